@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+# brig's build: GNU make alone, one pass, every product under $(BUILD). `make help` lists the targets.
+#
+# Sources are found by wildcard: adding a file is adding a file. The objects of src/ below cli are
+# compiled once, position-independent, and become libbrig.a and libbrig.so; src/cli becomes brig.
+
+MAKEFLAGS += --no-builtin-rules
+.DELETE_ON_ERROR:
+.SUFFIXES:
+
+SOVERSION := 0
+VERSION   := $(shell sed -n 's/.*BRIG_VERSION "\(.*\)".*/\1/p' include/brig/brig.h)
+
+# Three variants of the same tree: plain, SAN=1 (address and undefined behaviour), FUZZ=1 (libFuzzer).
+BUILD ?= build$(if $(SAN),/san)$(if $(FUZZ),/fuzz)
+
+include mk/flags.mk
+
+LAYERS  := base kernel core policy runtime lib
+LIB_SRC := $(sort $(wildcard $(LAYERS:%=src/%/*.c)))
+CLI_SRC := $(sort $(wildcard src/cli/*.c))
+DATA    := $(sort $(wildcard data/policies/*.json data/runtimes/*.json data/schema/*.json \
+	data/syscalls/*.rules))
+GEN_H   := $(BUILD)/gen/syscall_names.h
+
+LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/obj/%.o) $(BUILD)/obj/gen/embedded.o
+CLI_OBJ := $(CLI_SRC:%.c=$(BUILD)/obj/%.o)
+
+SHARED := $(BUILD)/libbrig.so.$(SOVERSION)
+
+.PHONY: all
+all: $(BUILD)/brig $(BUILD)/libbrig.a $(SHARED) ## build brig and libbrig (the default)
+
+# --- generated sources ---------------------------------------------------------------------------
+
+$(BUILD)/gen/syscall_names.h: scripts/gen-syscalls.sh
+	@mkdir -p $(@D)
+	$(call say,GEN,$@)
+	$(Q)CC='$(CC)' scripts/gen-syscalls.sh $@
+
+# The directories count as well: a file that was added or removed changes them and nothing else.
+$(BUILD)/gen/embedded.c: scripts/embed.sh $(DATA) $(sort $(dir $(DATA)))
+	@mkdir -p $(@D)
+	$(call say,GEN,$@)
+	$(Q)scripts/embed.sh $@ $(DATA)
+
+# --- objects -------------------------------------------------------------------------------------
+
+# Holds the flags that the objects were made with; changes only when they do.
+$(BUILD)/flags: FORCE
+	@mkdir -p $(@D)
+	@echo '$(subst ','\'',$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL))' | cmp -s - $@ || \
+		echo '$(subst ','\'',$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL))' > $@
+
+# The same for the list of sources, so that a deleted file leaves the archive too.
+$(BUILD)/sources: FORCE
+	@mkdir -p $(@D)
+	@echo '$(LIB_SRC) $(CLI_SRC)' | cmp -s - $@ || echo '$(LIB_SRC) $(CLI_SRC)' > $@
+
+$(LIB_OBJ): PIC := -fPIC -fvisibility=hidden -DBRIG_BUILDING
+$(CLI_OBJ): PIC := -fPIE
+
+$(BUILD)/obj/gen/%.o: $(BUILD)/gen/%.c $(BUILD)/flags | $(GEN_H)
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) $(PIC) -MMD -MP -c -o $@ $<
+
+$(BUILD)/obj/%.o: %.c $(BUILD)/flags | $(GEN_H)
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) $(PIC) -MMD -MP -c -o $@ $<
+
+# --- products ------------------------------------------------------------------------------------
+
+$(BUILD)/libbrig.a: $(LIB_OBJ) $(BUILD)/sources
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && $(AR) rcsD $@ $(LIB_OBJ)
+
+$(SHARED): $(LIB_OBJ) $(BUILD)/sources mk/libbrig.map
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) $(LDFLAGS_DEFS) -shared -Wl,-soname,$(@F) \
+		-Wl,--version-script=mk/libbrig.map -o $@ $(LIB_OBJ) $(LIBS)
+	$(Q)ln -sf $(@F) $(BUILD)/libbrig.so
+
+# Static, because a program without a dynamic loader starts in a third of the time; position-
+# independent all the same, so that its addresses are random.
+$(BUILD)/brig: $(CLI_OBJ) $(BUILD)/libbrig.a $(BUILD)/sources
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) $(LDFLAGS_PROGRAM) -o $@ $(CLI_OBJ) \
+		$(BUILD)/libbrig.a $(LIBS)
+
+include mk/test.mk
+include mk/install.mk
+
+# --- a first run, upkeep -------------------------------------------------------------------------
+
+.PHONY: run
+run: ## install what is missing, build, and run a first program in a cell
+	@scripts/setup.sh run
+	@$(MAKE) --no-print-directory all
+	@scripts/first-run.sh $(BUILD)/brig
+
+.PHONY: format
+format: ## put all C files into the project's form (clang-format)
+	@scripts/check-format.sh --fix
+
+.PHONY: clean
+clean: ## remove everything that was built
+	rm -rf $(BUILD)
+
+.PHONY: dist
+dist: ## make a source archive of the last commit
+	@mkdir -p $(BUILD)
+	git archive --format=tar.gz --prefix=brig-$(VERSION)/ -o $(BUILD)/brig-$(VERSION).tar.gz HEAD
+
+.PHONY: help
+help: ## list the targets
+	@echo 'brig $(VERSION). Targets:'
+	@sed -n 's/^\([a-z][a-z-]*\):[^=]*## \(.*\)/\1	\2/p' $(MAKEFILE_LIST) | \
+		sort | awk -F'\t' '{ printf "  %-14s %s\n", $$1, $$2 }'
+	@echo 'Variables: BUILD=dir CC=gcc|clang SAN=1 FUZZ=1 V=1 WERROR= FUZZ_SECONDS=60'
+	@echo '           PREFIX=/usr/local DESTDIR='
+
+.PHONY: FORCE
+FORCE:
+
+-include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d)

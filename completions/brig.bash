@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+# Completion of brig for bash.
+
+_brig_languages() {
+	brig runtimes --json 2>/dev/null | grep -o '"name": *"[^"]*"' | cut -d'"' -f4
+}
+
+_brig_policies() {
+	local file
+	printf '%s\n' default strict open
+	for file in /etc/brig/policies/*.json; do
+		[ -e "$file" ] && basename "$file" .json
+	done
+}
+
+_brig() {
+	local cur prev words cword command='' i
+	_init_completion -s 2>/dev/null || {
+		cur=${COMP_WORDS[COMP_CWORD]}
+		prev=${COMP_WORDS[COMP_CWORD - 1]}
+		words=("${COMP_WORDS[@]}")
+		cword=$COMP_CWORD
+	}
+	local commands='run explain doctor runtimes policy help version'
+	local run_options='--lang --policy --timeout --cpu-time --cpus --memory --processes --disk
+		--inodes --open-files --file-size --output --env --in --out --ro --rw --changes --yes
+		--no-cache --json --json-schema --help'
+
+	COMPREPLY=()
+	for ((i = 1; i < cword; i++)); do
+		case ${words[i]} in
+		--) # what follows is a program and its arguments
+			mapfile -t COMPREPLY < <(compgen -o default -c -- "$cur")
+			return
+			;;
+		-*) ;;
+		*)
+			if [ -z "$command" ]; then
+				command=${words[i]}
+			fi
+			;;
+		esac
+	done
+
+	case $prev in
+	--lang)
+		mapfile -t COMPREPLY < <(compgen -W "$(_brig_languages)" -- "$cur")
+		return
+		;;
+	--policy)
+		mapfile -t COMPREPLY < <(compgen -W "$(_brig_policies)" -- "$cur")
+		return
+		;;
+	--ro | --rw)
+		mapfile -t COMPREPLY < <(compgen -d -- "$cur")
+		return
+		;;
+	--in)
+		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+		return
+		;;
+	--timeout | --cpu-time | --cpus | --memory | --processes | --disk | --inodes | --open-files | \
+		--file-size | --output | --env | --out | -c)
+		return
+		;;
+	esac
+
+	local wanted=''
+	case $command in
+	'') wanted="$commands --help --version" ;;
+	run) wanted="$run_options -c" ;;
+	explain) wanted="$run_options -c --time" ;;
+	doctor | runtimes) wanted='--json --help' ;;
+	policy) wanted='check show --json --help' ;;
+	esac
+	mapfile -t COMPREPLY < <(compgen -W "$wanted" -- "$cur")
+	case $command in
+	run | explain | policy)
+		if [[ $cur != -* ]]; then
+			local files
+			mapfile -t files < <(compgen -f -- "$cur")
+			COMPREPLY+=("${files[@]}")
+		fi
+		;;
+	esac
+}
+
+complete -o filenames -F _brig brig

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * libbrig: run code that nobody has read in a sealed cell, and learn how it ended.
+ *
+ * The short way:
+ *
+ *	struct brig_context *brig = NULL;
+ *	struct brig_result *result = NULL;
+ *	struct brig_error error = { 0 };
+ *
+ *	if (brig_context_new(NULL, &brig, &error) < 0 ||
+ *	    brig_execute_code(brig, "python", "print(6 * 7)", NULL, &result, &error) < 0) {
+ *		fprintf(stderr, "%s\n", error.message);
+ *	}
+ *	brig_result_free(result);
+ *	brig_context_free(brig);
+ *
+ * Contracts that hold for every function:
+ *  - No globals, no signal handlers, no SIGCHLD, no threads of its own. Contexts are independent:
+ *    any number may be used from any threads at once. One context and its runs belong to one
+ *    thread at a time.
+ *  - A child that brig makes is waited for by its pidfd alone, with no exit signal: a host that
+ *    calls wait(-1) for its own children neither sees nor steals it.
+ *  - Returns 0 (or a count) on success, a negative errno on failure; then, and only then, `error`
+ *    (which may be NULL) says what failed, why, and what would mend it.
+ *  - Out-parameters are written only on success. Strings in a request are borrowed for the call;
+ *    strings in a result belong to the result.
+ *  - The library never prints, never logs and never exits.
+ */
+#ifndef BRIG_BRIG_H
+#define BRIG_BRIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define BRIG_VERSION "0.1.0"
+
+#if defined(BRIG_BUILDING) && defined(__GNUC__)
+#define BRIG_API __attribute__((visibility("default")))
+#else
+#define BRIG_API
+#endif
+
+/* What kind of failure kept a run from happening. A program that ran and failed is a result. */
+enum brig_code {
+	BRIG_E_NONE = 0,
+	BRIG_E_INPUT,   /* the request is wrong: an option, a name, a number, a file */
+	BRIG_E_POLICY,  /* a policy file is wrong, or the policy forbids what was asked */
+	BRIG_E_RUNTIME, /* the language is unknown, or not installed on this host */
+	BRIG_E_HOST,    /* the host lacks a layer that the policy wants */
+	BRIG_E_CONSENT, /* the policy wants a person's word first (auto_run) */
+	BRIG_E_SYSTEM,  /* a system call of brig's own failed */
+};
+
+struct brig_error {
+	enum brig_code code;
+	int errnum;        /* positive errno, or 0 */
+	char step[32];     /* the set-up step that failed, as `brig explain` names it; or "" */
+	char message[512]; /* one line: the thing and the cause */
+	char remedy[512];  /* one line: what to do about it; or "" */
+};
+
+/* In a request 0 means "as the policy says"; in a result every limit in force is filled in. */
+struct brig_limits {
+	uint64_t wall_ns;
+	uint64_t cpu_ns;
+	uint64_t cpu_millicores; /* share: 1000 is one whole core */
+	uint64_t memory_bytes;   /* all processes, tmpfs, shm and page cache of own files */
+	uint64_t processes;      /* processes and threads together */
+	uint64_t disk_bytes;     /* all writable places together */
+	uint64_t disk_inodes;
+	uint64_t open_files; /* per process */
+	uint64_t file_bytes; /* largest single file */
+	uint64_t stdout_bytes;
+	uint64_t stderr_bytes;
+	uint64_t net_bytes;
+};
+
+enum brig_status {
+	BRIG_OK = 0,
+	BRIG_FAILED, /* non-zero exit, or a signal */
+	BRIG_COMPILE_FAILED,
+	BRIG_TIMEOUT,
+	BRIG_CPU_LIMIT,
+	BRIG_MEMORY_LIMIT,
+	BRIG_PROCESS_LIMIT,
+	BRIG_DISK_LIMIT,
+	BRIG_OUTPUT_LIMIT,
+	BRIG_DENIED,   /* the policy ended it */
+	BRIG_REJECTED, /* the guard refused it before it ran */
+	BRIG_CANCELLED,
+	BRIG_LOST,
+	BRIG_ERROR, /* brig's own fault */
+};
+
+/* A file handed in: copied to /sandbox/<name> before the program starts. */
+struct brig_file_in {
+	const char *name; /* relative, no "..", no empty part, at most 255 bytes each part */
+	const void *data; /* content; or NULL, then... */
+	size_t size;
+	const char *path; /* ...the content is read from this file of the caller's */
+	bool executable;
+};
+
+/* A host directory made visible as /mnt/<name>. */
+struct brig_mount {
+	const char *path; /* absolute or relative; no link on the way to it is followed */
+	const char *name; /* NULL: the last part of path */
+	bool writable;
+};
+
+struct brig_request {
+	size_t size; /* sizeof(struct brig_request): lets the struct grow */
+
+	const char *language;       /* NULL: by extension or #! line of `file` */
+	const char *code;           /* source text; exactly one of code, file, command */
+	size_t code_size;           /* 0: strlen(code) */
+	const char *file;           /* path of a source file of the caller's */
+	const char *const *command; /* NULL-terminated argv of any program */
+	const char *const *args;    /* NULL-terminated arguments behind code or file; or NULL */
+
+	const char *policy;        /* NULL: "default" */
+	struct brig_limits limits; /* tightens the policy; above a ceiling is an error */
+	const char *const *env;    /* NULL-terminated NAME=VALUE; or NULL */
+
+	const struct brig_file_in *files;
+	size_t files_count;
+	const struct brig_mount *mounts;
+	size_t mounts_count;
+	const char *const *out; /* NULL-terminated globs under /sandbox; out/ always comes back */
+	bool changes;           /* report what was created, modified and deleted in /sandbox */
+
+	const void *stdin_data; /* whole standard input; or NULL: empty, unless... */
+	size_t stdin_size;
+	bool stdin_feed; /* ...true: bytes come by brig_run_feed() */
+
+	bool consent; /* a person has said yes to this run: needed where auto_run is "ask" */
+
+	/*
+	 * Called from brig_run_step() with bytes as they come; may be NULL. What is delivered here
+	 * is also kept in the result unless `discard_output` is set.
+	 */
+	void (*on_output)(void *user, int stream, const void *data, size_t size);
+	void *user;
+	bool discard_output;
+};
+
+struct brig_file_out {
+	char *path; /* relative to /sandbox */
+	uint64_t size;
+	char sha256[65];
+	void *data;
+	bool executable;
+};
+
+struct brig_change {
+	char *path;
+	char kind; /* 'c' created, 'm' modified, 'd' deleted */
+	uint64_t size;
+	char sha256[65]; /* "" for what is not a regular file */
+};
+
+/* A system call that the policy refused. */
+struct brig_denial {
+	char call[32];     /* "socket" */
+	char meaning[160]; /* "socket(AF_ALG, SOCK_SEQPACKET, 0)" */
+	char reason[160];  /* the line of the policy that refuses it */
+	uint64_t count;    /* how many refusals were recorded in all */
+};
+
+struct brig_usage {
+	uint64_t wall_ns;
+	uint64_t cpu_ns;
+	uint64_t memory_peak_bytes;
+	uint64_t processes_peak;
+	uint64_t disk_bytes; /* peak */
+	uint64_t net_bytes;
+};
+
+struct brig_result {
+	char id[27]; /* ULID */
+	enum brig_status status;
+	int exit_code; /* -1: none */
+	int signal;    /* 0: none */
+
+	char *stdout_data;
+	size_t stdout_size;
+	bool stdout_truncated;
+	char *stderr_data;
+	size_t stderr_size;
+	bool stderr_truncated;
+	char *value_json; /* NULL: no value */
+
+	struct brig_file_out *files;
+	size_t files_count;
+	char *files_note; /* why some file did not come back; or NULL */
+	struct brig_change *changes;
+	size_t changes_count;
+	bool changes_reported;
+
+	/* verdict */
+	char cause[32];      /* "exit", "signal", "wall", "memory", ... */
+	char limit_name[32]; /* "memory_bytes"; or "" */
+	uint64_t limit;
+	uint64_t peak;
+	bool denied; /* `denial` is filled */
+	struct brig_denial denial;
+	char remedy[256];
+	char operator_remedy[256];
+
+	struct brig_usage usage;
+	struct brig_limits limits;
+	char means[512]; /* how each limit was enforced: "memory=cgroup2 disk=tmpfs ..." */
+	char language[32];
+	char runtime[64];
+	char policy[160];  /* "default@sha256:..." */
+	char provider[16]; /* "native", "local" */
+	char start[8];     /* "cold", "warm" */
+	char layers[512];  /* space-separated, those that were really on */
+	bool build_cached; /* the compiled program came from the build cache */
+};
+
+struct brig_context_options {
+	size_t size;            /* sizeof(struct brig_context_options) */
+	const char *config_dir; /* policies/ and runtimes/ of the operator; NULL: /etc/brig */
+	const char *cache_dir;  /* NULL: /var/cache/brig or $XDG_CACHE_HOME/brig */
+	bool no_cache;          /* compile anew each time */
+};
+
+struct brig_context;
+struct brig_run;
+
+BRIG_API int brig_context_new(const struct brig_context_options *options, struct brig_context **ret,
+			      struct brig_error *error);
+BRIG_API void brig_context_free(struct brig_context *context);
+
+/* Runs to the end. `options` may be NULL; its language/code/file are overridden. */
+BRIG_API int brig_execute_code(struct brig_context *context, const char *language, const char *code,
+			       const struct brig_request *options, struct brig_result **ret,
+			       struct brig_error *error);
+BRIG_API int brig_execute_file(struct brig_context *context, const char *path,
+			       const struct brig_request *options, struct brig_result **ret,
+			       struct brig_error *error);
+
+/*
+ * The handle way, for event loops: start, add brig_run_fd() to your loop (readable when there is
+ * something to do), call brig_run_step() until it returns 1, take the result.
+ */
+BRIG_API int brig_run_start(struct brig_context *context, const struct brig_request *request,
+			    struct brig_run **ret, struct brig_error *error);
+BRIG_API int brig_run_fd(const struct brig_run *run);
+/* Never blocks. 1: ended; 0: call again when the fd is readable; negative: brig's own failure. */
+BRIG_API int brig_run_step(struct brig_run *run, struct brig_error *error);
+/* Blocks until the end. */
+BRIG_API int brig_run_wait(struct brig_run *run, struct brig_error *error);
+/* Bytes for standard input; returns how many were taken (0: full, wait for the fd). */
+BRIG_API long brig_run_feed(struct brig_run *run, const void *data, size_t size);
+BRIG_API void brig_run_feed_end(struct brig_run *run);
+/* Ends the whole cell; the result comes by step or wait as usual, with status "cancelled". */
+BRIG_API void brig_run_cancel(struct brig_run *run);
+/* After the end: moves the result to the caller. */
+BRIG_API struct brig_result *brig_run_take_result(struct brig_run *run);
+/* Also ends a run that is under way, and waits until nothing of it is left. */
+BRIG_API void brig_run_free(struct brig_run *run);
+
+BRIG_API void brig_result_free(struct brig_result *result);
+/* The result object of the documentation, one line of JSON; free() it. NULL: out of memory. */
+BRIG_API char *brig_result_json(const struct brig_result *result);
+/* {"error":{...}} for a run that could not happen. */
+BRIG_API char *brig_error_json(const struct brig_error *error);
+/* The JSON Schema that every result object fulfils. */
+BRIG_API const char *brig_result_schema(void);
+BRIG_API const char *brig_status_name(enum brig_status status);
+BRIG_API const char *brig_code_name(enum brig_code code);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+# How things are compiled and linked. scripts/check-hardening.sh holds the results against this.
+
+ifeq ($(origin CC),default)
+CC :=
+endif
+CC := $(or $(CC),$(if $(FUZZ),clang,gcc))
+AR      ?= ar
+LD      ?= ld
+OBJCOPY ?= objcopy
+CFLAGS  ?= -O2 -g
+WERROR  ?= -Werror
+
+# V=1 shows the commands themselves.
+Q   := $(if $(V),,@)
+say  = $(if $(V),,@printf '  %-4s %s\n' '$(1)' '$(2)')
+
+comma    := ,
+ARCH     := $(shell uname -m)
+IS_CLANG := $(findstring clang,$(notdir $(CC)))
+
+WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wundef \
+	-Wpointer-arith -Wcast-qual -Wwrite-strings -Wformat=2 -Wvla -Wimplicit-fallthrough $(WERROR)
+
+# Control-flow protection has another name on each processor.
+CFI_x86_64  := -fcf-protection=full
+CFI_aarch64 := -mbranch-protection=standard
+
+HARDEN := -fstack-protector-strong -fstack-clash-protection $(CFI_$(ARCH))
+# clang 14 wants a second flag for this; it only ever builds the fuzzers.
+HARDEN += $(if $(IS_CLANG),,-ftrivial-auto-var-init=zero)
+# Sanitizers see the plain calls only: a fortified one would hide the fault from them.
+HARDEN += $(if $(SAN)$(FUZZ),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3)
+
+SANITIZE_san  := -fsanitize=address,undefined
+SANITIZE_fuzz := -fsanitize=fuzzer-no-link,address,undefined
+SANITIZE      := $(if $(SAN),$(SANITIZE_san)) $(if $(FUZZ),$(SANITIZE_fuzz))
+SANITIZE      += $(if $(SAN)$(FUZZ),-fno-sanitize-recover=all -fno-omit-frame-pointer)
+# gcc's instrumentation makes it see uninitialised uses that are not there.
+SANITIZE      += $(if $(SAN),$(if $(IS_CLANG),,-Wno-maybe-uninitialized))
+
+CPPFLAGS_ALL := -D_GNU_SOURCE -Iinclude -Isrc -I$(BUILD)/gen -I$(BUILD) $(CPPFLAGS)
+CFLAGS_ALL   := -std=gnu17 $(CFLAGS) $(WARNINGS) $(HARDEN) $(SANITIZE) \
+	-ffile-prefix-map=$(CURDIR)/=
+
+LDFLAGS_ALL := -Wl,-z,relro,-z,now,-z,noexecstack,-z,separate-code -Wl,--as-needed $(LDFLAGS)
+# A library must name all that it needs; with sanitizers some of it comes from the program.
+LDFLAGS_DEFS := $(if $(SAN)$(FUZZ),,-Wl$(comma)-z$(comma)defs)
+# A static program must not call what loads libraries later (name services, character sets): the
+# linker warns of it, and here that is an error.
+LDFLAGS_PROGRAM := $(if $(SAN)$(FUZZ),-pie,-static-pie -Wl$(comma)--fatal-warnings)
+
+LIBS := -ljansson -lsodium

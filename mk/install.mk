@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+# make install and its reverse. DESTDIR stages; PREFIX and the *DIR variables choose the places.
+
+PREFIX      ?= /usr/local
+BINDIR      ?= $(PREFIX)/bin
+LIBDIR      ?= $(PREFIX)/lib
+INCLUDEDIR  ?= $(PREFIX)/include
+DATADIR     ?= $(PREFIX)/share
+MANDIR      ?= $(DATADIR)/man
+DOCDIR      ?= $(DATADIR)/doc/brig
+PKGCONFDIR  ?= $(LIBDIR)/pkgconfig
+BASHCOMPDIR ?= $(DATADIR)/bash-completion/completions
+ZSHCOMPDIR  ?= $(DATADIR)/zsh/site-functions
+FISHCOMPDIR ?= $(DATADIR)/fish/vendor_completions.d
+INSTALL     ?= install
+
+# man/NAME.SECTION.scd becomes NAME.SECTION.
+MAN_SRC := $(sort $(wildcard man/*.scd))
+MAN     := $(MAN_SRC:%.scd=$(BUILD)/%)
+DOCS    := $(wildcard README.md CHANGELOG.md SECURITY.md LICENSE)
+SCDOC   := $(shell command -v scdoc 2>/dev/null)
+
+$(BUILD)/man/%: man/%.scd
+	@mkdir -p $(@D)
+	$(call say,MAN,$@)
+	$(Q)scdoc < $< > $@
+
+.PHONY: man
+man: $(MAN) ## make the man pages (needs scdoc)
+
+# Only the public API may be linked against: internal names become local, so that they can collide
+# with nothing in the program that links the archive.
+$(BUILD)/install/libbrig.a: $(BUILD)/libbrig.a
+	@mkdir -p $(@D)
+	$(call say,AR,$@)
+	$(Q)$(LD) -r -o $(@D)/libbrig.o --whole-archive $<
+	$(Q)$(OBJCOPY) --localize-hidden $(@D)/libbrig.o
+	$(Q)rm -f $@ && $(AR) rcsD $@ $(@D)/libbrig.o
+
+$(BUILD)/install/brig.pc: mk/brig.pc.in include/brig/brig.h FORCE
+	@mkdir -p $(@D)
+	$(Q)sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' \
+		-e 's|@INCLUDEDIR@|$(INCLUDEDIR)|' -e 's|@VERSION@|$(VERSION)|' $< > $@
+
+# Every installed file, once: "mode source destination" (no blanks in names).
+INSTALLED := \
+	755:$(BUILD)/brig:$(BINDIR)/brig \
+	644:$(SHARED):$(LIBDIR)/libbrig.so.$(VERSION) \
+	644:$(BUILD)/install/libbrig.a:$(LIBDIR)/libbrig.a \
+	644:$(BUILD)/install/brig.pc:$(PKGCONFDIR)/brig.pc \
+	644:include/brig/brig.h:$(INCLUDEDIR)/brig/brig.h \
+	644:completions/brig.bash:$(BASHCOMPDIR)/brig \
+	644:completions/_brig:$(ZSHCOMPDIR)/_brig \
+	644:completions/brig.fish:$(FISHCOMPDIR)/brig.fish \
+	$(foreach d,$(DOCS),644:$d:$(DOCDIR)/$d) \
+	$(if $(SCDOC),$(foreach m,$(MAN),644:$m:$(MANDIR)/man$(patsubst .%,%,$(suffix $m))/$(notdir $m)))
+LINKS := $(LIBDIR)/libbrig.so.$(SOVERSION) $(LIBDIR)/libbrig.so
+
+.PHONY: install
+install: all $(BUILD)/install/libbrig.a $(BUILD)/install/brig.pc $(if $(SCDOC),man) ## install below DESTDIR and PREFIX
+	@set -eu; for item in $(INSTALLED); do \
+		mode=$${item%%:*}; rest=$${item#*:}; from=$${rest%%:*}; to=$${rest#*:}; \
+		$(INSTALL) -D -m "$$mode" "$$from" "$(DESTDIR)$$to"; \
+		echo "  $(DESTDIR)$$to"; \
+	done
+	@for link in $(LINKS); do \
+		ln -sf libbrig.so.$(VERSION) "$(DESTDIR)$$link"; echo "  $(DESTDIR)$$link"; done
+	@$(if $(SCDOC),,echo 'scdoc is not here: man pages were left out (apt-get install scdoc)')
+
+.PHONY: uninstall
+uninstall: ## remove what install put there
+	@set -eu; for item in $(INSTALLED); do rm -fv "$(DESTDIR)$${item##*:}"; done
+	@rm -fv $(LINKS:%="$(DESTDIR)%")
+	@for dir in "$(DESTDIR)$(INCLUDEDIR)/brig" "$(DESTDIR)$(DOCDIR)"; do \
+		rmdir "$$dir" 2>/dev/null || true; done

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+# Test programs and the targets that run them. What is counted and how: scripts/run-tests.sh.
+
+FUZZ_SECONDS ?= 60
+SOAK_SECONDS ?= 600
+
+# One program for each tests/unit/test_*.c; other .c files beside it are linked into all of them.
+UNIT_SRC     := $(sort $(wildcard tests/unit/test_*.c tests/unit/*/test_*.c))
+UNIT_SUPPORT := $(filter-out $(UNIT_SRC),$(sort $(wildcard tests/unit/*.c tests/unit/*/*.c)))
+UNIT_BIN     := $(UNIT_SRC:tests/%.c=$(BUILD)/tests/%)
+UNIT_OBJ     := $(UNIT_SRC:%.c=$(BUILD)/obj/%.o) $(UNIT_SUPPORT:%.c=$(BUILD)/obj/%.o)
+# The command line's own parts can be tested as well, all but its main().
+UNIT_CLI     := $(filter-out %/main.o,$(CLI_OBJ))
+
+FUZZ_SRC := $(sort $(wildcard tests/fuzz/fuzz_*.c))
+FUZZ_BIN := $(FUZZ_SRC:tests/%.c=$(BUILD)/tests/%)
+FUZZ_OBJ := $(FUZZ_SRC:%.c=$(BUILD)/obj/%.o)
+
+EXAMPLE_BIN := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard examples/*.c)))
+
+$(UNIT_OBJ) $(FUZZ_OBJ): PIC := -fPIE -Itests/unit
+
+$(BUILD)/libcli.a: $(UNIT_CLI) $(BUILD)/sources
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && $(AR) rcsD $@ $(UNIT_CLI)
+
+$(UNIT_BIN): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(UNIT_SUPPORT:%.c=$(BUILD)/obj/%.o) \
+		$(BUILD)/libcli.a $(BUILD)/libbrig.a
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) -pie -o $@ $^ $(LIBS) -lcmocka -lseccomp
+
+$(FUZZ_BIN): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(BUILD)/libbrig.a
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) -fsanitize=fuzzer -pie -o $@ $^ $(LIBS)
+
+# Examples see what a user of the library sees: the public header and the shared library.
+$(EXAMPLE_BIN): $(BUILD)/%: %.c include/brig/brig.h $(SHARED) $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(Q)$(CC) -Iinclude $(CFLAGS_ALL) -fPIE -pie $(LDFLAGS_ALL) -o $@ $< -L$(BUILD) -lbrig \
+		-Wl,-rpath,'$$ORIGIN/..'
+
+.PHONY: unit-programs fuzz-programs examples
+unit-programs: $(UNIT_BIN)
+fuzz-programs: $(if $(FUZZ),$(FUZZ_BIN),fuzz-variant)
+examples: all $(EXAMPLE_BIN) ## build the example programs against libbrig
+
+.PHONY: fuzz-variant
+fuzz-variant:
+	@$(MAKE) --no-print-directory FUZZ=1 BUILD='$(BUILD)/fuzz' fuzz-programs
+
+# --- running -------------------------------------------------------------------------------------
+
+# Every one of these ends with the line "N passed, M failed".
+RUN_TESTS = +@MAKE='$(MAKE)' BUILD='$(BUILD)' FUZZ_SECONDS='$(FUZZ_SECONDS)' scripts/run-tests.sh
+
+SUITES := $(patsubst tests/%,%,$(sort $(patsubst %/,%,$(dir $(wildcard tests/*/test_*.py)))))
+
+.PHONY: test test-unit test-san test-suites fuzz fuzz-smoke soak test-vm bench lint test-setup
+test: test-setup ## run the whole suite
+	$(RUN_TESTS)
+test-unit: test-setup ## run the unit tests
+	$(RUN_TESTS) build unit
+test-san: test-setup ## run the unit tests under the address and undefined-behaviour sanitizers
+	$(RUN_TESTS) san
+test-suites: test-setup ## run the pytest suites, as root and as an ordinary user
+	$(RUN_TESTS) build suites
+lint: test-setup ## format, layers, static analysis, shell scripts
+	$(RUN_TESTS) format layers lint shell
+fuzz-smoke: test-setup ## run each fuzzer over its corpus and a few seconds more
+	$(RUN_TESTS) fuzz-smoke
+fuzz: test-setup ## run each fuzzer for FUZZ_SECONDS
+	$(RUN_TESTS) fuzz
+test-setup:
+	@scripts/setup.sh test
+
+# test-cli, test-attack, ...: one suite of tests/ each.
+.PHONY: $(SUITES:%=test-%)
+$(SUITES:%=test-%): test-%: test-setup
+	$(RUN_TESTS) build suite:$*
+
+test-vm: ## run the suite in a Debian guest with systemd and cgroup v2
+	@tests/vm/run
+bench: all ## compare with bare fork+exec, bubblewrap and crun
+	@bench/run '$(BUILD)/brig'
+soak: all ## run many cells for SOAK_SECONDS and look for what grows
+	@SOAK_SECONDS='$(SOAK_SECONDS)' tests/soak/run '$(BUILD)/brig'
+
+-include $(UNIT_OBJ:.o=.d) $(FUZZ_OBJ:.o=.d)

@@ -1,0 +1,81 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Looks at the binaries themselves for what mk/flags.mk asked for. usage: check-hardening.sh BUILD
+set -eu
+
+build=${1:?usage: check-hardening.sh BUILD}
+program=$build/brig
+library=$(echo "$build"/libbrig.so.[0-9])
+archive=$build/libbrig.a
+failed=0
+
+fail() {
+	echo "$1: $2" >&2
+	failed=1
+}
+
+# want FILE WHAT PATTERN COMMAND...: the command's output must contain the pattern.
+want() {
+	file=$1 what=$2 pattern=$3
+	shift 3
+	"$@" 2>/dev/null | grep -Eq -- "$pattern" || fail "$file" "$what"
+}
+
+# refuse FILE WHAT PATTERN COMMAND...: it must not.
+refuse() {
+	file=$1 what=$2 pattern=$3
+	shift 3
+	if "$@" 2>/dev/null | grep -E -- "$pattern" >&2; then
+		fail "$file" "$what"
+	fi
+}
+
+for file in "$program" "$library" "$archive"; do
+	[ -s "$file" ] || {
+		fail "$file" "is not there"
+		exit 1
+	}
+done
+
+for file in "$program" "$library"; do
+	want "$file" "is not position-independent" 'Type: +DYN' readelf -hW "$file"
+	want "$file" "has no read-only relocations" 'GNU_RELRO' readelf -lW "$file"
+	want "$file" "is not bound at start (-z now)" 'BIND_NOW|FLAGS_1.*NOW' readelf -dW "$file"
+	want "$file" "does not say how its stack is to be" 'GNU_STACK' readelf -lW "$file"
+	refuse "$file" "has an executable stack" 'GNU_STACK.* RWE' readelf -lW "$file"
+	refuse "$file" "has a segment that is writable and executable" 'LOAD.* RWE' readelf -lW "$file"
+	refuse "$file" "relocates its own text" 'TEXTREL' readelf -dW "$file"
+	refuse "$file" "looks for libraries in a place of its own" 'RPATH|RUNPATH' readelf -dW "$file"
+	want "$file" "code shares pages with data (-z separate-code)" 'LOAD.* R E 0x1000' \
+		readelf -lW "$file"
+done
+
+refuse "$program" "needs a dynamic loader: it must be static-pie" 'INTERP|NEEDED' \
+	readelf -ldW "$program"
+
+want "$library" "has no soname libbrig.so.0" 'SONAME.*libbrig\.so\.0' readelf -dW "$library"
+want "$library" "has no stack protector" '__stack_chk_fail' readelf --dyn-syms -W "$library"
+want "$library" "is not fortified" '__[a-z]+_chk' readelf --dyn-syms -W "$library"
+
+foreign=$(nm -D --defined-only "$library" | awk '$2 != "A" && $3 !~ /^brig_/ { print $3 }')
+[ -z "$foreign" ] || fail "$library" "shows more than the public API: $(echo "$foreign" | tr '\n' ' ')"
+
+# Every object by itself: the compiler notes its flags in the debug information (not fortification,
+# which is a macro: the library shows that, above).
+producers() {
+	readelf --debug-dump=info "$archive" | grep DW_AT_producer
+}
+objects=$(ar t "$archive" | wc -l)
+flags='-fstack-protector-strong -fstack-clash-protection -ftrivial-auto-var-init=zero -fPIC -O2'
+case $(uname -m) in
+x86_64) flags="$flags -fcf-protection=full" ;;
+aarch64) flags="$flags -mbranch-protection=standard" ;;
+esac
+for flag in $flags; do
+	with=$(producers | grep -c -- "$flag" || true)
+	[ "$with" -eq "$objects" ] ||
+		fail "$archive" "$with of $objects objects are compiled with $flag"
+done
+
+[ "$failed" -eq 0 ] && echo "hardening: $program, $library and $objects objects are as asked"
+exit "$failed"

@@ -1,0 +1,56 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Includes point downwards only. Each folder of src/ is a layer; this table is its rule.
+set -eu
+cd "$(dirname "$0")/.."
+
+# layer: what it may include besides itself. Siblings (policy, runtime) do not know each other.
+allowed() {
+	case $1 in
+	base) echo "" ;;
+	kernel) echo "base" ;;
+	core) echo "base kernel" ;;
+	policy | runtime) echo "base kernel core" ;;
+	lib) echo "base kernel core policy runtime" ;;
+	cli) echo "base kernel core policy runtime lib" ;;
+	*) return 1 ;;
+	esac
+}
+
+# The headers in quotes that have a folder in their name; generated ones have none.
+included_by() {
+	sed -n 's|^[ 	]*#[ 	]*include[ 	]*"\([^"]*/[^"]*\)".*|\1|p' "$1"
+}
+
+failed=0
+complain() {
+	echo "$*" >&2
+	failed=1
+}
+
+for dir in src/*/; do
+	layer=$(basename "$dir")
+	if ! below=$(allowed "$layer"); then
+		complain "$dir: an unknown layer; give it a line in scripts/check-layers.sh"
+		continue
+	fi
+	for file in "$dir"*.c "$dir"*.h; do
+		[ -e "$file" ] || continue
+		for header in $(included_by "$file"); do
+			case " $layer gen $below " in
+			*" ${header%%/*} "*) ;;
+			*) complain "$file: includes \"$header\", but $layer may only include:" \
+				"itself${below:+ $below}" ;;
+			esac
+		done
+	done
+done
+
+# The public header stands alone, and nothing reaches outside by a relative path.
+if grep -n '#include *"' include/brig/*.h; then
+	complain "include/brig: the public header may include system headers only"
+fi
+if grep -rn '#include *"\.\.*/' src; then
+	complain "src: includes are rooted at src/, not relative"
+fi
+exit "$failed"

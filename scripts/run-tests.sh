@@ -1,0 +1,309 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Runs the parts of the suite and counts. usage: run-tests.sh [PART...]; none: all of them.
+#
+# parts: build format layers lint shell hardening install completions unit san fuzz-smoke fuzz
+# suites suite:NAME
+#
+# A check counts as one test; a cmocka or pytest program counts what it reports; whatever crashes,
+# hangs or reports nothing counts as failed. In CI (CI=true) a skipped test is a failed one. Each
+# part's output is kept in $BUILD/log; that of a failed part is shown. The last line is
+# "N passed, M failed", and the exit status says the same.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+
+MAKE=${MAKE:-make}
+BUILD=${BUILD:-build}
+CI=${CI:-false}
+FUZZ_SECONDS=${FUZZ_SECONDS:-60}
+SMOKE_SECONDS=3
+UNIT_TIMEOUT=180
+SUITE_TIMEOUT=${SUITE_TIMEOUT:-900}
+USER_ID=65533 # an id that no account has: nothing on the host belongs to it
+SHOWN_LINES=400
+
+# All cores, unless whoever called make has said otherwise.
+case " ${MAKEFLAGS-} " in
+*\ -j*) build_with=("$MAKE" --no-print-directory) ;;
+*) build_with=("$MAKE" --no-print-directory "-j$(nproc)") ;;
+esac
+
+PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+export PATH LC_ALL=C.UTF-8
+unset PYTHONPATH PYTHONHOME
+
+# A kernel that randomises more address bits than a sanitizer of its time knew of makes it crash
+# now and then at start.
+plain_addresses=(setarch "$(uname -m)" -R)
+
+LOG=$BUILD/log
+passed=0 failed=0 skipped=0
+failures=()
+scratch=
+
+mkdir -p "$LOG" || exit 1
+
+trap '[ -z "$scratch" ] || rm -rf "$scratch"' EXIT
+trap 'exit 130' INT TERM HUP
+
+# tally NAME LOG PASSED FAILED SKIPPED SECONDS: adds up, and says so in a line.
+tally() {
+	local name=$1 log=$2 ok=$3 bad=$4 skip=$5 seconds=$6
+	local word=ok
+	if [ "$CI" = true ] && [ "$skip" -gt 0 ]; then
+		echo "$name: $skip skipped, which fails in CI" >>"$log"
+		bad=$((bad + skip))
+		skip=0
+	fi
+	if [ "$bad" -gt 0 ]; then
+		word=FAILED
+		failures+=("$name ($bad failed, see $log)")
+	fi
+	passed=$((passed + ok)) failed=$((failed + bad)) skipped=$((skipped + skip))
+	printf '%-6s %-34s %4d passed %3d failed' "$word" "$name" "$ok" "$bad"
+	if [ "$skip" -gt 0 ]; then
+		printf ' %3d skipped' "$skip"
+	fi
+	printf ' %5ds\n' "$seconds"
+	if [ "$bad" -gt 0 ]; then
+		echo "----- $log"
+		tail -n "$SHOWN_LINES" "$log"
+		echo "-----"
+	elif [ "$skip" -gt 0 ]; then
+		grep -E '^SKIPPED|^\[  SKIPPED' "$log"
+	fi
+}
+
+# check NAME COMMAND...: one test, passed when the command succeeds.
+check() {
+	local name=$1 log=$LOG/${1//[^a-zA-Z0-9_.-]/-}.log start=$SECONDS
+	shift
+	if timeout -k 10 "$SUITE_TIMEOUT" "$@" >"$log" 2>&1 </dev/null; then
+		tally "$name" "$log" 1 0 0 $((SECONDS - start))
+	else
+		echo "exit status $? of: $*" >>"$log"
+		tally "$name" "$log" 0 1 0 $((SECONDS - start))
+		return 1
+	fi
+}
+
+# --- unit tests ----------------------------------------------------------------------------------
+
+# The sum of the numbers in front of "test(s)" in a program's lines of one kind.
+cmocka_sum() {
+	sed -n "s/^\[  $1 *\] \([0-9][0-9]*\) test(s).*/\1/p" "$2" | awk '{ n += $1 } END { print n + 0 }'
+}
+
+# run_unit NAME COMMAND...
+run_unit() {
+	local name=$1 log=$LOG/${1//\//-}.log start=$SECONDS
+	local status ok bad skip program
+	shift
+	program=${*: -1}
+	timeout -k 10 "$UNIT_TIMEOUT" "$@" >"$log" 2>&1 </dev/null
+	status=$?
+	ok=$(cmocka_sum PASSED "$log")
+	bad=$(cmocka_sum FAILED "$log")
+	skip=$(cmocka_sum SKIPPED "$log")
+	if ! grep -q '^\[==========\] [0-9]* test(s) run' "$log"; then
+		# It did not come to its end: what had passed until then is still true.
+		ok=$(grep -c '^\[       OK \]' "$log")
+		bad=$(($(grep -c '^\[  FAILED  \]' "$log") + 1))
+		echo "$program ended early with exit status $status" >>"$log"
+	elif [ "$status" -ne 0 ] && [ "$bad" -eq 0 ]; then
+		bad=1
+		echo "$program: all tests passed, but its exit status is $status" >>"$log"
+	elif [ "$((ok + bad + skip))" -eq 0 ]; then
+		bad=1
+		echo "$program holds no test" >>"$log"
+	fi
+	tally "$name" "$log" "$ok" "$bad" "$skip" $((SECONDS - start))
+}
+
+# run_units KIND BUILD COMMAND...: one program for each source, with the command in front of it.
+run_units() {
+	local kind=$1 build=$2 source name
+	shift 2
+	for source in tests/unit/test_*.c tests/unit/*/test_*.c; do
+		[ -e "$source" ] || continue
+		name=${source#tests/unit/}
+		name=${name%.c}
+		run_unit "$kind/${name/test_/}" "$@" "$build/tests/unit/$name"
+	done
+}
+
+part_unit() {
+	check build-unit "${build_with[@]}" BUILD="$BUILD" unit-programs || return
+	run_units unit "$BUILD"
+}
+
+part_san() {
+	check build-san "${build_with[@]}" SAN=1 BUILD="$BUILD/san" all unit-programs || return
+	export ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1:detect_leaks=1
+	export UBSAN_OPTIONS=print_stacktrace=1
+	run_units san "$BUILD/san" "${plain_addresses[@]}"
+	unset ASAN_OPTIONS UBSAN_OPTIONS
+}
+
+# --- fuzzers -------------------------------------------------------------------------------------
+
+# part_fuzz SECONDS: each over what is known (corpus and regressions), then on for that long.
+part_fuzz() {
+	local seconds=$1 source name dir found SUITE_TIMEOUT=$((SUITE_TIMEOUT + $1))
+	check build-fuzz "${build_with[@]}" FUZZ=1 BUILD="$BUILD/fuzz" fuzz-programs || return
+	for source in tests/fuzz/fuzz_*.c; do
+		[ -e "$source" ] || continue
+		name=$(basename "$source" .c)
+		# New finds go to the first directory: below $BUILD, never into the tree.
+		found=$BUILD/fuzz/corpus/$name
+		mkdir -p "$found"
+		local known=()
+		for dir in tests/fuzz/{corpus,regressions}/{"$name","${name#fuzz_}"}; do
+			[ -d "$dir" ] && known+=("$dir")
+		done
+		check "fuzz/${name#fuzz_}" "${plain_addresses[@]}" "$BUILD/fuzz/tests/fuzz/$name" \
+			-max_total_time="$seconds" \
+			-timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
+			-artifact_prefix="$BUILD/fuzz/" "$found" "${known[@]}"
+	done
+}
+
+# --- pytest suites -------------------------------------------------------------------------------
+
+# The number in front of a word in pytest's closing line; 0: the word is not there.
+pytest_count() {
+	grep -oE "\b[0-9]+ $1\b" <<<"$2" | awk '{ n = $1 } END { print n + 0 }'
+}
+
+# run_suite NAME WHO TREE COMMAND...: the command in front makes it that person.
+run_suite() {
+	local suite=$1 who=$2 tree=$3 log=$LOG/$1-$2.log start=$SECONDS
+	local other=root closing status ok bad skip home
+	shift 3
+	[ "$who" = root ] && other=user
+	home=$tree/home-$who
+	# Tests marked for the other are left out, not skipped: they run in the other pass.
+	(
+		cd "$tree" && exec timeout -k 20 "$SUITE_TIMEOUT" "$@" env -i PATH="$PATH" \
+			LC_ALL="$LC_ALL" HOME="$home" TMPDIR=/tmp CI="$CI" PYTHONDONTWRITEBYTECODE=1 \
+			BRIG="$tree/build/brig" BRIG_BUILD="$tree/build" BRIG_TREE="$tree" \
+			/usr/bin/python3 -m pytest -c tests/pytest.ini --rootdir=tests -m "not $other" \
+			"tests/$suite"
+	) >"$log" 2>&1 </dev/null
+	status=$?
+	closing=$(grep -E '^=+ .* in [0-9.]+s( \(.*\))? =+$' "$log" | tail -n 1)
+	ok=$(pytest_count passed "$closing")
+	bad=$(($(pytest_count failed "$closing") + $(pytest_count 'errors?' "$closing")))
+	skip=$(($(pytest_count skipped "$closing") + $(pytest_count xfailed "$closing")))
+	# 5: every test is for the other person.
+	if [ "$status" -eq 5 ] && grep -q ' deselected' <<<"$closing"; then
+		return
+	fi
+	if [ -z "$closing" ] || { [ "$status" -ne 0 ] && [ "$bad" -eq 0 ]; }; then
+		bad=$((bad + 1))
+		echo "pytest ended with exit status $status" >>"$log"
+	fi
+	tally "$suite as $who" "$log" "$ok" "$bad" "$skip" $((SECONDS - start))
+}
+
+# A copy of the tree: suites may write beside their files, and an ordinary user can read it
+# wherever the tree itself lies.
+copy_tree() {
+	local tree=$1
+	mkdir -p "$tree/build" "$tree/home-root" "$tree/home-user"
+	tar -c --exclude=./.git --exclude=./build --exclude="./$BUILD" --exclude=__pycache__ . | tar -x -C "$tree" || return
+	cp -a "$BUILD"/brig "$BUILD"/libbrig.* "$tree/build/" || return
+	[ ! -d "$BUILD/examples" ] || cp -a "$BUILD/examples" "$tree/build/"
+	[ ! -d "$BUILD/gen" ] || cp -a "$BUILD/gen" "$tree/build/"
+}
+
+suite_names() {
+	local file
+	for file in tests/*/test_*.py; do
+		[ -e "$file" ] && basename "$(dirname "$file")"
+	done | sort -u | grep -vxE 'vm|soak'
+}
+
+run_suites() {
+	local suite as_user=()
+	[ $# -gt 0 ] || return
+	if [ -z "$scratch" ]; then
+		scratch=$(mktemp -d /tmp/brig-test.XXXXXX) || exit 1
+		chmod 755 "$scratch"
+		copy_tree "$scratch/tree" >"$LOG/copy.log" 2>&1 || {
+			tally copy "$LOG/copy.log" 0 1 0 0
+			return
+		}
+	fi
+	if [ "$(id -u)" -eq 0 ]; then
+		for suite in "$@"; do
+			run_suite "$suite" root "$scratch/tree"
+		done
+		cp -a "$scratch/tree" "$scratch/user-tree"
+		chown -R "$USER_ID:$USER_ID" "$scratch/user-tree"
+		as_user=(setpriv --reuid "$USER_ID" --regid "$USER_ID" --clear-groups
+			--inh-caps=-all --)
+		for suite in "$@"; do
+			run_suite "$suite" user "$scratch/user-tree" "${as_user[@]}"
+		done
+	else
+		echo "note: the suites run as this user only; start as root to run them as root too"
+		for suite in "$@"; do
+			run_suite "$suite" user "$scratch/tree"
+		done
+	fi
+}
+
+part_suites() {
+	local names
+	mapfile -t names < <(suite_names)
+	run_suites "${names[@]}"
+}
+
+# --- the whole -----------------------------------------------------------------------------------
+
+finish() {
+	local failure
+	if [ "$failed" -gt 0 ]; then
+		echo
+		for failure in "${failures[@]}"; do
+			echo "failed: $failure"
+		done
+	fi
+	echo
+	if [ "$skipped" -gt 0 ]; then
+		echo "$passed passed, $failed failed, $skipped skipped"
+	else
+		echo "$passed passed, $failed failed"
+	fi
+	[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
+	exit
+}
+
+[ $# -gt 0 ] || set -- build format layers lint shell hardening install completions unit san \
+	fuzz-smoke suites
+
+for part in "$@"; do
+	case $part in
+	# Without the program there is nothing to test.
+	build) check build "${build_with[@]}" BUILD="$BUILD" all examples || finish ;;
+	format) check format scripts/check-format.sh ;;
+	layers) check layers scripts/check-layers.sh ;;
+	lint) check lint scripts/lint.sh "$BUILD" ;;
+	shell) check shell scripts/check-shell.sh ;;
+	hardening) check hardening scripts/check-hardening.sh "$BUILD" ;;
+	install) check install scripts/check-install.sh "$BUILD" ;;
+	completions) check completions scripts/check-completions.sh "$BUILD/brig" ;;
+	unit) part_unit ;;
+	san) part_san ;;
+	fuzz-smoke) part_fuzz "$SMOKE_SECONDS" ;;
+	fuzz) part_fuzz "$FUZZ_SECONDS" ;;
+	suites) part_suites ;;
+	suite:*) run_suites "${part#suite:}" ;;
+	*)
+		echo "run-tests.sh: unknown part '$part'" >&2
+		exit 2
+		;;
+	esac
+done
+finish

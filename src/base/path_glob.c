@@ -1,0 +1,167 @@
+/*
+ * Globs on relative paths. Both sides may be hostile, so nothing backtracks: the pattern becomes
+ * a row of tokens, and all the places in it where the path read so far can stand are kept as one
+ * set of bits, moved on by each byte of the path. Time is linear in the path, whatever the stars.
+ *
+ * Where "**" is a whole part it also stands for no directory at all: "out/(**)/x", written without
+ * the parentheses, matches "out/x".
+ */
+#include <stdint.h>
+#include <string.h>
+
+#include "base/path.h"
+#include "base/utf8.h"
+
+#define PATTERN_SIZE_MAX 1023 /* a longer one could name no path, and matches nothing */
+#define WORDS            ((PATTERN_SIZE_MAX + 1) / 64)
+
+/* Wildcards tell apart no more than these. */
+enum kind {
+	KIND_SLASH,
+	KIND_TAIL, /* a continuation byte of UTF-8 */
+	KIND_OTHER,
+	KIND_COUNT,
+};
+
+struct glob {
+	size_t last;                      /* the state behind the last token: it accepts */
+	size_t words;                     /* in use, of each set */
+	uint64_t skip[WORDS];             /* tokens that may match nothing */
+	uint64_t step[KIND_COUNT][WORDS]; /* tokens that such a byte leads out of */
+	uint64_t stay[KIND_COUNT][WORDS]; /* tokens that such a byte does not leave */
+	uint64_t literal[256 * WORDS];    /* by byte, `words` each: tokens that are this byte */
+};
+
+static enum kind byte_kind(unsigned char byte)
+{
+	if (byte == '/') {
+		return KIND_SLASH;
+	}
+	return utf8_continues((char)byte) ? KIND_TAIL : KIND_OTHER;
+}
+
+static void bit_set(uint64_t *set, size_t bit)
+{
+	set[bit / 64] |= UINT64_C(1) << (bit % 64);
+}
+
+static void star_add(struct glob *glob, bool slashes)
+{
+	for (size_t kind = slashes ? KIND_SLASH : KIND_TAIL; kind < KIND_COUNT; kind++) {
+		bit_set(glob->step[kind], glob->last);
+		bit_set(glob->stay[kind], glob->last);
+	}
+	bit_set(glob->skip, glob->last++);
+}
+
+/* "**" and its slash: any number of whole directories. */
+static void directories_add(struct glob *glob)
+{
+	bit_set(glob->step[KIND_SLASH], glob->last);
+	for (size_t kind = 0; kind < KIND_COUNT; kind++) {
+		bit_set(glob->stay[kind], glob->last);
+	}
+	bit_set(glob->skip, glob->last++);
+}
+
+/* One character, not one byte: the state behind it waits while the character goes on. */
+static void any_add(struct glob *glob)
+{
+	bit_set(glob->step[KIND_OTHER], glob->last++);
+	bit_set(glob->stay[KIND_TAIL], glob->last);
+}
+
+static void glob_compile(struct glob *glob, const char *pattern, size_t size)
+{
+	bool part_start = true;
+	bool directories = false; /* the last token: another such would add nothing */
+
+	memset(glob, 0, offsetof(struct glob, literal));
+	glob->words = size / 64 + 1;
+	memset(glob->literal, 0, 256 * glob->words * sizeof(uint64_t));
+	for (const char *p = pattern; *p;) {
+		size_t stars = strspn(p, "*");
+
+		if (stars >= 2 && part_start && p[stars] == '/') {
+			if (!directories) {
+				directories_add(glob);
+			}
+			directories = true;
+			p += stars + 1;
+			continue;
+		}
+		if (stars > 0) {
+			star_add(glob, stars >= 2);
+			p += stars;
+		} else if (*p == '?') {
+			any_add(glob);
+			p++;
+		} else {
+			bit_set(glob->literal + (unsigned char)*p * glob->words, glob->last++);
+			p++;
+		}
+		part_start = p[-1] == '/';
+		directories = false;
+	}
+}
+
+/* set |= (set & mask) << 1 */
+static void skip_once(uint64_t *set, const uint64_t *mask, size_t words)
+{
+	uint64_t carry = 0;
+
+	for (size_t i = 0; i < words; i++) {
+		uint64_t moved = set[i] & mask[i];
+		set[i] |= moved << 1 | carry;
+		carry = moved >> 63;
+	}
+}
+
+/* Two tokens in a row that may match nothing are the most there are: directories, then a star. */
+static void skip_all(const struct glob *glob, uint64_t *set)
+{
+	skip_once(set, glob->skip, glob->words);
+	skip_once(set, glob->skip, glob->words);
+}
+
+/* Moves the set over one byte; false when no place is left. */
+static bool glob_step(const struct glob *glob, uint64_t *set, unsigned char byte)
+{
+	enum kind kind = byte_kind(byte);
+	const uint64_t *literal = glob->literal + byte * glob->words;
+	uint64_t stay[WORDS];
+	uint64_t carry = 0;
+	uint64_t left = 0;
+
+	for (size_t i = 0; i < glob->words; i++) {
+		uint64_t moved = set[i] & (literal[i] | glob->step[kind][i]);
+		stay[i] = set[i] & glob->stay[kind][i];
+		set[i] = moved << 1 | carry;
+		carry = moved >> 63;
+	}
+	skip_all(glob, set);
+	for (size_t i = 0; i < glob->words; i++) {
+		set[i] |= stay[i];
+		left |= set[i];
+	}
+	return left != 0;
+}
+
+bool path_glob(const char *pattern, const char *path)
+{
+	struct glob glob;
+	uint64_t set[WORDS] = { 1 };
+	size_t size = strnlen(pattern, PATTERN_SIZE_MAX + 1);
+
+	if (size > PATTERN_SIZE_MAX) {
+		return false;
+	}
+	glob_compile(&glob, pattern, size);
+	skip_all(&glob, set);
+	for (const unsigned char *p = (const unsigned char *)path; *p; p++) {
+		if (!glob_step(&glob, set, *p)) {
+			return false;
+		}
+	}
+	return set[glob.last / 64] >> (glob.last % 64) & 1;
+}

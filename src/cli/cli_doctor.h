@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What `brig doctor` found, and its two forms. */
+#ifndef BRIG_CLI_CLI_DOCTOR_H
+#define BRIG_CLI_CLI_DOCTOR_H
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+#include "kernel/probe.h"
+#include "lib/context.h"
+#include "policy/policy.h"
+
+struct diagnosis {
+	const struct brig_context *context; /* borrowed */
+	const struct policy *policy;        /* borrowed */
+	struct probe_report report;
+	layer_set lacking; /* layers that the policy wants and the host has not */
+	bool call_lacking; /* a system call without which no cell can be built */
+	bool ok;
+};
+
+void doctor_text(const struct diagnosis *diagnosis, bool colour, struct buf *out);
+void doctor_json(const struct diagnosis *diagnosis, struct buf *out);
+
+/* Does the policy go without this layer? */
+static inline bool doctor_waives(const struct diagnosis *diagnosis, enum layer layer)
+{
+	return diagnosis->policy->provider == PROVIDER_LOCAL ||
+	       (diagnosis->policy->may_miss & LAYER_BIT(layer)) != 0;
+}
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The help text of a command, from the same table that parses its line. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/options.h"
+
+#define ABOUT_COLUMN 27
+
+static void add_usage(const char *forms, struct buf *out)
+{
+	const char *lead = "usage: ";
+
+	while (*forms) {
+		size_t length = strcspn(forms, "\n");
+		buf_addf(out, "%sbrig %.*s\n", lead, (int)length, forms);
+		forms += length + (forms[length] == '\n');
+		lead = "       ";
+	}
+}
+
+static void add_option(const char *name, const char *value, const char *about, struct buf *out)
+{
+	char left[64];
+	int width = snprintf(left, sizeof(left), "  %s%s%s", name, value ? " " : "",
+			     value ? value : "");
+
+	if (width < ABOUT_COLUMN - 1) {
+		buf_addf(out, "%-*s%s\n", ABOUT_COLUMN, left, about);
+	} else {
+		buf_addf(out, "%s\n%*s%s\n", left, ABOUT_COLUMN, "", about);
+	}
+}
+
+void options_help(const struct syntax *syntax, struct buf *out)
+{
+	add_usage(syntax->usage, out);
+	buf_addf(out, "\n%s\n\nOptions:\n", syntax->about);
+	for (size_t i = 0; i < syntax->options_count; i++) {
+		const struct option_info *option = &syntax->options[i];
+		add_option(option->name, option->value, option->about, out);
+	}
+	add_option("--help", NULL, "explain the command", out);
+	if (syntax->notes) {
+		buf_addf(out, "\n%s\n", syntax->notes);
+	}
+}

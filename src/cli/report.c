@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What brig itself says: see report.h. */
+#include "cli/report.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/units.h"
+#include "cli/exit_status.h"
+#include "cli/terminal.h"
+
+/* 0 or -errno; waits where the stream, which is not ours alone, does not block by itself. */
+static int write_all(int fd, const char *data, size_t size)
+{
+	while (size > 0) {
+		ssize_t n = write(fd, data, size);
+		if (n >= 0) {
+			data += n;
+			size -= (size_t)n;
+		} else if (errno == EAGAIN) {
+			struct pollfd ready = { .fd = fd, .events = POLLOUT };
+			poll(&ready, 1, -1);
+		} else if (errno != EINTR) {
+			return -errno;
+		}
+	}
+	return 0;
+}
+
+static int write_harmless(int fd, const struct buf *text)
+{
+	struct terminal terminal = { 0 };
+	_cleanup_(buf_done)
+	struct buf shown = { 0 };
+
+	if (text->failed) {
+		return -ENOMEM;
+	}
+	if (isatty(fd) != 1) {
+		return write_all(fd, text->data, text->size);
+	}
+	terminal_add(&terminal, text->data, text->size, &shown);
+	terminal_end(&terminal, &shown);
+	return shown.failed ? -ENOMEM : write_all(fd, shown.data, shown.size);
+}
+
+/* A reader that went away (head, less) is no failure worth a line. */
+static int stdout_status(int r)
+{
+	if (r == -EPIPE) {
+		return STATUS_SIGNAL + SIGPIPE;
+	}
+	if (r < 0) {
+		report_line("cannot write to stdout: %s", strerror(-r));
+		return STATUS_ERROR;
+	}
+	return STATUS_OK;
+}
+
+int report_text(const struct buf *text)
+{
+	return stdout_status(write_harmless(STDOUT_FILENO, text));
+}
+
+int report_json(const char *json)
+{
+	int r = json ? write_all(STDOUT_FILENO, json, strlen(json)) : -ENOMEM;
+
+	return stdout_status(r == 0 ? write_all(STDOUT_FILENO, "\n", 1) : r);
+}
+
+void report_line(const char *format, ...)
+{
+	_cleanup_(buf_done)
+	struct buf line = { 0 };
+	char text[1200];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	buf_addf(&line, "brig: %s\n", text);
+	write_harmless(STDERR_FILENO, &line);
+}
+
+static void error_text(const struct brig_error *error)
+{
+	_cleanup_(buf_done)
+	struct buf text = { 0 };
+
+	buf_addf(&text, "brig: %s\n", error->message);
+	if (error->remedy[0]) {
+		buf_addf(&text, "  %s\n", error->remedy);
+	}
+	write_harmless(STDERR_FILENO, &text);
+}
+
+static void error_show(const struct brig_error *error, bool json)
+{
+	if (json) {
+		_cleanup_free_ char *text = brig_error_json(error);
+		report_json(text);
+	} else {
+		error_text(error);
+	}
+}
+
+int report_error(const struct brig_error *error, bool json)
+{
+	error_show(error, json);
+	return exit_status_of_error(error);
+}
+
+int report_usage(const struct brig_error *error, bool json)
+{
+	error_show(error, json);
+	return STATUS_USAGE;
+}
+
+int report_help(const struct syntax *syntax)
+{
+	_cleanup_(buf_done)
+	struct buf text = { 0 };
+
+	options_help(syntax, &text);
+	return report_text(&text);
+}
+
+void report_verdict(const struct brig_result *result)
+{
+	const char *status = brig_status_name(result->status);
+
+	if (result->status == BRIG_OK || result->status == BRIG_CANCELLED) {
+		return;
+	}
+	if (result->status == BRIG_FAILED && result->signal > 0) {
+		const char *name = sigabbrev_np(result->signal);
+		report_line("%s: ended by signal %d (SIG%s). %s", status, result->signal,
+			    name ? name : "?", result->remedy);
+	} else if (result->status != BRIG_FAILED || result->denied) {
+		/* A program that just exits with a number has said why itself. */
+		report_line("%s: %s%s%s", status, result->remedy,
+			    result->operator_remedy[0] ? " " : "", result->operator_remedy);
+	}
+	if (result->denied) {
+		report_line("refused: %s: %s", result->denial.meaning, result->denial.reason);
+	}
+}
+
+void report_usage_figures(const struct brig_result *result)
+{
+	const struct brig_usage *usage = &result->usage;
+	char wall[32], cpu[32], memory[32], disk[32];
+
+	report_line("time: wall %s, cpu %s, memory %s, processes %llu, disk %s",
+		    unit_format(UNIT_TIME, usage->wall_ns / 1000 * 1000, wall, sizeof(wall)),
+		    unit_format(UNIT_TIME, usage->cpu_ns / 1000 * 1000, cpu, sizeof(cpu)),
+		    unit_format(UNIT_BYTES, usage->memory_peak_bytes, memory, sizeof(memory)),
+		    (unsigned long long)usage->processes_peak,
+		    unit_format(UNIT_BYTES, usage->disk_bytes, disk, sizeof(disk)));
+}

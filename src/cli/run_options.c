@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The options of `brig run` and `brig explain`, as a table. */
+#include "cli/run_options.h"
+
+#include <errno.h>
+
+#include "base/cleanup.h"
+#include "policy/policy.h"
+
+#define AT(field) offsetof(struct run_line, field)
+
+enum { RUN = 1, EXPLAIN = 2, BOTH = 3 };
+
+struct row {
+	unsigned commands;
+	struct option_info option;
+};
+
+/* In front of the limits... */
+static const struct row first[] = {
+	{ BOTH, { "-c", "CODE", "the code itself", option_take_text, AT(code), NULL } },
+	{ BOTH,
+	  { "--lang", "LANGUAGE", "language; else by extension or #! line", option_take_text,
+	    AT(language), NULL } },
+	{ BOTH,
+	  { "--policy", "POLICY", "what it may do: default, strict, open, ...", option_take_text,
+	    AT(policy), NULL } },
+};
+
+/* ...and behind them. */
+static const struct row last[] = {
+	{ BOTH,
+	  { "--in", "[NAME=]FILE", "copy a file to /sandbox/NAME; repeatable", option_take_list,
+	    AT(in), NULL } },
+	{ BOTH,
+	  { "--out", "GLOB", "bring back files of /sandbox besides out/; repeatable",
+	    option_take_list, AT(out), NULL } },
+	{ RUN,
+	  { "--out-dir", "DIR", "write files that come back beneath DIR (\".\" with --out)",
+	    option_take_text, AT(out_dir), NULL } },
+	{ RUN,
+	  { "--force", NULL, "replace files that are there already", option_take_flag, AT(force),
+	    NULL } },
+	{ BOTH,
+	  { "--changes", NULL, "report what was created, modified and deleted", option_take_flag,
+	    AT(changes), NULL } },
+	{ BOTH,
+	  { "--ro", "[NAME=]DIR", "show a directory as /mnt/NAME; repeatable", option_take_list,
+	    AT(ro), NULL } },
+	{ BOTH,
+	  { "--rw", "[NAME=]DIR", "the same, writable; repeatable", option_take_list, AT(rw),
+	    NULL } },
+	{ BOTH,
+	  { "--env", "NAME[=VALUE]", "set a variable, or pass brig's own; repeatable",
+	    option_take_list, AT(env), NULL } },
+	{ BOTH,
+	  { "--yes", NULL, "a person agrees to this run (policies with auto_run \"ask\")",
+	    option_take_flag, AT(yes), NULL } },
+	{ BOTH,
+	  { "--no-cache", NULL, "compile anew, keep nothing", option_take_flag, AT(no_cache),
+	    NULL } },
+	{ BOTH,
+	  { "--config", "DIR", "the operator's policies and runtimes (/etc/brig)", option_take_text,
+	    AT(config), NULL } },
+	{ RUN,
+	  { "--time", NULL, "say on stderr what the run used", option_take_flag, AT(time), NULL } },
+	{ EXPLAIN,
+	  { "--time", NULL, "run it, and show how long each step took", option_take_flag, AT(time),
+	    NULL } },
+	{ RUN,
+	  { "--json", NULL, "print the result as one JSON object", option_take_flag, AT(json),
+	    NULL } },
+	{ EXPLAIN, { "--json", NULL, "print the plan as JSON", option_take_flag, AT(json), NULL } },
+	{ RUN,
+	  { "--json-schema", NULL, "print the schema of that object", option_take_flag, AT(schema),
+	    NULL } },
+};
+
+static int take_limit(void *into, const struct option_info *option, const char *value,
+		      struct brig_error *err)
+{
+	struct run_line *line = into;
+	const struct limit_info *info = option->data;
+	uint64_t number;
+	char least[40], most[40];
+	int r = unit_parse(info->unit, value, &number);
+
+	if (r == -EINVAL) {
+		r = error_set(err, BRIG_E_INPUT, EINVAL, "%s: '%s' is not %s", option->name, value,
+			      unit_describe(info->unit));
+		error_remedy(err, "write %s", unit_describe(info->unit));
+		return r;
+	}
+	/* 0 would mean "as the policy says" further down: it must not get there. */
+	if (r < 0 || number < info->least || number > info->most) {
+		r = error_set(err, BRIG_E_INPUT, ERANGE, "%s: %s is out of range", option->name,
+			      value);
+		error_remedy(err, "give at least %s and at most %s",
+			     unit_format(info->unit, info->least, least, sizeof(least)),
+			     unit_format(info->unit, info->most, most, sizeof(most)));
+		return r;
+	}
+	*limit_of(&line->limits, info) = number;
+	return 0;
+}
+
+static const char *unit_value(enum unit unit)
+{
+	static const char *const names[] = {
+		[UNIT_COUNT] = "NUMBER",
+		[UNIT_BYTES] = "SIZE",
+		[UNIT_TIME] = "TIME",
+		[UNIT_MILLICORES] = "CORES",
+	};
+
+	return (size_t)unit < ARRAY_SIZE(names) ? names[unit] : "NUMBER";
+}
+
+size_t run_options(enum run_command command, struct option_info ret[RUN_OPTIONS_MAX])
+{
+	unsigned wanted = command == RUN_COMMAND_RUN ? RUN : EXPLAIN;
+	size_t count = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(first); i++) {
+		ret[count++] = first[i].option;
+	}
+	for (size_t i = 0; i < limit_table_count; i++) {
+		const struct limit_info *info = &limit_table[i];
+		/* A limit of what cells do not have cannot be asked for. */
+		if (info->option && info->most > 0 && count < RUN_OPTIONS_MAX - ARRAY_SIZE(last)) {
+			ret[count++] = (struct option_info){ .name = info->option,
+							     .value = unit_value(info->unit),
+							     .about = info->about,
+							     .take = take_limit,
+							     .data = info };
+		}
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(last); i++) {
+		if (last[i].commands & wanted) {
+			ret[count++] = last[i].option;
+		}
+	}
+	return count;
+}
+
+void run_line_done(struct run_line *line)
+{
+	strlist_done(&line->in);
+	strlist_done(&line->out);
+	strlist_done(&line->ro);
+	strlist_done(&line->rw);
+	strlist_done(&line->env);
+}

@@ -1,0 +1,102 @@
+/*
+ * A cell while it is being built, and the processes that build it.
+ *
+ * Theory of operation. The warden (brig itself, or a program that links libbrig) makes the plan,
+ * then carries out its own steps: control group, clone3, id maps. The clone is the cell's pid 1.
+ * It carries out the init steps, in the set-up user namespace where it is root; then it spawns
+ * the payload process, which takes its own id, enters the inner user namespace (so that the mount
+ * flags are locked), drops everything and execs the program. pid 1 then gives up its privileges
+ * too and only reaps: it is brig-init.
+ *
+ * Who dies when: brig-init dies when the warden's end of the control socket closes, however the
+ * warden ended; and with brig-init the kernel kills all else in the pid namespace. When the
+ * program ends, brig-init reports and exits.
+ *
+ * After the clone only async-signal-safe calls are made: the host may have threads.
+ */
+#ifndef BRIG_CORE_CELL_H
+#define BRIG_CORE_CELL_H
+
+#include <sys/types.h>
+
+#include "core/plan.h"
+#include "core/wire.h"
+#include "kernel/cgroup.h"
+
+struct cell {
+	const struct plan *plan;
+	uint64_t *took_ns; /* shared memory, one per step; NULL: not measured */
+
+	/* warden */
+	struct cgroup_manager *groups; /* borrowed */
+	struct cgroup *group;          /* owned */
+	char id[27];
+	pid_t pid;
+	int pidfd;          /* owned */
+	int control;        /* owned: the warden's end; in the cell: its own end */
+	int control_inside; /* owned until the clone */
+
+	/* the cell's side */
+	int stdio[3]; /* what becomes 0, 1, 2; owned until the clone */
+	int join[CGROUP_JOIN_MAX];
+	int join_count;
+	int root;    /* the new root, while it is built */
+	int note[2]; /* payload -> init: what went wrong, or the listener's number */
+	pid_t payload;
+	unsigned failed; /* index of the step that failed */
+};
+
+typedef int (*step_function)(struct cell *cell, const struct step *step);
+
+/* The one loop: carries out all steps of one actor, in order. 0 or -errno with cell->failed. */
+int cell_execute(struct cell *cell, enum actor actor);
+
+/* The functions, by kind; each file brings its own. */
+int step_cgroup(struct cell *cell, const struct step *step);
+int step_clone(struct cell *cell, const struct step *step);
+int step_idmap(struct cell *cell, const struct step *step);
+int step_attach(struct cell *cell, const struct step *step);
+int step_release(struct cell *cell, const struct step *step);
+
+int step_join(struct cell *cell, const struct step *step);
+int step_await(struct cell *cell, const struct step *step);
+int step_close(struct cell *cell, const struct step *step);
+int step_become(struct cell *cell, const struct step *step);
+int step_keyring(struct cell *cell, const struct step *step);
+int step_loopback(struct cell *cell, const struct step *step);
+int step_hostname(struct cell *cell, const struct step *step);
+int step_time(struct cell *cell, const struct step *step);
+int step_subreaper(struct cell *cell, const struct step *step);
+int step_spawn(struct cell *cell, const struct step *step);
+int step_seal(struct cell *cell, const struct step *step);
+
+int step_private(struct cell *cell, const struct step *step);
+int step_root(struct cell *cell, const struct step *step);
+int step_overlay(struct cell *cell, const struct step *step);
+int step_dir(struct cell *cell, const struct step *step);
+int step_link(struct cell *cell, const struct step *step);
+int step_file(struct cell *cell, const struct step *step);
+int step_bind(struct cell *cell, const struct step *step);
+int step_proc(struct cell *cell, const struct step *step);
+int step_writable(struct cell *cell, const struct step *step);
+int step_input(struct cell *cell, const struct step *step);
+int step_mount(struct cell *cell, const struct step *step);
+int step_handles(struct cell *cell, const struct step *step);
+int step_pivot(struct cell *cell, const struct step *step);
+int step_lockroot(struct cell *cell, const struct step *step);
+
+int step_session(struct cell *cell, const struct step *step);
+int step_user(struct cell *cell, const struct step *step);
+int step_inner(struct cell *cell, const struct step *step);
+int step_stdio(struct cell *cell, const struct step *step);
+int step_workdir(struct cell *cell, const struct step *step);
+int step_rlimit(struct cell *cell, const struct step *step);
+int step_caps(struct cell *cell, const struct step *step);
+int step_nnp(struct cell *cell, const struct step *step);
+int step_landlock(struct cell *cell, const struct step *step);
+int step_seccomp(struct cell *cell, const struct step *step);
+int step_exec(struct cell *cell, const struct step *step);
+
+/* pid 1 of the cell, from its first instruction; never returns. */
+_Noreturn void init_main(struct cell *cell);
+#endif

@@ -1,0 +1,156 @@
+/* Change sets: see changes.h. */
+#include "core/changes.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/sha256.h"
+
+static int hash_fd(int fd, char hex[65])
+{
+	struct sha256 hash;
+	char chunk[16384];
+	off_t at = 0;
+
+	sha256_init(&hash);
+	for (;;) {
+		ssize_t n = pread(fd, chunk, sizeof(chunk), at);
+		if (n < 0 && errno == EINTR) {
+			continue;
+		}
+		if (n < 0) {
+			return -errno;
+		}
+		if (n == 0) {
+			break;
+		}
+		sha256_add(&hash, chunk, (size_t)n);
+		at += n;
+	}
+	sha256_hex(&hash, hex);
+	return 0;
+}
+
+static int by_path(const void *a, const void *b)
+{
+	return strcmp(((const struct changes_base *)a)->path,
+		      ((const struct changes_base *)b)->path);
+}
+
+int changes_init(struct changes *changes, const struct spec_input *inputs, size_t count)
+{
+	changes->base = calloc(count ? count : 1, sizeof(*changes->base));
+	if (!changes->base) {
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < count; i++) {
+		struct changes_base *base = &changes->base[changes->base_count];
+		base->path = strdup(inputs[i].name);
+		if (!base->path) {
+			return -ENOMEM;
+		}
+		changes->base_count++;
+		if (inputs[i].fd >= 0) {
+			int r = hash_fd(inputs[i].fd, base->sha256);
+			if (r < 0) {
+				return r;
+			}
+			continue;
+		}
+		struct sha256 hash;
+		sha256_init(&hash);
+		sha256_add(&hash, inputs[i].data, inputs[i].size);
+		sha256_hex(&hash, base->sha256);
+	}
+	qsort(changes->base, changes->base_count, sizeof(*changes->base), by_path);
+	return 0;
+}
+
+void changes_done(struct changes *changes)
+{
+	for (size_t i = 0; i < changes->base_count; i++) {
+		free(changes->base[i].path);
+	}
+	for (size_t i = 0; i < changes->count; i++) {
+		free(changes->list[i].path);
+	}
+	free(changes->base);
+	free(changes->list);
+	*changes = (struct changes){ 0 };
+}
+
+static int add(struct changes *changes, const char *path, char kind, uint64_t size,
+	       const char *sha256)
+{
+	if (changes->count == changes->capacity) {
+		size_t capacity = changes->capacity ? changes->capacity * 2 : 16;
+		struct brig_change *list = realloc(changes->list, capacity * sizeof(*list));
+		if (!list) {
+			return -ENOMEM;
+		}
+		changes->list = list;
+		changes->capacity = capacity;
+	}
+	struct brig_change *change = &changes->list[changes->count];
+	*change = (struct brig_change){ .path = strdup(path), .kind = kind, .size = size };
+	if (!change->path) {
+		return -ENOMEM;
+	}
+	memcpy(change->sha256, sha256, strnlen(sha256, 64) + 1);
+	changes->count++;
+	return 0;
+}
+
+int changes_see(struct changes *changes, const struct walk_entry *entry)
+{
+	struct changes_base key = { .path = (char *)(uintptr_t)entry->path };
+	char sha256[65] = "";
+
+	if (S_ISDIR(entry->stat->st_mode)) {
+		return 0;
+	}
+	struct changes_base *base =
+		bsearch(&key, changes->base, changes->base_count, sizeof(*changes->base), by_path);
+	uint64_t size = S_ISREG(entry->stat->st_mode) ? (uint64_t)entry->stat->st_size : 0;
+	if (S_ISREG(entry->stat->st_mode) &&
+	    size <= CHANGES_HASH_BYTES_MAX - changes->hashed_bytes) {
+		_cleanup_close_ int fd = walk_open(entry);
+		if (fd >= 0) {
+			hash_fd(fd, sha256);
+			changes->hashed_bytes += size;
+		}
+	}
+	if (!base) {
+		return add(changes, entry->path, 'c', size, sha256);
+	}
+	base->seen = true;
+	return strcmp(base->sha256, sha256) ? add(changes, entry->path, 'm', size, sha256) : 0;
+}
+
+static int change_by_path(const void *a, const void *b)
+{
+	return strcmp(((const struct brig_change *)a)->path, ((const struct brig_change *)b)->path);
+}
+
+int changes_finish(struct changes *changes, struct brig_result *result)
+{
+	for (size_t i = 0; i < changes->base_count; i++) {
+		if (!changes->base[i].seen) {
+			int r = add(changes, changes->base[i].path, 'd', 0, "");
+			if (r < 0) {
+				return r;
+			}
+		}
+	}
+	if (changes->count) {
+		qsort(changes->list, changes->count, sizeof(*changes->list), change_by_path);
+	}
+	result->changes = TAKE_PTR(changes->list);
+	result->changes_count = changes->count;
+	result->changes_reported = true;
+	changes->count = changes->capacity = 0;
+	return 0;
+}

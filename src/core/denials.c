@@ -1,0 +1,98 @@
+/* Refused system calls: see denials.h. */
+#include "core/denials.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/seccomp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <sys/sysinfo.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+void denials_done(struct denials *denials)
+{
+	close_fd(&denials->listener);
+}
+
+/*
+ * sysinfo(2) tells the host's load, memory and uptime. Programs (Java, node) ask it how much
+ * memory there is, so they get an answer: the cell's own. The bytes go into the caller's memory
+ * through an fd that is opened first and used only if the call is still waiting; a wrong pointer
+ * is the caller's EFAULT.
+ */
+static int answer_sysinfo(const struct denials *denials, const struct seccomp_notif *call)
+{
+	char path[32];
+	struct sysinfo info = {
+		.uptime = 1,
+		.totalram = denials->spec->limits.memory_bytes,
+		.freeram = denials->spec->limits.memory_bytes,
+		.procs = 1,
+		.mem_unit = 1,
+	};
+
+	snprintf(path, sizeof(path), "/proc/%u/mem", call->pid);
+	_cleanup_close_ int mem = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (mem < 0) {
+		return ENOSYS;
+	}
+	uint64_t id = call->id;
+	if (ioctl(denials->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) < 0) {
+		return ENOSYS;
+	}
+	ssize_t n = pwrite(mem, &info, sizeof(info), (off_t)call->data.args[0]);
+	return n == (ssize_t)sizeof(info) ? 0 : EFAULT;
+}
+
+static void record(struct denials *denials, const struct seccomp_notif *call,
+		   const struct filter_decision *decision)
+{
+	struct brig_denial *first = &denials->first;
+	unsigned number = (unsigned)call->data.nr;
+	uint64_t args[6];
+
+	if (!denials->any) {
+		const char *name = syscall_name(number);
+		denials->any = true;
+		memcpy(args, call->data.args, sizeof(args));
+		snprintf(first->call, sizeof(first->call), "%s", name ? name : "unknown");
+		syscall_describe(number, args, first->meaning, sizeof(first->meaning));
+		snprintf(first->reason, sizeof(first->reason), "%s",
+			 decision->rule ? decision->rule->reason : "not on the policy's list");
+	}
+	first->count++;
+}
+
+void denials_hear(struct denials *denials)
+{
+	struct seccomp_notif call = { 0 };
+	struct seccomp_notif_resp answer = { 0 };
+	uint64_t args[6];
+
+	if (ioctl(denials->listener, SECCOMP_IOCTL_NOTIF_RECV, &call) < 0) {
+		/* ENOENT: the caller was killed meanwhile; others: nobody is left */
+		if (errno != ENOENT && errno != EINTR) {
+			close_fd(&denials->listener);
+		}
+		return;
+	}
+	memcpy(args, call.data.args, sizeof(args));
+	struct filter_decision decision =
+		filter_decide(denials->filter, call.data.arch, (uint32_t)call.data.nr, args);
+	answer.id = call.id;
+	answer.error = decision.errnum ? -(int)decision.errnum : -EPERM;
+	if (call.data.nr == SYS_sysinfo) {
+		answer.error = -answer_sysinfo(denials, &call);
+	} else {
+		record(denials, &call, &decision);
+	}
+	ioctl(denials->listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
+	if (++denials->heard >= DENIALS_HEARD_MAX) {
+		close_fd(&denials->listener);
+	}
+}

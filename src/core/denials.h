@@ -1,0 +1,27 @@
+/*
+ * Refused system calls, as the kernel's listener reports them. The call waits while we look; we
+ * always answer with an errno of our own, never "continue": what a pointer points to could change
+ * behind our back, so nothing is ever allowed here.
+ */
+#ifndef BRIG_CORE_DENIALS_H
+#define BRIG_CORE_DENIALS_H
+
+#include "core/spec.h"
+#include "kernel/filter.h"
+
+/* After so many the listener is closed: the kernel then answers ENOSYS at once, at no cost to us. */
+#define DENIALS_HEARD_MAX 1000
+
+struct denials {
+	int listener;                /* owned; -1: none */
+	const struct filter *filter; /* borrowed */
+	const struct spec *spec;     /* borrowed: what sysinfo(2) is told */
+	bool any;
+	struct brig_denial first;
+	unsigned heard;
+};
+
+void denials_done(struct denials *denials);
+/* Call when the listener is readable. */
+void denials_hear(struct denials *denials);
+#endif

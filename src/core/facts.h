@@ -1,0 +1,41 @@
+/* What is known of a run at its end: the input of the verdict. */
+#ifndef BRIG_CORE_FACTS_H
+#define BRIG_CORE_FACTS_H
+
+#include <brig/brig.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Why the warden ended it; NONE: it ended by itself. */
+enum ending {
+	ENDING_NONE,
+	ENDING_WALL,
+	ENDING_CPU,
+	ENDING_MEMORY,
+	ENDING_PROCESSES,
+	ENDING_STDOUT,
+	ENDING_STDERR,
+	ENDING_DENIALS,
+	ENDING_CANCELLED,
+	ENDING_PROTOCOL, /* brig-init said something that it must not: the cell is not trusted */
+};
+
+struct facts {
+	enum ending ending;
+	bool exited;  /* brig-init reported the program's end */
+	int end_code; /* CLD_EXITED, CLD_KILLED, CLD_DUMPED */
+	int end_status;
+	bool stuck; /* could not be killed in bounded time */
+
+	uint64_t wall_ns;
+	uint64_t cpu_ns;
+	uint64_t memory_peak_bytes;
+	uint64_t processes_peak;
+	uint64_t disk_peak_bytes;
+	uint64_t inodes_peak;
+	uint64_t oom_kills;
+	uint64_t fork_refusals;
+	bool disk_full; /* no page was left at some look */
+	bool inodes_full;
+};
+#endif

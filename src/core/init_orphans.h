@@ -1,0 +1,9 @@
+/* What outlives the program where there is no pid namespace to take it away. */
+#ifndef BRIG_CORE_INIT_ORPHANS_H
+#define BRIG_CORE_INIT_ORPHANS_H
+
+#include "core/cell.h"
+
+/* Kills every descendant, bounded in time. With a pid namespace: nothing to do. */
+void orphans_kill(struct cell *cell);
+#endif

@@ -1,0 +1,119 @@
+/* The end of a run: the last bytes, the last figures, the files, the verdict. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "core/run_internal.h"
+#include "core/verdict.h"
+
+/* All writers are dead: what the pipes still hold is all that there will ever be. */
+static void drain(struct stream *stream)
+{
+	while (stream->fd >= 0) {
+		uint64_t before = stream->seen;
+		if (stream_pump(stream) < 0 || stream->seen == before) {
+			return;
+		}
+	}
+}
+
+static void take_stream(struct stream *stream, char **data, size_t *size, bool *truncated)
+{
+	*truncated = stream_truncated(stream);
+	*size = stream->kept.size;
+	*data = buf_take(&stream->kept);
+}
+
+static void fill_usage(struct run *run)
+{
+	struct brig_usage *usage = &run->result->usage;
+	const struct facts *facts = &run->facts;
+
+	usage->wall_ns = facts->wall_ns;
+	usage->cpu_ns = facts->cpu_ns;
+	usage->memory_peak_bytes = facts->memory_peak_bytes;
+	/* brig-init is not the program's */
+	usage->processes_peak = facts->processes_peak > 1 ? facts->processes_peak - 1 : 1;
+	usage->disk_bytes = facts->disk_peak_bytes;
+}
+
+static int fill_result(struct run *run)
+{
+	struct brig_result *result = run->result;
+	const struct spec *spec = run->options.spec;
+
+	memcpy(result->id, run->cell.id, sizeof(result->id));
+	take_stream(&run->out[0], &result->stdout_data, &result->stdout_size,
+		    &result->stdout_truncated);
+	take_stream(&run->out[1], &result->stderr_data, &result->stderr_size,
+		    &result->stderr_truncated);
+	if (!result->stdout_data || !result->stderr_data) {
+		return -ENOMEM;
+	}
+	result->limits = spec->limits;
+	result->denied = run->denials.any;
+	result->denial = run->denials.first;
+	fill_usage(run);
+	layer_list(spec->layers, result->layers, sizeof(result->layers));
+	watch_means(spec, cgroup_manager_means(run->options.groups), result->means,
+		    sizeof(result->means));
+	snprintf(result->provider, sizeof(result->provider), "%s",
+		 spec->provider == PROVIDER_LOCAL ? "local" : "native");
+	snprintf(result->start, sizeof(result->start), "cold");
+	verdict_give(&run->facts, result);
+	return 0;
+}
+
+/* The last words of brig-init may still be in the socket when its death is already known. */
+static void hear_last_words(struct run *run)
+{
+	struct wire_record record;
+	int fds[WIRE_FDS_MAX];
+	unsigned count;
+
+	while (wire_receive(run->cell.control, &record, fds, &count) == 1) {
+		for (unsigned i = 0; i < count; i++) {
+			close(fds[i]);
+		}
+		if (wire_check(&run->wire, &record, count) < 0) {
+			return;
+		}
+		if (record.kind == WIRE_FAILED && record.value < run->plan.count) {
+			run->setup_errnum = record.errnum > 0 ? record.errnum : EIO;
+			run->setup_step = record.value;
+		} else if (record.kind == WIRE_EXITED) {
+			run->facts.exited = true;
+			run->facts.end_code = (int)record.value;
+			run->facts.end_status = record.status;
+		}
+	}
+}
+
+int run_finish(struct run *run, struct brig_error *err)
+{
+	enum ending ending = run->facts.ending;
+
+	hear_last_words(run);
+	run->facts.wall_ns = clock_now_ns() - run->watch.start_ns;
+	if (run->setup_errnum && ending == ENDING_NONE) {
+		return run_setup_error(run, &run->plan.steps[run->setup_step], run->setup_errnum,
+				       err);
+	}
+	drain(&run->out[0]);
+	drain(&run->out[1]);
+	run->watch.proc = -1; /* nobody is left there */
+	watch_look(&run->watch, clock_now_ns(), &run->facts);
+	for (int i = 0; i < 2 && ending == ENDING_NONE && !run->options.cut_output; i++) {
+		if (stream_truncated(&run->out[i])) {
+			ending = i ? ENDING_STDERR : ENDING_STDOUT;
+		}
+	}
+	run->facts.ending = ending;
+	int r = fill_result(run);
+	if (r == 0 && run->sandbox >= 0 && !run->facts.stuck) {
+		r = collect(run->sandbox, &run->options.collect, run->result);
+	}
+	return r < 0 ? error_errno(err, BRIG_E_SYSTEM, -r, "cannot collect the run's result") : 0;
+}

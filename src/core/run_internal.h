@@ -1,0 +1,27 @@
+/* Shared by the files that make up a run. */
+#ifndef BRIG_CORE_RUN_INTERNAL_H
+#define BRIG_CORE_RUN_INTERNAL_H
+
+#include "core/run.h"
+
+enum run_event {
+	RUN_EVENT_TIMER,
+	RUN_EVENT_CONTROL,
+	RUN_EVENT_STDOUT,
+	RUN_EVENT_STDERR,
+	RUN_EVENT_STDIN,
+	RUN_EVENT_INIT,
+	RUN_EVENT_DENIAL,
+	RUN_EVENT_GROUP,
+	RUN_EVENTS,
+};
+
+int run_listen(struct run *run, int fd, enum run_event event, uint32_t events);
+/* Sets the timer for the next look. */
+int run_arm(struct run *run);
+/* Everything is dead: fills in the result. */
+int run_finish(struct run *run, struct brig_error *err);
+/* What it means that a step failed, with the repair where one is known. */
+int run_setup_error(const struct run *run, const struct step *step, int errnum,
+		    struct brig_error *err);
+#endif

@@ -1,0 +1,179 @@
+/* Starting a run: plan, pipes, the warden's steps, the epoll set. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/id.h"
+#include "core/run_internal.h"
+
+/* One pipe; `ours` non-blocking. */
+static int make_pipe(int *ours, int *theirs, bool we_read)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) < 0) {
+		return -errno;
+	}
+	*ours = ends[we_read ? 0 : 1];
+	*theirs = ends[we_read ? 1 : 0];
+	return fcntl(*ours, F_SETFL, O_NONBLOCK) < 0 ? -errno : 0;
+}
+
+static int make_stdio(struct run *run)
+{
+	const struct run_options *options = &run->options;
+	const struct brig_limits *limits = &options->spec->limits;
+	uint64_t most[2] = { limits->stdout_bytes, limits->stderr_bytes };
+	int in = -1;
+	int r = make_pipe(&in, &run->cell.stdio[0], false);
+
+	if (r == 0) {
+		r = feed_init(&run->in, in, options->stdin_data, options->stdin_size,
+			      options->stdin_feed);
+	}
+	for (int i = 0; i < 2 && r == 0; i++) {
+		struct stream *stream = &run->out[i];
+		stream->number = i + 1;
+		stream->limit = most[i];
+		stream->keep = options->keep_output;
+		stream->on_output = options->on_output;
+		stream->user = options->user;
+		r = make_pipe(&stream->fd, &run->cell.stdio[i + 1], true);
+	}
+	return r;
+}
+
+static int make_control(struct run *run)
+{
+	int ends[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0) {
+		return -errno;
+	}
+	run->cell.control = ends[0];
+	run->cell.control_inside = ends[1];
+	return 0;
+}
+
+static int make_loop(struct run *run)
+{
+	run->epoll = epoll_create1(EPOLL_CLOEXEC);
+	run->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (run->epoll < 0 || run->timer < 0) {
+		return -errno;
+	}
+	int r = run_listen(run, run->timer, RUN_EVENT_TIMER, EPOLLIN);
+	if (r == 0) {
+		r = run_listen(run, run->cell.control, RUN_EVENT_CONTROL, EPOLLIN);
+	}
+	if (r == 0) {
+		r = run_listen(run, run->out[0].fd, RUN_EVENT_STDOUT, EPOLLIN);
+	}
+	if (r == 0) {
+		r = run_listen(run, run->out[1].fd, RUN_EVENT_STDERR, EPOLLIN);
+	}
+	/* Edge-triggered: a pipe with room is no news; room after fullness is. */
+	if (r == 0) {
+		r = run_listen(run, run->in.fd, RUN_EVENT_STDIN, EPOLLOUT | EPOLLET);
+	}
+	return r;
+}
+
+static int make_timing(struct run *run)
+{
+	if (!run->options.measure) {
+		return 0;
+	}
+	void *page = mmap(NULL, sizeof(uint64_t) * PLAN_STEPS_MAX, PROT_READ | PROT_WRITE,
+			  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (page == MAP_FAILED) {
+		return -errno;
+	}
+	run->took_ns = page;
+	run->cell.took_ns = page;
+	return 0;
+}
+
+static int explain_failure(const struct run *run, int r, struct brig_error *err)
+{
+	const struct step *step = &run->plan.steps[run->cell.failed];
+
+	return run_setup_error(run, step, -r, err);
+}
+
+int run_start(const struct run_options *options, struct run **ret, struct brig_error *err)
+{
+	struct run *run = calloc(1, sizeof(*run));
+	int r;
+
+	if (!run) {
+		return error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory for a run");
+	}
+	run->options = *options;
+	run->epoll = run->timer = run->sandbox = run->proc = -1;
+	run->cell = (struct cell){
+		.groups = options->groups,
+		.pidfd = -1,
+		.control = -1,
+		.control_inside = -1,
+		.stdio = { -1, -1, -1 },
+		.root = -1,
+		.note = { -1, -1 },
+	};
+	run->out[0].fd = run->out[1].fd = run->in.fd = -1;
+	run->denials = (struct denials){ .listener = -1,
+					 .filter = options->filter,
+					 .spec = options->spec };
+	run->watch = (struct watch){ .spec = options->spec, .sandbox = -1, .proc = -1 };
+	run->result = calloc(1, sizeof(*run->result));
+	r = run->result ? id_make(run->cell.id) : -ENOMEM;
+	if (r == 0) {
+		r = plan_make(options->spec, &run->plan, err);
+		if (r < 0) {
+			run_free(run);
+			return r;
+		}
+		run->cell.plan = &run->plan;
+		r = make_stdio(run);
+	}
+	if (r == 0) {
+		r = make_control(run);
+	}
+	if (r == 0) {
+		r = make_loop(run);
+	}
+	if (r == 0) {
+		r = make_timing(run);
+	}
+	if (r < 0) {
+		run_free(run);
+		return error_errno(err, BRIG_E_SYSTEM, -r, "cannot prepare the run");
+	}
+	watch_start(&run->watch, clock_now_ns());
+	r = cell_execute(&run->cell, ACTOR_WARDEN);
+	if (r < 0) {
+		r = explain_failure(run, r, err);
+		run_free(run);
+		return r;
+	}
+	run->watch.group = run->cell.group;
+	r = run_listen(run, run->cell.pidfd, RUN_EVENT_INIT, EPOLLIN);
+	if (r == 0) {
+		r = run_arm(run);
+	}
+	if (r < 0) {
+		run_free(run);
+		return error_errno(err, BRIG_E_SYSTEM, -r, "cannot watch the cell");
+	}
+	feed_pump(&run->in);
+	*ret = run;
+	return 0;
+}

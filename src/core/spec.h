@@ -1,0 +1,66 @@
+/*
+ * Everything that decides what a cell looks like, gathered before the plan is made. The plan is a
+ * pure function of this: no look at the host happens after it.
+ */
+#ifndef BRIG_CORE_SPEC_H
+#define BRIG_CORE_SPEC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <brig/brig.h>
+
+#include "core/closure.h"
+#include "kernel/filter.h"
+#include "kernel/layers.h"
+
+enum provider {
+	PROVIDER_NATIVE,
+	PROVIDER_LOCAL, /* trusted local mode: no walls */
+};
+
+struct spec_input {
+	const char *name; /* beneath /sandbox */
+	const void *data; /* NULL: from fd */
+	uint64_t size;
+	int fd; /* regular file, read from its start */
+	mode_t mode;
+};
+
+struct spec_mount {
+	const char *name; /* beneath /mnt */
+	int fd;           /* O_PATH of the directory, or a detached mount when `tree` */
+	bool tree;
+	bool writable;
+};
+
+struct spec {
+	enum provider provider;
+	layer_set layers; /* those that this cell will have */
+
+	uid_t caller_uid; /* brig's own effective ids: what an ordinary user's cell maps to */
+	gid_t caller_gid;
+	bool ranged; /* ids of its own: outer 0 and 1 map to first_id and first_id + 1 */
+	uint32_t first_id;
+
+	struct brig_limits limits;
+	bool exec_writable;
+	bool watch_memory;    /* no memory cgroup: RLIMIT_DATA and sampling instead */
+	bool watch_processes; /* no pids cgroup: RLIMIT_NPROC instead */
+
+	const struct closure *closure;
+	const struct spec_input *inputs;
+	size_t inputs_count;
+	const struct spec_mount *mounts;
+	size_t mounts_count;
+	const char *const *argv;
+	const char *const *envp;
+	const char *workdir; /* local provider: host directory to start in; else NULL */
+
+	const struct bpf_program *filter; /* NULL: none */
+	int landlock_abi;
+	unsigned cpus;      /* how many the cell is told of */
+	bool join_by_write; /* v1 cgroup: the child writes itself in */
+};
+#endif

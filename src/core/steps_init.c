@@ -1,0 +1,225 @@
+/* Steps of the cell's pid 1 that are not about files: identity, keyring, network, clocks. */
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <net/if.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "core/cell.h"
+#include "kernel/caps.h"
+#include "kernel/sys.h"
+
+int step_join(struct cell *cell, const struct step *step)
+{
+	(void)step;
+	for (int i = 0; i < cell->join_count; i++) {
+		if (write(cell->join[i], "0", 1) != 1) {
+			return -errno;
+		}
+	}
+	return 0;
+}
+
+int step_await(struct cell *cell, const struct step *step)
+{
+	struct pollfd ready = { .fd = cell->control, .events = POLLIN };
+	struct wire_record record;
+	int fds[WIRE_FDS_MAX];
+	unsigned count;
+
+	(void)step;
+	while (poll(&ready, 1, -1) < 0) {
+		if (errno != EINTR) {
+			return -errno;
+		}
+	}
+	int r = wire_receive(cell->control, &record, fds, &count);
+	return r == 1 && record.kind == WIRE_RELEASE && count == 0 ? 0 : -ECANCELED;
+}
+
+static bool keeps(const struct cell *cell, int fd)
+{
+	if (fd == cell->control || fd == cell->stdio[0] || fd == cell->stdio[1] ||
+	    fd == cell->stdio[2]) {
+		return true;
+	}
+	for (unsigned i = 0; i < cell->plan->count; i++) {
+		if (cell->plan->steps[i].fd == fd) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Closes the gaps between the few that are needed; 0 to 2 go too, unless they are among them. */
+int step_close(struct cell *cell, const struct step *step)
+{
+	unsigned next = 0;
+
+	(void)step;
+	for (;;) {
+		int keep = -1;
+		/* the smallest kept fd that is not below `next` */
+		for (unsigned i = 0; i < cell->plan->count + 4; i++) {
+			int fd = i < 3    ? cell->stdio[i]
+				 : i == 3 ? cell->control
+					  : cell->plan->steps[i - 4].fd;
+			if (fd >= (int)next && keeps(cell, fd) && (keep < 0 || fd < keep)) {
+				keep = fd;
+			}
+		}
+		unsigned last = keep < 0 ? ~0u : (unsigned)keep - 1;
+		if (keep != (int)next) {
+			int r = sys_close_range(next, last, 0);
+			if (r < 0) {
+				return r;
+			}
+		}
+		if (keep < 0) {
+			return 0;
+		}
+		next = (unsigned)keep + 1;
+	}
+}
+
+int step_become(struct cell *cell, const struct step *step)
+{
+	(void)cell;
+	/* The umask is the host program's: our modes are meant as written. */
+	umask(0);
+	if (setresgid(0, 0, 0) < 0) {
+		return -errno;
+	}
+	/* Where setgroups is denied (an ordinary user's map) no group can be gained either. */
+	if (step->value && syscall(SYS_setgroups, 0, NULL) < 0) {
+		return -errno;
+	}
+	if (setresuid(0, 0, 0) < 0) {
+		return -errno;
+	}
+	return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ? -errno : 0;
+}
+
+int step_keyring(struct cell *cell, const struct step *step)
+{
+	(void)cell;
+	(void)step;
+	int r = sys_keyctl_join_session();
+	/* A kernel without keyrings has none to share. */
+	return r == -ENOSYS ? 0 : r < 0 ? r : 0;
+}
+
+int step_loopback(struct cell *cell, const struct step *step)
+{
+	struct ifreq request = { .ifr_name = "lo", .ifr_flags = IFF_UP };
+	_cleanup_close_ int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	(void)cell;
+	(void)step;
+	if (fd < 0) {
+		/* A kernel without IPv4 has nothing to bring up. */
+		return errno == EAFNOSUPPORT ? 0 : -errno;
+	}
+	return ioctl(fd, SIOCSIFFLAGS, &request) < 0 ? -errno : 0;
+}
+
+int step_hostname(struct cell *cell, const struct step *step)
+{
+	(void)cell;
+	if (sethostname(step->text, strlen(step->text)) < 0) {
+		return -errno;
+	}
+	return setdomainname("(none)", 6) < 0 ? -errno : 0;
+}
+
+/* Decimal without stdio; returns the new end. */
+static char *put_number(char *at, int64_t value)
+{
+	char digits[20];
+	unsigned n = 0;
+	uint64_t rest = value < 0 ? (uint64_t)-value : (uint64_t)value;
+
+	if (value < 0) {
+		*at++ = '-';
+	}
+	do {
+		digits[n++] = (char)('0' + rest % 10);
+		rest /= 10;
+	} while (rest);
+	while (n) {
+		*at++ = digits[--n];
+	}
+	return at;
+}
+
+static char *put_offset(char *at, const char *clock_name, clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	at = stpcpy(at, clock_name);
+	*at++ = ' ';
+	at = put_number(at, -(int64_t)now.tv_sec);
+	return stpcpy(at, " 0\n");
+}
+
+/* The host's uptime is nobody's business: children are born with clocks near zero. */
+int step_time(struct cell *cell, const struct step *step)
+{
+	char text[96];
+	char *at = text;
+
+	(void)cell;
+	(void)step;
+	if (unshare(CLONE_NEWTIME) < 0) {
+		return -errno;
+	}
+	at = put_offset(at, "monotonic", CLOCK_MONOTONIC);
+	at = put_offset(at, "boottime", CLOCK_BOOTTIME);
+	/* /proc/self is ours only while we are dumpable; there is no payload yet that could look. */
+	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0) {
+		return -errno;
+	}
+	_cleanup_close_ int fd = open("/proc/self/timens_offsets", O_WRONLY | O_CLOEXEC);
+	int saved = errno;
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0) {
+		return -errno;
+	}
+	if (fd < 0) {
+		return -saved;
+	}
+	return write(fd, text, (size_t)(at - text)) < 0 ? -errno : 0;
+}
+
+int step_subreaper(struct cell *cell, const struct step *step)
+{
+	(void)cell;
+	(void)step;
+	return prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0 ? -errno : 0;
+}
+
+int step_seal(struct cell *cell, const struct step *step)
+{
+	(void)cell;
+	if (step->value) {
+		int r = caps_drop_all();
+		if (r < 0) {
+			return r;
+		}
+	}
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) {
+		return -errno;
+	}
+	return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ? -errno : 0;
+}

@@ -1,0 +1,283 @@
+/* Steps that build the cell's file system. The root is reached by fd, never by a path. */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "core/cell.h"
+#include "kernel/sys.h"
+
+/* The id that the program will have, as the set-up namespace sees it. */
+static uid_t payload_id(const struct cell *cell)
+{
+	return cell->plan->spec->ranged ? 1 : 0;
+}
+
+int step_private(struct cell *cell, const struct step *step)
+{
+	(void)cell;
+	(void)step;
+	return mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ? -errno : 0;
+}
+
+int step_root(struct cell *cell, const struct step *step)
+{
+	_cleanup_close_ int fs = sys_fsopen("tmpfs");
+	int r = fs;
+
+	if (r >= 0) {
+		r = sys_fsconfig(fs, FSCONFIG_SET_STRING, "size", step->text);
+	}
+	if (r >= 0) {
+		r = sys_fsconfig(fs, FSCONFIG_SET_STRING, "nr_inodes", step->path);
+	}
+	if (r >= 0) {
+		r = sys_fsconfig(fs, FSCONFIG_SET_STRING, "mode", "0755");
+	}
+	if (r >= 0) {
+		r = sys_fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL);
+	}
+	if (r >= 0) {
+		r = cell->root = sys_fsmount(fs, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+	}
+	/* On top of "/": paths of the host still start beneath it, so nothing is hidden by it. */
+	if (r >= 0) {
+		r = sys_move_mount(cell->root, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH);
+	}
+	if (r >= 0) {
+		r = fchdir(cell->root) < 0 ? -errno : 0;
+	}
+	return r < 0 ? r : 0;
+}
+
+int step_overlay(struct cell *cell, const struct step *step)
+{
+	(void)cell;
+	/* The second lower layer is the root's own empty "proc": an overlay wants two. */
+	return mount("brig", step->path, "overlay", MS_RDONLY | MS_NOSUID | MS_NODEV, step->text) <
+			       0
+		       ? -errno
+		       : 0;
+}
+
+int step_dir(struct cell *cell, const struct step *step)
+{
+	if (mkdirat(cell->root, step->path, (mode_t)step->value) < 0) {
+		return -errno;
+	}
+	if (strncmp(step->path, "sandbox", 7) == 0) {
+		return fchownat(cell->root, step->path, payload_id(cell), payload_id(cell),
+				AT_SYMLINK_NOFOLLOW) < 0
+			       ? -errno
+			       : 0;
+	}
+	return 0;
+}
+
+int step_link(struct cell *cell, const struct step *step)
+{
+	return symlinkat(step->text, cell->root, step->path) < 0 ? -errno : 0;
+}
+
+static int write_all(int fd, const char *data, uint64_t size)
+{
+	while (size) {
+		ssize_t n = write(fd, data, size);
+		if (n < 0) {
+			if (errno == EINTR) {
+				continue;
+			}
+			return -errno;
+		}
+		data += n;
+		size -= (uint64_t)n;
+	}
+	return 0;
+}
+
+int step_file(struct cell *cell, const struct step *step)
+{
+	_cleanup_close_ int fd =
+		openat(cell->root, step->path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+		       (mode_t)step->value);
+	if (fd < 0) {
+		return -errno;
+	}
+	return write_all(fd, step->data, step->size);
+}
+
+static int attach_tree(struct cell *cell, int tree, const char *path, uint64_t attributes)
+{
+	struct mount_attr attr = { .attr_set = attributes };
+	int r = sys_mount_setattr(tree, "", AT_EMPTY_PATH, &attr);
+
+	if (r < 0) {
+		return r;
+	}
+	return sys_move_mount(tree, "", cell->root, path, MOVE_MOUNT_F_EMPTY_PATH);
+}
+
+int step_bind(struct cell *cell, const struct step *step)
+{
+	_cleanup_close_ int tree = sys_open_tree(
+		AT_FDCWD, step->text, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW);
+	if (tree < 0) {
+		return tree;
+	}
+	return attach_tree(cell, tree, step->path, step->flags);
+}
+
+int step_proc(struct cell *cell, const struct step *step)
+{
+	(void)cell; /* the root is the working directory */
+	return mount("proc", step->path, "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, step->text) < 0
+		       ? -errno
+		       : 0;
+}
+
+int step_writable(struct cell *cell, const struct step *step)
+{
+	_cleanup_close_ int tree =
+		sys_open_tree(cell->root, step->path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+
+	if (tree < 0) {
+		return tree;
+	}
+	return attach_tree(cell, tree, step->path, step->flags);
+}
+
+int step_mount(struct cell *cell, const struct step *step)
+{
+	/* With ids of its own the warden has cloned and id-mapped the tree already. */
+	if (step->value) {
+		return attach_tree(cell, step->fd, step->path, step->flags);
+	}
+	_cleanup_close_ int tree =
+		sys_open_tree(step->fd, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH);
+	if (tree < 0) {
+		return tree;
+	}
+	return attach_tree(cell, tree, step->path, step->flags);
+}
+
+/* Parents of an input, each owned by the program; returns the fd of the innermost, or -errno. */
+static int input_parent(struct cell *cell, const char *path, const char **last)
+{
+	uid_t id = payload_id(cell);
+	int dir = openat(cell->root, "sandbox", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	for (const char *slash = strchr(path, '/'); dir >= 0 && slash; slash = strchr(path, '/')) {
+		char part[256];
+		size_t length = (size_t)(slash - path);
+		if (length >= sizeof(part)) {
+			close(dir);
+			return -ENAMETOOLONG;
+		}
+		memcpy(part, path, length);
+		part[length] = '\0';
+		if (mkdirat(dir, part, 0700) == 0 &&
+		    fchownat(dir, part, id, id, AT_SYMLINK_NOFOLLOW) < 0) {
+			int r = -errno;
+			close(dir);
+			return r;
+		}
+		int next = openat(dir, part, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		int saved = errno;
+		close(dir);
+		errno = saved;
+		dir = next;
+		path = slash + 1;
+	}
+	*last = path;
+	return dir < 0 ? -errno : dir;
+}
+
+static int copy_fd(int from, int to, uint64_t size)
+{
+	char chunk[16384];
+	uint64_t at = 0;
+
+	while (at < size) {
+		size_t want = size - at < sizeof(chunk) ? (size_t)(size - at) : sizeof(chunk);
+		ssize_t n = pread(from, chunk, want, (off_t)at);
+		if (n < 0 && errno == EINTR) {
+			continue;
+		}
+		if (n < 0) {
+			return -errno;
+		}
+		if (n == 0) {
+			return -ESTALE; /* shrank since it was measured */
+		}
+		int r = write_all(to, chunk, (uint64_t)n);
+		if (r < 0) {
+			return r;
+		}
+		at += (uint64_t)n;
+	}
+	return 0;
+}
+
+int step_input(struct cell *cell, const struct step *step)
+{
+	const char *name = NULL;
+	uid_t id = payload_id(cell);
+	_cleanup_close_ int dir = input_parent(cell, step->path, &name);
+
+	if (dir < 0) {
+		return dir;
+	}
+	_cleanup_close_ int fd =
+		openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+		       (mode_t)step->value);
+	if (fd < 0) {
+		return -errno;
+	}
+	int r = step->fd >= 0 ? copy_fd(step->fd, fd, step->size)
+			      : write_all(fd, step->data, step->size);
+	if (r < 0) {
+		return r;
+	}
+	return fchown(fd, id, id) < 0 ? -errno : 0;
+}
+
+int step_pivot(struct cell *cell, const struct step *step)
+{
+	(void)cell;
+	(void)step;
+	/* "." twice: the old root is stacked on the new one, then taken away. */
+	int r = sys_pivot_root(".", ".");
+	if (r < 0) {
+		return r;
+	}
+	if (umount2(".", MNT_DETACH) < 0) {
+		return -errno;
+	}
+	return chdir("/") < 0 ? -errno : 0;
+}
+
+int step_lockroot(struct cell *cell, const struct step *step)
+{
+	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY };
+
+	(void)step;
+	return sys_mount_setattr(cell->root, "", AT_EMPTY_PATH, &attr);
+}
+
+int step_handles(struct cell *cell, const struct step *step)
+{
+	struct wire_record record = { .kind = WIRE_HANDLES };
+	_cleanup_close_ int sandbox = open("/sandbox", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_close_ int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fds[2] = { sandbox, proc };
+
+	(void)step;
+	if (sandbox < 0 || proc < 0) {
+		return -errno;
+	}
+	close_fd(&cell->root);
+	return wire_send(cell->control, &record, fds, 2);
+}

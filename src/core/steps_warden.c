@@ -1,0 +1,112 @@
+/* The warden's own steps: control group, clone, id maps, release. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "core/cell.h"
+#include "kernel/sys.h"
+
+int step_cgroup(struct cell *cell, const struct step *step)
+{
+	const struct spec *spec = cell->plan->spec;
+	struct cgroup_limits limits = {
+		.memory_bytes = spec->limits.memory_bytes,
+		.processes = spec->limits.processes + 1, /* brig-init */
+		.cpu_millicores = spec->limits.cpu_millicores,
+	};
+
+	(void)step;
+	return cgroup_new(cell->groups, cell->id, &limits, &cell->group, NULL);
+}
+
+/* clone3 where there is one; else the old call, which knows all flags but the cgroup. */
+static int clone_cell(uint64_t flags, int cgroup, int *pidfd)
+{
+	struct clone_args args = {
+		.flags = flags | CLONE_PIDFD | (cgroup >= 0 ? CLONE_INTO_CGROUP : 0),
+		.pidfd = (uintptr_t)pidfd,
+		.exit_signal = 0, /* a host program's SIGCHLD and wait(-1) never see us */
+		.cgroup = cgroup >= 0 ? (unsigned)cgroup : 0,
+	};
+	int pid = sys_clone3(&args, sizeof(args));
+
+	if (pid != -ENOSYS) {
+		return pid;
+	}
+	return sys_result(syscall(SYS_clone, flags | CLONE_PIDFD, NULL, pidfd, NULL, NULL));
+}
+
+int step_clone(struct cell *cell, const struct step *step)
+{
+	int cgroup = cell->group ? cgroup_clone_fd(cell->group) : -1;
+	sigset_t all, before;
+
+	if (cell->group) {
+		cell->join_count = cgroup_join_fds(cell->group, cell->join);
+	}
+	/* A handler of the host program must not run in the child, where its world is gone. */
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &before);
+	int pid = clone_cell(step->flags, cgroup, &cell->pidfd);
+	if (pid == 0) {
+		init_main(cell);
+	}
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	if (pid < 0) {
+		cell->pidfd = -1;
+		return pid;
+	}
+	cell->pid = pid;
+	close_fd(&cell->control_inside);
+	for (int i = 0; i < 3; i++) {
+		close_fd(&cell->stdio[i]);
+	}
+	return 0;
+}
+
+static int write_proc(pid_t pid, const char *file, const char *text)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, file);
+	_cleanup_close_ int fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0) {
+		return -errno;
+	}
+	return write(fd, text, strlen(text)) < 0 ? -errno : 0;
+}
+
+int step_idmap(struct cell *cell, const struct step *step)
+{
+	int r = 0;
+
+	if (step->value) {
+		r = write_proc(cell->pid, "setgroups", "deny");
+	}
+	if (r == 0) {
+		r = write_proc(cell->pid, "uid_map", step->text);
+	}
+	if (r == 0) {
+		r = write_proc(cell->pid, "gid_map", step->path);
+	}
+	return r;
+}
+
+int step_attach(struct cell *cell, const struct step *step)
+{
+	(void)step;
+	return cgroup_attach(cell->group, cell->pid, NULL);
+}
+
+int step_release(struct cell *cell, const struct step *step)
+{
+	struct wire_record record = { .kind = WIRE_RELEASE };
+
+	(void)step;
+	return wire_send(cell->control, &record, NULL, 0);
+}

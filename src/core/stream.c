@@ -1,0 +1,55 @@
+/* Output streams: see stream.h. What is beyond the limit is read and thrown away, never stored. */
+#include "core/stream.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+#define CHUNK_BYTES   65536 /* what a pipe holds */
+#define CHUNKS_A_TURN 16    /* so that a flood on one stream starves nothing else */
+
+void stream_done(struct stream *stream)
+{
+	close_fd(&stream->fd);
+	buf_done(&stream->kept);
+}
+
+static void take(struct stream *stream, const char *data, size_t size)
+{
+	uint64_t room = stream->seen < stream->limit ? stream->limit - stream->seen : 0;
+	size_t part = size < room ? size : (size_t)room;
+
+	stream->seen += size;
+	if (!part) {
+		return;
+	}
+	if (stream->keep) {
+		buf_add(&stream->kept, data, part);
+	}
+	if (stream->on_output) {
+		stream->on_output(stream->user, stream->number, data, part);
+	}
+}
+
+int stream_pump(struct stream *stream)
+{
+	char chunk[CHUNK_BYTES];
+
+	for (int i = 0; i < CHUNKS_A_TURN; i++) {
+		ssize_t n = read(stream->fd, chunk, sizeof(chunk));
+		if (n > 0) {
+			take(stream, chunk, (size_t)n);
+			continue;
+		}
+		if (n == 0) {
+			close_fd(&stream->fd);
+			return 0;
+		}
+		if (errno == EINTR) {
+			continue;
+		}
+		return errno == EAGAIN ? 1 : -errno;
+	}
+	return 1;
+}

@@ -1,0 +1,28 @@
+/* One output of the program: kept up to its limit, handed on as it comes. */
+#ifndef BRIG_CORE_STREAM_H
+#define BRIG_CORE_STREAM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+
+struct stream {
+	int fd;     /* owned: read end, non-blocking; -1 when closed */
+	int number; /* 1 or 2 */
+	uint64_t limit;
+	uint64_t seen; /* all bytes, kept or not */
+	bool keep;
+	struct buf kept;
+	void (*on_output)(void *user, int stream, const void *data, size_t size);
+	void *user;
+};
+
+void stream_done(struct stream *stream);
+/* Reads what is there. 1: more may come; 0: end of file (fd closed); -errno. */
+int stream_pump(struct stream *stream);
+static inline bool stream_truncated(const struct stream *stream)
+{
+	return stream->seen > stream->limit;
+}
+#endif

@@ -1,0 +1,34 @@
+/*
+ * Walking what a payload left behind, as hostile as it likes: links, fifos, sockets, devices,
+ * names that are no text, trees of any depth. Nothing is followed; every step is by dirfd.
+ * Call only when every process of the cell is dead.
+ */
+#ifndef BRIG_CORE_WALK_H
+#define BRIG_CORE_WALK_H
+
+#include <stdbool.h>
+#include <sys/stat.h>
+
+#define WALK_DEPTH_MAX   32
+#define WALK_ENTRIES_MAX 100000
+
+struct walk_entry {
+	const char *path; /* relative to the start, checked by path_is_beneath */
+	const char *name;
+	int dir; /* its directory */
+	const struct stat *stat;
+};
+
+struct walk_report {
+	unsigned odd_names; /* entries with names that brig does not pass on */
+	unsigned too_deep;
+	bool too_many;
+};
+
+/* 0 goes on; anything else ends the walk and is returned. */
+typedef int (*walk_function)(void *user, const struct walk_entry *entry);
+
+int walk_tree(int root, walk_function each, void *user, struct walk_report *report);
+/* A regular file for reading, whatever its mode; -errno when it is anything else. */
+int walk_open(const struct walk_entry *entry);
+#endif

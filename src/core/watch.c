@@ -1,0 +1,140 @@
+/*
+ * Watching a cell: see watch.h. The kernel enforces memory, processes and disk by itself; what is
+ * looked at from time to time is cpu time (no cgroup limits that), peaks that the kernel does not
+ * keep, and, on hosts without cgroups, memory.
+ */
+#include "core/watch.h"
+
+#include <stdio.h>
+#include <sys/vfs.h>
+
+#include "core/watch_proc.h"
+
+#define MS_NS              1000000u
+#define LOOK_LEAST_NS      (2ull * MS_NS)
+#define LOOK_MOST_NS       (100ull * MS_NS)
+#define LOOK_WITHOUT_GROUP (20ull * MS_NS)
+/* A program that was refused so many forks is a bomb, not a program that copes. */
+#define FORK_REFUSALS_MAX 256
+
+void watch_start(struct watch *watch, uint64_t now_ns)
+{
+	struct statfs fs;
+
+	watch->start_ns = now_ns;
+	if (watch->sandbox >= 0 && fstatfs(watch->sandbox, &fs) == 0) {
+		watch->disk_base_bytes = (fs.f_blocks - fs.f_bfree) * (uint64_t)fs.f_bsize;
+		watch->inodes_base = fs.f_files - fs.f_ffree;
+	}
+}
+
+static void raise_to(uint64_t *peak, uint64_t value)
+{
+	if (value > *peak) {
+		*peak = value;
+	}
+}
+
+static void look_at_disk(struct watch *watch, struct facts *facts)
+{
+	struct statfs fs;
+
+	if (watch->sandbox < 0 || fstatfs(watch->sandbox, &fs) < 0) {
+		return;
+	}
+	uint64_t used = (fs.f_blocks - fs.f_bfree) * (uint64_t)fs.f_bsize;
+	uint64_t inodes = fs.f_files - fs.f_ffree;
+	raise_to(&facts->disk_peak_bytes,
+		 used > watch->disk_base_bytes ? used - watch->disk_base_bytes : 0);
+	raise_to(&facts->inodes_peak,
+		 inodes > watch->inodes_base ? inodes - watch->inodes_base : 0);
+	facts->disk_full |= fs.f_bfree == 0;
+	facts->inodes_full |= fs.f_ffree == 0;
+}
+
+static void look_at_usage(struct watch *watch, struct facts *facts)
+{
+	struct cgroup_usage usage = { 0 };
+
+	if (watch->group) {
+		cgroup_usage(watch->group, &usage);
+	}
+	facts->oom_kills = usage.oom_kills;
+	facts->fork_refusals = usage.fork_refusals;
+	raise_to(&facts->memory_peak_bytes, usage.memory_peak_bytes);
+	raise_to(&facts->processes_peak, usage.processes_peak);
+	raise_to(&facts->processes_peak, usage.processes_now);
+	raise_to(&facts->cpu_ns, usage.cpu_ns);
+	if (watch->proc >= 0 && (!usage.has_memory || !usage.has_processes || !usage.has_cpu)) {
+		struct proc_usage seen;
+		proc_usage(watch->proc, &seen);
+		if (!usage.has_memory) {
+			raise_to(&facts->memory_peak_bytes,
+				 seen.memory_bytes + facts->disk_peak_bytes);
+		}
+		if (!usage.has_processes) {
+			raise_to(&facts->processes_peak, seen.tasks);
+		}
+		if (!usage.has_cpu) {
+			raise_to(&facts->cpu_ns, seen.cpu_ns);
+		}
+	}
+}
+
+enum ending watch_look(struct watch *watch, uint64_t now_ns, struct facts *facts)
+{
+	const struct brig_limits *limits = &watch->spec->limits;
+
+	look_at_disk(watch, facts);
+	look_at_usage(watch, facts);
+	if (facts->oom_kills > 0) {
+		return ENDING_MEMORY;
+	}
+	if (watch->spec->watch_memory && facts->memory_peak_bytes > limits->memory_bytes) {
+		return ENDING_MEMORY;
+	}
+	if (facts->cpu_ns >= limits->cpu_ns) {
+		return ENDING_CPU;
+	}
+	if (facts->fork_refusals > FORK_REFUSALS_MAX) {
+		return ENDING_PROCESSES;
+	}
+	if (now_ns - watch->start_ns >= limits->wall_ns) {
+		return ENDING_WALL;
+	}
+	return ENDING_NONE;
+}
+
+uint64_t watch_next_ns(const struct watch *watch, uint64_t now_ns, const struct facts *facts)
+{
+	const struct spec *spec = watch->spec;
+	uint64_t wall_end = watch->start_ns + spec->limits.wall_ns;
+	uint64_t cpu_left =
+		spec->limits.cpu_ns > facts->cpu_ns ? spec->limits.cpu_ns - facts->cpu_ns : 0;
+	/* Not before the cpu time can be used up, if every core works for the cell. */
+	uint64_t wait = cpu_left / (spec->cpus ? spec->cpus : 1);
+	uint64_t most = spec->watch_memory ? LOOK_WITHOUT_GROUP : LOOK_MOST_NS;
+
+	wait = wait > most ? most : wait;
+	wait = wait < LOOK_LEAST_NS ? LOOK_LEAST_NS : wait;
+	return now_ns + wait < wall_end ? now_ns + wait : wall_end;
+}
+
+void watch_means(const struct spec *spec, const char *cgroup_means, char *text, size_t size)
+{
+	layer_set layers = spec->layers;
+	bool ns = (layers & LAYER_BIT(LAYER_USERNS)) != 0;
+
+	snprintf(text, size,
+		 "wall=timer cpu_time=%s cpu=%s memory=%s processes=%s disk=%s inodes=%s "
+		 "open_files=rlimit file_size=rlimit stdout=pipe stderr=pipe net=%s",
+		 layers & LAYER_BIT(LAYER_CGROUP_CPU) ? cgroup_means : "watch+rlimit",
+		 layers & LAYER_BIT(LAYER_CGROUP_CPU) ? cgroup_means : "none",
+		 layers & LAYER_BIT(LAYER_CGROUP_MEMORY) ? cgroup_means : "watch+rlimit",
+		 layers & LAYER_BIT(LAYER_CGROUP_PIDS) ? cgroup_means
+		 : ns                                  ? "rlimit"
+						       : "none",
+		 layers & LAYER_BIT(LAYER_ROOTFS) ? "tmpfs" : "none",
+		 layers & LAYER_BIT(LAYER_ROOTFS) ? "tmpfs" : "none",
+		 layers & LAYER_BIT(LAYER_NETNS) ? "netns" : "none");
+}

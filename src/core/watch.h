@@ -1,0 +1,27 @@
+/* Deadlines and usage while a cell runs. */
+#ifndef BRIG_CORE_WATCH_H
+#define BRIG_CORE_WATCH_H
+
+#include "core/facts.h"
+#include "core/spec.h"
+#include "kernel/cgroup.h"
+
+struct watch {
+	const struct spec *spec;
+	struct cgroup *group; /* borrowed; NULL: none */
+	int sandbox;          /* borrowed: the tmpfs; -1: none */
+	int proc;             /* borrowed: the cell's /proc; -1: none */
+	uint64_t start_ns;
+	uint64_t disk_base_bytes; /* what the skeleton took */
+	uint64_t inodes_base;
+	uint64_t slack_bytes; /* of the tmpfs beyond the program's quota */
+};
+
+void watch_start(struct watch *watch, uint64_t now_ns);
+/* Looks at everything once; updates the facts; the ending that is due, or ENDING_NONE. */
+enum ending watch_look(struct watch *watch, uint64_t now_ns, struct facts *facts);
+/* When to look next, absolute. */
+uint64_t watch_next_ns(const struct watch *watch, uint64_t now_ns, const struct facts *facts);
+/* "memory=cgroup2 processes=cgroup2 ..." */
+void watch_means(const struct spec *spec, const char *cgroup_means, char *text, size_t size);
+#endif

@@ -1,0 +1,133 @@
+/* The channel between the warden and a cell's init: see wire.h. */
+#include "core/wire.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+int wire_send(int socket, const struct wire_record *record, const int *fds, unsigned fds_count)
+{
+	union {
+		char bytes[CMSG_SPACE(sizeof(int) * WIRE_FDS_MAX)];
+		struct cmsghdr align;
+	} control = { 0 };
+	struct iovec iov = { (void *)(uintptr_t)record, sizeof(*record) };
+	struct msghdr message = { .msg_iov = &iov, .msg_iovlen = 1 };
+
+	if (fds_count > WIRE_FDS_MAX) {
+		return -EINVAL;
+	}
+	if (fds_count) {
+		message.msg_control = control.bytes;
+		message.msg_controllen = CMSG_SPACE(sizeof(int) * fds_count);
+		struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+		head->cmsg_level = SOL_SOCKET;
+		head->cmsg_type = SCM_RIGHTS;
+		head->cmsg_len = CMSG_LEN(sizeof(int) * fds_count);
+		memcpy(CMSG_DATA(head), fds, sizeof(int) * fds_count);
+	}
+	for (;;) {
+		ssize_t n = sendmsg(socket, &message, MSG_NOSIGNAL);
+		if (n == (ssize_t)sizeof(*record)) {
+			return 0;
+		}
+		if (n < 0 && errno != EINTR) {
+			return -errno;
+		}
+		if (n >= 0) {
+			return -EIO;
+		}
+	}
+}
+
+static void close_all(const int *fds, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++) {
+		close(fds[i]);
+	}
+}
+
+int wire_receive(int socket, struct wire_record *record, int fds[WIRE_FDS_MAX], unsigned *fds_count)
+{
+	union {
+		char bytes[CMSG_SPACE(sizeof(int) * WIRE_FDS_MAX)];
+		struct cmsghdr align;
+	} control;
+	struct iovec iov = { record, sizeof(*record) };
+	struct msghdr message = {
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = control.bytes,
+		.msg_controllen = sizeof(control.bytes),
+	};
+	ssize_t n;
+
+	*fds_count = 0;
+	do {
+		n = recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+	} while (n < 0 && errno == EINTR);
+	if (n < 0) {
+		/* The peer died with data of ours unread: for us that is its end. */
+		return errno == ECONNRESET ? 0 : -errno;
+	}
+	for (struct cmsghdr *head = CMSG_FIRSTHDR(&message); head;
+	     head = CMSG_NXTHDR(&message, head)) {
+		if (head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS) {
+			continue;
+		}
+		unsigned count = (unsigned)((head->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+		int got[WIRE_FDS_MAX];
+		if (count > WIRE_FDS_MAX) {
+			count = WIRE_FDS_MAX; /* the buffer has room for no more */
+		}
+		memcpy(got, CMSG_DATA(head), count * sizeof(int));
+		if (*fds_count) {
+			close_all(got, count);
+			continue;
+		}
+		memcpy(fds, got, count * sizeof(int));
+		*fds_count = count;
+	}
+	if (n == 0 && *fds_count == 0) {
+		return 0;
+	}
+	if (n != (ssize_t)sizeof(*record) || (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC))) {
+		close_all(fds, *fds_count);
+		*fds_count = 0;
+		return -EPROTO;
+	}
+	return 1;
+}
+
+/* What may come in which state, with how many fds, and what state follows. */
+static const struct wire_rule {
+	enum wire_state from;
+	enum wire_kind kind;
+	unsigned fds;
+	enum wire_state to;
+} wire_rules[] = {
+	{ WIRE_SETTING_UP, WIRE_HANDLES, 2, WIRE_HAVE_HANDLES },
+	{ WIRE_SETTING_UP, WIRE_FAILED, 0, WIRE_ENDED },
+	{ WIRE_SETTING_UP, WIRE_STARTED, 0, WIRE_RUNNING },
+	{ WIRE_HAVE_HANDLES, WIRE_FAILED, 0, WIRE_ENDED },
+	{ WIRE_HAVE_HANDLES, WIRE_LISTENER, 1, WIRE_HAVE_LISTENER },
+	{ WIRE_HAVE_HANDLES, WIRE_STARTED, 0, WIRE_RUNNING },
+	{ WIRE_HAVE_LISTENER, WIRE_FAILED, 0, WIRE_ENDED },
+	{ WIRE_HAVE_LISTENER, WIRE_STARTED, 0, WIRE_RUNNING },
+	{ WIRE_RUNNING, WIRE_EXITED, 0, WIRE_ENDED },
+};
+
+int wire_check(enum wire_state *state, const struct wire_record *record, unsigned fds_count)
+{
+	for (unsigned i = 0; i < sizeof(wire_rules) / sizeof(wire_rules[0]); i++) {
+		const struct wire_rule *rule = &wire_rules[i];
+		if (rule->from == *state && (uint32_t)rule->kind == record->kind &&
+		    rule->fds == fds_count) {
+			*state = rule->to;
+			return 0;
+		}
+	}
+	return -EPROTO;
+}

@@ -1,0 +1,45 @@
+/*
+ * What the cell's init tells the warden: fixed records on a SOCK_SEQPACKET pair that the payload
+ * never has. A record of another size, kind or order ends the run. The warden's end closing is
+ * the order to die.
+ */
+#ifndef BRIG_CORE_WIRE_H
+#define BRIG_CORE_WIRE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum wire_kind {
+	WIRE_RELEASE = 1, /* warden -> init: ids are mapped, go on */
+	WIRE_HANDLES,     /* with fds: the /sandbox directory, the cell's /proc */
+	WIRE_FAILED,      /* a step failed: value = step index, errnum */
+	WIRE_LISTENER,    /* with fd: seccomp listener */
+	WIRE_STARTED,     /* exec has succeeded */
+	WIRE_EXITED,      /* value = si_code, status = si_status of the program */
+};
+
+struct wire_record {
+	uint32_t kind;
+	uint32_t value;
+	int32_t status;
+	int32_t errnum;
+};
+
+#define WIRE_FDS_MAX 2
+
+/* Sends one record with up to WIRE_FDS_MAX fds. Async-signal-safe. 0 or -errno. */
+int wire_send(int socket, const struct wire_record *record, const int *fds, unsigned fds_count);
+/* 1: a record; 0: end of file; -EAGAIN; -EPROTO: not a record. Unexpected fds are closed. */
+int wire_receive(int socket, struct wire_record *record, int fds[WIRE_FDS_MAX],
+		 unsigned *fds_count);
+
+enum wire_state {
+	WIRE_SETTING_UP,
+	WIRE_HAVE_HANDLES,
+	WIRE_HAVE_LISTENER,
+	WIRE_RUNNING,
+	WIRE_ENDED,
+};
+/* Pure: checks a record against the state; moves the state on, or -EPROTO. */
+int wire_check(enum wire_state *state, const struct wire_record *record, unsigned fds_count);
+#endif

@@ -1,0 +1,7 @@
+/* Giving up every capability, for good. */
+#ifndef BRIG_KERNEL_CAPS_H
+#define BRIG_KERNEL_CAPS_H
+
+/* Bounding, ambient, inheritable, permitted, effective: all empty; securebits locked. 0 or -errno. */
+int caps_drop_all(void);
+#endif

@@ -1,0 +1,82 @@
+/*
+ * One control group per cell, behind one interface: cgroup v2, v1, a scope of the user's systemd,
+ * or none. The manager finds out once what the host gives; a cell's group is made, joined at
+ * birth, watched, killed, removed.
+ *
+ * The way in is never "write a pid": that stalls for an RCU grace period (8-15 ms). On v2 the
+ * child is born there (CLONE_INTO_CGROUP); on v1 the child writes "0" to each tasks file itself.
+ */
+#ifndef BRIG_KERNEL_CGROUP_H
+#define BRIG_KERNEL_CGROUP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "kernel/layers.h"
+
+#define CGROUP_JOIN_MAX 6
+
+struct cgroup_limits {
+	uint64_t memory_bytes;   /* 0: do not limit */
+	uint64_t processes;      /* brig-init counts as one: the caller has added it */
+	uint64_t cpu_millicores; /* 0: do not limit */
+};
+
+struct cgroup_usage {
+	bool has_memory, has_processes, has_cpu;
+	uint64_t memory_peak_bytes;
+	uint64_t memory_now_bytes;
+	uint64_t processes_peak; /* 0 when the kernel does not tell */
+	uint64_t processes_now;
+	uint64_t cpu_ns;
+	uint64_t oom_kills;     /* processes killed for memory */
+	uint64_t fork_refusals; /* forks refused by pids.max */
+};
+
+struct cgroup_ops; /* v2, v1, systemd scope, none: one table each */
+struct cgroup_manager;
+struct cgroup;
+
+struct cgroup_options {
+	const char *root; /* NULL: /sys/fs/cgroup; the tests hand a fake tree */
+	const char *self; /* NULL: /proc/self/cgroup; likewise */
+	bool no_systemd;  /* never ask systemd for a scope */
+	bool disabled;    /* behave as on a host without cgroups (BRIG tests) */
+};
+
+/* Never fails for lack of cgroups: then the manager's means is "none" and layers are 0. */
+int cgroup_manager_new(const struct cgroup_options *options, struct cgroup_manager **ret,
+		       struct brig_error *err);
+void cgroup_manager_free(struct cgroup_manager *manager);
+const char *cgroup_manager_means(
+	const struct cgroup_manager *manager); /* "cgroup2", "cgroup1", "systemd-scope", "none" */
+layer_set
+cgroup_manager_layers(const struct cgroup_manager *manager); /* LAYER_CGROUP_* that it can give */
+/* Where groups are made, and why some controller is missing: for doctor. */
+const char *cgroup_manager_where(const struct cgroup_manager *manager);
+const char *cgroup_manager_why(const struct cgroup_manager *manager);
+
+/* Removes groups whose maker is dead (killed before it could clean up). Returns how many. */
+int cgroup_manager_sweep(struct cgroup_manager *manager);
+
+/* `name` is the run's id; the directory is brig-<pid>-<start time>-<id>, so that sweep can tell. */
+int cgroup_new(struct cgroup_manager *manager, const char *name, const struct cgroup_limits *limits,
+	       struct cgroup **ret, struct brig_error *err);
+/* An fd for clone_args.cgroup, or -1 where the child joins by itself. Borrowed. */
+int cgroup_clone_fd(const struct cgroup *cgroup);
+/* v1: fds of the tasks files, to which the child writes "0". Borrowed. Returns how many. */
+int cgroup_join_fds(const struct cgroup *cgroup, int fds[CGROUP_JOIN_MAX]);
+/* Scope: the parent puts the stopped child in. 0 and nothing to do elsewhere. */
+int cgroup_attach(struct cgroup *cgroup, pid_t pid, struct brig_error *err);
+/* An fd that poll()s POLLIN or POLLPRI when memory ran out; -1: none, read usage from time to time. Borrowed. */
+int cgroup_event_fd(struct cgroup *cgroup, short *ret_events);
+void cgroup_event_clear(struct cgroup *cgroup);
+/* Scope: ask while pid 1 of the cell still lives; systemd removes an empty group with its figures. */
+void cgroup_usage(struct cgroup *cgroup, struct cgroup_usage *ret);
+/* SIGKILL to all in it; true when the kernel does it in one go, false: kill the pid namespace instead. */
+bool cgroup_kill(struct cgroup *cgroup);
+/* Removes it, retrying for a bounded time while the last processes leave; then frees. NULL is fine. */
+void cgroup_free(struct cgroup *cgroup);
+#endif

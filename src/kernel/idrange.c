@@ -1,0 +1,51 @@
+/*
+ * Id ranges: see idrange.h. The kernel is the registry: a slot is an abstract socket address that
+ * only one process on this host can be bound to, so that there is no file to go stale. A slot that
+ * somebody else has bound is passed over; ids come from a stretch that no distribution uses
+ * (above systemd's container range, below 2^31).
+ */
+#include "kernel/idrange.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "base/cleanup.h"
+
+#define FIRST_ID     1879048192u /* 0x70000000 */
+#define IDS_PER_CELL 2u          /* brig-init's, the program's */
+#define SLOTS        1000000u
+#define TRIES        64
+
+int idrange_take(uint32_t *first_id, struct brig_error *err)
+{
+	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0) {
+		return error_errno(err, BRIG_E_SYSTEM, errno, "cannot reserve ids for the cell");
+	}
+	for (int i = 0; i < TRIES; i++) {
+		struct sockaddr_un address = { .sun_family = AF_UNIX };
+		uint32_t slot;
+		if (getrandom(&slot, sizeof(slot), 0) != sizeof(slot)) {
+			return error_errno(err, BRIG_E_SYSTEM, errno, "no random bytes");
+		}
+		slot %= SLOTS;
+		int n = snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, "brig-ids-%u",
+				 slot);
+		socklen_t size =
+			(socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
+		if (bind(fd, (struct sockaddr *)&address, size) == 0) {
+			*first_id = FIRST_ID + slot * IDS_PER_CELL;
+			return TAKE_FD(fd);
+		}
+		if (errno != EADDRINUSE) {
+			return error_errno(err, BRIG_E_SYSTEM, errno,
+					   "cannot reserve ids for the cell");
+		}
+	}
+	return error_set(err, BRIG_E_SYSTEM, EAGAIN, "no free ids for another cell");
+}

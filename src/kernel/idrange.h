@@ -1,0 +1,14 @@
+/* Ids of its own for every concurrent cell, when brig runs as root. */
+#ifndef BRIG_KERNEL_IDRANGE_H
+#define BRIG_KERNEL_IDRANGE_H
+
+#include <stdint.h>
+
+#include "base/error.h"
+
+/*
+ * Takes a free pair of host ids. They are held by the returned fd and free again when it closes,
+ * however its holder ends. Returns the fd, or -errno.
+ */
+int idrange_take(uint32_t *first_id, struct brig_error *err);
+#endif

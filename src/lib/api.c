@@ -1,0 +1,289 @@
+/*
+ * The public way in: see brig.h. A run has one or two phases, the compiler's cell and the
+ * program's; one outer epoll fd stands for whichever is under way, so that the caller's event
+ * loop never has to know.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "core/run.h"
+#include "lib/build_cache.h"
+#include "lib/localdir.h"
+#include "lib/phase.h"
+
+struct brig_run {
+	struct brig_context *context; /* borrowed */
+	int epoll;                    /* owned */
+	struct prepared compile;      /* when there is something to compile */
+	struct prepared program;
+	struct phase phase;
+	bool compiling;
+	bool build_cached;
+	bool cancelled;
+	char key[65];
+	struct phase_options options; /* of the program's phase */
+	char *stdin_data;             /* owned */
+	struct strlist globs;
+	struct brig_result *result; /* owned */
+};
+
+static int watch_phase(struct brig_run *run, struct brig_error *err)
+{
+	struct epoll_event want = { .events = EPOLLIN };
+
+	if (epoll_ctl(run->epoll, EPOLL_CTL_ADD, run->phase.run->epoll, &want) < 0) {
+		return error_errno(err, BRIG_E_SYSTEM, errno, "cannot watch the run");
+	}
+	return 0;
+}
+
+static int start_program(struct brig_run *run, struct brig_error *err)
+{
+	int r = phase_start(&run->phase, run->context, &run->program, &run->options, err);
+
+	run->compiling = false;
+	return r < 0 ? r : watch_phase(run, err);
+}
+
+static int start_compiler(struct brig_run *run, struct brig_error *err)
+{
+	const char *output = run->program.runtime->output;
+	/* The output is a file, or a directory with whatever the compiler puts there. */
+	int r = strlist_add(&run->globs, output);
+
+	if (r == 0) {
+		r = strlist_addf(&run->globs, "%s/**", output);
+	}
+	if (r < 0) {
+		return error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory");
+	}
+	struct phase_options options = {
+		.globs = (const char *const *)run->globs.items,
+		.keep_output = true,
+	};
+	r = phase_start(&run->phase, run->context, &run->compile, &options, err);
+	run->compiling = true;
+	return r < 0 ? r : watch_phase(run, err);
+}
+
+static int keep_request(struct brig_run *run, const struct brig_request *request,
+			struct brig_error *err)
+{
+	int r = 0;
+
+	if (request->stdin_size) {
+		run->stdin_data = malloc(request->stdin_size);
+		r = run->stdin_data ? 0 : -ENOMEM;
+	}
+	if (r == 0 && request->stdin_size) {
+		memcpy(run->stdin_data, request->stdin_data, request->stdin_size);
+	}
+	for (const char *const *glob = request->out; r == 0 && glob && *glob; glob++) {
+		r = strlist_add(&run->options.own_globs, *glob);
+	}
+	run->options.globs = (const char *const *)run->options.own_globs.items;
+	run->options.changes = request->changes;
+	run->options.stdin_data = run->stdin_data;
+	run->options.stdin_size = request->stdin_size;
+	run->options.stdin_feed = request->stdin_feed;
+	run->options.keep_output = !request->discard_output;
+	run->options.on_output = request->on_output;
+	run->options.user = request->user;
+	return r < 0 ? error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory for the request") : 0;
+}
+
+static int start(struct brig_run *run, const struct brig_request *request, struct brig_error *err)
+{
+	int r = keep_request(run, request, err);
+
+	if (r == 0) {
+		r = prepare(run->context, request, PURPOSE_RUN, &run->program, err);
+	}
+	if (r < 0) {
+		return r;
+	}
+	if (!run->program.runtime || run->program.runtime->compile.count == 0) {
+		return start_program(run, err);
+	}
+	r = prepare(run->context, request, PURPOSE_COMPILE, &run->compile, err);
+	if (r < 0) {
+		return r;
+	}
+	r = build_key(&run->compile, run->key);
+	if (r < 0) {
+		return error_errno(err, BRIG_E_INPUT, -r, "cannot read the input files");
+	}
+	r = build_cache_load(run->context->cache_dir, run->key, &run->program, err);
+	if (r < 0) {
+		return r;
+	}
+	run->build_cached = r == 1;
+	return r == 1 ? start_program(run, err) : start_compiler(run, err);
+}
+
+int brig_run_start(struct brig_context *context, const struct brig_request *request,
+		   struct brig_run **ret, struct brig_error *error)
+{
+	struct brig_request whole = { 0 };
+	struct brig_run *run = calloc(1, sizeof(*run));
+
+	if (!run) {
+		return error_set(error, BRIG_E_SYSTEM, ENOMEM, "no memory for a run");
+	}
+	/* An older caller's struct is shorter: what it does not know is zero. */
+	memcpy(&whole, request,
+	       request->size && request->size < sizeof(whole) ? request->size : sizeof(whole));
+	run->context = context;
+	run->program = (struct prepared){ .ids = -1, .workdir_fd = -1 };
+	run->compile = run->program;
+	run->epoll = epoll_create1(EPOLL_CLOEXEC);
+	int r = run->epoll < 0 ? error_errno(error, BRIG_E_SYSTEM, errno, "cannot watch a run")
+			       : start(run, &whole, error);
+	if (r < 0) {
+		brig_run_free(run);
+		return r;
+	}
+	*ret = run;
+	return 0;
+}
+
+int brig_run_fd(const struct brig_run *run)
+{
+	return run->epoll;
+}
+
+static void describe(const struct brig_run *run, struct brig_result *result)
+{
+	const struct prepared *p = &run->program;
+
+	snprintf(result->policy, sizeof(result->policy), "%s@sha256:%s", p->policy->name,
+		 p->policy->hash);
+	if (p->runtime) {
+		snprintf(result->language, sizeof(result->language), "%s", p->runtime->name);
+		snprintf(result->runtime, sizeof(result->runtime), "%.31s%s%.31s", p->runtime->name,
+			 p->runtime->version[0] ? " " : "", p->runtime->version);
+	} else {
+		snprintf(result->language, sizeof(result->language), "command");
+	}
+	result->build_cached = run->build_cached;
+}
+
+/* The compiler has ended: its output becomes the program's input, or its text the result. */
+static int finish_compiler(struct brig_run *run, struct brig_error *err)
+{
+	struct brig_result *built = phase_take_result(&run->phase);
+	int r = 0;
+
+	phase_done(&run->phase);
+	if (built->status != BRIG_OK || built->files_count == 0 || run->cancelled) {
+		if (built->status == BRIG_OK || built->status == BRIG_FAILED) {
+			built->status = BRIG_COMPILE_FAILED;
+			snprintf(built->remedy, sizeof(built->remedy),
+				 "The compiler refused the code; its messages are in stderr.");
+		} else if (built->status != BRIG_CANCELLED && built->status != BRIG_ERROR) {
+			built->status = BRIG_COMPILE_FAILED;
+		}
+		run->result = built;
+		return 1;
+	}
+	build_cache_store(run->context->cache_dir, run->key, built->files, built->files_count);
+	for (size_t i = 0; r == 0 && i < built->files_count; i++) {
+		struct brig_file_out *file = &built->files[i];
+		if (strncmp(file->path, "out/", 4) == 0) {
+			continue; /* only what the runtime calls its output */
+		}
+		r = prepared_add_input(&run->program, file->path, TAKE_PTR(file->data), file->size,
+				       -1, file->executable ? 0755 : 0644, err);
+	}
+	brig_result_free(built);
+	return r < 0 ? r : start_program(run, err);
+}
+
+int brig_run_step(struct brig_run *run, struct brig_error *error)
+{
+	if (run->result) {
+		return 1;
+	}
+	int r = phase_step(&run->phase, error);
+	if (r == PHASE_RESTARTED) {
+		return watch_phase(run, error);
+	}
+	if (r <= 0) {
+		return r;
+	}
+	if (run->compiling) {
+		r = finish_compiler(run, error);
+		if (r <= 0) {
+			return r;
+		}
+	} else {
+		run->result = phase_take_result(&run->phase);
+		phase_done(&run->phase);
+	}
+	describe(run, run->result);
+	return 1;
+}
+
+int brig_run_wait(struct brig_run *run, struct brig_error *error)
+{
+	for (;;) {
+		int r = brig_run_step(run, error);
+		if (r != 0) {
+			return r < 0 ? r : 0;
+		}
+		struct pollfd ready = { .fd = run->epoll, .events = POLLIN };
+		poll(&ready, 1, -1);
+	}
+}
+
+long brig_run_feed(struct brig_run *run, const void *data, size_t size)
+{
+	/* While the compiler is at work the program's input has to wait. */
+	if (run->compiling) {
+		return 0;
+	}
+	return run->phase.run ? run_feed(run->phase.run, data, size) : -EPIPE;
+}
+
+void brig_run_feed_end(struct brig_run *run)
+{
+	run->options.stdin_feed = false;
+	if (!run->compiling && run->phase.run) {
+		run_feed_end(run->phase.run);
+	}
+}
+
+void brig_run_cancel(struct brig_run *run)
+{
+	run->cancelled = true;
+	if (run->phase.run) {
+		run_end(run->phase.run, ENDING_CANCELLED);
+	}
+}
+
+struct brig_result *brig_run_take_result(struct brig_run *run)
+{
+	return TAKE_PTR(run->result);
+}
+
+void brig_run_free(struct brig_run *run)
+{
+	if (!run) {
+		return;
+	}
+	phase_done(&run->phase);
+	prepared_done(&run->program);
+	prepared_done(&run->compile);
+	strlist_done(&run->globs);
+	strlist_done(&run->options.own_globs);
+	free(run->stdin_data);
+	brig_result_free(run->result);
+	close_fd(&run->epoll);
+	free(run);
+}

@@ -1,0 +1,103 @@
+/* Contexts: see context.h. */
+#include "lib/context.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+/*
+ * Where compiled programs and versions are kept: root's own place, or the user's. Made with mode
+ * 0700; a directory that belongs to somebody else, or that others can write, is not used.
+ */
+static char *default_cache_dir(void)
+{
+	char *path = NULL;
+	const char *base = secure_getenv("XDG_CACHE_HOME");
+	const char *home = secure_getenv("HOME");
+
+	if (geteuid() == 0) {
+		return strdup("/var/cache/brig");
+	}
+	if (base && base[0] == '/') {
+		return asprintf(&path, "%s/brig", base) < 0 ? NULL : path;
+	}
+	if (home && home[0] == '/') {
+		return asprintf(&path, "%s/.cache/brig", home) < 0 ? NULL : path;
+	}
+	return NULL;
+}
+
+static bool usable_dir(const char *path)
+{
+	struct stat info;
+	char parent[4096];
+	const char *slash = strrchr(path, '/');
+
+	/* ~/.cache may not be there yet on a fresh account. */
+	if (mkdir(path, 0700) < 0 && errno == ENOENT && slash && slash != path &&
+	    (size_t)(slash - path) < sizeof(parent)) {
+		memcpy(parent, path, (size_t)(slash - path));
+		parent[slash - path] = '\0';
+		mkdir(parent, 0700);
+		mkdir(path, 0700);
+	}
+	return lstat(path, &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == geteuid() &&
+	       (info.st_mode & 022) == 0;
+}
+
+static int set_dirs(struct brig_context *context, const struct brig_context_options *options)
+{
+	const char *config = options && options->config_dir ? options->config_dir : "/etc/brig";
+
+	context->config_dir = strdup(config);
+	if (!context->config_dir) {
+		return -ENOMEM;
+	}
+	context->policies.config_dir = context->config_dir;
+	context->runtimes.config_dir = context->config_dir;
+	if (options && options->no_cache) {
+		return 0;
+	}
+	_cleanup_free_ char *cache =
+		options && options->cache_dir ? strdup(options->cache_dir) : default_cache_dir();
+	if (cache && usable_dir(cache)) {
+		context->cache_dir = TAKE_PTR(cache);
+	}
+	return 0;
+}
+
+int brig_context_new(const struct brig_context_options *options, struct brig_context **ret,
+		     struct brig_error *error)
+{
+	struct brig_context *context = calloc(1, sizeof(*context));
+
+	if (!context || set_dirs(context, options) < 0) {
+		brig_context_free(context);
+		return error_set(error, BRIG_E_SYSTEM, ENOMEM, "no memory for a context");
+	}
+	/* What the tests use to stand for a host without cgroups; it can only take away. */
+	const char *off = secure_getenv("BRIG_NO_CGROUP");
+	struct cgroup_options groups = { .disabled = off && *off };
+	int r = cgroup_manager_new(&groups, &context->groups, error);
+	if (r < 0) {
+		brig_context_free(context);
+		return r;
+	}
+	*ret = context;
+	return 0;
+}
+
+void brig_context_free(struct brig_context *context)
+{
+	if (!context) {
+		return;
+	}
+	cgroup_manager_free(context->groups);
+	free(context->config_dir);
+	free(context->cache_dir);
+	free(context);
+}

@@ -1,0 +1,16 @@
+/* What a program keeps between runs: where data lies, and what the host's cgroups are. */
+#ifndef BRIG_LIB_CONTEXT_H
+#define BRIG_LIB_CONTEXT_H
+
+#include "kernel/cgroup.h"
+#include "policy/policy.h"
+#include "runtime/runtime.h"
+
+struct brig_context {
+	char *config_dir; /* owned; NULL: none */
+	char *cache_dir;  /* owned; NULL: no cache */
+	struct policy_source policies;
+	struct runtime_source runtimes;
+	struct cgroup_manager *groups; /* owned */
+};
+#endif

@@ -1,0 +1,119 @@
+/* Phases: see phase.h. */
+#include "lib/phase.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "lib/localdir.h"
+
+static int start_once(struct phase *phase, struct brig_error *err)
+{
+	struct prepared *p = phase->prepared;
+	const struct phase_options *options = &phase->options;
+	struct run_options run = {
+		.spec = &p->spec,
+		.groups = phase->context->groups,
+		.filter = p->policy->filter.count ? &p->policy->filter : NULL,
+		.cut_output = p->policy->on_output_limit == OUTPUT_CUT,
+		.denials_max = p->policy->denials_max,
+		.collect = {
+			.globs = options->globs,
+			.bytes_max = p->purpose == PURPOSE_COMPILE ? p->spec.limits.disk_bytes
+								   : p->policy->files_out_bytes,
+			.count_max = p->policy->files_out_count,
+			.changes = options->changes,
+			.inputs = p->inputs,
+			.inputs_count = p->inputs_count,
+		},
+		.stdin_data = options->stdin_data,
+		.stdin_size = options->stdin_size,
+		.stdin_feed = options->stdin_feed,
+		.keep_output = options->keep_output,
+		.on_output = options->on_output,
+		.user = options->user,
+		.measure = options->measure,
+	};
+	int r = run_start(&run, &phase->run, err);
+
+	if (r == 0 && p->workdir_fd >= 0) {
+		/* A local run has no handles to send: its directory is the host's. */
+		phase->run->sandbox = fcntl(p->workdir_fd, F_DUPFD_CLOEXEC, 3);
+	}
+	return r;
+}
+
+/* 0: built again without the layer; -errno: it stays an error. */
+static int start_without(struct phase *phase, int r, struct brig_error *err)
+{
+	int layer = err ? prepare_layer_of(err->step) : -1;
+	struct brig_error refusal = { 0 };
+
+	if (layer < 0 || !(phase->prepared->spec.layers & LAYER_BIT(layer))) {
+		return r;
+	}
+	if (prepare_without(phase->prepared, (enum layer)layer, &refusal) < 0) {
+		error_wrap(&refusal, "%s: ", err->message);
+		*err = refusal;
+		return r;
+	}
+	run_free(phase->run);
+	phase->run = NULL;
+	return start_once(phase, err);
+}
+
+int phase_start(struct phase *phase, struct brig_context *context, struct prepared *prepared,
+		const struct phase_options *options, struct brig_error *err)
+{
+	struct brig_error own = { 0 };
+
+	*phase = (struct phase){ .context = context, .prepared = prepared, .options = *options };
+	if (prepared->workdir_fd >= 0) {
+		int r = localdir_fill(prepared->workdir_fd, prepared->inputs,
+				      prepared->inputs_count, err);
+		if (r < 0) {
+			return r;
+		}
+	}
+	int r = start_once(phase, &own);
+	for (int tries = 0; r < 0 && tries < LAYER_COUNT; tries++) {
+		layer_set before = prepared->spec.layers;
+		r = start_without(phase, r, &own);
+		if (prepared->spec.layers == before) {
+			break;
+		}
+	}
+	if (r < 0 && err) {
+		*err = own;
+	}
+	return r;
+}
+
+int phase_step(struct phase *phase, struct brig_error *err)
+{
+	struct brig_error own = { 0 };
+	int r = run_step(phase->run, &own);
+
+	if (r >= 0) {
+		return r;
+	}
+	if (phase->run->setup_errnum && start_without(phase, r, &own) == 0) {
+		return PHASE_RESTARTED;
+	}
+	if (err) {
+		*err = own;
+	}
+	return r;
+}
+
+struct brig_result *phase_take_result(struct phase *phase)
+{
+	return TAKE_PTR(phase->run->result);
+}
+
+void phase_done(struct phase *phase)
+{
+	run_free(phase->run);
+	phase->run = NULL;
+}

@@ -1,0 +1,263 @@
+/* Preparing a run: see prepare.h. */
+#include "lib/prepare.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "kernel/idrange.h"
+#include "lib/localdir.h"
+
+static int check_request(const struct brig_request *request, struct brig_error *err)
+{
+	int given = (request->code != NULL) + (request->file != NULL) + (request->command != NULL);
+
+	if (given != 1) {
+		return error_set(err, BRIG_E_INPUT, EINVAL,
+				 given ? "code, file and command exclude each other"
+				       : "there is nothing to run");
+	}
+	return 0;
+}
+
+/* auto_run: what may happen without a person's word. */
+static int check_consent(const struct policy *policy, const struct brig_request *request,
+			 struct brig_error *err)
+{
+	if (policy->auto_run == AUTO_RUN_YES ||
+	    (policy->auto_run == AUTO_RUN_ASK && request->consent)) {
+		return 0;
+	}
+	int r = error_set(err, BRIG_E_CONSENT, EACCES,
+			  "policy %s runs nothing without a person's word (auto_run: %s)",
+			  policy->name, policy->auto_run == AUTO_RUN_ASK ? "ask" : "never");
+	error_remedy(err, policy->auto_run == AUTO_RUN_ASK
+				  ? "give it: brig run --yes, or consent in the request; or use a "
+				    "policy with walls, such as default"
+				  : "use another policy");
+	return r;
+}
+
+static void override(struct brig_limits *limits, const struct brig_limits *by)
+{
+	for (size_t i = 0; i < limit_table_count; i++) {
+		uint64_t value = *limit_of((struct brig_limits *)(uintptr_t)by, &limit_table[i]);
+		if (value) {
+			*limit_of(limits, &limit_table[i]) = value;
+		}
+	}
+}
+
+static int set_limits(const struct brig_request *request, struct prepared *p,
+		      struct brig_error *err)
+{
+	struct spec *spec = &p->spec;
+
+	if (p->purpose == PURPOSE_COMPILE) {
+		spec->limits = p->policy->compile_limits;
+		override(&spec->limits, &p->runtime->compile_limits);
+		return 0;
+	}
+	int r = policy_limits(p->policy, &request->limits, &spec->limits, err);
+	if (r < 0 || !p->runtime) {
+		return r;
+	}
+	const struct runtime *runtime = p->runtime;
+	char text[32];
+	if (spec->limits.memory_bytes < runtime->least_memory_bytes) {
+		r = error_set(err, BRIG_E_INPUT, ERANGE, "%s cannot start with so little memory",
+			      runtime->name);
+		error_remedy(
+			err, "give it at least %s",
+			unit_format(UNIT_BYTES, runtime->least_memory_bytes, text, sizeof(text)));
+	} else if (spec->limits.processes < runtime->least_processes) {
+		r = error_set(err, BRIG_E_INPUT, ERANGE,
+			      "%s cannot start with so few processes and threads", runtime->name);
+		error_remedy(err, "give it at least %llu",
+			     (unsigned long long)runtime->least_processes);
+	}
+	return r;
+}
+
+static void set_cpus(struct spec *spec)
+{
+	long online = sysconf(_SC_NPROCESSORS_ONLN);
+	unsigned host = online > 0 ? (unsigned)online : 1;
+	uint64_t share = (spec->limits.cpu_millicores + 999) / 1000;
+
+	spec->cpus = share > 0 && share < host ? (unsigned)share : host;
+}
+
+static int set_identity(struct prepared *p, struct brig_error *err)
+{
+	struct spec *spec = &p->spec;
+
+	spec->caller_uid = geteuid();
+	spec->caller_gid = getegid();
+	if (!(spec->layers & LAYER_BIT(LAYER_UIDRANGE))) {
+		return 0;
+	}
+	p->ids = idrange_take(&spec->first_id, err);
+	spec->ranged = p->ids >= 0;
+	return p->ids < 0 ? p->ids : 0;
+}
+
+static int expand_argv(const struct brig_request *request, struct prepared *p,
+		       struct brig_error *err)
+{
+	const char *base = p->workdir ? p->workdir : "/sandbox";
+	_cleanup_free_ char *source = NULL;
+	_cleanup_free_ char *output = NULL;
+
+	if (!p->runtime) {
+		return 0;
+	}
+	if (asprintf(&source, "%s/%s", base, p->source.file) < 0 ||
+	    asprintf(&output, "%s/%s", base, p->runtime->output) < 0) {
+		return error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory");
+	}
+	struct runtime_values values = {
+		.program = p->runtime->program,
+		.prefix = p->runtime->prefix,
+		.source = source,
+		.output = output,
+		.main = p->source.main,
+		.args = request->args,
+		.memory_bytes = p->spec.limits.memory_bytes,
+	};
+	return runtime_expand(p->purpose == PURPOSE_COMPILE ? &p->runtime->compile
+							    : &p->runtime->run,
+			      &values, &p->argv, err);
+}
+
+static int prepare_into(struct brig_context *context, const struct brig_request *request,
+			struct prepared *p, struct brig_error *err)
+{
+	struct spec *spec = &p->spec;
+	int r = check_request(request, err);
+
+	if (r == 0) {
+		r = policy_load(&context->policies, request->policy ? request->policy : "default",
+				&p->policy, err);
+	}
+	if (r == 0) {
+		r = check_consent(p->policy, request, err);
+	}
+	if (r == 0) {
+		spec->provider = p->policy->provider;
+		spec->exec_writable = p->policy->exec_writable || p->purpose == PURPOSE_COMPILE;
+		r = request->command ? prepare_command(context, request, p, err)
+				     : prepare_code(context, request, p, err);
+	}
+	if (r == 0) {
+		r = set_limits(request, p, err);
+	}
+	if (r == 0) {
+		set_cpus(spec);
+		r = prepare_layers(context, p, err);
+	}
+	if (r == 0) {
+		r = set_identity(p, err);
+	}
+	if (r == 0) {
+		r = prepare_inputs(request, p, err);
+	}
+	if (r == 0 && p->purpose == PURPOSE_RUN) {
+		r = prepare_mounts(request, p, err);
+	}
+	if (r == 0 && spec->provider == PROVIDER_LOCAL) {
+		r = localdir_make(&p->workdir, &p->workdir_fd, err);
+	}
+	if (r == 0) {
+		r = prepare_env(request, p, err);
+	}
+	if (r == 0) {
+		r = expand_argv(request, p, err);
+	}
+	if (r == 0 && p->policy->filter.count) {
+		r = filter_compile(&p->policy->filter,
+				   (spec->layers & LAYER_BIT(LAYER_NOTIFY)) != 0, &p->filter, err);
+	}
+	return r;
+}
+
+/* What the spec points to; again after every change. */
+static void connect_spec(struct prepared *p)
+{
+	struct spec *spec = &p->spec;
+
+	spec->closure = &p->closure;
+	spec->inputs = p->inputs;
+	spec->inputs_count = p->inputs_count;
+	spec->mounts = p->mounts;
+	spec->mounts_count = p->mounts_count;
+	spec->argv = (const char *const *)p->argv.items;
+	spec->envp = (const char *const *)p->env.items;
+	spec->workdir = p->workdir;
+	spec->filter = p->filter.count ? &p->filter : NULL;
+}
+
+int prepare(struct brig_context *context, const struct brig_request *request, enum purpose purpose,
+	    struct prepared *ret, struct brig_error *err)
+{
+	*ret = (struct prepared){ .purpose = purpose, .ids = -1, .workdir_fd = -1 };
+	int r = prepare_into(context, request, ret, err);
+	if (r < 0) {
+		prepared_done(ret);
+		return r;
+	}
+	connect_spec(ret);
+	return 0;
+}
+
+int prepared_add_input(struct prepared *p, const char *name, void *data, uint64_t size, int fd,
+		       mode_t mode, struct brig_error *err)
+{
+	struct spec_input *inputs = realloc(p->inputs, (p->inputs_count + 1) * sizeof(*inputs));
+	char *copy = strdup(name);
+
+	if (inputs) {
+		p->inputs = inputs;
+	}
+	if (!inputs || !copy) {
+		free(copy);
+		free(data);
+		close_fd(&fd);
+		return error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory for input files");
+	}
+	inputs[p->inputs_count++] = (struct spec_input){
+		.name = copy, .data = data, .size = size, .fd = fd, .mode = mode
+	};
+	connect_spec(p);
+	return 0;
+}
+
+void prepared_done(struct prepared *p)
+{
+	for (size_t i = 0; i < p->inputs_count; i++) {
+		free((char *)(uintptr_t)p->inputs[i].name);
+		free((void *)(uintptr_t)p->inputs[i].data);
+		close_fd(&p->inputs[i].fd);
+	}
+	for (size_t i = 0; i < p->mounts_count; i++) {
+		free((char *)(uintptr_t)p->mounts[i].name);
+		close_fd(&p->mounts[i].fd);
+	}
+	localdir_remove(p->workdir);
+	free(p->workdir);
+	free(p->inputs);
+	free(p->mounts);
+	free(p->code);
+	policy_free(p->policy);
+	runtime_free(p->runtime);
+	closure_done(&p->closure);
+	bpf_program_done(&p->filter);
+	strlist_done(&p->argv);
+	strlist_done(&p->env);
+	close_fd(&p->ids);
+	close_fd(&p->workdir_fd);
+	*p = (struct prepared){ .ids = -1, .workdir_fd = -1 };
+}

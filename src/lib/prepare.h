@@ -1,0 +1,62 @@
+/*
+ * From a request to a spec: reads the policy and the runtime, checks the request against them,
+ * opens what it names, and decides the layers. After this no more questions are asked of the host.
+ */
+#ifndef BRIG_LIB_PREPARE_H
+#define BRIG_LIB_PREPARE_H
+
+#include "base/strlist.h"
+#include "core/spec.h"
+#include "lib/context.h"
+
+/* What is being prepared: the run itself, or the compiler's cell before it. */
+enum purpose { PURPOSE_RUN, PURPOSE_COMPILE };
+
+struct prepared {
+	enum purpose purpose;
+	struct policy *policy;   /* owned */
+	struct runtime *runtime; /* owned; NULL for a bare command */
+	struct closure closure;
+	struct bpf_program filter;
+	struct strlist argv, env;
+	struct spec_input *inputs; /* owned: names, data, fds */
+	size_t inputs_count;
+	struct spec_mount *mounts; /* owned: names, fds */
+	size_t mounts_count;
+	char *code; /* owned: the source; NULL for a bare command */
+	size_t code_size;
+	struct runtime_source_name source;
+	int ids;        /* owned: holds the cell's id range; -1: none */
+	char *workdir;  /* owned: local provider's directory on the host; NULL: none */
+	int workdir_fd; /* owned; -1: none */
+	struct spec spec;
+};
+
+int prepare(struct brig_context *context, const struct brig_request *request, enum purpose purpose,
+	    struct prepared *ret, struct brig_error *err);
+void prepared_done(struct prepared *prepared);
+/* Adds a file; takes ownership of data (may be NULL) and fd (may be -1), also on failure. */
+int prepared_add_input(struct prepared *prepared, const char *name, void *data, uint64_t size,
+		       int fd, mode_t mode, struct brig_error *err);
+
+/*
+ * The layer that a failed step stands for, or -1. A layer that the policy may miss is given up
+ * and the cell is built again without it.
+ */
+int prepare_layer_of(const char *step_name);
+/* Takes a layer away, with all that hangs on it. -errno with the reason when the policy forbids. */
+int prepare_without(struct prepared *prepared, enum layer layer, struct brig_error *err);
+
+/* Parts of it, one file each. */
+int prepare_code(struct brig_context *context, const struct brig_request *request,
+		 struct prepared *prepared, struct brig_error *err);
+int prepare_command(struct brig_context *context, const struct brig_request *request,
+		    struct prepared *prepared, struct brig_error *err);
+int prepare_inputs(const struct brig_request *request, struct prepared *prepared,
+		   struct brig_error *err);
+int prepare_mounts(const struct brig_request *request, struct prepared *prepared,
+		   struct brig_error *err);
+int prepare_env(const struct brig_request *request, struct prepared *prepared,
+		struct brig_error *err);
+int prepare_layers(struct brig_context *context, struct prepared *prepared, struct brig_error *err);
+#endif

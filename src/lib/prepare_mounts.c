@@ -1,0 +1,189 @@
+/* Host directories that a request asks for: opened once, without following links; then by fd. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/id.h"
+#include "kernel/idmount.h"
+#include "kernel/sys.h"
+#include "lib/prepare.h"
+
+#define MOUNTS_MAX 32
+
+/* Part by part, when there is no openat2: no link is followed, at any place. */
+static int open_by_parts(const char *path)
+{
+	char part[NAME_MAX + 1];
+	int dir = open(path[0] == '/' ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	while (dir >= 0 && *path) {
+		size_t length = strcspn(path, "/");
+		if (length > NAME_MAX) {
+			close(dir);
+			return -ENAMETOOLONG;
+		}
+		if (length > 0) {
+			memcpy(part, path, length);
+			part[length] = '\0';
+			int next = openat(dir, part, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+			int saved = errno;
+			close(dir);
+			errno = saved;
+			dir = next;
+		}
+		path += length;
+		path += *path == '/';
+	}
+	return dir < 0 ? -errno : dir;
+}
+
+static int open_directory(const char *path)
+{
+	struct open_how how = { .flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+				.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS };
+	int fd = sys_openat2(AT_FDCWD, path, &how);
+
+	return fd == -ENOSYS ? open_by_parts(path) : fd;
+}
+
+/* The kernel's own file systems and the whole root are never handed in, whatever they are called. */
+static int check_directory(int fd, const char *path, struct brig_error *err)
+{
+	static const long refused[] = { PROC_SUPER_MAGIC,    SYSFS_MAGIC,        CGROUP_SUPER_MAGIC,
+					CGROUP2_SUPER_MAGIC, DEBUGFS_MAGIC,      TRACEFS_MAGIC,
+					SECURITYFS_MAGIC,    DEVPTS_SUPER_MAGIC, BPF_FS_MAGIC };
+	struct stat here, root;
+	struct statfs fs;
+
+	if (fstat(fd, &here) < 0 || stat("/", &root) < 0 || fstatfs(fd, &fs) < 0) {
+		return error_errno(err, BRIG_E_INPUT, errno, "cannot look at %s", path);
+	}
+	bool bad = here.st_dev == root.st_dev && here.st_ino == root.st_ino;
+	for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
+		bad |= (long)fs.f_type == refused[i];
+	}
+	if (bad) {
+		int r = error_set(err, BRIG_E_INPUT, EACCES, "%s is never mounted into a cell",
+				  path);
+		error_remedy(err, "name the directory that the program needs, nothing above it");
+		return r;
+	}
+	return 0;
+}
+
+static const struct policy_mount *by_policy(const struct policy *policy, const char *name)
+{
+	for (size_t i = 0; i < policy->mounts_count; i++) {
+		if (strcmp(policy->mounts[i].name, name) == 0) {
+			return &policy->mounts[i];
+		}
+	}
+	return NULL;
+}
+
+static int check_allowed(const struct policy *policy, const struct policy_mount *listed,
+			 const struct brig_mount *mount, struct brig_error *err)
+{
+	bool allowed = listed            ? listed->writable || !mount->writable
+		       : mount->writable ? policy->caller_mounts == CALLER_MOUNTS_RW
+					 : policy->caller_mounts != CALLER_MOUNTS_NONE;
+
+	if (allowed) {
+		return 0;
+	}
+	int r = error_set(err, BRIG_E_POLICY, EACCES, "policy %s does not allow to mount %s %s",
+			  policy->name, mount->path,
+			  mount->writable ? "for writing" : "for reading");
+	error_remedy(err, "list the directory in the policy's mounts, or allow caller_mounts");
+	return r;
+}
+
+static const char *mount_name(const struct brig_mount *mount)
+{
+	const char *slash = strrchr(mount->path, '/');
+
+	return mount->name ? mount->name : slash ? slash + 1 : mount->path;
+}
+
+static int add_mount(struct prepared *p, const struct brig_mount *mount, struct brig_error *err)
+{
+	const struct policy_mount *listed = by_policy(p->policy, mount->path);
+	const char *path = listed ? listed->path : mount->path;
+	const char *name = mount_name(mount);
+	int r = check_allowed(p->policy, listed, mount, err);
+
+	if (r < 0) {
+		return r;
+	}
+	if (!id_name_valid(name)) {
+		r = error_set(err, BRIG_E_INPUT, EINVAL, "%s has no usable name for /mnt", path);
+		error_remedy(err, "give it one: NAME=%s with letters, digits, . _ -", path);
+		return r;
+	}
+	for (size_t i = 0; i < p->mounts_count; i++) {
+		if (strcmp(p->mounts[i].name, name) == 0) {
+			return error_set(err, BRIG_E_INPUT, EEXIST, "two mounts are called %s",
+					 name);
+		}
+	}
+	_cleanup_close_ int fd = open_directory(path);
+	if (fd < 0) {
+		r = error_errno(err, BRIG_E_INPUT, -fd, "cannot mount %s", path);
+		if (r == -ELOOP || r == -ENOTDIR) {
+			error_remedy(err, "name the directory itself, with no link on the way "
+					  "(realpath tells)");
+		}
+		return r;
+	}
+	r = check_directory(fd, path, err);
+	if (r < 0) {
+		return r;
+	}
+	bool tree = false;
+	if (p->spec.ranged) {
+		int mapped = idmount_clone(fd, p->spec.first_id + 1, p->spec.first_id + 1);
+		if (mapped >= 0) {
+			close_fd(&fd);
+			fd = mapped;
+			tree = true;
+		}
+	}
+	p->mounts[p->mounts_count] = (struct spec_mount){
+		.name = strdup(name), .fd = TAKE_FD(fd), .tree = tree, .writable = mount->writable
+	};
+	if (!p->mounts[p->mounts_count++].name) {
+		return error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory for mounts");
+	}
+	return 0;
+}
+
+int prepare_mounts(const struct brig_request *request, struct prepared *p, struct brig_error *err)
+{
+	int r = 0;
+
+	if (request->mounts_count == 0) {
+		return 0;
+	}
+	if (request->mounts_count > MOUNTS_MAX) {
+		return error_set(err, BRIG_E_INPUT, E2BIG, "more than %d mounts", MOUNTS_MAX);
+	}
+	if (p->spec.provider == PROVIDER_LOCAL) {
+		return error_set(err, BRIG_E_INPUT, EINVAL,
+				 "a run without walls sees the host's directories as they are");
+	}
+	p->mounts = calloc(request->mounts_count, sizeof(*p->mounts));
+	if (!p->mounts) {
+		return error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory for mounts");
+	}
+	for (size_t i = 0; r == 0 && i < request->mounts_count; i++) {
+		r = add_mount(p, &request->mounts[i], err);
+	}
+	return r;
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The environment: what a policy sets, and which names a request may set.
+ *
+ * Variables that change which code an interpreter or loader runs are refused unless the policy
+ * names them exactly: a pattern never opens them. They could only affect the cell itself, but a
+ * service that hands on a client's variables should not hand on these.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "policy/reader.h"
+
+#define VALUE_MAX 8192
+
+/* A trailing '*' stands for any rest. */
+static const char *const dangerous[] = {
+	/* the dynamic loader and the C library */
+	"LD_*", "GLIBC_TUNABLES", "GCONV_PATH", "GETCONF_DIR", "HOSTALIASES", "LOCALDOMAIN",
+	"LOCPATH", "MALLOC_*", "NIS_PATH", "NLSPATH", "RESOLV_*", "RES_OPTIONS", "TZDIR",
+	"OPENSSL_*",
+	/* shells */
+	"BASH_ENV", "BASH_FUNC_*", "BASHOPTS", "SHELLOPTS", "ENV", "IFS", "PS4", "PROMPT_COMMAND",
+	"CDPATH", "GLOBIGNORE", "FPATH", "ZDOTDIR", "PATH", "SHELL",
+	/* interpreters */
+	"PYTHON*", "NODE_OPTIONS", "NODE_PATH", "NODE_REPL_*", "NODE_V8_COVERAGE",
+	"NODE_CHANNEL_FD", "PERL5*", "PERLLIB", "PERLIO*", "RUBYOPT", "RUBYLIB", "RUBYPATH",
+	"GEM_*", "BUNDLE_*", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "JAVA_OPTS",
+	"CLASSPATH", "LUA_PATH*", "LUA_CPATH*", "LUA_INIT*", "PHPRC", "PHP_INI_SCAN_DIR",
+	"DOTNET_*", "COR_*", "CORECLR_*",
+	/* compilers */
+	"GCC_EXEC_PREFIX", "COMPILER_PATH", "LIBRARY_PATH", "CPATH", "C_INCLUDE_PATH",
+	"CPLUS_INCLUDE_PATH", "GOFLAGS", "GOROOT", "GOENV", "GOTOOLDIR", "GODEBUG", "RUSTFLAGS",
+	"RUSTC*", "RUSTDOC*", "CARGO_*",
+	/* brig itself */
+	"BRIG_*"
+};
+
+/* Python's variables that change how it prints, not what it runs. */
+static const char *const harmless[] = {
+	"PYTHONDONTWRITEBYTECODE", "PYTHONFAULTHANDLER", "PYTHONHASHSEED",
+	"PYTHONIOENCODING",        "PYTHONUNBUFFERED",   "PYTHONUTF8",
+};
+
+static bool matches(const char *pattern, const char *name)
+{
+	size_t length = strlen(pattern);
+
+	if (length > 0 && pattern[length - 1] == '*') {
+		return strncmp(pattern, name, length - 1) == 0;
+	}
+	return strcmp(pattern, name) == 0;
+}
+
+static bool listed(const char *const *list, size_t count, const char *name)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (matches(list[i], name)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool name_valid(const char *name, size_t length)
+{
+	if (length == 0 || length > 128 || (*name >= '0' && *name <= '9')) {
+		return false;
+	}
+	for (size_t i = 0; i < length; i++) {
+		char c = name[i];
+
+		if (!(c == '_' || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+		      (c >= '0' && c <= '9'))) {
+			return false;
+		}
+	}
+	return true;
+}
+
+bool policy_env_allowed(const struct policy *policy, const char *name)
+{
+	if (!name_valid(name, strlen(name))) {
+		return false;
+	}
+	if (strlist_has(&policy->env_allow, name)) {
+		return true;
+	}
+	if (listed(dangerous, ARRAY_SIZE(dangerous), name) &&
+	    !listed(harmless, ARRAY_SIZE(harmless), name)) {
+		return false;
+	}
+	for (size_t i = 0; i < policy->env_allow.count; i++) {
+		if (matches(policy->env_allow.items[i], name)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static int check_pattern(struct reader *reader, const char *path, const char *item)
+{
+	size_t length = strlen(item);
+	bool star = length > 0 && item[length - 1] == '*';
+
+	if (strcmp(item, "*") == 0 || name_valid(item, length - star)) {
+		return 0;
+	}
+	json_doc_error(reader->doc, path, BRIG_E_POLICY, reader->err,
+		       "\"%.64s\" is no name of a variable", item);
+	error_remedy(reader->err, "write NAME, PREFIX_* or * (every name but the dangerous ones)");
+	return -EINVAL;
+}
+
+static int read_allow(struct reader *reader, const char *path, json_t *value)
+{
+	return read_strings(reader, path, value, check_pattern, &reader->policy->env_allow);
+}
+
+/* Sets NAME in the list, in place of what an inherited policy has set. */
+static int set_variable(struct strlist *list, const char *name, const char *value)
+{
+	struct strlist merged = { 0 };
+	size_t length = strlen(name);
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < list->count; i++) {
+		if (strncmp(list->items[i], name, length) != 0 || list->items[i][length] != '=') {
+			r = strlist_add(&merged, list->items[i]);
+		}
+	}
+	if (r == 0) {
+		r = strlist_addf(&merged, "%s=%s", name, value);
+	}
+	if (r < 0) {
+		strlist_done(&merged);
+		return r;
+	}
+	strlist_done(list);
+	*list = merged;
+	return 0;
+}
+
+static int read_set(struct reader *reader, const char *path, json_t *value)
+{
+	const char *key;
+	json_t *item;
+	int r = read_is_object(reader, path, value);
+
+	if (r < 0) {
+		return r;
+	}
+	json_object_foreach(value, key, item)
+	{
+		char below[READER_PATH_MAX];
+		const char *text;
+
+		reader_path(below, path, key);
+		r = read_string(reader, below, item, &text);
+		if (r == 0 && !name_valid(key, strlen(key))) {
+			r = json_doc_error(reader->doc, below, BRIG_E_POLICY, reader->err,
+					   "\"%.64s\" is no name of a variable", key);
+		}
+		if (r == 0 && strlen(text) > VALUE_MAX) {
+			r = json_doc_error(reader->doc, below, BRIG_E_POLICY, reader->err,
+					   "longer than %d bytes", VALUE_MAX);
+		}
+		if (r == 0 && set_variable(&reader->policy->env_set, key, text) < 0) {
+			r = error_errno(reader->err, BRIG_E_SYSTEM, ENOMEM, "%s", below);
+		}
+		if (r < 0) {
+			return r;
+		}
+	}
+	return 0;
+}
+
+int read_env(struct reader *reader, const char *path, json_t *value)
+{
+	static const struct reader_key keys[] = { { "set", read_set }, { "allow", read_allow } };
+
+	return read_object(reader, path, value, keys, ARRAY_SIZE(keys));
+}

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From a name or a text to a policy: what it extends, its own keys, the operator's ceiling, and a
+ * hash over all of them.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "base/cleanup.h"
+#include "base/embedded.h"
+#include "base/id.h"
+#include "base/sha256.h"
+#include "policy/reader.h"
+#include "policy/source.h"
+
+#define POLICIES "policies/"
+#define JSON     ".json"
+
+static void policy_freep(struct policy **policy)
+{
+	policy_free(*policy);
+}
+
+/* What a policy that says nothing is: closed wherever there is a choice. */
+static struct policy *policy_new(void)
+{
+	struct policy *policy = calloc(1, sizeof(*policy));
+
+	if (!policy) {
+		return NULL;
+	}
+	policy->provider = PROVIDER_NATIVE;
+	policy->auto_run = AUTO_RUN_ASK;
+	for (size_t i = 0; i < limit_table_count; i++) {
+		*limit_of(&policy->limits, &limit_table[i]) = limit_table[i].usual;
+	}
+	return policy;
+}
+
+/* A ceiling that is not set is the limit itself; a compiler gets what a program gets. */
+static void fill_limits(struct policy *policy)
+{
+	for (size_t i = 0; i < limit_table_count; i++) {
+		uint64_t limit = *limit_of(&policy->limits, &limit_table[i]);
+		uint64_t *ceiling = limit_of(&policy->ceiling, &limit_table[i]);
+		uint64_t *compile = limit_of(&policy->compile_limits, &limit_table[i]);
+
+		*ceiling = *ceiling ? *ceiling : limit;
+		*compile = *compile ? *compile : limit;
+	}
+}
+
+/* The text of a policy by name. 1, 0 (no such policy) or negative. */
+static int find_text(const char *config_dir, const char *name, struct policy_text *ret,
+		     struct brig_error *err)
+{
+	char file[sizeof(POLICIES) + 64 + sizeof(JSON)];
+	int r = 0;
+
+	snprintf(file, sizeof(file), POLICIES "%s" JSON, name);
+	if (config_dir) {
+		r = policy_text_configured(config_dir, file, ret, err);
+	}
+	return r != 0 ? r : policy_text_built_in(file, ret, err);
+}
+
+static int apply_text(const struct json_doc *doc, struct policy *policy, const char *config_dir,
+		      struct brig_error *err)
+{
+	struct reader reader = { doc, policy, err };
+	int r = read_policy(&reader);
+
+	if (r < 0) {
+		return r;
+	}
+	fill_limits(policy);
+	return policy_check(&reader, config_dir);
+}
+
+/* What `name` extends: one level, and a policy of its own name means the built-in one. */
+static int apply_parent(const struct json_doc *doc, const char *name, struct policy *policy,
+			const char *config_dir, struct sha256 *hash, struct brig_error *err)
+{
+	const char *parent = json_string_value(json_object_get(doc->root, "extends"));
+	_cleanup_(policy_text_done)
+	struct policy_text text = { 0 };
+	_cleanup_(json_doc_done)
+	struct json_doc above = { 0 };
+	int r = 0;
+
+	if (!parent) {
+		return 0; /* not there; or not a text, which the reader will say */
+	}
+	if (id_name_valid(parent)) {
+		r = find_text(strcmp(parent, name) == 0 ? NULL : config_dir, parent, &text, err);
+	}
+	if (r == 0) {
+		json_doc_error(doc, "extends", BRIG_E_POLICY, err, "no policy \"%.64s\"", parent);
+		error_remedy(err,
+			     "name a policy that is there: default, strict or one of your own");
+		return -ENOENT;
+	}
+	if (r > 0) {
+		r = json_doc_load(&above, text.place, text.data, text.size, err);
+	}
+	if (r == 0 && json_object_get(above.root, "extends")) {
+		json_doc_error(doc, "extends", BRIG_E_POLICY, err,
+			       "\"%s\" extends another policy itself: only one level", parent);
+		error_remedy(err, "extend that policy directly");
+		return -EINVAL;
+	}
+	if (r == 0) {
+		r = apply_text(&above, policy, config_dir, err);
+	}
+	if (r == 0) {
+		sha256_add_field(hash, text.data, text.size);
+	}
+	return r;
+}
+
+static int apply_operator(const char *config_dir, struct policy *policy, struct sha256 *hash,
+			  bool *chained, struct brig_error *err)
+{
+	_cleanup_(policy_text_done)
+	struct policy_text text = { 0 };
+	_cleanup_(json_doc_done)
+	struct json_doc doc = { 0 };
+	int r = config_dir ? policy_text_configured(config_dir, "ceiling" JSON, &text, err) : 0;
+
+	if (r <= 0) {
+		return r;
+	}
+	r = json_doc_load(&doc, text.place, text.data, text.size, err);
+	if (r < 0) {
+		return r;
+	}
+	*chained = true;
+	sha256_add_field(hash, text.data, text.size);
+	return read_operator_ceiling(&(struct reader){ &doc, policy, err });
+}
+
+/*
+ * A mount whose path is or passes through a link would follow whoever can change the link. What
+ * is not there is no error yet: only a run that asks for it needs it.
+ */
+static int check_links(const struct policy *policy, const struct json_doc *doc,
+		       struct brig_error *err)
+{
+	struct open_how how = {
+		.flags = O_PATH | O_CLOEXEC | O_DIRECTORY,
+		.resolve = RESOLVE_NO_SYMLINKS,
+	};
+
+	for (size_t i = 0; i < policy->mounts_count; i++) {
+		_cleanup_close_ int fd = (int)syscall(SYS_openat2, AT_FDCWD, policy->mounts[i].path,
+						      &how, sizeof(how));
+		char path[READER_PATH_MAX];
+
+		if (fd >= 0 || (errno != ELOOP && errno != ENOTDIR)) {
+			continue;
+		}
+
+		bool link = errno == ELOOP;
+
+		snprintf(path, sizeof(path), "mounts[%zu].path", i);
+		json_doc_error(doc, path, BRIG_E_POLICY, err, "\"%.128s\" %s",
+			       policy->mounts[i].path,
+			       link ? "is, or leads through, a link" : "is not a directory");
+		error_remedy(err, "write the real path (realpath %.128s)", policy->mounts[i].path);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int build(const char *config_dir, const char *name, const char *place, const char *data,
+		 size_t size, struct policy **ret, struct brig_error *err)
+{
+	_cleanup_(policy_freep)
+	struct policy *policy = policy_new();
+	_cleanup_(json_doc_done)
+	struct json_doc doc = { 0 };
+	struct sha256 plain, chain;
+	int r;
+
+	if (!policy) {
+		return error_errno(err, BRIG_E_SYSTEM, ENOMEM, "policy %s", name);
+	}
+	r = json_doc_load(&doc, place, data, size, err);
+	if (r < 0) {
+		return r;
+	}
+	sha256_init(&plain);
+	sha256_add(&plain, data, size);
+	sha256_init(&chain);
+	sha256_add_field(&chain, data, size);
+
+	bool chained = json_object_get(doc.root, "extends") != NULL;
+
+	r = apply_parent(&doc, name, policy, config_dir, &chain, err);
+	if (r == 0) {
+		r = apply_text(&doc, policy, config_dir, err);
+	}
+	if (r == 0 && config_dir) {
+		r = check_links(policy, &doc, err);
+	}
+	if (r == 0) {
+		r = apply_operator(config_dir, policy, &chain, &chained, err);
+	}
+	if (r == 0) {
+		r = syscalls_resolve(&policy->syscalls, &policy->filter, err);
+	}
+	if (r < 0) {
+		return r;
+	}
+	snprintf(policy->name, sizeof(policy->name), "%s", name);
+	sha256_hex(chained ? &chain : &plain, policy->hash);
+	*ret = TAKE_PTR(policy);
+	return 0;
+}
+
+static int no_policy(const struct policy_source *source, const char *name, struct brig_error *err)
+{
+	_cleanup_(strlist_done)
+	struct strlist names = { 0 };
+	char list[256] = "";
+	size_t used = 0;
+
+	error_set(err, BRIG_E_POLICY, ENOENT, "no policy \"%.64s\"", name);
+	if (policy_names(source, &names, NULL) < 0) {
+		return -ENOENT;
+	}
+	for (size_t i = 0; i < names.count && used < sizeof(list) - 70; i++) {
+		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s",
+					 i > 0 ? ", " : "", names.items[i]);
+	}
+	error_remedy(err, "there are: %s", list);
+	return -ENOENT;
+}
+
+int policy_load(const struct policy_source *source, const char *name, struct policy **ret,
+		struct brig_error *err)
+{
+	_cleanup_(policy_text_done)
+	struct policy_text text = { 0 };
+	const char *config_dir = source ? source->config_dir : NULL;
+	int r = 0;
+
+	if (!name || !id_name_valid(name)) {
+		error_set(err, BRIG_E_INPUT, EINVAL, "\"%.64s\" is no name of a policy",
+			  name ? name : "");
+		error_remedy(err, "letters, digits, '.', '_' and '-', at most 64; not a path");
+		return -EINVAL;
+	}
+	r = find_text(config_dir, name, &text, err);
+	if (r <= 0) {
+		return r < 0 ? r : no_policy(source, name, err);
+	}
+	return build(config_dir, name, text.place, text.data, text.size, ret, err);
+}
+
+/* "dir/mine.json" is called "mine". */
+static void name_from(const char *place, char name[65])
+{
+	const char *base = strrchr(place, '/');
+	size_t length;
+
+	base = base ? base + 1 : place;
+	length = strlen(base);
+	if (length > strlen(JSON) && strcmp(base + length - strlen(JSON), JSON) == 0) {
+		length -= strlen(JSON);
+	}
+	snprintf(name, 65, "%.*s", length < 64 ? (int)length : 64, base);
+	if (!id_name_valid(name)) {
+		snprintf(name, 65, "unnamed");
+	}
+}
+
+int policy_parse(const char *name, const char *text, size_t size, struct policy **ret,
+		 struct brig_error *err)
+{
+	char short_name[65];
+
+	name_from(name, short_name);
+	return build(NULL, short_name, name, text, size, ret, err);
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+int policy_names(const struct policy_source *source, struct strlist *ret, struct brig_error *err)
+{
+	_cleanup_(strlist_done)
+	struct strlist names = { 0 };
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < embedded_files_count; i++) {
+		const char *path = embedded_files[i].path;
+		size_t length = strlen(path);
+
+		if (strncmp(path, POLICIES, strlen(POLICIES)) == 0) {
+			r = strlist_addf(&names, "%.*s",
+					 (int)(length - strlen(POLICIES) - strlen(JSON)),
+					 path + strlen(POLICIES));
+		}
+	}
+	if (r < 0) {
+		return error_errno(err, BRIG_E_SYSTEM, -r, "policies");
+	}
+	if (source && source->config_dir) {
+		r = policy_names_configured(source->config_dir, &names, err);
+	}
+	if (r < 0) {
+		return r;
+	}
+	if (names.count > 1) {
+		qsort(names.items, names.count, sizeof(*names.items), by_name);
+	}
+
+	struct strlist old = *ret;
+
+	*ret = names;
+	names = old;
+	return 0;
+}

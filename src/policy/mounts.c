@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Directories that the operator allows by name. Paths are read strictly, or not at all. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/id.h"
+#include "base/path.h"
+#include "policy/reader.h"
+
+#define MOUNTS_MAX 64
+
+struct mount_text {
+	const char *name, *path, *mode;
+};
+
+static void mounts_free(struct policy *policy)
+{
+	for (size_t i = 0; i < policy->mounts_count; i++) {
+		free(policy->mounts[i].path);
+	}
+	free(policy->mounts);
+	policy->mounts = NULL;
+	policy->mounts_count = 0;
+}
+
+/* Which of its keys an item has; unknown ones are errors here as everywhere. */
+static int read_texts(struct reader *reader, const char *path, json_t *item, struct mount_text *ret)
+{
+	static const char *const names[] = { "name", "path", "mode" };
+	const char **fields[] = { &ret->name, &ret->path, &ret->mode };
+	const char *key;
+	json_t *value;
+	int r = read_is_object(reader, path, item);
+
+	if (r < 0) {
+		return r;
+	}
+	json_object_foreach(item, key, value)
+	{
+		char below[READER_PATH_MAX];
+		size_t i = 0;
+
+		reader_path(below, path, key);
+		while (i < ARRAY_SIZE(names) && strcmp(names[i], key) != 0) {
+			i++;
+		}
+		if (i == ARRAY_SIZE(names)) {
+			return reader_unknown(reader, below, "key", key, names, ARRAY_SIZE(names));
+		}
+		r = read_string(reader, below, value, fields[i]);
+		if (r < 0) {
+			return r;
+		}
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (!*fields[i]) {
+			return json_doc_error(reader->doc, path, BRIG_E_POLICY, reader->err,
+					      "\"%s\" is missing", names[i]);
+		}
+	}
+	return 0;
+}
+
+static const char *path_fault(const char *path)
+{
+	const char *why = NULL;
+
+	if (*path != '/') {
+		return "must be absolute";
+	}
+	if (path[1] == '\0') {
+		return "must not be the whole host";
+	}
+	if (strpbrk(path, "*?[")) {
+		return "must be one directory: no pattern";
+	}
+	return path_is_beneath(path + 1, &why) ? NULL : why;
+}
+
+static int check_texts(struct reader *reader, const char *path, const struct mount_text *texts)
+{
+	char below[READER_PATH_MAX];
+	const char *why = path_fault(texts->path);
+
+	if (!id_name_valid(texts->name)) {
+		reader_path(below, path, "name");
+		return json_doc_error(reader->doc, below, BRIG_E_POLICY, reader->err,
+				      "\"%.64s\" is no name: letters, digits, '.', '_' and '-', "
+				      "at most 64, no '.' or '-' first",
+				      texts->name);
+	}
+	if (why) {
+		reader_path(below, path, "path");
+		json_doc_error(reader->doc, below, BRIG_E_POLICY, reader->err, "\"%.128s\": %s",
+			       texts->path, why);
+		error_remedy(reader->err, "write the full path of one directory, without links");
+		return -EINVAL;
+	}
+	if (strcmp(texts->mode, "ro") != 0 && strcmp(texts->mode, "rw") != 0) {
+		static const char *const modes[] = { "ro", "rw" };
+
+		reader_path(below, path, "mode");
+		return reader_unknown(reader, below, "value", texts->mode, modes,
+				      ARRAY_SIZE(modes));
+	}
+	for (size_t i = 0; i < reader->policy->mounts_count; i++) {
+		if (strcmp(reader->policy->mounts[i].name, texts->name) == 0) {
+			reader_path(below, path, "name");
+			return json_doc_error(reader->doc, below, BRIG_E_POLICY, reader->err,
+					      "\"%s\" stands there twice", texts->name);
+		}
+	}
+	return 0;
+}
+
+int read_mounts(struct reader *reader, const char *path, json_t *value)
+{
+	struct policy *policy = reader->policy;
+	int r = read_array(reader, path, value, MOUNTS_MAX);
+
+	if (r < 0) {
+		return r;
+	}
+	mounts_free(policy);
+	policy->mounts = calloc(json_array_size(value) + 1, sizeof(*policy->mounts));
+	if (!policy->mounts) {
+		return error_errno(reader->err, BRIG_E_SYSTEM, ENOMEM, "%s", path);
+	}
+	for (size_t i = 0; i < json_array_size(value); i++) {
+		struct policy_mount *mount = &policy->mounts[i];
+		struct mount_text texts = { 0 };
+		char below[READER_PATH_MAX];
+
+		snprintf(below, sizeof(below), "%s[%zu]", path, i);
+		r = read_texts(reader, below, json_array_get(value, i), &texts);
+		if (r == 0) {
+			r = check_texts(reader, below, &texts);
+		}
+		if (r < 0) {
+			return r;
+		}
+		snprintf(mount->name, sizeof(mount->name), "%s", texts.name);
+		mount->writable = strcmp(texts.mode, "rw") == 0;
+		mount->path = strdup(texts.path);
+		if (!mount->path) {
+			return error_errno(reader->err, BRIG_E_SYSTEM, ENOMEM, "%s", below);
+		}
+		policy->mounts_count++;
+	}
+	return 0;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A policy in memory. */
+#include "policy/policy.h"
+
+#include <stdlib.h>
+
+void policy_free(struct policy *policy)
+{
+	if (!policy) {
+		return;
+	}
+	free(policy->description);
+	for (size_t i = 0; i < policy->mounts_count; i++) {
+		free(policy->mounts[i].path);
+	}
+	free(policy->mounts);
+	strlist_done(&policy->env_set);
+	strlist_done(&policy->env_allow);
+	strlist_done(&policy->runtimes);
+	strlist_done(&policy->syscalls);
+	filter_done(&policy->filter);
+	free(policy);
+}
+
+bool policy_runtime_allowed(const struct policy *policy, const char *runtime)
+{
+	return policy->runtimes.count == 0 || strlist_has(&policy->runtimes, runtime);
+}

@@ -1,0 +1,108 @@
+/*
+ * A policy: what a cell may do. One JSON file with comments each; see docs/policy.md.
+ * Operator's ceiling > named policy > request: each level only tightens the one above.
+ */
+#ifndef BRIG_POLICY_POLICY_H
+#define BRIG_POLICY_POLICY_H
+
+#include "base/error.h"
+#include "base/strlist.h"
+#include "base/units.h"
+#include "core/spec.h"
+#include "kernel/filter.h"
+#include "kernel/layers.h"
+
+enum auto_run {
+	AUTO_RUN_YES, /* may run without asking */
+	AUTO_RUN_ASK, /* only with a person's word (request.consent) */
+	AUTO_RUN_NEVER,
+};
+
+enum output_action {
+	OUTPUT_END, /* the run ends with output_limit */
+	OUTPUT_CUT, /* the rest is discarded, the run goes on */
+};
+
+enum caller_mounts { CALLER_MOUNTS_NONE, CALLER_MOUNTS_RO, CALLER_MOUNTS_RW };
+
+/* A directory that the operator allows by name: `--ro NAME`, mounted at /mnt/NAME. */
+struct policy_mount {
+	char name[65];
+	char *path; /* owned, absolute */
+	bool writable;
+};
+
+struct policy {
+	char name[65];
+	char hash[65]; /* sha256 of the file's text */
+	char *description;
+	enum provider provider;
+	enum auto_run auto_run;
+	layer_set may_miss;
+
+	struct brig_limits limits;         /* what a run gets unless it asks */
+	struct brig_limits ceiling;        /* the most that a run may ask for */
+	struct brig_limits compile_limits; /* for the compiler's own cell */
+	enum output_action on_output_limit;
+
+	uint64_t files_in_bytes; /* all input files together */
+	uint64_t files_in_count;
+	uint64_t files_out_bytes;
+	uint64_t files_out_count;
+
+	enum caller_mounts caller_mounts;
+	struct policy_mount *mounts; /* owned */
+	size_t mounts_count;
+
+	struct strlist env_set; /* NAME=VALUE */
+	struct strlist
+		env_allow; /* names or prefix* that a request may set; "*" all but the dangerous */
+	struct strlist runtimes; /* names; empty: all */
+	unsigned denials_max; /* the run ends as "denied" after so many refused calls; 0: never */
+	bool exec_writable;   /* files in writable places may be executed */
+
+	struct strlist syscalls; /* "@basic", "@process", "-mount", "kill:ptrace", as written */
+	struct filter filter;    /* the table that comes of it */
+};
+
+/* Every limit, once: drives parsing, merging, options, results and documentation. */
+struct limit_info {
+	const char *key;    /* in policies: "memory" */
+	const char *name;   /* in results: "memory_bytes"; "wall_ms" for what is kept in ns */
+	const char *option; /* "--memory" */
+	enum unit unit;
+	size_t offset;  /* in struct brig_limits */
+	uint64_t least; /* smallest value that makes sense */
+	uint64_t most;
+	uint64_t usual; /* what a policy that does not say gets */
+	const char *about;
+};
+extern const struct limit_info limit_table[];
+extern const size_t limit_table_count;
+static inline uint64_t *limit_of(struct brig_limits *limits, const struct limit_info *info)
+{
+	return (uint64_t *)((char *)limits + info->offset);
+}
+
+/* Where data comes from: operator's directory first, then what was built in. */
+struct policy_source {
+	const char *config_dir; /* has policies/; may be NULL */
+};
+
+int policy_load(const struct policy_source *source, const char *name, struct policy **ret,
+		struct brig_error *err);
+int policy_parse(const char *name, const char *text, size_t size, struct policy **ret,
+		 struct brig_error *err);
+void policy_free(struct policy *policy);
+/* Names of all policies that can be loaded. */
+int policy_names(const struct policy_source *source, struct strlist *ret, struct brig_error *err);
+
+/* The request's limits within the policy's: unset ones get the default; above ceiling is an error. */
+int policy_limits(const struct policy *policy, const struct brig_limits *wanted,
+		  struct brig_limits *ret, struct brig_error *err);
+bool policy_env_allowed(const struct policy *policy, const char *name);
+bool policy_runtime_allowed(const struct policy *policy, const char *runtime);
+
+/* Builds the table from group names and single calls (data/syscalls/). */
+int syscalls_resolve(const struct strlist *wanted, struct filter *ret, struct brig_error *err);
+#endif

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading policy texts, trusting only files that nobody else can change. */
+#include "policy/source.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/embedded.h"
+#include "base/id.h"
+
+#define POLICY_SIZE_MAX (1024 * 1024)
+
+void policy_text_done(struct policy_text *text)
+{
+	free(text->place);
+	free(text->owned);
+	*text = (struct policy_text){ 0 };
+}
+
+/* Root and we ourselves may own it; group and others may not write to it. */
+static int check_trust(int fd, const char *place, mode_t kind, off_t *ret_size,
+		       struct brig_error *err)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0) {
+		return error_errno(err, BRIG_E_SYSTEM, errno, "%s", place);
+	}
+	if ((st.st_mode & S_IFMT) != kind) {
+		error_set(err, BRIG_E_POLICY, EINVAL, "%s: not a %s", place,
+			  kind == S_IFDIR ? "directory" : "regular file");
+		error_remedy(err, "put a %s in its place", kind == S_IFDIR ? "directory" : "file");
+		return -EINVAL;
+	}
+	if (st.st_uid != 0 && st.st_uid != geteuid()) {
+		error_set(err, BRIG_E_POLICY, EPERM,
+			  "%s: owned by user %u, who could change what programs may do", place,
+			  (unsigned)st.st_uid);
+		error_remedy(err, "chown %s %s", geteuid() == 0 ? "root" : "root, or yourself,",
+			     place);
+		return -EPERM;
+	}
+	if (st.st_mode & (S_IWGRP | S_IWOTH)) {
+		error_set(err, BRIG_E_POLICY, EPERM, "%s: others may write to it", place);
+		error_remedy(err, "chmod go-w %s", place);
+		return -EPERM;
+	}
+	*ret_size = st.st_size;
+	return 0;
+}
+
+static int open_trusted(int dir, const char *name, const char *place, mode_t kind, off_t *ret_size,
+			struct brig_error *err)
+{
+	int flags = kind == S_IFDIR ? O_DIRECTORY : O_NOCTTY | O_NONBLOCK;
+	_cleanup_close_ int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | flags);
+
+	if (fd < 0 && errno == ENOENT) {
+		return -ENOENT;
+	}
+	if (fd < 0 && (errno == ELOOP || errno == ENOTDIR)) {
+		int errnum = errno;
+
+		error_set(err, BRIG_E_POLICY, errnum, "%s: a link, or not a %s", place,
+			  kind == S_IFDIR ? "directory" : "file");
+		error_remedy(err, "put the %s itself in its place",
+			     kind == S_IFDIR ? "directory" : "file");
+		return -errnum;
+	}
+	if (fd < 0) {
+		return error_errno(err, BRIG_E_POLICY, errno, "%s", place);
+	}
+
+	int r = check_trust(fd, place, kind, ret_size, err);
+
+	return r < 0 ? r : TAKE_FD(fd);
+}
+
+/* The directory itself may be reached by a link: its name is the operator's own word. */
+static int open_config(const char *config_dir, struct brig_error *err)
+{
+	_cleanup_close_ int fd = open(config_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	off_t size;
+
+	if (fd < 0) {
+		if (errno == ENOENT) {
+			return -ENOENT;
+		}
+		return error_errno(err, BRIG_E_POLICY, errno, "%s", config_dir);
+	}
+
+	int r = check_trust(fd, config_dir, S_IFDIR, &size, err);
+
+	return r < 0 ? r : TAKE_FD(fd);
+}
+
+/* config_dir/policies when `file` is below it, else config_dir. */
+static int open_directory(const char *config_dir, bool policies, struct brig_error *err)
+{
+	_cleanup_close_ int config = open_config(config_dir, err);
+	_cleanup_free_ char *place = NULL;
+	off_t size;
+
+	if (config < 0 || !policies) {
+		return config < 0 ? config : TAKE_FD(config);
+	}
+	if (asprintf(&place, "%s/policies", config_dir) < 0) {
+		place = NULL;
+		return error_errno(err, BRIG_E_SYSTEM, ENOMEM, "%s", config_dir);
+	}
+	return open_trusted(config, "policies", place, S_IFDIR, &size, err);
+}
+
+static int read_whole(int fd, off_t size, struct policy_text *text, struct brig_error *err)
+{
+	size_t used = 0;
+
+	if (size > POLICY_SIZE_MAX) {
+		return error_set(err, BRIG_E_POLICY, EFBIG, "%s: larger than 1M", text->place);
+	}
+	text->owned = malloc((size_t)size + 1);
+	if (!text->owned) {
+		return error_errno(err, BRIG_E_SYSTEM, ENOMEM, "%s", text->place);
+	}
+	while (used < (size_t)size) {
+		ssize_t n = read(fd, text->owned + used, (size_t)size - used);
+
+		if (n < 0 && errno == EINTR) {
+			continue;
+		}
+		if (n < 0) {
+			return error_errno(err, BRIG_E_POLICY, errno, "%s", text->place);
+		}
+		if (n == 0) {
+			break;
+		}
+		used += (size_t)n;
+	}
+	text->owned[used] = '\0';
+	text->data = text->owned;
+	text->size = used;
+	return 0;
+}
+
+int policy_text_configured(const char *config_dir, const char *file, struct policy_text *ret,
+			   struct brig_error *err)
+{
+	_cleanup_(policy_text_done)
+	struct policy_text text = { 0 };
+	const char *slash = strrchr(file, '/');
+	_cleanup_close_ int dir = open_directory(config_dir, slash != NULL, err);
+	off_t size = 0;
+
+	if (dir < 0) {
+		return dir == -ENOENT ? 0 : dir;
+	}
+	if (asprintf(&text.place, "%s/%s", config_dir, file) < 0) {
+		text.place = NULL;
+		return error_errno(err, BRIG_E_SYSTEM, ENOMEM, "%s", config_dir);
+	}
+
+	_cleanup_close_ int fd =
+		open_trusted(dir, slash ? slash + 1 : file, text.place, S_IFREG, &size, err);
+
+	if (fd < 0) {
+		return fd == -ENOENT ? 0 : fd;
+	}
+
+	int r = read_whole(fd, size, &text, err);
+
+	if (r < 0) {
+		return r;
+	}
+	*ret = text;
+	text = (struct policy_text){ 0 };
+	return 1;
+}
+
+int policy_text_built_in(const char *file, struct policy_text *ret, struct brig_error *err)
+{
+	for (size_t i = 0; i < embedded_files_count; i++) {
+		if (strcmp(embedded_files[i].path, file) != 0) {
+			continue;
+		}
+
+		char *place = strdup(file);
+
+		if (!place) {
+			return error_errno(err, BRIG_E_SYSTEM, ENOMEM, "%s", file);
+		}
+		*ret = (struct policy_text){
+			.place = place,
+			.data = embedded_files[i].data,
+			.size = embedded_files[i].size,
+		};
+		return 1;
+	}
+	return 0;
+}
+
+int policy_names_configured(const char *config_dir, struct strlist *ret, struct brig_error *err)
+{
+	_cleanup_close_ int fd = open_directory(config_dir, true, err);
+	struct dirent *entry;
+	int r = 0;
+
+	if (fd < 0) {
+		return fd == -ENOENT ? 0 : fd;
+	}
+
+	DIR *dir = fdopendir(fd);
+
+	if (!dir) {
+		return error_errno(err, BRIG_E_SYSTEM, errno, "%s/policies", config_dir);
+	}
+	TAKE_FD(fd);
+	while (r == 0 && (entry = readdir(dir))) {
+		char *dot = strrchr(entry->d_name, '.');
+
+		if (!dot || strcmp(dot, ".json") != 0) {
+			continue;
+		}
+		*dot = '\0';
+		if (id_name_valid(entry->d_name) && !strlist_has(ret, entry->d_name)) {
+			r = strlist_add(ret, entry->d_name);
+		}
+	}
+	closedir(dir);
+	return r < 0 ? error_errno(err, BRIG_E_SYSTEM, -r, "%s/policies", config_dir) : 0;
+}

@@ -1,0 +1,25 @@
+/* Where policies come from: the operator's directory first, then what was built in. */
+#ifndef BRIG_POLICY_SOURCE_H
+#define BRIG_POLICY_SOURCE_H
+
+#include "policy/policy.h"
+
+struct policy_text {
+	char *place;      /* owned; for messages: the file's path */
+	char *owned;      /* owned; NULL when built in */
+	const char *data; /* not NULL */
+	size_t size;
+};
+void policy_text_done(struct policy_text *text);
+
+/*
+ * `file` is relative to config_dir: "policies/x.json", "ceiling.json". 1: read; 0: there is none.
+ * A file or directory that others can change is an error: it could be anyone's policy.
+ */
+int policy_text_configured(const char *config_dir, const char *file, struct policy_text *ret,
+			   struct brig_error *err);
+/* Likewise for what was built in: 1 or 0, or -ENOMEM. */
+int policy_text_built_in(const char *file, struct policy_text *ret, struct brig_error *err);
+/* Names in config_dir/policies, sorted into `ret` by the caller. */
+int policy_names_configured(const char *config_dir, struct strlist *ret, struct brig_error *err);
+#endif

@@ -1,0 +1,11 @@
+/* The entries of a policy's "syscalls" list. */
+#ifndef BRIG_POLICY_SYSCALLS_H
+#define BRIG_POLICY_SYSCALLS_H
+
+#include "policy/policy.h"
+
+#define SYSCALL_ENTRIES_MAX 512
+
+/* Is it a known group or call? On failure the error says what comes nearest. */
+int syscall_entry_check(const char *entry, struct brig_error *err);
+#endif

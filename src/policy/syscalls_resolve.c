@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From a policy's list ("@basic", "ptrace", "-kill", "kill:mount") to the table of a filter.
+ *
+ * A group brings its rules. A call that stands in the list by name is decided by that entry alone,
+ * wherever it stands: the groups' rules for it do not count.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/embedded.h"
+#include "policy/suggest.h"
+#include "policy/syscall_rules.h"
+#include "policy/syscalls.h"
+
+#define GROUP_PREFIX "syscalls/"
+#define GROUP_SUFFIX ".rules"
+
+/* What stands in front of a call's name. */
+static const struct {
+	const char *prefix;
+	enum filter_action action;
+	uint16_t errnum;
+	const char *reason;
+} entry_kinds[] = {
+	{ "-", FILTER_DENY, EPERM, "refused by name in this policy" },
+	{ "kill:", FILTER_KILL, 0, "ends the program, by name in this policy" },
+	{ "", FILTER_ALLOW, 0, "allowed by name in this policy" }, /* last: every name begins so */
+};
+
+/* The name of the group that a file holds: `length` bytes of the result; or NULL. */
+static const char *group_of(const struct embedded_file *file, size_t *length)
+{
+	size_t prefix = strlen(GROUP_PREFIX);
+	size_t suffix = strlen(GROUP_SUFFIX);
+	size_t whole = strlen(file->path);
+
+	if (whole <= prefix + suffix || strncmp(file->path, GROUP_PREFIX, prefix) != 0 ||
+	    strcmp(file->path + whole - suffix, GROUP_SUFFIX) != 0) {
+		return NULL;
+	}
+	*length = whole - prefix - suffix;
+	return file->path + prefix;
+}
+
+static const struct embedded_file *find_group(const char *name)
+{
+	for (size_t i = 0; i < embedded_files_count; i++) {
+		size_t length;
+		const char *group = group_of(&embedded_files[i], &length);
+
+		if (group && strlen(name) == length && memcmp(group, name, length) == 0) {
+			return &embedded_files[i];
+		}
+	}
+	return NULL;
+}
+
+static int unknown_group(const char *entry, struct brig_error *err)
+{
+	_cleanup_(buf_done)
+	struct buf list = { 0 };
+
+	for (size_t i = 0; i < embedded_files_count; i++) {
+		size_t length;
+		const char *group = group_of(&embedded_files[i], &length);
+
+		if (group) {
+			buf_addf(&list, "%s@%.*s", list.size > 0 ? ", " : "", (int)length, group);
+		}
+	}
+	error_set(err, BRIG_E_POLICY, EINVAL, "\"%.64s\" is no group of system calls", entry);
+	error_remedy(err, "the groups are %s", list.data ? list.data : "none");
+	return -EINVAL;
+}
+
+static int unknown_call(const char *entry, const char *name, struct brig_error *err)
+{
+	struct suggestion best = { 0 };
+
+	for (unsigned i = 0; i < FILTER_CALLS_MAX; i++) {
+		const char *candidate = syscall_name(i);
+
+		if (candidate) {
+			suggest(&best, name, candidate);
+		}
+	}
+	error_set(err, BRIG_E_POLICY, EINVAL, "\"%.64s\": no such system call%s%s%s", entry,
+		  best.word ? "; did you mean \"" : "", best.word ? best.word : "",
+		  best.word ? "\"?" : "");
+	error_remedy(err, "write \"@group\", \"call\" to allow, \"-call\" to refuse, "
+			  "\"kill:call\" to end the program");
+	return -EINVAL;
+}
+
+static unsigned entry_kind(const char *entry, const char **name)
+{
+	unsigned i = 0;
+
+	while (strncmp(entry, entry_kinds[i].prefix, strlen(entry_kinds[i].prefix)) != 0) {
+		i++;
+	}
+	*name = entry + strlen(entry_kinds[i].prefix);
+	return i;
+}
+
+int syscall_entry_check(const char *entry, struct brig_error *err)
+{
+	const char *name;
+
+	if (*entry == '@') {
+		return find_group(entry + 1) ? 0 : unknown_group(entry, err);
+	}
+	entry_kind(entry, &name);
+	return syscall_number(name) >= 0 ? 0 : unknown_call(entry, name, err);
+}
+
+/* Calls by name come first, so that groups know what to leave out. */
+static int add_calls(struct rule_builder *builder, const struct strlist *wanted,
+		     struct brig_error *err)
+{
+	for (size_t i = 0; i < wanted->count; i++) {
+		const char *name;
+
+		if (*wanted->items[i] == '@') {
+			continue;
+		}
+
+		unsigned kind = entry_kind(wanted->items[i], &name);
+		int number = syscall_number(name);
+
+		if (number < 0 || number >= FILTER_CALLS_MAX) {
+			return unknown_call(wanted->items[i], name, err);
+		}
+		if (builder->skip[number]) {
+			return error_set(err, BRIG_E_POLICY, EINVAL,
+					 "system call %s is named twice", name);
+		}
+		builder->skip[number] = true;
+		builder->rules[builder->count++] = (struct filter_rule){
+			.call = (uint16_t)number,
+			.action = entry_kinds[kind].action,
+			.errnum = entry_kinds[kind].errnum,
+			.reason = entry_kinds[kind].reason,
+			.origin = "policy",
+		};
+	}
+	return 0;
+}
+
+static size_t texts_size(const struct strlist *wanted)
+{
+	size_t size = 1;
+
+	for (size_t i = 0; i < wanted->count; i++) {
+		const struct embedded_file *file = NULL;
+
+		if (*wanted->items[i] == '@') {
+			file = find_group(wanted->items[i] + 1);
+		}
+		if (file) {
+			size += strlen(wanted->items[i]) + 1 + file->size + 1;
+		}
+	}
+	return size;
+}
+
+/* `texts` has room for all of texts_size(). */
+static int add_groups(struct rule_builder *builder, const struct strlist *wanted, char *texts,
+		      struct brig_error *err)
+{
+	for (size_t i = 0; i < wanted->count; i++) {
+		const char *entry = wanted->items[i];
+
+		if (*entry != '@') {
+			continue;
+		}
+
+		const struct embedded_file *file = find_group(entry + 1);
+
+		if (!file) {
+			return unknown_group(entry, err);
+		}
+
+		char *origin = texts;
+		char *text = stpcpy(origin, entry) + 1;
+
+		memcpy(text, file->data, file->size + 1);
+		texts = text + file->size + 1;
+
+		int r = syscall_rules_parse(builder, origin, text, err);
+
+		if (r < 0) {
+			return r;
+		}
+	}
+	return 0;
+}
+
+/* By call number, keeping the order of lines: one pass to count, one to place. */
+static void sort_rules(const struct rule_builder *builder, struct filter_rule *sorted)
+{
+	unsigned at[FILTER_CALLS_MAX + 1] = { 0 };
+
+	for (unsigned i = 0; i < builder->count; i++) {
+		at[builder->rules[i].call + 1]++;
+	}
+	for (unsigned i = 0; i < FILTER_CALLS_MAX; i++) {
+		at[i + 1] += at[i];
+	}
+	for (unsigned i = 0; i < builder->count; i++) {
+		sorted[at[builder->rules[i].call]++] = builder->rules[i];
+	}
+}
+
+int syscalls_resolve(const struct strlist *wanted, struct filter *ret, struct brig_error *err)
+{
+	struct rule_builder builder = { 0 };
+	struct filter filter = { 0 };
+	int r;
+
+	if (wanted->count > SYSCALL_ENTRIES_MAX) {
+		return error_set(err, BRIG_E_POLICY, E2BIG, "more than %d entries of system calls",
+				 SYSCALL_ENTRIES_MAX);
+	}
+	/* Room for the most there can be; pages that nobody writes to cost nothing. */
+	_cleanup_free_ struct filter_rule *rules = malloc(FILTER_RULES_MAX * sizeof(*rules));
+
+	filter.rules = malloc(FILTER_RULES_MAX * sizeof(*filter.rules));
+	filter.tests = malloc(RULE_TESTS_TOTAL_MAX * sizeof(*filter.tests));
+	filter.texts = malloc(texts_size(wanted));
+	if (!rules || !filter.rules || !filter.tests || !filter.texts) {
+		filter_done(&filter);
+		return error_errno(err, BRIG_E_SYSTEM, ENOMEM, "system-call rules");
+	}
+	builder.rules = rules;
+	builder.tests = filter.tests;
+
+	r = add_calls(&builder, wanted, err);
+	if (r == 0) {
+		r = add_groups(&builder, wanted, filter.texts, err);
+	}
+	if (r < 0) {
+		filter_done(&filter);
+		return r;
+	}
+	sort_rules(&builder, filter.rules);
+	filter.count = builder.count;
+	*ret = filter;
+	return 0;
+}

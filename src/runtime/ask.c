@@ -1,0 +1,114 @@
+/* Starting a program and reading what it prints, within a time. */
+#include "runtime/ask.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+
+#define STACK_SIZE 32768
+
+struct child {
+	const char *program;
+	char *const *argv;
+	int output;
+};
+
+/* In the child, which has a copy of the memory: only calls that are safe behind a fork. */
+static int child_main(void *data)
+{
+	static const char *const no_env[] = { NULL };
+	const struct child *child = data;
+	sigset_t none;
+	/* Not close-on-exec: where the host had closed 0, this one is to stay. */
+	int null_fd = open("/dev/null", O_RDONLY);
+
+	sigemptyset(&none);
+	if (null_fd < 0 || dup2(null_fd, 0) < 0 || dup2(child->output, 1) < 0 ||
+	    dup2(child->output, 2) < 0 || chdir("/") < 0 ||
+	    syscall(SYS_close_range, 3, ~0u, 0) < 0 || sigprocmask(SIG_SETMASK, &none, NULL) < 0) {
+		_exit(127);
+	}
+	execve(child->program, child->argv, (char *const *)(uintptr_t)no_env);
+	_exit(127);
+}
+
+/* Until end of file, the limit, or the deadline. */
+static int collect(int fd, uint64_t deadline_ns, struct buf *ret)
+{
+	char chunk[1024];
+
+	for (;;) {
+		uint64_t now = clock_now_ns();
+		struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
+		ssize_t n;
+		int r;
+
+		if (now >= deadline_ns) {
+			return -ETIMEDOUT;
+		}
+		r = poll(&poll_fd, 1, (int)((deadline_ns - now) / 1000000u) + 1);
+		if (r < 0 && errno != EINTR) {
+			return -errno;
+		}
+		if (r <= 0) {
+			continue;
+		}
+		n = read(fd, chunk, sizeof(chunk));
+		if (n < 0 && (errno == EINTR || errno == EAGAIN)) {
+			continue;
+		}
+		if (n <= 0) {
+			return n < 0 ? -errno : 0;
+		}
+		if (ret->size + (size_t)n > ASK_OUTPUT_MAX) {
+			n = (ssize_t)(ASK_OUTPUT_MAX - ret->size);
+		}
+		buf_add(ret, chunk, (size_t)n);
+		if (ret->size >= ASK_OUTPUT_MAX) {
+			return 0;
+		}
+	}
+}
+
+int ask_program(const char *program, char *const argv[], int timeout_ms, struct buf *ret)
+{
+	uint64_t deadline_ns = clock_now_ns() + (uint64_t)timeout_ms * 1000000u;
+	_cleanup_close_ int read_fd = -1;
+	_cleanup_close_ int write_fd = -1;
+	_cleanup_close_ int pid_fd = -1;
+	_Alignas(16) char stack[STACK_SIZE];
+	struct child child = { .program = program, .argv = argv };
+	siginfo_t info;
+	int fds[2];
+	int r;
+
+	if (pipe2(fds, O_CLOEXEC) < 0) {
+		return -errno;
+	}
+	read_fd = fds[0];
+	/* Out of the way of 0 to 2, which a host may have closed and the child is about to fill. */
+	write_fd = fcntl(fds[1], F_DUPFD_CLOEXEC, 3);
+	(void)close(fds[1]);
+	if (write_fd < 0) {
+		return -errno;
+	}
+	child.output = write_fd;
+	/* No SIGCHLD among the flags: a host that waits for its own children must not get ours. */
+	if (clone(child_main, stack + sizeof(stack), CLONE_PIDFD, &child, &pid_fd) < 0) {
+		return -errno;
+	}
+	close_fd(&write_fd);
+	r = collect(read_fd, deadline_ns, ret);
+	/* What is left of it has nothing more to say. */
+	(void)syscall(SYS_pidfd_send_signal, pid_fd, SIGKILL, NULL, 0);
+	while (waitid(P_PIDFD, (id_t)pid_fd, &info, WEXITED | __WALL) < 0 && errno == EINTR) {
+	}
+	return r < 0 ? r : (ret->failed ? -ENOMEM : 0);
+}

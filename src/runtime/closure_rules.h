@@ -1,0 +1,21 @@
+/* Which host paths a closure may name: the fence around what a data file can show to a cell. */
+#ifndef BRIG_RUNTIME_CLOSURE_RULES_H
+#define BRIG_RUNTIME_CLOSURE_RULES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * NULL when the absolute path may be shown; else why not (a static text). Used on what is
+ * written and again on what its links lead to.
+ */
+const char *closure_refuses(const char *path);
+
+/* "@libs", "@cc" and the like: entries that many runtimes share. NULL: no such group. */
+const char *const *closure_group(const char *name);
+
+/* "x86_64-linux-gnu": Debian's name for this machine's library directory. */
+extern const char closure_multiarch[];
+/* The dynamic loader of this machine's programs. */
+extern const char closure_loader[];
+#endif

@@ -1,0 +1,15 @@
+/* Reading the operator's runtimes/ directory: only what nobody else could have written. */
+#ifndef BRIG_RUNTIME_CONFIG_FILE_H
+#define BRIG_RUNTIME_CONFIG_FILE_H
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/strlist.h"
+
+/* The directory runtimes/ in config_dir; -ENOENT (no error filled): there is none. */
+int config_dir_open(const char *config_dir, struct brig_error *err);
+/* Names of the runtimes in it, in order: NAME of each NAME.json. */
+int config_dir_names(int dir_fd, struct strlist *ret, struct brig_error *err);
+/* The text of NAME.json; -ENOENT (no error filled): there is none. */
+int config_file_read(int dir_fd, const char *name, struct buf *ret, struct brig_error *err);
+#endif

@@ -1,0 +1,39 @@
+/* The {words} that argv templates and closure entries may hold. */
+#ifndef BRIG_RUNTIME_PLACEHOLDER_H
+#define BRIG_RUNTIME_PLACEHOLDER_H
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+
+enum placeholder {
+	PLACEHOLDER_PROGRAM,
+	PLACEHOLDER_PREFIX,
+	PLACEHOLDER_REALNAME,
+	PLACEHOLDER_MULTIARCH,
+	PLACEHOLDER_SOURCE,
+	PLACEHOLDER_OUTPUT,
+	PLACEHOLDER_MAIN,
+	PLACEHOLDER_MEMORY_MB,
+	PLACEHOLDER_HEAP_MB,
+	PLACEHOLDER_ARGS,
+	PLACEHOLDER_COUNT,
+};
+
+enum placeholder_place { PLACE_ARGV = 1, PLACE_CLOSURE = 2 };
+
+const char *placeholder_name(enum placeholder placeholder);
+/* The names that a place allows, for messages: "{program} {prefix} ...". */
+void placeholder_list(enum placeholder_place place, struct buf *ret);
+
+/*
+ * Does `text` hold only words that the place allows? A brace that does not start a word of small
+ * letters is itself. On failure `bad` gets the word, cut to its size.
+ */
+bool placeholder_check(const char *text, enum placeholder_place place, char *bad, size_t size);
+bool placeholder_used(const char *text, enum placeholder placeholder);
+
+/* Values by enum placeholder; NULL: has none, and its use is -ENOENT with `missing` set. */
+int placeholder_expand(const char *text, const char *const values[PLACEHOLDER_COUNT],
+		       struct buf *ret, enum placeholder *missing);
+#endif

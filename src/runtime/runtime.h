@@ -1,0 +1,114 @@
+/*
+ * A runtime: a language as data (data/runtimes/NAME.json). Adding one is adding one file, built in
+ * at the next build or dropped into the operator's runtimes/ directory.
+ */
+#ifndef BRIG_RUNTIME_RUNTIME_H
+#define BRIG_RUNTIME_RUNTIME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/strlist.h"
+#include "core/closure.h"
+
+/*
+ * Languages that tie the name of a file to what is in it (Java) say with which words: the file is
+ * named after the type that follows "public ... class", the program is started by the name of the
+ * type that holds the entry function.
+ */
+struct source_words {
+	char exported[32];    /* "public" */
+	struct strlist types; /* "class", "record", "enum", "interface" */
+	char package[32];     /* "package" */
+	char entry[32];       /* "main" */
+	char fallback[32];    /* {main} when nothing is found: "Main" */
+};
+
+struct runtime {
+	char name[32];             /* "python" */
+	struct strlist aliases;    /* "py", "python3" */
+	struct strlist extensions; /* "py" */
+	struct strlist shebangs;   /* "python3", "python": last part of the #! program */
+	char source[64];           /* "code.py": name of a snippet in /sandbox */
+	struct source_words words; /* how the code itself names its file; all empty: it does not */
+	bool generic;              /* the "command" runtime: any program, no source */
+
+	struct strlist candidates;   /* absolute paths of the program to look for, in order */
+	struct strlist version_argv; /* arguments that make it print its version */
+	char *version_pattern;       /* text in front of the version number */
+
+	struct strlist
+		compile; /* argv; empty: interpreted. {program} {source} {output} {memory_mb}... */
+	char output
+		[64]; /* what the compiler leaves: file or directory in /sandbox, e.g. "program" */
+	struct strlist run; /* argv, with the same placeholders, {args} last */
+	struct strlist env; /* NAME=VALUE */
+	struct strlist compile_env;
+	struct strlist closure; /* paths and globs needed to run; missing ones are skipped */
+	struct strlist compile_closure;    /* paths needed in addition to compile */
+	struct brig_limits compile_limits; /* of the compiler's cell; 0: as the policy says */
+	uint64_t least_memory_bytes; /* below this it cannot even start: an error that says so */
+	uint64_t least_processes;
+
+	/* filled by detection */
+	char *program;      /* owned: path of the program found; NULL: not installed */
+	char *real_program; /* owned: the same with no link on the way */
+	char *prefix;       /* owned: real_program without its last two parts; {prefix} */
+	char version[64];   /* "3.11.2" */
+	char *package_hint; /* owned: Debian package that brings it */
+};
+
+struct runtime_source {
+	const char *config_dir; /* has runtimes/; may be NULL */
+};
+
+int runtime_parse(const char *name, const char *text, size_t size, struct runtime **ret,
+		  struct brig_error *err);
+void runtime_free(struct runtime *runtime);
+
+/* All runtimes, parsed, not yet detected; free each and the array. */
+int runtime_load_all(const struct runtime_source *source, struct runtime ***ret, size_t *ret_count,
+		     struct brig_error *err);
+/* By name or alias. -ENOENT with a message that lists what there is. */
+int runtime_load(const struct runtime_source *source, const char *name, struct runtime **ret,
+		 struct brig_error *err);
+/* By extension, then by #! line of `head`. */
+int runtime_for_file(const struct runtime_source *source, const char *path, const char *head,
+		     size_t head_size, struct runtime **ret, struct brig_error *err);
+
+/* Finds the program (fast: no process is started). Not found: -ENOENT with the package to install. */
+int runtime_find(struct runtime *runtime, struct brig_error *err);
+/* Also asks it for its version; cached in cache_dir (may be NULL) by path, size and mtime. */
+int runtime_version(struct runtime *runtime, const char *cache_dir, struct brig_error *err);
+
+/* What of the host it needs. with_compiler: also what compiling needs. */
+int runtime_closure(const struct runtime *runtime, bool with_compiler, struct closure *ret,
+		    struct brig_error *err);
+/*
+ * For any program: its file and the libraries that it names; a static one needs itself alone; a
+ * script gets its interpreters and the closure of "command". A program in /tmp, /run and other
+ * places that brig makes anew in the cell is left out: the caller copies it in.
+ */
+int program_closure(const char *program, struct closure *ret, struct brig_error *err);
+
+struct runtime_values { /* what placeholders stand for */
+	const char *program, *source, *output;
+	const char *const *args; /* NULL-terminated; NULL: none */
+	uint64_t memory_bytes;
+	const char *prefix; /* of struct runtime */
+	const char *main;   /* of runtime_source_name() */
+};
+
+struct runtime_source_name {
+	char file[64];  /* "code.py", "Hello.java": in /sandbox */
+	char main[128]; /* {main}: "Hello", "org.example.Hello"; "" when the runtime has no words */
+};
+/* What to call the source: as the code asks, else by the extension of `path` (may be NULL). */
+void runtime_source_name(const struct runtime *runtime, const char *path, const char *code,
+			 size_t size, struct runtime_source_name *ret);
+/* Expands an argv template. */
+int runtime_expand(const struct strlist *argv, const struct runtime_values *values,
+		   struct strlist *ret, struct brig_error *err);
+#endif

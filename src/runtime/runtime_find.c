@@ -1,0 +1,71 @@
+/* Is the language installed here? Only files are looked at; nothing is started. */
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "runtime/runtime.h"
+
+/* A regular file that can be executed; `real` gets its path without links. */
+static bool is_program(const char *path, char real[PATH_MAX])
+{
+	struct stat st;
+
+	return access(path, X_OK) == 0 && realpath(path, real) && stat(real, &st) == 0 &&
+	       S_ISREG(st.st_mode);
+}
+
+/* "/usr" of "/usr/bin/x", "" of "/bin/x" and "/x": so that "{prefix}/lib" is always right. */
+static char *prefix_of(const char *real)
+{
+	size_t size = strlen(real);
+
+	for (int parts = 0; parts < 2 && size > 0; parts++) {
+		while (size > 0 && real[--size] != '/') {
+		}
+	}
+	return strndup(real, size);
+}
+
+static int take(struct runtime *runtime, const char *program, const char *real,
+		struct brig_error *err)
+{
+	_cleanup_free_ char *program_copy = strdup(program);
+	_cleanup_free_ char *real_copy = strdup(real);
+	_cleanup_free_ char *prefix = prefix_of(real);
+
+	if (!program_copy || !real_copy || !prefix) {
+		return error_errno(err, BRIG_E_SYSTEM, ENOMEM, "runtime %s", runtime->name);
+	}
+	free(runtime->program);
+	free(runtime->real_program);
+	free(runtime->prefix);
+	runtime->program = TAKE_PTR(program_copy);
+	runtime->real_program = TAKE_PTR(real_copy);
+	runtime->prefix = TAKE_PTR(prefix);
+	return 0;
+}
+
+int runtime_find(struct runtime *runtime, struct brig_error *err)
+{
+	char real[PATH_MAX];
+	int r;
+
+	if (runtime->generic) {
+		return 0;
+	}
+	for (size_t i = 0; i < runtime->candidates.count; i++) {
+		if (is_program(runtime->candidates.items[i], real)) {
+			return take(runtime, runtime->candidates.items[i], real, err);
+		}
+	}
+	r = error_set(err, BRIG_E_RUNTIME, ENOENT, "%s is not installed: there is no %s",
+		      runtime->name,
+		      runtime->candidates.count ? runtime->candidates.items[0] : "program");
+	if (runtime->package_hint) {
+		error_remedy(err, "apt install %s", runtime->package_hint);
+	}
+	return r;
+}

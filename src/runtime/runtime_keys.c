@@ -1,0 +1,73 @@
+/* The keys of a runtime file; docs/runtimes.md explains them. */
+#include "runtime/runtime_keys.h"
+
+#include "runtime/runtime.h"
+#include "runtime/runtime_rules.h"
+
+#define AT(field)    .offset = offsetof(struct runtime, field)
+#define SIZED(field) AT(field), .size = sizeof(((struct runtime *)0)->field)
+
+static const struct runtime_key limit_keys[] = {
+	{ "wall", KEY_NUMBER, AT(compile_limits.wall_ns), .unit = UNIT_TIME },
+	{ "cpu", KEY_NUMBER, AT(compile_limits.cpu_ns), .unit = UNIT_TIME },
+	{ "memory", KEY_NUMBER, AT(compile_limits.memory_bytes), .unit = UNIT_BYTES },
+	{ "processes", KEY_NUMBER, AT(compile_limits.processes), .unit = UNIT_COUNT },
+	{ "disk", KEY_NUMBER, AT(compile_limits.disk_bytes), .unit = UNIT_BYTES },
+	{ "inodes", KEY_NUMBER, AT(compile_limits.disk_inodes), .unit = UNIT_COUNT },
+	{ "open_files", KEY_NUMBER, AT(compile_limits.open_files), .unit = UNIT_COUNT },
+	{ "file_size", KEY_NUMBER, AT(compile_limits.file_bytes), .unit = UNIT_BYTES },
+	{ 0 },
+};
+
+static const struct runtime_key compile_keys[] = {
+	{ "argv", KEY_LIST, AT(compile), .rule = rule_argv },
+	{ "output", KEY_TEXT, SIZED(output), .rule = rule_file },
+	{ "env", KEY_ENV, AT(compile_env), .rule = rule_text },
+	{ "closure", KEY_LIST, AT(compile_closure), .rule = rule_closure },
+	{ "limits", KEY_OBJECT, .keys = limit_keys },
+	{ 0 },
+};
+
+static const struct runtime_key run_keys[] = {
+	{ "argv", KEY_LIST, AT(run), .rule = rule_argv },
+	{ "env", KEY_ENV, AT(env), .rule = rule_text },
+	{ 0 },
+};
+
+static const struct runtime_key version_keys[] = {
+	{ "argv", KEY_LIST, AT(version_argv), .rule = rule_text },
+	{ "after", KEY_OWNED, AT(version_pattern), .rule = rule_text },
+	{ 0 },
+};
+
+static const struct runtime_key word_keys[] = {
+	{ "exported", KEY_TEXT, SIZED(words.exported), .rule = rule_word },
+	{ "types", KEY_LIST, AT(words.types), .rule = rule_word },
+	{ "package", KEY_TEXT, SIZED(words.package), .rule = rule_word },
+	{ "entry", KEY_TEXT, SIZED(words.entry), .rule = rule_word },
+	{ "fallback", KEY_TEXT, SIZED(words.fallback), .rule = rule_word },
+	{ 0 },
+};
+
+static const struct runtime_key least_keys[] = {
+	{ "memory", KEY_NUMBER, AT(least_memory_bytes), .unit = UNIT_BYTES },
+	{ "processes", KEY_NUMBER, AT(least_processes), .unit = UNIT_COUNT },
+	{ 0 },
+};
+
+const struct runtime_key runtime_keys[] = {
+	{ "aliases", KEY_LIST, AT(aliases), .rule = rule_name },
+	{ "extensions", KEY_LIST, AT(extensions), .rule = rule_name },
+	{ "shebangs", KEY_LIST, AT(shebangs), .rule = rule_name },
+	{ "source", KEY_TEXT, SIZED(source), .rule = rule_file },
+	{ "named_by", KEY_OBJECT, .keys = word_keys },
+	{ "generic", KEY_FLAG, AT(generic) },
+	{ "program", KEY_LIST, AT(candidates), .rule = rule_program },
+	{ "package", KEY_OWNED, AT(package_hint), .rule = rule_name },
+	{ "version", KEY_OBJECT, .keys = version_keys },
+	{ "compile", KEY_OBJECT, .keys = compile_keys },
+	{ "run", KEY_OBJECT, .keys = run_keys },
+	{ "closure", KEY_LIST, AT(closure), .rule = rule_closure },
+	{ "least", KEY_OBJECT, .keys = least_keys },
+	{ 0 },
+};

@@ -1,0 +1,341 @@
+/*
+ * Where runtimes come from: the operator's directory first, then what was built in. Asking for one
+ * by name reads that one file; asking by alias or extension parses only files that hold the text.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/embedded.h"
+#include "base/id.h"
+#include "runtime/config_file.h"
+#include "runtime/runtime.h"
+
+static const char folder[] = "runtimes/";
+static const char extension[] = ".json";
+
+struct library {
+	int dir_fd; /* of the operator's runtimes/; -1: none */
+	struct strlist names;
+};
+
+static void library_done(struct library *library)
+{
+	close_fd(&library->dir_fd);
+	strlist_done(&library->names);
+}
+
+static int library_open(struct library *library, const struct runtime_source *source,
+			struct brig_error *err)
+{
+	int fd = -ENOENT;
+
+	*library = (struct library){ .dir_fd = -1 };
+	if (source && source->config_dir) {
+		fd = config_dir_open(source->config_dir, err);
+	}
+	if (fd < 0) {
+		return fd == -ENOENT ? 0 : fd;
+	}
+	library->dir_fd = fd;
+	return 0;
+}
+
+/* "python" of "runtimes/python.json". */
+static bool embedded_name(const struct embedded_file *file, char name[64])
+{
+	size_t head = sizeof(folder) - 1, tail = sizeof(extension) - 1, size = strlen(file->path);
+
+	if (size <= head + tail || size - head - tail >= 64 ||
+	    strncmp(file->path, folder, head) != 0 ||
+	    strcmp(file->path + size - tail, extension) != 0) {
+		return false;
+	}
+	memcpy(name, file->path + head, size - head - tail);
+	name[size - head - tail] = '\0';
+	return true;
+}
+
+static const struct embedded_file *embedded_find(const char *wanted)
+{
+	char name[64];
+
+	for (size_t i = 0; i < embedded_files_count; i++) {
+		if (embedded_name(&embedded_files[i], name) && strcmp(name, wanted) == 0) {
+			return &embedded_files[i];
+		}
+	}
+	return NULL;
+}
+
+static int library_list(struct library *library, struct brig_error *err)
+{
+	char name[64];
+	int r = 0;
+
+	if (library->dir_fd >= 0) {
+		r = config_dir_names(library->dir_fd, &library->names, err);
+	}
+	for (size_t i = 0; r == 0 && i < embedded_files_count; i++) {
+		if (embedded_name(&embedded_files[i], name) &&
+		    !strlist_has(&library->names, name) && strlist_add(&library->names, name) < 0) {
+			r = error_errno(err, BRIG_E_SYSTEM, ENOMEM, "runtimes");
+		}
+	}
+	return r;
+}
+
+/* The text of a runtime file: in `own`, or built in. -ENOENT (no error filled): no such runtime. */
+static int library_text(const struct library *library, const char *name, struct buf *own,
+			const char **ret, size_t *ret_size, struct brig_error *err)
+{
+	const struct embedded_file *file;
+	int r = library->dir_fd < 0 ? -ENOENT : config_file_read(library->dir_fd, name, own, err);
+
+	if (r == 0) {
+		*ret = own->data ? own->data : "";
+		*ret_size = own->size;
+		return 0;
+	}
+	file = r == -ENOENT ? embedded_find(name) : NULL;
+	if (!file) {
+		return r;
+	}
+	*ret = file->data;
+	*ret_size = file->size;
+	return 0;
+}
+
+static int load_one(const struct library *library, const char *name, struct runtime **ret,
+		    struct brig_error *err)
+{
+	_cleanup_(buf_done)
+	struct buf own = { 0 };
+	const char *text = NULL;
+	size_t size = 0;
+	int r = library_text(library, name, &own, &text, &size, err);
+
+	return r < 0 ? r : runtime_parse(name, text, size, ret, err);
+}
+
+typedef bool match_fn(const struct runtime *runtime, const char *text);
+
+static bool match_alias(const struct runtime *runtime, const char *text)
+{
+	return strlist_has(&runtime->aliases, text);
+}
+
+static bool match_extension(const struct runtime *runtime, const char *text)
+{
+	return strlist_has(&runtime->extensions, text);
+}
+
+static bool match_shebang(const struct runtime *runtime, const char *text)
+{
+	return strlist_has(&runtime->shebangs, text);
+}
+
+/* Parses one file if it `holds` the quoted text (or, the second time, if it does not). */
+static int try_one(const struct library *library, const char *name, const char *text,
+		   const char *quoted, bool holds, match_fn *match, struct runtime **ret,
+		   struct brig_error *err)
+{
+	_cleanup_(buf_done)
+	struct buf own = { 0 };
+	struct runtime *runtime = NULL;
+	const char *data = NULL;
+	size_t size = 0;
+	int r = library_text(library, name, &own, &data, &size, err);
+
+	if (r < 0) {
+		return r == -ENOENT ? 0 : r; /* removed since it was listed */
+	}
+	if ((memmem(data, size, quoted, strlen(quoted)) != NULL) != holds) {
+		return 0;
+	}
+	r = runtime_parse(name, data, size, &runtime, err);
+	if (r < 0) {
+		return r;
+	}
+	if (!match(runtime, text)) {
+		runtime_free(runtime);
+		return 0;
+	}
+	*ret = runtime;
+	return 1;
+}
+
+/*
+ * The first runtime that matches. JSON can write any text with escapes, so files without the plain
+ * text are parsed too, but only when no other one matched.
+ */
+static int search(struct library *library, const char *text, match_fn *match, struct runtime **ret,
+		  struct brig_error *err)
+{
+	char quoted[72];
+
+	if ((size_t)snprintf(quoted, sizeof(quoted), "\"%s\"", text) >= sizeof(quoted)) {
+		return -ENOENT;
+	}
+	for (int pass = 0; pass < 2; pass++) {
+		for (size_t i = 0; i < library->names.count; i++) {
+			int r = try_one(library, library->names.items[i], text, quoted, pass == 0,
+					match, ret, err);
+
+			if (r != 0) {
+				return r < 0 ? r : 0;
+			}
+		}
+	}
+	return -ENOENT;
+}
+
+static void remedy_names(const struct library *library, struct brig_error *err)
+{
+	_cleanup_(buf_done)
+	struct buf names = { 0 };
+
+	for (size_t i = 0; i < library->names.count; i++) {
+		buf_addf(&names, "%s%s", i ? ", " : "", library->names.items[i]);
+	}
+	error_remedy(err, "use one of %s", names.data ? names.data : "(none)");
+}
+
+int runtime_load(const struct runtime_source *source, const char *name, struct runtime **ret,
+		 struct brig_error *err)
+{
+	_cleanup_(library_done)
+	struct library library = { .dir_fd = -1 };
+	int r = library_open(&library, source, err);
+
+	if (r < 0) {
+		return r;
+	}
+	if (id_name_valid(name)) {
+		r = load_one(&library, name, ret, err);
+		if (r != -ENOENT) {
+			return r;
+		}
+	}
+	r = library_list(&library, err);
+	if (r == 0) {
+		r = search(&library, name, match_alias, ret, err);
+	}
+	if (r == -ENOENT) {
+		r = error_set(err, BRIG_E_RUNTIME, ENOENT, "there is no language \"%.64s\"", name);
+		remedy_names(&library, err);
+	}
+	return r;
+}
+
+int runtime_load_all(const struct runtime_source *source, struct runtime ***ret, size_t *ret_count,
+		     struct brig_error *err)
+{
+	_cleanup_(library_done)
+	struct library library = { .dir_fd = -1 };
+	struct runtime **all;
+	size_t count = 0;
+	int r = library_open(&library, source, err);
+
+	if (r == 0) {
+		r = library_list(&library, err);
+	}
+	if (r < 0) {
+		return r;
+	}
+	all = calloc(library.names.count + 1, sizeof(struct runtime *));
+	if (!all) {
+		return error_errno(err, BRIG_E_SYSTEM, ENOMEM, "runtimes");
+	}
+	for (size_t i = 0; i < library.names.count; i++) {
+		r = load_one(&library, library.names.items[i], &all[count], err);
+		if (r == 0) {
+			count++;
+		} else if (r != -ENOENT) {
+			break;
+		}
+	}
+	if (r < 0 && r != -ENOENT) {
+		while (count > 0) {
+			runtime_free(all[--count]);
+		}
+		free(all);
+		return r;
+	}
+	*ret = all;
+	*ret_count = count;
+	return 0;
+}
+
+/* The program of a #! line, without its directory and, for env, the word behind it. */
+static bool shebang_name(const char *head, size_t size, char name[64])
+{
+	char line[256];
+	char *save = NULL, *word;
+	const char *slash;
+	size_t used = size < sizeof(line) ? size : sizeof(line) - 1;
+
+	if (used < 3 || memcmp(head, "#!", 2) != 0) {
+		return false;
+	}
+	memcpy(line, head, used);
+	line[used] = '\0';
+	line[strcspn(line, "\r\n")] = '\0';
+	word = strtok_r(line + 2, " \t", &save);
+	slash = word ? strrchr(word, '/') : NULL;
+	if (word && strcmp(slash ? slash + 1 : word, "env") == 0) {
+		do {
+			word = strtok_r(NULL, " \t", &save);
+		} while (word && (word[0] == '-' || strchr(word, '=')));
+		slash = word ? strrchr(word, '/') : NULL;
+	}
+	return word && (size_t)snprintf(name, 64, "%s", slash ? slash + 1 : word) < 64;
+}
+
+static int search_shebang(struct library *library, const char *head, size_t size,
+			  struct runtime **ret, struct brig_error *err)
+{
+	char name[64];
+	size_t length;
+	int r;
+
+	if (!shebang_name(head, size, name)) {
+		return -ENOENT;
+	}
+	r = search(library, name, match_shebang, ret, err);
+	/* "python3.12", "lua5.4": once more without the version. */
+	length = strlen(name);
+	while (length > 0 && strchr("0123456789.-", name[length - 1])) {
+		name[--length] = '\0';
+	}
+	return r == -ENOENT && length ? search(library, name, match_shebang, ret, err) : r;
+}
+
+int runtime_for_file(const struct runtime_source *source, const char *path, const char *head,
+		     size_t head_size, struct runtime **ret, struct brig_error *err)
+{
+	_cleanup_(library_done)
+	struct library library = { .dir_fd = -1 };
+	const char *slash = strrchr(path, '/');
+	const char *dot = strrchr(slash ? slash + 1 : path, '.');
+	int r = library_open(&library, source, err);
+
+	if (r == 0) {
+		r = library_list(&library, err);
+	}
+	if (r < 0) {
+		return r;
+	}
+	r = dot && dot[1] ? search(&library, dot + 1, match_extension, ret, err) : -ENOENT;
+	if (r == -ENOENT && head) {
+		r = search_shebang(&library, head, head_size, ret, err);
+	}
+	if (r == -ENOENT) {
+		r = error_set(err, BRIG_E_RUNTIME, ENOENT,
+			      "%.200s: neither its extension nor a #! line tells the language",
+			      path);
+		error_remedy(err, "name the language: --lang python");
+	}
+	return r;
+}

@@ -1,0 +1,12 @@
+/* What the texts in a runtime file may be. Each returns NULL, or how the text must be. */
+#ifndef BRIG_RUNTIME_RUNTIME_RULES_H
+#define BRIG_RUNTIME_RUNTIME_RULES_H
+
+const char *rule_text(const char *text);    /* printable, not empty */
+const char *rule_name(const char *text);    /* of a language, an extension, a #! program */
+const char *rule_file(const char *text);    /* a file name in /sandbox */
+const char *rule_word(const char *text);    /* a word of a programming language */
+const char *rule_program(const char *text); /* an absolute path */
+const char *rule_argv(const char *text);    /* with placeholders */
+const char *rule_closure(const char *text); /* a path, a glob, or @group */
+#endif

@@ -1,0 +1,82 @@
+/* Which version of a language is installed: the program itself is asked, once. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "runtime/ask.h"
+#include "runtime/runtime.h"
+#include "runtime/version_cache.h"
+
+#define TIMEOUT_MS 5000
+
+/* The word that starts with a digit, behind the pattern (or anywhere, when there is none). */
+static void find_version(const char *text, const char *pattern, char version[64])
+{
+	static const char bytes[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.+_~-";
+	const char *at = pattern ? strstr(text, pattern) : text;
+	size_t size;
+
+	version[0] = '\0';
+	at = at ? at + (pattern ? strlen(pattern) : 0) : NULL;
+	at = at ? strpbrk(at, "0123456789") : NULL;
+	if (!at) {
+		return;
+	}
+	size = strspn(at, bytes);
+	if (size > 63) {
+		size = 63;
+	}
+	memcpy(version, at, size);
+	version[size] = '\0';
+}
+
+static int ask_version(const struct runtime *runtime, char version[64], struct brig_error *err)
+{
+	_cleanup_(strlist_done)
+	struct strlist argv = { 0 };
+	_cleanup_(buf_done)
+	struct buf output = { 0 };
+	int r = strlist_add(&argv, runtime->program);
+
+	for (size_t i = 0; r == 0 && i < runtime->version_argv.count; i++) {
+		r = strlist_add(&argv, runtime->version_argv.items[i]);
+	}
+	if (r == 0) {
+		r = ask_program(runtime->program, argv.items, TIMEOUT_MS, &output);
+	}
+	if (r < 0) {
+		r = error_errno(err, BRIG_E_RUNTIME, -r, "cannot ask %s for its version",
+				runtime->program);
+		error_remedy(err, "check that %s starts", runtime->program);
+		return r;
+	}
+	find_version(output.data ? output.data : "", runtime->version_pattern, version);
+	return 0;
+}
+
+int runtime_version(struct runtime *runtime, const char *cache_dir, struct brig_error *err)
+{
+	char key[SHA256_HEX_SIZE], version[64];
+	int r = runtime->program ? 0 : runtime_find(runtime, err);
+
+	if (r < 0 || !runtime->program || runtime->version_argv.count == 0) {
+		return r;
+	}
+	r = version_key(runtime->real_program, runtime->version_argv.items, key);
+	if (r < 0) {
+		return error_errno(err, BRIG_E_RUNTIME, -r, "%s", runtime->real_program);
+	}
+	if (version_recall(cache_dir, key, runtime->version) == 0) {
+		return 0;
+	}
+	r = ask_version(runtime, version, err);
+	if (r < 0) {
+		return r;
+	}
+	memcpy(runtime->version, version, sizeof(version));
+	if (version_valid(version)) {
+		version_remember(cache_dir, key, version);
+	}
+	return 0;
+}

@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Running payloads: in a cell, bare on the host, or in throw-away namespaces.
+
+A payload is a file of programs/: C (compiled once, statically) or Python. It prints a line
+"name=value" for each thing that it tried; Outcome.said has them. The same payload is run in a
+cell, where it must fail, and as a control where nothing stops it, so that the test can fail.
+"""
+
+import ctypes
+import hashlib
+import json
+import os
+import pathlib
+import subprocess
+import time
+
+PROGRAMS = pathlib.Path(__file__).parent / "programs"
+BRIG = os.environ.get("BRIG", "build/brig")
+PYTHON = "/usr/bin/python3"
+ROOT = os.geteuid() == 0
+TIMEOUT = 60
+
+# Every namespace that a cell has; the caller is root of its own, and nothing of the host's.
+NAMESPACES = ["unshare", "--user", "--map-root-user", "--mount", "--net", "--ipc", "--uts",
+              "--cgroup", "--pid", "--fork", "--mount-proc", "--kill-child"]
+# A mount namespace alone: what is mounted or written there never reaches the host.
+MOUNTS = ["unshare", "--mount", "--propagation", "private"]
+
+# Settings of the kernel that no payload may move; those that this user cannot read are left out.
+SETTINGS = [
+    "/proc/sys/kernel/core_pattern", "/proc/sys/kernel/modprobe", "/proc/sys/kernel/hostname",
+    "/proc/sys/kernel/domainname", "/proc/sys/kernel/sysrq", "/proc/sys/kernel/poweroff_cmd",
+    "/proc/sys/kernel/randomize_va_space", "/proc/sys/kernel/yama/ptrace_scope",
+    "/proc/sys/vm/overcommit_memory", "/proc/sys/vm/panic_on_oom", "/proc/swaps",
+    "/sys/kernel/uevent_helper",
+]
+# Files of the host that payloads aim at.
+FILES = ["/etc/passwd", "/etc/group", "/etc/shadow", "/etc/hosts", "/etc/resolv.conf",
+         "/etc/ld.so.cache", "/usr/bin/env", "/bin/sh", "/usr/bin/python3"]
+
+
+class Outcome:
+    """What one run of a payload came to."""
+
+    def __init__(self, done, result=None):
+        self.status = done.returncode  # of the process; of brig when in a cell
+        self.result = result  # brig's result object; None outside a cell
+        self.stdout = done.stdout if result is None else result.get("stdout", "")
+        self.stderr = done.stderr if result is None else result.get("stderr", "")
+        self.said = says(self.stdout)
+
+    @property
+    def denial(self):
+        """The first call that the policy refused, or {}."""
+        return (self.result or {}).get("verdict", {}).get("denial") or {}
+
+    def __getitem__(self, name):
+        assert name in self.said, f"the payload did not get to {name!r}: {self}"
+        return self.said[name]
+
+    def __repr__(self):
+        return f"<status {self.status} said {self.said} stderr {self.stderr!r} result {self.result}>"
+
+
+def says(text):
+    """The lines name=value; a name that comes twice keeps its last value."""
+    pairs = (line.split("=", 1) for line in text.splitlines() if "=" in line)
+    return dict(pairs)
+
+
+def execute(words, cwd, stdin="", env=None, timeout=TIMEOUT, **more):
+    return subprocess.run([str(word) for word in words], cwd=cwd, input=stdin, env=env,
+                          capture_output=True, text=True, errors="replace", timeout=timeout, **more)
+
+
+class Attack:
+    """Where a test's payloads run; `dir` is the test's own directory."""
+
+    def __init__(self, build, directory):
+        self.build = build  # compiled payloads, shared by all tests
+        self.dir = directory
+
+    # --- payloads -------------------------------------------------------------------------------
+
+    def program(self, name):
+        """The file to run: NAME.py as it is, or NAME.c compiled."""
+        script = PROGRAMS / f"{name}.py"
+        return script if script.exists() else compiled(self.build, name)
+
+    def _cell_words(self, name, args):
+        program = self.program(name)
+        if program.suffix == ".py":
+            return [program, "--", *args] if args else [program]
+        return ["--", program, *args]
+
+    # --- ways to run ----------------------------------------------------------------------------
+
+    def brig(self, *words, check=True, **more):
+        """`brig run --json WORDS`. With check, the result must not be brig's own failure."""
+        done = execute([BRIG, "run", "--json", *words], self.dir, **more)
+        try:
+            result = json.loads(done.stdout)
+        except ValueError:
+            raise AssertionError(f"no JSON from brig {words}: {done!r}") from None
+        outcome = Outcome(done, result)
+        if check:
+            assert result.get("status") not in (None, "error", "rejected", "lost"), outcome
+        return outcome
+
+    def cell(self, name, *args, options=(), **more):
+        """The payload in a cell, with the default policy unless the options say otherwise."""
+        return self.brig(*options, *self._cell_words(name, args), **more)
+
+    def spawn(self, name, *args, options=(), **more):
+        """The same, not waited for: a Popen with pipes."""
+        words = [BRIG, "run", "--json", *options, *self._cell_words(name, args)]
+        return subprocess.Popen([str(word) for word in words], cwd=self.dir, text=True,
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, **more)
+
+    def bare(self, name, *args, prefix=(), **more):
+        """Control: the payload on the host as whoever runs the tests, behind `prefix`."""
+        program = self.program(name)
+        start = [PYTHON] if program.suffix == ".py" else []
+        return Outcome(execute([*prefix, *start, program, *args], self.dir, **more))
+
+    def namespaced(self, name, *args, **more):
+        """Control: the payload as root of fresh namespaces, without any of brig's other layers."""
+        return self.bare(name, *args, prefix=NAMESPACES, **more)
+
+    # --- policies -------------------------------------------------------------------------------
+
+    def policy(self, name, **keys):
+        """Options that select a policy of the test's own, made of the default and these keys."""
+        config = self.dir / "config"
+        (config / "policies").mkdir(parents=True, exist_ok=True)
+        text = json.dumps({"extends": "default", **keys})
+        (config / "policies" / f"{name}.json").write_text(text)
+        return ["--config", config, "--policy", name]
+
+
+def compiled(build, name):
+    """programs/NAME.c, compiled once."""
+    program = build / name
+    if not program.exists():
+        source = PROGRAMS / f"{name}.c"
+        half = build / f".{name}.{os.getpid()}"
+        subprocess.run(["gcc", "-std=gnu17", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-O1", "-static",
+                        "-pthread", "-o", half, source], check=True)
+        half.rename(program)
+    return program
+
+
+# --- the host -----------------------------------------------------------------------------------
+
+
+def digest(path):
+    with open(path, "rb") as file:
+        return hashlib.sha256(file.read()).hexdigest()
+
+
+def read(path):
+    """Its text, or the reason why there is none: both must stay as they are."""
+    try:
+        return pathlib.Path(path).read_text(errors="replace")
+    except OSError as error:
+        return f"errno {error.errno}"
+
+
+def host_state():
+    """What every attack must leave as it was."""
+    state = {path: read(path) for path in SETTINGS}
+    for path in FILES:
+        try:
+            about = os.stat(path)
+            facts = [about.st_mode, about.st_uid, about.st_gid, about.st_mtime_ns, about.st_nlink]
+            state[path] = [*facts, digest(path)]
+        except OSError as error:
+            state[path] = f"errno {error.errno}"
+    state["mounts"] = read("/proc/self/mountinfo")
+    state["root"] = os.listdir("/")
+    state["keys"] = sorted(line.split()[8:] for line in read("/proc/keys").splitlines()
+                           if f" {os.getuid()} " in line and "user" in line.split()[7:8])
+    return state
+
+
+def adopt_orphans():
+    """Whatever a run leaves behind becomes a child of ours, and children() sees it."""
+    ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
+
+
+def children():
+    """Processes that are ours now, and are not dead."""
+    found = []
+    me = os.getpid()
+    for task in os.listdir(f"/proc/{me}/task"):
+        try:
+            found += [int(pid) for pid in read(f"/proc/{me}/task/{task}/children").split()]
+        except ValueError:
+            pass
+    return [pid for pid in found if state_of(pid) not in (None, "Z", "X")]
+
+
+def state_of(pid):
+    """R, S, Z...; None: there is no such process."""
+    try:
+        return read(f"/proc/{pid}/stat").rsplit(")", 1)[1].split()[0]
+    except IndexError:
+        return None
+
+
+def descendants(pid):
+    """All processes below one, e.g. the cell's below brig."""
+    found, queue = [], [pid]
+    while queue:
+        for task in pathlib.Path(f"/proc/{queue.pop()}/task").glob("*"):
+            text = read(task / "children")
+            below = [int(word) for word in text.split() if word.isdigit()]
+            found += below
+            queue += below
+    return found
+
+
+def wait_for(condition, seconds=5.0):
+    """The first true value of a condition; AssertionError when the time is up."""
+    end = time.monotonic() + seconds
+    while True:
+        value = condition()
+        if value:
+            return value
+        assert time.monotonic() < end, "it did not come in time"
+        time.sleep(0.005)

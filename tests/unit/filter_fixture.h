@@ -1,0 +1,51 @@
+/* Filters for tests: from lines of rules, or from a policy's list. */
+#ifndef BRIG_TESTS_FILTER_FIXTURE_H
+#define BRIG_TESTS_FILTER_FIXTURE_H
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernel/filter.h"
+#include "policy/syscall_rules.h"
+
+/* Lines must be in order of their call numbers. Returns what the parser returns. */
+static inline int filter_from_lines(const char *lines, struct filter *ret, struct brig_error *err)
+{
+	struct rule_builder *builder = calloc(1, sizeof(*builder));
+
+	if (!builder) {
+		abort();
+	}
+	ret->rules = builder->rules = calloc(FILTER_RULES_MAX, sizeof(*ret->rules));
+	ret->tests = builder->tests = calloc(RULE_TESTS_TOTAL_MAX, sizeof(*ret->tests));
+	ret->texts = strdup(lines);
+	if (!ret->rules || !ret->tests || !ret->texts) {
+		abort();
+	}
+
+	int r = syscall_rules_parse(builder, "@test", ret->texts, err);
+
+	ret->count = builder->count;
+	free(builder);
+	if (r < 0) {
+		filter_done(ret);
+	}
+	return r;
+}
+
+/* What the kernel would be told for a decision of the table. */
+static inline uint32_t decision_value(struct filter_decision decision, bool notify)
+{
+	switch (decision.action) {
+	case FILTER_ALLOW:
+		return SECCOMP_RET_ALLOW;
+	case FILTER_DENY:
+		return notify ? SECCOMP_RET_USER_NOTIF : SECCOMP_RET_ERRNO | decision.errnum;
+	case FILTER_ERRNO:
+		return SECCOMP_RET_ERRNO | decision.errnum;
+	case FILTER_KILL:
+		break;
+	}
+	return SECCOMP_RET_KILL_PROCESS;
+}
+#endif

@@ -1,0 +1,231 @@
+/* Collecting files and changes from a tree that a payload left behind. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "core/collect.h"
+#include "core/walk.h"
+
+struct tree {
+	char path[64];
+	int fd;
+};
+
+static void write_file(int dir, const char *name, const char *text)
+{
+	int fd = openat(dir, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	close(fd);
+}
+
+static int make_tree(void **state)
+{
+	struct tree *tree = calloc(1, sizeof(*tree));
+
+	strcpy(tree->path, "/tmp/brig-unit-XXXXXX");
+	assert_non_null(mkdtemp(tree->path));
+	tree->fd = open(tree->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_true(tree->fd >= 0);
+	assert_int_equal(mkdirat(tree->fd, "out", 0755), 0);
+	*state = tree;
+	return 0;
+}
+
+static int drop_tree(void **state)
+{
+	struct tree *tree = *state;
+	char command[256];
+
+	close(tree->fd);
+	snprintf(command, sizeof(command), "chmod -R u+rwx %s && rm -rf %s", tree->path,
+		 tree->path);
+	int r = system(command);
+	free(tree);
+	return r;
+}
+
+static const struct collect_options plain = { .bytes_max = 1 << 20, .count_max = 100 };
+
+static void test_out_comes_back(void **state)
+{
+	struct tree *tree = *state;
+	struct brig_result *result = calloc(1, sizeof(*result));
+
+	write_file(tree->fd, "out/b.txt", "bee");
+	write_file(tree->fd, "out/a.txt", "");
+	write_file(tree->fd, "stays.txt", "no");
+	assert_int_equal(collect(tree->fd, &plain, result), 0);
+	assert_int_equal(result->files_count, 2);
+	assert_string_equal(result->files[0].path, "out/a.txt");
+	assert_string_equal(result->files[1].path, "out/b.txt");
+	assert_int_equal(result->files[1].size, 3);
+	assert_memory_equal(result->files[1].data, "bee", 3);
+	assert_string_equal(result->files[1].sha256,
+			    "62cb81b5904a262ffaeed02abef36bfc540b09f964b8b0b636662f77ffce6714");
+	assert_null(result->files_note);
+	brig_result_free(result);
+}
+
+static void test_globs(void **state)
+{
+	struct tree *tree = *state;
+	const char *globs[] = { "*.csv", "deep/**", NULL };
+	struct collect_options options = plain;
+	struct brig_result *result = calloc(1, sizeof(*result));
+
+	options.globs = globs;
+	write_file(tree->fd, "one.csv", "1");
+	write_file(tree->fd, "one.txt", "1");
+	assert_int_equal(mkdirat(tree->fd, "deep", 0755), 0);
+	assert_int_equal(mkdirat(tree->fd, "deep/er", 0755), 0);
+	write_file(tree->fd, "deep/er/x", "22");
+	assert_int_equal(collect(tree->fd, &options, result), 0);
+	assert_int_equal(result->files_count, 2);
+	assert_string_equal(result->files[0].path, "deep/er/x");
+	assert_string_equal(result->files[1].path, "one.csv");
+	brig_result_free(result);
+}
+
+/* F12, G5: nothing is followed, nothing blocks, everything is counted. */
+static void test_hostile_entries(void **state)
+{
+	struct tree *tree = *state;
+	struct brig_result *result = calloc(1, sizeof(*result));
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s/out/socket", tree->path);
+	assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+	close(fd);
+	assert_int_equal(mkfifoat(tree->fd, "out/fifo", 0644), 0);
+	assert_int_equal(symlinkat("/etc/passwd", tree->fd, "out/passwd"), 0);
+	assert_int_equal(symlinkat("/", tree->fd, "out/root"), 0);
+	assert_int_equal(symlinkat("loop", tree->fd, "out/loop"), 0);
+	write_file(tree->fd, "out/good", "ok");
+	write_file(tree->fd, "out/new\nline", "bad name");
+	write_file(tree->fd, "out/\xff\xfe", "bad name");
+	assert_int_equal(collect(tree->fd, &plain, result), 0);
+	assert_int_equal(result->files_count, 1);
+	assert_string_equal(result->files[0].path, "out/good");
+	assert_non_null(result->files_note);
+	assert_non_null(strstr(result->files_note, "5 link(s) or special file(s)"));
+	assert_non_null(strstr(result->files_note, "2 entry(ies) with unusable names"));
+	brig_result_free(result);
+}
+
+static void test_budgets(void **state)
+{
+	struct tree *tree = *state;
+	struct collect_options options = { .bytes_max = 10, .count_max = 2 };
+	struct brig_result *result = calloc(1, sizeof(*result));
+
+	write_file(tree->fd, "out/1", "1234");
+	write_file(tree->fd, "out/2", "1234");
+	write_file(tree->fd, "out/3", "1");
+	int fd = openat(tree->fd, "out/sparse", O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	assert_int_equal(ftruncate(fd, 1ll << 40), 0);
+	close(fd);
+	assert_int_equal(collect(tree->fd, &options, result), 0);
+	assert_int_equal(result->files_count, 2);
+	assert_non_null(strstr(result->files_note, "2 file(s) over the limit"));
+	brig_result_free(result);
+}
+
+static void test_deep_tree_ends(void **state)
+{
+	struct tree *tree = *state;
+	struct brig_result *result = calloc(1, sizeof(*result));
+	int dir = openat(tree->fd, "out", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	for (int i = 0; i < 200; i++) {
+		assert_int_equal(mkdirat(dir, "d", 0755), 0);
+		int next = openat(dir, "d", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		close(dir);
+		dir = next;
+	}
+	write_file(dir, "bottom", "x");
+	close(dir);
+	assert_int_equal(collect(tree->fd, &plain, result), 0);
+	assert_int_equal(result->files_count, 0);
+	assert_non_null(result->files_note);
+	brig_result_free(result);
+}
+
+static void test_unreadable_modes(void **state)
+{
+	struct tree *tree = *state;
+	struct brig_result *result = calloc(1, sizeof(*result));
+
+	assert_int_equal(mkdirat(tree->fd, "out/closed", 0755), 0);
+	write_file(tree->fd, "out/closed/file", "in");
+	write_file(tree->fd, "out/secret", "s");
+	assert_int_equal(fchmodat(tree->fd, "out/secret", 0, 0), 0);
+	assert_int_equal(fchmodat(tree->fd, "out/closed", 0, 0), 0);
+	assert_int_equal(collect(tree->fd, &plain, result), 0);
+	assert_int_equal(result->files_count, 2);
+	brig_result_free(result);
+}
+
+static void test_changes(void **state)
+{
+	struct tree *tree = *state;
+	const struct spec_input inputs[] = {
+		{ .name = "same", .data = "same", .size = 4, .fd = -1 },
+		{ .name = "changed", .data = "before", .size = 6, .fd = -1 },
+		{ .name = "gone", .data = "gone", .size = 4, .fd = -1 },
+	};
+	struct collect_options options = plain;
+	struct brig_result *result = calloc(1, sizeof(*result));
+
+	options.changes = true;
+	options.inputs = inputs;
+	options.inputs_count = ARRAY_SIZE(inputs);
+	write_file(tree->fd, "same", "same");
+	write_file(tree->fd, "changed", "after");
+	write_file(tree->fd, "new", "new");
+	assert_int_equal(symlinkat("/etc/passwd", tree->fd, "link"), 0);
+	assert_int_equal(collect(tree->fd, &options, result), 0);
+	assert_true(result->changes_reported);
+	assert_int_equal(result->changes_count, 4);
+	assert_string_equal(result->changes[0].path, "changed");
+	assert_int_equal(result->changes[0].kind, 'm');
+	assert_int_equal(result->changes[0].size, 5);
+	assert_string_equal(result->changes[1].path, "gone");
+	assert_int_equal(result->changes[1].kind, 'd');
+	assert_string_equal(result->changes[2].path, "link");
+	assert_int_equal(result->changes[2].kind, 'c');
+	assert_string_equal(result->changes[2].sha256, "");
+	assert_string_equal(result->changes[3].path, "new");
+	assert_int_equal(strlen(result->changes[3].sha256), 64);
+	brig_result_free(result);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_out_comes_back, make_tree, drop_tree),
+		cmocka_unit_test_setup_teardown(test_globs, make_tree, drop_tree),
+		cmocka_unit_test_setup_teardown(test_hostile_entries, make_tree, drop_tree),
+		cmocka_unit_test_setup_teardown(test_budgets, make_tree, drop_tree),
+		cmocka_unit_test_setup_teardown(test_deep_tree_ends, make_tree, drop_tree),
+		cmocka_unit_test_setup_teardown(test_unreadable_modes, make_tree, drop_tree),
+		cmocka_unit_test_setup_teardown(test_changes, make_tree, drop_tree),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

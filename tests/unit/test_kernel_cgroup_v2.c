@@ -1,0 +1,279 @@
+/* cgroup v2 on a fake tree: where groups go, what is written, what is read, what is refused. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <poll.h>
+#include <sys/xattr.h>
+
+#include "kernel/cgroup_internal.h"
+#include "test_kernel_cgroup_fake.h"
+
+static const char *const files[] = {
+	"cgroup.procs", "cgroup.controllers", "cgroup.subtree_control",
+	"cgroup.kill",  "cgroup.type",        "memory.max",
+	"memory.peak",  "memory.current",     "memory.swap.max",
+	"pids.max",     "memory.oom.group",   "memory.events",
+	"pids.current", "pids.peak",          "pids.events",
+	"cpu.max",      "cpu.stat",           NULL,
+};
+
+static const struct cgroup_limits limits = {
+	.memory_bytes = 67108864,
+	.processes = 33,
+	.cpu_millicores = 500,
+};
+
+static void tree(struct fake *fake, const char *self)
+{
+	fake_make(fake, self);
+	fake_files = files;
+	fake_put(fake, "cgroup.controllers", "cpuset cpu io memory pids\n");
+	fake_put(fake, "cgroup.subtree_control", "cpu memory pids\n");
+	fake_put(fake, "cgroup.procs", "");
+}
+
+static struct cgroup_manager *manager(const struct fake *fake)
+{
+	struct cgroup_options options = { fake->root, fake->self, true, false };
+	struct cgroup_manager *m = NULL;
+
+	assert_int_equal(cgroup_manager_new(&options, &m, NULL), 0);
+	return m;
+}
+
+static const char *in_group(const char *dir, const char *group, const char *file)
+{
+	static char path[512];
+
+	snprintf(path, sizeof(path), "%s%s%s/%s", dir, *dir ? "/" : "", group, file);
+	return path;
+}
+
+/* The root of a cgroup namespace (it has cgroup.type) is ours to shape, for any user. */
+static void test_namespace_root(void **state)
+{
+	struct fake fake;
+	struct cgroup_manager *m;
+	struct cgroup *c = NULL;
+	struct cgroup_usage usage;
+	char name[512];
+	int fds[CGROUP_JOIN_MAX];
+	short events = 0;
+
+	(void)state;
+	tree(&fake, "0::/\n");
+	fake_put(&fake, "cgroup.type", "domain\n");
+	m = manager(&fake);
+	assert_string_equal(cgroup_manager_means(m), "cgroup2");
+	assert_string_equal(cgroup_manager_where(m), fake.root);
+	assert_int_equal(cgroup_manager_layers(m), LAYER_BIT(LAYER_CGROUP_MEMORY) |
+							   LAYER_BIT(LAYER_CGROUP_PIDS) |
+							   LAYER_BIT(LAYER_CGROUP_CPU));
+	assert_int_equal(cgroup_new(m, "RUN1", &limits, &c, NULL), 0);
+	strcpy(name, fake_group(&fake, "", "RUN1"));
+	assert_string_not_equal(name, "");
+	assert_string_equal(fake_get(&fake, in_group("", name, "memory.max")), "67108864");
+	assert_string_equal(fake_get(&fake, in_group("", name, "memory.swap.max")),
+			    cgroup_host_swaps() ? "0" : "");
+	assert_string_equal(fake_get(&fake, in_group("", name, "memory.oom.group")), "1");
+	assert_string_equal(fake_get(&fake, in_group("", name, "pids.max")), "33");
+	assert_string_equal(fake_get(&fake, in_group("", name, "cpu.max")), "50000 100000");
+	assert_true(cgroup_clone_fd(c) >= 0);
+	assert_int_equal(cgroup_join_fds(c, fds), 0);
+	assert_int_equal(cgroup_attach(c, getpid(), NULL), 0);
+	assert_true(cgroup_event_fd(c, &events) >= 0);
+	assert_int_equal(events, POLLPRI);
+	fake_put(&fake, in_group("", name, "memory.current"), "4096\n");
+	fake_put(&fake, in_group("", name, "memory.peak"), "8192\n");
+	fake_put(&fake, in_group("", name, "memory.events"),
+		 "low 0\nhigh 0\nmax 7\noom 1\noom_kill 2\noom_group_kill 1\n");
+	fake_put(&fake, in_group("", name, "pids.current"), "3\n");
+	fake_put(&fake, in_group("", name, "pids.peak"), "5\n");
+	fake_put(&fake, in_group("", name, "pids.events"), "max 9\n");
+	fake_put(&fake, in_group("", name, "cpu.stat"), "usage_usec 1234\nuser_usec 1000\n");
+	cgroup_usage(c, &usage);
+	assert_true(usage.has_memory && usage.has_processes && usage.has_cpu);
+	assert_int_equal(usage.memory_now_bytes, 4096);
+	assert_int_equal(usage.memory_peak_bytes, 8192);
+	assert_int_equal(usage.oom_kills, 2);
+	assert_int_equal(usage.processes_now, 3);
+	assert_int_equal(usage.processes_peak, 5);
+	assert_int_equal(usage.fork_refusals, 9);
+	assert_int_equal(usage.cpu_ns, 1234000);
+	cgroup_event_clear(c);
+	assert_true(cgroup_kill(c));
+	assert_string_equal(fake_get(&fake, in_group("", name, "cgroup.kill")), "1");
+	cgroup_free(c);
+	assert_false(fake_has(&fake, name));
+	cgroup_manager_free(m);
+	fake_remove(&fake);
+}
+
+/* Root at the real root of the tree: a parent of our own, gone when nobody uses it. */
+static void test_root_parent(void **state)
+{
+	struct cgroup_limits loose = { .memory_bytes = 1 << 20, .processes = 5 };
+	struct fake fake;
+	struct cgroup_manager *m;
+	struct cgroup *c = NULL;
+	char name[512];
+
+	(void)state;
+	tree(&fake, "0::/user.slice/session-1.scope\n");
+	m = manager(&fake);
+	if (geteuid() != 0) {
+		assert_string_equal(cgroup_manager_means(m), "none");
+		cgroup_manager_free(m);
+		fake_remove(&fake);
+		return;
+	}
+	assert_string_equal(cgroup_manager_means(m), "cgroup2");
+	assert_false(fake_has(&fake, "brig"));
+	/* Another brig made the parent: it is there, and its controllers are offered. */
+	fake_mkdir(&fake, "brig");
+	fake_put(&fake, "brig/cgroup.controllers", "cpu memory pids\n");
+	assert_int_equal(cgroup_new(m, "RUN1", &loose, &c, NULL), 0);
+	assert_string_equal(fake_get(&fake, "brig/cgroup.subtree_control"), "+pidsry");
+	strcpy(name, fake_group(&fake, "brig", "RUN1"));
+	assert_string_equal(fake_get(&fake, in_group("brig", name, "pids.max")), "5");
+	assert_string_equal(fake_get(&fake, in_group("brig", name, "cpu.max")), "");
+	cgroup_free(c);
+	assert_true(fake_has(&fake, "brig"));
+	cgroup_manager_free(m);
+	assert_false(fake_has(&fake, "brig"));
+	fake_remove(&fake);
+}
+
+static void test_delegated_attribute(void **state)
+{
+	struct fake fake;
+	struct cgroup_manager *m;
+	char path[128];
+
+	(void)state;
+	tree(&fake, "0::/user.slice/mine.scope/brig-supervisor\n");
+	fake_mkdir(&fake, "user.slice");
+	fake_mkdir(&fake, "user.slice/mine.scope");
+	fake_mkdir(&fake, "user.slice/mine.scope/brig-supervisor");
+	fake_put(&fake, "user.slice/mine.scope/cgroup.controllers", "memory pids\n");
+	snprintf(path, sizeof(path), "%s/user.slice/mine.scope", fake.root);
+	if (setxattr(path, "user.delegate", "1", 1, 0) < 0) {
+		fake_remove(&fake);
+		print_message("SKIP: no user attributes on the file system of /tmp\n");
+		skip();
+	}
+	m = manager(&fake);
+	assert_string_equal(cgroup_manager_means(m), "cgroup2");
+	assert_string_equal(cgroup_manager_where(m), path);
+	assert_int_equal(cgroup_manager_layers(m),
+			 LAYER_BIT(LAYER_CGROUP_MEMORY) | LAYER_BIT(LAYER_CGROUP_PIDS));
+	assert_non_null(strstr(cgroup_manager_why(m), "cpu controller"));
+	cgroup_manager_free(m);
+	/* A process that this namespace cannot see stands in the way of enabling controllers. */
+	fake_put(&fake, "user.slice/mine.scope/cgroup.procs", "0\n");
+	m = manager(&fake);
+	assert_string_not_equal(cgroup_manager_where(m), path);
+	cgroup_manager_free(m);
+	fake_remove(&fake);
+}
+
+static void test_without_controllers(void **state)
+{
+	struct fake fake;
+	struct cgroup_manager *m;
+
+	(void)state;
+	tree(&fake, "0::/\n");
+	fake_put(&fake, "cgroup.type", "domain\n");
+	fake_put(&fake, "cgroup.controllers", "hugetlb memory_x\n");
+	m = manager(&fake);
+	assert_string_equal(cgroup_manager_means(m), "none");
+	assert_non_null(strstr(cgroup_manager_why(m), "no memory and pids"));
+	cgroup_manager_free(m);
+	fake_remove(&fake);
+}
+
+static void test_small_share_and_failure(void **state)
+{
+	struct cgroup_limits tiny = { .cpu_millicores = 5 };
+	struct brig_error err = { 0 };
+	struct fake fake;
+	struct cgroup_manager *m;
+	struct cgroup *c = NULL;
+	char name[512];
+
+	(void)state;
+	tree(&fake, "0::/\n");
+	fake_put(&fake, "cgroup.type", "domain\n");
+	m = manager(&fake);
+	assert_int_equal(cgroup_new(m, "RUN1", &tiny, &c, NULL), 0);
+	strcpy(name, fake_group(&fake, "", "RUN1"));
+	assert_string_equal(fake_get(&fake, in_group("", name, "cpu.max")), "5000 1000000");
+	assert_string_equal(fake_get(&fake, in_group("", name, "memory.max")), "");
+	cgroup_free(c);
+	/* A name that is a path, or a limit that the kernel has no file for, makes no group. */
+	c = NULL;
+	assert_int_equal(cgroup_new(m, "../x", &limits, &c, &err), -EINVAL);
+	fake_files = (const char *const[]){ "cgroup.procs", NULL };
+	assert_int_equal(cgroup_new(m, "RUN2", &limits, &c, &err), -ENOENT);
+	assert_non_null(strstr(err.message, "memory.max"));
+	assert_string_not_equal(err.remedy, "");
+	assert_null(c);
+	assert_string_equal(fake_group(&fake, "", "RUN2"), "");
+	fake_files = files;
+	cgroup_manager_free(m);
+	fake_remove(&fake);
+}
+
+static void test_sweep(void **state)
+{
+	struct fake fake;
+	struct cgroup_manager *m;
+	struct cgroup *c = NULL;
+	char recycled[64];
+
+	(void)state;
+	tree(&fake, "0::/\n");
+	fake_put(&fake, "cgroup.type", "domain\n");
+	m = manager(&fake);
+	assert_int_equal(cgroup_manager_sweep(m), 0);
+	assert_int_equal(cgroup_new(m, "LIVE", &limits, &c, NULL), 0);
+	snprintf(recycled, sizeof(recycled), "brig-%d-1-OLD", (int)getpid());
+	fake_mkdir(&fake, recycled);                     /* our pid, another start time */
+	fake_mkdir(&fake, "brig-2147483646-77-DEAD");    /* nobody */
+	fake_mkdir(&fake, "brig-2147483646-77-D:12345"); /* of another pid namespace */
+	fake_mkdir(&fake, "brig-supervisor");
+	fake_mkdir(&fake, "brig-x-1-A");
+	fake_mkdir(&fake, "brig-2147483646-77-");
+	fake_mkdir(&fake, "other-2147483646-77-A");
+	assert_int_equal(cgroup_manager_sweep(m), 2);
+	assert_false(fake_has(&fake, recycled));
+	assert_false(fake_has(&fake, "brig-2147483646-77-DEAD"));
+	assert_true(fake_has(&fake, "brig-2147483646-77-D:12345"));
+	assert_true(fake_has(&fake, "brig-supervisor"));
+	assert_true(fake_has(&fake, "brig-x-1-A"));
+	assert_true(fake_has(&fake, "brig-2147483646-77-"));
+	assert_true(fake_has(&fake, "other-2147483646-77-A"));
+	assert_string_not_equal(fake_group(&fake, "", "LIVE"), "");
+	cgroup_free(c);
+	cgroup_manager_free(m);
+	fake_remove(&fake);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_namespace_root),
+		cmocka_unit_test(test_root_parent),
+		cmocka_unit_test(test_delegated_attribute),
+		cmocka_unit_test(test_without_controllers),
+		cmocka_unit_test(test_small_share_and_failure),
+		cmocka_unit_test(test_sweep),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,149 @@
+/* Asking programs for their version: what they print, time, children, and the cache. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "runtime/ask.h"
+#include "runtime/runtime.h"
+#include "runtime/version_cache.h"
+
+static int ask_sh(const char *script, int timeout_ms, struct buf *output)
+{
+	char shell[] = "sh", option[] = "-c";
+	_cleanup_free_ char *copy = strdup(script);
+	char *argv[] = { shell, option, copy, NULL };
+
+	return ask_program("/bin/sh", argv, timeout_ms, output);
+}
+
+static void test_ask(void **state)
+{
+	_cleanup_(buf_done)
+	struct buf output = { 0 };
+
+	(void)state;
+	assert_int_equal(
+		ask_sh("echo out; echo err >&2; read x; echo \"[$HOME]\"; exit 3", 5000, &output),
+		0);
+	assert_string_equal(output.data, "out\nerr\n[]\n");
+	/* Neither seen nor left behind: this process has no child to wait for. */
+	assert_int_equal(waitpid(-1, NULL, __WALL), -1);
+	assert_int_equal(errno, ECHILD);
+}
+
+static void test_ask_limits(void **state)
+{
+	_cleanup_(buf_done)
+	struct buf output = { 0 };
+	_cleanup_(buf_done)
+	struct buf much = { 0 };
+	_cleanup_(buf_done)
+	struct buf none = { 0 };
+	char name[] = "x";
+	char *argv[] = { name, NULL };
+	uint64_t start = clock_now_ns();
+
+	(void)state;
+	assert_int_equal(ask_sh("echo started; sleep 60", 300, &output), -ETIMEDOUT);
+	assert_int_equal(ask_sh("while :; do echo much; done", 5000, &much), 0);
+	assert_int_equal(much.size, ASK_OUTPUT_MAX);
+	assert_int_equal(ask_program("/nonexistent", argv, 5000, &none), 0);
+	assert_int_equal(none.size, 0);
+	assert_true(clock_now_ns() - start < UINT64_C(5000000000));
+	assert_int_equal(waitpid(-1, NULL, __WALL), -1);
+}
+
+static struct runtime *make_runtime(void)
+{
+	static const char text[] =
+		"{ \"source\": \"x\", \"program\": [\"/nonexistent\", \"/bin/sh\"],\n"
+		"\"version\": { \"argv\": [\"-c\", \"echo 9; echo sh v1.2-rc3, ok\"],"
+		" \"after\": \"sh v\" },"
+		"\"run\": { \"argv\": [\"{program}\", \"{args}\"] } }";
+	struct runtime *rt = NULL;
+
+	assert_int_equal(runtime_parse("x", text, strlen(text), &rt, NULL), 0);
+	return rt;
+}
+
+static void test_version(void **state)
+{
+	struct runtime *rt = make_runtime();
+	struct brig_error err = { 0 };
+
+	(void)state;
+	assert_int_equal(runtime_version(rt, NULL, &err), 0);
+	assert_string_equal(rt->program, "/bin/sh");
+	assert_string_equal(rt->version, "1.2-rc3");
+	runtime_free(rt);
+}
+
+static int count_files(const char *path)
+{
+	DIR *dir = opendir(path);
+	int count = 0;
+
+	while (dir && readdir(dir)) {
+		count++;
+	}
+	if (dir) {
+		closedir(dir);
+	}
+	return count - 2;
+}
+
+static void test_cache(void **state)
+{
+	char cache[] = "/tmp/brig-test-XXXXXX", folder[64], command[128];
+	char key[SHA256_HEX_SIZE], version[64];
+	struct runtime *rt = make_runtime();
+
+	(void)state;
+	assert_non_null(mkdtemp(cache));
+	(void)snprintf(folder, sizeof(folder), "%s/versions", cache);
+	assert_int_equal(runtime_version(rt, cache, NULL), 0);
+	assert_int_equal(version_key(rt->real_program, rt->version_argv.items, key), 0);
+	assert_int_equal(version_recall(cache, key, version), 0);
+	assert_string_equal(version, "1.2-rc3");
+	assert_int_equal(count_files(folder), 1);
+	/* What is remembered is believed... */
+	version_remember(cache, key, "7.7");
+	assert_int_equal(runtime_version(rt, cache, NULL), 0);
+	assert_string_equal(rt->version, "7.7");
+	/* ...but not when it is no version, nor when others could have written it. */
+	version_remember(cache, key, "7\n7");
+	assert_int_equal(version_recall(cache, key, version), -ENOENT);
+	version_remember(cache, key, "7.7");
+	assert_int_equal(chmod(folder, 0777), 0);
+	assert_int_equal(version_recall(cache, key, version), -ENOENT);
+	assert_int_equal(runtime_version(rt, cache, NULL), 0);
+	assert_string_equal(rt->version, "1.2-rc3");
+	assert_int_equal(runtime_version(rt, "/nonexistent", NULL), 0);
+	(void)snprintf(command, sizeof(command), "rm -rf '%s'", cache);
+	assert_int_equal(system(command), 0);
+	runtime_free(rt);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_ask),
+		cmocka_unit_test(test_ask_limits),
+		cmocka_unit_test(test_version),
+		cmocka_unit_test(test_cache),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
