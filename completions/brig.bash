@@ -6,11 +6,7 @@ _brig_languages() {
 }
 
 _brig_policies() {
-	local file
-	printf '%s\n' default strict open
-	for file in /etc/brig/policies/*.json; do
-		[ -e "$file" ] && basename "$file" .json
-	done
+	brig policy list 2>/dev/null | cut -d' ' -f1
 }
 
 _brig() {
@@ -22,9 +18,9 @@ _brig() {
 		cword=$COMP_CWORD
 	}
 	local commands='run explain doctor runtimes policy help version'
-	local run_options='--lang --policy --timeout --cpu-time --cpus --memory --processes --disk
-		--inodes --open-files --file-size --output --env --in --out --ro --rw --changes --yes
-		--no-cache --json --json-schema --help'
+	local run_options='--lang --policy --timeout --cpu-time --cpu --memory --processes --disk
+		--inodes --open-files --file-size --stdout --stderr --in --out --out-dir --force --changes
+		--ro --rw --env --yes --no-cache --config --time --json --json-schema --help'
 
 	COMPREPLY=()
 	for ((i = 1; i < cword; i++)); do
@@ -51,7 +47,7 @@ _brig() {
 		mapfile -t COMPREPLY < <(compgen -W "$(_brig_policies)" -- "$cur")
 		return
 		;;
-	--ro | --rw)
+	--ro | --rw | --out-dir | --config)
 		mapfile -t COMPREPLY < <(compgen -d -- "$cur")
 		return
 		;;
@@ -59,8 +55,8 @@ _brig() {
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 		return
 		;;
-	--timeout | --cpu-time | --cpus | --memory | --processes | --disk | --inodes | --open-files | \
-		--file-size | --output | --env | --out | -c)
+	--timeout | --cpu-time | --cpu | --memory | --processes | --disk | --inodes | --open-files | \
+		--file-size | --stdout | --stderr | --env | --out | -c)
 		return
 		;;
 	esac
@@ -69,9 +65,10 @@ _brig() {
 	case $command in
 	'') wanted="$commands --help --version" ;;
 	run) wanted="$run_options -c" ;;
-	explain) wanted="$run_options -c --time" ;;
-	doctor | runtimes) wanted='--json --help' ;;
-	policy) wanted='check show --json --help' ;;
+	explain) wanted="${run_options//--json-schema/} -c" ;;
+	doctor) wanted='--json --policy --help' ;;
+	runtimes) wanted='--json --config --help' ;;
+	policy) wanted='list show check --json --config --help' ;;
 	esac
 	mapfile -t COMPREPLY < <(compgen -W "$wanted" -- "$cur")
 	case $command in

@@ -12,11 +12,11 @@ export LC_ALL
 tmp=$out.tmp.$$
 trap 'rm -f "$tmp"' EXIT
 
-# Rules are read at every start: without comments and alignment that takes half the time. Their
-# lines keep their numbers.
+# Rules are read at every start, in place: without comments and alignment that takes half the time,
+# and with NUL at the end of its line a reason need not be copied. Lines keep their numbers.
 content() {
 	case $1 in
-	*.rules) sed -e 's/^#.*//' -e 's/[ 	]*|[ 	]*/|/g' -- "$1" ;;
+	*.rules) sed -e 's/^#.*//' -e 's/[ 	]*|[ 	]*/|/g' -- "$1" | tr '\n' '\0' ;;
 	*) cat -- "$1" ;;
 	esac
 }

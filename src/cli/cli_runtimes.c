@@ -88,7 +88,7 @@ static int list(const struct line *line)
 		status = report_error(&error, line->json);
 	} else {
 		for (size_t i = 0; i < count; i++) {
-			/* One that is missing, or that will not tell its version, is still listed. */
+			/* One that is missing, or hides its version, is still listed. */
 			if (!all[i]->generic && runtime_find(all[i], NULL) == 0) {
 				runtime_version(all[i], context->cache_dir, NULL);
 			}

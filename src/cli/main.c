@@ -141,6 +141,7 @@ static int fill_streams(void)
 int main(int argc, char **argv)
 {
 	if (fill_streams() < 0) {
+		(void)!write(STDERR_FILENO, "brig: cannot open /dev/null\n", 28);
 		return STATUS_ERROR;
 	}
 	if (argc < 2) {

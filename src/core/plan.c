@@ -124,7 +124,8 @@ static void add_rlimits(struct plan *plan)
 {
 	const struct brig_limits *limits = &plan->spec->limits;
 
-	add_rlimit(plan, "core", RLIMIT_CORE, 0);
+	/* 1, not 0: only 1 also stops a core_pattern that pipes to a helper of the host. */
+	add_rlimit(plan, "core", RLIMIT_CORE, 1);
 	add_rlimit(plan, "nofile", RLIMIT_NOFILE, limits->open_files);
 	add_rlimit(plan, "fsize", RLIMIT_FSIZE, limits->file_bytes);
 	/* A back-stop for the cell-wide watch: one second of grace, then the kernel itself kills. */

@@ -202,6 +202,7 @@ static void add_mounts(struct plan *plan)
 		add_dir(plan, path, 0755);
 		struct step *step = plan_add(plan, STEP_MOUNT);
 		step->path = path;
+		step->text = mount->path;
 		step->fd = mount->fd;
 		step->value = mount->tree;
 		step->flags = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
@@ -244,6 +245,9 @@ void plan_rootfs(struct plan *plan)
 	unsigned root = plan->count;
 	plan_add(plan, STEP_ROOT);
 	add_dir(plan, "proc", 0555);
+	add_dir(plan, "mnt", 0755);
+	/* Before the overlays: these are looked up again on the host's own tree. */
+	add_mounts(plan);
 	if (spec->layers & LAYER_BIT(LAYER_OVERLAY)) {
 		add_overlays(plan);
 	}
@@ -256,8 +260,6 @@ void plan_rootfs(struct plan *plan)
 		proc->path = "proc";
 		proc->text = "subset=pid,hidepid=2";
 	}
-	add_dir(plan, "mnt", 0755);
-	add_mounts(plan);
 	add_writable(plan, "sandbox", 0700, spec->exec_writable);
 	add_dir(plan, "sandbox/out", 0700);
 	add_writable(plan, "tmp", 01777, spec->exec_writable);

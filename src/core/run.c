@@ -116,6 +116,11 @@ static void take_record(struct run *run, const struct wire_record *record, int *
 		run->facts.exited = true;
 		run->facts.end_code = (int)record->value;
 		run->facts.end_status = record->status;
+		/* systemd removes a scope as soon as it is empty: this is the last look inside. */
+		if (run->cell.group && run->cell.join_count == 0 &&
+		    cgroup_clone_fd(run->cell.group) < 0) {
+			watch_look(&run->watch, clock_now_ns(), &run->facts);
+		}
 		break;
 	default:
 		break;

@@ -30,6 +30,7 @@ struct spec_input {
 
 struct spec_mount {
 	const char *name; /* beneath /mnt */
+	const char *path; /* on the host: to find `fd` again from inside */
 	int fd;           /* O_PATH of the directory, or a detached mount when `tree` */
 	bool tree;
 	bool writable;

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "core/cell.h"
+#include "kernel/nolinks.h"
 #include "kernel/sys.h"
 
 /* The id that the program will have, as the set-up namespace sees it. */
@@ -149,14 +150,40 @@ int step_writable(struct cell *cell, const struct step *step)
 	return attach_tree(cell, tree, step->path, step->flags);
 }
 
+/*
+ * A directory that was opened outside cannot be cloned from inside: its mount belongs to the host's
+ * namespace. So it is looked up again in our copy of that tree, links refused, and must be the
+ * very directory that was opened and checked; one that was swapped meanwhile is refused.
+ */
+static int find_again(int known, const char *path)
+{
+	struct stat before, now;
+	_cleanup_close_ int fd = open_without_links(path);
+
+	if (fd < 0) {
+		return fd;
+	}
+	if (fstat(known, &before) < 0 || fstat(fd, &now) < 0) {
+		return -errno;
+	}
+	if (before.st_dev != now.st_dev || before.st_ino != now.st_ino) {
+		return -ESTALE;
+	}
+	return TAKE_FD(fd);
+}
+
 int step_mount(struct cell *cell, const struct step *step)
 {
 	/* With ids of its own the warden has cloned and id-mapped the tree already. */
 	if (step->value) {
 		return attach_tree(cell, step->fd, step->path, step->flags);
 	}
+	_cleanup_close_ int fd = find_again(step->fd, step->text);
+	if (fd < 0) {
+		return fd;
+	}
 	_cleanup_close_ int tree =
-		sys_open_tree(step->fd, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH);
+		sys_open_tree(fd, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH);
 	if (tree < 0) {
 		return tree;
 	}

@@ -4,7 +4,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -24,6 +24,18 @@ int step_cgroup(struct cell *cell, const struct step *step)
 	return cgroup_new(cell->groups, cell->id, &limits, &cell->group, NULL);
 }
 
+static int join_by_pid(int cgroup, int pid)
+{
+	char text[16];
+	_cleanup_close_ int fd = openat(cgroup, "cgroup.procs", O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0) {
+		return -errno;
+	}
+	int n = snprintf(text, sizeof(text), "%d", pid);
+	return write(fd, text, (size_t)n) < 0 ? -errno : 0;
+}
+
 /* clone3 where there is one; else the old call, which knows all flags but the cgroup. */
 static int clone_cell(uint64_t flags, int cgroup, int *pidfd)
 {
@@ -38,7 +50,19 @@ static int clone_cell(uint64_t flags, int cgroup, int *pidfd)
 	if (pid != -ENOSYS) {
 		return pid;
 	}
-	return sys_result(syscall(SYS_clone, flags | CLONE_PIDFD, NULL, pidfd, NULL, NULL));
+	pid = sys_result(syscall(SYS_clone, flags | CLONE_PIDFD, NULL, pidfd, NULL, NULL));
+	if (pid > 0 && cgroup >= 0) {
+		/* It waits for its release, outside of the group still: the slow way in, then. */
+		int r = join_by_pid(cgroup, pid);
+		if (r < 0) {
+			sys_pidfd_send_signal(*pidfd, SIGKILL);
+			siginfo_t info;
+			syscall(SYS_waitid, P_PIDFD, *pidfd, &info, WEXITED | __WALL, NULL);
+			close(*pidfd);
+			return r;
+		}
+	}
+	return pid;
 }
 
 int step_clone(struct cell *cell, const struct step *step)

@@ -2,10 +2,10 @@
  * cgroup v2: where groups may be made, and making that place ready.
  *
  * The rules of the house: a manager (systemd) owns the tree; only a delegated subtree is ours to
- * shape. A directory is taken as delegated when systemd says so in an attribute, when it
- * is where ownership changes from another user to ours, when the user's systemd says so, or
- * when it is the root of a cgroup namespace. That it can be written is not enough: all groups of a user's own systemd can be, and
- * systemd would switch our controllers off again.
+ * shape. A directory is taken as delegated when systemd says so, in an attribute or when asked,
+ * when it is where ownership changes from another user to ours, or when it is the root of a cgroup
+ * namespace. That it can be written is not enough: all groups of a user's own systemd can be, and
+ * it would switch our controllers off again.
  *
  * Root without a delegated subtree makes /sys/fs/cgroup/brig.
  */

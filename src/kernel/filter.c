@@ -15,6 +15,7 @@ void filter_done(struct filter *filter)
 {
 	free(filter->rules);
 	free(filter->tests);
+	free(filter->values);
 	free(filter->texts);
 	*filter = (struct filter){ 0 };
 }
@@ -69,7 +70,7 @@ static unsigned first_rule(const struct filter *filter, uint32_t call)
 struct filter_decision filter_decide(const struct filter *filter, uint32_t arch, uint32_t call,
 				     const uint64_t args[6])
 {
-	/* The i386 and x32 entries reach the same kernel by other numbers: no table holds for them. */
+	/* i386 and x32 reach the same kernel by other numbers: no table holds for them. */
 	if (arch != AUDIT_ARCH_X86_64 || call >= FILTER_X32_BIT) {
 		return (struct filter_decision){ .action = FILTER_KILL };
 	}

@@ -33,9 +33,9 @@ struct filter_test {
 	uint8_t arg;
 	bool wide;   /* compare 64 bits; else only the low 32, as the kernel's int arguments are */
 	bool negate; /* none of the values, instead of one of them */
-	uint64_t mask; /* argument & mask, before comparing */
-	uint8_t values_count;
-	uint64_t values[FILTER_VALUES_MAX];
+	uint64_t mask;          /* argument & mask, before comparing */
+	uint8_t values_count;   /* 1 to FILTER_VALUES_MAX */
+	const uint64_t *values; /* in filter.values */
 };
 
 struct filter_rule {
@@ -53,7 +53,8 @@ struct filter {
 	struct filter_rule *rules; /* owned; sorted by call, stable */
 	unsigned count;
 	struct filter_test *tests; /* owned; what the rules point into */
-	char *texts;               /* owned; likewise, reasons and origins */
+	uint64_t *values;          /* owned; what the tests point into */
+	char *texts;               /* owned; likewise, what of reasons and origins is not static */
 };
 
 struct filter_decision {

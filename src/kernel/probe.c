@@ -95,9 +95,12 @@ static int try_ids(struct probe_attempt *base, struct probe_finding *finding)
 	uint32_t first_id = 0;
 
 	if (attempt.namespaces == 0) {
-		*finding = (struct probe_finding){ .state = PROBE_MISSING,
-						   .errnum = EPERM,
-						   .detail = "needs userns" };
+		*finding = (struct probe_finding){
+			.state = PROBE_MISSING,
+			.errnum = EPERM,
+			.detail = "needs userns",
+			.repair = "mend userns first",
+		};
 		return -1;
 	}
 	_cleanup_close_ int ids = idrange_take(&first_id, &err);

@@ -64,6 +64,8 @@ void probe_cgroup(struct cgroup_manager *groups, const struct probe_attempt *bas
 	if (given == 0) {
 		return;
 	}
+	/* A doctor or a run that was killed may have left its group. */
+	cgroup_manager_sweep(groups);
 	int r = try_group(groups, base, &note, &err);
 	if (r < 0) {
 		set_all(layers, PROBE_MISSING, -r, "%s: %s: %s", means,

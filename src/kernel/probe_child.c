@@ -34,12 +34,10 @@ struct child {
 
 int probe_step(struct probe_note *note, const char *what, int r)
 {
-	size_t i = 0;
+	size_t length = strnlen(what, sizeof(note->what) - 1);
 
-	for (; what[i] && i < sizeof(note->what) - 1; i++) {
-		note->what[i] = what[i];
-	}
-	note->what[i] = '\0';
+	memcpy(note->what, what, length);
+	note->what[length] = '\0';
 	return r;
 }
 

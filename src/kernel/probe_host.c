@@ -77,13 +77,15 @@ static void read_status(struct probe_host *host)
 static bool in_user_namespace(void)
 {
 	char map[64];
-	unsigned long first = 1, outside = 1, count = 0;
+	char *at = map;
 
 	if (!read_text("/proc/self/uid_map", map, sizeof(map))) {
 		return false;
 	}
-	return sscanf(map, "%lu %lu %lu", &first, &outside, &count) != 3 || first != 0 ||
-	       outside != 0 || count < UINT32_MAX;
+	unsigned long first = strtoul(at, &at, 10);
+	unsigned long outside = strtoul(at, &at, 10);
+	unsigned long count = strtoul(at, &at, 10);
+	return first != 0 || outside != 0 || count < UINT32_MAX;
 }
 
 /* A file system that was unpacked from an image has the marks too, so they alone prove nothing. */
@@ -151,7 +153,9 @@ static void read_kernel(struct probe_host *host)
 
 	if (uname(&name) == 0) {
 		snprintf(host->kernel, sizeof(host->kernel), "%s", name.release);
-		sscanf(name.release, "%u.%u", &host->major, &host->minor);
+		char *at = name.release;
+		host->major = (unsigned)strtoul(at, &at, 10);
+		host->minor = *at == '.' ? (unsigned)strtoul(at + 1, NULL, 10) : 0;
 	}
 }
 

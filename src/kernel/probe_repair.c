@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From what is missing to the command that mends it. One table, first row that fits; what needs a
- * value of this host (brig's path, a sysctl's name) is put together by the function beneath.
+ * From what is missing to the command that mends it. One table, first row that fits.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -55,6 +54,15 @@ static const struct {
 	"then log in again"
 #define DELEGATE_SCOPE "run it in a scope of its own: systemd-run --user --scope -p Delegate=yes "
 
+/*
+ * flags=(unconfined) with the userns rule is Ubuntu's own way to name a program that may: nothing
+ * else about it changes.
+ */
+#define APPARMOR_PROFILE                                                                           \
+	"as root: printf 'abi <abi/4.0>,\\ninclude <tunables/global>\\nprofile brig %E "           \
+	"flags=(unconfined) {\\n  userns,\\n}\\n' > /etc/apparmor.d/brig && "                      \
+	"apparmor_parser -r /etc/apparmor.d/brig"
+
 static bool always(const struct probe_host *host)
 {
 	(void)host;
@@ -84,6 +92,11 @@ static bool masked(const struct probe_host *host)
 static bool container(const struct probe_host *host)
 {
 	return host->container[0] != '\0' || host->user_namespace;
+}
+
+static bool nested(const struct probe_host *host)
+{
+	return host->user_namespace;
 }
 
 static bool filtered(const struct probe_host *host)
@@ -116,13 +129,16 @@ static const struct {
 	{ BIT(LAYER_UIDRANGE), 0, user,
 	  "run brig as root: only root can map ids that are not its "
 	  "own" },
+	{ BIT(LAYER_UIDRANGE), EPERM, nested,
+	  "map ids from 1879048192 on into the user namespace that brig runs in, or run brig "
+	  "outside it" },
 	{ NAMESPACES, ENOSPC, always, "as root: sysctl -w %S=15000" },
 	{ NAMESPACES, EUSERS, always, "as root: sysctl -w %S=15000" },
 	{ NAMESPACES, EPERM, userns_switched_off,
 	  "as root: sysctl -w kernel.unprivileged_userns_clone=1; to keep it: echo "
 	  "kernel.unprivileged_userns_clone=1 > /etc/sysctl.d/60-brig.conf" },
-	{ NAMESPACES, EPERM, apparmor_restricts, "apparmor" },
-	{ NAMESPACES, EACCES, apparmor_restricts, "apparmor" },
+	{ NAMESPACES, EPERM, apparmor_restricts, APPARMOR_PROFILE },
+	{ NAMESPACES, EACCES, apparmor_restricts, APPARMOR_PROFILE },
 	{ BIT(LAYER_PROC), EPERM, masked,
 	  "unmask /proc: docker run --security-opt systempaths=unconfined; podman run "
 	  "--security-opt unmask=ALL; kubernetes: procMount: Unmasked" },
@@ -155,9 +171,9 @@ static const struct {
 	  DELEGATE_SCOPE "brig ...; without a login session first: loginctl enable-linger %U && "
 			 "export XDG_RUNTIME_DIR=/run/user/%U" },
 	{ CGROUPS, 0, user,
-	  "run brig as root; or boot with cgroup v2 (systemd.unified_cgroup_hierarchy=1) and let "
-	  "root hand over a group: mkdir /sys/fs/cgroup/brig-%U && chown -R %U "
-	  "/sys/fs/cgroup/brig-%U" },
+	  "run brig as root; or, where cgroup v2 is mounted, as root: cd /sys/fs/cgroup && echo "
+	  "'+cpu +memory +pids' > cgroup.subtree_control && mkdir brig-%U && chown -R %U brig-%U "
+	  "&& echo PID-OF-YOUR-SHELL > brig-%U/cgroup.procs" },
 	{ CGROUPS, 0, always,
 	  "mount cgroup v2 with this controller: mount -t cgroup2 none /sys/fs/cgroup (kernel: %C; "
 	  "boot option for memory: cgroup_enable=memory)" },
@@ -173,19 +189,6 @@ static void add(char *text, size_t size, const char *more)
 	size_t used = strlen(text);
 
 	snprintf(text + used, size - used, "%s", more);
-}
-
-/*
- * flags=(unconfined) with the userns rule is Ubuntu's own way to name a program that may: nothing
- * else about it changes.
- */
-static void apparmor_profile(const struct probe_host *host, char *text, size_t size)
-{
-	snprintf(text, size,
-		 "as root: printf 'abi <abi/4.0>,\\ninclude <tunables/global>\\nprofile brig %s "
-		 "flags=(unconfined) {\\n  userns,\\n}\\n' > /etc/apparmor.d/brig && "
-		 "apparmor_parser -r /etc/apparmor.d/brig",
-		 host->executable);
 }
 
 static enum probe_sysctl limiting(const struct probe_host *host, enum layer layer)
@@ -233,12 +236,7 @@ void probe_repair(const struct probe_host *host, enum layer layer, struct probe_
 		    !repairs[i].fits(host)) {
 			continue;
 		}
-		if (strcmp(repairs[i].text, "apparmor") == 0) {
-			apparmor_profile(host, finding->repair, sizeof(finding->repair));
-		} else {
-			fill(host, layer, repairs[i].text, finding->repair,
-			     sizeof(finding->repair));
-		}
+		fill(host, layer, repairs[i].text, finding->repair, sizeof(finding->repair));
 		return;
 	}
 }

@@ -121,8 +121,10 @@ static int hear(struct probe_note *note, int listener)
 			  ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &answer) < 0 ? -errno : 0);
 }
 
-static _Noreturn void ask(void)
+/* Only the hearer may hold the listener: when it dies the call must come back, not wait. */
+static _Noreturn void ask(int listener)
 {
+	close(listener);
 	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	_exit(refused() ? 0 : 1);
 }
@@ -147,7 +149,7 @@ int probe_notify(const struct probe_attempt *attempt, struct probe_note *note)
 	}
 	int pid = sys_result(syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL));
 	if (pid == 0) {
-		ask();
+		ask(listener);
 	}
 	r = pid < 0 ? probe_step(note, "clone", pid) : hear(note, listener);
 	if (r < 0) {

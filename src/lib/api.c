@@ -244,8 +244,8 @@ int brig_run_wait(struct brig_run *run, struct brig_error *error)
 
 long brig_run_feed(struct brig_run *run, const void *data, size_t size)
 {
-	/* While the compiler is at work the program's input has to wait. */
-	if (run->compiling) {
+	/* While the compiler is at work, or the cell is built, the program's input has to wait. */
+	if (run->compiling || (run->phase.run && run->phase.run->state == RUN_SETTING_UP)) {
 		return 0;
 	}
 	return run->phase.run ? run_feed(run->phase.run, data, size) : -EPIPE;

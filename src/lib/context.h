@@ -2,6 +2,8 @@
 #ifndef BRIG_LIB_CONTEXT_H
 #define BRIG_LIB_CONTEXT_H
 
+#include <stdbool.h>
+
 #include "kernel/cgroup.h"
 #include "policy/policy.h"
 #include "runtime/runtime.h"
@@ -12,5 +14,6 @@ struct brig_context {
 	struct policy_source policies;
 	struct runtime_source runtimes;
 	struct cgroup_manager *groups; /* owned */
+	bool swept;                    /* what the dead left behind was looked for */
 };
 #endif

@@ -84,6 +84,11 @@ int phase_start(struct phase *phase, struct brig_context *context, struct prepar
 			break;
 		}
 	}
+	/* Start-up is recovery; but not before the cell has started, which somebody waits for. */
+	if (!context->swept) {
+		context->swept = true;
+		cgroup_manager_sweep(context->groups);
+	}
 	if (r < 0 && err) {
 		*err = own;
 	}

@@ -244,6 +244,7 @@ void prepared_done(struct prepared *p)
 	}
 	for (size_t i = 0; i < p->mounts_count; i++) {
 		free((char *)(uintptr_t)p->mounts[i].name);
+		free((char *)(uintptr_t)p->mounts[i].path);
 		close_fd(&p->mounts[i].fd);
 	}
 	localdir_remove(p->workdir);

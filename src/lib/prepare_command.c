@@ -113,6 +113,7 @@ int prepare_command(struct brig_context *context, const struct brig_request *req
 	if (!program) {
 		r = error_errno(err, BRIG_E_INPUT, errno, "cannot find the program %s", name);
 		error_remedy(err, "name it by its path, or install it on the host");
+		error_step(err, "exec");
 		return r;
 	}
 	if (p->policy->provider == PROVIDER_LOCAL) {

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/magic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,46 +13,10 @@
 #include "base/cleanup.h"
 #include "base/id.h"
 #include "kernel/idmount.h"
-#include "kernel/sys.h"
+#include "kernel/nolinks.h"
 #include "lib/prepare.h"
 
 #define MOUNTS_MAX 32
-
-/* Part by part, when there is no openat2: no link is followed, at any place. */
-static int open_by_parts(const char *path)
-{
-	char part[NAME_MAX + 1];
-	int dir = open(path[0] == '/' ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-
-	while (dir >= 0 && *path) {
-		size_t length = strcspn(path, "/");
-		if (length > NAME_MAX) {
-			close(dir);
-			return -ENAMETOOLONG;
-		}
-		if (length > 0) {
-			memcpy(part, path, length);
-			part[length] = '\0';
-			int next = openat(dir, part, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-			int saved = errno;
-			close(dir);
-			errno = saved;
-			dir = next;
-		}
-		path += length;
-		path += *path == '/';
-	}
-	return dir < 0 ? -errno : dir;
-}
-
-static int open_directory(const char *path)
-{
-	struct open_how how = { .flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
-				.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS };
-	int fd = sys_openat2(AT_FDCWD, path, &how);
-
-	return fd == -ENOSYS ? open_by_parts(path) : fd;
-}
 
 /* The kernel's own file systems and the whole root are never handed in, whatever they are called. */
 static int check_directory(int fd, const char *path, struct brig_error *err)
@@ -112,6 +77,16 @@ static const char *mount_name(const struct brig_mount *mount)
 	return mount->name ? mount->name : slash ? slash + 1 : mount->path;
 }
 
+/* Where an open directory is: the path without links, as the kernel knows it. */
+static char *path_of(int fd)
+{
+	char link[32], path[PATH_MAX];
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	ssize_t n = readlink(link, path, sizeof(path) - 1);
+	return n < 0 ? NULL : strndup(path, (size_t)n);
+}
+
 static int add_mount(struct prepared *p, const struct brig_mount *mount, struct brig_error *err)
 {
 	const struct policy_mount *listed = by_policy(p->policy, mount->path);
@@ -133,7 +108,7 @@ static int add_mount(struct prepared *p, const struct brig_mount *mount, struct 
 					 name);
 		}
 	}
-	_cleanup_close_ int fd = open_directory(path);
+	_cleanup_close_ int fd = open_without_links(path);
 	if (fd < 0) {
 		r = error_errno(err, BRIG_E_INPUT, -fd, "cannot mount %s", path);
 		if (r == -ELOOP || r == -ENOTDIR) {
@@ -146,6 +121,10 @@ static int add_mount(struct prepared *p, const struct brig_mount *mount, struct 
 	if (r < 0) {
 		return r;
 	}
+	_cleanup_free_ char *found = path_of(fd);
+	if (!found) {
+		return error_errno(err, BRIG_E_SYSTEM, errno, "cannot tell where %s is", path);
+	}
 	bool tree = false;
 	if (p->spec.ranged) {
 		int mapped = idmount_clone(fd, p->spec.first_id + 1, p->spec.first_id + 1);
@@ -156,7 +135,11 @@ static int add_mount(struct prepared *p, const struct brig_mount *mount, struct 
 		}
 	}
 	p->mounts[p->mounts_count] = (struct spec_mount){
-		.name = strdup(name), .fd = TAKE_FD(fd), .tree = tree, .writable = mount->writable
+		.name = strdup(name),
+		.path = TAKE_PTR(found),
+		.fd = TAKE_FD(fd),
+		.tree = tree,
+		.writable = mount->writable,
 	};
 	if (!p->mounts[p->mounts_count++].name) {
 		return error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory for mounts");

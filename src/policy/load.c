@@ -25,22 +25,6 @@ static void policy_freep(struct policy **policy)
 	policy_free(*policy);
 }
 
-/* What a policy that says nothing is: closed wherever there is a choice. */
-static struct policy *policy_new(void)
-{
-	struct policy *policy = calloc(1, sizeof(*policy));
-
-	if (!policy) {
-		return NULL;
-	}
-	policy->provider = PROVIDER_NATIVE;
-	policy->auto_run = AUTO_RUN_ASK;
-	for (size_t i = 0; i < limit_table_count; i++) {
-		*limit_of(&policy->limits, &limit_table[i]) = limit_table[i].usual;
-	}
-	return policy;
-}
-
 /* A ceiling that is not set is the limit itself; a compiler gets what a program gets. */
 static void fill_limits(struct policy *policy)
 {

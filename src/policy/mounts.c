@@ -11,9 +11,9 @@
 
 #define MOUNTS_MAX 64
 
-struct mount_text {
-	const char *name, *path, *mode;
-};
+/* The keys of one mount, each of them required. */
+enum { TEXT_NAME, TEXT_PATH, TEXT_MODE, TEXT_COUNT };
+static const char *const text_names[TEXT_COUNT] = { "name", "path", "mode" };
 
 static void mounts_free(struct policy *policy)
 {
@@ -26,10 +26,9 @@ static void mounts_free(struct policy *policy)
 }
 
 /* Which of its keys an item has; unknown ones are errors here as everywhere. */
-static int read_texts(struct reader *reader, const char *path, json_t *item, struct mount_text *ret)
+static int read_texts(struct reader *reader, const char *path, json_t *item,
+		      const char *texts[TEXT_COUNT])
 {
-	static const char *const names[] = { "name", "path", "mode" };
-	const char **fields[] = { &ret->name, &ret->path, &ret->mode };
 	const char *key;
 	json_t *value;
 	int r = read_is_object(reader, path, item);
@@ -43,21 +42,23 @@ static int read_texts(struct reader *reader, const char *path, json_t *item, str
 		size_t i = 0;
 
 		reader_path(below, path, key);
-		while (i < ARRAY_SIZE(names) && strcmp(names[i], key) != 0) {
+		while (i < TEXT_COUNT && strcmp(text_names[i], key) != 0) {
 			i++;
 		}
-		if (i == ARRAY_SIZE(names)) {
-			return reader_unknown(reader, below, "key", key, names, ARRAY_SIZE(names));
+		if (i == TEXT_COUNT) {
+			reader_unknown(reader, below, "key", key, text_names, TEXT_COUNT);
+			return -EINVAL;
 		}
-		r = read_string(reader, below, value, fields[i]);
+		r = read_string(reader, below, value, &texts[i]);
 		if (r < 0) {
 			return r;
 		}
 	}
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		if (!*fields[i]) {
-			return json_doc_error(reader->doc, path, BRIG_E_POLICY, reader->err,
-					      "\"%s\" is missing", names[i]);
+	for (size_t i = 0; i < TEXT_COUNT; i++) {
+		if (!texts[i]) {
+			json_doc_error(reader->doc, path, BRIG_E_POLICY, reader->err,
+				       "\"%s\" is missing", text_names[i]);
+			return -EINVAL;
 		}
 	}
 	return 0;
@@ -79,37 +80,37 @@ static const char *path_fault(const char *path)
 	return path_is_beneath(path + 1, &why) ? NULL : why;
 }
 
-static int check_texts(struct reader *reader, const char *path, const struct mount_text *texts)
+static int check_texts(struct reader *reader, const char *path, const char *const texts[TEXT_COUNT])
 {
 	char below[READER_PATH_MAX];
-	const char *why = path_fault(texts->path);
+	const char *why = path_fault(texts[TEXT_PATH]);
 
-	if (!id_name_valid(texts->name)) {
+	if (!id_name_valid(texts[TEXT_NAME])) {
 		reader_path(below, path, "name");
 		return json_doc_error(reader->doc, below, BRIG_E_POLICY, reader->err,
 				      "\"%.64s\" is no name: letters, digits, '.', '_' and '-', "
 				      "at most 64, no '.' or '-' first",
-				      texts->name);
+				      texts[TEXT_NAME]);
 	}
 	if (why) {
 		reader_path(below, path, "path");
 		json_doc_error(reader->doc, below, BRIG_E_POLICY, reader->err, "\"%.128s\": %s",
-			       texts->path, why);
+			       texts[TEXT_PATH], why);
 		error_remedy(reader->err, "write the full path of one directory, without links");
 		return -EINVAL;
 	}
-	if (strcmp(texts->mode, "ro") != 0 && strcmp(texts->mode, "rw") != 0) {
+	if (strcmp(texts[TEXT_MODE], "ro") != 0 && strcmp(texts[TEXT_MODE], "rw") != 0) {
 		static const char *const modes[] = { "ro", "rw" };
 
 		reader_path(below, path, "mode");
-		return reader_unknown(reader, below, "value", texts->mode, modes,
+		return reader_unknown(reader, below, "value", texts[TEXT_MODE], modes,
 				      ARRAY_SIZE(modes));
 	}
 	for (size_t i = 0; i < reader->policy->mounts_count; i++) {
-		if (strcmp(reader->policy->mounts[i].name, texts->name) == 0) {
+		if (strcmp(reader->policy->mounts[i].name, texts[TEXT_NAME]) == 0) {
 			reader_path(below, path, "name");
 			return json_doc_error(reader->doc, below, BRIG_E_POLICY, reader->err,
-					      "\"%s\" stands there twice", texts->name);
+					      "\"%s\" stands there twice", texts[TEXT_NAME]);
 		}
 	}
 	return 0;
@@ -130,20 +131,20 @@ int read_mounts(struct reader *reader, const char *path, json_t *value)
 	}
 	for (size_t i = 0; i < json_array_size(value); i++) {
 		struct policy_mount *mount = &policy->mounts[i];
-		struct mount_text texts = { 0 };
+		const char *texts[TEXT_COUNT] = { NULL };
 		char below[READER_PATH_MAX];
 
 		snprintf(below, sizeof(below), "%s[%zu]", path, i);
-		r = read_texts(reader, below, json_array_get(value, i), &texts);
+		r = read_texts(reader, below, json_array_get(value, i), texts);
 		if (r == 0) {
-			r = check_texts(reader, below, &texts);
+			r = check_texts(reader, below, texts);
 		}
 		if (r < 0) {
 			return r;
 		}
-		snprintf(mount->name, sizeof(mount->name), "%s", texts.name);
-		mount->writable = strcmp(texts.mode, "rw") == 0;
-		mount->path = strdup(texts.path);
+		snprintf(mount->name, sizeof(mount->name), "%s", texts[TEXT_NAME]);
+		mount->writable = strcmp(texts[TEXT_MODE], "rw") == 0;
+		mount->path = strdup(texts[TEXT_PATH]);
 		if (!mount->path) {
 			return error_errno(reader->err, BRIG_E_SYSTEM, ENOMEM, "%s", below);
 		}

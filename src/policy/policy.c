@@ -4,6 +4,23 @@
 
 #include <stdlib.h>
 
+#include "policy/reader.h"
+
+struct policy *policy_new(void)
+{
+	struct policy *policy = calloc(1, sizeof(*policy));
+
+	if (!policy) {
+		return NULL;
+	}
+	policy->provider = PROVIDER_NATIVE;
+	policy->auto_run = AUTO_RUN_ASK;
+	for (size_t i = 0; i < limit_table_count; i++) {
+		*limit_of(&policy->limits, &limit_table[i]) = limit_table[i].usual;
+	}
+	return policy;
+}
+
 void policy_free(struct policy *policy)
 {
 	if (!policy) {

@@ -97,7 +97,7 @@ void policy_free(struct policy *policy);
 /* Names of all policies that can be loaded. */
 int policy_names(const struct policy_source *source, struct strlist *ret, struct brig_error *err);
 
-/* The request's limits within the policy's: unset ones get the default; above ceiling is an error. */
+/* The request's limits within the policy's: unset ones as it says, above its ceiling an error. */
 int policy_limits(const struct policy *policy, const struct brig_limits *wanted,
 		  struct brig_limits *ret, struct brig_error *err);
 bool policy_env_allowed(const struct policy *policy, const char *name);

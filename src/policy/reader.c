@@ -38,8 +38,9 @@ static const char *kind_name(const json_t *value)
 static int wrong_kind(struct reader *reader, const char *path, const json_t *value,
 		      const char *wanted)
 {
-	return json_doc_error(reader->doc, path, BRIG_E_POLICY, reader->err, "must be %s, not %s",
-			      wanted, kind_name(value));
+	json_doc_error(reader->doc, path, BRIG_E_POLICY, reader->err, "must be %s, not %s", wanted,
+		       kind_name(value));
+	return -EINVAL;
 }
 
 int reader_path(char path[READER_PATH_MAX], const char *parent, const char *key)

@@ -15,6 +15,9 @@ struct reader {
 	struct brig_error *err;
 };
 
+/* What a policy that says nothing is: closed wherever there is a choice. NULL: no memory. */
+struct policy *policy_new(void);
+
 /* One key of an object and what reads it. `path` is where the value stands: "limits.memory". */
 struct reader_key {
 	const char *name;

@@ -15,7 +15,9 @@
 #define NAME_MAX_LENGTH 40
 
 struct cursor {
+	struct rule_builder *builder;
 	const char *at;
+	const char *end; /* behind it stands a byte that no condition has: '|' or NUL */
 	const char *why; /* the first thing that is wrong; or NULL */
 };
 
@@ -100,7 +102,7 @@ static bool parse_value(struct cursor *c, uint64_t *ret)
 	uint64_t bits = 0;
 
 	do {
-		uint64_t term;
+		uint64_t term = 0;
 
 		if (!parse_term(c, &term)) {
 			return false;
@@ -113,20 +115,25 @@ static bool parse_value(struct cursor *c, uint64_t *ret)
 
 static bool parse_values(struct cursor *c, struct filter_test *test, bool several)
 {
+	struct rule_builder *builder = c->builder;
+	uint64_t *values = builder->values + builder->values_count;
+
+	if (builder->values_count > RULE_VALUES_TOTAL_MAX - FILTER_VALUES_MAX) {
+		return fail(c, "too many values in all");
+	}
+	test->values = values;
 	do {
 		if (test->values_count == FILTER_VALUES_MAX) {
 			return fail(c, "too many values in one condition");
 		}
-		if (!parse_value(c, &test->values[test->values_count])) {
+		if (!parse_value(c, &values[test->values_count])) {
 			return false;
 		}
-
-		uint64_t value = test->values[test->values_count++];
-
-		if (value & ~test->mask) {
+		if (values[test->values_count++] & ~test->mask) {
 			return fail(c, "a value has bits outside of the mask, or needs 'wide'");
 		}
 	} while (several && accept(c, ","));
+	builder->values_count += test->values_count;
 	return true;
 }
 
@@ -164,25 +171,31 @@ static bool parse_test(struct cursor *c, struct filter_test *test)
 	return parse_values(c, test, true);
 }
 
-int syscall_condition_parse(char *text, struct filter_test *tests, const char **why)
+const char *syscall_condition_parse(struct rule_builder *builder, const char *text, const char *end,
+				    struct filter_rule *rule)
 {
-	struct cursor c = { .at = text };
-	int count = 0;
+	struct cursor c = { .builder = builder, .at = text, .end = end };
+	struct filter_test *tests = builder->tests + builder->tests_count;
+	unsigned count = 0;
 
+	if (builder->tests_count > RULE_TESTS_TOTAL_MAX - FILTER_TESTS_MAX) {
+		return "too many conditions in all";
+	}
 	do {
 		if (count == FILTER_TESTS_MAX) {
-			fail(&c, "too many conditions in one rule");
-			break;
+			return "too many conditions in one rule";
 		}
 		if (!parse_test(&c, &tests[count])) {
-			break;
+			return c.why;
 		}
 		count++;
 	} while (accept(&c, ";"));
 	skip_blanks(&c);
-	if (!c.why && *c.at != '\0') {
-		fail(&c, "something follows the condition");
+	if (c.at < c.end) {
+		return "something follows the condition";
 	}
-	*why = c.why;
-	return c.why ? -1 : count;
+	rule->tests = tests;
+	rule->tests_count = (uint8_t)count;
+	builder->tests_count += count;
+	return NULL;
 }

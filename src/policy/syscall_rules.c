@@ -7,32 +7,60 @@
 
 #include "base/cleanup.h"
 
-enum field { FIELD_CALL, FIELD_ACTION, FIELD_CONDITION, FIELD_REASON, FIELD_COUNT };
+#define WORD_MAX 32
 
-static char *trim(char *start, char *end)
+/* A field of a line, without the blanks around it. */
+struct field {
+	const char *start;
+	const char *end;
+};
+
+enum { FIELD_CALL, FIELD_ACTION, FIELD_CONDITION, FIELD_REASON, FIELD_COUNT };
+
+static bool blank(char c)
 {
-	while (start < end && (*start == ' ' || *start == '\t')) {
-		start++;
-	}
-	while (end > start && (end[-1] == ' ' || end[-1] == '\t' || end[-1] == '\r')) {
-		end--;
-	}
-	*end = '\0';
-	return start;
+	return c == ' ' || c == '\t';
 }
 
-static bool split(char *line, char *end, char *fields[FIELD_COUNT])
+static struct field trim(const char *start, const char *end)
 {
-	for (unsigned i = 0; i < FIELD_COUNT; i++) {
-		char *bar = memchr(line, '|', (size_t)(end - line));
-
-		if ((bar == NULL) != (i == FIELD_COUNT - 1)) {
-			return false;
-		}
-		fields[i] = trim(line, bar ? bar : end);
-		line = bar ? bar + 1 : end;
+	while (start < end && blank(*start)) {
+		start++;
 	}
-	return true;
+	while (end > start && blank(end[-1])) {
+		end--;
+	}
+	return (struct field){ start, end };
+}
+
+static bool split(const char *line, const char *end, struct field fields[FIELD_COUNT])
+{
+	for (unsigned i = 0; i < FIELD_REASON; i++) {
+		const char *bar = line;
+
+		while (*bar != '|') {
+			if (bar++ == end) {
+				return false;
+			}
+		}
+		fields[i] = trim(line, bar);
+		line = bar + 1;
+	}
+	fields[FIELD_REASON] = trim(line, end);
+	return memchr(line, '|', (size_t)(end - line)) == NULL;
+}
+
+/* For the tables' own functions, which want NUL at the end. */
+static const char *word(struct field field, char text[WORD_MAX])
+{
+	size_t length = (size_t)(field.end - field.start);
+
+	if (length >= WORD_MAX) {
+		return "";
+	}
+	memcpy(text, field.start, length);
+	text[length] = '\0';
+	return text;
 }
 
 /* Errors that a rule may answer with, the commonest first. */
@@ -104,12 +132,13 @@ static const char *parse_action(const char *text, struct filter_rule *rule)
 }
 
 static const char *parse_rule(struct rule_builder *builder, const char *origin,
-			      char *fields[FIELD_COUNT])
+			      const struct field fields[FIELD_COUNT])
 {
-	struct filter_rule rule = { .reason = fields[FIELD_REASON], .origin = origin };
-	struct filter_test *tests = builder->tests + builder->tests_count;
-	int number = syscall_number(fields[FIELD_CALL]);
-	const char *why = NULL;
+	struct filter_rule rule = { .reason = fields[FIELD_REASON].start, .origin = origin };
+	size_t reason = (size_t)(fields[FIELD_REASON].end - rule.reason);
+	char text[WORD_MAX];
+	int number = syscall_number(word(fields[FIELD_CALL], text));
+	const char *why;
 
 	if (number < 0 || number >= FILTER_CALLS_MAX) {
 		return "unknown system call";
@@ -117,60 +146,53 @@ static const char *parse_rule(struct rule_builder *builder, const char *origin,
 	if (builder->skip[number]) {
 		return NULL;
 	}
-	why = parse_action(fields[FIELD_ACTION], &rule);
+	if (builder->count == FILTER_RULES_MAX) {
+		return "too many rules in all";
+	}
+	why = parse_action(word(fields[FIELD_ACTION], text), &rule);
 	if (why) {
 		return why;
 	}
-
-	size_t reason = strlen(fields[FIELD_REASON]);
-
-	if (reason == 0 || reason >= FILTER_REASON_MAX) {
-		return "a reason is missing, or too long";
+	/* It is used where it stands, so nothing may come between it and the NUL. */
+	if (reason == 0 || reason >= FILTER_REASON_MAX || rule.reason[reason] != '\0') {
+		return "a reason is missing, too long, or has blanks behind it";
 	}
-	if (*fields[FIELD_CONDITION] != '\0') {
-		if (builder->tests_count > RULE_TESTS_TOTAL_MAX - FILTER_TESTS_MAX) {
-			return "too many conditions in all";
-		}
-
-		int count = syscall_condition_parse(fields[FIELD_CONDITION], tests, &why);
-
-		if (count < 0) {
-			return why;
-		}
-		rule.tests = tests;
-		rule.tests_count = (uint8_t)count;
-		builder->tests_count += (unsigned)count;
+	if (fields[FIELD_CONDITION].start != fields[FIELD_CONDITION].end) {
+		why = syscall_condition_parse(builder, fields[FIELD_CONDITION].start,
+					      fields[FIELD_CONDITION].end, &rule);
 	}
-	if (builder->count == FILTER_RULES_MAX) {
-		return "too many rules in all";
+	if (why) {
+		return why;
 	}
 	rule.call = (uint16_t)number;
 	builder->rules[builder->count++] = rule;
 	return NULL;
 }
 
-int syscall_rules_parse(struct rule_builder *builder, const char *origin, char *text,
-			struct brig_error *err)
+int syscall_rules_parse(struct rule_builder *builder, const char *origin, const char *text,
+			size_t size, struct brig_error *err)
 {
+	const char *stop = text + size;
 	unsigned number = 0;
-	char *next;
 
-	for (char *line = text; *line != '\0'; line = next) {
-		char *end = strchrnul(line, '\n');
-		char *fields[FIELD_COUNT];
+	if (size > 0 && stop[-1] != '\0') {
+		return error_set(err, BRIG_E_POLICY, EINVAL, "system-call group %s: no end",
+				 origin);
+	}
+	while (text < stop) {
+		const char *end = text + strlen(text);
+		struct field line = trim(text, end);
+		struct field fields[FIELD_COUNT];
 
-		next = *end == '\0' ? end : end + 1;
 		number++;
-		while (line < end && (*line == ' ' || *line == '\t' || *line == '\r')) {
-			line++;
-		}
-		if (line == end || *line == '#') {
+		text = end + 1;
+		if (line.start == line.end || *line.start == '#') {
 			continue;
 		}
 
 		const char *why = "a line is CALL | ACTION | CONDITION | REASON";
 
-		if (split(line, end, fields)) {
+		if (split(line.start, end, fields)) {
 			why = parse_rule(builder, origin, fields);
 		}
 		if (why) {

@@ -5,7 +5,8 @@
 #include "base/error.h"
 #include "kernel/filter.h"
 
-#define RULE_TESTS_TOTAL_MAX 512 /* conditions of all rules together */
+#define RULE_TESTS_TOTAL_MAX  512  /* conditions of all rules together */
+#define RULE_VALUES_TOTAL_MAX 4096 /* and their values */
 
 /* A filter that grows: rules in the order of their lines, not sorted yet. */
 struct rule_builder {
@@ -13,16 +14,19 @@ struct rule_builder {
 	unsigned count;
 	struct filter_test *tests; /* RULE_TESTS_TOTAL_MAX of them */
 	unsigned tests_count;
+	uint64_t *values; /* RULE_VALUES_TOTAL_MAX of them */
+	unsigned values_count;
 	bool skip[FILTER_CALLS_MAX]; /* calls that the policy decides by name */
 };
 
 /*
- * Adds the rules of one group. `text` is cut up: rules point into it, so it must live as long as
- * they do; likewise `origin` ("@basic"), which also names the file in messages.
+ * Adds the rules of one group. Every line of the text, the last one too, ends with NUL: rules point
+ * into it for their reasons, so it must live as long as they do; likewise `origin` ("@basic").
  */
-int syscall_rules_parse(struct rule_builder *builder, const char *origin, char *text,
-			struct brig_error *err);
+int syscall_rules_parse(struct rule_builder *builder, const char *origin, const char *text,
+			size_t size, struct brig_error *err);
 
-/* One CONDITION field, cut up as well. Fills at most FILTER_TESTS_MAX; returns how many, or -1. */
-int syscall_condition_parse(char *text, struct filter_test *tests, const char **why);
+/* One CONDITION field, up to `end`: adds to the builder's tests. Returns what is wrong, or NULL. */
+const char *syscall_condition_parse(struct rule_builder *builder, const char *text, const char *end,
+				    struct filter_rule *rule);
 #endif

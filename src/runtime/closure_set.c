@@ -194,7 +194,7 @@ static int walk_path(struct closure_set *set, struct walk *walk, const char *pat
 	if (path[0] != '/' || strlen(path) >= sizeof(walk->rest)) {
 		return -EINVAL;
 	}
-	*walk->real = '\0';
+	walk->real[0] = '\0';
 	walk->links = 0;
 	walk->mode = S_IFDIR;
 	memcpy(walk->rest, path, strlen(path) + 1);

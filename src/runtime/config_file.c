@@ -89,11 +89,22 @@ static void close_dir(DIR **dir)
 	}
 }
 
+/* A stream of its own: reading it moves no offset of the caller's. */
+static DIR *open_stream(int dir_fd)
+{
+	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+
+	if (!dir && fd >= 0) {
+		(void)close(fd);
+	}
+	return dir;
+}
+
 int config_dir_names(int dir_fd, struct strlist *ret, struct brig_error *err)
 {
-	_cleanup_close_ int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	_cleanup_(close_dir)
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	DIR *dir = open_stream(dir_fd);
 	size_t first = ret->count;
 	const struct dirent *entry;
 	char name[NAME_MAX + 1];
@@ -101,7 +112,6 @@ int config_dir_names(int dir_fd, struct strlist *ret, struct brig_error *err)
 	if (!dir) {
 		return error_errno(err, BRIG_E_RUNTIME, errno, "runtimes/");
 	}
-	fd = -1; /* now the DIR's */
 	while ((entry = readdir(dir))) {
 		if (!name_of(entry->d_name, name)) {
 			continue;

@@ -1,11 +1,11 @@
 /* Is the language installed here? Only files are looked at; nothing is started. */
 #include <errno.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
 #include "runtime/runtime.h"
 
 /* A regular file that can be executed; `real` gets its path without links. */
@@ -29,22 +29,25 @@ static char *prefix_of(const char *real)
 	return strndup(real, size);
 }
 
-static int take(struct runtime *runtime, const char *program, const char *real,
-		struct brig_error *err)
+static void forget(struct runtime *runtime)
 {
-	_cleanup_free_ char *program_copy = strdup(program);
-	_cleanup_free_ char *real_copy = strdup(real);
-	_cleanup_free_ char *prefix = prefix_of(real);
-
-	if (!program_copy || !real_copy || !prefix) {
-		return error_errno(err, BRIG_E_SYSTEM, ENOMEM, "runtime %s", runtime->name);
-	}
 	free(runtime->program);
 	free(runtime->real_program);
 	free(runtime->prefix);
-	runtime->program = TAKE_PTR(program_copy);
-	runtime->real_program = TAKE_PTR(real_copy);
-	runtime->prefix = TAKE_PTR(prefix);
+	runtime->program = runtime->real_program = runtime->prefix = NULL;
+}
+
+static int take(struct runtime *runtime, const char *program, const char *real,
+		struct brig_error *err)
+{
+	forget(runtime);
+	runtime->program = strdup(program);
+	runtime->real_program = strdup(real);
+	runtime->prefix = prefix_of(real);
+	if (!runtime->program || !runtime->real_program || !runtime->prefix) {
+		forget(runtime);
+		return error_errno(err, BRIG_E_SYSTEM, ENOMEM, "runtime %s", runtime->name);
+	}
 	return 0;
 }
 

@@ -112,7 +112,7 @@ static int load_one(const struct library *library, const char *name, struct runt
 {
 	_cleanup_(buf_done)
 	struct buf own = { 0 };
-	const char *text = NULL;
+	const char *text = "";
 	size_t size = 0;
 	int r = library_text(library, name, &own, &text, &size, err);
 
@@ -144,7 +144,7 @@ static int try_one(const struct library *library, const char *name, const char *
 	_cleanup_(buf_done)
 	struct buf own = { 0 };
 	struct runtime *runtime = NULL;
-	const char *data = NULL;
+	const char *data = "";
 	size_t size = 0;
 	int r = library_text(library, name, &own, &data, &size, err);
 

@@ -59,7 +59,7 @@ static int set_flag(const struct parse *parse, const struct runtime_key *key, co
 static int set_text(const struct parse *parse, const struct runtime_key *key, const char *path,
 		    const json_t *value)
 {
-	const char *text = NULL;
+	const char *text = "";
 	int r = take_text(parse, key, path, value, &text);
 
 	if (r < 0) {
@@ -75,7 +75,7 @@ static int set_text(const struct parse *parse, const struct runtime_key *key, co
 static int set_owned(const struct parse *parse, const struct runtime_key *key, const char *path,
 		     const json_t *value)
 {
-	const char *text = NULL;
+	const char *text = "";
 	int r = take_text(parse, key, path, value, &text);
 	char *copy;
 
@@ -101,7 +101,7 @@ static int set_list(const struct parse *parse, const struct runtime_key *key, co
 	}
 	for (size_t i = 0; i < count; i++) {
 		char item_path[PATH_SIZE];
-		const char *text = NULL;
+		const char *text = "";
 		int r;
 
 		(void)snprintf(item_path, sizeof(item_path), "%.150s[%zu]", path, i);
@@ -138,7 +138,7 @@ static int set_env(const struct parse *parse, const struct runtime_key *key, con
 	json_object_foreach(value, name, item)
 	{
 		char item_path[PATH_SIZE];
-		const char *text = NULL;
+		const char *text = "";
 		int r;
 
 		(void)snprintf(item_path, sizeof(item_path), "%.80s.%.80s", path, name);

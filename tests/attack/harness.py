@@ -6,12 +6,15 @@ A payload is a file of programs/: C (compiled once, statically) or Python. It pr
 cell, where it must fail, and as a control where nothing stops it, so that the test can fail.
 """
 
+import contextlib
 import ctypes
 import hashlib
 import json
 import os
 import pathlib
+import re
 import subprocess
+import tempfile
 import time
 
 PROGRAMS = pathlib.Path(__file__).parent / "programs"
@@ -69,6 +72,8 @@ def says(text):
 
 
 def execute(words, cwd, stdin="", env=None, timeout=TIMEOUT, **more):
+    """In a session of its own: a payload's signals to its group must not reach the tests."""
+    more.setdefault("start_new_session", True)
     return subprocess.run([str(word) for word in words], cwd=cwd, input=stdin, env=env,
                           capture_output=True, text=True, errors="replace", timeout=timeout, **more)
 
@@ -145,8 +150,10 @@ def compiled(build, name):
     if not program.exists():
         source = PROGRAMS / f"{name}.c"
         half = build / f".{name}.{os.getpid()}"
+        # A source may ask for more, in a comment "flags: ...".
+        more = re.findall(r"/\* flags: (.*) \*/", source.read_text())
         subprocess.run(["gcc", "-std=gnu17", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-O1", "-static",
-                        "-pthread", "-o", half, source], check=True)
+                        "-pthread", *" ".join(more).split(), "-o", half, source], check=True)
         half.rename(program)
     return program
 
@@ -219,6 +226,14 @@ def descendants(pid):
             found += below
             queue += below
     return found
+
+
+@contextlib.contextmanager
+def open_directory():
+    """A directory that every user can enter; gone afterwards."""
+    with tempfile.TemporaryDirectory(prefix="brig-attack-") as path:
+        os.chmod(path, 0o755)
+        yield pathlib.Path(path)
 
 
 def wait_for(condition, seconds=5.0):

@@ -4,7 +4,6 @@
  * whole, keeps inside its fence and expands; an error tells the place; a name is a safe file name.
  */
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,7 +63,7 @@ static void check_runtime(const struct runtime *runtime)
 
 static void check_name(const struct runtime *runtime, const char *code, size_t size)
 {
-	struct runtime_source_name name;
+	struct runtime_source_name name = { 0 };
 
 	runtime_source_name(runtime, NULL, code, size, &name);
 	require(path_is_beneath(name.file, NULL) && !strchr(name.file, '/'));
@@ -89,9 +88,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		}
 		runtime_free(runtime);
 	} else {
-		int line, column;
+		static const char place[] = "runtimes/f.json:";
+		char *rest;
 
-		require(sscanf(err.message, "runtimes/f.json:%d:%d: ", &line, &column) == 2);
+		require(strncmp(err.message, place, sizeof(place) - 1) == 0);
+		require(strtol(err.message + sizeof(place) - 1, &rest, 10) >= 1 && *rest == ':');
+		require(strtol(rest + 1, &rest, 10) >= 1 && strncmp(rest, ": ", 2) == 0);
 	}
 	if (code_size > 1) {
 		require(runtime_load(&source, "java", &java, NULL) == 0);

@@ -18,12 +18,16 @@ static inline int filter_from_lines(const char *lines, struct filter *ret, struc
 	}
 	ret->rules = builder->rules = calloc(FILTER_RULES_MAX, sizeof(*ret->rules));
 	ret->tests = builder->tests = calloc(RULE_TESTS_TOTAL_MAX, sizeof(*ret->tests));
+	ret->values = builder->values = calloc(RULE_VALUES_TOTAL_MAX, sizeof(*ret->values));
 	ret->texts = strdup(lines);
-	if (!ret->rules || !ret->tests || !ret->texts) {
+	if (!ret->rules || !ret->tests || !ret->values || !ret->texts) {
 		abort();
 	}
+	for (char *c = ret->texts; (c = strchr(c, '\n')); c++) {
+		*c = '\0';
+	}
 
-	int r = syscall_rules_parse(builder, "@test", ret->texts, err);
+	int r = syscall_rules_parse(builder, "@test", ret->texts, strlen(lines) + 1, err);
 
 	ret->count = builder->count;
 	free(builder);

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <sys/prctl.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -174,12 +175,17 @@ static void test_real_bus(void **state)
 	snprintf(option, sizeof(option), "--address=unix:path=%s", path);
 	pid = fork();
 	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		execl("/usr/bin/dbus-daemon", "dbus-daemon", "--session", "--nofork", "--nopidfile",
 		      "--nosyslog", option, (char *)NULL);
 		_exit(127);
 	}
 	assert_int_equal(dbus_address_path(path, &address), 0);
 	while ((fd = dbus_connect(&address)) < 0 && clock_now_ns() < deadline_ns) {
+		if (waitpid(pid, NULL, WNOHANG) == pid) {
+			print_message("SKIP: dbus-daemon does not start for this user\n");
+			skip();
+		}
 		usleep(10000);
 	}
 	assert_true(fd >= 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The compiler of filters: its tree, its jumps, its limits. The built-in policies have the proof. */
+/* The compiler of filters: tree, jumps, limits. The built-in policies have the proof. */
 #include <errno.h>
 #include <linux/audit.h>
 #include <setjmp.h>
@@ -148,7 +148,9 @@ static void make_large(struct filter *filter, unsigned calls, unsigned rules, un
 	filter->count = calls * rules;
 	filter->rules = calloc(filter->count, sizeof(*filter->rules));
 	filter->tests = calloc(filter->count, sizeof(*filter->tests));
+	filter->values = calloc((size_t)filter->count * values, sizeof(*filter->values));
 	assert_non_null(filter->rules);
+	assert_non_null(filter->values);
 	assert_non_null(filter->tests);
 	for (unsigned i = 0; i < filter->count; i++) {
 		struct filter_test *test = &filter->tests[i];
@@ -157,10 +159,12 @@ static void make_large(struct filter *filter, unsigned calls, unsigned rules, un
 					      .wide = i % 3 != 0,
 					      .negate = i % 5 == 0 };
 		test->mask = i % 7 == 0 ? UINT64_C(0xffff0000ffff) : UINT64_MAX;
+		uint64_t *own = filter->values + (size_t)i * values;
+
 		test->values_count = (uint8_t)values;
+		test->values = own;
 		for (unsigned v = 0; v < values; v++) {
-			test->values[v] =
-				(uint64_t)(i % 3 != 0 ? v : 0) << 32 | (i * 31 + v) % 65536;
+			own[v] = (uint64_t)(i % 3 != 0 ? v : 0) << 32 | (i * 31 + v) % 65536;
 		}
 		filter->rules[i] = (struct filter_rule){
 			.call = (uint16_t)(i / rules * 3),

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -97,9 +98,9 @@ static void test_source_name(void **state)
 		{ "}}} public class D {}", "D.java", "D" },
 	};
 	struct runtime_source source = { 0 };
-	struct runtime_source_name name;
+	struct runtime_source_name name = { 0 };
 	struct runtime *java = NULL;
-	char longest[4096];
+	char longest[1100];
 
 	(void)state;
 	assert_int_equal(runtime_load(&source, "java", &java, NULL), 0);
@@ -110,12 +111,11 @@ static void test_source_name(void **state)
 			fail_msg("%s\ngives %s and %s", cases[i].code, name.file, name.main);
 		}
 	}
-	memset(longest, 'x', sizeof(longest));
-	memcpy(longest, "public class ", 13);
-	runtime_source_name(java, NULL, longest, sizeof(longest), &name);
+	(void)snprintf(longest, sizeof(longest), "public class %01000d", 0);
+	runtime_source_name(java, NULL, longest, strlen(longest), &name);
 	assert_string_equal(name.file, "Main.java");
-	memcpy(longest, "package ", 8);
-	runtime_source_name(java, NULL, longest, sizeof(longest), &name);
+	(void)snprintf(longest, sizeof(longest), "package %01000d; ", 0);
+	runtime_source_name(java, NULL, longest, strlen(longest), &name);
 	assert_string_equal(name.main, "Main");
 	runtime_free(java);
 }
@@ -123,7 +123,7 @@ static void test_source_name(void **state)
 static void test_source_extension(void **state)
 {
 	struct runtime_source source = { 0 };
-	struct runtime_source_name name;
+	struct runtime_source_name name = { 0 };
 	struct runtime *node = NULL;
 
 	(void)state;

@@ -28,8 +28,12 @@ static int setup(void **state)
 {
 	struct place *place = calloc(1, sizeof(*place));
 
+	if (!place) {
+		return -1;
+	}
 	(void)snprintf(place->config, sizeof(place->config), "/tmp/brig-test-XXXXXX");
-	if (!place || !mkdtemp(place->config)) {
+	if (!mkdtemp(place->config)) {
+		free(place);
 		return -1;
 	}
 	(void)snprintf(place->folder, sizeof(place->folder), "%s/runtimes", place->config);

@@ -22,9 +22,10 @@
 static int ask_sh(const char *script, int timeout_ms, struct buf *output)
 {
 	char shell[] = "sh", option[] = "-c";
-	_cleanup_free_ char *copy = strdup(script);
+	char copy[128];
 	char *argv[] = { shell, option, copy, NULL };
 
+	(void)snprintf(copy, sizeof(copy), "%s", script);
 	return ask_program("/bin/sh", argv, timeout_ms, output);
 }
 

@@ -46,6 +46,6 @@ static inline long said(const char *name, long result)
 	say(name, "%s", outcome(result));
 	return result;
 }
-#define try(name, call) (errno = 0, said((name), (long)(call)))
+#define try(name, call) said((name), (long)(call))
 
 #endif

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What must hold around an attack: the neighbour's run goes on, and nothing of the cell is left."""
+
+import contextlib
+import json
+import pathlib
+import re
+import subprocess
+
+import harness
+import pytest
+
+MEMORY_GROUP = "cgroup"  # how "means" begins when the kernel itself counts
+
+
+class Neighbour:
+    """A cell that echoes lines, while an attack goes on in another."""
+
+    def __init__(self, directory):
+        self.run = subprocess.Popen([harness.BRIG, "run", "--json", "--", "/bin/cat"],
+                                    cwd=directory, text=True, stdin=subprocess.PIPE,
+                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.text = ""
+        self.say("before\n")
+
+    def say(self, text):
+        self.text += text
+        self.run.stdin.write(text)
+        self.run.stdin.flush()
+
+    def leave(self):
+        """It has noticed nothing: every byte came back, in its own time."""
+        self.say("after\n")
+        out, err = self.run.communicate(timeout=harness.TIMEOUT)
+        result = json.loads(out)
+        assert (result["status"], result["stdout"]) == ("ok", self.text), (result, err)
+        return result
+
+
+@pytest.fixture
+def neighbour(tmp_path):
+    directory = tmp_path / "neighbour"
+    directory.mkdir()
+    next_door = Neighbour(directory)
+    try:
+        yield next_door
+        next_door.leave()
+    finally:
+        if next_door.run.poll() is None:
+            next_door.run.kill()
+            next_door.run.communicate()
+
+
+def group_dirs():
+    """Control groups that brig made, whoever ran it."""
+    found = []
+    for top in pathlib.Path("/sys/fs/cgroup").glob("*"):
+        with contextlib.suppress(OSError):
+            found += [path for path in top.glob("**/brig-*")] if top.is_dir() else []
+    return found
+
+
+def left_of(result):
+    """Control groups of a run that has ended; their names hold its id."""
+    return [str(path) for path in group_dirs() if result["id"] in path.name]
+
+
+def gone(outcome):
+    """Nothing of the run is left; processes and mounts are looked after by host_unharmed."""
+    assert left_of(outcome.result) == []
+    return outcome
+
+
+def counted(outcome, what):
+    """Whether the kernel itself counts it for the whole cell, or brig makes do with less."""
+    return outcome.result["means"][what].startswith(MEMORY_GROUP)
+
+
+def verdict(outcome):
+    """status, cause, name of the limit, limit."""
+    found = outcome.result["verdict"]
+    return (outcome.result["status"], found["cause"], found["limit_name"], found["limit"])
+
+
+def abstract_sockets():
+    """Abstract Unix sockets of the host that look like brig's."""
+    return re.findall(r"@\S*brig\S*", harness.read("/proc/net/unix"))

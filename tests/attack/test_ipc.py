@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""I1 to I7: nothing of the host, of a neighbour or of an earlier run is found, nothing is left."""
+
+import json
+import os
+import random
+import subprocess
+import time
+
+import aftermath
+import harness
+from aftermath import gone
+
+
+def test_i1_i2_ipc(attack):
+    """By key and by name: not the host's, not an earlier run's."""
+    key = str(random.randrange(1 << 20, 1 << 30))
+    names = ["shm", "msg", "sem", "posix_shm"]
+    try:
+        made = attack.bare("i1_sysv", "make", key)
+        assert [made[name] for name in names] == ["OK"] * 4
+        # Control: a plain process finds them.
+        assert [attack.bare("i1_sysv", "find", key)[name] for name in names] == ["OK"] * 4
+        run = gone(attack.cell("i1_sysv", "find", key))
+        assert [run[name] for name in names] == ["ENOENT"] * 4
+        assert run["mq"] in ("ENOENT", "EACCES") and run["segments"] == "0"
+    finally:
+        attack.bare("i1_sysv", "drop", key)
+    left = gone(attack.cell("i1_sysv", "make", key))
+    assert [left[name] for name in names] == ["OK"] * 4
+    for who in (attack.cell, attack.bare):
+        after = who("i1_sysv", "find", key)
+        assert [after[name] for name in names] == ["ENOENT"] * 4, who
+
+
+def test_i3_l5_places(attack, tmp_path):
+    """Every place where programs leave things is empty, whatever the run before it left."""
+    for _ in range(2):
+        run = gone(attack.cell("i3_leave", "marker"))
+        for place in ("/tmp", "/dev/shm", "/sandbox/out"):
+            assert (run[place], run[f"left:{place}"]) == ("", "OK")
+        for place in ("/var/tmp", "/run/lock", "/run/user", "/root", "/home", "/var/lib"):
+            assert run[place] == "FileNotFoundError"
+        assert run["/sandbox"] in ("i3_leave.py,marker,out", "i3_leave.py,out", "code.py,out")
+        # L5: what has the cell's own number is what this run has made, and its code.
+        mine = set(run["mine"].split(","))
+        assert {path.rsplit("/", 1)[0] for path in mine} <= {"/tmp", "/dev/shm", "/sandbox",
+                                                             "/sandbox/out"}
+    # Control: on the host the second run finds what the first has left.
+    env = {**os.environ, "BRIG_PLACE": str(tmp_path), "HOME": str(tmp_path)}
+    words = [harness.PYTHON, "-c", "import os,sys; print(sorted(os.listdir('.')));"
+             "open('marker', 'w')"]
+    assert harness.execute(words, tmp_path, env=env).stdout == "[]\n"
+    assert harness.execute(words, tmp_path, env=env).stdout == "['marker']\n"
+
+
+def test_i4_keys(attack):
+    name = f"brig-i4-{os.getpid()}"
+    rings = ["thread", "process", "session", "user", "user_session", "request_key"]
+    for what in ("store", "find"):
+        run = gone(attack.cell("i4_keys", what, name))
+        assert [run[ring] for ring in rings] == ["EPERM"] * 6
+        assert run.denial["call"] in ("add_key", "keyctl")
+    # Control: outside a key can be stored, and a later process of the same user finds it.
+    assert attack.bare("i4_keys", "store", name)["user"] == "OK"
+    assert attack.cell("i4_keys", "find", name)["user"] == "EPERM"
+    assert attack.bare("i4_keys", "drop", name)["user"] == "OK"
+    harness.wait_for(lambda: name not in harness.read("/proc/keys"), 10)
+
+
+def test_i5_numbers(attack):
+    """Numbers do not tell how many were given out to others."""
+    runs = [gone(attack.cell("i5_numbers")) for _ in range(3)]
+    assert runs[0].said == runs[1].said == runs[2].said
+    assert (runs[0]["pid"], runs[0]["child"], runs[0]["session"]) == ("2", "3", "2")
+    assert (runs[0]["uid"], runs[0]["interface"], runs[0]["boot"]) == ("1000", "1", "False")
+    # Control: outside they go on counting.
+    assert attack.bare("i5_numbers")["pid"] != attack.bare("i5_numbers")["pid"]
+
+
+def mount_count():
+    return len(harness.read("/proc/self/mountinfo").splitlines())
+
+
+def test_i6_hundred_cells(attack):
+    """A hundred runs, four at a time; then count."""
+    mounts, sockets = mount_count(), aftermath.abstract_sockets()
+    namespaces = {os.readlink(f"/proc/self/ns/{name}") for name in os.listdir("/proc/self/ns")}
+    ids = []
+    for _ in range(25):
+        runs = [attack.spawn("g2_end", "exit", 0) for _ in range(4)]
+        for run in runs:
+            out, err = run.communicate(timeout=harness.TIMEOUT)
+            result = json.loads(out)
+            assert result["status"] == "ok", (result, err)
+            ids.append(result["id"])
+    assert len(set(ids)) == 100
+    assert harness.children() == []
+    assert [path for path in aftermath.group_dirs() if path.name.split("-")[-1] in ids] == []
+    assert mount_count() == mounts
+    assert aftermath.abstract_sockets() == sockets
+    assert namespaces == {os.readlink(f"/proc/self/ns/{name}")
+                          for name in os.listdir("/proc/self/ns")}
+
+
+def test_i7_killed_supervisor(attack, tmp_path):
+    """SIGKILL at any moment: nothing of the run survives, the next start takes the rest away."""
+    place = tmp_path / "place"
+    place.mkdir()
+    place.chmod(0o777)
+    pids = []
+    for turn in range(30):
+        run = attack.spawn("x15_daemon", "/mnt/place/beats", 20, options=["--rw", place])
+        time.sleep(turn * 0.001)
+        run.kill()
+        run.communicate()
+        pids.append(str(run.pid))
+    # In the middle of its work, too.
+    run = attack.spawn("x_tasks", "explode", 0, options=["--processes", 20])
+    harness.wait_for(lambda: len(harness.descendants(run.pid)) > 5)
+    run.kill()
+    run.communicate()
+    pids.append(str(run.pid))
+    harness.wait_for(lambda: not harness.children(), 3)
+    beats = place / "beats"
+    size = beats.stat().st_size if beats.exists() else 0
+    time.sleep(0.1)
+    assert (beats.stat().st_size if beats.exists() else 0) == size
+    gone(attack.cell("g2_end", "exit", 0))
+    harness.wait_for(lambda: [path for path in aftermath.group_dirs()
+                              if path.name.split("-")[1] in pids] == [], 3)
+    # Control: a program that is not in a cell outlives whoever started it.
+    log = tmp_path / "log"
+    shell = subprocess.Popen(["/bin/sh", "-c", f"'{attack.program('x15_daemon')}' {log} 1 & wait"],
+                             stdout=subprocess.DEVNULL)
+    harness.wait_for(log.exists)
+    shell.kill()
+    shell.wait()
+    assert harness.children() != []
+    harness.wait_for(lambda: not harness.children(), 5)

@@ -1,0 +1,87 @@
+"""brig explain: the plan of a run, for people and programs."""
+
+import json
+import re
+
+import pytest
+
+
+def steps_of(brig, *args):
+    done = brig("explain", "--json", *args)
+    assert done.returncode == 0, done
+    return json.loads(done.stdout)
+
+
+def test_text(brig):
+    done = brig("explain", "-c", "print(1)")
+    assert done.returncode == 0
+    lines = done.stdout.decode().splitlines()
+    steps = [line for line in lines if re.match(r" *\d+  (warden|init|payload) ", line)]
+    assert [int(line.split()[0]) for line in steps] == list(range(1, len(steps) + 1))
+    assert steps[-1].split()[1:3] == ["init", "init.seal"]
+    assert any("/sandbox/code.py" in line for line in steps)
+
+
+def test_json(brig):
+    plan = steps_of(brig, "-c", "print(1)")
+    assert plan["policy"] == "default"
+    assert plan["provider"] == "native"
+    assert plan["compile"] is None
+    names = [step["step"] for step in plan["program"]["steps"]]
+    for name in ("clone", "mount.root", "mount.pivot", "caps", "no_new_privs", "seccomp", "exec"):
+        assert name in names
+    # Nothing of the seal comes behind exec in the payload's own steps.
+    payload = [s["step"] for s in plan["program"]["steps"] if s["actor"] == "payload"]
+    assert payload[-1] == "exec"
+    assert payload.index("no_new_privs") < payload.index("seccomp")
+
+
+@pytest.mark.parametrize("args", [["-c", "print(1)"], ["--", "/bin/true"], ["--lang", "c", "-c", "int main(void){}"]])
+def test_same_every_time(brig, args):
+    first = brig("explain", *args).stdout
+    assert first == brig("explain", *args).stdout
+    assert first
+
+
+def test_nothing_runs(brig, tmp_path):
+    (tmp_path / "d").mkdir(mode=0o777)
+    brig("explain", "--ro", str(tmp_path.resolve() / "d"), "-c", "open('/mnt/d/x','w')")
+    assert not (tmp_path / "d" / "x").exists()
+
+
+def test_options_show(brig, tmp_path):
+    (tmp_path / "data").write_text("12345")
+    plan = steps_of(
+        brig, "--in", f"in/data={tmp_path / 'data'}", "--open-files", "33", "-c", "x", "--", "arg"
+    )
+    steps = plan["program"]["steps"]
+    assert any(s["step"] == "input" and s["what"] == "/sandbox/in/data (5 bytes)" for s in steps)
+    assert any(s["step"] == "rlimit" and s["what"] == "nofile=33" for s in steps)
+    assert steps[-2]["what"].endswith("/sandbox/code.py arg")
+
+
+def test_compiled_language_has_two_cells(brig):
+    plan = steps_of(brig, "--lang", "c", "-c", "int main(void) { return 0; }")
+    assert len(plan["compile"]["steps"]) > 20
+    assert len(plan["program"]["steps"]) > 20
+
+
+def test_time(brig):
+    plan = steps_of(brig, "--time", "-c", "print(1)")
+    took = [step["took_ns"] for step in plan["program"]["steps"]]
+    assert sum(took) > 10000
+    done = brig("explain", "--time", "-c", "print(1)")
+    assert b" us   1  warden" in done.stdout
+    # The program's own output is not part of the plan.
+    assert b"\n1\n" not in done.stdout
+
+
+def test_time_of_a_compiled_program(brig):
+    plan = steps_of(brig, "--time", "--lang", "c", "-c", "int main(void) { return 0; }")
+    assert any(s["step"] == "input" for s in plan["program"]["steps"])
+
+
+def test_local_policy(brig):
+    plan = steps_of(brig, "--policy", "open", "--yes", "-c", "print(1)")
+    assert plan["provider"] == "local"
+    assert plan == steps_of(brig, "--policy", "open", "--yes", "-c", "print(1)")

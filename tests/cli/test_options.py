@@ -1,0 +1,197 @@
+"""Options of brig run that change the cell: files, mounts, environment, limits, policies."""
+
+import base64
+import hashlib
+import json
+import os
+
+import pytest
+
+
+def test_in(result_of, tmp_path):
+    (tmp_path / "data.csv").write_text("1,2\n")
+    result, _ = result_of(
+        "--in", str(tmp_path / "data.csv"), "--in", f"sub/other={tmp_path / 'data.csv'}",
+        "-c", "print(open('data.csv').read(), open('sub/other').read())",
+    )
+    assert result["stdout"] == "1,2\n 1,2\n\n"
+
+
+def test_in_with_an_equals_sign(result_of, tmp_path):
+    (tmp_path / "a=b").write_text("x")
+    result, _ = result_of("--in", str(tmp_path / "a=b"), "-c", "print(open('a=b').read())")
+    assert result["stdout"] == "x\n"
+
+
+def test_files_come_back_in_the_result(result_of, tmp_path):
+    code = "open('out/a.bin','wb').write(b'\\0\\1'); open('b.txt','w').write('b'); open('c','w')"
+    result, _ = result_of("--out", "*.txt", "-c", code, cwd=tmp_path)
+    files = {file["path"]: file for file in result["files"]}
+    assert sorted(files) == ["b.txt", "out/a.bin"]
+    content = base64.b64decode(files["out/a.bin"]["content_base64"])
+    assert content == b"\0\1"
+    assert files["out/a.bin"]["sha256"] == hashlib.sha256(content).hexdigest()
+    assert files["out/a.bin"]["size"] == 2
+    assert os.listdir(tmp_path) == []
+
+
+def test_out_writes_files(brig, tmp_path):
+    code = "open('out/a','w').write('A'); open('b.txt','w').write('B')"
+    done = brig("run", "--out", "*.txt", "-c", code, cwd=tmp_path)
+    assert done.returncode == 0
+    assert (tmp_path / "out" / "a").read_text() == "A"
+    assert (tmp_path / "b.txt").read_text() == "B"
+
+
+def test_out_dir(brig, result_of, tmp_path):
+    code = "open('out/a','w').write('A')"
+    assert brig("run", "--out-dir", str(tmp_path / "d"), "-c", code).returncode == 0
+    assert (tmp_path / "d" / "out" / "a").read_text() == "A"
+    result, _ = result_of("--out-dir", str(tmp_path / "e"), "-c", code)
+    assert len(result["files"]) == 1
+    assert (tmp_path / "e" / "out" / "a").read_text() == "A"
+
+
+def test_nothing_is_written_unasked(brig, tmp_path):
+    done = brig("run", "-c", "open('out/a','w').write('A')", cwd=tmp_path)
+    assert done.returncode == 0
+    assert os.listdir(tmp_path) == []
+
+
+def test_existing_files_are_kept(brig, tmp_path):
+    (tmp_path / "b.txt").write_text("mine")
+    args = ["run", "--out", "b.txt", "-c", "open('b.txt','w').write('new')"]
+    done = brig(*args, cwd=tmp_path)
+    assert done.returncode == 125
+    assert b"--force" in done.stderr
+    assert (tmp_path / "b.txt").read_text() == "mine"
+    assert brig(*args[:1], "--force", *args[1:], cwd=tmp_path).returncode == 0
+    assert (tmp_path / "b.txt").read_text() == "new"
+
+
+def test_links_are_not_followed(brig, tmp_path):
+    (tmp_path / "victim").write_text("precious")
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / "b.txt").symlink_to(tmp_path / "victim")
+    (work / "out").symlink_to(tmp_path)
+    for force in ([], ["--force"]):
+        code = "open('b.txt','w').write('evil'); open('out/new','w').write('evil')"
+        brig("run", *force, "--out", "b.txt", "-c", code, cwd=work)
+        assert (tmp_path / "victim").read_text() == "precious"
+        assert not (tmp_path / "new").exists()
+
+
+def test_links_in_the_cell_do_not_come_back(result_of):
+    code = "import os; os.symlink('/etc/passwd', 'out/l'); os.mkfifo('out/f'); open('out/x','w')"
+    result, _ = result_of("-c", code)
+    assert [file["path"] for file in result["files"]] == ["out/x"]
+
+
+def test_changes(brig, result_of, tmp_path):
+    (tmp_path / "in.txt").write_text("old")
+    (tmp_path / "gone.txt").write_text("old")
+    args = [
+        "--changes", "--in", str(tmp_path / "in.txt"), "--in", str(tmp_path / "gone.txt"),
+        "-c", "import os; open('in.txt','w').write('changed'); os.unlink('gone.txt'); open('n','w')",
+    ]
+    result, _ = result_of(*args)
+    changes = {change["path"]: change["kind"] for change in result["changes"]}
+    assert changes == {"in.txt": "modified", "gone.txt": "deleted", "n": "created"}
+    assert b"brig: modified: in.txt (7 bytes)" in brig("run", *args).stderr
+
+
+def test_env(brig):
+    code = "import os; print(os.environ.get('A'), os.environ.get('B'), 'C' in os.environ)"
+    env = dict(os.environ, B="outer", C="hidden")
+    done = brig("run", "--env", "A=x=y", "--env", "B", "-c", code, env=env)
+    assert done.stdout == b"x=y outer False\n", done.stderr
+
+
+def writable_dir(tmp_path):
+    data = tmp_path / "data"
+    data.mkdir()
+    (data / "f").write_text("from the host")
+    # As root the cell has an id of its own: everybody may look, and write.
+    for path in (tmp_path, data):
+        path.chmod(0o777)
+    return data
+
+
+def test_ro(result_of, tmp_path):
+    data = writable_dir(tmp_path).resolve()
+    code = "print(open('/mnt/data/f').read())\nopen('/mnt/data/new', 'w')"
+    result, _ = result_of("--ro", str(data), "-c", code)
+    assert result["stdout"] == "from the host\n", result
+    assert "Read-only" in result["stderr"]
+    assert not (data / "new").exists()
+
+
+def test_ro_with_a_name(result_of, tmp_path):
+    data = writable_dir(tmp_path).resolve()
+    result, _ = result_of("--ro", f"other={data}", "-c", "print(open('/mnt/other/f').read())")
+    assert result["stdout"] == "from the host\n", result
+
+
+@pytest.mark.parametrize(
+    "option, value, key, expected",
+    [
+        ("--timeout", "2.5s", "wall_ms", 2500),
+        ("--timeout", "3", "wall_ms", 3000),
+        ("--cpu-time", "1s", "cpu_ms", 1000),
+        ("--cpu", "0.5", "cpu_millicores", 500),
+        ("--memory", "64M", "memory_bytes", 64 << 20),
+        ("--processes", "10", "processes", 10),
+        ("--disk", "1M", "disk_bytes", 1 << 20),
+        ("--inodes", "100", "disk_inodes", 100),
+        ("--open-files", "20", "open_files", 20),
+        ("--file-size", "1K", "file_bytes", 1024),
+        ("--stdout", "4K", "stdout_bytes", 4096),
+        ("--stderr", "5K", "stderr_bytes", 5120),
+    ],
+)
+def test_limits_reach_the_cell(result_of, option, value, key, expected):
+    result, status = result_of(option, value, "-c", "print(1)")
+    assert status == 0, result
+    assert result["limits"][key] == expected
+    assert result_of(f"{option}={value}", "-c", "print(1)")[0]["limits"][key] == expected
+
+
+def test_policy(result_of):
+    result, _ = result_of("--policy", "default", "-c", "print(1)")
+    assert result["policy"].startswith("default@")
+    assert result["stdout"] == "1\n", result
+
+
+def test_strict_policy_has_every_layer_or_refuses(brig):
+    done = brig("run", "--json", "--policy", "strict", "-c", "print(1)")
+    answer = json.loads(done.stdout)
+    if "error" in answer:
+        # An ordinary user without a delegated cgroup: fail closed, and say what would help.
+        assert (answer["error"]["code"], done.returncode) == ("host", 125)
+        assert answer["error"]["remedy"]
+        return
+    assert answer["policy"].startswith("strict@")
+    assert answer["stdout"] == "1\n"
+    assert {"seccomp", "landlock", "cgroup-memory", "cgroup-pids"} <= set(answer["layers"])
+
+
+def test_operators_policy(result_of, tmp_path):
+    (tmp_path / "policies").mkdir()
+    (tmp_path / "policies" / "small.json").write_text(
+        '{ // a comment\n "extends": "default", "description": "small", "limits": { "wall": "2s" } }'
+    )
+    result, _ = result_of("--config", str(tmp_path), "--policy", "small", "-c", "print(1)")
+    assert result["policy"].startswith("small@")
+    assert result["limits"]["wall_ms"] == 2000
+
+
+def test_build_cache(result_of, tmp_path):
+    source = tmp_path / "x.c"
+    source.write_text("#include <stdio.h>\nint main(void) { return puts(\"%s\") < 0; }\n" % tmp_path)
+    first, _ = result_of(str(source))
+    again, _ = result_of(str(source))
+    anew, _ = result_of("--no-cache", str(source))
+    assert first["stdout"] == again["stdout"] == anew["stdout"] == f"{tmp_path}\n"
+    assert not first["build_cached"]
+    assert not anew["build_cached"]

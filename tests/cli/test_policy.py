@@ -1,0 +1,90 @@
+"""brig policy: list, show, check."""
+
+import json
+
+import pytest
+
+
+@pytest.fixture
+def config(tmp_path):
+    (tmp_path / "policies").mkdir()
+    (tmp_path / "policies" / "mine.json").write_text('{ "extends": "default", "description": "my own" }')
+    (tmp_path / "policies" / "broken.json").write_text('{ "nonsense": 1 }')
+    return str(tmp_path)
+
+
+def test_list(brig):
+    names = [line.split()[0] for line in brig("policy", "list").stdout.decode().splitlines()]
+    assert {"default", "strict", "open"} <= set(names)
+    assert brig("policy").stdout == brig("policy", "list").stdout
+
+
+def test_list_has_the_operators(brig, config):
+    done = brig("policy", "list", "--json", "--config", config)
+    policies = {p["name"]: p for p in json.loads(done.stdout)["policies"]}
+    assert policies["mine"]["valid"] and policies["mine"]["description"] == "my own"
+    assert not policies["broken"]["valid"]
+    assert "nonsense" in policies["broken"]["description"]
+    assert policies["default"]["valid"]
+
+
+@pytest.mark.parametrize("name", ["default", "strict", "open"])
+def test_show(brig, name):
+    text = brig("policy", "show", name)
+    assert text.returncode == 0
+    assert f"name              {name}\n".encode() in text.stdout
+    policy = json.loads(brig("policy", "show", name, "--json").stdout)
+    assert policy["name"] == name
+    assert policy["limits"]["memory_bytes"] <= policy["ceiling"]["memory_bytes"]
+    assert (policy["auto_run"] == "ask") == (name == "open")
+
+
+def test_show_is_what_runs_get(brig, result_of):
+    policy = json.loads(brig("policy", "show", "default", "--json").stdout)
+    result, _ = result_of("-c", "print(1)")
+    assert result["limits"] == policy["limits"]
+    assert result["policy"] == f"default@sha256:{policy['sha256']}"
+
+
+def test_check(brig, tmp_path):
+    good = tmp_path / "good.json"
+    good.write_text('{ "extends": "default", "limits": { "wall": "5s" } }')
+    done = brig("policy", "check", str(good))
+    assert (done.returncode, done.stdout) == (0, f"{good}: ok\n".encode())
+    assert json.loads(brig("policy", "check", "--json", str(good)).stdout)["valid"]
+
+
+@pytest.mark.parametrize(
+    "text, where",
+    [
+        ('{\n "limits": { "memory": "many" } }', "2:"),
+        ('{ "limitz": {} }', "1:3"),
+        ("[]", "1:1"),
+        ("{", "1:"),
+        ("", None),
+        ('{ "limits": {}, "limits": {} }', None),
+        ('{ "limits": { "memory": "1G" }, "ceiling": { "memory": "1M" } }', None),
+    ],
+)
+def test_check_finds(brig, tmp_path, text, where):
+    bad = tmp_path / "bad.json"
+    bad.write_text(text)
+    done = brig("policy", "check", str(bad))
+    assert done.returncode == 1
+    assert done.stdout == b""
+    assert done.stderr.startswith(b"brig: ")
+    assert where is None or f":{where}".encode() in done.stderr, done.stderr
+    as_json = brig("policy", "check", "--json", str(bad))
+    assert as_json.returncode == 1
+    assert json.loads(as_json.stdout)["error"]["message"]
+
+
+def test_check_stdin(brig):
+    assert brig("policy", "check", "-", stdin='{ "extends": "default" }').returncode == 0
+    assert brig("policy", "check", "-", stdin="{").returncode == 1
+
+
+def test_check_of_nothing(brig, tmp_path):
+    done = brig("policy", "check", str(tmp_path / "none.json"))
+    assert done.returncode == 1
+    assert b"none.json" in done.stderr

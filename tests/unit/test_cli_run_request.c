@@ -1,0 +1,106 @@
+/* From the words of a line to a request. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "cli/run_options.h"
+
+static void test_names(void **state)
+{
+	struct run_line line = { .code = "x" };
+	struct run_request request;
+
+	(void)state;
+	strlist_add(&line.in, "dir/data.csv");
+	strlist_add(&line.in, "sub/in.txt=/etc/hosts");
+	strlist_add(&line.in, "./a=b");
+	strlist_add(&line.ro, "data=/srv/data");
+	strlist_add(&line.rw, "/srv/other");
+	assert_int_equal(run_request_make(&line, &request, NULL), 0);
+	assert_int_equal(request.request.files_count, 3);
+	assert_string_equal(request.files[0].name, "data.csv");
+	assert_string_equal(request.files[0].path, "dir/data.csv");
+	assert_string_equal(request.files[1].name, "sub/in.txt");
+	assert_string_equal(request.files[1].path, "/etc/hosts");
+	assert_string_equal(request.files[2].name, "a=b");
+	assert_string_equal(request.files[2].path, "./a=b");
+	assert_int_equal(request.request.mounts_count, 2);
+	assert_string_equal(request.mounts[0].name, "data");
+	assert_false(request.mounts[0].writable);
+	assert_null(request.mounts[1].name);
+	assert_true(request.mounts[1].writable);
+	run_request_done(&request);
+	run_line_done(&line);
+}
+
+static void test_env(void **state)
+{
+	struct run_line line = { .code = "x" };
+	struct run_request request;
+	struct brig_error err = { 0 };
+
+	(void)state;
+	setenv("BRIG_TEST_VALUE", "from outside", 1);
+	unsetenv("BRIG_TEST_NONE");
+	strlist_add(&line.env, "A=b=c");
+	strlist_add(&line.env, "BRIG_TEST_VALUE");
+	assert_int_equal(run_request_make(&line, &request, NULL), 0);
+	assert_string_equal(request.request.env[0], "A=b=c");
+	assert_string_equal(request.request.env[1], "BRIG_TEST_VALUE=from outside");
+	assert_null(request.request.env[2]);
+	run_request_done(&request);
+	strlist_add(&line.env, "BRIG_TEST_NONE");
+	assert_int_equal(run_request_make(&line, &request, &err), -EINVAL);
+	assert_non_null(strstr(err.message, "BRIG_TEST_NONE"));
+	run_line_done(&line);
+}
+
+static void test_source(void **state)
+{
+	char word[] = "prog", other[] = "arg";
+	char *rest[] = { word, other, NULL }, *none[] = { NULL };
+	struct run_line line = { .given = { .rest = rest } };
+	struct run_request request;
+	struct brig_error err = { 0 };
+
+	(void)state;
+	assert_int_equal(run_request_make(&line, &request, NULL), 0);
+	assert_string_equal(request.request.command[1], "arg");
+	assert_null(request.request.args);
+	assert_true(run_line_feeds(&line));
+	run_request_done(&request);
+
+	line.code = "x";
+	assert_int_equal(run_request_make(&line, &request, NULL), 0);
+	assert_null(request.request.command);
+	assert_string_equal(request.request.args[0], "prog");
+	run_request_done(&request);
+
+	line.given.operands[0] = "x.py";
+	line.given.operands_count = 1;
+	assert_int_equal(run_request_make(&line, &request, &err), -EINVAL);
+	line = (struct run_line){ .given = { .rest = none } };
+	assert_int_equal(run_request_make(&line, &request, &err), -EINVAL);
+	assert_string_equal(err.message, "there is nothing to run");
+	line = (struct run_line){ .code = "" };
+	assert_int_equal(run_request_make(&line, &request, &err), -EINVAL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_env),
+		cmocka_unit_test(test_source),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
