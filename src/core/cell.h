@@ -23,6 +23,13 @@
 #include "core/wire.h"
 #include "kernel/cgroup.h"
 
+/* Makes the network namespace while pid 1 builds the root: it is the slowest one to make. */
+struct net_helper {
+	pid_t pid;
+	int fd; /* of the namespace; or -errno */
+	_Alignas(16) char stack[8192];
+};
+
 struct cell {
 	const struct plan *plan;
 	uint64_t *took_ns; /* shared memory, one per step; NULL: not measured */
@@ -38,11 +45,10 @@ struct cell {
 
 	/* the cell's side */
 	int stdio[3]; /* what becomes 0, 1, 2; owned until the clone */
-	int join[CGROUP_JOIN_MAX];
-	int join_count;
-	int root;    /* the new root, while it is built */
-	int note[2]; /* payload -> init: what went wrong, or the listener's number */
+	int root;     /* the new root, while it is built */
+	int note[2];  /* payload -> init: what went wrong, or the listener's number */
 	pid_t payload;
+	struct net_helper net;
 	unsigned failed; /* index of the step that failed */
 };
 
@@ -57,13 +63,15 @@ int step_clone(struct cell *cell, const struct step *step);
 int step_idmap(struct cell *cell, const struct step *step);
 int step_attach(struct cell *cell, const struct step *step);
 int step_release(struct cell *cell, const struct step *step);
+int step_group(struct cell *cell, const struct step *step);
 
 int step_join(struct cell *cell, const struct step *step);
 int step_await(struct cell *cell, const struct step *step);
 int step_close(struct cell *cell, const struct step *step);
 int step_become(struct cell *cell, const struct step *step);
 int step_keyring(struct cell *cell, const struct step *step);
-int step_loopback(struct cell *cell, const struct step *step);
+int step_net(struct cell *cell, const struct step *step);
+int step_netenter(struct cell *cell, const struct step *step);
 int step_hostname(struct cell *cell, const struct step *step);
 int step_time(struct cell *cell, const struct step *step);
 int step_subreaper(struct cell *cell, const struct step *step);

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/seccomp.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -68,6 +69,14 @@ static void record(struct denials *denials, const struct seccomp_notif *call,
 	first->count++;
 }
 
+/* The last process under the filter is gone: the fd would stay readable, with nothing to read. */
+static bool nobody_left(const struct denials *denials)
+{
+	struct pollfd state = { .fd = denials->listener };
+
+	return poll(&state, 1, 0) == 1 && (state.revents & POLLHUP);
+}
+
 void denials_hear(struct denials *denials)
 {
 	struct seccomp_notif call = { 0 };
@@ -75,8 +84,8 @@ void denials_hear(struct denials *denials)
 	uint64_t args[6];
 
 	if (ioctl(denials->listener, SECCOMP_IOCTL_NOTIF_RECV, &call) < 0) {
-		/* ENOENT: the caller was killed meanwhile; others: nobody is left */
-		if (errno != ENOENT && errno != EINTR) {
+		/* ENOENT: the caller was killed meanwhile, or all are; others: it is of no more use */
+		if ((errno != ENOENT && errno != EINTR) || nobody_left(denials)) {
 			close_fd(&denials->listener);
 		}
 		return;

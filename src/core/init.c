@@ -139,6 +139,10 @@ static void watch(struct cell *cell, siginfo_t *ended)
 
 	sigemptyset(&children);
 	sigaddset(&children, SIGCHLD);
+	/* Blocked since before the clone; but were it not, no death would ever be heard of. */
+	if (sigprocmask(SIG_BLOCK, &children, NULL) < 0) {
+		die(cell, cell->failed, errno);
+	}
 	int signals = signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (signals < 0) {
 		die(cell, cell->failed, errno);

@@ -50,10 +50,9 @@ static const struct {
 	enum layer layer;
 	uint64_t flag;
 } namespaces[] = {
-	{ LAYER_USERNS, CLONE_NEWUSER },     { LAYER_PIDNS, CLONE_NEWPID },
-	{ LAYER_MNTNS, CLONE_NEWNS },        { LAYER_NETNS, CLONE_NEWNET },
-	{ LAYER_IPCNS, CLONE_NEWIPC },       { LAYER_UTSNS, CLONE_NEWUTS },
-	{ LAYER_CGROUPNS, CLONE_NEWCGROUP },
+	{ LAYER_USERNS, CLONE_NEWUSER }, { LAYER_PIDNS, CLONE_NEWPID },
+	{ LAYER_MNTNS, CLONE_NEWNS },    { LAYER_IPCNS, CLONE_NEWIPC },
+	{ LAYER_UTSNS, CLONE_NEWUTS },   { LAYER_CGROUPNS, CLONE_NEWCGROUP },
 };
 
 static bool has(const struct spec *spec, enum layer layer)
@@ -68,7 +67,8 @@ static void add_warden_steps(struct plan *plan)
 			    LAYER_BIT(LAYER_CGROUP_CPU);
 	bool grouped = (spec->layers & cgroups) != 0;
 
-	if (grouped) {
+	/* Where the child writes itself in, the group is made while the child is already busy. */
+	if (grouped && !spec->join_by_write) {
 		plan_add(plan, STEP_CGROUP);
 	}
 	struct step *clone = plan_add(plan, STEP_CLONE);
@@ -88,23 +88,27 @@ static void add_warden_steps(struct plan *plan)
 			map->value = 1; /* setgroups must be denied first */
 		}
 	}
-	if (grouped) {
+	if (grouped && !spec->join_by_write) {
 		plan_add(plan, STEP_ATTACH);
 	}
 	plan_add(plan, STEP_RELEASE);
+	if (grouped && spec->join_by_write) {
+		plan_add(plan, STEP_CGROUP);
+		plan_add(plan, STEP_GROUP);
+	}
 }
 
 static void add_init_start(struct plan *plan)
 {
 	const struct spec *spec = plan->spec;
 
-	if (spec->join_by_write) {
-		plan_add(plan, STEP_JOIN);
-	}
 	plan_add(plan, STEP_AWAIT);
 	plan_add(plan, STEP_CLOSE);
 	if (has(spec, LAYER_USERNS)) {
 		plan_add(plan, STEP_BECOME)->value = spec->ranged;
+	}
+	if (has(spec, LAYER_NETNS)) {
+		plan_add(plan, STEP_NET);
 	}
 	if (has(spec, LAYER_KEYRING)) {
 		plan_add(plan, STEP_KEYRING);
@@ -198,9 +202,11 @@ int plan_make(const struct spec *spec, struct plan *ret, struct brig_error *err)
 	add_init_start(&plan);
 	if (has(spec, LAYER_ROOTFS)) {
 		plan_rootfs(&plan);
+	} else if (spec->join_by_write) {
+		plan_add(&plan, STEP_JOIN);
 	}
 	if (has(spec, LAYER_NETNS)) {
-		plan_add(&plan, STEP_LOOPBACK);
+		plan_add(&plan, STEP_NETENTER);
 	}
 	if (has(spec, LAYER_UTSNS)) {
 		plan_add(&plan, STEP_HOSTNAME)->text = "brig";

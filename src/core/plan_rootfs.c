@@ -264,6 +264,10 @@ void plan_rootfs(struct plan *plan)
 	add_dir(plan, "sandbox/out", 0700);
 	add_writable(plan, "tmp", 01777, spec->exec_writable);
 	add_writable(plan, "dev/shm", 01777, false);
+	/* From here on what is written is the cell's own, and charged to it. */
+	if (spec->join_by_write) {
+		plan_add(plan, STEP_JOIN);
+	}
 	add_inputs(plan);
 	size_root(plan, root);
 	plan_add(plan, STEP_PIVOT);

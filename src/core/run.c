@@ -117,7 +117,7 @@ static void take_record(struct run *run, const struct wire_record *record, int *
 		run->facts.end_code = (int)record->value;
 		run->facts.end_status = record->status;
 		/* systemd removes a scope as soon as it is empty: this is the last look inside. */
-		if (run->cell.group && run->cell.join_count == 0 &&
+		if (run->cell.group && !run->options.spec->join_by_write &&
 		    cgroup_clone_fd(run->cell.group) < 0) {
 			watch_look(&run->watch, clock_now_ns(), &run->facts);
 		}
@@ -131,7 +131,7 @@ static int on_control(struct run *run)
 {
 	for (;;) {
 		struct wire_record record;
-		int fds[WIRE_FDS_MAX] = { -1, -1 };
+		int fds[WIRE_FDS_MAX] = { -1, -1, -1, -1, -1, -1 };
 		unsigned count;
 		int r = wire_receive(run->cell.control, &record, fds, &count);
 		if (r == -EAGAIN) {
@@ -148,8 +148,9 @@ static int on_control(struct run *run)
 		if (good) {
 			take_record(run, &record, fds);
 		}
-		close_fd(&fds[0]);
-		close_fd(&fds[1]);
+		for (int i = 0; i < WIRE_FDS_MAX; i++) {
+			close_fd(&fds[i]);
+		}
 		if (!good) {
 			epoll_ctl(run->epoll, EPOLL_CTL_DEL, run->cell.control, NULL);
 			run_end(run, ENDING_PROTOCOL);

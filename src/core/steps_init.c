@@ -2,15 +2,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <net/if.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,32 +17,51 @@
 #include "kernel/caps.h"
 #include "kernel/sys.h"
 
-int step_join(struct cell *cell, const struct step *step)
-{
-	(void)step;
-	for (int i = 0; i < cell->join_count; i++) {
-		if (write(cell->join[i], "0", 1) != 1) {
-			return -errno;
-		}
-	}
-	return 0;
-}
-
-int step_await(struct cell *cell, const struct step *step)
+/* Waits for the warden's next word; it must be the one that is due. */
+static int hear(struct cell *cell, enum wire_kind kind, int fds[WIRE_FDS_MAX], unsigned *count)
 {
 	struct pollfd ready = { .fd = cell->control, .events = POLLIN };
 	struct wire_record record;
-	int fds[WIRE_FDS_MAX];
-	unsigned count;
 
-	(void)step;
 	while (poll(&ready, 1, -1) < 0) {
 		if (errno != EINTR) {
 			return -errno;
 		}
 	}
-	int r = wire_receive(cell->control, &record, fds, &count);
-	return r == 1 && record.kind == WIRE_RELEASE && count == 0 ? 0 : -ECANCELED;
+	int r = wire_receive(cell->control, &record, fds, count);
+	return r == 1 && record.kind == (uint32_t)kind ? 0 : -ECANCELED;
+}
+
+/* By writing "0", each process for itself: a pid written by another stalls for milliseconds. */
+int step_join(struct cell *cell, const struct step *step)
+{
+	int fds[WIRE_FDS_MAX];
+	unsigned count = 0;
+	int r = hear(cell, WIRE_GROUP, fds, &count);
+
+	(void)step;
+	for (unsigned i = 0; i < count; i++) {
+		if (r == 0 && write(fds[i], "0", 1) != 1) {
+			r = -errno;
+		}
+		close(fds[i]);
+	}
+	return r == 0 && count == 0 ? -ECANCELED : r;
+}
+
+int step_await(struct cell *cell, const struct step *step)
+{
+	int fds[WIRE_FDS_MAX];
+	unsigned count = 0;
+
+	(void)step;
+	/* Time that would be spent waiting: what the host program handled or ignored is nothing to
+	 * the payload, which inherits from us. All signals are blocked here. */
+	struct sigaction ordinary = { .sa_handler = SIG_DFL };
+	for (int signal = 1; signal < 65; signal++) {
+		sigaction(signal, &ordinary, NULL);
+	}
+	return hear(cell, WIRE_RELEASE, fds, &count);
 }
 
 static bool keeps(const struct cell *cell, int fd)
@@ -118,20 +134,6 @@ int step_keyring(struct cell *cell, const struct step *step)
 	int r = sys_keyctl_join_session();
 	/* A kernel without keyrings has none to share. */
 	return r == -ENOSYS ? 0 : r < 0 ? r : 0;
-}
-
-int step_loopback(struct cell *cell, const struct step *step)
-{
-	struct ifreq request = { .ifr_name = "lo", .ifr_flags = IFF_UP };
-	_cleanup_close_ int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-
-	(void)cell;
-	(void)step;
-	if (fd < 0) {
-		/* A kernel without IPv4 has nothing to bring up. */
-		return errno == EAFNOSUPPORT ? 0 : -errno;
-	}
-	return ioctl(fd, SIOCSIFFLAGS, &request) < 0 ? -errno : 0;
 }
 
 int step_hostname(struct cell *cell, const struct step *step)

@@ -24,7 +24,6 @@
 
 int step_session(struct cell *cell, const struct step *step)
 {
-	struct sigaction ordinary = { .sa_handler = SIG_DFL };
 	sigset_t none;
 
 	(void)cell;
@@ -33,10 +32,6 @@ int step_session(struct cell *cell, const struct step *step)
 		return -errno;
 	}
 	umask(022);
-	/* What the host program ignored or handled is nothing to the payload. */
-	for (int signal = 1; signal < 65; signal++) {
-		sigaction(signal, &ordinary, NULL);
-	}
 	sigemptyset(&none);
 	return sigprocmask(SIG_SETMASK, &none, NULL) < 0 ? -errno : 0;
 }

@@ -70,9 +70,6 @@ int step_clone(struct cell *cell, const struct step *step)
 	int cgroup = cell->group ? cgroup_clone_fd(cell->group) : -1;
 	sigset_t all, before;
 
-	if (cell->group) {
-		cell->join_count = cgroup_join_fds(cell->group, cell->join);
-	}
 	/* A handler of the host program must not run in the child, where its world is gone. */
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &before);
@@ -133,4 +130,14 @@ int step_release(struct cell *cell, const struct step *step)
 
 	(void)step;
 	return wire_send(cell->control, &record, NULL, 0);
+}
+
+int step_group(struct cell *cell, const struct step *step)
+{
+	struct wire_record record = { .kind = WIRE_GROUP };
+	int fds[CGROUP_JOIN_MAX];
+	int count = cgroup_join_fds(cell->group, fds);
+
+	(void)step;
+	return count <= 0 ? -EIO : wire_send(cell->control, &record, fds, (unsigned)count);
 }

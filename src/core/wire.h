@@ -11,6 +11,7 @@
 
 enum wire_kind {
 	WIRE_RELEASE = 1, /* warden -> init: ids are mapped, go on */
+	WIRE_GROUP,       /* warden -> init, with fds: the tasks files to write itself into */
 	WIRE_HANDLES,     /* with fds: the /sandbox directory, the cell's /proc */
 	WIRE_FAILED,      /* a step failed: value = step index, errnum */
 	WIRE_LISTENER,    /* with fd: seccomp listener */
@@ -25,7 +26,7 @@ struct wire_record {
 	int32_t errnum;
 };
 
-#define WIRE_FDS_MAX 2
+#define WIRE_FDS_MAX 6
 
 /* Sends one record with up to WIRE_FDS_MAX fds. Async-signal-safe. 0 or -errno. */
 int wire_send(int socket, const struct wire_record *record, const int *fds, unsigned fds_count);

@@ -24,6 +24,18 @@
 		sys_r_ < 0 ? -errno : (int)sys_r_;                                                 \
 	})
 
+/* Straight to the kernel, errno untouched: for code that shares memory with another process. */
+static inline long sys_raw(long number, long a, long b, long c)
+{
+	long result;
+
+	__asm__ volatile("syscall"
+			 : "=a"(result)
+			 : "a"(number), "D"(a), "S"(b), "d"(c)
+			 : "rcx", "r11", "memory");
+	return result;
+}
+
 static inline int sys_clone3(struct clone_args *args, size_t size)
 {
 	return sys_result(syscall(SYS_clone3, args, size));

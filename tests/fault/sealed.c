@@ -1,18 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The program that a fault sweep runs: says SEALED only if every wall stands around it, and names
  * each one that does not. Static, and in need of nothing.
+ *
+ * usage: sealed [landlock] [NAME=NS...], with the host's own namespaces ("net=net:[4026531833]").
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
+#include <termios.h>
+#include <time.h>
 #include <unistd.h>
+
+#define UPTIME_MOST_S 60
 
 static int holes;
 
@@ -24,44 +32,128 @@ static void expect(int holds, const char *what)
 	}
 }
 
-static void expect_status(const char *line)
+static void expect_credentials(void)
 {
+	static const char *const lines[] = {
+		"CapInh:\t0000000000000000",
+		"CapPrm:\t0000000000000000",
+		"CapEff:\t0000000000000000",
+		"CapBnd:\t0000000000000000",
+		"CapAmb:\t0000000000000000",
+		"NoNewPrivs:\t1",
+		"Seccomp:\t2",
+		"SigBlk:\t0000000000000000",
+		"SigIgn:\t0000000000000000",
+		"Groups:\t \n",
+	};
 	static char text[16384];
 	int fd = open("/proc/self/status", O_RDONLY);
 	ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
 
 	text[n > 0 ? n : 0] = '\0';
 	close(fd);
-	expect(strstr(text, line) != NULL, line);
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		expect(strstr(text, lines[i]) != NULL, lines[i]);
+	}
+	expect(getuid() == 1000 && getgid() == 1000, "uid 1000");
+	expect(getsid(0) == getpid(), "own session");
+	expect(prctl(PR_GET_SECUREBITS) == 0xef, "securebits locked");
+	expect(umask(022) == 022, "umask");
 }
 
-int main(void)
+static unsigned long flags_of(const char *path)
 {
-	struct rlimit core;
-	struct statvfs root;
+	struct statvfs fs;
+
+	return statvfs(path, &fs) == 0 ? fs.f_flag : 0;
+}
+
+static void expect_files(void)
+{
+	char cwd[64] = "";
+
+	expect(access("/etc/shadow", F_OK) < 0 && access("/root", F_OK) < 0 &&
+		       access("/home", F_OK) < 0,
+	       "own root");
+	expect(flags_of("/") & ST_RDONLY, "read-only root");
+	expect(open("/new", O_CREAT | O_WRONLY, 0600) < 0, "no write at the root");
+	expect(flags_of("/sandbox") & ST_NOSUID, "/sandbox nosuid");
+	expect(flags_of("/tmp") & ST_NODEV, "/tmp nodev");
+	expect(flags_of("/dev/shm") & ST_NOEXEC, "/dev/shm noexec");
+	expect(access("/proc/1", F_OK) < 0, "pid 1 hidden");
+	expect(access("/proc/uptime", F_OK) < 0, "no host facts in /proc");
+	expect(getcwd(cwd, sizeof(cwd)) && strcmp(cwd, "/sandbox") == 0, "cwd");
+	for (int fd = 3; fd < 256; fd++) {
+		expect(fcntl(fd, F_GETFD) < 0, "no descriptors but 0, 1, 2");
+	}
+}
+
+static void expect_limit(int resource, rlim_t most, const char *what)
+{
+	struct rlimit limit;
+
+	expect(getrlimit((__rlimit_resource_t)resource, &limit) == 0 && limit.rlim_max <= most,
+	       what);
+}
+
+static void expect_limits(void)
+{
+	/* 1, not 0, is what stops a core_pattern that is a pipe as well. */
+	expect_limit(RLIMIT_CORE, 1, "no core dumps");
+	expect_limit(RLIMIT_NOFILE, 256, "few files");
+	expect_limit(RLIMIT_FSIZE, 64 << 20, "small files");
+	expect_limit(RLIMIT_CPU, 60, "cpu");
+	expect_limit(RLIMIT_MEMLOCK, 65536, "memlock");
+	expect_limit(RLIMIT_NPROC, 64, "few processes");
+	expect_limit(RLIMIT_NICE, 0, "nice");
+	expect_limit(RLIMIT_RTPRIO, 0, "rtprio");
+}
+
+static void expect_namespace(const char *word)
+{
+	char path[64], here[64];
+	const char *equals = strchr(word, '=');
+
+	snprintf(path, sizeof(path), "/proc/self/ns/%.*s", (int)(equals - word), word);
+	ssize_t n = readlink(path, here, sizeof(here) - 1);
+	here[n > 0 ? n : 0] = '\0';
+	expect(n > 0 && strcmp(here, equals + 1) != 0, path);
+}
+
+static void expect_calls(void)
+{
+	struct timespec up = { .tv_sec = UPTIME_MOST_S };
 	char name[64] = "";
 
-	expect(getuid() == 1000 && getgid() == 1000, "uid 1000");
 	expect(getpid() == 2 && getppid() == 1, "pid namespace");
-	expect(getsid(0) == getpid(), "own session");
-	expect_status("CapInh:\t0000000000000000");
-	expect_status("CapPrm:\t0000000000000000");
-	expect_status("CapEff:\t0000000000000000");
-	expect_status("CapBnd:\t0000000000000000");
-	expect_status("CapAmb:\t0000000000000000");
-	expect_status("NoNewPrivs:\t1");
-	expect_status("Seccomp:\t2");
-	expect(access("/etc/shadow", F_OK) < 0 && access("/root", F_OK) < 0 &&
-		       access("/home", F_OK) < 0, "own root");
-	expect(statvfs("/", &root) == 0 && (root.f_flag & ST_RDONLY), "read-only root");
-	expect(open("/new", O_CREAT | O_WRONLY, 0600) < 0, "no write at the root");
 	expect(gethostname(name, sizeof(name)) == 0 && strcmp(name, "brig") == 0, "hostname");
-	expect(getrlimit(RLIMIT_CORE, &core) == 0 && core.rlim_max <= 1, "no core dumps");
+	expect(clock_gettime(CLOCK_BOOTTIME, &up) == 0 && up.tv_sec < UPTIME_MOST_S, "uptime");
 	expect(syscall(SYS_unshare, 0x10000000) < 0, "no user namespaces");
 	expect(syscall(SYS_ptrace, 0, 0, 0, 0) < 0, "no ptrace");
-	expect(prctl(PR_GET_SECUREBITS) == 0xef, "securebits locked");
-	for (int fd = 3; fd < 1024; fd++) {
-		expect(fcntl(fd, F_GETFD) < 0, "no descriptors but 0, 1, 2");
+}
+
+/* A device may be read and written, not controlled: a right that only Landlock takes. */
+static void expect_landlock(void)
+{
+	struct termios terminal;
+	int fd = open("/dev/null", O_RDWR);
+
+	expect(fd >= 0 && ioctl(fd, TCGETS, &terminal) < 0 && errno == EACCES, "landlock");
+	close(fd);
+}
+
+int main(int argc, char **argv)
+{
+	expect_files();
+	expect_credentials();
+	expect_limits();
+	expect_calls();
+	for (int i = 1; i < argc; i++) {
+		if (strcmp(argv[i], "landlock") == 0) {
+			expect_landlock();
+		} else if (strchr(argv[i], '=')) {
+			expect_namespace(argv[i]);
+		}
 	}
 	puts(holes ? "HALF-SEALED" : "SEALED");
 	return holes != 0;

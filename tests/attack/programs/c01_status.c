@@ -13,9 +13,10 @@
 
 static void say_status(void)
 {
-	static const char *const wanted[] = { "Uid", "Gid", "Groups", "CapInh", "CapPrm",
-					      "CapEff", "CapBnd", "CapAmb", "NoNewPrivs",
-					      "Seccomp" };
+	static const char *const wanted[] = {
+		"Uid",    "Gid",    "Groups", "CapInh",     "CapPrm",
+		"CapEff", "CapBnd", "CapAmb", "NoNewPrivs", "Seccomp"
+	};
 	char line[512];
 	FILE *file = fopen("/proc/self/status", "r");
 

@@ -34,12 +34,11 @@ static void new_calls(const char *place)
 {
 	struct mount_attr attr = { .attr_clr = MOUNT_ATTR_RDONLY };
 
-	try("mount_setattr",
-	    syscall(SYS_mount_setattr, AT_FDCWD, place, 0, &attr, sizeof(attr)));
+	try("mount_setattr", syscall(SYS_mount_setattr, AT_FDCWD, place, 0, &attr, sizeof(attr)));
 	int tree = (int)try("open_tree", syscall(SYS_open_tree, AT_FDCWD, place,
 						 OPEN_TREE_CLONE | AT_RECURSIVE));
-	try("move_mount", syscall(SYS_move_mount, tree, "", AT_FDCWD, "/mnt",
-				  MOVE_MOUNT_F_EMPTY_PATH));
+	try("move_mount",
+	    syscall(SYS_move_mount, tree, "", AT_FDCWD, "/mnt", MOVE_MOUNT_F_EMPTY_PATH));
 	int fs = (int)try("fsopen", syscall(SYS_fsopen, "tmpfs", 0));
 	try("fsconfig", syscall(SYS_fsconfig, fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0));
 	try("fsmount", syscall(SYS_fsmount, fs, 0, 0));

@@ -6,8 +6,8 @@
 
 int main(void)
 {
-	static const char *const names[] = { "user", "pid", "mnt", "net", "ipc", "uts", "cgroup",
-					     "time" };
+	static const char *const names[] = { "user", "pid", "mnt",    "net",
+					     "ipc",  "uts", "cgroup", "time" };
 	char path[64], link[128];
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {

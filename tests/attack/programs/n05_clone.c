@@ -45,8 +45,8 @@ static void by_clone(const struct kind *kind, const char *how, int three)
 int main(void)
 {
 	static const struct kind kinds[] = {
-		{ "user", CLONE_NEWUSER },     { "mnt", CLONE_NEWNS },   { "pid", CLONE_NEWPID },
-		{ "net", CLONE_NEWNET },       { "ipc", CLONE_NEWIPC },  { "uts", CLONE_NEWUTS },
+		{ "user", CLONE_NEWUSER },     { "mnt", CLONE_NEWNS },    { "pid", CLONE_NEWPID },
+		{ "net", CLONE_NEWNET },       { "ipc", CLONE_NEWIPC },   { "uts", CLONE_NEWUTS },
 		{ "cgroup", CLONE_NEWCGROUP }, { "time", CLONE_NEWTIME },
 	};
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* P1, P3, P4, P7, D3: opens each file of the arguments, for writing and for reading; writes nothing. */
+/* P1, P3, P4, P7, D3: opens each file of the arguments, for writing and for reading. */
 #include <fcntl.h>
 #include <unistd.h>
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* S1: the very first instructions of a program already meet the filter. No C library, no start-up. */
+/* S1: the first instructions of a program already meet the filter. There is no start-up code. */
 /* flags: -nostdlib -nostartfiles */
 __asm__(".globl _start\n"
 	"_start:\n"
-	"	mov $272, %eax\n"         /* unshare */
-	"	mov $0x10000000, %edi\n"  /* CLONE_NEWUSER */
+	"	mov $272, %eax\n"        /* unshare */
+	"	mov $0x10000000, %edi\n" /* CLONE_NEWUSER */
 	"	syscall\n"
 	"	neg %eax\n"
-	"	mov %eax, %edi\n"         /* exit status: its errno */
+	"	mov %eax, %edi\n" /* exit status: its errno */
 	"	mov $60, %eax\n"
 	"	syscall\n"
 	"	hlt\n");

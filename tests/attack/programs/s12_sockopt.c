@@ -34,7 +34,8 @@ int main(void)
 	try("iptables-set", setsockopt(udp, IPPROTO_IP, 64, &one, sizeof(one)));
 	try("iptables-get", getsockopt(udp, IPPROTO_IP, 64, &join, &size));
 	try("ip6tables-set", setsockopt(udp6, IPPROTO_IPV6, 64, &one, sizeof(one)));
-	try("attach-filter", setsockopt(udp, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof(filter)));
+	try("attach-filter",
+	    setsockopt(udp, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof(filter)));
 	try("attach-bpf", setsockopt(udp, SOL_SOCKET, SO_ATTACH_BPF, &one, sizeof(one)));
 	try("tls", setsockopt(tcp, 282, 1, &one, sizeof(one)));
 }

@@ -22,7 +22,7 @@ static inline const char *outcome(long result)
 
 /* At once, and not by stdio's buffer: the next attempt may well be the last. */
 __attribute__((format(printf, 2, 3))) static inline void say(const char *name, const char *format,
-							      ...)
+							     ...)
 {
 	char line[4096];
 	va_list args;

@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who takes part: bare processes, brig, bubblewrap and crun, each with its strongest profile."""
+
+import json
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass, field
+
+import oci
+
+PYTHON = "/usr/bin/python3"
+CODE = "print(1)"
+OPEN_FD = 10  # where the driver opens a contender's file
+
+# Run inside every sandbox before the clock starts: what is really on.
+POSTURE = """
+import json, os
+status = dict(line.rstrip().split(":\\t", 1) for line in open("/proc/self/status"))
+names = {}
+for name in ("user", "pid", "mnt", "net", "ipc", "uts", "cgroup", "time"):
+    try:
+        names[name] = os.readlink("/proc/self/ns/" + name)
+    except OSError:
+        names[name] = "hidden"
+try:
+    open("/x", "w").close()
+    root = "writable"
+except OSError:
+    root = "read-only"
+print(json.dumps({"ns": names, "caps": status["CapBnd"].strip("0") or "none", "root": root,
+                  "nnp": status["NoNewPrivs"], "seccomp": status["Seccomp"], "uid": os.getuid()}))
+"""
+
+
+@dataclass
+class Closure:
+    """What of the host a program needs: brig's own plan says it, and all get the same."""
+    binds: list = field(default_factory=list)
+    links: list = field(default_factory=list)
+
+
+@dataclass
+class Contender:
+    group: str   # what runs: noop, noop-libc, python
+    label: str
+    args: list
+    method: str = "spawn"
+    user: bool = False
+    open: str = None
+    env: dict = field(default_factory=dict)
+    key: str = ""  # how the report finds it
+
+    @property
+    def name(self):
+        return self.group + "/" + self.key
+
+
+def closure_of(brig, code):
+    plan = json.loads(subprocess.run([brig, "explain", "--json", "--lang", "python", "-c", code],
+                                     check=True, capture_output=True).stdout)
+    closure = Closure()
+    for step in plan["program"]["steps"]:
+        what = step["what"]
+        if step["step"] == "mount.bind":
+            closure.binds.append(what)
+        elif step["step"] == "link" and not what.startswith("/dev/"):
+            closure.links.append(tuple(what.split(" -> ")))
+    return closure
+
+
+class Field:
+    """Builds the contenders for one machine, in a scratch directory that all users can read."""
+
+    def __init__(self, scratch, tools, user):
+        self.scratch = scratch
+        self.tools = tools  # name -> path: brig, noop, noop-libc, driver, inprocess, filter
+        self.user = user
+        self.root = os.geteuid() == 0
+        self.list = []
+        self.skipped = []
+        self.bwrap = shutil.which("bwrap")
+        self.crun = shutil.which("crun")
+        self.cgroup = "/brig-bench.%d" % os.getpid()
+        self.closures = {"python": closure_of(tools["brig"], CODE)}
+        result = self.brig_result()
+        self.limits = result["limits"]
+        for tool, package in ((self.bwrap, "bubblewrap"), (self.crun, "crun")):
+            if not tool:
+                self.skipped.append("%s: not installed (scripts/setup.sh bench)" % package)
+
+    def brig_result(self, user=False, env=None):
+        return json.loads(subprocess.run(
+            self.as_user(user) + [self.tools["brig"], "run", "--json", "--", self.tools["noop"]],
+            check=True, capture_output=True, env=self.environment(user, env or {})).stdout)
+
+    def environment(self, user, extra):
+        home = os.path.join(self.scratch, "home" if user else "roothome")
+        return {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "HOME": home, **extra}
+
+    def as_user(self, user):
+        if not user:
+            return []
+        return ["setpriv", "--reuid", str(self.user), "--regid", str(self.user),
+                "--clear-groups", "--"]
+
+    def add(self, group, key, label, args, **more):
+        self.list.append(Contender(group, label, args, key=key, **more))
+
+    def closure(self, group):
+        return self.closures.get(group, Closure())
+
+    def bwrap_args(self, group, command):
+        """--disable-userns is its second user namespace; it has no limits, Landlock or cgroup."""
+        args = [self.bwrap, "--unshare-all", "--unshare-user", "--disable-userns",
+                "--assert-userns-disabled", "--die-with-parent", "--new-session", "--clearenv",
+                "--cap-drop", "ALL", "--uid", "1000", "--gid", "1000", "--hostname", "brig",
+                "--setenv", "PATH", "/usr/bin:/bin", "--setenv", "LANG", "C.UTF-8"]
+        for path in self.closure(group).binds:
+            args += ["--ro-bind", path, path]
+        for link, target in self.closure(group).links:
+            args += ["--symlink", target, link]
+        if command[0] in self.tools.values():
+            inside = "/" + os.path.basename(command[0])
+            args += ["--ro-bind", command[0], inside]
+            command = [inside] + command[1:]
+        args += ["--proc", "/proc", "--dev", "/dev", "--size", str(64 << 20), "--tmpfs", "/tmp",
+                 "--size", str(64 << 20), "--tmpfs", "/sandbox", "--remount-ro", "/",
+                 "--chdir", "/sandbox", "--seccomp", str(OPEN_FD), "--"]
+        return args + command
+
+    def crun_args(self, group, command, limited, suffix=""):
+        name = group + ("-limits" if limited else "") + suffix
+        bundle = os.path.join(self.scratch, "bundle-" + name)
+        programs = []
+        if command[0] in self.tools.values():
+            programs = [command[0]]
+            command = ["/" + os.path.basename(command[0])] + command[1:]
+        with open(self.tools["filter"], "rb") as file:
+            bpf = file.read()
+        path = self.cgroup + "/" + name if limited else None
+        oci.make_bundle(bundle, self.closure(group), programs,
+                        oci.config(command, self.closure(group), self.limits, bpf, path))
+        manager = "cgroupfs" if limited else "disabled"
+        return [self.crun, "--root", os.path.join(self.scratch, "crun"),
+                "--cgroup-manager=" + manager, "run", "--bundle", bundle, "brig-bench-" + name]
+
+    def add_others(self, group, command):
+        bpf = self.tools["filter"]
+        if self.bwrap:
+            self.add(group, "bwrap", "bubblewrap", self.bwrap_args(group, command), open=bpf)
+            if self.root:
+                self.add(group, "bwrap-user", "bubblewrap, ordinary user",
+                         self.bwrap_args(group, command), open=bpf, user=True)
+        if self.crun:
+            self.add(group, "crun", "crun, no cgroup", self.crun_args(group, command, False))
+            if self.root:
+                self.add(group, "crun-limits", "crun, cgroup limits",
+                         self.crun_args(group, command, True))
+
+    def add_group(self, group, command, brig_args):
+        brig = [self.tools["brig"], "run"] + brig_args
+        self.add(group, "fork", "bare fork + exec", command, method="fork")
+        self.add(group, "spawn", "bare posix_spawn", command)
+        self.add(group, "brig", "brig run", brig)
+        self.add(group, "brig-nolimits", "brig run, BRIG_NO_CGROUP=1", brig,
+                 env={"BRIG_NO_CGROUP": "1"})
+        if self.root:
+            self.add(group, "brig-user", "brig run, ordinary user", brig, user=True)
+        self.add_others(group, command)
+
+    def build(self):
+        for group in ("noop", "noop-libc"):
+            program = self.tools[group]
+            self.add_group(group, [program], ["--", program])
+            self.add(group, "libbrig", "libbrig, in process", [self.tools["inprocess"], program],
+                     method="worker")
+        self.add_group("python", [PYTHON, "-c", CODE], ["-c", CODE])
+        return self.list
+
+    def postures(self):
+        """What the sandboxes really switch on, seen from a Python inside each."""
+        command = [PYTHON, "-c", POSTURE]
+        brig = [self.tools["brig"], "run", "-c", POSTURE]
+        probes = [("brig", brig, None)]
+        if self.bwrap:
+            probes.append(("bubblewrap", self.bwrap_args("python", command), self.tools["filter"]))
+        if self.crun:
+            probes.append(("crun", self.crun_args("python", command, self.root, "-posture"), None))
+        return [(name, json.loads(self.capture(args, opened))) for name, args, opened in probes]
+
+    def capture(self, args, opened=None, user=False, env=None):
+        """Runs a contender as the driver does, but with its output kept; failure is an error."""
+        def arrange():
+            if opened:
+                os.dup2(os.open(opened, os.O_RDONLY), OPEN_FD)
+        done = subprocess.run(self.as_user(user) + args, stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, close_fds=False, check=False,
+                              env=self.environment(user, env or {}), preexec_fn=arrange)
+        if done.returncode != 0:
+            raise RuntimeError("%s ended with %d: %s" % (" ".join(args[:2]), done.returncode,
+                                                         done.stderr.strip() or "no message"))
+        return done.stdout
+
+    def rehearse(self):
+        """Every contender once, its output looked at; who fails is left out, by name."""
+        kept = []
+        for contender in self.list:
+            if contender.method == "worker":
+                kept.append(contender)
+                continue
+            try:
+                out = self.capture(contender.args, contender.open, contender.user, contender.env)
+                if contender.group == "python" and out != "1\n":
+                    raise RuntimeError("printed %r" % out)
+                kept.append(contender)
+            except RuntimeError as problem:
+                self.skipped.append("%s, %s: %s" % (contender.label, contender.group, problem))
+        self.list = kept
+
+    def describe(self):
+        """The driver's list."""
+        lines = []
+        for contender in self.list:
+            lines += ["name\t" + contender.name, "method\t" + contender.method]
+            lines += ["as\tuser"] if contender.user else []
+            lines += ["open\t" + contender.open] if contender.open else []
+            environment = self.environment(contender.user, contender.env)
+            lines += ["env\t%s=%s" % pair for pair in environment.items()]
+            lines += ["arg\t" + arg for arg in contender.args] + [""]
+        return "\n".join(lines) + "\n"
+
+    def clean(self):
+        """crun removes the container's groups and leaves the one above them."""
+        for controller in os.listdir("/sys/fs/cgroup") if os.path.isdir("/sys/fs/cgroup") else []:
+            try:
+                os.rmdir("/sys/fs/cgroup/" + controller + self.cgroup)
+            except OSError:
+                pass
