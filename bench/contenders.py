@@ -16,7 +16,8 @@ OPEN_FD = 10  # where the driver opens a contender's file
 # Run inside every sandbox before the clock starts: what is really on.
 POSTURE = """
 import json, os
-status = dict(line.rstrip().split(":\\t", 1) for line in open("/proc/self/status"))
+status = dict(line.split(":", 1) for line in open("/proc/self/status"))
+status = {key: value.strip() for key, value in status.items()}
 names = {}
 for name in ("user", "pid", "mnt", "net", "ipc", "uts", "cgroup", "time"):
     try:

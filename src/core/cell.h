@@ -72,6 +72,7 @@ int step_become(struct cell *cell, const struct step *step);
 int step_keyring(struct cell *cell, const struct step *step);
 int step_net(struct cell *cell, const struct step *step);
 int step_netenter(struct cell *cell, const struct step *step);
+int step_cgroupns(struct cell *cell, const struct step *step);
 int step_hostname(struct cell *cell, const struct step *step);
 int step_time(struct cell *cell, const struct step *step);
 int step_subreaper(struct cell *cell, const struct step *step);

@@ -52,7 +52,7 @@ static const struct {
 } namespaces[] = {
 	{ LAYER_USERNS, CLONE_NEWUSER }, { LAYER_PIDNS, CLONE_NEWPID },
 	{ LAYER_MNTNS, CLONE_NEWNS },    { LAYER_IPCNS, CLONE_NEWIPC },
-	{ LAYER_UTSNS, CLONE_NEWUTS },   { LAYER_CGROUPNS, CLONE_NEWCGROUP },
+	{ LAYER_UTSNS, CLONE_NEWUTS },
 };
 
 static bool has(const struct spec *spec, enum layer layer)
@@ -207,6 +207,9 @@ int plan_make(const struct spec *spec, struct plan *ret, struct brig_error *err)
 	}
 	if (has(spec, LAYER_NETNS)) {
 		plan_add(&plan, STEP_NETENTER);
+	}
+	if (has(spec, LAYER_CGROUPNS)) {
+		plan_add(&plan, STEP_CGROUPNS);
 	}
 	if (has(spec, LAYER_UTSNS)) {
 		plan_add(&plan, STEP_HOSTNAME)->text = "brig";

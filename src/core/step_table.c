@@ -32,6 +32,7 @@ const struct step_info step_table[STEP_KINDS] = {
 	[STEP_PIVOT] = { "mount.pivot", ACTOR_INIT, "the host's tree is gone" },
 	[STEP_LOCKROOT] = { "mount.lock", ACTOR_INIT, "the root becomes read-only" },
 	[STEP_NETENTER] = { "net.enter", ACTOR_INIT, "own network, only loopback, up" },
+	[STEP_CGROUPNS] = { "cgroup.hide", ACTOR_INIT, "its own group is the root it sees" },
 	[STEP_HOSTNAME] = { "hostname", ACTOR_INIT, "a fixed name" },
 	[STEP_TIME] = { "time", ACTOR_INIT, "clocks since boot start at zero" },
 	[STEP_SUBREAPER] = { "subreaper", ACTOR_INIT, "orphans come to brig-init" },
