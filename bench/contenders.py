@@ -11,6 +11,8 @@ import oci
 
 PYTHON = "/usr/bin/python3"
 CODE = "print(1)"
+CONTROLLERS = "/sys/fs/cgroup/unified/cgroup.controllers"
+MASK = 'mount --bind /dev/null "$0" && exec "$@"'
 OPEN_FD = 10  # where the driver opens a contender's file
 
 # Run inside every sandbox before the clock starts: what is really on.
@@ -48,6 +50,7 @@ class Contender:
     args: list
     method: str = "spawn"
     user: bool = False
+    mask: str = None
     open: str = None
     env: dict = field(default_factory=dict)
     key: str = ""  # how the report finds it
@@ -55,6 +58,15 @@ class Contender:
     @property
     def name(self):
         return self.group + "/" + self.key
+
+
+def hybrid_mask():
+    """crun refuses to start where cgroup v2 has a controller beside v1's: hide the list."""
+    try:
+        with open(CONTROLLERS, encoding="ascii") as file:
+            return CONTROLLERS if file.read().strip() else None
+    except OSError:
+        return None
 
 
 def closure_of(brig, code):
@@ -82,6 +94,7 @@ class Field:
         self.skipped = []
         self.bwrap = shutil.which("bwrap")
         self.crun = shutil.which("crun")
+        self.mask = hybrid_mask() if self.root else None
         self.cgroup = "/brig-bench.%d" % os.getpid()
         self.closures = {"python": closure_of(tools["brig"], CODE)}
         result = self.brig_result()
@@ -154,10 +167,11 @@ class Field:
                 self.add(group, "bwrap-user", "bubblewrap, ordinary user",
                          self.bwrap_args(group, command), open=bpf, user=True)
         if self.crun:
-            self.add(group, "crun", "crun, no cgroup", self.crun_args(group, command, False))
+            self.add(group, "crun", "crun, no cgroup", self.crun_args(group, command, False),
+                     mask=self.mask)
             if self.root:
                 self.add(group, "crun-limits", "crun, cgroup limits",
-                         self.crun_args(group, command, True))
+                         self.crun_args(group, command, True), mask=self.mask)
 
     def add_group(self, group, command, brig_args):
         brig = [self.tools["brig"], "run"] + brig_args
@@ -183,19 +197,25 @@ class Field:
         """What the sandboxes really switch on, seen from a Python inside each."""
         command = [PYTHON, "-c", POSTURE]
         brig = [self.tools["brig"], "run", "-c", POSTURE]
-        probes = [("brig", brig, None)]
+        probes = [("brig", brig, None, None)]
         if self.bwrap:
-            probes.append(("bubblewrap", self.bwrap_args("python", command), self.tools["filter"]))
+            probes.append(("bubblewrap", self.bwrap_args("python", command),
+                           self.tools["filter"], None))
         if self.crun:
-            probes.append(("crun", self.crun_args("python", command, self.root, "-posture"), None))
-        return [(name, json.loads(self.capture(args, opened))) for name, args, opened in probes]
+            probes.append(("crun", self.crun_args("python", command, self.root, "-posture"), None,
+                           self.mask))
+        return [(name, json.loads(self.capture(args, opened=opened, mask=mask)))
+                for name, args, opened, mask in probes]
 
-    def capture(self, args, opened=None, user=False, env=None):
+    def capture(self, args, opened=None, user=False, env=None, mask=None):
         """Runs a contender as the driver does, but with its output kept; failure is an error."""
         def arrange():
             if opened:
                 os.dup2(os.open(opened, os.O_RDONLY), OPEN_FD)
-        done = subprocess.run(self.as_user(user) + args, stdin=subprocess.DEVNULL,
+        prefix = self.as_user(user)
+        if mask:
+            prefix = ["unshare", "-m", "--propagation", "private", "sh", "-c", MASK, mask]
+        done = subprocess.run(prefix + args, stdin=subprocess.DEVNULL,
                               capture_output=True, text=True, close_fds=False, check=False,
                               env=self.environment(user, env or {}), preexec_fn=arrange)
         if done.returncode != 0:
@@ -211,7 +231,8 @@ class Field:
                 kept.append(contender)
                 continue
             try:
-                out = self.capture(contender.args, contender.open, contender.user, contender.env)
+                out = self.capture(contender.args, contender.open, contender.user,
+                                   contender.env, contender.mask)
                 if contender.group == "python" and out != "1\n":
                     raise RuntimeError("printed %r" % out)
                 kept.append(contender)
@@ -225,6 +246,7 @@ class Field:
         for contender in self.list:
             lines += ["name\t" + contender.name, "method\t" + contender.method]
             lines += ["as\tuser"] if contender.user else []
+            lines += ["mask\t" + contender.mask] if contender.mask else []
             lines += ["open\t" + contender.open] if contender.open else []
             environment = self.environment(contender.user, contender.env)
             lines += ["env\t%s=%s" % pair for pair in environment.items()]

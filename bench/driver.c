@@ -8,22 +8,26 @@
  * Where a contender runs:
  *  - in this process: spawned or forked, and waited for;
  *  - "as user": the same, by a copy of this process that dropped root before the first round;
+ *  - "mask": the same, by a copy of this process in a mount namespace of its own, in which one
+ *    file is empty (crun refuses hosts whose cgroup v2 has a controller beside v1's);
  *  - "worker": by a program of its own that measures itself (libbrig in process).
  *
  * The list: lines of KEY TAB VALUE, a record ends at an empty line. Keys: name, method
- * (spawn, fork, worker), as (user), open (a file that the child finds at OPEN_FD), env, arg.
+ * (spawn, fork, worker), as (user), mask (a file), open (a file that the child finds at OPEN_FD), env, arg.
  * usage: driver ROUNDS WARMUP SEED UID < LIST
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <inttypes.h>
+#include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -44,6 +48,7 @@ struct contender {
 	char *name;
 	enum method method;
 	bool as_user;
+	char *mask;
 	char *open;
 	char *env[ENV_MAX + 1];
 	size_t env_count;
@@ -92,6 +97,8 @@ static void read_key(struct contender *contender, const char *key, const char *v
 		contender->method = method_of(copy);
 	} else if (strcmp(key, "as") == 0) {
 		contender->as_user = strcmp(copy, "user") == 0;
+	} else if (strcmp(key, "mask") == 0) {
+		contender->mask = copy;
 	} else if (strcmp(key, "open") == 0) {
 		contender->open = copy;
 	} else if (strcmp(key, "env") == 0 && contender->env_count < ENV_MAX) {
@@ -236,6 +243,23 @@ static int start_user(const struct field *field, uid_t uid)
 	_exit(1);
 }
 
+static int start_masked(const struct field *field, const char *path)
+{
+	int channel;
+
+	if (branch(&channel)) {
+		return channel;
+	}
+	/* A device over a file: reading it ends at once, and no file has to be made for this. */
+	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+	    mount("/dev/null", path, NULL, MS_BIND, NULL) < 0) {
+		fail("cannot mask a file");
+	}
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	serve(field, channel);
+	_exit(1);
+}
+
 static int start_worker(const struct contender *contender)
 {
 	int channel;
@@ -267,6 +291,7 @@ static struct sample ask(const struct contender *contender, uint32_t which)
 static void start_helpers(struct field *field, uid_t uid)
 {
 	int user = -1;
+	int masked = -1;
 
 	for (size_t i = 0; i < field->count; i++) {
 		struct contender *contender = &field->contenders[i];
@@ -274,6 +299,9 @@ static void start_helpers(struct field *field, uid_t uid)
 		if (contender->as_user) {
 			user = user < 0 ? start_user(field, uid) : user;
 			contender->channel = user;
+		} else if (contender->mask) {
+			masked = masked < 0 ? start_masked(field, contender->mask) : masked;
+			contender->channel = masked;
 		} else if (contender->method == METHOD_WORKER) {
 			contender->channel = start_worker(contender);
 		}

@@ -46,8 +46,9 @@ struct cell {
 	/* the cell's side */
 	int stdio[3]; /* what becomes 0, 1, 2; owned until the clone */
 	int root;     /* the new root, while it is built */
-	int note[2];  /* payload -> init: what went wrong, or the listener's number */
+	int note[2];  /* init's end, the payload's end */
 	pid_t payload;
+	int payload_pidfd;
 	struct net_helper net;
 	unsigned failed; /* index of the step that failed */
 };
@@ -78,6 +79,7 @@ int step_time(struct cell *cell, const struct step *step);
 int step_subreaper(struct cell *cell, const struct step *step);
 int step_spawn(struct cell *cell, const struct step *step);
 int step_seal(struct cell *cell, const struct step *step);
+int step_start(struct cell *cell, const struct step *step);
 
 int step_private(struct cell *cell, const struct step *step);
 int step_root(struct cell *cell, const struct step *step);
@@ -104,6 +106,7 @@ int step_caps(struct cell *cell, const struct step *step);
 int step_nnp(struct cell *cell, const struct step *step);
 int step_landlock(struct cell *cell, const struct step *step);
 int step_seccomp(struct cell *cell, const struct step *step);
+int step_go(struct cell *cell, const struct step *step);
 int step_exec(struct cell *cell, const struct step *step);
 
 /* pid 1 of the cell, from its first instruction; never returns. */

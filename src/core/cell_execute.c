@@ -22,6 +22,7 @@ static const step_function step_functions[STEP_KINDS] = {
 	[STEP_CGROUPNS] = step_cgroupns, [STEP_HOSTNAME] = step_hostname,
 	[STEP_TIME] = step_time,         [STEP_SUBREAPER] = step_subreaper,
 	[STEP_SPAWN] = step_spawn,       [STEP_SEAL] = step_seal,
+	[STEP_START] = step_start,       [STEP_GO] = step_go,
 	[STEP_SESSION] = step_session,   [STEP_USER] = step_user,
 	[STEP_INNER] = step_inner,       [STEP_STDIO] = step_stdio,
 	[STEP_WORKDIR] = step_workdir,   [STEP_RLIMIT] = step_rlimit,

@@ -77,6 +77,16 @@ static bool nobody_left(const struct denials *denials)
 	return poll(&state, 1, 0) == 1 && (state.revents & POLLHUP);
 }
 
+static int send_answer(const struct denials *denials, struct seccomp_notif_resp *answer)
+{
+	while (ioctl(denials->listener, SECCOMP_IOCTL_NOTIF_SEND, answer) < 0) {
+		if (errno != EINTR) {
+			return errno == ENOENT ? 0 : -errno; /* ENOENT: it was killed meanwhile */
+		}
+	}
+	return 0;
+}
+
 void denials_hear(struct denials *denials)
 {
 	struct seccomp_notif call = { 0 };
@@ -100,8 +110,8 @@ void denials_hear(struct denials *denials)
 	} else {
 		record(denials, &call, &decision);
 	}
-	ioctl(denials->listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
-	if (++denials->heard >= DENIALS_HEARD_MAX) {
+	/* Whoever cannot be answered must not wait: without the listener the call fails at once. */
+	if (send_answer(denials, &answer) < 0 || ++denials->heard >= DENIALS_HEARD_MAX) {
 		close_fd(&denials->listener);
 	}
 }

@@ -6,9 +6,7 @@
  * kernel's word on how it ended. It cannot be traced (not dumpable), and as pid 1 it gets no
  * signal from inside.
  *
- * The payload process is spawned with a shared descriptor table and vfork's rule (we sleep until
- * it execs or dies): so its seccomp listener is in our table too, and we can hand it to the warden
- * although the payload's filter may forbid it to send anything. exec gives it a table of its own.
+ * How the payload process is started, and why it shares our descriptors at first: spawn.c.
  */
 #include "core/init.h"
 
@@ -26,15 +24,7 @@
 #include "core/init_orphans.h"
 #include "kernel/sys.h"
 
-int init_note(struct cell *cell, enum init_note_kind kind, uint32_t value, int errnum)
-{
-	struct init_note note = { .kind = kind, .value = value, .errnum = errnum };
-
-	return write(cell->note[1], &note, sizeof(note)) == sizeof(note) ? 0 : -EIO;
-}
-
-/* 0, 1 and 2 will be the program's: what must survive until exec has to be above. */
-static int lift(int *fd)
+int init_lift(int *fd)
 {
 	if (*fd > 2) {
 		return 0;
@@ -43,68 +33,12 @@ static int lift(int *fd)
 	return *fd < 0 ? -errno : 0;
 }
 
-static _Noreturn void payload_main(struct cell *cell)
-{
-	int r = cell_execute(cell, ACTOR_PAYLOAD);
-
-	/* Only a failure comes back: the last step is exec. */
-	init_note(cell, INIT_NOTE_FAILED, cell->failed, -r);
-	_exit(127);
-}
-
-static _Noreturn void die(struct cell *cell, unsigned step, int errnum)
+_Noreturn void init_die(struct cell *cell, unsigned step, int errnum)
 {
 	struct wire_record record = { .kind = WIRE_FAILED, .value = step, .errnum = errnum };
 
 	wire_send(cell->control, &record, NULL, 0);
 	_exit(125);
-}
-
-/* Passes on what the payload process noted before it execed or gave up. */
-static int forward_notes(struct cell *cell)
-{
-	struct init_note note;
-	ssize_t n;
-
-	while ((n = read(cell->note[0], &note, sizeof(note))) > 0) {
-		if (n != sizeof(note)) {
-			return -EPROTO;
-		}
-		if (note.kind == INIT_NOTE_FAILED) {
-			die(cell, note.value, note.errnum);
-		}
-		int listener = (int)note.value;
-		struct wire_record record = { .kind = WIRE_LISTENER };
-		int r = wire_send(cell->control, &record, &listener, 1);
-		if (r < 0) {
-			return r;
-		}
-	}
-	return 0;
-}
-
-int step_spawn(struct cell *cell, const struct step *step)
-{
-	(void)step;
-	if (pipe2(cell->note, O_CLOEXEC | O_NONBLOCK) < 0) {
-		return -errno;
-	}
-	int r = lift(&cell->note[0]);
-	if (r == 0) {
-		r = lift(&cell->note[1]);
-	}
-	if (r < 0) {
-		return r;
-	}
-	long pid = syscall(SYS_clone, CLONE_FILES | CLONE_VFORK | SIGCHLD, NULL, NULL, NULL, NULL);
-	if (pid < 0) {
-		return -errno;
-	}
-	if (pid == 0) {
-		payload_main(cell);
-	}
-	cell->payload = (pid_t)pid;
-	return forward_notes(cell);
 }
 
 /* Keeps the control socket alone. */
@@ -123,7 +57,13 @@ static bool reap(const struct cell *cell, siginfo_t *ended)
 {
 	for (;;) {
 		siginfo_t info = { 0 };
-		if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG) < 0 || info.si_pid == 0) {
+		if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG) < 0) {
+			if (errno == EINTR) {
+				continue;
+			}
+			_exit(125); /* the program is ours to wait for: without that, no end */
+		}
+		if (info.si_pid == 0) {
 			return false;
 		}
 		if (info.si_pid == cell->payload) {
@@ -141,11 +81,11 @@ static void watch(struct cell *cell, siginfo_t *ended)
 	sigaddset(&children, SIGCHLD);
 	/* Blocked since before the clone; but were it not, no death would ever be heard of. */
 	if (sigprocmask(SIG_BLOCK, &children, NULL) < 0) {
-		die(cell, cell->failed, errno);
+		init_die(cell, cell->failed, errno);
 	}
 	int signals = signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (signals < 0) {
-		die(cell, cell->failed, errno);
+		init_die(cell, cell->failed, errno);
 	}
 	struct pollfd ready[2] = {
 		{ .fd = signals, .events = POLLIN },
@@ -171,19 +111,19 @@ _Noreturn void init_main(struct cell *cell)
 	siginfo_t ended;
 
 	cell->control = cell->control_inside;
-	int r = lift(&cell->control);
+	int r = init_lift(&cell->control);
 	for (int i = 0; i < 3 && r == 0; i++) {
-		r = lift(&cell->stdio[i]);
+		r = init_lift(&cell->stdio[i]);
 	}
 	if (r == 0) {
 		r = cell_execute(cell, ACTOR_INIT);
 	}
 	if (r < 0) {
-		die(cell, cell->failed, -r);
+		init_die(cell, cell->failed, -r);
 	}
 	r = close_rest(cell);
 	if (r < 0) {
-		die(cell, cell->failed, -r);
+		init_die(cell, cell->failed, -r);
 	}
 	struct wire_record record = { .kind = WIRE_STARTED };
 	wire_send(cell->control, &record, NULL, 0);

@@ -183,6 +183,7 @@ static void add_payload_steps(struct plan *plan)
 		step->size = spec->filter->count;
 		step->value = has(spec, LAYER_NOTIFY);
 	}
+	plan_add(plan, STEP_GO);
 	struct step *exec = plan_add(plan, STEP_EXEC);
 	exec->path = spec->argv[0];
 }
@@ -223,6 +224,7 @@ int plan_make(const struct spec *spec, struct plan *ret, struct brig_error *err)
 	plan_add(&plan, STEP_SPAWN);
 	add_payload_steps(&plan);
 	plan_add(&plan, STEP_SEAL)->value = has(spec, LAYER_CAPS);
+	plan_add(&plan, STEP_START);
 
 	if (plan.count == PLAN_STEPS_MAX || plan.arena_used == plan.arena_size) {
 		plan_done(&plan);

@@ -55,6 +55,7 @@ enum step_kind {
 	STEP_SUBREAPER,
 	STEP_SPAWN,
 	STEP_SEAL,
+	STEP_START,
 
 	STEP_SESSION,
 	STEP_USER,
@@ -66,6 +67,7 @@ enum step_kind {
 	STEP_NNP,
 	STEP_LANDLOCK,
 	STEP_SECCOMP,
+	STEP_GO,
 	STEP_EXEC,
 	STEP_KINDS,
 };

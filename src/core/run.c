@@ -92,7 +92,7 @@ static int on_timer(struct run *run)
 	return run_arm(run);
 }
 
-static void take_record(struct run *run, const struct wire_record *record, int *fds)
+static int take_record(struct run *run, const struct wire_record *record, int *fds)
 {
 	switch (record->kind) {
 	case WIRE_HANDLES:
@@ -102,9 +102,7 @@ static void take_record(struct run *run, const struct wire_record *record, int *
 		break;
 	case WIRE_LISTENER:
 		run->denials.listener = TAKE_FD(fds[0]);
-		run->listening =
-			run_listen(run, run->denials.listener, RUN_EVENT_DENIAL, EPOLLIN) == 0;
-		break;
+		return run_listen(run, run->denials.listener, RUN_EVENT_DENIAL, EPOLLIN);
 	case WIRE_STARTED:
 		run->state = run->state == RUN_SETTING_UP ? RUN_RUNNING : run->state;
 		break;
@@ -125,6 +123,7 @@ static void take_record(struct run *run, const struct wire_record *record, int *
 	default:
 		break;
 	}
+	return 0;
 }
 
 static int on_control(struct run *run)

@@ -42,9 +42,8 @@ struct run {
 	struct cell cell;
 	enum run_state state;
 	enum wire_state wire;
-	int epoll;      /* owned */
-	int timer;      /* owned */
-	bool listening; /* the denial listener is in the epoll set */
+	int epoll; /* owned */
+	int timer; /* owned */
 	bool group_watched;
 	int sandbox, proc; /* owned: handles into the cell; -1: none */
 	struct stream out[2];

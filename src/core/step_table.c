@@ -38,6 +38,7 @@ const struct step_info step_table[STEP_KINDS] = {
 	[STEP_SUBREAPER] = { "subreaper", ACTOR_INIT, "orphans come to brig-init" },
 	[STEP_SPAWN] = { "spawn", ACTOR_INIT, "the process that becomes the program" },
 	[STEP_SEAL] = { "init.seal", ACTOR_INIT, "brig-init gives up every privilege" },
+	[STEP_START] = { "start", ACTOR_INIT, "when both are sealed: the program may begin" },
 
 	[STEP_SESSION] = { "session", ACTOR_PAYLOAD, "own session, no terminal, default signals" },
 	[STEP_USER] = { "ids.payload", ACTOR_PAYLOAD, "an id that not even brig-init has" },
@@ -51,5 +52,6 @@ const struct step_info step_table[STEP_KINDS] = {
 	[STEP_LANDLOCK] = { "landlock", ACTOR_PAYLOAD,
 			    "files by rule, signals and sockets scoped" },
 	[STEP_SECCOMP] = { "seccomp", ACTOR_PAYLOAD, "system calls by allow-list" },
+	[STEP_GO] = { "go", ACTOR_PAYLOAD, "waits until brig-init is sealed too" },
 	[STEP_EXEC] = { "exec", ACTOR_PAYLOAD, "the program" },
 };

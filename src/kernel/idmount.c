@@ -27,36 +27,57 @@ static int write_map(pid_t pid, const char *file, unsigned from, unsigned to)
 	return write(fd, text, strlen(text)) < 0 ? -errno : 0;
 }
 
-/* A namespace needs a process for as long as it takes to get a handle on it. */
-static int map_namespace(const struct stat *owner, uid_t id, gid_t gid)
+/* Until the other end closes, however its owner ended: the helper outlives nobody. */
+static _Noreturn void wait_for_end(const int ends[2])
+{
+	char none;
+
+	close(ends[1]);
+	while (read(ends[0], &none, 1) < 0 && errno == EINTR) {
+	}
+	_exit(0);
+}
+
+static int open_map(pid_t pid, const struct stat *owner, uid_t id, gid_t gid)
 {
 	char path[64];
-	int pidfd = -1;
-	struct clone_args args = { .flags = CLONE_NEWUSER | CLONE_PIDFD,
-				   .pidfd = (uintptr_t)&pidfd };
-	int pid = sys_clone3(&args, sizeof(args));
-
-	if (pid == 0) {
-		for (;;) {
-			pause();
-		}
-	}
-	if (pid < 0) {
-		return pid;
-	}
 	int r = write_map(pid, "uid_map", owner->st_uid, id);
+
 	if (r == 0) {
 		r = write_map(pid, "gid_map", owner->st_gid, gid);
 	}
-	if (r == 0) {
-		snprintf(path, sizeof(path), "/proc/%d/ns/user", pid);
-		r = open(path, O_RDONLY | O_CLOEXEC);
-		r = r < 0 ? -errno : r;
+	if (r < 0) {
+		return r;
 	}
-	sys_pidfd_send_signal(pidfd, SIGKILL);
+	snprintf(path, sizeof(path), "/proc/%d/ns/user", (int)pid);
+	r = open(path, O_RDONLY | O_CLOEXEC);
+	return r < 0 ? -errno : r;
+}
+
+/* A namespace needs a process for as long as it takes to get a handle on it. */
+static int map_namespace(const struct stat *owner, uid_t id, gid_t gid)
+{
+	int ends[2];
 	siginfo_t info;
-	syscall(SYS_waitid, P_PIDFD, pidfd, &info, WEXITED | __WALL, NULL);
-	close(pidfd);
+	sigset_t all, before;
+
+	if (pipe2(ends, O_CLOEXEC) < 0) {
+		return -errno;
+	}
+	/* Handlers of the host program must not run in the child, nor its SIGCHLD see it. */
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &before);
+	int pid = sys_result(syscall(SYS_clone, CLONE_NEWUSER, NULL, NULL, NULL, NULL));
+	if (pid == 0) {
+		wait_for_end(ends);
+	}
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	int r = pid < 0 ? pid : open_map(pid, owner, id, gid);
+	close(ends[0]);
+	close(ends[1]);
+	while (pid > 0 && syscall(SYS_waitid, P_PID, pid, &info, WEXITED | __WALL, NULL) < 0 &&
+	       errno == EINTR) {
+	}
 	return r;
 }
 

@@ -4,6 +4,7 @@
 import json
 import os
 import random
+import signal
 import subprocess
 import time
 
@@ -103,25 +104,32 @@ def test_i6_hundred_cells(attack):
                           for name in os.listdir("/proc/self/ns")}
 
 
+def killed(run):
+    """Kills brig; whatever outlives it holds its pipes open."""
+    run.kill()
+    run.communicate(timeout=5)
+    return str(run.pid)
+
+
 def test_i7_killed_supervisor(attack, tmp_path):
     """SIGKILL at any moment: nothing of the run survives, the next start takes the rest away."""
     place = tmp_path / "place"
     place.mkdir()
     place.chmod(0o777)
     pids = []
-    for turn in range(30):
-        run = attack.spawn("x15_daemon", "/mnt/place/beats", 20, options=["--rw", place])
-        time.sleep(turn * 0.001)
-        run.kill()
-        run.communicate()
-        pids.append(str(run.pid))
-    # In the middle of its work, too.
-    run = attack.spawn("x_tasks", "explode", 0, options=["--processes", 20])
-    harness.wait_for(lambda: len(harness.descendants(run.pid)) > 5)
-    run.kill()
-    run.communicate()
-    pids.append(str(run.pid))
-    harness.wait_for(lambda: not harness.children(), 3)
+    try:
+        for turn in range(30):
+            run = attack.spawn("x15_daemon", "/mnt/place/beats", 20, options=["--rw", place])
+            time.sleep(turn * 0.001)
+            pids.append(killed(run))
+        # In the middle of its work, too.
+        run = attack.spawn("x_tasks", "explode", 0, options=["--processes", 20])
+        harness.wait_for(lambda: len(harness.descendants(run.pid)) > 5)
+        pids.append(killed(run))
+        harness.wait_for(lambda: not harness.children(), 3)
+    finally:
+        for survivor in harness.children():
+            os.kill(survivor, signal.SIGKILL)
     beats = place / "beats"
     size = beats.stat().st_size if beats.exists() else 0
     time.sleep(0.1)

@@ -6,8 +6,8 @@
  *
  * ROLE is the process, by order of birth (0 the command itself, 1 its first child, ...), INDEX
  * counts that process's calls from its start; ROLE -1 makes nothing fail and lists all calls. The
- * call is not carried out: it returns ERRNO (a number). Unlike strace's injection this hits one call of one process,
- * so an early failure in the one never hides a later one in the other.
+ * call is not carried out: it returns ERRNO (a number). Unlike strace's injection this hits one call
+ * of one process, so an early failure in the one never hides a later one in the other.
  *
  * REPORT gets lines: "call ROLE INDEX NUMBER" (listing), "injected NUMBER", "left ROLE NUMBER" for
  * each process still there a while after the command ended (with its last call), "hung ROLE NUMBER"
@@ -60,12 +60,15 @@ struct tracing {
 };
 
 /*
- * Not made to fail: close and munmap, which do their work whatever they return; the end; returns
- * from handlers. Calls that cannot fail in ways that anybody looks at are not traced for speed.
+ * Not made to fail: what does its work whatever it returns (close, munmap), what has no way to
+ * fail (umask; brk answers with the old end), the end, and returns from handlers.
  */
-static const int untouched[] = { SYS_close,      SYS_munmap,       SYS_exit,
-				 SYS_exit_group, SYS_rt_sigreturn, SYS_clock_gettime,
-				 SYS_futex,      SYS_getpid,       SYS_restart_syscall };
+static const int untouched[] = {
+	SYS_close,      SYS_munmap,          SYS_brk,    SYS_umask,   SYS_exit,
+	SYS_exit_group, SYS_rt_sigreturn,    SYS_getpid, SYS_getppid, SYS_gettid,
+	SYS_getuid,     SYS_geteuid,         SYS_getgid, SYS_getegid, SYS_clock_gettime,
+	SYS_futex,      SYS_restart_syscall,
+};
 #define UNTOUCHED (sizeof(untouched) / sizeof(untouched[0]))
 
 static void trace_calls(void)

@@ -125,7 +125,7 @@ static void expect_calls(void)
 	struct timespec up = { .tv_sec = UPTIME_MOST_S };
 	char name[64] = "";
 
-	expect(getpid() == 2 && getppid() == 1, "pid namespace");
+	expect(getpid() < 10 && getppid() == 1, "pid namespace");
 	expect(gethostname(name, sizeof(name)) == 0 && strcmp(name, "brig") == 0, "hostname");
 	expect(clock_gettime(CLOCK_BOOTTIME, &up) == 0 && up.tv_sec < UPTIME_MOST_S, "uptime");
 	expect(syscall(SYS_unshare, 0x10000000) < 0, "no user namespaces");

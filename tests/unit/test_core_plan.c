@@ -106,9 +106,12 @@ static void test_order(void **state)
 				 step_table[order[i].then].name, first, then);
 		}
 	}
-	/* exec is the payload's last step, and nothing follows seccomp but exec */
-	assert_int_equal(plan.steps[index_of(&plan, STEP_SECCOMP) + 1].kind, STEP_EXEC);
-	assert_int_equal(plan.steps[plan.count - 1].kind, STEP_SEAL);
+	/* nothing follows seccomp but the wait for brig-init, and exec */
+	assert_int_equal(plan.steps[index_of(&plan, STEP_SECCOMP) + 1].kind, STEP_GO);
+	assert_int_equal(plan.steps[index_of(&plan, STEP_SECCOMP) + 2].kind, STEP_EXEC);
+	/* brig-init is sealed before it lets the program begin */
+	assert_int_equal(plan.steps[plan.count - 2].kind, STEP_SEAL);
+	assert_int_equal(plan.steps[plan.count - 1].kind, STEP_START);
 }
 
 static void test_pure(void **state)

@@ -6,8 +6,7 @@ import pwd
 import sys
 
 PLACES = ["/tmp", "/var/tmp", "/run/lock", "/run/user", "/dev/shm", "/dev/mqueue", "/sandbox/out",
-          "/var/lib", "/var/cache", os.environ.get("HOME", "/"), "/root", "/home",
-          os.environ.get("BRIG_PLACE", "/tmp")]
+          "/var/lib", "/var/cache", os.environ.get("HOME", "/"), "/root", "/home"]
 for place in PLACES:
     try:
         print(f"{place}=" + ",".join(sorted(os.listdir(place))))

@@ -1,0 +1,163 @@
+/*
+ * How the payload process comes to be, and to exec.
+ *
+ * It is spawned with a descriptor table shared with brig-init: so its seccomp listener is in our
+ * table too, and we can hand it to the warden although the payload's filter may forbid it to send
+ * anything. While it drops what it has, brig-init gives up its own privileges beside it; the
+ * program's first instruction comes only after both are done:
+ *
+ *	payload                            brig-init
+ *	  session ... seccomp                init.seal
+ *	  note: listener is fd N     --->    sends it to the warden
+ *	  note: ready                --->    takes a descriptor table of its own
+ *	  waits                      <---    go
+ *	  exec: its end closes       --->    end of file: the program runs
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "core/init.h"
+#include "kernel/sys.h"
+
+int init_note(struct cell *cell, enum init_note_kind kind, uint32_t value, int errnum)
+{
+	struct init_note note = { .kind = kind, .value = value, .errnum = errnum };
+
+	return write(cell->note[1], &note, sizeof(note)) == sizeof(note) ? 0 : -EIO;
+}
+
+static _Noreturn void payload_main(struct cell *cell)
+{
+	int r = cell_execute(cell, ACTOR_PAYLOAD);
+
+	/* Only a failure comes back: the last step is exec. */
+	init_note(cell, INIT_NOTE_FAILED, cell->failed, -r);
+	_exit(127);
+}
+
+int step_spawn(struct cell *cell, const struct step *step)
+{
+	(void)step;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, cell->note) < 0) {
+		return -errno;
+	}
+	int r = init_lift(&cell->note[0]);
+	if (r == 0) {
+		r = init_lift(&cell->note[1]);
+	}
+	if (r < 0) {
+		return r;
+	}
+	long pid = syscall(SYS_clone, CLONE_FILES | CLONE_PIDFD | SIGCHLD, NULL,
+			   &cell->payload_pidfd, NULL, NULL);
+	if (pid < 0) {
+		return -errno;
+	}
+	if (pid == 0) {
+		payload_main(cell);
+	}
+	cell->payload = (pid_t)pid;
+	return 0;
+}
+
+/* The payload's side: everything is dropped; waits until brig-init is sealed as well. */
+int step_go(struct cell *cell, const struct step *step)
+{
+	char go;
+	ssize_t n;
+	int r = init_note(cell, INIT_NOTE_READY, 0, 0);
+
+	(void)step;
+	if (r < 0) {
+		return r;
+	}
+	do {
+		n = read(cell->note[1], &go, 1);
+	} while (n < 0 && errno == EINTR);
+	return n == 1 ? 0 : -ECANCELED;
+}
+
+/* The next note; 0: the payload's end has closed; -errno. A dead warden ends the wait. */
+static int next_note(struct cell *cell, struct init_note *note)
+{
+	struct pollfd ready[3] = {
+		{ .fd = cell->note[0], .events = POLLIN },
+		{ .fd = cell->control, .events = POLLIN },
+		{ .fd = cell->payload_pidfd, .events = POLLIN },
+	};
+
+	for (;;) {
+		if (poll(ready, 3, -1) < 0) {
+			if (errno == EINTR) {
+				continue;
+			}
+			return -errno;
+		}
+		if (ready[0].revents) {
+			ssize_t n = read(cell->note[0], note, sizeof(*note));
+			if (n < 0 && errno == EINTR) {
+				continue;
+			}
+			return n < 0 ? -errno : n == 0 ? 0 : n == sizeof(*note) ? 1 : -EPROTO;
+		}
+		if (ready[1].revents) {
+			return -ECANCELED;
+		}
+		if (ready[2].revents) {
+			return -ECHILD; /* died without a word */
+		}
+	}
+}
+
+static int take_note(struct cell *cell, const struct init_note *note)
+{
+	struct wire_record record = { .kind = WIRE_LISTENER };
+	int listener = (int)note->value;
+
+	switch (note->kind) {
+	case INIT_NOTE_FAILED:
+		init_die(cell, note->value, note->errnum);
+	case INIT_NOTE_LISTENER:
+		return wire_send(cell->control, &record, &listener, 1);
+	case INIT_NOTE_READY:
+		return 1;
+	default:
+		return -EPROTO;
+	}
+}
+
+int step_start(struct cell *cell, const struct step *step)
+{
+	struct init_note note;
+	int r = 0;
+
+	(void)step;
+	while (r == 0) {
+		r = next_note(cell, &note);
+		r = r == 1 ? take_note(cell, &note) : r < 0 ? r : -ECHILD;
+	}
+	if (r < 0) {
+		return r;
+	}
+	/* From here on the tables are two: closing its end in ours leaves it the only holder. */
+	if (unshare(CLONE_FILES) < 0) {
+		return -errno;
+	}
+	close_fd(&cell->note[1]);
+	if (write(cell->note[0], "g", 1) != 1) {
+		return -errno;
+	}
+	r = next_note(cell, &note);
+	if (r == 1) {
+		take_note(cell, &note); /* exec failed: does not come back */
+		return -EPROTO;
+	}
+	/* A death right after exec is an end like any other: the reaper will tell. */
+	return r == -ECHILD ? 0 : r;
+}
