@@ -143,6 +143,20 @@ static unsigned emit_wide_test(struct builder *b, const struct filter_test *test
 	return next;
 }
 
+/* A run of consecutive values costs two comparisons, so three are worth it. */
+#define RUN_WORTH 3
+
+/* The first of the consecutive values that end with the one at `last`. */
+static unsigned run_start(const struct filter_test *test, unsigned last)
+{
+	while (last > 0 && test->values[last] <= UINT32_MAX &&
+	       test->values[last - 1] < UINT32_MAX &&
+	       test->values[last - 1] + 1 == test->values[last]) {
+		last--;
+	}
+	return last;
+}
+
 static unsigned emit_test(struct builder *b, const struct filter_test *test, unsigned holds,
 			  unsigned fails)
 {
@@ -155,8 +169,19 @@ static unsigned emit_test(struct builder *b, const struct filter_test *test, uns
 
 	unsigned next = missed;
 
-	for (unsigned i = test->values_count; i-- > 0;) {
-		next = emit_branch(b, BPF_JEQ, (uint32_t)test->values[i], found, next);
+	for (unsigned i = test->values_count; i > 0;) {
+		unsigned first = run_start(test, i - 1);
+		uint32_t last_value = (uint32_t)test->values[i - 1];
+
+		if (i - first >= RUN_WORTH) {
+			/* The kernel's price is by the instruction: two for the whole run. */
+			unsigned above = emit_branch(b, BPF_JGT, last_value, next, found);
+			next = emit_branch(b, BPF_JGE, (uint32_t)test->values[first], above, next);
+			i = first;
+		} else {
+			next = emit_branch(b, BPF_JEQ, last_value, found, next);
+			i--;
+		}
 	}
 	emit_load(b, test->arg, false, (uint32_t)test->mask);
 	return b->head;
