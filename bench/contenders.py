@@ -99,9 +99,12 @@ class Field:
         self.closures = {"python": closure_of(tools["brig"], CODE)}
         result = self.brig_result()
         self.limits = result["limits"]
+        self.limited = any(layer.startswith("cgroup-") for layer in result["layers"])
         for tool, package in ((self.bwrap, "bubblewrap"), (self.crun, "crun")):
             if not tool:
                 self.skipped.append("%s: not installed (scripts/setup.sh bench)" % package)
+        if not self.limited:
+            self.skipped.append("the price of limits: there is no control group to be had here")
 
     def brig_result(self, user=False, env=None):
         return json.loads(subprocess.run(
@@ -178,8 +181,9 @@ class Field:
         self.add(group, "fork", "bare fork + exec", command, method="fork")
         self.add(group, "spawn", "bare posix_spawn", command)
         self.add(group, "brig", "brig run", brig)
-        self.add(group, "brig-nolimits", "brig run, BRIG_NO_CGROUP=1", brig,
-                 env={"BRIG_NO_CGROUP": "1"})
+        if self.limited:
+            self.add(group, "brig-nolimits", "brig run, BRIG_NO_CGROUP=1", brig,
+                     env={"BRIG_NO_CGROUP": "1"})
         if self.root:
             self.add(group, "brig-user", "brig run, ordinary user", brig, user=True)
         self.add_others(group, command)
@@ -204,8 +208,13 @@ class Field:
         if self.crun:
             probes.append(("crun", self.crun_args("python", command, self.root, "-posture"), None,
                            self.mask))
-        return [(name, json.loads(self.capture(args, opened=opened, mask=mask)))
-                for name, args, opened, mask in probes]
+        seen = []
+        for name, args, opened, mask in probes:
+            try:
+                seen.append((name, json.loads(self.capture(args, opened=opened, mask=mask))))
+            except RuntimeError as problem:
+                self.skipped.append("%s, posture: %s" % (name, problem))
+        return seen
 
     def capture(self, args, opened=None, user=False, env=None, mask=None):
         """Runs a contender as the driver does, but with its output kept; failure is an error."""
@@ -220,7 +229,7 @@ class Field:
                               env=self.environment(user, env or {}), preexec_fn=arrange)
         if done.returncode != 0:
             raise RuntimeError("%s ended with %d: %s" % (" ".join(args[:2]), done.returncode,
-                                                         done.stderr.strip() or "no message"))
+                                                         " ".join(done.stderr.split()) or "silent"))
         return done.stdout
 
     def rehearse(self):

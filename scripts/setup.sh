@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Installs what is missing to build and run brig (`setup.sh run`) or to test it (`setup.sh test`).
+# Installs what is missing to build and run brig (`setup.sh run`), to test it (`setup.sh test`) or to
+# compare it with others (`setup.sh bench`).
 #
 # A package is asked for only when what it brings is nowhere to be found, so a compiler or a
 # language that came some other way is left alone. On a complete host this runs nothing.
@@ -45,6 +46,13 @@ perl|/usr/bin/perl
 lua5.4|/usr/bin/lua5.4
 ruby|/usr/bin/ruby
 php-cli|/usr/bin/php
+'
+
+BENCH_PACKAGES='
+bubblewrap|bwrap
+crun|crun
+strace|strace
+util-linux|setpriv
 '
 
 proven() {
@@ -121,8 +129,9 @@ install_packages() {
 case ${1-} in
 run) table=$RUN_PACKAGES ;;
 test) table=$RUN_PACKAGES$TEST_PACKAGES ;;
+bench) table=$RUN_PACKAGES$BENCH_PACKAGES ;;
 *)
-	echo "usage: setup.sh run|test" >&2
+	echo "usage: setup.sh run|test|bench" >&2
 	exit 2
 	;;
 esac

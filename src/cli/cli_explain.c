@@ -122,8 +122,10 @@ static int explain_line(const struct run_line *line)
 	struct brig_error error = { 0 };
 	struct run_request request;
 	struct brig_context *context = NULL;
-	struct explanation e = { .program = { .ids = -1, .workdir_fd = -1 },
-				 .compile = { .ids = -1, .workdir_fd = -1 } };
+	struct explanation e = {
+		.program = { .ids = -1, .workdir_fd = -1, .spec = { .devices = -1 } },
+		.compile = { .ids = -1, .workdir_fd = -1, .spec = { .devices = -1 } }
+	};
 	struct brig_context_options options = { .size = sizeof(options),
 						.config_dir = line->config,
 						.no_cache = line->no_cache };

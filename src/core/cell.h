@@ -88,6 +88,7 @@ int step_dir(struct cell *cell, const struct step *step);
 int step_link(struct cell *cell, const struct step *step);
 int step_file(struct cell *cell, const struct step *step);
 int step_bind(struct cell *cell, const struct step *step);
+int step_devices(struct cell *cell, const struct step *step);
 int step_proc(struct cell *cell, const struct step *step);
 int step_writable(struct cell *cell, const struct step *step);
 int step_input(struct cell *cell, const struct step *step);

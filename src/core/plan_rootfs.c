@@ -122,7 +122,16 @@ static void add_closure(struct plan *plan)
 	}
 }
 
-static void add_devices(struct plan *plan)
+static void add_writable(struct plan *plan, const char *path, uint64_t mode, bool exec)
+{
+	add_parents(plan, path);
+	add_dir(plan, path, mode);
+	struct step *step = plan_add(plan, STEP_WRITABLE);
+	step->path = path;
+	step->flags = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (exec ? 0 : MOUNT_ATTR_NOEXEC);
+}
+
+static void add_host_devices(struct plan *plan)
 {
 	static const struct {
 		const char *host, *path;
@@ -132,7 +141,6 @@ static void add_devices(struct plan *plan)
 		{ "/dev/urandom", "dev/urandom" },
 	};
 
-	add_dir(plan, "dev", 0755);
 	for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
 		struct step *file = plan_add(plan, STEP_FILE);
 		file->path = devices[i].path;
@@ -140,12 +148,32 @@ static void add_devices(struct plan *plan)
 		struct step *bind = plan_add(plan, STEP_DEVICE);
 		bind->text = devices[i].host;
 		bind->path = devices[i].path;
-		bind->flags = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC;
+		/* Read-only is about the node, its times and mode: the device is written as ever. */
+		bind->flags = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC;
 	}
 	add_link(plan, "dev/fd", "/proc/self/fd");
 	add_link(plan, "dev/stdin", "/proc/self/fd/0");
 	add_link(plan, "dev/stdout", "/proc/self/fd/1");
 	add_link(plan, "dev/stderr", "/proc/self/fd/2");
+}
+
+static void add_devices(struct plan *plan)
+{
+	const struct spec *spec = plan->spec;
+
+	add_dir(plan, "dev", 0755);
+	if (!spec->own_devices) {
+		add_host_devices(plan);
+		add_writable(plan, "dev/shm", 01777, false);
+		return;
+	}
+	add_dir(plan, "dev/shm", 01777);
+	struct step *step = plan_add(plan, STEP_DEVICES);
+	step->path = "dev";
+	step->text = "dev/shm";
+	step->fd = spec->devices;
+	step->flags = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC;
+	step->value = MOUNT_ATTR_NODEV | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC;
 }
 
 static void add_etc(struct plan *plan)
@@ -166,15 +194,6 @@ static void add_etc(struct plan *plan)
 	add_file(plan, "sys/devices/system/cpu/online", range);
 	add_file(plan, "sys/devices/system/cpu/possible", range);
 	add_file(plan, "sys/devices/system/cpu/present", range);
-}
-
-static void add_writable(struct plan *plan, const char *path, uint64_t mode, bool exec)
-{
-	add_parents(plan, path);
-	add_dir(plan, path, mode);
-	struct step *step = plan_add(plan, STEP_WRITABLE);
-	step->path = path;
-	step->flags = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (exec ? 0 : MOUNT_ATTR_NOEXEC);
 }
 
 static void add_inputs(struct plan *plan)
@@ -203,8 +222,8 @@ static void add_mounts(struct plan *plan)
 		struct step *step = plan_add(plan, STEP_MOUNT);
 		step->path = path;
 		step->text = mount->path;
-		step->fd = mount->fd;
-		step->value = mount->tree;
+		step->value = mount->tree >= 0;
+		step->fd = mount->tree >= 0 ? mount->tree : mount->fd;
 		step->flags = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
 			      (mount->writable ? 0 : MOUNT_ATTR_RDONLY);
 	}
@@ -263,7 +282,6 @@ void plan_rootfs(struct plan *plan)
 	add_writable(plan, "sandbox", 0700, spec->exec_writable);
 	add_dir(plan, "sandbox/out", 0700);
 	add_writable(plan, "tmp", 01777, spec->exec_writable);
-	add_writable(plan, "dev/shm", 01777, false);
 	/* From here on what is written is the cell's own, and charged to it. */
 	if (spec->join_by_write) {
 		plan_add(plan, STEP_JOIN);

@@ -144,11 +144,12 @@ static int on_control(struct run *run)
 		if (good && record.kind == WIRE_FAILED && record.value >= run->plan.count) {
 			good = false;
 		}
-		if (good) {
-			take_record(run, &record, fds);
-		}
+		int taken = good ? take_record(run, &record, fds) : 0;
 		for (int i = 0; i < WIRE_FDS_MAX; i++) {
 			close_fd(&fds[i]);
+		}
+		if (taken < 0) {
+			return taken;
 		}
 		if (!good) {
 			epoll_ctl(run->epoll, EPOLL_CTL_DEL, run->cell.control, NULL);

@@ -31,8 +31,8 @@ struct spec_input {
 struct spec_mount {
 	const char *name; /* beneath /mnt */
 	const char *path; /* on the host: to find `fd` again from inside */
-	int fd;           /* O_PATH of the directory, or a detached mount when `tree` */
-	bool tree;
+	int fd;           /* O_PATH of the directory */
+	int tree;         /* its id-mapped clone, detached, made anew for every try; -1: none */
 	bool writable;
 };
 
@@ -55,6 +55,8 @@ struct spec {
 	size_t inputs_count;
 	const struct spec_mount *mounts;
 	size_t mounts_count;
+	bool own_devices; /* a /dev of the cell's own; else the host's nodes are bound */
+	int devices;      /* it, as a detached mount: made anew for every try */
 	const char *const *argv;
 	const char *const *envp;
 	const char *workdir; /* local provider: host directory to start in; else NULL */

@@ -24,6 +24,7 @@ const struct step_info step_table[STEP_KINDS] = {
 	[STEP_FILE] = { "file", ACTOR_INIT, "a made-up file" },
 	[STEP_BIND] = { "mount.bind", ACTOR_INIT, "read-only, nosuid, nodev" },
 	[STEP_DEVICE] = { "mount.device", ACTOR_INIT, "a harmless device" },
+	[STEP_DEVICES] = { "mount.devices", ACTOR_INIT, "a /dev of its own" },
 	[STEP_PROC] = { "mount.proc", ACTOR_INIT, "own processes only" },
 	[STEP_WRITABLE] = { "mount.writable", ACTOR_INIT, "a writable place on the same tmpfs" },
 	[STEP_INPUT] = { "input", ACTOR_INIT, "a file handed in, copied" },

@@ -131,6 +131,18 @@ int step_bind(struct cell *cell, const struct step *step)
 	return attach_tree(cell, tree, step->path, step->flags);
 }
 
+int step_devices(struct cell *cell, const struct step *step)
+{
+	/* shm stays on the cell's own tmpfs, under its quota: taken before it is covered. */
+	_cleanup_close_ int shm =
+		sys_open_tree(cell->root, step->text, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	if (shm < 0) {
+		return shm;
+	}
+	int r = attach_tree(cell, step->fd, step->path, step->flags);
+	return r < 0 ? r : attach_tree(cell, shm, step->text, step->value);
+}
+
 int step_proc(struct cell *cell, const struct step *step)
 {
 	(void)cell; /* the root is the working directory */

@@ -140,7 +140,7 @@ int brig_run_start(struct brig_context *context, const struct brig_request *requ
 	memcpy(&whole, request,
 	       request->size && request->size < sizeof(whole) ? request->size : sizeof(whole));
 	run->context = context;
-	run->program = (struct prepared){ .ids = -1, .workdir_fd = -1 };
+	run->program = (struct prepared){ .ids = -1, .workdir_fd = -1, .spec = { .devices = -1 } };
 	run->compile = run->program;
 	run->epoll = epoll_create1(EPOLL_CLOEXEC);
 	int r = run->epoll < 0 ? error_errno(error, BRIG_E_SYSTEM, errno, "cannot watch a run")

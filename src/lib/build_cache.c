@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/id.h"
+#include "base/publish.h"
 #include "base/sha256.h"
 
 #define ENTRY_BYTES_MAX (256u << 20)
@@ -157,12 +157,13 @@ int build_cache_load(const char *cache_dir, const char *key, struct prepared *ru
 		return 0;
 	}
 	_cleanup_close_ int dir = open_cache(cache_dir);
-	if (dir < 0 || read_entry(dir, key, &data, &size) < 0) {
+	int r = dir < 0 ? dir : read_entry(dir, key, &data, &size);
+	if (dir < 0 || r == -ENOENT || r == -ENOMEM) {
 		return 0;
 	}
-	int r = build_entry_read(data, size, run, err);
+	r = r < 0 ? -EBADMSG : build_entry_read(data, size, run, err);
 	if (r == -EBADMSG) {
-		/* Torn or tampered with: as if it were not there, and soon it is not. */
+		/* Torn, not ours, or tampered with: as if it were not there, and soon it is not. */
 		unlinkat(dir, key, 0);
 		while (run->inputs_count > before) {
 			struct spec_input *input = &run->inputs[--run->inputs_count];
@@ -230,23 +231,10 @@ void build_cache_store(const char *cache_dir, const char *key, const struct brig
 {
 	_cleanup_free_ void *data = NULL;
 	size_t size = 0;
-	char id[27], temporary[40];
 	_cleanup_close_ int dir = cache_dir ? open_cache(cache_dir) : -1;
 
-	if (dir < 0 || build_entry_write(files, count, &data, &size) < 0 ||
-	    size > ENTRY_BYTES_MAX || id_make(id) < 0) {
-		return;
+	if (dir >= 0 && build_entry_write(files, count, &data, &size) == 0 &&
+	    size <= ENTRY_BYTES_MAX && publish_file(dir, key, data, size) == 0) {
+		evict(dir);
 	}
-	snprintf(temporary, sizeof(temporary), "new-%s", id);
-	_cleanup_close_ int fd =
-		openat(dir, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd < 0) {
-		return;
-	}
-	/* Renamed only when whole: a reader sees all of it or nothing. */
-	if (write(fd, data, size) != (ssize_t)size || renameat(dir, temporary, dir, key) < 0) {
-		unlinkat(dir, temporary, 0);
-		return;
-	}
-	evict(dir);
 }

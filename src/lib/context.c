@@ -51,7 +51,7 @@ static bool usable_dir(const char *path)
 
 static int set_dirs(struct brig_context *context, const struct brig_context_options *options)
 {
-	const char *config = options && options->config_dir ? options->config_dir : "/etc/brig";
+	const char *config = options->config_dir ? options->config_dir : "/etc/brig";
 
 	context->config_dir = strdup(config);
 	if (!context->config_dir) {
@@ -59,11 +59,11 @@ static int set_dirs(struct brig_context *context, const struct brig_context_opti
 	}
 	context->policies.config_dir = context->config_dir;
 	context->runtimes.config_dir = context->config_dir;
-	if (options && options->no_cache) {
+	if (options->no_cache) {
 		return 0;
 	}
 	_cleanup_free_ char *cache =
-		options && options->cache_dir ? strdup(options->cache_dir) : default_cache_dir();
+		options->cache_dir ? strdup(options->cache_dir) : default_cache_dir();
 	if (cache && usable_dir(cache)) {
 		context->cache_dir = TAKE_PTR(cache);
 	}
@@ -74,8 +74,15 @@ int brig_context_new(const struct brig_context_options *options, struct brig_con
 		     struct brig_error *error)
 {
 	struct brig_context *context = calloc(1, sizeof(*context));
+	struct brig_context_options whole = { 0 };
 
-	if (!context || set_dirs(context, options) < 0) {
+	/* An older caller's struct is shorter: what it does not know is zero. */
+	if (options) {
+		memcpy(&whole, options,
+		       options->size && options->size < sizeof(whole) ? options->size
+								      : sizeof(whole));
+	}
+	if (!context || set_dirs(context, &whole) < 0) {
 		brig_context_free(context);
 		return error_set(error, BRIG_E_SYSTEM, ENOMEM, "no memory for a context");
 	}

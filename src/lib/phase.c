@@ -35,7 +35,10 @@ static int start_once(struct phase *phase, struct brig_error *err)
 		.user = options->user,
 		.measure = options->measure,
 	};
-	int r = run_start(&run, &phase->run, err);
+	int r = prepare_trees(p, err);
+	if (r == 0) {
+		r = run_start(&run, &phase->run, err);
+	}
 
 	if (r == 0 && p->workdir_fd >= 0) {
 		/* A local run has no handles to send: its directory is the host's. */

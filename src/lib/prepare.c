@@ -97,12 +97,16 @@ static int set_identity(struct prepared *p, struct brig_error *err)
 
 	spec->caller_uid = geteuid();
 	spec->caller_gid = getegid();
+	spec->devices = -1;
 	if (!(spec->layers & LAYER_BIT(LAYER_UIDRANGE))) {
 		return 0;
 	}
 	p->ids = idrange_take(&spec->first_id, err);
-	spec->ranged = p->ids >= 0;
-	return p->ids < 0 ? p->ids : 0;
+	if (p->ids < 0) {
+		return p->ids;
+	}
+	spec->ranged = spec->own_devices = true;
+	return 0;
 }
 
 static int expand_argv(const struct brig_request *request, struct prepared *p,
@@ -204,6 +208,7 @@ int prepare(struct brig_context *context, const struct brig_request *request, en
 	    struct prepared *ret, struct brig_error *err)
 {
 	*ret = (struct prepared){ .purpose = purpose, .ids = -1, .workdir_fd = -1 };
+	ret->spec.devices = -1;
 	int r = prepare_into(context, request, ret, err);
 	if (r < 0) {
 		prepared_done(ret);
@@ -246,6 +251,7 @@ void prepared_done(struct prepared *p)
 		free((char *)(uintptr_t)p->mounts[i].name);
 		free((char *)(uintptr_t)p->mounts[i].path);
 		close_fd(&p->mounts[i].fd);
+		close_fd(&p->mounts[i].tree);
 	}
 	localdir_remove(p->workdir);
 	free(p->workdir);
@@ -259,6 +265,8 @@ void prepared_done(struct prepared *p)
 	strlist_done(&p->argv);
 	strlist_done(&p->env);
 	close_fd(&p->ids);
+	close_fd(&p->spec.devices);
 	close_fd(&p->workdir_fd);
 	*p = (struct prepared){ .ids = -1, .workdir_fd = -1 };
+	p->spec.devices = -1;
 }

@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/id.h"
+#include "kernel/devices.h"
 #include "kernel/idmount.h"
 #include "kernel/nolinks.h"
 #include "lib/prepare.h"
@@ -125,20 +126,11 @@ static int add_mount(struct prepared *p, const struct brig_mount *mount, struct 
 	if (!found) {
 		return error_errno(err, BRIG_E_SYSTEM, errno, "cannot tell where %s is", path);
 	}
-	bool tree = false;
-	if (p->spec.ranged) {
-		int mapped = idmount_clone(fd, p->spec.first_id + 1, p->spec.first_id + 1);
-		if (mapped >= 0) {
-			close_fd(&fd);
-			fd = mapped;
-			tree = true;
-		}
-	}
 	p->mounts[p->mounts_count] = (struct spec_mount){
 		.name = strdup(name),
 		.path = TAKE_PTR(found),
 		.fd = TAKE_FD(fd),
-		.tree = tree,
+		.tree = -1,
 		.writable = mount->writable,
 	};
 	if (!p->mounts[p->mounts_count++].name) {
@@ -169,4 +161,26 @@ int prepare_mounts(const struct brig_request *request, struct prepared *p, struc
 		r = add_mount(p, &request->mounts[i], err);
 	}
 	return r;
+}
+
+/* Detached mounts are used up by the cell that they go into; a second try needs new ones. */
+int prepare_trees(struct prepared *p, struct brig_error *err)
+{
+	struct spec *spec = &p->spec;
+
+	if (!spec->own_devices) {
+		return 0;
+	}
+	close_fd(&spec->devices);
+	spec->devices = devices_make();
+	if (spec->devices < 0) {
+		return error_errno(err, BRIG_E_SYSTEM, -spec->devices, "cannot make device nodes");
+	}
+	for (size_t i = 0; i < p->mounts_count; i++) {
+		struct spec_mount *mount = &p->mounts[i];
+		close_fd(&mount->tree);
+		/* A file system that cannot do it is mounted as it is: its own rights then hold. */
+		mount->tree = idmount_clone(mount->fd, spec->first_id + 1, spec->first_id + 1);
+	}
+	return 0;
 }

@@ -6,9 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/id.h"
+#include "base/publish.h"
 
 static const char folder[] = "versions";
 static const char version_bytes[] =
@@ -90,20 +91,10 @@ int version_recall(const char *cache_dir, const char *key, char version[64])
 void version_remember(const char *cache_dir, const char *key, const char *version)
 {
 	_cleanup_close_ int dir_fd = open_folder(cache_dir, true);
-	_cleanup_close_ int fd = -1;
-	char id[27], name[40];
-	size_t size = strlen(version);
 
-	if (dir_fd < 0 || id_make(id) < 0) {
-		return;
-	}
-	/* Written under another name first: a reader never sees half a version. */
-	(void)snprintf(name, sizeof(name), ".%s", id);
-	fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd < 0) {
-		return;
-	}
-	if (write(fd, version, size) != (ssize_t)size || renameat(dir_fd, name, dir_fd, key) < 0) {
-		(void)unlinkat(dir_fd, name, 0);
+	if (dir_fd >= 0 && publish_file(dir_fd, key, version, strlen(version)) == -EEXIST &&
+	    unlinkat(dir_fd, key, 0) == 0) {
+		/* What is there was not to be recalled: it is no version. */
+		(void)publish_file(dir_fd, key, version, strlen(version));
 	}
 }

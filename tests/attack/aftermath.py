@@ -4,7 +4,6 @@
 import contextlib
 import json
 import pathlib
-import re
 import subprocess
 
 import harness
@@ -82,6 +81,17 @@ def verdict(outcome):
     return (outcome.result["status"], found["cause"], found["limit_name"], found["limit"])
 
 
-def abstract_sockets():
-    """Abstract Unix sockets of the host that look like brig's."""
-    return re.findall(r"@\S*brig\S*", harness.read("/proc/net/unix"))
+
+def process_named(run, name):
+    """The process of that name in a cell, once it is there."""
+    def found():
+        return [pid for pid in harness.descendants(run.pid)
+                if harness.read(f"/proc/{pid}/comm") == f"{name}\n"]
+
+    return harness.wait_for(found)[0]
+
+
+def status_of(pid):
+    """/proc/PID/status as a dictionary."""
+    return dict(line.split(":\t", 1) for line in harness.read(f"/proc/{pid}/status").splitlines()
+                if ":\t" in line)

@@ -7,7 +7,7 @@ import os
 import subprocess
 
 import harness
-from aftermath import gone
+from aftermath import gone, process_named, status_of
 
 SHARED = glob.glob("/usr/lib/python3.*/os.py")[0]  # in the closure of every Python cell
 
@@ -86,18 +86,8 @@ def test_l5_numbers(attack):
     """As root each concurrent cell has numbers of its own; files of one are not the other's."""
     runs = [attack.spawn("x14_wait", "sleep", options=["--timeout", "2s"]) for _ in range(3)]
     try:
-        below = [harness.wait_for(lambda run=run: harness.descendants(run.pid)[1:])[0]
-                 for run in runs]
-
-        def owner(pid):
-            for line in harness.read(f"/proc/{pid}/status").splitlines():
-                if line.startswith("Uid:"):
-                    return int(line.split()[1])
-            return None
-
-        harness.wait_for(lambda: all("x14_wait" in harness.read(f"/proc/{pid}/comm")
-                                     for pid in below))
-        owners = [owner(pid) for pid in below]
+        below = [process_named(run, "x14_wait") for run in runs]
+        owners = [int(status_of(pid)["Uid"].split()[0]) for pid in below]
         if harness.ROOT:
             assert len(set(owners)) == 3 and 0 not in owners and os.getuid() not in owners
         else:

@@ -43,7 +43,8 @@
 	 PTRACE_O_TRACESECCOMP | PTRACE_O_EXITKILL)
 
 struct process {
-	pid_t pid; /* 0: gone */
+	pid_t pid;
+	bool gone; /* a birth can be heard of after the death */
 	long calls;
 	long long last;
 	bool is_program; /* execs itself away: the payload */
@@ -189,7 +190,7 @@ static bool hear(struct tracing *t)
 		return true;
 	}
 	struct process *process = find(t, pid);
-	process->pid = 0;
+	process->gone = true;
 	if (process == &t->processes[0]) {
 		t->status = status;
 	}
@@ -201,7 +202,7 @@ static int living(const struct tracing *t)
 	int n = 0;
 
 	for (int i = 0; i < t->count; i++) {
-		n += t->processes[i].pid != 0;
+		n += !t->processes[i].gone;
 	}
 	return n;
 }
@@ -217,7 +218,7 @@ static double now(void)
 static void name_living(struct tracing *t, const char *word)
 {
 	for (int i = 0; i < t->count; i++) {
-		if (t->processes[i].pid) {
+		if (!t->processes[i].gone) {
 			fprintf(t->report, "%s %d %lld\n", word, i, t->processes[i].last);
 		}
 	}

@@ -41,6 +41,7 @@ static struct spec whole_spec(void)
 			    .open_files = 8,
 			    .file_bytes = 9 },
 		.closure = &closure,
+		.devices = -1,
 		.argv = argv_program,
 		.envp = no_env,
 		.filter = &filter,
@@ -214,6 +215,24 @@ static void test_ordinary_user(void **state)
 	assert_string_equal(plan.steps[index_of(&plan, STEP_INNER)].text, "1000 0 1\n");
 }
 
+static void test_own_devices(void **state)
+{
+	struct spec spec = whole_spec();
+	_cleanup_(plan_done)
+	struct plan plan = { 0 };
+
+	(void)state;
+	spec.own_devices = true;
+	spec.devices = 77;
+	assert_int_equal(plan_make(&spec, &plan, NULL), 0);
+	assert_int_equal(count_of(&plan, STEP_DEVICE), 0);
+	const struct step *devices = &plan.steps[index_of(&plan, STEP_DEVICES)];
+	assert_int_equal(devices->fd, 77);
+	assert_true(devices->flags & MOUNT_ATTR_RDONLY);
+	assert_true(devices->value & MOUNT_ATTR_NODEV);
+	assert_int_equal(count_of(&plan, STEP_WRITABLE), 2);
+}
+
 static void test_too_many_steps(void **state)
 {
 	static struct closure_item many[PLAN_STEPS_MAX];
@@ -241,6 +260,7 @@ int main(void)
 		cmocka_unit_test(test_everything_bound_is_read_only),
 		cmocka_unit_test(test_layers),
 		cmocka_unit_test(test_ordinary_user),
+		cmocka_unit_test(test_own_devices),
 		cmocka_unit_test(test_too_many_steps),
 	};
 

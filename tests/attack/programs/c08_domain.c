@@ -42,7 +42,7 @@ int main(int argc, char **argv)
 		_exit(1);
 	}
 	wait(NULL);
-	/* A rule set that handles nothing forbids nothing: laid on top, it must not free anything. */
+	/* A rule set laid on top, which forbids next to nothing, must not free anything. */
 	struct landlock_ruleset_attr attr = { .handled_access_fs = LANDLOCK_ACCESS_FS_MAKE_BLOCK };
 	int rules = (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof(attr), 0);
 	try("create", rules);

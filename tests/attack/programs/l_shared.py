@@ -10,6 +10,7 @@ import errno
 import fcntl
 import os
 import select
+import signal
 import struct
 import sys
 import time
@@ -41,6 +42,12 @@ def wait_for(name):
         time.sleep(0.005)
 
 
+def fanotify():
+    if libc.fanotify_init(0, 0) < 0:
+        raise OSError(ctypes.get_errno(), "fanotify")
+
+
+signal.signal(signal.SIGIO, signal.SIG_IGN)  # what leases and dnotify send
 fd = os.open(path, os.O_RDONLY)
 if role == "hold":
     watch = libc.inotify_init1(os.O_NONBLOCK)
@@ -52,9 +59,7 @@ if role == "hold":
                                        fcntl.F_RDLCK))
     tried("dnotify", lambda: fcntl.fcntl(os.open(os.path.dirname(path), os.O_RDONLY),
                                          fcntl.F_NOTIFY, 1))
-    tried("fanotify", lambda: os.close(libc.fanotify_init(0, 0)) if libc.fanotify_init(0, 0) >= 0
-          else (_ for _ in ()).throw(OSError(ctypes.get_errno(), "")))
-    select.select([watch], [], [], 0)
+    tried("fanotify", fanotify)
     try:
         os.read(watch, 65536)
     except BlockingIOError:

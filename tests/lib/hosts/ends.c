@@ -78,6 +78,9 @@ static void case_cancel_after_the_end(void)
 	brig_result_free(result);
 	brig_run_cancel(run);
 	CHECK(brig_run_take_result(run) == NULL);
+	CHECK_EQ(brig_run_step(run, NULL), 1);
+	CHECK_EQ(brig_run_feed(run, "x", 1), -EPIPE);
+	brig_run_feed_end(run);
 	brig_run_free(run);
 	brig_context_free(context);
 }
@@ -97,6 +100,33 @@ static void case_cancel_the_compiler(void)
 	CHECK_STATUS(result, BRIG_CANCELLED);
 	CHECK(now_ms() - start < 5000);
 	brig_result_free(result);
+	CHECK_EQ(host_count_children(), 0);
+	brig_context_free(context);
+}
+
+/* The program is not there: that shows when the cell is built. A failure stays a failure. */
+static void case_failed_start(void)
+{
+	const char *const command[] = { "/sandbox/tool", NULL };
+	struct brig_file_in file = { .name = "tool", .data = "not a program", .size = 13 };
+	struct brig_context *context = host_context();
+	struct brig_request request = { .size = sizeof(request), .command = command };
+	struct brig_error error = { 0 };
+	struct brig_run *run = NULL;
+
+	request.files = &file;
+	request.files_count = 1;
+	int r = brig_run_start(context, &request, &run, &error);
+	if (r == 0) {
+		r = brig_run_wait(run, &error);
+		CHECK(r < 0);
+		CHECK_EQ(brig_run_wait(run, &error), r);
+		CHECK_EQ(brig_run_step(run, &error), r);
+		brig_run_cancel(run);
+		CHECK(brig_run_take_result(run) == NULL);
+	}
+	CHECK(r < 0 && error.message[0]);
+	brig_run_free(run);
 	CHECK_EQ(host_count_children(), 0);
 	brig_context_free(context);
 }
@@ -182,6 +212,7 @@ static const struct host_case cases[] = {
 	CASE(cancel_at_once),
 	CASE(cancel_after_the_end),
 	CASE(cancel_the_compiler),
+	CASE(failed_start),
 	CASE(free_midway),
 	CASE(free_the_compiler),
 	CASE(timeout_of_one),

@@ -130,6 +130,19 @@ int host_turn(struct brig_run *run, int timeout_ms)
 	return r;
 }
 
+void host_feed(struct brig_run *run, const char *data, size_t size)
+{
+	while (size > 0) {
+		long n = brig_run_feed(run, data, size);
+		CHECK(n >= 0 && (size_t)n <= size);
+		data += n;
+		size -= (size_t)n;
+		if (n == 0) {
+			CHECK_EQ(host_turn(run, 5000), 0);
+		}
+	}
+}
+
 void host_sleep_ms(unsigned ms)
 {
 	struct timespec time = { .tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000 };

@@ -60,6 +60,8 @@ struct brig_result *host_run(struct brig_context *context, const struct brig_req
 struct brig_result *host_finish(struct brig_run *run);
 /* One turn: waits until there is something to do, at most that long, and does it. */
 int host_turn(struct brig_run *run, int timeout_ms);
+/* Feeds all of it, in as many turns as it takes. */
+void host_feed(struct brig_run *run, const char *data, size_t size);
 void host_sleep_ms(unsigned ms);
 
 unsigned host_count_fds(void);

@@ -1,0 +1,11 @@
+/* Device nodes of a cell's own (root only; an ordinary user cannot make any). */
+#ifndef BRIG_KERNEL_DEVICES_H
+#define BRIG_KERNEL_DEVICES_H
+
+/*
+ * A detached tmpfs with null, zero, full, random, urandom, the links fd and stdin to stderr, and
+ * an empty shm. The nodes are this cell's inodes: locks, times and inotify watches on them meet
+ * nobody else's. Returns an fd, or -errno.
+ */
+int devices_make(void);
+#endif

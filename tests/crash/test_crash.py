@@ -1,0 +1,279 @@
+# SPDX-License-Identifier: Apache-2.0
+"""I7: SIGKILL of brig at any moment leaves nothing behind once it has been started again.
+
+Each case is killed many times, at moments spread over the length of a whole run: while the cell is
+built, while the program runs, while it ends. The program ignores signals and leaves daemons in
+sessions of their own. Nothing that was killed gets a chance to clean up; the kernel does it, and
+the next start of brig.
+"""
+
+import os
+import pathlib
+import random
+import re
+import signal
+import subprocess
+import time
+
+import pytest
+
+BRIG = os.path.abspath(os.environ.get("BRIG", "build/brig"))
+ROOT = os.geteuid() == 0
+ROUNDS = 60
+PATIENCE_S = 10
+KEPT_S = 61  # a local run's directory without an owner is kept for a minute
+NAMESPACES = ["user", "pid", "mnt", "net", "ipc", "uts", "cgroup", "time"]
+
+STUBBORN = """import os, signal, time
+for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
+    signal.signal(number, signal.SIG_IGN)
+for _ in range(2):
+    if os.fork() == 0:
+        os.setsid()
+        os.fork()
+        time.sleep(1000)
+time.sleep(1000)
+"""
+COMPILED = """#include <unistd.h>
+int main(void) {{ sleep({mark}); return {round}; }}"""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def place(tmp_path_factory):
+    place = tmp_path_factory.mktemp("crash")
+    (place / "shared").mkdir()
+    (place / "tmp").mkdir()
+    return place
+
+
+def environment(place):
+    return {**os.environ, "TMPDIR": str(place / "tmp"), "XDG_CACHE_HOME": str(place / "cache")}
+
+
+CASES = {
+    "local": lambda place, mark, n: ["--policy", "open", "--yes", "--lang", "python",
+                                     "-c", STUBBORN, "--", mark],
+    "program": lambda place, mark, n: ["--", "/bin/sleep", mark],
+    "stubborn": lambda place, mark, n: ["--lang", "python", "-c", STUBBORN, "--", mark],
+    "shared": lambda place, mark, n: ["--rw", place / "shared", "--ro", "/usr/share/doc",
+                                      "--", "/bin/sleep", mark],
+    "compile": lambda place, mark, n: ["--lang", "c", "-c", COMPILED.format(mark=mark, round=n)],
+}
+# From the start to well into the program.
+LENGTH_S = {"compile": 0.3, "local": 0.15, "stubborn": 0.15}
+
+
+def start(place, case, mark, n):
+    words = [BRIG, "run", "--timeout", "60s", *CASES[case](place, mark, n)]
+    return subprocess.Popen([str(w) for w in words], env=environment(place), cwd=place,
+                            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                            stderr=subprocess.DEVNULL)
+
+
+def processes():
+    for entry in os.scandir("/proc"):
+        if entry.name.isdigit():
+            yield int(entry.name)
+
+
+def read(path):
+    try:
+        return pathlib.Path(path).read_bytes()
+    except OSError:
+        return b""
+
+
+def marked(mark):
+    """Processes with the mark among their arguments."""
+    return [pid for pid in processes() if mark.encode() in read(f"/proc/{pid}/cmdline")]
+
+
+def namespaces():
+    """Every namespace that some process is in."""
+    found = set()
+    for pid in processes():
+        for name in NAMESPACES:
+            try:
+                found.add(os.readlink(f"/proc/{pid}/ns/{name}"))
+            except OSError:
+                pass
+    return found
+
+
+def abstract_sockets():
+    return set(re.findall(r"@brig-\S+", pathlib.Path("/proc/net/unix").read_text()))
+
+
+def stale_groups():
+    """Control groups of brigs that live no more: the name holds the owner's pid."""
+    found = set()
+    for path, _, _ in os.walk("/sys/fs/cgroup"):
+        match = re.match(r"brig-(\d+)-", os.path.basename(path))
+        if match and not os.path.exists(f"/proc/{match[1]}"):
+            found.add(path)
+    return found
+
+
+def unfinished_files(place):
+    """What a killed writer of a cache has left."""
+    cache = pathlib.Path("/var/cache/brig") if ROOT else place / "cache" / "brig"
+    return {path for path in cache.rglob("*")
+            if path.is_file() and not re.fullmatch(r"[0-9a-f]{64}", path.name)}
+
+
+def mounts():
+    return pathlib.Path("/proc/self/mountinfo").read_text()
+
+
+def within(seconds, empty):
+    """What is left of a collection after so long, or nothing as soon as it is empty."""
+    deadline = time.monotonic() + seconds
+    while (left := empty()) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return left
+
+
+def until(true):
+    """Waits for something to come true."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not true():
+        assert time.monotonic() < deadline, "it did not come true"
+        time.sleep(0.005)
+
+
+def recover(place):
+    subprocess.run([BRIG, "run", "--", "/bin/true"], env=environment(place), check=True, timeout=30,
+                   stdin=subprocess.DEVNULL)
+
+
+class Host:
+    """The host before, to be compared with."""
+
+    def __init__(self, place):
+        self.place = place
+        self.mounts = mounts()
+        self.namespaces = namespaces()
+        self.groups = stale_groups()
+        self.sockets = abstract_sockets()
+        self.unfinished = unfinished_files(place)
+
+    def check(self, mark):
+        assert not within(PATIENCE_S, lambda: marked(mark)), "processes are left"
+        recover(self.place)
+        assert not within(PATIENCE_S, lambda: stale_groups() - self.groups), "control groups"
+        assert not within(PATIENCE_S, lambda: namespaces() - self.namespaces), "namespaces"
+        assert not within(PATIENCE_S, lambda: abstract_sockets() - self.sockets), "sockets"
+        assert unfinished_files(self.place) <= self.unfinished
+        assert mounts() == self.mounts
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_I7_killed_at_any_moment(place, case):
+    host = Host(place)
+    mark = str(random.randrange(10**8, 10**9))
+    length = LENGTH_S.get(case, 0.1)
+    for n in range(ROUNDS):
+        brig = start(place, case, mark, n)
+        time.sleep(random.uniform(0, length))
+        brig.kill()
+        brig.wait()
+    host.check(mark)
+
+
+def test_I7_many_at_once(place):
+    """Killed together: no run's recovery may trip over another's."""
+    host = Host(place)
+    mark = str(random.randrange(10**8, 10**9))
+    for n in range(ROUNDS // 10):
+        running = [start(place, "stubborn", mark, n) for _ in range(8)]
+        time.sleep(random.uniform(0, 0.3))
+        for brig in running:
+            brig.kill()
+        for brig in running:
+            brig.wait()
+    host.check(mark)
+
+
+def test_the_marks_can_be_found(place):
+    """The control: what is looked for is there while brig lives."""
+    mark = str(random.randrange(10**8, 10**9))
+    before = namespaces()
+    brig = start(place, "stubborn", mark, 0)
+    try:
+        until(lambda: len(marked(mark)) >= 6)
+        if ROOT:
+            assert namespaces() - before
+            assert abstract_sockets()
+    finally:
+        brig.kill()
+        brig.wait()
+    assert not within(PATIENCE_S, lambda: marked(mark))
+
+
+def test_local_directories_are_swept(place):
+    """A local run's directory is removed by a later local run, once it cannot be a new one."""
+    local = [BRIG, "run", "--policy", "open", "--yes", "--", "/bin/true"]
+    brig = start(place, "local", "1", 0)
+    until(lambda: list((place / "tmp").iterdir()))
+    brig.kill()
+    brig.wait()
+    left = list((place / "tmp").iterdir())
+    assert left and all(path.name.startswith("brig-run-") for path in left)
+    newest = max(path.stat().st_ctime for path in left)
+    time.sleep(max(0, newest + KEPT_S + 1 - time.time()))
+    subprocess.run(local, env=environment(place), check=True, timeout=30, stdin=subprocess.DEVNULL)
+    assert not list((place / "tmp").iterdir())
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT"])
+@pytest.mark.parametrize("case", ["program", "stubborn", "local"])
+def test_signals_end_the_cell(place, case, name):
+    host = Host(place)
+    mark = str(random.randrange(10**8, 10**9))
+    for delay in (0.3, random.uniform(0.005, 0.1), random.uniform(0.005, 0.1)):
+        brig = start(place, case, mark, 0)
+        time.sleep(delay)
+        brig.send_signal(getattr(signal, name))
+        status = brig.wait(PATIENCE_S)
+        # Before brig listens a signal is the kernel's matter; afterwards brig says the same.
+        assert status in (-getattr(signal, name), 128 + getattr(signal, name))
+        assert not within(1, lambda: marked(mark))
+    host.check(mark)
+
+
+def children(pid):
+    return [int(word) for word in read(f"/proc/{pid}/task/{pid}/children").split()]
+
+
+def test_init_killed_from_outside(place):
+    mark = str(random.randrange(10**8, 10**9))
+    host = Host(place)
+    brig = subprocess.Popen([BRIG, "run", "--json", "--", "/bin/sleep", mark],
+                            env=environment(place), stdin=subprocess.DEVNULL,
+                            stdout=subprocess.PIPE, text=True)
+    until(lambda: len(marked(mark)) >= 3)
+    time.sleep(0.1)  # and until the program has taken over its process
+    init, = children(brig.pid)
+    os.kill(init, signal.SIGKILL)
+    output, _ = brig.communicate(timeout=PATIENCE_S)
+    assert brig.returncode == 125
+    assert '"status":"error"' in output and '"cause":"vanished"' in output
+    host.check(mark)
+
+
+def test_stopped_and_continued(place):
+    """A brig that did not run for a while is late, and nothing else."""
+    mark = str(random.randrange(10**8, 10**9))
+    host = Host(place)
+    for case, timeout, status in [("sleep 0.1; echo done", "5s", 0), (f"sleep {mark}", "200ms", 124)]:
+        brig = subprocess.Popen([BRIG, "run", "--timeout", timeout, "--lang", "bash", "-c", case],
+                                env=environment(place), stdin=subprocess.DEVNULL,
+                                stdout=subprocess.PIPE, text=True)
+        time.sleep(0.05)
+        brig.send_signal(signal.SIGSTOP)
+        time.sleep(0.5)
+        brig.send_signal(signal.SIGCONT)
+        output, _ = brig.communicate(timeout=PATIENCE_S)
+        assert brig.returncode == status
+        assert output == ("done\n" if status == 0 else "")
+    host.check(mark)
