@@ -12,8 +12,8 @@
  *    file is empty (crun refuses hosts whose cgroup v2 has a controller beside v1's);
  *  - "worker": by a program of its own that measures itself (libbrig in process).
  *
- * The list: lines of KEY TAB VALUE, a record ends at an empty line. Keys: name, method
- * (spawn, fork, worker), as (user), mask (a file), open (a file that the child finds at OPEN_FD), env, arg.
+ * The list: lines of KEY TAB VALUE, a record ends at an empty line. Keys: name, method (spawn,
+ * fork, worker), as (user), mask (a file), open (what the child finds at OPEN_FD), env, arg.
  * usage: driver ROUNDS WARMUP SEED UID < LIST
  */
 #include <errno.h>

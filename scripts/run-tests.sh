@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Runs the parts of the suite and counts. usage: run-tests.sh [PART...]; none: all of them.
 #
-# parts: build format layers lint shell hardening install completions unit san fuzz-smoke fuzz
-# suites suite:NAME
+# parts: build format layers lint shell hardening install completions docs unit san fuzz-smoke
+# fuzz suites suite:NAME
 #
 # A check counts as one test; a cmocka or pytest program counts what it reports; whatever crashes,
 # hangs or reports nothing counts as failed. In CI (CI=true) a skipped test is a failed one. Each
@@ -280,8 +280,8 @@ finish() {
 	exit
 }
 
-[ $# -gt 0 ] || set -- build format layers lint shell hardening install completions unit san \
-	fuzz-smoke suites
+[ $# -gt 0 ] || set -- build format layers lint shell hardening install completions docs unit \
+	san fuzz-smoke suites
 
 for part in "$@"; do
 	case $part in
@@ -294,6 +294,7 @@ for part in "$@"; do
 	hardening) check hardening scripts/check-hardening.sh "$BUILD" ;;
 	install) check install scripts/check-install.sh "$BUILD" ;;
 	completions) check completions scripts/check-completions.sh "$BUILD/brig" ;;
+	docs) check docs scripts/check-docs.sh "$BUILD/brig" ;;
 	unit) part_unit ;;
 	san) part_san ;;
 	fuzz-smoke) part_fuzz "$SMOKE_SECONDS" ;;

@@ -87,7 +87,7 @@ static int send_answer(const struct denials *denials, struct seccomp_notif_resp 
 	return 0;
 }
 
-void denials_hear(struct denials *denials)
+bool denials_hear(struct denials *denials)
 {
 	struct seccomp_notif call = { 0 };
 	struct seccomp_notif_resp answer = { 0 };
@@ -95,10 +95,7 @@ void denials_hear(struct denials *denials)
 
 	if (ioctl(denials->listener, SECCOMP_IOCTL_NOTIF_RECV, &call) < 0) {
 		/* ENOENT: the caller was killed meanwhile, or all are; others: it is of no more use */
-		if ((errno != ENOENT && errno != EINTR) || nobody_left(denials)) {
-			close_fd(&denials->listener);
-		}
-		return;
+		return (errno == ENOENT || errno == EINTR) && !nobody_left(denials);
 	}
 	memcpy(args, call.data.args, sizeof(args));
 	struct filter_decision decision =

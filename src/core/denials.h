@@ -10,7 +10,7 @@
 #include "kernel/filter.h"
 
 /* After so many the listener is closed: the kernel then answers ENOSYS at once, at no cost to us. */
-#define DENIALS_HEARD_MAX 1000
+#define DENIALS_HEARD_MAX 20000
 
 struct denials {
 	int listener;                /* owned; -1: none */
@@ -22,6 +22,6 @@ struct denials {
 };
 
 void denials_done(struct denials *denials);
-/* Call when the listener is readable. */
-void denials_hear(struct denials *denials);
+/* Call when the listener is readable. False: it is of no more use; denials_done() it. */
+bool denials_hear(struct denials *denials);
 #endif

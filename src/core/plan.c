@@ -148,7 +148,9 @@ static void add_rlimits(struct plan *plan)
 	 * shared. Not set for trusted local runs: there it would count the caller's own processes.
 	 */
 	if (has(plan->spec, LAYER_USERNS)) {
-		add_rlimit(plan, "nproc", RLIMIT_NPROC, limits->processes);
+		/* Above the group's own limit where there is one: that one can tell that it was hit. */
+		uint64_t slack = plan->spec->watch_processes ? 0 : 8;
+		add_rlimit(plan, "nproc", RLIMIT_NPROC, limits->processes + slack);
 	}
 }
 

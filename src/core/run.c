@@ -219,7 +219,11 @@ static int on_init(struct run *run)
 
 static int on_denial(struct run *run)
 {
-	denials_hear(&run->denials);
+	if (!denials_hear(&run->denials)) {
+		/* Taken out by name: brig-init may hold a copy, and a close alone would not do it. */
+		epoll_ctl(run->epoll, EPOLL_CTL_DEL, run->denials.listener, NULL);
+		denials_done(&run->denials);
+	}
 	if (run->options.denials_max && run->denials.first.count > run->options.denials_max) {
 		run_end(run, ENDING_DENIALS);
 	}

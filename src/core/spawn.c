@@ -119,12 +119,15 @@ static int take_note(struct cell *cell, const struct init_note *note)
 {
 	struct wire_record record = { .kind = WIRE_LISTENER };
 	int listener = (int)note->value;
+	int r;
 
 	switch (note->kind) {
 	case INIT_NOTE_FAILED:
 		init_die(cell, note->value, note->errnum);
 	case INIT_NOTE_LISTENER:
-		return wire_send(cell->control, &record, &listener, 1);
+		r = wire_send(cell->control, &record, &listener, 1);
+		close(listener); /* the warden's alone from here on */
+		return r;
 	case INIT_NOTE_READY:
 		return 1;
 	default:

@@ -9,7 +9,8 @@
 
 /* Without these there is no cell at all, whatever a policy says. */
 #define ESSENTIAL                                                                                  \
-	(LAYER_BIT(LAYER_USERNS) | LAYER_BIT(LAYER_PIDNS) | LAYER_BIT(LAYER_MNTNS) |               \
+	(LAYER_BIT(LAYER_USERNS) | LAYER_BIT(LAYER_IPCNS) | LAYER_BIT(LAYER_UTSNS) |               \
+	 LAYER_BIT(LAYER_PROC) | LAYER_BIT(LAYER_PIDNS) | LAYER_BIT(LAYER_MNTNS) |                 \
 	 LAYER_BIT(LAYER_NETNS) | LAYER_BIT(LAYER_ROOTFS) | LAYER_BIT(LAYER_CAPS) |                \
 	 LAYER_BIT(LAYER_NNP) | LAYER_BIT(LAYER_SECCOMP))
 

@@ -45,6 +45,10 @@ def test_i3_l5_places(attack, tmp_path):
         assert run["/sandbox"] in ("i3_leave.py,marker,out", "i3_leave.py,out", "code.py,out")
         # L5: what has the cell's own number is what this run has made, and its code.
         mine = set(run["mine"].split(","))
+        if not harness.ROOT:
+            # One number for all: the made-up files of the read-only root have it too.
+            mine = {path for path in mine if not path.startswith(("/etc/", "/dev/std", "/dev/fd",
+                                                                  "/sys/", "//"))}
         assert {path.rsplit("/", 1)[0] for path in mine} <= {"/tmp", "/dev/shm", "/sandbox",
                                                              "/sandbox/out"}
     # Control: on the host the second run finds what the first has left.

@@ -59,7 +59,7 @@ def test_l3_l4_load(attack):
     control = attack.bare("l4_load")
     for name in ("/proc/loadavg", "/proc/stat", "/proc/uptime", "/proc/vmstat", "/proc/meminfo"):
         assert control[name] == "OK"
-    assert control["cachestat"] in ("OK", "ENOSYS")
+    assert control["cachestat"] in ("OK", "EPERM", "ENOSYS")
 
 
 def test_l3_residency(attack):

@@ -125,11 +125,13 @@ def mounts():
     return pathlib.Path("/proc/self/mountinfo").read_text()
 
 
-def within(seconds, empty):
-    """What is left of a collection after so long, or nothing as soon as it is empty."""
+def within(seconds, look):
+    """What stays in a set for so long; what comes and goes meanwhile is of other runs."""
     deadline = time.monotonic() + seconds
-    while (left := empty()) and time.monotonic() < deadline:
+    left = set(look())
+    while left and time.monotonic() < deadline:
         time.sleep(0.02)
+        left &= set(look())
     return left
 
 

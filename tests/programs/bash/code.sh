@@ -42,7 +42,8 @@ diff <(printf 'a\nb\n') <(printf 'a\nc\n') | grep '^[<>]' || true
 tar -C "$folder" -czf "$folder/all.tgz" fruit.txt
 echo "tar: $(tar -tzf "$folder/all.tgz") $(sha256sum < "$folder/fruit.txt" | cut -c1-16)"
 find "$folder" -name 'square.*' -print0 | xargs -0 -n1 basename | sort | tac | head -n 2
-[[ "2024-05-17" =~ ^([0-9]+)-([0-9]+) ]] && echo "year ${BASH_REMATCH[1]} month ${BASH_REMATCH[2]}"
+day=2024-05-17
+[[ "$day" =~ ^([0-9]+)-([0-9]+) ]] && echo "year ${BASH_REMATCH[1]} month ${BASH_REMATCH[2]}"
 word=größe
 echo "letters: ${#word} ${word^^}"
 TZ=Europe/Berlin date -d @0 +'%F %T %Z'

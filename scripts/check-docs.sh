@@ -1,0 +1,132 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# The documentation says what is there: links lead somewhere, options exist, and every option,
+# step, layer and field of the result is written down. usage: check-docs.sh PATH-OF-BRIG
+set -eu
+cd "$(dirname "$0")/.."
+
+brig=${1:?usage: check-docs.sh BRIG}
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+: >"$dir/wrong"
+
+wrong() {
+	echo "$*" >>"$dir/wrong"
+}
+
+# Options of other programs that the pages speak of, and a stand-in for any.
+FOREIGN='--cgroupns --privileged --scope --security-opt --update-docs --name'
+
+pages=$(find . -name '*.md' -not -path './.git/*' -not -path './build/*' | sort)
+
+# --- links ---------------------------------------------------------------------------------------
+
+# Without what stands in fences, which is no markup.
+prose() {
+	awk '/^ *```/ { fenced = !fenced; next } !fenced' "$1"
+}
+
+# The anchors that a page's headings make.
+anchors() {
+	prose "$1" | sed -n 's/^#\{1,6\} //p' | tr '[:upper:]' '[:lower:]' |
+		sed -e 's/[^a-z0-9 _-]//g' -e 's/ /-/g'
+}
+
+for page in $pages; do
+	prose "$page" | grep -oE '\]\([^)]+\)' | sed -e 's/^](//' -e 's/)$//' >"$dir/links" || true
+	while read -r link; do
+		case $link in
+		http://* | https://* | mailto:*) continue ;;
+		esac
+		target=${link%%#*}
+		file=$page
+		[ -z "$target" ] || file=$(dirname "$page")/$target
+		if [ ! -e "$file" ]; then
+			wrong "$page: the link $link leads nowhere"
+		elif [ "$link" != "$target" ] && ! anchors "$file" | grep -qxF -- "${link#*#}"; then
+			wrong "$page: there is no heading for $link"
+		fi
+	done <"$dir/links"
+done
+
+# --- options -------------------------------------------------------------------------------------
+
+options() {
+	grep -oE -- '(^|[^-a-zA-Z])--[a-z][a-z-]*' | grep -oE -- '--[a-z-]+' | sort -u
+}
+
+for command in run explain doctor runtimes policy; do
+	"$brig" "$command" --help </dev/null >"$dir/help-$command"
+	options <"$dir/help-$command" >"$dir/options-$command"
+done
+"$brig" --help </dev/null >"$dir/help-brig"
+cat "$dir"/help-* | options >"$dir/options"
+
+# Commands: what follows "brig COMMAND", up to the program's own arguments or the next command.
+# Quoted code goes first: it may hold anything.
+for page in $pages man/*.scd; do
+	sed -e "s/'[^']*'//g" -e 's/\*//g' "$page" |
+		grep -oE 'brig (run|explain|doctor|runtimes|policy)( [^|;&`]*)?' |
+		sed 's/ -- .*//' >"$dir/commands" || true
+	while read -r _ command rest; do
+		echo "$rest" | options >"$dir/used" || true
+		comm -23 "$dir/used" "$dir/options-$command" | while read -r option; do
+			wrong "$page: brig $command has no option $option"
+		done
+	done <"$dir/commands"
+done
+
+# Options by themselves: `--name` in pages, *--name* in manuals.
+for page in $pages man/*.scd; do
+	prose "$page" | grep -oE -- '[`*]--[a-z][a-z-]*' | options >"$dir/used" || true
+	comm -23 "$dir/used" "$dir/options" | while read -r option; do
+		case " $FOREIGN " in
+		*" $option "*) ;;
+		*) wrong "$page: there is no option $option" ;;
+		esac
+	done
+done
+
+options <man/brig-run.1.scd >"$dir/manual"
+comm -23 "$dir/options-run" "$dir/manual" | while read -r option; do
+	wrong "man/brig-run.1.scd: $option is missing"
+done
+
+# --- tables --------------------------------------------------------------------------------------
+
+# listed PAGE WHAT: each line of stdin is the first column of a row in one of the page's tables.
+listed() {
+	while read -r name; do
+		grep -q "^| \`$name\` |" "$1" || wrong "$1: $2 $name is missing"
+	done
+}
+
+# named PAGE WHAT: each line of stdin stands in the page, as code or as a part of it.
+named() {
+	while read -r name; do
+		grep -qE "\`([]a-z_.[]*\.)?$name(\.[^\`]*)?\`" "$1" || wrong "$1: $2 $name is missing"
+	done
+}
+
+sed -n 's/.*\[STEP_[A-Z]*\] = { "\([a-z_.]*\)".*/\1/p' src/core/step_table.c >"$dir/steps"
+sed -n 's/.*\[LAYER_[A-Z_]*\] = { "\([a-z-]*\)".*/\1/p' src/kernel/layers.c >"$dir/layers"
+# Keys of the schema's properties; its own words begin with "$" or are few.
+sed -n 's/^.*"\([a-z_0-9]*\)": {.*/\1/p' data/schema/result.schema.json |
+	grep -vxE 'properties|items|ms|count|path|sha256|base64|denial|failure|error|code|message|step' |
+	sort -u >"$dir/fields"
+for list in steps layers fields; do
+	[ -s "$dir/$list" ] || wrong "check-docs.sh: finds no $list"
+done
+listed docs/design/plan.md step <"$dir/steps"
+listed docs/design/layers.md layer <"$dir/layers"
+named docs/result.md field <"$dir/fields"
+
+# Paths of the machine that something was written on.
+# shellcheck disable=SC2086 # names without blanks
+grep -nE '/(work|home)/[a-z]' $pages man/*.scd >"$dir/paths" || true
+while read -r line; do
+	wrong "a path of some machine: $line"
+done <"$dir/paths"
+
+cat "$dir/wrong"
+[ ! -s "$dir/wrong" ]
