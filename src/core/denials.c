@@ -108,7 +108,5 @@ bool denials_hear(struct denials *denials)
 		record(denials, &call, &decision);
 	}
 	/* Whoever cannot be answered must not wait: without the listener the call fails at once. */
-	if (send_answer(denials, &answer) < 0 || ++denials->heard >= DENIALS_HEARD_MAX) {
-		close_fd(&denials->listener);
-	}
+	return send_answer(denials, &answer) == 0 && ++denials->heard < DENIALS_HEARD_MAX;
 }
