@@ -70,6 +70,7 @@ int step_join(struct cell *cell, const struct step *step);
 int step_await(struct cell *cell, const struct step *step);
 int step_close(struct cell *cell, const struct step *step);
 int step_become(struct cell *cell, const struct step *step);
+int step_counts(struct cell *cell, const struct step *step);
 int step_keyring(struct cell *cell, const struct step *step);
 int step_net(struct cell *cell, const struct step *step);
 int step_netenter(struct cell *cell, const struct step *step);

@@ -103,10 +103,12 @@ bool denials_hear(struct denials *denials)
 	answer.id = call.id;
 	answer.error = decision.errnum ? -(int)decision.errnum : -EPERM;
 	if (call.data.nr == SYS_sysinfo) {
-		answer.error = -answer_sysinfo(denials, &call);
-	} else {
-		record(denials, &call, &decision);
+		bool more = denials->answered < SYSINFO_ANSWERS_MAX;
+		denials->answered += more;
+		answer.error = more ? -answer_sysinfo(denials, &call) : -ENOSYS;
+		return send_answer(denials, &answer) == 0;
 	}
+	record(denials, &call, &decision);
 	/* Whoever cannot be answered must not wait: without the listener the call fails at once. */
 	return send_answer(denials, &answer) == 0 && ++denials->heard < DENIALS_HEARD_MAX;
 }

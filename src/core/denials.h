@@ -11,6 +11,8 @@
 
 /* After so many the listener is closed: the kernel then answers ENOSYS at once, at no cost to us. */
 #define DENIALS_HEARD_MAX 20000
+/* So often sysinfo(2) gets a real answer; then ENOSYS, which is cheaper. */
+#define SYSINFO_ANSWERS_MAX 1000
 
 struct denials {
 	int listener;                /* owned; -1: none */
@@ -19,6 +21,7 @@ struct denials {
 	bool any;
 	struct brig_denial first;
 	unsigned heard;
+	unsigned answered; /* sysinfo: counted apart, so that it cannot use up the others */
 };
 
 void denials_done(struct denials *denials);

@@ -110,6 +110,8 @@ _Noreturn void init_main(struct cell *cell)
 {
 	siginfo_t ended;
 
+	/* The warden's own end must be the warden's alone, or its death would go unnoticed. */
+	close_fd(&cell->control);
 	cell->control = cell->control_inside;
 	int r = init_lift(&cell->control);
 	for (int i = 0; i < 3 && r == 0; i++) {

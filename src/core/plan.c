@@ -110,6 +110,22 @@ static void add_init_start(struct plan *plan)
 	if (has(spec, LAYER_NETNS)) {
 		plan_add(plan, STEP_NET);
 	}
+	if (has(spec, LAYER_USERNS)) {
+		static const struct {
+			const char *file, *value;
+		} counts[] = {
+			/* inotify is counted for the user who made the cell: one could use up all */
+			{ "/proc/sys/user/max_inotify_instances", "16" },
+			{ "/proc/sys/user/max_inotify_watches", "4096" },
+			/* the inner one is all; a second wall behind the filter */
+			{ "/proc/sys/user/max_user_namespaces", "1" },
+		};
+		for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+			struct step *step = plan_add(plan, STEP_COUNTS);
+			step->path = counts[i].file;
+			step->text = counts[i].value;
+		}
+	}
 	if (has(spec, LAYER_KEYRING)) {
 		plan_add(plan, STEP_KEYRING);
 	}

@@ -91,7 +91,7 @@ static void add_overlays(struct plan *plan)
 		if (!seen) {
 			struct step *step = plan_add(plan, STEP_OVERLAY);
 			step->path = plan_text(plan, "%.*s", (int)length, item->path);
-			step->text = plan_text(plan, "lowerdir=%s:proc", step->path);
+			step->text = plan_text(plan, "lowerdir=proc:%s", step->path);
 		}
 	}
 }
@@ -225,7 +225,14 @@ static void add_mounts(struct plan *plan)
 		step->value = mount->tree >= 0;
 		step->fd = mount->tree >= 0 ? mount->tree : mount->fd;
 		step->flags = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
-			      (mount->writable ? 0 : MOUNT_ATTR_RDONLY);
+			      (mount->writable ? 0 : MOUNT_ATTR_RDONLY) |
+			      (mount->writable && !spec->exec_writable ? MOUNT_ATTR_NOEXEC : 0);
+		if (!mount->writable && (spec->layers & LAYER_BIT(LAYER_OVERLAY))) {
+			/* Sockets of the host that lie there cannot be reached through an overlay. */
+			struct step *cover = plan_add(plan, STEP_OVERLAY);
+			cover->path = path;
+			cover->text = plan_text(plan, "lowerdir=proc:%s", path);
+		}
 	}
 }
 

@@ -140,6 +140,9 @@ static int on_control(struct run *run)
 			epoll_ctl(run->epoll, EPOLL_CTL_DEL, run->cell.control, NULL);
 			return 0;
 		}
+		if (r == -EMFILE) {
+			return r;
+		}
 		bool good = r == 1 && wire_check(&run->wire, &record, count) == 0;
 		if (good && record.kind == WIRE_FAILED && record.value >= run->plan.count) {
 			good = false;

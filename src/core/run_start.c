@@ -27,6 +27,19 @@ static int make_pipe(int *ours, int *theirs, bool we_read)
 	return fcntl(*ours, F_SETFL, O_NONBLOCK) < 0 ? -errno : 0;
 }
 
+/* The program may open /dev/stdout and its like anew: then the pipe must be its own. */
+static int give_stdio(struct run *run)
+{
+	const struct spec *spec = run->options.spec;
+
+	for (int i = 0; i < 3 && spec->ranged; i++) {
+		if (fchown(run->cell.stdio[i], spec->first_id + 1, spec->first_id + 1) < 0) {
+			return -errno;
+		}
+	}
+	return 0;
+}
+
 static int make_stdio(struct run *run)
 {
 	const struct run_options *options = &run->options;
@@ -48,7 +61,7 @@ static int make_stdio(struct run *run)
 		stream->user = options->user;
 		r = make_pipe(&stream->fd, &run->cell.stdio[i + 1], true);
 	}
-	return r;
+	return r < 0 ? r : give_stdio(run);
 }
 
 static int make_control(struct run *run)

@@ -14,6 +14,8 @@ const struct step_info step_table[STEP_KINDS] = {
 	[STEP_CLOSE] = { "fd.close", ACTOR_INIT, "every descriptor of the host program" },
 	[STEP_BECOME] = { "ids.setup", ACTOR_INIT, "root of the set-up namespace, no groups" },
 	[STEP_NET] = { "net.begin", ACTOR_INIT, "a network namespace, made by a helper meanwhile" },
+	[STEP_COUNTS] = { "userns.count", ACTOR_INIT,
+			  "how much the cell may take of what the host counts per user" },
 	[STEP_KEYRING] = { "keyring", ACTOR_INIT, "an empty session keyring of its own" },
 	[STEP_PRIVATE] = { "mount.private", ACTOR_INIT, "no mount event leaves or enters" },
 	[STEP_ROOT] = { "mount.root", ACTOR_INIT, "tmpfs, limited in bytes and inodes" },

@@ -57,7 +57,10 @@ int step_root(struct cell *cell, const struct step *step)
 int step_overlay(struct cell *cell, const struct step *step)
 {
 	(void)cell;
-	/* The second lower layer is the root's own empty "proc": an overlay wants two. */
+	/*
+	 * An overlay wants two layers. The upper one is the root's own empty "proc": statfs tells
+	 * of that one, so the host's disk does not show.
+	 */
 	return mount("brig", step->path, "overlay", MS_RDONLY | MS_NOSUID | MS_NODEV, step->text) <
 			       0
 		       ? -errno

@@ -96,7 +96,9 @@ int wire_receive(int socket, struct wire_record *record, int fds[WIRE_FDS_MAX], 
 	if (n != (ssize_t)sizeof(*record) || (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC))) {
 		close_all(fds, *fds_count);
 		*fds_count = 0;
-		return -EPROTO;
+		/* A whole record whose fds found no room: our own table is full. */
+		bool full = n == (ssize_t)sizeof(*record) && !(message.msg_flags & MSG_TRUNC);
+		return full ? -EMFILE : -EPROTO;
 	}
 	return 1;
 }

@@ -174,6 +174,22 @@ static void describe(const struct brig_run *run, struct brig_result *result)
 	result->build_cached = run->build_cached;
 }
 
+/* Only what the runtime calls its output is the compiler's; out/ is nobody's here. */
+static void drop_out(struct brig_result *built)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < built->files_count; i++) {
+		if (strncmp(built->files[i].path, "out/", 4) == 0) {
+			free(built->files[i].path);
+			free(built->files[i].data);
+		} else {
+			built->files[kept++] = built->files[i];
+		}
+	}
+	built->files_count = kept;
+}
+
 /* The compiler has ended: its output becomes the program's input, or its text the result. */
 static int finish_compiler(struct brig_run *run, struct brig_error *err)
 {
@@ -181,6 +197,7 @@ static int finish_compiler(struct brig_run *run, struct brig_error *err)
 	int r = 0;
 
 	phase_done(&run->phase);
+	drop_out(built);
 	if (built->status != BRIG_OK || built->files_count == 0 || run->cancelled) {
 		if (built->status == BRIG_OK || built->status == BRIG_FAILED) {
 			built->status = BRIG_COMPILE_FAILED;
@@ -192,12 +209,14 @@ static int finish_compiler(struct brig_run *run, struct brig_error *err)
 		run->result = built;
 		return 1;
 	}
-	build_cache_store(run->context->cache_dir, run->key, built->files, built->files_count);
+	/* An input file that changed while the compiler read it: nobody knows what this was made of. */
+	char key[65];
+	if (build_key(&run->compile, key) == 0 && strcmp(key, run->key) == 0) {
+		build_cache_store(run->context->cache_dir, run->key, built->files,
+				  built->files_count);
+	}
 	for (size_t i = 0; r == 0 && i < built->files_count; i++) {
 		struct brig_file_out *file = &built->files[i];
-		if (strncmp(file->path, "out/", 4) == 0) {
-			continue; /* only what the runtime calls its output */
-		}
 		r = prepared_add_input(&run->program, file->path, TAKE_PTR(file->data), file->size,
 				       -1, file->executable ? 0755 : 0644, err);
 	}

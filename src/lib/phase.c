@@ -47,13 +47,26 @@ static int start_once(struct phase *phase, struct brig_error *err)
 	return r;
 }
 
+/* Says "the host does not have this"; a shortage, or a signal, does not take a wall away. */
+static bool means_missing(int errnum)
+{
+	static const int missing[] = { ENOSYS, EOPNOTSUPP, EINVAL, EPERM, EACCES, ENODEV, EROFS };
+
+	for (size_t i = 0; i < ARRAY_SIZE(missing); i++) {
+		if (errnum == missing[i]) {
+			return true;
+		}
+	}
+	return false;
+}
+
 /* 0: built again without the layer; -errno: it stays an error. */
 static int start_without(struct phase *phase, int r, struct brig_error *err)
 {
 	int layer = err ? prepare_layer_of(err->step) : -1;
 	struct brig_error refusal = { 0 };
 
-	if (layer < 0 || !(phase->prepared->spec.layers & LAYER_BIT(layer))) {
+	if (layer < 0 || !means_missing(-r) || !(phase->prepared->spec.layers & LAYER_BIT(layer))) {
 		return r;
 	}
 	if (prepare_without(phase->prepared, (enum layer)layer, &refusal) < 0) {

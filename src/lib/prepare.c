@@ -181,9 +181,8 @@ static int prepare_into(struct brig_context *context, const struct brig_request 
 	if (r == 0) {
 		r = expand_argv(request, p, err);
 	}
-	if (r == 0 && p->policy->filter.count) {
-		r = filter_compile(&p->policy->filter,
-				   (spec->layers & LAYER_BIT(LAYER_NOTIFY)) != 0, &p->filter, err);
+	if (r == 0) {
+		r = prepare_filter(p, err);
 	}
 	return r;
 }

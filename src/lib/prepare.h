@@ -61,5 +61,7 @@ int prepare_mounts(const struct brig_request *request, struct prepared *prepared
 		   struct brig_error *err);
 int prepare_env(const struct brig_request *request, struct prepared *prepared,
 		struct brig_error *err);
+/* The filter, compiled for the layers that there are; again when they change. */
+int prepare_filter(struct prepared *prepared, struct brig_error *err);
 int prepare_layers(struct brig_context *context, struct prepared *prepared, struct brig_error *err);
 #endif

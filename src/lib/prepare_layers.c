@@ -78,11 +78,7 @@ int prepare_without(struct prepared *p, enum layer layer, struct brig_error *err
 		missing = p->spec.layers & CGROUP_LAYERS;
 	}
 	int r = take_away(p, missing, err);
-	if (r == 0 && layer == LAYER_NOTIFY) {
-		bpf_program_done(&p->filter);
-		r = filter_compile(&p->policy->filter, false, &p->filter, err);
-	}
-	return r;
+	return r < 0 ? r : prepare_filter(p, err);
 }
 
 int prepare_layers(struct brig_context *context, struct prepared *p, struct brig_error *err)

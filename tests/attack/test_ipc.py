@@ -121,9 +121,10 @@ def test_i7_killed_supervisor(attack, tmp_path):
     place.chmod(0o777)
     pids = []
     try:
-        for turn in range(30):
+        for turn in range(80):
             run = attack.spawn("x15_daemon", "/mnt/place/beats", 20, options=["--rw", place])
-            time.sleep(turn * 0.001)
+            # Most of the set-up is in the first milliseconds.
+            time.sleep(turn * 0.0002 if turn < 60 else turn * 0.0005)
             pids.append(killed(run))
         # In the middle of its work, too.
         run = attack.spawn("x_tasks", "explode", 0, options=["--processes", 20])

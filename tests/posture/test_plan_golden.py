@@ -17,7 +17,7 @@ import pytest
 BRIG = os.path.abspath(os.environ.get("BRIG", "build/brig"))
 HERE = pathlib.Path(__file__).parent
 ROOT = os.geteuid() == 0
-MADE_UP = re.compile(r"/?(etc|dev|proc|sys|mnt|sandbox|tmp)(/|\b)")
+MADE_UP = re.compile(r"/(etc(?!/alternatives)|dev|proc|sys|mnt|sandbox|tmp)\b")
 CLOSURE_STEPS = {"mount.overlay", "dir", "link", "file", "mount.bind"}
 
 
@@ -36,7 +36,7 @@ CASES = {
     "python": lambda place: ["--lang", "python", "-c", "print(1)"],
     "files": lambda place: ["--in", f"in/data={place}/data", "--ro", place / "shared",
                             "--", place / "program"],
-    "strict": lambda place: ["--policy", "strict", "--", place / "program"],
+    "strict": lambda place: ["--policy", "strict", "--lang", "python", "-c", "print(1)"],
     "local": lambda place: ["--policy", "open", "--yes", "--", place / "program"],
     "compile": lambda place: ["--lang", "c", "-c", "int main(void) { return 0; }"],
 }
@@ -44,32 +44,31 @@ CASES = {
 RULES = [
     (r"brig-run-\w+", "brig-run-X"),
     (r"\(\d{4,} bytes\)", "(N bytes)"),
-    (r"\b\d{9,10} \d+\b", "FIRST-ID COUNT"),
-    (r"\b(\d+) (\d+) 1\b", r"\1 ID 1"),
-    (r"size=\d+", "size=N"),
-    (r"inodes=\d+", "inodes=N"),
+    (r"(/cpu/\w+) \(\d+ bytes\)", r"\1 (N bytes)"),
+    (r"\d+K, \d+ inodes", "N bytes, N inodes"),
     (r"\d+ instructions", "N instructions"),
     (r"ABI \d+", "ABI N"),
-    (r"abi \d+", "abi N"),
-    (r"python3\.\d+", "python3.X"),
 ]
 
 
 def normal(place, steps):
     lines = []
     for step in steps:
-        what = step["what"].replace(str(place), "PLACE")
+        what = (step["what"] or "").replace(str(place), "PLACE")
         for pattern, replacement in RULES:
             what = re.sub(pattern, replacement, what)
         line = f"{step['actor']} {step['step']} {what}".rstrip()
-        if step["step"] in CLOSURE_STEPS and not MADE_UP.match(step["what"]):
+        if step["step"] in CLOSURE_STEPS and not MADE_UP.match(step["what"] or ""):
             line = "init (closure)"
         if lines[-1:] != ["init (closure)"] or line != "init (closure)":
             lines.append(line)
     return lines
 
 
-@pytest.mark.parametrize("case", CASES)
+# An ordinary user's host need not have all that the strict policy wants.
+@pytest.mark.parametrize("case", [
+    pytest.param(case, marks=pytest.mark.root if case == "strict" else []) for case in CASES
+])
 def test_plan(place, case):
     env = dict(os.environ) if ROOT else {**os.environ, "BRIG_NO_CGROUP": "1"}
     words = [BRIG, "explain", "--json", *CASES[case](place)]

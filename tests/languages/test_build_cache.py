@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The build cache: compiled once, and nobody can put anything in another's place."""
+
+import os
+import shutil
+
+import pytest
+
+from conftest import ROOT
+
+
+@pytest.fixture
+def built(brig):
+    """A program of the test's own, its entry in the cache, and a way to run it again."""
+    directory = brig.cache / "build"
+    before = set(directory.iterdir()) if directory.is_dir() else set()
+    source = brig.dir / "code.c"
+    source.write_text("#include <stdio.h>\n"
+                      f"int main(void) {{ puts(\"mine\"); return 0; }} // {brig.dir}\n")
+
+    class Built:
+        cache = directory
+
+        def run(self, *options):
+            result = brig.result(*options, source)
+            assert (result["status"], result["stdout"]) == ("ok", "mine\n"), result
+            return result
+
+        def new(self):
+            return set(directory.iterdir()) - before
+
+    it = Built()
+    assert not it.run()["build_cached"]
+    assert len(it.new()) == 1
+    it.entry = it.new().pop()
+    assert it.run()["build_cached"]
+    yield it
+    for path in it.new():
+        shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+
+
+def rebuilt(built, kept=True):
+    """Whatever lies there is not used; afterwards there is a good entry again."""
+    assert not built.run()["build_cached"]
+    assert built.run()["build_cached"] == kept
+
+
+def test_for_nobody_else(built, brig):
+    assert built.entry.stat().st_mode & 0o777 == 0o600
+    assert built.cache.stat().st_mode & 0o777 == 0o700
+    assert built.entry.stat().st_uid == os.geteuid()
+    looks = brig.python(
+        f"import os\nfor path in ({str(built.entry)!r}, {str(built.cache)!r}, {str(brig.cache)!r}):\n"
+        "    try: print(os.stat(path))\n    except OSError as error: print(error.errno)\n")
+    assert looks["stdout"] == "2\n" * 3, "a cell sees the cache"
+
+
+@pytest.mark.parametrize("place", [0, 8, 40, 72, 76, 100, -1])
+def test_flipped_byte(built, place):
+    data = bytearray(built.entry.read_bytes())
+    data[place] ^= 1
+    built.entry.write_bytes(data)
+    rebuilt(built)
+
+
+@pytest.mark.parametrize("size", [0, 1, 8, 71, 72, 75, 76, 100, -1])
+def test_torn(built, size):
+    data = built.entry.read_bytes()
+    built.entry.write_bytes(data[:size])
+    rebuilt(built)
+
+
+def test_more_than_was_written(built):
+    built.entry.write_bytes(built.entry.read_bytes() + b"x")
+    rebuilt(built)
+
+
+def test_link(built, tmp_path):
+    """Even to a good entry: what is behind a link can be somebody else's."""
+    shutil.copy(built.entry, tmp_path / "good")
+    built.entry.unlink()
+    built.entry.symlink_to(tmp_path / "good")
+    rebuilt(built)
+    assert not built.entry.is_symlink()
+
+
+@pytest.mark.parametrize("mode", [0o620, 0o602, 0o666])
+def test_writable_by_others(built, mode):
+    built.entry.chmod(mode)
+    rebuilt(built)
+
+
+@pytest.mark.root
+def test_of_somebody_else(built):
+    os.chown(built.entry, 1234, 1234)
+    rebuilt(built)
+
+
+def test_fifo(built):
+    built.entry.unlink()
+    os.mkfifo(built.entry, 0o600)
+    rebuilt(built)
+
+
+def test_directory(built):
+    built.entry.unlink()
+    built.entry.mkdir(mode=0o700)
+    rebuilt(built, kept=False)
+
+
+def test_huge(built):
+    """Sparse, and larger than any entry: not read."""
+    os.truncate(built.entry, 1 << 40)
+    rebuilt(built)
+
+
+@pytest.mark.user
+@pytest.mark.parametrize("mode", [0o770, 0o707, 0o777])
+def test_directory_that_others_can_write(built, mode):
+    built.cache.chmod(mode)
+    assert not built.run()["build_cached"]
+    built.cache.chmod(0o700)
+    assert built.run()["build_cached"]
+
+
+@pytest.mark.user
+def test_directory_behind_a_link(built, tmp_path):
+    built.cache.rename(tmp_path / "elsewhere")
+    built.cache.symlink_to(tmp_path / "elsewhere")
+    assert not built.run()["build_cached"]
+    built.cache.unlink()
+    (tmp_path / "elsewhere").rename(built.cache)
+    assert built.run()["build_cached"]
+
+
+@pytest.mark.user
+def test_cache_that_cannot_be_written(brig):
+    brig.cache.parent.mkdir(parents=True)
+    brig.cache.parent.chmod(0o500)
+    for _ in range(2):
+        result = brig.result("--lang", "c", "-c", "int main(void) { return 0; }")
+        assert (result["status"], result["build_cached"]) == ("ok", False)
+    brig.cache.parent.chmod(0o700)
+
+
+def test_no_cache(built):
+    assert not built.run("--no-cache")["build_cached"]
+    assert len(built.new()) == 1
+
+
+def test_what_it_was_made_from(built, brig):
+    """Another header is another program, though the source is the same."""
+    source, header = brig.dir / "uses.c", brig.dir / "value.h"
+    source.write_text('#include <stdio.h>\n#include "value.h"\n'
+                      f"int main(void) {{ printf(\"%d\\n\", VALUE); }} // {brig.dir}\n")
+    for value in (1, 2, 1):
+        header.write_text(f"#define VALUE {value}\n")
+        result = brig.result("--in", header, source)
+        assert result["stdout"] == f"{value}\n", result
+    assert result["build_cached"]
+
+
+def test_files_for_the_program(built, brig):
+    """What is handed in below out/ comes back as it is, compiled now or before."""
+    note = brig.dir / "note"
+    note.write_text("kept\n")
+    for cached in (False, True):
+        result = built.run("--in", f"out/note={note}")
+        assert [file["path"] for file in result["files"]] == ["out/note"]
+        assert result["build_cached"] == cached
+
+
+def test_at_the_same_time(brig):
+    """Whoever comes first: all get the right program, and one good entry is left."""
+    source = brig.dir / "code.c"
+    source.write_text(f"#include <stdio.h>\nint main(void) {{ puts(\"all\"); }} // {brig.dir}\n")
+    directory = brig.cache / "build"
+    before = set(directory.iterdir()) if directory.is_dir() else set()
+    runs = [brig.spawn("run", source, stdout=-1, stderr=-1) for _ in range(6)]
+    for run in runs:
+        out, err = run.communicate(timeout=60)
+        assert (run.returncode, out, err) == (0, b"all\n", b"")
+    assert brig.result(source)["build_cached"]
+    new = set(directory.iterdir()) - before
+    assert len(new) == 1
+    if ROOT:
+        new.pop().unlink()
