@@ -49,10 +49,35 @@ static void close_all(const int *fds, unsigned count)
 	}
 }
 
+/* All fds of a message; `room` of them are kept, the rest closed. Returns how many came. */
+static unsigned take_fds(struct msghdr *message, int *fds, unsigned room)
+{
+	unsigned came = 0;
+
+	for (struct cmsghdr *head = CMSG_FIRSTHDR(message); head;
+	     head = CMSG_NXTHDR(message, head)) {
+		if (head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS) {
+			continue;
+		}
+		size_t count = (head->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+		for (size_t i = 0; i < count; i++, came++) {
+			int fd;
+			memcpy(&fd, CMSG_DATA(head) + i * sizeof(int), sizeof(fd));
+			if (came < room) {
+				fds[came] = fd;
+			} else {
+				close(fd);
+			}
+		}
+	}
+	return came;
+}
+
 int wire_receive(int socket, struct wire_record *record, int fds[WIRE_FDS_MAX], unsigned *fds_count)
 {
+	/* Room for one more than there may be, to tell too many from no room for them. */
 	union {
-		char bytes[CMSG_SPACE(sizeof(int) * WIRE_FDS_MAX)];
+		char bytes[CMSG_SPACE(sizeof(int) * (WIRE_FDS_MAX + 1))];
 		struct cmsghdr align;
 	} control;
 	struct iovec iov = { record, sizeof(*record) };
@@ -72,34 +97,18 @@ int wire_receive(int socket, struct wire_record *record, int fds[WIRE_FDS_MAX], 
 		/* The peer died with data of ours unread: for us that is its end. */
 		return errno == ECONNRESET ? 0 : -errno;
 	}
-	for (struct cmsghdr *head = CMSG_FIRSTHDR(&message); head;
-	     head = CMSG_NXTHDR(&message, head)) {
-		if (head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS) {
-			continue;
-		}
-		unsigned count = (unsigned)((head->cmsg_len - CMSG_LEN(0)) / sizeof(int));
-		int got[WIRE_FDS_MAX];
-		if (count > WIRE_FDS_MAX) {
-			count = WIRE_FDS_MAX; /* the buffer has room for no more */
-		}
-		memcpy(got, CMSG_DATA(head), count * sizeof(int));
-		if (*fds_count) {
-			close_all(got, count);
-			continue;
-		}
-		memcpy(fds, got, count * sizeof(int));
-		*fds_count = count;
-	}
-	if (n == 0 && *fds_count == 0) {
+	unsigned came = take_fds(&message, fds, WIRE_FDS_MAX);
+	if (n == 0 && came == 0) {
 		return 0;
 	}
-	if (n != (ssize_t)sizeof(*record) || (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC))) {
-		close_all(fds, *fds_count);
-		*fds_count = 0;
-		/* A whole record whose fds found no room: our own table is full. */
-		bool full = n == (ssize_t)sizeof(*record) && !(message.msg_flags & MSG_TRUNC);
-		return full ? -EMFILE : -EPROTO;
+	bool whole = n == (ssize_t)sizeof(*record) && !(message.msg_flags & MSG_TRUNC);
+	bool lost = (message.msg_flags & MSG_CTRUNC) != 0;
+	if (!whole || came > WIRE_FDS_MAX || lost) {
+		close_all(fds, came < WIRE_FDS_MAX ? came : WIRE_FDS_MAX);
+		/* A good record whose fds found no room: our own table is full. */
+		return whole && lost && came <= WIRE_FDS_MAX ? -EMFILE : -EPROTO;
 	}
+	*fds_count = came;
 	return 1;
 }
 

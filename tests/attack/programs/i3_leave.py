@@ -2,7 +2,6 @@
 """I3 L5: lists every place where programs leave things; with an argument leaves something there."""
 
 import os
-import pwd
 import sys
 
 PLACES = ["/tmp", "/var/tmp", "/run/lock", "/run/user", "/dev/shm", "/dev/mqueue", "/sandbox/out",

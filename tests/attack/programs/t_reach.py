@@ -6,7 +6,6 @@ at the routing table, no packet), abstract:NAME, path:NAME, name:HOST (resolves 
 """
 
 import errno
-import os
 import socket
 import sys
 
