@@ -19,8 +19,8 @@ _brig() {
 	}
 	local commands='run explain doctor runtimes policy help version'
 	local run_options='--lang --policy --timeout --cpu-time --cpu --memory --processes --disk
-		--inodes --open-files --file-size --stdout --stderr --in --out --out-dir --force --changes
-		--ro --rw --env --yes --no-cache --config --time --json --json-schema --help'
+		--inodes --open-files --file-size --stdout --stderr --in --out --out-dir --out-exec --force
+		--changes --ro --rw --env --yes --no-cache --config --time --json --json-schema --help'
 
 	COMPREPLY=()
 	for ((i = 1; i < cword; i++)); do

@@ -25,11 +25,17 @@
 #define JOBS         4
 #define CANCEL_AFTER 2 /* seconds */
 
+struct line {
+	char text[256];
+	size_t size;
+};
+
 struct job {
 	const char *name;
 	const char *language;
 	const char *code;
 	struct brig_run *run; /* NULL: ended */
+	struct line lines[2]; /* of each stream, what has come of the line so far */
 };
 
 struct host {
@@ -39,15 +45,30 @@ struct host {
 	int children; /* still running */
 };
 
-/* Bytes as they come, in no particular pieces: what matters is their order within a stream. */
+static void print_line(struct job *job, int stream)
+{
+	struct line *line = &job->lines[stream - 1];
+
+	printf("%s[%d] %.*s\n", job->name, stream, (int)line->size, line->text);
+	line->size = 0;
+}
+
+/*
+ * Bytes as they come. Pieces have no meaning: a line may come in several, and several lines in
+ * one. What is sure is the order within a stream.
+ */
 static void on_output(void *user, int stream, const void *data, size_t size)
 {
-	const struct job *job = user;
+	struct job *job = user;
+	struct line *line = &job->lines[stream - 1];
 
-	printf("%s[%d] ", job->name, stream);
-	fwrite(data, 1, size, stdout);
-	if (size > 0 && ((const char *)data)[size - 1] != '\n') {
-		putchar('\n');
+	for (const char *at = data; size > 0; at++, size--) {
+		if (*at != '\n') {
+			line->text[line->size++] = *at;
+		}
+		if (*at == '\n' || line->size == sizeof(line->text)) {
+			print_line(job, stream);
+		}
 	}
 }
 
@@ -74,6 +95,11 @@ static void end_job(struct job *job)
 {
 	struct brig_result *result = brig_run_take_result(job->run);
 
+	for (int stream = 1; stream <= 2; stream++) {
+		if (job->lines[stream - 1].size) {
+			print_line(job, stream);
+		}
+	}
 	printf("%s: %s, cause %s, exit %d\n", job->name, brig_status_name(result->status),
 	       result->cause, result->exit_code);
 	brig_result_free(result);

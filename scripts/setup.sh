@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Installs what is missing to build and run brig (`setup.sh run`), to test it (`setup.sh test`) or to
-# compare it with others (`setup.sh bench`).
+# Installs what is missing to build and run brig (`setup.sh run`), to test it (`setup.sh test`), to
+# test it in a guest (`setup.sh vm`) or to compare it with others (`setup.sh bench`).
 #
 # A package is asked for only when what it brings is nowhere to be found, so a compiler or a
 # language that came some other way is left alone. On a complete host this runs nothing.
@@ -53,6 +53,14 @@ bubblewrap|bwrap
 crun|crun
 strace|strace
 util-linux|setpriv
+'
+
+VM_PACKAGES='
+bash|/bin/bash
+debootstrap|/usr/sbin/debootstrap
+e2fsprogs|/usr/sbin/mke2fs,/sbin/mke2fs
+qemu-system-x86|qemu-system-x86_64
+qemu-utils|qemu-img
 '
 
 proven() {
@@ -129,9 +137,10 @@ install_packages() {
 case ${1-} in
 run) table=$RUN_PACKAGES ;;
 test) table=$RUN_PACKAGES$TEST_PACKAGES ;;
+vm) table=$RUN_PACKAGES$VM_PACKAGES ;;
 bench) table=$RUN_PACKAGES$BENCH_PACKAGES ;;
 *)
-	echo "usage: setup.sh run|test|bench" >&2
+	echo "usage: setup.sh run|test|vm|bench" >&2
 	exit 2
 	;;
 esac

@@ -20,7 +20,10 @@
  *    any number may be used from any threads at once. One context and its runs belong to one
  *    thread at a time.
  *  - A child that brig makes is waited for by its pidfd alone, with no exit signal: a host that
- *    calls wait(-1) for its own children neither sees nor steals it.
+ *    calls wait(-1) for its own children neither sees nor steals it (but for __WALL or __WCLONE,
+ *    which ask for such children by name), and may handle, block or ignore SIGCHLD as it likes.
+ *  - Every descriptor is close-on-exec from its birth. A host that forks in the middle of a run
+ *    should exec or exit soon: until then the copy holds, among others, the program's input open.
  *  - Returns 0 (or a count) on success, a negative errno on failure; then, and only then, `error`
  *    (which may be NULL) says what failed, why, and what would mend it.
  *  - Out-parameters are written only on success. Strings in a request are borrowed for the call;
@@ -115,7 +118,7 @@ struct brig_mount {
 };
 
 struct brig_request {
-	size_t size; /* sizeof(struct brig_request): lets the struct grow */
+	size_t size; /* sizeof(struct brig_request): lets the struct grow; 0: all of it */
 
 	const char *language;       /* NULL: by extension or #! line of `file` */
 	const char *code;           /* source text; exactly one of code, file, command */
@@ -142,8 +145,9 @@ struct brig_request {
 	bool consent; /* a person has said yes to this run: needed where auto_run is "ask" */
 
 	/*
-	 * Called from brig_run_step() with bytes as they come; may be NULL. What is delivered here
-	 * is also kept in the result unless `discard_output` is set.
+	 * Called from brig_run_step() and brig_run_wait() with bytes as they come, stream 1 or 2;
+	 * may be NULL. May call brig_run_feed() and brig_run_cancel(), not step, wait or free. What
+	 * is delivered here is also kept in the result unless `discard_output` is set.
 	 */
 	void (*on_output)(void *user, int stream, const void *data, size_t size);
 	void *user;
@@ -188,6 +192,7 @@ struct brig_result {
 	int exit_code; /* -1: none */
 	int signal;    /* 0: none */
 
+	/* Never NULL; behind the bytes is a NUL that does not count. */
 	char *stdout_data;
 	size_t stdout_size;
 	bool stdout_truncated;
@@ -239,7 +244,10 @@ BRIG_API int brig_context_new(const struct brig_context_options *options, struct
 			      struct brig_error *error);
 BRIG_API void brig_context_free(struct brig_context *context);
 
-/* Runs to the end. `options` may be NULL; its language/code/file are overridden. */
+/*
+ * Runs to the end. `options` may be NULL; what it says of code, file, command and stdin_feed is
+ * not looked at, nor its language by brig_execute_code() (NULL there: by #! line, or Python).
+ */
 BRIG_API int brig_execute_code(struct brig_context *context, const char *language, const char *code,
 			       const struct brig_request *options, struct brig_result **ret,
 			       struct brig_error *error);
@@ -249,21 +257,30 @@ BRIG_API int brig_execute_file(struct brig_context *context, const char *path,
 
 /*
  * The handle way, for event loops: start, add brig_run_fd() to your loop (readable when there is
- * something to do), call brig_run_step() until it returns 1, take the result.
+ * something to do), call brig_run_step() until it returns 1, take the result. The fd is the same
+ * from start to free; it is the run's, to be polled and not to be closed.
  */
 BRIG_API int brig_run_start(struct brig_context *context, const struct brig_request *request,
 			    struct brig_run **ret, struct brig_error *error);
 BRIG_API int brig_run_fd(const struct brig_run *run);
-/* Never blocks. 1: ended; 0: call again when the fd is readable; negative: brig's own failure. */
+/*
+ * Never blocks. 1: ended; 0: call again when the fd is readable; negative: brig's own failure, and
+ * there will be no result. What ended or failed stays so, however often it is asked.
+ */
 BRIG_API int brig_run_step(struct brig_run *run, struct brig_error *error);
-/* Blocks until the end. */
+/* Blocks until the end. 0: ended; negative: as above. */
 BRIG_API int brig_run_wait(struct brig_run *run, struct brig_error *error);
-/* Bytes for standard input; returns how many were taken (0: full, wait for the fd). */
+/*
+ * Bytes for standard input, of a run with stdin_feed. Returns how many were taken; 0: full, or the
+ * program has not begun: again after the next step. -EPIPE: the program has closed its input, or
+ * has ended, or brig_run_feed_end() was called. Bytes that are taken and never read are lost, as
+ * with any pipe.
+ */
 BRIG_API long brig_run_feed(struct brig_run *run, const void *data, size_t size);
 BRIG_API void brig_run_feed_end(struct brig_run *run);
 /* Ends the whole cell; the result comes by step or wait as usual, with status "cancelled". */
 BRIG_API void brig_run_cancel(struct brig_run *run);
-/* After the end: moves the result to the caller. */
+/* After the end: moves the result to the caller. NULL: not ended, failed, or taken already. */
 BRIG_API struct brig_result *brig_run_take_result(struct brig_run *run);
 /* Also ends a run that is under way, and waits until nothing of it is left. */
 BRIG_API void brig_run_free(struct brig_run *run);

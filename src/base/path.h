@@ -12,6 +12,9 @@
  */
 bool path_is_beneath(const char *path, const char **why);
 
-/* fnmatch-like globs on relative paths: '*' and '?' stop at '/', "**" does not. Linear time. */
+/*
+ * fnmatch-like globs on relative paths: '*' and '?' stop at '/', "**" does not; none of them stands
+ * for a dot that starts a part, which the pattern must spell. Linear time.
+ */
 bool path_glob(const char *pattern, const char *path);
 #endif

@@ -5,6 +5,9 @@
  *
  * Where "**" is a whole part it also stands for no directory at all: "out/(**)/x", written without
  * the parentheses, matches "out/x".
+ *
+ * A dot that starts a part is matched only by a dot that starts a part of the pattern: whoever
+ * writes a wildcard does not think of .git, .ssh or .bashrc.
  */
 #include <stdint.h>
 #include <string.h>
@@ -20,6 +23,7 @@ enum kind {
 	KIND_SLASH,
 	KIND_TAIL, /* a continuation byte of UTF-8 */
 	KIND_OTHER,
+	KIND_HIDES, /* a dot that starts a part: no wildcard stands for it */
 	KIND_COUNT,
 };
 
@@ -29,13 +33,17 @@ struct glob {
 	uint64_t skip[WORDS];             /* tokens that may match nothing */
 	uint64_t step[KIND_COUNT][WORDS]; /* tokens that such a byte leads out of */
 	uint64_t stay[KIND_COUNT][WORDS]; /* tokens that such a byte does not leave */
+	uint64_t dots[WORDS];             /* tokens that are a dot and start a part */
 	uint64_t literal[256 * WORDS];    /* by byte, `words` each: tokens that are this byte */
 };
 
-static enum kind byte_kind(unsigned char byte)
+static enum kind byte_kind(unsigned char byte, bool part_start)
 {
 	if (byte == '/') {
 		return KIND_SLASH;
+	}
+	if (byte == '.' && part_start) {
+		return KIND_HIDES;
 	}
 	return utf8_continues((char)byte) ? KIND_TAIL : KIND_OTHER;
 }
@@ -47,7 +55,7 @@ static void bit_set(uint64_t *set, size_t bit)
 
 static void star_add(struct glob *glob, bool slashes)
 {
-	for (size_t kind = slashes ? KIND_SLASH : KIND_TAIL; kind < KIND_COUNT; kind++) {
+	for (size_t kind = slashes ? KIND_SLASH : KIND_TAIL; kind < KIND_HIDES; kind++) {
 		bit_set(glob->step[kind], glob->last);
 		bit_set(glob->stay[kind], glob->last);
 	}
@@ -58,7 +66,7 @@ static void star_add(struct glob *glob, bool slashes)
 static void directories_add(struct glob *glob)
 {
 	bit_set(glob->step[KIND_SLASH], glob->last);
-	for (size_t kind = 0; kind < KIND_COUNT; kind++) {
+	for (size_t kind = 0; kind < KIND_HIDES; kind++) {
 		bit_set(glob->stay[kind], glob->last);
 	}
 	bit_set(glob->skip, glob->last++);
@@ -97,6 +105,9 @@ static void glob_compile(struct glob *glob, const char *pattern, size_t size)
 			any_add(glob);
 			p++;
 		} else {
+			if (*p == '.' && part_start) {
+				bit_set(glob->dots, glob->last);
+			}
 			bit_set(glob->literal + (unsigned char)*p * glob->words, glob->last++);
 			p++;
 		}
@@ -125,10 +136,11 @@ static void skip_all(const struct glob *glob, uint64_t *set)
 }
 
 /* Moves the set over one byte; false when no place is left. */
-static bool glob_step(const struct glob *glob, uint64_t *set, unsigned char byte)
+static bool glob_step(const struct glob *glob, uint64_t *set, unsigned char byte, bool part_start)
 {
-	enum kind kind = byte_kind(byte);
-	const uint64_t *literal = glob->literal + byte * glob->words;
+	enum kind kind = byte_kind(byte, part_start);
+	const uint64_t *literal =
+		kind == KIND_HIDES ? glob->dots : glob->literal + byte * glob->words;
 	uint64_t stay[WORDS];
 	uint64_t carry = 0;
 	uint64_t left = 0;
@@ -158,10 +170,12 @@ bool path_glob(const char *pattern, const char *path)
 	}
 	glob_compile(&glob, pattern, size);
 	skip_all(&glob, set);
+	bool part_start = true;
 	for (const unsigned char *p = (const unsigned char *)path; *p; p++) {
-		if (!glob_step(&glob, set, *p)) {
+		if (!glob_step(&glob, set, *p, part_start)) {
 			return false;
 		}
+		part_start = *p == '/';
 	}
 	return set[glob.last / 64] >> (glob.last % 64) & 1;
 }

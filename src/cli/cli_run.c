@@ -56,7 +56,10 @@ static int write_files(const struct run_line *line, const struct brig_result *re
 	if (!wanted) {
 		return 0;
 	}
-	int r = run_files_write(result, line->out_dir ? line->out_dir : ".", line->force, err);
+	struct run_files_options options = { .dir = line->out_dir ? line->out_dir : ".",
+					     .force = line->force,
+					     .exec = line->out_exec };
+	int r = run_files_write(result, &options, err);
 	return r < 0 ? r : 1;
 }
 

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -56,7 +57,28 @@ static int write_data(int fd, const char *data, uint64_t size)
 	return 0;
 }
 
-static int write_file(int dir, const struct brig_file_out *file, bool force)
+/*
+ * git runs what hooks/ and config in there name, at the next commit or even status. Whatever the
+ * case: some file systems fold it.
+ */
+static bool in_git_directory(const char *path)
+{
+	static const char name[] = ".git";
+
+	while (path) {
+		const char *slash = strchr(path, '/');
+		size_t length = slash ? (size_t)(slash - path) : strlen(path);
+
+		if (length == strlen(name) && strncasecmp(path, name, length) == 0) {
+			return true;
+		}
+		path = slash ? slash + 1 : NULL;
+	}
+	return false;
+}
+
+static int write_file(int dir, const struct brig_file_out *file,
+		      const struct run_files_options *options)
 {
 	const char *name;
 	_cleanup_close_ int parent = open_parent(dir, file->path, &name);
@@ -65,12 +87,12 @@ static int write_file(int dir, const struct brig_file_out *file, bool force)
 		return parent;
 	}
 	/* Removed, not truncated: what else has that file open or linked keeps it as it was. */
-	if (force && unlinkat(parent, name, 0) < 0 && errno != ENOENT) {
+	if (options->force && unlinkat(parent, name, 0) < 0 && errno != ENOENT) {
 		return -errno;
 	}
 	_cleanup_close_ int fd =
 		openat(parent, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-		       file->executable ? 0777 : 0666);
+		       file->executable && options->exec ? 0777 : 0666);
 	if (fd < 0) {
 		return -errno;
 	}
@@ -93,9 +115,13 @@ static int write_error(const char *dir, const char *path, int errnum, struct bri
 	return r;
 }
 
-int run_files_write(const struct brig_result *result, const char *dir, bool force,
+int run_files_write(const struct brig_result *result, const struct run_files_options *options,
 		    struct brig_error *err)
 {
+	const char *dir = options->dir;
+	const char *first_git = NULL;
+	size_t git = 0;
+
 	if (result->files_count == 0) {
 		return 0;
 	}
@@ -115,10 +141,18 @@ int run_files_write(const struct brig_result *result, const char *dir, bool forc
 			return error_set(err, BRIG_E_SYSTEM, EINVAL, "file name %s is refused: %s",
 					 file->path, why);
 		}
-		int r = write_file(fd, file, force);
+		if (in_git_directory(file->path)) {
+			first_git = git++ ? first_git : file->path;
+			continue;
+		}
+		int r = write_file(fd, file, options);
 		if (r < 0) {
 			return write_error(dir, file->path, -r, err);
 		}
+	}
+	if (git > 0) {
+		report_line("files: %zu not written, %s first: git would run what lies there", git,
+			    first_git);
 	}
 	return 0;
 }

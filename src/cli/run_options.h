@@ -13,7 +13,7 @@ struct run_line {
 	const char *code, *language, *policy, *out_dir, *config;
 	struct brig_limits limits;
 	struct strlist in, out, ro, rw, env;
-	bool changes, json, schema, yes, no_cache, time, force;
+	bool changes, json, schema, yes, no_cache, time, force, out_exec;
 	struct arguments given;
 };
 void run_line_done(struct run_line *line);

@@ -37,5 +37,6 @@ struct facts {
 	uint64_t fork_refusals;
 	bool disk_full; /* no page was left at some look */
 	bool inodes_full;
+	bool processes_full; /* the same, where no cgroup counts refusals */
 };
 #endif

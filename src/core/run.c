@@ -98,7 +98,9 @@ static int take_record(struct run *run, const struct wire_record *record, int *f
 	case WIRE_HANDLES:
 		run->sandbox = run->watch.sandbox = TAKE_FD(fds[0]);
 		run->proc = run->watch.proc = TAKE_FD(fds[1]);
-		watch_start(&run->watch, run->watch.start_ns);
+		/* Measured by brig-init: when this is read, the program may be writing already. */
+		run->watch.disk_base_bytes = (uint64_t)record->value * 4096u;
+		run->watch.inodes_base = record->status > 0 ? (uint64_t)record->status : 0;
 		break;
 	case WIRE_LISTENER:
 		run->denials.listener = TAKE_FD(fds[0]);

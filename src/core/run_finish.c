@@ -34,8 +34,7 @@ static void fill_usage(struct run *run)
 	usage->wall_ns = facts->wall_ns;
 	usage->cpu_ns = facts->cpu_ns;
 	usage->memory_peak_bytes = facts->memory_peak_bytes;
-	/* brig-init is not the program's */
-	usage->processes_peak = facts->processes_peak > 1 ? facts->processes_peak - 1 : 1;
+	usage->processes_peak = facts->processes_peak ? facts->processes_peak : 1;
 	usage->disk_bytes = facts->disk_peak_bytes;
 }
 
@@ -66,8 +65,7 @@ static int fill_result(struct run *run)
 	return 0;
 }
 
-/* The last words of brig-init may still be in the socket when its death is already known. */
-static void hear_last_words(struct run *run)
+void run_hear_last_words(struct run *run)
 {
 	struct wire_record record;
 	int fds[WIRE_FDS_MAX];
@@ -95,7 +93,7 @@ int run_finish(struct run *run, struct brig_error *err)
 {
 	enum ending ending = run->facts.ending;
 
-	hear_last_words(run);
+	run_hear_last_words(run);
 	run->facts.wall_ns = clock_now_ns() - run->watch.start_ns;
 	if (run->setup_errnum && ending == ENDING_NONE) {
 		return run_setup_error(run, &run->plan.steps[run->setup_step], run->setup_errnum,

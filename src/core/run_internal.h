@@ -21,6 +21,8 @@ int run_listen(struct run *run, int fd, enum run_event event, uint32_t events);
 int run_arm(struct run *run);
 /* Everything is dead: fills in the result. */
 int run_finish(struct run *run, struct brig_error *err);
+/* What brig-init said is still in the socket when its death is already known by other ways. */
+void run_hear_last_words(struct run *run);
 /* What it means that a step failed, with the repair where one is known. */
 int run_setup_error(const struct run *run, const struct step *step, int errnum,
 		    struct brig_error *err);

@@ -115,11 +115,15 @@ static int make_timing(struct run *run)
 	return 0;
 }
 
-static int explain_failure(const struct run *run, int r, struct brig_error *err)
+static int explain_failure(struct run *run, int r, struct brig_error *err)
 {
-	const struct step *step = &run->plan.steps[run->cell.failed];
-
-	return run_setup_error(run, step, -r, err);
+	/* A step of ours fails as well when the cell has given up: then its reason is the reason. */
+	run_hear_last_words(run);
+	if (run->setup_errnum) {
+		return run_setup_error(run, &run->plan.steps[run->setup_step], run->setup_errnum,
+				       err);
+	}
+	return run_setup_error(run, &run->plan.steps[run->cell.failed], -r, err);
 }
 
 int run_start(const struct run_options *options, struct run **ret, struct brig_error *err)

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -319,6 +320,11 @@ int step_handles(struct cell *cell, const struct step *step)
 	(void)step;
 	if (sandbox < 0 || proc < 0) {
 		return -errno;
+	}
+	struct statfs fs;
+	if (fstatfs(sandbox, &fs) == 0) {
+		record.value = (uint32_t)(fs.f_blocks - fs.f_bfree);
+		record.status = (int32_t)(fs.f_files - fs.f_ffree);
 	}
 	close_fd(&cell->root);
 	return wire_send(cell->control, &record, fds, 2);

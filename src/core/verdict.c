@@ -153,8 +153,7 @@ static enum cause_kind find_cause(const struct facts *facts, const struct brig_r
 			return CAUSE_FOREIGN_CALL;
 		case SIGXFSZ:
 			return CAUSE_FILE_SIZE;
-		case SIGXCPU:
-			return CAUSE_CPU;
+		case SIGXCPU: /* which a program can also send to itself */
 		case SIGKILL:
 			if (facts->cpu_ns >= limits->cpu_ns) {
 				return CAUSE_CPU;
@@ -171,7 +170,7 @@ static enum cause_kind find_cause(const struct facts *facts, const struct brig_r
 	if (facts->inodes_full) {
 		return CAUSE_INODES;
 	}
-	if (facts->fork_refusals > 0) {
+	if (facts->fork_refusals > 0 || facts->processes_full) {
 		return CAUSE_PROCESSES;
 	}
 	return facts->end_code == CLD_EXITED ? CAUSE_EXIT : CAUSE_SIGNAL;

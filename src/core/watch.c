@@ -19,13 +19,7 @@
 
 void watch_start(struct watch *watch, uint64_t now_ns)
 {
-	struct statfs fs;
-
 	watch->start_ns = now_ns;
-	if (watch->sandbox >= 0 && fstatfs(watch->sandbox, &fs) == 0) {
-		watch->disk_base_bytes = (fs.f_blocks - fs.f_bfree) * (uint64_t)fs.f_bsize;
-		watch->inodes_base = fs.f_files - fs.f_ffree;
-	}
 }
 
 static void raise_to(uint64_t *peak, uint64_t value)
@@ -62,8 +56,9 @@ static void look_at_usage(struct watch *watch, struct facts *facts)
 	facts->oom_kills = usage.oom_kills;
 	facts->fork_refusals = usage.fork_refusals;
 	raise_to(&facts->memory_peak_bytes, usage.memory_peak_bytes);
-	raise_to(&facts->processes_peak, usage.processes_peak);
-	raise_to(&facts->processes_peak, usage.processes_now);
+	/* brig-init is in the group, but not the program's */
+	raise_to(&facts->processes_peak, usage.processes_peak ? usage.processes_peak - 1 : 0);
+	raise_to(&facts->processes_peak, usage.processes_now ? usage.processes_now - 1 : 0);
 	raise_to(&facts->cpu_ns, usage.cpu_ns);
 	if (watch->proc >= 0 && (!usage.has_memory || !usage.has_processes || !usage.has_cpu)) {
 		struct proc_usage seen;
@@ -87,6 +82,9 @@ enum ending watch_look(struct watch *watch, uint64_t now_ns, struct facts *facts
 
 	look_at_disk(watch, facts);
 	look_at_usage(watch, facts);
+	/* A process limit by rlimit leaves no trace but this. */
+	facts->processes_full |=
+		watch->spec->watch_processes && facts->processes_peak >= limits->processes;
 	if (facts->oom_kills > 0) {
 		return ENDING_MEMORY;
 	}

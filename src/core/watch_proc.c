@@ -47,7 +47,7 @@ static void add_stat(const char *text, struct proc_usage *sum)
 /* Resident minus file-backed: what the process made itself. Shared memory counts once for each. */
 static void add_memory(const char *text, struct proc_usage *sum)
 {
-	static const char *const kinds[] = { "RssAnon:", "RssShmem:" };
+	static const char *const kinds[] = { "RssAnon:", "RssShmem:", "VmPTE:" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
 		const char *at = strstr(text, kinds[i]);

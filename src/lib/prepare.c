@@ -41,11 +41,12 @@ static int check_consent(const struct policy *policy, const struct brig_request 
 	return r;
 }
 
-static void override(struct brig_limits *limits, const struct brig_limits *by)
+/* A runtime's own limits are for what it needs less of: they never widen the policy's. */
+static void tighten(struct brig_limits *limits, const struct brig_limits *by)
 {
 	for (size_t i = 0; i < limit_table_count; i++) {
 		uint64_t value = *limit_of((struct brig_limits *)(uintptr_t)by, &limit_table[i]);
-		if (value) {
+		if (value && value < *limit_of(limits, &limit_table[i])) {
 			*limit_of(limits, &limit_table[i]) = value;
 		}
 	}
@@ -58,7 +59,7 @@ static int set_limits(const struct brig_request *request, struct prepared *p,
 
 	if (p->purpose == PURPOSE_COMPILE) {
 		spec->limits = p->policy->compile_limits;
-		override(&spec->limits, &p->runtime->compile_limits);
+		tighten(&spec->limits, &p->runtime->compile_limits);
 		return 0;
 	}
 	int r = policy_limits(p->policy, &request->limits, &spec->limits, err);

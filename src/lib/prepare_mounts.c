@@ -15,6 +15,7 @@
 #include "kernel/devices.h"
 #include "kernel/idmount.h"
 #include "kernel/nolinks.h"
+#include "kernel/submount.h"
 #include "lib/prepare.h"
 
 #define MOUNTS_MAX 32
@@ -88,6 +89,30 @@ static char *path_of(int fd)
 	return n < 0 ? NULL : strndup(path, (size_t)n);
 }
 
+/*
+ * Only the directory's own file system goes into the cell. Where another lies on top of a part of
+ * it, that would show what is meant to be covered; the kernel lets only root do so, and says EINVAL
+ * to anybody else.
+ */
+static int check_submounts(const char *path, struct brig_error *err)
+{
+	_cleanup_free_ char *found = NULL;
+	int r = submount_find("/proc/self/mountinfo", path, &found);
+
+	if (r < 0) {
+		return error_errno(err, BRIG_E_SYSTEM, -r, "cannot tell what is mounted beneath %s",
+				   path);
+	}
+	if (r == 0) {
+		return 0;
+	}
+	r = error_set(err, BRIG_E_INPUT, EXDEV,
+		      "cannot mount %s: another file system is mounted beneath it, at %s", path,
+		      found);
+	error_remedy(err, "name each directory that the program needs by itself");
+	return r;
+}
+
 static int add_mount(struct prepared *p, const struct brig_mount *mount, struct brig_error *err)
 {
 	const struct policy_mount *listed = by_policy(p->policy, mount->path);
@@ -125,6 +150,10 @@ static int add_mount(struct prepared *p, const struct brig_mount *mount, struct 
 	_cleanup_free_ char *found = path_of(fd);
 	if (!found) {
 		return error_errno(err, BRIG_E_SYSTEM, errno, "cannot tell where %s is", path);
+	}
+	r = check_submounts(found, err);
+	if (r < 0) {
+		return r;
 	}
 	p->mounts[p->mounts_count] = (struct spec_mount){
 		.name = strdup(name),

@@ -57,6 +57,8 @@ def test_x1_explosion(attack, neighbour):
 
 # What is seen without a memory cgroup: resident private and shared pages, and the cell's files.
 SEEN_BY_WATCH = {"anonymous", "tmpfs"}
+# What cannot be seen, and is refused then.
+REFUSED_UNSEEN = {"memfd", "sysv"}
 
 
 @pytest.mark.parametrize("kind", ["anonymous", "memfd", "tmpfs", "sysv", "shared", "pipes",
@@ -78,7 +80,9 @@ def test_x4_to_x7_memory(attack, neighbour, kind):
     else:
         # Kernel memory that only a cgroup counts: the result says that there was none.
         assert run.result["means"]["memory"] == "watch+rlimit"
-        assert not any(layer == "cgroup-memory" for layer in run.result["layers"])
+        assert "cgroup-memory" not in run.result["layers"]
+        if kind in REFUSED_UNSEEN:
+            assert run["refused"] == "EPERM" and run["taken"] == "0"
     # Control: outside, the sum is not limited. Pipes are, by user; four of them will do.
     mib = 8 if kind == "pipes" else 96
     if kind == "tmpfs":

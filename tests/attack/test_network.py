@@ -7,7 +7,6 @@ import os
 import select
 import socket
 import subprocess
-import time
 
 import harness
 import pytest

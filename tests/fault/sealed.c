@@ -104,7 +104,7 @@ static void expect_limits(void)
 	expect_limit(RLIMIT_FSIZE, 64 << 20, "small files");
 	expect_limit(RLIMIT_CPU, 60, "cpu");
 	expect_limit(RLIMIT_MEMLOCK, 65536, "memlock");
-	expect_limit(RLIMIT_NPROC, 64, "few processes");
+	expect_limit(RLIMIT_NPROC, 128, "few processes");
 	expect_limit(RLIMIT_NICE, 0, "nice");
 	expect_limit(RLIMIT_RTPRIO, 0, "rtprio");
 }

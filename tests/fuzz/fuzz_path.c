@@ -44,6 +44,12 @@ static void check_beneath(const char *path)
 	free(copy);
 }
 
+/* A dot that starts a part: only a dot that starts a part of the pattern stands for it. */
+static bool hides(const char *path, size_t j)
+{
+	return path[j] == '.' && (j == 0 || path[j - 1] == '/');
+}
+
 /* match[i][j]: the pattern from i on matches the path from j on. */
 static bool match[SIDE + 1][SIDE + 1];
 
@@ -51,7 +57,7 @@ static bool match_directories(size_t rest, const char *path, size_t j)
 {
 	bool found = match[rest][j];
 
-	for (size_t k = j; !found && path[k]; k++) {
+	for (size_t k = j; !found && path[k] && !hides(path, k); k++) {
 		found = path[k] == '/' && match[rest][k + 1];
 	}
 	return found;
@@ -63,7 +69,7 @@ static bool match_stars(const char *path, size_t rest, size_t j, bool slashes)
 		if (match[rest][k]) {
 			return true;
 		}
-		if (!path[k] || (path[k] == '/' && !slashes)) {
+		if (!path[k] || (path[k] == '/' && !slashes) || hides(path, k)) {
 			return false;
 		}
 	}
@@ -84,7 +90,7 @@ static bool match_one(const char *pattern, size_t i, const char *path, size_t j)
 		return match_stars(path, i + stars, j, stars >= 2);
 	}
 	if (pattern[i] == '?') {
-		if (!path[j] || path[j] == '/' || utf8_continues(path[j])) {
+		if (!path[j] || path[j] == '/' || hides(path, j) || utf8_continues(path[j])) {
 			return false;
 		}
 		do {
@@ -92,7 +98,7 @@ static bool match_one(const char *pattern, size_t i, const char *path, size_t j)
 		} while (utf8_continues(path[j]));
 		return match[i + 1][j];
 	}
-	return pattern[i] == path[j] && match[i + 1][j + 1];
+	return pattern[i] == path[j] && (part_start || !hides(path, j)) && match[i + 1][j + 1];
 }
 
 static bool expect_match(const char *pattern, const char *path)

@@ -74,6 +74,16 @@ def test_valgrind(hosts, tmp_path, program, case):
         tmp_path, timeout=120)
 
 
+@pytest.mark.parametrize("case", ["large_input", "backpressure", "feed_after_end", "live",
+                                  "feed_while_compiling", "binary"])
+def test_cell_built_twice(hosts, tmp_path, case):
+    """A layer that turns out to be missing is given up, and the cell built anew: no byte is lost."""
+    trace = tmp_path / "trace"
+    run(["strace", "-f", "-qq", "-o", trace, "-e", "trace=keyctl", "-e",
+         "inject=keyctl:error=EPERM", hosts("streams"), case], tmp_path)
+    assert "INJECTED" in trace.read_text()
+
+
 def test_valgrind_would_tell(tmp_path):
     """The same command finds a leak and a bad read, so that its silence means something."""
     for body in ("malloc(10);", "char *p = malloc(4); p[4] = 1; free(p);"):

@@ -36,7 +36,8 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-	static const char *const left[] = { "o/sub/deep/f", "o/f", "o/link", "victim" };
+	static const char *const left[] = { "o/sub/deep/f", "o/f",     "o/link",
+					     "victim",       "o/x.git", "o/.gitignore" };
 	static const char *const dirs[] = { "o/sub/deep", "o/sub", "o", "elsewhere" };
 
 	(void)state;
@@ -49,8 +50,8 @@ static int tear_down(void **state)
 	return rmdir(top);
 }
 
-static int put(const char *path, const char *text, bool executable, bool force,
-	       struct brig_error *err)
+static int put_exec(const char *path, const char *text, bool executable, bool force, bool exec,
+		    struct brig_error *err)
 {
 	struct brig_file_out file = { .path = (char *)(uintptr_t)path,
 				      .size = strlen(text),
@@ -60,7 +61,14 @@ static int put(const char *path, const char *text, bool executable, bool force,
 	char dir[128];
 
 	snprintf(dir, sizeof(dir), "%s/o", top);
-	return run_files_write(&result, dir, force, err);
+	struct run_files_options options = { .dir = dir, .force = force, .exec = exec };
+	return run_files_write(&result, &options, err);
+}
+
+static int put(const char *path, const char *text, bool executable, bool force,
+	       struct brig_error *err)
+{
+	return put_exec(path, text, executable, force, false, err);
 }
 
 static void expect_text(const char *name, const char *text)
@@ -82,7 +90,29 @@ static void test_writes(void **state)
 	assert_int_equal(put("sub/deep/f", "two", true, false, NULL), 0);
 	expect_text("o/sub/deep/f", "two");
 	assert_int_equal(stat(in_top("o/sub/deep/f"), &info), 0);
+	assert_int_equal(info.st_mode & 0111, 0);
+	assert_int_equal(put_exec("sub/deep/f", "two", true, true, true, NULL), 0);
+	assert_int_equal(stat(in_top("o/sub/deep/f"), &info), 0);
 	assert_true(info.st_mode & 0100);
+}
+
+/* Not even by force: git would run a hook at the next commit. */
+static void test_git(void **state)
+{
+	static const char *const bad[] = { ".git/hooks/pre-commit", ".GIT/config", ".git",
+					   "sub/.gIt/config", "sub/.git" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		assert_int_equal(put_exec(bad[i], "evil", true, true, true, NULL), 0);
+	}
+	assert_int_equal(access(in_top("o/.git"), F_OK), -1);
+	assert_int_equal(access(in_top("o/.GIT"), F_OK), -1);
+	assert_int_equal(access(in_top("o/sub"), F_OK), -1);
+	assert_int_equal(put(".gitignore", "x", false, false, NULL), 0);
+	assert_int_equal(put("x.git", "x", false, false, NULL), 0);
+	expect_text("o/.gitignore", "x");
+	expect_text("o/x.git", "x");
 }
 
 static void test_existing(void **state)
@@ -134,6 +164,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_writes, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_existing, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_links, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_git, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_names, set_up, tear_down),
 	};
 

@@ -79,7 +79,7 @@ static const struct row rows[] = {
 	  "file_bytes",
 	  -1,
 	  SIGXFSZ },
-	{ { .exited = true, .end_code = CLD_KILLED, .end_status = SIGXCPU },
+	{ { .exited = true, .end_code = CLD_KILLED, .end_status = SIGXCPU, .cpu_ns = 1000 },
 	  BRIG_CPU_LIMIT,
 	  "cpu_time",
 	  "cpu_ms",

@@ -63,6 +63,12 @@ static int probe_answers(void)
 		FAILS(syscall(SYS_clone3, NULL, 0), ENOSYS),
 		FAILS(syscall(SYS_bpf, 0, 0, 0), EPERM),
 		FAILS(syscall(SYS_ioctl, 0, UINT64_C(0xabc00005412), 0), EPERM),
+		/* -1 is no descriptor: what answers is the filter */
+		FAILS(syscall(SYS_ioctl, -1, 0xc020660b, 0), ENOTTY),
+		FAILS(syscall(SYS_ioctl, -1, 0x541b, 0), EBADF),
+		FAILS(syscall(SYS_fcntl, -1, 1031, 4096), EPERM),
+		syscall(SYS_fadvise64, -1, 0, 0, 4) == 0,
+		FAILS(syscall(SYS_fadvise64, -1, 0, 0, 2), EBADF),
 		FAILS(syscall(SYS_socket, 38, SOCK_SEQPACKET, 0), EAFNOSUPPORT),
 		FAILS(syscall(SYS_chmod, "/nonexistent", 04755), EPERM),
 		FAILS(syscall(SYS_chmod, "/nonexistent", 0755), ENOENT),

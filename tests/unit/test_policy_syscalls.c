@@ -266,6 +266,48 @@ static void test_probed_calls(void **state)
 	policy_free(policy);
 }
 
+/* Answered without being done or recorded: an ioctl that nobody listed, and two side effects. */
+static void test_answered_calls(void **state)
+{
+	static const struct {
+		const char *call;
+		uint64_t args[6];
+		int errnum;
+	} answers[] = {
+		{ "ioctl", { 3, 0xc020660b }, ENOTTY },        /* FIEMAP */
+		{ "ioctl", { 3, HIGH | 0xc020660b }, ENOTTY }, /* the same for the kernel */
+		{ "ioctl", { 3, 1 }, ENOTTY },                 /* FIBMAP */
+		{ "ioctl", { 3, 0x40086602 }, ENOTTY },        /* FS_IOC_SETFLAGS */
+		{ "ioctl", { 3, 0x401c5820 }, ENOTTY },        /* FS_IOC_FSSETXATTR */
+		{ "ioctl", { 3, 0x40049409 }, ENOTTY },        /* FICLONE */
+		{ "ioctl", { 3, 0xc0185879 }, ENOTTY },        /* FITRIM */
+		{ "ioctl", { 3, 0x1260 }, ENOTTY },            /* BLKGETSIZE */
+		{ "ioctl", { 3, 0x8914 }, ENOTTY },            /* SIOCSIFFLAGS */
+		{ "ioctl", { 3, 0x8946 }, ENOTTY },            /* SIOCETHTOOL */
+		{ "ioctl", { 3, 0x5410 }, ENOTTY },            /* TIOCSPGRP */
+		{ "ioctl", { 3, 0 }, ENOTTY },
+		{ "fcntl", { 3, 1031, 1 << 20 }, EPERM },
+		{ "fcntl", { 3, HIGH | 1031, 1 << 20 }, EPERM },
+		{ "fadvise64", { 3, 0, 0, 4 }, 0 },
+		{ "fadvise64", { 3, 0, 0, HIGH | 4 }, 0 },
+	};
+	static const char *const policies[] = { "default", "strict" };
+
+	(void)state;
+	for (size_t p = 0; p < ARRAY_SIZE(policies); p++) {
+		struct policy *policy = load(policies[p]);
+
+		for (size_t i = 0; i < ARRAY_SIZE(answers); i++) {
+			struct filter_decision got =
+				decide(policy, answers[i].call, answers[i].args);
+
+			assert_int_equal(got.action, FILTER_ERRNO);
+			assert_int_equal(got.errnum, answers[i].errnum);
+		}
+		policy_free(policy);
+	}
+}
+
 /*
  * Seen with strace in programs that use files, threads, children, sockets and timers, in Python,
  * Node, Java, Go, Rust, C, C++, Ruby, PHP, Perl, Lua and bash with its tools, and in their
@@ -310,6 +352,8 @@ static const struct {
 	{ "exit_group", { 0 } },
 	{ "faccessat2", { 0 } },
 	{ "fadvise64", { 0 } },
+	{ "fadvise64", { 0, 0, 0, 2 } },
+	{ "fadvise64", { 0, 0, 0, 3 } },
 	{ "fallocate", { 0 } },
 	{ "fchdir", { 0 } },
 	{ "fchmod", { 0, 0755 } },
@@ -358,7 +402,12 @@ static const struct {
 	{ "ioctl", { 0, 0x5421 } },
 	{ "ioctl", { 0, 0x5451 } },
 	{ "ioctl", { 0, 0x8912 } },
-	{ "ioctl", { 0, 0x40049409 } },
+	{ "ioctl", { 0, 0x802c542a } },
+	{ "ioctl", { 0, 0x540f } },
+	{ "ioctl", { 0, 0x541b } },
+	{ "ioctl", { 0, HIGH | 0x541b } },
+	{ "ioctl", { 0, 0x5450 } },
+	{ "ioctl", { 0, 0x8933 } },
 	{ "ioctl", { 0, 0x80045200 } },
 	{ "ioprio_set", { 1, 0, 0 } },
 	{ "kill", { 1, 0 } },
@@ -664,7 +713,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_threats_default),   cmocka_unit_test(test_threats_strict),
-		cmocka_unit_test(test_probed_calls),      cmocka_unit_test(test_real_programs),
+		cmocka_unit_test(test_probed_calls),
+		cmocka_unit_test(test_answered_calls),      cmocka_unit_test(test_real_programs),
 		cmocka_unit_test(test_groups_are_tidy),   cmocka_unit_test(test_entries_by_name),
 		cmocka_unit_test(test_bad_entries),       cmocka_unit_test(test_bad_lines),
 		cmocka_unit_test(test_every_group_alone),

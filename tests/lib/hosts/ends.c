@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ways to end a run from outside, at every stage of it; each leaves nothing behind. */
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -104,29 +105,36 @@ static void case_cancel_the_compiler(void)
 	brig_context_free(context);
 }
 
-/* The program is not there: that shows when the cell is built. A failure stays a failure. */
+/* No program at all: that shows when the kernel is asked to start it. A failure stays one. */
 static void case_failed_start(void)
 {
-	const char *const command[] = { "/sandbox/tool", NULL };
-	struct brig_file_in file = { .name = "tool", .data = "not a program", .size = 13 };
+	const char *const command[] = { "./tool", NULL };
 	struct brig_context *context = host_context();
 	struct brig_request request = { .size = sizeof(request), .command = command };
 	struct brig_error error = { 0 };
-	struct brig_run *run = NULL;
+	unsigned fds = host_count_fds();
+	FILE *tool = fopen("tool", "we");
 
-	request.files = &file;
-	request.files_count = 1;
+	CHECK(tool != NULL);
+	fprintf(tool, "\177ELF, but no program");
+	fclose(tool);
+	CHECK_EQ(chmod("tool", 0755), 0);
+	struct brig_run *run = NULL;
 	int r = brig_run_start(context, &request, &run, &error);
 	if (r == 0) {
 		r = brig_run_wait(run, &error);
 		CHECK(r < 0);
-		CHECK_EQ(brig_run_wait(run, &error), r);
-		CHECK_EQ(brig_run_step(run, &error), r);
+		CHECK_EQ(brig_run_wait(run, NULL), r);
+		CHECK_EQ(brig_run_step(run, NULL), r);
+		CHECK(brig_run_feed(run, "x", 1) < 0);
+		brig_run_feed_end(run);
 		brig_run_cancel(run);
 		CHECK(brig_run_take_result(run) == NULL);
+		CHECK(strcmp(error.step, "exec") == 0);
 	}
 	CHECK(r < 0 && error.message[0]);
 	brig_run_free(run);
+	CHECK_EQ(host_count_fds(), fds);
 	CHECK_EQ(host_count_children(), 0);
 	brig_context_free(context);
 }

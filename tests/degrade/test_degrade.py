@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Hosts that lack something: the run goes on without exactly that, or is refused, as the policy says.
+
+`without.c` makes the host lack it. With the default policy a run goes on without what that policy
+may miss, and the result says so; with a policy that may miss nothing the same run is refused and
+the layer named. What no policy may miss is never missed: the program does not start.
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+BRIG = os.path.abspath(os.environ.get("BRIG", "build/brig"))
+HERE = pathlib.Path(__file__).parent
+ROOT = os.geteuid() == 0
+CGROUP_LAYERS = {"cgroup-memory", "cgroup-pids", "cgroup-cpu"}
+# What an ordinary user's host may lack anyway.
+ALWAYS_MISSED = set() if ROOT else {"uidrange"} | CGROUP_LAYERS
+
+# What is taken away -> the layer that is lost; none: another way is found.
+LOST = {
+    "landlock": "landlock",
+    "landlock-late": "landlock",
+    "notify": "notify",
+    "timens": "timens",
+    "overlay": "overlay",
+    "keyring": "keyring",
+    "no-keyrings": None,
+    "clone3": None,
+    "openat2": None,
+}
+# What is taken away -> words of which the error has one.
+REFUSED = {
+    "userns": ["user namespaces"],
+    "inner-userns": ["nested user namespaces"],
+    "pidns": ["step clone"],
+    "mntns": ["step clone"],
+    "ipcns": ["step clone"],
+    "utsns": ["step clone"],
+    "netns": ["step net"],
+    "cgroupns": ["cgroupns", "step cgroup.hide"],
+    "rootfs": ["step mount.pivot"],
+    "mount-api": ["step mount.root", "device nodes"],
+    "mount-flags": ["step mount"],
+    "proc": ["/proc"],
+    "seccomp": ["step seccomp"],
+    "caps": ["step caps", "step init.seal"],
+    "bounding": ["step caps", "step init.seal"],
+    "securebits": ["step caps", "step init.seal"],
+    "nnp": ["step no_new_privs", "step init.seal"],
+    "close-range": ["step fd.close"],
+}
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    place = tmp_path_factory.mktemp("degrade")
+    subprocess.run(["gcc", "-D_GNU_SOURCE", "-O1", "-Wall", "-Wextra", "-Werror",
+                    "-o", place / "without", HERE / "without.c"], check=True)
+    policies = place / "config" / "policies"
+    policies.mkdir(parents=True)
+    policy = policies / "whole.json"
+    policy.write_text(json.dumps({"extends": "default", "may_miss": sorted(ALWAYS_MISSED)}))
+    policy.chmod(0o600)
+    return place
+
+
+def answer(place, missing, *words, groups=ROOT):
+    """brig's answer on a host without that, and its exit status."""
+    env = dict(os.environ) if groups else {**os.environ, "BRIG_NO_CGROUP": "1"}
+    shim = [place / "without", missing] if missing else []
+    command = [*shim, BRIG, *words]
+    done = subprocess.run([str(w) for w in command], capture_output=True, text=True, env=env,
+                          timeout=60, stdin=subprocess.DEVNULL)
+    assert done.returncode != 99, done
+    return json.loads(done.stdout), done.returncode
+
+
+def python(place, missing, *options, **more):
+    return answer(place, missing, "run", "--json", *options, "--lang", "python",
+                  "-c", "open('out/x', 'w').write('file'); print('ran')", **more)
+
+
+@pytest.fixture(scope="module")
+def whole(place):
+    """The layers of this host; all that the tests take away must be there."""
+    result, _ = python(place, "")
+    assert result["status"] == "ok", result
+    for layer in filter(None, LOST.values()):
+        if layer not in result["layers"]:
+            pytest.skip(f"this host has no {layer}")
+    return set(result["layers"])
+
+
+@pytest.mark.parametrize("missing", LOST)
+def test_goes_on_without(place, whole, missing):
+    result, status = python(place, missing)
+    assert status == 0 and result["status"] == "ok", result
+    assert result["stdout"] == "ran\n"
+    assert [file["path"] for file in result["files"]] == ["out/x"]
+    assert whole - set(result["layers"]) == {LOST[missing]} - {None}
+    assert set(result["layers"]) <= whole
+
+
+@pytest.mark.parametrize("missing", LOST)
+def test_refused_by_a_policy_that_misses_nothing(place, whole, missing):
+    result, status = python(place, missing, "--config", place / "config", "--policy", "whole")
+    if LOST[missing] is None:
+        assert status == 0 and set(result["layers"]) == whole
+        return
+    assert status == 125
+    assert result["error"]["code"] == "host"
+    assert f"layer {LOST[missing]} " in result["error"]["message"]
+    assert "may_miss" in result["error"]["remedy"]
+
+
+@pytest.mark.parametrize("missing", REFUSED)
+def test_fails_closed(place, missing):
+    result, status = python(place, missing)
+    assert status == 125, result
+    assert "stdout" not in result
+    assert result["error"]["code"] in ("host", "system")
+    assert any(word in result["error"]["message"] for word in REFUSED[missing]), result
+
+
+def test_without_anything_that_may_be_missed(place, whole):
+    """All at once: what remains is the walls that always stand."""
+    result, status = python(place, ",".join(LOST), groups=False)
+    assert status == 0 and result["stdout"] == "ran\n", result
+    lost = set(LOST.values()) - {None} | CGROUP_LAYERS
+    assert set(result["layers"]) == whole - lost
+    assert {"userns", "pidns", "mntns", "netns", "rootfs", "caps", "nnp", "seccomp"} <= set(
+        result["layers"])
+
+
+def test_without_anything_compiled(place, whole):
+    """The compiler's cell degrades like the program's."""
+    code = "#include <stdio.h>\nint main(void) { puts(\"ran\"); return 0; }"
+    result, status = answer(place, ",".join(LOST), "run", "--json", "--no-cache", "--lang", "c",
+                            "-c", code, groups=False)
+    assert status == 0 and result["stdout"] == "ran\n", result
+
+
+def test_limits_without_groups(place, whole):
+    """Each limit says by what means it is held; none of them is a group's."""
+    result, status = python(place, "", groups=False)
+    assert status == 0
+    assert not CGROUP_LAYERS & set(result["layers"])
+    means = result["means"]
+    assert not [name for name, by in means.items() if "cgroup" in by], means
+    for name in ("cpu_time", "memory", "processes"):
+        assert means[name] and means[name] != "none", means
+    code = "x = bytearray(600 << 20)\nprint('kept')"
+    result, _ = answer(place, "", "run", "--json", "--lang", "python", "-c", code, groups=False)
+    assert result["status"] in ("memory_limit", "failed") and "kept" not in result["stdout"]
+
+
+@pytest.mark.root
+def test_groups_refused_by_a_policy_that_misses_nothing(place):
+    result, status = python(place, "", "--config", place / "config", "--policy", "whole",
+                            groups=False)
+    assert status == 125 and result["error"]["code"] == "host"
+    assert "layer cgroup-" in result["error"]["message"]
+
+
+@pytest.mark.parametrize("layer", ["userns", "pidns", "mntns", "rootfs", "caps", "nnp", "seccomp"])
+def test_no_policy_may_miss_the_walls(place, layer, tmp_path):
+    policies = tmp_path / "policies"
+    policies.mkdir()
+    policy = policies / "bare.json"
+    policy.write_text(json.dumps({"extends": "default", "may_miss": [layer]}))
+    policy.chmod(0o600)
+    result, status = python(place, "", "--config", tmp_path, "--policy", "bare")
+    assert status != 0 and "stdout" not in result
+    assert layer in result["error"]["message"]
+
+
+@pytest.mark.parametrize("missing", [word for word, layer in LOST.items() if layer])
+def test_doctor_says_so(place, whole, missing):
+    report, _ = answer(place, missing, "doctor", "--json")
+    states = {layer["name"]: layer["state"] for layer in report["layers"]}
+    assert states[LOST[missing]] == "missing"
