@@ -141,7 +141,7 @@ static void on_signal(struct host *host)
 
 	while (read(host->signals, &info, sizeof(info)) > 0) {
 	}
-	for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
+	while (waitpid(-1, &status, WNOHANG) > 0) {
 		printf("host: own child ended with %d\n", WEXITSTATUS(status));
 		host->children--;
 	}

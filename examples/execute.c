@@ -65,10 +65,10 @@ int main(int argc, char **argv)
 			      : brig_execute_file(brig, argv[1], &options, &result, &error);
 	}
 	/* An error means: it did not run. A program that ran and failed is a result. */
-	if (r < 0) {
-		print_error(&error);
-	} else {
+	if (r == 0 && result) {
 		status = print_result(result);
+	} else {
+		print_error(&error);
 	}
 	brig_result_free(result);
 	brig_context_free(brig);

@@ -9,5 +9,6 @@ int id_make(char id[27]);        /* 0 or -errno (no random bytes) */
 bool id_valid(const char *text); /* exactly such an id, canonical upper case */
 bool id_name_valid(
 	const char *
-		text); /* a policy, runtime or mount name: [A-Za-z0-9._-]{1,64}, no leading . or - */
+		/* a policy, runtime or mount name: [A-Za-z0-9._-]{1,64}, no leading . or - */
+		text);
 #endif

@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "base/sha256.h"
 
-static int hash_fd(int fd, char hex[65])
+static int hash_fd(int fd, char hex[65], uint64_t *ret_size)
 {
 	struct sha256 hash;
 	char chunk[16384];
@@ -31,6 +31,7 @@ static int hash_fd(int fd, char hex[65])
 		at += n;
 	}
 	sha256_hex(&hash, hex);
+	*ret_size = (uint64_t)at;
 	return 0;
 }
 
@@ -54,7 +55,7 @@ int changes_init(struct changes *changes, const struct spec_input *inputs, size_
 		}
 		changes->base_count++;
 		if (inputs[i].fd >= 0) {
-			int r = hash_fd(inputs[i].fd, base->sha256);
+			int r = hash_fd(inputs[i].fd, base->sha256, &base->size);
 			if (r < 0) {
 				return r;
 			}
@@ -64,6 +65,7 @@ int changes_init(struct changes *changes, const struct spec_input *inputs, size_
 		sha256_init(&hash);
 		sha256_add(&hash, inputs[i].data, inputs[i].size);
 		sha256_hex(&hash, base->sha256);
+		base->size = inputs[i].size;
 	}
 	qsort(changes->base, changes->base_count, sizeof(*changes->base), by_path);
 	return 0;
@@ -104,6 +106,50 @@ static int add(struct changes *changes, const char *path, char kind, uint64_t si
 	return 0;
 }
 
+static const struct changes_link *find_link(const struct changes *changes, const struct stat *stat)
+{
+	for (size_t i = 0; i < changes->links_count && i < CHANGES_LINKS_MAX; i++) {
+		const struct changes_link *link = &changes->links[i];
+		if (link->dev == stat->st_dev && link->ino == stat->st_ino) {
+			return link;
+		}
+	}
+	return NULL;
+}
+
+/*
+ * Leaves "" where there is no hash. Links and holes cost the program nothing, but us time: each
+ * file is read once, and all of them up to a sum. An input of the size that it had is always read,
+ * or a large one would be called modified: no more than what was handed in.
+ */
+static void hash_entry(struct changes *changes, const struct walk_entry *entry,
+		       const struct changes_base *base, char sha256[65])
+{
+	const struct stat *stat = entry->stat;
+	uint64_t size = (uint64_t)stat->st_size, read_bytes;
+	const struct changes_link *link = stat->st_nlink > 1 ? find_link(changes, stat) : NULL;
+	bool free_of_charge = base && base->size == size;
+
+	if (link) {
+		memcpy(sha256, link->sha256, sizeof(link->sha256));
+		return;
+	}
+	if (!free_of_charge && size > CHANGES_HASH_BYTES_MAX - changes->hashed_bytes) {
+		return;
+	}
+	_cleanup_close_ int fd = walk_open(entry);
+	if (fd < 0 || hash_fd(fd, sha256, &read_bytes) < 0) {
+		return;
+	}
+	changes->hashed_bytes += free_of_charge ? 0 : size;
+	if (stat->st_nlink > 1) {
+		struct changes_link *kept =
+			&changes->links[changes->links_count++ % CHANGES_LINKS_MAX];
+		*kept = (struct changes_link){ .dev = stat->st_dev, .ino = stat->st_ino };
+		memcpy(kept->sha256, sha256, sizeof(kept->sha256));
+	}
+}
+
 int changes_see(struct changes *changes, const struct walk_entry *entry)
 {
 	struct changes_base key = { .path = (char *)(uintptr_t)entry->path };
@@ -115,13 +161,8 @@ int changes_see(struct changes *changes, const struct walk_entry *entry)
 	struct changes_base *base =
 		bsearch(&key, changes->base, changes->base_count, sizeof(*changes->base), by_path);
 	uint64_t size = S_ISREG(entry->stat->st_mode) ? (uint64_t)entry->stat->st_size : 0;
-	if (S_ISREG(entry->stat->st_mode) &&
-	    size <= CHANGES_HASH_BYTES_MAX - changes->hashed_bytes) {
-		_cleanup_close_ int fd = walk_open(entry);
-		if (fd >= 0) {
-			hash_fd(fd, sha256);
-			changes->hashed_bytes += size;
-		}
+	if (S_ISREG(entry->stat->st_mode)) {
+		hash_entry(changes, entry, base, sha256);
 	}
 	if (!base) {
 		return add(changes, entry->path, 'c', size, sha256);

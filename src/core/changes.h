@@ -5,13 +5,22 @@
 #include "core/spec.h"
 #include "core/walk.h"
 
-/* Beyond this a change is listed without its hash. */
-#define CHANGES_HASH_BYTES_MAX (1ull << 30)
+/* Beyond this a change is listed without its hash. Inputs that kept their size come on top. */
+#define CHANGES_HASH_BYTES_MAX (64ull << 20)
+#define CHANGES_LINKS_MAX      64 /* files of several names whose hashes are kept for the next */
 
 struct changes_base {
 	char *path; /* owned */
+	uint64_t size;
 	char sha256[65];
 	bool seen;
+};
+
+/* A file with several names is read once. */
+struct changes_link {
+	dev_t dev;
+	ino_t ino;
+	char sha256[65];
 };
 
 struct changes {
@@ -19,6 +28,8 @@ struct changes {
 	size_t base_count;
 	struct brig_change *list; /* owned */
 	size_t count, capacity;
+	struct changes_link links[CHANGES_LINKS_MAX]; /* the latest of them, in a ring */
+	size_t links_count;                           /* ever */
 	uint64_t hashed_bytes; /* so far; sparse files cost the program nothing, but us time */
 };
 

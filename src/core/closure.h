@@ -8,7 +8,8 @@
 enum closure_kind { CLOSURE_DIR, CLOSURE_FILE, CLOSURE_LINK };
 struct closure_item {
 	enum closure_kind kind;
-	char *path; /* owned, absolute, without links in its parents (but for CLOSURE_LINK itself) */
+	/* owned, absolute, without links in its parents (but for CLOSURE_LINK itself) */
+	char *path;
 	char *target; /* CLOSURE_LINK: text of the link; owned */
 };
 struct closure {

@@ -94,7 +94,7 @@ bool denials_hear(struct denials *denials)
 	uint64_t args[6];
 
 	if (ioctl(denials->listener, SECCOMP_IOCTL_NOTIF_RECV, &call) < 0) {
-		/* ENOENT: the caller was killed meanwhile, or all are; others: it is of no more use */
+		/* ENOENT: the caller was killed, or all are; others: it is of no more use */
 		return (errno == ENOENT || errno == EINTR) && !nobody_left(denials);
 	}
 	memcpy(args, call.data.args, sizeof(args));

@@ -9,7 +9,9 @@
 #include "core/spec.h"
 #include "kernel/filter.h"
 
-/* After so many the listener is closed: the kernel then answers ENOSYS at once, at no cost to us. */
+/*
+ * After so many the listener is closed: the kernel then answers ENOSYS at once, at no cost to us.
+ */
 #define DENIALS_HEARD_MAX 20000
 /* So often sysinfo(2) gets a real answer; then ENOSYS, which is cheaper. */
 #define SYSINFO_ANSWERS_MAX 1000

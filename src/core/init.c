@@ -33,12 +33,19 @@ int init_lift(int *fd)
 	return *fd < 0 ? -errno : 0;
 }
 
+/* Nobody of the cell outlives us, whatever made us end. */
+static _Noreturn void leave(struct cell *cell)
+{
+	orphans_kill(cell);
+	_exit(125);
+}
+
 _Noreturn void init_die(struct cell *cell, unsigned step, int errnum)
 {
 	struct wire_record record = { .kind = WIRE_FAILED, .value = step, .errnum = errnum };
 
 	wire_send(cell->control, &record, NULL, 0);
-	_exit(125);
+	leave(cell);
 }
 
 /* Keeps the control socket alone. */
@@ -53,7 +60,7 @@ static int close_rest(const struct cell *cell)
 }
 
 /* True: the program itself has ended, and *ended says how. */
-static bool reap(const struct cell *cell, siginfo_t *ended)
+static bool reap(struct cell *cell, siginfo_t *ended)
 {
 	for (;;) {
 		siginfo_t info = { 0 };
@@ -61,7 +68,7 @@ static bool reap(const struct cell *cell, siginfo_t *ended)
 			if (errno == EINTR) {
 				continue;
 			}
-			_exit(125); /* the program is ours to wait for: without that, no end */
+			leave(cell); /* the program is ours to wait for: without that, no end */
 		}
 		if (info.si_pid == 0) {
 			return false;
@@ -95,13 +102,12 @@ static void watch(struct cell *cell, siginfo_t *ended)
 	while (!reap(cell, ended)) {
 		struct signalfd_siginfo drain;
 		if (poll(ready, 2, -1) < 0 && errno != EINTR) {
-			_exit(125);
+			leave(cell);
 		}
 		while (read(signals, &drain, sizeof(drain)) > 0) {
 		}
 		if (ready[1].revents) {
-			orphans_kill(cell); /* the warden is gone, or wants an end */
-			_exit(125);
+			leave(cell); /* the warden is gone, or wants an end */
 		}
 	}
 }

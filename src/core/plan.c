@@ -19,7 +19,9 @@
 
 struct step *plan_add(struct plan *plan, enum step_kind kind)
 {
-	/* The bound is far above any real plan; a spec that gets there is refused, see plan_make. */
+	/*
+	 * The bound is far above any real plan; a spec that gets there is refused, see plan_make.
+	 */
 	if (plan->count == PLAN_STEPS_MAX) {
 		return &plan->steps[PLAN_STEPS_MAX];
 	}
@@ -114,7 +116,9 @@ static void add_init_start(struct plan *plan)
 		static const struct {
 			const char *file, *value;
 		} counts[] = {
-			/* inotify is counted for the user who made the cell: one could use up all */
+			/*
+			 * inotify is counted for the user who made the cell: one could use up all
+			 */
 			{ "/proc/sys/user/max_inotify_instances", "16" },
 			{ "/proc/sys/user/max_inotify_watches", "4096" },
 			/* the inner one is all; a second wall behind the filter */
@@ -148,7 +152,9 @@ static void add_rlimits(struct plan *plan)
 	add_rlimit(plan, "core", RLIMIT_CORE, 1);
 	add_rlimit(plan, "nofile", RLIMIT_NOFILE, limits->open_files);
 	add_rlimit(plan, "fsize", RLIMIT_FSIZE, limits->file_bytes);
-	/* A back-stop for the cell-wide watch: one second of grace, then the kernel itself kills. */
+	/*
+	 * A back-stop for the cell-wide watch: one second of grace, then the kernel itself kills.
+	 */
 	add_rlimit(plan, "cpu", RLIMIT_CPU, limits->cpu_ns / 1000000000u + 2);
 	add_rlimit(plan, "memlock", RLIMIT_MEMLOCK, 65536);
 	add_rlimit(plan, "msgqueue", RLIMIT_MSGQUEUE, 819200);
@@ -164,7 +170,10 @@ static void add_rlimits(struct plan *plan)
 	 * shared. Not set for trusted local runs: there it would count the caller's own processes.
 	 */
 	if (has(plan->spec, LAYER_USERNS)) {
-		/* Above the group's own limit where there is one: that one can tell that it was hit. */
+		/*
+		 * Above the group's own limit where there is one: that one can tell that it was
+		 * hit.
+		 */
 		uint64_t slack = plan->spec->watch_processes ? 0 : 8;
 		add_rlimit(plan, "nproc", RLIMIT_NPROC, limits->processes + slack);
 	}

@@ -148,7 +148,9 @@ static void add_host_devices(struct plan *plan)
 		struct step *bind = plan_add(plan, STEP_DEVICE);
 		bind->text = devices[i].host;
 		bind->path = devices[i].path;
-		/* Read-only is about the node, its times and mode: the device is written as ever. */
+		/*
+		 * Read-only is about the node, its times and mode: the device is written as ever.
+		 */
 		bind->flags = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC;
 	}
 	add_link(plan, "dev/fd", "/proc/self/fd");
@@ -228,7 +230,10 @@ static void add_mounts(struct plan *plan)
 			      (mount->writable ? 0 : MOUNT_ATTR_RDONLY) |
 			      (mount->writable && !spec->exec_writable ? MOUNT_ATTR_NOEXEC : 0);
 		if (!mount->writable && (spec->layers & LAYER_BIT(LAYER_OVERLAY))) {
-			/* Sockets of the host that lie there cannot be reached through an overlay. */
+			/*
+			 * Sockets of the host that lie there cannot be reached through an
+			 * overlay.
+			 */
 			struct step *cover = plan_add(plan, STEP_OVERLAY);
 			cover->path = path;
 			cover->text = plan_text(plan, "lowerdir=proc:%s", path);

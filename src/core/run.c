@@ -98,6 +98,7 @@ static int take_record(struct run *run, const struct wire_record *record, int *f
 	case WIRE_HANDLES:
 		run->sandbox = run->watch.sandbox = TAKE_FD(fds[0]);
 		run->proc = run->watch.proc = TAKE_FD(fds[1]);
+		run->watch.init = run->cell.pid;
 		/* Measured by brig-init: when this is read, the program may be writing already. */
 		run->watch.disk_base_bytes = (uint64_t)record->value * 4096u;
 		run->watch.inodes_base = record->status > 0 ? (uint64_t)record->status : 0;
@@ -225,7 +226,10 @@ static int on_init(struct run *run)
 static int on_denial(struct run *run)
 {
 	if (!denials_hear(&run->denials)) {
-		/* Taken out by name: brig-init may hold a copy, and a close alone would not do it. */
+		/*
+		 * Taken out by name: brig-init may hold a copy, and a close alone would not do
+		 * it.
+		 */
 		epoll_ctl(run->epoll, EPOLL_CTL_DEL, run->denials.listener, NULL);
 		denials_done(&run->denials);
 	}
@@ -355,6 +359,7 @@ void run_free(struct run *run)
 	for (int i = 0; i < 3; i++) {
 		close_fd(&run->cell.stdio[i]);
 	}
+	watch_done(&run->watch);
 	stream_done(&run->out[0]);
 	stream_done(&run->out[1]);
 	feed_done(&run->in);

@@ -117,7 +117,7 @@ static int make_timing(struct run *run)
 
 static int explain_failure(struct run *run, int r, struct brig_error *err)
 {
-	/* A step of ours fails as well when the cell has given up: then its reason is the reason. */
+	/* Ours fail as well when the cell has given up: then its reason is the reason. */
 	run_hear_last_words(run);
 	if (run->setup_errnum) {
 		return run_setup_error(run, &run->plan.steps[run->setup_step], run->setup_errnum,

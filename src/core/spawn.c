@@ -18,6 +18,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -32,9 +33,25 @@ int init_note(struct cell *cell, enum init_note_kind kind, uint32_t value, int e
 	return write(cell->note[1], &note, sizeof(note)) == sizeof(note) ? 0 : -EIO;
 }
 
-static _Noreturn void payload_main(struct cell *cell)
+/* Without a pid namespace it is left to us to end when brig-init is killed. */
+static int die_with(const struct cell *cell, pid_t init)
 {
-	int r = cell_execute(cell, ACTOR_PAYLOAD);
+	if (cell->plan->spec->layers & LAYER_BIT(LAYER_PIDNS)) {
+		return 0;
+	}
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0) {
+		return -errno;
+	}
+	return getppid() == init ? 0 : -ECANCELED;
+}
+
+static _Noreturn void payload_main(struct cell *cell, pid_t init)
+{
+	int r = die_with(cell, init);
+
+	if (r == 0) {
+		r = cell_execute(cell, ACTOR_PAYLOAD);
+	}
 
 	/* Only a failure comes back: the last step is exec. */
 	init_note(cell, INIT_NOTE_FAILED, cell->failed, -r);
@@ -54,13 +71,14 @@ int step_spawn(struct cell *cell, const struct step *step)
 	if (r < 0) {
 		return r;
 	}
+	pid_t init = getpid();
 	long pid = syscall(SYS_clone, CLONE_FILES | CLONE_PIDFD | SIGCHLD, NULL,
 			   &cell->payload_pidfd, NULL, NULL);
 	if (pid < 0) {
 		return -errno;
 	}
 	if (pid == 0) {
-		payload_main(cell);
+		payload_main(cell, init);
 	}
 	cell->payload = (pid_t)pid;
 	return 0;

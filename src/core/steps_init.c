@@ -216,7 +216,9 @@ int step_time(struct cell *cell, const struct step *step)
 	}
 	at = put_offset(at, "monotonic", CLOCK_MONOTONIC);
 	at = put_offset(at, "boottime", CLOCK_BOOTTIME);
-	/* /proc/self is ours only while we are dumpable; there is no payload yet that could look. */
+	/*
+	 * /proc/self is ours only while we are dumpable; there is no payload yet that could look.
+	 */
 	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0) {
 		return -errno;
 	}

@@ -4,6 +4,9 @@
 
 #include "core/facts.h"
 
-/* Fills status, exit_code, signal, cause, limit_name, limit, peak, remedies. limits and denial are read. */
+/*
+ * Fills status, exit_code, signal, cause, limit_name, limit, peak, remedies. limits and denial
+ * are read.
+ */
 void verdict_give(const struct facts *facts, struct brig_result *result);
 #endif

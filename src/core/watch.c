@@ -8,8 +8,6 @@
 #include <stdio.h>
 #include <sys/vfs.h>
 
-#include "core/watch_proc.h"
-
 #define MS_NS              1000000u
 #define LOOK_LEAST_NS      (2ull * MS_NS)
 #define LOOK_MOST_NS       (100ull * MS_NS)
@@ -20,6 +18,11 @@
 void watch_start(struct watch *watch, uint64_t now_ns)
 {
 	watch->start_ns = now_ns;
+}
+
+void watch_done(struct watch *watch)
+{
+	proc_memory_done(&watch->memory);
 }
 
 static void raise_to(uint64_t *peak, uint64_t value)
@@ -62,7 +65,7 @@ static void look_at_usage(struct watch *watch, struct facts *facts)
 	raise_to(&facts->cpu_ns, usage.cpu_ns);
 	if (watch->proc >= 0 && (!usage.has_memory || !usage.has_processes || !usage.has_cpu)) {
 		struct proc_usage seen;
-		proc_usage(watch->proc, &seen);
+		proc_usage(watch->proc, watch->init, &watch->memory, &seen);
 		if (!usage.has_memory) {
 			raise_to(&facts->memory_peak_bytes,
 				 seen.memory_bytes + facts->disk_peak_bytes);
@@ -111,7 +114,9 @@ uint64_t watch_next_ns(const struct watch *watch, uint64_t now_ns, const struct 
 		spec->limits.cpu_ns > facts->cpu_ns ? spec->limits.cpu_ns - facts->cpu_ns : 0;
 	/* Not before the cpu time can be used up, if every core works for the cell. */
 	uint64_t wait = cpu_left / (spec->cpus ? spec->cpus : 1);
-	uint64_t most = spec->watch_memory ? LOOK_WITHOUT_GROUP : LOOK_MOST_NS;
+	/* What is not counted by the kernel is lost with every process that ends between looks. */
+	bool counted = !spec->watch_memory && (spec->layers & LAYER_BIT(LAYER_CGROUP_CPU));
+	uint64_t most = counted ? LOOK_MOST_NS : LOOK_WITHOUT_GROUP;
 
 	wait = wait > most ? most : wait;
 	wait = wait < LOOK_LEAST_NS ? LOOK_LEAST_NS : wait;

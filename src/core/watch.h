@@ -4,6 +4,7 @@
 
 #include "core/facts.h"
 #include "core/spec.h"
+#include "core/watch_proc.h"
 #include "kernel/cgroup.h"
 
 struct watch {
@@ -11,13 +12,16 @@ struct watch {
 	struct cgroup *group; /* borrowed; NULL: none */
 	int sandbox;          /* borrowed: the tmpfs; -1: none */
 	int proc;             /* borrowed: the cell's /proc; -1: none */
+	pid_t init;           /* brig-init, by the warden's numbers; 0: not known */
 	uint64_t start_ns;
 	uint64_t disk_base_bytes; /* what the skeleton took */
 	uint64_t inodes_base;
-	uint64_t slack_bytes; /* of the tmpfs beyond the program's quota */
+	struct proc_memory memory; /* who was seen in /proc */
+	uint64_t slack_bytes;      /* of the tmpfs beyond the program's quota */
 };
 
 void watch_start(struct watch *watch, uint64_t now_ns);
+void watch_done(struct watch *watch);
 /* Looks at everything once; updates the facts; the ending that is due, or ENDING_NONE. */
 enum ending watch_look(struct watch *watch, uint64_t now_ns, struct facts *facts);
 /* When to look next, absolute. */

@@ -2,6 +2,9 @@
 #ifndef BRIG_KERNEL_CAPS_H
 #define BRIG_KERNEL_CAPS_H
 
-/* Bounding, ambient, inheritable, permitted, effective: all empty; securebits locked. 0 or -errno. */
+/*
+ * Bounding, ambient, inheritable, permitted, effective: all empty; securebits locked. 0 or
+ * -errno.
+ */
 int caps_drop_all(void);
 #endif

@@ -70,13 +70,25 @@ int cgroup_clone_fd(const struct cgroup *cgroup);
 int cgroup_join_fds(const struct cgroup *cgroup, int fds[CGROUP_JOIN_MAX]);
 /* Scope: the parent puts the stopped child in. 0 and nothing to do elsewhere. */
 int cgroup_attach(struct cgroup *cgroup, pid_t pid, struct brig_error *err);
-/* An fd that poll()s POLLIN or POLLPRI when memory ran out; -1: none, read usage from time to time. Borrowed. */
+/*
+ * An fd that poll()s POLLIN or POLLPRI when memory ran out; -1: none, read usage from time to
+ * time. Borrowed.
+ */
 int cgroup_event_fd(struct cgroup *cgroup, short *ret_events);
 void cgroup_event_clear(struct cgroup *cgroup);
-/* Scope: ask while pid 1 of the cell still lives; systemd removes an empty group with its figures. */
+/*
+ * Scope: ask while pid 1 of the cell still lives; systemd removes an empty group with its
+ * figures.
+ */
 void cgroup_usage(struct cgroup *cgroup, struct cgroup_usage *ret);
-/* SIGKILL to all in it; true when the kernel does it in one go, false: kill the pid namespace instead. */
+/*
+ * SIGKILL to all in it; true when the kernel does it in one go, false: kill the pid namespace
+ * instead.
+ */
 bool cgroup_kill(struct cgroup *cgroup);
-/* Removes it, retrying for a bounded time while the last processes leave; then frees. NULL is fine. */
+/*
+ * Removes it, retrying for a bounded time while the last processes leave; then frees. NULL is
+ * fine.
+ */
 void cgroup_free(struct cgroup *cgroup);
 #endif

@@ -328,7 +328,9 @@ static int take_delegated(struct cgroup_manager *manager, const struct cgroup_fa
 			char *slash = strrchr(own, '/');
 			const char *base = slash ? slash + 1 : own;
 
-			/* Beside init.scope there are the units of a systemd, not leaves of ours. */
+			/*
+			 * Beside init.scope there are the units of a systemd, not leaves of ours.
+			 */
 			if (*own == '\0' || strcmp(base, "init.scope") == 0) {
 				return 0;
 			}

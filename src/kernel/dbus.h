@@ -73,7 +73,10 @@ void dbus_array_end(struct buf *buf, struct dbus_array array);
 /* A whole message, header and body. */
 void dbus_message_build(struct buf *buf, const struct dbus_call *call, uint32_t serial);
 
-/* How long the message is that begins with these DBUS_HEADER_SIZE bytes. 0: malformed or too long. */
+/*
+ * How long the message is that begins with these DBUS_HEADER_SIZE bytes. 0: malformed or too
+ * long.
+ */
 size_t dbus_message_size(const uint8_t *header);
 /* `size` is exactly dbus_message_size(). False: malformed. */
 bool dbus_message_parse(const uint8_t *data, size_t size, struct dbus_message *ret);

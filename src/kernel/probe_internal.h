@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of the probe share: the throw-away child, and one function for each thing tried. */
+/*
+ * What the files of the probe share: the throw-away child, and one function for each thing tried.
+ */
 #ifndef BRIG_KERNEL_PROBE_INTERNAL_H
 #define BRIG_KERNEL_PROBE_INTERNAL_H
 

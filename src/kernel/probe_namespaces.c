@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Trying the namespaces: that one is made says little, so each is used for what it is wanted for. */
+/*
+ * Trying the namespaces: that one is made says little, so each is used for what it is wanted for.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <net/if.h>

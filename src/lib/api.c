@@ -209,7 +209,10 @@ static int finish_compiler(struct brig_run *run, struct brig_error *err)
 		run->result = built;
 		return 1;
 	}
-	/* An input file that changed while the compiler read it: nobody knows what this was made of. */
+	/*
+	 * An input file that changed while the compiler read it: nobody knows what this was made
+	 * of.
+	 */
 	char key[65];
 	if (build_key(&run->compile, key) == 0 && strcmp(key, run->key) == 0) {
 		build_cache_store(run->context->cache_dir, run->key, built->files,

@@ -2,12 +2,11 @@
 #include "lib/context.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include "base/cleanup.h"
 
 /*
  * Where compiled programs and versions are kept: root's own place, or the user's. Made with mode
@@ -62,10 +61,11 @@ static int set_dirs(struct brig_context *context, const struct brig_context_opti
 	if (options->no_cache) {
 		return 0;
 	}
-	_cleanup_free_ char *cache =
-		options->cache_dir ? strdup(options->cache_dir) : default_cache_dir();
+	char *cache = options->cache_dir ? strdup(options->cache_dir) : default_cache_dir();
 	if (cache && usable_dir(cache)) {
-		context->cache_dir = TAKE_PTR(cache);
+		context->cache_dir = cache;
+	} else {
+		free(cache);
 	}
 	return 0;
 }

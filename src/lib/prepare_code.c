@@ -115,7 +115,9 @@ int prepare_code(struct brig_context *context, const struct brig_request *reques
 	if (r == 0) {
 		r = runtime_find(p->runtime, err);
 	}
-	/* A version costs a process the first time; without a cache it would cost one every time. */
+	/*
+	 * A version costs a process the first time; without a cache it would cost one every time.
+	 */
 	if (r == 0 && (context->cache_dir || p->runtime->compile.count)) {
 		r = runtime_version(p->runtime, context->cache_dir, err);
 	}

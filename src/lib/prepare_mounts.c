@@ -20,7 +20,9 @@
 
 #define MOUNTS_MAX 32
 
-/* The kernel's own file systems and the whole root are never handed in, whatever they are called. */
+/*
+ * The kernel's own file systems and the whole root are never handed in, whatever they are called.
+ */
 static int check_directory(int fd, const char *path, struct brig_error *err)
 {
 	static const long refused[] = { PROC_SUPER_MAGIC,    SYSFS_MAGIC,        CGROUP_SUPER_MAGIC,

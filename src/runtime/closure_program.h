@@ -7,7 +7,8 @@
 enum program_kind { PROGRAM_STATIC, PROGRAM_DYNAMIC, PROGRAM_SCRIPT };
 
 /*
- * Adds the program (but not one that lies where closures never reach, such as /tmp), the interpreters of its #! line, the loader, and each library that no
+ * Adds the program (but not one that lies where closures never reach, such as /tmp), the
+ * interpreters of its #! line, the loader, and each library that no
  * directory of the set covers already. A library that cannot be found is left out: the loader
  * will name it. What a covered library needs in turn is taken to be covered too.
  */

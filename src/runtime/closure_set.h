@@ -16,7 +16,8 @@ void closure_set_done(struct closure_set *set);
 
 /*
  * Adds what `path` leads to, and each link met on the way. -ENOENT: there is no such thing (the
- * set is unchanged); -ELOOP and the like; -EPERM, and only then with an error: it leads to what closures never show.
+ * set is unchanged); -ELOOP and the like; -EPERM, and only then with an error: it leads to what
+ * closures never show.
  * `real` (may be NULL) gets PATH_MAX bytes: the path without links.
  */
 int closure_set_add(struct closure_set *set, const char *path, char *real, struct brig_error *err);

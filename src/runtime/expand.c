@@ -11,7 +11,10 @@
 #define MIB (1024u * 1024u)
 /* What {memory_mb} says where nothing limits memory. */
 #define UNLIMITED_BYTES (1024u * (uint64_t)MIB)
-/* Of the memory, so much may be an interpreter's heap: its own code, stacks and caches need the rest. */
+/*
+ * Of the memory, so much may be an interpreter's heap: its own code, stacks and caches need the
+ * rest.
+ */
 #define HEAP_PERCENT 60
 
 static int expand_args(const struct runtime_values *values, struct strlist *ret)

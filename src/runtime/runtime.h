@@ -78,7 +78,10 @@ int runtime_load(const struct runtime_source *source, const char *name, struct r
 int runtime_for_file(const struct runtime_source *source, const char *path, const char *head,
 		     size_t head_size, struct runtime **ret, struct brig_error *err);
 
-/* Finds the program (fast: no process is started). Not found: -ENOENT with the package to install. */
+/*
+ * Finds the program (fast: no process is started). Not found: -ENOENT with the package to
+ * install.
+ */
 int runtime_find(struct runtime *runtime, struct brig_error *err);
 /* Also asks it for its version; cached in cache_dir (may be NULL) by path, size and mtime. */
 int runtime_version(struct runtime *runtime, const char *cache_dir, struct brig_error *err);

@@ -4,8 +4,11 @@ import base64
 import hashlib
 import json
 import os
+import subprocess
 
 import pytest
+
+from conftest import BRIG
 
 
 def test_in(result_of, tmp_path):
@@ -80,6 +83,59 @@ def test_links_are_not_followed(brig, tmp_path):
         brig("run", *force, "--out", "b.txt", "-c", code, cwd=work)
         assert (tmp_path / "victim").read_text() == "precious"
         assert not (tmp_path / "new").exists()
+
+
+PLANT = """
+import os
+for name in (".git/hooks/pre-commit", "a/.git/config", "out/.Git/hooks/x", ".bashrc", "ok/run.sh"):
+    os.makedirs(os.path.dirname(name) or ".", exist_ok=True)
+    with open(name, "w") as file:
+        file.write("#!/bin/sh\\n")
+    os.chmod(name, 0o755)
+"""
+
+
+def test_wildcards_bring_back_nothing_hidden(brig, tmp_path):
+    done = brig("run", "--out", "**", "-c", PLANT, cwd=tmp_path)
+    assert done.returncode == 0
+    assert sorted(os.listdir(tmp_path)) == ["code.py", "ok"]
+    assert b"out/.Git/hooks/x first: git would run" in done.stderr
+
+
+def test_git_directories_are_never_written(brig, tmp_path):
+    globs = ["--out", ".git/**", "--out", "**/.git/**", "--out", ".bashrc"]
+    done = brig("run", *globs, "--force", "--out-exec", "-c", PLANT, cwd=tmp_path)
+    assert done.returncode == 0
+    assert os.listdir(tmp_path) == [".bashrc"]
+    assert b"files: 3 not written" in done.stderr
+
+
+def test_files_come_back_without_execute_bits(brig, result_of, tmp_path):
+    where = tmp_path / "ok" / "run.sh"
+    assert brig("run", "--out", "ok/*", "-c", PLANT, cwd=tmp_path).returncode == 0
+    assert where.stat().st_mode & 0o111 == 0
+    args = ["--force", "--out-exec", "--out", "ok/*"]
+    assert brig("run", *args, "-c", PLANT, cwd=tmp_path).returncode == 0
+    assert where.stat().st_mode & 0o100
+    result, _ = result_of("--out", "ok/*", "-c", PLANT, cwd=tmp_path)
+    assert {file["path"]: file["executable"] for file in result["files"]}["ok/run.sh"] is True
+
+
+@pytest.mark.parametrize("option", ["--ro", "--rw"])
+def test_mounts_with_mounts_beneath_are_refused(tmp_path, option):
+    """What another file system covers must not come to light."""
+    place = tmp_path / "dir" / "a b"
+    place.mkdir(parents=True)
+    (place / "covered").write_text("secret")
+    script = 'mount -t tmpfs none "$1/a b" && exec "$2" run --json "$3" "$1" -- /bin/true'
+    done = subprocess.run(
+        ["unshare", "-rm", "sh", "-c", script, "sh", tmp_path / "dir", os.path.abspath(BRIG),
+         option],
+        capture_output=True, timeout=60, check=False,
+    )
+    error = json.loads(done.stdout)["error"]
+    assert "another file system is mounted beneath it, at " + str(place) in error["message"]
+    assert "by itself" in error["remedy"]
 
 
 def test_links_in_the_cell_do_not_come_back(result_of):

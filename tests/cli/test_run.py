@@ -203,6 +203,55 @@ def test_exit_status_of_verdicts(brig, result_of, args, status, word):
     assert last.startswith(b"brig: " + word + b": ")
 
 
+def test_cpu_time_of_children_that_nobody_waits_for(result_of):
+    code = """
+import os, signal, time
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+for _ in range(40):
+    if os.fork() == 0:
+        end = time.process_time() + 0.2
+        while time.process_time() < end:
+            pass
+        os._exit(0)
+    try:
+        os.wait()
+    except ChildProcessError:
+        pass
+"""
+    result, _ = result_of("--cpu-time", "1s", "--timeout", "30s", "-c", code)
+    assert result["status"] == "cpu_limit"
+    assert result["usage"]["cpu_ms"] < 2000
+
+
+def test_odd_requests_are_answered_as_by_a_file_that_has_none(result_of):
+    code = """
+import array, errno, fcntl, os, sys, termios
+with open("x", "w+") as file:
+    for number in (0xc020660b, 0x40086602, 0x80086601, 1):  # FIEMAP, SETFLAGS, GETFLAGS, FIBMAP
+        try:
+            fcntl.ioctl(file, number, bytes(64))
+            sys.exit("done: %#x" % number)
+        except OSError as error:
+            assert error.errno == errno.ENOTTY, error
+    os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+    os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_SEQUENTIAL)
+r, w = os.pipe()
+os.write(w, b"abc")
+waiting = array.array("i", [0])
+fcntl.ioctl(r, termios.FIONREAD, waiting)
+assert waiting[0] == 3
+fcntl.ioctl(r, termios.FIOCLEX)
+try:
+    fcntl.fcntl(r, 1031, 1 << 20)
+    sys.exit("pipe made larger")
+except PermissionError:
+    pass
+"""
+    result, _ = result_of("-c", code)
+    assert result["status"] == "ok", result
+    assert result["verdict"]["denial"] is None
+
+
 def test_compiler_text_is_shown(brig):
     done = brig("run", "--lang", "c", "-c", "int main(void) { return nonsense; }")
     assert b"nonsense" in done.stderr

@@ -247,10 +247,11 @@ def children(pid):
     return [int(word) for word in read(f"/proc/{pid}/task/{pid}/children").split()]
 
 
-def test_init_killed_from_outside(place):
+@pytest.mark.parametrize("options", [[], ["--policy", "open", "--yes"]], ids=["cell", "local"])
+def test_init_killed_from_outside(place, options):
     mark = str(random.randrange(10**8, 10**9))
     host = Host(place)
-    brig = subprocess.Popen([BRIG, "run", "--json", "--", "/bin/sleep", mark],
+    brig = subprocess.Popen([BRIG, "run", "--json", *options, "--", "/bin/sleep", mark],
                             env=environment(place), stdin=subprocess.DEVNULL,
                             stdout=subprocess.PIPE, text=True)
     until(lambda: len(marked(mark)) >= 3)

@@ -6,8 +6,8 @@
  *
  * ROLE is the process, by order of birth (0 the command itself, 1 its first child, ...), INDEX
  * counts that process's calls from its start; ROLE -1 makes nothing fail and lists all calls. The
- * call is not carried out: it returns ERRNO (a number). Unlike strace's injection this hits one call
- * of one process, so an early failure in the one never hides a later one in the other.
+ * call is not carried out: it returns ERRNO (a number). Unlike strace's injection this hits one
+ * call of one process, so an early failure in the one never hides a later one in the other.
  *
  * REPORT gets lines: "call ROLE INDEX NUMBER" (listing), "injected NUMBER", "left ROLE NUMBER" for
  * each process still there a while after the command ended (with its last call), "hung ROLE NUMBER"
@@ -86,7 +86,7 @@ static void trace_calls(void)
 	}
 	code[UNTOUCHED + 1] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRACE);
 	code[UNTOUCHED + 2] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-	/* Without privilege a filter needs no_new_privs; with it that wall stays brig's to build. */
+	/* Without privilege a filter needs no_new_privs; with it that wall is brig's to build. */
 	if (geteuid() != 0) {
 		prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	}

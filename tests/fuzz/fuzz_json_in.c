@@ -1,5 +1,6 @@
 /*
- * The JSON reader. The first line is a path to locate, the rest is the text. Checked: blanking moves
+ * The JSON reader. The first line is a path to locate, the rest is the text. Checked: blanking
+ * moves
  * nothing, every key that was parsed is found again, places are inside the text, and what was read
  * is read the same when written out.
  */

@@ -1,5 +1,6 @@
 /*
- * Paths and globs: the first line is a pattern, the rest a path. The matcher is held against a plain
+ * Paths and globs: the first line is a pattern, the rest a path. The matcher is held against a
+ * plain
  * table of all prefixes, which is slow and obvious.
  */
 #include <stdbool.h>

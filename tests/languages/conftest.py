@@ -23,6 +23,10 @@ class Brig:
         # Root's is where nobody else can write, whatever the environment says.
         self.cache = pathlib.Path("/var/cache/brig" if ROOT else directory / "cache" / "brig")
 
+    def entries(self):
+        """The compiled programs in the cache."""
+        return set(self.cache.glob("build/*"))
+
     def words(self, *options):
         return [BRIG, *(str(option) for option in options)]
 
@@ -63,4 +67,9 @@ SCHEMA = load_schema()
 
 @pytest.fixture
 def brig(tmp_path):
-    return Brig(tmp_path)
+    it = Brig(tmp_path)
+    before = it.entries()
+    yield it
+    # Root's cache is not the test's own: it is left as it was found.
+    for path in it.entries() - before:
+        path.unlink(missing_ok=True)

@@ -31,7 +31,8 @@ ECHO = {
                   "console.error('oops'); process.exitCode = 3;",
     "lua": "print(arg[1] .. ' ' .. io.read():upper()) io.stderr:write('oops\\n') os.exit(3)",
     "perl": "print \"$ARGV[0] \", uc(<STDIN>); print STDERR \"oops\\n\"; exit 3;",
-    "php": "<?php echo $argv[1], ' ', strtoupper(fgets(STDIN)); fwrite(STDERR, \"oops\\n\"); exit(3);",
+    "php": "<?php echo $argv[1], ' ', strtoupper(fgets(STDIN));\n"
+           "fwrite(STDERR, \"oops\\n\"); exit(3);",
     "python": "import sys\nprint(sys.argv[1], input().upper())\n"
               "print('oops', file=sys.stderr)\nsys.exit(3)",
     "ruby": "puts \"#{ARGV[0]} #{$stdin.gets.upcase}\"; warn 'oops'; exit 3",
@@ -136,8 +137,8 @@ def test_compiler_has_limits_of_its_own(brig):
     (config / "runtimes" / "slow.json").write_text(
         '{"extensions": ["slow"], "source": "code.slow", "program": ["/bin/bash"],'
         '"compile": {"argv": ["{program}", "-c", "echo compiling >&2; sleep 60"],'
-        '"output": "program"}, "run": {"argv": ["{output}", "{args}"]}, "closure": ["@libs", "@shell",'
-        '"/usr/bin/sleep"]}')
+        '"output": "program"}, "run": {"argv": ["{output}", "{args}"]},'
+        '"closure": ["@libs", "@shell", "/usr/bin/sleep"]}')
     result = brig.result("--config", config, "--policy", "hasty", "--lang", "slow", "-c", "x")
     assert result["status"] == "compile_failed", result
     assert result["stderr"] == "compiling\n"

@@ -53,7 +53,8 @@ def test_event_loop(tmp_path):
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
     for line in ("shell[1] out", "shell[2] err", "shell: ok, cause exit, exit 0",
-                 "fails[2] ZeroDivisionError: division by zero", "fails: failed, cause exit, exit 1",
+                 "fails[2] ZeroDivisionError: division by zero",
+                 "fails: failed, cause exit, exit 1",
                  "never[1] waiting", "host: cancels never",
                  "never: cancelled, cause cancelled, exit -1", "host: own child ended with 3"):
         assert lines.count(line) == 1, (line, done.stdout)

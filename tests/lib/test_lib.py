@@ -77,7 +77,7 @@ def test_valgrind(hosts, tmp_path, program, case):
 @pytest.mark.parametrize("case", ["large_input", "backpressure", "feed_after_end", "live",
                                   "feed_while_compiling", "binary"])
 def test_cell_built_twice(hosts, tmp_path, case):
-    """A layer that turns out to be missing is given up, and the cell built anew: no byte is lost."""
+    """A layer that turns out to be missing is given up, the cell built anew: no byte is lost."""
     trace = tmp_path / "trace"
     run(["strace", "-f", "-qq", "-o", trace, "-e", "trace=keyctl", "-e",
          "inject=keyctl:error=EPERM", hosts("streams"), case], tmp_path)

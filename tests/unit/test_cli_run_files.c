@@ -37,7 +37,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
 	static const char *const left[] = { "o/sub/deep/f", "o/f",     "o/link",
-					     "victim",       "o/x.git", "o/.gitignore" };
+					    "victim",       "o/x.git", "o/.gitignore" };
 	static const char *const dirs[] = { "o/sub/deep", "o/sub", "o", "elsewhere" };
 
 	(void)state;

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "core/collect.h"
 #include "core/walk.h"
 
@@ -31,6 +32,13 @@ static void write_file(int dir, const char *name, const char *text)
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
 	close(fd);
+}
+
+static int truncate_at(int dir, const char *name, off_t size)
+{
+	_cleanup_close_ int fd = openat(dir, name, O_WRONLY | O_CLOEXEC);
+
+	return fd < 0 ? -1 : ftruncate(fd, size);
 }
 
 static int make_tree(void **state)
@@ -215,6 +223,73 @@ static void test_changes(void **state)
 	brig_result_free(result);
 }
 
+/* Many names of a large file with a hole: read once; the budget is for what is read. */
+static void test_changes_links(void **state)
+{
+	struct tree *tree = *state;
+	struct collect_options options = { .changes = true };
+	struct brig_result *result = calloc(1, sizeof(*result));
+	char name[16];
+
+	write_file(tree->fd, "a", "start");
+	assert_int_equal(truncate_at(tree->fd, "a", 40 << 20), 0);
+	for (int i = 0; i < 200; i++) {
+		snprintf(name, sizeof(name), "l%03d", i);
+		assert_int_equal(linkat(tree->fd, "a", tree->fd, name, 0), 0);
+	}
+	uint64_t start = clock_now_ns();
+	assert_int_equal(collect(tree->fd, &options, result), 0);
+	assert_true(clock_now_ns() - start < 10ull * 1000000000u);
+	assert_int_equal(result->changes_count, 201);
+	for (size_t i = 0; i < result->changes_count; i++) {
+		assert_int_equal(strlen(result->changes[i].sha256), 64);
+		assert_string_equal(result->changes[i].sha256, result->changes[0].sha256);
+	}
+	brig_result_free(result);
+}
+
+static void test_changes_budget(void **state)
+{
+	struct tree *tree = *state;
+	struct collect_options options = { .changes = true };
+	struct brig_result *result = calloc(1, sizeof(*result));
+	unsigned hashed = 0;
+	char name[16];
+
+	for (int i = 0; i < 5; i++) {
+		snprintf(name, sizeof(name), "f%d", i);
+		write_file(tree->fd, name, "x");
+		assert_int_equal(truncate_at(tree->fd, name, 20 << 20), 0);
+	}
+	assert_int_equal(collect(tree->fd, &options, result), 0);
+	assert_int_equal(result->changes_count, 5);
+	for (size_t i = 0; i < result->changes_count; i++) {
+		assert_int_equal(result->changes[i].size, 20 << 20);
+		hashed += result->changes[i].sha256[0] != '\0';
+	}
+	assert_int_equal(hashed, 3);
+	brig_result_free(result);
+}
+
+/* A large input that nobody touched is not called modified. */
+static void test_changes_large_input(void **state)
+{
+	struct tree *tree = *state;
+	struct collect_options options = { .changes = true };
+	struct brig_result *result = calloc(1, sizeof(*result));
+	struct spec_input input = { .name = "big" };
+
+	write_file(tree->fd, "big", "x");
+	assert_int_equal(truncate_at(tree->fd, "big", 70 << 20), 0);
+	input.fd = openat(tree->fd, "big", O_RDONLY | O_CLOEXEC);
+	options.inputs = &input;
+	options.inputs_count = 1;
+	assert_int_equal(collect(tree->fd, &options, result), 0);
+	assert_int_equal(result->changes_count, 0);
+	close(input.fd);
+	brig_result_free(result);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -225,6 +300,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_deep_tree_ends, make_tree, drop_tree),
 		cmocka_unit_test_setup_teardown(test_unreadable_modes, make_tree, drop_tree),
 		cmocka_unit_test_setup_teardown(test_changes, make_tree, drop_tree),
+		cmocka_unit_test_setup_teardown(test_changes_links, make_tree, drop_tree),
+		cmocka_unit_test_setup_teardown(test_changes_budget, make_tree, drop_tree),
+		cmocka_unit_test_setup_teardown(test_changes_large_input, make_tree, drop_tree),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,7 @@
-/* Control groups of this host, whichever kind it gives: limits hold, figures are true, none is left. */
+/*
+ * Control groups of this host, whichever kind it gives: limits hold, figures are true, none is
+ * left.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

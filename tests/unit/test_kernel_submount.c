@@ -14,14 +14,13 @@
 #include "base/cleanup.h"
 #include "kernel/submount.h"
 
-static const char table[] =
-	"22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw\n"
-	"23 22 0:5 / /proc rw - proc proc rw\n"
-	"30 22 8:2 / /data rw - ext4 /dev/sdb1 rw\n"
-	"31 30 8:3 /sub /data/in/deep rw master:1 - ext4 /dev/sdb2 rw\n"
-	"32 22 0:9 / /a\\040b/c\\134040d rw - tmpfs tmpfs rw\n"
-	"33 22 0:9 / /tab\\011x\\012y/z rw - tmpfs tmpfs rw\n"
-	"34 22 0:9 / /plain\\9/m rw - tmpfs tmpfs rw\n";
+static const char table[] = "22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw\n"
+			    "23 22 0:5 / /proc rw - proc proc rw\n"
+			    "30 22 8:2 / /data rw - ext4 /dev/sdb1 rw\n"
+			    "31 30 8:3 /sub /data/in/deep rw master:1 - ext4 /dev/sdb2 rw\n"
+			    "32 22 0:9 / /a\\040b/c\\134040d rw - tmpfs tmpfs rw\n"
+			    "33 22 0:9 / /tab\\011x\\012y/z rw - tmpfs tmpfs rw\n"
+			    "34 22 0:9 / /plain\\9/m rw - tmpfs tmpfs rw\n";
 
 static char path[] = "/tmp/brig-submount.XXXXXX";
 

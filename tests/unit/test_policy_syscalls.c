@@ -712,12 +712,11 @@ static void test_every_group_alone(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_threats_default),   cmocka_unit_test(test_threats_strict),
-		cmocka_unit_test(test_probed_calls),
-		cmocka_unit_test(test_answered_calls),      cmocka_unit_test(test_real_programs),
-		cmocka_unit_test(test_groups_are_tidy),   cmocka_unit_test(test_entries_by_name),
-		cmocka_unit_test(test_bad_entries),       cmocka_unit_test(test_bad_lines),
-		cmocka_unit_test(test_every_group_alone),
+		cmocka_unit_test(test_threats_default), cmocka_unit_test(test_threats_strict),
+		cmocka_unit_test(test_probed_calls),    cmocka_unit_test(test_answered_calls),
+		cmocka_unit_test(test_real_programs),   cmocka_unit_test(test_groups_are_tidy),
+		cmocka_unit_test(test_entries_by_name), cmocka_unit_test(test_bad_entries),
+		cmocka_unit_test(test_bad_lines),       cmocka_unit_test(test_every_group_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

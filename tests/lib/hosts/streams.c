@@ -302,6 +302,43 @@ static void case_binary(void)
 	brig_context_free(context);
 }
 
+struct talk {
+	struct brig_run *run;
+	unsigned answers;
+};
+
+/* Answers every line, and after the third has had enough. */
+static void answer(void *user, int stream, const void *data, size_t size)
+{
+	struct talk *talk = user;
+
+	CHECK(stream == 1 && memchr(data, '\n', size));
+	if (++talk->answers == 3) {
+		brig_run_cancel(talk->run);
+	} else {
+		CHECK_EQ(brig_run_feed(talk->run, "yes\n", 4), 4);
+	}
+}
+
+static void case_from_the_callback(void)
+{
+	struct brig_context *context = host_context();
+	struct brig_request request =
+		host_code("bash", "echo go on\\?; while read line; do echo $line; done");
+	struct talk talk = { 0 };
+
+	request.on_output = answer;
+	request.user = &talk;
+	request.stdin_feed = true;
+	talk.run = host_start(context, &request);
+	struct brig_result *result = host_finish(talk.run);
+	CHECK_STATUS(result, BRIG_CANCELLED);
+	CHECK_OUT(result, "go on?\nyes\nyes\n");
+	CHECK_EQ(talk.answers, 3);
+	brig_result_free(result);
+	brig_context_free(context);
+}
+
 static void case_limit(void)
 {
 	struct brig_context *context = host_context();
@@ -331,6 +368,7 @@ static const struct host_case cases[] = {
 	CASE(two_streams),
 	CASE(live),
 	CASE(binary),
+	CASE(from_the_callback),
 	CASE(limit),
 };
 

@@ -196,9 +196,46 @@ static void case_starter_ends(void)
 	brig_context_free(context);
 }
 
+static void *work_small(void *data)
+{
+	struct brig_context *context = host_context();
+	struct brig_file_in file = { .name = "a/b/c", .path = "/etc/passwd" };
+	struct brig_mount mount = { .path = "/usr/share" };
+	struct brig_request request =
+		host_code("c", "#include <stdio.h>\nint main(void) { puts(\"small\"); return 0; }");
+
+	request.files = &file;
+	request.files_count = 1;
+	request.mounts = &mount;
+	request.mounts_count = 1;
+	request.changes = true;
+	for (int i = 0; i < 2; i++) {
+		struct brig_result *result = host_run(context, &request);
+		CHECK_STATUS(result, BRIG_OK);
+		CHECK_OUT(result, "small\n");
+		free(brig_result_json(result));
+		brig_result_free(result);
+	}
+	brig_context_free(context);
+	return data;
+}
+
+/* The man page says how much stack is enough. */
+static void case_small_stack(void)
+{
+	pthread_attr_t attributes;
+	pthread_t thread;
+
+	CHECK_EQ(pthread_attr_init(&attributes), 0);
+	CHECK_EQ(pthread_attr_setstacksize(&attributes, 128 * 1024), 0);
+	CHECK_EQ(pthread_create(&thread, &attributes, work_small, NULL), 0);
+	CHECK_EQ(pthread_join(thread, NULL), 0);
+	pthread_attr_destroy(&attributes);
+}
+
 static const struct host_case cases[] = {
-	CASE(own_contexts), CASE(busy_locks),  CASE(many_contexts),
-	CASE(one_context),  CASE(handed_over), CASE(starter_ends),
+	CASE(small_stack), CASE(own_contexts), CASE(busy_locks),   CASE(many_contexts),
+	CASE(one_context), CASE(handed_over),  CASE(starter_ends),
 };
 
 int main(int argc, char **argv)

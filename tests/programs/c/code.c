@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #define THREADS 4
-#define STEPS	200000
+#define STEPS   200000
 
 struct part {
 	pthread_t thread;
