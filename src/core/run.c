@@ -168,10 +168,15 @@ static int on_control(struct run *run)
 static int on_output(struct run *run, int index)
 {
 	struct stream *stream = &run->out[index];
-	int r = stream_pump(stream);
+	int r = stream->fd < 0 ? 0 : stream_pump(stream);
 
 	if (r < 0) {
 		return r;
+	}
+	if (r == 0 && stream->fd >= 0) {
+		/* By hand: a copy in a process that the host has forked would keep it in the set. */
+		epoll_ctl(run->epoll, EPOLL_CTL_DEL, stream->fd, NULL);
+		close_fd(&stream->fd);
 	}
 	if (stream_truncated(stream) && !run->options.cut_output) {
 		run_end(run, index ? ENDING_STDERR : ENDING_STDOUT);

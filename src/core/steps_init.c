@@ -120,14 +120,15 @@ int step_become(struct cell *cell, const struct step *step)
 	(void)cell;
 	/* The umask is the host program's: our modes are meant as written. */
 	umask(0);
-	if (setresgid(0, 0, 0) < 0) {
+	/* By number: the C library's own would look for the host's other threads, under a lock. */
+	if (syscall(SYS_setresgid, 0, 0, 0) < 0) {
 		return -errno;
 	}
 	/* Where setgroups is denied (an ordinary user's map) no group can be gained either. */
 	if (step->value && syscall(SYS_setgroups, 0, NULL) < 0) {
 		return -errno;
 	}
-	if (setresuid(0, 0, 0) < 0) {
+	if (syscall(SYS_setresuid, 0, 0, 0) < 0) {
 		return -errno;
 	}
 	return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ? -errno : 0;

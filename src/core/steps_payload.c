@@ -53,7 +53,7 @@ int step_user(struct cell *cell, const struct step *step)
 	uid_t id = (uid_t)step->value;
 
 	(void)cell;
-	if (setresgid(id, id, id) < 0 || setresuid(id, id, id) < 0) {
+	if (syscall(SYS_setresgid, id, id, id) < 0 || syscall(SYS_setresuid, id, id, id) < 0) {
 		return -errno;
 	}
 	/* The change of id made /proc/self root's: the inner map could not be written. */

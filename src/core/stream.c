@@ -43,7 +43,6 @@ int stream_pump(struct stream *stream)
 			continue;
 		}
 		if (n == 0) {
-			close_fd(&stream->fd);
 			return 0;
 		}
 		if (errno == EINTR) {

@@ -19,7 +19,7 @@ struct stream {
 };
 
 void stream_done(struct stream *stream);
-/* Reads what is there. 1: more may come; 0: end of file (fd closed); -errno. */
+/* Reads what is there. 1: more may come; 0: end of file, the caller closes; -errno. */
 int stream_pump(struct stream *stream);
 static inline bool stream_truncated(const struct stream *stream)
 {

@@ -26,6 +26,7 @@ struct brig_run {
 	bool compiling;
 	bool build_cached;
 	bool cancelled;
+	int end; /* 1: ended; -errno: failed; 0: under way */
 	char key[65];
 	struct phase_options options; /* of the program's phase */
 	char *stdin_data;             /* owned */
@@ -41,6 +42,15 @@ static int watch_phase(struct brig_run *run, struct brig_error *err)
 		return error_errno(err, BRIG_E_SYSTEM, errno, "cannot watch the run");
 	}
 	return 0;
+}
+
+/* By hand: a copy in a process that the host has forked would keep it in the set. */
+static void end_phase(struct brig_run *run)
+{
+	if (run->phase.run) {
+		epoll_ctl(run->epoll, EPOLL_CTL_DEL, run->phase.run->epoll, NULL);
+	}
+	phase_done(&run->phase);
 }
 
 static int start_program(struct brig_run *run, struct brig_error *err)
@@ -180,11 +190,13 @@ static void drop_out(struct brig_result *built)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < built->files_count; i++) {
-		if (strncmp(built->files[i].path, "out/", 4) == 0) {
-			free(built->files[i].path);
-			free(built->files[i].data);
+		struct brig_file_out file = built->files[i];
+		built->files[i] = (struct brig_file_out){ 0 };
+		if (strncmp(file.path, "out/", 4) == 0) {
+			free(file.path);
+			free(file.data);
 		} else {
-			built->files[kept++] = built->files[i];
+			built->files[kept++] = file;
 		}
 	}
 	built->files_count = kept;
@@ -196,7 +208,7 @@ static int finish_compiler(struct brig_run *run, struct brig_error *err)
 	struct brig_result *built = phase_take_result(&run->phase);
 	int r = 0;
 
-	phase_done(&run->phase);
+	end_phase(run);
 	drop_out(built);
 	if (built->status != BRIG_OK || built->files_count == 0 || run->cancelled) {
 		if (built->status == BRIG_OK || built->status == BRIG_FAILED) {
@@ -227,11 +239,8 @@ static int finish_compiler(struct brig_run *run, struct brig_error *err)
 	return r < 0 ? r : start_program(run, err);
 }
 
-int brig_run_step(struct brig_run *run, struct brig_error *error)
+static int step(struct brig_run *run, struct brig_error *error)
 {
-	if (run->result) {
-		return 1;
-	}
 	int r = phase_step(&run->phase, error);
 	if (r == PHASE_RESTARTED) {
 		return watch_phase(run, error);
@@ -246,10 +255,21 @@ int brig_run_step(struct brig_run *run, struct brig_error *error)
 		}
 	} else {
 		run->result = phase_take_result(&run->phase);
-		phase_done(&run->phase);
+		end_phase(run);
 	}
 	describe(run, run->result);
 	return 1;
+}
+
+int brig_run_step(struct brig_run *run, struct brig_error *error)
+{
+	if (run->end < 0) {
+		return error_set(error, BRIG_E_SYSTEM, -run->end, "the run has failed already");
+	}
+	if (run->end == 0) {
+		run->end = step(run, error);
+	}
+	return run->end;
 }
 
 int brig_run_wait(struct brig_run *run, struct brig_error *error)
@@ -277,6 +297,7 @@ void brig_run_feed_end(struct brig_run *run)
 {
 	run->options.stdin_feed = false;
 	if (!run->compiling && run->phase.run) {
+		run->phase.options.stdin_feed = false; /* if the cell has to be built again */
 		run_feed_end(run->phase.run);
 	}
 }
@@ -284,7 +305,7 @@ void brig_run_feed_end(struct brig_run *run)
 void brig_run_cancel(struct brig_run *run)
 {
 	run->cancelled = true;
-	if (run->phase.run) {
+	if (run->end == 0 && run->phase.run) {
 		run_end(run->phase.run, ENDING_CANCELLED);
 	}
 }
@@ -299,7 +320,7 @@ void brig_run_free(struct brig_run *run)
 	if (!run) {
 		return;
 	}
-	phase_done(&run->phase);
+	end_phase(run);
 	prepared_done(&run->program);
 	prepared_done(&run->compile);
 	strlist_done(&run->globs);

@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -20,23 +21,49 @@ struct child {
 	int output;
 };
 
-/* In the child, which has a copy of the memory: only calls that are safe behind a fork. */
-static int child_main(void *data)
+/* Becomes the program; signals are blocked, and the host's handlers still in place. */
+static _Noreturn void become(const struct child *child, pid_t parent)
 {
 	static const char *const no_env[] = { NULL };
-	const struct child *child = data;
+	struct sigaction ordinary = { .sa_handler = SIG_DFL };
 	sigset_t none;
+
+	for (int signal = 1; signal < 65; signal++) {
+		sigaction(signal, &ordinary, NULL);
+	}
+	sigemptyset(&none);
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == 0 && getppid() == parent &&
+	    sigprocmask(SIG_SETMASK, &none, NULL) == 0) {
+		execve(child->program, child->argv, (char *const *)(uintptr_t)no_env);
+	}
+	_exit(127);
+}
+
+/*
+ * In a copy of the host's memory: only calls that are safe behind a fork. exec gives a process
+ * its SIGCHLD back, and the host is never to see one of ours; so the host's child does not exec,
+ * but waits for a child of its own, which dies with it.
+ */
+static int child_main(void *data)
+{
+	const struct child *child = data;
+	pid_t self = getpid();
+	siginfo_t info;
 	/* Not close-on-exec: where the host had closed 0, this one is to stay. */
 	int null_fd = open("/dev/null", O_RDONLY);
 
-	sigemptyset(&none);
 	if (null_fd < 0 || dup2(null_fd, 0) < 0 || dup2(child->output, 1) < 0 ||
 	    dup2(child->output, 2) < 0 || chdir("/") < 0 ||
-	    syscall(SYS_close_range, 3, ~0u, 0) < 0 || sigprocmask(SIG_SETMASK, &none, NULL) < 0) {
+	    syscall(SYS_close_range, 3, ~0u, 0) < 0) {
 		_exit(127);
 	}
-	execve(child->program, child->argv, (char *const *)(uintptr_t)no_env);
-	_exit(127);
+	long pid = syscall(SYS_clone, CLONE_VFORK | SIGCHLD, NULL, NULL, NULL, NULL);
+	if (pid == 0) {
+		become(child, self);
+	}
+	while (pid > 0 && waitid(P_PID, (id_t)pid, &info, WEXITED) < 0 && errno == EINTR) {
+	}
+	_exit(0);
 }
 
 /* Until end of file, the limit, or the deadline. */
@@ -85,6 +112,7 @@ int ask_program(const char *program, char *const argv[], int timeout_ms, struct 
 	_cleanup_close_ int pid_fd = -1;
 	_Alignas(16) char stack[STACK_SIZE];
 	struct child child = { .program = program, .argv = argv };
+	sigset_t all, before;
 	siginfo_t info;
 	int fds[2];
 	int r;
@@ -100,9 +128,14 @@ int ask_program(const char *program, char *const argv[], int timeout_ms, struct 
 		return -errno;
 	}
 	child.output = write_fd;
+	/* A handler of the host program must not run in the child, where its world is gone. */
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &before);
 	/* No SIGCHLD among the flags: a host that waits for its own children must not get ours. */
-	if (clone(child_main, stack + sizeof(stack), CLONE_PIDFD, &child, &pid_fd) < 0) {
-		return -errno;
+	r = clone(child_main, stack + sizeof(stack), CLONE_PIDFD, &child, &pid_fd) < 0 ? -errno : 0;
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	if (r < 0) {
+		return r;
 	}
 	close_fd(&write_fd);
 	r = collect(read_fd, deadline_ns, ret);
