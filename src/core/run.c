@@ -174,7 +174,7 @@ static int on_output(struct run *run, int index)
 		return r;
 	}
 	if (r == 0 && stream->fd >= 0) {
-		/* By hand: a copy in a process that the host has forked would keep it in the set. */
+		/* By hand: a copy in a process that the host forked would keep it there. */
 		epoll_ctl(run->epoll, EPOLL_CTL_DEL, stream->fd, NULL);
 		close_fd(&stream->fd);
 	}

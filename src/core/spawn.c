@@ -155,7 +155,7 @@ static int take_note(struct cell *cell, const struct init_note *note)
 
 int step_start(struct cell *cell, const struct step *step)
 {
-	struct init_note note;
+	struct init_note note = { 0 };
 	int r = 0;
 
 	(void)step;

@@ -266,7 +266,7 @@ static int copy_fd(int from, int to, uint64_t size)
 
 int step_input(struct cell *cell, const struct step *step)
 {
-	const char *name = NULL;
+	const char *name = step->path;
 	uid_t id = payload_id(cell);
 	_cleanup_close_ int dir = input_parent(cell, step->path, &name);
 

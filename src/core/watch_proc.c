@@ -51,17 +51,41 @@ static void remember(struct look *look, const struct proc_seen *seen)
 	look->seen[look->count++] = *seen;
 }
 
-/* Fields behind the last ')': the program chooses its own name, brackets and all. */
+/* What stands behind the last ')': the program chooses its own name, brackets and all. */
+enum stat_field {
+	STAT_PARENT = 1,
+	STAT_UTIME = 11,
+	STAT_STIME = 12,
+	STAT_CUTIME = 13,
+	STAT_CSTIME = 14,
+	STAT_THREADS = 17,
+	STAT_START = 19,
+};
+
+static bool stat_field(const char *text, enum stat_field field, uint64_t *ret)
+{
+	const char *at = strrchr(text, ')');
+	char *end = NULL;
+
+	at = at ? strchr(at, ' ') : NULL;
+	for (unsigned i = 0; at && i < (unsigned)field; i++) {
+		at = strchr(at + 1, ' ');
+	}
+	if (!at || at[1] < '0' || at[1] > '9') {
+		return false;
+	}
+	errno = 0;
+	*ret = strtoull(at + 1, &end, 10);
+	return errno == 0;
+}
+
 static void add_stat(struct look *look, uint64_t pid, const char *text)
 {
-	unsigned long long utime, stime, start;
-	long long cutime, cstime, threads;
-	const char *rest = strrchr(text, ')');
+	uint64_t utime, stime, start, cutime, cstime, threads;
 
-	if (!rest || sscanf(rest + 1,
-			    " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %lld %lld "
-			    "%*d %*d %lld %*d %llu",
-			    &utime, &stime, &cutime, &cstime, &threads, &start) != 6) {
+	if (!stat_field(text, STAT_UTIME, &utime) || !stat_field(text, STAT_STIME, &stime) ||
+	    !stat_field(text, STAT_CUTIME, &cutime) || !stat_field(text, STAT_CSTIME, &cstime) ||
+	    !stat_field(text, STAT_THREADS, &threads) || !stat_field(text, STAT_START, &start)) {
 		look->partial = true;
 		return;
 	}
@@ -99,7 +123,7 @@ static DIR *open_list(int proc, const char *path)
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 
 	if (dir) {
-		fd = -1; /* closedir does it */
+		(void)TAKE_FD(fd); /* closedir does it */
 	}
 	return dir;
 }
@@ -134,14 +158,13 @@ static void add_memory_by_thread(struct look *look, int proc, const char *pid)
 static bool read_own_init(pid_t init, char *text, size_t size)
 {
 	char path[64];
-	pid_t parent;
+	uint64_t parent = 0;
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", init);
 	if (init <= 0 || read_small(AT_FDCWD, path, text, size) < 0) {
 		return false;
 	}
-	const char *rest = strrchr(text, ')');
-	return rest && sscanf(rest + 1, " %*c %d", &parent) == 1 && parent == getpid();
+	return stat_field(text, STAT_PARENT, &parent) && parent == (uint64_t)getpid();
 }
 
 static void add_init(struct look *look, int proc, pid_t init)

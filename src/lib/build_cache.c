@@ -161,6 +161,7 @@ int build_cache_load(const char *cache_dir, const char *key, struct prepared *ru
 	if (dir < 0 || r == -ENOENT || r == -ENOMEM) {
 		return 0;
 	}
+	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): it does not know cleanup attributes */
 	r = r < 0 ? -EBADMSG : build_entry_read(data, size, run, err);
 	if (r == -EBADMSG) {
 		/* Torn, not ours, or tampered with: as if it were not there, and soon it is not. */
@@ -224,6 +225,7 @@ static void evict(int dir_fd)
 		unlinkat(dir_fd, entries[i].name, 0);
 		bytes -= entries[i].size;
 	}
+	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): it does not know cleanup attributes */
 }
 
 void build_cache_store(const char *cache_dir, const char *key, const struct brig_file_out *files,

@@ -45,7 +45,7 @@ static void remove_tree(int parent, const char *name, int depth)
 		return;
 	}
 	for (struct dirent *entry; (entry = readdir(dir));) {
-		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..")) {
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) {
 			remove_tree(dirfd(dir), entry->d_name, depth + 1);
 		}
 	}

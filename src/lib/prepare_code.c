@@ -64,6 +64,7 @@ static int read_file(const char *path, struct prepared *p, struct brig_error *er
 	if (!text) {
 		return error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory for %s", path);
 	}
+	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): it does not know cleanup attributes */
 	int r = keep_code(p, text, at, err);
 	if (r < 0) {
 		error_wrap(err, "%s: ", path);

@@ -134,5 +134,6 @@ int prepare_command(struct brig_context *context, const struct brig_request *req
 			r = copy_in(program, p, inside, sizeof(inside), err);
 		}
 	}
+	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): it does not know cleanup attributes */
 	return r < 0 ? r : add_arguments(request, p, inside, err);
 }

@@ -71,6 +71,7 @@ static int put_request(const struct brig_request *request, struct prepared *p,
 			error_remedy(err, "name it in the policy's env.allow");
 			return r;
 		}
+		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): knows no cleanup attributes */
 		bytes += strlen(*pair) + 1;
 		if (bytes > ENV_BYTES_MAX) {
 			return error_set(err, BRIG_E_INPUT, E2BIG,

@@ -131,7 +131,8 @@ static int add_mount(struct prepared *p, const struct brig_mount *mount, struct 
 		return r;
 	}
 	for (size_t i = 0; i < p->mounts_count; i++) {
-		if (strcmp(p->mounts[i].name, name) == 0) {
+		const char *other = p->mounts[i].name;
+		if (other && strcmp(other, name) == 0) {
 			return error_set(err, BRIG_E_INPUT, EEXIST, "two mounts are called %s",
 					 name);
 		}
@@ -157,16 +158,18 @@ static int add_mount(struct prepared *p, const struct brig_mount *mount, struct 
 	if (r < 0) {
 		return r;
 	}
-	p->mounts[p->mounts_count] = (struct spec_mount){
-		.name = strdup(name),
+	_cleanup_free_ char *inside = strdup(name);
+	if (!inside) {
+		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): knows no cleanup attributes */
+		return error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory for mounts");
+	}
+	p->mounts[p->mounts_count++] = (struct spec_mount){
+		.name = TAKE_PTR(inside),
 		.path = TAKE_PTR(found),
 		.fd = TAKE_FD(fd),
 		.tree = -1,
 		.writable = mount->writable,
 	};
-	if (!p->mounts[p->mounts_count++].name) {
-		return error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory for mounts");
-	}
 	return 0;
 }
 

@@ -55,7 +55,7 @@ static int child_main(void *data)
 	if (null_fd < 0 || dup2(null_fd, 0) < 0 || dup2(child->output, 1) < 0 ||
 	    dup2(child->output, 2) < 0 || chdir("/") < 0 ||
 	    syscall(SYS_close_range, 3, ~0u, 0) < 0) {
-		_exit(127);
+		return 127;
 	}
 	long pid = syscall(SYS_clone, CLONE_VFORK | SIGCHLD, NULL, NULL, NULL, NULL);
 	if (pid == 0) {
@@ -63,7 +63,7 @@ static int child_main(void *data)
 	}
 	while (pid > 0 && waitid(P_PID, (id_t)pid, &info, WEXITED) < 0 && errno == EINTR) {
 	}
-	_exit(0);
+	return 0;
 }
 
 /* Until end of file, the limit, or the deadline. */

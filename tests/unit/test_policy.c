@@ -44,7 +44,7 @@ static void test_built_in(void **state)
 	assert_int_equal(standard->ceiling.wall_ns, 300 * SEC);
 	assert_int_equal(standard->limits.memory_bytes, 256 * MIB);
 	assert_int_equal(standard->limits.cpu_millicores, 1000);
-	assert_int_equal(standard->compile_limits.wall_ns, 60 * SEC);
+	assert_int_equal(standard->compile_limits.wall_ns, 120 * SEC);
 	assert_int_equal(standard->compile_limits.stdout_bytes, MIB);
 	assert_int_equal(standard->auto_run, AUTO_RUN_YES);
 	assert_true(standard->filter.count > 300);

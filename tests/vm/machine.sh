@@ -5,12 +5,12 @@
 #
 # VM_DIR      where the image is kept (~/.cache/brig-vm)
 # VM_ACCEL    tcg (default: works anywhere, slow) or kvm
-# VM_MEMORY   MiB of memory (768)
+# VM_MEMORY   MiB of memory (1024)
 # VM_CPUS     processors (1)
 
 VM_DIR=${VM_DIR:-${XDG_CACHE_HOME:-${HOME:-/var/tmp}/.cache}/brig-vm}
 VM_ACCEL=${VM_ACCEL:-tcg}
-VM_MEMORY=${VM_MEMORY:-768}
+VM_MEMORY=${VM_MEMORY:-1024}
 VM_CPUS=${VM_CPUS:-1}
 
 # What the tar archive on the second disk may be at most.

@@ -92,7 +92,7 @@ static int shared(int serial)
 	return pid < 0 || waitpid(pid, NULL, 0) < 0 ? -1 : 0;
 }
 
-/* One MiB each, in a pipe that is as large as a user may make it. */
+/* One MiB each, in a pipe that is as large as a user may make it; in a cell that is 64 KiB. */
 static int pipes(int serial)
 {
 	long sum = 0;
