@@ -18,7 +18,7 @@ def test_text(brig):
     lines = done.stdout.decode().splitlines()
     steps = [line for line in lines if re.match(r" *\d+  (warden|init|payload) ", line)]
     assert [int(line.split()[0]) for line in steps] == list(range(1, len(steps) + 1))
-    assert steps[-1].split()[1:3] == ["init", "init.seal"]
+    assert steps[-1].split()[1:3] == ["init", "start"]
     assert any("/sandbox/code.py" in line for line in steps)
 
 
@@ -57,7 +57,8 @@ def test_options_show(brig, tmp_path):
     steps = plan["program"]["steps"]
     assert any(s["step"] == "input" and s["what"] == "/sandbox/in/data (5 bytes)" for s in steps)
     assert any(s["step"] == "rlimit" and s["what"] == "nofile=33" for s in steps)
-    assert steps[-2]["what"].endswith("/sandbox/code.py arg")
+    exec_step = next(s for s in steps if s["step"] == "exec")
+    assert exec_step["what"].endswith("/sandbox/code.py arg")
 
 
 def test_compiled_language_has_two_cells(brig):
