@@ -64,8 +64,13 @@ int step_await(struct cell *cell, const struct step *step)
 		uint64_t mask;
 	} ordinary = { .handler = NULL }; /* as the kernel knows it: SIG_DFL */
 	for (int signal = 1; signal < 65; signal++) {
+		if (signal == SIGKILL || signal == SIGSTOP) {
+			continue;
+		}
 		/* Not sigaction(): it keeps off 32 and 33, which posix_spawn() leaves ignored. */
-		syscall(SYS_rt_sigaction, signal, &ordinary, NULL, sizeof(ordinary.mask));
+		if (syscall(SYS_rt_sigaction, signal, &ordinary, NULL, sizeof(ordinary.mask)) < 0) {
+			return -errno;
+		}
 	}
 	return hear(cell, WIRE_RELEASE, fds, &count);
 }
