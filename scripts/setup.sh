@@ -38,6 +38,8 @@ busybox-static|/bin/busybox,/usr/bin/busybox
 libcap2-bin|capsh,/usr/sbin/capsh,/sbin/capsh
 uidmap|newuidmap
 procps|/bin/ps,/usr/bin/ps
+dbus-daemon|/usr/bin/dbus-daemon
+util-linux|/usr/bin/setpriv,/bin/setpriv
 nodejs|/usr/bin/node,/usr/local/bin/node
 golang-go|/usr/bin/go,/usr/local/go/bin/go
 rustc|/usr/bin/rustc,/usr/local/bin/rustc

@@ -92,14 +92,14 @@ def test_y2_planted_policies(attack, tmp_path):
 
 def test_y2_next_run(attack, tmp_path):
     """A run that writes a policy into a directory it was given does not change the next."""
-    work = tmp_path / "work"
+    work = tmp_path / "area"
     work.mkdir()
     work.chmod(0o777)
     code = f"""
 import os
-os.makedirs('/mnt/work/policies', exist_ok=True)
+os.makedirs('/mnt/area/policies', exist_ok=True)
 for name in ('default.json', 'policies/default.json', '.brig.json'):
-    open('/mnt/work/' + name, 'w').write({wide()!r})
+    open('/mnt/area/' + name, 'w').write({wide()!r})
 """
     assert gone(attack.brig("--rw", work, "--lang", "python", "-c", code)).result["status"] == "ok"
     done = harness.execute([harness.BRIG, "run", "--json", "--rw", work, "--", "/bin/true"], work)
