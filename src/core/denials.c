@@ -69,12 +69,15 @@ static void record(struct denials *denials, const struct seccomp_notif *call,
 	first->count++;
 }
 
-/* The last process under the filter is gone: the fd would stay readable, with nothing to read. */
-static bool nobody_left(const struct denials *denials)
+/*
+ * Before Linux 6.11 NOTIF_RECV waits for ever when there is nothing to hear, also when the last
+ * process under the filter is gone; and epoll tells of that hang-up whether asked to or not.
+ */
+static short state_of(const struct denials *denials)
 {
-	struct pollfd state = { .fd = denials->listener };
+	struct pollfd state = { .fd = denials->listener, .events = POLLIN };
 
-	return poll(&state, 1, 0) == 1 && (state.revents & POLLHUP);
+	return poll(&state, 1, 0) == 1 ? state.revents : 0;
 }
 
 static int send_answer(const struct denials *denials, struct seccomp_notif_resp *answer)
@@ -91,11 +94,15 @@ bool denials_hear(struct denials *denials)
 {
 	struct seccomp_notif call = { 0 };
 	struct seccomp_notif_resp answer = { 0 };
+	short state = state_of(denials);
 	uint64_t args[6];
 
+	if (!(state & POLLIN)) {
+		return !(state & (POLLHUP | POLLERR | POLLNVAL));
+	}
 	if (ioctl(denials->listener, SECCOMP_IOCTL_NOTIF_RECV, &call) < 0) {
-		/* ENOENT: the caller was killed, or all are; others: it is of no more use */
-		return (errno == ENOENT || errno == EINTR) && !nobody_left(denials);
+		/* ENOENT: the caller was killed meanwhile; others: it is of no more use */
+		return errno == ENOENT || errno == EINTR;
 	}
 	memcpy(args, call.data.args, sizeof(args));
 	struct filter_decision decision =
