@@ -46,7 +46,8 @@ struct cell {
 	/* the cell's side */
 	int stdio[3]; /* what becomes 0, 1, 2; owned until the clone */
 	int root;     /* the new root, while it is built */
-	int note[2];  /* init's end, the payload's end */
+	int note[2];  /* payload -> init */
+	int go[2];    /* init -> payload */
 	pid_t payload;
 	int payload_pidfd;
 	struct net_helper net;

@@ -19,7 +19,6 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -61,12 +60,16 @@ static _Noreturn void payload_main(struct cell *cell, pid_t init)
 int step_spawn(struct cell *cell, const struct step *step)
 {
 	(void)step;
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, cell->note) < 0) {
+	/* Pipes: a socket would be one of the cell's network, for the program to see. */
+	if (pipe2(cell->note, O_CLOEXEC) < 0 || pipe2(cell->go, O_CLOEXEC) < 0) {
 		return -errno;
 	}
-	int r = init_lift(&cell->note[0]);
-	if (r == 0) {
-		r = init_lift(&cell->note[1]);
+	int r = 0;
+	for (int i = 0; i < 2 && r == 0; i++) {
+		r = init_lift(&cell->note[i]);
+		if (r == 0) {
+			r = init_lift(&cell->go[i]);
+		}
 	}
 	if (r < 0) {
 		return r;
@@ -96,7 +99,7 @@ int step_go(struct cell *cell, const struct step *step)
 		return r;
 	}
 	do {
-		n = read(cell->note[1], &go, 1);
+		n = read(cell->go[0], &go, 1);
 	} while (n < 0 && errno == EINTR);
 	return n == 1 ? 0 : -ECANCELED;
 }
@@ -171,7 +174,8 @@ int step_start(struct cell *cell, const struct step *step)
 		return -errno;
 	}
 	close_fd(&cell->note[1]);
-	if (write(cell->note[0], "g", 1) != 1) {
+	close_fd(&cell->go[0]);
+	if (write(cell->go[1], "g", 1) != 1) {
 		return -errno;
 	}
 	r = next_note(cell, &note);
