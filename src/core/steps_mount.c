@@ -143,7 +143,8 @@ int step_devices(struct cell *cell, const struct step *step)
 	if (shm < 0) {
 		return shm;
 	}
-	int r = attach_tree(cell, step->fd, step->path, step->flags);
+	_cleanup_close_ int own = step->fd;
+	int r = attach_tree(cell, own, step->path, step->flags);
 	return r < 0 ? r : attach_tree(cell, shm, step->text, step->value);
 }
 
@@ -192,9 +193,11 @@ int step_mount(struct cell *cell, const struct step *step)
 {
 	/* With ids of its own the warden has cloned and id-mapped the tree already. */
 	if (step->value) {
-		return attach_tree(cell, step->fd, step->path, step->flags);
+		_cleanup_close_ int own = step->fd;
+		return attach_tree(cell, own, step->path, step->flags);
 	}
-	_cleanup_close_ int fd = find_again(step->fd, step->text);
+	_cleanup_close_ int known = step->fd;
+	_cleanup_close_ int fd = find_again(known, step->text);
 	if (fd < 0) {
 		return fd;
 	}
@@ -281,6 +284,9 @@ int step_input(struct cell *cell, const struct step *step)
 	}
 	int r = step->fd >= 0 ? copy_fd(step->fd, fd, step->size)
 			      : write_all(fd, step->data, step->size);
+	if (step->fd >= 0) {
+		close(step->fd);
+	}
 	if (r < 0) {
 		return r;
 	}

@@ -43,6 +43,8 @@ int step_stdio(struct cell *cell, const struct step *step)
 		if (dup2(cell->stdio[i], i) < 0) {
 			return -errno;
 		}
+		/* The limit on descriptors comes soon, and the last walls need some themselves. */
+		close_fd(&cell->stdio[i]);
 	}
 	/* All else is close-on-exec already, or was closed by fd.close: this is the second wall. */
 	return sys_close_range(3, ~0u, CLOSE_RANGE_CLOEXEC);

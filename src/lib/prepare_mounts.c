@@ -16,6 +16,7 @@
 #include "kernel/idmount.h"
 #include "kernel/nolinks.h"
 #include "kernel/submount.h"
+#include "kernel/sys.h"
 #include "lib/prepare.h"
 
 #define MOUNTS_MAX 32
@@ -213,8 +214,18 @@ int prepare_trees(struct prepared *p, struct brig_error *err)
 	for (size_t i = 0; i < p->mounts_count; i++) {
 		struct spec_mount *mount = &p->mounts[i];
 		close_fd(&mount->tree);
-		/* A file system that cannot do it is mounted as it is: its own rights then hold. */
 		mount->tree = idmount_clone(mount->fd, spec->first_id + 1, spec->first_id + 1);
+		if (mount->tree < 0) {
+			/* A file system that cannot do it (tmpfs before 6.3) is mounted as it is:
+			 * its own rights then hold. From here, as root: the cell's set-up has no
+			 * right to walk there. */
+			mount->tree = sys_open_tree(
+				mount->fd, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH);
+		}
+		if (mount->tree < 0) {
+			return error_errno(err, BRIG_E_SYSTEM, -mount->tree, "cannot mount %s",
+					   mount->path);
+		}
 	}
 	return 0;
 }
