@@ -63,7 +63,7 @@ def test_l3_l4_load(attack):
 
 
 def test_l3_residency(attack):
-    """mincore on a foreign file says the same for every page (the kernel's own rule)."""
+    """mincore tells nothing of a shared file: not every kernel keeps it to the owner."""
     code = f"""
 import ctypes, mmap, os
 fd = os.open({SHARED!r}, os.O_RDONLY)
