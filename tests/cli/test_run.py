@@ -13,6 +13,9 @@ import pytest
 
 from conftest import BRIG
 
+# In an emulated guest everything takes many times as long, the start of python too.
+SLOW = int(os.environ.get("BRIG_TEST_SLOW", "1"))
+
 
 def test_code(brig):
     done = brig("run", "-c", "print(6 * 7)")
@@ -259,7 +262,7 @@ def test_compiler_text_is_shown(brig):
 
 
 def test_partial_output_survives(brig):
-    done = brig("run", "--timeout", "500ms", "-c", "print('early'); import time; time.sleep(9)")
+    done = brig("run", "--timeout", f"{500 * SLOW}ms", "-c", "print('early'); import time; time.sleep(9)")
     assert done.stdout == b"early\n"
 
 
@@ -294,8 +297,7 @@ def test_result_escapes_what_acts(brig):
 
 
 def test_result_of_a_timeout(result_of):
-    # In an emulated guest everything takes many times as long, the start of python too.
-    ms = 200 * int(os.environ.get("BRIG_TEST_SLOW", "1"))
+    ms = 200 * SLOW
     code = "print('x', flush=True); import time; time.sleep(60)"
     result, status = result_of("--timeout", f"{ms}ms", "-c", code)
     assert status == 124
