@@ -17,7 +17,6 @@ struct watch {
 	uint64_t disk_base_bytes; /* what the skeleton took */
 	uint64_t inodes_base;
 	struct proc_memory memory; /* who was seen in /proc */
-	uint64_t slack_bytes;      /* of the tmpfs beyond the program's quota */
 };
 
 void watch_start(struct watch *watch, uint64_t now_ns);
