@@ -116,7 +116,11 @@ int step_file(struct cell *cell, const struct step *step)
 
 static int attach_tree(struct cell *cell, int tree, const char *path, uint64_t attributes)
 {
-	struct mount_attr attr = { .attr_set = attributes };
+	/*
+	 * Private: a clone of a shared mount is its peer, and what is laid over it here (the
+	 * overlay on a read-only directory) would appear on the host.
+	 */
+	struct mount_attr attr = { .attr_set = attributes, .propagation = MS_PRIVATE };
 	int r = sys_mount_setattr(tree, "", AT_EMPTY_PATH, &attr);
 
 	if (r < 0) {

@@ -473,3 +473,14 @@ def test_F14_control(attack):
     for what in ("times", "now", "chmod", "chown"):
         assert bare[f"{what} {mine}"] == "OK"
     assert hashlib.sha256(mine.read_bytes()).hexdigest() == hashlib.sha256(b"x").hexdigest()
+
+
+@pytest.mark.root
+def test_F07_nothing_propagates(attack):
+    """Where / is shared, as systemd makes it, no mount of a cell appears on the host."""
+    (attack.dir / "data").mkdir()
+    script = ('mount --make-rshared /; "$0" run --ro data --rw other=data -- /bin/true; '
+              'grep -c "$1/data " /proc/self/mountinfo || true')
+    done = harness.execute(["unshare", "--mount", "sh", "-c", script, harness.BRIG, attack.dir],
+                           attack.dir)
+    assert done.stdout.strip() == "0", done
