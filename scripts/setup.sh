@@ -4,18 +4,21 @@
 # test it in a guest (`setup.sh vm`) or to compare it with others (`setup.sh bench`).
 #
 # A package is asked for only when what it brings is nowhere to be found, so a compiler or a
-# language that came some other way is left alone. On a complete host this runs nothing.
+# language that came some other way is left alone. On a complete host this runs nothing. It needs no
+# make: a host without starts here.
 set -eu
 
 # package|proof[,proof...]: present when one proof is. A proof with a slash is a file (globs work),
-# one without is a command.
+# one without is a command. python3 and perl are proven by what their minimal forms, which Debian
+# may have brought for itself, lack.
 RUN_PACKAGES='
+make|make
 gcc|gcc
 libc6-dev|/usr/include/stdio.h,/usr/include/*/stdio.h
 libjansson-dev|/usr/lib/*/libjansson.a,/usr/local/lib/libjansson.a
 libsodium-dev|/usr/lib/*/libsodium.a,/usr/local/lib/libsodium.a
 pkg-config|pkg-config
-python3|/usr/bin/python3
+python3|/usr/bin/pydoc3
 '
 
 TEST_PACKAGES='
@@ -34,9 +37,8 @@ python3-jsonschema|/usr/lib/python3/dist-packages/jsonschema/__init__.py
 strace|strace
 valgrind|valgrind
 scdoc|scdoc
-busybox-static|/bin/busybox,/usr/bin/busybox
-libcap2-bin|capsh,/usr/sbin/capsh,/sbin/capsh
-uidmap|newuidmap
+bc|/usr/bin/bc
+tzdata|/usr/share/zoneinfo/Europe/Berlin
 procps|/bin/ps,/usr/bin/ps
 dbus-daemon|/usr/bin/dbus-daemon
 util-linux|/usr/bin/setpriv,/bin/setpriv
@@ -44,7 +46,7 @@ nodejs|/usr/bin/node,/usr/local/bin/node
 golang-go|/usr/bin/go,/usr/local/go/bin/go
 rustc|/usr/bin/rustc,/usr/local/bin/rustc
 default-jdk-headless|/usr/bin/javac
-perl|/usr/bin/perl
+perl|/usr/bin/shasum
 lua5.4|/usr/bin/lua5.4
 ruby|/usr/bin/ruby
 php-cli|/usr/bin/php
@@ -59,6 +61,7 @@ util-linux|setpriv
 
 VM_PACKAGES='
 bash|/bin/bash
+debian-archive-keyring|/usr/share/keyrings/debian-archive-keyring.gpg
 debootstrap|/usr/sbin/debootstrap
 e2fsprogs|/usr/sbin/mke2fs,/sbin/mke2fs
 qemu-system-x86|qemu-system-x86_64
@@ -96,9 +99,13 @@ missing_of() {
 	done
 }
 
-# The sanitizers' run-time library is packaged by clang's version: ask the clang that is here.
+# The sanitizers' run-time library is packaged by clang's version: ask the clang that is here. One
+# that is yet to come is the distribution's default, and so is that library.
 missing_clang_runtime() {
-	command -v clang >/dev/null 2>&1 || return 0
+	if ! command -v clang >/dev/null 2>&1; then
+		echo libclang-rt-dev
+		return
+	fi
 	resources=$(clang -print-resource-dir)
 	for file in "$resources"/lib/*/libclang_rt.fuzzer*.a; do
 		[ -e "$file" ] && return 0
@@ -106,39 +113,49 @@ missing_clang_runtime() {
 	echo "libclang-rt-$(clang -dumpversion | cut -d. -f1)-dev"
 }
 
+# ask_root WHY PACKAGE...: what somebody else has to do, ready to be copied.
+ask_root() {
+	echo "setup: $1. Run as root:" >&2
+	shift
+	echo "    apt-get update && apt-get install -y --no-install-recommends $*" >&2
+	exit 1
+}
+
 install_packages() {
 	[ $# -gt 0 ] || return 0
-	command="apt-get install -y --no-install-recommends $*"
 	if ! command -v apt-get >/dev/null 2>&1; then
 		echo "setup: missing, in Debian's names: $*" >&2
 		echo "setup: there is no apt-get here; install them with this system's own means" >&2
 		exit 1
 	fi
-	if [ "$(id -u)" -eq 0 ]; then
-		as_root=
-	elif command -v sudo >/dev/null 2>&1; then
-		as_root=sudo
-	else
+	as_root=
+	if [ "$(id -u)" -ne 0 ]; then
 		echo "setup: missing: $*" >&2
-		echo "setup: this needs root, and there is no sudo. Run as root:" >&2
-		echo "    apt-get update && $command" >&2
-		exit 1
+		command -v sudo >/dev/null 2>&1 || ask_root "this needs root, and there is no sudo" "$@"
+		sudo true || ask_root "this needs root, and sudo refuses" "$@"
+		as_root=sudo
 	fi
-	echo "setup: ${as_root:+$as_root }$command"
+	echo "setup: ${as_root:+$as_root }apt-get install -y --no-install-recommends $*"
 	# A package list that knows all of them is good enough; an old one shows when fetching fails.
 	if ! apt-get install -s --no-install-recommends "$@" >/dev/null 2>&1 ||
-		! $as_root env DEBIAN_FRONTEND=noninteractive \
-			apt-get install -y -qq --no-install-recommends "$@"; then
+		! apt_install "$@"; then
 		echo "setup: ${as_root:+$as_root }apt-get update"
 		$as_root apt-get update -qq
-		$as_root env DEBIAN_FRONTEND=noninteractive \
-			apt-get install -y -qq --no-install-recommends "$@"
+		apt_install "$@"
 	fi
+}
+
+apt_install() {
+	$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@"
 }
 
 case ${1-} in
 run) table=$RUN_PACKAGES ;;
-test) table=$RUN_PACKAGES$TEST_PACKAGES ;;
+test)
+	table=$RUN_PACKAGES$TEST_PACKAGES
+	# Where run-tests.sh looks: a tool in somebody's home does not count.
+	PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+	;;
 vm) table=$RUN_PACKAGES$VM_PACKAGES ;;
 bench) table=$RUN_PACKAGES$BENCH_PACKAGES ;;
 *)
@@ -147,9 +164,9 @@ bench) table=$RUN_PACKAGES$BENCH_PACKAGES ;;
 	;;
 esac
 
-# shellcheck disable=SC2046 # one word for each package
-install_packages $(missing_of "$table")
+missing=$(missing_of "$table")
 if [ "$1" = test ]; then
-	# shellcheck disable=SC2046
-	install_packages $(missing_clang_runtime)
+	missing="$missing $(missing_clang_runtime)"
 fi
+# shellcheck disable=SC2086 # one word for each package
+install_packages $missing
