@@ -65,6 +65,7 @@ static void record(struct denials *denials, const struct seccomp_notif *call,
 		syscall_describe(number, args, first->meaning, sizeof(first->meaning));
 		snprintf(first->reason, sizeof(first->reason), "%s",
 			 decision->rule ? decision->rule->reason : "not on the policy's list");
+		denials->remedy = decision->rule ? decision->rule->remedy : NULL;
 	}
 	first->count++;
 }

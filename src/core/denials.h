@@ -22,6 +22,7 @@ struct denials {
 	const struct spec *spec;     /* borrowed: what sysinfo(2) is told */
 	bool any;
 	struct brig_denial first;
+	const char *remedy; /* of the first, for the operator; NULL: allow it in the policy */
 	unsigned heard;
 	unsigned answered; /* sysinfo: counted apart, so that it cannot use up the others */
 };

@@ -37,6 +37,7 @@ struct facts {
 	uint64_t fork_refusals;
 	bool disk_full; /* no page was left at some look */
 	bool inodes_full;
-	bool processes_full; /* the same, where no cgroup counts refusals */
+	bool processes_full;       /* the same, where no cgroup counts refusals */
+	const char *denial_remedy; /* what an operator can do about it; NULL: change the policy */
 };
 #endif

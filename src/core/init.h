@@ -2,24 +2,11 @@
 #ifndef BRIG_CORE_INIT_H
 #define BRIG_CORE_INIT_H
 
-#include <stdint.h>
-
 #include "core/cell.h"
+#include "core/init_note.h"
 
-enum init_note_kind {
-	INIT_NOTE_FAILED = 1, /* value = step index */
-	INIT_NOTE_LISTENER,   /* value = fd number, in the shared table */
-	INIT_NOTE_READY,      /* all is dropped; only exec is left */
-};
-
-struct init_note {
-	uint32_t kind;
-	uint32_t value;
-	int32_t errnum;
-};
-
-/* Uses write(2) alone: it works behind every filter. 0 or -errno. */
-int init_note(struct cell *cell, enum init_note_kind kind, uint32_t value, int errnum);
+/* Numbers that are kept for the payload's last steps: the least that limits.open_files can be. */
+#define INIT_ROOM_FDS 8
 
 /* Tells the warden which step failed, and ends the cell. */
 _Noreturn void init_die(struct cell *cell, unsigned step, int errnum);

@@ -54,6 +54,7 @@ static int fill_result(struct run *run)
 	result->limits = spec->limits;
 	result->denied = run->denials.any;
 	result->denial = run->denials.first;
+	run->facts.denial_remedy = run->denials.remedy;
 	fill_usage(run);
 	layer_list(spec->layers, result->layers, sizeof(result->layers));
 	watch_means(spec, cgroup_manager_means(run->options.groups), result->means,

@@ -25,13 +25,6 @@
 #include "core/init.h"
 #include "kernel/sys.h"
 
-int init_note(struct cell *cell, enum init_note_kind kind, uint32_t value, int errnum)
-{
-	struct init_note note = { .kind = kind, .value = value, .errnum = errnum };
-
-	return write(cell->note[1], &note, sizeof(note)) == sizeof(note) ? 0 : -EIO;
-}
-
 /* Without a pid namespace it is left to us to end when brig-init is killed. */
 static int die_with(const struct cell *cell, pid_t init)
 {
@@ -53,8 +46,28 @@ static _Noreturn void payload_main(struct cell *cell, pid_t init)
 	}
 
 	/* Only a failure comes back: the last step is exec. */
-	init_note(cell, INIT_NOTE_FAILED, cell->failed, -r);
+	init_note_write(cell->note[1], INIT_NOTE_FAILED, cell->failed, -r);
 	_exit(127);
+}
+
+/*
+ * The limit on open files is in force before the last walls are: what they open (two at a time, and
+ * the listener) must find numbers below the least limit there is. So the pipes go above it. On a
+ * host that has no numbers there, they stay where they are.
+ */
+static int make_room(int *fd)
+{
+	int above = fcntl(*fd, F_DUPFD_CLOEXEC, INIT_ROOM_FDS);
+
+	if (above < 0) {
+		return errno == EINVAL || errno == EMFILE ? init_lift(fd) : -errno;
+	}
+	/* The copy below 3 stays: a number left free there would be taken, then lost to stdio. */
+	if (*fd > 2) {
+		close(*fd);
+	}
+	*fd = above;
+	return 0;
 }
 
 int step_spawn(struct cell *cell, const struct step *step)
@@ -64,12 +77,10 @@ int step_spawn(struct cell *cell, const struct step *step)
 	if (pipe2(cell->note, O_CLOEXEC) < 0 || pipe2(cell->go, O_CLOEXEC) < 0) {
 		return -errno;
 	}
+	int *ends[] = { &cell->note[0], &cell->note[1], &cell->go[0], &cell->go[1] };
 	int r = 0;
-	for (int i = 0; i < 2 && r == 0; i++) {
-		r = init_lift(&cell->note[i]);
-		if (r == 0) {
-			r = init_lift(&cell->go[i]);
-		}
+	for (size_t i = 0; i < ARRAY_SIZE(ends) && r == 0; i++) {
+		r = make_room(ends[i]);
 	}
 	if (r < 0) {
 		return r;
@@ -92,7 +103,7 @@ int step_go(struct cell *cell, const struct step *step)
 {
 	char go;
 	ssize_t n;
-	int r = init_note(cell, INIT_NOTE_READY, 0, 0);
+	int r = init_note_write(cell->note[1], INIT_NOTE_READY, 0, 0);
 
 	(void)step;
 	if (r < 0) {
@@ -104,8 +115,8 @@ int step_go(struct cell *cell, const struct step *step)
 	return n == 1 ? 0 : -ECANCELED;
 }
 
-/* The next note; 0: the payload's end has closed; -errno. A dead warden ends the wait. */
-static int next_note(struct cell *cell, struct init_note *note)
+/* The next note, checked; 0: the payload's end has closed; -errno. A dead warden ends the wait. */
+static int next_note(struct cell *cell, enum init_note_state *state, struct init_note *note)
 {
 	struct pollfd ready[3] = {
 		{ .fd = cell->note[0], .events = POLLIN },
@@ -113,27 +124,18 @@ static int next_note(struct cell *cell, struct init_note *note)
 		{ .fd = cell->payload_pidfd, .events = POLLIN },
 	};
 
-	for (;;) {
-		if (poll(ready, 3, -1) < 0) {
-			if (errno == EINTR) {
-				continue;
-			}
+	while (poll(ready, 3, -1) < 0) {
+		if (errno != EINTR) {
 			return -errno;
 		}
-		if (ready[0].revents) {
-			ssize_t n = read(cell->note[0], note, sizeof(*note));
-			if (n < 0 && errno == EINTR) {
-				continue;
-			}
-			return n < 0 ? -errno : n == 0 ? 0 : n == sizeof(*note) ? 1 : -EPROTO;
-		}
-		if (ready[1].revents) {
-			return -ECANCELED;
-		}
-		if (ready[2].revents) {
-			return -ECHILD; /* died without a word */
-		}
 	}
+	if (ready[0].revents) {
+		int r = init_note_read(cell->note[0], note);
+		int checked = r == 1 ? init_note_check(state, note, cell->plan->count) : 0;
+		return checked < 0 ? checked : r;
+	}
+	/* Gone: the warden, or the payload without a word. */
+	return ready[1].revents ? -ECANCELED : -ECHILD;
 }
 
 static int take_note(struct cell *cell, const struct init_note *note)
@@ -158,12 +160,13 @@ static int take_note(struct cell *cell, const struct init_note *note)
 
 int step_start(struct cell *cell, const struct step *step)
 {
+	enum init_note_state state = INIT_NOTES_NONE;
 	struct init_note note = { 0 };
 	int r = 0;
 
 	(void)step;
 	while (r == 0) {
-		r = next_note(cell, &note);
+		r = next_note(cell, &state, &note);
 		r = r == 1 ? take_note(cell, &note) : r < 0 ? r : -ECHILD;
 	}
 	if (r < 0) {
@@ -178,7 +181,7 @@ int step_start(struct cell *cell, const struct step *step)
 	if (write(cell->go[1], "g", 1) != 1) {
 		return -errno;
 	}
-	r = next_note(cell, &note);
+	r = next_note(cell, &state, &note);
 	if (r == 1) {
 		take_note(cell, &note); /* exec failed: does not come back */
 		return -EPROTO;

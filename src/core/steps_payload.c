@@ -178,7 +178,7 @@ int step_seccomp(struct cell *cell, const struct step *step)
 	if (r < 0) {
 		return r;
 	}
-	return step->value ? init_note(cell, INIT_NOTE_LISTENER, (uint32_t)r, 0) : 0;
+	return step->value ? init_note_write(cell->note[1], INIT_NOTE_LISTENER, (uint32_t)r, 0) : 0;
 }
 
 int step_exec(struct cell *cell, const struct step *step)

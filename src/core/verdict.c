@@ -207,6 +207,11 @@ void verdict_give(const struct facts *facts, struct brig_result *result)
 		snprintf(result->remedy, sizeof(result->remedy),
 			 "The program failed after %s was refused: %.120s.", result->denial.call,
 			 result->denial.reason);
+		if (facts->denial_remedy) {
+			snprintf(result->operator_remedy, sizeof(result->operator_remedy), "%s",
+				 facts->denial_remedy);
+			return;
+		}
 		snprintf(result->operator_remedy, sizeof(result->operator_remedy),
 			 "If the program should be able to do this, allow %s in the policy's "
 			 "syscalls.",

@@ -46,6 +46,7 @@ struct filter_rule {
 	const struct filter_test *tests; /* in filter.tests */
 	const char *reason;              /* shorter than FILTER_REASON_MAX */
 	const char *origin;              /* group that the line stands in: "@basic"; or "policy" */
+	const char *remedy;              /* for the operator; NULL: allow it in the policy */
 };
 
 /* For one call the first rule whose tests hold decides; none holds: deny EPERM; no rule: ENOSYS. */

@@ -1,5 +1,6 @@
 /* The system-call filter of a cell: the policy's, tightened where a layer is missing. */
 #include <errno.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "lib/prepare.h"
@@ -8,43 +9,38 @@
  * Memory that no process's figures show: only a control group counts it. Without one it is not to
  * be had, or the limit on memory would hold nothing.
  */
-static const char *const unseen_memory[] = { "-memfd_create", "-shmget", "-semget", "-msgget",
-					     "-mq_open" };
+static const char *const unseen_memory[] = { "memfd_create", "shmget", "semget", "msgget",
+					     "mq_open" };
 
-static int tighten(struct policy *policy, struct brig_error *err)
+/* Whatever the policy says of them; what it refuses or kills for stays as it is. */
+static void tighten(struct filter *filter)
 {
-	struct filter filter = { 0 };
+	for (unsigned i = 0; i < filter->count; i++) {
+		struct filter_rule *rule = &filter->rules[i];
+		const char *name = syscall_name(rule->call);
 
-	for (size_t i = 0; i < ARRAY_SIZE(unseen_memory); i++) {
-		if (!strlist_has(&policy->syscalls, unseen_memory[i]) &&
-		    strlist_add(&policy->syscalls, unseen_memory[i]) < 0) {
-			return error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory for the filter");
+		for (size_t k = 0; name && k < ARRAY_SIZE(unseen_memory); k++) {
+			if (rule->action != FILTER_ALLOW || strcmp(name, unseen_memory[k]) != 0) {
+				continue;
+			}
+			rule->action = FILTER_DENY;
+			rule->errnum = EPERM;
+			rule->reason = "without a memory control group nothing counts such memory";
+			rule->remedy = "Give brig control groups that limit memory (brig doctor "
+				       "tells how): with them the policy decides.";
 		}
 	}
-	int r = syscalls_resolve(&policy->syscalls, &filter, err);
-	if (r < 0) {
-		return r;
-	}
-	filter_done(&policy->filter);
-	policy->filter = filter;
-	return 0;
 }
 
 int prepare_filter(struct prepared *p, struct brig_error *err)
 {
-	int r = 0;
-
 	if (p->policy->filter.count == 0) {
 		return 0;
 	}
 	if (p->spec.watch_memory) {
-		r = tighten(p->policy, err);
+		tighten(&p->policy->filter);
 	}
-	if (r == 0) {
-		bpf_program_done(&p->filter);
-		r = filter_compile(&p->policy->filter,
-				   (p->spec.layers & LAYER_BIT(LAYER_NOTIFY)) != 0, &p->filter,
-				   err);
-	}
-	return r;
+	bpf_program_done(&p->filter);
+	return filter_compile(&p->policy->filter, (p->spec.layers & LAYER_BIT(LAYER_NOTIFY)) != 0,
+			      &p->filter, err);
 }

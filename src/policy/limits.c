@@ -30,7 +30,7 @@ const struct limit_info limit_table[] = {
 	  "all writable places together" },
 	{ "inodes", "disk_inodes", "--inodes", UNIT_COUNT, AT(disk_inodes), 16, 16777216, 4096,
 	  "files and directories" },
-	{ "open_files", "open_files", "--open-files", UNIT_COUNT, AT(open_files), 16, 1048576, 256,
+	{ "open_files", "open_files", "--open-files", UNIT_COUNT, AT(open_files), 8, 1048576, 256,
 	  "open files of one process" },
 	{ "file_size", "file_bytes", "--file-size", UNIT_BYTES, AT(file_bytes), 1, 64 * TIB,
 	  64 * MIB, "the largest single file" },

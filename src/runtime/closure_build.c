@@ -61,11 +61,17 @@ static int add_glob(struct builder *builder, const char *pattern)
 	return r;
 }
 
-static bool is_real_dir(const char *path)
+/* 1: a directory and no link; 0: not; -errno: a shortage, which must not shrink the closure. */
+static int is_real_dir(struct builder *builder, const char *path)
 {
 	struct stat st;
 
-	return lstat(path, &st) == 0 && S_ISDIR(st.st_mode);
+	if (lstat(path, &st) == 0) {
+		return S_ISDIR(st.st_mode);
+	}
+	return errno == ENOENT || errno == ENOTDIR
+		       ? 0
+		       : error_errno(builder->err, BRIG_E_SYSTEM, errno, "closure: %s", path);
 }
 
 /*
@@ -79,13 +85,18 @@ static int add_library_dir(struct builder *builder)
 	int r;
 
 	(void)snprintf(multiarch, sizeof(multiarch), "/usr/lib/%s", closure_multiarch);
-	if (is_real_dir(multiarch)) {
+	r = is_real_dir(builder, multiarch);
+	if (r < 0) {
+		return r;
+	}
+	if (r) {
 		r = add_path(builder, multiarch);
 		(void)snprintf(multiarch, sizeof(multiarch), "/lib/%s", closure_multiarch);
 		return r < 0 ? r : add_path(builder, multiarch);
 	}
-	if (is_real_dir("/usr/lib64")) {
-		return add_path(builder, "/usr/lib64");
+	r = is_real_dir(builder, "/usr/lib64");
+	if (r) {
+		return r < 0 ? r : add_path(builder, "/usr/lib64");
 	}
 	r = add_path(builder, "/usr/lib");
 	return r < 0 ? r : add_path(builder, "/lib");

@@ -197,7 +197,12 @@ static void remedy_names(const struct library *library, struct brig_error *err)
 	struct buf names = { 0 };
 
 	for (size_t i = 0; i < library->names.count; i++) {
-		buf_addf(&names, "%s%s", i ? ", " : "", library->names.items[i]);
+		struct runtime *runtime = NULL;
+		if (load_one(library, library->names.items[i], &runtime, NULL) == 0 &&
+		    !runtime->generic) {
+			buf_addf(&names, "%s%s", names.size ? ", " : "", runtime->name);
+		}
+		runtime_free(runtime);
 	}
 	error_remedy(err, "use one of %s", names.data ? names.data : "(none)");
 }

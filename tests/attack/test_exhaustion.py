@@ -170,6 +170,19 @@ def test_x11_descriptors(attack):
     assert (control["opened"], control["sent"]) == ("800", "800")
 
 
+def test_x11_least(attack):
+    """The smallest limit there is: every wall stands all the same, and the listener hears."""
+    (attack.dir / "shared").mkdir()
+    for close in ((), (0,), (0, 2)):
+        run = attack.cell("x11_descriptors", 100, options=["--open-files", 8, "--rw", "shared"],
+                          preexec_fn=lambda fds=close: [os.close(fd) for fd in fds])
+        assert (run["opened"], run["opened_end"]) == ("5", "EMFILE")
+    run = attack.cell("f06_chroot", options=["--open-files", 8])
+    assert run.denial["call"] == "chroot"
+    full = attack.cell("f06_chroot")
+    assert run.result["layers"] == full.result["layers"]
+
+
 # --- output -------------------------------------------------------------------------------------
 
 

@@ -175,7 +175,7 @@ def test_a_timeout_ends_its_own_run_only(brig):
 def test_limits_are_not_the_callers(brig):
     """A cell at its limits; brig itself has to hold more than that."""
     result = brig.python("import sys\nsys.stdout.write('x' * (12 << 20))", "--memory", "64M",
-                         "--stdout", "16M", "--open-files", "16", "--processes", "1")
+                         "--stdout", "16M", "--open-files", "8", "--processes", "1")
     assert (result["status"], len(result["stdout"])) == ("ok", 12 << 20)
     result = brig.python("x = bytearray(200 << 20)", "--memory", "32M")
     assert result["status"] in ("memory_limit", "failed"), result

@@ -103,6 +103,7 @@ static void test_names(void **state)
 	assert_int_equal(err.code, BRIG_E_RUNTIME);
 	assert_non_null(strstr(err.message, "\"cobol\""));
 	assert_non_null(strstr(err.remedy, "python"));
+	assert_null(strstr(err.remedy, "command")); /* no language: stands for programs */
 }
 
 static void test_files(void **state)
