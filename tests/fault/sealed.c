@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The program that a fault sweep runs: says SEALED only if every wall stands around it, and names
- * each one that does not. Static, and in need of nothing.
+ * each one that does not. In need of nothing but, where it is linked so, the C library.
  *
- * usage: sealed [landlock] [NAME=NS...], with the host's own namespaces ("net=net:[4026531833]").
+ * usage: sealed [local] [landlock] [copy=FILE] [NAME=NS...], with the host's own namespaces
+ * ("net=net:[4026531833]"). As a compiler it leaves a copy of itself in FILE, if it is sealed. In
+ * local mode there are no walls; what it promises all the same is looked for instead.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -32,6 +34,29 @@ static void expect(int holds, const char *what)
 	}
 }
 
+static void expect_status(const char *const *lines, size_t count)
+{
+	static char text[16384];
+	int fd = open("/proc/self/status", O_RDONLY);
+	ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+
+	text[n > 0 ? n : 0] = '\0';
+	close(fd);
+	for (size_t i = 0; i < count; i++) {
+		expect(strstr(text, lines[i]) != NULL, lines[i]);
+	}
+}
+
+/* Nothing of brig's own process comes along. */
+static void expect_tidy(void)
+{
+	expect(getsid(0) == getpid(), "own session");
+	expect(umask(022) == 022, "umask");
+	for (int fd = 3; fd < 256; fd++) {
+		expect(fcntl(fd, F_GETFD) < 0, "no descriptors but 0, 1, 2");
+	}
+}
+
 static void expect_credentials(void)
 {
 	static const char *const lines[] = {
@@ -46,19 +71,10 @@ static void expect_credentials(void)
 		"SigIgn:\t0000000000000000",
 		"Groups:\t \n",
 	};
-	static char text[16384];
-	int fd = open("/proc/self/status", O_RDONLY);
-	ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
 
-	text[n > 0 ? n : 0] = '\0';
-	close(fd);
-	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
-		expect(strstr(text, lines[i]) != NULL, lines[i]);
-	}
+	expect_status(lines, sizeof(lines) / sizeof(lines[0]));
 	expect(getuid() == 1000 && getgid() == 1000, "uid 1000");
-	expect(getsid(0) == getpid(), "own session");
 	expect(prctl(PR_GET_SECUREBITS) == 0xef, "securebits locked");
-	expect(umask(022) == 022, "umask");
 }
 
 static unsigned long flags_of(const char *path)
@@ -83,9 +99,7 @@ static void expect_files(void)
 	expect(access("/proc/1", F_OK) < 0, "pid 1 hidden");
 	expect(access("/proc/uptime", F_OK) < 0, "no host facts in /proc");
 	expect(getcwd(cwd, sizeof(cwd)) && strcmp(cwd, "/sandbox") == 0, "cwd");
-	for (int fd = 3; fd < 256; fd++) {
-		expect(fcntl(fd, F_GETFD) < 0, "no descriptors but 0, 1, 2");
-	}
+	expect_tidy();
 }
 
 static void expect_limit(int resource, rlim_t most, const char *what)
@@ -142,18 +156,65 @@ static void expect_landlock(void)
 	close(fd);
 }
 
-int main(int argc, char **argv)
+/* A run of trusted local mode: tidy, bounded, and in a directory of its own. */
+static void expect_local(void)
+{
+	static const char *const lines[] = { "SigBlk:\t0000000000000000",
+					     "SigIgn:\t0000000000000000" };
+	char cwd[512] = "";
+
+	expect_status(lines, sizeof(lines) / sizeof(lines[0]));
+	expect_tidy();
+	expect(getcwd(cwd, sizeof(cwd)) && strstr(cwd, "/brig-run-"), "cwd");
+	expect(access("data", R_OK) == 0, "input");
+	expect_limit(RLIMIT_CORE, 1, "no core dumps");
+	expect_limit(RLIMIT_NOFILE, 256, "few files");
+	expect_limit(RLIMIT_FSIZE, 64 << 20, "small files");
+	expect_limit(RLIMIT_CPU, 60, "cpu");
+}
+
+static void expect_cell(void)
 {
 	expect_files();
 	expect_credentials();
 	expect_limits();
 	expect_calls();
+}
+
+/* As whatever runs it has named it. */
+static void copy(const char *from, const char *to)
+{
+	char chunk[16384];
+	ssize_t n;
+	int in = open(from, O_RDONLY);
+	int out = open(to, O_WRONLY | O_CREAT | O_EXCL, 0755);
+
+	while ((n = read(in, chunk, sizeof(chunk))) > 0) {
+		expect(write(out, chunk, (size_t)n) == n, "copy");
+	}
+	expect(n == 0 && in >= 0 && out >= 0, "copy");
+}
+
+int main(int argc, char **argv)
+{
+	const char *target = NULL;
+
+	if (argc > 1 && strcmp(argv[1], "local") == 0) {
+		expect_local();
+	} else {
+		expect_cell();
+	}
 	for (int i = 1; i < argc; i++) {
 		if (strcmp(argv[i], "landlock") == 0) {
 			expect_landlock();
+		} else if (strncmp(argv[i], "copy=", 5) == 0) {
+			target = argv[i] + 5;
 		} else if (strchr(argv[i], '=')) {
 			expect_namespace(argv[i]);
 		}
+	}
+	if (target && !holes) {
+		copy(argv[0], target);
 	}
 	puts(holes ? "HALF-SEALED" : "SEALED");
 	return holes != 0;
