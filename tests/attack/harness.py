@@ -22,6 +22,7 @@ BRIG = os.environ.get("BRIG", "build/brig")
 PYTHON = "/usr/bin/python3"
 ROOT = os.geteuid() == 0
 TIMEOUT = 60
+SLOW = int(os.environ.get("BRIG_TEST_SLOW", "1"))  # how much slower an emulated guest is
 
 # Every namespace that a cell has; the caller is root of its own, and nothing of the host's.
 NAMESPACES = ["unshare", "--user", "--map-root-user", "--mount", "--net", "--ipc", "--uts",
@@ -191,6 +192,18 @@ def host_state():
     return state
 
 
+def landlock_abi():
+    """What the kernel answers to landlock_create_ruleset(NULL, 0, VERSION); 0: none."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    return max(libc.syscall(444, None, 0, 1), 0)
+
+
+def signals_scoped():
+    """Whether the kernel refuses a program signals to brig-init. An ordinary user's has the same id
+    outside: there only Landlock's scope (ABI 6, Linux 6.12) does."""
+    return ROOT or landlock_abi() >= 6
+
+
 def adopt_orphans():
     """Whatever a run leaves behind becomes a child of ours, and children() sees it."""
     ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
@@ -220,8 +233,13 @@ def descendants(pid):
     """All processes below one, e.g. the cell's below brig."""
     found, queue = [], [pid]
     while queue:
-        for task in pathlib.Path(f"/proc/{queue.pop()}/task").glob("*"):
-            text = read(task / "children")
+        tasks = f"/proc/{queue.pop()}/task"
+        try:
+            names = os.listdir(tasks)
+        except OSError:  # it has ended meanwhile
+            continue
+        for task in names:
+            text = read(f"{tasks}/{task}/children")
             below = [int(word) for word in text.split() if word.isdigit()]
             found += below
             queue += below

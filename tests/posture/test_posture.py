@@ -84,6 +84,8 @@ RULES = [
     (r"content (/sys/devices/system/cpu/\w+): (0|0-\d+)", lambda m: f"content {m[1]}: a range"),
     (r"cgroup: \d+:[^:]*:(.*)", lambda m: f"cgroup: {m[1]}"),
     (r"self (loginuid|sessionid): (4294967295|ENOENT)", lambda m: f"self {m[1]}: none"),
+    # A cell is as nice as who started it.
+    (rf"(.*\bnice): {os.nice(0)}", lambda m: f"{m[1]}: 0"),
     # The number of the mapped id is the cell's own, beyond the first two columns.
     (r"self ([ug]id_map): +(\d+) +(\d+) +(\d+)", lambda m: f"self {m[1]}: {m[2]} {m[3]} {m[4]}"),
 ]

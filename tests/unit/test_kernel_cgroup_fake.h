@@ -16,11 +16,18 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "kernel/cgroup_internal.h"
 
 struct fake {
 	char root[64];
 	char self[96];
 };
+
+/*
+ * A group whose maker is dead, as this process would have named it: in a pid namespace other than
+ * the host's first, that one is part of the name.
+ */
+#define FAKE_DEAD(m, dir, id) fake_dead((m), (dir), (id), (char[256]){ 0 })
 
 static const char *const *fake_files; /* NULL: the calls are the kernel's own */
 
@@ -138,6 +145,17 @@ static inline const char *fake_group(const struct fake *fake, const char *dir, c
 		path[strcspn(path, "\n")] = '\0';
 	}
 	pclose(out);
+	return path;
+}
+
+static inline const char *fake_dead(struct cgroup_manager *m, const char *dir, const char *id,
+				    char path[256])
+{
+	char own[CGROUP_NAME_MAX] = "";
+
+	assert_int_equal(cgroup_name_make(m, "X", own), 0);
+	const char *colon = strchr(own, ':');
+	snprintf(path, 256, "%sbrig-2147483646-7-%s%s", dir, id, colon ? colon : "");
 	return path;
 }
 #endif

@@ -140,13 +140,13 @@ static void test_fake_sweep(void **state)
 	(void)state;
 	tree(&fake);
 	m = manager(&fake);
-	fake_mkdir(&fake, "memory/a/b/brig-2147483646-7-A");
-	fake_mkdir(&fake, "pids/brig-2147483646-7-A");
-	fake_mkdir(&fake, "pids/brig-2147483646-7-B");
+	fake_mkdir(&fake, FAKE_DEAD(m, "memory/a/b/", "A"));
+	fake_mkdir(&fake, FAKE_DEAD(m, "pids/", "A"));
+	fake_mkdir(&fake, FAKE_DEAD(m, "pids/", "B"));
 	assert_int_equal(cgroup_manager_sweep(m), 2);
-	assert_false(fake_has(&fake, "memory/a/b/brig-2147483646-7-A"));
-	assert_false(fake_has(&fake, "pids/brig-2147483646-7-A"));
-	assert_false(fake_has(&fake, "pids/brig-2147483646-7-B"));
+	assert_false(fake_has(&fake, FAKE_DEAD(m, "memory/a/b/", "A")));
+	assert_false(fake_has(&fake, FAKE_DEAD(m, "pids/", "A")));
+	assert_false(fake_has(&fake, FAKE_DEAD(m, "pids/", "B")));
 	cgroup_manager_free(m);
 	fake_remove(&fake);
 }

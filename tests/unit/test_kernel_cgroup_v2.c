@@ -234,7 +234,7 @@ static void test_sweep(void **state)
 	struct fake fake;
 	struct cgroup_manager *m;
 	struct cgroup *c = NULL;
-	char recycled[64];
+	char recycled[128];
 
 	(void)state;
 	tree(&fake, "0::/\n");
@@ -242,9 +242,10 @@ static void test_sweep(void **state)
 	m = manager(&fake);
 	assert_int_equal(cgroup_manager_sweep(m), 0);
 	assert_int_equal(cgroup_new(m, "LIVE", &limits, &c, NULL), 0);
-	snprintf(recycled, sizeof(recycled), "brig-%d-1-OLD", (int)getpid());
+	const char *colon = strchr(FAKE_DEAD(m, "", "DEAD"), ':');
+	snprintf(recycled, sizeof(recycled), "brig-%d-1-OLD%s", (int)getpid(), colon ? colon : "");
 	fake_mkdir(&fake, recycled);                     /* our pid, another start time */
-	fake_mkdir(&fake, "brig-2147483646-77-DEAD");    /* nobody */
+	fake_mkdir(&fake, FAKE_DEAD(m, "", "DEAD"));     /* nobody */
 	fake_mkdir(&fake, "brig-2147483646-77-D:12345"); /* of another pid namespace */
 	fake_mkdir(&fake, "brig-supervisor");
 	fake_mkdir(&fake, "brig-x-1-A");
@@ -252,7 +253,7 @@ static void test_sweep(void **state)
 	fake_mkdir(&fake, "other-2147483646-77-A");
 	assert_int_equal(cgroup_manager_sweep(m), 2);
 	assert_false(fake_has(&fake, recycled));
-	assert_false(fake_has(&fake, "brig-2147483646-77-DEAD"));
+	assert_false(fake_has(&fake, FAKE_DEAD(m, "", "DEAD")));
 	assert_true(fake_has(&fake, "brig-2147483646-77-D:12345"));
 	assert_true(fake_has(&fake, "brig-supervisor"));
 	assert_true(fake_has(&fake, "brig-x-1-A"));

@@ -28,10 +28,11 @@ int main(int argc, char **argv)
 		} else {
 			key = syscall(SYS_keyctl, KEYCTL_SEARCH, rings[i].ring, "user", argv[2], 0);
 		}
-		say(rings[i].name, "%s", outcome(key));
+		/* Out of its ring: to end the key itself, the session must have it too. */
 		if (strcmp(argv[1], "drop") == 0 && key >= 0) {
-			syscall(SYS_keyctl, KEYCTL_INVALIDATE, key);
+			key = syscall(SYS_keyctl, KEYCTL_UNLINK, key, rings[i].ring);
 		}
+		say(rings[i].name, "%s", outcome(key));
 	}
 	try("request_key", syscall(SYS_request_key, "user", argv[2], NULL, 0));
 	return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* S11: numbers that no kernel has yet, and calls that this one has and the policy does not name. */
+/* S11: numbers that no kernel has yet, and calls that this one has and a cell has not. */
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -15,6 +15,7 @@ int main(int argc, char **argv)
 		snprintf(name, sizeof(name), "%ld", future[i]);
 		try(name, syscall(future[i], 0, 0, 0, 0, 0, 0));
 	}
+	try("set_mempolicy_home_node", syscall(450, 0, 0, 0, 0));
 	try("statmount", syscall(457, 0, 0, 0, 0));
 	try("listmount", syscall(458, 0, 0, 0, 0));
 	try("lsm_list_modules", syscall(461, 0, 0, 0));
