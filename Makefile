@@ -20,10 +20,17 @@ LAYERS  := base kernel core policy runtime lib
 LIB_SRC := $(sort $(wildcard $(LAYERS:%=src/%/*.c)))
 CLI_SRC := $(sort $(wildcard src/cli/*.c))
 DATA    := $(sort $(wildcard data/policies/*.json data/runtimes/*.json data/schema/*.json \
-	data/syscalls/*.rules))
+	data/syscalls/*.rules data/drivers/*))
 GEN_H   := $(BUILD)/gen/syscall_names.h
 
-LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/obj/%.o) $(BUILD)/obj/gen/embedded.o
+LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/obj/%.o) $(BUILD)/obj/gen/embedded.o $(BUILD)/obj/gen/template.o
+
+# What a template loads into its interpreter: src/template on top of the lower layers.
+TEMPLATE_SRC := $(sort $(wildcard src/template/*.c))
+TEMPLATE_OBJ := $(TEMPLATE_SRC:%.c=$(BUILD)/obj/%.o)
+TEMPLATE_LIB := $(patsubst %.c,$(BUILD)/obj/%.o,$(filter src/base/% src/kernel/% src/core/%,$(LIB_SRC)))
+TEMPLATE     := $(BUILD)/template.so
+PYTHON_CFLAGS = $(shell /usr/bin/python3-config --includes 2>/dev/null || python3-config --includes)
 CLI_OBJ := $(CLI_SRC:%.c=$(BUILD)/obj/%.o)
 
 SHARED := $(BUILD)/libbrig.so.$(SOVERSION)
@@ -43,6 +50,29 @@ $(BUILD)/gen/embedded.c: scripts/embed.sh $(DATA) $(sort $(dir $(DATA)))
 	@mkdir -p $(@D)
 	$(call say,GEN,$@)
 	$(Q)scripts/embed.sh $@ $(DATA)
+
+# --- the template's part of an interpreter ---------------------------------------------------------
+
+$(BUILD)/obj/src/template/python.o: CPPFLAGS_ALL += $(PYTHON_CFLAGS)
+$(TEMPLATE_SRC:%.c=$(BUILD)/obj/%.o): PIC := -fPIC -fvisibility=hidden
+
+# An interpreter brings no sanitizer's library: those variants have no templates.
+$(TEMPLATE): $(if $(SAN)$(FUZZ),,$(TEMPLATE_OBJ) $(BUILD)/template.a) mk/template.map
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(Q)$(if $(SAN)$(FUZZ),: > $@,$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) -shared -s \
+		-Wl$(comma)--gc-sections -Wl$(comma)--version-script=mk/template.map -o $@ \
+		$(TEMPLATE_OBJ) $(BUILD)/template.a)
+
+# An archive, so that only what is called comes along.
+$(BUILD)/template.a: $(TEMPLATE_LIB) $(BUILD)/sources
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && $(AR) rcsD $@ $(TEMPLATE_LIB)
+
+$(BUILD)/gen/template.c: $(TEMPLATE) scripts/embed-binary.sh
+	@mkdir -p $(@D)
+	$(call say,GEN,$@)
+	$(Q)scripts/embed-binary.sh $@ $(TEMPLATE) template_image
 
 # --- objects -------------------------------------------------------------------------------------
 
@@ -124,4 +154,4 @@ help: ## list the targets
 .PHONY: FORCE
 FORCE:
 
--include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d)
+-include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEMPLATE_OBJ:.o=.d)

@@ -7,6 +7,7 @@ build=${1:?usage: check-hardening.sh BUILD}
 program=$build/brig
 library=$(echo "$build"/libbrig.so.[0-9])
 archive=$build/libbrig.a
+template=$build/template.so
 failed=0
 
 fail() {
@@ -30,14 +31,14 @@ refuse() {
 	fi
 }
 
-for file in "$program" "$library" "$archive"; do
+for file in "$program" "$library" "$archive" "$template"; do
 	[ -s "$file" ] || {
 		fail "$file" "is not there"
 		exit 1
 	}
 done
 
-for file in "$program" "$library"; do
+for file in "$program" "$library" "$template"; do
 	want "$file" "is not position-independent" 'Type: +DYN' readelf -hW "$file"
 	want "$file" "has no read-only relocations" 'GNU_RELRO' readelf -lW "$file"
 	want "$file" "is not bound at start (-z now)" 'BIND_NOW|FLAGS_1.*NOW' readelf -dW "$file"
@@ -56,6 +57,10 @@ refuse "$program" "needs a dynamic loader: it must be static-pie" 'INTERP|NEEDED
 want "$library" "has no soname libbrig.so.0" 'SONAME.*libbrig\.so\.0' readelf -dW "$library"
 want "$library" "has no stack protector" '__stack_chk_fail' readelf --dyn-syms -W "$library"
 want "$library" "is not fortified" '__[a-z]+_chk' readelf --dyn-syms -W "$library"
+
+# The template is loaded into an interpreter: that and the C library are all it can count on.
+missing=$(nm -D --undefined-only "$template" | awk '$2 !~ /@GLIBC|^_?Py|^_ITM_|^__gmon/ { print $2 }')
+[ -z "$missing" ] || fail "$template" "needs what no interpreter has: $(echo "$missing" | tr '\n' ' ')"
 
 foreign=$(nm -D --defined-only "$library" | awk '$2 != "A" && $3 !~ /^brig_/ { print $3 }')
 [ -z "$foreign" ] || fail "$library" "shows more than the public API: $(echo "$foreign" | tr '\n' ' ')"

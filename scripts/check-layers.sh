@@ -10,6 +10,7 @@ allowed() {
 	base) echo "" ;;
 	kernel) echo "base" ;;
 	core) echo "base kernel" ;;
+	template) echo "base kernel core" ;;
 	policy | runtime) echo "base kernel core" ;;
 	lib) echo "base kernel core policy runtime" ;;
 	cli) echo "base kernel core policy runtime lib" ;;

@@ -19,6 +19,7 @@ libjansson-dev|/usr/lib/*/libjansson.a,/usr/local/lib/libjansson.a
 libsodium-dev|/usr/lib/*/libsodium.a,/usr/local/lib/libsodium.a
 pkg-config|pkg-config
 python3|/usr/bin/pydoc3
+python3-dev|/usr/bin/python3-config
 '
 
 TEST_PACKAGES='
@@ -55,6 +56,8 @@ php-cli|/usr/bin/php
 BENCH_PACKAGES='
 bubblewrap|bwrap
 crun|crun
+python3-numpy|/usr/lib/python3/dist-packages/numpy
+python3-pandas|/usr/lib/python3/dist-packages/pandas
 strace|strace
 util-linux|setpriv
 '

@@ -19,6 +19,7 @@
 
 #include <sys/types.h>
 
+#include "core/order.h"
 #include "core/plan.h"
 #include "core/wire.h"
 #include "kernel/cgroup.h"
@@ -40,6 +41,7 @@ struct cell {
 	char id[27];
 	pid_t pid;
 	int pidfd;          /* owned */
+	bool foreign;       /* a template's keeper is its parent, and waits for it */
 	int control;        /* owned: the warden's end; in the cell: its own end */
 	int control_inside; /* owned until the clone */
 
@@ -50,6 +52,11 @@ struct cell {
 	int go[2];    /* init -> payload */
 	pid_t payload;
 	int payload_pidfd;
+	int order_fd;       /* in brig-init and the payload: what the warden has sent; -1: none */
+	int value_fd;       /* in the payload: where the program's value goes; -1: none */
+	struct order order; /* in the payload */
+	/* Set in a template: where a sealed payload goes on that does not exec; does not return. */
+	void (*resumed)(struct cell *cell);
 	struct net_helper net;
 	unsigned failed; /* index of the step that failed */
 };
@@ -58,6 +65,8 @@ typedef int (*step_function)(struct cell *cell, const struct step *step);
 
 /* The one loop: carries out all steps of one actor, in order. 0 or -errno with cell->failed. */
 int cell_execute(struct cell *cell, enum actor actor);
+/* The same for those behind the last one that was carried out. */
+int cell_execute_rest(struct cell *cell, enum actor actor);
 
 /* The functions, by kind; each file brings its own. */
 int step_cgroup(struct cell *cell, const struct step *step);
@@ -69,6 +78,7 @@ int step_group(struct cell *cell, const struct step *step);
 
 int step_join(struct cell *cell, const struct step *step);
 int step_await(struct cell *cell, const struct step *step);
+int step_selfmap(struct cell *cell, const struct step *step);
 int step_close(struct cell *cell, const struct step *step);
 int step_become(struct cell *cell, const struct step *step);
 int step_counts(struct cell *cell, const struct step *step);
@@ -81,6 +91,8 @@ int step_time(struct cell *cell, const struct step *step);
 int step_subreaper(struct cell *cell, const struct step *step);
 int step_spawn(struct cell *cell, const struct step *step);
 int step_seal(struct cell *cell, const struct step *step);
+int step_ready(struct cell *cell, const struct step *step);
+int step_hold(struct cell *cell, const struct step *step);
 int step_start(struct cell *cell, const struct step *step);
 
 int step_private(struct cell *cell, const struct step *step);
@@ -110,6 +122,11 @@ int step_nnp(struct cell *cell, const struct step *step);
 int step_landlock(struct cell *cell, const struct step *step);
 int step_seccomp(struct cell *cell, const struct step *step);
 int step_go(struct cell *cell, const struct step *step);
+int step_order(struct cell *cell, const struct step *step);
+int step_resume(struct cell *cell, const struct step *step);
+int step_value(struct cell *cell, const struct step *step);
+int step_letgo(struct cell *cell, const struct step *step);
+int step_channel(struct cell *cell, const struct step *step);
 int step_exec(struct cell *cell, const struct step *step);
 
 /* pid 1 of the cell, from its first instruction; never returns. */

@@ -16,6 +16,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -112,6 +113,42 @@ static void watch(struct cell *cell, siginfo_t *ended)
 	}
 }
 
+/*
+ * Whoever loses its parent becomes our child: when we have none, nobody is left. The warden need
+ * not wait then until we too are gone, with all our namespaces.
+ */
+static bool is_alone(const struct cell *cell)
+{
+	siginfo_t info = { 0 };
+
+	if (!(cell->plan->spec->layers & LAYER_BIT(LAYER_PIDNS))) {
+		return false;
+	}
+	for (;;) {
+		info.si_pid = 0;
+		if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | __WALL) < 0) {
+			if (errno == EINTR) {
+				continue;
+			}
+			return errno == ECHILD;
+		}
+		if (info.si_pid == 0) {
+			return false;
+		}
+	}
+}
+
+static uint64_t cpu_used(void)
+{
+	struct rusage used;
+
+	if (getrusage(RUSAGE_CHILDREN, &used) < 0) {
+		return 0;
+	}
+	return (uint64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000000u +
+	       (uint64_t)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1000u;
+}
+
 _Noreturn void init_main(struct cell *cell)
 {
 	siginfo_t ended;
@@ -122,6 +159,9 @@ _Noreturn void init_main(struct cell *cell)
 	int r = init_lift(&cell->control);
 	for (int i = 0; i < 3 && r == 0; i++) {
 		r = init_lift(&cell->stdio[i]);
+	}
+	if (r == 0 && cell->value_fd >= 0) {
+		r = init_lift(&cell->value_fd);
 	}
 	if (r == 0) {
 		r = cell_execute(cell, ACTOR_INIT);
@@ -139,8 +179,9 @@ _Noreturn void init_main(struct cell *cell)
 	watch(cell, &ended);
 	record = (struct wire_record){
 		.kind = WIRE_EXITED,
-		.value = (uint32_t)ended.si_code,
+		.value = (uint32_t)ended.si_code | (is_alone(cell) ? WIRE_ALONE : 0),
 		.status = ended.si_status,
+		.cpu_ns = cpu_used(),
 	};
 	wire_send(cell->control, &record, NULL, 0);
 	orphans_kill(cell);

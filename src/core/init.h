@@ -8,6 +8,14 @@
 /* Numbers that are kept for the payload's last steps: the least that limits.open_files can be. */
 #define INIT_ROOM_FDS 8
 
+/* brig-init's word to the payload; both fds are in the table that they share until then. */
+struct init_go {
+	int32_t order_fd; /* -1: none */
+	int32_t value_fd; /* -1: none */
+};
+
+/* The payload's way to tell brig-init which step failed. */
+_Noreturn void payload_die(struct cell *cell, int errnum);
 /* Tells the warden which step failed, and ends the cell. */
 _Noreturn void init_die(struct cell *cell, unsigned step, int errnum);
 /* 0, 1 and 2 will be the program's: what must survive until exec has to be above. */

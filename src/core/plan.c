@@ -10,9 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
+#include "core/keeper.h"
 #include "core/plan_rootfs.h"
+#include "core/rlimits.h"
 
 /* Room for texts that the plan makes itself; closure paths are borrowed from the spec. */
 #define PLAN_ARENA_BYTES 16384
@@ -62,6 +63,12 @@ static bool has(const struct spec *spec, enum layer layer)
 	return (spec->layers & LAYER_BIT(layer)) != 0;
 }
 
+/* The parent of its user namespace is its template's, where the warden is not. */
+static bool maps_itself(const struct spec *spec)
+{
+	return spec->cloned && !spec->ranged && has(spec, LAYER_USERNS);
+}
+
 static void add_warden_steps(struct plan *plan)
 {
 	const struct spec *spec = plan->spec;
@@ -79,7 +86,7 @@ static void add_warden_steps(struct plan *plan)
 			clone->flags |= namespaces[i].flag;
 		}
 	}
-	if (has(spec, LAYER_USERNS)) {
+	if (has(spec, LAYER_USERNS) && !maps_itself(spec)) {
 		struct step *map = plan_add(plan, STEP_IDMAP);
 		if (spec->ranged) {
 			map->text = plan_text(plan, "0 %u 2\n", spec->first_id);
@@ -105,6 +112,9 @@ static void add_init_start(struct plan *plan)
 	const struct spec *spec = plan->spec;
 
 	plan_add(plan, STEP_AWAIT);
+	if (maps_itself(spec)) {
+		plan_add(plan, STEP_SELFMAP)->text = plan_text(plan, "0 %u 1\n", KEEPER_ID);
+	}
 	plan_add(plan, STEP_CLOSE);
 	if (has(spec, LAYER_USERNS)) {
 		plan_add(plan, STEP_BECOME)->value = spec->ranged;
@@ -135,47 +145,17 @@ static void add_init_start(struct plan *plan)
 	}
 }
 
-static void add_rlimit(struct plan *plan, const char *name, int resource, uint64_t value)
-{
-	struct step *step = plan_add(plan, STEP_RLIMIT);
-
-	step->text = name;
-	step->flags = (uint64_t)resource;
-	step->value = value;
-}
-
 static void add_rlimits(struct plan *plan)
 {
-	const struct brig_limits *limits = &plan->spec->limits;
+	struct rlimit_value values[RLIMITS_MAX];
+	size_t count =
+		rlimits_of(plan->spec, plan->spec->held ? RLIMITS_FIXED : RLIMITS_ALL, values);
 
-	/* 1, not 0: only 1 also stops a core_pattern that pipes to a helper of the host. */
-	add_rlimit(plan, "core", RLIMIT_CORE, 1);
-	add_rlimit(plan, "nofile", RLIMIT_NOFILE, limits->open_files);
-	add_rlimit(plan, "fsize", RLIMIT_FSIZE, limits->file_bytes);
-	/*
-	 * A back-stop for the cell-wide watch: one second of grace, then the kernel itself kills.
-	 */
-	add_rlimit(plan, "cpu", RLIMIT_CPU, limits->cpu_ns / 1000000000u + 2);
-	add_rlimit(plan, "memlock", RLIMIT_MEMLOCK, 65536);
-	add_rlimit(plan, "msgqueue", RLIMIT_MSGQUEUE, 819200);
-	add_rlimit(plan, "sigpending", RLIMIT_SIGPENDING, 1024);
-	add_rlimit(plan, "stack", RLIMIT_STACK, 8u << 20);
-	add_rlimit(plan, "nice", RLIMIT_NICE, 0);
-	add_rlimit(plan, "rtprio", RLIMIT_RTPRIO, 0);
-	if (plan->spec->watch_memory) {
-		add_rlimit(plan, "data", RLIMIT_DATA, limits->memory_bytes);
-	}
-	/*
-	 * Counted per user namespace since 5.14, so for the cell alone, even when the outer id is
-	 * shared. Not set for trusted local runs: there it would count the caller's own processes.
-	 */
-	if (has(plan->spec, LAYER_USERNS)) {
-		/*
-		 * Above the group's own limit where there is one: that one can tell that it was
-		 * hit.
-		 */
-		uint64_t slack = plan->spec->watch_processes ? 0 : 8;
-		add_rlimit(plan, "nproc", RLIMIT_NPROC, limits->processes + slack);
+	for (size_t i = 0; i < count; i++) {
+		struct step *step = plan_add(plan, STEP_RLIMIT);
+		step->text = values[i].name;
+		step->flags = (uint64_t)values[i].resource;
+		step->value = values[i].value;
 	}
 }
 
@@ -193,7 +173,9 @@ static void add_payload_steps(struct plan *plan)
 		inner->flags = CLONE_NEWUSER | (has(spec, LAYER_MNTNS) ? CLONE_NEWNS : 0);
 		inner->text = plan_text(plan, "1000 %u 1\n", spec->ranged ? 1u : 0u);
 	}
-	plan_add(plan, STEP_WORKDIR)->path = spec->workdir ? spec->workdir : "/sandbox";
+	/* A driver goes there when its order has come: what is there now is not what will be. */
+	const char *workdir = spec->prestarted ? "/" : "/sandbox";
+	plan_add(plan, STEP_WORKDIR)->path = spec->workdir ? spec->workdir : workdir;
 	add_rlimits(plan);
 	if (has(spec, LAYER_CAPS)) {
 		plan_add(plan, STEP_CAPS);
@@ -210,9 +192,25 @@ static void add_payload_steps(struct plan *plan)
 		step->size = spec->filter->count;
 		step->value = has(spec, LAYER_NOTIFY);
 	}
+	if (spec->cloned) {
+		plan_add(plan, STEP_RESUME);
+	}
 	plan_add(plan, STEP_GO);
-	struct step *exec = plan_add(plan, STEP_EXEC);
-	exec->path = spec->argv[0];
+	if (spec->held) {
+		plan_add(plan, STEP_ORDER);
+	}
+	if (spec->prestarted) {
+		plan_add(plan, STEP_CHANNEL)->value = DRIVER_ORDER_FD;
+		plan_add(plan, STEP_CHANNEL)->value = DRIVER_READY_FD;
+	}
+	if (spec->valued && !spec->held) {
+		plan_add(plan, STEP_VALUE)->value = 3;
+	}
+	if (spec->cloned) {
+		plan_add(plan, STEP_LETGO);
+	} else {
+		plan_add(plan, STEP_EXEC)->path = spec->held ? "" : spec->argv[0];
+	}
 }
 
 int plan_make(const struct spec *spec, struct plan *ret, struct brig_error *err)
@@ -251,6 +249,10 @@ int plan_make(const struct spec *spec, struct plan *ret, struct brig_error *err)
 	plan_add(&plan, STEP_SPAWN);
 	add_payload_steps(&plan);
 	plan_add(&plan, STEP_SEAL)->value = has(spec, LAYER_CAPS);
+	plan_add(&plan, STEP_READY);
+	if (spec->held) {
+		plan_add(&plan, STEP_HOLD);
+	}
 	plan_add(&plan, STEP_START);
 
 	if (plan.count == PLAN_STEPS_MAX || plan.arena_used == plan.arena_size) {

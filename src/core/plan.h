@@ -29,6 +29,7 @@ enum step_kind {
 
 	STEP_JOIN,
 	STEP_AWAIT,
+	STEP_SELFMAP,
 	STEP_CLOSE,
 	STEP_BECOME,
 	STEP_NET,
@@ -57,6 +58,8 @@ enum step_kind {
 	STEP_SUBREAPER,
 	STEP_SPAWN,
 	STEP_SEAL,
+	STEP_READY,
+	STEP_HOLD,
 	STEP_START,
 
 	STEP_SESSION,
@@ -69,7 +72,12 @@ enum step_kind {
 	STEP_NNP,
 	STEP_LANDLOCK,
 	STEP_SECCOMP,
+	STEP_RESUME,
 	STEP_GO,
+	STEP_ORDER,
+	STEP_LETGO,
+	STEP_VALUE,
+	STEP_CHANNEL,
 	STEP_EXEC,
 	STEP_KINDS,
 };
@@ -86,6 +94,14 @@ struct step {
 };
 
 #define PLAN_STEPS_MAX 512
+
+/*
+ * Where a driver finds its pipes. Above the numbers that interpreters take for themselves at their
+ * start: a program's files have the numbers that they would have without them.
+ */
+#define DRIVER_ORDER_FD 30 /* its order, to read */
+#define DRIVER_READY_FD 31 /* how far it is, to write */
+#define DRIVER_FDS_END  32
 
 struct plan {
 	struct step *steps; /* owned */

@@ -45,14 +45,19 @@ static void add_parents(struct plan *plan, const char *path)
 	}
 }
 
-static void add_file(struct plan *plan, const char *path, const char *text)
+static void add_bytes(struct plan *plan, const char *path, const char *data, size_t size)
 {
 	add_parents(plan, path);
 	struct step *step = plan_add(plan, STEP_FILE);
 	step->path = path;
-	step->data = text;
-	step->size = strlen(text);
+	step->data = data;
+	step->size = size;
 	step->value = 0444;
+}
+
+static void add_file(struct plan *plan, const char *path, const char *text)
+{
+	add_bytes(plan, path, text, strlen(text));
 }
 
 static void add_link(struct plan *plan, const char *path, const char *target)
@@ -196,6 +201,10 @@ static void add_etc(struct plan *plan)
 	add_file(plan, "sys/devices/system/cpu/online", range);
 	add_file(plan, "sys/devices/system/cpu/possible", range);
 	add_file(plan, "sys/devices/system/cpu/present", range);
+	if (plan->spec->driver) {
+		add_bytes(plan, plan->spec->driver, plan->spec->driver_text,
+			  plan->spec->driver_size);
+	}
 }
 
 static void add_inputs(struct plan *plan)

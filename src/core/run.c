@@ -34,6 +34,10 @@ int run_listen(struct run *run, int fd, enum run_event event, uint32_t events)
 int run_arm(struct run *run)
 {
 	uint64_t now = clock_now_ns();
+	if (run->state == RUN_HELD) {
+		struct itimerspec never = { 0 };
+		return timerfd_settime(run->timer, 0, &never, NULL) < 0 ? -errno : 0;
+	}
 	uint64_t next = run->state >= RUN_ENDING ? run->kill_deadline_ns
 						 : watch_next_ns(&run->watch, now, &run->facts);
 	struct itimerspec when = { .it_value = { .tv_sec = (time_t)(next / 1000000000u),
@@ -43,7 +47,7 @@ int run_arm(struct run *run)
 }
 
 /* SIGKILL to pid 1 is SIGKILL to the namespace; the cgroup does it in one go where it can. */
-static void kill_cell(struct run *run)
+void run_kill(struct run *run)
 {
 	bool local = !(run->options.spec->layers & LAYER_BIT(LAYER_PIDNS));
 
@@ -65,7 +69,7 @@ void run_end(struct run *run, enum ending why)
 	run->facts.ending = why;
 	run->state = RUN_ENDING;
 	run->kill_deadline_ns = clock_now_ns() + KILL_PATIENCE_NS;
-	kill_cell(run);
+	run_kill(run);
 	run_arm(run);
 }
 
@@ -92,6 +96,7 @@ static int on_timer(struct run *run)
 	return run_arm(run);
 }
 
+/* 0, -errno, or 1: the cell has ended. */
 static int take_record(struct run *run, const struct wire_record *record, int *fds)
 {
 	switch (record->kind) {
@@ -106,23 +111,30 @@ static int take_record(struct run *run, const struct wire_record *record, int *f
 	case WIRE_LISTENER:
 		run->denials.listener = TAKE_FD(fds[0]);
 		return run_listen(run, run->denials.listener, RUN_EVENT_DENIAL, EPOLLIN);
+	case WIRE_HELD:
+		run->state = run->state == RUN_SETTING_UP ? RUN_HELD : run->state;
+		/* What making the cell has used is not the program's. */
+		watch_rebase(&run->watch, &run->facts);
+		return run_arm(run);
 	case WIRE_STARTED:
-		run->state = run->state == RUN_SETTING_UP ? RUN_RUNNING : run->state;
+		/* Of a cell that has a driver this is not the program yet. */
+		if (run->state <= RUN_ORDERED && run->driver.state == DRIVER_NONE) {
+			run->state = RUN_RUNNING;
+		}
 		break;
 	case WIRE_FAILED:
 		run->setup_errnum = record->errnum > 0 ? record->errnum : EIO;
 		run->setup_step = record->value;
 		break;
 	case WIRE_EXITED:
-		run->facts.exited = true;
-		run->facts.end_code = (int)record->value;
-		run->facts.end_status = record->status;
+		run_take_end(run, record);
 		/* systemd removes a scope as soon as it is empty: this is the last look inside. */
 		if (run->cell.group && !run->options.spec->join_by_write &&
 		    cgroup_clone_fd(run->cell.group) < 0) {
 			watch_look(&run->watch, clock_now_ns(), &run->facts);
 		}
-		break;
+		/* A kill that is under way has the last word. */
+		return run->state < RUN_ENDING && (record->value & WIRE_ALONE) ? 1 : 0;
 	default:
 		break;
 	}
@@ -154,7 +166,7 @@ static int on_control(struct run *run)
 		for (int i = 0; i < WIRE_FDS_MAX; i++) {
 			close_fd(&fds[i]);
 		}
-		if (taken < 0) {
+		if (taken != 0) {
 			return taken;
 		}
 		if (!good) {
@@ -210,6 +222,10 @@ static int on_init(struct run *run)
 	/* The raw call: glibc's waitid has no room for the usage of all that pid 1 has reaped. */
 	int r = sys_result(syscall(SYS_waitid, P_PIDFD, run->cell.pidfd, &info,
 				   WEXITED | WNOHANG | __WALL, &used));
+	if (r == -ECHILD && run->cell.foreign) {
+		run->cell.pid = 0;
+		return 1; /* its keeper waits for it; that the fd is readable says that it ended */
+	}
 	if (r < 0) {
 		return r;
 	}
@@ -218,8 +234,10 @@ static int on_init(struct run *run)
 	}
 	uint64_t cpu_us = (uint64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000u +
 			  (uint64_t)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
-	if (!run->cell.group && run->facts.cpu_ns < cpu_us * 1000u) {
-		run->facts.cpu_ns = cpu_us * 1000u;
+	uint64_t before = run->watch.cpu_base_ns;
+	uint64_t used_ns = cpu_us * 1000u > before ? cpu_us * 1000u - before : 0;
+	if (!run->cell.group && run->facts.cpu_ns < used_ns) {
+		run->facts.cpu_ns = used_ns;
 	}
 	if (run->facts.memory_peak_bytes == 0) {
 		run->facts.memory_peak_bytes = (uint64_t)used.ru_maxrss * 1024u;
@@ -256,10 +274,11 @@ static int on_group(struct run *run)
 
 /* Each returns 1 when the cell has ended, 0 to go on, or -errno. */
 static int (*const handlers[RUN_EVENTS])(struct run *) = {
-	[RUN_EVENT_TIMER] = on_timer,   [RUN_EVENT_CONTROL] = on_control,
-	[RUN_EVENT_STDOUT] = on_stdout, [RUN_EVENT_STDERR] = on_stderr,
-	[RUN_EVENT_STDIN] = on_stdin,   [RUN_EVENT_INIT] = on_init,
-	[RUN_EVENT_DENIAL] = on_denial, [RUN_EVENT_GROUP] = on_group,
+	[RUN_EVENT_TIMER] = on_timer,     [RUN_EVENT_CONTROL] = on_control,
+	[RUN_EVENT_STDOUT] = on_stdout,   [RUN_EVENT_STDERR] = on_stderr,
+	[RUN_EVENT_STDIN] = on_stdin,     [RUN_EVENT_INIT] = on_init,
+	[RUN_EVENT_DENIAL] = on_denial,   [RUN_EVENT_GROUP] = on_group,
+	[RUN_EVENT_ORDER] = run_on_order, [RUN_EVENT_DRIVER] = run_on_driver,
 };
 
 /* The group's event fd is known only when the scope exists; it is added at the first chance. */
@@ -341,7 +360,7 @@ static void reap_now(struct run *run)
 	if (run->cell.pidfd < 0 || run->cell.pid == 0) {
 		return;
 	}
-	kill_cell(run);
+	run_kill(run);
 	if (local && poll(&dead, 1, (int)(ASK_PATIENCE_NS / 1000000u)) <= 0) {
 		sys_pidfd_send_signal(run->cell.pidfd, SIGKILL);
 	}
@@ -368,8 +387,10 @@ void run_free(struct run *run)
 	stream_done(&run->out[0]);
 	stream_done(&run->out[1]);
 	feed_done(&run->in);
+	run_driver_done(run);
 	close_fd(&run->sandbox);
 	close_fd(&run->proc);
+	close_fd(&run->value);
 	close_fd(&run->timer);
 	close_fd(&run->epoll);
 	if (run->took_ns) {

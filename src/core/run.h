@@ -26,28 +26,54 @@ struct run_options {
 	bool keep_output;
 	void (*on_output)(void *user, int stream, const void *data, size_t size);
 	void *user;
-	bool measure; /* time each step */
+	bool warm;       /* the cell was made ahead */
+	bool measure;    /* time each step */
+	bool want_value; /* of the last expression, where the language has one */
 };
+
+/* The longest value that a program can leave, as JSON. */
+#define RUN_VALUE_BYTES 65536
 
 enum run_state {
 	RUN_SETTING_UP,
+	RUN_HELD,    /* made ahead, sealed: waits for an order */
+	RUN_ORDERED, /* has it; the program has not begun yet */
 	RUN_RUNNING,
 	RUN_ENDING, /* killed, or ended by itself: waiting until the last process is gone */
 	RUN_DONE,
+};
+
+/* What waits in a cell whose interpreter was started ahead: see run_driver.c. */
+enum driver_state {
+	DRIVER_NONE, /* the cell is not such a one */
+	DRIVER_STARTING,
+	DRIVER_WAITING,
+	DRIVER_ORDERED,
+	DRIVER_DONE, /* it has made way for the program, or failed */
+};
+
+struct run_driver {
+	enum driver_state state;
+	struct feed order; /* what it is told */
+	int ready;         /* owned: what it says; -1: closed */
+	int inside[2];     /* owned until the clone: its own ends of both */
 };
 
 struct run {
 	struct run_options options;
 	struct plan plan;
 	struct cell cell;
+	char id[27]; /* of the run; the cell's own may be older */
 	enum run_state state;
 	enum wire_state wire;
 	int epoll; /* owned */
 	int timer; /* owned */
 	bool group_watched;
 	int sandbox, proc; /* owned: handles into the cell; -1: none */
+	int value;         /* owned: memory that the program may leave its value in; -1: none */
 	struct stream out[2];
 	struct feed in;
+	struct run_driver driver;
 	struct denials denials;
 	struct watch watch;
 	struct facts facts;
@@ -60,6 +86,14 @@ struct run {
 
 /* Builds the cell up to the program's start, which then comes by run_step. */
 int run_start(const struct run_options *options, struct run **ret, struct brig_error *err);
+/* The same in two halves, for a cell whose clone somebody else makes: pid and pidfd of it. */
+int run_begin(const struct run_options *options, struct run **ret, struct brig_error *err);
+int run_launch(struct run *run, pid_t pid, int pidfd, struct brig_error *err);
+/*
+ * Gives a held cell its order: from here on it is the request's run. On failure the cell is of no
+ * use any more, and nothing of the request has happened.
+ */
+int run_assign(struct run *run, const struct run_options *options, struct brig_error *err);
 int run_step(struct run *run, struct brig_error *err); /* 1 ended, 0 go on, -errno */
 int run_wait(struct run *run, struct brig_error *err);
 long run_feed(struct run *run, const void *data, size_t size);

@@ -43,7 +43,7 @@ static int fill_result(struct run *run)
 	struct brig_result *result = run->result;
 	const struct spec *spec = run->options.spec;
 
-	memcpy(result->id, run->cell.id, sizeof(result->id));
+	memcpy(result->id, run->id, sizeof(result->id));
 	take_stream(&run->out[0], &result->stdout_data, &result->stdout_size,
 		    &result->stdout_truncated);
 	take_stream(&run->out[1], &result->stderr_data, &result->stderr_size,
@@ -61,9 +61,22 @@ static int fill_result(struct run *run)
 		    sizeof(result->means));
 	snprintf(result->provider, sizeof(result->provider), "%s",
 		 spec->provider == PROVIDER_LOCAL ? "local" : "native");
-	snprintf(result->start, sizeof(result->start), "cold");
+	snprintf(result->start, sizeof(result->start), "%s", run->options.warm ? "warm" : "cold");
 	verdict_give(&run->facts, result);
 	return 0;
+}
+
+void run_take_end(struct run *run, const struct wire_record *record)
+{
+	run->facts.exited = true;
+	run->facts.end_code = (int)(record->value & ~WIRE_ALONE);
+	run->facts.end_status = record->status;
+	/* Without a group, and with a parent that is not us, nobody else could tell. */
+	uint64_t before = run->watch.cpu_base_ns;
+	uint64_t used_ns = record->cpu_ns > before ? record->cpu_ns - before : 0;
+	if (!run->cell.group && run->facts.cpu_ns < used_ns) {
+		run->facts.cpu_ns = used_ns;
+	}
 }
 
 void run_hear_last_words(struct run *run)
@@ -83,9 +96,7 @@ void run_hear_last_words(struct run *run)
 			run->setup_errnum = record.errnum > 0 ? record.errnum : EIO;
 			run->setup_step = record.value;
 		} else if (record.kind == WIRE_EXITED) {
-			run->facts.exited = true;
-			run->facts.end_code = (int)record.value;
-			run->facts.end_status = record.status;
+			run_take_end(run, &record);
 		}
 	}
 }
@@ -95,6 +106,7 @@ int run_finish(struct run *run, struct brig_error *err)
 	enum ending ending = run->facts.ending;
 
 	run_hear_last_words(run);
+	run_driver_last_words(run);
 	run->facts.wall_ns = clock_now_ns() - run->watch.start_ns;
 	if (run->setup_errnum && ending == ENDING_NONE) {
 		return run_setup_error(run, &run->plan.steps[run->setup_step], run->setup_errnum,

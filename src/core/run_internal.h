@@ -13,16 +13,36 @@ enum run_event {
 	RUN_EVENT_INIT,
 	RUN_EVENT_DENIAL,
 	RUN_EVENT_GROUP,
+	RUN_EVENT_ORDER,
+	RUN_EVENT_DRIVER,
 	RUN_EVENTS,
 };
 
 int run_listen(struct run *run, int fd, enum run_event event, uint32_t events);
+/* One pipe; `ours` non-blocking. */
+int run_pipe(int *ours, int *theirs, bool we_read);
+/* SIGKILL to all of the cell. */
+void run_kill(struct run *run);
 /* Sets the timer for the next look. */
 int run_arm(struct run *run);
+/* brig-init has told how the program ended. */
+void run_take_end(struct run *run, const struct wire_record *record);
+/* Memory for a value. */
+int run_make_value(int *ret);
 /* Everything is dead: fills in the result. */
 int run_finish(struct run *run, struct brig_error *err);
 /* What brig-init said is still in the socket when its death is already known by other ways. */
 void run_hear_last_words(struct run *run);
+
+/* A cell whose interpreter was started ahead: run_driver.c. Without one these do nothing. */
+int run_driver_make(struct run *run);
+void run_driver_launched(struct run *run); /* the cell has its ends of the pipes */
+int run_driver_order(struct run *run, const struct spec *spec);
+int run_on_driver(struct run *run);
+int run_on_order(struct run *run);
+void run_driver_last_words(struct run *run);
+void run_driver_done(struct run *run);
+
 /* What it means that a step failed, with the repair where one is known. */
 int run_setup_error(const struct run *run, const struct step *step, int errnum,
 		    struct brig_error *err);

@@ -14,8 +14,7 @@
 #include "base/id.h"
 #include "core/run_internal.h"
 
-/* One pipe; `ours` non-blocking. */
-static int make_pipe(int *ours, int *theirs, bool we_read)
+int run_pipe(int *ours, int *theirs, bool we_read)
 {
 	int ends[2];
 
@@ -46,7 +45,7 @@ static int make_stdio(struct run *run)
 	const struct brig_limits *limits = &options->spec->limits;
 	uint64_t most[2] = { limits->stdout_bytes, limits->stderr_bytes };
 	int in = -1;
-	int r = make_pipe(&in, &run->cell.stdio[0], false);
+	int r = run_pipe(&in, &run->cell.stdio[0], false);
 
 	if (r == 0) {
 		r = feed_init(&run->in, in, options->stdin_data, options->stdin_size,
@@ -59,7 +58,7 @@ static int make_stdio(struct run *run)
 		stream->keep = options->keep_output;
 		stream->on_output = options->on_output;
 		stream->user = options->user;
-		r = make_pipe(&stream->fd, &run->cell.stdio[i + 1], true);
+		r = run_pipe(&stream->fd, &run->cell.stdio[i + 1], true);
 	}
 	return r < 0 ? r : give_stdio(run);
 }
@@ -126,7 +125,7 @@ static int explain_failure(struct run *run, int r, struct brig_error *err)
 	return run_setup_error(run, &run->plan.steps[run->cell.failed], -r, err);
 }
 
-int run_start(const struct run_options *options, struct run **ret, struct brig_error *err)
+int run_begin(const struct run_options *options, struct run **ret, struct brig_error *err)
 {
 	struct run *run = calloc(1, sizeof(*run));
 	int r;
@@ -135,7 +134,7 @@ int run_start(const struct run_options *options, struct run **ret, struct brig_e
 		return error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory for a run");
 	}
 	run->options = *options;
-	run->epoll = run->timer = run->sandbox = run->proc = -1;
+	run->epoll = run->timer = run->sandbox = run->proc = run->value = -1;
 	run->cell = (struct cell){
 		.groups = options->groups,
 		.pidfd = -1,
@@ -144,14 +143,19 @@ int run_start(const struct run_options *options, struct run **ret, struct brig_e
 		.stdio = { -1, -1, -1 },
 		.root = -1,
 		.note = { -1, -1 },
+		.order_fd = -1,
+		.value_fd = -1,
 	};
 	run->out[0].fd = run->out[1].fd = run->in.fd = -1;
+	run->driver =
+		(struct run_driver){ .order = { .fd = -1 }, .ready = -1, .inside = { -1, -1 } };
 	run->denials = (struct denials){ .listener = -1,
 					 .filter = options->filter,
 					 .spec = options->spec };
 	run->watch = (struct watch){ .spec = options->spec, .sandbox = -1, .proc = -1 };
 	run->result = calloc(1, sizeof(*run->result));
 	r = run->result ? id_make(run->cell.id) : -ENOMEM;
+	memcpy(run->id, run->cell.id, sizeof(run->id));
 	if (r == 0) {
 		r = plan_make(options->spec, &run->plan, err);
 		if (r < 0) {
@@ -159,6 +163,12 @@ int run_start(const struct run_options *options, struct run **ret, struct brig_e
 			return r;
 		}
 		run->cell.plan = &run->plan;
+		if (options->want_value && options->spec->valued && !options->spec->held) {
+			r = run_make_value(&run->value);
+			run->cell.value_fd = run->value;
+		}
+	}
+	if (r == 0) {
 		r = make_stdio(run);
 	}
 	if (r == 0) {
@@ -168,18 +178,29 @@ int run_start(const struct run_options *options, struct run **ret, struct brig_e
 		r = make_loop(run);
 	}
 	if (r == 0) {
+		r = run_driver_make(run);
+	}
+	if (r == 0) {
 		r = make_timing(run);
 	}
 	if (r < 0) {
 		run_free(run);
 		return error_errno(err, BRIG_E_SYSTEM, -r, "cannot prepare the run");
 	}
+	*ret = run;
+	return 0;
+}
+
+int run_launch(struct run *run, pid_t pid, int pidfd, struct brig_error *err)
+{
+	run->cell.pid = pid;
+	run->cell.pidfd = pidfd;
+	run->cell.foreign = pid != 0;
 	watch_start(&run->watch, clock_now_ns());
-	r = cell_execute(&run->cell, ACTOR_WARDEN);
+	int r = cell_execute(&run->cell, ACTOR_WARDEN);
+	run_driver_launched(run);
 	if (r < 0) {
-		r = explain_failure(run, r, err);
-		run_free(run);
-		return r;
+		return explain_failure(run, r, err);
 	}
 	run->watch.group = run->cell.group;
 	r = run_listen(run, run->cell.pidfd, RUN_EVENT_INIT, EPOLLIN);
@@ -187,10 +208,28 @@ int run_start(const struct run_options *options, struct run **ret, struct brig_e
 		r = run_arm(run);
 	}
 	if (r < 0) {
-		run_free(run);
 		return error_errno(err, BRIG_E_SYSTEM, -r, "cannot watch the cell");
 	}
-	feed_pump(&run->in);
+	/* A held cell's input comes with its order. */
+	if (!run->options.spec->held) {
+		feed_pump(&run->in);
+	}
+	return 0;
+}
+
+int run_start(const struct run_options *options, struct run **ret, struct brig_error *err)
+{
+	struct run *run = NULL;
+	int r = run_begin(options, &run, err);
+
+	if (r < 0 || !run) {
+		return r;
+	}
+	r = run_launch(run, 0, -1, err);
+	if (r < 0) {
+		run_free(run);
+		return r;
+	}
 	*ret = run;
 	return 0;
 }

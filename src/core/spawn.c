@@ -9,7 +9,8 @@
  *	payload                            brig-init
  *	  session ... seccomp                init.seal
  *	  note: listener is fd N     --->    sends it to the warden
- *	  note: ready                --->    takes a descriptor table of its own
+ *	  note: ready                --->    (a cell made ahead: waits for its order)
+ *	                                     takes a descriptor table of its own
  *	  waits                      <---    go
  *	  exec: its end closes       --->    end of file: the program runs
  */
@@ -37,6 +38,12 @@ static int die_with(const struct cell *cell, pid_t init)
 	return getppid() == init ? 0 : -ECANCELED;
 }
 
+_Noreturn void payload_die(struct cell *cell, int errnum)
+{
+	init_note_write(cell->note[1], INIT_NOTE_FAILED, cell->failed, errnum);
+	_exit(127);
+}
+
 static _Noreturn void payload_main(struct cell *cell, pid_t init)
 {
 	int r = die_with(cell, init);
@@ -46,8 +53,7 @@ static _Noreturn void payload_main(struct cell *cell, pid_t init)
 	}
 
 	/* Only a failure comes back: the last step is exec. */
-	init_note_write(cell->note[1], INIT_NOTE_FAILED, cell->failed, -r);
-	_exit(127);
+	payload_die(cell, -r);
 }
 
 /*
@@ -101,7 +107,7 @@ int step_spawn(struct cell *cell, const struct step *step)
 /* The payload's side: everything is dropped; waits until brig-init is sealed as well. */
 int step_go(struct cell *cell, const struct step *step)
 {
-	char go;
+	struct init_go go;
 	ssize_t n;
 	int r = init_note_write(cell->note[1], INIT_NOTE_READY, 0, 0);
 
@@ -110,9 +116,14 @@ int step_go(struct cell *cell, const struct step *step)
 		return r;
 	}
 	do {
-		n = read(cell->go[0], &go, 1);
+		n = read(cell->go[0], &go, sizeof(go));
 	} while (n < 0 && errno == EINTR);
-	return n == 1 ? 0 : -ECANCELED;
+	if (n != sizeof(go)) {
+		return -ECANCELED;
+	}
+	cell->order_fd = go.order_fd;
+	cell->value_fd = go.value_fd;
+	return 0;
 }
 
 /* The next note, checked; 0: the payload's end has closed; -errno. A dead warden ends the wait. */
@@ -158,7 +169,7 @@ static int take_note(struct cell *cell, const struct init_note *note)
 	}
 }
 
-int step_start(struct cell *cell, const struct step *step)
+int step_ready(struct cell *cell, const struct step *step)
 {
 	enum init_note_state state = INIT_NOTES_NONE;
 	struct init_note note = { 0 };
@@ -169,19 +180,28 @@ int step_start(struct cell *cell, const struct step *step)
 		r = next_note(cell, &state, &note);
 		r = r == 1 ? take_note(cell, &note) : r < 0 ? r : -ECHILD;
 	}
-	if (r < 0) {
-		return r;
-	}
+	return r < 0 ? r : 0;
+}
+
+int step_start(struct cell *cell, const struct step *step)
+{
+	struct init_go go = { .order_fd = cell->order_fd, .value_fd = cell->value_fd };
+	struct init_note note = { 0 };
+
+	(void)step;
 	/* From here on the tables are two: closing its end in ours leaves it the only holder. */
 	if (unshare(CLONE_FILES) < 0) {
 		return -errno;
 	}
 	close_fd(&cell->note[1]);
 	close_fd(&cell->go[0]);
-	if (write(cell->go[1], "g", 1) != 1) {
+	close_fd(&cell->order_fd);
+	close_fd(&cell->value_fd);
+	if (write(cell->go[1], &go, sizeof(go)) != sizeof(go)) {
 		return -errno;
 	}
-	r = next_note(cell, &state, &note);
+	enum init_note_state state = INIT_NOTES_READY;
+	int r = next_note(cell, &state, &note);
 	if (r == 1) {
 		take_note(cell, &note); /* exec failed: does not come back */
 		return -EPROTO;

@@ -65,5 +65,17 @@ struct spec {
 	int landlock_abi;
 	unsigned cpus;      /* how many the cell is told of */
 	bool join_by_write; /* v1 cgroup: the child writes itself in */
+	/* Made ahead: the cell waits, sealed, for an order with what is the request's own. */
+	bool held;
+	bool cloned; /* from a template: the program goes on in its interpreter, without exec */
+	/*
+	 * Made ahead where the interpreter cannot be cloned: it is started at once, with a script of
+	 * ours that waits in it for the order.
+	 */
+	bool prestarted;
+	bool valued; /* cold: the program is run by a driver that leaves its value on descriptor 3 */
+	const char *driver; /* the script: where it is, beneath the root; NULL: none */
+	const char *driver_text;
+	size_t driver_size;
 };
 #endif

@@ -11,6 +11,7 @@ const struct step_info step_table[STEP_KINDS] = {
 
 	[STEP_JOIN] = { "cgroup.join", ACTOR_INIT, "writes itself into the group: no RCU stall" },
 	[STEP_AWAIT] = { "await", ACTOR_INIT, "until the warden has mapped the ids" },
+	[STEP_SELFMAP] = { "userns.self", ACTOR_INIT, "ids: those of the template's namespace" },
 	[STEP_CLOSE] = { "fd.close", ACTOR_INIT, "every descriptor of the host program" },
 	[STEP_BECOME] = { "ids.setup", ACTOR_INIT, "root of the set-up namespace, no groups" },
 	[STEP_NET] = { "net.begin", ACTOR_INIT, "a network namespace, made by a helper meanwhile" },
@@ -41,6 +42,9 @@ const struct step_info step_table[STEP_KINDS] = {
 	[STEP_SUBREAPER] = { "subreaper", ACTOR_INIT, "orphans come to brig-init" },
 	[STEP_SPAWN] = { "spawn", ACTOR_INIT, "the process that becomes the program" },
 	[STEP_SEAL] = { "init.seal", ACTOR_INIT, "brig-init gives up every privilege" },
+	[STEP_READY] = { "ready", ACTOR_INIT,
+			 "until the program's process has dropped all as well" },
+	[STEP_HOLD] = { "hold", ACTOR_INIT, "tells that the cell is ready; waits for its order" },
 	[STEP_START] = { "start", ACTOR_INIT, "when both are sealed: the program may begin" },
 
 	[STEP_SESSION] = { "session", ACTOR_PAYLOAD, "own session, no terminal, default signals" },
@@ -56,5 +60,10 @@ const struct step_info step_table[STEP_KINDS] = {
 			    "files by rule, signals and sockets scoped" },
 	[STEP_SECCOMP] = { "seccomp", ACTOR_PAYLOAD, "system calls by allow-list" },
 	[STEP_GO] = { "go", ACTOR_PAYLOAD, "waits until brig-init is sealed too" },
+	[STEP_ORDER] = { "order", ACTOR_PAYLOAD, "limits and files of the request" },
+	[STEP_RESUME] = { "resume", ACTOR_PAYLOAD, "sealed, back in the template's interpreter" },
+	[STEP_VALUE] = { "value", ACTOR_PAYLOAD, "memory for the value, as descriptor 3" },
+	[STEP_LETGO] = { "fd.letgo", ACTOR_PAYLOAD, "what exec would close" },
+	[STEP_CHANNEL] = { "channel", ACTOR_PAYLOAD, "a pipe that the waiting driver keeps" },
 	[STEP_EXEC] = { "exec", ACTOR_PAYLOAD, "the program" },
 };

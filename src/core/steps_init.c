@@ -75,10 +75,31 @@ int step_await(struct cell *cell, const struct step *step)
 	return hear(cell, WIRE_RELEASE, fds, &count);
 }
 
+static int write_self(const char *path, const char *text)
+{
+	_cleanup_close_ int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0) {
+		return -errno;
+	}
+	return write(fd, text, strlen(text)) < 0 ? -errno : 0;
+}
+
+int step_selfmap(struct cell *cell, const struct step *step)
+{
+	int r = write_self("/proc/self/setgroups", "deny");
+
+	(void)cell;
+	if (r == 0) {
+		r = write_self("/proc/self/uid_map", step->text);
+	}
+	return r < 0 ? r : write_self("/proc/self/gid_map", step->text);
+}
+
 static bool keeps(const struct cell *cell, int fd)
 {
 	if (fd == cell->control || fd == cell->stdio[0] || fd == cell->stdio[1] ||
-	    fd == cell->stdio[2]) {
+	    fd == cell->stdio[2] || fd == cell->value_fd) {
 		return true;
 	}
 	for (unsigned i = 0; i < cell->plan->count; i++) {
@@ -98,10 +119,11 @@ int step_close(struct cell *cell, const struct step *step)
 	for (;;) {
 		int keep = -1;
 		/* the smallest kept fd that is not below `next` */
-		for (unsigned i = 0; i < cell->plan->count + 4; i++) {
+		for (unsigned i = 0; i < cell->plan->count + 5; i++) {
 			int fd = i < 3    ? cell->stdio[i]
 				 : i == 3 ? cell->control
-					  : cell->plan->steps[i - 4].fd;
+				 : i == 4 ? cell->value_fd
+					  : cell->plan->steps[i - 5].fd;
 			if (fd >= (int)next && keeps(cell, fd) && (keep < 0 || fd < keep)) {
 				keep = fd;
 			}

@@ -181,11 +181,24 @@ int step_seccomp(struct cell *cell, const struct step *step)
 	return step->value ? init_note_write(cell->note[1], INIT_NOTE_LISTENER, (uint32_t)r, 0) : 0;
 }
 
+/* The descriptor table is ours alone by now: what may be there under this number goes. */
+int step_value(struct cell *cell, const struct step *step)
+{
+	int fd = (int)step->value;
+
+	if (cell->value_fd == fd) {
+		return fcntl(fd, F_SETFD, 0) < 0 ? -errno : 0;
+	}
+	return sys_result(syscall(SYS_dup3, cell->value_fd, fd, 0)) < 0 ? -errno : 0;
+}
+
 int step_exec(struct cell *cell, const struct step *step)
 {
 	const struct spec *spec = cell->plan->spec;
+	const char *const *argv = spec->held ? cell->order.argv : spec->argv;
+	const char *const *envp = spec->held ? cell->order.envp : spec->envp;
 
-	execve(step->path, (char *const *)(uintptr_t)spec->argv,
-	       (char *const *)(uintptr_t)spec->envp);
+	execve(spec->held ? argv[0] : step->path, (char *const *)(uintptr_t)argv,
+	       (char *const *)(uintptr_t)envp);
 	return -errno;
 }

@@ -73,7 +73,8 @@ int step_clone(struct cell *cell, const struct step *step)
 	/* A handler of the host program must not run in the child, where its world is gone. */
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &before);
-	int pid = clone_cell(step->flags, cgroup, &cell->pidfd);
+	/* A template's clone is there already, made with these very flags. */
+	int pid = cell->foreign ? cell->pid : clone_cell(step->flags, cgroup, &cell->pidfd);
 	if (pid == 0) {
 		init_main(cell);
 	}

@@ -32,6 +32,11 @@ static void raise_to(uint64_t *peak, uint64_t value)
 	}
 }
 
+static uint64_t since(uint64_t value, uint64_t base)
+{
+	return value > base ? value - base : 0;
+}
+
 static void look_at_disk(struct watch *watch, struct facts *facts)
 {
 	struct statfs fs;
@@ -62,7 +67,7 @@ static void look_at_usage(struct watch *watch, struct facts *facts)
 	/* brig-init is in the group, but not the program's */
 	raise_to(&facts->processes_peak, usage.processes_peak ? usage.processes_peak - 1 : 0);
 	raise_to(&facts->processes_peak, usage.processes_now ? usage.processes_now - 1 : 0);
-	raise_to(&facts->cpu_ns, usage.cpu_ns);
+	raise_to(&facts->cpu_ns, since(usage.cpu_ns, watch->cpu_base_ns));
 	if (watch->proc >= 0 && (!usage.has_memory || !usage.has_processes || !usage.has_cpu)) {
 		struct proc_usage seen;
 		proc_usage(watch->proc, watch->init, &watch->memory, &seen);
@@ -74,9 +79,19 @@ static void look_at_usage(struct watch *watch, struct facts *facts)
 			raise_to(&facts->processes_peak, seen.tasks);
 		}
 		if (!usage.has_cpu) {
-			raise_to(&facts->cpu_ns, seen.cpu_ns);
+			raise_to(&facts->cpu_ns, since(seen.cpu_ns, watch->cpu_base_ns));
 		}
 	}
+}
+
+void watch_rebase(struct watch *watch, struct facts *facts)
+{
+	struct facts before = { 0 };
+
+	watch->cpu_base_ns = 0;
+	look_at_usage(watch, &before);
+	watch->cpu_base_ns = before.cpu_ns;
+	*facts = (struct facts){ 0 };
 }
 
 enum ending watch_look(struct watch *watch, uint64_t now_ns, struct facts *facts)

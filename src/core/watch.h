@@ -16,10 +16,13 @@ struct watch {
 	uint64_t start_ns;
 	uint64_t disk_base_bytes; /* what the skeleton took */
 	uint64_t inodes_base;
+	uint64_t cpu_base_ns;      /* what making the cell ahead took */
 	struct proc_memory memory; /* who was seen in /proc */
 };
 
 void watch_start(struct watch *watch, uint64_t now_ns);
+/* A cell that was made ahead: what was used up to now does not count. */
+void watch_rebase(struct watch *watch, struct facts *facts);
 void watch_done(struct watch *watch);
 /* Looks at everything once; updates the facts; the ending that is due, or ENDING_NONE. */
 enum ending watch_look(struct watch *watch, uint64_t now_ns, struct facts *facts);

@@ -15,8 +15,14 @@ enum wire_kind {
 	WIRE_HANDLES,     /* with fds: the /sandbox directory, the cell's /proc */
 	WIRE_FAILED,      /* a step failed: value = step index, errnum */
 	WIRE_LISTENER,    /* with fd: seccomp listener */
+	WIRE_HELD,        /* sealed and waiting */
+	WIRE_ORDER,       /* warden -> init, with fd: the order; the program may begin */
 	WIRE_STARTED,     /* exec has succeeded */
-	WIRE_EXITED,      /* value = si_code, status = si_status of the program */
+	WIRE_EXITED,      /* value = si_code (and WIRE_ALONE), status = si_status, cpu_ns */
+
+	WIRE_WARM,  /* template -> warden: it waits; value = its own pid as it sees it */
+	WIRE_CLONE, /* warden -> template, with fds: control, stdio, and /dev if it is the cell's */
+	WIRE_CLONED, /* template -> warden, with fd: pidfd; value = pid; or errnum and no fd */
 };
 
 struct wire_record {
@@ -24,7 +30,11 @@ struct wire_record {
 	uint32_t value;
 	int32_t status;
 	int32_t errnum;
+	uint64_t cpu_ns; /* of all that brig-init has waited for */
 };
+
+/* In the value of WIRE_EXITED: but for brig-init nobody is left in the cell. */
+#define WIRE_ALONE 0x100u
 
 #define WIRE_FDS_MAX 6
 
@@ -38,6 +48,7 @@ enum wire_state {
 	WIRE_SETTING_UP,
 	WIRE_HAVE_HANDLES,
 	WIRE_HAVE_LISTENER,
+	WIRE_WAITING,
 	WIRE_RUNNING,
 	WIRE_ENDED,
 };

@@ -195,14 +195,38 @@ int cgroup_new(struct cgroup_manager *manager, const char *name, const struct cg
 	return 0;
 }
 
+int cgroup_limit(struct cgroup *cgroup, const struct cgroup_limits *limits)
+{
+	struct cgroup_limits before = cgroup->limits;
+
+	if (memcmp(&before, limits, sizeof(before)) == 0) {
+		return 0;
+	}
+	if (!cgroup->manager->ops->limit) {
+		return -ENOTSUP;
+	}
+	cgroup->limits = *limits;
+	int r = cgroup->manager->ops->limit(cgroup);
+	if (r < 0) {
+		cgroup->limits = before; /* what is in force is not known: the cell must go */
+	}
+	return r;
+}
+
 int cgroup_clone_fd(const struct cgroup *cgroup)
 {
 	return cgroup->made[0] ? cgroup->dir_fd : -1;
 }
 
-int cgroup_join_fds(const struct cgroup *cgroup, int fds[CGROUP_JOIN_MAX])
+int cgroup_join_fds(struct cgroup *cgroup, int fds[CGROUP_JOIN_MAX])
 {
 	int count = 0;
+
+	/* v2 checks the rights of who opened the file: a clone without any may use it. */
+	if (cgroup->dir_fd >= 0 && cgroup->join_fds[0] < 0) {
+		cgroup->join_fds[0] =
+			openat(cgroup->dir_fd, "cgroup.procs", O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+	}
 
 	for (size_t i = 0; i < CGROUP_TREES_MAX; i++) {
 		if (cgroup->join_fds[i] >= 0) {

@@ -64,10 +64,12 @@ int cgroup_manager_sweep(struct cgroup_manager *manager);
 /* `name` is the run's id; the directory is brig-<pid>-<start time>-<id>, so that sweep can tell. */
 int cgroup_new(struct cgroup_manager *manager, const char *name, const struct cgroup_limits *limits,
 	       struct cgroup **ret, struct brig_error *err);
+/* Other limits, before anything of the program runs. -ENOTSUP: this group cannot have them. */
+int cgroup_limit(struct cgroup *cgroup, const struct cgroup_limits *limits);
 /* An fd for clone_args.cgroup, or -1 where the child joins by itself. Borrowed. */
 int cgroup_clone_fd(const struct cgroup *cgroup);
-/* v1: fds of the tasks files, to which the child writes "0". Borrowed. Returns how many. */
-int cgroup_join_fds(const struct cgroup *cgroup, int fds[CGROUP_JOIN_MAX]);
+/* v1, and v2 where it was not born there: fds of the tasks files, to which the child writes "0". Borrowed. Returns how many. */
+int cgroup_join_fds(struct cgroup *cgroup, int fds[CGROUP_JOIN_MAX]);
 /* Scope: the parent puts the stopped child in. 0 and nothing to do elsewhere. */
 int cgroup_attach(struct cgroup *cgroup, pid_t pid, struct brig_error *err);
 /*

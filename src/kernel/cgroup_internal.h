@@ -33,6 +33,7 @@ struct cgroup_ops {
 	const char *means;
 	bool memory_fd_polls; /* POLLPRI on memory.events */
 	int (*create)(struct cgroup *cgroup, struct brig_error *err);
+	int (*limit)(struct cgroup *cgroup); /* cgroup->limits are new ones; NULL: it cannot */
 	int (*attach)(struct cgroup *cgroup, pid_t pid, struct brig_error *err);
 	void (*usage)(struct cgroup *cgroup, struct cgroup_usage *usage);
 	void (*watch)(struct cgroup *cgroup); /* makes the event fd, if the kind has one */

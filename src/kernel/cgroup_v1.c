@@ -240,17 +240,11 @@ static void v1_watch(struct cgroup *cgroup)
 	}
 }
 
-static int make_in_tree(struct cgroup *cgroup, size_t i, const char **what)
+static int limit_in_tree(struct cgroup *cgroup, size_t i, const char **what)
 {
 	const struct cgroup_tree *tree = &cgroup->manager->trees[i];
-	char path[CGROUP_PATH_MAX];
 	int r = 0;
 
-	*what = "mkdir";
-	if (mkdirat(tree->fd, cgroup->name, 0755) < 0) {
-		return -errno;
-	}
-	cgroup->made[i] = true;
 	if (tree->controllers & CGROUP_MEMORY && cgroup->limits.memory_bytes != 0) {
 		r = limit_memory(cgroup, (int)i, what);
 	}
@@ -261,6 +255,37 @@ static int make_in_tree(struct cgroup *cgroup, size_t i, const char **what)
 	if (r == 0 && tree->controllers & CGROUP_CPU && cgroup_cpu_limited(cgroup)) {
 		r = limit_cpu(cgroup, (int)i, what);
 	}
+	return r;
+}
+
+/* A hierarchy that was left out at birth cannot be had later. */
+static int v1_limit(struct cgroup *cgroup)
+{
+	const char *what;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < cgroup->manager->tree_count; i++) {
+		bool cpu = cgroup->manager->trees[i].controllers & CGROUP_CPU;
+		if (cgroup->made[i]) {
+			r = limit_in_tree(cgroup, i, &what);
+		} else if (cpu && cgroup_cpu_limited(cgroup)) {
+			r = -ENOTSUP;
+		}
+	}
+	return r;
+}
+
+static int make_in_tree(struct cgroup *cgroup, size_t i, const char **what)
+{
+	const struct cgroup_tree *tree = &cgroup->manager->trees[i];
+	char path[CGROUP_PATH_MAX];
+
+	*what = "mkdir";
+	if (mkdirat(tree->fd, cgroup->name, 0755) < 0) {
+		return -errno;
+	}
+	cgroup->made[i] = true;
+	int r = limit_in_tree(cgroup, i, what);
 	if (r < 0) {
 		return r;
 	}
@@ -404,6 +429,7 @@ static bool v1_remove(struct cgroup *cgroup)
 static const struct cgroup_ops v1_ops = {
 	.means = "cgroup1",
 	.create = v1_create,
+	.limit = v1_limit,
 	.attach = v1_attach,
 	.usage = v1_usage,
 	.watch = v1_watch,

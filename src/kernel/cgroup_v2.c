@@ -133,6 +133,13 @@ static int limit(struct cgroup *cgroup, const char **what)
 	return 0;
 }
 
+static int v2_limit(struct cgroup *cgroup)
+{
+	const char *what;
+
+	return limit(cgroup, &what);
+}
+
 static int v2_create(struct cgroup *cgroup, struct brig_error *err)
 {
 	struct cgroup_manager *manager = cgroup->manager;
@@ -250,6 +257,7 @@ static const struct cgroup_ops v2_ops = {
 	.means = "cgroup2",
 	.memory_fd_polls = true,
 	.create = v2_create,
+	.limit = v2_limit,
 	.attach = v2_attach,
 	.usage = cgroup_v2_usage,
 	.watch = cgroup_v2_watch,

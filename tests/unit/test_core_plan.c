@@ -111,8 +111,54 @@ static void test_order(void **state)
 	assert_int_equal(plan.steps[index_of(&plan, STEP_SECCOMP) + 1].kind, STEP_GO);
 	assert_int_equal(plan.steps[index_of(&plan, STEP_SECCOMP) + 2].kind, STEP_EXEC);
 	/* brig-init is sealed before it lets the program begin */
-	assert_int_equal(plan.steps[plan.count - 2].kind, STEP_SEAL);
+	assert_int_equal(plan.steps[plan.count - 3].kind, STEP_SEAL);
+	assert_int_equal(plan.steps[plan.count - 2].kind, STEP_READY);
 	assert_int_equal(plan.steps[plan.count - 1].kind, STEP_START);
+}
+
+/* A cell that is made ahead has every wall of one that is not; only what the request decides waits. */
+static void test_held(void **state)
+{
+	struct spec cold = whole_spec(), held = whole_spec(), cloned = whole_spec();
+	_cleanup_(plan_done)
+	struct plan a = { 0 };
+	_cleanup_(plan_done)
+	struct plan b = { 0 };
+	_cleanup_(plan_done)
+	struct plan c = { 0 };
+
+	(void)state;
+	held.held = cloned.held = cloned.cloned = true;
+	held.argv = cloned.argv = NULL;
+	assert_int_equal(plan_make(&cold, &a, NULL), 0);
+	assert_int_equal(plan_make(&held, &b, NULL), 0);
+	assert_int_equal(plan_make(&cloned, &c, NULL), 0);
+	for (int kind = 0; kind < STEP_KINDS; kind++) {
+		bool waits = kind == STEP_RLIMIT || kind == STEP_HOLD || kind == STEP_ORDER;
+		bool begins = kind == STEP_EXEC || kind == STEP_RESUME || kind == STEP_LETGO;
+		if (!waits) {
+			assert_int_equal(count_of(&a, kind), count_of(&b, kind));
+		}
+		if (!waits && !begins) {
+			assert_int_equal(count_of(&a, kind), count_of(&c, kind));
+		}
+	}
+	assert_int_equal(count_of(&c, STEP_EXEC), 0);
+	assert_int_equal(count_of(&c, STEP_RESUME), 1);
+	for (int i = 0; i < 2; i++) {
+		const struct plan *plan = i ? &c : &b;
+		int seal = index_of(plan, STEP_SEAL);
+		/* sealed on both sides before the order is waited for */
+		assert_int_equal(plan->steps[seal + 1].kind, STEP_READY);
+		assert_int_equal(plan->steps[seal + 2].kind, STEP_HOLD);
+		assert_int_equal(plan->steps[seal + 3].kind, STEP_START);
+		/* nothing of the request is looked at before */
+		assert_int_equal(plan->steps[index_of(plan, STEP_SECCOMP) + 1].kind,
+				 i ? STEP_RESUME : STEP_GO);
+		assert_int_equal(plan->steps[index_of(plan, STEP_GO) + 1].kind, STEP_ORDER);
+		assert_int_equal(plan->steps[index_of(plan, STEP_ORDER) + 1].kind,
+				 i ? STEP_LETGO : STEP_EXEC);
+	}
 }
 
 static void test_pure(void **state)
@@ -256,6 +302,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_order),
+		cmocka_unit_test(test_held),
 		cmocka_unit_test(test_pure),
 		cmocka_unit_test(test_everything_bound_is_read_only),
 		cmocka_unit_test(test_layers),

@@ -92,7 +92,7 @@ static void send_raw(const struct channel *channel, const void *data, size_t siz
 static void test_round_trip(void **state)
 {
 	struct channel *channel = *state;
-	struct wire_record sent = { WIRE_EXITED, 7, -8, 9 }, got;
+	struct wire_record sent = { WIRE_EXITED, 7, -8, 9, 0 }, got;
 	int pair[WIRE_FDS_MAX + 1] = { channel->any, channel->any }, fds[WIRE_FDS_MAX];
 	unsigned count = 77;
 
@@ -223,12 +223,27 @@ static void test_every_combination(void **state)
 		{ WIRE_SETTING_UP, WIRE_STARTED, 0 },    { WIRE_HAVE_HANDLES, WIRE_FAILED, 0 },
 		{ WIRE_HAVE_HANDLES, WIRE_LISTENER, 1 }, { WIRE_HAVE_HANDLES, WIRE_STARTED, 0 },
 		{ WIRE_HAVE_LISTENER, WIRE_FAILED, 0 },  { WIRE_HAVE_LISTENER, WIRE_STARTED, 0 },
+		{ WIRE_HAVE_HANDLES, WIRE_HELD, 0 },     { WIRE_HAVE_LISTENER, WIRE_HELD, 0 },
+		{ WIRE_WAITING, WIRE_FAILED, 0 },        { WIRE_WAITING, WIRE_STARTED, 0 },
 		{ WIRE_RUNNING, WIRE_EXITED, 0 },
 	};
-	static const uint32_t kinds[] = { 0,           WIRE_RELEASE,    WIRE_HANDLES,
-					  WIRE_FAILED, WIRE_LISTENER,   WIRE_STARTED,
-					  WIRE_EXITED, WIRE_EXITED + 1, 0x7fffffff,
-					  0x80000000,  UINT32_MAX };
+	static const uint32_t kinds[] = { 0,
+					  WIRE_RELEASE,
+					  WIRE_GROUP,
+					  WIRE_HANDLES,
+					  WIRE_FAILED,
+					  WIRE_LISTENER,
+					  WIRE_HELD,
+					  WIRE_ORDER,
+					  WIRE_STARTED,
+					  WIRE_EXITED,
+					  WIRE_WARM,
+					  WIRE_CLONE,
+					  WIRE_CLONED,
+					  WIRE_CLONED + 1,
+					  0x7fffffff,
+					  0x80000000,
+					  UINT32_MAX };
 	unsigned passed = 0;
 
 	(void)state;

@@ -1,0 +1,49 @@
+/*
+ * The order: what a waiting cell is told when its turn comes. Arguments, environment, limits of
+ * each process and input files, as one block of bytes in a sealed memory file. The warden makes
+ * it; the payload process carries it out while it is still ours, before any of the program's code.
+ */
+#ifndef BRIG_CORE_ORDER_H
+#define BRIG_CORE_ORDER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/spec.h"
+
+/* More than this much input takes the cold way, which copies from file to file. */
+#define ORDER_BYTES_MAX (32u << 20)
+
+struct order_rlimit {
+	uint32_t resource;
+	uint32_t reserved;
+	uint64_t value;
+};
+
+struct order_input {
+	const char *name; /* beneath /sandbox */
+	const void *data;
+	uint64_t size;
+	uint64_t mode;
+};
+
+/* As the payload sees it. All pointers lead into the block itself. */
+struct order {
+	const char *const *argv;
+	const char *const *envp;
+	const struct order_rlimit *rlimits;
+	const struct order_input *inputs;
+	uint64_t argc, envc, rlimits_count, inputs_count;
+};
+
+/* The fd of a sealed memory file; -E2BIG: too much for an order; or -errno. */
+int order_make(const struct spec *spec);
+/* The same bytes in memory, for free(). Numbers are as this machine has them. */
+int order_pack(const struct spec *spec, char **ret, size_t *ret_size);
+
+/*
+ * Checks a block and turns its offsets into pointers, in place: so it must be writable, and stay
+ * where it is. 8-byte aligned. Allocates nothing. 0 or -EPROTO.
+ */
+int order_read(void *block, size_t size, struct order *ret);
+#endif

@@ -1,0 +1,173 @@
+/*
+ * A cell that was made ahead: it waits, sealed on both sides, until an order says what to run.
+ * brig-init receives the order, since no filter binds it; the descriptor table is still shared, so
+ * the payload finds it under the same number.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "core/cell.h"
+#include "core/init.h"
+#include "kernel/sys.h"
+
+int step_hold(struct cell *cell, const struct step *step)
+{
+	struct wire_record record = { .kind = WIRE_HELD };
+	struct pollfd ready[2] = {
+		{ .fd = cell->control, .events = POLLIN },
+		{ .fd = cell->payload_pidfd, .events = POLLIN },
+	};
+	int fds[WIRE_FDS_MAX];
+	unsigned count = 0;
+	int r = wire_send(cell->control, &record, NULL, 0);
+
+	(void)step;
+	while (r == 0 && poll(ready, 2, -1) < 0) {
+		r = errno == EINTR ? 0 : -errno;
+	}
+	if (r < 0 || ready[1].revents) {
+		return r < 0 ? r : -ECHILD;
+	}
+	r = wire_receive(cell->control, &record, fds, &count);
+	if (r != 1 || record.kind != WIRE_ORDER || count < 1 || count > 2) {
+		return -ECANCELED;
+	}
+	cell->order_fd = fds[0];
+	cell->value_fd = count == 2 ? fds[1] : -1;
+	return 0;
+}
+
+static int write_all(int fd, const char *data, uint64_t size)
+{
+	while (size) {
+		ssize_t n = write(fd, data, size);
+		if (n < 0 && errno != EINTR) {
+			return -errno;
+		}
+		data += n > 0 ? n : 0;
+		size -= n > 0 ? (uint64_t)n : 0;
+	}
+	return 0;
+}
+
+/* The working directory is /sandbox, empty but for out/: no link can be on the way. */
+static int make_parents(const char *path)
+{
+	char part[4096];
+
+	for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
+		size_t length = (size_t)(slash - path);
+		if (length >= sizeof(part)) {
+			return -ENAMETOOLONG;
+		}
+		memcpy(part, path, length);
+		part[length] = '\0';
+		if (mkdirat(AT_FDCWD, part, 0700) < 0 && errno != EEXIST) {
+			return -errno;
+		}
+	}
+	return 0;
+}
+
+static int write_input(const struct order_input *input)
+{
+	int r = make_parents(input->name);
+
+	if (r < 0) {
+		return r;
+	}
+	_cleanup_close_ int fd =
+		openat(AT_FDCWD, input->name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+		       (mode_t)input->mode);
+	return fd < 0 ? -errno : write_all(fd, input->data, input->size);
+}
+
+static int limit(const struct order_rlimit *limit)
+{
+	struct rlimit now, want;
+
+	if (getrlimit((__rlimit_resource_t)limit->resource, &now) < 0) {
+		return -errno;
+	}
+	/* Where the host's own hard limit is lower, that holds: it cannot be raised here. */
+	want.rlim_max = limit->value < now.rlim_max ? limit->value : now.rlim_max;
+	want.rlim_cur = want.rlim_max;
+	return setrlimit((__rlimit_resource_t)limit->resource, &want) < 0 ? -errno : 0;
+}
+
+int step_order(struct cell *cell, const struct step *step)
+{
+	struct stat info;
+	int r = fstat(cell->order_fd, &info) < 0 ? -errno : 0;
+
+	(void)step;
+	if (r < 0 || info.st_size <= 0) {
+		return r < 0 ? r : -EPROTO;
+	}
+	void *block = mmap(NULL, (size_t)info.st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE,
+			   cell->order_fd, 0);
+	if (block == MAP_FAILED) {
+		return -errno;
+	}
+	close_fd(&cell->order_fd);
+	r = order_read(block, (size_t)info.st_size, &cell->order);
+	/* Files come first: a limit on the size of files is the program's, not ours. */
+	for (uint64_t i = 0; r == 0 && i < cell->order.inputs_count; i++) {
+		r = write_input(&cell->order.inputs[i]);
+	}
+	for (uint64_t i = 0; r == 0 && i < cell->order.rlimits_count; i++) {
+		r = limit(&cell->order.rlimits[i]);
+	}
+	return r;
+}
+
+/*
+ * The interpreter's own part of getting ready, with nobody waiting for it. It goes on with the
+ * steps behind this one when it is done (cell_execute_rest).
+ */
+int step_resume(struct cell *cell, const struct step *step)
+{
+	(void)step;
+	cell->resumed(cell);
+	return -EIO;
+}
+
+/* What exec would close is closed here; brig-init sees the end of the pipe, as with exec. */
+int step_letgo(struct cell *cell, const struct step *step)
+{
+	(void)step;
+	if (cell->value_fd >= 0 && cell->value_fd != 3) {
+		int fd = (int)sys_result(syscall(SYS_dup3, cell->value_fd, 3, O_CLOEXEC));
+		if (fd < 0) {
+			return fd;
+		}
+		cell->value_fd = fd;
+	}
+	return sys_close_range(cell->value_fd >= 0 ? 4 : 3, ~0u, 0);
+}
+
+/*
+ * Pipes that exec leaves open. brig-init has a descriptor table of its own by now, so any number
+ * can be taken but that of the pipe that tells it of a failure.
+ */
+int step_channel(struct cell *cell, const struct step *step)
+{
+	int number = (int)step->value;
+
+	if (cell->note[1] == number) {
+		int moved = fcntl(cell->note[1], F_DUPFD_CLOEXEC, DRIVER_FDS_END);
+		if (moved < 0) {
+			return -errno;
+		}
+		cell->note[1] = moved;
+	}
+	int r = sys_result(syscall(SYS_dup3, step->fd, number, 0));
+	return r < 0 ? r : 0;
+}

@@ -1,0 +1,221 @@
+/* The template's loop: see serve.h. */
+#include "template/serve.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "core/init.h"
+#include "core/plan_pack.h"
+#include "kernel/sys.h"
+#include "template/process_area.h"
+
+#define SIGNALS 65
+/* The id that every program has in its cell. */
+#define PAYLOAD_ID 1000
+
+struct serving {
+	struct plan plan;
+	struct plan_sizes sizes;
+	struct spec spec;
+	void *block; /* that the plan lies in */
+	size_t block_size;
+	struct cell cell;
+	sigjmp_buf resume;
+	struct sigaction actions[SIGNALS]; /* the interpreter's own: set-up resets them all */
+	struct process_area area;
+	int *thread_id; /* where the C library keeps it; NULL: not known */
+};
+
+/* One template in one process: a payload finds its way back here. */
+static struct serving serving;
+
+static void remember_process(void)
+{
+	for (int i = 1; i < SIGNALS; i++) {
+		sigaction(i, NULL, &serving.actions[i]);
+	}
+	process_area_take(&serving.area, serving.sizes.args, serving.sizes.env, PAYLOAD_ID);
+	if (prctl(PR_GET_TID_ADDRESS, &serving.thread_id, 0, 0, 0) < 0) {
+		serving.thread_id = NULL;
+	}
+}
+
+static void restore_process(void)
+{
+	for (int i = 1; i < SIGNALS; i++) {
+		if (serving.actions[i].sa_handler != SIG_DFL) {
+			sigaction(i, &serving.actions[i], NULL);
+		}
+	}
+	if (serving.thread_id) {
+		*serving.thread_id = (int)syscall(SYS_gettid);
+	}
+}
+
+static void resumed(struct cell *cell)
+{
+	(void)cell;
+	siglongjmp(serving.resume, 1);
+}
+
+static int read_plan(int fd)
+{
+	struct stat info;
+
+	if (fstat(fd, &info) < 0) {
+		return -errno;
+	}
+	void *block = mmap(NULL, (size_t)info.st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+	if (block == MAP_FAILED) {
+		return -errno;
+	}
+	close(fd);
+	serving.block = block;
+	serving.block_size = (size_t)info.st_size;
+	return plan_unpack(block, serving.block_size, &serving.plan, &serving.sizes, &serving.spec);
+}
+
+static bool is_single_threaded(void)
+{
+	struct stat info;
+
+	/* Links of the directory: ".", "..", and one for each thread. */
+	return stat("/proc/self/task", &info) == 0 && info.st_nlink == 3;
+}
+
+/* The next request, with its descriptors. Whatever is wrong with it, the template has to go. */
+static unsigned hear(int socket, int fds[WIRE_FDS_MAX])
+{
+	struct pollfd ready = { .fd = socket, .events = POLLIN };
+	struct wire_record record;
+	unsigned count = 0;
+
+	while (poll(&ready, 1, -1) < 0) {
+		if (errno != EINTR) {
+			_exit(1);
+		}
+	}
+	if (wire_receive(socket, &record, fds, &count) != 1 || record.kind != WIRE_CLONE ||
+	    count < 4 || count > 5) {
+		_exit(0);
+	}
+	return count;
+}
+
+static void make_cell(const int *fds, unsigned count)
+{
+	serving.cell = (struct cell){
+		.plan = &serving.plan,
+		.pidfd = -1,
+		.control = -1,
+		.control_inside = fds[0],
+		.stdio = { fds[1], fds[2], fds[3] },
+		.root = -1,
+		.note = { -1, -1 },
+		.go = { -1, -1 },
+		.order_fd = -1,
+		.value_fd = -1,
+		.resumed = resumed,
+	};
+	for (unsigned i = 0; i < serving.plan.count; i++) {
+		if (serving.plan.steps[i].kind == STEP_DEVICES) {
+			serving.plan.steps[i].fd = count == 5 ? fds[4] : -1;
+		}
+	}
+}
+
+static uint64_t namespaces(void)
+{
+	for (unsigned i = 0; i < serving.plan.count; i++) {
+		if (serving.plan.steps[i].kind == STEP_CLONE) {
+			return serving.plan.steps[i].flags;
+		}
+	}
+	return 0;
+}
+
+/* The parent of the clone is our own: the keeper, which waits for it. */
+static void clone_cell(int socket)
+{
+	struct wire_record record = { .kind = WIRE_CLONED };
+	int pidfd = -1;
+	struct clone_args args = {
+		.flags = namespaces() | CLONE_PARENT | CLONE_PIDFD,
+		.pidfd = (uintptr_t)&pidfd,
+	};
+	sigset_t all, before;
+
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &before);
+	int pid = sys_clone3(&args, sizeof(args));
+	if (pid == 0) {
+		init_main(&serving.cell);
+	}
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	record.value = pid > 0 ? (uint32_t)pid : 0;
+	record.errnum = pid < 0 ? -pid : 0;
+	if (wire_send(socket, &record, &pidfd, pid > 0 ? 1 : 0) < 0) {
+		_exit(0);
+	}
+	close_fd(&pidfd);
+}
+
+int template_serve(int socket, int plan_fd, const char *name, const struct template_hooks *hooks)
+{
+	struct wire_record ready = { .kind = WIRE_WARM };
+	int r = read_plan(plan_fd);
+
+	if (r == 0 && !is_single_threaded()) {
+		r = -EBUSY; /* a clone has one thread: the others would be missing */
+	}
+	if (r < 0) {
+		return r;
+	}
+	prctl(PR_SET_NAME, name, 0, 0, 0);
+	remember_process();
+	if (sigsetjmp(serving.resume, 0)) {
+		restore_process();
+		return 0;
+	}
+	ready.value = (uint32_t)getpid();
+	if (wire_send(socket, &ready, NULL, 0) < 0) {
+		_exit(0);
+	}
+	for (;;) {
+		int fds[WIRE_FDS_MAX];
+		unsigned count = hear(socket, fds);
+		make_cell(fds, count);
+		hooks->before();
+		clone_cell(socket);
+		hooks->after();
+		for (unsigned i = 0; i < count; i++) {
+			close(fds[i]);
+		}
+	}
+}
+
+void template_wait(struct template_order *ret)
+{
+	int r = cell_execute_rest(&serving.cell, ACTOR_PAYLOAD);
+
+	if (r < 0) {
+		payload_die(&serving.cell, -r);
+	}
+	const struct order *order = &serving.cell.order;
+	process_area_write(&serving.area, order->argv, order->envp);
+	/* The strings that it pointed to were the template's, and are gone. */
+	environ = (char **)(uintptr_t)order->envp;
+	/* It names ids of the host. */
+	munmap(serving.block, serving.block_size);
+	ret->order = *order;
+	ret->value_fd = serving.cell.value_fd;
+}

@@ -1,0 +1,30 @@
+/*
+ * The template's loop: waits for the warden's word, clones itself into a new cell, tells the pid.
+ * Knows nothing of the interpreter around it.
+ */
+#ifndef BRIG_TEMPLATE_SERVE_H
+#define BRIG_TEMPLATE_SERVE_H
+
+#include "core/cell.h"
+
+/* What a clone that has become a payload goes on with. */
+struct template_order {
+	struct order order;
+	int value_fd;
+};
+
+/* Called around every clone in the template itself. */
+struct template_hooks {
+	void (*before)(void);
+	void (*after)(void);
+};
+
+/*
+ * `name` is what the process is called. Returns only in a payload process, sealed, for the
+ * interpreter to get ready; in the template it exits when the warden is gone. -errno: the plan
+ * cannot be read, or the process has a second thread.
+ */
+int template_serve(int socket, int plan_fd, const char *name, const struct template_hooks *hooks);
+/* In that payload: waits for its order. Does not return when there will be none. */
+void template_wait(struct template_order *ret);
+#endif

@@ -1,0 +1,78 @@
+/* A value is what a hostile program has left in memory: strict JSON, or nothing. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "core/run.h"
+#include "lib/value.h"
+
+static char *value_of(const void *bytes, size_t size)
+{
+	int fd = memfd_create("value", MFD_CLOEXEC);
+
+	assert_int_equal(ftruncate(fd, RUN_VALUE_BYTES), 0);
+	assert_int_equal(pwrite(fd, bytes, size, 0), (ssize_t)size);
+	char *value = value_read(fd);
+	close(fd);
+	return value;
+}
+
+static void takes_json(void **state)
+{
+	static const struct {
+		const char *left, *value;
+	} cases[] = {
+		{ "1", "1" },
+		{ "null", "null" },
+		{ " [1, 2,\n3] ", "[1,2,3]" },
+		{ "{\"a\": \"\xc3\xa9\"}", "{\"a\":\"\\u00E9\"}" },
+		{ "\"x\"", "\"x\"" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		char *value = value_of(cases[i].left, strlen(cases[i].left));
+		assert_non_null(value);
+		assert_string_equal(value, cases[i].value);
+		free(value);
+	}
+}
+
+static void takes_nothing_else(void **state)
+{
+	static const char *const cases[] = { "",     "1 2",         "NaN",
+					     "{",    "{'a': 1}",    "{\"a\":1,\"a\":2}",
+					     "[1,]", "\"\xff\xfe\"" };
+	char deep[400];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		assert_null(value_of(cases[i], strlen(cases[i])));
+	}
+	memset(deep, '[', 200);
+	memset(deep + 200, ']', 200);
+	assert_null(value_of(deep, sizeof(deep)));
+	char *full = malloc(RUN_VALUE_BYTES);
+	memset(full, '[', RUN_VALUE_BYTES);
+	assert_null(value_of(full, RUN_VALUE_BYTES));
+	free(full);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(takes_json),
+		cmocka_unit_test(takes_nothing_else),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
