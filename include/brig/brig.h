@@ -117,6 +117,13 @@ struct brig_mount {
 	bool writable;
 };
 
+/* Where a run's cell comes from. Only the time to its first instruction differs. */
+enum brig_start {
+	BRIG_START_AUTO = 0, /* from a pool when the context has one ready, else made now */
+	BRIG_START_COLD,     /* always made now */
+	BRIG_START_WARM,     /* waits for a ready one; made now only when that cannot be had */
+};
+
 struct brig_request {
 	size_t size; /* sizeof(struct brig_request): lets the struct grow; 0: all of it */
 
@@ -141,6 +148,15 @@ struct brig_request {
 	const void *stdin_data; /* whole standard input; or NULL: empty, unless... */
 	size_t stdin_size;
 	bool stdin_feed; /* ...true: bytes come by brig_run_feed() */
+
+	/*
+	 * Whose code this is. Cells that are made ahead share their origin only within one tenant;
+	 * NULL is a tenant too.
+	 */
+	const char *tenant;
+	enum brig_start start;
+	/* Also report what the last expression, or `result`, evaluated to, where that can be had. */
+	bool want_value;
 
 	bool consent; /* a person has said yes to this run: needed where auto_run is "ask" */
 
@@ -230,11 +246,23 @@ struct brig_result {
 	bool build_cached; /* the compiled program came from the build cache */
 };
 
+/* Cells made ahead: how many, and for how long. 0 stands for what the comment says. */
+struct brig_warm_options {
+	size_t size;           /* sizeof(struct brig_warm_options) */
+	unsigned cells_max;    /* ready ones for each kind of request (4 for each processor) */
+	unsigned pools_max;    /* kinds of request: policy, language, tenant (16) */
+	uint64_t memory_bytes; /* all ready ones together (256 MiB) */
+	unsigned clones_max;   /* a template makes way for a new one after so many (1000) */
+	uint64_t age_ns;       /* or after so long (10 minutes) */
+	bool no_templates;     /* start interpreters anew in each cell */
+};
+
 struct brig_context_options {
 	size_t size;            /* sizeof(struct brig_context_options) */
 	const char *config_dir; /* policies/ and runtimes/ of the operator; NULL: /etc/brig */
 	const char *cache_dir;  /* NULL: /var/cache/brig or $XDG_CACHE_HOME/brig */
 	bool no_cache;          /* compile anew each time */
+	const struct brig_warm_options *warm; /* NULL: every cell is made when it is asked for */
 };
 
 struct brig_context;
@@ -243,6 +271,20 @@ struct brig_run;
 BRIG_API int brig_context_new(const struct brig_context_options *options, struct brig_context **ret,
 			      struct brig_error *error);
 BRIG_API void brig_context_free(struct brig_context *context);
+
+/*
+ * Makes cells for requests like this one, and waits until `cells` of them are ready. Only what
+ * decides the kind of cell is looked at: language, policy, tenant, limits. -ENOTSUP: such requests
+ * are always started cold, and `error` says why.
+ */
+BRIG_API int brig_context_warm(struct brig_context *context, const struct brig_request *like,
+			       unsigned cells, struct brig_error *error);
+/*
+ * For event loops: readable when there is something to do for the pools; then call step, which
+ * never blocks. Runs that are waited for or stepped do the same on the side. -1: no pools.
+ */
+BRIG_API int brig_context_fd(const struct brig_context *context);
+BRIG_API void brig_context_step(struct brig_context *context);
 
 /*
  * Runs to the end. `options` may be NULL; what it says of code, file, command and stdin_feed is

@@ -16,6 +16,8 @@
 #include "lib/build_cache.h"
 #include "lib/localdir.h"
 #include "lib/phase.h"
+#include "lib/value.h"
+#include "lib/warm.h"
 
 struct brig_run {
 	struct brig_context *context; /* borrowed */
@@ -23,6 +25,8 @@ struct brig_run {
 	struct prepared compile;      /* when there is something to compile */
 	struct prepared program;
 	struct phase phase;
+	struct warm_pool *pool; /* used; NULL: started cold */
+	struct warm_cell *cell; /* owned: identity of a cell that was made ahead */
 	bool compiling;
 	bool build_cached;
 	bool cancelled;
@@ -103,15 +107,87 @@ static int keep_request(struct brig_run *run, const struct brig_request *request
 	run->options.stdin_size = request->stdin_size;
 	run->options.stdin_feed = request->stdin_feed;
 	run->options.keep_output = !request->discard_output;
+	run->options.want_value = request->want_value;
 	run->options.on_output = request->on_output;
 	run->options.user = request->user;
 	return r < 0 ? error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory for the request") : 0;
+}
+
+static void let_go_of_pool(struct brig_run *run)
+{
+	warm_cell_free(TAKE_PTR(run->cell));
+	if (run->pool) {
+		prepared_done(&run->program); /* it borrows from the pool */
+		warm_pool_unuse(TAKE_PTR(run->pool));
+	}
+}
+
+/* Nothing of the program has happened: it is started as if there had been no pool. */
+static int start_after_all(struct brig_run *run, struct brig_error *err)
+{
+	end_phase(run);
+	warm_cell_free(TAKE_PTR(run->cell));
+	int r = prepare_cold(&run->program, err);
+	return r < 0 ? r : start_program(run, err);
+}
+
+/* 1: started from a pool; 0: it has to be cold; -errno: the request is wrong. */
+static int start_warm(struct brig_run *run, const struct brig_request *request,
+		      struct brig_error *err)
+{
+	struct warm *warm = run->context->warm;
+	struct brig_error unused = { 0 };
+
+	if (!warm || request->start == BRIG_START_COLD) {
+		return 0;
+	}
+	struct warm_pool *pool = warm_pool_for(warm, request, &unused);
+	/* Without a template a waiting cell has nobody who could hand out a value. */
+	if (!pool || (request->want_value && !pool->base.spec.cloned &&
+		      pool->base.runtime->value_driver[0])) {
+		return 0;
+	}
+	if (!warm_pool_ready(pool)) {
+		warm_step(warm, 1);
+	}
+	if (request->start == BRIG_START_WARM) {
+		warm_pool_wait(pool, 1, WARM_WAIT_NS, &unused);
+	} else if (!warm_pool_ready(pool) && warm_pool_making(pool)) {
+		warm_pool_wait(pool, 1, WARM_GLANCE_NS, &unused);
+	}
+	bool hit = warm_pool_ready(pool) > 0;
+	warm_size_asked(pool, hit);
+	if (!hit) {
+		return 0;
+	}
+	int r = prepare_on(&pool->base, request, &run->program, err);
+	if (r < 0) {
+		return r;
+	}
+	pool->uses++;
+	run->pool = pool;
+	run->cell = warm_pool_take(pool);
+	r = phase_assign(&run->phase, run->context, &run->program, &run->options,
+			 TAKE_PTR(run->cell->run), &unused);
+	if (r == 0) {
+		r = watch_phase(run, &unused);
+	}
+	if (r < 0) {
+		r = start_after_all(run, err);
+	}
+	return r < 0 ? r : 1;
 }
 
 static int start(struct brig_run *run, const struct brig_request *request, struct brig_error *err)
 {
 	int r = keep_request(run, request, err);
 
+	if (r == 0) {
+		r = start_warm(run, request, err);
+		if (r == 1) {
+			return 0;
+		}
+	}
 	if (r == 0) {
 		r = prepare(run->context, request, PURPOSE_RUN, &run->program, err);
 	}
@@ -239,9 +315,25 @@ static int finish_compiler(struct brig_run *run, struct brig_error *err)
 	return r < 0 ? r : start_program(run, err);
 }
 
+/* A cell that was made ahead is taken apart behind the caller's back. */
+static void bury_phase(struct brig_run *run)
+{
+	if (!run->cell) {
+		end_phase(run);
+		return;
+	}
+	epoll_ctl(run->epoll, EPOLL_CTL_DEL, run->phase.run->epoll, NULL);
+	run->cell->run = TAKE_PTR(run->phase.run);
+	phase_done(&run->phase);
+	warm_bury(run->context->warm, TAKE_PTR(run->cell));
+}
+
 static int step(struct brig_run *run, struct brig_error *error)
 {
 	int r = phase_step(&run->phase, error);
+	if (r < 0 && run->phase.warm && run->phase.run->setup_errnum) {
+		return start_after_all(run, error);
+	}
 	if (r == PHASE_RESTARTED) {
 		return watch_phase(run, error);
 	}
@@ -255,7 +347,15 @@ static int step(struct brig_run *run, struct brig_error *error)
 		}
 	} else {
 		run->result = phase_take_result(&run->phase);
-		end_phase(run);
+		if (run->phase.run->value >= 0 && run->result->status == BRIG_OK) {
+			run->result->value_json = value_read(run->phase.run->value);
+		}
+		bury_phase(run);
+		/* Who can crash it, or tried what is refused, learns nothing for the next try. */
+		if (run->pool && !run->pool->retired && run->pool->base.spec.cloned &&
+		    (run->result->signal || run->result->denied)) {
+			warm_pool_distrust(run->pool);
+		}
 	}
 	describe(run, run->result);
 	return 1;
@@ -269,6 +369,10 @@ int brig_run_step(struct brig_run *run, struct brig_error *error)
 	if (run->end == 0) {
 		run->end = step(run, error);
 	}
+	/* While the program runs there is time to make the next cell; but its end is not to wait. */
+	if (run->end == 0 && run->context->warm && warm_is_low(run->context->warm)) {
+		warm_step(run->context->warm, 1);
+	}
 	return run->end;
 }
 
@@ -279,8 +383,32 @@ int brig_run_wait(struct brig_run *run, struct brig_error *error)
 		if (r != 0) {
 			return r < 0 ? r : 0;
 		}
-		struct pollfd ready = { .fd = run->epoll, .events = POLLIN };
-		poll(&ready, 1, -1);
+		const struct warm *warm = run->context->warm;
+		struct pollfd ready[2] = { { .fd = run->epoll, .events = POLLIN },
+					   { .fd = warm ? warm->epoll : -1, .events = POLLIN } };
+		poll(ready, warm && warm_is_low(warm) ? 2 : 1, -1);
+	}
+}
+
+int brig_context_warm(struct brig_context *context, const struct brig_request *like, unsigned cells,
+		      struct brig_error *error)
+{
+	if (!context->warm) {
+		return error_set(error, BRIG_E_INPUT, ENOTSUP, "the context has no pools");
+	}
+	struct warm_pool *pool = warm_pool_for(context->warm, like, error);
+	return pool ? warm_pool_wait(pool, cells, WARM_WAIT_NS, error) : -ENOTSUP;
+}
+
+int brig_context_fd(const struct brig_context *context)
+{
+	return context->warm ? context->warm->epoll : -1;
+}
+
+void brig_context_step(struct brig_context *context)
+{
+	if (context->warm) {
+		warm_step(context->warm, WARM_ALL_PIECES);
 	}
 }
 
@@ -321,6 +449,7 @@ void brig_run_free(struct brig_run *run)
 		return;
 	}
 	end_phase(run);
+	let_go_of_pool(run);
 	prepared_done(&run->program);
 	prepared_done(&run->compile);
 	strlist_done(&run->globs);

@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/warm.h"
+
 /*
  * Where compiled programs and versions are kept: root's own place, or the user's. Made with mode
  * 0700; a directory that belongs to somebody else, or that others can write, is not used.
@@ -94,8 +96,21 @@ int brig_context_new(const struct brig_context_options *options, struct brig_con
 		brig_context_free(context);
 		return r;
 	}
+	r = whole.warm ? warm_new(context, whole.warm, &context->warm, error) : 0;
+	if (r < 0) {
+		brig_context_free(context);
+		return r;
+	}
 	*ret = context;
 	return 0;
+}
+
+void context_sweep(struct brig_context *context)
+{
+	if (!context->swept) {
+		context->swept = true;
+		cgroup_manager_sweep(context->groups);
+	}
 }
 
 void brig_context_free(struct brig_context *context)
@@ -103,6 +118,7 @@ void brig_context_free(struct brig_context *context)
 	if (!context) {
 		return;
 	}
+	warm_free(context->warm);
 	cgroup_manager_free(context->groups);
 	free(context->config_dir);
 	free(context->cache_dir);

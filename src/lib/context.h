@@ -8,12 +8,17 @@
 #include "policy/policy.h"
 #include "runtime/runtime.h"
 
+struct warm;
+
 struct brig_context {
 	char *config_dir; /* owned; NULL: none */
 	char *cache_dir;  /* owned; NULL: no cache */
 	struct policy_source policies;
 	struct runtime_source runtimes;
 	struct cgroup_manager *groups; /* owned */
+	struct warm *warm;             /* owned: cells made ahead; NULL: none wanted */
 	bool swept;                    /* what the dead left behind was looked for */
 };
+/* Start-up is recovery: removes what the dead have left behind. Once. */
+void context_sweep(struct brig_context *context);
 #endif

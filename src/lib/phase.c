@@ -8,11 +8,12 @@
 #include "base/cleanup.h"
 #include "lib/localdir.h"
 
-static int start_once(struct phase *phase, struct brig_error *err)
+static struct run_options run_options_of(const struct phase *phase)
 {
-	struct prepared *p = phase->prepared;
+	const struct prepared *p = phase->prepared;
 	const struct phase_options *options = &phase->options;
-	struct run_options run = {
+
+	return (struct run_options){
 		.spec = &p->spec,
 		.groups = phase->context->groups,
 		.filter = p->policy->filter.count ? &p->policy->filter : NULL,
@@ -34,7 +35,14 @@ static int start_once(struct phase *phase, struct brig_error *err)
 		.on_output = options->on_output,
 		.user = options->user,
 		.measure = options->measure,
+		.want_value = options->want_value,
 	};
+}
+
+static int start_once(struct phase *phase, struct brig_error *err)
+{
+	struct prepared *p = phase->prepared;
+	struct run_options run = run_options_of(phase);
 	int r = prepare_trees(p, err);
 	if (r == 0) {
 		r = run_start(&run, &phase->run, err);
@@ -100,15 +108,25 @@ int phase_start(struct phase *phase, struct brig_context *context, struct prepar
 			break;
 		}
 	}
-	/* Start-up is recovery; but not before the cell has started, which somebody waits for. */
-	if (!context->swept) {
-		context->swept = true;
-		cgroup_manager_sweep(context->groups);
-	}
+	/* Not before the cell has started, which somebody waits for. */
+	context_sweep(context);
 	if (r < 0 && err) {
 		*err = own;
 	}
 	return r;
+}
+
+int phase_assign(struct phase *phase, struct brig_context *context, struct prepared *prepared,
+		 const struct phase_options *options, struct run *held, struct brig_error *err)
+{
+	*phase = (struct phase){ .context = context,
+				 .prepared = prepared,
+				 .options = *options,
+				 .run = held,
+				 .warm = true };
+	struct run_options run = run_options_of(phase);
+	run.warm = true;
+	return run_assign(held, &run, err);
 }
 
 int phase_step(struct phase *phase, struct brig_error *err)
@@ -119,7 +137,7 @@ int phase_step(struct phase *phase, struct brig_error *err)
 	if (r >= 0) {
 		return r;
 	}
-	if (phase->run->setup_errnum && start_without(phase, r, &own) == 0) {
+	if (!phase->warm && phase->run->setup_errnum && start_without(phase, r, &own) == 0) {
 		return PHASE_RESTARTED;
 	}
 	if (err) {

@@ -18,6 +18,7 @@ struct phase_options {
 	bool keep_output;
 	void (*on_output)(void *user, int stream, const void *data, size_t size);
 	void *user;
+	bool want_value;
 	bool measure; /* time each step, for `brig explain --time` */
 };
 
@@ -26,12 +27,16 @@ struct phase {
 	struct prepared *prepared;    /* borrowed */
 	struct phase_options options;
 	struct run *run; /* owned */
+	bool warm;       /* the cell was made ahead */
 };
 
 #define PHASE_RESTARTED 2
 
 int phase_start(struct phase *phase, struct brig_context *context, struct prepared *prepared,
 		const struct phase_options *options, struct brig_error *err);
+/* The same with a cell that was made ahead, which is the phase's from here on. */
+int phase_assign(struct phase *phase, struct brig_context *context, struct prepared *prepared,
+		 const struct phase_options *options, struct run *held, struct brig_error *err);
 /* 1 ended, 0 go on, PHASE_RESTARTED: phase->run is a new one; -errno. */
 int phase_step(struct phase *phase, struct brig_error *err);
 struct brig_result *phase_take_result(struct phase *phase);

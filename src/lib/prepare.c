@@ -3,11 +3,13 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/embedded.h"
 #include "kernel/idrange.h"
 #include "lib/localdir.h"
 
@@ -110,16 +112,15 @@ static int set_identity(struct prepared *p, struct brig_error *err)
 	return 0;
 }
 
-static int expand_argv(const struct brig_request *request, struct prepared *p,
-		       struct brig_error *err)
+/* An argv of the runtime's, with this request's values. */
+static int expand(const struct brig_request *request, struct prepared *p,
+		  const struct strlist *argv, const char *driver, struct strlist *ret,
+		  struct brig_error *err)
 {
 	const char *base = p->workdir ? p->workdir : "/sandbox";
 	_cleanup_free_ char *source = NULL;
 	_cleanup_free_ char *output = NULL;
 
-	if (!p->runtime) {
-		return 0;
-	}
 	if (asprintf(&source, "%s/%s", base, p->source.file) < 0 ||
 	    asprintf(&output, "%s/%s", base, p->runtime->output) < 0) {
 		return error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory");
@@ -132,10 +133,64 @@ static int expand_argv(const struct brig_request *request, struct prepared *p,
 		.main = p->source.main,
 		.args = request->args,
 		.memory_bytes = p->spec.limits.memory_bytes,
+		.driver = driver,
 	};
-	return runtime_expand(p->purpose == PURPOSE_COMPILE ? &p->runtime->compile
-							    : &p->runtime->run,
-			      &values, &p->argv, err);
+	return runtime_expand(argv, &values, ret, err);
+}
+
+static int expand_argv(const struct brig_request *request, struct prepared *p,
+		       struct brig_error *err)
+{
+	if (!p->runtime) {
+		return 0;
+	}
+	return expand(request, p,
+		      p->purpose == PURPOSE_COMPILE ? &p->runtime->compile : &p->runtime->run, NULL,
+		      &p->argv, err);
+}
+
+static const struct embedded_file *find_driver(const char *name)
+{
+	char path[96];
+
+	snprintf(path, sizeof(path), "drivers/%s", name);
+	for (size_t i = 0; i < embedded_files_count; i++) {
+		if (strcmp(embedded_files[i].path, path) == 0) {
+			return &embedded_files[i];
+		}
+	}
+	return NULL;
+}
+
+static bool wants_value(const struct brig_request *request, const struct prepared *p)
+{
+	return request->want_value && p->runtime && p->runtime->value_driver[0] &&
+	       p->purpose == PURPOSE_RUN && p->spec.provider == PROVIDER_NATIVE;
+}
+
+/* The program is run by a script of ours, which hands out its value. */
+static int expand_valued(const struct brig_request *request, struct prepared *p,
+			 struct strlist *ret, struct brig_error *err)
+{
+	const char *name = p->runtime->value_driver;
+
+	if (!find_driver(name)) {
+		return error_set(err, BRIG_E_RUNTIME, ENOENT, "brig has no driver %s", name);
+	}
+	if (asprintf(&p->driver, "/etc/brig/%s", name) < 0) {
+		p->driver = NULL;
+		return error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory");
+	}
+	return expand(request, p, &p->runtime->value_argv, p->driver, ret, err);
+}
+
+static void set_driver(struct prepared *p, const char *name)
+{
+	const struct embedded_file *file = find_driver(name);
+
+	p->spec.driver = p->driver + 1;
+	p->spec.driver_text = file->data;
+	p->spec.driver_size = file->size;
 }
 
 static int prepare_into(struct brig_context *context, const struct brig_request *request,
@@ -179,7 +234,13 @@ static int prepare_into(struct brig_context *context, const struct brig_request 
 	if (r == 0) {
 		r = prepare_env(request, p, err);
 	}
-	if (r == 0) {
+	if (r == 0 && wants_value(request, p)) {
+		r = expand_valued(request, p, &p->argv, err);
+		if (r == 0) {
+			set_driver(p, p->runtime->value_driver);
+			spec->valued = true;
+		}
+	} else if (r == 0) {
 		r = expand_argv(request, p, err);
 	}
 	if (r == 0) {
@@ -215,6 +276,101 @@ int prepare(struct brig_context *context, const struct brig_request *request, en
 		return r;
 	}
 	connect_spec(ret);
+	return 0;
+}
+
+int prepare_on(const struct prepared *base, const struct brig_request *request,
+	       struct prepared *ret, struct brig_error *err)
+{
+	struct prepared *p = ret;
+
+	*p = (struct prepared){
+		.purpose = PURPOSE_RUN,
+		.borrowed = true,
+		.policy = base->policy,
+		.runtime = base->runtime,
+		.closure = base->closure,
+		.filter = base->filter,
+		.ids = -1,
+		.workdir_fd = -1,
+		.spec = base->spec,
+	};
+	p->spec.devices = -1;
+	int r = check_request(request, err);
+	if (r == 0) {
+		r = check_consent(p->policy, request, err);
+	}
+	if (r == 0) {
+		r = prepare_source(request, p, err);
+	}
+	if (r == 0) {
+		runtime_source_name(p->runtime, request->file, p->code, p->code_size, &p->source);
+		r = set_limits(request, p, err);
+	}
+	if (r == 0) {
+		r = prepare_inputs(request, p, err);
+	}
+	if (r == 0) {
+		r = prepare_env(request, p, err);
+	}
+	if (r == 0) {
+		r = expand_argv(request, p, err);
+	}
+	if (r == 0 && wants_value(request, p)) {
+		r = expand_valued(request, p, &p->cold_argv, err);
+	}
+	if (r < 0) {
+		prepared_done(p);
+		return r;
+	}
+	connect_spec(p);
+	return 0;
+}
+
+int prepare_cold(struct prepared *p, struct brig_error *err)
+{
+	struct spec *spec = &p->spec;
+
+	spec->held = spec->cloned = spec->prestarted = false;
+	spec->driver = spec->driver_text = NULL;
+	if (p->cold_argv.count) {
+		strlist_done(&p->argv);
+		p->argv = p->cold_argv;
+		p->cold_argv = (struct strlist){ 0 };
+		set_driver(p, p->runtime->value_driver);
+		spec->valued = true;
+	}
+	connect_spec(p);
+	return set_identity(p, err);
+}
+
+int prepare_driver(struct prepared *p, const struct brig_request *request, struct brig_error *err)
+{
+	const char *name = p->runtime->driver;
+	struct strlist argv = { 0 };
+
+	if (!find_driver(name)) {
+		return error_set(err, BRIG_E_RUNTIME, ENOENT, "brig has no driver %s", name);
+	}
+	int r = set_limits(request, p, err);
+	if (r < 0) {
+		return r;
+	}
+	/* The warden counts the request's own time; the back-stop of the cell is for them all. */
+	p->spec.limits.cpu_ns = p->policy->ceiling.cpu_ns;
+	if (asprintf(&p->driver, "/etc/brig/%s", name) < 0) {
+		p->driver = NULL;
+		return error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory");
+	}
+	r = expand(request, p, &p->runtime->driver_argv, p->driver, &argv, err);
+	if (r < 0) {
+		return r;
+	}
+	strlist_done(&p->argv);
+	p->argv = argv;
+	p->spec.prestarted = true;
+	set_driver(p, name);
+	connect_spec(p);
 	return 0;
 }
 
@@ -258,11 +414,15 @@ void prepared_done(struct prepared *p)
 	free(p->inputs);
 	free(p->mounts);
 	free(p->code);
-	policy_free(p->policy);
-	runtime_free(p->runtime);
-	closure_done(&p->closure);
-	bpf_program_done(&p->filter);
+	free(p->driver);
+	if (!p->borrowed) {
+		policy_free(p->policy);
+		runtime_free(p->runtime);
+		closure_done(&p->closure);
+		bpf_program_done(&p->filter);
+	}
 	strlist_done(&p->argv);
+	strlist_done(&p->cold_argv);
 	strlist_done(&p->env);
 	close_fd(&p->ids);
 	close_fd(&p->spec.devices);

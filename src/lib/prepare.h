@@ -14,6 +14,7 @@ enum purpose { PURPOSE_RUN, PURPOSE_COMPILE };
 
 struct prepared {
 	enum purpose purpose;
+	bool borrowed;           /* policy, runtime, closure and filter are a pool's */
 	struct policy *policy;   /* owned */
 	struct runtime *runtime; /* owned; NULL for a bare command */
 	struct closure closure;
@@ -26,14 +27,30 @@ struct prepared {
 	char *code; /* owned: the source; NULL for a bare command */
 	size_t code_size;
 	struct runtime_source_name source;
-	int ids;        /* owned: holds the cell's id range; -1: none */
-	char *workdir;  /* owned: local provider's directory on the host; NULL: none */
-	int workdir_fd; /* owned; -1: none */
+	struct strlist cold_argv; /* when a cold start needs another one than a waiting cell */
+	char *driver;             /* owned: path in the cell of what waits there; NULL: none */
+	int ids;                  /* owned: holds the cell's id range; -1: none */
+	char *workdir;            /* owned: local provider's directory on the host; NULL: none */
+	int workdir_fd;           /* owned; -1: none */
 	struct spec spec;
 };
 
 int prepare(struct brig_context *context, const struct brig_request *request, enum purpose purpose,
 	    struct prepared *ret, struct brig_error *err);
+/*
+ * The request's own part, on top of what a pool has prepared for all requests like it. Nothing is
+ * asked of the host but what the request names. The pool must outlive it, unless it is thawed.
+ */
+int prepare_on(const struct prepared *base, const struct brig_request *request,
+	       struct prepared *ret, struct brig_error *err);
+/*
+ * For a pool: cells whose interpreter is started ahead, by a script that then waits in it. What
+ * such a cell has from its start are the limits that this request asks for.
+ */
+int prepare_driver(struct prepared *prepared, const struct brig_request *request,
+		   struct brig_error *err);
+/* Makes it fit for a cold start after all: identity of its own. */
+int prepare_cold(struct prepared *prepared, struct brig_error *err);
 void prepared_done(struct prepared *prepared);
 /* Adds a file; takes ownership of data (may be NULL) and fd (may be -1), also on failure. */
 int prepared_add_input(struct prepared *prepared, const char *name, void *data, uint64_t size,
@@ -53,6 +70,9 @@ int prepare_trees(struct prepared *prepared, struct brig_error *err);
 /* Parts of it, one file each. */
 int prepare_code(struct brig_context *context, const struct brig_request *request,
 		 struct prepared *prepared, struct brig_error *err);
+/* The source text alone. */
+int prepare_source(const struct brig_request *request, struct prepared *prepared,
+		   struct brig_error *err);
 int prepare_command(struct brig_context *context, const struct brig_request *request,
 		    struct prepared *prepared, struct brig_error *err);
 int prepare_inputs(const struct brig_request *request, struct prepared *prepared,

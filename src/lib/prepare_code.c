@@ -89,17 +89,20 @@ static int find_runtime(struct brig_context *context, const struct brig_request 
 	return runtime_load(source, "python", &p->runtime, err);
 }
 
+int prepare_source(const struct brig_request *request, struct prepared *p, struct brig_error *err)
+{
+	if (request->file) {
+		return read_file(request->file, p, err);
+	}
+	size_t size = request->code_size ? request->code_size : strlen(request->code);
+	return keep_code(p, request->code, size, err);
+}
+
 int prepare_code(struct brig_context *context, const struct brig_request *request,
 		 struct prepared *p, struct brig_error *err)
 {
-	int r;
+	int r = prepare_source(request, p, err);
 
-	if (request->file) {
-		r = read_file(request->file, p, err);
-	} else {
-		size_t size = request->code_size ? request->code_size : strlen(request->code);
-		r = keep_code(p, request->code, size, err);
-	}
 	if (r == 0) {
 		r = find_runtime(context, request, p, err);
 	}

@@ -60,7 +60,7 @@ int runtime_expand(const struct strlist *argv, const struct runtime_values *valu
 		[PLACEHOLDER_PROGRAM] = values->program, [PLACEHOLDER_PREFIX] = values->prefix,
 		[PLACEHOLDER_SOURCE] = values->source,   [PLACEHOLDER_OUTPUT] = values->output,
 		[PLACEHOLDER_MAIN] = values->main,       [PLACEHOLDER_MEMORY_MB] = memory_mb,
-		[PLACEHOLDER_HEAP_MB] = heap_mb,
+		[PLACEHOLDER_HEAP_MB] = heap_mb,         [PLACEHOLDER_DRIVER] = values->driver,
 	};
 
 	(void)snprintf(memory_mb, sizeof(memory_mb), "%" PRIu64, memory < MIB ? 1 : memory / MIB);

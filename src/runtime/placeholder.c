@@ -13,16 +13,18 @@ static const struct {
 	const char *name;
 	unsigned places;
 } placeholders[PLACEHOLDER_COUNT] = {
-	[PLACEHOLDER_PROGRAM] = { "program", PLACE_ARGV | PLACE_CLOSURE },
-	[PLACEHOLDER_PREFIX] = { "prefix", PLACE_ARGV | PLACE_CLOSURE },
+	[PLACEHOLDER_PROGRAM] = { "program",
+				  PLACE_ARGV | PLACE_CLOSURE | PLACE_WARM | PLACE_VALUE },
+	[PLACEHOLDER_PREFIX] = { "prefix", PLACE_ARGV | PLACE_CLOSURE | PLACE_WARM | PLACE_VALUE },
 	[PLACEHOLDER_REALNAME] = { "realname", PLACE_CLOSURE },
 	[PLACEHOLDER_MULTIARCH] = { "multiarch", PLACE_CLOSURE },
-	[PLACEHOLDER_SOURCE] = { "source", PLACE_ARGV },
+	[PLACEHOLDER_SOURCE] = { "source", PLACE_ARGV | PLACE_WARM | PLACE_VALUE },
 	[PLACEHOLDER_OUTPUT] = { "output", PLACE_ARGV },
 	[PLACEHOLDER_MAIN] = { "main", PLACE_ARGV },
-	[PLACEHOLDER_MEMORY_MB] = { "memory_mb", PLACE_ARGV },
-	[PLACEHOLDER_HEAP_MB] = { "heap_mb", PLACE_ARGV },
-	[PLACEHOLDER_ARGS] = { "args", PLACE_ARGV },
+	[PLACEHOLDER_MEMORY_MB] = { "memory_mb", PLACE_ARGV | PLACE_WARM | PLACE_VALUE },
+	[PLACEHOLDER_HEAP_MB] = { "heap_mb", PLACE_ARGV | PLACE_WARM | PLACE_VALUE },
+	[PLACEHOLDER_ARGS] = { "args", PLACE_ARGV | PLACE_VALUE },
+	[PLACEHOLDER_DRIVER] = { "driver", PLACE_WARM | PLACE_VALUE },
 };
 
 const char *placeholder_name(enum placeholder placeholder)

@@ -17,10 +17,11 @@ enum placeholder {
 	PLACEHOLDER_MEMORY_MB,
 	PLACEHOLDER_HEAP_MB,
 	PLACEHOLDER_ARGS,
+	PLACEHOLDER_DRIVER,
 	PLACEHOLDER_COUNT,
 };
 
-enum placeholder_place { PLACE_ARGV = 1, PLACE_CLOSURE = 2 };
+enum placeholder_place { PLACE_ARGV = 1, PLACE_CLOSURE = 2, PLACE_WARM = 4, PLACE_VALUE = 8 };
 
 const char *placeholder_name(enum placeholder placeholder);
 /* The names that a place allows, for messages: "{program} {prefix} ...". */

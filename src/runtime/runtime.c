@@ -12,6 +12,8 @@ void runtime_free(struct runtime *runtime)
 		offsetof(struct runtime, compile),    offsetof(struct runtime, run),
 		offsetof(struct runtime, env),        offsetof(struct runtime, compile_env),
 		offsetof(struct runtime, closure),    offsetof(struct runtime, compile_closure),
+		offsetof(struct runtime, preload),    offsetof(struct runtime, driver_argv),
+		offsetof(struct runtime, driver_env), offsetof(struct runtime, value_argv),
 	};
 
 	if (!runtime) {

@@ -52,6 +52,16 @@ struct runtime {
 	uint64_t least_memory_bytes; /* below this it cannot even start: an error that says so */
 	uint64_t least_processes;
 
+	/* Made ahead: see docs/runtimes.md. */
+	bool template;          /* it is a Python that brig can warm and clone */
+	struct strlist preload; /* modules that a template imports */
+	char driver[64];        /* script of data/drivers/ that waits in a started one; "": none */
+	struct strlist driver_argv; /* how it is started with it: {driver} is the script */
+	/* Cold, with the value of the last expression: a script that runs the program. */
+	char value_driver[64];
+	struct strlist value_argv;
+	struct strlist driver_env; /* names, or prefix*, that it has read when it waits */
+
 	/* filled by detection */
 	char *program;      /* owned: path of the program found; NULL: not installed */
 	char *real_program; /* owned: the same with no link on the way */
@@ -102,6 +112,7 @@ struct runtime_values { /* what placeholders stand for */
 	uint64_t memory_bytes;
 	const char *prefix; /* of struct runtime */
 	const char *main;   /* of runtime_source_name() */
+	const char *driver; /* path of the waiting script in the cell */
 };
 
 struct runtime_source_name {

@@ -55,6 +55,21 @@ static const struct runtime_key least_keys[] = {
 	{ 0 },
 };
 
+static const struct runtime_key warm_keys[] = {
+	{ "template", KEY_FLAG, AT(template) },
+	{ "preload", KEY_LIST, AT(preload), .rule = rule_module },
+	{ "driver", KEY_TEXT, SIZED(driver), .rule = rule_file },
+	{ "argv", KEY_LIST, AT(driver_argv), .rule = rule_warm_argv },
+	{ "early_env", KEY_LIST, AT(driver_env), .rule = rule_env_name },
+	{ 0 },
+};
+
+static const struct runtime_key value_keys[] = {
+	{ "driver", KEY_TEXT, SIZED(value_driver), .rule = rule_file },
+	{ "argv", KEY_LIST, AT(value_argv), .rule = rule_value_argv },
+	{ 0 },
+};
+
 const struct runtime_key runtime_keys[] = {
 	{ "aliases", KEY_LIST, AT(aliases), .rule = rule_name },
 	{ "extensions", KEY_LIST, AT(extensions), .rule = rule_name },
@@ -69,5 +84,7 @@ const struct runtime_key runtime_keys[] = {
 	{ "run", KEY_OBJECT, .keys = run_keys },
 	{ "closure", KEY_LIST, AT(closure), .rule = rule_closure },
 	{ "least", KEY_OBJECT, .keys = least_keys },
+	{ "warm", KEY_OBJECT, .keys = warm_keys },
+	{ "value", KEY_OBJECT, .keys = value_keys },
 	{ 0 },
 };

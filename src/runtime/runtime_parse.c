@@ -258,6 +258,13 @@ static int check_whole(const struct parse *parse)
 		{ !rt->compile.count && rt->output[0], "compile.argv", "is missing" },
 		{ rt->run.count && !strlist_has(&rt->run, "{args}"), "run.argv",
 		  "has no {args}: the program would never get its arguments" },
+		{ rt->driver[0] && !strlist_has(&rt->driver_argv, "{driver}"), "warm.argv",
+		  "has no {driver}: nothing would wait in it" },
+		{ !rt->driver[0] && rt->driver_argv.count, "warm.driver", "is missing" },
+		{ (rt->value_driver[0] != 0) != strlist_has(&rt->value_argv, "{driver}"),
+		  "value.argv", "needs {driver}, and value.driver to name it" },
+		{ rt->driver[0] && rt->template, "warm.driver",
+		  "a runtime is cloned from a template, or started ahead, not both" },
 		{ rt->words.types.count && !rt->words.fallback[0], "named_by.fallback",
 		  "is missing" },
 	};

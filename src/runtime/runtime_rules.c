@@ -36,6 +36,18 @@ const char *rule_name(const char *text)
 	return NULL;
 }
 
+/* "numpy", "xml.etree": what an import statement names. */
+const char *rule_module(const char *text)
+{
+	static const char bytes[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.";
+	size_t size = strlen(text);
+
+	return size == 0 || size > 127 || strspn(text, bytes) != size || text[0] == '.'
+		       ? "must be the name of a module"
+		       : NULL;
+}
+
 const char *rule_file(const char *text)
 {
 	if (rule_name(text) || strchr(text, '/') || !path_is_beneath(text, NULL)) {
@@ -79,6 +91,46 @@ const char *rule_argv(const char *text)
 		return "must have {args} alone, not as a part of an argument";
 	}
 	return NULL;
+}
+
+const char *rule_warm_argv(const char *text)
+{
+	char bad[32];
+
+	if (rule_text(text)) {
+		return rule_text(text);
+	}
+	return placeholder_check(text, PLACE_WARM, bad, sizeof(bad))
+		       ? NULL
+		       : "must have no placeholders but {program} {prefix} {source} {memory_mb} "
+			 "{heap_mb} {driver}";
+}
+
+const char *rule_value_argv(const char *text)
+{
+	char bad[32];
+
+	if (rule_text(text)) {
+		return rule_text(text);
+	}
+	if (!placeholder_check(text, PLACE_VALUE, bad, sizeof(bad))) {
+		return "must have no placeholders but {program} {prefix} {source} {memory_mb} "
+		       "{heap_mb} {driver} {args}";
+	}
+	return placeholder_used(text, PLACEHOLDER_ARGS) && strcmp(text, "{args}") != 0
+		       ? "must have {args} alone, not as a part of an argument"
+		       : NULL;
+}
+
+const char *rule_env_name(const char *text)
+{
+	static const char bytes[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
+	size_t size = strspn(text, bytes);
+
+	return size == 0 || size > 64 || (text[size] && strcmp(text + size, "*") != 0)
+		       ? "must be the name of a variable, or how such names begin and a *"
+		       : NULL;
 }
 
 const char *rule_closure(const char *text)

@@ -1,0 +1,54 @@
+/* Values: see value.h. The program owns every byte: what is not strict JSON is no value. */
+#include "lib/value.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "core/run.h"
+
+#define DEPTH_MAX 64
+
+/* Counted on the text: the parser itself recurses. */
+static bool is_shallow(const char *text, size_t size)
+{
+	unsigned depth = 0;
+	bool quoted = false;
+
+	for (size_t i = 0; i < size; i++) {
+		char c = text[i];
+		if (quoted && c == '\\') {
+			i++;
+		} else if (c == '"') {
+			quoted = !quoted;
+		} else if (!quoted && (c == '[' || c == '{')) {
+			if (++depth > DEPTH_MAX) {
+				return false;
+			}
+		} else if (!quoted && (c == ']' || c == '}') && depth) {
+			depth--;
+		}
+	}
+	return true;
+}
+
+char *value_read(int fd)
+{
+	_cleanup_free_ char *text = malloc(RUN_VALUE_BYTES);
+	ssize_t n = text ? pread(fd, text, RUN_VALUE_BYTES, 0) : -1;
+
+	if (n <= 0) {
+		return NULL;
+	}
+	size_t size = strnlen(text, (size_t)n);
+	if (size == 0 || !is_shallow(text, size)) {
+		return NULL;
+	}
+	json_t *value = json_loadb(text, size, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, NULL);
+	char *clean = value ? json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_ENSURE_ASCII)
+			    : NULL;
+	json_decref(value);
+	return clean;
+}

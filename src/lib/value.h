@@ -1,0 +1,7 @@
+/* The value of a program's last expression, as it left it: any bytes at all. */
+#ifndef BRIG_LIB_VALUE_H
+#define BRIG_LIB_VALUE_H
+
+/* The JSON text in the memory file, checked and written anew; NULL: there is none. free() it. */
+char *value_read(int fd);
+#endif
