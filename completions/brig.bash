@@ -17,10 +17,12 @@ _brig() {
 		words=("${COMP_WORDS[@]}")
 		cword=$COMP_CWORD
 	}
-	local commands='run explain doctor runtimes policy help version'
+	local commands='run explain doctor runtimes policy bench help version'
 	local run_options='--lang --policy --timeout --cpu-time --cpu --memory --processes --disk
 		--inodes --open-files --file-size --stdout --stderr --in --out --out-dir --out-exec --force
-		--changes --ro --rw --env --yes --no-cache --config --time --json --json-schema --help'
+		--changes --ro --rw --env --start --tenant --value --yes --no-cache --config --time --json
+		--json-schema --help'
+	local option bench_options='--lang --policy --runs --in-flight --cells --config --yes --json --help'
 
 	COMPREPLY=()
 	for ((i = 1; i < cword; i++)); do
@@ -47,6 +49,10 @@ _brig() {
 		mapfile -t COMPREPLY < <(compgen -W "$(_brig_policies)" -- "$cur")
 		return
 		;;
+	--start)
+		mapfile -t COMPREPLY < <(compgen -W 'auto cold warm' -- "$cur")
+		return
+		;;
 	--ro | --rw | --out-dir | --config)
 		mapfile -t COMPREPLY < <(compgen -d -- "$cur")
 		return
@@ -56,7 +62,8 @@ _brig() {
 		return
 		;;
 	--timeout | --cpu-time | --cpu | --memory | --processes | --disk | --inodes | --open-files | \
-		--file-size | --stdout | --stderr | --env | --out | -c)
+		--file-size | --stdout | --stderr | --env | --out | --tenant | --runs | --in-flight | \
+		--cells | -c)
 		return
 		;;
 	esac
@@ -65,14 +72,20 @@ _brig() {
 	case $command in
 	'') wanted="$commands --help --version" ;;
 	run) wanted="$run_options -c" ;;
-	explain) wanted="${run_options//--json-schema/} -c" ;;
+	explain)
+		wanted="$run_options -c"
+		for option in --json-schema --start --tenant --value; do
+			wanted=${wanted//$option/}
+		done
+		;;
+	bench) wanted="$bench_options -c" ;;
 	doctor) wanted='--json --policy --help' ;;
 	runtimes) wanted='--json --config --help' ;;
 	policy) wanted='list show check --json --config --help' ;;
 	esac
 	mapfile -t COMPREPLY < <(compgen -W "$wanted" -- "$cur")
 	case $command in
-	run | explain | policy)
+	run | explain | policy | bench)
 		if [[ $cur != -* ]]; then
 			local files
 			mapfile -t files < <(compgen -f -- "$cur")

@@ -2,7 +2,7 @@
 # Test programs and the targets that run them. What is counted and how: scripts/run-tests.sh.
 
 FUZZ_SECONDS ?= 60
-SOAK_SECONDS ?= 600
+SOAK_RUNS    ?= 100000
 
 # One program for each tests/unit/test_*.c; other .c files beside it are linked into all of them.
 UNIT_SRC     := $(sort $(wildcard tests/unit/test_*.c tests/unit/*/test_*.c))
@@ -57,8 +57,11 @@ fuzz-variant:
 RUN_TESTS = +@MAKE='$(MAKE)' BUILD='$(BUILD)' FUZZ_SECONDS='$(FUZZ_SECONDS)' scripts/run-tests.sh
 
 SUITES := $(patsubst tests/%,%,$(sort $(patsubst %/,%,$(dir $(wildcard tests/*/test_*.py)))))
+# The attacks once more, on cells that were made ahead.
+SUITES += attack-warm
 
-.PHONY: test test-unit test-san test-suites fuzz fuzz-smoke soak test-vm bench lint test-setup
+.PHONY: test test-unit test-san test-suites fuzz fuzz-smoke soak test-vm bench bench-warm \
+	bench-programs lint test-setup
 test: test-setup ## run the whole suite
 	$(RUN_TESTS)
 test-unit: test-setup ## run the unit tests
@@ -85,7 +88,11 @@ test-vm: ## run the suite in a Debian guest with systemd and cgroup v2
 	@tests/vm/run
 bench: all ## compare with bare fork+exec, bubblewrap and crun
 	@bench/run '$(BUILD)/brig'
-soak: all ## run many cells for SOAK_SECONDS and look for what grows
-	@SOAK_SECONDS='$(SOAK_SECONDS)' tests/soak/run '$(BUILD)/brig'
+bench-warm: all ## compare warm cells with cold ones, bare Python, bubblewrap and crun
+	@bench/warm '$(BUILD)/brig'
+bench-programs: all ## run small programs cold, warm and bare, and compare the results
+	@bench/programs '$(BUILD)/brig' --bare
+soak: all ## run SOAK_RUNS warm cells in one process and look for what grows
+	@bench/soak '$(BUILD)/brig' --runs '$(SOAK_RUNS)'
 
 -include $(UNIT_OBJ:.o=.d) $(FUZZ_OBJ:.o=.d)

@@ -55,7 +55,7 @@ options() {
 	grep -oE -- '(^|[^-a-zA-Z])--[a-z][a-z-]*' | grep -oE -- '--[a-z-]+' | sort -u
 }
 
-for command in run explain doctor runtimes policy; do
+for command in run explain doctor runtimes policy bench; do
 	"$brig" "$command" --help </dev/null >"$dir/help-$command"
 	options <"$dir/help-$command" >"$dir/options-$command"
 done

@@ -8,4 +8,5 @@ int command_explain(int argc, char **argv);
 int command_doctor(int argc, char **argv);
 int command_runtimes(int argc, char **argv);
 int command_policy(int argc, char **argv);
+int command_bench(int argc, char **argv);
 #endif

@@ -86,6 +86,9 @@ static int tell(const struct run_line *line, const struct brig_result *result, i
 		status = printed ? printed : status;
 	} else {
 		report_verdict(result);
+		if (result->value_json) {
+			report_line("value: %s", result->value_json);
+		}
 		run_files_report(result, r == 1);
 	}
 	if (line->time) {
@@ -111,7 +114,12 @@ static int run_with(const struct run_line *line, struct run_request *request, st
 	struct brig_context_options options = { .size = sizeof(options),
 						.config_dir = line->config,
 						.no_cache = line->no_cache };
+	/* One cell is made ahead, and it is this run's: there will be no second one. */
+	struct brig_warm_options warm = { .size = sizeof(warm), .cells_max = 1, .pools_max = 1 };
 
+	if (request->request.start == BRIG_START_WARM) {
+		options.warm = &warm;
+	}
 	request->request.stdin_feed = run_line_feeds(line);
 	if (!line->json) {
 		request->request.on_output = on_output;

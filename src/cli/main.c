@@ -39,6 +39,7 @@ static const struct command commands[] = {
 	{ "explain", "show the plan of a run without running it", command_explain },
 	{ "doctor", "say what this host can enforce, and how to mend the rest", command_doctor },
 	{ "runtimes", "list the languages that are here", command_runtimes },
+	{ "bench", "measure cold and warm runs on this host", command_bench },
 	{ "policy", "list, show or check policies", command_policy },
 	{ "help", "explain brig or a command", command_help },
 	{ "version", "print the version", command_version },

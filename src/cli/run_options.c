@@ -3,6 +3,7 @@
 #include "cli/run_options.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "policy/policy.h"
@@ -15,6 +16,34 @@ struct row {
 	unsigned commands;
 	struct option_info option;
 };
+
+int run_start_parse(const char *from, const char *word, enum brig_start *ret,
+		    struct brig_error *err)
+{
+	static const char *const names[] = {
+		[BRIG_START_AUTO] = "auto", [BRIG_START_COLD] = "cold", [BRIG_START_WARM] = "warm"
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (strcmp(word, names[i]) == 0) {
+			*ret = (enum brig_start)i;
+			return 0;
+		}
+	}
+	int r = error_set(err, BRIG_E_INPUT, EINVAL, "%s: '%s' is no way to start a cell", from,
+			  word);
+	error_remedy(err, "write auto, cold or warm");
+	return r;
+}
+
+static int take_start(void *into, const struct option_info *option, const char *value,
+		      struct brig_error *err)
+{
+	struct run_line *line = into;
+
+	line->start_given = true;
+	return run_start_parse(option->name, value, &line->start, err);
+}
 
 /* In front of the limits... */
 static const struct row first[] = {
@@ -65,6 +94,14 @@ static const struct row last[] = {
 	{ BOTH,
 	  { "--config", "DIR", "the operator's policies and runtimes (/etc/brig)", option_take_text,
 	    AT(config), NULL } },
+	{ RUN,
+	  { "--start", "HOW", "cold; warm: from a template; auto (cold)", take_start, 0, NULL } },
+	{ RUN,
+	  { "--tenant", "NAME", "whose code this is; cells made ahead are not shared",
+	    option_take_text, AT(tenant), NULL } },
+	{ RUN,
+	  { "--value", NULL, "report what the last expression, or `result`, evaluates to",
+	    option_take_flag, AT(value), NULL } },
 	{ RUN,
 	  { "--time", NULL, "say on stderr what the run used", option_take_flag, AT(time), NULL } },
 	{ EXPLAIN,

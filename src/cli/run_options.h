@@ -13,7 +13,10 @@ struct run_line {
 	const char *code, *language, *policy, *out_dir, *config;
 	struct brig_limits limits;
 	struct strlist in, out, ro, rw, env;
-	bool changes, json, schema, yes, no_cache, time, force, out_exec;
+	bool changes, json, schema, yes, no_cache, time, force, out_exec, value;
+	const char *tenant;
+	enum brig_start start;
+	bool start_given;
 	struct arguments given;
 };
 void run_line_done(struct run_line *line);
@@ -23,6 +26,10 @@ void run_line_done(struct run_line *line);
 enum run_command { RUN_COMMAND_RUN, RUN_COMMAND_EXPLAIN };
 /* The rows of a command: limits come from the table of limits. Returns how many. */
 size_t run_options(enum run_command command, struct option_info ret[RUN_OPTIONS_MAX]);
+
+/* "auto", "cold" or "warm"; `from` is who said it, for the error. */
+int run_start_parse(const char *from, const char *word, enum brig_start *ret,
+		    struct brig_error *err);
 
 /* A request, with what it points to. */
 struct run_request {

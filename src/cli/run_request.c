@@ -183,6 +183,17 @@ static int make_source(const struct run_line *line, struct run_request *ret, str
 	return 0;
 }
 
+/* The variable lets a whole suite of tests be run either way. */
+static int make_start(const struct run_line *line, struct run_request *ret, struct brig_error *err)
+{
+	const char *word = getenv("BRIG_START");
+
+	if (line->start_given || !word || !word[0]) {
+		return 0;
+	}
+	return run_start_parse("the variable BRIG_START", word, &ret->request.start, err);
+}
+
 bool run_line_feeds(const struct run_line *line)
 {
 	return line->given.operands_count == 0 || strcmp(line->given.operands[0], "-") != 0;
@@ -195,6 +206,9 @@ int run_request_make(const struct run_line *line, struct run_request *ret, struc
 						  .policy = line->policy,
 						  .limits = line->limits,
 						  .changes = line->changes,
+						  .tenant = line->tenant,
+						  .start = line->start,
+						  .want_value = line->value,
 						  .consent = line->yes } };
 	ret->request.out = (const char *const *)line->out.items;
 	int r = make_files(line, ret, err);
@@ -207,6 +221,9 @@ int run_request_make(const struct run_line *line, struct run_request *ret, struc
 	}
 	if (r == 0) {
 		r = make_source(line, ret, err);
+	}
+	if (r == 0) {
+		r = make_start(line, ret, err);
 	}
 	if (r < 0) {
 		run_request_done(ret);

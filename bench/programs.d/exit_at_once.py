@@ -1,0 +1,4 @@
+import os
+
+print("flushed", flush=True)
+os._exit(3)

@@ -1,0 +1,2 @@
+numbers = [n * n for n in range(5)]
+{"sum": sum(numbers), "numbers": numbers}
