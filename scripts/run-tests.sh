@@ -175,11 +175,13 @@ pytest_count() {
 	grep -oE "\b[0-9]+ $1\b" <<<"$2" | awk '{ n = $1 } END { print n + 0 }'
 }
 
-# run_suite NAME WHO TREE COMMAND...: the command in front makes it that person.
+# run_suite NAME WHO TREE COMMAND...: the command in front makes it that person. NAME-warm is the
+# suite NAME once more, with cells that were made ahead.
 run_suite() {
 	local suite=$1 who=$2 tree=$3 log=$LOG/$1-$2.log start=$SECONDS
-	local other=root closing status ok bad skip home
+	local other=root kind=cold closing status ok bad skip home
 	shift 3
+	[ "$suite" = "${suite%-warm}" ] || kind=warm
 	[ "$who" = root ] && other=user
 	home=$tree/home-$who
 	# Tests marked for the other are left out, not skipped: they run in the other pass.
@@ -187,8 +189,9 @@ run_suite() {
 		cd "$tree" && exec timeout -k 20 "$SUITE_TIMEOUT" "$@" env -i PATH="$PATH" \
 			LC_ALL="$LC_ALL" HOME="$home" TMPDIR=/tmp CI="$CI" PYTHONDONTWRITEBYTECODE=1 \
 			BRIG="$tree/build/brig" BRIG_BUILD="$tree/build" BRIG_TREE="$tree" \
+			BRIG_ATTACK_START="$kind" \
 			/usr/bin/python3 -m pytest -c tests/pytest.ini --rootdir=tests -m "not $other" \
-			"tests/$suite"
+			"tests/${suite%-warm}"
 	) >"$log" 2>&1 </dev/null
 	status=$?
 	closing=$(grep -E '^=+ .* in [0-9.]+s( \(.*\))? =+$' "$log" | tail -n 1)
@@ -221,7 +224,7 @@ suite_names() {
 	local file
 	for file in tests/*/test_*.py; do
 		[ -e "$file" ] && basename "$(dirname "$file")"
-	done | sort -u | grep -vxE 'vm|soak'
+	done | sort -u | grep -vxE 'vm|soak' | sed '/^attack$/a attack-warm'
 }
 
 run_suites() {

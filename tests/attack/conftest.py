@@ -8,6 +8,9 @@ import pytest
 
 sys.dont_write_bytecode = True
 
+# Those are warm anyway.
+collect_ignore = ["test_warm.py"] if harness.WARM else []
+
 
 @pytest.fixture(scope="session")
 def payloads(tmp_path_factory):
@@ -34,3 +37,9 @@ def host_unharmed(orphans):
     after = harness.host_state()
     changed = {key: (before[key], after[key]) for key in before if before[key] != after[key]}
     assert not changed, "the host was changed"
+
+
+def pytest_terminal_summary(terminalreporter):
+    if harness.WARM:
+        counts = ", ".join(f"{count} {start}" for start, count in sorted(harness.starts.items()))
+        terminalreporter.write_line(f"cells: {counts}")

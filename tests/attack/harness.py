@@ -4,8 +4,12 @@
 A payload is a file of programs/: C (compiled once, statically) or Python. It prints a line
 "name=value" for each thing that it tried; Outcome.said has them. The same payload is run in a
 cell, where it must fail, and as a control where nothing stops it, so that the test can fail.
+
+With BRIG_ATTACK_START=warm the same tests attack cells that were made ahead: a Python payload is
+run by a clone of the template, a compiled one is an input file that such a clone execs.
 """
 
+import collections
 import contextlib
 import ctypes
 import hashlib
@@ -23,6 +27,20 @@ PYTHON = "/usr/bin/python3"
 ROOT = os.geteuid() == 0
 TIMEOUT = 60
 SLOW = int(os.environ.get("BRIG_TEST_SLOW", "1"))  # how much slower an emulated guest is
+WARM = os.environ.get("BRIG_ATTACK_START") == "warm"
+
+# What a clone does to become a compiled payload: as if that had been started by itself.
+BECOME = """\
+import os, signal, sys
+for name in ("PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "LC_CTYPE"):
+    os.environ.pop(name, None)
+for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT):
+    signal.signal(number, signal.SIG_DFL)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+# Options that no cell is made ahead for.
+COLD_OPTIONS = {"--rw", "--ro"}
+starts = collections.Counter()  # "warm" and "cold" runs of payloads, with BRIG_ATTACK_START=warm
 
 # Every namespace that a cell has; the caller is root of its own, and nothing of the host's.
 NAMESPACES = ["unshare", "--user", "--map-root-user", "--mount", "--net", "--ipc", "--uts",
@@ -66,6 +84,16 @@ class Outcome:
         return f"<status {self.status} said {self.said} stderr {self.stderr!r} result {self.result}>"
 
 
+def can_be_warm(options):
+    """Whether a payload with these options must come from a cell that was made ahead."""
+    return WARM and not COLD_OPTIONS & set(options)
+
+
+def start_of(words):
+    """Where a run comes from, unless the test says so itself; what cannot be warm is cold then."""
+    return ["--start", "warm"] if WARM and "--start" not in words else []
+
+
 def says(text):
     """The lines name=value; a name that comes twice keeps its last value."""
     pairs = (line.split("=", 1) for line in text.splitlines() if "=" in line)
@@ -93,8 +121,11 @@ class Attack:
         script = PROGRAMS / f"{name}.py"
         return script if script.exists() else compiled(self.build, name)
 
-    def _cell_words(self, name, args):
+    def _cell_words(self, name, args, options):
         program = self.program(name)
+        if can_be_warm(options) and program.suffix != ".py":
+            return ["--in", program, "--lang", "python", "-c", BECOME, "--",
+                    f"/sandbox/{program.name}", *args]
         if program.suffix == ".py":
             return [program, "--", *args] if args else [program]
         return ["--", program, *args]
@@ -103,23 +134,30 @@ class Attack:
 
     def brig(self, *words, check=True, **more):
         """`brig run --json WORDS`. With check, the result must not be brig's own failure."""
-        done = execute([BRIG, "run", "--json", *words], self.dir, **more)
+        done = execute([BRIG, "run", "--json", *start_of(words), *words], self.dir, **more)
         try:
             result = json.loads(done.stdout)
         except ValueError:
             raise AssertionError(f"no JSON from brig {words}: {done!r}") from None
         outcome = Outcome(done, result)
+        if WARM and "start" in result:
+            starts[result["start"]] += 1
         if check:
             assert result.get("status") not in (None, "error", "rejected", "lost"), outcome
         return outcome
 
     def cell(self, name, *args, options=(), **more):
         """The payload in a cell, with the default policy unless the options say otherwise."""
-        return self.brig(*options, *self._cell_words(name, args), **more)
+        words = self._cell_words(name, args, options)
+        outcome = self.brig(*options, *words, **more)
+        if can_be_warm(options) and "start" in outcome.result:
+            assert outcome.result["start"] == "warm", outcome
+        return outcome
 
     def spawn(self, name, *args, options=(), **more):
         """The same, not waited for: a Popen with pipes."""
-        words = [BRIG, "run", "--json", *options, *self._cell_words(name, args)]
+        words = [*options, *self._cell_words(name, args, options)]
+        words = [BRIG, "run", "--json", *start_of(words), *words]
         return subprocess.Popen([str(word) for word in words], cwd=self.dir, text=True,
                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                 stderr=subprocess.PIPE, **more)

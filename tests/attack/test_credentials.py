@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """THREATS.md, Credentials and capabilities: C1 to C8."""
 
+import contextlib
 import os
 import re
 import shutil
@@ -41,10 +42,24 @@ def test_C02_no_new_privs(attack):
     assert attack.bare("c01_status")["NoNewPrivs"] == "0"
 
 
+def inside(brig):
+    """Processes of the cell that the payload runs in; others may wait, and a template is in none."""
+    pids = harness.descendants(brig)
+    program = [pid for pid in pids if "c03_wait" in harness.read(f"/proc/{pid}/comm")]
+    if not harness.ROOT:  # all have the one id, and brig-init's namespaces are not to be read
+        return pids
+    own = [namespace(pid) for pid in program]
+    return [pid for pid in pids if namespace(pid) in own]
+
+
+def namespace(pid):
+    with contextlib.suppress(OSError):
+        return os.readlink(f"/proc/{pid}/ns/pid")
+
+
 def cell_users(brig):
     """Ids, as the host sees them, of the two processes of a cell: brig-init and the program."""
-    pids = harness.wait_for(lambda: len(harness.descendants(brig.pid)) >= 2
-                            and harness.descendants(brig.pid))
+    pids = harness.wait_for(lambda: len(inside(brig.pid)) >= 2 and inside(brig.pid))
     users = []
     for pid in pids:
         status = harness.read(f"/proc/{pid}/status")
@@ -135,7 +150,7 @@ def test_C07_no_core(attack):
     seen = attack.cell("c07_core", options=["--out", "**", "--out-dir", "back"])
     assert seen["limit"] in ("0 0", "1 1")
     assert seen.result["signal"] in (6, "SIGABRT")
-    assert [file["path"] for file in seen.result["files"]] == ["c07_core"]
+    assert {file["path"] for file in seen.result["files"]} - {"code.py"} == {"c07_core"}
     assert os.listdir(attack.dir) in ([], ["back"])
 
 

@@ -35,12 +35,17 @@ static char text[65536];
 static const char *slurp(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	ssize_t n = fd < 0 ? -1 : 1, size = 0;
 
+	/* What /proc makes up comes a page at a time. */
+	while (n > 0) {
+		n = read(fd, text + size, sizeof(text) - 1 - (size_t)size);
+		size += n > 0 ? n : 0;
+	}
 	if (n < 0) {
 		snprintf(text, sizeof(text), "%s\n", strerrorname_np(errno));
 	} else {
-		text[n] = '\0';
+		text[size] = '\0';
 	}
 	close(fd);
 	return text;

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs a program three ways: by plain python3, by a clone of a template, by the driver's script."""
+
+import fcntl
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import threading
+
+import pytest
+
+TREE = pathlib.Path(os.environ.get("BRIG_TREE", pathlib.Path(__file__).parents[2]))
+DRIVER = TREE / "data/drivers/python.py"
+TEMPLATE = pathlib.Path(__file__).with_name("template.py")
+# The interpreter under test is not always the one of the tests.
+PYTHON = os.environ.get("BRIG_TEST_PYTHON", "/usr/bin/python3")
+SLOW = int(os.environ.get("BRIG_TEST_SLOW", "1"))
+
+PRELOAD = """json re math datetime collections itertools functools random statistics decimal uuid
+    tempfile ssl hashlib logging threading multiprocessing asyncio subprocess traceback secrets
+    no_such_module""".split()
+ENV = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+class Outcome:
+    """What a run has shown of itself."""
+
+    def __init__(self, status, stdout, stderr, value, directory):
+        self.status, self.stdout, self.stderr, self.value = status, stdout, stderr, value
+        self.files = {
+            str(path.relative_to(directory)): path.read_bytes() if path.is_file() else None
+            for path in sorted(directory.rglob("*"))
+        }
+
+    def seen(self):
+        """All of it, but for addresses of objects: those of no two interpreters are the same."""
+        texts = [re.sub(rb"\b0x[0-9a-f]{8,}\b", b"0x...", it) for it in (self.stdout, self.stderr)]
+        return self.status, *texts, self.files
+
+
+class Directory:
+    """Stands for /sandbox: each run finds it new, by the same name."""
+
+    def __init__(self, path):
+        self.path = path
+        self.source = path / "code.py"
+
+    def fill(self, text):
+        shutil.rmtree(self.path, ignore_errors=True)
+        self.path.mkdir()
+        self.source.write_bytes(text if isinstance(text, bytes) else text.encode())
+
+
+def communicate(stdin, ends, data):
+    """Feeds stdin and reads everything from the other ends, all at once."""
+    found = [b""] * len(ends)
+
+    def feed():
+        with open(stdin, "wb", 0) as file:
+            try:
+                file.write(data)
+            except BrokenPipeError:
+                pass
+
+    def read(number, fd):
+        with open(fd, "rb") as file:
+            found[number] = file.read()
+
+    threads = [threading.Thread(target=feed)]
+    threads += [threading.Thread(target=read, args=it) for it in enumerate(ends)]
+    for thread in threads:
+        thread.start()
+    return threads, found
+
+
+class Run:
+    """A process that has been started with pipes for descriptors; join() waits for it."""
+
+    def __init__(self, directory, stdin, pipes, start, wait):
+        self.directory, self.wait = directory, wait
+        theirs = [pipes[0][0], *(write for _, write in pipes[1:])]
+        self.pid = start(theirs)
+        for fd in theirs:
+            os.close(fd)
+        self.threads, self.found = communicate(pipes[0][1], [r for r, _ in pipes[1:]], stdin)
+
+    def join(self):
+        for thread in self.threads:
+            thread.join(60 * SLOW)
+            assert not thread.is_alive(), self.directory.source.read_text()
+        status = self.wait(self.pid)
+        status = -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+        return Outcome(status, *self.found, *[b""] * (3 - len(self.found)), self.directory.path)
+
+
+def pipes_for(count):
+    return [os.pipe() for _ in range(count)]
+
+
+def execute(words, directory, env, stdin, valued):
+    """Runs an interpreter; the value's pipe is its descriptor 3."""
+
+    def start(fds):
+        pid = os.fork()
+        if pid == 0:
+            try:
+                high = [fcntl.fcntl(fd, fcntl.F_DUPFD, 100) for fd in fds]
+                for number, fd in enumerate(high):
+                    os.dup2(fd, number)
+                os.closerange(len(fds), 300)
+                os.chdir(directory.path)
+                for number in (signal.SIGPIPE, signal.SIGXFSZ):
+                    signal.signal(number, signal.SIG_DFL)
+                os.execve(words[0], words, env)
+            finally:
+                os._exit(99)
+        return pid
+
+    run = Run(directory, stdin, pipes_for(3 + valued), start, lambda pid: os.waitpid(pid, 0)[1])
+    return run.join()
+
+
+def plain(directory, args=(), env=ENV, stdin=b""):
+    return execute([PYTHON, directory.source, *args], directory, env, stdin, False)
+
+
+def cold(directory, args=(), env=ENV, stdin=b""):
+    return execute([PYTHON, DRIVER, directory.source, *args], directory, env, stdin, True)
+
+
+class Template:
+    def __init__(self, modules, *options, env=ENV, prefix=()):
+        requests, answers = os.pipe(), os.pipe()
+        self.requests, self.answers = open(requests[1], "wb", 0), open(answers[0], "rb")
+        words = [PYTHON, "-c", TEMPLATE.read_text(), DRIVER, str(requests[0]), str(answers[1])]
+        self.process = subprocess.Popen(
+            [*prefix, *words, *options, *modules],
+            env=env, cwd="/", stdin=-1, stdout=-1, stderr=-1, pass_fds=[requests[0], answers[1]],
+        )
+        os.close(requests[0])
+        os.close(answers[1])
+
+    def ask(self, *request):
+        self.requests.write(repr(request).encode() + b"\n")
+        answer = self.answers.readline()
+        assert answer, self.process.communicate()
+        return int(answer)
+
+    def begin(self, directory, args=(), env=ENV, stdin=b"", valued=True):
+        argv = [os.fsencode(word) for word in (PYTHON, directory.source, *args)]
+        entries = [os.fsencode("%s=%s" % pair) for pair in env.items()]
+
+        def start(fds):
+            return self.ask("run", os.getpid(), fds, argv, entries, str(directory.path))
+
+        pipes = pipes_for(3 + valued)
+        return Run(directory, stdin, pipes, start, lambda pid: self.ask("wait", pid))
+
+    def run(self, directory, args=(), env=ENV, stdin=b"", valued=True):
+        return self.begin(directory, args, env, stdin, valued).join()
+
+    def close(self):
+        self.requests.close()
+        self.answers.close()
+        said = self.process.communicate()
+        return self.process.returncode, *said
+
+
+@pytest.fixture(scope="session")
+def template():
+    it = Template(PRELOAD)
+    yield it
+    assert it.close() == (0, b"", b"")
+
+
+@pytest.fixture
+def sandbox(tmp_path):
+    return Directory(tmp_path / "sandbox")
+
+
+def directives(text):
+    """Comments of a program that say how to run it: args, stdin, env, value, as JSON."""
+    found = {}
+    for line in text.decode("latin-1").splitlines():
+        word, _, rest = line.partition(": ")
+        if word in ("# args", "# stdin", "# env", "# value"):
+            found[word[2:]] = rest if rest == "absent" else json.loads(rest)
+    return found

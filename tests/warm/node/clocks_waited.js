@@ -1,0 +1,1 @@
+console.log(process.uptime() < 20, performance.now() < 20000);

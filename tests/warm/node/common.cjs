@@ -1,0 +1,1 @@
+console.log(__filename, require.main === module, process.argv);

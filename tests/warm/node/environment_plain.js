@@ -1,0 +1,1 @@
+console.log(process.env, require('os').homedir(), require('os').tmpdir());

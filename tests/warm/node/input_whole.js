@@ -1,0 +1,2 @@
+// stdin: "first\nsecond\n"
+console.log(JSON.stringify(require('fs').readFileSync(0, 'utf8')));

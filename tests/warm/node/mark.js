@@ -1,0 +1,2 @@
+﻿#!/usr/bin/node
+console.log("after a mark", __filename);

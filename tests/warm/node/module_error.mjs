@@ -1,0 +1,2 @@
+import { nothing } from './not_there.mjs';
+console.log(nothing);

@@ -1,0 +1,5 @@
+function inner() {
+	throw new TypeError('from a module');
+}
+await null;
+inner();

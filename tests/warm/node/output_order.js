@@ -1,0 +1,12 @@
+console.log('%s is %d years and %i, %f, %j %o %%', 'Bob', 42, 42.9, 1.5, { a: 1 }, [1]);
+console.error('to the other');
+console.table([{ a: 1, b: 'x' }, { a: 2, c: true }]);
+console.group('group');
+console.dir({ deep: { deeper: { deepest: { end: 1 } } } }, { depth: 1 });
+console.groupEnd();
+console.assert(1 === 2, 'no');
+console.count();
+console.trace('here');
+console.log(new Map([[1, { a: 2 }]]), new Set('abc'), Symbol('s'), 10n, null, [undefined, , 3]);
+console.log(process.stdout.writable, process.stdout.writableLength, process.stdout._type);
+console.log(console, Object.keys(process.stdout).length, process.stdout.fd);

@@ -1,0 +1,2 @@
+const { Worker } = require('worker_threads');
+new Worker('throw new Error("in a thread")', { eval: true });

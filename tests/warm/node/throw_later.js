@@ -1,0 +1,2 @@
+setTimeout(() => { null.property; }, 1);
+process.on('exit', (code) => console.log('exit', code));

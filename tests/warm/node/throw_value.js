@@ -1,0 +1,1 @@
+throw { not: 'an error', list: [1, 2] };

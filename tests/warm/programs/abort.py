@@ -1,0 +1,3 @@
+import os
+print("lost in the buffer")
+os.abort()

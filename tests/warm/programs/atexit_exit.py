@@ -1,0 +1,11 @@
+import atexit
+import sys
+
+
+@atexit.register
+def leave():
+    print("leaving")
+    sys.exit(9)
+
+
+print("end")

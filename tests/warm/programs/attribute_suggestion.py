@@ -1,0 +1,5 @@
+class Thing:
+    colour = "red"
+
+
+Thing().color

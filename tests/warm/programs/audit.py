@@ -1,0 +1,6 @@
+import sys
+
+events = []
+sys.addaudithook(lambda name, args: events.append(name))
+compile("1", "x", "exec")
+print(events)

@@ -1,0 +1,1 @@
+﻿print("a file that begins with a mark", __doc__)

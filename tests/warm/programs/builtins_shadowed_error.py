@@ -1,0 +1,3 @@
+BaseException = Exception = SystemExit = 3
+sys = None
+raise ValueError("still reported")

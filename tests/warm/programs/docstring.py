@@ -1,0 +1,2 @@
+"""The program's text."""
+# value: "The program's text."

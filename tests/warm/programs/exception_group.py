@@ -1,0 +1,1 @@
+raise ExceptionGroup("outer", [ValueError("one"), ExceptionGroup("inner", [KeyError("two")])])

@@ -1,0 +1,4 @@
+import sys
+
+print("ended by exit")
+sys.exit()

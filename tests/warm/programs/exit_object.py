@@ -1,0 +1,9 @@
+import sys
+
+
+class Thing:
+    def __str__(self):
+        return "a thing"
+
+
+sys.exit(Thing())

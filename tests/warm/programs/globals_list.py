@@ -1,0 +1,5 @@
+print(list(globals()))
+print(__name__, __doc__, __package__, __spec__, __cached__, __annotations__)
+print(type(__loader__).__name__, __loader__.name, __loader__.path == __file__)
+print(__builtins__, __file__)
+print(sorted(vars()) == sorted(globals()), locals() is globals())

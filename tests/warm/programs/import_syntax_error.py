@@ -1,0 +1,3 @@
+with open("broken.py", "w") as file:
+    file.write("x = 1\nif x\n    y = 2\n")
+import broken

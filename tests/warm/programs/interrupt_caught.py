@@ -1,0 +1,9 @@
+import os
+import signal
+import time
+
+try:
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(5)
+except KeyboardInterrupt as error:
+    print("caught", repr(error))

@@ -1,0 +1,4 @@
+import sys
+
+sys.modules["__main__"] = None
+print("still here")

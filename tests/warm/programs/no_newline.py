@@ -1,0 +1,2 @@
+print('no newline at the end')
+1 / 0

@@ -1,0 +1,3 @@
+# value: {"answer": 42}
+result = {"answer": 42}
+print("done")

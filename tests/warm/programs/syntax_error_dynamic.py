@@ -1,0 +1,2 @@
+text = "x = = 1"
+eval(text)

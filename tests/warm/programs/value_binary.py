@@ -1,0 +1,2 @@
+# value: absent
+b"bytes are not JSON"

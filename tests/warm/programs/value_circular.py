@@ -1,0 +1,4 @@
+# value: absent
+a = []
+a.append(a)
+a

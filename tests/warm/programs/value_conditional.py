@@ -1,0 +1,3 @@
+# value: absent
+if True:
+    42

@@ -1,0 +1,2 @@
+# value: absent
+{1: "keys must be strings"}

@@ -1,0 +1,3 @@
+# value: absent
+result = 1
+[1, 2, 3][7]

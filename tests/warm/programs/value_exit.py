@@ -1,0 +1,5 @@
+# value: absent
+import sys
+
+result = 5
+sys.exit(0)

@@ -1,0 +1,2 @@
+# value: absent
+list(range(10**6))

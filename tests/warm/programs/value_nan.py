@@ -1,0 +1,2 @@
+# value: absent
+float("nan")

@@ -1,0 +1,3 @@
+# value: [1, 2]
+result = (1, 2)
+print(result)

@@ -1,0 +1,3 @@
+# value: absent
+result = 1
+object()

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+# A template as brig makes one, with os.fork() in the place of the clone into namespaces.
+#
+# It is the text of `python3 -c TEXT DRIVER IN OUT MODULE...`. Lines come from descriptor IN, each a
+# python expression: ("run", pid, fds, argv, env, dir) forks a run whose descriptors 0 to 3 are
+# those of process pid, ("wait", pid) waits for it. Answers go to OUT, one line each.
+import os
+import sys
+
+
+def take_descriptors(owner, fds):
+    opened = []
+    for number, fd in enumerate(fds):
+        flags = os.O_RDONLY if number == 0 else os.O_WRONLY
+        opened.append(os.open("/proc/%d/fd/%d" % (owner, fd), flags | os.O_CLOEXEC))
+    for number, fd in enumerate(opened):
+        os.dup2(fd, 100 + number)
+    for number in range(len(fds)):
+        os.dup2(100 + number, number)
+    return len(fds) > 3
+
+
+def become(owner, fds, argv, env, directory):
+    valued = take_descriptors(owner, fds)
+    os.closerange(3 + valued, 300)
+    os.chdir(directory)
+    os.umask(0o022)
+    return argv, env, 3 if valued else -1
+
+
+def serve_from(source, sink, ahead):
+    def serve():
+        for line in iter(source.readline, b""):
+            what, *rest = eval(line)
+            if what == "wait":
+                os.write(sink, b"%d\n" % os.waitpid(rest[0], 0)[1])
+                continue
+            taken, taking = os.pipe()
+            pid = FORK()
+            if pid == 0:
+                return (lambda: become(*rest)) if ahead else become(*rest)
+            os.close(taking)
+            os.read(taken, 1)  # until the clone has closed it, with all that is not its own
+            os.close(taken)
+            os.write(sink, b"%d\n" % pid)
+        os._exit(0)
+
+    return serve
+
+
+def fork_into_pid_namespace():
+    """Then all clones have the same process id; and so has the template, if it is in one, too."""
+    import ctypes
+    import struct
+
+    api = ctypes.PyDLL(None)
+    args = struct.pack("11Q", 0x20000000, 0, 0, 0, 17, 0, 0, 0, 0, 0, 0)  # CLONE_NEWPID, SIGCHLD
+    api.PyOS_BeforeFork()
+    pid = api.syscall(435, args, len(args))  # clone3
+    if pid == 0:
+        api.PyOS_AfterFork_Child()
+    else:
+        api.PyOS_AfterFork_Parent()
+    return pid
+
+
+def leave_by_c():
+    """The C library's exit(), without a trace of how it was got."""
+    before = set(sys.modules)
+    import ctypes
+
+    leave = ctypes.CDLL(None).exit
+    for name in set(sys.modules) - before:
+        del sys.modules[name]
+    return leave
+
+
+# Words before the modules: a process id namespace for each clone, clones ahead of their run.
+options = [word for word in sys.argv[4:] if word.startswith("--")]
+FORK = fork_into_pid_namespace if "--namespace" in options else os.fork
+
+with open(sys.argv[1]) as file:
+    text = file.read()
+exec(
+    compile(text, "<brig>", "exec"),
+    {
+        "__name__": "brig.driver",
+        "serve": serve_from(
+            open(int(sys.argv[2]), "rb", 0), int(sys.argv[3]), "--ahead" in options
+        ),
+        "leave": leave_by_c(),
+        "preload": sys.argv[4 + len(options) :],
+    },
+)
