@@ -119,9 +119,11 @@ struct brig_mount {
 
 /* Where a run's cell comes from. Only the time to its first instruction differs. */
 enum brig_start {
-	BRIG_START_AUTO = 0, /* from a pool when the context has one ready, else made now */
-	BRIG_START_COLD,     /* always made now */
-	BRIG_START_WARM,     /* waits for a ready one; made now only when that cannot be had */
+	/* From a pool when one is ready, or being made (waits up to 15 ms for it); else made now. */
+	BRIG_START_AUTO = 0,
+	BRIG_START_COLD, /* always made now */
+	/* Waits for a ready one, up to 20 s; made now only when that cannot be had. */
+	BRIG_START_WARM,
 };
 
 struct brig_request {
