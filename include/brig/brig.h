@@ -119,7 +119,7 @@ struct brig_mount {
 
 /* Where a run's cell comes from. Only the time to its first instruction differs. */
 enum brig_start {
-	/* From a pool when one is ready, or being made (waits up to 15 ms for it); else made now. */
+	/* From a pool when one is ready, or soon will be (waits up to 15 ms); else made now. */
 	BRIG_START_AUTO = 0,
 	BRIG_START_COLD, /* always made now */
 	/* Waits for a ready one, up to 20 s; made now only when that cannot be had. */
@@ -157,7 +157,7 @@ struct brig_request {
 	 */
 	const char *tenant;
 	enum brig_start start;
-	/* Also report what the last expression, or `result`, evaluated to, where that can be had. */
+	/* Also report what the last expression, or `result`, evaluated to, where it can be had. */
 	bool want_value;
 
 	bool consent; /* a person has said yes to this run: needed where auto_run is "ask" */

@@ -110,7 +110,7 @@ static int make_memory_mount(void)
 	if (r >= 0) {
 		r = sys_fsconfig(fs, FSCONFIG_SET_STRING, "mode", "0755");
 	}
-	/* Large pages: fewer of them to map, and to take apart at every end. Not every kernel can. */
+	/* Large pages: fewer to map, and to take apart at every end. Not every kernel can. */
 	if (r >= 0) {
 		sys_fsconfig(fs, FSCONFIG_SET_STRING, "huge", "always");
 		r = sys_fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL);

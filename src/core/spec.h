@@ -69,11 +69,11 @@ struct spec {
 	bool held;
 	bool cloned; /* from a template: the program goes on in its interpreter, without exec */
 	/*
-	 * Made ahead where the interpreter cannot be cloned: it is started at once, with a script of
-	 * ours that waits in it for the order.
+	 * Made ahead where the interpreter cannot be cloned: it is started at once, with a script
+	 * of ours that waits in it for the order.
 	 */
 	bool prestarted;
-	bool valued; /* cold: the program is run by a driver that leaves its value on descriptor 3 */
+	bool valued; /* cold: a driver runs the program, and leaves its value on descriptor 3 */
 	const char *driver; /* the script: where it is, beneath the root; NULL: none */
 	const char *driver_text;
 	size_t driver_size;

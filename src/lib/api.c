@@ -369,7 +369,7 @@ int brig_run_step(struct brig_run *run, struct brig_error *error)
 	if (run->end == 0) {
 		run->end = step(run, error);
 	}
-	/* While the program runs there is time to make the next cell; but its end is not to wait. */
+	/* While the program runs there is time to make the next cell; its end must not wait. */
 	if (run->end == 0 && run->context->warm && warm_is_low(run->context->warm)) {
 		warm_step(run->context->warm, 1);
 	}

@@ -116,7 +116,7 @@ static void test_order(void **state)
 	assert_int_equal(plan.steps[plan.count - 1].kind, STEP_START);
 }
 
-/* A cell that is made ahead has every wall of one that is not; only what the request decides waits. */
+/* A cell made ahead has every wall of one that is not; what the request decides waits. */
 static void test_held(void **state)
 {
 	struct spec cold = whole_spec(), held = whole_spec(), cloned = whole_spec();
