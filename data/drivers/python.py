@@ -26,7 +26,7 @@ import sys
 SCRIPT_VALUE_FD = 3
 HIGH_FD = 255  # above the program's own files, below any limit that can be meant
 VALUE_BYTES = 64 * 1024
-VALUE_DEPTH = 100
+VALUE_DEPTH = 64
 
 # Names in the program's globals that no source text can spell.
 VALUE, ERROR, CAUGHT = ".value", ".error", ".caught"

@@ -101,8 +101,8 @@ static int drop(const struct keeper *keeper)
 	    syscall(SYS_setresuid, keeper->id, keeper->id, keeper->id) < 0) {
 		return -errno;
 	}
-	/* No capability survives that; and with no_new_privs none comes back. */
-	return 0;
+	/* By hand, too: securebits can make them survive. With no_new_privs none comes back. */
+	return caps_give_up();
 }
 
 static _Noreturn void become_template(const struct keeper *keeper, pid_t parent)
@@ -124,6 +124,8 @@ static _Noreturn void keep(const struct keeper *keeper)
 	siginfo_t info;
 	int program = -1;
 
+	/* The warden's own end must be the warden's alone, or its death would go unnoticed. */
+	close(keeper->outside);
 	forget_signals();
 	umask(022);
 	int r = await_release(keeper->fds[0]);

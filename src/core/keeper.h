@@ -28,6 +28,7 @@ struct keeper {
 	uid_t id;
 	const struct closure *closure;
 	int fds[KEEPER_FDS]; /* what the interpreter gets as 3, 4, ...; the first is its socket */
+	int outside;         /* the warden's end of that socket: not for the keeper to hold */
 	int program;         /* the interpreter's file */
 	const char *name;    /* what it is called */
 	const char *const *argv;

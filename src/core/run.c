@@ -133,6 +133,10 @@ static int take_record(struct run *run, const struct wire_record *record, int *f
 		    cgroup_clone_fd(run->cell.group) < 0) {
 			watch_look(&run->watch, clock_now_ns(), &run->facts);
 		}
+		/* Only what is buried later: else the caller would have to wait for the kernel. */
+		if (!run->options.warm) {
+			return 0;
+		}
 		/* A kill that is under way has the last word. */
 		return run->state < RUN_ENDING && (record->value & WIRE_ALONE) ? 1 : 0;
 	default:

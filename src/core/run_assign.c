@@ -96,11 +96,12 @@ int run_assign(struct run *run, const struct run_options *options, struct brig_e
 	if (r == 0) {
 		expect_inputs(&run->watch, options->spec);
 		watch_start(&run->watch, now);
-		r = send_order(run, options->spec);
-	}
-	if (r == 0) {
 		run->state = RUN_ORDERED;
 		r = run_arm(run);
+	}
+	/* The last thing that can fail: the program may begin with it. */
+	if (r == 0) {
+		r = send_order(run, options->spec);
 	}
 	if (r < 0) {
 		return error_errno(err, BRIG_E_SYSTEM, -r,

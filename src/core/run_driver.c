@@ -109,7 +109,7 @@ void run_driver_last_words(struct run *run)
 {
 	char said[2];
 
-	if (run->driver.state != DRIVER_ORDERED) {
+	if (run->driver.state != DRIVER_ORDERED || run->driver.ready < 0) {
 		return;
 	}
 	bool begun = read(run->driver.ready, said, sizeof(said)) == 1 && said[0] == SAYS_BEGINS;

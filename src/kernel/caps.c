@@ -11,6 +11,17 @@
 /* Higher than any kernel's last capability; the loop ends at the first unknown one. */
 #define CAPS_TRIED 64
 
+int caps_give_up(void)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct none[2] = { { 0 }, { 0 } };
+
+	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0) {
+		return -errno;
+	}
+	return syscall(SYS_capset, &header, none) < 0 ? -errno : 0;
+}
+
 int caps_drop_all(void)
 {
 	for (int cap = 0; cap < CAPS_TRIED; cap++) {

@@ -7,4 +7,6 @@
  * -errno.
  */
 int caps_drop_all(void);
+/* Those that it has itself; needs none to do so. 0 or -errno. */
+int caps_give_up(void);
 #endif

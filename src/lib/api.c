@@ -167,10 +167,12 @@ static int start_warm(struct brig_run *run, const struct brig_request *request,
 	pool->uses++;
 	run->pool = pool;
 	run->cell = warm_pool_take(pool);
-	r = phase_assign(&run->phase, run->context, &run->program, &run->options,
-			 TAKE_PTR(run->cell->run), &unused);
+	/* Before the order goes out: what fails after it could start the program twice. */
+	run->phase.run = TAKE_PTR(run->cell->run);
+	r = watch_phase(run, &unused);
 	if (r == 0) {
-		r = watch_phase(run, &unused);
+		r = phase_assign(&run->phase, run->context, &run->program, &run->options,
+				 run->phase.run, &unused);
 	}
 	if (r < 0) {
 		r = start_after_all(run, err);
@@ -331,7 +333,8 @@ static void bury_phase(struct brig_run *run)
 static int step(struct brig_run *run, struct brig_error *error)
 {
 	int r = phase_step(&run->phase, error);
-	if (r < 0 && run->phase.warm && run->phase.run->setup_errnum) {
+	if (r < 0 && run->phase.warm && run->phase.run->setup_errnum &&
+	    run->phase.run->facts.ending == ENDING_NONE) {
 		return start_after_all(run, error);
 	}
 	if (r == PHASE_RESTARTED) {
@@ -396,6 +399,10 @@ int brig_context_warm(struct brig_context *context, const struct brig_request *l
 	if (!context->warm) {
 		return error_set(error, BRIG_E_INPUT, ENOTSUP, "the context has no pools");
 	}
+	if (cells > WARM_CELLS_MAX) {
+		return error_set(error, BRIG_E_INPUT, ERANGE, "a pool holds at most %d cells",
+				 WARM_CELLS_MAX);
+	}
 	struct warm_pool *pool = warm_pool_for(context->warm, like, error);
 	return pool ? warm_pool_wait(pool, cells, WARM_WAIT_NS, error) : -ENOTSUP;
 }
@@ -415,7 +422,7 @@ void brig_context_step(struct brig_context *context)
 long brig_run_feed(struct brig_run *run, const void *data, size_t size)
 {
 	/* While the compiler is at work, or the cell is built, the program's input has to wait. */
-	if (run->compiling || (run->phase.run && run->phase.run->state == RUN_SETTING_UP)) {
+	if (run->compiling || (run->phase.run && run->phase.run->state < RUN_RUNNING)) {
 		return 0;
 	}
 	return run->phase.run ? run_feed(run->phase.run, data, size) : -EPIPE;

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -140,7 +141,8 @@ static const char **template_env(const struct strlist *env)
 	return list;
 }
 
-static int start(const struct prepared *base, int fds[KEEPER_FDS], int program, int *pidfd)
+static int start(const struct prepared *base, int fds[KEEPER_FDS], int outside, int program,
+		 int *pidfd)
 {
 	const struct strlist *preload = &base->runtime->preload;
 	const char **argv = calloc(preload->count + 4, sizeof(*argv));
@@ -162,6 +164,7 @@ static int start(const struct prepared *base, int fds[KEEPER_FDS], int program, 
 		.ranged = base->spec.ranged,
 		.id = base->spec.first_id,
 		.closure = &base->closure,
+		.outside = outside,
 		.program = program,
 		.name = strrchr(base->runtime->real_program, '/') + 1,
 		.argv = argv,
@@ -207,14 +210,20 @@ int template_start(const struct prepared *base, struct template **ret, struct br
 		r = fds[i] < 0 ? fds[i] : 0;
 	}
 	if (r == 0) {
-		r = start(base, fds, program, &template->keeper);
+		r = start(base, fds, template->socket, program, &template->keeper);
 	}
 	if (r == 0) {
 		struct wire_record release = { .kind = WIRE_RELEASE };
 		r = wire_send(template->socket, &release, NULL, 0);
 	}
 	if (r < 0) {
-		template_leave(template);
+		int keeper = template_leave(template);
+		if (keeper >= 0) {
+			sys_pidfd_send_signal(keeper, SIGKILL);
+			if (!template_gone(keeper, 1000)) {
+				close(keeper);
+			}
+		}
 		return error_errno(err, BRIG_E_SYSTEM, -r, "cannot start the template of %s",
 				   base->runtime->name);
 	}

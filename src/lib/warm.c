@@ -14,6 +14,8 @@
 /* So many failures in a row, and the pool rests for a while. */
 #define FAILURES_MAX 3
 #define REST_NS      (30 * SECOND_NS)
+/* How long a template may take to get warm. */
+#define PATIENCE_NS (60 * SECOND_NS)
 /* Being made at a time: more would only wait for each other. */
 #define MAKING_MAX 2
 #define EVENTS_MAX 64
@@ -60,8 +62,12 @@ int warm_new(struct brig_context *context, const struct brig_warm_options *optio
 
 static void wait_for_leaving(struct warm *warm, int wait_ms)
 {
+	uint64_t deadline = clock_now_ns() + (uint64_t)wait_ms * 1000000u;
+
 	for (unsigned i = 0; i < warm->leaving_count; i++) {
-		if (template_gone(warm->leaving[i], wait_ms)) {
+		uint64_t now = clock_now_ns();
+		int left = now < deadline ? (int)((deadline - now) / 1000000u) : 0;
+		if (template_gone(warm->leaving[i], left)) {
 			warm->leaving[i--] = warm->leaving[--warm->leaving_count];
 		}
 	}
@@ -74,10 +80,14 @@ void warm_leave(struct warm *warm, struct template *template)
 	if (keeper < 0) {
 		return;
 	}
-	if (warm->leaving_count == WARM_LEAVING_MAX) {
-		wait_for_leaving(warm, LEAVE_MS);
+	/* One for each template that a run is still left of: never waited for here. */
+	if (warm->leaving_count == warm->leaving_room) {
+		unsigned room = warm->leaving_room ? 2 * warm->leaving_room : 16;
+		int *list = realloc(warm->leaving, room * sizeof(*list));
+		warm->leaving = list ? list : warm->leaving;
+		warm->leaving_room = list ? room : warm->leaving_room;
 	}
-	if (warm->leaving_count < WARM_LEAVING_MAX) {
+	if (warm->leaving_count < warm->leaving_room) {
 		warm->leaving[warm->leaving_count++] = keeper;
 	} else {
 		close(keeper);
@@ -89,11 +99,12 @@ void warm_free(struct warm *warm)
 	if (!warm) {
 		return;
 	}
-	warm_bury_step(warm, true);
 	while (warm->count) {
 		warm_pool_unuse(warm->pools[--warm->count]);
 	}
+	warm_bury_step(warm, true);
 	wait_for_leaving(warm, LEAVE_MS);
+	free(warm->leaving);
 	close_fd(&warm->epoll);
 	free(warm);
 }
@@ -258,6 +269,11 @@ void warm_rotate(struct warm_pool *pool, uint64_t now_ns)
 	if (!pool->template || now_ns < pool->rest_until_ns) {
 		return;
 	}
+	if (!pool->template->ready && now_ns - pool->template->born_ns > PATIENCE_NS) {
+		warm_pool_distrust(pool); /* an import that does not end */
+		fail(pool);
+		return;
+	}
 	if (!pool->next && pool->template->ready && wants_next(pool, now_ns)) {
 		start_template(pool, &pool->next);
 	}
@@ -298,7 +314,8 @@ static void fill(struct warm_pool *pool, uint64_t now_ns)
 	unsigned target = warm_size_target(pool, now_ns);
 	struct brig_error unused = { 0 };
 
-	while (pool->count > target) {
+	/* Not one whose answer is on its way: the next cell would take it for its own. */
+	while (pool->count > target && !pool->cells[pool->count - 1]->asked) {
 		drop_cell(pool, pool->count - 1);
 	}
 	if (now_ns < pool->rest_until_ns || pool->count >= target || !have_template(pool)) {

@@ -21,6 +21,7 @@ struct warm_cell {
 	struct spec spec; /* of this cell: the pool's, with an identity of its own */
 	int ids;          /* owned: holds its id range; -1: none */
 	int devices;      /* owned until the cell has them */
+	int set;          /* borrowed: the epoll that knows its address */
 	bool asked;       /* the template has not answered yet */
 	bool stirred;     /* there is something to hear from it */
 };
@@ -30,13 +31,16 @@ struct warm_stamp {
 	uint64_t device, inode, size, changed_ns;
 };
 
+/* Policy, what it extends, runtime, the operator's ceiling. */
+#define WARM_STAMPS 4
+
 struct warm_pool {
 	struct warm *warm; /* borrowed */
 	unsigned uses;     /* itself and runs that borrow from it */
 	bool retired;      /* makes no more cells; freed with its last use */
 	struct prepared base;
 	char *policy, *tenant; /* owned; as the requests call them, NULL too */
-	struct warm_stamp stamps[2];
+	struct warm_stamp stamps[WARM_STAMPS];
 	struct template *template; /* owned; NULL: cells start their interpreter themselves */
 	struct template *next;     /* owned: gets warm while the other is still in use */
 	struct warm_cell *cells[WARM_CELLS_MAX];
@@ -47,9 +51,8 @@ struct warm_pool {
 	uint64_t rest_until_ns;
 };
 
-#define WARM_POOLS_MAX   64
-#define WARM_LEAVING_MAX 64
-#define WARM_DEAD_MAX    64
+#define WARM_POOLS_MAX 64
+#define WARM_DEAD_MAX  64
 
 struct warm {
 	struct brig_context *context;     /* borrowed */
@@ -57,8 +60,8 @@ struct warm {
 	int epoll;                        /* owned */
 	struct warm_pool *pools[WARM_POOLS_MAX];
 	unsigned count;
-	int leaving[WARM_LEAVING_MAX]; /* owned: keepers of templates that were told to end */
-	unsigned leaving_count;
+	int *leaving; /* owned: keepers of templates that were told to end */
+	unsigned leaving_count, leaving_room;
 	struct warm_cell *dead[WARM_DEAD_MAX]; /* owned */
 	unsigned dead_count;
 	uint64_t looked_ns; /* when memory was last looked at */

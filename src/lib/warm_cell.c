@@ -53,6 +53,7 @@ int warm_cell_new(struct warm_pool *pool, struct warm_cell **ret, struct brig_er
 		return error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory for a waiting cell");
 	}
 	cell->ids = cell->devices = -1;
+	cell->set = pool->warm->epoll;
 	cell->spec = pool->base.spec;
 	cell->spec.devices = -1;
 	int r = identify(cell, err);
@@ -80,6 +81,11 @@ void warm_cell_free(struct warm_cell *cell)
 {
 	if (!cell) {
 		return;
+	}
+	/* By hand: whoever holds a copy (a keeper that is just starting, too) keeps them there. */
+	if (cell->run) {
+		epoll_ctl(cell->set, EPOLL_CTL_DEL, cell->run->epoll, NULL);
+		epoll_ctl(cell->set, EPOLL_CTL_DEL, cell->run->cell.pidfd, NULL);
 	}
 	run_free(cell->run);
 	close_fd(&cell->devices);

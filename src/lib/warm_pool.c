@@ -38,18 +38,21 @@ static struct warm_stamp stamp_of(const char *dir, const char *kind, const char 
 	};
 }
 
-static void stamp(const struct warm_pool *pool, struct warm_stamp stamps[2])
+static void stamp(const struct warm_pool *pool, struct warm_stamp stamps[WARM_STAMPS])
 {
 	const char *dir = pool->warm->context->config_dir;
+	const char *parent = pool->base.policy->extends;
 
 	stamps[0] = stamp_of(dir, "policies", pool->policy ? pool->policy : "default");
 	stamps[1] = stamp_of(dir, "runtimes", pool->base.runtime->name);
+	stamps[2] = stamp_of(dir, ".", "ceiling");
+	stamps[3] = parent[0] ? stamp_of(dir, "policies", parent) : (struct warm_stamp){ 0 };
 }
 
 /* The operator may have changed the rules since. */
 static bool is_current(const struct warm_pool *pool)
 {
-	struct warm_stamp now[2];
+	struct warm_stamp now[WARM_STAMPS];
 
 	stamp(pool, now);
 	return memcmp(now, pool->stamps, sizeof(now)) == 0;
@@ -229,7 +232,10 @@ static struct warm_pool *pool_new(struct warm *warm, const struct brig_request *
 void warm_pool_drop(struct warm_pool *pool)
 {
 	while (pool->count) {
-		warm_cell_free(pool->cells[--pool->count]);
+		struct warm_cell *cell = pool->cells[--pool->count];
+		epoll_ctl(pool->warm->epoll, EPOLL_CTL_DEL, cell->run->epoll, NULL);
+		run_end(cell->run, ENDING_CANCELLED); /* kills; the kernel needs its time */
+		warm_bury(pool->warm, cell);
 	}
 }
 
@@ -368,7 +374,8 @@ int warm_pool_wait(struct warm_pool *pool, unsigned cells, uint64_t wait_ns, str
 		struct pollfd ready = { .fd = pool->warm->epoll, .events = POLLIN };
 		uint64_t now = clock_now_ns();
 		warm_step(pool->warm, WARM_ALL_PIECES);
-		if (pool->rest_until_ns > now || now > deadline) {
+		if (pool->rest_until_ns > now || now > deadline ||
+		    warm_size_target(pool, now) < cells) {
 			return error_set(err, BRIG_E_SYSTEM, EAGAIN,
 					 "no cell could be made ahead; see brig doctor");
 		}

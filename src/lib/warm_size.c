@@ -85,5 +85,6 @@ unsigned warm_size_target(struct warm_pool *pool, uint64_t now_ns)
 	uint64_t others = bytes_of_all(warm) - pool->count * bytes_of(pool);
 	uint64_t most = warm->options.memory_bytes;
 	uint64_t mine = (most > others ? most - others : 0) / bytes_of(pool);
+	mine = mine < WARM_CELLS_MAX ? mine : WARM_CELLS_MAX;
 	return pool->target < mine ? pool->target : (unsigned)mine;
 }

@@ -102,6 +102,7 @@ static int apply_parent(const struct json_doc *doc, const char *name, struct pol
 	}
 	if (r == 0) {
 		sha256_add_field(hash, text.data, text.size);
+		snprintf(policy->extends, sizeof(policy->extends), "%s", parent);
 	}
 	return r;
 }

@@ -63,6 +63,7 @@ struct policy {
 
 	struct strlist syscalls; /* "@basic", "@process", "-mount", "kill:ptrace", as written */
 	struct filter filter;    /* the table that comes of it */
+	char extends[65];        /* what it was read on top of, by name; or "" */
 };
 
 /* Every limit, once: drives parsing, merging, options, results and documentation. */

@@ -53,7 +53,11 @@ def test_limits_of_a_warm_run(result_of):
     result, status = result_of("--start", "warm", "--timeout", "300ms", "-c", "while True: pass")
     assert (result["start"], result["status"], status) == ("warm", "timeout", 124)
     result, status = result_of("--start", "warm", "--memory", "64M", "-c", "x = bytearray(10**9)")
-    assert (result["start"], result["status"], status) == ("warm", "memory_limit", 122)
+    assert result["start"] == "warm"
+    if "cgroup-memory" in result["layers"]:
+        assert (result["status"], status) == ("memory_limit", 122)
+    else:  # the program is refused the memory, and ends by itself
+        assert (result["status"], status) == ("failed", 1)
 
 
 @pytest.mark.parametrize(("code", "value"), [

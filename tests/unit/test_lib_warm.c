@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pools: what they refuse, what retires them, and that a run finds its way without them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <brig/brig.h>
+
+#define POLICY(wall) "{ \"extends\": \"default\", \"limits\": { \"wall\": \"" wall "\" } }"
+
+struct place {
+	char dir[64];
+	struct brig_context *brig;
+};
+
+static void put(const struct place *place, const char *name, const char *text)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/%s", place->dir, name);
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	close(fd);
+}
+
+static void take_away(const struct place *place, const char *name)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/%s", place->dir, name);
+	unlink(path);
+	rmdir(path);
+}
+
+static int set_up(void **state)
+{
+	static struct place place;
+	struct brig_warm_options warm = { .size = sizeof(warm), .cells_max = 1 };
+	struct brig_context_options options = { .size = sizeof(options), .warm = &warm };
+	struct brig_error error = { 0 };
+	char path[128];
+
+	snprintf(place.dir, sizeof(place.dir), "/tmp/brig-warm-XXXXXX");
+	assert_non_null(mkdtemp(place.dir));
+	snprintf(path, sizeof(path), "%s/policies", place.dir);
+	assert_int_equal(mkdir(path, 0755), 0);
+	put(&place, "policies/mine.json", POLICY("20s"));
+	options.config_dir = place.dir;
+	assert_int_equal(brig_context_new(&options, &place.brig, &error), 0);
+	*state = &place;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct place *place = *state;
+	static const char *const names[] = { "policies/mine.json", "ceiling.json", "policies", "" };
+
+	brig_context_free(place->brig);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		take_away(place, names[i]);
+	}
+	return 0;
+}
+
+static struct brig_request request(const char *policy)
+{
+	return (struct brig_request){ .size = sizeof(struct brig_request),
+				      .language = "bash",
+				      .code = "echo hello",
+				      .policy = policy,
+				      .start = BRIG_START_WARM };
+}
+
+static int run(const struct place *place, const char *policy, struct brig_result **ret,
+	       struct brig_error *error)
+{
+	struct brig_request options = request(policy);
+
+	return brig_execute_code(place->brig, "bash", "echo hello", &options, ret, error);
+}
+
+static void test_too_many_cells(void **state)
+{
+	struct place *place = *state;
+	struct brig_request like = request(NULL);
+	struct brig_error error = { 0 };
+
+	assert_int_equal(brig_context_warm(place->brig, &like, 65, &error), -ERANGE);
+	assert_int_equal(brig_context_warm(place->brig, &like, UINT32_MAX, &error), -ERANGE);
+}
+
+/* A command is never made ahead; a request that cannot be is started all the same. */
+static void test_what_has_no_pool(void **state)
+{
+	struct place *place = *state;
+	static const char *const words[] = { "/bin/echo", "hello", NULL };
+	struct brig_request like = { .size = sizeof(like), .command = words };
+	struct brig_error error = { 0 };
+	struct brig_run *one = NULL;
+
+	assert_int_equal(brig_context_warm(place->brig, &like, 1, &error), -ENOTSUP);
+	assert_true(error.message[0] != '\0');
+	assert_int_equal(brig_run_start(place->brig, &like, &one, &error), 0);
+	assert_int_equal(brig_run_wait(one, &error), 0);
+	struct brig_result *result = brig_run_take_result(one);
+	assert_string_equal(result->start, "cold");
+	assert_string_equal(result->stdout_data, "hello\n");
+	brig_result_free(result);
+	brig_run_free(one);
+}
+
+/* What the operator changes counts for the next request, warm or not. */
+static void test_rules_change(void **state)
+{
+	struct place *place = *state;
+	struct brig_error error = { 0 };
+	struct brig_result *result = NULL;
+
+	assert_int_equal(run(place, "mine", &result, &error), 0);
+	assert_string_equal(result->start, "warm");
+	assert_int_equal(result->limits.wall_ns, 20000000000u);
+	brig_result_free(result);
+
+	put(place, "policies/mine.json", POLICY("7s"));
+	assert_int_equal(run(place, "mine", &result, &error), 0);
+	assert_int_equal(result->limits.wall_ns, 7000000000u);
+	brig_result_free(result);
+
+	put(place, "ceiling.json", "{ \"auto_run\": \"never\" }");
+	assert_true(run(place, "mine", &result, &error) < 0);
+	assert_int_equal(error.code, BRIG_E_CONSENT);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_too_many_cells, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_what_has_no_pool, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_rules_change, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
