@@ -120,7 +120,7 @@ def test_g5_result_files(attack, tmp_path):
     back = tmp_path / "back"
     start = time.monotonic()
     run = gone(attack.cell("g5_files", options=["--out-dir", back, "--changes"]))
-    assert time.monotonic() - start < 10
+    assert time.monotonic() - start < 10 * harness.SLOW
     assert run.result["status"] == "ok"
     host = harness.read("/etc/passwd")
     files = {file["path"]: file for file in run.result["files"]}
