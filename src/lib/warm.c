@@ -73,6 +73,22 @@ static void wait_for_leaving(struct warm *warm, int wait_ms)
 	}
 }
 
+static bool make_room(struct warm *warm)
+{
+	if (warm->leaving_count < warm->leaving_room) {
+		return true;
+	}
+	unsigned room = warm->leaving_room ? 2 * warm->leaving_room : 16;
+	int *list = realloc(warm->leaving, room * sizeof(*list));
+	if (!list) {
+		return false;
+	}
+	warm->leaving = list;
+	warm->leaving_room = room;
+	return true;
+}
+
+/* One for each template that a run is still left of: never waited for here. */
 void warm_leave(struct warm *warm, struct template *template)
 {
 	int keeper = template_leave(template);
@@ -80,14 +96,7 @@ void warm_leave(struct warm *warm, struct template *template)
 	if (keeper < 0) {
 		return;
 	}
-	/* One for each template that a run is still left of: never waited for here. */
-	if (warm->leaving_count == warm->leaving_room) {
-		unsigned room = warm->leaving_room ? 2 * warm->leaving_room : 16;
-		int *list = realloc(warm->leaving, room * sizeof(*list));
-		warm->leaving = list ? list : warm->leaving;
-		warm->leaving_room = list ? room : warm->leaving_room;
-	}
-	if (warm->leaving_count < warm->leaving_room) {
+	if (make_room(warm)) {
 		warm->leaving[warm->leaving_count++] = keeper;
 	} else {
 		close(keeper);
