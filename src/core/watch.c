@@ -11,7 +11,7 @@
 #define MS_NS              1000000u
 #define LOOK_LEAST_NS      (2ull * MS_NS)
 #define LOOK_MOST_NS       (100ull * MS_NS)
-#define LOOK_WITHOUT_GROUP (20ull * MS_NS)
+#define LOOK_WITHOUT_GROUP (10ull * MS_NS)
 /* A program that was refused so many forks is a bomb, not a program that copes. */
 #define FORK_REFUSALS_MAX 256
 
@@ -132,6 +132,10 @@ uint64_t watch_next_ns(const struct watch *watch, uint64_t now_ns, const struct 
 	/* What is not counted by the kernel is lost with every process that ends between looks. */
 	bool counted = !spec->watch_memory && (spec->layers & LAYER_BIT(LAYER_CGROUP_CPU));
 	uint64_t most = counted ? LOOK_MOST_NS : LOOK_WITHOUT_GROUP;
+	/* Where only looking holds the limit on memory: the nearer it is, the more often. */
+	if (spec->watch_memory && facts->memory_peak_bytes > spec->limits.memory_bytes / 4) {
+		most = LOOK_LEAST_NS;
+	}
 
 	wait = wait > most ? most : wait;
 	wait = wait < LOOK_LEAST_NS ? LOOK_LEAST_NS : wait;

@@ -232,11 +232,15 @@ static void test_looks(void **state)
 	struct facts facts = { 0 };
 
 	(void)state;
-	assert_int_equal(watch_next_ns(&watch, 0, &facts), 20000000);
+	assert_int_equal(watch_next_ns(&watch, 0, &facts), 10000000);
 	spec.layers = LAYER_BIT(LAYER_CGROUP_CPU);
 	assert_int_equal(watch_next_ns(&watch, 0, &facts), 100000000);
 	spec.watch_memory = true;
-	assert_int_equal(watch_next_ns(&watch, 0, &facts), 20000000);
+	spec.limits.memory_bytes = 400;
+	assert_int_equal(watch_next_ns(&watch, 0, &facts), 10000000);
+	/* and the closer, the more of the memory is used */
+	facts.memory_peak_bytes = 101;
+	assert_int_equal(watch_next_ns(&watch, 0, &facts), 2000000);
 }
 
 int main(void)
