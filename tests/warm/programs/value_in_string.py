@@ -1,0 +1,8 @@
+# value: "a\nb)\n  "
+def same(text):
+    return text
+
+
+same("""a
+b)
+  """)

@@ -1,0 +1,9 @@
+"""Text."""
+@staticmethod
+def f():
+    pass
+
+
+# a comment
+print(1 /
+      0)
