@@ -20,6 +20,7 @@
 #
 # What a running interpreter cannot imitate (a source that does not compile, PYTHON* variables,
 # another character set) is left to a new one that takes its place by exec: see Cold.
+import io
 import os
 import sys
 
@@ -27,6 +28,8 @@ SCRIPT_VALUE_FD = 3
 HIGH_FD = 255  # above the program's own files, below any limit that can be meant
 VALUE_BYTES = 64 * 1024
 VALUE_DEPTH = 64
+READ_BYTES = 64 * 1024
+REHEARSALS = 16  # python specializes what has run eight times or so
 
 # Names in the program's globals that no source text can spell.
 VALUE, ERROR, CAUGHT = ".value", ".error", ".caught"
@@ -38,6 +41,9 @@ FunctionType = type(lambda: 0)
 MethodType = type(os.environ.get)
 
 grafts = []  # the skeleton's tree, parsed ahead
+warnings = io.StringIO()  # the compiler's
+native = None  # in a template: the extension
+kept = []  # what clones need not take apart
 skipped = []  # what could not be imported, for who started the template
 
 
@@ -85,26 +91,106 @@ def compile_program(source, path, valued):
     return compile(tree, path, "exec", 0, True)
 
 
+# --- the same in less memory ---------------------------------------------------------------------
+
+# The tree above is one of python objects, of types that are spread over the heap: to make it has a
+# clone copy three times as many pages as to compile the text. A template's extension catches what
+# a program raises; and the value can be had by compiling the last expression by itself.
+
+# These start no expression,
+STATEMENTS = (
+    b"import from def class if for while with try async global nonlocal del pass assert raise"
+).split()
+# these no statement,
+INSIDE = (b" ", b"\t", b"\n", b"#", b")", b"]", b"}", b"else:", b"else ", b"elif ", b"elif(")
+INSIDE += (b"except:", b"except ", b"except(", b"except*", b"finally:", b"finally ")
+# and these look at frames, of which there are two then, or make lines that are none of ours.
+OTHERWISE = (b"_getframe", b"currentframe", b"inspect", b"settrace", b"set_trace", b"breakpoint")
+OTHERWISE += (b"profile", b"monitoring", b"__future__", b"\r", b"\f")
+STRINGS = (b"'", b'"')
+
+
+def last_statement(source):
+    """Where the line starts that a last statement of the program can start with; None: unclear."""
+    if any(word in source for word in OTHERWISE):
+        return None
+    if any(b"coding" in line for line in source.split(b"\n", 2)[:2]):
+        return None
+    end = len(source)
+    while end > 0:
+        at = source.rfind(b"\n", 0, end) + 1
+        if at < len(source) and not source.startswith(INSIDE, at):
+            # If it is in a string that started before, that ends after it.
+            tail = source[at:]
+            inside = b'"""' in tail or b"'''" in tail or source.endswith(b"\\\n", 0, at)
+            return None if inside else at
+        end = at - 1
+    return None
+
+
+def compile_parts(source, path, valued):
+    """The program's code and, if it ends in an expression whose value is wanted, that of the
+    expression by itself. None: it takes the tree to know.
+    """
+    if not valued:
+        return (compile(source, path, "exec", 0, True),)
+    at = last_statement(source)
+    # A string can be the docstring.
+    if at is None or source[at : at + 4].lstrip(b"(rRbBuUfF")[:1] in STRINGS:
+        return None
+    tail = b"\n" * source.count(b"\n", 0, at) + source[at:]
+    if source[at:].split(None, 1)[0].rstrip(b":") not in STATEMENTS:
+        try:
+            last = compile(tail, path, "eval", 0, True)
+            return compile(source[:at], path, "exec", 0, True), last
+        except SyntaxError:
+            pass
+    # What compiles by itself has no bracket that another line opens or closes: it is the last
+    # statement, and no expression, unless it is several in one line.
+    code = compile(tail, path, "exec", 0, True)
+    if b";" in tail:
+        return None
+    return (compile(source, path, "exec", 0, True) if at else code,)
+
+
 class Cold(Exception):
     """A new interpreter has to do it."""
 
 
-def load_program(path, valued):
-    import io
+def read(path):
+    """The file's bytes. Objects of `io` would cost a clone more than the system calls."""
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        parts = [os.read(fd, os.fstat(fd).st_size + 1)]
+        while parts[-1]:
+            parts.append(os.read(fd, READ_BYTES))
+    finally:
+        os.close(fd)
+    return b"".join(parts)
 
+
+def load_program(path, valued):
+    """Its code objects, to be run one after the other."""
     # A new interpreter says the warnings again.
-    warnings = io.StringIO()
     stderr, sys.stderr = sys.stderr, warnings
     try:
-        with open(path, "rb") as file:
-            code = compile_program(file.read(), path, valued)
+        source, parts = read(path), None
+        if native:
+            try:
+                parts = compile_parts(source, path, valued)
+            except SyntaxError:
+                pass
+        if not parts or warnings.tell():
+            warnings.seek(0)
+            warnings.truncate()
+            parts = (compile_program(source, path, valued),)
     except Exception:
         raise Cold
     finally:
         sys.stderr = stderr
     if warnings.tell():
         stderr.write(warnings.getvalue())
-    return code
+    return parts
 
 
 # --- its value -----------------------------------------------------------------------------------
@@ -160,6 +246,10 @@ class ValuePipe:
 
     def __init__(self, fd):
         self.pid, self.fd = os.getpid(), fd
+        self.file = self.identity()
+
+    def move(self):
+        fd = self.fd
         high = min(os.sysconf("SC_OPEN_MAX"), HIGH_FD + 1) - 1
         try:
             os.fstat(high)
@@ -168,7 +258,6 @@ class ValuePipe:
                 self.fd = os.dup2(fd, high, inheritable=False)
                 os.close(fd)
         os.set_inheritable(self.fd, False)
-        self.file = self.identity()
 
     def identity(self):
         status = os.fstat(self.fd)
@@ -258,7 +347,7 @@ class Ending:
             del sys.modules["atexit"]  # the program may never have heard of it
 
         self.leave, self.status, self.unregister = leave, None, atexit.unregister
-        self.ref, self.collect = _weakref.ref, gc.collect
+        self.ref, self.collect, self.freeze = _weakref.ref, gc.collect, gc.freeze
         if leave:
             atexit.register(self.end)
 
@@ -284,8 +373,7 @@ class Ending:
     def modules_of_program(self):
         """Takes them out of sys.modules; returns weak references, in the order of their import."""
         left = []
-        names = [name for name in sys.modules if name not in self.spaces]
-        for name in ["__main__", *names]:
+        for name in ["__main__", *native.additions(sys.modules, self.spaces)]:
             module = sys.modules.pop(name, None)
             if isinstance(module, type(sys)):
                 left.append(self.ref(module))
@@ -293,10 +381,9 @@ class Ending:
 
     def forget_additions(self):
         """What the program has put into the template's modules."""
-        for space, names in self.spaces.values():
-            if len(space) != len(names):
-                for name in [name for name in space if name not in names]:
-                    del space[name]
+        for space, names in native.changed(self.spaces):
+            for name in native.additions(space, names):
+                del space[name]
 
     @staticmethod
     def clear(space):
@@ -386,10 +473,13 @@ def begin(_):
     for name in ("last_type", "last_value", "last_traceback", "last_exc"):
         sys.__dict__.pop(name, None)
     sys.excepthook = sys.__excepthook__
+    parts, space = held.pop(0), vars(held[0])
+    if native:
+        return native.program(parts, space)
     # Called without arguments, a module's code has its globals for locals. An iterator that has
     # met its sentinel lets go of the function, hence of the globals: nothing of the driver's keeps
     # the program's objects alive when the interpreter finalizes them.
-    return iter(FunctionType(held.pop(0), vars(held[0])), None)
+    return iter(FunctionType(parts[0], space), None)
 
 
 def end(stages):
@@ -432,12 +522,13 @@ def start(argv, options, own_path, pipe):
     """Makes this interpreter one that was started with argv, and runs the program."""
     source = argv[0]
     if sys.path and sys.path[0] == own_path:
-        sys.path[0] = os.path.dirname(os.path.realpath(source))
+        real = native and native.real_path(source) or os.path.realpath(source)
+        sys.path[0] = real.rpartition("/")[0] or "/"
         sys.path_importer_cache.pop(sys.path[0], None)
     sys.argv[:] = argv
     if hasattr(sys, "orig_argv"):
         sys.orig_argv[:] = options + argv
-    code = load_program(source, pipe)
+    parts = load_program(source, pipe)
     loader = sys.modules["_frozen_importlib_external"].SourceFileLoader
     module = type(sys)("__main__")
     module.__loader__ = loader("__main__", source)
@@ -446,7 +537,7 @@ def start(argv, options, own_path, pipe):
     module.__file__ = source
     module.__cached__ = None
     sys.modules["__main__"] = module
-    held[:] = [code, module, pipe]
+    held[:] = [parts, module, pipe]
     sys.excepthook = range
     raise Program
 
@@ -457,6 +548,7 @@ def be_script():
     argv = sys.argv[1:]
     try:
         pipe = ValuePipe(SCRIPT_VALUE_FD)
+        pipe.move()
     except OSError:
         pipe = None
     try:
@@ -511,7 +603,7 @@ def begin_multiprocessing(process):
 
 def begin_site(site):
     path = site.getusersitepackages()
-    if site.ENABLE_USER_SITE and path not in sys.path and os.path.isdir(path):
+    if site.ENABLE_USER_SITE and path not in sys.path and os.access(path, os.F_OK):
         raise Cold
 
 
@@ -542,27 +634,20 @@ class Environment:
         self.charset = _locale.nl_langinfo(_locale.CODESET)
         self.before = dict(os.environb)
 
-    def replace(self, entries):
-        before, after = self.before, {}
-        for entry in entries:
-            name, equals, value = entry.partition(b"=")
-            if equals:
-                after.setdefault(name, value)
+    def replace(self, after):
+        """The C library has it already."""
+        before = self.before
         ctype = [after[name] for name in self.CTYPE if after.get(name)] or [b"C"]
         fixed = after.get(b"LC_ALL") or after.get(b"PYTHONCOERCECLOCALE") == b"0"
         if ctype[0] in (b"C", b"POSIX") and not fixed:
-            after[b"LC_CTYPE"] = b"C.UTF-8"  # as a new interpreter does: PEP 538
+            # As a new interpreter does: PEP 538.
+            after = {**after, b"LC_CTYPE": b"C.UTF-8"}
+            os.putenv(b"LC_CTYPE", b"C.UTF-8")
         names = [name for name in {**before, **after} if before.get(name) != after.get(name)]
         if any(name.startswith(b"PYTHON") for name in names):
             raise Cold
-        for name in names:
-            if name in after:
-                os.putenv(name, after[name])
-            else:
-                os.unsetenv(name)
-        for view in (os.environ._data, sys.modules["posix"].environ):
-            view.clear()
-            view.update(after)
+        # The old ones stay with the template.
+        os.environ._data = os.environb._data = sys.modules["posix"].environ = after
         if any(name in names for name in self.CTYPE):
             self.locale.setlocale(self.locale.LC_CTYPE, "")
             if self.locale.nl_langinfo(self.locale.CODESET) != self.charset:
@@ -608,8 +693,6 @@ except ValueError as error:
 
 def warm_up():
     """Pays for what an interpreter's first compilation, calls and output cost."""
-    import io
-
     before = set(sys.modules)
     stdout, sys.stdout = sys.stdout, io.TextIOWrapper(io.BytesIO())
     try:
@@ -622,15 +705,26 @@ def warm_up():
         del sys.modules[name]
 
 
+SHORT = b"""x = 0
+print("", end="")
+[x]
+"""
+
+
 def rehearse(environment):
-    """While nobody waits: what is done here has its own copies of the pages that it writes to."""
-    warm_up()
-    grafts.append(parse(SKELETON, ""))
-    environment.replace([b"%s=%s" % pair for pair in environment.before.items()])
-    os.path.realpath(os.getcwd())
-    out, into = os.pipe()
-    ValuePipe(into).send(0)
-    os.close(out)
+    """What every run does, and no more: in a clone, each page written to is one to copy.
+
+    It is done in a clone while nobody waits; and before in the template, often enough for python
+    to have specialized the code and bound its symbols, so that a clone has not to write that.
+    """
+    environment.replace(dict(environment.before))
+    native.real_path(os.getcwd())
+    ValuePipe(0)
+    space = {"__builtins__": sys.modules["builtins"]}
+    list(native.program(compile_parts(SHORT, "", True), space))
+    encode(space[VALUE], [], VALUE_BYTES)
+    flush_streams()
+    ending.collect()
 
 
 def settle():
@@ -656,8 +750,9 @@ def settle():
 
 
 def be_template(serve, names, leave):
-    global ending
+    global ending, native
 
+    native = leave.__self__
     ending = Ending(leave)
     for name in names:
         try:
@@ -666,18 +761,24 @@ def be_template(serve, names, leave):
             skipped.append(name)
     environment = Environment()
     warm_up()
+    for _ in range(REHEARSALS):
+        rehearse(environment)
     ending.remember()
+    fresh_signals()
     generators = settle()
 
+    # To let go of these is to write to each object that they hold.
+    kept.extend((sys._getframe().f_code, sys._getframe(1).f_code, sys._getframe(2).f_code))
+    kept.extend((environment, generators, sys.modules["__main__"], os.environ._data))
     order = serve()
     failed = None
     try:
-        fresh_signals()
         for generator in generators:
             generator.seed()
         apply(FRESH)
         if callable(order):
             rehearse(environment)
+            ending.freeze()
     except Exception as error:
         failed = error
     argv, entries, value_fd = order() if callable(order) else order
@@ -687,11 +788,10 @@ def be_template(serve, names, leave):
             raise failed
         environment.replace(entries)
         apply(BEGIN)
-        words = [os.fsdecode(word) for word in argv]
-        start(words[1:], words[:1], "", pipe)
+        start(argv[1:], argv[:1], "", pipe)
     except Exception:
         # Cold, or a module of another make than expected: better late than not fresh.
-        os.execve(argv[0], argv, dict(entry.split(b"=", 1) for entry in entries if b"=" in entry))
+        os.execve(argv[0], argv, entries)
 
 
 if "serve" in globals():

@@ -7,7 +7,10 @@
 #include <Python.h>
 
 #include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "template/serve.h"
 
@@ -21,21 +24,43 @@ static void after_clone(void)
 	PyOS_AfterFork_Parent();
 }
 
-static PyObject *bytes_list(const char *const *items, uint64_t count)
+static PyObject *word_list(const char *const *words, uint64_t count)
 {
 	PyObject *list = PyList_New(0);
 
 	for (uint64_t i = 0; list && i < count; i++) {
-		PyObject *item = PyBytes_FromString(items[i]);
-		if (!item || PyList_Append(list, item) < 0) {
+		PyObject *word = PyUnicode_DecodeFSDefault(words[i]);
+		if (!word || PyList_Append(list, word) < 0) {
 			Py_CLEAR(list);
 		}
-		Py_XDECREF(item);
+		Py_XDECREF(word);
 	}
 	return list;
 }
 
-/* wait() -> (argv, env, value_fd): the order. */
+/* As an interpreter reads its environment: of two entries of one name the first counts. */
+static PyObject *variable_dict(const char *const *entries, uint64_t count)
+{
+	PyObject *dict = PyDict_New();
+
+	for (uint64_t i = 0; dict && i < count; i++) {
+		const char *equals = strchr(entries[i], '=');
+		if (!equals) {
+			continue;
+		}
+		PyObject *name = PyBytes_FromStringAndSize(entries[i], equals - entries[i]);
+		PyObject *value = PyBytes_FromString(equals + 1);
+		int there = name && value ? PyDict_Contains(dict, name) : -1;
+		if (there < 0 || (there == 0 && PyDict_SetItem(dict, name, value) < 0)) {
+			Py_CLEAR(dict);
+		}
+		Py_XDECREF(name);
+		Py_XDECREF(value);
+	}
+	return dict;
+}
+
+/* wait() -> (words, {name: value} of bytes, value_fd): the order. */
 static PyObject *wait_for_order(PyObject *module, PyObject *args)
 {
 	struct template_order order;
@@ -43,8 +68,8 @@ static PyObject *wait_for_order(PyObject *module, PyObject *args)
 	(void)module;
 	(void)args;
 	template_wait(&order);
-	PyObject *argv = bytes_list(order.order.argv, order.order.argc);
-	PyObject *env = bytes_list(order.order.envp, order.order.envc);
+	PyObject *argv = word_list(order.order.argv, order.order.argc);
+	PyObject *env = variable_dict(order.order.envp, order.order.envc);
 	if (!argv || !env) {
 		Py_XDECREF(argv);
 		Py_XDECREF(env);
@@ -72,6 +97,68 @@ static PyObject *serve(PyObject *module, PyObject *args)
 	return PyObject_GetAttrString(module, "wait");
 }
 
+/*
+ * The functions below look at what the template has made without taking references: each would be
+ * a write, and in a clone the first write to a page has the whole page copied.
+ */
+
+/* additions(space, known) -> names in the dictionary that are not in the dictionary or set. */
+static PyObject *additions(PyObject *module, PyObject *args)
+{
+	PyObject *space, *known, *name, *value;
+	Py_ssize_t at = 0;
+
+	(void)module;
+	if (!PyArg_ParseTuple(args, "O!O", &PyDict_Type, &space, &known)) {
+		return NULL;
+	}
+	PyObject *list = PyList_New(0);
+	bool is_dict = PyDict_Check(known);
+	while (list && PyDict_Next(space, &at, &name, &value)) {
+		int there = is_dict ? PyDict_Contains(known, name) : PySet_Contains(known, name);
+		if (there < 0 || (there == 0 && PyList_Append(list, name) < 0)) {
+			Py_CLEAR(list);
+		}
+	}
+	return list;
+}
+
+/* changed({name: (space, names)}) -> the pairs whose space has another size than its names. */
+static PyObject *changed(PyObject *module, PyObject *spaces)
+{
+	PyObject *list = PyList_New(0), *name, *pair;
+	Py_ssize_t at = 0;
+
+	(void)module;
+	while (list && PyDict_Next(spaces, &at, &name, &pair)) {
+		Py_ssize_t size = PyDict_Size(PyTuple_GetItem(pair, 0));
+		if (size != PySet_Size(PyTuple_GetItem(pair, 1)) && PyList_Append(list, pair) < 0) {
+			Py_CLEAR(list);
+		}
+	}
+	return list;
+}
+
+/* real_path(path): as os.path.realpath() has it, for a path that exists; else None. */
+static PyObject *real_path(PyObject *module, PyObject *path)
+{
+	PyObject *bytes = NULL, *text = NULL;
+	char real[PATH_MAX];
+
+	(void)module;
+	if (!PyUnicode_FSConverter(path, &bytes)) {
+		return NULL;
+	}
+	if (realpath(PyBytes_AsString(bytes), real)) {
+		text = PyUnicode_DecodeFSDefault(real);
+	} else {
+		Py_INCREF(Py_None);
+		text = Py_None;
+	}
+	Py_DECREF(bytes);
+	return text;
+}
+
 /* leave(status): ends the process as C programs do, without the interpreter's own part. */
 static PyObject *leave(PyObject *module, PyObject *args)
 {
@@ -84,10 +171,119 @@ static PyObject *leave(PyObject *module, PyObject *args)
 	exit(status);
 }
 
+/*
+ * An iterator that gives nothing, and runs a program when it is asked for the first time: python's
+ * own iterators are stages below which no frame is seen, but none of them stops an exception.
+ */
+struct program {
+	PyObject ob_base;
+	PyObject *codes; /* a tuple: the program's, and that of an expression that it ends in */
+	PyObject *space; /* its globals */
+};
+
+static void program_keep(PyObject *space, const char *name, PyObject *value)
+{
+	if (value && PyDict_SetItemString(space, name, value) < 0) {
+		PyErr_Clear(); /* no memory: then there is none */
+	}
+	Py_XDECREF(value);
+}
+
+static PyObject *program_error(void)
+{
+	PyObject *kind, *value, *trace;
+
+	PyErr_Fetch(&kind, &value, &trace);
+	PyErr_NormalizeException(&kind, &value, &trace);
+	if (trace && value) {
+		PyException_SetTraceback(value, trace);
+	}
+	Py_XDECREF(kind);
+	Py_XDECREF(trace);
+	return value;
+}
+
+/* Under these names, which no source text can spell, the driver looks for them. */
+static PyObject *program_next(PyObject *self)
+{
+	struct program *program = (struct program *)(void *)self;
+	PyObject *codes = program->codes, *space = program->space;
+
+	program->codes = program->space = NULL;
+	if (!codes) {
+		return NULL;
+	}
+	Py_ssize_t count = PyTuple_Size(codes);
+	for (Py_ssize_t i = 0; i < count; i++) {
+		PyObject *value = PyEval_EvalCode(PyTuple_GetItem(codes, i), space, space);
+		if (!value) {
+			program_keep(space, ".error", program_error());
+			break;
+		}
+		if (i == 1) {
+			program_keep(space, ".value", value);
+		} else {
+			Py_DECREF(value);
+		}
+	}
+	Py_DECREF(codes);
+	Py_DECREF(space);
+	return NULL;
+}
+
+static void program_free(PyObject *self)
+{
+	struct program *program = (struct program *)(void *)self;
+	PyTypeObject *type = Py_TYPE(self);
+	freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
+
+	Py_CLEAR(program->codes);
+	Py_CLEAR(program->space);
+	release(self);
+	Py_DECREF(type);
+}
+
+static PyObject *program_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
+{
+	allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
+	PyObject *codes, *space;
+
+	(void)keywords;
+	if (!PyArg_ParseTuple(args, "O!O!", &PyTuple_Type, &codes, &PyDict_Type, &space)) {
+		return NULL;
+	}
+	struct program *program = (struct program *)(void *)allocate(type, 0);
+	if (program) {
+		Py_INCREF(codes);
+		Py_INCREF(space);
+		program->codes = codes;
+		program->space = space;
+	}
+	return (PyObject *)program;
+}
+
+static PyType_Slot program_slots[] = {
+	{ Py_tp_new, program_new },
+	{ Py_tp_dealloc, program_free },
+	{ Py_tp_iter, PyObject_SelfIter },
+	{ Py_tp_iternext, program_next },
+	{ 0, NULL },
+};
+
+static PyType_Spec program_spec = {
+	.name = "_brig.program",
+	.basicsize = sizeof(struct program),
+	.flags = Py_TPFLAGS_DEFAULT,
+	.slots = program_slots,
+};
+
 static PyMethodDef methods[] = {
 	{ "serve", serve, METH_VARARGS, NULL },
 	{ "leave", leave, METH_VARARGS, NULL },
 	{ "wait", wait_for_order, METH_NOARGS, NULL },
+	{ "additions", additions, METH_VARARGS, NULL },
+	{ "changed", changed, METH_O, NULL },
+	{ "real_path", real_path, METH_O, NULL },
 	{ NULL, NULL, 0, NULL },
 };
 
@@ -98,5 +294,12 @@ static struct PyModuleDef definition = {
 PyMODINIT_FUNC PyInit__brig(void);
 PyMODINIT_FUNC PyInit__brig(void)
 {
-	return PyModule_Create(&definition);
+	PyObject *module = PyModule_Create(&definition);
+	PyObject *program = module ? PyType_FromSpec(&program_spec) : NULL;
+
+	if (module && (!program || PyModule_AddObject(module, "program", program) < 0)) {
+		Py_XDECREF(program);
+		Py_CLEAR(module);
+	}
+	return module;
 }

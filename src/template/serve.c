@@ -2,6 +2,7 @@
 #include "template/serve.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -23,6 +24,7 @@
 #define SIGNALS 65
 /* The id that every program has in its cell. */
 #define PAYLOAD_ID 1000
+#define HIGH_FD    255
 
 struct serving {
 	struct plan plan;
@@ -53,11 +55,15 @@ static void remember_process(void)
 
 static void restore_process(void)
 {
+	sigset_t none;
+
+	sigemptyset(&none);
 	for (int i = 1; i < SIGNALS; i++) {
 		if (serving.actions[i].sa_handler != SIG_DFL) {
 			sigaction(i, &serving.actions[i], NULL);
 		}
 	}
+	sigprocmask(SIG_SETMASK, &none, NULL);
 	if (serving.thread_id) {
 		*serving.thread_id = (int)syscall(SYS_gettid);
 	}
@@ -222,6 +228,25 @@ int template_serve(int socket, int plan_fd, const char *name, const struct templ
 	}
 }
 
+/*
+ * Out of the way of the program's own files, below any limit that can be meant; not for what the
+ * program starts.
+ */
+static int move_high(int fd)
+{
+	long limit = sysconf(_SC_OPEN_MAX);
+	int high = limit > 0 && limit < HIGH_FD ? (int)limit - 1 : HIGH_FD;
+	int moved = fcntl(fd, F_DUPFD_CLOEXEC, high);
+
+	if (moved == high) {
+		close(fd);
+		return moved;
+	}
+	close_fd(&moved);
+	fcntl(fd, F_SETFD, FD_CLOEXEC);
+	return fd;
+}
+
 void template_wait(struct template_order *ret)
 {
 	int r = cell_execute_rest(&serving.cell, ACTOR_PAYLOAD);
@@ -236,5 +261,5 @@ void template_wait(struct template_order *ret)
 	/* It names ids of the host. */
 	munmap(serving.block, serving.block_size);
 	ret->order = *order;
-	ret->value_fd = serving.cell.value_fd;
+	ret->value_fd = serving.cell.value_fd < 0 ? -1 : move_high(serving.cell.value_fd);
 }

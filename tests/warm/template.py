@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # A template as brig makes one, with os.fork() in the place of the clone into namespaces.
 #
-# It is the text of `python3 -c TEXT DRIVER IN OUT MODULE...`. Lines come from descriptor IN, each a
-# python expression: ("run", pid, fds, argv, env, dir) forks a run whose descriptors 0 to 3 are
-# those of process pid, ("wait", pid) waits for it. Answers go to OUT, one line each.
+# It is the text of `python3 -c TEXT DRIVER EXTENSION IN OUT MODULE...`. Lines come from descriptor
+# IN, each a python expression: ("run", pid, fds, argv, env, dir) forks a run whose descriptors 0 to
+# 3 are those of process pid, ("wait", pid) waits for it. Answers go to OUT, one line each.
 import os
 import sys
+
+HIGH_FD = 255
 
 
 def take_descriptors(owner, fds):
@@ -25,7 +27,17 @@ def become(owner, fds, argv, env, directory):
     os.closerange(3 + valued, 300)
     os.chdir(directory)
     os.umask(0o022)
-    return argv, env, 3 if valued else -1
+    variables = {}
+    for entry in env:
+        variables.setdefault(*entry.split(b"=", 1))
+    for name in list(os.environb):
+        os.unsetenv(name)
+    for pair in variables.items():
+        os.putenv(*pair)
+    if valued:
+        os.dup2(3, HIGH_FD, inheritable=False)
+        os.close(3)
+    return [os.fsdecode(word) for word in argv], variables, HIGH_FD if valued else -1
 
 
 def serve_from(source, sink, ahead):
@@ -64,19 +76,21 @@ def fork_into_pid_namespace():
     return pid
 
 
-def leave_by_c():
-    """The C library's exit(), without a trace of how it was got."""
+def leave_by_extension(path):
+    """Its leave(), from which the driver gets to the rest, without a trace of how it was got."""
     before = set(sys.modules)
-    import ctypes
+    from importlib import machinery, util
 
-    leave = ctypes.CDLL(None).exit
+    loader = machinery.ExtensionFileLoader("_brig", path)
+    module = util.module_from_spec(util.spec_from_loader("_brig", loader))
+    loader.exec_module(module)
     for name in set(sys.modules) - before:
         del sys.modules[name]
-    return leave
+    return module.leave
 
 
 # Words before the modules: a process id namespace for each clone, clones ahead of their run.
-options = [word for word in sys.argv[4:] if word.startswith("--")]
+options = [word for word in sys.argv[5:] if word.startswith("--")]
 FORK = fork_into_pid_namespace if "--namespace" in options else os.fork
 
 with open(sys.argv[1]) as file:
@@ -86,9 +100,9 @@ exec(
     {
         "__name__": "brig.driver",
         "serve": serve_from(
-            open(int(sys.argv[2]), "rb", 0), int(sys.argv[3]), "--ahead" in options
+            open(int(sys.argv[3]), "rb", 0), int(sys.argv[4]), "--ahead" in options
         ),
-        "leave": leave_by_c(),
-        "preload": sys.argv[4 + len(options) :],
+        "leave": leave_by_extension(sys.argv[2]),
+        "preload": sys.argv[5 + len(options) :],
     },
 )
