@@ -29,6 +29,7 @@ HIGH_FD = 255  # above the program's own files, below any limit that can be mean
 VALUE_BYTES = 64 * 1024
 VALUE_DEPTH = 64
 READ_BYTES = 64 * 1024
+TWISTER_WORDS = 624  # the state of that generator
 REHEARSALS = 16  # python specializes what has run eight times or so
 
 # Names in the program's globals that no source text can spell.
@@ -347,7 +348,7 @@ class Ending:
             del sys.modules["atexit"]  # the program may never have heard of it
 
         self.leave, self.status, self.unregister = leave, None, atexit.unregister
-        self.ref, self.collect, self.freeze = _weakref.ref, gc.collect, gc.freeze
+        self.ref, self.collect = _weakref.ref, gc.collect
         if leave:
             atexit.register(self.end)
 
@@ -518,6 +519,17 @@ class Program(BaseException, metaclass=Index):
     """The exception by which the driver leaves all its frames."""
 
 
+def main_module(source):
+    loader = sys.modules["_frozen_importlib_external"].SourceFileLoader
+    module = type(sys)("__main__")
+    module.__loader__ = loader("__main__", source)
+    module.__annotations__ = {}
+    module.__builtins__ = sys.modules["builtins"]
+    module.__file__ = source
+    module.__cached__ = None
+    return module
+
+
 def start(argv, options, own_path, pipe):
     """Makes this interpreter one that was started with argv, and runs the program."""
     source = argv[0]
@@ -529,14 +541,7 @@ def start(argv, options, own_path, pipe):
     if hasattr(sys, "orig_argv"):
         sys.orig_argv[:] = options + argv
     parts = load_program(source, pipe)
-    loader = sys.modules["_frozen_importlib_external"].SourceFileLoader
-    module = type(sys)("__main__")
-    module.__loader__ = loader("__main__", source)
-    module.__annotations__ = {}
-    module.__builtins__ = sys.modules["builtins"]
-    module.__file__ = source
-    module.__cached__ = None
-    sys.modules["__main__"] = module
+    sys.modules["__main__"] = module = main_module(source)
     held[:] = [parts, module, pipe]
     sys.excepthook = range
     raise Program
@@ -566,6 +571,12 @@ def fresh_multiprocessing(process):
     process.current_process().authkey = os.urandom(32)
 
 
+def fresh_numpy(random):
+    # Of the words that seed() would find by a longer way.
+    words = sys.modules["numpy"].frombuffer(os.urandom(4 * TWISTER_WORDS), "u4")
+    random.set_state(("MT19937", words, TWISTER_WORDS))
+
+
 def fresh_tempfile(tempfile):
     tempfile._name_sequence = tempfile.tempdir = None
 
@@ -584,7 +595,7 @@ FRESH = {
     # Given any, libcrypto's generators also take new entropy from the system.
     "_ssl": lambda ssl: ssl.RAND_add(os.urandom(32), 32.0),
     "multiprocessing.process": fresh_multiprocessing,
-    "numpy.random": lambda random: random.seed(),
+    "numpy.random": fresh_numpy,
     "tempfile": fresh_tempfile,
     "threading": fresh_threading,
     "uuid": fresh_uuid,
@@ -602,7 +613,7 @@ def begin_multiprocessing(process):
 
 
 def begin_site(site):
-    path = site.getusersitepackages()
+    path = site.USER_SITE or site.getusersitepackages()
     if site.ENABLE_USER_SITE and path not in sys.path and os.access(path, os.F_OK):
         raise Cold
 
@@ -720,7 +731,7 @@ def rehearse(environment):
     environment.replace(dict(environment.before))
     native.real_path(os.getcwd())
     ValuePipe(0)
-    space = {"__builtins__": sys.modules["builtins"]}
+    space = vars(main_module(""))
     list(native.program(compile_parts(SHORT, "", True), space))
     encode(space[VALUE], [], VALUE_BYTES)
     flush_streams()
@@ -761,8 +772,12 @@ def be_template(serve, names, leave):
             skipped.append(name)
     environment = Environment()
     warm_up()
-    for _ in range(REHEARSALS):
-        rehearse(environment)
+    try:
+        for _ in range(REHEARSALS):
+            apply(FRESH)
+            rehearse(environment)
+    except Exception:
+        pass  # a clone will see the same
     ending.remember()
     fresh_signals()
     generators = settle()
@@ -778,7 +793,6 @@ def be_template(serve, names, leave):
         apply(FRESH)
         if callable(order):
             rehearse(environment)
-            ending.freeze()
     except Exception as error:
         failed = error
     argv, entries, value_fd = order() if callable(order) else order
