@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "template/holes.h"
 #include "template/serve.h"
 
 static void before_clone(void)
@@ -82,12 +83,14 @@ static PyObject *wait_for_order(PyObject *module, PyObject *args)
 static PyObject *serve(PyObject *module, PyObject *args)
 {
 	static const struct template_hooks hooks = { before_clone, after_clone };
+	static const struct holes_allocator objects = { PyObject_Malloc, PyObject_Free };
 	const char *name;
 	int socket, plan;
 
 	if (!PyArg_ParseTuple(args, "iis", &socket, &plan, &name)) {
 		return NULL;
 	}
+	holes_fill(&objects);
 	int r = template_serve(socket, plan, name, &hooks);
 	if (r < 0) {
 		errno = -r;
