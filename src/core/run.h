@@ -79,6 +79,7 @@ struct run {
 	struct facts facts;
 	uint64_t kill_deadline_ns;
 	uint64_t *took_ns;          /* owned mapping */
+	bool parked;                /* the program is done, and sleeps until it is killed */
 	int setup_errnum;           /* set-up failed: why... */
 	unsigned setup_step;        /* ...and in which step */
 	struct brig_result *result; /* owned */

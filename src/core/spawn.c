@@ -159,6 +159,7 @@ static int take_note(struct cell *cell, const struct init_note *note)
 	case INIT_NOTE_FAILED:
 		init_die(cell, note->value, note->errnum);
 	case INIT_NOTE_LISTENER:
+		record.value = (uint32_t)note->errnum;
 		r = wire_send(cell->control, &record, &listener, 1);
 		close(listener); /* the warden's alone from here on */
 		return r;

@@ -14,7 +14,7 @@ enum wire_kind {
 	WIRE_GROUP,       /* warden -> init, with fds: the tasks files to write itself into */
 	WIRE_HANDLES,     /* with fds: the /sandbox directory, the cell's /proc */
 	WIRE_FAILED,      /* a step failed: value = step index, errnum */
-	WIRE_LISTENER,    /* with fd: seccomp listener */
+	WIRE_LISTENER,    /* with fd: seccomp listener; value = 1: only a kill wakes who is heard */
 	WIRE_HELD,        /* sealed and waiting */
 	WIRE_ORDER,       /* warden -> init, with fd: the order; the program may begin */
 	WIRE_STARTED,     /* exec has succeeded */

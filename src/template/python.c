@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "template/leave.h"
 #include "template/serve.h"
 
 static void before_clone(void)
@@ -81,7 +82,7 @@ static PyObject *leave(PyObject *module, PyObject *args)
 	if (!PyArg_ParseTuple(args, "i", &status)) {
 		return NULL;
 	}
-	exit(status);
+	template_leave(status);
 }
 
 static PyMethodDef methods[] = {
@@ -98,5 +99,6 @@ static struct PyModuleDef definition = {
 PyMODINIT_FUNC PyInit__brig(void);
 PyMODINIT_FUNC PyInit__brig(void)
 {
+	template_leave_register();
 	return PyModule_Create(&definition);
 }

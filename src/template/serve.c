@@ -18,6 +18,7 @@
 #include "core/init.h"
 #include "core/plan_pack.h"
 #include "kernel/sys.h"
+#include "template/leave.h"
 #include "template/process_area.h"
 
 #define SIGNALS 65
@@ -84,14 +85,6 @@ static int read_plan(int fd)
 	serving.block = block;
 	serving.block_size = (size_t)info.st_size;
 	return plan_unpack(block, serving.block_size, &serving.plan, &serving.sizes, &serving.spec);
-}
-
-static bool is_single_threaded(void)
-{
-	struct stat info;
-
-	/* Links of the directory: ".", "..", and one for each thread. */
-	return stat("/proc/self/task", &info) == 0 && info.st_nlink == 3;
 }
 
 /* What is shared stays so in every clone: one run could leave notes there for the next. */
@@ -193,7 +186,7 @@ int template_serve(int socket, int plan_fd, const char *name, const struct templ
 	struct wire_record ready = { .kind = WIRE_WARM };
 	int r = read_plan(plan_fd);
 
-	if (r == 0 && (!is_single_threaded() || shares_memory())) {
+	if (r == 0 && (!template_is_single_threaded() || shares_memory())) {
 		r = -EBUSY; /* a clone has one thread: the others would be missing */
 	}
 	if (r < 0) {
@@ -201,8 +194,10 @@ int template_serve(int socket, int plan_fd, const char *name, const struct templ
 	}
 	prctl(PR_SET_NAME, name, 0, 0, 0);
 	remember_process();
+	template_leave_prepare();
 	if (sigsetjmp(serving.resume, 0)) {
 		restore_process();
+		template_leave_begin();
 		return 0;
 	}
 	ready.value = (uint32_t)getpid();
