@@ -100,10 +100,11 @@ bool denials_dismiss(struct denials *denials)
 }
 
 /* Not answered yet: its caller sleeps until it is dismissed or killed. */
-static bool take_done(struct denials *denials, uint64_t id, int status)
+static bool take_done(struct denials *denials, const struct seccomp_notif *call, int status)
 {
 	denials->done = true;
-	denials->done_id = id;
+	denials->done_id = call->id;
+	denials->done_pid = (pid_t)call->pid;
 	denials->done_status = status;
 	/* The flag is not known everywhere: then a signal could wake the caller. */
 	return denials->killable && denials->done_count++ < DONE_LOOKS_MAX
@@ -132,7 +133,7 @@ bool denials_hear(struct denials *denials)
 	answer.id = call.id;
 	answer.error = decision.errnum ? -(int)decision.errnum : -EPERM;
 	if (call.data.nr == SYS_sysinfo && done_is(args, &status)) {
-		return take_done(denials, call.id, status);
+		return take_done(denials, &call, status);
 	}
 	if (call.data.nr == SYS_sysinfo) {
 		bool more = denials->answered < SYSINFO_ANSWERS_MAX;

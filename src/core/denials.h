@@ -32,6 +32,7 @@ struct denials {
 	bool done;         /* a caller says that it is done, and sleeps... */
 	int done_status;   /* ...with this exit status */
 	uint64_t done_id;
+	pid_t done_pid;
 	unsigned done_count;
 };
 

@@ -64,9 +64,10 @@ struct warm {
 	unsigned leaving_count, leaving_room;
 	struct warm_cell *dead[WARM_DEAD_MAX]; /* owned */
 	unsigned dead_count;
-	uint64_t looked_ns; /* when memory was last looked at */
-	bool pressed;       /* it was short then */
-	unsigned pieces;    /* of work that may still be done in this step */
+	uint64_t looked_ns;  /* when memory was last looked at */
+	bool pressed;        /* it was short then */
+	unsigned pieces;     /* of work that may still be done in this step */
+	unsigned making_max; /* cells in the making, in one pool */
 };
 
 int warm_new(struct brig_context *context, const struct brig_warm_options *options,
