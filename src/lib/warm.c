@@ -154,7 +154,7 @@ static void answer(struct warm_pool *pool, pid_t pid, int pidfd)
 		}
 		cell->asked = false;
 		close_fd(&cell->devices);
-		if (run_launch(cell->run, pid, pidfd, &unused) < 0) {
+		if (warm_cell_launch(cell, pid, pidfd, &unused) < 0) {
 			drop_cell(pool, i);
 			fail(pool);
 		}

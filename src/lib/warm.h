@@ -112,6 +112,7 @@ void warm_rotate(struct warm_pool *pool, uint64_t now_ns);
 
 /* One cell: begun, launched (at once, or when its template has answered), thrown away. */
 int warm_cell_new(struct warm_pool *pool, struct warm_cell **ret, struct brig_error *err);
+int warm_cell_launch(struct warm_cell *cell, pid_t pid, int pidfd, struct brig_error *err);
 void warm_cell_free(struct warm_cell *cell);
 /* Takes one out of a list; the order of the others stays. */
 struct warm_cell *warm_cell_remove(struct warm_cell **list, unsigned *count, unsigned index);
