@@ -140,5 +140,7 @@ int step_group(struct cell *cell, const struct step *step)
 	int count = cgroup_join_fds(cell->group, fds);
 
 	(void)step;
-	return count <= 0 ? -EIO : wire_send(cell->control, &record, fds, (unsigned)count);
+	int r = count <= 0 ? -EIO : wire_send(cell->control, &record, fds, (unsigned)count);
+	cgroup_join_done(cell->group);
+	return r;
 }

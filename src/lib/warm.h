@@ -98,9 +98,12 @@ int warm_pool_wait(struct warm_pool *pool, unsigned cells, uint64_t wait_ns,
 		   struct brig_error *err);
 /* Some are on their way: they will be there sooner than a cold one. */
 bool warm_pool_making(const struct warm_pool *pool);
-/* How long a request waits that wants a warm cell and none other; and any other request. */
+/*
+ * How long a request waits that wants a warm cell and none other; and any other request, when some
+ * are on their way. A cold start would take as long, and be in the way of those.
+ */
 #define WARM_WAIT_NS   20000000000ull
-#define WARM_GLANCE_NS 15000000ull
+#define WARM_GLANCE_NS 40000000ull
 void warm_pool_unuse(struct warm_pool *pool);
 /* Lets go of all cells, in the making and ready. */
 void warm_pool_drop(struct warm_pool *pool);
