@@ -151,7 +151,7 @@ static int on_control(struct run *run)
 {
 	for (;;) {
 		struct wire_record record;
-		int fds[WIRE_FDS_MAX] = { -1, -1, -1, -1, -1, -1 };
+		int fds[WIRE_FDS_MAX] = { [0 ... WIRE_FDS_MAX - 1] = -1 };
 		unsigned count;
 		int r = wire_receive(run->cell.control, &record, fds, &count);
 		if (r == -EAGAIN) {
@@ -453,6 +453,9 @@ void run_free(struct run *run)
 	close_fd(&run->sandbox);
 	close_fd(&run->proc);
 	close_fd(&run->value);
+	close_fd(&run->order);
+	close_fd(&run->go);
+	close_fd(&run->cell.go[0]);
 	close_fd(&run->timer);
 	close_fd(&run->epoll);
 	if (run->took_ns) {

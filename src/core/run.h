@@ -71,6 +71,7 @@ struct run {
 	bool group_watched;
 	int sandbox, proc; /* owned: handles into the cell; -1: none */
 	int value;         /* owned: memory that the program may leave its value in; -1: none */
+	int order, go; /* owned, of a cell made ahead: its order, and the word for it; -1: none */
 	struct stream out[2];
 	struct feed in;
 	struct run_driver driver;

@@ -117,7 +117,7 @@ static unsigned hear(int socket, int fds[WIRE_FDS_MAX])
 		}
 	}
 	if (wire_receive(socket, &record, fds, &count) != 1 || record.kind != WIRE_CLONE ||
-	    count < 4 || count > 5) {
+	    count < WIRE_CLONE_FDS || count > WIRE_CLONE_FDS + 1) {
 		_exit(0);
 	}
 	return count;
@@ -133,14 +133,15 @@ static void make_cell(const int *fds, unsigned count)
 		.stdio = { fds[1], fds[2], fds[3] },
 		.root = -1,
 		.note = { -1, -1 },
-		.go = { -1, -1 },
-		.order_fd = -1,
-		.value_fd = -1,
+		.go = { fds[4], -1 },
+		.order_fd = fds[5],
+		.value_fd = fds[6],
 		.resumed = resumed,
 	};
 	for (unsigned i = 0; i < serving.plan.count; i++) {
 		if (serving.plan.steps[i].kind == STEP_DEVICES) {
-			serving.plan.steps[i].fd = count == 5 ? fds[4] : -1;
+			serving.plan.steps[i].fd =
+				count > WIRE_CLONE_FDS ? fds[WIRE_CLONE_FDS] : -1;
 		}
 	}
 }
