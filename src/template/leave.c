@@ -52,7 +52,7 @@ static unsigned long long count_loaded(void)
  */
 static void say_done(void)
 {
-	/* A thread may hold a stream's lock for ever; and a cell with two threads is not at rest. */
+	/* A thread may hold a stream's lock for ever; and with two threads it is not at rest. */
 	if (!leaving.asked || getpid() != leaving.pid || count_loaded() != leaving.loaded ||
 	    !template_is_single_threaded()) {
 		return;
