@@ -199,6 +199,18 @@ static int part_tables(struct cell *cell)
 	return 0;
 }
 
+/* Keeps these two, which are above 2. */
+static int close_but(int a, int b)
+{
+	unsigned low = (unsigned)(a < b ? a : b), high = (unsigned)(a < b ? b : a);
+	int r = sys_close_range(0, low - 1, 0);
+
+	if (r == 0 && low + 1 < high) {
+		r = sys_close_range(low + 1, high - 1, 0);
+	}
+	return r < 0 ? r : sys_close_range(high + 1, ~0u, 0);
+}
+
 /*
  * A cell made ahead is sealed on both sides. From here on it is the warden who says go, to the
  * payload itself; we only pass on what becomes of it.
@@ -210,9 +222,14 @@ int step_hold(struct cell *cell, const struct step *step)
 	int r = part_tables(cell);
 
 	(void)step;
+	/* The end of the notes tells of the payload's own end too. */
+	if (r == 0) {
+		r = close_but(cell->control, cell->note[0]);
+		cell->payload_pidfd = -1;
+	}
 	/*
-	 * That, and to die, is not urgent: with this we wait until those who work go to sleep, the
-	 * warden and the program, rather than interrupt them.
+	 * To pass on, and to die, is not urgent: with this we wait until those who work go to sleep,
+	 * the warden and the program, rather than interrupt them.
 	 */
 	sched_setscheduler(0, SCHED_BATCH, &same);
 	return r < 0 ? r : wire_send(cell->control, &record, NULL, 0);
