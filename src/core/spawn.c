@@ -228,8 +228,8 @@ int step_hold(struct cell *cell, const struct step *step)
 		cell->payload_pidfd = -1;
 	}
 	/*
-	 * To pass on, and to die, is not urgent: with this we wait until those who work go to sleep,
-	 * the warden and the program, rather than interrupt them.
+	 * To pass on, and to die, is not urgent: with this we wait until those who work go to
+	 * sleep, the warden and the program, rather than interrupt them.
 	 */
 	sched_setscheduler(0, SCHED_BATCH, &same);
 	return r < 0 ? r : wire_send(cell->control, &record, NULL, 0);
