@@ -49,11 +49,11 @@ struct cell {
 	int stdio[3]; /* what becomes 0, 1, 2; owned until the clone */
 	int root;     /* the new root, while it is built */
 	int note[2];  /* payload -> init */
-	int go[2];    /* init -> payload */
+	int go[2];    /* init -> payload; in a cell made ahead warden -> payload, [0] alone */
 	pid_t payload;
 	int payload_pidfd;
-	int order_fd;       /* in brig-init and the payload: what the warden has sent; -1: none */
-	int value_fd;       /* in the payload: where the program's value goes; -1: none */
+	int order_fd;       /* made ahead: where the order will be; -1: none */
+	int value_fd;       /* where the program's value goes; -1: none */
 	struct order order; /* in the payload */
 	/* Set in a template: where a sealed payload goes on that does not exec; does not return. */
 	void (*resumed)(struct cell *cell);

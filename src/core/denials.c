@@ -91,12 +91,34 @@ static int send_answer(const struct denials *denials, struct seccomp_notif_resp 
 	return 0;
 }
 
+bool denials_dismiss(struct denials *denials)
+{
+	struct seccomp_notif_resp answer = { .id = denials->done_id, .error = -ENOSYS };
+
+	denials->done = false;
+	return send_answer(denials, &answer) == 0;
+}
+
+/* Not answered yet: its caller sleeps until it is dismissed or killed. */
+static bool take_done(struct denials *denials, const struct seccomp_notif *call, int status)
+{
+	denials->done = true;
+	denials->done_id = call->id;
+	denials->done_pid = (pid_t)call->pid;
+	denials->done_status = status;
+	/* The flag is not known everywhere: then a signal could wake the caller. */
+	return denials->killable && denials->done_count++ < DONE_LOOKS_MAX
+		       ? true
+		       : denials_dismiss(denials);
+}
+
 bool denials_hear(struct denials *denials)
 {
 	struct seccomp_notif call = { 0 };
 	struct seccomp_notif_resp answer = { 0 };
 	short state = state_of(denials);
 	uint64_t args[6];
+	int status;
 
 	if (!(state & POLLIN)) {
 		return !(state & (POLLHUP | POLLERR | POLLNVAL));
@@ -110,6 +132,9 @@ bool denials_hear(struct denials *denials)
 		filter_decide(denials->filter, call.data.arch, (uint32_t)call.data.nr, args);
 	answer.id = call.id;
 	answer.error = decision.errnum ? -(int)decision.errnum : -EPERM;
+	if (call.data.nr == SYS_sysinfo && done_is(args, &status)) {
+		return take_done(denials, &call, status);
+	}
 	if (call.data.nr == SYS_sysinfo) {
 		bool more = denials->answered < SYSINFO_ANSWERS_MAX;
 		denials->answered += more;

@@ -6,6 +6,7 @@
 #ifndef BRIG_CORE_DENIALS_H
 #define BRIG_CORE_DENIALS_H
 
+#include "core/done.h"
 #include "core/spec.h"
 #include "kernel/filter.h"
 
@@ -15,6 +16,8 @@
 #define DENIALS_HEARD_MAX 20000
 /* So often sysinfo(2) gets a real answer; then ENOSYS, which is cheaper. */
 #define SYSINFO_ANSWERS_MAX 1000
+/* So often it is worth a look whether a program that says so is done. */
+#define DONE_LOOKS_MAX 8
 
 struct denials {
 	int listener;                /* owned; -1: none */
@@ -25,9 +28,17 @@ struct denials {
 	const char *remedy; /* of the first, for the operator; NULL: allow it in the policy */
 	unsigned heard;
 	unsigned answered; /* sysinfo: counted apart, so that it cannot use up the others */
+	bool killable;     /* after we have heard of a call, only a kill wakes its caller */
+	bool done;         /* a caller says that it is done, and sleeps... */
+	int done_status;   /* ...with this exit status */
+	uint64_t done_id;
+	pid_t done_pid;
+	unsigned done_count;
 };
 
 void denials_done(struct denials *denials);
 /* Call when the listener is readable. False: it is of no more use; denials_done() it. */
 bool denials_hear(struct denials *denials);
+/* It said `done`, but it has to end by itself. As above. */
+bool denials_dismiss(struct denials *denials);
 #endif

@@ -31,6 +31,7 @@ struct facts {
 	uint64_t cpu_ns;
 	uint64_t memory_peak_bytes;
 	uint64_t processes_peak;
+	uint64_t tasks_now; /* at the last look, brig-init included; 0: nobody counts them */
 	uint64_t disk_peak_bytes;
 	uint64_t inodes_peak;
 	uint64_t oom_kills;

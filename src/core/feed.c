@@ -75,6 +75,16 @@ static ssize_t write_quietly(int fd, const char *data, size_t size)
 	return n;
 }
 
+int feed_write(int fd, const void *data, size_t size)
+{
+	ssize_t n;
+
+	do {
+		n = write_quietly(fd, data, size);
+	} while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : n == (ssize_t)size ? 0 : -EIO;
+}
+
 void feed_pump(struct feed *feed)
 {
 	while (feed_wants_write(feed)) {

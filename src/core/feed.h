@@ -22,6 +22,8 @@ void feed_done(struct feed *feed);
 long feed_add(struct feed *feed, const void *data, size_t size);
 /* Writes what fits; closes after the last byte. A reader that is gone is no error. */
 void feed_pump(struct feed *feed);
+/* One small write to a pipe with room, without a signal when nobody reads. 0 or -errno. */
+int feed_write(int fd, const void *data, size_t size);
 static inline bool feed_wants_write(const struct feed *feed)
 {
 	return feed->fd >= 0 && feed->at < feed->size;

@@ -160,8 +160,9 @@ _Noreturn void init_main(struct cell *cell)
 	for (int i = 0; i < 3 && r == 0; i++) {
 		r = init_lift(&cell->stdio[i]);
 	}
-	if (r == 0 && cell->value_fd >= 0) {
-		r = init_lift(&cell->value_fd);
+	int *more[] = { &cell->value_fd, &cell->order_fd, &cell->go[0] };
+	for (size_t i = 0; i < ARRAY_SIZE(more) && r == 0; i++) {
+		r = *more[i] < 0 ? 0 : init_lift(more[i]);
 	}
 	if (r == 0) {
 		r = cell_execute(cell, ACTOR_INIT);

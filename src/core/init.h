@@ -8,10 +8,9 @@
 /* Numbers that are kept for the payload's last steps: the least that limits.open_files can be. */
 #define INIT_ROOM_FDS 8
 
-/* brig-init's word to the payload; both fds are in the table that they share until then. */
+/* The word that the payload waits for: brig-init's, or the warden's in a cell made ahead. */
 struct init_go {
-	int32_t order_fd; /* -1: none */
-	int32_t value_fd; /* -1: none */
+	uint32_t valued; /* a value is wanted, of those that could give one */
 };
 
 /* The payload's way to tell brig-init which step failed. */

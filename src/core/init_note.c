@@ -49,7 +49,8 @@ static bool sound(const struct init_note *note, unsigned steps)
 	case INIT_NOTE_FAILED:
 		return note->value < steps && note->errnum > 0 && note->errnum <= ERRNO_MAX;
 	case INIT_NOTE_LISTENER: /* the standard streams are the program's */
-		return note->value > 2 && note->value <= INT_MAX && note->errnum == 0;
+		return note->value > 2 && note->value <= INT_MAX && note->errnum >= 0 &&
+		       note->errnum <= 1;
 	default:
 		return note->value == 0 && note->errnum == 0;
 	}

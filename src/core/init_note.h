@@ -10,7 +10,7 @@
 
 enum init_note_kind {
 	INIT_NOTE_FAILED = 1, /* value = step index, errnum */
-	INIT_NOTE_LISTENER,   /* value = fd number, in the shared table */
+	INIT_NOTE_LISTENER,   /* value = fd number, in the shared table; errnum = 1: see wire.h */
 	INIT_NOTE_READY,      /* all is dropped; only exec is left */
 };
 

@@ -169,31 +169,31 @@ int order_pack(const struct spec *spec, char **ret, size_t *ret_size)
 	return 0;
 }
 
-int order_make(const struct spec *spec)
+int order_open(void)
 {
-	struct rlimit_value rlimits[RLIMITS_MAX];
-	struct head head;
-	int r = lay_out(spec, rlimits, &head);
+	int fd = memfd_create("brig-order", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
-	if (r < 0) {
-		return r;
+	return fd < 0 ? -errno : fd;
+}
+
+int order_write(int fd, const struct spec *spec)
+{
+	_cleanup_free_ char *block = NULL;
+	size_t size = 0;
+	int r = order_pack(spec, &block, &size);
+
+	for (size_t at = 0; r == 0 && at < size;) {
+		ssize_t n = pwrite(fd, block + at, size - at, (off_t)at);
+		if (n < 0 && errno != EINTR) {
+			r = -errno;
+		}
+		at += n > 0 ? (size_t)n : 0;
 	}
-	size_t size = head.size;
-	_cleanup_close_ int fd = memfd_create("brig-order", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	if (fd < 0 || ftruncate(fd, (off_t)size) < 0) {
-		return -errno;
-	}
-	char *block = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (block == MAP_FAILED) {
-		return -errno;
-	}
-	r = fill(block, spec, rlimits, &head);
-	munmap(block, size);
 	if (r == 0 &&
 	    fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) < 0) {
 		r = -errno;
 	}
-	return r < 0 ? r : TAKE_FD(fd);
+	return r;
 }
 
 /* A table of `count` entries of `width` bytes lies within the block, aligned. */

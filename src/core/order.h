@@ -1,7 +1,8 @@
 /*
  * The order: what a waiting cell is told when its turn comes. Arguments, environment, limits of
- * each process and input files, as one block of bytes in a sealed memory file. The warden makes
- * it; the payload process carries it out while it is still ours, before any of the program's code.
+ * each process and input files, as one block of bytes in a memory file that the cell was born with.
+ * The warden writes and seals it; the payload process carries it out while it is still ours, before
+ * any of the program's code.
  */
 #ifndef BRIG_CORE_ORDER_H
 #define BRIG_CORE_ORDER_H
@@ -36,8 +37,10 @@ struct order {
 	uint64_t argc, envc, rlimits_count, inputs_count;
 };
 
-/* The fd of a sealed memory file; -E2BIG: too much for an order; or -errno. */
-int order_make(const struct spec *spec);
+/* An empty memory file for an order: its fd, or -errno. */
+int order_open(void);
+/* Writes the order there, and seals it. -E2BIG: too much for an order; or -errno. */
+int order_write(int fd, const struct spec *spec);
 /* The same bytes in memory, for free(). Numbers are as this machine has them. */
 int order_pack(const struct spec *spec, char **ret, size_t *ret_size);
 

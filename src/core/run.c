@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -110,6 +111,7 @@ static int take_record(struct run *run, const struct wire_record *record, int *f
 		break;
 	case WIRE_LISTENER:
 		run->denials.listener = TAKE_FD(fds[0]);
+		run->denials.killable = record->value == 1;
 		return run_listen(run, run->denials.listener, RUN_EVENT_DENIAL, EPOLLIN);
 	case WIRE_HELD:
 		run->state = run->state == RUN_SETTING_UP ? RUN_HELD : run->state;
@@ -149,7 +151,7 @@ static int on_control(struct run *run)
 {
 	for (;;) {
 		struct wire_record record;
-		int fds[WIRE_FDS_MAX] = { -1, -1, -1, -1, -1, -1 };
+		int fds[WIRE_FDS_MAX] = { [0 ... WIRE_FDS_MAX - 1] = -1 };
 		unsigned count;
 		int r = wire_receive(run->cell.control, &record, fds, &count);
 		if (r == -EAGAIN) {
@@ -250,9 +252,53 @@ static int on_init(struct run *run)
 	return 1;
 }
 
+/* Brig-init, and who has said that it is done. */
+#define PARKED_TASKS 2
+
+/*
+ * Somebody in the cell is done: see done.h. Whoever it is, a program or a child of it, true or not:
+ * it sleeps. If it is alone, the cell is at rest, and what can be seen of it now is all that there
+ * will ever be. 1: that is the end; 0: not now.
+ */
+static int take_done(struct run *run)
+{
+	bool runs = run->state == RUN_ORDERED || run->state == RUN_RUNNING;
+	bool driven = run->driver.state == DRIVER_NONE || run->driver.state == DRIVER_DONE;
+
+	/* Only what is buried later; and brig-init's word on how it ended comes first. */
+	if (!run->options.warm || !runs || !driven || run->setup_errnum || run->facts.exited) {
+		return 0;
+	}
+	enum ending due = watch_look(&run->watch, clock_now_ns(), &run->facts);
+	if (due != ENDING_NONE) {
+		run_end(run, due);
+		return 0;
+	}
+	if (run->facts.tasks_now != PARKED_TASKS) {
+		return 0;
+	}
+	run->parked = run->facts.exited = true;
+	run->facts.end_code = CLD_EXITED;
+	run->facts.end_status = run->denials.done_status;
+	return 1;
+}
+
 static int on_denial(struct run *run)
 {
-	if (!denials_hear(&run->denials)) {
+	bool hears = denials_hear(&run->denials);
+	if (run->denials.done) {
+		int r = on_control(run);
+		if (r == 0) {
+			r = take_done(run);
+		}
+		if (r != 0) {
+			return r;
+		}
+		/* Who is being killed need not wake up for it. */
+		hears = run->state >= RUN_ENDING || denials_dismiss(&run->denials);
+		run->denials.done = false;
+	}
+	if (!hears) {
 		/*
 		 * Taken out by name: brig-init may hold a copy, and a close alone would not do
 		 * it.
@@ -297,6 +343,15 @@ static void watch_group(struct run *run)
 	}
 }
 
+/* Its death takes longer than it has lived, perhaps on our processor: it must not go first. */
+static void kill_parked(struct run *run)
+{
+	struct sched_param same = { 0 };
+
+	sched_setscheduler(run->denials.done_pid, SCHED_BATCH, &same);
+	run_kill(run);
+}
+
 int run_step(struct run *run, struct brig_error *err)
 {
 	struct epoll_event ready[RUN_EVENTS];
@@ -328,6 +383,9 @@ int run_step(struct run *run, struct brig_error *err)
 	}
 	run->state = RUN_DONE;
 	int r = run_finish(run, err);
+	if (run->parked) {
+		kill_parked(run);
+	}
 	return r < 0 ? r : 1;
 }
 
@@ -395,6 +453,9 @@ void run_free(struct run *run)
 	close_fd(&run->sandbox);
 	close_fd(&run->proc);
 	close_fd(&run->value);
+	close_fd(&run->order);
+	close_fd(&run->go);
+	close_fd(&run->cell.go[0]);
 	close_fd(&run->timer);
 	close_fd(&run->epoll);
 	if (run->took_ns) {

@@ -71,6 +71,7 @@ struct run {
 	bool group_watched;
 	int sandbox, proc; /* owned: handles into the cell; -1: none */
 	int value;         /* owned: memory that the program may leave its value in; -1: none */
+	int order, go; /* owned, of a cell made ahead: its order, and the word for it; -1: none */
 	struct stream out[2];
 	struct feed in;
 	struct run_driver driver;
@@ -79,6 +80,7 @@ struct run {
 	struct facts facts;
 	uint64_t kill_deadline_ns;
 	uint64_t *took_ns;          /* owned mapping */
+	bool parked;                /* the program is done, and sleeps until it is killed */
 	int setup_errnum;           /* set-up failed: why... */
 	unsigned setup_step;        /* ...and in which step */
 	struct brig_result *result; /* owned */

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/id.h"
+#include "core/init.h"
 #include "core/run_internal.h"
 
 /* A fixed size that nobody can change: the program writes there, and may write anything. */
@@ -65,18 +66,18 @@ static int take_options(struct run *run, const struct run_options *options)
 
 static int send_order(struct run *run, const struct spec *spec)
 {
-	struct wire_record record = { .kind = WIRE_ORDER };
+	struct init_go go = { .valued = run->options.want_value };
 
 	if (run->driver.state != DRIVER_NONE) {
 		return run_driver_order(run, spec);
 	}
-	_cleanup_close_ int order = order_make(spec);
-	int fds[2] = { order, run->value };
-
-	if (order < 0) {
-		return order;
+	int r = order_write(run->order, spec);
+	if (r == 0) {
+		r = feed_write(run->go, &go, sizeof(go));
 	}
-	return wire_send(run->cell.control, &record, fds, run->value >= 0 ? 2 : 1);
+	close_fd(&run->order);
+	close_fd(&run->go);
+	return r;
 }
 
 int run_assign(struct run *run, const struct run_options *options, struct brig_error *err)
@@ -87,11 +88,11 @@ int run_assign(struct run *run, const struct run_options *options, struct brig_e
 	if (r == 0) {
 		r = limit_group(run, options->spec);
 	}
-	if (r == 0 && options->want_value && run->driver.state == DRIVER_NONE) {
-		r = run_make_value(&run->value);
-	}
 	if (r == 0) {
 		r = take_options(run, options);
+	}
+	if (!options->want_value) {
+		close_fd(&run->value);
 	}
 	if (r == 0) {
 		expect_inputs(&run->watch, options->spec);

@@ -8,7 +8,7 @@
 #include "core/run_internal.h"
 #include "core/verdict.h"
 
-/* All writers are dead: what the pipes still hold is all that there will ever be. */
+/* All writers are dead, or parked: what the pipes still hold is all that there will ever be. */
 static void drain(struct stream *stream)
 {
 	while (stream->fd >= 0) {
@@ -114,8 +114,11 @@ int run_finish(struct run *run, struct brig_error *err)
 	}
 	drain(&run->out[0]);
 	drain(&run->out[1]);
-	run->watch.proc = -1; /* nobody is left there */
-	watch_look(&run->watch, clock_now_ns(), &run->facts);
+	/* Who is parked uses nothing: the look that found it alone was the last. */
+	if (!run->parked) {
+		run->watch.proc = -1; /* nobody is left there */
+		watch_look(&run->watch, clock_now_ns(), &run->facts);
+	}
 	for (int i = 0; i < 2 && ending == ENDING_NONE && !run->options.cut_output; i++) {
 		if (stream_truncated(&run->out[i])) {
 			ending = i ? ENDING_STDERR : ENDING_STDOUT;

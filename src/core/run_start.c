@@ -63,6 +63,23 @@ static int make_stdio(struct run *run)
 	return r < 0 ? r : give_stdio(run);
 }
 
+/* What a cell made ahead waits with. */
+static int make_order(struct run *run)
+{
+	int r = run_pipe(&run->go, &run->cell.go[0], false);
+
+	if (r == 0) {
+		run->order = run->cell.order_fd = order_open();
+		r = run->order < 0 ? run->order : 0;
+	}
+	/* Others exec: then it would be the interpreter's. */
+	if (r == 0 && run->options.spec->cloned) {
+		r = run_make_value(&run->value);
+		run->cell.value_fd = run->value;
+	}
+	return r;
+}
+
 static int make_control(struct run *run)
 {
 	int ends[2];
@@ -135,6 +152,7 @@ int run_begin(const struct run_options *options, struct run **ret, struct brig_e
 	}
 	run->options = *options;
 	run->epoll = run->timer = run->sandbox = run->proc = run->value = -1;
+	run->order = run->go = -1;
 	run->cell = (struct cell){
 		.groups = options->groups,
 		.pidfd = -1,
@@ -143,6 +161,7 @@ int run_begin(const struct run_options *options, struct run **ret, struct brig_e
 		.stdio = { -1, -1, -1 },
 		.root = -1,
 		.note = { -1, -1 },
+		.go = { -1, -1 },
 		.order_fd = -1,
 		.value_fd = -1,
 	};
@@ -167,6 +186,9 @@ int run_begin(const struct run_options *options, struct run **ret, struct brig_e
 			r = run_make_value(&run->value);
 			run->cell.value_fd = run->value;
 		}
+	}
+	if (r == 0 && options->spec->held) {
+		r = make_order(run);
 	}
 	if (r == 0) {
 		r = make_stdio(run);

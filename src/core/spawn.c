@@ -9,9 +9,8 @@
  *	payload                            brig-init
  *	  session ... seccomp                init.seal
  *	  note: listener is fd N     --->    sends it to the warden
- *	  note: ready                --->    (a cell made ahead: waits for its order)
- *	                                     takes a descriptor table of its own
- *	  waits                      <---    go
+ *	  note: ready                --->    takes a descriptor table of its own
+ *	  waits                      <---    go; in a cell made ahead it is the warden who says so
  *	  exec: its end closes       --->    end of file: the program runs
  */
 #include <errno.h>
@@ -80,13 +79,15 @@ int step_spawn(struct cell *cell, const struct step *step)
 {
 	(void)step;
 	/* Pipes: a socket would be one of the cell's network, for the program to see. */
-	if (pipe2(cell->note, O_CLOEXEC) < 0 || pipe2(cell->go, O_CLOEXEC) < 0) {
+	if (pipe2(cell->note, O_CLOEXEC) < 0 ||
+	    (cell->go[0] < 0 && pipe2(cell->go, O_CLOEXEC) < 0)) {
 		return -errno;
 	}
-	int *ends[] = { &cell->note[0], &cell->note[1], &cell->go[0], &cell->go[1] };
+	int *ends[] = { &cell->note[0], &cell->note[1],  &cell->go[0],
+			&cell->go[1],   &cell->order_fd, &cell->value_fd };
 	int r = 0;
 	for (size_t i = 0; i < ARRAY_SIZE(ends) && r == 0; i++) {
-		r = make_room(ends[i]);
+		r = *ends[i] < 0 ? 0 : make_room(ends[i]);
 	}
 	if (r < 0) {
 		return r;
@@ -121,8 +122,9 @@ int step_go(struct cell *cell, const struct step *step)
 	if (n != sizeof(go)) {
 		return -ECANCELED;
 	}
-	cell->order_fd = go.order_fd;
-	cell->value_fd = go.value_fd;
+	if (!go.valued) {
+		close_fd(&cell->value_fd);
+	}
 	return 0;
 }
 
@@ -159,6 +161,7 @@ static int take_note(struct cell *cell, const struct init_note *note)
 	case INIT_NOTE_FAILED:
 		init_die(cell, note->value, note->errnum);
 	case INIT_NOTE_LISTENER:
+		record.value = (uint32_t)note->errnum;
 		r = wire_send(cell->control, &record, &listener, 1);
 		close(listener); /* the warden's alone from here on */
 		return r;
@@ -183,13 +186,9 @@ int step_ready(struct cell *cell, const struct step *step)
 	return r < 0 ? r : 0;
 }
 
-int step_start(struct cell *cell, const struct step *step)
+/* From here on the tables are two: closing its ends in ours leaves it the only holder. */
+static int part_tables(struct cell *cell)
 {
-	struct init_go go = { .order_fd = cell->order_fd, .value_fd = cell->value_fd };
-	struct init_note note = { 0 };
-
-	(void)step;
-	/* From here on the tables are two: closing its end in ours leaves it the only holder. */
 	if (unshare(CLONE_FILES) < 0) {
 		return -errno;
 	}
@@ -197,8 +196,64 @@ int step_start(struct cell *cell, const struct step *step)
 	close_fd(&cell->go[0]);
 	close_fd(&cell->order_fd);
 	close_fd(&cell->value_fd);
-	if (write(cell->go[1], &go, sizeof(go)) != sizeof(go)) {
-		return -errno;
+	return 0;
+}
+
+/* Keeps these two, which are above 2. */
+static int close_but(int a, int b)
+{
+	unsigned low = (unsigned)(a < b ? a : b), high = (unsigned)(a < b ? b : a);
+	int r = sys_close_range(0, low - 1, 0);
+
+	if (r == 0 && low + 1 < high) {
+		r = sys_close_range(low + 1, high - 1, 0);
+	}
+	return r < 0 ? r : sys_close_range(high + 1, ~0u, 0);
+}
+
+/*
+ * A cell made ahead is sealed on both sides. From here on it is the warden who says go, to the
+ * payload itself; we only pass on what becomes of it.
+ */
+int step_hold(struct cell *cell, const struct step *step)
+{
+	struct wire_record record = { .kind = WIRE_HELD };
+	struct sched_param same = { 0 };
+	int r = part_tables(cell);
+
+	(void)step;
+	/* The end of the notes tells of the payload's own end too. */
+	if (r == 0) {
+		r = close_but(cell->control, cell->note[0]);
+		cell->payload_pidfd = -1;
+	}
+	/*
+	 * To pass on, and to die, is not urgent: with this we wait until those who work go to
+	 * sleep, the warden and the program, rather than interrupt them.
+	 */
+	sched_setscheduler(0, SCHED_BATCH, &same);
+	return r < 0 ? r : wire_send(cell->control, &record, NULL, 0);
+}
+
+static int say_go(struct cell *cell)
+{
+	struct init_go go = { .valued = cell->value_fd >= 0 };
+	int r = part_tables(cell);
+
+	if (r == 0 && write(cell->go[1], &go, sizeof(go)) != sizeof(go)) {
+		r = -EIO;
+	}
+	return r;
+}
+
+int step_start(struct cell *cell, const struct step *step)
+{
+	struct init_note note = { 0 };
+
+	(void)step;
+	int said = cell->plan->spec->held ? 0 : say_go(cell);
+	if (said < 0) {
+		return said;
 	}
 	enum init_note_state state = INIT_NOTES_READY;
 	int r = next_note(cell, &state, &note);

@@ -44,7 +44,8 @@ const struct step_info step_table[STEP_KINDS] = {
 	[STEP_SEAL] = { "init.seal", ACTOR_INIT, "brig-init gives up every privilege" },
 	[STEP_READY] = { "ready", ACTOR_INIT,
 			 "until the program's process has dropped all as well" },
-	[STEP_HOLD] = { "hold", ACTOR_INIT, "tells that the cell is ready; waits for its order" },
+	[STEP_HOLD] = { "hold", ACTOR_INIT,
+			"takes its own descriptor table; tells that the cell is ready" },
 	[STEP_START] = { "start", ACTOR_INIT, "when both are sealed: the program may begin" },
 
 	[STEP_SESSION] = { "session", ACTOR_PAYLOAD, "own session, no terminal, default signals" },

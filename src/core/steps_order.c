@@ -1,11 +1,9 @@
 /*
- * A cell that was made ahead: it waits, sealed on both sides, until an order says what to run.
- * brig-init receives the order, since no filter binds it; the descriptor table is still shared, so
- * the payload finds it under the same number.
+ * A cell that was made ahead: its payload waits, sealed on both sides, until an order says what to
+ * run. It has had the file that the order will be in since its birth.
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -16,33 +14,6 @@
 #include "core/cell.h"
 #include "core/init.h"
 #include "kernel/sys.h"
-
-int step_hold(struct cell *cell, const struct step *step)
-{
-	struct wire_record record = { .kind = WIRE_HELD };
-	struct pollfd ready[2] = {
-		{ .fd = cell->control, .events = POLLIN },
-		{ .fd = cell->payload_pidfd, .events = POLLIN },
-	};
-	int fds[WIRE_FDS_MAX];
-	unsigned count = 0;
-	int r = wire_send(cell->control, &record, NULL, 0);
-
-	(void)step;
-	while (r == 0 && poll(ready, 2, -1) < 0) {
-		r = errno == EINTR ? 0 : -errno;
-	}
-	if (r < 0 || ready[1].revents) {
-		return r < 0 ? r : -ECHILD;
-	}
-	r = wire_receive(cell->control, &record, fds, &count);
-	if (r != 1 || record.kind != WIRE_ORDER || count < 1 || count > 2) {
-		return -ECANCELED;
-	}
-	cell->order_fd = fds[0];
-	cell->value_fd = count == 2 ? fds[1] : -1;
-	return 0;
-}
 
 static int write_all(int fd, const char *data, uint64_t size)
 {

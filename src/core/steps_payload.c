@@ -178,7 +178,10 @@ int step_seccomp(struct cell *cell, const struct step *step)
 	if (r < 0) {
 		return r;
 	}
-	return step->value ? init_note_write(cell->note[1], INIT_NOTE_LISTENER, (uint32_t)r, 0) : 0;
+	bool killable = (flags & SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV) != 0;
+	return step->value
+		       ? init_note_write(cell->note[1], INIT_NOTE_LISTENER, (uint32_t)r, killable)
+		       : 0;
 }
 
 /* The descriptor table is ours alone by now: what may be there under this number goes. */

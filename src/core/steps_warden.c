@@ -85,6 +85,7 @@ int step_clone(struct cell *cell, const struct step *step)
 	}
 	cell->pid = pid;
 	close_fd(&cell->control_inside);
+	close_fd(&cell->go[0]);
 	for (int i = 0; i < 3; i++) {
 		close_fd(&cell->stdio[i]);
 	}
@@ -140,5 +141,7 @@ int step_group(struct cell *cell, const struct step *step)
 	int count = cgroup_join_fds(cell->group, fds);
 
 	(void)step;
-	return count <= 0 ? -EIO : wire_send(cell->control, &record, fds, (unsigned)count);
+	int r = count <= 0 ? -EIO : wire_send(cell->control, &record, fds, (unsigned)count);
+	cgroup_join_done(cell->group);
+	return r;
 }

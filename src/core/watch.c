@@ -63,6 +63,7 @@ static void look_at_usage(struct watch *watch, struct facts *facts)
 	}
 	facts->oom_kills = usage.oom_kills;
 	facts->fork_refusals = usage.fork_refusals;
+	facts->tasks_now = usage.has_processes ? usage.processes_now : 0;
 	raise_to(&facts->memory_peak_bytes, usage.memory_peak_bytes);
 	/* brig-init is in the group, but not the program's */
 	raise_to(&facts->processes_peak, usage.processes_peak ? usage.processes_peak - 1 : 0);

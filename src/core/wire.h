@@ -14,14 +14,13 @@ enum wire_kind {
 	WIRE_GROUP,       /* warden -> init, with fds: the tasks files to write itself into */
 	WIRE_HANDLES,     /* with fds: the /sandbox directory, the cell's /proc */
 	WIRE_FAILED,      /* a step failed: value = step index, errnum */
-	WIRE_LISTENER,    /* with fd: seccomp listener */
+	WIRE_LISTENER,    /* with fd: seccomp listener; value = 1: only a kill wakes who is heard */
 	WIRE_HELD,        /* sealed and waiting */
-	WIRE_ORDER,       /* warden -> init, with fd: the order; the program may begin */
 	WIRE_STARTED,     /* exec has succeeded */
 	WIRE_EXITED,      /* value = si_code (and WIRE_ALONE), status = si_status, cpu_ns */
 
-	WIRE_WARM,  /* template -> warden: it waits; value = its own pid as it sees it */
-	WIRE_CLONE, /* warden -> template, with fds: control, stdio, and /dev if it is the cell's */
+	WIRE_WARM,   /* template -> warden: it waits; value = its own pid as it sees it */
+	WIRE_CLONE,  /* warden -> template, with fds: see WIRE_CLONE_FDS */
 	WIRE_CLONED, /* template -> warden, with fd: pidfd; value = pid; or errnum and no fd */
 };
 
@@ -36,7 +35,9 @@ struct wire_record {
 /* In the value of WIRE_EXITED: but for brig-init nobody is left in the cell. */
 #define WIRE_ALONE 0x100u
 
-#define WIRE_FDS_MAX 6
+#define WIRE_FDS_MAX 8
+/* What comes with WIRE_CLONE: control, 0, 1, 2, go, order, value; and /dev if it is the cell's. */
+#define WIRE_CLONE_FDS 7
 
 /* Sends one record with up to WIRE_FDS_MAX fds. Async-signal-safe. 0 or -errno. */
 int wire_send(int socket, const struct wire_record *record, const int *fds, unsigned fds_count);

@@ -181,6 +181,9 @@ int cgroup_new(struct cgroup_manager *manager, const char *name, const struct cg
 	for (size_t i = 0; i < CGROUP_TREES_MAX; i++) {
 		cgroup->join_fds[i] = -1;
 	}
+	for (size_t i = 0; i < CGROUP_FIGURES; i++) {
+		cgroup->usage_fds[i] = -1;
+	}
 	r = cgroup_name_make(manager, name, cgroup->name);
 	if (r < 0) {
 		error_errno(err, BRIG_E_SYSTEM, -r, "control group for run %s", name);
@@ -234,6 +237,13 @@ int cgroup_join_fds(struct cgroup *cgroup, int fds[CGROUP_JOIN_MAX])
 		}
 	}
 	return count;
+}
+
+void cgroup_join_done(struct cgroup *cgroup)
+{
+	for (size_t i = 0; i < CGROUP_TREES_MAX; i++) {
+		close_fd(&cgroup->join_fds[i]);
+	}
 }
 
 int cgroup_attach(struct cgroup *cgroup, pid_t pid, struct brig_error *err)
@@ -317,8 +327,9 @@ void cgroup_free(struct cgroup *cgroup)
 		return;
 	}
 	remove_bounded(cgroup);
-	for (size_t i = 0; i < CGROUP_TREES_MAX; i++) {
-		close_fd(&cgroup->join_fds[i]);
+	cgroup_join_done(cgroup);
+	for (size_t i = 0; i < CGROUP_FIGURES; i++) {
+		close_fd(&cgroup->usage_fds[i]);
 	}
 	close_fd(&cgroup->event_fd);
 	close_fd(&cgroup->memory_fd);

@@ -27,8 +27,8 @@ struct cgroup_limits {
 struct cgroup_usage {
 	bool has_memory, has_processes, has_cpu;
 	uint64_t memory_peak_bytes;
-	uint64_t memory_now_bytes;
-	uint64_t processes_peak; /* 0 when the kernel does not tell */
+	uint64_t memory_now_bytes; /* v2; v1 keeps the peak itself */
+	uint64_t processes_peak;   /* 0 when the kernel does not tell */
 	uint64_t processes_now;
 	uint64_t cpu_ns;
 	uint64_t oom_kills;     /* processes killed for memory */
@@ -70,6 +70,8 @@ int cgroup_limit(struct cgroup *cgroup, const struct cgroup_limits *limits);
 int cgroup_clone_fd(const struct cgroup *cgroup);
 /* v1, and v2 where it was not born there: fds of the tasks files, to which the child writes "0". Borrowed. Returns how many. */
 int cgroup_join_fds(struct cgroup *cgroup, int fds[CGROUP_JOIN_MAX]);
+/* The child has them: closes ours. */
+void cgroup_join_done(struct cgroup *cgroup);
 /* Scope: the parent puts the stopped child in. 0 and nothing to do elsewhere. */
 int cgroup_attach(struct cgroup *cgroup, pid_t pid, struct brig_error *err);
 /*

@@ -68,12 +68,22 @@ struct cgroup_manager {
 	uint64_t cpu_count;        /* 0: not asked yet */
 };
 
+/* v1: what is read at every look. */
+enum cgroup_figure {
+	CGROUP_TASKS_NOW,
+	CGROUP_TASKS_PEAK,
+	CGROUP_MEMORY_PEAK,
+	CGROUP_CPU_USED,
+	CGROUP_FIGURES,
+};
+
 struct cgroup {
 	struct cgroup_manager *manager; /* borrowed */
 	char name[CGROUP_NAME_MAX];
 	struct cgroup_limits limits;
 	bool made[CGROUP_TREES_MAX];
 	int join_fds[CGROUP_TREES_MAX]; /* v1; owned */
+	int usage_fds[CGROUP_FIGURES];  /* v1; owned */
 	int dir_fd;                     /* v2, scope; owned */
 	int memory_fd;                  /* memory.events, or v1's memory.oom_control; owned */
 	int event_fd;                   /* v1's eventfd; owned. v2 polls memory_fd */

@@ -319,14 +319,35 @@ static int v1_create(struct cgroup *cgroup, struct brig_error *err)
 	return 0;
 }
 
-static bool get(struct cgroup *cgroup, unsigned bit, const char *file, uint64_t *ret)
-{
-	int tree = tree_of(cgroup->manager, bit);
-	char path[CGROUP_PATH_MAX];
+/* What is read at every look, by its place in usage_fds. */
+static const struct {
+	unsigned bit;
+	const char *file;
+} figures[CGROUP_FIGURES] = {
+	[CGROUP_TASKS_NOW] = { CGROUP_PIDS, "pids.current" },
+	[CGROUP_TASKS_PEAK] = { CGROUP_PIDS, "pids.peak" },
+	[CGROUP_MEMORY_PEAK] = { CGROUP_MEMORY, "memory.max_usage_in_bytes" },
+	[CGROUP_CPU_USED] = { CGROUP_CPUACCT, "cpuacct.usage" },
+};
 
-	return tree >= 0 && cgroup->made[tree] &&
-	       cgroup_file_read_u64(cgroup->manager->trees[tree].fd, file_path(cgroup, file, path),
-				    ret);
+/* Opened at the first look, kept for the next, which somebody may be waiting for. */
+static bool get(struct cgroup *cgroup, enum cgroup_figure figure, uint64_t *ret)
+{
+	int tree = tree_of(cgroup->manager, figures[figure].bit);
+	int *fd = &cgroup->usage_fds[figure];
+	char path[CGROUP_PATH_MAX], text[64];
+
+	if (tree < 0 || !cgroup->made[tree]) {
+		return false;
+	}
+	if (*fd < 0) {
+		*fd = openat(cgroup->manager->trees[tree].fd,
+			     file_path(cgroup, figures[figure].file, path),
+			     O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	}
+	ssize_t n = *fd < 0 ? -1 : pread(*fd, text, sizeof(text) - 1, 0);
+	text[n < 0 ? 0 : n] = '\0';
+	return cgroup_text_u64(text, ret);
 }
 
 static void count_oom_kills(struct cgroup *cgroup, struct cgroup_usage *usage)
@@ -365,22 +386,16 @@ static void count_refusals(struct cgroup *cgroup, struct cgroup_usage *usage)
 
 static void v1_usage(struct cgroup *cgroup, struct cgroup_usage *usage)
 {
-	usage->has_processes = get(cgroup, CGROUP_PIDS, "pids.current", &usage->processes_now);
+	usage->has_processes = get(cgroup, CGROUP_TASKS_NOW, &usage->processes_now);
 	if (usage->has_processes) {
-		get(cgroup, CGROUP_PIDS, "pids.peak", &usage->processes_peak);
+		get(cgroup, CGROUP_TASKS_PEAK, &usage->processes_peak);
 		count_refusals(cgroup, usage);
 	}
-	usage->has_memory =
-		get(cgroup, CGROUP_MEMORY, "memory.max_usage_in_bytes", &usage->memory_peak_bytes);
+	usage->has_memory = get(cgroup, CGROUP_MEMORY_PEAK, &usage->memory_peak_bytes);
 	if (usage->has_memory) {
 		count_oom_kills(cgroup, usage);
-		/* What the dead left behind is of no use to anyone. */
-		if (!usage->has_processes || usage->processes_now != 0) {
-			get(cgroup, CGROUP_MEMORY, "memory.usage_in_bytes",
-			    &usage->memory_now_bytes);
-		}
 	}
-	usage->has_cpu = get(cgroup, CGROUP_CPUACCT, "cpuacct.usage", &usage->cpu_ns);
+	usage->has_cpu = get(cgroup, CGROUP_CPU_USED, &usage->cpu_ns);
 }
 
 static void v1_event_clear(struct cgroup *cgroup)

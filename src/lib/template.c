@@ -234,11 +234,18 @@ int template_start(const struct prepared *base, struct template **ret, struct br
 int template_ask(struct template *template, struct run *run, int devices)
 {
 	struct wire_record record = { .kind = WIRE_CLONE };
-	int fds[5] = { run->cell.control_inside, run->cell.stdio[0], run->cell.stdio[1],
-		       run->cell.stdio[2], devices };
+	int fds[WIRE_CLONE_FDS + 1] = { run->cell.control_inside,
+					run->cell.stdio[0],
+					run->cell.stdio[1],
+					run->cell.stdio[2],
+					run->cell.go[0],
+					run->order,
+					run->value,
+					devices };
 
 	template->clones++;
-	int r = wire_send(template->socket, &record, fds, devices >= 0 ? 5 : 4);
+	int r = wire_send(template->socket, &record, fds,
+			  devices >= 0 ? WIRE_CLONE_FDS + 1 : WIRE_CLONE_FDS);
 	template->broken |= r < 0;
 	return r;
 }
@@ -246,7 +253,7 @@ int template_ask(struct template *template, struct run *run, int devices)
 int template_hear(struct template *template, pid_t *ret_pid, int *ret_pidfd)
 {
 	struct wire_record record;
-	int fds[WIRE_FDS_MAX] = { -1, -1, -1, -1, -1, -1 };
+	int fds[WIRE_FDS_MAX] = { [0 ... WIRE_FDS_MAX - 1] = -1 };
 	unsigned count;
 	int r = wire_receive(template->socket, &record, fds, &count);
 

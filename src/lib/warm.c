@@ -16,16 +16,22 @@
 #define REST_NS      (30 * SECOND_NS)
 /* How long a template may take to get warm. */
 #define PATIENCE_NS (60 * SECOND_NS)
-/* Being made at a time: more would only wait for each other. */
-#define MAKING_MAX 2
+/* Being made at a time, for each processor: most of the time they wait for the kernel (RCU). */
+#define MAKING_MAX 3
 #define EVENTS_MAX 64
 /* How long a keeper may take whose children are all told to end. */
 #define LEAVE_MS 5000
 
-static void fill_in(struct brig_warm_options *options)
+static unsigned count_processors(void)
 {
 	long online = sysconf(_SC_NPROCESSORS_ONLN);
-	unsigned processors = online > 0 ? (unsigned)online : 1;
+
+	return online > 0 ? (unsigned)online : 1;
+}
+
+static void fill_in(struct brig_warm_options *options)
+{
+	unsigned processors = count_processors();
 
 	options->cells_max = options->cells_max ? options->cells_max : 4 * processors;
 	options->cells_max =
@@ -51,6 +57,7 @@ int warm_new(struct brig_context *context, const struct brig_warm_options *optio
 	       options->size && options->size < sizeof(*options) ? options->size
 								 : sizeof(*options));
 	fill_in(&warm->options);
+	warm->making_max = MAKING_MAX * count_processors();
 	warm->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (warm->epoll < 0) {
 		free(warm);
@@ -147,7 +154,7 @@ static void answer(struct warm_pool *pool, pid_t pid, int pidfd)
 		}
 		cell->asked = false;
 		close_fd(&cell->devices);
-		if (run_launch(cell->run, pid, pidfd, &unused) < 0) {
+		if (warm_cell_launch(cell, pid, pidfd, &unused) < 0) {
 			drop_cell(pool, i);
 			fail(pool);
 		}
@@ -330,7 +337,8 @@ static void fill(struct warm_pool *pool, uint64_t now_ns)
 	if (now_ns < pool->rest_until_ns || pool->count >= target || !have_template(pool)) {
 		return;
 	}
-	while (pool->count < target && making(pool) < MAKING_MAX && pool->warm->pieces) {
+	while (pool->count < target && making(pool) < pool->warm->making_max &&
+	       pool->warm->pieces) {
 		pool->warm->pieces--;
 		if (warm_cell_new(pool, &pool->cells[pool->count], &unused) < 0) {
 			fail(pool);

@@ -64,9 +64,10 @@ struct warm {
 	unsigned leaving_count, leaving_room;
 	struct warm_cell *dead[WARM_DEAD_MAX]; /* owned */
 	unsigned dead_count;
-	uint64_t looked_ns; /* when memory was last looked at */
-	bool pressed;       /* it was short then */
-	unsigned pieces;    /* of work that may still be done in this step */
+	uint64_t looked_ns;  /* when memory was last looked at */
+	bool pressed;        /* it was short then */
+	unsigned pieces;     /* of work that may still be done in this step */
+	unsigned making_max; /* cells in the making, in one pool */
 };
 
 int warm_new(struct brig_context *context, const struct brig_warm_options *options,
@@ -97,9 +98,12 @@ int warm_pool_wait(struct warm_pool *pool, unsigned cells, uint64_t wait_ns,
 		   struct brig_error *err);
 /* Some are on their way: they will be there sooner than a cold one. */
 bool warm_pool_making(const struct warm_pool *pool);
-/* How long a request waits that wants a warm cell and none other; and any other request. */
+/*
+ * How long a request waits that wants a warm cell and none other; and any other request, when some
+ * are on their way. A cold start would take as long, and be in the way of those.
+ */
 #define WARM_WAIT_NS   20000000000ull
-#define WARM_GLANCE_NS 15000000ull
+#define WARM_GLANCE_NS 40000000ull
 void warm_pool_unuse(struct warm_pool *pool);
 /* Lets go of all cells, in the making and ready. */
 void warm_pool_drop(struct warm_pool *pool);
@@ -111,6 +115,7 @@ void warm_rotate(struct warm_pool *pool, uint64_t now_ns);
 
 /* One cell: begun, launched (at once, or when its template has answered), thrown away. */
 int warm_cell_new(struct warm_pool *pool, struct warm_cell **ret, struct brig_error *err);
+int warm_cell_launch(struct warm_cell *cell, pid_t pid, int pidfd, struct brig_error *err);
 void warm_cell_free(struct warm_cell *cell);
 /* Takes one out of a list; the order of the others stays. */
 struct warm_cell *warm_cell_remove(struct warm_cell **list, unsigned *count, unsigned index);

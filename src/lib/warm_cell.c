@@ -36,10 +36,17 @@ static int begin(struct warm_pool *pool, struct warm_cell *cell, struct brig_err
 		.filter = filter->count ? filter : NULL,
 		.stdin_feed = true, /* stays open until the order */
 	};
-	struct epoll_event want = { .events = EPOLLIN, .data = { .ptr = &cell->stirred } };
-	int r = run_begin(&options, &cell->run, err);
 
-	if (r == 0 && epoll_ctl(pool->warm->epoll, EPOLL_CTL_ADD, cell->run->epoll, &want) < 0) {
+	return run_begin(&options, &cell->run, err);
+}
+
+int warm_cell_launch(struct warm_cell *cell, pid_t pid, int pidfd, struct brig_error *err)
+{
+	struct epoll_event want = { .events = EPOLLIN, .data = { .ptr = &cell->stirred } };
+	int r = run_launch(cell->run, pid, pidfd, err);
+
+	/* Not before: its input has room from the start, and nobody would ask it about that. */
+	if (r == 0 && epoll_ctl(cell->set, EPOLL_CTL_ADD, cell->run->epoll, &want) < 0) {
 		r = error_errno(err, BRIG_E_SYSTEM, errno, "cannot watch a waiting cell");
 	}
 	return r;
@@ -67,7 +74,7 @@ int warm_cell_new(struct warm_pool *pool, struct warm_cell **ret, struct brig_er
 			error_errno(err, BRIG_E_SYSTEM, -r, "the template does not answer");
 		}
 	} else if (r == 0) {
-		r = run_launch(cell->run, 0, -1, err);
+		r = warm_cell_launch(cell, 0, -1, err);
 	}
 	if (r < 0) {
 		warm_cell_free(cell);

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "template/holes.h"
+#include "template/leave.h"
 #include "template/serve.h"
 
 static void before_clone(void)
@@ -171,7 +172,7 @@ static PyObject *leave(PyObject *module, PyObject *args)
 	if (!PyArg_ParseTuple(args, "i", &status)) {
 		return NULL;
 	}
-	exit(status);
+	template_leave(status);
 }
 
 /*
@@ -300,6 +301,7 @@ PyMODINIT_FUNC PyInit__brig(void)
 	PyObject *module = PyModule_Create(&definition);
 	PyObject *program = module ? PyType_FromSpec(&program_spec) : NULL;
 
+	template_leave_register();
 	if (module && (!program || PyModule_AddObject(module, "program", program) < 0)) {
 		Py_XDECREF(program);
 		Py_CLEAR(module);

@@ -19,6 +19,7 @@
 #include "core/init.h"
 #include "core/plan_pack.h"
 #include "kernel/sys.h"
+#include "template/leave.h"
 #include "template/process_area.h"
 
 #define SIGNALS 65
@@ -92,14 +93,6 @@ static int read_plan(int fd)
 	return plan_unpack(block, serving.block_size, &serving.plan, &serving.sizes, &serving.spec);
 }
 
-static bool is_single_threaded(void)
-{
-	struct stat info;
-
-	/* Links of the directory: ".", "..", and one for each thread. */
-	return stat("/proc/self/task", &info) == 0 && info.st_nlink == 3;
-}
-
 /* What is shared stays so in every clone: one run could leave notes there for the next. */
 static bool shares_memory(void)
 {
@@ -130,7 +123,7 @@ static unsigned hear(int socket, int fds[WIRE_FDS_MAX])
 		}
 	}
 	if (wire_receive(socket, &record, fds, &count) != 1 || record.kind != WIRE_CLONE ||
-	    count < 4 || count > 5) {
+	    count < WIRE_CLONE_FDS || count > WIRE_CLONE_FDS + 1) {
 		_exit(0);
 	}
 	return count;
@@ -146,14 +139,15 @@ static void make_cell(const int *fds, unsigned count)
 		.stdio = { fds[1], fds[2], fds[3] },
 		.root = -1,
 		.note = { -1, -1 },
-		.go = { -1, -1 },
-		.order_fd = -1,
-		.value_fd = -1,
+		.go = { fds[4], -1 },
+		.order_fd = fds[5],
+		.value_fd = fds[6],
 		.resumed = resumed,
 	};
 	for (unsigned i = 0; i < serving.plan.count; i++) {
 		if (serving.plan.steps[i].kind == STEP_DEVICES) {
-			serving.plan.steps[i].fd = count == 5 ? fds[4] : -1;
+			serving.plan.steps[i].fd =
+				count > WIRE_CLONE_FDS ? fds[WIRE_CLONE_FDS] : -1;
 		}
 	}
 }
@@ -199,7 +193,7 @@ int template_serve(int socket, int plan_fd, const char *name, const struct templ
 	struct wire_record ready = { .kind = WIRE_WARM };
 	int r = read_plan(plan_fd);
 
-	if (r == 0 && (!is_single_threaded() || shares_memory())) {
+	if (r == 0 && (!template_is_single_threaded() || shares_memory())) {
 		r = -EBUSY; /* a clone has one thread: the others would be missing */
 	}
 	if (r < 0) {
@@ -207,8 +201,10 @@ int template_serve(int socket, int plan_fd, const char *name, const struct templ
 	}
 	prctl(PR_SET_NAME, name, 0, 0, 0);
 	remember_process();
+	template_leave_prepare();
 	if (sigsetjmp(serving.resume, 0)) {
 		restore_process();
+		template_leave_begin();
 		return 0;
 	}
 	ready.value = (uint32_t)getpid();

@@ -425,6 +425,15 @@ def sleeping(warm):
     assert json.loads(out)["start"] == "warm", err
 
 
+def has_only_its_own(pid):
+    try:
+        kinds = [os.readlink(f"/proc/{pid}/fd/{fd}").split(":")[0]
+                 for fd in os.listdir(f"/proc/{pid}/fd")]
+    except FileNotFoundError:
+        return False  # closed just now
+    return kinds.count("socket") <= 1 and set(kinds) <= {"pipe", "socket"} and len(kinds) <= 4
+
+
 def test_W08_template_has_nothing(sleeping):
     """Keeper and template: no privilege that a program could win by winning them."""
     outside, _ = while_it_runs(sleeping)
@@ -439,10 +448,8 @@ def test_W08_template_has_nothing(sleeping):
             for name in ("net", "ipc", "uts", "mnt"):
                 link = os.readlink(f"/proc/{pid}/ns/{name}")
                 assert link != os.readlink(f"/proc/self/ns/{name}")
-        # Of descriptors only pipes and the one socket.
-        kinds = [os.readlink(f"/proc/{pid}/fd/{fd}").split(":")[0]
-                 for fd in os.listdir(f"/proc/{pid}/fd")]
-        assert kinds.count("socket") <= 1 and set(kinds) <= {"pipe", "socket"}
+        # Of descriptors only its own pipes and the one socket; a cell's, while it makes that one.
+        harness.wait_for(lambda: has_only_its_own(pid))
 
 
 # --- W9: a poisoned interpreter -----------------------------------------------------------------
@@ -583,6 +590,196 @@ def test_W10_sealed_while_it_waits(sleeping):
                 assert link != os.readlink(f"/proc/self/ns/{name}"), name
     for status in inits():
         assert status["NoNewPrivs"] == "1" and status["CapEff"] == status["CapPrm"] == NONE
+
+
+# --- "done" is the program's own word: core/done.h ------------------------------------------------
+
+SAY = """
+import ctypes, errno, os, sys, threading, time
+libc = ctypes.CDLL(None, use_errno=True)
+def done(status):
+    "Does not come back when it is believed."
+    answer = libc.syscall(99, ctypes.c_long(0), ctypes.c_long(0x656e6f642d676972),
+                          ctypes.c_long(status))
+    return answer, errno.errorcode.get(ctypes.get_errno())
+REFUSED = (-1, "ENOSYS")
+"""
+KERNEL = tuple(int(part) for part in re.findall(r"\d+", os.uname().release)[:2])
+
+
+@pytest.fixture
+def believed(warm):
+    """Whether anybody is: the kernel counts a cell's tasks, and only a kill wakes who was heard."""
+    result, = warm(SAY + "done(0)\nos._exit(50)")
+    can = {"cgroup-pids", "notify"} <= set(result["layers"]) and KERNEL >= (5, 19)
+    assert result["exit_code"] == (0 if can else 50)
+    return can
+
+
+def end_of(warm, code, **options):
+    result, = warm(SAY + code, **options)
+    assert result["verdict"]["denial"] is None, result
+    return result
+
+
+def test_done_and_goes_on(warm, believed):
+    """After the word nothing of it runs, not even its next line."""
+    result = end_of(warm, """
+os.write(1, b"before ")
+done(7)
+os.write(1, b"after")
+open("out/after", "w").close()
+os._exit(8)
+""")
+    seen = result["exit_code"], result["stdout"], len(result["files"])
+    assert seen == ((7, "before ", 0) if believed else (8, "before after", 1))
+
+
+def test_done_under_a_hail_of_signals(warm):
+    """They wake it before it is heard, never after: what it says is one piece, and its end one."""
+    result = end_of(warm, """
+import signal
+signal.signal(signal.SIGALRM, lambda *_: os.write(1, b"x"))
+signal.setitimer(signal.ITIMER_REAL, 0.0001, 0.0001)
+for _ in range(2000):
+    os.write(1, b"[")
+    done(7)
+    os.write(1, b"]")
+""")
+    # Eight times it is looked at; then, or when it was believed, that is all.
+    assert result["exit_code"] in (0, 7)
+    if result["exit_code"] == 7:
+        assert result["stdout"].rstrip("x").endswith("[")
+
+
+def test_done_leaves_no_process(warm):
+    """Who is believed is killed, not left asleep."""
+    host = warm.begin(SAY + "libc.prctl(15, b'sleeping-liar')\ndone(0)", "import time; time.sleep(3)")
+
+    def liars():
+        return [pid for pid, status in families(host)[1].items() if status["Name"] == "sleeping-liar"]
+
+    first = json.loads(host.stdout.readline())
+    assert first["status"] == "ok"
+    harness.wait_for(lambda: not liars())
+    assert host.poll() is None  # it is not its context's end that did it
+    out, err = host.communicate(timeout=20)
+    assert json.loads(out)["status"] == "ok", err
+
+
+@pytest.mark.parametrize("other", ["os.fork() or (time.sleep(0.3), os.write(1, b'other '), os._exit(0))",
+                                   "threading.Thread(target=lambda: (time.sleep(0.3), os.write(1, b'other '))).start()",
+                                   "os.fork() or os._exit(0)"],
+                         ids=["child", "thread", "zombie"])
+def test_done_is_not_believed_with_company(warm, other):
+    """As long as others are there, in whatever state, it is a call that fails."""
+    result = end_of(warm, f"""
+{other}
+time.sleep(0.1)
+answers = [done(status) for status in (0, 0, -1, 1 << 40, 256)]
+assert answers == [REFUSED] * 5, answers
+time.sleep(0.4)
+os.write(1, b"me")
+os._exit(9)
+""")
+    assert result["exit_code"] == 9
+    assert result["stdout"] == ("me" if "fork() or os._exit" in other else "other me")
+
+
+@pytest.mark.parametrize(("word", "status"), [(0, 0), (259, 3), (-1, 255), ((1 << 40) + 2, 2)])
+def test_done_with_any_status(warm, believed, word, status):
+    """It can say what it could also have ended with, and nothing else."""
+    result = end_of(warm, f"done({word}); os._exit(50)")
+    assert (result["exit_code"], result["signal"]) == (status if believed else 50, None)
+
+
+def test_done_too_often(warm):
+    """Each time costs the warden a look: it is not asked to look for ever."""
+    result = end_of(warm, """
+threading.Thread(target=time.sleep, args=(1,), daemon=True).start()
+time.sleep(0.1)
+assert {done(0) for _ in range(2000)} == {REFUSED}
+time.sleep(1.2)
+assert done(0) == REFUSED  # alone now, but too late
+os._exit(6)
+""")
+    assert result["exit_code"] == 6
+
+
+def test_done_by_a_child(warm):
+    """While its parent lives, it is not the program."""
+    result = end_of(warm, """
+pid = os.fork()
+if pid == 0:
+    os._exit(40 if done(0) == REFUSED else 41)
+os.write(1, str(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])).encode())
+os._exit(5)
+""")
+    assert (result["exit_code"], result["stdout"]) == (5, "40")
+
+
+def test_done_by_an_orphan(warm):
+    """A child that lies about its parent's end: one result, in time, with a status of the program's."""
+    results = warm(*[SAY + """
+if os.fork() == 0:
+    while True:
+        done(0)
+time.sleep(0.05)
+os._exit(4)
+"""] * 5)
+    assert {result["exit_code"] for result in results} <= {0, 4}
+    assert max(result["usage"]["wall_ms"] for result in results) < 5000 * harness.SLOW
+
+
+def test_done_loses_nothing_from_before(warm):
+    """Output, files and usage are those up to the word, all of them."""
+    result = end_of(warm, """
+until = time.process_time() + 0.2
+while time.process_time() < until:
+    pass
+open("out/large", "wb").write(bytes(1 << 20))
+os.write(1, b"o" * 60000)
+os.write(2, b"e" * 60000)
+done(0)
+os._exit(0)
+""")
+    assert (result["stdout"], result["stderr"]) == ("o" * 60000, "e" * 60000)
+    assert [(file["path"], file["size"]) for file in result["files"]] == [("out/large", 1 << 20)]
+    assert result["usage"]["cpu_ms"] >= 190
+    assert result["usage"]["disk_bytes"] >= 1 << 20
+
+
+def test_done_does_not_hide_a_limit(warm):
+    """Too much output is too much, also when it was the last thing before the word."""
+    result = end_of(warm, "sys.stdout.write('o' * (2 << 20)); sys.stdout.flush(); done(0); os._exit(0)")
+    assert (result["status"], result["verdict"]["limit_name"]) == ("output_limit", "stdout_bytes")
+
+
+def test_done_in_a_cold_cell(attack):
+    """Nobody is believed where the result says that nothing is left."""
+    program = attack.dir / "done.py"
+    program.write_text(SAY + "assert done(0) == REFUSED\nos._exit(8)")
+    run = attack.brig("--start", "cold", program)
+    assert (run.result["start"], run.result["exit_code"]) == ("cold", 8)
+
+
+def test_done_comes_last(attack, warm):
+    """An honest end: what Python and the C library still had to do or to write came before it."""
+    code = """
+import atexit, ctypes, os
+libc = ctypes.CDLL(None)
+text = ctypes.create_string_buffer(b"C's end")
+ctypes.pythonapi.Py_IncRef(ctypes.py_object(text))  # outlives its module
+libc.__cxa_atexit(libc.puts, text, None)
+atexit.register(lambda: os.write(1, b"Python's end,"))
+libc.printf(b"C's buffer,")
+print("Python's buffer", end=",")
+"""
+    plain = harness.execute([harness.PYTHON, "-c", code], attack.dir).stdout
+    assert plain.endswith("C's end\n")
+    for modules in ([], ["ctypes"]):  # loaded by the program, which is waited for; or before
+        result, = warm(code, config=preloading(attack, *modules))
+        assert (result["status"], result["stdout"]) == ("ok", plain)
 
 
 # --- L2 of the interpreter's own file -----------------------------------------------------------

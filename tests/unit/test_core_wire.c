@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "core/done.h"
 #include "core/wire.h"
 
 struct channel {
@@ -168,7 +169,7 @@ static void test_too_many_fds(void **state)
 {
 	struct channel *channel = *state;
 	struct wire_record record = { .kind = WIRE_HANDLES };
-	static const unsigned numbers[] = { WIRE_FDS_MAX + 1, 8, 64 };
+	static const unsigned numbers[] = { WIRE_FDS_MAX + 1, 16, 64 };
 
 	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
 		int fds[WIRE_FDS_MAX];
@@ -234,7 +235,6 @@ static void test_every_combination(void **state)
 					  WIRE_FAILED,
 					  WIRE_LISTENER,
 					  WIRE_HELD,
-					  WIRE_ORDER,
 					  WIRE_STARTED,
 					  WIRE_EXITED,
 					  WIRE_WARM,
@@ -269,6 +269,31 @@ static void test_every_combination(void **state)
 	assert_int_equal(passed, ARRAY_SIZE(allowed));
 }
 
+/* What a program says of its own end: any status, but only one that it could end with. */
+static void test_done(void **state)
+{
+	static const struct {
+		uint64_t args[3];
+		bool is;
+		int status;
+	} cases[] = {
+		{ { 0, DONE_MAGIC, 0 }, true, 0 },
+		{ { 0, DONE_MAGIC, 259 }, true, 3 },
+		{ { 0, DONE_MAGIC, UINT64_MAX }, true, 255 },
+		{ { 1, DONE_MAGIC, 0 }, false, 0 },
+		{ { 0, DONE_MAGIC & UINT32_MAX, 0 }, false, 0 },
+		{ { 0, 0, 0 }, false, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		uint64_t args[6] = { cases[i].args[0], cases[i].args[1], cases[i].args[2] };
+		int status = -1;
+		assert_int_equal(done_is(args, &status), cases[i].is);
+		assert_true(!cases[i].is || status == cases[i].status);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -280,6 +305,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_empty_with_fds, make_channel, drop_channel),
 		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_every_combination),
+		cmocka_unit_test(test_done),
 	};
 
 	return cmocka_run_group_tests_name("core_wire", tests, NULL, NULL);
