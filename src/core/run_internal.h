@@ -31,6 +31,12 @@ void run_take_end(struct run *run, const struct wire_record *record);
 int run_make_value(int *ret);
 /* Everything is dead: fills in the result. */
 int run_finish(struct run *run, struct brig_error *err);
+/* Something has come from brig-init: run_control.c. 1: the cell has ended. */
+int run_on_control(struct run *run);
+/* Something has come from the listener: run_done.c. 1: the cell has ended, or is parked. */
+int run_on_denial(struct run *run);
+/* The result of a parked cell is taken. */
+void run_kill_parked(struct run *run);
 /* What brig-init said is still in the socket when its death is already known by other ways. */
 void run_hear_last_words(struct run *run);
 

@@ -1,0 +1,76 @@
+/* What the listener tells: refused calls, and that a program is done (done.h). */
+#include <sched.h>
+#include <signal.h>
+#include <sys/epoll.h>
+
+#include "base/clock.h"
+#include "core/run_internal.h"
+
+/* Brig-init, and who has said that it is done. */
+#define PARKED_TASKS 2
+
+/*
+ * Somebody in the cell is done: see done.h. Whoever it is, a program or a child of it, true or not:
+ * it sleeps. If it is alone, the cell is at rest, and what can be seen of it now is all that there
+ * will ever be. 1: that is the end; 0: not now.
+ */
+static int take_done(struct run *run)
+{
+	bool runs = run->state == RUN_ORDERED || run->state == RUN_RUNNING;
+	bool driven = run->driver.state == DRIVER_NONE || run->driver.state == DRIVER_DONE;
+
+	/* Only what is buried later; and brig-init's word on how it ended comes first. */
+	if (!run->options.warm || !runs || !driven || run->setup_errnum || run->facts.exited) {
+		return 0;
+	}
+	enum ending due = watch_look(&run->watch, clock_now_ns(), &run->facts);
+	if (due != ENDING_NONE) {
+		run_end(run, due);
+		return 0;
+	}
+	if (run->facts.tasks_now != PARKED_TASKS) {
+		return 0;
+	}
+	run->parked = run->facts.exited = true;
+	run->facts.end_code = CLD_EXITED;
+	run->facts.end_status = run->denials.done_status;
+	return 1;
+}
+
+int run_on_denial(struct run *run)
+{
+	bool hears = denials_hear(&run->denials);
+	if (run->denials.done) {
+		int r = run_on_control(run);
+		if (r == 0) {
+			r = take_done(run);
+		}
+		if (r != 0) {
+			return r;
+		}
+		/* Who is being killed need not wake up for it. */
+		hears = run->state >= RUN_ENDING || denials_dismiss(&run->denials);
+		run->denials.done = false;
+	}
+	if (!hears) {
+		/*
+		 * Taken out by name: brig-init may hold a copy, and a close alone would not do
+		 * it.
+		 */
+		epoll_ctl(run->epoll, EPOLL_CTL_DEL, run->denials.listener, NULL);
+		denials_done(&run->denials);
+	}
+	if (run->options.denials_max && run->denials.first.count > run->options.denials_max) {
+		run_end(run, ENDING_DENIALS);
+	}
+	return 0;
+}
+
+/* Its death takes longer than it has lived, perhaps on our processor: it must not go first. */
+void run_kill_parked(struct run *run)
+{
+	struct sched_param same = { 0 };
+
+	sched_setscheduler(run->denials.done_pid, SCHED_BATCH, &same);
+	run_kill(run);
+}
