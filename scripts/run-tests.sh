@@ -216,6 +216,7 @@ copy_tree() {
 	mkdir -p "$tree/build" "$tree/home-root" "$tree/home-user"
 	tar -c --exclude=./.git --exclude=./build --exclude="./$BUILD" --exclude=__pycache__ . | tar -x -C "$tree" || return
 	cp -a "$BUILD"/brig "$BUILD"/libbrig.* "$tree/build/" || return
+	[ ! -e "$BUILD/template.so" ] || cp -a "$BUILD/template.so" "$tree/build/" || return
 	[ ! -d "$BUILD/examples" ] || cp -a "$BUILD/examples" "$tree/build/"
 	[ ! -d "$BUILD/gen" ] || cp -a "$BUILD/gen" "$tree/build/"
 }
