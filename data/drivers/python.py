@@ -347,10 +347,11 @@ class Ending:
         if "atexit" not in known:
             del sys.modules["atexit"]  # the program may never have heard of it
 
-        self.leave, self.status, self.unregister = leave, None, atexit.unregister
+        self.leave, self.status, self.atexit = leave, None, atexit
         self.ref, self.collect = _weakref.ref, gc.collect
+        self.function = self.end  # kept: it has to outlive its own registration
         if leave:
-            atexit.register(self.end)
+            atexit.register(self.function)
 
     def remember(self):
         """What is there now is the template's."""
@@ -359,6 +360,17 @@ class Ending:
             for name, module in sys.modules.items()
             if isinstance(module, type(sys))
         }
+        self.functions = self.atexit._ncallbacks()
+
+    def forget_functions(self):
+        """All have run. Those of the program keep its module alive, with the files open in it.
+
+        False: they stay, in the list that is being gone through.
+        """
+        if self.atexit._ncallbacks() == self.functions:
+            return True
+        self.atexit._clear()
+        return sys.version_info < (3, 14)
 
     def take(self, error):
         """How the program ended: with the exception, or well. What is rare goes the long way."""
@@ -397,6 +409,8 @@ class Ending:
 
     def end(self):
         if self.status is None or not hasattr(self, "spaces"):
+            return
+        if not self.forget_functions():
             return
         try:
             sys.stdout.flush()
@@ -488,7 +502,7 @@ def end(stages):
         conclude(held.pop(0), held.pop())
     finally:
         if stages[1] and ending:
-            ending.unregister(ending.end)
+            ending.atexit.unregister(ending.function)
         sys.settrace(stages[1])
 
 
