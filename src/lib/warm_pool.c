@@ -173,7 +173,9 @@ static void set_template(struct warm_pool *pool)
 	spec->cloned = possible;
 	/* It is not born in its group: the template may not put it there. */
 	if (possible && strcmp(cgroup_manager_means(pool->warm->context->groups), "cgroup2") == 0) {
-		spec->join_by_write = (spec->layers & LAYER_BIT(LAYER_CGROUP_MEMORY)) != 0;
+		layer_set groups = LAYER_BIT(LAYER_CGROUP_MEMORY) | LAYER_BIT(LAYER_CGROUP_PIDS) |
+				   LAYER_BIT(LAYER_CGROUP_CPU);
+		spec->join_by_write = (spec->layers & groups) != 0;
 	}
 }
 
