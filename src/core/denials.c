@@ -20,6 +20,16 @@ void denials_done(struct denials *denials)
 	close_fd(&denials->listener);
 }
 
+static bool is_waiting(const struct denials *denials, uint64_t id)
+{
+	return ioctl(denials->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
+}
+
+bool denials_is_asleep(const struct denials *denials)
+{
+	return denials->done_pid > 0 && is_waiting(denials, denials->done_id);
+}
+
 /*
  * sysinfo(2) tells the host's load, memory and uptime. Programs (Java, node) ask it how much
  * memory there is, so they get an answer: the cell's own. The bytes go into the caller's memory
@@ -42,8 +52,7 @@ static int answer_sysinfo(const struct denials *denials, const struct seccomp_no
 	if (mem < 0) {
 		return ENOSYS;
 	}
-	uint64_t id = call->id;
-	if (ioctl(denials->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) < 0) {
+	if (!is_waiting(denials, call->id)) {
 		return ENOSYS;
 	}
 	ssize_t n = pwrite(mem, &info, sizeof(info), (off_t)call->data.args[0]);
@@ -106,10 +115,8 @@ static bool take_done(struct denials *denials, const struct seccomp_notif *call,
 	denials->done_id = call->id;
 	denials->done_pid = (pid_t)call->pid;
 	denials->done_status = status;
-	/* The flag is not known everywhere: then a signal could wake the caller. */
-	return denials->killable && denials->done_count++ < DONE_LOOKS_MAX
-		       ? true
-		       : denials_dismiss(denials);
+	return denials->parks && denials->done_count++ < DONE_LOOKS_MAX ? true
+									: denials_dismiss(denials);
 }
 
 bool denials_hear(struct denials *denials)

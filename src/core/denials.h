@@ -28,7 +28,7 @@ struct denials {
 	const char *remedy; /* of the first, for the operator; NULL: allow it in the policy */
 	unsigned heard;
 	unsigned answered; /* sysinfo: counted apart, so that it cannot use up the others */
-	bool killable;     /* after we have heard of a call, only a kill wakes its caller */
+	bool parks;        /* who says that it is done can be believed: see done.h */
 	bool done;         /* a caller says that it is done, and sleeps... */
 	int done_status;   /* ...with this exit status */
 	uint64_t done_id;
@@ -39,6 +39,8 @@ struct denials {
 void denials_done(struct denials *denials);
 /* Call when the listener is readable. False: it is of no more use; denials_done() it. */
 bool denials_hear(struct denials *denials);
+/* Who said `done` is still in that call. */
+bool denials_is_asleep(const struct denials *denials);
 /* It said `done`, but it has to end by itself. As above. */
 bool denials_dismiss(struct denials *denials);
 #endif

@@ -16,7 +16,7 @@ struct head {
 	uint64_t count;
 	uint64_t layers;
 	uint64_t ranged;
-	uint64_t held, cloned;
+	uint64_t held, cloned, parks;
 	uint64_t args_size, env_size;
 };
 
@@ -69,6 +69,7 @@ static void fill(char *block, uint64_t size, const struct plan *plan)
 		.ranged = plan->spec->ranged,
 		.held = plan->spec->held,
 		.cloned = plan->spec->cloned,
+		.parks = plan->spec->parks,
 		.args_size = texts_size(plan->spec->argv),
 		.env_size = texts_size(plan->spec->envp),
 	};
@@ -175,6 +176,7 @@ int plan_unpack(void *bytes, size_t size, struct plan *ret, struct plan_sizes *s
 		.ranged = head.ranged != 0,
 		.held = head.held != 0,
 		.cloned = head.cloned != 0,
+		.parks = head.parks != 0,
 		.devices = -1,
 	};
 	*sizes = (struct plan_sizes){ head.args_size, head.env_size };

@@ -20,7 +20,7 @@ static int take_record(struct run *run, const struct wire_record *record, int *f
 		break;
 	case WIRE_LISTENER:
 		run->denials.listener = TAKE_FD(fds[0]);
-		run->denials.killable = record->value == 1;
+		run->denials.parks = record->value == 1 && run->options.spec->parks;
 		return run_listen(run, run->denials.listener, RUN_EVENT_DENIAL, EPOLLIN);
 	case WIRE_HELD:
 		run->state = run->state == RUN_SETTING_UP ? RUN_HELD : run->state;

@@ -8,6 +8,12 @@
 
 /* Brig-init, and who has said that it is done. */
 #define PARKED_TASKS 2
+/*
+ * What may be left for the kernel to take apart when the run counts as ended. Who has used more is
+ * waited for: else runs, one after the other, could hold more memory than as many as run at once
+ * may, and work of the kernel that nobody is billed for.
+ */
+#define PARKED_BYTES_MAX (16ull << 20)
 
 /*
  * Somebody in the cell is done: see done.h. Whoever it is, a program or a child of it, true or not:
@@ -28,7 +34,8 @@ static int take_done(struct run *run)
 		run_end(run, due);
 		return 0;
 	}
-	if (run->facts.tasks_now != PARKED_TASKS) {
+	if (run->facts.tasks_now != PARKED_TASKS ||
+	    run->facts.memory_peak_bytes > PARKED_BYTES_MAX) {
 		return 0;
 	}
 	run->parked = run->facts.exited = true;
@@ -71,6 +78,9 @@ void run_kill_parked(struct run *run)
 {
 	struct sched_param same = { 0 };
 
-	sched_setscheduler(run->denials.done_pid, SCHED_BATCH, &same);
+	/* If it has died in its sleep, the number may be another's by now. */
+	if (denials_is_asleep(&run->denials)) {
+		sched_setscheduler(run->denials.done_pid, SCHED_BATCH, &same);
+	}
 	run_kill(run);
 }

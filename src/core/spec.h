@@ -62,6 +62,7 @@ struct spec {
 	const char *workdir; /* local provider: host directory to start in; else NULL */
 
 	const struct bpf_program *filter; /* NULL: none */
+	bool parks; /* it lets a program end by saying that it is done: core/done.h */
 	int landlock_abi;
 	unsigned cpus;      /* how many the cell is told of */
 	bool join_by_write; /* v1 cgroup: the child writes itself in */

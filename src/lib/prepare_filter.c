@@ -1,8 +1,12 @@
 /* The system-call filter of a cell: the policy's, tightened where a layer is missing. */
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/audit.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 #include "base/cleanup.h"
+#include "core/done.h"
 #include "lib/prepare.h"
 
 /*
@@ -32,6 +36,35 @@ static void tighten(struct filter *filter)
 	}
 }
 
+/*
+ * What a program has begun with these goes on while it sleeps, and only its death ends it; or it
+ * holds up who reads its files. The built-in lists refuse them all.
+ */
+static const struct {
+	unsigned call;
+	uint64_t args[6];
+} lasting[] = {
+	{ SYS_io_submit, { 0 } },
+	{ SYS_io_uring_setup, { 0 } },
+	{ SYS_io_uring_enter, { 0 } },
+	{ SYS_fcntl, { 0, F_SETLEASE, F_WRLCK } },
+};
+
+/* Whether the end of a program can be taken from its own word: core/done.h. */
+static bool parks(const struct filter *filter)
+{
+	static const uint64_t done[6] = { 0, DONE_MAGIC };
+
+	for (size_t i = 0; i < ARRAY_SIZE(lasting); i++) {
+		if (filter_decide(filter, AUDIT_ARCH_X86_64, lasting[i].call, lasting[i].args)
+			    .action == FILTER_ALLOW) {
+			return false;
+		}
+	}
+	/* Another policy may kill for it: it must not even be asked. */
+	return filter_decide(filter, AUDIT_ARCH_X86_64, SYS_sysinfo, done).action == FILTER_DENY;
+}
+
 int prepare_filter(struct prepared *p, struct brig_error *err)
 {
 	if (p->policy->filter.count == 0) {
@@ -40,7 +73,8 @@ int prepare_filter(struct prepared *p, struct brig_error *err)
 	if (p->spec.watch_memory) {
 		tighten(&p->policy->filter);
 	}
+	bool notify = (p->spec.layers & LAYER_BIT(LAYER_NOTIFY)) != 0;
+	p->spec.parks = notify && parks(&p->policy->filter);
 	bpf_program_done(&p->filter);
-	return filter_compile(&p->policy->filter, (p->spec.layers & LAYER_BIT(LAYER_NOTIFY)) != 0,
-			      &p->filter, err);
+	return filter_compile(&p->policy->filter, notify, &p->filter, err);
 }

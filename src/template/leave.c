@@ -72,9 +72,9 @@ void template_leave_prepare(void)
 	leaving.loaded = count_loaded();
 }
 
-void template_leave_begin(void)
+void template_leave_begin(bool parks)
 {
-	leaving.pid = getpid();
+	leaving.pid = parks ? getpid() : 0;
 }
 
 _Noreturn void template_leave(int status)

@@ -9,8 +9,8 @@ bool template_is_single_threaded(void);
 void template_leave_register(void);
 /* In the template, when all is loaded. */
 void template_leave_prepare(void);
-/* In a payload. */
-void template_leave_begin(void);
+/* In a payload. `parks`: its filter lets it say that it is done. */
+void template_leave_begin(bool parks);
 /* Ends the process with all that exit(3) does. */
 _Noreturn void template_leave(int status);
 #endif

@@ -204,7 +204,7 @@ int template_serve(int socket, int plan_fd, const char *name, const struct templ
 	template_leave_prepare();
 	if (sigsetjmp(serving.resume, 0)) {
 		restore_process();
-		template_leave_begin();
+		template_leave_begin(serving.spec.parks);
 		return 0;
 	}
 	ready.value = (uint32_t)getpid();

@@ -12,7 +12,7 @@ import subprocess
 import harness
 import pytest
 from aftermath import status_of
-from warmth import SCAN, Marker, preloading, said, warm, warm_host  # noqa: F401
+from warmth import SCAN, TREE, Marker, preloading, said, warm, warm_host  # noqa: F401
 
 NONE = "0000000000000000"
 
@@ -755,6 +755,108 @@ def test_done_does_not_hide_a_limit(warm):
     assert (result["status"], result["verdict"]["limit_name"]) == ("output_limit", "stdout_bytes")
 
 
+@pytest.mark.parametrize("flags", [0x100, 0x4100], ids=["CLONE_VM", "vfork"])
+def test_done_by_a_sharer_of_memory(warm, flags):
+    """A child in its parent's own memory is one more task, whoever of the two says it."""
+    result = end_of(warm, f"""
+import mmap
+stack = mmap.mmap(-1, 1 << 20)
+top = (ctypes.addressof(ctypes.c_char.from_buffer(stack)) + (1 << 20) - 64) & ~15
+CALL = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
+# No Python in the child, which would be two threads in one interpreter: C's own syscall() is it.
+code = bytes.fromhex("b863000000" "31ff" "48be7269672d646f6e65" "ba03000000" "0f05"  # done(3)
+                     "f7d8" "c3")  # return its errno
+page = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+page.write(code)
+entry = ctypes.c_void_p(ctypes.addressof(ctypes.c_char.from_buffer(page)))
+libc.clone.argtypes = ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p
+pid = libc.clone(entry, top, {flags} | 17, None)
+assert pid > 0, ctypes.get_errno()
+status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+os._exit(9 if status == errno.ENOSYS else 10)
+""")
+    assert result["exit_code"] == 9
+
+
+def test_done_without_its_first_thread(warm):
+    """The first thread of a process stays as a zombie: who is left is not alone."""
+    result = end_of(warm, """
+def rest():
+    time.sleep(0.2)
+    os.write(1, repr([done(0), done(0)]).encode())
+    os._exit(9)
+threading.Thread(target=rest).start()
+libc.syscall(60, 8)
+""")
+    assert (result["exit_code"], result["stdout"]) == (9, "[(-1, 'ENOSYS'), (-1, 'ENOSYS')]")
+
+
+def test_done_and_dies_in_its_sleep(warm):
+    """A timer that kills who sleeps: one end or the other, at once, and the next run is well."""
+    results = warm(*[SAY + f"""
+import signal
+signal.setitimer(signal.ITIMER_REAL, {0.0002 * turn})
+done(7)
+os._exit(8)
+""" for turn in range(1, 9)], "print('well')")
+    assert results.pop()["stdout"] == "well\n"
+    for result in results:
+        end = result["exit_code"], result["signal"]
+        assert end in ((7, None), (8, None), (None, signal.SIGALRM)), result
+        assert result["usage"]["wall_ms"] < 5000 * harness.SLOW
+
+
+def test_done_with_much_memory(warm, believed):
+    """What the kernel has to take apart first is the run's: then its end is waited for."""
+    result = end_of(warm, """
+much = bytearray(48 << 20)
+assert done(0) == REFUSED
+os._exit(9)
+""")
+    assert result["exit_code"] == 9
+    assert end_of(warm, "done(7); os._exit(8)")["exit_code"] == (7 if believed else 8)  # control
+
+
+def allowing(attack, *calls):
+    """A configuration whose default policy has these as well."""
+    config = attack.dir / "calls"
+    (config / "policies").mkdir(parents=True)
+    text = (TREE / "data/policies/default.json").read_text()
+    names = json.loads(text[text.index('"syscalls":') + 11:text.rindex("}")])
+    (config / "policies/default.json").write_text(
+        json.dumps({"extends": "default", "syscalls": [*names, *calls]}))
+    return config
+
+
+@pytest.mark.parametrize("call", ["fcntl", "io_submit", "io_uring_setup", "io_uring_enter"])
+def test_done_is_not_believed_with_lasting_calls(attack, warm, call):
+    """Where a policy allows what outlasts a sleep, or holds up who reads files, only death counts."""
+    result, = warm(SAY + """
+import fcntl
+file = open("out/held", "wb")
+file.write(b"held")
+file.flush()
+try:
+    fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+    os.write(1, b"leased")
+except OSError:
+    pass
+done(0)
+os._exit(9)
+""", config=allowing(attack, call))
+    assert result["exit_code"] == 9
+    assert result["stdout"] == ("leased" if call == "fcntl" else "")
+    assert [(file["path"], file["size"]) for file in result["files"]] == [("out/held", 4)]
+
+
+@pytest.mark.parametrize("call", ["kill:sysinfo", "-sysinfo", "sysinfo"])
+def test_done_is_not_said_where_it_could_harm(attack, warm, call):
+    """A policy that kills for the call, refuses it or answers it ends no program for its own end."""
+    result, = warm("print('well')", config=allowing(attack, call))
+    assert (result["status"], result["stdout"]) == ("ok", "well\n")
+    assert result["verdict"]["denial"] is None
+
+
 def test_done_in_a_cold_cell(attack):
     """Nobody is believed where the result says that nothing is left."""
     program = attack.dir / "done.py"
@@ -772,11 +874,18 @@ text = ctypes.create_string_buffer(b"C's end")
 ctypes.pythonapi.Py_IncRef(ctypes.py_object(text))  # outlives its module
 libc.__cxa_atexit(libc.puts, text, None)
 atexit.register(lambda: os.write(1, b"Python's end,"))
-libc.printf(b"C's buffer,")
-print("Python's buffer", end=",")
+libc.fdopen.restype = ctypes.c_void_p
+libc.fputs(b"C's buffer", ctypes.c_void_p(libc.fdopen(os.dup(1), b"w")))
+open(1, "w", closefd=False).write("Python's buffer,")
+kept = open(1, "w", closefd=False)
+kept.write("Python's other buffer,")
 """
-    plain = harness.execute([harness.PYTHON, "-c", code], attack.dir).stdout
-    assert plain.endswith("C's end\n")
+    program = attack.dir / "last.py"
+    program.write_text(code)
+    # As in a cell: there Python does not buffer its own streams.
+    plain = harness.execute([harness.PYTHON, program], attack.dir,
+                            env={**os.environ, "PYTHONUNBUFFERED": "1"}).stdout
+    assert plain.endswith("C's end\nC's buffer")
     for modules in ([], ["ctypes"]):  # loaded by the program, which is waited for; or before
         result, = warm(code, config=preloading(attack, *modules))
         assert (result["status"], result["stdout"]) == ("ok", plain)

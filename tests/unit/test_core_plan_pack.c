@@ -42,6 +42,7 @@ static struct spec held_spec(void)
 		.landlock_abi = 6,
 		.held = true,
 		.cloned = true,
+		.parks = true,
 	};
 }
 
@@ -96,7 +97,7 @@ static void comes_back_whole(void **state)
 		}
 	}
 	assert_true(got_spec.layers == spec.layers);
-	assert_true(got_spec.ranged && got_spec.held && got_spec.cloned);
+	assert_true(got_spec.ranged && got_spec.held && got_spec.cloned && got_spec.parks);
 	plan_done(&plan);
 	munmap(block, size);
 }
