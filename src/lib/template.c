@@ -115,10 +115,12 @@ static int pack(const struct spec *spec, struct brig_error *err)
 }
 
 /*
- * Libraries that start threads of their own at import cannot be cloned. And room for what a
- * program's own environment may have more than this.
+ * Functions are looked up ahead: with each that is first called in a clone, that would write to a
+ * page of tables. Libraries that start threads of their own at import cannot be cloned. And room
+ * for what a program's own environment may have more than this.
  */
 static const char *const more_env[] = {
+	"LD_BIND_NOW=1",
 	"OPENBLAS_NUM_THREADS=1",
 	"OMP_NUM_THREADS=1",
 	"MKL_NUM_THREADS=1",

@@ -227,7 +227,7 @@ def test_W05_request_of_its_own(attack, warm):
     assert cmdline.startswith("/usr/bin/python3\0/sandbox/code.py\0")
     assert "\0".join(["/usr/bin/python3", *argv, ""]).startswith(cmdline.rstrip("\0"))
     assert environ.startswith("PATH=/usr/local/bin:/usr/bin:/bin\0HOME=/sandbox\0")
-    assert not re.search("BRIG_ROOM|NUM_THREADS|#|def boot", environ + cmdline)
+    assert not re.search("BRIG_ROOM|LD_BIND|NUM_THREADS|#|def boot", environ + cmdline)
 
 
 def test_W05_C_environment(attack):
