@@ -326,13 +326,17 @@ void cgroup_free(struct cgroup *cgroup)
 	if (!cgroup) {
 		return;
 	}
-	remove_bounded(cgroup);
+	/*
+	 * Files first: of one that is open while its directory goes the kernel keeps a kilobyte in
+	 * its caches until memory is short.
+	 */
 	cgroup_join_done(cgroup);
 	for (size_t i = 0; i < CGROUP_FIGURES; i++) {
 		close_fd(&cgroup->usage_fds[i]);
 	}
 	close_fd(&cgroup->event_fd);
 	close_fd(&cgroup->memory_fd);
+	remove_bounded(cgroup);
 	close_fd(&cgroup->dir_fd);
 	free(cgroup);
 }
