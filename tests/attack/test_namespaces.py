@@ -26,11 +26,12 @@ def test_N02_only_own_processes(attack):
     seen = attack.cell("n02_reach", *outside)
     assert seen["listed"] == seen["self"]
     for pid in outside:
+        assert seen[f"lists {pid}"] == "no"
         for what in ("kill", "tkill", "pidfd_open", "getpriority", "getsid", "affinity", "prlimit"):
             assert seen[f"{what} {pid}"] == "ESRCH"
     bare = attack.bare("n02_reach", os.getpid())
     assert bare[f"kill {os.getpid()}"] == bare[f"pidfd_open {os.getpid()}"] == "OK"
-    assert str(os.getpid()) in bare["listed"].split()
+    assert bare[f"lists {os.getpid()}"] == "yes"
 
 
 def test_N02_init_out_of_reach(attack):
