@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # brig's build: GNU make alone, one pass, every product under $(BUILD). `make help` lists the targets.
 #
-# Sources are found by wildcard: adding a file is adding a file. The objects of src/ below cli are
-# compiled once, position-independent, and become libbrig.a and libbrig.so; src/cli becomes brig.
+# Sources are found by wildcard: adding a file is adding a file. The objects of the LAYERS are
+# compiled once, position-independent, and become libbrig.a and libbrig.so; src/cli and the service
+# become brig.
 
 MAKEFLAGS += --no-builtin-rules
 .DELETE_ON_ERROR:
@@ -19,8 +20,16 @@ include mk/flags.mk
 LAYERS  := base kernel core policy runtime lib
 LIB_SRC := $(sort $(wildcard $(LAYERS:%=src/%/*.c)))
 CLI_SRC := $(sort $(wildcard src/cli/*.c))
+# The service: linked into brig, no part of the library.
+SERVICE := loop role http engine mcp tools ledger front serve
+SERVE_SRC := $(sort $(wildcard $(SERVICE:%=src/%/*.c)))
+SERVE_OBJ := $(SERVE_SRC:%.c=$(BUILD)/obj/%.o)
+# llhttp comes as sources: Debian's node-llhttp has no library of it.
+LLHTTP     := /usr/share/llhttp
+LLHTTP_INCLUDE := /usr/share/include/llhttp
+LLHTTP_OBJ := $(patsubst %,$(BUILD)/obj/llhttp/%.o,api http llhttp)
 DATA    := $(sort $(wildcard data/policies/*.json data/runtimes/*.json data/schema/*.json \
-	data/syscalls/*.rules data/drivers/*))
+	data/syscalls/*.rules data/drivers/* data/tools/*.json))
 GEN_H   := $(BUILD)/gen/syscall_names.h
 
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/obj/%.o) $(BUILD)/obj/gen/embedded.o $(BUILD)/obj/gen/template.o
@@ -85,10 +94,12 @@ $(BUILD)/flags: FORCE
 # The same for the list of sources, so that a deleted file leaves the archive too.
 $(BUILD)/sources: FORCE
 	@mkdir -p $(@D)
-	@echo '$(LIB_SRC) $(CLI_SRC)' | cmp -s - $@ || echo '$(LIB_SRC) $(CLI_SRC)' > $@
+	@echo '$(LIB_SRC) $(SERVE_SRC) $(CLI_SRC)' | cmp -s - $@ || \
+		echo '$(LIB_SRC) $(SERVE_SRC) $(CLI_SRC)' > $@
 
 $(LIB_OBJ): PIC := -fPIC -fvisibility=hidden -DBRIG_BUILDING
-$(CLI_OBJ): PIC := -fPIE
+$(CLI_OBJ) $(SERVE_OBJ): PIC := -fPIE
+$(SERVE_OBJ): private CPPFLAGS_ALL += -isystem $(LLHTTP_INCLUDE)
 
 $(BUILD)/obj/gen/%.o: $(BUILD)/gen/%.c $(BUILD)/flags | $(GEN_H)
 	@mkdir -p $(@D)
@@ -99,6 +110,13 @@ $(BUILD)/obj/%.o: %.c $(BUILD)/flags | $(GEN_H)
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
 	$(Q)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) $(PIC) -MMD -MP -c -o $@ $<
+
+# Strict: no lenient reading of what a proxy in front of us may read otherwise.
+$(BUILD)/obj/llhttp/%.o: $(LLHTTP)/%.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(CC) -std=gnu17 $(CFLAGS) $(HARDEN) $(SANITIZE) -w -fPIE -DLLHTTP_STRICT_MODE=1 \
+		-I$(LLHTTP_INCLUDE) -c -o $@ $<
 
 # --- products ------------------------------------------------------------------------------------
 
@@ -114,10 +132,14 @@ $(SHARED): $(LIB_OBJ) $(BUILD)/sources mk/libbrig.map
 
 # Static, because a program without a dynamic loader starts in a third of the time; position-
 # independent all the same, so that its addresses are random.
-$(BUILD)/brig: $(CLI_OBJ) $(BUILD)/libbrig.a $(BUILD)/sources
+$(BUILD)/brig: $(CLI_OBJ) $(BUILD)/libserve.a $(BUILD)/libbrig.a $(BUILD)/sources
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) $(LDFLAGS_PROGRAM) -o $@ $(CLI_OBJ) \
-		$(BUILD)/libbrig.a $(LIBS)
+		$(BUILD)/obj/src/ledger/no_loading.o $(BUILD)/libserve.a $(BUILD)/libbrig.a $(SERVE_LIBS) $(LIBS)
+
+$(BUILD)/libserve.a: $(SERVE_OBJ) $(LLHTTP_OBJ) $(BUILD)/sources
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && $(AR) rcsD $@ $(SERVE_OBJ) $(LLHTTP_OBJ)
 
 include mk/test.mk
 include mk/install.mk
@@ -154,4 +176,4 @@ help: ## list the targets
 .PHONY: FORCE
 FORCE:
 
--include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEMPLATE_OBJ:.o=.d)
+-include $(LIB_OBJ:.o=.d) $(SERVE_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEMPLATE_OBJ:.o=.d)

@@ -12,6 +12,7 @@ PKGCONFDIR  ?= $(LIBDIR)/pkgconfig
 BASHCOMPDIR ?= $(DATADIR)/bash-completion/completions
 ZSHCOMPDIR  ?= $(DATADIR)/zsh/site-functions
 FISHCOMPDIR ?= $(DATADIR)/fish/vendor_completions.d
+SYSTEMDDIR  ?= $(PREFIX)/lib/systemd
 INSTALL     ?= install
 
 # man/NAME.SECTION.scd becomes NAME.SECTION.
@@ -42,6 +43,12 @@ $(BUILD)/install/brig.pc: mk/brig.pc.in include/brig/brig.h FORCE
 	$(Q)sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' \
 		-e 's|@INCLUDEDIR@|$(INCLUDEDIR)|' -e 's|@VERSION@|$(VERSION)|' $< > $@
 
+# The units name the program where it is installed.
+UNITS := $(notdir $(wildcard data/systemd/*))
+$(UNITS:%=$(BUILD)/install/%): $(BUILD)/install/%: data/systemd/% FORCE
+	@mkdir -p $(@D)
+	$(Q)sed -e 's|@BINDIR@|$(BINDIR)|' $< > $@
+
 # Every installed file, once: "mode source destination" (no blanks in names).
 INSTALLED := \
 	755:$(BUILD)/brig:$(BINDIR)/brig \
@@ -49,6 +56,10 @@ INSTALLED := \
 	644:$(BUILD)/install/libbrig.a:$(LIBDIR)/libbrig.a \
 	644:$(BUILD)/install/brig.pc:$(PKGCONFDIR)/brig.pc \
 	644:include/brig/brig.h:$(INCLUDEDIR)/brig/brig.h \
+	644:$(BUILD)/install/brig.service:$(SYSTEMDDIR)/system/brig.service \
+	644:$(BUILD)/install/brig.socket:$(SYSTEMDDIR)/system/brig.socket \
+	644:$(BUILD)/install/brig-user.service:$(SYSTEMDDIR)/user/brig.service \
+	644:$(BUILD)/install/brig-user.socket:$(SYSTEMDDIR)/user/brig.socket \
 	644:completions/brig.bash:$(BASHCOMPDIR)/brig \
 	644:completions/_brig:$(ZSHCOMPDIR)/_brig \
 	644:completions/brig.fish:$(FISHCOMPDIR)/brig.fish \
@@ -57,7 +68,7 @@ INSTALLED := \
 LINKS := $(LIBDIR)/libbrig.so.$(SOVERSION) $(LIBDIR)/libbrig.so
 
 .PHONY: install
-install: all $(BUILD)/install/libbrig.a $(BUILD)/install/brig.pc $(if $(SCDOC),man) ## install below DESTDIR and PREFIX
+install: all $(BUILD)/install/libbrig.a $(BUILD)/install/brig.pc $(UNITS:%=$(BUILD)/install/%) $(if $(SCDOC),man) ## install below DESTDIR and PREFIX
 	@set -eu; for item in $(INSTALLED); do \
 		mode=$${item%%:*}; rest=$${item#*:}; from=$${rest%%:*}; to=$${rest#*:}; \
 		$(INSTALL) -D -m "$$mode" "$$from" "$(DESTDIR)$$to"; \

@@ -3,6 +3,7 @@
 
 FUZZ_SECONDS ?= 60
 SOAK_RUNS    ?= 100000
+SOAK_DEATHS  ?= 3000
 
 # One program for each tests/unit/test_*.c; other .c files beside it are linked into all of them.
 UNIT_SRC     := $(sort $(wildcard tests/unit/test_*.c tests/unit/*/test_*.c))
@@ -25,15 +26,17 @@ $(BUILD)/libcli.a: $(UNIT_CLI) $(BUILD)/sources
 	$(Q)rm -f $@ && $(AR) rcsD $@ $(UNIT_CLI)
 
 $(UNIT_BIN): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(UNIT_SUPPORT:%.c=$(BUILD)/obj/%.o) \
-		$(BUILD)/libcli.a $(BUILD)/libbrig.a
+		$(BUILD)/libcli.a $(BUILD)/libserve.a $(BUILD)/libbrig.a
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) -pie -o $@ $^ $(LIBS) -lcmocka -lseccomp
+	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) -pie -o $@ $^ $(SERVE_LIBS) $(LIBS) -lcmocka \
+		-lseccomp
 
-$(FUZZ_BIN): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(BUILD)/libbrig.a
+$(FUZZ_BIN): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(BUILD)/libserve.a \
+		$(BUILD)/libbrig.a
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) -fsanitize=fuzzer -pie -o $@ $^ $(LIBS)
+	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) -fsanitize=fuzzer -pie -o $@ $^ $(SERVE_LIBS) $(LIBS)
 
 # Examples see what a user of the library sees: the public header and the shared library.
 $(EXAMPLE_BIN): $(BUILD)/%: %.c include/brig/brig.h $(SHARED) $(BUILD)/flags
@@ -60,8 +63,8 @@ SUITES := $(patsubst tests/%,%,$(sort $(patsubst %/,%,$(dir $(wildcard tests/*/t
 # The attacks once more, on cells that were made ahead.
 SUITES += attack-warm
 
-.PHONY: test test-unit test-san test-suites fuzz fuzz-smoke soak test-vm bench bench-warm \
-	bench-programs lint test-setup
+.PHONY: test test-unit test-san test-suites fuzz fuzz-smoke soak soak-service test-vm bench bench-warm \
+	bench-serve bench-programs lint test-setup
 test: test-setup ## run the whole suite
 	$(RUN_TESTS)
 test-unit: test-setup ## run the unit tests
@@ -90,9 +93,13 @@ bench: all ## compare with bare fork+exec, bubblewrap and crun
 	@bench/run '$(BUILD)/brig'
 bench-warm: all ## compare warm cells with cold ones, bare Python, bubblewrap and crun
 	@bench/warm '$(BUILD)/brig'
+bench-serve: all ## measure the service against the library in process
+	@bench/serve '$(BUILD)/brig'
 bench-programs: all ## run small programs cold, warm and bare, and compare the results
 	@bench/programs '$(BUILD)/brig' --bare
 soak: all ## run SOAK_RUNS warm cells in one process and look for what grows
 	@bench/soak '$(BUILD)/brig' --runs '$(SOAK_RUNS)'
+soak-service: all ## kill the service SOAK_DEATHS times under load; nothing may be lost or left
+	@bench/soak-service '$(BUILD)/brig' --deaths '$(SOAK_DEATHS)'
 
 -include $(UNIT_OBJ:.o=.d) $(FUZZ_OBJ:.o=.d)

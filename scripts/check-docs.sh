@@ -15,7 +15,7 @@ wrong() {
 }
 
 # Options of other programs that the pages speak of, and a stand-in for any.
-FOREIGN='--cgroupns --privileged --scope --security-opt --update-docs --name'
+FOREIGN='--cgroupns --privileged --scope --security-opt --update-docs --name --requirements --suite'
 
 pages=$(find . -name '*.md' -not -path './.git/*' -not -path './build/*' | sort)
 
@@ -55,7 +55,7 @@ options() {
 	grep -oE -- '(^|[^-a-zA-Z])--[a-z][a-z-]*' | grep -oE -- '--[a-z-]+' | sort -u
 }
 
-for command in run explain doctor runtimes policy bench; do
+for command in run explain doctor runtimes policy bench serve mcp ps logs kill top token audit; do
 	"$brig" "$command" --help </dev/null >"$dir/help-$command"
 	options <"$dir/help-$command" >"$dir/options-$command"
 done
@@ -66,7 +66,7 @@ cat "$dir"/help-* | options >"$dir/options"
 # Quoted code goes first: it may hold anything.
 for page in $pages man/*.scd; do
 	sed -e "s/'[^']*'//g" -e 's/\*//g' "$page" |
-		grep -oE 'brig (run|explain|doctor|runtimes|policy)( [^|;&`]*)?' |
+		grep -oE 'brig (run|explain|doctor|runtimes|policy|serve|mcp|ps|logs|kill|top|token|audit)( [^|;&`]*)?' |
 		sed 's/ -- .*//' >"$dir/commands" || true
 	while read -r _ command rest; do
 		echo "$rest" | options >"$dir/used" || true

@@ -13,7 +13,16 @@ allowed() {
 	template) echo "base kernel core" ;;
 	policy | runtime) echo "base kernel core" ;;
 	lib) echo "base kernel core policy runtime" ;;
-	cli) echo "base kernel core policy runtime lib" ;;
+	loop) echo "base" ;;
+	role) echo "base kernel loop" ;;
+	http) echo "base loop" ;;
+	engine) echo "base kernel core policy runtime lib loop role" ;;
+	mcp) echo "base loop" ;;
+	tools) echo "base loop engine mcp" ;;
+	ledger) echo "base kernel loop role" ;;
+	front) echo "base loop role http engine mcp tools ledger" ;;
+	serve) echo "base kernel loop role engine ledger front" ;;
+	cli) echo "base kernel core policy runtime lib loop role engine mcp tools ledger serve" ;;
 	*) return 1 ;;
 	esac
 }

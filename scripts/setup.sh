@@ -17,6 +17,8 @@ gcc|gcc
 libc6-dev|/usr/include/stdio.h,/usr/include/*/stdio.h
 libjansson-dev|/usr/lib/*/libjansson.a,/usr/local/lib/libjansson.a
 libsodium-dev|/usr/lib/*/libsodium.a,/usr/local/lib/libsodium.a
+libsqlite3-dev|/usr/lib/*/libsqlite3.a,/usr/local/lib/libsqlite3.a
+node-llhttp|/usr/share/llhttp/llhttp.c
 pkg-config|pkg-config
 python3|/usr/bin/pydoc3
 python3-dev|/usr/bin/python3-config
@@ -44,6 +46,7 @@ procps|/bin/ps,/usr/bin/ps
 dbus-daemon|/usr/bin/dbus-daemon
 util-linux|/usr/bin/setpriv,/bin/setpriv
 nodejs|/usr/bin/node,/usr/local/bin/node
+npm|npm
 golang-go|/usr/bin/go,/usr/local/go/bin/go
 rustc|/usr/bin/rustc,/usr/local/bin/rustc
 default-jdk-headless|/usr/bin/javac

@@ -9,7 +9,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "policy/suggest.h"
+#include "base/suggest.h"
 
 #define KEYS_MAX    32
 #define STRINGS_MAX 512

@@ -12,7 +12,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/embedded.h"
-#include "policy/suggest.h"
+#include "base/suggest.h"
 #include "policy/syscall_rules.h"
 #include "policy/syscalls.h"
 

@@ -6,14 +6,15 @@
 void runtime_free(struct runtime *runtime)
 {
 	static const size_t lists[] = {
-		offsetof(struct runtime, aliases),    offsetof(struct runtime, extensions),
-		offsetof(struct runtime, shebangs),   offsetof(struct runtime, words.types),
-		offsetof(struct runtime, candidates), offsetof(struct runtime, version_argv),
-		offsetof(struct runtime, compile),    offsetof(struct runtime, run),
-		offsetof(struct runtime, env),        offsetof(struct runtime, compile_env),
-		offsetof(struct runtime, closure),    offsetof(struct runtime, compile_closure),
-		offsetof(struct runtime, preload),    offsetof(struct runtime, driver_argv),
-		offsetof(struct runtime, driver_env), offsetof(struct runtime, value_argv),
+		offsetof(struct runtime, aliases),      offsetof(struct runtime, extensions),
+		offsetof(struct runtime, shebangs),     offsetof(struct runtime, words.types),
+		offsetof(struct runtime, candidates),   offsetof(struct runtime, version_argv),
+		offsetof(struct runtime, compile),      offsetof(struct runtime, run),
+		offsetof(struct runtime, env),          offsetof(struct runtime, compile_env),
+		offsetof(struct runtime, closure),      offsetof(struct runtime, compile_closure),
+		offsetof(struct runtime, preload),      offsetof(struct runtime, driver_argv),
+		offsetof(struct runtime, driver_env),   offsetof(struct runtime, value_argv),
+		offsetof(struct runtime, session_argv),
 	};
 
 	if (!runtime) {

@@ -60,6 +60,9 @@ struct runtime {
 	/* Cold, with the value of the last expression: a script that runs the program. */
 	char value_driver[64];
 	struct strlist value_argv;
+	/* A session: the script that stays in the cell and runs what comes. "": not possible. */
+	char session_driver[64];
+	struct strlist session_argv;
 	struct strlist driver_env; /* names, or prefix*, that it has read when it waits */
 
 	/* filled by detection */

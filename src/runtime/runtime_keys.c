@@ -70,6 +70,12 @@ static const struct runtime_key value_keys[] = {
 	{ 0 },
 };
 
+static const struct runtime_key session_keys[] = {
+	{ "driver", KEY_TEXT, SIZED(session_driver), .rule = rule_file },
+	{ "argv", KEY_LIST, AT(session_argv), .rule = rule_warm_argv },
+	{ 0 },
+};
+
 const struct runtime_key runtime_keys[] = {
 	{ "aliases", KEY_LIST, AT(aliases), .rule = rule_name },
 	{ "extensions", KEY_LIST, AT(extensions), .rule = rule_name },
@@ -86,5 +92,6 @@ const struct runtime_key runtime_keys[] = {
 	{ "least", KEY_OBJECT, .keys = least_keys },
 	{ "warm", KEY_OBJECT, .keys = warm_keys },
 	{ "value", KEY_OBJECT, .keys = value_keys },
+	{ "session", KEY_OBJECT, .keys = session_keys },
 	{ 0 },
 };

@@ -263,6 +263,8 @@ static int check_whole(const struct parse *parse)
 		{ !rt->driver[0] && rt->driver_argv.count, "warm.driver", "is missing" },
 		{ (rt->value_driver[0] != 0) != strlist_has(&rt->value_argv, "{driver}"),
 		  "value.argv", "needs {driver}, and value.driver to name it" },
+		{ (rt->session_driver[0] != 0) != strlist_has(&rt->session_argv, "{driver}"),
+		  "session.argv", "needs {driver}, and session.driver to name it" },
 		{ rt->driver[0] && rt->template, "warm.driver",
 		  "a runtime is cloned from a template, or started ahead, not both" },
 		{ rt->words.types.count && !rt->words.fallback[0], "named_by.fallback",

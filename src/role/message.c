@@ -1,0 +1,343 @@
+/* Messages between roles: see message.h. */
+#include "role/message.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+#define QUEUE_BYTES_MAX   (64u << 20)
+#define QUEUE_RECORDS_MAX 4096u
+/* So many in one go: a busy peer must not keep the others of the loop waiting. */
+#define BURST 64
+
+struct waiting {
+	struct waiting *next;
+	struct message message;
+	int fds[MESSAGE_FDS_MAX];
+	unsigned fds_count;
+	size_t tail_size;
+	char tail[];
+};
+
+struct message_peer {
+	struct loop *loop;
+	struct loop_source *source;
+	int socket;
+	const struct message_rule *rules;
+	size_t rules_count;
+	void (*gone)(void *user, const char *why);
+	void *user;
+	bool over;   /* `gone` was called, or will be no more */
+	bool *freed; /* set by free, for the loop over received records */
+
+	struct waiting *first, **last;
+	size_t queued_bytes;
+	unsigned queued_records;
+	char tail[MESSAGE_TAIL_MAX];
+};
+
+static void drop_waiting(struct message_peer *peer)
+{
+	struct waiting *waiting = peer->first;
+
+	for (unsigned i = 0; i < waiting->fds_count; i++) {
+		close(waiting->fds[i]);
+	}
+	peer->first = waiting->next;
+	if (!peer->first) {
+		peer->last = &peer->first;
+	}
+	peer->queued_bytes -= waiting->tail_size;
+	peer->queued_records--;
+	free(waiting);
+}
+
+static void leave(struct message_peer *peer, const char *why)
+{
+	if (peer->over) {
+		return;
+	}
+	peer->over = true;
+	loop_remove(peer->source);
+	peer->source = NULL;
+	peer->gone(peer->user, why);
+}
+
+static int send_now(int socket, const struct message *message, const int *fds, unsigned fds_count,
+		    const void *tail, size_t tail_size)
+{
+	union {
+		struct cmsghdr align;
+		char space[CMSG_SPACE(MESSAGE_FDS_MAX * sizeof(int))];
+	} control = { 0 };
+	struct iovec parts[2] = {
+		{ .iov_base = (void *)(uintptr_t)message, .iov_len = sizeof(*message) },
+		{ .iov_base = (void *)(uintptr_t)tail, .iov_len = tail_size },
+	};
+	struct msghdr header = { .msg_iov = parts, .msg_iovlen = tail_size ? 2 : 1 };
+
+	if (fds_count) {
+		header.msg_control = control.space;
+		header.msg_controllen = CMSG_SPACE(fds_count * sizeof(int));
+		struct cmsghdr *cmsg = CMSG_FIRSTHDR(&header);
+		cmsg->cmsg_level = SOL_SOCKET;
+		cmsg->cmsg_type = SCM_RIGHTS;
+		cmsg->cmsg_len = CMSG_LEN(fds_count * sizeof(int));
+		memcpy(CMSG_DATA(cmsg), fds, fds_count * sizeof(int));
+	}
+	for (;;) {
+		if (sendmsg(socket, &header, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0) {
+			return 0;
+		}
+		if (errno != EINTR) {
+			return -errno;
+		}
+	}
+}
+
+static void flush(struct message_peer *peer)
+{
+	while (peer->first) {
+		struct waiting *waiting = peer->first;
+		int r = send_now(peer->socket, &waiting->message, waiting->fds, waiting->fds_count,
+				 waiting->tail, waiting->tail_size);
+		/* ETOOMANYREFS: too many descriptors are on their way; it passes. */
+		if (r == -EAGAIN || r == -ENOBUFS || r == -ENOMEM || r == -ETOOMANYREFS) {
+			return;
+		}
+		if (r < 0) {
+			leave(peer, "cannot be written to");
+			return;
+		}
+		drop_waiting(peer);
+	}
+	loop_change(peer->source, EPOLLIN);
+}
+
+static int queue(struct message_peer *peer, const struct message *message, const int *fds,
+		 unsigned fds_count, const void *tail, size_t tail_size)
+{
+	if (peer->queued_records >= QUEUE_RECORDS_MAX ||
+	    peer->queued_bytes + tail_size > QUEUE_BYTES_MAX) {
+		return -ENOBUFS;
+	}
+	struct waiting *waiting = malloc(sizeof(*waiting) + tail_size);
+	if (!waiting) {
+		return -ENOMEM;
+	}
+	*waiting = (struct waiting){ .message = *message, .tail_size = tail_size };
+	for (; waiting->fds_count < fds_count; waiting->fds_count++) {
+		int copy = fcntl(fds[waiting->fds_count], F_DUPFD_CLOEXEC, 0);
+		if (copy < 0) {
+			int r = -errno;
+			while (waiting->fds_count) {
+				close(waiting->fds[--waiting->fds_count]);
+			}
+			free(waiting);
+			return r;
+		}
+		waiting->fds[waiting->fds_count] = copy;
+	}
+	if (tail_size) {
+		memcpy(waiting->tail, tail, tail_size);
+	}
+	*peer->last = waiting;
+	peer->last = &waiting->next;
+	peer->queued_bytes += tail_size;
+	peer->queued_records++;
+	return loop_change(peer->source, EPOLLIN | EPOLLOUT);
+}
+
+int message_send(struct message_peer *peer, const struct message *message, const int *fds,
+		 unsigned fds_count, const void *tail, size_t tail_size)
+{
+	if (peer->over) {
+		return -EPIPE;
+	}
+	if (fds_count > MESSAGE_FDS_MAX || tail_size > MESSAGE_TAIL_MAX) {
+		return -EMSGSIZE;
+	}
+	if (!peer->first) {
+		int r = send_now(peer->socket, message, fds, fds_count, tail, tail_size);
+		if (r != -EAGAIN && r != -ENOBUFS && r != -ETOOMANYREFS) {
+			return r;
+		}
+	}
+	return queue(peer, message, fds, fds_count, tail, tail_size);
+}
+
+size_t message_queued(const struct message_peer *peer)
+{
+	return peer->queued_bytes;
+}
+
+/* --- what comes ------------------------------------------------------------------------------ */
+
+static void close_all(int fds[MESSAGE_FDS_MAX])
+{
+	for (unsigned i = 0; i < MESSAGE_FDS_MAX; i++) {
+		close_fd(&fds[i]);
+	}
+}
+
+/* All descriptors of a record, also of a broken one: they are open in this process by now. */
+static int take_fds(struct msghdr *header, int fds[MESSAGE_FDS_MAX], unsigned *count)
+{
+	bool broken = header->msg_flags & (MSG_TRUNC | MSG_CTRUNC);
+
+	for (struct cmsghdr *cmsg = CMSG_FIRSTHDR(header); cmsg; cmsg = CMSG_NXTHDR(header, cmsg)) {
+		if (cmsg->cmsg_level != SOL_SOCKET || cmsg->cmsg_type != SCM_RIGHTS) {
+			broken = true;
+			continue;
+		}
+		size_t held = (cmsg->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+		for (size_t i = 0; i < held; i++) {
+			int fd;
+			memcpy(&fd, CMSG_DATA(cmsg) + i * sizeof(int), sizeof(int));
+			if (*count < MESSAGE_FDS_MAX) {
+				fds[(*count)++] = fd;
+			} else {
+				close(fd);
+				broken = true;
+			}
+		}
+	}
+	return broken ? -EPROTO : 0;
+}
+
+static const struct message_rule *rule_for(const struct message_peer *peer, uint32_t kind)
+{
+	for (size_t i = 0; i < peer->rules_count; i++) {
+		if (peer->rules[i].kind == kind) {
+			return &peer->rules[i];
+		}
+	}
+	return NULL;
+}
+
+/* 1: a record was taken; 0: none there; negative: the peer has to go, `why` says so. */
+static int take_one(struct message_peer *peer, const char **why)
+{
+	union {
+		struct cmsghdr align;
+		char space[CMSG_SPACE(MESSAGE_FDS_MAX * sizeof(int))];
+	} control;
+	struct message message;
+	struct iovec parts[2] = {
+		{ .iov_base = &message, .iov_len = sizeof(message) },
+		{ .iov_base = peer->tail, .iov_len = sizeof(peer->tail) },
+	};
+	struct msghdr header = {
+		.msg_iov = parts,
+		.msg_iovlen = 2,
+		.msg_control = control.space,
+		.msg_controllen = sizeof(control.space),
+	};
+	int fds[MESSAGE_FDS_MAX] = { -1, -1 };
+	unsigned count = 0;
+
+	ssize_t n = recvmsg(peer->socket, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	if (n < 0) {
+		*why = "cannot be read from";
+		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+	}
+	if (n == 0) {
+		*why = "has ended";
+		return -EPIPE;
+	}
+	int r = take_fds(&header, fds, &count);
+	size_t tail_size = (size_t)n > sizeof(message) ? (size_t)n - sizeof(message) : 0;
+	const struct message_rule *rule =
+		(size_t)n >= sizeof(message) ? rule_for(peer, message.kind) : NULL;
+	if (r == 0 && (!rule || count < rule->fds_min || count > rule->fds_max ||
+		       tail_size > rule->tail_max)) {
+		r = -EPROTO;
+	}
+	if (r == 0) {
+		r = rule->take(peer->user, &message, fds, peer->tail, tail_size);
+	}
+	close_all(fds);
+	*why = "has sent what it may not";
+	return r < 0 ? r : 1;
+}
+
+static void ready(void *user, uint32_t events)
+{
+	struct message_peer *peer = user;
+	bool freed = false;
+	const char *why = NULL;
+	int r = 0;
+
+	/* A callback may free the peer: then nothing of it can be looked at any more. */
+	peer->freed = &freed;
+	if (events & EPOLLOUT) {
+		flush(peer);
+		if (freed) {
+			return;
+		}
+		if (peer->over) {
+			peer->freed = NULL;
+			return;
+		}
+	}
+	for (int i = 0; i < BURST; i++) {
+		r = take_one(peer, &why);
+		if (freed) {
+			return;
+		}
+		if (r <= 0) {
+			break;
+		}
+	}
+	peer->freed = NULL;
+	if (r < 0) {
+		leave(peer, why);
+	}
+}
+
+int message_peer_new(struct loop *loop, int socket, const struct message_rule *rules, size_t count,
+		     void (*gone)(void *user, const char *why), void *user,
+		     struct message_peer **ret)
+{
+	struct message_peer *peer = calloc(1, sizeof(*peer));
+
+	if (!peer) {
+		return -ENOMEM;
+	}
+	peer->loop = loop;
+	peer->socket = socket;
+	peer->rules = rules;
+	peer->rules_count = count;
+	peer->gone = gone;
+	peer->user = user;
+	peer->last = &peer->first;
+	int r = loop_add(loop, socket, EPOLLIN, ready, peer, &peer->source);
+	if (r < 0) {
+		free(peer);
+		return r;
+	}
+	*ret = peer;
+	return 0;
+}
+
+void message_peer_free(struct message_peer *peer)
+{
+	if (!peer) {
+		return;
+	}
+	if (peer->freed) {
+		*peer->freed = true;
+	}
+	loop_remove(peer->source);
+	while (peer->first) {
+		drop_waiting(peer);
+	}
+	close(peer->socket);
+	free(peer);
+}

@@ -1,0 +1,68 @@
+/* What is too long for a record travels in memory files: see message.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "kernel/sys.h"
+#include "role/message.h"
+
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 0x0008U
+#endif
+#define SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
+
+int message_block_make(const void *data, size_t size)
+{
+	_cleanup_close_ int fd =
+		memfd_create("brig", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
+	if (fd < 0 && errno == EINVAL) { /* before 6.3 */
+		fd = memfd_create("brig", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	}
+	if (fd < 0) {
+		return -errno;
+	}
+	for (size_t done = 0; done < size;) {
+		ssize_t n = write(fd, (const char *)data + done, size - done);
+		if (n < 0 && errno != EINTR) {
+			return -errno;
+		}
+		done += n > 0 ? (size_t)n : 0;
+	}
+	if (fcntl(fd, F_ADD_SEALS, SEALS) < 0) {
+		return -errno;
+	}
+	return TAKE_FD(fd);
+}
+
+/* Sealed, so that what was checked stays what it is, and reading it cannot fault. */
+int message_block_map(int fd, size_t max, void **ret, size_t *ret_size)
+{
+	struct stat info;
+	int seals = fcntl(fd, F_GET_SEALS);
+
+	if (seals < 0 || (seals & (SEALS & ~F_SEAL_SEAL)) != (SEALS & ~F_SEAL_SEAL) ||
+	    fstat(fd, &info) < 0 || info.st_size < 0 || (uint64_t)info.st_size > max) {
+		return -EPROTO;
+	}
+	*ret_size = (size_t)info.st_size;
+	*ret = NULL;
+	if (info.st_size == 0) {
+		return 0;
+	}
+	void *data = mmap(NULL, *ret_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (data == MAP_FAILED) {
+		return -errno;
+	}
+	*ret = data;
+	return 0;
+}
+
+void message_block_unmap(void *data, size_t size)
+{
+	if (data) {
+		munmap(data, size);
+	}
+}

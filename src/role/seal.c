@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The roles' privileges, as a table.
+ *
+ * front   Reads what strangers send. Keeps: its descriptors, memory, clocks, random bytes. No file
+ *         system, no new socket, no process, no id that owns anything.
+ * ledger  Reads what the front sends. Keeps: the same, and the files beneath its own directory.
+ * warden  Builds cells, for which libbrig needs nearly all there is: namespaces, mounts, id maps,
+ *         control groups, the runtimes' files, children. So as root IT KEEPS ROOT AND ITS
+ *         CAPABILITIES, and as an ordinary user all that the user may do: no Landlock, no filter,
+ *         no ids of its own. It makes up for it by reading no text of strangers: requests come
+ *         from the front as counted records, and code goes into the cell as bytes.
+ *
+ * Lines that a host may lack (Landlock, namespaces in a container) are reported; all others are
+ * required: a role that cannot have them does not start.
+ */
+#include "role/seal.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "kernel/caps.h"
+#include "kernel/landlock.h"
+
+#define CAPS_TRIED 64 /* higher than any kernel's last capability */
+
+#define BIT(role) (1u << (role))
+#define FRONT     BIT(ROLE_FRONT)
+#define WARDEN    BIT(ROLE_WARDEN)
+#define LEDGER    BIT(ROLE_LEDGER)
+
+static const char *const names[ROLE_COUNT] = {
+	[ROLE_FRONT] = "front",
+	[ROLE_WARDEN] = "warden",
+	[ROLE_LEDGER] = "ledger",
+};
+
+const char *role_name(enum role_name role)
+{
+	return names[role];
+}
+
+/* --- the lines ---------------------------------------------------------------------------- */
+
+static int seal_core(const struct seal_options *options, struct seal_report *report)
+{
+	struct rlimit one = { 1, 1 };
+
+	(void)options;
+	(void)report;
+	return setrlimit(RLIMIT_CORE, &one) < 0 ? -errno : 0;
+}
+
+/* Up to the hard limit anyone may go, root above it too. Less than wanted is only reported. */
+static int seal_files(const struct seal_options *options, struct seal_report *report)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0) {
+		return -errno;
+	}
+	rlim_t wanted = options->open_files ? options->open_files : limit.rlim_max;
+	struct rlimit raised = { wanted, wanted > limit.rlim_max ? wanted : limit.rlim_max };
+	if (setrlimit(RLIMIT_NOFILE, &raised) < 0) {
+		raised = (struct rlimit){ limit.rlim_max, limit.rlim_max };
+		if (setrlimit(RLIMIT_NOFILE, &raised) < 0) {
+			return -errno;
+		}
+	}
+	report->open_files = (unsigned)raised.rlim_cur;
+	return raised.rlim_cur < wanted ? -ENOTSUP : 0;
+}
+
+static int seal_processes(const struct seal_options *options, struct seal_report *report)
+{
+	struct rlimit none = { 0, 0 };
+
+	(void)options;
+	(void)report;
+	return setrlimit(RLIMIT_NPROC, &none) < 0 ? -errno : 0;
+}
+
+/*
+ * Sockets that it already has keep working, whatever network they belong to. No user namespace: in
+ * one the ids of the peers of unix sockets would not be known.
+ */
+static int seal_namespaces(const struct seal_options *options, struct seal_report *report)
+{
+	(void)options;
+	(void)report;
+	return unshare(CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS) < 0 ? -ENOTSUP : 0;
+}
+
+static int seal_landlock(const struct seal_options *options, struct seal_report *report)
+{
+	char path[32];
+	struct landlock_place place = { .path = path, .writable = true };
+	int abi = landlock_abi();
+
+	(void)report;
+	if (abi <= 0) {
+		return -ENOTSUP;
+	}
+	/* Landlock itself asks for it, unless there is a capability that will soon be gone. */
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) {
+		return -errno;
+	}
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", options->directory);
+	return landlock_enforce(abi, &place, options->directory >= 0 ? 1 : 0);
+}
+
+/* While there is the capability for it: afterwards no program could hand one out. */
+static int seal_bounding(const struct seal_options *options, struct seal_report *report)
+{
+	(void)options;
+	(void)report;
+	for (int cap = 0; cap < CAPS_TRIED; cap++) {
+		if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0 && (errno != EINVAL || cap == 0)) {
+			return errno == EPERM ? -ENOTSUP : -errno;
+		}
+	}
+	return 0;
+}
+
+static int seal_ids(const struct seal_options *options, struct seal_report *report)
+{
+	uid_t id = report->id;
+
+	(void)options;
+	if (id == geteuid()) {
+		return -ENOTSUP; /* this namespace has no id to spare */
+	}
+	if (setgroups(0, NULL) < 0 || setresgid(id, id, id) < 0 || setresuid(id, id, id) < 0) {
+		return -errno;
+	}
+	return 0;
+}
+
+/* Without CAP_SETPCAP the bounding set stays, which means nothing without new privileges. */
+static int seal_caps(const struct seal_options *options, struct seal_report *report)
+{
+	(void)options;
+	(void)report;
+	int r = caps_drop_all();
+	return r == -EPERM ? caps_give_up() : r;
+}
+
+static int seal_nnp(const struct seal_options *options, struct seal_report *report)
+{
+	(void)options;
+	(void)report;
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ? -errno : 0;
+}
+
+static int seal_dumpable(const struct seal_options *options, struct seal_report *report)
+{
+	(void)options;
+	(void)report;
+	return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ? -errno : 0;
+}
+
+/* Once more, because new ids have undone it; and the supervisor may have died before. */
+static int seal_parent(const struct seal_options *options, struct seal_report *report)
+{
+	(void)report;
+	if (!options->supervisor) {
+		return 0;
+	}
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0) {
+		return -errno;
+	}
+	return getppid() == options->supervisor ? 0 : -ESRCH;
+}
+
+static int seal_filter(const struct seal_options *options, struct seal_report *report)
+{
+	(void)report;
+	return seal_calls(options->role, NULL);
+}
+
+/*
+ * In order: the ids need capabilities, the filter allows none of this. `may_lack`: a host without
+ * it is still served. `root`: only root can, and only root must.
+ */
+static const struct {
+	enum seal_kind kind;
+	unsigned roles;
+	bool root, may_lack;
+	const char *name;
+	const char *reason;
+	int (*apply)(const struct seal_options *options, struct seal_report *report);
+} table[] = {
+	{ SEAL_CORE, FRONT | WARDEN | LEDGER, false, false, "core",
+	  "requests, code and keys are in its memory", seal_core },
+	{ SEAL_FILES, FRONT | WARDEN, false, true, "open-files",
+	  "a descriptor for each connection, several for each cell", seal_files },
+	{ SEAL_PROCESSES, FRONT | LEDGER, false, false, "processes",
+	  "it has no use for a child or a thread", seal_processes },
+	{ SEAL_NAMESPACES, FRONT | LEDGER, true, true, "namespaces",
+	  "its sockets were made by the supervisor; it needs no network of its own",
+	  seal_namespaces },
+	{ SEAL_LANDLOCK, FRONT, false, true, "landlock", "it opens no file", seal_landlock },
+	{ SEAL_LANDLOCK, LEDGER, false, true, "landlock", "it opens its database and nothing else",
+	  seal_landlock },
+	{ SEAL_BOUNDING, FRONT | LEDGER, true, true, "bounding-set",
+	  "no program that it could start may have a capability", seal_bounding },
+	{ SEAL_IDS, FRONT | LEDGER, true, true, "ids",
+	  "what has no file and no process of its own cannot be turned against one", seal_ids },
+	{ SEAL_CAPS, FRONT | LEDGER, false, false, "capabilities", "nothing that it does needs one",
+	  seal_caps },
+	{ SEAL_NNP, FRONT | WARDEN | LEDGER, false, false, "no-new-privileges",
+	  "no set-user-id program is ever started", seal_nnp },
+	{ SEAL_DUMPABLE, FRONT | LEDGER, false, false, "dumpable",
+	  "other processes of the user must not read tokens or attach to it", seal_dumpable },
+	{ SEAL_PARENT, FRONT | WARDEN | LEDGER, false, false, "parent",
+	  "without the supervisor nobody would restart or stop it", seal_parent },
+	{ SEAL_CALLS, FRONT | LEDGER, false, false, "system-calls",
+	  "the kernel is large; it needs a corner of it", seal_filter },
+};
+
+static size_t row_of(enum role_name role, enum seal_kind kind)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
+		if (table[i].kind == kind && (table[i].roles & BIT(role))) {
+			return i;
+		}
+	}
+	return ARRAY_SIZE(table);
+}
+
+bool seal_wanted(enum role_name role, enum seal_kind kind)
+{
+	size_t row = row_of(role, kind);
+
+	return row < ARRAY_SIZE(table) && (!table[row].root || geteuid() == 0);
+}
+
+const char *seal_name(enum seal_kind kind)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
+		if (table[i].kind == kind) {
+			return table[i].name;
+		}
+	}
+	return "?";
+}
+
+const char *seal_reason(enum role_name role, enum seal_kind kind)
+{
+	size_t row = row_of(role, kind);
+
+	return row < ARRAY_SIZE(table) ? table[row].reason : NULL;
+}
+
+int seal_apply(const struct seal_options *options, struct seal_report *ret, struct brig_error *err)
+{
+	bool root = geteuid() == 0;
+
+	/* Asked for now: by the time it is used there are no files. */
+	*ret = (struct seal_report){ .id = seal_id(options->role) };
+	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
+		if (!(table[i].roles & BIT(options->role)) || (table[i].root && !root)) {
+			continue;
+		}
+		int r = table[i].apply(options, ret);
+		if (r == -ENOTSUP && table[i].may_lack) {
+			ret->missing |= 1u << table[i].kind;
+		} else if (r < 0) {
+			return error_errno(err, BRIG_E_HOST, -r, "%s: cannot seal %s",
+					   role_name(options->role), table[i].name);
+		} else {
+			ret->given |= 1u << table[i].kind;
+		}
+	}
+	return 0;
+}
+
+/* --- ids ---------------------------------------------------------------------------------- */
+
+/*
+ * Above the ids of cells (idrange.c: 2,000,000 from 0x70000000), below 2^31. In a container whose
+ * namespace has 65,536 ids: out of the few that systemd's list of ids calls unused.
+ */
+static const uid_t first_ids[] = { 0x70ff0000, 65521 };
+
+static bool is_mapped(const char *map, uid_t id)
+{
+	_cleanup_fclose_ FILE *file = fopen(map, "re");
+	_cleanup_free_ char *line = NULL;
+	size_t room = 0;
+
+	while (file && getline(&line, &room, file) > 0) {
+		char *rest = line;
+		unsigned long inside = strtoul(rest, &rest, 10);
+		(void)strtoul(rest, &rest, 10); /* outside */
+		unsigned long count = strtoul(rest, &rest, 10);
+		if (id >= inside && id - inside < count) {
+			return true;
+		}
+	}
+	return false;
+}
+
+uid_t seal_id(enum role_name role)
+{
+	if (geteuid() != 0 || !(table[row_of(ROLE_FRONT, SEAL_IDS)].roles & BIT(role))) {
+		return geteuid();
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(first_ids); i++) {
+		uid_t id = first_ids[i] + (uid_t)role;
+		if (is_mapped("/proc/self/uid_map", id) && is_mapped("/proc/self/gid_map", id)) {
+			return id;
+		}
+	}
+	return 0;
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The system calls that are left to a role, each with its reason. Any other kills the process: a
+ * role that makes a call outside of this list is no longer ours.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+
+#include "base/cleanup.h"
+#include "kernel/filter.h"
+#include "kernel/sys.h"
+#include "role/seal.h"
+
+#define FRONT  (1u << ROLE_FRONT)
+#define LEDGER (1u << ROLE_LEDGER)
+#define BOTH   (FRONT | LEDGER)
+
+/* Conditions. Memory that can be executed is what an intruder needs next. */
+static const uint64_t zero[] = { 0 };
+static const struct filter_test not_executable = {
+	.arg = 2, .mask = PROT_EXEC, .values_count = 1, .values = zero
+};
+static const uint64_t quiet_prctl[] = { PR_SET_VMA };
+static const struct filter_test names_memory = {
+	.arg = 0, .mask = UINT32_MAX, .values_count = 1, .values = quiet_prctl
+};
+static const uint64_t descriptor_commands[] = {
+	F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_DUPFD_CLOEXEC, F_ADD_SEALS, F_GET_SEALS,
+};
+static const struct filter_test of_descriptors = { .arg = 1,
+						   .mask = UINT32_MAX,
+						   .values_count = ARRAY_SIZE(descriptor_commands),
+						   .values = descriptor_commands };
+static const uint64_t empty_path[] = { AT_EMPTY_PATH };
+static const struct filter_test of_the_descriptor = {
+	.arg = 3, .mask = UINT32_MAX, .values_count = 1, .values = empty_path
+};
+static const uint64_t ioctls[] = { FIONREAD, FIONBIO, TCGETS };
+static const struct filter_test harmless_ioctl = {
+	.arg = 1, .mask = UINT32_MAX, .values_count = ARRAY_SIZE(ioctls), .values = ioctls
+};
+
+static const struct call {
+	const char *name;
+	unsigned roles;
+	const char *reason;
+	const struct filter_test *test; /* else it kills as well; NULL: always allowed */
+} calls[] = {
+	{ "read", BOTH, "sockets, signalfd, files", NULL },
+	{ "write", BOTH, "sockets, the log, files", NULL },
+	{ "readv", BOTH, "sockets", NULL },
+	{ "writev", BOTH, "sockets; the C library's last words", NULL },
+	{ "pread64", BOTH, "memory files; pages of the database", NULL },
+	{ "pwrite64", BOTH, "memory files; pages of the database", NULL },
+	{ "close", BOTH, "descriptors", NULL },
+	{ "fcntl", FRONT, "flags, copies and seals of descriptors", &of_descriptors },
+	{ "fcntl", LEDGER, "the same, and SQLite's locks", NULL },
+	{ "fstat", BOTH, "what a descriptor is", NULL },
+	{ "newfstatat", FRONT, "the same, as the C library spells it; it reads no file",
+	  &of_the_descriptor },
+	{ "lseek", BOTH, "memory files; the database", NULL },
+	{ "ftruncate", BOTH, "memory files; the database", NULL },
+	{ "ioctl", BOTH, "how many bytes wait; is it a terminal", &harmless_ioctl },
+
+	{ "sendmsg", BOTH, "messages with descriptors", NULL },
+	{ "recvmsg", BOTH, "messages with descriptors", NULL },
+	{ "sendto", BOTH, "messages, answers", NULL },
+	{ "recvfrom", BOTH, "messages, requests", NULL },
+	{ "getsockopt", BOTH, "who is at the other end; errors", NULL },
+	{ "accept4", FRONT, "connections", NULL },
+	{ "setsockopt", FRONT, "TCP_NODELAY and the like", NULL },
+	{ "getsockname", FRONT, "where a listening socket is", NULL },
+	{ "getpeername", FRONT, "address of a client", NULL },
+	{ "shutdown", FRONT, "ends of connections", NULL },
+
+	{ "epoll_create1", BOTH, "the loop", NULL },
+	{ "epoll_ctl", BOTH, "the loop", NULL },
+	{ "epoll_wait", BOTH, "the loop", NULL },
+	{ "epoll_pwait", BOTH, "the loop, by newer C libraries", NULL },
+	{ "poll", BOTH, "waiting for one descriptor", NULL },
+	{ "ppoll", BOTH, "the same, by newer C libraries", NULL },
+	{ "eventfd2", BOTH, "wakes the loop", NULL },
+	{ "timerfd_create", BOTH, "deadlines", NULL },
+	{ "timerfd_settime", BOTH, "deadlines", NULL },
+	{ "memfd_create", BOTH, "long messages are memory files", NULL },
+
+	{ "brk", BOTH, "memory", NULL },
+	{ "mmap", BOTH, "memory that is not executable", &not_executable },
+	{ "mprotect", BOTH, "memory that is not executable", &not_executable },
+	{ "munmap", BOTH, "memory", NULL },
+	{ "mremap", BOTH, "memory", NULL },
+	{ "madvise", BOTH, "memory", NULL },
+	{ "prctl", BOTH, "the C library names its memory", &names_memory },
+	{ "futex", BOTH, "locks of the C library", NULL },
+	{ "sched_yield", BOTH, "locks of the C library", NULL },
+	{ "sysinfo", BOTH, "qsort asks how much memory there is", NULL },
+
+	{ "clock_gettime", BOTH, "time, where the vdso cannot tell", NULL },
+	{ "gettimeofday", BOTH, "time, where the vdso cannot tell", NULL },
+	{ "time", BOTH, "time, where the vdso cannot tell", NULL },
+	{ "clock_nanosleep", LEDGER, "SQLite waits for a lock", NULL },
+	{ "nanosleep", LEDGER, "SQLite waits for a lock", NULL },
+	{ "getrandom", BOTH, "ids, keys", NULL },
+
+	{ "getpid", BOTH, "SQLite's locks; abort()", NULL },
+	{ "gettid", BOTH, "abort()", NULL },
+	{ "geteuid", BOTH, "SQLite asks before it changes an owner", NULL },
+	{ "getuid", BOTH, "whose files these are", NULL },
+	{ "tgkill", BOTH, "abort()", NULL },
+	{ "rt_sigaction", BOTH, "abort()", NULL },
+	{ "rt_sigprocmask", BOTH, "abort()", NULL },
+	{ "rt_sigreturn", BOTH, "returns from a handler", NULL },
+	{ "restart_syscall", BOTH, "a wait that was stopped and goes on", NULL },
+	{ "exit", BOTH, "the end", NULL },
+	{ "exit_group", BOTH, "the end", NULL },
+
+	/* Files: Landlock says which. */
+	{ "openat", LEDGER, "the database and its journal", NULL },
+	{ "open", LEDGER, "the same, as SQLite spells it", NULL },
+	{ "newfstatat", LEDGER, "is the file still the one that was opened", NULL },
+	{ "stat", LEDGER, "the same, as SQLite spells it", NULL },
+	{ "lstat", LEDGER, "SQLite resolves the database's name", NULL },
+	{ "readlink", LEDGER, "SQLite resolves the database's name", NULL },
+	{ "readlinkat", LEDGER, "SQLite resolves the database's name", NULL },
+	{ "getcwd", LEDGER, "SQLite resolves the database's name", NULL },
+	{ "access", LEDGER, "is there a journal to play back", NULL },
+	{ "faccessat", LEDGER, "the same", NULL },
+	{ "faccessat2", LEDGER, "the same", NULL },
+	{ "unlink", LEDGER, "the journal, when it is done", NULL },
+	{ "unlinkat", LEDGER, "files that are out of date", NULL },
+	{ "renameat2", LEDGER, "files that appear whole", NULL },
+	{ "renameat", LEDGER, "files that appear whole", NULL },
+	{ "linkat", LEDGER, "files that appear whole", NULL },
+	{ "mkdirat", LEDGER, "its directories", NULL },
+	{ "getdents64", LEDGER, "its directories", NULL },
+	{ "fchmod", LEDGER, "the journal has the database's mode", NULL },
+	{ "fchown", LEDGER, "the journal has the database's owner", NULL },
+	{ "fsync", LEDGER, "an answer means that it is on the disk", NULL },
+	{ "fdatasync", LEDGER, "an answer means that it is on the disk", NULL },
+	{ "fallocate", LEDGER, "room for the database", NULL },
+	{ "flock", LEDGER, "its lock files", NULL },
+	{ "fstatfs", LEDGER, "can this file system share memory", NULL },
+	{ "statfs", LEDGER, "how much room is left", NULL },
+};
+
+const char *seal_call_reason(enum role_name role, const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
+		if ((calls[i].roles & (1u << role)) && strcmp(calls[i].name, name) == 0) {
+			return calls[i].reason;
+		}
+	}
+	return NULL;
+}
+
+static const struct call *find(enum role_name role, unsigned number)
+{
+	const char *name = syscall_name(number);
+
+	for (size_t i = 0; name && i < ARRAY_SIZE(calls); i++) {
+		if ((calls[i].roles & (1u << role)) && strcmp(calls[i].name, name) == 0) {
+			return &calls[i];
+		}
+	}
+	return NULL;
+}
+
+/* Every number has a rule, because one without would be answered with ENOSYS. */
+static unsigned make_rules(enum role_name role, struct filter_rule *rules)
+{
+	unsigned count = 0;
+
+	for (unsigned number = 0; number < FILTER_CALLS_MAX; number++) {
+		const struct call *call = find(role, number);
+		if (call) {
+			rules[count++] = (struct filter_rule){
+				.call = (uint16_t)number,
+				.action = FILTER_ALLOW,
+				.tests = call->test,
+				.tests_count = call->test ? 1 : 0,
+				.reason = call->reason,
+			};
+		}
+		if (!call || call->test) {
+			rules[count++] = (struct filter_rule){ .call = (uint16_t)number,
+							       .action = FILTER_KILL };
+		}
+	}
+	return count;
+}
+
+int seal_calls(enum role_name role, struct brig_error *err)
+{
+	_cleanup_free_ struct filter_rule *rules = calloc(2 * FILTER_CALLS_MAX, sizeof(*rules));
+	_cleanup_(bpf_program_done)
+	struct bpf_program program = { 0 };
+
+	if (!rules) {
+		return error_errno(err, BRIG_E_SYSTEM, ENOMEM, "system-call filter");
+	}
+	struct filter filter = { .rules = rules, .count = make_rules(role, rules) };
+	int r = filter_compile(&filter, false, &program, err);
+	if (r < 0) {
+		return r;
+	}
+	struct sock_fprog code = { .len = (unsigned short)program.count, .filter = program.code };
+	r = sys_seccomp(SECCOMP_SET_MODE_FILTER, 0, &code);
+	return r < 0 ? error_errno(err, BRIG_E_HOST, -r, "cannot load the system-call filter") : 0;
+}
