@@ -1,0 +1,25 @@
+/* The bodies of requests: each grows as it comes, and all of them together have one limit. */
+#ifndef BRIG_HTTP_BODY_H
+#define BRIG_HTTP_BODY_H
+
+#include <stddef.h>
+
+struct body_pool {
+	size_t used, limit;
+};
+
+struct body {
+	char *data; /* owned; NUL-terminated when not NULL */
+	size_t size, capacity;
+	struct body_pool *pool; /* NULL: not counted */
+};
+
+/*
+ * `expected`: how large it will be in the end, or 0. Memory is taken for what came, not for what
+ * was promised. -ENOBUFS: the pool is full; -ENOMEM.
+ */
+int body_add(struct body *body, const char *data, size_t size, size_t expected);
+void body_done(struct body *body);
+/* It may outlive the pool from here on. */
+void body_leave_pool(struct body *body);
+#endif

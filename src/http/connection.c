@@ -1,0 +1,295 @@
+/* One connection: see connection.h. */
+#include "http/connection.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include "http/connections.h"
+#include "http/exchange.h"
+#include "http/timeouts.h"
+
+#define HEAD_READ_BYTES 16384 /* no more, as what is read too much must be kept */
+#define DRAINED_BYTES   (64u * 1024)
+#define LINGER_BYTES    (4u * 1024 * 1024)
+
+static bool is_reading(const struct connection *c)
+{
+	return c->state <= CONNECTION_BODY;
+}
+
+/* --- states ---------------------------------------------------------------------------------- */
+
+void connection_enter(struct connection *c, enum connection_state state)
+{
+	c->state = (uint8_t)state;
+	if (state == CONNECTION_IDLE || state == CONNECTION_LINGERING) {
+		connections_queue(c, &c->server->idle);
+	} else {
+		connections_queue(c, state == CONNECTION_HEAD ? &c->server->heads : NULL);
+	}
+	timeouts_enter(c);
+}
+
+static void linger(struct connection *c)
+{
+	c->input_size = 0;
+	if (shutdown(c->fd, SHUT_WR) < 0) {
+		c->broken = true;
+		return;
+	}
+	connection_enter(c, CONNECTION_LINGERING);
+}
+
+/* --- reading and writing --------------------------------------------------------------------- */
+
+static void watch(struct connection *c)
+{
+	bool reads = is_reading(c) || c->state == CONNECTION_LINGERING;
+	uint32_t events = 0;
+
+	c->deaf = c->deaf && !reads;
+	events |= c->deaf ? 0 : EPOLLIN;
+	events |= c->half_closed ? 0 : EPOLLRDHUP;
+	events |= outbox_waiting(&c->outbox) > 0 ? EPOLLOUT : 0;
+	if (events != c->events && loop_change(c->source, events) < 0) {
+		connection_break(c);
+	}
+	c->events = events;
+}
+
+void connection_break(struct connection *c)
+{
+	c->broken = true;
+	/* Whoever called may still use it: its own timer ends it. */
+	if (!c->busy && loop_timer_set(c->server->loop, &c->timer, 0) < 0) {
+		shutdown(c->fd, SHUT_RDWR);
+	}
+}
+
+static void account_sent(struct connection *c, ssize_t sent)
+{
+	if (sent < 0) {
+		connection_break(c);
+		return;
+	}
+	c->server->counts.bytes_out += (size_t)sent;
+	timeouts_taken(c, (size_t)sent);
+}
+
+void connection_send(struct connection *c, const struct iovec *parts, size_t count)
+{
+	if (c->broken) {
+		return;
+	}
+	account_sent(c, outbox_send(&c->outbox, c->fd, parts, count));
+	if (!c->busy && !c->broken) {
+		watch(c);
+	}
+}
+
+static void flush(struct connection *c)
+{
+	account_sent(c, outbox_flush(&c->outbox, c->fd));
+	if (c->broken || !c->held || outbox_waiting(&c->outbox) > DRAINED_BYTES) {
+		return;
+	}
+	c->held = false;
+	const struct http_exchange *shown = &c->exchange->shown;
+	if (shown->drained) {
+		shown->drained(shown->user);
+	}
+}
+
+static size_t read_size(const struct connection *c)
+{
+	if (c->state != CONNECTION_BODY) {
+		return c->state == CONNECTION_LINGERING ? SERVER_READ_BYTES : HEAD_READ_BYTES;
+	}
+	const struct reader *reader = &c->exchange->reader;
+	return reader_wants(reader, reader->framing.chunked ? HEAD_READ_BYTES : SERVER_READ_BYTES);
+}
+
+static void receive(struct connection *c)
+{
+	ssize_t n = recv(c->fd, c->server->input, read_size(c), MSG_DONTWAIT);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
+		return;
+	}
+	if (n <= 0) {
+		c->broken = true;
+		return;
+	}
+	c->server->counts.bytes_in += (size_t)n;
+	if (c->state == CONNECTION_LINGERING) {
+		c->lingered += (size_t)n;
+		c->broken = c->lingered > LINGER_BYTES;
+		return;
+	}
+	c->input = c->server->input;
+	c->input_size = (size_t)n;
+}
+
+/* --- one step after the other ---------------------------------------------------------------- */
+
+static void after_feed(struct connection *c, size_t taken)
+{
+	struct exchange *x = c->exchange;
+
+	if (x->reader.state == READER_HEAD_DONE) {
+		exchange_admit(x);
+		if (c->exchange != x) {
+			return;
+		}
+	} else if (x->reader.state == READER_BODY) {
+		timeouts_came(c, taken);
+	} else if (x->reader.state == READER_HEAD && c->state == CONNECTION_IDLE) {
+		connection_enter(c, CONNECTION_HEAD);
+	}
+	if (x->reader.state == READER_REFUSED) {
+		c->server->counts.malformed += x->reader.status != 503;
+		connection_refuse(c, x->reader.status, x->reader.why);
+	} else if (x->reader.state == READER_DONE) {
+		exchange_handle(x);
+	}
+}
+
+static void use_input(struct connection *c)
+{
+	if (!c->exchange) {
+		c->exchange = exchange_new(c);
+	}
+	if (!c->exchange) {
+		c->broken = true;
+		return;
+	}
+	size_t taken = reader_feed(&c->exchange->reader, c->input, c->input_size);
+	c->input += taken;
+	c->input_size -= taken;
+	after_feed(c, taken);
+}
+
+static bool step(struct connection *c)
+{
+	if (c->broken) {
+		return false;
+	}
+	if (c->state == CONNECTION_FLUSHING && outbox_waiting(&c->outbox) == 0) {
+		if (c->close || c->server->draining) {
+			linger(c);
+		} else {
+			connection_enter(c, CONNECTION_IDLE);
+		}
+		return true;
+	}
+	if (is_reading(c) && c->input_size > 0) {
+		use_input(c);
+		return true;
+	}
+	return false;
+}
+
+/* The server's room is for all: what is left there is put aside. */
+static void keep_input(struct connection *c)
+{
+	if (c->input_size == 0) {
+		free(c->stash);
+		c->stash = NULL;
+		c->input = NULL;
+	} else if (!c->stash) {
+		c->stash = malloc(c->input_size);
+		if (!c->stash) {
+			c->broken = true;
+			return;
+		}
+		memcpy(c->stash, c->input, c->input_size);
+		c->input = c->stash;
+	}
+}
+
+void connection_proceed(struct connection *c)
+{
+	if (c->busy) {
+		return;
+	}
+	c->busy = true;
+	while (step(c)) {
+	}
+	if (!c->broken) {
+		keep_input(c);
+	}
+	if (!c->broken) {
+		watch(c);
+	}
+	c->busy = false;
+	if (c->broken || (c->server->draining && c->state == CONNECTION_IDLE)) {
+		connection_end(c);
+	}
+}
+
+/* --- what the loop says ---------------------------------------------------------------------- */
+
+static void peer_closed(struct connection *c)
+{
+	bool waits = c->state == CONNECTION_WORKING || c->state == CONNECTION_STREAMING;
+
+	/* Over TCP nothing tells who still listens from who has gone: see http.h. */
+	if (waits && !c->peer->who.local) {
+		c->broken = true;
+	}
+	c->half_closed = true;
+}
+
+static void ready(void *user, uint32_t events)
+{
+	struct connection *c = user;
+
+	c->busy = true;
+	if (events & (EPOLLERR | EPOLLHUP)) {
+		c->broken = true;
+	}
+	if (!c->broken && events & EPOLLOUT) {
+		flush(c);
+	}
+	bool reads = is_reading(c) || c->state == CONNECTION_LINGERING;
+	if (!c->broken && reads && events & EPOLLIN) {
+		receive(c);
+	} else if (!c->broken && !reads) {
+		c->deaf = c->deaf || events & EPOLLIN;
+		if (events & EPOLLRDHUP) {
+			peer_closed(c);
+		}
+	}
+	c->busy = false;
+	connection_proceed(c);
+}
+
+static void due(void *user)
+{
+	struct connection *c = user;
+
+	c->busy = true;
+	if (c->broken || c->state == CONNECTION_IDLE || c->state == CONNECTION_LINGERING) {
+		c->broken = true;
+	} else {
+		c->server->counts.timed_out++;
+		if (is_reading(c)) {
+			connection_refuse(c, 408, "the request did not come in time");
+		} else {
+			c->broken = true;
+		}
+	}
+	c->busy = false;
+	connection_proceed(c);
+}
+
+int connection_start(struct connection *c)
+{
+	c->timer.due = due;
+	c->timer.user = c;
+	c->events = EPOLLIN | EPOLLRDHUP;
+	return loop_add(c->server->loop, c->fd, c->events, ready, c, &c->source);
+}

@@ -1,0 +1,117 @@
+/* One request, from its first byte until the handler has it: see exchange.h. */
+#include "http/exchange.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct exchange *exchange_new(struct connection *c)
+{
+	struct exchange *x = calloc(1, sizeof(*x));
+
+	if (x) {
+		x->connection = c;
+		x->shown.peer = c->peer->who;
+		reader_init(&x->reader, &c->server->options.limits, &c->server->bodies);
+	}
+	return x;
+}
+
+void exchange_free(struct exchange *x)
+{
+	if (!x) {
+		return;
+	}
+	reader_done(&x->reader);
+	buf_done(&x->headers);
+	free(x);
+}
+
+void exchange_abandon(struct exchange *x)
+{
+	x->connection = NULL;
+	if (x->shown.gone) {
+		x->in_callback = true;
+		x->shown.gone(x->shown.user);
+	} else if (x->given && !x->ended) {
+		/* It will be answered, perhaps after the server is no more. */
+		body_leave_pool(&x->reader.body);
+		return;
+	}
+	exchange_free(x);
+}
+
+bool exchange_is_head(const struct exchange *x)
+{
+	const char *method = x->reader.line.method;
+
+	return method && strcmp(method, "HEAD") == 0;
+}
+
+static void show_head(struct exchange *x)
+{
+	const struct reader *reader = &x->reader;
+
+	x->shown.method = reader->line.method;
+	x->shown.target = reader->target;
+	x->shown.path = reader->path;
+	x->shown.query = reader->query_at ? reader->target + reader->query_at : NULL;
+	x->shown.headers = reader->headers.list;
+	x->shown.headers_count = reader->headers.count;
+}
+
+/* Only when the body has not begun to come by itself. */
+static void say_continue(struct exchange *x)
+{
+	static const char text[] = "HTTP/1.1 100 Continue\r\n\r\n";
+	struct iovec part = outbox_part(text, strlen(text));
+
+	if (x->reader.framing.expects_continue && x->connection->input_size == 0) {
+		connection_send(x->connection, &part, 1);
+	}
+}
+
+void exchange_admit(struct exchange *x)
+{
+	struct connection *c = x->connection;
+	const struct http_server_options *options = &c->server->options;
+	size_t limit = options->limits.body_bytes, wanted = limit;
+	int status = 0;
+
+	show_head(x);
+	if (options->admit) {
+		x->in_callback = true;
+		status = options->admit(options->user, &x->shown, &wanted);
+		x->in_callback = false;
+	}
+	if (x->ended) {
+		exchange_free(x);
+		return;
+	}
+	if (status) {
+		connection_refuse(c, status, "the request was not admitted");
+		return;
+	}
+	reader_go_on(&x->reader, wanted < limit ? wanted : limit);
+	if (x->reader.state == READER_BODY) {
+		connection_enter(c, CONNECTION_BODY);
+		say_continue(x);
+	}
+}
+
+void exchange_handle(struct exchange *x)
+{
+	struct connection *c = x->connection;
+	const struct http_server_options *options = &c->server->options;
+
+	x->shown.body = x->reader.body.data;
+	x->shown.body_size = x->reader.body.size;
+	c->server->counts.requests++;
+	connection_enter(c, CONNECTION_WORKING);
+	x->given = true;
+	x->in_callback = true;
+	options->handle(options->user, &x->shown);
+	x->in_callback = false;
+	if (x->ended) {
+		exchange_free(x);
+	}
+}

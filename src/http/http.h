@@ -1,0 +1,122 @@
+/*
+ * HTTP/1.1 for the front: strict, bounded, without threads. Knows connections, heads, bodies and
+ * answers; knows nothing of what they mean.
+ */
+#ifndef BRIG_HTTP_HTTP_H
+#define BRIG_HTTP_HTTP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "loop/loop.h"
+
+struct http_limits {          /* 0: what the comment says */
+	size_t head_bytes;    /* request line and headers together (16 KiB): 431, 414 */
+	unsigned headers;     /* (100): 431 */
+	size_t body_bytes;    /* (64 MiB): 413 */
+	size_t bodies_bytes;  /* bodies of all connections together (256 MiB): 503 */
+	unsigned connections; /* (12000); more are closed at accept, the longest idle first */
+	unsigned connections_per_peer; /* of one unix uid or one address (0: no limit) */
+	uint64_t head_ns;              /* from the first byte to the end of the head (10 s): 408 */
+	uint64_t body_ns;              /* for the whole body, and at least 1 KiB/s (60 s): 408 */
+	uint64_t idle_ns;              /* between requests (75 s): closed */
+	uint64_t write_ns; /* without the peer taking 1 KiB/s of what waits (30 s): closed */
+};
+
+struct http_header {
+	const char *name;  /* as sent; compare with http_header_find */
+	const char *value; /* trimmed; of a list that came in several lines: all, joined by ", " */
+};
+
+struct http_peer {
+	bool local; /* a unix socket: uid is who is at the other end */
+	uid_t uid;
+	char address[64]; /* of a TCP peer, without port */
+};
+
+/* One request and its answer. */
+struct http_exchange {
+	/* the request, complete; all strings are the exchange's */
+	const char *method; /* GET HEAD POST PUT PATCH DELETE OPTIONS */
+	const char *target; /* as sent */
+	const char *path;   /* decoded UTF-8, no control character, no "." or "..", no empty part
+			     * but the last; an encoded "/" was refused */
+	const char *query;  /* as sent (its escapes are right), without "?"; or NULL */
+	const struct http_header *headers; /* "Host" is missing in HTTP/1.0 at most */
+	size_t headers_count;
+	const char *body; /* a NUL follows it; NULL when there is none */
+	size_t body_size;
+	struct http_peer peer;
+
+	/*
+	 * The handler's, set in `admit` or `handle`. Called when the client is gone before the
+	 * answer is complete; the exchange ends with it. Without it an exchange stays until it is
+	 * answered, and the answer goes nowhere.
+	 *
+	 * A TCP client that has closed its sending side counts as gone: nothing tells it from one
+	 * that has closed. Over a unix socket only the latter does.
+	 */
+	void (*gone)(void *user);
+	/* called when a streamed answer may be written to again */
+	void (*drained)(void *user);
+	void *user;
+};
+
+/* NULL: not there. A header that came twice (and is not a list) was refused before. */
+const char *http_header_find(const struct http_exchange *exchange, const char *name);
+
+/*
+ * More headers for the answer; before respond or stream. -EINVAL: a name that is none, a value with
+ * control characters, or a header that this layer writes itself (Content-Length, Connection, ...).
+ */
+int http_answer_header(struct http_exchange *exchange, const char *name, const char *value);
+/* The whole answer. The exchange is gone afterwards (its memory too), unless in the handler. */
+void http_respond(struct http_exchange *exchange, int status, const char *content_type,
+		  const void *body, size_t size);
+/* An answer in parts (chunked; SSE). */
+void http_stream_begin(struct http_exchange *exchange, int status, const char *content_type);
+/*
+ * How much waits to be taken by the client; above 256 KiB hold back until `drained`. Whoever lets
+ * 16 MiB wait loses the client. SIZE_MAX: the client is lost, `gone` will be called.
+ */
+size_t http_stream_write(struct http_exchange *exchange, const void *data, size_t size);
+/* Like http_respond: the exchange is gone afterwards. */
+void http_stream_end(struct http_exchange *exchange);
+
+struct http_server;
+
+struct http_server_options {
+	struct http_limits limits;
+	/* Called with a complete request. Must answer, now or later. */
+	void (*handle)(void *user, struct http_exchange *exchange);
+	/*
+	 * Called for every request when the head is there and the body is not: 0 to go on, or a
+	 * status (401, 403, 404, 413, 415) to refuse with; `ret_limit` may be lowered. May be NULL.
+	 * So that nobody without a token can make us keep a body. It may set answer headers, and it
+	 * may http_respond() itself, which is a refusal too. What it refuses ends the connection.
+	 */
+	int (*admit)(void *user, struct http_exchange *exchange, size_t *ret_limit);
+	/* The body for an error of the HTTP layer itself (problem+json); buf is to be free()d. */
+	char *(*problem)(void *user, int status, const char *why);
+	void *user;
+};
+
+struct http_counts {
+	uint64_t connections, accepted, requests, malformed, timed_out, bytes_in, bytes_out;
+};
+
+int http_server_new(struct loop *loop, const struct http_server_options *options,
+		    struct http_server **ret);
+/* A listening socket, unix or TCP; stays the caller's; is made non-blocking. */
+int http_server_listen(struct http_server *server, int socket);
+void http_server_counts(const struct http_server *server, struct http_counts *ret);
+/*
+ * No new connections; those that are idle end; `done` when the last answer is out (at once, when
+ * there is none).
+ */
+void http_server_drain(struct http_server *server, void (*done)(void *user), void *user);
+/* Ends all connections (`gone` is called). Not from a handler. */
+void http_server_free(struct http_server *server);
+#endif

@@ -1,0 +1,33 @@
+/* What the limits are when nobody says. */
+#include "http/limits.h"
+
+#define KIB    1024u
+#define MIB    (1024u * KIB)
+#define SECOND 1000000000u
+
+static const struct http_limits defaults = {
+	.head_bytes = 16 * KIB,
+	.headers = 100,
+	.body_bytes = 64 * MIB,
+	.bodies_bytes = 256 * MIB,
+	.connections = 12000,
+	.head_ns = 10ull * SECOND,
+	.body_ns = 60ull * SECOND,
+	.idle_ns = 75ull * SECOND,
+	.write_ns = 30ull * SECOND,
+};
+
+#define COMPLETE(field) (limits->field = limits->field ? limits->field : defaults.field)
+
+void limits_complete(struct http_limits *limits)
+{
+	COMPLETE(head_bytes);
+	COMPLETE(headers);
+	COMPLETE(body_bytes);
+	COMPLETE(bodies_bytes);
+	COMPLETE(connections);
+	COMPLETE(head_ns);
+	COMPLETE(body_ns);
+	COMPLETE(idle_ns);
+	COMPLETE(write_ns);
+}

@@ -1,0 +1,25 @@
+/* Who is connected, and how often: one entry for each uid or address. */
+#ifndef BRIG_HTTP_PEERS_H
+#define BRIG_HTTP_PEERS_H
+
+#include "http/http.h"
+
+#define PEERS_BUCKETS 1024
+
+struct peer {
+	struct http_peer who;
+	unsigned connections;
+	struct peer *next;
+};
+
+struct peers {
+	struct peer *buckets[PEERS_BUCKETS];
+};
+
+/* Who is at the other end of a connected socket. 0 or -errno. */
+int peers_look(int fd, struct http_peer *ret);
+/* One connection more; NULL: out of memory. */
+struct peer *peers_hold(struct peers *peers, const struct http_peer *who);
+/* One less; the last one frees it. */
+void peers_release(struct peers *peers, struct peer *peer);
+#endif

@@ -1,0 +1,168 @@
+/* The handler's side of an exchange: reading headers, answering at once or in parts. */
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "http/answer.h"
+#include "http/exchange.h"
+
+#define STREAM_HOLD_BYTES (256u * 1024)
+#define STREAM_MAX_BYTES  (16u * 1024 * 1024)
+
+/* `shown` is its first member. */
+static struct exchange *exchange_of(struct http_exchange *shown)
+{
+	return (struct exchange *)shown;
+}
+
+const char *http_header_find(const struct http_exchange *exchange, const char *name)
+{
+	return headers_find(exchange->headers, exchange->headers_count, name);
+}
+
+int http_answer_header(struct http_exchange *exchange, const char *name, const char *value)
+{
+	struct exchange *x = exchange_of(exchange);
+
+	if (x->ended || x->streaming) {
+		return -EALREADY;
+	}
+	return answer_add(&x->headers, name, value);
+}
+
+/* The client has all that it will get of this one; the connection goes on with the next. */
+static void finish(struct exchange *x)
+{
+	struct connection *c = x->connection;
+
+	x->ended = true;
+	x->connection = NULL;
+	if (c) {
+		c->exchange = NULL;
+		c->held = false;
+		connection_enter(c, CONNECTION_FLUSHING);
+	}
+	if (x->in_callback) {
+		return;
+	}
+	exchange_free(x);
+	if (c) {
+		connection_proceed(c);
+	}
+}
+
+static struct answer_form form_of(const struct exchange *x, int status, const char *content_type)
+{
+	const struct connection *c = x->connection;
+
+	return (struct answer_form){
+		.status = status >= 200 && status <= 599 ? status : 500,
+		.content_type = content_type,
+		/* Before it was given to the handler, the rest of it is still to come. */
+		.close = !x->given || !x->reader.framing.keep_alive || c->server->draining,
+		.say_keep_alive = x->reader.line.minor == 0,
+	};
+}
+
+static void send_head(struct exchange *x, const struct answer_form *form, const void *body,
+		      size_t size)
+{
+	struct connection *c = x->connection;
+	struct buf head = { 0 };
+
+	answer_head(&head, form, &x->headers);
+	c->close = form->close;
+	if (head.failed) {
+		connection_break(c);
+	} else {
+		struct iovec parts[] = { outbox_part(head.data, head.size),
+					 outbox_part(body, size) };
+		connection_send(c, parts, 2);
+	}
+	buf_done(&head);
+}
+
+void http_respond(struct http_exchange *exchange, int status, const char *content_type,
+		  const void *body, size_t size)
+{
+	struct exchange *x = exchange_of(exchange);
+
+	if (x->ended || x->streaming) {
+		return;
+	}
+	if (x->connection) {
+		struct answer_form form = form_of(x, status, content_type);
+		form.end = ANSWER_LENGTH;
+		form.length = size;
+		connection_enter(x->connection, CONNECTION_FLUSHING);
+		bool bare = exchange_is_head(x) || !answer_has_body(form.status);
+		send_head(x, &form, body, bare ? 0 : size);
+	}
+	finish(x);
+}
+
+void http_stream_begin(struct http_exchange *exchange, int status, const char *content_type)
+{
+	struct exchange *x = exchange_of(exchange);
+
+	/* A refusal before the body is whole, never a stream. */
+	if (x->ended || x->streaming || !x->given) {
+		return;
+	}
+	x->streaming = true;
+	if (!x->connection) {
+		return;
+	}
+	struct answer_form form = form_of(x, status, content_type);
+	x->chunked = x->reader.line.minor > 0 && answer_has_body(form.status);
+	form.end = x->chunked ? ANSWER_CHUNKED : ANSWER_CLOSE;
+	form.close = form.close || !x->chunked;
+	connection_enter(x->connection, CONNECTION_STREAMING);
+	send_head(x, &form, NULL, 0);
+}
+
+static bool takes_data(const struct exchange *x)
+{
+	return x->streaming && !x->ended && x->connection && !x->connection->broken &&
+	       !exchange_is_head(x);
+}
+
+size_t http_stream_write(struct http_exchange *exchange, const void *data, size_t size)
+{
+	struct exchange *x = exchange_of(exchange);
+
+	if (!takes_data(x)) {
+		/* Writing on would be in vain, and `gone` is about to be called. */
+		return x->connection && x->connection->broken ? SIZE_MAX : 0;
+	}
+	struct connection *c = x->connection;
+	if (size > 0) {
+		char head[20];
+		int head_size = x->chunked ? snprintf(head, sizeof(head), "%zx\r\n", size) : 0;
+		struct iovec parts[] = { outbox_part(head, (size_t)head_size),
+					 outbox_part(data, size),
+					 outbox_part("\r\n", x->chunked ? 2 : 0) };
+		connection_send(c, parts, 3);
+	}
+	size_t waiting = outbox_waiting(&c->outbox);
+	if (waiting > STREAM_MAX_BYTES) {
+		connection_break(c);
+	}
+	c->held = c->held || waiting > STREAM_HOLD_BYTES;
+	return c->broken ? SIZE_MAX : waiting;
+}
+
+void http_stream_end(struct http_exchange *exchange)
+{
+	struct exchange *x = exchange_of(exchange);
+
+	if (x->ended || !x->streaming) {
+		return;
+	}
+	if (takes_data(x) && x->chunked) {
+		struct iovec part = outbox_part("0\r\n\r\n", 5);
+		connection_send(x->connection, &part, 1);
+	}
+	finish(x);
+}

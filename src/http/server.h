@@ -1,0 +1,47 @@
+/* The server as its own parts see it. */
+#ifndef BRIG_HTTP_SERVER_H
+#define BRIG_HTTP_SERVER_H
+
+#include "http/body.h"
+#include "http/http.h"
+#include "http/peers.h"
+
+#define SERVER_READ_BYTES 65536
+
+struct connection;
+struct listener;
+
+/* In the order in which they came to it. */
+struct connection_queue {
+	struct connection *first, *last;
+};
+
+struct http_server {
+	struct loop *loop;
+	struct http_server_options options; /* with all limits set */
+	struct http_counts counts;
+	struct body_pool bodies;
+	struct peers peers;
+
+	struct connection *connections;      /* all */
+	struct connection_queue idle, heads; /* some of them: see connections_evict() */
+
+	struct listener *listeners;
+	struct loop_timer resume; /* accepting again after the host was short of something */
+	bool accept_paused;
+
+	bool draining;
+	void (*drained)(void *user);
+	void *drained_user;
+
+	/* What is read goes here first: a connection that waits needs no room. */
+	char input[SERVER_READ_BYTES];
+};
+
+/* A connection has ended: room for another, or the end of a drain. */
+void server_connection_ended(struct http_server *server);
+
+void listeners_remove(struct http_server *server);
+/* Accepts again, if it was paused. */
+void listeners_resume(struct http_server *server);
+#endif

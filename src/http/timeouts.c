@@ -1,0 +1,97 @@
+/*
+ * When a connection has waited long enough: see timeouts.h. Bodies and answers must move at
+ * BYTES_PER_SECOND on average: every byte moves the deadline a little, and never further than the
+ * whole patience from now. So neither one byte every few seconds nor a burst in advance helps.
+ */
+#include "http/timeouts.h"
+
+#include "base/clock.h"
+#include "http/connection.h"
+
+#define NS_PER_SECOND    1000000000ull
+#define BYTES_PER_SECOND 1024
+#define BODY_PATIENCE_NS (10 * NS_PER_SECOND)
+#define LINGER_NS        (2 * NS_PER_SECOND)
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static void set(struct connection *c, uint64_t at_ns)
+{
+	/* Without its deadline a connection could stay for ever. */
+	if (!c->broken && loop_timer_set(c->server->loop, &c->timer, at_ns) < 0) {
+		connection_break(c);
+	}
+}
+
+static uint64_t body_patience(const struct connection *c)
+{
+	return earlier(c->server->options.limits.body_ns, BODY_PATIENCE_NS);
+}
+
+void timeouts_enter(struct connection *c)
+{
+	const struct http_limits *limits = &c->server->options.limits;
+
+	if (c->broken) {
+		return;
+	}
+	c->since_ns = clock_now_ns();
+	switch ((enum connection_state)c->state) {
+	case CONNECTION_IDLE:
+		set(c, c->since_ns + limits->idle_ns);
+		break;
+	case CONNECTION_HEAD:
+		set(c, c->since_ns + limits->head_ns);
+		break;
+	case CONNECTION_BODY:
+		c->slack_ns = c->since_ns + body_patience(c);
+		set(c, earlier(c->since_ns + limits->body_ns, c->slack_ns));
+		break;
+	case CONNECTION_WORKING:
+		loop_timer_clear(&c->timer);
+		break;
+	case CONNECTION_STREAMING:
+	case CONNECTION_FLUSHING:
+		if (outbox_waiting(&c->outbox) == 0) {
+			loop_timer_clear(&c->timer);
+		}
+		break;
+	case CONNECTION_LINGERING:
+		set(c, c->since_ns + LINGER_NS);
+		break;
+	}
+}
+
+static void move_slack(struct connection *c, size_t size, uint64_t patience_ns)
+{
+	uint64_t earned = size * (NS_PER_SECOND / BYTES_PER_SECOND);
+
+	c->slack_ns = earlier(c->slack_ns + earned, clock_now_ns() + patience_ns);
+}
+
+void timeouts_came(struct connection *c, size_t size)
+{
+	move_slack(c, size, body_patience(c));
+	set(c, earlier(c->since_ns + c->server->options.limits.body_ns, c->slack_ns));
+}
+
+void timeouts_taken(struct connection *c, size_t size)
+{
+	uint64_t patience = c->server->options.limits.write_ns;
+
+	if (c->broken || (c->state != CONNECTION_STREAMING && c->state != CONNECTION_FLUSHING)) {
+		return;
+	}
+	if (outbox_waiting(&c->outbox) == 0) {
+		loop_timer_clear(&c->timer);
+	} else if (c->timer.place == 0) {
+		c->slack_ns = clock_now_ns() + patience;
+		set(c, c->slack_ns);
+	} else if (size > 0) {
+		move_slack(c, size, patience);
+		set(c, c->slack_ns);
+	}
+}

@@ -1,0 +1,15 @@
+/* When a connection has waited long enough. */
+#ifndef BRIG_HTTP_TIMEOUTS_H
+#define BRIG_HTTP_TIMEOUTS_H
+
+#include <stddef.h>
+
+struct connection;
+
+/* The connection is in another state. */
+void timeouts_enter(struct connection *c);
+/* Bytes of the body came. */
+void timeouts_came(struct connection *c, size_t size);
+/* The kernel took bytes of the answer (0 is fine: there is more to be taken). */
+void timeouts_taken(struct connection *c, size_t size);
+#endif
