@@ -819,11 +819,15 @@ def be_template(serve, names, leave):
         failed = error
     argv, entries, value_fd = order() if callable(order) else order
     try:
-        pipe = ValuePipe(value_fd) if value_fd >= 0 else None
+        # In a template session.py comes before this text.
+        session = argv[1:] == [globals().get("SESSION_PATH")]
+        pipe = ValuePipe(value_fd) if value_fd >= 0 and not session else None
         if failed:
             raise failed
         environment.replace(entries)
         apply(BEGIN)
+        if session:
+            globals()["serve_session"](value_fd)
         start(argv[1:], argv[:1], "", pipe)
     except Exception:
         # Cold, or a module of another make than expected: better late than not fresh.

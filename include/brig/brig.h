@@ -241,11 +241,12 @@ struct brig_result {
 	char means[512]; /* how each limit was enforced: "memory=cgroup2 disk=tmpfs ..." */
 	char language[32];
 	char runtime[64];
-	char policy[160];  /* "default@sha256:..." */
-	char provider[16]; /* "native", "local" */
-	char start[8];     /* "cold", "warm" */
-	char layers[512];  /* space-separated, those that were really on */
-	bool build_cached; /* the compiled program came from the build cache */
+	char policy[160];    /* "default@sha256:..." */
+	char provider[16];   /* "native", "local" */
+	char start[8];       /* "cold", "warm", "session" */
+	char layers[512];    /* space-separated, those that were really on */
+	bool build_cached;   /* the compiled program came from the build cache */
+	char expires_at[32]; /* whoever keeps sessions may say until when, RFC 3339; or "" */
 };
 
 /* Cells made ahead: how many, and for how long. 0 stands for what the comment says. */
@@ -324,10 +325,78 @@ BRIG_API long brig_run_feed(struct brig_run *run, const void *data, size_t size)
 BRIG_API void brig_run_feed_end(struct brig_run *run);
 /* Ends the whole cell; the result comes by step or wait as usual, with status "cancelled". */
 BRIG_API void brig_run_cancel(struct brig_run *run);
+/* Holds the program's output back in its pipes, so that it has to wait; or lets it come again. */
+BRIG_API void brig_run_pause(struct brig_run *run, bool paused);
 /* After the end: moves the result to the caller. NULL: not ended, failed, or taken already. */
 BRIG_API struct brig_result *brig_run_take_result(struct brig_run *run);
 /* Also ends a run that is under way, and waits until nothing of it is left. */
 BRIG_API void brig_run_free(struct brig_run *run);
+
+/*
+ * Sessions: one cell in which an interpreter stays, so that variables, functions and files survive
+ * from run to run. Memory, processes and disk are limits of the session as a whole; wall time, cpu
+ * time and output are limits of each run. See docs/sessions.md.
+ */
+struct brig_session;
+
+enum brig_session_state {
+	BRIG_SESSION_OPENING, /* runs can be started; they begin when the interpreter is there */
+	BRIG_SESSION_IDLE,
+	BRIG_SESSION_BUSY, /* a run is under way: another one is refused */
+	BRIG_SESSION_GONE,
+};
+
+/*
+ * Of the request these count: language, policy, limits (for the cell, and what its runs have unless
+ * they ask for less), env, files, mounts, tenant, start, consent. -ENOTSUP: the language has none.
+ */
+BRIG_API int brig_session_open(struct brig_context *context, const struct brig_request *request,
+			       struct brig_session **ret, struct brig_error *error);
+/*
+ * One run: code, args, stdin_data, files, out, limits (wall, cpu, stdout, stderr), want_value and
+ * what is about output; all else must be as the session has it, and is not looked at. The handle
+ * is like any other. Cancelling, or the end of its time, interrupts the code first; only what does
+ * not come back within a second ends the session with it. -EBUSY: a run is under way. -ESTALE: the
+ * session is gone. To free a run that is under way interrupts it as well.
+ */
+BRIG_API int brig_session_start(struct brig_session *session, const struct brig_request *request,
+				struct brig_run **ret, struct brig_error *error);
+/* The run that is under way ends, with status "cancelled"; its state stays. -ESRCH: there is none.
+ */
+BRIG_API int brig_session_interrupt(struct brig_session *session);
+/* Readable when there is something to do; a run's own descriptor stands for the same. */
+BRIG_API int brig_session_fd(const struct brig_session *session);
+/* Never blocks. 0: it lives; 1: it is gone, now or before. */
+BRIG_API int brig_session_step(struct brig_session *session);
+BRIG_API enum brig_session_state brig_session_state(const struct brig_session *session);
+/* Why it is gone, one line; "" as long as it is not. */
+BRIG_API const char *brig_session_reason(const struct brig_session *session);
+/* Kills the cell without waiting for its end. `reason` is what brig_session_reason() will say. */
+BRIG_API void brig_session_end(struct brig_session *session, const char *reason);
+/* Ends it, waits until nothing is left of it, and frees it. A run's handle stays good. */
+BRIG_API void brig_session_close(struct brig_session *session);
+
+/*
+ * Files beneath /sandbox of a session, at any time. Paths as those of input files. Links are never
+ * followed, and only regular files are read, replaced or removed (directories too, when empty).
+ */
+struct brig_session_file {
+	char *path;
+	uint64_t size;
+	uint64_t modified_ns; /* since 1970 */
+	bool executable;
+};
+BRIG_API int brig_session_put(struct brig_session *session, const char *path, const void *data,
+			      size_t size, bool executable, struct brig_error *error);
+/* The content, for free(); -EFBIG when it has more than `max` bytes. */
+BRIG_API int brig_session_get(struct brig_session *session, const char *path, size_t max,
+			      char **ret, size_t *ret_size, struct brig_error *error);
+BRIG_API int brig_session_delete(struct brig_session *session, const char *path,
+				 struct brig_error *error);
+/* All regular files, by path; `truncated` (may be NULL) tells that there are more. */
+BRIG_API int brig_session_list(struct brig_session *session, struct brig_session_file **ret,
+			       size_t *ret_count, bool *truncated, struct brig_error *error);
+BRIG_API void brig_session_files_free(struct brig_session_file *files, size_t count);
 
 BRIG_API void brig_result_free(struct brig_result *result);
 /* The result object of the documentation, one line of JSON; free() it. NULL: out of memory. */

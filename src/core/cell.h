@@ -54,6 +54,7 @@ struct cell {
 	int payload_pidfd;
 	int order_fd;       /* made ahead: where the order will be; -1: none */
 	int value_fd;       /* where the program's value goes; -1: none */
+	int channel_fd;     /* made ahead: its end of a session's channel; -1: none */
 	struct order order; /* in the payload */
 	/* Set in a template: where a sealed payload goes on that does not exec; does not return. */
 	void (*resumed)(struct cell *cell);

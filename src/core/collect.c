@@ -36,6 +36,15 @@ static bool wanted(const struct collection *c, const char *path)
 	return false;
 }
 
+/* By the time of the last change of any kind: that one no program can set. */
+static bool is_old(const struct collection *c, const struct stat *stat)
+{
+	uint64_t changed_ns =
+		(uint64_t)stat->st_ctim.tv_sec * 1000000000u + (uint64_t)stat->st_ctim.tv_nsec;
+
+	return changed_ns < c->options->since_ns && !S_ISDIR(stat->st_mode);
+}
+
 static int read_all(int fd, void *data, size_t size, struct sha256 *hash)
 {
 	size_t at = 0;
@@ -96,7 +105,7 @@ static int each_entry(void *user, const struct walk_entry *entry)
 	struct collection *c = user;
 	int r = 0;
 
-	if (wanted(c, entry->path)) {
+	if (wanted(c, entry->path) && !is_old(c, entry->stat)) {
 		if (S_ISREG(entry->stat->st_mode)) {
 			r = take_file(c, entry);
 		} else if (!S_ISDIR(entry->stat->st_mode)) {

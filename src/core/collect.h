@@ -8,6 +8,7 @@ struct collect_options {
 	const char *const *globs; /* NULL-terminated; or NULL */
 	uint64_t bytes_max;       /* all files together */
 	uint64_t count_max;
+	uint64_t since_ns; /* only files changed at or after this, by the clock of day; 0: all */
 	bool changes;
 	const struct spec_input *inputs; /* what was there at the start */
 	size_t inputs_count;

@@ -160,7 +160,7 @@ _Noreturn void init_main(struct cell *cell)
 	for (int i = 0; i < 3 && r == 0; i++) {
 		r = init_lift(&cell->stdio[i]);
 	}
-	int *more[] = { &cell->value_fd, &cell->order_fd, &cell->go[0] };
+	int *more[] = { &cell->value_fd, &cell->channel_fd, &cell->order_fd, &cell->go[0] };
 	for (size_t i = 0; i < ARRAY_SIZE(more) && r == 0; i++) {
 		r = *more[i] < 0 ? 0 : init_lift(more[i]);
 	}

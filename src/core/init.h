@@ -8,9 +8,16 @@
 /* Numbers that are kept for the payload's last steps: the least that limits.open_files can be. */
 #define INIT_ROOM_FDS 8
 
+/* What the program is to have as its descriptor for a value. */
+enum init_wants {
+	INIT_WANTS_NOTHING,
+	INIT_WANTS_VALUE,
+	INIT_WANTS_CHANNEL, /* a session's; made ahead only */
+};
+
 /* The word that the payload waits for: brig-init's, or the warden's in a cell made ahead. */
 struct init_go {
-	uint32_t valued; /* a value is wanted, of those that could give one */
+	uint32_t wants; /* enum init_wants */
 };
 
 /* The payload's way to tell brig-init which step failed. */

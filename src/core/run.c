@@ -36,6 +36,18 @@ int run_arm(struct run *run)
 	return timerfd_settime(run->timer, TFD_TIMER_ABSTIME, &when, NULL) < 0 ? -errno : 0;
 }
 
+/* A limit is reached. A cell that outlives its runs need not end for it at once. */
+static void reach_limit(struct run *run, enum ending why)
+{
+	const struct run_session *session = run->options.session;
+	enum ending due =
+		session && run->state < RUN_ENDING ? session->due(session->user, why) : why;
+
+	if (due != ENDING_NONE) {
+		run_end(run, due);
+	}
+}
+
 static int on_timer(struct run *run)
 {
 	uint64_t expirations;
@@ -53,10 +65,9 @@ static int on_timer(struct run *run)
 	}
 	enum ending due = watch_look(&run->watch, now, &run->facts);
 	if (due != ENDING_NONE) {
-		run_end(run, due);
-		return 0;
+		reach_limit(run, due);
 	}
-	return run_arm(run);
+	return run->state < RUN_ENDING ? run_arm(run) : 0;
 }
 
 static int on_output(struct run *run, int index)
@@ -73,7 +84,7 @@ static int on_output(struct run *run, int index)
 		close_fd(&stream->fd);
 	}
 	if (stream_truncated(stream) && !run->options.cut_output) {
-		run_end(run, index ? ENDING_STDERR : ENDING_STDOUT);
+		reach_limit(run, index ? ENDING_STDERR : ENDING_STDOUT);
 	}
 	return 0;
 }
@@ -133,7 +144,7 @@ static int on_group(struct run *run)
 	cgroup_event_clear(run->cell.group);
 	enum ending due = watch_look(&run->watch, clock_now_ns(), &run->facts);
 	if (due != ENDING_NONE) {
-		run_end(run, due);
+		reach_limit(run, due);
 	}
 	return 0;
 }
@@ -217,4 +228,21 @@ void run_feed_end(struct run *run)
 {
 	run->in.open = false;
 	feed_pump(&run->in);
+}
+
+int run_pause(struct run *run, bool paused)
+{
+	static const enum run_event events[2] = { RUN_EVENT_STDOUT, RUN_EVENT_STDERR };
+	int r = 0;
+
+	/* Taken out altogether: the end of a stream would be reported without being asked for. */
+	for (int i = 0; i < 2 && run->paused != paused && r == 0; i++) {
+		if (run->out[i].fd >= 0 && paused) {
+			epoll_ctl(run->epoll, EPOLL_CTL_DEL, run->out[i].fd, NULL);
+		} else if (run->out[i].fd >= 0) {
+			r = run_listen(run, run->out[i].fd, events[i], EPOLLIN);
+		}
+	}
+	run->paused = paused;
+	return r;
 }

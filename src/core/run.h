@@ -13,6 +13,14 @@
 #include "core/stream.h"
 #include "core/watch.h"
 
+/* A cell that outlives its runs: what its owner wants to be asked. See lib/session.h. */
+struct run_session {
+	int channel; /* borrowed: what the program gets as descriptor 3 */
+	/* A limit is reached: the ending that the cell comes to for it; NONE: seen to. */
+	enum ending (*due)(void *user, enum ending why);
+	void *user;
+};
+
 struct run_options {
 	const struct spec *spec; /* must outlive the run */
 	struct cgroup_manager *groups;
@@ -26,9 +34,10 @@ struct run_options {
 	bool keep_output;
 	void (*on_output)(void *user, int stream, const void *data, size_t size);
 	void *user;
-	bool warm;       /* the cell was made ahead */
-	bool measure;    /* time each step */
-	bool want_value; /* of the last expression, where the language has one */
+	bool warm;                         /* the cell was made ahead */
+	bool measure;                      /* time each step */
+	bool want_value;                   /* of the last expression, where the language has one */
+	const struct run_session *session; /* NULL: the cell is this run's alone */
 };
 
 /* The longest value that a program can leave, as JSON. */
@@ -69,9 +78,11 @@ struct run {
 	int epoll; /* owned */
 	int timer; /* owned */
 	bool group_watched;
+	bool paused;       /* its output is not read */
 	int sandbox, proc; /* owned: handles into the cell; -1: none */
 	int value;         /* owned: memory that the program may leave its value in; -1: none */
 	int order, go; /* owned, of a cell made ahead: its order, and the word for it; -1: none */
+	int channel;   /* and our end of what it has if it becomes a session's; to be taken */
 	struct stream out[2];
 	struct feed in;
 	struct run_driver driver;
@@ -101,5 +112,18 @@ int run_wait(struct run *run, struct brig_error *err);
 long run_feed(struct run *run, const void *data, size_t size);
 void run_feed_end(struct run *run);
 void run_end(struct run *run, enum ending why);
+/* Leaves output in its pipes, so that the program has to wait; or reads it again. */
+int run_pause(struct run *run, bool paused);
+/*
+ * The end of one run in a cell that goes on: what came of it, as if the program had ended with
+ * this status. The next one starts from nothing.
+ */
+int run_lap(struct run *run, int exit_code, struct brig_result **ret);
+/* Until the next one nothing is watched, and output waits. */
+int run_rest(struct run *run);
+/* The next one: from here on these options hold, and the limits that their spec has now. */
+int run_resume(struct run *run, const struct run_options *options);
+/* Sets the timer for the next look: after a change of limits. */
+int run_arm(struct run *run);
 void run_free(struct run *run);
 #endif

@@ -23,6 +23,15 @@ int run_make_value(int *ret)
 	return 0;
 }
 
+int run_give_value(struct run *run, const struct run_options *options)
+{
+	if (!options->session) {
+		return options->want_value ? run_make_value(&run->value) : 0;
+	}
+	run->value = fcntl(options->session->channel, F_DUPFD_CLOEXEC, 3);
+	return run->value < 0 ? -errno : 0;
+}
+
 /* What the cell's group allows becomes what the request may have. */
 static int limit_group(struct run *run, const struct spec *spec)
 {
@@ -66,7 +75,9 @@ static int take_options(struct run *run, const struct run_options *options)
 
 static int send_order(struct run *run, const struct spec *spec)
 {
-	struct init_go go = { .valued = run->options.want_value };
+	struct init_go go = { .wants = run->options.session      ? INIT_WANTS_CHANNEL
+				       : run->options.want_value ? INIT_WANTS_VALUE
+								 : INIT_WANTS_NOTHING };
 
 	if (run->driver.state != DRIVER_NONE) {
 		return run_driver_order(run, spec);
@@ -93,6 +104,9 @@ int run_assign(struct run *run, const struct run_options *options, struct brig_e
 	}
 	if (!options->want_value) {
 		close_fd(&run->value);
+	}
+	if (!options->session) {
+		close_fd(&run->channel);
 	}
 	if (r == 0) {
 		expect_inputs(&run->watch, options->spec);

@@ -38,7 +38,7 @@ static void fill_usage(struct run *run)
 	usage->disk_bytes = facts->disk_peak_bytes;
 }
 
-static int fill_result(struct run *run)
+int run_fill_result(struct run *run)
 {
 	struct brig_result *result = run->result;
 	const struct spec *spec = run->options.spec;
@@ -125,7 +125,7 @@ int run_finish(struct run *run, struct brig_error *err)
 		}
 	}
 	run->facts.ending = ending;
-	int r = fill_result(run);
+	int r = run_fill_result(run);
 	if (r == 0 && run->sandbox >= 0 && !run->facts.stuck) {
 		r = collect(run->sandbox, &run->options.collect, run->result);
 	}

@@ -23,12 +23,14 @@ int run_listen(struct run *run, int fd, enum run_event event, uint32_t events);
 int run_pipe(int *ours, int *theirs, bool we_read);
 /* SIGKILL to all of the cell. */
 void run_kill(struct run *run);
-/* Sets the timer for the next look. */
-int run_arm(struct run *run);
 /* brig-init has told how the program ended. */
 void run_take_end(struct run *run, const struct wire_record *record);
 /* Memory for a value. */
 int run_make_value(int *ret);
+/* What the program finds as descriptor 3, if anything: such memory, or a session's channel. */
+int run_give_value(struct run *run, const struct run_options *options);
+/* All but files and changes. */
+int run_fill_result(struct run *run);
 /* Everything is dead: fills in the result. */
 int run_finish(struct run *run, struct brig_error *err);
 /* Something has come from brig-init: run_control.c. 1: the cell has ended. */

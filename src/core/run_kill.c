@@ -86,7 +86,9 @@ void run_free(struct run *run)
 	close_fd(&run->value);
 	close_fd(&run->order);
 	close_fd(&run->go);
+	close_fd(&run->channel);
 	close_fd(&run->cell.go[0]);
+	close_fd(&run->cell.channel_fd);
 	close_fd(&run->timer);
 	close_fd(&run->epoll);
 	if (run->took_ns) {

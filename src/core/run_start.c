@@ -63,6 +63,19 @@ static int make_stdio(struct run *run)
 	return r < 0 ? r : give_stdio(run);
 }
 
+/* It may become a session's: a socket made here is none of the cell's network. */
+static int make_channel(struct run *run)
+{
+	int ends[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0) {
+		return -errno;
+	}
+	run->channel = ends[0];
+	run->cell.channel_fd = ends[1];
+	return 0;
+}
+
 /* What a cell made ahead waits with. */
 static int make_order(struct run *run)
 {
@@ -76,6 +89,9 @@ static int make_order(struct run *run)
 	if (r == 0 && run->options.spec->cloned) {
 		r = run_make_value(&run->value);
 		run->cell.value_fd = run->value;
+	}
+	if (r == 0 && run->options.spec->cloned) {
+		r = make_channel(run);
 	}
 	return r;
 }
@@ -152,7 +168,7 @@ int run_begin(const struct run_options *options, struct run **ret, struct brig_e
 	}
 	run->options = *options;
 	run->epoll = run->timer = run->sandbox = run->proc = run->value = -1;
-	run->order = run->go = -1;
+	run->order = run->go = run->channel = -1;
 	run->cell = (struct cell){
 		.groups = options->groups,
 		.pidfd = -1,
@@ -164,6 +180,7 @@ int run_begin(const struct run_options *options, struct run **ret, struct brig_e
 		.go = { -1, -1 },
 		.order_fd = -1,
 		.value_fd = -1,
+		.channel_fd = -1,
 	};
 	run->out[0].fd = run->out[1].fd = run->in.fd = -1;
 	run->driver =
@@ -182,8 +199,8 @@ int run_begin(const struct run_options *options, struct run **ret, struct brig_e
 			return r;
 		}
 		run->cell.plan = &run->plan;
-		if (options->want_value && options->spec->valued && !options->spec->held) {
-			r = run_make_value(&run->value);
+		if (options->spec->valued && !options->spec->held) {
+			r = run_give_value(run, options);
 			run->cell.value_fd = run->value;
 		}
 	}

@@ -83,8 +83,8 @@ int step_spawn(struct cell *cell, const struct step *step)
 	    (cell->go[0] < 0 && pipe2(cell->go, O_CLOEXEC) < 0)) {
 		return -errno;
 	}
-	int *ends[] = { &cell->note[0], &cell->note[1],  &cell->go[0],
-			&cell->go[1],   &cell->order_fd, &cell->value_fd };
+	int *ends[] = { &cell->note[0],  &cell->note[1],  &cell->go[0],     &cell->go[1],
+			&cell->order_fd, &cell->value_fd, &cell->channel_fd };
 	int r = 0;
 	for (size_t i = 0; i < ARRAY_SIZE(ends) && r == 0; i++) {
 		r = *ends[i] < 0 ? 0 : make_room(ends[i]);
@@ -122,9 +122,14 @@ int step_go(struct cell *cell, const struct step *step)
 	if (n != sizeof(go)) {
 		return -ECANCELED;
 	}
-	if (!go.valued) {
+	/* Of what a cell made ahead could give, what is wanted of this one stays. */
+	if (go.wants == INIT_WANTS_CHANNEL && cell->channel_fd >= 0) {
+		close_fd(&cell->value_fd);
+		cell->value_fd = TAKE_FD(cell->channel_fd);
+	} else if (go.wants == INIT_WANTS_NOTHING) {
 		close_fd(&cell->value_fd);
 	}
+	close_fd(&cell->channel_fd);
 	return 0;
 }
 
@@ -196,6 +201,7 @@ static int part_tables(struct cell *cell)
 	close_fd(&cell->go[0]);
 	close_fd(&cell->order_fd);
 	close_fd(&cell->value_fd);
+	close_fd(&cell->channel_fd);
 	return 0;
 }
 
@@ -237,7 +243,8 @@ int step_hold(struct cell *cell, const struct step *step)
 
 static int say_go(struct cell *cell)
 {
-	struct init_go go = { .valued = cell->value_fd >= 0 };
+	struct init_go go = { .wants =
+				      cell->value_fd >= 0 ? INIT_WANTS_VALUE : INIT_WANTS_NOTHING };
 	int r = part_tables(cell);
 
 	if (r == 0 && write(cell->go[1], &go, sizeof(go)) != sizeof(go)) {

@@ -99,8 +99,8 @@ int step_selfmap(struct cell *cell, const struct step *step)
 static bool keeps(const struct cell *cell, int fd)
 {
 	if (fd == cell->control || fd == cell->stdio[0] || fd == cell->stdio[1] ||
-	    fd == cell->stdio[2] || fd == cell->value_fd || fd == cell->order_fd ||
-	    fd == cell->go[0]) {
+	    fd == cell->stdio[2] || fd == cell->value_fd || fd == cell->channel_fd ||
+	    fd == cell->order_fd || fd == cell->go[0]) {
 		return true;
 	}
 	for (unsigned i = 0; i < cell->plan->count; i++) {
@@ -120,13 +120,14 @@ int step_close(struct cell *cell, const struct step *step)
 	for (;;) {
 		int keep = -1;
 		/* the smallest kept fd that is not below `next` */
-		for (unsigned i = 0; i < cell->plan->count + 7; i++) {
+		for (unsigned i = 0; i < cell->plan->count + 8; i++) {
 			int fd = i < 3    ? cell->stdio[i]
 				 : i == 3 ? cell->control
 				 : i == 4 ? cell->value_fd
 				 : i == 5 ? cell->order_fd
 				 : i == 6 ? cell->go[0]
-					  : cell->plan->steps[i - 7].fd;
+				 : i == 7 ? cell->channel_fd
+					  : cell->plan->steps[i - 8].fd;
 			if (fd >= (int)next && keeps(cell, fd) && (keep < 0 || fd < keep)) {
 				keep = fd;
 			}

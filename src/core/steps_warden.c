@@ -86,6 +86,7 @@ int step_clone(struct cell *cell, const struct step *step)
 	cell->pid = pid;
 	close_fd(&cell->control_inside);
 	close_fd(&cell->go[0]);
+	close_fd(&cell->channel_fd);
 	for (int i = 0; i < 3; i++) {
 		close_fd(&cell->stdio[i]);
 	}

@@ -62,7 +62,7 @@ static void look_at_usage(struct watch *watch, struct facts *facts)
 		cgroup_usage(watch->group, &usage);
 	}
 	facts->oom_kills = usage.oom_kills;
-	facts->fork_refusals = usage.fork_refusals;
+	facts->fork_refusals = since(usage.fork_refusals, watch->refusals_base);
 	facts->tasks_now = usage.has_processes ? usage.processes_now : 0;
 	raise_to(&facts->memory_peak_bytes, usage.memory_peak_bytes);
 	/* brig-init is in the group, but not the program's */
@@ -89,9 +89,10 @@ void watch_rebase(struct watch *watch, struct facts *facts)
 {
 	struct facts before = { 0 };
 
-	watch->cpu_base_ns = 0;
+	watch->cpu_base_ns = watch->refusals_base = 0;
 	look_at_usage(watch, &before);
 	watch->cpu_base_ns = before.cpu_ns;
+	watch->refusals_base = before.fork_refusals;
 	*facts = (struct facts){ 0 };
 }
 

@@ -16,7 +16,8 @@ struct watch {
 	uint64_t start_ns;
 	uint64_t disk_base_bytes; /* what the skeleton took */
 	uint64_t inodes_base;
-	uint64_t cpu_base_ns;      /* what making the cell ahead took */
+	uint64_t cpu_base_ns;      /* what making the cell ahead took, or runs before this one */
+	uint64_t refusals_base;    /* of forks */
 	struct proc_memory memory; /* who was seen in /proc */
 };
 

@@ -35,9 +35,9 @@ struct wire_record {
 /* In the value of WIRE_EXITED: but for brig-init nobody is left in the cell. */
 #define WIRE_ALONE 0x100u
 
-#define WIRE_FDS_MAX 8
-/* What comes with WIRE_CLONE: control, 0, 1, 2, go, order, value; and /dev if it is the cell's. */
-#define WIRE_CLONE_FDS 7
+#define WIRE_FDS_MAX 9
+/* With WIRE_CLONE: control, 0, 1, 2, go, order, value, channel; and /dev if it is the cell's. */
+#define WIRE_CLONE_FDS 8
 
 /* Sends one record with up to WIRE_FDS_MAX fds. Async-signal-safe. 0 or -errno. */
 int wire_send(int socket, const struct wire_record *record, const int *fds, unsigned fds_count);

@@ -16,6 +16,7 @@
 #include "lib/build_cache.h"
 #include "lib/localdir.h"
 #include "lib/phase.h"
+#include "lib/session.h"
 #include "lib/value.h"
 #include "lib/warm.h"
 
@@ -35,7 +36,8 @@ struct brig_run {
 	struct phase_options options; /* of the program's phase */
 	char *stdin_data;             /* owned */
 	struct strlist globs;
-	struct brig_result *result; /* owned */
+	struct brig_result *result;  /* owned */
+	struct session_run *session; /* owned: it is a run in a session, and nothing else here */
 };
 
 static int watch_phase(struct brig_run *run, struct brig_error *err)
@@ -131,26 +133,46 @@ static int start_after_all(struct brig_run *run, struct brig_error *err)
 	return r < 0 ? r : start_program(run, err);
 }
 
-/* 1: started from a pool; 0: it has to be cold; -errno: the request is wrong. */
-static int start_warm(struct brig_run *run, const struct brig_request *request,
-		      struct brig_error *err)
+/* NULL: such requests are started cold. */
+static struct warm_pool *pool_of(struct brig_context *context, const struct brig_request *request)
 {
-	struct warm *warm = run->context->warm;
+	struct warm *warm = context->warm;
 	struct brig_error unused = { 0 };
 
 	if (!warm || request->start == BRIG_START_COLD) {
-		return 0;
+		return NULL;
 	}
 	struct warm_pool *pool = warm_pool_for(warm, request, &unused);
 	/* Without a template a waiting cell has nobody who could hand out a value. */
 	if (!pool || (request->want_value && !pool->base.spec.cloned &&
 		      pool->base.runtime->value_driver[0])) {
-		return 0;
+		return NULL;
 	}
 	if (!warm_pool_ready(pool)) {
 		warm_step(warm, 1);
 	}
-	if (request->start == BRIG_START_WARM) {
+	return pool;
+}
+
+bool context_worth_waiting(struct brig_context *context, const struct brig_request *request)
+{
+	struct warm_pool *pool = pool_of(context, request);
+
+	return pool && !warm_pool_ready(pool) && warm_pool_making(pool);
+}
+
+/* 1: started from a pool; 0: it has to be cold; -errno: the request is wrong. */
+static int start_warm(struct brig_run *run, const struct brig_request *request,
+		      struct brig_error *err)
+{
+	struct brig_error unused = { 0 };
+	struct warm_pool *pool = pool_of(run->context, request);
+
+	if (!pool) {
+		return 0;
+	}
+	if (run->context->hurried) {
+	} else if (request->start == BRIG_START_WARM) {
 		warm_pool_wait(pool, 1, WARM_WAIT_NS, &unused);
 	} else if (!warm_pool_ready(pool) && warm_pool_making(pool)) {
 		warm_pool_wait(pool, 1, WARM_GLANCE_NS, &unused);
@@ -233,6 +255,48 @@ int brig_run_start(struct brig_context *context, const struct brig_request *requ
 	run->epoll = epoll_create1(EPOLL_CLOEXEC);
 	int r = run->epoll < 0 ? error_errno(error, BRIG_E_SYSTEM, errno, "cannot watch a run")
 			       : start(run, &whole, error);
+	if (r < 0) {
+		brig_run_free(run);
+		return r;
+	}
+	*ret = run;
+	return 0;
+}
+
+/* Either of them says that there is something to do for the run. */
+static int watch_session(struct brig_run *run, const struct brig_session *session)
+{
+	struct epoll_event want = { .events = EPOLLIN };
+
+	run->epoll = epoll_create1(EPOLL_CLOEXEC);
+	return run->epoll < 0 || epoll_ctl(run->epoll, EPOLL_CTL_ADD, session->epoll, &want) < 0 ||
+			       epoll_ctl(run->epoll, EPOLL_CTL_ADD, run->session->ended, &want) < 0
+		       ? -errno
+		       : 0;
+}
+
+int brig_session_start(struct brig_session *session, const struct brig_request *request,
+		       struct brig_run **ret, struct brig_error *error)
+{
+	struct brig_request whole = { 0 };
+	struct brig_run *run = calloc(1, sizeof(*run));
+
+	if (!run) {
+		return error_set(error, BRIG_E_SYSTEM, ENOMEM, "no memory for a run");
+	}
+	memcpy(&whole, request,
+	       request->size && request->size < sizeof(whole) ? request->size : sizeof(whole));
+	run->context = session->context;
+	run->epoll = -1;
+	run->program = (struct prepared){ .ids = -1, .workdir_fd = -1, .spec = { .devices = -1 } };
+	run->compile = run->program;
+	int r = session_run_start(session, &whole, &run->session, error);
+	if (r == 0) {
+		r = watch_session(run, session);
+		if (r < 0) {
+			error_errno(error, BRIG_E_SYSTEM, -r, "cannot watch a run");
+		}
+	}
 	if (r < 0) {
 		brig_run_free(run);
 		return r;
@@ -332,6 +396,11 @@ static void bury_phase(struct brig_run *run)
 
 static int step(struct brig_run *run, struct brig_error *error)
 {
+	if (run->session) {
+		int end = session_run_step(run->session, error);
+		run->result = TAKE_PTR(run->session->result);
+		return end;
+	}
 	int r = phase_step(&run->phase, error);
 	if (r < 0 && run->phase.warm && run->phase.run->setup_errnum &&
 	    run->phase.run->facts.ending == ENDING_NONE) {
@@ -421,6 +490,9 @@ void brig_context_step(struct brig_context *context)
 
 long brig_run_feed(struct brig_run *run, const void *data, size_t size)
 {
+	if (run->session) {
+		return -EPIPE;
+	}
 	/* While the compiler is at work, or the cell is built, the program's input has to wait. */
 	if (run->compiling || (run->phase.run && run->phase.run->state < RUN_RUNNING)) {
 		return 0;
@@ -440,8 +512,20 @@ void brig_run_feed_end(struct brig_run *run)
 void brig_run_cancel(struct brig_run *run)
 {
 	run->cancelled = true;
+	if (run->session) {
+		session_run_cancel(run->session);
+	}
 	if (run->end == 0 && run->phase.run) {
 		run_end(run->phase.run, ENDING_CANCELLED);
+	}
+}
+
+void brig_run_pause(struct brig_run *run, bool paused)
+{
+	if (run->session) {
+		session_run_pause(run->session, paused);
+	} else if (run->end == 0 && run->phase.run && !run->compiling) {
+		run_pause(run->phase.run, paused);
 	}
 }
 
@@ -455,6 +539,7 @@ void brig_run_free(struct brig_run *run)
 	if (!run) {
 		return;
 	}
+	session_run_free(run->session);
 	end_phase(run);
 	let_go_of_pool(run);
 	prepared_done(&run->program);

@@ -18,7 +18,10 @@ struct brig_context {
 	struct cgroup_manager *groups; /* owned */
 	struct warm *warm;             /* owned: cells made ahead; NULL: none wanted */
 	bool swept;                    /* what the dead left behind was looked for */
+	bool hurried; /* starts never wait for a cell: whoever asks waits by their own loop */
 };
+/* Is a cell for such a request in the making, while none is ready? */
+bool context_worth_waiting(struct brig_context *context, const struct brig_request *request);
 /* Start-up is recovery: removes what the dead have left behind. Once. */
 void context_sweep(struct brig_context *context);
 #endif

@@ -19,7 +19,8 @@ struct phase_options {
 	void (*on_output)(void *user, int stream, const void *data, size_t size);
 	void *user;
 	bool want_value;
-	bool measure; /* time each step, for `brig explain --time` */
+	const struct run_session *session; /* borrowed; NULL: the cell is the run's alone */
+	bool measure;                      /* time each step, for `brig explain --time` */
 };
 
 struct phase {

@@ -13,9 +13,20 @@
 #include "kernel/idrange.h"
 #include "lib/localdir.h"
 
-static int check_request(const struct brig_request *request, struct brig_error *err)
+/* A century: what a run may use is watched by the warden alone. */
+#define SESSION_CPU_NS (100ull * 365 * 86400 * 1000000000)
+
+static int check_request(const struct brig_request *request, enum purpose purpose,
+			 struct brig_error *err)
 {
 	int given = (request->code != NULL) + (request->file != NULL) + (request->command != NULL);
+
+	if (purpose == PURPOSE_SESSION) {
+		return given ? error_set(
+				       err, BRIG_E_INPUT, EINVAL,
+				       "a session is opened without code: that comes with its runs")
+			     : 0;
+	}
 
 	if (given != 1) {
 		return error_set(err, BRIG_E_INPUT, EINVAL,
@@ -193,11 +204,39 @@ static void set_driver(struct prepared *p, const char *name)
 	p->spec.driver_size = file->size;
 }
 
+/* A script of ours stays in the cell. The cell's limit on cpu time is for all runs together. */
+static int set_session(const struct brig_request *request, struct prepared *p,
+		       struct brig_error *err)
+{
+	const char *name = p->runtime->session_driver;
+
+	if (!name[0]) {
+		int r = error_set(err, BRIG_E_RUNTIME, ENOTSUP, "%s has no sessions",
+				  p->runtime->name);
+		error_remedy(err, "run it without one, or use python, javascript or bash");
+		return r;
+	}
+	if (p->spec.provider != PROVIDER_NATIVE) {
+		return error_set(err, BRIG_E_POLICY, ENOTSUP,
+				 "policy %s has no walls: there are no sessions without",
+				 p->policy->name);
+	}
+	if (!find_driver(name)) {
+		return error_set(err, BRIG_E_RUNTIME, ENOENT, "brig has no driver %s", name);
+	}
+	if (asprintf(&p->driver, "/etc/brig/%s", name) < 0) {
+		p->driver = NULL;
+		return error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory");
+	}
+	p->spec.limits.cpu_ns = SESSION_CPU_NS;
+	return expand(request, p, &p->runtime->session_argv, p->driver, &p->argv, err);
+}
+
 static int prepare_into(struct brig_context *context, const struct brig_request *request,
 			struct prepared *p, struct brig_error *err)
 {
 	struct spec *spec = &p->spec;
-	int r = check_request(request, err);
+	int r = check_request(request, p->purpose, err);
 
 	if (r == 0) {
 		r = policy_load(&context->policies, request->policy ? request->policy : "default",
@@ -225,7 +264,7 @@ static int prepare_into(struct brig_context *context, const struct brig_request 
 	if (r == 0) {
 		r = prepare_inputs(request, p, err);
 	}
-	if (r == 0 && p->purpose == PURPOSE_RUN) {
+	if (r == 0 && p->purpose != PURPOSE_COMPILE) {
 		r = prepare_mounts(request, p, err);
 	}
 	if (r == 0 && spec->provider == PROVIDER_LOCAL) {
@@ -234,7 +273,13 @@ static int prepare_into(struct brig_context *context, const struct brig_request 
 	if (r == 0) {
 		r = prepare_env(request, p, err);
 	}
-	if (r == 0 && wants_value(request, p)) {
+	if (r == 0 && p->purpose == PURPOSE_SESSION) {
+		r = set_session(request, p, err);
+		if (r == 0) {
+			set_driver(p, p->runtime->session_driver);
+			spec->valued = true;
+		}
+	} else if (r == 0 && wants_value(request, p)) {
 		r = expand_valued(request, p, &p->argv, err);
 		if (r == 0) {
 			set_driver(p, p->runtime->value_driver);
@@ -279,13 +324,11 @@ int prepare(struct brig_context *context, const struct brig_request *request, en
 	return 0;
 }
 
-int prepare_on(const struct prepared *base, const struct brig_request *request,
-	       struct prepared *ret, struct brig_error *err)
+static int prepare_over(const struct prepared *base, const struct brig_request *request,
+			enum purpose purpose, struct prepared *p, struct brig_error *err)
 {
-	struct prepared *p = ret;
-
 	*p = (struct prepared){
-		.purpose = PURPOSE_RUN,
+		.purpose = purpose,
 		.borrowed = true,
 		.policy = base->policy,
 		.runtime = base->runtime,
@@ -296,7 +339,7 @@ int prepare_on(const struct prepared *base, const struct brig_request *request,
 		.spec = base->spec,
 	};
 	p->spec.devices = -1;
-	int r = check_request(request, err);
+	int r = check_request(request, purpose, err);
 	if (r == 0) {
 		r = check_consent(p->policy, request, err);
 	}
@@ -304,7 +347,8 @@ int prepare_on(const struct prepared *base, const struct brig_request *request,
 		r = prepare_source(request, p, err);
 	}
 	if (r == 0) {
-		runtime_source_name(p->runtime, request->file, p->code, p->code_size, &p->source);
+		runtime_source_name(p->runtime, request->file, p->code ? p->code : "", p->code_size,
+				    &p->source);
 		r = set_limits(request, p, err);
 	}
 	if (r == 0) {
@@ -314,7 +358,8 @@ int prepare_on(const struct prepared *base, const struct brig_request *request,
 		r = prepare_env(request, p, err);
 	}
 	if (r == 0) {
-		r = expand_argv(request, p, err);
+		r = purpose == PURPOSE_SESSION ? set_session(request, p, err)
+					       : expand_argv(request, p, err);
 	}
 	if (r == 0 && wants_value(request, p)) {
 		r = expand_valued(request, p, &p->cold_argv, err);
@@ -325,6 +370,18 @@ int prepare_on(const struct prepared *base, const struct brig_request *request,
 	}
 	connect_spec(p);
 	return 0;
+}
+
+int prepare_on(const struct prepared *base, const struct brig_request *request,
+	       struct prepared *ret, struct brig_error *err)
+{
+	return prepare_over(base, request, PURPOSE_RUN, ret, err);
+}
+
+int prepare_session_on(const struct prepared *base, const struct brig_request *request,
+		       struct prepared *ret, struct brig_error *err)
+{
+	return prepare_over(base, request, PURPOSE_SESSION, ret, err);
 }
 
 int prepare_cold(struct prepared *p, struct brig_error *err)
@@ -338,6 +395,10 @@ int prepare_cold(struct prepared *p, struct brig_error *err)
 		p->argv = p->cold_argv;
 		p->cold_argv = (struct strlist){ 0 };
 		set_driver(p, p->runtime->value_driver);
+		spec->valued = true;
+	}
+	if (p->purpose == PURPOSE_SESSION) {
+		set_driver(p, p->runtime->session_driver);
 		spec->valued = true;
 	}
 	connect_spec(p);

@@ -9,8 +9,8 @@
 #include "core/spec.h"
 #include "lib/context.h"
 
-/* What is being prepared: the run itself, or the compiler's cell before it. */
-enum purpose { PURPOSE_RUN, PURPOSE_COMPILE };
+/* What is being prepared: the run itself, the compiler's cell before it, or a session's cell. */
+enum purpose { PURPOSE_RUN, PURPOSE_COMPILE, PURPOSE_SESSION };
 
 struct prepared {
 	enum purpose purpose;
@@ -43,6 +43,9 @@ int prepare(struct brig_context *context, const struct brig_request *request, en
  */
 int prepare_on(const struct prepared *base, const struct brig_request *request,
 	       struct prepared *ret, struct brig_error *err);
+/* The same for a session, on top of a pool of clones. */
+int prepare_session_on(const struct prepared *base, const struct brig_request *request,
+		       struct prepared *ret, struct brig_error *err);
 /*
  * For a pool: cells whose interpreter is started ahead, by a script that then waits in it. What
  * such a cell has from its start are the limits that this request asks for.

@@ -91,6 +91,9 @@ static int find_runtime(struct brig_context *context, const struct brig_request 
 
 int prepare_source(const struct brig_request *request, struct prepared *p, struct brig_error *err)
 {
+	if (p->purpose == PURPOSE_SESSION) {
+		return 0;
+	}
 	if (request->file) {
 		return read_file(request->file, p, err);
 	}
@@ -129,7 +132,8 @@ int prepare_code(struct brig_context *context, const struct brig_request *reques
 		r = runtime_closure(p->runtime, p->purpose == PURPOSE_COMPILE, &p->closure, err);
 	}
 	if (r == 0) {
-		runtime_source_name(p->runtime, request->file, p->code, p->code_size, &p->source);
+		runtime_source_name(p->runtime, request->file, p->code ? p->code : "", p->code_size,
+				    &p->source);
 	}
 	return r;
 }

@@ -260,7 +260,7 @@ char *brig_result_json(const struct brig_result *result)
 	json_text(&out, "start", result->start);
 	add_words(&out, "layers", result->layers);
 	json_bool(&out, "build_cached", result->build_cached);
-	json_nil(&out, "expires_at");
+	text_or_nil(&out, "expires_at", result->expires_at);
 	json_close(&out, '}');
 	return buf_take(&buf);
 }

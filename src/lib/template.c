@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/embedded.h"
@@ -21,7 +22,9 @@
 #include "kernel/sys.h"
 #include "lib/template_image.h"
 
-#define DRIVER "drivers/python.py"
+/* What its clones can become: the one that stays in a session, or the one that runs a program. */
+#define SESSION "drivers/session.py"
+#define DRIVER  "drivers/python.py"
 
 enum { FD_SOCKET, FD_IMAGE, FD_PLAN, FD_DRIVER };
 
@@ -45,10 +48,10 @@ static const char boot[] =
 	"del boot\n"
 	"exec(compile(t, '<brig>', 'exec'), g)\n";
 
-static const struct embedded_file *find_driver(void)
+static const struct embedded_file *find_driver(const char *path)
 {
 	for (size_t i = 0; i < embedded_files_count; i++) {
-		if (strcmp(embedded_files[i].path, DRIVER) == 0) {
+		if (strcmp(embedded_files[i].path, path) == 0) {
 			return &embedded_files[i];
 		}
 	}
@@ -58,7 +61,7 @@ static const struct embedded_file *find_driver(void)
 bool template_possible(const struct prepared *base)
 {
 	return base->runtime && base->runtime->template && template_image_size > 0 &&
-	       find_driver() != NULL;
+	       find_driver(SESSION) && find_driver(DRIVER);
 }
 
 static int seal(int fd)
@@ -84,6 +87,18 @@ static int memory_file(const char *name, const void *data, size_t size)
 	}
 	int r = seal(fd);
 	return r < 0 ? r : TAKE_FD(fd);
+}
+
+/* One text of both: the first only defines, the second does. */
+static int driver_file(void)
+{
+	const struct embedded_file *session = find_driver(SESSION), *driver = find_driver(DRIVER);
+	_cleanup_(buf_done)
+	struct buf text = { 0 };
+
+	buf_add(&text, session->data, session->size);
+	buf_add(&text, driver->data, driver->size);
+	return text.failed ? -ENOMEM : memory_file("brig-driver", text.data, text.size);
 }
 
 /* Only a program itself: what a script starts is not ours to know. */
@@ -185,10 +200,9 @@ static int start(const struct prepared *base, int fds[KEEPER_FDS], int outside, 
 
 int template_start(const struct prepared *base, struct template **ret, struct brig_error *err)
 {
-	const struct embedded_file *driver = find_driver();
 	struct template *template = calloc(1, sizeof(*template));
 	int ends[2] = { -1, -1 };
-	int r = template && driver ? 0 : -ENOMEM;
+	int r = template ? 0 : -ENOMEM;
 
 	if (r == 0 && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0) {
 		r = -errno;
@@ -202,7 +216,7 @@ int template_start(const struct prepared *base, struct template **ret, struct br
 	_cleanup_close_ int socket = ends[1];
 	_cleanup_close_ int plan = pack(&base->spec, err);
 	_cleanup_close_ int image = memory_file("brig", template_image, template_image_size);
-	_cleanup_close_ int text = memory_file("brig-driver", driver->data, driver->size);
+	_cleanup_close_ int text = driver_file();
 	_cleanup_close_ int program = open_program(base->runtime->real_program);
 	r = program < 0 ? program : 0;
 	int fds[KEEPER_FDS] = {
@@ -243,6 +257,7 @@ int template_ask(struct template *template, struct run *run, int devices)
 					run->cell.go[0],
 					run->order,
 					run->value,
+					run->cell.channel_fd,
 					devices };
 
 	template->clones++;

@@ -34,16 +34,9 @@ static bool is_shallow(const char *text, size_t size)
 	return true;
 }
 
-char *value_read(int fd)
+char *value_check(const char *text, size_t size)
 {
-	_cleanup_free_ char *text = malloc(RUN_VALUE_BYTES);
-	ssize_t n = text ? pread(fd, text, RUN_VALUE_BYTES, 0) : -1;
-
-	if (n <= 0) {
-		return NULL;
-	}
-	size_t size = strnlen(text, (size_t)n);
-	if (size == 0 || !is_shallow(text, size)) {
+	if (size == 0 || size > RUN_VALUE_BYTES || !is_shallow(text, size)) {
 		return NULL;
 	}
 	json_t *value = json_loadb(text, size, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, NULL);
@@ -51,4 +44,12 @@ char *value_read(int fd)
 			    : NULL;
 	json_decref(value);
 	return clean;
+}
+
+char *value_read(int fd)
+{
+	_cleanup_free_ char *text = malloc(RUN_VALUE_BYTES);
+	ssize_t n = text ? pread(fd, text, RUN_VALUE_BYTES, 0) : -1;
+
+	return n > 0 ? value_check(text, strnlen(text, (size_t)n)) : NULL;
 }

@@ -142,6 +142,7 @@ static void make_cell(const int *fds, unsigned count)
 		.go = { fds[4], -1 },
 		.order_fd = fds[5],
 		.value_fd = fds[6],
+		.channel_fd = fds[7],
 		.resumed = resumed,
 	};
 	for (unsigned i = 0; i < serving.plan.count; i++) {

@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: Apache-2.0
+# The interpreter of a session: runs what comes by descriptor 3, one piece after the other, in one
+# namespace. What is said there: src/lib/session_channel.h.
+#
+# It is used in two ways: as a script, and as the first part of a template's driver (python.py),
+# whose clones call serve_session(). The code that it runs owns it: there are no secrets here.
+import os
+import sys
+
+SESSION_PATH = "/etc/brig/session.py"
+SESSION_FD = 3
+SESSION_HIGH_FD = 255
+SESSION_VALUE_BYTES = 64 * 1024
+SESSION_SOURCES = 200  # whose lines tracebacks can show
+
+
+class SessionChannel:
+    """Keeps out of the way of the program's own files, and of what it starts."""
+
+    def __init__(self, fd):
+        high = min(os.sysconf("SC_OPEN_MAX"), SESSION_HIGH_FD + 1) - 1
+        self.fd = os.dup2(fd, high, inheritable=False) if fd < high else fd
+        if self.fd != fd:
+            os.close(fd)
+        self.data = b""
+
+    def fill(self):
+        more = os.read(self.fd, 1 << 16)
+        if not more:
+            os._exit(0)  # nobody will ask for anything any more
+        self.data += more
+
+    def line(self):
+        while b"\n" not in self.data:
+            self.fill()
+        line, _, self.data = self.data.partition(b"\n")
+        return line
+
+    def bytes(self, size):
+        parts, have = [self.data], len(self.data)
+        while have < size:
+            part = os.read(self.fd, min(size - have, 1 << 20))
+            if not part:
+                os._exit(0)
+            parts.append(part)
+            have += len(part)
+        data = b"".join(parts)
+        self.data = data[size:]
+        return data[:size]
+
+    def text(self):
+        while b"\0" not in self.data:
+            self.fill()
+        text, _, self.data = self.data.partition(b"\0")
+        return text
+
+    def waiting(self):
+        import select
+
+        return bool(self.data or select.select([self.fd], [], [], 0)[0])
+
+    def send(self, data):
+        while data:
+            data = data[os.write(self.fd, data) :]
+
+
+def session_input(data):
+    """Makes these bytes the standard input, by number and by name."""
+    if not data:
+        fd = os.open("/dev/null", os.O_RDONLY)
+    else:
+        try:
+            fd = os.memfd_create("stdin")
+        except (OSError, AttributeError):
+            fd = os.open("/tmp", os.O_TMPFILE | os.O_RDWR, 0o600)
+        view = memoryview(data)
+        while view:
+            view = view[os.write(fd, view) :]
+        os.lseek(fd, 0, os.SEEK_SET)
+    os.dup2(fd, 0)
+    os.close(fd)
+    sys.stdin = sys.__stdin__ = open(0, "r", errors="surrogateescape", closefd=False)
+
+
+class Session:
+    def __init__(self, fd):
+        import _ast
+        import _signal
+        import json
+
+        self.ast, self.signal, self.dumps = _ast, _signal, json.dumps
+        self.channel = SessionChannel(fd)
+        self.running = self.reading = self.pending = False
+        self.sources = {}
+        self.main = type(sys)("__main__")
+        self.main.__builtins__ = sys.modules["builtins"]
+        sys.modules["__main__"] = self.main
+        sys.argv[:] = [""]
+        if "" not in sys.path:
+            sys.path[0:1] = [""]
+
+    def on_interrupt(self, number, frame):
+        if self.running:
+            raise KeyboardInterrupt
+        # For a run that is on its way; or for one that has just ended: too late.
+        self.pending = self.reading or self.channel.waiting()
+
+    def compile(self, source, name):
+        """Statements, and the expression at their end; either may be None."""
+        tree = compile(source, name, "exec", 0x400, True)
+        last = None
+        if tree.body and type(tree.body[-1]) is self.ast.Expr:
+            last = compile(self.ast.Expression(tree.body.pop().value), name, "eval", 0, True)
+        return compile(tree, name, "exec", 0, True) if tree.body else None, last
+
+    def remember(self, name, source):
+        """For tracebacks and inspect."""
+        text = source.decode("utf-8", "replace")
+        self.sources[name] = (len(text), None, text.splitlines(True), name)
+        while len(self.sources) > SESSION_SOURCES:
+            del self.sources[next(iter(self.sources))]
+        if "linecache" in sys.modules:
+            sys.modules["linecache"].cache.update(self.sources)
+
+    def trim(self, trace):
+        """Takes the frame of on_interrupt() away."""
+        while trace and trace.tb_next:
+            if trace.tb_next.tb_frame.f_globals is globals():
+                trace.tb_next = None
+            trace = trace.tb_next
+
+    def report(self, error):
+        """What an interpreter does about an uncaught exception; returns the run's status."""
+        if isinstance(error, SystemExit):
+            code = error.code
+            if code is None or isinstance(code, int):
+                return (code or 0) & 255
+            print(code, file=sys.stderr)
+            return 1
+        trace = error.__traceback__
+        while trace and trace.tb_frame.f_globals is globals():
+            trace = trace.tb_next
+        self.trim(trace)
+        error.__traceback__ = trace
+        sys.last_type, sys.last_value, sys.last_traceback = type(error), error, trace
+        if getattr(sys, "excepthook", None) is not sys.__excepthook__:
+            sys.excepthook(type(error), error, trace)
+        else:
+            import linecache
+            import traceback
+
+            linecache.cache.update(self.sources)
+            traceback.print_exception(type(error), error, trace)
+        return 130 if isinstance(error, KeyboardInterrupt) else 1
+
+    def execute(self, source, name):
+        """Status and value."""
+        value, status = None, 0
+        try:
+            body, last = self.compile(source, name)
+            self.running = True
+            if self.pending:
+                self.on_interrupt(0, None)
+            space = vars(self.main)
+            if body:
+                exec(body, space)
+            if last:
+                value = eval(last, space)
+            self.running = False
+        except BaseException as error:
+            self.running = False
+            value, status = None, self.report(error)
+        return status, value
+
+    def encode(self, value):
+        if value is None:
+            return b""
+        try:
+            data = self.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+        except BaseException:
+            return b""  # JSON has nothing like it
+        return data if len(data) <= SESSION_VALUE_BYTES else b""
+
+    def flush(self):
+        for stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__):
+            try:
+                stream.flush()
+            except BaseException:
+                pass
+
+    def read(self):
+        line = self.channel.line()
+        self.reading = True
+        word, serial, code, data, args, valued = line.split(b" ")
+        source = self.channel.bytes(int(code))
+        session_input(self.channel.bytes(int(data)))
+        sys.argv[:] = [""] + [os.fsdecode(self.channel.text()) for _ in range(int(args))]
+        return int(serial), source, valued == b"1"
+
+    def turn(self):
+        self.pending = self.reading = False
+        serial, source, valued = self.read()
+        # A run may have left it to somebody else, or to nobody.
+        self.signal.signal(self.signal.SIGINT, self.on_interrupt)
+        self.signal.pthread_sigmask(self.signal.SIG_UNBLOCK, [self.signal.SIGINT])
+        name = f"<run-{serial}>"
+        self.remember(name, source)
+        status, value, data = 1, None, b""
+        try:
+            status, value = self.execute(source, name)
+            data = self.encode(value) if valued else b""
+        except BaseException as error:  # while it was reported
+            self.running = False
+            if not isinstance(error, KeyboardInterrupt):
+                os.write(2, b"the error could not be reported\n")
+        self.flush()
+        self.channel.send(b"done %d %d %d\n%s" % (serial, status, len(data), data))
+
+    def serve(self):
+        self.signal.signal(self.signal.SIGINT, self.on_interrupt)
+        self.channel.send(b"ready\n")
+        while True:
+            self.turn()
+
+
+def serve_session(fd):
+    Session(fd).serve()
+
+
+if __name__ == "__main__":
+    serve_session(SESSION_FD)

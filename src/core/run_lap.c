@@ -1,0 +1,117 @@
+/* Runs that share a cell, one after the other: where one ends and the next begins. See run.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/id.h"
+#include "core/run_internal.h"
+
+/* The next run has limits, streams and refusals of its own. */
+static int start_over(struct run *run)
+{
+	for (int i = 0; i < 2; i++) {
+		run->out[i].seen = 0;
+		buf_done(&run->out[i].kept);
+	}
+	run->denials.any = false;
+	run->denials.first = (struct brig_denial){ 0 };
+	run->denials.remedy = NULL;
+	watch_rebase(&run->watch, &run->facts);
+	run->result = calloc(1, sizeof(*run->result));
+	return run->result ? 0 : -ENOMEM;
+}
+
+int run_lap(struct run *run, int exit_code, struct brig_result **ret)
+{
+	enum ending ending = run->facts.ending;
+	int r = 0;
+
+	/* Once: more than a pipe holds is what comes after the end, from whoever is left. */
+	for (int i = 0; i < 2; i++) {
+		if (run->out[i].fd >= 0) {
+			stream_pump(&run->out[i]);
+		}
+	}
+	run->facts.wall_ns = clock_now_ns() - run->watch.start_ns;
+	watch_look(&run->watch, clock_now_ns(), &run->facts);
+	for (int i = 0; i < 2 && ending == ENDING_NONE && !run->options.cut_output; i++) {
+		if (stream_truncated(&run->out[i])) {
+			ending = i ? ENDING_STDERR : ENDING_STDOUT;
+		}
+	}
+	run->facts.ending = ending;
+	run->facts.exited = true;
+	run->facts.end_code = CLD_EXITED;
+	run->facts.end_status = exit_code;
+	r = run_fill_result(run);
+	if (r < 0) {
+		return r;
+	}
+	/* Its programs may still run: a file that changes under our hands is left behind. */
+	if (run->sandbox >= 0 && collect(run->sandbox, &run->options.collect, run->result) < 0) {
+		free(run->result->files_note);
+		run->result->files_note = strdup("files changed while they were collected");
+	}
+	*ret = TAKE_PTR(run->result);
+	r = start_over(run);
+	if (r < 0) {
+		brig_result_free(TAKE_PTR(*ret));
+	}
+	return r;
+}
+
+int run_rest(struct run *run)
+{
+	run->state = RUN_HELD;
+	run->options.cut_output = true;
+	int r = run_pause(run, true);
+	return r < 0 ? r : run_arm(run);
+}
+
+/* What was printed between the runs belongs to none of them. */
+static void skip_output(struct stream *stream)
+{
+	stream->keep = false;
+	stream->on_output = NULL;
+	if (stream->fd >= 0) {
+		stream_pump(stream);
+	}
+	stream->seen = 0;
+}
+
+/* The clock that files get their times from. */
+static uint64_t file_clock_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME_COARSE, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+int run_resume(struct run *run, const struct run_options *options)
+{
+	const struct brig_limits *limits = &options->spec->limits;
+	uint64_t most[2] = { limits->stdout_bytes, limits->stderr_bytes };
+	int r = id_make(run->id);
+
+	run->options = *options;
+	run->options.collect.since_ns = file_clock_ns();
+	for (int i = 0; i < 2; i++) {
+		skip_output(&run->out[i]);
+		run->out[i].limit = most[i];
+		run->out[i].keep = options->keep_output;
+		run->out[i].on_output = options->on_output;
+		run->out[i].user = options->user;
+	}
+	watch_rebase(&run->watch, &run->facts);
+	watch_start(&run->watch, clock_now_ns());
+	run->state = RUN_RUNNING;
+	if (r == 0) {
+		r = run_pause(run, false);
+	}
+	return r < 0 ? r : run_arm(run);
+}
