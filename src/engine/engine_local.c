@@ -1,0 +1,233 @@
+/* The engine in this process: calls come in, answers go out. See engine_local.h. */
+#include "engine/engine_local.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "lib/context.h"
+
+#define SECOND_NS 1000000000ull
+
+static local_start *const starters[ENGINE_OPS] = {
+	[ENGINE_EXECUTE] = local_execute,
+	[ENGINE_SESSION_OPEN] = local_session_open,
+	[ENGINE_SESSION_GET] = local_session_get,
+	[ENGINE_SESSION_LIST] = local_session_list,
+	[ENGINE_SESSION_CLOSE] = local_session_close,
+	[ENGINE_SESSION_INTERRUPT] = local_session_interrupt,
+	[ENGINE_FILE_LIST] = local_file_list,
+	[ENGINE_FILE_GET] = local_file_get,
+	[ENGINE_FILE_PUT] = local_file_put,
+	[ENGINE_FILE_DELETE] = local_file_delete,
+	[ENGINE_RUNTIMES] = local_runtimes,
+	[ENGINE_POLICIES] = local_policies,
+	[ENGINE_POLICY_CHECK] = local_policy_check,
+	[ENGINE_STATS] = local_stats,
+};
+
+static struct local *local_of(struct engine *engine)
+{
+	return (struct local *)(void *)engine;
+}
+
+static void free_run(struct engine_run *run)
+{
+	loop_remove(run->source);
+	loop_timer_clear(&run->answered);
+	local_wait_drop(run);
+	if (run->session && run->session->current == run) {
+		run->session->current = NULL;
+	}
+	if (run->session && run->session->opener == run) {
+		run->session->opener = NULL;
+	}
+	brig_run_free(run->run);
+	buf_done(&run->answer);
+	*run->link = run->next;
+	if (run->next) {
+		run->next->link = run->link;
+	}
+	free(run);
+}
+
+void local_finish(struct engine_run *run)
+{
+	if (!run->failed && run->answer.failed) {
+		run->failed = true;
+		error_set(&run->error, BRIG_E_SYSTEM, ENOMEM, "no memory for the answer");
+	}
+	if (run->forgotten) {
+	} else if (run->failed) {
+		run->fail(run->user, &run->error);
+	} else {
+		run->end(run->user, run->answer.data ? run->answer.data : "", run->answer.size);
+	}
+	free_run(run);
+}
+
+static void answer(void *user)
+{
+	local_finish(user);
+}
+
+int local_finish_soon(struct engine_run *run)
+{
+	run->answered.due = answer;
+	run->answered.user = run;
+	return loop_timer_set(run->local->loop, &run->answered, clock_now_ns());
+}
+
+static int start(struct engine *engine, const struct engine_call *call, struct engine_run **ret,
+		 struct brig_error *error)
+{
+	struct local *local = local_of(engine);
+
+	if ((unsigned)call->op >= ENGINE_OPS || !starters[call->op] || !call->tenant) {
+		return error_set(error, BRIG_E_INPUT, EINVAL, "no such call");
+	}
+	struct engine_run *run = calloc(1, sizeof(*run));
+	if (!run) {
+		return error_set(error, BRIG_E_SYSTEM, ENOMEM, "no memory for a call");
+	}
+	*run = (struct engine_run){
+		.head = { engine },
+		.local = local,
+		.next = local->runs,
+		.link = &local->runs,
+		.op = call->op,
+		.stream = call->stream && call->output,
+		.output = call->output,
+		.end = call->end,
+		.fail = call->fail,
+		.user = call->user,
+	};
+	if (run->next) {
+		run->next->link = &run->next;
+	}
+	local->runs = run;
+	int r = starters[call->op](local, call, run, error);
+	if (r < 0) {
+		free_run(run);
+		return r;
+	}
+	*ret = run;
+	return 0;
+}
+
+static void cancel(struct engine_run *run)
+{
+	/* Begun and ended: so there is a result that says so. */
+	if (run->wait && !local_wait_over(run)) {
+		return;
+	}
+	if (run->run) {
+		brig_run_cancel(run->run);
+	} else if (run->session && run->session->opener == run) {
+		brig_session_end(run->session->session, "its opening was cancelled");
+	}
+}
+
+/* It goes on until its cell is gone: nobody waits for that. */
+static void forget(struct engine_run *run)
+{
+	if (run->wait) {
+		free_run(run);
+		return;
+	}
+	run->forgotten = true;
+	if (run->run) {
+		brig_run_pause(run->run, false);
+	}
+	cancel(run);
+}
+
+static void hold(struct engine_run *run, bool paused)
+{
+	run->paused = paused;
+	if (run->run) {
+		brig_run_pause(run->run, paused);
+	}
+}
+
+static void free_engine(struct engine *engine)
+{
+	struct local *local = local_of(engine);
+
+	for (struct engine_run *run = local->runs, *next; run; run = next) {
+		next = run->next;
+		free_run(run);
+	}
+	local_sessions_free(local);
+	loop_remove(local->pools);
+	brig_context_free(local->context);
+	free(local);
+}
+
+static const struct engine_class local_class = {
+	.start = start,
+	.cancel = cancel,
+	.forget = forget,
+	.pause = hold,
+	.free = free_engine,
+};
+
+static void step_pools(void *user, uint32_t events)
+{
+	struct local *local = user;
+
+	(void)events;
+	brig_context_step(local->context);
+	local_wait_look(local);
+}
+
+static void fill_in(struct engine_options *options)
+{
+	options->sessions_max = options->sessions_max ? options->sessions_max : 256;
+	options->sessions_per_tenant =
+		options->sessions_per_tenant ? options->sessions_per_tenant : 32;
+	options->idle_ns = options->idle_ns ? options->idle_ns : 600 * SECOND_NS;
+	options->idle_max_ns = options->idle_max_ns ? options->idle_max_ns : 3600 * SECOND_NS;
+	options->life_max_ns = options->life_max_ns ? options->life_max_ns : 86400 * SECOND_NS;
+	if (options->idle_ns > options->idle_max_ns) {
+		options->idle_ns = options->idle_max_ns;
+	}
+}
+
+int engine_local_new(struct loop *loop, const struct engine_options *options, struct engine **ret,
+		     struct brig_error *error)
+{
+	struct local *local = calloc(1, sizeof(*local));
+
+	if (!local) {
+		return error_set(error, BRIG_E_SYSTEM, ENOMEM, "no memory for an engine");
+	}
+	local->engine.class = &local_class;
+	local->loop = loop;
+	local->waiting_end = &local->waiting;
+	local->options = *options;
+	fill_in(&local->options);
+	int r = brig_context_new(&options->context, &local->context, error);
+	if (r == 0) {
+		local->context->hurried = true;
+	}
+	if (r == 0 && brig_context_fd(local->context) >= 0) {
+		r = loop_add(loop, brig_context_fd(local->context), EPOLLIN, step_pools, local,
+			     &local->pools);
+		if (r < 0) {
+			error_errno(error, BRIG_E_SYSTEM, -r, "cannot watch the pools");
+		}
+	}
+	/* What it points to is the caller's. */
+	local->options.context = (struct brig_context_options){ 0 };
+	if (r < 0) {
+		free_engine(&local->engine);
+		return r;
+	}
+	*ret = &local->engine;
+	return 0;
+}

@@ -1,0 +1,144 @@
+/*
+ * The engine that has libbrig in its own process. Shared by its files: the calls under way, the
+ * table of sessions, and what is left of those that are gone.
+ */
+#ifndef BRIG_ENGINE_ENGINE_LOCAL_H
+#define BRIG_ENGINE_ENGINE_LOCAL_H
+
+#include "base/buf.h"
+#include "base/json_out.h"
+#include "engine/engine.h"
+
+struct local_session;
+struct local_tombstone;
+
+struct local {
+	struct engine engine; /* first: it is handed out as this */
+	struct loop *loop;    /* borrowed */
+	struct brig_context *context;
+	struct loop_source *pools;
+	struct engine_options options;             /* filled in */
+	struct engine_run *runs;                   /* all calls under way */
+	struct engine_run *waiting, **waiting_end; /* for a cell that is being made */
+	struct local_session *sessions;
+	unsigned sessions_count;            /* with those that are just ending */
+	struct local_tombstone *tombstones; /* the latest first */
+	struct {
+		uint64_t started, ended, failed, cancelled;
+		uint64_t opened, gone;
+		unsigned running;
+	} counts;
+};
+
+/* One call. */
+struct engine_run {
+	struct engine_run_head head; /* first */
+	struct local *local;
+	struct engine_run *next, **link;
+	enum engine_op op;
+	bool stream;
+	bool forgotten; /* nobody is told anything any more */
+	void (*output)(void *user, int stream, const void *data, size_t size);
+	void (*end)(void *user, const char *data, size_t size);
+	void (*fail)(void *user, const struct brig_error *error);
+	void *user;
+
+	struct brig_run *run;          /* owned; NULL: not a run, or not yet, or not any more */
+	struct local_wait *wait;       /* owned: it waits for a cell; or NULL */
+	bool paused;                   /* before it began */
+	struct loop_source *source;    /* of the run */
+	struct local_session *session; /* that it runs in, or opens; NULL: none, or gone */
+	struct loop_timer answered;    /* answers come later than the call */
+	struct buf answer;
+	bool failed;
+	struct brig_error error;
+};
+
+/* How a call ends: what is in `answer`, or the error. Frees it. */
+void local_finish(struct engine_run *run);
+/* The same, but later: for what is known at once. */
+int local_finish_soon(struct engine_run *run);
+
+/* One function for each kind of call: 0, or -errno at once. engine_local*.c, engine_*.c */
+typedef int local_start(struct local *local, const struct engine_call *call, struct engine_run *run,
+			struct brig_error *err);
+local_start local_execute, local_session_open, local_session_get, local_session_list,
+	local_session_close, local_session_interrupt, local_file_list, local_file_get,
+	local_file_put, local_file_delete, local_runtimes, local_policies, local_policy_check,
+	local_stats;
+
+/* Starts a run in a cell of its own. */
+int local_begin(struct engine_run *run, const struct engine_call *call, struct brig_error *err);
+
+/* --- runs that wait for a cell: engine_local_wait.c ----------------------------------------- */
+
+/* Nobody else may wait for one tenant's cell: the call is kept, and started a little later. */
+bool local_wait_is_worth(struct local *local, const struct engine_call *call);
+int local_wait(struct engine_run *run, const struct engine_call *call, struct brig_error *err);
+/* It begins now, whatever there is; false: it could not, and is gone. */
+bool local_wait_over(struct engine_run *run);
+void local_wait_drop(struct engine_run *run);
+/* The pools have moved: who can begin? */
+void local_wait_look(struct local *local);
+
+/* --- sessions: engine_sessions.c ------------------------------------------------------------ */
+
+struct local_session {
+	struct local *local;
+	struct local_session *next, **link;
+	char id[27];
+	char *tenant; /* owned */
+	char language[32];
+	char policy[65];
+	struct brig_session *session; /* owned */
+	struct loop_source *source;
+	struct loop_timer lease;
+	uint64_t created_ms;       /* since 1970 */
+	uint64_t born_ns, used_ns; /* by the clock that only goes on */
+	uint64_t idle_ns, life_ns;
+	uint64_t runs;
+	bool ended;                 /* closed, or out of time: only its cell is not gone yet */
+	struct engine_run *opener;  /* waits for it; or NULL */
+	struct engine_run *current; /* the run under way; or NULL */
+};
+
+/* The tenant's own, living session; NULL with the reason when there is none. */
+struct local_session *local_session_find(struct local *local, const struct engine_call *call,
+					 struct brig_error *err);
+/* It was used: its lease begins anew. */
+void local_session_touch(struct local_session *session);
+/* When it will be closed unless it is used, RFC 3339. */
+void local_session_expires(const struct local_session *session, char *text, size_t size);
+void local_sessions_free(struct local *local);
+unsigned local_sessions_busy(const struct local *local);
+
+/* --- as others see them, and what is left of them: engine_sessions_gone.c ------------------- */
+
+struct local_tombstone {
+	struct local_tombstone *next;
+	char id[27];
+	char *tenant; /* owned */
+	char language[32], policy[65], reason[200];
+	uint64_t created_ms, idle_ns, runs;
+	uint64_t ended_ms, ended_ns;
+};
+
+struct local_session_facts {
+	const char *id, *language, *policy, *state, *reason;
+	uint64_t created_ms, idle_ns, runs;
+	char expires[32];
+};
+
+void local_session_print(struct json_out *json, const struct local_session_facts *facts);
+/* For an hour it says why the session is gone. */
+void local_tombstone_add(const struct local_session *session, const char *reason);
+/* The tenant's own; NULL: none. */
+const struct local_tombstone *local_tombstone_find(struct local *local,
+						   const struct engine_call *call);
+void local_tombstone_print(struct json_out *json, const struct local_tombstone *stone);
+void local_tombstones_free(struct local *local);
+
+uint64_t local_wall_ms(void); /* since 1970 */
+/* RFC 3339, in UTC, with milliseconds. */
+void local_time_text(uint64_t ms, char *text, size_t size);
+#endif

@@ -1,0 +1,187 @@
+/* What the local engine can tell: runtimes, policies, what a run would get, how it is doing. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysinfo.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/json_out.h"
+#include "engine/engine_local.h"
+#include "lib/listing.h"
+#include "lib/prepare.h"
+#include "lib/warm.h"
+
+int local_runtimes(struct local *local, const struct engine_call *call, struct engine_run *run,
+		   struct brig_error *err)
+{
+	struct runtime **all = NULL;
+	size_t count = 0;
+	int r = listing_load_runtimes(local->context, &all, &count, err);
+
+	(void)call;
+	if (r == 0) {
+		listing_print_runtimes(all, count, &run->answer);
+	}
+	listing_free_runtimes(all, count);
+	return r < 0 ? r : local_finish_soon(run);
+}
+
+int local_policies(struct local *local, const struct engine_call *call, struct engine_run *run,
+		   struct brig_error *err)
+{
+	int r = listing_print_policies(&local->context->policies, &run->answer, err);
+
+	(void)call;
+	return r < 0 ? r : local_finish_soon(run);
+}
+
+/* --- would it be allowed? ------------------------------------------------------------------- */
+
+static void print_limits(struct json_out *json, struct brig_limits limits)
+{
+	json_open(json, "limits", '{');
+	for (size_t i = 0; i < limit_table_count; i++) {
+		const struct limit_info *info = &limit_table[i];
+		uint64_t value = *limit_of(&limits, info);
+		if (info->unit == UNIT_TIME) {
+			json_ms(json, info->name, value);
+		} else {
+			json_u64(json, info->name, value);
+		}
+	}
+	json_close(json, '}');
+}
+
+static void print_allowed(struct json_out *json, const struct prepared *p)
+{
+	json_bool(json, "allowed", true);
+	json_text(json, "language", p->runtime ? p->runtime->name : NULL);
+	json_text(json, "version",
+		  p->runtime && p->runtime->version[0] ? p->runtime->version : NULL);
+	json_text(json, "policy", p->policy->name);
+	json_text(json, "policy_sha256", p->policy->hash);
+	json_text(json, "provider", p->spec.provider == PROVIDER_LOCAL ? "local" : "native");
+	print_limits(json, p->spec.limits);
+	json_open(json, "layers", '[');
+	for (int i = 0; i < LAYER_COUNT; i++) {
+		if (p->spec.layers & LAYER_BIT(i)) {
+			json_text(json, NULL, layer_table[i].name);
+		}
+	}
+	json_close(json, ']');
+	json_nil(json, "error");
+}
+
+static void print_refused(struct json_out *json, const struct brig_error *error)
+{
+	json_bool(json, "allowed", false);
+	json_open(json, "error", '{');
+	json_text(json, "code", brig_code_name(error->code));
+	json_text(json, "message", error->message);
+	json_text(json, "remedy", error->remedy[0] ? error->remedy : NULL);
+	json_close(json, '}');
+}
+
+int local_policy_check(struct local *local, const struct engine_call *call, struct engine_run *run,
+		       struct brig_error *err)
+{
+	struct brig_request request = call->run;
+	struct json_out json = { .buf = &run->answer };
+	struct prepared prepared;
+	struct brig_error why = { 0 };
+
+	(void)err;
+	request.size = sizeof(request);
+	request.file = NULL;
+	request.command = NULL;
+	request.mounts_count = 0;
+	request.tenant = call->tenant;
+	/* Without code the question is about the language and the limits alone. */
+	if (!request.code) {
+		request.code = "0";
+		request.code_size = 1;
+	}
+	int r = prepare(local->context, &request, PURPOSE_RUN, &prepared, &why);
+	json_open(&json, NULL, '{');
+	if (r < 0) {
+		print_refused(&json, &why);
+	} else {
+		print_allowed(&json, &prepared);
+		prepared_done(&prepared);
+	}
+	json_close(&json, '}');
+	return local_finish_soon(run);
+}
+
+/* --- how it is doing ------------------------------------------------------------------------ */
+
+static void print_pools(struct json_out *json, const struct warm *warm)
+{
+	json_open(json, "pools", '[');
+	for (unsigned i = 0; warm && i < warm->count; i++) {
+		const struct warm_pool *pool = warm->pools[i];
+		json_open(json, NULL, '{');
+		json_text(json, "language", pool->base.runtime->name);
+		json_text(json, "policy", pool->base.policy->name);
+		json_u64(json, "ready", warm_pool_ready(pool));
+		json_u64(json, "making", pool->count - warm_pool_ready(pool));
+		json_u64(json, "target", pool->target);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}
+
+static uint64_t available_bytes(void)
+{
+	_cleanup_fclose_ FILE *file = fopen("/proc/meminfo", "re");
+	char line[128];
+	unsigned long long kib = 0;
+
+	while (file && fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "MemAvailable: %llu kB", &kib) == 1) {
+			break;
+		}
+	}
+	return (uint64_t)kib * 1024u;
+}
+
+static void print_sessions(struct json_out *json, const struct local *local)
+{
+	json_open(json, "sessions", '{');
+	json_u64(json, "open", local->sessions_count);
+	json_u64(json, "busy", local_sessions_busy(local));
+	json_u64(json, "max", local->options.sessions_max);
+	json_u64(json, "opened", local->counts.opened);
+	json_u64(json, "gone", local->counts.gone);
+	json_close(json, '}');
+}
+
+int local_stats(struct local *local, const struct engine_call *call, struct engine_run *run,
+		struct brig_error *err)
+{
+	struct json_out json = { .buf = &run->answer };
+	struct sysinfo host = { 0 };
+
+	(void)call;
+	(void)err;
+	sysinfo(&host);
+	json_open(&json, NULL, '{');
+	json_u64(&json, "processors", (uint64_t)sysconf(_SC_NPROCESSORS_ONLN));
+	json_open(&json, "runs", '{');
+	json_u64(&json, "running", local->counts.running);
+	json_u64(&json, "started", local->counts.started);
+	json_u64(&json, "ended", local->counts.ended);
+	json_u64(&json, "failed", local->counts.failed);
+	json_u64(&json, "cancelled", local->counts.cancelled);
+	json_close(&json, '}');
+	print_sessions(&json, local);
+	print_pools(&json, local->context->warm);
+	json_open(&json, "memory", '{');
+	json_u64(&json, "total_bytes", (uint64_t)host.totalram * host.mem_unit);
+	json_u64(&json, "available_bytes", available_bytes());
+	json_close(&json, '}');
+	json_close(&json, '}');
+	return local_finish_soon(run);
+}

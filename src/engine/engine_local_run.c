@@ -1,0 +1,161 @@
+/* Runs of the local engine, in cells of their own and in sessions. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "engine/engine_local.h"
+#include "lib/session.h"
+
+static void count_end(struct local *local, const struct brig_result *result)
+{
+	local->counts.running--;
+	local->counts.ended++;
+	local->counts.failed += result && result->status != BRIG_OK;
+	local->counts.cancelled += result && result->status == BRIG_CANCELLED;
+}
+
+static void take_result(struct engine_run *run)
+{
+	struct brig_result *result = brig_run_take_result(run->run);
+
+	count_end(run->local, result);
+	if (result && run->session) {
+		local_session_touch(run->session);
+		local_session_expires(run->session, result->expires_at, sizeof(result->expires_at));
+	}
+	char *json = result ? brig_result_json(result) : NULL;
+	if (json) {
+		buf_adds(&run->answer, json);
+	} else {
+		run->failed = true;
+		error_set(&run->error, BRIG_E_SYSTEM, ENOMEM, "no memory for the result");
+	}
+	free(json);
+	brig_result_free(result);
+}
+
+static void step(void *user, uint32_t events)
+{
+	struct engine_run *run = user;
+	int r = brig_run_step(run->run, &run->error);
+
+	(void)events;
+	if (r == 0) {
+		return;
+	}
+	if (r < 0) {
+		run->failed = true;
+		count_end(run->local, NULL);
+	} else {
+		take_result(run);
+	}
+	if (run->session) {
+		run->session->current = NULL;
+		run->session = NULL;
+	}
+	local_finish(run);
+}
+
+static void pass_output(void *user, int stream, const void *data, size_t size)
+{
+	struct engine_run *run = user;
+
+	if (!run->forgotten) {
+		run->output(run->user, stream, data, size);
+	}
+}
+
+/* What a tenant cannot ask for is not there, whatever the call says. */
+static struct brig_request request_of(const struct engine_call *call, struct engine_run *run)
+{
+	struct brig_request request = call->run;
+
+	request.size = sizeof(request);
+	request.file = NULL;
+	request.command = NULL;
+	request.mounts = NULL;
+	request.mounts_count = 0;
+	request.stdin_feed = false;
+	request.tenant = call->tenant;
+	request.on_output = run->stream ? pass_output : NULL;
+	request.user = run;
+	request.discard_output = false;
+	return request;
+}
+
+static int check_language(const struct local_session *session, const struct brig_request *request,
+			  struct brig_error *err)
+{
+	const struct runtime *runtime = session->session->prepared.runtime;
+
+	if (!request->language || strcmp(request->language, runtime->name) == 0 ||
+	    strlist_has(&runtime->aliases, request->language)) {
+		return 0;
+	}
+	return error_set(err, BRIG_E_INPUT, EINVAL, "the session speaks %s, not %.31s",
+			 runtime->name, request->language);
+}
+
+static int start_in_session(struct local *local, const struct engine_call *call,
+			    const struct brig_request *request, struct engine_run *run,
+			    struct brig_error *err)
+{
+	struct local_session *session = local_session_find(local, call, err);
+
+	if (!session) {
+		return err && err->errnum ? -err->errnum : -ENOENT;
+	}
+	int r = check_language(session, request, err);
+	if (r == 0) {
+		r = brig_session_start(session->session, request, &run->run, err);
+	}
+	if (r < 0) {
+		return r;
+	}
+	run->session = session;
+	session->current = run;
+	session->runs++;
+	local_session_touch(session);
+	return 0;
+}
+
+int local_begin(struct engine_run *run, const struct engine_call *call, struct brig_error *err)
+{
+	struct local *local = run->local;
+	struct brig_request request = request_of(call, run);
+	int r = 0;
+
+	for (size_t i = 0; i < request.files_count && r == 0; i++) {
+		if (request.files[i].path) {
+			r = error_set(err, BRIG_E_INPUT, EINVAL,
+				      "input files are handed in by content");
+		}
+	}
+	if (r == 0) {
+		r = call->session ? start_in_session(local, call, &request, run, err)
+				  : brig_run_start(local->context, &request, &run->run, err);
+	}
+	if (r < 0) {
+		return r;
+	}
+	r = loop_add(local->loop, brig_run_fd(run->run), EPOLLIN, step, run, &run->source);
+	if (r < 0) {
+		return error_errno(err, BRIG_E_SYSTEM, -r, "cannot watch the run");
+	}
+	local->counts.started++;
+	local->counts.running++;
+	return 0;
+}
+
+int local_execute(struct local *local, const struct engine_call *call, struct engine_run *run,
+		  struct brig_error *err)
+{
+	if (!call->session && local_wait_is_worth(local, call)) {
+		return local_wait(run, call, err);
+	}
+	return local_begin(run, call, err);
+}

@@ -1,0 +1,115 @@
+/*
+ * A run whose cell is being made waits for it, as starting another would take longer. The warden
+ * has one thread for everybody: so the call waits here, not the thread in libbrig.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "engine/engine_local.h"
+#include "engine/engine_pack.h"
+#include "lib/context.h"
+
+#define PATIENCE_NS UINT64_C(40000000)
+
+struct local_wait {
+	struct engine_run *next, **link;
+	struct engine_unpacked asked; /* in the block */
+	char *block;
+	struct loop_timer patience;
+};
+
+bool local_wait_is_worth(struct local *local, const struct engine_call *call)
+{
+	struct brig_request request = call->run;
+
+	request.size = sizeof(request);
+	request.tenant = call->tenant;
+	return context_worth_waiting(local->context, &request);
+}
+
+void local_wait_drop(struct engine_run *run)
+{
+	struct local_wait *wait = TAKE_PTR(run->wait);
+
+	if (!wait) {
+		return;
+	}
+	*wait->link = wait->next;
+	if (wait->next) {
+		wait->next->wait->link = wait->link;
+	} else {
+		run->local->waiting_end = wait->link;
+	}
+	loop_timer_clear(&wait->patience);
+	engine_unpacked_done(&wait->asked);
+	free(wait->block);
+	free(wait);
+}
+
+bool local_wait_over(struct engine_run *run)
+{
+	struct local_wait *wait = run->wait;
+	int r = local_begin(run, &wait->asked.call, &run->error);
+
+	local_wait_drop(run);
+	if (r < 0) {
+		run->failed = true;
+		local_finish(run);
+		return false;
+	}
+	if (run->paused) {
+		brig_run_pause(run->run, true);
+	}
+	return true;
+}
+
+static void impatient(void *user)
+{
+	local_wait_over(user);
+}
+
+void local_wait_look(struct local *local)
+{
+	struct engine_run *run;
+
+	/* In turn: as long as the first has none, nobody behind it takes one away. */
+	while ((run = local->waiting)) {
+		struct local_wait *wait = run->wait;
+		if (!wait || local_wait_is_worth(local, &wait->asked.call)) {
+			break;
+		}
+		local_wait_over(run);
+	}
+}
+
+int local_wait(struct engine_run *run, const struct engine_call *call, struct brig_error *err)
+{
+	struct local *local = run->local;
+	struct local_wait *wait = calloc(1, sizeof(*wait));
+	size_t size = 0;
+	int r = wait ? engine_pack(call, &wait->block, &size) : -ENOMEM;
+
+	if (r == 0) {
+		r = engine_unpack(wait->block, size, &wait->asked);
+	}
+	if (r == 0) {
+		wait->patience = (struct loop_timer){ .due = impatient, .user = run };
+		r = loop_timer_set(local->loop, &wait->patience, clock_now_ns() + PATIENCE_NS);
+	}
+	if (r < 0) {
+		if (wait) {
+			engine_unpacked_done(&wait->asked);
+			free(wait->block);
+		}
+		free(wait);
+		return error_errno(err, BRIG_E_SYSTEM, -r, "the call cannot wait for its cell");
+	}
+	wait->link = local->waiting_end;
+	*wait->link = run;
+	local->waiting_end = &wait->next;
+	run->wait = wait;
+	return 0;
+}

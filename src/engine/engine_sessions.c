@@ -1,0 +1,375 @@
+/*
+ * The table of sessions: who has which, until when, and what became of it. An id says nothing and
+ * cannot be guessed (80 random bits), but that is not relied on: what belongs to another tenant is
+ * not there at all.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/id.h"
+#include "base/json_out.h"
+#include "engine/engine_local.h"
+#include "lib/session.h"
+
+/* --- leases --------------------------------------------------------------------------------- */
+
+static uint64_t lease_end_ns(const struct local_session *session)
+{
+	uint64_t idle = session->used_ns + session->idle_ns;
+	uint64_t life = session->born_ns + session->life_ns;
+
+	if (session->current || session->opener) {
+		idle = clock_now_ns() + session->idle_ns; /* it begins when the run ends */
+	}
+	return idle < life ? idle : life;
+}
+
+void local_session_expires(const struct local_session *session, char *text, size_t size)
+{
+	uint64_t end = lease_end_ns(session), now = clock_now_ns();
+
+	local_time_text(local_wall_ms() + (end > now ? (end - now) / 1000000u : 0), text, size);
+}
+
+void local_session_touch(struct local_session *session)
+{
+	session->used_ns = clock_now_ns();
+	if (!session->ended) {
+		loop_timer_set(session->local->loop, &session->lease, lease_end_ns(session));
+	}
+}
+
+/* --- the table ------------------------------------------------------------------------------ */
+
+static struct local_session *find_living(struct local *local, const struct engine_call *call)
+{
+	for (struct local_session *it = local->sessions; it && call->session; it = it->next) {
+		if (!it->ended && !it->opener && strcmp(it->id, call->session) == 0) {
+			return strcmp(it->tenant, call->tenant) == 0 ? it : NULL;
+		}
+	}
+	return NULL;
+}
+
+struct local_session *local_session_find(struct local *local, const struct engine_call *call,
+					 struct brig_error *err)
+{
+	struct local_session *session = find_living(local, call);
+
+	if (session) {
+		return session;
+	}
+	const struct local_tombstone *stone =
+		call->session ? local_tombstone_find(local, call) : NULL;
+	if (stone) {
+		error_set(err, BRIG_E_INPUT, ESTALE, "the session is gone: %s", stone->reason);
+		error_remedy(err, "open another one; its files and variables are lost");
+	} else {
+		error_set(err, BRIG_E_INPUT, ENOENT, "there is no such session");
+		error_remedy(err, "open one first");
+	}
+	return NULL;
+}
+
+/* For everybody but its cell it is gone from here on. */
+static void end_session(struct local_session *session, const char *reason)
+{
+	if (session->ended) {
+		return;
+	}
+	session->ended = true;
+	session->local->counts.gone++;
+	loop_timer_clear(&session->lease);
+	if (!session->opener) {
+		local_tombstone_add(session, reason);
+	}
+	brig_session_end(session->session, reason);
+}
+
+static void free_session(struct local_session *session)
+{
+	loop_remove(session->source);
+	loop_timer_clear(&session->lease);
+	if (session->current) {
+		session->current->session = NULL;
+	}
+	if (session->opener) {
+		session->opener->session = NULL;
+	}
+	brig_session_close(session->session);
+	*session->link = session->next;
+	if (session->next) {
+		session->next->link = session->link;
+	}
+	session->local->sessions_count--;
+	free(session->tenant);
+	free(session);
+}
+
+void local_sessions_free(struct local *local)
+{
+	while (local->sessions) {
+		free_session(local->sessions);
+	}
+	local_tombstones_free(local);
+}
+
+unsigned local_sessions_busy(const struct local *local)
+{
+	unsigned busy = 0;
+
+	for (const struct local_session *it = local->sessions; it; it = it->next) {
+		busy += it->current != NULL;
+	}
+	return busy;
+}
+
+static void lease_due(void *user)
+{
+	struct local_session *session = user;
+	uint64_t now = clock_now_ns();
+	char reason[96];
+
+	if (lease_end_ns(session) > now) {
+		loop_timer_set(session->local->loop, &session->lease, lease_end_ns(session));
+		return;
+	}
+	bool old = now >= session->born_ns + session->life_ns;
+	snprintf(reason, sizeof(reason),
+		 old ? "it was open for %llu seconds, its longest time"
+		     : "nothing was done in it for %llu seconds",
+		 (unsigned long long)((old ? session->life_ns : session->idle_ns) / 1000000000u));
+	end_session(session, reason);
+}
+
+/* --- calls ---------------------------------------------------------------------------------- */
+
+static void print_session(struct json_out *json, const struct local_session *session)
+{
+	struct local_session_facts facts = {
+		.id = session->id,
+		.language = session->language,
+		.policy = session->policy,
+		.state = session->current ? "busy" : "idle",
+		.created_ms = session->created_ms,
+		.idle_ns = session->idle_ns,
+		.runs = session->runs,
+	};
+
+	local_session_expires(session, facts.expires, sizeof(facts.expires));
+	local_session_print(json, &facts);
+}
+
+static void opened(struct local_session *session)
+{
+	struct engine_run *run = TAKE_PTR(session->opener);
+	struct json_out json = { .buf = &run->answer };
+
+	session->local->counts.opened++;
+	run->session = NULL;
+	local_session_touch(session);
+	if (run->forgotten) {
+		end_session(session, "whoever opened it was gone");
+	} else {
+		print_session(&json, session);
+	}
+	local_finish(run);
+}
+
+static void not_opened(struct local_session *session)
+{
+	struct engine_run *run = TAKE_PTR(session->opener);
+
+	run->session = NULL;
+	run->failed = true;
+	run->error = session->session->error;
+	if (!run->error.message[0]) {
+		error_set(&run->error, BRIG_E_SYSTEM, EIO, "the session could not be opened: %s",
+			  brig_session_reason(session->session));
+	}
+	local_finish(run);
+}
+
+static void step(void *user, uint32_t events)
+{
+	struct local_session *session = user;
+
+	(void)events;
+	if (brig_session_step(session->session)) {
+		if (session->opener) {
+			not_opened(session);
+			session->ended = true;
+		}
+		end_session(session, brig_session_reason(session->session));
+		free_session(session);
+	} else if (session->opener && session->session->state != BRIG_SESSION_OPENING) {
+		opened(session);
+	}
+}
+
+static int check_room(const struct local *local, const char *tenant, struct brig_error *err)
+{
+	unsigned own = 0;
+
+	for (const struct local_session *it = local->sessions; it; it = it->next) {
+		own += !it->ended && strcmp(it->tenant, tenant) == 0;
+	}
+	if (own >= local->options.sessions_per_tenant) {
+		int r = error_set(err, BRIG_E_INPUT, EAGAIN, "there are %u sessions already", own);
+		error_remedy(err, "close one of them");
+		return r;
+	}
+	if (local->sessions_count >= local->options.sessions_max) {
+		int r = error_set(err, BRIG_E_INPUT, EAGAIN,
+				  "the service has no room for more sessions");
+		error_remedy(err, "try again later");
+		return r;
+	}
+	return 0;
+}
+
+static uint64_t lease(uint64_t asked, uint64_t usual, uint64_t most)
+{
+	uint64_t value = asked ? asked : usual;
+
+	return value < most ? value : most;
+}
+
+static int add_session(struct local *local, const struct engine_call *call,
+		       struct local_session *session, struct brig_error *err)
+{
+	struct brig_request request = call->run;
+	const struct engine_options *options = &local->options;
+
+	request.size = sizeof(request);
+	request.code = request.file = NULL;
+	request.command = NULL;
+	request.mounts = NULL;
+	request.mounts_count = 0;
+	request.tenant = call->tenant;
+	session->idle_ns = lease(call->idle_ns, options->idle_ns, options->idle_max_ns);
+	session->life_ns = lease(call->life_ns, options->life_max_ns, options->life_max_ns);
+	session->born_ns = session->used_ns = clock_now_ns();
+	session->created_ms = local_wall_ms();
+	session->lease = (struct loop_timer){ .due = lease_due, .user = session };
+	session->tenant = strdup(call->tenant);
+	int r = session->tenant ? id_make(session->id) : -ENOMEM;
+	if (r < 0) {
+		return error_errno(err, BRIG_E_SYSTEM, -r, "cannot make a session");
+	}
+	r = brig_session_open(local->context, &request, &session->session, err);
+	if (r < 0) {
+		return r;
+	}
+	snprintf(session->language, sizeof(session->language), "%s",
+		 session->session->prepared.runtime->name);
+	snprintf(session->policy, sizeof(session->policy), "%s",
+		 session->session->prepared.policy->name);
+	r = loop_add(local->loop, brig_session_fd(session->session), EPOLLIN, step, session,
+		     &session->source);
+	return r < 0 ? error_errno(err, BRIG_E_SYSTEM, -r, "cannot watch a session") : 0;
+}
+
+int local_session_open(struct local *local, const struct engine_call *call, struct engine_run *run,
+		       struct brig_error *err)
+{
+	int r = check_room(local, call->tenant, err);
+
+	if (r < 0) {
+		return r;
+	}
+	struct local_session *session = calloc(1, sizeof(*session));
+	if (!session) {
+		return error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory for a session");
+	}
+	session->local = local;
+	session->next = local->sessions;
+	session->link = &local->sessions;
+	if (session->next) {
+		session->next->link = &session->next;
+	}
+	local->sessions = session;
+	local->sessions_count++;
+	r = add_session(local, call, session, err);
+	if (r < 0) {
+		free_session(session);
+		return r;
+	}
+	session->opener = run;
+	run->session = session;
+	return 0;
+}
+
+int local_session_get(struct local *local, const struct engine_call *call, struct engine_run *run,
+		      struct brig_error *err)
+{
+	struct json_out json = { .buf = &run->answer };
+	const struct local_session *session = find_living(local, call);
+	const struct local_tombstone *stone =
+		session || !call->session ? NULL : local_tombstone_find(local, call);
+
+	if (session) {
+		print_session(&json, session);
+	} else if (stone) {
+		local_tombstone_print(&json, stone);
+	} else {
+		return error_set(err, BRIG_E_INPUT, ENOENT, "there is no such session");
+	}
+	return local_finish_soon(run);
+}
+
+int local_session_list(struct local *local, const struct engine_call *call, struct engine_run *run,
+		       struct brig_error *err)
+{
+	struct json_out json = { .buf = &run->answer };
+
+	(void)err;
+	json_open(&json, NULL, '{');
+	json_open(&json, "sessions", '[');
+	for (const struct local_session *it = local->sessions; it; it = it->next) {
+		if (!it->ended && !it->opener && strcmp(it->tenant, call->tenant) == 0) {
+			print_session(&json, it);
+		}
+	}
+	json_close(&json, ']');
+	json_close(&json, '}');
+	return local_finish_soon(run);
+}
+
+int local_session_close(struct local *local, const struct engine_call *call, struct engine_run *run,
+			struct brig_error *err)
+{
+	struct json_out json = { .buf = &run->answer };
+	struct local_session *session = local_session_find(local, call, err);
+
+	if (!session) {
+		return err && err->errnum ? -err->errnum : -ENOENT;
+	}
+	end_session(session, "it was closed");
+	const struct local_tombstone *stone = local_tombstone_find(local, call);
+	if (stone) {
+		local_tombstone_print(&json, stone);
+	}
+	return local_finish_soon(run);
+}
+
+int local_session_interrupt(struct local *local, const struct engine_call *call,
+			    struct engine_run *run, struct brig_error *err)
+{
+	struct json_out json = { .buf = &run->answer };
+	struct local_session *session = local_session_find(local, call, err);
+
+	if (!session) {
+		return err && err->errnum ? -err->errnum : -ENOENT;
+	}
+	/* That there is nothing to interrupt is no error: it may just have ended. */
+	brig_session_interrupt(session->session);
+	print_session(&json, session);
+	return local_finish_soon(run);
+}

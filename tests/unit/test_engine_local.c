@@ -1,0 +1,522 @@
+/* The local engine: calls and answers, tenants, leases, and what is left of a session. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "engine/engine.h"
+
+#define MS 1000000ull
+
+struct fixture {
+	struct loop *loop;
+	struct engine *engine;
+};
+
+/* What came of one call. */
+struct outcome {
+	struct fixture *fixture;
+	struct engine_run *run;
+	char *data; /* owned */
+	size_t size, streamed;
+	struct brig_error error;
+	int ended, failed;
+	bool pauses; /* holds the output back at its first piece */
+	struct loop_timer later;
+};
+
+static void on_output(void *user, int stream, const void *data, size_t size)
+{
+	struct outcome *outcome = user;
+
+	(void)stream;
+	(void)data;
+	outcome->streamed += size;
+	if (outcome->pauses) {
+		engine_pause(outcome->run, true);
+	}
+}
+
+static void on_end(void *user, const char *data, size_t size)
+{
+	struct outcome *outcome = user;
+
+	outcome->ended++;
+	outcome->data = malloc(size + 1);
+	memcpy(outcome->data, data, size);
+	outcome->data[size] = '\0';
+	outcome->size = size;
+	loop_stop(outcome->fixture->loop);
+}
+
+static void on_fail(void *user, const struct brig_error *error)
+{
+	struct outcome *outcome = user;
+
+	outcome->failed++;
+	outcome->error = *error;
+	loop_stop(outcome->fixture->loop);
+}
+
+static void setup(struct fixture *fixture, const struct engine_options *given)
+{
+	struct engine_options options = given ? *given : (struct engine_options){ 0 };
+	struct brig_error error = { 0 };
+
+	options.context.size = sizeof(options.context);
+	options.context.no_cache = true;
+	assert_int_equal(loop_new(&fixture->loop), 0);
+	if (engine_local_new(fixture->loop, &options, &fixture->engine, &error) < 0) {
+		fail_msg("%s", error.message);
+	}
+}
+
+static void teardown(struct fixture *fixture)
+{
+	engine_free(fixture->engine);
+	loop_free(fixture->loop);
+}
+
+static int begin(struct fixture *fixture, struct engine_call *call, struct outcome *outcome)
+{
+	outcome->fixture = fixture;
+	call->tenant = call->tenant ? call->tenant : "alice";
+	call->output = on_output;
+	call->end = on_end;
+	call->fail = on_fail;
+	call->user = outcome;
+	int r = engine_start(fixture->engine, call, &outcome->run, &outcome->error);
+	/* Nothing comes before the call has returned. */
+	assert_int_equal(outcome->ended + outcome->failed, 0);
+	return r;
+}
+
+static void stop_loop(void *user)
+{
+	loop_stop(user);
+}
+
+static void run_for(struct fixture *fixture, uint64_t ns)
+{
+	struct loop_timer timer = { .due = stop_loop, .user = fixture->loop };
+
+	loop_timer_set(fixture->loop, &timer, clock_now_ns() + ns);
+	loop_run(fixture->loop);
+	loop_timer_clear(&timer);
+}
+
+/* To the end. 0, or -errno whichever way it failed; the answer as JSON, if it is. */
+static int call(struct fixture *fixture, struct engine_call what, json_t **ret)
+{
+	struct outcome outcome = { 0 };
+	int r = begin(fixture, &what, &outcome);
+
+	if (r < 0) {
+		assert_true(outcome.error.message[0] != 0);
+		return r;
+	}
+	while (!outcome.ended && !outcome.failed) {
+		loop_run(fixture->loop);
+	}
+	assert_int_equal(outcome.ended + outcome.failed, 1);
+	if (ret && outcome.ended) {
+		*ret = json_loadb(outcome.data, outcome.size, JSON_REJECT_DUPLICATES, NULL);
+		assert_non_null(*ret);
+	}
+	free(outcome.data);
+	return outcome.failed ? -outcome.error.errnum : 0;
+}
+
+static const char *text_at(json_t *root, const char *key)
+{
+	return json_string_value(json_object_get(root, key));
+}
+
+static void open_session(struct fixture *fixture, const char *tenant, uint64_t idle_ns, char id[27])
+{
+	json_t *root = NULL;
+
+	assert_int_equal(call(fixture,
+			      (struct engine_call){ .op = ENGINE_SESSION_OPEN,
+						    .tenant = tenant,
+						    .idle_ns = idle_ns,
+						    .run = { .language = "python" } },
+			      &root),
+			 0);
+	assert_string_equal(text_at(root, "state"), "idle");
+	assert_string_equal(text_at(root, "language"), "python");
+	assert_int_equal(strlen(text_at(root, "expires_at")), 24);
+	snprintf(id, 27, "%s", text_at(root, "id"));
+	json_decref(root);
+}
+
+static json_t *run_in(struct fixture *fixture, const char *session, const char *code)
+{
+	json_t *root = NULL;
+	int r = call(fixture,
+		     (struct engine_call){ .op = ENGINE_EXECUTE,
+					   .session = session,
+					   .run = { .code = code, .want_value = true } },
+		     &root);
+
+	assert_int_equal(r, 0);
+	return root;
+}
+
+static void test_execute(void **state)
+{
+	struct fixture fixture;
+	json_t *root = NULL;
+
+	(void)state;
+	setup(&fixture, NULL);
+	root = run_in(&fixture, NULL, "print(6 * 7)");
+	assert_string_equal(text_at(root, "status"), "ok");
+	assert_string_equal(text_at(root, "stdout"), "42\n");
+	assert_true(json_is_null(json_object_get(root, "expires_at")));
+	json_decref(root);
+	/* What only the host itself may name is not looked at. */
+	const char *const command[] = { "/bin/true", NULL };
+	assert_int_equal(
+		call(&fixture,
+		     (struct engine_call){ .op = ENGINE_EXECUTE, .run = { .command = command } },
+		     NULL),
+		-EINVAL);
+	struct brig_file_in file = { .name = "x", .path = "/etc/passwd" };
+	assert_int_equal(call(&fixture,
+			      (struct engine_call){
+				      .op = ENGINE_EXECUTE,
+				      .run = { .code = "1", .files = &file, .files_count = 1 } },
+			      NULL),
+			 -EINVAL);
+	assert_true(call(&fixture, (struct engine_call){ .op = 99 }, NULL) < 0);
+
+	/* Streamed, held back, cancelled. */
+	struct outcome outcome = { .pauses = true };
+	struct engine_call flood = { .op = ENGINE_EXECUTE,
+				     .stream = true,
+				     .run = { .code = "while True: print('y' * 1000)",
+					      .limits = { .stdout_bytes = 64 << 20 } } };
+	assert_int_equal(begin(&fixture, &flood, &outcome), 0);
+	run_for(&fixture, 1000 * MS);
+	size_t before = outcome.streamed;
+	assert_true(before > 0 && before <= 2 << 20);
+	run_for(&fixture, 200 * MS);
+	assert_int_equal(outcome.streamed, before);
+	assert_int_equal(outcome.ended, 0);
+	engine_cancel(outcome.run);
+	while (!outcome.ended) {
+		loop_run(fixture.loop);
+	}
+	assert_non_null(strstr(outcome.data, "\"status\":\"cancelled\""));
+	free(outcome.data);
+
+	/* Forgotten: nothing comes any more. */
+	outcome = (struct outcome){ 0 };
+	assert_int_equal(begin(&fixture, &flood, &outcome), 0);
+	engine_forget(outcome.run);
+	run_for(&fixture, 200 * MS);
+	assert_int_equal(outcome.ended + outcome.failed, 0);
+	assert_int_equal(outcome.streamed, 0);
+	teardown(&fixture);
+}
+
+static void test_session(void **state)
+{
+	struct fixture fixture;
+	json_t *root = NULL;
+	char id[27];
+
+	(void)state;
+	setup(&fixture, NULL);
+	open_session(&fixture, NULL, 0, id);
+	json_decref(run_in(&fixture, id, "x = 20"));
+	root = run_in(&fixture, id, "x + 1");
+	assert_int_equal(json_integer_value(json_object_get(root, "value")), 21);
+	assert_string_equal(text_at(root, "start"), "session");
+	assert_int_equal(strlen(text_at(root, "expires_at")), 24);
+	json_decref(root);
+	assert_int_equal(call(&fixture,
+			      (struct engine_call){ .op = ENGINE_EXECUTE,
+						    .session = id,
+						    .run = { .language = "bash", .code = "1" } },
+			      NULL),
+			 -EINVAL);
+
+	/* One run at a time; an interrupt ends it and leaves the rest. */
+	struct outcome outcome = { 0 };
+	struct engine_call loop = { .op = ENGINE_EXECUTE,
+				    .session = id,
+				    .run = { .code = "while True: pass" } };
+	assert_int_equal(begin(&fixture, &loop, &outcome), 0);
+	assert_int_equal(call(&fixture,
+			      (struct engine_call){
+				      .op = ENGINE_EXECUTE, .session = id, .run = { .code = "1" } },
+			      NULL),
+			 -EBUSY);
+	assert_int_equal(call(&fixture,
+			      (struct engine_call){ .op = ENGINE_SESSION_INTERRUPT, .session = id },
+			      &root),
+			 0);
+	assert_string_equal(text_at(root, "state"), "busy");
+	json_decref(root);
+	while (!outcome.ended) {
+		loop_run(fixture.loop);
+	}
+	assert_non_null(strstr(outcome.data, "\"status\":\"cancelled\""));
+	free(outcome.data);
+
+	assert_int_equal(call(&fixture,
+			      (struct engine_call){ .op = ENGINE_FILE_PUT,
+						    .session = id,
+						    .path = "d/f",
+						    .data = "{}",
+						    .size = 2 },
+			      NULL),
+			 0);
+	assert_int_equal(call(&fixture,
+			      (struct engine_call){ .op = ENGINE_FILE_LIST, .session = id }, &root),
+			 0);
+	json_t *file = json_array_get(json_object_get(root, "files"), 0);
+	assert_string_equal(text_at(file, "path"), "d/f");
+	json_decref(root);
+	assert_int_equal(
+		call(&fixture,
+		     (struct engine_call){ .op = ENGINE_FILE_GET, .session = id, .path = "d/f" },
+		     &root),
+		0);
+	json_decref(root);
+	assert_int_equal(
+		call(&fixture,
+		     (struct engine_call){ .op = ENGINE_FILE_DELETE, .session = id, .path = "d/f" },
+		     NULL),
+		0);
+	assert_int_equal(
+		call(&fixture,
+		     (struct engine_call){ .op = ENGINE_FILE_GET, .session = id, .path = "d/f" },
+		     NULL),
+		-ENOENT);
+
+	/* Gone, and what is left says why. */
+	json_decref(run_in(&fixture, id, "import os; os._exit(7)"));
+	run_for(&fixture, 100 * MS);
+	assert_int_equal(call(&fixture,
+			      (struct engine_call){ .op = ENGINE_SESSION_GET, .session = id },
+			      &root),
+			 0);
+	assert_string_equal(text_at(root, "state"), "gone");
+	assert_non_null(strstr(text_at(root, "reason"), "status 7"));
+	json_decref(root);
+	assert_int_equal(call(&fixture,
+			      (struct engine_call){
+				      .op = ENGINE_EXECUTE, .session = id, .run = { .code = "1" } },
+			      NULL),
+			 -ESTALE);
+
+	/* Closed while it is busy. */
+	open_session(&fixture, NULL, 0, id);
+	outcome = (struct outcome){ 0 };
+	loop.session = id;
+	assert_int_equal(begin(&fixture, &loop, &outcome), 0);
+	assert_int_equal(call(&fixture,
+			      (struct engine_call){ .op = ENGINE_SESSION_CLOSE, .session = id },
+			      &root),
+			 0);
+	assert_string_equal(text_at(root, "reason"), "it was closed");
+	json_decref(root);
+	while (!outcome.ended) {
+		loop_run(fixture.loop);
+	}
+	free(outcome.data);
+	assert_int_equal(call(&fixture, (struct engine_call){ .op = ENGINE_SESSION_LIST }, &root),
+			 0);
+	assert_int_equal(json_array_size(json_object_get(root, "sessions")), 0);
+	json_decref(root);
+	teardown(&fixture);
+}
+
+/* Whatever is asked of another tenant's session: it is not there, living or dead. */
+static void test_other_tenant(void **state)
+{
+	static const enum engine_op ops[] = {
+		ENGINE_EXECUTE,           ENGINE_SESSION_GET, ENGINE_SESSION_CLOSE,
+		ENGINE_SESSION_INTERRUPT, ENGINE_FILE_LIST,   ENGINE_FILE_GET,
+		ENGINE_FILE_PUT,          ENGINE_FILE_DELETE,
+	};
+	const char *const forged[] = { "", "x", "01ARZ3NDEKTSV4RRFFQ69G5FAV", "../alice" };
+	struct fixture fixture;
+	json_t *root = NULL;
+	char id[27];
+
+	(void)state;
+	setup(&fixture, NULL);
+	open_session(&fixture, "alice", 0, id);
+	for (int dead = 0; dead < 2; dead++) {
+		for (size_t i = 0; i < ARRAY_SIZE(ops); i++) {
+			struct engine_call what = { .op = ops[i],
+						    .tenant = "mallory",
+						    .session = id,
+						    .path = "f",
+						    .data = "x",
+						    .size = 1,
+						    .run = { .code = "1" } };
+			assert_int_equal(call(&fixture, what, NULL), -ENOENT);
+			for (size_t j = 0; j < ARRAY_SIZE(forged); j++) {
+				what.tenant = "alice";
+				what.session = forged[j];
+				assert_int_equal(call(&fixture, what, NULL), -ENOENT);
+			}
+		}
+		assert_int_equal(
+			call(&fixture,
+			     (struct engine_call){ .op = ENGINE_SESSION_LIST, .tenant = "mallory" },
+			     &root),
+			0);
+		assert_int_equal(json_array_size(json_object_get(root, "sessions")), 0);
+		json_decref(root);
+		assert_int_equal(
+			call(&fixture,
+			     (struct engine_call){ .op = ENGINE_SESSION_CLOSE, .session = id },
+			     NULL),
+			dead ? -ESTALE : 0);
+	}
+	teardown(&fixture);
+}
+
+static void test_leases(void **state)
+{
+	struct engine_options options = { .idle_max_ns = 10000 * MS, .life_max_ns = 9000 * MS };
+	struct fixture fixture;
+	json_t *root = NULL;
+	char id[27], other[27];
+
+	(void)state;
+	setup(&fixture, &options);
+	open_session(&fixture, NULL, 2500 * MS, id);
+	open_session(&fixture, NULL, 0, other);
+	run_for(&fixture, 1000 * MS);
+	json_decref(run_in(&fixture, id, "1"));
+	run_for(&fixture, 1700 * MS); /* its lease began anew */
+	assert_int_equal(call(&fixture,
+			      (struct engine_call){ .op = ENGINE_SESSION_GET, .session = id },
+			      &root),
+			 0);
+	assert_string_equal(text_at(root, "state"), "idle");
+	json_decref(root);
+	run_for(&fixture, 2000 * MS);
+	assert_int_equal(call(&fixture,
+			      (struct engine_call){ .op = ENGINE_SESSION_GET, .session = id },
+			      &root),
+			 0);
+	assert_string_equal(text_at(root, "state"), "gone");
+	assert_non_null(strstr(text_at(root, "reason"), "nothing was done"));
+	json_decref(root);
+	/* A run that goes on does not save it from the end of its longest time. */
+	root = run_in(&fixture, other, "import time; time.sleep(20)");
+	assert_string_equal(text_at(root, "status"), "cancelled");
+	json_decref(root);
+	assert_int_equal(call(&fixture,
+			      (struct engine_call){ .op = ENGINE_FILE_LIST, .session = other },
+			      NULL),
+			 -ESTALE);
+	teardown(&fixture);
+}
+
+static void test_flood(void **state)
+{
+	struct engine_options options = { .sessions_max = 4, .sessions_per_tenant = 3 };
+	struct engine_call open = { .op = ENGINE_SESSION_OPEN, .run = { .language = "bash" } };
+	struct outcome outcomes[16] = { 0 };
+	struct fixture fixture;
+	int open_count = 0;
+
+	(void)state;
+	setup(&fixture, &options);
+	for (size_t i = 0; i < ARRAY_SIZE(outcomes); i++) {
+		open.tenant = i < 8 ? "alice" : "bob";
+		int r = begin(&fixture, &open, &outcomes[i]);
+		assert_true(r == 0 || r == -EAGAIN);
+		open_count += r == 0;
+	}
+	assert_int_equal(open_count, 4);
+	run_for(&fixture, 500 * MS);
+	for (size_t i = 0; i < ARRAY_SIZE(outcomes); i++) {
+		free(outcomes[i].data);
+	}
+	teardown(&fixture);
+
+	/* Opened for somebody who does not wait: closed again. */
+	struct outcome forgotten = { 0 };
+	json_int_t left = -1;
+	setup(&fixture, &options);
+	open.tenant = NULL;
+	assert_int_equal(begin(&fixture, &open, &forgotten), 0);
+	engine_forget(forgotten.run);
+	for (int i = 0; i < 100 && left != 0; i++) {
+		json_t *root = NULL;
+		run_for(&fixture, 100 * MS);
+		assert_int_equal(call(&fixture, (struct engine_call){ .op = ENGINE_STATS }, &root),
+				 0);
+		json_t *sessions = json_object_get(root, "sessions");
+		left = json_integer_value(json_object_get(sessions, "open"));
+		json_decref(root);
+	}
+	assert_int_equal(left, 0);
+	assert_int_equal(forgotten.ended + forgotten.failed, 0);
+	teardown(&fixture);
+}
+
+static void test_told(void **state)
+{
+	struct fixture fixture;
+	json_t *root = NULL;
+
+	(void)state;
+	setup(&fixture, NULL);
+	assert_int_equal(call(&fixture, (struct engine_call){ .op = ENGINE_RUNTIMES }, &root), 0);
+	assert_true(json_array_size(json_object_get(root, "runtimes")) >= 12);
+	json_decref(root);
+	assert_int_equal(call(&fixture, (struct engine_call){ .op = ENGINE_POLICIES }, &root), 0);
+	assert_true(json_array_size(json_object_get(root, "policies")) >= 3);
+	json_decref(root);
+	assert_int_equal(call(&fixture,
+			      (struct engine_call){ .op = ENGINE_POLICY_CHECK,
+						    .run = { .language = "python" } },
+			      &root),
+			 0);
+	assert_true(json_is_true(json_object_get(root, "allowed")));
+	json_decref(root);
+	assert_int_equal(
+		call(&fixture,
+		     (struct engine_call){
+			     .op = ENGINE_POLICY_CHECK,
+			     .run = { .language = "python", .limits = { .wall_ns = 1ull << 60 } } },
+		     &root),
+		0);
+	assert_true(json_is_false(json_object_get(root, "allowed")));
+	json_decref(root);
+	assert_int_equal(call(&fixture, (struct engine_call){ .op = ENGINE_STATS }, &root), 0);
+	json_decref(root);
+	teardown(&fixture);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_execute),      cmocka_unit_test(test_session),
+		cmocka_unit_test(test_other_tenant), cmocka_unit_test(test_leases),
+		cmocka_unit_test(test_flood),        cmocka_unit_test(test_told),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

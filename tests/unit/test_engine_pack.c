@@ -1,0 +1,159 @@
+/* A call comes back as it was packed; whatever else comes is refused, to the last byte. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "engine/engine_pack.h"
+
+static const char *const args[] = { "", "two words", NULL };
+static const char *const env[] = { "A=1", NULL };
+static const char *const out[] = { NULL };
+static const struct brig_file_in files[] = {
+	{ .name = "a/b.txt", .data = "x\0y", .size = 3, .executable = true },
+	{ .name = "empty", .data = "", .size = 0 },
+};
+
+static struct engine_call whole_call(void)
+{
+	return (struct engine_call){
+		.op = ENGINE_EXECUTE,
+		.tenant = "uid:7",
+		.session = "01ARZ3NDEKTSV4RRFFQ69G5FAV",
+		.data = "bytes",
+		.size = 5,
+		.idle_ns = 1,
+		.life_ns = 2,
+		.stream = true,
+		.run = {
+			.language = "python",
+			.code = "print(1)",
+			.args = args,
+			.env = env,
+			.out = out,
+			.files = files,
+			.files_count = ARRAY_SIZE(files),
+			.limits = { .wall_ns = 11, .net_bytes = 12 },
+			.stdin_data = "in\0put",
+			.stdin_size = 6,
+			.start = BRIG_START_WARM,
+			.want_value = true,
+		},
+	};
+}
+
+static void comes_back_whole(void **state)
+{
+	struct engine_call call = whole_call();
+	_cleanup_free_ char *block = NULL;
+	struct engine_unpacked got;
+	size_t size;
+
+	(void)state;
+	assert_int_equal(engine_pack(&call, &block, &size), 0);
+	assert_int_equal(engine_unpack(block, size, &got), 0);
+	assert_int_equal(got.call.op, ENGINE_EXECUTE);
+	assert_string_equal(got.call.tenant, "uid:7");
+	assert_string_equal(got.call.run.tenant, "uid:7");
+	assert_string_equal(got.call.session, call.session);
+	assert_null(got.call.path);
+	assert_null(got.call.run.policy);
+	assert_string_equal(got.call.run.code, "print(1)");
+	assert_int_equal(got.call.run.code_size, 8);
+	assert_string_equal(got.call.run.args[1], "two words");
+	assert_null(got.call.run.args[2]);
+	assert_non_null(got.call.run.out);
+	assert_null(got.call.run.out[0]);
+	assert_int_equal(got.call.run.files_count, 2);
+	assert_memory_equal(got.call.run.files[0].data, "x\0y", 3);
+	assert_true(got.call.run.files[0].executable);
+	assert_int_equal(got.call.run.files[1].size, 0);
+	assert_int_equal(got.call.run.limits.wall_ns, 11);
+	assert_int_equal(got.call.run.limits.net_bytes, 12);
+	assert_memory_equal(got.call.run.stdin_data, "in\0put", 6);
+	assert_int_equal(got.call.run.start, BRIG_START_WARM);
+	assert_true(got.call.stream && got.call.run.want_value && !got.call.run.consent);
+	/* What only the warden's own side may name does not travel. */
+	assert_null(got.call.run.file);
+	assert_null(got.call.run.command);
+	assert_null(got.call.run.mounts);
+	engine_unpacked_done(&got);
+}
+
+static void is_refused_when_cut_or_longer(void **state)
+{
+	struct engine_call call = whole_call();
+	_cleanup_free_ char *block = NULL;
+	struct engine_unpacked got;
+	size_t size;
+
+	(void)state;
+	assert_int_equal(engine_pack(&call, &block, &size), 0);
+	for (size_t less = 0; less < size; less++) {
+		/* Of its own size, so that a sanitizer sees a step too far. */
+		char *copy = malloc(less + 1);
+		memcpy(copy, block, less);
+		assert_int_equal(engine_unpack(copy, less, &got), -EPROTO);
+		free(copy);
+	}
+	char *longer = calloc(1, size + 1);
+	memcpy(longer, block, size);
+	assert_int_equal(engine_unpack(longer, size + 1, &got), -EPROTO);
+	free(longer);
+	assert_int_equal(engine_unpack(NULL, 0, &got), -EPROTO);
+}
+
+static void survives_any_changed_byte(void **state)
+{
+	struct engine_call call = whole_call();
+	_cleanup_free_ char *block = NULL;
+	struct engine_unpacked got;
+	size_t size;
+
+	(void)state;
+	assert_int_equal(engine_pack(&call, &block, &size), 0);
+	for (size_t i = 0; i < size; i++) {
+		for (int value = 0; value < 256; value += 51) {
+			char was = block[i];
+			block[i] = (char)value;
+			if (engine_unpack(block, size, &got) == 0) {
+				assert_non_null(got.call.tenant);
+				engine_unpacked_done(&got);
+			}
+			block[i] = was;
+		}
+	}
+}
+
+static void errors_end_their_strings(void **state)
+{
+	struct brig_error error, got;
+
+	(void)state;
+	memset(&error, 'x', sizeof(error));
+	error.code = BRIG_E_INPUT;
+	assert_int_equal(engine_error_read(&error, sizeof(error), &got), 0);
+	assert_int_equal(strlen(got.message), sizeof(got.message) - 1);
+	error.code = 99;
+	assert_int_equal(engine_error_read(&error, sizeof(error), &got), -EPROTO);
+	assert_int_equal(engine_error_read(&error, sizeof(error) - 1, &got), -EPROTO);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(comes_back_whole),
+		cmocka_unit_test(is_refused_when_cut_or_longer),
+		cmocka_unit_test(survives_any_changed_byte),
+		cmocka_unit_test(errors_end_their_strings),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
