@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Holds an audit chain against its hashes, its signatures and what else is known of it. */
+#ifndef BRIG_LEDGER_AUDIT_VERIFY_H
+#define BRIG_LEDGER_AUDIT_VERIFY_H
+
+#include "ledger/audit_file.h"
+
+#define AUDIT_KNOWN_MAX    64
+#define AUDIT_FINDINGS_MAX 1000 /* told one by one; the rest is only counted */
+
+/* A checkpoint that was kept outside the database: it must still be on the chain. */
+struct audit_known {
+	const char *where; /* "audit.head" */
+	struct chain_checkpoint checkpoint;
+};
+
+struct audit_claims {
+	unsigned char public[CHAIN_KEY_SIZE];
+	struct audit_known known[AUDIT_KNOWN_MAX];
+	unsigned known_count;
+};
+
+struct audit_report {
+	uint64_t entries;
+	struct chain_head head;
+	uint64_t first_ms, last_ms;
+	uint64_t checkpoints;
+	uint64_t signed_entries; /* up to the last good checkpoint; the rest is linked only */
+	uint64_t findings;
+};
+
+/* `found` gets the sequence of the entry, or 0, and a line. 0: read to the end; -errno. */
+int audit_verify(struct audit_file *file, const struct audit_claims *claims,
+		 void (*found)(void *user, uint64_t sequence, const char *what), void *user,
+		 struct audit_report *ret, struct brig_error *error);
+#endif

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The front's side of the ledger: see ledger.h. Answers come in the order of the calls. */
+#include "ledger/ledger.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "ledger/ledger_messages.h"
+#include "role/message.h"
+
+struct call {
+	struct call *next;
+	uint64_t serial;
+	ledger_done *done;
+	void *user;
+};
+
+struct ledger {
+	struct message_peer *peer; /* owned */
+	void (*gone)(void *user, const char *why);
+	void *user;
+	struct call *first, **last; /* owned */
+	unsigned under_way;
+	uint64_t serial;
+};
+
+static struct call *take_first(struct ledger *ledger)
+{
+	struct call *call = ledger->first;
+
+	if (call) {
+		ledger->first = call->next;
+		ledger->last = ledger->first ? ledger->last : &ledger->first;
+		ledger->under_way--;
+	}
+	return call;
+}
+
+static void finish(struct call *call, const struct brig_error *error, const char *data, size_t size)
+{
+	if (call->done) {
+		call->done(call->user, error, data, size);
+	}
+	free(call);
+}
+
+static void error_of(const struct message *message, const char *tail, size_t size,
+		     struct brig_error *error)
+{
+	size_t first = strnlen(tail, size);
+	int errnum = message->value < 4096 ? (int)message->value : EIO;
+	bool known = message->number > BRIG_E_NONE && message->number <= BRIG_E_SYSTEM;
+
+	error_set(error, known ? (enum brig_code)message->number : BRIG_E_SYSTEM, errnum, "%.*s",
+		  (int)first, tail);
+	if (first + 1 < size) {
+		error_remedy(error, "%.*s", (int)(size - first - 1), tail + first + 1);
+	}
+}
+
+static int take_answer(void *user, const struct message *message, int fds[MESSAGE_FDS_MAX],
+		       const void *tail, size_t size)
+{
+	struct ledger *ledger = user;
+	struct brig_error error = { 0 };
+	void *block = NULL;
+	size_t block_size = 0;
+
+	if (!ledger->first || ledger->first->serial != message->serial) {
+		return -EPROTO;
+	}
+	if (fds[0] >= 0 &&
+	    (size > 0 || message->value ||
+	     message_block_map(fds[0], LEDGER_ANSWER_MAX, &block, &block_size) < 0)) {
+		return -EPROTO;
+	}
+	struct call *call = take_first(ledger);
+	if (message->value) {
+		error_of(message, tail, size, &error);
+		finish(call, &error, NULL, 0);
+	} else {
+		finish(call, NULL, block ? block : tail, block ? block_size : size);
+	}
+	message_block_unmap(block, block_size);
+	return 0;
+}
+
+static const struct message_rule rules[] = {
+	{ LEDGER_ANSWER, "answer", 0, 1, MESSAGE_TAIL_MAX, take_answer },
+};
+
+/*
+ * Calls under way are not answered: they may be in the database or not. "It was not recorded" would
+ * make somebody ask again for what will be run after the next start.
+ */
+static void peer_gone(void *user, const char *why)
+{
+	struct ledger *ledger = user;
+
+	ledger->gone(ledger->user, why);
+}
+
+int ledger_new(struct loop *loop, int socket, void (*gone)(void *user, const char *why), void *user,
+	       struct ledger **ret)
+{
+	struct ledger *ledger = calloc(1, sizeof(*ledger));
+
+	if (!ledger) {
+		return -ENOMEM;
+	}
+	ledger->gone = gone;
+	ledger->user = user;
+	ledger->last = &ledger->first;
+	int r = message_peer_new(loop, socket, rules, ARRAY_SIZE(rules), peer_gone, ledger,
+				 &ledger->peer);
+	if (r < 0) {
+		free(ledger);
+		return r;
+	}
+	*ret = ledger;
+	return 0;
+}
+
+void ledger_free(struct ledger *ledger)
+{
+	struct call *call;
+
+	if (!ledger) {
+		return;
+	}
+	message_peer_free(ledger->peer);
+	while ((call = take_first(ledger))) {
+		free(call);
+	}
+	free(ledger);
+}
+
+/* --- calls ----------------------------------------------------------------------------------- */
+
+/* The last text in a block, when it is too long for a record. */
+static int send_form(struct ledger *ledger, const struct message *message,
+		     const struct ledger_form *form, struct ledger_text *texts)
+{
+	_cleanup_(buf_done)
+	struct buf tail = { 0 };
+	_cleanup_close_ int block = -1;
+	size_t total = 0;
+
+	for (unsigned i = 0; i < form->count; i++) {
+		/* NOLINTNEXTLINE(clang-analyzer-core.*): there are as many texts as the form has */
+		total += sizeof(uint32_t) + (texts[i].data ? texts[i].size + 1 : 0);
+	}
+	if (total > MESSAGE_TAIL_MAX && form->count) {
+		struct ledger_text *last = &texts[form->count - 1];
+		block = message_block_make(last->data ? last->data : "", last->size);
+		if (block < 0) {
+			return block;
+		}
+		*last = (struct ledger_text){ 0 };
+	}
+	ledger_form_pack(form, texts, &tail);
+	return tail.failed ? -ENOMEM
+			   : message_send(ledger->peer, message, &block, block >= 0, tail.data,
+					  tail.size);
+}
+
+/* What has begun must be able to end, however many questions there are: half is for these alone. */
+static unsigned calls_max(uint32_t kind)
+{
+	bool must = kind == LEDGER_STARTED || kind == LEDGER_ENDED || kind == LEDGER_AUDIT;
+
+	return must ? LEDGER_CALLS_MAX : LEDGER_CALLS_MAX / 2;
+}
+
+static int call(struct ledger *ledger, struct message message, struct ledger_text *texts,
+		ledger_done *done, void *user)
+{
+	const struct ledger_form *form = &ledger_forms[message.kind];
+	const char *name = NULL;
+
+	if (ledger->under_way >= calls_max(message.kind)) {
+		return -ENOBUFS;
+	}
+	int r = ledger_form_check(form, texts, &name);
+	if (r < 0) {
+		return r;
+	}
+	struct call *under_way = malloc(sizeof(*under_way));
+	if (!under_way) {
+		return -ENOMEM;
+	}
+	message.serial = ledger->serial + 1;
+	*under_way = (struct call){ .serial = message.serial, .done = done, .user = user };
+	r = send_form(ledger, &message, form, texts);
+	/* A role that has just died: as those before it, this one is never answered. */
+	if (r < 0 && r != -EPIPE && r != -ECONNRESET) {
+		free(under_way);
+		return r;
+	}
+	ledger->serial++;
+	*ledger->last = under_way;
+	ledger->last = &under_way->next;
+	ledger->under_way++;
+	return 0;
+}
+
+static struct ledger_text text(const char *data)
+{
+	return (struct ledger_text){ .data = data, .size = data ? strlen(data) : 0 };
+}
+
+int ledger_begin(struct ledger *ledger, const struct ledger_execution *execution, ledger_done *done,
+		 void *user)
+{
+	struct ledger_text texts[BEGIN_FIELDS] = {
+		[BEGIN_ID] = text(execution->id),
+		[BEGIN_TENANT] = text(execution->tenant),
+		[BEGIN_CALLER] = text(execution->caller),
+		[BEGIN_SESSION] = text(execution->session),
+		[BEGIN_LANGUAGE] = text(execution->language),
+		[BEGIN_POLICY] = text(execution->policy),
+		[BEGIN_CODE] = text(execution->code_sha256),
+		[BEGIN_KEY] = text(execution->key),
+		[BEGIN_DIGEST] = text(execution->digest),
+	};
+
+	/* What runs now has no second life: its request need not travel. */
+	if (execution->queued && execution->request) {
+		texts[BEGIN_REQUEST] =
+			(struct ledger_text){ execution->request, execution->request_size };
+	}
+	return call(ledger, (struct message){ .kind = LEDGER_BEGIN, .value = execution->queued },
+		    texts, done, user);
+}
+
+int ledger_started(struct ledger *ledger, const char *id, ledger_done *done, void *user)
+{
+	struct ledger_text texts[] = { text(id) };
+
+	return call(ledger, (struct message){ .kind = LEDGER_STARTED }, texts, done, user);
+}
+
+int ledger_ended(struct ledger *ledger, const char *id, const char *result, size_t size,
+		 ledger_done *done, void *user)
+{
+	struct ledger_text texts[] = { text(id), { result, size } };
+
+	return call(ledger, (struct message){ .kind = LEDGER_ENDED }, texts, done, user);
+}
+
+int ledger_get(struct ledger *ledger, const char *tenant, const char *id, ledger_done *done,
+	       void *user)
+{
+	struct ledger_text texts[] = { text(tenant), text(id) };
+
+	return call(ledger, (struct message){ .kind = LEDGER_GET }, texts, done, user);
+}
+
+int ledger_list(struct ledger *ledger, const char *tenant, const char *before, unsigned limit,
+		ledger_done *done, void *user)
+{
+	struct ledger_text texts[] = { text(tenant), text(before) };
+
+	return call(ledger, (struct message){ .kind = LEDGER_LIST, .number = limit }, texts, done,
+		    user);
+}
+
+int ledger_pending(struct ledger *ledger, ledger_done *done, void *user)
+{
+	return call(ledger, (struct message){ .kind = LEDGER_PENDING }, NULL, done, user);
+}
+
+int ledger_audit(struct ledger *ledger, const char *kind, const char *tenant, const char *facts,
+		 ledger_done *done, void *user)
+{
+	struct ledger_text texts[] = { text(kind), text(tenant), text(facts) };
+
+	return call(ledger, (struct message){ .kind = LEDGER_AUDIT }, texts, done, user);
+}
+
+int ledger_stats(struct ledger *ledger, ledger_done *done, void *user)
+{
+	return call(ledger, (struct message){ .kind = LEDGER_STATS }, NULL, done, user);
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From a call's form to the store. */
+#ifndef BRIG_LEDGER_CALLS_H
+#define BRIG_LEDGER_CALLS_H
+
+#include "ledger/store.h"
+#include "role/message.h"
+
+/* The texts fulfil the form. -EPROTO: no honest front says that. Other errors are the answer. */
+int ledger_call(struct store *store, const struct message *message, const struct ledger_text *texts,
+		struct buf *answer, struct brig_error *error);
+#endif

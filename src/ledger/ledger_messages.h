@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the front and the ledger say to each other, on role/message.h. A call is a record, and
+ * behind it a form: texts in a fixed order, each with its length. Every text has a rule; the client
+ * holds itself to it, and the role closes the connection on whoever does not.
+ *
+ * The answer to a call has its serial. `value` is 0 or a positive errno; the tail or the block is
+ * the data, or of an error the message, a NUL, and the remedy; `number` is then the brig_code.
+ */
+#ifndef BRIG_LEDGER_MESSAGES_H
+#define BRIG_LEDGER_MESSAGES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+
+#define LEDGER_REQUEST_MAX ((size_t)64 << 20)
+#define LEDGER_RESULT_MAX  ((size_t)96 << 20)
+#define LEDGER_ANSWER_MAX  ((size_t)256 << 20)
+#define LEDGER_FACTS_MAX   ((size_t)8 << 10)
+#define LEDGER_CALLS_MAX   2048 /* under way at once: less than a role's queue holds */
+#define LEDGER_LIST_MAX    1000
+#define LEDGER_FIELDS_MAX  11
+
+enum ledger_kind {
+	LEDGER_BEGIN = 1, /* value: 1 when it is queued */
+	LEDGER_STARTED,
+	LEDGER_ENDED,
+	LEDGER_GET,
+	LEDGER_LIST, /* number: how many at most */
+	LEDGER_PENDING,
+	LEDGER_AUDIT,
+	LEDGER_STATS,
+	LEDGER_KINDS,
+	LEDGER_ANSWER = 64,
+};
+
+enum begin_field {
+	BEGIN_ID,
+	BEGIN_TENANT,
+	BEGIN_CALLER,
+	BEGIN_SESSION,
+	BEGIN_LANGUAGE,
+	BEGIN_POLICY,
+	BEGIN_CODE,
+	BEGIN_KEY,
+	BEGIN_DIGEST,
+	BEGIN_REQUEST,
+	BEGIN_FIELDS,
+};
+enum ended_field { ENDED_ID, ENDED_RESULT, ENDED_FIELDS };
+enum get_field { GET_TENANT, GET_ID, GET_FIELDS }; /* list: the last one is `before` */
+enum audit_field { AUDIT_KIND, AUDIT_TENANT, AUDIT_FACTS, AUDIT_FIELDS };
+
+struct ledger_text {
+	const char *data; /* NULL: not given. Behind the bytes of a form is a NUL. */
+	size_t size;
+};
+
+struct ledger_field {
+	const char *name;
+	size_t max;
+	bool optional;
+	bool (*valid)(const struct ledger_text *text);
+};
+
+struct ledger_form {
+	const char *name;
+	const struct ledger_field *fields;
+	unsigned count;
+	size_t block_max; /* not 0: the last text may come as a block, up to so many bytes */
+};
+
+/* By enum ledger_kind. */
+extern const struct ledger_form ledger_forms[LEDGER_KINDS];
+
+/* -EINVAL, and which field it is. */
+int ledger_form_check(const struct ledger_form *form, const struct ledger_text *texts,
+		      const char **ret_name);
+void ledger_form_pack(const struct ledger_form *form, const struct ledger_text *texts,
+		      struct buf *out);
+/* -EPROTO: not such a form to the byte. The texts point into `data`; they are not checked yet. */
+int ledger_form_unpack(const struct ledger_form *form, const void *data, size_t size,
+		       struct ledger_text *texts);
+#endif

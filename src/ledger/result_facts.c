@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Facts of a result: see result_facts.h. */
+#include "ledger/result_facts.h"
+
+#include <string.h>
+
+#include <brig/brig.h>
+
+#include "base/cleanup.h"
+#include "base/json_out.h"
+
+#define TEXT_MAX 256
+
+const char *result_status(const json_t *result)
+{
+	const char *status = json_string_value(json_object_get(result, "status"));
+
+	for (int i = BRIG_OK; status && i <= BRIG_ERROR; i++) {
+		const char *name = brig_status_name((enum brig_status)i);
+		if (strcmp(status, name) == 0) {
+			return name;
+		}
+	}
+	return NULL;
+}
+
+/* Short texts and numbers; what is longer is nothing that brig itself says. */
+static void add_fact(struct json_out *out, const char *key, const json_t *value)
+{
+	char number[32];
+
+	if (json_is_string(value) && json_string_length(value) <= TEXT_MAX) {
+		json_textn(out, key, json_string_value(value), json_string_length(value));
+	} else if (json_is_integer(value)) {
+		json_int(out, key, json_integer_value(value));
+	} else if (json_is_real(value)) {
+		size_t size = json_dumpb(value, number, sizeof(number) - 1,
+					 JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
+		number[size < sizeof(number) ? size : 0] = '\0';
+		json_raw(out, key, size < sizeof(number) ? number : "0");
+	} else {
+		json_nil(out, key);
+	}
+}
+
+/* Keys in order, here and below: that is the canonical form. */
+static const char *const verdict_keys[] = { "cause", "limit", "limit_name", "peak", NULL };
+static const char *const denial_keys[] = { "call", "count", "meaning", "reason", NULL };
+static const char *const usage_keys[] = { "cpu_ms",    "disk_bytes",     "memory_peak_bytes",
+					  "net_bytes", "processes_peak", "wall_ms",
+					  NULL };
+static const char *const limit_keys[] = {
+	"cpu_millicores", "cpu_ms",    "disk_bytes", "disk_inodes", "file_bytes",
+	"memory_bytes",   "net_bytes", "open_files", "processes",   "stderr_bytes",
+	"stdout_bytes",   "wall_ms",   NULL,
+};
+
+static void add_part(struct json_out *out, const char *key, const json_t *from,
+		     const char *const *keys)
+{
+	if (!json_is_object(from)) {
+		json_nil(out, key);
+		return;
+	}
+	json_open(out, key, '{');
+	for (size_t i = 0; keys[i]; i++) {
+		add_fact(out, keys[i], json_object_get(from, keys[i]));
+	}
+	json_close(out, '}');
+}
+
+/* As the result has it, or else as it was asked for. */
+static void add_either(struct json_out *out, const char *key, const json_t *result,
+		       const char *asked)
+{
+	const json_t *value = json_object_get(result, key);
+
+	if (json_is_string(value)) {
+		add_fact(out, key, value);
+	} else {
+		json_text(out, key, asked);
+	}
+}
+
+void result_facts(const struct result_who *who, const json_t *result, struct buf *buf)
+{
+	struct json_out out = { .buf = buf };
+	const json_t *verdict = json_object_get(result, "verdict");
+
+	json_open(&out, NULL, '{');
+	json_text(&out, "caller", who->caller);
+	json_text(&out, "code_sha256", who->code_sha256);
+	add_part(&out, "denial", json_object_get(verdict, "denial"), denial_keys);
+	json_text(&out, "execution", who->execution);
+	add_fact(&out, "exit_code", json_object_get(result, "exit_code"));
+	add_either(&out, "language", result, who->language);
+	add_part(&out, "limits", json_object_get(result, "limits"), limit_keys);
+	add_either(&out, "policy", result, who->policy);
+	add_fact(&out, "provider", json_object_get(result, "provider"));
+	add_fact(&out, "runtime", json_object_get(result, "runtime"));
+	json_text(&out, "session", who->session);
+	add_fact(&out, "signal", json_object_get(result, "signal"));
+	add_fact(&out, "start", json_object_get(result, "start"));
+	json_text(&out, "status", result_status(result));
+	add_part(&out, "usage", json_object_get(result, "usage"), usage_keys);
+	add_part(&out, "verdict", verdict, verdict_keys);
+	json_close(&out, '}');
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tables of the ledger: see schema.h. */
+#include "ledger/schema.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "ledger/store.h"
+
+/*
+ * One line for each version: what brings a file of the version before it there. Lines are never
+ * changed once they are released, new ones are added.
+ *
+ * executions.state: 0 queued, 1 running, 2 ended. requests has a row while its execution is queued;
+ * results as long as it is kept. All executions below progress.ended_below have ended, which stays
+ * true once it was: what has not is found without an index that every run would have to write. The
+ * chain only ever grows, and the triggers are there to stop our own mistakes; against others there
+ * are hashes and signatures.
+ */
+static const char *const migrations[] = {
+	"CREATE TABLE executions ("
+	" n INTEGER PRIMARY KEY,"
+	" id TEXT NOT NULL UNIQUE,"
+	" tenant TEXT NOT NULL,"
+	" caller TEXT NOT NULL,"
+	" session TEXT,"
+	" language TEXT,"
+	" policy TEXT,"
+	" code_sha256 TEXT,"
+	" key TEXT,"
+	" digest TEXT,"
+	" state INTEGER NOT NULL CHECK (state IN (0, 1, 2)),"
+	" status TEXT,"
+	" created_ms INTEGER NOT NULL,"
+	" started_ms INTEGER,"
+	" ended_ms INTEGER,"
+	" CHECK ((state = 2) = (status IS NOT NULL))"
+	") STRICT;"
+	"CREATE INDEX executions_of_tenant ON executions (tenant, id);"
+	"CREATE UNIQUE INDEX executions_by_key ON executions (tenant, key) WHERE key IS NOT NULL;"
+	"CREATE TABLE progress ("
+	" one INTEGER PRIMARY KEY CHECK (one = 1),"
+	" ended_below INTEGER NOT NULL"
+	") STRICT;"
+	"INSERT INTO progress VALUES (1, 0);"
+	"CREATE TABLE requests ("
+	" n INTEGER PRIMARY KEY REFERENCES executions (n) ON DELETE CASCADE,"
+	" data BLOB NOT NULL"
+	") STRICT;"
+	"CREATE TABLE results ("
+	" n INTEGER PRIMARY KEY REFERENCES executions (n) ON DELETE CASCADE,"
+	" ended_ms INTEGER NOT NULL,"
+	" size INTEGER NOT NULL,"
+	" data BLOB NOT NULL"
+	") STRICT;"
+	"CREATE TABLE audit ("
+	" sequence INTEGER PRIMARY KEY,"
+	" time_ms INTEGER NOT NULL,"
+	" kind TEXT NOT NULL,"
+	" tenant TEXT NOT NULL,"
+	" facts TEXT NOT NULL,"
+	" hash BLOB NOT NULL CHECK (length(hash) = 32)"
+	") STRICT;"
+	"CREATE TABLE checkpoints ("
+	" number INTEGER PRIMARY KEY,"
+	" line TEXT NOT NULL"
+	") STRICT;"
+	"CREATE TRIGGER audit_stays BEFORE UPDATE ON audit"
+	" BEGIN SELECT RAISE(ABORT, 'the audit chain only grows'); END;"
+	"CREATE TRIGGER audit_remains BEFORE DELETE ON audit"
+	" BEGIN SELECT RAISE(ABORT, 'the audit chain only grows'); END;"
+	"CREATE TRIGGER checkpoints_stay BEFORE UPDATE ON checkpoints"
+	" BEGIN SELECT RAISE(ABORT, 'checkpoints only grow'); END;"
+	"CREATE TRIGGER checkpoints_remain BEFORE DELETE ON checkpoints"
+	" BEGIN SELECT RAISE(ABORT, 'checkpoints only grow'); END;",
+};
+
+#define VERSION ((int)ARRAY_SIZE(migrations))
+
+static int read_version(sqlite3 *db, int *ret, struct brig_error *error)
+{
+	sqlite3_stmt *statement = NULL;
+	int rc = sqlite3_prepare_v2(db, "PRAGMA user_version", -1, &statement, NULL);
+
+	if (rc == SQLITE_OK) {
+		rc = sqlite3_step(statement);
+	}
+	if (rc == SQLITE_ROW) {
+		*ret = sqlite3_column_int(statement, 0);
+	}
+	sqlite3_finalize(statement);
+	return rc == SQLITE_ROW ? 0 : store_error(db, rc, error, "cannot read the version");
+}
+
+static int migrate(sqlite3 *db, int version, struct brig_error *error)
+{
+	char mark[48];
+	int rc = sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
+
+	for (int i = version; i < VERSION && rc == SQLITE_OK; i++) {
+		rc = sqlite3_exec(db, migrations[i], NULL, NULL, NULL);
+	}
+	(void)snprintf(mark, sizeof(mark), "PRAGMA user_version = %d; COMMIT", VERSION);
+	if (rc == SQLITE_OK) {
+		rc = sqlite3_exec(db, mark, NULL, NULL, NULL);
+	}
+	if (rc != SQLITE_OK) {
+		int r = store_error(db, rc, error, "cannot make the tables");
+		sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+		return r;
+	}
+	return 0;
+}
+
+int schema_apply(sqlite3 *db, struct brig_error *error)
+{
+	int version;
+	int r = read_version(db, &version, error);
+
+	if (r < 0) {
+		return r;
+	}
+	if (version > VERSION || version < 0) {
+		error_set(error, BRIG_E_SYSTEM, ENOTSUP,
+			  "the ledger is of version %d; this brig knows up to %d", version,
+			  VERSION);
+		error_remedy(error, "use the newer brig that has written it");
+		return -ENOTSUP;
+	}
+	return version < VERSION ? migrate(db, version, error) : 0;
+}
+
+/* Everything that is defined, as one text. */
+static int describe(sqlite3 *db, struct buf *out, struct brig_error *error)
+{
+	static const char sql[] = "SELECT type || ' ' || name || ' on ' || tbl_name || ': ' || "
+				  "ifnull(sql, '') FROM sqlite_schema ORDER BY type, name";
+	sqlite3_stmt *statement = NULL;
+	int rc = sqlite3_prepare_v2(db, sql, -1, &statement, NULL);
+
+	if (rc == SQLITE_OK) {
+		while ((rc = sqlite3_step(statement)) == SQLITE_ROW && out->size < (1u << 20)) {
+			const unsigned char *text = sqlite3_column_text(statement, 0);
+			buf_adds(out, text ? (const char *)text : "?");
+			buf_addc(out, '\n');
+		}
+	}
+	sqlite3_finalize(statement);
+	return rc == SQLITE_DONE ? 0 : store_error(db, rc, error, "cannot read the schema");
+}
+
+/* The first line that is not the same in both. */
+static int differs(const struct buf *have, const struct buf *want, struct brig_error *error)
+{
+	const char *a = have->data ? have->data : "", *b = want->data;
+	const char *line = a;
+
+	for (; *a && *a == *b; a++, b++) {
+		line = *a == '\n' ? a + 1 : line;
+	}
+	int length = (int)strcspn(line, ":\n");
+	error_set(error, BRIG_E_SYSTEM, EBADMSG,
+		  "the database has other tables, indexes or triggers than brig makes: %.*s",
+		  length > 80 ? 80 : length, *line ? line : "something is missing");
+	error_remedy(error, "someone has changed the file: put it back from a copy that verifies");
+	return -EBADMSG;
+}
+
+int schema_check(sqlite3 *db, struct brig_error *error)
+{
+	_cleanup_(buf_done)
+	struct buf have = { 0 }, want = { 0 };
+	sqlite3 *fresh = NULL;
+	int rc = sqlite3_open_v2(":memory:", &fresh,
+				 SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY | SQLITE_OPEN_NOMUTEX,
+				 NULL);
+	int r = rc == SQLITE_OK ? migrate(fresh, 0, error)
+				: store_error(fresh, rc, error, "cannot open a database in memory");
+
+	if (r == 0) {
+		r = describe(fresh, &want, error);
+	}
+	sqlite3_close(fresh);
+	if (r == 0) {
+		r = describe(db, &have, error);
+	}
+	if (r == 0 && (want.failed || have.failed)) {
+		r = error_set(error, BRIG_E_SYSTEM, ENOMEM, "no memory");
+	}
+	if (r == 0 && (!have.data || strcmp(have.data, want.data) != 0)) {
+		r = differs(&have, &want, error);
+	}
+	return r;
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The ledger's database: one connection, statements prepared once. Knows nothing of messages. All
+ * that writes is called between store_begin() and store_commit(); what fails in between goes back
+ * to the mark that was set before it.
+ */
+#ifndef BRIG_LEDGER_STORE_H
+#define BRIG_LEDGER_STORE_H
+
+#include <sqlite3.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "ledger/chain.h"
+#include "ledger/ledger_messages.h"
+
+#define STORE_NAME "ledger.db"
+#define STORE_LOCK "ledger.lock"
+
+enum statement {
+	SQL_BEGIN,
+	SQL_COMMIT,
+	SQL_ROLLBACK,
+	SQL_MARK,
+	SQL_RELEASE,
+	SQL_BACK,
+	SQL_INSERT,
+	SQL_BY_KEY,
+	SQL_REQUEST_PUT,
+	SQL_REQUEST_DROP,
+	SQL_KEY_DROP,
+	SQL_OPEN_ONE,
+	SQL_START,
+	SQL_END,
+	SQL_RESULT_PUT,
+	SQL_GET,
+	SQL_LIST,
+	SQL_PENDING,
+	SQL_LOST,
+	SQL_PROGRESS,
+	SQL_TOTALS,
+	SQL_OLDEST,
+	SQL_RESULT_DROP,
+	SQL_FORGET,
+	SQL_APPEND,
+	SQL_LAST_ENTRY,
+	SQL_CHECKPOINT_PUT,
+	SQL_CHECKPOINT_LAST,
+	SQL_CHECKPOINT_GET,
+	SQL_STATEMENTS,
+};
+
+/* What is counted in memory, and must go back when a transaction does. */
+struct store_tally {
+	struct chain_head head;
+	struct chain_checkpoint checkpoint; /* the last one; number 0: none yet */
+	uint64_t executions;
+	uint64_t result_bytes;
+};
+
+struct store {
+	sqlite3 *db; /* owned */
+	sqlite3_stmt *statements[SQL_STATEMENTS];
+	sqlite3_vfs vfs; /* how files are found: by the directory's descriptor */
+	bool vfs_registered;
+	int dir;  /* owned */
+	int lock; /* owned */
+	struct chain_key key;
+	struct store_tally now, committed, marked;
+	bool is_first; /* no call has been made in this transaction */
+	bool has_mark;
+	int64_t pending_after; /* the last one that was handed out */
+	int64_t pending_last;  /* the last one that was there at the start */
+	uint64_t result_age_ms, result_max, result_total_max, history_age_ms;
+};
+
+struct store_limits {
+	uint64_t result_age_ms;    /* results are kept so long; 0: for ever */
+	uint64_t result_total_max; /* bytes of all results; 0: no limit */
+	uint64_t result_max;       /* of one; more is cut */
+	uint64_t history_age_ms;   /* rows of executions are kept so long; 0: for ever */
+};
+
+/* --- opening, transactions (store.c) --- */
+
+/* Opens or makes the database, checks that its chain goes on from where it was, recovers. */
+int store_open(int dir, const struct store_limits *limits, struct store **ret,
+	       struct brig_error *error);
+void store_close(struct store *store);
+
+int store_begin(struct store *store, struct brig_error *error);
+int store_commit(struct store *store, struct brig_error *error);
+void store_rollback(struct store *store);
+bool store_in_transaction(const struct store *store);
+/* One call within a transaction: it is there as a whole, or not at all. */
+int store_mark(struct store *store, struct brig_error *error);
+int store_release(struct store *store, struct brig_error *error);
+/* False: the whole transaction is gone, as SQLite does on a full disk. */
+bool store_back(struct store *store);
+/* Writes the log into the database, and both to the disk. */
+int store_flush(struct store *store, bool truncate, struct brig_error *error);
+
+/* --- for the files of the store (store_statement.c) --- */
+
+/*
+ * Binds and makes one step: "t" const char * (or NULL), "i" int64_t, "b" const void * and size_t.
+ * SQLITE_ROW, SQLITE_DONE, or another code. store_done() before the statement is used again.
+ */
+int store_run(struct store *store, enum statement which, const char *types, ...);
+void store_done(struct store *store, enum statement which);
+/* For statements without rows: 0 or the error. */
+int store_result(struct store *store, int rc, enum statement which, struct brig_error *error);
+/* -errno for a code of SQLite's, with its message. */
+int store_error(sqlite3 *db, int rc, struct brig_error *error, const char *what);
+int store_prepare(struct store *store, struct brig_error *error);
+/* Settings that make SQLite distrust the file, and do nothing that was not asked for. */
+int store_harden(sqlite3 *db, struct brig_error *error);
+uint64_t store_time_ms(void);
+
+/* --- how files are found (store_vfs.c) --- */
+int store_vfs_register(struct store *store, struct brig_error *error);
+void store_vfs_unregister(struct store *store);
+
+/* --- executions (store_executions.c, store_read.c) --- */
+
+int store_execution_begin(struct store *store, const struct ledger_text *texts, bool queued,
+			  struct buf *answer, struct brig_error *error);
+int store_execution_started(struct store *store, const char *id, struct brig_error *error);
+/* -EPROTO: `result` is no result. */
+int store_execution_ended(struct store *store, const char *id, const char *result, size_t size,
+			  struct brig_error *error);
+int store_execution_get(struct store *store, const char *tenant, const char *id, struct buf *answer,
+			struct brig_error *error);
+int store_execution_list(struct store *store, const char *tenant, const char *before,
+			 unsigned limit, struct buf *answer, struct brig_error *error);
+int store_execution_pending(struct store *store, struct buf *answer, struct brig_error *error);
+/* What was under way when the last ledger ended is lost now. */
+int store_recover(struct store *store, uint64_t *ret_lost, struct brig_error *error);
+/* Deletes a few results that are over age or over the total, and old rows. 1: there may be more. */
+int store_sweep(struct store *store, struct brig_error *error);
+
+/* --- the audit chain (store_audit.c) --- */
+
+/* `facts` of our own making, in canonical form. */
+int store_append(struct store *store, const char *kind, const char *tenant, const char *facts,
+		 struct brig_error *error);
+/* `facts`: any object; NULL: {}. -EPROTO: it is none. */
+int store_audit(struct store *store, const char *kind, const char *tenant, const char *facts,
+		size_t facts_size, struct brig_error *error);
+/* Signs the last entry, in a transaction of its own, and writes the head file. */
+int store_checkpoint(struct store *store, struct brig_error *error);
+/* Reads where the chain stands, and holds key and head file against it. */
+int store_audit_open(struct store *store, struct brig_error *error);
+#endif

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Executions as they come, run and end. Each step is an entry of the audit chain too. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/json_out.h"
+#include "ledger/json_bounded.h"
+#include "ledger/result_facts.h"
+#include "ledger/store.h"
+
+enum state { QUEUED, RUNNING, ENDED };
+
+static void cleanup_json(json_t **value)
+{
+	json_decref(*value);
+}
+
+static int no_memory(struct brig_error *error)
+{
+	return error_set(error, BRIG_E_SYSTEM, ENOMEM, "no memory");
+}
+
+/* 1: the key is known, and the answer says whose; 0: it is new. */
+static int find_key(struct store *store, const struct ledger_text *texts, struct buf *answer,
+		    struct brig_error *error)
+{
+	sqlite3_stmt *row = store->statements[SQL_BY_KEY];
+	const char *digest = texts[BEGIN_DIGEST].data;
+
+	if (!texts[BEGIN_KEY].data) {
+		return 0;
+	}
+	int rc =
+		store_run(store, SQL_BY_KEY, "tt", texts[BEGIN_TENANT].data, texts[BEGIN_KEY].data);
+	bool known = rc == SQLITE_ROW;
+	if (known) {
+		struct json_out out = { .buf = answer };
+		const char *old = (const char *)sqlite3_column_text(row, 1);
+
+		json_open(&out, NULL, '{');
+		json_text(&out, "id", (const char *)sqlite3_column_text(row, 0));
+		json_bool(&out, "same", strcmp(old ? old : "", digest ? digest : "") == 0);
+		json_close(&out, '}');
+	}
+	int r = store_result(store, rc, SQL_BY_KEY, error);
+	return r < 0 ? r : known;
+}
+
+static int audit_begin(struct store *store, const struct ledger_text *texts, bool queued,
+		       struct brig_error *error)
+{
+	/* In order: that is the canonical form. */
+	static const struct {
+		const char *name;
+		enum begin_field field;
+	} facts[] = {
+		{ "caller", BEGIN_CALLER }, { "code_sha256", BEGIN_CODE },
+		{ "execution", BEGIN_ID },  { "language", BEGIN_LANGUAGE },
+		{ "policy", BEGIN_POLICY },
+	};
+	_cleanup_(buf_done)
+	struct buf text = { 0 };
+	struct json_out out = { .buf = &text };
+
+	json_open(&out, NULL, '{');
+	for (size_t i = 0; i < ARRAY_SIZE(facts); i++) {
+		json_text(&out, facts[i].name, texts[facts[i].field].data);
+	}
+	json_bool(&out, "queued", queued);
+	json_text(&out, "session", texts[BEGIN_SESSION].data);
+	json_close(&out, '}');
+	return text.failed ? no_memory(error)
+			   : store_append(store, "execution.accepted", texts[BEGIN_TENANT].data,
+					  text.data, error);
+}
+
+static int insert(struct store *store, const struct ledger_text *texts, bool queued,
+		  struct brig_error *error)
+{
+	int64_t now = (int64_t)store_time_ms();
+	int rc = store_run(store, SQL_INSERT, "tttttttttiii", texts[BEGIN_ID].data,
+			   texts[BEGIN_TENANT].data, texts[BEGIN_CALLER].data,
+			   texts[BEGIN_SESSION].data, texts[BEGIN_LANGUAGE].data,
+			   texts[BEGIN_POLICY].data, texts[BEGIN_CODE].data, texts[BEGIN_KEY].data,
+			   texts[BEGIN_DIGEST].data, (int64_t)(queued ? QUEUED : RUNNING), now,
+			   queued ? (int64_t)0 : now);
+
+	if ((rc & 0xff) == SQLITE_CONSTRAINT) {
+		store_done(store, SQL_INSERT);
+		return error_set(error, BRIG_E_INPUT, EEXIST, "execution %s is there already",
+				 texts[BEGIN_ID].data);
+	}
+	return store_result(store, rc, SQL_INSERT, error);
+}
+
+int store_execution_begin(struct store *store, const struct ledger_text *texts, bool queued,
+			  struct buf *answer, struct brig_error *error)
+{
+	const struct ledger_text *request = &texts[BEGIN_REQUEST];
+	int r = find_key(store, texts, answer, error);
+
+	if (r != 0) {
+		return r < 0 ? r : 0;
+	}
+	r = insert(store, texts, queued, error);
+	/* What runs now is lost with us: its request would be of no use to anyone. */
+	if (r == 0 && queued && request->data) {
+		int rc = store_run(store, SQL_REQUEST_PUT, "ib",
+				   (int64_t)sqlite3_last_insert_rowid(store->db), request->data,
+				   request->size);
+		r = store_result(store, rc, SQL_REQUEST_PUT, error);
+	}
+	if (r == 0) {
+		r = audit_begin(store, texts, queued, error);
+	}
+	if (r == 0) {
+		store->now.executions++;
+		buf_adds(answer, "{}");
+	}
+	return r;
+}
+
+/* A row that has not ended: its number, and, when it is wanted, who asked. */
+struct open_one {
+	int64_t n;
+	int64_t state;
+	char tenant[129];
+	char caller[129];
+	char session[65];
+	char language[65];
+	char policy[161];
+	char code[65];
+};
+
+/* NULL is "" here: none of them is empty when it is given. */
+static void keep(sqlite3_stmt *row, int column, char *out, size_t size)
+{
+	const char *text = (const char *)sqlite3_column_text(row, column);
+
+	out[0] = '\0';
+	(void)strncat(out, text ? text : "", size - 1);
+}
+
+static int find_open(struct store *store, const char *id, enum state before, struct open_one *ret,
+		     struct brig_error *error)
+{
+	sqlite3_stmt *row = store->statements[SQL_OPEN_ONE];
+	int rc = store_run(store, SQL_OPEN_ONE, "t", id);
+	bool found = rc == SQLITE_ROW;
+
+	if (found) {
+		ret->n = sqlite3_column_int64(row, 0);
+		ret->state = sqlite3_column_int64(row, 1);
+		keep(row, 2, ret->tenant, sizeof(ret->tenant));
+		keep(row, 3, ret->caller, sizeof(ret->caller));
+		keep(row, 4, ret->session, sizeof(ret->session));
+		keep(row, 5, ret->language, sizeof(ret->language));
+		keep(row, 6, ret->policy, sizeof(ret->policy));
+		keep(row, 7, ret->code, sizeof(ret->code));
+	}
+	int r = store_result(store, rc, SQL_OPEN_ONE, error);
+	if (r < 0) {
+		return r;
+	}
+	if (!found) {
+		return error_set(error, BRIG_E_INPUT, ENOENT, "no execution %s", id);
+	}
+	if (ret->state > (int64_t)before) {
+		return error_set(error, BRIG_E_INPUT, EALREADY, "execution %s has %s already", id,
+				 ret->state == ENDED ? "ended" : "begun");
+	}
+	return 0;
+}
+
+int store_execution_started(struct store *store, const char *id, struct brig_error *error)
+{
+	struct open_one one;
+	int r = find_open(store, id, QUEUED, &one, error);
+
+	if (r == 0) {
+		int rc = store_run(store, SQL_START, "ii", (int64_t)store_time_ms(), one.n);
+		r = store_result(store, rc, SQL_START, error);
+	}
+	if (r == 0) {
+		/* It has the code in it, and is not run a second time. */
+		int rc = store_run(store, SQL_REQUEST_DROP, "i", one.n);
+		r = store_result(store, rc, SQL_REQUEST_DROP, error);
+	}
+	return r;
+}
+
+static int put_result(struct store *store, int64_t n, json_t *result, const char *text, size_t size,
+		      struct brig_error *error)
+{
+	_cleanup_free_ char *shorter = NULL;
+	int64_t now = (int64_t)store_time_ms();
+
+	if (size > store->result_max) {
+		if (result_cut(result, (size_t)store->result_max) < 0 ||
+		    !(shorter = json_dumps(result, JSON_COMPACT))) {
+			return no_memory(error);
+		}
+		text = shorter;
+		size = strlen(shorter);
+	}
+	/* What cannot be made smaller is no result of ours. */
+	if (size > 2 * store->result_max) {
+		return error_set(error, BRIG_E_INPUT, EFBIG, "a result of %zu bytes", size);
+	}
+	int rc = store_run(store, SQL_END, "tii", result_status(result), now, n);
+	int r = store_result(store, rc, SQL_END, error);
+	if (r == 0) {
+		rc = store_run(store, SQL_RESULT_PUT, "iiib", n, now, (int64_t)size, text, size);
+		r = store_result(store, rc, SQL_RESULT_PUT, error);
+	}
+	if (r == 0) {
+		store->now.result_bytes += size;
+	}
+	return r;
+}
+
+static int audit_end(struct store *store, const char *id, const struct open_one *one,
+		     const json_t *result, struct brig_error *error)
+{
+	const struct result_who who = {
+		.execution = id,
+		.caller = one->caller,
+		.session = one->session[0] ? one->session : NULL,
+		.language = one->language[0] ? one->language : NULL,
+		.policy = one->policy[0] ? one->policy : NULL,
+		.code_sha256 = one->code[0] ? one->code : NULL,
+	};
+	_cleanup_(buf_done)
+	struct buf facts = { 0 };
+
+	result_facts(&who, result, &facts);
+	return facts.failed
+		       ? no_memory(error)
+		       : store_append(store, "execution.ended", one->tenant, facts.data, error);
+}
+
+/*
+ * Cancelled or refused before it ran. One without a request was not acknowledged either: when it
+ * was refused (no turn in time, a service that goes down), its key is free for another try. A lost
+ * one may have run.
+ */
+static int end_unbegun(struct store *store, int64_t n, json_t *result, struct brig_error *error)
+{
+	int rc = store_run(store, SQL_REQUEST_DROP, "i", n);
+	int r = store_result(store, rc, SQL_REQUEST_DROP, error);
+
+	if (r == 0 && sqlite3_changes64(store->db) == 0 &&
+	    strcmp(result_status(result), "error") == 0) {
+		rc = store_run(store, SQL_KEY_DROP, "i", n);
+		r = store_result(store, rc, SQL_KEY_DROP, error);
+	}
+	return r;
+}
+
+int store_execution_ended(struct store *store, const char *id, const char *text, size_t size,
+			  struct brig_error *error)
+{
+	struct open_one one;
+	_cleanup_(cleanup_json)
+	json_t *result = NULL;
+
+	int r = json_bounded_load(text, size, &result);
+	if (r < 0 || !result_status(result)) {
+		return error_set(error, BRIG_E_INPUT, r == -ENOMEM ? ENOMEM : EPROTO,
+				 "execution %s: what came is no result", id);
+	}
+	r = find_open(store, id, RUNNING, &one, error);
+	if (r == 0 && one.state == QUEUED) {
+		r = end_unbegun(store, one.n, result, error);
+	}
+	if (r == 0) {
+		r = audit_end(store, id, &one, result, error);
+	}
+	/* The last: it may cut the result. */
+	return r < 0 ? r : put_result(store, one.n, result, text, size, error);
+}

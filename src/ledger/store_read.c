@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the ledger knows of executions, as JSON. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/json_out.h"
+#include "ledger/store.h"
+#include "ledger/timestamp.h"
+
+#define PENDING_MAX       1000
+#define PENDING_BYTES_MAX ((size_t)16 << 20) /* one at least; more are asked for again */
+
+/* As EXECUTION_COLUMNS has them. */
+enum {
+	C_ID,
+	C_STATE,
+	C_STATUS,
+	C_CREATED,
+	C_STARTED,
+	C_ENDED,
+	C_LANGUAGE,
+	C_POLICY,
+	C_SESSION,
+	C_KEPT,
+	C_DATA
+};
+
+static const char *text_of(sqlite3_stmt *row, int column)
+{
+	return (const char *)sqlite3_column_text(row, column);
+}
+
+static void add_time(struct json_out *out, const char *key, uint64_t time_ms)
+{
+	char text[TIMESTAMP_SIZE];
+
+	json_text(out, key, time_ms ? timestamp_format(time_ms, text) : NULL);
+}
+
+static void add_execution(struct json_out *out, const struct store *store, sqlite3_stmt *row)
+{
+	static const char *const states[] = { "queued", "running" };
+	int state = sqlite3_column_int(row, C_STATE);
+	uint64_t ended = (uint64_t)sqlite3_column_int64(row, C_ENDED);
+	bool expires = sqlite3_column_int(row, C_KEPT) && store->result_age_ms;
+
+	json_text(out, "id", text_of(row, C_ID));
+	json_text(out, "status", state == 0 || state == 1 ? states[state] : text_of(row, C_STATUS));
+	add_time(out, "created_at", (uint64_t)sqlite3_column_int64(row, C_CREATED));
+	add_time(out, "started_at", (uint64_t)sqlite3_column_int64(row, C_STARTED));
+	add_time(out, "ended_at", ended);
+	json_text(out, "language", text_of(row, C_LANGUAGE));
+	json_text(out, "policy", text_of(row, C_POLICY));
+	json_text(out, "session", text_of(row, C_SESSION));
+	add_time(out, "expires_at", expires ? ended + store->result_age_ms : 0);
+}
+
+/* The blob is JSON that we have parsed before it went in; it has no NUL behind it. */
+static void add_result(struct json_out *out, sqlite3_stmt *row)
+{
+	const void *data = sqlite3_column_blob(row, C_DATA);
+	int size = sqlite3_column_bytes(row, C_DATA);
+
+	json_raw(out, "result", "");
+	if (data && size > 0) {
+		buf_add(out->buf, data, (size_t)size);
+	} else {
+		buf_adds(out->buf, "null");
+	}
+}
+
+int store_execution_get(struct store *store, const char *tenant, const char *id, struct buf *answer,
+			struct brig_error *error)
+{
+	struct json_out out = { .buf = answer };
+	int rc = store_run(store, SQL_GET, "tt", tenant, id);
+	bool found = rc == SQLITE_ROW;
+
+	if (found) {
+		json_open(&out, NULL, '{');
+		add_execution(&out, store, store->statements[SQL_GET]);
+		add_result(&out, store->statements[SQL_GET]);
+		json_close(&out, '}');
+	}
+	int r = store_result(store, rc, SQL_GET, error);
+	if (r == 0 && !found) {
+		r = error_set(error, BRIG_E_INPUT, ENOENT, "no execution %s", id);
+	}
+	return r;
+}
+
+int store_execution_list(struct store *store, const char *tenant, const char *before,
+			 unsigned limit, struct buf *answer, struct brig_error *error)
+{
+	struct json_out out = { .buf = answer };
+	sqlite3_stmt *row = store->statements[SQL_LIST];
+	char last[27] = "";
+	unsigned count = 0;
+
+	limit = limit == 0 || limit > LEDGER_LIST_MAX ? LEDGER_LIST_MAX : limit;
+	json_open(&out, NULL, '{');
+	json_open(&out, "executions", '[');
+	/* One more than was asked for tells whether there are more. '~' is above every id. */
+	int rc = store_run(store, SQL_LIST, "tti", tenant, before ? before : "~",
+			   (int64_t)limit + 1);
+	for (; rc == SQLITE_ROW && count < limit; rc = sqlite3_step(row), count++) {
+		json_open(&out, NULL, '{');
+		add_execution(&out, store, row);
+		json_close(&out, '}');
+		(void)snprintf(last, sizeof(last), "%s", text_of(row, C_ID));
+	}
+	bool more = rc == SQLITE_ROW;
+	json_close(&out, ']');
+	json_text(&out, "next", more ? last : NULL);
+	json_close(&out, '}');
+	return store_result(store, rc, SQL_LIST, error);
+}
+
+static void add_pending(struct json_out *out, sqlite3_stmt *row)
+{
+	static const char *const names[] = { "id",       "tenant", "caller",      "session",
+					     "language", "policy", "code_sha256", "key" };
+
+	json_open(out, NULL, '{');
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		json_text(out, names[i], text_of(row, 1 + (int)i));
+	}
+	add_time(out, "created_at", (uint64_t)sqlite3_column_int64(row, 9));
+	json_base64(out, "request_base64", sqlite3_column_blob(row, 10),
+		    (size_t)sqlite3_column_bytes(row, 10));
+	json_close(out, '}');
+}
+
+int store_execution_pending(struct store *store, struct buf *answer, struct brig_error *error)
+{
+	struct json_out out = { .buf = answer };
+	sqlite3_stmt *row = store->statements[SQL_PENDING];
+	size_t bytes = 0;
+
+	json_open(&out, NULL, '{');
+	json_open(&out, "pending", '[');
+	int rc = store_run(store, SQL_PENDING, "iii", store->pending_after, store->pending_last,
+			   (int64_t)PENDING_MAX);
+	while (rc == SQLITE_ROW && bytes < PENDING_BYTES_MAX) {
+		add_pending(&out, row);
+		bytes += (size_t)sqlite3_column_bytes(row, 10);
+		store->pending_after = sqlite3_column_int64(row, 0);
+		rc = sqlite3_step(row);
+	}
+	json_close(&out, ']');
+	json_close(&out, '}');
+	return store_result(store, rc, SQL_PENDING, error);
+}

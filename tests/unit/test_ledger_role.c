@@ -1,0 +1,480 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The ledger's role and its client, in one process, on a pair of sockets. */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+
+#include "base/clock.h"
+#include "base/id.h"
+#include "ledger/audit_verify.h"
+#include "ledger/chain_key.h"
+#include "ledger/ledger.h"
+#include "ledger/ledger_messages.h"
+#include "ledger/ledger_role.h"
+#include "ledger/store.h"
+#include "role/message.h"
+
+struct place {
+	char path[40];
+	int dir;
+	struct loop *loop;
+	struct ledger_role *role;
+	struct ledger *ledger;
+	struct ledger_options options;
+	int answers;
+	int errnum;   /* of the last answer */
+	json_t *data; /* the last answer */
+	bool role_gone, client_gone;
+};
+
+static void role_gone(void *user, const char *why)
+{
+	struct place *place = user;
+
+	(void)why;
+	place->role_gone = true;
+	loop_stop(place->loop);
+}
+
+static void client_gone(void *user, const char *why)
+{
+	struct place *place = user;
+
+	(void)why;
+	place->client_gone = true;
+	loop_stop(place->loop);
+}
+
+static int start_on(struct place *place, int sockets[2])
+{
+	struct brig_error error = { 0 };
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets), 0);
+	place->options.gone = role_gone;
+	place->options.user = place;
+	return ledger_role_new(place->loop, sockets[0], place->dir, &place->options, &place->role,
+			       &error);
+}
+
+static void start(struct place *place)
+{
+	int sockets[2];
+
+	assert_int_equal(start_on(place, sockets), 0);
+	assert_int_equal(ledger_new(place->loop, sockets[1], client_gone, place, &place->ledger),
+			 0);
+}
+
+static void stop(struct place *place)
+{
+	ledger_free(place->ledger);
+	place->ledger = NULL;
+	ledger_role_free(place->role);
+	place->role = NULL;
+}
+
+static int set_up(void **state)
+{
+	struct place *place = calloc(1, sizeof(*place));
+
+	assert_non_null(place);
+	strcpy(place->path, "/tmp/brig-ledger-XXXXXX");
+	assert_non_null(mkdtemp(place->path));
+	place->dir = open(place->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_true(place->dir >= 0);
+	assert_int_equal(loop_new(&place->loop), 0);
+	start(place);
+	*state = place;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	static const char *const names[] = { STORE_NAME,     STORE_NAME "-wal", STORE_NAME "-shm",
+					     STORE_LOCK,     CHAIN_KEY_NAME,    CHAIN_PUBLIC_NAME,
+					     CHAIN_HEAD_NAME };
+	struct place *place = *state;
+
+	stop(place);
+	json_decref(place->data);
+	loop_free(place->loop);
+	for (size_t i = 0; i < 7; i++) {
+		unlinkat(place->dir, names[i], 0);
+	}
+	close(place->dir);
+	assert_int_equal(rmdir(place->path), 0); /* nothing else was in it */
+	free(place);
+	return 0;
+}
+
+static void done(void *user, const struct brig_error *error, const char *data, size_t size)
+{
+	struct place *place = user;
+
+	json_decref(place->data);
+	place->data = error ? NULL : json_loadb(data, size, 0, NULL);
+	place->errnum = error ? error->errnum : 0;
+	assert_true(error || place->data);
+	place->answers++;
+	loop_stop(place->loop);
+}
+
+/* Runs the loop until the call's answer is there; its error, positive. */
+static int answer(struct place *place, int r)
+{
+	int before = place->answers;
+
+	if (r < 0) {
+		return -r;
+	}
+	while (place->answers == before && !place->client_gone) {
+		loop_run(place->loop);
+	}
+	return place->errnum;
+}
+
+static const char *text(const struct place *place, const char *key)
+{
+	return json_string_value(json_object_get(place->data, key));
+}
+
+static int begin(struct place *place, char id[27], bool queued, const char *key, const char *digest)
+{
+	struct ledger_execution execution = {
+		.id = id,
+		.tenant = "one",
+		.caller = "uid:1000",
+		.language = "python",
+		.policy = "default",
+		.queued = queued,
+		.request = queued ? "request" : NULL,
+		.request_size = queued ? 7 : 0,
+		.key = key,
+		.digest = digest,
+	};
+
+	assert_int_equal(id_make(id), 0);
+	return answer(place, ledger_begin(place->ledger, &execution, done, place));
+}
+
+#define OK "{\"status\":\"ok\",\"stdout\":\"secret output\",\"verdict\":{\"cause\":\"exit\"}}"
+
+static int end(struct place *place, const char *id)
+{
+	return answer(place, ledger_ended(place->ledger, id, OK, strlen(OK), done, place));
+}
+
+static void life(void **state)
+{
+	struct place *place = *state;
+	char id[27], other[27];
+
+	assert_int_equal(begin(place, id, true, NULL, NULL), 0);
+	assert_int_equal(answer(place, ledger_get(place->ledger, "one", id, done, place)), 0);
+	assert_string_equal(text(place, "status"), "queued");
+	assert_int_equal(answer(place, ledger_get(place->ledger, "two", id, done, place)), ENOENT);
+	assert_int_equal(answer(place, ledger_started(place->ledger, id, done, place)), 0);
+	assert_int_equal(answer(place, ledger_started(place->ledger, id, done, place)), EALREADY);
+	assert_int_equal(answer(place, ledger_get(place->ledger, "one", id, done, place)), 0);
+	assert_string_equal(text(place, "status"), "running");
+	assert_true(json_is_null(json_object_get(place->data, "result")));
+	assert_int_equal(end(place, id), 0);
+	assert_int_equal(end(place, id), EALREADY);
+	assert_int_equal(answer(place, ledger_get(place->ledger, "one", id, done, place)), 0);
+	assert_string_equal(text(place, "status"), "ok");
+	assert_string_equal(json_string_value(json_object_get(
+				    json_object_get(place->data, "result"), "stdout")),
+			    "secret output");
+	assert_non_null(text(place, "expires_at"));
+	assert_int_equal(begin(place, other, false, NULL, NULL), 0);
+	assert_int_equal(answer(place, ledger_list(place->ledger, "one", NULL, 1, done, place)), 0);
+	assert_string_equal(text(place, "next"), other);
+	assert_int_equal(answer(place, ledger_list(place->ledger, "one", other, 5, done, place)),
+			 0);
+	assert_int_equal(json_array_size(json_object_get(place->data, "executions")), 1);
+	assert_null(text(place, "next"));
+	assert_int_equal(answer(place, ledger_stats(place->ledger, done, place)), 0);
+	assert_int_equal(json_integer_value(json_object_get(place->data, "executions")), 2);
+}
+
+static void keys(void **state)
+{
+	struct place *place = *state;
+	char first[27], second[27];
+
+	assert_int_equal(begin(place, first, false, "key", "digest"), 0);
+	assert_int_equal(json_object_size(place->data), 0);
+	assert_int_equal(begin(place, second, false, "key", "digest"), 0);
+	assert_string_equal(text(place, "id"), first);
+	assert_true(json_is_true(json_object_get(place->data, "same")));
+	assert_int_equal(begin(place, second, false, "key", "other"), 0);
+	assert_true(json_is_false(json_object_get(place->data, "same")));
+	assert_int_equal(answer(place, ledger_get(place->ledger, "one", second, done, place)),
+			 ENOENT);
+}
+
+/* Who was refused before it ran, and was promised nothing, may try again with the same key. */
+static void keys_of_the_refused(void **state)
+{
+	static const struct {
+		const char *key, *result;
+		bool queued, started, kept;
+	} cases[] = {
+		{ "refused", "{\"status\":\"error\"}", false, false, false },
+		{ "cancelled", "{\"status\":\"cancelled\"}", false, false, true },
+		{ "failed", "{\"status\":\"error\"}", false, true, true },
+		{ "promised", "{\"status\":\"error\"}", true, false, true },
+	};
+	struct place *place = *state;
+	char id[27], next[27];
+
+	for (size_t i = 0; i < 4; i++) {
+		struct ledger_execution execution = { .id = id,
+						      .tenant = "one",
+						      .caller = "uid:1000",
+						      .queued = true,
+						      .request = cases[i].queued ? "r" : NULL,
+						      .request_size = cases[i].queued,
+						      .key = cases[i].key,
+						      .digest = "digest" };
+		assert_int_equal(id_make(id), 0);
+		assert_int_equal(
+			answer(place, ledger_begin(place->ledger, &execution, done, place)), 0);
+		if (cases[i].started) {
+			assert_int_equal(
+				answer(place, ledger_started(place->ledger, id, done, place)), 0);
+		}
+		assert_int_equal(answer(place, ledger_ended(place->ledger, id, cases[i].result,
+							    strlen(cases[i].result), done, place)),
+				 0);
+		assert_int_equal(begin(place, next, true, cases[i].key, "digest"), 0);
+		assert_int_equal(text(place, "id") != NULL, cases[i].kept);
+	}
+}
+
+/* However many ask, what has begun can end. */
+static void crowd(void **state)
+{
+	struct place *place = *state;
+	char id[27];
+	int r = 0, asked = 0;
+
+	assert_int_equal(begin(place, id, false, NULL, NULL), 0);
+	while (r == 0) {
+		r = ledger_get(place->ledger, "one", id, NULL, NULL);
+		asked += r == 0;
+	}
+	assert_int_equal(r, -ENOBUFS);
+	assert_true(asked > 100);
+	assert_int_equal(end(place, id), 0);
+	assert_int_equal(answer(place, ledger_get(place->ledger, "one", id, done, place)), 0);
+	assert_string_equal(text(place, "status"), "ok");
+}
+
+/* Of a role that died nobody knows what it has recorded: it says neither this nor that. */
+static void dead_role(void **state)
+{
+	struct place *place = *state;
+	char id[27];
+
+	assert_int_equal(begin(place, id, false, NULL, NULL), 0);
+	int before = place->answers;
+	assert_int_equal(ledger_get(place->ledger, "one", id, done, place), 0);
+	ledger_role_free(place->role);
+	place->role = NULL;
+	assert_int_equal(ledger_get(place->ledger, "one", id, done, place), 0);
+	while (!place->client_gone) {
+		loop_run(place->loop);
+	}
+	assert_int_equal(ledger_get(place->ledger, "one", id, done, place), 0);
+	assert_int_equal(place->answers, before);
+}
+
+/* Queued stays queued, with its request; running is lost. */
+static void recovery(void **state)
+{
+	struct place *place = *state;
+	char queued[27], running[27];
+
+	assert_int_equal(begin(place, queued, true, NULL, NULL), 0);
+	assert_int_equal(begin(place, running, false, NULL, NULL), 0);
+	/* What is open at a stop is open at the next start, as after a crash. */
+	stop(place);
+	start(place);
+	assert_int_equal(answer(place, ledger_pending(place->ledger, done, place)), 0);
+	const json_t *pending = json_object_get(place->data, "pending");
+	assert_int_equal(json_array_size(pending), 1);
+	const json_t *one = json_array_get(pending, 0);
+	assert_string_equal(json_string_value(json_object_get(one, "id")), queued);
+	assert_string_equal(json_string_value(json_object_get(one, "request_base64")),
+			    "cmVxdWVzdA==");
+	assert_int_equal(answer(place, ledger_pending(place->ledger, done, place)), 0);
+	assert_int_equal(json_array_size(json_object_get(place->data, "pending")), 0);
+	assert_int_equal(answer(place, ledger_get(place->ledger, "one", running, done, place)), 0);
+	assert_string_equal(text(place, "status"), "lost");
+	assert_int_equal(end(place, running), EALREADY);
+	assert_int_equal(answer(place, ledger_started(place->ledger, queued, done, place)), 0);
+}
+
+static void retention(void **state)
+{
+	struct place *place = *state;
+	char id[27];
+
+	assert_int_equal(begin(place, id, false, NULL, NULL), 0);
+	assert_int_equal(end(place, id), 0);
+	stop(place);
+	place->options.result_age_ms = 1;
+	place->options.history_age_ms = 3600000;
+	start(place);
+	for (int i = 0; i < 300; i++) { /* the first sweep comes after a second */
+		usleep(10000);
+		assert_int_equal(answer(place, ledger_get(place->ledger, "one", id, done, place)),
+				 0);
+		if (json_is_null(json_object_get(place->data, "result"))) {
+			break;
+		}
+	}
+	assert_true(json_is_null(json_object_get(place->data, "result")));
+	assert_string_equal(text(place, "status"), "ok");
+}
+
+/* Results that do not fit into a record, there and back. */
+static void large(void **state)
+{
+	struct place *place = *state;
+	char id[27];
+	size_t size = 3u << 20;
+	char *result = malloc(size + 64);
+
+	assert_non_null(result);
+	int head = sprintf(result, "{\"status\":\"ok\",\"stdout\":\"");
+	memset(result + head, 'x', size);
+	strcpy(result + (size_t)head + size, "\"}");
+	assert_int_equal(begin(place, id, false, NULL, NULL), 0);
+	assert_int_equal(
+		answer(place, ledger_ended(place->ledger, id, result, strlen(result), done, place)),
+		0);
+	assert_int_equal(answer(place, ledger_get(place->ledger, "one", id, done, place)), 0);
+	assert_int_equal(json_string_length(
+				 json_object_get(json_object_get(place->data, "result"), "stdout")),
+			 size);
+	free(result);
+}
+
+static void count_finding(void *user, uint64_t sequence, const char *what)
+{
+	(void)sequence;
+	(void)what;
+	++*(int *)user;
+}
+
+static void chain(void **state)
+{
+	struct place *place = *state;
+	struct audit_file file;
+	struct audit_claims *claims = calloc(1, sizeof(*claims));
+	struct audit_report report;
+	struct chain_key key;
+	char path[80], id[27];
+	int findings = 0;
+
+	assert_non_null(claims);
+	assert_int_equal(begin(place, id, false, NULL, NULL), 0);
+	assert_int_equal(end(place, id), 0);
+	assert_int_equal(answer(place, ledger_audit(place->ledger, "session.open", "one",
+						    "{\"b\":1,\"a\":2}", done, place)),
+			 0);
+	assert_int_equal(ledger_audit(place->ledger, "ledger.forged", "one", "{}", done, place),
+			 -EINVAL);
+	stop(place);
+	assert_int_equal(chain_key_load(place->dir, false, &key, NULL), 0);
+	memcpy(claims->public, key.public, sizeof(key.public));
+	(void)snprintf(path, sizeof(path), "%s/%s", place->path, STORE_NAME);
+	assert_int_equal(audit_file_open(path, &file, NULL), 0);
+	assert_int_equal(audit_verify(&file, claims, count_finding, &findings, &report, NULL), 0);
+	assert_int_equal(findings, 0);
+	assert_int_equal(report.entries, 5); /* started, accepted, ended, session.open, stopped */
+	assert_int_equal(report.signed_entries, 5);
+	audit_file_done(&file);
+	free(claims);
+	start(place);
+}
+
+/* Whatever a hostile front sends ends its connection, and harms nothing. */
+static void hostile(void **state)
+{
+	static const struct {
+		uint32_t kind;
+		const char *tail;
+		size_t size;
+	} cases[] = {
+		{ 99, "", 0 },
+		{ LEDGER_ANSWER, "", 0 },
+		{ LEDGER_STATS, "x", 1 },
+		{ LEDGER_STARTED, "\x1a\0\0\0short", 9 },
+		{ LEDGER_STARTED, "\xff\xff\xff\xff", 4 },
+		{ LEDGER_STARTED, "\xfe\xff\xff\xff", 4 },
+		{ LEDGER_ENDED,
+		  "\x1a\0\0\0"
+		  "01ARZ3NDEKTSV4RRFFQ69G5FAV\0\x02\0\0\0{}",
+		  38 },
+		{ LEDGER_ENDED,
+		  "\x1a\0\0\0"
+		  "01ARZ3NDEKTSV4RRFFQ69G5FAV\0\xff\xff\xff\xff",
+		  35 },
+		{ LEDGER_AUDIT,
+		  "\x03\0\0\0"
+		  "a.b\0\xff\xff\xff\xff\x02\0\0\0[]",
+		  19 },
+	};
+	struct place *place = *state;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct message message = { .kind = cases[i].kind, .serial = 1 };
+		char record[256];
+		int sockets[2];
+
+		stop(place);
+		place->role_gone = false;
+		assert_int_equal(start_on(place, sockets), 0);
+		memcpy(record, &message, sizeof(message));
+		memcpy(record + sizeof(message), cases[i].tail, cases[i].size);
+		assert_true(send(sockets[1], record, sizeof(message) + cases[i].size, 0) > 0);
+		loop_run(place->loop);
+		assert_true(place->role_gone);
+		close(sockets[1]);
+	}
+	stop(place);
+	start(place);
+	assert_int_equal(answer(place, ledger_stats(place->ledger, done, place)), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(life, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(keys, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(keys_of_the_refused, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(crowd, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(dead_role, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(recovery, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(retention, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(large, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(chain, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(hostile, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
