@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * `brig mcp`: brig's tools for one client that has started us, by standard input and output. No
+ * server is needed: cells are started from this process.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "cli/cli.h"
+#include "cli/exit_status.h"
+#include "cli/report.h"
+#include "engine/engine.h"
+#include "mcp/mcp_stdio.h"
+#include "tools/tools.h"
+
+struct line {
+	const char *config;
+	const char *policy;
+	bool cold;
+	bool yes;
+};
+
+static const struct option_info options[] = {
+	{ "--policy", "POLICY", "what the code may do (default)", option_take_text,
+	  offsetof(struct line, policy), NULL },
+	{ "--config", "DIR", "the operator's policies and runtimes (/etc/brig)", option_take_text,
+	  offsetof(struct line, config), NULL },
+	{ "--cold", NULL, "make every cell when it is asked for, none ahead", option_take_flag,
+	  offsetof(struct line, cold), NULL },
+	{ "--yes", NULL, "a person agrees to these runs", option_take_flag,
+	  offsetof(struct line, yes), NULL },
+};
+
+static const struct syntax syntax = {
+	.command = "mcp",
+	.usage = "mcp [OPTIONS]",
+	.about = "Serves the Model Context Protocol on standard input and output: the tool\n"
+		 "execute_code and those for sessions and files. For programs that start their\n"
+		 "tools themselves; a service for many is brig serve.",
+	.options = options,
+	.options_count = ARRAY_SIZE(options),
+	.notes = "In a client's list of servers: {\"command\": \"brig\", \"args\": [\"mcp\"]}",
+};
+
+struct parts {
+	struct loop *loop;
+	struct engine *engine;
+	struct tools *tools;
+	struct mcp_server *server;
+	struct mcp_stdio *stdio;
+};
+
+static void parts_done(struct parts *parts)
+{
+	mcp_stdio_free(parts->stdio);
+	mcp_server_free(parts->server);
+	tools_free(parts->tools);
+	engine_free(parts->engine);
+	loop_free(parts->loop);
+}
+
+static void ended(void *user)
+{
+	struct parts *parts = user;
+
+	loop_stop(parts->loop);
+}
+
+static int serve(const struct line *line, struct parts *parts, struct brig_error *err)
+{
+	const struct brig_warm_options warm = { .size = sizeof(warm), .cells_max = 2 };
+	const struct engine_options with = {
+		.context = {
+			.size = sizeof(with.context),
+			.config_dir = line->config,
+			.warm = line->cold ? NULL : &warm,
+		},
+	};
+	const struct tools_options tools = { .policy = line->policy, .consent = line->yes };
+	int r = loop_new(&parts->loop);
+
+	if (r < 0) {
+		return error_errno(err, BRIG_E_SYSTEM, -r, "the event loop");
+	}
+	r = engine_local_new(parts->loop, &with, &parts->engine, err);
+	r = r < 0 ? r : tools_new(parts->loop, parts->engine, &tools, &parts->tools, err);
+	r = r < 0 ? r
+		  : mcp_server_new(parts->loop, tools_provider(parts->tools), NULL, &parts->server,
+				   err);
+	if (r < 0) {
+		return r;
+	}
+	r = mcp_stdio_new(parts->server, STDIN_FILENO, STDOUT_FILENO, "local", ended, parts,
+			  &parts->stdio);
+	r = r < 0 ? r : loop_run(parts->loop);
+	return r < 0 ? error_errno(err, BRIG_E_SYSTEM, -r, "standard input and output") : 0;
+}
+
+int command_mcp(int argc, char **argv)
+{
+	_cleanup_(parts_done)
+	struct parts parts = { 0 };
+	struct line line = { 0 };
+	struct arguments arguments;
+	struct brig_error err = { 0 };
+
+	if (options_parse(&syntax, argc, argv, &line, &arguments, &err) < 0) {
+		return report_usage(&err, false);
+	}
+	if (arguments.help) {
+		return report_help(&syntax);
+	}
+	signal(SIGPIPE, SIG_IGN);
+	return serve(&line, &parts, &err) < 0 ? report_error(&err, false) : 0;
+}

@@ -1,0 +1,107 @@
+/*
+ * Results that were cut for the model, so that the rest can be asked for: the newest ones, within
+ * a bound on bytes for each tenant and for all, for a quarter of an hour.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "tools/tools_internal.h"
+
+#define KEEP_NS          (900 * UINT64_C(1000000000))
+#define ALL_BYTES_MAX    (64u << 20)
+#define TENANT_BYTES_MAX (16u << 20)
+
+struct kept {
+	struct kept *next;
+	char *tenant;
+	json_t *result;
+	size_t size;
+	uint64_t until_ns;
+};
+
+struct kept_outputs {
+	struct kept *first; /* the newest */
+	size_t bytes;
+};
+
+int kept_outputs_new(struct kept_outputs **ret)
+{
+	*ret = calloc(1, sizeof(**ret));
+	return *ret ? 0 : -ENOMEM;
+}
+
+static void drop(struct kept_outputs *kept, struct kept **at)
+{
+	struct kept *gone = *at;
+
+	*at = gone->next;
+	kept->bytes -= gone->size;
+	json_decref(gone->result);
+	free(gone->tenant);
+	free(gone);
+}
+
+void kept_outputs_free(struct kept_outputs *kept)
+{
+	while (kept && kept->first) {
+		drop(kept, &kept->first);
+	}
+	free(kept);
+}
+
+/* Those behind the bounds go: the oldest are the last. */
+static void trim(struct kept_outputs *kept, const char *tenant)
+{
+	uint64_t now = clock_now_ns();
+	size_t all = 0, own = 0;
+
+	for (struct kept **at = &kept->first; *at;) {
+		bool is_own = strcmp((*at)->tenant, tenant) == 0;
+		all += (*at)->size;
+		own += is_own ? (*at)->size : 0;
+		if (all > ALL_BYTES_MAX || (is_own && own > TENANT_BYTES_MAX) ||
+		    (*at)->until_ns < now) {
+			all -= (*at)->size;
+			own -= is_own ? (*at)->size : 0;
+			drop(kept, at);
+		} else {
+			at = &(*at)->next;
+		}
+	}
+}
+
+void kept_outputs_add(struct kept_outputs *kept, const char *tenant, json_t *result, size_t size)
+{
+	struct kept *one = calloc(1, sizeof(*one));
+	char *name = strdup(tenant);
+
+	if (!one || !name) {
+		free(one);
+		free(name);
+		return; /* then the rest cannot be had, and the asker is told so */
+	}
+	*one = (struct kept){
+		.next = kept->first,
+		.tenant = name,
+		.result = json_incref(result),
+		.size = size,
+		.until_ns = clock_now_ns() + KEEP_NS,
+	};
+	kept->first = one;
+	kept->bytes += size;
+	trim(kept, tenant);
+}
+
+const json_t *kept_outputs_find(struct kept_outputs *kept, const char *tenant, const char *id)
+{
+	trim(kept, tenant);
+	for (struct kept *one = kept->first; one; one = one->next) {
+		const char *own = json_string_value(json_object_get(one->result, "id"));
+		if (own && strcmp(own, id) == 0 && strcmp(one->tenant, tenant) == 0) {
+			return one->result;
+		}
+	}
+	return NULL;
+}

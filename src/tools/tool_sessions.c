@@ -1,0 +1,155 @@
+/* Tools for sessions and their files: each is one call of the engine. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "tools/tools_internal.h"
+
+static const char *text_of(const json_t *arguments, const char *name)
+{
+	return json_string_value(json_object_get(arguments, name));
+}
+
+static void start(void *user, struct mcp_call *mcp, struct engine_call *call)
+{
+	tools_start(user, mcp, call, &(struct tools_call){ .answer = tools_answer_json });
+}
+
+void tool_list_runtimes(void *user, struct mcp_call *mcp, const json_t *arguments)
+{
+	(void)arguments;
+	start(user, mcp, &(struct engine_call){ .op = ENGINE_RUNTIMES });
+}
+
+void tool_open_session(void *user, struct mcp_call *mcp, const json_t *arguments)
+{
+	struct tools *tools = user;
+	const char *language = text_of(arguments, "language");
+	double idle = json_number_value(json_object_get(arguments, "idle_timeout"));
+	struct engine_call call = {
+		.op = ENGINE_SESSION_OPEN,
+		.idle_ns = idle > 1e6 ? (uint64_t)1e15 : (uint64_t)(idle * 1e9),
+		.run = {
+			.size = sizeof(struct brig_request),
+			.language = language ? language : "python",
+			.policy = tools->options.policy,
+			.consent = tools->options.consent,
+		},
+	};
+
+	start(user, mcp, &call);
+}
+
+void tool_close_session(void *user, struct mcp_call *mcp, const json_t *arguments)
+{
+	start(user, mcp,
+	      &(struct engine_call){ .op = ENGINE_SESSION_CLOSE,
+				     .session = text_of(arguments, "session_id") });
+}
+
+void tool_interrupt_session(void *user, struct mcp_call *mcp, const json_t *arguments)
+{
+	start(user, mcp,
+	      &(struct engine_call){ .op = ENGINE_SESSION_INTERRUPT,
+				     .session = text_of(arguments, "session_id") });
+}
+
+void tool_list_sessions(void *user, struct mcp_call *mcp, const json_t *arguments)
+{
+	(void)arguments;
+	start(user, mcp, &(struct engine_call){ .op = ENGINE_SESSION_LIST });
+}
+
+void tool_list_files(void *user, struct mcp_call *mcp, const json_t *arguments)
+{
+	start(user, mcp,
+	      &(struct engine_call){ .op = ENGINE_FILE_LIST,
+				     .session = text_of(arguments, "session_id") });
+}
+
+/* A path with a NUL in it would be another path from here on. */
+static bool path_is_text(struct mcp_call *mcp, const json_t *arguments)
+{
+	const json_t *path = json_object_get(arguments, "path");
+
+	if (strlen(json_string_value(path)) == json_string_length(path)) {
+		return true;
+	}
+	mcp_call_finish_text(mcp, true, "The path has a NUL in it.");
+	return false;
+}
+
+void tools_answer_file(struct tools_call *call, const char *data, size_t size)
+{
+	const char *type = size <= IMAGE_BYTES_MAX ? tools_image_type(data, size) : NULL;
+	json_t *items[2];
+	size_t count = 0;
+
+	if (type && call->offset == 0) {
+		items[count++] = mcp_image(type, data, size);
+	} else {
+		items[count++] = tools_page(data ? data : "", size, call->offset, call->limit);
+		if (call->offset + call->limit < size) {
+			char note[96];
+			int length = snprintf(note, sizeof(note),
+					      "[%zu bytes in all; more with offset %zu]", size,
+					      call->offset + call->limit);
+			items[count++] = mcp_text(note, (size_t)length);
+		}
+	}
+	mcp_call_finish(call->mcp, mcp_result(count, items));
+}
+
+void tool_read_file(void *user, struct mcp_call *mcp, const json_t *arguments)
+{
+	const json_t *limit = json_object_get(arguments, "limit");
+	struct engine_call call = {
+		.op = ENGINE_FILE_GET,
+		.session = text_of(arguments, "session_id"),
+		.path = text_of(arguments, "path"),
+	};
+
+	if (path_is_text(mcp, arguments)) {
+		tools_start(user, mcp, &call,
+			    &(struct tools_call){
+				    .answer = tools_answer_file,
+				    .offset = (size_t)json_integer_value(
+					    json_object_get(arguments, "offset")),
+				    .limit = limit ? (size_t)json_integer_value(limit) : PAGE_BYTES,
+			    });
+	}
+}
+
+void tool_write_file(void *user, struct mcp_call *mcp, const json_t *arguments)
+{
+	struct brig_error error = { 0 };
+	_cleanup_free_ char *data = NULL;
+	size_t size = 0;
+
+	if (!path_is_text(mcp, arguments)) {
+		return;
+	}
+	if (tools_content(arguments, &data, &size, &error) < 0) {
+		tools_fail(mcp, &error);
+		return;
+	}
+	start(user, mcp,
+	      &(struct engine_call){
+		      .op = ENGINE_FILE_PUT,
+		      .session = text_of(arguments, "session_id"),
+		      .path = text_of(arguments, "path"),
+		      .data = data,
+		      .size = size,
+	      });
+}
+
+void tool_delete_file(void *user, struct mcp_call *mcp, const json_t *arguments)
+{
+	if (path_is_text(mcp, arguments)) {
+		start(user, mcp,
+		      &(struct engine_call){ .op = ENGINE_FILE_DELETE,
+					     .session = text_of(arguments, "session_id"),
+					     .path = text_of(arguments, "path") });
+	}
+}

@@ -1,0 +1,173 @@
+/* From a tool's call to the engine's and back: progress, cancellation, errors in words. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "tools/tools_internal.h"
+
+#define BEAT_NS 1000000000u
+
+static void drop(struct tools_call *call)
+{
+	loop_timer_clear(&call->beat);
+	*call->from = call->next;
+	if (call->next) {
+		call->next->from = call->from;
+	}
+	free(call->session);
+	free(call);
+}
+
+void tools_free(struct tools *tools)
+{
+	if (!tools) {
+		return;
+	}
+	for (struct tools_call *call = tools->calls, *next; call; call = next) {
+		next = call->next;
+		engine_forget(call->run);
+		loop_timer_clear(&call->beat);
+		free(call->session);
+		free(call);
+	}
+	kept_outputs_free(tools->kept);
+	for (size_t i = 0; i < tools->texts_count; i++) {
+		free(tools->texts[i]);
+	}
+	free(tools->texts);
+	free(tools->tools);
+	free(tools);
+}
+
+/* For a model: what was wrong, and what it can do about it. */
+void tools_fail(struct mcp_call *mcp, const struct brig_error *error)
+{
+	if (error->remedy[0]) {
+		mcp_call_finish_text(mcp, true, "%s. %s", error->message, error->remedy);
+	} else {
+		mcp_call_finish_text(mcp, true, "%s.", error->message);
+	}
+}
+
+static void on_output(void *user, int stream, const void *data, size_t size)
+{
+	struct tools_call *call = user;
+
+	(void)stream;
+	(void)data;
+	call->output_bytes += size;
+}
+
+static void on_end(void *user, const char *data, size_t size)
+{
+	struct tools_call *call = user;
+
+	call->answer(call, data, size);
+	drop(call);
+}
+
+static void on_fail(void *user, const struct brig_error *error)
+{
+	struct tools_call *call = user;
+
+	tools_fail(call->mcp, error);
+	drop(call);
+}
+
+static void on_cancel(void *user)
+{
+	struct tools_call *call = user;
+
+	engine_cancel(call->run);
+}
+
+static void on_beat(void *user)
+{
+	struct tools_call *call = user;
+	double seconds = (double)(clock_now_ns() - call->began_ns) / 1e9;
+	char message[96];
+
+	snprintf(message, sizeof(message), "running for %.0f s, %zu bytes of output", seconds,
+		 call->output_bytes);
+	mcp_call_progress(call->mcp, seconds, 0, message);
+	loop_timer_set(call->tools->loop, &call->beat, clock_now_ns() + BEAT_NS);
+}
+
+static struct tools_call *make(struct tools *tools, struct mcp_call *mcp,
+			       const struct tools_call *as)
+{
+	struct tools_call *call = malloc(sizeof(*call));
+
+	if (!call) {
+		return NULL;
+	}
+	*call = *as;
+	call->tools = tools;
+	call->mcp = mcp;
+	call->began_ns = clock_now_ns();
+	call->beat.due = on_beat;
+	call->beat.user = call;
+	call->next = tools->calls;
+	call->from = &tools->calls;
+	if (call->next) {
+		call->next->from = &call->next;
+	}
+	tools->calls = call;
+	return call;
+}
+
+void tools_start(struct tools *tools, struct mcp_call *mcp, struct engine_call *asked,
+		 const struct tools_call *as)
+{
+	struct brig_error error = { 0 };
+	struct tools_call *call = make(tools, mcp, as);
+
+	if (call && asked->session) {
+		call->session = strdup(asked->session);
+	}
+	if (!call || (asked->session && !call->session)) {
+		error_errno(&error, BRIG_E_SYSTEM, ENOMEM, "the call");
+		tools_fail(mcp, &error);
+		if (call) {
+			drop(call);
+		}
+		return;
+	}
+	bool beats = asked->op == ENGINE_EXECUTE && mcp_call_wants_progress(mcp);
+	asked->tenant = mcp_call_tenant(mcp);
+	asked->run.tenant = asked->tenant;
+	asked->stream = beats;
+	asked->output = on_output;
+	asked->end = on_end;
+	asked->fail = on_fail;
+	asked->user = call;
+	if (engine_start(tools->engine, asked, &call->run, &error) < 0) {
+		on_fail(call, &error);
+		return;
+	}
+	if (beats) {
+		loop_timer_set(tools->loop, &call->beat, clock_now_ns() + BEAT_NS);
+	}
+	mcp_call_on_cancel(mcp, on_cancel, call);
+}
+
+void tools_answer_json(struct tools_call *call, const char *data, size_t size)
+{
+	json_t *value = json_loadb(data, size, JSON_REJECT_DUPLICATES, NULL);
+
+	if (size == 0 || !json_is_object(value)) {
+		json_decref(value);
+		mcp_call_finish_text(call->mcp, false, "Done.");
+		return;
+	}
+	json_t *text = mcp_text(data, size);
+	json_t *result = mcp_result(1, &text);
+	if (result) {
+		json_object_set(result, "structuredContent", value);
+	}
+	json_decref(value);
+	mcp_call_finish(call->mcp, result);
+}

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The official clients of both eras, and the inspector, on stdio and on HTTP."""
+
+import json
+import pathlib
+import shutil
+
+import pytest
+
+HERE = pathlib.Path(__file__).parent
+TRANSPORTS = ("http", "stdio")
+
+
+def target(transport, url, program):
+    return url if transport == "http" else program
+
+
+def run_client(npm, where, name, *words):
+    """A script of clients/, where node finds the packages."""
+    shutil.copy(HERE / "clients" / name, where)
+    (where / "node_modules").symlink_to(npm.modules)
+    done = npm.run(where / name, *words, cwd=where, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_legacy_sdk(npm, url, program, tmp_path, transport):
+    seen = run_client(npm, tmp_path, "legacy.mjs", target(transport, url, program))
+    assert seen["server"] == "brig-fixtures" and seen["tools"] > 30
+    assert seen["echo"]["arguments"] == {"text": "é\u0001\""}
+    assert seen["logs"] == 3 and seen["changed"] == 1
+    assert seen["updated"] == ["test://watched-resource"]
+    # The client drops what comes together with the answer.
+    assert seen["progress"][:2] == [0, 50]
+    assert seen["sampling"] == "LLM response: sampled"
+    assert '"username":"u"' in seen["elicitation"]
+    assert seen["bad"] == 'test_slow: argument "ms" must be an integer.'
+    assert seen["unknown"] == -32602
+    assert seen["abort"] == "cancelled" and seen["cancelled"] >= 1
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_modern_sdk(npm, url, program, tmp_path, transport):
+    seen = run_client(npm, tmp_path, "modern.mjs", target(transport, url, program))
+    assert seen["version"] == "2026-07-28"
+    assert seen["echo"]["version"] == "2026-07-28"
+    assert seen["progress"][:2] == [0, 50]
+    assert seen["hello"] == "Hello, Ada!"
+    assert seen["rounds"] == "All rounds done"
+    assert seen["several"] == "All inputs received"
+    assert "Zürich" in seen["header"]
+    assert seen["unknown"] == -32602
+    assert seen["abort"] == "cancelled" and seen["cancelled"] >= 1
+
+
+@pytest.mark.parametrize("era", ("legacy", "modern"))
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_inspector(npm, url, program, tmp_path, transport, era):
+    script = (npm.modules / "@modelcontextprotocol" / "inspector" / "clients" / "launcher" / "build"
+              / "index.js")
+    done = npm.run(script, "--cli", str(target(transport, url, program)), "--transport", transport,
+                   "--protocol-era", era, "--method", "tools/call", "--tool-name", "test_echo",
+                   "--tool-args-json", '{"text":"hi"}', cwd=tmp_path, timeout=60)
+    assert done.returncode == 0, done.stderr
+    echo = json.loads(done.stdout)["structuredContent"]
+    assert echo["arguments"] == {"text": "hi"}
+    assert echo["version"] == {"legacy": "2025-11-25", "modern": "2026-07-28"}[era]
