@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `brig kill`: ends an execution of a service. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/id.h"
+#include "cli/cli.h"
+#include "cli/client.h"
+#include "cli/exit_status.h"
+#include "cli/report.h"
+
+struct line {
+	bool json;
+	const char *socket;
+};
+
+static int end(const struct line *line, const char *id)
+{
+	struct brig_error error = { 0 };
+	json_t *execution = NULL;
+	_cleanup_(buf_done)
+	struct buf out = { 0 };
+	char path[64];
+	int status;
+
+	if (!id || !id_valid(id)) {
+		error_set(&error, BRIG_E_INPUT, EINVAL, "%s is not an execution's id",
+			  id ? id : "(nothing)");
+		error_remedy(&error, "brig ps lists them");
+		return report_usage(&error, line->json);
+	}
+	snprintf(path, sizeof(path), "/v1/executions/%s", id);
+	if (client_get(line->socket, "DELETE", path, &execution, &error) < 0) {
+		return report_error(&error, line->json);
+	}
+	if (line->json) {
+		_cleanup_free_ char *text = json_dumps(execution, JSON_COMPACT);
+		status = report_json(text);
+	} else {
+		buf_addf(&out, "%s %s\n", id, client_text(execution, "status"));
+		status = report_text(&out);
+	}
+	json_decref(execution);
+	return status;
+}
+
+int command_kill(int argc, char **argv)
+{
+	static const struct option_info options[] = {
+		{ "--json", NULL, "print the execution as JSON", option_take_flag,
+		  offsetof(struct line, json), NULL },
+		{ "--socket", "PATH", "the service's unix socket ($BRIG_SOCKET)", option_take_text,
+		  offsetof(struct line, socket), NULL },
+	};
+	static const struct syntax syntax = {
+		.command = "kill",
+		.usage = "kill [OPTIONS] ID",
+		.about = "Ends an execution of a service, waits until nothing of it is left, and "
+			 "says what\n"
+			 "became of it. One that has ended already stays as it is.",
+		.options = options,
+		.options_count = ARRAY_SIZE(options),
+		.operands_max = 1,
+	};
+	struct line line = { 0 };
+	struct arguments given;
+	struct brig_error error = { 0 };
+
+	if (options_parse(&syntax, argc, argv, &line, &given, &error) < 0) {
+		return report_usage(&error, options_mention(argc, argv, "--json"));
+	}
+	return given.help ? report_help(&syntax)
+			  : end(&line, given.operands_count ? given.operands[0] : NULL);
+}

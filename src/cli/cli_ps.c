@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `brig ps`: what a service is running for you. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "cli/cli.h"
+#include "cli/client.h"
+#include "cli/exit_status.h"
+#include "cli/ps_table.h"
+#include "cli/report.h"
+
+struct line {
+	bool json, all;
+	const char *socket;
+};
+
+static int list(const struct line *line)
+{
+	struct brig_error error = { 0 };
+	json_t *page = NULL;
+	_cleanup_(buf_done)
+	struct buf out = { 0 };
+
+	if (client_get(line->socket, "GET", "/v1/executions?limit=1000", &page, &error) < 0) {
+		return report_error(&error, line->json);
+	}
+	ps_filter(page, line->all);
+	int status;
+	if (line->json) {
+		_cleanup_free_ char *text = json_dumps(page, JSON_COMPACT);
+		status = report_json(text);
+	} else {
+		ps_table(page, 0, &out);
+		status = report_text(&out);
+	}
+	json_decref(page);
+	return status;
+}
+
+int command_ps(int argc, char **argv)
+{
+	static const struct option_info options[] = {
+		{ "--all", NULL, "also those that have ended", option_take_flag,
+		  offsetof(struct line, all), NULL },
+		{ "--json", NULL, "print JSON", option_take_flag, offsetof(struct line, json),
+		  NULL },
+		{ "--socket", "PATH", "the service's unix socket ($BRIG_SOCKET)", option_take_text,
+		  offsetof(struct line, socket), NULL },
+	};
+	static const struct syntax syntax = {
+		.command = "ps",
+		.usage = "ps [OPTIONS]",
+		.about = "Lists the executions that a service runs, or will run, for you.",
+		.options = options,
+		.options_count = ARRAY_SIZE(options),
+	};
+	struct line line = { 0 };
+	struct arguments given;
+	struct brig_error error = { 0 };
+
+	if (options_parse(&syntax, argc, argv, &line, &given, &error) < 0) {
+		return report_usage(&error, options_mention(argc, argv, "--json"));
+	}
+	return given.help ? report_help(&syntax) : list(&line);
+}

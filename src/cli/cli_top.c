@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `brig top`: a service at a glance; on a terminal again and again, else once. */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "cli/cli.h"
+#include "cli/client.h"
+#include "cli/exit_status.h"
+#include "cli/ps_table.h"
+#include "cli/report.h"
+
+#define ROWS_USUAL  24
+#define ROWS_OURS   5 /* above the table */
+#define INTERVAL_MS 1000
+
+struct line {
+	bool once;
+	const char *socket;
+};
+
+struct figures {
+	double running, waiting, ended, seconds, sessions, connections, memory;
+};
+
+static double figure(const char *text, const char *name)
+{
+	size_t length = strlen(name);
+
+	for (const char *at = text; at; at = strchr(at, '\n')) {
+		at += *at == '\n';
+		if (strncmp(at, name, length) == 0 && at[length] == ' ') {
+			return strtod(at + length, NULL);
+		}
+	}
+	return -1;
+}
+
+static int read_figures(const char *socket, struct figures *ret, struct brig_error *error)
+{
+	struct client_request request = { .socket = socket, .method = "GET", .path = "/metrics" };
+	struct client_answer answer;
+	int r = client_ask(&request, &answer, error);
+
+	if (r < 0) {
+		return r;
+	}
+	const char *text = answer.body.data ? answer.body.data : "";
+	*ret = (struct figures){
+		.running = figure(text, "brig_executions_running"),
+		.waiting = figure(text, "brig_executions_waiting"),
+		.ended = figure(text, "brig_execution_seconds_count"),
+		.seconds = figure(text, "brig_execution_seconds_sum"),
+		.sessions = figure(text, "brig_engine_sessions_open"),
+		.connections = figure(text, "brig_http_connections"),
+		.memory = figure(text, "brig_engine_memory_available_bytes"),
+	};
+	client_answer_done(&answer);
+	return 0;
+}
+
+static void write_figures(const struct figures *now, const struct figures *before, double seconds,
+			  struct buf *out)
+{
+	buf_addf(out, "running %.0f   waiting %.0f   ended %.0f", now->running, now->waiting,
+		 now->ended);
+	if (before && seconds > 0) {
+		buf_addf(out, "   %.1f/s", (now->ended - before->ended) / seconds);
+	}
+	if (now->ended > 0) {
+		buf_addf(out, "   mean %.1f ms", now->seconds / now->ended * 1000);
+	}
+	buf_adds(out, "\n");
+	if (now->sessions >= 0) {
+		buf_addf(out, "sessions %.0f   ", now->sessions);
+	}
+	if (now->memory >= 0) {
+		buf_addf(out, "memory left %.0f MiB   ", now->memory / 1048576);
+	}
+	buf_addf(out, "connections %.0f\n\n", now->connections);
+}
+
+static size_t rows(void)
+{
+	struct winsize size = { 0 };
+
+	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > ROWS_OURS + 2
+		       ? size.ws_row - ROWS_OURS
+		       : ROWS_USUAL - ROWS_OURS;
+}
+
+static int draw(const struct line *line, struct figures *figures, bool first, bool live,
+		struct brig_error *error)
+{
+	struct figures before = *figures;
+	json_t *page = NULL;
+	_cleanup_(buf_done)
+	struct buf out = { 0 };
+	int r = read_figures(line->socket, figures, error);
+
+	if (r == 0) {
+		r = client_get(line->socket, "GET", "/v1/executions?limit=200", &page, error);
+	}
+	if (r < 0) {
+		return r;
+	}
+	write_figures(figures, first ? NULL : &before, INTERVAL_MS / 1000.0, &out);
+	ps_filter(page, live);
+	ps_table(page, live ? rows() : 0, &out);
+	json_decref(page);
+	if (live) {
+		/* Home, and what was below is gone; our own sequence, so not through report. */
+		(void)!write(STDOUT_FILENO, "\033[H\033[J", 6);
+	}
+	return report_text(&out) == STATUS_OK ? 0 : -EIO;
+}
+
+/* False: somebody has had enough. */
+static bool wait_a_while(int signals)
+{
+	struct pollfd ready[] = { { .fd = signals, .events = POLLIN },
+				  { .fd = STDIN_FILENO, .events = POLLIN } };
+	char key[16];
+
+	if (poll(ready, 2, INTERVAL_MS) <= 0) {
+		return true;
+	}
+	if (ready[0].revents) {
+		return false;
+	}
+	ssize_t n = read(STDIN_FILENO, key, sizeof(key));
+	return n > 0 && key[0] != 'q';
+}
+
+static int top(const struct line *line)
+{
+	struct brig_error error = { 0 };
+	struct figures figures = { 0 };
+	bool live = !line->once && isatty(STDOUT_FILENO) == 1 && isatty(STDIN_FILENO) == 1;
+	sigset_t set;
+
+	int r = draw(line, &figures, true, live, &error);
+	if (!live || r < 0) {
+		return r == -EIO ? STATUS_ERROR : r < 0 ? report_error(&error, false) : STATUS_OK;
+	}
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	_cleanup_close_ int signals = signalfd(-1, &set, SFD_CLOEXEC);
+	while (r == 0 && wait_a_while(signals)) {
+		r = draw(line, &figures, false, true, &error);
+	}
+	return r < 0 && error.message[0] ? report_error(&error, false) : STATUS_OK;
+}
+
+int command_top(int argc, char **argv)
+{
+	static const struct option_info options[] = {
+		{ "--once", NULL, "print once, also on a terminal", option_take_flag,
+		  offsetof(struct line, once), NULL },
+		{ "--socket", "PATH", "the service's unix socket ($BRIG_SOCKET)", option_take_text,
+		  offsetof(struct line, socket), NULL },
+	};
+	static const struct syntax syntax = {
+		.command = "top",
+		.usage = "top [OPTIONS]",
+		.about = "Shows what a service is doing: how much, how fast, and your executions. "
+			 "On a\n"
+			 "terminal it goes on until q and Enter; else it prints once.",
+		.options = options,
+		.options_count = ARRAY_SIZE(options),
+	};
+	struct line line = { 0 };
+	struct arguments given;
+	struct brig_error error = { 0 };
+
+	if (options_parse(&syntax, argc, argv, &line, &given, &error) < 0) {
+		return report_usage(&error, false);
+	}
+	return given.help ? report_help(&syntax) : top(&line);
+}

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An engine before the engine: askers are checked, runs wait for their turn and are recorded. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/json_out.h"
+#include "front/ask_parts.h"
+#include "front/front_internal.h"
+
+struct admitted {
+	struct engine engine;
+	struct front *front;
+	struct engine_run *runs; /* owned: those under way */
+};
+
+struct engine_run {
+	struct engine *engine;
+	struct engine_run *next, *previous;
+	struct execution *execution; /* until it is submitted */
+	struct listener listener;
+	struct loop_timer soon;
+	struct place place;
+	void (*output)(void *user, int stream, const void *data, size_t size);
+	void (*end)(void *user, const char *data, size_t size);
+	void (*fail)(void *user, const struct brig_error *error);
+	void *user;
+};
+
+static struct admitted *owner_of(struct engine_run *run)
+{
+	return (struct admitted *)(void *)run->engine;
+}
+
+static void run_free(struct engine_run *run)
+{
+	struct admitted *admitted = owner_of(run);
+
+	loop_timer_clear(&run->soon);
+	execution_unlisten(&run->listener);
+	if (run->previous) {
+		run->previous->next = run->next;
+	} else {
+		admitted->runs = run->next;
+	}
+	if (run->next) {
+		run->next->previous = run->previous;
+	}
+	free(run);
+}
+
+static void pass_output(struct engine_run *run, const struct execution *execution)
+{
+	struct output_part part;
+
+	while (run->output && execution_output(execution, &run->place, &part)) {
+		run->output(run->user, part.stream, part.data, part.size);
+	}
+}
+
+static void more(void *user)
+{
+	struct engine_run *run = user;
+
+	pass_output(run, run->listener.execution);
+}
+
+static void ended(void *user, struct execution *execution)
+{
+	struct engine_run *run = user;
+	const struct problem *problem;
+	struct brig_error error = { 0 };
+	size_t size;
+	const char *result = execution_result(execution, &size, &problem);
+
+	pass_output(run, execution);
+	if (result) {
+		run->end(run->user, result, size);
+	} else {
+		problem_to_error(problem, &error);
+		run->fail(run->user, &error);
+	}
+	run_free(run);
+}
+
+/* Not before start() has returned: answers come later than that. */
+static void submit(void *user)
+{
+	struct engine_run *run = user;
+	struct execution *execution = run->execution;
+
+	run->execution = NULL;
+	execution_submit(execution);
+}
+
+static int refuse(const struct problem *problem, struct brig_error *error)
+{
+	struct brig_error why = { 0 };
+
+	problem_to_error(problem, error ? error : &why);
+	return -(error ? error : &why)->errnum;
+}
+
+static int start_run(struct admitted *admitted, const struct engine_call *call,
+		     const struct caller *caller, struct engine_run **ret, struct brig_error *error)
+{
+	struct front *front = admitted->front;
+	struct problem problem = { 0 };
+	struct execution_order order = { .caller = caller, .stream = call->stream };
+	struct engine_run *run = calloc(1, sizeof(*run));
+
+	int r = run ? ask_copy(call, &order.ask) : -ENOMEM;
+	if (r < 0) {
+		free(run);
+		return error_errno(error, BRIG_E_SYSTEM, -r, "the request cannot be copied");
+	}
+	r = front_permit(front, caller, order.ask, &problem);
+	if (r < 0) {
+		ask_free(order.ask);
+	} else {
+		r = execution_new(front, &order, &run->execution, &problem);
+	}
+	if (r < 0) {
+		free(run);
+		return refuse(&problem, error);
+	}
+	run->engine = &admitted->engine;
+	run->output = call->stream ? call->output : NULL;
+	run->end = call->end;
+	run->fail = call->fail;
+	run->user = call->user;
+	run->listener = (struct listener){ .output = more, .ended = ended, .user = run };
+	run->soon.due = submit;
+	run->soon.user = run;
+	run->next = admitted->runs;
+	if (run->next) {
+		run->next->previous = run;
+	}
+	admitted->runs = run;
+	execution_listen(run->execution, &run->listener);
+	loop_timer_set(front->loop, &run->soon, clock_now_ns());
+	*ret = run;
+	return 0;
+}
+
+/* The same names as everywhere in the API: the protocol's tools have not looked. */
+static int check_names(const struct engine_call *call, struct brig_error *error)
+{
+	const char *why = NULL;
+
+	for (size_t i = 0; i < call->run.files_count; i++) {
+		if (!ask_file_name(call->run.files[i].name, &why)) {
+			return error_set(error, BRIG_E_INPUT, EINVAL,
+					 "files[%zu].path is refused: %s", i, why);
+		}
+	}
+	if (call->path && !ask_file_name(call->path, &why)) {
+		return error_set(error, BRIG_E_INPUT, EINVAL, "the file's name is refused: %s",
+				 why);
+	}
+	return 0;
+}
+
+static void audit_session(struct front *front, const struct caller *caller,
+			  const struct engine_call *call)
+{
+	struct buf facts = { 0 };
+	struct json_out json = { .buf = &facts };
+
+	json_open(&json, NULL, '{');
+	json_text(&json, "caller", caller->name);
+	json_text(&json, "session", call->session);
+	json_text(&json, "by", "mcp");
+	json_close(&json, '}');
+	ledger_audit(front->ledger,
+		     call->op == ENGINE_SESSION_OPEN ? "session.open" : "session.close",
+		     caller->tenant, facts.data ? facts.data : "{}", NULL, NULL);
+	buf_done(&facts);
+}
+
+static int start(struct engine *engine, const struct engine_call *call, struct engine_run **ret,
+		 struct brig_error *error)
+{
+	struct admitted *admitted = (struct admitted *)(void *)engine;
+	struct front *front = admitted->front;
+	struct problem problem = { 0 };
+	struct caller caller;
+
+	/* A local user's name is its tenant; a token has one. */
+	auth_recall(&front->auth, call->tenant, call->tenant, &caller);
+	if (caller.token) {
+		memcpy(caller.tenant, caller.token->tenant, sizeof(caller.tenant));
+	}
+	int r = check_names(call, error);
+	if (r < 0) {
+		return r;
+	}
+	if (call->op == ENGINE_EXECUTE) {
+		return start_run(admitted, call, &caller, ret, error);
+	}
+	struct ask ask = { .call = *call };
+	ask.call.tenant = caller.tenant;
+	ask.call.run.tenant = caller.tenant;
+	if (call->op == ENGINE_SESSION_OPEN && front_permit(front, &caller, &ask, &problem) < 0) {
+		return refuse(&problem, error);
+	}
+	if (call->op == ENGINE_SESSION_OPEN || call->op == ENGINE_SESSION_CLOSE) {
+		audit_session(front, &caller, &ask.call);
+	}
+	/* The rest is the engine's own: what is started there is also cancelled there. */
+	return engine_start(front->engine, &ask.call, ret, error);
+}
+
+static void cancel(struct engine_run *run)
+{
+	struct execution *execution = run->execution ? run->execution : run->listener.execution;
+
+	if (execution) {
+		execution_cancel(execution);
+	}
+}
+
+static void forget(struct engine_run *run)
+{
+	struct execution *unsubmitted = run->execution;
+
+	run_free(run);
+	/* It was cancelled with its only listener; now it must also come to its end. */
+	if (unsubmitted) {
+		execution_submit(unsubmitted);
+	}
+}
+
+static void pause_run(struct engine_run *run, bool paused)
+{
+	if (run->listener.execution) {
+		execution_pause(run->listener.execution, paused);
+	}
+}
+
+static void admitted_free(struct engine *engine)
+{
+	struct admitted *admitted = (struct admitted *)(void *)engine;
+
+	for (struct engine_run *run = admitted->runs, *next; run; run = next) {
+		next = run->next;
+		run_free(run);
+	}
+	free(admitted);
+}
+
+int admitted_engine_new(struct front *front, struct engine **ret)
+{
+	static const struct engine_class class = { .start = start,
+						   .cancel = cancel,
+						   .forget = forget,
+						   .pause = pause_run,
+						   .free = admitted_free };
+	struct admitted *admitted = calloc(1, sizeof(*admitted));
+
+	if (!admitted) {
+		return -ENOMEM;
+	}
+	admitted->engine.class = &class;
+	admitted->front = front;
+	*ret = &admitted->engine;
+	return 0;
+}

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The fields of a run. */
+#include "front/ask.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/id.h"
+#include "front/ask_parts.h"
+
+#define MS_MAX    UINT64_C(1000000000000)
+#define BYTES_MAX (UINT64_C(1) << 50)
+#define CODE_MAX  (16u << 20)
+#define STDIN_MAX (64u << 20)
+
+static int take_start(void *into, const struct field *field, json_t *value, const char *where,
+		      struct problem *problem)
+{
+	static const char *const words[] = { "auto", "cold", "warm" };
+	struct ask_fields *fields = into;
+
+	(void)field;
+	if (!json_is_string(value)) {
+		return field_wrong(problem, where, "a string", value);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+		if (strcmp(json_string_value(value), words[i]) == 0) {
+			fields->start = (enum brig_start)i;
+			return 0;
+		}
+	}
+	return problem_set(problem, PROBLEM_INVALID_REQUEST, "%s: must be auto, cold or warm",
+			   where);
+}
+
+static int take_value(void *into, const struct field *field, json_t *value, const char *where,
+		      struct problem *problem)
+{
+	(void)where;
+	(void)problem;
+	*(json_t **)(void *)((char *)into + field->offset) = value;
+	return 0;
+}
+
+int ask_limits(json_t *value, const char *where, struct brig_limits *ret, struct problem *problem)
+{
+	static const struct field limits[] = {
+		{ "wall_ms", field_ms, offsetof(struct brig_limits, wall_ns), 1, MS_MAX },
+		{ "cpu_ms", field_ms, offsetof(struct brig_limits, cpu_ns), 1, MS_MAX },
+		{ "cpu_millicores", field_count, offsetof(struct brig_limits, cpu_millicores), 1,
+		  1000000 },
+		{ "memory_bytes", field_count, offsetof(struct brig_limits, memory_bytes), 1,
+		  BYTES_MAX },
+		{ "processes", field_count, offsetof(struct brig_limits, processes), 1, 1000000 },
+		{ "disk_bytes", field_count, offsetof(struct brig_limits, disk_bytes), 1,
+		  BYTES_MAX },
+		{ "disk_inodes", field_count, offsetof(struct brig_limits, disk_inodes), 1,
+		  BYTES_MAX },
+		{ "open_files", field_count, offsetof(struct brig_limits, open_files), 1, 1000000 },
+		{ "file_bytes", field_count, offsetof(struct brig_limits, file_bytes), 1,
+		  BYTES_MAX },
+		{ "stdout_bytes", field_count, offsetof(struct brig_limits, stdout_bytes), 1,
+		  BYTES_MAX },
+		{ "stderr_bytes", field_count, offsetof(struct brig_limits, stderr_bytes), 1,
+		  BYTES_MAX },
+		{ "net_bytes", field_count, offsetof(struct brig_limits, net_bytes), 1, BYTES_MAX },
+	};
+
+	return fields_read(value, where, limits, ARRAY_SIZE(limits), ret, problem);
+}
+
+static int take_limits(void *into, const struct field *field, json_t *value, const char *where,
+		       struct problem *problem)
+{
+	(void)field;
+	return ask_limits(value, where, &((struct ask_fields *)into)->limits, problem);
+}
+
+#define AT(name) offsetof(struct ask_fields, name)
+
+/* What a session has comes first, then what only a run has, then what only a session has. */
+static const struct field table[] = {
+	{ "language", field_name, AT(language), 0, 64 },
+	{ "policy", field_name, AT(policy), 0, 64 },
+	{ "limits", take_limits, 0, 0, 0 },
+	{ "timeout_ms", field_ms, AT(timeout_ns), 1, MS_MAX },
+	{ "env", field_object, AT(env), 0, ASK_ENV_MAX },
+	{ "files", field_array, AT(files), 0, ASK_FILES_MAX },
+	{ "code", field_text, AT(code), 0, CODE_MAX },
+	{ "args", field_array, AT(args), 0, ASK_WORDS_MAX },
+	{ "stdin", field_text, AT(input), 0, STDIN_MAX },
+	{ "stdin_base64", take_value, AT(input_base64), 0, 0 },
+	{ "out", field_array, AT(out), 0, ASK_WORDS_MAX },
+	{ "want_value", field_flag, AT(want_value), 0, 0 },
+	{ "changes", field_flag, AT(changes), 0, 0 },
+	{ "start", take_start, 0, 0, 0 },
+	{ "session", field_text, AT(session), 0, 64 },
+	{ "stream", field_flag, AT(stream), 0, 0 },
+	{ "idle_timeout_ms", field_ms, AT(idle_ns), 1, MS_MAX },
+	{ "lifetime_ms", field_ms, AT(life_ns), 1, MS_MAX },
+};
+enum {
+	TABLE_SHARED = 6,
+	TABLE_RUN = 16,
+};
+
+static int read_fields(enum ask_kind kind, json_t *root, const char *where, struct ask_fields *ret,
+		       struct problem *problem)
+{
+	struct field session[TABLE_SHARED + 2];
+
+	if (kind != ASK_SESSION) {
+		return fields_read(root, where, table, TABLE_RUN, ret, problem);
+	}
+	memcpy(session, table, TABLE_SHARED * sizeof(table[0]));
+	memcpy(session + TABLE_SHARED, table + TABLE_RUN, 2 * sizeof(table[0]));
+	return fields_read(root, where, session, ARRAY_SIZE(session), ret, problem);
+}
+
+static int check_fields(enum ask_kind kind, struct ask_fields *fields, struct problem *problem)
+{
+	if (kind == ASK_RUN && (!fields->code || !fields->code[0])) {
+		problem_set(problem, PROBLEM_INVALID_REQUEST,
+			    fields->code ? "code: is empty" : "code: is missing");
+		problem_remedy(problem, "send the program's source text as \"code\"");
+		return -EINVAL;
+	}
+	if (fields->timeout_ns && fields->limits.wall_ns) {
+		return problem_set(problem, PROBLEM_INVALID_REQUEST,
+				   "timeout_ms: given twice, also as limits.wall_ms");
+	}
+	if (fields->input && fields->input_base64) {
+		return problem_set(problem, PROBLEM_INVALID_REQUEST,
+				   "stdin: given twice, also as stdin_base64");
+	}
+	if (fields->session && !ask_session_id(fields->session)) {
+		return problem_set(problem, PROBLEM_INVALID_REQUEST, "session: not a session's id");
+	}
+	return 0;
+}
+
+bool ask_session_id(const char *id)
+{
+	size_t length = strspn(id, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+				   "0123456789_-");
+
+	return length > 0 && length <= 64 && id[length] == '\0';
+}
+
+static void put_fields(struct ask *ask, const struct ask_fields *fields)
+{
+	struct engine_call *call = &ask->call;
+
+	call->op = ENGINE_EXECUTE;
+	call->session = fields->session;
+	call->idle_ns = fields->idle_ns;
+	call->life_ns = fields->life_ns;
+	call->run = (struct brig_request){
+		.size = sizeof(call->run),
+		/* In a session the session's own language holds. */
+		.language = fields->language  ? fields->language
+			    : fields->session ? NULL
+					      : "python",
+		.policy = fields->policy,
+		.limits = fields->limits,
+		.code = fields->code,
+		.code_size = fields->code ? strlen(fields->code) : 0,
+		.want_value = fields->want_value,
+		.changes = fields->changes,
+		.start = fields->start,
+	};
+	if (fields->timeout_ns) {
+		call->run.limits.wall_ns = fields->timeout_ns;
+	}
+	ask->stream = fields->stream;
+	ask->language_given = fields->language != NULL;
+}
+
+int ask_read(enum ask_kind kind, json_t *root, const char *where, struct ask **ret,
+	     struct problem *problem)
+{
+	struct ask_fields fields = { .want_value = true };
+	struct ask *ask = calloc(1, sizeof(*ask));
+
+	if (!ask) {
+		return problem_set(problem, PROBLEM_MEMORY_LOW, "no memory for the request");
+	}
+	ask->root = json_incref(root);
+	int r = read_fields(kind, root, where, &fields, problem);
+	if (r == 0) {
+		r = check_fields(kind, &fields, problem);
+	}
+	if (r == 0) {
+		put_fields(ask, &fields);
+		r = ask_put_parts(ask, &fields, where, problem);
+	}
+	if (r < 0) {
+		ask_free(ask);
+		return r;
+	}
+	*ret = ask;
+	return 0;
+}
+
+int ask_parse(enum ask_kind kind, const char *text, size_t size, struct ask **ret,
+	      struct problem *problem)
+{
+	json_t *root = NULL;
+	int r = fields_parse(text, size, &root, problem);
+
+	if (r == 0) {
+		r = ask_read(kind, root, "", ret, problem);
+		json_decref(root);
+	}
+	return r;
+}
+
+int ask_overlay(struct ask *ask, json_t *input, const char *where, struct problem *problem)
+{
+	static const struct field inputs[] = {
+		{ "env", field_object, AT(env), 0, ASK_ENV_MAX },
+		{ "files", field_array, AT(files), 0, ASK_FILES_MAX },
+		{ "args", field_array, AT(args), 0, ASK_WORDS_MAX },
+		{ "stdin", field_text, AT(input), 0, STDIN_MAX },
+		{ "stdin_base64", take_value, AT(input_base64), 0, 0 },
+	};
+	struct ask_fields fields = { 0 };
+	int r = fields_read(input, where, inputs, ARRAY_SIZE(inputs), &fields, problem);
+
+	if (r == 0) {
+		r = check_fields(ASK_CHECK, &fields, problem);
+	}
+	return r < 0 ? r : ask_put_parts(ask, &fields, where, problem);
+}
+
+int ask_copy(const struct engine_call *call, struct ask **ret)
+{
+	struct ask *ask = calloc(1, sizeof(*ask));
+	size_t size = 0;
+
+	if (!ask) {
+		return -ENOMEM;
+	}
+	int r = engine_pack(call, &ask->block, &size);
+	if (r == 0) {
+		r = engine_unpack(ask->block, size, &ask->unpacked);
+	}
+	if (r < 0) {
+		ask_free(ask);
+		return r;
+	}
+	ask->call = ask->unpacked.call;
+	*ret = ask;
+	return 0;
+}
+
+int ask_in_session(struct ask *ask, const char *id)
+{
+	ask->session = strdup(id);
+	if (!ask->session) {
+		return -ENOMEM;
+	}
+	ask->call.session = ask->session;
+	if (!ask->language_given) {
+		ask->call.run.language = NULL;
+	}
+	return 0;
+}
+
+void ask_free(struct ask *ask)
+{
+	if (!ask) {
+		return;
+	}
+	ask_free_parts(ask);
+	free(ask->session);
+	engine_unpacked_done(&ask->unpacked);
+	free(ask->block);
+	json_decref(ask->root);
+	free(ask);
+}

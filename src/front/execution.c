@@ -1,0 +1,495 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The life of an execution. */
+#include "front/execution.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/id.h"
+#include "front/execution_internal.h"
+#include "front/execution_record.h"
+#include "role/log.h"
+
+#define QUEUED_BYTES_TENANT (64u << 20)
+#define QUEUED_BYTES_ALL    (256u << 20)
+
+static void enter_line(struct execution *execution);
+
+static void execution_free(struct execution *execution)
+{
+	struct front *front = execution->front;
+
+	loop_timer_clear(&execution->timer);
+	admission_leave(&front->admission, &execution->ticket, 0, 0);
+	if (execution->previous) {
+		execution->previous->next = execution->next;
+	} else {
+		front->executions = execution->next;
+	}
+	if (execution->next) {
+		execution->next->previous = execution->previous;
+	}
+	ask_free(execution->ask);
+	buf_done(&execution->output[0]);
+	buf_done(&execution->output[1]);
+	buf_done(&execution->result);
+	free(execution->segments);
+	free(execution->request);
+	free(execution->key);
+	free(execution);
+}
+
+/* The ledger has it, or never will: everybody is told, and that is the end. */
+static void finish(struct execution *execution)
+{
+	struct front *front = execution->front;
+
+	execution->state = EXECUTION_ENDED;
+	while (execution->listeners) {
+		struct listener *listener = execution->listeners;
+
+		execution->listeners = listener->next;
+		listener->execution = NULL;
+		listener->ended(listener->user, execution);
+	}
+	execution_free(execution);
+	front_look_drained(front);
+}
+
+static void saved(void *user, const struct brig_error *error, const char *data, size_t size)
+{
+	struct execution *execution = user;
+
+	(void)data;
+	(void)size;
+	if (error) {
+		role_log(ROLE_ERROR, "ledger.ended", "id=%s why=%s", execution->id, error->message);
+		problem_set(&execution->problem, PROBLEM_LEDGER_UNAVAILABLE,
+			    "it ran, but how it ended could not be recorded");
+		execution->failed = true;
+	}
+	finish(execution);
+}
+
+/* What happened is recorded first, then told. */
+static void save(struct execution *execution)
+{
+	struct front *front = execution->front;
+	struct brig_error error = { .code = BRIG_E_SYSTEM, .errnum = EPIPE };
+
+	execution->state = EXECUTION_SAVING;
+	loop_timer_clear(&execution->timer);
+	if (execution->failed) {
+		record_failure(execution);
+	}
+	if (!execution->recorded) {
+		finish(execution);
+	} else if (ledger_ended(front->ledger, execution->id, execution->result.data,
+				execution->result.size, saved, execution) < 0) {
+		saved(execution, &error, NULL, 0);
+	}
+}
+
+static void fail_with(struct execution *execution)
+{
+	execution->failed = true;
+	admission_leave(&execution->front->admission, &execution->ticket, 0, 0);
+	save(execution);
+}
+
+static void engine_output(void *user, int stream, const void *data, size_t size)
+{
+	struct execution *execution = user;
+
+	output_add(execution, stream, data, size);
+	/* A listener may leave while it is told. */
+	for (struct listener *l = execution->listeners, *next; l; l = next) {
+		next = l->next;
+		if (l->output) {
+			l->output(l->user);
+		}
+	}
+}
+
+static void engine_end(void *user, const char *data, size_t size)
+{
+	struct execution *execution = user;
+	struct front *front = execution->front;
+	uint64_t wall_ns = clock_now_ns() - execution->started_ns;
+
+	execution->run = NULL;
+	record_result(execution, data, size);
+	record_count(front, execution, wall_ns);
+	admission_leave(&front->admission, &execution->ticket, wall_ns, execution->cpu_ns);
+	save(execution);
+}
+
+static void engine_failed(void *user, const struct brig_error *error)
+{
+	struct execution *execution = user;
+
+	execution->run = NULL;
+	if (error->code == BRIG_E_SYSTEM || error->code == BRIG_E_HOST) {
+		role_log(ROLE_ERROR, "run.failed", "id=%s step=%s why=%s", execution->id,
+			 error->step, error->message);
+	}
+	problem_of_error(&execution->problem, error);
+	fail_with(execution);
+}
+
+static void start(struct execution *execution)
+{
+	struct engine_call *call = &execution->ask->call;
+	struct brig_error error = { 0 };
+
+	call->tenant = execution->tenant;
+	call->run.tenant = execution->tenant;
+	call->stream = execution->stream;
+	call->output = engine_output;
+	call->end = engine_end;
+	call->fail = engine_failed;
+	call->user = execution;
+	execution->state = EXECUTION_RUNNING;
+	execution->started_ns = clock_now_ns();
+	if (execution->cancelled) {
+		problem_set(&execution->problem, PROBLEM_CANCELLED,
+			    "it was cancelled before it ran");
+		fail_with(execution);
+	} else if (engine_start(execution->front->engine, call, &execution->run, &error) < 0) {
+		execution->run = NULL;
+		engine_failed(execution, &error);
+	} else {
+		/* The engine has copied it all. */
+		ask_free(execution->ask);
+		execution->ask = NULL;
+	}
+}
+
+static void recorded_start(void *user, const struct brig_error *error, const char *data,
+			   size_t size)
+{
+	struct execution *execution = user;
+
+	(void)data;
+	(void)size;
+	if (error) {
+		problem_set(&execution->problem, PROBLEM_LEDGER_UNAVAILABLE,
+			    "its start could not be recorded, so it was not started");
+		fail_with(execution);
+	} else {
+		start(execution);
+	}
+}
+
+/* Its turn. What is to survive a crash must be known to have begun before it begins. */
+static void granted(void *user)
+{
+	struct execution *execution = user;
+	struct ledger *ledger = execution->front->ledger;
+	struct brig_error error = { .code = BRIG_E_SYSTEM, .errnum = EPIPE };
+
+	loop_timer_clear(&execution->timer);
+	execution->state = EXECUTION_STARTING;
+	if (execution->queued) {
+		if (ledger_started(ledger, execution->id, recorded_start, execution) < 0) {
+			recorded_start(execution, &error, NULL, 0);
+		}
+		return;
+	}
+	if (execution->recorded) {
+		ledger_started(ledger, execution->id, NULL, NULL);
+	} else if (record_begin(execution, NULL) < 0) {
+		recorded_start(execution, &error, NULL, 0);
+		return;
+	}
+	start(execution);
+}
+
+/* Nobody has come back, or it has waited too long for its turn. */
+static void due(void *user)
+{
+	struct execution *execution = user;
+
+	if (execution->state == EXECUTION_WAITING && !execution->queued &&
+	    clock_now_ns() >= execution->patience_ns) {
+		problem_set(&execution->problem, PROBLEM_QUEUE_TIMEOUT,
+			    "its turn did not come in time");
+		execution->problem.retry_s = admission_retry_s(&execution->front->admission);
+		fail_with(execution);
+	} else if (!execution->listeners) {
+		execution_cancel(execution);
+	} else if (execution->state == EXECUTION_WAITING && !execution->queued) {
+		loop_timer_set(execution->front->loop, &execution->timer, execution->patience_ns);
+	}
+}
+
+static void enter_line(struct execution *execution)
+{
+	struct front *front = execution->front;
+
+	execution->state = EXECUTION_WAITING;
+	if (!execution->queued) {
+		execution->patience_ns = clock_now_ns() + front->admission.limits.queue_ns;
+		loop_timer_set(front->loop, &execution->timer, execution->patience_ns);
+	}
+	admission_enter(&front->admission, &execution->ticket);
+}
+
+static void begun(void *user, const struct brig_error *error, const char *data, size_t size)
+{
+	struct execution *execution = user;
+	char twin[27] = "";
+	bool same = false;
+	struct problem problem = { 0 };
+
+	if (error || record_twin(data, size, twin, &same) < 0) {
+		problem_set(&problem, PROBLEM_LEDGER_UNAVAILABLE, "it could not be recorded");
+		problem.retry_s = 2;
+	}
+	execution->recorded = true;
+	execution->begun(execution->user, problem.kind ? &problem : NULL, twin[0] ? twin : NULL,
+			 same);
+	if (problem.kind || twin[0]) {
+		execution_free(execution);
+	} else if (execution->cancelled) {
+		problem_set(&execution->problem, PROBLEM_CANCELLED,
+			    "it was cancelled before it ran");
+		fail_with(execution);
+	} else {
+		enter_line(execution);
+	}
+}
+
+/* What was acknowledged stays in memory until its turn: so much of a tenant's, and of all. */
+static int bound_queued(struct front *front, const struct execution_order *order,
+			struct problem *problem)
+{
+	size_t own = order->body_size, all = order->body_size;
+
+	for (const struct execution *e = front->executions; e && order->queued; e = e->next) {
+		all += e->request_size;
+		own += strcmp(e->tenant, order->caller->tenant) == 0 ? e->request_size : 0;
+	}
+	if (order->forced || (own <= QUEUED_BYTES_TENANT && all <= QUEUED_BYTES_ALL)) {
+		return 0;
+	}
+	problem_set(problem, PROBLEM_QUEUE_FULL, "what waits already is too large together");
+	problem->retry_s = admission_retry_s(&front->admission);
+	return -EAGAIN;
+}
+
+static int copy_order(struct execution *execution, const struct execution_order *order)
+{
+	const struct brig_request *run = &order->ask->call.run;
+
+	memcpy(execution->tenant, order->caller->tenant, sizeof(execution->tenant));
+	memcpy(execution->caller, order->caller->name, sizeof(execution->caller));
+	execution->queued = order->queued;
+	execution->recorded = order->forced;
+	execution->stream = order->stream || order->queued;
+	execution->attached_stream = order->resumable && !order->queued;
+	execution->begun = order->begun;
+	execution->user = order->user;
+	record_digests(execution, run->code, run->code_size, order);
+	if (order->key && !(execution->key = strdup(order->key))) {
+		return -ENOMEM;
+	}
+	if (order->queued && !order->forced) {
+		execution->request = malloc(order->body_size ? order->body_size : 1);
+		if (!execution->request) {
+			return -ENOMEM;
+		}
+		memcpy(execution->request, order->body, order->body_size);
+		execution->request_size = order->body_size;
+	}
+	if (order->id) {
+		memcpy(execution->id, order->id, sizeof(execution->id));
+		return 0;
+	}
+	return id_make(execution->id);
+}
+
+static void link_in(struct execution *execution)
+{
+	struct front *front = execution->front;
+
+	execution->next = front->executions;
+	if (execution->next) {
+		execution->next->previous = execution;
+	}
+	front->executions = execution;
+}
+
+int execution_new(struct front *front, const struct execution_order *order, struct execution **ret,
+		  struct problem *problem)
+{
+	struct execution *execution = calloc(1, sizeof(*execution));
+
+	if (!execution) {
+		ask_free(order->ask);
+		return problem_set(problem, PROBLEM_MEMORY_LOW, "no memory for the request");
+	}
+	execution->front = front;
+	execution->ask = order->ask;
+	execution->ticket.granted = granted;
+	execution->ticket.user = execution;
+	execution->timer.due = due;
+	execution->timer.user = execution;
+	int r = bound_queued(front, order, problem);
+	link_in(execution);
+	if (r == 0 && copy_order(execution, order) < 0) {
+		r = problem_set(problem, PROBLEM_MEMORY_LOW, "no memory for the request");
+	}
+	if (r == 0) {
+		r = admission_reserve(&front->admission, order->caller, order->forced,
+				      &execution->ticket, problem);
+	}
+	if (r == 0 && !order->forced && (order->queued || order->key) &&
+	    record_begin(execution, begun) < 0) {
+		r = problem_set(problem, PROBLEM_LEDGER_UNAVAILABLE, "it could not be recorded");
+		problem->retry_s = 2;
+	}
+	if (r < 0) {
+		execution_free(execution);
+		return r;
+	}
+	*ret = execution;
+	return 0;
+}
+
+void execution_submit(struct execution *execution)
+{
+	if (execution->recorded || !(execution->queued || execution->key)) {
+		enter_line(execution);
+	}
+}
+
+struct execution *execution_find(struct front *front, const char *tenant, const char *id)
+{
+	for (struct execution *e = front->executions; e; e = e->next) {
+		if (strcmp(e->id, id) == 0) {
+			return strcmp(e->tenant, tenant) == 0 ? e : NULL;
+		}
+	}
+	return NULL;
+}
+
+const char *execution_id(const struct execution *execution)
+{
+	return execution->id;
+}
+
+bool execution_running(const struct execution *execution)
+{
+	return execution->state == EXECUTION_RUNNING;
+}
+
+void execution_listen(struct execution *execution, struct listener *listener)
+{
+	listener->execution = execution;
+	listener->next = execution->listeners;
+	execution->listeners = listener;
+}
+
+void execution_unlisten(struct listener *listener)
+{
+	struct execution *execution = listener->execution;
+
+	if (!execution) {
+		return;
+	}
+	for (struct listener **at = &execution->listeners; *at; at = &(*at)->next) {
+		if (*at == listener) {
+			*at = listener->next;
+			break;
+		}
+	}
+	listener->execution = NULL;
+	if (execution->listeners) {
+		return;
+	}
+	execution_pause(execution, false);
+	/* With a key the caller will ask again, and wants this very run's answer. */
+	if (execution->queued || execution->key) {
+		return;
+	}
+	if (execution->attached_stream && execution->state <= EXECUTION_RUNNING) {
+		loop_timer_set(execution->front->loop, &execution->timer,
+			       clock_now_ns() + execution->front->resume_ns);
+	} else {
+		execution_cancel(execution);
+	}
+}
+
+void execution_pause(struct execution *execution, bool paused)
+{
+	if (execution->run && paused != execution->paused) {
+		execution->paused = paused;
+		engine_pause(execution->run, paused);
+	}
+}
+
+void execution_cancel(struct execution *execution)
+{
+	execution->cancelled = true;
+	if (execution->state == EXECUTION_WAITING) {
+		problem_set(&execution->problem, PROBLEM_CANCELLED,
+			    "it was cancelled before it ran");
+		fail_with(execution);
+	} else if (execution->state == EXECUTION_RUNNING && execution->run) {
+		execution_pause(execution, false);
+		engine_cancel(execution->run);
+	}
+	/* In between, whoever takes the next step looks at `cancelled`. */
+}
+
+const char *execution_result(const struct execution *execution, size_t *ret_size,
+			     const struct problem **ret_problem)
+{
+	*ret_problem = &execution->problem;
+	*ret_size = execution->result.size;
+	return execution->failed ? NULL : execution->result.data;
+}
+
+struct execution *execution_next(const struct execution *execution)
+{
+	return execution->next;
+}
+
+bool execution_unfinished(const struct execution *execution)
+{
+	return execution->state != EXECUTION_WAITING || !execution->queued;
+}
+
+void executions_close(struct front *front)
+{
+	admission_close(&front->admission);
+	for (struct execution *e = front->executions, *next; e; e = next) {
+		next = e->next;
+		if (e->state == EXECUTION_WAITING && !e->queued) {
+			problem_set(&e->problem, PROBLEM_UNAVAILABLE, "the service is going down");
+			e->problem.retry_s = 2;
+			fail_with(e);
+		}
+	}
+}
+
+void executions_drop(struct front *front)
+{
+	admission_close(&front->admission);
+	for (struct execution *execution = front->executions, *next; execution; execution = next) {
+		next = execution->next;
+		if (execution->run) {
+			engine_forget(execution->run);
+		}
+		while (execution->listeners) {
+			struct listener *listener = execution->listeners;
+
+			execution->listeners = listener->next;
+			listener->execution = NULL;
+		}
+		execution_free(execution);
+	}
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An execution and the ledger: what is written there and read from there. Private to the front. */
+#ifndef BRIG_FRONT_EXECUTION_RECORD_H
+#define BRIG_FRONT_EXECUTION_RECORD_H
+
+#include "front/execution_internal.h"
+#include "ledger/ledger.h"
+
+void record_digests(struct execution *execution, const char *code, size_t code_size,
+		    const struct execution_order *order);
+int record_begin(struct execution *execution, ledger_done *done);
+/* The ledger's answer to begin: `twin` stays "" when the execution is new. */
+int record_twin(const char *data, size_t size, char twin[27], bool *ret_same);
+/* The engine's result, under the execution's own id; its processor time is looked up. */
+void record_result(struct execution *execution, const char *data, size_t size);
+/* A failure as the ledger keeps it: {"id","status","error":{the problem}}. */
+void record_failure(struct execution *execution);
+/* The problem in such a record; false: it is a real result. */
+bool record_problem(json_t *result, struct problem *ret);
+/* Upper bounds of the buckets in counts.run_seconds_bucket. */
+extern const double run_seconds_bounds[12];
+void record_count(struct front *front, const struct execution *execution, uint64_t wall_ns);
+#endif

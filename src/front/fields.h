@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reading what a stranger sent as JSON: a table says which keys there are, and anything else is an
+ * error that names the key. Values are taken exactly as they are or refused: no rounding, no
+ * clipping, no text for numbers.
+ */
+#ifndef BRIG_FRONT_FIELDS_H
+#define BRIG_FRONT_FIELDS_H
+
+#include <jansson.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "front/problem.h"
+
+#define FIELDS_DEPTH_MAX 32
+#define FIELDS_ITEMS_MAX 65536 /* commas, colons and brackets: each costs a node of memory */
+
+struct field {
+	const char *name;
+	/* 0 or -EINVAL with the problem; `where` is the value's full name, for messages. */
+	int (*take)(void *into, const struct field *field, json_t *value, const char *where,
+		    struct problem *problem);
+	size_t offset; /* of what it fills, for the takers below */
+	uint64_t min, max;
+};
+
+/* The whole body. Depth and number of items are looked at before jansson sees the text. */
+int fields_parse(const char *text, size_t size, json_t **ret, struct problem *problem);
+/* `where`: "" for the body itself. null counts as not given. */
+int fields_read(json_t *object, const char *where, const struct field *fields, size_t count,
+		void *into, struct problem *problem);
+
+/* Takers: const char * (borrowed), bool, uint64_t, nanoseconds from milliseconds, double. */
+int field_text(void *into, const struct field *field, json_t *value, const char *where,
+	       struct problem *problem);
+int field_name(void *into, const struct field *field, json_t *value, const char *where,
+	       struct problem *problem);
+int field_flag(void *into, const struct field *field, json_t *value, const char *where,
+	       struct problem *problem);
+int field_count(void *into, const struct field *field, json_t *value, const char *where,
+		struct problem *problem);
+int field_ms(void *into, const struct field *field, json_t *value, const char *where,
+	     struct problem *problem);
+/* A json_t * (borrowed) that is looked at later. */
+int field_array(void *into, const struct field *field, json_t *value, const char *where,
+		struct problem *problem);
+int field_object(void *into, const struct field *field, json_t *value, const char *where,
+		 struct problem *problem);
+
+/* Standard base64 with padding. `*ret` is to be free()d; never NULL. */
+int field_base64(json_t *value, const char *where, void **ret, size_t *ret_size,
+		 struct problem *problem);
+/* "wanted X, not a string": the usual refusal. */
+int field_wrong(struct problem *problem, const char *where, const char *wanted, json_t *value);
+#endif

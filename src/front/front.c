@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The front as a whole: beginning, coming in, end. */
+#include "front/front.h"
+
+#include <errno.h>
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "front/visit.h"
+#include "role/log.h"
+
+#define RESUME_NS        UINT64_C(5000000000)
+#define UNKNOWN_BODY_MAX (64u << 10) /* of what is refused anyway, but with all detail */
+
+static void handle(void *user, struct http_exchange *exchange)
+{
+	visit_begin(user, exchange);
+}
+
+/*
+ * Before a body is kept for anybody: is there such a route, and may they? What is refused here is
+ * said without detail; what has no body is looked at by visit_begin() alone, which says more.
+ */
+static int admit(void *user, struct http_exchange *exchange, size_t *ret_limit)
+{
+	struct front *front = user;
+	struct caller caller;
+	char allowed[64];
+	bool known;
+
+	if (!http_header_find(exchange, "Content-Length") &&
+	    !http_header_find(exchange, "Transfer-Encoding")) {
+		return 0;
+	}
+	const struct route *route =
+		route_find(exchange->method, exchange->path, NULL, &known, allowed);
+	enum problem_kind kind = auth_place(&front->auth, exchange);
+	if (kind == PROBLEM_NONE && !(route && route->open)) {
+		kind = auth_caller(&front->auth, exchange, &caller);
+	}
+	if (kind != PROBLEM_NONE) {
+		front_audit_refusal(front, exchange, kind);
+		if (kind == PROBLEM_UNAUTHORIZED) {
+			http_answer_header(exchange, "WWW-Authenticate", "Bearer");
+		}
+		front->counts.problems[kind]++;
+		return problem_info(kind)->status;
+	}
+	size_t most = route ? route->body_max : UNKNOWN_BODY_MAX;
+	*ret_limit = most < *ret_limit ? most : *ret_limit;
+	return 0;
+}
+
+static char *http_problem(void *user, int status, const char *why)
+{
+	struct problem problem = { 0 };
+	struct buf text = { 0 };
+
+	(void)user;
+	problem_set(&problem, problem_of_status(status), "%s",
+		    status == 401 || status == 403 ? "" : why);
+	problem_write(&problem, &text);
+	return buf_take(&text);
+}
+
+static int copy_lists(struct front *front, const struct front_options *options)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < options->hosts_count; i++) {
+		r = strlist_add(&front->auth.hosts, options->hosts[i]);
+	}
+	for (size_t i = 0; r == 0 && i < options->origins_count; i++) {
+		r = strlist_add(&front->auth.origins, options->origins[i]);
+	}
+	if (r == 0 && options->uids_count) {
+		front->auth.uids = calloc(options->uids_count, sizeof(uid_t));
+		if (!front->auth.uids) {
+			return -ENOMEM;
+		}
+		memcpy(front->auth.uids, options->uids, options->uids_count * sizeof(uid_t));
+		front->auth.uids_count = options->uids_count;
+	}
+	return r;
+}
+
+static int begin(struct front *front, const struct front_options *options, struct brig_error *error)
+{
+	struct http_server_options http = { .limits = options->http,
+					    .handle = handle,
+					    .admit = admit,
+					    .problem = http_problem,
+					    .user = front };
+	int r = copy_lists(front, options);
+
+	if (r == 0 && options->tokens) {
+		r = tokens_parse(options->tokens, options->tokens_size, &front->auth.tokens, error);
+		if (r < 0) {
+			return r;
+		}
+	}
+	if (r == 0) {
+		r = admitted_engine_new(front, &front->admitted);
+	}
+	if (r == 0) {
+		r = front_mcp_new(front, &front->mcp, error);
+		if (r < 0) {
+			return r;
+		}
+	}
+	if (r == 0) {
+		r = http_server_new(front->loop, &http, &front->http);
+	}
+	for (size_t i = 0; r == 0 && i < options->sockets_count; i++) {
+		r = http_server_listen(front->http, options->sockets[i]);
+	}
+	if (r < 0) {
+		error_errno(error, BRIG_E_SYSTEM, -r, "the front cannot begin");
+	}
+	return r;
+}
+
+int front_new(struct loop *loop, const struct front_options *options, struct front **ret,
+	      struct brig_error *error)
+{
+	struct front *front = calloc(1, sizeof(*front));
+
+	if (!front || sodium_init() < 0) {
+		free(front);
+		return error_set(error, BRIG_E_SYSTEM, ENOMEM, "no memory for the front");
+	}
+	/* jansson would look for random bytes in a file, and there are no files here. */
+	json_object_seed(randombytes_random() | 1);
+	front->loop = loop;
+	front->engine = options->engine;
+	front->ledger = options->ledger;
+	front->resume_ns = options->resume_ns ? options->resume_ns : RESUME_NS;
+	admission_init(&front->admission, &options->admission);
+	int r = begin(front, options, error);
+	if (r < 0) {
+		front_free(front);
+		return r;
+	}
+	front_watch_begin(front);
+	front_recover(front);
+	*ret = front;
+	return 0;
+}
+
+/* Queued ones stay for the next life; what runs is waited for. */
+void front_look_drained(struct front *front)
+{
+	bool busy = front->visits != NULL || front->admission.running > 0;
+
+	for (struct execution *e = front->executions; e && !busy; e = execution_next(e)) {
+		busy = execution_unfinished(e);
+	}
+	if (front->draining && front->http_drained && !busy && front->drained) {
+		void (*drained)(void *user) = front->drained;
+
+		front->drained = NULL;
+		drained(front->drained_user);
+	}
+}
+
+static void http_drained(void *user)
+{
+	struct front *front = user;
+
+	front->http_drained = true;
+	front_look_drained(front);
+}
+
+void front_drain(struct front *front, void (*done)(void *user), void *user)
+{
+	front->draining = true;
+	front->drained = done;
+	front->drained_user = user;
+	executions_close(front);
+	front_mcp_drain(front->mcp);
+	http_server_drain(front->http, http_drained, front);
+}
+
+void front_free(struct front *front)
+{
+	if (!front) {
+		return;
+	}
+	front->drained = NULL;
+	front_watch_end(front);
+	/* Who leaves makes room for others, who shall not begin now: the next life runs them. */
+	admission_close(&front->admission);
+	/* Each visit hears that its client is gone; their executions are dropped next. */
+	http_server_free(front->http);
+	while (front->visits) {
+		visit_free(front->visits);
+	}
+	front_mcp_free(front->mcp);
+	engine_free(front->admitted);
+	executions_drop(front);
+	admission_done(&front->admission);
+	auth_done(&front->auth);
+	free(front->usual);
+	free(front);
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the parts of the front share. Private to it. */
+#ifndef BRIG_FRONT_INTERNAL_H
+#define BRIG_FRONT_INTERNAL_H
+
+#include "front/execution.h"
+#include "front/front.h"
+
+#define FRONT_STATUSES 16
+
+struct front_counts {
+	uint64_t answers[6]; /* by hundreds of their status */
+	uint64_t problems[PROBLEM_KINDS];
+	uint64_t executions[FRONT_STATUSES]; /* by enum brig_status */
+	uint64_t run_seconds_bucket[12];
+	double run_seconds_sum;
+	uint64_t replayed;
+};
+
+/* What a policy gives when nothing is asked for. */
+struct policy_usual {
+	char name[TOKEN_NAME_MAX + 1];
+	struct brig_limits limits;
+};
+
+struct front {
+	struct loop *loop;
+	struct engine *engine;
+	struct ledger *ledger;
+	struct http_server *http; /* owned */
+	struct auth auth;
+	struct admission admission;
+	struct execution *executions; /* all that are under way */
+	struct visit *visits;         /* requests that are not answered yet */
+	struct policy_usual *usual;   /* owned */
+	size_t usual_count;
+	struct front_counts counts;
+	uint64_t resume_ns;
+	uint64_t refusals_ns; /* when one was last audited, and how many since */
+	uint64_t refusals;
+	struct loop_timer look; /* at the host's memory */
+	struct engine_run *looking;
+	struct engine *admitted; /* owned: the engine behind turns, ceilings and the ledger */
+	struct front_mcp *mcp;   /* owned */
+	void (*drained)(void *user);
+	void *drained_user;
+	bool draining, http_drained;
+};
+
+/*
+ * An engine for the protocol's tools: what they ask is checked, waits for its turn and is recorded
+ * like all else. Tenants of its calls are callers' names.
+ */
+int admitted_engine_new(struct front *front, struct engine **ret);
+int front_mcp_new(struct front *front, struct front_mcp **ret, struct brig_error *error);
+void front_mcp_drain(struct front_mcp *mcp);
+/* After the HTTP server. */
+void front_mcp_free(struct front_mcp *mcp);
+/* Says `drained` when it is time; asked whenever something ends. */
+void front_look_drained(struct front *front);
+/* Starts to watch the host's memory, and asks what the policies give. */
+void front_watch_begin(struct front *front);
+void front_watch_end(struct front *front);
+/* Queues again what was acknowledged in an earlier life. */
+void front_recover(struct front *front);
+/* An audit line for one who was not let in; floods become one line. */
+void front_audit_refusal(struct front *front, const struct http_exchange *exchange,
+			 enum problem_kind kind);
+/* May this caller ask that? Also fills in the token's ceilings. */
+int front_permit(struct front *front, const struct caller *caller, struct ask *ask,
+		 struct problem *problem);
+#endif

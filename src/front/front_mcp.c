@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * /mcp: the Model Context Protocol on our HTTP. Who asks, and from where, has been checked before;
+ * what is asked is the protocol layer's business, and what its tools run goes through the admitted
+ * engine.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "front/visit.h"
+#include "mcp/mcp_http.h"
+#include "tools/tools.h"
+
+struct front_mcp {
+	struct tools *tools;
+	struct mcp_server *server;
+	struct mcp_http *http;
+};
+
+/* One exchange in the protocol's clothes. */
+struct wrapped {
+	struct mcp_http_exchange mcp;
+	struct http_exchange *http;
+	struct caller caller;
+};
+
+static struct wrapped *wrapped_of(struct mcp_http_exchange *exchange)
+{
+	return (struct wrapped *)(void *)exchange;
+}
+
+static const char *header(struct mcp_http_exchange *exchange, const char *name)
+{
+	return http_header_find(wrapped_of(exchange)->http, name);
+}
+
+static void answer_header(struct mcp_http_exchange *exchange, const char *name, const char *value)
+{
+	http_answer_header(wrapped_of(exchange)->http, name, value);
+}
+
+static struct http_exchange *unwrap(struct mcp_http_exchange *exchange)
+{
+	struct wrapped *wrapped = wrapped_of(exchange);
+	struct http_exchange *http = wrapped->http;
+
+	http->gone = NULL;
+	http->drained = NULL;
+	free(wrapped);
+	return http;
+}
+
+static void respond(struct mcp_http_exchange *exchange, int status, const char *content_type,
+		    const void *body, size_t size)
+{
+	http_respond(unwrap(exchange), status, content_type, body, size);
+}
+
+static void stream_begin(struct mcp_http_exchange *exchange, int status, const char *content_type)
+{
+	http_stream_begin(wrapped_of(exchange)->http, status, content_type);
+}
+
+static size_t stream_write(struct mcp_http_exchange *exchange, const void *data, size_t size)
+{
+	return http_stream_write(wrapped_of(exchange)->http, data, size);
+}
+
+static void stream_end(struct mcp_http_exchange *exchange)
+{
+	http_stream_end(unwrap(exchange));
+}
+
+static const struct mcp_http_class exchange_class = {
+	.header = header,
+	.answer_header = answer_header,
+	.respond = respond,
+	.stream_begin = stream_begin,
+	.stream_write = stream_write,
+	.stream_end = stream_end,
+};
+
+static void gone(void *user)
+{
+	struct wrapped *wrapped = user;
+
+	if (wrapped->mcp.gone) {
+		wrapped->mcp.gone(&wrapped->mcp);
+	}
+	free(wrapped);
+}
+
+static void drained(void *user)
+{
+	struct wrapped *wrapped = user;
+
+	if (wrapped->mcp.drained) {
+		wrapped->mcp.drained(&wrapped->mcp);
+	}
+}
+
+void handle_mcp(struct visit *visit)
+{
+	struct front *front = visit->front;
+	struct http_exchange *http = visit->exchange;
+	struct wrapped *wrapped = calloc(1, sizeof(*wrapped));
+
+	if (!wrapped) {
+		visit_refuse(visit, PROBLEM_MEMORY_LOW, "no memory for the request");
+		return;
+	}
+	wrapped->caller = visit->caller;
+	wrapped->http = http;
+	wrapped->mcp = (struct mcp_http_exchange){
+		.class = &exchange_class,
+		.method = http->method,
+		.body = http->body,
+		.body_size = http->body_size,
+		.tenant = wrapped->caller.name,
+		.local = true, /* Host and Origin have been looked at */
+	};
+	/* From here on the exchange is the protocol's. */
+	http->gone = gone;
+	http->drained = drained;
+	http->user = wrapped;
+	visit->exchange = NULL;
+	visit_free(visit);
+	mcp_http_handle(front->mcp->http, &wrapped->mcp);
+}
+
+int front_mcp_new(struct front *front, struct front_mcp **ret, struct brig_error *error)
+{
+	struct front_mcp *mcp = calloc(1, sizeof(*mcp));
+	int r = -ENOMEM;
+
+	if (mcp) {
+		r = tools_new(front->loop, front->admitted, NULL, &mcp->tools, error);
+	}
+	if (r == 0) {
+		r = mcp_server_new(front->loop, tools_provider(mcp->tools), NULL, &mcp->server,
+				   error);
+	}
+	if (r == 0) {
+		r = mcp_http_new(mcp->server, NULL, &mcp->http);
+	}
+	if (r < 0) {
+		if (error && !error->message[0]) {
+			error_errno(error, BRIG_E_SYSTEM, -r, "MCP cannot begin");
+		}
+		front_mcp_free(mcp);
+		return r;
+	}
+	*ret = mcp;
+	return 0;
+}
+
+void front_mcp_drain(struct front_mcp *mcp)
+{
+	mcp_server_drain(mcp->server);
+}
+
+void front_mcp_free(struct front_mcp *mcp)
+{
+	if (!mcp) {
+		return;
+	}
+	mcp_http_free(mcp->http);
+	mcp_server_free(mcp->server);
+	tools_free(mcp->tools);
+	free(mcp);
+}

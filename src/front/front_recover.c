@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* After a start: what was acknowledged in an earlier life, and never begun, is queued again. */
+#include <stdlib.h>
+
+#include "base/id.h"
+#include "front/visit.h"
+#include "role/log.h"
+
+/* It cannot be run any more (another configuration, say): that is its end, and it is recorded. */
+static void give_up(struct front *front, const char *id, const struct problem *problem)
+{
+	struct buf result = { 0 };
+	struct buf text = { 0 };
+
+	problem_write(problem, &text);
+	buf_addf(&result, "{\"id\":\"%s\",\"status\":\"error\",\"error\":%s}", id,
+		 text.data ? text.data : "null");
+	ledger_ended(front->ledger, id, result.data, result.size, NULL, NULL);
+	role_log(ROLE_WARNING, "recover.refused", "id=%s why=%s", id, problem->detail);
+	buf_done(&text);
+	buf_done(&result);
+}
+
+static void recover_one(struct front *front, json_t *item)
+{
+	const char *id = json_string_value(json_object_get(item, "id"));
+	const char *tenant = json_string_value(json_object_get(item, "tenant"));
+	const char *name = json_string_value(json_object_get(item, "caller"));
+	struct execution_order order = { .queued = true, .forced = true, .id = id };
+	struct execution *execution = NULL;
+	struct problem problem = { 0 };
+	struct caller caller;
+	void *request = NULL;
+	size_t size = 0;
+
+	if (!id || !id_valid(id) || !tenant || !name || execution_find(front, tenant, id)) {
+		return;
+	}
+	if (!auth_recall(&front->auth, tenant, name, &caller)) {
+		problem_set(&problem, PROBLEM_UNAUTHORIZED,
+			    "whoever asked for it may not ask any more");
+		give_up(front, id, &problem);
+		return;
+	}
+	order.caller = &caller;
+	int r = field_base64(json_object_get(item, "request_base64"), "request", &request, &size,
+			     &problem);
+	if (r == 0) {
+		r = ask_parse(ASK_RUN, request, size, &order.ask, &problem);
+	}
+	if (r == 0) {
+		r = front_permit(front, &caller, order.ask, &problem);
+		if (r == 0) {
+			r = execution_new(front, &order, &execution, &problem);
+		} else {
+			ask_free(order.ask);
+		}
+	}
+	free(request);
+	if (r < 0) {
+		give_up(front, id, &problem);
+	} else {
+		execution_submit(execution);
+	}
+}
+
+static void pending(void *user, const struct brig_error *error, const char *data, size_t size)
+{
+	struct front *front = user;
+	json_t *root = error ? NULL : json_loadb(data, size, 0, NULL);
+	json_t *list = json_object_get(root, "pending");
+	json_t *item;
+	size_t index;
+
+	if (error) {
+		role_log(ROLE_ERROR, "recover.failed", "why=%s", error->message);
+	}
+	json_array_foreach(list, index, item)
+	{
+		recover_one(front, item);
+	}
+	if (json_array_size(list) > 0) {
+		role_log(ROLE_NOTICE, "recover.queued", "count=%zu", json_array_size(list));
+		front_recover(front);
+	}
+	json_decref(root);
+}
+
+void front_recover(struct front *front)
+{
+	if (ledger_pending(front->ledger, pending, front) < 0) {
+		role_log(ROLE_ERROR, "recover.failed", "why=%s", "the ledger does not answer");
+	}
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the front must know from elsewhere: how much memory the host has left, and what a policy
+ * gives to one who asks for nothing. It has no files, so the engine is asked.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/json_out.h"
+#include "front/visit.h"
+#include "role/log.h"
+
+#define LOOK_BUSY_NS UINT64_C(500000000)
+#define LOOK_IDLE_NS UINT64_C(5000000000)
+#define REFUSAL_NS   UINT64_C(1000000000)
+#define POLICIES_MAX 256
+
+/* --- memory ---------------------------------------------------------------------------------- */
+
+static void look_again(struct front *front)
+{
+	bool busy = front->admission.running > 0 || front->admission.waiting > 0 ||
+		    front->admission.memory_now < front->admission.limits.memory_floor;
+
+	front->looking = NULL;
+	loop_timer_set(front->loop, &front->look,
+		       clock_now_ns() + (busy ? LOOK_BUSY_NS : LOOK_IDLE_NS));
+}
+
+static uint64_t find_number(json_t *object, const char *name, uint64_t otherwise)
+{
+	json_t *value = json_object_get(object, name);
+
+	return json_is_integer(value) && json_integer_value(value) >= 0
+		       ? (uint64_t)json_integer_value(value)
+		       : otherwise;
+}
+
+static void looked(void *user, const char *data, size_t size)
+{
+	struct front *front = user;
+	json_t *stats = json_loadb(data, size, 0, NULL);
+	json_t *memory = json_object_get(stats, "memory");
+
+	front->admission.memory_now = find_number(memory, "available_bytes", UINT64_MAX);
+	admission_processors(&front->admission, (unsigned)find_number(stats, "processors", 0));
+	json_decref(stats);
+	look_again(front);
+}
+
+static void look_failed(void *user, const struct brig_error *error)
+{
+	(void)error;
+	look_again(user);
+}
+
+static void look(void *user)
+{
+	struct front *front = user;
+	struct engine_call call = { .op = ENGINE_STATS,
+				    .tenant = "brig",
+				    .end = looked,
+				    .fail = look_failed,
+				    .user = front };
+
+	if (engine_start(front->engine, &call, &front->looking, NULL) < 0) {
+		look_again(front);
+	}
+}
+
+/* --- policies -------------------------------------------------------------------------------- */
+
+static void read_policies(struct front *front, json_t *list)
+{
+	size_t count = json_array_size(list);
+	struct problem problem;
+
+	count = count > POLICIES_MAX ? POLICIES_MAX : count;
+	free(front->usual);
+	front->usual = calloc(count ? count : 1, sizeof(*front->usual));
+	front->usual_count = 0;
+	for (size_t i = 0; front->usual && i < count; i++) {
+		json_t *policy = json_array_get(list, i);
+		const char *name = json_string_value(json_object_get(policy, "name"));
+		struct policy_usual *usual = &front->usual[front->usual_count];
+
+		if (name && strlen(name) < sizeof(usual->name) &&
+		    ask_limits(json_object_get(policy, "limits"), "limits", &usual->limits,
+			       &problem) == 0) {
+			memcpy(usual->name, name, strlen(name) + 1);
+			front->usual_count++;
+		}
+	}
+}
+
+static void policies_known(void *user, const char *data, size_t size)
+{
+	struct front *front = user;
+	json_t *root = json_loadb(data, size, 0, NULL);
+
+	front->looking = NULL;
+	read_policies(front, json_object_get(root, "policies"));
+	json_decref(root);
+	look(front);
+}
+
+static void policies_unknown(void *user, const struct brig_error *error)
+{
+	struct front *front = user;
+
+	role_log(ROLE_WARNING, "policies.unknown", "why=%s", error->message);
+	front->looking = NULL;
+	look(front);
+}
+
+void front_watch_begin(struct front *front)
+{
+	struct engine_call call = { .op = ENGINE_POLICIES,
+				    .tenant = "brig",
+				    .end = policies_known,
+				    .fail = policies_unknown,
+				    .user = front };
+
+	front->look.due = look;
+	front->look.user = front;
+	if (engine_start(front->engine, &call, &front->looking, NULL) < 0) {
+		look_again(front);
+	}
+}
+
+void front_watch_end(struct front *front)
+{
+	loop_timer_clear(&front->look);
+	if (front->looking) {
+		engine_forget(front->looking);
+		front->looking = NULL;
+	}
+}
+
+int front_permit(struct front *front, const struct caller *caller, struct ask *ask,
+		 struct problem *problem)
+{
+	struct brig_request *run = &ask->call.run;
+	const char *policy = run->policy ? run->policy : "default";
+	const struct brig_limits *usual = NULL;
+
+	/* A session's runs have the session's policy, which was looked at when it was opened. */
+	if (!ask->call.session || run->policy) {
+		int r = token_allows(caller->token, run->policy, problem);
+		if (r < 0) {
+			return r;
+		}
+	}
+	for (size_t i = 0; i < front->usual_count; i++) {
+		usual = strcmp(front->usual[i].name, policy) == 0 ? &front->usual[i].limits : usual;
+	}
+	struct brig_limits asked = run->limits;
+	int r = token_bound(caller->token, usual, &run->limits, problem);
+	if (r == 0 && ask->call.session) {
+		/* Those of the cell were bounded when it was opened, and cannot be set anew. */
+		asked.wall_ns = run->limits.wall_ns;
+		asked.cpu_ns = run->limits.cpu_ns;
+		asked.stdout_bytes = run->limits.stdout_bytes;
+		asked.stderr_bytes = run->limits.stderr_bytes;
+		run->limits = asked;
+	}
+	return r;
+}
+
+/* --- those who were not let in --------------------------------------------------------------- */
+
+void front_audit_refusal(struct front *front, const struct http_exchange *exchange,
+			 enum problem_kind kind)
+{
+	uint64_t now = clock_now_ns();
+	struct buf facts = { 0 };
+	struct json_out json = { .buf = &facts };
+
+	front->refusals++;
+	if (front->refusals_ns && now - front->refusals_ns < REFUSAL_NS) {
+		return;
+	}
+	json_open(&json, NULL, '{');
+	json_text(&json, "code", problem_info(kind)->code);
+	if (exchange->peer.local) {
+		json_int(&json, "uid", exchange->peer.uid);
+	} else {
+		json_text(&json, "address", exchange->peer.address);
+	}
+	json_u64(&json, "count", front->refusals);
+	json_close(&json, '}');
+	ledger_audit(front->ledger, "auth.refused", "brig", facts.data ? facts.data : "{}", NULL,
+		     NULL);
+	role_log(ROLE_NOTICE, "auth.refused", "code=%s count=%llu", problem_info(kind)->code,
+		 (unsigned long long)front->refusals);
+	front->refusals_ns = now;
+	front->refusals = 0;
+	buf_done(&facts);
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Executions that go on by themselves: begun, listed, looked at, cancelled. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/id.h"
+#include "base/json_out.h"
+#include "front/order.h"
+#include "front/stored.h"
+
+#define LIST_USUAL 50
+#define LIST_MAX   1000
+
+static void accept_with(struct visit *visit, const char *id)
+{
+	struct buf text = { 0 };
+	struct json_out json = { .buf = &text };
+	char location[64];
+
+	snprintf(location, sizeof(location), "/v1/executions/%s", id);
+	json_open(&json, NULL, '{');
+	json_text(&json, "id", id);
+	json_text(&json, "status", "accepted");
+	json_text(&json, "location", location);
+	json_close(&json, '}');
+	visit_header(visit, "Location", location);
+	visit_json(visit, 202, text.data ? text.data : "{}", text.data ? text.size : 2);
+	buf_done(&text);
+}
+
+/* It is in the ledger: from here on it will be run, whatever happens to us. */
+static void begun(struct visit *visit, const struct problem *problem, const char *twin, bool same)
+{
+	struct execution *execution = visit->listener.execution;
+	char id[27] = "";
+
+	if (execution) {
+		memcpy(id, execution_id(execution), sizeof(id));
+		execution_unlisten(&visit->listener);
+	}
+	if (problem) {
+		visit_problem(visit, problem);
+	} else if (twin && !same) {
+		visit_refuse(visit, PROBLEM_IDEMPOTENCY_MISMATCH,
+			     "Idempotency-Key: it was used for another request");
+	} else if (twin) {
+		visit->front->counts.replayed++;
+		visit_header(visit, "Idempotent-Replayed", "true");
+		accept_with(visit, twin);
+	} else {
+		accept_with(visit, id);
+	}
+}
+
+static void ignore_end(void *user, struct execution *execution)
+{
+	(void)user;
+	(void)execution;
+}
+
+void handle_executions_post(struct visit *visit)
+{
+	struct problem problem = { 0 };
+	struct execution *execution = NULL;
+	struct execution_order order = { .queued = true };
+
+	int r = ask_parse(ASK_RUN, visit->exchange->body, visit->exchange->body_size, &order.ask,
+			  &problem);
+	if (r == 0 && order.ask->stream) {
+		ask_free(order.ask);
+		r = problem_set(&problem, PROBLEM_INVALID_REQUEST,
+				"stream: not here; GET the execution's /events");
+	}
+	if (r == 0) {
+		r = order_place(visit, &order, begun, &execution, &problem);
+	}
+	if (r < 0) {
+		visit_problem(visit, &problem);
+		return;
+	}
+	visit->listener.ended = ignore_end;
+	execution_listen(execution, &visit->listener);
+	execution_submit(execution);
+}
+
+/* --- list ------------------------------------------------------------------------------------ */
+
+struct listing {
+	struct visit *visit; /* NULL: has left */
+};
+
+static void lister_closed(struct visit *visit)
+{
+	((struct listing *)visit->state)->visit = NULL;
+}
+
+static void listed(void *user, const struct brig_error *error, const char *data, size_t size)
+{
+	struct listing *listing = user;
+	struct visit *visit = listing->visit;
+
+	if (visit) {
+		visit->closed = NULL;
+		if (error) {
+			visit_refuse(visit, PROBLEM_LEDGER_UNAVAILABLE,
+				     "the ledger does not answer");
+		} else {
+			visit_json(visit, 200, data, size);
+		}
+	}
+	free(listing);
+}
+
+struct list_query {
+	char before[27];
+	unsigned limit;
+};
+
+static int read_pair(const char *pair, size_t size, struct list_query *ret, struct problem *problem)
+{
+	char *end = NULL;
+
+	if (size == 33 && strncmp(pair, "before=", 7) == 0) {
+		memcpy(ret->before, pair + 7, 26);
+		if (id_valid(ret->before)) {
+			return 0;
+		}
+	} else if (size > 6 && size < 11 && strncmp(pair, "limit=", 6) == 0 && pair[6] >= '0' &&
+		   pair[6] <= '9') {
+		unsigned long limit = strtoul(pair + 6, &end, 10);
+		if (end == pair + size && limit >= 1 && limit <= LIST_MAX) {
+			ret->limit = (unsigned)limit;
+			return 0;
+		}
+	}
+	problem_set(problem, PROBLEM_INVALID_REQUEST, "the query is wrong");
+	problem_remedy(problem, "before=ID and limit=1..%d are allowed", LIST_MAX);
+	return -EINVAL;
+}
+
+static int read_query(const char *query, struct list_query *ret, struct problem *problem)
+{
+	*ret = (struct list_query){ .limit = LIST_USUAL };
+	while (query && *query) {
+		size_t size = strcspn(query, "&");
+		int r = read_pair(query, size, ret, problem);
+		if (r < 0) {
+			return r;
+		}
+		query += size;
+		query += *query == '&';
+	}
+	return 0;
+}
+
+void handle_executions_list(struct visit *visit)
+{
+	struct problem problem = { 0 };
+	struct list_query query;
+	struct listing *listing = NULL;
+
+	if (read_query(visit->exchange->query, &query, &problem) < 0) {
+		visit_problem(visit, &problem);
+		return;
+	}
+	listing = calloc(1, sizeof(*listing));
+	if (!listing ||
+	    ledger_list(visit->front->ledger, visit->caller.tenant,
+			query.before[0] ? query.before : NULL, query.limit, listed, listing) < 0) {
+		free(listing);
+		visit_refuse(visit, PROBLEM_LEDGER_UNAVAILABLE, "the ledger does not answer");
+		return;
+	}
+	listing->visit = visit;
+	visit->state = listing;
+	visit->closed = lister_closed;
+}
+
+/* --- one ------------------------------------------------------------------------------------- */
+
+void handle_execution_get(struct visit *visit)
+{
+	stored_get(visit, visit->args[0], stored_answer);
+}
+
+static void cancelled(void *user, struct execution *execution)
+{
+	struct visit *visit = user;
+	char id[27];
+
+	memcpy(id, execution_id(execution), sizeof(id));
+	stored_get(visit, id, stored_answer);
+}
+
+/* Answered when it has really ended, with what became of it. */
+void handle_execution_cancel(struct visit *visit)
+{
+	struct execution *execution =
+		execution_find(visit->front, visit->caller.tenant, visit->args[0]);
+
+	if (!execution) {
+		stored_get(visit, visit->args[0], stored_answer);
+		return;
+	}
+	visit->listener.ended = cancelled;
+	execution_listen(execution, &visit->listener);
+	execution_cancel(execution);
+}

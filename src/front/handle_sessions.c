@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sessions: opened, looked at, interrupted, closed. Their runs are in handle_execute.c. */
+#include <stdio.h>
+#include <string.h>
+
+#include "front/ask_parts.h"
+#include "front/visit.h"
+
+static void opened(void *user, const char *data, size_t size)
+{
+	struct visit *visit = user;
+	json_t *session = json_loadb(data, size, 0, NULL);
+	const char *id = json_string_value(json_object_get(session, "id"));
+	struct buf facts = { 0 };
+	char location[128];
+
+	visit->run = NULL;
+	if (id) {
+		snprintf(location, sizeof(location), "/v1/sessions/%s", id);
+		visit_header(visit, "Location", location);
+		buf_addf(&facts, "{\"caller\":\"%s\",\"session\":\"%s\"}", visit->caller.name, id);
+		ledger_audit(visit->front->ledger, "session.open", visit->caller.tenant,
+			     facts.data ? facts.data : "{}", NULL, NULL);
+	}
+	visit_json(visit, 201, data, size);
+	buf_done(&facts);
+	json_decref(session);
+}
+
+/* A session is not made for one who has left. */
+void handle_session_open(struct visit *visit)
+{
+	struct problem problem = { 0 };
+	struct ask *ask = NULL;
+
+	if (ask_parse(ASK_SESSION, visit->exchange->body, visit->exchange->body_size, &ask,
+		      &problem) < 0 ||
+	    front_permit(visit->front, &visit->caller, ask, &problem) < 0) {
+		ask_free(ask);
+		visit_problem(visit, &problem);
+		return;
+	}
+	ask->call.op = ENGINE_SESSION_OPEN;
+	visit_engine(visit, &ask->call, opened);
+	ask_free(ask);
+}
+
+void handle_session_list(struct visit *visit)
+{
+	struct engine_call call = { .op = ENGINE_SESSION_LIST };
+
+	visit_engine(visit, &call, NULL);
+}
+
+static void with_session(struct visit *visit, enum engine_op op)
+{
+	struct engine_call call = { .op = op, .session = visit->args[0] };
+
+	if (!visit->args[0] || !ask_session_id(visit->args[0])) {
+		visit_refuse(visit, PROBLEM_NOT_FOUND, "there is no such session");
+		return;
+	}
+	visit_engine(visit, &call, NULL);
+}
+
+void handle_session_get(struct visit *visit)
+{
+	with_session(visit, ENGINE_SESSION_GET);
+}
+
+void handle_session_close(struct visit *visit)
+{
+	visit->audit = "session.close";
+	visit->status = 204;
+	with_session(visit, ENGINE_SESSION_CLOSE);
+}
+
+void handle_session_interrupt(struct visit *visit)
+{
+	with_session(visit, ENGINE_SESSION_INTERRUPT);
+}

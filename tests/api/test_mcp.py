@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""/mcp goes through the same doors: who may, whose turn, and what is recorded."""
+
+import itertools
+import json
+import threading
+import time
+
+from conftest import Answer, serve
+
+VERSION = "2025-06-18"
+
+
+class Peer:
+    def __init__(self, client):
+        self.client = client
+        self.ids = itertools.count(1)
+        self.headers = {"Accept": "application/json, text/event-stream",
+                        "MCP-Protocol-Version": VERSION}
+        answer = self.post("initialize", {"protocolVersion": VERSION, "capabilities": {},
+                                          "clientInfo": {"name": "test", "version": "1"}})
+        self.headers["Mcp-Session-Id"] = answer.header("Mcp-Session-Id")
+
+    def post(self, method, params):
+        connection, response = self.client.open(
+            "POST", "/mcp", {"jsonrpc": "2.0", "id": next(self.ids), "method": method, "params": params},
+            self.headers,
+        )
+        answer = Answer(response, response.read())
+        connection.close()
+        assert answer.status == 200, answer.body
+        return answer
+
+    def call(self, tool, **arguments):
+        answer = self.post("tools/call", {"name": tool, "arguments": arguments})
+        if answer.header("Content-Type").startswith("text/event-stream"):
+            data = [line[6:] for line in answer.body.decode().splitlines() if line.startswith("data: ")]
+            return next(m["result"] for m in map(json.loads, data) if "result" in m)
+        return answer.json()["result"]
+
+
+def test_a_run_is_recorded(alice, bob):
+    result = Peer(alice).call("execute_code", code="print(6 * 7)")
+    assert "42" in result["content"][0]["text"] and not result["isError"]
+    mine = result["structuredContent"]["execution_id"]
+    assert alice.ask("GET", f"/v1/executions/{mine}").json()["status"] == "ok"
+    assert bob.ask("GET", f"/v1/executions/{mine}").status == 404
+
+
+def test_sessions_are_the_tenants(alice, bob):
+    peer = Peer(alice)
+    opened = peer.call("open_session")["structuredContent"]
+    session = opened.get("session_id") or opened.get("id")
+    peer.call("execute_code", code="x = 5", session_id=session)
+    assert alice.run(code="print(x)", session=session)["stdout"] == "5\n"
+    assert Peer(bob).call("execute_code", code="print(x)", session_id=session)["isError"]
+
+
+def test_ceilings_and_turns_hold(make_service):
+    made = make_service(tokens=[("strict", "--policy", "strict"), ("one", "--concurrency", "1")])
+    result = Peer(made.tcp("strict")).call("execute_code", code="print(1)")
+    assert result["isError"] and "policy" in result["content"][0]["text"]
+    one = Peer(made.tcp("one"))
+    start = time.monotonic()
+    threads = [threading.Thread(target=one.call, args=("execute_code",),
+                                kwargs={"code": "import time; time.sleep(.5)"}) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert time.monotonic() - start > 1.4
+
+
+def test_who_leaves_ends_the_run(alice):
+    peer = Peer(alice)
+    connection = alice.connect()
+    connection.request(
+        "POST", "/mcp",
+        json.dumps({"jsonrpc": "2.0", "id": 55, "method": "tools/call", "params": {
+            "name": "execute_code", "arguments": {"code": "import time; time.sleep(25)"}}}),
+        {**peer.headers, "Content-Type": "application/json", "Authorization": "Bearer " + alice.token},
+    )
+
+    def running():
+        page = alice.ask("GET", "/v1/executions").json()["executions"]
+        return [e["id"] for e in page if e["status"] == "running"]
+
+    (mine,) = serve.wait_for(running, 10, "it runs")
+    # The notification is what ends a call in this era; a lost connection alone may be resumed.
+    alice.open("POST", "/mcp", {"jsonrpc": "2.0", "method": "notifications/cancelled",
+                                "params": {"requestId": 55}}, peer.headers)
+    assert alice.wait(mine, 10)["status"] == "cancelled"
+    connection.close()
+
+
+def test_it_needs_a_token(service):
+    assert service.tcp().ask("POST", "/mcp", {}).status == 401

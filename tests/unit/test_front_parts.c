@@ -1,0 +1,240 @@
+/* Tokens, routes, problems and places in a stream. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "front/events.h"
+#include "front/routes.h"
+#include "front/tokens.h"
+
+static void hash_of(const char *token, char hex[65])
+{
+	unsigned char hash[32];
+
+	crypto_generichash(hash, sizeof(hash), (const unsigned char *)token, strlen(token), NULL,
+			   0);
+	sodium_bin2hex(hex, 65, hash, sizeof(hash));
+}
+
+static void load(const char *rest, struct tokens *ret)
+{
+	char text[1024], hex[65];
+	struct brig_error error = { 0 };
+
+	hash_of("brig_secret", hex);
+	snprintf(text, sizeof(text), "{\"tokens\":[{\"name\":\"ci\",\"hash\":\"blake2b:%s\"%s}]}",
+		 hex, rest);
+	if (tokens_parse(text, strlen(text), ret, &error) < 0) {
+		print_message("%s\n", error.message);
+		fail();
+	}
+}
+
+static void test_tokens(void **state)
+{
+	struct tokens tokens;
+
+	(void)state;
+	load(",\"expires\":\"2001-09-09T01:46:40Z\"", &tokens);
+	assert_int_equal(tokens.items[0].expires, 1000000000);
+	assert_string_equal(tokens.items[0].tenant, "ci");
+	assert_ptr_equal(tokens_find(&tokens, "brig_secret", 999999999), &tokens.items[0]);
+	assert_null(tokens_find(&tokens, "brig_secret", 1000000000));
+	assert_null(tokens_find(&tokens, "brig_secre", 0));
+	assert_null(tokens_find(&tokens, "", 0));
+	assert_ptr_equal(tokens_named(&tokens, "ci"), &tokens.items[0]);
+	tokens_done(&tokens);
+	load(",\"expires\":\"2024-02-29T00:00:00Z\"", &tokens);
+	assert_int_equal(tokens.items[0].expires, 1709164800);
+	tokens_done(&tokens);
+}
+
+static void test_what_a_token_may(void **state)
+{
+	struct tokens tokens;
+	struct problem problem = { 0 };
+	struct brig_limits usual = { .wall_ns = 30, .memory_bytes = 50 };
+	struct brig_limits limits = { 0 };
+
+	(void)state;
+	load(",\"policies\":[\"strict\"],\"limits\":{\"memory_bytes\":100,\"processes\":4,"
+	     "\"wall_ms\":1}",
+	     &tokens);
+	assert_true(token_allows(&tokens.items[0], NULL, &problem) < 0);
+	assert_int_equal(problem.kind, PROBLEM_POLICY_NOT_ALLOWED);
+	assert_int_equal(token_allows(&tokens.items[0], "strict", &problem), 0);
+	assert_int_equal(token_allows(NULL, "anything", &problem), 0);
+	/* Below the ceiling the policy's value stays; where it is not known the ceiling holds. */
+	assert_int_equal(token_bound(&tokens.items[0], &usual, &limits, &problem), 0);
+	assert_int_equal(limits.memory_bytes, 0);
+	assert_int_equal(limits.processes, 4);
+	limits.memory_bytes = 101;
+	assert_true(token_bound(&tokens.items[0], &usual, &limits, &problem) < 0);
+	assert_non_null(strstr(problem.detail, "memory_bytes"));
+	tokens_done(&tokens);
+}
+
+static void test_wrong_files_of_tokens(void **state)
+{
+	static const char *const wrong[] = {
+		"",
+		"[]",
+		"{\"tokens\":{}}",
+		"{\"tokens\":[{\"name\":\"a\"}]}",
+		"{\"token\":[]}",
+		"{\"tokens\":[{\"name\":\"a\",\"hash\":\"sha256:00\"}]}",
+		"{\"tokens\":[{\"name\":\"uid:0\",\"hash\":\"blake2b:"
+		"1111111111111111111111111111111111111111111111111111111111111111\"}]}",
+		"{\"tokens\":[{\"name\":\"a\",\"hash\":\"blake2b:"
+		"1111111111111111111111111111111111111111111111111111111111111111\","
+		"\"expires\":\"2024-13-01T00:00:00Z\"}]}",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+		struct tokens tokens = { 0 };
+		struct brig_error error = { 0 };
+
+		assert_true(tokens_parse(wrong[i], strlen(wrong[i]), &tokens, &error) < 0);
+		assert_non_null(strstr(error.message, "tokens"));
+		assert_null(tokens.items);
+	}
+}
+
+static void test_routes(void **state)
+{
+	char *args[ROUTE_ARGS] = { NULL, NULL };
+	char allowed[64];
+	bool known;
+
+	(void)state;
+	assert_non_null(route_find("GET", "/v1/sessions/a/files/b/c", args, &known, allowed));
+	assert_string_equal(args[0], "a");
+	assert_string_equal(args[1], "b/c");
+	free(args[0]);
+	free(args[1]);
+	assert_null(route_find("PUT", "/v1/executions", args, &known, allowed));
+	assert_true(known);
+	assert_string_equal(allowed, "POST, GET");
+	assert_null(route_find("GET", "/v1/executions/", args, &known, allowed));
+	assert_false(known);
+	assert_null(route_find("GET", "/v1/executions/a/b", args, &known, allowed));
+	assert_null(route_find("get", "/v1/health", args, &known, allowed));
+	/* Nothing but the sign of life is for everybody. */
+	assert_true(route_find("GET", "/v1/health", args, &known, allowed)->open);
+	assert_false(route_find("GET", "/metrics", args, &known, allowed)->open);
+}
+
+static void test_nothing_of_the_host_leaves(void **state)
+{
+	struct brig_error error = { 0 };
+	struct problem problem = { 0 };
+
+	(void)state;
+	error_set(&error, BRIG_E_INPUT, EINVAL,
+		  "cannot read /etc/brig/policies/x.json: (/var/lib/a)");
+	error_remedy(&error, "see /usr/share/doc, or /sandbox/a, or and/or");
+	problem_of_error(&problem, &error);
+	assert_string_equal(problem.detail, "cannot read (path): ((path))");
+	assert_string_equal(problem.remedy, "see (path), or /sandbox/a, or and/or");
+	error_set(&error, BRIG_E_SYSTEM, EIO, "mount of /dev/sda1 at 0x7ffe failed");
+	problem_of_error(&problem, &error);
+	assert_int_equal(problem.kind, PROBLEM_INTERNAL);
+	assert_null(strstr(problem.detail, "mount"));
+	error_set(&error, BRIG_E_INPUT, ESTALE, "the session is gone: idle");
+	problem_of_error(&problem, &error);
+	assert_int_equal(problem_info(problem.kind)->status, 410);
+}
+
+static void test_problems_have_codes(void **state)
+{
+	(void)state;
+	for (int i = 1; i < PROBLEM_KINDS; i++) {
+		const struct problem_info *info = problem_info((enum problem_kind)i);
+
+		assert_non_null(info->code);
+		assert_in_range(info->status, 400, 503);
+		assert_int_equal(problem_of_code(info->code), i);
+	}
+	assert_int_equal(problem_of_code("nothing"), PROBLEM_INTERNAL);
+}
+
+static void test_places(void **state)
+{
+	static const char *const wrong[] = {
+		"x",    "-",     "1",    "1-",
+		"-1-2", "1-2-3", "1 -2", "99999999999999999999999999999999999999999-1"
+	};
+	struct place place;
+
+	(void)state;
+	assert_int_equal(events_place(NULL, &place), 0);
+	assert_int_equal(place.seen[0] + place.seen[1], 0);
+	assert_int_equal(events_place("12-5", &place), 0);
+	assert_int_equal(place.seen[0], 12);
+	assert_int_equal(place.seen[1], 5);
+	assert_int_equal(events_place("end", &place), -EALREADY);
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+		assert_int_equal(events_place(wrong[i], &place), -EINVAL);
+	}
+}
+
+static void test_what_the_ledger_tells(void **state)
+{
+	static const char kept[] =
+		"{\"id\":\"01\",\"status\":\"ok\",\"session\":\"a\\\",\\\"result\\\":\","
+		"\"result\":{\"stdout\":\",\\\"result\\\":\"}}";
+	static const char failed[] =
+		"{\"id\":\"01\",\"status\":\"error\",\"result\":{\"id\":\"01\","
+		"\"status\":\"error\",\"error\":{\"code\":\"queue_full\","
+		"\"detail\":\"d\",\"remedy\":null}}}";
+	static const char none[] = "{\"id\":\"01\",\"status\":\"queued\",\"result\":null}";
+	struct stored stored;
+	struct buf out = { 0 };
+
+	(void)state;
+	assert_int_equal(stored_read(kept, strlen(kept), &stored), 0);
+	assert_int_equal(stored.result_size, strlen("{\"stdout\":\",\\\"result\\\":\"}"));
+	assert_false(stored.failed);
+	assert_int_equal(stored_read(failed, strlen(failed), &stored), 0);
+	assert_true(stored.failed);
+	assert_int_equal(stored.problem.kind, PROBLEM_QUEUE_FULL);
+	stored_write(&stored, &out);
+	assert_non_null(strstr(out.data, "\"result\":null,\"error\":{\"type\""));
+	buf_done(&out);
+	assert_int_equal(stored_read(none, strlen(none), &stored), 0);
+	assert_null(stored.result);
+	assert_string_equal(stored.status, "queued");
+	assert_true(stored_read("{}", 2, &stored) < 0);
+	assert_true(stored_read("", 0, &stored) < 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_tokens),
+		cmocka_unit_test(test_what_a_token_may),
+		cmocka_unit_test(test_wrong_files_of_tokens),
+		cmocka_unit_test(test_routes),
+		cmocka_unit_test(test_nothing_of_the_host_leaves),
+		cmocka_unit_test(test_problems_have_codes),
+		cmocka_unit_test(test_places),
+		cmocka_unit_test(test_what_the_ledger_tells),
+	};
+
+	if (sodium_init() < 0) {
+		return 1;
+	}
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
