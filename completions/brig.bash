@@ -17,7 +17,8 @@ _brig() {
 		words=("${COMP_WORDS[@]}")
 		cword=$COMP_CWORD
 	}
-	local commands='run explain doctor runtimes policy bench help version'
+	local commands='run explain doctor runtimes policy bench serve mcp ps logs kill top token audit
+		help version'
 	local run_options='--lang --policy --timeout --cpu-time --cpu --memory --processes --disk
 		--inodes --open-files --file-size --stdout --stderr --in --out --out-dir --out-exec --force
 		--changes --ro --rw --env --start --tenant --value --yes --no-cache --config --time --json
@@ -53,17 +54,22 @@ _brig() {
 		mapfile -t COMPREPLY < <(compgen -W 'auto cold warm' -- "$cur")
 		return
 		;;
-	--ro | --rw | --out-dir | --config)
+	--log-level)
+		mapfile -t COMPREPLY < <(compgen -W 'error warning notice info debug' -- "$cur")
+		return
+		;;
+	--ro | --rw | --out-dir | --config | --state)
 		mapfile -t COMPREPLY < <(compgen -d -- "$cur")
 		return
 		;;
-	--in)
+	--in | --tokens | --file | --key | --socket)
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 		return
 		;;
 	--timeout | --cpu-time | --cpu | --memory | --processes | --disk | --inodes | --open-files | \
 		--file-size | --stdout | --stderr | --env | --out | --tenant | --runs | --in-flight | \
-		--cells | -c)
+		--cells | --listen | --socket-mode | --socket-group | --set | --expect | --since | --kind | \
+		--limit | --rate | --concurrency | --cpu-per-day | --days | -c)
 		return
 		;;
 	esac
@@ -82,6 +88,22 @@ _brig() {
 	doctor) wanted='--json --policy --help' ;;
 	runtimes) wanted='--json --config --help' ;;
 	policy) wanted='list show check --json --config --help' ;;
+	serve)
+		wanted='--listen --state --config --tokens --socket-mode --socket-group --insecure-bind
+			--log-level --set --dev --check --help'
+		;;
+	mcp) wanted='--policy --config --cold --yes --help' ;;
+	ps) wanted='--all --json --socket --help' ;;
+	logs) wanted='--follow --socket --help' ;;
+	kill) wanted='--json --socket --help' ;;
+	top) wanted='--once --socket --help' ;;
+	token)
+		wanted='new --tenant --policy --rate --concurrency --cpu-per-day --days --file --json --help'
+		;;
+	audit)
+		wanted='verify list show tail --state --file --key --expect --since --kind --tenant --limit
+			--follow --json --help'
+		;;
 	esac
 	mapfile -t COMPREPLY < <(compgen -W "$wanted" -- "$cur")
 	case $command in

@@ -9,4 +9,12 @@ int command_doctor(int argc, char **argv);
 int command_runtimes(int argc, char **argv);
 int command_policy(int argc, char **argv);
 int command_bench(int argc, char **argv);
+int command_mcp(int argc, char **argv);
+int command_ps(int argc, char **argv);
+int command_logs(int argc, char **argv);
+int command_kill(int argc, char **argv);
+int command_top(int argc, char **argv);
+int command_token(int argc, char **argv);
+int command_audit(int argc, char **argv);
+int command_serve(int argc, char **argv);
 #endif

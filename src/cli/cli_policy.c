@@ -7,11 +7,12 @@
 
 #include "base/cleanup.h"
 #include "base/json_out.h"
+#include "base/suggest.h"
 #include "cli/cli.h"
 #include "cli/exit_status.h"
 #include "cli/policy_print.h"
 #include "cli/report.h"
-#include "policy/suggest.h"
+#include "lib/listing.h"
 
 #define POLICY_BYTES_MAX (1u << 20)
 
@@ -39,14 +40,14 @@ static int list(const struct line *line)
 	struct strlist names = { 0 };
 	_cleanup_(buf_done)
 	struct buf out = { 0 };
-	struct json_out json = { .buf = &out };
 
-	if (policy_names(&source, &names, &error) < 0) {
-		return report_error(&error, line->json);
-	}
 	if (line->json) {
-		json_open(&json, NULL, '{');
-		json_open(&json, "policies", '[');
+		int r = listing_print_policies(&source, &out, &error);
+		return r < 0 ? report_error(&error, true)
+			     : report_json(out.failed ? NULL : out.data);
+	}
+	if (policy_names(&source, &names, &error) < 0) {
+		return report_error(&error, false);
 	}
 	for (size_t i = 0; i < names.count; i++) {
 		_cleanup_(cleanup_policy)
@@ -59,20 +60,7 @@ static int list(const struct line *line)
 		} else {
 			about = error.message;
 		}
-		if (line->json) {
-			json_open(&json, NULL, '{');
-			json_text(&json, "name", names.items[i]);
-			json_bool(&json, "valid", policy != NULL);
-			json_text(&json, "description", about);
-			json_close(&json, '}');
-		} else {
-			buf_addf(&out, "%-12s %s\n", names.items[i], about);
-		}
-	}
-	if (line->json) {
-		json_close(&json, ']');
-		json_close(&json, '}');
-		return report_json(out.failed ? NULL : out.data);
+		buf_addf(&out, "%-12s %s\n", names.items[i], about);
 	}
 	return report_text(&out);
 }

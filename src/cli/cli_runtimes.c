@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `brig runtimes`: which languages there are, and which of them this host has. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/json_out.h"
 #include "cli/cli.h"
 #include "cli/exit_status.h"
 #include "cli/report.h"
-#include "lib/context.h"
+#include "lib/listing.h"
 
 struct line {
 	bool json;
@@ -35,42 +33,6 @@ static void print_text(struct runtime *const *all, size_t count, struct buf *out
 	}
 }
 
-static void add_list(struct json_out *json, const char *key, const struct strlist *list)
-{
-	json_open(json, key, '[');
-	for (size_t i = 0; i < list->count; i++) {
-		json_text(json, NULL, list->items[i]);
-	}
-	json_close(json, ']');
-}
-
-static void print_json(struct runtime *const *all, size_t count, struct buf *out)
-{
-	struct json_out json = { .buf = out };
-
-	json_open(&json, NULL, '{');
-	json_open(&json, "runtimes", '[');
-	for (size_t i = 0; i < count; i++) {
-		const struct runtime *runtime = all[i];
-
-		if (runtime->generic) {
-			continue;
-		}
-		json_open(&json, NULL, '{');
-		json_text(&json, "name", runtime->name);
-		json_bool(&json, "installed", runtime->program != NULL);
-		json_text(&json, "version", runtime->version[0] ? runtime->version : NULL);
-		json_text(&json, "program", runtime->program);
-		json_text(&json, "package", runtime->package_hint);
-		json_bool(&json, "compiled", runtime->compile.count > 0);
-		add_list(&json, "aliases", &runtime->aliases);
-		add_list(&json, "extensions", &runtime->extensions);
-		json_close(&json, '}');
-	}
-	json_close(&json, ']');
-	json_close(&json, '}');
-}
-
 static int list(const struct line *line)
 {
 	struct brig_error error = { 0 };
@@ -84,27 +46,16 @@ static int list(const struct line *line)
 	int status;
 
 	if (brig_context_new(&options, &context, &error) < 0 ||
-	    runtime_load_all(&context->runtimes, &all, &count, &error) < 0) {
+	    listing_load_runtimes(context, &all, &count, &error) < 0) {
 		status = report_error(&error, line->json);
+	} else if (line->json) {
+		listing_print_runtimes(all, count, &out);
+		status = report_json(out.failed ? NULL : out.data);
 	} else {
-		for (size_t i = 0; i < count; i++) {
-			/* One that is missing, or hides its version, is still listed. */
-			if (!all[i]->generic && runtime_find(all[i], NULL) == 0) {
-				runtime_version(all[i], context->cache_dir, NULL);
-			}
-		}
-		if (line->json) {
-			print_json(all, count, &out);
-			status = report_json(out.failed ? NULL : out.data);
-		} else {
-			print_text(all, count, &out);
-			status = report_text(&out);
-		}
+		print_text(all, count, &out);
+		status = report_text(&out);
 	}
-	for (size_t i = 0; i < count; i++) {
-		runtime_free(all[i]);
-	}
-	free(all);
+	listing_free_runtimes(all, count);
 	brig_context_free(context);
 	return status;
 }

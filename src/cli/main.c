@@ -20,10 +20,11 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/suggest.h"
 #include "cli/cli.h"
 #include "cli/exit_status.h"
 #include "cli/report.h"
-#include "policy/suggest.h"
+#include "serve/supervisor.h"
 
 struct command {
 	const char *name;
@@ -40,7 +41,15 @@ static const struct command commands[] = {
 	{ "doctor", "say what this host can enforce, and how to mend the rest", command_doctor },
 	{ "runtimes", "list the languages that are here", command_runtimes },
 	{ "bench", "measure cold and warm runs on this host", command_bench },
+	{ "mcp", "offer the tools of the Model Context Protocol on stdin and stdout", command_mcp },
 	{ "policy", "list, show or check policies", command_policy },
+	{ "serve", "serve the HTTP API on a socket", command_serve },
+	{ "ps", "list what a service runs for you", command_ps },
+	{ "logs", "print what an execution of a service has written", command_logs },
+	{ "kill", "end an execution of a service", command_kill },
+	{ "top", "watch a service", command_top },
+	{ "token", "make a token for the service", command_token },
+	{ "audit", "verify or read the audit chain of the service", command_audit },
 	{ "help", "explain brig or a command", command_help },
 	{ "version", "print the version", command_version },
 };
@@ -150,6 +159,10 @@ int main(int argc, char **argv)
 		error_set(&error, BRIG_E_INPUT, EINVAL, "no command was given");
 		error_remedy(&error, "brig --help lists them; a first run: brig run -c 'print(1)'");
 		return report_usage(&error, false);
+	}
+	int role = serve_role_main(argc, argv);
+	if (role >= 0) {
+		return role;
 	}
 	const struct command *command = find(commands, ARRAY_SIZE(commands), argv[1]);
 	if (!command) {

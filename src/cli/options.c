@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/strlist.h"
-#include "policy/suggest.h"
+#include "base/suggest.h"
 
 static void *field_of(void *into, const struct option_info *option)
 {

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `brig serve`: the service, from the command line. What it does is in src/serve/supervisor.c. */
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/strlist.h"
+#include "cli/cli.h"
+#include "cli/exit_status.h"
+#include "cli/report.h"
+#include "serve/supervisor.h"
+
+/* What the line says; kept, because SIGHUP reads the file again and the line still holds. */
+struct line {
+	const char *config;
+	struct strlist listen, set;
+	const char *state, *tokens, *log_level, *socket_mode, *socket_group;
+	bool insecure_bind, dev, check;
+};
+
+/* Options that are keys of serve.json by another name. */
+static const struct {
+	const char *key;
+	size_t offset;
+	bool path;
+} texts[] = {
+	{ "state_dir", offsetof(struct line, state), true },
+	{ "tokens", offsetof(struct line, tokens), true },
+	{ "log_level", offsetof(struct line, log_level), false },
+	{ "socket_mode", offsetof(struct line, socket_mode), false },
+	{ "socket_group", offsetof(struct line, socket_group), false },
+};
+
+/* What was said on a command line is relative to where it was said. */
+static char *absolute(const char *path)
+{
+	_cleanup_free_ char *here = NULL;
+	char *whole = NULL;
+
+	if (path[0] == '/') {
+		return asprintf(&whole, "%s", path) >= 0 ? whole : NULL;
+	}
+	here = getcwd(NULL, 0);
+	return here && asprintf(&whole, "%s/%s", here, path) >= 0 ? whole : NULL;
+}
+
+static int no_memory(struct brig_error *err)
+{
+	return error_errno(err, BRIG_E_SYSTEM, ENOMEM, "options");
+}
+
+static int set_listen(const struct line *line, struct serve_config *config, struct brig_error *err)
+{
+	const struct config_key *key = config_key_find("listen");
+
+	if (line->listen.count > 0) { /* instead of the file's, not besides */
+		strlist_done(&config->listen);
+	}
+	for (size_t i = 0; i < line->listen.count; i++) {
+		const char *item = line->listen.items[i];
+		bool is_path = strncmp(item, "unix:", 5) == 0;
+		_cleanup_free_ char *path = is_path ? absolute(item + 5) : NULL;
+		_cleanup_free_ char *whole = NULL;
+
+		if (is_path && (!path || asprintf(&whole, "unix:%s", path) < 0)) {
+			whole = NULL;
+			return no_memory(err);
+		}
+		int r = config_set(config, key, whole ? whole : item, err);
+		if (r < 0) {
+			return r;
+		}
+	}
+	return 0;
+}
+
+static int set_texts(const struct line *line, struct serve_config *config, struct brig_error *err)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		const char *value = *(const char *const *)((const char *)line + texts[i].offset);
+		_cleanup_free_ char *path = value && texts[i].path ? absolute(value) : NULL;
+
+		if (!value) {
+			continue;
+		}
+		if (texts[i].path && !path) {
+			return no_memory(err);
+		}
+		int r = config_set(config, config_key_find(texts[i].key), path ? path : value, err);
+		if (r < 0) {
+			return r;
+		}
+	}
+	config->insecure_bind = config->insecure_bind || line->insecure_bind;
+	config->dev = line->dev;
+	return 0;
+}
+
+static int set_words(const struct line *line, struct serve_config *config, struct brig_error *err)
+{
+	for (size_t i = 0; i < line->set.count; i++) {
+		int r = config_set_word(config, line->set.items[i], err);
+		if (r < 0) {
+			return r;
+		}
+	}
+	return 0;
+}
+
+/* The file first, then the line. */
+static int read_config(void *user, struct serve_config *config, struct brig_error *err)
+{
+	const struct line *line = user;
+	_cleanup_free_ char *dir = line->config ? absolute(line->config) : config_default_dir();
+	int r;
+
+	if (!dir) {
+		return no_memory(err);
+	}
+	if (line->config) {
+		if (access(dir, R_OK | X_OK) < 0) {
+			return error_errno(err, BRIG_E_INPUT, errno, "--config %s", line->config);
+		}
+		config->config_dir = strdup(dir);
+	}
+	r = config_load(config, dir, err);
+	r = r < 0 ? r : set_listen(line, config, err);
+	r = r < 0 ? r : set_texts(line, config, err);
+	r = r < 0 ? r : set_words(line, config, err);
+	return r < 0 ? r : config_places(config, dir, err);
+}
+
+static void say_where(struct buf *text, const struct listener *listener)
+{
+	const char *place = listener->place;
+	bool is_path = strncmp(place, "unix:", 5) == 0;
+
+	buf_addf(text, "brig serves on %s. To try it:\n\n  curl %s%s http://%s/v1/execute \\\n",
+		 place, is_path ? "--unix-socket " : "-H \"Authorization: Bearer $TOKEN\"",
+		 is_path ? place + 5 : "", is_path ? "localhost" : place);
+	buf_adds(text, "    -H 'Content-Type: application/json' \\\n"
+		       "    -d '{\"language\":\"python\",\"code\":\"print(6 * 7)\"}'\n\n");
+}
+
+/* For a person who has just typed it; the log has the same for everybody else. */
+static void on_ready(void *user, const struct listeners *listeners)
+{
+	_cleanup_(buf_done)
+	struct buf text = { 0 };
+
+	(void)user;
+	if (isatty(STDOUT_FILENO) != 1) {
+		return;
+	}
+	for (unsigned i = 0; i < listeners->count; i++) {
+		say_where(&text, &listeners->items[i]);
+	}
+	buf_adds(&text, "Ctrl-C stops it.\n");
+	report_text(&text);
+}
+
+static int print_config(const struct serve_config *config)
+{
+	_cleanup_(buf_done)
+	struct buf text = { 0 };
+
+	config_write(config, &text);
+	return report_json(text.failed ? NULL : text.data);
+}
+
+static int run(struct line *line)
+{
+	struct brig_error error = { 0 };
+	struct serve_config config;
+	int status;
+
+	config_init(&config);
+	if (line->dev) {
+		config.log_level = ROLE_INFO;
+	}
+	if (read_config(line, &config, &error) < 0) {
+		status = report_usage(&error, false);
+	} else if (line->check) {
+		status = print_config(&config);
+	} else {
+		struct serve_options options = {
+			.config = &config, .reload = read_config, .ready = on_ready, .user = line
+		};
+		status = serve(&options, &error) == 0 ? STATUS_OK
+			 : error.code == BRIG_E_INPUT ? report_usage(&error, false)
+						      : report_error(&error, false);
+	}
+	config_done(&config);
+	return status;
+}
+
+static const struct option_info options[] = {
+	{ "--listen", "PLACE", "unix:PATH or ADDRESS:PORT; again for more", option_take_list,
+	  offsetof(struct line, listen), NULL },
+	{ "--state", "DIR", "where state is kept", option_take_text, offsetof(struct line, state),
+	  NULL },
+	{ "--config", "DIR", "serve.json, policies and runtimes of the operator", option_take_text,
+	  offsetof(struct line, config), NULL },
+	{ "--tokens", "FILE", "who may come in by TCP", option_take_text,
+	  offsetof(struct line, tokens), NULL },
+	{ "--socket-mode", "MODE", "of unix sockets, octal (0600)", option_take_text,
+	  offsetof(struct line, socket_mode), NULL },
+	{ "--socket-group", "GROUP", "of unix sockets", option_take_text,
+	  offsetof(struct line, socket_group), NULL },
+	{ "--insecure-bind", NULL, "allow addresses that a network can reach, in clear",
+	  option_take_flag, offsetof(struct line, insecure_bind), NULL },
+	{ "--log-level", "LEVEL", "error, warning, notice, info or debug", option_take_text,
+	  offsetof(struct line, log_level), NULL },
+	{ "--set", "KEY=VALUE", "any key of serve.json; again for more", option_take_list,
+	  offsetof(struct line, set), NULL },
+	{ "--dev", NULL, "a trial: state that is removed at the end", option_take_flag,
+	  offsetof(struct line, dev), NULL },
+	{ "--check", NULL, "only read the configuration, and print it", option_take_flag,
+	  offsetof(struct line, check), NULL },
+};
+
+static const struct syntax syntax = {
+	.command = "serve",
+	.usage = "serve [OPTIONS]",
+	.about = "Serves the HTTP API until SIGTERM or Ctrl-C. Without options: on a unix socket "
+		 "of its own\nuser, /run/brig/brig.sock for root, $XDG_RUNTIME_DIR/brig/brig.sock "
+		 "otherwise.",
+	.options = options,
+	.options_count = ARRAY_SIZE(options),
+	.notes = "SIGHUP reads the configuration again. brig-serve(1) lists the keys of "
+		 "serve.json.\n",
+};
+
+int command_serve(int argc, char **argv)
+{
+	struct line line = { 0 };
+	struct arguments given;
+	struct brig_error error = { 0 };
+	int status;
+
+	if (options_parse(&syntax, argc, argv, &line, &given, &error) < 0) {
+		status = report_usage(&error, false);
+	} else if (given.help) {
+		status = report_help(&syntax);
+	} else {
+		status = run(&line);
+	}
+	strlist_done(&line.listen);
+	strlist_done(&line.set);
+	return status;
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the operator says of the service: serve.json in the configuration directory, options on the
+ * command line. One table (config_keys.c) is both; the roles get the outcome in the same form.
+ */
+#ifndef BRIG_SERVE_CONFIG_H
+#define BRIG_SERVE_CONFIG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/json_in.h"
+#include "base/strlist.h"
+#include "base/units.h"
+#include "role/log.h"
+
+/* Numbers: 0 is "as the part that it is for says", which brig-serve(1) tells. */
+struct serve_config {
+	struct strlist listen; /* "unix:/path", "127.0.0.1:8080", "[::1]:8080" */
+	uint64_t socket_mode;
+	char *socket_group;   /* owned; name or number; NULL: our own */
+	bool insecure_bind;   /* addresses of a network are allowed */
+	char *state_dir;      /* owned */
+	char *config_dir;     /* owned; policies, runtimes, serve.json */
+	char *cache_dir;      /* owned; NULL: the library's own choice */
+	char *tokens;         /* owned; file with the tokens; NULL: none */
+	struct strlist users; /* names or numbers: who may use unix sockets, besides root and us */
+	struct strlist hosts, origins; /* by which names and from which pages TCP may be asked */
+	uint64_t log_level;            /* enum role_level */
+	bool dev;                      /* a person tries it: their own state, nothing kept */
+
+	uint64_t head_bytes, headers, body_bytes, bodies_bytes;
+	uint64_t connections, connections_per_peer;
+	uint64_t head_ns, body_ns, idle_ns, write_ns;
+
+	uint64_t runs, queue, runs_per_tenant, queue_per_tenant;
+	uint64_t queue_ns, memory_floor_bytes, resume_ns;
+
+	uint64_t sessions, sessions_per_tenant;
+	uint64_t session_idle_ns, session_idle_max_ns, session_life_max_ns;
+
+	bool warm;
+	uint64_t warm_cells, warm_pools, warm_memory_bytes, warm_clones, warm_age_ns;
+
+	uint64_t retention_ns, history_ns, result_bytes, results_bytes;
+
+	uint64_t drain_ns;         /* for what runs, when asked to stop */
+	uint64_t answer_ns;        /* a role that is silent for longer is hung */
+	uint64_t restarts;         /* deaths in a row, each soon after its start; 0: without end */
+	uint64_t restart_delay_ns; /* the longest wait before another try */
+
+	/* Told to the roles by the supervisor. */
+	uint64_t listeners;  /* how many sockets the front was given */
+	struct strlist uids; /* `users` as numbers, and the supervisor's own */
+};
+
+void config_init(struct serve_config *config); /* what holds if nothing is said */
+void config_done(struct serve_config *config);
+
+enum config_kind {
+	CONFIG_NUMBER,
+	CONFIG_MODE,
+	CONFIG_LEVEL,
+	CONFIG_FLAG,
+	CONFIG_TEXT,
+	CONFIG_LIST
+};
+
+struct config_key {
+	const char *name; /* "http.connections": a key of an object */
+	enum config_kind kind;
+	enum unit unit;
+	size_t offset;
+	uint64_t least, most;
+	bool internal; /* told to roles, not asked of operators */
+	const char *about;
+};
+extern const struct config_key config_keys[];
+extern const size_t config_keys_count;
+const struct config_key *config_key_find(const char *name);
+
+/* By its text, as an option has it; a list gets one more item. */
+int config_set(struct serve_config *config, const struct config_key *key, const char *text,
+	       struct brig_error *err);
+/* "KEY=VALUE". */
+int config_set_word(struct serve_config *config, const char *word, struct brig_error *err);
+
+/* All of a text; errors have line and column. `internal`: from the supervisor. */
+int config_read(struct serve_config *config, const char *name, const char *text, size_t size,
+		bool internal, struct brig_error *err);
+void config_write(const struct serve_config *config, struct buf *out);
+
+/*
+ * serve.json of the directory; none is no error. Files and directories that others can change are.
+ */
+int config_load(struct serve_config *config, const char *directory, struct brig_error *err);
+/* A file of the operator's, whole, under the same rules; -ENOENT without an error: not there. */
+int config_file(const char *path, struct buf *ret, struct brig_error *err);
+
+/* Where serve.json is looked for when nobody says: the user's own directory, or /etc/brig. */
+char *config_default_dir(void);
+/* Fills in places that were not said: by user, by environment. `base`: where serve.json lies. */
+int config_places(struct serve_config *config, const char *base, struct brig_error *err);
+/* Looks up what it only names: `uids` are filled in, `tokens` is the text of that file. */
+int config_prepare(struct serve_config *config, struct buf *tokens, struct brig_error *err);
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The line between the supervisor and a role: words of one byte on a SOCK_SEQPACKET pair. When the
+ * supervisor's end closes, the role ends; nothing else of the service reaches a role by signal.
+ */
+#ifndef BRIG_SERVE_CONTROL_H
+#define BRIG_SERVE_CONTROL_H
+
+enum control_word {
+	/* to a role */
+	CONTROL_ASK = 'a',   /* are you there? */
+	CONTROL_DRAIN = 'd', /* the front: take nothing new, answer what is under way */
+	CONTROL_QUIT = 'q',
+	/* to the supervisor */
+	CONTROL_READY = 'R',
+	CONTROL_HERE = 'A',
+	CONTROL_DRAINED = 'D',
+};
+
+/* Descriptors of a role, from 3 on. What is behind the control line depends on the role. */
+enum role_fd {
+	FD_CONFIG = 3, /* a sealed memory file, as config_write() makes it */
+	FD_CONTROL,
+	FD_FIRST,
+
+	FD_FRONT_WARDEN = FD_FIRST,
+	FD_FRONT_LEDGER,
+	FD_FRONT_TOKENS,    /* a sealed memory file; empty: there are none */
+	FD_FRONT_LISTENERS, /* as many as the configuration says */
+
+	FD_WARDEN_FRONT = FD_FIRST,
+	FD_WARDEN_LOCK,
+
+	FD_LEDGER_FRONT = FD_FIRST,
+	FD_LEDGER_DIRECTORY,
+	FD_LEDGER_LOCK,
+};
+
+#define ROLE_ARGUMENT "--role" /* the second word of a role's command line */
+#define ROLE_PREFIX   "brig-"  /* the first, with the role's name behind it */
+#endif

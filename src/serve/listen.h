@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Listening sockets: made here, or handed over by systemd. */
+#ifndef BRIG_SERVE_LISTEN_H
+#define BRIG_SERVE_LISTEN_H
+
+#include <sys/types.h>
+
+#include "serve/config.h"
+
+#define LISTENERS_MAX 16
+
+struct listener {
+	int fd;      /* owned */
+	char *place; /* owned; "unix:/path" or "127.0.0.1:8080", the port as it really is */
+	/* Of a socket file that we have made, so that we remove no other. */
+	char *path; /* owned; or NULL */
+	dev_t device;
+	ino_t inode;
+};
+
+struct listeners {
+	struct listener items[LISTENERS_MAX];
+	unsigned count;
+};
+
+/* By $LISTEN_FDS if it is for us, else as the configuration says. */
+int listeners_open(struct listeners *listeners, const struct serve_config *config,
+		   struct brig_error *err);
+/* Socket files of ours go as well. */
+void listeners_done(struct listeners *listeners);
+#endif

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BRIG_SERVE_LISTEN_INTERNAL_H
+#define BRIG_SERVE_LISTEN_INTERNAL_H
+
+#include "serve/listen.h"
+
+#define LISTEN_BACKLOG 4096
+
+/* One socket each, into a zeroed listener. */
+int listen_unix(struct listener *listener, const char *path, const struct serve_config *config,
+		struct brig_error *err);
+int listen_tcp(struct listener *listener, const char *text, const struct serve_config *config,
+	       struct brig_error *err);
+/* A TCP socket that exists: may its address be listened on? Fills in the place. */
+int listen_check(struct listener *listener, const struct serve_config *config,
+		 struct brig_error *err);
+#endif

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The roles as one: see role_set.h. */
+#include "serve/role_set.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "kernel/sys.h"
+#include "role/message.h"
+#include "serve/spawn.h"
+
+/* The two ends of each line between roles; [1] is the front's. */
+struct lines {
+	int warden[2], ledger[2];
+};
+
+static void lines_done(struct lines *lines)
+{
+	for (int i = 0; i < 2; i++) {
+		close_fd(&lines->warden[i]);
+		close_fd(&lines->ledger[i]);
+	}
+}
+
+static int make_pair(int pair[2])
+{
+	return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) < 0
+		       ? -errno
+		       : 0;
+}
+
+static void child_done(struct role_child *child)
+{
+	loop_remove(child->death);
+	loop_remove(child->words);
+	child->death = child->words = NULL;
+	close_fd(&child->pidfd);
+	close_fd(&child->control);
+	child->alive = child->ready = false;
+	child->asked_ns = 0;
+}
+
+static void on_words(void *user, uint32_t events)
+{
+	struct role_child *child = user;
+	char word;
+
+	(void)events;
+	ssize_t n = recv(child->control, &word, 1, MSG_DONTWAIT);
+	if (n == 1) {
+		child->set->word(child->set->user, child, word);
+	} else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
+		/* Its end is gone; the process follows, and that is heard elsewhere. */
+		loop_remove(child->words);
+		child->words = NULL;
+	}
+}
+
+static void on_death(void *user, uint32_t events)
+{
+	struct role_child *child = user;
+	int status = 0;
+
+	(void)events;
+	if (waitpid(child->pid, &status, WNOHANG) != child->pid) {
+		return;
+	}
+	child_done(child);
+	child->set->died(child->set->user, child, status);
+}
+
+static void add_listeners(struct spawn *spawn, const struct listeners *listeners)
+{
+	for (unsigned i = 0; i < listeners->count; i++) {
+		spawn->fds[spawn->fds_count++] = listeners->items[i].fd;
+	}
+}
+
+/* In the order of enum role_fd. */
+static void list_fds(struct spawn *spawn, const struct role_parts *parts, const struct lines *lines,
+		     int tokens)
+{
+	int *fds = spawn->fds + spawn->fds_count;
+
+	switch (spawn->role) {
+	case ROLE_FRONT:
+		fds[0] = lines->warden[1];
+		fds[1] = lines->ledger[1];
+		fds[2] = tokens;
+		spawn->fds_count += 3;
+		add_listeners(spawn, parts->listeners);
+		break;
+	case ROLE_WARDEN:
+		fds[0] = lines->warden[0];
+		fds[1] = parts->state->lock;
+		spawn->fds_count += 2;
+		break;
+	case ROLE_LEDGER:
+		fds[0] = lines->ledger[0];
+		fds[1] = parts->state->ledger;
+		fds[2] = parts->state->lock;
+		spawn->fds_count += 3;
+		break;
+	case ROLE_COUNT:
+		break;
+	}
+}
+
+static int watch(struct role_child *child)
+{
+	struct loop *loop = child->set->loop;
+	int r = loop_add(loop, child->pidfd, EPOLLIN, on_death, child, &child->death);
+
+	return r < 0 ? r : loop_add(loop, child->control, EPOLLIN, on_words, child, &child->words);
+}
+
+static int start_child(struct role_child *child, const struct role_parts *parts,
+		       const struct lines *lines, int config, int tokens, struct brig_error *err)
+{
+	_cleanup_close_ int theirs = -1;
+	struct spawn spawn = { .role = child->role };
+	int pair[2];
+	int r = make_pair(pair);
+
+	if (r < 0) {
+		return error_errno(err, BRIG_E_SYSTEM, -r, "socketpair");
+	}
+	child->control = pair[0];
+	theirs = pair[1];
+	spawn.fds[spawn.fds_count++] = config;
+	spawn.fds[spawn.fds_count++] = theirs;
+	list_fds(&spawn, parts, lines, tokens);
+	r = spawn_role(&spawn, &child->pid, &child->pidfd, err);
+	if (r < 0) {
+		return r;
+	}
+	child->alive = true;
+	r = watch(child);
+	return r < 0 ? error_errno(err, BRIG_E_SYSTEM, -r, "event loop") : 0;
+}
+
+/* Of a start that did not come to its end: nobody is told, nobody is left. */
+static void abandon(struct role_set *set)
+{
+	for (int i = 0; i < ROLE_COUNT; i++) {
+		struct role_child *child = &set->children[i];
+		if (child->alive) {
+			sys_pidfd_send_signal(child->pidfd, SIGKILL);
+			waitpid(child->pid, NULL, 0);
+		}
+		child_done(child);
+	}
+}
+
+static int make_block(const struct buf *text, const char *what, struct brig_error *err)
+{
+	int fd = text->failed ? -ENOMEM
+			      : message_block_make(text->data ? text->data : "", text->size);
+
+	return fd < 0 ? error_errno(err, BRIG_E_SYSTEM, -fd, "cannot hand over %s", what) : fd;
+}
+
+int role_set_start(struct role_set *set, const struct role_parts *parts, struct brig_error *err)
+{
+	/* The warden first: it takes the longest. */
+	static const enum role_name order[ROLE_COUNT] = { ROLE_WARDEN, ROLE_LEDGER, ROLE_FRONT };
+	_cleanup_(lines_done)
+	struct lines lines = { { -1, -1 }, { -1, -1 } };
+	_cleanup_(buf_done)
+	struct buf text = { 0 };
+	int r = make_pair(lines.warden);
+
+	r = r < 0 ? r : make_pair(lines.ledger);
+	if (r < 0) {
+		return error_errno(err, BRIG_E_SYSTEM, -r, "socketpair");
+	}
+	config_write(parts->config, &text);
+	_cleanup_close_ int config = make_block(&text, "the configuration", err);
+	_cleanup_close_ int tokens = config < 0 ? -1 : make_block(parts->tokens, "tokens", err);
+	if (config < 0 || tokens < 0) {
+		return config < 0 ? config : tokens;
+	}
+	for (int i = 0; r == 0 && i < ROLE_COUNT; i++) {
+		struct role_child *child = &set->children[order[i]];
+		*child = (struct role_child){
+			.role = order[i], .set = set, .pidfd = -1, .control = -1
+		};
+		r = start_child(child, parts, &lines, config, tokens, err);
+	}
+	if (r < 0) {
+		abandon(set);
+	}
+	return r;
+}
+
+bool role_set_alive(const struct role_set *set)
+{
+	for (int i = 0; i < ROLE_COUNT; i++) {
+		if (set->children[i].alive) {
+			return true;
+		}
+	}
+	return false;
+}
+
+bool role_set_ready(const struct role_set *set)
+{
+	for (int i = 0; i < ROLE_COUNT; i++) {
+		if (!set->children[i].ready) {
+			return false;
+		}
+	}
+	return true;
+}
+
+void role_child_tell(struct role_child *child, enum control_word word)
+{
+	char byte = (char)word;
+
+	if (child->alive) {
+		(void)send(child->control, &byte, 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+	}
+}
+
+void role_set_tell(struct role_set *set, enum control_word word)
+{
+	for (int i = 0; i < ROLE_COUNT; i++) {
+		role_child_tell(&set->children[i], word);
+	}
+}
+
+void role_set_kill(struct role_set *set)
+{
+	for (int i = 0; i < ROLE_COUNT; i++) {
+		if (set->children[i].alive) {
+			sys_pidfd_send_signal(set->children[i].pidfd, SIGKILL);
+		}
+	}
+}

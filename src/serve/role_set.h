@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The roles as one: started together, connected to each other, ended together. */
+#ifndef BRIG_SERVE_ROLE_SET_H
+#define BRIG_SERVE_ROLE_SET_H
+
+#include "loop/loop.h"
+#include "role/seal.h"
+#include "serve/config.h"
+#include "serve/control.h"
+#include "serve/listen.h"
+#include "serve/state.h"
+
+struct role_set;
+
+struct role_child {
+	enum role_name role;
+	struct role_set *set;
+	pid_t pid;
+	int pidfd, control; /* owned */
+	struct loop_source *death, *words;
+	bool alive, ready;
+	uint64_t asked_ns; /* a question waits for its answer since then; 0: none does */
+};
+
+struct role_set {
+	struct loop *loop;
+	struct role_child children[ROLE_COUNT];
+	/* Called from the loop. */
+	void (*word)(void *user, struct role_child *child, char word);
+	void (*died)(void *user, struct role_child *child, int status); /* as waitpid(2) has it */
+	void *user;
+};
+
+/* What goes to the roles: all of it stays the caller's. */
+struct role_parts {
+	const struct serve_config *config;
+	const struct listeners *listeners;
+	const struct state *state;
+	const struct buf *tokens; /* the file's text; empty: there are none */
+};
+
+/* All, or none. */
+int role_set_start(struct role_set *set, const struct role_parts *parts, struct brig_error *err);
+bool role_set_alive(const struct role_set *set); /* any */
+bool role_set_ready(const struct role_set *set); /* all */
+void role_child_tell(struct role_child *child, enum control_word word);
+void role_set_tell(struct role_set *set, enum control_word word);
+void role_set_kill(struct role_set *set);
+#endif

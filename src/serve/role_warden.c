@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * brig-warden: owns cells, pools and sessions. It has all of the caller's privileges, and why is at
+ * the top of role/seal.c. What it reads are the front's records (engine/engine_messages.h), nothing
+ * that a stranger has written but to be put into a cell as it is.
+ */
+#include <errno.h>
+
+#include "base/cleanup.h"
+#include "engine/engine.h"
+#include "serve/role_process.h"
+
+struct parts {
+	struct engine *engine;
+	struct engine_service *service;
+};
+
+static void parts_done(struct parts *parts)
+{
+	engine_service_free(parts->service);
+	engine_free(parts->engine);
+}
+
+static int open_engine(struct role_process *process, struct parts *parts, struct brig_error *err)
+{
+	const struct serve_config *config = &process->config;
+	struct brig_warm_options warm = {
+		.size = sizeof(warm),
+		.cells_max = (unsigned)config->warm_cells,
+		.pools_max = (unsigned)config->warm_pools,
+		.memory_bytes = config->warm_memory_bytes,
+		.clones_max = (unsigned)config->warm_clones,
+		.age_ns = config->warm_age_ns,
+	};
+	struct engine_options options = {
+		.context = {
+			.size = sizeof(options.context),
+			.config_dir = config->config_dir,
+			.cache_dir = config->cache_dir,
+			.warm = config->warm ? &warm : NULL,
+		},
+		.sessions_max = (unsigned)config->sessions,
+		.sessions_per_tenant = (unsigned)config->sessions_per_tenant,
+		.idle_ns = config->session_idle_ns,
+		.idle_max_ns = config->session_idle_max_ns,
+		.life_max_ns = config->session_life_max_ns,
+	};
+	return engine_local_new(process->loop, &options, &parts->engine, err);
+}
+
+int role_warden(struct role_process *process, struct brig_error *err)
+{
+	_cleanup_(parts_done)
+	struct parts parts = { 0 };
+	int r = role_seal(process, -1, 0, err);
+
+	r = r < 0 ? r : open_engine(process, &parts, err);
+	if (r < 0) {
+		return r;
+	}
+	r = engine_service_new(process->loop, FD_WARDEN_FRONT, parts.engine, role_peer_gone,
+			       process, &parts.service);
+	if (r < 0) {
+		return error_errno(err, BRIG_E_SYSTEM, -r, "the line to the front");
+	}
+	return role_run(process, NULL, NULL, err);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The state directory: one server at a time, and in it a directory that is the ledger's alone. The
+ * lock is held by every role that touches state, so that it is free only when the last of them is
+ * gone, however the supervisor has ended.
+ */
+#ifndef BRIG_SERVE_STATE_H
+#define BRIG_SERVE_STATE_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+
+struct state {
+	char *path;            /* owned */
+	int dir, lock, ledger; /* owned */
+	bool fleeting;         /* made for this server alone: removed at the end */
+};
+
+/* `path` NULL: a directory of its own that goes with it. */
+int state_open(struct state *state, const char *path, uid_t ledger_id, struct brig_error *err);
+void state_done(struct state *state);
+#endif
