@@ -21,6 +21,7 @@ PROGRAMS = {
     "inprocess": (["inprocess.c"], ["-O2", "-static"], True),
     "filter_dump": (["filter_dump.c"], ["-O2"], True),
     "spawn_load": (["spawn_load.c"], ["-O2", "-static"], False),
+    "http_load": (["http_load.c"], ["-O2", "-static"], False),
     "warm_driver": (["warm_driver.c", CLI + "bench_load.c", CLI + "bench_memory.c"],
                     ["-O2", "-static"], True),
 }

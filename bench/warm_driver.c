@@ -3,10 +3,12 @@
  * A program that stays and keeps a pool: libbrig as a service would use it, for those who measure.
  * Reads one question a line, answers each with a line of JSON:
  *
- *	load START IN_FLIGHT RUNS READY	runs, cold or warm; READY: cells waited for before each
+ *	load START IN_FLIGHT RUNS READY	cold, warm or auto; READY: cells waited for before each
  *	memory				fills the pool, and tells what it holds
  *
- * usage: warm_driver CONFIG_DIR CELLS LANGUAGE CODE
+ * With "value" at the end each run is asked for its value, as requests to the service are.
+ *
+ * usage: warm_driver CONFIG_DIR CELLS LANGUAGE CODE [value]
  */
 #include <inttypes.h>
 #include <poll.h>
@@ -52,7 +54,9 @@ static void answer_load(struct driver *driver, const char *line)
 		print_error(&error);
 		return;
 	}
-	driver->request.start = strcmp(start, "cold") == 0 ? BRIG_START_COLD : BRIG_START_WARM;
+	driver->request.start = strcmp(start, "cold") == 0   ? BRIG_START_COLD
+				: strcmp(start, "auto") == 0 ? BRIG_START_AUTO
+							     : BRIG_START_WARM;
 	if (bench_load_run(&load, &samples, &error) < 0) {
 		print_error(&error);
 	} else {
@@ -111,8 +115,8 @@ int main(int argc, char **argv)
 	struct driver driver = { 0 };
 	char line[256];
 
-	if (argc != 5 || (driver.cells = (unsigned)strtoul(argv[2], NULL, 10)) == 0) {
-		fprintf(stderr, "usage: warm_driver CONFIG_DIR CELLS LANGUAGE CODE\n");
+	if (argc < 5 || argc > 6 || (driver.cells = (unsigned)strtoul(argv[2], NULL, 10)) == 0) {
+		fprintf(stderr, "usage: warm_driver CONFIG_DIR CELLS LANGUAGE CODE [value]\n");
 		return 2;
 	}
 	struct brig_warm_options warm = { .size = sizeof(warm), .cells_max = driver.cells };
@@ -121,7 +125,8 @@ int main(int argc, char **argv)
 						.warm = &warm };
 	driver.request = (struct brig_request){ .size = sizeof(driver.request),
 						.language = argv[3],
-						.code = argv[4] };
+						.code = argv[4],
+						.want_value = argc == 6 };
 	if (brig_context_new(&options, &driver.context, &error) < 0) {
 		fprintf(stderr, "warm_driver: %s\n", error.message);
 		return 1;

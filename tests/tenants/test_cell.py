@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From inside of a cell nothing of the service is to be had: no socket, no file, no process."""
+
+import json
+import socket
+import subprocess
+import threading
+
+import pytest
+
+LOOK = r"""
+import json, os, socket, sys
+facts = json.loads(sys.stdin.read())
+found = {}
+def attempt(name, what):
+    try: found[name] = str(what())[:20000]
+    except OSError as e: found[name] = e.__class__.__name__
+def connect(family, address):
+    s = socket.socket(family); s.settimeout(1); s.connect(address); s.send(b'GET / HTTP/1.0\r\n\r\n'); return s.recv(99)
+attempt('unix', lambda: connect(socket.AF_UNIX, facts['socket']))
+attempt('abstract', lambda: connect(socket.AF_UNIX, '\0' + facts['abstract']))
+for host in ('127.0.0.1', '0.0.0.0', 'localhost'):
+    attempt('tcp ' + host, lambda: connect(socket.AF_INET, (host, facts['port'])))
+attempt('tcp6', lambda: connect(socket.AF_INET6, ('::1', facts['port'])))
+for path in (facts['state'], facts['dir'], facts['tokens'], facts['log'], '/run/brig', '/var/lib/brig'):
+    attempt(path, lambda: os.stat(path))
+    attempt('open ' + path, lambda: os.listdir(path))
+for pid in facts['pids']:
+    attempt('proc %d' % pid, lambda: open('/proc/%d/cmdline' % pid).read())
+    attempt('kill %d' % pid, lambda: os.kill(pid, 0))
+fds = {}
+for fd in range(256):
+    try: fds[fd] = os.readlink('/proc/self/fd/%d' % fd)
+    except OSError: pass
+text = ' '.join(list(os.environ.values()) + sys.argv[1:] + open('/proc/self/cmdline').read().split('\0'))
+attempt('unix table', lambda: open('/proc/net/unix').read())
+attempt('mounts', lambda: open('/proc/self/mounts').read())
+print(json.dumps([found, fds, text]))
+"""
+
+
+@pytest.fixture
+def abstract():
+    """Something to be found, if the cell were in the host's network."""
+    with socket.socket(socket.AF_UNIX) as door:
+        door.bind("\0brig-tenants-test")
+        door.listen()
+        yield "brig-tenants-test"
+
+
+def facts_of(house, abstract):
+    server = house.server
+    return {"socket": server.socket, "abstract": abstract, "port": house.port, "state": str(server.state),
+            "dir": str(server.dir), "tokens": str(house.file), "log": str(server.dir / "log"),
+            "pids": [server.pid, *server.roles().values()]}
+
+
+@pytest.mark.parametrize("way", ["run", "cold", "session", "mcp"])
+def test_nothing_of_the_service(house, mallory, abstract, way):
+    facts = facts_of(house, abstract)
+    code = LOOK
+    if way == "mcp":
+        text = mallory.mcp().call("execute_code", code=code, stdin=json.dumps(facts))["structuredContent"]["stdout"]
+    elif way == "session":
+        session = mallory.session()
+        text = mallory.run_in(session, code, stdin=json.dumps(facts))["stdout"]
+        mallory.ask("DELETE", f"/v1/sessions/{session}")
+    else:
+        text = mallory.run(code, stdin=json.dumps(facts), start="cold" if way == "cold" else "auto")["stdout"]
+    found, fds, words = json.loads(text)
+    tables = {name: found.pop(name) for name in ("unix table", "mounts")}
+    # Process numbers of the host may be numbers of the cell's own; those are not the service's.
+    reached = {k: v for k, v in found.items() if not v.endswith("Error") and k.split()[0] not in ("kill", "proc")}
+    assert not reached, reached
+    for name, value in found.items():
+        assert "brig-front" not in value and "brig-warden" not in value, name
+    everything = json.dumps([fds, words, tables])
+    for secret in (facts["dir"], facts["socket"], "brig.sock", abstract, "ledger", house.tokens["alice"]):
+        assert secret not in everything, (secret, everything)
+    # Besides its own streams: the memory for its value, or its session's channel.
+    more = [v for n, v in fds.items() if int(n) > 2 and "memfd:brig-value" not in v]
+    assert len(more) <= (way == "session"), fds
+
+
+def test_control_on_the_host(house, abstract, tmp_path):
+    """The same look from a plain process finds all of it."""
+    done = subprocess.run(["python3", "-c", LOOK], check=True, capture_output=True, text=True,
+                          cwd=tmp_path, input=json.dumps(facts_of(house, abstract)))
+    found, _, _ = json.loads(done.stdout)
+    assert "HTTP/1.1" in found["unix"] and "HTTP/1.1" in found["tcp 127.0.0.1"]
+    assert found["abstract"] in ("b''", "TimeoutError") and found[str(house.server.state)].startswith("os.stat")
+    assert "brig-front" in str(found)
+
+
+def test_nothing_of_other_runs(house, mallory, alice):
+    """Two tenants' cells at once: no process, file or shared memory of the other is seen."""
+    marker = "marker-of-alice-4711"
+    results = []
+    thread = threading.Thread(target=lambda: results.append(alice.run(
+        f"import time, os\nopen('/sandbox/{marker}', 'w'); open('/tmp/{marker}', 'w')\n"
+        f"os.environ['X'] = {marker!r}\ntime.sleep(3); print({marker!r})", args=[marker])))
+    thread.start()
+    look = ("import os\nfor d, s, f in os.walk('/'):\n  s[:] = [x for x in s if d != '/' or x not in ('usr', 'sys')]\n"
+            "  print(d, s, f)\nfor p in os.listdir('/proc'):\n  try: print(open('/proc/' + p + '/cmdline').read(),"
+            " open('/proc/' + p + '/environ').read())\n  except OSError: pass\n")
+    for _ in range(3):
+        assert marker not in json.dumps(mallory.run(look, limits={"stdout_bytes": 1 << 20}))
+    thread.join()
+    assert results[0]["stdout"] == marker + "\n"
