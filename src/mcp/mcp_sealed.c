@@ -85,7 +85,12 @@ static char *open_seal(const struct mcp_seal *seal, const uint8_t *raw, size_t s
 	for (int i = 0; i < 8; i++) {
 		end = end << 8 | raw[i];
 	}
-	return end < seal->now_s ? NULL : strndup(state, size - HEAD);
+	char *text = end < seal->now_s ? NULL : malloc(size - HEAD + 1);
+	if (text) {
+		memcpy(text, state, size - HEAD);
+		text[size - HEAD] = '\0';
+	}
+	return text;
 }
 
 char *mcp_unseal(const struct mcp_seal *seal, const char *sealed)

@@ -365,17 +365,27 @@ static void every_line_has_a_reason(void **state)
 	assert_true(syscall_number("accept4") >= 0);
 }
 
+/* A sanitizer makes calls of its own at a process's end, which no role may. */
+#ifdef __SANITIZE_ADDRESS__
+#define SANITIZED 1
+#else
+#define SANITIZED 0
+#endif
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(front_is_sealed),
-		cmocka_unit_test(ledger_is_sealed),
+	const struct CMUnitTest always[] = {
 		cmocka_unit_test(warden_keeps_what_cells_need),
 		cmocka_unit_test(forbidden_calls_kill),
-		cmocka_unit_test(ledger_has_its_directory),
-		cmocka_unit_test(allowed_calls_work),
 		cmocka_unit_test(every_line_has_a_reason),
 	};
+	const struct CMUnitTest plain[] = {
+		cmocka_unit_test(front_is_sealed),
+		cmocka_unit_test(ledger_is_sealed),
+		cmocka_unit_test(ledger_has_its_directory),
+		cmocka_unit_test(allowed_calls_work),
+	};
+	int failed = cmocka_run_group_tests(always, NULL, NULL);
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return failed + (SANITIZED ? 0 : cmocka_run_group_tests(plain, NULL, NULL));
 }
