@@ -137,14 +137,14 @@ static uint64_t available_bytes(void)
 {
 	_cleanup_fclose_ FILE *file = fopen("/proc/meminfo", "re");
 	char line[128];
-	unsigned long long kib = 0;
+	static const char name[] = "MemAvailable:";
 
 	while (file && fgets(line, sizeof(line), file)) {
-		if (sscanf(line, "MemAvailable: %llu kB", &kib) == 1) {
-			break;
+		if (strncmp(line, name, sizeof(name) - 1) == 0) {
+			return (uint64_t)strtoull(line + sizeof(name) - 1, NULL, 10) * 1024u;
 		}
 	}
-	return (uint64_t)kib * 1024u;
+	return 0;
 }
 
 static void print_sessions(struct json_out *json, const struct local *local)

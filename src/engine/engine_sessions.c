@@ -114,8 +114,9 @@ static void free_session(struct local_session *session)
 
 void local_sessions_free(struct local *local)
 {
-	while (local->sessions) {
-		free_session(local->sessions);
+	for (struct local_session *session = local->sessions, *next; session; session = next) {
+		next = session->next;
+		free_session(session);
 	}
 	local_tombstones_free(local);
 }

@@ -178,8 +178,9 @@ int chain_head_write(int dir, const struct chain_checkpoint *checkpoint, struct 
 	char line[CHAIN_LINE_MAX + 1];
 
 	chain_line(checkpoint, line);
-	strcat(line, "\n");
-	int r = replace_file(dir, CHAIN_HEAD_NAME, line, strlen(line));
+	size_t length = strlen(line);
+	line[length] = '\n'; /* in place of the NUL: it is written by its length */
+	int r = replace_file(dir, CHAIN_HEAD_NAME, line, length + 1);
 	return r < 0 ? error_errno(error, BRIG_E_SYSTEM, -r, "cannot write %s", CHAIN_HEAD_NAME)
 		     : 0;
 }

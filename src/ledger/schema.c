@@ -116,7 +116,7 @@ static int migrate(sqlite3 *db, int version, struct brig_error *error)
 
 int schema_apply(sqlite3 *db, struct brig_error *error)
 {
-	int version;
+	int version = -1;
 	int r = read_version(db, &version, error);
 
 	if (r < 0) {
@@ -186,8 +186,9 @@ int schema_check(sqlite3 *db, struct brig_error *error)
 	if (r == 0) {
 		r = describe(db, &have, error);
 	}
-	if (r == 0 && (want.failed || have.failed)) {
-		r = error_set(error, BRIG_E_SYSTEM, ENOMEM, "no memory");
+	if (r == 0 && (want.failed || have.failed || !want.data)) {
+		error_set(error, BRIG_E_SYSTEM, ENOMEM, "no memory");
+		r = -ENOMEM;
 	}
 	if (r == 0 && (!have.data || strcmp(have.data, want.data) != 0)) {
 		r = differs(&have, &want, error);

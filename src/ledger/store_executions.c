@@ -175,7 +175,7 @@ static int find_open(struct store *store, const char *id, enum state before, str
 
 int store_execution_started(struct store *store, const char *id, struct brig_error *error)
 {
-	struct open_one one;
+	struct open_one one = { 0 };
 	int r = find_open(store, id, QUEUED, &one, error);
 
 	if (r == 0) {
@@ -261,7 +261,7 @@ static int end_unbegun(struct store *store, int64_t n, json_t *result, struct br
 int store_execution_ended(struct store *store, const char *id, const char *text, size_t size,
 			  struct brig_error *error)
 {
-	struct open_one one;
+	struct open_one one = { 0 };
 	_cleanup_(cleanup_json)
 	json_t *result = NULL;
 
