@@ -266,13 +266,13 @@ static void begun(void *user, const struct brig_error *error, const char *data, 
 static int bound_queued(struct front *front, const struct execution_order *order,
 			struct problem *problem)
 {
-	size_t own = order->body_size, all = order->body_size;
+	size_t own = order->body_size, others = 0;
 
 	for (const struct execution *e = front->executions; e && order->queued; e = e->next) {
-		all += e->request_size;
-		own += strcmp(e->tenant, order->caller->tenant) == 0 ? e->request_size : 0;
+		bool is_own = strcmp(e->tenant, order->caller->tenant) == 0;
+		*(is_own ? &own : &others) += e->request_size;
 	}
-	if (order->forced || (own <= QUEUED_BYTES_TENANT && all <= QUEUED_BYTES_ALL)) {
+	if (order->forced || (own <= QUEUED_BYTES_TENANT && own + others <= QUEUED_BYTES_ALL)) {
 		return 0;
 	}
 	problem_set(problem, PROBLEM_QUEUE_FULL, "what waits already is too large together");
