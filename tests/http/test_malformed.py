@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests that have two readings, or none: refused, the connection closed, nothing smuggled."""
+"""A5: requests that have two readings, or none: refused, the connection closed, nothing smuggled."""
 
 import re
 import time
