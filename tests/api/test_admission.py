@@ -144,3 +144,24 @@ def test_many_at_once_are_all_right(unix):
     answers = many(unix, 40, {"code": "import os; print(os.getpid())", "want_value": False})
     assert all(a.status == 200 and a.json()["status"] == "ok" for a in answers)
     assert len({a.json()["id"] for a in answers}) == 40
+
+
+def test_queued_bytes_are_bounded(make_service):
+    """What was acknowledged is kept until its turn: so much of one tenant's, and no more."""
+    made = make_service("--set", "runs.max=1", tokens=[("heavy",), ("light",)])
+    heavy, light = made.tcp("heavy"), made.tcp("light")
+    held = [heavy.begin(code=SLEEP % 60)]
+    body = {"code": "1", "files": [{"path": "a", "content": "x" * (15 << 20)}]}
+    for _ in range(4):
+        answer = heavy.ask("POST", "/v1/executions", body)
+        assert answer.status == 202, answer.body
+        held.append(answer.json()["id"])
+    answer = heavy.ask("POST", "/v1/executions", body)
+    assert (answer.status, answer.code) == (429, "queue_full")
+    assert int(answer.header("Retry-After")) >= 1
+    # Small ones, and those of others, still find room.
+    held.append(heavy.begin(code="1"))
+    other = light.begin(code="1")
+    for execution in held:
+        heavy.ask("DELETE", f"/v1/executions/{execution}")
+    assert light.wait(other, 20)["status"] == "ok"
