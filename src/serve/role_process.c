@@ -56,8 +56,10 @@ void role_peer_gone(void *user, const char *why)
 {
 	struct role_process *process = user;
 
-	role_log(ROLE_WARNING, "peer-gone", "why=%s", why);
-	process->lost_peer = true;
+	if (!process->draining) {
+		role_log(ROLE_WARNING, "peer-gone", "why=%s", why);
+		process->lost_peer = true;
+	}
 	loop_stop(process->loop);
 }
 
@@ -74,6 +76,7 @@ static void on_control(void *user, uint32_t events)
 	if (n == 1 && word == CONTROL_ASK) {
 		say(CONTROL_HERE);
 	} else if (n == 1 && word == CONTROL_DRAIN) {
+		process->draining = true;
 		if (process->drain) {
 			process->drain(process->user);
 		}

@@ -16,6 +16,7 @@ struct role_process {
 	void (*drain)(void *user);
 	void *user;
 	bool lost_peer; /* ended because another role did */
+	bool draining;  /* all are to end: one that has ended already is no loss */
 };
 
 /* Gives up what the role's table says; then runs its parts. Each: 0 or -errno with the error. */

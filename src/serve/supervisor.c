@@ -231,7 +231,7 @@ static void start_set(struct supervisor *s)
 static void drain(struct supervisor *s)
 {
 	if (s->phase == RUNNING) {
-		role_child_tell(&s->set.children[ROLE_FRONT], CONTROL_DRAIN);
+		role_set_tell(&s->set, CONTROL_DRAIN);
 		enter(s, DRAINING, s->config->drain_ns);
 	} else if (s->phase == STARTING) {
 		end_set(s);
