@@ -93,7 +93,8 @@ static void list_fds(struct spawn *spawn, const struct role_parts *parts, const 
 		fds[0] = lines->warden[1];
 		fds[1] = lines->ledger[1];
 		fds[2] = tokens;
-		spawn->fds_count += 3;
+		fds[3] = parts->state->lock;
+		spawn->fds_count += 4;
 		add_listeners(spawn, parts->listeners);
 		break;
 	case ROLE_WARDEN:

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The state directory: one server at a time, and in it a directory that is the ledger's alone. The
- * lock is held by every role that touches state, so that it is free only when the last of them is
- * gone, however the supervisor has ended.
+ * lock is held by every role, so that it is free only when the last of them is gone, and the
+ * sockets that they listened on with them, however the supervisor has ended.
  */
 #ifndef BRIG_SERVE_STATE_H
 #define BRIG_SERVE_STATE_H
