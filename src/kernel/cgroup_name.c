@@ -20,7 +20,10 @@
 
 #define PID_NS_FIRST 0xEFFFFFFCu /* PROC_PID_INIT_INO: fixed since Linux 3.8 */
 
-/* Field 22. The name in field 2 may hold blanks and brackets: count from the last bracket. */
+/*
+ * Field 22. The name in field 2 may hold blanks and brackets: count from the last bracket. One that
+ * only waits for its parent to hear of its end (field 3: Z, X) is as good as gone.
+ */
 static int start_time(const char *pid, unsigned long long *ret)
 {
 	char path[64], text[1024];
@@ -34,6 +37,9 @@ static int start_time(const char *pid, unsigned long long *ret)
 		return (int)n;
 	}
 	at = strrchr(text, ')');
+	if (at && at[1] == ' ' && (at[2] == 'Z' || at[2] == 'X')) {
+		return -ESRCH;
+	}
 	for (int field = 2; at && field < 22; field++) {
 		at = strchr(at + 1, ' ');
 	}
@@ -154,6 +160,9 @@ bool cgroup_name_stale(struct cgroup_manager *manager, const char *name)
 	r = start_time(text, &now);
 	if (r == 0) {
 		return now != start;
+	}
+	if (r == -ESRCH) {
+		return true;
 	}
 	/* hidepid hides live processes of other users from /proc; the signal check does not. */
 	return r == -ENOENT && kill((pid_t)pid, 0) < 0 && errno == ESRCH;

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/fsuid.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -22,11 +23,16 @@
 
 #define LIST_MAX 10000
 
-/* As whom the files are touched: per thread, and given back at the end of the scope. */
+/*
+ * As whom the files are touched: per thread, and given back at the end of the scope. Another id
+ * costs a process the signal that it would get at its parent's death, and others of its user the
+ * sight of it in /proc, which id maps of the next cells are written by: both are given back too.
+ */
 struct identity {
 	bool taken;
 	uid_t uid;
 	gid_t gid;
+	int dumpable, parent_signal;
 };
 
 static void identity_give_back(struct identity *identity)
@@ -34,6 +40,8 @@ static void identity_give_back(struct identity *identity)
 	if (identity->taken) {
 		setfsgid(identity->gid);
 		setfsuid(identity->uid);
+		(void)prctl(PR_SET_DUMPABLE, identity->dumpable, 0, 0, 0);
+		(void)prctl(PR_SET_PDEATHSIG, identity->parent_signal, 0, 0, 0);
 	}
 }
 
@@ -44,6 +52,8 @@ static void identity_take(const struct brig_session *session, struct identity *i
 
 	if (spec->ranged) {
 		identity->taken = true;
+		identity->dumpable = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 1;
+		(void)prctl(PR_GET_PDEATHSIG, &identity->parent_signal, 0, 0, 0);
 		identity->gid = (gid_t)setfsgid(spec->first_id + 1);
 		identity->uid = (uid_t)setfsuid(spec->first_id + 1);
 	}
