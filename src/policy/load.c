@@ -39,15 +39,15 @@ static void fill_limits(struct policy *policy)
 }
 
 /* The text of a policy by name. 1, 0 (no such policy) or negative. */
-static int find_text(const char *config_dir, const char *name, struct policy_text *ret,
+static int find_text(const struct policy_source *source, const char *name, struct policy_text *ret,
 		     struct brig_error *err)
 {
 	char file[sizeof(POLICIES) + 64 + sizeof(JSON)];
 	int r = 0;
 
 	snprintf(file, sizeof(file), POLICIES "%s" JSON, name);
-	if (config_dir) {
-		r = policy_text_configured(config_dir, file, ret, err);
+	if (source && source->config_dir) {
+		r = policy_text_configured(source, file, ret, err);
 	}
 	return r != 0 ? r : policy_text_built_in(file, ret, err);
 }
@@ -67,7 +67,8 @@ static int apply_text(const struct json_doc *doc, struct policy *policy, const c
 
 /* What `name` extends: one level, and a policy of its own name means the built-in one. */
 static int apply_parent(const struct json_doc *doc, const char *name, struct policy *policy,
-			const char *config_dir, struct sha256 *hash, struct brig_error *err)
+			const struct policy_source *source, struct sha256 *hash,
+			struct brig_error *err)
 {
 	const char *parent = json_string_value(json_object_get(doc->root, "extends"));
 	_cleanup_(policy_text_done)
@@ -80,7 +81,7 @@ static int apply_parent(const struct json_doc *doc, const char *name, struct pol
 		return 0; /* not there; or not a text, which the reader will say */
 	}
 	if (id_name_valid(parent)) {
-		r = find_text(strcmp(parent, name) == 0 ? NULL : config_dir, parent, &text, err);
+		r = find_text(strcmp(parent, name) == 0 ? NULL : source, parent, &text, err);
 	}
 	if (r == 0) {
 		json_doc_error(doc, "extends", BRIG_E_POLICY, err, "no policy \"%.64s\"", parent);
@@ -98,7 +99,7 @@ static int apply_parent(const struct json_doc *doc, const char *name, struct pol
 		return -EINVAL;
 	}
 	if (r == 0) {
-		r = apply_text(&above, policy, config_dir, err);
+		r = apply_text(&above, policy, source ? source->config_dir : NULL, err);
 	}
 	if (r == 0) {
 		sha256_add_field(hash, text.data, text.size);
@@ -107,14 +108,16 @@ static int apply_parent(const struct json_doc *doc, const char *name, struct pol
 	return r;
 }
 
-static int apply_operator(const char *config_dir, struct policy *policy, struct sha256 *hash,
-			  bool *chained, struct brig_error *err)
+static int apply_operator(const struct policy_source *source, struct policy *policy,
+			  struct sha256 *hash, bool *chained, struct brig_error *err)
 {
 	_cleanup_(policy_text_done)
 	struct policy_text text = { 0 };
 	_cleanup_(json_doc_done)
 	struct json_doc doc = { 0 };
-	int r = config_dir ? policy_text_configured(config_dir, "ceiling" JSON, &text, err) : 0;
+	int r = source && source->config_dir
+			? policy_text_configured(source, "ceiling" JSON, &text, err)
+			: 0;
 
 	if (r <= 0) {
 		return r;
@@ -161,9 +164,10 @@ static int check_links(const struct policy *policy, const struct json_doc *doc,
 	return 0;
 }
 
-static int build(const char *config_dir, const char *name, const char *place, const char *data,
-		 size_t size, struct policy **ret, struct brig_error *err)
+static int build(const struct policy_source *source, const char *name, const char *place,
+		 const char *data, size_t size, struct policy **ret, struct brig_error *err)
 {
+	const char *config_dir = source ? source->config_dir : NULL;
 	_cleanup_(policy_freep)
 	struct policy *policy = policy_new();
 	_cleanup_(json_doc_done)
@@ -185,7 +189,7 @@ static int build(const char *config_dir, const char *name, const char *place, co
 
 	bool chained = json_object_get(doc.root, "extends") != NULL;
 
-	r = apply_parent(&doc, name, policy, config_dir, &chain, err);
+	r = apply_parent(&doc, name, policy, source, &chain, err);
 	if (r == 0) {
 		r = apply_text(&doc, policy, config_dir, err);
 	}
@@ -193,7 +197,7 @@ static int build(const char *config_dir, const char *name, const char *place, co
 		r = check_links(policy, &doc, err);
 	}
 	if (r == 0) {
-		r = apply_operator(config_dir, policy, &chain, &chained, err);
+		r = apply_operator(source, policy, &chain, &chained, err);
 	}
 	if (r == 0) {
 		r = syscalls_resolve(&policy->syscalls, &policy->filter, err);
@@ -231,7 +235,6 @@ int policy_load(const struct policy_source *source, const char *name, struct pol
 {
 	_cleanup_(policy_text_done)
 	struct policy_text text = { 0 };
-	const char *config_dir = source ? source->config_dir : NULL;
 	int r = 0;
 
 	if (!name || !id_name_valid(name)) {
@@ -240,11 +243,11 @@ int policy_load(const struct policy_source *source, const char *name, struct pol
 		error_remedy(err, "letters, digits, '.', '_' and '-', at most 64; not a path");
 		return -EINVAL;
 	}
-	r = find_text(config_dir, name, &text, err);
+	r = find_text(source, name, &text, err);
 	if (r <= 0) {
 		return r < 0 ? r : no_policy(source, name, err);
 	}
-	return build(config_dir, name, text.place, text.data, text.size, ret, err);
+	return build(source, name, text.place, text.data, text.size, ret, err);
 }
 
 /* "dir/mine.json" is called "mine". */
@@ -298,7 +301,7 @@ int policy_names(const struct policy_source *source, struct strlist *ret, struct
 		return error_errno(err, BRIG_E_SYSTEM, -r, "policies");
 	}
 	if (source && source->config_dir) {
-		r = policy_names_configured(source->config_dir, &names, err);
+		r = policy_names_configured(source, &names, err);
 	}
 	if (r < 0) {
 		return r;

@@ -87,7 +87,8 @@ static inline uint64_t *limit_of(struct brig_limits *limits, const struct limit_
 
 /* Where data comes from: operator's directory first, then what was built in. */
 struct policy_source {
-	const char *config_dir; /* has policies/; may be NULL */
+	const char *config_dir;      /* has policies/; may be NULL */
+	const struct broker *broker; /* knows whose the files are; NULL: we see it ourselves */
 };
 
 int policy_load(const struct policy_source *source, const char *name, struct policy **ret,

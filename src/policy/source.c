@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/embedded.h"
 #include "base/id.h"
+#include "kernel/broker.h"
 
 #define POLICY_SIZE_MAX (1024 * 1024)
 
@@ -22,8 +23,8 @@ void policy_text_done(struct policy_text *text)
 }
 
 /* Root and we ourselves may own it; group and others may not write to it. */
-static int check_trust(int fd, const char *place, mode_t kind, off_t *ret_size,
-		       struct brig_error *err)
+static int check_trust(const struct policy_source *source, int fd, const char *place, mode_t kind,
+		       off_t *ret_size, struct brig_error *err)
 {
 	struct stat st;
 
@@ -36,7 +37,7 @@ static int check_trust(int fd, const char *place, mode_t kind, off_t *ret_size,
 		error_remedy(err, "put a %s in its place", kind == S_IFDIR ? "directory" : "file");
 		return -EINVAL;
 	}
-	if (st.st_uid != 0 && st.st_uid != geteuid()) {
+	if (!owner_trusted(source->broker, fd, &st)) {
 		error_set(err, BRIG_E_POLICY, EPERM,
 			  "%s: owned by user %u, who could change what programs may do", place,
 			  (unsigned)st.st_uid);
@@ -53,8 +54,20 @@ static int check_trust(int fd, const char *place, mode_t kind, off_t *ret_size,
 	return 0;
 }
 
-static int open_trusted(int dir, const char *name, const char *place, mode_t kind, off_t *ret_size,
-			struct brig_error *err)
+static int cannot_open(const struct policy_source *source, const char *place, int errnum,
+		       struct brig_error *err)
+{
+	const char *remedy = owner_remedy(source->broker, errnum);
+
+	error_errno(err, BRIG_E_POLICY, errnum, "%s", place);
+	if (remedy) {
+		error_remedy(err, "%s %s", remedy, place);
+	}
+	return -errnum;
+}
+
+static int open_trusted(const struct policy_source *source, int dir, const char *name,
+			const char *place, mode_t kind, off_t *ret_size, struct brig_error *err)
 {
 	int flags = kind == S_IFDIR ? O_DIRECTORY : O_NOCTTY | O_NONBLOCK;
 	_cleanup_close_ int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | flags);
@@ -72,17 +85,18 @@ static int open_trusted(int dir, const char *name, const char *place, mode_t kin
 		return -errnum;
 	}
 	if (fd < 0) {
-		return error_errno(err, BRIG_E_POLICY, errno, "%s", place);
+		return cannot_open(source, place, errno, err);
 	}
 
-	int r = check_trust(fd, place, kind, ret_size, err);
+	int r = check_trust(source, fd, place, kind, ret_size, err);
 
 	return r < 0 ? r : TAKE_FD(fd);
 }
 
 /* The directory itself may be reached by a link: its name is the operator's own word. */
-static int open_config(const char *config_dir, struct brig_error *err)
+static int open_config(const struct policy_source *source, struct brig_error *err)
 {
+	const char *config_dir = source->config_dir;
 	_cleanup_close_ int fd = open(config_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	off_t size;
 
@@ -90,18 +104,19 @@ static int open_config(const char *config_dir, struct brig_error *err)
 		if (errno == ENOENT) {
 			return -ENOENT;
 		}
-		return error_errno(err, BRIG_E_POLICY, errno, "%s", config_dir);
+		return cannot_open(source, config_dir, errno, err);
 	}
 
-	int r = check_trust(fd, config_dir, S_IFDIR, &size, err);
+	int r = check_trust(source, fd, config_dir, S_IFDIR, &size, err);
 
 	return r < 0 ? r : TAKE_FD(fd);
 }
 
 /* config_dir/policies when `file` is below it, else config_dir. */
-static int open_directory(const char *config_dir, bool policies, struct brig_error *err)
+static int open_directory(const struct policy_source *source, bool policies, struct brig_error *err)
 {
-	_cleanup_close_ int config = open_config(config_dir, err);
+	const char *config_dir = source->config_dir;
+	_cleanup_close_ int config = open_config(source, err);
 	_cleanup_free_ char *place = NULL;
 	off_t size;
 
@@ -112,7 +127,7 @@ static int open_directory(const char *config_dir, bool policies, struct brig_err
 		place = NULL;
 		return error_errno(err, BRIG_E_SYSTEM, ENOMEM, "%s", config_dir);
 	}
-	return open_trusted(config, "policies", place, S_IFDIR, &size, err);
+	return open_trusted(source, config, "policies", place, S_IFDIR, &size, err);
 }
 
 static int read_whole(int fd, off_t size, struct policy_text *text, struct brig_error *err)
@@ -146,13 +161,14 @@ static int read_whole(int fd, off_t size, struct policy_text *text, struct brig_
 	return 0;
 }
 
-int policy_text_configured(const char *config_dir, const char *file, struct policy_text *ret,
-			   struct brig_error *err)
+int policy_text_configured(const struct policy_source *source, const char *file,
+			   struct policy_text *ret, struct brig_error *err)
 {
+	const char *config_dir = source->config_dir;
 	_cleanup_(policy_text_done)
 	struct policy_text text = { 0 };
 	const char *slash = strrchr(file, '/');
-	_cleanup_close_ int dir = open_directory(config_dir, slash != NULL, err);
+	_cleanup_close_ int dir = open_directory(source, slash != NULL, err);
 	off_t size = 0;
 
 	if (dir < 0) {
@@ -163,8 +179,8 @@ int policy_text_configured(const char *config_dir, const char *file, struct poli
 		return error_errno(err, BRIG_E_SYSTEM, ENOMEM, "%s", config_dir);
 	}
 
-	_cleanup_close_ int fd =
-		open_trusted(dir, slash ? slash + 1 : file, text.place, S_IFREG, &size, err);
+	_cleanup_close_ int fd = open_trusted(source, dir, slash ? slash + 1 : file, text.place,
+					      S_IFREG, &size, err);
 
 	if (fd < 0) {
 		return fd == -ENOENT ? 0 : fd;
@@ -202,9 +218,11 @@ int policy_text_built_in(const char *file, struct policy_text *ret, struct brig_
 	return 0;
 }
 
-int policy_names_configured(const char *config_dir, struct strlist *ret, struct brig_error *err)
+int policy_names_configured(const struct policy_source *source, struct strlist *ret,
+			    struct brig_error *err)
 {
-	_cleanup_close_ int fd = open_directory(config_dir, true, err);
+	const char *config_dir = source->config_dir;
+	_cleanup_close_ int fd = open_directory(source, true, err);
 	struct dirent *entry;
 	int r = 0;
 

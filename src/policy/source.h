@@ -13,13 +13,14 @@ struct policy_text {
 void policy_text_done(struct policy_text *text);
 
 /*
- * `file` is relative to config_dir: "policies/x.json", "ceiling.json". 1: read; 0: there is none.
+ * `file` is relative to the source's config_dir, which is there: "policies/x.json", "ceiling.json". 1: read; 0: there is none.
  * A file or directory that others can change is an error: it could be anyone's policy.
  */
-int policy_text_configured(const char *config_dir, const char *file, struct policy_text *ret,
-			   struct brig_error *err);
+int policy_text_configured(const struct policy_source *source, const char *file,
+			   struct policy_text *ret, struct brig_error *err);
 /* Likewise for what was built in: 1 or 0, or -ENOMEM. */
 int policy_text_built_in(const char *file, struct policy_text *ret, struct brig_error *err);
 /* Names in config_dir/policies, sorted into `ret` by the caller. */
-int policy_names_configured(const char *config_dir, struct strlist *ret, struct brig_error *err);
+int policy_names_configured(const struct policy_source *source, struct strlist *ret,
+			    struct brig_error *err);
 #endif

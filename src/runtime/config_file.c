@@ -13,13 +13,15 @@
 
 #include "base/cleanup.h"
 #include "base/id.h"
+#include "kernel/broker.h"
 
 #define FILE_MAX  (1024 * 1024)
 #define NAMES_MAX 256
 
 static const char extension[] = ".json";
 
-static int check_trust(int fd, const char *what, bool want_dir, struct brig_error *err)
+static int check_trust(const struct runtime_source *source, int fd, const char *what, bool want_dir,
+		       struct brig_error *err)
 {
 	struct stat st;
 
@@ -30,7 +32,7 @@ static int check_trust(int fd, const char *what, bool want_dir, struct brig_erro
 		return error_set(err, BRIG_E_RUNTIME, EINVAL, "%s is not a regular %s", what,
 				 want_dir ? "directory" : "file");
 	}
-	if (st.st_uid != 0 && st.st_uid != geteuid()) {
+	if (!owner_trusted(source->broker, fd, &st)) {
 		error_set(err, BRIG_E_RUNTIME, EPERM, "%s belongs to user %u: not trusted", what,
 			  (unsigned)st.st_uid);
 		error_remedy(err, "chown root %s", what);
@@ -45,8 +47,21 @@ static int check_trust(int fd, const char *what, bool want_dir, struct brig_erro
 	return 0;
 }
 
-int config_dir_open(const char *config_dir, struct brig_error *err)
+static int cannot_open(const struct runtime_source *source, const char *what, int errnum,
+		       struct brig_error *err)
 {
+	const char *remedy = owner_remedy(source->broker, errnum);
+
+	error_errno(err, BRIG_E_RUNTIME, errnum, "%s/%s", source->config_dir, what);
+	if (remedy) {
+		error_remedy(err, "%s %s/%s", remedy, source->config_dir, what);
+	}
+	return -errnum;
+}
+
+int config_dir_open(const struct runtime_source *source, struct brig_error *err)
+{
+	const char *config_dir = source->config_dir;
 	_cleanup_close_ int config_fd = -1;
 	_cleanup_close_ int fd = -1;
 	int r;
@@ -56,11 +71,9 @@ int config_dir_open(const char *config_dir, struct brig_error *err)
 		fd = openat(config_fd, "runtimes", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	}
 	if (fd < 0) {
-		return errno == ENOENT
-			       ? -ENOENT
-			       : error_errno(err, BRIG_E_RUNTIME, errno, "%s/runtimes", config_dir);
+		return errno == ENOENT ? -ENOENT : cannot_open(source, "runtimes/", errno, err);
 	}
-	r = check_trust(fd, "runtimes/", true, err);
+	r = check_trust(source, fd, "runtimes/", true, err);
 	return r < 0 ? r : TAKE_FD(fd);
 }
 
@@ -130,7 +143,8 @@ int config_dir_names(int dir_fd, struct strlist *ret, struct brig_error *err)
 	return 0;
 }
 
-int config_file_read(int dir_fd, const char *name, struct buf *ret, struct brig_error *err)
+int config_file_read(const struct runtime_source *source, int dir_fd, const char *name,
+		     struct buf *ret, struct brig_error *err)
 {
 	_cleanup_close_ int fd = -1;
 	char file[NAME_MAX + 1], what[NAME_MAX + 16], chunk[4096];
@@ -143,10 +157,9 @@ int config_file_read(int dir_fd, const char *name, struct buf *ret, struct brig_
 	(void)snprintf(what, sizeof(what), "runtimes/%s", file);
 	fd = openat(dir_fd, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0) {
-		return errno == ENOENT ? -ENOENT
-				       : error_errno(err, BRIG_E_RUNTIME, errno, "%s", what);
+		return errno == ENOENT ? -ENOENT : cannot_open(source, what, errno, err);
 	}
-	r = check_trust(fd, what, false, err);
+	r = check_trust(source, fd, what, false, err);
 	if (r < 0) {
 		return r;
 	}

@@ -5,11 +5,13 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/strlist.h"
+#include "runtime/runtime.h"
 
-/* The directory runtimes/ in config_dir; -ENOENT (no error filled): there is none. */
-int config_dir_open(const char *config_dir, struct brig_error *err);
+/* runtimes/ in the source's config_dir, which is there; -ENOENT (no error filled): none. */
+int config_dir_open(const struct runtime_source *source, struct brig_error *err);
 /* Names of the runtimes in it, in order: NAME of each NAME.json. */
 int config_dir_names(int dir_fd, struct strlist *ret, struct brig_error *err);
 /* The text of NAME.json; -ENOENT (no error filled): there is none. */
-int config_file_read(int dir_fd, const char *name, struct buf *ret, struct brig_error *err);
+int config_file_read(const struct runtime_source *source, int dir_fd, const char *name,
+		     struct buf *ret, struct brig_error *err);
 #endif

@@ -74,7 +74,8 @@ struct runtime {
 };
 
 struct runtime_source {
-	const char *config_dir; /* has runtimes/; may be NULL */
+	const char *config_dir;      /* has runtimes/; may be NULL */
+	const struct broker *broker; /* knows whose the files are; NULL: we see it ourselves */
 };
 
 int runtime_parse(const char *name, const char *text, size_t size, struct runtime **ret,

@@ -16,7 +16,8 @@ static const char folder[] = "runtimes/";
 static const char extension[] = ".json";
 
 struct library {
-	int dir_fd; /* of the operator's runtimes/; -1: none */
+	const struct runtime_source *source; /* borrowed */
+	int dir_fd;                          /* of the operator's runtimes/; -1: none */
 	struct strlist names;
 };
 
@@ -31,9 +32,9 @@ static int library_open(struct library *library, const struct runtime_source *so
 {
 	int fd = -ENOENT;
 
-	*library = (struct library){ .dir_fd = -1 };
+	*library = (struct library){ .source = source, .dir_fd = -1 };
 	if (source && source->config_dir) {
-		fd = config_dir_open(source->config_dir, err);
+		fd = config_dir_open(source, err);
 	}
 	if (fd < 0) {
 		return fd == -ENOENT ? 0 : fd;
@@ -91,7 +92,9 @@ static int library_text(const struct library *library, const char *name, struct 
 			const char **ret, size_t *ret_size, struct brig_error *err)
 {
 	const struct embedded_file *file;
-	int r = library->dir_fd < 0 ? -ENOENT : config_file_read(library->dir_fd, name, own, err);
+	int r = library->dir_fd < 0
+			? -ENOENT
+			: config_file_read(library->source, library->dir_fd, name, own, err);
 
 	if (r == 0) {
 		*ret = own->data ? own->data : "";

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Asking the broker: see broker.h. */
+#include "kernel/broker.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "kernel/broker_messages.h"
+#include "kernel/devices.h"
+
+/* It does one thing at a time, and each is short: who is silent for so long has gone. */
+#define PATIENCE_MS 10000
+
+static int wait_for(int line, short events)
+{
+	struct pollfd ready = { .fd = line, .events = events };
+	int n;
+
+	do {
+		n = poll(&ready, 1, PATIENCE_MS);
+	} while (n < 0 && errno == EINTR);
+	return n > 0 ? 0 : n == 0 ? -ETIMEDOUT : -errno;
+}
+
+static int send_question(int line, uint32_t kind, int fd)
+{
+	union {
+		struct cmsghdr align;
+		char space[CMSG_SPACE(sizeof(int))];
+	} control = { 0 };
+	struct broker_message question = { .kind = kind };
+	struct iovec part = { .iov_base = &question, .iov_len = sizeof(question) };
+	struct msghdr header = { .msg_iov = &part, .msg_iovlen = 1 };
+
+	if (fd >= 0) {
+		header.msg_control = control.space;
+		header.msg_controllen = sizeof(control.space);
+		struct cmsghdr *cmsg = CMSG_FIRSTHDR(&header);
+		cmsg->cmsg_level = SOL_SOCKET;
+		cmsg->cmsg_type = SCM_RIGHTS;
+		cmsg->cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(cmsg), &fd, sizeof(int));
+	}
+	int r = wait_for(line, POLLOUT);
+	return r < 0 ? r : sendmsg(line, &header, MSG_NOSIGNAL) < 0 ? -errno : 0;
+}
+
+/* The result; `ret_fd` is what came along, or -1. */
+static int take_answer(int line, uint32_t kind, int *ret_fd)
+{
+	union {
+		struct cmsghdr align;
+		char space[CMSG_SPACE(sizeof(int))];
+	} control = { 0 };
+	struct broker_message answer;
+	struct iovec part = { .iov_base = &answer, .iov_len = sizeof(answer) };
+	struct msghdr header = { .msg_iov = &part,
+				 .msg_iovlen = 1,
+				 .msg_control = control.space,
+				 .msg_controllen = sizeof(control.space) };
+	int r = wait_for(line, POLLIN);
+
+	*ret_fd = -1;
+	if (r < 0) {
+		return r;
+	}
+	ssize_t n = recvmsg(line, &header, MSG_CMSG_CLOEXEC);
+	if (n < 0) {
+		return -errno;
+	}
+	for (struct cmsghdr *at = CMSG_FIRSTHDR(&header); at; at = CMSG_NXTHDR(&header, at)) {
+		if (at->cmsg_level == SOL_SOCKET && at->cmsg_type == SCM_RIGHTS &&
+		    at->cmsg_len == CMSG_LEN(sizeof(int))) {
+			memcpy(ret_fd, CMSG_DATA(at), sizeof(int));
+		}
+	}
+	return n == sizeof(answer) && answer.kind == kind ? answer.result : -EPROTO;
+}
+
+static int ask(const struct broker *broker, uint32_t kind, int fd, int *ret_fd)
+{
+	int r = send_question(broker->line, kind, fd);
+
+	*ret_fd = -1;
+	return r < 0 ? r : take_answer(broker->line, kind, ret_fd);
+}
+
+int broker_map(const struct broker *broker)
+{
+	_cleanup_close_ int fd = -1;
+
+	return ask(broker, BROKER_MAP, -1, &fd);
+}
+
+int broker_devices(const struct broker *broker)
+{
+	_cleanup_close_ int fd = -1;
+
+	if (!broker) {
+		return devices_make();
+	}
+	int r = ask(broker, BROKER_DEVICES, -1, &fd);
+	return r < 0 ? r : fd < 0 ? -EPROTO : TAKE_FD(fd);
+}
+
+bool owner_trusted(const struct broker *broker, int fd, const struct stat *st)
+{
+	_cleanup_close_ int none = -1;
+
+	if (st->st_uid == 0 || st->st_uid == geteuid()) {
+		return true;
+	}
+	return broker && ask(broker, BROKER_WHOSE, fd, &none) == 1;
+}
+
+const char *owner_remedy(const struct broker *broker, int errnum)
+{
+	return broker && errnum == EACCES ? "the service reads it as a user of its own: chmod o+rX"
+					  : NULL;
+}
