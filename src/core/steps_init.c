@@ -18,7 +18,8 @@
 #include "kernel/sys.h"
 
 /* Waits for the warden's next word; it must be the one that is due. */
-static int hear(struct cell *cell, enum wire_kind kind, int fds[WIRE_FDS_MAX], unsigned *count)
+static int hear(struct cell *cell, enum wire_kind kind, int fds[WIRE_FDS_MAX], unsigned *count,
+		uint32_t *value)
 {
 	struct pollfd ready = { .fd = cell->control, .events = POLLIN };
 	struct wire_record record;
@@ -29,7 +30,21 @@ static int hear(struct cell *cell, enum wire_kind kind, int fds[WIRE_FDS_MAX], u
 		}
 	}
 	int r = wire_receive(cell->control, &record, fds, count);
+	*value = record.value;
 	return r == 1 && record.kind == (uint32_t)kind ? 0 : -ECANCELED;
+}
+
+/* The kernel asks who opened the file: where it was not root, it must be who joins. */
+static int open_tasks(int *fd)
+{
+	int tasks = openat(*fd, "tasks", O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+
+	if (tasks < 0) {
+		return -errno;
+	}
+	close(*fd);
+	*fd = tasks;
+	return 0;
 }
 
 /* By writing "0", each process for itself: a pid written by another stalls for milliseconds. */
@@ -37,10 +52,12 @@ int step_join(struct cell *cell, const struct step *step)
 {
 	int fds[WIRE_FDS_MAX];
 	unsigned count = 0;
-	int r = hear(cell, WIRE_GROUP, fds, &count);
+	uint32_t directories = 0;
+	int r = hear(cell, WIRE_GROUP, fds, &count, &directories);
 
 	(void)step;
 	for (unsigned i = 0; i < count; i++) {
+		r = r == 0 && directories ? open_tasks(&fds[i]) : r;
 		if (r == 0 && write(fds[i], "0", 1) != 1) {
 			r = -errno;
 		}
@@ -72,7 +89,8 @@ int step_await(struct cell *cell, const struct step *step)
 			return -errno;
 		}
 	}
-	return hear(cell, WIRE_RELEASE, fds, &count);
+	uint32_t none;
+	return hear(cell, WIRE_RELEASE, fds, &count, &none);
 }
 
 static int write_self(const char *path, const char *text)

@@ -137,11 +137,17 @@ int step_release(struct cell *cell, const struct step *step)
 
 int step_group(struct cell *cell, const struct step *step)
 {
+	const struct spec *spec = cell->plan->spec;
 	struct wire_record record = { .kind = WIRE_GROUP };
 	int fds[CGROUP_JOIN_MAX];
-	int count = cgroup_join_fds(cell->group, fds);
+	int admitted = spec->ranged ? cgroup_admit(cell->group, spec->first_id) : 0;
 
 	(void)step;
+	if (admitted < 0) {
+		return admitted;
+	}
+	record.value = (uint32_t)admitted;
+	int count = cgroup_join_fds(cell->group, fds);
 	int r = count <= 0 ? -EIO : wire_send(cell->control, &record, fds, (unsigned)count);
 	cgroup_join_done(cell->group);
 	return r;

@@ -11,7 +11,8 @@
 
 enum wire_kind {
 	WIRE_RELEASE = 1, /* warden -> init: ids are mapped, go on */
-	WIRE_GROUP,       /* warden -> init, with fds: the tasks files to write itself into */
+	WIRE_GROUP,       /* warden -> init, with fds: the tasks files to write itself into; value =
+			   * 1: the directories that have them */
 	WIRE_HANDLES,     /* with fds: the /sandbox directory, the cell's /proc */
 	WIRE_FAILED,      /* a step failed: value = step index, errnum */
 	WIRE_LISTENER,    /* with fd: seccomp listener; value = 1: only a kill wakes who is heard */

@@ -22,7 +22,7 @@ int caps_give_up(void)
 	return syscall(SYS_capset, &header, none) < 0 ? -errno : 0;
 }
 
-int caps_drop_all(void)
+int caps_keep(unsigned long long bits)
 {
 	for (int cap = 0; cap < CAPS_TRIED; cap++) {
 		if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0) {
@@ -43,6 +43,19 @@ int caps_drop_all(void)
 		return -errno;
 	}
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct none[2] = { { 0 }, { 0 } };
-	return syscall(SYS_capset, &header, none) < 0 ? -errno : 0;
+	struct __user_cap_data_struct kept[2] = { { 0 }, { 0 } };
+	if (syscall(SYS_capget, &header, kept) < 0) {
+		return -errno;
+	}
+	for (int i = 0; i < 2; i++) {
+		kept[i].permitted &= (unsigned)(bits >> (32 * i));
+		kept[i].effective = kept[i].permitted;
+		kept[i].inheritable = 0;
+	}
+	return syscall(SYS_capset, &header, kept) < 0 ? -errno : 0;
+}
+
+int caps_drop_all(void)
+{
+	return caps_keep(0);
 }

@@ -120,6 +120,11 @@ const char *cgroup_manager_means(const struct cgroup_manager *manager)
 	return manager->ops->means;
 }
 
+void cgroup_manager_confine(struct cgroup_manager *manager)
+{
+	manager->confined = true;
+}
+
 layer_set cgroup_manager_layers(const struct cgroup_manager *manager)
 {
 	return manager->layers;
@@ -219,6 +224,13 @@ int cgroup_limit(struct cgroup *cgroup, const struct cgroup_limits *limits)
 int cgroup_clone_fd(const struct cgroup *cgroup)
 {
 	return cgroup->made[0] ? cgroup->dir_fd : -1;
+}
+
+int cgroup_admit(struct cgroup *cgroup, uid_t id)
+{
+	const struct cgroup_manager *manager = cgroup->manager;
+
+	return manager->confined && manager->ops->admit ? manager->ops->admit(cgroup, id) : 0;
 }
 
 int cgroup_join_fds(struct cgroup *cgroup, int fds[CGROUP_JOIN_MAX])

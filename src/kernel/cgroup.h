@@ -54,12 +54,22 @@ const char *cgroup_manager_means(
 	const struct cgroup_manager *manager); /* "cgroup2", "cgroup1", "systemd-scope", "none" */
 layer_set
 cgroup_manager_layers(const struct cgroup_manager *manager); /* LAYER_CGROUP_* that it can give */
+/* Its user is root only in a user namespace of its own. */
+void cgroup_manager_confine(struct cgroup_manager *manager);
 /* Where groups are made, and why some controller is missing: for doctor. */
 const char *cgroup_manager_where(const struct cgroup_manager *manager);
 const char *cgroup_manager_why(const struct cgroup_manager *manager);
 
 /* Removes groups whose maker is dead (killed before it could clean up). Returns how many. */
 int cgroup_manager_sweep(struct cgroup_manager *manager);
+
+/*
+ * A group of the same kind for another user, who may then make groups in it as if it were all there
+ * is; process `pid` is put into it. One per manager. The name is brig-<pid>-<start time>-warden.
+ */
+int cgroup_delegate(struct cgroup_manager *manager, uid_t user, pid_t pid);
+/* One try to remove it; true: nothing is left. */
+bool cgroup_delegate_remove(struct cgroup_manager *manager);
 
 /* `name` is the run's id; the directory is brig-<pid>-<start time>-<id>, so that sweep can tell. */
 int cgroup_new(struct cgroup_manager *manager, const char *name, const struct cgroup_limits *limits,
@@ -68,6 +78,11 @@ int cgroup_new(struct cgroup_manager *manager, const char *name, const struct cg
 int cgroup_limit(struct cgroup *cgroup, const struct cgroup_limits *limits);
 /* An fd for clone_args.cgroup, or -1 where the child joins by itself. Borrowed. */
 int cgroup_clone_fd(const struct cgroup *cgroup);
+/*
+ * v1, where we are not the host's root: whoever joins has this id, and must open the tasks files
+ * itself. 1: then join_fds are the directories; 0: they are the files.
+ */
+int cgroup_admit(struct cgroup *cgroup, uid_t id);
 /* v1, and v2 where it was not born there: fds of the tasks files, to which the child writes "0". Borrowed. Returns how many. */
 int cgroup_join_fds(struct cgroup *cgroup, int fds[CGROUP_JOIN_MAX]);
 /* The child has them: closes ours. */

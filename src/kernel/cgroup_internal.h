@@ -16,6 +16,9 @@
 #define CGROUP_TREES_MAX 4   /* v1: pids, memory, cpu, cpuacct, when each is mounted alone */
 #define CGROUP_TEXT_MAX  4096
 
+/* v2: where processes stay that would be in the way of handing controllers on. */
+#define CGROUP_LEAF "brig-supervisor"
+
 #define CGROUP_MEMORY  1u
 #define CGROUP_PIDS    2u
 #define CGROUP_CPU     4u
@@ -35,6 +38,7 @@ struct cgroup_ops {
 	int (*create)(struct cgroup *cgroup, struct brig_error *err);
 	int (*limit)(struct cgroup *cgroup); /* cgroup->limits are new ones; NULL: it cannot */
 	int (*attach)(struct cgroup *cgroup, pid_t pid, struct brig_error *err);
+	int (*admit)(struct cgroup *cgroup, uid_t id); /* NULL: there is no need */
 	void (*usage)(struct cgroup *cgroup, struct cgroup_usage *usage);
 	void (*watch)(struct cgroup *cgroup); /* makes the event fd, if the kind has one */
 	void (*event_clear)(struct cgroup *cgroup);
@@ -66,6 +70,7 @@ struct cgroup_manager {
 	unsigned long long start;  /* /proc/<pid>/stat field 22 */
 	unsigned long long pid_ns; /* 0 in the host's first pid namespace */
 	uint64_t cpu_count;        /* 0: not asked yet */
+	bool confined;             /* root in a user namespace of our own only */
 };
 
 /* v1: what is read at every look. */
@@ -105,6 +110,7 @@ int cgroup_none_probe(struct cgroup_manager *manager, const struct cgroup_facts 
 int cgroup_v2_base(struct cgroup_manager *manager, const struct cgroup_facts *facts,
 		   struct buf *why);
 int cgroup_v2_mount(const struct cgroup_facts *facts, const char **ret_name);
+int cgroup_v2_enable(int dir_fd, unsigned wanted);
 int cgroup_v2_prepare(struct cgroup_manager *manager, unsigned wanted, struct brig_error *err);
 unsigned cgroup_v2_controllers(int dir_fd, const char *path);
 layer_set cgroup_v2_layers(unsigned controllers);
@@ -132,6 +138,8 @@ bool cgroup_name_stale(struct cgroup_manager *manager, const char *name);
 
 /* Killing by hand where there is no cgroup.kill: cgroup_sweep.c */
 void cgroup_kill_members(int tree_fd, const char *group);
+/* Groups inside of a group, as deep as we make them: one try to remove each. */
+void cgroup_remove_inner(int tree_fd, const char *group, bool kill);
 
 /* Small files: cgroup_file.c. Paths are relative to a directory fd; links are not followed. */
 int cgroup_file_write(int dir_fd, const char *path, const char *text);

@@ -82,6 +82,44 @@ void cgroup_kill_members(int tree_fd, const char *group)
 	}
 }
 
+#define INNER_DEPTH 2 /* a delegated group, the groups in it */
+
+static void remove_inner(int dir_fd, bool kill, int depth)
+{
+	_cleanup_close_ int copy = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+	const struct dirent *entry;
+
+	if (!dir) {
+		return;
+	}
+	TAKE_FD(copy);
+	while ((entry = readdir(dir))) {
+		if (entry->d_type != DT_DIR || entry->d_name[0] == '.') {
+			continue;
+		}
+		_cleanup_close_ int inner = openat(dir_fd, entry->d_name,
+						   O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+		if (inner >= 0 && depth > 1) {
+			remove_inner(inner, kill, depth - 1);
+		}
+		if (unlinkat(dir_fd, entry->d_name, AT_REMOVEDIR) < 0 && errno == EBUSY && kill) {
+			cgroup_kill_members(dir_fd, entry->d_name);
+		}
+	}
+	closedir(dir);
+}
+
+void cgroup_remove_inner(int tree_fd, const char *group, bool kill)
+{
+	_cleanup_close_ int fd =
+		openat(tree_fd, group, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+
+	if (fd >= 0) {
+		remove_inner(fd, kill, INNER_DEPTH);
+	}
+}
+
 static bool remove_group(const struct cgroup_tree *tree, const char *name, uint64_t deadline_ns)
 {
 	uint64_t until_ns = clock_now_ns() + GROUP_NS;
@@ -98,6 +136,7 @@ static bool remove_group(const struct cgroup_tree *tree, const char *name, uint6
 		if (cgroup_file_write(tree->fd, file, "1") < 0) {
 			cgroup_kill_members(tree->fd, path);
 		}
+		cgroup_remove_inner(tree->fd, path, true);
 		nanosleep(&(struct timespec){ .tv_nsec = sleep_ns }, NULL);
 		sleep_ns = sleep_ns < 10000000 ? sleep_ns * 2 : sleep_ns;
 	}

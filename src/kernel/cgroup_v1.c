@@ -319,6 +319,31 @@ static int v1_create(struct cgroup *cgroup, struct brig_error *err)
 	return 0;
 }
 
+static int v1_admit(struct cgroup *cgroup, uid_t id)
+{
+	for (size_t i = 0; i < cgroup->manager->tree_count; i++) {
+		const struct cgroup_tree *tree = &cgroup->manager->trees[i];
+		char path[CGROUP_PATH_MAX];
+
+		if (!cgroup->made[i]) {
+			continue;
+		}
+		/* The mode once more: the service's umask leaves nothing to others. */
+		if (fchmodat(tree->fd, cgroup->name, 0711, 0) < 0 ||
+		    fchownat(tree->fd, file_path(cgroup, "tasks", path), id, id,
+			     AT_SYMLINK_NOFOLLOW) < 0) {
+			return -errno;
+		}
+		close_fd(&cgroup->join_fds[i]);
+		cgroup->join_fds[i] = openat(tree->fd, cgroup->name,
+					     O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+		if (cgroup->join_fds[i] < 0) {
+			return -errno;
+		}
+	}
+	return 1;
+}
+
 /* What is read at every look, by its place in usage_fds. */
 static const struct {
 	unsigned bit;
@@ -446,6 +471,7 @@ static const struct cgroup_ops v1_ops = {
 	.create = v1_create,
 	.limit = v1_limit,
 	.attach = v1_attach,
+	.admit = v1_admit,
 	.usage = v1_usage,
 	.watch = v1_watch,
 	.event_clear = v1_event_clear,

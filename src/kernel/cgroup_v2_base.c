@@ -24,7 +24,6 @@
 #include "kernel/cgroup_internal.h"
 
 #define PARENT      "brig"
-#define LEAF        "brig-supervisor"
 #define MOVE_PASSES 16
 #define NEEDED      (CGROUP_MEMORY | CGROUP_PIDS)
 
@@ -124,7 +123,8 @@ static int check_ours(int unused, const char *pid)
 	if (stat(path, &st) < 0) {
 		return errno == ENOENT ? 0 : -errno;
 	}
-	return st.st_uid == geteuid() ? 0 : -EPERM;
+	/* Of a service some roles have other ids: in what is delegated to root all are its own. */
+	return geteuid() == 0 || st.st_uid == geteuid() ? 0 : -EPERM;
 }
 
 static int move_process(int leaf_fd, const char *pid)
@@ -142,10 +142,10 @@ static int evacuate(int base_fd)
 {
 	_cleanup_close_ int leaf = -1;
 
-	if (mkdirat(base_fd, LEAF, 0755) < 0 && errno != EEXIST) {
+	if (mkdirat(base_fd, CGROUP_LEAF, 0755) < 0 && errno != EEXIST) {
 		return -errno;
 	}
-	leaf = openat(base_fd, LEAF, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	leaf = openat(base_fd, CGROUP_LEAF, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	if (leaf < 0) {
 		return -errno;
 	}
@@ -159,7 +159,7 @@ static int evacuate(int base_fd)
 	return -EBUSY;
 }
 
-static int enable(int dir_fd, unsigned wanted)
+int cgroup_v2_enable(int dir_fd, unsigned wanted)
 {
 	unsigned on = cgroup_v2_controllers(dir_fd, "cgroup.subtree_control");
 	unsigned offered;
@@ -188,12 +188,12 @@ static int enable(int dir_fd, unsigned wanted)
 /* A user's processes in the way are moved to a leaf beside the cells, once per delegated scope. */
 static int prepare_delegated(int base_fd, unsigned wanted)
 {
-	int r = enable(base_fd, wanted);
+	int r = cgroup_v2_enable(base_fd, wanted);
 
 	if (r == -EBUSY) {
 		r = evacuate(base_fd);
 		if (r == 0) {
-			r = enable(base_fd, wanted);
+			r = cgroup_v2_enable(base_fd, wanted);
 		}
 	}
 	return r;
@@ -203,7 +203,7 @@ static int prepare_delegated(int base_fd, unsigned wanted)
 static int prepare_parent(int mount_fd, unsigned wanted)
 {
 	_cleanup_close_ int fd = -1;
-	int r = enable(mount_fd, wanted);
+	int r = cgroup_v2_enable(mount_fd, wanted);
 
 	if (r < 0) {
 		return r;
@@ -215,7 +215,7 @@ static int prepare_parent(int mount_fd, unsigned wanted)
 	if (fd < 0) {
 		return errno == ENOENT ? -EAGAIN : -errno;
 	}
-	r = enable(fd, wanted);
+	r = cgroup_v2_enable(fd, wanted);
 	/* Removed in between: its files are gone (ENODEV, ENOENT). */
 	return r == -ENODEV || r == -ENOENT ? -EAGAIN : r;
 }
@@ -259,7 +259,8 @@ static bool delegated(struct cgroup_manager *manager, const struct candidate *pl
 	    attribute_set(place->fd, "trusted.delegate")) {
 		return true;
 	}
-	if (geteuid() == 0 || fstat(place->fd, &st) < 0 || st.st_uid != geteuid()) {
+	if (fstat(place->fd, &st) < 0 || st.st_uid != geteuid() ||
+	    (geteuid() == 0 && !place->over_leaf)) {
 		return false;
 	}
 	if (place->over_leaf ||
@@ -334,7 +335,7 @@ static int take_delegated(struct cgroup_manager *manager, const struct cgroup_fa
 			if (*own == '\0' || strcmp(base, "init.scope") == 0) {
 				return 0;
 			}
-			over_leaf = strcmp(base, LEAF) == 0;
+			over_leaf = strcmp(base, CGROUP_LEAF) == 0;
 			*(slash ? slash : own) = '\0';
 		}
 		if (*own == '\0' && real_root) {

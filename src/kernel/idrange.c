@@ -15,9 +15,8 @@
 
 #include "base/cleanup.h"
 
-#define FIRST_ID     1879048192u /* 0x70000000 */
-#define IDS_PER_CELL 2u          /* brig-init's, the program's */
-#define SLOTS        1000000u
+#define IDS_PER_CELL 2u /* brig-init's, the program's */
+#define SLOTS        (IDRANGE_COUNT / IDS_PER_CELL)
 #define TRIES        64
 
 int idrange_take(uint32_t *first_id, struct brig_error *err)
@@ -39,7 +38,7 @@ int idrange_take(uint32_t *first_id, struct brig_error *err)
 		socklen_t size =
 			(socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
 		if (bind(fd, (struct sockaddr *)&address, size) == 0) {
-			*first_id = FIRST_ID + slot * IDS_PER_CELL;
+			*first_id = IDRANGE_FIRST + slot * IDS_PER_CELL;
 			return TAKE_FD(fd);
 		}
 		if (errno != EADDRINUSE) {

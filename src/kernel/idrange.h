@@ -6,6 +6,9 @@
 
 #include "base/error.h"
 
+#define IDRANGE_FIRST 1879048192u /* 0x70000000 */
+#define IDRANGE_COUNT 2000000u
+
 /*
  * Takes a free pair of host ids. They are held by the returned fd and free again when it closes,
  * however its holder ends. Returns the fd, or -errno.
