@@ -23,7 +23,11 @@ CLI_SRC := $(sort $(wildcard src/cli/*.c))
 # The service: linked into brig, no part of the library.
 SERVICE := loop role http engine mcp tools ledger front serve
 SERVE_SRC := $(sort $(wildcard $(SERVICE:%=src/%/*.c)))
-SERVE_OBJ := $(SERVE_SRC:%.c=$(BUILD)/obj/%.o)
+SERVE_OBJ := $(SERVE_SRC:%.c=$(BUILD)/obj/%.o) $(BUILD)/obj/gen/broker.o
+# A program of its own, which brig carries: the C library, the lower layers, no other library.
+BROKER_SRC := $(sort $(wildcard src/broker/*.c)) src/role/log.c src/role/seal.c \
+	src/role/seal_calls.c src/role/seal_own_root.c
+BROKER_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(BROKER_SRC))
 # llhttp comes as sources: Debian's node-llhttp has no library of it.
 LLHTTP     := /usr/share/llhttp
 LLHTTP_INCLUDE := /usr/share/include/llhttp
@@ -83,6 +87,19 @@ $(BUILD)/gen/template.c: $(TEMPLATE) scripts/embed-binary.sh
 	$(call say,GEN,$@)
 	$(Q)scripts/embed-binary.sh $@ $(TEMPLATE) template_image
 
+# --- the broker --------------------------------------------------------------------------------------
+
+# Out of the template's archive comes what it calls of base and kernel.
+$(BUILD)/brig-broker: $(BROKER_OBJ) $(BUILD)/template.a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) $(LDFLAGS_PLAIN) -s -Wl,--gc-sections -o $@ \
+		$(BROKER_OBJ) $(BUILD)/template.a
+
+$(BUILD)/gen/broker.c: $(BUILD)/brig-broker scripts/embed-binary.sh
+	@mkdir -p $(@D)
+	$(call say,GEN,$@)
+	$(Q)scripts/embed-binary.sh $@ $(BUILD)/brig-broker broker_image
+
 # --- objects -------------------------------------------------------------------------------------
 
 # Holds the flags that the objects were made with; changes only when they do.
@@ -98,7 +115,7 @@ $(BUILD)/sources: FORCE
 		echo '$(LIB_SRC) $(SERVE_SRC) $(CLI_SRC)' > $@
 
 $(LIB_OBJ): PIC := -fPIC -fvisibility=hidden -DBRIG_BUILDING
-$(CLI_OBJ) $(SERVE_OBJ): PIC := -fPIE
+$(CLI_OBJ) $(SERVE_OBJ) $(BROKER_OBJ): PIC := -fPIE
 $(SERVE_OBJ): private CPPFLAGS_ALL += -isystem $(LLHTTP_INCLUDE)
 
 $(BUILD)/obj/gen/%.o: $(BUILD)/gen/%.c $(BUILD)/flags | $(GEN_H)
@@ -176,4 +193,4 @@ help: ## list the targets
 .PHONY: FORCE
 FORCE:
 
--include $(LIB_OBJ:.o=.d) $(SERVE_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEMPLATE_OBJ:.o=.d)
+-include $(LIB_OBJ:.o=.d) $(SERVE_OBJ:.o=.d) $(BROKER_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEMPLATE_OBJ:.o=.d)

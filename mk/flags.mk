@@ -50,7 +50,8 @@ LDFLAGS_DEFS := $(if $(SAN)$(FUZZ),,-Wl$(comma)-z$(comma)defs)
 NO_LOADING := $(patsubst %,-Wl$(comma)--wrap=%,dlopen dlsym dlclose dlerror)
 # A static program must not call what loads libraries later (name services, character sets): the
 # linker warns of it, and here that is an error.
-LDFLAGS_PROGRAM := $(if $(SAN)$(FUZZ),-pie,-static-pie -Wl$(comma)--fatal-warnings $(NO_LOADING))
+LDFLAGS_PLAIN   := $(if $(SAN)$(FUZZ),-pie,-static-pie -Wl$(comma)--fatal-warnings)
+LDFLAGS_PROGRAM := $(LDFLAGS_PLAIN) $(if $(SAN)$(FUZZ),,$(NO_LOADING))
 
 LIBS       := -ljansson -lsodium
 SERVE_LIBS := -lsqlite3 -lm

@@ -12,6 +12,8 @@ UNIT_BIN     := $(UNIT_SRC:tests/%.c=$(BUILD)/tests/%)
 UNIT_OBJ     := $(UNIT_SRC:%.c=$(BUILD)/obj/%.o) $(UNIT_SUPPORT:%.c=$(BUILD)/obj/%.o)
 # The command line's own parts can be tested as well, all but its main().
 UNIT_CLI     := $(filter-out %/main.o,$(CLI_OBJ))
+# So can the broker's.
+BROKER_PARTS := $(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out %/main.c,$(wildcard src/broker/*.c)))
 
 FUZZ_SRC := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_BIN := $(FUZZ_SRC:tests/%.c=$(BUILD)/tests/%)
@@ -26,13 +28,13 @@ $(BUILD)/libcli.a: $(UNIT_CLI) $(BUILD)/sources
 	$(Q)rm -f $@ && $(AR) rcsD $@ $(UNIT_CLI)
 
 $(UNIT_BIN): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(UNIT_SUPPORT:%.c=$(BUILD)/obj/%.o) \
-		$(BUILD)/libcli.a $(BUILD)/libserve.a $(BUILD)/libbrig.a
+		$(BROKER_PARTS) $(BUILD)/libcli.a $(BUILD)/libserve.a $(BUILD)/libbrig.a
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) -pie -o $@ $^ $(SERVE_LIBS) $(LIBS) -lcmocka \
 		-lseccomp
 
-$(FUZZ_BIN): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(BUILD)/libserve.a \
+$(FUZZ_BIN): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(BROKER_PARTS) $(BUILD)/libserve.a \
 		$(BUILD)/libbrig.a
 	@mkdir -p $(@D)
 	$(call say,LD,$@)

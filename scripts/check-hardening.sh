@@ -5,6 +5,7 @@ set -eu
 
 build=${1:?usage: check-hardening.sh BUILD}
 program=$build/brig
+broker=$build/brig-broker
 library=$(echo "$build"/libbrig.so.[0-9])
 archive=$build/libbrig.a
 template=$build/template.so
@@ -31,14 +32,14 @@ refuse() {
 	fi
 }
 
-for file in "$program" "$library" "$archive" "$template"; do
+for file in "$program" "$broker" "$library" "$archive" "$template"; do
 	[ -s "$file" ] || {
 		fail "$file" "is not there"
 		exit 1
 	}
 done
 
-for file in "$program" "$library" "$template"; do
+for file in "$program" "$broker" "$library" "$template"; do
 	want "$file" "is not position-independent" 'Type: +DYN' readelf -hW "$file"
 	want "$file" "has no read-only relocations" 'GNU_RELRO' readelf -lW "$file"
 	want "$file" "is not bound at start (-z now)" 'BIND_NOW|FLAGS_1.*NOW' readelf -dW "$file"
@@ -51,8 +52,10 @@ for file in "$program" "$library" "$template"; do
 		readelf -lW "$file"
 done
 
-refuse "$program" "needs a dynamic loader: it must be static-pie" 'INTERP|NEEDED' \
-	readelf -ldW "$program"
+for file in "$program" "$broker"; do
+	refuse "$file" "needs a dynamic loader: it must be static-pie" 'INTERP|NEEDED' \
+		readelf -ldW "$file"
+done
 
 want "$library" "has no soname libbrig.so.0" 'SONAME.*libbrig\.so\.0' readelf -dW "$library"
 want "$library" "has no stack protector" '__stack_chk_fail' readelf --dyn-syms -W "$library"

@@ -22,6 +22,7 @@ allowed() {
 	ledger) echo "base kernel loop role" ;;
 	front) echo "base loop role http engine mcp tools ledger" ;;
 	serve) echo "base kernel loop role engine ledger front" ;;
+	broker) echo "base kernel role serve" ;; # of serve: control.h
 	cli) echo "base kernel core policy runtime lib loop role engine mcp tools ledger serve" ;;
 	*) return 1 ;;
 	esac

@@ -120,7 +120,8 @@ struct engine_options {
 	unsigned sessions_per_tenant; /* 0: 32 */
 	uint64_t idle_ns; /* default and ceiling of idle leases; 0: 10 minutes, 1 hour */
 	uint64_t idle_max_ns;
-	uint64_t life_max_ns; /* 0: 24 hours */
+	uint64_t life_max_ns;        /* 0: 24 hours */
+	const struct broker *broker; /* who does what only root may; NULL: nobody, or we can */
 };
 
 /* In this process. */

@@ -214,6 +214,9 @@ int engine_local_new(struct loop *loop, const struct engine_options *options, st
 	int r = brig_context_new(&options->context, &local->context, error);
 	if (r == 0) {
 		local->context->hurried = true;
+		if (options->broker) {
+			context_use_broker(local->context, options->broker->line);
+		}
 	}
 	if (r == 0 && brig_context_fd(local->context) >= 0) {
 		r = loop_add(loop, brig_context_fd(local->context), EPOLLIN, step_pools, local,

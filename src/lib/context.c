@@ -105,6 +105,19 @@ int brig_context_new(const struct brig_context_options *options, struct brig_con
 	return 0;
 }
 
+void context_use_broker(struct brig_context *context, int line)
+{
+	context->broker.line = line;
+	context->brokered = true;
+	cgroup_manager_confine(context->groups);
+	context->policies.broker = context->runtimes.broker = &context->broker;
+}
+
+int context_devices(const struct brig_context *context)
+{
+	return broker_devices(context->brokered ? &context->broker : NULL);
+}
+
 void context_sweep(struct brig_context *context)
 {
 	if (!context->swept) {

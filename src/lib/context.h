@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#include "kernel/broker.h"
 #include "kernel/cgroup.h"
 #include "policy/policy.h"
 #include "runtime/runtime.h"
@@ -15,11 +16,17 @@ struct brig_context {
 	char *cache_dir;  /* owned; NULL: no cache */
 	struct policy_source policies;
 	struct runtime_source runtimes;
+	struct broker broker; /* when `brokered`: who has the privileges that we lack */
+	bool brokered;
 	struct cgroup_manager *groups; /* owned */
 	struct warm *warm;             /* owned: cells made ahead; NULL: none wanted */
 	bool swept;                    /* what the dead left behind was looked for */
 	bool hurried; /* starts never wait for a cell: whoever asks waits by their own loop */
 };
+/* From now on what only root may do is asked for on this line, which stays the caller's. */
+void context_use_broker(struct brig_context *context, int line);
+/* Device nodes for one cell: an fd, or -errno. */
+int context_devices(const struct brig_context *context);
 /* Is a cell for such a request in the making, while none is ready? */
 bool context_worth_waiting(struct brig_context *context, const struct brig_request *request);
 /* Start-up is recovery: removes what the dead have left behind. Once. */

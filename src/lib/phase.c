@@ -44,7 +44,7 @@ static int start_once(struct phase *phase, struct brig_error *err)
 {
 	struct prepared *p = phase->prepared;
 	struct run_options run = run_options_of(phase);
-	int r = prepare_trees(p, err);
+	int r = prepare_trees(phase->context, p, err);
 	if (r == 0) {
 		r = run_start(&run, &phase->run, err);
 	}

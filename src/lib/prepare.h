@@ -68,7 +68,7 @@ int prepare_layer_of(const char *step_name);
 int prepare_without(struct prepared *prepared, enum layer layer, struct brig_error *err);
 
 /* Makes what a cell uses up: device nodes, id-mapped mounts. Before every start. */
-int prepare_trees(struct prepared *prepared, struct brig_error *err);
+int prepare_trees(struct brig_context *context, struct prepared *prepared, struct brig_error *err);
 
 /* Parts of it, one file each. */
 int prepare_code(struct brig_context *context, const struct brig_request *request,

@@ -12,7 +12,6 @@
 
 #include "base/cleanup.h"
 #include "base/id.h"
-#include "kernel/devices.h"
 #include "kernel/idmount.h"
 #include "kernel/nolinks.h"
 #include "kernel/submount.h"
@@ -199,7 +198,7 @@ int prepare_mounts(const struct brig_request *request, struct prepared *p, struc
 }
 
 /* Detached mounts are used up by the cell that they go into; a second try needs new ones. */
-int prepare_trees(struct prepared *p, struct brig_error *err)
+int prepare_trees(struct brig_context *context, struct prepared *p, struct brig_error *err)
 {
 	struct spec *spec = &p->spec;
 
@@ -207,7 +206,7 @@ int prepare_trees(struct prepared *p, struct brig_error *err)
 		return 0;
 	}
 	close_fd(&spec->devices);
-	spec->devices = devices_make();
+	spec->devices = context_devices(context);
 	if (spec->devices < 0) {
 		return error_errno(err, BRIG_E_SYSTEM, -spec->devices, "cannot make device nodes");
 	}

@@ -5,12 +5,11 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "kernel/devices.h"
 #include "kernel/idrange.h"
 #include "lib/warm.h"
 
 /* Ids and devices of its own; all else is as the pool has it. */
-static int identify(struct warm_cell *cell, struct brig_error *err)
+static int identify(const struct warm_pool *pool, struct warm_cell *cell, struct brig_error *err)
 {
 	struct spec *spec = &cell->spec;
 
@@ -21,7 +20,7 @@ static int identify(struct warm_cell *cell, struct brig_error *err)
 	if (cell->ids < 0) {
 		return cell->ids;
 	}
-	cell->devices = spec->devices = devices_make();
+	cell->devices = spec->devices = context_devices(pool->warm->context);
 	return cell->devices < 0
 		       ? error_errno(err, BRIG_E_SYSTEM, -cell->devices, "cannot make device nodes")
 		       : 0;
@@ -63,7 +62,7 @@ int warm_cell_new(struct warm_pool *pool, struct warm_cell **ret, struct brig_er
 	cell->set = pool->warm->epoll;
 	cell->spec = pool->base.spec;
 	cell->spec.devices = -1;
-	int r = identify(cell, err);
+	int r = identify(pool, cell, err);
 	if (r == 0) {
 		r = begin(pool, cell, err);
 	}

@@ -5,11 +5,16 @@
  * front   Reads what strangers send. Keeps: its descriptors, memory, clocks, random bytes. No file
  *         system, no new socket, no process, no id that owns anything.
  * ledger  Reads what the front sends. Keeps: the same, and the files beneath its own directory.
- * warden  Builds cells, for which libbrig needs nearly all there is: namespaces, mounts, id maps,
- *         control groups, the runtimes' files, children. So as root IT KEEPS ROOT AND ITS
- *         CAPABILITIES, and as an ordinary user all that the user may do: no Landlock, no filter,
- *         no ids of its own. It makes up for it by reading no text of strangers: requests come
- *         from the front as counted records, and code goes into the cell as bytes.
+ * warden  Builds cells, for which libbrig needs namespaces, mounts, id maps, control groups, the
+ *         runtimes' files, children. As root it becomes nobody on the host, and root of a user
+ *         namespace that has the ids of cells and no others; what then still needs the host's root
+ *         the broker does. It has no Landlock and no filter, since cells are made of what those
+ *         take away. It reads no text of strangers: requests come from the front as counted
+ *         records, and code goes into the cell as bytes. As an ordinary user it keeps what the
+ *         user may do. On a host without user namespaces for ordinary users IT KEEPS ROOT AND ITS
+ *         CAPABILITIES, and the log says so.
+ * broker  Root's hands: the warden's id map and control group at the start, device nodes for each
+ *         cell. Reads fixed records from the warden alone; no path, no text.
  *
  * Lines that a host may lack (Landlock, namespaces in a container) are reported; all others are
  * required: a role that cannot have them does not start.
@@ -18,6 +23,7 @@
 
 #include <errno.h>
 #include <grp.h>
+#include <linux/capability.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -36,11 +42,13 @@
 #define FRONT     BIT(ROLE_FRONT)
 #define WARDEN    BIT(ROLE_WARDEN)
 #define LEDGER    BIT(ROLE_LEDGER)
+#define BROKER    BIT(ROLE_BROKER)
 
 static const char *const names[ROLE_COUNT] = {
 	[ROLE_FRONT] = "front",
 	[ROLE_WARDEN] = "warden",
 	[ROLE_LEDGER] = "ledger",
+	[ROLE_BROKER] = "broker",
 };
 
 const char *role_name(enum role_name role)
@@ -144,6 +152,24 @@ static int seal_ids(const struct seal_options *options, struct seal_report *repo
 	return 0;
 }
 
+static int seal_warden(const struct seal_options *options, struct seal_report *report)
+{
+	int r = seal_own_root(options->broker, report->id);
+
+	if (r == -ENOTSUP) {
+		report->id = geteuid();
+	}
+	return r;
+}
+
+/* Mounts of device nodes; and the directories of a group that it gave to another user. */
+static int seal_few_caps(const struct seal_options *options, struct seal_report *report)
+{
+	(void)options;
+	(void)report;
+	return caps_keep(1ull << CAP_SYS_ADMIN | 1ull << CAP_MKNOD | 1ull << CAP_DAC_OVERRIDE);
+}
+
 /* Without CAP_SETPCAP the bounding set stays, which means nothing without new privileges. */
 static int seal_caps(const struct seal_options *options, struct seal_report *report)
 {
@@ -198,11 +224,11 @@ static const struct {
 	const char *reason;
 	int (*apply)(const struct seal_options *options, struct seal_report *report);
 } table[] = {
-	{ SEAL_CORE, FRONT | WARDEN | LEDGER, false, false, "core",
+	{ SEAL_CORE, FRONT | WARDEN | LEDGER | BROKER, false, false, "core",
 	  "requests, code and keys are in its memory", seal_core },
 	{ SEAL_FILES, FRONT | WARDEN, false, true, "open-files",
 	  "a descriptor for each connection, several for each cell", seal_files },
-	{ SEAL_PROCESSES, FRONT | LEDGER, false, false, "processes",
+	{ SEAL_PROCESSES, FRONT | LEDGER | BROKER, false, false, "processes",
 	  "it has no use for a child or a thread", seal_processes },
 	{ SEAL_NAMESPACES, FRONT | LEDGER, true, true, "namespaces",
 	  "its sockets were made by the supervisor; it needs no network of its own",
@@ -214,15 +240,20 @@ static const struct {
 	  "no program that it could start may have a capability", seal_bounding },
 	{ SEAL_IDS, FRONT | LEDGER, true, true, "ids",
 	  "what has no file and no process of its own cannot be turned against one", seal_ids },
+	{ SEAL_OWN_ROOT, WARDEN, true, true, "own-root",
+	  "root on this host is more than cells need, should its records ever deceive it",
+	  seal_warden },
 	{ SEAL_CAPS, FRONT | LEDGER, false, false, "capabilities", "nothing that it does needs one",
 	  seal_caps },
-	{ SEAL_NNP, FRONT | WARDEN | LEDGER, false, false, "no-new-privileges",
+	{ SEAL_CAPS, BROKER, false, false, "capabilities", "it makes nodes and mounts, no more",
+	  seal_few_caps },
+	{ SEAL_NNP, FRONT | WARDEN | LEDGER | BROKER, false, false, "no-new-privileges",
 	  "no set-user-id program is ever started", seal_nnp },
-	{ SEAL_DUMPABLE, FRONT | LEDGER, false, false, "dumpable",
+	{ SEAL_DUMPABLE, FRONT | LEDGER | BROKER, false, false, "dumpable",
 	  "other processes of the user must not read tokens or attach to it", seal_dumpable },
-	{ SEAL_PARENT, FRONT | WARDEN | LEDGER, false, false, "parent",
+	{ SEAL_PARENT, FRONT | WARDEN | LEDGER | BROKER, false, false, "parent",
 	  "without the supervisor nobody would restart or stop it", seal_parent },
-	{ SEAL_CALLS, FRONT | LEDGER, false, false, "system-calls",
+	{ SEAL_CALLS, FRONT | LEDGER | BROKER, false, false, "system-calls",
 	  "the kernel is large; it needs a corner of it", seal_filter },
 };
 
@@ -311,7 +342,7 @@ static bool is_mapped(const char *map, uid_t id)
 
 uid_t seal_id(enum role_name role)
 {
-	if (geteuid() != 0 || !(table[row_of(ROLE_FRONT, SEAL_IDS)].roles & BIT(role))) {
+	if (geteuid() != 0 || role == ROLE_BROKER) {
 		return geteuid();
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(first_ids); i++) {

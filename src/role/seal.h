@@ -15,6 +15,7 @@ enum role_name {
 	ROLE_FRONT,
 	ROLE_WARDEN,
 	ROLE_LEDGER,
+	ROLE_BROKER, /* as root only */
 	ROLE_COUNT,
 };
 const char *role_name(enum role_name role);
@@ -27,7 +28,8 @@ enum seal_kind {
 	SEAL_LANDLOCK,   /* which files */
 	SEAL_BOUNDING,   /* no capability to be had from a program */
 	SEAL_IDS,        /* ids that nobody else has */
-	SEAL_CAPS,       /* no capability, in any set */
+	SEAL_OWN_ROOT,   /* root of a user namespace of its own, nobody on the host */
+	SEAL_CAPS,       /* no capability, in any set; or the few that its work is made of */
 	SEAL_NNP,        /* no program gives any of it back */
 	SEAL_DUMPABLE,   /* no other process of this user looks in */
 	SEAL_PARENT,     /* dies with the supervisor */
@@ -40,6 +42,7 @@ struct seal_options {
 	int directory;       /* the ledger's, all of the file system that it keeps; or -1 */
 	unsigned open_files; /* descriptors that it needs; 0: as many as it may have */
 	pid_t supervisor;    /* 0: lives on without it */
+	int broker;          /* the warden's line to whoever maps its ids; -1: there is nobody */
 };
 
 /* What of the table a host could not give; a log line for each is the caller's business. */
@@ -63,6 +66,9 @@ int seal_apply(const struct seal_options *options, struct seal_report *ret, stru
  * namespace has such ids; else our own.
  */
 uid_t seal_id(enum role_name role);
+
+/* The warden's line of the table: seal_own_root.c. -ENOTSUP: such a host, or nobody to map ids. */
+int seal_own_root(int broker, uid_t id);
 
 /* The last line of the table by itself: seal_calls.c. */
 int seal_calls(enum role_name role, struct brig_error *err);

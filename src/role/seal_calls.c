@@ -20,7 +20,9 @@
 
 #define FRONT  (1u << ROLE_FRONT)
 #define LEDGER (1u << ROLE_LEDGER)
+#define BROKER (1u << ROLE_BROKER)
 #define BOTH   (FRONT | LEDGER)
+#define ALL    (BOTH | BROKER)
 
 /* Conditions. Memory that can be executed is what an intruder needs next. */
 static const uint64_t zero[] = { 0 };
@@ -42,6 +44,10 @@ static const uint64_t empty_path[] = { AT_EMPTY_PATH };
 static const struct filter_test of_the_descriptor = {
 	.arg = 3, .mask = UINT32_MAX, .values_count = 1, .values = empty_path
 };
+static const uint64_t directory[] = { O_DIRECTORY };
+static const struct filter_test of_directories = {
+	.arg = 2, .mask = O_DIRECTORY | O_ACCMODE | O_CREAT, .values_count = 1, .values = directory
+};
 static const uint64_t ioctls[] = { FIONREAD, FIONBIO, TCGETS };
 static const struct filter_test harmless_ioctl = {
 	.arg = 1, .mask = UINT32_MAX, .values_count = ARRAY_SIZE(ioctls), .values = ioctls
@@ -53,26 +59,27 @@ static const struct call {
 	const char *reason;
 	const struct filter_test *test; /* else it kills as well; NULL: always allowed */
 } calls[] = {
-	{ "read", BOTH, "sockets, signalfd, files", NULL },
-	{ "write", BOTH, "sockets, the log, files", NULL },
+	{ "read", ALL, "sockets, signalfd, files", NULL },
+	{ "write", ALL, "sockets, the log, files", NULL },
 	{ "readv", BOTH, "sockets", NULL },
-	{ "writev", BOTH, "sockets; the C library's last words", NULL },
+	{ "writev", ALL, "sockets; the C library's last words", NULL },
 	{ "pread64", BOTH, "memory files; pages of the database", NULL },
 	{ "pwrite64", BOTH, "memory files; pages of the database", NULL },
-	{ "close", BOTH, "descriptors", NULL },
+	{ "close", ALL, "descriptors", NULL },
 	{ "fcntl", FRONT, "flags, copies and seals of descriptors", &of_descriptors },
+	{ "fcntl", BROKER, "the same", &of_descriptors },
 	{ "fcntl", LEDGER, "the same, and SQLite's locks", NULL },
-	{ "fstat", BOTH, "what a descriptor is", NULL },
+	{ "fstat", ALL, "what a descriptor is", NULL },
 	{ "newfstatat", FRONT, "the same, as the C library spells it; it reads no file",
 	  &of_the_descriptor },
 	{ "lseek", BOTH, "memory files; the database", NULL },
 	{ "ftruncate", BOTH, "memory files; the database", NULL },
 	{ "ioctl", BOTH, "how many bytes wait; is it a terminal", &harmless_ioctl },
 
-	{ "sendmsg", BOTH, "messages with descriptors", NULL },
-	{ "recvmsg", BOTH, "messages with descriptors", NULL },
-	{ "sendto", BOTH, "messages, answers", NULL },
-	{ "recvfrom", BOTH, "messages, requests", NULL },
+	{ "sendmsg", ALL, "messages with descriptors", NULL },
+	{ "recvmsg", ALL, "messages with descriptors", NULL },
+	{ "sendto", ALL, "messages, answers", NULL },
+	{ "recvfrom", ALL, "messages, requests", NULL },
 	{ "getsockopt", BOTH, "who is at the other end; errors", NULL },
 	{ "accept4", FRONT, "connections", NULL },
 	{ "setsockopt", FRONT, "TCP_NODELAY and the like", NULL },
@@ -84,42 +91,44 @@ static const struct call {
 	{ "epoll_ctl", BOTH, "the loop", NULL },
 	{ "epoll_wait", BOTH, "the loop", NULL },
 	{ "epoll_pwait", BOTH, "the loop, by newer C libraries", NULL },
-	{ "poll", BOTH, "waiting for one descriptor", NULL },
-	{ "ppoll", BOTH, "the same, by newer C libraries", NULL },
+	{ "poll", ALL, "waiting for one descriptor", NULL },
+	{ "ppoll", ALL, "the same, by newer C libraries", NULL },
 	{ "eventfd2", BOTH, "wakes the loop", NULL },
 	{ "timerfd_create", BOTH, "deadlines", NULL },
 	{ "timerfd_settime", BOTH, "deadlines", NULL },
 	{ "memfd_create", BOTH, "long messages are memory files", NULL },
 
-	{ "brk", BOTH, "memory", NULL },
-	{ "mmap", BOTH, "memory that is not executable", &not_executable },
-	{ "mprotect", BOTH, "memory that is not executable", &not_executable },
-	{ "munmap", BOTH, "memory", NULL },
+	{ "brk", ALL, "memory", NULL },
+	{ "mmap", ALL, "memory that is not executable", &not_executable },
+	{ "mprotect", ALL, "memory that is not executable", &not_executable },
+	{ "munmap", ALL, "memory", NULL },
 	{ "mremap", BOTH, "memory", NULL },
 	{ "madvise", BOTH, "memory", NULL },
 	{ "prctl", BOTH, "the C library names its memory", &names_memory },
-	{ "futex", BOTH, "locks of the C library", NULL },
+	{ "futex", ALL, "locks of the C library", NULL },
 	{ "sched_yield", BOTH, "locks of the C library", NULL },
 	{ "sysinfo", BOTH, "qsort asks how much memory there is", NULL },
 
-	{ "clock_gettime", BOTH, "time, where the vdso cannot tell", NULL },
+	{ "clock_gettime", ALL, "time, where the vdso cannot tell", NULL },
 	{ "gettimeofday", BOTH, "time, where the vdso cannot tell", NULL },
 	{ "time", BOTH, "time, where the vdso cannot tell", NULL },
 	{ "clock_nanosleep", LEDGER, "SQLite waits for a lock", NULL },
+	{ "clock_nanosleep", BROKER, "the last processes of a group leave", NULL },
 	{ "nanosleep", LEDGER, "SQLite waits for a lock", NULL },
+	{ "nanosleep", BROKER, "the last processes of a group leave", NULL },
 	{ "getrandom", BOTH, "ids, keys", NULL },
 
-	{ "getpid", BOTH, "SQLite's locks; abort()", NULL },
-	{ "gettid", BOTH, "abort()", NULL },
-	{ "geteuid", BOTH, "SQLite asks before it changes an owner", NULL },
+	{ "getpid", ALL, "SQLite's locks; abort()", NULL },
+	{ "gettid", ALL, "abort()", NULL },
+	{ "geteuid", ALL, "SQLite asks before it changes an owner", NULL },
 	{ "getuid", BOTH, "whose files these are", NULL },
-	{ "tgkill", BOTH, "abort()", NULL },
-	{ "rt_sigaction", BOTH, "abort()", NULL },
-	{ "rt_sigprocmask", BOTH, "abort()", NULL },
-	{ "rt_sigreturn", BOTH, "returns from a handler", NULL },
-	{ "restart_syscall", BOTH, "a wait that was stopped and goes on", NULL },
-	{ "exit", BOTH, "the end", NULL },
-	{ "exit_group", BOTH, "the end", NULL },
+	{ "tgkill", ALL, "abort()", NULL },
+	{ "rt_sigaction", ALL, "abort()", NULL },
+	{ "rt_sigprocmask", ALL, "abort()", NULL },
+	{ "rt_sigreturn", ALL, "returns from a handler", NULL },
+	{ "restart_syscall", ALL, "a wait that was stopped and goes on", NULL },
+	{ "exit", ALL, "the end", NULL },
+	{ "exit_group", ALL, "the end", NULL },
 
 	/* Files: Landlock says which. */
 	{ "openat", LEDGER, "the database and its journal", NULL },
@@ -148,6 +157,19 @@ static const struct call {
 	{ "flock", LEDGER, "its lock files", NULL },
 	{ "fstatfs", LEDGER, "can this file system share memory", NULL },
 	{ "statfs", LEDGER, "how much room is left", NULL },
+
+	/* The broker's work. It opens no file but directories of groups, to empty them. */
+	{ "fsopen", BROKER, "a file system for device nodes", NULL },
+	{ "fsconfig", BROKER, "the same", NULL },
+	{ "fsmount", BROKER, "the same", NULL },
+	{ "mknodat", BROKER, "device nodes", NULL },
+	{ "fchmodat", BROKER, "device nodes", NULL },
+	{ "symlinkat", BROKER, "/dev/fd and the like", NULL },
+	{ "mkdirat", BROKER, "/dev/shm", NULL },
+	{ "newfstatat", BROKER, "whose a file is", &of_the_descriptor },
+	{ "unlinkat", BROKER, "the warden's group, at the end", NULL },
+	{ "openat", BROKER, "directories of the warden's group, at the end", &of_directories },
+	{ "getdents64", BROKER, "the same", NULL },
 };
 
 const char *seal_call_reason(enum role_name role, const char *name)

@@ -53,6 +53,7 @@ struct serve_config {
 
 	/* Told to the roles by the supervisor. */
 	uint64_t listeners;  /* how many sockets the front was given */
+	uint64_t broker;     /* 1: the warden was given a line to one */
 	struct strlist uids; /* `users` as numbers, and the supervisor's own */
 };
 

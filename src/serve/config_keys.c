@@ -99,6 +99,7 @@ const struct config_key config_keys[] = {
 
 	{ "config_dir", CONFIG_TEXT, UNIT_COUNT, PLACE(config_dir), 0, 0, true, "" },
 	{ "listeners", CONFIG_NUMBER, UNIT_COUNT, PLACE(listeners), 0, 64, true, "" },
+	{ "broker", CONFIG_NUMBER, UNIT_COUNT, PLACE(broker), 0, 1, true, "" },
 	{ "uids", CONFIG_LIST, UNIT_COUNT, PLACE(uids), 0, 300, true, "" },
 	{ "dev", CONFIG_FLAG, UNIT_COUNT, PLACE(dev), 0, 0, true, "" },
 };

@@ -31,10 +31,14 @@ enum role_fd {
 
 	FD_WARDEN_FRONT = FD_FIRST,
 	FD_WARDEN_LOCK,
+	FD_WARDEN_BROKER, /* as root only: see config's `broker` */
 
 	FD_LEDGER_FRONT = FD_FIRST,
 	FD_LEDGER_DIRECTORY,
 	FD_LEDGER_LOCK,
+
+	FD_BROKER_WARDEN = FD_FIRST,
+	FD_BROKER_LOCK,
 };
 
 #define ROLE_ARGUMENT "--role" /* the second word of a role's command line */

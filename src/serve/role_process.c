@@ -30,7 +30,7 @@ static int find_role(const char *name, enum role_name *ret)
 	size_t size = strlen(ROLE_PREFIX);
 
 	for (int i = 0; i < ROLE_COUNT; i++) {
-		if (strncmp(name, ROLE_PREFIX, size) == 0 &&
+		if (mains[i] && strncmp(name, ROLE_PREFIX, size) == 0 &&
 		    strcmp(name + size, role_name((enum role_name)i)) == 0) {
 			*ret = (enum role_name)i;
 			return 0;
@@ -113,7 +113,7 @@ static int read_config(struct serve_config *config, struct brig_error *err)
 /* What was placed for us survived an exec; it must not survive another. */
 static void keep_from_children(const struct serve_config *config)
 {
-	int last = FD_FRONT_LISTENERS + (int)config->listeners;
+	int last = FD_FRONT_LISTENERS + (int)config->listeners; /* no other role has more */
 
 	for (int fd = FD_CONTROL; fd < last; fd++) {
 		(void)fcntl(fd, F_SETFD, FD_CLOEXEC);
@@ -150,7 +150,8 @@ int role_seal(struct role_process *process, int directory, unsigned open_files,
 	struct seal_options options = { .role = process->role,
 					.directory = directory,
 					.open_files = open_files,
-					.supervisor = getppid() };
+					.supervisor = getppid(),
+					.broker = process->config.broker ? FD_WARDEN_BROKER : -1 };
 	struct seal_report report;
 	int r = seal_apply(&options, &report, err);
 
@@ -164,6 +165,7 @@ int role_seal(struct role_process *process, int directory, unsigned open_files,
 				 seal_reason(process->role, (enum seal_kind)kind));
 		}
 	}
+	process->own_root = (report.given & (1u << SEAL_OWN_ROOT)) != 0;
 	role_log(ROLE_INFO, "sealed", "uid=%u open_files=%u", (unsigned)report.id,
 		 report.open_files);
 	return 0;

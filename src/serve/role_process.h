@@ -15,6 +15,7 @@ struct role_process {
 	struct loop_source *control;
 	void (*drain)(void *user);
 	void *user;
+	bool own_root;  /* the warden: no longer the host's root */
 	bool lost_peer; /* ended because another role did */
 	bool draining;  /* all are to end: one that has ended already is no loss */
 };

@@ -3,9 +3,11 @@
 #include "serve/role_set.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,11 +15,12 @@
 #include "base/cleanup.h"
 #include "kernel/sys.h"
 #include "role/message.h"
+#include "serve/broker_image.h"
 #include "serve/spawn.h"
 
-/* The two ends of each line between roles; [1] is the front's. */
+/* The two ends of each line between roles; [1] is the end of whoever asks. */
 struct lines {
-	int warden[2], ledger[2];
+	int warden[2], ledger[2], broker[2]; /* the last is the warden's */
 };
 
 static void lines_done(struct lines *lines)
@@ -25,6 +28,7 @@ static void lines_done(struct lines *lines)
 	for (int i = 0; i < 2; i++) {
 		close_fd(&lines->warden[i]);
 		close_fd(&lines->ledger[i]);
+		close_fd(&lines->broker[i]);
 	}
 }
 
@@ -33,6 +37,20 @@ static int make_pair(int pair[2])
 	return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) < 0
 		       ? -errno
 		       : 0;
+}
+
+/* Who asks is what the kernel says, not the message. */
+static int make_broker_pair(int pair[2])
+{
+	int on = 1, r = make_pair(pair);
+
+	return r == 0 && setsockopt(pair[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) < 0 ? -errno
+											   : r;
+}
+
+bool role_set_brokered(void)
+{
+	return geteuid() == 0 && broker_image_size > 0;
 }
 
 static void child_done(struct role_child *child)
@@ -100,6 +118,12 @@ static void list_fds(struct spawn *spawn, const struct role_parts *parts, const 
 	case ROLE_WARDEN:
 		fds[0] = lines->warden[0];
 		fds[1] = parts->state->lock;
+		fds[2] = lines->broker[1];
+		spawn->fds_count += lines->broker[1] < 0 ? 2 : 3;
+		break;
+	case ROLE_BROKER:
+		fds[0] = lines->broker[0];
+		fds[1] = parts->state->lock;
 		spawn->fds_count += 2;
 		break;
 	case ROLE_LEDGER:
@@ -121,11 +145,32 @@ static int watch(struct role_child *child)
 	return r < 0 ? r : loop_add(loop, child->control, EPOLLIN, on_words, child, &child->words);
 }
 
+/* Sealed: what runs as root is what was built. */
+static int make_program(struct brig_error *err)
+{
+	_cleanup_close_ int fd = memfd_create("brig-broker", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	size_t at = 0;
+
+	while (fd >= 0 && at < broker_image_size) {
+		ssize_t n = write(fd, broker_image + at, broker_image_size - at);
+		if (n < 0 && errno != EINTR) {
+			return error_errno(err, BRIG_E_SYSTEM, errno, "the broker's program");
+		}
+		at += n < 0 ? 0 : (size_t)n;
+	}
+	if (fd < 0 ||
+	    fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0) {
+		return error_errno(err, BRIG_E_SYSTEM, errno, "the broker's program");
+	}
+	return TAKE_FD(fd);
+}
+
 static int start_child(struct role_child *child, const struct role_parts *parts,
 		       const struct lines *lines, int config, int tokens, struct brig_error *err)
 {
 	_cleanup_close_ int theirs = -1;
-	struct spawn spawn = { .role = child->role };
+	struct spawn spawn = { .role = child->role, .program = -1 };
+	_cleanup_close_ int program = -1;
 	int pair[2];
 	int r = make_pair(pair);
 
@@ -137,6 +182,12 @@ static int start_child(struct role_child *child, const struct role_parts *parts,
 	spawn.fds[spawn.fds_count++] = config;
 	spawn.fds[spawn.fds_count++] = theirs;
 	list_fds(&spawn, parts, lines, tokens);
+	if (child->role == ROLE_BROKER) {
+		program = spawn.program = make_program(err);
+		if (program < 0) {
+			return program;
+		}
+	}
 	r = spawn_role(&spawn, &child->pid, &child->pidfd, err);
 	if (r < 0) {
 		return r;
@@ -169,15 +220,17 @@ static int make_block(const struct buf *text, const char *what, struct brig_erro
 
 int role_set_start(struct role_set *set, const struct role_parts *parts, struct brig_error *err)
 {
-	/* The warden first: it takes the longest. */
-	static const enum role_name order[ROLE_COUNT] = { ROLE_WARDEN, ROLE_LEDGER, ROLE_FRONT };
+	/* The warden early: it takes the longest. */
+	static const enum role_name order[ROLE_COUNT] = { ROLE_BROKER, ROLE_WARDEN, ROLE_LEDGER,
+							  ROLE_FRONT };
 	_cleanup_(lines_done)
-	struct lines lines = { { -1, -1 }, { -1, -1 } };
+	struct lines lines = { { -1, -1 }, { -1, -1 }, { -1, -1 } };
 	_cleanup_(buf_done)
 	struct buf text = { 0 };
 	int r = make_pair(lines.warden);
 
 	r = r < 0 ? r : make_pair(lines.ledger);
+	r = r < 0 || !parts->config->broker ? r : make_broker_pair(lines.broker);
 	if (r < 0) {
 		return error_errno(err, BRIG_E_SYSTEM, -r, "socketpair");
 	}
@@ -192,7 +245,10 @@ int role_set_start(struct role_set *set, const struct role_parts *parts, struct 
 		*child = (struct role_child){
 			.role = order[i], .set = set, .pidfd = -1, .control = -1
 		};
-		r = start_child(child, parts, &lines, config, tokens, err);
+		child->wanted = order[i] != ROLE_BROKER || parts->config->broker;
+		if (child->wanted) {
+			r = start_child(child, parts, &lines, config, tokens, err);
+		}
 	}
 	if (r < 0) {
 		abandon(set);
@@ -213,7 +269,7 @@ bool role_set_alive(const struct role_set *set)
 bool role_set_ready(const struct role_set *set)
 {
 	for (int i = 0; i < ROLE_COUNT; i++) {
-		if (!set->children[i].ready) {
+		if (set->children[i].wanted && !set->children[i].ready) {
 			return false;
 		}
 	}

@@ -14,6 +14,7 @@ struct role_set;
 
 struct role_child {
 	enum role_name role;
+	bool wanted; /* not every set has all roles */
 	struct role_set *set;
 	pid_t pid;
 	int pidfd, control; /* owned */
@@ -39,6 +40,8 @@ struct role_parts {
 	const struct buf *tokens; /* the file's text; empty: there are none */
 };
 
+/* Is a broker part of it? As root, if its program is there. */
+bool role_set_brokered(void);
 /* All, or none. */
 int role_set_start(struct role_set *set, const struct role_parts *parts, struct brig_error *err);
 bool role_set_alive(const struct role_set *set); /* any */

@@ -1,24 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * brig-warden: owns cells, pools and sessions. It has all of the caller's privileges, and why is at
- * the top of role/seal.c. What it reads are the front's records (engine/engine_messages.h), nothing
+ * brig-warden: owns cells, pools and sessions. What it keeps of privileges, and why, is at the top
+ * of role/seal.c. What it reads are the front's records (engine/engine_messages.h), nothing
  * that a stranger has written but to be put into a cell as it is.
  */
 #include <errno.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "engine/engine.h"
+#include "kernel/broker.h"
 #include "serve/role_process.h"
 
 struct parts {
 	struct engine *engine;
 	struct engine_service *service;
+	struct broker broker;
 };
 
 static void parts_done(struct parts *parts)
 {
 	engine_service_free(parts->service);
 	engine_free(parts->engine);
+}
+
+/* A warden that has stayed root does it all itself. */
+static const struct broker *keep_broker(const struct role_process *process, struct parts *parts)
+{
+	if (!process->config.broker) {
+		return NULL;
+	}
+	if (!process->own_root) {
+		close(FD_WARDEN_BROKER);
+		return NULL;
+	}
+	parts->broker.line = FD_WARDEN_BROKER;
+	return &parts->broker;
 }
 
 static int open_engine(struct role_process *process, struct parts *parts, struct brig_error *err)
@@ -44,6 +61,7 @@ static int open_engine(struct role_process *process, struct parts *parts, struct
 		.idle_ns = config->session_idle_ns,
 		.idle_max_ns = config->session_idle_max_ns,
 		.life_max_ns = config->session_life_max_ns,
+		.broker = keep_broker(process, parts),
 	};
 	return engine_local_new(process->loop, &options, &parts->engine, err);
 }

@@ -22,6 +22,7 @@
 #define FIRST_FD    3
 #define ABOVE_ALL   64 /* above every number that a role is given */
 #define STATUS_EXEC 125
+#define ALL_ROLES   ((1u << ROLE_COUNT) - 1)
 
 _Static_assert(FIRST_FD + SPAWN_FDS_MAX < ABOVE_ALL, "numbers of descriptors collide");
 
@@ -31,7 +32,7 @@ static const struct {
 	unsigned roles;
 	const char *reason;
 } passed[] = {
-	{ "JOURNAL_STREAM", 7, "is stderr the journal?" },
+	{ "JOURNAL_STREAM", ALL_ROLES, "is stderr the journal?" },
 	{ "HOME", 1u << ROLE_WARDEN, "the user's cache" },
 	{ "XDG_CACHE_HOME", 1u << ROLE_WARDEN, "the user's cache" },
 	{ "XDG_RUNTIME_DIR", 1u << ROLE_WARDEN, "the user's systemd, for control groups" },
@@ -57,11 +58,12 @@ static int make_environment(enum role_name role, struct strlist *ret)
 }
 
 /* Out of the way first: a descriptor may already have another's number. */
-static int place_fds(const struct spawn *spawn)
+static int place_fds(const struct spawn *spawn, int *program)
 {
 	int high[SPAWN_FDS_MAX];
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
+	*program = spawn->program < 0 ? -1 : fcntl(spawn->program, F_DUPFD_CLOEXEC, ABOVE_ALL);
 	for (unsigned i = 0; i < spawn->fds_count; i++) {
 		high[i] = fcntl(spawn->fds[i], F_DUPFD_CLOEXEC, ABOVE_ALL);
 		if (high[i] < 0) {
@@ -76,11 +78,16 @@ static int place_fds(const struct spawn *spawn)
 			return -errno;
 		}
 	}
-	return sys_close_range(FIRST_FD + spawn->fds_count, ~0u, 0);
+	int last = FIRST_FD + (int)spawn->fds_count;
+	if (*program >= 0 && (dup3(*program, last, O_CLOEXEC) < 0)) {
+		return -errno;
+	}
+	*program = *program < 0 ? -1 : last++;
+	return sys_close_range((unsigned)last, ~0u, 0);
 }
 
 /* A session of its own: keys pressed at a terminal are for the supervisor. */
-static int become(const struct spawn *spawn, pid_t supervisor)
+static int become(const struct spawn *spawn, pid_t supervisor, int *program)
 {
 	static const int ignored[] = { SIGTERM, SIGINT, SIGHUP, SIGPIPE, SIGQUIT };
 	sigset_t none;
@@ -103,18 +110,23 @@ static int become(const struct spawn *spawn, pid_t supervisor)
 	if (sigprocmask(SIG_SETMASK, &none, NULL) < 0) {
 		return -errno;
 	}
-	return place_fds(spawn);
+	return place_fds(spawn, program);
 }
 
 static _Noreturn void run_child(const struct spawn *spawn, pid_t supervisor, char **environment)
 {
 	char name[32], argument[] = ROLE_ARGUMENT;
 	char *argv[] = { name, argument, NULL };
-	int r = become(spawn, supervisor);
+	int program = -1;
+	int r = become(spawn, supervisor, &program);
 
 	snprintf(name, sizeof(name), ROLE_PREFIX "%s", role_name(spawn->role));
 	if (r == 0) {
-		execve("/proc/self/exe", argv, environment);
+		if (program >= 0) {
+			fexecve(program, argv, environment);
+		} else {
+			execve("/proc/self/exe", argv, environment);
+		}
 		r = -errno;
 	}
 	role_log(ROLE_ERROR, "exec-failed", "of=%s cause=%s", role_name(spawn->role), strerror(-r));

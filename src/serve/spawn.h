@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Starting a role: this same program once more, with nothing but what it is given. */
+/* Starting a role: this same program once more, or another, with nothing but what it is given. */
 #ifndef BRIG_SERVE_SPAWN_H
 #define BRIG_SERVE_SPAWN_H
 
@@ -15,6 +15,7 @@ struct spawn {
 	enum role_name role;
 	int fds[SPAWN_FDS_MAX]; /* become 3, 4, ...; stay the caller's */
 	unsigned fds_count;
+	int program; /* -1: this same one; stays the caller's */
 };
 
 int spawn_role(const struct spawn *spawn, pid_t *ret_pid, int *ret_pidfd, struct brig_error *err);

@@ -17,6 +17,7 @@
 
 #define LEDGER_DIR "ledger"
 #define LOCK_FILE  "lock"
+#define CACHE_DIR  "cache"
 /* Roles of a server that was killed need a moment to be gone. */
 #define LOCK_TRIES   40
 #define LOCK_WAIT_NS 50000000
@@ -190,6 +191,23 @@ int state_open(struct state *state, const char *path, uid_t ledger_id, struct br
 		state_done(state);
 	}
 	return r;
+}
+
+int state_cache(struct state *state, uid_t warden_id, char **ret, struct brig_error *err)
+{
+	if (mkdirat(state->dir, CACHE_DIR, 0700) < 0 && errno != EEXIST) {
+		return error_errno(err, BRIG_E_INPUT, errno, "%s/" CACHE_DIR, state->path);
+	}
+	_cleanup_close_ int fd =
+		openat(state->dir, CACHE_DIR, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || fchown(fd, warden_id, warden_id) < 0) {
+		return error_errno(err, BRIG_E_INPUT, errno, "%s/" CACHE_DIR, state->path);
+	}
+	if (asprintf(ret, "%s/" CACHE_DIR, state->path) < 0) {
+		*ret = NULL;
+		return error_errno(err, BRIG_E_SYSTEM, ENOMEM, "state directory");
+	}
+	return 0;
 }
 
 static void remove_files(int dir)

@@ -20,5 +20,7 @@ struct state {
 
 /* `path` NULL: a directory of its own that goes with it. */
 int state_open(struct state *state, const char *path, uid_t ledger_id, struct brig_error *err);
+/* A directory in it for what the warden compiles, which becomes its own. `ret` is to be freed. */
+int state_cache(struct state *state, uid_t warden_id, char **ret, struct brig_error *err);
 void state_done(struct state *state);
 #endif

@@ -5,6 +5,7 @@
  *   brig serve
  *     |  makes the listening sockets and the state directory's lock, then starts, as one set,
  *     |--- brig-front   the listening sockets; a line to the warden, a line to the ledger
+ *     |--- brig-broker  as root: what needs root; a line to the warden
  *     |--- brig-warden  cells
  *     '--- brig-ledger  its directory
  *
@@ -14,7 +15,7 @@
  * kills the roles (pdeathsig), and the warden's cells with it. The lock is free when the last has
  * gone.
  *
- * Privileges: it keeps those of whoever starts it, since the warden must have them; but it takes
+ * Privileges: it keeps those of whoever starts it, since the broker must have them; but it takes
  * no byte from anyone outside. From roles it takes single bytes, by a table.
  */
 #include "serve/supervisor.h"
@@ -189,8 +190,8 @@ static const struct {
 	unsigned roles;
 	void (*take)(struct supervisor *s, struct role_child *child);
 } words[] = {
-	{ CONTROL_READY, 7, on_ready },
-	{ CONTROL_HERE, 7, on_here },
+	{ CONTROL_READY, (1u << ROLE_COUNT) - 1, on_ready },
+	{ CONTROL_HERE, (1u << ROLE_COUNT) - 1, on_here },
 	{ CONTROL_DRAINED, 1u << ROLE_FRONT, on_drained },
 };
 
@@ -218,6 +219,11 @@ static void start_set(struct supervisor *s)
 
 	s->started_ns = clock_now_ns();
 	s->config->listeners = s->listeners.count;
+	s->config->broker = role_set_brokered();
+	if (s->config->broker && !s->config->cache_dir && !s->state.fleeting &&
+	    state_cache(&s->state, seal_id(ROLE_WARDEN), &s->config->cache_dir, &error) < 0) {
+		role_log(ROLE_WARNING, "no-cache", "cause=%s", error.message);
+	}
 	enter(s, STARTING, START_NS);
 	if (role_set_start(&s->set, &parts, &error) < 0) {
 		role_log(ROLE_ERROR, "start-failed", "cause=%s", error.message);

@@ -86,7 +86,7 @@ def orphans():
             words = pathlib.Path(f"/proc/{name}/stat").read_text().rsplit(")", 1)[1].split()
         except OSError:
             continue
-        if words[1] == "1":
+        if words[1] == "1" and words[0] not in "ZX":
             found.append(int(name))
     return found
 
@@ -105,6 +105,7 @@ class Victim:
         self.seed = random.randrange(10**9) if seed is None else seed
         self.chance = random.Random(self.seed)
         self.temporary = tempfile.TemporaryDirectory(prefix="brig-crash-", dir="/tmp")
+        os.chmod(self.temporary.name, 0o711)  # the warden is another user
         place = pathlib.Path(self.temporary.name)
         (place / "tmp").mkdir()
         self.mounts = pathlib.Path("/proc/self/mountinfo").read_text()

@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 BRIG = os.environ.get("BRIG", "build/brig")
-ROLES = ("front", "warden", "ledger")
+# As root there is a broker as well, so that the warden need not be root.
+ROLES = ("front", "warden", "ledger") + (("broker",) if os.geteuid() == 0 else ())
 
 
 class UnixConnection(http.client.HTTPConnection):
@@ -74,6 +75,8 @@ class Server:
         if directory is None:
             # Short: the path of a unix socket has at most 107 bytes.
             self._temporary = tempfile.TemporaryDirectory(prefix="brig-serve-", dir="/tmp")
+            # As root the warden is another user, who reads the configuration in it.
+            os.chmod(self._temporary.name, 0o711)
             directory = self._temporary.name
         self.dir = Path(directory)
         self.socket = str(self.dir / "brig.sock")

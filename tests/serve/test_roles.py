@@ -74,11 +74,104 @@ def test_roles_have_ids_of_their_own(server):
 
 
 def test_warden_keeps_only_what_it_says(server):
-    """It keeps root (role/seal.c says why), but cannot get anything back by a program."""
-    status = status_of(server.roles()["warden"])
+    """Root of its own user namespace (role/seal.c says why), on the host nobody."""
+    warden = server.roles()["warden"]
+    status = status_of(warden)
     assert status["NoNewPrivs"] == "1"
-    assert status["Uid"].split()[0] == str(os.geteuid())
+    uids = set(status["Uid"].split())
+    if IS_ROOT:
+        assert len(uids) == 1 and int(uids.pop()) >= 65521
+        assert status["Groups"].split() == []
+        assert os.readlink(f"/proc/{warden}/ns/user") != os.readlink("/proc/self/ns/user")
+        for ids in ("uid_map", "gid_map"):
+            outside = [
+                line.split()[1:] for line in Path(f"/proc/{warden}/{ids}").read_text().splitlines()
+            ]
+            # Its own, and those of cells: no other, root's above all.
+            assert [int(count) for _, count in outside] == [1, 2000000]
+            assert min(int(first) for first, _ in outside) >= 65521
+    else:
+        assert uids == {str(os.geteuid())}
     assert limits_of(server.roles()["warden"], "Max core file size") == ["1", "1"]
+
+
+@pytest.mark.root
+def test_broker_keeps_a_few_capabilities(server):
+    """Of root's: to make nodes and mounts, and to remove what it gave to the warden."""
+    broker = server.roles()["broker"]
+    status = status_of(broker)
+    names = {1: "dac_override", 21: "sys_admin", 27: "mknod"}
+    kept = sum(1 << number for number in names)
+    assert int(status["CapPrm"], 16) == int(status["CapEff"], 16)
+    assert int(status["CapPrm"], 16) & ~kept == 0
+    for sort in ("CapInh", "CapAmb", "CapBnd"):
+        assert int(status[sort], 16) == 0, sort
+    assert status["NoNewPrivs"] == "1" and status["Seccomp"] == "2"
+    assert limits_of(broker, "Max core file size") == ["1", "1"]
+    # Nothing of the state but the lock; no listening socket, no tokens, no database.
+    names = set(fds_of(broker).values())
+    files = {name for name in names
+             if not name.startswith(("socket:", "/memfd:", "/dev/null", "/sys/fs/cgroup/",
+                                     str(server.dir / "log")))}
+    assert files == {str(server.state / "lock")}, names
+    assert sum(name.startswith("socket:") for name in names) == 2, names
+
+
+@pytest.mark.root
+def test_broker_is_a_program_of_its_own(server):
+    """The C library and nothing else: what parses text is not even there."""
+    image = Path(f"/proc/{server.roles()['broker']}/exe").read_bytes()
+    assert len(image) < Path(BRIG).stat().st_size / 4
+    for word in (b"CREATE TABLE", b"HTTP/1.1", b"/v1/execute", b"invalid token"):
+        assert word not in image, word
+        assert word in Path(BRIG).read_bytes(), word
+
+
+@pytest.mark.root
+def test_warden_reads_no_file_of_root(server):
+    """What it would mean to be the warden: root's files are closed to it."""
+    warden = server.roles()["warden"]
+    secret = server.dir / "secret"
+    secret.write_text("root's alone")
+    secret.chmod(0o600)
+    deeds = f"id -u; cat {secret}; echo x >/etc/brig-was-here; mknod {server.dir}/n c 1 3"
+    probe = subprocess.run(
+        ["nsenter", f"--target={warden}", "--user", "--mount", "--setuid=0", "--setgid=0",
+         "sh", "-c", deeds], capture_output=True, text=True, check=False)
+    assert probe.stdout.splitlines() == ["0"], (probe.stdout, probe.stderr)
+    assert "root's alone" not in probe.stdout and not Path("/etc/brig-was-here").exists()
+    assert not (server.dir / "n").exists()
+
+
+@pytest.mark.root
+def test_cells_have_every_wall_without_root(server):
+    """The same layers as root alone gives, each limit by the same means."""
+    order = {"language": "python", "code": "print(open('/proc/self/uid_map').read())"}
+    served = json.loads(server.request("POST", "/v1/execute", order).body)
+    alone = json.loads(subprocess.run(
+        [BRIG, "run", "--json", "-c", order["code"]], capture_output=True, check=True).stdout)
+    assert served["status"] == alone["status"] == "ok", (served, alone)
+    assert served["layers"] == alone["layers"] and served["means"] == alone["means"]
+
+
+@pytest.mark.root
+def test_warden_refuses_rules_that_are_not_roots(make_server):
+    """In its namespace root's files cannot be told from others': the broker can."""
+    server = make_server().start()
+    policies = server.config / "policies"
+    policies.mkdir(mode=0o755, exist_ok=True)
+    for name, owner in (("mine", 0), ("theirs", 65534)):
+        path = policies / f"{name}.json"
+        path.write_text('{"extends": "default"}')
+        path.chmod(0o644)
+        os.chown(path, owner, owner)
+    order = {"language": "bash", "code": "echo 1"}
+    assert server.request("POST", "/v1/execute", {**order, "policy": "mine"}).status == 200
+    refused = server.request("POST", "/v1/execute", {**order, "policy": "theirs"})
+    assert refused.status != 200 and b"could change what programs may do" in refused.body
+    (policies / "mine.json").chmod(0o600)
+    unreadable = server.request("POST", "/v1/execute", {**order, "policy": "mine"})
+    assert unreadable.status != 200 and b"chmod o+rX" in unreadable.body, unreadable.body
 
 
 @pytest.mark.root

@@ -266,6 +266,56 @@ static void test_sweep(void **state)
 	fake_remove(&fake);
 }
 
+/* A group for another user: its files are given away, its limits are not. */
+static void test_delegate(void **state)
+{
+	static const char *const plain[] = { "cgroup.procs", "cgroup.controllers",
+					     "cgroup.subtree_control", "memory.max", NULL };
+	struct fake fake;
+	struct cgroup_manager *m;
+	char path[512];
+	struct stat st;
+
+	(void)state;
+	tree(&fake, "0::/\n");
+	fake_put(&fake, "cgroup.type", "domain\n");
+	m = manager(&fake);
+	fake_files = plain;
+	uid_t user = geteuid() == 0 ? 65531 : geteuid();
+	/* What a new group of the kernel's would offer is not in the fake: it is refused. */
+	assert_int_equal(cgroup_delegate(m, user, getpid()), -ENODEV);
+	const char *group = fake_group(&fake, "", "warden");
+	assert_string_not_equal(group, "");
+	snprintf(path, sizeof(path), "%s/cgroup.controllers", group);
+	fake_put(&fake, path, "cpu memory pids\n");
+	assert_int_equal(cgroup_delegate(m, user, getpid()), 0);
+	static const struct {
+		const char *file;
+		bool given;
+	} files_of[] = {
+		{ "", true },
+		{ "/cgroup.procs", true },
+		{ "/cgroup.subtree_control", true },
+		{ "/brig-supervisor", true },
+		{ "/brig-supervisor/cgroup.procs", true },
+		{ "/memory.max", false },
+		{ "/brig-supervisor/memory.max", false },
+	};
+	for (size_t i = 0; i < sizeof(files_of) / sizeof(files_of[0]); i++) {
+		snprintf(path, sizeof(path), "%s/%s%s", fake.root, group, files_of[i].file);
+		assert_int_equal(stat(path, &st), 0);
+		assert_true(st.st_uid == (files_of[i].given ? user : geteuid()));
+	}
+	snprintf(path, sizeof(path), "%s/brig-supervisor/cgroup.procs", group);
+	assert_int_equal(atoi(fake_get(&fake, path)), (int)getpid());
+	assert_false(cgroup_delegate_remove(m)); /* somebody is in it */
+	fake_put(&fake, path, "");
+	assert_true(cgroup_delegate_remove(m));
+	assert_string_equal(fake_group(&fake, "", "warden"), "");
+	cgroup_manager_free(m);
+	fake_remove(&fake);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -275,6 +325,7 @@ int main(void)
 		cmocka_unit_test(test_without_controllers),
 		cmocka_unit_test(test_small_share_and_failure),
 		cmocka_unit_test(test_sweep),
+		cmocka_unit_test(test_delegate),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

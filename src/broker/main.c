@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * brig-broker: root's hands, when the service runs as root. It is a program of its own that links
+ * the C library and nothing else; the supervisor carries its image and starts it.
+ *
+ * Privileges: at its start, root's, to find the host's control groups, to remove what the dead have
+ * left, and to map the warden's ids. All of that is over before the warden has read a byte of
+ * anybody else. Then it is sealed (role/seal.c), and what is left of root are the capabilities to
+ * make device nodes and to remove the warden's group.
+ *
+ * It answers the warden on one line and the supervisor on another, one record at a time, and ends
+ * when the supervisor says so or is gone.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "broker/broker.h"
+#include "role/log.h"
+#include "role/seal.h"
+#include "serve/control.h"
+
+enum { STATUS_FINE = 0, STATUS_BROKEN_RULES = 1, STATUS_WRONG_START = 2, STATUS_FAILED = 125 };
+
+/* Started by anyone but the supervisor these are not there. */
+static bool is_ours(void)
+{
+	static const int lines[] = { FD_CONTROL, FD_BROKER_WARDEN };
+
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
+		int type = 0;
+		socklen_t size = sizeof(type);
+		if (getsockopt(lines[i], SOL_SOCKET, SO_TYPE, &type, &size) < 0 ||
+		    type != SOCK_SEQPACKET) {
+			return false;
+		}
+	}
+	return geteuid() == 0;
+}
+
+static void say(enum control_word word)
+{
+	char byte = (char)word;
+
+	(void)send(FD_CONTROL, &byte, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+/* 1: go on; 0: it is over. */
+static int hear_supervisor(void)
+{
+	char word;
+	ssize_t n = recv(FD_CONTROL, &word, 1, MSG_DONTWAIT);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
+		return 1;
+	}
+	if (n == 1 && word == CONTROL_ASK) {
+		say(CONTROL_HERE);
+		return 1;
+	}
+	return n == 1 && word == CONTROL_DRAIN;
+}
+
+/* 1: answered; 0: the warden has gone; -errno. */
+static int hear_warden(struct hands *hands)
+{
+	struct question question;
+	_cleanup_close_ int answer = -1;
+	int r = question_read(FD_BROKER_WARDEN, &question);
+
+	if (r <= 0) {
+		return r == -EAGAIN || r == -EINTR ? 1 : r;
+	}
+	_cleanup_close_ int came = question.fd;
+	int result = hands_answer(hands, &question, &answer);
+	if (result == -EPROTO) {
+		return result;
+	}
+	r = question_answer(FD_BROKER_WARDEN, question.kind, result, answer);
+	return r < 0 ? r : 1;
+}
+
+/* Until the supervisor ends it, or the warden has said `until`. 1: that was said; 0: the end. */
+static int turn(struct hands *hands, bool *warden_gone, enum hands_state until)
+{
+	while (hands->state != until && !(until == HANDS_MAPPED && *warden_gone)) {
+		struct pollfd ready[] = {
+			{ .fd = FD_CONTROL, .events = POLLIN },
+			{ .fd = *warden_gone ? -1 : FD_BROKER_WARDEN, .events = POLLIN },
+		};
+		if (poll(ready, ARRAY_SIZE(ready), -1) < 0) {
+			if (errno != EINTR) {
+				return -errno;
+			}
+			continue;
+		}
+		int r = ready[1].revents ? hear_warden(hands) : 1;
+		if (r < 0) {
+			return r;
+		}
+		*warden_gone |= r == 0;
+		if (ready[0].revents && hear_supervisor() == 0) {
+			return 0;
+		}
+	}
+	return 1;
+}
+
+static int seal(pid_t supervisor, struct brig_error *err)
+{
+	struct seal_options options = {
+		.role = ROLE_BROKER, .directory = -1, .supervisor = supervisor, .broker = -1
+	};
+	struct seal_report report;
+
+	return seal_apply(&options, &report, err);
+}
+
+static int serve_warden(struct hands *hands, struct brig_error *err)
+{
+	bool warden_gone = false;
+	int r = cgroup_manager_new(NULL, &hands->groups, err);
+
+	if (r < 0) {
+		return r;
+	}
+	cgroup_manager_sweep(hands->groups);
+	/* A warden that stays root has no use for us, and closes the line. */
+	r = turn(hands, &warden_gone, HANDS_MAPPED);
+	if (r == 1) {
+		r = seal(hands->supervisor, err);
+		if (r < 0) {
+			return r;
+		}
+		role_log(ROLE_INFO, "sealed", "warden=%u", (unsigned)hands->warden_id);
+		say(CONTROL_READY);
+		r = turn(hands, &warden_gone, HANDS_STATES);
+	}
+	return r < 0 ? error_errno(err, BRIG_E_SYSTEM, -r, "the warden's line") : 0;
+}
+
+int main(void)
+{
+	struct brig_error error = { 0 };
+	struct hands hands = { .supervisor = getppid() };
+
+	role_log_open("broker", ROLE_INFO);
+	prctl(PR_SET_NAME, ROLE_PREFIX "broker", 0, 0, 0);
+	if (!is_ours()) {
+		role_log(ROLE_ERROR, "not-a-command", "remedy=%s",
+			 "roles are started by brig serve only");
+		return STATUS_WRONG_START;
+	}
+	tzset(); /* while there are files: log lines have times */
+	hands.warden_id = seal_id(ROLE_WARDEN);
+	for (int fd = FD_CONFIG; fd <= FD_BROKER_LOCK; fd++) {
+		(void)fcntl(fd, F_SETFD, FD_CLOEXEC);
+	}
+	int r = serve_warden(&hands, &error);
+	if (r < 0) {
+		role_log(ROLE_ERROR, "failed", "cause=%s", error.message);
+	}
+	hands_done(&hands);
+	return r == -EPROTO ? STATUS_BROKEN_RULES : r < 0 ? STATUS_FAILED : STATUS_FINE;
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One record from the warden, one back: see broker_messages.h. */
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "broker/broker.h"
+#include "kernel/broker_messages.h"
+
+/* Room for more than may come, so that what is too much is seen, and closed. */
+#define FDS_ROOM 4
+
+/* What came along: who it was, and descriptors. More than one is too many. */
+static int take_control(struct msghdr *header, struct question *ret)
+{
+	int r = 0;
+
+	for (struct cmsghdr *at = CMSG_FIRSTHDR(header); at; at = CMSG_NXTHDR(header, at)) {
+		if (at->cmsg_level != SOL_SOCKET) {
+			r = -EPROTO;
+		} else if (at->cmsg_type == SCM_CREDENTIALS) {
+			struct ucred who;
+			memcpy(&who, CMSG_DATA(at), sizeof(who));
+			ret->pid = who.pid;
+		} else if (at->cmsg_type == SCM_RIGHTS) {
+			size_t count = (at->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+			for (size_t i = 0; i < count; i++) {
+				int fd;
+				memcpy(&fd, CMSG_DATA(at) + i * sizeof(int), sizeof(int));
+				if (ret->fd < 0 && r == 0) {
+					ret->fd = fd;
+				} else {
+					close(fd);
+					r = -EPROTO;
+				}
+			}
+		}
+	}
+	return header->msg_flags & (MSG_TRUNC | MSG_CTRUNC) ? -EPROTO : r;
+}
+
+int question_read(int line, struct question *ret)
+{
+	union {
+		struct cmsghdr align;
+		char space[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(FDS_ROOM * sizeof(int))];
+	} control = { 0 };
+	struct broker_message message;
+	struct iovec part = { .iov_base = &message, .iov_len = sizeof(message) };
+	struct msghdr header = { .msg_iov = &part,
+				 .msg_iovlen = 1,
+				 .msg_control = control.space,
+				 .msg_controllen = sizeof(control.space) };
+
+	*ret = (struct question){ .fd = -1 };
+	ssize_t n = recvmsg(line, &header, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+	if (n <= 0) {
+		return n == 0 || errno == ECONNRESET ? 0 : -errno;
+	}
+	int r = take_control(&header, ret);
+	if (r == 0 && (n != sizeof(message) || message.result != 0 || ret->pid <= 0)) {
+		r = -EPROTO;
+	}
+	if (r < 0) {
+		close_fd(&ret->fd);
+		return r;
+	}
+	ret->kind = message.kind;
+	return 1;
+}
+
+int question_answer(int line, uint32_t kind, int result, int fd)
+{
+	union {
+		struct cmsghdr align;
+		char space[CMSG_SPACE(sizeof(int))];
+	} control = { 0 };
+	struct broker_message message = { .kind = kind, .result = result };
+	struct iovec part = { .iov_base = &message, .iov_len = sizeof(message) };
+	struct msghdr header = { .msg_iov = &part, .msg_iovlen = 1 };
+
+	if (fd >= 0) {
+		header.msg_control = control.space;
+		header.msg_controllen = sizeof(control.space);
+		struct cmsghdr *cmsg = CMSG_FIRSTHDR(&header);
+		cmsg->cmsg_level = SOL_SOCKET;
+		cmsg->cmsg_type = SCM_RIGHTS;
+		cmsg->cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(cmsg), &fd, sizeof(int));
+	}
+	return sendmsg(line, &header, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
+}
