@@ -40,7 +40,7 @@ static _Noreturn void try_all(uid_t id, int theirs)
 	if (r == 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0) {
 		r = -errno;
 	}
-	_exit(r < 0);
+	_exit(-r);
 }
 
 static int map_child(pid_t child, uid_t id)
@@ -52,10 +52,41 @@ static int map_child(pid_t child, uid_t id)
 	return proc < 0 ? -errno : own_ids_map(proc, id);
 }
 
+/* These say that the host does not have it. A shortage, which passes, does not. */
+static bool means_lacking(int errnum)
+{
+	static const int lacking[] = { EPERM, ENOSYS, EINVAL, ENOSPC };
+
+	for (size_t i = 0; i < ARRAY_SIZE(lacking); i++) {
+		if (errnum == lacking[i]) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The parent's part. */
+static int lead(pid_t child, int line, uid_t id)
+{
+	char left;
+	int r = 0, status;
+
+	if (read(line, &left, 1) == 1) {
+		r = map_child(child, id);
+		(void)!write(line, "", r == 0);
+	}
+	close(line);
+	while (waitpid(child, &status, 0) < 0) {
+		if (errno != EINTR) {
+			return -errno;
+		}
+	}
+	return r < 0 ? r : WIFEXITED(status) ? -WEXITSTATUS(status) : -EIO;
+}
+
 static int try_first(uid_t id)
 {
-	int ends[2], status = -1;
-	char left;
+	int ends[2];
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0) {
 		return -errno;
@@ -65,27 +96,28 @@ static int try_first(uid_t id)
 		close(ends[0]);
 		try_all(id, ends[1]);
 	}
+	int r = child < 0 ? -errno : 0;
 	close(ends[1]);
-	if (child > 0 && read(ends[0], &left, 1) == 1 && map_child(child, id) == 0) {
-		(void)!write(ends[0], "", 1);
+	if (r < 0) {
+		close(ends[0]);
+		return r;
 	}
-	close(ends[0]);
-	if (child > 0) {
-		while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-		}
-	}
-	return status == 0 ? 0 : -ENOTSUP;
+	return lead(child, ends[0], id);
 }
 
 int seal_own_root(int line, uid_t id)
 {
 	struct broker broker = { .line = line };
 
-	if (line < 0 || id == geteuid() || try_first(id) < 0) {
+	if (line < 0 || id == geteuid()) {
 		return -ENOTSUP;
 	}
+	int r = try_first(id);
+	if (r < 0) {
+		return means_lacking(-r) ? -ENOTSUP : r;
+	}
 	/* From here on there is no way back: it works, or the role does not start. */
-	int r = leave(id);
+	r = leave(id);
 	r = r < 0 ? r : broker_map(&broker);
 	if (r < 0) {
 		return r;
