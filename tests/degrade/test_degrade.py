@@ -10,6 +10,7 @@ import json
 import os
 import pathlib
 import subprocess
+import time
 
 import pytest
 
@@ -183,3 +184,30 @@ def test_doctor_says_so(place, whole, missing):
     report, _ = answer(place, missing, "doctor", "--json")
     states = {layer["name"]: layer["state"] for layer in report["layers"]}
     assert states[LOST[missing]] == "missing"
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("missing", ["", "inner-userns"])
+def test_service_without_namespaces_for_its_warden(place, missing, tmp_path):
+    """Where a host has none for ordinary users the warden stays root, and the log says so."""
+    command = [BRIG, "serve", "--listen", f"unix:{tmp_path}/s", "--state", tmp_path / "state"]
+    if missing:
+        command = [place / "without", missing, *command]
+    with open(tmp_path / "log", "wb") as log:
+        server = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+    try:
+        end = time.monotonic() + 30
+        while b"event=ready" not in (tmp_path / "log").read_bytes():
+            assert server.poll() is None and time.monotonic() < end, (tmp_path / "log").read_text()
+            time.sleep(0.02)
+        children = pathlib.Path(f"/proc/{server.pid}/task/{server.pid}/children").read_text().split()
+        uids = {
+            pathlib.Path(f"/proc/{pid}/comm").read_text().strip():
+            pathlib.Path(f"/proc/{pid}").stat().st_uid for pid in children
+        }
+        said = b"event=seal-missing which=own-root" in (tmp_path / "log").read_bytes()
+        assert said == bool(missing)
+        assert (uids["brig-warden"] == 0) == bool(missing), uids
+    finally:
+        server.terminate()
+        server.wait(30)
