@@ -215,7 +215,7 @@ int engine_local_new(struct loop *loop, const struct engine_options *options, st
 	if (r == 0) {
 		local->context->hurried = true;
 		if (options->broker) {
-			context_use_broker(local->context, options->broker->line);
+			context_use_broker(local->context, options->broker);
 		}
 	}
 	if (r == 0 && brig_context_fd(local->context) >= 0) {

@@ -23,8 +23,8 @@ struct brig_context {
 	bool swept;                    /* what the dead left behind was looked for */
 	bool hurried; /* starts never wait for a cell: whoever asks waits by their own loop */
 };
-/* From now on what only root may do is asked for on this line, which stays the caller's. */
-void context_use_broker(struct brig_context *context, int line);
+/* From now on what only root may do is asked for there; the line stays the caller's. */
+void context_use_broker(struct brig_context *context, const struct broker *broker);
 /* Device nodes for one cell: an fd, or -errno. */
 int context_devices(const struct brig_context *context);
 /* Is a cell for such a request in the making, while none is ready? */

@@ -24,6 +24,13 @@ static void parts_done(struct parts *parts)
 	engine_free(parts->engine);
 }
 
+/* At once: no run may be told of a failure that is only ours. They are `lost`, which is true. */
+static _Noreturn void broker_gone(void)
+{
+	role_log(ROLE_WARNING, "peer-gone", "why=%s", "the broker has ended");
+	_exit(1);
+}
+
 /* A warden that has stayed root does it all itself. */
 static const struct broker *keep_broker(const struct role_process *process, struct parts *parts)
 {
@@ -34,7 +41,7 @@ static const struct broker *keep_broker(const struct role_process *process, stru
 		close(FD_WARDEN_BROKER);
 		return NULL;
 	}
-	parts->broker.line = FD_WARDEN_BROKER;
+	parts->broker = (struct broker){ .line = FD_WARDEN_BROKER, .gone = broker_gone };
 	return &parts->broker;
 }
 
