@@ -2,6 +2,7 @@
 """From inside of a cell nothing of the service is to be had: no socket, no file, no process."""
 
 import json
+import os
 import socket
 import subprocess
 import threading
@@ -42,10 +43,11 @@ print(json.dumps([found, fds, text]))
 @pytest.fixture
 def abstract():
     """Something to be found, if the cell were in the host's network."""
+    name = f"brig-tenants-test-{os.getpid()}"  # the other pass has one as well
     with socket.socket(socket.AF_UNIX) as door:
-        door.bind("\0brig-tenants-test")
+        door.bind("\0" + name)
         door.listen()
-        yield "brig-tenants-test"
+        yield name
 
 
 def facts_of(house, abstract):
