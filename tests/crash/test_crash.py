@@ -68,15 +68,21 @@ CASES = {
                                       "--", "/bin/sleep", mark],
     "compile": lambda place, mark, n: ["--lang", "c", "-c", COMPILED.format(mark=mark, round=n)],
 }
+started = set()  # process ids
 # From the start to well into the program.
 LENGTH_S = {"compile": 0.3, "local": 0.15, "stubborn": 0.15}
 
 
 def start(place, case, mark, n):
     words = [BRIG, "run", "--timeout", "60s", *CASES[case](place, mark, n)]
-    return subprocess.Popen([str(w) for w in words], env=environment(place), cwd=place,
-                            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                            stderr=subprocess.DEVNULL)
+    return launch(place, words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def launch(place, words, **streams):
+    brig = subprocess.Popen([str(w) for w in words], env=environment(place), cwd=place,
+                            stdin=subprocess.DEVNULL, **streams)
+    started.add(brig.pid)
+    return brig
 
 
 def processes():
@@ -138,11 +144,11 @@ def abstract_sockets():
 
 
 def stale_groups():
-    """Control groups of brigs that live no more: the name holds the owner's pid."""
+    """Control groups of our brigs that live no more: the name holds the owner's pid."""
     found = set()
     for path, _, _ in os.walk("/sys/fs/cgroup"):
         match = re.match(r"brig-(\d+)-", os.path.basename(path))
-        if match and not os.path.exists(f"/proc/{match[1]}"):
+        if match and int(match[1]) in started and not os.path.exists(f"/proc/{match[1]}"):
             found.add(path)
     return found
 
@@ -187,13 +193,12 @@ class Host:
     def __init__(self, place):
         self.place = place
         self.mounts = mounts()
-        self.groups = stale_groups()
         self.unfinished = unfinished_files(place)
 
     def check(self, mark):
         assert not within(PATIENCE_S, lambda: marked(mark)), "processes are left"
         recover(self.place)
-        assert not within(PATIENCE_S, lambda: stale_groups() - self.groups), "control groups"
+        assert not within(PATIENCE_S, stale_groups), "control groups"
         assert not within(PATIENCE_S, namespaces), "namespaces"
         assert not within(PATIENCE_S, abstract_sockets), "sockets"
         assert not within(PATIENCE_S, ours), "processes are left that bear no mark"
@@ -269,9 +274,8 @@ def children(pid):
 def test_init_killed_from_outside(place, options):
     mark = str(random.randrange(10**8, 10**9))
     host = Host(place)
-    brig = subprocess.Popen([BRIG, "run", "--json", *options, "--", "/bin/sleep", mark],
-                            env=environment(place), stdin=subprocess.DEVNULL,
-                            stdout=subprocess.PIPE, text=True)
+    brig = launch(place, [BRIG, "run", "--json", *options, "--", "/bin/sleep", mark],
+                  stdout=subprocess.PIPE, text=True)
     until(lambda: len(marked(mark)) >= 3)
     time.sleep(0.1)  # and until the program has taken over its process
     init, = children(brig.pid)
@@ -287,9 +291,8 @@ def test_stopped_and_continued(place):
     mark = str(random.randrange(10**8, 10**9))
     host = Host(place)
     for case, timeout, status in [("sleep 0.1; echo done", "5s", 0), (f"sleep {mark}", "200ms", 124)]:
-        brig = subprocess.Popen([BRIG, "run", "--timeout", timeout, "--lang", "bash", "-c", case],
-                                env=environment(place), stdin=subprocess.DEVNULL,
-                                stdout=subprocess.PIPE, text=True)
+        brig = launch(place, [BRIG, "run", "--timeout", timeout, "--lang", "bash", "-c", case],
+                      stdout=subprocess.PIPE, text=True)
         time.sleep(0.05)
         brig.send_signal(signal.SIGSTOP)
         time.sleep(0.5)
