@@ -28,7 +28,7 @@ SUITE_TIMEOUT=${SUITE_TIMEOUT:-900}
 SAME_FOR_ALL='http ledger mcp'
 # Of these root's and the user's pass may go on at the same time: each test looks at what it has
 # started itself and at nothing that the host has only one of. They wait more than they compute.
-SIDE_BY_SIDE='api serve tenants warm'
+SIDE_BY_SIDE='api serve tenants'
 # What was begun ahead has to wait whenever others want the processor.
 AHEAD_TIMEOUT=3600
 USER_ID=65533 # an id that no account has: nothing on the host belongs to it
@@ -417,7 +417,7 @@ part_ahead() {
 }
 
 [ $# -gt 0 ] || set -- build ahead format layers shell hardening install completions docs unit \
-	suites lint san fuzz-smoke
+	suites san fuzz-smoke lint
 
 for part in "$@"; do
 	case $part in

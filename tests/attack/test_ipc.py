@@ -134,7 +134,7 @@ def test_i7_killed_supervisor(attack, tmp_path):
         run = attack.spawn("x_tasks", "explode", 0, options=["--processes", 20])
         harness.wait_for(lambda: len(harness.descendants(run.pid)) > 5)
         pids.append(killed(run))
-        harness.wait_for(lambda: not harness.children(), 3)
+        harness.wait_for(lambda: not harness.children())
     finally:
         for survivor in harness.children():
             os.kill(survivor, signal.SIGKILL)
@@ -153,4 +153,4 @@ def test_i7_killed_supervisor(attack, tmp_path):
     shell.kill()
     shell.wait()
     assert harness.children() != []
-    harness.wait_for(lambda: not harness.children(), 5)
+    harness.wait_for(lambda: not harness.children())

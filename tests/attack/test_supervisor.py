@@ -129,7 +129,7 @@ def test_v5_few_descriptors(attack):
             outcomes.add("ran")
         assert "id" not in result or left_of(result) == []
     assert outcomes == {"error", "ran"}
-    harness.wait_for(lambda: not harness.children(), 3)
+    harness.wait_for(lambda: not harness.children())
 
 
 @pytest.mark.root
@@ -173,7 +173,7 @@ def test_v8_no_privilege_left(attack):
     try:
         program = process_named(run, "x14_wait")
         init = int(status_of(program)["PPid"])
-        harness.wait_for(lambda: int(status_of(init)["CapEff"], 16) == 0, 3)
+        harness.wait_for(lambda: int(status_of(init)["CapEff"], 16) == 0)
         assert harness.descendants(init) == [program]
         for pid in (init, program):
             status = status_of(pid)
