@@ -25,6 +25,11 @@ enum engine_op {
 	ENGINE_RUNTIMES,     /* -> {"runtimes":[...]} as `brig runtimes --json` */
 	ENGINE_POLICIES,     /* -> {"policies":[...]} */
 	ENGINE_POLICY_CHECK, /* would `run` be allowed? -> what it would get, without running */
+	/*
+	 * -> {"ended":[{"tenant","id","reason","runs"}...]} of whatever tenant, as soon as there are
+	 * any: for whoever keeps the records, one call at a time. Each is told once.
+	 */
+	ENGINE_SESSION_ENDED,
 	ENGINE_STATS, /* -> counts for /metrics and /v1/health: pools, cells, sessions, memory */
 	ENGINE_OPS,
 };
@@ -38,6 +43,7 @@ enum engine_op {
 struct engine_call {
 	enum engine_op op;
 	const char *tenant;  /* never NULL: nothing of another tenant can be named */
+	const char *caller;  /* who asks, for the records; stays on this side; or NULL */
 	const char *session; /* id, for session and file calls and for runs in a session; or NULL */
 	const char *path;    /* of a file, beneath /sandbox */
 	const void *data;    /* its content, for ENGINE_FILE_PUT */

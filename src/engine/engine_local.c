@@ -27,6 +27,7 @@ static local_start *const starters[ENGINE_OPS] = {
 	[ENGINE_RUNTIMES] = local_runtimes,
 	[ENGINE_POLICIES] = local_policies,
 	[ENGINE_POLICY_CHECK] = local_policy_check,
+	[ENGINE_SESSION_ENDED] = local_session_ended,
 	[ENGINE_STATS] = local_stats,
 };
 
@@ -40,6 +41,9 @@ static void free_run(struct engine_run *run)
 	loop_remove(run->source);
 	loop_timer_clear(&run->answered);
 	local_wait_drop(run);
+	if (run->local->watcher == run) {
+		run->local->watcher = NULL;
+	}
 	if (run->session && run->session->current == run) {
 		run->session->current = NULL;
 	}
@@ -125,7 +129,9 @@ static void cancel(struct engine_run *run)
 	if (run->wait && !local_wait_over(run)) {
 		return;
 	}
-	if (run->run) {
+	if (run->local->watcher == run) {
+		local_watcher_end(run->local);
+	} else if (run->run) {
 		brig_run_cancel(run->run);
 	} else if (run->session && run->session->opener == run) {
 		brig_session_end(run->session->session, "its opening was cancelled");
@@ -135,7 +141,7 @@ static void cancel(struct engine_run *run)
 /* It goes on until its cell is gone: nobody waits for that. */
 static void forget(struct engine_run *run)
 {
-	if (run->wait) {
+	if (run->wait || run->local->watcher == run) {
 		free_run(run);
 		return;
 	}

@@ -23,6 +23,7 @@ struct local {
 	struct local_session *sessions;
 	unsigned sessions_count;            /* with those that are just ending */
 	struct local_tombstone *tombstones; /* the latest first */
+	struct engine_run *watcher;         /* wants to know what has ended; or NULL */
 	struct {
 		uint64_t started, ended, failed, cancelled;
 		uint64_t opened, gone;
@@ -65,7 +66,7 @@ typedef int local_start(struct local *local, const struct engine_call *call, str
 local_start local_execute, local_session_open, local_session_get, local_session_list,
 	local_session_close, local_session_interrupt, local_file_list, local_file_get,
 	local_file_put, local_file_delete, local_runtimes, local_policies, local_policy_check,
-	local_stats;
+	local_session_ended, local_stats;
 
 /* Starts a run in a cell of its own. */
 int local_begin(struct engine_run *run, const struct engine_call *call, struct brig_error *err);
@@ -121,6 +122,7 @@ struct local_tombstone {
 	char language[32], policy[65], reason[200];
 	uint64_t created_ms, idle_ns, runs;
 	uint64_t ended_ms, ended_ns;
+	bool told; /* to the watcher */
 };
 
 struct local_session_facts {
@@ -137,6 +139,11 @@ const struct local_tombstone *local_tombstone_find(struct local *local,
 						   const struct engine_call *call);
 void local_tombstone_print(struct json_out *json, const struct local_tombstone *stone);
 void local_tombstones_free(struct local *local);
+
+/* The watcher is answered soon, if there is something to tell. */
+void local_watcher_look(struct local *local);
+/* It is answered soon, with whatever there is. */
+void local_watcher_end(struct local *local);
 
 uint64_t local_wall_ms(void); /* since 1970 */
 /* RFC 3339, in UTC, with milliseconds. */

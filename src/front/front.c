@@ -94,8 +94,11 @@ static int begin(struct front *front, const struct front_options *options, struc
 					    .admit = admit,
 					    .problem = http_problem,
 					    .user = front };
-	int r = copy_lists(front, options);
+	int r = session_engine_new(front, options->engine, &front->engine);
 
+	if (r == 0) {
+		r = copy_lists(front, options);
+	}
 	if (r == 0 && options->tokens) {
 		r = tokens_parse(options->tokens, options->tokens_size, &front->auth.tokens, error);
 		if (r < 0) {
@@ -135,7 +138,6 @@ int front_new(struct loop *loop, const struct front_options *options, struct fro
 	/* jansson would look for random bytes in a file, and there are no files here. */
 	json_object_seed(randombytes_random() | 1);
 	front->loop = loop;
-	front->engine = options->engine;
 	front->ledger = options->ledger;
 	front->resume_ns = options->resume_ns ? options->resume_ns : RESUME_NS;
 	admission_init(&front->admission, &options->admission);
@@ -201,6 +203,7 @@ void front_free(struct front *front)
 	front_mcp_free(front->mcp);
 	engine_free(front->admitted);
 	executions_drop(front);
+	engine_free(front->engine);
 	admission_done(&front->admission);
 	auth_done(&front->auth);
 	free(front->usual);

@@ -25,7 +25,7 @@ struct policy_usual {
 
 struct front {
 	struct loop *loop;
-	struct engine *engine;
+	struct engine *engine; /* owned: the one that was given, behind the records of sessions */
 	struct ledger *ledger;
 	struct http_server *http; /* owned */
 	struct auth auth;
@@ -47,6 +47,11 @@ struct front {
 	bool draining, http_drained;
 };
 
+/*
+ * The engine that is used for all: sessions are recorded in the ledger before they are told, and
+ * what the warden does not know any more is looked up there. `inner` is borrowed.
+ */
+int session_engine_new(struct front *front, struct engine *inner, struct engine **ret);
 /*
  * An engine for the protocol's tools: what they ask is checked, waits for its turn and is recorded
  * like all else. Tenants of its calls are callers' names.

@@ -164,6 +164,8 @@ static const struct mapping mappings[] = {
 	{ BRIG_E_HOST, 0, PROBLEM_HOST_UNABLE,
 	  "this host lacks a layer of isolation that the policy wants" },
 	{ BRIG_E_CONSENT, 0, PROBLEM_CONSENT_REQUIRED, NULL },
+	{ BRIG_E_SYSTEM, ENOTRECOVERABLE, PROBLEM_LEDGER_UNAVAILABLE,
+	  "what was asked cannot be recorded, so it was not done" },
 	{ BRIG_E_SYSTEM, ENOENT, PROBLEM_NOT_FOUND, "there is no such thing" },
 	{ BRIG_E_SYSTEM, ENOMEM, PROBLEM_MEMORY_LOW, "there is not enough memory for it now" },
 	{ BRIG_E_SYSTEM, ENOBUFS, PROBLEM_UNAVAILABLE, "the service has too much to do" },

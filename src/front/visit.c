@@ -161,6 +161,7 @@ void visit_engine(struct visit *visit, struct engine_call *call,
 	struct brig_error error = { 0 };
 
 	call->tenant = visit->caller.tenant;
+	call->caller = visit->caller.name;
 	call->run.tenant = visit->caller.tenant;
 	call->end = end ? end : engine_end;
 	call->fail = engine_fail;

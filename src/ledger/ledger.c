@@ -171,7 +171,8 @@ static int send_form(struct ledger *ledger, const struct message *message,
 /* What has begun must be able to end, however many questions there are: half is for these alone. */
 static unsigned calls_max(uint32_t kind)
 {
-	bool must = kind == LEDGER_STARTED || kind == LEDGER_ENDED || kind == LEDGER_AUDIT;
+	bool must = kind == LEDGER_STARTED || kind == LEDGER_ENDED || kind == LEDGER_AUDIT ||
+		    kind == LEDGER_SESSION_ENDED;
 
 	return must ? LEDGER_CALLS_MAX : LEDGER_CALLS_MAX / 2;
 }
@@ -272,6 +273,48 @@ int ledger_list(struct ledger *ledger, const char *tenant, const char *before, u
 int ledger_pending(struct ledger *ledger, ledger_done *done, void *user)
 {
 	return call(ledger, (struct message){ .kind = LEDGER_PENDING }, NULL, done, user);
+}
+
+int ledger_session_opened(struct ledger *ledger, const struct ledger_session *session,
+			  ledger_done *done, void *user)
+{
+	struct ledger_text texts[OPENED_FIELDS] = {
+		[OPENED_ID] = text(session->id),
+		[OPENED_TENANT] = text(session->tenant),
+		[OPENED_CALLER] = text(session->caller),
+		[OPENED_LANGUAGE] = text(session->language),
+		[OPENED_POLICY] = text(session->policy),
+	};
+
+	return call(ledger,
+		    (struct message){ .kind = LEDGER_SESSION_OPENED, .number = session->idle_ms },
+		    texts, done, user);
+}
+
+int ledger_session_ended(struct ledger *ledger, const char *tenant, const char *id,
+			 const char *reason, uint64_t runs, ledger_done *done, void *user)
+{
+	struct ledger_text texts[GONE_FIELDS] = { text(tenant), text(id), text(reason) };
+
+	return call(ledger, (struct message){ .kind = LEDGER_SESSION_ENDED, .number = runs }, texts,
+		    done, user);
+}
+
+int ledger_session_get(struct ledger *ledger, const char *tenant, const char *id, ledger_done *done,
+		       void *user)
+{
+	struct ledger_text texts[] = { text(tenant), text(id) };
+
+	return call(ledger, (struct message){ .kind = LEDGER_SESSION_GET }, texts, done, user);
+}
+
+int ledger_session_list(struct ledger *ledger, const char *tenant, const char *before,
+			unsigned limit, ledger_done *done, void *user)
+{
+	struct ledger_text texts[] = { text(tenant), text(before) };
+
+	return call(ledger, (struct message){ .kind = LEDGER_SESSION_LIST, .number = limit }, texts,
+		    done, user);
 }
 
 int ledger_audit(struct ledger *ledger, const char *kind, const char *tenant, const char *facts,

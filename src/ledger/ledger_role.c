@@ -266,8 +266,10 @@ static int take(void *user, const struct message *message, int fds[MESSAGE_FDS_M
 	}
 
 static const struct message_rule rules[] = {
-	RULE(LEDGER_BEGIN), RULE(LEDGER_STARTED), RULE(LEDGER_ENDED), RULE(LEDGER_GET),
-	RULE(LEDGER_LIST),  RULE(LEDGER_PENDING), RULE(LEDGER_AUDIT), RULE(LEDGER_STATS),
+	RULE(LEDGER_BEGIN),         RULE(LEDGER_STARTED),     RULE(LEDGER_ENDED),
+	RULE(LEDGER_GET),           RULE(LEDGER_LIST),        RULE(LEDGER_PENDING),
+	RULE(LEDGER_AUDIT),         RULE(LEDGER_STATS),       RULE(LEDGER_SESSION_OPENED),
+	RULE(LEDGER_SESSION_ENDED), RULE(LEDGER_SESSION_GET), RULE(LEDGER_SESSION_LIST),
 };
 
 /* --- timers ---------------------------------------------------------------------------------- */

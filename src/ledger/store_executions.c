@@ -111,6 +111,11 @@ int store_execution_begin(struct store *store, const struct ledger_text *texts, 
 				   request->size);
 		r = store_result(store, rc, SQL_REQUEST_PUT, error);
 	}
+	if (r == 0 && texts[BEGIN_SESSION].data) {
+		int rc = store_run(store, SQL_SESSION_RUN, "tt", texts[BEGIN_TENANT].data,
+				   texts[BEGIN_SESSION].data);
+		r = store_result(store, rc, SQL_SESSION_RUN, error);
+	}
 	if (r == 0) {
 		r = audit_begin(store, texts, queued, error);
 	}
