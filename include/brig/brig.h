@@ -170,6 +170,12 @@ struct brig_request {
 	void (*on_output)(void *user, int stream, const void *data, size_t size);
 	void *user;
 	bool discard_output;
+
+	/*
+	 * A ceiling for what is not asked for: there the policy's limits hold, or those of the
+	 * session, but no more than these. 0: none.
+	 */
+	struct brig_limits limits_most;
 };
 
 struct brig_file_out {

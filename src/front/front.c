@@ -206,6 +206,5 @@ void front_free(struct front *front)
 	engine_free(front->engine);
 	admission_done(&front->admission);
 	auth_done(&front->auth);
-	free(front->usual);
 	free(front);
 }

@@ -17,12 +17,6 @@ struct front_counts {
 	uint64_t replayed;
 };
 
-/* What a policy gives when nothing is asked for. */
-struct policy_usual {
-	char name[TOKEN_NAME_MAX + 1];
-	struct brig_limits limits;
-};
-
 struct front {
 	struct loop *loop;
 	struct engine *engine; /* owned: the one that was given, behind the records of sessions */
@@ -32,8 +26,6 @@ struct front {
 	struct admission admission;
 	struct execution *executions; /* all that are under way */
 	struct visit *visits;         /* requests that are not answered yet */
-	struct policy_usual *usual;   /* owned */
-	size_t usual_count;
 	struct front_counts counts;
 	uint64_t resume_ns;
 	uint64_t refusals_ns; /* when one was last audited, and how many since */
@@ -63,7 +55,7 @@ void front_mcp_drain(struct front_mcp *mcp);
 void front_mcp_free(struct front_mcp *mcp);
 /* Says `drained` when it is time; asked whenever something ends. */
 void front_look_drained(struct front *front);
-/* Starts to watch the host's memory, and asks what the policies give. */
+/* Starts to watch the host's memory. */
 void front_watch_begin(struct front *front);
 void front_watch_end(struct front *front);
 /* Queues again what was acknowledged in an earlier life. */

@@ -75,7 +75,8 @@ static int set_limits(const struct brig_request *request, struct prepared *p,
 		tighten(&spec->limits, &p->runtime->compile_limits);
 		return 0;
 	}
-	int r = policy_limits(p->policy, &request->limits, &spec->limits, err);
+	int r = policy_limits_within(p->policy, &request->limits, &request->limits_most,
+				     &spec->limits, err);
 	if (r < 0 || !p->runtime) {
 		return r;
 	}

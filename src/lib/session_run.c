@@ -61,14 +61,20 @@ static int find_limits(const struct brig_session *session, const struct brig_req
 		       struct brig_limits *ret, struct brig_error *err)
 {
 	struct brig_limits want = session->asked, own = request->limits;
+	struct brig_limits usual, most = request->limits_most;
+	int r = policy_limits_within(session->prepared.policy, &session->asked, &session->most,
+				     &usual, err);
 
-	for (size_t i = 0; i < limit_table_count; i++) {
+	for (size_t i = 0; r == 0 && i < limit_table_count; i++) {
 		uint64_t value = *limit_of(&own, &limit_table[i]);
-		if (value) {
-			*limit_of(&want, &limit_table[i]) = value;
-		}
+		uint64_t bound = *limit_of(&most, &limit_table[i]);
+		uint64_t unasked = *limit_of(&usual, &limit_table[i]);
+
+		/* Whoever asks now may be allowed less than whoever opened the session. */
+		unasked = bound && bound < unasked ? bound : unasked;
+		*limit_of(&want, &limit_table[i]) = value ? value : unasked;
 	}
-	return policy_limits(session->prepared.policy, &want, ret, err);
+	return r < 0 ? r : policy_limits(session->prepared.policy, &want, ret, err);
 }
 
 static int check_state(const struct brig_session *session, struct brig_error *err)

@@ -96,7 +96,8 @@ static bool fits(const struct warm_pool *pool, const struct brig_request *reques
 
 	if (pool->retired || !same_text(pool->policy, request->policy) ||
 	    !same_text(pool->tenant, request->tenant) || !speaks(pool->base.runtime, request) ||
-	    policy_limits(pool->base.policy, &request->limits, &wanted, &unused) < 0) {
+	    policy_limits_within(pool->base.policy, &request->limits, &request->limits_most,
+				 &wanted, &unused) < 0) {
 		return false;
 	}
 	return wanted.disk_bytes == built->disk_bytes && wanted.disk_inodes == built->disk_inodes &&

@@ -102,6 +102,10 @@ int policy_names(const struct policy_source *source, struct strlist *ret, struct
 /* The request's limits within the policy's: unset ones as it says, above its ceiling an error. */
 int policy_limits(const struct policy *policy, const struct brig_limits *wanted,
 		  struct brig_limits *ret, struct brig_error *err);
+/* The same, and what is not wanted expressly is at most as much as `most` says; 0: as it is. */
+int policy_limits_within(const struct policy *policy, const struct brig_limits *wanted,
+			 const struct brig_limits *most, struct brig_limits *ret,
+			 struct brig_error *err);
 bool policy_env_allowed(const struct policy *policy, const char *name);
 bool policy_runtime_allowed(const struct policy *policy, const char *runtime);
 
