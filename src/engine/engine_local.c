@@ -215,6 +215,7 @@ int engine_local_new(struct loop *loop, const struct engine_options *options, st
 	local->engine.class = &local_class;
 	local->loop = loop;
 	local->waiting_end = &local->waiting;
+	local->patience_ns = LOCAL_PATIENCE_NS;
 	local->options = *options;
 	fill_in(&local->options);
 	int r = brig_context_new(&options->context, &local->context, error);

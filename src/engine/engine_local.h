@@ -20,6 +20,8 @@ struct local {
 	struct engine_options options;             /* filled in */
 	struct engine_run *runs;                   /* all calls under way */
 	struct engine_run *waiting, **waiting_end; /* for a cell that is being made */
+	struct engine_run *look_next;              /* of them, while it is looked who can begin */
+	uint64_t patience_ns;                      /* how long they wait */
 	struct local_session *sessions;
 	unsigned sessions_count;            /* with those that are just ending */
 	struct local_tombstone *tombstones; /* the latest first */
@@ -72,6 +74,9 @@ local_start local_execute, local_session_open, local_session_get, local_session_
 int local_begin(struct engine_run *run, const struct engine_call *call, struct brig_error *err);
 
 /* --- runs that wait for a cell: engine_local_wait.c ----------------------------------------- */
+
+/* A cold start would take as long, and be in the way of those that are being made. */
+#define LOCAL_PATIENCE_NS UINT64_C(40000000)
 
 /* Nobody else may wait for one tenant's cell: the call is kept, and started a little later. */
 bool local_wait_is_worth(struct local *local, const struct engine_call *call);
