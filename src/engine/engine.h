@@ -18,8 +18,14 @@ enum engine_op {
 	ENGINE_SESSION_LIST, /* -> {"sessions":[...]} of the tenant */
 	ENGINE_SESSION_CLOSE,
 	ENGINE_SESSION_INTERRUPT, /* the run that is under way ends; the state stays */
-	ENGINE_FILE_LIST,         /* -> {"files":[{path,size,modified}...]} of a session */
-	ENGINE_FILE_GET,          /* -> the bytes themselves */
+	/*
+	 * Another session like it, with copies of its files and of what its interpreter can tell
+	 * -> the new session's object, and "forked_from", "carried":[name...],
+	 * "left":[{"name","why"}...], "files":{"copied":N,"left":[{"path","why"}...]}
+	 */
+	ENGINE_SESSION_FORK,
+	ENGINE_FILE_LIST, /* -> {"files":[{path,size,modified}...]} of a session */
+	ENGINE_FILE_GET,  /* -> the bytes themselves */
 	ENGINE_FILE_PUT,
 	ENGINE_FILE_DELETE,
 	ENGINE_RUNTIMES,     /* -> {"runtimes":[...]} as `brig runtimes --json` */

@@ -20,6 +20,7 @@ static local_start *const starters[ENGINE_OPS] = {
 	[ENGINE_SESSION_LIST] = local_session_list,
 	[ENGINE_SESSION_CLOSE] = local_session_close,
 	[ENGINE_SESSION_INTERRUPT] = local_session_interrupt,
+	[ENGINE_SESSION_FORK] = local_session_fork,
 	[ENGINE_FILE_LIST] = local_file_list,
 	[ENGINE_FILE_GET] = local_file_get,
 	[ENGINE_FILE_PUT] = local_file_put,
@@ -41,6 +42,7 @@ static void free_run(struct engine_run *run)
 	loop_remove(run->source);
 	loop_timer_clear(&run->answered);
 	local_wait_drop(run);
+	local_fork_drop(run);
 	if (run->local->watcher == run) {
 		run->local->watcher = NULL;
 	}
@@ -131,6 +133,11 @@ static void cancel(struct engine_run *run)
 	}
 	if (run->local->watcher == run) {
 		local_watcher_end(run->local);
+	} else if (run->fork) {
+		local_fork_drop(run);
+		run->failed = true;
+		error_set(&run->error, BRIG_E_INPUT, ECANCELED, "the fork was cancelled");
+		(void)local_finish_soon(run);
 	} else if (run->run) {
 		brig_run_cancel(run->run);
 	} else if (run->session && run->session->opener == run) {
@@ -141,7 +148,7 @@ static void cancel(struct engine_run *run)
 /* It goes on until its cell is gone: nobody waits for that. */
 static void forget(struct engine_run *run)
 {
-	if (run->wait || run->local->watcher == run) {
+	if (run->wait || run->fork || run->local->watcher == run) {
 		free_run(run);
 		return;
 	}
@@ -164,6 +171,10 @@ static void free_engine(struct engine *engine)
 {
 	struct local *local = local_of(engine);
 
+	/* They have calls of their own among the others. */
+	for (struct engine_run *run = local->runs; run; run = run->next) {
+		local_fork_drop(run);
+	}
 	for (struct engine_run *run = local->runs, *next; run; run = next) {
 		next = run->next;
 		free_run(run);

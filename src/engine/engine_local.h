@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/json_out.h"
+#include "base/strlist.h"
 #include "engine/engine.h"
 
 struct local_session;
@@ -25,6 +26,7 @@ struct local {
 	struct local_session *sessions;
 	unsigned sessions_count;            /* with those that are just ending */
 	struct local_tombstone *tombstones; /* the latest first */
+	unsigned forks;                     /* under way */
 	struct engine_run *watcher;         /* wants to know what has ended; or NULL */
 	struct {
 		uint64_t started, ended, failed, cancelled;
@@ -48,6 +50,7 @@ struct engine_run {
 
 	struct brig_run *run;          /* owned; NULL: not a run, or not yet, or not any more */
 	struct local_wait *wait;       /* owned: it waits for a cell; or NULL */
+	struct local_fork *fork;       /* owned: it forks a session; or NULL */
 	bool paused;                   /* before it began */
 	struct loop_source *source;    /* of the run */
 	struct local_session *session; /* that it runs in, or opens; NULL: none, or gone */
@@ -66,9 +69,9 @@ int local_finish_soon(struct engine_run *run);
 typedef int local_start(struct local *local, const struct engine_call *call, struct engine_run *run,
 			struct brig_error *err);
 local_start local_execute, local_session_open, local_session_get, local_session_list,
-	local_session_close, local_session_interrupt, local_file_list, local_file_get,
-	local_file_put, local_file_delete, local_runtimes, local_policies, local_policy_check,
-	local_session_ended, local_stats;
+	local_session_close, local_session_interrupt, local_session_fork, local_file_list,
+	local_file_get, local_file_put, local_file_delete, local_runtimes, local_policies,
+	local_policy_check, local_session_ended, local_stats;
 
 /* Starts a run in a cell of its own. */
 int local_begin(struct engine_run *run, const struct engine_call *call, struct brig_error *err);
@@ -96,6 +99,7 @@ struct local_session {
 	char *tenant; /* owned */
 	char language[32];
 	char policy[65];
+	struct strlist env;           /* that it was opened with */
 	struct brig_session *session; /* owned */
 	struct loop_source *source;
 	struct loop_timer lease;
@@ -117,6 +121,16 @@ void local_session_touch(struct local_session *session);
 void local_session_expires(const struct local_session *session, char *text, size_t size);
 void local_sessions_free(struct local *local);
 unsigned local_sessions_busy(const struct local *local);
+
+/* As others see it. */
+void local_session_describe(struct json_out *json, const struct local_session *session);
+/* For everybody but its cell it is gone from here on. */
+void local_session_end(struct local_session *session, const char *reason);
+
+/* --- forks: engine_fork.c ------------------------------------------------------------------- */
+
+/* It does not go on; what there is of the new session is closed. */
+void local_fork_drop(struct engine_run *run);
 
 /* --- as others see them, and what is left of them: engine_sessions_gone.c ------------------- */
 

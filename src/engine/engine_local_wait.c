@@ -76,8 +76,8 @@ void local_wait_look(struct local *local)
 {
 	/*
 	 * In turn: the first of those who want the same kind of cell takes it. Who wants another
-	 * kind, of another tenant too, does not wait for them. One that begins may fail, and whoever
-	 * is told may forget others: so the next one is kept where dropping it moves it on.
+	 * kind, of another tenant too, does not wait for them. One that begins may fail, and
+	 * whoever is told may forget others: so the next one is kept where dropping it moves it on.
 	 */
 	for (struct engine_run *run = local->waiting; run; run = local->look_next) {
 		local->look_next = run->wait->next;

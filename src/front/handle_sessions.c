@@ -97,3 +97,41 @@ void handle_session_interrupt(struct visit *visit)
 {
 	with_session(visit, ENGINE_SESSION_INTERRUPT);
 }
+
+/* Its policy is known now: may whoever asks open such a session? */
+static void fork_looked(void *user, const char *data, size_t size)
+{
+	struct visit *visit = user;
+	json_t *session = json_loadb(data, size, 0, NULL);
+	const char *policy = json_string_value(json_object_get(session, "policy"));
+	const char *state = json_string_value(json_object_get(session, "state"));
+	struct problem problem = { 0 };
+	struct ask ask = { .call = { .op = ENGINE_SESSION_FORK, .session = visit->args[0] } };
+
+	visit->run = NULL;
+	ask.call.run.policy = policy;
+	int r = front_permit(visit->front, &visit->caller, &ask, &problem);
+	if (r == 0 && (!policy || !state || strcmp(state, "gone") == 0)) {
+		const char *why = json_string_value(json_object_get(session, "reason"));
+		r = problem_set(&problem, PROBLEM_SESSION_GONE, "the session is gone: %s",
+				why ? why : "it has ended");
+	}
+	ask.call.run.policy = NULL;
+	json_decref(session);
+	if (r < 0) {
+		visit_problem(visit, &problem);
+	} else {
+		visit_engine(visit, &ask.call, opened);
+	}
+}
+
+void handle_session_fork(struct visit *visit)
+{
+	struct engine_call call = { .op = ENGINE_SESSION_GET, .session = visit->args[0] };
+
+	if (!visit->args[0] || !ask_session_id(visit->args[0])) {
+		visit_refuse(visit, PROBLEM_NOT_FOUND, "there is no such session");
+		return;
+	}
+	visit_engine(visit, &call, fork_looked);
+}

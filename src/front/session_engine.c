@@ -278,7 +278,7 @@ static void inner_end(void *user, const char *data, size_t size)
 	struct engine_run *run = user;
 
 	run->inner = NULL;
-	if (run->op == ENGINE_SESSION_OPEN) {
+	if (run->op == ENGINE_SESSION_OPEN || run->op == ENGINE_SESSION_FORK) {
 		record_opening(run, data, size);
 	} else if (run->op == ENGINE_SESSION_CLOSE) {
 		record_closing(run, data, size);
