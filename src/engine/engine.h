@@ -139,6 +139,8 @@ struct engine_options {
 /* In this process. */
 int engine_local_new(struct loop *loop, const struct engine_options *options, struct engine **ret,
 		     struct brig_error *error);
+/* Cells for such runs of the tenant's are made ahead from now on, if they are at all. */
+void engine_local_warm(struct engine *engine, const char *tenant, const struct brig_request *like);
 /*
  * In the process at the other end of a role's socket, which it takes over. `gone`: that process has
  * died. Nobody knows how far its calls came, so neither end nor fail comes any more, also not of

@@ -252,3 +252,14 @@ int engine_local_new(struct loop *loop, const struct engine_options *options, st
 	*ret = &local->engine;
 	return 0;
 }
+
+void engine_local_warm(struct engine *engine, const char *tenant, const struct brig_request *like)
+{
+	struct brig_request request = *like;
+
+	request.size = sizeof(request);
+	request.tenant = tenant;
+	request.code = "0"; /* pools are found by what would be run */
+	request.code_size = 1;
+	context_begin_warm(local_of(engine)->context, &request);
+}

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "core/run.h"
 #include "lib/build_cache.h"
 #include "lib/localdir.h"
@@ -159,6 +160,18 @@ bool context_worth_waiting(struct brig_context *context, const struct brig_reque
 	struct warm_pool *pool = pool_of(context, request);
 
 	return pool && !warm_pool_ready(pool) && warm_pool_making(pool);
+}
+
+void context_begin_warm(struct brig_context *context, const struct brig_request *like)
+{
+	struct brig_error unused = { 0 };
+	struct warm_pool *pool = context->warm ? warm_pool_for(context->warm, like, &unused) : NULL;
+
+	if (pool) {
+		pool->target = pool->target ? pool->target : 1;
+		pool->used_ns = clock_now_ns();
+		warm_step(context->warm, 1);
+	}
 }
 
 /* 1: started from a pool; 0: it has to be cold; -errno: the request is wrong. */

@@ -29,6 +29,8 @@ void context_use_broker(struct brig_context *context, const struct broker *broke
 int context_devices(const struct brig_context *context);
 /* Is a cell for such a request in the making, while none is ready? */
 bool context_worth_waiting(struct brig_context *context, const struct brig_request *request);
+/* Begins to make cells for such requests, and does not wait for them; nothing where it cannot. */
+void context_begin_warm(struct brig_context *context, const struct brig_request *like);
 /* Start-up is recovery: removes what the dead have left behind. Once. */
 void context_sweep(struct brig_context *context);
 #endif
