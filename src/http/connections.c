@@ -70,10 +70,15 @@ static int connection_new(struct http_server *server, int fd, const struct http_
 	if (!c) {
 		return -ENOMEM;
 	}
-	*c = (struct connection){ .server = server, .fd = fd };
+	*c = (struct connection){ .server = server, .carrier = { .fd = fd } };
 	c->peer = peers_hold(&server->peers, who);
-	int r = !c->peer ? -ENOMEM : has_room(server, c->peer) ? connection_start(c) : -EBUSY;
+	int r = !c->peer ? -ENOMEM : has_room(server, c->peer) ? 0 : -EBUSY;
+	if (r == 0 && server->options.tcp && !who->local) {
+		r = carrier_open(&c->carrier, server->options.tcp);
+	}
+	r = r < 0 ? r : connection_start(c);
 	if (r < 0) {
+		carrier_forget(&c->carrier);
 		peers_release(&server->peers, c->peer);
 		free(c);
 		return r;
@@ -98,7 +103,7 @@ void connections_accept(struct http_server *server, int fd)
 	server->connections = c;
 	server->counts.connections++;
 	server->counts.accepted++;
-	connection_enter(c, CONNECTION_IDLE);
+	connection_enter(c, c->carrier.transport ? CONNECTION_OPENING : CONNECTION_IDLE);
 }
 
 void connection_end(struct connection *c)
@@ -112,7 +117,7 @@ void connection_end(struct connection *c)
 	connections_queue(c, NULL);
 	loop_timer_clear(&c->timer);
 	loop_remove(c->source);
-	close_fd(&c->fd);
+	carrier_done(&c->carrier);
 	struct exchange *x = c->exchange;
 	outbox_done(&c->outbox);
 	free(c->stash);

@@ -5,10 +5,12 @@
 #ifndef BRIG_HTTP_HTTP_H
 #define BRIG_HTTP_HTTP_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 
 #include "loop/loop.h"
 
@@ -19,7 +21,8 @@ struct http_limits {          /* 0: what the comment says */
 	size_t bodies_bytes;  /* bodies of all connections together (256 MiB): 503 */
 	unsigned connections; /* (12000); more are closed at accept, the longest idle first */
 	unsigned connections_per_peer; /* of one unix uid or one address (0: no limit) */
-	uint64_t head_ns;              /* from the first byte to the end of the head (10 s): 408 */
+	uint64_t head_ns;              /* from the first byte to the end of the head (10 s): 408;
+					* before it for the transport to begin: closed */
 	uint64_t body_ns;              /* for the whole body, and at least 1 KiB/s (60 s): 408 */
 	uint64_t idle_ns;              /* between requests (75 s): closed */
 	uint64_t write_ns; /* without the peer taking 1 KiB/s of what waits (30 s): closed */
@@ -85,10 +88,45 @@ size_t http_stream_write(struct http_exchange *exchange, const void *data, size_
 /* Like http_respond: the exchange is gone afterwards. */
 void http_stream_end(struct http_exchange *exchange);
 
+/*
+ * Another way over a TCP connection than in clear. Sockets do not block; a function that cannot go
+ * on says what it waits for, and is called again when that has come.
+ */
+#define HTTP_WANTS_INPUT  (-EAGAIN)
+#define HTTP_WANTS_OUTPUT (-EINPROGRESS)
+/*
+ * Room that `receive` is always given. It may keep no byte back that fits: the loop watches the
+ * socket alone, and would not know of it.
+ */
+#define HTTP_TRANSPORT_BYTES 16384
+
+struct http_transport {
+	/* The socket stays the caller's. NULL: out of memory. */
+	void *(*open)(void *user, int fd);
+	/*
+	 * Before anything else, until it is 0. -EPROTOTYPE: the peer speaks HTTP in clear. Any
+	 * other: no connection; what the peer has to know of it was sent.
+	 */
+	int (*begin)(void *state);
+	/* Bytes, 0 at the end, or -errno. */
+	ssize_t (*receive)(void *state, void *data, size_t size);
+	/*
+	 * How many bytes were taken (0: none now), or -errno. What was not taken is given again,
+	 * perhaps with more behind it.
+	 */
+	ssize_t (*send)(void *state, const struct iovec *parts, size_t count);
+	/* Tells the peer that nothing more comes. 0 or HTTP_WANTS_OUTPUT. */
+	int (*end)(void *state);
+	/* Tells the peer the same, if it can be done at once. */
+	void (*free)(void *state);
+	void *user;
+};
+
 struct http_server;
 
 struct http_server_options {
 	struct http_limits limits;
+	const struct http_transport *tcp; /* for TCP; stays the caller's; NULL: in clear */
 	/* Called with a complete request. Must answer, now or later. */
 	void (*handle)(void *user, struct http_exchange *exchange);
 	/*
