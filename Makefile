@@ -21,13 +21,15 @@ LAYERS  := base kernel core policy runtime lib
 LIB_SRC := $(sort $(wildcard $(LAYERS:%=src/%/*.c)))
 CLI_SRC := $(sort $(wildcard src/cli/*.c))
 # The service: linked into brig, no part of the library.
-SERVICE := loop role http engine mcp tools ledger front serve
+SERVICE := loop role http tls engine mcp tools ledger front serve
 SERVE_SRC := $(sort $(wildcard $(SERVICE:%=src/%/*.c)))
 SERVE_OBJ := $(SERVE_SRC:%.c=$(BUILD)/obj/%.o) $(BUILD)/obj/gen/broker.o
 # A program of its own, which brig carries: the C library, the lower layers, no other library.
 BROKER_SRC := $(sort $(wildcard src/broker/*.c)) src/role/log.c src/role/seal.c \
 	src/role/seal_calls.c src/role/seal_own_root.c
 BROKER_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(BROKER_SRC))
+# What the linker puts in the place of functions that would load libraries (see mk/flags.mk).
+NOTHING_LATER := $(BUILD)/obj/src/ledger/no_loading.o $(BUILD)/obj/src/tls/no_names.o
 # llhttp comes as sources: Debian's node-llhttp has no library of it.
 LLHTTP     := /usr/share/llhttp
 LLHTTP_INCLUDE := /usr/share/include/llhttp
@@ -152,7 +154,7 @@ $(SHARED): $(LIB_OBJ) $(BUILD)/sources mk/libbrig.map
 $(BUILD)/brig: $(CLI_OBJ) $(BUILD)/libserve.a $(BUILD)/libbrig.a $(BUILD)/sources
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) $(LDFLAGS_PROGRAM) -o $@ $(CLI_OBJ) \
-		$(BUILD)/obj/src/ledger/no_loading.o $(BUILD)/libserve.a $(BUILD)/libbrig.a $(SERVE_LIBS) $(LIBS)
+		$(NOTHING_LATER) $(BUILD)/libserve.a $(BUILD)/libbrig.a $(SERVE_LIBS) $(LIBS)
 
 $(BUILD)/libserve.a: $(SERVE_OBJ) $(LLHTTP_OBJ) $(BUILD)/sources
 	$(call say,AR,$@)
