@@ -90,6 +90,7 @@ static int copy_lists(struct front *front, const struct front_options *options)
 static int begin(struct front *front, const struct front_options *options, struct brig_error *error)
 {
 	struct http_server_options http = { .limits = options->http,
+					    .tcp = options->tcp,
 					    .handle = handle,
 					    .admit = admit,
 					    .problem = http_problem,

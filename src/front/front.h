@@ -25,6 +25,7 @@ struct front_options {
 	struct ledger *ledger;
 	const int *sockets; /* that listen; they stay the caller's */
 	size_t sockets_count;
+	const struct http_transport *tcp; /* stays the caller's; NULL: TCP is in clear */
 	struct http_limits http;
 	struct admission_limits admission;
 	const char *tokens; /* what is in the file of tokens; NULL: there are none */

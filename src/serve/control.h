@@ -26,6 +26,7 @@ enum role_fd {
 	FD_FRONT_WARDEN = FD_FIRST,
 	FD_FRONT_LEDGER,
 	FD_FRONT_TOKENS,    /* a sealed memory file; empty: there are none */
+	FD_FRONT_TLS,       /* the same: certificate, NUL, key; empty: TCP is in clear */
 	FD_FRONT_LOCK,      /* never used: who waits for it knows that we listen no more */
 	FD_FRONT_LISTENERS, /* as many as the configuration says */
 

@@ -275,7 +275,8 @@ static void on_reload(struct supervisor *s)
 	}
 	config_init(&fresh);
 	if (s->options->reload(s->options->user, &fresh, &error) < 0 ||
-	    config_prepare(&fresh, &tokens, &error) < 0) {
+	    config_prepare(&fresh, &tokens, &error) < 0 ||
+	    listeners_check(&s->listeners, &fresh, &error) < 0) {
 		role_log(ROLE_ERROR, "reload-refused", "cause=%s", error.message);
 		config_done(&fresh);
 		return;

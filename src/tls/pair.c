@@ -104,7 +104,7 @@ static int read_key(struct pair *pair, const struct endpoint_texts *texts, struc
 			  pair->key_name);
 		error_remedy(err, "the service cannot ask for it; remove it: openssl pkey -in %s",
 			     pair->key_name);
-	} else if (at_end()) {
+	} else if (!memmem(texts->key, texts->key_size, "PRIVATE KEY-----", 16)) {
 		error_set(err, BRIG_E_INPUT, EINVAL, "tls.key: %s holds no private key in PEM form",
 			  pair->key_name);
 		error_remedy(err, "it must have a line -----BEGIN PRIVATE KEY-----");
