@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The server's side of TLS as a transport of HTTP: versions 1.2 and 1.3, ciphers with authentication
- * and forward secrecy alone, no renegotiation, no resumption, no client certificates.
+ * The server's side of TLS as a transport of HTTP: versions 1.2 and 1.3, ciphers with
+ * authentication and forward secrecy alone, no renegotiation, no resumption, no client
+ * certificates.
  */
 #ifndef BRIG_TLS_ENDPOINT_H
 #define BRIG_TLS_ENDPOINT_H

@@ -9,8 +9,8 @@
 
 /*
  * Called for each connection that libtls makes, which has no words for these. An idle connection
- * keeps no buffers (35 KiB of them otherwise). Nothing is kept to resume sessions by: what a key
- * was used for ends with the connection, and strangers fill no cache.
+ * keeps no buffers. Nothing is kept to resume sessions by: what a key was used for ends with the
+ * connection, and strangers fill no cache.
  */
 static void set_up(void *parent, void *ptr, CRYPTO_EX_DATA *data, int index, long number,
 		   void *argument)
@@ -29,7 +29,7 @@ int library_init(struct brig_error *err)
 	static const uint64_t options = OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_NO_ATEXIT |
 					OPENSSL_INIT_LOAD_SSL_STRINGS |
 					OPENSSL_INIT_LOAD_CRYPTO_STRINGS;
-	static bool done;
+	static bool done; /* what is set up is the whole process */
 
 	if (done) {
 		return 0;

@@ -422,6 +422,16 @@ def test_end_without_length_is_said(server):
         assert answer.status == 200 and len(answer.body) == 100000
 
 
+def test_first_request_waits_for_nothing(server):
+    """Nor for an acknowledgement, in a client that does (Nagle)."""
+    start = time.monotonic()
+    for _ in range(20):
+        with server.connect() as raw:
+            raw.send(request())
+            assert raw.answer().status == 200
+    assert time.monotonic() - start < 0.5
+
+
 def test_events_come_at_once(server):
     with server.connect() as raw:
         raw.send(request("/events"))
