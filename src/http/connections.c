@@ -117,6 +117,10 @@ void connection_end(struct connection *c)
 	connections_queue(c, NULL);
 	loop_timer_clear(&c->timer);
 	loop_remove(c->source);
+	if (c->state == CONNECTION_IDLE) {
+		/* All was answered. It is tried once; what was cut off must not look like it. */
+		(void)carrier_end(&c->carrier);
+	}
 	carrier_done(&c->carrier);
 	struct exchange *x = c->exchange;
 	outbox_done(&c->outbox);

@@ -117,7 +117,7 @@ struct http_transport {
 	ssize_t (*send)(void *state, const struct iovec *parts, size_t count);
 	/* Tells the peer that nothing more comes. 0 or HTTP_WANTS_OUTPUT. */
 	int (*end)(void *state);
-	/* Tells the peer the same, if it can be done at once. */
+	/* Tells the peer nothing: it can see that it was cut off, unless `end` was said. */
 	void (*free)(void *state);
 	void *user;
 };

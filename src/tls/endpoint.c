@@ -213,7 +213,6 @@ static void link_free(void *state)
 {
 	struct link *link = state;
 
-	link_end(link);
 	tls_free(link->tls);
 	free(link);
 }
