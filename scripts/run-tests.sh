@@ -7,7 +7,7 @@
 #
 # The whole goes on in two rows. What starts cells, counts what is left on the host or measures time
 # is in the first, one after another; what only computes (static analysis, the builds for sanitizers
-# and fuzzers) is begun early, at idle priority, and told in its turn. Suites that only talk to
+# and fuzzers) is begun early, at low priority, and told in its turn. Suites that only talk to
 # servers of their own run as root and as user at the same time.
 #
 # A check counts as one test; a cmocka or pytest program counts what it reports; whatever crashes,
@@ -30,7 +30,7 @@ SAME_FOR_ALL='http ledger mcp'
 # started itself and at nothing that the host has only one of. They wait more than they compute.
 SIDE_BY_SIDE='api serve tenants'
 # What was begun ahead has to wait whenever others want the processor.
-AHEAD_TIMEOUT=3600
+AHEAD_TIMEOUT=5400
 USER_ID=65533 # an id that no account has: nothing on the host belongs to it
 SHOWN_LINES=400
 
@@ -41,8 +41,6 @@ case " ${MAKEFLAGS-} " in
 esac
 
 cores=$(nproc)
-idle=(chrt -i 0)
-"${idle[@]}" true 2>/dev/null || idle=(nice -n 19)
 
 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 export PATH LC_ALL=C.UTF-8
@@ -110,14 +108,14 @@ tally() {
 	fi
 }
 
-# begin_ahead NAME COMMAND...: begins a check at idle priority, one of them at a time; check NAME
-# waits for its end.
+# begin_ahead NAME COMMAND...: begins a check at low priority, one of them at a time; check NAME
+# waits for its end. Not at idle priority: on a busy host that would never end.
 begin_ahead() {
 	local name=$1 log
 	log=$(log_of "$1")
 	shift
 	# shellcheck disable=SC2016 # the inner shell's dollars
-	timeout -k 10 "$AHEAD_TIMEOUT" "${idle[@]}" flock -o "$LOG/ahead.lock" bash -c \
+	timeout -k 10 "$AHEAD_TIMEOUT" nice -n 10 flock -o "$LOG/ahead.lock" bash -c \
 		'"$@"; status=$?; echo "$SECONDS" >"$0"; exit "$status"' "$log.seconds" "$@" \
 		>"$log" 2>&1 </dev/null &
 	ahead[$name]=$!
@@ -129,6 +127,8 @@ check() {
 	log=$(log_of "$1")
 	shift
 	if [ -n "${ahead[$name]-}" ]; then
+		# Nothing else is done meanwhile. Only root may take back what was given up.
+		renice -n 0 -g "${ahead[$name]}" >/dev/null 2>&1
 		wait "${ahead[$name]}"
 		status=$?
 		unset "ahead[$name]"
