@@ -158,7 +158,8 @@ int main(void)
 	}
 	tzset(); /* while there are files: log lines have times */
 	hands.warden_id = seal_id(ROLE_WARDEN);
-	for (int fd = FD_CONFIG; fd <= FD_BROKER_LOCK; fd++) {
+	close(FD_CONFIG); /* which is for those who can read */
+	for (int fd = FD_CONTROL; fd <= FD_BROKER_LOCK; fd++) {
 		(void)fcntl(fd, F_SETFD, FD_CLOEXEC);
 	}
 	int r = serve_warden(&hands, &error);
