@@ -14,6 +14,7 @@
 # hangs or reports nothing counts as failed. In CI (CI=true) a skipped test is a failed one. Each
 # part's output is kept in $BUILD/log; that of a failed part is shown. The last line is
 # "N passed, M failed", and the exit status says the same.
+# shellcheck disable=SC2317 # functions are handed on by name
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
@@ -55,12 +56,12 @@ passed=0 failed=0 skipped=0
 failures=()
 scratch=
 declare -A ahead=() # check: process
+last_ahead=
 window=()           # jobs that go on at the same time: "process name"
 
 mkdir -p "$LOG" || exit 1
 
 # Everything here is started by timeout(1), which ends all that it has started with itself.
-# shellcheck disable=SC2317 # called by the trap
 leave() {
 	local pid
 	for pid in "${ahead[@]}"; do
@@ -108,16 +109,22 @@ tally() {
 	fi
 }
 
-# begin_ahead NAME COMMAND...: begins a check at low priority, one of them at a time; check NAME
-# waits for its end. Not at idle priority: on a busy host that would never end.
+# begin_ahead NAME COMMAND...: begins a check at low priority, one of them after the other; check
+# NAME waits for its end. Not at idle priority: on a busy host that would never end.
 begin_ahead() {
 	local name=$1 log
 	log=$(log_of "$1")
 	shift
 	# shellcheck disable=SC2016 # the inner shell's dollars
-	timeout -k 10 "$AHEAD_TIMEOUT" nice -n 10 flock -o "$LOG/ahead.lock" bash -c \
-		'"$@"; status=$?; echo "$SECONDS" >"$0"; exit "$status"' "$log.seconds" "$@" \
-		>"$log" 2>&1 </dev/null &
+	timeout -k 10 "$AHEAD_TIMEOUT" nice -n 10 bash -c '
+		[ -z "$1" ] || tail --pid="$1" -f /dev/null
+		shift
+		SECONDS=0
+		"$@"
+		status=$?
+		echo "$SECONDS" >"$0"
+		exit "$status"' "$log.seconds" "$last_ahead" "$@" >"$log" 2>&1 </dev/null &
+	last_ahead=$!
 	ahead[$name]=$!
 }
 
@@ -159,7 +166,6 @@ begin() {
 	[ "${#window[@]}" -lt "$cores" ] || end_first
 	rm -f "$result"
 	(
-		# shellcheck disable=SC2317 # called by the function
 		tally() {
 			printf '%s\n' "$@" >"$result"
 		}
@@ -188,6 +194,14 @@ end_all() {
 	while [ "${#window[@]}" -gt 0 ]; do
 		end_first
 	done
+}
+
+# alone NAME FUNCTION ARGUMENT...: with nothing beside it. A job all the same: a shell that waits for
+# one heeds signals at once.
+alone() {
+	end_all
+	begin "$@"
+	end_all
 }
 
 # --- unit tests ----------------------------------------------------------------------------------
@@ -369,13 +383,13 @@ run_suites() {
 			case " $SAME_FOR_ALL $SIDE_BY_SIDE " in
 			*" $suite "*) continue ;;
 			esac
-			run_suite "$suite" root "$scratch/tree"
-			run_suite "$suite" user "$scratch/user-tree" "${as_user[@]}"
+			alone "$suite-root" run_suite "$suite" root "$scratch/tree"
+			alone "$suite-user" run_suite "$suite" user "$scratch/user-tree" "${as_user[@]}"
 		done
 	else
 		echo "note: the suites run as this user only; start as root to run them as root too"
 		for suite in "$@"; do
-			run_suite "$suite" user "$scratch/tree"
+			alone "$suite-user" run_suite "$suite" user "$scratch/tree"
 		done
 	fi
 }
