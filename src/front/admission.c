@@ -67,6 +67,15 @@ void admission_done(struct admission *admission)
 	}
 }
 
+static void set_limits(struct account *account, const struct token *token)
+{
+	if (token) {
+		account->rate_per_minute = token->rate_per_minute;
+		account->concurrency = token->concurrency;
+		account->cpu_day_ns = token->cpu_seconds_per_day * UINT64_C(1000000000);
+	}
+}
+
 static struct account *account_of(struct admission *admission, const struct caller *caller)
 {
 	unsigned count = 0;
@@ -81,11 +90,7 @@ static struct account *account_of(struct admission *admission, const struct call
 		return NULL;
 	}
 	memcpy(account->name, caller->name, sizeof(account->name));
-	if (caller->token) {
-		account->rate_per_minute = caller->token->rate_per_minute;
-		account->concurrency = caller->token->concurrency;
-		account->cpu_day_ns = caller->token->cpu_seconds_per_day * UINT64_C(1000000000);
-	}
+	set_limits(account, caller->token);
 	account->allowance = (double)account->rate_per_minute;
 	account->allowance_ns = clock_now_ns();
 	account->next = admission->accounts;
@@ -113,6 +118,29 @@ static struct line *line_of(struct admission *admission, const char *tenant)
 		*at = line;
 	}
 	return line;
+}
+
+void admission_tokens(struct admission *admission, const struct tokens *tokens)
+{
+	for (struct account **at = &admission->accounts; *at;) {
+		struct account *account = *at;
+		const struct token *token = tokens_named(tokens, account->name);
+		bool is_user = strncmp(account->name, "uid:", 4) == 0;
+
+		if (!token && !is_user && account->tickets == 0) {
+			*at = account->next;
+			free(account);
+			continue;
+		}
+		/* What was not counted begins with a full bucket. */
+		if (token && account->rate_per_minute == 0) {
+			account->allowance = (double)token->rate_per_minute;
+			account->allowance_ns = clock_now_ns();
+		}
+		set_limits(account, token);
+		at = &account->next;
+	}
+	pump(admission);
 }
 
 /* A bucket that holds a minute's worth. */
@@ -208,6 +236,7 @@ int admission_reserve(struct admission *admission, const struct caller *caller, 
 		ticket->account = account;
 		ticket->line = line;
 		ticket->state = TICKET_RESERVED;
+		account->tickets++;
 		admission->waiting++;
 		line->waiting++;
 	}
@@ -330,6 +359,7 @@ void admission_leave(struct admission *admission, struct ticket *ticket, uint64_
 		ticket->line->waiting--;
 	}
 	ticket->state = TICKET_NONE;
+	ticket->account->tickets--;
 	pump(admission);
 }
 

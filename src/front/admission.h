@@ -26,6 +26,7 @@ struct account {
 	struct account *next;
 	char name[TOKEN_NAME_MAX + 1];
 	unsigned running;
+	unsigned tickets; /* that point here */
 	double allowance; /* requests that may come now */
 	uint64_t allowance_ns;
 	int64_t day; /* since the epoch, UTC */
@@ -63,6 +64,8 @@ void admission_init(struct admission *admission, const struct admission_limits *
 /* How many the host has: this process has no file to read it from. */
 void admission_processors(struct admission *admission, unsigned processors);
 void admission_done(struct admission *admission);
+/* Other tokens: those that stay keep their counts, under what is said of them now. */
+void admission_tokens(struct admission *admission, const struct tokens *tokens);
 /* Counts one request against the account's rate. 0, or refused with the problem. */
 int admission_rate(struct admission *admission, const struct caller *caller,
 		   struct problem *problem);

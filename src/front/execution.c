@@ -463,6 +463,29 @@ bool execution_unfinished(const struct execution *execution)
 	return execution->state != EXECUTION_WAITING || !execution->queued;
 }
 
+/* The end of one may be the end of others: each time from the beginning. */
+static struct execution *find_revoked(const struct front *front)
+{
+	for (struct execution *e = front->executions; e; e = e->next) {
+		if (!e->cancelled && !auth_stands(&front->auth, e->tenant, e->caller)) {
+			return e;
+		}
+	}
+	return NULL;
+}
+
+size_t executions_revoke(struct front *front)
+{
+	struct execution *execution;
+	size_t count = 0;
+
+	while ((execution = find_revoked(front)) != NULL) {
+		execution_cancel(execution);
+		count++;
+	}
+	return count;
+}
+
 void executions_close(struct front *front)
 {
 	admission_close(&front->admission);

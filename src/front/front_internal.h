@@ -51,6 +51,8 @@ int session_engine_new(struct front *front, struct engine *inner, struct engine 
 int admitted_engine_new(struct front *front, struct engine **ret);
 int front_mcp_new(struct front *front, struct front_mcp **ret, struct brig_error *error);
 void front_mcp_drain(struct front_mcp *mcp);
+/* Cuts off those whose token is no more. */
+void front_mcp_revoke(struct front *front);
 /* After the HTTP server. */
 void front_mcp_free(struct front_mcp *mcp);
 /* Says `drained` when it is time; asked whenever something ends. */

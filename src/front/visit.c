@@ -62,7 +62,11 @@ void visit_answer(struct visit *visit, int status, const char *type, const void 
 		exchange->gone = NULL;
 		exchange->drained = NULL;
 		visit->exchange = NULL;
-		http_respond(exchange, status, type, data, size);
+		if (http_streaming(exchange)) {
+			http_cut(exchange);
+		} else {
+			http_respond(exchange, status, type, data, size);
+		}
 	}
 	visit_free(visit);
 }
@@ -169,6 +173,39 @@ void visit_engine(struct visit *visit, struct engine_call *call,
 	if (engine_start(visit->front->engine, call, &visit->run, &error) < 0) {
 		visit->run = NULL;
 		engine_fail(visit, &error);
+	}
+}
+
+/* --- tokens that are gone --------------------------------------------------------------------- */
+
+static bool is_revoked(const struct visit *visit)
+{
+	return visit->caller.token &&
+	       !auth_stands(&visit->front->auth, visit->caller.tenant, visit->caller.name);
+}
+
+/* The end of one may be the end of others: each time from the beginning. */
+static struct visit *find_revoked(const struct front *front)
+{
+	for (struct visit *visit = front->visits; visit; visit = visit->next) {
+		if (is_revoked(visit)) {
+			return visit;
+		}
+	}
+	return NULL;
+}
+
+void visits_revoke(struct front *front)
+{
+	struct visit *visit;
+
+	for (visit = front->visits; visit; visit = visit->next) {
+		if (visit->caller.token && !is_revoked(visit)) {
+			visit->caller.token = tokens_named(&front->auth.tokens, visit->caller.name);
+		}
+	}
+	while ((visit = find_revoked(front)) != NULL) {
+		visit_refuse(visit, PROBLEM_UNAUTHORIZED, "the token is not valid any more");
 	}
 }
 

@@ -78,6 +78,13 @@ int http_answer_header(struct http_exchange *exchange, const char *name, const c
 /* The whole answer. The exchange is gone afterwards (its memory too), unless in the handler. */
 void http_respond(struct http_exchange *exchange, int status, const char *content_type,
 		  const void *body, size_t size);
+/*
+ * No answer, or no more of it: the connection ends, so that nobody takes what was sent for all.
+ * The exchange is gone afterwards, and `gone` is not called.
+ */
+void http_cut(struct http_exchange *exchange);
+/* Has a part of the answer been sent? */
+bool http_streaming(const struct http_exchange *exchange);
 /* An answer in parts (chunked; SSE). */
 void http_stream_begin(struct http_exchange *exchange, int status, const char *content_type);
 /*

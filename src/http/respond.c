@@ -122,6 +122,31 @@ void http_stream_begin(struct http_exchange *exchange, int status, const char *c
 	send_head(x, &form, NULL, 0);
 }
 
+void http_cut(struct http_exchange *exchange)
+{
+	struct exchange *x = exchange_of(exchange);
+	struct connection *c = x->connection;
+
+	if (x->ended) {
+		return;
+	}
+	x->ended = true;
+	x->connection = NULL;
+	if (c) {
+		c->exchange = NULL;
+		c->held = false;
+		connection_break(c);
+	}
+	if (!x->in_callback) {
+		exchange_free(x);
+	}
+}
+
+bool http_streaming(const struct http_exchange *exchange)
+{
+	return ((const struct exchange *)(const void *)exchange)->streaming;
+}
+
 static bool takes_data(const struct exchange *x)
 {
 	return x->streaming && !x->ended && x->connection && !x->connection->broken &&

@@ -49,6 +49,27 @@ static void on_drain(void *user)
 	front_drain(parts->front, role_drained, NULL);
 }
 
+/* The text is not kept: the front has what it needs of it. */
+static int on_tokens(void *user, int block)
+{
+	struct parts *parts = user;
+	struct brig_error error = { 0 };
+	void *text = NULL;
+	size_t size = 0;
+	int r = message_block_map(block, TOKENS_BYTES_MAX, &text, &size);
+
+	if (r < 0) {
+		error_errno(&error, BRIG_E_SYSTEM, -r, "tokens");
+	} else {
+		r = front_tokens(parts->front, text, size, &error);
+		message_block_unmap(text, size);
+	}
+	if (r < 0) {
+		role_log(ROLE_ERROR, "tokens-refused", "cause=%s", error.message);
+	}
+	return r;
+}
+
 static struct http_limits http_limits(const struct serve_config *config)
 {
 	return (struct http_limits){
@@ -176,5 +197,6 @@ int role_front(struct role_process *process, struct brig_error *err)
 	if (r < 0) {
 		return r;
 	}
+	process->tokens = on_tokens;
 	return role_run(process, on_drain, &parts, err);
 }

@@ -14,7 +14,9 @@ struct role_process {
 	struct loop *loop;
 	struct loop_source *control;
 	void (*drain)(void *user);
-	void *user;
+	/* The front's: other tokens hold from now on, or -errno and the old ones stay. */
+	int (*tokens)(void *user, int block);
+	void *user;     /* of both */
 	bool own_root;  /* the warden: no longer the host's root */
 	bool lost_peer; /* ended because another role did */
 	bool draining;  /* all are to end: one that has ended already is no loss */

@@ -331,6 +331,30 @@ void role_child_tell(struct role_child *child, enum control_word word)
 	}
 }
 
+int role_child_give(struct role_child *child, enum control_word word, int fd)
+{
+	char byte = (char)word;
+	union {
+		char room[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} control = { 0 };
+	struct iovec part = { &byte, 1 };
+	struct msghdr message = { .msg_iov = &part,
+				  .msg_iovlen = 1,
+				  .msg_control = control.room,
+				  .msg_controllen = sizeof(control.room) };
+	struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+
+	if (!child->alive) {
+		return -ECHILD;
+	}
+	head->cmsg_level = SOL_SOCKET;
+	head->cmsg_type = SCM_RIGHTS;
+	head->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(head), &fd, sizeof(fd));
+	return sendmsg(child->control, &message, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
+}
+
 void role_set_tell(struct role_set *set, enum control_word word)
 {
 	for (int i = 0; i < ROLE_COUNT; i++) {
