@@ -96,6 +96,10 @@ static int start(struct engine *engine, const struct engine_call *call, struct e
 	if ((unsigned)call->op >= ENGINE_OPS || !starters[call->op] || !call->tenant) {
 		return error_set(error, BRIG_E_INPUT, EINVAL, "no such call");
 	}
+	int r = local_room(call, error);
+	if (r < 0) {
+		return r;
+	}
 	struct engine_run *run = calloc(1, sizeof(*run));
 	if (!run) {
 		return error_set(error, BRIG_E_SYSTEM, ENOMEM, "no memory for a call");
@@ -116,7 +120,7 @@ static int start(struct engine *engine, const struct engine_call *call, struct e
 		run->next->link = &run->next;
 	}
 	local->runs = run;
-	int r = starters[call->op](local, call, run, error);
+	r = starters[call->op](local, call, run, error);
 	if (r < 0) {
 		free_run(run);
 		return r;

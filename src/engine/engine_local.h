@@ -73,6 +73,8 @@ local_start local_execute, local_session_open, local_session_get, local_session_
 	local_file_get, local_file_put, local_file_delete, local_runtimes, local_policies,
 	local_policy_check, local_session_ended, local_stats;
 
+/* 0, or -EMFILE: too few descriptors are left to begin it. engine_local_room.c */
+int local_room(const struct engine_call *call, struct brig_error *err);
 /* Starts a run in a cell of its own. */
 int local_begin(struct engine_run *run, const struct engine_call *call, struct brig_error *err);
 

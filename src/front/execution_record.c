@@ -96,8 +96,12 @@ void record_result(struct execution *execution, const char *data, size_t size)
 	struct buf *result = &execution->result;
 
 	buf_add(result, data, size);
-	if (result->failed || size < at + ID_SIZE + 1 || memcmp(data, begin, at) != 0 ||
-	    data[at + ID_SIZE] != '"') {
+	if (result->failed) {
+		problem_set(&execution->problem, PROBLEM_MEMORY_LOW, "no memory for the result");
+		execution->failed = true;
+		return;
+	}
+	if (size < at + ID_SIZE + 1 || memcmp(data, begin, at) != 0 || data[at + ID_SIZE] != '"') {
 		problem_set(&execution->problem, PROBLEM_INTERNAL, "the result cannot be read");
 		execution->failed = true;
 		return;

@@ -90,6 +90,9 @@ int fields_parse(const char *text, size_t size, json_t **ret, struct problem *pr
 		return r;
 	}
 	json_t *root = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
+	if (!root && json_error_code(&error) == json_error_out_of_memory) {
+		return problem_set(problem, PROBLEM_MEMORY_LOW, "no memory for the request");
+	}
 	if (!root) {
 		return problem_set(problem, PROBLEM_INVALID_JSON, "line %d, column %d: %s",
 				   error.line, error.column, error.text);

@@ -11,6 +11,8 @@
 #include "base/error.h"
 #include "base/json_out.h"
 
+#define RETRY_USUAL_S 2
+
 static const struct problem_info table[PROBLEM_KINDS] = {
 	[PROBLEM_NONE] = { "none", 500, "No problem" },
 	[PROBLEM_INVALID_JSON] = { "invalid_json", 400, "The body is not the JSON that is wanted" },
@@ -47,7 +49,7 @@ static const struct problem_info table[PROBLEM_KINDS] = {
 	[PROBLEM_MEMORY_LOW] = { "memory_low", 503, "The host is short of memory" },
 	[PROBLEM_LEDGER_UNAVAILABLE] = { "ledger_unavailable", 503,
 					 "What was asked cannot be recorded" },
-	[PROBLEM_UNAVAILABLE] = { "unavailable", 503, "The service is going down or coming up" },
+	[PROBLEM_UNAVAILABLE] = { "unavailable", 503, "The service cannot do it now" },
 };
 
 const struct problem_info *problem_info(enum problem_kind kind)
@@ -149,8 +151,11 @@ struct mapping {
 	const char *detail; /* NULL: the error's own words */
 };
 
-/* The first that fits. */
+/* The first that fits. What is scarce is so whoever was looking for it: there the code is any. */
 static const struct mapping mappings[] = {
+	{ BRIG_E_NONE, EMFILE, PROBLEM_UNAVAILABLE, "the service has too much open at once" },
+	{ BRIG_E_NONE, ENFILE, PROBLEM_UNAVAILABLE, "the host has too much open at once" },
+	{ BRIG_E_NONE, ENOMEM, PROBLEM_MEMORY_LOW, "there is not enough memory for it now" },
 	{ BRIG_E_INPUT, ENOENT, PROBLEM_NOT_FOUND, NULL },
 	{ BRIG_E_INPUT, EBUSY, PROBLEM_SESSION_BUSY, NULL },
 	{ BRIG_E_INPUT, ESTALE, PROBLEM_SESSION_GONE, NULL },
@@ -167,7 +172,10 @@ static const struct mapping mappings[] = {
 	{ BRIG_E_SYSTEM, ENOTRECOVERABLE, PROBLEM_LEDGER_UNAVAILABLE,
 	  "what was asked cannot be recorded, so it was not done" },
 	{ BRIG_E_SYSTEM, ENOENT, PROBLEM_NOT_FOUND, "there is no such thing" },
-	{ BRIG_E_SYSTEM, ENOMEM, PROBLEM_MEMORY_LOW, "there is not enough memory for it now" },
+	{ BRIG_E_SYSTEM, EAGAIN, PROBLEM_UNAVAILABLE, "the host has too many processes" },
+	{ BRIG_E_SYSTEM, ENOSPC, PROBLEM_UNAVAILABLE, "the host has no room left" },
+	{ BRIG_E_SYSTEM, EDQUOT, PROBLEM_UNAVAILABLE, "the host has no room left" },
+	{ BRIG_E_SYSTEM, EUSERS, PROBLEM_UNAVAILABLE, "the host has no room left" },
 	{ BRIG_E_SYSTEM, ENOBUFS, PROBLEM_UNAVAILABLE, "the service has too much to do" },
 	{ BRIG_E_SYSTEM, EPIPE, PROBLEM_UNAVAILABLE, "the service is starting again" },
 	{ BRIG_E_SYSTEM, ECONNRESET, PROBLEM_UNAVAILABLE, "the service is starting again" },
@@ -178,7 +186,7 @@ void problem_of_error(struct problem *problem, const struct brig_error *error)
 	const struct mapping *found = NULL;
 
 	for (size_t i = 0; !found && i < ARRAY_SIZE(mappings); i++) {
-		if (mappings[i].code == error->code &&
+		if ((mappings[i].code == BRIG_E_NONE || mappings[i].code == error->code) &&
 		    (mappings[i].errnum == 0 || mappings[i].errnum == error->errnum)) {
 			found = &mappings[i];
 		}
@@ -192,9 +200,16 @@ void problem_of_error(struct problem *problem, const struct brig_error *error)
 		copy_without_paths(problem->detail, sizeof(problem->detail), error->message);
 		copy_without_paths(problem->remedy, sizeof(problem->remedy), error->remedy);
 	}
-	int status = problem_info(found->kind)->status;
-	if (status == 503 || status == 429) {
-		problem->retry_s = 2;
+	problem_retry(problem);
+}
+
+/* Nobody should have to guess when to come again. */
+void problem_retry(struct problem *problem)
+{
+	int status = problem_info(problem->kind)->status;
+
+	if ((status == 503 || status == 429) && problem->retry_s == 0) {
+		problem->retry_s = RETRY_USUAL_S;
 	}
 }
 

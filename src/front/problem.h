@@ -69,6 +69,8 @@ void problem_remedy(struct problem *problem, const char *format, ...)
 /* What an engine or a ledger reported, in words that may leave the house. */
 void problem_of_error(struct problem *problem, const struct brig_error *error);
 
+/* A time for Retry-After, if it is one to come again after and has none. */
+void problem_retry(struct problem *problem);
 /* The way back, for those who ask by engine.h. */
 void problem_to_error(const struct problem *problem, struct brig_error *error);
 void problem_write(const struct problem *problem, struct buf *out);

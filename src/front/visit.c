@@ -83,13 +83,15 @@ void visit_empty(struct visit *visit, int status)
 
 void visit_problem(struct visit *visit, const struct problem *problem)
 {
+	struct problem said = *problem;
 	struct buf text = { 0 };
 	char retry[16];
 
+	problem_retry(&said);
 	problem_write(problem, &text);
 	visit->front->counts.problems[problem->kind]++;
-	if (problem->retry_s) {
-		snprintf(retry, sizeof(retry), "%u", problem->retry_s);
+	if (said.retry_s) {
+		snprintf(retry, sizeof(retry), "%u", said.retry_s);
 		visit_header(visit, "Retry-After", retry);
 	}
 	if (problem->kind == PROBLEM_UNAUTHORIZED) {
@@ -289,6 +291,7 @@ void visit_begin(struct front *front, struct http_exchange *exchange)
 	struct problem problem = { 0 };
 
 	if (!visit) {
+		http_answer_header(exchange, "Retry-After", "2");
 		http_respond(exchange, 503, NULL, "", 0);
 		return;
 	}

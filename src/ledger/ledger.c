@@ -73,14 +73,21 @@ static int take_answer(void *user, const struct message *message, int fds[MESSAG
 	if (!ledger->first || ledger->first->serial != message->serial) {
 		return -EPROTO;
 	}
-	if (fds[0] >= 0 &&
-	    (size > 0 || message->value ||
-	     message_block_map(fds[0], LEDGER_ANSWER_MAX, &block, &block_size) < 0)) {
-		return -EPROTO;
+	int r = 0;
+	if (fds[0] >= 0) {
+		r = size > 0 || message->value
+			    ? -EPROTO
+			    : message_block_map(fds[0], LEDGER_ANSWER_MAX, &block, &block_size);
+	}
+	if (r == -EPROTO) {
+		return r;
 	}
 	struct call *call = take_first(ledger);
 	if (message->value) {
 		error_of(message, tail, size, &error);
+		finish(call, &error, NULL, 0);
+	} else if (r < 0) { /* no room for it here */
+		error_errno(&error, BRIG_E_SYSTEM, -r, "the ledger's answer cannot be taken");
 		finish(call, &error, NULL, 0);
 	} else {
 		finish(call, NULL, block ? block : tail, block ? block_size : size);

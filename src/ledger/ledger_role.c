@@ -231,6 +231,12 @@ static int take_texts(struct ledger_role *role, const struct message *message, i
 		last->data = block ? block : "";
 		last->size = block_size;
 	}
+	if (r < 0 && r != -EPROTO) { /* no memory to look at it */
+		struct answer *answer = &role->answers[role->answers_count++];
+		*answer = (struct answer){ .serial = message->serial };
+		error_errno(&answer->error, BRIG_E_SYSTEM, -r, "the record cannot be taken");
+		return 0;
+	}
 	if (r == 0 && ledger_form_check(form, texts, &name) < 0) {
 		r = -EPROTO;
 	}

@@ -183,6 +183,18 @@ static int open_tls(struct parts *parts, struct brig_error *err)
 	return r;
 }
 
+/* No more of them than leave descriptors for the work itself. */
+static void bound_connections(struct role_process *process)
+{
+	uint64_t files = process->open_files;
+	uint64_t besides = files / 2 < FILES_BESIDES ? files / 2 : FILES_BESIDES;
+	uint64_t *most = &process->config.connections;
+
+	if (files && (*most == 0 || *most > files - besides)) {
+		*most = files - besides;
+	}
+}
+
 int role_front(struct role_process *process, struct brig_error *err)
 {
 	_cleanup_(parts_done)
@@ -192,6 +204,8 @@ int role_front(struct role_process *process, struct brig_error *err)
 	int r = open_tls(&parts, err);
 
 	r = r < 0 ? r : role_seal(process, -1, (unsigned)connections + FILES_BESIDES, err);
+
+	bound_connections(process);
 
 	r = r < 0 ? r : open_parts(process, &parts, err);
 	if (r < 0) {

@@ -191,6 +191,7 @@ int role_seal(struct role_process *process, int directory, unsigned open_files,
 		}
 	}
 	process->own_root = (report.given & (1u << SEAL_OWN_ROOT)) != 0;
+	process->open_files = report.open_files;
 	role_log(ROLE_INFO, "sealed", "uid=%u open_files=%u", (unsigned)report.id,
 		 report.open_files);
 	return 0;

@@ -5,12 +5,17 @@
  * that a stranger has written but to be put into a cell as it is.
  */
 #include <errno.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "engine/engine.h"
 #include "kernel/broker.h"
 #include "serve/role_process.h"
+
+#define SESSIONS_USUAL   256
+#define FILES_OF_SESSION 24   /* engine_local_room.c says which */
+#define FILES_BESIDES    2048 /* runs, cells that are kept ready */
 
 struct parts {
 	struct engine *engine;
@@ -73,11 +78,22 @@ static int open_engine(struct role_process *process, struct parts *parts, struct
 	return engine_local_new(process->loop, &options, &parts->engine, err);
 }
 
+/* 0: what the hard limit gives is enough. Root can have more. */
+static unsigned files_wanted(const struct serve_config *config)
+{
+	uint64_t sessions = config->sessions ? config->sessions : SESSIONS_USUAL;
+	uint64_t wanted = sessions * FILES_OF_SESSION + FILES_BESIDES;
+	struct rlimit limit = { 0 };
+
+	return getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_max >= wanted ? 0
+										: (unsigned)wanted;
+}
+
 int role_warden(struct role_process *process, struct brig_error *err)
 {
 	_cleanup_(parts_done)
 	struct parts parts = { 0 };
-	int r = role_seal(process, -1, 0, err);
+	int r = role_seal(process, -1, files_wanted(&process->config), err);
 
 	r = r < 0 ? r : open_engine(process, &parts, err);
 	if (r < 0) {
