@@ -30,7 +30,7 @@ void record_digests(struct execution *execution, const char *code, size_t code_s
 	sha256_hex(&hash, execution->digest);
 }
 
-int record_begin(struct execution *execution, ledger_done *done)
+int record_begin(struct execution *execution, ledger_done *done, void *user)
 {
 	const struct engine_call *call = &execution->ask->call;
 	struct ledger_execution record = {
@@ -47,9 +47,10 @@ int record_begin(struct execution *execution, ledger_done *done)
 		.key = execution->key,
 		.digest = execution->key ? execution->digest : NULL,
 	};
-	int r = ledger_begin(execution->front->ledger, &record, done, execution);
+	int r = ledger_begin(execution->front->ledger, &record, done, user);
 
-	if (r == 0 && !done) {
+	/* Who does not wait for the answer takes it for granted; its end comes behind it. */
+	if (r == 0 && user != execution) {
 		execution->recorded = true;
 	}
 	free(execution->request);

@@ -8,7 +8,11 @@
 
 void record_digests(struct execution *execution, const char *code, size_t code_size,
 		    const struct execution_order *order);
-int record_begin(struct execution *execution, ledger_done *done);
+/* `user` is the execution: it waits for the answer, and is not recorded before. */
+int record_begin(struct execution *execution, ledger_done *done, void *user);
+/* What the ledger said to a record; and whether it can be expected to take another. */
+void record_heard(struct front *front, const struct brig_error *error);
+int record_room(struct front *front, struct problem *problem);
 /* The ledger's answer to begin: `twin` stays "" when the execution is new. */
 int record_twin(const char *data, size_t size, char twin[27], bool *ret_same);
 /* The engine's result, under the execution's own id; its processor time is looked up. */

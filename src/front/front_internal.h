@@ -27,6 +27,9 @@ struct front {
 	struct execution *executions; /* all that are under way */
 	struct visit *visits;         /* requests that are not answered yet */
 	struct front_counts counts;
+	unsigned unsaved; /* ends that the ledger had no room for, and what they hold */
+	size_t unsaved_bytes;
+	uint64_t ledger_failed_ns; /* when it last could not record; 0: it can */
 	uint64_t resume_ns;
 	uint64_t refusals_ns; /* when one was last audited, and how many since */
 	uint64_t refusals;

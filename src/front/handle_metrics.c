@@ -58,6 +58,8 @@ static void write_runs(struct buf *out, const struct front *front)
 	    front->admission.waiting);
 	one(out, "brig_executions_replayed", "counter", "Answered by an earlier run's result.",
 	    counts->replayed);
+	one(out, "brig_executions_unrecorded", "gauge", "Ends that the ledger had no room for yet.",
+	    front->unsaved);
 	buf_adds(out, "# TYPE brig_executions counter\n");
 	for (unsigned i = 0; i <= BRIG_ERROR; i++) {
 		total += counts->executions[i];
