@@ -13,6 +13,7 @@
 
 #define ACCOUNTS_MAX  4096 /* tokens and local users are the operator's, so this is never met */
 #define RETRY_MAX_S   3600
+#define TENANT_BYTES  (((size_t)64 << 20) + 1) /* room for the largest body, and its end */
 #define DAY_S         86400
 #define RUNNING_USUAL 4 /* until the engine has told of the processors */
 
@@ -22,6 +23,7 @@ struct line {
 	struct ticket *first, *last;
 	unsigned waiting; /* reserved ones too */
 	unsigned running;
+	struct http_budget budget;
 };
 
 static void pump(struct admission *admission);
@@ -42,6 +44,8 @@ void admission_init(struct admission *admission, const struct admission_limits *
 	own->queue = or_default(own->queue, 1024);
 	own->queue_tenant = or_default(own->queue_tenant, 256);
 	own->queue_ns = own->queue_ns ? own->queue_ns : UINT64_C(30000000000);
+	own->body_bytes = own->body_bytes ? own->body_bytes : TENANT_BYTES;
+	own->answer_bytes = own->answer_bytes ? own->answer_bytes : TENANT_BYTES;
 	own->memory_floor = own->memory_floor ? own->memory_floor : UINT64_C(256) << 20;
 }
 
@@ -112,6 +116,8 @@ static struct line *line_of(struct admission *admission, const char *tenant)
 		struct line **at = &admission->lines;
 
 		snprintf(line->tenant, sizeof(line->tenant), "%s", tenant);
+		line->budget.bodies_max = admission->limits.body_bytes;
+		line->budget.answers_max = admission->limits.answer_bytes;
 		while (*at) {
 			at = &(*at)->next;
 		}
@@ -141,6 +147,13 @@ void admission_tokens(struct admission *admission, const struct tokens *tokens)
 		at = &account->next;
 	}
 	pump(admission);
+}
+
+struct http_budget *admission_budget(struct admission *admission, const char *tenant)
+{
+	struct line *line = line_of(admission, tenant);
+
+	return line ? &line->budget : NULL;
 }
 
 /* A bucket that holds a minute's worth. */

@@ -27,7 +27,7 @@ static void handle(void *user, struct http_exchange *exchange)
 static int admit(void *user, struct http_exchange *exchange, size_t *ret_limit)
 {
 	struct front *front = user;
-	struct caller caller;
+	struct caller caller = { 0 };
 	char allowed[64];
 	bool known;
 
@@ -49,6 +49,8 @@ static int admit(void *user, struct http_exchange *exchange, size_t *ret_limit)
 		front->counts.problems[kind]++;
 		return problem_info(kind)->status;
 	}
+	exchange->budget =
+		caller.tenant[0] ? admission_budget(&front->admission, caller.tenant) : NULL;
 	size_t most = route ? route->body_max : UNKNOWN_BODY_MAX;
 	*ret_limit = most < *ret_limit ? most : *ret_limit;
 	return 0;

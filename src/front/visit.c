@@ -279,6 +279,9 @@ static int check(struct visit *visit, struct problem *problem)
 		problem_remedy(problem, "GET /openapi.json lists them all");
 		return -ENOENT;
 	}
+	if (!exchange->budget && !visit->route->open) {
+		exchange->budget = admission_budget(&front->admission, visit->caller.tenant);
+	}
 	int r = check_body(visit, problem);
 	return r == 0 && !visit->route->open
 		       ? admission_rate(&front->admission, &visit->caller, problem)

@@ -7,6 +7,7 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
+#include "http/budget.h"
 #include "http/connections.h"
 #include "http/exchange.h"
 #include "http/timeouts.h"
@@ -104,6 +105,7 @@ static void account_sent(struct connection *c, ssize_t sent)
 		return;
 	}
 	c->server->counts.bytes_out += (size_t)sent;
+	budget_recount(c);
 	timeouts_taken(c, (size_t)sent);
 }
 

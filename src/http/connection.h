@@ -34,6 +34,8 @@ struct connection {
 
 	struct exchange *exchange; /* owned until the answer is complete */
 	struct outbox outbox;
+	struct http_budget *budget; /* of what waits there; or NULL */
+	size_t charged;             /* to it */
 	const char *input; /* what was read and not yet used: in the server's room or in `stash` */
 	size_t input_size;
 	char *stash; /* owned */

@@ -20,11 +20,12 @@ struct http_limits {          /* 0: what the comment says */
 	size_t body_bytes;    /* (64 MiB): 413 */
 	size_t bodies_bytes;  /* bodies of all connections together (256 MiB): 503 */
 	unsigned connections; /* (12000); more are closed at accept, the longest idle first */
-	unsigned connections_per_peer; /* of one unix uid or one address (0: no limit) */
-	uint64_t head_ns;              /* from the first byte to the end of the head (10 s): 408;
-					* before it for the transport to begin: closed */
-	uint64_t body_ns;              /* for the whole body, and at least 1 KiB/s (60 s): 408 */
-	uint64_t idle_ns;              /* between requests (75 s): closed */
+	/* of one unix uid or one address (7/8 of all): its own idle ones go first, then 503 */
+	unsigned connections_per_peer;
+	uint64_t head_ns;  /* from the first byte to the end of the head (10 s): 408; before it
+			    * for the transport to begin: closed */
+	uint64_t body_ns;  /* for the whole body, and at least 1 KiB/s (60 s): 408 */
+	uint64_t idle_ns;  /* between requests (75 s): closed */
 	uint64_t write_ns; /* without the peer taking 1 KiB/s of what waits (30 s): closed */
 };
 
@@ -37,6 +38,15 @@ struct http_peer {
 	bool local; /* a unix socket: uid is who is at the other end */
 	uid_t uid;
 	char address[64]; /* of a TCP peer, without port */
+};
+
+/*
+ * What is held for one of those who ask, by whatever connections. The owner sets the limits (0:
+ * none) and keeps it as long as the server; the rest is counted here.
+ */
+struct http_budget {
+	size_t bodies, bodies_max;   /* of requests, from their first byte to the answer: 429 */
+	size_t answers, answers_max; /* that wait to be taken: 429 instead of one more */
 };
 
 /* One request and its answer. */
@@ -52,6 +62,7 @@ struct http_exchange {
 	const char *body; /* a NUL follows it; NULL when there is none */
 	size_t body_size;
 	struct http_peer peer;
+	struct http_budget *budget; /* the handler's, set in `admit` or `handle`; or NULL */
 
 	/*
 	 * The handler's, set in `admit` or `handle`. Called when the client is gone before the

@@ -33,6 +33,7 @@ struct serve_config {
 	bool dev;                      /* a person tries it: their own state, nothing kept */
 
 	uint64_t head_bytes, headers, body_bytes, bodies_bytes;
+	uint64_t tenant_body_bytes, tenant_answer_bytes;
 	uint64_t connections, connections_per_peer;
 	uint64_t head_ns, body_ns, idle_ns, write_ns;
 

@@ -95,6 +95,8 @@ static struct admission_limits admission_limits(const struct serve_config *confi
 		.queue_tenant = (unsigned)config->queue_per_tenant,
 		.queue_ns = config->queue_ns,
 		.memory_floor = config->memory_floor_bytes,
+		.body_bytes = config->tenant_body_bytes,
+		.answer_bytes = config->tenant_answer_bytes,
 	};
 }
 

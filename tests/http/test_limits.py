@@ -205,14 +205,14 @@ def test_longest_idle_makes_room(serve):
 
 
 def test_nobody_idle_no_room(serve):
-    """Those who are being served stay; the one too many is closed."""
+    """Those who are being served stay; the one too many is told so, and closed."""
     server = serve(connections=3)
     busy = [server.connect() for _ in range(3)]
     for raw in busy:
         raw.send(request("/later?2000"))
     time.sleep(0.4)
     with server.connect() as raw:
-        assert raw.rest() == b""
+        assert raw.rest().startswith(b"HTTP/1.1 503 ")
     assert all(raw.answer().status == 200 for raw in busy)
 
 
@@ -226,22 +226,30 @@ def test_slow_heads_cannot_fill_all_places(serve):
 
 
 def test_connections_per_peer(serve, tmp_path):
+    """One too many of one's own is told so; the idle ones go before that."""
     server = serve(tmp_path / "s", connections_per_peer=3)
-    kept = [server.connect() for _ in range(3)]
+    busy = [server.connect() for _ in range(3)]
+    for raw in busy:
+        raw.send(request("/later?2000"))
+    time.sleep(0.4)
     with server.connect() as raw:
-        assert raw.rest() == b""
-    kept.pop().close()
-
-    def has_room():
-        with server.connect() as raw:
-            try:
-                raw.send(request("/other"))
-                return raw.answer().status == 200
-            except (OSError, EOFError):  # it has not noticed yet
-                return False
-
-    until(has_room)
+        text = raw.rest()
+        assert text.startswith(b"HTTP/1.1 503 ") and b"Retry-After: 1" in text
+    assert all(raw.answer().status == 200 for raw in busy)
+    time.sleep(0.2)
     quick(server)
+
+
+def test_one_peer_leaves_places_for_others(serve, tmp_path):
+    """Without a word about it, an eighth of all connections is nobody's alone."""
+    server = serve(tmp_path / "s", connections=16)
+    busy = [server.connect() for _ in range(14)]
+    for raw in busy:
+        raw.send(request("/later?2000"))
+    time.sleep(0.4)
+    with server.connect() as raw:
+        assert raw.rest().startswith(b"HTTP/1.1 503 ")
+    assert all(raw.answer().status == 200 for raw in busy)
 
 
 def test_no_descriptors_left(serve):
