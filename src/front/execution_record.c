@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/id.h"
+#include "base/json_bounded.h"
 #include "base/json_out.h"
 
 #define ID_SIZE 26
@@ -126,6 +127,16 @@ void record_failure(struct execution *execution)
 	json_raw(&json, "error", problem.data ? problem.data : "null");
 	json_close(&json, '}');
 	buf_done(&problem);
+}
+
+json_t *record_parse(const char *result, size_t size)
+{
+	/* Of our own making: a program's value is the deepest, and the largest, that is in it. */
+	static const struct json_bounds bounds = { .depth = 80,
+						   .values = 2000000,
+						   .allow_nul = true };
+
+	return json_bounded_load(result, size, &bounds, NULL);
 }
 
 bool record_problem(json_t *result, struct problem *ret)

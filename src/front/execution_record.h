@@ -19,6 +19,8 @@ int record_twin(const char *data, size_t size, char twin[27], bool *ret_same);
 void record_result(struct execution *execution, const char *data, size_t size);
 /* A failure as the ledger keeps it: {"id","status","error":{the problem}}. */
 void record_failure(struct execution *execution);
+/* A result that is to be looked into; NULL: it cannot be read. */
+json_t *record_parse(const char *result, size_t size);
 /* The problem in such a record; false: it is a real result. */
 bool record_problem(json_t *result, struct problem *ret);
 /* Upper bounds of the buckets in counts.run_seconds_bucket. */

@@ -18,7 +18,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/json_out.h"
-#include "ledger/json_bounded.h"
+#include "ledger/json_facts.h"
 #include "ledger/ledger_calls.h"
 #include "ledger/store.h"
 #include "role/message.h"
