@@ -176,49 +176,23 @@ static int find(struct engine_service *service, uint64_t serial, struct served *
 	return node || (serial && serial <= service->serial) ? 0 : -EPROTO;
 }
 
-static int take_cancel(void *user, const struct message *message, int fds[MESSAGE_FDS_MAX],
-		       const void *tail, size_t tail_size)
+static int cancel(struct served *served, const struct message *message)
 {
-	struct served *served;
-	int r = find(user, message->serial, &served);
-
-	(void)fds;
-	(void)tail;
-	(void)tail_size;
-	if (r == 0 && served) {
-		engine_cancel(served->run);
-	}
-	return r;
+	(void)message;
+	engine_cancel(served->run);
+	return 0;
 }
 
-static int take_forget(void *user, const struct message *message, int fds[MESSAGE_FDS_MAX],
-		       const void *tail, size_t tail_size)
+static int forget(struct served *served, const struct message *message)
 {
-	struct served *served;
-	int r = find(user, message->serial, &served);
-
-	(void)fds;
-	(void)tail;
-	(void)tail_size;
-	if (r == 0 && served) {
-		engine_forget(served->run);
-		drop(served);
-	}
-	return r;
+	(void)message;
+	engine_forget(served->run);
+	drop(served);
+	return 0;
 }
 
-static int take_taken(void *user, const struct message *message, int fds[MESSAGE_FDS_MAX],
-		      const void *tail, size_t tail_size)
+static int taken(struct served *served, const struct message *message)
 {
-	struct served *served;
-	int r = find(user, message->serial, &served);
-
-	(void)fds;
-	(void)tail;
-	(void)tail_size;
-	if (r < 0 || !served) {
-		return r;
-	}
 	if (message->number > served->under_way) {
 		return -EPROTO;
 	}
@@ -230,11 +204,29 @@ static int take_taken(void *user, const struct message *message, int fds[MESSAGE
 	return 0;
 }
 
+/* What is said of a call that was made before. */
+static int take_word(void *user, const struct message *message, int fds[MESSAGE_FDS_MAX],
+		     const void *tail, size_t tail_size)
+{
+	static int (*const words[])(struct served * served, const struct message *message) = {
+		[ENGINE_SAY_CANCEL] = cancel,
+		[ENGINE_SAY_FORGET] = forget,
+		[ENGINE_SAY_TAKEN] = taken,
+	};
+	struct served *served;
+	int r = find(user, message->serial, &served);
+
+	(void)fds;
+	(void)tail;
+	(void)tail_size;
+	return r < 0 || !served ? r : words[message->kind](served, message);
+}
+
 static const struct message_rule rules[] = {
 	{ ENGINE_SAY_CALL, "call", 0, 1, MESSAGE_TAIL_MAX, take_call },
-	{ ENGINE_SAY_CANCEL, "cancel", 0, 0, 0, take_cancel },
-	{ ENGINE_SAY_FORGET, "forget", 0, 0, 0, take_forget },
-	{ ENGINE_SAY_TAKEN, "taken", 0, 0, 0, take_taken },
+	{ ENGINE_SAY_CANCEL, "cancel", 0, 0, 0, take_word },
+	{ ENGINE_SAY_FORGET, "forget", 0, 0, 0, take_word },
+	{ ENGINE_SAY_TAKEN, "taken", 0, 0, 0, take_word },
 };
 
 static void peer_gone(void *user, const char *why)
