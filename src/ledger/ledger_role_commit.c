@@ -61,13 +61,19 @@ void role_commit_now(struct ledger_role *role)
 
 /* --- timers ---------------------------------------------------------------------------------- */
 
+static bool more_waits(const struct ledger_role *role)
+{
+	struct pollfd more = { .fd = role->socket, .events = POLLIN };
+
+	return poll(&more, 1, 0) == 1 && more.revents == POLLIN;
+}
+
 static void commit_due(void *user)
 {
 	struct ledger_role *role = user;
-	struct pollfd more = { .fd = role->socket, .events = POLLIN };
 
-	if (clock_now_ns() - role->begun_ns < role->options.window_ns && poll(&more, 1, 0) == 1 &&
-	    more.revents == POLLIN && loop_timer_set(role->loop, &role->commit, 0) == 0) {
+	if (clock_now_ns() - role->begun_ns < role->options.window_ns && more_waits(role) &&
+	    loop_timer_set(role->loop, &role->commit, 0) == 0) {
 		return;
 	}
 	role_commit_now(role);
@@ -77,10 +83,17 @@ static void flush_due(void *user)
 {
 	struct ledger_role *role = user;
 	struct brig_error error = { 0 };
+	uint64_t now = clock_now_ns();
 
-	if (store_in_transaction(role->store)) {
+	/* The disk takes its time, and all wait for it: rather when nobody does, if that is soon. */
+	role->flush_due_ns = role->flush_due_ns ? role->flush_due_ns : now;
+	if (store_in_transaction(role->store) ||
+	    (more_waits(role) && now - role->flush_due_ns < role->options.flush_ns)) {
 		role_arm(role, &role->flush, role->options.window_ns);
-	} else if (store_flush(role->store, false, &error) < 0) {
+		return;
+	}
+	role->flush_due_ns = 0;
+	if (store_flush(role->store, false, &error) < 0) {
 		role_note(role, true, "failed", error.message);
 	}
 }

@@ -24,6 +24,7 @@ struct ledger_role {
 	int socket;                /* the peer's, to see whether more waits */
 	struct loop_timer commit, flush, checkpoint, sweep;
 	uint64_t begun_ns;      /* of the transaction */
+	uint64_t flush_due_ns;  /* the flush waits for a quiet moment since then; 0: it does not */
 	struct answer *answers; /* owned: ANSWERS_MAX of them */
 	unsigned answers_count;
 	size_t answers_bytes;
