@@ -269,14 +269,18 @@ def test_counts_as_a_session(make_service):
     assert (answer.status, answer.code) == (429, "session_limit")
 
 
-def test_ceilings_of_tokens(make_service):
+def test_policies_of_tokens(make_service):
     """Two tokens of a tenant: who may not open such a session may not fork one either."""
     service = make_service(tokens=[("large", "--tenant", "firm"),
-                                   ("small", "--tenant", "firm", "--policy", "strict")])
+                                   ("small", "--tenant", "firm", "--policy", "other")])
+    policies = service.server.config / "policies"
+    policies.mkdir(exist_ok=True)
+    (policies / "other.json").write_text('{"extends": "default", "description": "another"}')
     large, small = service.tcp("large"), service.tcp("small")
     answer = small.ask("POST", f"/v1/sessions/{open_session(large, language='bash')}/fork")
     assert (answer.status, answer.code) == (403, "policy_not_allowed")
-    fork(small, open_session(large, language="bash", policy="strict"))
+    made = fork(small, open_session(large, language="bash", policy="other"))
+    assert made["policy"] == "other"
 
 
 def test_gone_after_a_restart(make_service):

@@ -51,9 +51,11 @@ def wait_for(condition, seconds):
     return condition()
 
 
-@pytest.mark.parametrize("options", [(), ("--policy", "strict")])
-def test_ahead_of_the_first_call(options):
-    with Mcp(*options) as mcp:
+@pytest.mark.parametrize("options", [(), ("--policy", "other")])
+def test_ahead_of_the_first_call(tmp_path, options):
+    (tmp_path / "policies").mkdir()
+    (tmp_path / "policies" / "other.json").write_text('{"extends": "default"}')
+    with Mcp("--config", tmp_path, *options) as mcp:
         assert mcp.ask("initialize", INITIALIZE)["serverInfo"]["name"] == "brig"
         # The template's keeper, and a cell: before anything was asked for.
         assert wait_for(lambda: len(mcp.children()) >= 1, 20)
