@@ -75,9 +75,8 @@ static bool has_room(struct http_server *server, const struct peer *peer)
 {
 	const struct http_limits *limits = &server->options.limits;
 
-	if (peer->connections > limits->connections_per_peer &&
-	    !evict_of_peer(&server->idle, peer) && !evict_of_peer(&server->heads, peer)) {
-		return false;
+	if (peer->connections > limits->connections_per_peer) {
+		return evict_of_peer(&server->idle, peer) || evict_of_peer(&server->heads, peer);
 	}
 	return server->counts.connections < limits->connections || connections_evict(server);
 }

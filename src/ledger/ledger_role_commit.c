@@ -85,7 +85,7 @@ static void flush_due(void *user)
 	struct brig_error error = { 0 };
 	uint64_t now = clock_now_ns();
 
-	/* The disk takes its time, and all wait for it: rather when nobody does, if that is soon. */
+	/* All wait while the disk takes its time: rather when nobody does, if that is soon. */
 	role->flush_due_ns = role->flush_due_ns ? role->flush_due_ns : now;
 	if (store_in_transaction(role->store) ||
 	    (more_waits(role) && now - role->flush_due_ns < role->options.flush_ns)) {

@@ -32,7 +32,7 @@ struct brig_run {
 int run_watch_phase(struct brig_run *run, struct brig_error *err);
 void run_end_phase(struct brig_run *run);
 int run_start_program(struct brig_run *run, struct brig_error *err);
-/* api_compile.c: the compiler's cell; 1: its text is the result, 0: the program has been started. */
+/* The compiler's cell (api_compile.c). 1: its text is the result; 0: the program has started. */
 int run_start_compiler(struct brig_run *run, struct brig_error *err);
 int run_finish_compiler(struct brig_run *run, struct brig_error *err);
 #endif

@@ -95,7 +95,7 @@ def test_what_a_revoked_token_has_running_ends(make_house):
         assert plain.status == 401 and plain.code == "unauthorized"
     for cut in (asked[1][1][0], asked[2][1][0], watching[1][0]):
         assert isinstance(cut, http.client.IncompleteRead)
-    assert running(other) == [theirs]
+    wait_for(lambda: running(other) == [theirs], 10, "only the other's runs")
     assert alice.run("print(1)")["status"] == "ok"
     other.ask("DELETE", f"/v1/executions/{theirs}")
     quiet(alice)
