@@ -3,7 +3,8 @@
 
 import json
 import os
-import resource
+import pathlib
+import subprocess
 import threading
 import time
 
@@ -32,12 +33,20 @@ class fewer:
         self.pid = pid
         self.count = count
 
+    def set(self, soft, hard):
+        """As its own user, in its own user namespace: not even root may from outside."""
+        command = ["prlimit", f"--pid={self.pid}", f"--nofile={soft}:{hard}"]
+        if os.geteuid() == 0 and os.readlink(f"/proc/{self.pid}/ns/user") != os.readlink("/proc/self/ns/user"):
+            command = ["nsenter", f"--target={self.pid}", "--user", *command]
+        subprocess.run(command, check=True)
+
     def __enter__(self):
-        self.before = resource.prlimit(self.pid, resource.RLIMIT_NOFILE)
-        resource.prlimit(self.pid, resource.RLIMIT_NOFILE, (self.count, self.before[1]))
+        lines = pathlib.Path(f"/proc/{self.pid}/limits").read_text().splitlines()
+        self.before = next(line for line in lines if line.startswith("Max open files")).split()[3:5]
+        self.set(self.count, self.before[1])
 
     def __exit__(self, *_):
-        resource.prlimit(self.pid, resource.RLIMIT_NOFILE, self.before)
+        self.set(*self.before)
 
 
 def highest(pid):
