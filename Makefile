@@ -35,7 +35,7 @@ LLHTTP     := /usr/share/llhttp
 LLHTTP_INCLUDE := /usr/share/include/llhttp
 LLHTTP_OBJ := $(patsubst %,$(BUILD)/obj/llhttp/%.o,api http llhttp)
 DATA    := $(sort $(wildcard data/policies/*.json data/runtimes/*.json data/schema/*.json \
-	data/syscalls/*.rules data/drivers/* data/tools/*.json))
+	data/syscalls/*.rules data/drivers/* data/tools/*.json data/guard/*))
 GEN_H   := $(BUILD)/gen/syscall_names.h
 
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/obj/%.o) $(BUILD)/obj/gen/embedded.o $(BUILD)/obj/gen/template.o

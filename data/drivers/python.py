@@ -18,6 +18,9 @@
 # The value is that of the last statement, if that is an expression and not None, or else that of
 # the global `result`. JSON must have its like.
 #
+# Where the code is guarded, the texts of data/guard come before this one, and an order for them
+# before the source's path. Then nothing of the program runs before the guard has looked at it.
+#
 # What a running interpreter cannot imitate (a source that does not compile, PYTHON* variables,
 # another character set) is left to a new one that takes its place by exec: see Cold.
 import io
@@ -46,6 +49,8 @@ warnings = io.StringIO()  # the compiler's
 native = None  # in a template: the extension
 kept = []  # what clones need not take apart
 skipped = []  # what could not be imported, for who started the template
+guarding = None  # the program's Guard, if it has one
+reporting = None  # and where that reports to
 
 
 # --- the program's code --------------------------------------------------------------------------
@@ -67,7 +72,10 @@ def parse(source, path):
 
 def compile_program(source, path, valued):
     """The program's code. It keeps its last value, and what it raises instead of raising it."""
-    tree = parse(source, path)
+    return compile(graft(parse(source, path), path, valued), path, "exec", 0, True)
+
+
+def graft(tree, path, valued):
     keep, guard = (grafts.pop() if grafts else parse(SKELETON, path)).body
     body, head = tree.body, 0
     if body and is_a(body[0], "Expr") and isinstance(getattr(body[0].value, "value", None), str):
@@ -89,7 +97,7 @@ def compile_program(source, path, valued):
         store.targets[0].id, store.value.id = ERROR, CAUGHT
         guard.body = body[head:]
         body[head:] = [guard]
-    return compile(tree, path, "exec", 0, True)
+    return tree
 
 
 # --- the same in less memory ---------------------------------------------------------------------
@@ -192,6 +200,74 @@ def load_program(path, valued):
     if warnings.tell():
         stderr.write(warnings.getvalue())
     return parts
+
+
+# --- its guard -----------------------------------------------------------------------------------
+
+GUARD_WORD = "/etc/brig/guard"
+
+
+def take_guard(argv, pipe):
+    """Takes the guard's order from in front of the source; returns the rest."""
+    global guarding, reporting
+    if argv[:1] != [GUARD_WORD]:
+        return argv
+    if pipe is None:
+        leave_refused("nobody would hear the guard")
+    guarding = Guard(argv[1], os.path.dirname(os.path.realpath(argv[2])))
+    reporting = GuardReport(pipe)
+    return argv[2:]
+
+
+def leave_refused(text="", status=126):
+    if text:
+        os.write(2, ("brig: %s\n" % text).encode())
+    os._exit(status)
+
+
+def load_guarded(path, valued):
+    """The program's code, if the guard has nothing against it. It does not come back if it has."""
+    order, code = guarding.order, None
+    try:
+        tree = guarding.look(read(path), path)
+        if guarding.mode != "off":
+            code = guarding.compile(graft(tree, path, valued and order["value"]), path)
+    except GuardRefusal as refusal:
+        reporting.refuse(guarding.record(refusal.record))
+        leave_refused()
+    except SyntaxError as error:
+        if order["check"]:
+            no = GuardRefusal("syntax", str(error), "Correct the syntax.", line=error.lineno or 0)
+            reporting.refuse(guarding.record(no.record))
+            leave_refused()
+        reporting.let_run(guarding.record())
+        sys.__excepthook__(type(error), error.with_traceback(None), None)
+        flush_streams()
+        leave_refused(status=1)
+    except Exception as error:
+        no = GuardRefusal("syntax", "the code cannot be read: %s" % error, "Simplify it.")
+        reporting.refuse(guarding.record(no.record))
+        leave_refused()
+    if order["check"]:
+        reporting.refuse(guarding.record())
+        leave_refused(status=0)
+    reporting.let_run(guarding.record())
+    return (code,) if code else load_program(path, valued and order["value"])
+
+
+def conclude_guarded(error):
+    """Tells what of the program's end was the guard's doing."""
+    stopped = guarding.stopped(error)
+    if stopped:
+        try:
+            if reporting.pipe.identity() == reporting.pipe.file:
+                reporting.write(guarding.record(stopped))
+        except OSError:
+            pass
+    if guarding.exhausted():
+        sys.stderr.write("brig: %s\n" % stopped["reason"])
+        flush_streams()
+        os._exit(1)
 
 
 # --- its value -----------------------------------------------------------------------------------
@@ -450,8 +526,10 @@ def conclude(module, pipe):
     flush_streams()
     if ending:
         ending.take(error)
+    if guarding:
+        conclude_guarded(error)
     if error is None:
-        if pipe:
+        if pipe and (not guarding or guarding.order["value"]):
             try:
                 pipe.send(space.get("result") if value is None else value)
             except BaseException:
@@ -466,6 +544,8 @@ def conclude(module, pipe):
             ending.take(other)
         raise
     if type(error) is KeyboardInterrupt:
+        if guarding:
+            guarding.paused = True
         if ending:
             ending.status = None
         sys.__dict__[".interrupt"] = DieOfInterrupt()
@@ -554,10 +634,12 @@ def start(argv, options, own_path, pipe):
     sys.argv[:] = argv
     if hasattr(sys, "orig_argv"):
         sys.orig_argv[:] = options + argv
-    parts = load_program(source, pipe)
+    parts = load_guarded(source, pipe) if guarding else load_program(source, pipe)
     sys.modules["__main__"] = module = main_module(source)
     held[:] = [parts, module, pipe]
     sys.excepthook = range
+    if guarding:
+        guarding.begin(source, module)
     raise Program
 
 
@@ -570,10 +652,13 @@ def be_script():
         pipe.move()
     except OSError:
         pipe = None
+    argv = take_guard(argv, pipe)
     try:
         start(argv, options, own_path, pipe)
     except Cold:
-        os.execv(sys.executable, options + argv)
+        if guarding and guarding.mode != "off":
+            leave_refused("the guard could not be set up")
+        os.execv(sys.executable, ([sys.executable] if guarding else options) + argv)
 
 
 # --- a clone is made fresh -----------------------------------------------------------------------
@@ -782,6 +867,48 @@ def settle():
     return generators
 
 
+# Runs the driver's text, which comes by a pipe, in a new interpreter.
+AGAIN = (
+    "import sys; t = open(int(sys.argv.pop(1)), 'rb').read(); "
+    "exec(compile(t, '<brig>', 'exec'), {'__name__': 'brig.driver', 'text': t})"
+)
+PIPE_SIZE = 1 << 20
+F_SETPIPE_SZ = 1031
+
+
+def exec_guarded(program, words, entries, value_fd, session):
+    """A new interpreter, and the same driver in it: guarded code is never left to itself."""
+    import fcntl
+
+    text = globals().get("text", b"")
+    ends = os.pipe()
+    fcntl.fcntl(ends[1], F_SETPIPE_SZ, PIPE_SIZE)
+    if not text or len(text) > PIPE_SIZE or os.write(ends[1], text) != len(text):
+        leave_refused("the guard could not be set up")
+    os.close(ends[1])
+    if value_fd != SCRIPT_VALUE_FD:
+        os.dup2(value_fd, SCRIPT_VALUE_FD)
+    else:
+        os.set_inheritable(value_fd, True)
+    os.set_inheritable(ends[0], True)
+    alone = ["-I", "-u", "-B"] if '"mode":"strict"' in words[-1 if session else 1] else []
+    os.execve(program, [program, *alone, "-c", AGAIN, str(ends[0]), *words], entries)
+
+
+def warm_guard():
+    """What the guard costs at its first use is paid ahead."""
+    if "Guard" in globals():
+        import fcntl
+
+        kept.append((guard_modules(), fcntl))
+        order = '{"mode":"strict","operations":0,"recursion":0,"ask":0,"refuse":0,"check":0}'
+        for _ in range(REHEARSALS):
+            guard = Guard(order, "/nowhere")
+            guard.compile(graft(guard.look(WARM_UP.encode(), ""), "", True), "")
+            guard.importer = guard.real = None
+            GuardBuiltins(guard)
+
+
 def be_template(serve, names, leave):
     global ending, native
 
@@ -794,6 +921,7 @@ def be_template(serve, names, leave):
             skipped.append(name)
     environment = Environment()
     warm_up()
+    warm_guard()
     try:
         for _ in range(REHEARSALS):
             apply(FRESH)
@@ -818,23 +946,30 @@ def be_template(serve, names, leave):
     except Exception as error:
         failed = error
     argv, entries, value_fd = order() if callable(order) else order
+    options, words = argv[:1], argv[1:]
+    while words[0][:1] == "-":
+        options.append(words.pop(0))
     try:
         # In a template session.py comes before this text.
-        session = argv[1:] == [globals().get("SESSION_PATH")]
+        session = words[:1] == [globals().get("SESSION_PATH")]
         pipe = ValuePipe(value_fd) if value_fd >= 0 and not session else None
         if failed:
             raise failed
         environment.replace(entries)
         apply(BEGIN)
         if session:
-            globals()["serve_session"](value_fd)
-        start(argv[1:], argv[:1], "", pipe)
+            globals()["serve_session"](value_fd, words[1:])
+        start(take_guard(words, pipe), options, "", pipe)
     except Exception:
         # Cold, or a module of another make than expected: better late than not fresh.
+        if words[:1] == [GUARD_WORD] or words[1:2] == [GUARD_WORD]:
+            exec_guarded(argv[0], words, entries, value_fd, session)
         os.execve(argv[0], argv, entries)
 
 
 if "serve" in globals():
     be_template(globals()["serve"], globals()["preload"], globals().get("leave"))
+elif sys.argv[1:2] == [globals().get("SESSION_PATH")]:
+    globals()["serve_session"](SCRIPT_VALUE_FD, sys.argv[2:])
 else:
     be_script()

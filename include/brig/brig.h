@@ -176,6 +176,11 @@ struct brig_request {
 	 * session, but no more than these. 0: none.
 	 */
 	struct brig_limits limits_most;
+
+	/* "off", "imports" or "strict": how Python is guarded, at least as the policy has it (NULL). */
+	const char *guard;
+	/* Only look at the code: the result has what the guard says, and its risk. Nothing is run. */
+	bool check;
 };
 
 struct brig_file_out {
@@ -199,6 +204,13 @@ struct brig_denial {
 	char meaning[160]; /* "socket(AF_ALG, SOCK_SEQPACKET, 0)" */
 	char reason[160];  /* the line of the policy that refuses it */
 	uint64_t count;    /* how many refusals were recorded in all */
+};
+
+/* What the guard refused, and where. */
+struct brig_refusal {
+	uint32_t line, column; /* from 1; 0: at no one place */
+	char rule[32];         /* "import", "attribute", "name", "syntax", ... */
+	char reason[200];
 };
 
 struct brig_usage {
@@ -253,6 +265,12 @@ struct brig_result {
 	char layers[512];    /* space-separated, those that were really on */
 	bool build_cached;   /* the compiled program came from the build cache */
 	char expires_at[32]; /* whoever keeps sessions may say until when, RFC 3339; or "" */
+
+	bool refused; /* `refusal` is filled */
+	struct brig_refusal refusal;
+	bool risk_known;         /* the code was looked at: */
+	unsigned risk;           /* 0 to 100 */
+	char risk_reasons[1024]; /* one each line */
 };
 
 /* Cells made ahead: how many, and for how long. 0 stands for what the comment says. */

@@ -143,10 +143,16 @@ void report_verdict(const struct brig_result *result)
 		const char *name = sigabbrev_np(result->signal);
 		report_line("%s: ended by signal %d (SIG%s). %s", status, result->signal,
 			    name ? name : "?", result->remedy);
-	} else if (result->status != BRIG_FAILED || result->denied) {
+	} else if (result->status != BRIG_FAILED || result->denied || result->refused) {
 		/* A program that just exits with a number has said why itself. */
 		report_line("%s: %s%s%s", status, result->remedy,
 			    result->operator_remedy[0] ? " " : "", result->operator_remedy);
+	}
+	if (result->refused && result->refusal.line) {
+		report_line("refused: line %u, column %u: %s", result->refusal.line,
+			    result->refusal.column, result->refusal.reason);
+	} else if (result->refused) {
+		report_line("refused: %s", result->refusal.reason);
 	}
 	if (result->denied) {
 		report_line("refused: %s: %s", result->denial.meaning, result->denial.reason);

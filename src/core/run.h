@@ -42,6 +42,8 @@ struct run_options {
 
 /* The longest value that a program can leave, as JSON. */
 #define RUN_VALUE_BYTES 65536
+/* Behind it: what our own driver has to say of the code. */
+#define RUN_GUARD_BYTES 8192
 
 enum run_state {
 	RUN_SETTING_UP,

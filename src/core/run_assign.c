@@ -10,13 +10,16 @@
 #include "core/init.h"
 #include "core/run_internal.h"
 
-/* A fixed size that nobody can change: the program writes there, and may write anything. */
+/*
+ * A fixed size that nobody can change: the program writes there, and may write anything. A driver
+ * that guards the code adds one of two seals before the program begins: see lib/guard.h.
+ */
 int run_make_value(int *ret)
 {
 	_cleanup_close_ int fd = memfd_create("brig-value", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
-	if (fd < 0 || ftruncate(fd, RUN_VALUE_BYTES) < 0 ||
-	    fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW) < 0) {
+	if (fd < 0 || ftruncate(fd, RUN_VALUE_BYTES + RUN_GUARD_BYTES) < 0 ||
+	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) < 0) {
 		return -errno;
 	}
 	*ret = TAKE_FD(fd);

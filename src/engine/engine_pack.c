@@ -18,6 +18,7 @@
 
 static const size_t texts[] = {
 	FIELD(tenant), FIELD(session), FIELD(path), FIELD(run.language), FIELD(run.policy),
+	FIELD(run.guard),
 };
 
 static const size_t numbers[] = {
@@ -54,6 +55,7 @@ static const size_t flags[] = {
 	FIELD(run.changes),
 	FIELD(run.want_value),
 	FIELD(run.consent),
+	FIELD(run.check),
 };
 
 static const struct {

@@ -68,7 +68,7 @@ static int keep_request(struct brig_run *run, const struct brig_request *request
 	run->options.stdin_size = request->stdin_size;
 	run->options.stdin_feed = request->stdin_feed;
 	run->options.keep_output = !request->discard_output;
-	run->options.want_value = request->want_value;
+	run->options.want_value = run->value_asked = request->want_value;
 	run->options.on_output = request->on_output;
 	run->options.user = request->user;
 	return r < 0 ? error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory for the request") : 0;
@@ -105,6 +105,10 @@ static struct warm_pool *pool_of(struct brig_context *context, const struct brig
 	/* Without a template a waiting cell has nobody who could hand out a value. */
 	if (!pool || (request->want_value && !pool->base.spec.cloned &&
 		      pool->base.runtime->value_driver[0])) {
+		return NULL;
+	}
+	/* Nor one who could look at the code. */
+	if (!pool->base.spec.cloned && (pool->base.guard.on || request->guard || request->check)) {
 		return NULL;
 	}
 	if (!warm_pool_ready(pool)) {
@@ -157,6 +161,7 @@ static int start_warm(struct brig_run *run, const struct brig_request *request,
 	if (r < 0) {
 		return r;
 	}
+	run->options.want_value |= run->program.guard.on;
 	pool->uses++;
 	run->pool = pool;
 	run->cell = warm_pool_take(pool);
@@ -189,6 +194,7 @@ static int start(struct brig_run *run, const struct brig_request *request, struc
 	if (r < 0) {
 		return r;
 	}
+	run->options.want_value |= run->program.guard.on;
 	if (!run->program.runtime || run->program.runtime->compile.count == 0) {
 		return run_start_program(run, err);
 	}
@@ -293,7 +299,11 @@ static int step(struct brig_run *run, struct brig_error *error)
 		}
 	} else {
 		run->result = phase_take_result(&run->phase);
-		if (run->phase.run->value >= 0 && run->result->status == BRIG_OK) {
+		if (run->program.guard.on) {
+			guard_read(&run->program.guard, run->phase.run->value, run->result);
+		}
+		if (run->phase.run->value >= 0 && run->value_asked &&
+		    run->result->status == BRIG_OK) {
 			run->result->value_json = value_read(run->phase.run->value);
 		}
 		bury_phase(run);

@@ -20,6 +20,7 @@ struct brig_run {
 	bool compiling;
 	bool build_cached;
 	bool cancelled;
+	bool value_asked;
 	int end; /* 1: ended; -errno: failed; 0: under way */
 	char key[65];
 	struct phase_options options; /* of the program's phase */

@@ -8,6 +8,7 @@
 #include "base/strlist.h"
 #include "core/spec.h"
 #include "lib/context.h"
+#include "lib/guard.h"
 
 /* What is being prepared: the run itself, the compiler's cell before it, or a session's cell. */
 enum purpose { PURPOSE_RUN, PURPOSE_COMPILE, PURPOSE_SESSION };
@@ -28,6 +29,7 @@ struct prepared {
 	size_t code_size;
 	struct runtime_source_name source;
 	struct strlist cold_argv; /* when a cold start needs another one than a waiting cell */
+	struct guard guard;
 	char *driver;             /* owned: path in the cell of what waits there; NULL: none */
 	int ids;                  /* owned: holds the cell's id range; -1: none */
 	char *workdir;            /* owned: local provider's directory on the host; NULL: none */

@@ -153,6 +153,9 @@ static int prepare_base(struct warm_pool *pool, const struct brig_request *reque
 	if (r < 0) {
 		return r;
 	}
+	/* Who guards code is in the template. */
+	pool->base.spec.driver = pool->base.spec.driver_text = NULL;
+	pool->base.spec.valued = false;
 	/* A cell takes its input files from its order. */
 	pool->base.spec.inputs_count = 0;
 	if (pool->base.runtime->driver[0]) {
