@@ -258,6 +258,8 @@ def load_guarded(path, valued):
 def conclude_guarded(error):
     """Tells what of the program's end was the guard's doing."""
     stopped = guarding.stopped(error)
+    if guarding.mode == "strict" and error is not None:
+        guard_trim(error)
     if stopped:
         try:
             if reporting.pipe.identity() == reporting.pipe.file:

@@ -179,6 +179,7 @@ class Session:
                     return 1, None, b"refused", self.guard.record(error.record)
                 stopped = self.guard.stopped(error)
                 word, record = b"stopped", stopped and self.guard.record(stopped)
+                guard_trim(error)
             value, status = None, self.report(error)
         if self.guard:
             self.guard.paused = True

@@ -59,8 +59,8 @@ def guard_formatter():
     from string import Formatter
 
     class Safe(Formatter):
-        def __init__(self, check):
-            self.check = check
+        def __init__(self, functions):
+            self.check, self.fetch = functions.check, functions.fetch
 
         def get_field(self, field_name, args, kwargs):
             import _string
@@ -70,7 +70,7 @@ def guard_formatter():
             for is_attribute, key in rest:
                 if is_attribute:
                     self.check(key)
-                    thing = getattr(thing, key)
+                    thing = self.fetch(thing, key)
                 else:
                     thing = thing[key]
             return thing, first
@@ -97,15 +97,47 @@ class GuardBuiltins:
             "exit": GuardExit("exit"), "quit": GuardExit("quit"),
         })
         self.space[GUARD_TYPE] = self.space["type"]
-        self.space[GUARD_FORMAT] = self.make_format()
+        self.space[GUARD_FETCH] = lambda thing, name: self.fetch(thing, name)
+        self.own = guard.own_classes
+        self.space["__build_class__"] = self.make_build_class()
 
     def check(self, name):
         reason = self.rules.attribute(guard_text(name), self.declared)
         if reason and name not in GUARD_READ:
             raise GuardAttributeError(reason[0])
 
+    def make_build_class(self):
+        """Remembers the program's own classes: their private attributes are its own."""
+        build, own = _guard_builtins.__build_class__, self.own
+
+        def build_class(*args, **named):
+            made = build(*args, **named)
+            if isinstance(made, type):
+                own.add(made)
+            return made
+
+        return build_class
+
+    def owned(self, thing, name):
+        """Is the attribute the program's, and not one of python's own classes?"""
+        kind = type(thing)
+        if kind is super:
+            kind = thing.__self_class__
+        elif issubclass(kind, type):
+            kind = thing
+        for base in kind.__mro__:
+            if name in base.__dict__:
+                return base in self.own
+        return kind in self.own
+
     def fetch(self, thing, name):
-        """An attribute that has been checked; str.format only in its safe form."""
+        """An attribute that has been checked: private ones of the program's own classes alone, and
+        str.format in its safe form.
+        """
+        if name[0] == "_" and name not in GUARD_PRIVATE and name not in GUARD_READ:
+            if not self.owned(thing, name):
+                raise GuardAttributeError("%s is private to python's own classes" % name)
+            return getattr(thing, name)
         value = getattr(thing, name)
         if name not in ("format", "format_map"):
             return value
@@ -118,7 +150,7 @@ class GuardBuiltins:
 
     def bind_format(self, name, text):
         if self.formatter is None:
-            self.formatter = guard_formatter()(self.check)
+            self.formatter = guard_formatter()(self)
         formatter = self.formatter
         if not isinstance(text, str):
             raise TypeError("format() needs a text")
@@ -130,9 +162,6 @@ class GuardBuiltins:
             return formatter.vformat(text, (), mapping)
 
         return format if name == "format" else format_map
-
-    def make_format(self):
-        return lambda thing, name: self.fetch(thing, name)
 
     def make_getattr(self):
         def getattr(thing, name, *default):
@@ -163,11 +192,16 @@ class GuardBuiltins:
     def make_delattr(self):
         def delattr(thing, name):
             self.check(name)
+            if name in GUARD_READ:
+                raise GuardAttributeError("%s cannot be deleted" % name)
             _guard_builtins.delattr(thing, name)
         return delattr
 
     def make_vars(self):
-        def vars(thing):
+        def vars(*things):
+            if len(things) != 1:
+                raise GuardAttributeError("vars() needs an object in strict mode")
+            thing = things[0]
             if isinstance(thing, (type, type(sys), GuardFacade, GuardLocal)):
                 raise GuardAttributeError("vars() is for objects of your own")
             if not isinstance(_guard_builtins.getattr(type(thing), "__flags__", 0), int) \
@@ -214,7 +248,8 @@ class GuardBuiltins:
             "operator": lambda: {"attrgetter": self.make_attrgetter(),
                                  "methodcaller": self.make_methodcaller()},
             "functools": guard_wrappers,
-            "collections": lambda: {"namedtuple": guard_namedtuple()},
+            "collections": lambda: {"namedtuple": guard_namedtuple(self.check)},
+            "dataclasses": lambda: {"dataclass": guard_dataclass(self.own)},
         }.get(module, dict)()
 
 
@@ -234,7 +269,23 @@ def guard_wrappers():
     return {"update_wrapper": update_wrapper, "wraps": wraps}
 
 
-def guard_namedtuple():
+def guard_dataclass(own):
+    """With slots the class is made anew: it is still the program's."""
+    import dataclasses
+
+    def dataclass(cls=None, **options):
+        def make(cls):
+            made = dataclasses.dataclass(cls, **options)
+            if cls in own:
+                own.add(made)
+            return made
+
+        return make if cls is None else make(cls)
+
+    return dataclass
+
+
+def guard_namedtuple(check):
     """The fields become code: so they are plain text, or nothing."""
     import collections
 
@@ -242,7 +293,10 @@ def guard_namedtuple():
         if type(field_names) is str:
             field_names = field_names.replace(",", " ").split()
         field_names = list(field_names)
-        for name in [typename, *field_names]:
+        guard_text(typename)
+        for name in field_names:
+            if not rename:
+                check(name)
             guard_text(name)
         made = collections.namedtuple(typename, field_names, rename=rename, defaults=defaults,
                                       module="__main__")

@@ -10,7 +10,7 @@ class GuardFacade:
         self.__dict__.update(exports)
         self.__dict__[".name"] = name  # no __name__: by that `from` would find the real module
 
-    def __setattr__(self, name, value):
+    def __setattr__(self, name, *value):
         raise GuardAttributeError("modules cannot be changed in strict mode")
 
     __delattr__ = __setattr__
@@ -49,7 +49,7 @@ class GuardLocal:
             return space[name]
         raise AttributeError(name)
 
-    def __setattr__(self, name, value):
+    def __setattr__(self, name, *value):
         raise GuardAttributeError("modules cannot be changed in strict mode")
 
     __delattr__ = __setattr__
@@ -60,6 +60,9 @@ GUARD_INTERNAL = {"_strptime", "_io", "time", "datetime", "math", "re", "decimal
                   "numpy.core._methods", "numpy.core._dtype", "numpy.core._internal",
                   "numpy.core._exceptions", "numpy.core.arrayprint", "numpy.core._ufunc_config",
                   "collections.abc", "_locale", "warnings", "unicodedata"}
+
+
+GUARD_IMPORT_DEPTH = 1000
 
 
 class GuardImporter:
@@ -86,10 +89,13 @@ class GuardImporter:
         if name in self.made:
             return self.made[name]
         paused, self.guard.paused = self.guard.paused, True  # its own code, and no other
+        limit = sys.getrecursionlimit()
+        sys.setrecursionlimit(max(limit, GUARD_IMPORT_DEPTH))
         try:
             module = self.real(name, None, None, ["*"], 0)
         finally:
             self.guard.paused = paused
+            sys.setrecursionlimit(limit)
         prepare = GUARD_PREPARE.get(name)
         if prepare:
             prepare(module)
@@ -140,4 +146,30 @@ def guard_prepare_enum(enum):
     kind._create_ = checked
 
 
-GUARD_PREPARE = {"enum": guard_prepare_enum}
+def guard_prepare_typing(typing):
+    make = typing._make_nmtuple
+
+    def checked(name, types, *args, **more):
+        types = list(types.items() if hasattr(types, "items") else types)
+        for field, _ in types:
+            if type(field) is not str or field in GUARD_NO_ATTRIBUTES:
+                raise GuardAttributeError("a field cannot be called %r" % (field,))
+        return make(name, types, *args, **more)
+
+    typing._make_nmtuple = checked
+
+
+def guard_prepare_abc(guard):
+    """A class that others are registered with is what patterns take them for."""
+    kind = sys.modules["abc"].ABCMeta
+    real = kind.register
+
+    def register(cls, subclass):
+        if not guard.paused:
+            raise GuardPermissionError("classes cannot be registered in strict mode: derive them")
+        return real(cls, subclass)
+
+    kind.register = register
+
+
+GUARD_PREPARE = {"enum": guard_prepare_enum, "typing": guard_prepare_typing}

@@ -37,6 +37,7 @@ class Guard:
         self.mode = self.order["mode"]
         self.rules = GuardRules(guard_modules(), self.order, directory)
         self.path, self.paused = None, True
+        self.own_classes = set()
         self.local_codes, self.own = {}, set()  # by name; and the names of all its texts
         self.declared = self.builtins = self.importer = self.hooked = None
         self.exhausted = lambda: False
@@ -74,19 +75,19 @@ class Guard:
     def look(self, source, path):
         """The tree, changed so that it can run; GuardRefusal or SyntaxError."""
         tree = self.parse(source, path)
-        nodes = list(guard_nodes(tree))
+        nodes = guard_nodes(tree)
         if self.path is None or self.order["ask"] or self.order["refuse"]:
             self.judge(nodes)
         if self.mode == "strict":
-            walk = GuardWalk(tree, self.rules)
+            walk = GuardWalk(nodes, self.rules)
             walk.check()
             self.join(walk.declared)
             self.look_at_locals(nodes)
-            guard_soften(walk.nodes)
+            guard_soften(walk)
         elif self.mode == "imports":
-            self.look_at_imports(tree, nodes)
+            self.look_at_imports(nodes)
         if self.mode != "off" and self.order["operations"]:
-            guard_count(list(guard_nodes(tree)))
+            guard_count(guard_nodes(tree))
         return tree
 
     def judge(self, nodes):
@@ -108,12 +109,10 @@ class Guard:
         if self.declared is None:
             self.declared = declared
         else:
-            self.declared.private |= declared.private
-            self.declared.bound |= declared.bound
-            self.declared.tables |= declared.tables
+            self.declared.add(declared)
 
-    def look_at_imports(self, tree, nodes):
-        walk = GuardWalk(tree, self.rules)
+    def look_at_imports(self, nodes):
+        walk = GuardWalk(nodes, self.rules)
         for node, _ in nodes:
             if id(node) in walk.optional:
                 continue
@@ -183,6 +182,7 @@ class Guard:
             self.importer = GuardImporter(self)
             functions = GuardBuiltins(self)
             self.replacements, self.builtins = functions.replacements, functions.space
+            guard_prepare_abc(self)
             usual = (sys.prefix, sys.base_prefix, "/usr/lib/", "/usr/local/lib/")
             sys.path[:] = [path for path in sys.path if path.startswith(usual)]
         main.__builtins__ = self.builtins

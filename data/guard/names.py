@@ -89,7 +89,7 @@ GUARD_NO_TABLE_ATTRIBUTES = {
 }
 
 # Private names that are made for everybody.
-GUARD_PRIVATE = {"_", "_fields", "_replace", "_asdict", "_make", "_field_defaults"}
+GUARD_PRIVATE = {"_fields", "_replace", "_asdict", "_make", "_field_defaults"}
 
 
 def guard_is_dunder(name):

@@ -31,6 +31,11 @@ class GuardPermissionError(PermissionError):
     pass
 
 
+# As programs see them, they are nobody's in particular.
+for _kind in (GuardImportError, GuardAttributeError, GuardPermissionError):
+    _kind.__module__ = "builtins"
+
+
 class GuardOperations(BaseException):
     """Every loop and call from here on raises it again, so to catch it does not help."""
 
@@ -40,6 +45,21 @@ GUARD_ERRORS = {
     GuardAttributeError: "attribute",
     GuardPermissionError: "call",
 }
+
+
+def guard_trim(error):
+    """Takes the guard's own frames out of a traceback."""
+    own, first = globals(), error.__traceback__
+    while first and first.tb_frame.f_globals is own:
+        first = first.tb_next
+    trace = first
+    while trace:
+        later = trace.tb_next
+        while later and later.tb_frame.f_globals is own:
+            later = later.tb_next
+        trace.tb_next = later
+        trace = later
+    error.__traceback__ = first
 
 
 def guard_line_of(error, own):

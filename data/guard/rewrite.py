@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Changes to a program's tree, after it was looked at. Names with a dot in front are the guard's own:
 # no program text can spell them.
-import _ast
-
-GUARD_TYPE, GUARD_FORMAT, GUARD_TICK = ".type", ".format", ".tick"
+GUARD_TYPE, GUARD_FETCH, GUARD_TICK = ".type", ".fetch", ".tick"
 
 
 def guard_place(node, like):
@@ -36,17 +34,32 @@ def guard_plain_template(node):
         and "[" not in node.value
 
 
-def guard_soften(nodes):
-    """`x.__class__` becomes type(x); format() methods are taken by way of the guard."""
+def guard_mangled(name, node, parents):
+    """The name that an attribute has within its class."""
+    while name[:2] == "__" and node is not None and not guard_is(node, "ClassDef"):
+        node = parents[id(node)]
+    if name[:2] != "__" or node is None or not node.name.strip("_"):
+        return name
+    return "_%s%s" % (node.name.lstrip("_"), name)
+
+
+def guard_soften(walk):
+    """`x.__class__` becomes type(x); format() methods and private attributes are taken by way of
+    the guard, which knows whose they are.
+    """
     # From the inside out: who is replaced has its own insides done.
-    for node, parent in reversed(nodes):
+    for node, parent in reversed(walk.nodes):
         if not guard_is(node, "Attribute") or not guard_is(node.ctx, "Load"):
             continue
-        if node.attr == "__class__":
+        name = node.attr
+        formats = name in ("format", "format_map") and not guard_plain_template(node.value)
+        private = name[:1] == "_" and not guard_is_dunder(name) and name not in GUARD_PRIVATE
+        if name == "__class__":
             guard_replace(parent, node, guard_call(GUARD_TYPE, [node.value], node))
-        elif node.attr in ("format", "format_map") and not guard_plain_template(node.value):
-            name = guard_place(_ast.Constant(value=node.attr, kind=None), node)
-            guard_replace(parent, node, guard_call(GUARD_FORMAT, [node.value, name], node))
+        elif formats or private:
+            name = guard_mangled(name, node, walk.parents)
+            text = guard_place(_ast.Constant(value=name, kind=None), node)
+            guard_replace(parent, node, guard_call(GUARD_FETCH, [node.value, text], node))
 
 
 def guard_tick(like):

@@ -50,10 +50,10 @@ GUARD_RISK_HUGE = 10 ** 8
 class GuardRisk:
     def __init__(self, nodes):
         self.points = {}
-        for node, parent in nodes:
-            look = getattr(self, "look_" + type(node).__name__, None)
+        for node, _ in nodes:
+            look = GUARD_RISK_LOOKS.get(type(node).__name__)
             if look:
-                look(node)
+                look(self, node)
 
     def add(self, key, points, reason, node):
         """The same thing counts once, where it is first found."""
@@ -95,8 +95,8 @@ class GuardRisk:
 
     def look_While(self, node):
         if guard_is(node.test, "Constant") and node.test.value:
-            inside = [it for it, _ in guard_nodes(node)]
-            if not any(guard_is(it, "Break", "Return", "Raise", "Yield") for it in inside):
+            leaves = ("Break", "Return", "Raise", "Yield")
+            if not any(guard_is(it, *leaves) for it, _ in guard_nodes(node)):
                 self.add("endless", 10, "a loop without an end", node)
 
     def look_Constant(self, node):
@@ -117,3 +117,6 @@ class GuardRisk:
         score = min(100, sum(points for points, _ in best))
         return {"score": score,
                 "reasons": "\n".join(text for _, text in best[:GUARD_RISK_REASONS])}
+
+
+GUARD_RISK_LOOKS = guard_table_of(GuardRisk)

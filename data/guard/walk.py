@@ -3,29 +3,37 @@
 # compiled afterwards: there is no second reading that could see something else.
 
 
-def guard_children(node):
-    for field in node._fields:
-        value = getattr(node, field, None)
-        if type(value) is list:
-            for item in value:
-                if hasattr(item, "_fields"):
-                    yield item
-        elif hasattr(value, "_fields"):
-            yield value
+import _ast
+import _string
 
 
 def guard_nodes(tree):
-    """All of them, each with its parent, from the top on."""
-    left = [(tree, None)]
-    count = 0
+    """All of them, each with its parent, from the top on; but for those that say how a name is
+    used, which are looked at with it.
+    """
+    left, found = [(tree, None)], []
+    node_kind, context = _ast.AST, _ast.expr_context
     while left:
         pair = left.pop()
-        count += 1
-        if count > GUARD_NODES_MAX:
+        found.append(pair)
+        if len(found) > GUARD_NODES_MAX:
             raise GuardRefusal("size", "the program is too large to be looked at",
                                "Split it into smaller programs.")
-        yield pair
-        left.extend((child, pair[0]) for child in reversed(list(guard_children(pair[0]))))
+        node, inner = pair[0], []
+        for field in node._fields:
+            value = getattr(node, field, None)
+            if isinstance(value, list):
+                inner += [(item, node) for item in value if isinstance(item, node_kind)]
+            elif isinstance(value, node_kind) and not isinstance(value, context):
+                inner.append((value, node))
+        inner.reverse()
+        left += inner
+    return found
+
+
+def guard_table_of(kind):
+    """Which method of a class looks at which kind of node."""
+    return {name[5:]: getattr(kind, name) for name in dir(kind) if name[:5] == "look_"}
 
 
 def guard_is(node, *kinds):
@@ -72,6 +80,11 @@ class GuardDeclared:
         for name in self.bound:
             self.modules.pop(name, None)
 
+    def add(self, other):
+        self.private |= other.private
+        self.bound |= other.bound
+        self.tables |= other.tables
+
     def bind(self, name, parent):
         self.bound.add(name)
         if guard_is(parent, "ClassDef", "Assign", "AnnAssign", "Tuple"):
@@ -85,9 +98,9 @@ class GuardDeclared:
 class GuardWalk:
     """Checks one tree. `rules` knows which modules there are, and what they hand out."""
 
-    def __init__(self, tree, rules):
+    def __init__(self, nodes, rules):
         self.rules = rules
-        self.nodes = list(guard_nodes(tree))
+        self.nodes = nodes
         self.declared = GuardDeclared(self.nodes)
         self.parents = {id(node): parent for node, parent in self.nodes}
         self.called = set()  # attributes that stand in front of their call
@@ -108,13 +121,13 @@ class GuardWalk:
             self.optional.update(id(it) for it in node.body)
 
     def check(self):
+        table = GUARD_LOOKS
         for node, parent in self.nodes:
             kind = type(node).__name__
             if kind not in GUARD_SYNTAX:
                 self.refuse_syntax(node, kind)
-            look = getattr(self, "look_" + kind, None)
-            if look:
-                look(node, parent)
+            if kind in table:
+                table[kind](self, node, parent)
 
     def refuse_syntax(self, node, kind):
         reason = GUARD_SYNTAX_REASONS.get(kind, "%s is not among the allowed syntax" % kind)
@@ -156,6 +169,12 @@ class GuardWalk:
                 raise GuardRefusal("name", "__match_args__ must be a tuple of plain strings",
                                    "Write the attributes' names out.", "", assignment)
             self.attribute(text, assignment)
+
+    def look_AnnAssign(self, node, parent):
+        """Fields of data classes and protocols are looked up in whatever a pattern is matched to."""
+        name = getattr(node.target, "id", "")
+        if guard_is(parent, "ClassDef") and name in GUARD_NO_ATTRIBUTES:
+            self.attribute(name, node)
 
     def look_FunctionDef(self, node, parent):
         if guard_is_dunder(node.name):
@@ -229,6 +248,30 @@ class GuardWalk:
             self.rules.check_export(module, name, node)
         self.attribute(name, node)
 
+    def look_Call(self, node, parent):
+        """Names that are given as text, as far as they are plain to see."""
+        name = getattr(node.func, "id", None)
+        if name in ("getattr", "setattr", "delattr") and name not in self.declared.bound:
+            text = getattr(node.args[1], "value", None) if len(node.args) > 1 else None
+            if type(text) is str and (name == "setattr" or text not in GUARD_READ):
+                self.attribute(text, node)
+        elif guard_is(node.func, "Attribute") and node.func.attr in ("format", "format_map"):
+            text = getattr(node.func.value, "value", None)
+            if type(text) is str:
+                self.template(text, node)
+
+    def template(self, text, node, depth=0):
+        try:
+            fields = [it for it in _string.formatter_parser(text) if it[1] is not None]
+            for _, field, spec, _ in fields:
+                for is_attribute, key in _string.formatter_field_name_split(field)[1]:
+                    if is_attribute:
+                        self.attribute(key, node)
+                if spec and depth < 2:
+                    self.template(spec, node, depth + 1)
+        except ValueError:
+            pass  # it will say so itself
+
     def module_of(self, node):
         """The module that an expression stands for, if that can be told."""
         if guard_is(node, "Name"):
@@ -244,7 +287,7 @@ class GuardWalk:
     def look_Import(self, node, parent):
         for item in node.names:
             self.plain(item.asname, node)
-            if id(node) not in self.optional:
+            if id(node) not in self.optional or item.name in GUARD_INTERNAL:
                 self.rules.check_import(item.name, node)
 
     def look_ImportFrom(self, node, parent):
@@ -255,7 +298,10 @@ class GuardWalk:
             return
         for item in node.names:
             self.plain(item.asname, node)
-            if id(node) not in self.optional:
+            if id(node) not in self.optional or node.module in GUARD_INTERNAL:
                 self.rules.check_import(node.module, node)
                 if item.name != "*":
                     self.rules.check_export(node.module, item.name, node)
+
+
+GUARD_LOOKS = guard_table_of(GuardWalk)
