@@ -869,32 +869,30 @@ def settle():
     return generators
 
 
-# Runs the driver's text, which comes by a pipe, in a new interpreter.
+# Runs the driver's text, which comes by a descriptor, in a new interpreter.
 AGAIN = (
     "import sys; t = open(int(sys.argv.pop(1)), 'rb').read(); "
     "exec(compile(t, '<brig>', 'exec'), {'__name__': 'brig.driver', 'text': t})"
 )
-PIPE_SIZE = 1 << 20
-F_SETPIPE_SZ = 1031
-
 
 def exec_guarded(program, words, entries, value_fd, session):
     """A new interpreter, and the same driver in it: guarded code is never left to itself."""
-    import fcntl
-
-    text = globals().get("text", b"")
-    ends = os.pipe()
-    fcntl.fcntl(ends[1], F_SETPIPE_SZ, PIPE_SIZE)
-    if not text or len(text) > PIPE_SIZE or os.write(ends[1], text) != len(text):
-        leave_refused("the guard could not be set up")
-    os.close(ends[1])
     if value_fd != SCRIPT_VALUE_FD:
         os.dup2(value_fd, SCRIPT_VALUE_FD)
     else:
         os.set_inheritable(value_fd, True)
-    os.set_inheritable(ends[0], True)
+    text = globals()["text"]
+    try:
+        fd = os.memfd_create("driver")
+    except OSError:
+        fd = os.open("/tmp", os.O_TMPFILE | os.O_RDWR, 0o600)
+    view = memoryview(text)
+    while view:
+        view = view[os.write(fd, view) :]
+    os.lseek(fd, 0, os.SEEK_SET)
+    os.set_inheritable(fd, True)
     alone = ["-I", "-u", "-B"] if '"mode":"strict"' in words[-1 if session else 1] else []
-    os.execve(program, [program, *alone, "-c", AGAIN, str(ends[0]), *words], entries)
+    os.execve(program, [program, *alone, "-c", AGAIN, str(fd), *words], entries)
 
 
 def warm_guard():
@@ -964,8 +962,11 @@ def be_template(serve, names, leave):
         start(take_guard(words, pipe), options, "", pipe)
     except Exception:
         # Cold, or a module of another make than expected: better late than not fresh.
-        if words[:1] == [GUARD_WORD] or words[1:2] == [GUARD_WORD]:
-            exec_guarded(argv[0], words, entries, value_fd, session)
+        if GUARD_WORD in words[:2]:
+            try:
+                exec_guarded(argv[0], words, entries, value_fd, session)
+            except Exception as error:
+                leave_refused("the guard could not be set up: %s" % error)
         os.execve(argv[0], argv, entries)
 
 

@@ -14,7 +14,10 @@ GUARD_PLAIN = """
 class GuardType:
     """type() with one argument. What would be a metaclass is this object itself."""
 
-    def __call__(self, thing):
+    def __call__(self, *things):
+        if len(things) != 1:
+            raise GuardPermissionError("type() takes one argument in strict mode")
+        thing = things[0]
         kind = type(thing)
         return self if issubclass(kind, type) or kind is GuardType else kind
 
@@ -212,7 +215,10 @@ class GuardBuiltins:
         return vars
 
     def make_dir(self):
-        def dir(thing):
+        def dir(*things):
+            if len(things) != 1:
+                raise GuardAttributeError("dir() needs an object in strict mode")
+            thing = things[0]
             return [name for name in _guard_builtins.dir(thing) if name[:1] != "_"]
         return dir
 

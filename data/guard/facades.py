@@ -79,6 +79,8 @@ class GuardImporter:
             if not self.rules.is_module(whole):
                 raise GuardImportError("module %s is not among the allowed ones" % whole)
             return self.facade(whole)
+        if name == "__future__" and fromlist:
+            return self.real(name, None, None, fromlist, 0)
         if name in self.guard.local_codes:
             return self.local(name)
         if name in GUARD_INTERNAL:

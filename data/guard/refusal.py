@@ -19,7 +19,7 @@ class GuardRefusal(Exception):
 
 
 # At run time, as exceptions that programs know; what is uncaught becomes part of the verdict.
-class GuardImportError(ImportError):
+class GuardImportError(ModuleNotFoundError):
     pass
 
 

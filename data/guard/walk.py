@@ -251,6 +251,9 @@ class GuardWalk:
     def look_Call(self, node, parent):
         """Names that are given as text, as far as they are plain to see."""
         name = getattr(node.func, "id", None)
+        if name == "type" and len(node.args) > 1 and name not in self.declared.bound:
+            raise GuardRefusal("call", "type() makes no classes in strict mode",
+                               "Use a class statement.", "", node)
         if name in ("getattr", "setattr", "delattr") and name not in self.declared.bound:
             text = getattr(node.args[1], "value", None) if len(node.args) > 1 else None
             if type(text) is str and (name == "setattr" or text not in GUARD_READ):

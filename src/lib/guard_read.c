@@ -62,33 +62,47 @@ static void take_refusal(const json_t *why, struct brig_result *result)
 }
 
 /* Before it ran. */
-static void reject(const json_t *why, struct brig_result *result)
+static void reject(struct brig_result *result)
 {
 	result->status = BRIG_REJECTED;
 	result->exit_code = -1;
 	result->signal = 0;
 	snprintf(result->cause, sizeof(result->cause), "%s",
 		 strcmp(result->refusal.rule, "risk") == 0 ? "risk" : "guard");
-	(void)why;
 }
 
-/* While it ran. `limits` are the guard's own. */
+/* The refusals that come while a program runs: of these the program itself may be the author. */
+static const struct {
+	const char *rule;
+	bool limited; /* the rule's name is that of a limit, too */
+	bool ends;    /* the program was not asked */
+} stops[] = {
+	{ "import", false, false },   { "attribute", false, false }, { "call", false, false },
+	{ "operations", true, true }, { "recursion", true, false },
+};
+
 static void stop(const json_t *why, struct brig_result *result)
 {
 	char rule[32];
+	size_t i = 0;
 
 	copy(rule, sizeof(rule), why, "rule");
-	if (strcmp(rule, "operations") == 0) {
-		result->status = BRIG_DENIED;
-		result->exit_code = -1;
+	while (i < ARRAY_SIZE(stops) && strcmp(rule, stops[i].rule) != 0) {
+		i++;
 	}
-	if (strcmp(rule, "operations") == 0 || strcmp(rule, "recursion") == 0) {
+	if (i == ARRAY_SIZE(stops)) {
+		return;
+	}
+	take_refusal(why, result);
+	snprintf(result->cause, sizeof(result->cause), "%s", stops[i].limited ? rule : "guard");
+	if (stops[i].limited) {
 		json_int_t limit = json_integer_value(json_object_get(why, "limit"));
-		snprintf(result->cause, sizeof(result->cause), "%s", rule);
 		snprintf(result->limit_name, sizeof(result->limit_name), "%s", rule);
 		result->limit = result->peak = limit > 0 ? (uint64_t)limit : 0;
-	} else {
-		snprintf(result->cause, sizeof(result->cause), "guard");
+	}
+	if (stops[i].ends) {
+		result->status = BRIG_DENIED;
+		result->exit_code = -1;
 	}
 }
 
@@ -101,10 +115,9 @@ void guard_take(const struct guard *guard, const char *text, size_t size, bool r
 	take_risk(json_object_get(record, "risk"), result);
 	if (refused && json_is_object(why)) {
 		take_refusal(why, result);
-		reject(why, result);
+		reject(result);
 	} else if (json_is_object(why) && guard->mode != GUARD_OFF &&
 		   result->status == BRIG_FAILED) {
-		take_refusal(why, result);
 		stop(why, result);
 	}
 	json_decref(record);

@@ -37,7 +37,7 @@ static char *answer(struct brig_context *context, const json_t *ask)
 		.files_count = name ? 1 : 0,
 		.env = env[0] ? env : NULL,
 		.start = json_is_true(json_object_get(ask, "cold")) ? BRIG_START_COLD
-								      : BRIG_START_WARM,
+								    : BRIG_START_WARM,
 	};
 	struct brig_run *run = NULL;
 	struct brig_result *result = NULL;
