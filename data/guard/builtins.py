@@ -100,8 +100,8 @@ class GuardBuiltins:
             "exit": GuardExit("exit"), "quit": GuardExit("quit"),
         })
         self.space[GUARD_TYPE] = self.space["type"]
-        self.space[GUARD_FETCH] = lambda thing, name: self.fetch(thing, name)
         self.own = guard.own_classes
+        self.space[GUARD_FETCH] = self.make_fetch()
         self.space["__build_class__"] = self.make_build_class()
 
     def check(self, name):
@@ -120,6 +120,21 @@ class GuardBuiltins:
             return made
 
         return build_class
+
+    def make_fetch(self):
+        """fetch(), which remembers what it has found of the program's classes."""
+        good, real, slow = set(), getattr, self.fetch
+
+        def fetch(thing, name):
+            key = type(thing), name
+            if key in good:
+                return real(thing, name)
+            value = slow(thing, name)
+            if key[0] in self.own and name[0] == "_":
+                good.add(key)
+            return value
+
+        return fetch
 
     def owned(self, thing, name):
         """Is the attribute the program's, and not one of python's own classes?"""

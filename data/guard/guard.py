@@ -7,20 +7,33 @@ GUARD_MARK = "/etc/brig/guard"
 GUARD_RECORD_AT = 64 * 1024  # in the memory file: behind the value
 GUARD_RECORD_BYTES = 8 * 1024
 GUARD_ADD_SEALS, GUARD_SEAL_SEAL, GUARD_SEAL_WRITE = 1033, 1, 8
-GUARD_LITERALS = {"true": True, "false": False, "null": None, "__builtins__": {}}
 GUARD_PARSE = 0x400
 
 guard_table = []  # parsed once, in a template ahead
 
 
+class GuardScan:
+    """What the scanner beneath `json` wants to know."""
+
+    strict, object_hook, object_pairs_hook = True, None, None
+    parse_float, parse_int, parse_constant, memo = float, int, None, {}
+
+
 def guard_modules():
     if not guard_table:
-        guard_table.append(eval(GUARD_TABLE, dict(GUARD_LITERALS)))
+        guard_table.append(guard_parse_json(GUARD_TABLE))
     return guard_table[0]
 
 
+def guard_parse_json(text):
+    """Not by `json`, which the program may have a file for."""
+    from _json import make_scanner
+
+    return make_scanner(GuardScan)(text, 0)[0]
+
+
 def guard_json(record):
-    """Of texts, numbers and dicts; not by `json`, which the program may have a file for."""
+    """Of texts, numbers and dicts."""
     from _json import encode_basestring_ascii as text
 
     def write(value):
@@ -33,7 +46,7 @@ def guard_json(record):
 
 class Guard:
     def __init__(self, order, directory):
-        self.order = eval(order, dict(GUARD_LITERALS))
+        self.order = guard_parse_json(order)
         self.mode = self.order["mode"]
         self.rules = GuardRules(guard_modules(), self.order, directory)
         self.path, self.paused = None, True
@@ -76,7 +89,7 @@ class Guard:
         """The tree, changed so that it can run; GuardRefusal or SyntaxError."""
         tree = self.parse(source, path)
         nodes = guard_nodes(tree)
-        if self.path is None or self.order["ask"] or self.order["refuse"]:
+        if self.order["ask"] or self.order["refuse"] or self.order["check"]:
             self.judge(nodes)
         if self.mode == "strict":
             walk = GuardWalk(nodes, self.rules)

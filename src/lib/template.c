@@ -164,7 +164,7 @@ static int start(const struct prepared *base, int fds[KEEPER_FDS], int outside, 
 		 int *pidfd)
 {
 	const struct strlist *preload = &base->runtime->preload;
-	const char **argv = calloc(preload->count + 4, sizeof(*argv));
+	const char **argv = calloc(preload->count + 5, sizeof(*argv));
 	const char **envp = template_env(&base->env);
 	size_t argc = 0;
 
@@ -178,6 +178,9 @@ static int start(const struct prepared *base, int fds[KEEPER_FDS], int outside, 
 	argv[argc++] = boot;
 	for (size_t i = 0; i < preload->count; i++) {
 		argv[argc++] = preload->items[i];
+	}
+	if (base->guard.on) {
+		argv[argc++] = GUARD_MARK; /* its clones rehearse that, too */
 	}
 	struct keeper keeper = {
 		.ranged = base->spec.ranged,

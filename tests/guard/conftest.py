@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Many runs in one process, with cells that are made ahead; or one, by the program itself."""
 
+import concurrent.futures
 import json
 import os
 import pathlib
+import queue
 import subprocess
 import sys
 
@@ -35,26 +37,41 @@ SCHEMA = schema()
 
 
 class Many:
-    """One process of many.c; asks and answers are lines."""
+    """Processes of many.c; asks and answers are lines."""
+
+    WORKERS = 3
 
     def __init__(self, program, config):
-        self.process = subprocess.Popen([program, config], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE)
+        self.idle = queue.Queue()
+        self.processes = [subprocess.Popen([program, config], stdin=subprocess.PIPE,
+                                           stdout=subprocess.PIPE) for _ in range(self.WORKERS)]
+        for process in self.processes:
+            self.idle.put(process)
 
     def __call__(self, code, guard=None, **more):
         ask = {"code": code, **more}
         if guard:
             ask["guard"] = guard
-        self.process.stdin.write(json.dumps(ask).encode() + b"\n")
-        self.process.stdin.flush()
-        answer = json.loads(self.process.stdout.readline())
+        process = self.idle.get()
+        try:
+            process.stdin.write(json.dumps(ask).encode() + b"\n")
+            process.stdin.flush()
+            answer = json.loads(process.stdout.readline())
+        finally:
+            self.idle.put(process)
         if "error" not in answer:
             SCHEMA.validate(answer)
         return answer
 
+    def all(self, asks):
+        """Of (arguments, options): the answers, in that order."""
+        with concurrent.futures.ThreadPoolExecutor(self.WORKERS) as pool:
+            return list(pool.map(lambda ask: self(*ask[0], **ask[1]), asks))
+
     def close(self):
-        self.process.stdin.close()
-        assert self.process.wait(30) == 0
+        for process in self.processes:
+            process.stdin.close()
+            assert process.wait(30) == 0
 
 
 @pytest.fixture(scope="session")

@@ -38,11 +38,11 @@ def test_changed_payloads(many):
     texts = [text for name, text in corpus.payloads("/nowhere", 1) if len(text) < 5000
              and not name.startswith("bombs")]
     texts += [text for _, text in corpus.ordinary()]
-    for number in range(ROUNDS):
-        text = change(dice.choice(texts), dice.choice(texts), dice)
-        if not text:
-            continue
-        result = many(text, dice.choice(["strict", "strict", "imports"]), timeout_ms=500)
+    changed = [change(dice.choice(texts), dice.choice(texts), dice) for _ in range(ROUNDS)]
+    changed = [it for it in changed if it]
+    asks = [((it, dice.choice(["strict", "strict", "imports"])), {"timeout_ms": 500})
+            for it in changed]
+    for number, (text, result) in enumerate(zip(changed, many.all(asks))):
         assert result.get("status") in ENDS, (seed, number, text, result)
         assert result["signal"] is None, (seed, number, text)
         if result["status"] == "rejected":

@@ -26,16 +26,22 @@ def outcome(result):
     return result["status"], result["exit_code"], result["stdout"], result["stderr"]
 
 
+def in_all_modes(many, programs):
+    modes = ("off", "imports", "strict")
+    results = many.all([((text, mode), {}) for _, text in programs for mode in modes])
+    return [(name, *results[3 * i:3 * i + 3]) for i, (name, _) in enumerate(programs)]
+
+
 def test_there_are_enough():
     assert len(PLAIN) >= 150
 
 
 @pytest.mark.parametrize("guard", ["imports", "strict"])
 def test_ordinary_programs_run_as_ever(many, guard):
-    for name, text in PLAIN:
-        if "input()" in text:
-            continue
-        expected, got = many(text, "off"), many(text, guard)
+    plain = [it for it in PLAIN if "input()" not in it[1]]
+    usual = many.all([((text, "off"), {}) for _, text in plain])
+    guarded = many.all([((text, guard), {}) for _, text in plain])
+    for (name, _), expected, got in zip(plain, usual, guarded):
         assert outcome(expected) == outcome(got), name
         assert expected["status"] in ("ok", "failed"), name
 
@@ -50,9 +56,8 @@ def test_programs_with_input(brig):
 
 
 def test_each_refusal_of_strict_is_explained(many):
-    for name, text in EXPLAINED:
+    for name, expected, imports, strict in in_all_modes(many, EXPLAINED):
         assert " | " in name, name
-        expected, imports, strict = (many(text, mode) for mode in ("off", "imports", "strict"))
         assert expected["status"] == "ok", (name, expected["stderr"])
         assert outcome(expected) == outcome(imports), name
         assert strict["status"] == "rejected" or strict["verdict"]["cause"] == "guard", (name, strict)
@@ -84,8 +89,7 @@ def test_the_library_s_own_examples(many):
     found = examples()
     assert len(found) > 60
     refused = []
-    for name, text in found:
-        expected, imports, strict = (many(text, mode) for mode in ("off", "imports", "strict"))
+    for name, expected, imports, strict in in_all_modes(many, found):
         assert imports["status"] == expected["status"], (name, imports["verdict"])
         assert imports["verdict"]["refusal"] is None, name
         assert strict["status"] != "error", name
