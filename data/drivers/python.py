@@ -49,8 +49,9 @@ warnings = io.StringIO()  # the compiler's
 native = None  # in a template: the extension
 kept = []  # what clones need not take apart
 skipped = []  # what could not be imported, for who started the template
-guarding = None  # the program's Guard, if it has one
+guarding = None  # the program's Guard, if it has one: see data/guard/program.py
 reporting = None  # and where that reports to
+GUARD_WORD = "/etc/brig/guard"
 
 
 # --- the program's code --------------------------------------------------------------------------
@@ -200,76 +201,6 @@ def load_program(path, valued):
     if warnings.tell():
         stderr.write(warnings.getvalue())
     return parts
-
-
-# --- its guard -----------------------------------------------------------------------------------
-
-GUARD_WORD = "/etc/brig/guard"
-
-
-def take_guard(argv, pipe):
-    """Takes the guard's order from in front of the source; returns the rest."""
-    global guarding, reporting
-    if argv[:1] != [GUARD_WORD]:
-        return argv
-    if pipe is None:
-        leave_refused("nobody would hear the guard")
-    guarding = Guard(argv[1], os.path.dirname(os.path.realpath(argv[2])))
-    reporting = GuardReport(pipe)
-    return argv[2:]
-
-
-def leave_refused(text="", status=126):
-    if text:
-        os.write(2, ("brig: %s\n" % text).encode())
-    os._exit(status)
-
-
-def load_guarded(path, valued):
-    """The program's code, if the guard has nothing against it. It does not come back if it has."""
-    order, code = guarding.order, None
-    try:
-        tree = guarding.look(read(path), path)
-        if guarding.mode != "off":
-            code = guarding.compile(graft(tree, path, valued and order["value"]), path)
-    except GuardRefusal as refusal:
-        reporting.refuse(guarding.record(refusal.record))
-        leave_refused()
-    except SyntaxError as error:
-        if order["check"]:
-            no = GuardRefusal("syntax", str(error), "Correct the syntax.", line=error.lineno or 0)
-            reporting.refuse(guarding.record(no.record))
-            leave_refused()
-        reporting.let_run(guarding.record())
-        sys.__excepthook__(type(error), error.with_traceback(None), None)
-        flush_streams()
-        leave_refused(status=1)
-    except Exception as error:
-        no = GuardRefusal("syntax", "the code cannot be read: %s" % error, "Simplify it.")
-        reporting.refuse(guarding.record(no.record))
-        leave_refused()
-    if order["check"]:
-        reporting.refuse(guarding.record())
-        leave_refused(status=0)
-    reporting.let_run(guarding.record())
-    return (code,) if code else load_program(path, valued and order["value"])
-
-
-def conclude_guarded(error):
-    """Tells what of the program's end was the guard's doing."""
-    stopped = guarding.stopped(error)
-    if guarding.mode == "strict" and error is not None:
-        guard_trim(error)
-    if stopped:
-        try:
-            if reporting.pipe.identity() == reporting.pipe.file:
-                reporting.write(guarding.record(stopped))
-        except OSError:
-            pass
-    if guarding.exhausted():
-        sys.stderr.write("brig: %s\n" % stopped["reason"])
-        flush_streams()
-        os._exit(1)
 
 
 # --- its value -----------------------------------------------------------------------------------
@@ -654,7 +585,8 @@ def be_script():
         pipe.move()
     except OSError:
         pipe = None
-    argv = take_guard(argv, pipe)
+    if argv[:1] == [GUARD_WORD]:
+        argv = take_guard(argv, pipe)
     try:
         start(argv, options, own_path, pipe)
     except Cold:
@@ -910,6 +842,8 @@ def rehearse_guard(text):
 
 def warm_guard():
     """What the guard costs at its first use is paid ahead."""
+    if "Guard" not in globals():
+        return  # the driver by itself
     import fcntl
 
     kept.append((guard_modules(), fcntl))
@@ -972,7 +906,8 @@ def be_template(serve, names, leave):
         apply(BEGIN)
         if session:
             globals()["serve_session"](value_fd, words[1:])
-        start(take_guard(words, pipe), options, "", pipe)
+        rest = take_guard(words, pipe) if words[:1] == [GUARD_WORD] else words
+        start(rest, options, "", pipe)
     except Exception:
         # Cold, or a module of another make than expected: better late than not fresh.
         if GUARD_WORD in words[:2]:

@@ -3,7 +3,6 @@
 import os
 import sys
 
-GUARD_MARK = "/etc/brig/guard"
 GUARD_RECORD_AT = 64 * 1024  # in the memory file: behind the value
 GUARD_RECORD_BYTES = 8 * 1024
 GUARD_ADD_SEALS, GUARD_SEAL_SEAL, GUARD_SEAL_WRITE = 1033, 1, 8

@@ -177,9 +177,9 @@ struct brig_request {
 	 */
 	struct brig_limits limits_most;
 
-	/* "off", "imports" or "strict": how Python is guarded, at least as the policy has it (NULL). */
+	/* "off", "imports", "strict": how Python is guarded, at least as the policy has it (NULL). */
 	const char *guard;
-	/* Only look at the code: the result has what the guard says, and its risk. Nothing is run. */
+	/* Only look at the code: what the guard says, and its risk. Nothing is run. */
 	bool check;
 };
 

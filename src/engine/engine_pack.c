@@ -17,8 +17,8 @@
 #define FIELD(member) offsetof(struct engine_call, member)
 
 static const size_t texts[] = {
-	FIELD(tenant), FIELD(session), FIELD(path), FIELD(run.language), FIELD(run.policy),
-	FIELD(run.guard),
+	FIELD(tenant),       FIELD(session),    FIELD(path),
+	FIELD(run.language), FIELD(run.policy), FIELD(run.guard),
 };
 
 static const size_t numbers[] = {
@@ -51,11 +51,8 @@ static const size_t numbers[] = {
 };
 
 static const size_t flags[] = {
-	FIELD(stream),
-	FIELD(run.changes),
-	FIELD(run.want_value),
-	FIELD(run.consent),
-	FIELD(run.check),
+	FIELD(stream),      FIELD(run.changes), FIELD(run.want_value),
+	FIELD(run.consent), FIELD(run.check),
 };
 
 static const struct {

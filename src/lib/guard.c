@@ -11,9 +11,19 @@
 
 /* Each only defines; the order is that of their use of each other. */
 const char *const guard_files[] = {
-	"guard/names.py",   "guard/refusal.py", "guard/walk.py",  "guard/rewrite.py",
-	"guard/modules.py", "guard/facades.py", "guard/risk.py",  "guard/builtins.py",
-	"guard/limits.py",  "guard/audit.py",   "guard/guard.py", NULL,
+	"guard/names.py",
+	"guard/refusal.py",
+	"guard/walk.py",
+	"guard/rewrite.py",
+	"guard/modules.py",
+	"guard/facades.py",
+	"guard/risk.py",
+	"guard/builtins.py",
+	"guard/limits.py",
+	"guard/audit.py",
+	"guard/guard.py",
+	"guard/program.py",
+	NULL,
 };
 #define TABLE "guard/modules.json"
 

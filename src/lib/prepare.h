@@ -30,10 +30,10 @@ struct prepared {
 	struct runtime_source_name source;
 	struct strlist cold_argv; /* when a cold start needs another one than a waiting cell */
 	struct guard guard;
-	char *driver;             /* owned: path in the cell of what waits there; NULL: none */
-	int ids;                  /* owned: holds the cell's id range; -1: none */
-	char *workdir;            /* owned: local provider's directory on the host; NULL: none */
-	int workdir_fd;           /* owned; -1: none */
+	char *driver;   /* owned: path in the cell of what waits there; NULL: none */
+	int ids;        /* owned: holds the cell's id range; -1: none */
+	char *workdir;  /* owned: local provider's directory on the host; NULL: none */
+	int workdir_fd; /* owned; -1: none */
 	struct spec spec;
 };
 
