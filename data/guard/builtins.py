@@ -139,11 +139,14 @@ class GuardBuiltins:
     def owned(self, thing, name):
         """Is the attribute the program's, and not one of python's own classes?"""
         kind = type(thing)
+        bases = kind.__mro__
         if kind is super:
-            kind = thing.__self_class__
+            kind, bases = thing.__self_class__, thing.__self_class__.__mro__
+            bases = bases[bases.index(thing.__thisclass__) + 1 :]
         elif issubclass(kind, type):
-            kind = thing
-        for base in kind.__mro__:
+            # What its metaclass has is found last.
+            kind, bases = thing, (*thing.__mro__, *bases)
+        for base in bases:
             if name in base.__dict__:
                 return base in self.own
         return kind in self.own

@@ -174,4 +174,21 @@ def guard_prepare_abc(guard):
     kind.register = register
 
 
-GUARD_PREPARE = {"enum": guard_prepare_enum, "typing": guard_prepare_typing}
+def guard_prepare_dataclasses(dataclasses):
+    """Names of fields become code: only the module itself sets them."""
+    kind, space = dataclasses.Field, vars(dataclasses)
+    getframe, real = sys._getframe, kind.__setattr__
+
+    def set_attribute(self, name, value):
+        if getframe(1).f_globals is not space:
+            raise GuardAttributeError("fields of data classes cannot be changed")
+        real(self, name, value)
+
+    def no_subclass(cls, **more):
+        raise GuardPermissionError("nothing can be derived from fields of data classes")
+
+    kind.__setattr__, kind.__init_subclass__ = set_attribute, classmethod(no_subclass)
+
+
+GUARD_PREPARE = {"dataclasses": guard_prepare_dataclasses, "enum": guard_prepare_enum,
+                 "typing": guard_prepare_typing}
