@@ -132,10 +132,30 @@ int report_help(const struct syntax *syntax)
 	return report_text(&text);
 }
 
+static void report_risk(const struct brig_result *result)
+{
+	const char *text = result->risk_reasons;
+
+	report_line("risk: %u of 100", result->risk);
+	while (*text) {
+		int length = (int)strcspn(text, "\n");
+
+		report_line("  %.*s", length, text);
+		text += length;
+		text += *text == '\n';
+	}
+}
+
 void report_verdict(const struct brig_result *result)
 {
 	const char *status = brig_status_name(result->status);
 
+	if (strcmp(result->cause, "checked") == 0) {
+		report_line("checked: the guard would let it run; nothing was run");
+	}
+	if (result->risk_known) {
+		report_risk(result);
+	}
 	if (result->status == BRIG_OK || result->status == BRIG_CANCELLED) {
 		return;
 	}

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Each rule of the guard by itself: what is refused, where, why, and what to do instead."""
 
+import subprocess
+
 import pytest
+from conftest import BRIG
 
 # code, rule, line, column, a word of the reason, a word of the remedy
 STRICT = [
@@ -258,3 +261,14 @@ print(pd.read_csv(io.StringIO("x,y\\n1,2\\n")).to_dict())
 def test_what_the_program_says(brig):
     result = brig("--guard", "strict", "-c", "import os")
     assert result["status"] == "rejected" and result["brig_status"] == 126
+
+
+def test_a_check_in_words():
+    done = subprocess.run([BRIG, "run", "--check", "-c", "import os"], capture_output=True, text=True,
+                          check=True)
+    assert done.stdout == "" and "nothing was run" in done.stderr
+    assert "risk: 20 of 100" in done.stderr and "line 1: os" in done.stderr
+    done = subprocess.run([BRIG, "run", "--guard", "strict", "-c", "\nimport os"], capture_output=True,
+                          text=True, check=False)
+    assert done.returncode == 126
+    assert "rejected: Allowed are" in done.stderr and "line 2, column 1: module os" in done.stderr
