@@ -13,7 +13,7 @@ GUARD_WATCHED = {"open", "exec", "compile", "os.listdir", "os.scandir", "sys._ge
                  "object.__getattr__", "object.__setattr__", "object.__delattr__", "import",
                  "function.__new__", "sys.settrace", "sys.setprofile"}
 # Functions of python's own that compile text: of fields' names, which have been looked at.
-GUARD_COMPILERS = {"_create_fn", "add_fns_to_class", "namedtuple", "__init__",
+GUARD_COMPILERS = {"_create_fn", "add_fns_to_class", "namedtuple", "__init__", "parse",
                    "_call_with_frames_removed", "source_to_code", "_compile_bytecode"}
 
 

@@ -164,10 +164,13 @@ def guard_prepare_typing(typing):
 def guard_prepare_abc(guard):
     """A class that others are registered with is what patterns take them for."""
     kind = sys.modules["abc"].ABCMeta
-    real = kind.register
+    real, getframe = kind.register, sys._getframe
 
     def register(cls, subclass):
-        if not guard.paused:
+        code = getframe(1).f_code
+        # Modules of the library do it while they are imported, which can be at any time.
+        imports = code.co_name in ("<module>", "_call_with_frames_removed")
+        if not guard.paused and (not imports or code.co_filename in guard.own):
             raise GuardPermissionError("classes cannot be registered in strict mode: derive them")
         return real(cls, subclass)
 

@@ -46,6 +46,16 @@ def test_ordinary_programs_run_as_ever(many, guard):
         assert expected["status"] in ("ok", "failed"), name
 
 
+def test_a_new_interpreter_says_the_same(many):
+    """A cold start, where next to nothing is imported ahead."""
+    some = [it for it in PLAIN[::7] + corpus.read(PLACE / "library.txt") if "input()" not in it[1]]
+    some += [it for it in PLAIN if "ormat" in it[0]]
+    warm = many.all([((text, "strict"), {}) for _, text in some])
+    cold = many.all([((text, "strict"), {"cold": True}) for _, text in some])
+    for (name, _), expected, got in zip(some, warm, cold):
+        assert outcome(expected) == outcome(got), name
+
+
 def test_programs_with_input(brig):
     for name, text in PLAIN:
         if "input()" not in text:
