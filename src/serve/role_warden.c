@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "engine/engine.h"
 #include "kernel/broker.h"
+#include "kernel/cgroup.h"
 #include "serve/role_process.h"
 
 #define SESSIONS_USUAL   256
@@ -89,12 +90,33 @@ static unsigned files_wanted(const struct serve_config *config)
 										: (unsigned)wanted;
 }
 
+/* Without groups cells have weaker limits. Each result says so; whoever runs it should know too. */
+static void look_for_groups(void)
+{
+	struct cgroup_manager *groups = NULL;
+
+	if (cgroup_manager_new(NULL, &groups, NULL) < 0) {
+		return; /* the engine will say why */
+	}
+	if (cgroup_manager_layers(groups)) {
+		role_log(ROLE_INFO, "groups", "means=%s where=%s", cgroup_manager_means(groups),
+			 cgroup_manager_where(groups));
+	} else {
+		role_log(ROLE_WARNING, "no-groups", "cause=%s remedy=%s",
+			 cgroup_manager_why(groups), "see brig doctor, run in the same place");
+	}
+	cgroup_manager_free(groups);
+}
+
 int role_warden(struct role_process *process, struct brig_error *err)
 {
 	_cleanup_(parts_done)
 	struct parts parts = { 0 };
 	int r = role_seal(process, -1, files_wanted(&process->config), err);
 
+	if (r == 0) {
+		look_for_groups();
+	}
 	r = r < 0 ? r : open_engine(process, &parts, err);
 	if (r < 0) {
 		return r;
