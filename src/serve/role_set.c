@@ -370,3 +370,16 @@ void role_set_kill(struct role_set *set)
 		}
 	}
 }
+
+bool role_set_kill_but(struct role_set *set, enum role_name last)
+{
+	bool any = false;
+
+	for (int i = 0; i < ROLE_COUNT; i++) {
+		if (set->children[i].alive && i != (int)last) {
+			sys_pidfd_send_signal(set->children[i].pidfd, SIGKILL);
+			any = true;
+		}
+	}
+	return any;
+}

@@ -51,4 +51,5 @@ void role_child_tell(struct role_child *child, enum control_word word);
 int role_child_give(struct role_child *child, enum control_word word, int fd);
 void role_set_tell(struct role_set *set, enum control_word word);
 void role_set_kill(struct role_set *set);
+bool role_set_kill_but(struct role_set *set, enum role_name last); /* true: there were others */
 #endif

@@ -387,7 +387,12 @@ static void on_deadline(void *user)
 		end_set(s);
 		break;
 	case ENDING:
-		role_set_kill(&s->set);
+		/* The broker removes the warden's group, when that is empty. */
+		if (role_set_kill_but(&s->set, ROLE_BROKER)) {
+			enter(s, ENDING, GRACE_NS);
+		} else {
+			role_set_kill(&s->set);
+		}
 		break;
 	case RESTING:
 		start_set(s);
