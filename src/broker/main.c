@@ -123,7 +123,7 @@ static int seal(pid_t supervisor, struct brig_error *err)
 	return seal_apply(&options, &report, err);
 }
 
-/* Its group is busy until it has gone. It was told to go when we were, and is killed if it stays. */
+/* Its group is busy until it has gone: it was told to when we were, and is killed if it stays. */
 static void await_warden(void)
 {
 	struct pollfd line = { .fd = FD_BROKER_WARDEN };
