@@ -37,6 +37,7 @@ struct run_options {
 	bool warm;                         /* the cell was made ahead */
 	bool measure;                      /* time each step */
 	bool want_value;                   /* of the last expression, where the language has one */
+	bool guarded;                      /* the driver itself closes what takes the value */
 	const struct run_session *session; /* NULL: the cell is this run's alone */
 };
 

@@ -161,6 +161,7 @@ static int start_warm(struct brig_run *run, const struct brig_request *request,
 	if (r < 0) {
 		return r;
 	}
+	run->options.guarded = run->program.guard.on;
 	run->options.want_value |= run->program.guard.on;
 	pool->uses++;
 	run->pool = pool;
@@ -194,6 +195,7 @@ static int start(struct brig_run *run, const struct brig_request *request, struc
 	if (r < 0) {
 		return r;
 	}
+	run->options.guarded = run->program.guard.on;
 	run->options.want_value |= run->program.guard.on;
 	if (!run->program.runtime || run->program.runtime->compile.count == 0) {
 		return run_start_program(run, err);
