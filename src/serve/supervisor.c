@@ -428,6 +428,9 @@ static void on_tick(void *user)
 
 	for (int i = 0; s->phase == RUNNING && i < ROLE_COUNT; i++) {
 		struct role_child *child = &s->set.children[i];
+		if (!child->alive) { /* not every set has all roles */
+			continue;
+		}
 		if (!child->asked_ns) {
 			child->asked_ns = now;
 			role_child_tell(child, CONTROL_ASK);

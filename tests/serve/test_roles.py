@@ -299,6 +299,14 @@ def test_gives_up(make_server):
     assert not Path(server.socket).exists()
 
 
+def test_roles_that_answer_stay(make_server):
+    """All that are there are asked, and nobody is missed who was never there."""
+    server = make_server("--set", "answer_timeout=400ms").start()
+    roles = server.roles()
+    time.sleep(2)
+    assert server.roles() == roles, server.log()
+
+
 def test_hung_role_is_replaced(make_server):
     server = make_server("--set", "answer_timeout=1s").start()
     os.kill(server.roles()["ledger"], signal.SIGSTOP)
