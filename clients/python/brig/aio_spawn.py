@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`brig run --json` from asyncio."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import Any, Optional
+
+from .errors import BadAnswer, CannotConnect, DeadlineExceeded
+from .result import ExecutionResult
+from .spawn import prepare, read
+
+
+async def _feed(writer: asyncio.StreamWriter, data: bytes) -> None:
+    with contextlib.suppress(OSError):
+        writer.write(data)
+        await writer.drain()
+    writer.close()
+
+
+async def _read_all(reader: asyncio.StreamReader, most: int) -> bytes:
+    parts, size = [], 0
+    while True:
+        part = await reader.read(64 << 10)
+        if not part:
+            return b"".join(parts)
+        size += len(part)
+        if size > most:
+            raise BadAnswer("the answer is too large", "raise max_bytes of the client")
+        parts.append(part)
+
+
+async def run(program: str, code: str, language: Optional[str], *, most: int, deadline: float,
+              **options: Any) -> ExecutionResult:
+    with prepare(program, code, language, **options) as command:
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *command.words, env=command.env, stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL)
+        except OSError as error:
+            raise CannotConnect(f"{program} cannot be started: {error.strerror}") from None
+        assert process.stdin and process.stdout
+        feeder = asyncio.ensure_future(_feed(process.stdin, command.stdin))
+        try:
+            output = await asyncio.wait_for(_read_all(process.stdout, most), deadline)
+            status = await process.wait()
+        except asyncio.TimeoutError:
+            raise DeadlineExceeded(f"brig did not end within {deadline:g} s") from None
+        finally:
+            # brig ends its cell when it is told to go.
+            with contextlib.suppress(ProcessLookupError):
+                process.terminate()
+            feeder.cancel()
+            await asyncio.gather(feeder, return_exceptions=True)
+            await process.wait()
+    return read(output, status)

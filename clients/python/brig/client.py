@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The client that waits. brig.aio has the same for asyncio."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from concurrent import futures
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Mapping, Optional, Sequence, Union
+
+from . import calls, spawn, where
+from .calls import Answer, Call, ExecutionState, Page, new_key
+from .errors import BrigError, ConnectionLost
+from .events import BatchItem, BatchParser
+from .exchange import Exchange
+from .handles import Execution, Session, Stream
+from .http import encode_request
+from .languages import language_of
+from .request import input_fields, run_fields, session_fields
+from .result import ExecutionResult
+from .retry import Retries
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from .request import RunOptions
+
+MAX_BYTES = 256 << 20
+
+
+class Client:
+    """A way to brig.
+
+    url: "unix:PATH", "http://HOST:PORT", "https://HOST:PORT", or "spawn:" to start a process of
+    `brig run` for each run. Without one: $BRIG_URL, $BRIG_SOCKET, a service at its usual place, or
+    the program. token (or $BRIG_TOKEN) is for TCP; ca names a file with certificates to trust.
+
+    deadline is the time in seconds that an answer may take, max_bytes how large it may be. What was
+    refused for lack of room is asked again, at most `retries` times in `retry_seconds` in all;
+    what may have run is not, unless it has an idempotency key.
+    """
+
+    def __init__(self, url: Optional[str] = None, *, token: Optional[str] = None,
+                 ca: Optional[str] = None, deadline: float = 600, max_bytes: int = MAX_BYTES,
+                 retries: int = 4, retry_seconds: float = 30, allow_clear: bool = False):
+        self._token = token or os.environ.get("BRIG_TOKEN")
+        self.place = where.find(url, self._token, ca or os.environ.get("BRIG_CA"), allow_clear)
+        self.deadline = deadline
+        self.max_bytes = max_bytes
+        self._retry = (retries, retry_seconds)
+
+    def __repr__(self) -> str:
+        return f"Client({str(self.place)!r})"
+
+    def __enter__(self) -> "Client":
+        return self
+
+    def __exit__(self, *ignored: object) -> None:
+        """Nothing is kept open."""
+
+    # --- running code ---
+
+    def execute(self, code: str, language: Optional[str] = "python", *,
+                idempotency_key: Optional[str] = None,
+                **options: "Unpack[RunOptions]") -> ExecutionResult:
+        """Runs code and waits for its result, whatever that is."""
+        if self.place.kind == "spawn":
+            return spawn.run(self.place.path, code, language, most=self.max_bytes,
+                             deadline=self.deadline, **options)
+        fields = run_fields(code, language, **options)
+        return self._ask(calls.execute(fields, idempotency_key))
+
+    execute_code = execute
+
+    def execute_file(self, path: Union[str, "os.PathLike[str]"], language: Optional[str] = None,
+                     **options: "Unpack[RunOptions]") -> ExecutionResult:
+        """Runs a source file; its language by ending or #! line if nothing is said."""
+        if self.place.kind == "spawn":
+            if not os.path.isfile(path):
+                raise FileNotFoundError(f"there is no file {os.fspath(path)}")
+            return spawn.run(self.place.path, "", language, most=self.max_bytes,
+                             deadline=self.deadline, file=os.path.abspath(path), **options)
+        code = Path(path).read_text(encoding="utf-8")
+        said = language or language_of(os.fspath(path), code, self.runtimes())
+        return self.execute(code, said, **options)
+
+    def stream(self, code: str, language: str = "python", *,
+               idempotency_key: Optional[str] = None, **options: "Unpack[RunOptions]") -> Stream:
+        fields = run_fields(code, language, **options)
+        return Stream(self, calls.stream(fields, idempotency_key))
+
+    def submit(self, code: str, language: str = "python", *,
+               idempotency_key: Optional[str] = None,
+               **options: "Unpack[RunOptions]") -> Execution:
+        """Orders a run, and comes back as soon as that is recorded."""
+        fields = run_fields(code, language, **options)
+        return Execution(self, self._ask(calls.submit(fields, idempotency_key or new_key())))
+
+    def execution(self, which: str) -> ExecutionState:
+        return self._ask(calls.execution(which))
+
+    def executions(self, before: Optional[str] = None, limit: Optional[int] = None) -> Page:
+        """Newest first; without results."""
+        return self._ask(calls.executions(before, limit))
+
+    def events(self, which: str, after: Optional[str] = None) -> Stream:
+        """The stream of an execution, from its beginning or behind an event."""
+        return Stream(self, calls.events(which, after), which, after)
+
+    def cancel(self, which: str) -> ExecutionState:
+        """Ends a run; comes back when nothing is left of it."""
+        return self._ask(calls.cancel(which))
+
+    def batch(self, programs: Sequence[Mapping[str, Any]],
+              inputs: Optional[Sequence[Mapping[str, Any]]] = None) -> Iterator[BatchItem]:
+        """Each program with each input, as they end.
+
+        A program is {"code": ..., "language": ...} with any option of execute(); an input has
+        stdin, args, env or files, in place of the program's own.
+        """
+        if self.place.kind == "spawn":
+            return self._spawn_batch(programs, inputs)
+        bodies = [run_fields(**{"language": None, **program}) for program in programs]
+        given = None if inputs is None else [input_fields(**item) for item in inputs]
+        return self._read_batch(calls.batch(bodies, given))
+
+    # --- sessions ---
+
+    def session(self, language: str = "python", **options: Any) -> Session:
+        """Opens one: policy, limits, timeout, env, files, idle_timeout and lifetime (seconds)."""
+        return Session(self, self._ask(calls.open_session(session_fields(language, **options))))
+
+    def attach(self, which: str) -> Session:
+        """A session that is open already."""
+        return Session(self, self._ask(calls.session(which)))
+
+    def sessions(self, gone: bool = False, before: Optional[str] = None,
+                 limit: Optional[int] = None) -> Page:
+        return self._ask(calls.sessions(gone, before, limit))
+
+    # --- what there is ---
+
+    def runtimes(self) -> List[Dict[str, Any]]:
+        if self.place.kind == "spawn":
+            return spawn.listing(self.place.path, "runtimes", "runtimes")
+        return self._ask(calls.runtimes())
+
+    def policies(self) -> List[Dict[str, Any]]:
+        if self.place.kind == "spawn":
+            return spawn.listing(self.place.path, "policy", "policies")
+        return self._ask(calls.policies())
+
+    def check(self, code: Optional[str] = None, language: str = "python",
+              **options: "Unpack[RunOptions]") -> Dict[str, Any]:
+        """Would this be allowed, and what would it get? Nothing is run."""
+        return self._ask(calls.check(run_fields(code, language, **options)))
+
+    def health(self) -> str:
+        """"ok" or "draining"; raises if nobody answers."""
+        if self.place.kind == "spawn":
+            spawn.listing(self.place.path, "runtimes", "runtimes")
+            return "ok"
+        return self._ask(calls.health())
+
+    def metrics(self) -> str:
+        return self._ask(calls.metrics())
+
+    # --- asking ---
+
+    def _retries(self) -> Retries:
+        return Retries(*self._retry)
+
+    def _exchange(self, call: Call) -> Exchange:
+        if self.place.kind == "spawn":
+            raise spawn.needs_service(f"{call.method} {call.path.split('?')[0]}")
+        headers = dict(call.headers)
+        if self._token and self.place.kind == "tcp":
+            headers["Authorization"] = f"Bearer {self._token}"
+        request = encode_request(call.method, call.path, self.place.authority, headers, call.body)
+        return Exchange(self.place, request, self.deadline)
+
+    def _try_open(self, call: Call) -> Exchange:
+        exchange = self._exchange(call)
+        try:
+            head = exchange.answer
+            if 200 <= head.status < 300:
+                return exchange
+            raise calls.error_of(Answer(head.status, head.headers, exchange.body(calls.PROBLEM_MAX)))
+        except BaseException:
+            exchange.close()
+            raise
+
+    def _open(self, call: Call) -> Exchange:
+        """The answer's head, of a success; its body is still to come."""
+        retries = self._retries()
+        while True:
+            try:
+                return self._try_open(call)
+            except BrigError as error:
+                pause = retries.pause(call, error)
+                if pause is None:
+                    raise
+            time.sleep(pause)
+
+    def _ask(self, call: Call) -> Any:
+        retries = self._retries()
+        while True:
+            try:
+                exchange = self._try_open(call)
+                with contextlib.closing(exchange):
+                    head = exchange.answer
+                    body = exchange.body(self.max_bytes)
+                return call.read(Answer(head.status, head.headers, body))
+            except BrigError as error:
+                pause = retries.pause(call, error)
+                if pause is None:
+                    raise
+            time.sleep(pause)
+
+    def _read_batch(self, call: Call) -> Iterator[BatchItem]:
+        with contextlib.closing(self._open(call)) as exchange:
+            parser = BatchParser(self.max_bytes)
+            for piece in exchange.pieces():
+                for item in parser.feed(piece):
+                    yield item
+                    exchange.wait_longer()
+            if not parser.done:
+                raise ConnectionLost("the batch ended before its last line")
+
+    def _spawn_batch(self, programs: Sequence[Mapping[str, Any]],
+                     inputs: Optional[Sequence[Mapping[str, Any]]]) -> Iterator[BatchItem]:
+        pairs = spawn.pairs(programs, inputs)
+        with futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+            ordered = {pool.submit(self.execute, **options): (program, given)
+                       for program, given, options in pairs}
+            try:
+                for done in futures.as_completed(ordered):
+                    program, given = ordered[done]
+                    yield spawn.item(program, given, done)
+            finally:
+                for waiting in ordered:
+                    waiting.cancel()

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a run is asked with, from Python's words to those of the API."""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import dataclass
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, TypedDict, Union
+
+Content = Union[str, bytes]
+
+
+@dataclass(frozen=True)
+class InputFile:
+    """A file for /sandbox, where the name alone does not say everything."""
+
+    path: str
+    content: Content
+    executable: bool = False
+
+
+Files = Union[Mapping[str, Content], Iterable[InputFile]]
+
+
+class RunOptions(TypedDict, total=False):
+    """What each way to run code takes besides the code and its language."""
+
+    args: Sequence[str]
+    stdin: Content
+    env: Mapping[str, str]
+    files: Files  # {"data/in.csv": "..."} or InputFile objects
+    out: Sequence[str]  # globs of files to bring back; what is in out/ always comes
+    timeout: float  # seconds on the clock
+    limits: Mapping[str, float]  # {"memory_bytes": 64 << 20}: each tightens the policy's
+    policy: str
+    want_value: bool
+    changes: bool
+    start: str
+    more: Mapping[str, Any]  # fields of the API that this version has no name for
+
+
+def _as_field(name: str, value: Content) -> Dict[str, str]:
+    """Text as it is; bytes that are no text as base64."""
+    if isinstance(value, str):
+        return {name: value}
+    return {f"{name}_base64": base64.b64encode(value).decode()}
+
+
+def input_files(files: Files) -> List[InputFile]:
+    if isinstance(files, Mapping):
+        return [InputFile(path, content) for path, content in files.items()]
+    return list(files)
+
+
+def file_fields(files: Files) -> List[Dict[str, Any]]:
+    fields: List[Dict[str, Any]] = []
+    for item in input_files(files):
+        fields.append({"path": item.path, **_as_field("content", item.content)})
+        if item.executable:
+            fields[-1]["executable"] = True
+    return fields
+
+
+def milliseconds(seconds: float) -> float:
+    return max(1, round(seconds * 1000, 3))
+
+
+def input_fields(
+    *,
+    args: Optional[Sequence[str]] = None,
+    stdin: Optional[Content] = None,
+    env: Optional[Mapping[str, str]] = None,
+    files: Optional[Files] = None,
+) -> Dict[str, Any]:
+    """What may differ from input to input of a batch."""
+    fields: Dict[str, Any] = {}
+    if args is not None:
+        fields["args"] = list(args)
+    if stdin is not None:
+        fields.update(_as_field("stdin", stdin))
+    if env is not None:
+        fields["env"] = dict(env)
+    if files is not None:
+        fields["files"] = file_fields(files)
+    return fields
+
+
+def run_fields(
+    code: Optional[str],
+    language: Optional[str],
+    *,
+    args: Optional[Sequence[str]] = None,
+    stdin: Optional[Content] = None,
+    env: Optional[Mapping[str, str]] = None,
+    files: Optional[Files] = None,
+    timeout: Optional[float] = None,
+    more: Optional[Mapping[str, Any]] = None,
+    **rest: Any,
+) -> Dict[str, Any]:
+    unknown = set(rest) - {"out", "limits", "policy", "want_value", "changes", "start", "session"}
+    if unknown:
+        raise TypeError(f"there is no option {', '.join(sorted(unknown))}")
+    fields: Dict[str, Any] = {"code": code, "language": language}
+    fields.update(input_fields(args=args, stdin=stdin, env=env, files=files))
+    if timeout is not None:
+        fields["timeout_ms"] = milliseconds(timeout)
+    for name in ("out", "limits"):
+        if rest.get(name) is not None:
+            rest[name] = list(rest[name]) if name == "out" else dict(rest[name])
+    fields.update(rest)
+    fields.update(more or {})
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def session_fields(
+    language: str,
+    *,
+    policy: Optional[str] = None,
+    limits: Optional[Mapping[str, float]] = None,
+    timeout: Optional[float] = None,
+    env: Optional[Mapping[str, str]] = None,
+    files: Optional[Files] = None,
+    idle_timeout: Optional[float] = None,
+    lifetime: Optional[float] = None,
+    more: Optional[Mapping[str, Any]] = None,
+) -> Dict[str, Any]:
+    fields = run_fields(None, language, env=env, files=files, timeout=timeout, policy=policy,
+                        limits=limits, more=more)
+    if idle_timeout is not None:
+        fields["idle_timeout_ms"] = milliseconds(idle_timeout)
+    if lifetime is not None:
+        fields["lifetime_ms"] = milliseconds(lifetime)
+    return fields

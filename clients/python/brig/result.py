@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The result of a run, as docs/result.md describes it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass, field
+from typing import Any, Dict, List, Optional, Tuple, Union
+
+from . import strict
+from .errors import BadAnswer
+from .save import save_all
+
+
+@dataclass(frozen=True)
+class ResultFile:
+    """A file that the program left."""
+
+    path: str
+    size: int
+    sha256: str
+    executable: bool
+    content: bytes = field(repr=False)
+
+    @property
+    def text(self) -> str:
+        return self.content.decode("utf-8", "replace")
+
+
+@dataclass(frozen=True)
+class Change:
+    """What is different in /sandbox: `kind` is created, modified or deleted."""
+
+    path: str
+    kind: str
+    size: int
+    sha256: Optional[str]
+
+
+@dataclass(frozen=True)
+class Denial:
+    """The first system call that the policy refused."""
+
+    call: str
+    meaning: str
+    reason: str
+    count: int
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Why it ended. `remedy` is for the author of the code."""
+
+    cause: str
+    limit_name: Optional[str] = None
+    limit: Optional[float] = None
+    peak: Optional[float] = None
+    denial: Optional[Denial] = None
+    remedy: Optional[str] = None
+    operator_remedy: Optional[str] = None
+
+
+@dataclass(frozen=True)
+class ExecutionResult:
+    """How one run ended: what it printed, which files it made, why it ended, what it used.
+
+    `stdout` and `stderr` are text (what is no UTF-8 is replaced); the exact bytes are in
+    `stdout_bytes` and `stderr_bytes`. `raw` is the whole object, as brig sent it.
+    """
+
+    id: str
+    status: str
+    exit_code: Optional[int]
+    signal: Optional[int]
+    stdout: str
+    stderr: str
+    stdout_bytes: bytes = field(repr=False)
+    stderr_bytes: bytes = field(repr=False)
+    stdout_truncated: bool
+    stderr_truncated: bool
+    encoding: str
+    value: Any
+    files: List[ResultFile]
+    files_note: Optional[str]
+    changes: Optional[List[Change]]
+    verdict: Verdict
+    duration_ms: float
+    usage: Dict[str, float]
+    limits: Dict[str, float]
+    means: Dict[str, str]
+    language: Optional[str]
+    runtime: Optional[str]
+    policy: str
+    provider: str
+    start: str
+    layers: List[str]
+    build_cached: bool
+    expires_at: Optional[str]
+    raw: Dict[str, Any] = field(repr=False, compare=False)
+
+    @property
+    def ok(self) -> bool:
+        return self.status == "ok"
+
+    @property
+    def text(self) -> str:
+        """What to show to a person or a model: all output, and why it ended unless it went well."""
+        parts = [part.rstrip("\n") for part in (self.stdout, self.stderr) if part]
+        if not self.ok:
+            parts.append(f"[{self.why}]")
+        return "\n".join(parts)
+
+    @property
+    def why(self) -> str:
+        """How it ended, the call that was refused and the remedy, in one line."""
+        how = self.status
+        if self.status == "failed":
+            how += f", exit {self.exit_code}" if self.signal is None else f", signal {self.signal}"
+        words = [how]
+        if self.verdict.denial:
+            words.append(f"refused: {self.verdict.denial.meaning}, {self.verdict.denial.reason}")
+        if self.verdict.remedy:
+            words.append(self.verdict.remedy)
+        return "; ".join(words)
+
+    def file(self, path: str) -> ResultFile:
+        """The file of that name; KeyError: it did not come back."""
+        for found in self.files:
+            if found.path == path:
+                return found
+        raise KeyError(path)
+
+    def save_files(
+        self,
+        directory: Union[str, "os.PathLike[str]"],
+        *,
+        overwrite: bool = False,
+        executable: bool = False,
+    ) -> List[str]:
+        """Writes all files beneath a directory, and nowhere else; returns their paths.
+
+        A name with "..", one that begins at the root, or one that a link stands in the way of
+        is an UnsafePath; names are looked at before anything is written. What is there already
+        is only replaced with `overwrite`; execute bits are only kept with `executable`.
+        """
+        entries = [(item.path, item.content, item.executable and executable) for item in self.files]
+        return save_all(directory, entries, overwrite)
+
+    @classmethod
+    def from_json(cls, value: Any) -> "ExecutionResult":
+        """Of the object that brig sends; what is wrong with it is a BadAnswer."""
+        return _result(strict.an_object(value, "result"))
+
+
+def _streams(raw: Dict[str, Any]) -> Tuple[str, bytes, bytes]:
+    encoding = strict.word(raw.get("encoding"), "encoding")
+    if encoding == "base64":
+        return encoding, strict.data(raw.get("stdout"), "stdout"), strict.data(
+            raw.get("stderr"), "stderr")
+    if encoding != "utf-8":
+        raise BadAnswer(f"the answer is wrong: encoding {encoding}")
+    out, err = strict.text(raw.get("stdout"), "stdout"), strict.text(raw.get("stderr"), "stderr")
+    return encoding, out.encode(), err.encode()
+
+
+def _file(value: Any) -> ResultFile:
+    raw = strict.an_object(value, "files[]")
+    made = ResultFile(
+        path=strict.text(raw.get("path"), "files[].path"),
+        size=strict.integer(raw.get("size"), "files[].size"),
+        sha256=strict.text(raw.get("sha256"), "files[].sha256"),
+        executable=strict.boolean(raw.get("executable", False), "files[].executable"),
+        content=strict.data(raw.get("content_base64"), "files[].content_base64"),
+    )
+    if made.size != len(made.content) or made.sha256 != hashlib.sha256(made.content).hexdigest():
+        raise BadAnswer("the answer is wrong: a file's size or hash is not that of its content")
+    return made
+
+
+def _change(value: Any) -> Change:
+    raw = strict.an_object(value, "changes[]")
+    return Change(
+        path=strict.text(raw.get("path"), "changes[].path"),
+        kind=strict.word(raw.get("kind"), "changes[].kind"),
+        size=strict.integer(raw.get("size"), "changes[].size"),
+        sha256=strict.maybe_text(raw.get("sha256"), "changes[].sha256"),
+    )
+
+
+def _denial(value: Any) -> Optional[Denial]:
+    if value is None:
+        return None
+    raw = strict.an_object(value, "verdict.denial")
+    return Denial(
+        call=strict.text(raw.get("call"), "denial.call"),
+        meaning=strict.text(raw.get("meaning"), "denial.meaning"),
+        reason=strict.text(raw.get("reason"), "denial.reason"),
+        count=strict.integer(raw.get("count"), "denial.count"),
+    )
+
+
+def _verdict(value: Any) -> Verdict:
+    raw = strict.an_object(value, "verdict")
+    return Verdict(
+        cause=strict.text(raw.get("cause"), "verdict.cause"),
+        limit_name=strict.maybe_text(raw.get("limit_name"), "verdict.limit_name"),
+        limit=strict.maybe_number(raw.get("limit"), "verdict.limit"),
+        peak=strict.maybe_number(raw.get("peak"), "verdict.peak"),
+        denial=_denial(raw.get("denial")),
+        remedy=strict.maybe_text(raw.get("remedy"), "verdict.remedy"),
+        operator_remedy=strict.maybe_text(raw.get("operator_remedy"), "verdict.operator_remedy"),
+    )
+
+
+def _numbers(raw: Dict[str, Any], name: str) -> Dict[str, float]:
+    found = strict.an_object(raw.get(name), name)
+    return {key: strict.number(value, f"{name}.{key}") for key, value in found.items()}
+
+
+def _result(raw: Dict[str, Any]) -> ExecutionResult:
+    encoding, out, err = _streams(raw)
+    changes = raw.get("changes")
+    means = strict.an_object(raw.get("means", {}), "means")
+    return ExecutionResult(
+        id=strict.word(raw.get("id"), "id"),
+        status=strict.word(raw.get("status"), "status"),
+        exit_code=strict.maybe_integer(raw.get("exit_code"), "exit_code"),
+        signal=strict.maybe_integer(raw.get("signal"), "signal"),
+        stdout=out.decode("utf-8", "replace"),
+        stderr=err.decode("utf-8", "replace"),
+        stdout_bytes=out,
+        stderr_bytes=err,
+        stdout_truncated=strict.boolean(raw.get("stdout_truncated"), "stdout_truncated"),
+        stderr_truncated=strict.boolean(raw.get("stderr_truncated"), "stderr_truncated"),
+        encoding=encoding,
+        value=raw.get("value"),
+        files=[_file(item) for item in strict.a_list(raw.get("files"), "files")],
+        files_note=strict.maybe_text(raw.get("files_note"), "files_note"),
+        changes=None if changes is None
+        else [_change(item) for item in strict.a_list(changes, "changes")],
+        verdict=_verdict(raw.get("verdict")),
+        duration_ms=strict.number(raw.get("duration_ms"), "duration_ms"),
+        usage=_numbers(raw, "usage"),
+        limits=_numbers(raw, "limits"),
+        means={key: strict.text(value, "means") for key, value in means.items()},
+        language=strict.maybe_text(raw.get("language"), "language"),
+        runtime=strict.maybe_text(raw.get("runtime"), "runtime"),
+        policy=strict.text(raw.get("policy"), "policy"),
+        provider=strict.text(raw.get("provider"), "provider"),
+        start=strict.text(raw.get("start"), "start"),
+        layers=[strict.text(item, "layers") for item in strict.a_list(raw.get("layers"), "layers")],
+        build_cached=strict.boolean(raw.get("build_cached", False), "build_cached"),
+        expires_at=strict.maybe_text(raw.get("expires_at"), "expires_at"),
+        raw=raw,
+    )

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""When to ask again, and how long to wait before."""
+
+from __future__ import annotations
+
+import random
+from typing import Optional
+
+from .calls import Call
+from .errors import BrigError, ConnectionLost, DeadlineExceeded, Problem
+
+# Waiting does not help there, or not as long as anybody waits.
+HOPELESS = ("host_unable", "quota_exceeded", "session_limit")
+
+
+class Retries:
+    """For one call: at most so many times, and so many seconds in all."""
+
+    def __init__(self, times: int, seconds: float) -> None:
+        self._times = times
+        self._left = seconds
+        self._next = 0.1
+
+    def pause(self, call: Call, error: BrigError) -> Optional[float]:
+        """Seconds to wait before asking again; None: do not."""
+        if self._times <= 0 or not self._is_worth_it(call, error):
+            return None
+        wait = self._next
+        if isinstance(error, Problem) and error.retry_after is not None:
+            wait = error.retry_after
+        # Those who were turned away together should not come back together.
+        wait *= 1 + random.random() / 4
+        if wait > self._left:
+            return None
+        self._times -= 1
+        self._left -= wait
+        self._next *= 2
+        return wait
+
+    @staticmethod
+    def _is_worth_it(call: Call, error: BrigError) -> bool:
+        if isinstance(error, Problem):
+            if error.code in HOPELESS:
+                return False
+            # 429 is said before anything is begun; 503 also of what may have run.
+            return error.status == 429 or (error.status == 503 and call.safe)
+        # Nobody waits twice as long as the time that was given.
+        return call.safe and isinstance(error, ConnectionLost) and not isinstance(
+            error, DeadlineExceeded)
