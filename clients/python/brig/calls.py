@@ -186,7 +186,8 @@ def _page(name: str, read: Callable[[Any], Any]) -> Callable[[Answer], Page]:
 
 def _session_file(value: Any) -> SessionFile:
     raw = strict.an_object(value, "file")
-    return SessionFile(strict.text(raw.get("path"), "path"), strict.integer(raw.get("size"), "size"))
+    path = strict.text(raw.get("path"), "path")
+    return SessionFile(path, strict.integer(raw.get("size"), "size"))
 
 
 def _files(answer: Answer) -> List[SessionFile]:

@@ -187,7 +187,8 @@ class Client:
             head = exchange.answer
             if 200 <= head.status < 300:
                 return exchange
-            raise calls.error_of(Answer(head.status, head.headers, exchange.body(calls.PROBLEM_MAX)))
+            body = exchange.body(calls.PROBLEM_MAX)
+            raise calls.error_of(Answer(head.status, head.headers, body))
         except BaseException:
             exchange.close()
             raise

@@ -160,7 +160,7 @@ class Execution:
 def ended_result(state: ExecutionState) -> ExecutionResult:
     if state.result:
         return state.result
-    raise state.error or BrigError(f"the result of {state.id} ({state.status}) is not kept any more")
+    raise state.error or BrigError(f"the result of {state.id} is not kept any more")
 
 
 class Session:

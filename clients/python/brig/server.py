@@ -16,7 +16,7 @@ from .errors import BrigError, CannotConnect
 
 class Server:
     """`with Server() as client:` starts `brig serve` on a socket in a directory that nobody else
-    uses, and ends it afterwards. For scripts and tests; what serves others is started by the system.
+    uses, and ends it afterwards. For scripts and tests; what serves others is the system's to start.
     """
 
     def __init__(self, options: Sequence[str] = (), program: Optional[str] = None,
@@ -58,7 +58,8 @@ class Server:
             except BrigError:
                 if self._process.poll() is not None or time.monotonic() > end:
                     with open(log, errors="replace") as file:
-                        raise CannotConnect(f"brig serve did not start: {file.read(4096)}") from None
+                        said = file.read(4096)
+                    raise CannotConnect(f"brig serve did not start: {said}") from None
             time.sleep(0.02)
 
     def stop(self) -> None:

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0
+// Types of brig's client; docs/clients.md and docs/result.md say what they mean.
+
+export type Content = string | Uint8Array;
+
+export interface InputFile {
+	path: string;
+	content: Content;
+	executable?: boolean;
+}
+
+/** Each tightens what the policy gives. */
+export interface Limits {
+	wallMs?: number;
+	cpuMs?: number;
+	cpuMillicores?: number;
+	memoryBytes?: number;
+	processes?: number;
+	diskBytes?: number;
+	diskInodes?: number;
+	openFiles?: number;
+	fileBytes?: number;
+	stdoutBytes?: number;
+	stderrBytes?: number;
+	netBytes?: number;
+}
+
+export interface Input {
+	args?: string[];
+	stdin?: Content;
+	env?: Record<string, string>;
+	files?: Record<string, Content> | InputFile[];
+}
+
+export interface RunOptions extends Input {
+	/** "python" if nothing is said. */
+	language?: string;
+	/** Globs of files to bring back; what is in out/ always comes. */
+	out?: string[];
+	timeoutMs?: number;
+	limits?: Limits;
+	policy?: string;
+	wantValue?: boolean;
+	changes?: boolean;
+	start?: "auto" | "cold" | "warm";
+	idempotencyKey?: string;
+	/** Fields of the API that this version has no name for. */
+	more?: Record<string, unknown>;
+	/** Ends the run. */
+	signal?: AbortSignal;
+}
+
+export interface Program extends Omit<RunOptions, "signal" | "idempotencyKey"> {
+	code: string;
+}
+
+export interface SessionOptions {
+	language?: string;
+	policy?: string;
+	limits?: Limits;
+	timeoutMs?: number;
+	env?: Record<string, string>;
+	files?: Record<string, Content> | InputFile[];
+	idleTimeoutMs?: number;
+	lifetimeMs?: number;
+	more?: Record<string, unknown>;
+}
+
+export interface ResultFile {
+	path: string;
+	size: number;
+	sha256: string;
+	executable: boolean;
+	content: Buffer;
+}
+
+export interface Change {
+	path: string;
+	kind: string;
+	size: number;
+	sha256: string | null;
+}
+
+export interface Denial {
+	call: string;
+	meaning: string;
+	reason: string;
+	count: number;
+}
+
+export interface Verdict {
+	cause: string;
+	limitName: string | null;
+	limit: number | null;
+	peak: number | null;
+	denial: Denial | null;
+	remedy: string | null;
+	operatorRemedy: string | null;
+}
+
+export declare class ExecutionResult {
+	readonly id: string;
+	readonly status: string;
+	readonly exitCode: number | null;
+	readonly signal: number | null;
+	readonly stdout: string;
+	readonly stderr: string;
+	readonly stdoutBytes: Buffer;
+	readonly stderrBytes: Buffer;
+	readonly stdoutTruncated: boolean;
+	readonly stderrTruncated: boolean;
+	readonly encoding: "utf-8" | "base64";
+	readonly value: unknown;
+	readonly files: ResultFile[];
+	readonly filesNote: string | null;
+	readonly changes: Change[] | null;
+	readonly verdict: Verdict;
+	readonly durationMs: number;
+	readonly usage: Record<string, number>;
+	readonly limits: Record<string, number>;
+	readonly means: Record<string, string>;
+	readonly language: string | null;
+	readonly runtime: string | null;
+	readonly policy: string;
+	readonly provider: string;
+	readonly start: string;
+	readonly layers: string[];
+	readonly buildCached: boolean;
+	readonly expiresAt: string | null;
+	readonly raw: Record<string, unknown>;
+	/** The status is "ok". */
+	readonly ok: boolean;
+	/** How it ended, the call that was refused and the remedy, in one line. */
+	readonly why: string;
+	/** All output, and why it ended unless it went well. */
+	readonly text: string;
+	file(path: string): ResultFile | null;
+	/** Writes all files beneath a directory, and nowhere else; returns their paths. */
+	saveFiles(directory: string, options?: { overwrite?: boolean; executable?: boolean }): string[];
+	constructor(raw: unknown);
+}
+
+export interface OutputEvent {
+	type: "output";
+	stream: "stdout" | "stderr";
+	data: Buffer;
+	text: string;
+	id: string | null;
+}
+
+export interface ResultEvent {
+	type: "result";
+	result: ExecutionResult;
+	id: string | null;
+}
+
+export type StreamEvent = OutputEvent | ResultEvent;
+
+export declare class Stream implements AsyncIterable<StreamEvent> {
+	private constructor();
+	readonly id: string | null;
+	readonly lastEventId: string | null;
+	readonly result: ExecutionResult | null;
+	[Symbol.asyncIterator](): AsyncGenerator<StreamEvent, void, void>;
+	wait(): Promise<ExecutionResult>;
+	cancel(): Promise<ExecutionState>;
+	close(): void;
+}
+
+export interface ExecutionState {
+	id: string;
+	status: string;
+	ended: boolean;
+	createdAt: string | null;
+	startedAt: string | null;
+	endedAt: string | null;
+	language: string | null;
+	policy: string | null;
+	session: string | null;
+	expiresAt: string | null;
+	result: ExecutionResult | null;
+	error: Problem | null;
+}
+
+export interface SessionState {
+	id: string;
+	state: string;
+	language: string | null;
+	policy: string | null;
+	createdAt: string | null;
+	expiresAt: string | null;
+	runs: number;
+	reason: string | null;
+	raw: Record<string, unknown>;
+}
+
+export interface Page<T> {
+	items: T[];
+	next: string | null;
+}
+
+export interface BatchItem {
+	program: number;
+	input: number;
+	result: ExecutionResult | null;
+	error: Problem | null;
+}
+
+export declare class Execution {
+	private constructor();
+	readonly id: string;
+	poll(): Promise<ExecutionState>;
+	wait(options?: { timeoutMs?: number; signal?: AbortSignal }): Promise<ExecutionResult>;
+	events(after?: string): Promise<Stream>;
+	cancel(): Promise<ExecutionState>;
+}
+
+export declare class Session {
+	private constructor();
+	readonly id: string;
+	readonly language: string | null;
+	readonly opened: SessionState;
+	run(code: string, options?: Omit<RunOptions, "language">): Promise<ExecutionResult>;
+	stream(code: string, options?: Omit<RunOptions, "language">): Promise<Stream>;
+	interrupt(): Promise<SessionState>;
+	fork(): Promise<Session>;
+	state(): Promise<SessionState>;
+	files(): Promise<{ path: string; size: number }[]>;
+	get(path: string): Promise<Buffer>;
+	put(path: string, content: Content): Promise<void>;
+	delete(path: string): Promise<void>;
+	close(): Promise<void>;
+}
+
+export interface ClientOptions {
+	/** unix:PATH, http://HOST:PORT, https://HOST:PORT or spawn: */
+	url?: string;
+	/** For TCP; else $BRIG_TOKEN. */
+	token?: string;
+	/** A file with certificates to trust; else $BRIG_CA. */
+	ca?: string;
+	/** How long an answer may take (600000). */
+	deadlineMs?: number;
+	/** How large an answer may be (256 MiB). */
+	maxBytes?: number;
+	/** How often what was refused for lack of room is asked again (4)... */
+	retries?: number;
+	/** ...and for how long in all (30000). */
+	retryMs?: number;
+	/** Let a token go in clear to a host that is not this one. */
+	allowClear?: boolean;
+}
+
+export declare class Client {
+	constructor(options?: string | ClientOptions);
+	execute(code: string, options?: RunOptions): Promise<ExecutionResult>;
+	executeFile(path: string, options?: RunOptions): Promise<ExecutionResult>;
+	stream(code: string, options?: RunOptions): Promise<Stream>;
+	submit(code: string, options?: RunOptions): Promise<Execution>;
+	execution(id: string): Promise<ExecutionState>;
+	executions(page?: { before?: string; limit?: number }): Promise<Page<ExecutionState>>;
+	events(id: string, after?: string | null, options?: { signal?: AbortSignal }): Promise<Stream>;
+	cancel(id: string): Promise<ExecutionState>;
+	batch(programs: Program[], inputs?: Input[], options?: { signal?: AbortSignal }):
+		AsyncGenerator<BatchItem, void, void>;
+	session(options?: SessionOptions): Promise<Session>;
+	attach(id: string): Promise<Session>;
+	sessions(page?: { gone?: boolean; before?: string; limit?: number }): Promise<Page<SessionState>>;
+	runtimes(): Promise<Record<string, unknown>[]>;
+	policies(): Promise<Record<string, unknown>[]>;
+	check(options?: RunOptions & { code?: string }): Promise<Record<string, unknown>>;
+	health(): Promise<string>;
+	metrics(): Promise<string>;
+}
+
+export declare class Server {
+	constructor(options?: ClientOptions & { program?: string; options?: string[]; startMs?: number });
+	readonly url: string;
+	start(): Promise<Client>;
+	stop(): Promise<void>;
+}
+
+export declare class BrigError extends Error {
+	readonly remedy: string | null;
+}
+
+export declare class Problem extends BrigError {
+	readonly code: string;
+	readonly title: string;
+	readonly detail: string;
+	readonly status: number;
+	readonly retryAfter: number | null;
+}
+
+export declare class CannotConnect extends BrigError {}
+export declare class ConnectionLost extends BrigError {}
+export declare class DeadlineExceeded extends ConnectionLost {}
+export declare class BadAnswer extends BrigError {}
+export declare class NeedsService extends BrigError {}
+export declare class UnsafePath extends BrigError {}
+
+/** Runs code where brig is to be found, and waits for its result. */
+export declare function executeCode(code: string, options?: RunOptions): Promise<ExecutionResult>;
+export declare function executeFile(path: string, options?: RunOptions): Promise<ExecutionResult>;
+/** An idempotency key that nobody else has. */
+export declare function newKey(): string;
+/** What a program printed, with nothing in it that a terminal would obey. */
+export declare function printable(text: string): string;

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Run code that nobody has read in sealed cells. A program that fails, runs too long or is stopped
+// is a result; an exception means that it did not run.
+"use strict";
+
+const { Client, newKey } = require("./lib/client.js");
+const errors = require("./lib/errors.js");
+const { Execution, Session, Stream } = require("./lib/handles.js");
+const { ExecutionResult } = require("./lib/result.js");
+const { Server } = require("./lib/server.js");
+
+// Runs code where brig is to be found (see Client), and waits for its result.
+const executeCode = (code, options) => new Client().execute(code, options);
+
+// Runs a source file; its language by ending or #! line if nothing is said.
+const executeFile = (path, options) => new Client().executeFile(path, options);
+
+// What a program printed, with nothing in it that a terminal would obey.
+function printable(text) {
+	// eslint-disable-next-line no-control-regex
+	return text.replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
+		(found) => `\\x${found.charCodeAt(0).toString(16).padStart(2, "0")}`);
+}
+
+module.exports = {
+	executeCode, executeFile, printable, newKey, Client, Server, Execution, ExecutionResult, Session,
+	Stream, ...errors,
+};

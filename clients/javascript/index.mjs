@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+// The same objects for `import`: a result is an ExecutionResult whoever asks.
+import brig from "./index.js";
+
+export const {
+	executeCode, executeFile, printable, newKey, Client, Server, Execution, ExecutionResult, Session,
+	Stream, BrigError, Problem, CannotConnect, ConnectionLost, DeadlineExceeded, BadAnswer,
+	NeedsService, UnsafePath,
+} = brig;
+export default brig;
