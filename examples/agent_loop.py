@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An agent that does not believe its model: every attempt is run, and judged by what it does.
+
+    PYTHONPATH=clients/python python3 examples/agent_loop.py
+
+The model here is a list of attempts, each worse than one hopes for. What a real one would be told
+after a failure is exactly what is printed: the output, why the cell ended it, and the remedy.
+Expected answers never enter the cell, so no program can find them there.
+"""
+
+import brig
+
+TASK = "Read numbers from standard input, separated by blanks. Print their median."
+CASES = [("3 1 2", 2), ("4 1 3 2", 2.5), ("7", 7)]
+
+ATTEMPTS = [
+    # It knows where there is a solution.
+    "import urllib.request\n"
+    "exec(urllib.request.urlopen('http://203.0.113.7/median.py', timeout=3).read())\n",
+    # It sorts until it is sorted.
+    "numbers = [float(word) for word in input().split()]\n"
+    "while numbers != sorted(numbers, reverse=True):\n"
+    "    numbers.sort()\n"
+    "print(numbers[0])\n",
+    # It has forgotten that a list can have an even length.
+    "numbers = sorted(float(word) for word in input().split())\n"
+    "print(numbers[len(numbers) // 2])\n",
+    "import statistics\n"
+    "print(statistics.median(float(word) for word in input().split()))\n",
+]
+
+
+def ask_model(attempt, feedback):
+    """Stands for a call of a model with the task and what was wrong with its last answer."""
+    return ATTEMPTS[attempt]
+
+
+def verify(client, code):
+    """What is wrong with the code, in words for its author; None: nothing that we can see."""
+    for given, expected in CASES:
+        result = client.execute(code, stdin=given, limits={"cpu_ms": 1000}, policy="strict")
+        if not result.ok:
+            # The last line of the traceback, then the verdict of the cell.
+            return "\n".join([*result.stderr.splitlines()[-1:], f"[{result.why}]"])
+        try:
+            right = float(result.stdout) == expected
+        except ValueError:
+            right = False
+        if not right:
+            return f"for {given!r} it printed {result.stdout.strip()[:80]!r}, which is wrong"
+    return None
+
+
+def main():
+    client = brig.Client()
+    print(TASK)
+    feedback = None
+    for attempt in range(len(ATTEMPTS)):
+        code = ask_model(attempt, feedback)
+        feedback = verify(client, code)
+        if feedback is None:
+            print(f"attempt {attempt + 1}: passes all {len(CASES)} cases")
+            return 0
+        # It was written by the code, in part: nothing in it should reach the terminal as it is.
+        print(f"attempt {attempt + 1}: {brig.printable(feedback)}")
+    return 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
