@@ -29,7 +29,7 @@ SUITE_TIMEOUT=${SUITE_TIMEOUT:-900}
 SAME_FOR_ALL='http ledger mcp'
 # Of these root's and the user's pass may go on at the same time: each test looks at what it has
 # started itself and at nothing that the host has only one of. They wait more than they compute.
-SIDE_BY_SIDE='api serve tenants'
+SIDE_BY_SIDE='api clients serve tenants'
 # What was begun ahead has to wait whenever others want the processor.
 AHEAD_TIMEOUT=5400
 USER_ID=65533 # an id that no account has: nothing on the host belongs to it

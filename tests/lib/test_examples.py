@@ -23,7 +23,7 @@ def run(tmp_path, name, *words):
 
 def test_all_are_tested():
     sources = {path.stem for path in (TREE / "examples").glob("*.c")}
-    assert sources == {"execute", "event_loop", "judge"}
+    assert sources == {"execute", "event_loop", "judge", "plugin_host"}
     assert sources == {path.name for path in EXAMPLES.iterdir()}
 
 
@@ -107,3 +107,20 @@ def test_judge_compile_error(tmp_path):
     assert done.returncode == 1
     assert verdicts(done) == ({"a": "compile error"}, "0 of 2 accepted")
     assert "code.c:1:" in done.stderr
+
+
+def test_plugin_host(tmp_path):
+    plugins = tmp_path / "plugins"
+    plugins.mkdir()
+    (plugins / "10-upper.py").write_text("import sys; print(sys.stdin.read().upper(), end='')")
+    (plugins / "20-spins.py").write_text("while True: pass")
+    (plugins / "30-calls-home.py").write_text("import socket; socket.socket()")
+    (plugins / "40-what.cobol").write_text("DISPLAY 'x'.")
+    (plugins / "50-tr.sh").write_text("tr L l")
+    done = subprocess.run([EXAMPLES / "plugin_host", plugins], input="hello\n", capture_output=True,
+                          text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (0, "HEllO\n"), done.stderr
+    for line in ("20-spins.py is left out: cpu_limit (cpu_time)", "refused: socket",
+                 "30-calls-home.py is left out: failed (exit)", "40-what.cobol cannot be run"):
+        assert line in done.stderr
+    assert run(tmp_path, "plugin_host").returncode == 2

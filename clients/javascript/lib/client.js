@@ -193,23 +193,27 @@ class Client {
 
 	// --- asking ---
 
-	async #retrying(call, signal, work) {
+	// The answer's head, of a success; its body is still to come.
+	async _tryOpen(call, signal) {
 		const place = await this._place();
 		if (place.kind === "spawn") {
 			throw spawn.needsService(`${call.method} ${call.path.split("?")[0]}`);
 		}
+		signal?.throwIfAborted();
+		return new Exchange(place, call, this.config, signal).open();
+	}
+
+	async #retrying(call, signal, work) {
 		const retries = new Retries(this.config);
 		for (;;) {
 			try {
-				signal?.throwIfAborted();
-				return await work(await new Exchange(place, call, this.config, signal).open());
+				return await work(await this._tryOpen(call, signal));
 			} catch (error) {
 				await retries.pause(call, error, signal);
 			}
 		}
 	}
 
-	// The answer's head, of a success; its body is still to come.
 	_open(call, signal) {
 		return this.#retrying(call, signal, (exchange) => exchange);
 	}

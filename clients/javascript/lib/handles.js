@@ -91,15 +91,13 @@ class Stream {
 		}
 		const call = calls.events(this.id, this.lastEventId);
 		const retries = new Retries(this.client.config);
-		for (;;) {
-			await retries.pause(call, error, this.signal);
+		for (let lost = error; ;) {
+			await retries.pause(call, lost, this.signal);
 			try {
-				this.exchange = await this.client._open(call, this.signal);
+				this.exchange = await this.client._tryOpen(call, this.signal);
 				return;
 			} catch (again) {
-				if (!(again instanceof CannotConnect || again instanceof ConnectionLost)) {
-					throw again;
-				}
+				lost = again instanceof CannotConnect ? error : again;
 			}
 		}
 	}

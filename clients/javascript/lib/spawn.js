@@ -19,6 +19,7 @@ const LIMITS = {
 	open_files: ["--open-files", ""], file_bytes: ["--file-size", ""],
 	stdout_bytes: ["--stdout", ""], stderr_bytes: ["--stderr", ""],
 };
+const GRACE_MS = 15_000;
 // The command line's words for what the service says with others.
 const CODES = {
 	input: "invalid_request", policy: "policy_forbids", runtime: "unsupported_language",
@@ -91,11 +92,13 @@ function collect(program, words, { env = process.env, stdin = "", maxBytes, dead
 		signal?.throwIfAborted();
 		const child = spawn(program, words, { env, stdio: ["pipe", "pipe", "ignore"] });
 		const parts = [];
-		let size = 0, failure = null;
+		let size = 0, failure = null, last = null;
 		// brig ends its cell when it is told to go.
 		const end = (error) => {
 			failure ??= error;
 			child.kill("SIGTERM");
+			// Whatever else was started in its place has to go as well.
+			last ??= setTimeout(() => child.kill("SIGKILL"), GRACE_MS);
 		};
 		const onAbort = () => end(signal.reason);
 		const timer = setTimeout(() => end(new DeadlineExceeded(`brig did not end within ${deadlineMs} ms`)),
@@ -112,6 +115,7 @@ function collect(program, words, { env = process.env, stdin = "", maxBytes, dead
 		});
 		child.once("close", (status) => {
 			clearTimeout(timer);
+			clearTimeout(last);
 			signal?.removeEventListener("abort", onAbort);
 			failure ? reject(failure) : resolve({ output: Buffer.concat(parts), status });
 		});

@@ -109,10 +109,12 @@ class AsyncStream:
                 raise lost
             await asyncio.sleep(pause)
             try:
-                self._exchange = await self._client._open(call)
+                self._exchange = await self._client._try_open(call)
                 return
-            except (CannotConnect, ConnectionLost) as again:
-                lost = again if isinstance(again, ConnectionLost) else error
+            except CannotConnect:
+                lost = error
+            except BrigError as again:
+                lost = again
 
 
 class AsyncExecution:

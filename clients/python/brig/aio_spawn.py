@@ -9,7 +9,7 @@ from typing import Any, Optional
 
 from .errors import BadAnswer, CannotConnect, DeadlineExceeded
 from .result import ExecutionResult
-from .spawn import prepare, read
+from .spawn import GRACE, prepare, read
 
 
 async def _feed(writer: asyncio.StreamWriter, data: bytes) -> None:
@@ -31,6 +31,24 @@ async def _read_all(reader: asyncio.StreamReader, most: int) -> bytes:
         parts.append(part)
 
 
+async def _drain(process: asyncio.subprocess.Process) -> None:
+    # asyncio does not see the end of a process whose output nobody takes.
+    assert process.stdout
+    while await process.stdout.read(64 << 10):
+        pass
+    await process.wait()
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    """brig ends its cell when it is told to go; whatever else was started has to go as well."""
+    for end in (process.terminate, process.kill):
+        with contextlib.suppress(ProcessLookupError):
+            end()
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(_drain(process), GRACE)
+            return
+
+
 async def run(program: str, code: str, language: Optional[str], *, most: int, deadline: float,
               **options: Any) -> ExecutionResult:
     with prepare(program, code, language, **options) as command:
@@ -48,10 +66,7 @@ async def run(program: str, code: str, language: Optional[str], *, most: int, de
         except asyncio.TimeoutError:
             raise DeadlineExceeded(f"brig did not end within {deadline:g} s") from None
         finally:
-            # brig ends its cell when it is told to go.
-            with contextlib.suppress(ProcessLookupError):
-                process.terminate()
             feeder.cancel()
             await asyncio.gather(feeder, return_exceptions=True)
-            await process.wait()
+            await _end(process)
     return read(output, status)

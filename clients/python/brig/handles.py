@@ -118,10 +118,12 @@ class Stream:
                 raise lost
             time.sleep(pause)
             try:
-                self._exchange = self._client._open(call)
+                self._exchange = self._client._try_open(call)
                 return
-            except (CannotConnect, ConnectionLost) as again:
-                lost = again if isinstance(again, ConnectionLost) else error
+            except CannotConnect:
+                lost = error
+            except BrigError as again:
+                lost = again
 
 
 class Execution:

@@ -33,6 +33,7 @@ LIMITS = {
     "stdout_bytes": ("--stdout", "{:.0f}"),
     "stderr_bytes": ("--stderr", "{:.0f}"),
 }
+GRACE = 15  # seconds
 # The command line's words for what the service says with others.
 CODES = {
     "input": "invalid_request",
@@ -143,6 +144,16 @@ def read(output: bytes, status: int) -> ExecutionResult:
     raise Problem(CODES.get(code, code), message, message, remedy or None)
 
 
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    """brig ends its cell when it is told to go; whatever else was started has to go as well."""
+    process.terminate()
+    try:
+        process.wait(GRACE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
 def _feed(process: "subprocess.Popen[bytes]", data: bytes) -> None:
     with contextlib.suppress(OSError, ValueError):
         assert process.stdin is not None
@@ -170,7 +181,7 @@ def _collect(words: List[str], env: Mapping[str, str], stdin: bytes, most: int, 
 
     def end() -> None:
         late.set()
-        process.terminate()
+        _end(process)
 
     timer = threading.Timer(deadline, end)
     feeder = threading.Thread(target=_feed, args=(process, stdin), daemon=True)
@@ -183,11 +194,9 @@ def _collect(words: List[str], env: Mapping[str, str], stdin: bytes, most: int, 
             raise BadAnswer("the answer is too large", "raise max_bytes of the client")
         status = process.wait()
     finally:
-        # brig ends its cell when it is told to go, also when this call was interrupted.
         timer.cancel()
-        process.terminate()
-        process.wait()
-        feeder.join(5)
+        _end(process)
+        feeder.join(GRACE)
         if process.stdout:
             process.stdout.close()
     if late.is_set():
