@@ -45,7 +45,8 @@ except (ImportError, OSError):
     lines = [b"\\0" + bytes(40 if tops[x] >= height - 1 - y else 250 for x in range(width))
              for y in range(height)]
     def chunk(name, data):
-        return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+        check = struct.pack(">I", zlib.crc32(name + data))
+        return struct.pack(">I", len(data)) + name + data + check
     with open("out/plot.png", "wb") as file:
         file.write(b"\\x89PNG\\r\\n\\x1a\\n"
                    + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0))

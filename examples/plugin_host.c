@@ -56,7 +56,6 @@ static void pass_through(struct brig_context *brig, const char *dir, const char 
 	struct brig_result *result = NULL;
 	struct brig_request options = {
 		.size = sizeof(options),
-		.policy = "strict",
 		.stdin_data = text->data,
 		.stdin_size = text->size,
 		.limits = { .cpu_ns = 1000ull * 1000 * 1000,

@@ -21,7 +21,8 @@ sys.path.insert(0, str(PACKAGE))
 
 import brig  # noqa: E402
 
-_spec = importlib.util.spec_from_file_location("serve_conftest", HERE.parent / "serve" / "conftest.py")
+_PATH = HERE.parent / "serve" / "conftest.py"
+_spec = importlib.util.spec_from_file_location("serve_conftest", _PATH)
 serve = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(serve)
 
@@ -43,9 +44,9 @@ def make_token(file):
 
 def make_certificate(place):
     subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
-         "-days", "30", "-subj", "/CN=own", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1",
-         "-keyout", place / "own.key", "-out", place / "own.pem"],
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
+         "-nodes", "-days", "30", "-subj", "/CN=own", "-addext",
+         "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", place / "own.key", "-out", place / "own.pem"],
         check=True, capture_output=True)
     (place / "own.key").chmod(0o600)
     (place / "own.pem").chmod(0o644)

@@ -26,10 +26,11 @@ def test_snippet(services, tmp_path, language, code, expected):
     (modules / "brig").symlink_to(TREE / "clients" / "javascript")
     file = tmp_path / {"python": "snippet.py", "js": "snippet.mjs"}[language]
     file.write_text(code)
-    env = dict(os.environ, PYTHONPATH=str(PACKAGE), BRIG=BRIG, BRIG_URL=services.doors["unix"]["url"],
-               HOME=str(tmp_path))
-    done = subprocess.run([sys.executable if language == "python" else "node", file.name], cwd=tmp_path,
-                          env=env, capture_output=True, text=True, timeout=60, check=False)
+    env = dict(os.environ, PYTHONPATH=str(PACKAGE), BRIG=BRIG, HOME=str(tmp_path),
+               BRIG_URL=services.doors["unix"]["url"])
+    program = sys.executable if language == "python" else "node"
+    done = subprocess.run([program, file.name], cwd=tmp_path, env=env, capture_output=True,
+                          text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
     if expected is not None:
         assert done.stdout == expected

@@ -32,7 +32,7 @@ def test_agent_loop(tmp_path):
     lines = run(tmp_path, sys.executable, EXAMPLES / "agent_loop.py").splitlines()
     text = "\n".join(lines)
     assert lines[0].startswith("Read numbers")
-    assert "refused: socket(AF_INET" in text and "this policy has no sockets" in text
+    assert "[failed, exit 1; refused: socket(AF_PACKET, SOCK_RAW, 0); The program" in text
     assert "attempt 2: [cpu_limit; " in text
     assert "attempt 3: for '4 1 3 2' it printed '3.0', which is wrong" in text
     assert lines[-1] == "attempt 4: passes all 3 cases"
@@ -54,7 +54,8 @@ def test_judge(tmp_path, services, monkeypatch):
 
 
 def test_data_session(tmp_path):
-    lines = run(tmp_path, sys.executable, EXAMPLES / "data_session.py", tmp_path / "made").splitlines()
+    script = EXAMPLES / "data_session.py"
+    lines = run(tmp_path, sys.executable, script, tmp_path / "made").splitlines()
     assert lines == ["rows: 365", "warmest day: 177", "mean: 10.0", "days with frost: 68",
                      f"saved {tmp_path}/made/out/plot.png"]
     assert (tmp_path / "made/out/plot.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")

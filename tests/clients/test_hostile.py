@@ -52,7 +52,8 @@ MALFORMED = {
     "redirect": b"HTTP/1.1 302 Found\r\nLocation: http://192.0.2.1/\r\nContent-Length: 0\r\n\r\n",
     "two lengths": b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}x",
     "negative length": b"HTTP/1.1 200 OK\r\nContent-Length: -2\r\n\r\n{}",
-    "length and chunks": b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n" + CHUNKED[17:] + b"2\r\n{}\r\n0\r\n\r\n",
+    "length and chunks": b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n" + CHUNKED[17:]
+                         + b"2\r\n{}\r\n0\r\n\r\n",
     "unknown coding": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n{}",
     "bad chunk": CHUNKED + b"zz\r\n{}\r\n",
     "huge chunk": CHUNKED + b"ffffffffffffffffffff\r\n{}\r\n",
@@ -146,8 +147,8 @@ def test_too_slow(listen):
 def test_refusal_in_the_middle_of_the_request(listen):
     def refuse(connection, number):
         connection.recv(100)
-        body = {"type": "x", "title": "T", "status": 413, "detail": "D", "code": "content_too_large",
-                "remedy": None}
+        body = {"type": "x", "title": "T", "status": 413, "detail": "D", "remedy": None,
+                "code": "content_too_large"}
         connection.sendall(http(413, body, "application/problem+json"))
 
     with pytest.raises((brig.Problem, brig.ConnectionLost)):
@@ -197,7 +198,8 @@ def test_problem_in_a_stream(answer):
     [{"program": "0", "input": 0, "result": result(), "error": None}],
     [{"done": True, "count": 3, "errors": 0}],
     [{"program": 0, "input": 0, "result": result(), "error": None}],
-    [{"done": True, "count": 0, "errors": 0}, {"program": 0, "input": 0, "result": result(), "error": None}],
+    [{"done": True, "count": 0, "errors": 0},
+     {"program": 0, "input": 0, "result": result(), "error": None}],
     ["x"],
 ])
 def test_malformed_batches(answer, lines):

@@ -12,10 +12,11 @@ import subprocess
 import sys
 import zipfile
 
-from conftest import BRIG, PACKAGE, TREE
+from conftest import PACKAGE, TREE
 
 JAVASCRIPT = TREE / "clients" / "javascript"
-BUILD = "import sys; sys.path.insert(0, sys.argv[1]); import backend; print(backend.{0}(sys.argv[2]))"
+BUILD = ("import sys; sys.path.insert(0, sys.argv[1])\n"
+         "import backend; print(backend.{0}(sys.argv[2]))")
 
 
 def build(kind, place):
@@ -43,7 +44,7 @@ def test_wheel(tmp_path):
     code = "import brig; print(brig.__file__, brig.execute_code('print(6 * 7)').stdout)"
     done = subprocess.run([sys.executable, "-I", "-c",
                            f"import sys; sys.path.insert(0, {str(wheel)!r}); {code}"],
-                          env=dict(os.environ, BRIG=BRIG), capture_output=True, text=True, check=True)
+                          capture_output=True, text=True, check=True)
     assert done.stdout.split() == [f"{wheel}/brig/__init__.py", "42"]
     again = tmp_path / "again"
     again.mkdir()
@@ -54,8 +55,8 @@ def test_sdist_builds_the_same_wheel(tmp_path):
     shutil.unpack_archive(build("build_sdist", tmp_path), tmp_path)
     place = tmp_path / "out"
     place.mkdir()
-    done = subprocess.run([sys.executable, "-c", BUILD.format("build_wheel"), tmp_path / "brig-0.1.0",
-                           place], capture_output=True, text=True, check=True)
+    words = [sys.executable, "-c", BUILD.format("build_wheel"), tmp_path / "brig-0.1.0", place]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
     own = build("build_wheel", tmp_path)
     assert (place / done.stdout.strip()).read_bytes() == own.read_bytes()
 
@@ -99,7 +100,9 @@ def test_npm_pack(tmp_path):
     (tmp_path / "x" / "package").rename(modules / "brig")
     for name, text in {"a.mjs": "import { executeCode } from 'brig';\n",
                        "b.cjs": "const { executeCode } = require('brig');\n"}.items():
-        (tmp_path / name).write_text(text + "executeCode('print(6 * 7)').then(r => console.log(r.text));")
-        done = subprocess.run(["node", name], cwd=tmp_path, env=dict(os.environ, BRIG=BRIG, HOME=str(tmp_path)),
-                              capture_output=True, text=True, check=True)
+        text += "executeCode('print(6 * 7)').then((result) => console.log(result.text));"
+        (tmp_path / name).write_text(text)
+        env = dict(os.environ, HOME=str(tmp_path))
+        done = subprocess.run(["node", name], cwd=tmp_path, env=env, capture_output=True, text=True,
+                              check=True)
         assert done.stdout == "42\n"

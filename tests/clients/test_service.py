@@ -31,9 +31,11 @@ def test_stream(served):
 
 
 def test_stream_of_both(unix):
-    with unix.stream("import sys\nsys.stderr.write('e'); sys.stdout.buffer.write(b'\\xff')") as stream:
+    code = "import sys\nsys.stderr.write('e'); sys.stdout.buffer.write(b'\\xff')"
+    with unix.stream(code) as stream:
         events = [event for event in stream if isinstance(event, brig.Output)]
-    assert {(event.stream, event.data) for event in events} == {("stderr", b"e"), ("stdout", b"\xff")}
+    assert {(event.stream, event.data) for event in events} == {
+        ("stderr", b"e"), ("stdout", b"\xff")}
     assert {event.text for event in events} == {"e", "\ufffd"}
 
 
@@ -201,8 +203,11 @@ def test_check_and_metrics(served):
 
 def test_many_threads(unix):
     results = []
-    threads = [threading.Thread(target=lambda n=n: results.append(unix.execute(f"print({n})").stdout))
-               for n in range(4)]
+
+    def work(n):
+        results.append(unix.execute(f"print({n})").stdout)
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:

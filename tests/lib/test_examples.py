@@ -114,7 +114,7 @@ def test_plugin_host(tmp_path):
     plugins.mkdir()
     (plugins / "10-upper.py").write_text("import sys; print(sys.stdin.read().upper(), end='')")
     (plugins / "20-spins.py").write_text("while True: pass")
-    (plugins / "30-calls-home.py").write_text("import socket; socket.socket()")
+    (plugins / "30-calls-home.py").write_text("import socket; socket.socket(17, 3)")
     (plugins / "40-what.cobol").write_text("DISPLAY 'x'.")
     (plugins / "50-tr.sh").write_text("tr L l")
     done = subprocess.run([EXAMPLES / "plugin_host", plugins], input="hello\n", capture_output=True,

@@ -116,10 +116,11 @@ class ExecutionResult {
 			words[0] += this.signal === null ? `, exit ${this.exitCode}` : `, signal ${this.signal}`;
 		}
 		if (denial) {
-			words.push(`refused: ${denial.meaning}, ${denial.reason}`);
+			words.push(`refused: ${denial.meaning}`);
 		}
-		if (remedy) {
-			words.push(remedy);
+		if (remedy || denial) {
+			// The remedy of a refusal has its reason in it.
+			words.push(remedy || denial.reason);
 		}
 		return words.join("; ");
 	}

@@ -14,7 +14,7 @@ from typing import (
 from . import aio_spawn, calls, spawn, where
 from .aio_exchange import AsyncExchange
 from .aio_handles import AsyncExecution, AsyncSession, AsyncStream
-from .calls import Answer, Call, ExecutionState, Page, new_key
+from .calls import Answer, Call, ExecutionState, Page, SessionState, T, new_key
 from .client import MAX_BYTES
 from .errors import BrigError, ConnectionLost, Problem
 from .events import BatchItem, BatchParser
@@ -87,7 +87,8 @@ class AsyncClient:
     async def execution(self, which: str) -> ExecutionState:
         return await self._ask(calls.execution(which))
 
-    async def executions(self, before: Optional[str] = None, limit: Optional[int] = None) -> Page:
+    async def executions(self, before: Optional[str] = None,
+                         limit: Optional[int] = None) -> "Page[ExecutionState]":
         return await self._ask(calls.executions(before, limit))
 
     async def events(self, which: str, after: Optional[str] = None) -> AsyncStream:
@@ -149,7 +150,7 @@ class AsyncClient:
         return AsyncSession(self, await self._ask(calls.session(which)))
 
     async def sessions(self, gone: bool = False, before: Optional[str] = None,
-                       limit: Optional[int] = None) -> Page:
+                       limit: Optional[int] = None) -> "Page[SessionState]":
         return await self._ask(calls.sessions(gone, before, limit))
 
     # --- what there is ---
@@ -186,7 +187,7 @@ class AsyncClient:
     def _retries(self) -> Retries:
         return Retries(*self._retry)
 
-    async def _try_open(self, call: Call) -> AsyncExchange:
+    async def _try_open(self, call: Call[Any]) -> AsyncExchange:
         if self.place.kind == "spawn":
             raise spawn.needs_service(f"{call.method} {call.path.split('?')[0]}")
         headers = dict(call.headers)
@@ -204,7 +205,7 @@ class AsyncClient:
             exchange.close()
             raise
 
-    async def _open(self, call: Call) -> AsyncExchange:
+    async def _open(self, call: Call[Any]) -> AsyncExchange:
         retries = self._retries()
         while True:
             try:
@@ -215,7 +216,7 @@ class AsyncClient:
                     raise
             await asyncio.sleep(pause)
 
-    async def _ask(self, call: Call) -> Any:
+    async def _ask(self, call: Call[T]) -> T:
         retries = self._retries()
         while True:
             try:

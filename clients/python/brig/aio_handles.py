@@ -37,7 +37,7 @@ class AsyncStream:
         self._events = self._run()
 
     @classmethod
-    async def open(cls, client: "AsyncClient", call: Call, execution: Optional[str] = None,
+    async def open(cls, client: "AsyncClient", call: Call[None], execution: Optional[str] = None,
                    after: Optional[str] = None) -> "AsyncStream":
         return cls(client, await client._open(call), execution, after)
 

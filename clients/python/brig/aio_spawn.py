@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from typing import Any, Optional
+from typing import Any, List, Optional
 
 from .errors import BadAnswer, CannotConnect, DeadlineExceeded
 from .result import ExecutionResult
@@ -20,7 +20,8 @@ async def _feed(writer: asyncio.StreamWriter, data: bytes) -> None:
 
 
 async def _read_all(reader: asyncio.StreamReader, most: int) -> bytes:
-    parts, size = [], 0
+    parts: List[bytes] = []
+    size = 0
     while True:
         part = await reader.read(64 << 10)
         if not part:

@@ -7,13 +7,17 @@ import json
 import re
 import secrets
 from dataclasses import dataclass, field
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import (
+    Any, Callable, Dict, Generic, List, Mapping, Optional, Sequence, Tuple, TypeVar,
+)
 from urllib.parse import quote, urlencode
 
 from . import strict
 from .errors import BadAnswer, BrigError, Problem
 from .events import problem_of
 from .result import ExecutionResult
+
+T = TypeVar("T")
 
 PROBLEM_MAX = 1 << 20
 UNDER_WAY = ("queued", "running")
@@ -30,12 +34,12 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Call:
+class Call(Generic[T]):
     """`safe`: to send it twice does the same as to send it once."""
 
     method: str
     path: str
-    read: Callable[[Answer], Any]
+    read: Callable[[Answer], T]
     body: Optional[bytes] = None
     headers: Mapping[str, str] = field(default_factory=dict)
     safe: bool = False
@@ -84,10 +88,10 @@ class SessionFile:
 
 
 @dataclass(frozen=True)
-class Page:
+class Page(Generic[T]):
     """`next` is `before` of the page that follows; None: there is none."""
 
-    items: List[Any]
+    items: List[T]
     next: Optional[str]
 
 
@@ -175,8 +179,8 @@ def _session(answer: Answer) -> SessionState:
     return _session_of(answer.json())
 
 
-def _page(name: str, read: Callable[[Any], Any]) -> Callable[[Answer], Page]:
-    def page(answer: Answer) -> Page:
+def _page(name: str, read: Callable[[Any], T]) -> Callable[[Answer], "Page[T]"]:
+    def page(answer: Answer) -> "Page[T]":
         raw = _object(answer)
         items = [read(item) for item in strict.a_list(raw.get(name), name)]
         return Page(items, strict.maybe_text(raw.get("next"), "next"))
@@ -213,8 +217,8 @@ def _query(path: str, **fields: Any) -> str:
     return f"{path}?{urlencode(given)}" if given else path
 
 
-def _post(path: str, value: Any, read: Callable[[Answer], Any], key: Optional[str] = None,
-          accept: Optional[str] = None) -> Call:
+def _post(path: str, value: Any, read: Callable[[Answer], T], key: Optional[str] = None,
+          accept: Optional[str] = None) -> Call[T]:
     body, headers = _json(value)
     if key is not None:
         headers["Idempotency-Key"] = key
@@ -223,19 +227,19 @@ def _post(path: str, value: Any, read: Callable[[Answer], Any], key: Optional[st
     return Call("POST", path, read, body, headers, safe=key is not None)
 
 
-def _get(path: str, read: Callable[[Answer], Any]) -> Call:
+def _get(path: str, read: Callable[[Answer], T]) -> Call[T]:
     return Call("GET", path, read, safe=True)
 
 
-def execute(fields: Mapping[str, Any], key: Optional[str] = None) -> Call:
+def execute(fields: Mapping[str, Any], key: Optional[str] = None) -> Call[ExecutionResult]:
     return _post("/v1/execute", fields, _result, key)
 
 
-def stream(fields: Mapping[str, Any], key: Optional[str] = None) -> Call:
+def stream(fields: Mapping[str, Any], key: Optional[str] = None) -> Call[None]:
     return _post("/v1/execute", {**fields, "stream": True}, _nothing, key, "text/event-stream")
 
 
-def events(execution: str, after: Optional[str] = None) -> Call:
+def events(execution: str, after: Optional[str] = None) -> Call[None]:
     headers = {"Accept": "text/event-stream"}
     if after is not None:
         headers["Last-Event-ID"] = after
@@ -243,57 +247,57 @@ def events(execution: str, after: Optional[str] = None) -> Call:
     return Call("GET", path, _nothing, headers=headers, safe=True)
 
 
-def submit(fields: Mapping[str, Any], key: str) -> Call:
+def submit(fields: Mapping[str, Any], key: str) -> Call[str]:
     return _post("/v1/executions", fields, _accepted, key)
 
 
-def execution(which: str) -> Call:
+def execution(which: str) -> Call[ExecutionState]:
     return _get(f"/v1/executions/{_id(which)}", _execution)
 
 
-def executions(before: Optional[str], limit: Optional[int]) -> Call:
+def executions(before: Optional[str], limit: Optional[int]) -> Call[Page[ExecutionState]]:
     path = _query("/v1/executions", before=before, limit=limit)
     return _get(path, _page("executions", _execution_of))
 
 
-def cancel(which: str) -> Call:
+def cancel(which: str) -> Call[ExecutionState]:
     return Call("DELETE", f"/v1/executions/{_id(which)}", _execution, safe=True)
 
 
 def batch(programs: Sequence[Mapping[str, Any]], inputs: Optional[Sequence[Mapping[str, Any]]]
-          ) -> Call:
+          ) -> Call[None]:
     fields: Dict[str, Any] = {"programs": list(programs)}
     if inputs is not None:
         fields["inputs"] = list(inputs)
     return _post("/v1/batch", fields, _nothing)
 
 
-def open_session(fields: Mapping[str, Any]) -> Call:
+def open_session(fields: Mapping[str, Any]) -> Call[SessionState]:
     return _post("/v1/sessions", fields, _session)
 
 
-def session(which: str) -> Call:
+def session(which: str) -> Call[SessionState]:
     return _get(f"/v1/sessions/{_id(which)}", _session)
 
 
-def sessions(gone: bool, before: Optional[str], limit: Optional[int]) -> Call:
+def sessions(gone: bool, before: Optional[str], limit: Optional[int]) -> Call[Page[SessionState]]:
     path = _query("/v1/sessions", state="gone" if gone else None, before=before, limit=limit)
     return _get(path, _page("sessions", _session_of))
 
 
-def close_session(which: str) -> Call:
+def close_session(which: str) -> Call[None]:
     return Call("DELETE", f"/v1/sessions/{_id(which)}", _nothing, safe=True)
 
 
-def interrupt(which: str) -> Call:
+def interrupt(which: str) -> Call[SessionState]:
     return Call("POST", f"/v1/sessions/{_id(which)}/interrupt", _session)
 
 
-def fork(which: str) -> Call:
+def fork(which: str) -> Call[SessionState]:
     return Call("POST", f"/v1/sessions/{_id(which)}/fork", _session)
 
 
-def files(which: str) -> Call:
+def files(which: str) -> Call[List[SessionFile]]:
     return _get(f"/v1/sessions/{_id(which)}/files", _files)
 
 
@@ -301,35 +305,35 @@ def _file_path(which: str, path: str) -> str:
     return f"/v1/sessions/{_id(which)}/files/{quote(path, safe='/')}"
 
 
-def get_file(which: str, path: str) -> Call:
+def get_file(which: str, path: str) -> Call[bytes]:
     return _get(_file_path(which, path), lambda answer: answer.body)
 
 
-def put_file(which: str, path: str, content: bytes) -> Call:
+def put_file(which: str, path: str, content: bytes) -> Call[None]:
     headers = {"Content-Type": "application/octet-stream"}
     return Call("PUT", _file_path(which, path), _nothing, content, headers, safe=True)
 
 
-def delete_file(which: str, path: str) -> Call:
+def delete_file(which: str, path: str) -> Call[None]:
     return Call("DELETE", _file_path(which, path), _nothing, safe=True)
 
 
-def runtimes() -> Call:
+def runtimes() -> Call[List[Dict[str, Any]]]:
     return _get("/v1/runtimes", _named_list("runtimes"))
 
 
-def policies() -> Call:
+def policies() -> Call[List[Dict[str, Any]]]:
     return _get("/v1/policies", _named_list("policies"))
 
 
-def check(fields: Mapping[str, Any]) -> Call:
+def check(fields: Mapping[str, Any]) -> Call[Dict[str, Any]]:
     call = _post("/v1/policies/check", fields, _object)
     return Call(call.method, call.path, call.read, call.body, call.headers, safe=True)
 
 
-def health() -> Call:
+def health() -> Call[str]:
     return _get("/v1/health", lambda answer: strict.word(_object(answer).get("status"), "status"))
 
 
-def metrics() -> Call:
+def metrics() -> Call[str]:
     return _get("/metrics", lambda answer: answer.body.decode("utf-8", "replace"))

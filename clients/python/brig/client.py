@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Mapping, Optional, Sequence, Union
 
 from . import calls, spawn, where
-from .calls import Answer, Call, ExecutionState, Page, new_key
+from .calls import Answer, Call, ExecutionState, Page, SessionState, T, new_key
 from .errors import BrigError, ConnectionLost
 from .events import BatchItem, BatchParser
 from .exchange import Exchange
@@ -101,7 +101,8 @@ class Client:
     def execution(self, which: str) -> ExecutionState:
         return self._ask(calls.execution(which))
 
-    def executions(self, before: Optional[str] = None, limit: Optional[int] = None) -> Page:
+    def executions(self, before: Optional[str] = None,
+                   limit: Optional[int] = None) -> "Page[ExecutionState]":
         """Newest first; without results."""
         return self._ask(calls.executions(before, limit))
 
@@ -137,7 +138,7 @@ class Client:
         return Session(self, self._ask(calls.session(which)))
 
     def sessions(self, gone: bool = False, before: Optional[str] = None,
-                 limit: Optional[int] = None) -> Page:
+                 limit: Optional[int] = None) -> "Page[SessionState]":
         return self._ask(calls.sessions(gone, before, limit))
 
     # --- what there is ---
@@ -172,7 +173,7 @@ class Client:
     def _retries(self) -> Retries:
         return Retries(*self._retry)
 
-    def _exchange(self, call: Call) -> Exchange:
+    def _exchange(self, call: Call[Any]) -> Exchange:
         if self.place.kind == "spawn":
             raise spawn.needs_service(f"{call.method} {call.path.split('?')[0]}")
         headers = dict(call.headers)
@@ -181,7 +182,7 @@ class Client:
         request = encode_request(call.method, call.path, self.place.authority, headers, call.body)
         return Exchange(self.place, request, self.deadline)
 
-    def _try_open(self, call: Call) -> Exchange:
+    def _try_open(self, call: Call[Any]) -> Exchange:
         exchange = self._exchange(call)
         try:
             head = exchange.answer
@@ -193,7 +194,7 @@ class Client:
             exchange.close()
             raise
 
-    def _open(self, call: Call) -> Exchange:
+    def _open(self, call: Call[Any]) -> Exchange:
         """The answer's head, of a success; its body is still to come."""
         retries = self._retries()
         while True:
@@ -205,7 +206,7 @@ class Client:
                     raise
             time.sleep(pause)
 
-    def _ask(self, call: Call) -> Any:
+    def _ask(self, call: Call[T]) -> T:
         retries = self._retries()
         while True:
             try:
@@ -220,7 +221,7 @@ class Client:
                     raise
             time.sleep(pause)
 
-    def _read_batch(self, call: Call) -> Iterator[BatchItem]:
+    def _read_batch(self, call: Call[Any]) -> Iterator[BatchItem]:
         with contextlib.closing(self._open(call)) as exchange:
             parser = BatchParser(self.max_bytes)
             for piece in exchange.pieces():

@@ -29,7 +29,7 @@ class Stream:
     `id` from the beginning. Whoever leaves early ends the run: close(), or use it with `with`.
     """
 
-    def __init__(self, client: "Client", call: Call, execution: Optional[str] = None,
+    def __init__(self, client: "Client", call: Call[None], execution: Optional[str] = None,
                  after: Optional[str] = None):
         self._client = client
         self.id = execution

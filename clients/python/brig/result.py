@@ -117,11 +117,13 @@ class ExecutionResult:
         how = self.status
         if self.status == "failed":
             how += f", exit {self.exit_code}" if self.signal is None else f", signal {self.signal}"
+        denial, remedy = self.verdict.denial, self.verdict.remedy
         words = [how]
-        if self.verdict.denial:
-            words.append(f"refused: {self.verdict.denial.meaning}, {self.verdict.denial.reason}")
-        if self.verdict.remedy:
-            words.append(self.verdict.remedy)
+        if denial:
+            words.append(f"refused: {denial.meaning}")
+        if remedy or denial:
+            # The remedy of a refusal has its reason in it.
+            words.append(remedy or denial.reason)
         return "; ".join(words)
 
     def file(self, path: str) -> ResultFile:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import random
-from typing import Optional
+from typing import Any, Optional
 
 from .calls import Call
 from .errors import BrigError, ConnectionLost, DeadlineExceeded, Problem
@@ -21,7 +21,7 @@ class Retries:
         self._left = seconds
         self._next = 0.1
 
-    def pause(self, call: Call, error: BrigError) -> Optional[float]:
+    def pause(self, call: Call[Any], error: BrigError) -> Optional[float]:
         """Seconds to wait before asking again; None: do not."""
         if self._times <= 0 or not self._is_worth_it(call, error):
             return None
@@ -38,7 +38,7 @@ class Retries:
         return wait
 
     @staticmethod
-    def _is_worth_it(call: Call, error: BrigError) -> bool:
+    def _is_worth_it(call: Call[Any], error: BrigError) -> bool:
         if isinstance(error, Problem):
             if error.code in HOPELESS:
                 return False

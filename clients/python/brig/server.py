@@ -16,7 +16,7 @@ from .errors import BrigError, CannotConnect
 
 class Server:
     """`with Server() as client:` starts `brig serve` on a socket in a directory that nobody else
-    uses, and ends it afterwards. For scripts and tests; what serves others is the system's to start.
+    uses, and ends it afterwards. For scripts and tests.
     """
 
     def __init__(self, options: Sequence[str] = (), program: Optional[str] = None,

@@ -49,7 +49,7 @@ for (const [door, options] of Object.entries(doors)) {
 		const failed = await client.execute("exit 3", { language: "bash" });
 		assert.deepEqual([failed.status, failed.exitCode, failed.ok], ["failed", 3, false]);
 		assert.match(failed.text, /^\[failed, exit 3/);
-		const refused = await client.execute("import socket; socket.socket()", { policy: "strict" });
+		const refused = await client.execute("import socket; socket.socket(17, 3)");
 		assert.equal(refused.verdict.denial.call, "socket");
 		const bytes = await client.execute("import sys; sys.stdout.buffer.write(b'\\xff\\x00')");
 		assert.deepEqual([...bytes.stdoutBytes], [255, 0]);
