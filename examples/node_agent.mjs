@@ -43,7 +43,10 @@ function report(result) {
 const server = new Server();
 const client = await server.start();
 try {
-	const session = await client.session({ language: "python", limits: { memoryBytes: 128 << 20 } });
+	const session = await client.session({
+		language: "python",
+		limits: { memoryBytes: 128 << 20 },
+	});
 	for (const [index, code] of calls.entries()) {
 		console.log(`call ${index + 1}: ${report(await runTool(session, code))}`);
 	}

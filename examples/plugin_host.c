@@ -33,7 +33,8 @@ static void set_text(struct text *text, const char *data, size_t size)
 	}
 	memcpy(copy, data, size);
 	free(text->data);
-	*text = (struct text){ copy, size };
+	text->data = copy;
+	text->size = size;
 }
 
 static void complain(const char *name, const struct brig_result *result)

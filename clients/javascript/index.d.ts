@@ -136,7 +136,10 @@ export declare class ExecutionResult {
 	readonly text: string;
 	file(path: string): ResultFile | null;
 	/** Writes all files beneath a directory, and nowhere else; returns their paths. */
-	saveFiles(directory: string, options?: { overwrite?: boolean; executable?: boolean }): string[];
+	saveFiles(
+		directory: string,
+		options?: { overwrite?: boolean; executable?: boolean },
+	): string[];
 	constructor(raw: unknown);
 }
 
@@ -259,13 +262,24 @@ export declare class Client {
 	submit(code: string, options?: RunOptions): Promise<Execution>;
 	execution(id: string): Promise<ExecutionState>;
 	executions(page?: { before?: string; limit?: number }): Promise<Page<ExecutionState>>;
-	events(id: string, after?: string | null, options?: { signal?: AbortSignal }): Promise<Stream>;
+	events(
+		id: string,
+		after?: string | null,
+		options?: { signal?: AbortSignal },
+	): Promise<Stream>;
 	cancel(id: string): Promise<ExecutionState>;
-	batch(programs: Program[], inputs?: Input[], options?: { signal?: AbortSignal }):
-		AsyncGenerator<BatchItem, void, void>;
+	batch(
+		programs: Program[],
+		inputs?: Input[],
+		options?: { signal?: AbortSignal },
+	): AsyncGenerator<BatchItem, void, void>;
 	session(options?: SessionOptions): Promise<Session>;
 	attach(id: string): Promise<Session>;
-	sessions(page?: { gone?: boolean; before?: string; limit?: number }): Promise<Page<SessionState>>;
+	sessions(page?: {
+		gone?: boolean;
+		before?: string;
+		limit?: number;
+	}): Promise<Page<SessionState>>;
 	runtimes(): Promise<Record<string, unknown>[]>;
 	policies(): Promise<Record<string, unknown>[]>;
 	check(options?: RunOptions & { code?: string }): Promise<Record<string, unknown>>;
@@ -274,7 +288,13 @@ export declare class Client {
 }
 
 export declare class Server {
-	constructor(options?: ClientOptions & { program?: string; options?: string[]; startMs?: number });
+	constructor(
+		options?: ClientOptions & {
+			program?: string;
+			options?: string[];
+			startMs?: number;
+		},
+	);
 	readonly url: string;
 	start(): Promise<Client>;
 	stop(): Promise<void>;

@@ -18,11 +18,22 @@ const executeFile = (path, options) => new Client().executeFile(path, options);
 // What a program printed, with nothing in it that a terminal would obey.
 function printable(text) {
 	// eslint-disable-next-line no-control-regex
-	return text.replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
-		(found) => `\\x${found.charCodeAt(0).toString(16).padStart(2, "0")}`);
+	return text.replace(
+		/[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
+		(found) => `\\x${found.charCodeAt(0).toString(16).padStart(2, "0")}`,
+	);
 }
 
 module.exports = {
-	executeCode, executeFile, printable, newKey, Client, Server, Execution, ExecutionResult, Session,
-	Stream, ...errors,
+	executeCode,
+	executeFile,
+	printable,
+	newKey,
+	Client,
+	Server,
+	Execution,
+	ExecutionResult,
+	Session,
+	Stream,
+	...errors,
 };

@@ -3,8 +3,23 @@
 import brig from "./index.js";
 
 export const {
-	executeCode, executeFile, printable, newKey, Client, Server, Execution, ExecutionResult, Session,
-	Stream, BrigError, Problem, CannotConnect, ConnectionLost, DeadlineExceeded, BadAnswer,
-	NeedsService, UnsafePath,
+	executeCode,
+	executeFile,
+	printable,
+	newKey,
+	Client,
+	Server,
+	Execution,
+	ExecutionResult,
+	Session,
+	Stream,
+	BrigError,
+	Problem,
+	CannotConnect,
+	ConnectionLost,
+	DeadlineExceeded,
+	BadAnswer,
+	NeedsService,
+	UnsafePath,
 } = brig;
 export default brig;

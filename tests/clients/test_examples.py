@@ -43,13 +43,14 @@ def test_judge(tmp_path, services, monkeypatch):
     rows = {line[:12].strip(): line[12:].split("  ") for line in
             run(tmp_path, sys.executable, EXAMPLES / "judge.py").splitlines()}
     rows = {name: [cell.strip() for cell in row if cell.strip()] for name, row in rows.items()}
+    # Without control groups memory is limited for each process, which may notice it by itself.
+    assert set(rows.pop("eats all")) <= {"memory limit", "runtime error"}
     assert rows == {
         "python": ["accepted"] * 3,
         "bash": ["accepted"] * 3,
         "c, int": ["accepted", "accepted", "wrong answer"],
         "c, broken": ["compile error"] * 3,
         "never ends": ["time limit"] * 3,
-        "eats all": ["memory limit"] * 3,
     }
 
 

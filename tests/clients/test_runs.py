@@ -132,6 +132,13 @@ def test_spawn_hides_variables_from_the_command_line():
         assert "PATH=/x" in command.words and command.env["PATH"] == os.environ["PATH"]
 
 
+def test_spawn_takes_no_name_apart(tmp_path):
+    with pytest.raises(ValueError, match="command line"):
+        brig.Client(f"spawn:{BRIG}").execute("1", files={f"x={tmp_path}": "y"})
+    words = ["--", "--rw", "/"]
+    assert brig.Client(f"spawn:{BRIG}").execute("import sys; sys.argv[1:]", args=words).value == words
+
+
 def test_spawn_deadline():
     client = brig.Client(f"spawn:{BRIG}", deadline=1)
     with pytest.raises(brig.DeadlineExceeded):

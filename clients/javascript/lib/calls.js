@@ -17,8 +17,12 @@ function id(value) {
 }
 
 function query(path, fields) {
-	const given = Object.entries(fields).filter(([, value]) => value !== undefined && value !== null);
-	return given.length ? `${path}?${new URLSearchParams(given.map(([k, v]) => [k, String(v)]))}` : path;
+	const given = Object.entries(fields).filter(
+		([, value]) => value !== undefined && value !== null,
+	);
+	return given.length
+		? `${path}?${new URLSearchParams(given.map(([k, v]) => [k, String(v)]))}`
+		: path;
 }
 
 const get = (path, headers = {}) => ({ method: "GET", path, headers, safe: true });
@@ -39,9 +43,13 @@ const filePath = (which, path) =>
 
 const calls = {
 	execute: (fields, key) => post("/v1/execute", fields, { key }),
-	stream: (fields, key) => post("/v1/execute", { ...fields, stream: true }, { key, accept: EVENTS }),
-	events: (which, after) => get(`/v1/executions/${id(which)}/events`,
-		{ Accept: EVENTS, ...(after ? { "Last-Event-ID": after } : {}) }),
+	stream: (fields, key) =>
+		post("/v1/execute", { ...fields, stream: true }, { key, accept: EVENTS }),
+	events: (which, after) =>
+		get(`/v1/executions/${id(which)}/events`, {
+			Accept: EVENTS,
+			...(after ? { "Last-Event-ID": after } : {}),
+		}),
 	submit: (fields, key) => post("/v1/executions", fields, { key }),
 	execution: (which) => get(`/v1/executions/${id(which)}`),
 	executions: (page) => get(query("/v1/executions", page)),
@@ -51,12 +59,21 @@ const calls = {
 	session: (which) => get(`/v1/sessions/${id(which)}`),
 	sessions: (page) => get(query("/v1/sessions", page)),
 	closeSession: (which) => remove(`/v1/sessions/${id(which)}`),
-	interrupt: (which) => ({ method: "POST", path: `/v1/sessions/${id(which)}/interrupt`, headers: {} }),
+	interrupt: (which) => ({
+		method: "POST",
+		path: `/v1/sessions/${id(which)}/interrupt`,
+		headers: {},
+	}),
 	fork: (which) => ({ method: "POST", path: `/v1/sessions/${id(which)}/fork`, headers: {} }),
 	files: (which) => get(`/v1/sessions/${id(which)}/files`),
 	getFile: (which, path) => get(filePath(which, path)),
-	putFile: (which, path, body) => ({ method: "PUT", path: filePath(which, path), body, safe: true,
-		headers: { "Content-Type": "application/octet-stream" } }),
+	putFile: (which, path, body) => ({
+		method: "PUT",
+		path: filePath(which, path),
+		body,
+		safe: true,
+		headers: { "Content-Type": "application/octet-stream" },
+	}),
 	deleteFile: (which, path) => remove(filePath(which, path)),
 	runtimes: () => get("/v1/runtimes"),
 	policies: () => get("/v1/policies"),
@@ -72,9 +89,15 @@ function executionOf(value) {
 	const maybe = (name) => strict.text.maybe(raw[name], name);
 	const status = strict.word(raw.status, "status");
 	return {
-		id: strict.word(raw.id, "id"), status, ended: !UNDER_WAY.includes(status),
-		createdAt: maybe("created_at"), startedAt: maybe("started_at"), endedAt: maybe("ended_at"),
-		language: maybe("language"), policy: maybe("policy"), session: maybe("session"),
+		id: strict.word(raw.id, "id"),
+		status,
+		ended: !UNDER_WAY.includes(status),
+		createdAt: maybe("created_at"),
+		startedAt: maybe("started_at"),
+		endedAt: maybe("ended_at"),
+		language: maybe("language"),
+		policy: maybe("policy"),
+		session: maybe("session"),
 		expiresAt: maybe("expires_at"),
 		result: raw.result ? new ExecutionResult(raw.result) : null,
 		error: raw.error ? problemOf(raw.error) : null,
@@ -85,17 +108,25 @@ function sessionOf(value) {
 	const raw = strict.object(value, "session");
 	const maybe = (name) => strict.text.maybe(raw[name], name);
 	return {
-		id: strict.word(raw.id, "id"), state: strict.word(raw.state, "state"),
-		language: maybe("language"), policy: maybe("policy"), createdAt: maybe("created_at"),
-		expiresAt: maybe("expires_at"), runs: strict.integer(raw.runs ?? 0, "runs"),
-		reason: maybe("reason"), raw,
+		id: strict.word(raw.id, "id"),
+		state: strict.word(raw.state, "state"),
+		language: maybe("language"),
+		policy: maybe("policy"),
+		createdAt: maybe("created_at"),
+		expiresAt: maybe("expires_at"),
+		runs: strict.integer(raw.runs ?? 0, "runs"),
+		reason: maybe("reason"),
+		raw,
 	};
 }
 
 function pageOf(name, read) {
 	return (value) => {
 		const raw = strict.object(value, "page");
-		return { items: strict.list(raw[name], name).map(read), next: strict.text.maybe(raw.next, "next") };
+		return {
+			items: strict.list(raw[name], name).map(read),
+			next: strict.text.maybe(raw.next, "next"),
+		};
 	};
 }
 

@@ -29,7 +29,11 @@ class Client {
 		const given = typeof options === "string" ? { url: options } : options;
 		const ca = given.ca ?? process.env.BRIG_CA;
 		this.config = {
-			deadlineMs: 600_000, maxBytes: 256 << 20, retries: 4, retryMs: 30_000, allowClear: false,
+			deadlineMs: 600_000,
+			maxBytes: 256 << 20,
+			retries: 4,
+			retryMs: 30_000,
+			allowClear: false,
 			...given,
 			token: given.token ?? process.env.BRIG_TOKEN,
 			ca: ca && fs.readFileSync(ca),
@@ -52,7 +56,11 @@ class Client {
 		const place = await this._place();
 		if (place.kind === "spawn") {
 			runFields(options); // An option that does not exist is the same mistake everywhere.
-			return spawn.run(place.path, { language: "python", ...options, code }, this.config);
+			return spawn.run(
+				place.path,
+				{ language: "python", ...options, code },
+				this.config,
+			);
 		}
 		const call = calls.execute(runFields({ ...options, code }), options.idempotencyKey);
 		return new ExecutionResult(await this._json(call, options.signal));
@@ -63,7 +71,11 @@ class Client {
 		const code = await fs.promises.readFile(file, "utf-8");
 		const place = await this._place();
 		if (place.kind === "spawn") {
-			return spawn.run(place.path, { ...options, file: path.resolve(file) }, this.config);
+			return spawn.run(
+				place.path,
+				{ ...options, file: path.resolve(file) },
+				this.config,
+			);
 		}
 		const language = options.language ?? languageOf(file, code, await this.runtimes());
 		return this.execute(code, { ...options, language });
@@ -76,7 +88,10 @@ class Client {
 
 	// Orders a run, and comes back as soon as that is recorded.
 	async submit(code, options = {}) {
-		const call = calls.submit(runFields({ ...options, code }), options.idempotencyKey ?? newKey());
+		const call = calls.submit(
+			runFields({ ...options, code }),
+			options.idempotencyKey ?? newKey(),
+		);
 		const answer = strict.object(await this._json(call, options.signal), "answer");
 		return new Execution(this, strict.word(answer.id, "id"));
 	}
@@ -86,7 +101,10 @@ class Client {
 	}
 
 	async executions({ before, limit } = {}) {
-		return pageOf("executions", executionOf)(await this._json(calls.executions({ before, limit })));
+		return pageOf(
+			"executions",
+			executionOf,
+		)(await this._json(calls.executions({ before, limit })));
 	}
 
 	events(id, after = null, { signal } = {}) {
@@ -118,7 +136,9 @@ class Client {
 			const raw = strict.object(strict.parse(line), "line");
 			if (raw.done === true) {
 				if (raw.count !== count) {
-					throw new BadAnswer("the answer is wrong: lines are missing");
+					throw new BadAnswer(
+						"the answer is wrong: lines are missing",
+					);
 				}
 				return;
 			}
@@ -134,7 +154,12 @@ class Client {
 			for (const [input, given] of inputs.entries()) {
 				const { code, ...rest } = { ...options, ...given, signal };
 				try {
-					yield { program, input, result: await this.execute(code, rest), error: null };
+					yield {
+						program,
+						input,
+						result: await this.execute(code, rest),
+						error: null,
+					};
 				} catch (error) {
 					if (!(error instanceof Problem)) {
 						throw error;
@@ -148,7 +173,10 @@ class Client {
 	// --- sessions ---
 
 	async session(options = {}) {
-		return new Session(this, sessionOf(await this._json(calls.openSession(runFields(options)))));
+		return new Session(
+			this,
+			sessionOf(await this._json(calls.openSession(runFields(options)))),
+		);
 	}
 
 	async attach(id) {
@@ -164,13 +192,15 @@ class Client {
 
 	async runtimes() {
 		const place = await this._place();
-		return place.kind === "spawn" ? spawn.listing(place.path, "runtimes", "runtimes", this.config)
+		return place.kind === "spawn"
+			? spawn.listing(place.path, "runtimes", "runtimes", this.config)
 			: listOf("runtimes")(await this._json(calls.runtimes()));
 	}
 
 	async policies() {
 		const place = await this._place();
-		return place.kind === "spawn" ? spawn.listing(place.path, "policy", "policies", this.config)
+		return place.kind === "spawn"
+			? spawn.listing(place.path, "policy", "policies", this.config)
 			: listOf("policies")(await this._json(calls.policies()));
 	}
 
@@ -184,7 +214,10 @@ class Client {
 			await this.runtimes();
 			return "ok";
 		}
-		return strict.word(strict.object(await this._json(calls.health()), "answer").status, "status");
+		return strict.word(
+			strict.object(await this._json(calls.health()), "answer").status,
+			"status",
+		);
 	}
 
 	async metrics() {

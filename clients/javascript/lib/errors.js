@@ -33,6 +33,12 @@ class NeedsService extends BrigError {}
 class UnsafePath extends BrigError {}
 
 module.exports = {
-	BrigError, Problem, CannotConnect, ConnectionLost, DeadlineExceeded, BadAnswer, NeedsService,
+	BrigError,
+	Problem,
+	CannotConnect,
+	ConnectionLost,
+	DeadlineExceeded,
+	BadAnswer,
+	NeedsService,
 	UnsafePath,
 };

@@ -10,7 +10,8 @@ const TOO_LARGE = ["the answer is too large", "raise maxBytes of the client"];
 
 // Cuts pieces of bytes into lines of at most so many bytes.
 async function* linesOf(pieces, most) {
-	let parts = [], size = 0;
+	let parts = [],
+		size = 0;
 	const add = (part) => {
 		size += part.length;
 		if (size > most) {
@@ -35,9 +36,14 @@ async function* linesOf(pieces, most) {
 
 // {name, data, id} of each event.
 async function* rawEvents(pieces, most) {
-	let event = { name: "message", id: null }, data = [], size = 0;
+	let event = { name: "message", id: null },
+		data = [],
+		size = 0;
 	for await (const whole of linesOf(pieces, most)) {
-		const line = whole.length && whole[whole.length - 1] === 13 ? whole.subarray(0, -1) : whole;
+		const line =
+			whole.length && whole[whole.length - 1] === 13
+				? whole.subarray(0, -1)
+				: whole;
 		if (line.length === 0) {
 			if (data.length) {
 				yield { ...event, data: Buffer.concat(data) };
@@ -98,10 +104,17 @@ function eventOf({ name, data, id }) {
 	if (raw.stream !== "stdout" && raw.stream !== "stderr") {
 		throw strict.wrong("output.stream", "stdout or stderr");
 	}
-	const bytes = raw.data_base64 === undefined
-		? Buffer.from(strict.text(raw.data, "output.data"))
-		: strict.base64(raw.data_base64, "output.data_base64");
-	return { type: "output", stream: raw.stream, data: bytes, text: bytes.toString("utf-8"), id };
+	const bytes =
+		raw.data_base64 === undefined
+			? Buffer.from(strict.text(raw.data, "output.data"))
+			: strict.base64(raw.data_base64, "output.data_base64");
+	return {
+		type: "output",
+		stream: raw.stream,
+		data: bytes,
+		text: bytes.toString("utf-8"),
+		id,
+	};
 }
 
 function batchItem(raw) {

@@ -4,7 +4,13 @@
 
 const http = require("node:http");
 const https = require("node:https");
-const { BadAnswer, BrigError, CannotConnect, ConnectionLost, DeadlineExceeded } = require("./errors.js");
+const {
+	BadAnswer,
+	BrigError,
+	CannotConnect,
+	ConnectionLost,
+	DeadlineExceeded,
+} = require("./errors.js");
 const { problemOf, TOO_LARGE } = require("./events.js");
 const strict = require("./strict.js");
 const { START_ONE } = require("./where.js");
@@ -17,15 +23,29 @@ function options(place, call, config) {
 	if (call.body !== undefined || call.method !== "GET") {
 		headers["Content-Length"] = call.body ? call.body.length : 0;
 	}
-	const given = { method: call.method, path: call.path, headers, agent: false, maxHeaderSize: HEAD_MAX };
+	const given = {
+		method: call.method,
+		path: call.path,
+		headers,
+		agent: false,
+		maxHeaderSize: HEAD_MAX,
+	};
 	if (place.kind === "unix") {
-		return { ...given, socketPath: place.path, headers: { Host: "localhost", ...headers } };
+		return {
+			...given,
+			socketPath: place.path,
+			headers: { Host: "localhost", ...headers },
+		};
 	}
 	if (config.token) {
 		headers.Authorization = `Bearer ${config.token}`;
 	}
-	return { ...given, host: place.host, port: place.port,
-		 ...(place.tls && { ca: config.ca, minVersion: "TLSv1.2" }) };
+	return {
+		...given,
+		host: place.host,
+		port: place.port,
+		...(place.tls && { ca: config.ca, minVersion: "TLSv1.2" }),
+	};
 }
 
 // What a failed request means, by how far it was.
@@ -66,7 +86,9 @@ class Exchange {
 		});
 		this.onAbort = () => this.request.destroy(signal.reason);
 		if (signal) {
-			signal.aborted ? this.onAbort() : signal.addEventListener("abort", this.onAbort);
+			signal.aborted
+				? this.onAbort()
+				: signal.addEventListener("abort", this.onAbort);
 		}
 		this.waitLonger();
 		this.request.end(call.body);
@@ -108,10 +130,17 @@ class Exchange {
 		}
 		try {
 			const kind = (headers["content-type"] || "").split(";")[0].trim();
-			if (statusCode < 400 || !["application/problem+json", "application/json"].includes(kind)) {
-				throw new BadAnswer(`HTTP status ${statusCode} without a problem: is that brig?`);
+			if (
+				statusCode < 400 ||
+				!["application/problem+json", "application/json"].includes(kind)
+			) {
+				throw new BadAnswer(
+					`HTTP status ${statusCode} without a problem: is that brig?`,
+				);
 			}
-			const after = /^[0-9]{1,9}$/.test(headers["retry-after"] || "") ? Number(headers["retry-after"]) : null;
+			const after = /^[0-9]{1,9}$/.test(headers["retry-after"] || "")
+				? Number(headers["retry-after"])
+				: null;
 			throw problemOf(strict.parse(await this.body(PROBLEM_MAX)), after);
 		} finally {
 			this.close();
@@ -124,7 +153,9 @@ class Exchange {
 				yield piece;
 			}
 			if (!this.response.complete) {
-				throw new ConnectionLost("the connection ended before the answer did");
+				throw new ConnectionLost(
+					"the connection ended before the answer did",
+				);
 			}
 		} catch (error) {
 			throw this.fail(error);

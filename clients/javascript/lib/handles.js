@@ -16,7 +16,9 @@ class Stream {
 		this.client = client;
 		this.exchange = exchange;
 		this.signal = signal;
-		const found = /^\/v1\/executions\/([0-9A-Z]{26})$/.exec(exchange.response.headers.location || "");
+		const found = /^\/v1\/executions\/([0-9A-Z]{26})$/.exec(
+			exchange.response.headers.location || "",
+		);
 		this.id = found ? found[1] : id;
 		this.lastEventId = after;
 		this.result = null;
@@ -68,7 +70,10 @@ class Stream {
 		if (this.exchange.response.statusCode === 204) {
 			return;
 		}
-		for await (const raw of rawEvents(this.exchange.pieces(), this.client.config.maxBytes)) {
+		for await (const raw of rawEvents(
+			this.exchange.pieces(),
+			this.client.config.maxBytes,
+		)) {
 			const event = eventOf(raw);
 			if (!event) {
 				continue;
@@ -86,7 +91,11 @@ class Stream {
 	}
 
 	async #resume(error) {
-		if (!this.id || !(error instanceof ConnectionLost) || error instanceof DeadlineExceeded) {
+		if (
+			!this.id ||
+			!(error instanceof ConnectionLost) ||
+			error instanceof DeadlineExceeded
+		) {
 			throw error;
 		}
 		const call = calls.events(this.id, this.lastEventId);
@@ -122,12 +131,21 @@ class Execution {
 				return state.result;
 			}
 			if (state.ended) {
-				throw state.error ?? new BrigError(`the result of ${this.id} is not kept any more`);
+				throw (
+					state.error ??
+					new BrigError(
+						`the result of ${this.id} is not kept any more`,
+					)
+				);
 			}
 			if (Date.now() >= end) {
-				throw new DeadlineExceeded(`${this.id} is ${state.status} after ${timeoutMs} ms`);
+				throw new DeadlineExceeded(
+					`${this.id} is ${state.status} after ${timeoutMs} ms`,
+				);
 			}
-			await sleep(Math.min(interval, Math.max(1, end - Date.now())), undefined, { signal });
+			await sleep(Math.min(interval, Math.max(1, end - Date.now())), undefined, {
+				signal,
+			});
 		}
 	}
 
@@ -150,12 +168,20 @@ class Session {
 	}
 
 	run(code, options = {}) {
-		return this.client.execute(code, { ...options, language: undefined, session: this.id });
+		return this.client.execute(code, {
+			...options,
+			language: undefined,
+			session: this.id,
+		});
 	}
 
 	stream(code, options = {}) {
 		const fields = runFields({ ...options, code, session: this.id });
-		return Stream.open(this.client, calls.stream(fields, options.idempotencyKey), options);
+		return Stream.open(
+			this.client,
+			calls.stream(fields, options.idempotencyKey),
+			options,
+		);
 	}
 
 	// Ends the run that is under way; the state stays.
@@ -165,7 +191,10 @@ class Session {
 
 	// Another one like it. `opened.raw` tells what was carried over, and what was left.
 	async fork() {
-		return new Session(this.client, sessionOf(await this.client._json(calls.fork(this.id))));
+		return new Session(
+			this.client,
+			sessionOf(await this.client._json(calls.fork(this.id))),
+		);
 	}
 
 	async state() {

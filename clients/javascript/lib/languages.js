@@ -12,15 +12,26 @@ function programOf(code) {
 	if (!line.startsWith("#!")) {
 		return "";
 	}
-	const words = line.slice(2).trim().split(/\s+/).map((word) => path.basename(word));
-	return (words.find((word) => word !== "env" && word !== "-S") ?? "").replace(/[0-9.]+$/, "");
+	const words = line
+		.slice(2)
+		.trim()
+		.split(/\s+/)
+		.map((word) => path.basename(word));
+	return (words.find((word) => word !== "env" && word !== "-S") ?? "").replace(
+		/[0-9.]+$/,
+		"",
+	);
 }
 
 function languageOf(file, code, runtimes) {
 	const ending = path.extname(file).slice(1);
 	const program = programOf(code);
-	const found = (ending && runtimes.find((one) => listed(one.extensions).includes(ending))) ||
-		(program && runtimes.find((one) => [one.name, ...listed(one.aliases)].includes(program)));
+	const found =
+		(ending && runtimes.find((one) => listed(one.extensions).includes(ending))) ||
+		(program &&
+			runtimes.find((one) =>
+				[one.name, ...listed(one.aliases)].includes(program),
+			));
 	if (!found || typeof found.name !== "string") {
 		throw new BrigError(`the language of ${file} cannot be told`, "say language");
 	}

@@ -2,23 +2,36 @@
 // What a run is asked with, from JavaScript's words to those of the API.
 "use strict";
 
-const OPTIONS = new Map(Object.entries({
-	language: "language", args: "args", env: "env", out: "out", timeoutMs: "timeout_ms",
-	policy: "policy", wantValue: "want_value", changes: "changes", start: "start",
-	idleTimeoutMs: "idle_timeout_ms", lifetimeMs: "lifetime_ms", limits: "limits",
-}));
+const OPTIONS = new Map(
+	Object.entries({
+		language: "language",
+		args: "args",
+		env: "env",
+		out: "out",
+		timeoutMs: "timeout_ms",
+		policy: "policy",
+		wantValue: "want_value",
+		changes: "changes",
+		start: "start",
+		idleTimeoutMs: "idle_timeout_ms",
+		lifetimeMs: "lifetime_ms",
+		limits: "limits",
+	}),
+);
 // Said to the client, not to brig.
 const OWN = new Set(["signal", "idempotencyKey", "stdin", "files", "more", "session", "code"]);
 
 const snake = (name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
 function asField(name, value) {
-	return typeof value === "string" ? { [name]: value }
+	return typeof value === "string"
+		? { [name]: value }
 		: { [`${name}_base64`]: Buffer.from(value).toString("base64") };
 }
 
 function inputFiles(files = {}) {
-	return Array.isArray(files) ? files
+	return Array.isArray(files)
+		? files
 		: Object.entries(files).map(([path, content]) => ({ path, content }));
 }
 
@@ -34,17 +47,26 @@ function runFields(options) {
 	}
 	if (fields.limits) {
 		fields.limits = Object.fromEntries(
-			Object.entries(fields.limits).map(([name, value]) => [snake(name), value]));
+			Object.entries(fields.limits).map(([name, value]) => [snake(name), value]),
+		);
 	}
 	const { code, session, stdin, files, more } = options;
 	if (stdin !== undefined && stdin !== null) {
 		Object.assign(fields, asField("stdin", stdin));
 	}
 	if (files) {
-		fields.files = inputFiles(files).map(({ path, content, executable }) => (
-			{ path, ...asField("content", content), ...(executable ? { executable: true } : {}) }));
+		fields.files = inputFiles(files).map(({ path, content, executable }) => ({
+			path,
+			...asField("content", content),
+			...(executable ? { executable: true } : {}),
+		}));
 	}
-	return { ...(code === undefined ? {} : { code }), ...(session ? { session } : {}), ...fields, ...more };
+	return {
+		...(code === undefined ? {} : { code }),
+		...(session ? { session } : {}),
+		...fields,
+		...more,
+	};
 }
 
 module.exports = { runFields, inputFiles, snake };

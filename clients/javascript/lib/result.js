@@ -18,7 +18,9 @@ function readFile(value) {
 	};
 	const hash = createHash("sha256").update(file.content).digest("hex");
 	if (file.size !== file.content.length || file.sha256 !== hash) {
-		throw new BadAnswer("the answer is wrong: a file's size or hash is not that of its content");
+		throw new BadAnswer(
+			"the answer is wrong: a file's size or hash is not that of its content",
+		);
 	}
 	return file;
 }
@@ -60,8 +62,10 @@ function readVerdict(value) {
 }
 
 function readStream(raw, name) {
-	const read = { "utf-8": (value) => Buffer.from(strict.text(value, name)),
-		       base64: (value) => strict.base64(value, name) };
+	const read = {
+		"utf-8": (value) => Buffer.from(strict.text(value, name)),
+		base64: (value) => strict.base64(value, name),
+	};
 	if (!Object.hasOwn(read, raw.encoding)) {
 		throw strict.wrong("encoding", "utf-8 or base64");
 	}
@@ -97,7 +101,9 @@ class ExecutionResult {
 		this.policy = strict.text(raw.policy, "policy");
 		this.provider = strict.text(raw.provider, "provider");
 		this.start = strict.text(raw.start, "start");
-		this.layers = strict.list(raw.layers, "layers").map((item) => strict.text(item, "layers"));
+		this.layers = strict
+			.list(raw.layers, "layers")
+			.map((item) => strict.text(item, "layers"));
 		this.buildCached = strict.boolean(raw.build_cached ?? false, "build_cached");
 		this.expiresAt = strict.text.maybe(raw.expires_at, "expires_at");
 		// The whole object, as brig sent it; not shown when a result is printed.
@@ -113,7 +119,10 @@ class ExecutionResult {
 		const { denial, remedy } = this.verdict;
 		const words = [this.status];
 		if (this.status === "failed") {
-			words[0] += this.signal === null ? `, exit ${this.exitCode}` : `, signal ${this.signal}`;
+			words[0] +=
+				this.signal === null
+					? `, exit ${this.exitCode}`
+					: `, signal ${this.signal}`;
 		}
 		if (denial) {
 			words.push(`refused: ${denial.meaning}`);
@@ -127,7 +136,9 @@ class ExecutionResult {
 
 	// What to show to a person or a model: all output, and why it ended unless it went well.
 	get text() {
-		const parts = [this.stdout, this.stderr].filter(Boolean).map((part) => part.replace(/\n+$/, ""));
+		const parts = [this.stdout, this.stderr]
+			.filter(Boolean)
+			.map((part) => part.replace(/\n+$/, ""));
 		if (!this.ok) {
 			parts.push(`[${this.why}]`);
 		}

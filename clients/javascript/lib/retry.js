@@ -11,8 +11,10 @@ const HOPELESS = ["host_unable", "quota_exceeded", "session_limit"];
 function isWorthIt(call, error) {
 	if (error instanceof Problem) {
 		// 429 is said before anything is begun; 503 also of what may have run.
-		return !HOPELESS.includes(error.code) &&
-			(error.status === 429 || (error.status === 503 && call.safe));
+		return (
+			!HOPELESS.includes(error.code) &&
+			(error.status === 429 || (error.status === 503 && call.safe))
+		);
 	}
 	return call.safe && error instanceof ConnectionLost && !(error instanceof DeadlineExceeded);
 }
@@ -26,7 +28,10 @@ class Retries {
 
 	// Waits if it makes sense to ask again, and throws the error if not.
 	async pause(call, error, signal) {
-		const plain = error instanceof Problem && error.retryAfter !== null ? error.retryAfter * 1000 : this.next;
+		const plain =
+			error instanceof Problem && error.retryAfter !== null
+				? error.retryAfter * 1000
+				: this.next;
 		// Those who were turned away together should not come back together.
 		const wait = plain * (1 + Math.random() / 4);
 		if (this.times <= 0 || wait > this.left || !isWorthIt(call, error)) {

@@ -12,9 +12,14 @@ const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_WRONLY, O_CREAT, O_EXCL } = fs.cons
 
 function partsOf(name) {
 	const parts = name.split("/");
-	if (name.includes("\0") || parts.length > DEPTH_MAX ||
-	    parts.some((part) => part === "" || part === "." || part === "..")) {
-		throw new UnsafePath(`the file name ${JSON.stringify(name)} is not one beneath a directory`);
+	if (
+		name.includes("\0") ||
+		parts.length > DEPTH_MAX ||
+		parts.some((part) => part === "" || part === "." || part === "..")
+	) {
+		throw new UnsafePath(
+			`the file name ${JSON.stringify(name)} is not one beneath a directory`,
+		);
 	}
 	return parts;
 }
@@ -34,7 +39,9 @@ function enter(parent, name, whole) {
 	try {
 		return fs.openSync(below(parent, name), O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
 	} catch (error) {
-		throw new UnsafePath(`${JSON.stringify(whole)}: a part of it is there, and is no directory`);
+		throw new UnsafePath(
+			`${JSON.stringify(whole)}: a part of it is there, and is no directory`,
+		);
 	}
 }
 
@@ -72,7 +79,10 @@ function saveOne(root, file, overwrite, executable) {
 		(overwrite ? replace : write)(at, name, file.content, mode);
 	} catch (error) {
 		if (error.code === "EEXIST") {
-			throw new UnsafePath(`${JSON.stringify(file.path)} is there already`, "say overwrite: true");
+			throw new UnsafePath(
+				`${JSON.stringify(file.path)} is there already`,
+				"say overwrite: true",
+			);
 		}
 		throw error;
 	} finally {

@@ -26,8 +26,18 @@ class Server {
 		fs.chmodSync(this.place, 0o711);
 		this.url = `unix:${this.place}/socket`;
 		const log = fs.openSync(path.join(this.place, "log"), "w");
-		this.child = spawn(this.program, ["serve", "--listen", this.url, "--state",
-			path.join(this.place, "state"), ...this.options], { stdio: ["ignore", log, log] });
+		this.child = spawn(
+			this.program,
+			[
+				"serve",
+				"--listen",
+				this.url,
+				"--state",
+				path.join(this.place, "state"),
+				...this.options,
+			],
+			{ stdio: ["ignore", log, log] },
+		);
 		fs.closeSync(log);
 		this.ended = new Promise((resolve) => {
 			this.child.once("error", resolve);
@@ -52,8 +62,12 @@ class Server {
 					throw error;
 				}
 				if (this.child.exitCode !== null || Date.now() > end) {
-					const said = fs.readFileSync(path.join(this.place, "log"), "utf-8").slice(0, 4096);
-					throw new CannotConnect(`brig serve did not start: ${said}`);
+					const said = fs
+						.readFileSync(path.join(this.place, "log"), "utf-8")
+						.slice(0, 4096);
+					throw new CannotConnect(
+						`brig serve did not start: ${said}`,
+					);
 				}
 			}
 		}

@@ -6,7 +6,13 @@ const { spawn } = require("node:child_process");
 const fs = require("node:fs/promises");
 const os = require("node:os");
 const path = require("node:path");
-const { BadAnswer, CannotConnect, DeadlineExceeded, NeedsService, Problem } = require("./errors.js");
+const {
+	BadAnswer,
+	CannotConnect,
+	DeadlineExceeded,
+	NeedsService,
+	Problem,
+} = require("./errors.js");
 const { TOO_LARGE } = require("./events.js");
 const { inputFiles, snake } = require("./request.js");
 const { ExecutionResult } = require("./result.js");
@@ -14,22 +20,35 @@ const strict = require("./strict.js");
 
 // What a policy's limits are called on the command line.
 const LIMITS = {
-	wall_ms: ["--timeout", "ms"], cpu_ms: ["--cpu-time", "ms"], memory_bytes: ["--memory", ""],
-	processes: ["--processes", ""], disk_bytes: ["--disk", ""], disk_inodes: ["--inodes", ""],
-	open_files: ["--open-files", ""], file_bytes: ["--file-size", ""],
-	stdout_bytes: ["--stdout", ""], stderr_bytes: ["--stderr", ""],
+	wall_ms: ["--timeout", "ms"],
+	cpu_ms: ["--cpu-time", "ms"],
+	memory_bytes: ["--memory", ""],
+	processes: ["--processes", ""],
+	disk_bytes: ["--disk", ""],
+	disk_inodes: ["--inodes", ""],
+	open_files: ["--open-files", ""],
+	file_bytes: ["--file-size", ""],
+	stdout_bytes: ["--stdout", ""],
+	stderr_bytes: ["--stderr", ""],
 };
 const GRACE_MS = 15_000;
 // The command line's words for what the service says with others.
 const CODES = {
-	input: "invalid_request", policy: "policy_forbids", runtime: "unsupported_language",
-	host: "host_unable", consent: "consent_required", system: "internal",
+	input: "invalid_request",
+	policy: "policy_forbids",
+	runtime: "unsupported_language",
+	host: "host_unable",
+	consent: "consent_required",
+	system: "internal",
 };
 // Variables that mean something to brig itself: handed on by value, not by its environment.
 const OWN = /^(PATH|HOME|LANG|TZ|TMPDIR|(LD|LC|XDG|BRIG|MALLOC|GLIBC|ASAN|UBSAN)_.*)$/;
 
 function needsService(what) {
-	return new NeedsService(`${what} needs a service, and there is none`, "start one with brig serve");
+	return new NeedsService(
+		`${what} needs a service, and there is none`,
+		"start one with brig serve",
+	);
 }
 
 function limitWords(limits) {
@@ -57,22 +76,50 @@ function envWords(variables, env) {
 }
 
 async function commandOf(options, place) {
-	const { code, file, language, args = [], env = {}, files, out = [], timeoutMs, limits = {},
-		policy, wantValue = true, changes, start, session, more } = options;
+	const {
+		code,
+		file,
+		language,
+		args = [],
+		env = {},
+		files,
+		out = [],
+		timeoutMs,
+		limits = {},
+		policy,
+		wantValue = true,
+		changes,
+		start,
+		session,
+		more,
+	} = options;
 	if (session || more) {
 		throw needsService(session ? "a session" : "this field");
 	}
 	const own = { ...process.env };
 	const words = ["run", "--json"];
 	const add = (...more) => words.push(...more);
-	if (language) { add("--lang", language); }
-	if (wantValue) { add("--value"); }
-	if (changes) { add("--changes"); }
-	if (policy) { add("--policy", policy); }
-	if (start) { add("--start", start); }
+	if (language) {
+		add("--lang", language);
+	}
+	if (wantValue) {
+		add("--value");
+	}
+	if (changes) {
+		add("--changes");
+	}
+	if (policy) {
+		add("--policy", policy);
+	}
+	if (start) {
+		add("--start", start);
+	}
 	add(...limitWords({ ...limits, ...(timeoutMs ? { wall_ms: timeoutMs } : {}) }));
 	out.forEach((glob) => add("--out", glob));
 	for (const [index, item] of inputFiles(files).entries()) {
+		if (item.path.includes("=")) {
+			throw new TypeError(`${item.path}: a command line cannot name such a file`);
+		}
 		const copy = path.join(place, `in-${index}`);
 		await fs.writeFile(copy, item.content, { mode: item.executable ? 0o700 : 0o600 });
 		add("--in", `${item.path}=${copy}`);
@@ -92,7 +139,9 @@ function collect(program, words, { env = process.env, stdin = "", maxBytes, dead
 		signal?.throwIfAborted();
 		const child = spawn(program, words, { env, stdio: ["pipe", "pipe", "ignore"] });
 		const parts = [];
-		let size = 0, failure = null, last = null;
+		let size = 0,
+			failure = null,
+			last = null;
 		// brig ends its cell when it is told to go.
 		const end = (error) => {
 			failure ??= error;
@@ -101,8 +150,10 @@ function collect(program, words, { env = process.env, stdin = "", maxBytes, dead
 			last ??= setTimeout(() => child.kill("SIGKILL"), GRACE_MS);
 		};
 		const onAbort = () => end(signal.reason);
-		const timer = setTimeout(() => end(new DeadlineExceeded(`brig did not end within ${deadlineMs} ms`)),
-			deadlineMs);
+		const timer = setTimeout(
+			() => end(new DeadlineExceeded(`brig did not end within ${deadlineMs} ms`)),
+			deadlineMs,
+		);
 		signal?.addEventListener("abort", onAbort);
 		child.stdin.on("error", () => {}); // The program need not read it.
 		child.stdin.end(stdin);
@@ -111,13 +162,17 @@ function collect(program, words, { env = process.env, stdin = "", maxBytes, dead
 			size > maxBytes ? end(new BadAnswer(...TOO_LARGE)) : parts.push(part);
 		});
 		child.once("error", (error) => {
-			failure ??= new CannotConnect(`${program} cannot be started: ${error.code}`);
+			failure ??= new CannotConnect(
+				`${program} cannot be started: ${error.code}`,
+			);
 		});
 		child.once("close", (status) => {
 			clearTimeout(timer);
 			clearTimeout(last);
 			signal?.removeEventListener("abort", onAbort);
-			failure ? reject(failure) : resolve({ output: Buffer.concat(parts), status });
+			failure
+				? reject(failure)
+				: resolve({ output: Buffer.concat(parts), status });
 		});
 	});
 }
@@ -133,8 +188,12 @@ function read({ output, status }) {
 	const error = strict.object(raw.error, "error");
 	const code = strict.word(error.code, "error.code");
 	const message = strict.text(error.message, "error.message");
-	throw new Problem({ code: Object.hasOwn(CODES, code) ? CODES[code] : code, title: message,
-			    detail: message, remedy: strict.text.maybe(error.remedy, "error.remedy") || null });
+	throw new Problem({
+		code: Object.hasOwn(CODES, code) ? CODES[code] : code,
+		title: message,
+		detail: message,
+		remedy: strict.text.maybe(error.remedy, "error.remedy") || null,
+	});
 }
 
 async function run(program, options, config) {
@@ -142,7 +201,14 @@ async function run(program, options, config) {
 	try {
 		const { words, env } = await commandOf(options, place);
 		const { stdin, signal } = options;
-		return read(await collect(program, words, { ...config, env, stdin: stdin ?? "", signal }));
+		return read(
+			await collect(program, words, {
+				...config,
+				env,
+				stdin: stdin ?? "",
+				signal,
+			}),
+		);
 	} finally {
 		await fs.rm(place, { recursive: true, force: true });
 	}

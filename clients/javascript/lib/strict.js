@@ -14,7 +14,9 @@ function parse(data) {
 	try {
 		return JSON.parse(decoder.decode(data));
 	} catch (error) {
-		throw new BadAnswer(`the answer is not JSON: ${String(error.message).slice(0, 200)}`);
+		throw new BadAnswer(
+			`the answer is not JSON: ${String(error.message).slice(0, 200)}`,
+		);
 	}
 }
 
@@ -28,7 +30,8 @@ function reader(what, holds) {
 		}
 		return value;
 	};
-	read.maybe = (value, where) => (value === null || value === undefined ? null : read(value, where));
+	read.maybe = (value, where) =>
+		value === null || value === undefined ? null : read(value, where);
 	return read;
 }
 
@@ -39,8 +42,14 @@ const boolean = reader("true or false", (value) => typeof value === "boolean");
 const number = reader("a number", (value) => Number.isFinite(value));
 const integer = reader("a whole number", (value) => Number.isInteger(value));
 // An id, a status, a code: what may stand in a path or a message.
-const word = reader("a word", (value) => typeof value === "string" &&
-	/^[A-Za-z0-9_.+-]{1,64}$/.test(value) && value !== "." && value !== "..");
+const word = reader(
+	"a word",
+	(value) =>
+		typeof value === "string" &&
+		/^[A-Za-z0-9_.+-]{1,64}$/.test(value) &&
+		value !== "." &&
+		value !== "..",
+);
 
 function base64(value, where) {
 	const plain = text(value, where);
@@ -59,4 +68,16 @@ function mapOf(read, value, where) {
 	return found;
 }
 
-module.exports = { parse, wrong, object, list, text, boolean, number, integer, word, base64, mapOf };
+module.exports = {
+	parse,
+	wrong,
+	object,
+	list,
+	text,
+	boolean,
+	number,
+	integer,
+	word,
+	base64,
+	mapOf,
+};

@@ -20,21 +20,34 @@ function isExecutable(file) {
 
 function findProgram(name) {
 	const wanted = name || process.env.BRIG || "brig";
-	const places = wanted.includes("/") ? [wanted]
-		: (process.env.PATH || "").split(":").filter(Boolean).map((dir) => path.join(dir, wanted));
+	const places = wanted.includes("/")
+		? [wanted]
+		: (process.env.PATH || "")
+				.split(":")
+				.filter(Boolean)
+				.map((dir) => path.join(dir, wanted));
 	const found = places.find(isExecutable);
 	if (!found) {
-		throw new CannotConnect(`there is no program ${wanted}`, "install brig, or name it in $BRIG");
+		throw new CannotConnect(
+			`there is no program ${wanted}`,
+			"install brig, or name it in $BRIG",
+		);
 	}
 	return path.resolve(found);
 }
 
 // As the commands of brig do: the user's own service first, then the machine's.
 function usualSockets(env = process.env, isRoot = process.geteuid() === 0) {
-	const own = [["XDG_RUNTIME_DIR", "brig/brig.sock"], ["XDG_STATE_HOME", "brig/brig.sock"],
-		["HOME", ".local/state/brig/brig.sock"]];
-	const places = isRoot ? [] : own.filter(([name]) => (env[name] || "").startsWith("/"))
-		.map(([name, rest]) => path.join(env[name], rest));
+	const own = [
+		["XDG_RUNTIME_DIR", "brig/brig.sock"],
+		["XDG_STATE_HOME", "brig/brig.sock"],
+		["HOME", ".local/state/brig/brig.sock"],
+	];
+	const places = isRoot
+		? []
+		: own
+				.filter(([name]) => (env[name] || "").startsWith("/"))
+				.map(([name, rest]) => path.join(env[name], rest));
 	return [...places, "/run/brig/brig.sock"];
 }
 
@@ -51,8 +64,8 @@ function answers(socketPath) {
 	});
 }
 
-const isLoopback = (host) => host === "localhost" || host === "::1" ||
-	(net.isIPv4(host) && host.startsWith("127."));
+const isLoopback = (host) =>
+	host === "localhost" || host === "::1" || (net.isIPv4(host) && host.startsWith("127."));
 
 function parseTcp(address, { token, allowClear }) {
 	let url;
@@ -62,7 +75,10 @@ function parseTcp(address, { token, allowClear }) {
 		throw new BrigError(`${address} is no address of a service`, "https://HOST:PORT");
 	}
 	if (url.username || url.password) {
-		throw new BrigError("a token does not belong into an address", "say token, or $BRIG_TOKEN");
+		throw new BrigError(
+			"a token does not belong into an address",
+			"say token, or $BRIG_TOKEN",
+		);
 	}
 	if (url.pathname !== "/" || url.search || url.hash) {
 		throw new BrigError(`${address} is no address of a service`, "https://HOST:PORT");
@@ -70,9 +86,18 @@ function parseTcp(address, { token, allowClear }) {
 	const tls = url.protocol === "https:";
 	const host = url.hostname.replace(/^\[|\]$/g, "");
 	if (token && !tls && !allowClear && !isLoopback(host)) {
-		throw new BrigError(`a token would go to ${host} in clear`, "use https://, or say allowClear");
+		throw new BrigError(
+			`a token would go to ${host} in clear`,
+			"use https://, or say allowClear",
+		);
 	}
-	return { kind: "tcp", host, port: Number(url.port) || (tls ? 443 : 80), tls, name: url.origin };
+	return {
+		kind: "tcp",
+		host,
+		port: Number(url.port) || (tls ? 443 : 80),
+		tls,
+		name: url.origin,
+	};
 }
 
 function parse(url, options) {
@@ -86,8 +111,10 @@ function parse(url, options) {
 	if (scheme === "http" || scheme === "https") {
 		return parseTcp(url, options);
 	}
-	throw new BrigError(`${JSON.stringify(url)} is no address of brig`,
-		"unix:PATH, http://HOST:PORT, https://HOST:PORT or spawn:");
+	throw new BrigError(
+		`${JSON.stringify(url)} is no address of brig`,
+		"unix:PATH, http://HOST:PORT, https://HOST:PORT or spawn:",
+	);
 }
 
 // What was said; else $BRIG_URL, $BRIG_SOCKET, a service that answers, the program.
@@ -105,8 +132,11 @@ async function find() {
 	try {
 		return { kind: "spawn", path: findProgram(), name: "spawn:" };
 	} catch (error) {
-		throw new CannotConnect(`no service answers at ${usualSockets().join(", ")}, and ` +
-			"there is no program brig", START_ONE);
+		throw new CannotConnect(
+			`no service answers at ${usualSockets().join(", ")}, and ` +
+				"there is no program brig",
+			START_ONE,
+		);
 	}
 }
 

@@ -121,9 +121,11 @@ class ExecutionResult:
         words = [how]
         if denial:
             words.append(f"refused: {denial.meaning}")
-        if remedy or denial:
-            # The remedy of a refusal has its reason in it.
-            words.append(remedy or denial.reason)
+        # The remedy of a refusal has its reason in it.
+        if remedy:
+            words.append(remedy)
+        elif denial:
+            words.append(denial.reason)
         return "; ".join(words)
 
     def file(self, path: str) -> ResultFile:

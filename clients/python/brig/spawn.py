@@ -117,6 +117,8 @@ def prepare(program: str, code: str, language: Optional[str], file: Optional[str
         for glob in options.pop("out", None) or ():
             words += ["--out", glob]
         for index, item in enumerate(input_files(options.pop("files", None) or {})):
+            if "=" in item.path:
+                raise ValueError(f"{item.path!r}: a command line cannot name such a file")
             path = _write(place, f"in-{index}", item.content, item.executable)
             words += ["--in", f"{item.path}={path}"]
         env_words, env = _env_words(options.pop("env", None) or {})

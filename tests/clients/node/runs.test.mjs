@@ -27,20 +27,38 @@ for (const [door, options] of Object.entries(doors)) {
 	const client = new brig.Client(options);
 
 	test(`${door}: execute`, async () => {
-		const result = await client.execute("import os, sys\n" +
-			"print(sys.argv[1:], sys.stdin.read(), os.environ['C'], open('raw', 'rb').read())\n" +
-			"open('out/a', 'w').write('A'); open('b.txt', 'w').write('B')\n'done'", {
-			args: ["one two"], stdin: "given", env: { C: "blue" }, files: { raw: Buffer.from([0, 255]) },
-			out: ["*.txt"], timeoutMs: 20000, limits: { memoryBytes: 64 << 20 }, changes: true,
-		});
+		const result = await client.execute(
+			"import os, sys\n" +
+				"print(sys.argv[1:], sys.stdin.read(), os.environ['C'], open('raw', 'rb').read())\n" +
+				"open('out/a', 'w').write('A'); open('b.txt', 'w').write('B')\n'done'",
+			{
+				args: ["one two"],
+				stdin: "given",
+				env: { C: "blue" },
+				files: { raw: Buffer.from([0, 255]) },
+				out: ["*.txt"],
+				timeoutMs: 20000,
+				limits: { memoryBytes: 64 << 20 },
+				changes: true,
+			},
+		);
 		assert.ok(result instanceof brig.ExecutionResult && result.ok, result.text);
 		assert.equal(result.stdout, "['one two'] given blue b'\\x00\\xff'\n");
-		assert.deepEqual(result.files.map((file) => [file.path, String(file.content)]).sort(),
-			[["b.txt", "B"], ["out/a", "A"]]);
+		assert.deepEqual(
+			result.files.map((file) => [file.path, String(file.content)]).sort(),
+			[
+				["b.txt", "B"],
+				["out/a", "A"],
+			],
+		);
 		assert.equal(result.value, "done");
 		assert.equal(result.limits.memory_bytes, 64 << 20);
 		assert.equal(result.limits.wall_ms, 20000);
-		assert.ok(result.changes.some((change) => change.path === "b.txt" && change.kind === "created"));
+		assert.ok(
+			result.changes.some(
+				(change) => change.path === "b.txt" && change.kind === "created",
+			),
+		);
 		assert.equal(String(result.file("b.txt").content), "B");
 		assert.equal(result.file("none"), null);
 	});
@@ -51,20 +69,36 @@ for (const [door, options] of Object.entries(doors)) {
 		assert.match(failed.text, /^\[failed, exit 3/);
 		const refused = await client.execute("import socket; socket.socket(17, 3)");
 		assert.equal(refused.verdict.denial.call, "socket");
-		const bytes = await client.execute("import sys; sys.stdout.buffer.write(b'\\xff\\x00')");
+		const bytes = await client.execute(
+			"import sys; sys.stdout.buffer.write(b'\\xff\\x00')",
+		);
 		assert.deepEqual([...bytes.stdoutBytes], [255, 0]);
-		await assert.rejects(client.execute("x", { language: "cobol" }), (error) =>
-			error instanceof brig.Problem && error.code === "unsupported_language" &&
-			error.remedy.includes("python"));
+		await assert.rejects(
+			client.execute("x", { language: "cobol" }),
+			(error) =>
+				error instanceof brig.Problem &&
+				error.code === "unsupported_language" &&
+				error.remedy.includes("python"),
+		);
 		await assert.rejects(client.execute("x", { tiemout: 1 }), /tiemout/);
 	});
 
 	test(`${door}: files, batch, what there is`, async () => {
 		writeFileSync(join(place, "x.sh"), "echo sh");
 		assert.equal((await client.executeFile(join(place, "x.sh"))).stdout, "sh\n");
-		await assert.rejects(client.executeFile(join(place, "none.py")), { code: "ENOENT" });
-		const items = await all(client.batch([{ code: "print(int(input()) * 2)" }], [{ stdin: "3" }, { stdin: "4" }]));
-		assert.deepEqual(items.map((item) => [item.input, item.result.stdout]).sort(), [[0, "6\n"], [1, "8\n"]]);
+		await assert.rejects(client.executeFile(join(place, "none.py")), {
+			code: "ENOENT",
+		});
+		const items = await all(
+			client.batch(
+				[{ code: "print(int(input()) * 2)" }],
+				[{ stdin: "3" }, { stdin: "4" }],
+			),
+		);
+		assert.deepEqual(items.map((item) => [item.input, item.result.stdout]).sort(), [
+			[0, "6\n"],
+			[1, "8\n"],
+		]);
 		assert.ok((await client.runtimes()).some((runtime) => runtime.name === "python"));
 		assert.ok((await client.policies()).some((policy) => policy.name === "strict"));
 		assert.equal(await client.health(), "ok");
@@ -73,8 +107,12 @@ for (const [door, options] of Object.entries(doors)) {
 	test(`${door}: an AbortSignal ends a run`, async () => {
 		const start = Date.now();
 		const code = "import time; time.sleep(50)";
-		await assert.rejects(client.execute(code, { signal: AbortSignal.timeout(700) }), { name: "TimeoutError" });
-		await assert.rejects(client.execute(code, { signal: AbortSignal.abort() }), { name: "AbortError" });
+		await assert.rejects(client.execute(code, { signal: AbortSignal.timeout(700) }), {
+			name: "TimeoutError",
+		});
+		await assert.rejects(client.execute(code, { signal: AbortSignal.abort() }), {
+			name: "AbortError",
+		});
 		assert.ok(Date.now() - start < 20000);
 	});
 }
@@ -100,18 +138,27 @@ for (const door of served) {
 		assert.equal((await running.cancel()).status, "cancelled");
 		const key = brig.newKey();
 		const first = await client.execute("print(1)", { idempotencyKey: key });
-		assert.equal((await client.execute("print(1)", { idempotencyKey: key })).id, first.id);
-		await assert.rejects(client.execute("2", { idempotencyKey: key }), { code: "idempotency_mismatch" });
+		assert.equal(
+			(await client.execute("print(1)", { idempotencyKey: key })).id,
+			first.id,
+		);
+		await assert.rejects(client.execute("2", { idempotencyKey: key }), {
+			code: "idempotency_mismatch",
+		});
 		assert.ok((await client.check({ code: "1" })).allowed);
 		assert.match(await client.metrics(), /brig_/);
 	});
 
 	test(`${door}: session`, async () => {
-		const session = await client.session({ language: "python", timeoutMs: 20000, idleTimeoutMs: 60000 });
+		const session = await client.session({
+			language: "python",
+			timeoutMs: 20000,
+			idleTimeoutMs: 60000,
+		});
 		assert.ok((await session.run("n = 1")).ok);
 		await session.put("d/sp ace%.bin", Buffer.from([0, 255]));
 		assert.deepEqual(await session.files(), [{ path: "d/sp ace%.bin", size: 2 }]);
-		assert.deepEqual([...await session.get("d/sp ace%.bin")], [0, 255]);
+		assert.deepEqual([...(await session.get("d/sp ace%.bin"))], [0, 255]);
 		await session.delete("d/sp ace%.bin");
 		const fork = await session.fork();
 		assert.equal((await fork.run("n")).value, 1);
@@ -127,13 +174,20 @@ for (const door of served) {
 		assert.equal((await (await client.attach(session.id)).run("n")).value, 1);
 		assert.ok((await client.sessions()).items.some((item) => item.id === session.id));
 		await session.close();
-		assert.ok((await client.sessions({ gone: true })).items.some((item) => item.id === session.id));
+		assert.ok(
+			(await client.sessions({ gone: true })).items.some(
+				(item) => item.id === session.id,
+			),
+		);
 	});
 }
 
 test("require gives the same as import", () => {
 	const required = createRequire(import.meta.url)("../../../clients/javascript/index.js");
-	const types = readFileSync(new URL("../../../clients/javascript/index.d.ts", import.meta.url), "utf-8");
+	const types = readFileSync(
+		new URL("../../../clients/javascript/index.d.ts", import.meta.url),
+		"utf-8",
+	);
 	for (const [name, value] of Object.entries(required)) {
 		assert.equal(brig[name], value, name);
 		assert.match(types, new RegExp(`export declare (class|function) ${name}\\b`), name);
@@ -142,11 +196,17 @@ test("require gives the same as import", () => {
 });
 
 test("types have every method", () => {
-	const types = readFileSync(new URL("../../../clients/javascript/index.d.ts", import.meta.url), "utf-8");
+	const types = readFileSync(
+		new URL("../../../clients/javascript/index.d.ts", import.meta.url),
+		"utf-8",
+	);
 	for (const kind of [brig.Client, brig.Session, brig.Execution, brig.Stream, brig.Server]) {
 		const body = new RegExp(`class ${kind.name} .*?\\n}`, "s").exec(types)[0];
 		for (const name of Object.getOwnPropertyNames(kind.prototype)) {
-			assert.ok(name.startsWith("_") || new RegExp(`\\b${name}\\(`).test(body), `${kind.name}.${name}`);
+			assert.ok(
+				name.startsWith("_") || new RegExp(`\\b${name}\\(`).test(body),
+				`${kind.name}.${name}`,
+			);
 		}
 	}
 });
@@ -154,13 +214,21 @@ test("types have every method", () => {
 test("places", async () => {
 	await assert.rejects(new brig.Client("unix:/no/such").health(), brig.CannotConnect);
 	assert.throws(() => new brig.Client("spawn:/no/such/brig"), brig.CannotConnect);
-	assert.throws(() => new brig.Client({ url: "http://198.51.100.1", token: "t" }), /in clear/);
+	assert.throws(
+		() => new brig.Client({ url: "http://198.51.100.1", token: "t" }),
+		/in clear/,
+	);
 	assert.throws(() => new brig.Client("https://u:brig_x@localhost"), /address/);
 	for (const url of ["ftp://x", "http://", "unix:", "https://h/path"]) {
 		assert.throws(() => new brig.Client(url), brig.BrigError);
 	}
-	await assert.rejects(new brig.Client({ url: doors.tls.url, token: "x" }).health(), brig.CannotConnect);
-	await assert.rejects(new brig.Client({ url: doors.tcp.url, token: "brig_x" }).runtimes(), { code: "unauthorized" });
+	await assert.rejects(
+		new brig.Client({ url: doors.tls.url, token: "x" }).health(),
+		brig.CannotConnect,
+	);
+	await assert.rejects(new brig.Client({ url: doors.tcp.url, token: "brig_x" }).runtimes(), {
+		code: "unauthorized",
+	});
 	await assert.rejects(new brig.Client(doors.spawn).session(), brig.NeedsService);
 	assert.equal((await brig.executeCode("print(7)")).stdout, "7\n");
 	assert.equal((await brig.executeFile(join(place, "x.sh"))).stdout, "sh\n");
