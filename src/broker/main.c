@@ -78,8 +78,8 @@ static int hear_warden(struct hands *hands)
 	if (r <= 0) {
 		return r == -EAGAIN || r == -EINTR ? 1 : r;
 	}
-	_cleanup_close_ int came = question.fd;
 	int result = hands_answer(hands, &question, &answer);
+	close_fd(&question.fd);
 	if (result == -EPROTO) {
 		return result;
 	}

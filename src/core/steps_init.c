@@ -22,7 +22,7 @@ static int hear(struct cell *cell, enum wire_kind kind, int fds[WIRE_FDS_MAX], u
 		uint32_t *value)
 {
 	struct pollfd ready = { .fd = cell->control, .events = POLLIN };
-	struct wire_record record;
+	struct wire_record record = { 0 };
 
 	while (poll(&ready, 1, -1) < 0) {
 		if (errno != EINTR) {
