@@ -18,6 +18,10 @@
 #include "serve/broker_image.h"
 #include "serve/spawn.h"
 
+#ifndef MFD_EXEC
+#define MFD_EXEC 0x0010U
+#endif
+
 /* The two ends of each line between roles; [1] is the end of whoever asks. */
 struct lines {
 	int warden[2], ledger[2], broker[2]; /* the last is the warden's */
@@ -158,21 +162,42 @@ static int watch(struct role_child *child)
 	return r < 0 ? r : loop_add(loop, child->control, EPOLLIN, on_words, child, &child->words);
 }
 
+/* From Linux 6.3 on a host may want to be told that it is to be executed, or forbid it. */
+static int make_executable_file(struct brig_error *err)
+{
+	unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+	int fd = memfd_create("brig-broker", flags | MFD_EXEC);
+
+	if (fd < 0 && errno == EINVAL) { /* an older one */
+		fd = memfd_create("brig-broker", flags);
+	}
+	if (fd < 0) {
+		int errnum = errno;
+
+		error_errno(err, BRIG_E_HOST, errnum, "the broker's program");
+		error_remedy(err, "sysctl vm.memfd_noexec=1, or run brig as an ordinary user");
+		return -errnum;
+	}
+	return fd;
+}
+
 /* Sealed: what runs as root is what was built. */
 static int make_program(struct brig_error *err)
 {
-	_cleanup_close_ int fd = memfd_create("brig-broker", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	_cleanup_close_ int fd = make_executable_file(err);
 	size_t at = 0;
 
-	while (fd >= 0 && at < broker_image_size) {
+	if (fd < 0) {
+		return fd;
+	}
+	while (at < broker_image_size) {
 		ssize_t n = write(fd, broker_image + at, broker_image_size - at);
 		if (n < 0 && errno != EINTR) {
 			return error_errno(err, BRIG_E_SYSTEM, errno, "the broker's program");
 		}
 		at += n < 0 ? 0 : (size_t)n;
 	}
-	if (fd < 0 ||
-	    fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0) {
+	if (fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0) {
 		return error_errno(err, BRIG_E_SYSTEM, errno, "the broker's program");
 	}
 	return TAKE_FD(fd);

@@ -248,7 +248,8 @@ static void start_set(struct supervisor *s)
 	complete(s, s->config);
 	enter(s, STARTING, START_NS);
 	if (role_set_start(&s->set, &parts, &error) < 0) {
-		role_log(ROLE_ERROR, "start-failed", "cause=%s", error.message);
+		role_log(ROLE_ERROR, "start-failed", "cause=%s remedy=%s", error.message,
+			 error.remedy);
 		count_death(s);
 		rest(s, delay_after(s));
 	}
