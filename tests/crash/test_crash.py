@@ -68,7 +68,7 @@ CASES = {
                                       "--", "/bin/sleep", mark],
     "compile": lambda place, mark, n: ["--lang", "c", "-c", COMPILED.format(mark=mark, round=n)],
 }
-started = set()  # process ids
+started = set()  # "pid-start time", as names of groups have it
 # From the start to well into the program.
 LENGTH_S = {"compile": 0.3, "local": 0.15, "stubborn": 0.15}
 
@@ -81,7 +81,9 @@ def start(place, case, mark, n):
 def launch(place, words, **streams):
     brig = subprocess.Popen([str(w) for w in words], env=environment(place), cwd=place,
                             stdin=subprocess.DEVNULL, **streams)
-    started.add(brig.pid)
+    # Not waited for yet, so that it is there, dead or alive. A pid alone soon is another's.
+    born = read(f"/proc/{brig.pid}/stat").rpartition(b")")[2].split()[19].decode()
+    started.add(f"{brig.pid}-{born}")
     return brig
 
 
@@ -147,8 +149,8 @@ def stale_groups():
     """Control groups of our brigs that live no more: the name holds the owner's pid."""
     found = set()
     for path, _, _ in os.walk("/sys/fs/cgroup"):
-        match = re.match(r"brig-(\d+)-", os.path.basename(path))
-        if match and int(match[1]) in started and not os.path.exists(f"/proc/{match[1]}"):
+        match = re.match(r"brig-((\d+)-\d+)-", os.path.basename(path))
+        if match and match[1] in started and not os.path.exists(f"/proc/{match[2]}"):
             found.add(path)
     return found
 
