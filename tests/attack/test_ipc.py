@@ -113,9 +113,11 @@ def test_i6_hundred_cells(attack):
 
 def killed(run):
     """Kills brig; whatever outlives it holds its pipes open."""
+    with open(f"/proc/{run.pid}/stat", encoding="utf-8", errors="replace") as stat:
+        born = stat.read().rpartition(")")[2].split()[19]
     run.kill()
     run.communicate(timeout=5)
-    return str(run.pid)
+    return f"{run.pid}-{born}"
 
 
 def test_i7_killed_supervisor(attack, tmp_path):
@@ -146,7 +148,7 @@ def test_i7_killed_supervisor(attack, tmp_path):
     def swept():
         """A start waits a bounded time for the dying; on a busy host the one after it may be due."""
         gone(attack.cell("g2_end", "exit", 0))
-        return [path for path in aftermath.group_dirs() if path.name.split("-")[1] in pids] == []
+        return [path for path in aftermath.group_dirs() if "-".join(path.name.split("-")[1:3]) in pids] == []
 
     harness.wait_for(swept, 10)
     # Control: a program that is not in a cell outlives whoever started it.
