@@ -44,7 +44,7 @@ def test_x1_explosion(attack, neighbour):
     start = time.monotonic()
     run = gone(attack.cell("x_tasks", "explode", 0,
                            options=["--processes", 30, "--timeout", "3s"]))
-    assert time.monotonic() - start < 15
+    assert time.monotonic() - start < 6
     if counted(run, "processes"):
         assert verdict(run) == ("process_limit", "processes", "processes", 30)
     else:
@@ -235,15 +235,15 @@ def test_x12_flood_closed_reader(attack):
 def test_x13_spin_cpu(attack, neighbour):
     run = gone(attack.cell("x13_spin", 3, options=["--cpu-time", "500ms", "--timeout", "10s"]))
     assert verdict(run) == ("cpu_limit", "cpu_time", "cpu_ms", 500)
-    assert 500 <= run.result["verdict"]["peak"] < 1500
-    assert 500 <= run.result["usage"]["cpu_ms"] < 1500
+    assert 500 <= run.result["verdict"]["peak"] < 900
+    assert 500 <= run.result["usage"]["cpu_ms"] < 900
     assert run.stdout == "spinning=yes\n"
 
 
 def test_x13_spin_wall(attack, neighbour):
     run = gone(attack.cell("x13_spin", 3, options=["--timeout", "700ms"]))
     assert verdict(run) == ("timeout", "wall", "wall_ms", 700)
-    assert 700 <= run.result["usage"]["wall_ms"] < 5000
+    assert 700 <= run.result["usage"]["wall_ms"] < 2500
     assert run.result["usage"]["cpu_ms"] >= 100
     assert run.stdout == "spinning=yes\n"
 
@@ -273,7 +273,7 @@ def test_x13_control(attack):
 def test_x14_wait(attack, way):
     run = gone(attack.cell("x14_wait", way, options=["--timeout", "400ms"]))
     assert verdict(run) == ("timeout", "wall", "wall_ms", 400)
-    assert 400 <= run.result["usage"]["wall_ms"] < 5000
+    assert 400 <= run.result["usage"]["wall_ms"] < 2000
     assert run["waiting"] == "yes"  # and what was printed before is there
     if way == "trace":
         assert run["traceme"] == "EPERM"
