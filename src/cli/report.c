@@ -159,6 +159,13 @@ void report_verdict(const struct brig_result *result)
 	if (result->status == BRIG_OK || result->status == BRIG_CANCELLED) {
 		return;
 	}
+	/* What was refused comes first: the remedy is read by who knows of what. */
+	if (result->refused && result->refusal.line) {
+		report_line("refused: line %u, column %u: %s", result->refusal.line,
+			    result->refusal.column, result->refusal.reason);
+	} else if (result->refused) {
+		report_line("refused: %s", result->refusal.reason);
+	}
 	if (result->status == BRIG_FAILED && result->signal > 0) {
 		const char *name = sigabbrev_np(result->signal);
 		report_line("%s: ended by signal %d (SIG%s). %s", status, result->signal,
@@ -167,12 +174,6 @@ void report_verdict(const struct brig_result *result)
 		/* A program that just exits with a number has said why itself. */
 		report_line("%s: %s%s%s", status, result->remedy,
 			    result->operator_remedy[0] ? " " : "", result->operator_remedy);
-	}
-	if (result->refused && result->refusal.line) {
-		report_line("refused: line %u, column %u: %s", result->refusal.line,
-			    result->refusal.column, result->refusal.reason);
-	} else if (result->refused) {
-		report_line("refused: %s", result->refusal.reason);
 	}
 	if (result->denied) {
 		report_line("refused: %s: %s", result->denial.meaning, result->denial.reason);
