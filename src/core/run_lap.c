@@ -17,6 +17,7 @@ static int start_over(struct run *run)
 		run->out[i].seen = 0;
 		buf_done(&run->out[i].kept);
 	}
+	run->gate.bytes_base = run->gate.bytes;
 	run->denials.any = false;
 	run->denials.first = (struct brig_denial){ 0 };
 	run->denials.remedy = NULL;

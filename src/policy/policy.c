@@ -15,6 +15,9 @@ struct policy *policy_new(void)
 	}
 	policy->provider = PROVIDER_NATIVE;
 	policy->auto_run = AUTO_RUN_ASK;
+	policy->network = (struct policy_network){ .connections = 32,
+						   .connections_total = 10000,
+						   .rate = 100 };
 	for (size_t i = 0; i < limit_table_count; i++) {
 		*limit_of(&policy->limits, &limit_table[i]) = limit_table[i].usual;
 	}
@@ -36,6 +39,7 @@ void policy_free(struct policy *policy)
 	strlist_done(&policy->runtimes);
 	strlist_done(&policy->syscalls);
 	filter_done(&policy->filter);
+	policy_network_done(&policy->network);
 	free(policy);
 }
 

@@ -16,8 +16,7 @@ static const char *const provider_names[] = { "native", "local" };
 static const char *const auto_run_names[] = { "yes", "ask", "never" };
 static const char *const output_names[] = { "end", "cut" };
 static const char *const caller_mounts_names[] = { "none", "ro", "rw" };
-/* The only values until there is a gate and a guard: anything else would be a false promise. */
-static const char *const network_names[] = { "none" };
+/* The only value until there is a guard: anything else would be a false promise. */
 static const char *const guard_names[] = { "off" };
 
 #define CHOICE(names) (&(const struct reader_choice){ names, ARRAY_SIZE(names) })
@@ -95,13 +94,6 @@ static int read_caller_mounts(struct reader *reader, const char *path, json_t *v
 		reader->policy->caller_mounts = (enum caller_mounts)choice;
 	}
 	return r;
-}
-
-static int read_network(struct reader *reader, const char *path, json_t *value)
-{
-	unsigned choice;
-
-	return read_choice(reader, path, value, CHOICE(network_names), &choice);
 }
 
 static int read_guard(struct reader *reader, const char *path, json_t *value)
@@ -293,6 +285,7 @@ int read_operator_ceiling(struct reader *reader)
 		{ "ceiling", read_ceiling },
 		{ "auto_run", read_auto_run },
 		{ "caller_mounts", read_caller_mounts },
+		{ "network", read_network },
 	};
 	struct policy *policy = reader->policy;
 	struct policy operators = { .auto_run = AUTO_RUN_YES, .caller_mounts = CALLER_MOUNTS_RW };
@@ -304,6 +297,11 @@ int read_operator_ceiling(struct reader *reader)
 	if (r < 0) {
 		return r;
 	}
+	/* Any word about it here is a refusal: rules are for policies. */
+	if (json_object_get(reader->doc->root, "network")) {
+		policy_network_done(&policy->network);
+	}
+	policy_network_done(&operators.network);
 	clip_limits(&policy->limits, &operators.ceiling);
 	clip_limits(&policy->ceiling, &operators.ceiling);
 	clip_limits(&policy->compile_limits, &operators.ceiling);
