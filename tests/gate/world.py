@@ -10,8 +10,11 @@ one. Nothing in it has a way to the true network.
                                                           10.77.0.1:53           name server
 """
 
+import base64
 import ctypes
+import hashlib
 import http.server
+import io
 import json
 import os
 import socket
@@ -20,8 +23,10 @@ import ssl
 import struct
 import subprocess
 import sys
+import tarfile
 import threading
 import time
+import zipfile
 
 CLONE_NEWNET = 0x40000000
 PUBLIC, OTHER, OWN = "93.184.216.34", "93.184.216.35", "93.184.216.40"
@@ -50,8 +55,41 @@ NAMES = {
 }
 
 
+def make_packages():
+    """One package each of an index for pip and of a registry for npm."""
+    wheel, tarball = io.BytesIO(), io.BytesIO()
+    with zipfile.ZipFile(wheel, "w") as archive:
+        info = "tinypkg-1.0.dist-info"
+        archive.writestr("tinypkg.py", "answer = 42\n")
+        archive.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\nName: tinypkg\nVersion: 1.0\n")
+        archive.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        archive.writestr(f"{info}/RECORD", "")
+    with tarfile.open(fileobj=tarball, mode="w:gz") as archive:
+        for name, text in (("package.json", '{"name": "tinynpm", "version": "1.0.0"}'),
+                           ("index.js", "module.exports = 42;\n")):
+            member = tarfile.TarInfo(f"package/{name}")
+            member.size = len(text)
+            archive.addfile(member, io.BytesIO(text.encode()))
+    name = "tinypkg-1.0-py3-none-any.whl"
+    integrity = "sha512-" + base64.b64encode(hashlib.sha512(tarball.getvalue()).digest()).decode()
+    registry = {
+        "name": "tinynpm", "dist-tags": {"latest": "1.0.0"},
+        "versions": {"1.0.0": {"name": "tinynpm", "version": "1.0.0", "dist": {
+            "tarball": "http://public.test/tinynpm/-/tinynpm-1.0.0.tgz", "integrity": integrity}}},
+    }
+    return {
+        "/simple/tinypkg/": f'<a href="/files/{name}">{name}</a>'.encode(),
+        f"/files/{name}": wheel.getvalue(),
+        "/tinynpm": json.dumps(registry).encode(),
+        "/tinynpm/-/tinynpm-1.0.0.tgz": tarball.getvalue(),
+    }
+
+
 def sh(line):
     subprocess.run(line.split(), check=True, stdin=subprocess.DEVNULL)
+
+
+PACKAGES = make_packages()
 
 
 # --- outside -----------------------------------------------------------------------------------
@@ -106,9 +144,14 @@ class Outside:
                     data = b"x" * int(self.path.split("/")[2])
                 elif self.path == "/echo":
                     data = body
+                elif self.path in PACKAGES:
+                    data = PACKAGES[self.path]
                 else:
                     data = text.encode()
                 self.send_response(200)
+                kinds = {"<": "text/html", "{": "application/json"}
+                self.send_header("Content-Type",
+                                 kinds.get(data[:1].decode("latin-1"), "application/octet-stream"))
                 self.send_header("Content-Length", str(len(data)))
                 self.end_headers()
                 self.wfile.write(data)
