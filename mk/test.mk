@@ -73,7 +73,7 @@ SUITES := $(patsubst tests/%,%,$(sort $(patsubst %/,%,$(dir $(wildcard tests/*/t
 SUITES += attack-warm
 
 .PHONY: test test-unit test-san test-suites fuzz fuzz-smoke soak soak-service test-vm bench bench-warm \
-	bench-serve bench-programs lint test-setup
+	bench-serve bench-gate bench-programs lint test-setup
 test: test-setup ## run the whole suite
 	$(RUN_TESTS)
 test-unit: test-setup ## run the unit tests
@@ -104,6 +104,8 @@ bench-warm: all ## compare warm cells with cold ones, bare Python, bubblewrap an
 	@bench/warm '$(BUILD)/brig'
 bench-serve: all ## measure the service against the library in process
 	@bench/serve '$(BUILD)/brig'
+bench-gate: all ## compare a connection through a cell's gate with a direct one
+	@bench/gate '$(BUILD)/brig'
 bench-programs: all ## run small programs cold, warm and bare, and compare the results
 	@bench/programs '$(BUILD)/brig' --bare
 soak: all ## run SOAK_RUNS warm cells in one process and look for what grows

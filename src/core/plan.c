@@ -156,7 +156,7 @@ static void add_listener(struct plan *plan, uint16_t port, int type, const char 
 	step->text = address;
 }
 
-/* Every address that could be allowed is made the cell's own, and every allowed port listened on. */
+/* Each address that could be allowed is made the cell's own, each allowed port listened on. */
 static void add_gate_steps(struct plan *plan)
 {
 	const struct spec *spec = plan->spec;

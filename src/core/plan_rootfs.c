@@ -188,13 +188,13 @@ static void add_devices(struct plan *plan)
 /* Where programs look for the authorities that they trust. */
 static void add_certificates(struct plan *plan)
 {
-	add_parents(plan, SPEC_CERTIFICATES + 1);
+	add_parents(plan, &SPEC_CERTIFICATES[1]);
 	struct step *file = plan_add(plan, STEP_FILE);
-	file->path = SPEC_CERTIFICATES + 1;
+	file->path = &SPEC_CERTIFICATES[1];
 	file->value = 0444;
 	struct step *bind = plan_add(plan, STEP_BIND);
 	bind->text = plan->spec->certificates;
-	bind->path = SPEC_CERTIFICATES + 1;
+	bind->path = &SPEC_CERTIFICATES[1];
 	bind->flags = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC;
 }
 

@@ -37,6 +37,7 @@ int run_lap(struct run *run, int exit_code, struct brig_result **ret)
 			stream_pump(&run->out[i]);
 		}
 	}
+	run_on_gate(run); /* what it has told by now */
 	run->facts.wall_ns = clock_now_ns() - run->watch.start_ns;
 	watch_look(&run->watch, clock_now_ns(), &run->facts);
 	for (int i = 0; i < 2 && ending == ENDING_NONE && !run->options.cut_output; i++) {

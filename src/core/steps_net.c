@@ -72,7 +72,7 @@ int step_netenter(struct cell *cell, const struct step *step)
 	return setns(fd, CLONE_NEWNET) < 0 ? -errno : 0;
 }
 
-/* --- the gate ---------------------------------------------------------------------------------- */
+/* --- the gate ------------------------------------------------------------------------------ */
 
 /* "Any of these is me": the kernel then delivers to whoever listens here. */
 static size_t make_route(const struct net_prefix *prefix, char *buffer)
@@ -112,7 +112,7 @@ int step_route(struct cell *cell, const struct step *step)
 		return -errno;
 	}
 	ssize_t n = recv(fd, buffer, sizeof(buffer), 0);
-	const struct nlmsghdr *head = (const struct nlmsghdr *)buffer;
+	struct nlmsghdr *head = (struct nlmsghdr *)buffer;
 	if (n < (ssize_t)NLMSG_LENGTH(sizeof(struct nlmsgerr)) || head->nlmsg_type != NLMSG_ERROR) {
 		return n < 0 ? -errno : -EIO;
 	}

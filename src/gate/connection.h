@@ -57,8 +57,9 @@ void connection_end(struct connection *connection, enum gate_verdict verdict);
 void connection_wait(struct connection *connection);
 
 /*
- * Reads and judges the first bytes: look.c. 1: known; 0: more must come; -errno: refused, -EDQUOT by
- * the limit on bytes. */
+ * Reads and judges the first bytes: look.c. 1: known; 0: more must come; -errno: refused,
+ * -EDQUOT by the limit on bytes.
+ */
 int connection_look(struct connection *connection);
 /* A last word in the protocol's own language, so that the program can tell why: look.c. */
 bool connection_explain(struct connection *connection, enum gate_verdict verdict);

@@ -39,7 +39,7 @@ static void put16(uint8_t *at, unsigned value)
 static int read_name(const uint8_t *data, size_t size, size_t *at, char ret[NET_NAME_MAX + 1])
 {
 	char text[NET_NAME_MAX + 2];
-	size_t used = 0, place = *at, lowest = *at;
+	size_t used = 0, place = *at, lowest = place;
 	bool jumped = false, odd = false;
 
 	for (unsigned labels = 0; labels < LABELS_MAX; labels++) {

@@ -30,8 +30,8 @@ struct http_head {
 };
 
 /*
- * 0: `out` has the new head; -EAGAIN: it goes on; -EBADMSG: it is no such request; -EPERM: it is for
- * another host; -ENOMEM.
+ * 0: `out` has the new head; -EAGAIN: it goes on; -EBADMSG: it is no such request; -EPERM: it is
+ * for another host; -ENOMEM.
  */
 int http_head_rewrite(const char *data, size_t size, const struct http_expect *expect,
 		      struct http_head *ret, struct buf *out);

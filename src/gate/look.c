@@ -40,7 +40,7 @@ static int send_first(struct connection *c, const char *data, size_t size)
 	return c->head.failed ? -ENOMEM : 1;
 }
 
-/* A hello without a name goes to whatever the host has as its first: only where nothing is asked. */
+/* A hello without a name goes to whatever the host has as its first: only where all is allowed. */
 static int look_at_hello(struct connection *c)
 {
 	char name[NET_NAME_MAX + 1] = "";
@@ -129,8 +129,7 @@ static void explain_http(const struct connection *c, enum gate_verdict verdict)
 {
 	static const char *const words[GATE_VERDICTS] = {
 		[GATE_REFUSED_ADDRESS] = "the host stands for a private or special address",
-		[GATE_REFUSED_PROTOCOL] = "this is no plain request for the host that the "
-					  "connection was made for",
+		[GATE_REFUSED_PROTOCOL] = "this is no plain request for the connection's host",
 		[GATE_UNRESOLVED] = "the host's name is not known",
 		[GATE_UNREACHABLE] = "the host does not answer",
 	};

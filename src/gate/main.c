@@ -19,7 +19,6 @@
  */
 #include <errno.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -104,17 +103,17 @@ static int prepare(struct gate *gate)
 
 int main(void)
 {
-	struct gate *gate = calloc(1, sizeof(*gate));
+	struct gate gate = { 0 };
 
-	if (!gate || !is_line(GATE_FD_WARDEN) || !is_line(GATE_FD_CELL)) {
+	if (!is_line(GATE_FD_WARDEN) || !is_line(GATE_FD_CELL)) {
 		return STATUS_WRONG_START;
 	}
 	prctl(PR_SET_NAME, "brig-gate", 0, 0, 0);
 	(void)setsid();
 	signal(SIGPIPE, SIG_IGN);
-	int r = chdir("/") < 0 ? -errno : prepare(gate);
+	int r = chdir("/") < 0 ? -errno : prepare(&gate);
 	if (r == 0) {
-		r = loop_run(gate->loop);
+		r = loop_run(gate.loop);
 	}
 	return r == -EPROTO ? STATUS_BROKEN_RULES : r < 0 ? STATUS_FAILED : STATUS_FINE;
 }

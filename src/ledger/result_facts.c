@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "base/json_out.h"
 
-#define TEXT_MAX 256
+#define TEXT_MAX        256
 #define CONNECTIONS_MAX 8
 
 const char *result_status(const json_t *result)

@@ -115,6 +115,10 @@ static int parse(const char *text, struct net_rule *rule)
 		rest = text + length;
 		r = parse_host(text, length, rule);
 	}
+	/* Written down, this name would be the mark. */
+	if (r == 0 && !rule->local && strcmp(rule->name, "local") == 0) {
+		r = -EINVAL;
+	}
 	if (r < 0) {
 		return r;
 	}

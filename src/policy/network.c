@@ -152,6 +152,7 @@ static int read_allow(struct reader *reader, const char *path, json_t *value)
 		network->allow = TAKE_PTR(rules);
 		network->allow_count = count;
 	}
+	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): knows no cleanup attributes */
 	return r;
 }
 

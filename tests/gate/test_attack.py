@@ -75,7 +75,7 @@ def test_t11_rebinding(run, world):
     world.name("rebind.test", [["93.184.216.34"], ["192.168.7.7"]])
     result = connect(run, [("rebind.test", 7000)] * 3, "rebind.test:7000")
     assert result["stdout"].split()[0] == "ping"
-    assert [entry["verdict"] for entry in result["network"]] == [
+    assert sorted(entry["verdict"] for entry in result["network"]) == [
         "allowed", "refused_address", "refused_address"]
     visits, asked = world.visits()
     assert [visit[0] for visit in visits] == ["::ffff:93.184.216.34"]

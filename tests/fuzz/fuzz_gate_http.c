@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Heads of requests: what is passed on is for the host, has one length, and reads the same. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "gate/http_head.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* How many lines begin with this. */
+static unsigned count(const char *head, const char *field)
+{
+	unsigned found = 0;
+
+	for (const char *at = head; (at = strstr(at, "\r\n")); at += 2) {
+		found += strncasecmp(at + 2, field, strlen(field)) == 0;
+	}
+	return found;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const struct http_extra extra = { "X-Key", "secret" };
+	struct http_expect expect = {
+		.name = "a.test", .port = 80, .extras = &extra, .extras_count = 1
+	};
+	struct http_head head, again;
+	struct buf out = { 0 }, twice = { 0 };
+
+	if (http_head_rewrite((const char *)data, size, &expect, &head, &out) == 0) {
+		if (head.size > size || strlen(out.data) != out.size ||
+		    count(out.data, "host:") != 1 || count(out.data, "x-key:") != 1 ||
+		    count(out.data, "content-length:") + count(out.data, "transfer-encoding:") >
+			    1 ||
+		    count(out.data, "connection: close") != 1) {
+			abort();
+		}
+		int r = http_head_rewrite(out.data, out.size, &expect, &again, &twice);
+		if (r < 0 || again.size != out.size || again.body != head.body ||
+		    twice.size != out.size) {
+			abort();
+		}
+	}
+	buf_done(&out);
+	buf_done(&twice);
+	return 0;
+}
