@@ -65,6 +65,7 @@ int run_fill_result(struct run *run)
 		 spec->provider == PROVIDER_LOCAL ? "local" : "native");
 	snprintf(result->start, sizeof(result->start), "%s", run->options.warm ? "warm" : "cold");
 	verdict_give(&run->facts, result);
+	run_gate_remedy(result);
 	return 0;
 }
 

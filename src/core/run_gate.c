@@ -182,6 +182,45 @@ void run_gate_fill(struct run *run)
 	gate->untold = 0;
 }
 
+/* By verdict: what it means, and what would mend it. */
+static const struct {
+	const char *verdict, *meaning, *operator_remedy;
+} refusals[] = {
+	{ "refused_name", "no rule has that name",
+	  "If it should be reached, name it with --net, or in network.allow of the policy." },
+	{ "refused_port", "the host is allowed, that port of it is not",
+	  "If it should be reached, name the port with --net HOST:PORT, or in network.allow." },
+	{ "refused_address", "it is a private or special address, or one without a rule",
+	  "If it should be reached, allow it as a local host: --net local:HOST:PORT, or \"local\" "
+	  "in "
+	  "network.allow." },
+	{ "refused_protocol", "it was not TLS or HTTP for that very host",
+	  "If the host speaks something else there, set \"protocol\" of its rule to \"any\"." },
+	{ "refused_count", "there were too many connections",
+	  "Raise connections, connections_total or rate of the policy's network." },
+};
+
+void run_gate_remedy(struct brig_result *result)
+{
+	if (result->status != BRIG_FAILED || result->denied) {
+		return;
+	}
+	for (size_t i = 0; i < result->connections_count; i++) {
+		const struct brig_connection *entry = &result->connections[i];
+		for (size_t j = 0; j < ARRAY_SIZE(refusals); j++) {
+			if (strcmp(entry->verdict, refusals[j].verdict) != 0) {
+				continue;
+			}
+			snprintf(result->remedy, sizeof(result->remedy),
+				 "The program failed after a connection to %.100s was refused: %s.",
+				 entry->host, refusals[j].meaning);
+			snprintf(result->operator_remedy, sizeof(result->operator_remedy), "%s",
+				 refusals[j].operator_remedy);
+			return;
+		}
+	}
+}
+
 void run_gate_done(struct run *run)
 {
 	struct run_gate *gate = &run->gate;

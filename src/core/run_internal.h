@@ -58,6 +58,8 @@ int run_on_gate(struct run *run);
 /* The cell has ended: has the gate told all? Asks for it, and then not more than half a second. */
 bool run_gate_over(struct run *run);
 void run_gate_fill(struct run *run);
+/* What a program could do about a host that it was refused, if that is why it failed. */
+void run_gate_remedy(struct brig_result *result);
 void run_gate_done(struct run *run);
 
 /* What it means that a step failed, with the repair where one is known. */

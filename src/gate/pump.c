@@ -9,7 +9,8 @@
 
 #include "base/cleanup.h"
 
-#define PIPE_BYTES (1 << 20)
+/* Large enough to move pages by the dozen; small enough for the quota of pipes that a user has. */
+#define PIPE_BYTES (512 << 10)
 #define TURNS      8
 
 int pump_init(struct pump *pump, int from, int to)

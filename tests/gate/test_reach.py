@@ -133,6 +133,8 @@ def test_local_service(run):
     assert result["stdout"] == "of this host\n", result
     result = run(URL.format("http://localhost:8099/"), "localhost:8099")
     assert result["status"] == "failed" and only(result)["verdict"] == "refused_address"
+    assert "localhost was refused" in result["verdict"]["remedy"]
+    assert "local:HOST" in result["verdict"]["operator_remedy"]
 
 
 def test_unknown_and_unreachable(run):
