@@ -51,7 +51,9 @@ static void reset(int fd)
 /* A request that has been answered is over, though the connection was not shut from inside. */
 static bool is_whole(const struct connection *c)
 {
-	return c->piped && c->down.over && (c->up.over || c->up.left == 0);
+	bool sent = c->up.left == 0 && (!c->chunked || c->chunks.state == CHUNKS_OVER);
+
+	return c->piped && c->down.over && (c->up.over || sent);
 }
 
 void connection_end(struct connection *c, enum gate_verdict verdict)
@@ -130,7 +132,14 @@ static void step(struct connection *c)
 		}
 		c->looked = r == 1;
 	}
-	r = send_head(c);
+	r = connection_measure(c);
+	if (r == -EBADMSG) {
+		refuse(c, r);
+		return;
+	}
+	if (r == 0) {
+		r = send_head(c);
+	}
 	if (r == 0 && c->looked && c->head_sent == c->head.size) {
 		r = pump(c, &c->up, &c->record.bytes_up) < 0 ? -EIO : 0;
 	}
@@ -212,7 +221,9 @@ static uint32_t wanted_inside(const struct connection *c)
 	if (c->state != CONNECTION_PASSING) {
 		return 0;
 	}
-	bool reads = !c->looked || (c->head_sent == c->head.size && pump_wants_in(&c->up));
+	bool measures = c->chunked && !c->up.held && c->chunks.state != CHUNKS_OVER;
+	bool reads =
+		!c->looked || (c->head_sent == c->head.size && (measures || pump_wants_in(&c->up)));
 	return (reads ? EPOLLIN : 0u) | (pump_wants_out(&c->down) ? EPOLLOUT : 0u);
 }
 

@@ -12,6 +12,7 @@
 #define BRIG_GATE_CONNECTION_H
 
 #include "base/buf.h"
+#include "gate/chunks.h"
 #include "gate/gate.h"
 #include "gate/pump.h"
 
@@ -47,6 +48,8 @@ struct connection {
 	struct buf head;  /* what goes out before anything else */
 	size_t head_sent;
 	uint64_t body; /* how much may follow it; UINT64_MAX: any */
+	bool chunked;  /* as many as its chunks have, which are measured as they come */
+	struct chunks chunks;
 	struct pump up, down;
 	bool piped;
 };
@@ -61,6 +64,8 @@ void connection_wait(struct connection *connection);
  * -EDQUOT by the limit on bytes.
  */
 int connection_look(struct connection *connection);
+/* How much of what has come belongs to a chunked body: look.c. 0 or -errno. */
+int connection_measure(struct connection *connection);
 /* A last word in the protocol's own language, so that the program can tell why: look.c. */
 bool connection_explain(struct connection *connection, enum gate_verdict verdict);
 

@@ -199,7 +199,8 @@ static int finish(struct head *head, struct http_head *ret)
 			 head->expect->extras[i].value);
 	}
 	buf_adds(head->out, "Connection: close\r\n\r\n");
-	ret->body = head->encodings ? UINT64_MAX : head->length;
+	ret->body = head->length;
+	ret->chunked = head->encodings > 0;
 	return head->out->failed ? -ENOMEM : 0;
 }
 

@@ -26,7 +26,8 @@ struct http_expect {
 
 struct http_head {
 	size_t size;   /* of the head that was read */
-	uint64_t body; /* bytes behind it that belong to it; UINT64_MAX: until the end */
+	uint64_t body; /* bytes behind it that belong to it... */
+	bool chunked;  /* ...or as many as its chunks have */
 };
 
 /*

@@ -78,9 +78,36 @@ static int look_at_request(struct connection *c)
 	}
 	uint64_t rest = c->first.size - head.size;
 	/* What comes behind this request would be a second one. */
-	rest = rest < head.body ? rest : head.body;
-	c->body = head.body == UINT64_MAX ? UINT64_MAX : head.body - rest;
+	c->chunked = head.chunked;
+	if (head.chunked) {
+		long came = chunks_take(&c->chunks, c->first.data + head.size, (size_t)rest);
+		if (came < 0) {
+			return (int)came;
+		}
+		rest = (uint64_t)came;
+		c->body = 0;
+	} else {
+		rest = rest < head.body ? rest : head.body;
+		c->body = head.body - rest;
+	}
 	return send_first(c, c->first.data + head.size, (size_t)rest);
+}
+
+/* They are looked at where they wait, and then passed on as far as they belong to it. */
+int connection_measure(struct connection *c)
+{
+	char data[16384];
+
+	if (!c->chunked || c->up.left || c->up.held || c->chunks.state == CHUNKS_OVER) {
+		return 0;
+	}
+	ssize_t n = recv(c->inside, data, sizeof(data), MSG_PEEK | MSG_DONTWAIT);
+	if (n <= 0) {
+		return n < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : -EPIPE;
+	}
+	long came = chunks_take(&c->chunks, data, (size_t)n);
+	c->up.left = came > 0 ? (uint64_t)came : 0;
+	return came < 0 ? (int)came : 0;
 }
 
 /* Whoever need not say at once what it is: only TLS is looked into, the rest passes. */

@@ -39,7 +39,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		}
 		int r = http_head_rewrite(out.data, out.size, &expect, &again, &twice);
 		if (r < 0 || again.size != out.size || again.body != head.body ||
-		    twice.size != out.size) {
+		    again.chunked != head.chunked || twice.size != out.size) {
 			abort();
 		}
 	}

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """T1 to T14 with a gate: each attack beside a control that shows that the way is there."""
 
-import json
 import os
 
 import pytest
+
+BRIG = os.environ.get("BRIG", "build/brig")
 
 SOCKET = """
 import socket
@@ -213,19 +214,44 @@ except OSError as error:
     assert world.visits()[0] == []
 
 
-def test_t3_abstract_sockets_of_the_host(run):
-    code = """
-import socket
-for name in open("/proc/net/unix").read().split() if False else ["\\0/brig", "\\0gate"]:
+T3 = """
+import os, socket, subprocess, sys, tempfile, threading
+brig, code = sys.argv[1:]
+directory = tempfile.mkdtemp(dir="/tmp")
+os.chmod(directory, 0o777)
+places = ["@brig-test-gate", directory + "/s"]
+def serve(server):
+    while True:
+        server.accept()
+for place in places:
+    server = socket.socket(socket.AF_UNIX)
+    server.bind(place.replace("@", chr(0)))
+    server.listen()
+    threading.Thread(target=serve, args=(server,), daemon=True).start()
+for line in ([brig, "run", "--net", "public.test", "-c", code, "--", *places],
+             ["/usr/bin/python3", "-c", code, *places]):
+    print(subprocess.run(line, capture_output=True, text=True).stdout.split(), flush=True)
+os.unlink(directory + "/s")
+os.rmdir(directory)
+"""
+T3_CLIENT = """
+import socket, sys
+for place in sys.argv[1:]:
     s = socket.socket(socket.AF_UNIX)
     try:
-        s.connect(name)
+        s.connect(place.replace("@", chr(0)))
         print("connected")
     except OSError as error:
         print(type(error).__name__)
 """
-    result = run(code, "public.test")
-    assert "connected" not in result["stdout"]
+
+
+def test_t3_sockets_of_the_host(world):
+    """Abstract ones and those with a path, with a gate beside; the same code reaches them bare."""
+    done = world.command("/usr/bin/python3", "-c", T3, BRIG, T3_CLIENT)
+    inside, bare = done["stdout"].splitlines()
+    assert "connected" not in inside and inside.count("Error") == 2
+    assert bare == "['connected', 'connected']"
 
 
 def test_cells_do_not_reach_each_other(run, world):
@@ -244,7 +270,7 @@ except TimeoutError:
     other = SOCKET.format([("198.18.0.1", 9099), ("10.77.0.2", 9099), ("127.0.0.1", 9099)])
     script = f"""
 import subprocess, sys
-brig = {os.environ.get("BRIG", "build/brig")!r}
+brig = {BRIG!r}
 a = subprocess.Popen([brig, "run", "--net", "public.test", "-c", {code!r}], stdout=subprocess.PIPE,
                      text=True)
 print(a.stdout.readline().strip(), flush=True)

@@ -79,6 +79,26 @@ def test_a_second_request_on_the_connection_never_arrives(run, world):
     assert "second" not in json.dumps(world.visits()[0])
 
 
+def test_chunked_bodies(run, world):
+    head = b"POST /echo HTTP/1.1\r\nHost: public.test\r\nTransfer-Encoding: chunked\r\n\r\n"
+    second = b"GET /second HTTP/1.1\r\nHost: evil.test\r\n\r\n"
+    for pieces in ([head, b"4\r\nabcd\r\n0\r\n\r\n" + second],
+                   [head + b"4\r\nab", b"cd\r\n0\r\n\r\n" + second, second]):
+        result = talk(run, pieces)
+        assert result["stdout"].count("HTTP/1.1") == 1, result["stdout"]
+        assert verdict(result) == ["allowed"]
+    assert "second" not in json.dumps(world.visits()[0])
+    result = talk(run, [head, b"4;x=y\r\nabcd\r\n0\r\n\r\n"])
+    assert verdict(result) == ["refused_protocol"]
+    code = """
+import http.client
+c = http.client.HTTPConnection("public.test", timeout=10)
+c.request("POST", "/size", iter([b"x" * 100000] * 30), encode_chunked=True)
+print(c.getresponse().read().decode())
+"""
+    assert run(code, "public.test")["stdout"] == "3000000\n"
+
+
 def test_redirects_are_followed_by_the_program_alone(run, world):
     """Wherever a server sends the program, it gets there by a connection of its own."""
     code = ("import urllib.request as u\ntry:\n u.urlopen('http://192.168.7.7/', timeout=5)\n"

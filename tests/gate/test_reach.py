@@ -155,3 +155,11 @@ with f.ThreadPoolExecutor(16) as pool:
     result = run(code, "public.test")
     assert result["stdout"] == f"{sum(range(60)) * 1000}\n", result
     assert len(result["network"]) == 60
+
+
+def test_started_warm_it_is_cold(run):
+    """Cells made ahead have no gate: the result is the same, and says so."""
+    result = run(URL.format("http://public.test/"), "public.test", options=["--start", "warm"])
+    assert result["status"] == "ok" and result["start"] == "cold"
+    result = run("print(1)", options=["--start", "warm"])
+    assert result["stdout"] == "1\n" and "network" not in result

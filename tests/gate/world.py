@@ -140,8 +140,15 @@ class Outside:
                 outside.visits[-1][2] += self.requestline + "\n"
                 size = int(self.headers.get("Content-Length", 0))
                 body = self.rfile.read(size) if size else b""
+                if self.headers.get("Transfer-Encoding") == "chunked":
+                    while size := int(self.rfile.readline(), 16):
+                        body += self.rfile.read(size)
+                        self.rfile.readline()
+                    self.rfile.readline()
                 if self.path.startswith("/bytes/"):
                     data = b"x" * int(self.path.split("/")[2])
+                elif self.path == "/size":
+                    data = str(len(body)).encode()
                 elif self.path == "/echo":
                     data = body
                 elif self.path in PACKAGES:

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "gate/chunks.h"
 #include "gate/dns_message.h"
 #include "gate/hello.h"
 #include "gate/host_files.h"
@@ -167,6 +168,32 @@ static void test_http(void **state)
 	buf_done(&out);
 }
 
+static void test_chunks(void **state)
+{
+	static const char body[] =
+		"3\r\nabc\r\n1F\r\n0123456789012345678901234567890\r\n0\r\n\r\nGET";
+	static const char *const bad[] = { "3;a=b\r\n", "x\r\n",     "3\nabc", "3\r\nabcd",
+					   "\r\n",      "0\r\nA: b", "+3\r\n", "1234567890123456" };
+
+	(void)state;
+	for (size_t step = 1; step < sizeof(body); step++) {
+		struct chunks chunks = { 0 };
+		long all = 0, came = 0;
+		for (size_t at = 0; at < strlen(body) && chunks.state != CHUNKS_OVER; at += step) {
+			size_t rest = strlen(body) - at;
+			came = chunks_take(&chunks, body + at, rest < step ? rest : step);
+			assert_true(came >= 0);
+			all += came;
+		}
+		assert_int_equal(all, strlen(body) - 3);
+		assert_int_equal(chunks.state, CHUNKS_OVER);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		struct chunks chunks = { 0 };
+		assert_int_equal(chunks_take(&chunks, bad[i], strlen(bad[i])), -EBADMSG);
+	}
+}
+
 static void test_host_files(void **state)
 {
 	struct host_files files = { 0 };
@@ -192,9 +219,8 @@ static void test_host_files(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_questions),
-		cmocka_unit_test(test_hello),
-		cmocka_unit_test(test_http),
+		cmocka_unit_test(test_questions),  cmocka_unit_test(test_hello),
+		cmocka_unit_test(test_http),       cmocka_unit_test(test_chunks),
 		cmocka_unit_test(test_host_files),
 	};
 
