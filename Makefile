@@ -21,7 +21,7 @@ LAYERS  := base kernel net core policy runtime lib
 LIB_SRC := $(sort $(wildcard $(LAYERS:%=src/%/*.c)))
 CLI_SRC := $(sort $(wildcard src/cli/*.c))
 # The service: linked into brig, no part of the library.
-SERVICE := loop role http engine mcp tools ledger front serve
+SERVICE := loop role http tls engine mcp tools ledger front serve
 SERVE_SRC := $(sort $(wildcard $(SERVICE:%=src/%/*.c)))
 SERVE_OBJ := $(SERVE_SRC:%.c=$(BUILD)/obj/%.o) $(BUILD)/obj/gen/broker.o
 # A program of its own, which brig carries: the C library, the lower layers, no other library.
@@ -30,12 +30,14 @@ BROKER_SRC := $(sort $(wildcard src/broker/*.c)) src/role/log.c src/role/seal.c 
 GATE_SRC := $(sort $(wildcard src/gate/*.c)) src/loop/loop.c
 GATE_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(GATE_SRC))
 BROKER_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(BROKER_SRC))
+# What the linker puts in the place of functions that would load libraries (see mk/flags.mk).
+NOTHING_LATER := $(BUILD)/obj/src/ledger/no_loading.o $(BUILD)/obj/src/tls/no_names.o
 # llhttp comes as sources: Debian's node-llhttp has no library of it.
 LLHTTP     := /usr/share/llhttp
 LLHTTP_INCLUDE := /usr/share/include/llhttp
 LLHTTP_OBJ := $(patsubst %,$(BUILD)/obj/llhttp/%.o,api http llhttp)
 DATA    := $(sort $(wildcard data/policies/*.json data/runtimes/*.json data/schema/*.json \
-	data/syscalls/*.rules data/drivers/* data/tools/*.json))
+	data/syscalls/*.rules data/drivers/* data/tools/*.json data/guard/*))
 GEN_H   := $(BUILD)/gen/syscall_names.h
 
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/obj/%.o) $(BUILD)/obj/gen/embedded.o $(BUILD)/obj/gen/template.o \
@@ -167,7 +169,7 @@ $(SHARED): $(LIB_OBJ) $(BUILD)/sources mk/libbrig.map
 $(BUILD)/brig: $(CLI_OBJ) $(BUILD)/libserve.a $(BUILD)/libbrig.a $(BUILD)/sources
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) $(LDFLAGS_PROGRAM) -o $@ $(CLI_OBJ) \
-		$(BUILD)/obj/src/ledger/no_loading.o $(BUILD)/libserve.a $(BUILD)/libbrig.a $(SERVE_LIBS) $(LIBS)
+		$(NOTHING_LATER) $(BUILD)/libserve.a $(BUILD)/libbrig.a $(SERVE_LIBS) $(LIBS)
 
 $(BUILD)/libserve.a: $(SERVE_OBJ) $(LLHTTP_OBJ) $(BUILD)/sources
 	$(call say,AR,$@)

@@ -21,7 +21,7 @@ _brig() {
 		help version'
 	local run_options='--lang --policy --timeout --cpu-time --cpu --memory --processes --disk
 		--inodes --open-files --file-size --stdout --stderr --in --out --out-dir --out-exec --force
-		--changes --ro --rw --env --start --tenant --value --yes --no-cache --config --time --json
+		--changes --ro --rw --env --guard --check --start --tenant --value --yes --no-cache --config --time --json
 		--json-schema --help'
 	local option bench_options='--lang --policy --runs --in-flight --cells --config --yes --json --help'
 
@@ -48,6 +48,10 @@ _brig() {
 		;;
 	--policy)
 		mapfile -t COMPREPLY < <(compgen -W "$(_brig_policies)" -- "$cur")
+		return
+		;;
+	--guard)
+		mapfile -t COMPREPLY < <(compgen -W 'off imports strict' -- "$cur")
 		return
 		;;
 	--start)
@@ -80,7 +84,7 @@ _brig() {
 	run) wanted="$run_options -c" ;;
 	explain)
 		wanted="$run_options -c"
-		for option in --json-schema --start --tenant --value; do
+		for option in --json-schema --start --tenant --value --check; do
 			wanted=${wanted//$option/}
 		done
 		;;

@@ -57,6 +57,8 @@ complete -c brig -n '__fish_seen_subcommand_from run' -l start -x -a 'auto cold 
 complete -c brig -n '__fish_seen_subcommand_from run' -l tenant -x -d 'whose code this is'
 complete -c brig -n '__fish_seen_subcommand_from run' -l value -d 'report the value of the last expression'
 complete -c brig -n $run -l changes -d 'report created, modified and deleted files'
+complete -c brig -n $run -l guard -x -a 'off imports strict' -d 'look at Python before it runs'
+complete -c brig -n '__fish_seen_subcommand_from run' -l check -d 'only look at the code'
 complete -c brig -n $run -l yes -d 'a person agrees to this run'
 complete -c brig -n $run -l no-cache -d 'compile anew'
 complete -c brig -n $run -l json -d 'print the result object'

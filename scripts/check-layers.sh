@@ -18,12 +18,13 @@ allowed() {
 	loop) echo "base" ;;
 	role) echo "base kernel loop" ;;
 	http) echo "base loop" ;;
+	tls) echo "base loop http" ;;
 	engine) echo "base kernel core policy runtime lib loop role" ;;
 	mcp) echo "base loop" ;;
 	tools) echo "base loop engine mcp" ;;
 	ledger) echo "base kernel loop role" ;;
 	front) echo "base loop role http engine mcp tools ledger" ;;
-	serve) echo "base kernel loop role engine ledger front" ;;
+	serve) echo "base kernel loop role tls engine ledger front" ;;
 	broker) echo "base kernel role serve" ;; # of serve: control.h
 	cli) echo "base kernel net core policy runtime lib loop role engine mcp tools ledger serve" ;;
 	*) return 1 ;;

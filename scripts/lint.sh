@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Static analysis of all C sources: clang-tidy (rules in .clang-tidy) and cppcheck.
-# usage: lint.sh BUILD [FILE...]; BUILD must hold the generated headers.
+# usage: lint.sh BUILD [FILE...]; BUILD must hold the generated headers. JOBS: how many at a time;
+# all cores unless it is said.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -13,7 +14,7 @@ if [ $# -eq 0 ]; then
 fi
 [ $# -gt 0 ] || exit 0
 
-jobs=$(nproc)
+jobs=${JOBS:-$(nproc)}
 failed=0
 
 # The interpreter's headers, for src/template, and llhttp's: not ours to mend.

@@ -5,10 +5,16 @@
 # parts: build format layers lint shell hardening install completions docs unit san fuzz-smoke
 # fuzz suites suite:NAME
 #
+# The whole goes on in two rows. What starts cells, counts what is left on the host or measures time
+# is in the first, one after another; what only computes (static analysis, the builds for sanitizers
+# and fuzzers) is begun early, at low priority, and told in its turn. Suites that only talk to
+# servers of their own run as root and as user at the same time.
+#
 # A check counts as one test; a cmocka or pytest program counts what it reports; whatever crashes,
 # hangs or reports nothing counts as failed. In CI (CI=true) a skipped test is a failed one. Each
 # part's output is kept in $BUILD/log; that of a failed part is shown. The last line is
 # "N passed, M failed", and the exit status says the same.
+# shellcheck disable=SC2317 # functions are handed on by name
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
@@ -21,6 +27,11 @@ UNIT_TIMEOUT=180
 SUITE_TIMEOUT=${SUITE_TIMEOUT:-900}
 # Of parts that start no cells and know no users: the same whoever runs them, so once is enough.
 SAME_FOR_ALL='http ledger mcp'
+# Of these root's and the user's pass may go on at the same time: each test looks at what it has
+# started itself and at nothing that the host has only one of. They wait more than they compute.
+SIDE_BY_SIDE='api serve tenants'
+# What was begun ahead has to wait whenever others want the processor.
+AHEAD_TIMEOUT=5400
 USER_ID=65533 # an id that no account has: nothing on the host belongs to it
 SHOWN_LINES=400
 
@@ -29,6 +40,8 @@ case " ${MAKEFLAGS-} " in
 *\ -j*) build_with=("$MAKE" --no-print-directory) ;;
 *) build_with=("$MAKE" --no-print-directory "-j$(nproc)") ;;
 esac
+
+cores=$(nproc)
 
 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 export PATH LC_ALL=C.UTF-8
@@ -42,11 +55,31 @@ LOG=$BUILD/log
 passed=0 failed=0 skipped=0
 failures=()
 scratch=
+declare -A ahead=() # check: process
+last_ahead=
+window=()           # jobs that go on at the same time: "process name"
 
 mkdir -p "$LOG" || exit 1
 
-trap '[ -z "$scratch" ] || rm -rf "$scratch"' EXIT
+# Everything here is started by timeout(1), which ends all that it has started with itself.
+leave() {
+	local pid
+	for pid in "${ahead[@]}"; do
+		kill "$pid" 2>/dev/null
+	done
+	for pid in "${window[@]%% *}"; do
+		pkill -P "$pid" 2>/dev/null
+	done
+	wait
+	[ -z "$scratch" ] || rm -rf "$scratch"
+}
+
+trap leave EXIT
 trap 'exit 130' INT TERM HUP
+
+log_of() {
+	echo "$LOG/${1//[^a-zA-Z0-9_.-]/-}.log"
+}
 
 # tally NAME LOG PASSED FAILED SKIPPED SECONDS: adds up, and says so in a line.
 tally() {
@@ -76,17 +109,99 @@ tally() {
 	fi
 }
 
+# begin_ahead NAME COMMAND...: begins a check at low priority, one of them after the other; check
+# NAME waits for its end. Not at idle priority: on a busy host that would never end.
+begin_ahead() {
+	local name=$1 log
+	log=$(log_of "$1")
+	shift
+	# shellcheck disable=SC2016 # the inner shell's dollars
+	timeout -k 10 "$AHEAD_TIMEOUT" nice -n 10 bash -c '
+		[ -z "$1" ] || tail --pid="$1" -f /dev/null
+		shift
+		SECONDS=0
+		"$@"
+		status=$?
+		echo "$SECONDS" >"$0"
+		exit "$status"' "$log.seconds" "$last_ahead" "$@" >"$log" 2>&1 </dev/null &
+	last_ahead=$!
+	ahead[$name]=$!
+}
+
 # check NAME COMMAND...: one test, passed when the command succeeds.
 check() {
-	local name=$1 log=$LOG/${1//[^a-zA-Z0-9_.-]/-}.log start=$SECONDS
+	local name=$1 log start=$SECONDS seconds='' status
+	log=$(log_of "$1")
 	shift
-	if timeout -k 10 "$SUITE_TIMEOUT" "$@" >"$log" 2>&1 </dev/null; then
-		tally "$name" "$log" 1 0 0 $((SECONDS - start))
+	if [ -n "${ahead[$name]-}" ]; then
+		# Nothing else is done meanwhile. Only root may take back what was given up.
+		renice -n 0 -g "${ahead[$name]}" >/dev/null 2>&1
+		wait "${ahead[$name]}"
+		status=$?
+		unset "ahead[$name]"
+		seconds=$(cat "$log.seconds" 2>/dev/null)
+		rm -f "$log.seconds"
 	else
-		echo "exit status $? of: $*" >>"$log"
-		tally "$name" "$log" 0 1 0 $((SECONDS - start))
+		timeout -k 10 "$SUITE_TIMEOUT" "$@" >"$log" 2>&1 </dev/null
+		status=$?
+	fi
+	seconds=${seconds:-$((SECONDS - start))}
+	if [ "$status" -eq 0 ]; then
+		tally "$name" "$log" 1 0 0 "$seconds"
+	else
+		echo "exit status $status of: $*" >>"$log"
+		tally "$name" "$log" 0 1 0 "$seconds"
 		return 1
 	fi
+}
+
+# --- jobs at the same time -----------------------------------------------------------------------
+
+# begin NAME FUNCTION ARGUMENT...: the function goes on beside those begun before, as many at a time
+# as there are cores. What it tallies is told in the order of the beginnings.
+begin() {
+	local name=$1 result
+	result=$(log_of "$1").result
+	shift
+	[ "${#window[@]}" -lt "$cores" ] || end_first
+	rm -f "$result"
+	(
+		tally() {
+			printf '%s\n' "$@" >"$result"
+		}
+		"$@"
+	) &
+	window+=("$! $name")
+}
+
+end_first() {
+	local pid=${window[0]%% *} name=${window[0]#* } log words
+	log=$(log_of "$name")
+	wait "$pid"
+	local status=$?
+	window=("${window[@]:1}")
+	if [ -s "$log.result" ]; then
+		mapfile -t words <"$log.result"
+		rm -f "$log.result"
+		tally "${words[@]}"
+	elif [ "$status" -ne 0 ]; then
+		echo "$name ended with status $status and no result" >>"$log"
+		tally "$name" "$log" 0 1 0 0
+	fi
+}
+
+end_all() {
+	while [ "${#window[@]}" -gt 0 ]; do
+		end_first
+	done
+}
+
+# alone NAME FUNCTION ARGUMENT...: with nothing beside it. A job all the same: a shell that waits for
+# one heeds signals at once.
+alone() {
+	end_all
+	begin "$@"
+	end_all
 }
 
 # --- unit tests ----------------------------------------------------------------------------------
@@ -163,11 +278,12 @@ part_fuzz() {
 		for dir in tests/fuzz/{corpus,regressions}/{"$name","${name#fuzz_}"}; do
 			[ -d "$dir" ] && known+=("$dir")
 		done
-		check "fuzz/${name#fuzz_}" "${plain_addresses[@]}" "$BUILD/fuzz/tests/fuzz/$name" \
+		begin "fuzz/${name#fuzz_}" check "fuzz/${name#fuzz_}" "${plain_addresses[@]}" "$BUILD/fuzz/tests/fuzz/$name" \
 			-max_total_time="$seconds" \
 			-timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
 			-artifact_prefix="$BUILD/fuzz/" "$found" "${known[@]}"
 	done
+	end_all
 }
 
 # --- pytest suites -------------------------------------------------------------------------------
@@ -188,12 +304,12 @@ run_suite() {
 	home=$tree/home-$who
 	# Tests marked for the other are left out, not skipped: they run in the other pass.
 	(
-		cd "$tree" && exec timeout -k 20 "$SUITE_TIMEOUT" "$@" env -i PATH="$PATH" \
+		cd "$tree" && exec timeout -k 20 "$SUITE_TIMEOUT" "$@" env -i --default-signal PATH="$PATH" \
 			LC_ALL="$LC_ALL" HOME="$home" TMPDIR=/tmp CI="$CI" PYTHONDONTWRITEBYTECODE=1 \
 			BRIG="$tree/build/brig" BRIG_BUILD="$tree/build" BRIG_TREE="$tree" \
 			BRIG_ATTACK_START="$kind" \
-			/usr/bin/python3 -m pytest -c tests/pytest.ini --rootdir=tests -m "not $other" \
-			"tests/${suite%-warm}"
+			/usr/bin/python3 -m pytest -c tests/pytest.ini --rootdir=tests \
+			--basetemp="${tree%/*}/tmp-$who/$suite" -m "not $other" "tests/${suite%-warm}"
 	) >"$log" 2>&1 </dev/null
 	status=$?
 	closing=$(grep -E '^=+ .* in [0-9.]+s( \(.*\))? =+$' "$log" | tail -n 1)
@@ -236,29 +352,44 @@ run_suites() {
 	if [ -z "$scratch" ]; then
 		scratch=$(mktemp -d /tmp/brig-test.XXXXXX) || exit 1
 		chmod 755 "$scratch"
+		mkdir "$scratch/tmp-root" "$scratch/tmp-user"
 		copy_tree "$scratch/tree" >"$LOG/copy.log" 2>&1 || {
 			tally copy "$LOG/copy.log" 0 1 0 0
 			return
 		}
 	fi
 	if [ "$(id -u)" -eq 0 ]; then
-		for suite in "$@"; do
-			run_suite "$suite" root "$scratch/tree"
-		done
-		cp -a "$scratch/tree" "$scratch/user-tree"
-		chown -R "$USER_ID:$USER_ID" "$scratch/user-tree"
+		if [ ! -e "$scratch/user-tree" ]; then
+			cp -a "$scratch/tree" "$scratch/user-tree"
+			chown -R "$USER_ID:$USER_ID" "$scratch/user-tree" "$scratch/tmp-user"
+		fi
 		as_user=(setpriv --reuid "$USER_ID" --regid "$USER_ID" --clear-groups
 			--inh-caps=-all --)
+		# First what may be beside something else, so that the rest has the host for itself.
 		for suite in "$@"; do
-			case " $SAME_FOR_ALL " in
-			*" $suite "*) ;;
-			*) run_suite "$suite" user "$scratch/user-tree" "${as_user[@]}" ;;
+			case " $SAME_FOR_ALL $SIDE_BY_SIDE " in
+			*" $suite "*) begin "$suite-root" run_suite "$suite" root "$scratch/tree" ;;
 			esac
+			case " $SIDE_BY_SIDE " in
+			*" $suite "*)
+				begin "$suite-user" run_suite "$suite" user "$scratch/user-tree" \
+					"${as_user[@]}"
+				end_all
+				;;
+			esac
+		done
+		end_all
+		for suite in "$@"; do
+			case " $SAME_FOR_ALL $SIDE_BY_SIDE " in
+			*" $suite "*) continue ;;
+			esac
+			alone "$suite-root" run_suite "$suite" root "$scratch/tree"
+			alone "$suite-user" run_suite "$suite" user "$scratch/user-tree" "${as_user[@]}"
 		done
 	else
 		echo "note: the suites run as this user only; start as root to run them as root too"
 		for suite in "$@"; do
-			run_suite "$suite" user "$scratch/tree"
+			alone "$suite-user" run_suite "$suite" user "$scratch/tree"
 		done
 	fi
 }
@@ -289,13 +420,24 @@ finish() {
 	exit
 }
 
-[ $# -gt 0 ] || set -- build format layers lint shell hardening install completions docs unit \
-	san fuzz-smoke suites
+# What only computes; where there is one core alone nothing is left for it.
+part_ahead() {
+	local jobs=$((cores - 1)) make_with=("${build_with[@]}")
+	[ "$jobs" -gt 0 ] || return
+	[ "${#make_with[@]}" -lt 3 ] || make_with[2]=-j$jobs
+	begin_ahead build-san "${make_with[@]}" SAN=1 BUILD="$BUILD/san" all unit-programs
+	begin_ahead build-fuzz "${make_with[@]}" FUZZ=1 BUILD="$BUILD/fuzz" fuzz-programs
+	begin_ahead lint env JOBS="$jobs" scripts/lint.sh "$BUILD"
+}
+
+[ $# -gt 0 ] || set -- build ahead format layers shell hardening install completions docs unit \
+	suites san fuzz-smoke lint
 
 for part in "$@"; do
 	case $part in
 	# Without the program there is nothing to test.
 	build) check build "${build_with[@]}" BUILD="$BUILD" all examples || finish ;;
+	ahead) part_ahead ;;
 	format) check format scripts/check-format.sh ;;
 	layers) check layers scripts/check-layers.sh ;;
 	lint) check lint scripts/lint.sh "$BUILD" ;;

@@ -18,6 +18,8 @@ libc6-dev|/usr/include/stdio.h,/usr/include/*/stdio.h
 libjansson-dev|/usr/lib/*/libjansson.a,/usr/local/lib/libjansson.a
 libsodium-dev|/usr/lib/*/libsodium.a,/usr/local/lib/libsodium.a
 libsqlite3-dev|/usr/lib/*/libsqlite3.a,/usr/local/lib/libsqlite3.a
+libtls-dev|/usr/lib/*/libtls.a,/usr/local/lib/libtls.a
+libssl-dev|/usr/lib/*/libcrypto.a,/usr/local/lib/libcrypto.a
 node-llhttp|/usr/share/llhttp/llhttp.c
 pkg-config|pkg-config
 python3|/usr/bin/pydoc3
@@ -42,6 +44,7 @@ valgrind|valgrind
 scdoc|scdoc
 bc|/usr/bin/bc
 tzdata|/usr/share/zoneinfo/Europe/Berlin
+openssl|openssl
 procps|/bin/ps,/usr/bin/ps
 dbus-daemon|/usr/bin/dbus-daemon
 util-linux|/usr/bin/setpriv,/bin/setpriv

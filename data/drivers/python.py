@@ -18,6 +18,9 @@
 # The value is that of the last statement, if that is an expression and not None, or else that of
 # the global `result`. JSON must have its like.
 #
+# Where the code is guarded, the texts of data/guard come before this one, and an order for them
+# before the source's path. Then nothing of the program runs before the guard has looked at it.
+#
 # What a running interpreter cannot imitate (a source that does not compile, PYTHON* variables,
 # another character set) is left to a new one that takes its place by exec: see Cold.
 import io
@@ -46,6 +49,9 @@ warnings = io.StringIO()  # the compiler's
 native = None  # in a template: the extension
 kept = []  # what clones need not take apart
 skipped = []  # what could not be imported, for who started the template
+guarding = None  # the program's Guard, if it has one: see data/guard/program.py
+reporting = None  # and where that reports to
+GUARD_WORD = "/etc/brig/guard"
 
 
 # --- the program's code --------------------------------------------------------------------------
@@ -67,7 +73,10 @@ def parse(source, path):
 
 def compile_program(source, path, valued):
     """The program's code. It keeps its last value, and what it raises instead of raising it."""
-    tree = parse(source, path)
+    return compile(graft(parse(source, path), path, valued), path, "exec", 0, True)
+
+
+def graft(tree, path, valued):
     keep, guard = (grafts.pop() if grafts else parse(SKELETON, path)).body
     body, head = tree.body, 0
     if body and is_a(body[0], "Expr") and isinstance(getattr(body[0].value, "value", None), str):
@@ -89,7 +98,7 @@ def compile_program(source, path, valued):
         store.targets[0].id, store.value.id = ERROR, CAUGHT
         guard.body = body[head:]
         body[head:] = [guard]
-    return compile(tree, path, "exec", 0, True)
+    return tree
 
 
 # --- the same in less memory ---------------------------------------------------------------------
@@ -450,8 +459,10 @@ def conclude(module, pipe):
     flush_streams()
     if ending:
         ending.take(error)
+    if guarding:
+        conclude_guarded(error)
     if error is None:
-        if pipe:
+        if pipe and (not guarding or guarding.order["value"]):
             try:
                 pipe.send(space.get("result") if value is None else value)
             except BaseException:
@@ -466,6 +477,8 @@ def conclude(module, pipe):
             ending.take(other)
         raise
     if type(error) is KeyboardInterrupt:
+        if guarding:
+            guarding.paused = True
         if ending:
             ending.status = None
         sys.__dict__[".interrupt"] = DieOfInterrupt()
@@ -554,10 +567,12 @@ def start(argv, options, own_path, pipe):
     sys.argv[:] = argv
     if hasattr(sys, "orig_argv"):
         sys.orig_argv[:] = options + argv
-    parts = load_program(source, pipe)
+    parts = load_guarded(source, pipe) if guarding else load_program(source, pipe)
     sys.modules["__main__"] = module = main_module(source)
     held[:] = [parts, module, pipe]
     sys.excepthook = range
+    if guarding:
+        guarding.begin(source, module)
     raise Program
 
 
@@ -570,10 +585,14 @@ def be_script():
         pipe.move()
     except OSError:
         pipe = None
+    if argv[:1] == [GUARD_WORD]:
+        argv = take_guard(argv, pipe)
     try:
         start(argv, options, own_path, pipe)
     except Cold:
-        os.execv(sys.executable, options + argv)
+        if guarding and guarding.mode != "off":
+            leave_refused("the guard could not be set up")
+        os.execv(sys.executable, ([sys.executable] if guarding else options) + argv)
 
 
 # --- a clone is made fresh -----------------------------------------------------------------------
@@ -782,18 +801,72 @@ def settle():
     return generators
 
 
+# Runs the driver's text, which comes by a descriptor, in a new interpreter.
+AGAIN = (
+    "import sys; t = open(int(sys.argv.pop(1)), 'rb').read(); "
+    "exec(compile(t, '<brig>', 'exec'), {'__name__': 'brig.driver', 'text': t})"
+)
+
+def exec_guarded(program, words, entries, value_fd, session):
+    """A new interpreter, and the same driver in it: guarded code is never left to itself."""
+    if value_fd != SCRIPT_VALUE_FD:
+        os.dup2(value_fd, SCRIPT_VALUE_FD)
+    else:
+        os.set_inheritable(value_fd, True)
+    text = globals()["text"]
+    try:
+        fd = os.memfd_create("driver")
+    except OSError:
+        fd = os.open("/tmp", os.O_TMPFILE | os.O_RDWR, 0o600)
+    view = memoryview(text)
+    while view:
+        view = view[os.write(fd, view) :]
+    os.lseek(fd, 0, os.SEEK_SET)
+    os.set_inheritable(fd, True)
+    alone = ["-I", "-u", "-B"] if '"mode":"strict"' in words[-1 if session else 1] else []
+    os.execve(program, [program, *alone, "-c", AGAIN, str(fd), *words], entries)
+
+
+ORDER = '{"mode":"strict","operations":0,"recursion":0,"ask":0,"refuse":0,"check":0,"value":0}'
+
+
+def rehearse_guard(text):
+    guard = Guard(ORDER, "/nowhere")
+    code = guard.compile(graft(guard.look(text, ""), "", True), "")
+    guard.importer = GuardImporter(guard)
+    space = vars(main_module(""))
+    space["__builtins__"] = GuardBuiltins(guard).space
+    guard.record()
+    list(native.program((code,), space))
+
+
+def warm_guard():
+    """What the guard costs at its first use is paid ahead."""
+    if "Guard" not in globals():
+        return  # the driver by itself
+    import fcntl
+
+    kept.append((guard_modules(), fcntl))
+    for _ in range(REHEARSALS):
+        rehearse_guard(SHORT)
+
+
 def be_template(serve, names, leave):
     global ending, native
 
     native = leave.__self__
     ending = Ending(leave)
+    guarded = GUARD_WORD in names  # clones will be; others can be, and take a little longer
     for name in names:
+        if name == GUARD_WORD:
+            continue
         try:
             __import__(name)
         except BaseException:
             skipped.append(name)
     environment = Environment()
     warm_up()
+    warm_guard()
     try:
         for _ in range(REHEARSALS):
             apply(FRESH)
@@ -815,26 +888,39 @@ def be_template(serve, names, leave):
         apply(FRESH)
         if callable(order):
             rehearse(environment)
+            if guarded:
+                rehearse_guard(SHORT)
     except Exception as error:
         failed = error
     argv, entries, value_fd = order() if callable(order) else order
+    options, words = argv[:1], argv[1:]
+    while words[0][:1] == "-":
+        options.append(words.pop(0))
     try:
         # In a template session.py comes before this text.
-        session = argv[1:] == [globals().get("SESSION_PATH")]
+        session = words[:1] == [globals().get("SESSION_PATH")]
         pipe = ValuePipe(value_fd) if value_fd >= 0 and not session else None
         if failed:
             raise failed
         environment.replace(entries)
         apply(BEGIN)
         if session:
-            globals()["serve_session"](value_fd)
-        start(argv[1:], argv[:1], "", pipe)
+            globals()["serve_session"](value_fd, words[1:])
+        rest = take_guard(words, pipe) if words[:1] == [GUARD_WORD] else words
+        start(rest, options, "", pipe)
     except Exception:
         # Cold, or a module of another make than expected: better late than not fresh.
+        if GUARD_WORD in words[:2]:
+            try:
+                exec_guarded(argv[0], words, entries, value_fd, session)
+            except Exception as error:
+                leave_refused("the guard could not be set up: %s" % error)
         os.execve(argv[0], argv, entries)
 
 
 if "serve" in globals():
     be_template(globals()["serve"], globals()["preload"], globals().get("leave"))
+elif sys.argv[1:2] == [globals().get("SESSION_PATH")]:
+    globals()["serve_session"](SCRIPT_VALUE_FD, sys.argv[2:])
 else:
     be_script()

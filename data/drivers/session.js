@@ -36,6 +36,8 @@ const server = repl.start({
 	writer: String,
 });
 const evaluate = server.eval;
+// What a fork of the session need not carry.
+Object.defineProperty(globalThis, Symbol.for('brig.names'), { value: new Set(Object.getOwnPropertyNames(globalThis)) });
 // What the code throws ends up here, later or at once, and would be printed by the REPL.
 server._domain.removeAllListeners('error');
 server._domain.on('error', (error) => {

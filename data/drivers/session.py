@@ -83,7 +83,7 @@ def session_input(data):
 
 
 class Session:
-    def __init__(self, fd):
+    def __init__(self, fd, guard=None):
         import _ast
         import _signal
         import json
@@ -92,6 +92,7 @@ class Session:
         self.channel = SessionChannel(fd)
         self.running = self.reading = self.pending = False
         self.sources = {}
+        self.guard = guard
         self.main = type(sys)("__main__")
         self.main.__builtins__ = sys.modules["builtins"]
         sys.modules["__main__"] = self.main
@@ -107,11 +108,12 @@ class Session:
 
     def compile(self, source, name):
         """Statements, and the expression at their end; either may be None."""
-        tree = compile(source, name, "exec", 0x400, True)
+        build = self.guard.compile if self.guard else session_compile
+        tree = self.guard.look(source, name) if self.guard else session_parse(source, name)
         last = None
         if tree.body and type(tree.body[-1]) is self.ast.Expr:
-            last = compile(self.ast.Expression(tree.body.pop().value), name, "eval", 0, True)
-        return compile(tree, name, "exec", 0, True) if tree.body else None, last
+            last = build(self.ast.Expression(tree.body.pop().value), name, "eval")
+        return build(tree, name, "exec") if tree.body else None, last
 
     def remember(self, name, source):
         """For tracebacks and inspect."""
@@ -154,10 +156,12 @@ class Session:
         return 130 if isinstance(error, KeyboardInterrupt) else 1
 
     def execute(self, source, name):
-        """Status and value."""
-        value, status = None, 0
+        """Status and value; and what the guard has to say."""
+        value, status, word, record = None, 0, b"done", None
         try:
             body, last = self.compile(source, name)
+            if self.guard:
+                self.guard.begin(name, self.main)
             self.running = True
             if self.pending:
                 self.on_interrupt(0, None)
@@ -169,8 +173,17 @@ class Session:
             self.running = False
         except BaseException as error:
             self.running = False
+            if self.guard:
+                self.guard.paused = True
+                if isinstance(error, GuardRefusal):
+                    return 1, None, b"refused", self.guard.record(error.record)
+                stopped = self.guard.stopped(error)
+                word, record = b"stopped", stopped and self.guard.record(stopped)
+                guard_trim(error)
             value, status = None, self.report(error)
-        return status, value
+        if self.guard:
+            self.guard.paused = True
+        return status, value, word if record else b"done", record
 
     def encode(self, value):
         if value is None:
@@ -205,16 +218,16 @@ class Session:
         self.signal.pthread_sigmask(self.signal.SIG_UNBLOCK, [self.signal.SIGINT])
         name = f"<run-{serial}>"
         self.remember(name, source)
-        status, value, data = 1, None, b""
+        status, value, data, word = 1, None, b"", b"done"
         try:
-            status, value = self.execute(source, name)
-            data = self.encode(value) if valued else b""
+            status, value, word, record = self.execute(source, name)
+            data = record if record else self.encode(value) if valued else b""
         except BaseException as error:  # while it was reported
             self.running = False
             if not isinstance(error, KeyboardInterrupt):
                 os.write(2, b"the error could not be reported\n")
         self.flush()
-        self.channel.send(b"done %d %d %d\n%s" % (serial, status, len(data), data))
+        self.channel.send(b"%s %d %d %d\n%s" % (word, serial, status, len(data), data))
 
     def serve(self):
         self.signal.signal(self.signal.SIGINT, self.on_interrupt)
@@ -223,9 +236,21 @@ class Session:
             self.turn()
 
 
-def serve_session(fd):
-    Session(fd).serve()
+def session_parse(source, name):
+    return compile(source, name, "exec", 0x400, True)
+
+
+def session_compile(tree, name, how):
+    return compile(tree, name, how, 0, True)
+
+
+def serve_session(fd, words=()):
+    """With the guard's order, the texts of data/guard come before this one."""
+    guard = None
+    if words:
+        guard = Guard(words[1], os.path.realpath(os.getcwd()))
+    Session(fd, guard).serve()
 
 
 if __name__ == "__main__":
-    serve_session(SESSION_FD)
+    serve_session(SESSION_FD, sys.argv[1:])

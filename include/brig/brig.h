@@ -180,6 +180,17 @@ struct brig_request {
 	const char *const *network;
 	/* ...the caller answers for it, as far as the policy's network.caller goes. */
 	bool network_own;
+
+	/*
+	 * A ceiling for what is not asked for: there the policy's limits hold, or those of the
+	 * session, but no more than these. 0: none.
+	 */
+	struct brig_limits limits_most;
+
+	/* "off", "imports", "strict": how Python is guarded, at least as the policy has it (NULL). */
+	const char *guard;
+	/* Only look at the code: what the guard says, and its risk. Nothing is run. */
+	bool check;
 };
 
 struct brig_file_out {
@@ -214,6 +225,13 @@ struct brig_connection {
 	uint64_t bytes_up;
 	uint64_t bytes_down;
 	uint64_t took_ns;
+};
+
+/* What the guard refused, and where. */
+struct brig_refusal {
+	uint32_t line, column; /* from 1; 0: at no one place */
+	char rule[32];         /* "import", "attribute", "name", "syntax", ... */
+	char reason[200];
 };
 
 struct brig_usage {
@@ -272,6 +290,12 @@ struct brig_result {
 	char layers[512];    /* space-separated, those that were really on */
 	bool build_cached;   /* the compiled program came from the build cache */
 	char expires_at[32]; /* whoever keeps sessions may say until when, RFC 3339; or "" */
+
+	bool refused; /* `refusal` is filled */
+	struct brig_refusal refusal;
+	bool risk_known;         /* the code was looked at: */
+	unsigned risk;           /* 0 to 100 */
+	char risk_reasons[1024]; /* one each line */
 };
 
 /* Cells made ahead: how many, and for how long. 0 stands for what the comment says. */

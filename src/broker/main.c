@@ -25,6 +25,8 @@
 #include "role/seal.h"
 #include "serve/control.h"
 
+#define WARDEN_GOES_MS 8000 /* longer than the supervisor waits before it kills */
+
 enum { STATUS_FINE = 0, STATUS_BROKEN_RULES = 1, STATUS_WRONG_START = 2, STATUS_FAILED = 125 };
 
 /* Started by anyone but the supervisor these are not there. */
@@ -121,6 +123,14 @@ static int seal(pid_t supervisor, struct brig_error *err)
 	return seal_apply(&options, &report, err);
 }
 
+/* Its group is busy until it has gone: it was told to when we were, and is killed if it stays. */
+static void await_warden(void)
+{
+	struct pollfd line = { .fd = FD_BROKER_WARDEN };
+
+	(void)poll(&line, 1, WARDEN_GOES_MS);
+}
+
 static int serve_warden(struct hands *hands, struct brig_error *err)
 {
 	bool warden_gone = false;
@@ -158,12 +168,15 @@ int main(void)
 	}
 	tzset(); /* while there are files: log lines have times */
 	hands.warden_id = seal_id(ROLE_WARDEN);
-	for (int fd = FD_CONFIG; fd <= FD_BROKER_LOCK; fd++) {
+	close(FD_CONFIG); /* which is for those who can read */
+	for (int fd = FD_CONTROL; fd <= FD_BROKER_LOCK; fd++) {
 		(void)fcntl(fd, F_SETFD, FD_CLOEXEC);
 	}
 	int r = serve_warden(&hands, &error);
 	if (r < 0) {
 		role_log(ROLE_ERROR, "failed", "cause=%s", error.message);
+	} else {
+		await_warden();
 	}
 	hands_done(&hands);
 	return r == -EPROTO ? STATUS_BROKEN_RULES : r < 0 ? STATUS_FAILED : STATUS_FINE;

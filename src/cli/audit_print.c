@@ -5,7 +5,7 @@
 #include "base/cleanup.h"
 #include "base/json_out.h"
 #include "cli/cli_audit.h"
-#include "ledger/json_bounded.h"
+#include "ledger/json_facts.h"
 #include "ledger/timestamp.h"
 
 /* Only what is JSON goes into JSON as it is; the rest is a text. */
@@ -14,7 +14,7 @@ static void add_facts(struct json_out *out, const struct chain_entry *entry)
 	json_t *facts = NULL;
 	_cleanup_free_ char *text = NULL;
 
-	if (json_bounded_load(entry->facts, entry->facts_size, &facts) == 0) {
+	if (json_facts_load(entry->facts, entry->facts_size, &facts) == 0) {
 		text = json_dumps(facts, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENSURE_ASCII |
 						 JSON_REAL_PRECISION(15));
 		json_decref(facts);
@@ -87,7 +87,7 @@ void audit_print_long(const struct audit_row *row, struct buf *out)
 	buf_adds(out, "\n  tenant       ");
 	add_line(out, entry->tenant, entry->tenant_size);
 	buf_addf(out, "\n  hash         %s\n", hash);
-	if (json_bounded_load(entry->facts, entry->facts_size, &facts) < 0) {
+	if (json_facts_load(entry->facts, entry->facts_size, &facts) < 0) {
 		return;
 	}
 	json_object_foreach(facts, key, value)

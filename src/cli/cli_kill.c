@@ -9,6 +9,7 @@
 #include "base/id.h"
 #include "cli/cli.h"
 #include "cli/client.h"
+#include "cli/command.h"
 #include "cli/exit_status.h"
 #include "cli/report.h"
 
@@ -17,8 +18,9 @@ struct line {
 	const char *socket;
 };
 
-static int end(const struct line *line, const char *id)
+static int end(const void *given, const char *id)
 {
+	const struct line *line = given;
 	struct brig_error error = { 0 };
 	json_t *execution = NULL;
 	_cleanup_(buf_done)
@@ -66,12 +68,6 @@ int command_kill(int argc, char **argv)
 		.operands_max = 1,
 	};
 	struct line line = { 0 };
-	struct arguments given;
-	struct brig_error error = { 0 };
 
-	if (options_parse(&syntax, argc, argv, &line, &given, &error) < 0) {
-		return report_usage(&error, options_mention(argc, argv, "--json"));
-	}
-	return given.help ? report_help(&syntax)
-			  : end(&line, given.operands_count ? given.operands[0] : NULL);
+	return command_simple(&syntax, argc, argv, &line, end);
 }

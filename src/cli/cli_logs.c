@@ -11,6 +11,7 @@
 #include "base/id.h"
 #include "cli/cli.h"
 #include "cli/client.h"
+#include "cli/command.h"
 #include "cli/exit_status.h"
 #include "cli/report.h"
 #include "cli/terminal.h"
@@ -78,7 +79,8 @@ static int show_output(struct reader *reader, json_t *data)
 
 static int take_event(struct reader *reader, const char *name, const char *text)
 {
-	json_t *data = json_loads(text, 0, NULL);
+	/* Programs write NUL as they write all else. */
+	json_t *data = json_loads(text, JSON_ALLOW_NUL, NULL);
 	int r = 0;
 
 	if (!data) {
@@ -151,8 +153,9 @@ static int newest(const char *socket, char id[27], struct brig_error *error)
 	return r;
 }
 
-static int logs(const struct line *line, const char *wanted)
+static int logs(const void *given, const char *wanted)
 {
+	const struct line *line = given;
 	struct brig_error error = { 0 };
 	struct reader reader = { 0 };
 	struct client_answer answer = { 0 };
@@ -214,12 +217,6 @@ int command_logs(int argc, char **argv)
 		.operands_max = 1,
 	};
 	struct line line = { 0 };
-	struct arguments given;
-	struct brig_error error = { 0 };
 
-	if (options_parse(&syntax, argc, argv, &line, &given, &error) < 0) {
-		return report_usage(&error, false);
-	}
-	return given.help ? report_help(&syntax)
-			  : logs(&line, given.operands_count ? given.operands[0] : NULL);
+	return command_simple(&syntax, argc, argv, &line, logs);
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "cli/cli.h"
 #include "cli/exit_status.h"
 #include "cli/report.h"
@@ -45,7 +46,13 @@ static const struct syntax syntax = {
 	.notes = "In a client's list of servers: {\"command\": \"brig\", \"args\": [\"mcp\"]}",
 };
 
+#define TENANT "local"
+/* Longer than it takes to answer what the client has sent before we were there. */
+#define WARM_AFTER_NS UINT64_C(5000000)
+
 struct parts {
+	const struct line *line;
+	struct loop_timer warm;
 	struct loop *loop;
 	struct engine *engine;
 	struct tools *tools;
@@ -55,6 +62,7 @@ struct parts {
 
 static void parts_done(struct parts *parts)
 {
+	loop_timer_clear(&parts->warm);
 	mcp_stdio_free(parts->stdio);
 	mcp_server_free(parts->server);
 	tools_free(parts->tools);
@@ -67,6 +75,15 @@ static void ended(void *user)
 	struct parts *parts = user;
 
 	loop_stop(parts->loop);
+}
+
+/* A model thinks before its first call: by then there is a cell for what it will ask for. */
+static void warm_up(void *user)
+{
+	struct parts *parts = user;
+	const struct brig_request like = { .language = "python", .policy = parts->line->policy };
+
+	engine_local_warm(parts->engine, TENANT, &like);
 }
 
 static int serve(const struct line *line, struct parts *parts, struct brig_error *err)
@@ -93,8 +110,13 @@ static int serve(const struct line *line, struct parts *parts, struct brig_error
 	if (r < 0) {
 		return r;
 	}
-	r = mcp_stdio_new(parts->server, STDIN_FILENO, STDOUT_FILENO, "local", ended, parts,
+	r = mcp_stdio_new(parts->server, STDIN_FILENO, STDOUT_FILENO, TENANT, ended, parts,
 			  &parts->stdio);
+	parts->line = line;
+	parts->warm = (struct loop_timer){ .due = warm_up, .user = parts };
+	if (r == 0 && !line->cold) {
+		r = loop_timer_set(parts->loop, &parts->warm, clock_now_ns() + WARM_AFTER_NS);
+	}
 	r = r < 0 ? r : loop_run(parts->loop);
 	return r < 0 ? error_errno(err, BRIG_E_SYSTEM, -r, "standard input and output") : 0;
 }

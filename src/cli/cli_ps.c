@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "cli/cli.h"
 #include "cli/client.h"
+#include "cli/command.h"
 #include "cli/exit_status.h"
 #include "cli/ps_table.h"
 #include "cli/report.h"
@@ -15,13 +16,15 @@ struct line {
 	const char *socket;
 };
 
-static int list(const struct line *line)
+static int list(const void *given, const char *operand)
 {
+	const struct line *line = given;
 	struct brig_error error = { 0 };
 	json_t *page = NULL;
 	_cleanup_(buf_done)
 	struct buf out = { 0 };
 
+	(void)operand;
 	if (client_get(line->socket, "GET", "/v1/executions?limit=1000", &page, &error) < 0) {
 		return report_error(&error, line->json);
 	}
@@ -56,11 +59,6 @@ int command_ps(int argc, char **argv)
 		.options_count = ARRAY_SIZE(options),
 	};
 	struct line line = { 0 };
-	struct arguments given;
-	struct brig_error error = { 0 };
 
-	if (options_parse(&syntax, argc, argv, &line, &given, &error) < 0) {
-		return report_usage(&error, options_mention(argc, argv, "--json"));
-	}
-	return given.help ? report_help(&syntax) : list(&line);
+	return command_simple(&syntax, argc, argv, &line, list);
 }

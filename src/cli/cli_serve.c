@@ -134,14 +134,15 @@ static int read_config(void *user, struct serve_config *config, struct brig_erro
 	return r < 0 ? r : config_places(config, dir, err);
 }
 
-static void say_where(struct buf *text, const struct listener *listener)
+static void say_where(struct buf *text, const struct listener *listener, bool tls)
 {
 	const char *place = listener->place;
 	bool is_path = strncmp(place, "unix:", 5) == 0;
 
-	buf_addf(text, "brig serves on %s. To try it:\n\n  curl %s%s http://%s/v1/execute \\\n",
+	buf_addf(text, "brig serves on %s. To try it:\n\n  curl %s%s http%s://%s/v1/execute \\\n",
 		 place, is_path ? "--unix-socket " : "-H \"Authorization: Bearer $TOKEN\"",
-		 is_path ? place + 5 : "", is_path ? "localhost" : place);
+		 is_path ? place + 5 : "", tls && !is_path ? "s" : "",
+		 is_path ? "localhost" : place);
 	buf_adds(text, "    -H 'Content-Type: application/json' \\\n"
 		       "    -d '{\"language\":\"python\",\"code\":\"print(6 * 7)\"}'\n\n");
 }
@@ -157,7 +158,7 @@ static void on_ready(void *user, const struct listeners *listeners)
 		return;
 	}
 	for (unsigned i = 0; i < listeners->count; i++) {
-		say_where(&text, &listeners->items[i]);
+		say_where(&text, &listeners->items[i], listeners->tls);
 	}
 	buf_adds(&text, "Ctrl-C stops it.\n");
 	report_text(&text);

@@ -273,7 +273,7 @@ int client_get(const char *socket, const char *method, const char *path, json_t 
 		return r;
 	}
 	*ret = json_loadb(answer.body.data ? answer.body.data : "", answer.body.size,
-			  JSON_DECODE_ANY, NULL);
+			  JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
 	client_answer_done(&answer);
 	return *ret ? 0 : error_set(err, BRIG_E_SYSTEM, EPROTO, "the service's answer is not JSON");
 }

@@ -77,6 +77,32 @@ static void print_network(const struct policy *policy, struct buf *out)
 	}
 }
 
+static void risk_lines(const struct policy *policy, struct buf *out)
+{
+	if (policy->risk.ask) {
+		buf_addf(out, "%-17s risk %u\n", "ask from", policy->risk.ask);
+	}
+	if (policy->risk.refuse) {
+		buf_addf(out, "%-17s risk %u\n", "refuse from", policy->risk.refuse);
+	}
+}
+
+static void guard_lines(const struct policy *policy, struct buf *out)
+{
+	const struct policy_guard *guard = &policy->guard;
+
+	line(out, "guard", guard_mode_names[guard->mode]);
+	if (guard->own_modules) {
+		list_line(out, "modules", &guard->modules, "none");
+	}
+	if (guard->operations) {
+		buf_addf(out, "%-17s %llu\n", "operations", (unsigned long long)guard->operations);
+	}
+	if (guard->recursion) {
+		buf_addf(out, "%-17s %llu\n", "recursion", (unsigned long long)guard->recursion);
+	}
+}
+
 void policy_print(const struct policy *policy, struct buf *out)
 {
 	char layers[512], bytes_in[40], bytes_out[40];
@@ -87,6 +113,8 @@ void policy_print(const struct policy *policy, struct buf *out)
 	line(out, "sha256", policy->hash);
 	line(out, "provider", provider_name(policy));
 	line(out, "auto_run", auto_run_names[policy->auto_run]);
+	risk_lines(policy, out);
+	guard_lines(policy, out);
 	line(out, "may_miss", layers[0] ? layers : "nothing");
 	line(out, "on_output_limit", output_name(policy));
 	line(out, "exec_writable", policy->exec_writable ? "true" : "false");
@@ -185,6 +213,26 @@ static void json_mounts(struct json_out *json, const struct policy *policy)
 	json_close(json, ']');
 }
 
+static void json_guard(struct json_out *json, const struct policy *policy)
+{
+	const struct policy_guard *guard = &policy->guard;
+
+	json_open(json, "risk", '{');
+	json_u64(json, "ask_from", policy->risk.ask);
+	json_u64(json, "refuse_from", policy->risk.refuse);
+	json_close(json, '}');
+	json_open(json, "guard", '{');
+	json_text(json, "mode", guard_mode_names[guard->mode]);
+	if (guard->own_modules) {
+		json_list(json, "allowed_modules", &guard->modules);
+	} else {
+		json_nil(json, "allowed_modules");
+	}
+	json_u64(json, "operations", guard->operations);
+	json_u64(json, "recursion", guard->recursion);
+	json_close(json, '}');
+}
+
 void policy_print_json(const struct policy *policy, struct buf *out)
 {
 	struct json_out json = { .buf = out };
@@ -195,6 +243,7 @@ void policy_print_json(const struct policy *policy, struct buf *out)
 	json_text(&json, "sha256", policy->hash);
 	json_text(&json, "provider", provider_name(policy));
 	json_text(&json, "auto_run", auto_run_names[policy->auto_run]);
+	json_guard(&json, policy);
 	json_layers(&json, "may_miss", policy->may_miss);
 	json_text(&json, "on_output_limit", output_name(policy));
 	json_bool(&json, "exec_writable", policy->exec_writable);

@@ -132,10 +132,30 @@ int report_help(const struct syntax *syntax)
 	return report_text(&text);
 }
 
+static void report_risk(const struct brig_result *result)
+{
+	const char *text = result->risk_reasons;
+
+	report_line("risk: %u of 100", result->risk);
+	while (*text) {
+		int length = (int)strcspn(text, "\n");
+
+		report_line("  %.*s", length, text);
+		text += length;
+		text += *text == '\n';
+	}
+}
+
 void report_verdict(const struct brig_result *result)
 {
 	const char *status = brig_status_name(result->status);
 
+	if (strcmp(result->cause, "checked") == 0) {
+		report_line("checked: the guard would let it run; nothing was run");
+	}
+	if (result->risk_known) {
+		report_risk(result);
+	}
 	if (result->status == BRIG_OK || result->status == BRIG_CANCELLED) {
 		return;
 	}
@@ -143,10 +163,16 @@ void report_verdict(const struct brig_result *result)
 		const char *name = sigabbrev_np(result->signal);
 		report_line("%s: ended by signal %d (SIG%s). %s", status, result->signal,
 			    name ? name : "?", result->remedy);
-	} else if (result->status != BRIG_FAILED || result->denied) {
+	} else if (result->status != BRIG_FAILED || result->denied || result->refused) {
 		/* A program that just exits with a number has said why itself. */
 		report_line("%s: %s%s%s", status, result->remedy,
 			    result->operator_remedy[0] ? " " : "", result->operator_remedy);
+	}
+	if (result->refused && result->refusal.line) {
+		report_line("refused: line %u, column %u: %s", result->refusal.line,
+			    result->refusal.column, result->refusal.reason);
+	} else if (result->refused) {
+		report_line("refused: %s", result->refusal.reason);
 	}
 	if (result->denied) {
 		report_line("refused: %s: %s", result->denial.meaning, result->denial.reason);

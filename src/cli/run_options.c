@@ -59,6 +59,12 @@ static const struct row first[] = {
 /* ...and behind them. */
 static const struct row last[] = {
 	{ BOTH,
+	  { "--guard", "MODE", "look at Python before it runs: off, imports, strict",
+	    option_take_text, AT(guard), NULL } },
+	{ RUN,
+	  { "--check", NULL, "only look at the code: what the guard says, and its risk",
+	    option_take_flag, AT(check), NULL } },
+	{ BOTH,
 	  { "--in", "[NAME=]FILE", "copy a file to /sandbox/NAME; repeatable", option_take_list,
 	    AT(in), NULL } },
 	{ BOTH,

@@ -43,12 +43,15 @@ struct run_options {
 	bool warm;                         /* the cell was made ahead */
 	bool measure;                      /* time each step */
 	bool want_value;                   /* of the last expression, where the language has one */
+	bool guarded;                      /* the driver itself closes what takes the value */
 	const struct run_session *session; /* NULL: the cell is this run's alone */
 	struct gate_process *gate;         /* the run's from here on; NULL: none */
 };
 
 /* The longest value that a program can leave, as JSON. */
 #define RUN_VALUE_BYTES 65536
+/* Behind it: what our own driver has to say of the code. */
+#define RUN_GUARD_BYTES 8192
 
 enum run_state {
 	RUN_SETTING_UP,

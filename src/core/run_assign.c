@@ -10,23 +10,34 @@
 #include "core/init.h"
 #include "core/run_internal.h"
 
-/* A fixed size that nobody can change: the program writes there, and may write anything. */
+/*
+ * A fixed size that nobody can change: the program writes there, and may write anything. The last
+ * seal is ours, or that of a driver that guards the code (lib/guard.h), before the program begins.
+ */
 int run_make_value(int *ret)
 {
 	_cleanup_close_ int fd = memfd_create("brig-value", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
-	if (fd < 0 || ftruncate(fd, RUN_VALUE_BYTES) < 0 ||
-	    fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW) < 0) {
+	if (fd < 0 || ftruncate(fd, RUN_VALUE_BYTES + RUN_GUARD_BYTES) < 0 ||
+	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) < 0) {
 		return -errno;
 	}
 	*ret = TAKE_FD(fd);
 	return 0;
 }
 
+static int close_value(const struct run *run, const struct run_options *options)
+{
+	bool ours = run->value >= 0 && !options->guarded;
+
+	return ours && fcntl(run->value, F_ADD_SEALS, F_SEAL_SEAL) < 0 ? -errno : 0;
+}
+
 int run_give_value(struct run *run, const struct run_options *options)
 {
 	if (!options->session) {
-		return options->want_value ? run_make_value(&run->value) : 0;
+		int r = options->want_value ? run_make_value(&run->value) : 0;
+		return r < 0 || !options->want_value ? r : close_value(run, options);
 	}
 	run->value = fcntl(options->session->channel, F_DUPFD_CLOEXEC, 3);
 	return run->value < 0 ? -errno : 0;
@@ -104,6 +115,8 @@ int run_assign(struct run *run, const struct run_options *options, struct brig_e
 	}
 	if (!options->want_value) {
 		close_fd(&run->value);
+	} else if (r == 0 && !options->session) {
+		r = close_value(run, options);
 	}
 	if (!options->session) {
 		close_fd(&run->channel);

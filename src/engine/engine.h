@@ -18,13 +18,24 @@ enum engine_op {
 	ENGINE_SESSION_LIST, /* -> {"sessions":[...]} of the tenant */
 	ENGINE_SESSION_CLOSE,
 	ENGINE_SESSION_INTERRUPT, /* the run that is under way ends; the state stays */
-	ENGINE_FILE_LIST,         /* -> {"files":[{path,size,modified}...]} of a session */
-	ENGINE_FILE_GET,          /* -> the bytes themselves */
+	/*
+	 * Another session like it, with copies of its files and of what its interpreter can tell
+	 * -> the new session's object, and "forked_from", "carried":[name...],
+	 * "left":[{"name","why"}...], "files":{"copied":N,"left":[{"path","why"}...]}
+	 */
+	ENGINE_SESSION_FORK,
+	ENGINE_FILE_LIST, /* -> {"files":[{path,size,modified}...]} of a session */
+	ENGINE_FILE_GET,  /* -> the bytes themselves */
 	ENGINE_FILE_PUT,
 	ENGINE_FILE_DELETE,
 	ENGINE_RUNTIMES,     /* -> {"runtimes":[...]} as `brig runtimes --json` */
 	ENGINE_POLICIES,     /* -> {"policies":[...]} */
 	ENGINE_POLICY_CHECK, /* would `run` be allowed? -> what it would get, without running */
+	/*
+	 * -> {"ended":[{"tenant","id","reason","runs"}...]} of whatever tenant, as soon as there are
+	 * any: for whoever keeps the records, one call at a time. Each is told once.
+	 */
+	ENGINE_SESSION_ENDED,
 	ENGINE_STATS, /* -> counts for /metrics and /v1/health: pools, cells, sessions, memory */
 	ENGINE_OPS,
 };
@@ -38,6 +49,7 @@ enum engine_op {
 struct engine_call {
 	enum engine_op op;
 	const char *tenant;  /* never NULL: nothing of another tenant can be named */
+	const char *caller;  /* who asks, for the records; stays on this side; or NULL */
 	const char *session; /* id, for session and file calls and for runs in a session; or NULL */
 	const char *path;    /* of a file, beneath /sandbox */
 	const void *data;    /* its content, for ENGINE_FILE_PUT */
@@ -127,6 +139,8 @@ struct engine_options {
 /* In this process. */
 int engine_local_new(struct loop *loop, const struct engine_options *options, struct engine **ret,
 		     struct brig_error *error);
+/* Cells for such runs of the tenant's are made ahead from now on, if they are at all. */
+void engine_local_warm(struct engine *engine, const char *tenant, const struct brig_request *like);
 /*
  * In the process at the other end of a role's socket, which it takes over. `gone`: that process has
  * died. Nobody knows how far its calls came, so neither end nor fail comes any more, also not of

@@ -20,6 +20,7 @@ static local_start *const starters[ENGINE_OPS] = {
 	[ENGINE_SESSION_LIST] = local_session_list,
 	[ENGINE_SESSION_CLOSE] = local_session_close,
 	[ENGINE_SESSION_INTERRUPT] = local_session_interrupt,
+	[ENGINE_SESSION_FORK] = local_session_fork,
 	[ENGINE_FILE_LIST] = local_file_list,
 	[ENGINE_FILE_GET] = local_file_get,
 	[ENGINE_FILE_PUT] = local_file_put,
@@ -27,6 +28,7 @@ static local_start *const starters[ENGINE_OPS] = {
 	[ENGINE_RUNTIMES] = local_runtimes,
 	[ENGINE_POLICIES] = local_policies,
 	[ENGINE_POLICY_CHECK] = local_policy_check,
+	[ENGINE_SESSION_ENDED] = local_session_ended,
 	[ENGINE_STATS] = local_stats,
 };
 
@@ -40,6 +42,10 @@ static void free_run(struct engine_run *run)
 	loop_remove(run->source);
 	loop_timer_clear(&run->answered);
 	local_wait_drop(run);
+	local_fork_drop(run);
+	if (run->local->watcher == run) {
+		run->local->watcher = NULL;
+	}
 	if (run->session && run->session->current == run) {
 		run->session->current = NULL;
 	}
@@ -90,6 +96,10 @@ static int start(struct engine *engine, const struct engine_call *call, struct e
 	if ((unsigned)call->op >= ENGINE_OPS || !starters[call->op] || !call->tenant) {
 		return error_set(error, BRIG_E_INPUT, EINVAL, "no such call");
 	}
+	int r = local_room(call, error);
+	if (r < 0) {
+		return r;
+	}
 	struct engine_run *run = calloc(1, sizeof(*run));
 	if (!run) {
 		return error_set(error, BRIG_E_SYSTEM, ENOMEM, "no memory for a call");
@@ -110,7 +120,7 @@ static int start(struct engine *engine, const struct engine_call *call, struct e
 		run->next->link = &run->next;
 	}
 	local->runs = run;
-	int r = starters[call->op](local, call, run, error);
+	r = starters[call->op](local, call, run, error);
 	if (r < 0) {
 		free_run(run);
 		return r;
@@ -125,7 +135,14 @@ static void cancel(struct engine_run *run)
 	if (run->wait && !local_wait_over(run)) {
 		return;
 	}
-	if (run->run) {
+	if (run->local->watcher == run) {
+		local_watcher_end(run->local);
+	} else if (run->fork) {
+		local_fork_drop(run);
+		run->failed = true;
+		error_set(&run->error, BRIG_E_INPUT, ECANCELED, "the fork was cancelled");
+		(void)local_finish_soon(run);
+	} else if (run->run) {
 		brig_run_cancel(run->run);
 	} else if (run->session && run->session->opener == run) {
 		brig_session_end(run->session->session, "its opening was cancelled");
@@ -135,7 +152,7 @@ static void cancel(struct engine_run *run)
 /* It goes on until its cell is gone: nobody waits for that. */
 static void forget(struct engine_run *run)
 {
-	if (run->wait) {
+	if (run->wait || run->fork || run->local->watcher == run) {
 		free_run(run);
 		return;
 	}
@@ -158,6 +175,10 @@ static void free_engine(struct engine *engine)
 {
 	struct local *local = local_of(engine);
 
+	/* They have calls of their own among the others. */
+	for (struct engine_run *run = local->runs; run; run = run->next) {
+		local_fork_drop(run);
+	}
 	for (struct engine_run *run = local->runs, *next; run; run = next) {
 		next = run->next;
 		free_run(run);
@@ -209,13 +230,14 @@ int engine_local_new(struct loop *loop, const struct engine_options *options, st
 	local->engine.class = &local_class;
 	local->loop = loop;
 	local->waiting_end = &local->waiting;
+	local->patience_ns = LOCAL_PATIENCE_NS;
 	local->options = *options;
 	fill_in(&local->options);
 	int r = brig_context_new(&options->context, &local->context, error);
 	if (r == 0) {
 		local->context->hurried = true;
 		if (options->broker) {
-			context_use_broker(local->context, options->broker->line);
+			context_use_broker(local->context, options->broker);
 		}
 	}
 	if (r == 0 && brig_context_fd(local->context) >= 0) {
@@ -233,4 +255,15 @@ int engine_local_new(struct loop *loop, const struct engine_options *options, st
 	}
 	*ret = &local->engine;
 	return 0;
+}
+
+void engine_local_warm(struct engine *engine, const char *tenant, const struct brig_request *like)
+{
+	struct brig_request request = *like;
+
+	request.size = sizeof(request);
+	request.tenant = tenant;
+	request.code = "0"; /* pools are found by what would be run */
+	request.code_size = 1;
+	context_begin_warm(local_of(engine)->context, &request);
 }

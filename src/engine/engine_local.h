@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/json_out.h"
+#include "base/strlist.h"
 #include "engine/engine.h"
 
 struct local_session;
@@ -20,9 +21,13 @@ struct local {
 	struct engine_options options;             /* filled in */
 	struct engine_run *runs;                   /* all calls under way */
 	struct engine_run *waiting, **waiting_end; /* for a cell that is being made */
+	struct engine_run *look_next;              /* of them, while it is looked who can begin */
+	uint64_t patience_ns;                      /* how long they wait */
 	struct local_session *sessions;
 	unsigned sessions_count;            /* with those that are just ending */
 	struct local_tombstone *tombstones; /* the latest first */
+	unsigned forks;                     /* under way */
+	struct engine_run *watcher;         /* wants to know what has ended; or NULL */
 	struct {
 		uint64_t started, ended, failed, cancelled;
 		uint64_t opened, gone;
@@ -45,6 +50,7 @@ struct engine_run {
 
 	struct brig_run *run;          /* owned; NULL: not a run, or not yet, or not any more */
 	struct local_wait *wait;       /* owned: it waits for a cell; or NULL */
+	struct local_fork *fork;       /* owned: it forks a session; or NULL */
 	bool paused;                   /* before it began */
 	struct loop_source *source;    /* of the run */
 	struct local_session *session; /* that it runs in, or opens; NULL: none, or gone */
@@ -63,14 +69,19 @@ int local_finish_soon(struct engine_run *run);
 typedef int local_start(struct local *local, const struct engine_call *call, struct engine_run *run,
 			struct brig_error *err);
 local_start local_execute, local_session_open, local_session_get, local_session_list,
-	local_session_close, local_session_interrupt, local_file_list, local_file_get,
-	local_file_put, local_file_delete, local_runtimes, local_policies, local_policy_check,
-	local_stats;
+	local_session_close, local_session_interrupt, local_session_fork, local_file_list,
+	local_file_get, local_file_put, local_file_delete, local_runtimes, local_policies,
+	local_policy_check, local_session_ended, local_stats;
 
+/* 0, or -EMFILE: too few descriptors are left to begin it. engine_local_room.c */
+int local_room(const struct engine_call *call, struct brig_error *err);
 /* Starts a run in a cell of its own. */
 int local_begin(struct engine_run *run, const struct engine_call *call, struct brig_error *err);
 
 /* --- runs that wait for a cell: engine_local_wait.c ----------------------------------------- */
+
+/* A cold start would take as long, and be in the way of those that are being made. */
+#define LOCAL_PATIENCE_NS UINT64_C(40000000)
 
 /* Nobody else may wait for one tenant's cell: the call is kept, and started a little later. */
 bool local_wait_is_worth(struct local *local, const struct engine_call *call);
@@ -90,6 +101,7 @@ struct local_session {
 	char *tenant; /* owned */
 	char language[32];
 	char policy[65];
+	struct strlist env;           /* that it was opened with */
 	struct brig_session *session; /* owned */
 	struct loop_source *source;
 	struct loop_timer lease;
@@ -112,6 +124,16 @@ void local_session_expires(const struct local_session *session, char *text, size
 void local_sessions_free(struct local *local);
 unsigned local_sessions_busy(const struct local *local);
 
+/* As others see it. */
+void local_session_describe(struct json_out *json, const struct local_session *session);
+/* For everybody but its cell it is gone from here on. */
+void local_session_end(struct local_session *session, const char *reason);
+
+/* --- forks: engine_fork.c ------------------------------------------------------------------- */
+
+/* It does not go on; what there is of the new session is closed. */
+void local_fork_drop(struct engine_run *run);
+
 /* --- as others see them, and what is left of them: engine_sessions_gone.c ------------------- */
 
 struct local_tombstone {
@@ -121,6 +143,7 @@ struct local_tombstone {
 	char language[32], policy[65], reason[200];
 	uint64_t created_ms, idle_ns, runs;
 	uint64_t ended_ms, ended_ns;
+	bool told; /* to the watcher */
 };
 
 struct local_session_facts {
@@ -137,6 +160,11 @@ const struct local_tombstone *local_tombstone_find(struct local *local,
 						   const struct engine_call *call);
 void local_tombstone_print(struct json_out *json, const struct local_tombstone *stone);
 void local_tombstones_free(struct local *local);
+
+/* The watcher is answered soon, if there is something to tell. */
+void local_watcher_look(struct local *local);
+/* It is answered soon, with whatever there is. */
+void local_watcher_end(struct local *local);
 
 uint64_t local_wall_ms(void); /* since 1970 */
 /* RFC 3339, in UTC, with milliseconds. */

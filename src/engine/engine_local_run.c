@@ -155,6 +155,8 @@ int local_begin(struct engine_run *run, const struct engine_call *call, struct b
 int local_execute(struct local *local, const struct engine_call *call, struct engine_run *run,
 		  struct brig_error *err)
 {
+	/* Who waits already comes first: a cell may have got ready since somebody looked. */
+	local_wait_look(local);
 	if (!call->session && local_wait_is_worth(local, call)) {
 		return local_wait(run, call, err);
 	}

@@ -12,8 +12,6 @@
 #include "engine/engine_pack.h"
 #include "lib/context.h"
 
-#define PATIENCE_NS UINT64_C(40000000)
-
 struct local_wait {
 	struct engine_run *next, **link;
 	struct engine_unpacked asked; /* in the block */
@@ -36,6 +34,9 @@ void local_wait_drop(struct engine_run *run)
 
 	if (!wait) {
 		return;
+	}
+	if (run->local->look_next == run) {
+		run->local->look_next = wait->next;
 	}
 	*wait->link = wait->next;
 	if (wait->next) {
@@ -73,16 +74,18 @@ static void impatient(void *user)
 
 void local_wait_look(struct local *local)
 {
-	struct engine_run *run;
-
-	/* In turn: as long as the first has none, nobody behind it takes one away. */
-	while ((run = local->waiting)) {
-		struct local_wait *wait = run->wait;
-		if (!wait || local_wait_is_worth(local, &wait->asked.call)) {
-			break;
+	/*
+	 * In turn: the first of those who want the same kind of cell takes it. Who wants another
+	 * kind, of another tenant too, does not wait for them. One that begins may fail, and
+	 * whoever is told may forget others: so the next one is kept where dropping it moves it on.
+	 */
+	for (struct engine_run *run = local->waiting; run; run = local->look_next) {
+		local->look_next = run->wait->next;
+		if (!local_wait_is_worth(local, &run->wait->asked.call)) {
+			local_wait_over(run);
 		}
-		local_wait_over(run);
 	}
+	local->look_next = NULL;
 }
 
 int local_wait(struct engine_run *run, const struct engine_call *call, struct brig_error *err)
@@ -97,7 +100,8 @@ int local_wait(struct engine_run *run, const struct engine_call *call, struct br
 	}
 	if (r == 0) {
 		wait->patience = (struct loop_timer){ .due = impatient, .user = run };
-		r = loop_timer_set(local->loop, &wait->patience, clock_now_ns() + PATIENCE_NS);
+		r = loop_timer_set(local->loop, &wait->patience,
+				   clock_now_ns() + local->patience_ns);
 	}
 	if (r < 0) {
 		if (wait) {

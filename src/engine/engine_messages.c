@@ -60,6 +60,11 @@ int engine_say(struct message_peer *peer, enum engine_message kind, uint64_t ser
 	return block < 0 ? block : message_send(peer, &message, &block, 1, NULL, 0);
 }
 
+bool engine_is_shortage(int r)
+{
+	return r == -ENOMEM || r == -EMFILE || r == -ENFILE || r == -EAGAIN;
+}
+
 int engine_hear(const int *fds, const void *tail, size_t tail_size, size_t max, const void **ret,
 		size_t *ret_size, void **ret_mapped)
 {

@@ -5,6 +5,7 @@
 #ifndef BRIG_ENGINE_ENGINE_MESSAGES_H
 #define BRIG_ENGINE_ENGINE_MESSAGES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -47,6 +48,8 @@ struct message_peer;
 /* A record with bytes: behind it when they fit, else in a block. */
 int engine_say(struct message_peer *peer, enum engine_message kind, uint64_t serial,
 	       const void *data, size_t size);
+/* The host or this process is short of something: no fault of the peer's. */
+bool engine_is_shortage(int r);
 /* The bytes of such a record; `ret_mapped` is to be unmapped when not NULL. */
 int engine_hear(const int *fds, const void *tail, size_t tail_size, size_t max, const void **ret,
 		size_t *ret_size, void **ret_mapped);

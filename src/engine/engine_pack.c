@@ -17,7 +17,8 @@
 #define FIELD(member) offsetof(struct engine_call, member)
 
 static const size_t texts[] = {
-	FIELD(tenant), FIELD(session), FIELD(path), FIELD(run.language), FIELD(run.policy),
+	FIELD(tenant),       FIELD(session),    FIELD(path),
+	FIELD(run.language), FIELD(run.policy), FIELD(run.guard),
 };
 
 static const size_t numbers[] = {
@@ -35,13 +36,23 @@ static const size_t numbers[] = {
 	FIELD(run.limits.stdout_bytes),
 	FIELD(run.limits.stderr_bytes),
 	FIELD(run.limits.net_bytes),
+	FIELD(run.limits_most.wall_ns),
+	FIELD(run.limits_most.cpu_ns),
+	FIELD(run.limits_most.cpu_millicores),
+	FIELD(run.limits_most.memory_bytes),
+	FIELD(run.limits_most.processes),
+	FIELD(run.limits_most.disk_bytes),
+	FIELD(run.limits_most.disk_inodes),
+	FIELD(run.limits_most.open_files),
+	FIELD(run.limits_most.file_bytes),
+	FIELD(run.limits_most.stdout_bytes),
+	FIELD(run.limits_most.stderr_bytes),
+	FIELD(run.limits_most.net_bytes),
 };
 
 static const size_t flags[] = {
-	FIELD(stream),
-	FIELD(run.changes),
-	FIELD(run.want_value),
-	FIELD(run.consent),
+	FIELD(stream),      FIELD(run.changes), FIELD(run.want_value),
+	FIELD(run.consent), FIELD(run.check),
 };
 
 static const struct {

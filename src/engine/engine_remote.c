@@ -169,11 +169,17 @@ static int take_end(void *user, const struct message *message, int fds[MESSAGE_F
 		return r;
 	}
 	r = engine_hear(fds, tail, tail_size, ENGINE_ANSWER_MAX, &data, &size, &mapped);
-	if (r < 0) {
+	if (r < 0 && !engine_is_shortage(r)) {
 		return -EPROTO;
 	}
 	struct engine_run ended = *run;
 	drop(run);
+	if (r < 0) {
+		struct brig_error error = { 0 };
+		error_errno(&error, BRIG_E_SYSTEM, -r, "the result cannot be taken");
+		ended.fail(ended.user, &error);
+		return 0;
+	}
 	ended.end(ended.user, data, size);
 	message_block_unmap(mapped, size);
 	return 0;

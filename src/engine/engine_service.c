@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/error.h"
 #include "engine/engine.h"
 #include "engine/engine_messages.h"
 #include "engine/engine_pack.h"
@@ -72,36 +73,58 @@ static void on_output(void *user, int stream, const void *data, size_t size)
 	}
 }
 
-static void finish(struct served *served, enum engine_message kind, const void *data, size_t size)
+static void say_failed(struct engine_service *service, uint64_t serial,
+		       const struct brig_error *error)
 {
-	struct engine_service *service = served->service;
-	int r = engine_say(service->peer, kind, served->node.serial, data, size);
-
-	drop(served);
-	if (r < 0) {
+	if (engine_say(service->peer, ENGINE_SAY_FAIL, serial, error, sizeof(*error)) < 0) {
 		give_up(service);
 	}
 }
 
+/* What is long needs a descriptor and memory; that there is none is a failure like others. */
 static void on_end(void *user, const char *data, size_t size)
 {
-	finish(user, ENGINE_SAY_END, data, size);
+	struct served *served = user;
+	struct engine_service *service = served->service;
+	uint64_t serial = served->node.serial;
+	struct brig_error error = { 0 };
+	int r = engine_say(service->peer, ENGINE_SAY_END, serial, data, size);
+
+	drop(served);
+	if (r < 0) {
+		error_errno(&error, BRIG_E_SYSTEM, -r, "the result cannot be handed over");
+		say_failed(service, serial, &error);
+	}
 }
 
 static void on_fail(void *user, const struct brig_error *error)
 {
-	finish(user, ENGINE_SAY_FAIL, error, sizeof(*error));
+	struct served *served = user;
+	struct engine_service *service = served->service;
+	uint64_t serial = served->node.serial;
+
+	drop(served);
+	say_failed(service, serial, error);
 }
 
 /* --- what the front says --------------------------------------------------------------------- */
 
-static int start(struct engine_service *service, uint64_t serial, struct engine_call *call)
+static void refuse(struct engine_service *service, uint64_t serial, int errnum)
+{
+	struct brig_error error = { 0 };
+
+	error_errno(&error, BRIG_E_SYSTEM, errnum, "the warden cannot take the call");
+	say_failed(service, serial, &error);
+}
+
+static void start(struct engine_service *service, uint64_t serial, struct engine_call *call)
 {
 	struct brig_error error = { 0 };
 	struct served *served = calloc(1, sizeof(*served));
 
 	if (!served) {
-		return -ENOMEM;
+		refuse(service, serial, ENOMEM);
+		return;
 	}
 	served->service = service;
 	served->node.serial = serial;
@@ -113,7 +136,6 @@ static int start(struct engine_service *service, uint64_t serial, struct engine_
 	if (engine_start(service->engine, call, &served->run, &error) < 0) {
 		on_fail(served, &error);
 	}
-	return 0;
 }
 
 static int take_call(void *user, const struct message *message, int fds[MESSAGE_FDS_MAX],
@@ -130,15 +152,18 @@ static int take_call(void *user, const struct message *message, int fds[MESSAGE_
 	}
 	service->serial++;
 	int r = engine_hear(fds, tail, tail_size, ENGINE_BLOCK_MAX, &data, &size, &mapped);
-	if (r < 0) {
-		return r;
-	}
-	r = engine_unpack(data, size, &unpacked);
 	if (r == 0) {
-		r = start(service, message->serial, &unpacked.call);
-		engine_unpacked_done(&unpacked);
+		r = engine_unpack(data, size, &unpacked);
+		if (r == 0) {
+			start(service, message->serial, &unpacked.call);
+			engine_unpacked_done(&unpacked);
+		}
+		message_block_unmap(mapped, size);
 	}
-	message_block_unmap(mapped, size);
+	if (r < 0 && engine_is_shortage(r)) {
+		refuse(service, message->serial, -r);
+		return 0;
+	}
 	return r;
 }
 
@@ -151,49 +176,23 @@ static int find(struct engine_service *service, uint64_t serial, struct served *
 	return node || (serial && serial <= service->serial) ? 0 : -EPROTO;
 }
 
-static int take_cancel(void *user, const struct message *message, int fds[MESSAGE_FDS_MAX],
-		       const void *tail, size_t tail_size)
+static int cancel(struct served *served, const struct message *message)
 {
-	struct served *served;
-	int r = find(user, message->serial, &served);
-
-	(void)fds;
-	(void)tail;
-	(void)tail_size;
-	if (r == 0 && served) {
-		engine_cancel(served->run);
-	}
-	return r;
+	(void)message;
+	engine_cancel(served->run);
+	return 0;
 }
 
-static int take_forget(void *user, const struct message *message, int fds[MESSAGE_FDS_MAX],
-		       const void *tail, size_t tail_size)
+static int forget(struct served *served, const struct message *message)
 {
-	struct served *served;
-	int r = find(user, message->serial, &served);
-
-	(void)fds;
-	(void)tail;
-	(void)tail_size;
-	if (r == 0 && served) {
-		engine_forget(served->run);
-		drop(served);
-	}
-	return r;
+	(void)message;
+	engine_forget(served->run);
+	drop(served);
+	return 0;
 }
 
-static int take_taken(void *user, const struct message *message, int fds[MESSAGE_FDS_MAX],
-		      const void *tail, size_t tail_size)
+static int taken(struct served *served, const struct message *message)
 {
-	struct served *served;
-	int r = find(user, message->serial, &served);
-
-	(void)fds;
-	(void)tail;
-	(void)tail_size;
-	if (r < 0 || !served) {
-		return r;
-	}
 	if (message->number > served->under_way) {
 		return -EPROTO;
 	}
@@ -205,11 +204,29 @@ static int take_taken(void *user, const struct message *message, int fds[MESSAGE
 	return 0;
 }
 
+/* What is said of a call that was made before. */
+static int take_word(void *user, const struct message *message, int fds[MESSAGE_FDS_MAX],
+		     const void *tail, size_t tail_size)
+{
+	static int (*const words[])(struct served * served, const struct message *message) = {
+		[ENGINE_SAY_CANCEL] = cancel,
+		[ENGINE_SAY_FORGET] = forget,
+		[ENGINE_SAY_TAKEN] = taken,
+	};
+	struct served *served;
+	int r = find(user, message->serial, &served);
+
+	(void)fds;
+	(void)tail;
+	(void)tail_size;
+	return r < 0 || !served ? r : words[message->kind](served, message);
+}
+
 static const struct message_rule rules[] = {
 	{ ENGINE_SAY_CALL, "call", 0, 1, MESSAGE_TAIL_MAX, take_call },
-	{ ENGINE_SAY_CANCEL, "cancel", 0, 0, 0, take_cancel },
-	{ ENGINE_SAY_FORGET, "forget", 0, 0, 0, take_forget },
-	{ ENGINE_SAY_TAKEN, "taken", 0, 0, 0, take_taken },
+	{ ENGINE_SAY_CANCEL, "cancel", 0, 0, 0, take_word },
+	{ ENGINE_SAY_FORGET, "forget", 0, 0, 0, take_word },
+	{ ENGINE_SAY_TAKEN, "taken", 0, 0, 0, take_word },
 };
 
 static void peer_gone(void *user, const char *why)

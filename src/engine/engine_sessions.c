@@ -77,8 +77,7 @@ struct local_session *local_session_find(struct local *local, const struct engin
 	return NULL;
 }
 
-/* For everybody but its cell it is gone from here on. */
-static void end_session(struct local_session *session, const char *reason)
+void local_session_end(struct local_session *session, const char *reason)
 {
 	if (session->ended) {
 		return;
@@ -108,6 +107,7 @@ static void free_session(struct local_session *session)
 		session->next->link = session->link;
 	}
 	session->local->sessions_count--;
+	strlist_done(&session->env);
 	free(session->tenant);
 	free(session);
 }
@@ -146,12 +146,12 @@ static void lease_due(void *user)
 		 old ? "it was open for %llu seconds, its longest time"
 		     : "nothing was done in it for %llu seconds",
 		 (unsigned long long)((old ? session->life_ns : session->idle_ns) / 1000000000u));
-	end_session(session, reason);
+	local_session_end(session, reason);
 }
 
 /* --- calls ---------------------------------------------------------------------------------- */
 
-static void print_session(struct json_out *json, const struct local_session *session)
+void local_session_describe(struct json_out *json, const struct local_session *session)
 {
 	struct local_session_facts facts = {
 		.id = session->id,
@@ -176,9 +176,9 @@ static void opened(struct local_session *session)
 	run->session = NULL;
 	local_session_touch(session);
 	if (run->forgotten) {
-		end_session(session, "whoever opened it was gone");
+		local_session_end(session, "whoever opened it was gone");
 	} else {
-		print_session(&json, session);
+		local_session_describe(&json, session);
 	}
 	local_finish(run);
 }
@@ -207,7 +207,7 @@ static void step(void *user, uint32_t events)
 			not_opened(session);
 			session->ended = true;
 		}
-		end_session(session, brig_session_reason(session->session));
+		local_session_end(session, brig_session_reason(session->session));
 		free_session(session);
 	} else if (session->opener && session->session->state != BRIG_SESSION_OPENING) {
 		opened(session);
@@ -262,6 +262,9 @@ static int add_session(struct local *local, const struct engine_call *call,
 	session->lease = (struct loop_timer){ .due = lease_due, .user = session };
 	session->tenant = strdup(call->tenant);
 	int r = session->tenant ? id_make(session->id) : -ENOMEM;
+	for (const char *const *word = request.env; r == 0 && word && *word; word++) {
+		r = strlist_add(&session->env, *word);
+	}
 	if (r < 0) {
 		return error_errno(err, BRIG_E_SYSTEM, -r, "cannot make a session");
 	}
@@ -317,7 +320,7 @@ int local_session_get(struct local *local, const struct engine_call *call, struc
 		session || !call->session ? NULL : local_tombstone_find(local, call);
 
 	if (session) {
-		print_session(&json, session);
+		local_session_describe(&json, session);
 	} else if (stone) {
 		local_tombstone_print(&json, stone);
 	} else {
@@ -336,7 +339,7 @@ int local_session_list(struct local *local, const struct engine_call *call, stru
 	json_open(&json, "sessions", '[');
 	for (const struct local_session *it = local->sessions; it; it = it->next) {
 		if (!it->ended && !it->opener && strcmp(it->tenant, call->tenant) == 0) {
-			print_session(&json, it);
+			local_session_describe(&json, it);
 		}
 	}
 	json_close(&json, ']');
@@ -353,7 +356,7 @@ int local_session_close(struct local *local, const struct engine_call *call, str
 	if (!session) {
 		return err && err->errnum ? -err->errnum : -ENOENT;
 	}
-	end_session(session, "it was closed");
+	local_session_end(session, "it was closed");
 	const struct local_tombstone *stone = local_tombstone_find(local, call);
 	if (stone) {
 		local_tombstone_print(&json, stone);
@@ -372,6 +375,6 @@ int local_session_interrupt(struct local *local, const struct engine_call *call,
 	}
 	/* That there is nothing to interrupt is no error: it may just have ended. */
 	brig_session_interrupt(session->session);
-	print_session(&json, session);
+	local_session_describe(&json, session);
 	return local_finish_soon(run);
 }

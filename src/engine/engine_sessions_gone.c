@@ -1,10 +1,12 @@
 /* What sessions look like from outside, and what is left of those that are gone. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "engine/engine_local.h"
 
 #define TOMBSTONE_NS        3600000000000ull
@@ -87,6 +89,7 @@ void local_tombstone_add(const struct local_session *session, const char *reason
 	snprintf(stone->reason, sizeof(stone->reason), "%s", reason);
 	local->tombstones = stone;
 	trim(local, session->tenant);
+	local_watcher_look(local);
 }
 
 const struct local_tombstone *local_tombstone_find(struct local *local,
@@ -107,6 +110,67 @@ void local_tombstones_free(struct local *local)
 		drop(&local->tombstones);
 	}
 }
+
+/* --- whoever keeps the records --------------------------------------------------------------- */
+
+static void tell(void *user)
+{
+	struct engine_run *run = user;
+	struct json_out json = { .buf = &run->answer };
+
+	json_open(&json, NULL, '{');
+	json_open(&json, "ended", '[');
+	for (struct local_tombstone *it = run->local->tombstones; it; it = it->next) {
+		if (!it->told) {
+			json_open(&json, NULL, '{');
+			json_text(&json, "tenant", it->tenant);
+			json_text(&json, "id", it->id);
+			json_text(&json, "reason", it->reason);
+			json_u64(&json, "runs", it->runs);
+			json_close(&json, '}');
+			it->told = true;
+		}
+	}
+	json_close(&json, ']');
+	json_close(&json, '}');
+	local_finish(run);
+}
+
+void local_watcher_end(struct local *local)
+{
+	struct engine_run *run = local->watcher;
+
+	run->answered = run->answered.place ? run->answered
+					    : (struct loop_timer){ .due = tell, .user = run };
+	/* Without memory for a timer it is told with the next one. */
+	(void)loop_timer_set(local->loop, &run->answered, clock_now_ns());
+}
+
+void local_watcher_look(struct local *local)
+{
+	const struct local_tombstone *stone = local->watcher ? local->tombstones : NULL;
+
+	while (stone && stone->told) {
+		stone = stone->next;
+	}
+	if (stone) {
+		local_watcher_end(local);
+	}
+}
+
+int local_session_ended(struct local *local, const struct engine_call *call, struct engine_run *run,
+			struct brig_error *err)
+{
+	(void)call;
+	if (local->watcher) {
+		return error_set(err, BRIG_E_INPUT, EBUSY, "somebody waits for it already");
+	}
+	local->watcher = run;
+	local_watcher_look(local);
+	return 0;
+}
+
+/* --- as others see them ---------------------------------------------------------------------- */
 
 void local_session_print(struct json_out *json, const struct local_session_facts *facts)
 {

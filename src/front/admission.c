@@ -13,6 +13,7 @@
 
 #define ACCOUNTS_MAX  4096 /* tokens and local users are the operator's, so this is never met */
 #define RETRY_MAX_S   3600
+#define TENANT_BYTES  (((size_t)64 << 20) + 1) /* room for the largest body, and its end */
 #define DAY_S         86400
 #define RUNNING_USUAL 4 /* until the engine has told of the processors */
 
@@ -22,6 +23,7 @@ struct line {
 	struct ticket *first, *last;
 	unsigned waiting; /* reserved ones too */
 	unsigned running;
+	struct http_budget budget;
 };
 
 static void pump(struct admission *admission);
@@ -42,6 +44,8 @@ void admission_init(struct admission *admission, const struct admission_limits *
 	own->queue = or_default(own->queue, 1024);
 	own->queue_tenant = or_default(own->queue_tenant, 256);
 	own->queue_ns = own->queue_ns ? own->queue_ns : UINT64_C(30000000000);
+	own->body_bytes = own->body_bytes ? own->body_bytes : TENANT_BYTES;
+	own->answer_bytes = own->answer_bytes ? own->answer_bytes : TENANT_BYTES;
 	own->memory_floor = own->memory_floor ? own->memory_floor : UINT64_C(256) << 20;
 }
 
@@ -67,6 +71,15 @@ void admission_done(struct admission *admission)
 	}
 }
 
+static void set_limits(struct account *account, const struct token *token)
+{
+	if (token) {
+		account->rate_per_minute = token->rate_per_minute;
+		account->concurrency = token->concurrency;
+		account->cpu_day_ns = token->cpu_seconds_per_day * UINT64_C(1000000000);
+	}
+}
+
 static struct account *account_of(struct admission *admission, const struct caller *caller)
 {
 	unsigned count = 0;
@@ -81,11 +94,7 @@ static struct account *account_of(struct admission *admission, const struct call
 		return NULL;
 	}
 	memcpy(account->name, caller->name, sizeof(account->name));
-	if (caller->token) {
-		account->rate_per_minute = caller->token->rate_per_minute;
-		account->concurrency = caller->token->concurrency;
-		account->cpu_day_ns = caller->token->cpu_seconds_per_day * UINT64_C(1000000000);
-	}
+	set_limits(account, caller->token);
 	account->allowance = (double)account->rate_per_minute;
 	account->allowance_ns = clock_now_ns();
 	account->next = admission->accounts;
@@ -107,12 +116,44 @@ static struct line *line_of(struct admission *admission, const char *tenant)
 		struct line **at = &admission->lines;
 
 		snprintf(line->tenant, sizeof(line->tenant), "%s", tenant);
+		line->budget.bodies_max = admission->limits.body_bytes;
+		line->budget.answers_max = admission->limits.answer_bytes;
 		while (*at) {
 			at = &(*at)->next;
 		}
 		*at = line;
 	}
 	return line;
+}
+
+void admission_tokens(struct admission *admission, const struct tokens *tokens)
+{
+	for (struct account **at = &admission->accounts; *at;) {
+		struct account *account = *at;
+		const struct token *token = tokens_named(tokens, account->name);
+		bool is_user = strncmp(account->name, "uid:", 4) == 0;
+
+		if (!token && !is_user && account->tickets == 0) {
+			*at = account->next;
+			free(account);
+			continue;
+		}
+		/* What was not counted begins with a full bucket. */
+		if (token && account->rate_per_minute == 0) {
+			account->allowance = (double)token->rate_per_minute;
+			account->allowance_ns = clock_now_ns();
+		}
+		set_limits(account, token);
+		at = &account->next;
+	}
+	pump(admission);
+}
+
+struct http_budget *admission_budget(struct admission *admission, const char *tenant)
+{
+	struct line *line = line_of(admission, tenant);
+
+	return line ? &line->budget : NULL;
 }
 
 /* A bucket that holds a minute's worth. */
@@ -208,6 +249,7 @@ int admission_reserve(struct admission *admission, const struct caller *caller, 
 		ticket->account = account;
 		ticket->line = line;
 		ticket->state = TICKET_RESERVED;
+		account->tickets++;
 		admission->waiting++;
 		line->waiting++;
 	}
@@ -330,6 +372,7 @@ void admission_leave(struct admission *admission, struct ticket *ticket, uint64_
 		ticket->line->waiting--;
 	}
 	ticket->state = TICKET_NONE;
+	ticket->account->tickets--;
 	pump(admission);
 }
 

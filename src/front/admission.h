@@ -19,6 +19,8 @@ struct admission_limits {        /* 0: what the comment says */
 	unsigned queue_tenant;   /* of one tenant (256) */
 	uint64_t queue_ns;       /* a caller waits at most (30 s) */
 	uint64_t memory_floor;   /* refuse when the host has less (256 MiB) */
+	size_t body_bytes;       /* of one tenant's requests under way (64 MiB) */
+	size_t answer_bytes;     /* of one tenant's answers that wait to be taken (64 MiB) */
 };
 
 /* What is counted for a token, or for a local user. */
@@ -26,6 +28,7 @@ struct account {
 	struct account *next;
 	char name[TOKEN_NAME_MAX + 1];
 	unsigned running;
+	unsigned tickets; /* that point here */
 	double allowance; /* requests that may come now */
 	uint64_t allowance_ns;
 	int64_t day; /* since the epoch, UTC */
@@ -63,6 +66,10 @@ void admission_init(struct admission *admission, const struct admission_limits *
 /* How many the host has: this process has no file to read it from. */
 void admission_processors(struct admission *admission, unsigned processors);
 void admission_done(struct admission *admission);
+/* What is held for a tenant; NULL: no memory to count it. */
+struct http_budget *admission_budget(struct admission *admission, const char *tenant);
+/* Other tokens: those that stay keep their counts, under what is said of them now. */
+void admission_tokens(struct admission *admission, const struct tokens *tokens);
 /* Counts one request against the account's rate. 0, or refused with the problem. */
 int admission_rate(struct admission *admission, const struct caller *caller,
 		   struct problem *problem);

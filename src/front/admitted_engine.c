@@ -164,8 +164,8 @@ static int check_names(const struct engine_call *call, struct brig_error *error)
 	return 0;
 }
 
-static void audit_session(struct front *front, const struct caller *caller,
-			  const struct engine_call *call)
+static void audit_close(struct front *front, const struct caller *caller,
+			const struct engine_call *call)
 {
 	struct buf facts = { 0 };
 	struct json_out json = { .buf = &facts };
@@ -175,9 +175,8 @@ static void audit_session(struct front *front, const struct caller *caller,
 	json_text(&json, "session", call->session);
 	json_text(&json, "by", "mcp");
 	json_close(&json, '}');
-	ledger_audit(front->ledger,
-		     call->op == ENGINE_SESSION_OPEN ? "session.open" : "session.close",
-		     caller->tenant, facts.data ? facts.data : "{}", NULL, NULL);
+	ledger_audit(front->ledger, "session.close", caller->tenant, facts.data ? facts.data : "{}",
+		     NULL, NULL);
 	buf_done(&facts);
 }
 
@@ -201,14 +200,19 @@ static int start(struct engine *engine, const struct engine_call *call, struct e
 	if (call->op == ENGINE_EXECUTE) {
 		return start_run(admitted, call, &caller, ret, error);
 	}
+	/* No tool asks for these, and nothing here would look whether the caller may. */
+	if (call->op == ENGINE_SESSION_FORK || call->op == ENGINE_SESSION_ENDED) {
+		return error_set(error, BRIG_E_INPUT, ENOTSUP, "there is no such call");
+	}
 	struct ask ask = { .call = *call };
 	ask.call.tenant = caller.tenant;
+	ask.call.caller = caller.name;
 	ask.call.run.tenant = caller.tenant;
 	if (call->op == ENGINE_SESSION_OPEN && front_permit(front, &caller, &ask, &problem) < 0) {
 		return refuse(&problem, error);
 	}
-	if (call->op == ENGINE_SESSION_OPEN || call->op == ENGINE_SESSION_CLOSE) {
-		audit_session(front, &caller, &ask.call);
+	if (call->op == ENGINE_SESSION_CLOSE) {
+		audit_close(front, &caller, &ask.call);
 	}
 	/* The rest is the engine's own: what is started there is also cancelled there. */
 	return engine_start(front->engine, &ask.call, ret, error);

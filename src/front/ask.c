@@ -84,6 +84,7 @@ static int take_limits(void *into, const struct field *field, json_t *value, con
 static const struct field table[] = {
 	{ "language", field_name, AT(language), 0, 64 },
 	{ "policy", field_name, AT(policy), 0, 64 },
+	{ "guard", field_name, AT(guard), 0, 16 },
 	{ "limits", take_limits, 0, 0, 0 },
 	{ "timeout_ms", field_ms, AT(timeout_ns), 1, MS_MAX },
 	{ "env", field_object, AT(env), 0, ASK_ENV_MAX },
@@ -96,6 +97,7 @@ static const struct field table[] = {
 	{ "out", field_array, AT(out), 0, ASK_WORDS_MAX },
 	{ "want_value", field_flag, AT(want_value), 0, 0 },
 	{ "changes", field_flag, AT(changes), 0, 0 },
+	{ "check", field_flag, AT(check), 0, 0 },
 	{ "start", take_start, 0, 0, 0 },
 	{ "session", field_text, AT(session), 0, 64 },
 	{ "stream", field_flag, AT(stream), 0, 0 },
@@ -103,8 +105,8 @@ static const struct field table[] = {
 	{ "lifetime_ms", field_ms, AT(life_ns), 1, MS_MAX },
 };
 enum {
-	TABLE_SHARED = 7,
-	TABLE_RUN = 17,
+	TABLE_SHARED = 8,
+	TABLE_RUN = 19,
 };
 
 static int read_fields(enum ask_kind kind, json_t *root, const char *where, struct ask_fields *ret,
@@ -165,6 +167,8 @@ static void put_fields(struct ask *ask, const struct ask_fields *fields)
 			    : fields->session ? NULL
 					      : "python",
 		.policy = fields->policy,
+		.guard = fields->guard,
+		.check = fields->check,
 		.limits = fields->limits,
 		.code = fields->code,
 		.code_size = fields->code ? strlen(fields->code) : 0,

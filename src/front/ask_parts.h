@@ -7,11 +7,11 @@
 
 /* What the table of fields fills. */
 struct ask_fields {
-	const char *language, *policy, *code, *input, *session;
+	const char *language, *policy, *guard, *code, *input, *session;
 	json_t *env, *files, *args, *out, *network, *input_base64;
 	struct brig_limits limits;
 	uint64_t timeout_ns, idle_ns, life_ns;
-	bool want_value, changes, stream;
+	bool want_value, changes, stream, check;
 	enum brig_start start;
 };
 

@@ -126,3 +126,10 @@ bool auth_recall(const struct auth *auth, const char *tenant, const char *name, 
 	return ret->token || (strncmp(name, "uid:", 4) == 0 &&
 			      uid_allowed(auth, (uid_t)strtoul(name + 4, NULL, 10)));
 }
+
+bool auth_stands(const struct auth *auth, const char *tenant, const char *name)
+{
+	const struct token *token = tokens_named(&auth->tokens, name);
+
+	return strncmp(name, "uid:", 4) == 0 || (token && strcmp(token->tenant, tenant) == 0);
+}

@@ -31,6 +31,8 @@ enum problem_kind auth_place(const struct auth *auth, const struct http_exchange
 /* PROBLEM_NONE, or PROBLEM_UNAUTHORIZED, or PROBLEM_FORBIDDEN. */
 enum problem_kind auth_caller(const struct auth *auth, const struct http_exchange *exchange,
 			      struct caller *ret);
+/* Is there still such a token, of the same tenant? Local users need none: always true. */
+bool auth_stands(const struct auth *auth, const char *tenant, const char *name);
 /*
  * For what was asked before a crash: the same caller again, by name. False: it may not ask any
  * more.

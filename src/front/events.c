@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/json_out.h"
+#include "front/execution_record.h"
 #include "front/fields.h"
 #include "front/spout.h"
 
@@ -260,8 +261,7 @@ void events_replay(struct visit *visit, const struct stored *stored, const struc
 		return;
 	}
 	if (!stored->failed) {
-		json_t *result =
-			json_loadb(stored->result, stored->result_size, JSON_ALLOW_NUL, NULL);
+		json_t *result = record_parse(stored->result, stored->result_size);
 		replay_stream(&text, result, 1, &place);
 		replay_stream(&text, result, 2, &place);
 		json_decref(result);

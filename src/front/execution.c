@@ -17,11 +17,12 @@
 
 static void enter_line(struct execution *execution);
 
-static void execution_free(struct execution *execution)
+void execution_free(struct execution *execution)
 {
 	struct front *front = execution->front;
 
 	loop_timer_clear(&execution->timer);
+	unsaved_forget(execution);
 	admission_leave(&front->admission, &execution->ticket, 0, 0);
 	if (execution->previous) {
 		execution->previous->next = execution->next;
@@ -41,62 +42,11 @@ static void execution_free(struct execution *execution)
 	free(execution);
 }
 
-/* The ledger has it, or never will: everybody is told, and that is the end. */
-static void finish(struct execution *execution)
-{
-	struct front *front = execution->front;
-
-	execution->state = EXECUTION_ENDED;
-	while (execution->listeners) {
-		struct listener *listener = execution->listeners;
-
-		execution->listeners = listener->next;
-		listener->execution = NULL;
-		listener->ended(listener->user, execution);
-	}
-	execution_free(execution);
-	front_look_drained(front);
-}
-
-static void saved(void *user, const struct brig_error *error, const char *data, size_t size)
-{
-	struct execution *execution = user;
-
-	(void)data;
-	(void)size;
-	if (error) {
-		role_log(ROLE_ERROR, "ledger.ended", "id=%s why=%s", execution->id, error->message);
-		problem_set(&execution->problem, PROBLEM_LEDGER_UNAVAILABLE,
-			    "it ran, but how it ended could not be recorded");
-		execution->failed = true;
-	}
-	finish(execution);
-}
-
-/* What happened is recorded first, then told. */
-static void save(struct execution *execution)
-{
-	struct front *front = execution->front;
-	struct brig_error error = { .code = BRIG_E_SYSTEM, .errnum = EPIPE };
-
-	execution->state = EXECUTION_SAVING;
-	loop_timer_clear(&execution->timer);
-	if (execution->failed) {
-		record_failure(execution);
-	}
-	if (!execution->recorded) {
-		finish(execution);
-	} else if (ledger_ended(front->ledger, execution->id, execution->result.data,
-				execution->result.size, saved, execution) < 0) {
-		saved(execution, &error, NULL, 0);
-	}
-}
-
 static void fail_with(struct execution *execution)
 {
 	execution->failed = true;
 	admission_leave(&execution->front->admission, &execution->ticket, 0, 0);
-	save(execution);
+	execution_save(execution);
 }
 
 static void engine_output(void *user, int stream, const void *data, size_t size)
@@ -123,7 +73,7 @@ static void engine_end(void *user, const char *data, size_t size)
 	record_result(execution, data, size);
 	record_count(front, execution, wall_ns);
 	admission_leave(&front->admission, &execution->ticket, wall_ns, execution->cpu_ns);
-	save(execution);
+	execution_save(execution);
 }
 
 static void engine_failed(void *user, const struct brig_error *error)
@@ -174,6 +124,7 @@ static void recorded_start(void *user, const struct brig_error *error, const cha
 
 	(void)data;
 	(void)size;
+	record_heard(execution->front, error);
 	if (error) {
 		problem_set(&execution->problem, PROBLEM_LEDGER_UNAVAILABLE,
 			    "its start could not be recorded, so it was not started");
@@ -181,6 +132,14 @@ static void recorded_start(void *user, const struct brig_error *error, const cha
 	} else {
 		start(execution);
 	}
+}
+
+/* Nobody waits for this one's record; but that there is none is worth knowing. */
+static void heard(void *user, const struct brig_error *error, const char *data, size_t size)
+{
+	(void)data;
+	(void)size;
+	record_heard(user, error);
 }
 
 /* Its turn. What is to survive a crash must be known to have begun before it begins. */
@@ -199,8 +158,8 @@ static void granted(void *user)
 		return;
 	}
 	if (execution->recorded) {
-		ledger_started(ledger, execution->id, NULL, NULL);
-	} else if (record_begin(execution, NULL) < 0) {
+		ledger_started(ledger, execution->id, heard, execution->front);
+	} else if (record_begin(execution, heard, execution->front) < 0) {
 		recorded_start(execution, &error, NULL, 0);
 		return;
 	}
@@ -244,6 +203,7 @@ static void begun(void *user, const struct brig_error *error, const char *data, 
 	bool same = false;
 	struct problem problem = { 0 };
 
+	record_heard(execution->front, error);
 	if (error || record_twin(data, size, twin, &same) < 0) {
 		problem_set(&problem, PROBLEM_LEDGER_UNAVAILABLE, "it could not be recorded");
 		problem.retry_s = 2;
@@ -337,7 +297,8 @@ int execution_new(struct front *front, const struct execution_order *order, stru
 	execution->ticket.user = execution;
 	execution->timer.due = due;
 	execution->timer.user = execution;
-	int r = bound_queued(front, order, problem);
+	int r = order->forced ? 0 : record_room(front, problem);
+	r = r < 0 ? r : bound_queued(front, order, problem);
 	link_in(execution);
 	if (r == 0 && copy_order(execution, order) < 0) {
 		r = problem_set(problem, PROBLEM_MEMORY_LOW, "no memory for the request");
@@ -347,7 +308,7 @@ int execution_new(struct front *front, const struct execution_order *order, stru
 				      &execution->ticket, problem);
 	}
 	if (r == 0 && !order->forced && (order->queued || order->key) &&
-	    record_begin(execution, begun) < 0) {
+	    record_begin(execution, begun, execution) < 0) {
 		r = problem_set(problem, PROBLEM_LEDGER_UNAVAILABLE, "it could not be recorded");
 		problem->retry_s = 2;
 	}
@@ -463,6 +424,29 @@ bool execution_unfinished(const struct execution *execution)
 	return execution->state != EXECUTION_WAITING || !execution->queued;
 }
 
+/* The end of one may be the end of others: each time from the beginning. */
+static struct execution *find_revoked(const struct front *front)
+{
+	for (struct execution *e = front->executions; e; e = e->next) {
+		if (!e->cancelled && !auth_stands(&front->auth, e->tenant, e->caller)) {
+			return e;
+		}
+	}
+	return NULL;
+}
+
+size_t executions_revoke(struct front *front)
+{
+	struct execution *execution;
+	size_t count = 0;
+
+	while ((execution = find_revoked(front)) != NULL) {
+		execution_cancel(execution);
+		count++;
+	}
+	return count;
+}
+
 void executions_close(struct front *front)
 {
 	admission_close(&front->admission);
@@ -472,6 +456,8 @@ void executions_close(struct front *front)
 			problem_set(&e->problem, PROBLEM_UNAVAILABLE, "the service is going down");
 			e->problem.retry_s = 2;
 			fail_with(e);
+		} else {
+			execution_save_now(e);
 		}
 	}
 }

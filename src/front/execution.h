@@ -83,6 +83,8 @@ bool execution_output(const struct execution *execution, struct place *place,
 /* After the end: the result object; or NULL, and then the problem says why there is none. */
 const char *execution_result(const struct execution *execution, size_t *ret_size,
 			     const struct problem **ret_problem);
+/* Whoever asked for these may not ask any more: they are cancelled. Returns how many. */
+size_t executions_revoke(struct front *front);
 /* The next of all, of whatever tenant. */
 struct execution *execution_next(const struct execution *execution);
 /* It has begun, or somebody waits for it: it is not one that a later life can begin with. */

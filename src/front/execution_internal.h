@@ -47,9 +47,19 @@ struct execution {
 	struct segment *segments; /* owned */
 	size_t segments_count, segments_room;
 
+	uint64_t save_since_ns,
+		save_wait_ns; /* the ledger has no room for it; 0: it has not failed */
+
 	struct buf result;      /* what the ledger keeps: a result, or a failure's record */
 	struct problem problem; /* of a failure */
 };
 
+void execution_free(struct execution *execution);
+/* What happened is recorded, then told; the execution is gone afterwards, now or later. */
+void execution_save(struct execution *execution);
+/* There is no time to wait for room: one more try, if it waits for one. */
+void execution_save_now(struct execution *execution);
+/* Of one that is freed: nobody tries to record it any more. */
+void unsaved_forget(struct execution *execution);
 void output_add(struct execution *execution, int stream, const void *data, size_t size);
 #endif

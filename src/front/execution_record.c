@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/id.h"
+#include "base/json_bounded.h"
 #include "base/json_out.h"
 
 #define ID_SIZE 26
@@ -30,7 +31,7 @@ void record_digests(struct execution *execution, const char *code, size_t code_s
 	sha256_hex(&hash, execution->digest);
 }
 
-int record_begin(struct execution *execution, ledger_done *done)
+int record_begin(struct execution *execution, ledger_done *done, void *user)
 {
 	const struct engine_call *call = &execution->ask->call;
 	struct ledger_execution record = {
@@ -47,9 +48,10 @@ int record_begin(struct execution *execution, ledger_done *done)
 		.key = execution->key,
 		.digest = execution->key ? execution->digest : NULL,
 	};
-	int r = ledger_begin(execution->front->ledger, &record, done, execution);
+	int r = ledger_begin(execution->front->ledger, &record, done, user);
 
-	if (r == 0 && !done) {
+	/* Who does not wait for the answer takes it for granted; its end comes behind it. */
+	if (r == 0 && user != execution) {
 		execution->recorded = true;
 	}
 	free(execution->request);
@@ -96,8 +98,12 @@ void record_result(struct execution *execution, const char *data, size_t size)
 	struct buf *result = &execution->result;
 
 	buf_add(result, data, size);
-	if (result->failed || size < at + ID_SIZE + 1 || memcmp(data, begin, at) != 0 ||
-	    data[at + ID_SIZE] != '"') {
+	if (result->failed) {
+		problem_set(&execution->problem, PROBLEM_MEMORY_LOW, "no memory for the result");
+		execution->failed = true;
+		return;
+	}
+	if (size < at + ID_SIZE + 1 || memcmp(data, begin, at) != 0 || data[at + ID_SIZE] != '"') {
 		problem_set(&execution->problem, PROBLEM_INTERNAL, "the result cannot be read");
 		execution->failed = true;
 		return;
@@ -121,6 +127,16 @@ void record_failure(struct execution *execution)
 	json_raw(&json, "error", problem.data ? problem.data : "null");
 	json_close(&json, '}');
 	buf_done(&problem);
+}
+
+json_t *record_parse(const char *result, size_t size)
+{
+	/* Of our own making: a program's value is the deepest, and the largest, that is in it. */
+	static const struct json_bounds bounds = { .depth = 80,
+						   .values = 2000000,
+						   .allow_nul = true };
+
+	return json_bounded_load(result, size, &bounds, NULL);
 }
 
 bool record_problem(json_t *result, struct problem *ret)

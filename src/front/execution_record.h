@@ -8,13 +8,19 @@
 
 void record_digests(struct execution *execution, const char *code, size_t code_size,
 		    const struct execution_order *order);
-int record_begin(struct execution *execution, ledger_done *done);
+/* `user` is the execution: it waits for the answer, and is not recorded before. */
+int record_begin(struct execution *execution, ledger_done *done, void *user);
+/* What the ledger said to a record; and whether it can be expected to take another. */
+void record_heard(struct front *front, const struct brig_error *error);
+int record_room(struct front *front, struct problem *problem);
 /* The ledger's answer to begin: `twin` stays "" when the execution is new. */
 int record_twin(const char *data, size_t size, char twin[27], bool *ret_same);
 /* The engine's result, under the execution's own id; its processor time is looked up. */
 void record_result(struct execution *execution, const char *data, size_t size);
 /* A failure as the ledger keeps it: {"id","status","error":{the problem}}. */
 void record_failure(struct execution *execution);
+/* A result that is to be looked into; NULL: it cannot be read. */
+json_t *record_parse(const char *result, size_t size);
 /* The problem in such a record; false: it is a real result. */
 bool record_problem(json_t *result, struct problem *ret);
 /* Upper bounds of the buckets in counts.run_seconds_bucket. */

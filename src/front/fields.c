@@ -4,12 +4,13 @@
 
 #include <errno.h>
 #include <math.h>
-#include <sodium/utils.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base64.h"
 #include "base/id.h"
+#include "base/json_bounded.h"
 #include "base/suggest.h"
 
 static const char *type_name(json_t *value)
@@ -41,58 +42,45 @@ int field_wrong(struct problem *problem, const char *where, const char *wanted, 
 			   type_name(value));
 }
 
-/* jansson's own bound is far deeper, and it has none on the number of nodes. */
-static int look_over(const char *text, size_t size, struct problem *problem)
+static int refuse(const struct json_refusal *why, struct problem *problem)
 {
-	unsigned depth = 0;
-	size_t items = 0;
-	bool quoted = false;
-
-	for (size_t i = 0; i < size; i++) {
-		char c = text[i];
-
-		if (quoted) {
-			i += c == '\\';
-			quoted = c != '"';
-			continue;
-		}
-		quoted = c == '"';
-		if (c == '{' || c == '[') {
-			depth++;
-		} else if ((c == '}' || c == ']') && depth > 0) {
-			depth--;
-		}
-		items += c == '{' || c == '[' || c == ',' || c == ':';
-		if (depth > FIELDS_DEPTH_MAX) {
-			return problem_set(problem, PROBLEM_INVALID_JSON,
-					   "the body is nested more than %d deep",
-					   FIELDS_DEPTH_MAX);
-		}
-		if (items > FIELDS_ITEMS_MAX) {
-			return problem_set(problem, PROBLEM_INVALID_JSON,
-					   "the body has more than %d values", FIELDS_ITEMS_MAX);
-		}
+	switch (why->kind) {
+	case JSON_TOO_DEEP:
+		return problem_set(problem, PROBLEM_INVALID_JSON,
+				   "the body is nested more than %d deep", FIELDS_DEPTH_MAX);
+	case JSON_TOO_MANY:
+		return problem_set(
+			problem, PROBLEM_INVALID_JSON,
+			"the body has more than %d values, or more than %d bytes besides "
+			"long strings",
+			FIELDS_ITEMS_MAX, FIELDS_PLAIN_MAX);
+	case JSON_NO_MEMORY:
+		return problem_set(problem, PROBLEM_MEMORY_LOW, "no memory for the request");
+	case JSON_NOT_JSON:
+		break;
 	}
-	return 0;
+	if (why->line == 0) {
+		return problem_set(problem, PROBLEM_INVALID_JSON, "%s", why->text);
+	}
+	return problem_set(problem, PROBLEM_INVALID_JSON, "line %d, column %d: %s", why->line,
+			   why->column, why->text);
 }
 
 int fields_parse(const char *text, size_t size, json_t **ret, struct problem *problem)
 {
-	json_error_t error;
+	static const struct json_bounds bounds = { .depth = FIELDS_DEPTH_MAX,
+						   .values = FIELDS_ITEMS_MAX,
+						   .plain_max = FIELDS_PLAIN_MAX };
+	struct json_refusal why;
 
 	if (size == 0) {
 		problem_set(problem, PROBLEM_INVALID_JSON, "the body is empty");
 		problem_remedy(problem, "send a JSON object");
 		return -EINVAL;
 	}
-	int r = look_over(text, size, problem);
-	if (r < 0) {
-		return r;
-	}
-	json_t *root = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
+	json_t *root = json_bounded_load(text, size, &bounds, &why);
 	if (!root) {
-		return problem_set(problem, PROBLEM_INVALID_JSON, "line %d, column %d: %s",
-				   error.line, error.column, error.text);
+		return refuse(&why, problem);
 	}
 	if (!json_is_object(root)) {
 		json_decref(root);
@@ -271,8 +259,7 @@ int field_base64(json_t *value, const char *where, void **ret, size_t *ret_size,
 	if (!bytes) {
 		return problem_set(problem, PROBLEM_MEMORY_LOW, "%s: no memory for it", where);
 	}
-	if (sodium_base642bin(bytes, length / 4 * 3 + 3, json_string_value(value), length, NULL,
-			      ret_size, NULL, sodium_base64_VARIANT_ORIGINAL) != 0) {
+	if (!base64_decode(json_string_value(value), length, bytes, ret_size)) {
 		free(bytes);
 		problem_set(problem, PROBLEM_INVALID_REQUEST, "%s: not base64", where);
 		problem_remedy(problem, "standard alphabet, with padding, without blanks");

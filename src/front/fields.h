@@ -14,7 +14,8 @@
 #include "front/problem.h"
 
 #define FIELDS_DEPTH_MAX 32
-#define FIELDS_ITEMS_MAX 65536 /* commas, colons and brackets: each costs a node of memory */
+#define FIELDS_ITEMS_MAX 65536     /* commas, colons and brackets: each costs a node of memory */
+#define FIELDS_PLAIN_MAX (2 << 20) /* bytes besides long strings, which are read at once */
 
 struct field {
 	const char *name;

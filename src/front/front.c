@@ -27,7 +27,7 @@ static void handle(void *user, struct http_exchange *exchange)
 static int admit(void *user, struct http_exchange *exchange, size_t *ret_limit)
 {
 	struct front *front = user;
-	struct caller caller;
+	struct caller caller = { 0 };
 	char allowed[64];
 	bool known;
 
@@ -49,6 +49,8 @@ static int admit(void *user, struct http_exchange *exchange, size_t *ret_limit)
 		front->counts.problems[kind]++;
 		return problem_info(kind)->status;
 	}
+	exchange->budget =
+		caller.tenant[0] ? admission_budget(&front->admission, caller.tenant) : NULL;
 	size_t most = route ? route->body_max : UNKNOWN_BODY_MAX;
 	*ret_limit = most < *ret_limit ? most : *ret_limit;
 	return 0;
@@ -90,12 +92,16 @@ static int copy_lists(struct front *front, const struct front_options *options)
 static int begin(struct front *front, const struct front_options *options, struct brig_error *error)
 {
 	struct http_server_options http = { .limits = options->http,
+					    .tcp = options->tcp,
 					    .handle = handle,
 					    .admit = admit,
 					    .problem = http_problem,
 					    .user = front };
-	int r = copy_lists(front, options);
+	int r = session_engine_new(front, options->engine, &front->engine);
 
+	if (r == 0) {
+		r = copy_lists(front, options);
+	}
 	if (r == 0 && options->tokens) {
 		r = tokens_parse(options->tokens, options->tokens_size, &front->auth.tokens, error);
 		if (r < 0) {
@@ -135,7 +141,6 @@ int front_new(struct loop *loop, const struct front_options *options, struct fro
 	/* jansson would look for random bytes in a file, and there are no files here. */
 	json_object_seed(randombytes_random() | 1);
 	front->loop = loop;
-	front->engine = options->engine;
 	front->ledger = options->ledger;
 	front->resume_ns = options->resume_ns ? options->resume_ns : RESUME_NS;
 	admission_init(&front->admission, &options->admission);
@@ -201,8 +206,8 @@ void front_free(struct front *front)
 	front_mcp_free(front->mcp);
 	engine_free(front->admitted);
 	executions_drop(front);
+	engine_free(front->engine);
 	admission_done(&front->admission);
 	auth_done(&front->auth);
-	free(front->usual);
 	free(front);
 }

@@ -25,6 +25,7 @@ struct front_options {
 	struct ledger *ledger;
 	const int *sockets; /* that listen; they stay the caller's */
 	size_t sockets_count;
+	const struct http_transport *tcp; /* stays the caller's; NULL: TCP is in clear */
 	struct http_limits http;
 	struct admission_limits admission;
 	const char *tokens; /* what is in the file of tokens; NULL: there are none */
@@ -42,6 +43,11 @@ struct front_options {
 /* All options are copied. */
 int front_new(struct loop *loop, const struct front_options *options, struct front **ret,
 	      struct brig_error *error);
+/*
+ * Other tokens from now on; on failure the old ones stay. What was asked with one that is no more
+ * is cancelled, and its requests are answered 401. The text stays the caller's.
+ */
+int front_tokens(struct front *front, const char *text, size_t size, struct brig_error *error);
 /* Nothing new comes in; `done` when all that runs has been answered. What waits stays queued. */
 void front_drain(struct front *front, void (*done)(void *user), void *user);
 void front_free(struct front *front);

@@ -17,24 +17,19 @@ struct front_counts {
 	uint64_t replayed;
 };
 
-/* What a policy gives when nothing is asked for. */
-struct policy_usual {
-	char name[TOKEN_NAME_MAX + 1];
-	struct brig_limits limits;
-};
-
 struct front {
 	struct loop *loop;
-	struct engine *engine;
+	struct engine *engine; /* owned: the one that was given, behind the records of sessions */
 	struct ledger *ledger;
 	struct http_server *http; /* owned */
 	struct auth auth;
 	struct admission admission;
 	struct execution *executions; /* all that are under way */
 	struct visit *visits;         /* requests that are not answered yet */
-	struct policy_usual *usual;   /* owned */
-	size_t usual_count;
 	struct front_counts counts;
+	unsigned unsaved; /* ends that the ledger had no room for, and what they hold */
+	size_t unsaved_bytes;
+	uint64_t ledger_failed_ns; /* when it last could not record; 0: it can */
 	uint64_t resume_ns;
 	uint64_t refusals_ns; /* when one was last audited, and how many since */
 	uint64_t refusals;
@@ -48,17 +43,24 @@ struct front {
 };
 
 /*
+ * The engine that is used for all: sessions are recorded in the ledger before they are told, and
+ * what the warden does not know any more is looked up there. `inner` is borrowed.
+ */
+int session_engine_new(struct front *front, struct engine *inner, struct engine **ret);
+/*
  * An engine for the protocol's tools: what they ask is checked, waits for its turn and is recorded
  * like all else. Tenants of its calls are callers' names.
  */
 int admitted_engine_new(struct front *front, struct engine **ret);
 int front_mcp_new(struct front *front, struct front_mcp **ret, struct brig_error *error);
 void front_mcp_drain(struct front_mcp *mcp);
+/* Cuts off those whose token is no more. */
+void front_mcp_revoke(struct front *front);
 /* After the HTTP server. */
 void front_mcp_free(struct front_mcp *mcp);
 /* Says `drained` when it is time; asked whenever something ends. */
 void front_look_drained(struct front *front);
-/* Starts to watch the host's memory, and asks what the policies give. */
+/* Starts to watch the host's memory. */
 void front_watch_begin(struct front *front);
 void front_watch_end(struct front *front);
 /* Queues again what was acknowledged in an earlier life. */

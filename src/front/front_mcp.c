@@ -12,7 +12,10 @@
 #include "mcp/mcp_http.h"
 #include "tools/tools.h"
 
+struct wrapped;
+
 struct front_mcp {
+	struct wrapped *exchanges; /* owned: those under way */
 	struct tools *tools;
 	struct mcp_server *server;
 	struct mcp_http *http;
@@ -23,6 +26,8 @@ struct wrapped {
 	struct mcp_http_exchange mcp;
 	struct http_exchange *http;
 	struct caller caller;
+	struct front_mcp *owner;
+	struct wrapped *next, *previous;
 };
 
 static struct wrapped *wrapped_of(struct mcp_http_exchange *exchange)
@@ -40,6 +45,16 @@ static void answer_header(struct mcp_http_exchange *exchange, const char *name, 
 	http_answer_header(wrapped_of(exchange)->http, name, value);
 }
 
+static void wrapped_free(struct wrapped *wrapped)
+{
+	*(wrapped->previous ? &wrapped->previous->next : &wrapped->owner->exchanges) =
+		wrapped->next;
+	if (wrapped->next) {
+		wrapped->next->previous = wrapped->previous;
+	}
+	free(wrapped);
+}
+
 static struct http_exchange *unwrap(struct mcp_http_exchange *exchange)
 {
 	struct wrapped *wrapped = wrapped_of(exchange);
@@ -47,7 +62,7 @@ static struct http_exchange *unwrap(struct mcp_http_exchange *exchange)
 
 	http->gone = NULL;
 	http->drained = NULL;
-	free(wrapped);
+	wrapped_free(wrapped);
 	return http;
 }
 
@@ -88,7 +103,33 @@ static void gone(void *user)
 	if (wrapped->mcp.gone) {
 		wrapped->mcp.gone(&wrapped->mcp);
 	}
-	free(wrapped);
+	wrapped_free(wrapped);
+}
+
+static struct wrapped *find_revoked(const struct front *front)
+{
+	for (struct wrapped *w = front->mcp->exchanges; w; w = w->next) {
+		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): who is freed is not in the list */
+		if (w->caller.token &&
+		    !auth_stands(&front->auth, w->caller.tenant, w->caller.name)) {
+			return w;
+		}
+	}
+	return NULL;
+}
+
+void front_mcp_revoke(struct front *front)
+{
+	struct wrapped *wrapped;
+
+	while ((wrapped = find_revoked(front)) != NULL) {
+		struct http_exchange *http = wrapped->http;
+
+		http->gone = NULL;
+		http->drained = NULL;
+		gone(wrapped);
+		http_cut(http);
+	}
 }
 
 static void drained(void *user)
@@ -112,6 +153,12 @@ void handle_mcp(struct visit *visit)
 	}
 	wrapped->caller = visit->caller;
 	wrapped->http = http;
+	wrapped->owner = front->mcp;
+	wrapped->next = front->mcp->exchanges;
+	if (wrapped->next) {
+		wrapped->next->previous = wrapped;
+	}
+	front->mcp->exchanges = wrapped;
 	wrapped->mcp = (struct mcp_http_exchange){
 		.class = &exchange_class,
 		.method = http->method,

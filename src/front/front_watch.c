@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the front must know from elsewhere: how much memory the host has left, and what a policy
- * gives to one who asks for nothing. It has no files, so the engine is asked.
+ * What the front must know from elsewhere: how much memory the host has left. It has no files, so
+ * the engine is asked. And who may not ask for what.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,6 @@
 #define LOOK_BUSY_NS UINT64_C(500000000)
 #define LOOK_IDLE_NS UINT64_C(5000000000)
 #define REFUSAL_NS   UINT64_C(1000000000)
-#define POLICIES_MAX 256
 
 /* --- memory ---------------------------------------------------------------------------------- */
 
@@ -69,64 +68,11 @@ static void look(void *user)
 	}
 }
 
-/* --- policies -------------------------------------------------------------------------------- */
-
-static void read_policies(struct front *front, json_t *list)
-{
-	size_t count = json_array_size(list);
-	struct problem problem;
-
-	count = count > POLICIES_MAX ? POLICIES_MAX : count;
-	free(front->usual);
-	front->usual = calloc(count ? count : 1, sizeof(*front->usual));
-	front->usual_count = 0;
-	for (size_t i = 0; front->usual && i < count; i++) {
-		json_t *policy = json_array_get(list, i);
-		const char *name = json_string_value(json_object_get(policy, "name"));
-		struct policy_usual *usual = &front->usual[front->usual_count];
-
-		if (name && strlen(name) < sizeof(usual->name) &&
-		    ask_limits(json_object_get(policy, "limits"), "limits", &usual->limits,
-			       &problem) == 0) {
-			memcpy(usual->name, name, strlen(name) + 1);
-			front->usual_count++;
-		}
-	}
-}
-
-static void policies_known(void *user, const char *data, size_t size)
-{
-	struct front *front = user;
-	json_t *root = json_loadb(data, size, 0, NULL);
-
-	front->looking = NULL;
-	read_policies(front, json_object_get(root, "policies"));
-	json_decref(root);
-	look(front);
-}
-
-static void policies_unknown(void *user, const struct brig_error *error)
-{
-	struct front *front = user;
-
-	role_log(ROLE_WARNING, "policies.unknown", "why=%s", error->message);
-	front->looking = NULL;
-	look(front);
-}
-
 void front_watch_begin(struct front *front)
 {
-	struct engine_call call = { .op = ENGINE_POLICIES,
-				    .tenant = "brig",
-				    .end = policies_known,
-				    .fail = policies_unknown,
-				    .user = front };
-
 	front->look.due = look;
 	front->look.user = front;
-	if (engine_start(front->engine, &call, &front->looking, NULL) < 0) {
-		look_again(front);
-	}
+	look(front);
 }
 
 void front_watch_end(struct front *front)
@@ -142,9 +88,8 @@ int front_permit(struct front *front, const struct caller *caller, struct ask *a
 		 struct problem *problem)
 {
 	struct brig_request *run = &ask->call.run;
-	const char *policy = run->policy ? run->policy : "default";
-	const struct brig_limits *usual = NULL;
 
+	(void)front;
 	/* A session's runs have the session's policy, which was looked at when it was opened. */
 	if (!ask->call.session || run->policy) {
 		int r = token_allows(caller->token, run->policy, problem);
@@ -152,20 +97,9 @@ int front_permit(struct front *front, const struct caller *caller, struct ask *a
 			return r;
 		}
 	}
-	for (size_t i = 0; i < front->usual_count; i++) {
-		usual = strcmp(front->usual[i].name, policy) == 0 ? &front->usual[i].limits : usual;
-	}
-	struct brig_limits asked = run->limits;
-	int r = token_bound(caller->token, usual, &run->limits, problem);
-	if (r == 0 && ask->call.session) {
-		/* Those of the cell were bounded when it was opened, and cannot be set anew. */
-		asked.wall_ns = run->limits.wall_ns;
-		asked.cpu_ns = run->limits.cpu_ns;
-		asked.stdout_bytes = run->limits.stdout_bytes;
-		asked.stderr_bytes = run->limits.stderr_bytes;
-		run->limits = asked;
-	}
-	return r;
+	/* What is not asked for is the policy's, or the session's: only the engine knows these. */
+	run->limits_most = caller->token ? caller->token->ceilings : (struct brig_limits){ 0 };
+	return token_bound(caller->token, &run->limits, problem);
 }
 
 /* --- those who were not let in --------------------------------------------------------------- */

@@ -7,11 +7,9 @@
 
 #include "base/id.h"
 #include "base/json_out.h"
+#include "front/listing.h"
 #include "front/order.h"
 #include "front/stored.h"
-
-#define LIST_USUAL 50
-#define LIST_MAX   1000
 
 static void accept_with(struct visit *visit, const char *id)
 {
@@ -87,95 +85,21 @@ void handle_executions_post(struct visit *visit)
 
 /* --- list ------------------------------------------------------------------------------------ */
 
-struct listing {
-	struct visit *visit; /* NULL: has left */
-};
-
-static void lister_closed(struct visit *visit)
-{
-	((struct listing *)visit->state)->visit = NULL;
-}
-
-static void listed(void *user, const struct brig_error *error, const char *data, size_t size)
-{
-	struct listing *listing = user;
-	struct visit *visit = listing->visit;
-
-	if (visit) {
-		visit->closed = NULL;
-		if (error) {
-			visit_refuse(visit, PROBLEM_LEDGER_UNAVAILABLE,
-				     "the ledger does not answer");
-		} else {
-			visit_json(visit, 200, data, size);
-		}
-	}
-	free(listing);
-}
-
-struct list_query {
-	char before[27];
-	unsigned limit;
-};
-
-static int read_pair(const char *pair, size_t size, struct list_query *ret, struct problem *problem)
-{
-	char *end = NULL;
-
-	if (size == 33 && strncmp(pair, "before=", 7) == 0) {
-		memcpy(ret->before, pair + 7, 26);
-		if (id_valid(ret->before)) {
-			return 0;
-		}
-	} else if (size > 6 && size < 11 && strncmp(pair, "limit=", 6) == 0 && pair[6] >= '0' &&
-		   pair[6] <= '9') {
-		unsigned long limit = strtoul(pair + 6, &end, 10);
-		if (end == pair + size && limit >= 1 && limit <= LIST_MAX) {
-			ret->limit = (unsigned)limit;
-			return 0;
-		}
-	}
-	problem_set(problem, PROBLEM_INVALID_REQUEST, "the query is wrong");
-	problem_remedy(problem, "before=ID and limit=1..%d are allowed", LIST_MAX);
-	return -EINVAL;
-}
-
-static int read_query(const char *query, struct list_query *ret, struct problem *problem)
-{
-	*ret = (struct list_query){ .limit = LIST_USUAL };
-	while (query && *query) {
-		size_t size = strcspn(query, "&");
-		int r = read_pair(query, size, ret, problem);
-		if (r < 0) {
-			return r;
-		}
-		query += size;
-		query += *query == '&';
-	}
-	return 0;
-}
-
 void handle_executions_list(struct visit *visit)
 {
 	struct problem problem = { 0 };
 	struct list_query query;
-	struct listing *listing = NULL;
 
-	if (read_query(visit->exchange->query, &query, &problem) < 0) {
+	if (list_query_read(visit->exchange->query, false, &query, &problem) < 0) {
 		visit_problem(visit, &problem);
 		return;
 	}
-	listing = calloc(1, sizeof(*listing));
-	if (!listing ||
-	    ledger_list(visit->front->ledger, visit->caller.tenant,
-			query.before[0] ? query.before : NULL, query.limit, listed, listing) < 0) {
-		free(listing);
-		visit_refuse(visit, PROBLEM_LEDGER_UNAVAILABLE, "the ledger does not answer");
-		return;
+	struct listing *listing = listing_new(visit);
+	if (!listing || ledger_list(visit->front->ledger, visit->caller.tenant,
+				    query.before[0] ? query.before : NULL, query.limit,
+				    listing_answered, listing) < 0) {
+		listing_refuse(visit, listing);
 	}
-	listing->visit = visit;
-	visit->state = listing;
-	visit->closed = lister_closed;
 }
 
 /* --- one ------------------------------------------------------------------------------------- */

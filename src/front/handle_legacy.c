@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/json_out.h"
+#include "front/execution_record.h"
 #include "front/order.h"
 
 #define TIMEOUT_MIN_S 1
@@ -196,7 +197,7 @@ static void ended(void *user, struct execution *execution)
 	const struct problem *problem;
 	size_t size;
 	const char *text = execution_result(execution, &size, &problem);
-	json_t *result = text ? json_loadb(text, size, JSON_ALLOW_NUL, NULL) : NULL;
+	json_t *result = text ? record_parse(text, size) : NULL;
 	struct problem unreadable = { .kind = PROBLEM_INTERNAL };
 
 	if (!result) {

@@ -35,6 +35,12 @@ static void write_http(struct buf *out, const struct front *front)
 	one(out, "brig_http_timed_out", "counter", "Too slow.", counts.timed_out);
 	one(out, "brig_http_in_bytes", "counter", "Bytes received.", counts.bytes_in);
 	one(out, "brig_http_out_bytes", "counter", "Bytes sent.", counts.bytes_out);
+	buf_addf(out,
+		 "# TYPE brig_front_loop_longest_seconds gauge\n"
+		 "# UNIT brig_front_loop_longest_seconds seconds\n"
+		 "# HELP brig_front_loop_longest_seconds Longest turn of the last minutes.\n"
+		 "brig_front_loop_longest_seconds %.6f\n",
+		 (double)loop_longest_ns(front->loop) / 1e9);
 	buf_adds(out, "# TYPE brig_http_answers counter\n");
 	for (unsigned i = 1; i < ARRAY_SIZE(front->counts.answers); i++) {
 		buf_addf(out, "brig_http_answers_total{class=\"%uxx\"} %llu\n", i,
@@ -58,6 +64,8 @@ static void write_runs(struct buf *out, const struct front *front)
 	    front->admission.waiting);
 	one(out, "brig_executions_replayed", "counter", "Answered by an earlier run's result.",
 	    counts->replayed);
+	one(out, "brig_executions_unrecorded", "gauge", "Ends that the ledger had no room for yet.",
+	    front->unsaved);
 	buf_adds(out, "# TYPE brig_executions counter\n");
 	for (unsigned i = 0; i <= BRIG_ERROR; i++) {
 		total += counts->executions[i];

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "front/ask_parts.h"
+#include "front/listing.h"
 #include "front/visit.h"
 
 static void opened(void *user, const char *data, size_t size)
@@ -11,19 +12,14 @@ static void opened(void *user, const char *data, size_t size)
 	struct visit *visit = user;
 	json_t *session = json_loadb(data, size, 0, NULL);
 	const char *id = json_string_value(json_object_get(session, "id"));
-	struct buf facts = { 0 };
 	char location[128];
 
 	visit->run = NULL;
 	if (id) {
 		snprintf(location, sizeof(location), "/v1/sessions/%s", id);
 		visit_header(visit, "Location", location);
-		buf_addf(&facts, "{\"caller\":\"%s\",\"session\":\"%s\"}", visit->caller.name, id);
-		ledger_audit(visit->front->ledger, "session.open", visit->caller.tenant,
-			     facts.data ? facts.data : "{}", NULL, NULL);
 	}
 	visit_json(visit, 201, data, size);
-	buf_done(&facts);
 	json_decref(session);
 }
 
@@ -48,8 +44,30 @@ void handle_session_open(struct visit *visit)
 void handle_session_list(struct visit *visit)
 {
 	struct engine_call call = { .op = ENGINE_SESSION_LIST };
+	struct problem problem = { 0 };
+	struct list_query query;
+	const char *asked = visit->exchange->query;
 
-	visit_engine(visit, &call, NULL);
+	if (!asked || !*asked) {
+		visit_engine(visit, &call, NULL);
+		return;
+	}
+	int r = list_query_read(asked, true, &query, &problem);
+	if (r == 0 && !query.gone) {
+		r = problem_set(&problem, PROBLEM_INVALID_REQUEST,
+				"those that are open are not listed in pages");
+		problem_remedy(&problem, "leave the query away, or ask for state=gone");
+	}
+	if (r < 0) {
+		visit_problem(visit, &problem);
+		return;
+	}
+	struct listing *listing = listing_new(visit);
+	if (!listing || ledger_session_list(visit->front->ledger, visit->caller.tenant,
+					    query.before[0] ? query.before : NULL, query.limit,
+					    listing_answered, listing) < 0) {
+		listing_refuse(visit, listing);
+	}
 }
 
 static void with_session(struct visit *visit, enum engine_op op)
@@ -78,4 +96,42 @@ void handle_session_close(struct visit *visit)
 void handle_session_interrupt(struct visit *visit)
 {
 	with_session(visit, ENGINE_SESSION_INTERRUPT);
+}
+
+/* Its policy is known now: may whoever asks open such a session? */
+static void fork_looked(void *user, const char *data, size_t size)
+{
+	struct visit *visit = user;
+	json_t *session = json_loadb(data, size, 0, NULL);
+	const char *policy = json_string_value(json_object_get(session, "policy"));
+	const char *state = json_string_value(json_object_get(session, "state"));
+	struct problem problem = { 0 };
+	struct ask ask = { .call = { .op = ENGINE_SESSION_FORK, .session = visit->args[0] } };
+
+	visit->run = NULL;
+	ask.call.run.policy = policy;
+	int r = front_permit(visit->front, &visit->caller, &ask, &problem);
+	if (r == 0 && (!policy || !state || strcmp(state, "gone") == 0)) {
+		const char *why = json_string_value(json_object_get(session, "reason"));
+		r = problem_set(&problem, PROBLEM_SESSION_GONE, "the session is gone: %s",
+				why ? why : "it has ended");
+	}
+	ask.call.run.policy = NULL;
+	json_decref(session);
+	if (r < 0) {
+		visit_problem(visit, &problem);
+	} else {
+		visit_engine(visit, &ask.call, opened);
+	}
+}
+
+void handle_session_fork(struct visit *visit)
+{
+	struct engine_call call = { .op = ENGINE_SESSION_GET, .session = visit->args[0] };
+
+	if (!visit->args[0] || !ask_session_id(visit->args[0])) {
+		visit_refuse(visit, PROBLEM_NOT_FOUND, "there is no such session");
+		return;
+	}
+	visit_engine(visit, &call, fork_looked);
 }

@@ -11,6 +11,8 @@
 #include "base/error.h"
 #include "base/json_out.h"
 
+#define RETRY_USUAL_S 2
+
 static const struct problem_info table[PROBLEM_KINDS] = {
 	[PROBLEM_NONE] = { "none", 500, "No problem" },
 	[PROBLEM_INVALID_JSON] = { "invalid_json", 400, "The body is not the JSON that is wanted" },
@@ -37,6 +39,7 @@ static const struct problem_info table[PROBLEM_KINDS] = {
 	[PROBLEM_IDEMPOTENCY_MISMATCH] = { "idempotency_mismatch", 422,
 					   "The key was used for another request" },
 	[PROBLEM_RATE_LIMITED] = { "rate_limited", 429, "Too many requests" },
+	[PROBLEM_BYTES_LIMITED] = { "bytes_limited", 429, "Too many bytes are under way" },
 	[PROBLEM_QUEUE_FULL] = { "queue_full", 429, "Too much is waiting already" },
 	[PROBLEM_QUOTA_EXCEEDED] = { "quota_exceeded", 429, "The day's processor time is used up" },
 	[PROBLEM_SESSION_LIMIT] = { "session_limit", 429, "Too many sessions" },
@@ -47,7 +50,7 @@ static const struct problem_info table[PROBLEM_KINDS] = {
 	[PROBLEM_MEMORY_LOW] = { "memory_low", 503, "The host is short of memory" },
 	[PROBLEM_LEDGER_UNAVAILABLE] = { "ledger_unavailable", 503,
 					 "What was asked cannot be recorded" },
-	[PROBLEM_UNAVAILABLE] = { "unavailable", 503, "The service is going down or coming up" },
+	[PROBLEM_UNAVAILABLE] = { "unavailable", 503, "The service cannot do it now" },
 };
 
 const struct problem_info *problem_info(enum problem_kind kind)
@@ -78,7 +81,7 @@ enum problem_kind problem_of_status(int http_status)
 		{ 408, PROBLEM_REQUEST_TIMEOUT },
 		{ 413, PROBLEM_CONTENT_TOO_LARGE },
 		{ 415, PROBLEM_UNSUPPORTED_MEDIA_TYPE },
-		{ 429, PROBLEM_RATE_LIMITED },
+		{ 429, PROBLEM_BYTES_LIMITED },
 		{ 431, PROBLEM_HEAD_TOO_LARGE },
 		{ 503, PROBLEM_UNAVAILABLE },
 	};
@@ -149,8 +152,11 @@ struct mapping {
 	const char *detail; /* NULL: the error's own words */
 };
 
-/* The first that fits. */
+/* The first that fits. What is scarce is so whoever was looking for it: there the code is any. */
 static const struct mapping mappings[] = {
+	{ BRIG_E_NONE, EMFILE, PROBLEM_UNAVAILABLE, "the service has too much open at once" },
+	{ BRIG_E_NONE, ENFILE, PROBLEM_UNAVAILABLE, "the host has too much open at once" },
+	{ BRIG_E_NONE, ENOMEM, PROBLEM_MEMORY_LOW, "there is not enough memory for it now" },
 	{ BRIG_E_INPUT, ENOENT, PROBLEM_NOT_FOUND, NULL },
 	{ BRIG_E_INPUT, EBUSY, PROBLEM_SESSION_BUSY, NULL },
 	{ BRIG_E_INPUT, ESTALE, PROBLEM_SESSION_GONE, NULL },
@@ -164,8 +170,13 @@ static const struct mapping mappings[] = {
 	{ BRIG_E_HOST, 0, PROBLEM_HOST_UNABLE,
 	  "this host lacks a layer of isolation that the policy wants" },
 	{ BRIG_E_CONSENT, 0, PROBLEM_CONSENT_REQUIRED, NULL },
+	{ BRIG_E_SYSTEM, ENOTRECOVERABLE, PROBLEM_LEDGER_UNAVAILABLE,
+	  "what was asked cannot be recorded, so it was not done" },
 	{ BRIG_E_SYSTEM, ENOENT, PROBLEM_NOT_FOUND, "there is no such thing" },
-	{ BRIG_E_SYSTEM, ENOMEM, PROBLEM_MEMORY_LOW, "there is not enough memory for it now" },
+	{ BRIG_E_SYSTEM, EAGAIN, PROBLEM_UNAVAILABLE, "the host has too many processes" },
+	{ BRIG_E_SYSTEM, ENOSPC, PROBLEM_UNAVAILABLE, "the host has no room left" },
+	{ BRIG_E_SYSTEM, EDQUOT, PROBLEM_UNAVAILABLE, "the host has no room left" },
+	{ BRIG_E_SYSTEM, EUSERS, PROBLEM_UNAVAILABLE, "the host has no room left" },
 	{ BRIG_E_SYSTEM, ENOBUFS, PROBLEM_UNAVAILABLE, "the service has too much to do" },
 	{ BRIG_E_SYSTEM, EPIPE, PROBLEM_UNAVAILABLE, "the service is starting again" },
 	{ BRIG_E_SYSTEM, ECONNRESET, PROBLEM_UNAVAILABLE, "the service is starting again" },
@@ -176,7 +187,7 @@ void problem_of_error(struct problem *problem, const struct brig_error *error)
 	const struct mapping *found = NULL;
 
 	for (size_t i = 0; !found && i < ARRAY_SIZE(mappings); i++) {
-		if (mappings[i].code == error->code &&
+		if ((mappings[i].code == BRIG_E_NONE || mappings[i].code == error->code) &&
 		    (mappings[i].errnum == 0 || mappings[i].errnum == error->errnum)) {
 			found = &mappings[i];
 		}
@@ -190,9 +201,16 @@ void problem_of_error(struct problem *problem, const struct brig_error *error)
 		copy_without_paths(problem->detail, sizeof(problem->detail), error->message);
 		copy_without_paths(problem->remedy, sizeof(problem->remedy), error->remedy);
 	}
-	int status = problem_info(found->kind)->status;
-	if (status == 503 || status == 429) {
-		problem->retry_s = 2;
+	problem_retry(problem);
+}
+
+/* Nobody should have to guess when to come again. */
+void problem_retry(struct problem *problem)
+{
+	int status = problem_info(problem->kind)->status;
+
+	if ((status == 503 || status == 429) && problem->retry_s == 0) {
+		problem->retry_s = RETRY_USUAL_S;
 	}
 }
 
@@ -212,6 +230,7 @@ void problem_to_error(const struct problem *problem, struct brig_error *error)
 		{ PROBLEM_SESSION_GONE, BRIG_E_INPUT, ESTALE },
 		{ PROBLEM_CANCELLED, BRIG_E_INPUT, ECANCELED },
 		{ PROBLEM_RATE_LIMITED, BRIG_E_INPUT, EAGAIN },
+		{ PROBLEM_BYTES_LIMITED, BRIG_E_INPUT, EAGAIN },
 		{ PROBLEM_QUEUE_FULL, BRIG_E_INPUT, EAGAIN },
 		{ PROBLEM_QUOTA_EXCEEDED, BRIG_E_INPUT, EAGAIN },
 		{ PROBLEM_SESSION_LIMIT, BRIG_E_INPUT, EAGAIN },

@@ -31,6 +31,7 @@ enum problem_kind {
 	PROBLEM_UNSUPPORTED_MEDIA_TYPE,
 	PROBLEM_IDEMPOTENCY_MISMATCH,
 	PROBLEM_RATE_LIMITED,
+	PROBLEM_BYTES_LIMITED,
 	PROBLEM_QUEUE_FULL,
 	PROBLEM_QUOTA_EXCEEDED,
 	PROBLEM_SESSION_LIMIT,
@@ -69,6 +70,8 @@ void problem_remedy(struct problem *problem, const char *format, ...)
 /* What an engine or a ledger reported, in words that may leave the house. */
 void problem_of_error(struct problem *problem, const struct brig_error *error);
 
+/* A time for Retry-After, if it is one to come again after and has none. */
+void problem_retry(struct problem *problem);
 /* The way back, for those who ask by engine.h. */
 void problem_to_error(const struct problem *problem, struct brig_error *error);
 void problem_write(const struct problem *problem, struct buf *out);

@@ -27,6 +27,7 @@ static const struct route routes[] = {
 	{ "DELETE", "/v1/sessions/{}", false, ROUTE_NO_BODY, 0, handle_session_close },
 	{ "POST", "/v1/sessions/{}/execute", false, ROUTE_JSON, LARGE, handle_session_execute },
 	{ "POST", "/v1/sessions/{}/interrupt", false, ROUTE_NO_BODY, 0, handle_session_interrupt },
+	{ "POST", "/v1/sessions/{}/fork", false, ROUTE_NO_BODY, 0, handle_session_fork },
 	{ "GET", "/v1/sessions/{}/files", false, ROUTE_NO_BODY, 0, handle_file_list },
 	{ "GET", "/v1/sessions/{}/files/{*}", false, ROUTE_NO_BODY, 0, handle_file_get },
 	{ "PUT", "/v1/sessions/{}/files/{*}", false, ROUTE_BYTES, FILES, handle_file_put },

@@ -46,6 +46,7 @@ void handle_session_list(struct visit *visit);
 void handle_session_get(struct visit *visit);
 void handle_session_close(struct visit *visit);
 void handle_session_interrupt(struct visit *visit);
+void handle_session_fork(struct visit *visit);
 void handle_file_list(struct visit *visit); /* handle_files.c */
 void handle_file_get(struct visit *visit);
 void handle_file_put(struct visit *visit);

@@ -304,23 +304,18 @@ static uint64_t limit_at(const struct brig_limits *limits, size_t offset)
 	return *(const uint64_t *)(const void *)((const char *)limits + offset);
 }
 
-int token_bound(const struct token *token, const struct brig_limits *usual,
-		struct brig_limits *limits, struct problem *problem)
+int token_bound(const struct token *token, const struct brig_limits *limits,
+		struct problem *problem)
 {
 	for (size_t i = 0; token && i < ARRAY_SIZE(bounds); i++) {
 		const struct bound *bound = &bounds[i];
 		uint64_t ceiling = limit_at(&token->ceilings, bound->offset);
-		uint64_t without = usual ? limit_at(usual, bound->offset) : 0;
-		uint64_t *asked = (uint64_t *)(void *)((char *)limits + bound->offset);
 
-		if (ceiling && *asked > ceiling) {
+		if (ceiling && limit_at(limits, bound->offset) > ceiling) {
 			problem_set(problem, PROBLEM_INVALID_REQUEST,
 				    "limits.%s: at most %llu with this token", bound->name,
 				    (unsigned long long)(ceiling / bound->scale));
 			return -ERANGE;
-		}
-		if (ceiling && *asked == 0 && (without == 0 || without > ceiling)) {
-			*asked = ceiling;
 		}
 	}
 	return 0;

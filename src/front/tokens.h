@@ -45,10 +45,7 @@ const struct token *tokens_find(const struct tokens *tokens, const char *present
 const struct token *tokens_named(const struct tokens *tokens, const char *name);
 /* 0: may use it. */
 int token_allows(const struct token *token, const char *policy, struct problem *problem);
-/*
- * Refuses what is above a ceiling. Where nothing was asked for, and what the policy gives then
- * (`usual`, or NULL: not known) is more than the ceiling, the ceiling is asked for.
- */
-int token_bound(const struct token *token, const struct brig_limits *usual,
-		struct brig_limits *limits, struct problem *problem);
+/* Refuses what is asked for above a ceiling. */
+int token_bound(const struct token *token, const struct brig_limits *limits,
+		struct problem *problem);
 #endif

@@ -62,7 +62,11 @@ void visit_answer(struct visit *visit, int status, const char *type, const void 
 		exchange->gone = NULL;
 		exchange->drained = NULL;
 		visit->exchange = NULL;
-		http_respond(exchange, status, type, data, size);
+		if (http_streaming(exchange)) {
+			http_cut(exchange);
+		} else {
+			http_respond(exchange, status, type, data, size);
+		}
 	}
 	visit_free(visit);
 }
@@ -79,13 +83,15 @@ void visit_empty(struct visit *visit, int status)
 
 void visit_problem(struct visit *visit, const struct problem *problem)
 {
+	struct problem said = *problem;
 	struct buf text = { 0 };
 	char retry[16];
 
+	problem_retry(&said);
 	problem_write(problem, &text);
 	visit->front->counts.problems[problem->kind]++;
-	if (problem->retry_s) {
-		snprintf(retry, sizeof(retry), "%u", problem->retry_s);
+	if (said.retry_s) {
+		snprintf(retry, sizeof(retry), "%u", said.retry_s);
 		visit_header(visit, "Retry-After", retry);
 	}
 	if (problem->kind == PROBLEM_UNAUTHORIZED) {
@@ -161,6 +167,7 @@ void visit_engine(struct visit *visit, struct engine_call *call,
 	struct brig_error error = { 0 };
 
 	call->tenant = visit->caller.tenant;
+	call->caller = visit->caller.name;
 	call->run.tenant = visit->caller.tenant;
 	call->end = end ? end : engine_end;
 	call->fail = engine_fail;
@@ -168,6 +175,39 @@ void visit_engine(struct visit *visit, struct engine_call *call,
 	if (engine_start(visit->front->engine, call, &visit->run, &error) < 0) {
 		visit->run = NULL;
 		engine_fail(visit, &error);
+	}
+}
+
+/* --- tokens that are gone --------------------------------------------------------------------- */
+
+static bool is_revoked(const struct visit *visit)
+{
+	return visit->caller.token &&
+	       !auth_stands(&visit->front->auth, visit->caller.tenant, visit->caller.name);
+}
+
+/* The end of one may be the end of others: each time from the beginning. */
+static struct visit *find_revoked(const struct front *front)
+{
+	for (struct visit *visit = front->visits; visit; visit = visit->next) {
+		if (is_revoked(visit)) {
+			return visit;
+		}
+	}
+	return NULL;
+}
+
+void visits_revoke(struct front *front)
+{
+	struct visit *visit;
+
+	for (visit = front->visits; visit; visit = visit->next) {
+		if (visit->caller.token && !is_revoked(visit)) {
+			visit->caller.token = tokens_named(&front->auth.tokens, visit->caller.name);
+		}
+	}
+	while ((visit = find_revoked(front)) != NULL) {
+		visit_refuse(visit, PROBLEM_UNAUTHORIZED, "the token is not valid any more");
 	}
 }
 
@@ -239,6 +279,9 @@ static int check(struct visit *visit, struct problem *problem)
 		problem_remedy(problem, "GET /openapi.json lists them all");
 		return -ENOENT;
 	}
+	if (!exchange->budget && !visit->route->open) {
+		exchange->budget = admission_budget(&front->admission, visit->caller.tenant);
+	}
 	int r = check_body(visit, problem);
 	return r == 0 && !visit->route->open
 		       ? admission_rate(&front->admission, &visit->caller, problem)
@@ -251,6 +294,7 @@ void visit_begin(struct front *front, struct http_exchange *exchange)
 	struct problem problem = { 0 };
 
 	if (!visit) {
+		http_answer_header(exchange, "Retry-After", "2");
 		http_respond(exchange, 503, NULL, "", 0);
 		return;
 	}

@@ -45,6 +45,9 @@ void visit_free(struct visit *visit);
 void visit_engine(struct visit *visit, struct engine_call *call,
 		  void (*end)(void *user, const char *data, size_t size));
 
+/* Other tokens: visitors are looked up again, and those whose token is no more are sent away. */
+void visits_revoke(struct front *front);
+
 /* What came in: makes a visit of it, checks who it is, and lets the route's handler work. */
 void visit_begin(struct front *front, struct http_exchange *exchange);
 #endif

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "http/http.h"
+
 #define FIRST_BYTES 4096
 
 static size_t next_capacity(const struct body *body, size_t needed, size_t expected)
@@ -28,12 +30,19 @@ static int body_grow(struct body *body, size_t needed, size_t expected)
 	if (body->pool && more > body->pool->limit - body->pool->used) {
 		return -ENOBUFS;
 	}
+	struct http_budget *budget = body->budget;
+	if (budget && budget->bodies_max && more > budget->bodies_max - budget->bodies) {
+		return -EDQUOT;
+	}
 	char *data = realloc(body->data, capacity);
 	if (!data) {
 		return -ENOMEM;
 	}
 	if (body->pool) {
 		body->pool->used += more;
+	}
+	if (budget) {
+		budget->bodies += more;
 	}
 	body->data = data;
 	body->capacity = capacity;
@@ -59,6 +68,10 @@ void body_leave_pool(struct body *body)
 	if (body->pool) {
 		body->pool->used -= body->capacity;
 		body->pool = NULL;
+	}
+	if (body->budget) {
+		body->budget->bodies -= body->capacity;
+		body->budget = NULL;
 	}
 }
 

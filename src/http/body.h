@@ -8,15 +8,18 @@ struct body_pool {
 	size_t used, limit;
 };
 
+struct http_budget;
+
 struct body {
 	char *data; /* owned; NUL-terminated when not NULL */
 	size_t size, capacity;
-	struct body_pool *pool; /* NULL: not counted */
+	struct body_pool *pool;     /* NULL: not counted */
+	struct http_budget *budget; /* the same */
 };
 
 /*
- * `expected`: how large it will be in the end, or 0. Memory is taken for what came, not for what
- * was promised. -ENOBUFS: the pool is full; -ENOMEM.
+ * `expected`: how large it will be in the end, at most; or 0. Memory is taken for what came, not
+ * for what was promised. -ENOBUFS: the pool is full; -EDQUOT: the budget is; -ENOMEM.
  */
 int body_add(struct body *body, const char *data, size_t size, size_t expected);
 void body_done(struct body *body);

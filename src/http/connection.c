@@ -7,6 +7,7 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
+#include "http/budget.h"
 #include "http/connections.h"
 #include "http/exchange.h"
 #include "http/timeouts.h"
@@ -17,7 +18,13 @@
 
 static bool is_reading(const struct connection *c)
 {
-	return c->state <= CONNECTION_BODY;
+	return c->state >= CONNECTION_IDLE && c->state <= CONNECTION_BODY;
+}
+
+/* Is something to be done when bytes have come? */
+static bool is_listening(const struct connection *c)
+{
+	return is_reading(c) || c->state == CONNECTION_LINGERING || c->state == CONNECTION_OPENING;
 }
 
 /* --- states ---------------------------------------------------------------------------------- */
@@ -28,32 +35,54 @@ void connection_enter(struct connection *c, enum connection_state state)
 	if (state == CONNECTION_IDLE || state == CONNECTION_LINGERING) {
 		connections_queue(c, &c->server->idle);
 	} else {
-		connections_queue(c, state == CONNECTION_HEAD ? &c->server->heads : NULL);
+		bool slow = state == CONNECTION_HEAD || state == CONNECTION_OPENING;
+		connections_queue(c, slow ? &c->server->heads : NULL);
 	}
 	timeouts_enter(c);
 }
 
+/* Called again as long as the end could not be said. */
 static void linger(struct connection *c)
 {
+	int r = carrier_end(&c->carrier);
+
 	c->input_size = 0;
-	if (shutdown(c->fd, SHUT_WR) < 0) {
+	c->said_end = r == 0;
+	c->blocked = r == HTTP_WANTS_OUTPUT;
+	if (r < 0 && !c->blocked) {
 		c->broken = true;
 		return;
 	}
 	connection_enter(c, CONNECTION_LINGERING);
 }
 
+static void open_transport(struct connection *c)
+{
+	int r = carrier_begin(&c->carrier);
+
+	c->blocked = r == HTTP_WANTS_OUTPUT;
+	if (r == 0) {
+		connection_enter(c, CONNECTION_IDLE);
+	} else if (r == -EPROTOTYPE) {
+		c->server->counts.malformed++;
+		carrier_forget(&c->carrier);
+		connection_refuse(c, 400, "this port speaks TLS: ask it with https://");
+	} else if (r != HTTP_WANTS_INPUT && r != HTTP_WANTS_OUTPUT) {
+		c->server->counts.malformed++;
+		linger(c);
+	}
+}
+
 /* --- reading and writing --------------------------------------------------------------------- */
 
 static void watch(struct connection *c)
 {
-	bool reads = is_reading(c) || c->state == CONNECTION_LINGERING;
 	uint32_t events = 0;
 
-	c->deaf = c->deaf && !reads;
-	events |= c->deaf ? 0 : EPOLLIN;
+	c->deaf = c->deaf && !is_listening(c);
+	events |= c->deaf || c->blocked ? 0 : EPOLLIN;
 	events |= c->half_closed ? 0 : EPOLLRDHUP;
-	events |= outbox_waiting(&c->outbox) > 0 ? EPOLLOUT : 0;
+	events |= outbox_waiting(&c->outbox) > 0 || c->blocked ? EPOLLOUT : 0;
 	if (events != c->events && loop_change(c->source, events) < 0) {
 		connection_break(c);
 	}
@@ -65,7 +94,7 @@ void connection_break(struct connection *c)
 	c->broken = true;
 	/* Whoever called may still use it: its own timer ends it. */
 	if (!c->busy && loop_timer_set(c->server->loop, &c->timer, 0) < 0) {
-		shutdown(c->fd, SHUT_RDWR);
+		shutdown(c->carrier.fd, SHUT_RDWR);
 	}
 }
 
@@ -76,6 +105,7 @@ static void account_sent(struct connection *c, ssize_t sent)
 		return;
 	}
 	c->server->counts.bytes_out += (size_t)sent;
+	budget_recount(c);
 	timeouts_taken(c, (size_t)sent);
 }
 
@@ -84,7 +114,7 @@ void connection_send(struct connection *c, const struct iovec *parts, size_t cou
 	if (c->broken) {
 		return;
 	}
-	account_sent(c, outbox_send(&c->outbox, c->fd, parts, count));
+	account_sent(c, outbox_send(&c->outbox, &c->carrier, parts, count));
 	if (!c->busy && !c->broken) {
 		watch(c);
 	}
@@ -92,7 +122,7 @@ void connection_send(struct connection *c, const struct iovec *parts, size_t cou
 
 static void flush(struct connection *c)
 {
-	account_sent(c, outbox_flush(&c->outbox, c->fd));
+	account_sent(c, outbox_flush(&c->outbox, &c->carrier));
 	if (c->broken || !c->held || outbox_waiting(&c->outbox) > DRAINED_BYTES) {
 		return;
 	}
@@ -105,18 +135,37 @@ static void flush(struct connection *c)
 
 static size_t read_size(const struct connection *c)
 {
+	if (c->carrier.transport) {
+		return HTTP_TRANSPORT_BYTES;
+	}
 	if (c->state != CONNECTION_BODY) {
-		return c->state == CONNECTION_LINGERING ? SERVER_READ_BYTES : HEAD_READ_BYTES;
+		return HEAD_READ_BYTES;
 	}
 	const struct reader *reader = &c->exchange->reader;
 	return reader_wants(reader, reader->framing.chunked ? HEAD_READ_BYTES : SERVER_READ_BYTES);
 }
 
+/* Nobody decrypts what nobody looks at. */
+static void discard(struct connection *c)
+{
+	ssize_t n = carrier_discard(&c->carrier, c->server->input, SERVER_READ_BYTES);
+
+	if (n == -EAGAIN || n == -EINTR) {
+		return;
+	}
+	if (n > 0) {
+		c->server->counts.bytes_in += (size_t)n;
+		c->lingered += (size_t)n;
+	}
+	c->broken = n <= 0 || c->lingered > LINGER_BYTES;
+}
+
 static void receive(struct connection *c)
 {
-	ssize_t n = recv(c->fd, c->server->input, read_size(c), MSG_DONTWAIT);
+	ssize_t n = carrier_receive(&c->carrier, c->server->input, read_size(c));
 
-	if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
+	c->blocked = n == HTTP_WANTS_OUTPUT;
+	if (c->blocked || n == HTTP_WANTS_INPUT || n == -EINTR) {
 		return;
 	}
 	if (n <= 0) {
@@ -124,11 +173,6 @@ static void receive(struct connection *c)
 		return;
 	}
 	c->server->counts.bytes_in += (size_t)n;
-	if (c->state == CONNECTION_LINGERING) {
-		c->lingered += (size_t)n;
-		c->broken = c->lingered > LINGER_BYTES;
-		return;
-	}
 	c->input = c->server->input;
 	c->input_size = (size_t)n;
 }
@@ -243,21 +287,36 @@ static void peer_closed(struct connection *c)
 	c->half_closed = true;
 }
 
+static void hear(struct connection *c)
+{
+	if (c->state == CONNECTION_OPENING) {
+		open_transport(c);
+	} else if (c->state == CONNECTION_LINGERING && c->blocked) {
+		linger(c);
+	} else if (c->state == CONNECTION_LINGERING) {
+		discard(c);
+	} else {
+		receive(c);
+	}
+}
+
 static void ready(void *user, uint32_t events)
 {
 	struct connection *c = user;
 
 	c->busy = true;
-	if (events & (EPOLLERR | EPOLLHUP)) {
+	/* Whoever is gone will not take what the transport has to write. */
+	if (events & (EPOLLERR | EPOLLHUP) || (c->blocked && events & EPOLLRDHUP)) {
 		c->broken = true;
 	}
 	if (!c->broken && events & EPOLLOUT) {
 		flush(c);
 	}
-	bool reads = is_reading(c) || c->state == CONNECTION_LINGERING;
-	if (!c->broken && reads && events & EPOLLIN) {
-		receive(c);
-	} else if (!c->broken && !reads) {
+	bool listens = is_listening(c);
+	if (!c->broken && listens && events & (c->blocked ? EPOLLOUT : EPOLLIN)) {
+		hear(c);
+	} else if (!c->broken && !listens) {
+		c->blocked = false;
 		c->deaf = c->deaf || events & EPOLLIN;
 		if (events & EPOLLRDHUP) {
 			peer_closed(c);
@@ -291,5 +350,5 @@ int connection_start(struct connection *c)
 	c->timer.due = due;
 	c->timer.user = c;
 	c->events = EPOLLIN | EPOLLRDHUP;
-	return loop_add(c->server->loop, c->fd, c->events, ready, c, &c->source);
+	return loop_add(c->server->loop, c->carrier.fd, c->events, ready, c, &c->source);
 }

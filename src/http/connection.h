@@ -5,13 +5,15 @@
 #ifndef BRIG_HTTP_CONNECTION_H
 #define BRIG_HTTP_CONNECTION_H
 
+#include "http/carrier.h"
 #include "http/outbox.h"
 #include "http/server.h"
 
 struct exchange;
 
 enum connection_state {
-	CONNECTION_IDLE, /* no byte of a request */
+	CONNECTION_OPENING, /* the transport begins */
+	CONNECTION_IDLE,    /* no byte of a request */
 	CONNECTION_HEAD,
 	CONNECTION_BODY,
 	CONNECTION_WORKING,   /* the handler has it */
@@ -32,6 +34,8 @@ struct connection {
 
 	struct exchange *exchange; /* owned until the answer is complete */
 	struct outbox outbox;
+	struct http_budget *budget; /* of what waits there; or NULL */
+	size_t charged;             /* to it */
 	const char *input; /* what was read and not yet used: in the server's room or in `stash` */
 	size_t input_size;
 	char *stash; /* owned */
@@ -39,7 +43,7 @@ struct connection {
 	uint64_t since_ns; /* when it came to its state */
 	uint64_t slack_ns; /* deadline that each byte moves, for bodies and answers */
 	size_t lingered;
-	int fd; /* owned */
+	struct carrier carrier;
 	uint32_t events;
 	uint8_t state;
 	bool busy;        /* its own functions are at work: they go on by themselves */
@@ -47,6 +51,8 @@ struct connection {
 	bool close;       /* after the answer */
 	bool deaf;        /* something came while it was not to be read */
 	bool half_closed; /* the peer sends no more */
+	bool blocked;     /* the transport must write before it goes on */
+	bool said_end;    /* the peer knows that nothing more comes */
 	bool held;        /* the stream's writer waits for `drained` */
 };
 

@@ -3,10 +3,14 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "http/answer.h"
+#include "http/budget.h"
 #include "http/exchange.h"
 
 #define EVICT_AGE_NS 100000000u
@@ -52,12 +56,27 @@ bool connections_evict(struct http_server *server)
 	return evict_first(&server->idle) || evict_first(&server->heads);
 }
 
+/* They are in the order of their age: behind one that is too young there is none. */
+static bool evict_of_peer(const struct connection_queue *queue, const struct peer *peer)
+{
+	uint64_t now = clock_now_ns();
+
+	for (struct connection *c = queue->first; c && now - c->since_ns >= EVICT_AGE_NS;
+	     c = c->queue_next) {
+		if (c->peer == peer) {
+			connection_end(c);
+			return true;
+		}
+	}
+	return false;
+}
+
 static bool has_room(struct http_server *server, const struct peer *peer)
 {
 	const struct http_limits *limits = &server->options.limits;
 
-	if (limits->connections_per_peer && peer->connections > limits->connections_per_peer) {
-		return false;
+	if (peer->connections > limits->connections_per_peer) {
+		return evict_of_peer(&server->idle, peer) || evict_of_peer(&server->heads, peer);
 	}
 	return server->counts.connections < limits->connections || connections_evict(server);
 }
@@ -70,10 +89,15 @@ static int connection_new(struct http_server *server, int fd, const struct http_
 	if (!c) {
 		return -ENOMEM;
 	}
-	*c = (struct connection){ .server = server, .fd = fd };
+	*c = (struct connection){ .server = server, .carrier = { .fd = fd } };
 	c->peer = peers_hold(&server->peers, who);
-	int r = !c->peer ? -ENOMEM : has_room(server, c->peer) ? connection_start(c) : -EBUSY;
+	int r = !c->peer ? -ENOMEM : has_room(server, c->peer) ? 0 : -EBUSY;
+	if (r == 0 && server->options.tcp && !who->local) {
+		r = carrier_open(&c->carrier, server->options.tcp);
+	}
+	r = r < 0 ? r : connection_start(c);
 	if (r < 0) {
+		carrier_forget(&c->carrier);
 		peers_release(&server->peers, c->peer);
 		free(c);
 		return r;
@@ -82,12 +106,42 @@ static int connection_new(struct http_server *server, int fd, const struct http_
 	return 0;
 }
 
+/* Whether it is read nobody waits for: there is no room for one that would be waited for. */
+static void turn_away(struct http_server *server, int fd)
+{
+	const struct http_server_options *options = &server->options;
+	_cleanup_free_ char *problem =
+		options->problem ? options->problem(options->user, 503,
+						    "there are too many connections, or too many "
+						    "of yours (http.connections_per_peer)")
+				 : NULL;
+	struct answer_form form = { .status = 503,
+				    .content_type = "application/problem+json",
+				    .length = problem ? strlen(problem) : 0,
+				    .close = true };
+	struct buf text = { 0 }, headers = { 0 };
+
+	answer_add(&headers, "Retry-After", "1");
+	answer_head(&text, &form, &headers);
+	buf_adds(&text, problem ? problem : "");
+	if (!text.failed) {
+		(void)send(fd, text.data, text.size, MSG_DONTWAIT | MSG_NOSIGNAL);
+	}
+	buf_done(&headers);
+	buf_done(&text);
+}
+
 void connections_accept(struct http_server *server, int fd)
 {
 	struct http_peer who;
 	struct connection *c = NULL;
+	int r = peers_look(fd, &who);
 
-	if (peers_look(fd, &who) < 0 || connection_new(server, fd, &who, &c) < 0) {
+	r = r < 0 ? r : connection_new(server, fd, &who, &c);
+	if (r < 0) {
+		if (r == -EBUSY) {
+			turn_away(server, fd);
+		}
 		close(fd);
 		return;
 	}
@@ -98,7 +152,7 @@ void connections_accept(struct http_server *server, int fd)
 	server->connections = c;
 	server->counts.connections++;
 	server->counts.accepted++;
-	connection_enter(c, CONNECTION_IDLE);
+	connection_enter(c, c->carrier.transport ? CONNECTION_OPENING : CONNECTION_IDLE);
 }
 
 void connection_end(struct connection *c)
@@ -112,8 +166,13 @@ void connection_end(struct connection *c)
 	connections_queue(c, NULL);
 	loop_timer_clear(&c->timer);
 	loop_remove(c->source);
-	close_fd(&c->fd);
+	if (c->state == CONNECTION_IDLE) {
+		/* All was answered. It is tried once; what was cut off must not look like it. */
+		(void)carrier_end(&c->carrier);
+	}
+	carrier_done(&c->carrier);
 	struct exchange *x = c->exchange;
+	budget_charge(c, NULL);
 	outbox_done(&c->outbox);
 	free(c->stash);
 	peers_release(&server->peers, c->peer);

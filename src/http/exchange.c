@@ -91,6 +91,7 @@ void exchange_admit(struct exchange *x)
 		connection_refuse(c, status, "the request was not admitted");
 		return;
 	}
+	x->reader.body.budget = x->shown.budget;
 	reader_go_on(&x->reader, wanted < limit ? wanted : limit);
 	if (x->reader.state == READER_BODY) {
 		connection_enter(c, CONNECTION_BODY);

@@ -5,10 +5,12 @@
 #ifndef BRIG_HTTP_HTTP_H
 #define BRIG_HTTP_HTTP_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 
 #include "loop/loop.h"
 
@@ -18,10 +20,12 @@ struct http_limits {          /* 0: what the comment says */
 	size_t body_bytes;    /* (64 MiB): 413 */
 	size_t bodies_bytes;  /* bodies of all connections together (256 MiB): 503 */
 	unsigned connections; /* (12000); more are closed at accept, the longest idle first */
-	unsigned connections_per_peer; /* of one unix uid or one address (0: no limit) */
-	uint64_t head_ns;              /* from the first byte to the end of the head (10 s): 408 */
-	uint64_t body_ns;              /* for the whole body, and at least 1 KiB/s (60 s): 408 */
-	uint64_t idle_ns;              /* between requests (75 s): closed */
+	/* of one unix uid or one address (7/8 of all): its own idle ones go first, then 503 */
+	unsigned connections_per_peer;
+	uint64_t head_ns;  /* from the first byte to the end of the head (10 s): 408; before it
+			    * for the transport to begin: closed */
+	uint64_t body_ns;  /* for the whole body, and at least 1 KiB/s (60 s): 408 */
+	uint64_t idle_ns;  /* between requests (75 s): closed */
 	uint64_t write_ns; /* without the peer taking 1 KiB/s of what waits (30 s): closed */
 };
 
@@ -34,6 +38,15 @@ struct http_peer {
 	bool local; /* a unix socket: uid is who is at the other end */
 	uid_t uid;
 	char address[64]; /* of a TCP peer, without port */
+};
+
+/*
+ * What is held for one of those who ask, by whatever connections. The owner sets the limits (0:
+ * none) and keeps it as long as the server; the rest is counted here.
+ */
+struct http_budget {
+	size_t bodies, bodies_max;   /* of requests, from their first byte to the answer: 429 */
+	size_t answers, answers_max; /* that wait to be taken: 429 instead of one more */
 };
 
 /* One request and its answer. */
@@ -49,6 +62,7 @@ struct http_exchange {
 	const char *body; /* a NUL follows it; NULL when there is none */
 	size_t body_size;
 	struct http_peer peer;
+	struct http_budget *budget; /* the handler's, set in `admit` or `handle`; or NULL */
 
 	/*
 	 * The handler's, set in `admit` or `handle`. Called when the client is gone before the
@@ -75,6 +89,13 @@ int http_answer_header(struct http_exchange *exchange, const char *name, const c
 /* The whole answer. The exchange is gone afterwards (its memory too), unless in the handler. */
 void http_respond(struct http_exchange *exchange, int status, const char *content_type,
 		  const void *body, size_t size);
+/*
+ * No answer, or no more of it: the connection ends, so that nobody takes what was sent for all.
+ * The exchange is gone afterwards, and `gone` is not called.
+ */
+void http_cut(struct http_exchange *exchange);
+/* Has a part of the answer been sent? */
+bool http_streaming(const struct http_exchange *exchange);
 /* An answer in parts (chunked; SSE). */
 void http_stream_begin(struct http_exchange *exchange, int status, const char *content_type);
 /*
@@ -85,10 +106,45 @@ size_t http_stream_write(struct http_exchange *exchange, const void *data, size_
 /* Like http_respond: the exchange is gone afterwards. */
 void http_stream_end(struct http_exchange *exchange);
 
+/*
+ * Another way over a TCP connection than in clear. Sockets do not block; a function that cannot go
+ * on says what it waits for, and is called again when that has come.
+ */
+#define HTTP_WANTS_INPUT  (-EAGAIN)
+#define HTTP_WANTS_OUTPUT (-EINPROGRESS)
+/*
+ * Room that `receive` is always given. It may keep no byte back that fits: the loop watches the
+ * socket alone, and would not know of it.
+ */
+#define HTTP_TRANSPORT_BYTES 16384
+
+struct http_transport {
+	/* The socket stays the caller's. NULL: out of memory. */
+	void *(*open)(void *user, int fd);
+	/*
+	 * Before anything else, until it is 0. -EPROTOTYPE: the peer speaks HTTP in clear. Any
+	 * other: no connection; what the peer has to know of it was sent.
+	 */
+	int (*begin)(void *state);
+	/* Bytes, 0 at the end, or -errno. */
+	ssize_t (*receive)(void *state, void *data, size_t size);
+	/*
+	 * How many bytes were taken (0: none now), or -errno. What was not taken is given again,
+	 * perhaps with more behind it.
+	 */
+	ssize_t (*send)(void *state, const struct iovec *parts, size_t count);
+	/* Tells the peer that nothing more comes. 0 or HTTP_WANTS_OUTPUT. */
+	int (*end)(void *state);
+	/* Tells the peer nothing: it can see that it was cut off, unless `end` was said. */
+	void (*free)(void *state);
+	void *user;
+};
+
 struct http_server;
 
 struct http_server_options {
 	struct http_limits limits;
+	const struct http_transport *tcp; /* for TCP; stays the caller's; NULL: in clear */
 	/* Called with a complete request. Must answer, now or later. */
 	void (*handle)(void *user, struct http_exchange *exchange);
 	/*

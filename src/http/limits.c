@@ -26,6 +26,10 @@ void limits_complete(struct http_limits *limits)
 	COMPLETE(body_bytes);
 	COMPLETE(bodies_bytes);
 	COMPLETE(connections);
+	/* Nobody alone can take all places; a proxy, or a load test, can take most. */
+	if (!limits->connections_per_peer) {
+		limits->connections_per_peer = limits->connections - limits->connections / 8;
+	}
 	COMPLETE(head_ns);
 	COMPLETE(body_ns);
 	COMPLETE(idle_ns);

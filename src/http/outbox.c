@@ -2,10 +2,8 @@
 #include "http/outbox.h"
 
 #include <errno.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 
 void outbox_done(struct outbox *outbox)
 {
@@ -52,27 +50,13 @@ static int keep(struct outbox *outbox, const void *data, size_t size)
 	return 0;
 }
 
-static ssize_t send_parts(int fd, const struct iovec *parts, size_t count)
-{
-	struct msghdr message = { .msg_iov = (struct iovec *)(uintptr_t)parts,
-				  .msg_iovlen = count };
-	ssize_t n;
-
-	do {
-		n = sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
-	} while (n < 0 && errno == EINTR);
-	if (n < 0) {
-		return errno == EAGAIN ? 0 : -errno;
-	}
-	return n;
-}
-
-ssize_t outbox_send(struct outbox *outbox, int fd, const struct iovec *parts, size_t count)
+ssize_t outbox_send(struct outbox *outbox, const struct carrier *carrier, const struct iovec *parts,
+		    size_t count)
 {
 	ssize_t sent = 0;
 
 	if (outbox_waiting(outbox) == 0) {
-		sent = send_parts(fd, parts, count);
+		sent = carrier_send(carrier, parts, count);
 		if (sent < 0) {
 			return sent;
 		}
@@ -93,14 +77,14 @@ ssize_t outbox_send(struct outbox *outbox, int fd, const struct iovec *parts, si
 	return sent;
 }
 
-ssize_t outbox_flush(struct outbox *outbox, int fd)
+ssize_t outbox_flush(struct outbox *outbox, const struct carrier *carrier)
 {
 	size_t total = 0;
 
 	while (outbox_waiting(outbox) > 0) {
 		struct iovec part =
 			outbox_part(outbox->data + outbox->start, outbox_waiting(outbox));
-		ssize_t sent = send_parts(fd, &part, 1);
+		ssize_t sent = carrier_send(carrier, &part, 1);
 		if (sent < 0) {
 			return sent;
 		}

@@ -7,6 +7,8 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
+#include "http/carrier.h"
+
 struct outbox {
 	char *data; /* owned; NULL while nothing waits */
 	size_t start, end, capacity;
@@ -23,9 +25,10 @@ static inline struct iovec outbox_part(const void *data, size_t size)
 	return (struct iovec){ .iov_base = (void *)(uintptr_t)data, .iov_len = size };
 }
 
-/* Adds all parts. How many bytes the kernel took at once, or -errno. */
-ssize_t outbox_send(struct outbox *outbox, int fd, const struct iovec *parts, size_t count);
+/* Adds all parts. How many bytes were taken at once, or -errno. */
+ssize_t outbox_send(struct outbox *outbox, const struct carrier *carrier, const struct iovec *parts,
+		    size_t count);
 /* The same for what waits. */
-ssize_t outbox_flush(struct outbox *outbox, int fd);
+ssize_t outbox_flush(struct outbox *outbox, const struct carrier *carrier);
 void outbox_done(struct outbox *outbox);
 #endif

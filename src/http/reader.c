@@ -134,7 +134,15 @@ static size_t feed_head(struct reader *reader, const char *data, size_t size)
 
 static void body_failed(struct reader *reader)
 {
-	if (reader->opinion.body_error < 0) {
+	if (reader->opinion.body_error == -EDQUOT) {
+		refuse(reader, 429,
+		       "the bodies of your requests are too large together "
+		       "(http.tenant_body_bytes)");
+	} else if (reader->opinion.body_error == -ENOBUFS) {
+		refuse(reader, 503,
+		       "the bodies of all requests are too large together "
+		       "(http.bodies_bytes)");
+	} else if (reader->opinion.body_error < 0) {
 		refuse(reader, 503, "there is no memory for the body now");
 	} else {
 		refuse(reader, 400, "the body can be read in two ways");
@@ -194,7 +202,8 @@ void reader_go_on(struct reader *reader, size_t limit)
 	} else if (reader->framing.length > limit) {
 		refuse(reader, 413, "the body is too large");
 	} else {
-		reader->opinion.expected = (size_t)reader->framing.length;
+		reader->opinion.expected =
+			reader->framing.chunked ? limit : (size_t)reader->framing.length;
 		reader->state = READER_BODY;
 	}
 }

@@ -23,7 +23,7 @@ static void send_refusal(struct connection *c, const struct exchange *x, int sta
 
 	if (status == 405) {
 		answer_add(&headers, "Allow", request_line_allow);
-	} else if (status == 503) {
+	} else if (status == 503 || status == 429) {
 		answer_add(&headers, "Retry-After", "1");
 	}
 	if (x && x->headers.size > 0) {

@@ -4,11 +4,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "http/answer.h"
+#include "http/budget.h"
 #include "http/exchange.h"
 
 #define STREAM_HOLD_BYTES (256u * 1024)
 #define STREAM_MAX_BYTES  (16u * 1024 * 1024)
+#define SMALL_BYTES       (64u * 1024) /* an answer that is not worth refusing */
 
 /* `shown` is its first member. */
 static struct exchange *exchange_of(struct http_exchange *shown)
@@ -83,15 +86,35 @@ static void send_head(struct exchange *x, const struct answer_form *form, const 
 	buf_done(&head);
 }
 
+/* Who does not take answers gets no more large ones: what would be said instead. */
+static char *refuse_large(struct exchange *x)
+{
+	static const char why[] = "your answers that wait to be taken are too large together "
+				  "(http.tenant_answer_bytes)";
+	const struct http_server_options *options = &x->connection->server->options;
+
+	answer_add(&x->headers, "Retry-After", "1");
+	return options->problem ? options->problem(options->user, 429, why) : NULL;
+}
+
 void http_respond(struct http_exchange *exchange, int status, const char *content_type,
 		  const void *body, size_t size)
 {
 	struct exchange *x = exchange_of(exchange);
+	_cleanup_free_ char *instead = NULL;
 
 	if (x->ended || x->streaming) {
 		return;
 	}
+	if (x->connection && size > SMALL_BYTES && !budget_allows(exchange->budget, size)) {
+		instead = refuse_large(x);
+		status = 429;
+		content_type = "application/problem+json";
+		body = instead ? instead : "";
+		size = strlen(body);
+	}
 	if (x->connection) {
+		budget_charge(x->connection, exchange->budget);
 		struct answer_form form = form_of(x, status, content_type);
 		form.end = ANSWER_LENGTH;
 		form.length = size;
@@ -115,11 +138,37 @@ void http_stream_begin(struct http_exchange *exchange, int status, const char *c
 		return;
 	}
 	struct answer_form form = form_of(x, status, content_type);
+	budget_charge(x->connection, exchange->budget);
 	x->chunked = x->reader.line.minor > 0 && answer_has_body(form.status);
 	form.end = x->chunked ? ANSWER_CHUNKED : ANSWER_CLOSE;
 	form.close = form.close || !x->chunked;
 	connection_enter(x->connection, CONNECTION_STREAMING);
 	send_head(x, &form, NULL, 0);
+}
+
+void http_cut(struct http_exchange *exchange)
+{
+	struct exchange *x = exchange_of(exchange);
+	struct connection *c = x->connection;
+
+	if (x->ended) {
+		return;
+	}
+	x->ended = true;
+	x->connection = NULL;
+	if (c) {
+		c->exchange = NULL;
+		c->held = false;
+		connection_break(c);
+	}
+	if (!x->in_callback) {
+		exchange_free(x);
+	}
+}
+
+bool http_streaming(const struct http_exchange *exchange)
+{
+	return ((const struct exchange *)(const void *)exchange)->streaming;
 }
 
 static bool takes_data(const struct exchange *x)

@@ -46,7 +46,7 @@ void http_server_drain(struct http_server *server, void (*done)(void *user), voi
 	server->draining = true;
 	for (struct connection *c = server->connections; c;) {
 		struct connection *next = c->next;
-		if (c->state == CONNECTION_IDLE && !c->busy) {
+		if (c->state <= CONNECTION_IDLE && !c->busy) {
 			connection_end(c);
 		}
 		c = next;

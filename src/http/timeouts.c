@@ -43,6 +43,7 @@ void timeouts_enter(struct connection *c)
 	case CONNECTION_IDLE:
 		set(c, c->since_ns + limits->idle_ns);
 		break;
+	case CONNECTION_OPENING:
 	case CONNECTION_HEAD:
 		set(c, c->since_ns + limits->head_ns);
 		break;
@@ -60,7 +61,7 @@ void timeouts_enter(struct connection *c)
 		}
 		break;
 	case CONNECTION_LINGERING:
-		set(c, c->since_ns + LINGER_NS);
+		set(c, c->since_ns + (c->said_end ? LINGER_NS : limits->write_ns));
 		break;
 	}
 }

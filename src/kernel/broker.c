@@ -49,8 +49,8 @@ static int send_question(int line, uint32_t kind, int fd)
 	return r < 0 ? r : sendmsg(line, &header, MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
 
-/* The result; `ret_fd` is what came along, or -1. */
-static int take_answer(int line, uint32_t kind, int *ret_fd)
+/* `ret_fd` is what came along, or -1. Fails only when there is no answer. */
+static int take_answer(int line, uint32_t kind, int *result, int *ret_fd)
 {
 	union {
 		struct cmsghdr align;
@@ -69,8 +69,8 @@ static int take_answer(int line, uint32_t kind, int *ret_fd)
 		return r;
 	}
 	ssize_t n = recvmsg(line, &header, MSG_CMSG_CLOEXEC);
-	if (n < 0) {
-		return -errno;
+	if (n <= 0) {
+		return n == 0 ? -EPIPE : -errno;
 	}
 	for (struct cmsghdr *at = CMSG_FIRSTHDR(&header); at; at = CMSG_NXTHDR(&header, at)) {
 		if (at->cmsg_level == SOL_SOCKET && at->cmsg_type == SCM_RIGHTS &&
@@ -78,15 +78,23 @@ static int take_answer(int line, uint32_t kind, int *ret_fd)
 			memcpy(ret_fd, CMSG_DATA(at), sizeof(int));
 		}
 	}
-	return n == sizeof(answer) && answer.kind == kind ? answer.result : -EPROTO;
+	if (n != sizeof(answer) || answer.kind != kind) {
+		return -EPROTO;
+	}
+	*result = answer.result;
+	return 0;
 }
 
 static int ask(const struct broker *broker, uint32_t kind, int fd, int *ret_fd)
 {
-	int r = send_question(broker->line, kind, fd);
+	int result = 0, r = send_question(broker->line, kind, fd);
 
 	*ret_fd = -1;
-	return r < 0 ? r : take_answer(broker->line, kind, ret_fd);
+	r = r < 0 ? r : take_answer(broker->line, kind, &result, ret_fd);
+	if (r < 0 && broker->gone) {
+		broker->gone();
+	}
+	return r < 0 ? r : result;
 }
 
 int broker_map(const struct broker *broker)

@@ -11,6 +11,11 @@
 
 struct broker {
 	int line; /* a SOCK_SEQPACKET, borrowed */
+	/*
+	 * It has died, or no longer keeps to the rules: what it would have said is not known, and
+	 * must not be guessed. Who sets this does not come back from it.
+	 */
+	void (*gone)(void);
 };
 
 /* The caller has just made a user namespace: its ids, and a control group that is its own. */

@@ -41,6 +41,12 @@ static int make_directory(int tree_fd, const char *path)
 	return fd < 0 ? -errno : fd;
 }
 
+/* The way to it leads through root's parent of all groups, made under whatever umask. */
+static int open_parent(const struct cgroup_tree *tree)
+{
+	return *tree->prefix && fchmodat(tree->fd, tree->prefix, 0755, 0) < 0 ? -errno : 0;
+}
+
 /* v2 hands controllers on only from groups without processes: who fills it lives in a leaf. */
 static int make_leaf(int dir_fd, unsigned controllers, uid_t user)
 {
@@ -59,8 +65,9 @@ static int delegate_tree(const struct cgroup_manager *manager, size_t tree, cons
 {
 	const struct cgroup_tree *where = &manager->trees[tree];
 	_cleanup_close_ int dir = make_directory(where->fd, path);
-	int r = dir < 0 ? dir : give(dir, user);
+	int r = dir < 0 ? dir : open_parent(where);
 
+	r = r < 0 ? r : give(dir, user);
 	if (r == 0 && strcmp(manager->ops->means, "cgroup2") == 0) {
 		int leaf = make_leaf(dir, where->controllers, user);
 		if (leaf < 0) {

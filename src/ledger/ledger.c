@@ -73,14 +73,21 @@ static int take_answer(void *user, const struct message *message, int fds[MESSAG
 	if (!ledger->first || ledger->first->serial != message->serial) {
 		return -EPROTO;
 	}
-	if (fds[0] >= 0 &&
-	    (size > 0 || message->value ||
-	     message_block_map(fds[0], LEDGER_ANSWER_MAX, &block, &block_size) < 0)) {
-		return -EPROTO;
+	int r = 0;
+	if (fds[0] >= 0) {
+		r = size > 0 || message->value
+			    ? -EPROTO
+			    : message_block_map(fds[0], LEDGER_ANSWER_MAX, &block, &block_size);
+	}
+	if (r == -EPROTO) {
+		return r;
 	}
 	struct call *call = take_first(ledger);
 	if (message->value) {
 		error_of(message, tail, size, &error);
+		finish(call, &error, NULL, 0);
+	} else if (r < 0) { /* no room for it here */
+		error_errno(&error, BRIG_E_SYSTEM, -r, "the ledger's answer cannot be taken");
 		finish(call, &error, NULL, 0);
 	} else {
 		finish(call, NULL, block ? block : tail, block ? block_size : size);
@@ -171,7 +178,8 @@ static int send_form(struct ledger *ledger, const struct message *message,
 /* What has begun must be able to end, however many questions there are: half is for these alone. */
 static unsigned calls_max(uint32_t kind)
 {
-	bool must = kind == LEDGER_STARTED || kind == LEDGER_ENDED || kind == LEDGER_AUDIT;
+	bool must = kind == LEDGER_STARTED || kind == LEDGER_ENDED || kind == LEDGER_AUDIT ||
+		    kind == LEDGER_SESSION_ENDED;
 
 	return must ? LEDGER_CALLS_MAX : LEDGER_CALLS_MAX / 2;
 }
@@ -272,6 +280,48 @@ int ledger_list(struct ledger *ledger, const char *tenant, const char *before, u
 int ledger_pending(struct ledger *ledger, ledger_done *done, void *user)
 {
 	return call(ledger, (struct message){ .kind = LEDGER_PENDING }, NULL, done, user);
+}
+
+int ledger_session_opened(struct ledger *ledger, const struct ledger_session *session,
+			  ledger_done *done, void *user)
+{
+	struct ledger_text texts[OPENED_FIELDS] = {
+		[OPENED_ID] = text(session->id),
+		[OPENED_TENANT] = text(session->tenant),
+		[OPENED_CALLER] = text(session->caller),
+		[OPENED_LANGUAGE] = text(session->language),
+		[OPENED_POLICY] = text(session->policy),
+	};
+
+	return call(ledger,
+		    (struct message){ .kind = LEDGER_SESSION_OPENED, .number = session->idle_ms },
+		    texts, done, user);
+}
+
+int ledger_session_ended(struct ledger *ledger, const char *tenant, const char *id,
+			 const char *reason, uint64_t runs, ledger_done *done, void *user)
+{
+	struct ledger_text texts[GONE_FIELDS] = { text(tenant), text(id), text(reason) };
+
+	return call(ledger, (struct message){ .kind = LEDGER_SESSION_ENDED, .number = runs }, texts,
+		    done, user);
+}
+
+int ledger_session_get(struct ledger *ledger, const char *tenant, const char *id, ledger_done *done,
+		       void *user)
+{
+	struct ledger_text texts[] = { text(tenant), text(id) };
+
+	return call(ledger, (struct message){ .kind = LEDGER_SESSION_GET }, texts, done, user);
+}
+
+int ledger_session_list(struct ledger *ledger, const char *tenant, const char *before,
+			unsigned limit, ledger_done *done, void *user)
+{
+	struct ledger_text texts[] = { text(tenant), text(before) };
+
+	return call(ledger, (struct message){ .kind = LEDGER_SESSION_LIST, .number = limit }, texts,
+		    done, user);
 }
 
 int ledger_audit(struct ledger *ledger, const char *kind, const char *tenant, const char *facts,

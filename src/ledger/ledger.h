@@ -64,7 +64,35 @@ int ledger_list(struct ledger *ledger, const char *tenant, const char *before, u
  * acknowledged and never begun. At most 1000; again for more. */
 int ledger_pending(struct ledger *ledger, ledger_done *done, void *user);
 
-/* A line for the audit chain: kind is "session.open", "auth.refused", ...; facts are JSON. */
+struct ledger_session {
+	const char *id; /* ULID */
+	const char *tenant;
+	const char *caller;
+	const char *language, *policy; /* or NULL */
+	uint64_t idle_ms;
+};
+
+/*
+ * A session is told to whoever opened it when this is answered. One that has no end when the
+ * ledger starts is lost, and says so. What has ended is kept as long as executions are, at most
+ * 1000 of a tenant.
+ */
+int ledger_session_opened(struct ledger *ledger, const struct ledger_session *session,
+			  ledger_done *done, void *user);
+/* ENOENT: it is not known, or has ended before. */
+int ledger_session_ended(struct ledger *ledger, const char *tenant, const char *id,
+			 const char *reason, uint64_t runs, ledger_done *done, void *user);
+/*
+ * -> the session object of engine.h, with state "open" or "gone"; expires_at is then when it ended.
+ * ENOENT: none of this tenant.
+ */
+int ledger_session_get(struct ledger *ledger, const char *tenant, const char *id, ledger_done *done,
+		       void *user);
+/* -> {"sessions":[those that are gone],"next":id|null}, newest first. */
+int ledger_session_list(struct ledger *ledger, const char *tenant, const char *before,
+			unsigned limit, ledger_done *done, void *user);
+
+/* A line for the audit chain: kind is "session.close", "auth.refused", ...; facts are JSON. */
 int ledger_audit(struct ledger *ledger, const char *kind, const char *tenant, const char *facts,
 		 ledger_done *done, void *user);
 /* -> {"entries":N,"head":"sha256...","checkpoint":N,"bytes":N,"executions":N} */

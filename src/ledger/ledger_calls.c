@@ -108,11 +108,55 @@ static int call_stats(struct store *store, const struct message *message,
 	return 0;
 }
 
+static int call_session_opened(struct store *store, const struct message *message,
+			       const struct ledger_text *texts, struct buf *answer,
+			       struct brig_error *error)
+{
+	buf_adds(answer, "{}");
+	return store_session_opened(store, texts, message->number, error);
+}
+
+static int call_session_ended(struct store *store, const struct message *message,
+			      const struct ledger_text *texts, struct buf *answer,
+			      struct brig_error *error)
+{
+	buf_adds(answer, "{}");
+	return store_session_ended(store, texts[GONE_TENANT].data, texts[GONE_ID].data,
+				   texts[GONE_REASON].data, message->number, error);
+}
+
+static int call_session_get(struct store *store, const struct message *message,
+			    const struct ledger_text *texts, struct buf *answer,
+			    struct brig_error *error)
+{
+	(void)message;
+	return store_session_get(store, texts[GET_TENANT].data, texts[GET_ID].data, answer, error);
+}
+
+static int call_session_list(struct store *store, const struct message *message,
+			     const struct ledger_text *texts, struct buf *answer,
+			     struct brig_error *error)
+{
+	unsigned limit =
+		message->number > LEDGER_LIST_MAX ? LEDGER_LIST_MAX : (unsigned)message->number;
+
+	return store_session_list(store, texts[GET_TENANT].data, texts[GET_ID].data, limit, answer,
+				  error);
+}
+
 static call_function *const functions[LEDGER_KINDS] = {
-	[LEDGER_BEGIN] = call_begin, [LEDGER_STARTED] = call_started,
-	[LEDGER_ENDED] = call_ended, [LEDGER_GET] = call_get,
-	[LEDGER_LIST] = call_list,   [LEDGER_PENDING] = call_pending,
-	[LEDGER_AUDIT] = call_audit, [LEDGER_STATS] = call_stats,
+	[LEDGER_BEGIN] = call_begin,
+	[LEDGER_STARTED] = call_started,
+	[LEDGER_ENDED] = call_ended,
+	[LEDGER_GET] = call_get,
+	[LEDGER_LIST] = call_list,
+	[LEDGER_PENDING] = call_pending,
+	[LEDGER_AUDIT] = call_audit,
+	[LEDGER_STATS] = call_stats,
+	[LEDGER_SESSION_OPENED] = call_session_opened,
+	[LEDGER_SESSION_ENDED] = call_session_ended,
+	[LEDGER_SESSION_GET] = call_session_get,
+	[LEDGER_SESSION_LIST] = call_session_list,
 };
 
 int ledger_call(struct store *store, const struct message *message, const struct ledger_text *texts,

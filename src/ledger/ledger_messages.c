@@ -33,10 +33,11 @@ static bool is_digest(const struct ledger_text *text)
 	return text->size == 64 && strspn(text->data, "0123456789abcdef") == 64;
 }
 
-/* "session.open". What the ledger itself records is not for others to say. */
+/* "auth.refused". What the ledger itself records is not for others to say. */
 static bool is_kind(const struct ledger_text *text)
 {
-	static const char *const own[] = { "execution.", "ledger." };
+	static const char *const own[] = { "execution.", "ledger.", "session.opened",
+					   "session.ended" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(own); i++) {
 		if (strncmp(text->data, own[i], strlen(own[i])) == 0) {
@@ -89,6 +90,20 @@ static const struct ledger_field audit_fields[] = {
 	[AUDIT_FACTS] = { "facts", LEDGER_FACTS_MAX, true, is_bytes },
 };
 
+static const struct ledger_field opened_fields[] = {
+	[OPENED_ID] = { "id", 26, false, is_id },
+	[OPENED_TENANT] = { "tenant", 128, false, is_name },
+	[OPENED_CALLER] = { "caller", 128, false, is_name },
+	[OPENED_LANGUAGE] = { "language", 64, true, is_name },
+	[OPENED_POLICY] = { "policy", 160, true, is_name },
+};
+
+static const struct ledger_field gone_fields[] = {
+	[GONE_TENANT] = { "tenant", 128, false, is_name },
+	[GONE_ID] = { "id", 26, false, is_id },
+	[GONE_REASON] = { "reason", LEDGER_REASON_MAX, false, is_name },
+};
+
 #define FIELDS(table) table, ARRAY_SIZE(table)
 
 const struct ledger_form ledger_forms[LEDGER_KINDS] = {
@@ -100,6 +115,10 @@ const struct ledger_form ledger_forms[LEDGER_KINDS] = {
 	[LEDGER_PENDING] = { "pending", NULL, 0, 0 },
 	[LEDGER_AUDIT] = { "audit", FIELDS(audit_fields), 0 },
 	[LEDGER_STATS] = { "stats", NULL, 0, 0 },
+	[LEDGER_SESSION_OPENED] = { "session opened", FIELDS(opened_fields), 0 },
+	[LEDGER_SESSION_ENDED] = { "session ended", FIELDS(gone_fields), 0 },
+	[LEDGER_SESSION_GET] = { "session get", FIELDS(get_fields), 0 },
+	[LEDGER_SESSION_LIST] = { "session list", FIELDS(list_fields), 0 },
 };
 
 int ledger_form_check(const struct ledger_form *form, const struct ledger_text *texts,

@@ -33,6 +33,10 @@ enum ledger_kind {
 	LEDGER_PENDING,
 	LEDGER_AUDIT,
 	LEDGER_STATS,
+	LEDGER_SESSION_OPENED, /* number: how long it may be idle, in ms */
+	LEDGER_SESSION_ENDED,  /* number: how many runs it had */
+	LEDGER_SESSION_GET,
+	LEDGER_SESSION_LIST, /* number: how many at most */
 	LEDGER_KINDS,
 	LEDGER_ANSWER = 64,
 };
@@ -53,6 +57,18 @@ enum begin_field {
 enum ended_field { ENDED_ID, ENDED_RESULT, ENDED_FIELDS };
 enum get_field { GET_TENANT, GET_ID, GET_FIELDS }; /* list: the last one is `before` */
 enum audit_field { AUDIT_KIND, AUDIT_TENANT, AUDIT_FACTS, AUDIT_FIELDS };
+
+enum opened_field {
+	OPENED_ID,
+	OPENED_TENANT,
+	OPENED_CALLER,
+	OPENED_LANGUAGE,
+	OPENED_POLICY,
+	OPENED_FIELDS,
+};
+enum session_ended_field { GONE_TENANT, GONE_ID, GONE_REASON, GONE_FIELDS };
+
+#define LEDGER_REASON_MAX 256
 
 struct ledger_text {
 	const char *data; /* NULL: not given. Behind the bytes of a form is a NUL. */

@@ -14,13 +14,13 @@
 
 /* 0 stands for what the comment says. */
 struct ledger_options {
-	uint64_t result_age_ms;      /* results are kept so long (a day) */
-	uint64_t result_max;         /* bytes of one; more is cut (16 MiB) */
-	uint64_t result_total_max;   /* bytes of all; the oldest go first (2 GiB) */
-	uint64_t history_age_ms;     /* rows of executions are kept so long (30 days) */
-	uint64_t sweep_ns;           /* how often it is looked for what must go (30 s) */
-	uint64_t window_ns;          /* a transaction waits for more calls at most so long (2 ms) */
-	uint64_t flush_ns;           /* to the disk, when something was written (1 s) */
+	uint64_t result_age_ms;    /* results are kept so long (a day) */
+	uint64_t result_max;       /* bytes of one; more is cut (16 MiB) */
+	uint64_t result_total_max; /* bytes of all; the oldest go first (2 GiB) */
+	uint64_t history_age_ms;   /* rows of executions are kept so long (30 days) */
+	uint64_t sweep_ns;         /* how often it is looked for what must go (30 s) */
+	uint64_t window_ns;        /* a transaction waits for more calls at most so long (2 ms) */
+	uint64_t flush_ns; /* to the disk, when something was written (1 s) or as long after it */
 	uint64_t checkpoint_ns;      /* a signature, when something was added (1 minute) */
 	unsigned checkpoint_entries; /* or after so many entries (1000) */
 

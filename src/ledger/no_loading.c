@@ -1,6 +1,6 @@
 /*
- * SQLite asks for these to load extensions, which nobody here does. The linker gives it ours (see
- * mk/flags.mk), so that nothing could be loaded if someone tried.
+ * SQLite asks for these to load extensions, OpenSSL to load modules, which nobody here does. The
+ * linker gives them ours (see mk/flags.mk), so that nothing could be loaded if someone tried.
  */
 #include "ledger/no_loading.h"
 

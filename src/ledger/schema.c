@@ -17,7 +17,7 @@
  * results as long as it is kept. All executions below progress.ended_below have ended, which stays
  * true once it was: what has not is found without an index that every run would have to write. The
  * chain only ever grows, and the triggers are there to stop our own mistakes; against others there
- * are hashes and signatures.
+ * are hashes and signatures. A session that has no end is open; after a start there is none.
  */
 static const char *const migrations[] = {
 	"CREATE TABLE executions ("
@@ -75,6 +75,22 @@ static const char *const migrations[] = {
 	" BEGIN SELECT RAISE(ABORT, 'checkpoints only grow'); END;"
 	"CREATE TRIGGER checkpoints_remain BEFORE DELETE ON checkpoints"
 	" BEGIN SELECT RAISE(ABORT, 'checkpoints only grow'); END;",
+	"CREATE TABLE sessions ("
+	" n INTEGER PRIMARY KEY,"
+	" id TEXT NOT NULL UNIQUE,"
+	" tenant TEXT NOT NULL,"
+	" caller TEXT NOT NULL,"
+	" language TEXT,"
+	" policy TEXT,"
+	" idle_ms INTEGER NOT NULL,"
+	" runs INTEGER NOT NULL,"
+	" created_ms INTEGER NOT NULL,"
+	" ended_ms INTEGER,"
+	" reason TEXT,"
+	" CHECK ((ended_ms IS NULL) = (reason IS NULL))"
+	") STRICT;"
+	"CREATE INDEX sessions_of_tenant ON sessions (tenant, id);"
+	"CREATE INDEX sessions_open ON sessions (n) WHERE ended_ms IS NULL;",
 };
 
 #define VERSION ((int)ARRAY_SIZE(migrations))

@@ -20,13 +20,14 @@
 
 /*
  * NORMAL: a commit is there after a crash of any process; after a loss of power it is there if the
- * log had been flushed since (store_flush).
+ * log had been flushed since (store_flush). That is done every second or two; within a commit only
+ * when the log has come to 64 MiB before that.
  */
 static const char settings[] = "PRAGMA auto_vacuum = NONE;"
 			       "PRAGMA journal_mode = WAL;"
 			       "PRAGMA synchronous = NORMAL;"
 			       "PRAGMA journal_size_limit = 67108864;"
-			       "PRAGMA wal_autocheckpoint = 4000;"
+			       "PRAGMA wal_autocheckpoint = 16000;"
 			       "PRAGMA cache_size = -16384;";
 
 int store_harden(sqlite3 *db, struct brig_error *error)

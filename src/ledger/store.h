@@ -42,6 +42,14 @@ enum statement {
 	SQL_OLDEST,
 	SQL_RESULT_DROP,
 	SQL_FORGET,
+	SQL_SESSION_PUT,
+	SQL_SESSION_RUN,
+	SQL_SESSION_ONE,
+	SQL_SESSION_END,
+	SQL_SESSION_LIST,
+	SQL_SESSION_OPEN,
+	SQL_SESSION_TRIM,
+	SQL_SESSION_FORGET,
 	SQL_APPEND,
 	SQL_LAST_ENTRY,
 	SQL_CHECKPOINT_PUT,
@@ -138,6 +146,25 @@ int store_execution_pending(struct store *store, struct buf *answer, struct brig
 int store_recover(struct store *store, uint64_t *ret_lost, struct brig_error *error);
 /* Deletes a few results that are over age or over the total, and old rows. 1: there may be more. */
 int store_sweep(struct store *store, struct brig_error *error);
+
+/* --- sessions (store_sessions.c) --- */
+
+/* Ended ones of a tenant: the oldest make room. */
+#define STORE_SESSIONS_A_TENANT 1000
+
+int store_session_opened(struct store *store, const struct ledger_text *texts, uint64_t idle_ms,
+			 struct brig_error *error);
+int store_session_ended(struct store *store, const char *tenant, const char *id, const char *reason,
+			uint64_t runs, struct brig_error *error);
+int store_session_get(struct store *store, const char *tenant, const char *id, struct buf *answer,
+		      struct brig_error *error);
+/* Those that have ended. */
+int store_session_list(struct store *store, const char *tenant, const char *before, unsigned limit,
+		       struct buf *answer, struct brig_error *error);
+/* Within a transaction: what is open has ended with the service that had it. */
+int store_session_recover(struct store *store, struct brig_error *error);
+/* Deletes a few that ended long ago. */
+int store_session_sweep(struct store *store, bool *more, struct brig_error *error);
 
 /* --- the audit chain (store_audit.c) --- */
 

@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "ledger/chain_key.h"
-#include "ledger/json_bounded.h"
+#include "ledger/json_facts.h"
 #include "ledger/store.h"
 
 int store_append(struct store *store, const char *kind, const char *tenant, const char *facts,
@@ -43,7 +43,7 @@ int store_audit(struct store *store, const char *kind, const char *tenant, const
 	if (!facts) {
 		return store_append(store, kind, tenant ? tenant : "", "{}", error);
 	}
-	int r = json_bounded_load(facts, facts_size, &object);
+	int r = json_facts_load(facts, facts_size, &object);
 	if (r < 0) {
 		return error_set(error, BRIG_E_INPUT, -r, "audit facts must be a JSON object");
 	}

@@ -5,7 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/json_out.h"
-#include "ledger/json_bounded.h"
+#include "ledger/json_facts.h"
 #include "ledger/result_facts.h"
 #include "ledger/store.h"
 
@@ -110,6 +110,11 @@ int store_execution_begin(struct store *store, const struct ledger_text *texts, 
 				   (int64_t)sqlite3_last_insert_rowid(store->db), request->data,
 				   request->size);
 		r = store_result(store, rc, SQL_REQUEST_PUT, error);
+	}
+	if (r == 0 && texts[BEGIN_SESSION].data) {
+		int rc = store_run(store, SQL_SESSION_RUN, "tt", texts[BEGIN_TENANT].data,
+				   texts[BEGIN_SESSION].data);
+		r = store_result(store, rc, SQL_SESSION_RUN, error);
 	}
 	if (r == 0) {
 		r = audit_begin(store, texts, queued, error);
@@ -265,7 +270,7 @@ int store_execution_ended(struct store *store, const char *id, const char *text,
 	_cleanup_(cleanup_json)
 	json_t *result = NULL;
 
-	int r = json_bounded_load(text, size, &result);
+	int r = json_facts_load(text, size, &result);
 	if (r < 0 || !result_status(result)) {
 		return error_set(error, BRIG_E_INPUT, r == -ENOMEM ? ENOMEM : EPROTO,
 				 "execution %s: what came is no result", id);

@@ -12,6 +12,8 @@
 	"e.id, e.state, e.status, e.created_ms, e.started_ms, e.ended_ms, e.language, e.policy, "  \
 	"e.session, r.n IS NOT NULL"
 
+#define SESSION_COLUMNS "id, language, policy, idle_ms, runs, created_ms, ended_ms, reason, caller"
+
 static const char *const texts[SQL_STATEMENTS] = {
 	[SQL_BEGIN] = "BEGIN IMMEDIATE",
 	[SQL_COMMIT] = "COMMIT",
@@ -55,6 +57,22 @@ static const char *const texts[SQL_STATEMENTS] = {
 	[SQL_FORGET] = "DELETE FROM executions WHERE n IN (SELECT n FROM (SELECT n, state, "
 		       "ended_ms FROM executions ORDER BY n LIMIT ?) WHERE state = 2 AND "
 		       "ended_ms <= ?) AND n NOT IN (SELECT n FROM results)",
+	[SQL_SESSION_PUT] = "INSERT INTO sessions (id, tenant, caller, language, policy, idle_ms, "
+			    "runs, created_ms) VALUES (?, ?, ?, ?, ?, ?, 0, ?)",
+	[SQL_SESSION_RUN] = "UPDATE sessions SET runs = runs + 1 WHERE tenant = ? AND id = ? AND "
+			    "ended_ms IS NULL",
+	[SQL_SESSION_ONE] = "SELECT " SESSION_COLUMNS " FROM sessions WHERE tenant = ? AND id = ?",
+	[SQL_SESSION_END] = "UPDATE sessions SET ended_ms = ?, reason = ?, runs = max(runs, ?) "
+			    "WHERE tenant = ? AND id = ? AND ended_ms IS NULL",
+	[SQL_SESSION_LIST] = "SELECT " SESSION_COLUMNS " FROM sessions WHERE tenant = ? AND id < ? "
+			     "AND ended_ms IS NOT NULL ORDER BY id DESC LIMIT ?",
+	[SQL_SESSION_OPEN] = "SELECT tenant, id FROM sessions WHERE ended_ms IS NULL "
+			     "ORDER BY n LIMIT 1",
+	[SQL_SESSION_TRIM] = "DELETE FROM sessions WHERE n IN (SELECT n FROM sessions WHERE "
+			     "tenant = ? AND ended_ms IS NOT NULL ORDER BY id DESC "
+			     "LIMIT 16 OFFSET ?)",
+	[SQL_SESSION_FORGET] = "DELETE FROM sessions WHERE n IN (SELECT n FROM (SELECT n, ended_ms "
+			       "FROM sessions ORDER BY n LIMIT ?) WHERE ended_ms <= ?)",
 	[SQL_APPEND] = "INSERT INTO audit (sequence, time_ms, kind, tenant, facts, hash) "
 		       "VALUES (?, ?, ?, ?, ?, ?)",
 	[SQL_LAST_ENTRY] =

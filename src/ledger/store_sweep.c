@@ -82,6 +82,9 @@ int store_sweep(struct store *store, struct brig_error *error)
 	if (r == 0) {
 		r = forget(store, &more, error);
 	}
+	if (r == 0) {
+		r = store_session_sweep(store, &more, error);
+	}
 	if (r < 0) {
 		store_rollback(store);
 		return r;

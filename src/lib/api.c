@@ -12,35 +12,15 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "core/run.h"
+#include "lib/api_run.h"
 #include "lib/build_cache.h"
 #include "lib/localdir.h"
-#include "lib/phase.h"
-#include "lib/session.h"
 #include "lib/value.h"
 #include "lib/warm.h"
 
-struct brig_run {
-	struct brig_context *context; /* borrowed */
-	int epoll;                    /* owned */
-	struct prepared compile;      /* when there is something to compile */
-	struct prepared program;
-	struct phase phase;
-	struct warm_pool *pool; /* used; NULL: started cold */
-	struct warm_cell *cell; /* owned: identity of a cell that was made ahead */
-	bool compiling;
-	bool build_cached;
-	bool cancelled;
-	int end; /* 1: ended; -errno: failed; 0: under way */
-	char key[65];
-	struct phase_options options; /* of the program's phase */
-	char *stdin_data;             /* owned */
-	struct strlist globs;
-	struct brig_result *result;  /* owned */
-	struct session_run *session; /* owned: it is a run in a session, and nothing else here */
-};
-
-static int watch_phase(struct brig_run *run, struct brig_error *err)
+int run_watch_phase(struct brig_run *run, struct brig_error *err)
 {
 	struct epoll_event want = { .events = EPOLLIN };
 
@@ -51,7 +31,7 @@ static int watch_phase(struct brig_run *run, struct brig_error *err)
 }
 
 /* By hand: a copy in a process that the host has forked would keep it in the set. */
-static void end_phase(struct brig_run *run)
+void run_end_phase(struct brig_run *run)
 {
 	if (run->phase.run) {
 		epoll_ctl(run->epoll, EPOLL_CTL_DEL, run->phase.run->epoll, NULL);
@@ -59,33 +39,12 @@ static void end_phase(struct brig_run *run)
 	phase_done(&run->phase);
 }
 
-static int start_program(struct brig_run *run, struct brig_error *err)
+int run_start_program(struct brig_run *run, struct brig_error *err)
 {
 	int r = phase_start(&run->phase, run->context, &run->program, &run->options, err);
 
 	run->compiling = false;
-	return r < 0 ? r : watch_phase(run, err);
-}
-
-static int start_compiler(struct brig_run *run, struct brig_error *err)
-{
-	const char *output = run->program.runtime->output;
-	/* The output is a file, or a directory with whatever the compiler puts there. */
-	int r = strlist_add(&run->globs, output);
-
-	if (r == 0) {
-		r = strlist_addf(&run->globs, "%s/**", output);
-	}
-	if (r < 0) {
-		return error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory");
-	}
-	struct phase_options options = {
-		.globs = (const char *const *)run->globs.items,
-		.keep_output = true,
-	};
-	r = phase_start(&run->phase, run->context, &run->compile, &options, err);
-	run->compiling = true;
-	return r < 0 ? r : watch_phase(run, err);
+	return r < 0 ? r : run_watch_phase(run, err);
 }
 
 static int keep_request(struct brig_run *run, const struct brig_request *request,
@@ -109,7 +68,7 @@ static int keep_request(struct brig_run *run, const struct brig_request *request
 	run->options.stdin_size = request->stdin_size;
 	run->options.stdin_feed = request->stdin_feed;
 	run->options.keep_output = !request->discard_output;
-	run->options.want_value = request->want_value;
+	run->options.want_value = run->value_asked = request->want_value;
 	run->options.on_output = request->on_output;
 	run->options.user = request->user;
 	return r < 0 ? error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory for the request") : 0;
@@ -127,10 +86,10 @@ static void let_go_of_pool(struct brig_run *run)
 /* Nothing of the program has happened: it is started as if there had been no pool. */
 static int start_after_all(struct brig_run *run, struct brig_error *err)
 {
-	end_phase(run);
+	run_end_phase(run);
 	warm_cell_free(TAKE_PTR(run->cell));
 	int r = prepare_cold(&run->program, err);
-	return r < 0 ? r : start_program(run, err);
+	return r < 0 ? r : run_start_program(run, err);
 }
 
 /* NULL: such requests are started cold. */
@@ -148,6 +107,10 @@ static struct warm_pool *pool_of(struct brig_context *context, const struct brig
 		      pool->base.runtime->value_driver[0])) {
 		return NULL;
 	}
+	/* Nor one who could look at the code. */
+	if (!pool->base.spec.cloned && (pool->base.guard.on || request->guard || request->check)) {
+		return NULL;
+	}
 	if (!warm_pool_ready(pool)) {
 		warm_step(warm, 1);
 	}
@@ -159,6 +122,18 @@ bool context_worth_waiting(struct brig_context *context, const struct brig_reque
 	struct warm_pool *pool = pool_of(context, request);
 
 	return pool && !warm_pool_ready(pool) && warm_pool_making(pool);
+}
+
+void context_begin_warm(struct brig_context *context, const struct brig_request *like)
+{
+	struct brig_error unused = { 0 };
+	struct warm_pool *pool = context->warm ? warm_pool_for(context->warm, like, &unused) : NULL;
+
+	if (pool) {
+		pool->target = pool->target ? pool->target : 1;
+		pool->used_ns = clock_now_ns();
+		warm_step(context->warm, 1);
+	}
 }
 
 /* 1: started from a pool; 0: it has to be cold; -errno: the request is wrong. */
@@ -186,12 +161,14 @@ static int start_warm(struct brig_run *run, const struct brig_request *request,
 	if (r < 0) {
 		return r;
 	}
+	run->options.guarded = run->program.guard.on;
+	run->options.want_value |= run->program.guard.on;
 	pool->uses++;
 	run->pool = pool;
 	run->cell = warm_pool_take(pool);
 	/* Before the order goes out: what fails after it could start the program twice. */
 	run->phase.run = TAKE_PTR(run->cell->run);
-	r = watch_phase(run, &unused);
+	r = run_watch_phase(run, &unused);
 	if (r == 0) {
 		r = phase_assign(&run->phase, run->context, &run->program, &run->options,
 				 run->phase.run, &unused);
@@ -218,8 +195,10 @@ static int start(struct brig_run *run, const struct brig_request *request, struc
 	if (r < 0) {
 		return r;
 	}
+	run->options.guarded = run->program.guard.on;
+	run->options.want_value |= run->program.guard.on;
 	if (!run->program.runtime || run->program.runtime->compile.count == 0) {
-		return start_program(run, err);
+		return run_start_program(run, err);
 	}
 	r = prepare(run->context, request, PURPOSE_COMPILE, &run->compile, err);
 	if (r < 0) {
@@ -234,7 +213,7 @@ static int start(struct brig_run *run, const struct brig_request *request, struc
 		return r;
 	}
 	run->build_cached = r == 1;
-	return r == 1 ? start_program(run, err) : start_compiler(run, err);
+	return r == 1 ? run_start_program(run, err) : run_start_compiler(run, err);
 }
 
 int brig_run_start(struct brig_context *context, const struct brig_request *request,
@@ -255,48 +234,6 @@ int brig_run_start(struct brig_context *context, const struct brig_request *requ
 	run->epoll = epoll_create1(EPOLL_CLOEXEC);
 	int r = run->epoll < 0 ? error_errno(error, BRIG_E_SYSTEM, errno, "cannot watch a run")
 			       : start(run, &whole, error);
-	if (r < 0) {
-		brig_run_free(run);
-		return r;
-	}
-	*ret = run;
-	return 0;
-}
-
-/* Either of them says that there is something to do for the run. */
-static int watch_session(struct brig_run *run, const struct brig_session *session)
-{
-	struct epoll_event want = { .events = EPOLLIN };
-
-	run->epoll = epoll_create1(EPOLL_CLOEXEC);
-	return run->epoll < 0 || epoll_ctl(run->epoll, EPOLL_CTL_ADD, session->epoll, &want) < 0 ||
-			       epoll_ctl(run->epoll, EPOLL_CTL_ADD, run->session->ended, &want) < 0
-		       ? -errno
-		       : 0;
-}
-
-int brig_session_start(struct brig_session *session, const struct brig_request *request,
-		       struct brig_run **ret, struct brig_error *error)
-{
-	struct brig_request whole = { 0 };
-	struct brig_run *run = calloc(1, sizeof(*run));
-
-	if (!run) {
-		return error_set(error, BRIG_E_SYSTEM, ENOMEM, "no memory for a run");
-	}
-	memcpy(&whole, request,
-	       request->size && request->size < sizeof(whole) ? request->size : sizeof(whole));
-	run->context = session->context;
-	run->epoll = -1;
-	run->program = (struct prepared){ .ids = -1, .workdir_fd = -1, .spec = { .devices = -1 } };
-	run->compile = run->program;
-	int r = session_run_start(session, &whole, &run->session, error);
-	if (r == 0) {
-		r = watch_session(run, session);
-		if (r < 0) {
-			error_errno(error, BRIG_E_SYSTEM, -r, "cannot watch a run");
-		}
-	}
 	if (r < 0) {
 		brig_run_free(run);
 		return r;
@@ -326,66 +263,11 @@ static void describe(const struct brig_run *run, struct brig_result *result)
 	result->build_cached = run->build_cached;
 }
 
-/* Only what the runtime calls its output is the compiler's; out/ is nobody's here. */
-static void drop_out(struct brig_result *built)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < built->files_count; i++) {
-		struct brig_file_out file = built->files[i];
-		built->files[i] = (struct brig_file_out){ 0 };
-		if (strncmp(file.path, "out/", 4) == 0) {
-			free(file.path);
-			free(file.data);
-		} else {
-			built->files[kept++] = file;
-		}
-	}
-	built->files_count = kept;
-}
-
-/* The compiler has ended: its output becomes the program's input, or its text the result. */
-static int finish_compiler(struct brig_run *run, struct brig_error *err)
-{
-	struct brig_result *built = phase_take_result(&run->phase);
-	int r = 0;
-
-	end_phase(run);
-	drop_out(built);
-	if (built->status != BRIG_OK || built->files_count == 0 || run->cancelled) {
-		if (built->status == BRIG_OK || built->status == BRIG_FAILED) {
-			built->status = BRIG_COMPILE_FAILED;
-			snprintf(built->remedy, sizeof(built->remedy),
-				 "The compiler refused the code; its messages are in stderr.");
-		} else if (built->status != BRIG_CANCELLED && built->status != BRIG_ERROR) {
-			built->status = BRIG_COMPILE_FAILED;
-		}
-		run->result = built;
-		return 1;
-	}
-	/*
-	 * An input file that changed while the compiler read it: nobody knows what this was made
-	 * of.
-	 */
-	char key[65];
-	if (build_key(&run->compile, key) == 0 && strcmp(key, run->key) == 0) {
-		build_cache_store(run->context->cache_dir, run->key, built->files,
-				  built->files_count);
-	}
-	for (size_t i = 0; r == 0 && i < built->files_count; i++) {
-		struct brig_file_out *file = &built->files[i];
-		r = prepared_add_input(&run->program, file->path, TAKE_PTR(file->data), file->size,
-				       -1, file->executable ? 0755 : 0644, err);
-	}
-	brig_result_free(built);
-	return r < 0 ? r : start_program(run, err);
-}
-
 /* A cell that was made ahead is taken apart behind the caller's back. */
 static void bury_phase(struct brig_run *run)
 {
 	if (!run->cell) {
-		end_phase(run);
+		run_end_phase(run);
 		return;
 	}
 	epoll_ctl(run->epoll, EPOLL_CTL_DEL, run->phase.run->epoll, NULL);
@@ -407,19 +289,23 @@ static int step(struct brig_run *run, struct brig_error *error)
 		return start_after_all(run, error);
 	}
 	if (r == PHASE_RESTARTED) {
-		return watch_phase(run, error);
+		return run_watch_phase(run, error);
 	}
 	if (r <= 0) {
 		return r;
 	}
 	if (run->compiling) {
-		r = finish_compiler(run, error);
+		r = run_finish_compiler(run, error);
 		if (r <= 0) {
 			return r;
 		}
 	} else {
 		run->result = phase_take_result(&run->phase);
-		if (run->phase.run->value >= 0 && run->result->status == BRIG_OK) {
+		if (run->program.guard.on) {
+			guard_read(&run->program.guard, run->phase.run->value, run->result);
+		}
+		if (run->phase.run->value >= 0 && run->value_asked &&
+		    run->result->status == BRIG_OK) {
 			run->result->value_json = value_read(run->phase.run->value);
 		}
 		bury_phase(run);
@@ -462,85 +348,13 @@ int brig_run_wait(struct brig_run *run, struct brig_error *error)
 	}
 }
 
-int brig_context_warm(struct brig_context *context, const struct brig_request *like, unsigned cells,
-		      struct brig_error *error)
-{
-	if (!context->warm) {
-		return error_set(error, BRIG_E_INPUT, ENOTSUP, "the context has no pools");
-	}
-	if (cells > WARM_CELLS_MAX) {
-		return error_set(error, BRIG_E_INPUT, ERANGE, "a pool holds at most %d cells",
-				 WARM_CELLS_MAX);
-	}
-	struct warm_pool *pool = warm_pool_for(context->warm, like, error);
-	return pool ? warm_pool_wait(pool, cells, WARM_WAIT_NS, error) : -ENOTSUP;
-}
-
-int brig_context_fd(const struct brig_context *context)
-{
-	return context->warm ? context->warm->epoll : -1;
-}
-
-void brig_context_step(struct brig_context *context)
-{
-	if (context->warm) {
-		warm_step(context->warm, WARM_ALL_PIECES);
-	}
-}
-
-long brig_run_feed(struct brig_run *run, const void *data, size_t size)
-{
-	if (run->session) {
-		return -EPIPE;
-	}
-	/* While the compiler is at work, or the cell is built, the program's input has to wait. */
-	if (run->compiling || (run->phase.run && run->phase.run->state < RUN_RUNNING)) {
-		return 0;
-	}
-	return run->phase.run ? run_feed(run->phase.run, data, size) : -EPIPE;
-}
-
-void brig_run_feed_end(struct brig_run *run)
-{
-	run->options.stdin_feed = false;
-	if (!run->compiling && run->phase.run) {
-		run->phase.options.stdin_feed = false; /* if the cell has to be built again */
-		run_feed_end(run->phase.run);
-	}
-}
-
-void brig_run_cancel(struct brig_run *run)
-{
-	run->cancelled = true;
-	if (run->session) {
-		session_run_cancel(run->session);
-	}
-	if (run->end == 0 && run->phase.run) {
-		run_end(run->phase.run, ENDING_CANCELLED);
-	}
-}
-
-void brig_run_pause(struct brig_run *run, bool paused)
-{
-	if (run->session) {
-		session_run_pause(run->session, paused);
-	} else if (run->end == 0 && run->phase.run && !run->compiling) {
-		run_pause(run->phase.run, paused);
-	}
-}
-
-struct brig_result *brig_run_take_result(struct brig_run *run)
-{
-	return TAKE_PTR(run->result);
-}
-
 void brig_run_free(struct brig_run *run)
 {
 	if (!run) {
 		return;
 	}
 	session_run_free(run->session);
-	end_phase(run);
+	run_end_phase(run);
 	let_go_of_pool(run);
 	prepared_done(&run->program);
 	prepared_done(&run->compile);

@@ -109,9 +109,9 @@ int brig_context_new(const struct brig_context_options *options, struct brig_con
 	return 0;
 }
 
-void context_use_broker(struct brig_context *context, int line)
+void context_use_broker(struct brig_context *context, const struct broker *broker)
 {
-	context->broker.line = line;
+	context->broker = *broker;
 	context->brokered = true;
 	cgroup_manager_confine(context->groups);
 	context->policies.broker = context->runtimes.broker = &context->broker;

@@ -24,12 +24,14 @@ struct brig_context {
 	bool swept;                    /* what the dead left behind was looked for */
 	bool hurried; /* starts never wait for a cell: whoever asks waits by their own loop */
 };
-/* From now on what only root may do is asked for on this line, which stays the caller's. */
-void context_use_broker(struct brig_context *context, int line);
+/* From now on what only root may do is asked for there; the line stays the caller's. */
+void context_use_broker(struct brig_context *context, const struct broker *broker);
 /* Device nodes for one cell: an fd, or -errno. */
 int context_devices(const struct brig_context *context);
 /* Is a cell for such a request in the making, while none is ready? */
 bool context_worth_waiting(struct brig_context *context, const struct brig_request *request);
+/* Begins to make cells for such requests, and does not wait for them; nothing where it cannot. */
+void context_begin_warm(struct brig_context *context, const struct brig_request *like);
 /* Start-up is recovery: removes what the dead have left behind. Once. */
 void context_sweep(struct brig_context *context);
 #endif

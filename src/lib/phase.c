@@ -36,6 +36,7 @@ static struct run_options run_options_of(const struct phase *phase)
 		.user = options->user,
 		.measure = options->measure,
 		.want_value = options->want_value,
+		.guarded = options->guarded,
 		.session = options->session,
 	};
 }

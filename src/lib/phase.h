@@ -18,6 +18,7 @@ struct phase_options {
 	bool keep_output;
 	void (*on_output)(void *user, int stream, const void *data, size_t size);
 	void *user;
+	bool guarded;
 	bool want_value;
 	const struct run_session *session; /* borrowed; NULL: the cell is the run's alone */
 	bool measure;                      /* time each step, for `brig explain --time` */

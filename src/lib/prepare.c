@@ -75,7 +75,8 @@ static int set_limits(const struct brig_request *request, struct prepared *p,
 		tighten(&spec->limits, &p->runtime->compile_limits);
 		return 0;
 	}
-	int r = policy_limits(p->policy, &request->limits, &spec->limits, err);
+	int r = policy_limits_within(p->policy, &request->limits, &request->limits_most,
+				     &spec->limits, err);
 	if (r < 0 || !p->runtime) {
 		return r;
 	}
@@ -175,8 +176,48 @@ static const struct embedded_file *find_driver(const char *name)
 
 static bool wants_value(const struct brig_request *request, const struct prepared *p)
 {
-	return request->want_value && p->runtime && p->runtime->value_driver[0] &&
+	return (request->want_value || p->guard.on) && p->runtime && p->runtime->value_driver[0] &&
 	       p->purpose == PURPOSE_RUN && p->spec.provider == PROVIDER_NATIVE;
+}
+
+/* As an interpreter's own: neither variables nor files of the program's have a say in the guard. */
+static const char *const alone[] = { "-I", "-u", "-B" };
+
+static int insert_options(struct strlist *argv)
+{
+	struct strlist words = { 0 };
+	int r = strlist_add(&words, argv->items[0]);
+
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(alone); i++) {
+		r = strlist_add(&words, alone[i]);
+	}
+	for (size_t i = 1; r == 0 && i < argv->count; i++) {
+		r = strlist_add(&words, argv->items[i]);
+	}
+	if (r < 0) {
+		strlist_done(&words);
+		return r;
+	}
+	strlist_done(argv);
+	*argv = words;
+	return 0;
+}
+
+/* The driver at `argv` gets the guard in front of it, and its order behind it. */
+static int add_guard(struct prepared *p, struct strlist *argv, const struct embedded_file *driver,
+		     struct brig_error *err)
+{
+	struct guard *guard = &p->guard;
+
+	if (!guard->on) {
+		return 0;
+	}
+	guard->text = guard_text(driver->data, driver->size, &guard->text_size);
+	int r = guard->text ? guard_words(guard, argv, 2) : -ENOMEM;
+	if (r == 0 && guard->mode == GUARD_STRICT) {
+		r = insert_options(argv);
+	}
+	return r < 0 ? error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory for the guard") : 0;
 }
 
 /* The program is run by a script of ours, which hands out its value. */
@@ -192,7 +233,8 @@ static int expand_valued(const struct brig_request *request, struct prepared *p,
 		p->driver = NULL;
 		return error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory");
 	}
-	return expand(request, p, &p->runtime->value_argv, p->driver, ret, err);
+	int r = expand(request, p, &p->runtime->value_argv, p->driver, ret, err);
+	return r < 0 ? r : add_guard(p, ret, find_driver(name), err);
 }
 
 static void set_driver(struct prepared *p, const char *name)
@@ -200,8 +242,8 @@ static void set_driver(struct prepared *p, const char *name)
 	const struct embedded_file *file = find_driver(name);
 
 	p->spec.driver = p->driver + 1;
-	p->spec.driver_text = file->data;
-	p->spec.driver_size = file->size;
+	p->spec.driver_text = p->guard.text ? p->guard.text : file->data;
+	p->spec.driver_size = p->guard.text ? p->guard.text_size : file->size;
 }
 
 /* A script of ours stays in the cell. The cell's limit on cpu time is for all runs together. */
@@ -229,7 +271,8 @@ static int set_session(const struct brig_request *request, struct prepared *p,
 		return error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory");
 	}
 	p->spec.limits.cpu_ns = SESSION_CPU_NS;
-	return expand(request, p, &p->runtime->session_argv, p->driver, &p->argv, err);
+	int r = expand(request, p, &p->runtime->session_argv, p->driver, &p->argv, err);
+	return r < 0 ? r : add_guard(p, &p->argv, find_driver(name), err);
 }
 
 static int prepare_into(struct brig_context *context, const struct brig_request *request,
@@ -250,6 +293,9 @@ static int prepare_into(struct brig_context *context, const struct brig_request 
 		spec->exec_writable = p->policy->exec_writable || p->purpose == PURPOSE_COMPILE;
 		r = request->command ? prepare_command(context, request, p, err)
 				     : prepare_code(context, request, p, err);
+	}
+	if (r == 0 && p->purpose != PURPOSE_COMPILE) {
+		r = guard_decide(p->policy, request, p->runtime, &p->guard, err);
 	}
 	if (r == 0) {
 		r = set_limits(request, p, err);
@@ -350,6 +396,9 @@ static int prepare_over(const struct prepared *base, const struct brig_request *
 		r = prepare_source(request, p, err);
 	}
 	if (r == 0) {
+		r = guard_decide(p->policy, request, p->runtime, &p->guard, err);
+	}
+	if (r == 0) {
 		runtime_source_name(p->runtime, request->file, p->code ? p->code : "", p->code_size,
 				    &p->source);
 		r = set_limits(request, p, err);
@@ -363,6 +412,10 @@ static int prepare_over(const struct prepared *base, const struct brig_request *
 	if (r == 0) {
 		r = purpose == PURPOSE_SESSION ? set_session(request, p, err)
 					       : expand_argv(request, p, err);
+	}
+	if (r == 0 && purpose == PURPOSE_RUN && p->guard.on &&
+	    guard_words(&p->guard, &p->argv, 1) < 0) {
+		r = error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory for the guard");
 	}
 	if (r == 0 && wants_value(request, p)) {
 		r = expand_valued(request, p, &p->cold_argv, err);
@@ -480,6 +533,7 @@ void prepared_done(struct prepared *p)
 	free(p->code);
 	free(p->driver);
 	prepared_gate_free(p->gate);
+	guard_done(&p->guard);
 	if (!p->borrowed) {
 		policy_free(p->policy);
 		runtime_free(p->runtime);

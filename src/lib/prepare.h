@@ -9,6 +9,7 @@
 #include "core/run.h"
 #include "core/spec.h"
 #include "lib/context.h"
+#include "lib/guard.h"
 #include "net/gate_messages.h"
 
 /* What is being prepared: the run itself, the compiler's cell before it, or a session's cell. */
@@ -44,7 +45,8 @@ struct prepared {
 	char *code; /* owned: the source; NULL for a bare command */
 	size_t code_size;
 	struct runtime_source_name source;
-	struct strlist cold_argv;   /* when a cold start needs another one than a waiting cell */
+	struct strlist cold_argv; /* when a cold start needs another one than a waiting cell */
+	struct guard guard;
 	char *driver;               /* owned: path in the cell of what waits there; NULL: none */
 	int ids;                    /* owned: holds the cell's id range; -1: none */
 	char *workdir;              /* owned: local provider's directory on the host; NULL: none */

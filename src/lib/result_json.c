@@ -172,6 +172,49 @@ static void add_denial(struct json_out *out, const struct brig_result *result)
 	json_close(out, '}');
 }
 
+static void add_refusal(struct json_out *out, const struct brig_result *result)
+{
+	const struct brig_refusal *refusal = &result->refusal;
+
+	if (!result->refused) {
+		json_nil(out, "refusal");
+		return;
+	}
+	json_open(out, "refusal", '{');
+	json_text(out, "rule", refusal->rule);
+	json_text(out, "reason", refusal->reason);
+	if (refusal->line) {
+		json_u64(out, "line", refusal->line);
+		json_u64(out, "column", refusal->column);
+	} else {
+		json_nil(out, "line");
+		json_nil(out, "column");
+	}
+	json_close(out, '}');
+}
+
+static void add_risk(struct json_out *out, const struct brig_result *result)
+{
+	const char *text = result->risk_reasons;
+
+	if (!result->risk_known) {
+		json_nil(out, "risk");
+		return;
+	}
+	json_open(out, "risk", '{');
+	json_u64(out, "score", result->risk);
+	json_open(out, "reasons", '[');
+	while (*text) {
+		size_t length = strcspn(text, "\n");
+
+		json_textn(out, NULL, text, length);
+		text += length;
+		text += *text == '\n';
+	}
+	json_close(out, ']');
+	json_close(out, '}');
+}
+
 static void add_verdict(struct json_out *out, const struct brig_result *result)
 {
 	const char *name = result->limit_name;
@@ -187,6 +230,7 @@ static void add_verdict(struct json_out *out, const struct brig_result *result)
 		json_nil(out, "peak");
 	}
 	add_denial(out, result);
+	add_refusal(out, result);
 	text_or_nil(out, "remedy", result->remedy);
 	text_or_nil(out, "operator_remedy", result->operator_remedy);
 	json_close(out, '}');
@@ -275,6 +319,7 @@ char *brig_result_json(const struct brig_result *result)
 	add_changes(&out, result);
 	add_network(&out, result);
 	add_verdict(&out, result);
+	add_risk(&out, result);
 	add_usage(&out, &result->usage);
 	add_limits(&out, &result->limits);
 	add_means(&out, result->means);

@@ -45,6 +45,7 @@ static int open_session(struct brig_session *session, const struct brig_request 
 	}
 	session->link = (struct run_session){ .channel = -1, .due = session_due, .user = session };
 	session->asked = request->limits;
+	session->most = request->limits_most;
 	return session_cell_start(session, request, err);
 }
 

@@ -48,6 +48,7 @@ struct brig_session {
 	int driver;   /* owned: pidfd of the driver; -1: not known */
 
 	struct brig_limits asked;  /* by the request that opened it */
+	struct brig_limits most;   /* and what it may have had unasked */
 	struct brig_limits limits; /* of the latest run; the spec has what is watched now */
 	struct session_run
 		*current; /* borrowed: under way, or waiting for the driver; NULL: none */

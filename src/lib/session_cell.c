@@ -37,6 +37,7 @@ static int open_channel(struct brig_session *session, int ready, struct brig_err
 		r = -errno;
 	}
 	session->link.channel = session->inside;
+	session->channel.guarded = session->prepared.guard.on;
 	return r < 0 ? error_errno(err, BRIG_E_SYSTEM, -r, "cannot make a session's channel") : 0;
 }
 

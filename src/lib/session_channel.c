@@ -147,7 +147,9 @@ static bool take_number(const char **at, char end, uint64_t most, uint64_t *ret)
 /* The line is there, with its end. 1: the whole answer is; 0: its value is not; -EPROTO. */
 static int read_answer(struct channel *channel, struct channel_answer *ret)
 {
-	static const char ready[] = "ready\n", done[] = "done ";
+	static const char ready[] = "ready\n";
+	static const char *const words[] = { "done ", "stopped ", "refused " };
+	size_t word = 0;
 	const char *at = channel->in.data;
 	uint64_t serial, status, size;
 
@@ -159,10 +161,13 @@ static int read_answer(struct channel *channel, struct channel_answer *ret)
 		*ret = (struct channel_answer){ .value = "" };
 		return 1;
 	}
-	if (strncmp(at, done, sizeof(done) - 1) != 0) {
+	while (word < ARRAY_SIZE(words) && strncmp(at, words[word], strlen(words[word])) != 0) {
+		word++;
+	}
+	if (word >= (channel->guarded ? ARRAY_SIZE(words) : 1)) {
 		return -EPROTO;
 	}
-	at += sizeof(done) - 1;
+	at += strlen(words[word]);
 	if (!take_number(&at, ' ', UINT64_MAX, &serial) || serial != channel->serial ||
 	    !take_number(&at, ' ', 255, &status) ||
 	    !take_number(&at, '\n', RUN_VALUE_BYTES, &size)) {
@@ -173,7 +178,12 @@ static int read_answer(struct channel *channel, struct channel_answer *ret)
 		return -EPROTO; /* more than one answer */
 	}
 	*ret = (struct channel_answer){
-		.done = true, .status = (int)status, .value = at, .value_size = (size_t)size
+		.done = true,
+		.stopped = word == 1,
+		.refused = word == 2,
+		.status = (int)status,
+		.value = at,
+		.value_size = (size_t)size,
 	};
 	return channel->in.size == head + size;
 }

@@ -1,10 +1,12 @@
 /*
  * The way to a session's driver: a stream socket. Out go a run's code, arguments and input; back
- * come "ready" once, and one "done" for each run:
+ * come "ready" once, and one of the others for each run, the last two only if it is guarded:
  *
  *	run SERIAL CODE_BYTES STDIN_BYTES ARGS VALUE\n code stdin { arg \0 }...
  *	ready\n
  *	done SERIAL STATUS VALUE_BYTES\n value
+ *	stopped SERIAL STATUS RECORD_BYTES\n record of the guard
+ *	refused SERIAL STATUS RECORD_BYTES\n record of the guard
  *
  * The code of a run owns its driver: whatever comes back is checked, bounded, and can harm nobody
  * but the session. What is not exactly the one answer that is due is -EPROTO.
@@ -27,11 +29,13 @@ struct channel {
 	uint64_t serial; /* of the latest run */
 	bool due;        /* an answer is */
 	bool ready;      /* the driver is there */
+	bool guarded;    /* the driver looks at code before it runs it */
 	pid_t driver;    /* by our numbers, as the kernel says; 0: not known */
 };
 
 struct channel_answer {
-	bool done; /* else: it is ready */
+	bool done;             /* else: it is ready */
+	bool stopped, refused; /* by the guard: `value` is its record */
 	int status;
 	const char *value; /* in the channel, until channel_forget() */
 	size_t value_size;

@@ -61,14 +61,35 @@ static int find_limits(const struct brig_session *session, const struct brig_req
 		       struct brig_limits *ret, struct brig_error *err)
 {
 	struct brig_limits want = session->asked, own = request->limits;
+	struct brig_limits usual, most = request->limits_most;
+	int r = policy_limits_within(session->prepared.policy, &session->asked, &session->most,
+				     &usual, err);
 
-	for (size_t i = 0; i < limit_table_count; i++) {
+	for (size_t i = 0; r == 0 && i < limit_table_count; i++) {
 		uint64_t value = *limit_of(&own, &limit_table[i]);
-		if (value) {
-			*limit_of(&want, &limit_table[i]) = value;
-		}
+		uint64_t bound = *limit_of(&most, &limit_table[i]);
+		uint64_t unasked = *limit_of(&usual, &limit_table[i]);
+
+		/* Whoever asks now may be allowed less than whoever opened the session. */
+		unasked = bound && bound < unasked ? bound : unasked;
+		*limit_of(&want, &limit_table[i]) = value ? value : unasked;
 	}
-	return policy_limits(session->prepared.policy, &want, ret, err);
+	return r < 0 ? r : policy_limits(session->prepared.policy, &want, ret, err);
+}
+
+/* What ran before has seen to the interpreter: to tighten the guard would mean nothing. */
+static int check_guard(const struct brig_session *session, const struct brig_request *request,
+		       struct brig_error *err)
+{
+	const char *mode = guard_mode_names[session->prepared.guard.mode];
+
+	if (request->check || (request->guard && strcmp(request->guard, mode) != 0)) {
+		int r = error_set(err, BRIG_E_INPUT, EINVAL,
+				  "the session was opened with guard %s, and keeps it", mode);
+		error_remedy(err, "choose the guard when the session is opened");
+		return r;
+	}
+	return 0;
 }
 
 static int check_state(const struct brig_session *session, struct brig_error *err)
@@ -148,6 +169,9 @@ int session_run_start(struct brig_session *session, const struct brig_request *r
 		r = check_request(request, err);
 	}
 	if (r == 0) {
+		r = check_guard(session, request, err);
+	}
+	if (r == 0) {
 		r = find_limits(session, request, &run->limits, err);
 	}
 	if (r == 0) {
@@ -198,7 +222,7 @@ static struct run_options options_of(const struct brig_session *session,
 	};
 }
 
-static void finish(struct brig_session *session, int status, char *value);
+static void finish(struct brig_session *session, const struct channel_answer *answer);
 
 void session_begin_run(struct brig_session *session)
 {
@@ -215,7 +239,7 @@ void session_begin_run(struct brig_session *session)
 	int r = run_resume(session->phase.run, &options);
 	if (r == 0 && session->cancelled) {
 		session->phase.run->facts.ending = ENDING_CANCELLED;
-		finish(session, 0, NULL);
+		finish(session, &(struct channel_answer){ .value = "" });
 		return;
 	}
 	if (r == 0) {
@@ -312,19 +336,30 @@ static void end_run(struct brig_session *session, struct brig_result *result, in
 	}
 }
 
-static void finish(struct brig_session *session, int status, char *value)
+static void take_answer(const struct brig_session *session, const struct channel_answer *answer,
+			struct brig_result *result)
+{
+	if (answer->stopped || answer->refused) {
+		guard_take(&session->prepared.guard, answer->value, answer->value_size,
+			   answer->refused, result);
+	} else if (result->status == BRIG_OK) {
+		result->value_json = value_check(answer->value, answer->value_size);
+	}
+}
+
+static void finish(struct brig_session *session, const struct channel_answer *answer)
 {
 	struct brig_result *result = NULL;
 
 	session->prepared.spec.limits = session->limits;
-	int r = run_lap(session->phase.run, status, &result);
+	int r = run_lap(session->phase.run, answer->status, &result);
 	session->state = BRIG_SESSION_IDLE;
 	session->soft = ENDING_NONE;
 	session->cancelled = false;
-	if (result && result->status == BRIG_OK) {
-		result->value_json = TAKE_PTR(value);
+	if (result) {
+		take_answer(session, answer, result);
 	}
-	free(value);
+	channel_forget(&session->channel);
 	if (r == 0) {
 		r = run_rest(session->phase.run);
 	}
@@ -337,11 +372,7 @@ static void finish(struct brig_session *session, int status, char *value)
 
 void session_finish_run(struct brig_session *session, const struct channel_answer *answer)
 {
-	char *value = value_check(answer->value, answer->value_size);
-	int status = answer->status;
-
-	channel_forget(&session->channel);
-	finish(session, status, value);
+	finish(session, answer);
 }
 
 void session_lose_run(struct brig_session *session, struct brig_result *result, int r)

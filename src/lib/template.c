@@ -29,24 +29,24 @@
 enum { FD_SOCKET, FD_IMAGE, FD_PLAN, FD_DRIVER };
 
 /* 3 is the socket, 4 the image, 5 the plan, 6 the driver. What follows are modules to preload. */
-static const char boot[] =
-	"def boot():\n"
-	" import sys\n"
-	" from importlib import machinery as m, util as u\n"
-	" l = m.ExtensionFileLoader('_brig', '/proc/self/fd/4')\n"
-	" x = u.module_from_spec(u.spec_from_loader('_brig', l))\n"
-	" l.exec_module(x)\n"
-	" sys.modules.pop('_brig', None)\n"
-	" with open(6, 'rb') as f: text = f.read()\n"
-	" import os\n"
-	" os.close(4)\n"
-	" n = os.path.basename(sys.executable or sys.orig_argv[0])\n"
-	" return text, {'__name__': 'brig.driver', 'serve': lambda: x.serve(3, 5, n),\n"
-	"  'leave': x.leave,\n"
-	"  'preload': sys.argv[1:]}\n"
-	"t, g = boot()\n"
-	"del boot\n"
-	"exec(compile(t, '<brig>', 'exec'), g)\n";
+static const char boot[] = "def boot():\n"
+			   " import sys\n"
+			   " from importlib import machinery as m, util as u\n"
+			   " l = m.ExtensionFileLoader('_brig', '/proc/self/fd/4')\n"
+			   " x = u.module_from_spec(u.spec_from_loader('_brig', l))\n"
+			   " l.exec_module(x)\n"
+			   " sys.modules.pop('_brig', None)\n"
+			   " with open(6, 'rb') as f: text = f.read()\n"
+			   " import os\n"
+			   " os.close(4)\n"
+			   " n = os.path.basename(sys.executable or sys.orig_argv[0])\n"
+			   " return text, {'__name__': 'brig.driver', 'text': text,\n"
+			   "  'serve': lambda: x.serve(3, 5, n),\n"
+			   "  'leave': x.leave,\n"
+			   "  'preload': sys.argv[1:]}\n"
+			   "t, g = boot()\n"
+			   "del boot\n"
+			   "exec(compile(t, '<brig>', 'exec'), g)\n";
 
 static const struct embedded_file *find_driver(const char *path)
 {
@@ -89,7 +89,7 @@ static int memory_file(const char *name, const void *data, size_t size)
 	return r < 0 ? r : TAKE_FD(fd);
 }
 
-/* One text of both: the first only defines, the second does. */
+/* One text of all: the guard and the session only define, the last one does. */
 static int driver_file(void)
 {
 	const struct embedded_file *session = find_driver(SESSION), *driver = find_driver(DRIVER);
@@ -98,7 +98,9 @@ static int driver_file(void)
 
 	buf_add(&text, session->data, session->size);
 	buf_add(&text, driver->data, driver->size);
-	return text.failed ? -ENOMEM : memory_file("brig-driver", text.data, text.size);
+	size_t size = 0;
+	_cleanup_free_ char *whole = text.failed ? NULL : guard_text(text.data, text.size, &size);
+	return whole ? memory_file("brig-driver", whole, size) : -ENOMEM;
 }
 
 /* Only a program itself: what a script starts is not ours to know. */
@@ -162,7 +164,7 @@ static int start(const struct prepared *base, int fds[KEEPER_FDS], int outside, 
 		 int *pidfd)
 {
 	const struct strlist *preload = &base->runtime->preload;
-	const char **argv = calloc(preload->count + 4, sizeof(*argv));
+	const char **argv = calloc(preload->count + 5, sizeof(*argv));
 	const char **envp = template_env(&base->env);
 	size_t argc = 0;
 
@@ -176,6 +178,9 @@ static int start(const struct prepared *base, int fds[KEEPER_FDS], int outside, 
 	argv[argc++] = boot;
 	for (size_t i = 0; i < preload->count; i++) {
 		argv[argc++] = preload->items[i];
+	}
+	if (base->guard.on) {
+		argv[argc++] = GUARD_MARK; /* its clones rehearse that, too */
 	}
 	struct keeper keeper = {
 		.ranged = base->spec.ranged,

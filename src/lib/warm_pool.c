@@ -96,7 +96,8 @@ static bool fits(const struct warm_pool *pool, const struct brig_request *reques
 
 	if (pool->retired || !same_text(pool->policy, request->policy) ||
 	    !same_text(pool->tenant, request->tenant) || !speaks(pool->base.runtime, request) ||
-	    policy_limits(pool->base.policy, &request->limits, &wanted, &unused) < 0) {
+	    policy_limits_within(pool->base.policy, &request->limits, &request->limits_most,
+				 &wanted, &unused) < 0) {
 		return false;
 	}
 	return wanted.disk_bytes == built->disk_bytes && wanted.disk_inodes == built->disk_inodes &&
@@ -158,6 +159,9 @@ static int prepare_base(struct warm_pool *pool, const struct brig_request *reque
 	if (r < 0) {
 		return r;
 	}
+	/* Who guards code is in the template. */
+	pool->base.spec.driver = pool->base.spec.driver_text = NULL;
+	pool->base.spec.valued = false;
 	/* A cell takes its input files from its order. */
 	pool->base.spec.inputs_count = 0;
 	if (pool->base.runtime->driver[0]) {

@@ -11,6 +11,7 @@
 
 #define EVENTS_AT_ONCE 64
 #define NS_PER_MS      1000000u
+#define NS_PER_MINUTE  UINT64_C(60000000000)
 
 struct loop_source {
 	struct loop *loop;
@@ -28,6 +29,8 @@ struct loop {
 	bool in_round;
 	struct loop_timer **heap; /* from 1; the first is the next due */
 	unsigned timers, room;
+	uint64_t longest_ns[2]; /* of this minute, and of the one before */
+	uint64_t minute_ns;     /* when this one began */
 };
 
 int loop_new(struct loop **ret)
@@ -212,6 +215,28 @@ static int wait_ms(const struct loop *loop)
 	return ms > 60000 ? 60000 : (int)ms;
 }
 
+static void measure(struct loop *loop, uint64_t begin_ns)
+{
+	uint64_t now = clock_now_ns();
+
+	if (now - loop->minute_ns > NS_PER_MINUTE) {
+		bool next = now - loop->minute_ns < 2 * NS_PER_MINUTE;
+		loop->longest_ns[1] = next ? loop->longest_ns[0] : 0;
+		loop->longest_ns[0] = 0;
+		loop->minute_ns = now;
+	}
+	if (now - begin_ns > loop->longest_ns[0]) {
+		loop->longest_ns[0] = now - begin_ns;
+	}
+}
+
+uint64_t loop_longest_ns(const struct loop *loop)
+{
+	const uint64_t *longest = loop->longest_ns;
+
+	return longest[0] > longest[1] ? longest[0] : longest[1];
+}
+
 int loop_run(struct loop *loop)
 {
 	struct epoll_event events[EVENTS_AT_ONCE];
@@ -222,6 +247,7 @@ int loop_run(struct loop *loop)
 		if (count < 0 && errno != EINTR) {
 			return -errno;
 		}
+		uint64_t begin_ns = clock_now_ns();
 		loop->in_round = true;
 		for (int i = 0; i < count && !loop->stopped; i++) {
 			struct loop_source *source = events[i].data.ptr;
@@ -232,6 +258,7 @@ int loop_run(struct loop *loop)
 		fire_due(loop);
 		loop->in_round = false;
 		free_removed(loop);
+		measure(loop, begin_ns);
 	}
 	return 0;
 }

@@ -42,4 +42,6 @@ void loop_timer_clear(struct loop_timer *timer);
 /* Until loop_stop(); 0 or -errno. */
 int loop_run(struct loop *loop);
 void loop_stop(struct loop *loop);
+/* The longest round of the last one to two minutes: so long everybody else had to wait. */
+uint64_t loop_longest_ns(const struct loop *loop);
 #endif

@@ -4,75 +4,37 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
+#include "base/json_bounded.h"
 #include "mcp/mcp_limits.h"
-
-/*
- * jansson recurses and allocates for each value: how deep and how many is counted before it sees
- * the text. Whether the text is JSON at all is its business.
- */
-static const char *text_bounds(const char *text, size_t size)
-{
-	size_t depth = 0, values = 0;
-	bool quoted = false;
-
-	for (size_t i = 0; i < size; i++) {
-		char c = text[i];
-		if (quoted) {
-			i += c == '\\';
-			quoted = c != '"';
-		} else if (c == '"') {
-			quoted = true;
-		} else if (c == '{' || c == '[') {
-			depth++;
-			values++;
-		} else if (c == '}' || c == ']') {
-			depth -= depth > 0;
-		} else if (c == ',') {
-			values++;
-		}
-		if (depth > MCP_DEPTH_MAX) {
-			return "nested too deep";
-		}
-		if (values > MCP_VALUES_MAX) {
-			return "too many values";
-		}
-	}
-	return NULL;
-}
 
 json_t *mcp_message_load(const char *text, size_t size, size_t size_max, const char **ret_why)
 {
-	json_error_t error;
+	static const struct json_bounds bounds = { .depth = MCP_DEPTH_MAX,
+						   .values = MCP_VALUES_MAX };
+	static const struct {
+		enum json_error_code code;
+		const char *why;
+	} reasons[] = {
+		{ json_error_duplicate_key, "a key stands twice" },
+		{ json_error_invalid_utf8, "not UTF-8" },
+		{ json_error_null_character, "a NUL character" },
+		{ json_error_null_byte_in_key, "a NUL character" },
+	};
+	struct json_refusal refusal;
 
-	if (size > size_max) {
-		*ret_why = "too long";
-		return NULL;
-	}
-	*ret_why = text_bounds(text, size);
-	if (*ret_why) {
-		return NULL;
-	}
-	json_t *root = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
-	if (root) {
+	*ret_why = "too long";
+	json_t *root = size > size_max ? NULL : json_bounded_load(text, size, &bounds, &refusal);
+	if (root || size > size_max) {
+		*ret_why = root ? NULL : *ret_why;
 		return root;
 	}
-	switch (json_error_code(&error)) {
-	case json_error_duplicate_key:
-		*ret_why = "a key stands twice";
-		break;
-	case json_error_invalid_utf8:
-		*ret_why = "not UTF-8";
-		break;
-	case json_error_null_character:
-	case json_error_null_byte_in_key:
-		*ret_why = "a NUL character";
-		break;
-	case json_error_out_of_memory:
-		*ret_why = "out of memory";
-		break;
-	default:
-		*ret_why = "not JSON";
-		break;
+	*ret_why = refusal.kind == JSON_TOO_DEEP    ? "nested too deep"
+		   : refusal.kind == JSON_TOO_MANY  ? "too many values"
+		   : refusal.kind == JSON_NO_MEMORY ? "out of memory"
+						    : "not JSON";
+	for (size_t i = 0; refusal.kind == JSON_NOT_JSON && i < ARRAY_SIZE(reasons); i++) {
+		*ret_why = reasons[i].code == refusal.code ? reasons[i].why : *ret_why;
 	}
 	return NULL;
 }

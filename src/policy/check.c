@@ -63,6 +63,11 @@ static int check_local(struct reader *reader)
 			"provider local has no walls: it never runs without a person's word",
 			"set auto_run to \"ask\" or \"never\", or provider to \"native\"");
 	}
+	if (reader->policy->guard.mode != GUARD_OFF) {
+		return contradiction(reader, has_key(reader, "guard", NULL) ? "guard" : "provider",
+				     "provider local has no cell that a guard could work in",
+				     "set guard to \"off\", or provider to \"native\"");
+	}
 	if (reader->policy->syscalls.count > 0) {
 		return contradiction(reader,
 				     has_key(reader, "syscalls", NULL) ? "syscalls" : "provider",

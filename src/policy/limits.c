@@ -129,3 +129,21 @@ int policy_limits(const struct policy *policy, const struct brig_limits *wanted,
 	*ret = limits;
 	return 0;
 }
+
+int policy_limits_within(const struct policy *policy, const struct brig_limits *wanted,
+			 const struct brig_limits *most, struct brig_limits *ret,
+			 struct brig_error *err)
+{
+	struct brig_limits asked = *wanted, bounds = *most;
+	int r = policy_limits(policy, wanted, ret, err);
+
+	for (size_t i = 0; r == 0 && i < limit_table_count; i++) {
+		const struct limit_info *info = &limit_table[i];
+		uint64_t bound = *limit_of(&bounds, info);
+
+		if (bound && *limit_of(&asked, info) == 0 && *limit_of(ret, info) > bound) {
+			*limit_of(ret, info) = bound;
+		}
+	}
+	return r;
+}

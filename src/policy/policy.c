@@ -38,6 +38,7 @@ void policy_free(struct policy *policy)
 	strlist_done(&policy->env_allow);
 	strlist_done(&policy->runtimes);
 	strlist_done(&policy->syscalls);
+	strlist_done(&policy->guard.modules);
 	filter_done(&policy->filter);
 	policy_network_done(&policy->network);
 	free(policy);

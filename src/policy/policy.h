@@ -24,6 +24,24 @@ enum output_action {
 	OUTPUT_CUT, /* the rest is discarded, the run goes on */
 };
 
+/* How Python code is looked at before it runs, loosest first: see docs/guard.md. */
+enum guard_mode { GUARD_OFF, GUARD_IMPORTS, GUARD_STRICT };
+#define GUARD_MODES 3
+extern const char *const guard_mode_names[GUARD_MODES];
+
+/* From such a score on code is not run without a person's word, and from such a one not at all. */
+struct policy_risk {
+	unsigned ask, refuse; /* 1 to 100; 0: never */
+};
+
+struct policy_guard {
+	enum guard_mode mode;
+	bool own_modules;       /* `modules` was given: else each mode has its own */
+	struct strlist modules; /* that may be imported */
+	uint64_t operations;    /* 0: not counted */
+	uint64_t recursion;     /* 0: as the interpreter has it */
+};
+
 enum caller_mounts { CALLER_MOUNTS_NONE, CALLER_MOUNTS_RO, CALLER_MOUNTS_RW };
 
 /* A directory that the operator allows by name: `--ro NAME`, mounted at /mnt/NAME. */
@@ -60,6 +78,7 @@ struct policy {
 	char *description;
 	enum provider provider;
 	enum auto_run auto_run;
+	struct policy_risk risk;
 	layer_set may_miss;
 
 	struct brig_limits limits;         /* what a run gets unless it asks */
@@ -81,6 +100,7 @@ struct policy {
 		env_allow; /* names or prefix* that a request may set; "*" all but the dangerous */
 	struct strlist runtimes; /* names; empty: all */
 	struct policy_network network;
+	struct policy_guard guard;
 	unsigned denials_max; /* the run ends as "denied" after so many refused calls; 0: never */
 	bool exec_writable;   /* files in writable places may be executed */
 
@@ -132,6 +152,13 @@ int policy_limits(const struct policy *policy, const struct brig_limits *wanted,
 int policy_network_rules(const struct policy *policy, const char *const *wanted, bool own,
 			 struct net_rule ret[NET_RULES_MAX], struct brig_error *err);
 void policy_network_done(struct policy_network *network);
+/* The same, and what is not wanted expressly is at most as much as `most` says; 0: as it is. */
+int policy_limits_within(const struct policy *policy, const struct brig_limits *wanted,
+			 const struct brig_limits *most, struct brig_limits *ret,
+			 struct brig_error *err);
+/* The mode of a request (NULL: as the policy has it), which may be stricter and not looser. */
+int policy_guard_mode(const struct policy *policy, const char *wanted, enum guard_mode *ret,
+		      struct brig_error *err);
 bool policy_env_allowed(const struct policy *policy, const char *name);
 bool policy_runtime_allowed(const struct policy *policy, const char *runtime);
 

@@ -13,11 +13,8 @@
 #define FILES_BYTES_MAX (UINT64_C(1) << 40)
 
 static const char *const provider_names[] = { "native", "local" };
-static const char *const auto_run_names[] = { "yes", "ask", "never" };
 static const char *const output_names[] = { "end", "cut" };
 static const char *const caller_mounts_names[] = { "none", "ro", "rw" };
-/* The only value until there is a guard: anything else would be a false promise. */
-static const char *const guard_names[] = { "off" };
 
 #define CHOICE(names) (&(const struct reader_choice){ names, ARRAY_SIZE(names) })
 
@@ -63,17 +60,6 @@ static int read_provider(struct reader *reader, const char *path, json_t *value)
 	return r;
 }
 
-static int read_auto_run(struct reader *reader, const char *path, json_t *value)
-{
-	unsigned choice = 0;
-	int r = read_choice(reader, path, value, CHOICE(auto_run_names), &choice);
-
-	if (r == 0) {
-		reader->policy->auto_run = (enum auto_run)choice;
-	}
-	return r;
-}
-
 static int read_on_output_limit(struct reader *reader, const char *path, json_t *value)
 {
 	unsigned choice = 0;
@@ -94,13 +80,6 @@ static int read_caller_mounts(struct reader *reader, const char *path, json_t *v
 		reader->policy->caller_mounts = (enum caller_mounts)choice;
 	}
 	return r;
-}
-
-static int read_guard(struct reader *reader, const char *path, json_t *value)
-{
-	unsigned choice;
-
-	return read_choice(reader, path, value, CHOICE(guard_names), &choice);
 }
 
 static int check_layer(struct reader *reader, const char *path, const char *item)
@@ -279,6 +258,12 @@ static void clip_limits(struct brig_limits *limits, const struct brig_limits *ce
 	}
 }
 
+/* Of two thresholds, either of which may be missing. */
+static unsigned lower(unsigned a, unsigned b)
+{
+	return a == 0 || (b != 0 && b < a) ? b : a;
+}
+
 int read_operator_ceiling(struct reader *reader)
 {
 	static const struct reader_key keys[] = {
@@ -286,6 +271,7 @@ int read_operator_ceiling(struct reader *reader)
 		{ "auto_run", read_auto_run },
 		{ "caller_mounts", read_caller_mounts },
 		{ "network", read_network },
+		{ "guard", read_guard_mode },
 	};
 	struct policy *policy = reader->policy;
 	struct policy operators = { .auto_run = AUTO_RUN_YES, .caller_mounts = CALLER_MOUNTS_RW };
@@ -305,9 +291,14 @@ int read_operator_ceiling(struct reader *reader)
 	clip_limits(&policy->limits, &operators.ceiling);
 	clip_limits(&policy->ceiling, &operators.ceiling);
 	clip_limits(&policy->compile_limits, &operators.ceiling);
-	/* Both enums go from one end to the other: later is stricter, and looser. */
+	/* The enums go from one end to the other: later is stricter, and looser. */
 	if (operators.auto_run > policy->auto_run) {
 		policy->auto_run = operators.auto_run;
+	}
+	policy->risk.ask = lower(operators.risk.ask, policy->risk.ask);
+	policy->risk.refuse = lower(operators.risk.refuse, policy->risk.refuse);
+	if (operators.guard.mode > policy->guard.mode) {
+		policy->guard.mode = operators.guard.mode;
 	}
 	if (operators.caller_mounts < policy->caller_mounts) {
 		policy->caller_mounts = operators.caller_mounts;

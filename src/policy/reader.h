@@ -58,6 +58,11 @@ int reader_path(char path[READER_PATH_MAX], const char *parent, const char *key)
 int read_limits(struct reader *reader, const char *path, json_t *value, struct brig_limits *ret);
 int read_mounts(struct reader *reader, const char *path, json_t *value);
 int read_network(struct reader *reader, const char *path, json_t *value);
+int read_guard(struct reader *reader, const char *path, json_t *value);
+/* The word alone, as the operator's ceiling has it. */
+int read_guard_mode(struct reader *reader, const char *path, json_t *value);
+/* "yes", "ask", "never", or thresholds of the risk score. */
+int read_auto_run(struct reader *reader, const char *path, json_t *value);
 int read_env(struct reader *reader, const char *path, json_t *value);
 /* The whole file: every key but "extends", which the loader has seen to. */
 int read_policy(struct reader *reader);

@@ -10,11 +10,14 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 
 #define QUEUE_BYTES_MAX   (64u << 20)
 #define QUEUE_RECORDS_MAX 4096u
 /* So many in one go: a busy peer must not keep the others of the loop waiting. */
 #define BURST 64
+/* Before looking again whether there is room for a descriptor. */
+#define ROOM_NS UINT64_C(10000000)
 
 struct waiting {
 	struct waiting *next;
@@ -31,6 +34,10 @@ struct message_peer {
 	int socket;
 	const struct message_rule *rules;
 	size_t rules_count;
+	unsigned fds_max;           /* of all rules */
+	int spare[MESSAGE_FDS_MAX]; /* owned: so many, to have room for those that come */
+	struct loop_timer room;
+	bool waits; /* for room: nothing is read */
 	void (*gone)(void *user, const char *why);
 	void *user;
 	bool over;   /* `gone` was called, or will be no more */
@@ -64,9 +71,16 @@ static void leave(struct message_peer *peer, const char *why)
 		return;
 	}
 	peer->over = true;
+	loop_timer_clear(&peer->room);
 	loop_remove(peer->source);
 	peer->source = NULL;
 	peer->gone(peer->user, why);
+}
+
+static int watch(struct message_peer *peer)
+{
+	return loop_change(peer->source,
+			   (peer->waits ? 0 : EPOLLIN) | (peer->first ? EPOLLOUT : 0));
 }
 
 static int send_now(int socket, const struct message *message, const int *fds, unsigned fds_count,
@@ -117,7 +131,7 @@ static void flush(struct message_peer *peer)
 		}
 		drop_waiting(peer);
 	}
-	loop_change(peer->source, EPOLLIN);
+	watch(peer);
 }
 
 static int queue(struct message_peer *peer, const struct message *message, const int *fds,
@@ -151,7 +165,7 @@ static int queue(struct message_peer *peer, const struct message *message, const
 	peer->last = &waiting->next;
 	peer->queued_bytes += tail_size;
 	peer->queued_records++;
-	return loop_change(peer->source, EPOLLIN | EPOLLOUT);
+	return watch(peer);
 }
 
 int message_send(struct message_peer *peer, const struct message *message, const int *fds,
@@ -221,6 +235,44 @@ static const struct message_rule *rule_for(const struct message_peer *peer, uint
 	return NULL;
 }
 
+/*
+ * The kernel drops descriptors that a process has no room for, and takes the rest of the record for
+ * received. So room is kept by descriptors that stand for nothing; should somebody else have had
+ * it meanwhile, records wait in the socket until there is some again.
+ */
+static bool keep_room(struct message_peer *peer)
+{
+	for (unsigned i = 0; i < peer->fds_max; i++) {
+		if (peer->spare[i] < 0) {
+			peer->spare[i] = fcntl(peer->socket, F_DUPFD_CLOEXEC, 0);
+		}
+		if (peer->spare[i] < 0) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static void look_for_room(void *user)
+{
+	struct message_peer *peer = user;
+
+	peer->waits = !keep_room(peer) &&
+		      loop_timer_set(peer->loop, &peer->room, clock_now_ns() + ROOM_NS) == 0;
+	if (!peer->waits) {
+		watch(peer);
+	}
+}
+
+/* Without memory for a timer the loop comes back at once: that is dear, but no deadlock. */
+static void wait_for_room(struct message_peer *peer)
+{
+	if (loop_timer_set(peer->loop, &peer->room, clock_now_ns() + ROOM_NS) == 0) {
+		peer->waits = true;
+		watch(peer);
+	}
+}
+
 /* 1: a record was taken; 0: none there; negative: the peer has to go, `why` says so. */
 static int take_one(struct message_peer *peer, const char **why)
 {
@@ -242,6 +294,7 @@ static int take_one(struct message_peer *peer, const char **why)
 	int fds[MESSAGE_FDS_MAX] = { -1, -1 };
 	unsigned count = 0;
 
+	close_all(peer->spare);
 	ssize_t n = recvmsg(peer->socket, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	if (n < 0) {
 		*why = "cannot be read from";
@@ -286,7 +339,11 @@ static void ready(void *user, uint32_t events)
 			return;
 		}
 	}
-	for (int i = 0; i < BURST; i++) {
+	for (int i = 0; !peer->waits && i < BURST; i++) {
+		if (!keep_room(peer)) {
+			wait_for_room(peer);
+			break;
+		}
 		r = take_one(peer, &why);
 		if (freed) {
 			return;
@@ -298,6 +355,8 @@ static void ready(void *user, uint32_t events)
 	peer->freed = NULL;
 	if (r < 0) {
 		leave(peer, why);
+	} else {
+		keep_room(peer); /* before others have it */
 	}
 }
 
@@ -317,8 +376,15 @@ int message_peer_new(struct loop *loop, int socket, const struct message_rule *r
 	peer->gone = gone;
 	peer->user = user;
 	peer->last = &peer->first;
+	memset(peer->spare, -1, sizeof(peer->spare));
+	peer->room = (struct loop_timer){ .due = look_for_room, .user = peer };
+	for (size_t i = 0; i < count; i++) {
+		peer->fds_max = rules[i].fds_max > peer->fds_max ? rules[i].fds_max : peer->fds_max;
+	}
+	keep_room(peer);
 	int r = loop_add(loop, socket, EPOLLIN, ready, peer, &peer->source);
 	if (r < 0) {
+		close_all(peer->spare);
 		free(peer);
 		return r;
 	}
@@ -334,10 +400,12 @@ void message_peer_free(struct message_peer *peer)
 	if (peer->freed) {
 		*peer->freed = true;
 	}
+	loop_timer_clear(&peer->room);
 	loop_remove(peer->source);
 	while (peer->first) {
 		drop_waiting(peer);
 	}
+	close_all(peer->spare);
 	close(peer->socket);
 	free(peer);
 }

@@ -20,18 +20,20 @@
 struct serve_config {
 	struct strlist listen; /* "unix:/path", "127.0.0.1:8080", "[::1]:8080" */
 	uint64_t socket_mode;
-	char *socket_group;   /* owned; name or number; NULL: our own */
-	bool insecure_bind;   /* addresses of a network are allowed */
-	char *state_dir;      /* owned */
-	char *config_dir;     /* owned; policies, runtimes, serve.json */
-	char *cache_dir;      /* owned; NULL: the library's own choice */
-	char *tokens;         /* owned; file with the tokens; NULL: none */
+	char *socket_group;              /* owned; name or number; NULL: our own */
+	bool insecure_bind;              /* addresses of a network are allowed */
+	char *state_dir;                 /* owned */
+	char *config_dir;                /* owned; policies, runtimes, serve.json */
+	char *cache_dir;                 /* owned; NULL: the library's own choice */
+	char *tokens;                    /* owned; file with the tokens; NULL: none */
+	char *tls_certificate, *tls_key; /* owned; files; NULL: TCP is in clear */
 	struct strlist users; /* names or numbers: who may use unix sockets, besides root and us */
 	struct strlist hosts, origins; /* by which names and from which pages TCP may be asked */
 	uint64_t log_level;            /* enum role_level */
 	bool dev;                      /* a person tries it: their own state, nothing kept */
 
 	uint64_t head_bytes, headers, body_bytes, bodies_bytes;
+	uint64_t tenant_body_bytes, tenant_answer_bytes;
 	uint64_t connections, connections_per_peer;
 	uint64_t head_ns, body_ns, idle_ns, write_ns;
 
@@ -55,6 +57,10 @@ struct serve_config {
 	uint64_t listeners;  /* how many sockets the front was given */
 	uint64_t broker;     /* 1: the warden was given a line to one */
 	struct strlist uids; /* `users` as numbers, and the supervisor's own */
+	char *tls_print;     /* owned; hash of the certificate; NULL: TCP is in clear */
+
+	/* The supervisor's, for the front alone: what the files of TLS hold. */
+	struct buf certificate, key;
 };
 
 void config_init(struct serve_config *config); /* what holds if nothing is said */
@@ -104,6 +110,15 @@ int config_file(const char *path, struct buf *ret, struct brig_error *err);
 char *config_default_dir(void);
 /* Fills in places that were not said: by user, by environment. `base`: where serve.json lies. */
 int config_places(struct serve_config *config, const char *base, struct brig_error *err);
-/* Looks up what it only names: `uids` are filled in, `tokens` is the text of that file. */
+/* The same for files that often are links, if whoever made the link may be trusted. `secret`: and
+ * nobody else may read it. */
+int config_file_linked(const char *path, bool secret, struct buf *ret, struct brig_error *err);
+/* Reads and checks `certificate` and `key`, if TLS is wanted. */
+int config_tls(struct serve_config *config, struct brig_error *err);
+void config_forget_tls(struct serve_config *config);
+/*
+ * Looks up what it only names: `uids`, `certificate` and `key` are filled in, `tokens` is the text
+ * of that file.
+ */
 int config_prepare(struct serve_config *config, struct buf *tokens, struct brig_error *err);
 #endif

@@ -50,10 +50,19 @@ const struct config_key config_keys[] = {
 	{ "log_level", CONFIG_LEVEL, UNIT_COUNT, PLACE(log_level), 0, 0, false,
 	  "error, warning, notice, info or debug" },
 
+	TEXT("tls.certificate", tls_certificate,
+	     "file with the certificate and its chain, PEM; TCP is encrypted"),
+	TEXT("tls.key", tls_key, "file with its key, PEM"),
+	{ "tls.print", CONFIG_TEXT, UNIT_COUNT, PLACE(tls_print), 0, 0, true, "" },
+
 	BYTES("http.head_bytes", head_bytes, 1 << 20, "largest head of a request"),
 	COUNT("http.headers", headers, 1000, "most headers of a request"),
 	BYTES("http.body_bytes", body_bytes, UINT64_C(1) << 30, "largest body of a request"),
 	BYTES("http.bodies_bytes", bodies_bytes, UINT64_C(1) << 36, "all bodies together"),
+	BYTES("http.tenant_body_bytes", tenant_body_bytes, UINT64_C(1) << 36,
+	      "bodies of one tenant's requests under way"),
+	BYTES("http.tenant_answer_bytes", tenant_answer_bytes, UINT64_C(1) << 36,
+	      "one tenant's answers that wait to be taken"),
 	COUNT("http.connections", connections, 1000000, "most connections"),
 	COUNT("http.connections_per_peer", connections_per_peer, 1000000,
 	      "most connections of one user or address"),
@@ -139,5 +148,6 @@ void config_done(struct serve_config *config)
 			strlist_done(field);
 		}
 	}
+	config_forget_tls(config);
 	*config = (struct serve_config){ 0 };
 }

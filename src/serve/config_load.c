@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -81,7 +82,23 @@ static int read_whole(int fd, const char *path, struct buf *ret, struct brig_err
 	return ret->failed ? error_errno(err, BRIG_E_SYSTEM, ENOMEM, "%s", path) : 0;
 }
 
-int config_file(const char *path, struct buf *ret, struct brig_error *err)
+/* Others: those who are neither root nor us. A group may read what root gave to it. */
+static int check_secret(int fd, const char *path, struct brig_error *err)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0) {
+		return error_errno(err, BRIG_E_SYSTEM, errno, "%s", path);
+	}
+	if (!(st.st_mode & S_IRWXO) && (st.st_uid == 0 || !(st.st_mode & S_IRWXG))) {
+		return 0;
+	}
+	error_set(err, BRIG_E_INPUT, EPERM, "%s: others may read it, and it is secret", path);
+	error_remedy(err, "chmod 600 %s", path);
+	return -EPERM;
+}
+
+static int read_file(const char *path, bool secret, struct buf *ret, struct brig_error *err)
 {
 	_cleanup_close_ int parent = open_parent(path, err);
 	_cleanup_close_ int fd = -1;
@@ -96,7 +113,30 @@ int config_file(const char *path, struct buf *ret, struct brig_error *err)
 				       : error_errno(err, BRIG_E_INPUT, errno, "%s", path);
 	}
 	int r = check_trust(fd, path, S_IFREG, err);
+	r = r < 0 || !secret ? r : check_secret(fd, path, err);
 	return r < 0 ? r : read_whole(fd, path, ret, err);
+}
+
+int config_file(const char *path, struct buf *ret, struct brig_error *err)
+{
+	return read_file(path, false, ret, err);
+}
+
+/* The link's directory is checked as the file's is: nobody else has made it. */
+int config_file_linked(const char *path, bool secret, struct buf *ret, struct brig_error *err)
+{
+	_cleanup_close_ int parent = open_parent(path, err);
+	_cleanup_free_ char *target = NULL;
+
+	if (parent < 0) {
+		return parent;
+	}
+	target = realpath(path, NULL);
+	if (!target) {
+		return errno == ENOENT ? -ENOENT
+				       : error_errno(err, BRIG_E_INPUT, errno, "%s", path);
+	}
+	return read_file(target, secret, ret, err);
 }
 
 int config_load(struct serve_config *config, const char *directory, struct brig_error *err)
@@ -164,18 +204,18 @@ static int place_socket(struct serve_config *config, struct brig_error *err)
 }
 
 /* Names in the file are relative to the directory that it lies in. */
-static int place_tokens(struct serve_config *config, const char *base, struct brig_error *err)
+static int place_file(char **name, const char *base, struct brig_error *err)
 {
 	char *path = NULL;
 
-	if (!config->tokens || config->tokens[0] == '/') {
+	if (!*name || **name == '/') {
 		return 0;
 	}
-	if (asprintf(&path, "%s/%s", base, config->tokens) < 0) {
-		return error_errno(err, BRIG_E_SYSTEM, ENOMEM, "tokens");
+	if (asprintf(&path, "%s/%s", base, *name) < 0) {
+		return error_errno(err, BRIG_E_SYSTEM, ENOMEM, "%s", *name);
 	}
-	free(config->tokens);
-	config->tokens = path;
+	free(*name);
+	*name = path;
 	return 0;
 }
 
@@ -198,5 +238,7 @@ int config_places(struct serve_config *config, const char *base, struct brig_err
 		r = r < 0 ? r : place_state(config, err);
 		r = r < 0 ? r : place_socket(config, err);
 	}
-	return r < 0 ? r : place_tokens(config, base, err);
+	r = r < 0 ? r : place_file(&config->tokens, base, err);
+	r = r < 0 ? r : place_file(&config->tls_certificate, base, err);
+	return r < 0 ? r : place_file(&config->tls_key, base, err);
 }

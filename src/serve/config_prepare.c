@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the configuration only names: users, and the file of tokens. */
+/* What the configuration only names: users, and files. */
 #include <errno.h>
 #include <unistd.h>
 
@@ -43,5 +43,6 @@ int config_prepare(struct serve_config *config, struct buf *tokens, struct brig_
 {
 	int r = list_users(config, err);
 
+	r = r < 0 ? r : config_tls(config, err);
 	return r < 0 ? r : read_tokens(config, tokens, err);
 }

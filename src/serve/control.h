@@ -1,20 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The line between the supervisor and a role: words of one byte on a SOCK_SEQPACKET pair. When the
- * supervisor's end closes, the role ends; nothing else of the service reaches a role by signal.
+ * The line between the supervisor and a role: words of one byte on a SOCK_SEQPACKET pair, one of
+ * them with a descriptor. When the supervisor's end closes, the role ends; nothing else of the
+ * service reaches a role by signal.
  */
 #ifndef BRIG_SERVE_CONTROL_H
 #define BRIG_SERVE_CONTROL_H
 
 enum control_word {
 	/* to a role */
-	CONTROL_ASK = 'a',   /* are you there? */
-	CONTROL_DRAIN = 'd', /* the front: take nothing new, answer what is under way */
+	CONTROL_ASK = 'a',    /* are you there? */
+	CONTROL_DRAIN = 'd',  /* the front: take nothing new, answer what is under way */
+	CONTROL_TOKENS = 't', /* the front, with a sealed memory file: these hold from now on */
 	CONTROL_QUIT = 'q',
 	/* to the supervisor */
 	CONTROL_READY = 'R',
 	CONTROL_HERE = 'A',
 	CONTROL_DRAINED = 'D',
+	CONTROL_TAKEN = 'T',   /* the tokens hold */
+	CONTROL_REFUSED = 'X', /* they are wrong: the old ones stay */
 };
 
 /* Descriptors of a role, from 3 on. What is behind the control line depends on the role. */
@@ -26,6 +30,7 @@ enum role_fd {
 	FD_FRONT_WARDEN = FD_FIRST,
 	FD_FRONT_LEDGER,
 	FD_FRONT_TOKENS,    /* a sealed memory file; empty: there are none */
+	FD_FRONT_TLS,       /* the same: certificate, NUL, key; empty: TCP is in clear */
 	FD_FRONT_LOCK,      /* never used: who waits for it knows that we listen no more */
 	FD_FRONT_LISTENERS, /* as many as the configuration says */
 

@@ -88,6 +88,7 @@ int listeners_open(struct listeners *listeners, const struct serve_config *confi
 	int r = 0;
 
 	listeners->count = 0;
+	listeners->tls = config->tls_certificate != NULL;
 	if (passed > 0) {
 		r = open_passed(listeners, passed, config, err);
 	}

@@ -21,11 +21,15 @@ struct listener {
 struct listeners {
 	struct listener items[LISTENERS_MAX];
 	unsigned count;
+	bool tls; /* TCP was encrypted at the start */
 };
 
 /* By $LISTEN_FDS if it is for us, else as the configuration says. */
 int listeners_open(struct listeners *listeners, const struct serve_config *config,
 		   struct brig_error *err);
+/* May they stay what they are with another configuration? */
+int listeners_check(const struct listeners *listeners, const struct serve_config *config,
+		    struct brig_error *err);
 /* Socket files of ours go as well. */
 void listeners_done(struct listeners *listeners);
 #endif

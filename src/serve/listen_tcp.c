@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * TCP, on addresses that only this host can reach. Requests are in clear, so any other address
- * needs the operator's explicit word. Names are not resolved: an address is what is listened on.
+ * TCP. Where requests are in clear, any address that others than this host can reach needs the
+ * operator's explicit word. Names are not resolved: an address is what is listened on.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -109,14 +109,14 @@ static char *describe(const union address *address)
 static int check_address(const union address *address, const char *text,
 			 const struct serve_config *config, struct brig_error *err)
 {
-	if (is_loopback(address) || config->insecure_bind) {
+	if (is_loopback(address) || config->tls_certificate || config->insecure_bind) {
 		return 0;
 	}
 	error_set(err, BRIG_E_INPUT, EACCES,
 		  "listen: others can reach %s, and requests and tokens would travel in clear",
 		  text);
-	error_remedy(err, "listen on 127.0.0.1 behind a proxy with TLS; or insist: "
-			  "--insecure-bind");
+	error_remedy(err, "set tls.certificate and tls.key; or listen on 127.0.0.1 behind a proxy "
+			  "with TLS; or insist: --insecure-bind");
 	return -EACCES;
 }
 
@@ -134,6 +134,19 @@ int listen_check(struct listener *listener, const struct serve_config *config,
 		return error_errno(err, BRIG_E_SYSTEM, ENOMEM, "listen");
 	}
 	return check_address(&address, listener->place, config, err);
+}
+
+int listeners_check(const struct listeners *listeners, const struct serve_config *config,
+		    struct brig_error *err)
+{
+	int r = 0;
+
+	for (unsigned i = 0; r == 0 && i < listeners->count; i++) {
+		struct listener look = { .fd = listeners->items[i].fd };
+		r = listen_check(&look, config, err);
+		free(look.place);
+	}
+	return r;
 }
 
 int listen_tcp(struct listener *listener, const char *text, const struct serve_config *config,

@@ -14,11 +14,13 @@
 #include "ledger/ledger.h"
 #include "role/message.h"
 #include "serve/role_process.h"
+#include "tls/endpoint.h"
 
 #define CONNECTIONS_DEFAULT 12000
 /* Listening sockets, lines, the loop, the log, and memory files on their way. */
 #define FILES_BESIDES    512
 #define TOKENS_BYTES_MAX (1 << 20)
+#define TLS_BYTES_MAX    ((2 << 20) + 1)
 
 struct parts {
 	struct engine *engine;
@@ -27,6 +29,7 @@ struct parts {
 	uid_t *uids;
 	void *tokens;
 	size_t tokens_size;
+	struct endpoint *endpoint; /* NULL: TCP is in clear */
 };
 
 static void parts_done(struct parts *parts)
@@ -35,6 +38,7 @@ static void parts_done(struct parts *parts)
 	engine_free(parts->engine);
 	ledger_free(parts->ledger);
 	message_block_unmap(parts->tokens, parts->tokens_size);
+	endpoint_free(parts->endpoint);
 	free(parts->uids);
 }
 
@@ -43,6 +47,27 @@ static void on_drain(void *user)
 	struct parts *parts = user;
 
 	front_drain(parts->front, role_drained, NULL);
+}
+
+/* The text is not kept: the front has what it needs of it. */
+static int on_tokens(void *user, int block)
+{
+	struct parts *parts = user;
+	struct brig_error error = { 0 };
+	void *text = NULL;
+	size_t size = 0;
+	int r = message_block_map(block, TOKENS_BYTES_MAX, &text, &size);
+
+	if (r < 0) {
+		error_errno(&error, BRIG_E_SYSTEM, -r, "tokens");
+	} else {
+		r = front_tokens(parts->front, text, size, &error);
+		message_block_unmap(text, size);
+	}
+	if (r < 0) {
+		role_log(ROLE_ERROR, "tokens-refused", "cause=%s", error.message);
+	}
+	return r;
 }
 
 static struct http_limits http_limits(const struct serve_config *config)
@@ -70,6 +95,8 @@ static struct admission_limits admission_limits(const struct serve_config *confi
 		.queue_tenant = (unsigned)config->queue_per_tenant,
 		.queue_ns = config->queue_ns,
 		.memory_floor = config->memory_floor_bytes,
+		.body_bytes = config->tenant_body_bytes,
+		.answer_bytes = config->tenant_answer_bytes,
 	};
 }
 
@@ -98,6 +125,7 @@ static int open_front(struct role_process *process, struct parts *parts, struct 
 		.ledger = parts->ledger,
 		.sockets = sockets,
 		.sockets_count = config->listeners,
+		.tcp = endpoint_transport(parts->endpoint),
 		.http = http_limits(config),
 		.admission = admission_limits(config),
 		.tokens = parts->tokens_size ? parts->tokens : NULL,
@@ -136,17 +164,55 @@ static int open_parts(struct role_process *process, struct parts *parts, struct 
 	return open_front(process, parts, err);
 }
 
+/* Before the seal: OpenSSL may open what it likes now, and nothing later. */
+static int open_tls(struct parts *parts, struct brig_error *err)
+{
+	void *data = NULL;
+	size_t size = 0;
+	int r = message_block_map(FD_FRONT_TLS, TLS_BYTES_MAX, &data, &size);
+
+	if (r < 0) {
+		return error_errno(err, BRIG_E_SYSTEM, -r, "certificate");
+	}
+	close(FD_FRONT_TLS);
+	const char *text = data, *end = data ? memchr(data, '\0', size) : NULL;
+	if (end) {
+		struct endpoint_texts texts = { text, (size_t)(end - text), end + 1,
+						size - (size_t)(end + 1 - text) };
+		r = endpoint_new(&texts, &parts->endpoint, err);
+	}
+	message_block_unmap(data, size);
+	return r;
+}
+
+/* No more of them than leave descriptors for the work itself. */
+static void bound_connections(struct role_process *process)
+{
+	uint64_t files = process->open_files;
+	uint64_t besides = files / 2 < FILES_BESIDES ? files / 2 : FILES_BESIDES;
+	uint64_t *most = &process->config.connections;
+
+	if (files && (*most == 0 || *most > files - besides)) {
+		*most = files - besides;
+	}
+}
+
 int role_front(struct role_process *process, struct brig_error *err)
 {
 	_cleanup_(parts_done)
 	struct parts parts = { 0 };
 	uint64_t connections =
 		process->config.connections ? process->config.connections : CONNECTIONS_DEFAULT;
-	int r = role_seal(process, -1, (unsigned)connections + FILES_BESIDES, err);
+	int r = open_tls(&parts, err);
+
+	r = r < 0 ? r : role_seal(process, -1, (unsigned)connections + FILES_BESIDES, err);
+
+	bound_connections(process);
 
 	r = r < 0 ? r : open_parts(process, &parts, err);
 	if (r < 0) {
 		return r;
 	}
+	process->tokens = on_tokens;
 	return role_run(process, on_drain, &parts, err);
 }

@@ -63,17 +63,42 @@ void role_peer_gone(void *user, const char *why)
 	loop_stop(process->loop);
 }
 
+/* As recv() has it; a descriptor that came along is the caller's. */
+static ssize_t hear(char *word, int *ret_fd)
+{
+	union {
+		char room[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} control = { 0 };
+	struct iovec part = { word, 1 };
+	struct msghdr message = { .msg_iov = &part,
+				  .msg_iovlen = 1,
+				  .msg_control = control.room,
+				  .msg_controllen = sizeof(control.room) };
+	ssize_t n = recvmsg(FD_CONTROL, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	const struct cmsghdr *head = n < 0 ? NULL : CMSG_FIRSTHDR(&message);
+
+	if (head && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS &&
+	    head->cmsg_len == CMSG_LEN(sizeof(int))) {
+		memcpy(ret_fd, CMSG_DATA(head), sizeof(*ret_fd));
+	}
+	return n;
+}
+
 static void on_control(void *user, uint32_t events)
 {
 	struct role_process *process = user;
+	_cleanup_close_ int block = -1;
 	char word = 0;
 
 	(void)events;
-	ssize_t n = recv(FD_CONTROL, &word, 1, MSG_DONTWAIT);
+	ssize_t n = hear(&word, &block);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
 		return;
 	}
-	if (n == 1 && word == CONTROL_ASK) {
+	if (n == 1 && word == CONTROL_TOKENS && process->tokens) {
+		say(process->tokens(process->user, block) < 0 ? CONTROL_REFUSED : CONTROL_TAKEN);
+	} else if (n == 1 && word == CONTROL_ASK) {
 		say(CONTROL_HERE);
 	} else if (n == 1 && word == CONTROL_DRAIN) {
 		process->draining = true;
@@ -166,6 +191,7 @@ int role_seal(struct role_process *process, int directory, unsigned open_files,
 		}
 	}
 	process->own_root = (report.given & (1u << SEAL_OWN_ROOT)) != 0;
+	process->open_files = report.open_files;
 	role_log(ROLE_INFO, "sealed", "uid=%u open_files=%u", (unsigned)report.id,
 		 report.open_files);
 	return 0;

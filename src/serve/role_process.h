@@ -14,10 +14,13 @@ struct role_process {
 	struct loop *loop;
 	struct loop_source *control;
 	void (*drain)(void *user);
-	void *user;
-	bool own_root;  /* the warden: no longer the host's root */
-	bool lost_peer; /* ended because another role did */
-	bool draining;  /* all are to end: one that has ended already is no loss */
+	/* The front's: other tokens hold from now on, or -errno and the old ones stay. */
+	int (*tokens)(void *user, int block);
+	void *user;          /* of both */
+	bool own_root;       /* the warden: no longer the host's root */
+	bool lost_peer;      /* ended because another role did */
+	unsigned open_files; /* that it may have, since it is sealed */
+	bool draining;       /* all are to end: one that has ended already is no loss */
 };
 
 /* Gives up what the role's table says; then runs its parts. Each: 0 or -errno with the error. */

@@ -100,9 +100,21 @@ static void add_listeners(struct spawn *spawn, const struct listeners *listeners
 	}
 }
 
+/* Memory files for roles. */
+struct blocks {
+	int config, tokens, tls;
+};
+
+static void blocks_done(struct blocks *blocks)
+{
+	close_fd(&blocks->config);
+	close_fd(&blocks->tokens);
+	close_fd(&blocks->tls);
+}
+
 /* In the order of enum role_fd. */
 static void list_fds(struct spawn *spawn, const struct role_parts *parts, const struct lines *lines,
-		     int tokens)
+		     const struct blocks *blocks)
 {
 	int *fds = spawn->fds + spawn->fds_count;
 
@@ -110,9 +122,10 @@ static void list_fds(struct spawn *spawn, const struct role_parts *parts, const 
 	case ROLE_FRONT:
 		fds[0] = lines->warden[1];
 		fds[1] = lines->ledger[1];
-		fds[2] = tokens;
-		fds[3] = parts->state->lock;
-		spawn->fds_count += 4;
+		fds[2] = blocks->tokens;
+		fds[3] = blocks->tls;
+		fds[4] = parts->state->lock;
+		spawn->fds_count += 5;
 		add_listeners(spawn, parts->listeners);
 		break;
 	case ROLE_WARDEN:
@@ -166,7 +179,8 @@ static int make_program(struct brig_error *err)
 }
 
 static int start_child(struct role_child *child, const struct role_parts *parts,
-		       const struct lines *lines, int config, int tokens, struct brig_error *err)
+		       const struct lines *lines, const struct blocks *blocks,
+		       struct brig_error *err)
 {
 	_cleanup_close_ int theirs = -1;
 	struct spawn spawn = { .role = child->role, .program = -1 };
@@ -179,9 +193,9 @@ static int start_child(struct role_child *child, const struct role_parts *parts,
 	}
 	child->control = pair[0];
 	theirs = pair[1];
-	spawn.fds[spawn.fds_count++] = config;
+	spawn.fds[spawn.fds_count++] = blocks->config;
 	spawn.fds[spawn.fds_count++] = theirs;
-	list_fds(&spawn, parts, lines, tokens);
+	list_fds(&spawn, parts, lines, blocks);
 	if (child->role == ROLE_BROKER) {
 		program = spawn.program = make_program(err);
 		if (program < 0) {
@@ -218,6 +232,43 @@ static int make_block(const struct buf *text, const char *what, struct brig_erro
 	return fd < 0 ? error_errno(err, BRIG_E_SYSTEM, -fd, "cannot hand over %s", what) : fd;
 }
 
+/* The key comes last, so that no smaller room with it is left behind. */
+static int make_tls_block(const struct serve_config *config, struct brig_error *err)
+{
+	struct buf text = { 0 };
+
+	if (config->key.size > 0) {
+		buf_add(&text, config->certificate.data, config->certificate.size);
+		buf_addc(&text, '\0');
+		buf_add(&text, config->key.data, config->key.size);
+	}
+	int fd = make_block(&text, "the certificate", err);
+	if (text.data) {
+		explicit_bzero(text.data, text.size);
+	}
+	buf_done(&text);
+	return fd;
+}
+
+static int make_blocks(struct blocks *blocks, const struct role_parts *parts,
+		       struct brig_error *err)
+{
+	_cleanup_(buf_done)
+	struct buf text = { 0 };
+
+	config_write(parts->config, &text);
+	blocks->config = make_block(&text, "the configuration", err);
+	if (blocks->config < 0) {
+		return blocks->config;
+	}
+	blocks->tokens = make_block(parts->tokens, "tokens", err);
+	if (blocks->tokens < 0) {
+		return blocks->tokens;
+	}
+	blocks->tls = make_tls_block(parts->config, err);
+	return blocks->tls < 0 ? blocks->tls : 0;
+}
+
 int role_set_start(struct role_set *set, const struct role_parts *parts, struct brig_error *err)
 {
 	/* The warden early: it takes the longest. */
@@ -225,8 +276,8 @@ int role_set_start(struct role_set *set, const struct role_parts *parts, struct 
 							  ROLE_FRONT };
 	_cleanup_(lines_done)
 	struct lines lines = { { -1, -1 }, { -1, -1 }, { -1, -1 } };
-	_cleanup_(buf_done)
-	struct buf text = { 0 };
+	_cleanup_(blocks_done)
+	struct blocks blocks = { -1, -1, -1 };
 	int r = make_pair(lines.warden);
 
 	r = r < 0 ? r : make_pair(lines.ledger);
@@ -234,12 +285,7 @@ int role_set_start(struct role_set *set, const struct role_parts *parts, struct 
 	if (r < 0) {
 		return error_errno(err, BRIG_E_SYSTEM, -r, "socketpair");
 	}
-	config_write(parts->config, &text);
-	_cleanup_close_ int config = make_block(&text, "the configuration", err);
-	_cleanup_close_ int tokens = config < 0 ? -1 : make_block(parts->tokens, "tokens", err);
-	if (config < 0 || tokens < 0) {
-		return config < 0 ? config : tokens;
-	}
+	r = make_blocks(&blocks, parts, err);
 	for (int i = 0; r == 0 && i < ROLE_COUNT; i++) {
 		struct role_child *child = &set->children[order[i]];
 		*child = (struct role_child){
@@ -247,7 +293,7 @@ int role_set_start(struct role_set *set, const struct role_parts *parts, struct 
 		};
 		child->wanted = order[i] != ROLE_BROKER || parts->config->broker;
 		if (child->wanted) {
-			r = start_child(child, parts, &lines, config, tokens, err);
+			r = start_child(child, parts, &lines, &blocks, err);
 		}
 	}
 	if (r < 0) {
@@ -285,6 +331,30 @@ void role_child_tell(struct role_child *child, enum control_word word)
 	}
 }
 
+int role_child_give(struct role_child *child, enum control_word word, int fd)
+{
+	char byte = (char)word;
+	union {
+		char room[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} control = { 0 };
+	struct iovec part = { &byte, 1 };
+	struct msghdr message = { .msg_iov = &part,
+				  .msg_iovlen = 1,
+				  .msg_control = control.room,
+				  .msg_controllen = sizeof(control.room) };
+	struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+
+	if (!child->alive) {
+		return -ECHILD;
+	}
+	head->cmsg_level = SOL_SOCKET;
+	head->cmsg_type = SCM_RIGHTS;
+	head->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(head), &fd, sizeof(fd));
+	return sendmsg(child->control, &message, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
+}
+
 void role_set_tell(struct role_set *set, enum control_word word)
 {
 	for (int i = 0; i < ROLE_COUNT; i++) {
@@ -299,4 +369,17 @@ void role_set_kill(struct role_set *set)
 			sys_pidfd_send_signal(set->children[i].pidfd, SIGKILL);
 		}
 	}
+}
+
+bool role_set_kill_but(struct role_set *set, enum role_name last)
+{
+	bool any = false;
+
+	for (int i = 0; i < ROLE_COUNT; i++) {
+		if (set->children[i].alive && i != (int)last) {
+			sys_pidfd_send_signal(set->children[i].pidfd, SIGKILL);
+			any = true;
+		}
+	}
+	return any;
 }

@@ -47,6 +47,9 @@ int role_set_start(struct role_set *set, const struct role_parts *parts, struct 
 bool role_set_alive(const struct role_set *set); /* any */
 bool role_set_ready(const struct role_set *set); /* all */
 void role_child_tell(struct role_child *child, enum control_word word);
+/* A word with a descriptor, which stays the caller's. 0 or -errno. */
+int role_child_give(struct role_child *child, enum control_word word, int fd);
 void role_set_tell(struct role_set *set, enum control_word word);
 void role_set_kill(struct role_set *set);
+bool role_set_kill_but(struct role_set *set, enum role_name last); /* true: there were others */
 #endif

@@ -5,12 +5,18 @@
  * that a stranger has written but to be put into a cell as it is.
  */
 #include <errno.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "engine/engine.h"
 #include "kernel/broker.h"
+#include "kernel/cgroup.h"
 #include "serve/role_process.h"
+
+#define SESSIONS_USUAL   256
+#define FILES_OF_SESSION 24   /* engine_local_room.c says which */
+#define FILES_BESIDES    2048 /* runs, cells that are kept ready */
 
 struct parts {
 	struct engine *engine;
@@ -24,6 +30,13 @@ static void parts_done(struct parts *parts)
 	engine_free(parts->engine);
 }
 
+/* At once: no run may be told of a failure that is only ours. They are `lost`, which is true. */
+static _Noreturn void broker_gone(void)
+{
+	role_log(ROLE_WARNING, "peer-gone", "why=%s", "the broker has ended");
+	_exit(1);
+}
+
 /* A warden that has stayed root does it all itself. */
 static const struct broker *keep_broker(const struct role_process *process, struct parts *parts)
 {
@@ -34,7 +47,7 @@ static const struct broker *keep_broker(const struct role_process *process, stru
 		close(FD_WARDEN_BROKER);
 		return NULL;
 	}
-	parts->broker.line = FD_WARDEN_BROKER;
+	parts->broker = (struct broker){ .line = FD_WARDEN_BROKER, .gone = broker_gone };
 	return &parts->broker;
 }
 
@@ -66,12 +79,44 @@ static int open_engine(struct role_process *process, struct parts *parts, struct
 	return engine_local_new(process->loop, &options, &parts->engine, err);
 }
 
+/* 0: what the hard limit gives is enough. Root can have more. */
+static unsigned files_wanted(const struct serve_config *config)
+{
+	uint64_t sessions = config->sessions ? config->sessions : SESSIONS_USUAL;
+	uint64_t wanted = sessions * FILES_OF_SESSION + FILES_BESIDES;
+	struct rlimit limit = { 0 };
+
+	return getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_max >= wanted ? 0
+										: (unsigned)wanted;
+}
+
+/* Without groups cells have weaker limits. Each result says so; whoever runs it should know too. */
+static void look_for_groups(void)
+{
+	struct cgroup_manager *groups = NULL;
+
+	if (cgroup_manager_new(NULL, &groups, NULL) < 0) {
+		return; /* the engine will say why */
+	}
+	if (cgroup_manager_layers(groups)) {
+		role_log(ROLE_INFO, "groups", "means=%s where=%s", cgroup_manager_means(groups),
+			 cgroup_manager_where(groups));
+	} else {
+		role_log(ROLE_WARNING, "no-groups", "cause=%s remedy=%s",
+			 cgroup_manager_why(groups), "see brig doctor, run in the same place");
+	}
+	cgroup_manager_free(groups);
+}
+
 int role_warden(struct role_process *process, struct brig_error *err)
 {
 	_cleanup_(parts_done)
 	struct parts parts = { 0 };
-	int r = role_seal(process, -1, 0, err);
+	int r = role_seal(process, -1, files_wanted(&process->config), err);
 
+	if (r == 0) {
+		look_for_groups();
+	}
 	r = r < 0 ? r : open_engine(process, &parts, err);
 	if (r < 0) {
 		return r;

@@ -33,6 +33,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "serve/notify.h"
+#include "serve/reload.h"
 #include "serve/role_set.h"
 
 #define MS                UINT64_C(1000000)
@@ -60,6 +61,7 @@ struct supervisor {
 	struct listeners listeners;
 	struct state state;
 	struct buf tokens;
+	struct reload reload;
 	struct loop *loop;
 	int signals; /* owned */
 	struct loop_source *signals_source;
@@ -75,6 +77,9 @@ struct supervisor {
 };
 
 static void start_set(struct supervisor *s);
+static void on_reload(struct supervisor *s);
+static void on_taken(struct supervisor *s, struct role_child *child);
+static void on_refused(struct supervisor *s, struct role_child *child);
 
 static void enter(struct supervisor *s, enum phase phase, uint64_t deadline_ns)
 {
@@ -142,6 +147,10 @@ static void on_died(void *user, struct role_child *child, int status)
 	if (s->phase == STARTING || s->phase == RUNNING) {
 		count_death(s);
 	}
+	if (s->reload.waits) { /* nobody is there to answer: the next front is asked */
+		reload_drop(&s->reload);
+		s->reload.again = true;
+	}
 	if (s->phase != ENDING) {
 		end_set(s);
 	}
@@ -159,6 +168,9 @@ static void become_ready(struct supervisor *s)
 	if (!s->told && s->options->ready) {
 		s->told = true;
 		s->options->ready(s->options->user, &s->listeners);
+	}
+	if (s->reload.again) {
+		on_reload(s);
 	}
 }
 
@@ -193,6 +205,8 @@ static const struct {
 	{ CONTROL_READY, (1u << ROLE_COUNT) - 1, on_ready },
 	{ CONTROL_HERE, (1u << ROLE_COUNT) - 1, on_here },
 	{ CONTROL_DRAINED, 1u << ROLE_FRONT, on_drained },
+	{ CONTROL_TAKEN, 1u << ROLE_FRONT, on_taken },
+	{ CONTROL_REFUSED, 1u << ROLE_FRONT, on_refused },
 };
 
 static void on_word(void *user, struct role_child *child, char word)
@@ -212,18 +226,26 @@ static void on_word(void *user, struct role_child *child, char word)
 
 /* --- starting ----------------------------------------------------------------------------- */
 
+/* What no operator says. Sockets and the state directory stay what they are until the end. */
+static void complete(struct supervisor *s, struct serve_config *config)
+{
+	struct brig_error error = { 0 };
+
+	config->listeners = s->listeners.count;
+	config->broker = role_set_brokered();
+	if (config->broker && !config->cache_dir && !s->state.fleeting &&
+	    state_cache(&s->state, seal_id(ROLE_WARDEN), &config->cache_dir, &error) < 0) {
+		role_log(ROLE_WARNING, "no-cache", "cause=%s", error.message);
+	}
+}
+
 static void start_set(struct supervisor *s)
 {
 	struct brig_error error = { 0 };
 	struct role_parts parts = { s->config, &s->listeners, &s->state, &s->tokens };
 
 	s->started_ns = clock_now_ns();
-	s->config->listeners = s->listeners.count;
-	s->config->broker = role_set_brokered();
-	if (s->config->broker && !s->config->cache_dir && !s->state.fleeting &&
-	    state_cache(&s->state, seal_id(ROLE_WARDEN), &s->config->cache_dir, &error) < 0) {
-		role_log(ROLE_WARNING, "no-cache", "cause=%s", error.message);
-	}
+	complete(s, s->config);
 	enter(s, STARTING, START_NS);
 	if (role_set_start(&s->set, &parts, &error) < 0) {
 		role_log(ROLE_ERROR, "start-failed", "cause=%s", error.message);
@@ -262,37 +284,77 @@ static void on_stop(struct supervisor *s)
 	drain(s);
 }
 
+/* What was read is in force, and with more in it than tokens the roles begin anew. */
+static void apply(struct supervisor *s)
+{
+	reload_take(&s->reload, s->config, &s->tokens);
+	s->quick = 0;
+	role_log_open("supervisor", (enum role_level)s->config->log_level);
+	role_log(ROLE_NOTICE, "reloaded", "restart=%s", s->reload.restart ? "true" : "false");
+	if (s->reload.restart) {
+		drain(s);
+	} else {
+		notify_send("READY=1");
+	}
+}
+
+static void refuse_reload(struct supervisor *s, const char *cause)
+{
+	role_log(ROLE_ERROR, "reload-refused", "cause=%s", cause);
+	if (s->phase == RUNNING) {
+		notify_send("READY=1");
+	}
+}
+
 static void on_reload(struct supervisor *s)
 {
-	struct serve_config fresh;
+	struct reload *reload = &s->reload;
 	struct brig_error error = { 0 };
-	_cleanup_(buf_done)
-	struct buf tokens = { 0 };
 	char text[96];
 
-	if (s->stop || !s->options->reload) {
+	reload->again = reload->waits;
+	if (s->stop || !s->options->reload || reload->waits) {
 		return;
 	}
-	config_init(&fresh);
-	if (s->options->reload(s->options->user, &fresh, &error) < 0 ||
-	    config_prepare(&fresh, &tokens, &error) < 0) {
-		role_log(ROLE_ERROR, "reload-refused", "cause=%s", error.message);
-		config_done(&fresh);
-		return;
-	}
-	role_log(ROLE_NOTICE, "reloading", NULL);
 	snprintf(text, sizeof(text), "RELOADING=1\nMONOTONIC_USEC=%lu",
 		 (unsigned long)(clock_now_ns() / 1000));
 	notify_send(text);
-	/* Sockets and the state directory stay what they are until the next start. */
-	config_done(s->config);
-	*s->config = fresh;
-	buf_done(&s->tokens);
-	s->tokens = tokens;
-	tokens = (struct buf){ 0 };
-	s->quick = 0;
-	role_log_open("supervisor", (enum role_level)s->config->log_level);
-	drain(s);
+	if (reload_read(reload, s->options, &s->listeners, &error) < 0) {
+		refuse_reload(s, error.message);
+		return;
+	}
+	complete(s, &reload->config);
+	role_log(ROLE_NOTICE, "reloading", NULL);
+	if (!reload_has_tokens(reload, s->config, &s->tokens) || s->phase != RUNNING) {
+		reload->restart = true;
+		apply(s);
+	} else if (reload_offer(reload, &s->set.children[ROLE_FRONT], &error) < 0) {
+		reload_drop(reload);
+		refuse_reload(s, error.message);
+	}
+}
+
+static void on_taken(struct supervisor *s, struct role_child *child)
+{
+	(void)child;
+	if (s->reload.waits) {
+		apply(s);
+	}
+	if (s->reload.again) {
+		on_reload(s);
+	}
+}
+
+static void on_refused(struct supervisor *s, struct role_child *child)
+{
+	(void)child;
+	if (s->reload.waits) {
+		reload_drop(&s->reload);
+		refuse_reload(s, "the tokens are wrong; the front's line says where");
+	}
+	if (s->reload.again) {
+		on_reload(s);
+	}
 }
 
 static void on_signal(void *user, uint32_t events)
@@ -325,7 +387,12 @@ static void on_deadline(void *user)
 		end_set(s);
 		break;
 	case ENDING:
-		role_set_kill(&s->set);
+		/* The broker removes the warden's group, when that is empty. */
+		if (role_set_kill_but(&s->set, ROLE_BROKER)) {
+			enter(s, ENDING, GRACE_NS);
+		} else {
+			role_set_kill(&s->set);
+		}
 		break;
 	case RESTING:
 		start_set(s);
@@ -443,6 +510,9 @@ static void close_all(struct supervisor *s)
 	listeners_done(&s->listeners);
 	state_done(&s->state);
 	loop_free(s->loop);
+	if (s->reload.waits) {
+		reload_drop(&s->reload);
+	}
 	if (s->tokens.data) {
 		explicit_bzero(s->tokens.data, s->tokens.size);
 	}

@@ -42,6 +42,19 @@ static const char *text_at(const json_t *object, const char *name)
 	return json_string_value(json_object_get(object, name));
 }
 
+static void explain_refusal(const json_t *refusal, struct buf *out)
+{
+	json_int_t line = json_integer_value(json_object_get(refusal, "line"));
+
+	if (!text_at(refusal, "reason")) {
+		return;
+	}
+	if (line > 0) {
+		buf_addf(out, " In line %lld", (long long)line);
+	}
+	buf_addf(out, "%s %s.", line > 0 ? ":" : "", text_at(refusal, "reason"));
+}
+
 /* Why it ended, in words that can be acted on; "" when there is nothing to say. */
 static void explain(const json_t *result, struct buf *out)
 {
@@ -59,6 +72,7 @@ static void explain(const json_t *result, struct buf *out)
 	} else {
 		buf_addf(out, "Status: %s.", status);
 	}
+	explain_refusal(json_object_get(verdict, "refusal"), out);
 	if (text_at(verdict, "remedy")) {
 		buf_addf(out, " %s", text_at(verdict, "remedy"));
 	}

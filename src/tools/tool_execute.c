@@ -128,6 +128,7 @@ void tool_execute_code(void *user, struct mcp_call *mcp, const json_t *arguments
 			.files = files.list,
 			.files_count = files.count,
 			.policy = session ? NULL : tools->options.policy,
+			.guard = text_of(arguments, "guard"),
 			.limits.wall_ns = timeout_ns(arguments),
 			.stdin_data = json_string_value(stdin_text),
 			.stdin_size = json_string_length(stdin_text),

@@ -34,6 +34,7 @@ void tool_open_session(void *user, struct mcp_call *mcp, const json_t *arguments
 			.size = sizeof(struct brig_request),
 			.language = language ? language : "python",
 			.policy = tools->options.policy,
+			.guard = text_of(arguments, "guard"),
 			.consent = tools->options.consent,
 		},
 	};

@@ -45,13 +45,13 @@ def test_inputs_replace_what_the_program_has(unix):
 
 
 def test_they_come_as_they_end(unix):
-    body = {"programs": [{"code": "import time; time.sleep(1.5); print('late')"},
+    body = {"programs": [{"code": "import time; time.sleep(2.5); print('late')"},
                          {"code": "print('soon')"}]}
     connection, response = unix.open("POST", "/v1/batch", body)
-    start = time.monotonic()
     assert json.loads(response.readline())["program"] == 1
-    assert time.monotonic() - start < 1.2
+    soon = time.monotonic()
     assert json.loads(response.readline())["program"] == 0
+    assert time.monotonic() - soon > 0.3
     connection.close()
 
 

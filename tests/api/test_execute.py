@@ -47,11 +47,11 @@ def test_failure_is_a_result(unix):
 
 def test_timeout_keeps_what_was_printed(unix):
     code = "import time\nfor i in range(100):\n print(i, flush=True); time.sleep(.2)"
-    result = unix.run(code=code, timeout_ms=900)
+    result = unix.run(code=code, timeout_ms=1500)
     assert result["status"] == "timeout" and result["exit_code"] is None
     assert result["stdout"].startswith("0\n1\n")
-    assert 800 < result["duration_ms"] < 3000
-    assert result["limits"]["wall_ms"] == 900
+    assert 1400 < result["duration_ms"] < 10000
+    assert result["limits"]["wall_ms"] == 1500
 
 
 def test_files_in_and_out(unix):
@@ -132,13 +132,13 @@ def test_stream(unix, how):
 
 
 def test_stream_comes_as_it_is_written(unix):
-    code = "import time\nfor i in range(3):\n print(i, flush=True); time.sleep(.4)"
+    code = "import time\nfor i in range(3):\n print(i, flush=True); time.sleep(.7)"
     connection, response = unix.open("POST", "/v1/execute", {"code": code, "stream": True})
-    start = time.monotonic()
     while b"event: output" not in response.readline():
         pass
-    assert time.monotonic() - start < 1
+    first = time.monotonic()
     rest = response.read().decode()
+    assert time.monotonic() - first > 0.3
     assert "event: result" in rest
     connection.close()
 

@@ -84,6 +84,17 @@ def test_ps_logs_kill(service, unix):
     assert done.stdout == "one\n" and "cancelled" in done.stderr
 
 
+def test_logs_with_nul(service, unix):
+    """Programs write it as they write all else."""
+    mine = unix.run(code="import sys; sys.stdout.write('a\\0b\\n'); print('end')")["id"]
+    done = command(service, "logs", mine)
+    assert done.returncode == 0 and done.stdout == "a\0b\nend\n", done
+    found = unix.begin(code="import sys; sys.stdout.write('a\\0b'); print('x')")
+    unix.wait(found)
+    assert json.loads(command(service, "kill", "--json", found).stdout)["status"] == "ok"
+    assert command(service, "ps", "--all").returncode == 0
+
+
 def test_logs_follow(service, unix):
     mine = unix.begin(code="import time\nfor i in range(5):\n print(i, flush=True); time.sleep(.2)")
     assert command(service, "logs", "-f", mine).stdout == "0\n1\n2\n3\n4\n"

@@ -33,7 +33,7 @@ def host_unharmed(orphans):
     """Around every test: same files, settings and mounts afterwards, and no process left."""
     before = harness.host_state()
     yield
-    harness.wait_for(lambda: not harness.children(), 2)
+    harness.wait_for(lambda: not harness.children(), 10)
     after = harness.host_state()
     changed = {key: (before[key], after[key]) for key in before if before[key] != after[key]}
     assert not changed, "the host was changed"

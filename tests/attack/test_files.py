@@ -390,6 +390,7 @@ def test_F12_control(attack):
     (attack.dir / "tree").mkdir()
     words = [attack.program("f12_odd_tree"), secret, "40"]
     bare = harness.Outcome(harness.execute(words, attack.dir / "tree"))
+    (attack.dir / "tree" / "shut").chmod(0o700)  # so that an ordinary user's rm gets through
     assert bare["sparse-1T"] == "OK"
     assert (attack.dir / "tree" / "link").read_text() == "of the host"
     assert (attack.dir / "tree" / "self" / "self" / "plain.txt").exists()

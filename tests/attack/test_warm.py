@@ -667,8 +667,8 @@ def test_done_leaves_no_process(warm):
     assert json.loads(out)["status"] == "ok", err
 
 
-@pytest.mark.parametrize("other", ["os.fork() or (time.sleep(0.3), os.write(1, b'other '), os._exit(0))",
-                                   "threading.Thread(target=lambda: (time.sleep(0.3), os.write(1, b'other '))).start()",
+@pytest.mark.parametrize("other", ["os.fork() or (time.sleep(0.6), os.write(1, b'other '), os._exit(0))",
+                                   "threading.Thread(target=lambda: (time.sleep(0.6), os.write(1, b'other '))).start()",
                                    "os.fork() or os._exit(0)"],
                          ids=["child", "thread", "zombie"])
 def test_done_is_not_believed_with_company(warm, other):
@@ -678,7 +678,7 @@ def test_done_is_not_believed_with_company(warm, other):
 time.sleep(0.1)
 answers = [done(status) for status in (0, 0, -1, 1 << 40, 256)]
 assert answers == [REFUSED] * 5, answers
-time.sleep(0.4)
+time.sleep(1.2)
 os.write(1, b"me")
 os._exit(9)
 """)
@@ -696,10 +696,10 @@ def test_done_with_any_status(warm, believed, word, status):
 def test_done_too_often(warm):
     """Each time costs the warden a look: it is not asked to look for ever."""
     result = end_of(warm, """
-threading.Thread(target=time.sleep, args=(1,), daemon=True).start()
+threading.Thread(target=time.sleep, args=(2,), daemon=True).start()
 time.sleep(0.1)
 assert {done(0) for _ in range(2000)} == {REFUSED}
-time.sleep(1.2)
+time.sleep(2.2)
 assert done(0) == REFUSED  # alone now, but too late
 os._exit(6)
 """)

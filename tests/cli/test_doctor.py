@@ -241,8 +241,13 @@ def children():
 
 
 def groups_of_doctor():
-    """Control groups whose name ends with the probe's id."""
-    return [path for path, _, _ in os.walk("/sys/fs/cgroup") if "-doctor" in os.path.basename(path)]
+    """Control groups whose name ends with the probe's id, of doctors that live no more."""
+    found = []
+    for path, _, _ in os.walk("/sys/fs/cgroup"):
+        match = re.match(r"brig-(\d+)-.*-doctor", os.path.basename(path))
+        if match and not os.path.exists(f"/proc/{match[1]}"):
+            found.append(path)
+    return found
 
 
 def test_nothing_is_left():
@@ -255,7 +260,7 @@ def test_nothing_is_left():
             if delay is not None:
                 time.sleep(delay)
                 process.kill()
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 15
     while children() and time.monotonic() < deadline:
         try:
             while os.waitpid(-1, os.WNOHANG)[0]:

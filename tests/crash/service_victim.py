@@ -290,15 +290,27 @@ class Victim:
         groups = [path for path, _, _ in os.walk("/sys/fs/cgroup")
                   if "-".join(os.path.basename(path).split("-")[1:3]) in owners]
         assert not groups, f"control groups are left: {groups[:5]}"
-        # Others may have been given the same numbers by now; but they have parents.
-        used = self.namespaces & namespaces_of(orphans())
-        assert not used, f"namespaces are left: {used}"
+        assert not self.inhabited(), "namespaces are left"
         pids = {str(pid) for pid, _ in self.members if not birth(pid)}
         sockets = [word for line in pathlib.Path("/proc/net/unix").read_text().splitlines()
                    for word in line.split()[7:]
                    if word.startswith("@brig-") and set(word[6:].split("-")) & pids]
         assert not sockets, f"sockets are left: {sockets}"
         self.check_files()
+
+    def inhabited(self):
+        """(process, namespace): orphans that stay where the service has been. Others may have been
+        given the same numbers by now; but they have parents, or end soon."""
+        def look():
+            return {(pid, name) for pid in orphans()
+                    for name in namespaces_of([pid]) & self.namespaces}
+
+        found = look()
+        deadline = time.monotonic() + 20
+        while found and time.monotonic() < deadline:
+            time.sleep(0.1)
+            found &= look()
+        return found
 
     def check_files(self):
         place = pathlib.Path(self.temporary.name)

@@ -158,10 +158,13 @@ def verdict(outcome, name):
 def stale_groups():
     """Control groups of brigs that live no more: the name holds the owner's pid."""
     found = set()
-    for path in (path for place in own_groups() for path, _, _ in os.walk(place)):
-        match = re.match(r"brig-(\d+)-", os.path.basename(path))
-        if match and not os.path.exists(f"/proc/{match[1]}"):
-            found.add(path)
+    for place in own_groups():
+        for path, below, _ in os.walk(place):
+            # brig makes its groups in the one it is in; those below others are of others.
+            below[:] = [name for name in below if name.startswith("brig-")]
+            match = re.match(r"brig-(\d+)-", os.path.basename(path))
+            if match and not os.path.exists(f"/proc/{match[1]}"):
+                found.add(path)
     return found
 
 

@@ -21,7 +21,7 @@ def request(path="/echo", method="GET", version="1.1", headers=(), body=None):
 
 
 class Raw:
-    def __init__(self, where, timeout=10, receive_bytes=None):
+    def __init__(self, where, timeout=10, receive_bytes=None, tls=None):
         unix = isinstance(where, str)
         self.socket = socket.socket(socket.AF_UNIX if unix else socket.AF_INET)
         self.socket.settimeout(timeout)
@@ -29,6 +29,10 @@ class Raw:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
         self.socket.connect(where if unix else ("127.0.0.1", where))
         self.kept = b""
+        if tls:
+            # An end without a word (close_notify) is an error, not the end.
+            self.socket = tls.wrap_socket(self.socket, server_hostname="localhost",
+                                          suppress_ragged_eofs=False)
 
     def __enter__(self):
         return self
@@ -50,7 +54,8 @@ class Raw:
             pass
 
     def end_sending(self):
-        self.socket.shutdown(socket.SHUT_WR)
+        # Of the connection beneath, if there is TLS on it.
+        socket.socket.shutdown(self.socket, socket.SHUT_WR)
 
     def rest(self):
         """All that comes until the end; a reset is an end too."""

@@ -4,6 +4,7 @@
 import json
 import os
 import pathlib
+import ssl
 import subprocess
 
 import client
@@ -19,15 +20,42 @@ def program(tmp_path_factory):
     target = tmp_path_factory.mktemp("http") / "server"
     subprocess.run(["gcc", "-std=gnu17", "-D_GNU_SOURCE", "-O1", "-Wall", "-Wextra", "-Werror",
                     "-I", TREE / "src", "-I", TREE / "include", "-o", target, HERE / "server.c",
-                    BUILD / "libserve.a", BUILD / "libbrig.a"], check=True)
+                    BUILD / "libserve.a", BUILD / "libbrig.a", "-ltls", "-lssl", "-lcrypto"],
+                   check=True)
     return target
+
+
+def client_context(certificate):
+    """Of a client that trusts this one certificate, and no end that was not said."""
+    context = ssl.create_default_context(cafile=certificate)
+    context.options &= ~getattr(ssl, "OP_IGNORE_UNEXPECTED_EOF", 0)
+    return context
+
+
+def make_certificate(place, *kind):
+    """One for localhost and its key, in one file."""
+    subprocess.run(["openssl", "req", "-x509", "-newkey", *kind, "-nodes", "-days", "2",
+                    "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost",
+                    "-keyout", place / "key", "-out", place / "certificate"],
+                   check=True, capture_output=True)
+    both = place / "both"
+    both.write_bytes((place / "certificate").read_bytes() + (place / "key").read_bytes())
+    return both
+
+
+@pytest.fixture(scope="session")
+def certificate(tmp_path_factory):
+    return make_certificate(tmp_path_factory.mktemp("tls"), "ec", "-pkeyopt",
+                            "ec_paramgen_curve:P-256")
 
 
 class Server:
     """One running server; `connect()` gives a raw connection to it."""
 
-    def __init__(self, program, where, limits):
+    def __init__(self, program, where, limits, tls=None):
         words = [f"{name}={int(value)}" for name, value in limits.items()]
+        self.tls = client_context(tls) if tls else None
+        words += [f"tls={tls}"] if tls else []
         self.where = str(where)
         self.process = subprocess.Popen([program, self.where, *words], text=True,
                                         stdout=subprocess.PIPE)
@@ -35,6 +63,7 @@ class Server:
         self.pid = self.process.pid
 
     def connect(self, **options):
+        options.setdefault("tls", self.tls)
         return client.Raw(self.where if self.port == 0 else self.port, **options)
 
     def exchange(self, data, **options):

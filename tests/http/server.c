@@ -1,7 +1,9 @@
 /*
  * A server for the tests of the HTTP layer: a few paths that do what a test needs, nothing else.
  *
- * usage: server SOCKET|PORT [LIMIT=NUMBER]...   prints its port (or 0), then serves
+ * usage: server SOCKET|PORT [LIMIT=NUMBER]... [tls=FILE]   prints its port (or 0), then serves
+ *
+ * The file for TLS has a certificate and its key.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -17,6 +19,7 @@
 #include "base/clock.h"
 #include "http/http.h"
 #include "loop/loop.h"
+#include "tls/endpoint.h"
 
 struct host {
 	struct loop *loop;
@@ -305,6 +308,23 @@ static void set_limit(struct http_limits *ret, const char *word)
 	exit(2);
 }
 
+static struct endpoint *open_tls(const char *path)
+{
+	struct brig_error error = { 0 };
+	struct endpoint *endpoint = NULL;
+	static char text[65536];
+	FILE *file = fopen(path, "r");
+	size_t size = file ? fread(text, 1, sizeof(text), file) : 0;
+
+	if (endpoint_new(&(struct endpoint_texts){ text, size, text, size }, &endpoint, &error) <
+	    0) {
+		fprintf(stderr, "server: %s\n", error.message);
+		exit(2);
+	}
+	fclose(file);
+	return endpoint;
+}
+
 static int listen_on(const char *where, unsigned *ret_port)
 {
 	bool local = *where == '/';
@@ -335,12 +355,18 @@ int main(int argc, char **argv)
 		.handle = handle, .admit = admit, .problem = problem, .user = &host
 	};
 	unsigned port = 0;
+	struct endpoint *endpoint = NULL;
 
 	if (argc < 2) {
 		return 2;
 	}
 	for (int i = 2; i < argc; i++) {
-		set_limit(&options.limits, argv[i]);
+		if (strncmp(argv[i], "tls=", 4) == 0) {
+			endpoint = open_tls(argv[i] + 4);
+			options.tcp = endpoint_transport(endpoint);
+		} else {
+			set_limit(&options.limits, argv[i]);
+		}
 	}
 	int fd = listen_on(argv[1], &port);
 	if (loop_new(&host.loop) < 0 || http_server_new(host.loop, &options, &host.server) < 0 ||
@@ -351,6 +377,7 @@ int main(int argc, char **argv)
 	fflush(stdout);
 	int r = loop_run(host.loop);
 	http_server_free(host.server);
+	endpoint_free(endpoint);
 	loop_free(host.loop);
 	close(fd);
 	return r < 0 || host.working > 0 ? 1 : 0;

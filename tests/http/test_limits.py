@@ -11,8 +11,8 @@ from client import Raw, request
 MS = 1_000_000
 
 
-def quick(server, limit=0.5):
-    """Somebody else is served within the time."""
+def quick(server, limit=3):
+    """Somebody else is served within the time: a loaded host's, not one's that has to wait."""
     start = time.monotonic()
     with server.connect() as raw:
         raw.send(request("/other"))
@@ -20,7 +20,15 @@ def quick(server, limit=0.5):
     assert time.monotonic() - start < limit
 
 
-def drip(raw, data, pause=0.02, seconds=5):
+def until(true, seconds=10):
+    """Waits for something to come true."""
+    deadline = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < deadline, "it did not come true"
+        time.sleep(0.02)
+
+
+def drip(raw, data, pause=0.02, seconds=10):
     """One byte after the other, until the server has had enough; how long that took."""
     start = time.monotonic()
     raw.socket.settimeout(pause)
@@ -46,7 +54,7 @@ def test_slow_head(serve):
     server = serve(head_ns=400 * MS)
     with server.connect() as raw:
         took = drip(raw, request(headers=["X-A: " + "a" * 1000]))
-        assert 0.3 < took < 2
+        assert 0.3 < took < 8
         assert raw.rest().startswith(b"HTTP/1.1 408 ")
     quick(server)
     assert server.counts()["timed_out"] == 1
@@ -57,11 +65,11 @@ def test_slow_body(serve):
     server = serve(body_ns=500 * MS)
     with server.connect() as raw:
         raw.send(request("/echo", "POST", headers=["Content-Length: 10000"]))
-        assert drip(raw, b"a" * 10000) < 2
+        assert drip(raw, b"a" * 10000) < 8
         assert raw.rest().startswith(b"HTTP/1.1 408 ")
     with server.connect() as raw:
         raw.send(request("/echo", "POST", headers=["Transfer-Encoding: chunked"]))
-        assert drip(raw, b"1\r\na\r\n" * 1000) < 2
+        assert drip(raw, b"1\r\na\r\n" * 1000) < 8
         assert raw.rest().startswith(b"HTTP/1.1 408 ")
     quick(server)
     assert server.counts()["timed_out"] == 2
@@ -80,7 +88,7 @@ def test_whole_body_has_a_deadline(serve):
                 raw.kept += raw.socket.recv(1000)
             except TimeoutError:
                 pass
-            assert time.monotonic() - start < 3
+            assert time.monotonic() - start < 10
         assert raw.kept.startswith(b"HTTP/1.1 408 ")
 
 
@@ -93,7 +101,7 @@ def test_slow_reader(serve, path):
         while server.counts()["connections"] > 1:
             raw.socket.recv(10)
             time.sleep(0.05)
-            assert time.monotonic() - start < 5
+            assert time.monotonic() - start < 15
         assert time.monotonic() - start > 0.4
     quick(server)
     assert server.counts()["timed_out"] == 1
@@ -133,7 +141,7 @@ def test_idle(serve):
         used.answer()
         start = time.monotonic()
         assert fresh.rest() == b"" and used.rest() == b""
-        assert 0.2 < time.monotonic() - start < 2
+        assert 0.2 < time.monotonic() - start < 5
     assert server.counts()["timed_out"] == 0
 
 
@@ -144,10 +152,10 @@ def test_lingering_ends(serve):
         start = time.monotonic()
         raw.send(b"GET / HTTP/9.9\r\n\r\n")
         with pytest.raises(OSError):
-            while time.monotonic() - start < 10:
+            while time.monotonic() - start < 20:
                 raw.send(b"a" * 100)
                 time.sleep(0.01)
-        assert time.monotonic() - start < 6
+        assert time.monotonic() - start < 15
 
 
 # --- many --------------------------------------------------------------------------------------
@@ -197,14 +205,14 @@ def test_longest_idle_makes_room(serve):
 
 
 def test_nobody_idle_no_room(serve):
-    """Those who are being served stay; the one too many is closed."""
+    """Those who are being served stay; the one too many is told so, and closed."""
     server = serve(connections=3)
     busy = [server.connect() for _ in range(3)]
     for raw in busy:
-        raw.send(request("/later?500"))
-    time.sleep(0.2)
+        raw.send(request("/later?2000"))
+    time.sleep(0.4)
     with server.connect() as raw:
-        assert raw.rest() == b""
+        assert raw.rest().startswith(b"HTTP/1.1 503 ")
     assert all(raw.answer().status == 200 for raw in busy)
 
 
@@ -218,13 +226,30 @@ def test_slow_heads_cannot_fill_all_places(serve):
 
 
 def test_connections_per_peer(serve, tmp_path):
+    """One too many of one's own is told so; the idle ones go before that."""
     server = serve(tmp_path / "s", connections_per_peer=3)
-    kept = [server.connect() for _ in range(3)]
+    busy = [server.connect() for _ in range(3)]
+    for raw in busy:
+        raw.send(request("/later?2000"))
+    time.sleep(0.4)
     with server.connect() as raw:
-        assert raw.rest() == b""
-    kept.pop().close()
-    time.sleep(0.1)
+        text = raw.rest()
+        assert text.startswith(b"HTTP/1.1 503 ") and b"Retry-After: 1" in text
+    assert all(raw.answer().status == 200 for raw in busy)
+    time.sleep(0.2)
     quick(server)
+
+
+def test_one_peer_leaves_places_for_others(serve, tmp_path):
+    """Without a word about it, an eighth of all connections is nobody's alone."""
+    server = serve(tmp_path / "s", connections=16)
+    busy = [server.connect() for _ in range(14)]
+    for raw in busy:
+        raw.send(request("/later?2000"))
+    time.sleep(0.4)
+    with server.connect() as raw:
+        assert raw.rest().startswith(b"HTTP/1.1 503 ")
+    assert all(raw.answer().status == 200 for raw in busy)
 
 
 def test_no_descriptors_left(serve):
@@ -288,18 +313,22 @@ def test_all_bodies_together(serve):
         raw.send(request("/size", "POST", headers=["Content-Length: 4000000"]))
     for raw in raws:
         raw.send_what_goes(b"a" * 1500000)
+    for raw in raws:
+        raw.socket.setblocking(False)
+
+    def refused():
+        for raw in raws:
+            try:
+                raw.kept = raw.kept or raw.socket.recv(100)
+            except BlockingIOError:
+                pass
+        return sum(raw.kept.startswith(b"HTTP/1.1 503 ") for raw in raws)
+
+    until(lambda: refused() >= 10)
     time.sleep(0.3)
     quick(server)
     assert server.peak_kib() < 16 << 10
-    for raw in raws:
-        raw.socket.setblocking(False)
-    refused = 0
-    for raw in raws:
-        try:
-            refused += raw.socket.recv(100).startswith(b"HTTP/1.1 503 ")
-        except BlockingIOError:
-            pass
-    assert 10 <= refused < 20
+    assert refused() < 20
     for raw in raws:
         raw.close()
     with server.connect() as raw:

@@ -91,7 +91,7 @@ def install(where):
     shutil.rmtree(half / "cache", ignore_errors=True)
     if done.returncode != 0:
         shutil.rmtree(half, ignore_errors=True)
-        lines = [line for line in done.stderr.splitlines() if line.startswith("npm error")]
+        lines = [line for line in done.stderr.splitlines() if line.startswith(("npm error", "npm ERR!"))]
         pytest.skip(f"the npm registry cannot be reached, or lacks a package: {lines[:1]}")
     try:
         half.rename(where)

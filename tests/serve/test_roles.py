@@ -276,7 +276,7 @@ def test_killed_supervisor_takes_all_with_it(server):
     roles = server.roles()
     server.process.kill()
     server.process.wait(10)
-    wait_for(lambda: not any(is_alive(pid) for pid in roles.values()), 1, "roles gone")
+    wait_for(lambda: not any(is_alive(pid) for pid in roles.values()), 10, "roles gone")
 
 
 def test_start_after_kill(server, make_server):
@@ -486,7 +486,8 @@ def test_stop_drains(server):
 
     thread = threading.Thread(target=ask)
     thread.start()
-    time.sleep(1)
+    wait_for(lambda: [one["status"] for one in
+                      server.request("GET", "/v1/executions").json()["executions"]] == ["running"])
     assert server.stop() == 0
     thread.join(20)
     assert [answer.status for answer in answers] == [200]
@@ -499,7 +500,7 @@ def test_idle_connections_do_not_hold_it_up(server):
     connection.getresponse().read()
     begin = time.monotonic()
     assert server.stop() == 0
-    assert time.monotonic() - begin < 5
+    assert time.monotonic() - begin < 15
     connection.close()
 
 
@@ -546,7 +547,10 @@ def test_notify_and_watchdog(make_server, tmp_path):
     try:
         env = dict(os.environ, NOTIFY_SOCKET=path, WATCHDOG_USEC="400000")
         server = make_server(env=env).start()
-        assert b"READY=1" in manager.recv(4096).split(b"\n")
+        words = manager.recv(4096)
+        while words == b"WATCHDOG=1":  # it lives while it starts, too, if that takes its time
+            words = manager.recv(4096)
+        assert b"READY=1" in words.split(b"\n")
         assert manager.recv(4096) == b"WATCHDOG=1"
         assert server.stop() == 0
         words = b""

@@ -2,6 +2,7 @@
 """From inside of a cell nothing of the service is to be had: no socket, no file, no process."""
 
 import json
+import os
 import socket
 import subprocess
 import threading
@@ -42,10 +43,11 @@ print(json.dumps([found, fds, text]))
 @pytest.fixture
 def abstract():
     """Something to be found, if the cell were in the host's network."""
+    name = f"brig-tenants-test-{os.getpid()}"  # the other pass has one as well
     with socket.socket(socket.AF_UNIX) as door:
-        door.bind("\0brig-tenants-test")
+        door.bind("\0" + name)
         door.listen()
-        yield "brig-tenants-test"
+        yield name
 
 
 def facts_of(house, abstract):
@@ -107,3 +109,79 @@ def test_nothing_of_other_runs(house, mallory, alice):
         assert marker not in json.dumps(mallory.run(look, limits={"stdout_bytes": 1 << 20}))
     thread.join()
     assert results[0]["stdout"] == marker + "\n"
+
+
+HELD = r"""
+import json, os, subprocess, sys
+def held(fds):
+    links = []
+    for fd in fds:
+        try: links.append(os.readlink('/proc/self/fd/%s' % fd))
+        except OSError: pass
+    return [link for link in links if link.startswith('socket:')]
+child = subprocess.run([sys.executable, '-c', "import os\nfor f in os.listdir('/proc/self/fd'):\n"
+    "  try: print(os.readlink('/proc/self/fd/' + f))\n  except OSError: pass"],
+    capture_output=True, text=True, close_fds=False).stdout.split()
+print(json.dumps([held(os.listdir('/proc/self/fd')), [x for x in child if x.startswith('socket:')]]))
+"""
+
+
+def test_no_channel_but_its_own(house, mallory, alice):
+    """Cells made ahead have both a value and a channel to give: a run gets none of the channels, a
+    session its own alone, and no child of either has one.
+    """
+    for client in (mallory, alice):  # pools
+        for _ in range(3):
+            client.run("1")
+    seen, runs, lock = {}, [], threading.Lock()
+
+    def sessions(client):
+        for _ in range(6):
+            session = client.session(language="python")
+            own, child = json.loads(client.run_in(session, HELD)["stdout"])
+            with lock:
+                seen[session] = (own, child, client)
+
+    def plain(client):
+        for number in range(12):
+            result = client.run(HELD, want_value=number % 2 == 0)
+            with lock:
+                runs.append((result["start"], json.loads(result["stdout"])))
+
+    threads = [threading.Thread(target=what, args=(client,))
+               for client in (mallory, alice) for what in (sessions, plain)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(runs) == 24 and all(held == [[], []] for _, held in runs), runs
+    assert len(seen) == 12 and all(len(own) == 1 and child == [] for own, child, _ in seen.values())
+    assert len({own[0] for own, _, _ in seen.values()}) == 12
+    for session, (_, _, client) in seen.items():
+        client.ask("DELETE", f"/v1/sessions/{session}")
+
+
+FORGE = r"""
+import os, socket
+fd = next(int(f) for f in os.listdir('/proc/self/fd')
+          if os.path.exists('/proc/self/fd/' + f) and os.readlink('/proc/self/fd/' + f).startswith('socket:'))
+door = socket.socket(fileno=os.dup(fd))
+%s
+"""
+
+
+@pytest.mark.parametrize("what", [
+    "door.sendall(b'done 1 0 4\\n1234')", "door.sendall(b'done 2 0 0\\n' * 100)", "door.sendall(b'x' * 100000)",
+    "door.sendall(b'ready\\n')", "door.shutdown(socket.SHUT_RDWR)", "os.close(fd)",
+    "socket.send_fds(door, [b'done 1 0 0\\n'], [0, 1, 2])",
+])
+def test_a_channel_broken_into(house, mallory, alice, what):
+    """What a session says on its own channel is about itself, and at worst its end."""
+    bystander, mine = alice.session(language="python"), mallory.session(language="python")
+    alice.run_in(bystander, "kept = 7")
+    mallory.run_in(mine, FORGE % what)
+    answer = mallory.ask("POST", f"/v1/sessions/{mine}/execute", {"code": "1"})
+    assert answer.status in (200, 410), answer.body
+    assert alice.run_in(bystander, "print(kept)")["stdout"] == "7\n"
+    for client, session in ((alice, bystander), (mallory, mine)):
+        client.ask("DELETE", f"/v1/sessions/{session}")

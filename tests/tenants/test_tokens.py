@@ -292,6 +292,57 @@ def test_a12_ceilings_hold_in_sessions(bounded):
     assert limits["memory_bytes"] == 128 << 20 and limits["wall_ms"] == 2000
 
 
+def test_a12_ceilings_are_no_gifts(make_house):
+    """A ceiling above what the policy gives changes nothing for one who asks for nothing."""
+    house = make_house(tokens=[("large",), ("plain",)], started=False)
+    house.edit_tokens(lambda entries, _: entries["large"].update(limits={
+        "wall_ms": 3600000, "cpu_ms": 100000, "memory_bytes": 8 << 30, "processes": 100,
+        "stdout_bytes": 8 << 20}))
+    house.start()
+    large, plain = house.tcp("large"), house.tcp("plain")
+    usual = plain.run("1")["limits"]
+    assert large.run("1")["limits"] == usual
+    assert large.run_in(large.session(), "1")["limits"] == usual
+    answer = large.ask("POST", "/v1/policies/check", {"code": "1"}).json()
+    assert answer["allowed"] and answer["limits"] == usual
+    # More is to be had, for the asking.
+    assert large.run("1", timeout_ms=100000)["limits"]["wall_ms"] == 100000
+
+
+def test_a12_runs_of_a_session_get_no_more_than_it_has(bounded):
+    """The token's ceiling is no gift: who asks for nothing has what the session was opened with."""
+    small = bounded.tcp("small")
+    session = small.session(timeout_ms=400, limits={"stdout_bytes": 2000})
+    assert small.run_in(session, "1")["limits"]["wall_ms"] == 400
+    result = small.run_in(session, "import time; time.sleep(1.5)")
+    assert result["status"] == "timeout" and result["limits"]["wall_ms"] == 400
+    assert small.run_in(session, "print('x' * 3000)")["limits"]["stdout_bytes"] == 2000
+    found = small.wait(small.order("1", session=session))
+    assert found["result"]["limits"]["wall_ms"] == 400
+    by_mcp = small.mcp().call("execute_code", code="import time; time.sleep(1.5)", session_id=session)
+    assert by_mcp["structuredContent"]["status"] == "timeout"
+    # More may be asked for, up to the ceiling.
+    assert small.run_in(session, "1", timeout_ms=1500)["limits"]["wall_ms"] == 1500
+
+
+def test_a12_ceilings_hold_in_sessions_of_a_colleague(make_house):
+    """Two tokens of a tenant: a session has what its opener may, a run what its asker may."""
+    house = make_house(tokens=[("large", "--tenant", "firm"),
+                               ("small", "--tenant", "firm")], started=False)
+
+    def bound(entries, _):
+        entries["small"]["limits"] = {"wall_ms": 60000, "cpu_ms": 1000, "stdout_bytes": 1000}
+
+    house.edit_tokens(bound)
+    house.start()
+    large, small = house.tcp("large"), house.tcp("small")
+    session = large.session(timeout_ms=100000)
+    limits = small.run_in(session, "1")["limits"]
+    assert (limits["wall_ms"], limits["cpu_ms"], limits["stdout_bytes"]) == (60000, 1000, 1000)
+    limits = large.run_in(session, "1")["limits"]
+    assert limits["wall_ms"] == 100000 and limits["stdout_bytes"] > 1000
+
+
 def test_a12_policies_of_a_token(bounded):
     strict = bounded.tcp("strict")
     for path, body in (
@@ -432,7 +483,7 @@ def test_removed_token(make_house):
     wait_for(known, 30, "the new list")
     for one in queued:
         found = again.ask("GET", f"/v1/executions/{one}").json()
-        assert found["status"] == "error" and found["result"] is None, found
+        assert found["status"] == "cancelled" and found["result"] is None, found
 
 
 def hash_of(house, name):

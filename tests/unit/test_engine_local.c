@@ -1,177 +1,5 @@
 /* The local engine: calls and answers, tenants, leases, and what is left of a session. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <errno.h>
-#include <jansson.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "engine/engine.h"
-
-#define MS 1000000ull
-
-struct fixture {
-	struct loop *loop;
-	struct engine *engine;
-};
-
-/* What came of one call. */
-struct outcome {
-	struct fixture *fixture;
-	struct engine_run *run;
-	char *data; /* owned */
-	size_t size, streamed;
-	struct brig_error error;
-	int ended, failed;
-	bool pauses; /* holds the output back at its first piece */
-	struct loop_timer later;
-};
-
-static void on_output(void *user, int stream, const void *data, size_t size)
-{
-	struct outcome *outcome = user;
-
-	(void)stream;
-	(void)data;
-	outcome->streamed += size;
-	if (outcome->pauses) {
-		engine_pause(outcome->run, true);
-	}
-}
-
-static void on_end(void *user, const char *data, size_t size)
-{
-	struct outcome *outcome = user;
-
-	outcome->ended++;
-	outcome->data = malloc(size + 1);
-	memcpy(outcome->data, data, size);
-	outcome->data[size] = '\0';
-	outcome->size = size;
-	loop_stop(outcome->fixture->loop);
-}
-
-static void on_fail(void *user, const struct brig_error *error)
-{
-	struct outcome *outcome = user;
-
-	outcome->failed++;
-	outcome->error = *error;
-	loop_stop(outcome->fixture->loop);
-}
-
-static void setup(struct fixture *fixture, const struct engine_options *given)
-{
-	struct engine_options options = given ? *given : (struct engine_options){ 0 };
-	struct brig_error error = { 0 };
-
-	options.context.size = sizeof(options.context);
-	options.context.no_cache = true;
-	assert_int_equal(loop_new(&fixture->loop), 0);
-	if (engine_local_new(fixture->loop, &options, &fixture->engine, &error) < 0) {
-		fail_msg("%s", error.message);
-	}
-}
-
-static void teardown(struct fixture *fixture)
-{
-	engine_free(fixture->engine);
-	loop_free(fixture->loop);
-}
-
-static int begin(struct fixture *fixture, struct engine_call *call, struct outcome *outcome)
-{
-	outcome->fixture = fixture;
-	call->tenant = call->tenant ? call->tenant : "alice";
-	call->output = on_output;
-	call->end = on_end;
-	call->fail = on_fail;
-	call->user = outcome;
-	int r = engine_start(fixture->engine, call, &outcome->run, &outcome->error);
-	/* Nothing comes before the call has returned. */
-	assert_int_equal(outcome->ended + outcome->failed, 0);
-	return r;
-}
-
-static void stop_loop(void *user)
-{
-	loop_stop(user);
-}
-
-static void run_for(struct fixture *fixture, uint64_t ns)
-{
-	struct loop_timer timer = { .due = stop_loop, .user = fixture->loop };
-
-	loop_timer_set(fixture->loop, &timer, clock_now_ns() + ns);
-	loop_run(fixture->loop);
-	loop_timer_clear(&timer);
-}
-
-/* To the end. 0, or -errno whichever way it failed; the answer as JSON, if it is. */
-static int call(struct fixture *fixture, struct engine_call what, json_t **ret)
-{
-	struct outcome outcome = { 0 };
-	int r = begin(fixture, &what, &outcome);
-
-	if (r < 0) {
-		assert_true(outcome.error.message[0] != 0);
-		return r;
-	}
-	while (!outcome.ended && !outcome.failed) {
-		loop_run(fixture->loop);
-	}
-	assert_int_equal(outcome.ended + outcome.failed, 1);
-	if (ret && outcome.ended) {
-		*ret = json_loadb(outcome.data, outcome.size, JSON_REJECT_DUPLICATES, NULL);
-		assert_non_null(*ret);
-	}
-	free(outcome.data);
-	return outcome.failed ? -outcome.error.errnum : 0;
-}
-
-static const char *text_at(json_t *root, const char *key)
-{
-	return json_string_value(json_object_get(root, key));
-}
-
-static void open_session(struct fixture *fixture, const char *tenant, uint64_t idle_ns, char id[27])
-{
-	json_t *root = NULL;
-
-	assert_int_equal(call(fixture,
-			      (struct engine_call){ .op = ENGINE_SESSION_OPEN,
-						    .tenant = tenant,
-						    .idle_ns = idle_ns,
-						    .run = { .language = "python" } },
-			      &root),
-			 0);
-	assert_string_equal(text_at(root, "state"), "idle");
-	assert_string_equal(text_at(root, "language"), "python");
-	assert_int_equal(strlen(text_at(root, "expires_at")), 24);
-	snprintf(id, 27, "%s", text_at(root, "id"));
-	json_decref(root);
-}
-
-static json_t *run_in(struct fixture *fixture, const char *session, const char *code)
-{
-	json_t *root = NULL;
-	int r = call(fixture,
-		     (struct engine_call){ .op = ENGINE_EXECUTE,
-					   .session = session,
-					   .run = { .code = code, .want_value = true } },
-		     &root);
-
-	assert_int_equal(r, 0);
-	return root;
-}
+#include "engine_fixture.h"
 
 static void test_execute(void **state)
 {
@@ -510,12 +338,69 @@ static void test_told(void **state)
 	teardown(&fixture);
 }
 
+/* Whoever keeps the records hears of each end once, whosever it was, and waits if there is none. */
+static void test_watched(void **state)
+{
+	struct fixture fixture;
+	struct outcome outcome = { 0 }, second = { 0 };
+	struct engine_call watch = { .op = ENGINE_SESSION_ENDED, .tenant = "brig" };
+	json_t *root = NULL;
+	char ids[3][27];
+
+	(void)state;
+	setup(&fixture, NULL);
+	assert_int_equal(begin(&fixture, &watch, &outcome), 0);
+	assert_int_equal(begin(&fixture, &watch, &second), -EBUSY);
+	open_session(&fixture, "bob", 0, ids[1]);
+	assert_int_equal(outcome.ended, 0);
+	open_session(&fixture, "alice", 200 * MS, ids[0]);
+	while (!outcome.ended) {
+		run_for(&fixture, 10 * MS);
+	}
+	root = json_loadb(outcome.data, outcome.size, 0, NULL);
+	const json_t *list = json_object_get(root, "ended");
+	assert_int_equal(json_array_size(list), 1);
+	assert_string_equal(text_at(json_array_get(list, 0), "tenant"), "alice");
+	assert_string_equal(text_at(json_array_get(list, 0), "id"), ids[0]);
+	assert_non_null(strstr(text_at(json_array_get(list, 0), "reason"), "nothing was done"));
+	json_decref(root);
+	free(outcome.data);
+
+	/* What ends while nobody asks is told to the next. */
+	open_session(&fixture, "alice", 0, ids[2]);
+	for (int i = 1; i < 3; i++) {
+		struct engine_call close = { .op = ENGINE_SESSION_CLOSE,
+					     .tenant = i == 1 ? "bob" : "alice",
+					     .session = ids[i] };
+		assert_int_equal(call(&fixture, close, NULL), 0);
+	}
+	assert_int_equal(call(&fixture, watch, &root), 0);
+	assert_int_equal(json_array_size(json_object_get(root, "ended")), 2);
+	json_decref(root);
+
+	/* Cancelled it is answered; forgotten it leaves the place to another. */
+	outcome = (struct outcome){ 0 };
+	assert_int_equal(begin(&fixture, &watch, &outcome), 0);
+	engine_cancel(outcome.run);
+	run_for(&fixture, 10 * MS);
+	assert_int_equal(outcome.ended, 1);
+	assert_string_equal(outcome.data, "{\"ended\":[]}");
+	free(outcome.data);
+	outcome = (struct outcome){ 0 };
+	assert_int_equal(begin(&fixture, &watch, &outcome), 0);
+	engine_forget(outcome.run);
+	assert_int_equal(begin(&fixture, &watch, &outcome), 0);
+	teardown(&fixture); /* with one that waits */
+	assert_int_equal(outcome.ended + outcome.failed, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_execute),      cmocka_unit_test(test_session),
 		cmocka_unit_test(test_other_tenant), cmocka_unit_test(test_leases),
 		cmocka_unit_test(test_flood),        cmocka_unit_test(test_told),
+		cmocka_unit_test(test_watched),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -164,6 +164,45 @@ static void test_limits_of_a_token(void **state)
 	admission_done(&admission);
 }
 
+static void test_other_tokens(void **state)
+{
+	struct admission admission;
+	struct admission_limits limits = { .running = 10 };
+	struct token old[2] = { { .name = "a", .concurrency = 1, .rate_per_minute = 2 },
+				{ .name = "b" } };
+	struct token fresh = { .name = "a", .concurrency = 2, .rate_per_minute = 2 };
+	struct tokens tokens = { .items = &fresh, .count = 1 };
+	struct caller a = caller_of("a"), b = caller_of("b"), user = caller_of("uid:5");
+	struct run runs[4] = { 0 };
+	struct problem problem = { 0 };
+	char order[16] = "";
+
+	(void)state;
+	a.token = &old[0];
+	b.token = &old[1];
+	admission_init(&admission, &limits);
+	for (size_t i = 0; i < 2; i++) {
+		assert_int_equal(admission_rate(&admission, &a, &problem), 0);
+		assert_int_equal(enter(&admission, &runs[i], &a, order, 'a'), 0);
+	}
+	assert_int_equal(enter(&admission, &runs[2], &b, order, 'b'), 0);
+	assert_int_equal(admission_rate(&admission, &user, &problem), 0);
+	assert_string_equal(order, "ab");
+	/* What is allowed now begins at once; what was counted stays counted. */
+	admission_tokens(&admission, &tokens);
+	a.token = &fresh;
+	assert_string_equal(order, "aba");
+	assert_true(admission_rate(&admission, &a, &problem) < 0);
+	/* One that is gone is forgotten when nothing of it is left. */
+	admission_leave(&admission, &runs[2].ticket, 1000, 0);
+	admission_tokens(&admission, &tokens);
+	for (const struct account *it = admission.accounts; it; it = it->next) {
+		assert_string_not_equal(it->name, "b");
+	}
+	assert_true(admission_rate(&admission, &a, &problem) < 0);
+	admission_done(&admission);
+}
+
 static void test_memory_and_the_end(void **state)
 {
 	struct admission admission;
@@ -211,6 +250,7 @@ int main(void)
 		cmocka_unit_test(test_runs_that_end_at_once),
 		cmocka_unit_test(test_a_queue_has_an_end),
 		cmocka_unit_test(test_limits_of_a_token),
+		cmocka_unit_test(test_other_tokens),
 		cmocka_unit_test(test_memory_and_the_end),
 		cmocka_unit_test(test_when_to_come_again),
 	};

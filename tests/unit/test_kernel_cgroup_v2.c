@@ -7,6 +7,9 @@
 #include <cmocka.h>
 
 #include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <sys/xattr.h>
 
 #include "kernel/cgroup_internal.h"
@@ -182,6 +185,60 @@ static void test_delegated_attribute(void **state)
 	fake_remove(&fake);
 }
 
+/* As an ordinary user: is a group with this process in it one that may be emptied? */
+static bool may_empty(struct fake *fake, pid_t pid)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%d\n", (int)pid);
+	fake_put(fake, "cgroup.procs", text);
+	struct cgroup_manager *m = manager(fake);
+	bool may = strcmp(cgroup_manager_means(m), "cgroup2") == 0;
+	cgroup_manager_free(m);
+	return may;
+}
+
+static _Noreturn void be_ordinary(pid_t stranger)
+{
+	struct fake fake;
+
+	if (geteuid() == 0 && setresuid(65531, 65531, 65531) < 0) {
+		_exit(9);
+	}
+	tree(&fake, "0::/\n");
+	fake_put(&fake, "cgroup.type", "domain\n");
+	fake_put(&fake, "cgroup.subtree_control", "");
+	/* A sealed role: what is in its /proc is root's, the directory itself is not. */
+	pid_t sealed = fork();
+	if (sealed == 0) {
+		prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+		prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+		raise(SIGSTOP);
+		_exit(0);
+	}
+	waitpid(sealed, NULL, WUNTRACED);
+	int wrong = (may_empty(&fake, sealed) ? 0 : 1) +
+		    (stranger && may_empty(&fake, stranger) ? 2 : 0);
+	kill(sealed, SIGKILL);
+	waitpid(sealed, NULL, 0);
+	fake_remove(&fake);
+	_exit(wrong);
+}
+
+static void test_processes_in_the_way(void **state)
+{
+	int status = -1;
+
+	(void)state;
+	/* Root's own process is a stranger to the ordinary user; without root there is none. */
+	pid_t child = fork();
+	if (child == 0) {
+		be_ordinary(geteuid() == 0 ? getppid() : 0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+}
+
 static void test_without_controllers(void **state)
 {
 	struct fake fake;
@@ -316,16 +373,53 @@ static void test_delegate(void **state)
 	fake_remove(&fake);
 }
 
+/* Who has a group in root's parent of all groups must get there, whatever the umask was. */
+static void test_delegate_in_parent(void **state)
+{
+	struct fake fake;
+	struct cgroup_manager *m;
+	char path[512];
+	struct stat st;
+
+	(void)state;
+	if (geteuid() != 0) {
+		return; /* nobody else has such a parent */
+	}
+	tree(&fake, "0::/user.slice/session-1.scope\n");
+	m = manager(&fake);
+	mode_t mask = umask(077);
+	fake_mkdir(&fake, "brig");
+	fake_put(&fake, "brig/cgroup.controllers", "cpu memory pids\n");
+	snprintf(path, sizeof(path), "%s/brig", fake.root);
+	assert_int_equal(chmod(path, 0700), 0);
+	assert_int_equal(cgroup_delegate(m, 65531, getpid()), -ENODEV);
+	const char *group = fake_group(&fake, "brig", "warden");
+	assert_string_not_equal(group, "");
+	fake_put(&fake, in_group("brig", group, "cgroup.controllers"), "cpu memory pids\n");
+	assert_int_equal(cgroup_delegate(m, 65531, getpid()), 0);
+	umask(mask);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0755);
+	assert_int_equal(st.st_uid, 0);
+	fake_put(&fake, in_group("brig", group, "brig-supervisor/cgroup.procs"), "");
+	assert_true(cgroup_delegate_remove(m));
+	cgroup_manager_free(m);
+	assert_false(fake_has(&fake, "brig"));
+	fake_remove(&fake);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_namespace_root),
 		cmocka_unit_test(test_root_parent),
 		cmocka_unit_test(test_delegated_attribute),
+		cmocka_unit_test(test_processes_in_the_way),
 		cmocka_unit_test(test_without_controllers),
 		cmocka_unit_test(test_small_share_and_failure),
 		cmocka_unit_test(test_sweep),
 		cmocka_unit_test(test_delegate),
+		cmocka_unit_test(test_delegate_in_parent),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,7 +13,7 @@
 #include <sodium/crypto_sign.h>
 
 #include "ledger/chain.h"
-#include "ledger/json_bounded.h"
+#include "ledger/json_facts.h"
 #include "ledger/ledger_messages.h"
 #include "ledger/result_facts.h"
 #include "ledger/timestamp.h"
@@ -143,13 +143,13 @@ static void json(void **state)
 	char deep[400];
 
 	(void)state;
-	assert_int_equal(json_bounded_load("{\"a\":1,\"a\":2}", 13, &value), -EPROTO);
-	assert_int_equal(json_bounded_load("[]", 2, &value), -EPROTO);
-	assert_int_equal(json_bounded_load("{} ", 3, &value), 0);
+	assert_int_equal(json_facts_load("{\"a\":1,\"a\":2}", 13, &value), -EPROTO);
+	assert_int_equal(json_facts_load("[]", 2, &value), -EPROTO);
+	assert_int_equal(json_facts_load("{} ", 3, &value), 0);
 	json_decref(value);
 	memset(deep, '[', sizeof(deep));
-	assert_int_equal(json_bounded_load(deep, sizeof(deep), &value), -EPROTO);
-	assert_int_equal(json_bounded_load("{\"a\":\"[[[[\\\"[[\"}", 16, &value), 0);
+	assert_int_equal(json_facts_load(deep, sizeof(deep), &value), -EPROTO);
+	assert_int_equal(json_facts_load("{\"a\":\"[[[[\\\"[[\"}", 16, &value), 0);
 	json_decref(value);
 }
 

@@ -350,6 +350,134 @@ static void retention(void **state)
 	assert_string_equal(text(place, "status"), "ok");
 }
 
+static int open_session(struct place *place, const char *tenant, char id[27])
+{
+	struct ledger_session session = { .id = id,
+					  .tenant = tenant,
+					  .caller = "uid:1000",
+					  .language = "python",
+					  .policy = "default",
+					  .idle_ms = 1000 };
+
+	assert_int_equal(id_make(id), 0);
+	return answer(place, ledger_session_opened(place->ledger, &session, done, place));
+}
+
+static int get_session(struct place *place, const char *tenant, const char *id)
+{
+	return answer(place, ledger_session_get(place->ledger, tenant, id, done, place));
+}
+
+static int end_session(struct place *place, const char *id, const char *why)
+{
+	return answer(place, ledger_session_ended(place->ledger, "one", id, why, 3, done, place));
+}
+
+/* What is open, what has ended and why, and that it is nobody else's. */
+static void sessions(void **state)
+{
+	struct place *place = *state;
+	char id[27], other[27];
+
+	assert_int_equal(open_session(place, "one", id), 0);
+	assert_int_equal(get_session(place, "one", id), 0);
+	assert_string_equal(text(place, "state"), "open");
+	assert_null(text(place, "reason"));
+	assert_int_equal(get_session(place, "two", id), ENOENT);
+	assert_int_equal(answer(place, ledger_session_ended(place->ledger, "two", id, "mine", 0,
+							    done, place)),
+			 ENOENT);
+	assert_int_equal(end_session(place, id, "it was closed"), 0);
+	assert_int_equal(end_session(place, id, "again"), ENOENT);
+	assert_int_equal(get_session(place, "one", id), 0);
+	assert_string_equal(text(place, "state"), "gone");
+	assert_string_equal(text(place, "reason"), "it was closed");
+	assert_int_equal(json_integer_value(json_object_get(place->data, "runs")), 3);
+	assert_int_equal(open_session(place, "one", other), 0);
+	assert_int_equal(
+		answer(place, ledger_session_list(place->ledger, "one", NULL, 9, done, place)), 0);
+	const json_t *list = json_object_get(place->data, "sessions");
+	assert_int_equal(json_array_size(list), 1); /* the other one is open */
+	assert_string_equal(json_string_value(json_object_get(json_array_get(list, 0), "id")), id);
+	assert_int_equal(
+		answer(place, ledger_session_list(place->ledger, "two", NULL, 9, done, place)), 0);
+	assert_int_equal(json_array_size(json_object_get(place->data, "sessions")), 0);
+	/* A reason is for people's terminals too. */
+	assert_int_equal(end_session(place, other, "\033[2J"), EINVAL);
+	assert_int_equal(ledger_audit(place->ledger, "session.ended", "one", "{}", done, place),
+			 -EINVAL);
+}
+
+/* With the service that had it a session ends; what had ended before says what it said. */
+static void sessions_recovered(void **state)
+{
+	struct place *place = *state;
+	char open[27], closed[27], run[27];
+	struct ledger_execution execution = {
+		.id = run, .tenant = "one", .caller = "uid:1000", .session = open
+	};
+
+	assert_int_equal(open_session(place, "one", open), 0);
+	assert_int_equal(open_session(place, "one", closed), 0);
+	assert_int_equal(id_make(run), 0);
+	assert_int_equal(answer(place, ledger_begin(place->ledger, &execution, done, place)), 0);
+	assert_int_equal(end_session(place, closed, "it was closed"), 0);
+	stop(place);
+	start(place);
+	assert_int_equal(get_session(place, "one", closed), 0);
+	assert_string_equal(text(place, "reason"), "it was closed");
+	assert_int_equal(get_session(place, "one", open), 0);
+	assert_string_equal(text(place, "state"), "gone");
+	assert_int_equal(strncmp(text(place, "reason"), "lost: the service was restarted at 2", 36),
+			 0);
+	assert_int_equal(json_integer_value(json_object_get(place->data, "runs")), 1);
+	assert_int_equal(get_session(place, "two", open), ENOENT);
+	assert_int_equal(end_session(place, open, "late"), ENOENT);
+}
+
+static void stop_idling(void *user)
+{
+	loop_stop(user);
+}
+
+/* Without a call there is no transaction, and the sweep has its turn. */
+static void idle(struct place *place)
+{
+	struct loop_timer timer = { .due = stop_idling, .user = place->loop };
+
+	assert_int_equal(loop_timer_set(place->loop, &timer, clock_now_ns() + 50000000), 0);
+	loop_run(place->loop);
+}
+
+/* A tenant has so many of them, and makes only its own go. */
+static void sessions_bounded(void **state)
+{
+	struct place *place = *state;
+	char first[27], kept[27], id[27];
+	struct ledger_session session = { .id = id, .tenant = "one", .caller = "uid:1000" };
+
+	assert_int_equal(open_session(place, "two", kept), 0);
+	assert_int_equal(open_session(place, "one", first), 0);
+	assert_int_equal(end_session(place, first, "the first"), 0);
+	idle(place); /* ids of one millisecond have no order */
+	for (unsigned i = 0; i < STORE_SESSIONS_A_TENANT; i++) {
+		assert_int_equal(id_make(id), 0);
+		assert_int_equal(ledger_session_opened(place->ledger, &session, NULL, NULL), 0);
+		assert_int_equal(end_session(place, id, "one more"), 0);
+	}
+	assert_int_equal(get_session(place, "one", first), ENOENT);
+	assert_int_equal(get_session(place, "one", id), 0);
+	assert_int_equal(get_session(place, "two", kept), 0);
+	stop(place);
+	place->options.history_age_ms = 1;
+	start(place);
+	for (int i = 0; i < 200 && place->errnum == 0; i++) {
+		idle(place);
+		(void)get_session(place, "two", kept);
+	}
+	assert_int_equal(place->errnum, ENOENT);
+}
+
 /* Results that do not fit into a record, there and back. */
 static void large(void **state)
 {
@@ -471,6 +599,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(dead_role, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(recovery, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(retention, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(sessions, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(sessions_recovered, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(sessions_bounded, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(large, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(chain, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(hostile, set_up, tear_down),

@@ -150,7 +150,19 @@ static void test_bad_policies(void **state)
 		{ "{ \"may_miss\": [\"seccomp\"], " BASE " }", "1:3", "without: seccomp", "" },
 		{ "{ \"may_miss\": [\"*\"] }", "1:16", "unknown layer", "" },
 		{ "{ \"network\": \"all\" }", "1:3", "unknown value", "none" },
-		{ "{ \"guard\": \"strict\" }", "1:3", "unknown value", "off" },
+		{ "{ \"guard\": \"tight\" }", "1:3", "unknown value", "off, imports, strict" },
+		{ "{ \"guard\": { \"mode\": \"tight\" } }", "1:14", "unknown value", "strict" },
+		{ "{ \"guard\": { \"modules\": [] } }", "1:14", "unknown key", "allowed_modules" },
+		{ "{ \"guard\": { \"allowed_modules\": [\"a b\"] } }", "1:34",
+		  "no name of a module", "os.path" },
+		{ "{ \"guard\": { \"allowed_modules\": [\"a..b\"] } }", "1:34",
+		  "no name of a module", "os.path" },
+		{ "{ \"guard\": { \"recursion\": 3 } }", "1:14", "", "" },
+		{ "{ \"auto_run\": { \"ask_from\": 0 } }", "1:17", "", "" },
+		{ "{ \"auto_run\": { \"ask_from\": 101 } }", "1:17", "", "" },
+		{ "{ \"extends\": \"open\", \"guard\": \"strict\" }", "1:22", "no cell", "native" },
+		{ "{ \"extends\": \"open\", \"auto_run\": { \"ask_from\": 5 } }", "1:22",
+		  "person's word", "ask" },
 		{ "{ \"exec_writable\": \"no\" }", "1:3", "must be true or false", "" },
 		{ "{ \"denials_max\": -3 }", "1:3", "", "" },
 		{ "{ \"runtimes\": [\"*\"] }", "1:16", "no name of a runtime",
@@ -512,7 +524,7 @@ static void test_operator_ceiling(void **state)
 	policy_free(policy);
 
 	put(place, "ceiling.json", "{ \"limits\": {} }", 0644);
-	assert_refused(place, "default", "unknown key", "ceiling, auto_run, caller_mounts");
+	assert_refused(place, "default", "unknown key", "ceiling, auto_run, caller_mounts, guard");
 	put(place, "ceiling.json", "{}", 0666);
 	assert_refused(place, "default", "others may write", "chmod go-w");
 }

@@ -50,7 +50,8 @@ static struct child start(enum role_name role, int (*act)(void))
 		struct seal_options options = { .role = role,
 						.directory = role == ROLE_LEDGER ? dir : -1,
 						.open_files = 64,
-						.supervisor = getppid() };
+						.supervisor = getppid(),
+						.broker = -1 };
 		struct seal_report report;
 		struct brig_error error = { 0 };
 		char byte = 's';

@@ -1,0 +1,296 @@
+# SPDX-License-Identifier: Apache-2.0
+# The guard of one program, or of one session: looks at code, says no, makes what runs.
+import os
+import sys
+
+GUARD_RECORD_AT = 64 * 1024  # in the memory file: behind the value
+GUARD_RECORD_BYTES = 8 * 1024
+GUARD_ADD_SEALS, GUARD_SEAL_SEAL, GUARD_SEAL_WRITE = 1033, 1, 8
+GUARD_PARSE = 0x400
+
+guard_table = []  # parsed once, in a template ahead
+
+
+class GuardScan:
+    """What the scanner beneath `json` wants to know."""
+
+    strict, object_hook, object_pairs_hook = True, None, None
+    parse_float, parse_int, parse_constant, memo = float, int, None, {}
+
+
+def guard_modules():
+    if not guard_table:
+        guard_table.append(guard_parse_json(GUARD_TABLE))
+    return guard_table[0]
+
+
+def guard_parse_json(text):
+    """Not by `json`, which the program may have a file for."""
+    from _json import make_scanner
+
+    return make_scanner(GuardScan)(text, 0)[0]
+
+
+def guard_json(record):
+    """Of texts, numbers and dicts."""
+    from _json import encode_basestring_ascii as text
+
+    def write(value):
+        if type(value) is dict:
+            return "{%s}" % ",".join("%s:%s" % (text(key), write(it)) for key, it in value.items())
+        return text(value) if type(value) is str else str(int(value))
+
+    return write(record).encode()
+
+
+class Guard:
+    def __init__(self, order, directory):
+        self.order = guard_parse_json(order)
+        self.mode = self.order["mode"]
+        self.rules = GuardRules(guard_modules(), self.order, directory)
+        self.path, self.paused = None, True
+        self.own_classes = set()
+        self.local_codes, self.own = {}, set()  # by name; and the names of all its texts
+        self.declared = self.builtins = self.importer = self.hooked = None
+        self.exhausted = lambda: False
+        self.risk = None
+
+    # --- before the program runs ---
+
+    def decode(self, source):
+        if len(source) > GUARD_SOURCE_BYTES and self.mode == "strict":
+            raise GuardRefusal("size", "the source has more than 1 MiB", "Make it shorter.")
+        if b"\0" in source:
+            raise GuardRefusal("syntax", "the source has a NUL byte in it", "Take it out.")
+        try:
+            text = source.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            line = source.count(b"\n", 0, error.start) + 1
+            raise GuardRefusal("syntax", "the source is not UTF-8", "Save it as UTF-8.", line=line)
+        for line in text.split("\n", 2)[:2]:
+            # What python itself would read it as is what is looked at.
+            if line.lstrip()[:1] == "#" and "coding" in line:
+                name = line.partition("coding")[2].lstrip(":= ").split()[:1]
+                plain = (name or ["utf-8"])[0].lower().replace("_", "-").rstrip("-*;")
+                if plain not in ("utf-8", "utf8", "ascii", "us-ascii", "utf-8-sig"):
+                    raise GuardRefusal("syntax", "the source declares another encoding than UTF-8",
+                                       "Save it as UTF-8, without the declaration.", line=1)
+        return text
+
+    def parse(self, source, path):
+        try:
+            return compile(self.decode(source), path, "exec", GUARD_PARSE, True)
+        except (RecursionError, MemoryError, OverflowError):
+            raise GuardRefusal("size", "the program is nested too deeply to be looked at",
+                               "Break long expressions into statements.")
+
+    def look(self, source, path):
+        """The tree, changed so that it can run; GuardRefusal or SyntaxError."""
+        tree = self.parse(source, path)
+        nodes = guard_nodes(tree)
+        if self.order["ask"] or self.order["refuse"] or self.order["check"]:
+            self.judge(nodes)
+        if self.mode == "strict":
+            walk = GuardWalk(nodes, self.rules)
+            walk.check()
+            self.join(walk.declared)
+            self.look_at_locals(nodes)
+            guard_soften(walk)
+        elif self.mode == "imports":
+            self.look_at_imports(nodes)
+        if self.mode != "off" and self.order["operations"]:
+            guard_count(guard_nodes(tree))
+        return tree
+
+    def judge(self, nodes):
+        risk = GuardRisk(nodes).record()
+        if self.risk is None or risk["score"] > self.risk["score"]:
+            self.risk = risk
+        score = risk["score"]
+        reason = guard_cut("the risk is %d of 100: %s" % (
+            score, "; ".join(risk["reasons"].split("\n"))), 195)
+        if self.order["refuse"] and score >= self.order["refuse"]:
+            raise GuardRefusal("risk", reason, "Leave out what the reasons name.",
+                               "Raise auto_run.refuse_from of the policy.")
+        if self.order["ask"] and score >= self.order["ask"]:
+            raise GuardRefusal("risk", reason, "A person has to agree to this code: run it again "
+                               "with consent (brig run --yes), or leave out what the reasons name.",
+                               "Raise auto_run.ask_from of the policy.")
+
+    def join(self, declared):
+        if self.declared is None:
+            self.declared = declared
+        else:
+            self.declared.add(declared)
+
+    def look_at_imports(self, nodes):
+        walk = GuardWalk(nodes, self.rules)
+        for node, _ in nodes:
+            if id(node) in walk.optional:
+                continue
+            if guard_is(node, "Import"):
+                for item in node.names:
+                    self.rules.check_import(item.name, node)
+            elif guard_is(node, "ImportFrom") and not node.level:
+                if not self.rules.allowed(node.module):
+                    self.rules.check_import(node.module, node)
+                for item in node.names:
+                    whole = "%s.%s" % (node.module, item.name)
+                    if whole in self.rules.refused and not self.rules.allowed(whole):
+                        self.rules.check_import(whole, node)
+
+    def look_at_locals(self, nodes):
+        """Files of the program's own are part of it: looked at before anything runs."""
+        for node, _ in nodes:
+            names = []
+            if guard_is(node, "Import"):
+                names = [item.name for item in node.names]
+            elif guard_is(node, "ImportFrom"):
+                names = [node.module or ""]
+            for name in names:
+                path = self.rules.local(name)
+                if not path or name in self.local_codes or self.rules.allowed(name):
+                    continue
+                self.local_codes[name] = None
+                self.own.add(path)
+                with open(path, "rb") as file:
+                    source = file.read(GUARD_SOURCE_BYTES + 1)
+                try:
+                    tree = self.look(source, path)
+                    self.local_codes[name] = compile(tree, path, "exec", 0, True)
+                except GuardRefusal as refusal:
+                    refusal.record["reason"] = "%s.py: %s" % (name, refusal.record["reason"])
+                    raise
+
+    def compile(self, tree, path, how="exec"):
+        try:
+            return compile(tree, path, how, 0, True)
+        except (RecursionError, MemoryError, OverflowError):
+            raise GuardRefusal("size", "the program is nested too deeply to be compiled",
+                               "Break long expressions into statements.")
+
+    # --- when it may run ---
+
+    def begin(self, path, main):
+        """Makes `main` the module of a guarded program. Nothing of the driver's may run between
+        this and the program but what is listed in audit.py.
+        """
+        self.path = path
+        self.own.add(path)
+        tick = None
+        if self.mode != "off" and self.order["operations"]:
+            tick, self.exhausted = guard_counter(self.order["operations"])
+        if self.mode == "strict":
+            self.begin_strict(main)
+        elif self.mode == "imports":
+            self.begin_imports()
+        if tick:
+            (self.builtins or vars(sys.modules["builtins"]))[GUARD_TICK] = tick
+        if self.mode != "off" and self.order["recursion"]:
+            sys.setrecursionlimit(self.order["recursion"])
+
+    def begin_strict(self, main):
+        if self.builtins is None:
+            self.importer = GuardImporter(self)
+            functions = GuardBuiltins(self)
+            self.replacements, self.builtins = functions.replacements, functions.space
+            guard_prepare_abc(self)
+            usual = (sys.prefix, sys.base_prefix, "/usr/lib/", "/usr/local/lib/")
+            sys.path[:] = [path for path in sys.path if path.startswith(usual)]
+        main.__builtins__ = self.builtins
+        for name in ("__loader__", "__cached__", "__spec__"):
+            vars(main).pop(name, None)
+        if not self.hooked:
+            self.hooked = guard_hook(self)
+            sys.addaudithook(self.hooked)
+        self.paused = False
+
+    def begin_imports(self):
+        import builtins
+        import importlib
+
+        real, rules = builtins.__import__, self.rules
+        real_module = importlib.import_module
+        prefix = rules.directory + "/"
+
+        def check(name):
+            if not rules.allowed(name) and not rules.local(name):
+                raise GuardImportError(rules.why_not(name)[0])
+
+        def importer(name, globals=None, locals=None, fromlist=(), level=0):
+            origin = globals or {}
+            path = origin.get("__file__") or ""
+            if not level and (origin.get("__name__") == "__main__" or path.startswith(prefix)):
+                check(str(name))
+            return real(name, globals, locals, fromlist, level)
+
+        def import_module(name, package=None):
+            check(str(name))
+            return real_module(name, package)
+
+        if not self.hooked:
+            self.hooked = True
+            builtins.__import__, importlib.import_module = importer, import_module
+
+    # --- what it says ---
+
+    def record(self, refusal=None):
+        record = {}
+        if self.risk is not None:
+            record["risk"] = {"score": self.risk["score"],
+                              "reasons": guard_cut(self.risk["reasons"], 1000)}
+        if refusal:
+            record["refusal"] = {
+                key: guard_cut(value, 250) if type(value) is str else value
+                for key, value in refusal.items()
+            }
+        return guard_json(record)[: GUARD_RECORD_BYTES - 1]
+
+    def stopped(self, error):
+        """The record of a run that the guard has ended, or that ended by its refusal."""
+        if self.exhausted():
+            return {"rule": "operations", "limit": self.order["operations"], "line": 0, "column": 0,
+                    "reason": "more than %d loop turns, calls and elements"
+                              % self.order["operations"],
+                    "remedy": "The program took too many steps. Look for endless loops; use a "
+                              "better algorithm, or less data.",
+                    "operator_remedy": "Raise guard.operations of the policy."}
+        if isinstance(error, RecursionError) and self.order["recursion"]:
+            return {"rule": "recursion", "limit": self.order["recursion"], "column": 0,
+                    "line": guard_line_of(error, self.own),
+                    "reason": "calls nested deeper than %d" % self.order["recursion"],
+                    "remedy": "The program called itself too deeply. Check the end of the "
+                              "recursion, or use a loop.",
+                    "operator_remedy": "Raise guard.recursion of the policy."}
+        rule = GUARD_ERRORS.get(type(error))
+        if rule:
+            text = str(error)
+            return {"rule": rule, "reason": text, "line": guard_line_of(error, self.own),
+                    "column": 0, "remedy": "The guard refused this while the program ran: %s."
+                    % guard_cut(text, 150), "operator_remedy": ""}
+        return None
+
+
+class GuardReport:
+    """The end of the memory file that the warden reads."""
+
+    def __init__(self, pipe):
+        self.pipe, self.fd = pipe, pipe.fd
+
+    def write(self, data):
+        os.pwrite(self.fd, data + b"\0", GUARD_RECORD_AT)
+
+    def seal(self, seals):
+        import fcntl
+
+        fcntl.fcntl(self.fd, GUARD_ADD_SEALS, seals)
+
+    def refuse(self, data):
+        """For good: who reads it can tell that no program has written it."""
+        self.write(data)
+        self.seal(GUARD_SEAL_WRITE | GUARD_SEAL_SEAL)
+
+    def let_run(self, data):
+        """From here on nobody can make it look like a refusal."""
+        self.write(data)
+        self.seal(GUARD_SEAL_SEAL)

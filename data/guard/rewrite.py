@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+# Changes to a program's tree, after it was looked at. Names with a dot in front are the guard's own:
+# no program text can spell them.
+GUARD_TYPE, GUARD_FETCH, GUARD_TICK = ".type", ".fetch", ".tick"
+
+
+def guard_place(node, like):
+    for field in ("lineno", "col_offset", "end_lineno", "end_col_offset"):
+        setattr(node, field, getattr(like, field, None) or getattr(like, "lineno", 1))
+    return node
+
+
+def guard_call(name, arguments, like):
+    function = guard_place(_ast.Name(id=name, ctx=_ast.Load()), like)
+    return guard_place(_ast.Call(func=function, args=arguments, keywords=[]), like)
+
+
+def guard_replace(parent, old, new):
+    for field in parent._fields:
+        value = getattr(parent, field, None)
+        if value is old:
+            setattr(parent, field, new)
+        elif type(value) is list:
+            for at, item in enumerate(value):
+                if item is old:
+                    value[at] = new
+
+
+def guard_plain_template(node):
+    """A text with replacement fields that have no attributes in them, also none within others."""
+    if not guard_is(node, "Constant") or type(node.value) is not str:
+        return False
+    return "." not in node.value.replace("{:.", "{:") and "_" not in node.value \
+        and "[" not in node.value
+
+
+def guard_mangled(name, node, parents):
+    """The name that an attribute has within its class."""
+    while name[:2] == "__" and node is not None and not guard_is(node, "ClassDef"):
+        node = parents[id(node)]
+    if name[:2] != "__" or node is None or not node.name.strip("_"):
+        return name
+    return "_%s%s" % (node.name.lstrip("_"), name)
+
+
+def guard_soften(walk):
+    """`x.__class__` becomes type(x); format() methods and private attributes are taken by way of
+    the guard, which knows whose they are.
+    """
+    # From the inside out: who is replaced has its own insides done.
+    for node, parent in reversed(walk.nodes):
+        if not guard_is(node, "Attribute") or not guard_is(node.ctx, "Load"):
+            continue
+        name = node.attr
+        formats = name in ("format", "format_map") and not guard_plain_template(node.value)
+        private = name[:1] == "_" and not guard_is_dunder(name) and name not in GUARD_PRIVATE
+        if name == "__class__":
+            guard_replace(parent, node, guard_call(GUARD_TYPE, [node.value], node))
+        elif formats or private:
+            name = guard_mangled(name, node, walk.parents)
+            text = guard_place(_ast.Constant(value=name, kind=None), node)
+            guard_replace(parent, node, guard_call(GUARD_FETCH, [node.value, text], node))
+
+
+def guard_tick(like):
+    return guard_place(_ast.Expr(value=guard_call(GUARD_TICK, [], like)), like)
+
+
+def guard_count(nodes):
+    """Each turn of a loop, each call and each element of a comprehension is an operation."""
+    for node, parent in nodes:
+        if guard_is(node, "For", "While", "FunctionDef", "AsyncFunctionDef", "AsyncFor"):
+            body = node.body
+            head = guard_is(body[0], "Expr") and type(getattr(body[0].value, "value", 0)) is str
+            body.insert(int(head), guard_tick(body[0]))
+        elif guard_is(node, "comprehension"):
+            node.ifs.insert(0, guard_call(GUARD_TICK, [], node.target))
+        elif guard_is(node, "Lambda"):
+            both = [guard_call(GUARD_TICK, [], node.body), node.body]
+            node.body = guard_place(_ast.BoolOp(op=_ast.And(), values=both), node.body)

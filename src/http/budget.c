@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Bytes that are held for somebody: see budget.h. */
+#include "http/budget.h"
+
+bool budget_allows(const struct http_budget *budget, size_t size)
+{
+	return !budget || budget->answers == 0 || budget->answers_max == 0 ||
+	       (size <= budget->answers_max && budget->answers <= budget->answers_max - size);
+}
+
+void budget_recount(struct connection *c)
+{
+	size_t waiting = outbox_waiting(&c->outbox);
+
+	if (c->budget) {
+		c->budget->answers += waiting - c->charged;
+		c->charged = waiting;
+	}
+}
+
+void budget_charge(struct connection *c, struct http_budget *budget)
+{
+	if (c->budget) {
+		c->budget->answers -= c->charged;
+	}
+	c->budget = budget;
+	c->charged = 0;
+	budget_recount(c);
+}

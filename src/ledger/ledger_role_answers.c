@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The ledger role's answers: they wait for the commit, and go out together. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "ledger/ledger_role_internal.h"
+
+static int send_text(struct ledger_role *role, struct message *message, const char *data,
+		     size_t size)
+{
+	if (size <= MESSAGE_TAIL_MAX) {
+		return message_send(role->peer, message, NULL, 0, data, size);
+	}
+	_cleanup_close_ int block = message_block_make(data, size);
+	if (block < 0) {
+		static const char why[] = "the answer cannot be sent";
+		message->value = (uint32_t)-block;
+		message->number = BRIG_E_SYSTEM;
+		return message_send(role->peer, message, NULL, 0, why, sizeof(why));
+	}
+	return message_send(role->peer, message, &block, 1, NULL, 0);
+}
+
+static int send_error(struct ledger_role *role, struct message *message,
+		      const struct brig_error *error)
+{
+	char text[sizeof(error->message) + sizeof(error->remedy)];
+	size_t first = strlen(error->message) + 1, second = strlen(error->remedy);
+
+	memcpy(text, error->message, first);
+	memcpy(text + first, error->remedy, second);
+	message->value = (uint32_t)error->errnum;
+	message->number = error->code;
+	return message_send(role->peer, message, NULL, 0, text, first + second);
+}
+
+void role_send_answers(struct ledger_role *role, const struct brig_error *failure)
+{
+	int r = 0;
+
+	for (unsigned i = 0; i < role->answers_count; i++) {
+		struct answer *answer = &role->answers[i];
+		struct message message = { .kind = LEDGER_ANSWER, .serial = answer->serial };
+		const struct brig_error *error = answer->error.errnum ? &answer->error
+						 : failure->errnum    ? failure
+								      : NULL;
+
+		if (r == 0) {
+			r = error ? send_error(role, &message, error)
+				  : send_text(role, &message,
+					      answer->data.data ? answer->data.data : "",
+					      answer->data.size);
+		}
+		buf_done(&answer->data);
+	}
+	role->answers_count = 0;
+	role->answers_bytes = 0;
+	/* Who does not read its answers gets no more: the calls that follow would have none. */
+	if (r < 0 && r != -EPIPE) {
+		role_note(role, true, "failed", "the front does not take its answers");
+		role->options.gone(role->options.user, "does not take its answers");
+	}
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the ledger role holds. Private to ledger_role*.c. */
+#ifndef BRIG_LEDGER_ROLE_INTERNAL_H
+#define BRIG_LEDGER_ROLE_INTERNAL_H
+
+#include "ledger/ledger_role.h"
+#include "ledger/store.h"
+#include "role/message.h"
+
+#define SEC         UINT64_C(1000000000)
+#define ANSWERS_MAX 512
+
+struct answer {
+	uint64_t serial;
+	struct brig_error error; /* errnum 0: none */
+	struct buf data;
+};
+
+struct ledger_role {
+	struct loop *loop;
+	struct ledger_options options;
+	struct store *store;       /* owned */
+	struct message_peer *peer; /* owned */
+	int socket;                /* the peer's, to see whether more waits */
+	struct loop_timer commit, flush, checkpoint, sweep;
+	uint64_t begun_ns;      /* of the transaction */
+	uint64_t flush_due_ns;  /* the flush waits for a quiet moment since then; 0: it does not */
+	struct answer *answers; /* owned: ANSWERS_MAX of them */
+	unsigned answers_count;
+	size_t answers_bytes;
+};
+
+void role_note(struct ledger_role *role, bool bad, const char *event, const char *text);
+
+/* --- ledger_role_answers.c --- */
+
+/* All that wait; `failure`: of the commit, and so of each that has none of its own. */
+void role_send_answers(struct ledger_role *role, const struct brig_error *failure);
+
+/* --- ledger_role_commit.c --- */
+
+void role_timers_init(struct ledger_role *role);
+void role_timers_done(struct ledger_role *role);
+/* Sets it, if it is not set. */
+void role_arm(struct ledger_role *role, struct loop_timer *timer, uint64_t in_ns);
+/* Out of room, perhaps: with the log in the database, the log's own room can be used anew. */
+void role_failed(struct ledger_role *role, const struct brig_error *error);
+void role_sign_now(struct ledger_role *role);
+void role_commit_now(struct ledger_role *role);
+#endif

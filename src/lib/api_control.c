@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the caller does to a run that is under way: input, pauses, an end. */
+#include <errno.h>
+
+#include "base/cleanup.h"
+#include "core/run.h"
+#include "lib/api_run.h"
+
+long brig_run_feed(struct brig_run *run, const void *data, size_t size)
+{
+	if (run->session) {
+		return -EPIPE;
+	}
+	/* While the compiler is at work, or the cell is built, the program's input has to wait. */
+	if (run->compiling || (run->phase.run && run->phase.run->state < RUN_RUNNING)) {
+		return 0;
+	}
+	return run->phase.run ? run_feed(run->phase.run, data, size) : -EPIPE;
+}
+
+void brig_run_feed_end(struct brig_run *run)
+{
+	run->options.stdin_feed = false;
+	if (!run->compiling && run->phase.run) {
+		run->phase.options.stdin_feed = false; /* if the cell has to be built again */
+		run_feed_end(run->phase.run);
+	}
+}
+
+void brig_run_cancel(struct brig_run *run)
+{
+	run->cancelled = true;
+	if (run->session) {
+		session_run_cancel(run->session);
+	}
+	if (run->end == 0 && run->phase.run) {
+		run_end(run->phase.run, ENDING_CANCELLED);
+	}
+}
+
+void brig_run_pause(struct brig_run *run, bool paused)
+{
+	if (run->session) {
+		session_run_pause(run->session, paused);
+	} else if (run->end == 0 && run->phase.run && !run->compiling) {
+		run_pause(run->phase.run, paused);
+	}
+}
+
+struct brig_result *brig_run_take_result(struct brig_run *run)
+{
+	return TAKE_PTR(run->result);
+}

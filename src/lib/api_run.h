@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A run as the parts of the public way in see it. Private to api*.c. */
+#ifndef BRIG_LIB_API_RUN_H
+#define BRIG_LIB_API_RUN_H
+
+#include "lib/phase.h"
+#include "lib/session.h"
+
+struct warm_pool;
+struct warm_cell;
+
+struct brig_run {
+	struct brig_context *context; /* borrowed */
+	int epoll;                    /* owned */
+	struct prepared compile;      /* when there is something to compile */
+	struct prepared program;
+	struct phase phase;
+	struct warm_pool *pool; /* used; NULL: started cold */
+	struct warm_cell *cell; /* owned: identity of a cell that was made ahead */
+	bool compiling;
+	bool build_cached;
+	bool cancelled;
+	bool value_asked;
+	int end; /* 1: ended; -errno: failed; 0: under way */
+	char key[65];
+	struct phase_options options; /* of the program's phase */
+	char *stdin_data;             /* owned */
+	struct strlist globs;
+	struct brig_result *result;  /* owned */
+	struct session_run *session; /* owned: it is a run in a session, and nothing else here */
+};
+
+int run_watch_phase(struct brig_run *run, struct brig_error *err);
+void run_end_phase(struct brig_run *run);
+int run_start_program(struct brig_run *run, struct brig_error *err);
+/* The compiler's cell (api_compile.c). 1: its text is the result; 0: the program has started. */
+int run_start_compiler(struct brig_run *run, struct brig_error *err);
+int run_finish_compiler(struct brig_run *run, struct brig_error *err);
+#endif

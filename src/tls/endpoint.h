@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The server's side of TLS as a transport of HTTP: versions 1.2 and 1.3, ciphers with
+ * authentication and forward secrecy alone, no renegotiation, no resumption, no client
+ * certificates.
+ */
+#ifndef BRIG_TLS_ENDPOINT_H
+#define BRIG_TLS_ENDPOINT_H
+
+#include <stddef.h>
+
+#include "base/error.h"
+#include "http/http.h"
+
+struct endpoint;
+
+/* Texts in PEM form; they stay the caller's. All that OpenSSL would open or ask for later is done
+ * here, so that no file is needed afterwards. */
+struct endpoint_texts {
+	const char *certificate; /* the server's own, then the rest of its chain */
+	size_t certificate_size;
+	const char *key;
+	size_t key_size;
+};
+
+int endpoint_new(const struct endpoint_texts *texts, struct endpoint **ret, struct brig_error *err);
+/* Not before the last connection over it has ended. */
+void endpoint_free(struct endpoint *endpoint);
+const struct http_transport *endpoint_transport(const struct endpoint *endpoint);
+#endif

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A certificate and its key, before they are used: see pair.h. */
+#include "tls/pair.h"
+
+#include <errno.h>
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/x509.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "tls/library.h"
+
+#define CHAIN_MAX 16
+
+struct pair {
+	const char *certificate_name, *key_name;
+	X509 *certificate; /* owned */
+	EVP_PKEY *key;     /* owned */
+};
+
+static void pair_done(struct pair *pair)
+{
+	X509_free(pair->certificate);
+	EVP_PKEY_free(pair->key);
+	ERR_clear_error();
+}
+
+static void free_bio(BIO **bio)
+{
+	BIO_free(*bio);
+}
+
+/* Nobody is there to be asked for a passphrase. */
+static int no_passphrase(char *buffer, int size, int writes, void *user)
+{
+	bool *asked = user;
+
+	(void)buffer, (void)size, (void)writes;
+	*asked = true;
+	return -1;
+}
+
+static bool at_end(void)
+{
+	return ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE;
+}
+
+static int no_certificate(const char *name, struct brig_error *err)
+{
+	if (at_end()) {
+		error_set(err, BRIG_E_INPUT, EINVAL,
+			  "tls.certificate: %s holds no certificate in PEM form", name);
+		error_remedy(err, "it must have a line -----BEGIN CERTIFICATE-----; to convert: "
+				  "openssl x509 -inform der -in FILE");
+	} else {
+		error_set(err, BRIG_E_INPUT, EINVAL, "tls.certificate: %s is damaged: %s", name,
+			  library_reason());
+		error_remedy(err, "get it anew from whoever has issued it");
+	}
+	return -EINVAL;
+}
+
+/* All of the file, though only the first one matters here: a client needs the others too. */
+static int read_certificate(struct pair *pair, const struct endpoint_texts *texts,
+			    struct brig_error *err)
+{
+	_cleanup_(free_bio)
+	BIO *bio = BIO_new_mem_buf(texts->certificate, (int)texts->certificate_size);
+	bool asked = false;
+	int count = 0;
+	X509 *next;
+
+	ERR_clear_error();
+	pair->certificate = bio ? PEM_read_bio_X509(bio, NULL, no_passphrase, &asked) : NULL;
+	if (!pair->certificate) {
+		return no_certificate(pair->certificate_name, err);
+	}
+	while (count < CHAIN_MAX && (next = PEM_read_bio_X509(bio, NULL, no_passphrase, &asked))) {
+		X509_free(next);
+		count++;
+	}
+	if (count == CHAIN_MAX) {
+		return error_set(err, BRIG_E_INPUT, E2BIG,
+				 "tls.certificate: %s holds more than %d certificates",
+				 pair->certificate_name, CHAIN_MAX);
+	}
+	return at_end() ? 0 : no_certificate(pair->certificate_name, err);
+}
+
+static int read_key(struct pair *pair, const struct endpoint_texts *texts, struct brig_error *err)
+{
+	_cleanup_(free_bio)
+	BIO *bio = BIO_new_mem_buf(texts->key, (int)texts->key_size);
+	bool asked = false;
+
+	ERR_clear_error();
+	pair->key = bio ? PEM_read_bio_PrivateKey(bio, NULL, no_passphrase, &asked) : NULL;
+	if (pair->key) {
+		return 0;
+	}
+	if (asked) {
+		error_set(err, BRIG_E_INPUT, EINVAL, "tls.key: %s has a passphrase",
+			  pair->key_name);
+		error_remedy(err, "the service cannot ask for it; remove it: openssl pkey -in %s",
+			     pair->key_name);
+	} else if (!memmem(texts->key, texts->key_size, "PRIVATE KEY-----", 16)) {
+		error_set(err, BRIG_E_INPUT, EINVAL, "tls.key: %s holds no private key in PEM form",
+			  pair->key_name);
+		error_remedy(err, "it must have a line -----BEGIN PRIVATE KEY-----");
+	} else {
+		error_set(err, BRIG_E_INPUT, EINVAL, "tls.key: %s is damaged: %s", pair->key_name,
+			  library_reason());
+		error_remedy(err, "make a new key, and have a certificate issued for it");
+	}
+	return -EINVAL;
+}
+
+static int check_match(const struct pair *pair, struct brig_error *err)
+{
+	if (X509_check_private_key(pair->certificate, pair->key) == 1) {
+		return 0;
+	}
+	error_set(err, BRIG_E_INPUT, EINVAL, "tls.key: %s is not the key of the certificate in %s",
+		  pair->key_name, pair->certificate_name);
+	error_remedy(err, "give both of one issue; of a chain the server's own certificate must "
+			  "come first");
+	return -EINVAL;
+}
+
+static time_t to_time(const ASN1_TIME *time)
+{
+	struct tm parts = { 0 };
+
+	return time && ASN1_TIME_to_tm(time, &parts) == 1 ? timegm(&parts) : 0;
+}
+
+static int check_time(const struct pair *pair, time_t *ret_expires, struct brig_error *err)
+{
+	time_t from = to_time(X509_get0_notBefore(pair->certificate));
+	time_t until = to_time(X509_get0_notAfter(pair->certificate));
+	time_t now = time(NULL);
+	time_t bound = now < from ? from : until;
+	struct tm parts;
+	char text[32] = "?";
+
+	*ret_expires = until;
+	if (now >= from && now <= until) {
+		return 0;
+	}
+	if (gmtime_r(&bound, &parts)) {
+		strftime(text, sizeof(text), "%Y-%m-%d %H:%M UTC", &parts);
+	}
+	error_set(err, BRIG_E_INPUT, EINVAL, "tls.certificate: %s %s %s", pair->certificate_name,
+		  now < from ? "is not valid before" : "has expired on", text);
+	error_remedy(err, now < from ? "wait, or set this host's clock right"
+				     : "renew it; no client would accept it");
+	return -EINVAL;
+}
+
+/* What only shows when it is used, such as keys that are too short for OpenSSL. */
+static int check_use(const struct pair *pair, const struct endpoint_texts *texts,
+		     struct brig_error *err)
+{
+	struct endpoint *endpoint = NULL;
+	struct brig_error why = { 0 };
+	int r = endpoint_new(texts, &endpoint, &why);
+
+	if (r < 0) {
+		error_set(err, why.code, -r, "tls.certificate: %s cannot be used: %s",
+			  pair->certificate_name, why.message);
+		error_remedy(err, "use a key for P-256 or RSA with at least 2048 bits");
+	}
+	endpoint_free(endpoint);
+	return r;
+}
+
+int pair_check(const struct endpoint_texts *texts, const char *certificate_name,
+	       const char *key_name, time_t *ret_expires, struct brig_error *err)
+{
+	_cleanup_(pair_done)
+	struct pair pair = { .certificate_name = certificate_name, .key_name = key_name };
+	int r = library_init(err);
+
+	r = r < 0 ? r : read_certificate(&pair, texts, err);
+	r = r < 0 ? r : read_key(&pair, texts, err);
+	r = r < 0 ? r : check_match(&pair, err);
+	r = r < 0 ? r : check_time(&pair, ret_expires, err);
+	return r < 0 ? r : check_use(&pair, texts, err);
+}

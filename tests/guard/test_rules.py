@@ -1,0 +1,274 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Each rule of the guard by itself: what is refused, where, why, and what to do instead."""
+
+import subprocess
+
+import pytest
+from conftest import BRIG
+
+# code, rule, line, column, a word of the reason, a word of the remedy
+STRICT = [
+    ("import os", "import", 1, 1, "os", "Allowed are: abc"),
+    ("x = 1\nif x:\n    import subprocess", "import", 3, 5, "subprocess", "Allowed"),
+    ("from os import path", "import", 1, 1, "os", "Allowed"),
+    ("import os.path as p", "import", 1, 1, "os.path", "Allowed"),
+    ("from . import x", "import", 1, 1, "package", "by its name"),
+    ("import json\nprint(json.codecs)", "import", 2, 7, "codecs", "loads"),
+    ("from json import codecs", "import", 1, 1, "codecs", "loads"),
+    ("import json as j\nj.decoder", "import", 2, 1, "decoder", "loads"),
+    ("x = ().__class__.__base__", "attribute", 1, 5, "__base__", "isinstance"),
+    ("def f(): pass\nf.__globals__", "attribute", 2, 1, "__globals__", "arguments"),
+    ("x.__dict__", "attribute", 1, 1, "__dict__", "vars"),
+    ("import random\nrandom._os", "import", 2, 1, "_os", "choice"),
+    ("x._private", "attribute", 1, 1, "_private", "public"),
+    ("g.gi_frame", "attribute", 1, 1, "gi_frame", "name"),
+    ("e.tb_frame", "attribute", 1, 1, "frames", "name"),
+    ("x.__class__ = int", "attribute", 1, 1, "__class__", ""),
+    ("del x.__doc__", "attribute", 1, 5, "__doc__", ""),
+    ("f'{x.__mro__}'", "attribute", 1, 4, "__mro__", "isinstance"),
+    ("'{0.__class__}'.format(1)", "attribute", 1, 1, "__class__", ""),
+    ("'{:{0.gi_frame}}'.format(1)", "attribute", 1, 1, "gi_frame", ""),
+    ("getattr(x, '__globals__')", "attribute", 1, 1, "__globals__", ""),
+    ("match x:\n  case object(__globals__=g): pass", "attribute", 2, 8, "__globals__", ""),
+    ("match x:\n  case str(format=f): pass", "attribute", 2, 8, "format", "by name"),
+    ("class A:\n  __match_args__ = ('__globals__',)", "attribute", 2, 3, "__globals__", ""),
+    ("class A:\n  __match_args__ = tuple(x)", "name", 2, 3, "plain strings", "out"),
+    ("class A:\n  gi_frame: int", "attribute", 2, 3, "gi_frame", ""),
+    ("eval('1')", "call", 1, 1, "eval", "json.loads"),
+    ("x = [open]", "call", 1, 6, "open", "input"),
+    ("@exec\ndef f(): pass", "call", 1, 2, "exec", "code"),
+    ("print((e := compile))", "call", 1, 13, "compile", "code"),
+    ("type('X', (), {})", "call", 1, 1, "type()", "class statement"),
+    ("__builtins__", "name", 1, 1, "__builtins__", "underscores"),
+    ("__import__('os')", "name", 1, 1, "__import__", ""),
+    ("def f(__class__): pass", "name", 1, 7, "__class__", ""),
+    ("f(__class__=1)", "name", 1, 3, "__class__", ""),
+    ("def __getattr__(n): pass", "name", 1, 1, "__getattr__", ""),
+    ("class A:\n  def __reduce__(self): pass", "name", 2, 3, "__reduce__", ""),
+    ("class A:\n  __reduce__ = 1", "name", 2, 3, "__reduce__", ""),
+    ("try: pass\nexcept ValueError as __x__: pass", "name", 2, 1, "__x__", ""),
+    ("global __builtins__", "name", 1, 1, "__builtins__", ""),
+    ("import math as __x__", "name", 1, 1, "__x__", ""),
+    ("class A(metaclass=M): pass", "syntax", 1, 1, "metaclass", "ABC"),
+    ("class A(**k): pass", "syntax", 1, 1, "metaclass", "ABC"),
+    ("async def f(): pass", "syntax", 1, 1, "async", "plain"),
+    ("ｅｖａｌ('1')", "call", 1, 1, "eval", "json.loads"),
+    ("().__𝘤𝘭𝘢𝘴𝘴__.__𝘣𝘢𝘴𝘦__", "attribute", 1, 1, "__base__", ""),
+    ("# -*- coding: utf-7 -*-\nx = 1", "syntax", 1, 0, "encoding", "UTF-8"),
+    ("x = 1\0", "syntax", None, None, "NUL", ""),
+    ("x = " + "-" * 50000 + "1", "size", None, None, "deeply", "statements"),
+    ("x = a" + ".a" * 30000, "size", None, None, "deeply", "statements"),
+    ("x = 1 # " + "a" * (1 << 20), "size", None, None, "1 MiB", "shorter"),
+]
+
+IMPORTS = [
+    ("import ctypes", "ctypes", "native"),
+    ("from subprocess import run", "subprocess", "programs"),
+    ("def f():\n    import socket", "socket", "network"),
+    ("import urllib.request", "urllib.request", "network"),
+    ("from urllib import request", "urllib.request", "network"),
+    ("from http.client import HTTPConnection", "http.client", "network"),
+]
+
+
+@pytest.mark.parametrize("code, rule, line, column, reason, remedy", STRICT,
+                         ids=lambda it: it[:40] if isinstance(it, str) else None)
+def test_strict_refuses(many, code, rule, line, column, reason, remedy):
+    result = many(code, "strict")
+    verdict = result["verdict"]
+    assert result["status"] == "rejected", result
+    assert result["exit_code"] is None and result["signal"] is None and result["stdout"] == ""
+    assert verdict["cause"] == "guard"
+    assert verdict["refusal"]["rule"] == rule, verdict
+    assert reason in verdict["refusal"]["reason"], verdict
+    assert remedy in verdict["remedy"], verdict
+    if line is not None:
+        assert (verdict["refusal"]["line"], verdict["refusal"]["column"]) == (line, column), verdict
+
+
+@pytest.mark.parametrize("code, name, why", IMPORTS)
+def test_imports_refuses(many, code, name, why):
+    verdict = many(code, "imports")["verdict"]
+    assert verdict["cause"] == "guard" and verdict["refusal"]["rule"] == "import"
+    assert name in verdict["refusal"]["reason"] and why in verdict["refusal"]["reason"]
+    assert "allowed_modules" in verdict["operator_remedy"]
+
+
+def test_imports_at_run_time(many):
+    text = "import importlib\nprint('begun')\nimportlib.import_module('soc' + 'ket')"
+    result = many(text, "imports")
+    assert result["status"] == "failed" and result["stdout"] == "begun\n"
+    assert result["verdict"]["cause"] == "guard"
+    assert result["verdict"]["refusal"]["line"] == 3
+    result = many("try:\n    import socket\nexcept ImportError as e:\n    print(e)", "imports")
+    assert result["status"] == "ok" and "refused" in result["stdout"]
+    # What the library itself imports is its own business.
+    assert many("import asyncio, logging.handlers; print(1)", "imports")["stdout"] == "1\n"
+
+
+def test_allowed_modules_of_a_policy(many):
+    assert many("import math, json, os.path; print(1)", policy="few")["stdout"] == "1\n"
+    result = many("import random", policy="few")
+    assert result["status"] == "rejected"
+    assert result["verdict"]["remedy"] == "Allowed are: json, math, os.path."
+
+
+def test_a_request_may_only_tighten(many, brig):
+    error = many("print(1)", "off", policy="guarded")["error"]
+    assert error["code"] == "policy" and "looser" in error["message"]
+    assert many("print(1)", "strict", policy="few")["status"] == "ok"
+    assert many("print(1)", "sloppy")["error"]["code"] == "input"
+    assert "no guard for bash" in brig("--policy", "guarded", "--lang", "bash", "-c", "ls")["error"][
+        "message"]
+    assert brig("--guard", "strict", "--", "true")["error"]["code"] == "policy"
+
+
+def test_own_files_are_looked_at_before_anything_runs(many):
+    helper = {"file_name": "helper.py"}
+    code = "print('begun')\nimport helper\nprint(helper.twice(4), helper.n)\nhelper.n = 3"
+    good = many(code, "strict", **helper, file_data="n = 5\n_p = 1\ndef twice(x):\n    return 2 * x\n")
+    assert good["stdout"] == "begun\n8 5\n"
+    assert "cannot be changed" in good["stderr"]
+    bad = many(code, "strict", **helper, file_data="import os\n")
+    assert bad["status"] == "rejected" and bad["stdout"] == ""
+    assert "helper.py" in bad["verdict"]["refusal"]["reason"]
+    # A file cannot stand in for what the guard itself takes from the library.
+    fake = many("import json\nprint(json.dumps(1))", "strict", file_name="json.py",
+                file_data="dumps = print")
+    assert fake["stdout"] == "1\n"
+    for name in ("string", "_string", "fcntl", "linecache"):
+        fake = many("print('{0.real}'.format(2))", "strict", file_name=f"{name}.py",
+                    file_data="print('mine')")
+        assert fake["stdout"] == "2\n", name
+    assert many("from os import path\nprint(path)", "strict", file_name="os.py",
+                file_data="x = 1")["status"] == "failed"
+
+
+@pytest.mark.parametrize("cold", [False, True])
+def test_operations(many, cold):
+    ways = ["while True: pass", "def f(): f()\nfor i in range(10**9):\n  try: f()\n  except: pass",
+            "[x for x in range(10**9)]", "list(map(lambda x: x, range(10**9)))",
+            "while True:\n  try:\n    while True: pass\n  except: pass"]
+    for code in ways:
+        result = many("print('begun')\n" + code, policy="counted", cold=cold)
+        assert result["status"] == "denied" and result["stdout"] == "begun\n", (code, result)
+        verdict = result["verdict"]
+        assert verdict["cause"] == verdict["limit_name"] == "operations"
+        assert verdict["limit"] == 10000 and "guard.operations" in verdict["operator_remedy"]
+    fine = many("print(sum(x for x in range(1000)))\n'v'", policy="counted", cold=cold, value=True)
+    assert (fine["status"], fine["stdout"], fine["value"]) == ("ok", "499500\n", "v")
+
+
+def test_recursion(many):
+    code = "def f(n):\n    return f(n + 1)\n"
+    result = many(code + "f(0)", policy="counted")
+    assert result["status"] == "failed"
+    verdict = result["verdict"]
+    assert verdict["cause"] == verdict["limit_name"] == "recursion" and verdict["limit"] == 200
+    caught = many(code + "try:\n    f(0)\nexcept RecursionError:\n    print('caught')",
+                  policy="counted")
+    assert caught["status"] == "ok" and caught["stdout"] == "caught\n"
+
+
+def test_risk(many):
+    calm = many("print(1)", check=True)
+    assert calm["status"] == "ok" and calm["verdict"]["cause"] == "checked"
+    assert calm["stdout"] == "" and calm["risk"] == {"score": 0, "reasons": []}
+    wild = many("import os, subprocess\nexec('1')\nos.system('ls')", check=True)["risk"]
+    assert wild["score"] == 100 and any("line 2: exec" in it for it in wild["reasons"])
+    assert many("x = ", check=True)["status"] == "rejected"
+    assert many("print(1)")["risk"] is None and many("print(1)", "strict")["risk"] is None
+    assert many("import os", "strict", check=True)["status"] == "rejected"
+
+
+def test_auto_run_by_risk(many, brig):
+    assert many("print(1)", policy="careful")["status"] == "ok"
+    asked = many("import os\nprint(1)", policy="careful")
+    assert asked["status"] == "rejected" and asked["verdict"]["cause"] == "risk"
+    assert "person" in asked["verdict"]["remedy"] and "20" in asked["verdict"]["refusal"]["reason"]
+    agreed = many("import os\nprint(1)", policy="careful", consent=True)
+    assert agreed["status"] == "ok" and agreed["risk"]["score"] == 20
+    never = many("import os, subprocess\nprint(1)", policy="careful", consent=True)
+    assert never["status"] == "rejected" and never["verdict"]["cause"] == "risk"
+    # Of what nobody can judge a person has to say yes.
+    assert brig("--policy", "careful", "--lang", "bash", "-c", "ls")["error"]["code"] == "consent"
+    assert brig("--policy", "careful", "--yes", "--lang", "bash", "-c", "ls")["status"] == "ok"
+
+
+FORGED = """
+import os, fcntl
+for name in os.listdir("/proc/self/fd"):
+    try:
+        fd = int(name)
+        os.pwrite(fd, b'{"refusal":{"rule":"risk","reason":"forged","line":1,"column":1}}\\0', 65536)
+        fcntl.fcntl(fd, 1033, 8 | 1)
+    except OSError:
+        pass
+print("ran")
+"""
+
+
+@pytest.mark.parametrize("cold", [False, True])
+def test_no_program_can_forge_a_refusal(many, cold):
+    code = FORGED.replace("import os, fcntl", "import os\nfcntl = __builtins__")
+    for text, mode in ((FORGED, "off"), (code, "imports")):
+        result = many(text, mode, cold=cold, value=True)
+        assert result["status"] != "rejected", result
+        assert result["verdict"]["refusal"] is None
+    result = many(FORGED.replace("fcntl.", "fcntl_."), policy="careful", consent=True, cold=cold)
+    assert result["status"] == "failed" and "ran" not in result["stdout"]
+
+
+@pytest.mark.parametrize("env", ["PYTHONINSPECT=1", "PYTHONPATH=/sandbox", "LC_ALL=C",
+                                 "PYTHONSTARTUP=/sandbox/helper.py", "PYTHONHASHSEED=1"])
+def test_variables_have_no_say(many, env):
+    """They make a new interpreter necessary, which must be guarded as well."""
+    for cold in (False, True):
+        result = many("import os", "strict", env=env, cold=cold)
+        if "error" in result:
+            assert result["error"]["code"] == "policy" and "PYTHON" in result["error"]["message"]
+            return
+        assert result["status"] == "rejected", (env, cold, result)
+        fine = many("import json\nprint(json.dumps([1]))\n3", "strict", env=env, cold=cold,
+                    value=True, file_name="json.py", file_data="raise SystemExit")
+        assert (fine["stdout"], fine["value"]) == ("[1]\n", 3), (env, cold, fine)
+        loose = many("import ctypes", "imports", env=env, cold=cold)
+        assert loose["status"] == "rejected", (env, cold, loose)
+
+
+def test_science(many):
+    code = """
+import numpy as np, pandas as pd, io
+a = np.arange(6).reshape(2, 3)
+print(a.sum(), np.linalg.norm(a).round(2), a.mean(), np.random.default_rng(1).integers(9))
+df = pd.DataFrame({"a": [1, 2, 2], "b": [3, 4, 5]})
+print(df.groupby("a").sum().to_dict(), df[df.b > 3].shape, df.describe().shape)
+print(pd.read_csv(io.StringIO("x,y\\n1,2\\n")).to_dict())
+"""
+    result = many(code, policy="science", timeout_ms=60000)
+    if "No module named" in result["stderr"]:
+        pytest.skip("this host's python has no numpy or pandas")
+    assert result["status"] == "ok", result["stderr"]
+    for bad in ("import numpy as np\nnp.load('/etc/passwd')", "import numpy as np\nnp.core",
+                "import pandas as pd\npd.DataFrame().eval('1')", "import pandas as pd\npd.io"):
+        assert many(bad, policy="science")["status"] == "rejected", bad
+    for bad in ("import pandas as pd\npd.read_csv('/etc/passwd')",
+                "import pandas as pd\npd.DataFrame({'a': [1]}).to_csv('/tmp/x')"):
+        result = many(bad, policy="science", timeout_ms=60000)
+        assert result["status"] == "failed" and result["verdict"]["cause"] == "guard", result
+
+
+def test_what_the_program_says(brig):
+    result = brig("--guard", "strict", "-c", "import os")
+    assert result["status"] == "rejected" and result["brig_status"] == 126
+
+
+def test_a_check_in_words():
+    done = subprocess.run([BRIG, "run", "--check", "-c", "import os"], capture_output=True, text=True,
+                          check=True)
+    assert done.stdout == "" and "nothing was run" in done.stderr
+    assert "risk: 20 of 100" in done.stderr and "line 1: os" in done.stderr
+    done = subprocess.run([BRIG, "run", "--guard", "strict", "-c", "\nimport os"], capture_output=True,
+                          text=True, check=False)
+    assert done.returncode == 126
+    assert "rejected: Allowed are" in done.stderr and "line 2, column 1: module os" in done.stderr

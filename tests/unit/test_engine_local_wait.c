@@ -1,0 +1,354 @@
+/* Runs that wait on the loop for a cell that is being made: in time, too late, cancelled, many. */
+#include "engine_fixture.h"
+
+#include "engine/engine_local.h"
+
+#define SLEEP "import time; time.sleep(30)"
+
+static struct local *local_of(struct fixture *fixture)
+{
+	return (struct local *)(void *)fixture->engine;
+}
+
+static void set_up_warm(struct fixture *fixture, unsigned cells, uint64_t patience_ns)
+{
+	struct brig_warm_options warm = { .size = sizeof(warm), .cells_max = cells };
+	struct engine_options options = { .context.warm = &warm };
+
+	setup(fixture, &options);
+	local_of(fixture)->patience_ns = patience_ns;
+}
+
+static int begin_code(struct fixture *fixture, const char *tenant, const char *code,
+		      struct outcome *outcome)
+{
+	struct engine_call call = { .op = ENGINE_EXECUTE,
+				    .tenant = tenant,
+				    .run = { .language = "python", .code = code } };
+
+	*outcome = (struct outcome){ 0 };
+	return begin(fixture, &call, outcome);
+}
+
+static unsigned waiting(struct fixture *fixture)
+{
+	unsigned count = 0;
+
+	for (struct engine_run *run = local_of(fixture)->runs; run; run = run->next) {
+		count += run->wait != NULL;
+	}
+	return count;
+}
+
+static void finish(struct fixture *fixture, struct outcome *outcome)
+{
+	uint64_t end = clock_now_ns() + 30000 * MS;
+
+	while (!outcome->ended && !outcome->failed && clock_now_ns() < end) {
+		run_for(fixture, 5 * MS);
+	}
+	assert_int_equal(outcome->ended, 1);
+}
+
+static bool started(const struct outcome *outcome, const char *how)
+{
+	json_t *root = json_loadb(outcome->data, outcome->size, 0, NULL);
+	const char *start = text_at(root, "start");
+	bool is = start && strcmp(start, how) == 0;
+
+	assert_non_null(root);
+	json_decref(root);
+	return is;
+}
+
+static void drop(struct outcome *outcome)
+{
+	free(outcome->data);
+	outcome->data = NULL;
+}
+
+/* Until the tenant's pool has a cell; the host cannot have pools: skipped. */
+static void warm_up(struct fixture *fixture, const char *tenant)
+{
+	uint64_t end = clock_now_ns() + 20000 * MS;
+	struct outcome outcome;
+	bool warm = false;
+
+	while (!warm && clock_now_ns() < end) {
+		assert_int_equal(begin_code(fixture, tenant, "1", &outcome), 0);
+		finish(fixture, &outcome);
+		warm = !started(&outcome, "cold");
+		drop(&outcome);
+		run_for(fixture, 50 * MS);
+	}
+	if (!warm) {
+		teardown(fixture);
+		skip();
+	}
+	run_for(fixture, 300 * MS); /* another one is made in its place */
+}
+
+static void test_in_time(void **state)
+{
+	struct fixture fixture;
+	struct outcome outcomes[2];
+
+	(void)state;
+	set_up_warm(&fixture, 1, 10000 * MS);
+	warm_up(&fixture, "alice");
+	assert_int_equal(begin_code(&fixture, "alice", "print(1)", &outcomes[0]), 0);
+	assert_int_equal(begin_code(&fixture, "alice", "print(2)", &outcomes[1]), 0);
+	assert_int_equal(waiting(&fixture), 1);
+	for (int i = 0; i < 2; i++) {
+		finish(&fixture, &outcomes[i]);
+		assert_false(started(&outcomes[i], "cold"));
+		assert_non_null(strstr(outcomes[i].data, i ? "2\\n" : "1\\n"));
+		drop(&outcomes[i]);
+	}
+	assert_int_equal(waiting(&fixture), 0);
+	teardown(&fixture);
+}
+
+/* Nobody waits longer than that: it starts as if there were no pools. */
+static void test_too_late(void **state)
+{
+	struct fixture fixture;
+	struct outcome first, second;
+
+	(void)state;
+	set_up_warm(&fixture, 1, 1); /* over before a cell can be made */
+	warm_up(&fixture, "alice");
+	assert_int_equal(begin_code(&fixture, "alice", "print(1)", &first), 0);
+	assert_int_equal(begin_code(&fixture, "alice", "print(2)", &second), 0);
+	assert_int_equal(waiting(&fixture), 1);
+	finish(&fixture, &second);
+	assert_true(started(&second, "cold"));
+	finish(&fixture, &first);
+	assert_int_equal(waiting(&fixture), 0);
+	drop(&first);
+	drop(&second);
+	teardown(&fixture);
+}
+
+static void test_cancelled(void **state)
+{
+	struct fixture fixture;
+	struct outcome first, second, third;
+
+	(void)state;
+	set_up_warm(&fixture, 1, 10000 * MS);
+	warm_up(&fixture, "alice");
+	assert_int_equal(begin_code(&fixture, "alice", "1", &first), 0);
+	assert_int_equal(begin_code(&fixture, "alice", SLEEP, &second), 0);
+	assert_int_equal(begin_code(&fixture, "alice", "print(3)", &third), 0);
+	assert_int_equal(waiting(&fixture), 2);
+	/* There is a result that says so; and whoever is behind it goes on. */
+	engine_cancel(second.run);
+	assert_int_equal(second.ended + second.failed, 0);
+	assert_int_equal(waiting(&fixture), 1);
+	finish(&fixture, &second);
+	assert_non_null(strstr(second.data, "\"status\":\"cancelled\""));
+	finish(&fixture, &first);
+	finish(&fixture, &third);
+	assert_non_null(strstr(third.data, "3\\n"));
+	drop(&first);
+	drop(&second);
+	drop(&third);
+	teardown(&fixture);
+}
+
+/* Of one that is forgotten nothing comes and nothing is left, be it the first or the last. */
+static void test_forgotten(void **state)
+{
+	struct fixture fixture;
+	struct outcome outcomes[4];
+
+	(void)state;
+	set_up_warm(&fixture, 1, 10000 * MS);
+	warm_up(&fixture, "alice");
+	for (int i = 0; i < 4; i++) {
+		assert_int_equal(begin_code(&fixture, "alice", "print(4)", &outcomes[i]), 0);
+	}
+	assert_int_equal(waiting(&fixture), 3);
+	engine_forget(outcomes[3].run);
+	engine_forget(outcomes[1].run);
+	assert_int_equal(waiting(&fixture), 1);
+	finish(&fixture, &outcomes[0]);
+	finish(&fixture, &outcomes[2]);
+	assert_int_equal(outcomes[1].ended + outcomes[1].failed, 0);
+	assert_int_equal(outcomes[3].ended + outcomes[3].failed, 0);
+	drop(&outcomes[0]);
+	drop(&outcomes[2]);
+	teardown(&fixture);
+}
+
+static void test_freed(void **state)
+{
+	struct fixture fixture;
+	struct outcome outcomes[5];
+
+	(void)state;
+	set_up_warm(&fixture, 1, 10000 * MS);
+	warm_up(&fixture, "alice");
+	for (int i = 0; i < 5; i++) {
+		assert_int_equal(begin_code(&fixture, i % 2 ? "bob" : "alice", "1", &outcomes[i]),
+				 0);
+	}
+	assert_true(waiting(&fixture) > 0);
+	teardown(&fixture);
+	for (int i = 0; i < 5; i++) {
+		assert_int_equal(outcomes[i].ended + outcomes[i].failed, 0);
+	}
+}
+
+/* Held back before it began, it is held back then. */
+static void test_paused(void **state)
+{
+	struct fixture fixture;
+	struct outcome first, second;
+	struct engine_call flood = { .op = ENGINE_EXECUTE,
+				     .tenant = "alice",
+				     .stream = true,
+				     .run = { .language = "python",
+					      .code = "print('x' * 5000000)",
+					      .limits.stdout_bytes = 8 << 20 } };
+
+	(void)state;
+	set_up_warm(&fixture, 1, 10000 * MS);
+	warm_up(&fixture, "alice");
+	assert_int_equal(begin_code(&fixture, "alice", "1", &first), 0);
+	second = (struct outcome){ 0 };
+	assert_int_equal(begin(&fixture, &flood, &second), 0);
+	engine_pause(second.run, true);
+	finish(&fixture, &first);
+	run_for(&fixture, 500 * MS);
+	assert_int_equal(second.ended, 0);
+	assert_true(second.streamed <= 2 << 20);
+	engine_pause(second.run, false);
+	finish(&fixture, &second);
+	assert_int_equal(second.streamed, 5000001);
+	drop(&first);
+	drop(&second);
+	teardown(&fixture);
+}
+
+/* In the order in which they came; and no newcomer takes the cell that another waits for. */
+static void test_many(void **state)
+{
+	enum { MANY = 24 };
+	struct fixture fixture;
+	struct outcome outcomes[MANY];
+	const struct engine_run *before = NULL;
+
+	(void)state;
+	set_up_warm(&fixture, 1, 20000 * MS);
+	warm_up(&fixture, "alice");
+	for (int i = 0; i < MANY; i++) {
+		assert_int_equal(begin_code(&fixture, "alice", "print(5)", &outcomes[i]), 0);
+	}
+	assert_true(waiting(&fixture) >= MANY - 2);
+	while (waiting(&fixture)) {
+		/* The first in line stays the first until it begins. */
+		before = local_of(&fixture)->waiting;
+		run_for(&fixture, 1 * MS);
+		bool begun = local_of(&fixture)->waiting != before;
+		for (int i = 0; i < MANY && begun; i++) {
+			assert_true(outcomes[i].run != before || !before->wait);
+		}
+	}
+	for (int i = 0; i < MANY; i++) {
+		finish(&fixture, &outcomes[i]);
+		assert_non_null(strstr(outcomes[i].data, "5\\n"));
+		drop(&outcomes[i]);
+	}
+	teardown(&fixture);
+}
+
+/* However many of one tenant wait, another waits for its own cell alone. */
+static void test_another_tenant(void **state)
+{
+	enum { CROWD = 24 };
+	struct fixture fixture;
+	struct outcome crowd[CROWD], bob[2];
+
+	(void)state;
+	set_up_warm(&fixture, 1, 20000 * MS);
+	warm_up(&fixture, "bob");
+	warm_up(&fixture, "alice");
+	for (int i = 0; i < CROWD; i++) {
+		assert_int_equal(begin_code(&fixture, "alice", "1", &crowd[i]), 0);
+	}
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(begin_code(&fixture, "bob", "1", &bob[i]), 0);
+	}
+	for (int i = 0; i < 2; i++) {
+		finish(&fixture, &bob[i]);
+		assert_false(started(&bob[i], "cold"));
+		drop(&bob[i]);
+	}
+	assert_true(waiting(&fixture) > 0);
+	assert_int_equal(crowd[CROWD - 1].ended, 0);
+	for (int i = 0; i < CROWD; i++) {
+		finish(&fixture, &crowd[i]);
+		drop(&crowd[i]);
+	}
+	teardown(&fixture);
+}
+
+/* What cannot begin says so, to those behind it too; whoever hears of it may forget the others. */
+static struct outcome *to_forget;
+
+static void on_fail_forget(void *user, const struct brig_error *error)
+{
+	on_fail(user, error);
+	engine_forget(to_forget->run);
+}
+
+static void test_failing(void **state)
+{
+	struct fixture fixture;
+	struct outcome first, wrong, behind, last;
+	struct engine_call call = { .op = ENGINE_EXECUTE,
+				    .tenant = "alice",
+				    .end = on_end,
+				    .fail = on_fail_forget,
+				    .user = &wrong,
+				    .run = { .language = "python", .code = "1" } };
+	/* Found when it begins: pools are not chosen by files. */
+	struct brig_file_in file = { .name = "../x", .data = "x", .size = 1 };
+
+	(void)state;
+	set_up_warm(&fixture, 1, 10000 * MS);
+	warm_up(&fixture, "alice");
+	assert_int_equal(begin_code(&fixture, "alice", "1", &first), 0);
+	call.run.files = &file;
+	call.run.files_count = 1;
+	wrong = (struct outcome){ .fixture = &fixture };
+	assert_int_equal(engine_start(fixture.engine, &call, &wrong.run, &wrong.error), 0);
+	assert_int_equal(begin_code(&fixture, "alice", "1", &behind), 0);
+	assert_int_equal(begin_code(&fixture, "alice", "print(6)", &last), 0);
+	to_forget = &behind;
+	while (!wrong.failed) {
+		run_for(&fixture, 5 * MS);
+	}
+	finish(&fixture, &first);
+	finish(&fixture, &last);
+	assert_int_equal(behind.ended + behind.failed, 0);
+	assert_non_null(strstr(last.data, "6\\n"));
+	drop(&first);
+	drop(&last);
+	teardown(&fixture);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_in_time),   cmocka_unit_test(test_too_late),
+		cmocka_unit_test(test_cancelled), cmocka_unit_test(test_forgotten),
+		cmocka_unit_test(test_freed),     cmocka_unit_test(test_paused),
+		cmocka_unit_test(test_many),      cmocka_unit_test(test_another_tenant),
+		cmocka_unit_test(test_failing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
