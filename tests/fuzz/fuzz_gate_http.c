@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "gate/chunks.h"
 #include "gate/http_head.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -20,6 +21,20 @@ static unsigned count(const char *head, const char *field)
 	return found;
 }
 
+/* A body is as long as it is, however it comes. */
+static void measure(const char *data, size_t size)
+{
+	struct chunks whole = { 0 }, parts = { 0 };
+	long all = chunks_take(&whole, data, size);
+	long first = chunks_take(&parts, data, size / 2);
+	long second = first < 0 ? first : chunks_take(&parts, data + first, size - (size_t)first);
+
+	if (all > (long)size || (all >= 0) != (second >= 0) ||
+	    (all >= 0 && (first + second != all || parts.state != whole.state))) {
+		abort();
+	}
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const struct http_extra extra = { "X-Key", "secret" };
@@ -29,6 +44,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct http_head head, again;
 	struct buf out = { 0 }, twice = { 0 };
 
+	measure((const char *)data, size);
 	if (http_head_rewrite((const char *)data, size, &expect, &head, &out) == 0) {
 		if (head.size > size || strlen(out.data) != out.size ||
 		    count(out.data, "host:") != 1 || count(out.data, "x-key:") != 1 ||

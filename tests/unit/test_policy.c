@@ -524,7 +524,8 @@ static void test_operator_ceiling(void **state)
 	policy_free(policy);
 
 	put(place, "ceiling.json", "{ \"limits\": {} }", 0644);
-	assert_refused(place, "default", "unknown key", "ceiling, auto_run, caller_mounts, guard");
+	assert_refused(place, "default", "unknown key",
+		       "ceiling, auto_run, caller_mounts, network, guard");
 	put(place, "ceiling.json", "{}", 0666);
 	assert_refused(place, "default", "others may write", "chmod go-w");
 }
