@@ -17,7 +17,7 @@ BUILD ?= build$(if $(SAN),/san)$(if $(FUZZ),/fuzz)
 
 include mk/flags.mk
 
-LAYERS  := base kernel core policy runtime lib
+LAYERS  := base kernel net core policy runtime lib
 LIB_SRC := $(sort $(wildcard $(LAYERS:%=src/%/*.c)))
 CLI_SRC := $(sort $(wildcard src/cli/*.c))
 # The service: linked into brig, no part of the library.
@@ -27,6 +27,8 @@ SERVE_OBJ := $(SERVE_SRC:%.c=$(BUILD)/obj/%.o) $(BUILD)/obj/gen/broker.o
 # A program of its own, which brig carries: the C library, the lower layers, no other library.
 BROKER_SRC := $(sort $(wildcard src/broker/*.c)) src/role/log.c src/role/seal.c \
 	src/role/seal_calls.c src/role/seal_own_root.c
+GATE_SRC := $(sort $(wildcard src/gate/*.c)) src/loop/loop.c
+GATE_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(GATE_SRC))
 BROKER_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(BROKER_SRC))
 # What the linker puts in the place of functions that would load libraries (see mk/flags.mk).
 NOTHING_LATER := $(BUILD)/obj/src/ledger/no_loading.o $(BUILD)/obj/src/tls/no_names.o
@@ -38,12 +40,13 @@ DATA    := $(sort $(wildcard data/policies/*.json data/runtimes/*.json data/sche
 	data/syscalls/*.rules data/drivers/* data/tools/*.json data/guard/*))
 GEN_H   := $(BUILD)/gen/syscall_names.h
 
-LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/obj/%.o) $(BUILD)/obj/gen/embedded.o $(BUILD)/obj/gen/template.o
+LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/obj/%.o) $(BUILD)/obj/gen/embedded.o $(BUILD)/obj/gen/template.o \
+	$(BUILD)/obj/gen/gate.o
 
 # What a template loads into its interpreter: src/template on top of the lower layers.
 TEMPLATE_SRC := $(sort $(wildcard src/template/*.c))
 TEMPLATE_OBJ := $(TEMPLATE_SRC:%.c=$(BUILD)/obj/%.o)
-TEMPLATE_LIB := $(patsubst %.c,$(BUILD)/obj/%.o,$(filter src/base/% src/kernel/% src/core/%,$(LIB_SRC)))
+TEMPLATE_LIB := $(patsubst %.c,$(BUILD)/obj/%.o,$(filter src/base/% src/kernel/% src/net/% src/core/%,$(LIB_SRC)))
 TEMPLATE     := $(BUILD)/template.so
 PYTHON_CFLAGS = $(shell /usr/bin/python3-config --includes 2>/dev/null || python3-config --includes)
 CLI_OBJ := $(CLI_SRC:%.c=$(BUILD)/obj/%.o)
@@ -102,6 +105,18 @@ $(BUILD)/gen/broker.c: $(BUILD)/brig-broker scripts/embed-binary.sh
 	$(call say,GEN,$@)
 	$(Q)scripts/embed-binary.sh $@ $(BUILD)/brig-broker broker_image
 
+# --- the gate ------------------------------------------------------------------------------------------
+
+$(BUILD)/brig-gate: $(GATE_OBJ) $(BUILD)/template.a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) $(LDFLAGS_PLAIN) -s -Wl,--gc-sections -o $@ \
+		$(GATE_OBJ) $(BUILD)/template.a
+
+$(BUILD)/gen/gate.c: $(BUILD)/brig-gate scripts/embed-binary.sh
+	@mkdir -p $(@D)
+	$(call say,GEN,$@)
+	$(Q)scripts/embed-binary.sh $@ $(BUILD)/brig-gate gate_image
+
 # --- objects -------------------------------------------------------------------------------------
 
 # Holds the flags that the objects were made with; changes only when they do.
@@ -117,7 +132,7 @@ $(BUILD)/sources: FORCE
 		echo '$(LIB_SRC) $(SERVE_SRC) $(CLI_SRC)' > $@
 
 $(LIB_OBJ): PIC := -fPIC -fvisibility=hidden -DBRIG_BUILDING
-$(CLI_OBJ) $(SERVE_OBJ) $(BROKER_OBJ): PIC := -fPIE
+$(CLI_OBJ) $(SERVE_OBJ) $(BROKER_OBJ) $(GATE_OBJ): PIC := -fPIE
 $(SERVE_OBJ): private CPPFLAGS_ALL += -isystem $(LLHTTP_INCLUDE)
 
 $(BUILD)/obj/gen/%.o: $(BUILD)/gen/%.c $(BUILD)/flags | $(GEN_H)

@@ -15,6 +15,13 @@ UNIT_CLI     := $(filter-out %/main.o,$(CLI_OBJ))
 # So can the broker's.
 BROKER_PARTS := $(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out %/main.c,$(wildcard src/broker/*.c)))
 
+# And the gate's: an archive, since most of it needs a network.
+GATE_PARTS := $(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out %/main.c,$(wildcard src/gate/*.c)))
+
+$(BUILD)/libgate.a: $(GATE_PARTS)
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && $(AR) rcsD $@ $(GATE_PARTS)
+
 FUZZ_SRC := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_BIN := $(FUZZ_SRC:tests/%.c=$(BUILD)/tests/%)
 FUZZ_OBJ := $(FUZZ_SRC:%.c=$(BUILD)/obj/%.o)
@@ -28,13 +35,13 @@ $(BUILD)/libcli.a: $(UNIT_CLI) $(BUILD)/sources
 	$(Q)rm -f $@ && $(AR) rcsD $@ $(UNIT_CLI)
 
 $(UNIT_BIN): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(UNIT_SUPPORT:%.c=$(BUILD)/obj/%.o) \
-		$(BROKER_PARTS) $(BUILD)/libcli.a $(BUILD)/libserve.a $(BUILD)/libbrig.a
+		$(BROKER_PARTS) $(BUILD)/libgate.a $(BUILD)/libcli.a $(BUILD)/libserve.a $(BUILD)/libbrig.a
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) -pie -o $@ $^ $(SERVE_LIBS) $(LIBS) -lcmocka \
 		-lseccomp
 
-$(FUZZ_BIN): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(BROKER_PARTS) $(BUILD)/libserve.a \
+$(FUZZ_BIN): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(BROKER_PARTS) $(BUILD)/libgate.a $(BUILD)/libserve.a \
 		$(BUILD)/libbrig.a
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
@@ -66,7 +73,7 @@ SUITES := $(patsubst tests/%,%,$(sort $(patsubst %/,%,$(dir $(wildcard tests/*/t
 SUITES += attack-warm
 
 .PHONY: test test-unit test-san test-suites fuzz fuzz-smoke soak soak-service test-vm bench bench-warm \
-	bench-serve bench-programs lint test-setup
+	bench-serve bench-gate bench-programs lint test-setup
 test: test-setup ## run the whole suite
 	$(RUN_TESTS)
 test-unit: test-setup ## run the unit tests
@@ -97,6 +104,8 @@ bench-warm: all ## compare warm cells with cold ones, bare Python, bubblewrap an
 	@bench/warm '$(BUILD)/brig'
 bench-serve: all ## measure the service against the library in process
 	@bench/serve '$(BUILD)/brig'
+bench-gate: all ## compare a connection through a cell's gate with a direct one
+	@bench/gate '$(BUILD)/brig'
 bench-programs: all ## run small programs cold, warm and bare, and compare the results
 	@bench/programs '$(BUILD)/brig' --bare
 soak: all ## run SOAK_RUNS warm cells in one process and look for what grows

@@ -9,10 +9,12 @@ allowed() {
 	case $1 in
 	base) echo "" ;;
 	kernel) echo "base" ;;
-	core) echo "base kernel" ;;
+	net) echo "base" ;;
+	core) echo "base kernel net" ;;
 	template) echo "base kernel core" ;;
-	policy | runtime) echo "base kernel core" ;;
-	lib) echo "base kernel core policy runtime" ;;
+	gate) echo "base kernel net loop" ;;
+	policy | runtime) echo "base kernel net core" ;;
+	lib) echo "base kernel net core policy runtime" ;;
 	loop) echo "base" ;;
 	role) echo "base kernel loop" ;;
 	http) echo "base loop" ;;
@@ -24,7 +26,7 @@ allowed() {
 	front) echo "base loop role http engine mcp tools ledger" ;;
 	serve) echo "base kernel loop role tls engine ledger front" ;;
 	broker) echo "base kernel role serve" ;; # of serve: control.h
-	cli) echo "base kernel core policy runtime lib loop role engine mcp tools ledger serve" ;;
+	cli) echo "base kernel net core policy runtime lib loop role engine mcp tools ledger serve" ;;
 	*) return 1 ;;
 	esac
 }

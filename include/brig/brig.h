@@ -81,7 +81,7 @@ struct brig_limits {
 	uint64_t file_bytes; /* largest single file */
 	uint64_t stdout_bytes;
 	uint64_t stderr_bytes;
-	uint64_t net_bytes;
+	uint64_t net_bytes; /* to and from the network, of runs that have one */
 };
 
 enum brig_status {
@@ -94,6 +94,7 @@ enum brig_status {
 	BRIG_PROCESS_LIMIT,
 	BRIG_DISK_LIMIT,
 	BRIG_OUTPUT_LIMIT,
+	BRIG_NETWORK_LIMIT,
 	BRIG_DENIED,   /* the policy ended it */
 	BRIG_REJECTED, /* the guard refused it before it ran */
 	BRIG_CANCELLED,
@@ -172,6 +173,15 @@ struct brig_request {
 	bool discard_output;
 
 	/*
+	 * Hosts that the program may connect to, NULL-terminated: "pypi.org", "*.example.org:443",
+	 * "192.0.43.0/24:8000-8010", "local:db.internal:5432". NULL: those that the policy allows;
+	 * an empty list: none. More than the policy allows is an error, unless...
+	 */
+	const char *const *network;
+	/* ...the caller answers for it, as far as the policy's network.caller goes. */
+	bool network_own;
+
+	/*
 	 * A ceiling for what is not asked for: there the policy's limits hold, or those of the
 	 * session, but no more than these. 0: none.
 	 */
@@ -204,6 +214,17 @@ struct brig_denial {
 	char meaning[160]; /* "socket(AF_ALG, SOCK_SEQPACKET, 0)" */
 	char reason[160];  /* the line of the policy that refuses it */
 	uint64_t count;    /* how many refusals were recorded in all */
+};
+
+/* A connection that the program made, or tried to. */
+struct brig_connection {
+	char *host;       /* what it was made for: a name, or an address */
+	uint16_t port;    /* 0: a name that was asked for and not given */
+	char address[48]; /* where it went; "" nowhere */
+	char verdict[24]; /* "allowed", "refused_name", ... */
+	uint64_t bytes_up;
+	uint64_t bytes_down;
+	uint64_t took_ns;
 };
 
 /* What the guard refused, and where. */
@@ -243,6 +264,10 @@ struct brig_result {
 	struct brig_change *changes;
 	size_t changes_count;
 	bool changes_reported;
+	struct brig_connection *connections;
+	size_t connections_count;
+	uint64_t connections_untold; /* how many more there were */
+	bool networked;              /* the run had a gate */
 
 	/* verdict */
 	char cause[32];      /* "exit", "signal", "wall", "memory", ... */

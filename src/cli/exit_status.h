@@ -12,6 +12,7 @@
 enum exit_status {
 	STATUS_OK = 0,
 	STATUS_USAGE = 2, /* the command line is wrong */
+	STATUS_NETWORK_LIMIT = 116,
 	STATUS_DISK_LIMIT = 117,
 	STATUS_OUTPUT_LIMIT = 118,
 	STATUS_COMPILE_FAILED = 119,

@@ -16,6 +16,7 @@ static const char *const caller_mounts_names[] = {
 	[CALLER_MOUNTS_RO] = "ro",
 	[CALLER_MOUNTS_RW] = "rw",
 };
+static const char *const caller_network_names[] = { "none", "public", "local" };
 
 static const char *provider_name(const struct policy *policy)
 {
@@ -58,6 +59,21 @@ static void limits_table(const struct policy *policy, struct buf *out)
 		unit_format(info->unit, *limit_of(&compile, info), building, sizeof(building));
 		buf_addf(out, "%-17s %12s %12s %12s  %s\n", info->key, usual, most, building,
 			 info->about);
+	}
+}
+
+static void print_network(const struct policy *policy, struct buf *out)
+{
+	const struct policy_network *network = &policy->network;
+
+	line(out, "network caller", caller_network_names[network->caller]);
+	for (size_t i = 0; i < network->allow_count; i++) {
+		char text[NET_RULE_TEXT];
+		line(out, "network allow", net_rule_format(&network->allow[i], text));
+	}
+	for (size_t i = 0; i < network->credentials_count; i++) {
+		const struct policy_credential *credential = &network->credentials[i];
+		buf_addf(out, "%-17s %s: %s\n", "credential", credential->name, credential->header);
 	}
 }
 
@@ -118,8 +134,32 @@ void policy_print(const struct policy *policy, struct buf *out)
 	list_line(out, "env set", &policy->env_set, "nothing");
 	list_line(out, "env allow", &policy->env_allow, "nothing");
 	list_line(out, "runtimes", &policy->runtimes, "all");
+	print_network(policy, out);
 	list_line(out, "syscalls", &policy->syscalls, "no filter");
 	limits_table(policy, out);
+}
+
+static void json_network(struct json_out *json, const struct policy *policy)
+{
+	const struct policy_network *network = &policy->network;
+
+	json_open(json, "network", '{');
+	json_open(json, "allow", '[');
+	for (size_t i = 0; i < network->allow_count; i++) {
+		char text[NET_RULE_TEXT];
+		json_text(json, NULL, net_rule_format(&network->allow[i], text));
+	}
+	json_close(json, ']');
+	json_text(json, "caller", caller_network_names[network->caller]);
+	json_u64(json, "connections", network->connections);
+	json_u64(json, "connections_total", network->connections_total);
+	json_u64(json, "rate", network->rate);
+	json_open(json, "credentials", '[');
+	for (size_t i = 0; i < network->credentials_count; i++) {
+		json_text(json, NULL, network->credentials[i].name);
+	}
+	json_close(json, ']');
+	json_close(json, '}');
 }
 
 static void json_limits(struct json_out *json, const char *key, const struct brig_limits *limits)
@@ -217,6 +257,7 @@ void policy_print_json(const struct policy *policy, struct buf *out)
 	json_list(&json, "env_set", &policy->env_set);
 	json_list(&json, "env_allow", &policy->env_allow);
 	json_list(&json, "runtimes", &policy->runtimes);
+	json_network(&json, policy);
 	json_list(&json, "syscalls", &policy->syscalls);
 	json_limits(&json, "limits", &policy->limits);
 	json_limits(&json, "ceiling", &policy->ceiling);

@@ -89,6 +89,9 @@ static const struct row last[] = {
 	  { "--rw", "[NAME=]DIR", "the same, writable; repeatable", option_take_list, AT(rw),
 	    NULL } },
 	{ BOTH,
+	  { "--net", "HOST[:PORTS]", "let it connect to a host; repeatable", option_take_list,
+	    AT(net), NULL } },
+	{ BOTH,
 	  { "--env", "NAME[=VALUE]", "set a variable, or pass brig's own; repeatable",
 	    option_take_list, AT(env), NULL } },
 	{ BOTH,
@@ -196,4 +199,5 @@ void run_line_done(struct run_line *line)
 	strlist_done(&line->ro);
 	strlist_done(&line->rw);
 	strlist_done(&line->env);
+	strlist_done(&line->net);
 }

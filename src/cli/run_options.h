@@ -12,7 +12,7 @@
 struct run_line {
 	const char *code, *language, *policy, *out_dir, *config;
 	struct brig_limits limits;
-	struct strlist in, out, ro, rw, env;
+	struct strlist in, out, ro, rw, env, net;
 	bool changes, json, schema, yes, no_cache, time, force, out_exec, value, check;
 	const char *tenant, *guard;
 	enum brig_start start;

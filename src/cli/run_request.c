@@ -213,6 +213,9 @@ int run_request_make(const struct run_line *line, struct run_request *ret, struc
 						  .guard = line->guard,
 						  .check = line->check } };
 	ret->request.out = (const char *const *)line->out.items;
+	/* Who has a shell on this host has its network too: the policy says how far that goes. */
+	ret->request.network = (const char *const *)line->net.items;
+	ret->request.network_own = true;
 	int r = make_files(line, ret, err);
 
 	if (r == 0) {

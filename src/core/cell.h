@@ -59,6 +59,8 @@ struct cell {
 	/* Set in a template: where a sealed payload goes on that does not exec; does not return. */
 	void (*resumed)(struct cell *cell);
 	struct net_helper net;
+	int listeners[NET_PORTS_MAX + 2]; /* for the gate: names by UDP, by TCP, then each port */
+	unsigned listeners_count;
 	unsigned failed; /* index of the step that failed */
 };
 
@@ -86,6 +88,9 @@ int step_counts(struct cell *cell, const struct step *step);
 int step_keyring(struct cell *cell, const struct step *step);
 int step_net(struct cell *cell, const struct step *step);
 int step_netenter(struct cell *cell, const struct step *step);
+int step_route(struct cell *cell, const struct step *step);
+int step_listen(struct cell *cell, const struct step *step);
+int step_gate(struct cell *cell, const struct step *step);
 int step_cgroupns(struct cell *cell, const struct step *step);
 int step_hostname(struct cell *cell, const struct step *step);
 int step_time(struct cell *cell, const struct step *step);

@@ -16,6 +16,8 @@ enum ending {
 	ENDING_STDOUT,
 	ENDING_STDERR,
 	ENDING_DENIALS,
+	ENDING_NETWORK, /* bytes */
+	ENDING_GATE,    /* the gate is gone */
 	ENDING_CANCELLED,
 	ENDING_PROTOCOL, /* brig-init said something that it must not: the cell is not trusted */
 };
@@ -34,6 +36,7 @@ struct facts {
 	uint64_t tasks_now; /* at the last look, brig-init included; 0: nobody counts them */
 	uint64_t disk_peak_bytes;
 	uint64_t inodes_peak;
+	uint64_t net_bytes;
 	uint64_t oom_kills;
 	uint64_t fork_refusals;
 	bool disk_full; /* no page was left at some look */

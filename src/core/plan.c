@@ -10,10 +10,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "core/keeper.h"
 #include "core/plan_rootfs.h"
 #include "core/rlimits.h"
+#include "net/gate_messages.h"
 
 /* Room for texts that the plan makes itself; closure paths are borrowed from the spec. */
 #define PLAN_ARENA_BYTES 16384
@@ -145,6 +147,36 @@ static void add_init_start(struct plan *plan)
 	}
 }
 
+static void add_listener(struct plan *plan, uint16_t port, int type, const char *address)
+{
+	struct step *step = plan_add(plan, STEP_LISTEN);
+
+	step->value = port;
+	step->flags = (uint64_t)type;
+	step->text = address;
+}
+
+/* Each address that could be allowed is made the cell's own, each allowed port listened on. */
+static void add_gate_steps(struct plan *plan)
+{
+	const struct spec *spec = plan->spec;
+
+	for (size_t i = 0; i < spec->gate_routes_count; i++) {
+		char text[NET_ADDRESS_TEXT];
+		struct step *step = plan_add(plan, STEP_ROUTE);
+		step->data = &spec->gate_routes[i];
+		step->text = plan_text(plan, "%s/%u",
+				       net_address_format(&spec->gate_routes[i].address, text),
+				       spec->gate_routes[i].bits);
+	}
+	add_listener(plan, NET_DNS_PORT, SOCK_DGRAM, GATE_RESOLVER);
+	add_listener(plan, NET_DNS_PORT, SOCK_STREAM, GATE_RESOLVER);
+	for (size_t i = 0; i < spec->gate_ports_count; i++) {
+		add_listener(plan, spec->gate_ports[i], SOCK_STREAM, NULL);
+	}
+	plan_add(plan, STEP_GATE)->fd = spec->gate;
+}
+
 static void add_rlimits(struct plan *plan)
 {
 	struct rlimit_value values[RLIMITS_MAX];
@@ -233,6 +265,9 @@ int plan_make(const struct spec *spec, struct plan *ret, struct brig_error *err)
 	}
 	if (has(spec, LAYER_NETNS)) {
 		plan_add(&plan, STEP_NETENTER);
+	}
+	if (spec->gate_ports_count) {
+		add_gate_steps(&plan);
 	}
 	if (has(spec, LAYER_CGROUPNS)) {
 		plan_add(&plan, STEP_CGROUPNS);

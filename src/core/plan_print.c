@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 
 #include "base/json_out.h"
 #include "base/units.h"
@@ -185,6 +186,13 @@ static void say_exec(const struct plan *plan, const struct step *step, struct bu
 	}
 }
 
+static void say_port(const struct plan *plan, const struct step *step, struct buf *out)
+{
+	(void)plan;
+	buf_addf(out, "%s %s%s%" PRIu64, step->flags == SOCK_DGRAM ? "udp" : "tcp",
+		 step->text ? step->text : "", step->text ? " " : "", step->value);
+}
+
 /* What a step is about, by kind; NULL: its name says all. */
 static void (*const say[STEP_KINDS])(const struct plan *, const struct step *, struct buf *) = {
 	[STEP_CLONE] = say_namespaces,  [STEP_IDMAP] = say_idmap,       [STEP_ROOT] = say_root,
@@ -194,6 +202,7 @@ static void (*const say[STEP_KINDS])(const struct plan *, const struct step *, s
 	[STEP_MOUNT] = say_mount,       [STEP_HOSTNAME] = say_text,     [STEP_USER] = say_user,
 	[STEP_INNER] = say_inner,       [STEP_WORKDIR] = say_workdir,   [STEP_RLIMIT] = say_rlimit,
 	[STEP_LANDLOCK] = say_landlock, [STEP_SECCOMP] = say_seccomp,   [STEP_EXEC] = say_exec,
+	[STEP_ROUTE] = say_text,        [STEP_LISTEN] = say_port,
 };
 
 static void describe(const struct plan *plan, const struct step *step, struct buf *out)

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <sys/mount.h>
 
+#include "net/gate_messages.h"
+
 #define PAGE_BYTES 4096u
 
 static bool made(const struct plan *plan, const char *path, size_t length)
@@ -183,6 +185,19 @@ static void add_devices(struct plan *plan)
 	step->value = MOUNT_ATTR_NODEV | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC;
 }
 
+/* Where programs look for the authorities that they trust. */
+static void add_certificates(struct plan *plan)
+{
+	add_parents(plan, &SPEC_CERTIFICATES[1]);
+	struct step *file = plan_add(plan, STEP_FILE);
+	file->path = &SPEC_CERTIFICATES[1];
+	file->value = 0444;
+	struct step *bind = plan_add(plan, STEP_BIND);
+	bind->text = plan->spec->certificates;
+	bind->path = &SPEC_CERTIFICATES[1];
+	bind->flags = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC;
+}
+
 static void add_etc(struct plan *plan)
 {
 	unsigned cpus = plan->spec->cpus ? plan->spec->cpus : 1;
@@ -194,8 +209,16 @@ static void add_etc(struct plan *plan)
 		 "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n");
 	add_file(plan, "etc/group", "root:x:0:\nsandbox:x:1000:\nnogroup:x:65534:\n");
 	add_file(plan, "etc/hosts", "127.0.0.1 localhost brig\n::1 localhost\n");
-	add_file(plan, "etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n");
-	add_file(plan, "etc/resolv.conf", "");
+	bool gated = plan->spec->gate_ports_count > 0;
+	add_file(plan, "etc/nsswitch.conf",
+		 gated ? "passwd: files\ngroup: files\nhosts: files dns\n"
+		       : "passwd: files\ngroup: files\nhosts: files\n");
+	/* It answers at once or not at all: once is enough. */
+	add_file(plan, "etc/resolv.conf",
+		 gated ? "nameserver " GATE_RESOLVER "\noptions attempts:1\n" : "");
+	if (plan->spec->certificates) {
+		add_certificates(plan);
+	}
 	add_file(plan, "etc/hostname", "brig\n");
 	/* There is no sysfs; programs that size thread pools ask these three. */
 	add_file(plan, "sys/devices/system/cpu/online", range);

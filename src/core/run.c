@@ -56,6 +56,9 @@ static int on_timer(struct run *run)
 	if (read(run->timer, &expirations, sizeof(expirations)) < 0 && errno != EAGAIN) {
 		return -errno;
 	}
+	if (run->gate.closing) {
+		return 1; /* it has had its time */
+	}
 	if (run->state == RUN_ENDING) {
 		if (now >= run->kill_deadline_ns) {
 			run->facts.stuck = true;
@@ -156,6 +159,7 @@ static int (*const handlers[RUN_EVENTS])(struct run *) = {
 	[RUN_EVENT_STDIN] = on_stdin,       [RUN_EVENT_INIT] = on_init,
 	[RUN_EVENT_DENIAL] = run_on_denial, [RUN_EVENT_GROUP] = on_group,
 	[RUN_EVENT_ORDER] = run_on_order,   [RUN_EVENT_DRIVER] = run_on_driver,
+	[RUN_EVENT_GATE] = run_on_gate,
 };
 
 /* The group's event fd is known only when the scope exists; it is added at the first chance. */
@@ -196,7 +200,7 @@ int run_step(struct run *run, struct brig_error *err)
 		}
 		ended |= r == 1;
 	}
-	if (!ended) {
+	if (!ended || !run_gate_over(run)) {
 		return 0;
 	}
 	run->state = RUN_DONE;

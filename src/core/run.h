@@ -21,6 +21,12 @@ struct run_session {
 	void *user;
 };
 
+/* A gate that was started for a cell. */
+struct gate_process {
+	int line;  /* by which it tells */
+	int pidfd; /* without an exit signal */
+};
+
 struct run_options {
 	const struct spec *spec; /* must outlive the run */
 	struct cgroup_manager *groups;
@@ -39,6 +45,7 @@ struct run_options {
 	bool want_value;                   /* of the last expression, where the language has one */
 	bool guarded;                      /* the driver itself closes what takes the value */
 	const struct run_session *session; /* NULL: the cell is this run's alone */
+	struct gate_process *gate;         /* the run's from here on; NULL: none */
 };
 
 /* The longest value that a program can leave, as JSON. */
@@ -71,6 +78,17 @@ struct run_driver {
 	int inside[2];     /* owned until the clone: its own ends of both */
 };
 
+/* What the cell's gate has told: see run_gate.c. */
+struct run_gate {
+	int line, pidfd;              /* owned; -1: none */
+	bool closing;                 /* its last words are due */
+	bool any;                     /* there is, or was, one */
+	struct brig_connection *list; /* owned */
+	size_t count;
+	uint64_t untold;
+	uint64_t bytes, bytes_base; /* at the last word; and of earlier runs in this cell */
+};
+
 struct run {
 	struct run_options options;
 	struct plan plan;
@@ -89,6 +107,7 @@ struct run {
 	struct stream out[2];
 	struct feed in;
 	struct run_driver driver;
+	struct run_gate gate;
 	struct denials denials;
 	struct watch watch;
 	struct facts facts;

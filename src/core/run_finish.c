@@ -36,6 +36,7 @@ static void fill_usage(struct run *run)
 	usage->memory_peak_bytes = facts->memory_peak_bytes;
 	usage->processes_peak = facts->processes_peak ? facts->processes_peak : 1;
 	usage->disk_bytes = facts->disk_peak_bytes;
+	usage->net_bytes = facts->net_bytes;
 }
 
 int run_fill_result(struct run *run)
@@ -52,6 +53,7 @@ int run_fill_result(struct run *run)
 		return -ENOMEM;
 	}
 	result->limits = spec->limits;
+	run_gate_fill(run);
 	result->denied = run->denials.any;
 	result->denial = run->denials.first;
 	run->facts.denial_remedy = run->denials.remedy;
@@ -63,6 +65,7 @@ int run_fill_result(struct run *run)
 		 spec->provider == PROVIDER_LOCAL ? "local" : "native");
 	snprintf(result->start, sizeof(result->start), "%s", run->options.warm ? "warm" : "cold");
 	verdict_give(&run->facts, result);
+	run_gate_remedy(result);
 	return 0;
 }
 

@@ -15,6 +15,7 @@ enum run_event {
 	RUN_EVENT_GROUP,
 	RUN_EVENT_ORDER,
 	RUN_EVENT_DRIVER,
+	RUN_EVENT_GATE,
 	RUN_EVENTS,
 };
 
@@ -50,6 +51,16 @@ int run_on_driver(struct run *run);
 int run_on_order(struct run *run);
 void run_driver_last_words(struct run *run);
 void run_driver_done(struct run *run);
+
+/* The cell's gate: run_gate.c. Without one these do nothing. */
+int run_gate_listen(struct run *run);
+int run_on_gate(struct run *run);
+/* The cell has ended: has the gate told all? Asks for it, and then not more than half a second. */
+bool run_gate_over(struct run *run);
+void run_gate_fill(struct run *run);
+/* What a program could do about a host that it was refused, if that is why it failed. */
+void run_gate_remedy(struct brig_result *result);
+void run_gate_done(struct run *run);
 
 /* What it means that a step failed, with the repair where one is known. */
 int run_setup_error(const struct run *run, const struct step *step, int errnum,

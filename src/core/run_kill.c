@@ -81,6 +81,7 @@ void run_free(struct run *run)
 	stream_done(&run->out[1]);
 	feed_done(&run->in);
 	run_driver_done(run);
+	run_gate_done(run);
 	close_fd(&run->sandbox);
 	close_fd(&run->proc);
 	close_fd(&run->value);

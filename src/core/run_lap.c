@@ -17,6 +17,7 @@ static int start_over(struct run *run)
 		run->out[i].seen = 0;
 		buf_done(&run->out[i].kept);
 	}
+	run->gate.bytes_base = run->gate.bytes;
 	run->denials.any = false;
 	run->denials.first = (struct brig_denial){ 0 };
 	run->denials.remedy = NULL;
@@ -36,6 +37,7 @@ int run_lap(struct run *run, int exit_code, struct brig_result **ret)
 			stream_pump(&run->out[i]);
 		}
 	}
+	run_on_gate(run); /* what it has told by now */
 	run->facts.wall_ns = clock_now_ns() - run->watch.start_ns;
 	watch_look(&run->watch, clock_now_ns(), &run->facts);
 	for (int i = 0; i < 2 && ending == ENDING_NONE && !run->options.cut_output; i++) {

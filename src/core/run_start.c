@@ -182,6 +182,11 @@ int run_begin(const struct run_options *options, struct run **ret, struct brig_e
 		.value_fd = -1,
 		.channel_fd = -1,
 	};
+	run->gate = (struct run_gate){ .line = -1, .pidfd = -1, .any = options->gate != NULL };
+	if (options->gate) {
+		run->gate.line = TAKE_FD(options->gate->line);
+		run->gate.pidfd = TAKE_FD(options->gate->pidfd);
+	}
 	run->out[0].fd = run->out[1].fd = run->in.fd = -1;
 	run->driver =
 		(struct run_driver){ .order = { .fd = -1 }, .ready = -1, .inside = { -1, -1 } };
@@ -218,6 +223,9 @@ int run_begin(const struct run_options *options, struct run **ret, struct brig_e
 	}
 	if (r == 0) {
 		r = run_driver_make(run);
+	}
+	if (r == 0) {
+		r = run_gate_listen(run);
 	}
 	if (r == 0) {
 		r = make_timing(run);

@@ -14,6 +14,7 @@
 #include "core/closure.h"
 #include "kernel/filter.h"
 #include "kernel/layers.h"
+#include "net/rule.h"
 
 enum provider {
 	PROVIDER_NATIVE,
@@ -35,6 +36,9 @@ struct spec_mount {
 	int tree;         /* its id-mapped clone, detached, made anew for every try; -1: none */
 	bool writable;
 };
+
+/* The list of authorities, in the cell. */
+#define SPEC_CERTIFICATES "/etc/ssl/certs/ca-certificates.crt"
 
 struct spec {
 	enum provider provider;
@@ -75,7 +79,14 @@ struct spec {
 	 */
 	bool prestarted;
 	bool valued; /* cold: a driver runs the program, and leaves its value on descriptor 3 */
-	const char *driver; /* the script: where it is, beneath the root; NULL: none */
+	/* What leads to the cell's gate; no ports: it has none, and no network. */
+	const uint16_t *gate_ports;
+	size_t gate_ports_count;
+	const struct net_prefix *gate_routes; /* addresses that connections may be made to */
+	size_t gate_routes_count;
+	int gate;                 /* where the gate waits for its sockets: anew for every try */
+	const char *certificates; /* the host's list of authorities, for TLS; NULL: none */
+	const char *driver;       /* the script: where it is, beneath the root; NULL: none */
 	const char *driver_text;
 	size_t driver_size;
 };

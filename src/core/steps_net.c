@@ -1,9 +1,12 @@
 /*
  * The network namespace. Making one takes longer than all other namespaces together, and needs
  * nothing that pid 1 is doing meanwhile; so a helper makes it on another core. The helper shares
- * our memory and descriptors and makes raw system calls only: errno is ours.
+ * our memory and descriptors and makes raw system calls only: errno is ours. And what of it leads
+ * to the cell's gate: routes to itself, and sockets that listen.
  */
 #include <errno.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
 #include <linux/sockios.h>
 #include <net/if.h>
 #include <sched.h>
@@ -14,6 +17,7 @@
 #include "base/cleanup.h"
 #include "core/cell.h"
 #include "kernel/sys.h"
+#include "net/gate_messages.h"
 
 /* AF_INET is in every kernel that has networks; without it there is nothing to bring up. */
 static int loopback_up(void)
@@ -66,4 +70,129 @@ int step_netenter(struct cell *cell, const struct step *step)
 	}
 	_cleanup_close_ int fd = net->fd;
 	return setns(fd, CLONE_NEWNET) < 0 ? -errno : 0;
+}
+
+/* --- the gate ------------------------------------------------------------------------------ */
+
+/* "Any of these is me": the kernel then delivers to whoever listens here. */
+static size_t make_route(const struct net_prefix *prefix, char *buffer)
+{
+	struct nlmsghdr *head = (struct nlmsghdr *)buffer;
+	struct rtmsg *route = NLMSG_DATA(head);
+	size_t width = prefix->address.family == 4 ? 4 : 16;
+	int loopback = 1; /* the first interface of every network namespace */
+
+	*head = (struct nlmsghdr){ .nlmsg_type = RTM_NEWROUTE,
+				   .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE };
+	*route = (struct rtmsg){ .rtm_family = width == 4 ? AF_INET : AF_INET6,
+				 .rtm_dst_len = prefix->bits,
+				 .rtm_table = RT_TABLE_LOCAL,
+				 .rtm_protocol = RTPROT_STATIC,
+				 .rtm_scope = RT_SCOPE_HOST,
+				 .rtm_type = RTN_LOCAL };
+	struct rtattr *to = (struct rtattr *)(buffer + NLMSG_SPACE(sizeof(*route)));
+	*to = (struct rtattr){ .rta_type = RTA_DST, .rta_len = (unsigned short)RTA_LENGTH(width) };
+	memcpy(RTA_DATA(to), prefix->address.bytes, width);
+	struct rtattr *by = (struct rtattr *)((char *)to + RTA_SPACE(width));
+	*by = (struct rtattr){ .rta_type = RTA_OIF,
+			       .rta_len = (unsigned short)RTA_LENGTH(sizeof(loopback)) };
+	memcpy(RTA_DATA(by), &loopback, sizeof(loopback));
+	head->nlmsg_len = (uint32_t)((char *)by + RTA_SPACE(sizeof(loopback)) - buffer);
+	return head->nlmsg_len;
+}
+
+int step_route(struct cell *cell, const struct step *step)
+{
+	const struct net_prefix *prefix = step->data;
+	_Alignas(struct nlmsghdr) char buffer[256] = { 0 };
+	_cleanup_close_ int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+
+	(void)cell;
+	if (fd < 0 || send(fd, buffer, make_route(prefix, buffer), 0) < 0) {
+		return -errno;
+	}
+	ssize_t n = recv(fd, buffer, sizeof(buffer), 0);
+	struct nlmsghdr *head = (struct nlmsghdr *)buffer;
+	if (n < (ssize_t)NLMSG_LENGTH(sizeof(struct nlmsgerr)) || head->nlmsg_type != NLMSG_ERROR) {
+		return n < 0 ? -errno : -EIO;
+	}
+	const struct nlmsgerr *answer = NLMSG_DATA(head);
+	/* Two rules may name the same range; and a kernel without IPv6 has no way there anyway. */
+	bool fine = answer->error == -EEXIST ||
+		    (prefix->address.family == 6 && answer->error == -EAFNOSUPPORT) ||
+		    (prefix->address.family == 6 && answer->error == -EOPNOTSUPP);
+	return fine ? 0 : answer->error;
+}
+
+/* For both families where there are both. */
+static int open_listener(const struct step *step, struct sockaddr_storage *at, socklen_t *size)
+{
+	struct net_address any = { .family = 6 };
+	int off = 0;
+	int fd = -1;
+
+	if (!step->text) {
+		*size = net_address_to(&any, (uint16_t)step->value, at);
+		fd = socket(AF_INET6, (int)step->flags | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+		if (fd >= 0 && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)) < 0) {
+			close_fd(&fd);
+		}
+	}
+	if (fd < 0) {
+		any = (struct net_address){ .family = 4 };
+		if (step->text && net_address_parse(step->text, &any) < 0) {
+			return -EINVAL;
+		}
+		*size = net_address_to(&any, (uint16_t)step->value, at);
+		fd = socket(AF_INET, (int)step->flags | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	}
+	return fd < 0 ? -errno : fd;
+}
+
+int step_listen(struct cell *cell, const struct step *step)
+{
+	struct sockaddr_storage at;
+	socklen_t size = 0;
+	_cleanup_close_ int fd = open_listener(step, &at, &size);
+
+	if (fd < 0) {
+		return fd;
+	}
+	if (bind(fd, (struct sockaddr *)&at, size) < 0 ||
+	    (step->flags == SOCK_STREAM && listen(fd, SOMAXCONN) < 0)) {
+		return -errno;
+	}
+	if (cell->listeners_count == ARRAY_SIZE(cell->listeners)) {
+		return -E2BIG;
+	}
+	cell->listeners[cell->listeners_count++] = TAKE_FD(fd);
+	return 0;
+}
+
+/* From here on nobody in the cell has them: what comes by them is the gate's alone. */
+int step_gate(struct cell *cell, const struct step *step)
+{
+	union {
+		char bytes[CMSG_SPACE(sizeof(cell->listeners))];
+		struct cmsghdr align;
+	} control = { 0 };
+	size_t size = sizeof(int) * cell->listeners_count;
+	struct gate_word word = { .kind = GATE_LISTENERS, .value = cell->listeners_count };
+	struct iovec iov = { &word, sizeof(word) };
+	struct msghdr message = { .msg_iov = &iov,
+				  .msg_iovlen = 1,
+				  .msg_control = control.bytes,
+				  .msg_controllen = CMSG_SPACE(size) };
+	struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+
+	head->cmsg_level = SOL_SOCKET;
+	head->cmsg_type = SCM_RIGHTS;
+	head->cmsg_len = CMSG_LEN(size);
+	memcpy(CMSG_DATA(head), cell->listeners, size);
+	int r = sendmsg(step->fd, &message, MSG_NOSIGNAL) < 0 ? -errno : 0;
+	while (cell->listeners_count) {
+		close(cell->listeners[--cell->listeners_count]);
+	}
+	close(step->fd);
+	return r;
 }

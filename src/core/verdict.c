@@ -37,6 +37,8 @@ enum cause_kind {
 	CAUSE_STDERR,
 	CAUSE_FOREIGN_CALL,
 	CAUSE_DENIALS,
+	CAUSE_NETWORK,
+	CAUSE_GATE,
 	CAUSE_CANCELLED,
 	CAUSE_PROTOCOL,
 	CAUSE_STUCK,
@@ -106,6 +108,15 @@ static const struct cause causes[] = {
 			    "The program kept trying operations that the policy refuses; the first "
 			    "one is named in the denial.",
 			    "Allow the call in the policy's syscalls, or raise denials_max." },
+	[CAUSE_NETWORK] = { BRIG_NETWORK_LIMIT, "net", "net_bytes", LIMIT(net_bytes),
+			    PEAK(net_bytes),
+			    "The program sent and received as much over the network as it may. "
+			    "Transfer less.",
+			    "Raise limits.net (or its ceiling) in the policy, or --net-bytes." },
+	[CAUSE_GATE] = { BRIG_ERROR, "gate", "", NOTHING, NOTHING,
+			 "The cell's way to the network broke, and the run was ended.",
+			 "Something ended brig-gate (an out-of-memory kill of the host?); see the "
+			 "kernel's log." },
 	[CAUSE_CANCELLED] = { BRIG_CANCELLED, "cancelled", "", NOTHING, NOTHING,
 			      "The caller ended the run.", "" },
 	[CAUSE_PROTOCOL] = { BRIG_ERROR, "protocol", "", NOTHING, NOTHING,
@@ -125,7 +136,8 @@ static const enum cause_kind by_ending[] = {
 	[ENDING_MEMORY] = CAUSE_MEMORY,     [ENDING_PROCESSES] = CAUSE_PROCESSES,
 	[ENDING_STDOUT] = CAUSE_STDOUT,     [ENDING_STDERR] = CAUSE_STDERR,
 	[ENDING_DENIALS] = CAUSE_DENIALS,   [ENDING_CANCELLED] = CAUSE_CANCELLED,
-	[ENDING_PROTOCOL] = CAUSE_PROTOCOL,
+	[ENDING_PROTOCOL] = CAUSE_PROTOCOL, [ENDING_NETWORK] = CAUSE_NETWORK,
+	[ENDING_GATE] = CAUSE_GATE,
 };
 
 static enum cause_kind find_cause(const struct facts *facts, const struct brig_result *result)

@@ -160,5 +160,7 @@ void watch_means(const struct spec *spec, const char *cgroup_means, char *text, 
 						       : "none",
 		 layers & LAYER_BIT(LAYER_ROOTFS) ? "tmpfs" : "none",
 		 layers & LAYER_BIT(LAYER_ROOTFS) ? "tmpfs" : "none",
-		 layers & LAYER_BIT(LAYER_NETNS) ? "netns" : "none");
+		 spec->gate_ports_count            ? "gate"
+		 : layers & LAYER_BIT(LAYER_NETNS) ? "netns"
+						   : "none");
 }

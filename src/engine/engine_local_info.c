@@ -97,6 +97,7 @@ int local_policy_check(struct local *local, const struct engine_call *call, stru
 	request.file = NULL;
 	request.command = NULL;
 	request.mounts_count = 0;
+	request.network_own = false;
 	request.tenant = call->tenant;
 	/* Without code the question is about the language and the limits alone. */
 	if (!request.code) {

@@ -79,6 +79,7 @@ static struct brig_request request_of(const struct engine_call *call, struct eng
 	request.command = NULL;
 	request.mounts = NULL;
 	request.mounts_count = 0;
+	request.network_own = false; /* as the policy says, and no more */
 	request.stdin_feed = false;
 	request.tenant = call->tenant;
 	request.on_output = run->stream ? pass_output : NULL;

@@ -253,6 +253,7 @@ static int add_session(struct local *local, const struct engine_call *call,
 	request.command = NULL;
 	request.mounts = NULL;
 	request.mounts_count = 0;
+	request.network_own = false; /* as the policy says, and no more */
 	request.tenant = call->tenant;
 	session->idle_ns = lease(call->idle_ns, options->idle_ns, options->idle_max_ns);
 	session->life_ns = lease(call->life_ns, options->life_max_ns, options->life_max_ns);

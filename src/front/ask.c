@@ -89,6 +89,7 @@ static const struct field table[] = {
 	{ "timeout_ms", field_ms, AT(timeout_ns), 1, MS_MAX },
 	{ "env", field_object, AT(env), 0, ASK_ENV_MAX },
 	{ "files", field_array, AT(files), 0, ASK_FILES_MAX },
+	{ "network", field_array, AT(network), 0, ASK_HOSTS_MAX },
 	{ "code", field_text, AT(code), 0, CODE_MAX },
 	{ "args", field_array, AT(args), 0, ASK_WORDS_MAX },
 	{ "stdin", field_text, AT(input), 0, STDIN_MAX },
@@ -104,8 +105,8 @@ static const struct field table[] = {
 	{ "lifetime_ms", field_ms, AT(life_ns), 1, MS_MAX },
 };
 enum {
-	TABLE_SHARED = 7,
-	TABLE_RUN = 18,
+	TABLE_SHARED = 8,
+	TABLE_RUN = 19,
 };
 
 static int read_fields(enum ask_kind kind, json_t *root, const char *where, struct ask_fields *ret,

@@ -13,6 +13,7 @@
 #define ASK_FILES_MAX 1000
 #define ASK_WORDS_MAX 1000 /* of args, of out */
 #define ASK_ENV_MAX   256
+#define ASK_HOSTS_MAX 64 /* of network */
 
 /* What is asked for may be less than a whole run. */
 enum ask_kind {
@@ -33,6 +34,7 @@ struct ask {
 	struct strlist env;
 	const char **args; /* owned arrays of borrowed strings */
 	const char **out;
+	const char **network;
 	struct brig_file_in *files;
 	struct ask_blob *blobs; /* owned: what was base64 */
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lists in requests: args, out, env, files, and the program's input. */
+/* Lists in requests: args, out, network, env, files, and the program's input. */
 #include "front/ask_parts.h"
 
 #include <errno.h>
@@ -270,7 +270,11 @@ int ask_put_parts(struct ask *ask, const struct ask_fields *fields, const char *
 	if (r == 0) {
 		r = put_words(fields->out, where, "out", &ask->out, problem);
 	}
+	if (r == 0) {
+		r = put_words(fields->network, where, "network", &ask->network, problem);
+	}
 	ask->call.run.args = ask->args;
+	ask->call.run.network = ask->network;
 	ask->call.run.out = ask->out;
 	if (r == 0) {
 		r = put_env(ask, fields->env, where, problem);
@@ -293,5 +297,6 @@ void ask_free_parts(struct ask *ask)
 	strlist_done(&ask->env);
 	free(ask->args);
 	free(ask->out);
+	free(ask->network);
 	free(ask->files);
 }

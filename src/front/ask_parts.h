@@ -8,7 +8,7 @@
 /* What the table of fields fills. */
 struct ask_fields {
 	const char *language, *policy, *guard, *code, *input, *session;
-	json_t *env, *files, *args, *out, *input_base64;
+	json_t *env, *files, *args, *out, *network, *input_base64;
 	struct brig_limits limits;
 	uint64_t timeout_ns, idle_ns, life_ns;
 	bool want_value, changes, stream, check;

@@ -9,7 +9,8 @@
 #include "base/cleanup.h"
 #include "base/json_out.h"
 
-#define TEXT_MAX 256
+#define TEXT_MAX        256
+#define CONNECTIONS_MAX 8
 
 const char *result_status(const json_t *result)
 {
@@ -69,6 +70,23 @@ static void add_part(struct json_out *out, const char *key, const json_t *from,
 	json_close(out, '}');
 }
 
+/* Whom it has talked to, or wanted to; only of runs that had a network. */
+static void add_network(struct json_out *out, const json_t *list)
+{
+	static const char *const keys[] = { "address", "bytes_down", "bytes_up", "host",
+					    "port",    "verdict",    NULL };
+	size_t count = json_array_size(list);
+
+	if (!json_is_array(list)) {
+		return;
+	}
+	json_open(out, "network", '[');
+	for (size_t i = 0; i < count && i < CONNECTIONS_MAX; i++) {
+		add_part(out, NULL, json_array_get(list, i), keys);
+	}
+	json_close(out, ']');
+}
+
 /* As the result has it, or else as it was asked for. */
 static void add_either(struct json_out *out, const char *key, const json_t *result,
 		       const char *asked)
@@ -95,6 +113,7 @@ void result_facts(const struct result_who *who, const json_t *result, struct buf
 	add_fact(&out, "exit_code", json_object_get(result, "exit_code"));
 	add_either(&out, "language", result, who->language);
 	add_part(&out, "limits", json_object_get(result, "limits"), limit_keys);
+	add_network(&out, json_object_get(result, "network"));
 	add_either(&out, "policy", result, who->policy);
 	add_fact(&out, "provider", json_object_get(result, "provider"));
 	add_fact(&out, "runtime", json_object_get(result, "runtime"));

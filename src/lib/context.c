@@ -1,5 +1,6 @@
 /* Contexts: see context.h. */
 #include "lib/context.h"
+#include "base/cleanup.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -78,6 +79,9 @@ int brig_context_new(const struct brig_context_options *options, struct brig_con
 	struct brig_context *context = calloc(1, sizeof(*context));
 	struct brig_context_options whole = { 0 };
 
+	if (context) {
+		context->gate_program = -1;
+	}
 	/* An older caller's struct is shorter: what it does not know is zero. */
 	if (options) {
 		memcpy(&whole, options,
@@ -133,6 +137,7 @@ void brig_context_free(struct brig_context *context)
 	}
 	warm_free(context->warm);
 	cgroup_manager_free(context->groups);
+	close_fd(&context->gate_program);
 	free(context->config_dir);
 	free(context->cache_dir);
 	free(context);

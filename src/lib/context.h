@@ -20,6 +20,7 @@ struct brig_context {
 	bool brokered;
 	struct cgroup_manager *groups; /* owned */
 	struct warm *warm;             /* owned: cells made ahead; NULL: none wanted */
+	int gate_program;              /* owned: brig-gate, to be started; -1: not made yet */
 	bool swept;                    /* what the dead left behind was looked for */
 	bool hurried; /* starts never wait for a cell: whoever asks waits by their own loop */
 };

@@ -45,9 +45,19 @@ static int start_once(struct phase *phase, struct brig_error *err)
 {
 	struct prepared *p = phase->prepared;
 	struct run_options run = run_options_of(phase);
+	struct gate_process gate = { .line = -1, .pidfd = -1 };
 	int r = prepare_trees(phase->context, p, err);
+	if (r == 0 && p->gate) {
+		r = gate_start(phase->context, p, &gate, err);
+		run.gate = &gate;
+	}
 	if (r == 0) {
 		r = run_start(&run, &phase->run, err);
+	}
+	/* The cell has its end now, and the run the other: what is left is of a failure. */
+	if (p->gate) {
+		close_fd(&p->spec.gate);
+		gate_stop(&gate);
 	}
 
 	if (r == 0 && p->workdir_fd >= 0) {

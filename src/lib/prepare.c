@@ -305,6 +305,9 @@ static int prepare_into(struct brig_context *context, const struct brig_request 
 		r = prepare_layers(context, p, err);
 	}
 	if (r == 0) {
+		r = prepare_network(request, p, err);
+	}
+	if (r == 0) {
 		r = set_identity(p, err);
 	}
 	if (r == 0) {
@@ -360,7 +363,7 @@ int prepare(struct brig_context *context, const struct brig_request *request, en
 	    struct prepared *ret, struct brig_error *err)
 {
 	*ret = (struct prepared){ .purpose = purpose, .ids = -1, .workdir_fd = -1 };
-	ret->spec.devices = -1;
+	ret->spec.devices = ret->spec.gate = -1;
 	int r = prepare_into(context, request, ret, err);
 	if (r < 0) {
 		prepared_done(ret);
@@ -529,6 +532,7 @@ void prepared_done(struct prepared *p)
 	free(p->mounts);
 	free(p->code);
 	free(p->driver);
+	prepared_gate_free(p->gate);
 	guard_done(&p->guard);
 	if (!p->borrowed) {
 		policy_free(p->policy);
@@ -541,7 +545,10 @@ void prepared_done(struct prepared *p)
 	strlist_done(&p->env);
 	close_fd(&p->ids);
 	close_fd(&p->spec.devices);
+	if (p->spec.gate_ports_count) {
+		close_fd(&p->spec.gate);
+	}
 	close_fd(&p->workdir_fd);
 	*p = (struct prepared){ .ids = -1, .workdir_fd = -1 };
-	p->spec.devices = -1;
+	p->spec.devices = p->spec.gate = -1;
 }

@@ -6,12 +6,29 @@
 #define BRIG_LIB_PREPARE_H
 
 #include "base/strlist.h"
+#include "core/run.h"
 #include "core/spec.h"
 #include "lib/context.h"
 #include "lib/guard.h"
+#include "net/gate_messages.h"
 
 /* What is being prepared: the run itself, the compiler's cell before it, or a session's cell. */
 enum purpose { PURPOSE_RUN, PURPOSE_COMPILE, PURPOSE_SESSION };
+
+/* What a run's gate is started with. */
+struct prepared_gate {
+	struct net_rule rules[NET_RULES_MAX];
+	size_t rules_count;
+	uint16_t ports[NET_PORTS_MAX];
+	size_t ports_count;
+	struct net_prefix routes[NET_RULES_MAX + 1];
+	size_t routes_count;
+	struct gate_credential credentials[GATE_CREDENTIALS_MAX];
+	size_t credentials_count;
+	int ids;     /* owned: holds its id; -1: none */
+	uint32_t id; /* whom it runs as, as root */
+};
+void prepared_gate_free(struct prepared_gate *gate);
 
 struct prepared {
 	enum purpose purpose;
@@ -30,10 +47,11 @@ struct prepared {
 	struct runtime_source_name source;
 	struct strlist cold_argv; /* when a cold start needs another one than a waiting cell */
 	struct guard guard;
-	char *driver;   /* owned: path in the cell of what waits there; NULL: none */
-	int ids;        /* owned: holds the cell's id range; -1: none */
-	char *workdir;  /* owned: local provider's directory on the host; NULL: none */
-	int workdir_fd; /* owned; -1: none */
+	char *driver;               /* owned: path in the cell of what waits there; NULL: none */
+	int ids;                    /* owned: holds the cell's id range; -1: none */
+	char *workdir;              /* owned: local provider's directory on the host; NULL: none */
+	int workdir_fd;             /* owned; -1: none */
+	struct prepared_gate *gate; /* owned; NULL: no network */
 	struct spec spec;
 };
 
@@ -84,6 +102,13 @@ int prepare_inputs(const struct brig_request *request, struct prepared *prepared
 		   struct brig_error *err);
 int prepare_mounts(const struct brig_request *request, struct prepared *prepared,
 		   struct brig_error *err);
+/* Who may be reached; last of what the limits depend on. */
+int prepare_network(const struct brig_request *request, struct prepared *prepared,
+		    struct brig_error *err);
+/* Starts the gate, before every start of a cell that has one: gate_start.c. */
+int gate_start(struct brig_context *context, struct prepared *prepared, struct gate_process *ret,
+	       struct brig_error *err);
+void gate_stop(struct gate_process *gate);
 int prepare_env(const struct brig_request *request, struct prepared *prepared,
 		struct brig_error *err);
 /* The filter, compiled for the layers that there are; again when they change. */

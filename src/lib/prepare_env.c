@@ -100,6 +100,10 @@ int prepare_env(const struct brig_request *request, struct prepared *p, struct b
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(base); i++) {
 		r = strlist_add(&p->env, base[i]);
 	}
+	/* OpenSSL looks where its distribution has put it; others know the name. */
+	if (r == 0 && p->spec.certificates) {
+		r = strlist_add(&p->env, "SSL_CERT_FILE=" SPEC_CERTIFICATES);
+	}
 	if (r == 0 && p->runtime) {
 		r = put_all(&p->env, p->purpose == PURPOSE_COMPILE ? &p->runtime->compile_env
 								   : &p->runtime->env);

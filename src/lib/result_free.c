@@ -21,5 +21,9 @@ void brig_result_free(struct brig_result *result)
 		free(result->changes[i].path);
 	}
 	free(result->changes);
+	for (size_t i = 0; i < result->connections_count; i++) {
+		free(result->connections[i].host);
+	}
+	free(result->connections);
 	free(result);
 }

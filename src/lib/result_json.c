@@ -17,6 +17,7 @@ static const char *const status_names[] = {
 	[BRIG_PROCESS_LIMIT] = "process_limit",
 	[BRIG_DISK_LIMIT] = "disk_limit",
 	[BRIG_OUTPUT_LIMIT] = "output_limit",
+	[BRIG_NETWORK_LIMIT] = "network_limit",
 	[BRIG_DENIED] = "denied",
 	[BRIG_REJECTED] = "rejected",
 	[BRIG_CANCELLED] = "cancelled",
@@ -130,6 +131,29 @@ static void add_changes(struct json_out *out, const struct brig_result *result)
 		json_close(out, '}');
 	}
 	json_close(out, ']');
+}
+
+static void add_network(struct json_out *out, const struct brig_result *result)
+{
+	if (!result->networked) {
+		return;
+	}
+	json_open(out, "network", '[');
+	for (size_t i = 0; i < result->connections_count; i++) {
+		const struct brig_connection *connection = &result->connections[i];
+
+		json_open(out, NULL, '{');
+		json_text(out, "host", connection->host);
+		json_u64(out, "port", connection->port);
+		text_or_nil(out, "address", connection->address);
+		json_text(out, "verdict", connection->verdict);
+		json_u64(out, "bytes_up", connection->bytes_up);
+		json_u64(out, "bytes_down", connection->bytes_down);
+		json_ms(out, "ms", connection->took_ns);
+		json_close(out, '}');
+	}
+	json_close(out, ']');
+	json_u64(out, "network_untold", result->connections_untold);
 }
 
 static void add_denial(struct json_out *out, const struct brig_result *result)
@@ -293,6 +317,7 @@ char *brig_result_json(const struct brig_result *result)
 	add_output(&out, result);
 	add_files(&out, result);
 	add_changes(&out, result);
+	add_network(&out, result);
 	add_verdict(&out, result);
 	add_risk(&out, result);
 	add_usage(&out, &result->usage);

@@ -115,6 +115,9 @@ static int check_kind(const struct brig_request *request, struct brig_error *err
 	if (request->command || (!request->code && !request->file)) {
 		return refuse(err, "it is a command, not code in a language");
 	}
+	if (request->network && request->network[0]) {
+		return refuse(err, "it has a network");
+	}
 	return request->mounts_count ? refuse(err, "it brings directories of its own") : 0;
 }
 
@@ -122,6 +125,9 @@ static int check_base(const struct prepared *base, struct brig_error *err)
 {
 	if (base->spec.provider != PROVIDER_NATIVE) {
 		return refuse(err, "the policy has no walls");
+	}
+	if (base->gate) {
+		return refuse(err, "the policy allows a network");
 	}
 	if (!base->runtime || base->runtime->compile.count) {
 		return refuse(err, "the language is compiled first");

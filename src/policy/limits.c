@@ -38,8 +38,8 @@ const struct limit_info limit_table[] = {
 	  1 * MIB, "standard output that is kept" },
 	{ "stderr", "stderr_bytes", "--stderr", UNIT_BYTES, AT(stderr_bytes), 1, 16 * 1024 * MIB,
 	  1 * MIB, "standard error that is kept" },
-	{ "net", "net_bytes", "--net-bytes", UNIT_BYTES, AT(net_bytes), 0, 0, 0,
-	  "bytes to and from the network; there is none yet" },
+	{ "net", "net_bytes", "--net-bytes", UNIT_BYTES, AT(net_bytes), 0, 64 * TIB, 64 * MIB,
+	  "bytes to and from the network, where there is one" },
 };
 const size_t limit_table_count = ARRAY_SIZE(limit_table);
 

@@ -15,6 +15,9 @@ struct policy *policy_new(void)
 	}
 	policy->provider = PROVIDER_NATIVE;
 	policy->auto_run = AUTO_RUN_ASK;
+	policy->network = (struct policy_network){ .connections = 32,
+						   .connections_total = 10000,
+						   .rate = 100 };
 	for (size_t i = 0; i < limit_table_count; i++) {
 		*limit_of(&policy->limits, &limit_table[i]) = limit_table[i].usual;
 	}
@@ -37,6 +40,7 @@ void policy_free(struct policy *policy)
 	strlist_done(&policy->syscalls);
 	strlist_done(&policy->guard.modules);
 	filter_done(&policy->filter);
+	policy_network_done(&policy->network);
 	free(policy);
 }
 

@@ -11,6 +11,7 @@
 #include "core/spec.h"
 #include "kernel/filter.h"
 #include "kernel/layers.h"
+#include "net/rule.h"
 
 enum auto_run {
 	AUTO_RUN_YES, /* may run without asking */
@@ -50,6 +51,27 @@ struct policy_mount {
 	bool writable;
 };
 
+/* What whoever calls brig on this host may ask for beyond the policy's list. */
+enum caller_network { CALLER_NETWORK_NONE, CALLER_NETWORK_PUBLIC, CALLER_NETWORK_LOCAL };
+
+/* A header that the gate adds to requests to a host. */
+struct policy_credential {
+	char name[NET_NAME_MAX + 1];
+	char header[64];
+	char *file; /* owned, absolute: has the value */
+};
+
+struct policy_network {
+	struct net_rule *allow; /* owned */
+	size_t allow_count;
+	enum caller_network caller;
+	uint64_t connections; /* at a time */
+	uint64_t connections_total;
+	uint64_t rate;                         /* new ones in a second */
+	struct policy_credential *credentials; /* owned */
+	size_t credentials_count;
+};
+
 struct policy {
 	char name[65];
 	char hash[65]; /* sha256 of the file's text */
@@ -77,6 +99,7 @@ struct policy {
 	struct strlist
 		env_allow; /* names or prefix* that a request may set; "*" all but the dangerous */
 	struct strlist runtimes; /* names; empty: all */
+	struct policy_network network;
 	struct policy_guard guard;
 	unsigned denials_max; /* the run ends as "denied" after so many refused calls; 0: never */
 	bool exec_writable;   /* files in writable places may be executed */
@@ -122,6 +145,13 @@ int policy_names(const struct policy_source *source, struct strlist *ret, struct
 /* The request's limits within the policy's: unset ones as it says, above its ceiling an error. */
 int policy_limits(const struct policy *policy, const struct brig_limits *wanted,
 		  struct brig_limits *ret, struct brig_error *err);
+/*
+ * The rules of a run: what the policy allows, or what the request asks for of it. `own`: as far as
+ * network.caller goes, it may ask for more. Returns how many, none is 0; or -errno.
+ */
+int policy_network_rules(const struct policy *policy, const char *const *wanted, bool own,
+			 struct net_rule ret[NET_RULES_MAX], struct brig_error *err);
+void policy_network_done(struct policy_network *network);
 /* The same, and what is not wanted expressly is at most as much as `most` says; 0: as it is. */
 int policy_limits_within(const struct policy *policy, const struct brig_limits *wanted,
 			 const struct brig_limits *most, struct brig_limits *ret,

@@ -15,8 +15,6 @@
 static const char *const provider_names[] = { "native", "local" };
 static const char *const output_names[] = { "end", "cut" };
 static const char *const caller_mounts_names[] = { "none", "ro", "rw" };
-/* The only value until there is a gate: anything else would be a false promise. */
-static const char *const network_names[] = { "none" };
 
 #define CHOICE(names) (&(const struct reader_choice){ names, ARRAY_SIZE(names) })
 
@@ -82,13 +80,6 @@ static int read_caller_mounts(struct reader *reader, const char *path, json_t *v
 		reader->policy->caller_mounts = (enum caller_mounts)choice;
 	}
 	return r;
-}
-
-static int read_network(struct reader *reader, const char *path, json_t *value)
-{
-	unsigned choice;
-
-	return read_choice(reader, path, value, CHOICE(network_names), &choice);
 }
 
 static int check_layer(struct reader *reader, const char *path, const char *item)
@@ -279,6 +270,7 @@ int read_operator_ceiling(struct reader *reader)
 		{ "ceiling", read_ceiling },
 		{ "auto_run", read_auto_run },
 		{ "caller_mounts", read_caller_mounts },
+		{ "network", read_network },
 		{ "guard", read_guard_mode },
 	};
 	struct policy *policy = reader->policy;
@@ -291,6 +283,11 @@ int read_operator_ceiling(struct reader *reader)
 	if (r < 0) {
 		return r;
 	}
+	/* Any word about it here is a refusal: rules are for policies. */
+	if (json_object_get(reader->doc->root, "network")) {
+		policy_network_done(&policy->network);
+	}
+	policy_network_done(&operators.network);
 	clip_limits(&policy->limits, &operators.ceiling);
 	clip_limits(&policy->ceiling, &operators.ceiling);
 	clip_limits(&policy->compile_limits, &operators.ceiling);

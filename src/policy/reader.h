@@ -57,6 +57,7 @@ int reader_path(char path[READER_PATH_MAX], const char *parent, const char *key)
 /* What the keys of a policy are made of, one file each. */
 int read_limits(struct reader *reader, const char *path, json_t *value, struct brig_limits *ret);
 int read_mounts(struct reader *reader, const char *path, json_t *value);
+int read_network(struct reader *reader, const char *path, json_t *value);
 int read_guard(struct reader *reader, const char *path, json_t *value);
 /* The word alone, as the operator's ceiling has it. */
 int read_guard_mode(struct reader *reader, const char *path, json_t *value);

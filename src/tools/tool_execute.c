@@ -100,12 +100,14 @@ void tool_execute_code(void *user, struct mcp_call *mcp, const json_t *arguments
 	struct files files = { 0 };
 	_cleanup_free_ const char **args = NULL;
 	_cleanup_free_ const char **out = NULL;
+	_cleanup_free_ const char **network = NULL;
 	const json_t *code = json_object_get(arguments, "code");
 	const json_t *stdin_text = json_object_get(arguments, "stdin");
 
 	if (read_files(json_object_get(arguments, "files"), &files, &error) < 0 ||
 	    read_words(json_object_get(arguments, "args"), "args", &args, &error) < 0 ||
-	    read_words(json_object_get(arguments, "out"), "out", &out, &error) < 0) {
+	    read_words(json_object_get(arguments, "out"), "out", &out, &error) < 0 ||
+	    read_words(json_object_get(arguments, "network"), "network", &network, &error) < 0) {
 		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): knows no cleanup attributes */
 		tools_fail(mcp, &error);
 		return;
@@ -122,6 +124,7 @@ void tool_execute_code(void *user, struct mcp_call *mcp, const json_t *arguments
 			.code_size = json_string_length(code),
 			.args = args[0] ? args : NULL,
 			.out = out[0] ? out : NULL,
+			.network = json_object_get(arguments, "network") ? network : NULL,
 			.files = files.list,
 			.files_count = files.count,
 			.policy = session ? NULL : tools->options.policy,

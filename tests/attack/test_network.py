@@ -173,13 +173,16 @@ def test_t8_listening(attack, tmp_path):
 
 
 @pytest.mark.parametrize("value", ["all", "", "NONE", "none ", "*", [], ["example.com:443"],
-                                   {"allow": []}, None, True, 0, "host"])
+                                   {"allow": "*"}, {"allow": [""]}, {"allow": ["a b"]},
+                                   {"allow": ["10.0.0.1/8"]}, {"alow": []}, {"caller": "all"},
+                                   None, True, 0, "host"])
 def test_t12_malformed_network(attack, value):
-    """There is no network yet: whatever is not "none" is an error, never a wider reading."""
+    """What is not "none" or a list of hosts is an error, never a wider reading."""
     options = attack.policy("net", network=value)
     run = attack.brig(*options, "--", "/bin/true", check=False)
     assert run.result["error"]["code"] == "policy"
     assert "network" in run.result["error"]["message"]
     assert run.status != 0
-    # Control: the one value that there is.
-    assert attack.brig(*attack.policy("net", network="none"), "--", "/bin/true").status == 0
+    # Control: values that there are.
+    for good in ("none", {"allow": []}, {"allow": ["example.org:443"]}):
+        assert attack.brig(*attack.policy("net", network=good), "--", "/bin/true").status == 0

@@ -38,6 +38,8 @@ CASES = {
                             "--", place / "program"],
     "strict": lambda place: ["--policy", "strict", "--lang", "python", "-c", "print(1)"],
     "local": lambda place: ["--policy", "open", "--yes", "--", place / "program"],
+    "network": lambda place: ["--net", "example.org", "--net", "local:10.0.0.0/8:22", "--",
+                              place / "program"],
     "compile": lambda place: ["--lang", "c", "-c", "int main(void) { return 0; }"],
 }
 

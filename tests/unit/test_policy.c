@@ -127,7 +127,7 @@ static void test_bad_policies(void **state)
 		{ "{ \"limits\": { \"wall\": 1e999 } }", "x.json:1:", "", "" },
 		{ "{ \"limits\": { \"wall\": \"400d\" } }", "1:15", "is not", "" },
 		{ "{ \"limits\": { \"processes\": 1.5 } }", "1:15", "is not", "" },
-		{ "{ \"limits\": { \"net\": 5 } }", "1:15", "out of range", "" },
+		{ "{ \"limits\": { \"net\": \"100T\" } }", "1:15", "out of range", "" },
 		{ "{ \"limits\": [] }", "1:3", "must be an object", "" },
 		{ "{ \"limits\": {\"wall\": \"9s\"}, \"ceiling\": {\"wall\": \"3s\"}, " BASE " }",
 		  "1:14", "above the ceiling", "raise ceiling.wall" },
@@ -281,7 +281,7 @@ static void test_limits(void **state)
 	assert_non_null(strstr(err.message, "4G"));
 	wanted.memory_bytes = 1;
 	assert_int_equal(policy_limits(policy, &wanted, &got, &err), -ERANGE);
-	wanted = (struct brig_limits){ .net_bytes = 1 };
+	wanted = (struct brig_limits){ .net_bytes = UINT64_C(65) << 40 };
 	assert_int_equal(policy_limits(policy, &wanted, &got, &err), -ERANGE);
 	wanted = (struct brig_limits){ .wall_ns = UINT64_MAX };
 	assert_int_equal(policy_limits(policy, &wanted, &got, &err), -ERANGE);
@@ -524,7 +524,8 @@ static void test_operator_ceiling(void **state)
 	policy_free(policy);
 
 	put(place, "ceiling.json", "{ \"limits\": {} }", 0644);
-	assert_refused(place, "default", "unknown key", "ceiling, auto_run, caller_mounts, guard");
+	assert_refused(place, "default", "unknown key",
+		       "ceiling, auto_run, caller_mounts, network, guard");
 	put(place, "ceiling.json", "{}", 0666);
 	assert_refused(place, "default", "others may write", "chmod go-w");
 }

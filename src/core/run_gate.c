@@ -1,0 +1,244 @@
+/*
+ * The cell's gate, as the warden sees it: a line by which it tells of connections, one record each
+ * as they end. When the cell has ended, our side of the line is shut down; the gate tells what is
+ * left, and ends. A gate that goes before that, or breaks the rules, ends the run.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "core/run_internal.h"
+#include "kernel/sys.h"
+#include "net/gate_messages.h"
+
+#define LAST_WORDS_NS 500000000u
+#define LEAVE_MS      500
+
+static const char *const verdicts[GATE_VERDICTS] = {
+	[GATE_ALLOWED] = "allowed",
+	[GATE_REFUSED_NAME] = "refused_name",
+	[GATE_REFUSED_PORT] = "refused_port",
+	[GATE_REFUSED_ADDRESS] = "refused_address",
+	[GATE_REFUSED_PROTOCOL] = "refused_protocol",
+	[GATE_REFUSED_COUNT] = "refused_count",
+	[GATE_UNRESOLVED] = "unresolved",
+	[GATE_UNREACHABLE] = "unreachable",
+	[GATE_SPENT_BYTES] = "limit",
+};
+
+int run_gate_listen(struct run *run)
+{
+	return run->gate.line < 0 ? 0 : run_listen(run, run->gate.line, RUN_EVENT_GATE, EPOLLIN);
+}
+
+static bool is_text(const char *text, size_t room)
+{
+	const char *end = memchr(text, '\0', room);
+
+	for (; end && text < end; text++) {
+		if (*text <= ' ' || *text == 0x7f) {
+			return false;
+		}
+	}
+	return end != NULL;
+}
+
+static int take_connection(struct run *run, const struct gate_connection *record)
+{
+	struct run_gate *gate = &run->gate;
+
+	if (record->verdict >= GATE_VERDICTS || record->port > 65535 ||
+	    !is_text(record->host, sizeof(record->host)) ||
+	    !is_text(record->address, sizeof(record->address))) {
+		return -EPROTO;
+	}
+	gate->bytes += record->bytes_up + record->bytes_down;
+	if (gate->count == GATE_TOLD_MAX) {
+		gate->untold++;
+		return 0;
+	}
+	struct brig_connection *list =
+		reallocarray(gate->list, gate->count + 1, sizeof(*gate->list));
+	if (!list) {
+		return -ENOMEM;
+	}
+	gate->list = list;
+	struct brig_connection *entry = &list[gate->count];
+	*entry = (struct brig_connection){ .host = strdup(record->host),
+					   .port = (uint16_t)record->port,
+					   .bytes_up = record->bytes_up,
+					   .bytes_down = record->bytes_down,
+					   .took_ns = record->took_ns };
+	if (!entry->host) {
+		return -ENOMEM;
+	}
+	snprintf(entry->address, sizeof(entry->address), "%s", record->address);
+	snprintf(entry->verdict, sizeof(entry->verdict), "%s", verdicts[record->verdict]);
+	gate->count++;
+	return 0;
+}
+
+static int take_record(struct run *run, const void *data, size_t size)
+{
+	const struct gate_total *total = data;
+	uint32_t kind;
+
+	if (size < sizeof(kind)) {
+		return -EPROTO;
+	}
+	memcpy(&kind, data, sizeof(kind));
+	if (kind == GATE_CONNECTION && size == sizeof(struct gate_connection)) {
+		return take_connection(run, data);
+	}
+	if (kind == GATE_SPENT && size == sizeof(struct gate_word)) {
+		run->facts.net_bytes = run->options.spec->limits.net_bytes;
+		run_end(run, ENDING_NETWORK);
+		return 0;
+	}
+	if (kind == GATE_TOTAL && size == sizeof(*total) && run->gate.closing) {
+		run->gate.bytes = total->bytes;
+		run->gate.untold += total->untold;
+		return 0;
+	}
+	return -EPROTO;
+}
+
+static void hang_up(struct run *run)
+{
+	/* By hand: a copy in a process that the host forked would keep it there. */
+	epoll_ctl(run->epoll, EPOLL_CTL_DEL, run->gate.line, NULL);
+	close_fd(&run->gate.line);
+}
+
+/* 1: the cell has ended, and all is told. */
+int run_on_gate(struct run *run)
+{
+	union {
+		struct gate_connection connection;
+		struct gate_total total;
+		char more[sizeof(struct gate_connection) + 1];
+	} record;
+
+	while (run->gate.line >= 0) {
+		ssize_t n = recv(run->gate.line, &record, sizeof(record), MSG_DONTWAIT);
+		if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
+			return 0;
+		}
+		int r = n > 0 ? take_record(run, &record, (size_t)n) : -EPIPE;
+		if (r == -ENOMEM) {
+			return r;
+		}
+		if (r < 0) {
+			hang_up(run);
+			if (run->gate.closing) {
+				return 1;
+			}
+			run_end(run, ENDING_GATE);
+		}
+	}
+	return 0;
+}
+
+bool run_gate_over(struct run *run)
+{
+	if (run->gate.line < 0 || run->gate.closing) {
+		return true;
+	}
+	run->gate.closing = true;
+	shutdown(run->gate.line, SHUT_WR);
+	/* What has told its end already would go on doing so. */
+	epoll_ctl(run->epoll, EPOLL_CTL_DEL, run->cell.pidfd, NULL);
+	epoll_ctl(run->epoll, EPOLL_CTL_DEL, run->cell.control, NULL);
+	run->state = RUN_ENDING;
+	run->kill_deadline_ns = clock_now_ns() + LAST_WORDS_NS;
+	run_arm(run);
+	return run_on_gate(run) == 1;
+}
+
+void run_gate_fill(struct run *run)
+{
+	struct run_gate *gate = &run->gate;
+	struct brig_result *result = run->result;
+
+	if (!gate->any) {
+		return;
+	}
+	if (run->facts.ending != ENDING_NETWORK) {
+		run->facts.net_bytes = gate->bytes - gate->bytes_base;
+	}
+	result->networked = true;
+	result->connections = TAKE_PTR(gate->list);
+	result->connections_count = gate->count;
+	result->connections_untold = gate->untold;
+	gate->count = 0;
+	gate->untold = 0;
+}
+
+/* By verdict: what it means, and what would mend it. */
+static const struct {
+	const char *verdict, *meaning, *operator_remedy;
+} refusals[] = {
+	{ "refused_name", "no rule has that name",
+	  "If it should be reached, name it with --net, or in network.allow of the policy." },
+	{ "refused_port", "the host is allowed, that port of it is not",
+	  "If it should be reached, name the port with --net HOST:PORT, or in network.allow." },
+	{ "refused_address", "it is a private or special address, or one without a rule",
+	  "If it should be reached, allow it as a local host: --net local:HOST:PORT, or \"local\" "
+	  "in "
+	  "network.allow." },
+	{ "refused_protocol", "it was not TLS or HTTP for that very host",
+	  "If the host speaks something else there, set \"protocol\" of its rule to \"any\"." },
+	{ "refused_count", "there were too many connections",
+	  "Raise connections, connections_total or rate of the policy's network." },
+};
+
+void run_gate_remedy(struct brig_result *result)
+{
+	if (result->status != BRIG_FAILED || result->denied) {
+		return;
+	}
+	for (size_t i = 0; i < result->connections_count; i++) {
+		const struct brig_connection *entry = &result->connections[i];
+		for (size_t j = 0; j < ARRAY_SIZE(refusals); j++) {
+			if (strcmp(entry->verdict, refusals[j].verdict) != 0) {
+				continue;
+			}
+			snprintf(result->remedy, sizeof(result->remedy),
+				 "The program failed after a connection to %.100s was refused: %s.",
+				 entry->host, refusals[j].meaning);
+			snprintf(result->operator_remedy, sizeof(result->operator_remedy), "%s",
+				 refusals[j].operator_remedy);
+			return;
+		}
+	}
+}
+
+void run_gate_done(struct run *run)
+{
+	struct run_gate *gate = &run->gate;
+	struct pollfd dead = { .fd = gate->pidfd, .events = POLLIN };
+	siginfo_t info;
+
+	close_fd(&gate->line);
+	if (gate->pidfd >= 0) {
+		if (poll(&dead, 1, LEAVE_MS) <= 0) {
+			sys_pidfd_send_signal(gate->pidfd, SIGKILL);
+		}
+		syscall(SYS_waitid, P_PIDFD, gate->pidfd, &info, WEXITED | __WALL, NULL);
+		close_fd(&gate->pidfd);
+	}
+	for (size_t i = 0; i < gate->count; i++) {
+		free(gate->list[i].host);
+	}
+	free(gate->list);
+	gate->list = NULL;
+	gate->count = 0;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Names for the cell. Whatever it asks, nothing is asked outside: a name that a rule has gets a
+ * made-up address, by which the gate will know it again; there is no other name.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "gate/gate.h"
+
+/* 512 is what every resolver takes; there is never more than one address. */
+#define ANSWER_MAX 512
+
+static void tell_stranger(struct gate *gate, const char *name)
+{
+	struct gate_connection record = { .kind = GATE_CONNECTION, .verdict = GATE_REFUSED_NAME };
+
+	for (unsigned i = 0; i < gate->strangers_count; i++) {
+		if (strcmp(gate->strangers[i], name) == 0) {
+			return;
+		}
+	}
+	if (gate->strangers_count == GATE_STRANGERS_MAX) {
+		return;
+	}
+	memcpy(gate->strangers[gate->strangers_count++], name, strlen(name) + 1);
+	memcpy(record.host, name, strlen(name) + 1);
+	report_connection(gate, &record);
+}
+
+size_t gate_answer(struct gate *gate, const uint8_t *query, size_t size, uint8_t *out, size_t room)
+{
+	struct dns_question question;
+	struct net_address address;
+	bool known = false;
+	int r = dns_question_parse(query, size, &question);
+
+	if (r == -EINVAL) {
+		return 0;
+	}
+	if (r < 0) {
+		question.end = 12;
+		return dns_answer_make(query, &question, DNS_FORMAT, NULL, out, room);
+	}
+	if (question.name[0]) {
+		gate_rule_for_name(gate, question.name, 0, &known);
+	}
+	if (!known) {
+		if (question.name[0]) {
+			tell_stranger(gate, question.name);
+		}
+		return dns_answer_make(query, &question, DNS_NO_NAME, NULL, out, room);
+	}
+	if (question.type != DNS_A) {
+		return dns_answer_make(query, &question, DNS_FINE, NULL, out, room);
+	}
+	r = names_give(&gate->names, question.name, &address);
+	return dns_answer_make(query, &question, r < 0 ? DNS_FAILED : DNS_FINE,
+			       r < 0 ? NULL : &address, out, room);
+}
+
+void gate_on_datagram(void *user, uint32_t events)
+{
+	struct listener *listener = user;
+	uint8_t query[ANSWER_MAX], out[ANSWER_MAX];
+
+	(void)events;
+	for (int i = 0; i < 16; i++) {
+		struct sockaddr_storage from;
+		socklen_t length = sizeof(from);
+		ssize_t n = recvfrom(listener->fd, query, sizeof(query), MSG_DONTWAIT,
+				     (struct sockaddr *)&from, &length);
+		if (n < 0) {
+			return;
+		}
+		size_t size = gate_answer(listener->gate, query, (size_t)n, out, sizeof(out));
+		if (size) {
+			(void)sendto(listener->fd, out, size, MSG_DONTWAIT | MSG_NOSIGNAL,
+				     (struct sockaddr *)&from, length);
+		}
+	}
+}

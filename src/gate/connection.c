@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Connections: see connection.h. */
+#include "gate/connection.h"
+
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+
+/* For the first bytes of a protocol that is looked at before anything is sent. */
+#define LOOK_PATIENCE_NS 30000000000ull
+
+static void destroy(struct connection *c)
+{
+	loop_remove(c->in_source);
+	loop_remove(c->out_source);
+	loop_timer_clear(&c->timer);
+	lookup_free(c->lookup);
+	buf_done(&c->first);
+	buf_done(&c->head);
+	if (c->piped) {
+		pump_done(&c->up);
+		pump_done(&c->down);
+	}
+	close_fd(&c->inside);
+	close_fd(&c->outside);
+	*c->link = c->next;
+	if (c->next) {
+		c->next->link = c->link;
+	}
+	c->gate->open--;
+	free(c);
+}
+
+/* What is refused looks like a reset: nobody shall take it for the end of an answer. */
+static void reset(int fd)
+{
+	struct linger now = { .l_onoff = 1 };
+
+	if (fd >= 0) {
+		(void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
+	}
+}
+
+/* A request that has been answered is over, though the connection was not shut from inside. */
+static bool is_whole(const struct connection *c)
+{
+	bool sent = c->up.left == 0 && (!c->chunked || c->chunks.state == CHUNKS_OVER);
+
+	return c->piped && c->down.over && (c->up.over || sent);
+}
+
+void connection_end(struct connection *c, enum gate_verdict verdict)
+{
+	bool explained = verdict != GATE_ALLOWED && connection_explain(c, verdict);
+
+	c->record.verdict = verdict;
+	c->record.took_ns = clock_now_ns() - c->born_ns;
+	if (!explained && !is_whole(c)) {
+		reset(c->inside);
+		reset(c->outside);
+	}
+	report_connection(c->gate, &c->record);
+	destroy(c);
+}
+
+void connection_free_all(struct gate *gate)
+{
+	while (gate->connections) {
+		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): its end takes it from the list */
+		connection_end(gate->connections, gate->spent ? GATE_SPENT_BYTES : GATE_ALLOWED);
+	}
+}
+
+/* --- passing bytes ------------------------------------------------------------------------- */
+
+/* Bytes are paid for when they come, so that no more than the limit ever passes. */
+static uint64_t budget(const struct gate *gate)
+{
+	return gate->limits.bytes > gate->bytes ? gate->limits.bytes - gate->bytes : 0;
+}
+
+static int send_head(struct connection *c)
+{
+	while (c->head_sent < c->head.size) {
+		ssize_t n = send(c->outside, c->head.data + c->head_sent,
+				 c->head.size - c->head_sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+		if (n < 0) {
+			return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+		}
+		c->head_sent += (size_t)n;
+	}
+	return 0;
+}
+
+static int64_t pump(struct connection *c, struct pump *which, uint64_t *counter)
+{
+	int64_t came = pump_run(which, budget(c->gate));
+
+	if (came > 0) {
+		*counter += (uint64_t)came;
+		c->gate->bytes += (uint64_t)came;
+	}
+	return came;
+}
+
+static void refuse(struct connection *c, int why)
+{
+	if (why == -EDQUOT) {
+		report_spent(c->gate);
+		connection_free_all(c->gate);
+	} else {
+		connection_end(c, GATE_REFUSED_PROTOCOL);
+	}
+}
+
+static void step(struct connection *c)
+{
+	int r = 0;
+
+	if (!c->looked) {
+		r = connection_look(c);
+		if (r < 0) {
+			refuse(c, r);
+			return;
+		}
+		c->looked = r == 1;
+	}
+	r = connection_measure(c);
+	if (r == -EBADMSG) {
+		refuse(c, r);
+		return;
+	}
+	if (r == 0) {
+		r = send_head(c);
+	}
+	if (r == 0 && c->looked && c->head_sent == c->head.size) {
+		r = pump(c, &c->up, &c->record.bytes_up) < 0 ? -EIO : 0;
+	}
+	if (r == 0) {
+		r = pump(c, &c->down, &c->record.bytes_down) < 0 ? -EIO : 0;
+	}
+	if (budget(c->gate) == 0) {
+		report_spent(c->gate);
+		connection_free_all(c->gate);
+		return;
+	}
+	if (r < 0 || is_whole(c)) {
+		connection_end(c, GATE_ALLOWED);
+		return;
+	}
+	connection_wait(c);
+}
+
+void connection_pass(struct connection *c)
+{
+	int on = 1;
+
+	loop_timer_clear(&c->timer);
+	(void)setsockopt(c->inside, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	(void)setsockopt(c->outside, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	c->state = CONNECTION_PASSING;
+	c->piped = true;
+	c->down.pipe[0] = c->down.pipe[1] = -1;
+	if (pump_init(&c->up, c->inside, c->outside) < 0 ||
+	    pump_init(&c->down, c->outside, c->inside) < 0) {
+		connection_end(c, GATE_UNREACHABLE);
+		return;
+	}
+	c->up.left = c->body;
+	step(c);
+}
+
+/* --- waiting ------------------------------------------------------------------------------- */
+
+static void on_inside(void *user, uint32_t events)
+{
+	struct connection *c = user;
+
+	(void)events;
+	if (c->state == CONNECTION_PASSING) {
+		step(c);
+		return;
+	}
+	if (c->state != CONNECTION_LOOKING) {
+		connection_end(c, GATE_ALLOWED); /* gone before it was connected */
+		return;
+	}
+	int r = connection_look(c);
+	if (r < 0) {
+		refuse(c, r);
+	} else if (r == 1) {
+		c->looked = true;
+		connection_resolve(c);
+	}
+}
+
+static void on_outside(void *user, uint32_t events)
+{
+	struct connection *c = user;
+
+	(void)events;
+	if (c->state == CONNECTION_PASSING) {
+		step(c);
+	} else {
+		connection_dialled(c);
+	}
+}
+
+static uint32_t wanted_inside(const struct connection *c)
+{
+	if (c->state == CONNECTION_LOOKING) {
+		return EPOLLIN;
+	}
+	if (c->state != CONNECTION_PASSING) {
+		return 0;
+	}
+	bool measures = c->chunked && !c->up.held && c->chunks.state != CHUNKS_OVER;
+	bool reads =
+		!c->looked || (c->head_sent == c->head.size && (measures || pump_wants_in(&c->up)));
+	return (reads ? EPOLLIN : 0u) | (pump_wants_out(&c->down) ? EPOLLOUT : 0u);
+}
+
+static uint32_t wanted_outside(const struct connection *c)
+{
+	if (c->state == CONNECTION_DIALLING) {
+		return EPOLLOUT;
+	}
+	if (c->state != CONNECTION_PASSING) {
+		return 0;
+	}
+	bool writes = c->head_sent < c->head.size || pump_wants_out(&c->up);
+	return (pump_wants_in(&c->down) ? EPOLLIN : 0u) | (writes ? EPOLLOUT : 0u);
+}
+
+/* A socket that nothing is wanted of is taken out: its end would be told without end. */
+static int listen_to(struct connection *c, int fd, uint32_t wanted, loop_ready *ready,
+		     struct loop_source **source, uint32_t *events)
+{
+	int r = 0;
+
+	if (wanted == *events && (*source || !wanted)) {
+		return 0;
+	}
+	if (!wanted) {
+		loop_remove(TAKE_PTR(*source));
+	} else if (*source) {
+		r = loop_change(*source, wanted);
+	} else {
+		r = loop_add(c->gate->loop, fd, wanted, ready, c, source);
+	}
+	*events = wanted;
+	return r;
+}
+
+void connection_wait(struct connection *c)
+{
+	int r = listen_to(c, c->inside, wanted_inside(c), on_inside, &c->in_source, &c->in_events);
+
+	if (r == 0 && c->outside >= 0) {
+		r = listen_to(c, c->outside, wanted_outside(c), on_outside, &c->out_source,
+			      &c->out_events);
+	}
+	if (r < 0) {
+		connection_end(c, GATE_UNREACHABLE);
+	}
+}
+
+/* --- the beginning ------------------------------------------------------------------------- */
+
+/* So many in a second, and as many at once. */
+static bool is_too_fast(struct gate *gate)
+{
+	uint64_t now = clock_now_ns();
+	double more = (double)(now - gate->tokens_ns) / 1e9 * gate->limits.rate;
+
+	gate->tokens = gate->tokens_ns ? gate->tokens + more : gate->limits.rate;
+	gate->tokens_ns = now;
+	if (gate->tokens > gate->limits.rate) {
+		gate->tokens = gate->limits.rate;
+	}
+	if (gate->tokens < 1) {
+		return true;
+	}
+	gate->tokens -= 1;
+	return false;
+}
+
+/* What it was made for: a name, by its made-up address, or an address. */
+static enum gate_verdict find_rule(struct connection *c, const struct net_address *to,
+				   uint16_t port)
+{
+	struct gate *gate = c->gate;
+	const char *name = names_find(&gate->names, to);
+	bool known = false;
+
+	/* In the cell "localhost" is the cell; as a rule it is this host. */
+	if (!name && net_classify(to) == NET_LOCAL &&
+	    (to->family == 4 ? to->bytes[0] == 127 : to->bytes[15] == 1 && to->bytes[0] == 0)) {
+		name = gate_rule_for_name(gate, "localhost", port, &known) ? "localhost" : NULL;
+	}
+	c->named = name != NULL;
+	if (name) {
+		memcpy(c->record.host, name, strlen(name) + 1);
+		c->rule = gate_rule_for_name(gate, name, port, &known);
+		return c->rule ? GATE_ALLOWED : known ? GATE_REFUSED_PORT : GATE_REFUSED_NAME;
+	}
+	net_address_format(to, c->record.host);
+	c->target = *to;
+	c->rule = gate_rule_for_address(gate, to, port);
+	return c->rule ? GATE_ALLOWED : GATE_REFUSED_ADDRESS;
+}
+
+static enum gate_verdict admit(struct connection *c)
+{
+	struct gate *gate = c->gate;
+	struct sockaddr_storage name;
+	socklen_t size = sizeof(name);
+	struct net_address to;
+	uint16_t port;
+
+	if (getsockname(c->inside, (struct sockaddr *)&name, &size) < 0 ||
+	    net_address_from(&name, &to, &port) < 0) {
+		return GATE_REFUSED_ADDRESS;
+	}
+	c->record.port = port;
+	enum gate_verdict verdict = find_rule(c, &to, port);
+	if (verdict == GATE_ALLOWED &&
+	    (gate->open > gate->limits.connections || gate->made > gate->limits.connections_total ||
+	     is_too_fast(gate))) {
+		verdict = GATE_REFUSED_COUNT;
+	}
+	return verdict;
+}
+
+static void on_silence(void *user)
+{
+	connection_end(user, GATE_REFUSED_PROTOCOL);
+}
+
+void connection_new(struct gate *gate, int fd)
+{
+	struct connection *c = calloc(1, sizeof(*c));
+
+	if (!c || gate->spent) {
+		reset(fd);
+		close(fd);
+		free(c);
+		return;
+	}
+	*c = (struct connection){ .gate = gate,
+				  .next = gate->connections,
+				  .link = &gate->connections,
+				  .record = { .kind = GATE_CONNECTION },
+				  .born_ns = clock_now_ns(),
+				  .inside = fd,
+				  .outside = -1,
+				  .body = UINT64_MAX };
+	if (c->next) {
+		c->next->link = &c->next;
+	}
+	gate->connections = c;
+	gate->open++;
+	gate->made++;
+	enum gate_verdict verdict = admit(c);
+	if (verdict != GATE_ALLOWED) {
+		connection_end(c, verdict);
+		return;
+	}
+	c->protocol = net_rule_protocol(c->rule, (uint16_t)c->record.port);
+	if (c->protocol == NET_ANY) {
+		c->looked = !c->named;
+		connection_resolve(c);
+		return;
+	}
+	c->timer = (struct loop_timer){ .due = on_silence, .user = c };
+	if (loop_timer_set(gate->loop, &c->timer, clock_now_ns() + LOOK_PATIENCE_NS) < 0) {
+		connection_end(c, GATE_UNREACHABLE);
+		return;
+	}
+	connection_wait(c);
+}

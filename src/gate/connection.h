@@ -1,0 +1,77 @@
+/*
+ * One connection of the cell's, from its coming to its end.
+ *
+ *	looking     what does it begin with: is it for the host that it was made for
+ *	resolving   what are the host's addresses
+ *	dialling    one after the other that may be connected to
+ *	passing     bytes, both ways
+ *
+ * Where a protocol need not be known beforehand, it is looked at while bytes already come back.
+ */
+#ifndef BRIG_GATE_CONNECTION_H
+#define BRIG_GATE_CONNECTION_H
+
+#include "base/buf.h"
+#include "gate/chunks.h"
+#include "gate/gate.h"
+#include "gate/pump.h"
+
+enum connection_state {
+	CONNECTION_LOOKING,
+	CONNECTION_RESOLVING,
+	CONNECTION_DIALLING,
+	CONNECTION_PASSING,
+};
+
+struct connection {
+	struct gate *gate;
+	struct connection *next, **link;
+	enum connection_state state;
+	const struct net_rule *rule;
+	enum net_protocol protocol;
+	bool named;  /* made for a name, not for an address */
+	bool looked; /* its first bytes have been checked, or need not be */
+	struct gate_connection record;
+	struct net_address target; /* for an address */
+	uint64_t born_ns;
+
+	int inside, outside; /* owned; -1: none */
+	struct loop_source *in_source, *out_source;
+	uint32_t in_events, out_events;
+	struct loop_timer timer;
+	struct lookup *lookup; /* owned */
+	struct resolved addresses;
+	unsigned tried;
+	bool forbidden; /* some address of the name may not be connected to */
+
+	struct buf first; /* the first bytes from inside, until they are known */
+	struct buf head;  /* what goes out before anything else */
+	size_t head_sent;
+	uint64_t body; /* how much may follow it; UINT64_MAX: any */
+	bool chunked;  /* as many as its chunks have, which are measured as they come */
+	struct chunks chunks;
+	struct pump up, down;
+	bool piped;
+};
+
+/* The end, for a reason that is told. */
+void connection_end(struct connection *connection, enum gate_verdict verdict);
+/* Waits for what its state needs; ends it when that cannot be had. */
+void connection_wait(struct connection *connection);
+
+/*
+ * Reads and judges the first bytes: look.c. 1: known; 0: more must come; -errno: refused,
+ * -EDQUOT by the limit on bytes.
+ */
+int connection_look(struct connection *connection);
+/* How much of what has come belongs to a chunked body: look.c. 0 or -errno. */
+int connection_measure(struct connection *connection);
+/* A last word in the protocol's own language, so that the program can tell why: look.c. */
+bool connection_explain(struct connection *connection, enum gate_verdict verdict);
+
+/* From here on it is for dial.c, until it calls connection_pass(). */
+void connection_resolve(struct connection *connection);
+/* The socket to the outside stirs while it is being connected. */
+void connection_dialled(struct connection *connection);
+void connection_pass(struct connection *connection);
+#endif

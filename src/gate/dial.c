@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From a host to a connected socket. The addresses are found out once; each is judged; the one that
+ * was judged is the one that is connected to.
+ */
+#include <errno.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "gate/connection.h"
+
+#define DIAL_PATIENCE_NS 15000000000ull
+
+/*
+ * An address of this very host is local, however public it looks: what listens there may count on
+ * being reached from elsewhere only through a firewall. A socket that is not used tells: its own
+ * address would be the same.
+ */
+static bool is_own(const struct net_address *address)
+{
+	struct sockaddr_storage to, own;
+	struct net_address from;
+	socklen_t size = net_address_to(address, 9, &to), room = sizeof(own);
+	uint16_t port;
+	_cleanup_close_ int fd = socket(to.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	return fd >= 0 && connect(fd, (struct sockaddr *)&to, size) == 0 &&
+	       getsockname(fd, (struct sockaddr *)&own, &room) == 0 &&
+	       net_address_from(&own, &from, &port) == 0 && net_address_equal(&from, address);
+}
+
+static bool is_permitted(const struct connection *c, const struct net_address *address)
+{
+	enum net_class class = net_classify(address);
+
+	if (class == NET_PUBLIC && !c->rule->local && is_own(address)) {
+		class = NET_LOCAL;
+	}
+	return net_rule_permits(c->rule, address, class);
+}
+
+static int dial(struct connection *c, const struct net_address *address)
+{
+	struct sockaddr_storage to;
+	socklen_t size = net_address_to(address, (uint16_t)c->record.port, &to);
+
+	c->outside = socket(to.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (c->outside < 0) {
+		return -errno;
+	}
+	net_address_format(address, c->record.address);
+	if (connect(c->outside, (struct sockaddr *)&to, size) < 0 && errno != EINPROGRESS) {
+		int r = -errno;
+		close_fd(&c->outside);
+		return r;
+	}
+	return 0;
+}
+
+static void dial_next(struct connection *c)
+{
+	while (c->tried < c->addresses.count) {
+		const struct net_address *address = &c->addresses.addresses[c->tried++];
+		if (!is_permitted(c, address)) {
+			c->forbidden = true;
+			net_address_format(address, c->record.address);
+			continue;
+		}
+		if (dial(c, address) == 0) {
+			c->state = CONNECTION_DIALLING;
+			connection_wait(c);
+			return;
+		}
+	}
+	connection_end(c, c->forbidden              ? GATE_REFUSED_ADDRESS
+			  : c->addresses.count == 0 ? GATE_UNRESOLVED
+						    : GATE_UNREACHABLE);
+}
+
+static void on_resolved(void *user, const struct resolved *result)
+{
+	struct connection *c = user;
+
+	c->addresses = *result;
+	lookup_free(TAKE_PTR(c->lookup));
+	dial_next(c);
+}
+
+static void on_late(void *user)
+{
+	connection_end(user, GATE_UNREACHABLE);
+}
+
+void connection_resolve(struct connection *c)
+{
+	loop_timer_clear(&c->timer);
+	c->state = CONNECTION_RESOLVING;
+	c->timer = (struct loop_timer){ .due = on_late, .user = c };
+	if (loop_timer_set(c->gate->loop, &c->timer, clock_now_ns() + DIAL_PATIENCE_NS) < 0) {
+		connection_end(c, GATE_UNREACHABLE);
+		return;
+	}
+	if (!c->named) {
+		c->addresses = (struct resolved){ .addresses = { c->target }, .count = 1 };
+		dial_next(c);
+		return;
+	}
+	if (lookup_start(&c->gate->resolver, c->record.host, on_resolved, c, &c->lookup) < 0) {
+		connection_end(c, GATE_UNRESOLVED);
+		return;
+	}
+	connection_wait(c);
+}
+
+void connection_dialled(struct connection *c)
+{
+	int failure = 0;
+	socklen_t size = sizeof(failure);
+
+	if (getsockopt(c->outside, SOL_SOCKET, SO_ERROR, &failure, &size) < 0 || failure) {
+		loop_remove(TAKE_PTR(c->out_source));
+		c->out_events = 0;
+		close_fd(&c->outside);
+		dial_next(c);
+		return;
+	}
+	connection_pass(c);
+}

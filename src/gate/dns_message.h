@@ -1,0 +1,44 @@
+/*
+ * DNS messages, both ways: questions of the cell, which are answered here, and answers of the
+ * host's name servers. Pure: bytes in, bytes out; both come from strangers.
+ */
+#ifndef BRIG_GATE_DNS_MESSAGE_H
+#define BRIG_GATE_DNS_MESSAGE_H
+
+#include "net/address.h"
+#include "net/name.h"
+
+#define DNS_MESSAGE_MAX   4096
+#define DNS_QUERY_MAX     300
+#define DNS_ADDRESSES_MAX 16
+
+enum dns_type { DNS_A = 1, DNS_AAAA = 28 };
+enum dns_code { DNS_FINE = 0, DNS_FORMAT = 1, DNS_FAILED = 2, DNS_NO_NAME = 3, DNS_REFUSED = 5 };
+
+struct dns_question {
+	char name[NET_NAME_MAX + 1]; /* in its one spelling; "": no name that a host can have */
+	uint16_t type;
+	size_t end; /* of the question, in the message */
+};
+
+/* 0; -EINVAL: cannot be answered at all; -EBADMSG: an answer says that it is malformed. */
+int dns_question_parse(const uint8_t *data, size_t size, struct dns_question *ret);
+/* Answers `query`, with an address or without (NULL). Returns the size; `room` is enough at 512. */
+size_t dns_answer_make(const uint8_t *query, const struct dns_question *question,
+		       enum dns_code code, const struct net_address *address, uint8_t *out,
+		       size_t room);
+
+size_t dns_query_make(const char *name, uint16_t type, uint16_t id, uint8_t out[DNS_QUERY_MAX]);
+
+struct dns_reply {
+	enum dns_code code;
+	bool truncated;
+	unsigned count;
+	uint32_t ttl; /* the least, in seconds */
+	struct net_address addresses[DNS_ADDRESSES_MAX];
+};
+
+/* 0, or -EBADMSG: not an answer to this question. */
+int dns_reply_parse(const uint8_t *data, size_t size, const char *name, uint16_t type, uint16_t id,
+		    struct dns_reply *ret);
+#endif

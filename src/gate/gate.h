@@ -1,0 +1,80 @@
+/* The gate of one cell: what its files share. See main.c. */
+#ifndef BRIG_GATE_GATE_H
+#define BRIG_GATE_GATE_H
+
+#include "gate/names.h"
+#include "gate/resolve.h"
+#include "net/gate_messages.h"
+
+#define GATE_LISTENERS_MAX (NET_PORTS_MAX + 2)
+/* Names that were asked for and refused are told once each, as far as this goes. */
+#define GATE_STRANGERS_MAX 32
+
+struct connection;
+
+struct listener {
+	struct gate *gate;
+	int fd; /* owned */
+	struct loop_source *source;
+};
+
+struct gate {
+	struct loop *loop;
+	struct gate_limits limits;
+	struct net_rule rules[NET_RULES_MAX];
+	unsigned rules_count;
+	struct gate_credential *credentials; /* owned */
+	unsigned credentials_count;
+	bool begun;
+
+	struct names names;
+	struct resolver resolver;
+	struct listener listeners[GATE_LISTENERS_MAX];
+	unsigned listeners_count;
+	struct loop_source *warden, *cell;
+
+	struct connection *connections; /* owned, a list */
+	unsigned open, streams, told, untold;
+	uint64_t made, refused;
+	uint64_t bytes; /* both ways, of all */
+	bool spent;
+	double tokens; /* for new connections */
+	uint64_t tokens_ns;
+	char strangers[GATE_STRANGERS_MAX][NET_NAME_MAX + 1];
+	unsigned strangers_count;
+};
+
+/* Orders of the warden, by a table of what may come when: orders.c. 0, or -EPROTO. */
+int gate_take_order(struct gate *gate, const void *data, size_t size);
+/* One record from each line. 1: taken; 0: the other end is gone; -errno. */
+int gate_hear_warden(struct gate *gate);
+int gate_hear_cell(struct gate *gate);
+
+/* The first rule that allows it; NULL: none. `host_known`: one has the host, at another port. */
+const struct net_rule *gate_rule_for_name(const struct gate *gate, const char *name, uint16_t port,
+					  bool *host_known);
+const struct net_rule *gate_rule_for_address(const struct gate *gate,
+					     const struct net_address *address, uint16_t port);
+
+/* Listeners that the cell's init has made: listen.c. 0 or -EPROTO. */
+int gate_listen(struct gate *gate, const int *fds, unsigned count);
+void gate_listen_done(struct gate *gate);
+
+/* Answers one question of the cell; returns the answer's size: answer.c. */
+size_t gate_answer(struct gate *gate, const uint8_t *query, size_t size, uint8_t *out, size_t room);
+void gate_on_datagram(void *user, uint32_t events);
+
+/* A connection of the cell's has come: connection.c. Takes the socket. */
+void connection_new(struct gate *gate, int fd);
+/* The same, where names are asked for: dns_stream.c. */
+void dns_stream_new(struct gate *gate, int fd);
+void connection_free_all(struct gate *gate);
+
+/* To the warden: report.c. What there is no room for is counted. */
+void report_connection(struct gate *gate, const struct gate_connection *record);
+void report_spent(struct gate *gate);
+void report_total(struct gate *gate);
+
+/* Whatever it does not need, for good: seal.c. 0 or -errno. */
+int gate_seal(const struct gate *gate);
+#endif

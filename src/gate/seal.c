@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the gate gives up before it has read a byte of the cell: ids, capabilities, files, children,
+ * and all system calls but those of this list. It keeps the network, which is what it is for.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "gate/gate.h"
+#include "kernel/caps.h"
+#include "kernel/filter.h"
+#include "kernel/landlock.h"
+#include "kernel/sys.h"
+
+/* Two sockets and two pipes each; and its own. */
+#define FILES_OF_CONNECTION 6
+#define FILES_MORE          128
+#define MEMORY_BYTES        (256u << 20)
+
+static const uint64_t zero[] = { 0 };
+static const struct filter_test not_executable = {
+	.arg = 2, .mask = PROT_EXEC, .values_count = 1, .values = zero
+};
+static const uint64_t families[] = { AF_INET, AF_INET6 };
+static const struct filter_test of_the_network = {
+	.arg = 0, .mask = UINT32_MAX, .values_count = ARRAY_SIZE(families), .values = families
+};
+static const uint64_t quiet_prctl[] = { PR_SET_VMA };
+static const struct filter_test names_memory = {
+	.arg = 0, .mask = UINT32_MAX, .values_count = 1, .values = quiet_prctl
+};
+static const uint64_t pipe_size[] = { F_SETPIPE_SZ };
+static const struct filter_test sizes_pipe = {
+	.arg = 1, .mask = UINT32_MAX, .values_count = 1, .values = pipe_size
+};
+
+static const struct call {
+	const char *name, *reason;
+	const struct filter_test *test; /* else it kills as well; NULL: always allowed */
+} calls[] = {
+	{ "recvfrom", "first bytes, questions, orders", NULL },
+	{ "recvmsg", "the cell's sockets", NULL },
+	{ "sendto", "answers, heads, reports", NULL },
+	{ "splice", "bytes, both ways", NULL },
+	{ "pipe2", "what they pass through", NULL },
+	{ "fcntl", "a large one", &sizes_pipe },
+	{ "accept4", "connections of the cell", NULL },
+	{ "socket", "connections to the outside", &of_the_network },
+	{ "connect", "the same", NULL },
+	{ "shutdown", "the end of one direction", NULL },
+	{ "getsockname", "what a connection was made for", NULL },
+	{ "getsockopt", "did it come about", NULL },
+	{ "setsockopt", "no delay; a reset at the end", NULL },
+	{ "close", "descriptors", NULL },
+	{ "epoll_create1", "the loop", NULL },
+	{ "epoll_ctl", "the loop", NULL },
+	{ "epoll_wait", "the loop", NULL },
+	{ "epoll_pwait", "the loop, by newer C libraries", NULL },
+	{ "epoll_pwait2", "the same", NULL },
+	{ "clock_gettime", "time, where the vdso cannot tell", NULL },
+	{ "getrandom", "numbers of questions", NULL },
+	{ "brk", "memory", NULL },
+	{ "mmap", "memory that is not executable", &not_executable },
+	{ "mprotect", "memory that is not executable", &not_executable },
+	{ "munmap", "memory", NULL },
+	{ "mremap", "memory", NULL },
+	{ "madvise", "memory", NULL },
+	{ "prctl", "the C library names its memory", &names_memory },
+	{ "futex", "locks of the C library", NULL },
+	{ "writev", "the C library's last words", NULL },
+	{ "getpid", "abort()", NULL },
+	{ "gettid", "abort()", NULL },
+	{ "tgkill", "abort()", NULL },
+	{ "rt_sigaction", "abort()", NULL },
+	{ "rt_sigprocmask", "abort()", NULL },
+	{ "restart_syscall", "a wait that was stopped and goes on", NULL },
+	{ "exit", "the end", NULL },
+	{ "exit_group", "the end", NULL },
+};
+
+static const struct call *find(unsigned number)
+{
+	const char *name = syscall_name(number);
+
+	for (size_t i = 0; name && i < ARRAY_SIZE(calls); i++) {
+		if (strcmp(calls[i].name, name) == 0) {
+			return &calls[i];
+		}
+	}
+	return NULL;
+}
+
+static unsigned make_rules(struct filter_rule *rules)
+{
+	unsigned count = 0;
+
+	for (unsigned number = 0; number < FILTER_CALLS_MAX; number++) {
+		const struct call *call = find(number);
+		if (call) {
+			rules[count++] = (struct filter_rule){ .call = (uint16_t)number,
+							       .action = FILTER_ALLOW,
+							       .tests = call->test,
+							       .tests_count = call->test != NULL,
+							       .reason = call->reason };
+		}
+		if (!call || call->test) {
+			rules[count++] = (struct filter_rule){ .call = (uint16_t)number,
+							       .action = FILTER_KILL };
+		}
+	}
+	return count;
+}
+
+static int seal_calls(void)
+{
+	_cleanup_free_ struct filter_rule *rules = calloc(2 * FILTER_CALLS_MAX, sizeof(*rules));
+	_cleanup_(bpf_program_done)
+	struct bpf_program program = { 0 };
+
+	if (!rules) {
+		return -ENOMEM;
+	}
+	struct filter filter = { .rules = rules, .count = make_rules(rules) };
+	int r = filter_compile(&filter, false, &program, NULL);
+	if (r < 0) {
+		return r;
+	}
+	struct sock_fprog code = { .len = (unsigned short)program.count, .filter = program.code };
+	return sys_seccomp(SECCOMP_SET_MODE_FILTER, 0, &code);
+}
+
+/* Where the host's own hard limit is lower, that stays. */
+static int limit(int what, rlim_t value)
+{
+	struct rlimit now;
+
+	if (getrlimit((__rlimit_resource_t)what, &now) < 0) {
+		return -errno;
+	}
+	value = value < now.rlim_max ? value : now.rlim_max;
+	struct rlimit both = { value, value };
+	return setrlimit((__rlimit_resource_t)what, &both) < 0 ? -errno : 0;
+}
+
+static int seal_limits(const struct gate *gate)
+{
+	int r = limit(RLIMIT_NOFILE,
+		      (rlim_t)gate->limits.connections * FILES_OF_CONNECTION + FILES_MORE);
+
+	r = r < 0 ? r : limit(RLIMIT_CORE, 0);
+	r = r < 0 ? r : limit(RLIMIT_FSIZE, 0);
+	r = r < 0 ? r : limit(RLIMIT_DATA, MEMORY_BYTES);
+	return r < 0 ? r : limit(RLIMIT_NPROC, 0);
+}
+
+static int seal_ids(const struct gate *gate)
+{
+	uid_t id = gate->limits.id;
+
+	if (id == 0) {
+		return 0;
+	}
+	if (setgroups(0, NULL) < 0 || setresgid(id, id, id) < 0 || setresuid(id, id, id) < 0) {
+		return -errno;
+	}
+	return 0;
+}
+
+int gate_seal(const struct gate *gate)
+{
+	int abi = landlock_abi();
+	int r = seal_limits(gate);
+
+	r = r < 0 ? r : seal_ids(gate);
+	if (r == 0) {
+		r = caps_drop_all();
+		/* Without CAP_SETPCAP the bounding set stays, and means nothing. */
+		r = r == -EPERM ? caps_give_up() : r;
+	}
+	if (r == 0 && (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+		       prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)) {
+		r = -errno;
+	}
+	if (r == 0 && abi > 0) {
+		r = landlock_enforce(abi, NULL, 0);
+	}
+	return r < 0 ? r : seal_calls();
+}

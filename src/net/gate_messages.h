@@ -1,0 +1,98 @@
+/*
+ * What is said between a cell's gate and those who start it: fixed records on SOCK_SEQPACKET pairs.
+ * The size of a record is that of its kind; anything else is a broken peer, and the end.
+ */
+#ifndef BRIG_NET_GATE_MESSAGES_H
+#define BRIG_NET_GATE_MESSAGES_H
+
+#include <stdint.h>
+
+#include "net/rule.h"
+
+/* Numbers of the two lines in the gate. */
+#define GATE_FD_WARDEN 3
+#define GATE_FD_CELL   4
+
+/* Where a cell asks for names, and where its made-up addresses are from. */
+#define GATE_RESOLVER  "127.0.0.53"
+#define GATE_SYNTHETIC "198.18.0.0/15"
+
+#define GATE_CREDENTIALS_MAX 16
+#define GATE_HEADER_MAX      64
+#define GATE_VALUE_MAX       4096
+/* Connections that are told of one by one; those behind are only counted. */
+#define GATE_TOLD_MAX 128
+
+enum gate_kind {
+	/* warden -> gate, in this order; rules and credentials as often as there are some */
+	GATE_LIMITS = 1,
+	GATE_RULE,
+	GATE_CREDENTIAL,
+	GATE_BEGIN,
+	/* brig-init -> gate, once, with the sockets: DNS by UDP, DNS by TCP, then one each port */
+	GATE_LISTENERS,
+	/* gate -> warden */
+	GATE_CONNECTION,
+	GATE_SPENT, /* the limit on bytes is reached: the run is over */
+	GATE_TOTAL, /* its last word, when the warden has shut its side down */
+};
+
+struct gate_limits {
+	uint32_t kind;
+	uint32_t id;          /* whom to become, as root; 0: stays who it is */
+	uint64_t bytes;       /* both directions, all connections */
+	uint32_t connections; /* at a time */
+	uint32_t connections_total;
+	uint32_t rate; /* new ones in a second */
+	uint32_t unused;
+};
+
+struct gate_rule {
+	uint32_t kind;
+	struct net_rule rule;
+};
+
+/* Added to every HTTP request to this host; the program never has it. */
+struct gate_credential {
+	uint32_t kind;
+	char name[NET_NAME_MAX + 1];
+	char header[GATE_HEADER_MAX];
+	char value[GATE_VALUE_MAX];
+};
+
+struct gate_word {
+	uint32_t kind;
+	uint32_t value;
+};
+
+enum gate_verdict {
+	GATE_ALLOWED,
+	GATE_REFUSED_NAME,     /* no rule has the name */
+	GATE_REFUSED_PORT,     /* a rule has the host, none this port of it */
+	GATE_REFUSED_ADDRESS,  /* it stands for a private or special address */
+	GATE_REFUSED_PROTOCOL, /* not TLS or HTTP where it must be, or for another name */
+	GATE_REFUSED_COUNT,    /* too many connections */
+	GATE_UNRESOLVED,       /* the name is not known */
+	GATE_UNREACHABLE,
+	GATE_SPENT_BYTES, /* cut off by the limit on bytes */
+	GATE_VERDICTS,
+};
+
+struct gate_connection {
+	uint32_t kind;
+	uint32_t verdict; /* enum gate_verdict */
+	uint32_t port;    /* 0: a name that was asked for and not given */
+	uint32_t unused;
+	uint64_t bytes_up, bytes_down;
+	uint64_t took_ns;
+	char host[NET_NAME_MAX + 1];    /* name, or address */
+	char address[NET_ADDRESS_TEXT]; /* where it went; "" nowhere */
+};
+
+struct gate_total {
+	uint32_t kind;
+	uint32_t untold; /* connections that there was no record of */
+	uint64_t connections, refused;
+	uint64_t bytes;
+};
+#endif
