@@ -21,7 +21,8 @@ _brig() {
 		help version'
 	local run_options='--lang --policy --timeout --cpu-time --cpu --memory --processes --disk
 		--inodes --open-files --file-size --stdout --stderr --in --out --out-dir --out-exec --force
-		--changes --ro --rw --env --guard --check --start --tenant --value --yes --no-cache --config --time --json
+		--changes --ro --rw --net --net-bytes --env --guard --check --start --tenant --value --yes --no-cache
+		--config --time --json
 		--json-schema --help'
 	local option bench_options='--lang --policy --runs --in-flight --cells --config --yes --json --help'
 
@@ -71,7 +72,7 @@ _brig() {
 		return
 		;;
 	--timeout | --cpu-time | --cpu | --memory | --processes | --disk | --inodes | --open-files | \
-		--file-size | --stdout | --stderr | --env | --out | --tenant | --runs | --in-flight | \
+		--file-size | --stdout | --stderr | --net | --net-bytes | --env | --out | --tenant | --runs | --in-flight | \
 		--cells | --listen | --socket-mode | --socket-group | --set | --expect | --since | --kind | \
 		--limit | --rate | --concurrency | --cpu-per-day | --days | -c)
 		return
