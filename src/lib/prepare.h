@@ -91,6 +91,26 @@ int prepare_without(struct prepared *prepared, enum layer layer, struct brig_err
 int prepare_trees(struct brig_context *context, struct prepared *prepared, struct brig_error *err);
 
 /* Parts of it, one file each. */
+int prepare_check(const struct brig_request *request, enum purpose purpose, struct brig_error *err);
+int prepare_consent(const struct policy *policy, const struct brig_request *request,
+		    struct brig_error *err);
+int prepare_limits(const struct brig_request *request, struct prepared *prepared,
+		   struct brig_error *err);
+void prepare_cpus(struct spec *spec);
+/* Whom the cell runs as: an id range of its own where there is one. */
+int prepare_identity(struct prepared *prepared, struct brig_error *err);
+/* What is started: the program alone, by a script that hands out its value, or a session's. */
+int prepare_argv(const struct brig_request *request, struct prepared *prepared,
+		 struct brig_error *err);
+bool prepare_wants_value(const struct brig_request *request, const struct prepared *prepared);
+int prepare_valued(const struct brig_request *request, struct prepared *prepared,
+		   struct strlist *ret, struct brig_error *err);
+int prepare_session(const struct brig_request *request, struct prepared *prepared,
+		    struct brig_error *err);
+/* Puts that script into the cell; one of those above has named it. */
+void prepared_set_driver(struct prepared *prepared, const char *name);
+/* What the spec points to; again after every change. */
+void prepared_connect(struct prepared *prepared);
 int prepare_code(struct brig_context *context, const struct brig_request *request,
 		 struct prepared *prepared, struct brig_error *err);
 /* The source text alone. */
