@@ -37,7 +37,10 @@ LLHTTP     := /usr/share/llhttp
 LLHTTP_INCLUDE := /usr/share/include/llhttp
 LLHTTP_OBJ := $(patsubst %,$(BUILD)/obj/llhttp/%.o,api http llhttp)
 DATA    := $(sort $(wildcard data/policies/*.json data/runtimes/*.json data/schema/*.json \
-	data/syscalls/*.rules data/drivers/* data/tools/*.json data/guard/*))
+	data/syscalls/*.rules data/drivers/*.* data/tools/*.json data/guard/*))
+# One text in a cell, in parts here: see data/drivers/python/theory.py.
+PYTHON_DRIVER := $(patsubst %,data/drivers/python/%.py,theory graft parts load value conclude ending \
+	program script fresh environment rehearse cold template main)
 GEN_H   := $(BUILD)/gen/syscall_names.h
 
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/obj/%.o) $(BUILD)/obj/gen/embedded.o $(BUILD)/obj/gen/template.o \
@@ -63,11 +66,17 @@ $(BUILD)/gen/syscall_names.h: scripts/gen-syscalls.sh
 	$(call say,GEN,$@)
 	$(Q)CC='$(CC)' scripts/gen-syscalls.sh $@
 
-# The directories count as well: a file that was added or removed changes them and nothing else.
-$(BUILD)/gen/embedded.c: scripts/embed.sh $(DATA) $(sort $(dir $(DATA)))
+$(BUILD)/gen/data/drivers/python.py: $(PYTHON_DRIVER) Makefile
 	@mkdir -p $(@D)
 	$(call say,GEN,$@)
-	$(Q)scripts/embed.sh $@ $(DATA)
+	$(Q)cat $(PYTHON_DRIVER) > $@
+
+# The directories count as well: a file that was added or removed changes them and nothing else.
+$(BUILD)/gen/embedded.c: scripts/embed.sh $(DATA) $(sort $(dir $(DATA))) \
+		$(BUILD)/gen/data/drivers/python.py
+	@mkdir -p $(@D)
+	$(call say,GEN,$@)
+	$(Q)scripts/embed.sh $@ $(DATA) $(BUILD)/gen/data/drivers/python.py
 
 # --- the template's part of an interpreter ---------------------------------------------------------
 

@@ -57,7 +57,7 @@ literal() {
 	echo 'const struct embedded_file embedded_files[] = {'
 	n=0
 	for file in "$@"; do
-		path=${file#*data/}
+		path=${file##*data/}
 		case $path in
 		*[!A-Za-z0-9._/-]*)
 			echo "embed.sh: $file: only letters, digits, '.', '_' and '-' in a name" >&2

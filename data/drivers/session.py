@@ -2,8 +2,9 @@
 # The interpreter of a session: runs what comes by descriptor 3, one piece after the other, in one
 # namespace. What is said there: src/lib/session_channel.h.
 #
-# It is used in two ways: as a script, and as the first part of a template's driver (python.py),
-# whose clones call serve_session(). The code that it runs owns it: there are no secrets here.
+# It is used in two ways: as a script, and as the first part of a template's driver (python/*.py
+# follow), whose clones call serve_session(). The code that it runs owns it: there are no secrets
+# here.
 import os
 import sys
 

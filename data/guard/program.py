@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# A guarded program within its driver (data/drivers/python.py, whose text follows): looked at, let run
+# A guarded program within its driver (data/drivers/python, whose text follows): looked at, let run
 # or refused, and concluded.
 
 

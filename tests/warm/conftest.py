@@ -14,8 +14,9 @@ import threading
 import pytest
 
 TREE = pathlib.Path(os.environ.get("BRIG_TREE", pathlib.Path(__file__).parents[2]))
-DRIVER = TREE / "data/drivers/python.py"
-EXTENSION = pathlib.Path(os.environ.get("BRIG_BUILD", TREE / "build")) / "template.so"
+BUILD = pathlib.Path(os.environ.get("BRIG_BUILD", TREE / "build"))
+DRIVER = BUILD / "gen/data/drivers/python.py"
+EXTENSION = BUILD / "template.so"
 TEMPLATE = pathlib.Path(__file__).with_name("template.py")
 # The interpreter under test is not always the one of the tests.
 PYTHON = os.environ.get("BRIG_TEST_PYTHON", "/usr/bin/python3")

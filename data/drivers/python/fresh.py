@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+# What a clone has of its own, and not of the template: random numbers, times, names, signals.
+#
+# Nothing here goes by the process id, as the modules' own care does: it is the same in all cells.
+
+TWISTER_WORDS = 624  # the state of that generator
+
+
+def fresh_multiprocessing(process):
+    process.current_process().authkey = os.urandom(32)
+
+
+def fresh_numpy(random):
+    # Of the words that seed() would find by a longer way.
+    words = sys.modules["numpy"].frombuffer(os.urandom(4 * TWISTER_WORDS), "u4")
+    random.set_state(("MT19937", words, TWISTER_WORDS))
+
+
+def fresh_tempfile(tempfile):
+    tempfile._name_sequence = tempfile.tempdir = None
+
+
+def fresh_threading(threading):
+    threading.main_thread()._set_native_id()
+    threading._counter = threading._count(1).__next__  # Thread-1 is the program's
+
+
+def fresh_uuid(uuid):
+    uuid._node = uuid._last_timestamp = None
+
+
+# For each clone.
+FRESH = {
+    # Given any, libcrypto's generators also take new entropy from the system.
+    "_ssl": lambda ssl: ssl.RAND_add(os.urandom(32), 32.0),
+    "multiprocessing.process": fresh_multiprocessing,
+    "numpy.random": fresh_numpy,
+    "tempfile": fresh_tempfile,
+    "threading": fresh_threading,
+    "uuid": fresh_uuid,
+}
+
+
+def begin_logging(logging):
+    import time
+
+    logging._startTime = time.time_ns() if isinstance(logging._startTime, int) else time.time()
+
+
+def begin_multiprocessing(process):
+    process.ORIGINAL_DIR = os.path.abspath(os.getcwd())
+
+
+def begin_site(site):
+    path = site.USER_SITE or site.getusersitepackages()
+    if site.ENABLE_USER_SITE and path not in sys.path and os.access(path, os.F_OK):
+        raise Cold
+
+
+# For each run.
+BEGIN = {
+    "logging": begin_logging,
+    "multiprocessing.process": begin_multiprocessing,
+    "site": begin_site,
+}
+
+
+def apply(table):
+    for name, function in table.items():
+        if name in sys.modules:
+            function(sys.modules[name])
+
+
+def fresh_signals():
+    signal = sys.modules["_signal"]
+    own = {
+        signal.SIGINT: signal.default_int_handler,
+        signal.SIGPIPE: signal.SIG_IGN,
+        signal.SIGXFSZ: signal.SIG_IGN,
+    }
+    for number in signal.valid_signals():
+        wanted = own.get(number, signal.SIG_DFL)
+        if signal.getsignal(number) != wanted:
+            signal.signal(number, wanted)
+    signal.set_wakeup_fd(-1)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())

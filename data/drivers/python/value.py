@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+# The program's value: as JSON, and where it goes.
+
+VALUE_BYTES = 64 * 1024
+VALUE_DEPTH = 64
+
+
+class NoValue(Exception):
+    pass
+
+
+def encode_string(text):
+    global encode_string
+    # Not `json`: the program may have a file of that name.
+    from _json import encode_basestring as encode_string
+
+    return encode_string(text)
+
+
+def encode(value, out, room, depth=0):
+    """Appends the JSON text of a value to `out`; returns the number of characters still free."""
+    if isinstance(value, getattr(sys.modules.get("numpy"), "generic", ())):
+        value = value.item()
+    if value is None or value is True or value is False:
+        text = {None: "null", True: "true", False: "false"}[value]
+    elif isinstance(value, str) and len(value) <= room:
+        text = encode_string(value)
+    elif isinstance(value, int) and value.bit_length() <= 4 * room:
+        text = int.__repr__(value)
+    elif isinstance(value, float) and value - value == 0:
+        text = float.__repr__(value)
+    elif isinstance(value, (dict, list, tuple)) and depth < VALUE_DEPTH:
+        pairs = isinstance(value, dict)
+        text, mark = ("{}", "{") if pairs else ("[]", "[")
+        for item in value.items() if pairs else value:
+            out.append(mark)
+            if pairs:
+                key, item = item
+                if not isinstance(key, str):
+                    raise NoValue
+                room = encode(key, out, room, depth + 1)
+                out.append(":")
+            room = encode(item, out, room - 2, depth + 1)
+            text, mark = "}" if pairs else "]", ","
+    else:
+        raise NoValue
+    out.append(text)
+    if len(text) > room:
+        raise NoValue
+    return room - len(text)
+
+
+class ValuePipe:
+    """Where the value goes. It keeps out of the way of the program and of what that starts."""
+
+    def __init__(self, fd):
+        self.pid, self.fd = os.getpid(), fd
+        self.file = self.identity()
+
+    def move(self):
+        fd = self.fd
+        high = min(os.sysconf("SC_OPEN_MAX"), HIGH_FD + 1) - 1
+        try:
+            os.fstat(high)
+        except OSError:
+            if fd < high:
+                self.fd = os.dup2(fd, high, inheritable=False)
+                os.close(fd)
+        os.set_inheritable(self.fd, False)
+
+    def identity(self):
+        status = os.fstat(self.fd)
+        return status.st_dev, status.st_ino
+
+    def send(self, value):
+        # Forked copies of the program get here as well; and it may have closed everything, and
+        # opened a file that has this number now.
+        if value is None or os.getpid() != self.pid or self.identity() != self.file:
+            return
+        out = []
+        encode(value, out, VALUE_BYTES)
+        data = "".join(out).encode()
+        if len(data) <= VALUE_BYTES:
+            while data:
+                data = data[os.write(self.fd, data) :]
+            os.close(self.fd)
