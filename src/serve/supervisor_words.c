@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What roles say to the supervisor: single bytes, by a table. */
+#include "base/cleanup.h"
+#include "serve/supervisor_internal.h"
+
+static void on_ready(struct supervisor *s, struct role_child *child)
+{
+	child->ready = true;
+	if (s->phase == STARTING && role_set_ready(&s->set)) {
+		supervisor_ready(s);
+	}
+}
+
+static void on_here(struct supervisor *s, struct role_child *child)
+{
+	(void)s;
+	child->asked_ns = 0;
+}
+
+static void on_drained(struct supervisor *s, struct role_child *child)
+{
+	(void)child;
+	if (s->phase == DRAINING) {
+		supervisor_end_set(s);
+	}
+}
+
+/* What may be said by whom; anything else is a role that is no longer ours. */
+static const struct {
+	char word;
+	unsigned roles;
+	void (*take)(struct supervisor *s, struct role_child *child);
+} words[] = {
+	{ CONTROL_READY, (1u << ROLE_COUNT) - 1, on_ready },
+	{ CONTROL_HERE, (1u << ROLE_COUNT) - 1, on_here },
+	{ CONTROL_DRAINED, 1u << ROLE_FRONT, on_drained },
+	{ CONTROL_TAKEN, 1u << ROLE_FRONT, supervisor_reload_taken },
+	{ CONTROL_REFUSED, 1u << ROLE_FRONT, supervisor_reload_refused },
+};
+
+void supervisor_word(void *user, struct role_child *child, char word)
+{
+	struct supervisor *s = user;
+
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+		if (words[i].word == word && (words[i].roles & (1u << child->role))) {
+			words[i].take(s, child);
+			return;
+		}
+	}
+	role_log(ROLE_ERROR, "unknown-word", "which=%s word=%x", role_name(child->role),
+		 (unsigned)(unsigned char)word);
+	role_set_kill(&s->set);
+}
