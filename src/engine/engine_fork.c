@@ -16,34 +16,14 @@
 #include "base/embedded.h"
 #include "base/error.h"
 #include "base/id.h"
-#include "base/strlist.h"
-#include "engine/engine_local.h"
-#include "lib/session.h"
+#include "engine/engine_fork.h"
 
 #define FORKS_MAX   4
 #define STATE_BYTES (16u << 20) /* each name twice, at worst */
-#define NAMES_BYTES (256u << 10)
-#define NAMES_MAX   500
-#define NAME_BYTES  200
-#define COPY_BYTES  (1u << 20) /* in one go: others wait */
+#define COPY_BYTES  (1u << 20)  /* in one go: others wait */
 #define COPY_FILES  32
 /* For either run, where the session does not have less. */
 #define RUN_NS UINT64_C(10000000000)
-
-struct local_fork {
-	struct engine_run *run;   /* whose fork it is */
-	struct engine_run *inner; /* a call of ours under way */
-	char from[27], to[27];    /* "": not there yet */
-	char *tenant;             /* owned */
-	char state[40], names[48];
-	struct buf data; /* the state */
-	struct strlist carried, left;
-	struct brig_session_file *files; /* owned */
-	size_t files_count, files_at, copied;
-	struct strlist files_left;
-	bool truncated; /* lists */
-	struct loop_timer more;
-};
 
 static void finish(struct local_fork *fork);
 
@@ -160,67 +140,6 @@ static void run_text(struct local_fork *fork, const char *id, const char *word,
 	session->runs--; /* it is none of the caller's */
 }
 
-/* --- names ----------------------------------------------------------------------------------- */
-
-static int keep(struct local_fork *fork, struct strlist *list, const char *text)
-{
-	if (list->count >= NAMES_MAX) {
-		fork->truncated = true;
-		return 0;
-	}
-	return strlist_addf(list, "%.*s", NAME_BYTES * 2, text);
-}
-
-static void uncarry(struct local_fork *fork, const char *name, size_t size)
-{
-	struct strlist *list = &fork->carried;
-
-	for (size_t i = 0; i < list->count; i++) {
-		if (strlen(list->items[i]) == size && memcmp(list->items[i], name, size) == 0) {
-			free(list->items[i]);
-			list->items[i] = list->items[--list->count];
-			list->items[list->count] = NULL;
-			return;
-		}
-	}
-}
-
-/* "+NAME" or "-NAME\tWHY": whatever else there is in a line is the tenant's own business. */
-static int take_line(struct local_fork *fork, char *line)
-{
-	if (line[0] == '+' && line[1]) {
-		return keep(fork, &fork->carried, line + 1);
-	}
-	if (line[0] == '-' && line[1]) {
-		uncarry(fork, line + 1, strcspn(line + 1, "\t"));
-		return keep(fork, &fork->left, line + 1);
-	}
-	return 0;
-}
-
-/* 0: read, and both files are gone; -errno: there are none. */
-static int take_names(struct local_fork *fork, struct local_session *session)
-{
-	_cleanup_free_ char *text = NULL;
-	size_t size = 0;
-	char *rest = NULL;
-	int r = brig_session_get(session->session, fork->names, NAMES_BYTES, &text, &size, NULL);
-
-	(void)brig_session_delete(session->session, fork->names, NULL);
-	for (char *line = r == 0 ? strtok_r(text, "\n", &rest) : NULL; line && r == 0;
-	     line = strtok_r(NULL, "\n", &rest)) {
-		r = take_line(fork, line);
-	}
-	return r;
-}
-
-static void nothing_carried(struct local_fork *fork, const char *why)
-{
-	strlist_done(&fork->carried);
-	buf_done(&fork->data);
-	(void)strlist_addf(&fork->left, "*\t%s", why);
-}
-
 /* --- the way --------------------------------------------------------------------------------- */
 
 static void loaded(void *user, const char *data, size_t size)
@@ -243,8 +162,8 @@ static void loaded(void *user, const char *data, size_t size)
 		fail(fork);
 		return;
 	}
-	if (fork->data.size && take_names(fork, session) < 0) {
-		nothing_carried(fork, "the new interpreter could not take the state");
+	if (fork->data.size && fork_take_names(fork, session) < 0) {
+		fork_nothing_carried(fork, "the new interpreter could not take the state");
 	}
 	finish(fork);
 }
@@ -264,8 +183,8 @@ static void copy_one(struct local_fork *fork, struct local_session *from, struct
 	*bytes += size;
 	if (r == 0) {
 		fork->copied++;
-	} else if (fork->files_left.count < NAMES_MAX) {
-		(void)strlist_addf(&fork->files_left, "%.*s\t%s", NAME_BYTES, file->path,
+	} else if (fork->files_left.count < FORK_NAMES_MAX) {
+		(void)strlist_addf(&fork->files_left, "%.*s\t%s", FORK_NAME_BYTES, file->path,
 				   error.message);
 	} else {
 		fork->truncated = true;
@@ -313,7 +232,7 @@ static void saved(void *user, const char *data, size_t size)
 		fail(fork);
 		return;
 	}
-	int r = take_names(fork, from);
+	int r = fork_take_names(fork, from);
 	if (r == 0) {
 		r = brig_session_get(from->session, fork->state, STATE_BYTES, &state, &state_size,
 				     NULL);
@@ -321,7 +240,7 @@ static void saved(void *user, const char *data, size_t size)
 	(void)brig_session_delete(from->session, fork->state, NULL);
 	buf_add(&fork->data, state, state_size);
 	if (r < 0 || !state_size || fork->data.failed) {
-		nothing_carried(fork, "the interpreter could not tell its state");
+		fork_nothing_carried(fork, "the interpreter could not tell its state");
 	}
 	if (brig_session_list(from->session, &fork->files, &fork->files_count, &fork->truncated,
 			      error) < 0) {
@@ -350,48 +269,16 @@ static void opened(void *user, const char *data, size_t size)
 
 /* --- beginning and end ----------------------------------------------------------------------- */
 
-static void print_left(struct json_out *json, const char *key, const struct strlist *list)
-{
-	json_open(json, "left", '[');
-	for (size_t i = 0; i < list->count; i++) {
-		char *tab = strchr(list->items[i], '\t');
-		if (tab) {
-			*tab = '\0';
-		}
-		json_open(json, NULL, '{');
-		json_text(json, key, list->items[i]);
-		json_text(json, "why", tab ? tab + 1 : "");
-		json_close(json, '}');
-	}
-	json_close(json, ']');
-}
-
 static void finish(struct local_fork *fork)
 {
 	struct engine_run *run = fork->run;
 	struct local_session *session = session_of(fork, fork->to);
-	struct json_out json = { .buf = &run->answer };
 
 	if (!session) {
 		fail(fork);
 		return;
 	}
-	local_session_describe(&json, session);
-	/* In front of the end of the object. */
-	run->answer.size -= !run->answer.failed && run->answer.size ? 1 : 0;
-	json_text(&json, "forked_from", fork->from);
-	json_open(&json, "carried", '[');
-	for (size_t i = 0; i < fork->carried.count; i++) {
-		json_text(&json, NULL, fork->carried.items[i]);
-	}
-	json_close(&json, ']');
-	print_left(&json, "name", &fork->left);
-	json_open(&json, "files", '{');
-	json_u64(&json, "copied", fork->copied);
-	print_left(&json, "path", &fork->files_left);
-	json_close(&json, '}');
-	json_bool(&json, "truncated", fork->truncated);
-	json_close(&json, '}');
+	fork_answer(fork, session);
 	fork->to[0] = '\0'; /* it stays */
 	local_finish(run);
 }

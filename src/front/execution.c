@@ -15,8 +15,6 @@
 #define QUEUED_BYTES_TENANT (64u << 20)
 #define QUEUED_BYTES_ALL    (256u << 20)
 
-static void enter_line(struct execution *execution);
-
 void execution_free(struct execution *execution)
 {
 	struct front *front = execution->front;
@@ -42,7 +40,7 @@ void execution_free(struct execution *execution)
 	free(execution);
 }
 
-static void fail_with(struct execution *execution)
+void execution_fail(struct execution *execution)
 {
 	execution->failed = true;
 	admission_leave(&execution->front->admission, &execution->ticket, 0, 0);
@@ -86,7 +84,7 @@ static void engine_failed(void *user, const struct brig_error *error)
 			 error->step, error->message);
 	}
 	problem_of_error(&execution->problem, error);
-	fail_with(execution);
+	execution_fail(execution);
 }
 
 static void start(struct execution *execution)
@@ -106,7 +104,7 @@ static void start(struct execution *execution)
 	if (execution->cancelled) {
 		problem_set(&execution->problem, PROBLEM_CANCELLED,
 			    "it was cancelled before it ran");
-		fail_with(execution);
+		execution_fail(execution);
 	} else if (engine_start(execution->front->engine, call, &execution->run, &error) < 0) {
 		execution->run = NULL;
 		engine_failed(execution, &error);
@@ -128,7 +126,7 @@ static void recorded_start(void *user, const struct brig_error *error, const cha
 	if (error) {
 		problem_set(&execution->problem, PROBLEM_LEDGER_UNAVAILABLE,
 			    "its start could not be recorded, so it was not started");
-		fail_with(execution);
+		execution_fail(execution);
 	} else {
 		start(execution);
 	}
@@ -176,7 +174,7 @@ static void due(void *user)
 		problem_set(&execution->problem, PROBLEM_QUEUE_TIMEOUT,
 			    "its turn did not come in time");
 		execution->problem.retry_s = admission_retry_s(&execution->front->admission);
-		fail_with(execution);
+		execution_fail(execution);
 	} else if (!execution->listeners) {
 		execution_cancel(execution);
 	} else if (execution->state == EXECUTION_WAITING && !execution->queued) {
@@ -216,7 +214,7 @@ static void begun(void *user, const struct brig_error *error, const char *data, 
 	} else if (execution->cancelled) {
 		problem_set(&execution->problem, PROBLEM_CANCELLED,
 			    "it was cancelled before it ran");
-		fail_with(execution);
+		execution_fail(execution);
 	} else {
 		enter_line(execution);
 	}
@@ -327,16 +325,6 @@ void execution_submit(struct execution *execution)
 	}
 }
 
-struct execution *execution_find(struct front *front, const char *tenant, const char *id)
-{
-	for (struct execution *e = front->executions; e; e = e->next) {
-		if (strcmp(e->id, id) == 0) {
-			return strcmp(e->tenant, tenant) == 0 ? e : NULL;
-		}
-	}
-	return NULL;
-}
-
 const char *execution_id(const struct execution *execution)
 {
 	return execution->id;
@@ -345,43 +333,6 @@ const char *execution_id(const struct execution *execution)
 bool execution_running(const struct execution *execution)
 {
 	return execution->state == EXECUTION_RUNNING;
-}
-
-void execution_listen(struct execution *execution, struct listener *listener)
-{
-	listener->execution = execution;
-	listener->next = execution->listeners;
-	execution->listeners = listener;
-}
-
-void execution_unlisten(struct listener *listener)
-{
-	struct execution *execution = listener->execution;
-
-	if (!execution) {
-		return;
-	}
-	for (struct listener **at = &execution->listeners; *at; at = &(*at)->next) {
-		if (*at == listener) {
-			*at = listener->next;
-			break;
-		}
-	}
-	listener->execution = NULL;
-	if (execution->listeners) {
-		return;
-	}
-	execution_pause(execution, false);
-	/* With a key the caller will ask again, and wants this very run's answer. */
-	if (execution->queued || execution->key) {
-		return;
-	}
-	if (execution->attached_stream && execution->state <= EXECUTION_RUNNING) {
-		loop_timer_set(execution->front->loop, &execution->timer,
-			       clock_now_ns() + execution->front->resume_ns);
-	} else {
-		execution_cancel(execution);
-	}
 }
 
 void execution_pause(struct execution *execution, bool paused)
@@ -398,7 +349,7 @@ void execution_cancel(struct execution *execution)
 	if (execution->state == EXECUTION_WAITING) {
 		problem_set(&execution->problem, PROBLEM_CANCELLED,
 			    "it was cancelled before it ran");
-		fail_with(execution);
+		execution_fail(execution);
 	} else if (execution->state == EXECUTION_RUNNING && execution->run) {
 		execution_pause(execution, false);
 		engine_cancel(execution->run);
@@ -414,68 +365,7 @@ const char *execution_result(const struct execution *execution, size_t *ret_size
 	return execution->failed ? NULL : execution->result.data;
 }
 
-struct execution *execution_next(const struct execution *execution)
-{
-	return execution->next;
-}
-
 bool execution_unfinished(const struct execution *execution)
 {
 	return execution->state != EXECUTION_WAITING || !execution->queued;
-}
-
-/* The end of one may be the end of others: each time from the beginning. */
-static struct execution *find_revoked(const struct front *front)
-{
-	for (struct execution *e = front->executions; e; e = e->next) {
-		if (!e->cancelled && !auth_stands(&front->auth, e->tenant, e->caller)) {
-			return e;
-		}
-	}
-	return NULL;
-}
-
-size_t executions_revoke(struct front *front)
-{
-	struct execution *execution;
-	size_t count = 0;
-
-	while ((execution = find_revoked(front)) != NULL) {
-		execution_cancel(execution);
-		count++;
-	}
-	return count;
-}
-
-void executions_close(struct front *front)
-{
-	admission_close(&front->admission);
-	for (struct execution *e = front->executions, *next; e; e = next) {
-		next = e->next;
-		if (e->state == EXECUTION_WAITING && !e->queued) {
-			problem_set(&e->problem, PROBLEM_UNAVAILABLE, "the service is going down");
-			e->problem.retry_s = 2;
-			fail_with(e);
-		} else {
-			execution_save_now(e);
-		}
-	}
-}
-
-void executions_drop(struct front *front)
-{
-	admission_close(&front->admission);
-	for (struct execution *execution = front->executions, *next; execution; execution = next) {
-		next = execution->next;
-		if (execution->run) {
-			engine_forget(execution->run);
-		}
-		while (execution->listeners) {
-			struct listener *listener = execution->listeners;
-
-			execution->listeners = listener->next;
-			listener->execution = NULL;
-		}
-		execution_free(execution);
-	}
 }

@@ -55,6 +55,8 @@ struct execution {
 };
 
 void execution_free(struct execution *execution);
+/* It did not run, or not to its end: execution->problem says why. */
+void execution_fail(struct execution *execution);
 /* What happened is recorded, then told; the execution is gone afterwards, now or later. */
 void execution_save(struct execution *execution);
 /* There is no time to wait for room: one more try, if it waits for one. */

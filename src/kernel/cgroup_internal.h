@@ -96,6 +96,8 @@ struct cgroup {
 	struct cgroup_usage last;       /* scope: systemd may remove the group before we look */
 };
 
+extern const struct cgroup_ops cgroup_v1_ops;
+
 /* Each looks whether the host has its kind. 1: taken, 0: not here (says so in `why`), -errno. */
 int cgroup_v2_probe(struct cgroup_manager *manager, const struct cgroup_facts *facts,
 		    struct buf *why);

@@ -68,7 +68,7 @@ struct session_run {
 	int end;                    /* 1: ended; -errno: failed; 0: under way */
 };
 
-/* The handle's side of a run; struct brig_run wraps it. session_run.c */
+/* The handle's side of a run; struct brig_run wraps it. session_run_start.c, session_run.c */
 int session_run_start(struct brig_session *session, const struct brig_request *request,
 		      struct session_run **ret, struct brig_error *err);
 int session_run_step(struct session_run *run, struct brig_error *err);

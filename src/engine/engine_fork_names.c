@@ -1,0 +1,66 @@
+/* What of its state a session's interpreter could tell, by name: the list beside the state. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "engine/engine_fork.h"
+
+#define NAMES_BYTES (256u << 10)
+
+static int keep(struct local_fork *fork, struct strlist *list, const char *text)
+{
+	if (list->count >= FORK_NAMES_MAX) {
+		fork->truncated = true;
+		return 0;
+	}
+	return strlist_addf(list, "%.*s", FORK_NAME_BYTES * 2, text);
+}
+
+static void uncarry(struct local_fork *fork, const char *name, size_t size)
+{
+	struct strlist *list = &fork->carried;
+
+	for (size_t i = 0; i < list->count; i++) {
+		if (strlen(list->items[i]) == size && memcmp(list->items[i], name, size) == 0) {
+			free(list->items[i]);
+			list->items[i] = list->items[--list->count];
+			list->items[list->count] = NULL;
+			return;
+		}
+	}
+}
+
+/* "+NAME" or "-NAME\tWHY": whatever else there is in a line is the tenant's own business. */
+static int take_line(struct local_fork *fork, char *line)
+{
+	if (line[0] == '+' && line[1]) {
+		return keep(fork, &fork->carried, line + 1);
+	}
+	if (line[0] == '-' && line[1]) {
+		uncarry(fork, line + 1, strcspn(line + 1, "\t"));
+		return keep(fork, &fork->left, line + 1);
+	}
+	return 0;
+}
+
+int fork_take_names(struct local_fork *fork, struct local_session *session)
+{
+	_cleanup_free_ char *text = NULL;
+	size_t size = 0;
+	char *rest = NULL;
+	int r = brig_session_get(session->session, fork->names, NAMES_BYTES, &text, &size, NULL);
+
+	(void)brig_session_delete(session->session, fork->names, NULL);
+	for (char *line = r == 0 ? strtok_r(text, "\n", &rest) : NULL; line && r == 0;
+	     line = strtok_r(NULL, "\n", &rest)) {
+		r = take_line(fork, line);
+	}
+	return r;
+}
+
+void fork_nothing_carried(struct local_fork *fork, const char *why)
+{
+	strlist_done(&fork->carried);
+	buf_done(&fork->data);
+	(void)strlist_addf(&fork->left, "*\t%s", why);
+}
