@@ -12,4 +12,7 @@ struct embedded_file {
 
 extern const struct embedded_file embedded_files[];
 extern const size_t embedded_files_count;
+
+/* NULL: there is none. */
+const struct embedded_file *embedded_find(const char *path);
 #endif

@@ -8,23 +8,19 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/write_all.h"
 
 int publish_file(int dir, const char *name, const void *data, size_t size)
 {
-	const char *at = data;
 	char path[32];
 	_cleanup_close_ int fd = openat(dir, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
 
 	if (fd < 0) {
 		return -errno;
 	}
-	while (size) {
-		ssize_t n = write(fd, at, size);
-		if (n < 0 && errno != EINTR) {
-			return -errno;
-		}
-		at += n < 0 ? 0 : n;
-		size -= n < 0 ? 0 : (size_t)n;
+	int r = write_all(fd, data, size);
+	if (r < 0) {
+		return r;
 	}
 	/* By way of /proc: a link from the fd itself is for the privileged only. */
 	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);

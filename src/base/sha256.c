@@ -1,7 +1,10 @@
 /* SHA-256 by libsodium, and fields that cannot run into each other. */
 #include "base/sha256.h"
 
+#include <errno.h>
 #include <stdint.h>
+#include <sys/types.h>
+#include <unistd.h>
 
 void sha256_init(struct sha256 *hash)
 {
@@ -39,4 +42,29 @@ void sha256_hex(struct sha256 *hash, char hex[SHA256_HEX_SIZE])
 		hex[2 * i + 1] = digits[sum[i] & 15];
 	}
 	hex[2 * sizeof(sum)] = '\0';
+}
+
+int64_t sha256_fd(int fd, char hex[SHA256_HEX_SIZE])
+{
+	struct sha256 hash;
+	char chunk[16384];
+	off_t at = 0;
+
+	sha256_init(&hash);
+	for (;;) {
+		ssize_t n = pread(fd, chunk, sizeof(chunk), at);
+		if (n < 0 && errno == EINTR) {
+			continue;
+		}
+		if (n < 0) {
+			return -errno;
+		}
+		if (n == 0) {
+			break;
+		}
+		sha256_add(&hash, chunk, (size_t)n);
+		at += n;
+	}
+	sha256_hex(&hash, hex);
+	return at;
 }

@@ -63,6 +63,19 @@ int strlist_add(struct strlist *list, const char *text)
 	return strlist_push(list, strdup(text));
 }
 
+int strlist_insert(struct strlist *list, size_t at, const char *text)
+{
+	int r = strlist_add(list, text);
+	size_t last = list->count - 1;
+
+	if (r == 0 && at < last) {
+		char *item = list->items[last];
+		memmove(&list->items[at + 1], &list->items[at], (last - at) * sizeof(item));
+		list->items[at] = item;
+	}
+	return r;
+}
+
 int strlist_addf(struct strlist *list, const char *format, ...)
 {
 	char *text = NULL;

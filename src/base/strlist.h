@@ -11,7 +11,8 @@ struct strlist {
 };
 
 void strlist_done(struct strlist *list);
-int strlist_add(struct strlist *list, const char *text); /* 0 or -ENOMEM */
+int strlist_add(struct strlist *list, const char *text);               /* 0 or -ENOMEM */
+int strlist_insert(struct strlist *list, size_t at, const char *text); /* the same; before `at` */
 int strlist_addf(struct strlist *list, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 bool strlist_has(const struct strlist *list, const char *text);

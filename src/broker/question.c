@@ -2,17 +2,16 @@
 /* One record from the warden, one back: see broker_messages.h. */
 #include <errno.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/fdpass.h"
 #include "broker/broker.h"
 #include "kernel/broker_messages.h"
 
 /* Room for more than may come, so that what is too much is seen, and closed. */
 #define FDS_ROOM 4
 
-/* What came along: who it was, and descriptors. More than one is too many. */
+/* What came along: who it was, and at most one descriptor. */
 static int take_control(struct msghdr *header, struct question *ret)
 {
 	int r = 0;
@@ -24,19 +23,10 @@ static int take_control(struct msghdr *header, struct question *ret)
 			struct ucred who;
 			memcpy(&who, CMSG_DATA(at), sizeof(who));
 			ret->pid = who.pid;
-		} else if (at->cmsg_type == SCM_RIGHTS) {
-			size_t count = (at->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-			for (size_t i = 0; i < count; i++) {
-				int fd;
-				memcpy(&fd, CMSG_DATA(at) + i * sizeof(int), sizeof(int));
-				if (ret->fd < 0 && r == 0) {
-					ret->fd = fd;
-				} else {
-					close(fd);
-					r = -EPROTO;
-				}
-			}
 		}
+	}
+	if (fdpass_take(header, &ret->fd, 1) > 1) {
+		r = -EPROTO;
 	}
 	return header->msg_flags & (MSG_TRUNC | MSG_CTRUNC) ? -EPROTO : r;
 }
@@ -73,22 +63,9 @@ int question_read(int line, struct question *ret)
 
 int question_answer(int line, uint32_t kind, int result, int fd)
 {
-	union {
-		struct cmsghdr align;
-		char space[CMSG_SPACE(sizeof(int))];
-	} control = { 0 };
 	struct broker_message message = { .kind = kind, .result = result };
 	struct iovec part = { .iov_base = &message, .iov_len = sizeof(message) };
-	struct msghdr header = { .msg_iov = &part, .msg_iovlen = 1 };
+	ssize_t n = fdpass_send(line, &part, 1, &fd, fd >= 0 ? 1 : 0, MSG_DONTWAIT);
 
-	if (fd >= 0) {
-		header.msg_control = control.space;
-		header.msg_controllen = sizeof(control.space);
-		struct cmsghdr *cmsg = CMSG_FIRSTHDR(&header);
-		cmsg->cmsg_level = SOL_SOCKET;
-		cmsg->cmsg_type = SCM_RIGHTS;
-		cmsg->cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(cmsg), &fd, sizeof(int));
-	}
-	return sendmsg(line, &header, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
+	return n < 0 ? (int)n : 0;
 }

@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "cli/cli.h"
 #include "cli/cli_audit.h"
+#include "cli/command.h"
 #include "cli/exit_status.h"
 #include "cli/report.h"
 #include "ledger/store.h"
@@ -189,8 +190,9 @@ static const struct action {
 	{ "tail", tail, false },
 };
 
-static int act(const struct arguments *given, struct audit_line *line)
+static int act(void *into, const struct arguments *given)
 {
+	struct audit_line *line = into;
 	struct suggestion best = { 0 };
 	struct brig_error error = { 0 };
 	const char *name = given->operands_count > 0 ? given->operands[0] : "verify";
@@ -250,15 +252,8 @@ int command_audit(int argc, char **argv)
 		.operands_max = 2,
 	};
 	struct audit_line line = { 0 };
-	struct arguments given;
-	struct brig_error error = { 0 };
-	int status;
+	int status = command_work(&syntax, argc, argv, &line, act);
 
-	if (options_parse(&syntax, argc, argv, &line, &given, &error) < 0) {
-		status = report_usage(&error, options_mention(argc, argv, "--json"));
-	} else {
-		status = given.help ? report_help(&syntax) : act(&given, &line);
-	}
 	strlist_done(&line.expect);
 	return status;
 }

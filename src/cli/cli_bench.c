@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "cli/cli.h"
 #include "cli/cli_bench.h"
+#include "cli/command.h"
 #include "cli/report.h"
 
 /* Nobody should be able to keep a shared host busy for hours by a slip of the finger. */
@@ -179,8 +180,9 @@ static int measure(struct brig_context *context, const struct brig_request *requ
 	return r;
 }
 
-static int bench(struct line *line, const char *file)
+static int bench(void *into, const struct arguments *given)
 {
+	struct line *line = into;
 	struct brig_error error = { 0 };
 	struct brig_context *context = NULL;
 	struct brig_request request;
@@ -188,7 +190,7 @@ static int bench(struct line *line, const char *file)
 	struct buf out = { 0 };
 	int status;
 
-	if (make_request(line, file, &request, &error) < 0) {
+	if (make_request(line, given->operands[0], &request, &error) < 0) {
 		return report_usage(&error, line->json);
 	}
 	fill_in(line);
@@ -257,12 +259,6 @@ int command_bench(int argc, char **argv)
 			 "\"pool full\" are requests that find all cells ready.",
 	};
 	struct line line = { 0 };
-	struct arguments given;
-	struct brig_error error = { 0 };
 
-	if (options_parse(&syntax, argc, argv, &line, &given, &error) < 0) {
-		return report_usage(&error, options_mention(argc, argv, "--json"));
-	}
-	return given.help ? report_help(&syntax)
-			  : bench(&line, given.operands_count ? given.operands[0] : NULL);
+	return command_work(&syntax, argc, argv, &line, bench);
 }

@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "cli/cli.h"
+#include "cli/command.h"
 #include "cli/exit_status.h"
 #include "cli/options.h"
 #include "cli/report.h"
@@ -100,28 +101,22 @@ static int print(const struct diagnosis *diagnosis, bool json)
 	return colour ? print_coloured(&out) : report_text(&out);
 }
 
-int command_doctor(int argc, char **argv)
+static int diagnose(void *into, const struct arguments *given)
 {
 	_cleanup_(cleanup_context)
 	struct brig_context *context = NULL;
 	_cleanup_(cleanup_policy)
 	struct policy *policy = NULL;
 	_cleanup_free_ struct diagnosis *diagnosis = NULL;
-	struct line line = { .policy = "default" };
-	struct arguments arguments = { 0 };
+	const struct line *line = into;
 	struct brig_error error = { 0 };
 
-	if (options_parse(&syntax, argc, argv, &line, &arguments, &error) < 0) {
-		return report_usage(&error, options_mention(argc, argv, "--json"));
-	}
-	if (arguments.help) {
-		return report_help(&syntax);
-	}
+	(void)given;
 	if (brig_context_new(NULL, &context, &error) < 0) {
-		return report_error(&error, line.json);
+		return report_error(&error, line->json);
 	}
-	if (policy_load(&context->policies, line.policy, &policy, &error) < 0) {
-		return report_usage(&error, line.json);
+	if (policy_load(&context->policies, line->policy, &policy, &error) < 0) {
+		return report_usage(&error, line->json);
 	}
 	diagnosis = calloc(1, sizeof(*diagnosis));
 	if (!diagnosis) {
@@ -132,6 +127,13 @@ int command_doctor(int argc, char **argv)
 	diagnosis->policy = policy;
 	probe_run(context->groups, &diagnosis->report);
 	judge(diagnosis);
-	int status = print(diagnosis, line.json);
+	int status = print(diagnosis, line->json);
 	return status != STATUS_OK ? status : diagnosis->ok ? STATUS_OK : STATUS_LACKING;
+}
+
+int command_doctor(int argc, char **argv)
+{
+	struct line line = { .policy = "default" };
+
+	return command_work(&syntax, argc, argv, &line, diagnose);
 }

@@ -18,9 +18,10 @@ struct line {
 	const char *socket;
 };
 
-static int end(const void *given, const char *id)
+static int end(void *into, const struct arguments *given)
 {
-	const struct line *line = given;
+	const struct line *line = into;
+	const char *id = given->operands[0];
 	struct brig_error error = { 0 };
 	json_t *execution = NULL;
 	_cleanup_(buf_done)
@@ -69,5 +70,5 @@ int command_kill(int argc, char **argv)
 	};
 	struct line line = { 0 };
 
-	return command_simple(&syntax, argc, argv, &line, end);
+	return command_work(&syntax, argc, argv, &line, end);
 }

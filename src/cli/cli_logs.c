@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/id.h"
+#include "base/write_all.h"
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/command.h"
@@ -30,19 +31,6 @@ struct reader {
 	char status[24]; /* of the result, when it has come */
 	char failure[512];
 };
-
-static int write_all(int fd, const char *data, size_t size)
-{
-	while (size > 0) {
-		ssize_t n = write(fd, data, size);
-		if (n < 0 && errno != EINTR) {
-			return -errno;
-		}
-		data += n > 0 ? n : 0;
-		size -= n > 0 ? (size_t)n : 0;
-	}
-	return 0;
-}
 
 /* On a terminal a stranger's bytes are made harmless; in a pipe they are what they are. */
 static int show(struct reader *reader, int fd, const void *data, size_t size)
@@ -153,9 +141,10 @@ static int newest(const char *socket, char id[27], struct brig_error *error)
 	return r;
 }
 
-static int logs(const void *given, const char *wanted)
+static int logs(void *into, const struct arguments *given)
 {
-	const struct line *line = given;
+	const struct line *line = into;
+	const char *wanted = given->operands[0];
 	struct brig_error error = { 0 };
 	struct reader reader = { 0 };
 	struct client_answer answer = { 0 };
@@ -218,5 +207,5 @@ int command_logs(int argc, char **argv)
 	};
 	struct line line = { 0 };
 
-	return command_simple(&syntax, argc, argv, &line, logs);
+	return command_work(&syntax, argc, argv, &line, logs);
 }

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "cli/cli.h"
+#include "cli/command.h"
 #include "cli/exit_status.h"
 #include "cli/report.h"
 #include "engine/engine.h"
@@ -121,20 +122,20 @@ static int serve(const struct line *line, struct parts *parts, struct brig_error
 	return r < 0 ? error_errno(err, BRIG_E_SYSTEM, -r, "standard input and output") : 0;
 }
 
-int command_mcp(int argc, char **argv)
+static int work(void *into, const struct arguments *given)
 {
 	_cleanup_(parts_done)
 	struct parts parts = { 0 };
-	struct line line = { 0 };
-	struct arguments arguments;
 	struct brig_error err = { 0 };
 
-	if (options_parse(&syntax, argc, argv, &line, &arguments, &err) < 0) {
-		return report_usage(&err, false);
-	}
-	if (arguments.help) {
-		return report_help(&syntax);
-	}
+	(void)given;
 	signal(SIGPIPE, SIG_IGN);
-	return serve(&line, &parts, &err) < 0 ? report_error(&err, false) : 0;
+	return serve(into, &parts, &err) < 0 ? report_error(&err, false) : 0;
+}
+
+int command_mcp(int argc, char **argv)
+{
+	struct line line = { 0 };
+
+	return command_work(&syntax, argc, argv, &line, work);
 }

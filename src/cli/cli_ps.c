@@ -16,15 +16,15 @@ struct line {
 	const char *socket;
 };
 
-static int list(const void *given, const char *operand)
+static int list(void *into, const struct arguments *given)
 {
-	const struct line *line = given;
+	const struct line *line = into;
 	struct brig_error error = { 0 };
 	json_t *page = NULL;
 	_cleanup_(buf_done)
 	struct buf out = { 0 };
 
-	(void)operand;
+	(void)given;
 	if (client_get(line->socket, "GET", "/v1/executions?limit=1000", &page, &error) < 0) {
 		return report_error(&error, line->json);
 	}
@@ -60,5 +60,5 @@ int command_ps(int argc, char **argv)
 	};
 	struct line line = { 0 };
 
-	return command_simple(&syntax, argc, argv, &line, list);
+	return command_work(&syntax, argc, argv, &line, list);
 }

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "cli/cli.h"
+#include "cli/command.h"
 #include "cli/consent.h"
 #include "cli/exit_status.h"
 #include "cli/report.h"
@@ -176,6 +177,14 @@ static int run_line(const struct run_line *line)
 	return status;
 }
 
+static int work(void *into, const struct arguments *given)
+{
+	struct run_line *line = into;
+
+	line->given = *given;
+	return line->schema ? report_json(brig_result_schema()) : run_line(line);
+}
+
 int command_run(int argc, char **argv)
 {
 	struct option_info options[RUN_OPTIONS_MAX];
@@ -199,18 +208,8 @@ int command_run(int argc, char **argv)
 			 "usage.",
 	};
 	struct run_line line = { 0 };
-	struct brig_error error = { 0 };
-	int status;
+	int status = command_work(&syntax, argc, argv, &line, work);
 
-	if (options_parse(&syntax, argc, argv, &line, &line.given, &error) < 0) {
-		status = report_usage(&error, options_mention(argc, argv, "--json"));
-	} else if (line.given.help) {
-		status = report_help(&syntax);
-	} else if (line.schema) {
-		status = report_json(brig_result_schema());
-	} else {
-		status = run_line(&line);
-	}
 	run_line_done(&line);
 	return status;
 }

@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "cli/cli.h"
+#include "cli/command.h"
 #include "cli/exit_status.h"
 #include "cli/report.h"
 #include "lib/listing.h"
@@ -33,8 +34,9 @@ static void print_text(struct runtime *const *all, size_t count, struct buf *out
 	}
 }
 
-static int list(const struct line *line)
+static int list(void *into, const struct arguments *given)
 {
+	const struct line *line = into;
 	struct brig_error error = { 0 };
 	struct brig_context *context = NULL;
 	struct runtime **all = NULL;
@@ -45,6 +47,7 @@ static int list(const struct line *line)
 						.config_dir = line->config };
 	int status;
 
+	(void)given;
 	if (brig_context_new(&options, &context, &error) < 0 ||
 	    listing_load_runtimes(context, &all, &count, &error) < 0) {
 		status = report_error(&error, line->json);
@@ -78,11 +81,6 @@ int command_runtimes(int argc, char **argv)
 		.options_count = ARRAY_SIZE(options),
 	};
 	struct line line = { 0 };
-	struct arguments given;
-	struct brig_error error = { 0 };
 
-	if (options_parse(&syntax, argc, argv, &line, &given, &error) < 0) {
-		return report_usage(&error, options_mention(argc, argv, "--json"));
-	}
-	return given.help ? report_help(&syntax) : list(&line);
+	return command_work(&syntax, argc, argv, &line, list);
 }

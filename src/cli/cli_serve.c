@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/strlist.h"
 #include "cli/cli.h"
+#include "cli/command.h"
 #include "cli/exit_status.h"
 #include "cli/report.h"
 #include "serve/supervisor.h"
@@ -173,12 +174,14 @@ static int print_config(const struct serve_config *config)
 	return report_json(text.failed ? NULL : text.data);
 }
 
-static int run(struct line *line)
+static int run(void *into, const struct arguments *given)
 {
+	struct line *line = into;
 	struct brig_error error = { 0 };
 	struct serve_config config;
 	int status;
 
+	(void)given;
 	config_init(&config);
 	if (line->dev) {
 		config.log_level = ROLE_INFO;
@@ -239,17 +242,8 @@ static const struct syntax syntax = {
 int command_serve(int argc, char **argv)
 {
 	struct line line = { 0 };
-	struct arguments given;
-	struct brig_error error = { 0 };
-	int status;
+	int status = command_work(&syntax, argc, argv, &line, run);
 
-	if (options_parse(&syntax, argc, argv, &line, &given, &error) < 0) {
-		status = report_usage(&error, false);
-	} else if (given.help) {
-		status = report_help(&syntax);
-	} else {
-		status = run(&line);
-	}
 	strlist_done(&line.listen);
 	strlist_done(&line.set);
 	return status;

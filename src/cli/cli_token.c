@@ -12,6 +12,7 @@
 #include "base/strlist.h"
 #include "base/units.h"
 #include "cli/cli.h"
+#include "cli/command.h"
 #include "cli/exit_status.h"
 #include "cli/report.h"
 #include "cli/token_file.h"
@@ -160,6 +161,19 @@ static int token_new(const struct line *line, const char *name)
 	return status;
 }
 
+static int act(void *into, const struct arguments *given)
+{
+	struct line *line = into;
+	struct brig_error error = { 0 };
+
+	if (given->operands_count == 0 || strcmp(given->operands[0], "new") != 0) {
+		error_set(&error, BRIG_E_INPUT, EINVAL, "nothing to do with tokens was said");
+		error_remedy(&error, "brig token new NAME");
+		return report_usage(&error, line->json);
+	}
+	return token_new(line, given->operands[1]);
+}
+
 int command_token(int argc, char **argv)
 {
 	static const struct option_info options[] = {
@@ -191,23 +205,8 @@ int command_token(int argc, char **argv)
 		.operands_max = 2,
 	};
 	struct line line = { 0 };
-	struct arguments given;
-	struct brig_error error = { 0 };
-	int status;
+	int status = command_work(&syntax, argc, argv, &line, act);
 
-	int r = options_parse(&syntax, argc, argv, &line, &given, &error);
-	if (r == 0 && !given.help &&
-	    (given.operands_count == 0 || strcmp(given.operands[0], "new") != 0)) {
-		r = error_set(&error, BRIG_E_INPUT, EINVAL, "nothing to do with tokens was said");
-		error_remedy(&error, "brig token new NAME");
-	}
-	if (r < 0) {
-		status = report_usage(&error, options_mention(argc, argv, "--json"));
-	} else {
-		status = given.help ? report_help(&syntax)
-				    : token_new(&line, given.operands_count > 1 ? given.operands[1]
-										: NULL);
-	}
 	strlist_done(&line.policies);
 	return status;
 }

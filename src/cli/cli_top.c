@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "cli/cli.h"
 #include "cli/client.h"
+#include "cli/command.h"
 #include "cli/exit_status.h"
 #include "cli/ps_table.h"
 #include "cli/report.h"
@@ -139,13 +140,15 @@ static bool wait_a_while(int signals)
 	return n > 0 && key[0] != 'q';
 }
 
-static int top(const struct line *line)
+static int top(void *into, const struct arguments *given)
 {
+	const struct line *line = into;
 	struct brig_error error = { 0 };
 	struct figures figures = { 0 };
 	bool live = !line->once && isatty(STDOUT_FILENO) == 1 && isatty(STDIN_FILENO) == 1;
 	sigset_t set;
 
+	(void)given;
 	int r = draw(line, &figures, true, live, &error);
 	if (!live || r < 0) {
 		return r == -EIO ? STATUS_ERROR : r < 0 ? report_error(&error, false) : STATUS_OK;
@@ -179,11 +182,6 @@ int command_top(int argc, char **argv)
 		.options_count = ARRAY_SIZE(options),
 	};
 	struct line line = { 0 };
-	struct arguments given;
-	struct brig_error error = { 0 };
 
-	if (options_parse(&syntax, argc, argv, &line, &given, &error) < 0) {
-		return report_usage(&error, false);
-	}
-	return given.help ? report_help(&syntax) : top(&line);
+	return command_work(&syntax, argc, argv, &line, top);
 }

@@ -1,18 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Simple commands: see command.h. */
+/* The way of every command: see command.h. */
 #include "cli/command.h"
+
+#include <string.h>
 
 #include "cli/report.h"
 
-int command_simple(const struct syntax *syntax, int argc, char **argv, void *line,
-		   int (*work)(const void *line, const char *operand))
+/* Who asked for JSON, of a command that has it, gets errors of the line in it, too. */
+static bool wants_json(const struct syntax *syntax, int argc, char **argv)
+{
+	for (size_t i = 0; i < syntax->options_count; i++) {
+		if (strcmp(syntax->options[i].name, "--json") == 0) {
+			return options_mention(argc, argv, "--json");
+		}
+	}
+	return false;
+}
+
+int command_work(const struct syntax *syntax, int argc, char **argv, void *line,
+		 int (*work)(void *line, const struct arguments *given))
 {
 	struct arguments given;
 	struct brig_error error = { 0 };
 
 	if (options_parse(syntax, argc, argv, line, &given, &error) < 0) {
-		return report_usage(&error, options_mention(argc, argv, "--json"));
+		return report_usage(&error, wants_json(syntax, argc, argv));
 	}
-	return given.help ? report_help(syntax)
-			  : work(line, given.operands_count ? given.operands[0] : NULL);
+	return given.help ? report_help(syntax) : work(line, &given);
 }

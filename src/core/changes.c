@@ -9,30 +9,12 @@
 #include "base/cleanup.h"
 #include "base/sha256.h"
 
-static int hash_fd(int fd, char hex[65], uint64_t *ret_size)
+static int hash_fd(int fd, char hex[SHA256_HEX_SIZE], uint64_t *ret_size)
 {
-	struct sha256 hash;
-	char chunk[16384];
-	off_t at = 0;
+	int64_t n = sha256_fd(fd, hex);
 
-	sha256_init(&hash);
-	for (;;) {
-		ssize_t n = pread(fd, chunk, sizeof(chunk), at);
-		if (n < 0 && errno == EINTR) {
-			continue;
-		}
-		if (n < 0) {
-			return -errno;
-		}
-		if (n == 0) {
-			break;
-		}
-		sha256_add(&hash, chunk, (size_t)n);
-		at += n;
-	}
-	sha256_hex(&hash, hex);
-	*ret_size = (uint64_t)at;
-	return 0;
+	*ret_size = n < 0 ? 0 : (uint64_t)n;
+	return n < 0 ? (int)n : 0;
 }
 
 static int by_path(const void *a, const void *b)

@@ -19,6 +19,7 @@
 #include "core/outer.h"
 #include "core/wire.h"
 #include "kernel/caps.h"
+#include "kernel/proc_write.h"
 #include "kernel/sys.h"
 
 #define OUTSIDE (CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS)
@@ -177,31 +178,19 @@ int keeper_start(const struct keeper *keeper, int *ret_pidfd)
 	return pid;
 }
 
-static int write_proc(pid_t pid, const char *file, const char *text)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, file);
-	_cleanup_close_ int fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0) {
-		return -errno;
-	}
-	return write(fd, text, strlen(text)) < 0 ? -errno : 0;
-}
-
 /* Not 0: who has dropped everything there could not map that id on to a cell's namespace. */
 int keeper_map(pid_t pid, uid_t uid, gid_t gid)
 {
 	char text[64];
-	int r = write_proc(pid, "setgroups", "deny");
+	int r = proc_write(pid, "setgroups", "deny");
 
 	if (r == 0) {
 		snprintf(text, sizeof(text), "%u %u 1\n", KEEPER_ID, (unsigned)uid);
-		r = write_proc(pid, "uid_map", text);
+		r = proc_write(pid, "uid_map", text);
 	}
 	if (r == 0) {
 		snprintf(text, sizeof(text), "%u %u 1\n", KEEPER_ID, (unsigned)gid);
-		r = write_proc(pid, "gid_map", text);
+		r = proc_write(pid, "gid_map", text);
 	}
 	return r;
 }

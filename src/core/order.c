@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/memfile.h"
 #include "core/rlimits.h"
 
 /* The block starts with this; tables follow, then texts and data. Offsets count from its start. */
@@ -189,11 +190,7 @@ int order_write(int fd, const struct spec *spec)
 		}
 		at += n > 0 ? (size_t)n : 0;
 	}
-	if (r == 0 &&
-	    fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) < 0) {
-		r = -errno;
-	}
-	return r;
+	return r < 0 ? r : memfile_seal(fd);
 }
 
 /* A table of `count` entries of `width` bytes lies within the block, aligned. */

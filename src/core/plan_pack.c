@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/memfile.h"
 
 struct head {
 	uint64_t size;
@@ -115,10 +116,8 @@ int plan_pack(const struct plan *plan)
 	}
 	fill(block, size, plan);
 	munmap(block, size);
-	if (fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) < 0) {
-		return -errno;
-	}
-	return TAKE_FD(fd);
+	int r = memfile_seal(fd);
+	return r < 0 ? r : TAKE_FD(fd);
 }
 
 /* Turns one offset into a pointer; `need` bytes must be there, or a whole text when it is 0. */

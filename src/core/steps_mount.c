@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/write_all.h"
 #include "core/cell.h"
 #include "kernel/nolinks.h"
 #include "kernel/sys.h"
@@ -85,22 +86,6 @@ int step_dir(struct cell *cell, const struct step *step)
 int step_link(struct cell *cell, const struct step *step)
 {
 	return symlinkat(step->text, cell->root, step->path) < 0 ? -errno : 0;
-}
-
-static int write_all(int fd, const char *data, uint64_t size)
-{
-	while (size) {
-		ssize_t n = write(fd, data, size);
-		if (n < 0) {
-			if (errno == EINTR) {
-				continue;
-			}
-			return -errno;
-		}
-		data += n;
-		size -= (uint64_t)n;
-	}
-	return 0;
 }
 
 int step_file(struct cell *cell, const struct step *step)

@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 
 #include "base/cleanup.h"
+#include "base/fdpass.h"
 #include "core/cell.h"
 #include "kernel/sys.h"
 #include "net/gate_messages.h"
@@ -172,27 +173,13 @@ int step_listen(struct cell *cell, const struct step *step)
 /* From here on nobody in the cell has them: what comes by them is the gate's alone. */
 int step_gate(struct cell *cell, const struct step *step)
 {
-	union {
-		char bytes[CMSG_SPACE(sizeof(cell->listeners))];
-		struct cmsghdr align;
-	} control = { 0 };
-	size_t size = sizeof(int) * cell->listeners_count;
 	struct gate_word word = { .kind = GATE_LISTENERS, .value = cell->listeners_count };
-	struct iovec iov = { &word, sizeof(word) };
-	struct msghdr message = { .msg_iov = &iov,
-				  .msg_iovlen = 1,
-				  .msg_control = control.bytes,
-				  .msg_controllen = CMSG_SPACE(size) };
-	struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+	struct iovec part = { &word, sizeof(word) };
+	ssize_t n = fdpass_send(step->fd, &part, 1, cell->listeners, cell->listeners_count, 0);
 
-	head->cmsg_level = SOL_SOCKET;
-	head->cmsg_type = SCM_RIGHTS;
-	head->cmsg_len = CMSG_LEN(size);
-	memcpy(CMSG_DATA(head), cell->listeners, size);
-	int r = sendmsg(step->fd, &message, MSG_NOSIGNAL) < 0 ? -errno : 0;
 	while (cell->listeners_count) {
 		close(cell->listeners[--cell->listeners_count]);
 	}
 	close(step->fd);
-	return r;
+	return n < 0 ? (int)n : 0;
 }

@@ -11,22 +11,10 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/write_all.h"
 #include "core/cell.h"
 #include "core/init.h"
 #include "kernel/sys.h"
-
-static int write_all(int fd, const char *data, uint64_t size)
-{
-	while (size) {
-		ssize_t n = write(fd, data, size);
-		if (n < 0 && errno != EINTR) {
-			return -errno;
-		}
-		data += n > 0 ? n : 0;
-		size -= n > 0 ? (uint64_t)n : 0;
-	}
-	return 0;
-}
 
 /* The working directory is /sandbox, empty but for out/: no link can be on the way. */
 static int make_parents(const char *path)

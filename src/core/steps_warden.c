@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "core/cell.h"
+#include "kernel/proc_write.h"
 #include "kernel/sys.h"
 
 int step_cgroup(struct cell *cell, const struct step *step)
@@ -93,30 +94,18 @@ int step_clone(struct cell *cell, const struct step *step)
 	return 0;
 }
 
-static int write_proc(pid_t pid, const char *file, const char *text)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, file);
-	_cleanup_close_ int fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0) {
-		return -errno;
-	}
-	return write(fd, text, strlen(text)) < 0 ? -errno : 0;
-}
-
 int step_idmap(struct cell *cell, const struct step *step)
 {
 	int r = 0;
 
 	if (step->value) {
-		r = write_proc(cell->pid, "setgroups", "deny");
+		r = proc_write(cell->pid, "setgroups", "deny");
 	}
 	if (r == 0) {
-		r = write_proc(cell->pid, "uid_map", step->text);
+		r = proc_write(cell->pid, "uid_map", step->text);
 	}
 	if (r == 0) {
-		r = write_proc(cell->pid, "gid_map", step->path);
+		r = proc_write(cell->pid, "gid_map", step->path);
 	}
 	return r;
 }

@@ -2,44 +2,20 @@
 #include "core/wire.h"
 
 #include <errno.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <sys/uio.h>
+#include <stdint.h>
 #include <unistd.h>
+
+#include "base/fdpass.h"
 
 int wire_send(int socket, const struct wire_record *record, const int *fds, unsigned fds_count)
 {
-	union {
-		char bytes[CMSG_SPACE(sizeof(int) * WIRE_FDS_MAX)];
-		struct cmsghdr align;
-	} control = { 0 };
-	struct iovec iov = { (void *)(uintptr_t)record, sizeof(*record) };
-	struct msghdr message = { .msg_iov = &iov, .msg_iovlen = 1 };
+	struct iovec part = { (void *)(uintptr_t)record, sizeof(*record) };
 
 	if (fds_count > WIRE_FDS_MAX) {
 		return -EINVAL;
 	}
-	if (fds_count) {
-		message.msg_control = control.bytes;
-		message.msg_controllen = CMSG_SPACE(sizeof(int) * fds_count);
-		struct cmsghdr *head = CMSG_FIRSTHDR(&message);
-		head->cmsg_level = SOL_SOCKET;
-		head->cmsg_type = SCM_RIGHTS;
-		head->cmsg_len = CMSG_LEN(sizeof(int) * fds_count);
-		memcpy(CMSG_DATA(head), fds, sizeof(int) * fds_count);
-	}
-	for (;;) {
-		ssize_t n = sendmsg(socket, &message, MSG_NOSIGNAL);
-		if (n == (ssize_t)sizeof(*record)) {
-			return 0;
-		}
-		if (n < 0 && errno != EINTR) {
-			return -errno;
-		}
-		if (n >= 0) {
-			return -EIO;
-		}
-	}
+	ssize_t n = fdpass_send(socket, &part, 1, fds, fds_count, 0);
+	return n < 0 ? (int)n : n == (ssize_t)sizeof(*record) ? 0 : -EIO;
 }
 
 static void close_all(const int *fds, unsigned count)
@@ -47,30 +23,6 @@ static void close_all(const int *fds, unsigned count)
 	for (unsigned i = 0; i < count; i++) {
 		close(fds[i]);
 	}
-}
-
-/* All fds of a message; `room` of them are kept, the rest closed. Returns how many came. */
-static unsigned take_fds(struct msghdr *message, int *fds, unsigned room)
-{
-	unsigned came = 0;
-
-	for (struct cmsghdr *head = CMSG_FIRSTHDR(message); head;
-	     head = CMSG_NXTHDR(message, head)) {
-		if (head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS) {
-			continue;
-		}
-		size_t count = (head->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-		for (size_t i = 0; i < count; i++, came++) {
-			int fd;
-			memcpy(&fd, CMSG_DATA(head) + i * sizeof(int), sizeof(fd));
-			if (came < room) {
-				fds[came] = fd;
-			} else {
-				close(fd);
-			}
-		}
-	}
-	return came;
 }
 
 int wire_receive(int socket, struct wire_record *record, int fds[WIRE_FDS_MAX], unsigned *fds_count)
@@ -97,7 +49,7 @@ int wire_receive(int socket, struct wire_record *record, int fds[WIRE_FDS_MAX], 
 		/* The peer died with data of ours unread: for us that is its end. */
 		return errno == ECONNRESET ? 0 : -errno;
 	}
-	unsigned came = take_fds(&message, fds, WIRE_FDS_MAX);
+	unsigned came = (unsigned)fdpass_take(&message, fds, WIRE_FDS_MAX);
 	if (n == 0 && came == 0) {
 		return 0;
 	}

@@ -93,12 +93,7 @@ static const struct embedded_file *find_text(const struct local_session *session
 	char path[64];
 
 	snprintf(path, sizeof(path), "drivers/fork%s", dot ? dot : "");
-	for (size_t i = 0; dot && i < embedded_files_count; i++) {
-		if (strcmp(embedded_files[i].path, path) == 0) {
-			return &embedded_files[i];
-		}
-	}
-	return NULL;
+	return dot ? embedded_find(path) : NULL;
 }
 
 static void run_text(struct local_fork *fork, const char *id, const char *word,

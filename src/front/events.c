@@ -93,19 +93,6 @@ static void begin(struct visit *visit, const char *id)
 	http_stream_begin(visit->exchange, 200, EVENTS_TYPE);
 }
 
-static void end(struct visit *visit)
-{
-	struct http_exchange *exchange = visit->exchange;
-
-	if (exchange) {
-		exchange->gone = NULL;
-		exchange->drained = NULL;
-		visit->exchange = NULL;
-		http_stream_end(exchange);
-	}
-	visit_free(visit);
-}
-
 static void pump(struct visit *visit)
 {
 	struct events *events = visit->state;
@@ -135,7 +122,7 @@ static void drained(void *user)
 
 	spout_resume(&events->spout, visit->exchange);
 	if (events->over && spout_empty(&events->spout)) {
-		end(visit);
+		visit_end_stream(visit);
 	} else {
 		pump(visit);
 	}
@@ -160,7 +147,7 @@ static void close_with(struct visit *visit, struct buf *text)
 	events->over = true;
 	spout_put(&events->spout, visit->exchange, text);
 	if (spout_empty(&events->spout) || !visit->exchange) {
-		end(visit);
+		visit_end_stream(visit);
 	}
 }
 

@@ -38,16 +38,7 @@ static void fill(struct batch *batch);
 
 static void finish(struct batch *batch)
 {
-	struct visit *visit = batch->visit;
-	struct http_exchange *exchange = visit->exchange;
-
-	if (exchange) {
-		exchange->gone = NULL;
-		exchange->drained = NULL;
-		visit->exchange = NULL;
-		http_stream_end(exchange);
-	}
-	visit_free(visit);
+	visit_end_stream(batch->visit);
 }
 
 static void put(struct batch *batch, const char *event, struct buf *line)

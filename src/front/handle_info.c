@@ -89,11 +89,11 @@ void handle_health(struct visit *visit)
 
 void handle_openapi(struct visit *visit)
 {
-	for (size_t i = 0; i < embedded_files_count; i++) {
-		if (strcmp(embedded_files[i].path, "schema/openapi.json") == 0) {
-			visit_json(visit, 200, embedded_files[i].data, embedded_files[i].size);
-			return;
-		}
+	const struct embedded_file *file = embedded_find("schema/openapi.json");
+
+	if (file) {
+		visit_json(visit, 200, file->data, file->size);
+	} else {
+		visit_refuse(visit, PROBLEM_NOT_FOUND, "the description was not built in");
 	}
-	visit_refuse(visit, PROBLEM_NOT_FOUND, "the description was not built in");
 }

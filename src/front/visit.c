@@ -314,3 +314,16 @@ void visit_begin(struct front *front, struct http_exchange *exchange)
 		visit->route->handle(visit);
 	}
 }
+
+void visit_end_stream(struct visit *visit)
+{
+	struct http_exchange *exchange = visit->exchange;
+
+	if (exchange) {
+		exchange->gone = NULL;
+		exchange->drained = NULL;
+		visit->exchange = NULL;
+		http_stream_end(exchange);
+	}
+	visit_free(visit);
+}

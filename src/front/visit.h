@@ -36,6 +36,8 @@ const char *visit_asks(const struct visit *visit, const char *header);
 /* Is this media type what the client would rather have? */
 bool visit_accepts(const struct visit *visit, const char *type);
 /* Without an answer: the stream has been ended, or the client has left. */
+/* The end of a stream that it has answered with, and of the visit. */
+void visit_end_stream(struct visit *visit);
 void visit_free(struct visit *visit);
 
 /*

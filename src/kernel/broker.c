@@ -4,11 +4,10 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/fdpass.h"
 #include "kernel/broker_messages.h"
 #include "kernel/devices.h"
 
@@ -28,25 +27,12 @@ static int wait_for(int line, short events)
 
 static int send_question(int line, uint32_t kind, int fd)
 {
-	union {
-		struct cmsghdr align;
-		char space[CMSG_SPACE(sizeof(int))];
-	} control = { 0 };
 	struct broker_message question = { .kind = kind };
 	struct iovec part = { .iov_base = &question, .iov_len = sizeof(question) };
-	struct msghdr header = { .msg_iov = &part, .msg_iovlen = 1 };
-
-	if (fd >= 0) {
-		header.msg_control = control.space;
-		header.msg_controllen = sizeof(control.space);
-		struct cmsghdr *cmsg = CMSG_FIRSTHDR(&header);
-		cmsg->cmsg_level = SOL_SOCKET;
-		cmsg->cmsg_type = SCM_RIGHTS;
-		cmsg->cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(cmsg), &fd, sizeof(int));
-	}
 	int r = wait_for(line, POLLOUT);
-	return r < 0 ? r : sendmsg(line, &header, MSG_NOSIGNAL) < 0 ? -errno : 0;
+	ssize_t n = r < 0 ? r : fdpass_send(line, &part, 1, &fd, fd >= 0 ? 1 : 0, 0);
+
+	return n < 0 ? (int)n : 0;
 }
 
 /* `ret_fd` is what came along, or -1. Fails only when there is no answer. */
@@ -72,13 +58,7 @@ static int take_answer(int line, uint32_t kind, int *result, int *ret_fd)
 	if (n <= 0) {
 		return n == 0 ? -EPIPE : -errno;
 	}
-	for (struct cmsghdr *at = CMSG_FIRSTHDR(&header); at; at = CMSG_NXTHDR(&header, at)) {
-		if (at->cmsg_level == SOL_SOCKET && at->cmsg_type == SCM_RIGHTS &&
-		    at->cmsg_len == CMSG_LEN(sizeof(int))) {
-			memcpy(ret_fd, CMSG_DATA(at), sizeof(int));
-		}
-	}
-	if (n != sizeof(answer) || answer.kind != kind) {
+	if (fdpass_take(&header, ret_fd, 1) > 1 || n != sizeof(answer) || answer.kind != kind) {
 		return -EPROTO;
 	}
 	*result = answer.result;

@@ -20,6 +20,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "kernel/probe_internal.h"
+#include "kernel/proc_write.h"
 #include "kernel/sys.h"
 
 #define ATTEMPT_NS UINT64_C(1500000000)
@@ -151,18 +152,6 @@ static int child_start(const struct probe_attempt *attempt, struct child *child)
 	return 0;
 }
 
-static int write_proc(pid_t pid, const char *file, const char *text)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, file);
-	_cleanup_close_ int fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0) {
-		return -errno;
-	}
-	return write(fd, text, strlen(text)) < 0 ? -errno : 0;
-}
-
 static int map_ids(const struct probe_attempt *attempt, pid_t pid, struct probe_note *note)
 {
 	unsigned count = attempt->first_id ? 2 : 1;
@@ -174,13 +163,13 @@ static int map_ids(const struct probe_attempt *attempt, pid_t pid, struct probe_
 	snprintf(gids, sizeof(gids), "0 %u %u\n",
 		 attempt->first_id ? attempt->first_id : (unsigned)getegid(), count);
 	if (!attempt->first_id) {
-		r = probe_step(note, "write setgroups", write_proc(pid, "setgroups", "deny"));
+		r = probe_step(note, "write setgroups", proc_write(pid, "setgroups", "deny"));
 	}
 	if (r == 0) {
-		r = probe_step(note, "write uid_map", write_proc(pid, "uid_map", uids));
+		r = probe_step(note, "write uid_map", proc_write(pid, "uid_map", uids));
 	}
 	if (r == 0) {
-		r = probe_step(note, "write gid_map", write_proc(pid, "gid_map", gids));
+		r = probe_step(note, "write gid_map", proc_write(pid, "gid_map", gids));
 	}
 	return r;
 }

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/write_all.h"
 
 #define NEW_SUFFIX ".new"
 
@@ -45,15 +46,9 @@ long chain_file_read(int dir, const char *name, char *data, size_t size)
 
 static int write_and_sync(int fd, const char *data, size_t size)
 {
-	while (size) {
-		ssize_t n = write(fd, data, size);
-		if (n < 0 && errno != EINTR) {
-			return -errno;
-		}
-		data += n < 0 ? 0 : n;
-		size -= n < 0 ? 0 : (size_t)n;
-	}
-	return fsync(fd) < 0 ? -errno : 0;
+	int r = write_all(fd, data, size);
+
+	return r < 0 ? r : fsync(fd) < 0 ? -errno : 0;
 }
 
 /* Whole or not at all. Nobody else writes here: the ledger has locked the directory. */

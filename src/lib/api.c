@@ -143,18 +143,7 @@ static int start_warm(struct brig_run *run, const struct brig_request *request,
 	struct brig_error unused = { 0 };
 	struct warm_pool *pool = pool_of(run->context, request);
 
-	if (!pool) {
-		return 0;
-	}
-	if (run->context->hurried) {
-	} else if (request->start == BRIG_START_WARM) {
-		warm_pool_wait(pool, 1, WARM_WAIT_NS, &unused);
-	} else if (!warm_pool_ready(pool) && warm_pool_making(pool)) {
-		warm_pool_wait(pool, 1, WARM_GLANCE_NS, &unused);
-	}
-	bool hit = warm_pool_ready(pool) > 0;
-	warm_size_asked(pool, hit);
-	if (!hit) {
+	if (!pool || !warm_pool_await(pool, request->start, run->context->hurried)) {
 		return 0;
 	}
 	int r = prepare_on(&pool->base, request, &run->program, err);

@@ -16,7 +16,7 @@ int brig_context_warm(struct brig_context *context, const struct brig_request *l
 				 WARM_CELLS_MAX);
 	}
 	struct warm_pool *pool = warm_pool_for(context->warm, like, error);
-	return pool ? warm_pool_wait(pool, cells, WARM_WAIT_NS, error) : -ENOTSUP;
+	return pool ? warm_pool_wait(pool, cells, error) : -ENOTSUP;
 }
 
 int brig_context_fd(const struct brig_context *context)

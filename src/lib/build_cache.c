@@ -35,28 +35,13 @@ static void add_list(struct sha256 *hash, const struct strlist *list)
 /* A file's own hash stands for it: its size may not be what it was when it was opened. */
 static int add_fd(struct sha256 *hash, int fd)
 {
-	struct sha256 content;
-	char chunk[16384], hex[65];
-	off_t at = 0;
+	char hex[SHA256_HEX_SIZE];
+	int64_t n = sha256_fd(fd, hex);
 
-	sha256_init(&content);
-	for (;;) {
-		ssize_t n = pread(fd, chunk, sizeof(chunk), at);
-		if (n < 0 && errno == EINTR) {
-			continue;
-		}
-		if (n < 0) {
-			return -errno;
-		}
-		if (n == 0) {
-			break;
-		}
-		sha256_add(&content, chunk, (size_t)n);
-		at += n;
+	if (n >= 0) {
+		add_text(hash, hex);
 	}
-	sha256_hex(&content, hex);
-	add_text(hash, hex);
-	return 0;
+	return n < 0 ? (int)n : 0;
 }
 
 int build_key(const struct prepared *compile, char key[65])

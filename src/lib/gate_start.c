@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/memfile.h"
 #include "kernel/idrange.h"
 #include "kernel/sys.h"
 #include "lib/gate_image.h"
@@ -28,19 +29,11 @@ static int program_of(struct brig_context *context)
 	if (context->gate_program >= 0) {
 		return 0;
 	}
-	_cleanup_close_ int fd = memfd_create("brig-gate", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	for (size_t at = 0; fd >= 0 && at < gate_image_size;) {
-		ssize_t n = write(fd, gate_image + at, gate_image_size - at);
-		if (n < 0 && errno != EINTR) {
-			return -errno;
-		}
-		at += n > 0 ? (size_t)n : 0;
+	int fd = memfile_make("brig-gate", gate_image, gate_image_size);
+	if (fd < 0) {
+		return fd;
 	}
-	if (fd < 0 ||
-	    fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) < 0) {
-		return -errno;
-	}
-	context->gate_program = TAKE_FD(fd);
+	context->gate_program = fd;
 	return 0;
 }
 

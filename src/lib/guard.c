@@ -27,19 +27,9 @@ const char *const guard_files[] = {
 };
 #define TABLE "guard/modules.json"
 
-static const struct embedded_file *find(const char *path)
-{
-	for (size_t i = 0; i < embedded_files_count; i++) {
-		if (strcmp(embedded_files[i].path, path) == 0) {
-			return &embedded_files[i];
-		}
-	}
-	return NULL;
-}
-
 char *guard_text(const char *driver, size_t size, size_t *ret_size)
 {
-	const struct embedded_file *table = find(TABLE);
+	const struct embedded_file *table = embedded_find(TABLE);
 	struct buf text = { 0 };
 
 	if (table) {
@@ -49,7 +39,7 @@ char *guard_text(const char *driver, size_t size, size_t *ret_size)
 		buf_addf(&text, "'''\n");
 	}
 	for (const char *const *path = guard_files; *path; path++) {
-		const struct embedded_file *file = find(*path);
+		const struct embedded_file *file = embedded_find(*path);
 		if (!file || !table) {
 			buf_done(&text);
 			return NULL;
@@ -147,33 +137,9 @@ int guard_decide(const struct policy *policy, const struct brig_request *request
 
 int guard_words(const struct guard *guard, struct strlist *argv, size_t at)
 {
-	struct strlist words = { 0 };
-	int r = 0;
+	int r = strlist_insert(argv, at, GUARD_MARK);
 
-	for (size_t i = 0; r == 0 && i < argv->count; i++) {
-		if (i == at) {
-			r = strlist_add(&words, GUARD_MARK);
-			if (r == 0) {
-				r = strlist_add(&words, guard->order);
-			}
-		}
-		if (r == 0) {
-			r = strlist_add(&words, argv->items[i]);
-		}
-	}
-	if (r == 0 && at >= argv->count) {
-		r = strlist_add(&words, GUARD_MARK);
-		if (r == 0) {
-			r = strlist_add(&words, guard->order);
-		}
-	}
-	if (r < 0) {
-		strlist_done(&words);
-		return r;
-	}
-	strlist_done(argv);
-	*argv = words;
-	return 0;
+	return r < 0 ? r : strlist_insert(argv, at + 1, guard->order);
 }
 
 void guard_done(struct guard *guard)

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/embedded.h"
@@ -55,12 +54,20 @@ static const struct embedded_file *find_driver(const char *name)
 	char path[96];
 
 	snprintf(path, sizeof(path), "drivers/%s", name);
-	for (size_t i = 0; i < embedded_files_count; i++) {
-		if (strcmp(embedded_files[i].path, path) == 0) {
-			return &embedded_files[i];
-		}
+	return embedded_find(path);
+}
+
+/* Where it will be in the cell. */
+static int name_driver(struct prepared *p, const char *name, struct brig_error *err)
+{
+	if (!find_driver(name)) {
+		return error_set(err, BRIG_E_RUNTIME, ENOENT, "brig has no driver %s", name);
 	}
-	return NULL;
+	if (asprintf(&p->driver, "/etc/brig/%s", name) < 0) {
+		p->driver = NULL;
+		return error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory");
+	}
+	return 0;
 }
 
 bool prepare_wants_value(const struct brig_request *request, const struct prepared *p)
@@ -71,26 +78,6 @@ bool prepare_wants_value(const struct brig_request *request, const struct prepar
 
 /* As an interpreter's own: neither variables nor files of the program's have a say in the guard. */
 static const char *const alone[] = { "-I", "-u", "-B" };
-
-static int insert_options(struct strlist *argv)
-{
-	struct strlist words = { 0 };
-	int r = strlist_add(&words, argv->items[0]);
-
-	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(alone); i++) {
-		r = strlist_add(&words, alone[i]);
-	}
-	for (size_t i = 1; r == 0 && i < argv->count; i++) {
-		r = strlist_add(&words, argv->items[i]);
-	}
-	if (r < 0) {
-		strlist_done(&words);
-		return r;
-	}
-	strlist_done(argv);
-	*argv = words;
-	return 0;
-}
 
 /* The driver at `argv` gets the guard in front of it, and its order behind it. */
 static int add_guard(struct prepared *p, struct strlist *argv, const struct embedded_file *driver,
@@ -103,8 +90,8 @@ static int add_guard(struct prepared *p, struct strlist *argv, const struct embe
 	}
 	guard->text = guard_text(driver->data, driver->size, &guard->text_size);
 	int r = guard->text ? guard_words(guard, argv, 2) : -ENOMEM;
-	if (r == 0 && guard->mode == GUARD_STRICT) {
-		r = insert_options(argv);
+	for (size_t i = 0; r == 0 && guard->mode == GUARD_STRICT && i < ARRAY_SIZE(alone); i++) {
+		r = strlist_insert(argv, 1 + i, alone[i]);
 	}
 	return r < 0 ? error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory for the guard") : 0;
 }
@@ -114,15 +101,9 @@ int prepare_valued(const struct brig_request *request, struct prepared *p, struc
 		   struct brig_error *err)
 {
 	const char *name = p->runtime->value_driver;
+	int r = name_driver(p, name, err);
 
-	if (!find_driver(name)) {
-		return error_set(err, BRIG_E_RUNTIME, ENOENT, "brig has no driver %s", name);
-	}
-	if (asprintf(&p->driver, "/etc/brig/%s", name) < 0) {
-		p->driver = NULL;
-		return error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory");
-	}
-	int r = expand(request, p, &p->runtime->value_argv, p->driver, ret, err);
+	r = r < 0 ? r : expand(request, p, &p->runtime->value_argv, p->driver, ret, err);
 	return r < 0 ? r : add_guard(p, ret, find_driver(name), err);
 }
 
@@ -151,15 +132,9 @@ int prepare_session(const struct brig_request *request, struct prepared *p, stru
 				 "policy %s has no walls: there are no sessions without",
 				 p->policy->name);
 	}
-	if (!find_driver(name)) {
-		return error_set(err, BRIG_E_RUNTIME, ENOENT, "brig has no driver %s", name);
-	}
-	if (asprintf(&p->driver, "/etc/brig/%s", name) < 0) {
-		p->driver = NULL;
-		return error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory");
-	}
+	int r = name_driver(p, name, err);
 	p->spec.limits.cpu_ns = SESSION_CPU_NS;
-	int r = expand(request, p, &p->runtime->session_argv, p->driver, &p->argv, err);
+	r = r < 0 ? r : expand(request, p, &p->runtime->session_argv, p->driver, &p->argv, err);
 	return r < 0 ? r : add_guard(p, &p->argv, find_driver(name), err);
 }
 
@@ -167,20 +142,14 @@ int prepare_driver(struct prepared *p, const struct brig_request *request, struc
 {
 	const char *name = p->runtime->driver;
 	struct strlist argv = { 0 };
+	int r = name_driver(p, name, err);
 
-	if (!find_driver(name)) {
-		return error_set(err, BRIG_E_RUNTIME, ENOENT, "brig has no driver %s", name);
-	}
-	int r = prepare_limits(request, p, err);
+	r = r < 0 ? r : prepare_limits(request, p, err);
 	if (r < 0) {
 		return r;
 	}
 	/* The warden counts the request's own time; the back-stop of the cell is for them all. */
 	p->spec.limits.cpu_ns = p->policy->ceiling.cpu_ns;
-	if (asprintf(&p->driver, "/etc/brig/%s", name) < 0) {
-		p->driver = NULL;
-		return error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory");
-	}
 	r = expand(request, p, &p->runtime->driver_argv, p->driver, &argv, err);
 	if (r < 0) {
 		return r;

@@ -79,15 +79,7 @@ static struct warm_pool *find_pool(struct brig_session *session, const struct br
 	if (!warm_pool_ready(pool)) {
 		warm_step(warm, 1);
 	}
-	if (session->context->hurried) {
-	} else if (request->start == BRIG_START_WARM) {
-		warm_pool_wait(pool, 1, WARM_WAIT_NS, &unused);
-	} else if (!warm_pool_ready(pool) && warm_pool_making(pool)) {
-		warm_pool_wait(pool, 1, WARM_GLANCE_NS, &unused);
-	}
-	bool hit = warm_pool_ready(pool) > 0;
-	warm_size_asked(pool, hit);
-	return hit ? pool : NULL;
+	return warm_pool_await(pool, request->start, session->context->hurried) ? pool : NULL;
 }
 
 static void end_phase(struct brig_session *session)

@@ -17,6 +17,7 @@
 #include "base/cleanup.h"
 #include "base/id.h"
 #include "base/path.h"
+#include "base/write_all.h"
 #include "core/walk.h"
 #include "kernel/sys.h"
 #include "lib/session.h"
@@ -194,19 +195,6 @@ static int open_parent(int sandbox, const char *path, bool make, const char **re
 	}
 	*ret_name = path;
 	return dir;
-}
-
-static int write_all(int fd, const char *data, size_t size)
-{
-	while (size) {
-		ssize_t n = write(fd, data, size);
-		if (n < 0 && errno != EINTR) {
-			return -errno;
-		}
-		data += n > 0 ? n : 0;
-		size -= n > 0 ? (size_t)n : 0;
-	}
-	return 0;
 }
 
 /* What is there under the name may be replaced if it is a file; never a directory. */

@@ -17,6 +17,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/embedded.h"
+#include "base/memfile.h"
 #include "core/keeper.h"
 #include "core/plan_pack.h"
 #include "kernel/sys.h"
@@ -48,51 +49,17 @@ static const char boot[] = "def boot():\n"
 			   "del boot\n"
 			   "exec(compile(t, '<brig>', 'exec'), g)\n";
 
-static const struct embedded_file *find_driver(const char *path)
-{
-	for (size_t i = 0; i < embedded_files_count; i++) {
-		if (strcmp(embedded_files[i].path, path) == 0) {
-			return &embedded_files[i];
-		}
-	}
-	return NULL;
-}
-
 bool template_possible(const struct prepared *base)
 {
 	return base->runtime && base->runtime->template && template_image_size > 0 &&
-	       find_driver(SESSION) && find_driver(DRIVER);
-}
-
-static int seal(int fd)
-{
-	int seals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
-
-	return fcntl(fd, F_ADD_SEALS, seals) < 0 ? -errno : 0;
-}
-
-static int memory_file(const char *name, const void *data, size_t size)
-{
-	_cleanup_close_ int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
-
-	for (size_t at = 0; fd >= 0 && at < size;) {
-		ssize_t n = write(fd, (const char *)data + at, size - at);
-		if (n < 0 && errno != EINTR) {
-			return -errno;
-		}
-		at += n > 0 ? (size_t)n : 0;
-	}
-	if (fd < 0 || lseek(fd, 0, SEEK_SET) < 0) {
-		return -errno;
-	}
-	int r = seal(fd);
-	return r < 0 ? r : TAKE_FD(fd);
+	       embedded_find(SESSION) && embedded_find(DRIVER);
 }
 
 /* One text of all: the guard and the session only define, the last one does. */
 static int driver_file(void)
 {
-	const struct embedded_file *session = find_driver(SESSION), *driver = find_driver(DRIVER);
+	const struct embedded_file *session = embedded_find(SESSION),
+				   *driver = embedded_find(DRIVER);
 	_cleanup_(buf_done)
 	struct buf text = { 0 };
 
@@ -100,7 +67,7 @@ static int driver_file(void)
 	buf_add(&text, driver->data, driver->size);
 	size_t size = 0;
 	_cleanup_free_ char *whole = text.failed ? NULL : guard_text(text.data, text.size, &size);
-	return whole ? memory_file("brig-driver", whole, size) : -ENOMEM;
+	return whole ? memfile_make("brig-driver", whole, size) : -ENOMEM;
 }
 
 /* Only a program itself: what a script starts is not ours to know. */
@@ -220,7 +187,7 @@ int template_start(const struct prepared *base, struct template **ret, struct br
 	template->born_ns = clock_now_ns();
 	_cleanup_close_ int socket = ends[1];
 	_cleanup_close_ int plan = pack(&base->spec, err);
-	_cleanup_close_ int image = memory_file("brig", template_image, template_image_size);
+	_cleanup_close_ int image = memfile_make("brig", template_image, template_image_size);
 	_cleanup_close_ int text = driver_file();
 	_cleanup_close_ int program = open_program(base->runtime->real_program);
 	r = program < 0 ? program : 0;

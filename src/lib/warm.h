@@ -93,17 +93,12 @@ void warm_pool_free(struct warm_pool *pool);
 /* A ready cell; NULL: none. The caller owns it. */
 struct warm_cell *warm_pool_take(struct warm_pool *pool);
 unsigned warm_pool_ready(const struct warm_pool *pool);
-/* For BRIG_START_WARM: until one is ready, or the pool has given up. */
-int warm_pool_wait(struct warm_pool *pool, unsigned cells, uint64_t wait_ns,
-		   struct brig_error *err);
+/* Until so many are ready, or the pool has given up: warm_wait.c */
+int warm_pool_wait(struct warm_pool *pool, unsigned cells, struct brig_error *err);
+/* For one request, which is counted. true: there is one for it; false: it must start cold. */
+bool warm_pool_await(struct warm_pool *pool, enum brig_start start, bool hurried);
 /* Some are on their way: they will be there sooner than a cold one. */
 bool warm_pool_making(const struct warm_pool *pool);
-/*
- * How long a request waits that wants a warm cell and none other; and any other request, when some
- * are on their way. A cold start would take as long, and be in the way of those.
- */
-#define WARM_WAIT_NS   20000000000ull
-#define WARM_GLANCE_NS 40000000ull
 void warm_pool_unuse(struct warm_pool *pool);
 /* Lets go of all cells, in the making and ready. */
 void warm_pool_drop(struct warm_pool *pool);

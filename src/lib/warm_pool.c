@@ -1,6 +1,5 @@
 /* Pools: found by what a request asks, filled, emptied. See warm.h. */
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -374,26 +373,4 @@ struct warm_cell *warm_pool_take(struct warm_pool *pool)
 void warm_pool_distrust(struct warm_pool *pool)
 {
 	empty(pool);
-}
-
-int warm_pool_wait(struct warm_pool *pool, unsigned cells, uint64_t wait_ns, struct brig_error *err)
-{
-	uint64_t deadline = clock_now_ns() + wait_ns;
-
-	pool->target = pool->target < cells ? cells : pool->target;
-	pool->used_ns = clock_now_ns();
-	while (warm_pool_ready(pool) < cells) {
-		struct pollfd ready = { .fd = pool->warm->epoll, .events = POLLIN };
-		uint64_t now = clock_now_ns();
-		warm_step(pool->warm, WARM_ALL_PIECES);
-		if (pool->rest_until_ns > now || now > deadline ||
-		    warm_size_target(pool, now) < cells) {
-			return error_set(err, BRIG_E_SYSTEM, EAGAIN,
-					 "no cell could be made ahead; see brig doctor");
-		}
-		if (warm_pool_ready(pool) < cells) {
-			poll(&ready, 1, wait_ns < 100000000u ? (int)(wait_ns / 1000000u) : 100);
-		}
-	}
-	return 0;
 }

@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/fdpass.h"
 
 #define QUEUE_BYTES_MAX   (64u << 20)
 #define QUEUE_RECORDS_MAX 4096u
@@ -86,33 +87,13 @@ static int watch(struct message_peer *peer)
 static int send_now(int socket, const struct message *message, const int *fds, unsigned fds_count,
 		    const void *tail, size_t tail_size)
 {
-	union {
-		struct cmsghdr align;
-		char space[CMSG_SPACE(MESSAGE_FDS_MAX * sizeof(int))];
-	} control = { 0 };
 	struct iovec parts[2] = {
 		{ .iov_base = (void *)(uintptr_t)message, .iov_len = sizeof(*message) },
 		{ .iov_base = (void *)(uintptr_t)tail, .iov_len = tail_size },
 	};
-	struct msghdr header = { .msg_iov = parts, .msg_iovlen = tail_size ? 2 : 1 };
+	ssize_t n = fdpass_send(socket, parts, tail_size ? 2 : 1, fds, fds_count, MSG_DONTWAIT);
 
-	if (fds_count) {
-		header.msg_control = control.space;
-		header.msg_controllen = CMSG_SPACE(fds_count * sizeof(int));
-		struct cmsghdr *cmsg = CMSG_FIRSTHDR(&header);
-		cmsg->cmsg_level = SOL_SOCKET;
-		cmsg->cmsg_type = SCM_RIGHTS;
-		cmsg->cmsg_len = CMSG_LEN(fds_count * sizeof(int));
-		memcpy(CMSG_DATA(cmsg), fds, fds_count * sizeof(int));
-	}
-	for (;;) {
-		if (sendmsg(socket, &header, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0) {
-			return 0;
-		}
-		if (errno != EINTR) {
-			return -errno;
-		}
-	}
+	return n < 0 ? (int)n : 0;
 }
 
 static void flush(struct message_peer *peer)
@@ -200,29 +181,17 @@ static void close_all(int fds[MESSAGE_FDS_MAX])
 	}
 }
 
-/* All descriptors of a record, also of a broken one: they are open in this process by now. */
+/* All descriptors of a record, also of a broken one; nothing else may come with it. */
 static int take_fds(struct msghdr *header, int fds[MESSAGE_FDS_MAX], unsigned *count)
 {
 	bool broken = header->msg_flags & (MSG_TRUNC | MSG_CTRUNC);
 
 	for (struct cmsghdr *cmsg = CMSG_FIRSTHDR(header); cmsg; cmsg = CMSG_NXTHDR(header, cmsg)) {
-		if (cmsg->cmsg_level != SOL_SOCKET || cmsg->cmsg_type != SCM_RIGHTS) {
-			broken = true;
-			continue;
-		}
-		size_t held = (cmsg->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-		for (size_t i = 0; i < held; i++) {
-			int fd;
-			memcpy(&fd, CMSG_DATA(cmsg) + i * sizeof(int), sizeof(int));
-			if (*count < MESSAGE_FDS_MAX) {
-				fds[(*count)++] = fd;
-			} else {
-				close(fd);
-				broken = true;
-			}
-		}
+		broken |= cmsg->cmsg_level != SOL_SOCKET || cmsg->cmsg_type != SCM_RIGHTS;
 	}
-	return broken ? -EPROTO : 0;
+	size_t came = fdpass_take(header, fds, MESSAGE_FDS_MAX);
+	*count = came < MESSAGE_FDS_MAX ? (unsigned)came : MESSAGE_FDS_MAX;
+	return broken || came > MESSAGE_FDS_MAX ? -EPROTO : 0;
 }
 
 static const struct message_rule *rule_for(const struct message_peer *peer, uint32_t kind)

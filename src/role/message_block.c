@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/memfile.h"
+#include "base/write_all.h"
 #include "kernel/sys.h"
 #include "role/message.h"
 
@@ -24,17 +26,9 @@ int message_block_make(const void *data, size_t size)
 	if (fd < 0) {
 		return -errno;
 	}
-	for (size_t done = 0; done < size;) {
-		ssize_t n = write(fd, (const char *)data + done, size - done);
-		if (n < 0 && errno != EINTR) {
-			return -errno;
-		}
-		done += n > 0 ? (size_t)n : 0;
-	}
-	if (fcntl(fd, F_ADD_SEALS, SEALS) < 0) {
-		return -errno;
-	}
-	return TAKE_FD(fd);
+	int r = write_all(fd, data, size);
+	r = r < 0 ? r : memfile_seal(fd);
+	return r < 0 ? r : TAKE_FD(fd);
 }
 
 /* Sealed, so that what was checked stays what it is, and reading it cannot fault. */

@@ -58,7 +58,7 @@ static bool embedded_name(const struct embedded_file *file, char name[64])
 	return true;
 }
 
-static const struct embedded_file *embedded_find(const char *wanted)
+static const struct embedded_file *find_embedded(const char *wanted)
 {
 	char name[64];
 
@@ -101,7 +101,7 @@ static int library_text(const struct library *library, const char *name, struct 
 		*ret_size = own->size;
 		return 0;
 	}
-	file = r == -ENOENT ? embedded_find(name) : NULL;
+	file = r == -ENOENT ? find_embedded(name) : NULL;
 	if (!file) {
 		return r;
 	}

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/fdpass.h"
 #include "role/message.h"
 #include "serve/supervisor.h"
 
@@ -76,11 +77,9 @@ static ssize_t hear(char *word, int *ret_fd)
 				  .msg_control = control.room,
 				  .msg_controllen = sizeof(control.room) };
 	ssize_t n = recvmsg(FD_CONTROL, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	const struct cmsghdr *head = n < 0 ? NULL : CMSG_FIRSTHDR(&message);
 
-	if (head && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS &&
-	    head->cmsg_len == CMSG_LEN(sizeof(int))) {
-		memcpy(ret_fd, CMSG_DATA(head), sizeof(*ret_fd));
+	if (n >= 0) {
+		fdpass_take(&message, ret_fd, 1);
 	}
 	return n;
 }

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/fdpass.h"
 #include "kernel/sys.h"
 #include "role/message.h"
 #include "serve/broker_image.h"
@@ -359,25 +360,13 @@ void role_child_tell(struct role_child *child, enum control_word word)
 int role_child_give(struct role_child *child, enum control_word word, int fd)
 {
 	char byte = (char)word;
-	union {
-		char room[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr align;
-	} control = { 0 };
 	struct iovec part = { &byte, 1 };
-	struct msghdr message = { .msg_iov = &part,
-				  .msg_iovlen = 1,
-				  .msg_control = control.room,
-				  .msg_controllen = sizeof(control.room) };
-	struct cmsghdr *head = CMSG_FIRSTHDR(&message);
 
 	if (!child->alive) {
 		return -ECHILD;
 	}
-	head->cmsg_level = SOL_SOCKET;
-	head->cmsg_type = SCM_RIGHTS;
-	head->cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(head), &fd, sizeof(fd));
-	return sendmsg(child->control, &message, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
+	ssize_t n = fdpass_send(child->control, &part, 1, &fd, 1, MSG_DONTWAIT);
+	return n < 0 ? (int)n : 0;
 }
 
 void role_set_tell(struct role_set *set, enum control_word word)

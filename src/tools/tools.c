@@ -35,12 +35,7 @@ static const struct embedded_file *file_of(const char *name)
 	char path[64];
 
 	snprintf(path, sizeof(path), "tools/%s.json", name);
-	for (size_t i = 0; i < embedded_files_count; i++) {
-		if (strcmp(embedded_files[i].path, path) == 0) {
-			return &embedded_files[i];
-		}
-	}
-	return NULL;
+	return embedded_find(path);
 }
 
 /* The text of a member: a string as it is, anything else as JSON. Kept with the tools. */

@@ -43,6 +43,25 @@ static void test_has(void **state)
 	strlist_done(&list);
 }
 
+static void test_insert(void **state)
+{
+	static const char *const want[] = { "0", "1", "2", "3", "4", "5", "6", "7", "8", NULL };
+	struct strlist list = { 0 };
+
+	(void)state;
+	assert_int_equal(strlist_insert(&list, 5, "8"), 0); /* behind the end: at it */
+	assert_int_equal(strlist_insert(&list, 0, "0"), 0);
+	for (size_t i = 1; i < 8; i++) {
+		assert_int_equal(strlist_insert(&list, i, want[i]), 0);
+	}
+	assert_int_equal(list.count, 9);
+	for (size_t i = 0; i < list.count; i++) {
+		assert_string_equal(list.items[i], want[i]);
+	}
+	assert_null(list.items[list.count]);
+	strlist_done(&list);
+}
+
 /* A caller that drops the last items and adds others finds room. */
 static void test_shrink(void **state)
 {
@@ -67,6 +86,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_grow),
 		cmocka_unit_test(test_has),
+		cmocka_unit_test(test_insert),
 		cmocka_unit_test(test_shrink),
 	};
 

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sealed files in memory: see memfile.h. */
+#include "base/memfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/write_all.h"
+
+int memfile_seal(int fd)
+{
+	int seals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
+
+	return fcntl(fd, F_ADD_SEALS, seals) < 0 ? -errno : 0;
+}
+
+int memfile_make(const char *name, const void *data, size_t size)
+{
+	_cleanup_close_ int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	if (fd < 0) {
+		return -errno;
+	}
+	int r = write_all(fd, data, size);
+	if (r == 0 && lseek(fd, 0, SEEK_SET) < 0) {
+		r = -errno;
+	}
+	r = r < 0 ? r : memfile_seal(fd);
+	return r < 0 ? r : TAKE_FD(fd);
+}
