@@ -7,14 +7,15 @@
 #
 # The whole goes on in two rows. What starts cells, counts what is left on the host or measures time
 # is in the first, one after another; what only computes (static analysis, the builds for sanitizers
-# and fuzzers) is begun early, at low priority, and told in its turn. Suites that only talk to
-# servers of their own run as root and as user at the same time.
+# and fuzzers) is begun early, at low priority, and told in its turn. Unit tests, fuzzers and the
+# suites that look at nothing but their own go on beside each other. How: test-jobs.sh and
+# test-suites.sh.
 #
 # A check counts as one test; a cmocka or pytest program counts what it reports; whatever crashes,
 # hangs or reports nothing counts as failed. In CI (CI=true) a skipped test is a failed one. Each
 # part's output is kept in $BUILD/log; that of a failed part is shown. The last line is
 # "N passed, M failed", and the exit status says the same.
-# shellcheck disable=SC2317 # functions are handed on by name
+# shellcheck disable=SC2317,SC2034 # functions are handed on by name; the jobs read variables
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
@@ -25,15 +26,6 @@ FUZZ_SECONDS=${FUZZ_SECONDS:-60}
 SMOKE_SECONDS=3
 UNIT_TIMEOUT=180
 SUITE_TIMEOUT=${SUITE_TIMEOUT:-900}
-# Of parts that start no cells and know no users: the same whoever runs them, so once is enough.
-SAME_FOR_ALL='http ledger mcp'
-# Of these root's and the user's pass may go on at the same time: each test looks at what it has
-# started itself and at nothing that the host has only one of. They wait more than they compute.
-SIDE_BY_SIDE='api clients serve tenants'
-# What was begun ahead has to wait whenever others want the processor.
-AHEAD_TIMEOUT=5400
-USER_ID=65533 # an id that no account has: nothing on the host belongs to it
-SHOWN_LINES=400
 
 # All cores, unless whoever called make has said otherwise.
 case " ${MAKEFLAGS-} " in
@@ -52,157 +44,12 @@ unset PYTHONPATH PYTHONHOME
 plain_addresses=(setarch "$(uname -m)" -R)
 
 LOG=$BUILD/log
-passed=0 failed=0 skipped=0
-failures=()
-scratch=
-declare -A ahead=() # check: process
-last_ahead=
-window=()           # jobs that go on at the same time: "process name"
-
 mkdir -p "$LOG" || exit 1
 
-# Everything here is started by timeout(1), which ends all that it has started with itself.
-leave() {
-	local pid
-	for pid in "${ahead[@]}"; do
-		kill "$pid" 2>/dev/null
-	done
-	for pid in "${window[@]%% *}"; do
-		pkill -P "$pid" 2>/dev/null
-	done
-	wait
-	[ -z "$scratch" ] || rm -rf "$scratch"
-}
-
-trap leave EXIT
-trap 'exit 130' INT TERM HUP
-
-log_of() {
-	echo "$LOG/${1//[^a-zA-Z0-9_.-]/-}.log"
-}
-
-# tally NAME LOG PASSED FAILED SKIPPED SECONDS: adds up, and says so in a line.
-tally() {
-	local name=$1 log=$2 ok=$3 bad=$4 skip=$5 seconds=$6
-	local word=ok
-	if [ "$CI" = true ] && [ "$skip" -gt 0 ]; then
-		echo "$name: $skip skipped, which fails in CI" >>"$log"
-		bad=$((bad + skip))
-		skip=0
-	fi
-	if [ "$bad" -gt 0 ]; then
-		word=FAILED
-		failures+=("$name ($bad failed, see $log)")
-	fi
-	passed=$((passed + ok)) failed=$((failed + bad)) skipped=$((skipped + skip))
-	printf '%-6s %-34s %4d passed %3d failed' "$word" "$name" "$ok" "$bad"
-	if [ "$skip" -gt 0 ]; then
-		printf ' %3d skipped' "$skip"
-	fi
-	printf ' %5ds\n' "$seconds"
-	if [ "$bad" -gt 0 ]; then
-		echo "----- $log"
-		tail -n "$SHOWN_LINES" "$log"
-		echo "-----"
-	elif [ "$skip" -gt 0 ]; then
-		grep -E '^SKIPPED|^\[  SKIPPED' "$log"
-	fi
-}
-
-# begin_ahead NAME COMMAND...: begins a check at low priority, one of them after the other; check
-# NAME waits for its end. Not at idle priority: on a busy host that would never end.
-begin_ahead() {
-	local name=$1 log
-	log=$(log_of "$1")
-	shift
-	# shellcheck disable=SC2016 # the inner shell's dollars
-	timeout -k 10 "$AHEAD_TIMEOUT" nice -n 10 bash -c '
-		[ -z "$1" ] || tail --pid="$1" -f /dev/null
-		shift
-		SECONDS=0
-		"$@"
-		status=$?
-		echo "$SECONDS" >"$0"
-		exit "$status"' "$log.seconds" "$last_ahead" "$@" >"$log" 2>&1 </dev/null &
-	last_ahead=$!
-	ahead[$name]=$!
-}
-
-# check NAME COMMAND...: one test, passed when the command succeeds.
-check() {
-	local name=$1 log start=$SECONDS seconds='' status
-	log=$(log_of "$1")
-	shift
-	if [ -n "${ahead[$name]-}" ]; then
-		# Nothing else is done meanwhile. Only root may take back what was given up.
-		renice -n 0 -g "${ahead[$name]}" >/dev/null 2>&1
-		wait "${ahead[$name]}"
-		status=$?
-		unset "ahead[$name]"
-		seconds=$(cat "$log.seconds" 2>/dev/null)
-		rm -f "$log.seconds"
-	else
-		timeout -k 10 "$SUITE_TIMEOUT" "$@" >"$log" 2>&1 </dev/null
-		status=$?
-	fi
-	seconds=${seconds:-$((SECONDS - start))}
-	if [ "$status" -eq 0 ]; then
-		tally "$name" "$log" 1 0 0 "$seconds"
-	else
-		echo "exit status $status of: $*" >>"$log"
-		tally "$name" "$log" 0 1 0 "$seconds"
-		return 1
-	fi
-}
-
-# --- jobs at the same time -----------------------------------------------------------------------
-
-# begin NAME FUNCTION ARGUMENT...: the function goes on beside those begun before, as many at a time
-# as there are cores. What it tallies is told in the order of the beginnings.
-begin() {
-	local name=$1 result
-	result=$(log_of "$1").result
-	shift
-	[ "${#window[@]}" -lt "$cores" ] || end_first
-	rm -f "$result"
-	(
-		tally() {
-			printf '%s\n' "$@" >"$result"
-		}
-		"$@"
-	) &
-	window+=("$! $name")
-}
-
-end_first() {
-	local pid=${window[0]%% *} name=${window[0]#* } log words
-	log=$(log_of "$name")
-	wait "$pid"
-	local status=$?
-	window=("${window[@]:1}")
-	if [ -s "$log.result" ]; then
-		mapfile -t words <"$log.result"
-		rm -f "$log.result"
-		tally "${words[@]}"
-	elif [ "$status" -ne 0 ]; then
-		echo "$name ended with status $status and no result" >>"$log"
-		tally "$name" "$log" 0 1 0 0
-	fi
-}
-
-end_all() {
-	while [ "${#window[@]}" -gt 0 ]; do
-		end_first
-	done
-}
-
-# alone NAME FUNCTION ARGUMENT...: with nothing beside it. A job all the same: a shell that waits for
-# one heeds signals at once.
-alone() {
-	end_all
-	begin "$@"
-	end_all
-}
+# shellcheck source=scripts/test-jobs.sh disable=SC1091
+. scripts/test-jobs.sh
+# shellcheck source=scripts/test-suites.sh disable=SC1091
+. scripts/test-suites.sh
 
 # --- unit tests ----------------------------------------------------------------------------------
 
@@ -217,7 +64,7 @@ run_unit() {
 	local status ok bad skip program
 	shift
 	program=${*: -1}
-	timeout -k 10 "$UNIT_TIMEOUT" "$@" >"$log" 2>&1 </dev/null
+	attended "$log" timeout -k 10 "$UNIT_TIMEOUT" "$@"
 	status=$?
 	ok=$(cmocka_sum PASSED "$log")
 	bad=$(cmocka_sum FAILED "$log")
@@ -245,8 +92,10 @@ run_units() {
 		[ -e "$source" ] || continue
 		name=${source#tests/unit/}
 		name=${name%.c}
-		run_unit "$kind/${name/test_/}" "$@" "$build/tests/unit/$name"
+		begin "$kind/${name/test_/}" run_unit "$kind/${name/test_/}" "$@" \
+			"$build/tests/unit/$name"
 	done
+	end_all
 }
 
 part_unit() {
@@ -284,120 +133,6 @@ part_fuzz() {
 			-artifact_prefix="$BUILD/fuzz/" "$found" "${known[@]}"
 	done
 	end_all
-}
-
-# --- pytest suites -------------------------------------------------------------------------------
-
-# The number in front of a word in pytest's closing line; 0: the word is not there.
-pytest_count() {
-	grep -oE "\b[0-9]+ $1\b" <<<"$2" | awk '{ n = $1 } END { print n + 0 }'
-}
-
-# run_suite NAME WHO TREE COMMAND...: the command in front makes it that person. NAME-warm is the
-# suite NAME once more, with cells that were made ahead.
-run_suite() {
-	local suite=$1 who=$2 tree=$3 log=$LOG/$1-$2.log start=$SECONDS
-	local other=root kind=cold closing status ok bad skip home
-	shift 3
-	[ "$suite" = "${suite%-warm}" ] || kind=warm
-	[ "$who" = root ] && other=user
-	home=$tree/home-$who
-	# Tests marked for the other are left out, not skipped: they run in the other pass.
-	(
-		cd "$tree" && exec timeout -k 20 "$SUITE_TIMEOUT" "$@" env -i --default-signal PATH="$PATH" \
-			LC_ALL="$LC_ALL" HOME="$home" TMPDIR=/tmp CI="$CI" PYTHONDONTWRITEBYTECODE=1 \
-			BRIG="$tree/build/brig" BRIG_BUILD="$tree/build" BRIG_TREE="$tree" \
-			BRIG_ATTACK_START="$kind" \
-			/usr/bin/python3 -m pytest -c tests/pytest.ini --rootdir=tests \
-			--basetemp="${tree%/*}/tmp-$who/$suite" -m "not $other" "tests/${suite%-warm}"
-	) >"$log" 2>&1 </dev/null
-	status=$?
-	closing=$(grep -E '^=+ .* in [0-9.]+s( \(.*\))? =+$' "$log" | tail -n 1)
-	ok=$(pytest_count passed "$closing")
-	bad=$(($(pytest_count failed "$closing") + $(pytest_count 'errors?' "$closing")))
-	skip=$(($(pytest_count skipped "$closing") + $(pytest_count xfailed "$closing")))
-	# 5: every test is for the other person.
-	if [ "$status" -eq 5 ] && grep -q ' deselected' <<<"$closing"; then
-		return
-	fi
-	if [ -z "$closing" ] || { [ "$status" -ne 0 ] && [ "$bad" -eq 0 ]; }; then
-		bad=$((bad + 1))
-		echo "pytest ended with exit status $status" >>"$log"
-	fi
-	tally "$suite as $who" "$log" "$ok" "$bad" "$skip" $((SECONDS - start))
-}
-
-# A copy of the tree: suites may write beside their files, and an ordinary user can read it
-# wherever the tree itself lies.
-copy_tree() {
-	local tree=$1
-	mkdir -p "$tree/build" "$tree/home-root" "$tree/home-user"
-	tar -c --exclude=./.git --exclude=./build --exclude="./$BUILD" --exclude=__pycache__ . | tar -x -C "$tree" || return
-	cp -a "$BUILD"/brig "$BUILD"/libbrig.* "$BUILD"/libserve.a "$tree/build/" || return
-	[ ! -e "$BUILD/template.so" ] || cp -a "$BUILD/template.so" "$tree/build/" || return
-	[ ! -d "$BUILD/examples" ] || cp -a "$BUILD/examples" "$tree/build/"
-	[ ! -d "$BUILD/gen" ] || cp -a "$BUILD/gen" "$tree/build/"
-}
-
-suite_names() {
-	local file
-	for file in tests/*/test_*.py; do
-		[ -e "$file" ] && basename "$(dirname "$file")"
-	done | sort -u | grep -vxE 'vm|soak' | sed '/^attack$/a attack-warm'
-}
-
-run_suites() {
-	local suite as_user=()
-	[ $# -gt 0 ] || return
-	if [ -z "$scratch" ]; then
-		scratch=$(mktemp -d /tmp/brig-test.XXXXXX) || exit 1
-		chmod 755 "$scratch"
-		mkdir "$scratch/tmp-root" "$scratch/tmp-user"
-		copy_tree "$scratch/tree" >"$LOG/copy.log" 2>&1 || {
-			tally copy "$LOG/copy.log" 0 1 0 0
-			return
-		}
-	fi
-	if [ "$(id -u)" -eq 0 ]; then
-		if [ ! -e "$scratch/user-tree" ]; then
-			cp -a "$scratch/tree" "$scratch/user-tree"
-			chown -R "$USER_ID:$USER_ID" "$scratch/user-tree" "$scratch/tmp-user"
-		fi
-		as_user=(setpriv --reuid "$USER_ID" --regid "$USER_ID" --clear-groups
-			--inh-caps=-all --)
-		# First what may be beside something else, so that the rest has the host for itself.
-		for suite in "$@"; do
-			case " $SAME_FOR_ALL $SIDE_BY_SIDE " in
-			*" $suite "*) begin "$suite-root" run_suite "$suite" root "$scratch/tree" ;;
-			esac
-			case " $SIDE_BY_SIDE " in
-			*" $suite "*)
-				begin "$suite-user" run_suite "$suite" user "$scratch/user-tree" \
-					"${as_user[@]}"
-				end_all
-				;;
-			esac
-		done
-		end_all
-		for suite in "$@"; do
-			case " $SAME_FOR_ALL $SIDE_BY_SIDE " in
-			*" $suite "*) continue ;;
-			esac
-			alone "$suite-root" run_suite "$suite" root "$scratch/tree"
-			alone "$suite-user" run_suite "$suite" user "$scratch/user-tree" "${as_user[@]}"
-		done
-	else
-		echo "note: the suites run as this user only; start as root to run them as root too"
-		for suite in "$@"; do
-			alone "$suite-user" run_suite "$suite" user "$scratch/tree"
-		done
-	fi
-}
-
-part_suites() {
-	local names
-	mapfile -t names < <(suite_names)
-	run_suites "${names[@]}"
 }
 
 # --- the whole -----------------------------------------------------------------------------------

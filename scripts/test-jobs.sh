@@ -1,0 +1,195 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Jobs of run-tests.sh, which reads this file: begun, waited for, counted; and ended, all of them and
+# whatever they have started, when the run itself is told to end.
+# shellcheck disable=SC2154,SC2317 # what run-tests.sh sets; functions are handed on by name
+
+# What was begun ahead has to wait whenever others want the processor.
+AHEAD_TIMEOUT=5400
+SHOWN_LINES=400
+
+passed=0 failed=0 skipped=0
+failures=()
+scratch=
+declare -A ahead=() # check: process
+last_ahead=
+current=  # the process that is waited for, if that is none of the others
+window=() # jobs that go on at the same time: "process name"
+
+# end_window: tells each job's command, once, and waits for it. A job may not have come to it yet.
+# By SIGINT, at which pytest still undoes what its tests have set up.
+end_window() {
+	local pid child left=yes
+	local -A told=()
+	while [ -n "$left" ]; do
+		left=
+		for pid in "${window[@]%% *}"; do
+			kill -0 "$pid" 2>/dev/null || continue
+			left=yes
+			for child in $(pgrep -P "$pid" -x timeout); do
+				[ -z "${told[$child]-}" ] || continue
+				told[$child]=yes
+				kill -INT "$child" 2>/dev/null
+			done
+		done
+		[ -z "$left" ] || sleep 0.1
+	done
+}
+
+# Everything here is started by timeout(1), which ends all that it has started with itself, and
+# kills what does not end.
+leave() {
+	local pid
+	trap '' INT TERM HUP
+	for pid in "${ahead[@]}" $current; do
+		kill "$pid" 2>/dev/null
+	done
+	end_window
+	wait
+	[ -z "$scratch" ] || rm -rf "$scratch"
+}
+
+trap leave EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+trap 'exit 129' HUP
+
+# attended LOG COMMAND...: runs it as a job, since a shell that waits for one heeds signals at once.
+# Jobs are born deaf to SIGINT, which is none of the command's business.
+attended() {
+	local log=$1 status
+	shift
+	env --default-signal "$@" >"$log" 2>&1 </dev/null &
+	current=$!
+	wait "$current"
+	status=$?
+	current=
+	return "$status"
+}
+
+log_of() {
+	echo "$LOG/${1//[^a-zA-Z0-9_.-]/-}.log"
+}
+
+# tally NAME LOG PASSED FAILED SKIPPED SECONDS: adds up, and says so in a line.
+tally() {
+	local name=$1 log=$2 ok=$3 bad=$4 skip=$5 seconds=$6
+	local word=ok
+	if [ "$CI" = true ] && [ "$skip" -gt 0 ]; then
+		echo "$name: $skip skipped, which fails in CI" >>"$log"
+		bad=$((bad + skip))
+		skip=0
+	fi
+	if [ "$bad" -gt 0 ]; then
+		word=FAILED
+		failures+=("$name ($bad failed, see $log)")
+	fi
+	passed=$((passed + ok)) failed=$((failed + bad)) skipped=$((skipped + skip))
+	printf '%-6s %-34s %4d passed %3d failed' "$word" "$name" "$ok" "$bad"
+	if [ "$skip" -gt 0 ]; then
+		printf ' %3d skipped' "$skip"
+	fi
+	printf ' %5ds\n' "$seconds"
+	if [ "$bad" -gt 0 ]; then
+		echo "----- $log"
+		tail -n "$SHOWN_LINES" "$log"
+		echo "-----"
+	elif [ "$skip" -gt 0 ]; then
+		grep -E '^SKIPPED|^\[  SKIPPED' "$log"
+	fi
+}
+
+# begin_ahead NAME COMMAND...: begins a check at low priority, one of them after the other; check
+# NAME waits for its end. Not at idle priority: on a busy host that would never end.
+begin_ahead() {
+	local name=$1 log
+	log=$(log_of "$1")
+	shift
+	# shellcheck disable=SC2016 # the inner shell's dollars
+	timeout -k 10 "$AHEAD_TIMEOUT" nice -n 10 bash -c '
+		[ -z "$1" ] || tail --pid="$1" -f /dev/null
+		shift
+		SECONDS=0
+		"$@"
+		status=$?
+		echo "$SECONDS" >"$0"
+		exit "$status"' "$log.seconds" "$last_ahead" "$@" >"$log" 2>&1 </dev/null &
+	last_ahead=$!
+	ahead[$name]=$!
+}
+
+# check NAME COMMAND...: one test, passed when the command succeeds.
+check() {
+	local name=$1 log start=$SECONDS seconds='' status
+	log=$(log_of "$1")
+	shift
+	if [ -n "${ahead[$name]-}" ]; then
+		# Nothing else is done meanwhile. Only root may take back what was given up.
+		renice -n 0 -g "${ahead[$name]}" >/dev/null 2>&1
+		wait "${ahead[$name]}"
+		status=$?
+		unset "ahead[$name]"
+		seconds=$(cat "$log.seconds" 2>/dev/null)
+		rm -f "$log.seconds"
+	else
+		attended "$log" timeout -k 10 "$SUITE_TIMEOUT" "$@"
+		status=$?
+	fi
+	seconds=${seconds:-$((SECONDS - start))}
+	if [ "$status" -eq 0 ]; then
+		tally "$name" "$log" 1 0 0 "$seconds"
+	else
+		echo "exit status $status of: $*" >>"$log"
+		tally "$name" "$log" 0 1 0 "$seconds"
+		return 1
+	fi
+}
+
+# --- jobs at the same time -----------------------------------------------------------------------
+
+# begin NAME FUNCTION ARGUMENT...: the function goes on beside those begun before, as many at a time
+# as there are cores. What it tallies is told in the order of the beginnings.
+begin() {
+	local name=$1 result
+	result=$(log_of "$1").result
+	shift
+	[ "${#window[@]}" -lt "$cores" ] || end_first
+	rm -f "$result"
+	(
+		tally() {
+			printf '%s\n' "$@" >"$result"
+		}
+		"$@"
+	) &
+	window+=("$! $name")
+}
+
+end_first() {
+	local pid=${window[0]%% *} name=${window[0]#* } log words
+	log=$(log_of "$name")
+	wait "$pid"
+	local status=$?
+	window=("${window[@]:1}")
+	if [ -s "$log.result" ]; then
+		mapfile -t words <"$log.result"
+		rm -f "$log.result"
+		tally "${words[@]}"
+	elif [ "$status" -ne 0 ]; then
+		echo "$name ended with status $status and no result" >>"$log"
+		tally "$name" "$log" 0 1 0 0
+	fi
+}
+
+end_all() {
+	while [ "${#window[@]}" -gt 0 ]; do
+		end_first
+	done
+}
+
+# alone NAME FUNCTION ARGUMENT...: with nothing beside it. A job all the same: a shell that waits for
+# one heeds signals at once.
+alone() {
+	end_all
+	begin "$@"
+	end_all
+}
