@@ -133,6 +133,8 @@ static void start(struct engine_service *service, uint64_t serial, struct engine
 	call->end = on_end;
 	call->fail = on_fail;
 	call->user = served;
+	/* A person's word opens policies without walls: the front has nobody to ask for it. */
+	call->run.consent = false;
 	if (engine_start(service->engine, call, &served->run, &error) < 0) {
 		on_fail(served, &error);
 	}

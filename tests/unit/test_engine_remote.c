@@ -23,7 +23,7 @@
 struct toy {
 	struct engine engine;
 	struct loop *loop;
-	unsigned cancelled, forgotten, pauses, resumes;
+	unsigned cancelled, forgotten, pauses, resumes, consents;
 };
 
 struct engine_run {
@@ -87,6 +87,7 @@ static int toy_start(struct engine *engine, const struct engine_call *call, stru
 		return -EINVAL;
 	}
 	struct engine_run *run = calloc(1, sizeof(*run));
+	toy->consents += call->run.consent;
 	run->head.engine = engine;
 	run->call = *call;
 	run->code = strdup(call->run.code);
@@ -268,6 +269,26 @@ static void answers(void **state)
 	assert_int_equal(bench->fails, 2);
 }
 
+/* A front that is no longer ours says that a person agrees: nobody there is believed. */
+static void consent_does_not_come_from_the_front(void **state)
+{
+	struct bench *bench = *state;
+	struct engine_call call = {
+		.op = ENGINE_EXECUTE,
+		.tenant = "t",
+		.run = { .language = "toy", .code = "x", .policy = "open", .consent = true },
+		.end = bench_end,
+		.fail = bench_fail,
+		.user = bench,
+	};
+	struct engine_run *run = NULL;
+
+	assert_int_equal(engine_start(bench->remote, &call, &run, &bench->error), 0);
+	loop_run(bench->loop);
+	assert_int_equal(bench->ends, 1);
+	assert_int_equal(bench->toy.consents, 0);
+}
+
 static void takes_long_calls(void **state)
 {
 	struct bench *bench = *state;
@@ -427,6 +448,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(answers, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(consent_does_not_come_from_the_front, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(takes_long_calls, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(holds_back_for_a_slow_reader, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(cancels_and_forgets, set_up, tear_down),
