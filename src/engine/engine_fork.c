@@ -296,6 +296,25 @@ static int check_limits(const struct brig_limits *have, const struct brig_limits
 	return 0;
 }
 
+/* Hosts as they were asked for: no list is all that the policy has, an empty one is none. */
+static const char *const *network_of(const struct local_session *from)
+{
+	static const char *const none[] = { NULL };
+
+	if (!from->network_asked) {
+		return NULL;
+	}
+	return from->network.count ? (const char *const *)from->network.items : none;
+}
+
+/* Nothing less than it had; "off" may be less than the policy has for other languages. */
+static const char *guard_of(const struct local_session *from)
+{
+	enum guard_mode mode = from->session->prepared.guard.mode;
+
+	return mode == GUARD_OFF ? NULL : guard_mode_names[mode];
+}
+
 static int open_like(struct local_fork *fork, const struct engine_call *call,
 		     const struct local_session *from, struct brig_error *err)
 {
@@ -309,6 +328,8 @@ static int open_like(struct local_fork *fork, const struct engine_call *call,
 		.user = fork,
 		.run = { .language = from->language,
 			 .policy = from->policy,
+			 .guard = guard_of(from),
+			 .network = network_of(from),
 			 .limits = from->session->asked,
 			 .limits_most = call->run.limits_most,
 			 .env = (const char *const *)from->env.items },

@@ -102,6 +102,8 @@ struct local_session {
 	char language[32];
 	char policy[65];
 	struct strlist env;           /* that it was opened with */
+	struct strlist network;       /* the hosts that were asked for then... */
+	bool network_asked;           /* ...if any list was, which may have been empty */
 	struct brig_session *session; /* owned */
 	struct loop_source *source;
 	struct loop_timer lease;

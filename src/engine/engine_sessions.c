@@ -108,6 +108,7 @@ static void free_session(struct local_session *session)
 	}
 	session->local->sessions_count--;
 	strlist_done(&session->env);
+	strlist_done(&session->network);
 	free(session->tenant);
 	free(session);
 }
@@ -264,6 +265,10 @@ static int add_session(struct local *local, const struct engine_call *call,
 	int r = session->tenant ? id_make(session->id) : -ENOMEM;
 	for (const char *const *word = request.env; r == 0 && word && *word; word++) {
 		r = strlist_add(&session->env, *word);
+	}
+	session->network_asked = request.network != NULL;
+	for (const char *const *word = request.network; r == 0 && word && *word; word++) {
+		r = strlist_add(&session->network, *word);
 	}
 	if (r < 0) {
 		return error_errno(err, BRIG_E_SYSTEM, -r, "cannot make a session");

@@ -36,6 +36,13 @@ static int check_request(const struct brig_request *request, struct brig_error *
 		error_remedy(err, "set these limits when the session is opened");
 		return r;
 	}
+	/* The cell's gate has its rules for good: to seem to tighten them would be worse. */
+	if (request->network) {
+		int r = error_set(err, BRIG_E_INPUT, EINVAL,
+				  "a session's network cannot be chosen anew for a run");
+		error_remedy(err, "choose the hosts when the session is opened");
+		return r;
+	}
 	return request->mounts_count ? error_set(err, BRIG_E_INPUT, EINVAL,
 						 "directories are given to a session when it is "
 						 "opened")

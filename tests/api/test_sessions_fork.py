@@ -285,6 +285,61 @@ def test_policies_of_tokens(make_service):
     assert made["policy"] == "other"
 
 
+def whole(client, session, code):
+    return client.ask("POST", f"/v1/sessions/{session}/execute", {"code": code}).json()
+
+
+@pytest.fixture
+def wired(make_service):
+    """A service with a policy that allows hosts."""
+    service = make_service()
+    policies = service.server.config / "policies"
+    policies.mkdir(exist_ok=True)
+    path = policies / "wired.json"
+    path.write_text('{"extends": "default", "network": {"allow": ["a.invalid:80", "b.invalid:80"]}}')
+    path.chmod(0o644)
+    return service.unix()
+
+
+NAMES = """
+import socket
+for name in ("a.invalid", "b.invalid"):
+    try: print(name, socket.gethostbyname(name))
+    except OSError: print(name, None)
+"""
+
+
+@pytest.mark.parametrize("hosts, reached", [
+    ([], 0), (["b.invalid:80"], 1), (None, 2),
+])
+def test_network_is_not_wider_than_it_was(wired, hosts, reached):
+    """Asked for less than the policy has: the fork, and a fork of that, have no more."""
+    fields = {} if hosts is None else {"network": hosts}
+    one = open_session(wired, language="python", policy="wired", **fields)
+    for _ in range(3):
+        result = whole(wired, one, NAMES)
+        assert result["stdout"].count("198.18.") == reached, result["stdout"]
+        assert ("network" in result) == (reached > 0)
+        one = fork(wired, one)["id"]
+
+
+def test_a_run_cannot_choose_the_network(wired):
+    """What could not be kept is refused, above all when it asks for less."""
+    old = open_session(wired, language="python", policy="wired")
+    for hosts in ([], ["a.invalid:80"], ["c.invalid"]):
+        answer = wired.ask("POST", f"/v1/sessions/{old}/execute", {"code": "1", "network": hosts})
+        assert (answer.status, answer.code) == (400, "invalid_request"), answer.body
+        assert "network" in answer.json()["detail"]
+
+
+def test_guard_is_not_less_than_it_was(unix, session):
+    old = session("python", guard="strict")
+    made = fork(unix, old)["id"]
+    for one in (old, made, fork(unix, made)["id"]):
+        assert whole(unix, one, "import os")["status"] == "rejected"
+        assert whole(unix, one, "import math")["status"] == "ok"
+
+
 def test_gone_after_a_restart(make_service):
     service = make_service()
     client = service.unix()
