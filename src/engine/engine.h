@@ -61,6 +61,11 @@ struct engine_call {
 	 * (language, policy, limits, env, files).
 	 */
 	struct brig_request run;
+	/*
+	 * Of a run in a session: the policies that whoever asks may use, NULL-terminated; NULL:
+	 * any. The session may have been opened by somebody who may use others.
+	 */
+	const char *const *policies;
 	bool stream; /* `output` is wanted; else it is in the result alone */
 
 	/*

@@ -101,6 +101,29 @@ static int check_language(const struct local_session *session, const struct brig
 			 runtime->name, request->language);
 }
 
+/* It has one, for good: what asks for another, or may not use this one, is not for it. */
+static int check_policy(const struct local_session *session, const struct engine_call *call,
+			struct brig_error *err)
+{
+	const char *const *allowed = call->policies;
+
+	if (call->run.policy && strcmp(call->run.policy, session->policy) != 0) {
+		int r = error_set(err, BRIG_E_INPUT, EINVAL,
+				  "the session was opened with policy %s, and keeps it",
+				  session->policy);
+		error_remedy(err, "choose the policy when the session is opened");
+		return r;
+	}
+	while (allowed && *allowed && strcmp(*allowed, session->policy) != 0) {
+		allowed++;
+	}
+	return !allowed || *allowed
+		       ? 0
+		       : error_set(err, BRIG_E_POLICY, EACCES,
+				   "the session has policy %s, which is not for this token",
+				   session->policy);
+}
+
 static int start_in_session(struct local *local, const struct engine_call *call,
 			    const struct brig_request *request, struct engine_run *run,
 			    struct brig_error *err)
@@ -111,6 +134,9 @@ static int start_in_session(struct local *local, const struct engine_call *call,
 		return err && err->errnum ? -err->errnum : -ENOENT;
 	}
 	int r = check_language(session, request, err);
+	if (r == 0) {
+		r = check_policy(session, call, err);
+	}
 	if (r == 0) {
 		r = brig_session_start(session->session, request, &run->run, err);
 	}

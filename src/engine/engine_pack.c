@@ -137,6 +137,7 @@ int engine_pack(const struct engine_call *call, char **ret, size_t *ret_size)
 	put_list(&out, call->run.env);
 	put_list(&out, call->run.out);
 	put_list(&out, call->run.network);
+	put_list(&out, call->policies);
 	put_files(&out, &call->run);
 
 	*ret_size = out.size;
@@ -284,6 +285,7 @@ static void get_fields(struct reader *in, struct engine_unpacked *ret)
 	call->run.env = ret->env = get_list(in);
 	call->run.out = ret->out = get_list(in);
 	call->run.network = ret->network = get_list(in);
+	call->policies = ret->policies = get_list(in);
 	call->run.files = ret->files = get_files(in, &call->run.files_count);
 }
 
@@ -311,6 +313,7 @@ void engine_unpacked_done(struct engine_unpacked *unpacked)
 	free(unpacked->env);
 	free(unpacked->out);
 	free(unpacked->network);
+	free(unpacked->policies);
 	free(unpacked->files);
 	*unpacked = (struct engine_unpacked){ 0 };
 }

@@ -15,7 +15,7 @@ int engine_pack(const struct engine_call *call, char **ret, size_t *ret_size);
 
 struct engine_unpacked {
 	struct engine_call call; /* its strings lie in the block; its lists are owned */
-	const char **args, **env, **out, **network;
+	const char **args, **env, **out, **network, **policies;
 	struct brig_file_in *files;
 };
 

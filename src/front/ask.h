@@ -35,6 +35,7 @@ struct ask {
 	const char **args; /* owned arrays of borrowed strings */
 	const char **out;
 	const char **network;
+	struct strlist policies; /* of the token, for a run in a session */
 	struct brig_file_in *files;
 	struct ask_blob *blobs; /* owned: what was base64 */
 };

@@ -295,6 +295,7 @@ void ask_free_parts(struct ask *ask)
 		free(blob);
 	}
 	strlist_done(&ask->env);
+	strlist_done(&ask->policies);
 	free(ask->args);
 	free(ask->out);
 	free(ask->network);

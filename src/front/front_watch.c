@@ -84,13 +84,32 @@ void front_watch_end(struct front *front)
 	}
 }
 
+/* Only the engine knows a session's policy. Copied: tokens are read anew while runs wait. */
+static int put_policies(const struct token *token, struct ask *ask, struct problem *problem)
+{
+	int r = 0;
+
+	strlist_done(&ask->policies);
+	ask->call.policies = NULL;
+	if (!token || ask->call.op != ENGINE_EXECUTE || !ask->call.session) {
+		return 0;
+	}
+	for (size_t i = 0; r == 0 && i < token->policies.count; i++) {
+		r = strlist_add(&ask->policies, token->policies.items[i]);
+	}
+	if (ask->policies.count) {
+		ask->call.policies = (const char *const *)ask->policies.items;
+	}
+	return r < 0 ? problem_set(problem, PROBLEM_MEMORY_LOW, "no memory for the request") : 0;
+}
+
 int front_permit(struct front *front, const struct caller *caller, struct ask *ask,
 		 struct problem *problem)
 {
 	struct brig_request *run = &ask->call.run;
 
 	(void)front;
-	/* A session's runs have the session's policy, which was looked at when it was opened. */
+	/* A session's runs have the session's policy. */
 	if (!ask->call.session || run->policy) {
 		int r = token_allows(caller->token, run->policy, problem);
 		if (r < 0) {
@@ -99,7 +118,8 @@ int front_permit(struct front *front, const struct caller *caller, struct ask *a
 	}
 	/* What is not asked for is the policy's, or the session's: only the engine knows these. */
 	run->limits_most = caller->token ? caller->token->ceilings : (struct brig_limits){ 0 };
-	return token_bound(caller->token, &run->limits, problem);
+	int r = put_policies(caller->token, ask, problem);
+	return r < 0 ? r : token_bound(caller->token, &run->limits, problem);
 }
 
 /* --- those who were not let in --------------------------------------------------------------- */

@@ -41,6 +41,32 @@ def test_by_field_of_execute(unix, session):
     assert unix.run(code="print(y)", session=session)["stdout"] == "5\n"
 
 
+def test_a_run_keeps_the_sessions_policy(unix, session):
+    assert run(unix, session, "print(1)", policy="default")["status"] == "ok"
+    for other in ("strict", "open", "nosuch"):
+        answer = unix.ask("POST", f"/v1/sessions/{session}/execute", {"code": "1", "policy": other})
+        assert (answer.status, answer.code) == (400, "invalid_request"), answer.body
+        assert "keeps it" in answer.json()["detail"]
+
+
+def test_runs_by_a_token_that_may_not_use_the_policy(make_service):
+    """A session of the same tenant, opened by a token that may: nobody is lent its policy."""
+    service = make_service(tokens=[("large", "--tenant", "firm"),
+                                   ("small", "--tenant", "firm", "--policy", "other")])
+    policies = service.server.config / "policies"
+    policies.mkdir(exist_ok=True)
+    (policies / "other.json").write_text('{"extends": "default"}')
+    large, small = service.tcp("large"), service.tcp("small")
+    wide, narrow = (open_session(large, policy=name) for name in ("default", "other"))
+    for target, more in ((f"/v1/sessions/{wide}/execute", {}), ("/v1/execute", {"session": wide})):
+        answer = small.ask("POST", target, {"code": "print(1)", **more})
+        assert (answer.status, answer.code) == (403, "policy_forbids"), answer.body
+    found = small.wait(small.begin(code="print(1)", session=wide))
+    assert found["status"] == "error" and "stdout" not in (found["result"] or {}), found
+    assert run(small, narrow, "print(2)")["stdout"] == "2\n"
+    assert run(large, wide, "print(3)")["stdout"] == "3\n"
+
+
 def test_without_waiting(unix, session):
     run(unix, session, "z = 7")
     found = unix.wait(unix.begin(code="print(z)", session=session))

@@ -31,6 +31,7 @@ static struct engine_call whole_call(void)
 		.size = 5,
 		.idle_ns = 1,
 		.life_ns = 2,
+		.policies = args,
 		.stream = true,
 		.run = {
 			.language = "python",
@@ -38,6 +39,7 @@ static struct engine_call whole_call(void)
 			.args = args,
 			.env = env,
 			.out = out,
+			.network = out,
 			.files = files,
 			.files_count = ARRAY_SIZE(files),
 			.limits = { .wall_ns = 11, .net_bytes = 12 },
@@ -71,6 +73,10 @@ static void comes_back_whole(void **state)
 	assert_null(got.call.run.args[2]);
 	assert_non_null(got.call.run.out);
 	assert_null(got.call.run.out[0]);
+	/* No list is all that there is, an empty one is none: they must not be mixed up. */
+	assert_non_null(got.call.run.network);
+	assert_null(got.call.run.network[0]);
+	assert_string_equal(got.call.policies[1], "two words");
 	assert_int_equal(got.call.run.files_count, 2);
 	assert_memory_equal(got.call.run.files[0].data, "x\0y", 3);
 	assert_true(got.call.run.files[0].executable);
