@@ -100,8 +100,12 @@ static int read_server_name(struct reader list, char ret[NET_NAME_MAX + 1])
 	while (names.at < names.end) {
 		unsigned type = number(&names, 1);
 		struct reader name = part(&names, 2);
-		/* One name of one kind: with two, server and gate might take different ones. */
+		/*
+		 * One name of one kind: with two, server and gate might take different ones. And no
+		 * dot at its end, which RFC 6066 does not have: to a server it is another name.
+		 */
 		if (names.bad || type != NAME_HOST || ret[0] ||
+		    (name.at < name.end && name.end[-1] == '.') ||
 		    !net_name_normal((const char *)name.at, (size_t)(name.end - name.at), ret)) {
 			return -EBADMSG;
 		}

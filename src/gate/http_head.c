@@ -16,6 +16,7 @@ struct text {
 struct head {
 	const struct http_expect *expect;
 	struct buf *out;
+	bool old; /* HTTP/1.0 */
 	unsigned hosts, lengths, encodings;
 	uint64_t length;
 	int why; /* 0, or what is wrong */
@@ -117,14 +118,27 @@ static int read_target(struct head *head, struct text target, struct text *path)
 	return is_host(head->expect, &authority) ? 0 : -EPERM;
 }
 
+/* For a proxy, which the host is not; and what is answered with the request, credentials and all. */
+static bool is_refused(const struct text *method)
+{
+	static const char *const refused[] = { "CONNECT", "TRACE", "TRACK" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
+		if (is(method, refused[i])) {
+			return true;
+		}
+	}
+	return false;
+}
+
 static int read_request_line(struct head *head, struct text line)
 {
 	struct text method = until(&line, ' ');
 	struct text target = until(&line, ' ');
 	struct text path;
 
-	if (!is_token(&method) || is(&method, "CONNECT") ||
-	    (!is(&line, "HTTP/1.1") && !is(&line, "HTTP/1.0"))) {
+	head->old = is(&line, "HTTP/1.0");
+	if (!is_token(&method) || is_refused(&method) || (!is(&line, "HTTP/1.1") && !head->old)) {
 		return -EBADMSG;
 	}
 	int r = read_target(head, target, &path);
@@ -134,7 +148,7 @@ static int read_request_line(struct head *head, struct text line)
 	buf_add(head->out, method.at, method.size);
 	buf_addc(head->out, ' ');
 	buf_add(head->out, path.at, path.size);
-	buf_adds(head->out, is(&line, "HTTP/1.0") ? " HTTP/1.0\r\n" : " HTTP/1.1\r\n");
+	buf_adds(head->out, head->old ? " HTTP/1.0\r\n" : " HTTP/1.1\r\n");
 	return 0;
 }
 
@@ -148,6 +162,16 @@ static bool is_replaced(const struct head *head, const struct text *name)
 	/* What is about this connection ends here. */
 	return is(name, "Connection") || is(name, "Keep-Alive") || is(name, "Proxy-Connection") ||
 	       is(name, "Proxy-Authorization") || is(name, "Upgrade");
+}
+
+/* In its one spelling: to the server another one may be another site, or its first. */
+static void add_host(struct head *head, bool with_port)
+{
+	buf_addf(head->out, "Host: %s", head->expect->name);
+	if (with_port) {
+		buf_addf(head->out, ":%u", (unsigned)head->expect->port);
+	}
+	buf_adds(head->out, "\r\n");
 }
 
 static int read_field(struct head *head, struct text line)
@@ -169,8 +193,14 @@ static int read_field(struct head *head, struct text line)
 	if (!is_plain(&value, true)) {
 		return -EBADMSG;
 	}
-	if (is(&name, "Host") && (head->hosts++ || !is_host(head->expect, &value))) {
-		return head->hosts > 1 ? -EBADMSG : -EPERM;
+	if (is(&name, "Host")) {
+		if (head->hosts++ || !is_host(head->expect, &value)) {
+			return head->hosts > 1 ? -EBADMSG : -EPERM;
+		}
+		if (!is_replaced(head, &name)) {
+			add_host(head, memchr(value.at, ':', value.size) != NULL);
+		}
+		return 0;
 	}
 	if (is(&name, "Content-Length") &&
 	    (head->lengths++ || !read_number(&value, INT64_MAX, &head->length))) {
@@ -190,8 +220,8 @@ static int read_field(struct head *head, struct text line)
 
 static int finish(struct head *head, struct http_head *ret)
 {
-	/* Two lengths are two requests, to whoever believes the other one. */
-	if (head->hosts != 1 || (head->lengths && head->encodings)) {
+	/* Two lengths are two requests, to whoever believes the other one; HTTP/1.0 has no chunks. */
+	if (head->hosts != 1 || (head->encodings && (head->lengths || head->old))) {
 		return -EBADMSG;
 	}
 	for (size_t i = 0; i < head->expect->extras_count; i++) {

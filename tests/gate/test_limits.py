@@ -144,6 +144,19 @@ print(get("public.test"), get("other.test"))
 """
     result = run(code, options=options)
     assert result["stdout"] == "Bearer s3cret mine\n", result
+    # What comes back is the server's answer; a request that is its own answer would tell.
+    code = """
+import socket
+for method in ("TRACE", "trace", "Trace", "OPTIONS", "TRACK", "DEBUG", "CONNECT"):
+    for target in ("/", "*", "http://public.test/"):
+        s = socket.create_connection(("public.test", 80), timeout=5)
+        s.sendall(f"{method} {target} HTTP/1.1\\r\\nHost: public.test\\r\\n\\r\\n".encode())
+        while data := s.recv(65536):
+            print(data.decode("latin-1"))
+"""
+    result = run(code, options=options)
+    assert result["status"] == "ok" and result["stdout"].count("HTTP/1.1") >= 21, result
+    assert "s3cret" not in result["stdout"]
     secret.unlink()
     assert "credential" in run(code, options=options)["error"]["message"]
 

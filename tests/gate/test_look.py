@@ -48,6 +48,10 @@ def verdict(result):
     b"POST / HTTP/1.1\r\nHost: public.test\r\nTransfer-Encoding: xchunked\r\n\r\nabcd",
     b"GET / HTTP/1.1\r\nHost: public.test\r\nX: a\0b\r\n\r\n",
     b"GET /a b HTTP/1.1\r\nHost: public.test\r\n\r\n",
+    b"TRACE / HTTP/1.1\r\nHost: public.test\r\n\r\n",
+    b"trace / HTTP/1.1\r\nHost: public.test\r\nMax-Forwards: 0\r\n\r\n",
+    b"POST / HTTP/1.0\r\nHost: public.test\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
     b"GET / HTTP/2.0\r\nHost: public.test\r\n\r\n",
     b"\x16\x03\x01\x00\x05hello",
     b"SSH-2.0-x\r\n\r\n",
@@ -71,6 +75,24 @@ def test_requests_that_pass(run, world, request_):
     assert len(world.visits()[0]) == 1
 
 
+@pytest.mark.parametrize("host", [b"public.test.", b"PUBLIC.TEST", b"Public.Test.:080", b"public.test:80"])
+def test_host_goes_on_in_its_one_spelling(run, world, host):
+    """Another one may be another site to the server: what was compared is what it gets."""
+    result = talk(run, b"GET /x HTTP/1.1\r\nHost: " + host + b"\r\n\r\n")
+    answer = json.loads(result["stdout"].split("\r\n\r\n", 1)[1])
+    assert answer["headers"]["Host"] in ("public.test", "public.test:80"), answer
+
+
+def test_upgrades_do_not_get_through(run, world):
+    """What a server hears of is one request of HTTP/1, which ends with the connection."""
+    result = talk(run, b"GET /x HTTP/1.1\r\nHost: public.test\r\nConnection: Upgrade, HTTP2-Settings\r\n"
+                       b"Upgrade: h2c, websocket\r\nKeep-Alive: timeout=9\r\nProxy-Connection: x\r\n"
+                       b"Proxy-Authorization: x\r\nExpect: 100-continue\r\n\r\n")
+    headers = json.loads(result["stdout"].split("\r\n\r\n")[-1])["headers"]
+    assert headers["Connection"] == "close" and headers["Expect"] == "100-continue"
+    assert not {"Upgrade", "Keep-Alive", "Proxy-Connection", "Proxy-Authorization"} & set(headers)
+
+
 def test_a_second_request_on_the_connection_never_arrives(run, world):
     first = b"POST /echo HTTP/1.1\r\nHost: public.test\r\nContent-Length: 4\r\n\r\nabcd"
     second = b"GET /second HTTP/1.1\r\nHost: evil.test\r\n\r\n"
@@ -88,8 +110,11 @@ def test_chunked_bodies(run, world):
         assert result["stdout"].count("HTTP/1.1") == 1, result["stdout"]
         assert verdict(result) == ["allowed"]
     assert "second" not in json.dumps(world.visits()[0])
-    result = talk(run, [head, b"4;x=y\r\nabcd\r\n0\r\n\r\n"])
-    assert verdict(result) == ["refused_protocol"]
+    for body in (b"4;x=y\r\nabcd\r\n0\r\n\r\n", b"4\r\nabcd\r\n0\r\nHost: evil.test\r\n\r\n",
+                 b"4\nabcd\n0\n\n", b"+4\r\nabcd\r\n0\r\n\r\n", b"0x4\r\nabcd\r\n0\r\n\r\n",
+                 b"10000000000000004\r\nabcd\r\n0\r\n\r\n", b"4\r\nabcde\r\n0\r\n\r\n"):
+        result = talk(run, [head, body])
+        assert verdict(result) == ["refused_protocol"], body
     code = """
 import http.client
 c = http.client.HTTPConnection("public.test", timeout=10)
@@ -129,7 +154,7 @@ def tls(run, world, name, port=443, rule="public.test"):
 def test_sni_must_be_the_host(run, world):
     assert tls(run, world, "public.test")["stdout"] == "HTTP/1.1 200 OK\n"
     assert len(world.visits()[0]) == 1
-    for name in ("evil.test", "other.test", "public.test.evil.test", None):
+    for name in ("evil.test", "other.test", "public.test.evil.test", "public.test.", None):
         result = tls(run, world, name)
         assert "unrecognized name" in result["stdout"].lower().replace("_", " "), result
         assert verdict(result) == ["refused_protocol"]

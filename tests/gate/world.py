@@ -165,6 +165,15 @@ class Outside:
 
             do_POST = do_GET
 
+            def do_TRACE(self):
+                """As some servers do: the request itself is the answer."""
+                data = f"{self.requestline}\r\n{self.headers}".encode()
+                self.send_response(200)
+                self.send_header("Content-Type", "message/http")
+                self.send_header("Content-Length", str(len(data)))
+                self.end_headers()
+                self.wfile.write(data)
+
             def log_message(self, *args):
                 pass
 

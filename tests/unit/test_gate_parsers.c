@@ -152,7 +152,7 @@ static void test_http(void **state)
 
 	(void)state;
 	assert_int_equal(http_head_rewrite(request, strlen(request), &expect, &head, &out), 0);
-	assert_string_equal(out.data, "POST /x HTTP/1.1\r\nHost: A.org:80\r\nX: y\r\n"
+	assert_string_equal(out.data, "POST /x HTTP/1.1\r\nHost: a.org:80\r\nX: y\r\n"
 				      "Content-Length: 3\r\nauthorization: ours\r\n"
 				      "Connection: close\r\n\r\n");
 	assert_int_equal(head.size, strlen(request) - 6);
