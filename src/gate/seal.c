@@ -8,6 +8,7 @@
 #include <grp.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -44,6 +45,13 @@ static const uint64_t pipe_size[] = { F_SETPIPE_SZ };
 static const struct filter_test sizes_pipe = {
 	.arg = 1, .mask = UINT32_MAX, .values_count = 1, .values = pipe_size
 };
+/* By number alone: what these mean on other levels is as harmless. TCP_ULP and filters are not. */
+static const uint64_t options[] = { TCP_NODELAY, SO_LINGER };
+static const struct filter_test plain_option = {
+	.arg = 2, .mask = UINT32_MAX, .values_count = ARRAY_SIZE(options), .values = options
+};
+/* Its own number is known when it is sealed: a mark for the test that is made then. */
+static const struct filter_test of_itself = { .arg = 0, .mask = UINT32_MAX };
 
 static const struct call {
 	const char *name, *reason;
@@ -61,7 +69,7 @@ static const struct call {
 	{ "shutdown", "the end of one direction", NULL },
 	{ "getsockname", "what a connection was made for", NULL },
 	{ "getsockopt", "did it come about", NULL },
-	{ "setsockopt", "no delay; a reset at the end", NULL },
+	{ "setsockopt", "no delay; a reset at the end", &plain_option },
 	{ "close", "descriptors", NULL },
 	{ "epoll_create1", "the loop", NULL },
 	{ "epoll_ctl", "the loop", NULL },
@@ -81,7 +89,7 @@ static const struct call {
 	{ "writev", "the C library's last words", NULL },
 	{ "getpid", "abort()", NULL },
 	{ "gettid", "abort()", NULL },
-	{ "tgkill", "abort()", NULL },
+	{ "tgkill", "abort()", &of_itself },
 	{ "rt_sigaction", "abort()", NULL },
 	{ "rt_sigprocmask", "abort()", NULL },
 	{ "restart_syscall", "a wait that was stopped and goes on", NULL },
@@ -101,7 +109,7 @@ static const struct call *find(unsigned number)
 	return NULL;
 }
 
-static unsigned make_rules(struct filter_rule *rules)
+static unsigned make_rules(const struct filter_test *itself, struct filter_rule *rules)
 {
 	unsigned count = 0;
 
@@ -110,7 +118,9 @@ static unsigned make_rules(struct filter_rule *rules)
 		if (call) {
 			rules[count++] = (struct filter_rule){ .call = (uint16_t)number,
 							       .action = FILTER_ALLOW,
-							       .tests = call->test,
+							       .tests = call->test == &of_itself
+										? itself
+										: call->test,
 							       .tests_count = call->test != NULL,
 							       .reason = call->reason };
 		}
@@ -127,11 +137,15 @@ static int seal_calls(void)
 	_cleanup_free_ struct filter_rule *rules = calloc(2 * FILTER_CALLS_MAX, sizeof(*rules));
 	_cleanup_(bpf_program_done)
 	struct bpf_program program = { 0 };
+	uint64_t self = (uint64_t)getpid();
+	struct filter_test itself = of_itself;
 
 	if (!rules) {
 		return -ENOMEM;
 	}
-	struct filter filter = { .rules = rules, .count = make_rules(rules) };
+	itself.values = &self;
+	itself.values_count = 1;
+	struct filter filter = { .rules = rules, .count = make_rules(&itself, rules) };
 	int r = filter_compile(&filter, false, &program, NULL);
 	if (r < 0) {
 		return r;

@@ -7,11 +7,14 @@
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "kernel/filter.h"
@@ -52,6 +55,13 @@ static const uint64_t ioctls[] = { FIONREAD, FIONBIO, TCGETS };
 static const struct filter_test harmless_ioctl = {
 	.arg = 1, .mask = UINT32_MAX, .values_count = ARRAY_SIZE(ioctls), .values = ioctls
 };
+/* By number alone: what these mean on other levels is as harmless. TCP_ULP and filters are not. */
+static const uint64_t options[] = { TCP_NODELAY, SO_KEEPALIVE, TCP_QUICKACK };
+static const struct filter_test plain_option = {
+	.arg = 2, .mask = UINT32_MAX, .values_count = ARRAY_SIZE(options), .values = options
+};
+/* Its own number is known when it is sealed: a mark for the test that is made then. */
+static const struct filter_test of_itself = { .arg = 0, .mask = UINT32_MAX };
 
 static const struct call {
 	const char *name;
@@ -82,7 +92,7 @@ static const struct call {
 	{ "recvfrom", ALL, "messages, requests", NULL },
 	{ "getsockopt", BOTH, "who is at the other end; errors", NULL },
 	{ "accept4", FRONT, "connections", NULL },
-	{ "setsockopt", FRONT, "TCP_NODELAY and the like", NULL },
+	{ "setsockopt", FRONT, "TCP_NODELAY and the like", &plain_option },
 	{ "getsockname", FRONT, "where a listening socket is", NULL },
 	{ "getpeername", FRONT, "address of a client", NULL },
 	{ "shutdown", FRONT, "ends of connections", NULL },
@@ -122,7 +132,7 @@ static const struct call {
 	{ "gettid", ALL, "abort()", NULL },
 	{ "geteuid", ALL, "SQLite asks before it changes an owner", NULL },
 	{ "getuid", BOTH, "whose files these are", NULL },
-	{ "tgkill", ALL, "abort()", NULL },
+	{ "tgkill", ALL, "abort()", &of_itself },
 	{ "rt_sigaction", ALL, "abort()", NULL },
 	{ "rt_sigprocmask", ALL, "abort()", NULL },
 	{ "rt_sigreturn", ALL, "returns from a handler", NULL },
@@ -195,7 +205,8 @@ static const struct call *find(enum role_name role, unsigned number)
 }
 
 /* Every number has a rule, because one without would be answered with ENOSYS. */
-static unsigned make_rules(enum role_name role, struct filter_rule *rules)
+static unsigned make_rules(enum role_name role, const struct filter_test *itself,
+			   struct filter_rule *rules)
 {
 	unsigned count = 0;
 
@@ -205,7 +216,7 @@ static unsigned make_rules(enum role_name role, struct filter_rule *rules)
 			rules[count++] = (struct filter_rule){
 				.call = (uint16_t)number,
 				.action = FILTER_ALLOW,
-				.tests = call->test,
+				.tests = call->test == &of_itself ? itself : call->test,
 				.tests_count = call->test ? 1 : 0,
 				.reason = call->reason,
 			};
@@ -223,11 +234,15 @@ int seal_calls(enum role_name role, struct brig_error *err)
 	_cleanup_free_ struct filter_rule *rules = calloc(2 * FILTER_CALLS_MAX, sizeof(*rules));
 	_cleanup_(bpf_program_done)
 	struct bpf_program program = { 0 };
+	uint64_t self = (uint64_t)getpid();
+	struct filter_test itself = of_itself;
 
 	if (!rules) {
 		return error_errno(err, BRIG_E_SYSTEM, ENOMEM, "system-call filter");
 	}
-	struct filter filter = { .rules = rules, .count = make_rules(role, rules) };
+	itself.values = &self;
+	itself.values_count = 1;
+	struct filter filter = { .rules = rules, .count = make_rules(role, &itself, rules) };
 	int r = filter_compile(&filter, false, &program, err);
 	if (r < 0) {
 		return r;

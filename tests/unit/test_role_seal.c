@@ -2,6 +2,8 @@
 /* What roles give up: shown by the kernel's own words, and by what they can no longer do. */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -279,6 +281,27 @@ static int do_kill(void)
 	return kill(getppid(), 0) < 0;
 }
 
+/* Whoever has the same id could be ended so: as root's hands, every process of root's. */
+static int do_kill_thread(void)
+{
+	return syscall(SYS_tgkill, getppid(), getppid(), 0) < 0;
+}
+
+static int do_upgrade_socket(void)
+{
+	return setsockopt(0, IPPROTO_TCP, TCP_ULP, "tls", 3) < 0;
+}
+
+static int do_attach_filter(void)
+{
+	return setsockopt(0, SOL_SOCKET, SO_ATTACH_FILTER, "", 0) < 0;
+}
+
+static int do_abort(void)
+{
+	abort();
+}
+
 static void assert_killed(enum role_name role, int (*act)(void))
 {
 	struct child child = start(role, act);
@@ -291,8 +314,8 @@ static void assert_killed(enum role_name role, int (*act)(void))
 static void forbidden_calls_kill(void **state)
 {
 	int (*const acts[])(void) = {
-		do_fork,    do_socket, do_exec,    do_ptrace, do_executable,
-		do_protect, do_prctl,  do_unknown, do_kill,
+		do_fork,  do_socket,  do_exec, do_ptrace,      do_executable,     do_protect,
+		do_prctl, do_unknown, do_kill, do_kill_thread, do_upgrade_socket, do_attach_filter,
 	};
 
 	(void)state;
@@ -301,6 +324,20 @@ static void forbidden_calls_kill(void **state)
 		assert_killed(ROLE_LEDGER, acts[i]);
 	}
 	assert_killed(ROLE_FRONT, do_open);
+}
+
+/* To itself it may: an assertion that does not hold must be seen as one. */
+static void abort_is_seen(void **state)
+{
+	(void)state;
+	for (int role = ROLE_FRONT; role <= ROLE_LEDGER; role++) {
+		if (role != ROLE_WARDEN) {
+			struct child child = start((enum role_name)role, do_abort);
+			int status = finish(&child);
+			assert_true(WIFSIGNALED(status));
+			assert_int_equal(WTERMSIG(status), SIGABRT);
+		}
+	}
 }
 
 static int do_ledger_files(void)
@@ -385,6 +422,7 @@ int main(void)
 		cmocka_unit_test(ledger_is_sealed),
 		cmocka_unit_test(ledger_has_its_directory),
 		cmocka_unit_test(allowed_calls_work),
+		cmocka_unit_test(abort_is_seen),
 	};
 	int failed = cmocka_run_group_tests(always, NULL, NULL);
 
