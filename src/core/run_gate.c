@@ -21,6 +21,7 @@
 
 #define LAST_WORDS_NS 500000000u
 #define LEAVE_MS      500
+#define TURN_RECORDS  64 /* then others have their turn, whatever the gate still has to say */
 
 static const char *const verdicts[GATE_VERDICTS] = {
 	[GATE_ALLOWED] = "allowed",
@@ -127,7 +128,7 @@ int run_on_gate(struct run *run)
 		char more[sizeof(struct gate_connection) + 1];
 	} record;
 
-	while (run->gate.line >= 0) {
+	for (int i = 0; run->gate.line >= 0 && i < TURN_RECORDS; i++) {
 		ssize_t n = recv(run->gate.line, &record, sizeof(record), MSG_DONTWAIT);
 		if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
 			return 0;

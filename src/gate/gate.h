@@ -35,6 +35,7 @@ struct gate {
 
 	struct connection *connections; /* owned, a list */
 	unsigned open, streams, told, untold;
+	uint64_t told_ns;
 	uint64_t made, refused;
 	uint64_t bytes; /* both ways, of all */
 	bool spent;

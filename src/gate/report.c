@@ -1,9 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the warden is told. Never waits for it: a warden that does not read loses lines. */
+/*
+ * What the warden is told. Never waits for it: a warden that does not read loses lines. Of very
+ * many connections only the first are told one by one, and then as many as a slow clock allows: a
+ * session goes on for long, and what its later runs connect to must not stay unsaid.
+ */
 #include <errno.h>
 #include <sys/socket.h>
 
+#include "base/clock.h"
 #include "gate/gate.h"
+
+#define TELL_AGAIN_NS 100000000u
+
+static bool may_tell(struct gate *gate)
+{
+	uint64_t now = clock_now_ns(), again = (now - gate->told_ns) / TELL_AGAIN_NS;
+
+	if (again) {
+		gate->told -= again < gate->told ? (unsigned)again : gate->told;
+		gate->told_ns = now;
+	}
+	return gate->told < GATE_TOLD_MAX;
+}
 
 static int say(const void *record, size_t size)
 {
@@ -13,7 +31,7 @@ static int say(const void *record, size_t size)
 void report_connection(struct gate *gate, const struct gate_connection *record)
 {
 	gate->refused += record->verdict != GATE_ALLOWED;
-	if (gate->told >= GATE_TOLD_MAX || say(record, sizeof(*record)) < 0) {
+	if (!may_tell(gate) || say(record, sizeof(*record)) < 0) {
 		gate->untold++;
 	} else {
 		gate->told++;

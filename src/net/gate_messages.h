@@ -20,7 +20,7 @@
 #define GATE_CREDENTIALS_MAX 16
 #define GATE_HEADER_MAX      64
 #define GATE_VALUE_MAX       4096
-/* Connections that are told of one by one; those behind are only counted. */
+/* Connections of a run that are told of one by one; those behind are only counted. */
 #define GATE_TOLD_MAX 128
 
 enum gate_kind {

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """brig in a network that the tests own: see world.py."""
 
+import http.client
 import json
 import os
+import socket
 import subprocess
 import sys
 import threading
@@ -59,6 +61,14 @@ class World:
         """Any command on the host of this world."""
         return self.order(op="run", argv=list(argv), **options)
 
+    def entering(self):
+        """What a command is started with to be on the host of this world, as a child of ours."""
+        line = ["nsenter", "-t", str(self.process.pid), "-n", "-m", "--wd=/"]
+        if os.geteuid() != 0:
+            line += ["-U", "--preserve-credentials", "setpriv", "--ambient-caps=-all",
+                     "--inh-caps=-all", "--"]
+        return line
+
     def brig(self, *args, **options):
         return self.command(BRIG, *args, **options)
 
@@ -69,6 +79,18 @@ class World:
 
     def name(self, name, addresses):
         self.order(op="name", name=name, addresses=addresses)
+
+
+def http_unix(path, method, target, body=None):
+    """One request to a unix socket; the answer's JSON."""
+    connection = http.client.HTTPConnection("localhost", timeout=60)
+    connection.sock = socket.socket(socket.AF_UNIX)
+    connection.sock.settimeout(60)
+    connection.sock.connect(path)
+    with connection.sock:
+        text = json.dumps(body) if body is not None else None
+        connection.request(method, target, text, {"Content-Type": "application/json"})
+        return json.loads(connection.getresponse().read() or b"{}")
 
 
 @pytest.fixture(scope="session")
