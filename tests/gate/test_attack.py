@@ -125,6 +125,51 @@ print(sorted(seen))
     assert {visit[0] for visit in world.visits()[0]} == {"::ffff:93.184.216.34"}
 
 
+def test_t9_address_flipped_during_sendto(run, world):
+    """The other calls that take an address: sendto and sendmsg, which may connect on their way."""
+    code = """
+import ctypes, itertools, socket, struct, sys, threading
+libc = ctypes.CDLL(None, use_errno=True)
+libc.sendto.argtypes = [ctypes.c_int, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_void_p,
+                        ctypes.c_int]
+good = struct.pack("=H", socket.AF_INET) + struct.pack(">H", 7000) + socket.inet_aton(
+    socket.gethostbyname("public.test")) + bytes(8)
+address = ctypes.create_string_buffer(good, 16)
+stop = False
+def flip():
+    for other in itertools.cycle(("192.168.7.7", "127.0.0.1", "169.254.169.254", None)):
+        address.raw = good if other is None else good[:4] + socket.inet_aton(other) + bytes(8)
+        if stop:
+            break
+class Vector(ctypes.Structure):
+    _fields_ = [("base", ctypes.c_char_p), ("size", ctypes.c_size_t)]
+class Message(ctypes.Structure):
+    _fields_ = [("name", ctypes.c_void_p), ("name_size", ctypes.c_uint), ("parts", ctypes.c_void_p),
+                ("parts_count", ctypes.c_size_t), ("control", ctypes.c_void_p),
+                ("control_size", ctypes.c_size_t), ("flags", ctypes.c_int)]
+vector = Vector(b"leak", 4)
+message = Message(ctypes.addressof(address), 16, ctypes.addressof(vector), 1, None, 0, 0)
+sys.setswitchinterval(1e-6)
+threading.Thread(target=flip, daemon=True).start()
+FASTOPEN = 0x20000000
+for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
+    flags = FASTOPEN if kind == socket.SOCK_STREAM else 0
+    for i in range(400):
+        s = socket.socket(socket.AF_INET, kind)
+        s.settimeout(2)
+        if i % 2:
+            libc.sendto(s.fileno(), b"leak", 4, flags, address, 16)
+        else:
+            libc.sendmsg(s.fileno(), ctypes.byref(message), flags)
+        s.close()
+stop = True
+print("done")
+"""
+    result = run(code, "public.test:7000")
+    assert result["stdout"] == "done\n", result
+    assert {visit[0] for visit in world.visits()[0]} <= {"::ffff:93.184.216.34"}
+
+
 @pytest.mark.parametrize("host", [
     "public.test%2eevil.test", "user@public.test", "public.test.evil",
     "evil-public.test", "xpublic.test", "2130706433", "0x7f.1", "0177.0.0.1", "127.1",
@@ -214,6 +259,61 @@ except OSError as error:
     assert world.visits()[0] == []
 
 
+def test_t4_t5_families_with_a_gate(run, world):
+    """A network is no reason for other kinds of sockets, nor for the host's tables."""
+    code = """
+import socket
+for family, kind, protocol in ((16, 3, 15), (16, 3, 9), (16, 3, 12), (16, 3, 4), (16, 3, 16),
+                               (17, 3, 3), (40, 1, 0), (38, 5, 0), (44, 3, 0), (2, 3, 1), (10, 3, 58),
+                               (2, 1, 132), (2, 1, 262)):
+    try:
+        socket.socket(family, kind, protocol)
+        print("made", family, kind, protocol)
+    except OSError:
+        pass
+print([name for _, name in socket.if_nameindex()])
+s = socket.socket()
+for level, option, value in ((6, 31, b"tls"), (0, 35, bytes(8)), (0, 64, bytes(40)), (1, 25, b"lo"),
+                             (1, 36, bytes(4))):
+    try:
+        s.setsockopt(level, option, value)
+        print("set", level, option)
+    except OSError:
+        pass
+"""
+    result = run(code, "0.0.0.0/0:1-20", "*:443")
+    assert result["stdout"] == "['lo']\n", result
+    assert world.visits()[0] == []
+
+
+def test_t6_nothing_leaves_with_a_gate(run, world):
+    """Multicast, broadcast and link-local, where the rules are as wide as can be."""
+    code = """
+import socket
+targets = ("224.0.0.251", "239.1.1.1", "255.255.255.255", "10.77.0.255", "169.254.1.1", "10.77.0.1",
+           "ff02::fb", "ff05::2", "fe80::1", "fe80::1%lo", "fd77::1", "fd77::2", "::", "0.0.0.0")
+for target in targets:
+    family = socket.AF_INET6 if ":" in target else socket.AF_INET
+    for kind in (socket.SOCK_DGRAM, socket.SOCK_STREAM):
+        s = socket.socket(family, kind)
+        s.settimeout(3)
+        try:
+            if kind == socket.SOCK_DGRAM and family == socket.AF_INET:
+                s.setsockopt(socket.SOL_SOCKET, socket.SO_BROADCAST, 1)
+            s.connect((target, 5353))
+            s.sendall(b"leak")
+            if kind == socket.SOCK_STREAM and s.recv(10):
+                print("reached", target)
+        except OSError:
+            pass
+print("done")
+"""
+    result = run(code, "0.0.0.0/0:5353", "[::]/0:5353", "*:5353")
+    assert result["stdout"] == "done\n", result
+    assert world.visits()[0] == []
+    assert "allowed" not in [entry["verdict"] for entry in result["network"]], result["network"]
+
+
 T3 = """
 import os, socket, subprocess, sys, tempfile, threading
 brig, code = sys.argv[1:]
@@ -274,6 +374,13 @@ brig = {BRIG!r}
 a = subprocess.Popen([brig, "run", "--net", "public.test", "-c", {code!r}], stdout=subprocess.PIPE,
                      text=True)
 print(a.stdout.readline().strip(), flush=True)
+import socket
+for address in ("127.0.0.1", "198.18.0.1", "10.77.0.2", "::1"):
+    try:
+        socket.create_connection((address, 9099), timeout=0.2)
+        print("reached from the host")
+    except OSError:
+        pass
 b = subprocess.run([brig, "run", "--net", "public.test:80,9099", "-c", {other!r}],
                    capture_output=True, text=True)
 print(b.stdout.split(), a.communicate()[0].split())
