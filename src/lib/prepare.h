@@ -23,7 +23,8 @@ struct prepared_gate {
 	size_t ports_count;
 	struct net_prefix routes[NET_RULES_MAX + 1];
 	size_t routes_count;
-	struct gate_credential credentials[GATE_CREDENTIALS_MAX];
+	/* Owned; a mapping that children see empty: the cell's init begins as a copy of us. */
+	struct gate_credential *credentials;
 	size_t credentials_count;
 	int ids;     /* owned: holds its id; -1: none */
 	uint32_t id; /* whom it runs as, as root */

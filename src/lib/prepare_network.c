@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,6 +18,8 @@ static const char *const certificate_files[] = {
 	"/etc/ssl/ca-bundle.pem",
 	"/etc/ssl/cert.pem",
 };
+
+#define CREDENTIALS_BYTES (GATE_CREDENTIALS_MAX * sizeof(struct gate_credential))
 
 static bool is_name(const struct net_rule *rule)
 {
@@ -88,6 +91,23 @@ static int read_value(const struct policy_credential *from, char value[GATE_VALU
 				 "credential file %s has no single line of text", from->file);
 }
 
+static int make_credentials(struct prepared_gate *gate, struct brig_error *err)
+{
+	void *memory = mmap(NULL, CREDENTIALS_BYTES, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (memory == MAP_FAILED || madvise(memory, CREDENTIALS_BYTES, MADV_WIPEONFORK) < 0) {
+		int r = error_errno(err, BRIG_E_SYSTEM, errno, "no memory for credentials");
+		if (memory != MAP_FAILED) {
+			munmap(memory, CREDENTIALS_BYTES);
+		}
+		return r;
+	}
+	(void)madvise(memory, CREDENTIALS_BYTES, MADV_DONTDUMP);
+	gate->credentials = memory;
+	return 0;
+}
+
 /* Only for hosts that this run may reach: the gate need not know the others. */
 static int add_credential(struct prepared_gate *gate, const struct policy_credential *from,
 			  struct brig_error *err)
@@ -124,6 +144,9 @@ static int fill(struct prepared *p, struct prepared_gate *gate, struct brig_erro
 
 	if (r == 0 && make_routes(gate) < 0) {
 		r = error_set(err, BRIG_E_SYSTEM, EINVAL, "the gate's own addresses");
+	}
+	if (r == 0 && p->policy->network.credentials_count) {
+		r = make_credentials(gate, err);
 	}
 	for (size_t i = 0; r == 0 && i < p->policy->network.credentials_count; i++) {
 		r = add_credential(gate, &p->policy->network.credentials[i], err);
@@ -182,7 +205,10 @@ void prepared_gate_free(struct prepared_gate *gate)
 {
 	if (gate) {
 		close_fd(&gate->ids);
-		explicit_bzero(gate->credentials, sizeof(gate->credentials));
+		if (gate->credentials) {
+			explicit_bzero(gate->credentials, CREDENTIALS_BYTES);
+			munmap(gate->credentials, CREDENTIALS_BYTES);
+		}
 		free(gate);
 	}
 }

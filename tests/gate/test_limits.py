@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bytes, connections, rules of policies and requests, credentials, and a gate that dies."""
 
+import ast
 import json
 import os
 
@@ -29,7 +30,7 @@ def test_byte_limit_ends_the_run(run):
     assert result["status"] == "network_limit", result
     assert result["verdict"]["cause"] == "net" and result["verdict"]["limit_name"] == "net_bytes"
     assert result["verdict"]["limit"] == result["usage"]["net_bytes"] == 1 << 20
-    assert result["network"][0]["verdict"] == "limit"
+    assert result["network"][0]["verdict"] == "limit", result
     assert sum(e["bytes_up"] + e["bytes_down"] for e in result["network"]) <= 1 << 20
     result = run(code, "public.test", options=["--net-bytes", "4M"])
     assert result["stdout"] == "3000000\n"
@@ -159,6 +160,57 @@ for method in ("TRACE", "trace", "Trace", "OPTIONS", "TRACK", "DEBUG", "CONNECT"
     assert "s3cret" not in result["stdout"]
     secret.unlink()
     assert "credential" in run(code, options=options)["error"]["message"]
+
+
+MEMORY = r"""
+import os, re, subprocess, sys, time
+brig, options, marker = sys.argv[1], sys.argv[3:], sys.argv[2].encode()
+run = subprocess.Popen([brig, "run", *options, "-c", "import time; time.sleep(5)"])
+def children(pid):
+    return [int(word) for word in open(f"/proc/{pid}/task/{pid}/children").read().split()]
+def copies(pid):
+    count = 0
+    with open(f"/proc/{pid}/mem", "rb", 0) as memory:
+        for line in open(f"/proc/{pid}/maps"):
+            begin, end, mode = re.match(r"(\w+)-(\w+) (\S+)", line).groups()
+            begin, end = int(begin, 16), int(end, 16)
+            while mode[0] == "r" and "[v" not in line and begin < end:
+                memory.seek(begin)
+                try:
+                    data = memory.read(min(end - begin, 1 << 20))
+                except OSError:
+                    break
+                count += data.count(marker)
+                begin += len(data)
+    return count
+deadline = time.monotonic() + 10
+while time.monotonic() < deadline and not any(children(pid) for pid in children(run.pid)):
+    time.sleep(0.05)
+time.sleep(0.5)
+found = {"brig": copies(run.pid), "gate": 0, "init": 0, "program": 0}
+for pid in children(run.pid):
+    if open(f"/proc/{pid}/comm").read() == "brig-gate\n":
+        found["gate"] += copies(pid)
+        continue
+    found["init"] += copies(pid)
+    found["program"] += sum(map(copies, children(pid)))
+run.kill()
+print(found)
+"""
+
+
+@pytest.mark.root
+def test_credentials_are_not_in_the_cell(world, policy, tmp_path):
+    """The cell's init begins as a copy of brig; this it must not have."""
+    secret = tmp_path / "secret"
+    secret.write_text("Bearer in-no-other-memory\n")
+    options = policy('"network": {"allow": ["public.test"], "credentials": ['
+                     f'{{"host": "public.test", "header": "Authorization", "file": "{secret}"}}]}}')
+    done = world.command("/usr/bin/python3", "-c", MEMORY, os.environ.get("BRIG", "build/brig"),
+                         "in-no-other-memory", *options)
+    found = ast.literal_eval(done["stdout"])
+    assert found["brig"] and found["gate"], done  # the control: where it must be it is found
+    assert (found["init"], found["program"]) == (0, 0)
 
 
 def test_gate_that_is_killed_ends_the_run(world):
