@@ -79,6 +79,21 @@ static void record(struct denials *denials, const struct seccomp_notif *call,
 	first->count++;
 }
 
+static void tell(const struct denials *denials, const struct seccomp_notif *notif,
+		 const struct filter_decision *decision)
+{
+	struct watched_call call = { .pid = (pid_t)notif->pid,
+				     .number = (unsigned)notif->data.nr,
+				     .decision = *decision,
+				     .listener = denials->listener,
+				     .id = notif->id };
+
+	if (denials->watch && denials->watch->heard) {
+		memcpy(call.args, notif->data.args, sizeof(call.args));
+		denials->watch->heard(denials->watch->user, &call);
+	}
+}
+
 /*
  * Before Linux 6.11 NOTIF_RECV waits for ever when there is nothing to hear, also when the last
  * process under the filter is gone; and epoll tells of that hang-up whether asked to or not.
@@ -137,7 +152,14 @@ bool denials_hear(struct denials *denials)
 	memcpy(args, call.data.args, sizeof(args));
 	struct filter_decision decision =
 		filter_decide(denials->filter, call.data.arch, (uint32_t)call.data.nr, args);
+	tell(denials, &call, &decision);
 	answer.id = call.id;
+	if (decision.action == FILTER_ALLOW && decision.rule && decision.rule->watch) {
+		/* As the compiled filter would have decided, on the same values. */
+		denials->watched++;
+		answer.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+		return send_answer(denials, &answer) == 0;
+	}
 	answer.error = decision.errnum ? -(int)decision.errnum : -EPERM;
 	if (call.data.nr == SYS_sysinfo && done_is(args, &status)) {
 		return take_done(denials, &call, status);
@@ -150,5 +172,8 @@ bool denials_hear(struct denials *denials)
 	}
 	record(denials, &call, &decision);
 	/* Whoever cannot be answered must not wait: without the listener the call fails at once. */
-	return send_answer(denials, &answer) == 0 && ++denials->heard < DENIALS_HEARD_MAX;
+	if (send_answer(denials, &answer) < 0) {
+		return false;
+	}
+	return ++denials->heard < DENIALS_HEARD_MAX || denials->watch;
 }

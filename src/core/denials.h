@@ -1,17 +1,21 @@
 /*
- * Refused system calls, as the kernel's listener reports them. The call waits while we look; we
- * always answer with an errno of our own, never "continue": what a pointer points to could change
- * behind our back, so nothing is ever allowed here.
+ * Refused system calls, as the kernel's listener reports them. The call waits while we look, and is
+ * answered with an errno of our own. "Continue" is said only to calls that the filter allows by
+ * their registers and that somebody watches: kernel/filter_watch.c. What a pointer points to could
+ * change behind our back, so it never has a say.
  */
 #ifndef BRIG_CORE_DENIALS_H
 #define BRIG_CORE_DENIALS_H
 
 #include "core/done.h"
 #include "core/spec.h"
+#include "core/watched.h"
 #include "kernel/filter.h"
 
 /*
  * After so many the listener is closed: the kernel then answers ENOSYS at once, at no cost to us.
+ * Not where allowed calls are watched, which would fail with it: there each costs its turn of the
+ * loop, one call each, and `denials_max` or the limits end the run.
  */
 #define DENIALS_HEARD_MAX 20000
 /* So often sysinfo(2) gets a real answer; then ENOSYS, which is cheaper. */
@@ -20,13 +24,15 @@
 #define DONE_LOOKS_MAX 8
 
 struct denials {
-	int listener;                /* owned; -1: none */
-	const struct filter *filter; /* borrowed */
-	const struct spec *spec;     /* borrowed: what sysinfo(2) is told */
+	int listener;                   /* owned; -1: none */
+	const struct filter *filter;    /* borrowed */
+	const struct spec *spec;        /* borrowed: what sysinfo(2) is told */
+	const struct call_watch *watch; /* borrowed; NULL: nobody watches */
 	bool any;
 	struct brig_denial first;
 	const char *remedy; /* of the first, for the operator; NULL: allow it in the policy */
 	unsigned heard;
+	uint64_t watched;  /* allowed calls that were told of */
 	unsigned answered; /* sysinfo: counted apart, so that it cannot use up the others */
 	bool parks;        /* who says that it is done can be believed: see done.h */
 	bool done;         /* a caller says that it is done, and sleeps... */

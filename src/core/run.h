@@ -46,6 +46,7 @@ struct run_options {
 	bool guarded;                      /* the driver itself closes what takes the value */
 	const struct run_session *session; /* NULL: the cell is this run's alone */
 	struct gate_process *gate;         /* the run's from here on; NULL: none */
+	const struct call_watch *watch;    /* borrowed; NULL: nobody watches its calls */
 };
 
 /* The longest value that a program can leave, as JSON. */

@@ -73,6 +73,7 @@ static int take_options(struct run *run, const struct run_options *options)
 	run->options = *options;
 	run->watch.spec = run->denials.spec = options->spec;
 	run->denials.filter = options->filter;
+	run->denials.watch = options->watch;
 	for (int i = 0; i < 2; i++) {
 		run->out[i].limit = most[i];
 		run->out[i].keep = options->keep_output;

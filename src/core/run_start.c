@@ -192,6 +192,7 @@ int run_begin(const struct run_options *options, struct run **ret, struct brig_e
 		(struct run_driver){ .order = { .fd = -1 }, .ready = -1, .inside = { -1, -1 } };
 	run->denials = (struct denials){ .listener = -1,
 					 .filter = options->filter,
+					 .watch = options->watch,
 					 .spec = options->spec };
 	run->watch = (struct watch){ .spec = options->spec, .sandbox = -1, .proc = -1 };
 	run->result = calloc(1, sizeof(*run->result));

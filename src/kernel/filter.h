@@ -47,6 +47,7 @@ struct filter_rule {
 	const char *reason;              /* shorter than FILTER_REASON_MAX */
 	const char *origin;              /* group that the line stands in: "@basic"; or "policy" */
 	const char *remedy;              /* for the operator; NULL: allow it in the policy */
+	bool watch;                      /* allowed, and told of first: filter_watch() */
 };
 
 /* For one call the first rule whose tests hold decides; none holds: deny EPERM; no rule: ENOSYS. */
@@ -74,7 +75,25 @@ struct bpf_program {
 };
 void bpf_program_done(struct bpf_program *program);
 
-/* notify: FILTER_DENY becomes SECCOMP_RET_USER_NOTIF, else SECCOMP_RET_ERRNO. */
+/* Calls by number. */
+struct call_set {
+	uint64_t bits[FILTER_CALLS_MAX / 64];
+};
+void call_set_fill(struct call_set *set);
+void call_set_add(struct call_set *set, unsigned call);
+bool call_set_has(const struct call_set *set, unsigned call);
+
+/*
+ * Marks what is allowed of these calls as watched: filter_watch.c says which never are, and why it
+ * is safe. What is decided stays the same. -EINVAL: the filter allows what must not be combined
+ * with it; then nothing is marked.
+ */
+int filter_watch(struct filter *filter, const struct call_set *calls, struct brig_error *err);
+
+/*
+ * notify: FILTER_DENY, and what is watched, become SECCOMP_RET_USER_NOTIF; else SECCOMP_RET_ERRNO,
+ * and nothing is watched.
+ */
 int filter_compile(const struct filter *filter, bool notify, struct bpf_program *ret,
 		   struct brig_error *err);
 /* Runs a program on paper: the SECCOMP_RET_* value. Only the instructions that we emit. */

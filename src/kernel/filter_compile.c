@@ -111,6 +111,14 @@ static uint32_t return_value(const struct builder *b, enum filter_action action,
 	return SECCOMP_RET_KILL_PROCESS;
 }
 
+static uint32_t rule_value(const struct builder *b, const struct filter_rule *rule)
+{
+	if (b->notify && rule->watch && rule->action == FILTER_ALLOW) {
+		return SECCOMP_RET_USER_NOTIF;
+	}
+	return return_value(b, rule->action, rule->errnum);
+}
+
 static void emit_load(struct builder *b, unsigned arg, bool high, uint32_t mask)
 {
 	size_t offset =
@@ -194,7 +202,7 @@ static unsigned emit_rules(struct builder *b, const struct filter_rule *rules, u
 
 	for (unsigned i = count; i-- > 0;) {
 		const struct filter_rule *rule = &rules[i];
-		unsigned holds = emit_return(b, return_value(b, rule->action, rule->errnum));
+		unsigned holds = emit_return(b, rule_value(b, rule));
 
 		for (unsigned t = rule->tests_count; t-- > 0;) {
 			holds = emit_test(b, &rule->tests[t], holds, next);
@@ -252,7 +260,7 @@ static unsigned make_ranges(const struct builder *b, const struct filter *filter
 			i++;
 		}
 		if (rule->tests_count == 0) {
-			range.value = return_value(b, rule->action, rule->errnum);
+			range.value = rule_value(b, rule);
 		} else {
 			range.rules = (uint16_t)(i - range.rule);
 		}

@@ -9,6 +9,7 @@
 #include "policy/policy.h"
 #include "runtime/runtime.h"
 
+struct call_watch;
 struct warm;
 
 struct brig_context {
@@ -21,8 +22,10 @@ struct brig_context {
 	struct cgroup_manager *groups; /* owned */
 	struct warm *warm;             /* owned: cells made ahead; NULL: none wanted */
 	int gate_program;              /* owned: brig-gate, to be started; -1: not made yet */
-	bool swept;                    /* what the dead left behind was looked for */
-	bool hurried; /* starts never wait for a cell: whoever asks waits by their own loop */
+	const struct call_watch
+		*watch; /* borrowed: who watches the calls of its runs; NULL: nobody */
+	bool swept;     /* what the dead left behind was looked for */
+	bool hurried;   /* starts never wait for a cell: whoever asks waits by their own loop */
 };
 /* From now on what only root may do is asked for there; the line stays the caller's. */
 void context_use_broker(struct brig_context *context, const struct broker *broker);

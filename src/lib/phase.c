@@ -38,6 +38,7 @@ static struct run_options run_options_of(const struct phase *phase)
 		.want_value = options->want_value,
 		.guarded = options->guarded,
 		.session = options->session,
+		.watch = p->watch,
 	};
 }
 

@@ -97,6 +97,7 @@ int prepare(struct brig_context *context, const struct brig_request *request, en
 {
 	*ret = (struct prepared){ .purpose = purpose, .ids = -1, .workdir_fd = -1 };
 	ret->spec.devices = ret->spec.gate = -1;
+	ret->watch = context->watch;
 	int r = prepare_into(context, request, ret, err);
 	if (r < 0) {
 		prepared_done(ret);

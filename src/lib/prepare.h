@@ -38,6 +38,7 @@ struct prepared {
 	struct runtime *runtime; /* owned; NULL for a bare command */
 	struct closure closure;
 	struct bpf_program filter;
+	const struct call_watch *watch; /* borrowed; NULL: nobody */
 	struct strlist argv, env;
 	struct spec_input *inputs; /* owned: names, data, fds */
 	size_t inputs_count;

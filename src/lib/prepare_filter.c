@@ -65,15 +65,34 @@ static bool parks(const struct filter *filter)
 	return filter_decide(filter, AUDIT_ARCH_X86_64, SYS_sysinfo, done).action == FILTER_DENY;
 }
 
-int prepare_filter(struct prepared *p, struct brig_error *err)
+/* Who watches has the filter's own word on what is allowed: the marks change nothing else. */
+static int watch_calls(struct prepared *p, bool notify, struct brig_error *err)
 {
-	if (p->policy->filter.count == 0) {
+	if (!p->watch || (!notify && !p->watch->needed)) {
 		return 0;
 	}
+	if (!notify || p->policy->filter.count == 0) {
+		int r = error_set(err, BRIG_E_HOST, ENOTSUP,
+				  "system calls can be watched only behind a filter with the "
+				  "layer notify, and this run has none");
+		error_remedy(err, "use a policy that has syscalls, on a host where brig doctor "
+				  "shows notify");
+		return r;
+	}
+	return filter_watch(&p->policy->filter, &p->watch->calls, err);
+}
+
+int prepare_filter(struct prepared *p, struct brig_error *err)
+{
+	bool notify = (p->spec.layers & LAYER_BIT(LAYER_NOTIFY)) != 0;
+
 	if (p->spec.watch_memory) {
 		tighten(&p->policy->filter);
 	}
-	bool notify = (p->spec.layers & LAYER_BIT(LAYER_NOTIFY)) != 0;
+	int r = watch_calls(p, notify, err);
+	if (r < 0 || p->policy->filter.count == 0) {
+		return r;
+	}
 	p->spec.parks = notify && parks(&p->policy->filter);
 	bpf_program_done(&p->filter);
 	return filter_compile(&p->policy->filter, notify, &p->filter, err);

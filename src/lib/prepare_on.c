@@ -13,6 +13,7 @@ static int prepare_over(const struct prepared *base, const struct brig_request *
 		.runtime = base->runtime,
 		.closure = base->closure,
 		.filter = base->filter,
+		.watch = base->watch,
 		.ids = -1,
 		.workdir_fd = -1,
 		.spec = base->spec,

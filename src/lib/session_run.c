@@ -41,6 +41,7 @@ static struct run_options options_of(const struct brig_session *session,
 		.user = request->user,
 		.warm = session->cell != NULL,
 		.session = &session->link,
+		.watch = p->watch,
 	};
 }
 

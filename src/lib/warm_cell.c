@@ -33,6 +33,7 @@ static int begin(struct warm_pool *pool, struct warm_cell *cell, struct brig_err
 		.spec = &cell->spec,
 		.groups = pool->warm->context->groups,
 		.filter = filter->count ? filter : NULL,
+		.watch = pool->base.watch,
 		.stdin_feed = true, /* stays open until the order */
 	};
 

@@ -42,7 +42,7 @@ static inline uint32_t decision_value(struct filter_decision decision, bool noti
 {
 	switch (decision.action) {
 	case FILTER_ALLOW:
-		return SECCOMP_RET_ALLOW;
+		return notify && decision.rule->watch ? SECCOMP_RET_USER_NOTIF : SECCOMP_RET_ALLOW;
 	case FILTER_DENY:
 		return notify ? SECCOMP_RET_USER_NOTIF : SECCOMP_RET_ERRNO | decision.errnum;
 	case FILTER_ERRNO:
