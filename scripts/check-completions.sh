@@ -12,6 +12,9 @@ trap 'rm -rf "$dir"' EXIT
 for command in run explain doctor runtimes policy bench serve mcp ps logs kill top token audit; do
 	"$brig" "$command" --help </dev/null >>"$dir/text"
 done
+for action in list show check; do
+	"$brig" policy "$action" --help </dev/null >>"$dir/text"
+done
 "$brig" --help </dev/null >>"$dir/text"
 options_of() {
 	grep -oE -- '(^|[^-a-z])--[a-z][a-z-]*' "$1" | grep -oE -- '--[a-z-]+' | sort -u

@@ -57,6 +57,10 @@ options() {
 
 for command in run explain doctor runtimes policy bench serve mcp ps logs kill top token audit; do
 	"$brig" "$command" --help </dev/null >"$dir/help-$command"
+	# Actions with options of their own.
+	[ "$command" != policy ] || for action in list show check; do
+		"$brig" policy "$action" --help </dev/null >>"$dir/help-policy"
+	done
 	options <"$dir/help-$command" >"$dir/options-$command"
 done
 "$brig" --help </dev/null >"$dir/help-brig"

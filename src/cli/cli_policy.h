@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The actions of `brig policy`, one file each, and what they share. */
+#ifndef BRIG_CLI_CLI_POLICY_H
+#define BRIG_CLI_CLI_POLICY_H
+
+#include "cli/options.h"
+#include "policy/policy.h"
+
+/* The start of every action's line: a struct that an action fills begins with it. */
+struct policy_line {
+	bool json;
+	const char *config;
+};
+
+/* What is behind the names of the rows of --json and --config. */
+#define POLICY_JSON NULL, "print JSON", option_take_flag, offsetof(struct policy_line, json), NULL
+#define POLICY_CONFIG                                                                              \
+	"DIR", "the operator's policies (/etc/brig)", option_take_text,                            \
+		offsetof(struct policy_line, config), NULL
+
+static inline void policy_freep(struct policy **policy)
+{
+	policy_free(*policy);
+}
+
+static inline struct policy_source policy_line_source(const struct policy_line *line)
+{
+	return (struct policy_source){ .config_dir = line->config ? line->config : "/etc/brig" };
+}
+
+/* Each gets its own name as argv[0] and returns brig's exit status. */
+int policy_command_list(int argc, char **argv);
+int policy_command_show(int argc, char **argv);
+int policy_command_check(int argc, char **argv);
+#endif
