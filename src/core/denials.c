@@ -154,10 +154,14 @@ bool denials_hear(struct denials *denials)
 		filter_decide(denials->filter, call.data.arch, (uint32_t)call.data.nr, args);
 	tell(denials, &call, &decision);
 	answer.id = call.id;
-	if (decision.action == FILTER_ALLOW && decision.rule && decision.rule->watch) {
+	if (decision.rule && decision.rule->watch) {
 		/* As the compiled filter would have decided, on the same values. */
 		denials->watched++;
-		answer.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+		if (decision.action == FILTER_ALLOW) {
+			answer.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+		} else {
+			answer.error = -(int)decision.errnum;
+		}
 		return send_answer(denials, &answer) == 0;
 	}
 	answer.error = decision.errnum ? -(int)decision.errnum : -EPERM;

@@ -32,7 +32,7 @@ struct denials {
 	struct brig_denial first;
 	const char *remedy; /* of the first, for the operator; NULL: allow it in the policy */
 	unsigned heard;
-	uint64_t watched;  /* allowed calls that were told of */
+	uint64_t watched;  /* calls that were told of, and not refused */
 	unsigned answered; /* sysinfo: counted apart, so that it cannot use up the others */
 	bool parks;        /* who says that it is done can be believed: see done.h */
 	bool done;         /* a caller says that it is done, and sleeps... */

@@ -18,7 +18,7 @@ struct watched_call {
 	pid_t pid; /* of the thread, in brig's own numbers */
 	unsigned number;
 	uint64_t args[6];
-	struct filter_decision decision; /* ALLOW: it goes on; else it is refused */
+	struct filter_decision decision; /* ALLOW: it goes on; else its answer */
 	int listener;                    /* borrowed */
 	uint64_t id;
 };

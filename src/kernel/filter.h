@@ -47,7 +47,7 @@ struct filter_rule {
 	const char *reason;              /* shorter than FILTER_REASON_MAX */
 	const char *origin;              /* group that the line stands in: "@basic"; or "policy" */
 	const char *remedy;              /* for the operator; NULL: allow it in the policy */
-	bool watch;                      /* allowed, and told of first: filter_watch() */
+	bool watch;                      /* told of first: filter_watch() */
 };
 
 /* For one call the first rule whose tests hold decides; none holds: deny EPERM; no rule: ENOSYS. */
@@ -84,7 +84,7 @@ void call_set_add(struct call_set *set, unsigned call);
 bool call_set_has(const struct call_set *set, unsigned call);
 
 /*
- * Marks what is allowed of these calls as watched: filter_watch.c says which never are, and why it
+ * Marks what is not refused of these calls as watched: filter_watch.c says which never are, and why it
  * is safe. What is decided stays the same. -EINVAL: the filter allows what must not be combined
  * with it; then nothing is marked.
  */

@@ -113,7 +113,7 @@ static uint32_t return_value(const struct builder *b, enum filter_action action,
 
 static uint32_t rule_value(const struct builder *b, const struct filter_rule *rule)
 {
-	if (b->notify && rule->watch && rule->action == FILTER_ALLOW) {
+	if (b->notify && rule->watch && rule->action != FILTER_KILL) {
 		return SECCOMP_RET_USER_NOTIF;
 	}
 	return return_value(b, rule->action, rule->errnum);

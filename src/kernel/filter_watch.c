@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Watching calls that a filter allows: they wait for the listener, which tells of them and lets
- * them go on (SECCOMP_USER_NOTIF_FLAG_CONTINUE).
+ * Watching calls that a filter allows, or answers without a record: they wait for the listener, which tells of them, and answers
+ * as the filter would have, or lets them go on (SECCOMP_USER_NOTIF_FLAG_CONTINUE).
  *
  * The manual warns of that flag: what a pointer points to may change between the look and the
  * call. Here nothing rests on a look. The listener asks filter_decide(), on the same register
@@ -79,7 +79,9 @@ int filter_watch(struct filter *filter, const struct call_set *calls, struct bri
 	for (unsigned i = 0; i < filter->count; i++) {
 		struct filter_rule *rule = &filter->rules[i];
 
-		rule->watch = rule->action == FILTER_ALLOW && call_set_has(calls, rule->call) &&
+		/* What is refused is told of anyway; who is killed has nobody to wait for. */
+		rule->watch = (rule->action == FILTER_ALLOW || rule->action == FILTER_ERRNO) &&
+			      call_set_has(calls, rule->call) &&
 			      !is_among(rule->call, never_watched, ARRAY_SIZE(never_watched));
 	}
 	return 0;

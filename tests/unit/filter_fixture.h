@@ -40,9 +40,12 @@ static inline int filter_from_lines(const char *lines, struct filter *ret, struc
 /* What the kernel would be told for a decision of the table. */
 static inline uint32_t decision_value(struct filter_decision decision, bool notify)
 {
+	if (notify && decision.rule && decision.rule->watch) {
+		return SECCOMP_RET_USER_NOTIF;
+	}
 	switch (decision.action) {
 	case FILTER_ALLOW:
-		return notify && decision.rule->watch ? SECCOMP_RET_USER_NOTIF : SECCOMP_RET_ALLOW;
+		return SECCOMP_RET_ALLOW;
 	case FILTER_DENY:
 		return notify ? SECCOMP_RET_USER_NOTIF : SECCOMP_RET_ERRNO | decision.errnum;
 	case FILTER_ERRNO:

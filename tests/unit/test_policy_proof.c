@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The policy proof: every filter that brig compiles from its built-in policies, in both notify
- * modes and watched, answers as its written table does: for call numbers 0..1023 and some beyond, on x86_64,
- * i386 and x32, with every argument that the rules speak of and its neighbours. Nothing is
- * executed: the program is evaluated on paper.
+ * modes and watched, answers as its written table does: for call numbers 0..1023 and some beyond,
+ * on x86_64, i386 and x32, with every argument that the rules speak of and its neighbours. Nothing
+ * is executed: the program is evaluated on paper.
  */
 #include <linux/audit.h>
 #include <setjmp.h>
