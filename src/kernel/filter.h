@@ -17,7 +17,7 @@
 
 #define FILTER_CALLS_MAX  1024 /* call numbers above are unknown: ENOSYS */
 #define FILTER_RULES_MAX  1024
-#define FILTER_TESTS_MAX  4  /* conditions of one rule, all of which must hold */
+#define FILTER_TESTS_MAX  8  /* conditions of one rule, all of which must hold */
 #define FILTER_VALUES_MAX 24 /* alternatives of one condition */
 #define FILTER_REASON_MAX 96
 
@@ -84,8 +84,8 @@ void call_set_add(struct call_set *set, unsigned call);
 bool call_set_has(const struct call_set *set, unsigned call);
 
 /*
- * Marks what is not refused of these calls as watched: filter_watch.c says which never are, and why it
- * is safe. What is decided stays the same. -EINVAL: the filter allows what must not be combined
+ * Marks what is not refused of these calls as watched: filter_watch.c says which never are, and why
+ * it is safe. What is decided stays the same. -EINVAL: the filter allows what must not be combined
  * with it; then nothing is marked.
  */
 int filter_watch(struct filter *filter, const struct call_set *calls, struct brig_error *err);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Watching calls that a filter allows, or answers without a record: they wait for the listener, which tells of them, and answers
- * as the filter would have, or lets them go on (SECCOMP_USER_NOTIF_FLAG_CONTINUE).
+ * Watching calls that a filter allows, or answers without a record: they wait for the listener,
+ * which tells of them, and answers as the filter would have, or lets them go on
+ * (SECCOMP_USER_NOTIF_FLAG_CONTINUE).
  *
  * The manual warns of that flag: what a pointer points to may change between the look and the
  * call. Here nothing rests on a look. The listener asks filter_decide(), on the same register

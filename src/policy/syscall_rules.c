@@ -131,6 +131,24 @@ static const char *parse_action(const char *text, struct filter_rule *rule)
 	return "the action is allow, deny ERROR, errno ERROR or kill";
 }
 
+/* The policy's own condition, behind those of the line: its tests follow them in the builder. */
+static const char *narrow(struct rule_builder *builder, struct filter_rule *rule)
+{
+	struct filter_rule own = { 0 };
+	const char *why = syscall_condition_parse(builder, builder->where,
+						  builder->where + strlen(builder->where), &own);
+
+	if (why) {
+		return why;
+	}
+	if (rule->tests_count + own.tests_count > FILTER_TESTS_MAX) {
+		return "too many conditions in one rule";
+	}
+	rule->tests = rule->tests_count ? rule->tests : own.tests;
+	rule->tests_count = (uint8_t)(rule->tests_count + own.tests_count);
+	return NULL;
+}
+
 static const char *parse_rule(struct rule_builder *builder, const char *origin,
 			      const struct field fields[FIELD_COUNT])
 {
@@ -143,7 +161,7 @@ static const char *parse_rule(struct rule_builder *builder, const char *origin,
 	if (number < 0 || number >= FILTER_CALLS_MAX) {
 		return "unknown system call";
 	}
-	if (builder->skip[number]) {
+	if (builder->single ? number != builder->only : builder->skip[number]) {
 		return NULL;
 	}
 	if (builder->count == FILTER_RULES_MAX) {
@@ -160,6 +178,9 @@ static const char *parse_rule(struct rule_builder *builder, const char *origin,
 	if (fields[FIELD_CONDITION].start != fields[FIELD_CONDITION].end) {
 		why = syscall_condition_parse(builder, fields[FIELD_CONDITION].start,
 					      fields[FIELD_CONDITION].end, &rule);
+	}
+	if (!why && builder->where && rule.action == FILTER_ALLOW) {
+		why = narrow(builder, &rule);
 	}
 	if (why) {
 		return why;

@@ -17,6 +17,9 @@ struct rule_builder {
 	uint64_t *values; /* RULE_VALUES_TOTAL_MAX of them */
 	unsigned values_count;
 	bool skip[FILTER_CALLS_MAX]; /* calls that the policy decides by name */
+	bool single;                 /* of a group only one call is wanted, this one: */
+	int only;
+	const char *where; /* what is allowed of it only where this holds; or NULL */
 };
 
 /*

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From a policy's list ("@basic", "ptrace", "-kill", "kill:mount") to the table of a filter.
+ * From a policy's list ("@basic", "@basic:ioctl arg1 == TCGETS", "ptrace", "-kill", "kill:mount")
+ * to the table of a filter.
  *
- * A group brings its rules. A call that stands in the list by name is decided by that entry alone,
- * wherever it stands: the groups' rules for it do not count.
+ * A group brings its rules; "@group:call" those for one call, and a condition behind it narrows
+ * what they allow, and only that. A call that stands in the list by name is decided by that entry
+ * alone, wherever it stands: the groups' rules for it do not count.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -46,13 +48,14 @@ static const char *group_of(const struct embedded_file *file, size_t *length)
 	return file->path + prefix;
 }
 
+/* The name ends where one call of it is meant. */
 static const struct embedded_file *find_group(const char *name)
 {
 	for (size_t i = 0; i < embedded_files_count; i++) {
 		size_t length;
 		const char *group = group_of(&embedded_files[i], &length);
 
-		if (group && strlen(name) == length && memcmp(group, name, length) == 0) {
+		if (group && strcspn(name, ":") == length && memcmp(group, name, length) == 0) {
 			return &embedded_files[i];
 		}
 	}
@@ -107,12 +110,59 @@ static unsigned entry_kind(const char *entry, const char **name)
 	return i;
 }
 
+#define CALL_NAME_MAX 32
+
+/* "@group:call CONDITION": the call's number, and the condition or NULL; -1: all of a group. */
+static int one_call(const char *entry, const char **where)
+{
+	const char *colon = *entry == '@' ? strchr(entry, ':') : NULL;
+	char name[CALL_NAME_MAX] = "";
+
+	*where = NULL;
+	if (!colon) {
+		return -1;
+	}
+	size_t length = strcspn(colon + 1, " ");
+	if (length < sizeof(name)) {
+		memcpy(name, colon + 1, length);
+		name[length] = '\0';
+	}
+	if (colon[1 + length]) {
+		*where = colon + 1 + length + 1;
+	}
+	int number = syscall_number(name);
+	return number >= 0 && number < FILTER_CALLS_MAX ? number : FILTER_CALLS_MAX;
+}
+
+static int check_one_call(const char *entry, struct brig_error *err)
+{
+	struct strlist alone = { 0 };
+	struct filter filter = { 0 };
+	const char *where;
+
+	if (one_call(entry, &where) == FILTER_CALLS_MAX) {
+		return unknown_call(entry, strchr(entry, ':') + 1, err);
+	}
+	if (!where) {
+		return 0;
+	}
+	int r = strlist_add(&alone, entry);
+	r = r < 0 ? error_errno(err, BRIG_E_SYSTEM, ENOMEM, "system-call rules")
+		  : syscalls_resolve(&alone, &filter, err);
+	filter_done(&filter);
+	strlist_done(&alone);
+	return r;
+}
+
 int syscall_entry_check(const char *entry, struct brig_error *err)
 {
 	const char *name;
 
+	if (*entry == '@' && !find_group(entry + 1)) {
+		return unknown_group(entry, err);
+	}
 	if (*entry == '@') {
-		return find_group(entry + 1) ? 0 : unknown_group(entry, err);
+		return strchr(entry, ':') ? check_one_call(entry, err) : 0;
 	}
 	entry_kind(entry, &name);
 	return syscall_number(name) >= 0 ? 0 : unknown_call(entry, name, err);
@@ -123,23 +173,28 @@ static int add_calls(struct rule_builder *builder, const struct strlist *wanted,
 		     struct brig_error *err)
 {
 	for (size_t i = 0; i < wanted->count; i++) {
-		const char *name;
+		const char *name, *where;
+		bool grouped = *wanted->items[i] == '@';
 
-		if (*wanted->items[i] == '@') {
+		if (grouped && !strchr(wanted->items[i], ':')) {
 			continue;
 		}
 
 		unsigned kind = entry_kind(wanted->items[i], &name);
-		int number = syscall_number(name);
+		int number = grouped ? one_call(wanted->items[i], &where) : syscall_number(name);
 
 		if (number < 0 || number >= FILTER_CALLS_MAX) {
 			return unknown_call(wanted->items[i], name, err);
 		}
 		if (builder->skip[number]) {
 			return error_set(err, BRIG_E_POLICY, EINVAL,
-					 "system call %s is named twice", name);
+					 "system call %s is named twice",
+					 syscall_name((unsigned)number));
 		}
 		builder->skip[number] = true;
+		if (grouped) {
+			continue; /* its rules come with the groups */
+		}
 		builder->rules[builder->count++] = (struct filter_rule){
 			.call = (uint16_t)number,
 			.action = entry_kinds[kind].action,
@@ -182,12 +237,23 @@ static int add_groups(struct rule_builder *builder, const struct strlist *wanted
 		}
 
 		const char *origin = texts;
+		unsigned before = builder->count;
 
-		texts = stpcpy(texts, entry) + 1;
+		/* Without the condition: what stands behind the call's name. */
+		texts = stpncpy(texts, entry, strcspn(entry, " "));
+		*texts++ = '\0';
+		builder->only = one_call(entry, &builder->where);
+		builder->single = builder->only >= 0;
 
 		int r = syscall_rules_parse(builder, origin, file->data, file->size, err);
 
 		if (r < 0) {
+			return r;
+		}
+		if (builder->single && builder->count == before) {
+			r = error_set(err, BRIG_E_POLICY, EINVAL, "%s: the group has no such call",
+				      origin);
+			error_remedy(err, "brig policy show tells what is in a group");
 			return r;
 		}
 	}

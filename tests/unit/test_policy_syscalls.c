@@ -15,7 +15,7 @@
 #include "base/cleanup.h"
 #include "base/embedded.h"
 #include "filter_fixture.h"
-#include "policy/policy.h"
+#include "policy/syscalls.h"
 
 #define HIGH UINT64_C(0xdead00000000)
 
@@ -709,14 +709,114 @@ static void test_every_group_alone(void **state)
 	assert_int_equal(groups, 8);
 }
 
+static void resolve(const char *const *entries, size_t count, struct filter *ret)
+{
+	_cleanup_(strlist_done)
+	struct strlist list = { 0 };
+	struct brig_error err = { 0 };
+
+	for (size_t i = 0; i < count; i++) {
+		strlist_add(&list, entries[i]);
+	}
+	if (syscalls_resolve(&list, ret, &err) < 0) {
+		fail_msg("%s", err.message);
+	}
+}
+
+static enum filter_action ask(const struct filter *filter, const char *call, uint64_t arg0,
+			      uint64_t arg1)
+{
+	return filter_decide(filter, AUDIT_ARCH_X86_64, (uint32_t)syscall_number(call),
+			     (uint64_t[6]){ arg0, arg1 })
+		.action;
+}
+
+/* One call of a group, as the group has it, or less; never more. */
+static void test_single_calls_of_groups(void **state)
+{
+	static const char *const entries[] = {
+		"@basic:ioctl arg1 in TCGETS,TIOCSTI",
+		"@socket:socket arg0 == AF_UNIX",
+		"@process:clone",
+		"@socket:socketpair arg0 == AF_INET",
+	};
+	struct filter filter = { 0 };
+
+	(void)state;
+	resolve(entries, ARRAY_SIZE(entries), &filter);
+	assert_int_equal(ask(&filter, "ioctl", 0, 0x5401), FILTER_ALLOW);
+	assert_int_equal(ask(&filter, "ioctl", 0, 0x5412), FILTER_DENY);  /* TIOCSTI */
+	assert_int_equal(ask(&filter, "ioctl", 0, 0x5413), FILTER_ERRNO); /* TIOCGWINSZ */
+	assert_int_equal(ask(&filter, "socket", 1, 1), FILTER_ALLOW);
+	assert_int_equal(ask(&filter, "socket", 2, 1), FILTER_DENY);
+	assert_int_equal(ask(&filter, "socket", 38, 5), FILTER_DENY);
+	assert_int_equal(ask(&filter, "clone", 17, 0), FILTER_ALLOW);
+	assert_int_equal(ask(&filter, "clone", 0x10000000, 0), FILTER_DENY);
+	/* A condition that widens nothing: Unix pairs are all that the group has. */
+	assert_int_equal(ask(&filter, "socketpair", 1, 1), FILTER_DENY);
+	assert_int_equal(ask(&filter, "socketpair", 2, 1), FILTER_DENY);
+	assert_int_equal(ask(&filter, "read", 0, 0), FILTER_ERRNO);
+	filter_done(&filter);
+
+	/* By itself and beside its group: the entry alone decides. */
+	static const char *const both[] = { "@socket", "@socket:socket arg0 == AF_UNIX" };
+	resolve(both, 2, &filter);
+	assert_int_equal(ask(&filter, "socket", 2, 1), FILTER_DENY);
+	assert_int_equal(ask(&filter, "connect", 0, 0), FILTER_ALLOW);
+	filter_done(&filter);
+}
+
+static void test_bad_single_calls(void **state)
+{
+	static const char *const bad[][2] = {
+		{ "@basic:nosuch", "no such system call" },
+		{ "@nosuch:read", "no group" },
+		{ "@basic:", "no such system call" },
+		{ "@basic:ioctl arg9 == 1", "arg0 to arg5" },
+		{ "@basic:ioctl arg1 == NOSUCH", "unknown constant" },
+		{ "@basic:ioctl arg1 == 1 | x", "follows the condition" },
+		{ "@file:socket", "no such call" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		_cleanup_(strlist_done)
+		struct strlist list = { 0 };
+		struct filter filter = { 0 };
+		struct brig_error err = { 0 };
+
+		strlist_add(&list, bad[i][0]);
+		if (syscall_entry_check(bad[i][0], &err) == 0) {
+			assert_int_equal(syscalls_resolve(&list, &filter, &err), -EINVAL);
+		}
+		if (!strstr(err.message, bad[i][1])) {
+			fail_msg("%s: %s", bad[i][0], err.message);
+		}
+	}
+	static const char *const twice[] = { "@basic:read", "read" };
+	struct strlist list = { 0 };
+	struct filter filter = { 0 };
+	strlist_add(&list, twice[0]);
+	strlist_add(&list, twice[1]);
+	assert_int_equal(syscalls_resolve(&list, &filter, NULL), -EINVAL);
+	strlist_done(&list);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_threats_default), cmocka_unit_test(test_threats_strict),
-		cmocka_unit_test(test_probed_calls),    cmocka_unit_test(test_answered_calls),
-		cmocka_unit_test(test_real_programs),   cmocka_unit_test(test_groups_are_tidy),
-		cmocka_unit_test(test_entries_by_name), cmocka_unit_test(test_bad_entries),
-		cmocka_unit_test(test_bad_lines),       cmocka_unit_test(test_every_group_alone),
+		cmocka_unit_test(test_threats_default),
+		cmocka_unit_test(test_threats_strict),
+		cmocka_unit_test(test_probed_calls),
+		cmocka_unit_test(test_answered_calls),
+		cmocka_unit_test(test_real_programs),
+		cmocka_unit_test(test_groups_are_tidy),
+		cmocka_unit_test(test_entries_by_name),
+		cmocka_unit_test(test_bad_entries),
+		cmocka_unit_test(test_bad_lines),
+		cmocka_unit_test(test_every_group_alone),
+		cmocka_unit_test(test_single_calls_of_groups),
+		cmocka_unit_test(test_bad_single_calls),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
