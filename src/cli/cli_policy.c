@@ -21,6 +21,7 @@ static const struct action {
 	{ "list", policy_command_list },
 	{ "show", policy_command_show },
 	{ "check", policy_command_check },
+	{ "learn", policy_command_learn },
 };
 
 static int unknown_action(const char *name, bool json)
@@ -94,10 +95,11 @@ static int help(void)
 	static const struct syntax syntax = {
 		.command = "policy",
 		.usage = "policy [list] [OPTIONS]\npolicy show [NAME] [OPTIONS]\n"
-			 "policy check FILE [OPTIONS]",
+			 "policy check FILE [OPTIONS]\n"
+			 "policy learn [OPTIONS] FILE|-- CMD [ARGS...]",
 		.about = "Lists the policies, shows what one says with all that it leaves unsaid "
 			 "filled in,\n"
-			 "or checks a file: 0 when it is a policy, 1 when not.",
+			 "checks a file, or learns one from a program.",
 		.options = options,
 		.options_count = ARRAY_SIZE(options),
 		.notes = "brig policy ACTION --help explains an action and lists its options.",

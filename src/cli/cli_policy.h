@@ -32,4 +32,5 @@ static inline struct policy_source policy_line_source(const struct policy_line *
 int policy_command_list(int argc, char **argv);
 int policy_command_show(int argc, char **argv);
 int policy_command_check(int argc, char **argv);
+int policy_command_learn(int argc, char **argv);
 #endif

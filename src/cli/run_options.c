@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The options of `brig run` and `brig explain`, as a table. */
+/* The options of `brig run`, `brig explain` and `brig policy learn`, as a table. */
 #include "cli/run_options.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 
 #define AT(field) offsetof(struct run_line, field)
 
-enum { RUN = 1, EXPLAIN = 2, BOTH = 3 };
+enum { RUN = 1, EXPLAIN = 2, LEARN = 4, BOTH = RUN | EXPLAIN, ALL = BOTH | LEARN };
 
 struct row {
 	unsigned commands;
@@ -47,24 +47,24 @@ static int take_start(void *into, const struct option_info *option, const char *
 
 /* In front of the limits... */
 static const struct row first[] = {
-	{ BOTH, { "-c", "CODE", "the code itself", option_take_text, AT(code), NULL } },
-	{ BOTH,
+	{ ALL, { "-c", "CODE", "the code itself", option_take_text, AT(code), NULL } },
+	{ ALL,
 	  { "--lang", "LANGUAGE", "language; else by extension or #! line", option_take_text,
 	    AT(language), NULL } },
-	{ BOTH,
+	{ ALL,
 	  { "--policy", "POLICY", "what it may do: default, strict, open, ...", option_take_text,
 	    AT(policy), NULL } },
 };
 
 /* ...and behind them. */
 static const struct row last[] = {
-	{ BOTH,
+	{ ALL,
 	  { "--guard", "MODE", "look at Python before it runs: off, imports, strict",
 	    option_take_text, AT(guard), NULL } },
 	{ RUN,
 	  { "--check", NULL, "only look at the code: what the guard says, and its risk",
 	    option_take_flag, AT(check), NULL } },
-	{ BOTH,
+	{ ALL,
 	  { "--in", "[NAME=]FILE", "copy a file to /sandbox/NAME; repeatable", option_take_list,
 	    AT(in), NULL } },
 	{ BOTH,
@@ -76,31 +76,31 @@ static const struct row last[] = {
 	{ RUN,
 	  { "--out-exec", NULL, "let files that come back keep their execute bits",
 	    option_take_flag, AT(out_exec), NULL } },
-	{ RUN,
+	{ RUN | LEARN,
 	  { "--force", NULL, "replace files that are there already", option_take_flag, AT(force),
 	    NULL } },
 	{ BOTH,
 	  { "--changes", NULL, "report what was created, modified and deleted", option_take_flag,
 	    AT(changes), NULL } },
-	{ BOTH,
+	{ ALL,
 	  { "--ro", "[NAME=]DIR", "show a directory as /mnt/NAME; repeatable", option_take_list,
 	    AT(ro), NULL } },
-	{ BOTH,
+	{ ALL,
 	  { "--rw", "[NAME=]DIR", "the same, writable; repeatable", option_take_list, AT(rw),
 	    NULL } },
-	{ BOTH,
+	{ ALL,
 	  { "--net", "HOST[:PORTS]", "let it connect to a host; repeatable", option_take_list,
 	    AT(net), NULL } },
-	{ BOTH,
+	{ ALL,
 	  { "--env", "NAME[=VALUE]", "set a variable, or pass brig's own; repeatable",
 	    option_take_list, AT(env), NULL } },
-	{ BOTH,
+	{ ALL,
 	  { "--yes", NULL, "a person agrees to this run (policies with auto_run \"ask\")",
 	    option_take_flag, AT(yes), NULL } },
 	{ BOTH,
 	  { "--no-cache", NULL, "compile anew, keep nothing", option_take_flag, AT(no_cache),
 	    NULL } },
-	{ BOTH,
+	{ ALL,
 	  { "--config", "DIR", "the operator's policies and runtimes (/etc/brig)", option_take_text,
 	    AT(config), NULL } },
 	{ RUN,
@@ -167,7 +167,10 @@ static const char *unit_value(enum unit unit)
 
 size_t run_options(enum run_command command, struct option_info ret[RUN_OPTIONS_MAX])
 {
-	unsigned wanted = command == RUN_COMMAND_RUN ? RUN : EXPLAIN;
+	static const unsigned bits[] = { [RUN_COMMAND_RUN] = RUN,
+					 [RUN_COMMAND_EXPLAIN] = EXPLAIN,
+					 [RUN_COMMAND_LEARN] = LEARN };
+	unsigned wanted = bits[command];
 	size_t count = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(first); i++) {

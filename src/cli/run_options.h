@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The line of `brig run` and `brig explain`, and the request that comes of it. */
+/* The line of `brig run`, `brig explain` and `brig policy learn`, and the request that comes of it. */
 #ifndef BRIG_CLI_RUN_OPTIONS_H
 #define BRIG_CLI_RUN_OPTIONS_H
 
@@ -23,7 +23,7 @@ void run_line_done(struct run_line *line);
 
 #define RUN_OPTIONS_MAX 48
 
-enum run_command { RUN_COMMAND_RUN, RUN_COMMAND_EXPLAIN };
+enum run_command { RUN_COMMAND_RUN, RUN_COMMAND_EXPLAIN, RUN_COMMAND_LEARN };
 /* The rows of a command: limits come from the table of limits. Returns how many. */
 size_t run_options(enum run_command command, struct option_info ret[RUN_OPTIONS_MAX]);
 

@@ -243,6 +243,10 @@ int policy_load(const struct policy_source *source, const char *name, struct pol
 		error_remedy(err, "letters, digits, '.', '_' and '-', at most 64; not a path");
 		return -EINVAL;
 	}
+	if (source && source->own_name && strcmp(source->own_name, name) == 0) {
+		return build(source, name, name, source->own_text, strlen(source->own_text), ret,
+			     err);
+	}
 	r = find_text(source, name, &text, err);
 	if (r <= 0) {
 		return r < 0 ? r : no_policy(source, name, err);

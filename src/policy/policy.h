@@ -132,6 +132,8 @@ static inline uint64_t *limit_of(struct brig_limits *limits, const struct limit_
 struct policy_source {
 	const char *config_dir;      /* has policies/; may be NULL */
 	const struct broker *broker; /* knows whose the files are; NULL: we see it ourselves */
+	const char *own_name;        /* a policy that lies in no file yet; NULL: none */
+	const char *own_text;
 };
 
 int policy_load(const struct policy_source *source, const char *name, struct policy **ret,

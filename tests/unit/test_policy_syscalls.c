@@ -662,7 +662,8 @@ static void test_bad_lines(void **state)
 		{ "read | allow | arg0 in 1,2, | a", "missing" },
 		{ "read | allow | arg0 not 1 | a", "expected ==" },
 		{ "read | allow | arg0 == 1 ; | a", "arg0 to arg5" },
-		{ "read | allow | arg0==1;arg0==1;arg0==1;arg0==1;arg0==1 | a",
+		{ "read | allow | arg0==1;arg0==1;arg0==1;arg0==1;arg0==1;"
+		  "arg0==1;arg0==1;arg0==1;arg0==1 | a",
 		  "too many conditions" },
 		{ "read | allow | arg0 in "
 		  "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,"
