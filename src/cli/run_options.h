@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The line of `brig run`, `brig explain` and `brig policy learn`, and the request that comes of it. */
+/* The line of `brig run`, `brig explain` and `brig policy learn`, and the request of it. */
 #ifndef BRIG_CLI_RUN_OPTIONS_H
 #define BRIG_CLI_RUN_OPTIONS_H
 
