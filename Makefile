@@ -219,4 +219,5 @@ help: ## list the targets
 .PHONY: FORCE
 FORCE:
 
--include $(LIB_OBJ:.o=.d) $(SERVE_OBJ:.o=.d) $(BROKER_OBJ:.o=.d) $(GATE_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEMPLATE_OBJ:.o=.d)
+-include $(LIB_OBJ:.o=.d) $(SERVE_OBJ:.o=.d) $(BROKER_OBJ:.o=.d) $(GATE_OBJ:.o=.d) $(CLI_OBJ:.o=.d) \
+	$(TEMPLATE_OBJ:.o=.d)
