@@ -67,7 +67,7 @@ _brig() {
 		mapfile -t COMPREPLY < <(compgen -d -- "$cur")
 		return
 		;;
-	--in | --tokens | --file | --key | --socket)
+	--in | --extend | --stdin | --tokens | --file | --key | --socket)
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 		return
 		;;
@@ -92,7 +92,16 @@ _brig() {
 	bench) wanted="$bench_options -c" ;;
 	doctor) wanted='--json --policy --help' ;;
 	runtimes) wanted='--json --config --help' ;;
-	policy) wanted='list show check --json --config --help' ;;
+	policy)
+		wanted='list show check learn --json --config --help'
+		if [[ " ${words[*]} " == *' learn '* ]]; then
+			wanted="$run_options --extend --stdin --no-verify -c"
+			for option in --json-schema --start --tenant --value --check --changes --out-dir \
+				--out-exec --time --no-cache; do
+				wanted=${wanted//$option/}
+			done
+		fi
+		;;
 	serve)
 		wanted='--listen --state --config --tokens --socket-mode --socket-group --insecure-bind
 			--log-level --set --dev --check --help'

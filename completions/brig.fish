@@ -14,7 +14,7 @@ complete -c brig -n __fish_use_subcommand -a run -d 'run code or a program in a 
 complete -c brig -n __fish_use_subcommand -a explain -d 'show the plan of a run without running it'
 complete -c brig -n __fish_use_subcommand -a doctor -d 'say what this host can enforce'
 complete -c brig -n __fish_use_subcommand -a runtimes -d 'list the languages that are here'
-complete -c brig -n __fish_use_subcommand -a policy -d 'list, show or check policies'
+complete -c brig -n __fish_use_subcommand -a policy -d 'list, show, check or learn policies'
 complete -c brig -n __fish_use_subcommand -a bench -d 'measure cold and warm runs on this host'
 complete -c brig -n __fish_use_subcommand -a serve -d 'serve the HTTP API on a socket'
 complete -c brig -n __fish_use_subcommand -a mcp -d 'offer MCP tools on stdin and stdout'
@@ -68,7 +68,10 @@ complete -c brig -n '__fish_seen_subcommand_from run' -l json-schema -d 'print t
 complete -c brig -n $run -l time -d 'tell what the run used, or how long each step took'
 complete -c brig -n '__fish_seen_subcommand_from run explain runtimes policy' -l config -x -a '(__fish_complete_directories)' -d 'directory of the operator'
 complete -c brig -n '__fish_seen_subcommand_from doctor runtimes policy' -l json -d 'print JSON'
-complete -c brig -n '__fish_seen_subcommand_from policy' -F -a 'list show check'
+complete -c brig -n '__fish_seen_subcommand_from policy' -F -a 'list show check learn'
+complete -c brig -n '__fish_seen_subcommand_from learn' -l extend -r -d 'keep what this policy allows'
+complete -c brig -n '__fish_seen_subcommand_from learn' -l stdin -r -d 'standard input of the program'
+complete -c brig -n '__fish_seen_subcommand_from learn' -l no-verify -d 'do not run it again under the policy'
 
 set -l bench '__fish_seen_subcommand_from bench'
 complete -c brig -n $bench -F

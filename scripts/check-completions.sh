@@ -12,7 +12,7 @@ trap 'rm -rf "$dir"' EXIT
 for command in run explain doctor runtimes policy bench serve mcp ps logs kill top token audit; do
 	"$brig" "$command" --help </dev/null >>"$dir/text"
 done
-for action in list show check; do
+for action in list show check learn; do
 	"$brig" policy "$action" --help </dev/null >>"$dir/text"
 done
 "$brig" --help </dev/null >>"$dir/text"

@@ -58,7 +58,7 @@ options() {
 for command in run explain doctor runtimes policy bench serve mcp ps logs kill top token audit; do
 	"$brig" "$command" --help </dev/null >"$dir/help-$command"
 	# Actions with options of their own.
-	[ "$command" != policy ] || for action in list show check; do
+	[ "$command" != policy ] || for action in list show check learn; do
 		"$brig" policy "$action" --help </dev/null >>"$dir/help-policy"
 	done
 	options <"$dir/help-$command" >"$dir/options-$command"

@@ -192,9 +192,14 @@ for host in ('wanted.example.org', '192.0.2.7'):
 
 
 def test_under_another_policy(learned):
-    learned.learn("--policy", "strict", "--lang", "python", "-c", "print(1)")
-    assert "under the policy strict" in learned.text
-    assert learned.policy()["limits"]["memory_bytes"] <= 128 << 20
+    (learned.config / "policies" / "mine.json").write_text(
+        '{ "extends": "default", "limits": { "memory": "20M", "wall": "9s" }, "guard": "imports" }')
+    learned.learn("--config", learned.config, "--policy", "mine", "--lang", "python", "-c", "print(1)")
+    assert "under the policy mine" in learned.text
+    policy = learned.policy()
+    # Never more than that one has.
+    assert policy["limits"]["memory_bytes"] <= 20 << 20 and policy["limits"]["wall_ms"] <= 9000
+    assert '"guard": "imports"' in learned.text
 
 
 def test_not_without_walls(brig):
