@@ -172,7 +172,9 @@ void learn_paths_hear(struct learn *learn, const struct watched_call *call, char
 		int dirfd = named[i].dirfd == NONE ? AT_FDCWD : (int)call->args[named[i].dirfd];
 		unsigned use = named[i].flags == NONE ? named[i].use
 						      : use_of_flags(call->args[named[i].flags]);
-		if (watched_path(call, dirfd, call->args[named[i].path], path, sizeof(path)) <= 0) {
+		/* A pipe or socket has no path. */
+		if (watched_path(call, dirfd, call->args[named[i].path], path, sizeof(path)) <= 0 ||
+		    path[0] != '/') {
 			return;
 		}
 		note(learn, call, path, use);

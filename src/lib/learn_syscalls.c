@@ -44,6 +44,8 @@ static const struct {
 	{ "tgkill", "abort, and signals between own threads" },
 	{ "rt_sigaction", "handle a signal" },
 	{ "rt_sigprocmask", "block signals" },
+	{ "close_range", "brig starts a cell that was made ahead by that" },
+	{ "getcwd", "brig starts a cell that was made ahead by that" },
 };
 
 /* Refused by name when they were not used, so that a program that does more leaves a trace. */

@@ -241,3 +241,11 @@ def test_executed_from_a_writable_place(learned, tmp_path):
     assert learned.policy()["exec_writable"] is False
 
 
+
+
+def test_cells_made_ahead_start_under_it(learned, tmp_path):
+    code = tmp_path / "code.py"
+    code.write_text("print(6 * 7)")
+    learned.learn(code)
+    under = learned.run("--start", "warm", code)
+    assert (under["status"], under["stdout"], under["start"]) == ("ok", "42\n", "warm")
