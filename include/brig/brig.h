@@ -234,6 +234,28 @@ struct brig_refusal {
 	char reason[200];
 };
 
+/* What a run did that its operator wants to know of. */
+enum brig_event_kind {
+	BRIG_EVENT_CALL_DENIED = 0,    /* a system call that the policy refused */
+	BRIG_EVENT_CALL_WATCHED,       /* one that it allows, and watches */
+	BRIG_EVENT_FILE_WATCHED,       /* the same for a file that was opened */
+	BRIG_EVENT_CONNECTION_REFUSED, /* by the gate */
+	BRIG_EVENT_GUARD_REFUSED,      /* the guard refused the code */
+	BRIG_EVENT_LIMIT_TOUCHED,      /* a limit was in its way, whether it coped or not */
+};
+#define BRIG_EVENT_KINDS 6
+
+/* The same call, file or host counts up; only the first is told in full. */
+struct brig_event {
+	enum brig_event_kind kind;
+	/* The call with its arguments, a path, HOST:PORT, a limit; bytes beyond printable ASCII are
+	 * written as \xNN, and what is too long is cut. */
+	char subject[192];
+	char reason[160]; /* the line of the policy that is about it */
+	uint64_t count;
+	uint64_t first_ns; /* since the run's start */
+};
+
 struct brig_usage {
 	uint64_t wall_ns;
 	uint64_t cpu_ns;
@@ -296,6 +318,11 @@ struct brig_result {
 	bool risk_known;         /* the code was looked at: */
 	unsigned risk;           /* 0 to 100 */
 	char risk_reasons[1024]; /* one each line */
+
+	struct brig_event *events; /* in the order of their first time */
+	size_t events_count;
+	uint64_t events_dropped;   /* how many more there were, of subjects that had no room */
+	uint64_t event_counts[16]; /* by kind, with those */
 };
 
 /* Cells made ahead: how many, and for how long. 0 stands for what the comment says. */
@@ -456,6 +483,8 @@ BRIG_API char *brig_error_json(const struct brig_error *error);
 BRIG_API const char *brig_result_schema(void);
 BRIG_API const char *brig_status_name(enum brig_status status);
 BRIG_API const char *brig_code_name(enum brig_code code);
+/* "call.denied", "call.watched", ... */
+BRIG_API const char *brig_event_name(enum brig_event_kind kind);
 
 #ifdef __cplusplus
 }

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "base/cleanup.h"
 #include "base/json_out.h"
 
 static const char *const auto_run_names[] = {
@@ -103,6 +104,33 @@ static void guard_lines(const struct policy *policy, struct buf *out)
 	}
 }
 
+static void monitor_lines(const struct policy *policy, struct buf *out)
+{
+	const struct policy_monitor *monitor = &policy->monitor;
+	const struct event_limits *most = &monitor->end_after;
+	const struct {
+		const char *key;
+		uint64_t value;
+	} rows[] = {
+		{ "refused most", most->refused_connections },
+		{ "watched most", most->watched },
+	};
+
+	buf_addf(out, "%-17s %llu\n", "denials_max", (unsigned long long)most->denied_calls);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		if (rows[i].value) {
+			buf_addf(out, "%-17s %llu\n", rows[i].key,
+				 (unsigned long long)rows[i].value);
+		}
+	}
+	if (monitor->calls.count) {
+		list_line(out, "watched calls", &monitor->calls, "");
+	}
+	if (monitor->files.count) {
+		list_line(out, "watched files", &monitor->files, "");
+	}
+}
+
 void policy_print(const struct policy *policy, struct buf *out)
 {
 	char layers[512], bytes_in[40], bytes_out[40];
@@ -118,7 +146,7 @@ void policy_print(const struct policy *policy, struct buf *out)
 	line(out, "may_miss", layers[0] ? layers : "nothing");
 	line(out, "on_output_limit", output_name(policy));
 	line(out, "exec_writable", policy->exec_writable ? "true" : "false");
-	buf_addf(out, "%-17s %u\n", "denials_max", policy->denials_max);
+	monitor_lines(policy, out);
 	buf_addf(out, "%-17s %llu files, %s\n", "files in",
 		 (unsigned long long)policy->files_in_count,
 		 unit_format(UNIT_BYTES, policy->files_in_bytes, bytes_in, sizeof(bytes_in)));
@@ -233,6 +261,22 @@ static void json_guard(struct json_out *json, const struct policy *policy)
 	json_close(json, '}');
 }
 
+static void json_monitor(struct json_out *json, const struct policy *policy)
+{
+	const struct policy_monitor *monitor = &policy->monitor;
+
+	json_u64(json, "denials_max", monitor->end_after.denied_calls);
+	json_open(json, "monitor", '{');
+	json_list(json, "calls", &monitor->calls);
+	json_list(json, "files", &monitor->files);
+	json_open(json, "end_after", '{');
+	json_u64(json, "denied_calls", monitor->end_after.denied_calls);
+	json_u64(json, "refused_connections", monitor->end_after.refused_connections);
+	json_u64(json, "watched", monitor->end_after.watched);
+	json_close(json, '}');
+	json_close(json, '}');
+}
+
 void policy_print_json(const struct policy *policy, struct buf *out)
 {
 	struct json_out json = { .buf = out };
@@ -247,7 +291,7 @@ void policy_print_json(const struct policy *policy, struct buf *out)
 	json_layers(&json, "may_miss", policy->may_miss);
 	json_text(&json, "on_output_limit", output_name(policy));
 	json_bool(&json, "exec_writable", policy->exec_writable);
-	json_u64(&json, "denials_max", policy->denials_max);
+	json_monitor(&json, policy);
 	json_u64(&json, "files_in_count", policy->files_in_count);
 	json_u64(&json, "files_in_bytes", policy->files_in_bytes);
 	json_u64(&json, "files_out_count", policy->files_out_count);

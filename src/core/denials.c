@@ -66,14 +66,16 @@ static void record(struct denials *denials, const struct seccomp_notif *call,
 	unsigned number = (unsigned)call->data.nr;
 	uint64_t args[6];
 
+	memcpy(args, call->data.args, sizeof(args));
+	denials->last.any = true;
+	denials->last.reason = decision->rule ? decision->rule->reason : "not on the policy's list";
+	syscall_describe(number, args, denials->last.meaning, sizeof(denials->last.meaning));
 	if (!denials->any) {
 		const char *name = syscall_name(number);
 		denials->any = true;
-		memcpy(args, call->data.args, sizeof(args));
 		snprintf(first->call, sizeof(first->call), "%s", name ? name : "unknown");
-		syscall_describe(number, args, first->meaning, sizeof(first->meaning));
-		snprintf(first->reason, sizeof(first->reason), "%s",
-			 decision->rule ? decision->rule->reason : "not on the policy's list");
+		memcpy(first->meaning, denials->last.meaning, sizeof(first->meaning));
+		snprintf(first->reason, sizeof(first->reason), "%s", denials->last.reason);
 		denials->remedy = decision->rule ? decision->rule->remedy : NULL;
 	}
 	first->count++;

@@ -31,6 +31,11 @@ struct denials {
 	bool any;
 	struct brig_denial first;
 	const char *remedy; /* of the first, for the operator; NULL: allow it in the policy */
+	struct {
+		bool any; /* a call was refused, and nobody has taken it yet */
+		char meaning[160];
+		const char *reason; /* of the filter, or static */
+	} last;
 	unsigned heard;
 	uint64_t watched;  /* calls that were told of, and not refused */
 	unsigned answered; /* sysinfo: counted apart, so that it cannot use up the others */

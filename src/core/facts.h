@@ -16,10 +16,19 @@ enum ending {
 	ENDING_STDOUT,
 	ENDING_STDERR,
 	ENDING_DENIALS,
+	ENDING_CONNECTIONS, /* too many were refused */
+	ENDING_WATCHED,
 	ENDING_NETWORK, /* bytes */
 	ENDING_GATE,    /* the gate is gone */
 	ENDING_CANCELLED,
 	ENDING_PROTOCOL, /* brig-init said something that it must not: the cell is not trusted */
+};
+
+/* The threshold of the policy's monitor.end_after that an event has crossed. */
+struct event_over {
+	const char *key; /* NULL: none */
+	uint64_t most;
+	char subject[96], reason[96]; /* of the last one */
 };
 
 struct facts {
@@ -43,5 +52,6 @@ struct facts {
 	bool inodes_full;
 	bool processes_full;       /* the same, where no cgroup counts refusals */
 	const char *denial_remedy; /* what an operator can do about it; NULL: change the policy */
+	struct event_over over;
 };
 #endif

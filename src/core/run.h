@@ -8,6 +8,7 @@
 #include "core/cell.h"
 #include "core/collect.h"
 #include "core/denials.h"
+#include "core/events.h"
 #include "core/facts.h"
 #include "core/feed.h"
 #include "core/stream.h"
@@ -32,7 +33,7 @@ struct run_options {
 	struct cgroup_manager *groups;
 	const struct filter *filter; /* for what denials mean; NULL: none */
 	bool cut_output;             /* over the limit: discard, do not end the run */
-	unsigned denials_max;        /* 0: any number */
+	struct event_limits end_after;
 	struct collect_options collect;
 	const void *stdin_data;
 	size_t stdin_size;
@@ -87,6 +88,7 @@ struct run_gate {
 	struct brig_connection *list; /* owned */
 	size_t count;
 	uint64_t untold;
+	uint64_t refused; /* without a record, at its last word */
 	uint64_t bytes, bytes_base; /* at the last word; and of earlier runs in this cell */
 };
 

@@ -1,6 +1,7 @@
 /* What the listener tells: refused calls, and that a program is done (done.h). */
 #include <sched.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/epoll.h>
 
 #include "base/clock.h"
@@ -44,6 +45,17 @@ static int take_done(struct run *run)
 	return 1;
 }
 
+static void note_denial(struct run *run)
+{
+	if (run->denials.last.any) {
+		run->denials.last.any = false;
+		run_note(run, &(struct event){ .kind = BRIG_EVENT_CALL_DENIED,
+					       .subject = run->denials.last.meaning,
+					       .subject_size = strlen(run->denials.last.meaning),
+					       .reason = run->denials.last.reason });
+	}
+}
+
 int run_on_denial(struct run *run)
 {
 	bool hears = denials_hear(&run->denials);
@@ -67,9 +79,7 @@ int run_on_denial(struct run *run)
 		epoll_ctl(run->epoll, EPOLL_CTL_DEL, run->denials.listener, NULL);
 		denials_done(&run->denials);
 	}
-	if (run->options.denials_max && run->denials.first.count > run->options.denials_max) {
-		run_end(run, ENDING_DENIALS);
-	}
+	note_denial(run);
 	return 0;
 }
 

@@ -54,6 +54,7 @@ int run_fill_result(struct run *run)
 	}
 	result->limits = spec->limits;
 	run_gate_fill(run);
+	run_note_limits(run);
 	result->denied = run->denials.any;
 	result->denial = run->denials.first;
 	run->facts.denial_remedy = run->denials.remedy;

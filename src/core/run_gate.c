@@ -21,7 +21,8 @@
 
 #define LAST_WORDS_NS 500000000u
 #define LEAVE_MS      500
-#define TURN_RECORDS  64 /* then others have their turn, whatever the gate still has to say */
+/* So that a program that is refused all the time holds up nobody else. */
+#define RECORDS_A_TURN 512 /* more than the line holds at a time */
 
 static const char *const verdicts[GATE_VERDICTS] = {
 	[GATE_ALLOWED] = "allowed",
@@ -52,6 +53,49 @@ static bool is_text(const char *text, size_t room)
 	return end != NULL;
 }
 
+/* By verdict: what it means, and what would mend it. */
+static const struct {
+	const char *meaning, *operator_remedy;
+} refusals[GATE_VERDICTS] = {
+	[GATE_REFUSED_NAME] = { "no rule has that name",
+				"If it should be reached, name it with --net, or in network.allow "
+				"of the policy." },
+	[GATE_REFUSED_PORT] = { "the host is allowed, that port of it is not",
+				"If it should be reached, name the port with --net HOST:PORT, or "
+				"in network.allow." },
+	[GATE_REFUSED_ADDRESS] = { "it is a private or special address, or one without a rule",
+				   "If it should be reached, allow it as a local host: --net "
+				   "local:HOST:PORT, or \"local\" in network.allow." },
+	[GATE_REFUSED_PROTOCOL] = { "it was not TLS or HTTP for that very host",
+				    "If the host speaks something else there, set \"protocol\" "
+				    "of its rule to \"any\"." },
+	[GATE_REFUSED_COUNT] = { "there were too many connections",
+				 "Raise connections, connections_total or rate of the policy's "
+				 "network." },
+};
+
+static void note_refusal(struct run *run, const struct gate_connection *record)
+{
+	char subject[NET_NAME_MAX + 16];
+	int length = record->port ? snprintf(subject, sizeof(subject), "%s:%u", record->host,
+					     record->port)
+				  : snprintf(subject, sizeof(subject), "%s", record->host);
+
+	run_note(run, &(struct event){ .kind = BRIG_EVENT_CONNECTION_REFUSED,
+				       .subject = subject,
+				       .subject_size = (size_t)length,
+				       .reason = refusals[record->verdict].meaning });
+}
+
+/* Refused ones that it had no room to tell of, as the gate counts them. */
+static void note_refused(struct run *run, uint64_t count)
+{
+	if (count > run->gate.refused) {
+		run_note_unnamed(run, BRIG_EVENT_CONNECTION_REFUSED, count - run->gate.refused);
+		run->gate.refused = count;
+	}
+}
+
 static int take_connection(struct run *run, const struct gate_connection *record)
 {
 	struct run_gate *gate = &run->gate;
@@ -62,6 +106,9 @@ static int take_connection(struct run *run, const struct gate_connection *record
 		return -EPROTO;
 	}
 	gate->bytes += record->bytes_up + record->bytes_down;
+	if (gate_is_refusal(record->verdict)) {
+		note_refusal(run, record);
+	}
 	if (gate->count == GATE_TOLD_MAX) {
 		gate->untold++;
 		return 0;
@@ -99,6 +146,12 @@ static int take_record(struct run *run, const void *data, size_t size)
 	if (kind == GATE_CONNECTION && size == sizeof(struct gate_connection)) {
 		return take_connection(run, data);
 	}
+	if (kind == GATE_REFUSED && size == sizeof(struct gate_word)) {
+		struct gate_word word;
+		memcpy(&word, data, sizeof(word));
+		note_refused(run, word.value);
+		return 0;
+	}
 	if (kind == GATE_SPENT && size == sizeof(struct gate_word)) {
 		run->facts.net_bytes = run->options.spec->limits.net_bytes;
 		run_end(run, ENDING_NETWORK);
@@ -107,6 +160,7 @@ static int take_record(struct run *run, const void *data, size_t size)
 	if (kind == GATE_TOTAL && size == sizeof(*total) && run->gate.closing) {
 		run->gate.bytes = total->bytes;
 		run->gate.untold += total->untold;
+		note_refused(run, total->refused);
 		return 0;
 	}
 	return -EPROTO;
@@ -128,7 +182,7 @@ int run_on_gate(struct run *run)
 		char more[sizeof(struct gate_connection) + 1];
 	} record;
 
-	for (int i = 0; run->gate.line >= 0 && i < TURN_RECORDS; i++) {
+	for (int i = 0; run->gate.line >= 0 && i < RECORDS_A_TURN; i++) {
 		ssize_t n = recv(run->gate.line, &record, sizeof(record), MSG_DONTWAIT);
 		if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
 			return 0;
@@ -183,24 +237,6 @@ void run_gate_fill(struct run *run)
 	gate->untold = 0;
 }
 
-/* By verdict: what it means, and what would mend it. */
-static const struct {
-	const char *verdict, *meaning, *operator_remedy;
-} refusals[] = {
-	{ "refused_name", "no rule has that name",
-	  "If it should be reached, name it with --net, or in network.allow of the policy." },
-	{ "refused_port", "the host is allowed, that port of it is not",
-	  "If it should be reached, name the port with --net HOST:PORT, or in network.allow." },
-	{ "refused_address", "it is a private or special address, or one without a rule",
-	  "If it should be reached, allow it as a local host: --net local:HOST:PORT, or \"local\" "
-	  "in "
-	  "network.allow." },
-	{ "refused_protocol", "it was not TLS or HTTP for that very host",
-	  "If the host speaks something else there, set \"protocol\" of its rule to \"any\"." },
-	{ "refused_count", "there were too many connections",
-	  "Raise connections, connections_total or rate of the policy's network." },
-};
-
 void run_gate_remedy(struct brig_result *result)
 {
 	if (result->status != BRIG_FAILED || result->denied) {
@@ -208,8 +244,9 @@ void run_gate_remedy(struct brig_result *result)
 	}
 	for (size_t i = 0; i < result->connections_count; i++) {
 		const struct brig_connection *entry = &result->connections[i];
-		for (size_t j = 0; j < ARRAY_SIZE(refusals); j++) {
-			if (strcmp(entry->verdict, refusals[j].verdict) != 0) {
+		for (size_t j = 0; j < GATE_VERDICTS; j++) {
+			if (!gate_is_refusal((uint32_t)j) ||
+			    strcmp(entry->verdict, verdicts[j]) != 0) {
 				continue;
 			}
 			snprintf(result->remedy, sizeof(result->remedy),

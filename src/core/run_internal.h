@@ -52,6 +52,12 @@ int run_on_order(struct run *run);
 void run_driver_last_words(struct run *run);
 void run_driver_done(struct run *run);
 
+/* Events, and the end of a run that has too many: run_events.c. */
+void run_note(struct run *run, const struct event *event);
+void run_note_unnamed(struct run *run, enum brig_event_kind kind, uint64_t count);
+/* At its end: limits that were in its way. */
+void run_note_limits(struct run *run);
+
 /* The cell's gate: run_gate.c. Without one these do nothing. */
 int run_gate_listen(struct run *run);
 int run_on_gate(struct run *run);

@@ -21,6 +21,7 @@ static int start_over(struct run *run)
 	run->denials.any = false;
 	run->denials.first = (struct brig_denial){ 0 };
 	run->denials.remedy = NULL;
+	run->denials.last.any = false;
 	watch_rebase(&run->watch, &run->facts);
 	run->result = calloc(1, sizeof(*run->result));
 	return run->result ? 0 : -ENOMEM;

@@ -37,6 +37,8 @@ enum cause_kind {
 	CAUSE_STDERR,
 	CAUSE_FOREIGN_CALL,
 	CAUSE_DENIALS,
+	CAUSE_CONNECTIONS,
+	CAUSE_WATCHED,
 	CAUSE_NETWORK,
 	CAUSE_GATE,
 	CAUSE_CANCELLED,
@@ -108,6 +110,14 @@ static const struct cause causes[] = {
 			    "The program kept trying operations that the policy refuses; the first "
 			    "one is named in the denial.",
 			    "Allow the call in the policy's syscalls, or raise denials_max." },
+	[CAUSE_CONNECTIONS] = { BRIG_DENIED, "connections", "", NOTHING, NOTHING,
+				"The program kept trying connections that the policy refuses.",
+				"Allow the host in network.allow, or raise "
+				"monitor.end_after.refused_connections." },
+	[CAUSE_WATCHED] = { BRIG_DENIED, "watched", "", NOTHING, NOTHING,
+			    "The program did too often what the policy watches.",
+			    "Take it from the policy's monitor, or raise "
+			    "monitor.end_after.watched." },
 	[CAUSE_NETWORK] = { BRIG_NETWORK_LIMIT, "net", "net_bytes", LIMIT(net_bytes),
 			    PEAK(net_bytes),
 			    "The program sent and received as much over the network as it may. "
@@ -137,7 +147,8 @@ static const enum cause_kind by_ending[] = {
 	[ENDING_STDOUT] = CAUSE_STDOUT,     [ENDING_STDERR] = CAUSE_STDERR,
 	[ENDING_DENIALS] = CAUSE_DENIALS,   [ENDING_CANCELLED] = CAUSE_CANCELLED,
 	[ENDING_PROTOCOL] = CAUSE_PROTOCOL, [ENDING_NETWORK] = CAUSE_NETWORK,
-	[ENDING_GATE] = CAUSE_GATE,
+	[ENDING_GATE] = CAUSE_GATE,         [ENDING_CONNECTIONS] = CAUSE_CONNECTIONS,
+	[ENDING_WATCHED] = CAUSE_WATCHED,
 };
 
 static enum cause_kind find_cause(const struct facts *facts, const struct brig_result *result)
@@ -188,6 +199,18 @@ static enum cause_kind find_cause(const struct facts *facts, const struct brig_r
 	return facts->end_code == CLD_EXITED ? CAUSE_EXIT : CAUSE_SIGNAL;
 }
 
+/* What the program did, and the line of the policy that ended it for that. */
+static void name_event(const struct event_over *over, struct brig_result *result)
+{
+	snprintf(result->remedy, sizeof(result->remedy),
+		 "The policy ends a run after %llu such events, and the last was %.80s: %.70s.",
+		 (unsigned long long)over->most, over->subject, over->reason);
+	snprintf(result->operator_remedy, sizeof(result->operator_remedy),
+		 "It is monitor.end_after.%s of the policy, %llu, that ended it: raise that, or "
+		 "allow what was tried.",
+		 over->key, (unsigned long long)over->most);
+}
+
 void verdict_give(const struct facts *facts, struct brig_result *result)
 {
 	const struct cause *cause = &causes[find_cause(facts, result)];
@@ -215,6 +238,9 @@ void verdict_give(const struct facts *facts, struct brig_result *result)
 	snprintf(result->remedy, sizeof(result->remedy), "%s", cause->remedy);
 	snprintf(result->operator_remedy, sizeof(result->operator_remedy), "%s",
 		 cause->operator_remedy);
+	if (cause->status == BRIG_DENIED && facts->over.key) {
+		name_event(&facts->over, result);
+	}
 	if (result->denied && cause->status == BRIG_FAILED) {
 		snprintf(result->remedy, sizeof(result->remedy),
 			 "The program failed after %s was refused: %.120s.", result->denial.call,

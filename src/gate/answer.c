@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "gate/gate.h"
 
 /* 512 is what every resolver takes; there is never more than one address. */
@@ -15,15 +16,22 @@ static void tell_stranger(struct gate *gate, const char *name)
 {
 	struct gate_connection record = { .kind = GATE_CONNECTION, .verdict = GATE_REFUSED_NAME };
 
-	for (unsigned i = 0; i < gate->strangers_count; i++) {
-		if (strcmp(gate->strangers[i], name) == 0) {
-			return;
-		}
+	uint64_t now = clock_now_ns();
+	unsigned i = 0;
+
+	while (i < gate->strangers_count && strcmp(gate->strangers[i], name) != 0) {
+		i++;
 	}
-	if (gate->strangers_count == GATE_STRANGERS_MAX) {
+	if (i == GATE_STRANGERS_MAX) {
+		report_refused(gate);
 		return;
 	}
-	memcpy(gate->strangers[gate->strangers_count++], name, strlen(name) + 1);
+	if (i < gate->strangers_count && now - gate->strangers_ns[i] < GATE_STRANGER_NS) {
+		return;
+	}
+	gate->strangers_count += i == gate->strangers_count;
+	gate->strangers_ns[i] = now;
+	memcpy(gate->strangers[i], name, strlen(name) + 1);
 	memcpy(record.host, name, strlen(name) + 1);
 	report_connection(gate, &record);
 }

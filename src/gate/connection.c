@@ -58,15 +58,15 @@ static bool is_whole(const struct connection *c)
 
 void connection_end(struct connection *c, enum gate_verdict verdict)
 {
-	bool explained = verdict != GATE_ALLOWED && connection_explain(c, verdict);
-
 	c->record.verdict = verdict;
 	c->record.took_ns = clock_now_ns() - c->born_ns;
+	/* First: a program that has seen its refusal may be over before it is told. */
+	report_connection(c->gate, &c->record);
+	bool explained = verdict != GATE_ALLOWED && connection_explain(c, verdict);
 	if (!explained && !is_whole(c)) {
 		reset(c->inside);
 		reset(c->outside);
 	}
-	report_connection(c->gate, &c->record);
 	destroy(c);
 }
 

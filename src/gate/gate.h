@@ -7,8 +7,12 @@
 #include "net/gate_messages.h"
 
 #define GATE_LISTENERS_MAX (NET_PORTS_MAX + 2)
-/* Names that were asked for and refused are told once each, as far as this goes. */
+/*
+ * Names that were asked for and refused are told once each, as far as this goes, and again when
+ * they are asked for later: one program asks several times for the same.
+ */
 #define GATE_STRANGERS_MAX 32
+#define GATE_STRANGER_NS   UINT64_C(1000000000)
 
 struct connection;
 
@@ -16,6 +20,12 @@ struct listener {
 	struct gate *gate;
 	int fd; /* owned */
 	struct loop_source *source;
+};
+
+/* How many connections of a kind the warden was told of lately. */
+struct telling {
+	unsigned told;
+	uint64_t last_ns;
 };
 
 struct gate {
@@ -34,14 +44,16 @@ struct gate {
 	struct loop_source *warden, *cell;
 
 	struct connection *connections; /* owned, a list */
-	unsigned open, streams, told, untold;
-	uint64_t told_ns;
-	uint64_t made, refused;
-	uint64_t bytes; /* both ways, of all */
+	unsigned open, streams, untold;
+	struct telling others, refusals;
+	uint64_t made;
+	uint64_t refused; /* without a record */
+	uint64_t bytes;   /* both ways, of all */
 	bool spent;
 	double tokens; /* for new connections */
 	uint64_t tokens_ns;
 	char strangers[GATE_STRANGERS_MAX][NET_NAME_MAX + 1];
+	uint64_t strangers_ns[GATE_STRANGERS_MAX]; /* when it was told */
 	unsigned strangers_count;
 };
 
@@ -73,6 +85,8 @@ void connection_free_all(struct gate *gate);
 
 /* To the warden: report.c. What there is no room for is counted. */
 void report_connection(struct gate *gate, const struct gate_connection *record);
+/* One more was refused that there is no record of. */
+void report_refused(struct gate *gate);
 void report_spent(struct gate *gate);
 void report_total(struct gate *gate);
 

@@ -12,15 +12,15 @@
 
 #define TELL_AGAIN_NS 100000000u
 
-static bool may_tell(struct gate *gate)
+static bool may_tell(struct telling *telling)
 {
-	uint64_t now = clock_now_ns(), again = (now - gate->told_ns) / TELL_AGAIN_NS;
+	uint64_t now = clock_now_ns(), again = (now - telling->last_ns) / TELL_AGAIN_NS;
 
 	if (again) {
-		gate->told -= again < gate->told ? (unsigned)again : gate->told;
-		gate->told_ns = now;
+		telling->told -= again < telling->told ? (unsigned)again : telling->told;
+		telling->last_ns = now;
 	}
-	return gate->told < GATE_TOLD_MAX;
+	return telling->told < GATE_TOLD_MAX;
 }
 
 static int say(const void *record, size_t size)
@@ -30,12 +30,25 @@ static int say(const void *record, size_t size)
 
 void report_connection(struct gate *gate, const struct gate_connection *record)
 {
-	gate->refused += record->verdict != GATE_ALLOWED;
-	if (!may_tell(gate) || say(record, sizeof(*record)) < 0) {
-		gate->untold++;
-	} else {
-		gate->told++;
+	bool refused = gate_is_refusal(record->verdict);
+	struct telling *telling = refused ? &gate->refusals : &gate->others;
+
+	if (may_tell(telling) && say(record, sizeof(*record)) == 0) {
+		telling->told++;
+		return;
 	}
+	gate->untold++;
+	if (refused) {
+		report_refused(gate);
+	}
+}
+
+/* The count so far: if this one is lost, the next one makes up for it. */
+void report_refused(struct gate *gate)
+{
+	struct gate_word word = { .kind = GATE_REFUSED, .value = (uint32_t)++gate->refused };
+
+	say(&word, sizeof(word));
 }
 
 void report_spent(struct gate *gate)

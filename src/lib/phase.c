@@ -18,7 +18,7 @@ static struct run_options run_options_of(const struct phase *phase)
 		.groups = phase->context->groups,
 		.filter = p->policy->filter.count ? &p->policy->filter : NULL,
 		.cut_output = p->policy->on_output_limit == OUTPUT_CUT,
-		.denials_max = p->policy->denials_max,
+		.end_after = p->policy->monitor.end_after,
 		.collect = {
 			.globs = options->globs,
 			.bytes_max = p->purpose == PURPOSE_COMPILE ? p->spec.limits.disk_bytes

@@ -25,5 +25,6 @@ void brig_result_free(struct brig_result *result)
 		free(result->connections[i].host);
 	}
 	free(result->connections);
+	free(result->events);
 	free(result);
 }

@@ -156,6 +156,29 @@ static void add_network(struct json_out *out, const struct brig_result *result)
 	json_u64(out, "network_untold", result->connections_untold);
 }
 
+static void add_events(struct json_out *out, const struct brig_result *result)
+{
+	json_open(out, "events", '[');
+	for (size_t i = 0; i < result->events_count; i++) {
+		const struct brig_event *event = &result->events[i];
+
+		json_open(out, NULL, '{');
+		json_text(out, "kind", brig_event_name(event->kind));
+		json_text(out, "subject", event->subject);
+		json_text(out, "reason", event->reason);
+		json_u64(out, "count", event->count);
+		json_ms(out, "first_ms", event->first_ns);
+		json_close(out, '}');
+	}
+	json_close(out, ']');
+	json_u64(out, "events_dropped", result->events_dropped);
+	json_open(out, "event_counts", '{');
+	for (unsigned i = 0; i < BRIG_EVENT_KINDS; i++) {
+		json_u64(out, brig_event_name(i), result->event_counts[i]);
+	}
+	json_close(out, '}');
+}
+
 static void add_denial(struct json_out *out, const struct brig_result *result)
 {
 	const struct brig_denial *denial = &result->denial;
@@ -319,6 +342,7 @@ char *brig_result_json(const struct brig_result *result)
 	add_changes(&out, result);
 	add_network(&out, result);
 	add_verdict(&out, result);
+	add_events(&out, result);
 	add_risk(&out, result);
 	add_usage(&out, &result->usage);
 	add_limits(&out, &result->limits);

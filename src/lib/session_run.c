@@ -30,7 +30,7 @@ static struct run_options options_of(const struct brig_session *session,
 		.groups = session->context->groups,
 		.filter = p->policy->filter.count ? &p->policy->filter : NULL,
 		.cut_output = p->policy->on_output_limit == OUTPUT_CUT,
-		.denials_max = p->policy->denials_max,
+		.end_after = p->policy->monitor.end_after,
 		.collect = {
 			.globs = request->out,
 			.bytes_max = p->policy->files_out_bytes,

@@ -5,6 +5,7 @@
 #ifndef BRIG_NET_GATE_MESSAGES_H
 #define BRIG_NET_GATE_MESSAGES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "net/rule.h"
@@ -20,7 +21,10 @@
 #define GATE_CREDENTIALS_MAX 16
 #define GATE_HEADER_MAX      64
 #define GATE_VALUE_MAX       4096
-/* Connections of a run that are told of one by one; those behind are only counted. */
+/*
+ * Connections of a run that are told of one by one, and as many refused ones; those behind are
+ * only counted.
+ */
 #define GATE_TOLD_MAX 128
 
 enum gate_kind {
@@ -33,8 +37,9 @@ enum gate_kind {
 	GATE_LISTENERS,
 	/* gate -> warden */
 	GATE_CONNECTION,
-	GATE_SPENT, /* the limit on bytes is reached: the run is over */
-	GATE_TOTAL, /* its last word, when the warden has shut its side down */
+	GATE_REFUSED, /* value: how many were refused without a record, so far */
+	GATE_SPENT,   /* the limit on bytes is reached: the run is over */
+	GATE_TOTAL,   /* its last word, when the warden has shut its side down */
 };
 
 struct gate_limits {
@@ -78,6 +83,12 @@ enum gate_verdict {
 	GATE_VERDICTS,
 };
 
+/* What could not be reached was not refused. */
+static inline bool gate_is_refusal(uint32_t verdict)
+{
+	return verdict >= GATE_REFUSED_NAME && verdict <= GATE_REFUSED_COUNT;
+}
+
 struct gate_connection {
 	uint32_t kind;
 	uint32_t verdict; /* enum gate_verdict */
@@ -92,7 +103,8 @@ struct gate_connection {
 struct gate_total {
 	uint32_t kind;
 	uint32_t untold; /* connections that there was no record of */
-	uint64_t connections, refused;
+	uint64_t connections;
+	uint64_t refused; /* of those without a record */
 	uint64_t bytes;
 };
 #endif

@@ -79,7 +79,28 @@ static int check_local(struct reader *reader)
 				     "provider local does not hold the network back",
 				     "leave network out, or set provider to \"native\"");
 	}
+	if (reader->policy->monitor.calls.count + reader->policy->monitor.files.count > 0) {
+		return contradiction(reader,
+				     has_key(reader, "monitor", NULL) ? "monitor" : "provider",
+				     "provider local sees no system call",
+				     "leave monitor.calls and monitor.files out, or set provider "
+				     "to \"native\"");
+	}
 	return 0;
+}
+
+/* One thing by two names: whoever says it twice may not mean the same. */
+static int check_monitor(struct reader *reader)
+{
+	json_t *monitor = json_object_get(reader->doc->root, "monitor");
+	json_t *ends = json_object_get(monitor, "end_after");
+
+	if (!has_key(reader, "denials_max", NULL) || !json_object_get(ends, "denied_calls")) {
+		return 0;
+	}
+	return contradiction(reader, "denials_max",
+			     "the same as monitor.end_after.denied_calls, which is there too",
+			     "keep one of the two");
 }
 
 static int check_native(struct reader *reader)
@@ -139,6 +160,9 @@ int policy_check(struct reader *reader, const char *config_dir)
 	if (r == 0) {
 		r = reader->policy->provider == PROVIDER_LOCAL ? check_local(reader)
 							       : check_native(reader);
+	}
+	if (r == 0) {
+		r = check_monitor(reader);
 	}
 	return r < 0 ? r : check_mounts(reader, config_dir);
 }

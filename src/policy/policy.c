@@ -39,6 +39,8 @@ void policy_free(struct policy *policy)
 	strlist_done(&policy->runtimes);
 	strlist_done(&policy->syscalls);
 	strlist_done(&policy->guard.modules);
+	strlist_done(&policy->monitor.calls);
+	strlist_done(&policy->monitor.files);
 	filter_done(&policy->filter);
 	policy_network_done(&policy->network);
 	free(policy);

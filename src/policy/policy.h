@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/strlist.h"
 #include "base/units.h"
+#include "core/events.h"
 #include "core/spec.h"
 #include "kernel/filter.h"
 #include "kernel/layers.h"
@@ -40,6 +41,14 @@ struct policy_guard {
 	struct strlist modules; /* that may be imported */
 	uint64_t operations;    /* 0: not counted */
 	uint64_t recursion;     /* 0: as the interpreter has it */
+};
+
+/* What is noted of a run beyond what is refused, and what ends it: see docs/monitoring.md. */
+struct policy_monitor {
+	struct strlist calls; /* names: allowed, and noted */
+	struct strlist files; /* patterns of absolute paths: noted when they are opened */
+	/* `denials_max` is another name for denied_calls. */
+	struct event_limits end_after;
 };
 
 enum caller_mounts { CALLER_MOUNTS_NONE, CALLER_MOUNTS_RO, CALLER_MOUNTS_RW };
@@ -101,8 +110,8 @@ struct policy {
 	struct strlist runtimes; /* names; empty: all */
 	struct policy_network network;
 	struct policy_guard guard;
-	unsigned denials_max; /* the run ends as "denied" after so many refused calls; 0: never */
-	bool exec_writable;   /* files in writable places may be executed */
+	struct policy_monitor monitor;
+	bool exec_writable; /* files in writable places may be executed */
 
 	struct strlist syscalls; /* "@basic", "@process", "-mount", "kill:ptrace", as written */
 	struct filter filter;    /* the table that comes of it */

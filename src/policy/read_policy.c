@@ -185,17 +185,6 @@ static int read_runtimes(struct reader *reader, const char *path, json_t *value)
 	return read_strings(reader, path, value, check_name, &reader->policy->runtimes);
 }
 
-static int read_denials_max(struct reader *reader, const char *path, json_t *value)
-{
-	uint64_t most = 0;
-	int r = read_quantity(reader, path, value, UNIT_COUNT, 0, 1000000000, &most);
-
-	if (r == 0) {
-		reader->policy->denials_max = (unsigned)most;
-	}
-	return r;
-}
-
 static int read_exec_writable(struct reader *reader, const char *path, json_t *value)
 {
 	return read_bool(reader, path, value, &reader->policy->exec_writable);
@@ -238,6 +227,7 @@ int read_policy(struct reader *reader)
 		{ "network", read_network },
 		{ "guard", read_guard },
 		{ "denials_max", read_denials_max },
+		{ "monitor", read_monitor },
 		{ "exec_writable", read_exec_writable },
 		{ "syscalls", read_syscalls },
 	};
@@ -272,6 +262,7 @@ int read_operator_ceiling(struct reader *reader)
 		{ "caller_mounts", read_caller_mounts },
 		{ "network", read_network },
 		{ "guard", read_guard_mode },
+		{ "monitor", read_monitor },
 	};
 	struct policy *policy = reader->policy;
 	struct policy operators = { .auto_run = AUTO_RUN_YES, .caller_mounts = CALLER_MOUNTS_RW };
@@ -280,6 +271,14 @@ int read_operator_ceiling(struct reader *reader)
 	reader->policy = &operators;
 	r = read_object(reader, "", reader->doc->root, keys, ARRAY_SIZE(keys));
 	reader->policy = policy;
+	if (r == 0) {
+		r = monitor_tighten(policy, &operators.monitor);
+	}
+	strlist_done(&operators.monitor.calls);
+	strlist_done(&operators.monitor.files);
+	if (r == -ENOMEM) {
+		return error_set(reader->err, BRIG_E_SYSTEM, ENOMEM, "no memory for the ceiling");
+	}
 	if (r < 0) {
 		return r;
 	}

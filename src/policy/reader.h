@@ -63,6 +63,10 @@ int read_guard(struct reader *reader, const char *path, json_t *value);
 int read_guard_mode(struct reader *reader, const char *path, json_t *value);
 /* "yes", "ask", "never", or thresholds of the risk score. */
 int read_auto_run(struct reader *reader, const char *path, json_t *value);
+int read_monitor(struct reader *reader, const char *path, json_t *value);
+int read_denials_max(struct reader *reader, const char *path, json_t *value);
+/* Both lists, and of each threshold the lower one. */
+int monitor_tighten(struct policy *policy, const struct policy_monitor *more);
 int read_env(struct reader *reader, const char *path, json_t *value);
 /* The whole file: every key but "extends", which the loader has seen to. */
 int read_policy(struct reader *reader);

@@ -1,0 +1,91 @@
+/* A run's events, as they come; and its end when the policy has had enough of them. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "core/run_internal.h"
+
+static const enum ending endings[BRIG_EVENT_KINDS] = {
+	[BRIG_EVENT_CALL_DENIED] = ENDING_DENIALS,
+	[BRIG_EVENT_CALL_WATCHED] = ENDING_WATCHED,
+	[BRIG_EVENT_FILE_WATCHED] = ENDING_WATCHED,
+	[BRIG_EVENT_CONNECTION_REFUSED] = ENDING_CONNECTIONS,
+};
+
+/* Also for what came while it was ending: then only the count goes up. */
+static void end_if_over(struct run *run, enum brig_event_kind kind, const char *subject,
+			const char *reason)
+{
+	struct event_over *over = &run->facts.over;
+	uint64_t most = 0;
+	const char *key = events_over(run->result, &run->options.end_after, kind, &most);
+
+	if (!key || over->key || run->state >= RUN_ENDING) {
+		return;
+	}
+	over->key = key;
+	over->most = most;
+	snprintf(over->subject, sizeof(over->subject), "%.*s", (int)sizeof(over->subject) - 1,
+		 subject);
+	snprintf(over->reason, sizeof(over->reason), "%.*s", (int)sizeof(over->reason) - 1, reason);
+	run_end(run, endings[kind]);
+}
+
+static uint64_t since_start(const struct run *run)
+{
+	uint64_t now = clock_now_ns();
+
+	return now > run->watch.start_ns ? now - run->watch.start_ns : 0;
+}
+
+void run_note(struct run *run, const struct event *event)
+{
+	char subject[sizeof(run->facts.over.subject)];
+	struct event timed = *event;
+
+	if (!run->result) {
+		return; /* it is taken: nobody would see it */
+	}
+	timed.at_ns = since_start(run);
+	events_note(run->result, &timed);
+	events_escape(event->subject, event->subject_size, subject, sizeof(subject));
+	end_if_over(run, event->kind, subject, event->reason);
+}
+
+void run_note_unnamed(struct run *run, enum brig_event_kind kind, uint64_t count)
+{
+	if (!run->result) {
+		return;
+	}
+	events_note_unnamed(run->result, kind, count);
+	end_if_over(run, kind, "not told by name", "there were too many");
+}
+
+void run_note_limits(struct run *run)
+{
+	const struct facts *facts = &run->facts;
+	const struct {
+		const char *name, *reason;
+		uint64_t count;
+	} limits[] = {
+		{ "memory_bytes", "processes were killed for want of memory", facts->oom_kills },
+		{ "processes", "more processes or threads were wanted",
+		  facts->fork_refusals ? facts->fork_refusals : facts->processes_full },
+		{ "disk_bytes", "the disk was full", facts->disk_full },
+		{ "disk_inodes", "there was no room for another file", facts->inodes_full },
+		{ "stdout_bytes", "more was printed", stream_truncated(&run->out[0]) },
+		{ "stderr_bytes", "more was printed", stream_truncated(&run->out[1]) },
+		{ "net_bytes", "more was sent or received", facts->ending == ENDING_NETWORK },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
+		if (limits[i].count) {
+			run_note(run, &(struct event){ .kind = BRIG_EVENT_LIMIT_TOUCHED,
+						       .subject = limits[i].name,
+						       .subject_size = strlen(limits[i].name),
+						       .reason = limits[i].reason,
+						       .count = limits[i].count });
+		}
+	}
+}
