@@ -17,4 +17,6 @@ bool path_is_beneath(const char *path, const char **why);
  * for a dot that starts a part, which the pattern must spell. Linear time.
  */
 bool path_glob(const char *pattern, const char *path);
+/* The same, but dots are like any other byte: for whoever wants to miss nothing. */
+bool path_glob_all(const char *pattern, const char *path);
 #endif

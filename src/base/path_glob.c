@@ -159,7 +159,7 @@ static bool glob_step(const struct glob *glob, uint64_t *set, unsigned char byte
 	return left != 0;
 }
 
-bool path_glob(const char *pattern, const char *path)
+static bool matches(const char *pattern, const char *path, bool hides)
 {
 	struct glob glob;
 	uint64_t set[WORDS] = { 1 };
@@ -172,10 +172,20 @@ bool path_glob(const char *pattern, const char *path)
 	skip_all(&glob, set);
 	bool part_start = true;
 	for (const unsigned char *p = (const unsigned char *)path; *p; p++) {
-		if (!glob_step(&glob, set, *p, part_start)) {
+		if (!glob_step(&glob, set, *p, part_start && hides)) {
 			return false;
 		}
 		part_start = *p == '/';
 	}
 	return set[glob.last / 64] >> (glob.last % 64) & 1;
+}
+
+bool path_glob(const char *pattern, const char *path)
+{
+	return matches(pattern, path, true);
+}
+
+bool path_glob_all(const char *pattern, const char *path)
+{
+	return matches(pattern, path, false);
 }

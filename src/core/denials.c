@@ -66,16 +66,14 @@ static void record(struct denials *denials, const struct seccomp_notif *call,
 	unsigned number = (unsigned)call->data.nr;
 	uint64_t args[6];
 
-	memcpy(args, call->data.args, sizeof(args));
-	denials->last.any = true;
-	denials->last.reason = decision->rule ? decision->rule->reason : "not on the policy's list";
-	syscall_describe(number, args, denials->last.meaning, sizeof(denials->last.meaning));
 	if (!denials->any) {
 		const char *name = syscall_name(number);
 		denials->any = true;
+		memcpy(args, call->data.args, sizeof(args));
 		snprintf(first->call, sizeof(first->call), "%s", name ? name : "unknown");
-		memcpy(first->meaning, denials->last.meaning, sizeof(first->meaning));
-		snprintf(first->reason, sizeof(first->reason), "%s", denials->last.reason);
+		syscall_describe(number, args, first->meaning, sizeof(first->meaning));
+		snprintf(first->reason, sizeof(first->reason), "%s",
+			 decision->rule ? decision->rule->reason : "not on the policy's list");
 		denials->remedy = decision->rule ? decision->rule->remedy : NULL;
 	}
 	first->count++;
@@ -90,9 +88,12 @@ static void tell(const struct denials *denials, const struct seccomp_notif *noti
 				     .listener = denials->listener,
 				     .id = notif->id };
 
+	memcpy(call.args, notif->data.args, sizeof(call.args));
 	if (denials->watch && denials->watch->heard) {
-		memcpy(call.args, notif->data.args, sizeof(call.args));
 		denials->watch->heard(denials->watch->user, &call);
+	}
+	if (denials->noted) {
+		denials->noted(denials->noted_user, &call);
 	}
 }
 
@@ -181,5 +182,5 @@ bool denials_hear(struct denials *denials)
 	if (send_answer(denials, &answer) < 0) {
 		return false;
 	}
-	return ++denials->heard < DENIALS_HEARD_MAX || denials->watch;
+	return ++denials->heard < DENIALS_HEARD_MAX || denials->watch || denials->monitor;
 }

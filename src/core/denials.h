@@ -8,8 +8,8 @@
 #define BRIG_CORE_DENIALS_H
 
 #include "core/done.h"
+#include "core/monitor.h"
 #include "core/spec.h"
-#include "core/watched.h"
 #include "kernel/filter.h"
 
 /*
@@ -28,14 +28,13 @@ struct denials {
 	const struct filter *filter;    /* borrowed */
 	const struct spec *spec;        /* borrowed: what sysinfo(2) is told */
 	const struct call_watch *watch; /* borrowed; NULL: nobody watches */
+	const struct monitor *monitor;  /* borrowed; NULL: the policy watches nothing */
+	/* Told of each call that is heard; must not end the run. */
+	void (*noted)(void *user, const struct watched_call *call);
+	void *noted_user;
 	bool any;
 	struct brig_denial first;
 	const char *remedy; /* of the first, for the operator; NULL: allow it in the policy */
-	struct {
-		bool any; /* a call was refused, and nobody has taken it yet */
-		char meaning[160];
-		const char *reason; /* of the filter, or static */
-	} last;
 	unsigned heard;
 	uint64_t watched;  /* calls that were told of, and not refused */
 	unsigned answered; /* sysinfo: counted apart, so that it cannot use up the others */

@@ -27,6 +27,7 @@ enum ending {
 /* The threshold of the policy's monitor.end_after that an event has crossed. */
 struct event_over {
 	const char *key; /* NULL: none */
+	enum ending ending;
 	uint64_t most;
 	char subject[96], reason[96]; /* of the last one */
 };

@@ -48,6 +48,7 @@ struct run_options {
 	const struct run_session *session; /* NULL: the cell is this run's alone */
 	struct gate_process *gate;         /* the run's from here on; NULL: none */
 	const struct call_watch *watch;    /* borrowed; NULL: nobody watches its calls */
+	const struct monitor *monitor;     /* borrowed; NULL: the policy watches nothing */
 };
 
 /* The longest value that a program can leave, as JSON. */
@@ -88,7 +89,7 @@ struct run_gate {
 	struct brig_connection *list; /* owned */
 	size_t count;
 	uint64_t untold;
-	uint64_t refused; /* without a record, at its last word */
+	uint64_t refused;           /* without a record, at its last word */
 	uint64_t bytes, bytes_base; /* at the last word; and of earlier runs in this cell */
 };
 
@@ -112,6 +113,7 @@ struct run {
 	struct run_driver driver;
 	struct run_gate gate;
 	struct denials denials;
+	bool execed; /* the exec by which the program begins was heard */
 	struct watch watch;
 	struct facts facts;
 	uint64_t kill_deadline_ns;

@@ -74,6 +74,8 @@ static int take_options(struct run *run, const struct run_options *options)
 	run->watch.spec = run->denials.spec = options->spec;
 	run->denials.filter = options->filter;
 	run->denials.watch = options->watch;
+	run->denials.monitor = options->monitor;
+	run_note_start(run);
 	for (int i = 0; i < 2; i++) {
 		run->out[i].limit = most[i];
 		run->out[i].keep = options->keep_output;

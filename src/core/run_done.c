@@ -1,7 +1,6 @@
 /* What the listener tells: refused calls, and that a program is done (done.h). */
 #include <sched.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/epoll.h>
 
 #include "base/clock.h"
@@ -45,17 +44,6 @@ static int take_done(struct run *run)
 	return 1;
 }
 
-static void note_denial(struct run *run)
-{
-	if (run->denials.last.any) {
-		run->denials.last.any = false;
-		run_note(run, &(struct event){ .kind = BRIG_EVENT_CALL_DENIED,
-					       .subject = run->denials.last.meaning,
-					       .subject_size = strlen(run->denials.last.meaning),
-					       .reason = run->denials.last.reason });
-	}
-}
-
 int run_on_denial(struct run *run)
 {
 	bool hears = denials_hear(&run->denials);
@@ -79,7 +67,7 @@ int run_on_denial(struct run *run)
 		epoll_ctl(run->epoll, EPOLL_CTL_DEL, run->denials.listener, NULL);
 		denials_done(&run->denials);
 	}
-	note_denial(run);
+	run_end_over(run);
 	return 0;
 }
 

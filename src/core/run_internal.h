@@ -53,6 +53,11 @@ void run_driver_last_words(struct run *run);
 void run_driver_done(struct run *run);
 
 /* Events, and the end of a run that has too many: run_events.c. */
+void run_note_begin(struct run *run); /* hears of calls from here on */
+/* A cell that was there before gets its run: what is noted already was before its time. */
+void run_note_start(struct run *run);
+/* A threshold was crossed while something waited. */
+void run_end_over(struct run *run);
 void run_note(struct run *run, const struct event *event);
 void run_note_unnamed(struct run *run, enum brig_event_kind kind, uint64_t count);
 /* At its end: limits that were in its way. */

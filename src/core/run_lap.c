@@ -21,7 +21,6 @@ static int start_over(struct run *run)
 	run->denials.any = false;
 	run->denials.first = (struct brig_denial){ 0 };
 	run->denials.remedy = NULL;
-	run->denials.last.any = false;
 	watch_rebase(&run->watch, &run->facts);
 	run->result = calloc(1, sizeof(*run->result));
 	return run->result ? 0 : -ENOMEM;
@@ -110,6 +109,8 @@ int run_resume(struct run *run, const struct run_options *options)
 		run->out[i].on_output = options->on_output;
 		run->out[i].user = options->user;
 	}
+	run->denials.monitor = options->monitor;
+	run_note_start(run);
 	watch_rebase(&run->watch, &run->facts);
 	watch_start(&run->watch, clock_now_ns());
 	run->state = RUN_RUNNING;

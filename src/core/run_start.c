@@ -193,7 +193,9 @@ int run_begin(const struct run_options *options, struct run **ret, struct brig_e
 	run->denials = (struct denials){ .listener = -1,
 					 .filter = options->filter,
 					 .watch = options->watch,
+					 .monitor = options->monitor,
 					 .spec = options->spec };
+	run_note_begin(run);
 	run->watch = (struct watch){ .spec = options->spec, .sandbox = -1, .proc = -1 };
 	run->result = calloc(1, sizeof(*run->result));
 	r = run->result ? id_make(run->cell.id) : -ENOMEM;

@@ -238,7 +238,7 @@ void verdict_give(const struct facts *facts, struct brig_result *result)
 	snprintf(result->remedy, sizeof(result->remedy), "%s", cause->remedy);
 	snprintf(result->operator_remedy, sizeof(result->operator_remedy), "%s",
 		 cause->operator_remedy);
-	if (cause->status == BRIG_DENIED && facts->over.key) {
+	if (facts->over.key && facts->ending == facts->over.ending) {
 		name_event(&facts->over, result);
 	}
 	if (result->denied && cause->status == BRIG_FAILED) {

@@ -39,6 +39,7 @@ static struct run_options run_options_of(const struct phase *phase)
 		.guarded = options->guarded,
 		.session = options->session,
 		.watch = p->watch,
+		.monitor = p->monitor.on ? &p->monitor : NULL,
 	};
 }
 

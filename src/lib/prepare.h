@@ -39,6 +39,7 @@ struct prepared {
 	struct closure closure;
 	struct bpf_program filter;
 	const struct call_watch *watch; /* borrowed; NULL: nobody */
+	struct monitor monitor;         /* what the policy wants to know */
 	struct strlist argv, env;
 	struct spec_input *inputs; /* owned: names, data, fds */
 	size_t inputs_count;

@@ -65,10 +65,25 @@ static bool parks(const struct filter *filter)
 	return filter_decide(filter, AUDIT_ARCH_X86_64, SYS_sysinfo, done).action == FILTER_DENY;
 }
 
+/* A compiler is the operator's own program, and has no events to tell. */
+static void take_monitor(struct prepared *p)
+{
+	const struct policy_monitor *policy = &p->policy->monitor;
+
+	p->monitor = (struct monitor){ .files = &policy->files };
+	p->monitor.on = p->purpose != PURPOSE_COMPILE && policy->calls.count + policy->files.count;
+	for (size_t i = 0; i < policy->calls.count; i++) {
+		call_set_add(&p->monitor.calls, (unsigned)syscall_number(policy->calls.items[i]));
+	}
+}
+
 /* Who watches has the filter's own word on what is allowed: the marks change nothing else. */
 static int watch_calls(struct prepared *p, bool notify, struct brig_error *err)
 {
-	if (!p->watch || (!notify && !p->watch->needed)) {
+	struct call_set calls = { 0 };
+
+	take_monitor(p);
+	if (!p->monitor.on && (!p->watch || (!notify && !p->watch->needed))) {
 		return 0;
 	}
 	if (!notify || p->policy->filter.count == 0) {
@@ -76,10 +91,16 @@ static int watch_calls(struct prepared *p, bool notify, struct brig_error *err)
 				  "system calls can be watched only behind a filter with the "
 				  "layer notify, and this run has none");
 		error_remedy(err, "use a policy that has syscalls, on a host where brig doctor "
-				  "shows notify");
+				  "shows notify; or one without monitor.calls and monitor.files");
 		return r;
 	}
-	return filter_watch(&p->policy->filter, &p->watch->calls, err);
+	if (p->watch) {
+		calls = p->watch->calls;
+	}
+	if (p->monitor.on) {
+		monitor_calls(&p->monitor, &calls);
+	}
+	return filter_watch(&p->policy->filter, &calls, err);
 }
 
 int prepare_filter(struct prepared *p, struct brig_error *err)

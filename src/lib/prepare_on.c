@@ -14,6 +14,7 @@ static int prepare_over(const struct prepared *base, const struct brig_request *
 		.closure = base->closure,
 		.filter = base->filter,
 		.watch = base->watch,
+		.monitor = base->monitor,
 		.ids = -1,
 		.workdir_fd = -1,
 		.spec = base->spec,

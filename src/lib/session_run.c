@@ -42,6 +42,7 @@ static struct run_options options_of(const struct brig_session *session,
 		.warm = session->cell != NULL,
 		.session = &session->link,
 		.watch = p->watch,
+		.monitor = p->monitor.on ? &p->monitor : NULL,
 	};
 }
 

@@ -34,6 +34,7 @@ static int begin(struct warm_pool *pool, struct warm_cell *cell, struct brig_err
 		.groups = pool->warm->context->groups,
 		.filter = filter->count ? filter : NULL,
 		.watch = pool->base.watch,
+		.monitor = pool->base.monitor.on ? &pool->base.monitor : NULL,
 		.stdin_feed = true, /* stays open until the order */
 	};
 

@@ -10,10 +10,14 @@
 #define WATCHED_MAX  64
 #define PATTERN_SIZE 255
 
-/* Each costs the program a way through brig: those that are made all the time are not for this. */
+/*
+ * Each costs the program a way through brig: those that are made all the time are not for this.
+ * Nor are those by which a process ends or comes back from a signal.
+ */
 static const char *const too_frequent[] = {
-	"read",          "write",          "futex",   "mmap",       "munmap", "brk",
-	"clock_gettime", "rt_sigprocmask", "sysinfo", "epoll_wait", "poll",
+	"read", "write",         "futex",          "mmap",         "munmap",
+	"brk",  "clock_gettime", "rt_sigprocmask", "sysinfo",      "epoll_wait",
+	"poll", "exit",          "exit_group",     "rt_sigreturn", "restart_syscall",
 };
 
 static int wrong_item(struct reader *reader, const char *path, const char *item, const char *why,
@@ -28,9 +32,11 @@ static int check_call(struct reader *reader, const char *path, const char *item)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(too_frequent); i++) {
 		if (strcmp(item, too_frequent[i]) == 0) {
-			return wrong_item(reader, path, item, "is made too often to be watched",
-					  "watch what leads to it, such as \"openat\" or "
-					  "\"socket\"");
+			return wrong_item(
+				reader, path, item,
+				"cannot be watched: it is made too often, or must not wait",
+				"watch what leads to it, such as \"openat\" or "
+				"\"socket\"");
 		}
 	}
 	return syscall_number(item) >= 0

@@ -1,0 +1,85 @@
+/* Watched calls and files: see monitor.h. */
+#include "core/monitor.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "base/cleanup.h"
+#include "base/path.h"
+
+#define NO_DIRECTORY (-1)
+
+/* Ways to a file's content, and where their path stands. */
+static const struct {
+	unsigned call;
+	int directory, path; /* numbers of arguments */
+} opens[] = {
+	{ SYS_open, NO_DIRECTORY, 0 },     { SYS_openat, 0, 1 },   { SYS_openat2, 0, 1 },
+	{ SYS_creat, NO_DIRECTORY, 0 },    { SYS_execveat, 0, 1 }, { SYS_execve, NO_DIRECTORY, 0 },
+	{ SYS_truncate, NO_DIRECTORY, 0 },
+};
+
+void monitor_calls(const struct monitor *monitor, struct call_set *ret)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(ret->bits); i++) {
+		ret->bits[i] |= monitor->calls.bits[i];
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(opens) && monitor->files && monitor->files->count; i++) {
+		call_set_add(ret, opens[i].call);
+	}
+}
+
+void monitor_tidy(char *path)
+{
+	char *out = path;
+
+	for (const char *at = path; *at;) {
+		at += strspn(at, "/");
+		size_t length = strcspn(at, "/");
+
+		if (length == 2 && memcmp(at, "..", 2) == 0) {
+			while (out > path && *--out != '/') {
+			}
+		} else if (length > 0 && !(length == 1 && *at == '.')) {
+			*out++ = '/';
+			memmove(out, at, length);
+			out += length;
+		}
+		at += length;
+	}
+	if (out == path) {
+		*out++ = '/';
+	}
+	*out = '\0';
+}
+
+static const char *find_pattern(const struct strlist *files, const char *path)
+{
+	for (size_t i = 0; i < files->count; i++) {
+		if (path_glob_all(files->items[i] + 1, path + 1)) {
+			return files->items[i];
+		}
+	}
+	return NULL;
+}
+
+const char *monitor_file(const struct monitor *monitor, const struct watched_call *call,
+			 char path[WATCHED_PATH_MAX])
+{
+	size_t i = 0;
+
+	while (i < ARRAY_SIZE(opens) && opens[i].call != call->number) {
+		i++;
+	}
+	if (i == ARRAY_SIZE(opens) || !monitor->files || monitor->files->count == 0) {
+		return NULL;
+	}
+	int directory = opens[i].directory < 0 ? AT_FDCWD : (int)call->args[opens[i].directory];
+	int r = watched_path(call, directory, call->args[opens[i].path], path, WATCHED_PATH_MAX);
+	if (r < 0 || path[0] != '/') {
+		return NULL;
+	}
+	monitor_tidy(path);
+	return find_pattern(monitor->files, path);
+}

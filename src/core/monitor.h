@@ -1,0 +1,27 @@
+/*
+ * What a policy wants to know of calls that it allows: the calls themselves, and files by the names
+ * under which they are opened. What is noted decides nothing: see watched.h.
+ */
+#ifndef BRIG_CORE_MONITOR_H
+#define BRIG_CORE_MONITOR_H
+
+#include "base/strlist.h"
+#include "core/watched.h"
+
+struct monitor {
+	bool on;
+	struct call_set calls;
+	const struct strlist *files; /* borrowed: patterns of absolute paths */
+};
+
+/* Adds the calls that have to be watched for it. */
+void monitor_calls(const struct monitor *monitor, struct call_set *ret);
+/*
+ * The pattern that the file of this call falls under; NULL: it opens none, or none that is watched.
+ * `path` is absolute then, without empty parts, "." and "..".
+ */
+const char *monitor_file(const struct monitor *monitor, const struct watched_call *call,
+			 char path[WATCHED_PATH_MAX]);
+/* Takes "", "." and ".." out of an absolute path, by its text alone. */
+void monitor_tidy(char *path);
+#endif
