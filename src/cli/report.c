@@ -15,6 +15,8 @@
 #include "cli/exit_status.h"
 #include "cli/terminal.h"
 
+#define EVENTS_SHOWN 8
+
 /* 0 or -errno; waits where the stream, which is not ours alone, does not block by itself. */
 static int write_all(int fd, const char *data, size_t size)
 {
@@ -146,6 +148,34 @@ static void report_risk(const struct brig_result *result)
 	}
 }
 
+/* What the operator has asked to be told; and all that was refused, if it did not go well. */
+static void report_events(const struct brig_result *result)
+{
+	bool well = result->status == BRIG_OK;
+	size_t told = 0;
+
+	for (size_t i = 0; i < result->events_count; i++) {
+		const struct brig_event *event = &result->events[i];
+		bool watched = event->kind == BRIG_EVENT_CALL_WATCHED ||
+			       event->kind == BRIG_EVENT_FILE_WATCHED;
+
+		bool refused = (event->kind == BRIG_EVENT_CALL_DENIED &&
+				strcmp(event->subject, result->denial.meaning) != 0) ||
+			       event->kind == BRIG_EVENT_CONNECTION_REFUSED;
+
+		/* The others are said by the verdict. */
+		if (!watched && (well || !refused)) {
+			continue;
+		}
+		if (told++ == EVENTS_SHOWN) {
+			report_line("event: more of them are in the result (--json)");
+			return;
+		}
+		report_line("event: %s, %llu: %s: %s", brig_event_name(event->kind),
+			    (unsigned long long)event->count, event->subject, event->reason);
+	}
+}
+
 void report_verdict(const struct brig_result *result)
 {
 	const char *status = brig_status_name(result->status);
@@ -156,6 +186,7 @@ void report_verdict(const struct brig_result *result)
 	if (result->risk_known) {
 		report_risk(result);
 	}
+	report_events(result);
 	if (result->status == BRIG_OK || result->status == BRIG_CANCELLED) {
 		return;
 	}

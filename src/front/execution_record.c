@@ -74,23 +74,45 @@ int record_twin(const char *data, size_t size, char twin[27], bool *ret_same)
 }
 
 /*
- * The engine's object begins with its own id, of the same length. `usage` is behind all that the
- * program itself can have written as JSON (its value), so the last one is the real one.
+ * What we wrote ourselves is behind all that the program itself can have written as JSON (its
+ * value), so the last one is the real one. NULL: there is none.
  */
-static uint64_t cpu_ns_of(const char *result, size_t size)
+static const char *last_of(const char *result, size_t size, const char *text)
 {
-	static const char usage[] = "\"usage\":{\"wall_ms\":";
+	size_t length = strlen(text);
 	const char *found = NULL;
 
-	for (const char *at = result;
-	     (at = memmem(at, size - (size_t)(at - result), usage, sizeof(usage) - 1)); at++) {
+	for (const char *at = result; (at = memmem(at, size - (size_t)(at - result), text, length));
+	     at++) {
 		found = at;
 	}
+	return found;
+}
+
+static uint64_t cpu_ns_of(const char *result, size_t size)
+{
+	const char *found = last_of(result, size, "\"usage\":{\"wall_ms\":");
 	const char *cpu = found ? strstr(found, "\"cpu_ms\":") : NULL;
 	double ms = cpu ? strtod(cpu + 9, NULL) : 0;
 	return ms > 0 && ms < 1e15 ? (uint64_t)(ms * 1e6) : 0;
 }
 
+static void count_events(struct front *front, const struct buf *result)
+{
+	const char *at = result->data ? last_of(result->data, result->size,
+						"\"event_counts\":{\"call.denied\":")
+				      : NULL;
+
+	for (unsigned i = 0; i < BRIG_EVENT_KINDS && at; i++) {
+		char key[40];
+
+		snprintf(key, sizeof(key), "\"%s\":", brig_event_name(i));
+		at = strstr(at, key);
+		front->counts.events[i] += at ? strtoull(at + strlen(key), NULL, 10) : 0;
+	}
+}
+
+/* The engine's object begins with its own id, of the same length. */
 void record_result(struct execution *execution, const char *data, size_t size)
 {
 	static const char begin[] = "{\"id\":\"";
@@ -175,4 +197,5 @@ void record_count(struct front *front, const struct execution *execution, uint64
 		front->counts.run_seconds_bucket[i] += seconds <= run_seconds_bounds[i];
 	}
 	front->counts.run_seconds_sum += seconds;
+	count_events(front, &execution->result);
 }

@@ -12,6 +12,7 @@ struct front_counts {
 	uint64_t answers[6]; /* by hundreds of their status */
 	uint64_t problems[PROBLEM_KINDS];
 	uint64_t executions[FRONT_STATUSES]; /* by enum brig_status */
+	uint64_t events[BRIG_EVENT_KINDS];
 	uint64_t run_seconds_bucket[12];
 	double run_seconds_sum;
 	uint64_t replayed;

@@ -73,6 +73,11 @@ static void write_runs(struct buf *out, const struct front *front)
 			 brig_status_name((enum brig_status)i),
 			 (unsigned long long)counts->executions[i]);
 	}
+	buf_adds(out, "# TYPE brig_events counter\n");
+	for (unsigned i = 0; i < BRIG_EVENT_KINDS; i++) {
+		buf_addf(out, "brig_events_total{kind=\"%s\"} %llu\n", brig_event_name(i),
+			 (unsigned long long)counts->events[i]);
+	}
 	buf_adds(out, "# TYPE brig_execution_seconds histogram\n# UNIT brig_execution_seconds "
 		      "seconds\n");
 	for (size_t i = 0; i < ARRAY_SIZE(counts->run_seconds_bucket); i++) {

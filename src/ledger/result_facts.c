@@ -11,6 +11,7 @@
 
 #define TEXT_MAX        256
 #define CONNECTIONS_MAX 8
+#define EVENTS_MAX      8
 
 const char *result_status(const json_t *result)
 {
@@ -56,6 +57,11 @@ static const char *const limit_keys[] = {
 	"stdout_bytes",   "wall_ms",   NULL,
 };
 
+static const enum brig_event_kind event_order[BRIG_EVENT_KINDS] = {
+	BRIG_EVENT_CALL_DENIED,  BRIG_EVENT_CALL_WATCHED,  BRIG_EVENT_CONNECTION_REFUSED,
+	BRIG_EVENT_FILE_WATCHED, BRIG_EVENT_GUARD_REFUSED, BRIG_EVENT_LIMIT_TOUCHED,
+};
+
 static void add_part(struct json_out *out, const char *key, const json_t *from,
 		     const char *const *keys)
 {
@@ -87,6 +93,35 @@ static void add_network(struct json_out *out, const json_t *list)
 	json_close(out, ']');
 }
 
+/* What the run is to be remembered for; runs without any have no such facts. */
+static void add_events(struct json_out *out, const json_t *result)
+{
+	static const char *const keys[] = {
+		"count", "first_ms", "kind", "reason", "subject", NULL
+	};
+	const json_t *list = json_object_get(result, "events");
+	const json_t *counts = json_object_get(result, "event_counts");
+	json_int_t total = 0;
+
+	for (unsigned i = 0; i < BRIG_EVENT_KINDS; i++) {
+		total += json_integer_value(json_object_get(counts, brig_event_name(i)));
+	}
+	if (total == 0) {
+		return;
+	}
+	json_open(out, "event_counts", '{');
+	for (unsigned i = 0; i < BRIG_EVENT_KINDS; i++) {
+		const char *name = brig_event_name(event_order[i]);
+		add_fact(out, name, json_object_get(counts, name));
+	}
+	json_close(out, '}');
+	json_open(out, "events", '[');
+	for (size_t i = 0; i < json_array_size(list) && i < EVENTS_MAX; i++) {
+		add_part(out, NULL, json_array_get(list, i), keys);
+	}
+	json_close(out, ']');
+}
+
 /* As the result has it, or else as it was asked for. */
 static void add_either(struct json_out *out, const char *key, const json_t *result,
 		       const char *asked)
@@ -109,6 +144,7 @@ void result_facts(const struct result_who *who, const json_t *result, struct buf
 	json_text(&out, "caller", who->caller);
 	json_text(&out, "code_sha256", who->code_sha256);
 	add_part(&out, "denial", json_object_get(verdict, "denial"), denial_keys);
+	add_events(&out, result);
 	json_text(&out, "execution", who->execution);
 	add_fact(&out, "exit_code", json_object_get(result, "exit_code"));
 	add_either(&out, "language", result, who->language);

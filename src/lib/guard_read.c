@@ -59,6 +59,11 @@ static void take_refusal(const json_t *why, struct brig_result *result)
 	copy(refusal->reason, sizeof(refusal->reason), why, "reason");
 	copy(result->remedy, sizeof(result->remedy), why, "remedy");
 	copy(result->operator_remedy, sizeof(result->operator_remedy), why, "operator_remedy");
+	events_note(result, &(struct event){ .kind = BRIG_EVENT_GUARD_REFUSED,
+					     .subject = refusal->rule,
+					     .subject_size = strlen(refusal->rule),
+					     .reason = refusal->reason,
+					     .at_ns = result->usage.wall_ns });
 }
 
 /* Before it ran. */

@@ -7,6 +7,7 @@
 #include "tools/tools_internal.h"
 
 #define CONTENT_MAX (IMAGES_MAX + 1)
+#define EVENTS_TOLD 5
 
 struct stream {
 	const char *name;
@@ -55,6 +56,31 @@ static void explain_refusal(const json_t *refusal, struct buf *out)
 	buf_addf(out, "%s %s.", line > 0 ? ":" : "", text_at(refusal, "reason"));
 }
 
+/* Which hosts it cannot have, and which limits it met: what can be done otherwise. */
+static void explain_events(const json_t *events, struct buf *out)
+{
+	static const struct {
+		const char *kind, *words;
+	} told[] = {
+		{ "connection.refused", "The sandbox refused a connection to" },
+		{ "limit.touched", "It met the limit" },
+	};
+	unsigned count = 0;
+
+	for (size_t i = 0; i < json_array_size(events) && count < EVENTS_TOLD; i++) {
+		const json_t *event = json_array_get(events, i);
+		const char *kind = text_at(event, "kind");
+		for (size_t j = 0; j < ARRAY_SIZE(told) && kind; j++) {
+			if (strcmp(kind, told[j].kind) == 0 && text_at(event, "subject") &&
+			    text_at(event, "reason")) {
+				count++;
+				buf_addf(out, " %s %s: %s.", told[j].words,
+					 text_at(event, "subject"), text_at(event, "reason"));
+			}
+		}
+	}
+}
+
 /* Why it ended, in words that can be acted on; "" when there is nothing to say. */
 static void explain(const json_t *result, struct buf *out)
 {
@@ -80,6 +106,7 @@ static void explain(const json_t *result, struct buf *out)
 		buf_addf(out, " The sandbox refused %s: %s.", text_at(denial, "meaning"),
 			 text_at(denial, "reason") ? text_at(denial, "reason") : "not allowed");
 	}
+	explain_events(json_object_get(result, "events"), out);
 }
 
 static void add_stream(struct buf *out, const json_t *result, const struct stream *stream)
