@@ -31,7 +31,10 @@ static int say(const void *record, size_t size)
 void report_connection(struct gate *gate, const struct gate_connection *record)
 {
 	bool refused = gate_is_refusal(record->verdict);
-	struct telling *telling = refused ? &gate->refusals : &gate->others;
+	/* Each has room of its own, so that none of them is hidden by many of the others. */
+	struct telling *telling = !refused       ? &gate->others
+				  : record->port ? &gate->refusals
+						 : &gate->names;
 
 	if (may_tell(telling) && say(record, sizeof(*record)) == 0) {
 		telling->told++;

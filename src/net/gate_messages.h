@@ -22,8 +22,8 @@
 #define GATE_HEADER_MAX      64
 #define GATE_VALUE_MAX       4096
 /*
- * Connections of a run that are told of one by one, and as many refused ones; those behind are
- * only counted.
+ * Connections of a run that are told of one by one, and as many refused ones, and as many names
+ * that were not given; those behind are only counted.
  */
 #define GATE_TOLD_MAX 128
 
