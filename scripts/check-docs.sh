@@ -116,7 +116,7 @@ sed -n 's/.*\[STEP_[A-Z]*\] = { "\([a-z_.]*\)".*/\1/p' src/core/step_table.c >"$
 sed -n 's/.*\[LAYER_[A-Z_]*\] = { "\([a-z-]*\)".*/\1/p' src/kernel/layers.c >"$dir/layers"
 # Keys of the schema's properties; its own words begin with "$" or are few.
 sed -n 's/^.*"\([a-z_0-9]*\)": {.*/\1/p' data/schema/result.schema.json |
-	grep -vxE 'properties|items|ms|count|path|sha256|base64|denial|failure|error|code|message|step' |
+	grep -vxE 'properties|items|ms|count|path|sha256|base64|denial|event|failure|error|code|message|step' |
 	sort -u >"$dir/fields"
 for list in steps layers fields; do
 	[ -s "$dir/$list" ] || wrong "check-docs.sh: finds no $list"

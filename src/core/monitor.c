@@ -2,11 +2,15 @@
 #include "core/monitor.h"
 
 #include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/path.h"
+#include "kernel/sys.h"
 
 #define NO_DIRECTORY (-1)
 
@@ -64,6 +68,35 @@ static const char *find_pattern(const struct strlist *files, const char *path)
 	return NULL;
 }
 
+/*
+ * Where links lead, in the cell's own root. Nothing is opened but the place itself, and what the
+ * program changes meanwhile may be missed: it is a look, not a wall.
+ */
+static bool follow(const struct monitor *monitor, const struct watched_call *call,
+		   char path[WATCHED_PATH_MAX])
+{
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT };
+	char link[32];
+
+	how.resolve |= monitor->may_wait ? RESOLVE_CACHED : 0;
+	snprintf(link, sizeof(link), "/proc/%d/root", call->pid);
+	_cleanup_close_ int root = open(link, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root < 0 || !watched_is_waiting(call)) {
+		return false;
+	}
+	_cleanup_close_ int file = sys_openat2(root, path, &how);
+	if (file < 0) {
+		return false;
+	}
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", file);
+	ssize_t size = readlink(link, path, WATCHED_PATH_MAX - 1);
+	if (size <= 0 || path[0] != '/') {
+		return false;
+	}
+	path[size] = '\0';
+	return true;
+}
+
 const char *monitor_file(const struct monitor *monitor, const struct watched_call *call,
 			 char path[WATCHED_PATH_MAX])
 {
@@ -81,5 +114,9 @@ const char *monitor_file(const struct monitor *monitor, const struct watched_cal
 		return NULL;
 	}
 	monitor_tidy(path);
-	return find_pattern(monitor->files, path);
+	const char *pattern = find_pattern(monitor->files, path);
+	if (!pattern && follow(monitor, call, path)) {
+		pattern = find_pattern(monitor->files, path);
+	}
+	return pattern;
 }

@@ -12,13 +12,16 @@ struct monitor {
 	bool on;
 	struct call_set calls;
 	const struct strlist *files; /* borrowed: patterns of absolute paths */
+	/* The cell has directories of the host, whose file system may make whoever looks wait. */
+	bool may_wait;
 };
 
 /* Adds the calls that have to be watched for it. */
 void monitor_calls(const struct monitor *monitor, struct call_set *ret);
 /*
- * The pattern that the file of this call falls under; NULL: it opens none, or none that is watched.
- * `path` is absolute then, without empty parts, "." and "..".
+ * The pattern that the file of this call falls under, by its name or by where links lead from
+ * there; NULL: it opens none, or none that is watched. `path` is absolute then, without empty
+ * parts, "." and "..".
  */
 const char *monitor_file(const struct monitor *monitor, const struct watched_call *call,
 			 char path[WATCHED_PATH_MAX]);

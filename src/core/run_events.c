@@ -7,6 +7,8 @@
 #include "base/clock.h"
 #include "core/run_internal.h"
 
+#define EXEC_SHOWN 100 /* bytes of the program's name */
+
 static const enum ending endings[BRIG_EVENT_KINDS] = {
 	[BRIG_EVENT_CALL_DENIED] = ENDING_DENIALS,
 	[BRIG_EVENT_CALL_WATCHED] = ENDING_WATCHED,
@@ -74,9 +76,13 @@ void run_note_unnamed(struct run *run, enum brig_event_kind kind, uint64_t count
 static void note_call(struct run *run, const struct watched_call *call, enum brig_event_kind kind,
 		      const char *reason)
 {
-	char meaning[sizeof(((struct brig_denial *)0)->meaning)];
+	char meaning[sizeof(((struct brig_denial *)0)->meaning)], path[WATCHED_PATH_MAX];
 
 	syscall_describe(call->number, call->args, meaning, sizeof(meaning));
+	if (kind == BRIG_EVENT_CALL_WATCHED && call->number == SYS_execve &&
+	    watched_text(call, call->args[0], path, sizeof(path)) > 0) {
+		snprintf(meaning, sizeof(meaning), "execve(%.*s, ...)", EXEC_SHOWN, path);
+	}
 	note(run, &(struct event){ .kind = kind,
 				   .subject = meaning,
 				   .subject_size = strlen(meaning),

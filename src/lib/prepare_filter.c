@@ -70,7 +70,7 @@ static void take_monitor(struct prepared *p)
 {
 	const struct policy_monitor *policy = &p->policy->monitor;
 
-	p->monitor = (struct monitor){ .files = &policy->files };
+	p->monitor = (struct monitor){ .files = &policy->files, .may_wait = p->mounts_count > 0 };
 	p->monitor.on = p->purpose != PURPOSE_COMPILE && policy->calls.count + policy->files.count;
 	for (size_t i = 0; i < policy->calls.count; i++) {
 		call_set_add(&p->monitor.calls, (unsigned)syscall_number(policy->calls.items[i]));

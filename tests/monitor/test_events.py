@@ -69,6 +69,7 @@ print("went on")
     # The exec by which brig starts the program is not among them.
     assert {name: event["count"] for name, event in events.items()} == {"socket": 1, "execve": 1}
     assert all(event["reason"] == "monitor.calls" for event in events.values())
+    assert events["execve"]["subject"] == "execve(/nowhere, ...)"
     assert not result["verdict"]["denial"]
 
 
@@ -90,6 +91,28 @@ look("/etc/hosts")
     counts = {event["subject"]: event["count"] for event in of_kind(result, "file.watched")}
     assert counts.pop("/sandbox/code.py", None) in (None, 1, 2)
     assert counts == {"/etc/shadow": 4, "/etc/passwd": 1, "/proc/self/mem": 1}, result["events"]
+
+
+def test_links_do_not_hide_a_file(run):
+    """Links to it, to a directory on the way, and from link to link."""
+    code = OPEN + """
+os.symlink("/etc/passwd", "/tmp/one")
+os.symlink("one", "/tmp/two")
+os.symlink("/etc", "/tmp/dir")
+os.symlink("/../../../etc", "/tmp/up")
+look("/tmp/one")
+look("/tmp/two")
+look("/tmp/dir/passwd")
+look("/tmp/up/passwd")
+os.symlink("/tmp/loop", "/tmp/loop")
+look("/tmp/loop")
+look("/tmp/dir/group")
+"""
+    result = run(code, "watching")
+    assert result["status"] == "ok", result
+    counts = {event["subject"]: event["count"] for event in of_kind(result, "file.watched")}
+    counts.pop("/sandbox/code.py", None)
+    assert counts == {"/etc/passwd": 4}, result["events"]
 
 
 def test_watched_calls_are_answered_as_ever(run):
