@@ -65,6 +65,24 @@ static int show_output(struct reader *reader, json_t *data)
 	return r;
 }
 
+/* What was watched; and what was refused, if it did not go well. As brig run has it. */
+static void show_events(json_t *result)
+{
+	json_t *events = json_object_get(result, "events");
+	bool well = strcmp(client_text(result, "status"), "ok") == 0;
+
+	for (size_t i = 0; i < json_array_size(events); i++) {
+		json_t *event = json_array_get(events, i);
+		const char *kind = client_text(event, "kind");
+
+		if (!well || strstr(kind, ".watched")) {
+			report_line("event: %s, %lld: %s: %s", kind,
+				    (long long)json_integer_value(json_object_get(event, "count")),
+				    client_text(event, "subject"), client_text(event, "reason"));
+		}
+	}
+}
+
 static int take_event(struct reader *reader, const char *name, const char *text)
 {
 	/* Programs write NUL as they write all else. */
@@ -78,6 +96,7 @@ static int take_event(struct reader *reader, const char *name, const char *text)
 		r = show_output(reader, data);
 	} else if (strcmp(name, "result") == 0) {
 		snprintf(reader->status, sizeof(reader->status), "%s", client_text(data, "status"));
+		show_events(data);
 		r = 1;
 	} else if (strcmp(name, "error") == 0) {
 		snprintf(reader->failure, sizeof(reader->failure), "%s",

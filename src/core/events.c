@@ -52,13 +52,11 @@ void events_escape(const char *bytes, size_t size, char *text, size_t room)
 
 static bool is_same(const struct brig_event *event, const struct brig_event *other)
 {
-	size_t length = strlen(event->subject);
-
 	if (event->kind != other->kind || strcmp(event->reason, other->reason) != 0) {
 		return false;
 	}
 	if (kinds[event->kind].by_call) {
-		length = strcspn(event->subject, "(");
+		size_t length = strcspn(event->subject, "(");
 		return length == strcspn(other->subject, "(") &&
 		       memcmp(event->subject, other->subject, length) == 0;
 	}

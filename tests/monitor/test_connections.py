@@ -66,7 +66,7 @@ print("still here")
     assert result["stdout"] == ""
     assert ".test" in result["verdict"]["remedy"]
     assert "monitor.end_after.refused_connections" in result["verdict"]["operator_remedy"]
-    assert 11 <= result["event_counts"]["connection.refused"] <= 100
+    assert 11 <= result["event_counts"]["connection.refused"] < 1000
 
 
 def test_names_beyond_those_that_are_told(run):
@@ -78,7 +78,7 @@ print("still here")
 """
     result = run(code, "public.test", monitor={"end_after": {"refused_connections": 100}})
     assert result["status"] == "denied" and result["verdict"]["cause"] == "connections", result
-    assert 101 <= result["event_counts"]["connection.refused"] <= 300
+    assert 101 <= result["event_counts"]["connection.refused"] < 1000
     assert result["events_dropped"] > 60
     assert len(of_kind(result, "connection.refused")) == 8
 

@@ -182,3 +182,31 @@ def test_models_are_told(unix):
     answer = unix.ask("POST", "/v1/execute", {"code": DENIED + "denied(99)", "policy": "patient"})
     verdict = answer.json()["verdict"]
     assert "ptrace" in verdict["remedy"] and "5" in verdict["remedy"]
+
+
+def test_links_by_the_service(unix):
+    """The warden there has given up more than brig run has, and sees as much."""
+    code = "import os\nos.symlink('/etc/passwd', '/tmp/x')\nopen('/tmp/x').close()"
+    result = unix.run(code=code, policy="watching")
+    assert result["status"] == "ok", result
+    assert "/etc/passwd" in {event["subject"] for event in result["events"]}, result["events"]
+
+
+def test_logs_tell(service, unix):
+    mine = unix.run(code=SHADOW, policy="patient")["id"]
+    done = subprocess.run([BRIG, "logs", "--socket", service.server.socket, mine],
+                          capture_output=True, text=True, check=False)
+    assert "event: file.watched, 1: /etc/shadow" in done.stderr, done.stderr
+
+
+def test_many_at_once(service):
+    """Events of runs that share a warden stay with their run."""
+    clients = [service.unix() for _ in range(6)]
+    ids = [client.begin(code=DENIED + f"denied({i})\n" + SHADOW * i, policy="watching")
+           for i, client in enumerate(clients)]
+    for i, (client, execution) in enumerate(zip(clients, ids)):
+        result = client.wait(execution)["result"]
+        check_sums(result)
+        assert result["event_counts"]["call.denied"] == i, result["events"]
+        shadow = [e["count"] for e in result["events"] if e["subject"] == "/etc/shadow"]
+        assert shadow == ([i] if i else [])

@@ -49,6 +49,8 @@ static const struct row rows[] = {
 	{ { .ending = ENDING_STDOUT }, BRIG_OUTPUT_LIMIT, "stdout", "stdout_bytes", -1, 0 },
 	{ { .ending = ENDING_STDERR }, BRIG_OUTPUT_LIMIT, "stderr", "stderr_bytes", -1, 0 },
 	{ { .ending = ENDING_DENIALS }, BRIG_DENIED, "denials", "", -1, 0 },
+	{ { .ending = ENDING_CONNECTIONS }, BRIG_DENIED, "connections", "", -1, 0 },
+	{ { .ending = ENDING_WATCHED }, BRIG_DENIED, "watched", "", -1, 0 },
 	{ { .ending = ENDING_CANCELLED }, BRIG_CANCELLED, "cancelled", "", -1, 0 },
 	{ { .ending = ENDING_PROTOCOL }, BRIG_ERROR, "protocol", "", -1, 0 },
 	{ { .ending = ENDING_WALL, .stuck = true }, BRIG_LOST, "stuck", "", -1, 0 },
@@ -156,11 +158,37 @@ static void test_denial_explains_failure(void **state)
 	assert_non_null(strstr(result.operator_remedy, "ptrace"));
 }
 
+/* The event that was too much, and the line of the policy. */
+static void test_threshold_is_named(void **state)
+{
+	struct facts facts = { .ending = ENDING_WATCHED,
+			       .over = { .key = "watched",
+					 .ending = ENDING_WATCHED,
+					 .most = 12,
+					 .subject = "/etc/shadow",
+					 .reason = "monitor.files: /etc/shadow" } };
+	struct brig_result result = { .limits = { .wall_ns = 1 } };
+
+	(void)state;
+	verdict_give(&facts, &result);
+	assert_int_equal(result.status, BRIG_DENIED);
+	assert_non_null(strstr(result.remedy, "/etc/shadow"));
+	assert_non_null(
+		strstr(result.operator_remedy, "monitor.end_after.watched of the policy, 12"));
+
+	/* It ended for another reason before: that is the verdict. */
+	facts.ending = ENDING_WALL;
+	verdict_give(&facts, &result);
+	assert_int_equal(result.status, BRIG_TIMEOUT);
+	assert_null(strstr(result.remedy, "/etc/shadow"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rows),
 		cmocka_unit_test(test_denial_explains_failure),
+		cmocka_unit_test(test_threshold_is_named),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
