@@ -178,10 +178,26 @@ def test_tenants_apart(alice, bob):
 
 
 def test_models_are_told(unix):
-    """What a model can act on: the call, the threshold."""
-    answer = unix.ask("POST", "/v1/execute", {"code": DENIED + "denied(99)", "policy": "patient"})
-    verdict = answer.json()["verdict"]
-    assert "ptrace" in verdict["remedy"] and "5" in verdict["remedy"]
+    """What a model can act on: the limit that it met, and that nothing more was to be had."""
+    headers = {"Accept": "application/json, text/event-stream",
+               "MCP-Protocol-Version": "2025-06-18"}
+
+    def post(method, params):
+        connection, response = unix.open(
+            "POST", "/mcp", {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}, headers)
+        body = response.read().decode()
+        kept = response.getheader("Mcp-Session-Id")
+        connection.close()
+        lines = [line[6:] for line in body.splitlines() if line.startswith("data: ")] or [body]
+        return kept, next(m["result"] for m in map(json.loads, lines) if "result" in m)
+
+    kept, _ = post("initialize", {"protocolVersion": "2025-06-18", "capabilities": {},
+                                  "clientInfo": {"name": "test", "version": "1"}})
+    headers["Mcp-Session-Id"] = kept
+    code = "f = open('/sandbox/x', 'wb')\nwhile True: f.write(b'x' * 1000000)"
+    _, result = post("tools/call", {"name": "execute_code", "arguments": {"code": code}})
+    text = result["content"][0]["text"]
+    assert result["isError"] and "It met the limit disk_bytes: the disk was full." in text, text
 
 
 def test_links_by_the_service(unix):
