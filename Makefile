@@ -19,7 +19,7 @@ include mk/flags.mk
 
 LAYERS  := base kernel net core policy runtime lib
 LIB_SRC := $(sort $(wildcard $(LAYERS:%=src/%/*.c)))
-CLI_SRC := $(sort $(wildcard src/cli/*.c))
+CLI_SRC := $(sort $(wildcard src/check/*.c src/cli/*.c))
 # The service: linked into brig, no part of the library.
 SERVICE := loop role http tls engine mcp tools ledger front serve
 SERVE_SRC := $(sort $(wildcard $(SERVICE:%=src/%/*.c)))

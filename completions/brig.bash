@@ -101,6 +101,8 @@ _brig() {
 				wanted=${wanted//$option/}
 			done
 		fi
+		[[ " ${words[*]} " != *' check '* ]] || wanted+=' --policy --call --net --read --write
+			--exec --limit --language --env --module'
 		;;
 	serve)
 		wanted='--listen --state --config --tokens --socket-mode --socket-group --insecure-bind

@@ -74,6 +74,17 @@ complete -c brig -n '__fish_seen_subcommand_from policy' -F -a 'list show check 
 complete -c brig -n '__fish_seen_subcommand_from learn' -l extend -r -d 'keep what this policy allows'
 complete -c brig -n '__fish_seen_subcommand_from learn' -l stdin -r -d 'standard input of the program'
 complete -c brig -n '__fish_seen_subcommand_from learn' -l no-verify -d 'do not run it again under the policy'
+set -l check '__fish_seen_subcommand_from policy; and __fish_seen_subcommand_from check'
+complete -c brig -n $check -l policy -x -a '(__brig_policies)' -d 'policy that is asked'
+complete -c brig -n $check -l call -x -d 'may it make a system call'
+complete -c brig -n $check -l net -x -d 'may it connect, as HOST:PORT'
+complete -c brig -n $check -l read -r -d 'may it read a file of the cell'
+complete -c brig -n $check -l write -r -d 'may it write a file of the cell'
+complete -c brig -n $check -l exec -r -d 'may it execute a file of the cell'
+complete -c brig -n $check -l limit -x -d 'may it ask for a limit, as memory=2G'
+complete -c brig -n $check -l language -x -a '(__brig_languages)' -d 'may it run a language'
+complete -c brig -n $check -l env -x -d 'may it set a variable'
+complete -c brig -n $check -l module -x -d 'may it import a module'
 
 set -l bench '__fish_seen_subcommand_from bench'
 complete -c brig -n $bench -F

@@ -15,6 +15,7 @@ allowed() {
 	gate) echo "base kernel net loop" ;;
 	policy | runtime) echo "base kernel net core" ;;
 	lib) echo "base kernel net core policy runtime" ;;
+	check) echo "base kernel net core policy runtime lib" ;;
 	loop) echo "base" ;;
 	role) echo "base kernel loop" ;;
 	http) echo "base loop" ;;
@@ -26,7 +27,7 @@ allowed() {
 	front) echo "base loop role http engine mcp tools ledger" ;;
 	serve) echo "base kernel loop role tls engine ledger front" ;;
 	broker) echo "base kernel role serve" ;; # of serve: control.h
-	cli) echo "base kernel net core policy runtime lib loop role engine mcp tools ledger serve" ;;
+	cli) echo "base kernel net core policy runtime lib check loop role engine mcp tools ledger serve" ;;
 	*) return 1 ;;
 	esac
 }

@@ -210,8 +210,14 @@ static int verify(struct learn_session *session, struct brig_error *err)
 	if (r < 0) {
 		return r;
 	}
-	context->policies.own_name = request.policy = PROPOSED;
-	context->policies.own_text = session->text.data;
+	const struct policy_given proposed = {
+		.name = PROPOSED,
+		.place = PROPOSED,
+		.text = session->text.data,
+		.size = session->text.size,
+	};
+	request.policy = PROPOSED;
+	context->policies.given = &proposed;
 	r = policy_load(&context->policies, PROPOSED, &policy, err);
 	if (r < 0) {
 		return r;

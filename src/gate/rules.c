@@ -5,26 +5,11 @@
 const struct net_rule *gate_rule_for_name(const struct gate *gate, const char *name, uint16_t port,
 					  bool *host_known)
 {
-	*host_known = false;
-	for (unsigned i = 0; i < gate->rules_count; i++) {
-		if (net_rule_has_name(&gate->rules[i], name)) {
-			*host_known = true;
-			if (net_rule_has_port(&gate->rules[i], port)) {
-				return &gate->rules[i];
-			}
-		}
-	}
-	return NULL;
+	return net_rules_for_name(gate->rules, gate->rules_count, name, port, host_known);
 }
 
 const struct net_rule *gate_rule_for_address(const struct gate *gate,
 					     const struct net_address *address, uint16_t port)
 {
-	for (unsigned i = 0; i < gate->rules_count; i++) {
-		if (net_rule_has_address(&gate->rules[i], address) &&
-		    net_rule_has_port(&gate->rules[i], port)) {
-			return &gate->rules[i];
-		}
-	}
-	return NULL;
+	return net_rules_for_address(gate->rules, gate->rules_count, address, port);
 }

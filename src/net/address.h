@@ -41,6 +41,8 @@ bool net_prefix_covers(const struct net_prefix *wide, const struct net_prefix *n
 bool net_prefix_is_one(const struct net_prefix *prefix);
 
 enum net_class net_classify(const struct net_address *address);
+/* Is it one of this host's? Nothing is sent to find out. */
+bool net_address_is_own(const struct net_address *address);
 
 /* 0 or -EAFNOSUPPORT. */
 int net_address_from(const struct sockaddr_storage *from, struct net_address *ret, uint16_t *port);

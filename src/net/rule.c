@@ -286,6 +286,33 @@ enum net_protocol net_rule_protocol(const struct net_rule *rule, uint16_t port)
 	return port == PORT_HTTPS ? NET_TLS : port == PORT_HTTP ? NET_HTTP : NET_ANY;
 }
 
+const struct net_rule *net_rules_for_name(const struct net_rule *rules, size_t count,
+					  const char *name, uint16_t port, bool *host_known)
+{
+	*host_known = false;
+	for (size_t i = 0; i < count; i++) {
+		if (net_rule_has_name(&rules[i], name)) {
+			*host_known = true;
+			if (net_rule_has_port(&rules[i], port)) {
+				return &rules[i];
+			}
+		}
+	}
+	return NULL;
+}
+
+const struct net_rule *net_rules_for_address(const struct net_rule *rules, size_t count,
+					     const struct net_address *address, uint16_t port)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (net_rule_has_address(&rules[i], address) &&
+		    net_rule_has_port(&rules[i], port)) {
+			return &rules[i];
+		}
+	}
+	return NULL;
+}
+
 int net_rules_ports(const struct net_rule *rules, size_t count, uint16_t ports[NET_PORTS_MAX])
 {
 	int found = 0;

@@ -70,6 +70,15 @@ bool net_rule_permits(const struct net_rule *rule, const struct net_address *add
 		      enum net_class class);
 enum net_protocol net_rule_protocol(const struct net_rule *rule, uint16_t port);
 
+/*
+ * The rule that decides of a connection; NULL: none allows it. `host_known`: some rule has the
+ * name, if not the port.
+ */
+const struct net_rule *net_rules_for_name(const struct net_rule *rules, size_t count,
+					  const char *name, uint16_t port, bool *host_known);
+const struct net_rule *net_rules_for_address(const struct net_rule *rules, size_t count,
+					     const struct net_address *address, uint16_t port);
+
 /* The ports of all rules, each once, in order. -E2BIG: more than NET_PORTS_MAX. */
 int net_rules_ports(const struct net_rule *rules, size_t count, uint16_t ports[NET_PORTS_MAX]);
 #endif

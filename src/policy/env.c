@@ -79,24 +79,31 @@ static bool name_valid(const char *name, size_t length)
 	return true;
 }
 
-bool policy_env_allowed(const struct policy *policy, const char *name)
+bool policy_env_dangerous(const char *name)
 {
+	return listed(dangerous, ARRAY_SIZE(dangerous), name) &&
+	       !listed(harmless, ARRAY_SIZE(harmless), name);
+}
+
+int policy_env_entry(const struct policy *policy, const char *name)
+{
+	bool exact = policy_env_dangerous(name);
+
 	if (!name_valid(name, strlen(name))) {
-		return false;
-	}
-	if (strlist_has(&policy->env_allow, name)) {
-		return true;
-	}
-	if (listed(dangerous, ARRAY_SIZE(dangerous), name) &&
-	    !listed(harmless, ARRAY_SIZE(harmless), name)) {
-		return false;
+		return -1;
 	}
 	for (size_t i = 0; i < policy->env_allow.count; i++) {
-		if (matches(policy->env_allow.items[i], name)) {
-			return true;
+		if (strcmp(policy->env_allow.items[i], name) == 0 ||
+		    (!exact && matches(policy->env_allow.items[i], name))) {
+			return (int)i;
 		}
 	}
-	return false;
+	return -1;
+}
+
+bool policy_env_allowed(const struct policy *policy, const char *name)
+{
+	return policy_env_entry(policy, name) >= 0;
 }
 
 static int check_pattern(struct reader *reader, const char *path, const char *item)

@@ -16,6 +16,7 @@
 #include "base/sha256.h"
 #include "policy/reader.h"
 #include "policy/source.h"
+#include "policy/trace.h"
 
 #define POLICIES "policies/"
 #define JSON     ".json"
@@ -46,10 +47,21 @@ static int find_text(const struct policy_source *source, const char *name, struc
 	int r = 0;
 
 	snprintf(file, sizeof(file), POLICIES "%s" JSON, name);
-	if (source && source->config_dir) {
+	if (source) {
+		r = policy_text_given(source, name, ret, err);
+	}
+	if (r == 0 && source && source->config_dir) {
 		r = policy_text_configured(source, file, ret, err);
 	}
 	return r != 0 ? r : policy_text_built_in(file, ret, err);
+}
+
+/* For who wants to know later which line it was. */
+static int keep(const struct policy_source *source, enum trace_level level, const char *name,
+		const struct policy_text *text, struct brig_error *err)
+{
+	return source && source->trace ? policy_trace_add(source->trace, level, name, text, err)
+				       : 0;
 }
 
 static int apply_text(const struct json_doc *doc, struct policy *policy, const char *config_dir,
@@ -104,6 +116,7 @@ static int apply_parent(const struct json_doc *doc, const char *name, struct pol
 	if (r == 0) {
 		sha256_add_field(hash, text.data, text.size);
 		snprintf(policy->extends, sizeof(policy->extends), "%s", parent);
+		r = keep(source, TRACE_PARENT, parent, &text, err);
 	}
 	return r;
 }
@@ -128,6 +141,10 @@ static int apply_operator(const struct policy_source *source, struct policy *pol
 	}
 	*chained = true;
 	sha256_add_field(hash, text.data, text.size);
+	r = keep(source, TRACE_OPERATOR, "ceiling", &text, err);
+	if (r < 0) {
+		return r;
+	}
 	return read_operator_ceiling(&(struct reader){ &doc, policy, err });
 }
 
@@ -164,8 +181,8 @@ static int check_links(const struct policy *policy, const struct json_doc *doc,
 	return 0;
 }
 
-static int build(const struct policy_source *source, const char *name, const char *place,
-		 const char *data, size_t size, struct policy **ret, struct brig_error *err)
+static int build(const struct policy_source *source, const char *name,
+		 const struct policy_text *text, struct policy **ret, struct brig_error *err)
 {
 	const char *config_dir = source ? source->config_dir : NULL;
 	_cleanup_(policy_freep)
@@ -178,14 +195,17 @@ static int build(const struct policy_source *source, const char *name, const cha
 	if (!policy) {
 		return error_errno(err, BRIG_E_SYSTEM, ENOMEM, "policy %s", name);
 	}
-	r = json_doc_load(&doc, place, data, size, err);
+	r = json_doc_load(&doc, text->place, text->data, text->size, err);
+	if (r == 0) {
+		r = keep(source, TRACE_OWN, name, text, err);
+	}
 	if (r < 0) {
 		return r;
 	}
 	sha256_init(&plain);
-	sha256_add(&plain, data, size);
+	sha256_add(&plain, text->data, text->size);
 	sha256_init(&chain);
-	sha256_add_field(&chain, data, size);
+	sha256_add_field(&chain, text->data, text->size);
 
 	bool chained = json_object_get(doc.root, "extends") != NULL;
 
@@ -243,15 +263,11 @@ int policy_load(const struct policy_source *source, const char *name, struct pol
 		error_remedy(err, "letters, digits, '.', '_' and '-', at most 64; not a path");
 		return -EINVAL;
 	}
-	if (source && source->own_name && strcmp(source->own_name, name) == 0) {
-		return build(source, name, name, source->own_text, strlen(source->own_text), ret,
-			     err);
-	}
 	r = find_text(source, name, &text, err);
 	if (r <= 0) {
 		return r < 0 ? r : no_policy(source, name, err);
 	}
-	return build(source, name, text.place, text.data, text.size, ret, err);
+	return build(source, name, &text, ret, err);
 }
 
 /* "dir/mine.json" is called "mine". */
@@ -277,7 +293,14 @@ int policy_parse(const char *name, const char *text, size_t size, struct policy 
 	char short_name[65];
 
 	name_from(name, short_name);
-	return build(NULL, short_name, name, text, size, ret, err);
+
+	const struct policy_text given = {
+		.place = (char *)(uintptr_t)name,
+		.data = text,
+		.size = size,
+	};
+
+	return build(NULL, short_name, &given, ret, err);
 }
 
 static int by_name(const void *a, const void *b)

@@ -139,10 +139,18 @@ static inline uint64_t *limit_of(struct brig_limits *limits, const struct limit_
 
 /* Where data comes from: operator's directory first, then what was built in. */
 struct policy_source {
-	const char *config_dir;      /* has policies/; may be NULL */
-	const struct broker *broker; /* knows whose the files are; NULL: we see it ourselves */
-	const char *own_name;        /* a policy that lies in no file yet; NULL: none */
-	const char *own_text;
+	const char *config_dir;           /* has policies/; may be NULL */
+	const struct broker *broker;      /* knows whose the files are; NULL: we see it ourselves */
+	const struct policy_given *given; /* found before all others; NULL: none */
+	struct policy_trace *trace;       /* gets the texts that are read; NULL: not wanted */
+};
+
+/* A policy that no directory holds. */
+struct policy_given {
+	const char *name;
+	const char *place; /* for messages */
+	const char *text;
+	size_t size;
 };
 
 int policy_load(const struct policy_source *source, const char *name, struct policy **ret,
@@ -171,6 +179,10 @@ int policy_limits_within(const struct policy *policy, const struct brig_limits *
 int policy_guard_mode(const struct policy *policy, const char *wanted, enum guard_mode *ret,
 		      struct brig_error *err);
 bool policy_env_allowed(const struct policy *policy, const char *name);
+/* The entry of env.allow that lets a request set it; -1: none does. */
+int policy_env_entry(const struct policy *policy, const char *name);
+/* It changes which code an interpreter or loader runs: only its exact name allows it. */
+bool policy_env_dangerous(const char *name);
 bool policy_runtime_allowed(const struct policy *policy, const char *runtime);
 
 /* Builds the table from group names and single calls (data/syscalls/). */

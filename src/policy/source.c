@@ -196,6 +196,24 @@ int policy_text_configured(const struct policy_source *source, const char *file,
 	return 1;
 }
 
+int policy_text_given(const struct policy_source *source, const char *name, struct policy_text *ret,
+		      struct brig_error *err)
+{
+	const struct policy_given *given = source->given;
+
+	if (!given || strcmp(given->name, name) != 0) {
+		return 0;
+	}
+
+	char *place = strdup(given->place);
+
+	if (!place) {
+		return error_errno(err, BRIG_E_SYSTEM, ENOMEM, "%s", given->place);
+	}
+	*ret = (struct policy_text){ .place = place, .data = given->text, .size = given->size };
+	return 1;
+}
+
 int policy_text_built_in(const char *file, struct policy_text *ret, struct brig_error *err)
 {
 	for (size_t i = 0; i < embedded_files_count; i++) {
@@ -212,6 +230,7 @@ int policy_text_built_in(const char *file, struct policy_text *ret, struct brig_
 			.place = place,
 			.data = embedded_files[i].data,
 			.size = embedded_files[i].size,
+			.built_in = true,
 		};
 		return 1;
 	}

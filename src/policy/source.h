@@ -9,6 +9,7 @@ struct policy_text {
 	char *owned;      /* owned; NULL when built in */
 	const char *data; /* not NULL */
 	size_t size;
+	bool built_in;
 };
 void policy_text_done(struct policy_text *text);
 
@@ -18,6 +19,9 @@ void policy_text_done(struct policy_text *text);
  */
 int policy_text_configured(const struct policy_source *source, const char *file,
 			   struct policy_text *ret, struct brig_error *err);
+/* The policy that the source was given. 1, 0 (it is not called so) or -ENOMEM. */
+int policy_text_given(const struct policy_source *source, const char *name, struct policy_text *ret,
+		      struct brig_error *err);
 /* Likewise for what was built in: 1 or 0, or -ENOMEM. */
 int policy_text_built_in(const char *file, struct policy_text *ret, struct brig_error *err);
 /* Names in config_dir/policies, sorted into `ret` by the caller. */

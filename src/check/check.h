@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * "Would this be allowed, and by which line?": questions about a policy, answered by the code that
+ * a run is decided by, without running anything. One file for each kind of question.
+ */
+#ifndef BRIG_CHECK_CHECK_H
+#define BRIG_CHECK_CHECK_H
+
+#include "core/plan.h"
+#include "lib/prepare.h"
+#include "policy/trace.h"
+
+enum check_verdict {
+	CHECK_ALLOWED,
+	CHECK_REFUSED,
+	CHECK_ASK,     /* it would be, with a person's word */
+	CHECK_DEPENDS, /* on what the question leaves open */
+};
+extern const char *const check_verdict_names[];
+
+struct check_answer {
+	enum check_verdict verdict;
+	struct origin origin; /* of the line that decides */
+	char reason[640];
+	char condition[440]; /* what the run has to ask for, such as "--ro data"; or "" */
+	char repair[640];    /* which key to change where; or "" */
+};
+
+struct check {
+	struct brig_context *context; /* owned */
+	struct policy *policy;        /* owned */
+	struct policy_trace trace;
+	const char *language; /* of the cell that files are looked for in; NULL: one is chosen */
+
+	/* Prepared when the first question needs it. */
+	bool tried;
+	int failed; /* -errno, and why */
+	struct brig_error why;
+	struct prepared cell;
+	struct plan plan;
+};
+
+/* `given` stands for `policy` if it has that name; both are borrowed. */
+int check_open(struct check *check, const char *config_dir, const char *policy,
+	       const struct policy_given *given, struct brig_error *err);
+void check_done(struct check *check);
+
+/* A kind of question. */
+struct check_kind {
+	const char *name;   /* "call" */
+	const char *option; /* "--call" */
+	const char *value;
+	const char *about;
+	/* -EINVAL with an error: the question makes no sense. */
+	int (*answer)(struct check *check, const char *text, struct check_answer *ret,
+		      struct brig_error *err);
+};
+extern const struct check_kind check_kinds[];
+extern const size_t check_kinds_count;
+
+/* Answers, and sees to what may run without a person's word. */
+int check_ask(struct check *check, const struct check_kind *kind, const char *text,
+	      struct check_answer *ret, struct brig_error *err);
+
+/* For people: a few lines; for programs: an object. */
+void check_print(const struct check_kind *kind, const char *text, const struct check_answer *answer,
+		 struct buf *out);
+void check_print_json(const struct check *check, const struct check_kind *kind, const char *text,
+		      const struct check_answer *answer, struct json_out *out);
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the kinds of questions share. */
+#ifndef BRIG_CHECK_INTERNAL_H
+#define BRIG_CHECK_INTERNAL_H
+
+#include "check/check.h"
+
+/* The cell of a run under this policy: check->plan is made, check->cell filled. 0 or -errno. */
+int check_cell(struct check *check);
+
+/* Where a word in force was said: the operator's ceiling may have made it stricter. */
+void check_origin_word(const struct check *check, const char *section, const char *key,
+		       const char *word, struct origin *ret);
+/* The same for a limit. */
+void check_origin_limit(const struct check *check, const char *section,
+			const struct limit_info *info, uint64_t value, struct origin *ret);
+
+void check_say(struct check_answer *answer, enum check_verdict verdict, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+/* "add X to KEY (FILE:LINE)": of a list; or "set KEY to X". */
+enum repair_kind { REPAIR_ADD, REPAIR_SET };
+void check_repair(const struct check *check, struct check_answer *answer, enum repair_kind kind,
+		  const char *section, const char *key, const char *what);
+
+/* One decision of the policy's filter; what an argument is may be open. */
+struct check_call {
+	unsigned number;
+	uint64_t args[6];
+	bool known[6];
+};
+int check_call_parse(const char *text, struct check_call *ret, struct brig_error *err);
+void check_call_decide(struct check *check, const struct check_call *call,
+		       struct check_answer *ret);
+
+/* What a path in the cell leads to. */
+enum place_kind {
+	PLACE_MISSING,
+	PLACE_MADE,     /* made up by brig, read-only */
+	PLACE_HOST,     /* the host's, read-only: what the language needs */
+	PLACE_WRITABLE, /* the cell's own */
+	PLACE_SHM,      /* likewise, and never executable */
+	PLACE_DEVICE,
+	PLACE_PROC,
+	PLACE_CLOSED, /* there, and not for the program's user */
+};
+struct place {
+	enum place_kind kind;
+	char path[4096]; /* with no link on the way, as far as that is known */
+	bool directory;
+	unsigned mode; /* of PLACE_HOST: its bits for the program's user, 0 to 7 */
+};
+void place_find(const struct plan *plan, const char *path, struct place *ret);
+
+int check_answer_call(struct check *check, const char *text, struct check_answer *ret,
+		      struct brig_error *err);
+int check_answer_net(struct check *check, const char *text, struct check_answer *ret,
+		     struct brig_error *err);
+int check_answer_read(struct check *check, const char *text, struct check_answer *ret,
+		      struct brig_error *err);
+int check_answer_write(struct check *check, const char *text, struct check_answer *ret,
+		       struct brig_error *err);
+int check_answer_exec(struct check *check, const char *text, struct check_answer *ret,
+		      struct brig_error *err);
+int check_answer_limit(struct check *check, const char *text, struct check_answer *ret,
+		       struct brig_error *err);
+int check_answer_language(struct check *check, const char *text, struct check_answer *ret,
+			  struct brig_error *err);
+int check_answer_env(struct check *check, const char *text, struct check_answer *ret,
+		     struct brig_error *err);
+int check_answer_module(struct check *check, const char *text, struct check_answer *ret,
+			struct brig_error *err);
+#endif

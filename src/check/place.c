@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a path leads to in a cell: the plan's steps are walked as the kernel would walk what comes
+ * of them. Beneath a bind it is the host's own tree that is looked at, but a link in there leads
+ * on in the cell's.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "check/internal.h"
+
+#define LINKS_MAX 40
+
+struct walk {
+	const struct plan *plan;
+	char at[PATH_MAX];   /* so far, without a slash at either end */
+	char rest[PATH_MAX]; /* still to be walked */
+	unsigned links;
+	struct place *ret;
+};
+
+static bool is_below(const char *path, const char *directory)
+{
+	size_t length = strlen(directory);
+
+	return strncmp(path, directory, length) == 0 &&
+	       (path[length] == '\0' || path[length] == '/');
+}
+
+/* The step of such a kind that makes this very path. */
+static const struct step *find_step(const struct plan *plan, enum step_kind kind, const char *path)
+{
+	for (unsigned i = 0; i < plan->count; i++) {
+		const struct step *step = &plan->steps[i];
+		if (step->kind == kind && step->path && strcmp(step->path, path) == 0) {
+			return step;
+		}
+	}
+	return NULL;
+}
+
+/* The last mount that covers it. */
+static const struct step *find_mount(const struct plan *plan, const char *path)
+{
+	const struct step *found = NULL;
+
+	for (unsigned i = 0; i < plan->count; i++) {
+		const struct step *step = &plan->steps[i];
+		bool mount = step->kind == STEP_BIND || step->kind == STEP_WRITABLE ||
+			     step->kind == STEP_PROC || step->kind == STEP_DEVICES ||
+			     step->kind == STEP_DEVICE;
+		if (mount && is_below(path, step->path)) {
+			found = step;
+		}
+	}
+	return found;
+}
+
+/* One component off the front of what is left. */
+static bool next_part(struct walk *walk, char part[NAME_MAX + 1])
+{
+	const char *from = walk->rest + strspn(walk->rest, "/");
+	size_t length = strcspn(from, "/");
+
+	if (length == 0 || length > NAME_MAX) {
+		return false;
+	}
+	memcpy(part, from, length);
+	part[length] = '\0';
+	memmove(walk->rest, from + length, strlen(from + length) + 1);
+	return true;
+}
+
+/* A link's text goes in front of what is left. */
+static bool follow(struct walk *walk, const char *target)
+{
+	char rest[PATH_MAX];
+	int n = snprintf(rest, sizeof(rest), "%s/%s", target, walk->rest);
+
+	if (n < 0 || n >= PATH_MAX || ++walk->links > LINKS_MAX) {
+		return false;
+	}
+	memcpy(walk->rest, rest, (size_t)n + 1);
+	if (target[0] == '/') {
+		walk->at[0] = '\0';
+	}
+	return true;
+}
+
+/* The bits that the program's user gets: who calls brig is, without root, its user in the cell. */
+static unsigned bits_of(const struct stat *info)
+{
+	bool own = geteuid() != 0 && info->st_uid == geteuid();
+
+	return (own ? info->st_mode >> 6 : info->st_mode) & 7u;
+}
+
+enum went { WENT_ON, WENT_LINK, WENT_NOWHERE };
+
+static enum went walk_host(struct walk *walk, const struct step *bind, const char *next)
+{
+	char host[PATH_MAX], target[PATH_MAX];
+	struct stat info;
+	struct place *place = walk->ret;
+	int n = snprintf(host, sizeof(host), "%s%s", bind->text, next + strlen(bind->path));
+
+	if (n < 0 || n >= PATH_MAX || lstat(host, &info) < 0) {
+		return WENT_NOWHERE;
+	}
+	if (S_ISLNK(info.st_mode)) {
+		ssize_t length = readlink(host, target, sizeof(target) - 1);
+		if (length <= 0) {
+			return WENT_NOWHERE;
+		}
+		target[length] = '\0';
+		return follow(walk, target) ? WENT_LINK : WENT_NOWHERE;
+	}
+	place->directory = S_ISDIR(info.st_mode);
+	place->mode = bits_of(&info);
+	place->kind = PLACE_HOST;
+	if (place->directory && !(place->mode & 1) && walk->rest[strspn(walk->rest, "/")]) {
+		place->kind = PLACE_CLOSED;
+		return WENT_NOWHERE;
+	}
+	return WENT_ON;
+}
+
+static bool is_device(const char *name)
+{
+	static const char *const names[] = { "null", "zero", "full", "random", "urandom" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (strcmp(name, names[i]) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static enum went walk_devices(struct walk *walk, const char *next)
+{
+	static const struct {
+		const char *name, *target;
+	} links[] = {
+		{ "dev/fd", "/proc/self/fd" },
+		{ "dev/stdin", "/proc/self/fd/0" },
+		{ "dev/stdout", "/proc/self/fd/1" },
+		{ "dev/stderr", "/proc/self/fd/2" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(links); i++) {
+		if (strcmp(next, links[i].name) == 0) {
+			return follow(walk, links[i].target) ? WENT_LINK : WENT_NOWHERE;
+		}
+	}
+	bool top = strcmp(next, "dev") == 0;
+	walk->ret->kind = top                                ? PLACE_MADE
+			  : is_device(next + strlen("dev/")) ? PLACE_DEVICE
+							     : PLACE_MISSING;
+	walk->ret->directory = top;
+	return walk->ret->kind == PLACE_MISSING ? WENT_NOWHERE : WENT_ON;
+}
+
+/* What brig itself has put there. */
+static enum went walk_made(struct walk *walk, const char *next)
+{
+	const struct step *link = find_step(walk->plan, STEP_LINK, next);
+
+	if (link) {
+		return follow(walk, link->text) ? WENT_LINK : WENT_NOWHERE;
+	}
+	bool directory = find_step(walk->plan, STEP_DIR, next) != NULL;
+	if (!directory && !find_step(walk->plan, STEP_FILE, next)) {
+		return WENT_NOWHERE;
+	}
+	walk->ret->kind = PLACE_MADE;
+	walk->ret->directory = directory;
+	return WENT_ON;
+}
+
+/* Links of the kernel's that lead out of /proc. */
+static enum went walk_proc(struct walk *walk, const char *next)
+{
+	bool root = strcmp(next, "proc/self/root") == 0;
+
+	walk->ret->kind = PLACE_PROC;
+	walk->ret->directory = strcmp(next, "proc") == 0;
+	if (root || strcmp(next, "proc/self/cwd") == 0) {
+		return follow(walk, root ? "/" : "/sandbox") ? WENT_LINK : WENT_NOWHERE;
+	}
+	return WENT_ON;
+}
+
+static enum went walk_to(struct walk *walk, const char *next)
+{
+	const struct step *mount = find_mount(walk->plan, next);
+	bool shm = is_below(next, "dev/shm");
+
+	if (shm || (mount && mount->kind == STEP_WRITABLE)) {
+		/* What is in there is the program's own matter. */
+		walk->ret->kind = shm ? PLACE_SHM : PLACE_WRITABLE;
+		walk->ret->directory = strcmp(next, shm ? "dev/shm" : mount->path) == 0;
+		return WENT_ON;
+	}
+	if (!mount) {
+		return walk_made(walk, next);
+	}
+	switch (mount->kind) {
+	case STEP_BIND:
+		return walk_host(walk, mount, next);
+	case STEP_PROC:
+		return walk_proc(walk, next);
+	case STEP_DEVICES:
+		return walk_devices(walk, next);
+	default:
+		walk->ret->kind = PLACE_DEVICE;
+		walk->ret->directory = false;
+		return WENT_ON;
+	}
+}
+
+static enum went walk_back(struct walk *walk)
+{
+	char *slash = strrchr(walk->at, '/');
+
+	*(slash ? slash : walk->at) = '\0';
+	walk->ret->kind = PLACE_MADE;
+	walk->ret->directory = true;
+	return walk->at[0] ? walk_to(walk, walk->at) : WENT_ON;
+}
+
+static enum went walk_part(struct walk *walk, const char *part)
+{
+	char next[PATH_MAX];
+
+	if (strcmp(part, ".") == 0) {
+		return WENT_ON;
+	}
+	if (strcmp(part, "..") == 0) {
+		return walk_back(walk);
+	}
+	int n = snprintf(next, sizeof(next), "%s%s%s", walk->at, walk->at[0] ? "/" : "", part);
+	enum went went = n < 0 || n >= PATH_MAX ? WENT_NOWHERE : walk_to(walk, next);
+	if (went == WENT_ON) {
+		memcpy(walk->at, next, (size_t)n + 1);
+	}
+	return went;
+}
+
+void place_find(const struct plan *plan, const char *path, struct place *ret)
+{
+	struct walk walk = { .plan = plan, .ret = ret };
+	char part[NAME_MAX + 1];
+
+	*ret = (struct place){ .kind = PLACE_MADE, .directory = true };
+	if (strlen(path) >= sizeof(walk.rest)) {
+		ret->kind = PLACE_MISSING;
+		return;
+	}
+	snprintf(walk.rest, sizeof(walk.rest), "%s", path);
+	while (next_part(&walk, part)) {
+		if (walk_part(&walk, part) == WENT_NOWHERE) {
+			ret->kind = ret->kind == PLACE_CLOSED ? PLACE_CLOSED : PLACE_MISSING;
+			break;
+		}
+	}
+	/* A name that is longer than any can be. */
+	if (walk.rest[strspn(walk.rest, "/")] && ret->kind != PLACE_CLOSED) {
+		ret->kind = PLACE_MISSING;
+	}
+	snprintf(ret->path, sizeof(ret->path), "/%.4000s", walk.at);
+}

@@ -1,0 +1,27 @@
+/* Where a rule stands: the file, or what is built in, with the line. */
+#ifndef BRIG_POLICY_ORIGIN_H
+#define BRIG_POLICY_ORIGIN_H
+
+#include "base/buf.h"
+#include "base/json_out.h"
+
+enum origin_kind {
+	ORIGIN_UNSAID,  /* no text says it: brig does so by itself */
+	ORIGIN_FILE,    /* a file of the operator's, or one that was handed in */
+	ORIGIN_POLICY,  /* a built-in policy */
+	ORIGIN_GROUP,   /* a built-in group of system calls: "@basic" */
+	ORIGIN_MODULES, /* the guard's table of modules */
+};
+
+struct origin {
+	enum origin_kind kind;
+	char name[256]; /* path, name of the policy, "@basic" */
+	char key[160];  /* "limits.memory"; or "" */
+	int line, column;
+};
+
+/* "x.json:12:3", "built-in policy default, line 12", "@basic, basic.rules line 9". */
+void origin_print(const struct origin *origin, struct buf *out);
+/* {"kind", "name", "key", "line", "column"}; null when no text says it. */
+void origin_print_json(const struct origin *origin, const char *key, struct json_out *out);
+#endif
