@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/json_out.h"
+#include "check/rules.h"
 #include "cli/cli.h"
 #include "cli/exit_status.h"
 #include "cli/explain_measure.h"
@@ -17,6 +18,8 @@ struct explanation {
 	struct phase phase;
 	struct plan program_plan;
 	struct plan compile_plan;
+	struct policy_trace trace;
+	struct run_rules rules;
 };
 
 static void explanation_done(struct explanation *e)
@@ -26,11 +29,19 @@ static void explanation_done(struct explanation *e)
 	plan_done(&e->compile_plan);
 	prepared_done(&e->program);
 	prepared_done(&e->compile);
+	policy_trace_done(&e->trace);
+	run_rules_done(&e->rules);
+}
+
+static const struct plan *program_plan(const struct explanation *e)
+{
+	return e->phase.run ? &e->phase.run->plan : &e->program_plan;
 }
 
 static int explain(struct brig_context *context, const struct brig_request *request, bool time,
 		   struct explanation *e, struct brig_error *err)
 {
+	context->policies.trace = &e->trace;
 	int r = prepare(context, request, PURPOSE_RUN, &e->program, err);
 
 	if (r < 0) {
@@ -51,12 +62,11 @@ static int explain(struct brig_context *context, const struct brig_request *requ
 		r = time ? explain_measure(context, &e->program, &e->phase, err)
 			 : plan_make(&e->program.spec, &e->program_plan, err);
 	}
+	context->policies.trace = NULL;
+	if (r == 0) {
+		run_rules_find(&e->program, program_plan(e), &e->trace, &e->rules);
+	}
 	return r;
-}
-
-static const struct plan *program_plan(const struct explanation *e)
-{
-	return e->phase.run ? &e->phase.run->plan : &e->program_plan;
 }
 
 static const uint64_t *program_times(const struct explanation *e)
@@ -84,6 +94,8 @@ static void print_text(const struct explanation *e, struct buf *out)
 	}
 	buf_adds(out, "\nThe program's cell:\n");
 	plan_print(program_plan(e), program_times(e), out);
+	buf_adds(out, "\nThe rules behind it:\n");
+	run_rules_print(&e->rules, out);
 }
 
 static void print_json(const struct explanation *e, struct buf *out)
@@ -113,6 +125,7 @@ static void print_json(const struct explanation *e, struct buf *out)
 	plan.size = 0;
 	plan_print_json(program_plan(e), program_times(e), &plan);
 	json_raw(&json, "program", plan.data ? plan.data : "null");
+	run_rules_print_json(&e->rules, "rules", &json);
 	json_close(&json, '}');
 	out->failed |= plan.failed;
 }
@@ -164,7 +177,11 @@ int command_explain(int argc, char **argv)
 			"carries\n"
 			"it out (the warden outside, init inside, the payload process that becomes "
 			"the\n"
-			"program), what it is about and why. Nothing runs, unless --time is given.",
+			"program), what it is about and why; then the rules behind it, each with "
+			"the line\n"
+			"of the policy that says it and the steps that carry it out. Nothing runs, "
+			"unless\n"
+			"--time is given.",
 		.options = options,
 		.options_count = run_options(RUN_COMMAND_EXPLAIN, options),
 		.operands_max = 1,

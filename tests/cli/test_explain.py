@@ -86,3 +86,54 @@ def test_local_policy(brig):
     plan = steps_of(brig, "--policy", "open", "--yes", "-c", "print(1)")
     assert plan["provider"] == "local"
     assert plan == steps_of(brig, "--policy", "open", "--yes", "-c", "print(1)")
+
+
+def rule_of(plan, name, value=None):
+    return next(r for r in plan["rules"] if r["rule"] == name and value in (None, r["value"]))
+
+
+def test_rules(brig):
+    plan = steps_of(brig, "--memory", "1G", "-c", "x")
+    steps = {step["number"]: step for step in plan["program"]["steps"]}
+    memory, disk = rule_of(plan, "limits.memory"), rule_of(plan, "limits.disk")
+    assert memory["value"] == "1G" and memory["asked"] and memory["origin"]["key"] == "ceiling.memory"
+    assert not disk["asked"] and disk["place"].startswith("built-in policy default, line ")
+    assert [steps[n]["step"] for n in disk["steps"]] == ["mount.root"]
+    assert [steps[n]["what"] for n in rule_of(plan, "limits.open_files")["steps"]] == ["nofile=256"]
+    assert [steps[n]["step"] for n in rule_of(plan, "syscalls", "@file")["steps"]] == ["seccomp"]
+    assert rule_of(plan, "network.allow")["value"] == "none"
+    assert rule_of(plan, "runtimes")["value"] == "python"
+    text = brig("explain", "--memory", "1G", "-c", "x").stdout.decode()
+    assert re.search(r"(?m)^limits\.memory +1G +asked for, within built-in policy default, line \d+", text)
+
+
+def test_rules_name_the_file(brig, tmp_path):
+    data = tmp_path.resolve() / "data"
+    data.mkdir()
+    (tmp_path / "policies").mkdir()
+    mine = tmp_path / "policies" / "mine.json"
+    mine.write_text(json.dumps({
+        "extends": "default", "limits": {"memory": "128M"},
+        "mounts": [{"name": "data", "path": str(data), "mode": "ro"}],
+        "network": {"allow": ["a.example", "b.example:443"], "caller": "local"},
+        "guard": {"mode": "imports", "allowed_modules": ["json"]}}, indent=1))
+    for path in (tmp_path, tmp_path / "policies", mine):
+        path.chmod(path.stat().st_mode & ~0o022)
+    args = ["--config", str(tmp_path), "--policy", "mine", "--ro", "data", "-c", "x"]
+    plan = steps_of(brig, *args)
+    lines = mine.read_text().splitlines()
+    for name, value, text in (("limits.memory", "128M", '"memory"'), ("mounts", None, "{"),
+                              ("network.allow", "b.example:443", '"b.example:443"'),
+                              ("guard.mode", "imports", '"mode": "imports"'),
+                              ("guard.allowed_modules", "json", '"json"')):
+        rule = rule_of(plan, name, value)
+        assert rule["origin"]["name"] == str(mine), rule
+        assert text in lines[rule["origin"]["line"] - 1], rule
+    # Said by what is extended.
+    assert rule_of(plan, "limits.wall")["origin"] == dict(
+        rule_of(steps_of(brig, "-c", "x"), "limits.wall")["origin"])
+    # Asked for: the gate's steps belong to it.
+    plan = steps_of(brig, *args[:4], "--net", "c.example", "--guard", "strict", "-c", "x")
+    rule = rule_of(plan, "network.caller")
+    assert rule["value"] == "c.example:80,443" and rule["asked"] and rule["steps"]
+    assert rule_of(plan, "guard.mode")["asked"]

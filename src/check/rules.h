@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rules behind a prepared run: what holds, which line says so, and which steps carry it out. */
+#ifndef BRIG_CHECK_RULES_H
+#define BRIG_CHECK_RULES_H
+
+#include "core/plan.h"
+#include "lib/prepare.h"
+#include "policy/trace.h"
+
+#define RULE_STEPS_MAX 64
+
+struct run_rule {
+	char name[80];   /* "limits.memory" */
+	char value[400]; /* "256M" */
+	bool asked;      /* by the request, within what the line says */
+	struct origin origin;
+	unsigned steps[RULE_STEPS_MAX]; /* numbers in the plan, from 1 */
+	unsigned steps_count;
+};
+
+struct run_rules {
+	struct run_rule *items; /* owned */
+	size_t count, room;
+	bool failed; /* no memory: incomplete */
+};
+void run_rules_done(struct run_rules *rules);
+
+/* `trace` is of the policy that `p` was prepared with; `plan` was made of it. */
+void run_rules_find(const struct prepared *p, const struct plan *plan,
+		    const struct policy_trace *trace, struct run_rules *ret);
+void run_rules_print(const struct run_rules *rules, struct buf *out);
+void run_rules_print_json(const struct run_rules *rules, const char *key, struct json_out *out);
+#endif
