@@ -14,6 +14,9 @@
 #include "core/run_internal.h"
 #include "kernel/sys.h"
 
+/* What an owner may have in a set that it shares with its run. */
+#define OWNERS_EVENTS 2
+
 int run_listen(struct run *run, int fd, enum run_event event, uint32_t events)
 {
 	struct epoll_event want = { .events = events, .data = { .u32 = event } };
@@ -23,13 +26,17 @@ int run_listen(struct run *run, int fd, enum run_event event, uint32_t events)
 
 int run_arm(struct run *run)
 {
-	uint64_t now = clock_now_ns();
-	if (run->state == RUN_HELD) {
-		struct itimerspec never = { 0 };
-		return timerfd_settime(run->timer, 0, &never, NULL) < 0 ? -errno : 0;
+	uint64_t now = clock_now_ns(), next = 0;
+
+	if (run->state >= RUN_ENDING) {
+		next = run->kill_deadline_ns;
+	} else if (run->state != RUN_HELD) {
+		next = watch_next_ns(&run->watch, now, &run->facts);
 	}
-	uint64_t next = run->state >= RUN_ENDING ? run->kill_deadline_ns
-						 : watch_next_ns(&run->watch, now, &run->facts);
+	if (run->alarm_ns && (!next || run->alarm_ns < next)) {
+		next = run->alarm_ns;
+	}
+	/* All zero: never. */
 	struct itimerspec when = { .it_value = { .tv_sec = (time_t)(next / 1000000000u),
 						 .tv_nsec = (long)(next % 1000000000u) } };
 
@@ -56,15 +63,15 @@ static int on_timer(struct run *run)
 	if (read(run->timer, &expirations, sizeof(expirations)) < 0 && errno != EAGAIN) {
 		return -errno;
 	}
-	if (run->gate.closing) {
-		return 1; /* it has had its time */
+	if (run->state == RUN_HELD) {
+		return run_arm(run); /* the owner has been woken */
 	}
 	if (run->state == RUN_ENDING) {
-		if (now >= run->kill_deadline_ns) {
-			run->facts.stuck = true;
-			return 1;
+		if (now < run->kill_deadline_ns) {
+			return run_arm(run);
 		}
-		return run_arm(run);
+		run->facts.stuck = !run->gate.closing; /* that has had its time */
+		return 1;
 	}
 	enum ending due = watch_look(&run->watch, now, &run->facts);
 	if (due != ENDING_NONE) {
@@ -176,14 +183,14 @@ static void watch_group(struct run *run)
 
 int run_step(struct run *run, struct brig_error *err)
 {
-	struct epoll_event ready[RUN_EVENTS];
+	struct epoll_event ready[RUN_EVENTS + OWNERS_EVENTS];
 	bool ended = false;
 
 	if (run->state == RUN_DONE) {
 		return 1;
 	}
 	watch_group(run);
-	int count = epoll_wait(run->epoll, ready, RUN_EVENTS, 0);
+	int count = epoll_wait(run->epoll, ready, ARRAY_SIZE(ready), 0);
 	if (count < 0 && errno != EINTR) {
 		return error_errno(err, BRIG_E_SYSTEM, errno, "cannot watch the cell");
 	}

@@ -100,8 +100,10 @@ struct run {
 	char id[27]; /* of the run; the cell's own may be older */
 	enum run_state state;
 	enum wire_state wire;
-	int epoll; /* owned */
-	int timer; /* owned */
+	int epoll;         /* owned, unless it is lodged */
+	int timer;         /* likewise */
+	bool lodged;       /* both are its owner's: run_lodge() */
+	uint64_t alarm_ns; /* when the owner wants to be woken by the timer; 0: never */
 	bool group_watched;
 	bool paused;       /* its output is not read */
 	int sandbox, proc; /* owned: handles into the cell; -1: none */
@@ -150,7 +152,19 @@ int run_lap(struct run *run, int exit_code, struct brig_result **ret);
 int run_rest(struct run *run);
 /* The next one: from here on these options hold, and the limits that their spec has now. */
 int run_resume(struct run *run, const struct run_options *options);
-/* Sets the timer for the next look: after a change of limits. */
+/* A look at a cell that rests: ends it if a limit is reached. */
+void run_glance(struct run *run);
+/* Sets the timer for the next look: after a change of limits, or of alarm_ns. */
 int run_arm(struct run *run);
+/*
+ * From here on the owner's set and timer serve for the run's own, which are closed: of cells that
+ * rest there may be thousands. The timer is in the set already; whatever else the owner has there
+ * is to have RUN_OWNERS_EVENT as its data, and stays the owner's to hear. On failure the cell must
+ * end.
+ */
+#define RUN_OWNERS_EVENT UINT32_MAX
+int run_lodge(struct run *run, int epoll, int timer);
+/* They go: nothing is heard of the run any more. */
+void run_leave(struct run *run);
 void run_free(struct run *run);
 #endif

@@ -90,6 +90,7 @@ void run_free(struct run *run)
 	close_fd(&run->channel);
 	close_fd(&run->cell.go[0]);
 	close_fd(&run->cell.channel_fd);
+	run_leave(run);
 	close_fd(&run->timer);
 	close_fd(&run->epoll);
 	if (run->took_ns) {

@@ -70,8 +70,26 @@ int run_rest(struct run *run)
 {
 	run->state = RUN_HELD;
 	run->options.cut_output = true;
+	/* The group has told all that it is there for. */
+	if (run->watch.counted) {
+		run->watch.proc = -1;
+		close_fd(&run->proc);
+	}
+	watch_rest(&run->watch);
 	int r = run_pause(run, true);
 	return r < 0 ? r : run_arm(run);
+}
+
+void run_glance(struct run *run)
+{
+	uint64_t now = clock_now_ns();
+
+	watch_start(&run->watch, now); /* no time runs out between runs */
+	enum ending due = watch_look(&run->watch, now, &run->facts);
+	watch_rest(&run->watch);
+	if (due != ENDING_NONE) {
+		run_end(run, due);
+	}
 }
 
 /* What was printed between the runs belongs to none of them. */

@@ -61,6 +61,7 @@ static void look_at_usage(struct watch *watch, struct facts *facts)
 	if (watch->group) {
 		cgroup_usage(watch->group, &usage);
 	}
+	watch->counted = usage.has_memory && usage.has_processes && usage.has_cpu;
 	facts->oom_kills = usage.oom_kills;
 	facts->fork_refusals = since(usage.fork_refusals, watch->refusals_base);
 	facts->tasks_now = usage.has_processes ? usage.processes_now : 0;
@@ -69,7 +70,7 @@ static void look_at_usage(struct watch *watch, struct facts *facts)
 	raise_to(&facts->processes_peak, usage.processes_peak ? usage.processes_peak - 1 : 0);
 	raise_to(&facts->processes_peak, usage.processes_now ? usage.processes_now - 1 : 0);
 	raise_to(&facts->cpu_ns, since(usage.cpu_ns, watch->cpu_base_ns));
-	if (watch->proc >= 0 && (!usage.has_memory || !usage.has_processes || !usage.has_cpu)) {
+	if (watch->proc >= 0 && !watch->counted) {
 		struct proc_usage seen;
 		proc_usage(watch->proc, watch->init, &watch->memory, &seen);
 		if (!usage.has_memory) {
@@ -121,6 +122,13 @@ enum ending watch_look(struct watch *watch, uint64_t now_ns, struct facts *facts
 		return ENDING_WALL;
 	}
 	return ENDING_NONE;
+}
+
+void watch_rest(struct watch *watch)
+{
+	if (watch->group) {
+		cgroup_rest(watch->group);
+	}
 }
 
 uint64_t watch_next_ns(const struct watch *watch, uint64_t now_ns, const struct facts *facts)

@@ -19,6 +19,7 @@ struct watch {
 	uint64_t cpu_base_ns;      /* what making the cell ahead took, or runs before this one */
 	uint64_t refusals_base;    /* of forks */
 	struct proc_memory memory; /* who was seen in /proc */
+	bool counted;              /* the group's figures are all that is needed */
 };
 
 void watch_start(struct watch *watch, uint64_t now_ns);
@@ -27,6 +28,8 @@ void watch_rebase(struct watch *watch, struct facts *facts);
 void watch_done(struct watch *watch);
 /* Looks at everything once; updates the facts; the ending that is due, or ENDING_NONE. */
 enum ending watch_look(struct watch *watch, uint64_t now_ns, struct facts *facts);
+/* Nobody looks for a while: closes what is kept open for that. */
+void watch_rest(struct watch *watch);
 /* When to look next, absolute. */
 uint64_t watch_next_ns(const struct watch *watch, uint64_t now_ns, const struct facts *facts);
 /* "memory=cgroup2 processes=cgroup2 ..." */

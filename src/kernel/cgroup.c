@@ -292,6 +292,13 @@ void cgroup_usage(struct cgroup *cgroup, struct cgroup_usage *ret)
 	cgroup->manager->ops->usage(cgroup, ret);
 }
 
+void cgroup_rest(struct cgroup *cgroup)
+{
+	for (size_t i = 0; i < CGROUP_FIGURES; i++) {
+		close_fd(&cgroup->usage_fds[i]);
+	}
+}
+
 bool cgroup_kill(struct cgroup *cgroup)
 {
 	return cgroup->manager->ops->kill(cgroup);
@@ -343,9 +350,7 @@ void cgroup_free(struct cgroup *cgroup)
 	 * its caches until memory is short.
 	 */
 	cgroup_join_done(cgroup);
-	for (size_t i = 0; i < CGROUP_FIGURES; i++) {
-		close_fd(&cgroup->usage_fds[i]);
-	}
+	cgroup_rest(cgroup);
 	close_fd(&cgroup->event_fd);
 	close_fd(&cgroup->memory_fd);
 	remove_bounded(cgroup);

@@ -100,6 +100,8 @@ void cgroup_event_clear(struct cgroup *cgroup);
  * figures.
  */
 void cgroup_usage(struct cgroup *cgroup, struct cgroup_usage *ret);
+/* Nobody will ask for a while: closes what is kept open for that. The event fd stays. */
+void cgroup_rest(struct cgroup *cgroup);
 /*
  * SIGKILL to all in it; true when the kernel does it in one go, false: kill the pid namespace
  * instead.

@@ -79,6 +79,7 @@ enum cgroup_figure {
 	CGROUP_TASKS_PEAK,
 	CGROUP_MEMORY_PEAK,
 	CGROUP_CPU_USED,
+	CGROUP_OOM_KILLS,
 	CGROUP_FIGURES,
 };
 
@@ -88,10 +89,10 @@ struct cgroup {
 	struct cgroup_limits limits;
 	bool made[CGROUP_TREES_MAX];
 	int join_fds[CGROUP_TREES_MAX]; /* v1; owned */
-	int usage_fds[CGROUP_FIGURES];  /* v1; owned */
+	int usage_fds[CGROUP_FIGURES];  /* v1; owned; -1: not open now */
 	int dir_fd;                     /* v2, scope; owned */
-	int memory_fd;                  /* memory.events, or v1's memory.oom_control; owned */
-	int event_fd;                   /* v1's eventfd; owned. v2 polls memory_fd */
+	int memory_fd;                  /* v2: memory.events, which is polled; owned */
+	int event_fd;                   /* v1's eventfd; owned */
 	bool watched;                   /* memory_fd and event_fd are as good as they get */
 	struct cgroup_usage last;       /* scope: systemd may remove the group before we look */
 };

@@ -81,32 +81,6 @@ static int limit_cpu(struct cgroup *cgroup, int tree, const char **what)
 	return r;
 }
 
-/* Out of memory is told by an eventfd. Not fatal: the counters tell it too, only later. */
-static void v1_watch(struct cgroup *cgroup)
-{
-	int tree = tree_of(cgroup->manager, CGROUP_MEMORY);
-	char path[CGROUP_PATH_MAX], text[32];
-	int tree_fd;
-
-	if (tree < 0 || !cgroup->made[tree]) {
-		return;
-	}
-	tree_fd = cgroup->manager->trees[tree].fd;
-	cgroup->memory_fd = openat(tree_fd, file_path(cgroup, "memory.oom_control", path),
-				   O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	if (cgroup->memory_fd < 0) {
-		return;
-	}
-	cgroup->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (cgroup->event_fd < 0) {
-		return;
-	}
-	snprintf(text, sizeof(text), "%d %d", cgroup->event_fd, cgroup->memory_fd);
-	if (cgroup_file_write(tree_fd, file_path(cgroup, "cgroup.event_control", path), text) < 0) {
-		close_fd(&cgroup->event_fd);
-	}
-}
-
 static int limit_in_tree(struct cgroup *cgroup, size_t i, const char **what)
 {
 	const struct cgroup_tree *tree = &cgroup->manager->trees[i];
@@ -220,45 +194,73 @@ static const struct {
 	[CGROUP_TASKS_PEAK] = { CGROUP_PIDS, "pids.peak" },
 	[CGROUP_MEMORY_PEAK] = { CGROUP_MEMORY, "memory.max_usage_in_bytes" },
 	[CGROUP_CPU_USED] = { CGROUP_CPUACCT, "cpuacct.usage" },
+	[CGROUP_OOM_KILLS] = { CGROUP_MEMORY, "memory.oom_control" },
 };
 
 /* Opened at the first look, kept for the next, which somebody may be waiting for. */
-static bool get(struct cgroup *cgroup, enum cgroup_figure figure, uint64_t *ret)
+static int figure_fd(struct cgroup *cgroup, enum cgroup_figure figure)
 {
 	int tree = tree_of(cgroup->manager, figures[figure].bit);
 	int *fd = &cgroup->usage_fds[figure];
-	char path[CGROUP_PATH_MAX], text[64];
+	char path[CGROUP_PATH_MAX];
 
 	if (tree < 0 || !cgroup->made[tree]) {
-		return false;
+		return -1;
 	}
 	if (*fd < 0) {
 		*fd = openat(cgroup->manager->trees[tree].fd,
 			     file_path(cgroup, figures[figure].file, path),
 			     O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	}
-	ssize_t n = *fd < 0 ? -1 : pread(*fd, text, sizeof(text) - 1, 0);
+	return *fd;
+}
+
+static void read_figure(struct cgroup *cgroup, enum cgroup_figure figure, char *text, size_t size)
+{
+	int fd = figure_fd(cgroup, figure);
+	ssize_t n = fd < 0 ? -1 : pread(fd, text, size - 1, 0);
+
 	text[n < 0 ? 0 : n] = '\0';
+}
+
+static bool get(struct cgroup *cgroup, enum cgroup_figure figure, uint64_t *ret)
+{
+	char text[64];
+
+	read_figure(cgroup, figure, text, sizeof(text));
 	return cgroup_text_u64(text, ret);
+}
+
+/*
+ * Out of memory is told by an eventfd. The kernel needs the other file only to find the group. Not
+ * fatal: the counters tell it too, only later.
+ */
+static void v1_watch(struct cgroup *cgroup)
+{
+	int tree = tree_of(cgroup->manager, CGROUP_MEMORY);
+	int memory = figure_fd(cgroup, CGROUP_OOM_KILLS);
+	char path[CGROUP_PATH_MAX], text[32];
+
+	if (memory < 0) {
+		return;
+	}
+	cgroup->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (cgroup->event_fd < 0) {
+		return;
+	}
+	snprintf(text, sizeof(text), "%d %d", cgroup->event_fd, memory);
+	if (cgroup_file_write(cgroup->manager->trees[tree].fd,
+			      file_path(cgroup, "cgroup.event_control", path), text) < 0) {
+		close_fd(&cgroup->event_fd);
+	}
 }
 
 static void count_oom_kills(struct cgroup *cgroup, struct cgroup_usage *usage)
 {
-	int tree = tree_of(cgroup->manager, CGROUP_MEMORY);
-	char path[CGROUP_PATH_MAX], text[256];
-	ssize_t n;
+	char text[256];
 
-	if (cgroup->memory_fd >= 0) {
-		n = pread(cgroup->memory_fd, text, sizeof(text) - 1, 0);
-		text[n < 0 ? 0 : n] = '\0';
-	} else {
-		n = cgroup_file_read(cgroup->manager->trees[tree].fd,
-				     file_path(cgroup, "memory.oom_control", path), text,
-				     sizeof(text));
-	}
-	if (n > 0) {
-		cgroup_text_value(text, "oom_kill", &usage->oom_kills);
-	}
+	read_figure(cgroup, CGROUP_OOM_KILLS, text, sizeof(text));
+	cgroup_text_value(text, "oom_kill", &usage->oom_kills);
 }
 
 /* Without the limit having been reached nothing was refused: then the file is not read. */

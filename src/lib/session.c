@@ -16,15 +16,14 @@
 
 void session_arm(struct brig_session *session, uint64_t in_ns)
 {
-	struct itimerspec when = { .it_value = { .tv_sec = (time_t)(in_ns / 1000000000u),
-						 .tv_nsec = (long)(in_ns % 1000000000u) } };
-
-	timerfd_settime(session->timer, 0, &when, NULL);
+	session->look_ns = in_ns ? clock_now_ns() + in_ns : 0;
+	session->phase.run->alarm_ns = session->look_ns;
+	run_arm(session->phase.run);
 }
 
 static int make_loop(struct brig_session *session)
 {
-	struct epoll_event want = { .events = EPOLLIN };
+	struct epoll_event want = { .events = EPOLLIN, .data = { .u32 = RUN_OWNERS_EVENT } };
 
 	session->epoll = epoll_create1(EPOLL_CLOEXEC);
 	session->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
@@ -157,14 +156,13 @@ static void drop_channel(struct brig_session *session)
 static void bury(struct brig_session *session, int r)
 {
 	struct brig_result *result = r == 1 ? phase_take_result(&session->phase) : NULL;
+	const struct itimerspec at_once = { .it_value = { .tv_nsec = 1 } };
 
 	explain_end(session, result);
 	session->state = BRIG_SESSION_GONE;
-	session_arm(session, 1);
 	drop_channel(session);
-	if (session->phase.run) {
-		epoll_ctl(session->epoll, EPOLL_CTL_DEL, session->phase.run->epoll, NULL);
-	}
+	session_cell_ignore(session);
+	timerfd_settime(session->timer, 0, &at_once, NULL);
 	close_fd(&session->driver);
 	session_lose_run(session, result, r);
 }
@@ -178,8 +176,14 @@ static void take_ready(struct brig_session *session)
 	channel_forget(&session->channel);
 	close_fd(&session->inside);
 	close_fd(&run->value);
+	close_fd(&session->prepared.spec.devices);
 	if (session->channel.driver > 0) {
 		session->driver = sys_pidfd_open(session->channel.driver, 0);
+	}
+	int r = session_cell_lodge(session);
+	if (r < 0) {
+		brig_session_end(session, "its cell cannot be watched");
+		return;
 	}
 	session->state = BRIG_SESSION_IDLE;
 	watch_rebase(&run->watch, &run->facts);
@@ -193,7 +197,8 @@ void session_pump(struct brig_session *session)
 	channel_pump(&session->channel); /* nobody reads there: the other direction will tell */
 
 	bool writing = channel_wants_write(&session->channel);
-	struct epoll_event want = { .events = writing ? EPOLLIN | EPOLLOUT : EPOLLIN };
+	struct epoll_event want = { .events = writing ? EPOLLIN | EPOLLOUT : EPOLLIN,
+				    .data = { .u32 = RUN_OWNERS_EVENT } };
 
 	if (writing != session->writing) {
 		session->writing = writing;
@@ -237,11 +242,11 @@ static void hear_driver(struct brig_session *session)
 static void look(struct brig_session *session)
 {
 	struct run *run = session->phase.run;
-	uint64_t expirations, now = clock_now_ns();
 
-	if (read(session->timer, &expirations, sizeof(expirations)) <= 0) {
+	if (!session->look_ns || clock_now_ns() < session->look_ns) {
 		return;
 	}
+	session->look_ns = run->alarm_ns = 0;
 	if (session->channel.fd < 0 && session->state == BRIG_SESSION_IDLE) {
 		brig_session_end(session, "its code closed the interpreter's own channel");
 		return;
@@ -252,11 +257,7 @@ static void look(struct brig_session *session)
 	if (session->state != BRIG_SESSION_IDLE || run->state >= RUN_ENDING) {
 		return;
 	}
-	watch_start(&run->watch, now);
-	enum ending due = watch_look(&run->watch, now, &run->facts);
-	if (due != ENDING_NONE) {
-		run_end(run, due);
-	}
+	run_glance(run);
 	session_arm(session, SESSION_LOOK_NS);
 }
 

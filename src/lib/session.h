@@ -35,7 +35,8 @@ struct brig_session {
 	enum brig_session_state state;
 	char reason[200];        /* why it is gone, or is about to be */
 	struct brig_error error; /* when it could not be opened */
-	int epoll, timer;        /* owned */
+	int epoll, timer;        /* owned; its cell's too, once that is there */
+	uint64_t look_ns;        /* when there is something to look at; 0: never */
 
 	struct prepared prepared;
 	struct phase phase;
@@ -99,8 +100,12 @@ int session_cell_start(struct brig_session *session, const struct brig_request *
 /* 1: the cell has ended; 0; -errno with the reason in session->error. */
 int session_cell_step(struct brig_session *session);
 void session_cell_done(struct brig_session *session);
+/* The cell listens in the session's own set from here on. On failure it must end. */
+int session_cell_lodge(struct brig_session *session);
+/* It has ended: nothing more is heard of it. */
+void session_cell_ignore(struct brig_session *session);
 /* Language, runtime and policy of a result. */
 void session_describe(const struct brig_session *session, struct brig_result *result);
-/* Sets the timer: soon, or never. */
+/* When to look next: soon, or with 0 never. Only while its cell is there. */
 void session_arm(struct brig_session *session, uint64_t in_ns);
 #endif

@@ -11,7 +11,7 @@
 
 static int watch_cell(struct brig_session *session, struct brig_error *err)
 {
-	struct epoll_event want = { .events = EPOLLIN };
+	struct epoll_event want = { .events = EPOLLIN, .data = { .u32 = RUN_OWNERS_EVENT } };
 
 	if (epoll_ctl(session->epoll, EPOLL_CTL_ADD, session->phase.run->epoll, &want) < 0) {
 		return error_errno(err, BRIG_E_SYSTEM, errno, "cannot watch the session's cell");
@@ -27,7 +27,7 @@ static struct phase_options options_of(const struct brig_session *session)
 /* With `ready` the channel is there, of a cell made ahead, which has the other end already. */
 static int open_channel(struct brig_session *session, int ready, struct brig_error *err)
 {
-	struct epoll_event want = { .events = EPOLLIN };
+	struct epoll_event want = { .events = EPOLLIN, .data = { .u32 = RUN_OWNERS_EVENT } };
 
 	channel_done(&session->channel);
 	close_fd(&session->inside);
@@ -82,11 +82,28 @@ static struct warm_pool *find_pool(struct brig_session *session, const struct br
 	return warm_pool_await(pool, request->start, session->context->hurried) ? pool : NULL;
 }
 
+int session_cell_lodge(struct brig_session *session)
+{
+	struct run *run = session->phase.run;
+
+	epoll_ctl(session->epoll, EPOLL_CTL_DEL, run->epoll, NULL);
+	return run_lodge(run, session->epoll, session->timer);
+}
+
+void session_cell_ignore(struct brig_session *session)
+{
+	struct run *run = session->phase.run;
+
+	if (run && !run->lodged) {
+		epoll_ctl(session->epoll, EPOLL_CTL_DEL, run->epoll, NULL);
+	} else if (run) {
+		run_leave(run);
+	}
+}
+
 static void end_phase(struct brig_session *session)
 {
-	if (session->phase.run) {
-		epoll_ctl(session->epoll, EPOLL_CTL_DEL, session->phase.run->epoll, NULL);
-	}
+	session_cell_ignore(session);
 	phase_done(&session->phase);
 }
 
@@ -178,7 +195,7 @@ static bool bury(struct brig_session *session)
 	}
 	session->cell = NULL;
 	run_end(session->phase.run, ENDING_CANCELLED);
-	epoll_ctl(session->epoll, EPOLL_CTL_DEL, session->phase.run->epoll, NULL);
+	session_cell_ignore(session);
 	cell->run = TAKE_PTR(session->phase.run);
 	warm_bury(warm, cell);
 	return true;

@@ -532,6 +532,68 @@ static void test_descriptors(void **state)
 	brig_context_free(context);
 }
 
+#define IDLE_SESSIONS    4
+#define IDLE_DESCRIPTORS 12
+
+static void fill_pool(struct brig_context *context)
+{
+	struct brig_request like = { .size = sizeof(like), .language = "python", .code = "0" };
+	struct brig_error error = { 0 };
+
+	if (brig_context_warm(context, &like, 2, &error) < 0) {
+		fail_msg("%s", error.message);
+	}
+}
+
+/* The time has come for the look that is taken at an idle session. */
+static void wait_for_look(struct brig_session *session)
+{
+	struct pollfd ready = { .fd = brig_session_fd(session), .events = POLLIN };
+
+	assert_int_equal(poll(&ready, 1, 20000), 1);
+	assert_int_equal(brig_session_step(session), 0);
+	expect_alive(session);
+	assert_int_equal(poll(&ready, 1, 0), 0);
+}
+
+/* Thousands may be open and idle: each holds few descriptors, before it was used and after. */
+static void check_idle_descriptors(const char *language, const char *code, bool warm, bool wait)
+{
+	struct brig_context *context = new_context(warm);
+	struct brig_session *sessions[IDLE_SESSIONS + 1];
+	unsigned before = 0;
+
+	for (int i = 0; i <= IDLE_SESSIONS; i++) {
+		if (warm) {
+			fill_pool(context);
+		}
+		sessions[i] = open_session(context, language);
+		expect(sessions[i], code, BRIG_OK, "", NULL);
+		if (warm) {
+			fill_pool(context);
+		}
+		before = i ? before : count_descriptors();
+	}
+	assert_in_range(count_descriptors() - before, 0, IDLE_SESSIONS * IDLE_DESCRIPTORS);
+	for (int i = 1; wait && i <= IDLE_SESSIONS; i++) {
+		wait_for_look(sessions[i]);
+	}
+	assert_in_range(count_descriptors() - before, 0, IDLE_SESSIONS * IDLE_DESCRIPTORS);
+	for (int i = 0; i <= IDLE_SESSIONS; i++) {
+		expect(sessions[i], code, BRIG_OK, "", NULL);
+		brig_session_close(sessions[i]);
+	}
+	brig_context_free(context);
+}
+
+static void test_idle_descriptors(void **state)
+{
+	(void)state;
+	check_idle_descriptors("python", "x = 1", false, true);
+	check_idle_descriptors("python", "x = 1", true, false);
+	check_idle_descriptors("bash", "true", false, false);
+}
+
 /* A thread that was left behind may use what one run may, not more. */
 static void test_idle_work(void **state)
 {
@@ -545,6 +607,29 @@ static void test_idle_work(void **state)
 	       "threading.Thread(target=spin, daemon=True).start()",
 	       BRIG_OK, "", NULL);
 	expect_gone(session, "between runs: cpu_limit");
+	brig_session_close(session);
+	brig_context_free(context);
+}
+
+/* Where the kernel tells of it, it is known at once, and not at the next look. */
+static void test_idle_memory(void **state)
+{
+	struct brig_context *context = new_context(false);
+	struct brig_request like = { .size = sizeof(like), .limits = { .memory_bytes = 64 << 20 } };
+	struct brig_session *session = open_like(context, &like);
+	struct brig_result *result =
+		run_code(session,
+			 "import threading, time\n"
+			 "def grow():\n  time.sleep(0.3); x = b'x' * (1 << 28)\n"
+			 "threading.Thread(target=grow, daemon=True).start()",
+			 0);
+	bool told = strstr(result->means, "memory=cgroup") != NULL;
+
+	(void)state;
+	brig_result_free(result);
+	if (told) {
+		expect_gone(session, "between runs: memory_limit");
+	}
 	brig_session_close(session);
 	brig_context_free(context);
 }
@@ -732,7 +817,8 @@ int main(void)
 		cmocka_unit_test(test_forged_values), cmocka_unit_test(test_left_behind),
 		cmocka_unit_test(test_descriptors),   cmocka_unit_test(test_idle_work),
 		cmocka_unit_test(test_files),         cmocka_unit_test(test_hostile_files),
-		cmocka_unit_test(test_racing_files),
+		cmocka_unit_test(test_racing_files),  cmocka_unit_test(test_idle_descriptors),
+		cmocka_unit_test(test_idle_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
