@@ -6,7 +6,7 @@
 #include "cli/report.h"
 #include "lib/listing.h"
 
-static int list(const void *of, const char *operand)
+static int list(void *of, const struct arguments *given)
 {
 	const struct policy_line *line = of;
 	struct policy_source source = policy_line_source(line);
@@ -16,7 +16,7 @@ static int list(const void *of, const char *operand)
 	_cleanup_(buf_done)
 	struct buf out = { 0 };
 
-	(void)operand;
+	(void)given;
 	if (line->json) {
 		int r = listing_print_policies(&source, &out, &error);
 		return r < 0 ? report_error(&error, true)
@@ -56,5 +56,5 @@ int policy_command_list(int argc, char **argv)
 	};
 	struct policy_line line = { 0 };
 
-	return command_simple(&syntax, argc, argv, &line, list);
+	return command_work(&syntax, argc, argv, &line, list);
 }

@@ -6,9 +6,10 @@
 #include "cli/policy_print.h"
 #include "cli/report.h"
 
-static int show(const void *of, const char *operand)
+static int show(void *of, const struct arguments *given)
 {
 	const struct policy_line *line = of;
+	const char *name = given->operands_count ? given->operands[0] : "default";
 	struct policy_source source = policy_line_source(line);
 	struct brig_error error = { 0 };
 	_cleanup_(policy_freep)
@@ -16,7 +17,7 @@ static int show(const void *of, const char *operand)
 	_cleanup_(buf_done)
 	struct buf out = { 0 };
 
-	if (policy_load(&source, operand ? operand : "default", &policy, &error) < 0) {
+	if (policy_load(&source, name, &policy, &error) < 0) {
 		return report_error(&error, line->json);
 	}
 	if (line->json) {
@@ -44,5 +45,5 @@ int policy_command_show(int argc, char **argv)
 	};
 	struct policy_line line = { 0 };
 
-	return command_simple(&syntax, argc, argv, &line, show);
+	return command_work(&syntax, argc, argv, &line, show);
 }

@@ -45,7 +45,7 @@ struct gate {
 
 	struct connection *connections; /* owned, a list */
 	unsigned open, streams, untold;
-	struct telling others, refusals, names;
+	struct telling told, told_refused, told_names;
 	uint64_t made;
 	uint64_t refused; /* without a record */
 	uint64_t bytes;   /* both ways, of all */

@@ -32,9 +32,9 @@ void report_connection(struct gate *gate, const struct gate_connection *record)
 {
 	bool refused = gate_is_refusal(record->verdict);
 	/* Each has room of its own, so that none of them is hidden by many of the others. */
-	struct telling *telling = !refused       ? &gate->others
-				  : record->port ? &gate->refusals
-						 : &gate->names;
+	struct telling *telling = !refused       ? &gate->told
+				  : record->port ? &gate->told_refused
+						 : &gate->told_names;
 
 	if (may_tell(telling) && say(record, sizeof(*record)) == 0) {
 		telling->told++;

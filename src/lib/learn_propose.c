@@ -208,6 +208,21 @@ static void print_guard(const struct learn_origin *origin, struct buf *out)
 	buf_adds(out, " },\n");
 }
 
+/* What the base wants to know, and when it ends a run, stays as it is. */
+static void print_monitor(const struct policy_monitor *monitor, struct buf *out)
+{
+	const struct event_limits *most = &monitor->end_after;
+
+	buf_adds(out, "\t\"monitor\": { ");
+	print_list(out, "calls", &monitor->calls);
+	buf_adds(out, ", ");
+	print_list(out, "files", &monitor->files);
+	buf_addf(out,
+		 ", \"end_after\": { \"denied_calls\": %" PRIu64
+		 ", \"refused_connections\": %" PRIu64 ", \"watched\": %" PRIu64 " } },\n",
+		 most->denied_calls, most->refused_connections, most->watched);
+}
+
 int learn_propose(const struct learn *learn, const struct learn_origin *origin, struct buf *out)
 {
 	const struct policy *under = origin->under;
@@ -230,7 +245,7 @@ int learn_propose(const struct learn *learn, const struct learn_origin *origin, 
 	buf_adds(out, "\n");
 	learn_print_network(learn, origin, out);
 	print_guard(origin, out);
-	buf_addf(out, "\t\"denials_max\": %u,\n", under->denials_max);
+	print_monitor(&under->monitor, out);
 	buf_addf(out, "\t\"exec_writable\": %s, // %s\n\n", learn->exec_writable ? "true" : "false",
 		 learn->exec_writable ? "it ran code from a place that it can write to"
 				      : "it ran no code from a place that it can write to");

@@ -255,7 +255,7 @@ int policy_load(const struct policy_source *source, const char *name, struct pol
 {
 	_cleanup_(policy_text_done)
 	struct policy_text text = { 0 };
-	int r = 0;
+	int r;
 
 	if (!name || !id_name_valid(name)) {
 		error_set(err, BRIG_E_INPUT, EINVAL, "\"%.64s\" is no name of a policy",
