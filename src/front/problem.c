@@ -14,43 +14,71 @@
 #define RETRY_USUAL_S 2
 
 static const struct problem_info table[PROBLEM_KINDS] = {
-	[PROBLEM_NONE] = { "none", 500, "No problem" },
-	[PROBLEM_INVALID_JSON] = { "invalid_json", 400, "The body is not the JSON that is wanted" },
-	[PROBLEM_INVALID_REQUEST] = { "invalid_request", 400, "The request is wrong" },
+	[PROBLEM_NONE] = { "none", 500, "No problem", NULL },
+	[PROBLEM_INVALID_JSON] = { "invalid_json", 400, "The body is not the JSON that is wanted",
+				   NULL },
+	[PROBLEM_INVALID_REQUEST] = { "invalid_request", 400, "The request is wrong", NULL },
 	[PROBLEM_UNSUPPORTED_LANGUAGE] = { "unsupported_language", 400,
-					   "The language cannot be had here" },
-	[PROBLEM_UNAUTHORIZED] = { "unauthorized", 401, "A valid token is needed" },
-	[PROBLEM_FORBIDDEN] = { "forbidden", 403, "Not allowed" },
+					   "The language cannot be had here", NULL },
+	[PROBLEM_UNAUTHORIZED] = { "unauthorized", 401, "A valid token is needed", NULL },
+	[PROBLEM_FORBIDDEN] = { "forbidden", 403, "Not allowed", NULL },
 	[PROBLEM_POLICY_NOT_ALLOWED] = { "policy_not_allowed", 403,
-					 "The token may not use this policy" },
-	[PROBLEM_POLICY_FORBIDS] = { "policy_forbids", 403, "The policy forbids what was asked" },
+					 "The token may not use this policy", NULL },
+	[PROBLEM_POLICY_FORBIDS] = { "policy_forbids", 403, "The policy forbids what was asked",
+				     NULL },
 	[PROBLEM_CONSENT_REQUIRED] = { "consent_required", 403,
-				       "The policy wants a person's word first" },
-	[PROBLEM_NOT_FOUND] = { "not_found", 404, "There is no such thing" },
+				       "The policy wants a person's word first", NULL },
+	[PROBLEM_NOT_FOUND] = { "not_found", 404, "There is no such thing", NULL },
 	[PROBLEM_METHOD_NOT_ALLOWED] = { "method_not_allowed", 405,
-					 "The method does not apply here" },
-	[PROBLEM_REQUEST_TIMEOUT] = { "request_timeout", 408, "The request came too slowly" },
-	[PROBLEM_SESSION_BUSY] = { "session_busy", 409, "The session is running something" },
-	[PROBLEM_CANCELLED] = { "cancelled", 409, "It was cancelled before it ran" },
-	[PROBLEM_SESSION_GONE] = { "session_gone", 410, "The session is gone" },
-	[PROBLEM_CONTENT_TOO_LARGE] = { "content_too_large", 413, "The body is too large" },
+					 "The method does not apply here",
+					 "GET /openapi.json lists what can be asked" },
+	[PROBLEM_REQUEST_TIMEOUT] = { "request_timeout", 408, "The request came too slowly",
+				      "send it in one go; whoever runs the service can set "
+				      "http.head_timeout and http.body_timeout" },
+	[PROBLEM_SESSION_BUSY] = { "session_busy", 409, "The session is running something", NULL },
+	[PROBLEM_CANCELLED] = { "cancelled", 409, "It was cancelled before it ran", NULL },
+	[PROBLEM_SESSION_GONE] = { "session_gone", 410, "The session is gone", NULL },
+	[PROBLEM_CONTENT_TOO_LARGE] = { "content_too_large", 413, "The body is too large",
+					"it must be smaller; whoever runs the service can raise "
+					"http.body_bytes, the bound of requests" },
 	[PROBLEM_UNSUPPORTED_MEDIA_TYPE] = { "unsupported_media_type", 415,
-					     "The body must be application/json" },
+					     "The body must be application/json",
+					     "send it with Content-Type: application/json" },
 	[PROBLEM_IDEMPOTENCY_MISMATCH] = { "idempotency_mismatch", 422,
-					   "The key was used for another request" },
-	[PROBLEM_RATE_LIMITED] = { "rate_limited", 429, "Too many requests" },
-	[PROBLEM_BYTES_LIMITED] = { "bytes_limited", 429, "Too many bytes are under way" },
-	[PROBLEM_QUEUE_FULL] = { "queue_full", 429, "Too much is waiting already" },
-	[PROBLEM_QUOTA_EXCEEDED] = { "quota_exceeded", 429, "The day's processor time is used up" },
-	[PROBLEM_SESSION_LIMIT] = { "session_limit", 429, "Too many sessions" },
-	[PROBLEM_HEAD_TOO_LARGE] = { "head_too_large", 431, "The request's head is too large" },
-	[PROBLEM_INTERNAL] = { "internal", 500, "brig failed" },
-	[PROBLEM_HOST_UNABLE] = { "host_unable", 503, "The host lacks what the policy wants" },
-	[PROBLEM_QUEUE_TIMEOUT] = { "queue_timeout", 503, "It waited too long for its turn" },
-	[PROBLEM_MEMORY_LOW] = { "memory_low", 503, "The host is short of memory" },
+					   "The key was used for another request",
+					   "give another request another key" },
+	[PROBLEM_RATE_LIMITED] = { "rate_limited", 429, "Too many requests",
+				   "wait as long as Retry-After says" },
+	[PROBLEM_BYTES_LIMITED] = { "bytes_limited", 429, "Too many bytes are under way",
+				    "wait for the answers that are under way, then send it again" },
+	[PROBLEM_QUEUE_FULL] = { "queue_full", 429, "Too much is waiting already",
+				 "wait as long as Retry-After says; whoever runs the service can "
+				 "raise runs.queue and runs.queue_per_tenant" },
+	[PROBLEM_QUOTA_EXCEEDED] = { "quota_exceeded", 429, "The day's processor time is used up",
+				     "wait as long as Retry-After says; whoever gave the token can "
+				     "raise its processor time" },
+	[PROBLEM_SESSION_LIMIT] = { "session_limit", 429, "Too many sessions",
+				    "end sessions that are not used: DELETE /v1/sessions/ID; "
+				    "whoever runs the service can raise sessions.max and "
+				    "sessions.per_tenant" },
+	[PROBLEM_HEAD_TOO_LARGE] = { "head_too_large", 431, "The request's head is too large",
+				     "send fewer or shorter headers, or a shorter path" },
+	[PROBLEM_INTERNAL] = { "internal", 500, "brig failed", NULL },
+	[PROBLEM_HOST_UNABLE] = { "host_unable", 503, "The host lacks what the policy wants",
+				  "use a policy that wants less; or, on the host, brig doctor says "
+				  "what is missing" },
+	[PROBLEM_QUEUE_TIMEOUT] = { "queue_timeout", 503, "It waited too long for its turn",
+				    "try again later, or queue it: POST /v1/executions does not "
+				    "wait" },
+	[PROBLEM_MEMORY_LOW] = { "memory_low", 503, "The host is short of memory",
+				 "try again later, or with less at once; whoever runs the service "
+				 "can set runs.memory_floor" },
 	[PROBLEM_LEDGER_UNAVAILABLE] = { "ledger_unavailable", 503,
-					 "What was asked cannot be recorded" },
-	[PROBLEM_UNAVAILABLE] = { "unavailable", 503, "The service cannot do it now" },
+					 "What was asked cannot be recorded",
+					 "try again later; the service's log says what its ledger "
+					 "lacks" },
+	[PROBLEM_UNAVAILABLE] = { "unavailable", 503, "The service cannot do it now",
+				  "try again later" },
 };
 
 const struct problem_info *problem_info(enum problem_kind kind)
@@ -150,36 +178,43 @@ struct mapping {
 	int errnum; /* 0: any */
 	enum problem_kind kind;
 	const char *detail; /* NULL: the error's own words */
+	const char *remedy; /* of such a detail; NULL: the kind's */
 };
+
+#define ROOM "try again later; whoever runs the host must make room on its disks"
 
 /* The first that fits. What is scarce is so whoever was looking for it: there the code is any. */
 static const struct mapping mappings[] = {
-	{ BRIG_E_NONE, EMFILE, PROBLEM_UNAVAILABLE, "the service has too much open at once" },
-	{ BRIG_E_NONE, ENFILE, PROBLEM_UNAVAILABLE, "the host has too much open at once" },
-	{ BRIG_E_NONE, ENOMEM, PROBLEM_MEMORY_LOW, "there is not enough memory for it now" },
-	{ BRIG_E_INPUT, ENOENT, PROBLEM_NOT_FOUND, NULL },
-	{ BRIG_E_INPUT, EBUSY, PROBLEM_SESSION_BUSY, NULL },
-	{ BRIG_E_INPUT, ESTALE, PROBLEM_SESSION_GONE, NULL },
-	{ BRIG_E_INPUT, EAGAIN, PROBLEM_SESSION_LIMIT, NULL },
-	{ BRIG_E_INPUT, EFBIG, PROBLEM_CONTENT_TOO_LARGE, NULL },
-	{ BRIG_E_INPUT, 0, PROBLEM_INVALID_REQUEST, NULL },
-	{ BRIG_E_POLICY, EACCES, PROBLEM_POLICY_FORBIDS, NULL },
-	{ BRIG_E_POLICY, EPERM, PROBLEM_POLICY_FORBIDS, NULL },
-	{ BRIG_E_POLICY, 0, PROBLEM_INVALID_REQUEST, NULL },
-	{ BRIG_E_RUNTIME, 0, PROBLEM_UNSUPPORTED_LANGUAGE, NULL },
+	{ BRIG_E_NONE, EMFILE, PROBLEM_UNAVAILABLE, "the service has too much open at once",
+	  "end sessions that are not used; whoever runs the service can raise its LimitNOFILE" },
+	{ BRIG_E_NONE, ENFILE, PROBLEM_UNAVAILABLE, "the host has too much open at once",
+	  "try again later; whoever runs the host can raise fs.file-max" },
+	{ BRIG_E_NONE, ENOMEM, PROBLEM_MEMORY_LOW, "there is not enough memory for it now", NULL },
+	{ BRIG_E_INPUT, ENOENT, PROBLEM_NOT_FOUND, NULL, NULL },
+	{ BRIG_E_INPUT, EBUSY, PROBLEM_SESSION_BUSY, NULL, NULL },
+	{ BRIG_E_INPUT, ESTALE, PROBLEM_SESSION_GONE, NULL, NULL },
+	{ BRIG_E_INPUT, EAGAIN, PROBLEM_SESSION_LIMIT, NULL, NULL },
+	{ BRIG_E_INPUT, EFBIG, PROBLEM_CONTENT_TOO_LARGE, NULL, NULL },
+	{ BRIG_E_INPUT, 0, PROBLEM_INVALID_REQUEST, NULL, NULL },
+	{ BRIG_E_POLICY, EACCES, PROBLEM_POLICY_FORBIDS, NULL, NULL },
+	{ BRIG_E_POLICY, EPERM, PROBLEM_POLICY_FORBIDS, NULL, NULL },
+	{ BRIG_E_POLICY, 0, PROBLEM_INVALID_REQUEST, NULL, NULL },
+	{ BRIG_E_RUNTIME, 0, PROBLEM_UNSUPPORTED_LANGUAGE, NULL, NULL },
 	{ BRIG_E_HOST, 0, PROBLEM_HOST_UNABLE,
-	  "this host lacks a layer of isolation that the policy wants" },
-	{ BRIG_E_CONSENT, 0, PROBLEM_CONSENT_REQUIRED, NULL },
+	  "this host lacks a layer of isolation that the policy wants", NULL },
+	{ BRIG_E_CONSENT, 0, PROBLEM_CONSENT_REQUIRED, NULL, NULL },
 	{ BRIG_E_SYSTEM, ENOTRECOVERABLE, PROBLEM_LEDGER_UNAVAILABLE,
-	  "what was asked cannot be recorded, so it was not done" },
-	{ BRIG_E_SYSTEM, ENOENT, PROBLEM_NOT_FOUND, "there is no such thing" },
-	{ BRIG_E_SYSTEM, EAGAIN, PROBLEM_UNAVAILABLE, "the host has too many processes" },
-	{ BRIG_E_SYSTEM, ENOSPC, PROBLEM_UNAVAILABLE, "the host has no room left" },
-	{ BRIG_E_SYSTEM, EDQUOT, PROBLEM_UNAVAILABLE, "the host has no room left" },
-	{ BRIG_E_SYSTEM, EUSERS, PROBLEM_UNAVAILABLE, "the host has no room left" },
-	{ BRIG_E_SYSTEM, ENOBUFS, PROBLEM_UNAVAILABLE, "the service has too much to do" },
-	{ BRIG_E_SYSTEM, EPIPE, PROBLEM_UNAVAILABLE, "the service is starting again" },
-	{ BRIG_E_SYSTEM, ECONNRESET, PROBLEM_UNAVAILABLE, "the service is starting again" },
+	  "what was asked cannot be recorded, so it was not done", NULL },
+	{ BRIG_E_SYSTEM, ENOENT, PROBLEM_NOT_FOUND, "there is no such thing", NULL },
+	{ BRIG_E_SYSTEM, EAGAIN, PROBLEM_UNAVAILABLE, "the host has too many processes",
+	  "try again later; whoever runs the service can raise its TasksMax" },
+	{ BRIG_E_SYSTEM, ENOSPC, PROBLEM_UNAVAILABLE, "the host has no room left", ROOM },
+	{ BRIG_E_SYSTEM, EDQUOT, PROBLEM_UNAVAILABLE, "the host has no room left", ROOM },
+	{ BRIG_E_SYSTEM, EUSERS, PROBLEM_UNAVAILABLE, "the host has no room left",
+	  "try again later; whoever runs the host can raise user.max_user_namespaces" },
+	{ BRIG_E_SYSTEM, ENOBUFS, PROBLEM_UNAVAILABLE, "the service has too much to do", NULL },
+	{ BRIG_E_SYSTEM, EPIPE, PROBLEM_UNAVAILABLE, "the service is starting again", NULL },
+	{ BRIG_E_SYSTEM, ECONNRESET, PROBLEM_UNAVAILABLE, "the service is starting again", NULL },
 };
 
 void problem_of_error(struct problem *problem, const struct brig_error *error)
@@ -197,6 +232,9 @@ void problem_of_error(struct problem *problem, const struct brig_error *error)
 		return;
 	}
 	problem_set(problem, found->kind, "%s", found->detail ? found->detail : "");
+	if (found->remedy) {
+		problem_remedy(problem, "%s", found->remedy);
+	}
 	if (!found->detail) {
 		copy_without_paths(problem->detail, sizeof(problem->detail), error->message);
 		copy_without_paths(problem->remedy, sizeof(problem->remedy), error->remedy);
@@ -251,6 +289,8 @@ void problem_to_error(const struct problem *problem, struct brig_error *error)
 		error_remedy(error, "%s", problem->remedy);
 	} else if (problem->retry_s) {
 		error_remedy(error, "try again in %u seconds", problem->retry_s);
+	} else if (problem_info(problem->kind)->remedy) {
+		error_remedy(error, "%s", problem_info(problem->kind)->remedy);
 	}
 }
 
@@ -267,6 +307,6 @@ void problem_write(const struct problem *problem, struct buf *out)
 	json_int(&json, "status", info->status);
 	json_text(&json, "detail", problem->detail[0] ? problem->detail : info->title);
 	json_text(&json, "code", info->code);
-	json_text(&json, "remedy", problem->remedy[0] ? problem->remedy : NULL);
+	json_text(&json, "remedy", problem->remedy[0] ? problem->remedy : info->remedy);
 	json_close(&json, '}');
 }

@@ -49,6 +49,7 @@ struct problem_info {
 	const char *code;
 	int status;
 	const char *title;
+	const char *remedy; /* when nothing better was said; NULL: there is none for all of them */
 };
 
 struct problem {

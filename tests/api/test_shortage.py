@@ -57,6 +57,7 @@ def check_refusal(answer):
     assert (answer.status, answer.code) == (503, "unavailable"), answer.body
     assert int(answer.header("Retry-After")) >= 1
     assert "/" not in answer.json()["detail"]
+    assert "LimitNOFILE" in answer.json()["remedy"] or "again" in answer.json()["remedy"]
 
 
 @pytest.mark.parametrize("more", [0, 1, 2, 8, 20, 40, 60])

@@ -156,6 +156,29 @@ static void test_nothing_of_the_host_leaves(void **state)
 	assert_int_equal(problem_info(problem.kind)->status, 410);
 }
 
+static void test_shortages_have_remedies(void **state)
+{
+	static const int scarce[] = { EMFILE, ENFILE, ENOMEM, EAGAIN, ENOSPC, EUSERS, EPIPE };
+	struct brig_error error = { 0 };
+	struct problem problem = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(scarce); i++) {
+		struct buf out = { 0 };
+
+		error_set(&error, BRIG_E_SYSTEM, scarce[i], "of /some/where");
+		problem_of_error(&problem, &error);
+		assert_true(problem.retry_s > 0);
+		problem_write(&problem, &out);
+		assert_non_null(strstr(out.data, "\"remedy\":\""));
+		assert_null(strstr(out.data, "/some"));
+		buf_done(&out);
+	}
+	error_set(&error, BRIG_E_SYSTEM, EMFILE, "too many");
+	problem_of_error(&problem, &error);
+	assert_non_null(strstr(problem.remedy, "LimitNOFILE"));
+}
+
 static void test_problems_have_codes(void **state)
 {
 	(void)state;
@@ -165,6 +188,10 @@ static void test_problems_have_codes(void **state)
 		assert_non_null(info->code);
 		assert_in_range(info->status, 400, 503);
 		assert_int_equal(problem_of_code(info->code), i);
+		/* What is so only now: nobody should have to guess what to do. */
+		if (info->status == 429 || info->status == 503) {
+			assert_non_null(info->remedy);
+		}
 	}
 	assert_int_equal(problem_of_code("nothing"), PROBLEM_INTERNAL);
 }
@@ -228,6 +255,7 @@ int main(void)
 		cmocka_unit_test(test_routes),
 		cmocka_unit_test(test_nothing_of_the_host_leaves),
 		cmocka_unit_test(test_problems_have_codes),
+		cmocka_unit_test(test_shortages_have_remedies),
 		cmocka_unit_test(test_places),
 		cmocka_unit_test(test_what_the_ledger_tells),
 	};
