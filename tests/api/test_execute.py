@@ -50,7 +50,7 @@ def test_timeout_keeps_what_was_printed(unix):
     result = unix.run(code=code, timeout_ms=1500)
     assert result["status"] == "timeout" and result["exit_code"] is None
     assert result["stdout"].startswith("0\n1\n")
-    assert 1400 < result["duration_ms"] < 10000
+    assert 1400 < result["duration_ms"] < 3600
     assert result["limits"]["wall_ms"] == 1500
 
 

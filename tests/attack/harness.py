@@ -292,7 +292,7 @@ def open_directory():
         yield pathlib.Path(path)
 
 
-def wait_for(condition, seconds=15.0):
+def wait_for(condition, seconds=5.0):
     """The first true value of a condition; AssertionError when the time is up."""
     end = time.monotonic() + seconds
     while True:

@@ -11,7 +11,7 @@ from client import Raw, request
 MS = 1_000_000
 
 
-def quick(server, limit=3):
+def quick(server, limit=0.5):
     """Somebody else is served within the time: a loaded host's, not one's that has to wait."""
     start = time.monotonic()
     with server.connect() as raw:
@@ -54,7 +54,7 @@ def test_slow_head(serve):
     server = serve(head_ns=400 * MS)
     with server.connect() as raw:
         took = drip(raw, request(headers=["X-A: " + "a" * 1000]))
-        assert 0.3 < took < 8
+        assert 0.3 < took < 2
         assert raw.rest().startswith(b"HTTP/1.1 408 ")
     quick(server)
     assert server.counts()["timed_out"] == 1
@@ -65,11 +65,11 @@ def test_slow_body(serve):
     server = serve(body_ns=500 * MS)
     with server.connect() as raw:
         raw.send(request("/echo", "POST", headers=["Content-Length: 10000"]))
-        assert drip(raw, b"a" * 10000) < 8
+        assert drip(raw, b"a" * 10000) < 2
         assert raw.rest().startswith(b"HTTP/1.1 408 ")
     with server.connect() as raw:
         raw.send(request("/echo", "POST", headers=["Transfer-Encoding: chunked"]))
-        assert drip(raw, b"1\r\na\r\n" * 1000) < 8
+        assert drip(raw, b"1\r\na\r\n" * 1000) < 2
         assert raw.rest().startswith(b"HTTP/1.1 408 ")
     quick(server)
     assert server.counts()["timed_out"] == 2
@@ -88,7 +88,7 @@ def test_whole_body_has_a_deadline(serve):
                 raw.kept += raw.socket.recv(1000)
             except TimeoutError:
                 pass
-            assert time.monotonic() - start < 10
+            assert time.monotonic() - start < 3
         assert raw.kept.startswith(b"HTTP/1.1 408 ")
 
 
@@ -101,7 +101,7 @@ def test_slow_reader(serve, path):
         while server.counts()["connections"] > 1:
             raw.socket.recv(10)
             time.sleep(0.05)
-            assert time.monotonic() - start < 15
+            assert time.monotonic() - start < 5
         assert time.monotonic() - start > 0.4
     quick(server)
     assert server.counts()["timed_out"] == 1
@@ -141,7 +141,7 @@ def test_idle(serve):
         used.answer()
         start = time.monotonic()
         assert fresh.rest() == b"" and used.rest() == b""
-        assert 0.2 < time.monotonic() - start < 5
+        assert 0.2 < time.monotonic() - start < 2
     assert server.counts()["timed_out"] == 0
 
 
@@ -152,10 +152,10 @@ def test_lingering_ends(serve):
         start = time.monotonic()
         raw.send(b"GET / HTTP/9.9\r\n\r\n")
         with pytest.raises(OSError):
-            while time.monotonic() - start < 20:
+            while time.monotonic() - start < 10:
                 raw.send(b"a" * 100)
                 time.sleep(0.01)
-        assert time.monotonic() - start < 15
+        assert time.monotonic() - start < 6
 
 
 # --- many --------------------------------------------------------------------------------------

@@ -67,8 +67,8 @@ def test_5_timeout_keeps_what_was_said(brig):
     assert result["status"] == "timeout"
     assert result["stdout"] in ("0\n1\n2\n", "0\n1\n2\n3\n")
     assert result["exit_code"] is None
-    assert 2900 < result["duration_ms"] < 9000
-    assert time.monotonic() - start < 15
+    assert 2900 < result["duration_ms"] < 4500
+    assert time.monotonic() - start < 6
     assert result["verdict"]["cause"] == "wall"
     assert (result["verdict"]["limit_name"], result["verdict"]["limit"]) == ("wall_ms", 3000)
     assert result["verdict"]["remedy"]
@@ -258,7 +258,7 @@ def test_deaf_to_every_signal(brig):
         f"subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)', '{word}'])\n"
         "print('deaf', flush=True)\nwhile True: time.sleep(1)", "--timeout", "1500ms")
     assert (result["status"], result["stdout"]) == ("timeout", "deaf\n")
-    assert time.monotonic() - start < 15
+    assert time.monotonic() - start < 6
     assert seen == 1
     assert not processes_with(word)
 
@@ -278,7 +278,7 @@ def test_orphans_die_with_the_run(brig, end):
         f"time.sleep(1.5)\nprint('parent', flush=True)\n{end}", "--timeout", "3s")
     assert result["status"] == ("timeout" if "sleep" in end else "ok"), result
     assert result["usage"]["processes_peak"] >= 6
-    assert result["duration_ms"] < 15000
+    assert result["duration_ms"] < 6500
     assert seen == 5
     assert not processes_with(word)
 
