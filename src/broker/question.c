@@ -46,8 +46,12 @@ int question_read(int line, struct question *ret)
 
 	*ret = (struct question){ .fd = -1 };
 	ssize_t n = recvmsg(line, &header, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
-	if (n <= 0) {
-		return n == 0 || errno == ECONNRESET ? 0 : -errno;
+	if (n < 0) {
+		return errno == ECONNRESET ? 0 : -errno;
+	}
+	/* The end comes from nobody; an empty record has a sender, and perhaps descriptors. */
+	if (n == 0 && header.msg_controllen == 0) {
+		return 0;
 	}
 	int r = take_control(&header, ret);
 	if (r == 0 && (n != sizeof(message) || message.result != 0 || ret->pid <= 0)) {
