@@ -125,6 +125,18 @@ listed docs/design/plan.md step <"$dir/steps"
 listed docs/design/layers.md layer <"$dir/layers"
 named docs/result.md field <"$dir/fields"
 
+# Tests that a page names are there.
+grep -ohE '`tests/[a-z_/]+\.(c|py)(::[a-z0-9_]+)?`' docs/design/threat-tests.md | tr -d '`' | sort -u >"$dir/tests"
+[ -s "$dir/tests" ] || wrong "check-docs.sh: finds no tests"
+while read -r test; do
+	file=${test%%::*}
+	if [ ! -f "$file" ]; then
+		wrong "docs/design/threat-tests.md: there is no $file"
+	elif [ "$test" != "$file" ] && ! grep -q "^def ${test##*::}(" "$file"; then
+		wrong "docs/design/threat-tests.md: there is no $test"
+	fi
+done <"$dir/tests"
+
 # Paths of the machine that something was written on.
 # shellcheck disable=SC2086 # names without blanks
 grep -nE '/(work|home)/[a-z]' $pages man/*.scd >"$dir/paths" || true
