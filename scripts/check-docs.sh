@@ -126,6 +126,7 @@ listed docs/design/layers.md layer <"$dir/layers"
 named docs/result.md field <"$dir/fields"
 
 # Tests that a page names are there.
+# shellcheck disable=SC2016 # marks of the page, no command
 grep -ohE '`tests/[a-z_/]+\.(c|py)(::[a-z0-9_]+)?`' docs/design/threat-tests.md | tr -d '`' | sort -u >"$dir/tests"
 [ -s "$dir/tests" ] || wrong "check-docs.sh: finds no tests"
 while read -r test; do

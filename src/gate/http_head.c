@@ -118,7 +118,7 @@ static int read_target(struct head *head, struct text target, struct text *path)
 	return is_host(head->expect, &authority) ? 0 : -EPERM;
 }
 
-/* For a proxy, which the host is not; and what is answered with the request, credentials and all. */
+/* For a proxy, which the host is not; or answered with the request, credentials and all. */
 static bool is_refused(const struct text *method)
 {
 	static const char *const refused[] = { "CONNECT", "TRACE", "TRACK" };
@@ -220,7 +220,7 @@ static int read_field(struct head *head, struct text line)
 
 static int finish(struct head *head, struct http_head *ret)
 {
-	/* Two lengths are two requests, to whoever believes the other one; HTTP/1.0 has no chunks. */
+	/* Two lengths are two requests, to whoever believes the other one; 1.0 has no chunks. */
 	if (head->hosts != 1 || (head->encodings && (head->lengths || head->old))) {
 		return -EBADMSG;
 	}
