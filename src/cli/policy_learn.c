@@ -9,7 +9,8 @@
 #include "base/cleanup.h"
 #include "lib/context.h"
 
-#define PROPOSED "learned"
+#define PROPOSED   "learned"
+#define MOUNTS_MAX 32 /* more than that no run can have */
 
 static void cleanup_context(struct brig_context **context)
 {
@@ -197,14 +198,13 @@ static void ask_by_name(const struct learn_session *session, const struct policy
 static int verify(struct learn_session *session, struct brig_error *err)
 {
 	struct brig_request request = session->request.request;
-	_cleanup_free_ struct brig_mount *mounts =
-		calloc(request.mounts_count + 1, sizeof(*mounts));
+	struct brig_mount mounts[MOUNTS_MAX] = { 0 };
 	_cleanup_(cleanup_context)
 	struct brig_context *context = NULL;
 	struct policy *policy = NULL;
 
-	if (!mounts) {
-		return error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory for the second run");
+	if (request.mounts_count > MOUNTS_MAX) {
+		return error_set(err, BRIG_E_INPUT, E2BIG, "more than %d mounts", MOUNTS_MAX);
 	}
 	int r = new_context(session->line, &context, err);
 	if (r < 0) {

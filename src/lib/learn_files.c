@@ -58,6 +58,21 @@ static const struct policy_mount *listed(const struct policy *policy, const char
 	return NULL;
 }
 
+static void print_asked(const struct learn *learn, const struct learn_origin *origin,
+			const struct brig_mount *mount, const char **between, struct buf *out)
+{
+	const struct policy_mount *by_name = listed(origin->under, mount->path);
+	const char *name = mount->name ? mount->name : last_part(mount->path);
+	bool writable = mount->writable && was_written(learn, name);
+	char real[PATH_MAX];
+	const char *path = by_name ? by_name->path : realpath(mount->path, real);
+
+	if (path) {
+		print_mount(out, name, path, writable, *between);
+		*between = ",\n";
+	}
+}
+
 static void print_mounts(const struct learn *learn, const struct learn_origin *origin,
 			 struct buf *out)
 {
@@ -66,17 +81,7 @@ static void print_mounts(const struct learn *learn, const struct learn_origin *o
 
 	buf_adds(out, "\t// A run asks for these by name: --ro NAME.\n\t\"mounts\": [");
 	for (size_t i = 0; i < request->mounts_count; i++) {
-		const struct brig_mount *mount = &request->mounts[i];
-		const struct policy_mount *by_name = listed(origin->under, mount->path);
-		const char *name = mount->name ? mount->name : last_part(mount->path);
-		_cleanup_free_ char *path =
-			by_name ? strdup(by_name->path) : realpath(mount->path, NULL);
-
-		if (path) {
-			print_mount(out, name, path, mount->writable && was_written(learn, name),
-				    between);
-			between = ",\n";
-		}
+		print_asked(learn, origin, &request->mounts[i], &between, out);
 	}
 	for (size_t i = 0; origin->extended && i < origin->extended->mounts_count; i++) {
 		const struct policy_mount *mount = &origin->extended->mounts[i];
