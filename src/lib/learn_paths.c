@@ -69,7 +69,7 @@ static bool is_in_cell(const struct watched_call *call, const char *path)
 		return true;
 	}
 	_cleanup_close_ int fd = sys_openat2(root, path, &how);
-	return fd >= 0 || fd != -ENOENT;
+	return fd != -ENOENT && fd != -ENOTDIR;
 }
 
 /* FNV-1a: who chooses paths that collide only makes our record slower. */
