@@ -109,18 +109,18 @@ static void monitor_lines(const struct policy *policy, struct buf *out)
 	const struct policy_monitor *monitor = &policy->monitor;
 	const struct event_limits *most = &monitor->end_after;
 	const struct {
-		const char *key;
 		uint64_t value;
+		const char *of;
 	} rows[] = {
-		{ "refused most", most->refused_connections },
-		{ "watched most", most->watched },
+		{ most->refused_connections, "refused connections" },
+		{ most->watched, "watched calls and files" },
 	};
 
 	buf_addf(out, "%-17s %llu\n", "denials_max", (unsigned long long)most->denied_calls);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		if (rows[i].value) {
-			buf_addf(out, "%-17s %llu\n", rows[i].key,
-				 (unsigned long long)rows[i].value);
+			buf_addf(out, "%-17s %llu %s\n", "end after",
+				 (unsigned long long)rows[i].value, rows[i].of);
 		}
 	}
 	if (monitor->calls.count) {
