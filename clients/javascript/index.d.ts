@@ -25,6 +25,9 @@ export interface Limits {
 	netBytes?: number;
 }
 
+/** How Python code is looked at before it runs; each is stricter than the one before. */
+export type Guard = "off" | "imports" | "strict";
+
 export interface Input {
 	args?: string[];
 	stdin?: Content;
@@ -40,6 +43,10 @@ export interface RunOptions extends Input {
 	timeoutMs?: number;
 	limits?: Limits;
 	policy?: string;
+	/** At least as strict as the policy has it. */
+	guard?: Guard;
+	/** Hosts to connect to, such as "*.example.org:443", of those that the policy allows. */
+	network?: string[];
 	wantValue?: boolean;
 	changes?: boolean;
 	start?: "auto" | "cold" | "warm";
@@ -57,6 +64,8 @@ export interface Program extends Omit<RunOptions, "signal" | "idempotencyKey"> {
 export interface SessionOptions {
 	language?: string;
 	policy?: string;
+	guard?: Guard;
+	network?: string[];
 	limits?: Limits;
 	timeoutMs?: number;
 	env?: Record<string, string>;
@@ -88,12 +97,38 @@ export interface Denial {
 	count: number;
 }
 
+/** What the guard refused, and where in the code. */
+export interface Refusal {
+	rule: string;
+	reason: string;
+	line: number | null;
+	column: number | null;
+}
+
+/** What the guard makes of the code: 0 to 100. */
+export interface Risk {
+	score: number;
+	reasons: string[];
+}
+
+/** One that the program made or tried; `verdict` is allowed, or why it came to nothing. */
+export interface Connection {
+	host: string;
+	port: number;
+	address: string | null;
+	verdict: string;
+	bytesUp: number;
+	bytesDown: number;
+	ms: number;
+}
+
 export interface Verdict {
 	cause: string;
 	limitName: string | null;
 	limit: number | null;
 	peak: number | null;
 	denial: Denial | null;
+	refusal: Refusal | null;
 	remedy: string | null;
 	operatorRemedy: string | null;
 }
@@ -127,10 +162,13 @@ export declare class ExecutionResult {
 	readonly layers: string[];
 	readonly buildCached: boolean;
 	readonly expiresAt: string | null;
+	/** Of a run that had one. */
+	readonly network: Connection[];
+	readonly risk: Risk | null;
 	readonly raw: Record<string, unknown>;
 	/** The status is "ok". */
 	readonly ok: boolean;
-	/** How it ended, the call that was refused and the remedy, in one line. */
+	/** How it ended, what was refused and the remedy, in one line. */
 	readonly why: string;
 	/** All output, and why it ended unless it went well. */
 	readonly text: string;
@@ -326,3 +364,46 @@ export declare function executeFile(path: string, options?: RunOptions): Promise
 export declare function newKey(): string;
 /** What a program printed, with nothing in it that a terminal would obey. */
 export declare function printable(text: string): string;
+
+/** What SecureSandbox says of a run. */
+export interface SandboxResult {
+	status: "success" | "timeout" | "error";
+	output: string;
+	error: string | null;
+	result: ExecutionResult | null;
+}
+
+/** The smallest way to run a piece of Python. */
+export declare class SecureSandbox {
+	/** Options are those of Client.execute(). */
+	constructor(client?: Client | null, options?: RunOptions);
+	/** Never rejects for what the code does, nor because it could not be run. In seconds. */
+	execute(code: string, timeout?: number): Promise<SandboxResult>;
+}
+
+/** What the older execute_code() answers. */
+export interface LegacyResult {
+	stdout: string;
+	stderr: string;
+	/** -1: brig's own trouble, or the time is up. */
+	exit_code: number;
+	/** In seconds. */
+	execution_time: number;
+	status: "success" | "timeout" | "execution_error" | "setup_error";
+	error_message: string | null;
+}
+
+/** As older programs know it. */
+export declare namespace legacy {
+	/** Timeout in seconds; calls with the same session_id share their state. */
+	function execute_code(
+		language: string,
+		code: string,
+		stdin?: string | null,
+		timeout?: number,
+		session_id?: string | null,
+		options?: { client?: Client },
+	): Promise<LegacyResult>;
+	/** Ends the sessions of that name; there need be none. */
+	function close_session(session_id: string): Promise<void>;
+}

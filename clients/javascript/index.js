@@ -6,7 +6,9 @@
 const { Client, newKey } = require("./lib/client.js");
 const errors = require("./lib/errors.js");
 const { Execution, Session, Stream } = require("./lib/handles.js");
+const legacy = require("./lib/legacy.js");
 const { ExecutionResult } = require("./lib/result.js");
+const { SecureSandbox } = require("./lib/sandbox.js");
 const { Server } = require("./lib/server.js");
 
 // Runs code where brig is to be found (see Client), and waits for its result.
@@ -29,10 +31,12 @@ module.exports = {
 	executeFile,
 	printable,
 	newKey,
+	legacy,
 	Client,
 	Server,
 	Execution,
 	ExecutionResult,
+	SecureSandbox,
 	Session,
 	Stream,
 	...errors,

@@ -9,7 +9,7 @@ import pytest
 from conftest import HERE
 
 
-@pytest.mark.parametrize("name", ["runs", "hostile"])
+@pytest.mark.parametrize("name", ["runs", "older", "hostile"])
 def test_node(services, name, tmp_path):
     env = dict(os.environ, DOORS=json.dumps(services.doors), HOME=str(tmp_path),
                XDG_STATE_HOME=str(tmp_path), XDG_RUNTIME_DIR=str(tmp_path))

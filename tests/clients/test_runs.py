@@ -116,7 +116,7 @@ def test_many_bytes(client):
 def test_spawn_needs_service():
     client = brig.Client(f"spawn:{BRIG}")
     for what in (lambda: client.stream("1"), lambda: client.submit("1"), client.session,
-                 lambda: client.execute("1", limits={"net_bytes": 1}), client.metrics,
+                 lambda: client.execute("1", limits={"none_such": 1}), client.metrics,
                  lambda: client.execute("1", more={"x": 1})):
         with pytest.raises(brig.NeedsService) as caught:
             what()

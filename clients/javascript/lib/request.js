@@ -10,6 +10,8 @@ const OPTIONS = new Map(
 		out: "out",
 		timeoutMs: "timeout_ms",
 		policy: "policy",
+		guard: "guard",
+		network: "network",
 		wantValue: "want_value",
 		changes: "changes",
 		start: "start",
@@ -44,6 +46,9 @@ function runFields(options) {
 		if (value !== undefined && value !== null && OPTIONS.has(name)) {
 			fields[OPTIONS.get(name)] = value;
 		}
+	}
+	if (fields.network !== undefined && !Array.isArray(fields.network)) {
+		throw new TypeError("network is a list of hosts");
 	}
 	if (fields.limits) {
 		fields.limits = Object.fromEntries(

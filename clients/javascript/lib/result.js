@@ -48,6 +48,45 @@ function readDenial(value) {
 	};
 }
 
+function readRefusal(value) {
+	if (value === null || value === undefined) {
+		return null;
+	}
+	const raw = strict.object(value, "verdict.refusal");
+	return {
+		rule: strict.text(raw.rule, "refusal.rule"),
+		reason: strict.text(raw.reason, "refusal.reason"),
+		line: strict.integer.maybe(raw.line, "refusal.line"),
+		column: strict.integer.maybe(raw.column, "refusal.column"),
+	};
+}
+
+function readRisk(value) {
+	if (value === null || value === undefined) {
+		return null;
+	}
+	const raw = strict.object(value, "risk");
+	return {
+		score: strict.integer(raw.score, "risk.score"),
+		reasons: strict
+			.list(raw.reasons, "risk.reasons")
+			.map((item) => strict.text(item, "risk.reasons")),
+	};
+}
+
+function readConnection(value) {
+	const raw = strict.object(value, "network[]");
+	return {
+		host: strict.text(raw.host, "network[].host"),
+		port: strict.integer(raw.port, "network[].port"),
+		address: strict.text.maybe(raw.address, "network[].address"),
+		verdict: strict.word(raw.verdict, "network[].verdict"),
+		bytesUp: strict.integer(raw.bytes_up, "network[].bytes_up"),
+		bytesDown: strict.integer(raw.bytes_down, "network[].bytes_down"),
+		ms: strict.number(raw.ms, "network[].ms"),
+	};
+}
+
 function readVerdict(value) {
 	const raw = strict.object(value, "verdict");
 	return {
@@ -56,6 +95,7 @@ function readVerdict(value) {
 		limit: strict.number.maybe(raw.limit, "verdict.limit"),
 		peak: strict.number.maybe(raw.peak, "verdict.peak"),
 		denial: readDenial(raw.denial),
+		refusal: readRefusal(raw.refusal),
 		remedy: strict.text.maybe(raw.remedy, "verdict.remedy"),
 		operatorRemedy: strict.text.maybe(raw.operator_remedy, "verdict.operator_remedy"),
 	};
@@ -106,6 +146,8 @@ class ExecutionResult {
 			.map((item) => strict.text(item, "layers"));
 		this.buildCached = strict.boolean(raw.build_cached ?? false, "build_cached");
 		this.expiresAt = strict.text.maybe(raw.expires_at, "expires_at");
+		this.network = strict.list(raw.network ?? [], "network").map(readConnection);
+		this.risk = readRisk(raw.risk);
 		// The whole object, as brig sent it; not shown when a result is printed.
 		Object.defineProperty(this, "raw", { value: raw });
 	}
@@ -114,9 +156,9 @@ class ExecutionResult {
 		return this.status === "ok";
 	}
 
-	// How it ended, the call that was refused and the remedy, in one line.
+	// How it ended, what was refused and the remedy, in one line.
 	get why() {
-		const { denial, remedy } = this.verdict;
+		const { denial, refusal, remedy } = this.verdict;
 		const words = [this.status];
 		if (this.status === "failed") {
 			words[0] +=
@@ -126,6 +168,9 @@ class ExecutionResult {
 		}
 		if (denial) {
 			words.push(`refused: ${denial.meaning}`);
+		}
+		if (refusal) {
+			words.push(refusal.reason);
 		}
 		if (remedy || denial) {
 			// The remedy of a refusal has its reason in it.

@@ -30,6 +30,7 @@ const LIMITS = {
 	file_bytes: ["--file-size", ""],
 	stdout_bytes: ["--stdout", ""],
 	stderr_bytes: ["--stderr", ""],
+	net_bytes: ["--net-bytes", ""],
 };
 const GRACE_MS = 15_000;
 // The command line's words for what the service says with others.
@@ -87,6 +88,8 @@ async function commandOf(options, place) {
 		timeoutMs,
 		limits = {},
 		policy,
+		guard,
+		network,
 		wantValue = true,
 		changes,
 		start,
@@ -111,6 +114,13 @@ async function commandOf(options, place) {
 	if (policy) {
 		add("--policy", policy);
 	}
+	if (guard) {
+		add("--guard", guard);
+	}
+	if (network?.length === 0) {
+		throw needsService("to ask for no host");
+	}
+	network?.forEach((host) => add("--net", host));
 	if (start) {
 		add("--start", start);
 	}

@@ -33,7 +33,16 @@ from .errors import (
 from .events import BatchItem, Event, Finished, Output
 from .handles import Execution, Session, Stream
 from .request import InputFile
-from .result import Change, Denial, ExecutionResult, ResultFile, Verdict
+from .result import (
+    Change,
+    Connection,
+    Denial,
+    ExecutionResult,
+    Refusal,
+    ResultFile,
+    Risk,
+    Verdict,
+)
 from .sandbox import SandboxResult, SecureSandbox
 from .server import Server
 
@@ -52,7 +61,8 @@ def execute_code(
 ) -> ExecutionResult:
     """Runs code where brig is to be found (see Client), and waits for its result.
 
-    Options: args, stdin, env, files, out, timeout (seconds), limits, policy, want_value, changes.
+    Options: args, stdin, env, files, out, timeout (seconds), limits, policy, guard, network,
+    want_value, changes.
     """
     return Client().execute(code, language, **options)
 
@@ -73,9 +83,9 @@ def printable(text: str) -> str:
 
 __all__ = [
     "AsyncClient", "AsyncExecution", "AsyncSession", "AsyncStream", "BadAnswer", "BatchItem",
-    "BrigError", "CannotConnect", "Change", "Client", "ConnectionLost", "DeadlineExceeded",
-    "Denial", "Event", "Execution", "ExecutionResult", "ExecutionState", "Finished", "InputFile",
-    "NeedsService", "Output", "Page", "Problem", "ResultFile", "SandboxResult", "SecureSandbox",
-    "Server", "Session", "SessionFile", "SessionState", "Stream", "UnsafePath", "Verdict",
+    "BrigError", "CannotConnect", "Change", "Client", "Connection", "ConnectionLost",
+    "DeadlineExceeded", "Denial", "Event", "Execution", "ExecutionResult", "ExecutionState",
+    "Finished", "InputFile", "NeedsService", "Output", "Page", "Problem", "Refusal", "ResultFile",
+    "Risk", "SandboxResult", "SecureSandbox", "Server", "Session", "SessionFile", "SessionState", "Stream", "UnsafePath", "Verdict",
     "execute_code", "execute_file", "new_key", "printable",
 ]

@@ -11,39 +11,25 @@ from typing import (
     TYPE_CHECKING, Any, AsyncIterator, Dict, List, Mapping, Optional, Sequence, Union,
 )
 
-from . import aio_spawn, calls, spawn, where
+from . import aio_spawn, calls, spawn
 from .aio_exchange import AsyncExchange
 from .aio_handles import AsyncExecution, AsyncSession, AsyncStream
 from .calls import Answer, Call, ExecutionState, Page, SessionState, T, new_key
-from .client import MAX_BYTES
 from .errors import BrigError, ConnectionLost, Problem
 from .events import BatchItem, BatchParser
-from .http import encode_request
 from .languages import language_of
 from .request import input_fields, run_fields, session_fields
 from .result import ExecutionResult
-from .retry import Retries
+from .way import Way
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from .request import RunOptions
+    from .request import RunOptions, SessionOptions
 
 
-class AsyncClient:
+class AsyncClient(Way):
     """A way to brig, for asyncio. The arguments are those of Client."""
-
-    def __init__(self, url: Optional[str] = None, *, token: Optional[str] = None,
-                 ca: Optional[str] = None, deadline: float = 600, max_bytes: int = MAX_BYTES,
-                 retries: int = 4, retry_seconds: float = 30, allow_clear: bool = False):
-        self._token = token or os.environ.get("BRIG_TOKEN")
-        self.place = where.find(url, self._token, ca or os.environ.get("BRIG_CA"), allow_clear)
-        self.deadline = deadline
-        self.max_bytes = max_bytes
-        self._retry = (retries, retry_seconds)
-
-    def __repr__(self) -> str:
-        return f"AsyncClient({str(self.place)!r})"
 
     async def __aenter__(self) -> "AsyncClient":
         return self
@@ -142,7 +128,8 @@ class AsyncClient:
 
     # --- sessions ---
 
-    async def session(self, language: str = "python", **options: Any) -> AsyncSession:
+    async def session(self, language: str = "python",
+                      **options: "Unpack[SessionOptions]") -> AsyncSession:
         call = calls.open_session(session_fields(language, **options))
         return AsyncSession(self, await self._ask(call))
 
@@ -184,17 +171,8 @@ class AsyncClient:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(None, spawn.listing, self.place.path, command, name)
 
-    def _retries(self) -> Retries:
-        return Retries(*self._retry)
-
     async def _try_open(self, call: Call[Any]) -> AsyncExchange:
-        if self.place.kind == "spawn":
-            raise spawn.needs_service(f"{call.method} {call.path.split('?')[0]}")
-        headers = dict(call.headers)
-        if self._token and self.place.kind == "tcp":
-            headers["Authorization"] = f"Bearer {self._token}"
-        request = encode_request(call.method, call.path, self.place.authority, headers, call.body)
-        exchange = await AsyncExchange.open(self.place, request, self.deadline)
+        exchange = await AsyncExchange.open(self.place, self._encode(call), self.deadline)
         try:
             head = exchange.answer
             if 200 <= head.status < 300:

@@ -10,27 +10,24 @@ from concurrent import futures
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Mapping, Optional, Sequence, Union
 
-from . import calls, spawn, where
+from . import calls, spawn
 from .calls import Answer, Call, ExecutionState, Page, SessionState, T, new_key
 from .errors import BrigError, ConnectionLost
 from .events import BatchItem, BatchParser
 from .exchange import Exchange
 from .handles import Execution, Session, Stream
-from .http import encode_request
 from .languages import language_of
 from .request import input_fields, run_fields, session_fields
 from .result import ExecutionResult
-from .retry import Retries
+from .way import Way
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from .request import RunOptions
-
-MAX_BYTES = 256 << 20
+    from .request import RunOptions, SessionOptions
 
 
-class Client:
+class Client(Way):
     """A way to brig.
 
     url: "unix:PATH", "http://HOST:PORT", "https://HOST:PORT", or "spawn:" to start a process of
@@ -41,18 +38,6 @@ class Client:
     refused for lack of room is asked again, at most `retries` times in `retry_seconds` in all;
     what may have run is not, unless it has an idempotency key.
     """
-
-    def __init__(self, url: Optional[str] = None, *, token: Optional[str] = None,
-                 ca: Optional[str] = None, deadline: float = 600, max_bytes: int = MAX_BYTES,
-                 retries: int = 4, retry_seconds: float = 30, allow_clear: bool = False):
-        self._token = token or os.environ.get("BRIG_TOKEN")
-        self.place = where.find(url, self._token, ca or os.environ.get("BRIG_CA"), allow_clear)
-        self.deadline = deadline
-        self.max_bytes = max_bytes
-        self._retry = (retries, retry_seconds)
-
-    def __repr__(self) -> str:
-        return f"Client({str(self.place)!r})"
 
     def __enter__(self) -> "Client":
         return self
@@ -129,8 +114,9 @@ class Client:
 
     # --- sessions ---
 
-    def session(self, language: str = "python", **options: Any) -> Session:
-        """Opens one: policy, limits, timeout, env, files, idle_timeout and lifetime (seconds)."""
+    def session(self, language: str = "python",
+                **options: "Unpack[SessionOptions]") -> Session:
+        """Opens one, for runs that share variables and files."""
         return Session(self, self._ask(calls.open_session(session_fields(language, **options))))
 
     def attach(self, which: str) -> Session:
@@ -170,20 +156,8 @@ class Client:
 
     # --- asking ---
 
-    def _retries(self) -> Retries:
-        return Retries(*self._retry)
-
-    def _exchange(self, call: Call[Any]) -> Exchange:
-        if self.place.kind == "spawn":
-            raise spawn.needs_service(f"{call.method} {call.path.split('?')[0]}")
-        headers = dict(call.headers)
-        if self._token and self.place.kind == "tcp":
-            headers["Authorization"] = f"Bearer {self._token}"
-        request = encode_request(call.method, call.path, self.place.authority, headers, call.body)
-        return Exchange(self.place, request, self.deadline)
-
     def _try_open(self, call: Call[Any]) -> Exchange:
-        exchange = self._exchange(call)
+        exchange = Exchange(self.place, self._encode(call), self.deadline)
         try:
             head = exchange.answer
             if 200 <= head.status < 300:

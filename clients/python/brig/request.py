@@ -5,9 +5,13 @@ from __future__ import annotations
 
 import base64
 from dataclasses import dataclass
-from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, TypedDict, Union
+from typing import (
+    Any, Dict, Iterable, List, Literal, Mapping, Optional, Sequence, TypedDict, Union,
+)
 
 Content = Union[str, bytes]
+# How Python code is looked at before it runs; each is stricter than the one before.
+Guard = Literal["off", "imports", "strict"]
 
 
 @dataclass(frozen=True)
@@ -33,10 +37,27 @@ class RunOptions(TypedDict, total=False):
     timeout: float  # seconds on the clock
     limits: Mapping[str, float]  # {"memory_bytes": 64 << 20}: each tightens the policy's
     policy: str
+    guard: Guard  # at least as strict as the policy has it
+    network: Sequence[str]  # ["pypi.org", "*.example.org:443"], of those that the policy allows
     want_value: bool
     changes: bool
-    start: str
+    start: Literal["auto", "cold", "warm"]
     more: Mapping[str, Any]  # fields of the API that this version has no name for
+
+
+class SessionOptions(TypedDict, total=False):
+    """What a session is opened with."""
+
+    env: Mapping[str, str]
+    files: Files
+    timeout: float  # seconds on the clock, of each run
+    limits: Mapping[str, float]
+    policy: str
+    guard: Guard
+    network: Sequence[str]
+    idle_timeout: float  # seconds without a run after which it is closed
+    lifetime: float  # seconds
+    more: Mapping[str, Any]
 
 
 def _as_field(name: str, value: Content) -> Dict[str, str]:
@@ -97,16 +118,19 @@ def run_fields(
     more: Optional[Mapping[str, Any]] = None,
     **rest: Any,
 ) -> Dict[str, Any]:
-    unknown = set(rest) - {"out", "limits", "policy", "want_value", "changes", "start", "session"}
+    unknown = set(rest) - {"out", "limits", "policy", "guard", "network", "want_value", "changes",
+                           "start", "session"}
     if unknown:
         raise TypeError(f"there is no option {', '.join(sorted(unknown))}")
     fields: Dict[str, Any] = {"code": code, "language": language}
     fields.update(input_fields(args=args, stdin=stdin, env=env, files=files))
     if timeout is not None:
         fields["timeout_ms"] = milliseconds(timeout)
-    for name in ("out", "limits"):
+    if isinstance(rest.get("network"), str):
+        raise TypeError("network is a list of hosts")
+    for name, kind in (("out", list), ("network", list), ("limits", dict)):
         if rest.get(name) is not None:
-            rest[name] = list(rest[name]) if name == "out" else dict(rest[name])
+            rest[name] = kind(rest[name])
     fields.update(rest)
     fields.update(more or {})
     return {name: value for name, value in fields.items() if value is not None}
@@ -115,17 +139,14 @@ def run_fields(
 def session_fields(
     language: str,
     *,
-    policy: Optional[str] = None,
-    limits: Optional[Mapping[str, float]] = None,
-    timeout: Optional[float] = None,
-    env: Optional[Mapping[str, str]] = None,
-    files: Optional[Files] = None,
     idle_timeout: Optional[float] = None,
     lifetime: Optional[float] = None,
-    more: Optional[Mapping[str, Any]] = None,
+    **options: Any,
 ) -> Dict[str, Any]:
-    fields = run_fields(None, language, env=env, files=files, timeout=timeout, policy=policy,
-                        limits=limits, more=more)
+    unknown = set(options) - set(SessionOptions.__annotations__)
+    if unknown:
+        raise TypeError(f"a session has no option {', '.join(sorted(unknown))}")
+    fields = run_fields(None, language, **options)
     if idle_timeout is not None:
         fields["idle_timeout_ms"] = milliseconds(idle_timeout)
     if lifetime is not None:

@@ -49,6 +49,37 @@ class Denial:
 
 
 @dataclass(frozen=True)
+class Refusal:
+    """What the guard refused, and where in the code."""
+
+    rule: str
+    reason: str
+    line: Optional[int]
+    column: Optional[int]
+
+
+@dataclass(frozen=True)
+class Risk:
+    """What the guard makes of the code: 0 to 100."""
+
+    score: int
+    reasons: List[str]
+
+
+@dataclass(frozen=True)
+class Connection:
+    """One that the program made or tried; `verdict` is allowed, or why it came to nothing."""
+
+    host: str
+    port: int
+    address: Optional[str]
+    verdict: str
+    bytes_up: int
+    bytes_down: int
+    ms: float
+
+
+@dataclass(frozen=True)
 class Verdict:
     """Why it ended. `remedy` is for the author of the code."""
 
@@ -59,6 +90,7 @@ class Verdict:
     denial: Optional[Denial] = None
     remedy: Optional[str] = None
     operator_remedy: Optional[str] = None
+    refusal: Optional[Refusal] = None
 
 
 @dataclass(frozen=True)
@@ -97,6 +129,8 @@ class ExecutionResult:
     layers: List[str]
     build_cached: bool
     expires_at: Optional[str]
+    network: List[Connection]  # of a run that had one
+    risk: Optional[Risk]
     raw: Dict[str, Any] = field(repr=False, compare=False)
 
     @property
@@ -113,7 +147,7 @@ class ExecutionResult:
 
     @property
     def why(self) -> str:
-        """How it ended, the call that was refused and the remedy, in one line."""
+        """How it ended, what was refused and the remedy, in one line."""
         how = self.status
         if self.status == "failed":
             how += f", exit {self.exit_code}" if self.signal is None else f", signal {self.signal}"
@@ -121,6 +155,8 @@ class ExecutionResult:
         words = [how]
         if denial:
             words.append(f"refused: {denial.meaning}")
+        if self.verdict.refusal:
+            words.append(self.verdict.refusal.reason)
         # The remedy of a refusal has its reason in it.
         if remedy:
             words.append(remedy)
@@ -204,6 +240,40 @@ def _denial(value: Any) -> Optional[Denial]:
     )
 
 
+def _refusal(value: Any) -> Optional[Refusal]:
+    if value is None:
+        return None
+    raw = strict.an_object(value, "verdict.refusal")
+    return Refusal(
+        rule=strict.text(raw.get("rule"), "refusal.rule"),
+        reason=strict.text(raw.get("reason"), "refusal.reason"),
+        line=strict.maybe_integer(raw.get("line"), "refusal.line"),
+        column=strict.maybe_integer(raw.get("column"), "refusal.column"),
+    )
+
+
+def _risk(value: Any) -> Optional[Risk]:
+    if value is None:
+        return None
+    raw = strict.an_object(value, "risk")
+    reasons = strict.a_list(raw.get("reasons"), "risk.reasons")
+    return Risk(strict.integer(raw.get("score"), "risk.score"),
+                [strict.text(item, "risk.reasons") for item in reasons])
+
+
+def _connection(value: Any) -> Connection:
+    raw = strict.an_object(value, "network[]")
+    return Connection(
+        host=strict.text(raw.get("host"), "network[].host"),
+        port=strict.integer(raw.get("port"), "network[].port"),
+        address=strict.maybe_text(raw.get("address"), "network[].address"),
+        verdict=strict.word(raw.get("verdict"), "network[].verdict"),
+        bytes_up=strict.integer(raw.get("bytes_up"), "network[].bytes_up"),
+        bytes_down=strict.integer(raw.get("bytes_down"), "network[].bytes_down"),
+        ms=strict.number(raw.get("ms"), "network[].ms"),
+    )
+
+
 def _verdict(value: Any) -> Verdict:
     raw = strict.an_object(value, "verdict")
     return Verdict(
@@ -212,6 +282,7 @@ def _verdict(value: Any) -> Verdict:
         limit=strict.maybe_number(raw.get("limit"), "verdict.limit"),
         peak=strict.maybe_number(raw.get("peak"), "verdict.peak"),
         denial=_denial(raw.get("denial")),
+        refusal=_refusal(raw.get("refusal")),
         remedy=strict.maybe_text(raw.get("remedy"), "verdict.remedy"),
         operator_remedy=strict.maybe_text(raw.get("operator_remedy"), "verdict.operator_remedy"),
     )
@@ -256,5 +327,7 @@ def _result(raw: Dict[str, Any]) -> ExecutionResult:
         layers=[strict.text(item, "layers") for item in strict.a_list(raw.get("layers"), "layers")],
         build_cached=strict.boolean(raw.get("build_cached", False), "build_cached"),
         expires_at=strict.maybe_text(raw.get("expires_at"), "expires_at"),
+        network=[_connection(item) for item in strict.a_list(raw.get("network", []), "network")],
+        risk=_risk(raw.get("risk")),
         raw=raw,
     )

@@ -32,6 +32,7 @@ LIMITS = {
     "file_bytes": ("--file-size", "{:.0f}"),
     "stdout_bytes": ("--stdout", "{:.0f}"),
     "stderr_bytes": ("--stderr", "{:.0f}"),
+    "net_bytes": ("--net-bytes", "{:.0f}"),
 }
 GRACE = 15  # seconds
 # The command line's words for what the service says with others.
@@ -110,10 +111,17 @@ def prepare(program: str, code: str, language: Optional[str], file: Optional[str
         if timeout is not None:
             limits["wall_ms"] = max(1.0, timeout * 1000)
         words += _limit_words(limits)
-        for name in ("policy", "start"):
+        for name in ("policy", "guard", "start"):
             value = options.pop(name, None)
             if value is not None:
                 words += [f"--{name}", value]
+        network = options.pop("network", None)
+        if isinstance(network, str):
+            raise TypeError("network is a list of hosts")
+        if network is not None and not network:
+            raise needs_service("to ask for no host")
+        for host in network or ():
+            words += ["--net", host]
         for glob in options.pop("out", None) or ():
             words += ["--out", glob]
         for index, item in enumerate(input_files(options.pop("files", None) or {})):

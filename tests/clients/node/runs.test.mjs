@@ -190,7 +190,7 @@ test("require gives the same as import", () => {
 	);
 	for (const [name, value] of Object.entries(required)) {
 		assert.equal(brig[name], value, name);
-		assert.match(types, new RegExp(`export declare (class|function) ${name}\\b`), name);
+		assert.match(types, new RegExp(`export declare (class|function|namespace) ${name}\\b`), name);
 	}
 	assert.equal(Object.keys(required).length, Object.keys(brig).length - 1);
 });
@@ -200,7 +200,7 @@ test("types have every method", () => {
 		new URL("../../../clients/javascript/index.d.ts", import.meta.url),
 		"utf-8",
 	);
-	for (const kind of [brig.Client, brig.Session, brig.Execution, brig.Stream, brig.Server]) {
+	for (const kind of [brig.Client, brig.Session, brig.Execution, brig.Stream, brig.Server, brig.SecureSandbox]) {
 		const body = new RegExp(`class ${kind.name} .*?\\n}`, "s").exec(types)[0];
 		for (const name of Object.getOwnPropertyNames(kind.prototype)) {
 			assert.ok(

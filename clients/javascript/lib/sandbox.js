@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// SecureSandbox: the smallest way to run a piece of Python.
+"use strict";
+
+const { Client } = require("./client.js");
+const { BrigError } = require("./errors.js");
+
+const LATE = ["timeout", "cpu_limit"];
+
+class SecureSandbox {
+	#client;
+	#options;
+
+	// Options are those of Client.execute(): policy, limits, ...
+	constructor(client, options = {}) {
+		this.#client = client ?? new Client();
+		this.#options = options;
+	}
+
+	// Never rejects for what the code does, nor because it could not be run. timeout in seconds.
+	async execute(code, timeout = 5.0) {
+		let result;
+		try {
+			const timeoutMs = Math.max(1, timeout * 1000);
+			result = await this.#client.execute(code, { ...this.#options, timeoutMs });
+		} catch (error) {
+			if (!(error instanceof BrigError)) {
+				throw error;
+			}
+			return { status: "error", output: "", error: error.message, result: null };
+		}
+		if (result.ok) {
+			return { status: "success", output: result.stdout, error: null, result };
+		}
+		const said = [result.stderr.replace(/\n+$/, "")];
+		if (result.status !== "failed" || !said[0]) {
+			said.push(result.why);
+		}
+		return {
+			status: LATE.includes(result.status) ? "timeout" : "error",
+			output: result.stdout,
+			error: said.filter(Boolean).join("\n"),
+			result,
+		};
+	}
+}
+
+module.exports = { SecureSandbox };
