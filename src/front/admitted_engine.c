@@ -8,34 +8,15 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/json_out.h"
+#include "front/admitted.h"
 #include "front/ask_parts.h"
-#include "front/front_internal.h"
-
-struct admitted {
-	struct engine engine;
-	struct front *front;
-	struct engine_run *runs; /* owned: those under way */
-};
-
-struct engine_run {
-	struct engine *engine;
-	struct engine_run *next, *previous;
-	struct execution *execution; /* until it is submitted */
-	struct listener listener;
-	struct loop_timer soon;
-	struct place place;
-	void (*output)(void *user, int stream, const void *data, size_t size);
-	void (*end)(void *user, const char *data, size_t size);
-	void (*fail)(void *user, const struct brig_error *error);
-	void *user;
-};
 
 static struct admitted *owner_of(struct engine_run *run)
 {
 	return (struct admitted *)(void *)run->engine;
 }
 
-static void run_free(struct engine_run *run)
+void admitted_run_free(struct engine_run *run)
 {
 	struct admitted *admitted = owner_of(run);
 
@@ -50,6 +31,37 @@ static void run_free(struct engine_run *run)
 		run->next->previous = run->previous;
 	}
 	free(run);
+}
+
+struct engine_run *admitted_run_new(struct admitted *admitted, const struct engine_call *call)
+{
+	struct engine_run *run = calloc(1, sizeof(*run));
+
+	if (!run) {
+		return NULL;
+	}
+	run->engine = &admitted->engine;
+	run->output = call->stream ? call->output : NULL;
+	run->end = call->end;
+	run->fail = call->fail;
+	run->user = call->user;
+	run->next = admitted->runs;
+	if (run->next) {
+		run->next->previous = run;
+	}
+	admitted->runs = run;
+	return run;
+}
+
+/* A local user's name is its tenant; a token has one. */
+bool admitted_caller(const struct front *front, const char *asker, struct caller *ret)
+{
+	bool known = auth_recall(&front->auth, asker, asker, ret);
+
+	if (ret->token) {
+		memcpy(ret->tenant, ret->token->tenant, sizeof(ret->tenant));
+	}
+	return known;
 }
 
 static void pass_output(struct engine_run *run, const struct execution *execution)
@@ -83,7 +95,7 @@ static void ended(void *user, struct execution *execution)
 		problem_to_error(problem, &error);
 		run->fail(run->user, &error);
 	}
-	run_free(run);
+	admitted_run_free(run);
 }
 
 /* Not before start() has returned: answers come later than that. */
@@ -110,11 +122,14 @@ static int start_run(struct admitted *admitted, const struct engine_call *call,
 	struct front *front = admitted->front;
 	struct problem problem = { 0 };
 	struct execution_order order = { .caller = caller, .stream = call->stream };
-	struct engine_run *run = calloc(1, sizeof(*run));
+	struct engine_run *run = admitted_run_new(admitted, call);
 
-	int r = run ? ask_copy(call, &order.ask) : -ENOMEM;
+	if (!run) {
+		return error_set(error, BRIG_E_SYSTEM, ENOMEM, "no memory for a call");
+	}
+	int r = ask_copy(call, &order.ask);
 	if (r < 0) {
-		free(run);
+		admitted_run_free(run);
 		return error_errno(error, BRIG_E_SYSTEM, -r, "the request cannot be copied");
 	}
 	r = front_permit(front, caller, order.ask, &problem);
@@ -124,22 +139,12 @@ static int start_run(struct admitted *admitted, const struct engine_call *call,
 		r = execution_new(front, &order, &run->execution, &problem);
 	}
 	if (r < 0) {
-		free(run);
+		admitted_run_free(run);
 		return refuse(&problem, error);
 	}
-	run->engine = &admitted->engine;
-	run->output = call->stream ? call->output : NULL;
-	run->end = call->end;
-	run->fail = call->fail;
-	run->user = call->user;
 	run->listener = (struct listener){ .output = more, .ended = ended, .user = run };
 	run->soon.due = submit;
 	run->soon.user = run;
-	run->next = admitted->runs;
-	if (run->next) {
-		run->next->previous = run;
-	}
-	admitted->runs = run;
 	execution_listen(run->execution, &run->listener);
 	loop_timer_set(front->loop, &run->soon, clock_now_ns());
 	*ret = run;
@@ -188,11 +193,7 @@ static int start(struct engine *engine, const struct engine_call *call, struct e
 	struct problem problem = { 0 };
 	struct caller caller;
 
-	/* A local user's name is its tenant; a token has one. */
-	auth_recall(&front->auth, call->tenant, call->tenant, &caller);
-	if (caller.token) {
-		memcpy(caller.tenant, caller.token->tenant, sizeof(caller.tenant));
-	}
+	admitted_caller(front, call->tenant, &caller);
 	int r = check_names(call, error);
 	if (r < 0) {
 		return r;
@@ -200,8 +201,11 @@ static int start(struct engine *engine, const struct engine_call *call, struct e
 	if (call->op == ENGINE_EXECUTE) {
 		return start_run(admitted, call, &caller, ret, error);
 	}
-	/* No tool asks for these, and nothing here would look whether the caller may. */
-	if (call->op == ENGINE_SESSION_FORK || call->op == ENGINE_SESSION_ENDED) {
+	if (call->op == ENGINE_SESSION_FORK) {
+		return admitted_fork(admitted, call, ret, error);
+	}
+	/* No tool asks for it, and nothing here would look whether the caller may. */
+	if (call->op == ENGINE_SESSION_ENDED) {
 		return error_set(error, BRIG_E_INPUT, ENOTSUP, "there is no such call");
 	}
 	struct ask ask = { .call = *call };
@@ -222,7 +226,9 @@ static void cancel(struct engine_run *run)
 {
 	struct execution *execution = run->execution ? run->execution : run->listener.execution;
 
-	if (execution) {
+	if (run->inner) {
+		engine_cancel(run->inner);
+	} else if (execution) {
 		execution_cancel(execution);
 	}
 }
@@ -231,7 +237,10 @@ static void forget(struct engine_run *run)
 {
 	struct execution *unsubmitted = run->execution;
 
-	run_free(run);
+	if (run->inner) {
+		engine_forget(run->inner);
+	}
+	admitted_run_free(run);
 	/* It was cancelled with its only listener; now it must also come to its end. */
 	if (unsubmitted) {
 		execution_submit(unsubmitted);
@@ -251,7 +260,10 @@ static void admitted_free(struct engine *engine)
 
 	for (struct engine_run *run = admitted->runs, *next; run; run = next) {
 		next = run->next;
-		run_free(run);
+		if (run->inner) {
+			engine_forget(run->inner);
+		}
+		admitted_run_free(run);
 	}
 	free(admitted);
 }

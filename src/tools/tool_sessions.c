@@ -56,6 +56,13 @@ void tool_interrupt_session(void *user, struct mcp_call *mcp, const json_t *argu
 				     .session = text_of(arguments, "session_id") });
 }
 
+void tool_fork_session(void *user, struct mcp_call *mcp, const json_t *arguments)
+{
+	start(user, mcp,
+	      &(struct engine_call){ .op = ENGINE_SESSION_FORK,
+				     .session = text_of(arguments, "session_id") });
+}
+
 void tool_list_sessions(void *user, struct mcp_call *mcp, const json_t *arguments)
 {
 	(void)arguments;

@@ -24,9 +24,9 @@ const struct tools_entry tools_table[] = {
 	{ "execute_code", tool_execute_code },   { "read_output", tool_read_output },
 	{ "list_runtimes", tool_list_runtimes }, { "open_session", tool_open_session },
 	{ "close_session", tool_close_session }, { "interrupt_session", tool_interrupt_session },
-	{ "list_sessions", tool_list_sessions }, { "list_files", tool_list_files },
-	{ "read_file", tool_read_file },         { "write_file", tool_write_file },
-	{ "delete_file", tool_delete_file },
+	{ "fork_session", tool_fork_session },   { "list_sessions", tool_list_sessions },
+	{ "list_files", tool_list_files },       { "read_file", tool_read_file },
+	{ "write_file", tool_write_file },       { "delete_file", tool_delete_file },
 };
 const size_t tools_table_count = ARRAY_SIZE(tools_table);
 

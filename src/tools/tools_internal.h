@@ -78,6 +78,7 @@ void tool_list_runtimes(void *user, struct mcp_call *call, const json_t *argumen
 void tool_open_session(void *user, struct mcp_call *call, const json_t *arguments);
 void tool_close_session(void *user, struct mcp_call *call, const json_t *arguments);
 void tool_interrupt_session(void *user, struct mcp_call *call, const json_t *arguments);
+void tool_fork_session(void *user, struct mcp_call *call, const json_t *arguments);
 void tool_list_sessions(void *user, struct mcp_call *call, const json_t *arguments);
 void tool_list_files(void *user, struct mcp_call *call, const json_t *arguments);
 void tool_read_file(void *user, struct mcp_call *call, const json_t *arguments);

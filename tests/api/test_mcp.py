@@ -56,6 +56,72 @@ def test_sessions_are_the_tenants(alice, bob):
     assert Peer(bob).call("execute_code", code="print(x)", session_id=session)["isError"]
 
 
+def test_fork(alice, bob):
+    peer = Peer(alice)
+    session = peer.call("open_session", guard="imports")["structuredContent"]["id"]
+    peer.call("execute_code", code="x = [5]", session_id=session)
+    peer.call("write_file", session_id=session, path="f", content="text")
+    made = peer.call("fork_session", session_id=session)
+    assert not made.get("isError"), made
+    made = made["structuredContent"]
+    assert made["forked_from"] == session and "x" in made["carried"]
+    peer.call("execute_code", code="x.append(6)", session_id=made["id"])
+    assert alice.run(code="print(x)", session=made["id"])["stdout"] == "[5, 6]\n"
+    assert alice.run(code="print(x, open('f').read())", session=session)["stdout"] == "[5] text\n"
+    # As guarded as the one that it was made of.
+    refused = peer.call("execute_code", code="import socket", session_id=made["id"])
+    assert refused["isError"] and "socket" in refused["content"][0]["text"]
+    # It is recorded like any other, and nobody else's.
+    assert alice.ask("GET", f"/v1/sessions/{made['id']}").json()["state"] == "idle"
+    for wrong in (session, made["id"], "01ARZ3NDEKTSV4RRFFQ69G5FAV", "", "x" * 64):
+        answer = Peer(bob).call("fork_session", session_id=wrong)
+        assert answer["isError"] and "no such session" in answer["content"][0]["text"]
+    for one in (session, made["id"]):
+        peer.call("close_session", session_id=one)
+    gone = peer.call("fork_session", session_id=session)
+    assert gone["isError"] and "gone" in gone["content"][0]["text"]
+
+
+def test_fork_needs_the_policy(make_service):
+    """Who may not open such a session may not fork one either."""
+    service = make_service(tokens=[("large", "--tenant", "firm"),
+                                   ("small", "--tenant", "firm", "--policy", "other")])
+    policies = service.server.config / "policies"
+    policies.mkdir(exist_ok=True)
+    (policies / "other.json").write_text('{"extends": "default", "description": "another"}')
+    large, small = service.tcp("large"), Peer(service.tcp("small"))
+    answer = large.ask("POST", "/v1/sessions", {"language": "bash"})
+    refused = small.call("fork_session", session_id=answer.json()["id"])
+    assert refused["isError"] and "policy" in refused["content"][0]["text"]
+    answer = large.ask("POST", "/v1/sessions", {"language": "bash", "policy": "other"})
+    made = small.call("fork_session", session_id=answer.json()["id"])
+    assert made["structuredContent"]["policy"] == "other"
+
+
+def test_who_leaves_gets_no_fork(alice):
+    """Whenever it is left: nothing stays that nobody knows of, and the service goes on."""
+    peer = Peer(alice)
+    session = peer.call("open_session")["structuredContent"]["id"]
+    for wait in (0, 0.002, 0.01, 0.05, 0.2):
+        connection = alice.connect()
+        body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
+            "name": "fork_session", "arguments": {"session_id": session}}})
+        connection.request("POST", "/mcp", body, {
+            **peer.headers, "Content-Type": "application/json",
+            "Authorization": "Bearer " + alice.token})
+        time.sleep(wait)
+        connection.close()
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        found = peer.call("list_sessions")["structuredContent"]["sessions"]
+        if all(one["state"] == "idle" for one in found):
+            break
+        time.sleep(0.1)
+    assert peer.call("execute_code", code="print(1)", session_id=session)["isError"] is False
+    for one in found:
+        peer.call("close_session", session_id=one["id"])
+
+
 def test_ceilings_and_turns_hold(make_service):
     made = make_service(tokens=[("strict", "--policy", "strict"), ("one", "--concurrency", "1")])
     result = Peer(made.tcp("strict")).call("execute_code", code="print(1)")

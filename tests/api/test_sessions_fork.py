@@ -188,6 +188,34 @@ def test_limits_and_leases(unix, session):
     assert answer["limits"]["wall_ms"] == 3000
 
 
+@pytest.mark.parametrize("guard", ["imports", "strict"])
+def test_guard_is_kept(unix, session, guard):
+    """What the opener asked for beyond the policy holds for the fork, and for its forks."""
+    first = session("python", guard=guard)
+    run(unix, first, "n = 3")
+    for one in (fork(unix, first)["id"], fork(unix, fork(unix, first)["id"])["id"]):
+        answer = unix.ask("POST", f"/v1/sessions/{one}/execute", {"code": "import socket"})
+        assert answer.json()["status"] == "rejected"
+        assert run(unix, one, "print(1)") == "1\n"
+
+
+def test_hosts_are_kept(make_service):
+    service = make_service()
+    policies = service.server.config / "policies"
+    policies.mkdir(exist_ok=True)
+    (policies / "net.json").write_text('{"extends": "default", "network": {"allow": ["a.example:7", '
+                                       '"b.example:7"]}}')
+    client = service.unix()
+    look = ("import socket\nfor name in 'ab':\n    try: print(name, bool(socket.getaddrinfo("
+            "name + '.example', 7)))\n    except OSError: print(name, False)")
+    for hosts, said in ((["a.example:7"], "a True\nb False\n"), ([], "a False\nb False\n"),
+                        (None, "a True\nb True\n")):
+        fields = {} if hosts is None else {"network": hosts}
+        first = open_session(client, language="python", policy="net", **fields)
+        for one in (first, fork(client, first)["id"]):
+            assert run(client, one, look) == said, hosts
+
+
 def test_large_state_is_left(unix, session):
     old = session("python")
     run(unix, old, "large = bytes(9 << 20); small = 1; many = list(range(10 ** 6))")

@@ -79,3 +79,20 @@ def test_gone_at_once():
             mcp.ask("initialize", INITIALIZE)
             time.sleep(pause)
         assert not pathlib.Path(f"/proc/{mcp.process.pid}").exists()
+
+
+def test_fork():
+    """On stdio as well: another session, with the state of the first."""
+    with Mcp("--cold") as mcp:
+        def call(name, **arguments):
+            return mcp.ask("tools/call", {"name": name, "arguments": arguments})
+
+        mcp.ask("initialize", INITIALIZE)
+        assert "fork_session" in [tool["name"] for tool in mcp.ask("tools/list", {})["tools"]]
+        session = call("open_session")["structuredContent"]["id"]
+        call("execute_code", session_id=session, code="x = 7")
+        made = call("fork_session", session_id=session)["structuredContent"]
+        assert made["id"] != session and "x" in made["carried"]
+        done = call("execute_code", session_id=made["id"], code="print(x)")
+        assert "7" in done["content"][0]["text"]
+        assert call("fork_session", session_id="none")["isError"]

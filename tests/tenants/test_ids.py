@@ -127,7 +127,8 @@ def test_a11_lists(attacker, alice, belongings):
 
 MCP_TOOLS = [
     ("execute_code", {"code": "print(secret)"}), ("close_session", {}), ("interrupt_session", {}),
-    ("list_files", {}), ("read_file", {"path": "secret.txt"}), ("delete_file", {"path": "secret.txt"}),
+    ("fork_session", {}), ("list_files", {}), ("read_file", {"path": "secret.txt"}),
+    ("delete_file", {"path": "secret.txt"}),
     ("write_file", {"path": "secret.txt", "content": "mine now"}),
 ]
 
