@@ -13,10 +13,13 @@ typedef int call_function(struct store *store, const struct message *message,
 static int call_begin(struct store *store, const struct message *message,
 		      const struct ledger_text *texts, struct buf *answer, struct brig_error *error)
 {
-	if (message->value > 1) {
+	if (message->value >= BEGIN_HOWS) {
 		return error_set(error, BRIG_E_INPUT, EPROTO, "begin: an unknown flag");
 	}
-	return store_execution_begin(store, texts, message->value == 1, answer, error);
+	/* Of one that was kept for a while: when it came. */
+	uint64_t at_ms = message->number ? message->number : store_time_ms();
+	return store_execution_begin(store, texts, message->value == BEGIN_QUEUED, at_ms, answer,
+				     error);
 }
 
 static int call_started(struct store *store, const struct message *message,
