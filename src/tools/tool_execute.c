@@ -59,9 +59,7 @@ static int read_files(const json_t *array, struct files *files, struct brig_erro
 	return 0;
 }
 
-/* Strings of an array, NULL-terminated; they stay the array's. */
-static int read_words(const json_t *array, const char *name, const char ***ret,
-		      struct brig_error *error)
+int tools_words(const json_t *array, const char *name, const char ***ret, struct brig_error *error)
 {
 	size_t count = json_array_size(array);
 
@@ -105,9 +103,9 @@ void tool_execute_code(void *user, struct mcp_call *mcp, const json_t *arguments
 	const json_t *stdin_text = json_object_get(arguments, "stdin");
 
 	if (read_files(json_object_get(arguments, "files"), &files, &error) < 0 ||
-	    read_words(json_object_get(arguments, "args"), "args", &args, &error) < 0 ||
-	    read_words(json_object_get(arguments, "out"), "out", &out, &error) < 0 ||
-	    read_words(json_object_get(arguments, "network"), "network", &network, &error) < 0) {
+	    tools_words(json_object_get(arguments, "args"), "args", &args, &error) < 0 ||
+	    tools_words(json_object_get(arguments, "out"), "out", &out, &error) < 0 ||
+	    tools_words(json_object_get(arguments, "network"), "network", &network, &error) < 0) {
 		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): knows no cleanup attributes */
 		tools_fail(mcp, &error);
 		return;

@@ -27,6 +27,14 @@ void tool_open_session(void *user, struct mcp_call *mcp, const json_t *arguments
 	struct tools *tools = user;
 	const char *language = text_of(arguments, "language");
 	double idle = json_number_value(json_object_get(arguments, "idle_timeout"));
+	const json_t *hosts = json_object_get(arguments, "network");
+	_cleanup_free_ const char **network = NULL;
+	struct brig_error error = { 0 };
+
+	if (tools_words(hosts, "network", &network, &error) < 0) {
+		tools_fail(mcp, &error);
+		return;
+	}
 	struct engine_call call = {
 		.op = ENGINE_SESSION_OPEN,
 		.idle_ns = idle > 1e6 ? (uint64_t)1e15 : (uint64_t)(idle * 1e9),
@@ -35,6 +43,7 @@ void tool_open_session(void *user, struct mcp_call *mcp, const json_t *arguments
 			.language = language ? language : "python",
 			.policy = tools->options.policy,
 			.guard = text_of(arguments, "guard"),
+			.network = hosts ? network : NULL,
 			.consent = tools->options.consent,
 		},
 	};

@@ -58,6 +58,8 @@ void tools_answer_file(struct tools_call *call, const char *data, size_t size);
 
 /* "content" or "content_base64" of an object, as bytes for free(); -EINVAL with an error. */
 int tools_content(const json_t *object, char **ret, size_t *ret_size, struct brig_error *error);
+/* Strings of an array, NULL-terminated, for free(); they stay the array's. */
+int tools_words(const json_t *array, const char *name, const char ***ret, struct brig_error *error);
 /* The type of an image that these bytes begin; NULL: none that clients show. */
 const char *tools_image_type(const void *data, size_t size);
 /* A page of bytes as content: text, or base64 when they are not text. */
