@@ -32,6 +32,8 @@ struct local {
 		uint64_t started, ended, failed, cancelled;
 		uint64_t opened, gone;
 		unsigned running;
+		/* Of the cells' gates: what results tell of. */
+		uint64_t connections, refused, untold, up_bytes, down_bytes;
 	} counts;
 };
 

@@ -159,6 +159,17 @@ static void print_sessions(struct json_out *json, const struct local *local)
 	json_close(json, '}');
 }
 
+static void print_gate(struct json_out *json, const struct local *local)
+{
+	json_open(json, "gate", '{');
+	json_u64(json, "connections", local->counts.connections);
+	json_u64(json, "refused", local->counts.refused);
+	json_u64(json, "untold", local->counts.untold);
+	json_u64(json, "up_bytes", local->counts.up_bytes);
+	json_u64(json, "down_bytes", local->counts.down_bytes);
+	json_close(json, '}');
+}
+
 int local_stats(struct local *local, const struct engine_call *call, struct engine_run *run,
 		struct brig_error *err)
 {
@@ -178,6 +189,7 @@ int local_stats(struct local *local, const struct engine_call *call, struct engi
 	json_u64(&json, "cancelled", local->counts.cancelled);
 	json_close(&json, '}');
 	print_sessions(&json, local);
+	print_gate(&json, local);
 	print_pools(&json, local->context->warm);
 	json_open(&json, "memory", '{');
 	json_u64(&json, "total_bytes", (uint64_t)host.totalram * host.mem_unit);

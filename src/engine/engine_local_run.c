@@ -10,6 +10,20 @@
 #include "engine/engine_local.h"
 #include "lib/session.h"
 
+static void count_network(struct local *local, const struct brig_result *result)
+{
+	for (size_t i = 0; i < result->connections_count; i++) {
+		const struct brig_connection *connection = &result->connections[i];
+		bool allowed = strcmp(connection->verdict, "allowed") == 0;
+
+		local->counts.connections += allowed;
+		local->counts.refused += !allowed;
+		local->counts.up_bytes += connection->bytes_up;
+		local->counts.down_bytes += connection->bytes_down;
+	}
+	local->counts.untold += result->connections_untold;
+}
+
 static void count_end(struct local *local, const struct brig_result *result)
 {
 	local->counts.running--;
@@ -23,6 +37,9 @@ static void take_result(struct engine_run *run)
 	struct brig_result *result = brig_run_take_result(run->run);
 
 	count_end(run->local, result);
+	if (result) {
+		count_network(run->local, result);
+	}
 	if (result && run->session) {
 		local_session_touch(run->session);
 		local_session_expires(run->session, result->expires_at, sizeof(result->expires_at));
