@@ -29,6 +29,9 @@ BROKER_SRC := $(sort $(wildcard src/broker/*.c)) src/role/log.c src/role/seal.c 
 	src/role/seal_calls.c src/role/seal_own_root.c
 GATE_SRC := $(sort $(wildcard src/gate/*.c)) src/loop/loop.c
 GATE_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(GATE_SRC))
+# The same with OpenSSL, for cells where TLS is opened.
+GATE_TLS_SRC := $(sort $(wildcard src/gate_tls/*.c))
+GATE_TLS_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(GATE_TLS_SRC))
 BROKER_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(BROKER_SRC))
 # What the linker puts in the place of functions that would load libraries (see mk/flags.mk).
 NOTHING_LATER := $(BUILD)/obj/src/ledger/no_loading.o $(BUILD)/obj/src/tls/no_names.o
@@ -44,7 +47,7 @@ PYTHON_DRIVER := $(patsubst %,data/drivers/python/%.py,theory graft parts load v
 GEN_H   := $(BUILD)/gen/syscall_names.h
 
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/obj/%.o) $(BUILD)/obj/gen/embedded.o $(BUILD)/obj/gen/template.o \
-	$(BUILD)/obj/gen/gate.o
+	$(BUILD)/obj/gen/gate.o $(BUILD)/obj/gen/gate_tls.o
 
 # What a template loads into its interpreter: src/template on top of the lower layers.
 TEMPLATE_SRC := $(sort $(wildcard src/template/*.c))
@@ -126,6 +129,18 @@ $(BUILD)/gen/gate.c: $(BUILD)/brig-gate scripts/embed-binary.sh
 	$(call say,GEN,$@)
 	$(Q)scripts/embed-binary.sh $@ $(BUILD)/brig-gate gate_image
 
+# OpenSSL would load modules and look up names, if anybody asked it to: see mk/flags.mk.
+$(BUILD)/brig-gate-tls: $(GATE_TLS_OBJ) $(GATE_OBJ) $(NOTHING_LATER) $(BUILD)/template.a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) $(LDFLAGS_PROGRAM) -s -Wl,--gc-sections -o $@ \
+		$(GATE_TLS_OBJ) $(filter-out %/gate/main.o,$(GATE_OBJ)) $(NOTHING_LATER) \
+		$(BUILD)/template.a -lssl -lcrypto
+
+$(BUILD)/gen/gate_tls.c: $(BUILD)/brig-gate-tls scripts/embed-binary.sh
+	@mkdir -p $(@D)
+	$(call say,GEN,$@)
+	$(Q)scripts/embed-binary.sh $@ $(BUILD)/brig-gate-tls gate_tls_image
+
 # --- objects -------------------------------------------------------------------------------------
 
 # Holds the flags that the objects were made with; changes only when they do.
@@ -141,7 +156,7 @@ $(BUILD)/sources: FORCE
 		echo '$(LIB_SRC) $(SERVE_SRC) $(CLI_SRC)' > $@
 
 $(LIB_OBJ): PIC := -fPIC -fvisibility=hidden -DBRIG_BUILDING
-$(CLI_OBJ) $(SERVE_OBJ) $(BROKER_OBJ) $(GATE_OBJ): PIC := -fPIE
+$(CLI_OBJ) $(SERVE_OBJ) $(BROKER_OBJ) $(GATE_OBJ) $(GATE_TLS_OBJ): PIC := -fPIE
 $(SERVE_OBJ): private CPPFLAGS_ALL += -isystem $(LLHTTP_INCLUDE)
 
 $(BUILD)/obj/gen/%.o: $(BUILD)/gen/%.c $(BUILD)/flags | $(GEN_H)
@@ -219,5 +234,5 @@ help: ## list the targets
 .PHONY: FORCE
 FORCE:
 
--include $(LIB_OBJ:.o=.d) $(SERVE_OBJ:.o=.d) $(BROKER_OBJ:.o=.d) $(GATE_OBJ:.o=.d) $(CLI_OBJ:.o=.d) \
-	$(TEMPLATE_OBJ:.o=.d)
+-include $(LIB_OBJ:.o=.d) $(SERVE_OBJ:.o=.d) $(BROKER_OBJ:.o=.d) $(GATE_OBJ:.o=.d) $(GATE_TLS_OBJ:.o=.d) \
+	$(CLI_OBJ:.o=.d) $(TEMPLATE_OBJ:.o=.d)

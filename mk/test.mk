@@ -16,7 +16,7 @@ UNIT_CLI     := $(filter-out %/main.o,$(CLI_OBJ))
 BROKER_PARTS := $(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out %/main.c,$(wildcard src/broker/*.c)))
 
 # And the gate's: an archive, since most of it needs a network.
-GATE_PARTS := $(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out %/main.c,$(wildcard src/gate/*.c)))
+GATE_PARTS := $(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out %/main.c,$(wildcard src/gate/*.c src/gate_tls/*.c)))
 
 $(BUILD)/libgate.a: $(GATE_PARTS)
 	$(call say,AR,$@)

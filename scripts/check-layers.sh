@@ -13,6 +13,7 @@ allowed() {
 	core) echo "base kernel net" ;;
 	template) echo "base kernel core" ;;
 	gate) echo "base kernel net loop" ;;
+	gate_tls) echo "base net loop gate" ;;
 	policy | runtime) echo "base kernel net core" ;;
 	lib) echo "base kernel net core policy runtime" ;;
 	check) echo "base kernel net core policy runtime lib" ;;

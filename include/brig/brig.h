@@ -225,6 +225,7 @@ struct brig_connection {
 	uint64_t bytes_up;
 	uint64_t bytes_down;
 	uint64_t took_ns;
+	const char *reason; /* behind the verdict, where TLS is opened; NULL: none */
 };
 
 /* What the guard refused, and where. */

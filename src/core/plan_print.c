@@ -91,6 +91,9 @@ static void say_file(const struct plan *plan, const struct step *step, struct bu
 	if (step->size) {
 		buf_addf(out, " (%" PRIu64 " bytes)", step->size);
 	}
+	if (step->text) {
+		buf_addf(out, " %s", step->text);
+	}
 }
 
 static void say_input(const struct plan *plan, const struct step *step, struct buf *out)

@@ -198,6 +198,18 @@ static void add_certificates(struct plan *plan)
 	bind->flags = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC;
 }
 
+/* The same, where the gate speaks for some hosts: only this cell's programs trust it. */
+static void add_authority(struct plan *plan)
+{
+	const struct spec *spec = plan->spec;
+
+	add_bytes(plan, &SPEC_CERTIFICATES[1], spec->bundle, spec->bundle_size);
+	plan->steps[plan->count - 1].text =
+		plan_text(plan, "and of the gate, for %s", spec->opened);
+	add_bytes(plan, &SPEC_AUTHORITY[1], spec->authority, spec->authority_size);
+	plan->steps[plan->count - 1].text = plan_text(plan, "of the gate, for %s", spec->opened);
+}
+
 static void add_etc(struct plan *plan)
 {
 	unsigned cpus = plan->spec->cpus ? plan->spec->cpus : 1;
@@ -216,7 +228,9 @@ static void add_etc(struct plan *plan)
 	/* It answers at once or not at all: once is enough. */
 	add_file(plan, "etc/resolv.conf",
 		 gated ? "nameserver " GATE_RESOLVER "\noptions attempts:1\n" : "");
-	if (plan->spec->certificates) {
+	if (plan->spec->opened) {
+		add_authority(plan);
+	} else if (plan->spec->certificates) {
 		add_certificates(plan);
 	}
 	add_file(plan, "etc/hostname", "brig\n");

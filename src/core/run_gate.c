@@ -31,9 +31,22 @@ static const char *const verdicts[GATE_VERDICTS] = {
 	[GATE_REFUSED_ADDRESS] = "refused_address",
 	[GATE_REFUSED_PROTOCOL] = "refused_protocol",
 	[GATE_REFUSED_COUNT] = "refused_count",
+	[GATE_REFUSED_PEER] = "refused_peer",
 	[GATE_UNRESOLVED] = "unresolved",
 	[GATE_UNREACHABLE] = "unreachable",
 	[GATE_SPENT_BYTES] = "limit",
+};
+
+static const char by_program[] = "the program did not finish the handshake: it does not trust the "
+				 "cell's authority, or speaks no HTTP/1.1 in TLS 1.2 or later";
+
+static const char *const causes[GATE_CAUSES] = {
+	[GATE_CAUSE_UNTRUSTED] = "no authority that is trusted has signed the host's certificate",
+	[GATE_CAUSE_NAME] = "the host's certificate is for another name",
+	[GATE_CAUSE_TIME] = "the host's certificate has expired, or is not valid yet",
+	[GATE_CAUSE_CERTIFICATE] = "the host's certificate is not good for a server",
+	[GATE_CAUSE_PROTOCOL] = "the host does not speak HTTP/1.1 in TLS 1.2 or later",
+	[GATE_CAUSE_PROGRAM] = by_program,
 };
 
 int run_gate_listen(struct run *run)
@@ -69,6 +82,11 @@ static const struct {
 	[GATE_REFUSED_PROTOCOL] = { "it was not TLS or HTTP for that very host",
 				    "If the host speaks something else there, set \"protocol\" "
 				    "of its rule to \"any\"." },
+	[GATE_REFUSED_PEER] = { "the host did not prove who it is, which must be where its TLS is "
+				"opened",
+				"If it is a private service, name the file with its authorities as "
+				"\"authorities\" of its credential; else let the host renew its "
+				"certificate." },
 	[GATE_REFUSED_COUNT] = { "there were too many connections",
 				 "Raise connections, connections_total or rate of the policy's "
 				 "network." },
@@ -100,8 +118,8 @@ static int take_connection(struct run *run, const struct gate_connection *record
 {
 	struct run_gate *gate = &run->gate;
 
-	if (record->verdict >= GATE_VERDICTS || record->port > 65535 ||
-	    !is_text(record->host, sizeof(record->host)) ||
+	if (record->verdict >= GATE_VERDICTS || record->cause >= GATE_CAUSES ||
+	    record->port > 65535 || !is_text(record->host, sizeof(record->host)) ||
 	    !is_text(record->address, sizeof(record->address))) {
 		return -EPROTO;
 	}
@@ -122,6 +140,7 @@ static int take_connection(struct run *run, const struct gate_connection *record
 	struct brig_connection *entry = &list[gate->count];
 	*entry = (struct brig_connection){ .host = strdup(record->host),
 					   .port = (uint16_t)record->port,
+					   .reason = causes[record->cause],
 					   .bytes_up = record->bytes_up,
 					   .bytes_down = record->bytes_down,
 					   .took_ns = record->took_ns };
@@ -251,7 +270,7 @@ void run_gate_remedy(struct brig_result *result)
 			}
 			snprintf(result->remedy, sizeof(result->remedy),
 				 "The program failed after a connection to %.100s was refused: %s.",
-				 entry->host, refusals[j].meaning);
+				 entry->host, entry->reason ? entry->reason : refusals[j].meaning);
 			snprintf(result->operator_remedy, sizeof(result->operator_remedy), "%s",
 				 refusals[j].operator_remedy);
 			return;

@@ -39,6 +39,7 @@ struct spec_mount {
 
 /* The list of authorities, in the cell. */
 #define SPEC_CERTIFICATES "/etc/ssl/certs/ca-certificates.crt"
+#define SPEC_AUTHORITY    "/etc/ssl/brig-cell.pem"
 
 struct spec {
 	enum provider provider;
@@ -86,7 +87,14 @@ struct spec {
 	size_t gate_routes_count;
 	int gate;                 /* where the gate waits for its sockets: anew for every try */
 	const char *certificates; /* the host's list of authorities, for TLS; NULL: none */
-	const char *driver;       /* the script: where it is, beneath the root; NULL: none */
+	/*
+	 * Where TLS is opened by the gate: the hosts, the cell's own authority, and a list with the
+	 * host's authorities and that one. NULL: nowhere.
+	 */
+	const char *opened;
+	const char *authority, *bundle;
+	size_t authority_size, bundle_size;
+	const char *driver; /* the script: where it is, beneath the root; NULL: none */
 	const char *driver_text;
 	size_t driver_size;
 };

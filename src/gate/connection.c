@@ -16,7 +16,7 @@
 /* For the first bytes of a protocol that is looked at before anything is sent. */
 #define LOOK_PATIENCE_NS 30000000000ull
 
-static void destroy(struct connection *c)
+void connection_free(struct connection *c)
 {
 	loop_remove(c->in_source);
 	loop_remove(c->out_source);
@@ -27,6 +27,10 @@ static void destroy(struct connection *c)
 	if (c->piped) {
 		pump_done(&c->up);
 		pump_done(&c->down);
+	}
+	if (c->gate->opener) {
+		c->gate->opener->free(c->in_end, c->cut);
+		c->gate->opener->free(c->out_end, c->cut);
 	}
 	close_fd(&c->inside);
 	close_fd(&c->outside);
@@ -53,7 +57,8 @@ static bool is_whole(const struct connection *c)
 {
 	bool sent = c->up.left == 0 && (!c->chunked || c->chunks.state == CHUNKS_OVER);
 
-	return c->piped && c->down.over && (c->up.over || sent);
+	return c->piped && c->down.over && (c->up.over || sent) &&
+	       (!c->in_end || c->in_end->flushed);
 }
 
 void connection_end(struct connection *c, enum gate_verdict verdict)
@@ -63,17 +68,26 @@ void connection_end(struct connection *c, enum gate_verdict verdict)
 	/* First: a program that has seen its refusal may be over before it is told. */
 	report_connection(c->gate, &c->record);
 	bool explained = verdict != GATE_ALLOWED && connection_explain(c, verdict);
-	if (!explained && !is_whole(c)) {
+	c->cut = !explained && !is_whole(c);
+	if (c->cut) {
 		reset(c->inside);
 		reset(c->outside);
 	}
-	destroy(c);
+	if (explained && c->in_end && !c->in_end->failed) {
+		connection_leave(c);
+	} else {
+		connection_free(c);
+	}
 }
 
 void connection_free_all(struct gate *gate)
 {
 	while (gate->connections) {
 		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): its end takes it from the list */
+		if (gate->connections->state == CONNECTION_LEAVING) {
+			connection_free(gate->connections);
+			continue;
+		}
 		connection_end(gate->connections, gate->spent ? GATE_SPENT_BYTES : GATE_ALLOWED);
 	}
 }
@@ -120,7 +134,7 @@ static void refuse(struct connection *c, int why)
 	}
 }
 
-static void step(struct connection *c)
+void connection_step(struct connection *c)
 {
 	int r = 0;
 
@@ -174,7 +188,7 @@ void connection_pass(struct connection *c)
 		return;
 	}
 	c->up.left = c->body;
-	step(c);
+	connection_step(c);
 }
 
 /* --- waiting ------------------------------------------------------------------------------- */
@@ -185,7 +199,7 @@ static void on_inside(void *user, uint32_t events)
 
 	(void)events;
 	if (c->state == CONNECTION_PASSING) {
-		step(c);
+		connection_step(c);
 		return;
 	}
 	if (c->state != CONNECTION_LOOKING) {
@@ -195,6 +209,8 @@ static void on_inside(void *user, uint32_t events)
 	int r = connection_look(c);
 	if (r < 0) {
 		refuse(c, r);
+	} else if (r == 1 && c->opened && !c->in_end) {
+		connection_open_inside(c);
 	} else if (r == 1) {
 		c->looked = true;
 		connection_resolve(c);
@@ -207,7 +223,7 @@ static void on_outside(void *user, uint32_t events)
 
 	(void)events;
 	if (c->state == CONNECTION_PASSING) {
-		step(c);
+		connection_step(c);
 	} else {
 		connection_dialled(c);
 	}
@@ -374,6 +390,7 @@ void connection_new(struct gate *gate, int fd)
 		return;
 	}
 	c->protocol = net_rule_protocol(c->rule, (uint16_t)c->record.port);
+	c->opened = c->named && c->protocol == NET_TLS && gate_opens(gate, c->record.host);
 	if (c->protocol == NET_ANY) {
 		c->looked = !c->named;
 		connection_resolve(c);

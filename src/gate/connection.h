@@ -4,7 +4,12 @@
  *	looking     what does it begin with: is it for the host that it was made for
  *	resolving   what are the host's addresses
  *	dialling    one after the other that may be connected to
+ *	greeting    the host must prove who it is, where its TLS is opened
  *	passing     bytes, both ways
+ *	leaving     a last word is on its way, in TLS that is opened
+ *
+ * Where TLS is opened (open.c), the sockets of both sides are changed for ones that have the
+ * content, and from then on the connection is one of plain HTTP.
  *
  * Where a protocol need not be known beforehand, it is looked at while bytes already come back.
  */
@@ -13,14 +18,16 @@
 
 #include "base/buf.h"
 #include "gate/chunks.h"
-#include "gate/gate.h"
+#include "gate/opener.h"
 #include "gate/pump.h"
 
 enum connection_state {
 	CONNECTION_LOOKING,
 	CONNECTION_RESOLVING,
 	CONNECTION_DIALLING,
+	CONNECTION_GREETING,
 	CONNECTION_PASSING,
+	CONNECTION_LEAVING,
 };
 
 struct connection {
@@ -30,12 +37,15 @@ struct connection {
 	const struct net_rule *rule;
 	enum net_protocol protocol;
 	bool named;  /* made for a name, not for an address */
+	bool opened; /* its TLS is */
+	bool cut;    /* it did not come to its end by itself */
 	bool looked; /* its first bytes have been checked, or need not be */
 	struct gate_connection record;
 	struct net_address target; /* for an address */
 	uint64_t born_ns;
 
-	int inside, outside; /* owned; -1: none */
+	int inside, outside;              /* owned; -1: none */
+	struct tls_end *in_end, *out_end; /* owned; NULL: the sockets are those of the network */
 	struct loop_source *in_source, *out_source;
 	uint32_t in_events, out_events;
 	struct loop_timer timer;
@@ -56,6 +66,10 @@ struct connection {
 
 /* The end, for a reason that is told. */
 void connection_end(struct connection *connection, enum gate_verdict verdict);
+/* Without a word. */
+void connection_free(struct connection *connection);
+/* Moves what can be moved. */
+void connection_step(struct connection *connection);
 /* Waits for what its state needs; ends it when that cannot be had. */
 void connection_wait(struct connection *connection);
 
@@ -68,6 +82,13 @@ int connection_look(struct connection *connection);
 int connection_measure(struct connection *connection);
 /* A last word in the protocol's own language, so that the program can tell why: look.c. */
 bool connection_explain(struct connection *connection, enum gate_verdict verdict);
+
+/* TLS to the cell is opened from here on, its ClientHello has been looked at: open.c. */
+void connection_open_inside(struct connection *connection);
+/* TLS to the host, which is connected: then connection_pass(). */
+void connection_open_outside(struct connection *connection);
+/* Until what was said has gone through the cell's TLS, or for a moment. */
+void connection_leave(struct connection *connection);
 
 /* From here on it is for dial.c, until it calls connection_pass(). */
 void connection_resolve(struct connection *connection);

@@ -109,5 +109,9 @@ void connection_dialled(struct connection *c)
 		dial_next(c);
 		return;
 	}
-	connection_pass(c);
+	if (c->opened) {
+		connection_open_outside(c);
+	} else {
+		connection_pass(c);
+	}
 }

@@ -2,6 +2,7 @@
 #ifndef BRIG_GATE_GATE_H
 #define BRIG_GATE_GATE_H
 
+#include "base/buf.h"
 #include "gate/names.h"
 #include "gate/resolve.h"
 #include "net/gate_messages.h"
@@ -15,6 +16,7 @@
 #define GATE_STRANGER_NS   UINT64_C(1000000000)
 
 struct connection;
+struct opener;
 
 struct listener {
 	struct gate *gate;
@@ -28,13 +30,23 @@ struct telling {
 	uint64_t last_ns;
 };
 
+/* Authorities, as they came: PEM. */
+struct trust {
+	char name[NET_NAME_MAX + 1]; /* "": for all that have none of their own */
+	struct buf text;
+};
+
 struct gate {
 	struct loop *loop;
+	const struct opener *opener; /* NULL: TLS is never opened */
+	void *opener_state;          /* its own */
 	struct gate_limits limits;
 	struct net_rule rules[NET_RULES_MAX];
 	unsigned rules_count;
 	struct gate_credential *credentials; /* owned */
 	unsigned credentials_count;
+	struct trust trusts[GATE_CREDENTIALS_MAX + 1];
+	unsigned trusts_count;
 	bool begun;
 
 	struct names names;
@@ -63,6 +75,8 @@ int gate_take_order(struct gate *gate, const void *data, size_t size);
 int gate_hear_warden(struct gate *gate);
 int gate_hear_cell(struct gate *gate);
 
+/* Does the operator want TLS to this host opened? */
+bool gate_opens(const struct gate *gate, const char *name);
 /* The first rule that allows it; NULL: none. `host_known`: one has the host, at another port. */
 const struct net_rule *gate_rule_for_name(const struct gate *gate, const char *name, uint16_t port,
 					  bool *host_known);
@@ -87,8 +101,12 @@ void connection_free_all(struct gate *gate);
 void report_connection(struct gate *gate, const struct gate_connection *record);
 /* One more was refused that there is no record of. */
 void report_refused(struct gate *gate);
+void report_authority(const struct gate_authority *authority);
 void report_spent(struct gate *gate);
 void report_total(struct gate *gate);
+
+/* The whole program: program.c. Returns its exit status. `opener` may be NULL. */
+int gate_program(const struct opener *opener);
 
 /* Whatever it does not need, for good: seal.c. 0 or -errno. */
 int gate_seal(const struct gate *gate);

@@ -97,8 +97,8 @@ static struct text until(struct text *from, char mark)
 /* Only the path goes on: "http://example.org/x" is for a proxy, which the host is not. */
 static int read_target(struct head *head, struct text target, struct text *path)
 {
-	static const char scheme[] = "http://";
-	size_t length = sizeof(scheme) - 1;
+	const char *scheme = head->expect->scheme;
+	size_t length = strlen(scheme);
 
 	*path = target;
 	if (target.size == 0 || !is_plain(&target, false)) {

@@ -20,6 +20,7 @@ struct http_extra {
 struct http_expect {
 	const char *name; /* of the host, in its one spelling */
 	uint16_t port;
+	const char *scheme; /* "http://", or "https://" where TLS was opened */
 	const struct http_extra *extras;
 	size_t extras_count;
 };

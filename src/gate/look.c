@@ -53,7 +53,7 @@ static int look_at_hello(struct connection *c)
 	    (!name[0] && c->protocol == NET_TLS)) {
 		return -EPERM;
 	}
-	return send_first(c, c->first.data, c->first.size);
+	return c->opened ? 1 : send_first(c, c->first.data, c->first.size);
 }
 
 static int look_at_request(struct connection *c)
@@ -61,12 +61,15 @@ static int look_at_request(struct connection *c)
 	struct http_extra extras[GATE_CREDENTIALS_MAX];
 	struct http_expect expect = { .name = c->record.host,
 				      .port = (uint16_t)c->record.port,
+				      .scheme = c->opened ? "https://" : "http://",
 				      .extras = extras };
 	struct http_head head;
 
 	for (unsigned i = 0; i < c->gate->credentials_count; i++) {
 		const struct gate_credential *credential = &c->gate->credentials[i];
-		if (strcmp(credential->name, c->record.host) == 0) {
+		/* What was meant for TLS never goes in clear, whatever the program asks for. */
+		if (strcmp(credential->name, c->record.host) == 0 &&
+		    credential->opened == c->opened) {
 			extras[expect.extras_count++] =
 				(struct http_extra){ credential->header, credential->value };
 		}
@@ -157,6 +160,7 @@ static void explain_http(const struct connection *c, enum gate_verdict verdict)
 	static const char *const words[GATE_VERDICTS] = {
 		[GATE_REFUSED_ADDRESS] = "the host stands for a private or special address",
 		[GATE_REFUSED_PROTOCOL] = "this is no plain request for the connection's host",
+		[GATE_REFUSED_PEER] = "the host did not prove by TLS that it is who it must be",
 		[GATE_UNRESOLVED] = "the host's name is not known",
 		[GATE_UNREACHABLE] = "the host does not answer",
 	};
@@ -166,7 +170,7 @@ static void explain_http(const struct connection *c, enum gate_verdict verdict)
 	int n = snprintf(text, sizeof(text),
 			 "HTTP/1.1 %s\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n"
 			 "Connection: close\r\n\r\n%s",
-			 verdict >= GATE_UNRESOLVED ? "502 Bad Gateway" : "403 Forbidden", size,
+			 verdict >= GATE_REFUSED_PEER ? "502 Bad Gateway" : "403 Forbidden", size,
 			 body);
 
 	(void)send(c->inside, text, (size_t)n, MSG_NOSIGNAL | MSG_DONTWAIT);

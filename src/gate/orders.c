@@ -8,6 +8,8 @@
 #include "base/cleanup.h"
 #include "gate/gate.h"
 
+#define TRUST_BYTES_MAX (2u << 20)
+
 static bool is_text(const char *text, size_t room)
 {
 	const char *end = memchr(text, '\0', room);
@@ -56,13 +58,45 @@ static int take_credential(struct gate *gate, const void *data)
 	gate->credentials = list;
 	struct gate_credential *order = &list[gate->credentials_count];
 	memcpy(order, data, sizeof(*order));
-	if (!is_text(order->name, sizeof(order->name)) ||
+	if (order->opened > (gate->opener ? 1u : 0u) ||
+	    !is_text(order->name, sizeof(order->name)) ||
 	    !is_text(order->header, sizeof(order->header)) ||
 	    !is_text(order->value, sizeof(order->value))) {
 		return -EPROTO;
 	}
 	gate->credentials_count++;
 	return 0;
+}
+
+static struct trust *trust_of(struct gate *gate, const char *name)
+{
+	for (unsigned i = 0; i < gate->trusts_count; i++) {
+		if (strcmp(gate->trusts[i].name, name) == 0) {
+			return &gate->trusts[i];
+		}
+	}
+	if (gate->trusts_count == ARRAY_SIZE(gate->trusts)) {
+		return NULL;
+	}
+	struct trust *trust = &gate->trusts[gate->trusts_count++];
+	memcpy(trust->name, name, strlen(name) + 1);
+	return trust;
+}
+
+static int take_trust(struct gate *gate, const void *data)
+{
+	const struct gate_trust *order = data;
+
+	if (!gate->opener || order->size > sizeof(order->text) ||
+	    (order->name[0] && !is_text(order->name, sizeof(order->name)))) {
+		return -EPROTO;
+	}
+	struct trust *trust = trust_of(gate, order->name);
+	if (!trust || trust->text.size + order->size > TRUST_BYTES_MAX) {
+		return -EPROTO;
+	}
+	buf_add(&trust->text, order->text, order->size);
+	return trust->text.failed ? -ENOMEM : 0;
 }
 
 static int take_begin(struct gate *gate, const void *data)
@@ -81,6 +115,7 @@ static const struct {
 	{ GATE_LIMITS, sizeof(struct gate_limits), false, take_limits },
 	{ GATE_RULE, sizeof(struct gate_rule), true, take_rule },
 	{ GATE_CREDENTIAL, sizeof(struct gate_credential), true, take_credential },
+	{ GATE_TRUST, sizeof(struct gate_trust), true, take_trust },
 	{ GATE_BEGIN, sizeof(struct gate_word), true, take_begin },
 };
 
@@ -111,8 +146,9 @@ int gate_hear_warden(struct gate *gate)
 		struct gate_limits limits;
 		struct gate_rule rule;
 		struct gate_credential credential;
+		struct gate_trust trust;
 		struct gate_word word;
-		char more[sizeof(struct gate_credential) + 1];
+		char more[sizeof(struct gate_trust) + 1];
 	} record;
 	ssize_t n;
 

@@ -54,6 +54,11 @@ void report_refused(struct gate *gate)
 	say(&word, sizeof(word));
 }
 
+void report_authority(const struct gate_authority *authority)
+{
+	say(authority, sizeof(*authority));
+}
+
 void report_spent(struct gate *gate)
 {
 	struct gate_word word = { .kind = GATE_SPENT };

@@ -1,6 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which rule allows a connection. */
+/* Which rule allows a connection; and where the operator wants it opened. */
+#include <string.h>
+
 #include "gate/gate.h"
+
+bool gate_opens(const struct gate *gate, const char *name)
+{
+	for (unsigned i = 0; i < gate->credentials_count; i++) {
+		if (gate->credentials[i].opened && strcmp(gate->credentials[i].name, name) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
 
 const struct net_rule *gate_rule_for_name(const struct gate *gate, const char *name, uint16_t port,
 					  bool *host_known)

@@ -26,6 +26,7 @@
 
 /* Two sockets and two pipes each; and its own. */
 #define FILES_OF_CONNECTION 6
+#define FILES_OF_OPENED     4 /* and two pairs of sockets that the content goes through */
 #define FILES_MORE          128
 #define MEMORY_BYTES        (256u << 20)
 
@@ -36,6 +37,10 @@ static const struct filter_test not_executable = {
 static const uint64_t families[] = { AF_INET, AF_INET6 };
 static const struct filter_test of_the_network = {
 	.arg = 0, .mask = UINT32_MAX, .values_count = ARRAY_SIZE(families), .values = families
+};
+static const uint64_t unix_family[] = { AF_UNIX };
+static const struct filter_test of_this_process = {
+	.arg = 0, .mask = UINT32_MAX, .values_count = 1, .values = unix_family
 };
 static const uint64_t quiet_prctl[] = { PR_SET_VMA };
 static const struct filter_test names_memory = {
@@ -97,24 +102,39 @@ static const struct call {
 	{ "exit_group", "the end", NULL },
 };
 
-static const struct call *find(unsigned number)
-{
-	const char *name = syscall_name(number);
+/* And where TLS is opened. */
+static const struct call opener_calls[] = {
+	{ "socketpair", "what the content goes through", &of_this_process },
+	{ "sysinfo", "the C library sorts authorities, and asks how much memory there is", NULL },
+	{ "gettimeofday", "dates of certificates, where the vdso cannot tell", NULL },
+	{ "time", "the same", NULL },
+};
 
-	for (size_t i = 0; name && i < ARRAY_SIZE(calls); i++) {
-		if (strcmp(calls[i].name, name) == 0) {
-			return &calls[i];
+static const struct call *find_in(const struct call *list, size_t count, const char *name)
+{
+	for (size_t i = 0; name && i < count; i++) {
+		if (strcmp(list[i].name, name) == 0) {
+			return &list[i];
 		}
 	}
 	return NULL;
 }
 
-static unsigned make_rules(const struct filter_test *itself, struct filter_rule *rules)
+static const struct call *find(const struct gate *gate, unsigned number)
+{
+	const char *name = syscall_name(number);
+	const struct call *call = find_in(calls, ARRAY_SIZE(calls), name);
+
+	return call || !gate->opener ? call : find_in(opener_calls, ARRAY_SIZE(opener_calls), name);
+}
+
+static unsigned make_rules(const struct gate *gate, const struct filter_test *itself,
+			   struct filter_rule *rules)
 {
 	unsigned count = 0;
 
 	for (unsigned number = 0; number < FILTER_CALLS_MAX; number++) {
-		const struct call *call = find(number);
+		const struct call *call = find(gate, number);
 		if (call) {
 			rules[count++] = (struct filter_rule){ .call = (uint16_t)number,
 							       .action = FILTER_ALLOW,
@@ -132,7 +152,7 @@ static unsigned make_rules(const struct filter_test *itself, struct filter_rule 
 	return count;
 }
 
-static int seal_calls(void)
+static int seal_calls(const struct gate *gate)
 {
 	_cleanup_free_ struct filter_rule *rules = calloc(2 * FILTER_CALLS_MAX, sizeof(*rules));
 	_cleanup_(bpf_program_done)
@@ -145,7 +165,7 @@ static int seal_calls(void)
 	}
 	itself.values = &self;
 	itself.values_count = 1;
-	struct filter filter = { .rules = rules, .count = make_rules(&itself, rules) };
+	struct filter filter = { .rules = rules, .count = make_rules(gate, &itself, rules) };
 	int r = filter_compile(&filter, false, &program, NULL);
 	if (r < 0) {
 		return r;
@@ -169,8 +189,8 @@ static int limit(int what, rlim_t value)
 
 static int seal_limits(const struct gate *gate)
 {
-	int r = limit(RLIMIT_NOFILE,
-		      (rlim_t)gate->limits.connections * FILES_OF_CONNECTION + FILES_MORE);
+	rlim_t each = FILES_OF_CONNECTION + (gate->opener ? FILES_OF_OPENED : 0);
+	int r = limit(RLIMIT_NOFILE, gate->limits.connections * each + FILES_MORE);
 
 	r = r < 0 ? r : limit(RLIMIT_CORE, 0);
 	r = r < 0 ? r : limit(RLIMIT_FSIZE, 0);
@@ -209,5 +229,5 @@ int gate_seal(const struct gate *gate)
 	if (r == 0 && abi > 0) {
 		r = landlock_enforce(abi, NULL, 0);
 	}
-	return r < 0 ? r : seal_calls();
+	return r < 0 ? r : seal_calls(gate);
 }

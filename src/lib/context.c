@@ -80,7 +80,7 @@ int brig_context_new(const struct brig_context_options *options, struct brig_con
 	struct brig_context_options whole = { 0 };
 
 	if (context) {
-		context->gate_program = -1;
+		context->gate_programs[0] = context->gate_programs[1] = -1;
 	}
 	/* An older caller's struct is shorter: what it does not know is zero. */
 	if (options) {
@@ -137,7 +137,8 @@ void brig_context_free(struct brig_context *context)
 	}
 	warm_free(context->warm);
 	cgroup_manager_free(context->groups);
-	close_fd(&context->gate_program);
+	close_fd(&context->gate_programs[0]);
+	close_fd(&context->gate_programs[1]);
 	free(context->config_dir);
 	free(context->cache_dir);
 	free(context);

@@ -21,7 +21,8 @@ struct brig_context {
 	bool brokered;
 	struct cgroup_manager *groups; /* owned */
 	struct warm *warm;             /* owned: cells made ahead; NULL: none wanted */
-	int gate_program;              /* owned: brig-gate, to be started; -1: not made yet */
+	/* owned: brig-gate, to be started, and the one that opens TLS; -1: not made yet */
+	int gate_programs[2];
 	const struct call_watch
 		*watch; /* borrowed: who watches the calls of its runs; NULL: nobody */
 	bool swept;     /* what the dead left behind was looked for */

@@ -1,4 +1,4 @@
-/* The gate's program (src/gate), as it was built. */
+/* The gate's programs (src/gate, src/gate_tls), as they were built. */
 #ifndef BRIG_LIB_GATE_IMAGE_H
 #define BRIG_LIB_GATE_IMAGE_H
 
@@ -6,4 +6,6 @@
 
 extern const char gate_image[];
 extern const size_t gate_image_size;
+extern const char gate_tls_image[];
+extern const size_t gate_tls_image_size;
 #endif

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -22,18 +23,25 @@
 
 #define ABOVE_ALL  16 /* out of the way of the numbers that the gate's lines get */
 #define EXEC_FAILS 127
+/* It reads certificates and makes keys: milliseconds, on a host that is not at its end. */
+#define AUTHORITY_PATIENCE_MS 10000
 
-/* Once for each context. */
-static int program_of(struct brig_context *context)
+/* Once for each context. OpenSSL is only where it is wanted. */
+static int program_of(struct brig_context *context, bool opens, int *ret)
 {
-	if (context->gate_program >= 0) {
+	int *program = &context->gate_programs[opens];
+	const char *image = opens ? gate_tls_image : gate_image;
+	size_t size = opens ? gate_tls_image_size : gate_image_size;
+
+	if (*program >= 0) {
+		*ret = *program;
 		return 0;
 	}
-	int fd = memfile_make("brig-gate", gate_image, gate_image_size);
+	int fd = memfile_make("brig-gate", image, size);
 	if (fd < 0) {
 		return fd;
 	}
-	context->gate_program = fd;
+	*ret = *program = fd;
 	return 0;
 }
 
@@ -96,6 +104,22 @@ static int tell(int line, const void *record, size_t size)
 	return n < 0 ? -errno : 0;
 }
 
+/* Without a name: for all hosts that have none of their own. */
+static int tell_trust(int line, const char *name, const char *text, size_t size)
+{
+	struct gate_trust order = { .kind = GATE_TRUST };
+	int r = 0;
+
+	memcpy(order.name, name, strlen(name) + 1);
+	for (size_t at = 0; r == 0 && at < size; at += order.size) {
+		size_t left = size - at;
+		order.size = (uint32_t)(left < sizeof(order.text) ? left : sizeof(order.text));
+		memcpy(order.text, text + at, order.size);
+		r = tell(line, &order, sizeof(order));
+	}
+	return r;
+}
+
 static int tell_all(int line, const struct prepared *p)
 {
 	const struct policy_network *network = &p->policy->network;
@@ -117,7 +141,59 @@ static int tell_all(int line, const struct prepared *p)
 	for (size_t i = 0; r == 0 && i < p->gate->credentials_count; i++) {
 		r = tell(line, &p->gate->credentials[i], sizeof(p->gate->credentials[i]));
 	}
+	for (size_t i = 0; r == 0 && i < p->gate->trusts_count; i++) {
+		const struct prepared_trust *trust = &p->gate->trusts[i];
+		r = tell_trust(line, trust->name, trust->text.data, trust->text.size);
+	}
+	if (r == 0 && p->gate->trusts_host) {
+		r = tell_trust(line, "", p->gate->bundle.data, p->gate->bundle_host);
+	}
 	return r < 0 ? r : tell(line, &begin, sizeof(begin));
+}
+
+/* What the gate has made for this cell. 0 or -errno; -EPROTO: it has gone, or says nothing. */
+static int hear_authority(int line, struct gate_authority *ret)
+{
+	struct pollfd said = { .fd = line, .events = POLLIN };
+	int r;
+
+	do {
+		r = poll(&said, 1, AUTHORITY_PATIENCE_MS);
+	} while (r < 0 && errno == EINTR);
+	if (r <= 0) {
+		return r < 0 ? -errno : -ETIMEDOUT;
+	}
+	ssize_t n = recv(line, ret, sizeof(*ret), MSG_DONTWAIT | MSG_TRUNC);
+	if (n != sizeof(*ret) || ret->kind != GATE_AUTHORITY || ret->trouble >= GATE_TROUBLES ||
+	    !memchr(ret->host, '\0', sizeof(ret->host)) ||
+	    !memchr(ret->text, '\0', sizeof(ret->text))) {
+		return -EPROTO;
+	}
+	return 0;
+}
+
+static int take_authority(int line, struct prepared *p, struct brig_error *err)
+{
+	struct gate_authority said;
+	int r = hear_authority(line, &said);
+
+	if (r < 0) {
+		return r;
+	}
+	if (said.trouble == GATE_TROUBLE_TRUST) {
+		error_set(err, BRIG_E_POLICY, EINVAL,
+			  "TLS to %s cannot be opened: there is no good certificate in what it is "
+			  "to be held against",
+			  said.host);
+		error_remedy(err,
+			     "put certificates of authorities, PEM, into the file that is "
+			     "\"authorities\" of its credential, or else into the host's list");
+		return -EINVAL;
+	}
+	if (said.trouble || !said.text[0]) {
+		return -EIO;
+	}
+	return prepared_gate_trust(p, said.text, err);
 }
 
 void gate_stop(struct gate_process *gate)
@@ -132,10 +208,11 @@ void gate_stop(struct gate_process *gate)
 	}
 }
 
-static int start(struct brig_context *context, struct prepared *p, struct gate_process *ret)
+static int start(struct brig_context *context, struct prepared *p, struct gate_process *ret,
+		 struct brig_error *err)
 {
-	int warden[2], cell[2];
-	int r = program_of(context);
+	int warden[2], cell[2], program;
+	int r = program_of(context, p->gate->opens, &program);
 
 	if (r < 0) {
 		return r;
@@ -151,22 +228,29 @@ static int start(struct brig_context *context, struct prepared *p, struct gate_p
 	_cleanup_close_ int cell_theirs = cell[1];
 	close_fd(&p->spec.gate);
 	p->spec.gate = cell[0];
-	r = spawn(context->gate_program, warden_theirs, cell_theirs, &ret->pidfd);
+	r = spawn(program, warden_theirs, cell_theirs, &ret->pidfd);
 	if (r < 0) {
 		ret->pidfd = -1;
 		return r;
 	}
-	return tell_all(ret->line, p);
+	close_fd(&warden_theirs); /* so that its end is seen */
+	r = tell_all(ret->line, p);
+	return r == 0 && p->gate->opens ? take_authority(ret->line, p, err) : r;
 }
 
 int gate_start(struct brig_context *context, struct prepared *p, struct gate_process *ret,
 	       struct brig_error *err)
 {
 	*ret = (struct gate_process){ .line = -1, .pidfd = -1 };
-	int r = start(context, p, ret);
+	struct brig_error own = { 0 };
+	int r = start(context, p, ret, &own);
 
 	if (r < 0) {
 		gate_stop(ret);
+		if (own.message[0]) {
+			*err = own;
+			return r;
+		}
 		return error_errno(err, BRIG_E_SYSTEM, -r, "cannot start the cell's gate");
 	}
 	return 0;

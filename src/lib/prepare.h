@@ -5,6 +5,7 @@
 #ifndef BRIG_LIB_PREPARE_H
 #define BRIG_LIB_PREPARE_H
 
+#include "base/buf.h"
 #include "base/strlist.h"
 #include "core/run.h"
 #include "core/spec.h"
@@ -14,6 +15,12 @@
 
 /* What is being prepared: the run itself, the compiler's cell before it, or a session's cell. */
 enum purpose { PURPOSE_RUN, PURPOSE_COMPILE, PURPOSE_SESSION };
+
+/* Whom the gate trusts where it opens TLS: see prepare_trust.c. */
+struct prepared_trust {
+	const char *name; /* the policy's */
+	struct buf text;
+};
 
 /* What a run's gate is started with. */
 struct prepared_gate {
@@ -26,10 +33,19 @@ struct prepared_gate {
 	/* Owned; a mapping that children see empty: the cell's init begins as a copy of us. */
 	struct gate_credential *credentials;
 	size_t credentials_count;
-	int ids;     /* owned: holds its id; -1: none */
-	uint32_t id; /* whom it runs as, as root */
+	bool opens; /* TLS to some hosts */
+	struct prepared_trust trusts[GATE_CREDENTIALS_MAX];
+	size_t trusts_count;
+	bool trusts_host;             /* for those without, what the host trusts */
+	struct buf opened;            /* those hosts, for people */
+	struct buf bundle, authority; /* what the cell's programs trust; the newest of it */
+	size_t bundle_host;           /* what of it is the host's */
+	int ids;                      /* owned: holds its id; -1: none */
+	uint32_t id;                  /* whom it runs as, as root */
 };
 void prepared_gate_free(struct prepared_gate *gate);
+/* Does the run reach this host, by TLS that is to be opened? */
+bool prepared_gate_opens(const struct prepared_gate *gate, const struct policy_credential *from);
 
 struct prepared {
 	enum purpose purpose;
@@ -128,6 +144,9 @@ int prepare_mounts(const struct brig_request *request, struct prepared *prepared
 /* Who may be reached; last of what the limits depend on. */
 int prepare_network(const struct brig_request *request, struct prepared *prepared,
 		    struct brig_error *err);
+/* What opened TLS is held against; and, once the gate has made it, the cell's own authority. */
+int prepare_trust(struct prepared *prepared, struct brig_error *err);
+int prepared_gate_trust(struct prepared *prepared, const char *authority, struct brig_error *err);
 /* Starts the gate, before every start of a cell that has one: gate_start.c. */
 int gate_start(struct brig_context *context, struct prepared *prepared, struct gate_process *ret,
 	       struct brig_error *err);

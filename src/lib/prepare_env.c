@@ -95,14 +95,24 @@ int prepare_env(const struct brig_request *request, struct prepared *p, struct b
 		"LANG=C.UTF-8",
 		"TZ=UTC0",
 	};
+	/* Who brings a list of authorities along would not know the cell's own. */
+	static const char *const trusting[] = {
+		"CURL_CA_BUNDLE=" SPEC_CERTIFICATES,    "REQUESTS_CA_BUNDLE=" SPEC_CERTIFICATES,
+		"PIP_CERT=" SPEC_CERTIFICATES,          "GIT_SSL_CAINFO=" SPEC_CERTIFICATES,
+		"CARGO_HTTP_CAINFO=" SPEC_CERTIFICATES, "AWS_CA_BUNDLE=" SPEC_CERTIFICATES,
+		"NODE_EXTRA_CA_CERTS=" SPEC_AUTHORITY,  "DENO_CERT=" SPEC_AUTHORITY,
+	};
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(base); i++) {
 		r = strlist_add(&p->env, base[i]);
 	}
 	/* OpenSSL looks where its distribution has put it; others know the name. */
-	if (r == 0 && p->spec.certificates) {
+	if (r == 0 && (p->spec.certificates || p->spec.opened)) {
 		r = strlist_add(&p->env, "SSL_CERT_FILE=" SPEC_CERTIFICATES);
+	}
+	for (size_t i = 0; r == 0 && p->spec.opened && i < ARRAY_SIZE(trusting); i++) {
+		r = strlist_add(&p->env, trusting[i]);
 	}
 	if (r == 0 && p->runtime) {
 		r = put_all(&p->env, p->purpose == PURPOSE_COMPILE ? &p->runtime->compile_env

@@ -108,13 +108,28 @@ static int make_credentials(struct prepared_gate *gate, struct brig_error *err)
 	return 0;
 }
 
+bool prepared_gate_opens(const struct prepared_gate *gate, const struct policy_credential *from)
+{
+	for (size_t i = 0; from->opened && i < gate->rules_count; i++) {
+		const struct net_rule *rule = &gate->rules[i];
+		for (size_t j = 0; net_rule_has_name(rule, from->name) && j < gate->ports_count;
+		     j++) {
+			if (net_rule_has_port(rule, gate->ports[j]) &&
+			    net_rule_protocol(rule, gate->ports[j]) == NET_TLS) {
+				return true;
+			}
+		}
+	}
+	return false;
+}
+
 /* Only for hosts that this run may reach: the gate need not know the others. */
 static int add_credential(struct prepared_gate *gate, const struct policy_credential *from,
 			  struct brig_error *err)
 {
-	bool wanted = false;
+	bool wanted = prepared_gate_opens(gate, from);
 
-	for (size_t i = 0; i < gate->rules_count; i++) {
+	for (size_t i = 0; !from->opened && i < gate->rules_count; i++) {
 		wanted |= net_rule_has_name(&gate->rules[i], from->name);
 	}
 	if (!wanted) {
@@ -122,6 +137,7 @@ static int add_credential(struct prepared_gate *gate, const struct policy_creden
 	}
 	struct gate_credential *to = &gate->credentials[gate->credentials_count++];
 	to->kind = GATE_CREDENTIAL;
+	to->opened = from->opened;
 	memcpy(to->name, from->name, sizeof(to->name));
 	memcpy(to->header, from->header, sizeof(to->header));
 	return read_value(from, to->value, err);
@@ -150,6 +166,9 @@ static int fill(struct prepared *p, struct prepared_gate *gate, struct brig_erro
 	}
 	for (size_t i = 0; r == 0 && i < p->policy->network.credentials_count; i++) {
 		r = add_credential(gate, &p->policy->network.credentials[i], err);
+	}
+	if (r == 0) {
+		r = prepare_trust(p, err);
 	}
 	if (r == 0 && (p->spec.layers & LAYER_BIT(LAYER_UIDRANGE))) {
 		gate->ids = idrange_take(&gate->id, err);
@@ -189,6 +208,7 @@ int prepare_network(const struct brig_request *request, struct prepared *p, stru
 	gate->ids = -1;
 	memcpy(gate->rules, rules, (size_t)count * sizeof(*rules));
 	gate->rules_count = (size_t)count;
+	find_certificates(p);
 	int r = fill(p, gate, err);
 	if (r < 0) {
 		return r;
@@ -197,7 +217,6 @@ int prepare_network(const struct brig_request *request, struct prepared *p, stru
 	p->spec.gate_ports_count = gate->ports_count;
 	p->spec.gate_routes = gate->routes;
 	p->spec.gate_routes_count = gate->routes_count;
-	find_certificates(p);
 	return 0;
 }
 
@@ -209,6 +228,12 @@ void prepared_gate_free(struct prepared_gate *gate)
 			explicit_bzero(gate->credentials, CREDENTIALS_BYTES);
 			munmap(gate->credentials, CREDENTIALS_BYTES);
 		}
+		for (size_t i = 0; i < gate->trusts_count; i++) {
+			buf_done(&gate->trusts[i].text);
+		}
+		buf_done(&gate->opened);
+		buf_done(&gate->bundle);
+		buf_done(&gate->authority);
 		free(gate);
 	}
 }

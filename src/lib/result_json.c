@@ -150,6 +150,9 @@ static void add_network(struct json_out *out, const struct brig_result *result)
 		json_u64(out, "bytes_up", connection->bytes_up);
 		json_u64(out, "bytes_down", connection->bytes_down);
 		json_ms(out, "ms", connection->took_ns);
+		if (connection->reason) {
+			json_text(out, "reason", connection->reason);
+		}
 		json_close(out, '}');
 	}
 	json_close(out, ']');

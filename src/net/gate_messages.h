@@ -21,6 +21,8 @@
 #define GATE_CREDENTIALS_MAX 16
 #define GATE_HEADER_MAX      64
 #define GATE_VALUE_MAX       4096
+#define GATE_TRUST_MAX       8192
+#define GATE_AUTHORITY_MAX   16384
 /*
  * Connections of a run that are told of one by one, and as many refused ones, and as many names
  * that were not given; those behind are only counted.
@@ -32,10 +34,12 @@ enum gate_kind {
 	GATE_LIMITS = 1,
 	GATE_RULE,
 	GATE_CREDENTIAL,
+	GATE_TRUST,
 	GATE_BEGIN,
 	/* brig-init -> gate, once, with the sockets: DNS by UDP, DNS by TCP, then one each port */
 	GATE_LISTENERS,
 	/* gate -> warden */
+	GATE_AUTHORITY, /* once, first, where TLS is opened */
 	GATE_CONNECTION,
 	GATE_REFUSED, /* value: how many were refused without a record, so far */
 	GATE_SPENT,   /* the limit on bytes is reached: the run is over */
@@ -57,12 +61,42 @@ struct gate_rule {
 	struct net_rule rule;
 };
 
-/* Added to every HTTP request to this host; the program never has it. */
+/*
+ * Added to every HTTP request to this host; the program never has it. `opened`: to those within
+ * TLS, which is opened for it, and never in clear; else to those in clear.
+ */
 struct gate_credential {
 	uint32_t kind;
+	uint32_t opened;
 	char name[NET_NAME_MAX + 1];
 	char header[GATE_HEADER_MAX];
 	char value[GATE_VALUE_MAX];
+};
+
+/*
+ * Authorities that a host's certificate is held against where its TLS is opened: PEM, piece by
+ * piece. Without a name: for all hosts that have none of their own.
+ */
+struct gate_trust {
+	uint32_t kind;
+	uint32_t size;
+	char name[NET_NAME_MAX + 1];
+	char text[GATE_TRUST_MAX];
+};
+
+enum gate_trouble {
+	GATE_TROUBLE_NONE,
+	GATE_TROUBLE_TRUST, /* there is no certificate in what a host is to be held against */
+	GATE_TROUBLE_MADE,  /* the authority could not be made */
+	GATE_TROUBLES,
+};
+
+/* The authority of this cell alone, which its programs are to trust. */
+struct gate_authority {
+	uint32_t kind;
+	uint32_t trouble;            /* enum gate_trouble */
+	char host[NET_NAME_MAX + 1]; /* that the trouble is with; "" all */
+	char text[GATE_AUTHORITY_MAX];
 };
 
 struct gate_word {
@@ -77,23 +111,36 @@ enum gate_verdict {
 	GATE_REFUSED_ADDRESS,  /* it stands for a private or special address */
 	GATE_REFUSED_PROTOCOL, /* not TLS or HTTP where it must be, or for another name */
 	GATE_REFUSED_COUNT,    /* too many connections */
+	GATE_REFUSED_PEER,     /* where TLS is opened: the host did not prove who it is */
 	GATE_UNRESOLVED,       /* the name is not known */
 	GATE_UNREACHABLE,
 	GATE_SPENT_BYTES, /* cut off by the limit on bytes */
 	GATE_VERDICTS,
 };
 
+/* What stands behind a verdict, where TLS is opened. */
+enum gate_cause {
+	GATE_CAUSE_NONE,
+	GATE_CAUSE_UNTRUSTED,
+	GATE_CAUSE_NAME,
+	GATE_CAUSE_TIME,
+	GATE_CAUSE_CERTIFICATE, /* anything else that is wrong with it */
+	GATE_CAUSE_PROTOCOL,    /* no TLS 1.2 or later, no HTTP/1.1 */
+	GATE_CAUSE_PROGRAM,     /* the program broke the handshake off, or cannot do it */
+	GATE_CAUSES,
+};
+
 /* What could not be reached was not refused. */
 static inline bool gate_is_refusal(uint32_t verdict)
 {
-	return verdict >= GATE_REFUSED_NAME && verdict <= GATE_REFUSED_COUNT;
+	return verdict >= GATE_REFUSED_NAME && verdict <= GATE_REFUSED_PEER;
 }
 
 struct gate_connection {
 	uint32_t kind;
 	uint32_t verdict; /* enum gate_verdict */
 	uint32_t port;    /* 0: a name that was asked for and not given */
-	uint32_t unused;
+	uint32_t cause;   /* enum gate_cause */
 	uint64_t bytes_up, bytes_down;
 	uint64_t took_ns;
 	char host[NET_NAME_MAX + 1];    /* name, or address */

@@ -13,18 +13,27 @@
 #define CREDENTIALS_MAX 16
 
 static const char *const caller_names[] = { "none", "public", "local" };
+/* TLS to a host passes as it is, unless it is to be opened for a credential. */
+static const char *const tls_names[] = { "pass", "open" };
 static const char *const protocol_names[] = { "by_port", "tls", "http", "any" };
 
-void policy_network_done(struct policy_network *network)
+static void forget_credentials(struct policy_network *network)
 {
 	for (size_t i = 0; i < network->credentials_count; i++) {
 		free(network->credentials[i].file);
+		free(network->credentials[i].authorities);
 	}
 	free(network->credentials);
+	network->credentials = NULL;
+	network->credentials_count = 0;
+}
+
+void policy_network_done(struct policy_network *network)
+{
+	forget_credentials(network);
 	free(network->allow);
 	network->allow = NULL;
-	network->credentials = NULL;
-	network->allow_count = network->credentials_count = 0;
+	network->allow_count = 0;
 	network->caller = CALLER_NETWORK_NONE;
 }
 
@@ -202,7 +211,7 @@ static int read_credential_header(struct reader *reader, const char *path, json_
 	return 0;
 }
 
-static int read_credential_file(struct reader *reader, const char *path, json_t *value)
+static int read_path(struct reader *reader, const char *path, json_t *value, char **ret)
 {
 	const char *text;
 	int r = read_string(reader, path, value, &text);
@@ -213,11 +222,57 @@ static int read_credential_file(struct reader *reader, const char *path, json_t 
 	if (text[0] != '/' || !path_is_beneath(text + 1, NULL)) {
 		return wrong(reader, path, "must be an absolute path, without \"..\"");
 	}
-	free(credential_of(reader)->file);
-	credential_of(reader)->file = strdup(text);
-	return credential_of(reader)->file
-		       ? 0
-		       : error_errno(reader->err, BRIG_E_SYSTEM, ENOMEM, "%s", path);
+	free(*ret);
+	*ret = strdup(text);
+	return *ret ? 0 : error_errno(reader->err, BRIG_E_SYSTEM, ENOMEM, "%s", path);
+}
+
+static int read_credential_file(struct reader *reader, const char *path, json_t *value)
+{
+	return read_path(reader, path, value, &credential_of(reader)->file);
+}
+
+static int read_credential_authorities(struct reader *reader, const char *path, json_t *value)
+{
+	return read_path(reader, path, value, &credential_of(reader)->authorities);
+}
+
+static int read_credential_tls(struct reader *reader, const char *path, json_t *value)
+{
+	const struct reader_choice names = { tls_names, ARRAY_SIZE(tls_names) };
+	unsigned choice = 0;
+	int r = read_choice(reader, path, value, &names, &choice);
+
+	credential_of(reader)->opened = choice == 1;
+	return r;
+}
+
+static bool same(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+/* What no key can tell by itself; `list[last]` is the newest. */
+static int check_credential(struct reader *reader, const char *path,
+			    const struct policy_credential *list, size_t last)
+{
+	const struct policy_credential *own = &list[last];
+
+	if (!own->name[0] || !own->header[0] || !own->file) {
+		return wrong(reader, path, "wants \"host\", \"header\" and \"file\"");
+	}
+	if (own->authorities && !own->opened) {
+		return wrong(reader, path,
+			     "\"authorities\" means something with \"tls\": \"open\" only");
+	}
+	for (size_t i = 0; own->opened && i < last; i++) {
+		if (list[i].opened && strcmp(list[i].name, own->name) == 0 &&
+		    !same(list[i].authorities, own->authorities)) {
+			return wrong(reader, path,
+				     "\"authorities\" differs from that of the same host above");
+		}
+	}
+	return 0;
 }
 
 static int read_credentials(struct reader *reader, const char *path, json_t *value)
@@ -226,6 +281,8 @@ static int read_credentials(struct reader *reader, const char *path, json_t *val
 		{ "host", read_credential_host },
 		{ "header", read_credential_header },
 		{ "file", read_credential_file },
+		{ "tls", read_credential_tls },
+		{ "authorities", read_credential_authorities },
 	};
 	struct policy_network *network = &reader->policy->network;
 	int r = read_array(reader, path, value, CREDENTIALS_MAX);
@@ -239,10 +296,7 @@ static int read_credentials(struct reader *reader, const char *path, json_t *val
 		return error_errno(reader->err, BRIG_E_SYSTEM, ENOMEM, "%s", path);
 	}
 	/* The policy's from here on, whatever comes. */
-	for (size_t i = 0; i < network->credentials_count; i++) {
-		free(network->credentials[i].file);
-	}
-	free(network->credentials);
+	forget_credentials(network);
 	network->credentials = list;
 	network->credentials_count = count;
 	for (size_t i = 0; r == 0 && i < count; i++) {
@@ -251,9 +305,7 @@ static int read_credentials(struct reader *reader, const char *path, json_t *val
 		snprintf(below, sizeof(below), "%.100s[%zu]", path, i);
 		r = read_object(&own.reader, below, json_array_get(value, i), keys,
 				ARRAY_SIZE(keys));
-		if (r == 0 && (!list[i].name[0] || !list[i].header[0] || !list[i].file)) {
-			r = wrong(reader, below, "wants \"host\", \"header\" and \"file\"");
-		}
+		r = r < 0 ? r : check_credential(reader, below, list, i);
 	}
 	return r;
 }

@@ -67,7 +67,9 @@ enum caller_network { CALLER_NETWORK_NONE, CALLER_NETWORK_PUBLIC, CALLER_NETWORK
 struct policy_credential {
 	char name[NET_NAME_MAX + 1];
 	char header[64];
-	char *file; /* owned, absolute: has the value */
+	char *file;        /* owned, absolute: has the value */
+	bool opened;       /* within TLS, which the gate opens for it; else in clear */
+	char *authorities; /* owned, absolute: whom to trust there; NULL: as the host does */
 };
 
 struct policy_network {

@@ -38,9 +38,11 @@ static void measure(const char *data, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const struct http_extra extra = { "X-Key", "secret" };
-	struct http_expect expect = {
-		.name = "a.test", .port = 80, .extras = &extra, .extras_count = 1
-	};
+	struct http_expect expect = { .name = "a.test",
+				      .port = 80,
+				      .scheme = "http://",
+				      .extras = &extra,
+				      .extras_count = 1 };
 	struct http_head head, again;
 	struct buf out = { 0 }, twice = { 0 };
 

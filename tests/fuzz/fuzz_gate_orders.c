@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gate/gate.h"
+#include "gate/opener.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -18,8 +18,13 @@ int gate_listen(struct gate *gate, const int *fds, unsigned count)
 /* Two bytes say how long the next record is. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	static const struct opener opener = { 0 }; /* one that takes what is meant for it */
 	struct gate *gate = calloc(1, sizeof(*gate));
 	char text[NET_RULE_TEXT];
+
+	if (gate) {
+		gate->opener = size % 2 ? &opener : NULL;
+	}
 
 	while (gate && size > 2) {
 		size_t length = (size_t)data[0] << 8 | data[1];
@@ -41,6 +46,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	if (gate && gate->begun && gate->limits.kind != GATE_LIMITS) {
 		abort();
+	}
+	for (unsigned i = 0; gate && i < gate->trusts_count; i++) {
+		if (!gate->opener || strlen(gate->trusts[i].name) > NET_NAME_MAX) {
+			abort();
+		}
+		buf_done(&gate->trusts[i].text);
+	}
+	for (unsigned i = 0; gate && i < gate->credentials_count; i++) {
+		if (gate->credentials[i].opened && !gate->opener) {
+			abort();
+		}
 	}
 	if (gate) {
 		free(gate->credentials);

@@ -32,6 +32,28 @@ def make_certificates(directory):
     both = (directory / "server.crt").read_text() + (directory / "server.key").read_text()
     (directory / "server.pem").write_text(both)
 
+    def server(name, *flags, names=None):
+        """What the servers show for this name instead."""
+        openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+                "-keyout", "one.key", "-out", "one.crt", "-subj", f"/CN={name}",
+                "-addext", f"subjectAltName=DNS:{names or name}",
+                "-addext", "basicConstraints=critical,CA:FALSE", *flags)
+        both = (directory / "one.crt").read_text() + (directory / "one.key").read_text()
+        (directory / f"{name}.pem").write_text(both)
+
+    signed = ["-CA", "ca.pem", "-CAkey", "ca.key"]
+    server("selfsigned.test", "-days", "30")
+    server("wrongname.test", *signed, "-days", "30", names="evil.test")
+    server("client.test", *signed, "-days", "30", "-addext", "extendedKeyUsage=clientAuth")
+    server("api.test", *signed, "-days", "30")
+    # `openssl req` takes no dates before 3.4; `openssl x509` takes days that lie behind.
+    openssl("req", "-new", "-key", "server.key", "-out", "expired.csr", "-subj", "/CN=expired.test")
+    (directory / "names").write_text("subjectAltName=DNS:expired.test\n")
+    openssl("x509", "-req", "-in", "expired.csr", "-CA", "ca.pem", "-CAkey", "ca.key",
+            "-CAcreateserial", "-out", "expired.crt", "-days", "-1", "-extfile", "names")
+    (directory / "expired.test.pem").write_text(
+        (directory / "expired.crt").read_text() + (directory / "server.key").read_text())
+
 
 class World:
     def __init__(self, directory):
@@ -125,3 +147,35 @@ def run(world, schema):
         return result
 
     return run
+
+
+class Opened:
+    """A policy by which TLS to some hosts is opened."""
+
+    def __init__(self, world, run, directory):
+        self.world = world
+        self.runner = run
+        self.directory = directory
+        (directory / "policies").mkdir()
+        (directory / "token").write_text("Bearer of-the-operator\n")
+        directory.chmod(0o755)
+        self.options = ["--config", str(directory), "--policy", "open"]
+        self.write()
+
+    def credential(self, host, **more):
+        return {"host": host, "header": "Authorization", "file": str(self.directory / "token"),
+                "tls": "open", "authorities": str(self.world.directory / "ca.pem"), **more}
+
+    def write(self, credentials=None, allow=("api.test", "public.test"), **more):
+        credentials = [self.credential("api.test")] if credentials is None else credentials
+        (self.directory / "policies" / "open.json").write_text(json.dumps(
+            {"extends": "default",
+             "network": {"allow": list(allow), "credentials": credentials, **more}}))
+
+    def run(self, code, *hosts, options=(), **more):
+        return self.runner(code, *hosts, options=[*self.options, *options], **more)
+
+
+@pytest.fixture
+def opened(world, run, tmp_path):
+    return Opened(world, run, tmp_path)

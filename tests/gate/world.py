@@ -31,6 +31,7 @@ import zipfile
 CLONE_NEWNET = 0x40000000
 PUBLIC, OTHER, OWN = "93.184.216.34", "93.184.216.35", "93.184.216.40"
 PRIVATE, METADATA = "192.168.7.7", "169.254.169.254"
+OLD_PORT = 8444  # TLS as it was
 PUBLIC6 = "2606:2800:220:1::34"
 
 NAMES = {
@@ -51,6 +52,11 @@ NAMES = {
     "ula.test": ["fd00:ec2::254"],
     "mixed.test": [PRIVATE, PUBLIC],
     "big.test": [PUBLIC],
+    "api.test": [PUBLIC],
+    "selfsigned.test": [PUBLIC],
+    "wrongname.test": [PUBLIC],
+    "client.test": [PUBLIC],
+    "expired.test": [PUBLIC],
     "silent.test": None,
 }
 
@@ -107,6 +113,15 @@ class Outside:
         address, port = sock.getsockname()[:2]
         self.visits.append([address, port, first[:4096].decode("latin-1")])
 
+    def choose(self, sock, name, context):
+        """Some names have certificates of their own, which are not good ones."""
+        file = os.path.join(os.path.dirname(self.certificate), f"{name}.pem")
+        if not os.path.exists(file):
+            return
+        other = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        other.load_cert_chain(file)
+        sock.context = other
+
     def serve(self, port, handler):
         class Server(socketserver.ThreadingTCPServer):
             allow_reuse_address = True
@@ -156,6 +171,15 @@ class Outside:
                 else:
                     data = text.encode()
                 self.send_response(200)
+                if self.path in ("/clean", "/ragged"):
+                    self.send_header("Connection", "close")
+                    self.end_headers()
+                    self.wfile.write(b"as long as it lasts")
+                    self.wfile.flush()
+                    if self.path == "/clean":
+                        self.connection.unwrap()
+                    self.close_connection = True
+                    return
                 kinds = {"<": "text/html", "{": "application/json"}
                 self.send_header("Content-Type",
                                  kinds.get(data[:1].decode("latin-1"), "application/octet-stream"))
@@ -181,12 +205,24 @@ class Outside:
             def setup(self):
                 context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
                 context.load_cert_chain(outside.certificate)
-                self.request = context.wrap_socket(self.request, server_side=True)
+                if self.request.getsockname()[1] == OLD_PORT:
+                    context.set_ciphers("ALL:@SECLEVEL=0")
+                    context.minimum_version = ssl.TLSVersion.TLSv1
+                    context.maximum_version = ssl.TLSVersion.TLSv1_1
+                context.sni_callback = outside.choose
+                try:
+                    self.request = context.wrap_socket(self.request, server_side=True)
+                except OSError as error:
+                    outside.visits.append(["tls", 443, str(error)])
+                    self.failed = True
                 super().setup()
+
+            failed = False
 
             def handle(self):
                 try:
-                    super().handle()
+                    if not self.failed:
+                        super().handle()
                 except OSError:
                     pass
 
@@ -208,6 +244,7 @@ class Outside:
         self.serve(8080, Web)
         self.serve(443, SecureWeb)
         self.serve(8443, SecureWeb)
+        self.serve(OLD_PORT, SecureWeb)
         self.serve(7000, Echo)
         self.serve(2525, First)
         self.serve(9999, Echo)

@@ -144,9 +144,11 @@ static void test_http(void **state)
 				      "Authorization: mine\r\nKeep-Alive: 1\r\nX: y \r\n"
 				      "Content-Length: 3\r\n\r\nabcdef";
 	static const struct http_extra extra = { "authorization", "ours" };
-	struct http_expect expect = {
-		.name = "a.org", .port = 80, .extras = &extra, .extras_count = 1
-	};
+	struct http_expect expect = { .name = "a.org",
+				      .port = 80,
+				      .scheme = "http://",
+				      .extras = &extra,
+				      .extras_count = 1 };
 	struct http_head head;
 	struct buf out = { 0 };
 

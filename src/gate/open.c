@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Connections whose TLS is opened. First the cell's end: then the program's request can be read,
+ * and is judged as any in clear. Only for a good one is the host connected to; only when it has
+ * proved who it is does anything go there, the credential first of all.
+ */
+#include <sys/socket.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "gate/connection.h"
+
+#define LEAVE_PATIENCE_NS 2000000000ull
+
+static void forget(struct loop_source **source, uint32_t *events)
+{
+	loop_remove(TAKE_PTR(*source));
+	*events = 0;
+}
+
+/* From the connection's last word until it is gone, or nobody takes it. */
+static void on_left(void *user)
+{
+	connection_free(user);
+}
+
+static void on_inside_changed(void *user)
+{
+	struct connection *c = user;
+
+	if (c->state == CONNECTION_LEAVING) {
+		if (c->in_end->failed || c->in_end->flushed) {
+			connection_free(c);
+		}
+	} else if (c->in_end->failed && c->state == CONNECTION_LOOKING) {
+		c->record.cause = c->in_end->cause;
+		connection_end(c, GATE_REFUSED_PROTOCOL);
+	} else if (c->in_end->failed) {
+		connection_end(c, GATE_ALLOWED);
+	} else if (c->state == CONNECTION_PASSING) {
+		connection_step(c);
+	}
+}
+
+void connection_open_inside(struct connection *c)
+{
+	struct tls_end_options options = {
+		.host = c->record.host,
+		.wire = TAKE_FD(c->inside),
+		.first = c->first.data,
+		.first_size = c->first.size,
+		.changed = on_inside_changed,
+		.user = c,
+	};
+
+	forget(&c->in_source, &c->in_events);
+	int r = c->gate->opener->accept(c->gate, &options, &c->in_end, &c->inside);
+	buf_done(&c->first);
+	if (r < 0) {
+		connection_end(c, GATE_UNREACHABLE);
+		return;
+	}
+	c->protocol = NET_HTTP;
+	connection_wait(c);
+}
+
+static void on_outside_changed(void *user)
+{
+	struct connection *c = user;
+
+	if (c->out_end->failed && c->state == CONNECTION_GREETING) {
+		c->record.cause = c->out_end->cause;
+		connection_end(c, c->record.cause ? GATE_REFUSED_PEER : GATE_UNREACHABLE);
+	} else if (c->out_end->failed) {
+		connection_end(c, GATE_ALLOWED);
+	} else if (c->out_end->open && c->state == CONNECTION_GREETING) {
+		connection_pass(c);
+	}
+}
+
+void connection_open_outside(struct connection *c)
+{
+	struct tls_end_options options = {
+		.host = c->record.host,
+		.wire = TAKE_FD(c->outside),
+		.changed = on_outside_changed,
+		.user = c,
+	};
+
+	forget(&c->out_source, &c->out_events);
+	c->state = CONNECTION_GREETING;
+	if (c->gate->opener->connect(c->gate, &options, &c->out_end, &c->outside) < 0) {
+		connection_end(c, GATE_UNREACHABLE);
+		return;
+	}
+	/* What the host has cut off must not look whole to the program. */
+	c->gate->opener->follow(c->in_end, c->out_end);
+	connection_wait(c);
+}
+
+void connection_leave(struct connection *c)
+{
+	forget(&c->in_source, &c->in_events);
+	forget(&c->out_source, &c->out_events);
+	loop_timer_clear(&c->timer);
+	lookup_free(TAKE_PTR(c->lookup));
+	c->gate->opener->follow(c->in_end, NULL);
+	c->gate->opener->free(TAKE_PTR(c->out_end), true);
+	c->state = CONNECTION_LEAVING;
+	(void)shutdown(c->inside, SHUT_WR);
+	c->timer = (struct loop_timer){ .due = on_left, .user = c };
+	if (loop_timer_set(c->gate->loop, &c->timer, clock_now_ns() + LEAVE_PATIENCE_NS) < 0) {
+		connection_free(c);
+	}
+}

@@ -1,0 +1,36 @@
+/* The hosts whose TLS is opened: what the gate shows the cell for each, and wants of them. */
+#ifndef BRIG_GATE_TLS_HOSTS_H
+#define BRIG_GATE_TLS_HOSTS_H
+
+#include <openssl/ssl.h>
+
+#include "gate/opener.h"
+
+/* What is said of application protocols: HTTP/1.1 is what the gate can read. */
+#define TLS_ONE_PROTOCOL "http/1.1"
+
+struct tls_host {
+	char name[NET_NAME_MAX + 1];
+	SSL_CTX *server; /* owned: towards the cell */
+	SSL_CTX *client; /* owned: towards the host */
+};
+
+struct tls_hosts {
+	struct tls_host list[GATE_CREDENTIALS_MAX];
+	unsigned count;
+	BIO_METHOD *wires; /* owned */
+};
+
+extern const struct opener tls_opener;
+
+/* NULL: there is none of that name. */
+const struct tls_host *tls_host_find(const struct gate *gate, const char *name);
+
+/* Contexts of both kinds: context.c. NULL: no memory, or OpenSSL does not want to. */
+SSL_CTX *tls_server_context(void);
+SSL_CTX *tls_client_context(X509_STORE *trusted);
+/* Whom a client wants to speak to, and nobody else. */
+bool tls_name_peer(SSL *ssl, const char *name);
+/* The authorities in a PEM text; NULL: there is none, or something else. */
+X509_STORE *tls_store_parse(const char *text, size_t size);
+#endif
