@@ -18,6 +18,11 @@ void report_connection(struct gate *gate, const struct gate_connection *record)
 	}
 }
 
+void report_refused(struct gate *gate)
+{
+	(void)gate;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct gate gate;
