@@ -8,8 +8,7 @@
 #include "base/suggest.h"
 #include "check/internal.h"
 
-static int find_limit(const char *text, size_t length, const struct limit_info **ret,
-		      struct brig_error *err)
+static const struct limit_info *find_limit(const char *text, size_t length, struct brig_error *err)
 {
 	struct suggestion best = { 0 };
 	char name[32];
@@ -18,15 +17,14 @@ static int find_limit(const char *text, size_t length, const struct limit_info *
 	for (size_t i = 0; i < limit_table_count; i++) {
 		suggest(&best, name, limit_table[i].key);
 		if (strcmp(name, limit_table[i].key) == 0) {
-			*ret = &limit_table[i];
-			return 0;
+			return &limit_table[i];
 		}
 	}
-	int r = error_set(err, BRIG_E_INPUT, EINVAL, "\"%s\" is no limit", name);
+	error_set(err, BRIG_E_INPUT, EINVAL, "\"%s\" is no limit", name);
 	error_remedy(err, "%s%s%swrite NAME=VALUE, such as memory=2G",
 		     best.word ? "did you mean " : "", best.word ? best.word : "",
 		     best.word ? "? " : "");
-	return r;
+	return NULL;
 }
 
 int check_answer_limit(struct check *check, const char *text, struct check_answer *ret,
@@ -35,19 +33,18 @@ int check_answer_limit(struct check *check, const char *text, struct check_answe
 	size_t length = strcspn(text, "=");
 	const char *value = text[length] ? text + length + 1 : "";
 	struct brig_limits wanted = { 0 }, most = check->policy->ceiling, got;
-	const struct limit_info *info = NULL;
+	const struct limit_info *info = find_limit(text, length, err);
 	struct brig_error why = { 0 };
 	char ceiling[40];
-	int r = find_limit(text, length, &info, err);
 
-	if (r < 0) {
-		return r;
+	if (!info) {
+		return -EINVAL;
 	}
 	uint64_t *asked = limit_of(&wanted, info);
 	if (unit_parse(info->unit, value, asked) < 0 || *asked < info->least) {
 		char least[40];
-		r = error_set(err, BRIG_E_INPUT, EINVAL, "\"%s\" is not %s", value,
-			      unit_describe(info->unit));
+		int r = error_set(err, BRIG_E_INPUT, EINVAL, "\"%s\" is not %s", value,
+				  unit_describe(info->unit));
 		error_remedy(err, "write %s=VALUE, at least %s", info->key,
 			     unit_format(info->unit, info->least, least, sizeof(least)));
 		return r;
