@@ -85,17 +85,18 @@ static struct trust *trust_of(struct gate *gate, const char *name)
 
 static int take_trust(struct gate *gate, const void *data)
 {
-	const struct gate_trust *order = data;
+	struct gate_trust order;
 
-	if (!gate->opener || order->size > sizeof(order->text) ||
-	    (order->name[0] && !is_text(order->name, sizeof(order->name)))) {
+	memcpy(&order, data, sizeof(order));
+	if (!gate->opener || order.size > sizeof(order.text) ||
+	    (order.name[0] && !is_text(order.name, sizeof(order.name)))) {
 		return -EPROTO;
 	}
-	struct trust *trust = trust_of(gate, order->name);
-	if (!trust || trust->text.size + order->size > TRUST_BYTES_MAX) {
+	struct trust *trust = trust_of(gate, order.name);
+	if (!trust || trust->text.size + order.size > TRUST_BYTES_MAX) {
 		return -EPROTO;
 	}
-	buf_add(&trust->text, order->text, order->size);
+	buf_add(&trust->text, order.text, order.size);
 	return trust->text.failed ? -ENOMEM : 0;
 }
 

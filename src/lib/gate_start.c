@@ -174,7 +174,7 @@ static int hear_authority(int line, struct gate_authority *ret)
 
 static int take_authority(int line, struct prepared *p, struct brig_error *err)
 {
-	struct gate_authority said;
+	struct gate_authority said = { 0 };
 	int r = hear_authority(line, &said);
 
 	if (r < 0) {
@@ -211,7 +211,7 @@ void gate_stop(struct gate_process *gate)
 static int start(struct brig_context *context, struct prepared *p, struct gate_process *ret,
 		 struct brig_error *err)
 {
-	int warden[2], cell[2], program;
+	int warden[2], cell[2], program = -1;
 	int r = program_of(context, p->gate->opens, &program);
 
 	if (r < 0) {

@@ -4,6 +4,7 @@
 import ctypes
 import json
 import os
+import re
 import signal
 import socket
 import struct
@@ -112,12 +113,21 @@ def test_later_runs_of_a_session_are_told(service, world):
 # --- gates that are no longer ours ----------------------------------------------------------------
 
 HOST, ADDRESS = 254, 48
-CONNECTION, SPENT, TOTAL = 6, 7, 8
 
 
-def connection(host=b"public.test", verdict=0, port=80, address=b"1.2.3.4", end=b""):
-    return struct.pack(f"=IIIIQQQ{HOST}s{ADDRESS}s", CONNECTION, verdict, port, 0, 1, 2, 3, host,
-                       address) + bytes(2) + end
+def kinds():
+    """The numbers of the records, from the header itself: a lie must be one to today's warden."""
+    header = (Path(__file__).parents[2] / "src/net/gate_messages.h").read_text()
+    body = re.search(r"enum gate_kind \{(.*?)\};", header, re.S).group(1)
+    return {name: number for number, name in enumerate(re.findall(r"\bGATE_(\w+)", body), 1)}
+
+
+KINDS = kinds()
+
+
+def connection(host=b"public.test", verdict=0, port=80, cause=0, address=b"1.2.3.4", end=b""):
+    return struct.pack(f"=IIIIQQQ{HOST}s{ADDRESS}s", KINDS["CONNECTION"], verdict, port, cause, 1, 2,
+                       3, host, address) + bytes(2) + end
 
 
 def steal(pid, number):
@@ -131,13 +141,14 @@ def steal(pid, number):
 
 
 LIES = {
-    "short": b"\6\0\0", "unknown": struct.pack("=II", 99, 0), "size": connection(end=b"x"),
+    "short": connection()[:3], "unknown": struct.pack("=II", 99, 0), "size": connection(end=b"x"),
     "verdict": connection(verdict=77), "port": connection(port=65536),
     "newline": connection(host=b"a\nlevel=error role=warden event=forged"),
     "escape": connection(host=b"\x1b]0;x"), "space": connection(host=b"a b"),
     "endless": connection(host=b"a" * HOST), "address": connection(address=b"9" * ADDRESS),
-    "bytes": connection(host=b"a\xff"), "orders": struct.pack("=II", 4, 0),
-    "early": struct.pack("=IIQQQ", TOTAL, 0, 0, 0, 0),
+    "bytes": connection(host=b"a\xff"), "orders": struct.pack("=II", KINDS["BEGIN"], 0),
+    "early": struct.pack("=IIQQQ", KINDS["TOTAL"], 0, 0, 0, 0), "cause": connection(cause=77),
+    "authority": struct.pack("=II", KINDS["AUTHORITY"], 0),
 }
 
 

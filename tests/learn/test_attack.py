@@ -115,7 +115,7 @@ except OSError: pass
     assert "ptrace" not in bare
     assert set(json.loads(bare)) == {
         "description", "provider", "auto_run", "may_miss", "limits", "on_output_limit", "files",
-        "mounts", "caller_mounts", "env", "runtimes", "network", "guard", "denials_max",
+        "mounts", "caller_mounts", "env", "runtimes", "network", "guard", "monitor",
         "exec_writable", "syscalls"}
     data = json.loads(brig("policy", "learn", "--json", *PYTHON, code).stdout)
     assert any("ptrace" in file["path"] for file in data["files"])
