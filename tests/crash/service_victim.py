@@ -79,9 +79,9 @@ def namespaces_of(pids):
 
 
 def orphans():
-    """Processes that pid 1 has taken over."""
+    """Processes that pid 1 has taken over; not we, if it has taken us."""
     found = []
-    for name in os.listdir("/proc"):
+    for name in set(filter(str.isdigit, os.listdir("/proc"))) - {str(os.getpid())}:
         try:
             words = pathlib.Path(f"/proc/{name}/stat").read_text().rsplit(")", 1)[1].split()
         except OSError:
