@@ -45,7 +45,6 @@ int record_begin(struct execution *execution, ledger_done *done, void *user)
 		.request = execution->request,
 		.request_size = execution->request_size,
 		.queued = execution->queued || execution->key,
-		.untold = !execution->stream, /* a stream begins with its id */
 		.key = execution->key,
 		.digest = execution->key ? execution->digest : NULL,
 	};

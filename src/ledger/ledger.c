@@ -17,7 +17,6 @@ struct call {
 	uint64_t serial;
 	ledger_done *done;
 	void *user;
-	bool implied; /* answered by the answer to a later one, unless it fails */
 };
 
 struct ledger {
@@ -71,12 +70,7 @@ static int take_answer(void *user, const struct message *message, int fds[MESSAG
 	void *block = NULL;
 	size_t block_size = 0;
 
-	const struct call *due = ledger->first;
-
-	while (due && due->implied && due->serial != message->serial) {
-		due = due->next;
-	}
-	if (!due || due->serial != message->serial) {
+	if (!ledger->first || ledger->first->serial != message->serial) {
 		return -EPROTO;
 	}
 	int r = 0;
@@ -87,9 +81,6 @@ static int take_answer(void *user, const struct message *message, int fds[MESSAG
 	}
 	if (r == -EPROTO) {
 		return r;
-	}
-	while (ledger->first != due) {
-		finish(take_first(ledger), NULL, "{}", 2);
 	}
 	struct call *call = take_first(ledger);
 	if (message->value) {
@@ -211,12 +202,7 @@ static int call(struct ledger *ledger, struct message message, struct ledger_tex
 		return -ENOMEM;
 	}
 	message.serial = ledger->serial + 1;
-	*under_way = (struct call){
-		.serial = message.serial,
-		.done = done,
-		.user = user,
-		.implied = message.kind == LEDGER_BEGIN && message.value == BEGIN_UNTOLD,
-	};
+	*under_way = (struct call){ .serial = message.serial, .done = done, .user = user };
 	r = send_form(ledger, &message, form, texts);
 	/* A role that has just died: as those before it, this one is never answered. */
 	if (r < 0 && r != -EPIPE && r != -ECONNRESET) {
@@ -255,11 +241,8 @@ int ledger_begin(struct ledger *ledger, const struct ledger_execution *execution
 		texts[BEGIN_REQUEST] =
 			(struct ledger_text){ execution->request, execution->request_size };
 	}
-	enum begin_how how = execution->queued   ? BEGIN_QUEUED
-			     : execution->untold ? BEGIN_UNTOLD
-						 : BEGIN_RUNS;
-	return call(ledger, (struct message){ .kind = LEDGER_BEGIN, .value = how }, texts, done,
-		    user);
+	return call(ledger, (struct message){ .kind = LEDGER_BEGIN, .value = execution->queued },
+		    texts, done, user);
 }
 
 int ledger_started(struct ledger *ledger, const char *id, ledger_done *done, void *user)

@@ -37,11 +37,6 @@ struct ledger_execution {
 	const void *request;
 	size_t request_size;
 	bool queued; /* acknowledged before it runs; else it runs now */
-	/*
-	 * It runs now, and nobody can know of it before its end: its record may wait for that, up
-	 * to a tenth of a second. `done` comes with that of a later call, unless it has failed.
-	 */
-	bool untold;
 	/* Of a request that may be repeated: the caller's key, a digest of all that was asked. */
 	const char *key; /* or NULL */
 	const char *digest;

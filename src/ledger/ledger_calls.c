@@ -13,13 +13,10 @@ typedef int call_function(struct store *store, const struct message *message,
 static int call_begin(struct store *store, const struct message *message,
 		      const struct ledger_text *texts, struct buf *answer, struct brig_error *error)
 {
-	if (message->value >= BEGIN_HOWS) {
+	if (message->value > 1) {
 		return error_set(error, BRIG_E_INPUT, EPROTO, "begin: an unknown flag");
 	}
-	/* Of one that was kept for a while: when it came. */
-	uint64_t at_ms = message->number ? message->number : store_time_ms();
-	return store_execution_begin(store, texts, message->value == BEGIN_QUEUED, at_ms, answer,
-				     error);
+	return store_execution_begin(store, texts, message->value == 1, answer, error);
 }
 
 static int call_started(struct store *store, const struct message *message,

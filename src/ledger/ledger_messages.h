@@ -25,7 +25,7 @@
 #define LEDGER_FIELDS_MAX  11
 
 enum ledger_kind {
-	LEDGER_BEGIN = 1, /* value: an enum begin_how */
+	LEDGER_BEGIN = 1, /* value: 1 when it is queued */
 	LEDGER_STARTED,
 	LEDGER_ENDED,
 	LEDGER_GET,
@@ -38,14 +38,7 @@ enum ledger_kind {
 	LEDGER_SESSION_GET,
 	LEDGER_SESSION_LIST, /* number: how many at most */
 	LEDGER_KINDS,
-	LEDGER_ANSWER = 64, /* of a BEGIN_UNTOLD only if it failed: else the next one is its too */
-};
-
-enum begin_how {
-	BEGIN_RUNS,   /* now */
-	BEGIN_QUEUED, /* and acknowledged by the answer */
-	BEGIN_UNTOLD, /* runs now, and nobody is told of it before its end; see LEDGER_ANSWER */
-	BEGIN_HOWS,
+	LEDGER_ANSWER = 64,
 };
 
 enum begin_field {

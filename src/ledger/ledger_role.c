@@ -3,10 +3,6 @@
  * The ledger role: see ledger_role.h. A round of the loop takes the records that wait on the
  * socket, each within a savepoint of one transaction; when no more wait, or the window is over, it
  * is committed and the answers are sent. When the commit fails, all of them are that error.
- *
- * What is dear is not the writing but to wake up for it, with nothing of SQLite in the processor's
- * caches. So the beginning of a run that nobody is told of before its end is only kept, for some
- * milliseconds, and written when something else is, which mostly is that end.
  */
 #include "ledger/ledger_role.h"
 
@@ -47,15 +43,14 @@ static void fail_all(struct ledger_role *role, const struct brig_error *error)
 	}
 }
 
-int role_answer_call(struct ledger_role *role, const struct message *message,
-		     const struct ledger_text *texts)
+static int answer_call(struct ledger_role *role, const struct message *message,
+		       const struct ledger_text *texts)
 {
 	struct answer *answer = &role->answers[role->answers_count];
 	struct brig_error *error = &answer->error;
 	int r = 0;
 
 	*answer = (struct answer){ .serial = message->serial };
-	answer->implied = message->kind == LEDGER_BEGIN && message->value == BEGIN_UNTOLD;
 	if (!store_in_transaction(role->store)) {
 		role->begun_ns = clock_now_ns();
 		r = store_begin(role->store, error);
@@ -111,7 +106,7 @@ static int take_texts(struct ledger_role *role, const struct message *message, i
 		r = -EPROTO;
 	}
 	if (r == 0) {
-		r = role_answer_call(role, message, texts);
+		r = answer_call(role, message, texts);
 	}
 	message_block_unmap(block, block_size);
 	return r;
@@ -121,26 +116,19 @@ static int take(void *user, const struct message *message, int fds[MESSAGE_FDS_M
 		const void *tail, size_t size)
 {
 	struct ledger_role *role = user;
-	bool forged = message->kind == LEDGER_BEGIN && message->number; /* the time is ours */
-	int r = forged ? -EPROTO : fds[0] < 0 ? role_hold(role, message, tail, size) : 0;
+	int r = take_texts(role, message, fds[0], tail, size);
 
-	if (r > 0) {
-		return 0;
-	}
-	if (r == 0) {
-		role_take_held(role);
-		r = take_texts(role, message, fds[0], tail, size);
-	}
 	if (r < 0) {
 		role_note(role, true, "refused", ledger_forms[message->kind].name);
 		return -EPROTO;
 	}
-	if (role->answers_count >= ANSWERS_MAX - HELD_MAX || role->answers_bytes > ANSWER_BYTES) {
+	if (role->answers_count == ANSWERS_MAX || role->answers_bytes > ANSWER_BYTES) {
 		role_commit_now(role);
-		return 0;
+	} else if (!role->commit.place) {
+		/* Due at once: behind all that this round of the loop still takes. */
+		return loop_timer_set(role->loop, &role->commit, 0);
 	}
-	/* Due at once: behind all that this round of the loop still takes. */
-	return loop_timer_set(role->loop, &role->commit, 0);
+	return 0;
 }
 
 #define RULE(call)                                                                                 \
@@ -182,7 +170,6 @@ static void fill_in(struct ledger_options *options)
 		{ &options->history_age_ms, 30 * DAY_MS },
 		{ &options->sweep_ns, 30 * SEC },
 		{ &options->window_ns, SEC / 500 },
-		{ &options->patience_ns, SEC / 10 },
 		{ &options->flush_ns, SEC },
 		{ &options->checkpoint_ns, 60 * SEC },
 	};
@@ -255,13 +242,6 @@ static void seed_hashes(void)
 	}
 }
 
-/* One thread has it, and nobody asks how much memory it takes. Too late: it works all the same. */
-static void set_up_sqlite(void)
-{
-	(void)sqlite3_config(SQLITE_CONFIG_SINGLETHREAD);
-	(void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
-}
-
 static int make(struct ledger_role *role, int dir, struct brig_error *error)
 {
 	role_timers_init(role);
@@ -271,7 +251,6 @@ static int make(struct ledger_role *role, int dir, struct brig_error *error)
 		return error_set(error, BRIG_E_SYSTEM, ENOMEM, "no memory");
 	}
 	seed_hashes();
-	set_up_sqlite();
 	/* A limit on the size of files is an error to us, not a reason to die. */
 	signal(SIGXFSZ, SIG_IGN);
 	return start(role, dir, error);
@@ -289,7 +268,6 @@ int ledger_role_new(struct loop *loop, int socket, int state_dirfd,
 	}
 	role->loop = loop;
 	role->options = options ? *options : (struct ledger_options){ 0 };
-	role->held_last = &role->held;
 	role->socket = socket;
 	int r = make(role, state_dirfd, error);
 	if (r == 0) {
@@ -325,7 +303,6 @@ void ledger_role_free(struct ledger_role *role)
 		(void)store_flush(role->store, true, NULL);
 	}
 	role_timers_done(role);
-	role_forget_held(role);
 	message_peer_free(role->peer);
 	store_close(role->store);
 	free(role->answers);

@@ -4,8 +4,7 @@
  * directory (ledger.db, ledger.lock, audit.key, audit.pub, audit.head and SQLite's two files beside
  * the database), one socket and /proc/self/fd. It trusts the file as little as the front.
  *
- * Calls that come together are one transaction. Nothing is answered before it is committed. The
- * beginning of a run that nobody is told of before its end waits a little for that end.
+ * Calls that come together are one transaction. Nothing is answered before it is committed.
  */
 #ifndef BRIG_LEDGER_ROLE_H
 #define BRIG_LEDGER_ROLE_H
@@ -21,7 +20,6 @@ struct ledger_options {
 	uint64_t history_age_ms;   /* rows of executions are kept so long (30 days) */
 	uint64_t sweep_ns;         /* how often it is looked for what must go (30 s) */
 	uint64_t window_ns;        /* a transaction waits for more calls at most so long (2 ms) */
-	uint64_t patience_ns; /* a beginning that nobody is told of waits for its end (0.1 s) */
 	uint64_t flush_ns; /* to the disk, when something was written (1 s) or as long after it */
 	uint64_t checkpoint_ns;      /* a signature, when something was added (1 minute) */
 	unsigned checkpoint_entries; /* or after so many entries (1000) */

@@ -46,7 +46,7 @@ void role_send_answers(struct ledger_role *role, const struct brig_error *failur
 						 : failure->errnum    ? failure
 								      : NULL;
 
-		if (r == 0 && (error || !answer->implied)) {
+		if (r == 0) {
 			r = error ? send_error(role, &message, error)
 				  : send_text(role, &message,
 					      answer->data.data ? answer->data.data : "",

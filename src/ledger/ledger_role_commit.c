@@ -45,7 +45,6 @@ void role_commit_now(struct ledger_role *role)
 	struct brig_error failure = { 0 };
 
 	loop_timer_clear(&role->commit);
-	role_take_held(role);
 	if (store_in_transaction(role->store) && store_commit(role->store, &failure) < 0) {
 		role_failed(role, &failure);
 	}

@@ -3,23 +3,18 @@
 #ifndef BRIG_LEDGER_ROLE_INTERNAL_H
 #define BRIG_LEDGER_ROLE_INTERNAL_H
 
-#include "ledger/ledger_messages.h"
 #include "ledger/ledger_role.h"
 #include "ledger/store.h"
 #include "role/message.h"
 
 #define SEC         UINT64_C(1000000000)
 #define ANSWERS_MAX 512
-#define HELD_MAX    64
 
 struct answer {
 	uint64_t serial;
 	struct brig_error error; /* errnum 0: none */
 	struct buf data;
-	bool implied; /* not sent, unless it is an error */
 };
-
-struct held;
 
 struct ledger_role {
 	struct loop *loop;
@@ -33,24 +28,9 @@ struct ledger_role {
 	struct answer *answers; /* owned: ANSWERS_MAX of them */
 	unsigned answers_count;
 	size_t answers_bytes;
-	struct held *held, **held_last; /* owned: beginnings that are not written yet */
-	unsigned held_count;
 };
 
 void role_note(struct ledger_role *role, bool bad, const char *event, const char *text);
-
-/* Does what was called for, in the transaction; its answer waits. 0, or -EPROTO. */
-int role_answer_call(struct ledger_role *role, const struct message *message,
-		     const struct ledger_text *texts);
-
-/* --- ledger_role_held.c --- */
-
-/* 1: it is kept; 0: it is none that can be; -EPROTO: it breaks a rule. */
-int role_hold(struct ledger_role *role, const struct message *message, const void *tail,
-	      size_t size);
-/* Whatever is kept, in order: before anything that came behind it. */
-void role_take_held(struct ledger_role *role);
-void role_forget_held(struct ledger_role *role);
 
 /* --- ledger_role_answers.c --- */
 

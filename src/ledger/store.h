@@ -132,7 +132,7 @@ void store_vfs_unregister(struct store *store);
 /* --- executions (store_executions.c, store_read.c) --- */
 
 int store_execution_begin(struct store *store, const struct ledger_text *texts, bool queued,
-			  uint64_t at_ms, struct buf *answer, struct brig_error *error);
+			  struct buf *answer, struct brig_error *error);
 int store_execution_started(struct store *store, const char *id, struct brig_error *error);
 /* -EPROTO: `result` is no result. */
 int store_execution_ended(struct store *store, const char *id, const char *result, size_t size,

@@ -75,10 +75,10 @@ static int audit_begin(struct store *store, const struct ledger_text *texts, boo
 					  text.data, error);
 }
 
-static int insert(struct store *store, const struct ledger_text *texts, bool queued, uint64_t at_ms,
+static int insert(struct store *store, const struct ledger_text *texts, bool queued,
 		  struct brig_error *error)
 {
-	int64_t now = (int64_t)at_ms;
+	int64_t now = (int64_t)store_time_ms();
 	int rc = store_run(store, SQL_INSERT, "tttttttttiii", texts[BEGIN_ID].data,
 			   texts[BEGIN_TENANT].data, texts[BEGIN_CALLER].data,
 			   texts[BEGIN_SESSION].data, texts[BEGIN_LANGUAGE].data,
@@ -95,7 +95,7 @@ static int insert(struct store *store, const struct ledger_text *texts, bool que
 }
 
 int store_execution_begin(struct store *store, const struct ledger_text *texts, bool queued,
-			  uint64_t at_ms, struct buf *answer, struct brig_error *error)
+			  struct buf *answer, struct brig_error *error)
 {
 	const struct ledger_text *request = &texts[BEGIN_REQUEST];
 	int r = find_key(store, texts, answer, error);
@@ -103,7 +103,7 @@ int store_execution_begin(struct store *store, const struct ledger_text *texts, 
 	if (r != 0) {
 		return r < 0 ? r : 0;
 	}
-	r = insert(store, texts, queued, at_ms, error);
+	r = insert(store, texts, queued, error);
 	/* What runs now is lost with us: its request would be of no use to anyone. */
 	if (r == 0 && queued && request->data) {
 		int rc = store_run(store, SQL_REQUEST_PUT, "ib",

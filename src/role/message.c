@@ -289,14 +289,6 @@ static int take_one(struct message_peer *peer, const char **why)
 	return r < 0 ? r : 1;
 }
 
-/* A look that takes nothing: cheaper than to make room for what is not there. */
-static bool more_waits(const struct message_peer *peer)
-{
-	struct msghdr nothing = { 0 };
-
-	return recvmsg(peer->socket, &nothing, MSG_PEEK | MSG_DONTWAIT) >= 0 || errno != EAGAIN;
-}
-
 static void ready(void *user, uint32_t events)
 {
 	struct message_peer *peer = user;
@@ -316,7 +308,7 @@ static void ready(void *user, uint32_t events)
 			return;
 		}
 	}
-	for (int i = 0; !peer->waits && i < BURST && (i == 0 || more_waits(peer)); i++) {
+	for (int i = 0; !peer->waits && i < BURST; i++) {
 		if (!keep_room(peer)) {
 			wait_for_room(peer);
 			break;

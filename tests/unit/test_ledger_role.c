@@ -6,7 +6,6 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -450,106 +449,6 @@ static void idle(struct place *place)
 	loop_run(place->loop);
 }
 
-/* How many executions others see in the file. */
-static int count_written(const struct place *place)
-{
-	char path[64];
-	sqlite3 *db = NULL;
-	sqlite3_stmt *row = NULL;
-
-	snprintf(path, sizeof(path), "%s/" STORE_NAME, place->path);
-	assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
-	assert_int_equal(sqlite3_prepare_v2(db, "SELECT count(*) FROM executions", -1, &row, NULL),
-			 SQLITE_OK);
-	assert_int_equal(sqlite3_step(row), SQLITE_ROW);
-	int count = sqlite3_column_int(row, 0);
-	sqlite3_finalize(row);
-	sqlite3_close(db);
-	return count;
-}
-
-static void keep_error(void *user, const struct brig_error *error, const char *data, size_t size)
-{
-	(void)data;
-	(void)size;
-	*(int *)user = error ? error->errnum : 0;
-}
-
-static void begin_untold(struct place *place, char id[27])
-{
-	struct ledger_execution execution = {
-		.id = id, .tenant = "one", .caller = "uid:1000", .untold = true
-	};
-
-	assert_int_equal(ledger_begin(place->ledger, &execution, done, place), 0);
-}
-
-/* What nobody is told of is written with the next that is; or after a while; or at the end. */
-static void untold(void **state)
-{
-	struct place *place = *state;
-	char id[27], other[27];
-
-	place->options.patience_ns = UINT64_C(3600000000000);
-	stop(place);
-	start(place);
-	int before = place->answers;
-	assert_int_equal(id_make(id), 0);
-	begin_untold(place, id);
-	idle(place);
-	assert_int_equal(count_written(place), 0);
-	assert_int_equal(place->answers, before);
-	assert_int_equal(ledger_ended(place->ledger, id, OK, strlen(OK), done, place), 0);
-	while (place->answers < before + 2) {
-		loop_run(place->loop);
-	}
-	assert_int_equal(place->errnum, 0);
-	assert_int_equal(count_written(place), 1);
-	assert_int_equal(answer(place, ledger_get(place->ledger, "one", id, done, place)), 0);
-	assert_string_equal(text(place, "status"), "ok");
-
-	/* The same once more is an error, which is told. */
-	int errnum = 0;
-	struct ledger_execution again = {
-		.id = id, .tenant = "one", .caller = "a", .untold = true
-	};
-	assert_int_equal(ledger_begin(place->ledger, &again, keep_error, &errnum), 0);
-	assert_int_equal(answer(place, ledger_stats(place->ledger, done, place)), 0);
-	assert_int_equal(errnum, EEXIST);
-
-	/* Whoever asks is told of all that came before. */
-	assert_int_equal(id_make(other), 0);
-	begin_untold(place, other);
-	idle(place);
-	before = place->answers;
-	assert_int_equal(ledger_get(place->ledger, "one", other, done, place), 0);
-	while (place->answers < before + 2) {
-		loop_run(place->loop);
-	}
-	assert_string_equal(text(place, "status"), "running");
-
-	/* The front is gone: it is known all the same that this one ran. */
-	assert_int_equal(id_make(id), 0);
-	begin_untold(place, id);
-	idle(place);
-	ledger_free(place->ledger);
-	place->ledger = NULL;
-	while (!place->role_gone) {
-		loop_run(place->loop);
-	}
-	assert_int_equal(count_written(place), 3);
-
-	place->options.patience_ns = 1000000;
-	stop(place);
-	start(place);
-	assert_int_equal(answer(place, ledger_get(place->ledger, "one", id, done, place)), 0);
-	assert_string_equal(text(place, "status"), "lost");
-	assert_int_equal(id_make(id), 0);
-	begin_untold(place, id);
-	idle(place);
-	assert_int_equal(count_written(place), 4);
-}
-
 /* A tenant has so many of them, and makes only its own go. */
 static void sessions_bounded(void **state)
 {
@@ -642,53 +541,36 @@ static void chain(void **state)
 }
 
 /* Whatever a hostile front sends ends its connection, and harms nothing. */
-/* A beginning with an id, a tenant, a caller and nothing else. */
-#define ABSENT "\xff\xff\xff\xff"
-#define BEGUN                                                                                      \
-	"\x1a\0\0\0"                                                                               \
-	"01ARZ3NDEKTSV4RRFFQ69G5FAV\0\x01\0\0\0a\0\x01\0\0\0b\0" ABSENT ABSENT ABSENT ABSENT       \
-		ABSENT ABSENT ABSENT
-
 static void hostile(void **state)
 {
 	static const struct {
 		uint32_t kind;
 		const char *tail;
 		size_t size;
-		uint32_t value;
-		uint64_t number;
 	} cases[] = {
-		{ 99, "", 0, 0, 0 },
-		{ LEDGER_BEGIN, BEGUN, sizeof(BEGUN) - 1, BEGIN_HOWS, 0 },
-		{ LEDGER_BEGIN, BEGUN, sizeof(BEGUN) - 1, BEGIN_RUNS, 1 },
-		{ LEDGER_BEGIN, BEGUN, sizeof(BEGUN) - 1, BEGIN_UNTOLD, 1 },
-		{ LEDGER_BEGIN, BEGUN, sizeof(BEGUN) - 2, BEGIN_UNTOLD, 0 },
-		{ LEDGER_BEGIN, "", 0, BEGIN_UNTOLD, 0 },
-		{ LEDGER_ANSWER, "", 0, 0, 0 },
-		{ LEDGER_STATS, "x", 1, 0, 0 },
-		{ LEDGER_STARTED, "\x1a\0\0\0short", 9, 0, 0 },
-		{ LEDGER_STARTED, "\xff\xff\xff\xff", 4, 0, 0 },
-		{ LEDGER_STARTED, "\xfe\xff\xff\xff", 4, 0, 0 },
+		{ 99, "", 0 },
+		{ LEDGER_ANSWER, "", 0 },
+		{ LEDGER_STATS, "x", 1 },
+		{ LEDGER_STARTED, "\x1a\0\0\0short", 9 },
+		{ LEDGER_STARTED, "\xff\xff\xff\xff", 4 },
+		{ LEDGER_STARTED, "\xfe\xff\xff\xff", 4 },
 		{ LEDGER_ENDED,
 		  "\x1a\0\0\0"
 		  "01ARZ3NDEKTSV4RRFFQ69G5FAV\0\x02\0\0\0{}",
-		  38, 0, 0 },
+		  38 },
 		{ LEDGER_ENDED,
 		  "\x1a\0\0\0"
 		  "01ARZ3NDEKTSV4RRFFQ69G5FAV\0\xff\xff\xff\xff",
-		  35, 0, 0 },
+		  35 },
 		{ LEDGER_AUDIT,
 		  "\x03\0\0\0"
 		  "a.b\0\xff\xff\xff\xff\x02\0\0\0[]",
-		  19, 0, 0 },
+		  19 },
 	};
 	struct place *place = *state;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct message message = { .kind = cases[i].kind,
-					   .value = cases[i].value,
-					   .number = cases[i].number,
-					   .serial = 1 };
+		struct message message = { .kind = cases[i].kind, .serial = 1 };
 		char record[256];
 		int sockets[2];
 
@@ -723,7 +605,6 @@ int main(void)
 		cmocka_unit_test_setup_teardown(large, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(chain, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(hostile, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(untold, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
