@@ -96,10 +96,12 @@ static int help(void)
 		.command = "policy",
 		.usage = "policy [list] [OPTIONS]\npolicy show [NAME] [OPTIONS]\n"
 			 "policy check FILE [OPTIONS]\n"
+			 "policy check [FILE | --policy NAME] QUESTION... [OPTIONS]\n"
 			 "policy learn [OPTIONS] FILE|-- CMD [ARGS...]",
 		.about = "Lists the policies, shows what one says with all that it leaves unsaid "
 			 "filled in,\n"
-			 "checks a file, or learns one from a program.",
+			 "checks a file, says whether one allows something, or learns one from a "
+			 "program.",
 		.options = options,
 		.options_count = ARRAY_SIZE(options),
 		.notes = "brig policy ACTION --help explains an action and lists its options.",

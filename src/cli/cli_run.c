@@ -200,12 +200,13 @@ int command_run(int argc, char **argv)
 		.options_count = run_options(RUN_COMMAND_RUN, options),
 		.operands_max = 1,
 		.rest = true,
-		.notes = "Exit status: the program's own, 128+N if signal N ended it; else 117 "
-			 "disk,\n"
-			 "118 output, 121 cpu, 122 memory, 123 process limit, 124 timeout, 119 "
-			 "compile\n"
-			 "failed, 120 lost, 125 error of brig's own, 126 refused, 127 not found, 2 "
-			 "usage.",
+		.notes = "Exit status: the program's own, 128+N if signal N ended it; else 116 "
+			 "network,\n"
+			 "117 disk, 118 output, 121 cpu, 122 memory, 123 process limit, 124 "
+			 "timeout,\n"
+			 "119 compile failed, 120 lost, 125 error of brig's own, 126 refused, 127 "
+			 "not\n"
+			 "found, 2 usage.",
 	};
 	struct run_line line = { 0 };
 	int status = command_work(&syntax, argc, argv, &line, work);

@@ -42,7 +42,7 @@ static const struct command commands[] = {
 	{ "runtimes", "list the languages that are here", command_runtimes },
 	{ "bench", "measure cold and warm runs on this host", command_bench },
 	{ "mcp", "offer the tools of the Model Context Protocol on stdin and stdout", command_mcp },
-	{ "policy", "list, show or check policies", command_policy },
+	{ "policy", "list, show, check or learn policies", command_policy },
 	{ "serve", "serve the HTTP API on a socket", command_serve },
 	{ "ps", "list what a service runs for you", command_ps },
 	{ "logs", "print what an execution of a service has written", command_logs },

@@ -113,11 +113,11 @@ static void monitor_lines(const struct policy *policy, struct buf *out)
 		uint64_t value;
 		const char *of;
 	} rows[] = {
+		{ most->denied_calls, "denied calls (denials_max)" },
 		{ most->refused_connections, "refused connections" },
 		{ most->watched, "watched calls and files" },
 	};
 
-	buf_addf(out, "%-17s %llu\n", "denials_max", (unsigned long long)most->denied_calls);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		if (rows[i].value) {
 			buf_addf(out, "%-17s %llu %s\n", "end after",

@@ -81,7 +81,7 @@ static size_t top_length(const char *path)
 /*
  * An overlay laid over each top directory that the closure takes from, in the set-up's own mount
  * namespace: what is bound from there afterwards has inodes of this cell alone, so locks, leases
- * and inotify watches on shared files meet nobody else's (THREATS L1, L2).
+ * and inotify watches on shared files meet nobody else's (threat-model.md: L1, L2).
  */
 static void add_overlays(struct plan *plan)
 {

@@ -109,7 +109,8 @@ static const struct cause causes[] = {
 	[CAUSE_DENIALS] = { BRIG_DENIED, "denials", "", NOTHING, NOTHING,
 			    "The program kept trying operations that the policy refuses; the first "
 			    "one is named in the denial.",
-			    "Allow the call in the policy's syscalls, or raise denials_max." },
+			    "Allow the call in the policy's syscalls, or raise "
+			    "monitor.end_after.denied_calls (denials_max)." },
 	[CAUSE_CONNECTIONS] = { BRIG_DENIED, "connections", "", NOTHING, NOTHING,
 				"The program kept trying connections that the policy refuses.",
 				"Allow the host in network.allow, or raise "

@@ -14,11 +14,11 @@
 #define TEXTS_PER_TOOL 5
 
 static const char instructions[] =
-	"Runs code in sealed, one-shot sandboxes: no network, no files but its own, limits on "
-	"time, "
-	"memory and output. Use execute_code for everything; open_session first when later code "
-	"needs the variables or files of earlier code. A program's exit status and its error text "
-	"are in the answer: read them, correct the code, run it again.";
+	"Runs code in sealed, one-shot sandboxes: no network but the hosts that the policy allows, "
+	"no files but its own, limits on time, memory and output. Use execute_code for "
+	"everything; open_session first when later code needs the variables or files of earlier "
+	"code. A program's exit status and its error text are in the answer: read them, correct "
+	"the code, run it again.";
 
 const struct tools_entry tools_table[] = {
 	{ "execute_code", tool_execute_code },   { "read_output", tool_read_output },

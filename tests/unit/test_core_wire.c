@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The channel from a cell's init: what is not a record in its place ends the run (THREATS V6). */
+/* The channel from a cell's init: what is not a record in its place ends the run (V6). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
