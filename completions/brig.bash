@@ -85,7 +85,7 @@ _brig() {
 	run) wanted="$run_options -c" ;;
 	explain)
 		wanted="$run_options -c"
-		for option in --json-schema --start --tenant --value --check; do
+		for option in --json-schema --start --tenant --value --check --out-dir --out-exec --force; do
 			wanted=${wanted//$option/}
 		done
 		;;
