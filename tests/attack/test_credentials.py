@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""THREATS.md, Credentials and capabilities: C1 to C8."""
+"""docs/design/threat-model.md, Credentials and capabilities: C1 to C8."""
 
 import contextlib
 import os

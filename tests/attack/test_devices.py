@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""THREATS.md, Devices: D1 to D5."""
+"""docs/design/threat-model.md, Devices: D1 to D5."""
 
 import os
 

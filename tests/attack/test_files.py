@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""THREATS.md, Filesystem: F1 to F14."""
+"""docs/design/threat-model.md, Filesystem: F1 to F14."""
 
 import ctypes
 import hashlib

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""THREATS.md, Namespaces: N1 to N7."""
+"""docs/design/threat-model.md, Namespaces: N1 to N7."""
 
 import os
 import socket

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""THREATS.md, /proc and /sys: P1 to P9."""
+"""docs/design/threat-model.md, /proc and /sys: P1 to P9."""
 
 import os
 import pathlib

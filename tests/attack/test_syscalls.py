@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""THREATS.md, System calls: S1 to S12. S9 is tests/unit/test_policy_proof.c."""
+"""docs/design/threat-model.md, System calls: S1 to S12. S9 is tests/unit/test_policy_proof.c."""
 
 import os
 

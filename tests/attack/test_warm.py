@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""THREATS.md, warm processes: W1 to W10. See docs/design/warm.md for what is shared and why."""
+"""docs/design/threat-model.md, warm processes: W1 to W10. See docs/design/warm.md for what is shared and why."""
 
 import collections
 import json
