@@ -67,9 +67,29 @@ static void writable(const struct check *check, enum wish wish, const struct pla
 	}
 }
 
-/* The cell's /proc has processes alone. */
-static void proc(enum wish wish, const struct place *place, struct check_answer *ret)
+/* A link of the kernel's, which leads wherever the process has something open. */
+static bool leads_on(const char *path)
 {
+	static const char *const links[] = { "root", "cwd", "exe", "fd", "map_files" };
+
+	for (const char *at = path; *at;) {
+		at += strspn(at, "/");
+		size_t length = strcspn(at, "/");
+		for (size_t i = 0; i < ARRAY_SIZE(links); i++) {
+			if (strlen(links[i]) == length && strncmp(at, links[i], length) == 0) {
+				return true;
+			}
+		}
+		at += length;
+	}
+	return false;
+}
+
+/* The cell's /proc has processes alone. */
+static void proc(const struct check *check, enum wish wish, const struct place *place,
+		 struct check_answer *ret)
+{
+	bool sealed = (check->cell.spec.layers & LAYER_BIT(LAYER_LANDLOCK)) != 0;
 	const char *inside = place->path + strlen("/proc");
 	size_t part = strcspn(inside + (*inside == '/'), "/");
 	bool number = part && strspn(inside + 1, "0123456789") == part;
@@ -81,6 +101,14 @@ static void proc(enum wish wish, const struct place *place, struct check_answer 
 		check_say(ret, CHECK_REFUSED, "process 1 is brig's, and not to be seen");
 	} else if (!own) {
 		check_say(ret, CHECK_REFUSED, "the cell's /proc has its own processes alone");
+	} else if (leads_on(inside)) {
+		check_say(ret, CHECK_DEPENDS,
+			  "a link of the kernel's: it depends on where it "
+			  "leads then");
+	} else if (wish == WISH_WRITE && !sealed) {
+		check_say(ret, CHECK_DEPENDS,
+			  "without the layer landlock a process can write to "
+			  "some of its own files");
 	} else if (wish == WISH_READ) {
 		check_say(ret, CHECK_ALLOWED, "the cell's own processes, as the kernel has it");
 	} else {
@@ -137,7 +165,7 @@ static void by_place(const struct check *check, enum wish wish, const char *path
 			  "one of the five devices of every cell");
 		return;
 	case PLACE_PROC:
-		proc(wish, place, ret);
+		proc(check, wish, place, ret);
 		return;
 	case PLACE_CLOSED:
 		check_say(ret, CHECK_REFUSED,

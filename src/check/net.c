@@ -50,22 +50,37 @@ static int parse_target(const char *text, struct target *ret, struct brig_error 
 		return r;
 	}
 	ret->port = rule->ports[0].first;
+	net_rule_format(rule, ret->text);
+	/* In a cell this name is an address, before anybody is asked. */
+	if (ret->named && strcmp(rule->name, "localhost") == 0) {
+		ret->named = false;
+		rule->prefix.address =
+			(struct net_address){ .family = 4, .bytes = { 127, 0, 0, 1 } };
+	}
 	ret->class = ret->named ? NET_PUBLIC : net_classify(&rule->prefix.address);
 	if (!ret->named && ret->class == NET_PUBLIC && net_address_is_own(&rule->prefix.address)) {
 		ret->class = NET_LOCAL;
 	}
-	net_rule_format(rule, ret->text);
 	return 0;
 }
 
 static const struct net_rule *find_rule(const struct policy_network *network,
 					const struct target *target, bool *host_known)
 {
+	const struct net_address *address = &target->rule.prefix.address;
+
 	*host_known = false;
-	return target->named ? net_rules_for_name(network->allow, network->allow_count,
-						  target->rule.name, target->port, host_known)
-			     : net_rules_for_address(network->allow, network->allow_count,
-						     &target->rule.prefix.address, target->port);
+	if (target->named) {
+		return net_rules_for_name(network->allow, network->allow_count, target->rule.name,
+					  target->port, host_known);
+	}
+	const struct net_rule *rule =
+		net_rules_for_address(network->allow, network->allow_count, address, target->port);
+	/* As the gate does it: the host's loopback has a name as well. */
+	return rule || !net_address_is_loopback(address)
+		       ? rule
+		       : net_rules_for_name(network->allow, network->allow_count, "localhost",
+					    target->port, host_known);
 }
 
 static void allow(const struct net_rule *rule, const struct target *target,

@@ -316,9 +316,8 @@ static enum gate_verdict find_rule(struct connection *c, const struct net_addres
 	const char *name = names_find(&gate->names, to);
 	bool known = false;
 
-	/* In the cell "localhost" is the cell; as a rule it is this host. */
-	if (!name && net_classify(to) == NET_LOCAL &&
-	    (to->family == 4 ? to->bytes[0] == 127 : to->bytes[15] == 1 && to->bytes[0] == 0)) {
+	/* In the cell "localhost" is the cell; as a rule it is this host, if none has the address. */
+	if (!name && net_address_is_loopback(to) && !gate_rule_for_address(gate, to, port)) {
 		name = gate_rule_for_name(gate, "localhost", port, &known) ? "localhost" : NULL;
 	}
 	c->named = name != NULL;

@@ -11,6 +11,7 @@
 #include "gate/http_head.h"
 
 #define FIRST_MAX     HTTP_HEAD_MAX
+#define DRAINED_MAX   64 /* reads: a program that writes on and on is cut off instead */
 #define TLS_HANDSHAKE 0x16
 #define TLS_MAJOR     0x03
 
@@ -190,7 +191,10 @@ bool connection_explain(struct connection *c, enum gate_verdict verdict)
 		explain_http(c, verdict);
 	}
 	/* Bytes that were not read would turn the end into a reset, and lose the word. */
-	while (recv(c->inside, rest, sizeof(rest), MSG_DONTWAIT) == (ssize_t)sizeof(rest)) {
+	for (int i = 0; i < DRAINED_MAX; i++) {
+		if (recv(c->inside, rest, sizeof(rest), MSG_DONTWAIT) < (ssize_t)sizeof(rest)) {
+			break;
+		}
 	}
 	return true;
 }

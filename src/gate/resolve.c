@@ -108,16 +108,15 @@ static int dial_server(const struct lookup *lookup, int type)
 	return fd;
 }
 
-static void try_server(struct lookup *lookup);
+static int try_server(struct lookup *lookup);
 
 static void next_server(struct lookup *lookup)
 {
 	hang_up(lookup);
 	lookup->tries++;
-	if (lookup->tries >= ROUNDS * lookup->resolver->files.servers_count) {
+	if (lookup->tries >= ROUNDS * lookup->resolver->files.servers_count ||
+	    try_server(lookup) < 0) {
 		finish(lookup);
-	} else {
-		try_server(lookup);
 	}
 }
 
@@ -252,13 +251,11 @@ static int ask_all(struct lookup *lookup)
 }
 
 /* A server that cannot be asked has used up its turn; the timer goes on to the next. */
-static void try_server(struct lookup *lookup)
+static int try_server(struct lookup *lookup)
 {
 	uint64_t patience = ask_all(lookup) < 0 ? 0 : PATIENCE_NS;
 
-	if (loop_timer_set(lookup->resolver->loop, &lookup->timer, clock_now_ns() + patience) < 0) {
-		finish(lookup);
-	}
+	return loop_timer_set(lookup->resolver->loop, &lookup->timer, clock_now_ns() + patience);
 }
 
 static void on_known(void *user)
@@ -298,6 +295,10 @@ int lookup_start(struct resolver *resolver, const char *name, lookup_done *done,
 		return r;
 	}
 	lookup->count = resolver->six ? TYPES : 1;
-	try_server(lookup);
-	return 0;
+	/* Who asks is told by the answer, and must not hear of it before this returns. */
+	int r = try_server(lookup);
+	if (r < 0) {
+		lookup_free(TAKE_PTR(*ret));
+	}
+	return r;
 }

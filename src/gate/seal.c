@@ -39,8 +39,11 @@ static const struct filter_test of_the_network = {
 	.arg = 0, .mask = UINT32_MAX, .values_count = ARRAY_SIZE(families), .values = families
 };
 static const uint64_t unix_family[] = { AF_UNIX };
-static const struct filter_test of_this_process = {
-	.arg = 0, .mask = UINT32_MAX, .values_count = 1, .values = unix_family
+static const uint64_t plain_stream[] = { SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK };
+/* Both: a pair of datagram sockets could be connected anew, to somebody else's. */
+static const struct filter_test of_this_process[] = {
+	{ .arg = 0, .mask = UINT32_MAX, .values_count = 1, .values = unix_family },
+	{ .arg = 1, .mask = UINT32_MAX, .values_count = 1, .values = plain_stream },
 };
 static const uint64_t quiet_prctl[] = { PR_SET_VMA };
 static const struct filter_test names_memory = {
@@ -104,7 +107,7 @@ static const struct call {
 
 /* And where TLS is opened. */
 static const struct call opener_calls[] = {
-	{ "socketpair", "what the content goes through", &of_this_process },
+	{ "socketpair", "what the content goes through", of_this_process },
 	{ "sysinfo", "the C library sorts authorities, and asks how much memory there is", NULL },
 	{ "gettimeofday", "dates of certificates, where the vdso cannot tell", NULL },
 	{ "time", "the same", NULL },
@@ -128,6 +131,11 @@ static const struct call *find(const struct gate *gate, unsigned number)
 	return call || !gate->opener ? call : find_in(opener_calls, ARRAY_SIZE(opener_calls), name);
 }
 
+static uint8_t tests_of(const struct call *call)
+{
+	return call->test == of_this_process ? ARRAY_SIZE(of_this_process) : call->test != NULL;
+}
+
 static unsigned make_rules(const struct gate *gate, const struct filter_test *itself,
 			   struct filter_rule *rules)
 {
@@ -141,7 +149,7 @@ static unsigned make_rules(const struct gate *gate, const struct filter_test *it
 							       .tests = call->test == &of_itself
 										? itself
 										: call->test,
-							       .tests_count = call->test != NULL,
+							       .tests_count = tests_of(call),
 							       .reason = call->reason };
 		}
 		if (!call || call->test) {

@@ -41,6 +41,7 @@ struct end {
 	uint32_t wire_events, plain_events;
 	struct half down, up;       /* to the plain side; to the wire */
 	bool writes;                /* OpenSSL waits until the wire takes more */
+	bool reads_first;           /* it seals nothing before more has come: a message in parts */
 	const struct tls_end *like; /* ends as this one did; NULL: cleanly */
 };
 
@@ -146,6 +147,7 @@ static bool seal_record(struct end *end, struct half *half)
 {
 	int n = SSL_write(end->ssl, half->data + half->at, (int)(half->size - half->at));
 
+	end->reads_first = n <= 0 && SSL_want_read(end->ssl);
 	if (n > 0) {
 		half->at += (size_t)n;
 		return true;
@@ -213,7 +215,8 @@ static void wait_for_more(struct end *end)
 	bool reads = !open || (!has(&end->down) && !end->down.over);
 	bool takes = open && !has(&end->up) && !end->up.over;
 	/* Also what had its turn, and is not over. */
-	bool gives = end->writes || has(&end->up) || (end->up.over && !end->base.flushed);
+	bool gives = end->writes || (has(&end->up) && !end->reads_first) ||
+		     (end->up.over && !end->base.flushed);
 	uint32_t wire = (reads ? EPOLLIN : 0u) | (gives ? EPOLLOUT : 0u);
 	uint32_t plain = (takes ? EPOLLIN : 0u) | (has(&end->down) ? EPOLLOUT : 0u);
 
@@ -229,7 +232,7 @@ static void on_ready(void *user, uint32_t events)
 	const struct tls_end before = end->base;
 
 	(void)events;
-	end->writes = false;
+	end->writes = end->reads_first = false;
 	end->wire.left = TURN_BYTES;
 	ERR_clear_error();
 	if (!end->base.open) {

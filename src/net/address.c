@@ -172,6 +172,14 @@ static bool is_translated(const struct net_address *address)
 	return address->family == 6 && memcmp(address->bytes, translator, 12) == 0;
 }
 
+bool net_address_is_loopback(const struct net_address *address)
+{
+	static const uint8_t six[16] = { [15] = 1 };
+
+	return address->family == 4 ? address->bytes[0] == 127
+				    : memcmp(address->bytes, six, sizeof(six)) == 0;
+}
+
 enum net_class net_classify(const struct net_address *address)
 {
 	struct net_address subject = *address;

@@ -41,6 +41,7 @@ bool net_prefix_covers(const struct net_prefix *wide, const struct net_prefix *n
 bool net_prefix_is_one(const struct net_prefix *prefix);
 
 enum net_class net_classify(const struct net_address *address);
+bool net_address_is_loopback(const struct net_address *address);
 /* Is it one of this host's? Nothing is sent to find out. */
 bool net_address_is_own(const struct net_address *address);
 

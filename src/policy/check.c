@@ -74,8 +74,9 @@ static int check_local(struct reader *reader)
 				     "provider local filters no system call",
 				     "set syscalls to [], or provider to \"native\"");
 	}
-	if (has_key(reader, "network", NULL)) {
-		return contradiction(reader, "network",
+	if (has_key(reader, "network", NULL) || reader->policy->network.allow_count > 0) {
+		return contradiction(reader,
+				     has_key(reader, "network", NULL) ? "network" : "provider",
 				     "provider local does not hold the network back",
 				     "leave network out, or set provider to \"native\"");
 	}
