@@ -182,5 +182,6 @@ bool denials_hear(struct denials *denials)
 	if (send_answer(denials, &answer) < 0) {
 		return false;
 	}
-	return ++denials->heard < DENIALS_HEARD_MAX || denials->watch || denials->monitor;
+	return ++denials->heard < DENIALS_HEARD_MAX || denials->watch || denials->monitor ||
+	       denials->spec->keeps_listener;
 }

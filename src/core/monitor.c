@@ -1,6 +1,7 @@
 /* Watched calls and files: see monitor.h. */
 #include "core/monitor.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <stdio.h>
@@ -97,6 +98,10 @@ static bool follow(const struct monitor *monitor, const struct watched_call *cal
 	return true;
 }
 
+/* Who is not root cannot read a process that is not dumpable: then that is what is told. */
+static const char unseen[] = "(unreadable)";
+static const char hidden[] = "the program hides its memory";
+
 const char *monitor_file(const struct monitor *monitor, const struct watched_call *call,
 			 char path[WATCHED_PATH_MAX])
 {
@@ -110,6 +115,10 @@ const char *monitor_file(const struct monitor *monitor, const struct watched_cal
 	}
 	int directory = opens[i].directory < 0 ? AT_FDCWD : (int)call->args[opens[i].directory];
 	int r = watched_path(call, directory, call->args[opens[i].path], path, WATCHED_PATH_MAX);
+	if (r == -EACCES || r == -EPERM) {
+		memcpy(path, unseen, sizeof(unseen));
+		return hidden;
+	}
 	if (r < 0 || path[0] != '/') {
 		return NULL;
 	}

@@ -21,6 +21,7 @@ static int start_over(struct run *run)
 	run->denials.any = false;
 	run->denials.first = (struct brig_denial){ 0 };
 	run->denials.remedy = NULL;
+	run->denials.heard = run->denials.answered = 0;
 	watch_rebase(&run->watch, &run->facts);
 	run->result = calloc(1, sizeof(*run->result));
 	return run->result ? 0 : -ENOMEM;
@@ -37,7 +38,8 @@ int run_lap(struct run *run, int exit_code, struct brig_result **ret)
 			stream_pump(&run->out[i]);
 		}
 	}
-	run_on_gate(run); /* what it has told by now */
+	run_on_gate(run); /* what it has told by now, which may be what ends the run */
+	ending = ending == ENDING_NONE ? run->facts.ending : ending;
 	run->facts.wall_ns = clock_now_ns() - run->watch.start_ns;
 	watch_look(&run->watch, clock_now_ns(), &run->facts);
 	for (int i = 0; i < 2 && ending == ENDING_NONE && !run->options.cut_output; i++) {
@@ -68,6 +70,9 @@ int run_lap(struct run *run, int exit_code, struct brig_result **ret)
 
 int run_rest(struct run *run)
 {
+	if (run->state >= RUN_ENDING) {
+		return 0; /* it is being killed, and there is nothing to come back to */
+	}
 	run->state = RUN_HELD;
 	run->options.cut_output = true;
 	/* The group has told all that it is there for. */

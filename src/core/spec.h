@@ -67,6 +67,8 @@ struct spec {
 	const char *workdir; /* local provider: host directory to start in; else NULL */
 
 	const struct bpf_program *filter; /* NULL: none */
+	/* The filter lets a program have a listener of its own, if ours were gone: it must stay. */
+	bool keeps_listener;
 	bool parks; /* it lets a program end by saying that it is done: core/done.h */
 	int landlock_abi;
 	unsigned cpus;      /* how many the cell is told of */

@@ -115,13 +115,26 @@ static bool is_own(const char *path)
 	return path[0] != '/';
 }
 
-/* The path is the program's word: it is looked up without following links, and not opened. */
+/*
+ * The path is the program's word, and a look must not do anything by itself: no link is followed,
+ * nothing is mounted or asked of another host. So it is looked up in what the kernel has in memory;
+ * else in the root's own file system.
+ */
 static bool is_on_host(const char *path)
 {
 	struct open_how how = { .flags = O_PATH | O_CLOEXEC | O_NOFOLLOW,
-				.resolve = RESOLVE_NO_MAGICLINKS };
-	_cleanup_close_ int fd = sys_openat2(AT_FDCWD, path, &how);
+				.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_CACHED };
+	_cleanup_close_ int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	const char *inside = path + strspn(path, "/");
+	int fd = root < 0 ? -EIO : sys_openat2(root, inside, &how);
 
+	if (fd == -EAGAIN || fd == -EINVAL) {
+		how.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV;
+		fd = sys_openat2(root, inside, &how);
+	}
+	if (fd >= 0) {
+		close(fd);
+	}
 	return fd >= 0;
 }
 

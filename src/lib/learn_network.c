@@ -114,7 +114,7 @@ static void hear_address(struct learn *learn, const struct watched_call *call, c
 		snprintf(text, sizeof(text), "[%s]:%u", host, ntohs(to.in6.sin6_port));
 		break;
 	case AF_UNIX:
-		snprintf(text, sizeof(text), "unix:%.*s", (int)sizeof(to.un.sun_path),
+		snprintf(text, sizeof(text), "unix:%.*s", (int)sizeof(to.un.sun_path) - 1,
 			 to.un.sun_path[0] ? to.un.sun_path : to.un.sun_path + 1);
 		break;
 	default:

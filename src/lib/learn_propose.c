@@ -171,16 +171,18 @@ static int print_runtimes(const struct learn_origin *origin, struct buf *out)
 	_cleanup_(strlist_done)
 	struct strlist names = { 0 };
 	bool code = strcmp(origin->result->language, "command") != 0;
-	int r = code ? strlist_add(&names, origin->result->language) : 0;
+	/* An empty list means all: what the base has named stays named. */
+	bool named = code || origin->under->runtimes.count > 0;
+	int r = named ? strlist_add(&names, origin->result->language) : 0;
 
 	for (size_t i = 0;
-	     r == 0 && code && origin->extended && i < origin->extended->runtimes.count; i++) {
+	     r == 0 && named && origin->extended && i < origin->extended->runtimes.count; i++) {
 		const char *name = origin->extended->runtimes.items[i];
 		r = strlist_has(&names, name) ? 0 : strlist_add(&names, name);
 	}
 	buf_adds(out, "\t");
 	print_list(out, "runtimes", &names);
-	buf_adds(out, code ? ",\n" : ", // a program, not a language: an empty list means all\n");
+	buf_adds(out, named ? ",\n" : ", // a program, not a language: an empty list means all\n");
 	return r;
 }
 
@@ -206,6 +208,19 @@ static void print_guard(const struct learn_origin *origin, struct buf *out)
 		buf_addf(out, ", \"recursion\": %" PRIu64, guard->recursion);
 	}
 	buf_adds(out, " },\n");
+}
+
+/* That it tried is the program's word: what the base forbids stays forbidden. */
+static void print_exec(const struct learn *learn, const struct learn_origin *origin,
+		       struct buf *out)
+{
+	bool kept = origin->extended && origin->extended->exec_writable;
+	bool allowed = kept || (learn->exec_writable && origin->under->exec_writable);
+
+	buf_addf(out, "\t\"exec_writable\": %s, // %s\n\n", allowed ? "true" : "false",
+		 !learn->exec_writable ? "it ran no code from a place that it can write to"
+		 : allowed             ? "it ran code from a place that it can write to"
+				       : "it tried to run code from a place that it can write to");
 }
 
 /* What the base wants to know, and when it ends a run, stays as it is. */
@@ -246,9 +261,7 @@ int learn_propose(const struct learn *learn, const struct learn_origin *origin, 
 	learn_print_network(learn, origin, out);
 	print_guard(origin, out);
 	print_monitor(&under->monitor, out);
-	buf_addf(out, "\t\"exec_writable\": %s, // %s\n\n", learn->exec_writable ? "true" : "false",
-		 learn->exec_writable ? "it ran code from a place that it can write to"
-				      : "it ran no code from a place that it can write to");
+	print_exec(learn, origin, out);
 	if (r == 0) {
 		r = learn_print_syscalls(learn, under, out);
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The network of a proposal: whom the gate let it reach; the others as comments. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,5 +84,10 @@ void learn_print_network(const struct learn *learn, const struct learn_origin *o
 		learn_print_quoted(out, net_rule_format(&earlier->network.allow[i], text));
 		between = ", ";
 	}
-	buf_adds(out, "], \"caller\": \"none\" }, // whom it reached\n");
+	const struct policy_network *most = &origin->under->network;
+	buf_addf(out,
+		 "], \"caller\": \"none\", \"connections\": %" PRIu64
+		 ", \"connections_total\": %" PRIu64 ", \"rate\": %" PRIu64
+		 " }, // whom it reached\n",
+		 most->connections, most->connections_total, most->rate);
 }

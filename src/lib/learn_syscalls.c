@@ -84,9 +84,29 @@ static void print_value(struct buf *out, int set, uint32_t value)
 	}
 }
 
-static void print_condition(const struct learn *learn, unsigned call, struct buf *out)
+/* What the policy above asks of the call, beyond its group: "arg0 == AF_UNIX"; or NULL. */
+static const char *condition_above(const struct policy *under, const char *group, const char *name)
+{
+	char head[64];
+	size_t length = (size_t)snprintf(head, sizeof(head), "%s:%s ", group, name);
+
+	for (size_t i = 0; i < under->syscalls.count; i++) {
+		if (strncmp(under->syscalls.items[i], head, length) == 0) {
+			return under->syscalls.items[i] + length;
+		}
+	}
+	return NULL;
+}
+
+static void print_condition(const struct learn *learn, const char *above, unsigned call,
+			    struct buf *out)
 {
 	const char *between = " ";
+
+	if (above) {
+		buf_addf(out, " %s", above);
+		between = " ; ";
+	}
 
 	for (unsigned i = 0; i < LEARN_NARROWED; i++) {
 		const struct learn_narrowing *narrowing = &learn_narrowings[i];
@@ -155,15 +175,15 @@ static void print_reason(const struct learn_call *use, const char *why, struct b
 	}
 }
 
-static void print_call(const struct learn *learn, unsigned call, const char *group, bool dangerous,
-		       struct buf *out)
+static void print_call(const struct learn *learn, const struct policy *under, unsigned call,
+		       const char *group, bool dangerous, struct buf *out)
 {
 	const char *name = syscall_name(call);
 
 	buf_adds(out, dangerous ? "\t\t// \"" : "\t\t\"");
 	if (group[0] == '@') {
 		buf_addf(out, "%s:%s", group, name);
-		print_condition(learn, call, out);
+		print_condition(learn, condition_above(under, group, name), call, out);
 	} else {
 		buf_adds(out, name);
 	}
@@ -192,8 +212,12 @@ static void print_group(const struct learn *learn, const struct policy *under,
 			snprintf(own, sizeof(own), "%.*s", (int)strcspn(rule->origin, ":"),
 				 rule->origin);
 		}
+		/* By its bare name it is allowed whole: only if the policy above does so. */
+		if (own[0] != '@' && !use->kept && (!rule || rule->action != FILTER_ALLOW)) {
+			continue;
+		}
 		if (strcmp(own[0] == '@' ? own : "", group) == 0) {
-			print_call(learn, call, own, rule_of(dangerous, call) != NULL, out);
+			print_call(learn, under, call, own, rule_of(dangerous, call) != NULL, out);
 		}
 	}
 }

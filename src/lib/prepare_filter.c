@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
+#include <linux/seccomp.h>
 #include <string.h>
 #include <sys/syscall.h>
 
@@ -65,6 +66,18 @@ static bool parks(const struct filter *filter)
 	return filter_decide(filter, AUDIT_ARCH_X86_64, SYS_sysinfo, done).action == FILTER_DENY;
 }
 
+/*
+ * Of two filters that both want to ask somebody, the newer one asks its own listener; and there is
+ * only one at a time. So ours is never given up where a program may bring another.
+ */
+static bool may_listen(const struct filter *filter)
+{
+	static const uint64_t own[6] = { SECCOMP_SET_MODE_FILTER,
+					 SECCOMP_FILTER_FLAG_NEW_LISTENER };
+
+	return filter_decide(filter, AUDIT_ARCH_X86_64, SYS_seccomp, own).action == FILTER_ALLOW;
+}
+
 /* A compiler is the operator's own program, and has no events to tell. */
 static void take_monitor(struct prepared *p)
 {
@@ -115,6 +128,7 @@ int prepare_filter(struct prepared *p, struct brig_error *err)
 		return r;
 	}
 	p->spec.parks = notify && parks(&p->policy->filter);
+	p->spec.keeps_listener = notify && may_listen(&p->policy->filter);
 	bpf_program_done(&p->filter);
 	return filter_compile(&p->policy->filter, notify, &p->filter, err);
 }

@@ -73,6 +73,10 @@ int prepare_without(struct prepared *p, enum layer layer, struct brig_error *err
 {
 	layer_set missing = LAYER_BIT(layer);
 
+	/* What would have to change is the pool's, and others start from it. */
+	if (p->borrowed) {
+		return refuse(p->policy, layer, err);
+	}
 	/* The group is one thing: if it cannot be had, none of its controllers can. */
 	if (missing & CGROUP_LAYERS) {
 		missing = p->spec.layers & CGROUP_LAYERS;

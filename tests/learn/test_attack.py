@@ -178,3 +178,40 @@ def test_dangerous_calls_are_not_proposed_even_if_allowed(brig, tmp_path):
                   "import ctypes; ctypes.CDLL(None).syscall(298, 0, 0, 0, 0, 0)")
     assert '// "perf_event_open", // DANGEROUS' in learned.text
     assert "perf_event_open" not in learned.policy()["syscalls"]
+
+
+def under(learned, base, code):
+    (learned.config / "policies" / "base.json").write_text(json.dumps(base))
+    learned.learn("--no-verify", "--config", learned.config, "--policy", "base", *PYTHON, code)
+    return learned.policy()
+
+
+def test_a_base_that_runs_nothing_written_stays_so(learned):
+    """That it tried is only its word; what the base forbids is not proposed for it."""
+    policy = under(learned, {"extends": "default", "exec_writable": False},
+                   "import os\ntry: os.execv('/tmp/x', ['x'])\nexcept OSError: pass")
+    assert policy["exec_writable"] is False
+
+
+def test_what_the_base_refuses_by_name_is_not_allowed_by_name(learned):
+    groups = ["@basic", "@file", "@process", "@thread", "@socket", "@dangerous"]
+    policy = under(learned, {"extends": "default",
+                             "syscalls": [*groups, "-sysinfo", "-getcwd", "kill:tgkill"]},
+                   "import os\ntry: os.getcwd()\nexcept OSError: pass")
+    assert not {"sysinfo", "getcwd", "tgkill"} & set(policy["syscalls"]), policy["syscalls"]
+
+
+def test_conditions_of_the_base_are_kept(learned):
+    groups = ["@basic", "@file", "@process", "@thread", "@dangerous"]
+    policy = under(learned, {"extends": "default", "syscalls": [
+        *groups, "@socket:socket arg2 == 0", "@basic:uname arg1 == 0"]},
+        "import os, socket\nos.uname()\nsocket.socket().close()")
+    entries = [entry for entry in policy["syscalls"] if entry.startswith("@socket:socket ")]
+    assert entries and entries[0].startswith("@socket:socket arg2 == 0 ; "), policy["syscalls"]
+
+
+def test_other_limits_of_the_base_are_kept(learned, brig):
+    (learned.config / "policies" / "base.json").write_text(json.dumps(
+        {"extends": "default", "runtimes": ["command"]}))
+    learned.learn("--no-verify", "--config", learned.config, "--policy", "base", "--", "true")
+    assert learned.policy()["runtimes"] == ["command"]

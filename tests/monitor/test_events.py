@@ -23,6 +23,18 @@ def look(path, **more):
 """
 
 
+def test_who_hides_its_memory_is_told_of(run):
+    """An ordinary user cannot read the names that such a process opens by; that it hides, it can."""
+    code = OPEN + """
+import ctypes
+ctypes.CDLL(None).prctl(4, 0, 0, 0, 0) # PR_SET_DUMPABLE
+look("/etc/shadow")
+"""
+    result = run(code, policy="watching")
+    files = of_kind(result, "file.watched")
+    assert {file["subject"] for file in files} & {"/etc/shadow", "(unreadable)"}, result["events"]
+
+
 def test_a_quiet_run_has_none(run):
     result = run("print(1)")
     assert result["events"] == [] and result["events_dropped"] == 0

@@ -135,6 +135,15 @@ def test_streams_and_records_have_them(unix):
     assert result["events"] == found["events"]
 
 
+def test_refusals_of_earlier_runs_silence_nobody(unix):
+    """After very many the listener is given up; but each run of a session begins anew."""
+    session = open_session(unix)
+    run_in(unix, session, DENIED)
+    for _ in range(3):
+        result = run_in(unix, session, "denied(8000)")
+        assert result["status"] == "ok" and result["event_counts"]["call.denied"] == 8000
+
+
 def test_sessions_have_events_of_each_run(unix):
     session = open_session(unix, policy="watching")
     run_in(unix, session, DENIED)
