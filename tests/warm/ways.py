@@ -25,6 +25,7 @@ def shown(result):
     found = {key: value for key, value in result.items() if key not in OWN}
     if "verdict" in found:
         found["verdict"] = dict(found["verdict"], peak=None)
+        found["events"] = [dict(event, first_ms=None) for event in found["events"]]
     return found
 
 
