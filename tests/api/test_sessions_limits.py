@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What ends a run of a session and leaves the session, and what ends the session as well."""
+
+import datetime
+import threading
+
+import pytest
+from conftest import serve
+
+LONGEST = "it was open for 1 seconds, its longest time"
+
+
+def open_session(client, **fields):
+    answer = client.ask("POST", "/v1/sessions", fields)
+    assert answer.status == 201, answer.body
+    return answer.json()
+
+
+def run(client, session, code, **fields):
+    answer = client.ask("POST", f"/v1/sessions/{session}/execute", {"code": code, **fields})
+    assert answer.status == 200, answer.body
+    return answer.json()
+
+
+def wait_gone(client, session):
+    def gone():
+        found = client.ask("GET", f"/v1/sessions/{session}").json()
+        return found if found["state"] == "gone" else None
+
+    return serve.wait_for(gone, 20, "its end")
+
+
+def refused_run(client, session):
+    answer = client.ask("POST", f"/v1/sessions/{session}/execute", {"code": "echo 1"})
+    return answer if answer.status != 200 else None
+
+
+def check_tombstone(client, session, reason):
+    assert wait_gone(client, session)["reason"] == reason
+    answer = refused_run(client, session)
+    assert (answer.status, answer.code) == (410, "session_gone"), answer.body
+    assert reason in answer.json()["detail"]
+    assert session not in [s["id"] for s in client.ask("GET", "/v1/sessions").json()["sessions"]]
+
+
+def test_lifetime(unix):
+    """Used or not: being busy prolongs the idle lease, and not this one."""
+    made = open_session(unix, language="bash", idle_timeout_ms=60_000, lifetime_ms=1500)
+    times = [datetime.datetime.fromisoformat(made[name].replace("Z", "+00:00"))
+             for name in ("created_at", "expires_at")]
+    assert times[1] - times[0] < datetime.timedelta(seconds=10)
+    assert run(unix, made["id"], "echo 1")["stdout"] == "1\n"
+    ended = serve.wait_for(lambda: refused_run(unix, made["id"]), 20, "its end")
+    assert (ended.status, ended.code) == (410, "session_gone"), ended.body
+    check_tombstone(unix, made["id"], LONGEST)
+
+
+def test_lifetime_in_the_middle_of_a_run(unix):
+    """Whoever waits for the run is answered, and nothing is left of it."""
+    mine = open_session(unix, language="bash", lifetime_ms=1500)["id"]
+    answers = []
+    thread = threading.Thread(target=lambda: answers.append(
+        unix.ask("POST", f"/v1/sessions/{mine}/execute", {"code": "sleep 25; echo late"})))
+    thread.start()
+    check_tombstone(unix, mine, LONGEST)
+    thread.join(15)
+    result = answers[0].json()
+    assert (result["status"], result["stdout"]) == ("cancelled", ""), result
+
+
+@pytest.mark.parametrize("language,keep,endless,tell", [
+    ("python", "kept = [1]", "while True: pass", "print(kept)"),
+    ("javascript", "let kept = [1]", "while (true) {}", "console.log(kept.length)"),
+    ("bash", "kept=1", "while :; do :; done", "echo $kept"),
+])
+def test_an_endless_run(unix, language, keep, endless, tell):
+    """It is interrupted at its time limit; the interpreter and what it knows stay."""
+    mine = open_session(unix, language=language)["id"]
+    assert run(unix, mine, keep)["status"] == "ok"
+    before = run(unix, mine, tell)["stdout"]
+    for _ in range(2):
+        ended = run(unix, mine, endless, timeout_ms=1000)
+        assert ended["status"] == "timeout", ended
+        assert ended["verdict"]["remedy"]
+        after = run(unix, mine, tell)
+        assert after["status"] == "ok" and after["stdout"] == before and "1" in before, after
+    assert unix.ask("DELETE", f"/v1/sessions/{mine}").status == 204
