@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """/mcp goes through the same doors: who may, whose turn, and what is recorded."""
 
+import base64
 import itertools
 import json
 import threading
@@ -9,6 +10,20 @@ import time
 from conftest import Answer, serve
 
 VERSION = "2025-06-18"
+PAGE = 16384  # of a stream, what an answer shows
+DRAWS = """
+import os, struct, zlib
+
+def chunk(name, data):
+    return struct.pack('>I', len(data)) + name + data + struct.pack('>I', zlib.crc32(name + data))
+
+png = (b'\\x89PNG\\r\\n\\x1a\\n' + chunk(b'IHDR', struct.pack('>IIBBBBB', 2, 2, 8, 0, 0, 0, 0))
+       + chunk(b'IDAT', zlib.compress(b'\\0\\0\\xff\\0\\xff\\0')) + chunk(b'IEND', b''))
+os.makedirs('out', exist_ok=True)
+open('out/dots.png', 'wb').write(png)
+open('out/no.png', 'wb').write(b'no image, whatever its name')
+print(png.hex())
+"""
 
 
 class Peer:
@@ -31,12 +46,16 @@ class Peer:
         assert answer.status == 200, answer.body
         return answer
 
-    def call(self, tool, **arguments):
-        answer = self.post("tools/call", {"name": tool, "arguments": arguments})
+    def messages(self, tool, arguments, **more):
+        """All that comes for a call; the last one is its answer."""
+        answer = self.post("tools/call", {"name": tool, "arguments": arguments, **more})
         if answer.header("Content-Type").startswith("text/event-stream"):
             data = [line[6:] for line in answer.body.decode().splitlines() if line.startswith("data: ")]
-            return next(m["result"] for m in map(json.loads, data) if "result" in m)
-        return answer.json()["result"]
+            return [json.loads(text) for text in data if text]
+        return [answer.json()]
+
+    def call(self, tool, **arguments):
+        return self.messages(tool, arguments)[-1]["result"]
 
 
 def test_a_run_is_recorded(alice, bob):
@@ -135,6 +154,76 @@ def test_ceilings_and_turns_hold(make_service):
     for thread in threads:
         thread.join()
     assert time.monotonic() - start > 1.4
+
+
+def test_pictures(alice):
+    """What is an image by its bytes is one in the answer; the rest is had by name."""
+    peer = Peer(alice)
+    result = peer.call("execute_code", code=DRAWS)
+    assert not result["isError"], result
+    text, *images = result["content"]
+    assert [image["type"] for image in images] == ["image"]
+    assert images[0]["mimeType"] == "image/png"
+    png = base64.b64decode(images[0]["data"], validate=True)
+    assert png.hex() + "\n" == result["structuredContent"]["stdout"]
+    assert png.startswith(b"\x89PNG\r\n") and png.endswith(b"IEND\xaeB`\x82")
+    named = {file["path"]: file["size"] for file in result["structuredContent"]["files"]}
+    assert named.keys() == {"out/dots.png", "out/no.png"} and named["out/dots.png"] == len(png)
+    assert all(path in text["text"] for path in named)
+    other = peer.call("read_output", name="out/no.png",
+                      execution_id=result["structuredContent"]["execution_id"])
+    assert other["content"][0]["text"] == "no image, whatever its name"
+
+
+def pages(peer, execution, **more):
+    """The output as read_output tells it, until there is no more."""
+    whole = b""
+    for _ in range(1000):
+        page = peer.call("read_output", execution_id=execution, offset=len(whole), **more)
+        assert not page.get("isError"), page
+        data = page["content"][0]["text"].encode()
+        if not data:
+            return whole
+        assert len(data) <= more.get("limit", PAGE)
+        whole += data
+    raise AssertionError("pages without end")
+
+
+def test_long_output_in_pages(alice, bob):
+    """Cut in the answer, never within a character; the rest has a handle, for its owner alone."""
+    peer = Peer(alice)
+    result = peer.call("execute_code", code="import sys\nfor i in range(9000): print(i, '\u20ac')\n"
+                                            "print('e' * 20000, file=sys.stderr)")
+    whole = "".join(f"{i} \u20ac\n" for i in range(9000))
+    told = result["structuredContent"]
+    mine, shown = told["execution_id"], told["stdout"].encode()
+    assert whole.startswith(told["stdout"]) and PAGE - 4 < len(shown) <= PAGE
+    assert (told["stdout_bytes"], told["stderr_bytes"]) == (len(whole.encode()), 20001)
+    text = result["content"][0]["text"]
+    assert f'execution_id "{mine}", name "stdout" and offset {len(shown)}' in text
+    assert len(text.encode()) < 3 * PAGE
+    assert pages(peer, mine).decode() == whole
+    assert pages(peer, mine, limit=65536).decode() == whole
+    assert pages(peer, mine, name="stderr") == b"e" * 20000 + b"\n"
+    for wrong in ({"name": "out/none"}, {"execution_id": "01ARZ3NDEKTSV4RRFFQ69G5FAV"}):
+        assert peer.call("read_output", **{"execution_id": mine, **wrong})["isError"]
+    other = Peer(bob).call("read_output", execution_id=mine)
+    assert other["isError"] and "Nothing is kept" in other["content"][0]["text"]
+
+
+def test_progress(alice):
+    """Only for who asks for it, ahead of the answer, and always more of it."""
+    peer = Peer(alice)
+    long = {"code": "import time\nprint('x', flush=True)\ntime.sleep(2.5)"}
+    *ahead, last = peer.messages("execute_code", long, _meta={"progressToken": "mine"})
+    assert not last["result"]["isError"], last
+    assert ahead and {m["method"] for m in ahead} == {"notifications/progress"}
+    told = [m["params"] for m in ahead]
+    assert {one["progressToken"] for one in told} == {"mine"}
+    steps = [one["progress"] for one in told]
+    assert steps == sorted(set(steps)) and all("running for" in one["message"] for one in told)
+    assert "2 bytes of output" in told[-1]["message"]
+    assert len(peer.messages("execute_code", long)) == 1
 
 
 def test_who_leaves_ends_the_run(alice):
