@@ -3,7 +3,8 @@
 # The pytest suites, as root and as an ordinary user; run-tests.sh reads this file.
 # shellcheck disable=SC2154 # what run-tests.sh sets
 
-# Of parts that start no cells and know no users: the same whoever runs them, so once is enough.
+# Of parts that know no users: the same whoever runs them, so once is enough. The few tests among
+# them that start cells need npm's cache, which the user has not.
 SAME_FOR_ALL='http ledger mcp'
 # Of these root's and the user's pass may go on at the same time: each test looks at what it has
 # started itself and at nothing that the host has only one of.

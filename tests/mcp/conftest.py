@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The fixtures program, and the official clients and suites from npm, in a cache."""
+"""The fixtures program, brig, and the official clients and suites from npm, in a cache."""
 
 import hashlib
+import importlib.util
+import json
 import os
 import pathlib
 import pwd
 import shutil
+import socket
 import subprocess
 
 import pytest
@@ -14,6 +17,18 @@ import speak
 HERE = pathlib.Path(__file__).parent
 TREE = pathlib.Path(os.environ.get("BRIG_TREE", HERE.parent.parent))
 BUILD = pathlib.Path(os.environ.get("BRIG_BUILD", TREE / "build"))
+BRIG = os.path.abspath(os.environ.get("BRIG", BUILD / "brig"))
+
+
+def _load(name, path):
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+serve = _load("serve_conftest", HERE.parent / "serve" / "conftest.py")
+serve.BRIG = BRIG
 
 
 @pytest.fixture(scope="session")
@@ -49,6 +64,27 @@ def http(url):
 def stdio(program):
     with speak.Stdio(program) as pipe:
         yield pipe
+
+
+# --- brig itself ---------------------------------------------------------------------------------
+
+@pytest.fixture
+def brig_service():
+    """A service: its URL, and a token for it."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    server = serve.Server("--listen", f"127.0.0.1:{port}")
+    file = server.dir / "tokens.json"
+    made = subprocess.run([BRIG, "token", "new", "client", "--json", "--file", file],
+                          capture_output=True, check=True)
+    server.options += ("--tokens", file)
+    try:
+        server.start()
+        yield f"http://127.0.0.1:{port}/mcp", json.loads(made.stdout)["token"]
+        assert (server.readies(), server.stop()) == (1, 0), server.log()
+    finally:
+        server.close()
 
 
 # --- npm -----------------------------------------------------------------------------------------

@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The official clients of both eras, and the inspector, on stdio and on HTTP."""
+"""The official clients of both eras, and the inspector, on stdio and on HTTP: against the program
+of fixtures, which has all of the protocol, and against brig itself."""
 
 import json
 import pathlib
 import shutil
 
 import pytest
+from conftest import BRIG
 
 HERE = pathlib.Path(__file__).parent
 TRANSPORTS = ("http", "stdio")
+# What data/tools describes is what is offered.
+TOOLS = {path.stem for path in (HERE.parent.parent / "data" / "tools").glob("*.json")}
 
 
 def target(transport, url, program):
@@ -54,15 +58,44 @@ def test_modern_sdk(npm, url, program, tmp_path, transport):
     assert seen["abort"] == "cancelled" and seen["cancelled"] >= 1
 
 
+def inspect(npm, where, *words):
+    script = (npm.modules / "@modelcontextprotocol" / "inspector" / "clients" / "launcher" / "build"
+              / "index.js")
+    done = npm.run(script, "--cli", *words, cwd=where, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
 @pytest.mark.parametrize("era", ("legacy", "modern"))
 @pytest.mark.parametrize("transport", TRANSPORTS)
 def test_inspector(npm, url, program, tmp_path, transport, era):
-    script = (npm.modules / "@modelcontextprotocol" / "inspector" / "clients" / "launcher" / "build"
-              / "index.js")
-    done = npm.run(script, "--cli", str(target(transport, url, program)), "--transport", transport,
+    echo = inspect(npm, tmp_path, str(target(transport, url, program)), "--transport", transport,
                    "--protocol-era", era, "--method", "tools/call", "--tool-name", "test_echo",
-                   "--tool-args-json", '{"text":"hi"}', cwd=tmp_path, timeout=60)
-    assert done.returncode == 0, done.stderr
-    echo = json.loads(done.stdout)["structuredContent"]
+                   "--tool-args-json", '{"text":"hi"}')["structuredContent"]
     assert echo["arguments"] == {"text": "hi"}
     assert echo["version"] == {"legacy": "2025-11-25", "modern": "2026-07-28"}[era]
+
+
+# --- brig itself ---------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_sdk_and_brig(npm, request, tmp_path, transport):
+    words = (BRIG, "mcp") if transport == "stdio" else request.getfixturevalue("brig_service")
+    seen = run_client(npm, tmp_path, "product.mjs", *words)
+    assert seen["server"] == "brig" and set(seen["tools"]) == TOOLS
+    assert seen["run"]["stdout"] == "42\n" and seen["run"]["exit_code"] == 0
+    assert seen["state"] == "[1, 2]\n"
+    for name, words in (("guard", "socket"), ("failed", "exit status 3"), ("language", "nosuch"),
+                        ("argument", 'argument "code" must be a string'),
+                        ("nobody", "no such session"), ("closed", "gone")):
+        assert seen[name]["error"] and words in seen[name]["text"], (name, seen[name])
+    assert seen["unknown"] == -32602
+    assert seen["after"] == "still here\n"
+
+
+@pytest.mark.parametrize("era", ("legacy", "modern"))
+def test_inspector_and_brig(npm, tmp_path, era):
+    tools = inspect(npm, tmp_path, BRIG, "mcp", "--transport", "stdio", "--protocol-era", era,
+                    "--method", "tools/list")["tools"]
+    assert {tool["name"] for tool in tools} == TOOLS
+    assert all(tool["description"] and tool["inputSchema"]["type"] == "object" for tool in tools)
