@@ -6,32 +6,19 @@
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/path.h"
 #include "kernel/sys.h"
 
-#define NO_DIRECTORY (-1)
-
-/* Ways to a file's content, and where their path stands. */
-static const struct {
-	unsigned call;
-	int directory, path; /* numbers of arguments */
-} opens[] = {
-	{ SYS_open, NO_DIRECTORY, 0 },     { SYS_openat, 0, 1 },   { SYS_openat2, 0, 1 },
-	{ SYS_creat, NO_DIRECTORY, 0 },    { SYS_execveat, 0, 1 }, { SYS_execve, NO_DIRECTORY, 0 },
-	{ SYS_truncate, NO_DIRECTORY, 0 },
-};
-
 void monitor_calls(const struct monitor *monitor, struct call_set *ret)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(ret->bits); i++) {
 		ret->bits[i] |= monitor->calls.bits[i];
 	}
-	for (size_t i = 0; i < ARRAY_SIZE(opens) && monitor->files && monitor->files->count; i++) {
-		call_set_add(ret, opens[i].call);
+	if (monitor->files && monitor->files->count) {
+		watched_opening_calls(ret);
 	}
 }
 
@@ -80,9 +67,8 @@ static bool follow(const struct monitor *monitor, const struct watched_call *cal
 	char link[32];
 
 	how.resolve |= monitor->may_wait ? RESOLVE_CACHED : 0;
-	snprintf(link, sizeof(link), "/proc/%d/root", call->pid);
-	_cleanup_close_ int root = open(link, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (root < 0 || !watched_is_waiting(call)) {
+	_cleanup_close_ int root = watched_root(call);
+	if (root < 0) {
 		return false;
 	}
 	_cleanup_close_ int file = sys_openat2(root, path, &how);
@@ -105,16 +91,12 @@ static const char hidden[] = "the program hides its memory";
 const char *monitor_file(const struct monitor *monitor, const struct watched_call *call,
 			 char path[WATCHED_PATH_MAX])
 {
-	size_t i = 0;
+	const struct watched_name *name = watched_name_of(call->number);
 
-	while (i < ARRAY_SIZE(opens) && opens[i].call != call->number) {
-		i++;
-	}
-	if (i == ARRAY_SIZE(opens) || !monitor->files || monitor->files->count == 0) {
+	if (!name || !name->opens || !monitor->files || monitor->files->count == 0) {
 		return NULL;
 	}
-	int directory = opens[i].directory < 0 ? AT_FDCWD : (int)call->args[opens[i].directory];
-	int r = watched_path(call, directory, call->args[opens[i].path], path, WATCHED_PATH_MAX);
+	int r = watched_named_path(call, name, path, WATCHED_PATH_MAX);
 	if (r == -EACCES || r == -EPERM) {
 		memcpy(path, unseen, sizeof(unseen));
 		return hidden;

@@ -43,4 +43,34 @@ int watched_text(const struct watched_call *call, uint64_t address, char *ret, s
  */
 int watched_path(const struct watched_call *call, int dirfd, uint64_t address, char *ret,
 		 size_t size);
+
+/* What a file is named for. */
+enum watched_use {
+	WATCHED_BY_FLAGS = 0, /* of open(2): see watched_use_of() */
+	WATCHED_LOOK = 1,
+	WATCHED_READ = 2,
+	WATCHED_WRITE = 4,
+	WATCHED_EXEC = 8,
+};
+
+/* A call that names a file, and where: watched_paths.c. */
+struct watched_name {
+	unsigned call;
+	int directory; /* number of the argument; negative: the working directory */
+	int path;      /* the same */
+	enum watched_use use;
+	bool opens; /* a way to the file's content */
+};
+
+/* NULL: it names none. */
+const struct watched_name *watched_name_of(unsigned call);
+/* Adds all that are ways to a file's content. */
+void watched_opening_calls(struct call_set *ret);
+/* The path that it names, as watched_path() has it. */
+int watched_named_path(const struct watched_call *call, const struct watched_name *name, char *ret,
+		       size_t size);
+/* Bits of watched_use. */
+unsigned watched_use_of(const struct watched_call *call, const struct watched_name *name);
+/* The root directory of a caller that waits still, only to resolve in (O_PATH); negative: none. */
+int watched_root(const struct watched_call *call);
 #endif

@@ -42,12 +42,10 @@ struct learn_values {
 	bool any; /* too many to name, or an earlier policy names none */
 };
 
-enum learn_use { LEARN_LOOK = 1, LEARN_READ = 2, LEARN_WRITE = 4, LEARN_EXEC = 8 };
-
 struct learn_path {
 	char *path; /* owned */
 	uint64_t hash;
-	unsigned uses;
+	unsigned uses; /* of enum watched_use */
 	uint64_t count;
 	bool absent; /* not in the cell when it was asked for first */
 };

@@ -30,7 +30,7 @@ static bool was_written(const struct learn *learn, const char *name)
 
 	int length = snprintf(prefix, sizeof(prefix), "/mnt/%s/", name);
 	for (size_t i = 0; i < learn->paths_count; i++) {
-		if ((learn->paths[i].uses & LEARN_WRITE) &&
+		if ((learn->paths[i].uses & WATCHED_WRITE) &&
 		    strncmp(learn->paths[i].path, prefix, (size_t)length) == 0) {
 			return true;
 		}
@@ -143,10 +143,10 @@ static void print_uses(struct buf *out, const struct learn_path *path)
 	static const struct {
 		unsigned use;
 		const char *word;
-	} words[] = { { LEARN_EXEC, "executed" },
-		      { LEARN_WRITE, "written" },
-		      { LEARN_READ, "read" },
-		      { LEARN_LOOK, "looked at" } };
+	} words[] = { { WATCHED_EXEC, "executed" },
+		      { WATCHED_WRITE, "written" },
+		      { WATCHED_READ, "read" },
+		      { WATCHED_LOOK, "looked at" } };
 	const char *between = "";
 
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
@@ -193,10 +193,10 @@ static void print_used(const struct learn *learn, struct buf *out)
 	for (size_t i = 0; i < learn->paths_count; i++) {
 		const struct learn_path *path = &learn->paths[i];
 
-		if (path->absent && !(path->uses & LEARN_WRITE)) {
+		if (path->absent && !(path->uses & WATCHED_WRITE)) {
 			continue;
 		}
-		if (!(path->uses & ~(unsigned)LEARN_LOOK)) {
+		if (!(path->uses & ~(unsigned)WATCHED_LOOK)) {
 			continue;
 		}
 		if (shown == SHOWN_MAX) {

@@ -34,9 +34,9 @@ static void print_files(const struct learn *learn, struct json_out *json)
 
 		json_open(json, NULL, '{');
 		json_text(json, "path", path->path);
-		json_bool(json, "read", (path->uses & LEARN_READ) != 0);
-		json_bool(json, "written", (path->uses & LEARN_WRITE) != 0);
-		json_bool(json, "executed", (path->uses & LEARN_EXEC) != 0);
+		json_bool(json, "read", (path->uses & WATCHED_READ) != 0);
+		json_bool(json, "written", (path->uses & WATCHED_WRITE) != 0);
+		json_bool(json, "executed", (path->uses & WATCHED_EXEC) != 0);
 		json_bool(json, "in_cell", !path->absent);
 		json_u64(json, "count", path->count);
 		json_close(json, '}');

@@ -14,57 +14,16 @@
 #include "kernel/sys.h"
 #include "lib/learn.h"
 
-#define NONE     (-1)
-#define BY_FLAGS 0 /* open(2): what its flags say */
-
-static const struct {
-	unsigned call;
-	int dirfd; /* which argument is the directory; NONE: the working directory */
-	int path;
-	int flags;    /* which argument has the flags, of open(2) */
-	unsigned use; /* BY_FLAGS, or it */
-} named[] = {
-	{ SYS_open, NONE, 0, 1, BY_FLAGS },          { SYS_openat, 0, 1, 2, BY_FLAGS },
-	{ SYS_creat, NONE, 0, NONE, LEARN_WRITE },   { SYS_execve, NONE, 0, NONE, LEARN_EXEC },
-	{ SYS_execveat, 0, 1, NONE, LEARN_EXEC },    { SYS_stat, NONE, 0, NONE, LEARN_LOOK },
-	{ SYS_lstat, NONE, 0, NONE, LEARN_LOOK },    { SYS_newfstatat, 0, 1, NONE, LEARN_LOOK },
-	{ SYS_statx, 0, 1, NONE, LEARN_LOOK },       { SYS_access, NONE, 0, NONE, LEARN_LOOK },
-	{ SYS_faccessat, 0, 1, NONE, LEARN_LOOK },   { SYS_faccessat2, 0, 1, NONE, LEARN_LOOK },
-	{ SYS_readlink, NONE, 0, NONE, LEARN_LOOK }, { SYS_readlinkat, 0, 1, NONE, LEARN_LOOK },
-	{ SYS_chdir, NONE, 0, NONE, LEARN_LOOK },    { SYS_mkdir, NONE, 0, NONE, LEARN_WRITE },
-	{ SYS_mkdirat, 0, 1, NONE, LEARN_WRITE },    { SYS_unlink, NONE, 0, NONE, LEARN_WRITE },
-	{ SYS_unlinkat, 0, 1, NONE, LEARN_WRITE },   { SYS_rmdir, NONE, 0, NONE, LEARN_WRITE },
-	{ SYS_rename, NONE, 1, NONE, LEARN_WRITE },  { SYS_renameat, 2, 3, NONE, LEARN_WRITE },
-	{ SYS_renameat2, 2, 3, NONE, LEARN_WRITE },  { SYS_truncate, NONE, 0, NONE, LEARN_WRITE },
-	{ SYS_chmod, NONE, 0, NONE, LEARN_WRITE },   { SYS_fchmodat, 0, 1, NONE, LEARN_WRITE },
-	{ SYS_symlink, NONE, 1, NONE, LEARN_WRITE }, { SYS_symlinkat, 1, 2, NONE, LEARN_WRITE },
-	{ SYS_link, NONE, 1, NONE, LEARN_WRITE },    { SYS_linkat, 2, 3, NONE, LEARN_WRITE },
-};
-
-static unsigned use_of_flags(uint64_t flags)
-{
-	switch (flags & O_ACCMODE) {
-	case O_WRONLY:
-		return LEARN_WRITE;
-	case O_RDWR:
-		return LEARN_READ | LEARN_WRITE;
-	default:
-		return flags & O_CREAT ? LEARN_READ | LEARN_WRITE : LEARN_READ;
-	}
-}
-
 /*
- * Is it there, in the cell? Resolved as the cell would: its links lead nowhere outside. For the
- * record only, so a race about it harms nobody.
+ * Is it there, in the cell? Resolved as the cell would: its links lead nowhere outside. What the
+ * program changes meanwhile may be missed: it is for the record only.
  */
 static bool is_in_cell(const struct watched_call *call, const char *path)
 {
-	char link[32];
 	struct open_how how = { .flags = O_PATH | O_CLOEXEC,
 				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
+	_cleanup_close_ int root = watched_root(call);
 
-	snprintf(link, sizeof(link), "/proc/%d/root", call->pid);
-	_cleanup_close_ int root = open(link, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root < 0) {
 		return true;
 	}
@@ -154,7 +113,7 @@ static void note(struct learn *learn, const struct watched_call *call, const cha
 		found->uses |= use;
 		found->count++;
 	}
-	if (call->decision.action == FILTER_ALLOW && (use & LEARN_EXEC)) {
+	if (call->decision.action == FILTER_ALLOW && (use & WATCHED_EXEC)) {
 		learn->exec_writable |= is_writable_place(path);
 	}
 }
@@ -163,22 +122,13 @@ void learn_paths_hear(struct learn *learn, const struct watched_call *call, char
 		      size_t size)
 {
 	char path[WATCHED_PATH_MAX];
+	const struct watched_name *name = watched_name_of(call->number);
 
 	hear_mapping(learn, call);
-	for (size_t i = 0; i < ARRAY_SIZE(named); i++) {
-		if (named[i].call != call->number) {
-			continue;
-		}
-		int dirfd = named[i].dirfd == NONE ? AT_FDCWD : (int)call->args[named[i].dirfd];
-		unsigned use = named[i].flags == NONE ? named[i].use
-						      : use_of_flags(call->args[named[i].flags]);
-		/* A pipe or socket has no path. */
-		if (watched_path(call, dirfd, call->args[named[i].path], path, sizeof(path)) <= 0 ||
-		    path[0] != '/') {
-			return;
-		}
-		note(learn, call, path, use);
-		snprintf(about, size, "%s", path);
+	/* A pipe or socket has no path. */
+	if (!name || watched_named_path(call, name, path, sizeof(path)) <= 0 || path[0] != '/') {
 		return;
 	}
+	note(learn, call, path, watched_use_of(call, name));
+	snprintf(about, size, "%s", path);
 }

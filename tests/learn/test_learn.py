@@ -127,6 +127,24 @@ def test_the_record_as_json(record):
     assert record("--no-verify", "--", "true")["verify"] is None
 
 
+def test_every_way_to_open_a_file(record):
+    # What the policy answers with an error of its own is in the record as well.
+    found = record("--no-verify", "--lang", "python", "-c", """
+import ctypes, struct
+how = ctypes.create_string_buffer(struct.pack('QQQ', 0o101, 0o600, 0))
+libc = ctypes.CDLL(None)
+libc.syscall(437, -100, b'/tmp/openat2', how, 24)
+libc.syscall(437, -100, b'/tmp/nothing', None, 24)
+libc.syscall(257, -100, b'/tmp/openat', 0o101, 0o600)
+libc.syscall(2, b'/tmp/open', 0o101, 0o600)
+libc.syscall(85, b'/tmp/creat', 0o600)
+""")
+    files = {file["path"]: file for file in found["files"]}
+    for name in ("openat2", "openat", "open", "creat"):
+        assert files[f"/tmp/{name}"]["written"] and not files[f"/tmp/{name}"]["read"], name
+    assert not files["/tmp/nothing"]["written"] and not files["/tmp/nothing"]["read"]
+
+
 def test_directories_by_name(learned, tmp_path):
     data = tmp_path / "data"
     data.mkdir()
