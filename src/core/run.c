@@ -218,18 +218,6 @@ int run_step(struct run *run, struct brig_error *err)
 	return r < 0 ? r : 1;
 }
 
-int run_wait(struct run *run, struct brig_error *err)
-{
-	for (;;) {
-		int r = run_step(run, err);
-		if (r != 0) {
-			return r < 0 ? r : 0;
-		}
-		struct pollfd ready = { .fd = run->epoll, .events = POLLIN };
-		poll(&ready, 1, -1);
-	}
-}
-
 long run_feed(struct run *run, const void *data, size_t size)
 {
 	return feed_add(&run->in, data, size);

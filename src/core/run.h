@@ -137,7 +137,6 @@ int run_launch(struct run *run, pid_t pid, int pidfd, struct brig_error *err);
  */
 int run_assign(struct run *run, const struct run_options *options, struct brig_error *err);
 int run_step(struct run *run, struct brig_error *err); /* 1 ended, 0 go on, -errno */
-int run_wait(struct run *run, struct brig_error *err);
 long run_feed(struct run *run, const void *data, size_t size);
 void run_feed_end(struct run *run);
 void run_end(struct run *run, enum ending why);

@@ -330,11 +330,6 @@ const char *execution_id(const struct execution *execution)
 	return execution->id;
 }
 
-bool execution_running(const struct execution *execution)
-{
-	return execution->state == EXECUTION_RUNNING;
-}
-
 void execution_pause(struct execution *execution, bool paused)
 {
 	if (execution->run && paused != execution->paused) {

@@ -69,7 +69,6 @@ void execution_submit(struct execution *execution);
 /* NULL: none of this tenant is under way. */
 struct execution *execution_find(struct front *front, const char *tenant, const char *id);
 const char *execution_id(const struct execution *execution);
-bool execution_running(const struct execution *execution);
 void execution_listen(struct execution *execution, struct listener *listener);
 /* Nobody hears `listener` any more; when it was the last, a run that was for it alone ends. */
 void execution_unlisten(struct listener *listener);

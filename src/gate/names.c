@@ -9,12 +9,6 @@
 /* 198.18.0.1 and on: the range for tests of network devices, which is nowhere in use. */
 #define FIRST 0xc6120001u
 
-void names_done(struct names *names)
-{
-	free(names->list);
-	*names = (struct names){ 0 };
-}
-
 static void put(uint32_t number, struct net_address *ret)
 {
 	*ret = (struct net_address){ .family = 4,

@@ -12,7 +12,6 @@ struct names {
 	unsigned count;
 };
 
-void names_done(struct names *names);
 /* The address of a name, the same each time. -ENOSPC: too many names; -ENOMEM. */
 int names_give(struct names *names, const char *name, struct net_address *ret);
 /* NULL: the address was never given out. */

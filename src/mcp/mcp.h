@@ -206,7 +206,6 @@ json_t *mcp_string(const char *text, size_t size); /* a JSON string of any bytes
 json_t *mcp_text(const char *text, size_t size);
 json_t *mcp_image(const char *mime_type, const void *data, size_t size);
 json_t *mcp_audio(const char *mime_type, const void *data, size_t size);
-json_t *mcp_resource_link(const char *uri, const char *name, const char *mime_type);
 /* What stands in "contents" of a read, and in "resource" of an embedded one. */
 json_t *mcp_contents_text(const char *uri, const char *mime_type, const char *text, size_t size);
 json_t *mcp_contents_blob(const char *uri, const char *mime_type, const void *data, size_t size);

@@ -63,13 +63,6 @@ json_t *mcp_audio(const char *mime_type, const void *data, size_t size)
 	return media("audio", mime_type, data, size);
 }
 
-json_t *mcp_resource_link(const char *uri, const char *name, const char *mime_type)
-{
-	return json_pack("{s:s, s:o, s:o, s:s*}", "type", "resource_link", "uri",
-			 mcp_string(uri, strlen(uri)), "name", mcp_string(name, strlen(name)),
-			 "mimeType", mime_type);
-}
-
 json_t *mcp_contents_text(const char *uri, const char *mime_type, const char *text, size_t size)
 {
 	return json_pack("{s:o, s:s*, s:o}", "uri", mcp_string(uri, strlen(uri)), "mimeType",

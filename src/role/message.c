@@ -167,11 +167,6 @@ int message_send(struct message_peer *peer, const struct message *message, const
 	return queue(peer, message, fds, fds_count, tail, tail_size);
 }
 
-size_t message_queued(const struct message_peer *peer)
-{
-	return peer->queued_bytes;
-}
-
 /* --- what comes ------------------------------------------------------------------------------ */
 
 static void close_all(int fds[MESSAGE_FDS_MAX])

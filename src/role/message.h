@@ -47,8 +47,6 @@ void message_peer_free(struct message_peer *peer);
  */
 int message_send(struct message_peer *peer, const struct message *message, const int *fds,
 		 unsigned fds_count, const void *tail, size_t tail_size);
-/* How much waits in the queue, for senders that can hold back. */
-size_t message_queued(const struct message_peer *peer);
 
 /* A sealed memory file with these bytes; -errno. */
 int message_block_make(const void *data, size_t size);

@@ -32,15 +32,6 @@ const char *placeholder_name(enum placeholder placeholder)
 	return placeholders[placeholder].name;
 }
 
-void placeholder_list(enum placeholder_place place, struct buf *ret)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(placeholders); i++) {
-		if (placeholders[i].places & place) {
-			buf_addf(ret, "%s{%s}", ret->size ? " " : "", placeholders[i].name);
-		}
-	}
-}
-
 /* Length of the word in "{word}" at `text`, 0 when there is none. */
 static size_t word_at(const char *text)
 {

@@ -24,8 +24,6 @@ enum placeholder {
 enum placeholder_place { PLACE_ARGV = 1, PLACE_CLOSURE = 2, PLACE_WARM = 4, PLACE_VALUE = 8 };
 
 const char *placeholder_name(enum placeholder placeholder);
-/* The names that a place allows, for messages: "{program} {prefix} ...". */
-void placeholder_list(enum placeholder_place place, struct buf *ret);
 
 /*
  * Does `text` hold only words that the place allows? A brace that does not start a word of small
