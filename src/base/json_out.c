@@ -215,3 +215,12 @@ void json_raw(struct json_out *out, const char *key, const char *json)
 	item_start(out, key);
 	buf_adds(out->buf, json);
 }
+
+void json_list(struct json_out *out, const char *key, const struct strlist *list)
+{
+	json_open(out, key, '[');
+	for (size_t i = 0; i < list->count; i++) {
+		json_text(out, NULL, list->items[i]);
+	}
+	json_close(out, ']');
+}

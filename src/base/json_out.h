@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "base/strlist.h"
 
 struct json_out {
 	struct buf *buf;
@@ -27,6 +28,7 @@ void json_ms(struct json_out *out, const char *key,
 void json_bool(struct json_out *out, const char *key, bool value);
 void json_nil(struct json_out *out, const char *key); /* not json_null: that is jansson's */
 void json_raw(struct json_out *out, const char *key, const char *json); /* ready JSON, trusted */
+void json_list(struct json_out *out, const char *key, const struct strlist *list); /* of texts */
 
 bool utf8_valid(const char *data, size_t size);
 #endif

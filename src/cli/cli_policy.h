@@ -6,6 +6,8 @@
 #include "cli/options.h"
 #include "policy/policy.h"
 
+#define POLICY_BYTES_MAX (1u << 20) /* of a file */
+
 /* The start of every action's line: a struct that an action fills begins with it. */
 struct policy_line {
 	bool json;

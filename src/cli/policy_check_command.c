@@ -1,46 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `brig policy check`: is a file a policy; and would this be allowed, and by which line? */
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/id.h"
 #include "base/json_out.h"
 #include "cli/cli_policy.h"
 #include "cli/policy_questions.h"
+#include "cli/read_input.h"
 #include "cli/report.h"
-
-#define POLICY_BYTES_MAX (1u << 20)
 
 struct check_line {
 	struct policy_line line; /* first: the shared options fill it */
 	const char *policy;
 	struct questions questions;
 };
-
-static int read_file(const char *path, struct buf *text, struct brig_error *err)
-{
-	char chunk[8192];
-	bool is_stdin = strcmp(path, "-") == 0;
-	_cleanup_close_ int own = is_stdin ? -1 : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	int fd = is_stdin ? STDIN_FILENO : own;
-	ssize_t n = fd < 0 ? -1 : 1;
-
-	while (n > 0 && text->size <= POLICY_BYTES_MAX) {
-		n = read(fd, chunk, sizeof(chunk));
-		if (n < 0 && errno == EINTR) {
-			n = 1;
-		} else if (n > 0) {
-			buf_add(text, chunk, (size_t)n);
-		}
-	}
-	if (n < 0) {
-		return error_errno(err, BRIG_E_INPUT, errno, "cannot read %s", path);
-	}
-	return text->failed ? error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory for %s", path) : 0;
-}
 
 /* "strict" of "dir/strict.json". */
 static void name_of(const char *path, char name[65])
@@ -111,7 +86,7 @@ static int check_file(const struct check_line *line, const char *operand)
 	char name[65];
 
 	name_of(place, name);
-	if (read_file(operand, &text, &error) < 0) {
+	if (read_input(operand, POLICY_BYTES_MAX, &text, &error) < 0) {
 		report_error(&error, line->line.json);
 		return 1;
 	}

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "lib/context.h"
+#include "lib/prepare.h"
 
 #define PROPOSED   "learned"
 #define MOUNTS_MAX 32 /* more than that no run can have */
@@ -171,13 +172,6 @@ int learn_session_run(struct learn_session *session, struct brig_error *err)
 	return propose(session, context, err);
 }
 
-static const char *mount_name(const struct brig_mount *mount)
-{
-	const char *slash = strrchr(mount->path, '/');
-
-	return mount->name ? mount->name : slash ? slash + 1 : mount->path;
-}
-
 /* Under the proposal directories are asked for by name, and as far as it goes. */
 static void ask_by_name(const struct learn_session *session, const struct policy *policy,
 			struct brig_mount *mounts)
@@ -186,7 +180,7 @@ static void ask_by_name(const struct learn_session *session, const struct policy
 
 	for (size_t i = 0; i < request->mounts_count; i++) {
 		mounts[i] = request->mounts[i];
-		mounts[i].name = mounts[i].path = mount_name(&request->mounts[i]);
+		mounts[i].name = mounts[i].path = prepare_mount_name(&request->mounts[i]);
 		for (size_t k = 0; k < policy->mounts_count; k++) {
 			if (strcmp(policy->mounts[k].name, mounts[i].name) == 0) {
 				mounts[i].writable &= policy->mounts[k].writable;

@@ -9,38 +9,15 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/write_all.h"
 #include "cli/cli_policy.h"
 #include "cli/outlet.h"
 #include "cli/policy_learn.h"
+#include "cli/read_input.h"
 #include "cli/report.h"
 
-#define INPUT_BYTES_MAX  (16u << 20)
-#define POLICY_BYTES_MAX (1u << 20)
-#define AT(field)        offsetof(struct learn_line, field)
-
-static int read_whole(const char *path, size_t max, struct buf *ret, struct brig_error *err)
-{
-	char chunk[8192];
-	bool is_stdin = strcmp(path, "-") == 0;
-	_cleanup_close_ int own = is_stdin ? -1 : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	int fd = is_stdin ? STDIN_FILENO : own;
-
-	for (ssize_t n = 1; n != 0;) {
-		n = fd < 0 ? -1 : read(fd, chunk, sizeof(chunk));
-		if (n < 0 && errno == EINTR) {
-			continue;
-		}
-		if (n < 0) {
-			return error_errno(err, BRIG_E_INPUT, errno, "cannot read %s", path);
-		}
-		buf_add(ret, chunk, (size_t)n);
-		if (ret->size > max) {
-			return error_set(err, BRIG_E_INPUT, EFBIG, "%s has more than %zu bytes",
-					 path, max);
-		}
-	}
-	return ret->failed ? error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory for %s", path) : 0;
-}
+#define INPUT_BYTES_MAX (16u << 20)
+#define AT(field)       offsetof(struct learn_line, field)
 
 static int read_earlier(struct learn_session *session, struct brig_error *err)
 {
@@ -51,7 +28,7 @@ static int read_earlier(struct learn_session *session, struct brig_error *err)
 	if (!path) {
 		return 0;
 	}
-	int r = read_whole(path, POLICY_BYTES_MAX, &text, err);
+	int r = read_input(path, POLICY_BYTES_MAX, &text, err);
 	if (r == 0) {
 		r = policy_parse(path, text.data ? text.data : "", text.size, &session->extended,
 				 err);
@@ -89,20 +66,15 @@ static int write_file(const struct learn_line *line, const struct buf *text, str
 	if (fd < 0) {
 		return error_errno(err, BRIG_E_INPUT, errno, "cannot write %s", line->file);
 	}
-	size_t at = 0;
-	while (at < text->size) {
-		ssize_t n = write(fd, text->data + at, text->size - at);
-		if (n < 0 && errno != EINTR) {
-			break;
-		}
-		at += n > 0 ? (size_t)n : 0;
-	}
 	bool replaces = line->run.force || line->extend;
-	bool good = at == text->size && fchmod(fd, 0644) == 0 && fsync(fd) == 0 &&
-		    (replaces ? rename(temporary, line->file) : link(temporary, line->file)) == 0;
-	int errnum = errno;
+	int r = write_all(fd, text->data, text->size);
+	if (r == 0 &&
+	    (fchmod(fd, 0644) < 0 || fsync(fd) < 0 ||
+	     (replaces ? rename(temporary, line->file) : link(temporary, line->file)) < 0)) {
+		r = -errno;
+	}
 	unlink(temporary);
-	return good ? 0 : error_errno(err, BRIG_E_INPUT, errnum, "cannot write %s", line->file);
+	return r == 0 ? 0 : error_errno(err, BRIG_E_INPUT, -r, "cannot write %s", line->file);
 }
 
 /* Stdout is the policy's, so what the program printed goes to stderr, harmless on a terminal. */
@@ -210,7 +182,7 @@ static int learn_line_run(const struct learn_line *line)
 		status = report_usage(&error, line->run.json);
 	} else if (read_earlier(session, &error) < 0 ||
 		   (line->input &&
-		    read_whole(line->input, INPUT_BYTES_MAX, &session->input, &error) < 0) ||
+		    read_input(line->input, INPUT_BYTES_MAX, &session->input, &error) < 0) ||
 		   learn_session_run(session, &error) < 0) {
 		status = report_error(&error, line->run.json);
 	} else {

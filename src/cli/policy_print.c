@@ -7,16 +7,6 @@
 #include "base/cleanup.h"
 #include "base/json_out.h"
 
-static const char *const auto_run_names[] = {
-	[AUTO_RUN_YES] = "yes",
-	[AUTO_RUN_ASK] = "ask",
-	[AUTO_RUN_NEVER] = "never",
-};
-static const char *const caller_mounts_names[] = {
-	[CALLER_MOUNTS_NONE] = "none",
-	[CALLER_MOUNTS_RO] = "ro",
-	[CALLER_MOUNTS_RW] = "rw",
-};
 static const char *const caller_network_names[] = { "none", "public", "local" };
 
 static const char *provider_name(const struct policy *policy)
@@ -205,15 +195,6 @@ static void json_limits(struct json_out *json, const char *key, const struct bri
 		}
 	}
 	json_close(json, '}');
-}
-
-static void json_list(struct json_out *json, const char *key, const struct strlist *list)
-{
-	json_open(json, key, '[');
-	for (size_t i = 0; i < list->count; i++) {
-		json_text(json, NULL, list->items[i]);
-	}
-	json_close(json, ']');
 }
 
 static void json_layers(struct json_out *json, const char *key, layer_set set)

@@ -28,11 +28,7 @@ void fork_answer(struct local_fork *fork, struct local_session *session)
 	/* In front of the end of the object. */
 	run->answer.size -= !run->answer.failed && run->answer.size ? 1 : 0;
 	json_text(&json, "forked_from", fork->from);
-	json_open(&json, "carried", '[');
-	for (size_t i = 0; i < fork->carried.count; i++) {
-		json_text(&json, NULL, fork->carried.items[i]);
-	}
-	json_close(&json, ']');
+	json_list(&json, "carried", &fork->carried);
 	print_left(&json, "name", &fork->left);
 	json_open(&json, "files", '{');
 	json_u64(&json, "copied", fork->copied);

@@ -85,11 +85,7 @@ static int make_order(const struct policy *policy, const struct brig_request *re
 	json_open(&out, NULL, '{');
 	json_text(&out, "mode", guard_mode_names[guard->mode]);
 	if (rules->own_modules) {
-		json_open(&out, "modules", '[');
-		for (size_t i = 0; i < rules->modules.count; i++) {
-			json_text(&out, NULL, rules->modules.items[i]);
-		}
-		json_close(&out, ']');
+		json_list(&out, "modules", &rules->modules);
 	}
 	json_u64(&out, "operations", rules->operations);
 	json_u64(&out, "recursion", rules->recursion);

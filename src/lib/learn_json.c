@@ -45,25 +45,16 @@ static void print_files(const struct learn *learn, struct json_out *json)
 	json_u64(json, "files_untold", learn->paths_untold);
 }
 
-static void print_list(struct json_out *json, const char *key, const struct strlist *list)
-{
-	json_open(json, key, '[');
-	for (size_t i = 0; i < list->count; i++) {
-		json_text(json, NULL, list->items[i]);
-	}
-	json_close(json, ']');
-}
-
 void learn_json(const struct learn *learn, struct json_out *json)
 {
 	json_u64(json, "runs", learn->runs);
 	print_calls(learn, json);
 	print_files(learn, json);
 	json_open(json, "network", '{');
-	print_list(json, "reached", &learn->reached);
-	print_list(json, "refused", &learn->missed);
-	print_list(json, "names", &learn->names);
-	print_list(json, "addresses", &learn->addresses);
+	json_list(json, "reached", &learn->reached);
+	json_list(json, "refused", &learn->missed);
+	json_list(json, "names", &learn->names);
+	json_list(json, "addresses", &learn->addresses);
 	json_close(json, '}');
 	json_u64(json, "children", learn->children);
 	json_bool(json, "exec_writable", learn->exec_writable);

@@ -52,10 +52,8 @@ static void print_list(struct buf *out, const char *key, const struct strlist *l
 
 static void print_consent(const struct policy *under, struct buf *out)
 {
-	static const char *const names[] = { "yes", "ask", "never" };
-
 	if (!under->risk.ask && !under->risk.refuse) {
-		buf_addf(out, "\t\"auto_run\": \"%s\",\n", names[under->auto_run]);
+		buf_addf(out, "\t\"auto_run\": \"%s\",\n", auto_run_names[under->auto_run]);
 		return;
 	}
 	buf_adds(out, "\t\"auto_run\": { ");

@@ -29,15 +29,6 @@ void listing_free_runtimes(struct runtime **all, size_t count)
 	free(all);
 }
 
-static void add_list(struct json_out *json, const char *key, const struct strlist *list)
-{
-	json_open(json, key, '[');
-	for (size_t i = 0; i < list->count; i++) {
-		json_text(json, NULL, list->items[i]);
-	}
-	json_close(json, ']');
-}
-
 void listing_print_runtimes(struct runtime *const *all, size_t count, struct buf *out)
 {
 	struct json_out json = { .buf = out };
@@ -58,8 +49,8 @@ void listing_print_runtimes(struct runtime *const *all, size_t count, struct buf
 		json_text(&json, "package", runtime->package_hint);
 		json_bool(&json, "compiled", runtime->compile.count > 0);
 		json_bool(&json, "sessions", runtime->session_driver[0] != '\0');
-		add_list(&json, "aliases", &runtime->aliases);
-		add_list(&json, "extensions", &runtime->extensions);
+		json_list(&json, "aliases", &runtime->aliases);
+		json_list(&json, "extensions", &runtime->extensions);
 		json_close(&json, '}');
 	}
 	json_close(&json, ']');

@@ -139,6 +139,8 @@ int prepare_command(struct brig_context *context, const struct brig_request *req
 		    struct prepared *prepared, struct brig_error *err);
 int prepare_inputs(const struct brig_request *request, struct prepared *prepared,
 		   struct brig_error *err);
+/* What a directory is called beneath /mnt. */
+const char *prepare_mount_name(const struct brig_mount *mount);
 int prepare_mounts(const struct brig_request *request, struct prepared *prepared,
 		   struct brig_error *err);
 /* Who may be reached; last of what the limits depend on. */

@@ -32,7 +32,7 @@ int prepare_consent(const struct policy *policy, const struct brig_request *requ
 	}
 	int r = error_set(err, BRIG_E_CONSENT, EACCES,
 			  "policy %s runs nothing without a person's word (auto_run: %s)",
-			  policy->name, policy->auto_run == AUTO_RUN_ASK ? "ask" : "never");
+			  policy->name, auto_run_names[policy->auto_run]);
 	error_remedy(err, policy->auto_run == AUTO_RUN_ASK
 				  ? "give it: brig run --yes, or consent in the request; or use a "
 				    "policy with walls, such as default"

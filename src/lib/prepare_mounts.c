@@ -74,7 +74,7 @@ static int check_allowed(const struct policy *policy, const struct policy_mount 
 	return r;
 }
 
-static const char *mount_name(const struct brig_mount *mount)
+const char *prepare_mount_name(const struct brig_mount *mount)
 {
 	const char *slash = strrchr(mount->path, '/');
 
@@ -119,7 +119,7 @@ static int add_mount(struct prepared *p, const struct brig_mount *mount, struct 
 {
 	const struct policy_mount *listed = by_policy(p->policy, mount->path);
 	const char *path = listed ? listed->path : mount->path;
-	const char *name = mount_name(mount);
+	const char *name = prepare_mount_name(mount);
 	int r = check_allowed(p->policy, listed, mount, err);
 
 	if (r < 0) {

@@ -19,6 +19,8 @@ enum auto_run {
 	AUTO_RUN_ASK, /* only with a person's word (request.consent) */
 	AUTO_RUN_NEVER,
 };
+#define AUTO_RUNS 3
+extern const char *const auto_run_names[AUTO_RUNS];
 
 enum output_action {
 	OUTPUT_END, /* the run ends with output_limit */
@@ -52,6 +54,8 @@ struct policy_monitor {
 };
 
 enum caller_mounts { CALLER_MOUNTS_NONE, CALLER_MOUNTS_RO, CALLER_MOUNTS_RW };
+#define CALLER_MOUNTS 3
+extern const char *const caller_mounts_names[CALLER_MOUNTS];
 
 /* A directory that the operator allows by name: `--ro NAME`, mounted at /mnt/NAME. */
 struct policy_mount {

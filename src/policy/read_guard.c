@@ -17,7 +17,11 @@ const char *const guard_mode_names[GUARD_MODES] = {
 	[GUARD_IMPORTS] = "imports",
 	[GUARD_STRICT] = "strict",
 };
-static const char *const auto_run_names[] = { "yes", "ask", "never" };
+const char *const auto_run_names[AUTO_RUNS] = {
+	[AUTO_RUN_YES] = "yes",
+	[AUTO_RUN_ASK] = "ask",
+	[AUTO_RUN_NEVER] = "never",
+};
 
 #define CHOICE(names) (&(const struct reader_choice){ names, ARRAY_SIZE(names) })
 

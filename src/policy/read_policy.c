@@ -14,7 +14,11 @@
 
 static const char *const provider_names[] = { "native", "local" };
 static const char *const output_names[] = { "end", "cut" };
-static const char *const caller_mounts_names[] = { "none", "ro", "rw" };
+const char *const caller_mounts_names[CALLER_MOUNTS] = {
+	[CALLER_MOUNTS_NONE] = "none",
+	[CALLER_MOUNTS_RO] = "ro",
+	[CALLER_MOUNTS_RW] = "rw",
+};
 
 #define CHOICE(names) (&(const struct reader_choice){ names, ARRAY_SIZE(names) })
 

@@ -236,15 +236,9 @@ static void write_value(struct json_out *out, const struct serve_config *config,
 			json_text(out, name, *(char *const *)field);
 		}
 		break;
-	case CONFIG_LIST: {
-		const struct strlist *list = field;
-		json_open(out, name, '[');
-		for (size_t i = 0; i < list->count; i++) {
-			json_text(out, NULL, list->items[i]);
-		}
-		json_close(out, ']');
+	case CONFIG_LIST:
+		json_list(out, name, field);
 		break;
-	}
 	}
 }
 

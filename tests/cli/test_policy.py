@@ -88,3 +88,12 @@ def test_check_of_nothing(brig, tmp_path):
     done = brig("policy", "check", str(tmp_path / "none.json"))
     assert done.returncode == 1
     assert b"none.json" in done.stderr
+
+
+def test_check_of_too_much(brig, tmp_path):
+    big = tmp_path / "big.json"
+    big.write_text('{ "extends": "default" }' + " " * (1 << 20))
+    done = brig("policy", "check", str(big))
+    assert done.returncode == 1 and b"big.json has more than 1048576 bytes" in done.stderr
+    done = brig("policy", "check", "-", stdin=big.read_text())
+    assert done.returncode == 1 and b"stdin has more than 1048576 bytes" in done.stderr
