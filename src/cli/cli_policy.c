@@ -44,15 +44,33 @@ static int unknown_action(const char *name, bool json)
 	return report_usage(&error, json);
 }
 
+/* Is the word behind it its value? An option means the same to all actions that have it. */
+static bool takes_value(const char *word)
+{
+	size_t (*const tables[])(struct option_info ret[POLICY_OPTIONS_MAX]) = {
+		policy_check_options,
+		policy_learn_options,
+	};
+	struct option_info options[POLICY_OPTIONS_MAX];
+
+	for (size_t i = 0; i < ARRAY_SIZE(tables); i++) {
+		for (size_t left = tables[i](options); left > 0; left--) {
+			if (options[left - 1].value && strcmp(options[left - 1].name, word) == 0) {
+				return true;
+			}
+		}
+	}
+	return false;
+}
+
 /* The first word that is no option and no option's value; 0: there is none. */
 static int find_action(int argc, char **argv)
 {
 	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
-		if (strcmp(argv[i], "--config") == 0) {
-			i++;
-		} else if (argv[i][0] != '-') {
+		if (argv[i][0] != '-') {
 			return i;
 		}
+		i += takes_value(argv[i]);
 	}
 	return 0;
 }

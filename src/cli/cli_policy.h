@@ -35,4 +35,12 @@ int policy_command_list(int argc, char **argv);
 int policy_command_show(int argc, char **argv);
 int policy_command_check(int argc, char **argv);
 int policy_command_learn(int argc, char **argv);
+
+/*
+ * The rows of those that take more than the others; how many. The action's word may stand behind
+ * options, so whoever looks for it has to know which of them have values.
+ */
+#define POLICY_OPTIONS_MAX 64
+size_t policy_check_options(struct option_info ret[POLICY_OPTIONS_MAX]);
+size_t policy_learn_options(struct option_info ret[POLICY_OPTIONS_MAX]);
 #endif

@@ -119,14 +119,28 @@ static int take_question(void *into, const struct option_info *option, const cha
 	return questions_add(&line->questions, option->data, value, err);
 }
 
-int policy_command_check(int argc, char **argv)
+size_t policy_check_options(struct option_info ret[POLICY_OPTIONS_MAX])
 {
-	struct option_info options[16] = {
+	static const struct option_info own[] = {
 		{ "--json", POLICY_JSON },
 		{ "--config", POLICY_CONFIG },
 		{ "--policy", "NAME", "the policy that is asked (default)", option_take_text,
 		  offsetof(struct check_line, policy), NULL },
 	};
+	size_t count = ARRAY_SIZE(own);
+
+	memcpy(ret, own, sizeof(own));
+	for (size_t i = 0; i < check_kinds_count && count < POLICY_OPTIONS_MAX; i++) {
+		const struct check_kind *kind = &check_kinds[i];
+		ret[count++] = (struct option_info){ kind->option,  kind->value, kind->about,
+						     take_question, 0,           kind };
+	}
+	return count;
+}
+
+int policy_command_check(int argc, char **argv)
+{
+	struct option_info options[POLICY_OPTIONS_MAX];
 	struct syntax syntax = {
 		.command = "policy check",
 		.usage = "policy check FILE [OPTIONS]\n"
@@ -138,7 +152,7 @@ int policy_command_check(int argc, char **argv)
 			 "refused, wants a person's word, or depends on what was left open. "
 			 "Nothing is run.",
 		.options = options,
-		.options_count = 3,
+		.options_count = policy_check_options(options),
 		.operands_max = 1,
 		.notes = "Files are those of a cell for the first --language, else for python.",
 	};
@@ -147,12 +161,6 @@ int policy_command_check(int argc, char **argv)
 	struct brig_error error = { 0 };
 	int status;
 
-	for (size_t i = 0; i < check_kinds_count; i++) {
-		const struct check_kind *kind = &check_kinds[i];
-		options[syntax.options_count++] =
-			(struct option_info){ kind->option,  kind->value, kind->about,
-					      take_question, 0,           kind };
-	}
 	if (options_parse(&syntax, argc, argv, &line, &given, &error) < 0) {
 		status = report_usage(&error, options_mention(argc, argv, "--json"));
 	} else if (given.help) {

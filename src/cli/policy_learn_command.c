@@ -199,7 +199,7 @@ static int learn_line_run(const struct learn_line *line)
 	return status;
 }
 
-int policy_command_learn(int argc, char **argv)
+size_t policy_learn_options(struct option_info ret[POLICY_OPTIONS_MAX])
 {
 	static const struct option_info own[] = {
 		{ "--out", "FILE", "write the policy to FILE; else to stdout", option_take_text,
@@ -213,13 +213,20 @@ int policy_command_learn(int argc, char **argv)
 		{ "--json", NULL, "print the record and the policy as JSON", option_take_flag,
 		  AT(run.json), NULL },
 	};
-	struct option_info options[RUN_OPTIONS_MAX + ARRAY_SIZE(own)];
-	size_t count = run_options(RUN_COMMAND_LEARN, options);
+	size_t count = run_options(RUN_COMMAND_LEARN, ret);
+
+	_Static_assert(RUN_OPTIONS_MAX + ARRAY_SIZE(own) <= POLICY_OPTIONS_MAX, "room for all");
+	memcpy(ret + count, own, sizeof(own));
+	return count + ARRAY_SIZE(own);
+}
+
+int policy_command_learn(int argc, char **argv)
+{
+	struct option_info options[POLICY_OPTIONS_MAX];
 	struct learn_line line = { 0 };
 	struct brig_error error = { 0 };
 	int status;
 
-	memcpy(options + count, own, sizeof(own));
 	struct syntax syntax = {
 		.command = "policy learn",
 		.usage = "policy learn [OPTIONS] FILE [-- ARGS...]\n"
@@ -230,7 +237,7 @@ int policy_command_learn(int argc, char **argv)
 			 "policy that lets it do what it did. Then runs it once more under that "
 			 "policy.",
 		.options = options,
-		.options_count = count + ARRAY_SIZE(own),
+		.options_count = policy_learn_options(options),
 		.operands_max = 1,
 		.rest = true,
 		.notes = "Exit status: 0 learned, and under the policy it ended the same; 1 it "

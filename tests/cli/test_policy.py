@@ -97,3 +97,21 @@ def test_check_of_too_much(brig, tmp_path):
     assert done.returncode == 1 and b"big.json has more than 1048576 bytes" in done.stderr
     done = brig("policy", "check", "-", stdin=big.read_text())
     assert done.returncode == 1 and b"stdin has more than 1048576 bytes" in done.stderr
+
+
+def test_options_in_front_of_the_action(brig, config):
+    """Their values are not taken for the action, whichever action they are of."""
+    question = ("--call", "ptrace")
+    behind = brig("policy", "check", "--policy", "strict", *question)
+    assert behind.returncode == 1 and b"ptrace" in behind.stdout
+    for words in (("--policy", "strict", "check", *question),
+                  ("--policy", "strict", *question, "check"),
+                  (*question, "--json", "check", "--policy=strict"),
+                  ("--policy=strict", "check", *question)):
+        done = brig("policy", *words)
+        assert done.returncode == 1 and b"ptrace" in done.stdout, (words, done)
+    assert b"my own" in brig("policy", "--config", config, "show", "mine").stdout
+    done = brig("policy", "--lang", "python", "-c", "print(1)", "--no-verify", "learn")
+    assert done.returncode == 0 and b'"syscalls"' in done.stdout
+    assert b"unknown action 'chek'" in brig("policy", "--policy", "strict", "chek").stderr
+    assert brig("policy", "--policy").returncode == 2
