@@ -122,6 +122,15 @@ export interface Connection {
 	ms: number;
 }
 
+/** What a run did that its operator wants to know of; `kind` is "call.denied" or the like. */
+export interface RunEvent {
+	kind: string;
+	subject: string;
+	reason: string;
+	count: number;
+	firstMs: number;
+}
+
 export interface Verdict {
 	cause: string;
 	limitName: string | null;
@@ -165,6 +174,11 @@ export declare class ExecutionResult {
 	/** Of a run that had one. */
 	readonly network: Connection[];
 	readonly risk: Risk | null;
+	readonly events: RunEvent[];
+	/** More than the list has room for. */
+	readonly eventsDropped: number;
+	/** All of them, by kind. */
+	readonly eventCounts: Record<string, number>;
 	readonly raw: Record<string, unknown>;
 	/** The status is "ok". */
 	readonly ok: boolean;

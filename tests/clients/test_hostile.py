@@ -82,6 +82,9 @@ MALFORMED = {
     "file size": http(200, result(files=[file("a", size=1)])),
     "verdict": http(200, result(verdict=None)),
     "usage": http(200, result(usage={"wall_ms": "long"})),
+    "events": http(200, result(events={})),
+    "an event": http(200, result(events=[{"kind": "call.denied"}])),
+    "event counts": http(200, result(event_counts={"call.denied": "many"})),
 }
 
 

@@ -194,3 +194,14 @@ def test_wrong_token_and_wrong_certificate(services):
     assert (caught.value.code, caught.value.status) == ("unauthorized", 401)
     with pytest.raises(brig.CannotConnect, match="CERTIFICATE_VERIFY_FAILED|certificate"):
         brig.Client(services.doors["tls"]["url"], token="x").health()
+
+
+def test_events(client):
+    result = client.execute("import ctypes\n"
+                            "for _ in range(3): ctypes.CDLL(None).syscall(101, 0, 0, 0, 0)")
+    (event,) = [event for event in result.events if event.kind == "call.denied"]
+    assert isinstance(event, brig.RunEvent) and "ptrace" in event.subject and event.reason
+    assert event.count == result.event_counts["call.denied"] == 3
+    assert 0 < event.first_ms <= result.duration_ms and result.events_dropped == 0
+    quiet = client.execute("1")
+    assert quiet.events == [] and set(quiet.event_counts.values()) == {0}

@@ -87,6 +87,17 @@ function readConnection(value) {
 	};
 }
 
+function readEvent(value) {
+	const raw = strict.object(value, "events[]");
+	return {
+		kind: strict.word(raw.kind, "events[].kind"),
+		subject: strict.text(raw.subject, "events[].subject"),
+		reason: strict.text(raw.reason, "events[].reason"),
+		count: strict.integer(raw.count, "events[].count"),
+		firstMs: strict.number(raw.first_ms, "events[].first_ms"),
+	};
+}
+
 function readVerdict(value) {
 	const raw = strict.object(value, "verdict");
 	return {
@@ -148,6 +159,14 @@ class ExecutionResult {
 		this.expiresAt = strict.text.maybe(raw.expires_at, "expires_at");
 		this.network = strict.list(raw.network ?? [], "network").map(readConnection);
 		this.risk = readRisk(raw.risk);
+		// Older versions of brig have none of them.
+		this.events = strict.list(raw.events ?? [], "events").map(readEvent);
+		this.eventsDropped = strict.integer(raw.events_dropped ?? 0, "events_dropped");
+		this.eventCounts = strict.mapOf(
+			strict.integer,
+			raw.event_counts ?? {},
+			"event_counts",
+		);
 		// The whole object, as brig sent it; not shown when a result is printed.
 		Object.defineProperty(this, "raw", { value: raw });
 	}

@@ -41,6 +41,7 @@ from .result import (
     Refusal,
     ResultFile,
     Risk,
+    RunEvent,
     Verdict,
 )
 from .sandbox import SandboxResult, SecureSandbox
@@ -86,6 +87,7 @@ __all__ = [
     "BrigError", "CannotConnect", "Change", "Client", "Connection", "ConnectionLost",
     "DeadlineExceeded", "Denial", "Event", "Execution", "ExecutionResult", "ExecutionState",
     "Finished", "InputFile", "NeedsService", "Output", "Page", "Problem", "Refusal", "ResultFile",
-    "Risk", "SandboxResult", "SecureSandbox", "Server", "Session", "SessionFile", "SessionState", "Stream", "UnsafePath", "Verdict",
+    "Risk", "RunEvent", "SandboxResult", "SecureSandbox", "Server", "Session", "SessionFile",
+    "SessionState", "Stream", "UnsafePath", "Verdict",
     "execute_code", "execute_file", "new_key", "printable",
 ]

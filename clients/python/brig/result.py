@@ -80,6 +80,17 @@ class Connection:
 
 
 @dataclass(frozen=True)
+class RunEvent:
+    """What a run did that its operator wants to know of; `kind` is "call.denied" or the like."""
+
+    kind: str
+    subject: str
+    reason: str
+    count: int
+    first_ms: float
+
+
+@dataclass(frozen=True)
 class Verdict:
     """Why it ended. `remedy` is for the author of the code."""
 
@@ -131,6 +142,9 @@ class ExecutionResult:
     expires_at: Optional[str]
     network: List[Connection]  # of a run that had one
     risk: Optional[Risk]
+    events: List[RunEvent]
+    events_dropped: int  # more than the list has room for
+    event_counts: Dict[str, int]  # all of them, by kind
     raw: Dict[str, Any] = field(repr=False, compare=False)
 
     @property
@@ -274,6 +288,17 @@ def _connection(value: Any) -> Connection:
     )
 
 
+def _event(value: Any) -> RunEvent:
+    raw = strict.an_object(value, "events[]")
+    return RunEvent(
+        kind=strict.word(raw.get("kind"), "events[].kind"),
+        subject=strict.text(raw.get("subject"), "events[].subject"),
+        reason=strict.text(raw.get("reason"), "events[].reason"),
+        count=strict.integer(raw.get("count"), "events[].count"),
+        first_ms=strict.number(raw.get("first_ms"), "events[].first_ms"),
+    )
+
+
 def _verdict(value: Any) -> Verdict:
     raw = strict.an_object(value, "verdict")
     return Verdict(
@@ -297,6 +322,8 @@ def _result(raw: Dict[str, Any]) -> ExecutionResult:
     encoding, out, err = _streams(raw)
     changes = raw.get("changes")
     means = strict.an_object(raw.get("means", {}), "means")
+    # Older versions of brig have none of them.
+    counts = strict.an_object(raw.get("event_counts", {}), "event_counts")
     return ExecutionResult(
         id=strict.word(raw.get("id"), "id"),
         status=strict.word(raw.get("status"), "status"),
@@ -329,5 +356,9 @@ def _result(raw: Dict[str, Any]) -> ExecutionResult:
         expires_at=strict.maybe_text(raw.get("expires_at"), "expires_at"),
         network=[_connection(item) for item in strict.a_list(raw.get("network", []), "network")],
         risk=_risk(raw.get("risk")),
+        events=[_event(item) for item in strict.a_list(raw.get("events", []), "events")],
+        events_dropped=strict.integer(raw.get("events_dropped", 0), "events_dropped"),
+        event_counts={key: strict.integer(value, f"event_counts.{key}")
+                      for key, value in counts.items()},
         raw=raw,
     )

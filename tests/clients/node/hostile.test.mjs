@@ -143,6 +143,9 @@ const malformed = {
 	"file size": http(200, result({ files: [file("a", "x", { size: 2 })] })),
 	verdict: http(200, result({ verdict: null })),
 	usage: http(200, result({ usage: { a: "b" } })),
+	events: http(200, result({ events: {} })),
+	event: http(200, result({ events: [{ kind: "call.denied" }] })),
+	eventCounts: http(200, result({ event_counts: { a: "b" } })),
 };
 
 const isOurs = (error) => error instanceof brig.BadAnswer || error instanceof brig.ConnectionLost;

@@ -26,6 +26,22 @@ const all = async (items) => {
 for (const [door, options] of Object.entries(doors)) {
 	const client = new brig.Client(options);
 
+	test(`${door}: events`, async () => {
+		const result = await client.execute(
+			"import ctypes\n" +
+				"for _ in range(3): ctypes.CDLL(None).syscall(101, 0, 0, 0, 0)",
+		);
+		const [event, ...more] = result.events;
+		assert.deepEqual(more, []);
+		assert.equal(event.kind, "call.denied");
+		assert.ok(event.subject.includes("ptrace") && event.reason);
+		assert.equal(event.count, 3);
+		assert.equal(result.eventCounts["call.denied"], 3);
+		assert.ok(event.firstMs > 0 && event.firstMs <= result.durationMs);
+		assert.equal(result.eventsDropped, 0);
+		assert.deepEqual((await client.execute("1")).events, []);
+	});
+
 	test(`${door}: execute`, async () => {
 		const result = await client.execute(
 			"import os, sys\n" +
