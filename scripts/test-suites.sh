@@ -8,7 +8,8 @@
 SAME_FOR_ALL='http ledger mcp'
 # Of these root's and the user's pass may go on at the same time: each test looks at what it has
 # started itself and at nothing that the host has only one of.
-SIDE_BY_SIDE='api clients serve tenants fault guard languages lib warm'
+SIDE_BY_SIDE='api attack attack-warm check clients cli fault gate guard languages learn lib monitor'
+SIDE_BY_SIDE+=' serve tenants warm'
 USER_ID=65533 # an id that no account has: nothing on the host belongs to it
 
 # The number in front of a word in pytest's closing line; 0: the word is not there.
