@@ -264,11 +264,12 @@ static int take_one(struct message_peer *peer, const char **why)
 		*why = "cannot be read from";
 		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
 	}
-	if (n == 0) {
+	int r = take_fds(&header, fds, &count);
+	if (n == 0) { /* the end, or an empty record: that can have descriptors */
+		close_all(fds);
 		*why = "has ended";
 		return -EPIPE;
 	}
-	int r = take_fds(&header, fds, &count);
 	size_t tail_size = (size_t)n > sizeof(message) ? (size_t)n - sizeof(message) : 0;
 	const struct message_rule *rule =
 		(size_t)n >= sizeof(message) ? rule_for(peer, message.kind) : NULL;
