@@ -127,9 +127,10 @@ class Book:
 
 
 class Load:
-    """A client of each kind, until stop(). pause() lets what is under way come to its end."""
+    """A client of each kind, until stop(). pause() lets what is under way come to its end. Where
+    there are gates, some runs have a network."""
 
-    def __init__(self, path, book, seed=0):
+    def __init__(self, path, book, seed=0, gates=False):
         self.path = path
         self.book = book
         self.stopping = threading.Event()
@@ -140,7 +141,7 @@ class Load:
         self.threads = [
             threading.Thread(target=self._live, args=(kind, random.Random(f"{seed}-{i}")),
                              name=kind.__name__, daemon=True)
-            for i, kind in enumerate(KINDS)
+            for i, kind in enumerate(KINDS + (reaches_out,) * gates)
         ]
 
     def start(self):
@@ -200,10 +201,10 @@ class Load:
 # --- the kinds of clients ------------------------------------------------------------------------
 
 
-def waits(load, connection, chance):
+def waits(load, connection, chance, **more):
     """POST /v1/execute: what was answered is kept."""
     status, _, body = connection.ask("POST", "/v1/execute", {
-        "code": DRAWS_SLOWLY % chance.uniform(0, 0.05) if chance.random() < 0.3 else DRAWS})
+        "code": DRAWS_SLOWLY % chance.uniform(0, 0.05) if chance.random() < 0.3 else DRAWS, **more})
     if status != 200:
         return load.refused(status, body)
     result = json.loads(body)
@@ -211,6 +212,11 @@ def waits(load, connection, chance):
     if result["status"] != "ok":
         load.book.complain("a sync run ended as", result["status"], result["verdict"])
     return None
+
+
+def reaches_out(load, connection, chance):
+    """The same with a network: a gate dies with the roles, or is left by them."""
+    return waits(load, connection, chance, policy="net")
 
 
 def polls(load, connection, chance):

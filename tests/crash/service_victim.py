@@ -18,8 +18,8 @@ TESTS = pathlib.Path(__file__).resolve().parent.parent
 BRIG = os.path.abspath(os.environ.get("BRIG", "build/brig"))
 NAMESPACES = ("user", "pid", "mnt", "net", "ipc", "uts", "cgroup", "time")
 OPTIONS = ("--set", "restart.limit=0", "--set", "restart.delay_max=50ms", "--set", "runs.max=4")
-# How often which death: of one role, of all of them, of the supervisor.
-DEATHS = ("front",) * 3 + ("warden",) * 3 + ("ledger",) * 3 + ("all", "supervisor")
+# A run by this has a gate beside it. Nobody connects: the name is one that there never is.
+NET_POLICY = '{"extends": "default", "network": {"allow": ["nowhere.invalid:80"]}}'
 PATIENCE_S = 20
 # What a state directory holds when nobody uses it.
 KEPT = {"lock", "ledger", "ledger/ledger.db", "ledger/audit.key", "ledger/audit.pub",
@@ -35,6 +35,9 @@ def _load(name, path):
 
 serve = _load("serve_conftest", TESTS / "serve" / "conftest.py")
 serve.BRIG = BRIG
+# How often which death: of one role (the broker is there for root alone), of all of them, of the
+# supervisor.
+DEATHS = serve.ROLES * 3 + ("all", "supervisor")
 
 
 def birth(pid):
@@ -113,6 +116,8 @@ class Victim:
         self.server = serve.Server(
             *OPTIONS, "--set", f"cache_dir={place / 'cache'}", directory=place,
             env={**os.environ, "TMPDIR": str(place / "tmp")})
+        (self.server.config / "policies").mkdir(mode=0o755)
+        (self.server.config / "policies" / "net.json").write_text(NET_POLICY)
         self.socket = self.server.socket
         self.members = set()     # of every family that was seen
         self.namespaces = set()
@@ -126,6 +131,16 @@ class Victim:
         self.server.start(ready=False)
         self.answers()
         return self
+
+    def has_gates(self):
+        """Whether this host lets a run have a network."""
+        connection = Connection(self.socket)
+        try:
+            status, _, body = connection.ask("POST", "/v1/execute",
+                                             {"code": "print(1)", "policy": "net"})
+        finally:
+            connection.close()
+        return status == 200 and json.loads(body)["status"] == "ok"
 
     # --- dying ------------------------------------------------------------------------------------
 

@@ -36,7 +36,7 @@ def no_complaints(victim, book):
 
 def test_killed_at_any_moment(victim):
     book = Book()
-    load = Load(victim.socket, book, victim.seed).start()
+    load = Load(victim.socket, book, victim.seed, victim.has_gates()).start()
     for _ in range(PHASES):
         for _ in range(ROUNDS):
             victim.round()
@@ -94,7 +94,7 @@ def test_a_key_of_what_was_refused_is_free(victim):
     assert json.loads(first[2])["status"] == "ok" and first[2] == second[2]
 
 
-@pytest.mark.parametrize("death", ["front", "warden", "ledger", "all", "supervisor"])
+@pytest.mark.parametrize("death", [*serve.ROLES, "all", "supervisor"])
 def test_sessions_say_that_they_are_lost(victim, death):
     """What was told is known in the next life: open ones are lost, ended ones as they ended."""
     def ask(method, path, body=None):
