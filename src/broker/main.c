@@ -20,11 +20,13 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "broker/broker.h"
 #include "role/log.h"
 #include "role/seal.h"
 #include "serve/control.h"
 
+#define MS             UINT64_C(1000000)
 #define WARDEN_GOES_MS 8000 /* longer than the supervisor waits before it kills */
 
 enum { STATUS_FINE = 0, STATUS_BROKEN_RULES = 1, STATUS_WRONG_START = 2, STATUS_FAILED = 125 };
@@ -123,15 +125,27 @@ static int seal(pid_t supervisor, struct brig_error *err)
 	return seal_apply(&options, &report, err);
 }
 
-/* Its group is busy until it has gone: it was told to when we were, and is killed if it stays. */
-static void await_warden(void)
+/*
+ * Its group is busy until it has gone: it was told to when we were, and is killed if it stays.
+ * What it had asked by then it waits for, and hears nothing else meanwhile: so that is answered,
+ * but by a broker that is sealed only.
+ */
+static void await_warden(struct hands *hands, bool answers)
 {
-	struct pollfd line = { .fd = FD_BROKER_WARDEN };
+	struct pollfd line = { .fd = FD_BROKER_WARDEN, .events = answers ? POLLIN : 0 };
+	uint64_t now = clock_now_ns(), end = now + WARDEN_GOES_MS * MS;
 
-	(void)poll(&line, 1, WARDEN_GOES_MS);
+	while (now < end) {
+		int n = poll(&line, 1, (int)((end - now) / MS) + 1);
+		if (n == 0 || (n < 0 && errno != EINTR) ||
+		    (n > 0 && (!answers || hear_warden(hands) <= 0))) {
+			return;
+		}
+		now = clock_now_ns();
+	}
 }
 
-static int serve_warden(struct hands *hands, struct brig_error *err)
+static int serve_warden(struct hands *hands, bool *sealed, struct brig_error *err)
 {
 	bool warden_gone = false;
 	int r = cgroup_manager_new(NULL, &hands->groups, err);
@@ -147,6 +161,7 @@ static int serve_warden(struct hands *hands, struct brig_error *err)
 		if (r < 0) {
 			return r;
 		}
+		*sealed = true;
 		role_log(ROLE_INFO, "sealed", "warden=%u", (unsigned)hands->warden_id);
 		say(CONTROL_READY);
 		r = turn(hands, &warden_gone, HANDS_STATES);
@@ -172,11 +187,12 @@ int main(void)
 	for (int fd = FD_CONTROL; fd <= FD_BROKER_LOCK; fd++) {
 		(void)fcntl(fd, F_SETFD, FD_CLOEXEC);
 	}
-	int r = serve_warden(&hands, &error);
+	bool sealed = false;
+	int r = serve_warden(&hands, &sealed, &error);
 	if (r < 0) {
 		role_log(ROLE_ERROR, "failed", "cause=%s", error.message);
 	} else {
-		await_warden();
+		await_warden(&hands, sealed);
 	}
 	hands_done(&hands);
 	return r == -EPROTO ? STATUS_BROKEN_RULES : r < 0 ? STATUS_FAILED : STATUS_FINE;

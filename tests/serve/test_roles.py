@@ -256,6 +256,31 @@ def test_killed_role_comes_back(server, role):
     assert f"event=role-ended which={role}" in server.log()
 
 
+@pytest.mark.root
+def test_warden_that_asks_at_the_end_is_answered(server):
+    """Its last question comes when the broker has been told to end: nobody has to be killed."""
+    roles = server.roles()
+    os.kill(roles["warden"], signal.SIGSTOP)
+    try:
+        # Before the word to end there is a run in its line, which has questions.
+        connection = UnixConnection(server.socket)
+        connection.request("POST", "/v1/execute", b'{"code": "print(1)"}',
+                           {"Content-Type": "application/json"})
+        wait_for(lambda: [e for e in server.request("GET", "/v1/executions").json()["executions"]
+                          if e["status"] == "running"], 10, "the run")
+        os.kill(roles["front"], signal.SIGKILL)
+        wait_for(lambda: not is_alive(roles["ledger"]), 10, "end of the ledger")
+        time.sleep(0.2)
+    finally:
+        os.kill(roles["warden"], signal.SIGCONT)
+    server.wait_ready(times=2)
+    connection.close()
+    ends = [line for line in server.log().splitlines() if "event=role-ended" in line]
+    (warden,) = [line for line in ends if f"which=warden pid={roles['warden']} " in line]
+    assert "signal=0" in warden, ends
+    assert healthy(server)
+
+
 def test_requests_wait_while_roles_restart(server):
     """Clients that come in between are answered, late."""
     os.kill(server.roles()["warden"], signal.SIGKILL)
