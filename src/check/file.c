@@ -70,13 +70,21 @@ static void writable(const struct check *check, enum wish wish, const struct pla
 /* A link of the kernel's, which leads wherever the process has something open. */
 static bool leads_on(const char *path)
 {
-	static const char *const links[] = { "root", "cwd", "exe", "fd", "map_files" };
+	static const struct {
+		const char *name;
+		bool holds; /* it is a directory of such links */
+	} links[] = { { "root", false },
+		      { "cwd", false },
+		      { "exe", false },
+		      { "fd", true },
+		      { "map_files", true } };
 
-	for (const char *at = path; *at;) {
-		at += strspn(at, "/");
+	for (const char *at = path + strspn(path, "/"); *at; at += strspn(at, "/")) {
 		size_t length = strcspn(at, "/");
 		for (size_t i = 0; i < ARRAY_SIZE(links); i++) {
-			if (strlen(links[i]) == length && strncmp(at, links[i], length) == 0) {
+			if (strlen(links[i].name) == length &&
+			    strncmp(at, links[i].name, length) == 0 &&
+			    (!links[i].holds || at[length] == '/')) {
 				return true;
 			}
 		}

@@ -155,6 +155,15 @@ def test_files(ask, result, policy):
     assert not wrong
 
 
+def test_links_of_the_kernel_depend(ask):
+    """Where they lead is the process's own matter: no answer is better than a wrong one."""
+    for path in ("/proc/thread-self/root/etc/shadow", "/proc/self/task/5/root/tmp/x", "/proc/self/exe",
+                 "/proc/self/fd/3", "/proc/7/cwd/x"):
+        for wish in ("--read", "--write", "--exec"):
+            assert ask(wish, path)[0]["verdict"] == "depends", (wish, path)
+    assert ask("--write", "/proc/self/root/etc/shadow")[0]["verdict"] == "refused"
+
+
 def test_mounts(ask, result, config, tmp_path):
     shared, other = tmp_path.resolve() / "shared", tmp_path.resolve() / "other"
     for place in (shared, other):
