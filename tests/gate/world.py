@@ -333,9 +333,12 @@ class Outside:
         tcp = socket.create_server(("10.77.0.1", 53))
         while True:
             with tcp.accept()[0] as one:
-                size = struct.unpack(">H", one.recv(2))[0]
-                answer = self.answer(one.recv(size), True)
-                one.sendall(struct.pack(">H", len(answer)) + answer)
+                try:
+                    size = struct.unpack(">H", one.recv(2))[0]
+                    answer = self.answer(one.recv(size), True) or b""
+                    one.sendall(struct.pack(">H", len(answer)) + answer)
+                except (OSError, struct.error, IndexError):
+                    pass  # a gate that ends in the middle of it must not end this server
 
     def orders(self, line):
         for text in line:

@@ -163,6 +163,7 @@ for i in range(40):
     if pid == 0:
         time.sleep(30)
     kept.append(pid)
+time.sleep(0.5) # without a control group brig looks now and then
 for pid in kept:
     os.kill(pid, 9)
 print("x" * 5000)

@@ -41,7 +41,7 @@ def test_mistakes(tmp_path, text, path, words):
     done = check(tmp_path, text.replace("{", '{ "extends": "default",', 1))
     said = done.stdout + done.stderr
     assert done.returncode != 0 and path in said and words in said, said
-    assert re.search(r"\bx:1:\d+: ", said), said
+    assert re.search(r"\bx\.json:1:\d+: ", said), said
 
 
 def show(config, name):
