@@ -105,6 +105,7 @@ begin_ahead() {
 	local name=$1 log
 	log=$(log_of "$1")
 	shift
+	rm -f "$log.ended"
 	# shellcheck disable=SC2016 # the inner shell's dollars
 	timeout -k 10 "$AHEAD_TIMEOUT" nice -n 10 bash -c '
 		[ -z "$1" ] || tail --pid="$1" -f /dev/null
@@ -112,8 +113,8 @@ begin_ahead() {
 		SECONDS=0
 		"$@"
 		status=$?
-		echo "$SECONDS" >"$0"
-		exit "$status"' "$log.seconds" "$last_ahead" "$@" >"$log" 2>&1 </dev/null &
+		echo "$SECONDS $status" >"$0"
+		exit "$status"' "$log.ended" "$last_ahead" "$@" >"$log" 2>&1 </dev/null &
 	last_ahead=$!
 	ahead[$name]=$!
 }
@@ -126,11 +127,14 @@ check() {
 	if [ -n "${ahead[$name]-}" ]; then
 		# Nothing else is done meanwhile. Only root may take back what was given up.
 		renice -n 0 -g "${ahead[$name]}" >/dev/null 2>&1
-		wait "${ahead[$name]}"
+		wait "${ahead[$name]}" 2>/dev/null
 		status=$?
 		unset "ahead[$name]"
-		seconds=$(cat "$log.seconds" 2>/dev/null)
-		rm -f "$log.seconds"
+		# Its own word: after very many other jobs the shell has forgotten how it ended.
+		if [ -s "$log.ended" ]; then
+			read -r seconds status <"$log.ended"
+		fi
+		rm -f "$log.ended"
 	else
 		attended "$log" timeout -k 10 "$SUITE_TIMEOUT" "$@"
 		status=$?

@@ -64,7 +64,9 @@ def test_a_key_of_what_was_refused_is_free(victim):
     """Who waits while the service is stopped is sent away; the key runs it in the next life."""
     victim.server.options += ("--set", "runs.max=1")
     victim.server.stop()
+    before = victim.server.readies()
     victim.start()
+    victim.server.wait_ready(before + 1)  # a service that is still starting has nobody to wait for
     key, body = {"Idempotency-Key": "again"}, {"code": DRAWS}
     answers = []
 
