@@ -6,9 +6,12 @@
 class GuardFacade:
     """Stands for a module; it cannot be changed."""
 
-    def __init__(self, name, exports):
-        self.__dict__.update(exports)
-        self.__dict__[".name"] = name  # no __name__: by that `from` would find the real module
+    # A program may call __init__ of anything: what it fills would be the program's to choose.
+    def __init__(self, *given, **named):
+        raise GuardAttributeError("modules cannot be changed in strict mode")
+
+    def __init_subclass__(cls, **named):
+        raise GuardPermissionError("modules are no classes to derive from")
 
     def __setattr__(self, name, *value):
         raise GuardAttributeError("modules cannot be changed in strict mode")
@@ -35,11 +38,23 @@ class GuardFacade:
         return self
 
 
+def guard_facade(name, exports):
+    facade = object.__new__(GuardFacade)
+    facade.__dict__.update(exports)
+    facade.__dict__[".name"] = name  # no __name__: by that `from` would find the real module
+    return facade
+
+
 class GuardLocal:
     """A file of the program's own, with its public names as they are now."""
 
     def __init__(self, name, space):
-        object.__setattr__(self, "_space", space)
+        try:
+            object.__getattribute__(self, "_space")
+        except AttributeError:
+            object.__setattr__(self, "_space", space)
+        else:
+            raise GuardAttributeError("modules cannot be changed in strict mode")
 
     def __getattribute__(self, name):
         space = object.__getattribute__(self, "_space")
@@ -112,7 +127,7 @@ class GuardImporter:
             if other.startswith(inner) and "." not in other[len(inner):]:
                 if self.rules.is_module(other):
                     exports[other[len(inner):]] = self.facade(other)
-        self.made[name] = facade = GuardFacade(name, exports)
+        self.made[name] = facade = guard_facade(name, exports)
         return facade
 
     def names(self, name, module):

@@ -127,3 +127,30 @@ def test_nothing_leads_out(tmp_path):
 def test_files_are_small():
     for file in GUARD.glob("*.py"):
         assert len(file.read_text().splitlines()) < 400, file
+
+
+FILLED = """
+import {0}
+m = {0}
+try:
+    m.__init__("x", {{"__name__": "os"}})
+except AttributeError:
+    pass
+try:
+    from {0} import path
+    print("ESCA" "PED", path)
+except ImportError:
+    print("held")
+"""
+
+
+@pytest.mark.parametrize("name", ["json", "math", "random"])
+def test_facades_cannot_be_filled_anew(many, name):
+    """With a name of its own choice `from` would find a real module by it."""
+    result = many(FILLED.format(name), "strict")
+    assert "ESCAPED" not in result["stdout"], result
+
+
+def test_facades_are_not_derived_from(many):
+    result = many("import json\nclass F(type(json)):\n    pass\nprint('ESCA' 'PED')\n", "strict")
+    assert "ESCAPED" not in result["stdout"], result
