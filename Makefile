@@ -6,6 +6,10 @@
 # become brig.
 
 MAKEFLAGS += --no-builtin-rules
+# As many jobs as there are cores; -j on the command line has precedence.
+ifeq ($(MAKELEVEL),0)
+MAKEFLAGS += -j$(shell nproc)
+endif
 .DELETE_ON_ERROR:
 .SUFFIXES:
 
@@ -21,13 +25,13 @@ LAYERS  := base kernel net core policy runtime lib
 LIB_SRC := $(sort $(wildcard $(LAYERS:%=src/%/*.c)))
 CLI_SRC := $(sort $(wildcard src/check/*.c src/cli/*.c))
 # The service: linked into brig, no part of the library.
-SERVICE := loop role http tls engine mcp tools ledger front serve
+SERVICE := loop role http1 http tls engine mcp tools ledger front serve
 SERVE_SRC := $(sort $(wildcard $(SERVICE:%=src/%/*.c)))
 SERVE_OBJ := $(SERVE_SRC:%.c=$(BUILD)/obj/%.o) $(BUILD)/obj/gen/broker.o
 # A program of its own, which brig carries: the C library, the lower layers, no other library.
 BROKER_SRC := $(sort $(wildcard src/broker/*.c)) src/role/log.c src/role/seal.c \
 	src/role/seal_calls.c src/role/seal_own_root.c
-GATE_SRC := $(sort $(wildcard src/gate/*.c)) src/loop/loop.c
+GATE_SRC := $(sort $(wildcard src/gate/*.c src/http1/*.c)) src/loop/loop.c
 GATE_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(GATE_SRC))
 # The same with OpenSSL, for cells where TLS is opened.
 GATE_TLS_SRC := $(sort $(wildcard src/gate_tls/*.c))
@@ -35,10 +39,6 @@ GATE_TLS_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(GATE_TLS_SRC))
 BROKER_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(BROKER_SRC))
 # What the linker puts in the place of functions that would load libraries (see mk/flags.mk).
 NOTHING_LATER := $(BUILD)/obj/src/ledger/no_loading.o $(BUILD)/obj/src/tls/no_names.o
-# llhttp comes as sources: Debian's node-llhttp has no library of it.
-LLHTTP     := /usr/share/llhttp
-LLHTTP_INCLUDE := /usr/share/include/llhttp
-LLHTTP_OBJ := $(patsubst %,$(BUILD)/obj/llhttp/%.o,api http llhttp)
 DATA    := $(sort $(wildcard data/policies/*.json data/runtimes/*.json data/schema/*.json \
 	data/syscalls/*.rules data/drivers/*.* data/tools/*.json data/guard/*))
 # One text in a cell, in parts here: see data/drivers/python/theory.py.
@@ -54,7 +54,7 @@ TEMPLATE_SRC := $(sort $(wildcard src/template/*.c))
 TEMPLATE_OBJ := $(TEMPLATE_SRC:%.c=$(BUILD)/obj/%.o)
 TEMPLATE_LIB := $(patsubst %.c,$(BUILD)/obj/%.o,$(filter src/base/% src/kernel/% src/net/% src/core/%,$(LIB_SRC)))
 TEMPLATE     := $(BUILD)/template.so
-PYTHON_CFLAGS = $(shell /usr/bin/python3-config --includes 2>/dev/null || python3-config --includes)
+PYTHON_CFLAGS = -I$(shell scripts/python-headers.sh)
 CLI_OBJ := $(CLI_SRC:%.c=$(BUILD)/obj/%.o)
 
 SHARED := $(BUILD)/libbrig.so.$(SOVERSION)
@@ -157,7 +157,6 @@ $(BUILD)/sources: FORCE
 
 $(LIB_OBJ): PIC := -fPIC -fvisibility=hidden -DBRIG_BUILDING
 $(CLI_OBJ) $(SERVE_OBJ) $(BROKER_OBJ) $(GATE_OBJ) $(GATE_TLS_OBJ): PIC := -fPIE
-$(SERVE_OBJ): private CPPFLAGS_ALL += -isystem $(LLHTTP_INCLUDE)
 
 $(BUILD)/obj/gen/%.o: $(BUILD)/gen/%.c $(BUILD)/flags | $(GEN_H)
 	@mkdir -p $(@D)
@@ -168,13 +167,6 @@ $(BUILD)/obj/%.o: %.c $(BUILD)/flags | $(GEN_H)
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
 	$(Q)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) $(PIC) -MMD -MP -c -o $@ $<
-
-# Strict: no lenient reading of what a proxy in front of us may read otherwise.
-$(BUILD)/obj/llhttp/%.o: $(LLHTTP)/%.c $(BUILD)/flags
-	@mkdir -p $(@D)
-	$(call say,CC,$<)
-	$(Q)$(CC) -std=gnu17 $(CFLAGS) $(HARDEN) $(SANITIZE) -w -fPIE -DLLHTTP_STRICT_MODE=1 \
-		-I$(LLHTTP_INCLUDE) -c -o $@ $<
 
 # --- products ------------------------------------------------------------------------------------
 
@@ -195,9 +187,9 @@ $(BUILD)/brig: $(CLI_OBJ) $(BUILD)/libserve.a $(BUILD)/libbrig.a $(BUILD)/source
 	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) $(LDFLAGS_PROGRAM) -o $@ $(CLI_OBJ) \
 		$(NOTHING_LATER) $(BUILD)/libserve.a $(BUILD)/libbrig.a $(SERVE_LIBS) $(LIBS)
 
-$(BUILD)/libserve.a: $(SERVE_OBJ) $(LLHTTP_OBJ) $(BUILD)/sources
+$(BUILD)/libserve.a: $(SERVE_OBJ) $(BUILD)/sources
 	$(call say,AR,$@)
-	$(Q)rm -f $@ && $(AR) rcsD $@ $(SERVE_OBJ) $(LLHTTP_OBJ)
+	$(Q)rm -f $@ && $(AR) rcsD $@ $(SERVE_OBJ)
 
 include mk/test.mk
 include mk/install.mk

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # make install and its reverse. DESTDIR stages; PREFIX and the *DIR variables choose the places.
+# Without DESTDIR this host is meant: scdoc is installed if it is missing, for the man pages, and the
+# loader is told of the library.
 
 PREFIX      ?= /usr/local
 BINDIR      ?= $(PREFIX)/bin
@@ -67,8 +69,17 @@ INSTALLED := \
 	$(if $(SCDOC),$(foreach m,$(MAN),644:$m:$(MANDIR)/man$(patsubst .%,%,$(suffix $m))/$(notdir $m)))
 LINKS := $(LIBDIR)/libbrig.so.$(SOVERSION) $(LIBDIR)/libbrig.so
 
+# Both only root can do; whoever else installs, does so below a directory of their own.
+as_root = $(if $(DESTDIR),,@[ "$$(id -u)" -ne 0 ] || $(1))
+
 .PHONY: install
-install: all $(BUILD)/install/libbrig.a $(BUILD)/install/brig.pc $(UNITS:%=$(BUILD)/install/%) $(if $(SCDOC),man) ## install below DESTDIR and PREFIX
+install: ## install below DESTDIR and PREFIX
+	$(call as_root,scripts/setup.sh install || true)
+	@$(MAKE) --no-print-directory install-files
+	$(call as_root,ldconfig)
+
+.PHONY: install-files
+install-files: all $(BUILD)/install/libbrig.a $(BUILD)/install/brig.pc $(UNITS:%=$(BUILD)/install/%) $(if $(SCDOC),man)
 	@set -eu; for item in $(INSTALLED); do \
 		mode=$${item%%:*}; rest=$${item#*:}; from=$${rest%%:*}; to=$${rest#*:}; \
 		$(INSTALL) -D -m "$$mode" "$$from" "$(DESTDIR)$$to"; \
@@ -84,3 +95,4 @@ uninstall: ## remove what install put there
 	@rm -fv $(LINKS:%="$(DESTDIR)%")
 	@for dir in "$(DESTDIR)$(INCLUDEDIR)/brig" "$(DESTDIR)$(DOCDIR)"; do \
 		rmdir "$$dir" 2>/dev/null || true; done
+	$(call as_root,ldconfig)

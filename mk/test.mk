@@ -4,6 +4,9 @@
 FUZZ_SECONDS ?= 60
 SOAK_RUNS    ?= 100000
 SOAK_DEATHS  ?= 3000
+SOAK_MINUTES ?= 30
+# Parts of run-tests.sh, for `make test` and `make test-bare`: all, unless some are named.
+PARTS        ?=
 
 # One program for each tests/unit/test_*.c; other .c files beside it are linked into all of them.
 UNIT_SRC     := $(sort $(wildcard tests/unit/test_*.c tests/unit/*/test_*.c))
@@ -29,6 +32,21 @@ FUZZ_OBJ := $(FUZZ_SRC:%.c=$(BUILD)/obj/%.o)
 EXAMPLE_BIN := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard examples/*.c)))
 
 $(UNIT_OBJ) $(FUZZ_OBJ): PIC := -fPIE -Itests/unit
+
+# llhttp is the oracle of the reader of HTTP/1. It comes as sources: Debian's node-llhttp has no
+# library of it. Strict: no lenient reading of what a proxy may read otherwise.
+LLHTTP         := /usr/share/llhttp
+LLHTTP_INCLUDE := /usr/share/include/llhttp
+LLHTTP_OBJ     := $(patsubst %,$(BUILD)/obj/llhttp/%.o,api http llhttp)
+
+$(LLHTTP_OBJ): $(BUILD)/obj/llhttp/%.o: $(LLHTTP)/%.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(CC) -std=gnu17 $(CFLAGS) $(HARDEN) $(SANITIZE) -w -fPIE -DLLHTTP_STRICT_MODE=1 \
+		-I$(LLHTTP_INCLUDE) -c -o $@ $<
+
+$(BUILD)/obj/tests/fuzz/fuzz_http1.o: private CPPFLAGS_ALL += -isystem $(LLHTTP_INCLUDE)
+$(BUILD)/tests/fuzz/fuzz_http1: $(LLHTTP_OBJ)
 
 $(BUILD)/libcli.a: $(UNIT_CLI) $(BUILD)/sources
 	$(call say,AR,$@)
@@ -72,16 +90,19 @@ SUITES := $(patsubst tests/%,%,$(sort $(patsubst %/,%,$(dir $(wildcard tests/*/t
 # The attacks once more, on cells that were made ahead.
 SUITES += attack-warm
 
-.PHONY: test test-unit test-san test-suites fuzz fuzz-smoke soak soak-service test-vm bench bench-warm \
+.PHONY: test check test-unit test-san test-suites fuzz fuzz-smoke soak soak-service soak-hostile test-vm test-bare \
+	bench bench-warm \
 	bench-serve bench-gate bench-programs lint test-setup
-test: test-setup ## run the whole suite
-	$(RUN_TESTS)
+test: test-setup ## run the whole suite, or its PARTS
+	$(RUN_TESTS) $(PARTS)
 test-unit: test-setup ## run the unit tests
 	$(RUN_TESTS) build unit
 test-san: test-setup ## run the unit tests under the address and undefined-behaviour sanitizers
 	$(RUN_TESTS) san
 test-suites: test-setup ## run the pytest suites, as root and as an ordinary user
 	$(RUN_TESTS) build suites
+check: test-setup ## in minutes: build, form, the lint of what has changed, unit tests, quick tests
+	$(RUN_TESTS) build format layers shell lint-changed unit quick
 lint: test-setup ## format, layers, static analysis, shell scripts
 	$(RUN_TESTS) format layers lint shell
 fuzz-smoke: test-setup ## run each fuzzer over its corpus and a few seconds more
@@ -98,6 +119,8 @@ $(SUITES:%=test-%): test-%: test-setup
 
 test-vm: ## run the suite in a Debian guest with systemd and cgroup v2
 	@tests/vm/run
+test-bare: ## a clean clone on a Debian with git and make alone: make run and make test there
+	@BUILD='$(BUILD)' PARTS='$(PARTS)' tests/bare/run
 bench: all ## compare with bare fork+exec, bubblewrap and crun
 	@bench/run '$(BUILD)/brig'
 bench-warm: all ## compare warm cells with cold ones, bare Python, bubblewrap and crun
@@ -112,5 +135,7 @@ soak: all ## run SOAK_RUNS warm cells in one process and look for what grows
 	@bench/soak '$(BUILD)/brig' --runs '$(SOAK_RUNS)'
 soak-service: all ## kill the service SOAK_DEATHS times under load; nothing may be lost or left
 	@bench/soak-service '$(BUILD)/brig' --deaths '$(SOAK_DEATHS)'
+soak-hostile: all ## run an ordinary tenant beside hostile ones for SOAK_MINUTES
+	@bench/soak-hostile '$(BUILD)/brig' --minutes '$(SOAK_MINUTES)'
 
 -include $(UNIT_OBJ:.o=.d) $(FUZZ_OBJ:.o=.d)

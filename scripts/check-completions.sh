@@ -9,7 +9,7 @@ brig=${1:?usage: check-completions.sh BRIG}
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 
-for command in run explain doctor runtimes policy bench serve mcp ps logs kill top token audit; do
+for command in run explain doctor runtimes policy bench serve mcp ps logs kill queue top token audit; do
 	"$brig" "$command" --help </dev/null >>"$dir/text"
 done
 for action in list show check learn; do

@@ -125,18 +125,20 @@ listed docs/design/plan.md step <"$dir/steps"
 listed docs/design/layers.md layer <"$dir/layers"
 named docs/result.md field <"$dir/fields"
 
-# Tests that a page names are there.
-# shellcheck disable=SC2016 # marks of the page, no command
-grep -ohE '`tests/[a-z_/]+\.(c|py)(::[a-z0-9_]+)?`' docs/design/threat-tests.md | tr -d '`' | sort -u >"$dir/tests"
-[ -s "$dir/tests" ] || wrong "check-docs.sh: finds no tests"
-while read -r test; do
-	file=${test%%::*}
-	if [ ! -f "$file" ]; then
-		wrong "docs/design/threat-tests.md: there is no $file"
-	elif [ "$test" != "$file" ] && ! grep -q "^def ${test##*::}(" "$file"; then
-		wrong "docs/design/threat-tests.md: there is no $test"
-	fi
-done <"$dir/tests"
+# Tests that a page names are there: files, and functions as FILE::NAME.
+{
+	find tests
+	grep -rHoE '^(def|static void) [A-Za-z0-9_]+\(' tests --include='*.py' --include='*.c' |
+		sed -E 's/:(def|static void) (.*)\($/::\2/'
+} | sort -u >"$dir/tests"
+for page in docs/design/threat-tests.md docs/requirements.md; do
+	# shellcheck disable=SC2016 # marks of the page, no command
+	grep -oE '`tests/[^`]+`' "$page" | tr -d '`' | sort -u >"$dir/named" || true
+	[ -s "$dir/named" ] || wrong "check-docs.sh: finds no tests in $page"
+	comm -23 "$dir/named" "$dir/tests" | while read -r test; do
+		wrong "$page: there is no $test"
+	done
+done
 
 # Paths of the machine that something was written on.
 # shellcheck disable=SC2086 # names without blanks

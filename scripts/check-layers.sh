@@ -9,17 +9,17 @@ allowed() {
 	case $1 in
 	base) echo "" ;;
 	kernel) echo "base" ;;
-	net) echo "base" ;;
+	net | http1) echo "base" ;;
 	core) echo "base kernel net" ;;
 	template) echo "base kernel core" ;;
-	gate) echo "base kernel net loop" ;;
+	gate) echo "base kernel net loop http1" ;;
 	gate_tls) echo "base net loop gate" ;;
 	policy | runtime) echo "base kernel net core" ;;
 	lib) echo "base kernel net core policy runtime" ;;
 	check) echo "base kernel net core policy runtime lib" ;;
 	loop) echo "base" ;;
 	role) echo "base kernel loop" ;;
-	http) echo "base loop" ;;
+	http) echo "base loop http1" ;;
 	tls) echo "base loop http" ;;
 	engine) echo "base kernel core policy runtime lib loop role" ;;
 	mcp) echo "base loop" ;;
@@ -28,7 +28,7 @@ allowed() {
 	front) echo "base loop role http engine mcp tools ledger" ;;
 	serve) echo "base kernel loop role tls engine ledger front" ;;
 	broker) echo "base kernel role serve" ;; # of serve: control.h
-	cli) echo "base kernel net core policy runtime lib check loop role engine mcp tools ledger serve" ;;
+	cli) echo "base kernel net core policy runtime lib check loop role http1 engine mcp tools ledger tls serve" ;;
 	*) return 1 ;;
 	esac
 }

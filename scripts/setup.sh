@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Installs what is missing to build and run brig (`setup.sh run`), to test it (`setup.sh test`), to
-# test it in a guest (`setup.sh vm`) or to compare it with others (`setup.sh bench`).
+# Installs what is missing to build and run brig (`setup.sh run`), to install it (`setup.sh install`),
+# to test it (`setup.sh test`), to test it in a guest (`setup.sh vm`) or on a bare Debian
+# (`setup.sh bare`), or to compare it with others (`setup.sh bench`).
 #
 # A package is asked for only when what it brings is nowhere to be found, so a compiler or a
 # language that came some other way is left alone. On a complete host this runs nothing. It needs no
@@ -20,10 +21,13 @@ libsodium-dev|/usr/lib/*/libsodium.a,/usr/local/lib/libsodium.a
 libsqlite3-dev|/usr/lib/*/libsqlite3.a,/usr/local/lib/libsqlite3.a
 libtls-dev|/usr/lib/*/libtls.a,/usr/local/lib/libtls.a
 libssl-dev|/usr/lib/*/libcrypto.a,/usr/local/lib/libcrypto.a
-node-llhttp|/usr/share/llhttp/llhttp.c
-pkg-config|pkg-config
 python3|/usr/bin/pydoc3
-python3-dev|/usr/bin/python3-config
+libpython3-dev|/usr/include/python3*/Python.h
+'
+
+# The man pages.
+INSTALL_PACKAGES='
+scdoc|scdoc
 '
 
 TEST_PACKAGES='
@@ -37,11 +41,24 @@ cppcheck|cppcheck
 shellcheck|shellcheck
 libcmocka-dev|/usr/include/cmocka.h
 libseccomp-dev|/usr/include/seccomp.h
+node-llhttp|/usr/share/llhttp/llhttp.c
+pkg-config|pkg-config
 python3-pytest|/usr/lib/python3/dist-packages/pytest/__init__.py
 python3-jsonschema|/usr/lib/python3/dist-packages/jsonschema/__init__.py
+python3-pip|/usr/lib/python3/dist-packages/pip/__init__.py
+python3-numpy|/usr/lib/python3/dist-packages/numpy/__init__.py
+python3-pandas|/usr/lib/python3/dist-packages/pandas/__init__.py
+python3-matplotlib|/usr/lib/python3/dist-packages/matplotlib/__init__.py
 strace|strace
 valgrind|valgrind
-scdoc|scdoc
+git|git
+ca-certificates|/etc/ssl/certs/ca-certificates.crt
+iproute2|/usr/sbin/ip,/sbin/ip,/bin/ip
+curl|/usr/bin/curl
+jq|/usr/bin/jq
+wget|/usr/bin/wget
+postgresql-client|/usr/bin/psql
+postgresql|/usr/lib/postgresql/*/bin/postgres
 bc|/usr/bin/bc
 tzdata|/usr/share/zoneinfo/Europe/Berlin
 openssl|openssl
@@ -66,6 +83,14 @@ python3-numpy|/usr/lib/python3/dist-packages/numpy
 python3-pandas|/usr/lib/python3/dist-packages/pandas
 strace|strace
 util-linux|setpriv
+'
+
+BARE_PACKAGES='
+bash|/bin/bash
+debian-archive-keyring|/usr/share/keyrings/debian-archive-keyring.gpg
+debootstrap|/usr/sbin/debootstrap
+git|git
+util-linux|unshare
 '
 
 VM_PACKAGES='
@@ -154,21 +179,33 @@ install_packages() {
 	fi
 }
 
+# A database for one test is no reason to have a server run on this host from now on.
+without_server() {
+	file=/etc/postgresql-common/createcluster.conf
+	case " $* " in
+	*" postgresql "*) [ -e "$file" ] || $as_root sh -c "
+		mkdir -p ${file%/*} && echo 'create_main_cluster = false' >$file" ;;
+	esac
+}
+
 apt_install() {
-	$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@"
+	without_server "$@"
+	$as_root env DEBIAN_FRONTEND=noninteractive UCF_FORCE_CONFFOLD=1 apt-get install -y -qq --no-install-recommends "$@"
 }
 
 case ${1-} in
 run) table=$RUN_PACKAGES ;;
+install) table=$INSTALL_PACKAGES ;;
 test)
-	table=$RUN_PACKAGES$TEST_PACKAGES
+	table=$RUN_PACKAGES$INSTALL_PACKAGES$TEST_PACKAGES
 	# Where run-tests.sh looks: a tool in somebody's home does not count.
 	PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 	;;
 vm) table=$RUN_PACKAGES$VM_PACKAGES ;;
+bare) table=$BARE_PACKAGES ;;
 bench) table=$RUN_PACKAGES$BENCH_PACKAGES ;;
 *)
-	echo "usage: setup.sh run|test|vm|bench" >&2
+	echo "usage: setup.sh run|install|test|vm|bare|bench" >&2
 	exit 2
 	;;
 esac

@@ -14,7 +14,7 @@ scratch=
 declare -A ahead=() # check: process
 last_ahead=
 current=  # the process that is waited for, if that is none of the others
-window=() # jobs that go on at the same time: "process name"
+declare -A window=() # jobs that go on at the same time: process -> name
 
 # end_window: tells each job's command, once, and waits for it. A job may not have come to it yet.
 # By SIGINT, at which pytest still undoes what its tests have set up.
@@ -23,7 +23,7 @@ end_window() {
 	local -A told=()
 	while [ -n "$left" ]; do
 		left=
-		for pid in "${window[@]%% *}"; do
+		for pid in "${!window[@]}"; do
 			kill -0 "$pid" 2>/dev/null || continue
 			left=yes
 			for child in $(pgrep -P "$pid" -x timeout); do
@@ -152,12 +152,14 @@ check() {
 # --- jobs at the same time -----------------------------------------------------------------------
 
 # begin NAME FUNCTION ARGUMENT...: the function goes on beside those begun before, as many at a time
-# as there are cores. What it tallies is told in the order of the beginnings.
+# as there are cores. What it tallies is told when it has ended.
 begin() {
 	local name=$1 result
 	result=$(log_of "$1").result
 	shift
-	[ "${#window[@]}" -lt "$cores" ] || end_first
+	while [ "${#window[@]}" -ge "$cores" ]; do
+		end_one
+	done
 	rm -f "$result"
 	(
 		tally() {
@@ -165,15 +167,20 @@ begin() {
 		}
 		"$@"
 	) &
-	window+=("$! $name")
+	window[$!]=$name
 }
 
-end_first() {
-	local pid=${window[0]%% *} name=${window[0]#* } log words
+# Waits for the first that ends.
+end_one() {
+	local pid='' name log words status all=("${!window[@]}")
+	wait -n -p pid "${all[@]}"
+	status=$?
+	# 127: the shell has forgotten how it ended; its result has not. Else a signal came first.
+	[ "$status" -ne 127 ] || pid=${pid:-${all[0]}}
+	[ -n "$pid" ] || return 0
+	name=${window[$pid]}
 	log=$(log_of "$name")
-	wait "$pid"
-	local status=$?
-	window=("${window[@]:1}")
+	unset "window[$pid]"
 	if [ -s "$log.result" ]; then
 		mapfile -t words <"$log.result"
 		rm -f "$log.result"
@@ -186,7 +193,7 @@ end_first() {
 
 end_all() {
 	while [ "${#window[@]}" -gt 0 ]; do
-		end_first
+		end_one
 	done
 }
 

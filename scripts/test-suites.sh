@@ -6,10 +6,16 @@
 # Of parts that know no users: the same whoever runs them, so once is enough. The few tests among
 # them that start cells need npm's cache, which the user has not.
 SAME_FOR_ALL='http ledger mcp'
-# Of these root's and the user's pass may go on at the same time: each test looks at what it has
-# started itself and at nothing that the host has only one of.
-SIDE_BY_SIDE='api attack attack-warm check clients cli fault gate guard languages learn lib monitor'
+# These may go on beside each other and beside themselves as another person: each test looks at what
+# it has started itself and at nothing that the host has only one of.
+SIDE_BY_SIDE='api attack attack-warm check clients cli crash fault gate guard languages learn lib monitor'
 SIDE_BY_SIDE+=' serve tenants warm'
+# The longest come first, so that none is left alone in the end.
+LONGEST='fault crash attack attack-warm api gate tenants clients warm languages guard cli lib serve mcp'
+# What make check runs: of each kind of test those that take seconds.
+QUICK='posture degrade check/test_answers.py cli/test_run.py attack/test_proc.py attack/test_namespaces.py'
+QUICK+=' api/test_execute.py api/test_errors.py gate/test_reach.py http/test_malformed.py guard/test_rules.py'
+QUICK+=' ledger/test_audit.py serve/test_roles.py'
 USER_ID=65533 # an id that no account has: nothing on the host belongs to it
 
 # The number in front of a word in pytest's closing line; 0: the word is not there.
@@ -17,11 +23,12 @@ pytest_count() {
 	grep -oE "\b[0-9]+ $1\b" <<<"$2" | awk '{ n = $1 } END { print n + 0 }'
 }
 
-# run_suite NAME WHO TREE COMMAND...: the command in front makes it that person. NAME-warm is the
-# suite NAME once more, with cells that were made ahead.
+# run_suite NAME WHO TREE COMMAND...: the command in front makes it that person. NAME may be a file of
+# a suite. NAME-warm is the suite NAME once more, with cells that were made ahead.
 run_suite() {
-	local suite=$1 who=$2 tree=$3 log=$LOG/$1-$2.log start=$SECONDS
+	local suite=$1 who=$2 tree=$3 log start=$SECONDS
 	local other=root kind=cold closing status ok bad skip home
+	log=$(log_of "$1-$2")
 	shift 3
 	[ "$suite" = "${suite%-warm}" ] || kind=warm
 	[ "$who" = root ] && other=user
@@ -33,7 +40,7 @@ run_suite() {
 			BRIG="$tree/build/brig" BRIG_BUILD="$tree/build" BRIG_TREE="$tree" \
 			BRIG_ATTACK_START="$kind" \
 			/usr/bin/python3 -m pytest -c tests/pytest.ini --rootdir=tests \
-			--basetemp="${tree%/*}/tmp-$who/$suite" -m "not $other" "tests/${suite%-warm}"
+			--basetemp="${tree%/*}/tmp-$who/${suite//\//-}" -m "not $other" "tests/${suite%-warm}"
 	) >"$log" 2>&1 </dev/null
 	status=$?
 	closing=$(grep -E '^=+ .* in [0-9.]+s( \(.*\))? =+$' "$log" | tail -n 1)
@@ -70,52 +77,70 @@ suite_names() {
 	done | sort -u | grep -vxE 'vm|soak' | sed '/^attack$/a attack-warm'
 }
 
+# in_list LIST NAME: whether the suite, or that of the file, is named there.
+in_list() {
+	case " $1 " in
+	*" ${2%%/*} "*) return 0 ;;
+	esac
+	return 1
+}
+
+# The names, those of LONGEST first.
+longest_first() {
+	local name
+	for name in $LONGEST; do
+		printf '%s\n' "$@" | grep -x "$name"
+	done
+	printf '%s\n' "$@" | grep -vxF "$(tr ' ' '\n' <<<"$LONGEST")"
+}
+
+make_scratch() {
+	[ -z "$scratch" ] || return 0
+	scratch=$(mktemp -d /tmp/brig-test.XXXXXX) || exit 1
+	chmod 755 "$scratch"
+	mkdir "$scratch/tmp-root" "$scratch/tmp-user"
+	copy_tree "$scratch/tree" >"$LOG/copy.log" 2>&1 || {
+		tally copy "$LOG/copy.log" 0 1 0 0
+		return 1
+	}
+	[ "$(id -u)" -eq 0 ] || return 0
+	cp -a "$scratch/tree" "$scratch/user-tree"
+	chown -R "$USER_ID:$USER_ID" "$scratch/user-tree" "$scratch/tmp-user"
+}
+
+# pass BEGIN SUITE: as everybody who counts for it, by begin or by alone.
+pass() {
+	local begin=$1 suite=$2
+	local as_user=(setpriv --reuid "$USER_ID" --regid "$USER_ID" --clear-groups --inh-caps=-all --)
+	if [ "$(id -u)" -ne 0 ]; then
+		"$begin" "$suite-user" run_suite "$suite" user "$scratch/tree"
+		return
+	fi
+	"$begin" "$suite-root" run_suite "$suite" root "$scratch/tree"
+	in_list "$SAME_FOR_ALL" "$suite" ||
+		"$begin" "$suite-user" run_suite "$suite" user "$scratch/user-tree" "${as_user[@]}"
+}
+
 run_suites() {
-	local suite as_user=()
+	local suite names
 	[ $# -gt 0 ] || return
-	if [ -z "$scratch" ]; then
-		scratch=$(mktemp -d /tmp/brig-test.XXXXXX) || exit 1
-		chmod 755 "$scratch"
-		mkdir "$scratch/tmp-root" "$scratch/tmp-user"
-		copy_tree "$scratch/tree" >"$LOG/copy.log" 2>&1 || {
-			tally copy "$LOG/copy.log" 0 1 0 0
-			return
-		}
-	fi
-	if [ "$(id -u)" -eq 0 ]; then
-		if [ ! -e "$scratch/user-tree" ]; then
-			cp -a "$scratch/tree" "$scratch/user-tree"
-			chown -R "$USER_ID:$USER_ID" "$scratch/user-tree" "$scratch/tmp-user"
-		fi
-		as_user=(setpriv --reuid "$USER_ID" --regid "$USER_ID" --clear-groups
-			--inh-caps=-all --)
-		# First what may be beside something else, so that the rest has the host for itself.
-		for suite in "$@"; do
-			case " $SAME_FOR_ALL $SIDE_BY_SIDE " in
-			*" $suite "*) begin "$suite-root" run_suite "$suite" root "$scratch/tree" ;;
-			esac
-			case " $SIDE_BY_SIDE " in
-			*" $suite "*)
-				begin "$suite-user" run_suite "$suite" user "$scratch/user-tree" \
-					"${as_user[@]}"
-				end_all
-				;;
-			esac
-		done
-		end_all
-		for suite in "$@"; do
-			case " $SAME_FOR_ALL $SIDE_BY_SIDE " in
-			*" $suite "*) continue ;;
-			esac
-			alone "$suite-root" run_suite "$suite" root "$scratch/tree"
-			alone "$suite-user" run_suite "$suite" user "$scratch/user-tree" "${as_user[@]}"
-		done
-	else
+	make_scratch || return
+	[ "$(id -u)" -eq 0 ] ||
 		echo "note: the suites run as this user only; start as root to run them as root too"
-		for suite in "$@"; do
-			alone "$suite-user" run_suite "$suite" user "$scratch/tree"
-		done
-	fi
+	mapfile -t names < <(longest_first "$@")
+	# First what may be beside something else, so that the rest has the host for itself.
+	for suite in "${names[@]}"; do
+		! in_list "$SAME_FOR_ALL $SIDE_BY_SIDE" "$suite" || pass begin "$suite"
+	done
+	end_all
+	for suite in "${names[@]}"; do
+		in_list "$SAME_FOR_ALL $SIDE_BY_SIDE" "$suite" || pass alone "$suite"
+	done
+}
+
+part_quick() {
+	# shellcheck disable=SC2086 # one word for each
+	run_suites $QUICK
 }
 
 part_suites() {
