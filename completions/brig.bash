@@ -17,11 +17,11 @@ _brig() {
 		words=("${COMP_WORDS[@]}")
 		cword=$COMP_CWORD
 	}
-	local commands='run explain doctor runtimes policy bench serve mcp ps logs kill top token audit
+	local commands='run explain doctor runtimes policy bench serve mcp ps logs kill queue top token audit
 		help version'
 	local run_options='--lang --policy --timeout --cpu-time --cpu --memory --processes --disk
-		--inodes --open-files --file-size --stdout --stderr --in --out --out-dir --out-exec --force
-		--changes --ro --rw --net --net-bytes --env --guard --check --start --tenant --value --yes --no-cache
+		--inodes --open-files --file-size --stdout --stderr --service --tty --project --in --out --out-dir --out-exec --force
+		--changes --ro --rw --net --net-bytes --grace --clamp --env --guard --check --start --tenant --value --yes --no-cache --audit
 		--config --time --json
 		--json-schema --help'
 	local option bench_options='--lang --policy --runs --in-flight --cells --config --yes --json --help'
@@ -67,13 +67,13 @@ _brig() {
 		mapfile -t COMPREPLY < <(compgen -d -- "$cur")
 		return
 		;;
-	--in | --extend | --stdin | --tokens | --file | --key | --socket)
+	--in | --extend | --stdin | --tokens | --audit | --file | --key | --archive | --socket)
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 		return
 		;;
 	--timeout | --cpu-time | --cpu | --memory | --processes | --disk | --inodes | --open-files | \
-		--file-size | --stdout | --stderr | --net | --net-bytes | --env | --out | --tenant | --runs | --in-flight | \
-		--cells | --listen | --socket-mode | --socket-group | --set | --expect | --since | --kind | \
+		--file-size | --stdout | --stderr | --net | --net-bytes | --grace | --env | --out | --tenant | --runs | --in-flight | \
+		--cells | --listen | --service | --socket-mode | --socket-group | --set | --expect | --since | --before | --kind | \
 		--limit | --rate | --concurrency | --cpu-per-day | --days | -c)
 		return
 		;;
@@ -97,7 +97,7 @@ _brig() {
 		if [[ " ${words[*]} " == *' learn '* ]]; then
 			wanted="$run_options --extend --stdin --no-verify -c"
 			for option in --json-schema --start --tenant --value --check --changes --out-dir \
-				--out-exec --time --no-cache; do
+				--out-exec --time --no-cache --audit; do
 				wanted=${wanted//$option/}
 			done
 		fi
@@ -108,17 +108,19 @@ _brig() {
 		wanted='--listen --state --config --tokens --socket-mode --socket-group --insecure-bind
 			--log-level --set --dev --check --help'
 		;;
-	mcp) wanted='--policy --config --cold --yes --help' ;;
-	ps) wanted='--all --json --socket --help' ;;
-	logs) wanted='--follow --socket --help' ;;
-	kill) wanted='--json --socket --help' ;;
-	top) wanted='--once --socket --help' ;;
+	mcp) wanted='--policy --config --audit --cold --yes --help' ;;
+	ps) wanted='--all --tenant --json --service --socket --help' ;;
+	logs) wanted='--follow --json --service --socket --help' ;;
+	kill) wanted='--json --service --socket --help' ;;
+	queue) wanted='show release drop --json --service --socket --help' ;;
+	top) wanted='--once --json --service --socket --help' ;;
 	token)
-		wanted='new --tenant --policy --rate --concurrency --cpu-per-day --days --file --json --help'
+		wanted='new list revoke --tenant --policy --rate --concurrency --cpu-per-day --days --operator --consent
+			--file --json --help'
 		;;
 	audit)
-		wanted='verify list show tail --state --file --key --expect --since --kind --tenant --limit
-			--follow --json --help'
+		wanted='verify list show tail archive --state --file --key --expect --archive --since --before --kind
+			--tenant --limit --keep --follow --json --help'
 		;;
 	esac
 	mapfile -t COMPREPLY < <(compgen -W "$wanted" -- "$cur")

@@ -38,7 +38,7 @@ def ask_model(attempt, feedback):
 def verify(client, code):
     """What is wrong with the code, in words for its author; None: nothing that we can see."""
     for given, expected in CASES:
-        result = client.execute(code, stdin=given, limits={"cpu_ms": 1000})
+        result = client.execute(code, stdin=given, timeout=60, limits={"cpu_ms": 500})
         if not result.ok:
             # The last line of the traceback, then the verdict of the cell.
             return "\n".join([*result.stderr.splitlines()[-1:], f"[{result.why}]"])

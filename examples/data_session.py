@@ -37,7 +37,7 @@ try:
     from matplotlib import pyplot
     pyplot.plot(values)
     pyplot.savefig("out/plot.png")
-except (ImportError, OSError):
+except ImportError:
     import struct, zlib
     width, height, low, high = len(values), 120, min(values), max(values)
     tops = [round((value - low) / (high - low) * (height - 1)) for value in values]

@@ -105,7 +105,7 @@ static int try_case(struct brig_context *brig, const char *solution, const char 
 	}
 	const char *verdict = judge(result, expected);
 	printf("%-12s %-22s %8.1f ms %8llu KiB\n", name, verdict,
-	       (double)result->usage.cpu_ns / 1e6,
+	       (double)(result->usage.cpu_ns - result->compile_cpu_ns) / 1e6,
 	       (unsigned long long)(result->usage.memory_peak_bytes >> 10));
 	int accepted = strcmp(verdict, "accepted") == 0;
 	if (result->status == BRIG_COMPILE_FAILED) {

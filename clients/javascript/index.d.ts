@@ -42,6 +42,12 @@ export interface RunOptions extends Input {
 	out?: string[];
 	timeoutMs?: number;
 	limits?: Limits;
+	/** Limits that the policy refuses become the nearest it allows. */
+	clamp?: boolean;
+	/** A person agrees to this run, where the policy wants that. */
+	consent?: boolean;
+	/** Directories that the policy lists, by name. */
+	mounts?: (string | { name: string; as?: string; writable?: boolean })[];
 	policy?: string;
 	/** At least as strict as the policy has it. */
 	guard?: Guard;
@@ -67,6 +73,12 @@ export interface SessionOptions {
 	guard?: Guard;
 	network?: string[];
 	limits?: Limits;
+	/** Limits that the policy refuses become the nearest it allows. */
+	clamp?: boolean;
+	/** A person agrees to this run, where the policy wants that. */
+	consent?: boolean;
+	/** Directories that the policy lists, by name. */
+	mounts?: (string | { name: string; as?: string; writable?: boolean })[];
 	timeoutMs?: number;
 	env?: Record<string, string>;
 	files?: Record<string, Content> | InputFile[];
@@ -155,6 +167,8 @@ export declare class ExecutionResult {
 	readonly stderrTruncated: boolean;
 	readonly encoding: "utf-8" | "base64";
 	readonly value: unknown;
+	/** How the language shows a value that is no JSON. */
+	readonly valueRepr: string | null;
 	readonly files: ResultFile[];
 	readonly filesNote: string | null;
 	readonly changes: Change[] | null;
@@ -393,6 +407,8 @@ export declare class SecureSandbox {
 	constructor(client?: Client | null, options?: RunOptions);
 	/** Never rejects for what the code does, nor because it could not be run. In seconds. */
 	execute(code: string, timeout?: number): Promise<SandboxResult>;
+	/** The same with the usual client. */
+	static execute(code: string, timeout?: number): Promise<SandboxResult>;
 }
 
 /** What the older execute_code() answers. */
@@ -405,6 +421,20 @@ export interface LegacyResult {
 	execution_time: number;
 	status: "success" | "timeout" | "execution_error" | "setup_error";
 	error_message: string | null;
+	error_code:
+		| "UNSUPPORTED_LANGUAGE"
+		| "SANDBOX_SETUP_FAILED"
+		| "EXECUTION_TIMEOUT"
+		| "RUNTIME_ERROR"
+		| null;
+	/** null: it did not run. */
+	resource_usage: { execution_time: number; cpu_time: number; memory_mb: number } | null;
+	limits_applied: {
+		timeout_seconds: number;
+		memory_mb: number;
+		cpu_cores: number;
+		max_output_chars: number;
+	} | null;
 }
 
 /** As older programs know it. */
@@ -416,8 +446,23 @@ export declare namespace legacy {
 		stdin?: string | null,
 		timeout?: number,
 		session_id?: string | null,
-		options?: { client?: Client },
+		options?: { client?: Client; limits?: ExecutionLimits },
 	): Promise<LegacyResult>;
+	/** What a run may use; the operator's ceilings hold in any case. */
+	class ExecutionLimits {
+		constructor(given?: {
+			timeout_seconds?: number;
+			memory_mb?: number;
+			cpu_cores?: number;
+			max_output_chars?: number;
+		});
+		readonly timeout_seconds: number;
+		readonly memory_mb: number;
+		readonly cpu_cores: number;
+		readonly max_output_chars: number;
+	}
+	/** What the code printed, or "Error: ..."; by the sandbox. */
+	function execute_python_sandbox(code: string): Promise<string>;
 	/** Ends the sessions of that name; there need be none. */
 	function close_session(session_id: string): Promise<void>;
 }

@@ -4,6 +4,7 @@
 
 const { Client } = require("./client.js");
 const { BrigError, Problem } = require("./errors.js");
+const { SecureSandbox } = require("./sandbox.js");
 
 const TIMEOUT_LEAST = 1;
 const TIMEOUT_MOST = 300;
@@ -19,6 +20,47 @@ const STATUSES = new Map(
 		error: "setup_error",
 	}),
 );
+
+// What kind of trouble it was.
+const CODES = new Map(
+	Object.entries({
+		timeout: "EXECUTION_TIMEOUT",
+		execution_error: "RUNTIME_ERROR",
+		setup_error: "SANDBOX_SETUP_FAILED",
+	}),
+);
+const CUT = "\n[output truncated]";
+const MIB = 1 << 20;
+
+// What a run may use; what the operator allows is the most, whatever it says.
+class ExecutionLimits {
+	static #ranges = {
+		timeout_seconds: [30, TIMEOUT_LEAST, TIMEOUT_MOST],
+		memory_mb: [256, 1, MIB],
+		cpu_cores: [0.5, 0.01, 1024],
+		max_output_chars: [100000, 1, 64 * MIB],
+	};
+
+	constructor(given = {}) {
+		for (const name of Object.keys(given)) {
+			if (!Object.hasOwn(ExecutionLimits.#ranges, name)) {
+				throw new TypeError(`there is no limit ${name}`);
+			}
+		}
+		for (const [name, range] of Object.entries(ExecutionLimits.#ranges)) {
+			const [usual, least, most] = range;
+			const value = given[name] ?? usual;
+			if (typeof value !== "number") {
+				throw new TypeError(`${name} is a number`);
+			}
+			if (!(value >= least && value <= most)) {
+				throw new RangeError(`${name} must be from ${least} to ${most}`);
+			}
+			this[name] = value;
+		}
+		Object.freeze(this);
+	}
+}
 
 // By name, which is this process's own: promises, so that calls at the same time share one.
 const sessions = new Map();
@@ -65,16 +107,63 @@ function exitCode(result) {
 	return -1;
 }
 
-function answer(status, error_message, more = {}) {
+function answer(status, error_message, error_code = CODES.get(status) ?? null) {
 	return {
 		stdout: "",
 		stderr: "",
 		exit_code: -1,
 		execution_time: 0,
-		...more,
 		status,
 		error_message,
+		error_code,
+		resource_usage: null,
+		limits_applied: null,
 	};
+}
+
+// With a mark where something is missing.
+function cut(text, truncated, most) {
+	const kept = most !== undefined && text.length > most ? text.slice(0, most) : text;
+	return truncated || kept.length < text.length ? kept + CUT : text;
+}
+
+function answerOf(result, most) {
+	const status = STATUSES.get(result.status) ?? "execution_error";
+	const { limits, usage } = result;
+	return {
+		...answer(status, result.ok ? null : result.why),
+		stdout: cut(result.stdout, result.stdoutTruncated, most),
+		stderr: cut(result.stderr, result.stderrTruncated, most),
+		exit_code: status === "timeout" ? -1 : exitCode(result),
+		execution_time: result.durationMs / 1000,
+		resource_usage: {
+			execution_time: result.durationMs / 1000,
+			cpu_time: usage.cpu_ms / 1000,
+			memory_mb: usage.memory_peak_bytes / MIB,
+		},
+		limits_applied: {
+			timeout_seconds: limits.wall_ms / 1000,
+			memory_mb: limits.memory_bytes / MIB,
+			cpu_cores: limits.cpu_millicores / 1000,
+			max_output_chars: most ?? limits.stdout_bytes,
+		},
+	};
+}
+
+// Of a language that is not there, with those that are.
+async function failed(error, client) {
+	if (error.code !== "unsupported_language") {
+		return answer("setup_error", error.message);
+	}
+	const names = await (client ?? new Client())
+		.runtimes()
+		.then((found) => found.filter((item) => item.installed ?? true))
+		.then((found) => found.map((item) => item.name))
+		.catch(() => []);
+	const said = names.length
+		? `${error.detail}; supported are: ${names.join(", ")}`
+		: error.message;
+	return answer("setup_error", said, "UNSUPPORTED_LANGUAGE");
 }
 
 async function run(client, language, code, options, session_id) {
@@ -84,18 +173,34 @@ async function run(client, language, code, options, session_id) {
 	return (await sessionOf(client, language, session_id)).run(code, options);
 }
 
-// Never rejects for what the code does, nor because it could not be run. timeout in seconds;
-// exit_code is -1 for brig's own trouble, and when the time is up.
+// Never rejects for what the code does, nor because it could not be run. timeout in seconds,
+// clamped to 1..300 and to what the operator allows; exit_code is -1 for brig's own trouble, and
+// when the time is up.
 async function execute_code(
 	language,
 	code,
 	stdin = null,
-	timeout = 30,
+	timeout = null,
 	session_id = null,
-	{ client } = {},
+	{ client, limits } = {},
 ) {
-	const seconds = Math.min(Math.max(timeout, TIMEOUT_LEAST), TIMEOUT_MOST);
-	const options = { timeoutMs: seconds * 1000, ...(stdin === null ? {} : { stdin }) };
+	const wanted = timeout ?? limits?.timeout_seconds ?? 30;
+	const seconds = Math.min(Math.max(wanted, TIMEOUT_LEAST), TIMEOUT_MOST);
+	const options = {
+		clamp: true,
+		timeoutMs: seconds * 1000,
+		...(stdin === null ? {} : { stdin }),
+	};
+	if (session_id !== null && !/^[A-Za-z0-9_-]{1,64}$/.test(session_id)) {
+		const why = "session_id: must be 1 to 64 letters, digits, '_' and '-'";
+		return answer("setup_error", why);
+	}
+	if (limits && session_id === null) {
+		options.limits = {
+			memoryBytes: Math.floor(limits.memory_mb * MIB),
+			cpuMillicores: Math.floor(limits.cpu_cores * 1000),
+		};
+	}
 	let result;
 	try {
 		result = await run(client ?? new Client(), language, code, options, session_id);
@@ -110,15 +215,15 @@ async function execute_code(
 		) {
 			await close_session(session_id); // The next call begins a new one.
 		}
-		return answer("setup_error", error.message);
+		return failed(error, client);
 	}
-	const status = STATUSES.get(result.status) ?? "execution_error";
-	return answer(status, result.ok ? null : result.why, {
-		stdout: result.stdout,
-		stderr: result.stderr,
-		exit_code: status === "timeout" ? -1 : exitCode(result),
-		execution_time: result.durationMs / 1000,
-	});
+	return answerOf(result, limits?.max_output_chars);
 }
 
-module.exports = { execute_code, close_session };
+// The name of a tool that ran code in its own process. This one runs it in the sandbox.
+async function execute_python_sandbox(code) {
+	const done = await SecureSandbox.execute(code);
+	return done.status === "success" ? done.output : `Error: ${done.error}`;
+}
+
+module.exports = { execute_code, close_session, execute_python_sandbox, ExecutionLimits };

@@ -2,6 +2,8 @@
 // What a run is asked with, from JavaScript's words to those of the API.
 "use strict";
 
+const { Problem } = require("./errors.js");
+
 const OPTIONS = new Map(
 	Object.entries({
 		language: "language",
@@ -18,10 +20,13 @@ const OPTIONS = new Map(
 		idleTimeoutMs: "idle_timeout_ms",
 		lifetimeMs: "lifetime_ms",
 		limits: "limits",
+		clamp: "clamp",
+		consent: "consent",
 	}),
 );
+const TIMES = new Set(["timeoutMs", "idleTimeoutMs", "lifetimeMs"]);
 // Said to the client, not to brig.
-const OWN = new Set(["signal", "idempotencyKey", "stdin", "files", "more", "session", "code"]);
+const OWN = new Set(["signal", "idempotencyKey", "stdin", "files", "more", "session", "code", "mounts"]);
 
 const snake = (name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
@@ -31,10 +36,30 @@ function asField(name, value) {
 		: { [`${name}_base64`]: Buffer.from(value).toString("base64") };
 }
 
+// brig says which times it allows; what is no time at all does not get to it.
+function milliseconds(name, value) {
+	if (typeof value !== "number") {
+		throw new TypeError(`${name} is a number of milliseconds`);
+	}
+	if (!Number.isFinite(value)) {
+		const why = `${name}: ${value} is no time`;
+		const remedy = "give a number of milliseconds";
+		throw new Problem({ code: "invalid_request", title: why, detail: why, remedy });
+	}
+	return Math.max(0, value);
+}
+
 function inputFiles(files = {}) {
 	return Array.isArray(files)
 		? files
 		: Object.entries(files).map(([path, content]) => ({ path, content }));
+}
+
+function mountFields(mounts = []) {
+	if (!Array.isArray(mounts)) {
+		throw new TypeError("mounts is a list of names");
+	}
+	return mounts.map((item) => (typeof item === "string" ? { name: item } : { ...item }));
 }
 
 function runFields(options) {
@@ -44,7 +69,9 @@ function runFields(options) {
 			throw new TypeError(`there is no option ${name}`);
 		}
 		if (value !== undefined && value !== null && OPTIONS.has(name)) {
-			fields[OPTIONS.get(name)] = value;
+			fields[OPTIONS.get(name)] = TIMES.has(name)
+				? milliseconds(name, value)
+				: value;
 		}
 	}
 	if (fields.network !== undefined && !Array.isArray(fields.network)) {
@@ -66,6 +93,9 @@ function runFields(options) {
 			...(executable ? { executable: true } : {}),
 		}));
 	}
+	if (options.mounts) {
+		fields.mounts = mountFields(options.mounts);
+	}
 	return {
 		...(code === undefined ? {} : { code }),
 		...(session ? { session } : {}),
@@ -74,4 +104,4 @@ function runFields(options) {
 	};
 }
 
-module.exports = { runFields, inputFiles, snake };
+module.exports = { runFields, inputFiles, milliseconds, mountFields, snake };

@@ -138,6 +138,7 @@ class ExecutionResult {
 		this.stderrTruncated = strict.boolean(raw.stderr_truncated, "stderr_truncated");
 		this.encoding = raw.encoding;
 		this.value = raw.value ?? null;
+		this.valueRepr = strict.text.maybe(raw.value_repr, "value_repr");
 		this.files = strict.list(raw.files, "files").map(readFile);
 		this.filesNote = strict.text.maybe(raw.files_note, "files_note");
 		const changes = strict.list.maybe(raw.changes, "changes");

@@ -6,6 +6,7 @@ const { Client } = require("./client.js");
 const { BrigError } = require("./errors.js");
 
 const LATE = ["timeout", "cpu_limit"];
+const GRACE_MS = 500; // from SIGTERM to SIGKILL, when the time is up
 
 class SecureSandbox {
 	#client;
@@ -13,16 +14,25 @@ class SecureSandbox {
 
 	// Options are those of Client.execute(): policy, limits, ...
 	constructor(client, options = {}) {
-		this.#client = client ?? new Client();
+		this.#client = client;
 		this.#options = options;
 	}
 
-	// Never rejects for what the code does, nor because it could not be run. timeout in seconds.
+	static execute(code, timeout = 5.0) {
+		return new SecureSandbox().execute(code, timeout);
+	}
+
+	// Never rejects for what the code does, nor because it could not be run. timeout in seconds,
+	// and at most what the operator allows.
 	async execute(code, timeout = 5.0) {
 		let result;
 		try {
-			const timeoutMs = Math.max(1, timeout * 1000);
-			result = await this.#client.execute(code, { ...this.#options, timeoutMs });
+			result = await (this.#client ?? new Client()).execute(code, {
+				clamp: true,
+				...this.#options,
+				limits: { graceMs: GRACE_MS, ...this.#options.limits },
+				timeoutMs: timeout * 1000,
+			});
 		} catch (error) {
 			if (!(error instanceof BrigError)) {
 				throw error;

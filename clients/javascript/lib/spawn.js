@@ -14,7 +14,7 @@ const {
 	Problem,
 } = require("./errors.js");
 const { TOO_LARGE } = require("./events.js");
-const { inputFiles, snake } = require("./request.js");
+const { inputFiles, milliseconds, mountFields, snake } = require("./request.js");
 const { ExecutionResult } = require("./result.js");
 const strict = require("./strict.js");
 
@@ -31,6 +31,7 @@ const LIMITS = {
 	stdout_bytes: ["--stdout", ""],
 	stderr_bytes: ["--stderr", ""],
 	net_bytes: ["--net-bytes", ""],
+	grace_ms: ["--grace", "ms"],
 };
 const GRACE_MS = 15_000;
 // The command line's words for what the service says with others.
@@ -56,12 +57,12 @@ function limitWords(limits) {
 	return Object.entries(limits).flatMap(([given, value]) => {
 		const name = snake(given);
 		if (name === "cpu_millicores") {
-			return ["--cpu", (value / 1000).toFixed(3)];
+			return ["--cpu", (Math.max(0, value) / 1000).toFixed(3)];
 		}
 		if (!Object.hasOwn(LIMITS, name)) {
 			throw needsService(`the limit ${name}`);
 		}
-		return [LIMITS[name][0], `${value}${LIMITS[name][1]}`];
+		return [LIMITS[name][0], `${Math.max(0, value)}${LIMITS[name][1]}`];
 	});
 }
 
@@ -92,6 +93,9 @@ async function commandOf(options, place) {
 		network,
 		wantValue = true,
 		changes,
+		clamp,
+		consent,
+		mounts,
 		start,
 		session,
 		more,
@@ -111,6 +115,15 @@ async function commandOf(options, place) {
 	if (changes) {
 		add("--changes");
 	}
+	if (clamp) {
+		add("--clamp");
+	}
+	if (consent) {
+		add("--yes");
+	}
+	for (const { name, as, writable } of mountFields(mounts)) {
+		add(writable ? "--rw" : "--ro", as ? `${as}=${name}` : name);
+	}
 	if (policy) {
 		add("--policy", policy);
 	}
@@ -124,7 +137,11 @@ async function commandOf(options, place) {
 	if (start) {
 		add("--start", start);
 	}
-	add(...limitWords({ ...limits, ...(timeoutMs ? { wall_ms: timeoutMs } : {}) }));
+	const wall =
+		timeoutMs === undefined || timeoutMs === null
+			? {}
+			: { wall_ms: milliseconds("timeoutMs", timeoutMs) };
+	add(...limitWords({ ...limits, ...wall }));
 	out.forEach((glob) => add("--out", glob));
 	for (const [index, item] of inputFiles(files).entries()) {
 		if (item.path.includes("=")) {

@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
+import re
 import threading
+from dataclasses import dataclass
 from typing import Any, Dict, Optional, Tuple
 
 from .client import Client
 from .errors import BrigError, Problem
 from .handles import Session
 from .result import ExecutionResult
+from .sandbox import SecureSandbox
 
 TIMEOUT_LEAST, TIMEOUT_MOST = 1, 300
 SESSIONS_MAX = 32
@@ -22,6 +25,12 @@ STATUSES = {
     "lost": "setup_error",
     "error": "setup_error",
 }
+
+# What kind of trouble it was.
+CODES = {"timeout": "EXECUTION_TIMEOUT", "execution_error": "RUNTIME_ERROR",
+         "setup_error": "SANDBOX_SETUP_FAILED"}
+CUT = "\n[output truncated]"
+_SESSION = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 _lock = threading.Lock()
 _sessions: Dict[Tuple[str, str, str], Session] = {}
@@ -59,25 +68,86 @@ def _exit_code(result: ExecutionResult) -> int:
     return -1
 
 
-def _answer(status: str, error: Optional[str] = None, stdout: str = "", stderr: str = "",
-            exit_code: int = -1, execution_time: float = 0.0) -> Dict[str, Any]:
-    return {"stdout": stdout, "stderr": stderr, "exit_code": exit_code,
-            "execution_time": execution_time, "status": status, "error_message": error}
+@dataclass(frozen=True)
+class ExecutionLimits:
+    """What a run may use; what the operator allows is the most, whatever it says."""
+
+    timeout_seconds: float = 30
+    memory_mb: int = 256
+    cpu_cores: float = 0.5
+    max_output_chars: int = 100000
+
+    def __post_init__(self) -> None:
+        for name, least, most in (("timeout_seconds", TIMEOUT_LEAST, TIMEOUT_MOST),
+                                  ("memory_mb", 1, 1 << 20), ("cpu_cores", 0.01, 1024),
+                                  ("max_output_chars", 1, 64 << 20)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, (int, float)):
+                raise TypeError(f"{name} is a number")
+            if not least <= value <= most:
+                raise ValueError(f"{name} must be from {least} to {most}")
+
+    def fields(self) -> Dict[str, float]:
+        return {"memory_bytes": int(self.memory_mb * (1 << 20)),
+                "cpu_millicores": int(self.cpu_cores * 1000)}
 
 
-def execute_code(language: str, code: str, stdin: Optional[str] = None, timeout: float = 30,
-                 session_id: Optional[str] = None, *, client: Optional[Client] = None
+def _answer(status: str, error: Optional[str] = None, code: Optional[str] = None) -> Dict[str, Any]:
+    return {"stdout": "", "stderr": "", "exit_code": -1, "execution_time": 0.0, "status": status,
+            "error_message": error, "error_code": code or CODES.get(status),
+            "resource_usage": None, "limits_applied": None}
+
+
+def _cut(text: str, truncated: bool, most: Optional[int]) -> str:
+    """With a mark where something is missing."""
+    if most is not None and len(text) > most:
+        text, truncated = text[:most], True
+    return text + CUT if truncated else text
+
+
+def _result(result: ExecutionResult, most: Optional[int]) -> Dict[str, Any]:
+    status = STATUSES.get(result.status, "execution_error")
+    limits = result.limits
+    return {
+        **_answer(status, None if result.ok else result.why),
+        "stdout": _cut(result.stdout, result.stdout_truncated, most),
+        "stderr": _cut(result.stderr, result.stderr_truncated, most),
+        "exit_code": _exit_code(result) if status != "timeout" else -1,
+        "execution_time": result.duration_ms / 1000,
+        "resource_usage": {"execution_time": result.duration_ms / 1000,
+                           "cpu_time": result.usage["cpu_ms"] / 1000,
+                           "memory_mb": result.usage["memory_peak_bytes"] / (1 << 20)},
+        "limits_applied": {"timeout_seconds": limits["wall_ms"] / 1000,
+                           "memory_mb": limits["memory_bytes"] / (1 << 20),
+                           "cpu_cores": limits["cpu_millicores"] / 1000,
+                           "max_output_chars": most or limits["stdout_bytes"]},
+    }
+
+
+def execute_code(language: str, code: str, stdin: Optional[str] = None,
+                 timeout: Optional[float] = None, session_id: Optional[str] = None, *,
+                 limits: Optional[ExecutionLimits] = None, client: Optional[Client] = None
                  ) -> Dict[str, Any]:
     """stdout, stderr, exit_code (-1: brig's own trouble, or the time is up), execution_time in
-    seconds, status (success, timeout, execution_error, setup_error), error_message. Never raises
-    for what the code does, nor because it could not be run.
+    seconds, status (success, timeout, execution_error, setup_error), error_message, error_code,
+    resource_usage, limits_applied. The timeout (30 s, if nothing is said) is clamped to 1..300 and
+    to what the operator allows. Never raises for what the code does, nor because it could not be
+    run.
     """
-    options: Dict[str, Any] = {"timeout": min(max(timeout, TIMEOUT_LEAST), TIMEOUT_MOST)}
+    if timeout is None:
+        timeout = limits.timeout_seconds if limits else 30
+    options: Dict[str, Any] = {"clamp": True,
+                               "timeout": min(max(timeout, TIMEOUT_LEAST), TIMEOUT_MOST)}
     if stdin is not None:
         options["stdin"] = stdin
+    if session_id is not None and not _SESSION.fullmatch(session_id):
+        return _answer("setup_error",
+                       "session_id: must be 1 to 64 letters, digits, '_' and '-'")
     try:
         used = client or Client()
         if session_id is None:
+            if limits:
+                options["limits"] = limits.fields()
             result = used.execute(code, language, **options)
         else:
             result = _session(used, language, session_id).run(code, **options)
@@ -85,7 +155,26 @@ def execute_code(language: str, code: str, stdin: Optional[str] = None, timeout:
         if session_id is not None and isinstance(error, Problem) and error.code in (
                 "session_gone", "not_found"):
             close_session(session_id)  # The next call begins a new one.
+        return _failed(error, client)
+    return _result(result, limits.max_output_chars if limits else None)
+
+
+def _failed(error: BrigError, client: Optional[Client]) -> Dict[str, Any]:
+    """Of a language that is not there, with those that are."""
+    if not isinstance(error, Problem) or error.code != "unsupported_language":
         return _answer("setup_error", str(error))
-    status = STATUSES.get(result.status, "execution_error")
-    return _answer(status, None if result.ok else result.why, result.stdout, result.stderr,
-                   _exit_code(result) if status != "timeout" else -1, result.duration_ms / 1000)
+    try:
+        names = [item["name"] for item in (client or Client()).runtimes()
+                 if item.get("installed", True)]
+    except (BrigError, KeyError):
+        names = []
+    said = f"{error.detail}; supported are: {', '.join(names)}" if names else str(error)
+    return _answer("setup_error", said, "UNSUPPORTED_LANGUAGE")
+
+
+def execute_python_sandbox(code: str) -> str:
+    """The name of a tool that ran code in its own process. This one runs it in the sandbox: what
+    it printed, or what went wrong.
+    """
+    done = SecureSandbox.execute(code)
+    return done.output if done.status == "success" else f"Error: {done.error}"

@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 import base64
+import math
 from dataclasses import dataclass
 from typing import (
     Any, Dict, Iterable, List, Literal, Mapping, Optional, Sequence, TypedDict, Union,
 )
+
+from .errors import Problem
 
 Content = Union[str, bytes]
 # How Python code is looked at before it runs; each is stricter than the one before.
@@ -23,6 +26,7 @@ class InputFile:
     executable: bool = False
 
 
+Mounts = Sequence[Union[str, Mapping[str, Any]]]
 Files = Union[Mapping[str, Content], Iterable[InputFile]]
 
 
@@ -36,6 +40,9 @@ class RunOptions(TypedDict, total=False):
     out: Sequence[str]  # globs of files to bring back; what is in out/ always comes
     timeout: float  # seconds on the clock
     limits: Mapping[str, float]  # {"memory_bytes": 64 << 20}: each tightens the policy's
+    clamp: bool  # limits that the policy refuses become the nearest it allows
+    consent: bool  # a person agrees to this run, where the policy wants that
+    mounts: Mounts  # ["data"] or [{"name": "data", "writable": True}], of those the policy lists
     policy: str
     guard: Guard  # at least as strict as the policy has it
     network: Sequence[str]  # ["pypi.org", "*.example.org:443"], of those that the policy allows
@@ -52,6 +59,9 @@ class SessionOptions(TypedDict, total=False):
     files: Files
     timeout: float  # seconds on the clock, of each run
     limits: Mapping[str, float]
+    clamp: bool
+    consent: bool
+    mounts: Mounts
     policy: str
     guard: Guard
     network: Sequence[str]
@@ -82,8 +92,14 @@ def file_fields(files: Files) -> List[Dict[str, Any]]:
     return fields
 
 
-def milliseconds(seconds: float) -> float:
-    return max(1, round(seconds * 1000, 3))
+def milliseconds(name: str, seconds: float) -> float:
+    """brig says which times it allows; what is no time at all does not get to it."""
+    if isinstance(seconds, bool) or not isinstance(seconds, (int, float)):
+        raise TypeError(f"{name} is a number of seconds")
+    if not math.isfinite(seconds):
+        why = f"{name}: {seconds} is no time"
+        raise Problem("invalid_request", why, why, "give a number of seconds")
+    return max(0, round(seconds * 1000, 3))
 
 
 def input_fields(
@@ -106,6 +122,12 @@ def input_fields(
     return fields
 
 
+def mount_fields(mounts: Mounts) -> List[Dict[str, Any]]:
+    if isinstance(mounts, str):
+        raise TypeError("mounts is a list of names")
+    return [{"name": item} if isinstance(item, str) else dict(item) for item in mounts]
+
+
 def run_fields(
     code: Optional[str],
     language: Optional[str],
@@ -115,17 +137,20 @@ def run_fields(
     env: Optional[Mapping[str, str]] = None,
     files: Optional[Files] = None,
     timeout: Optional[float] = None,
+    mounts: Optional[Mounts] = None,
     more: Optional[Mapping[str, Any]] = None,
     **rest: Any,
 ) -> Dict[str, Any]:
-    unknown = set(rest) - {"out", "limits", "policy", "guard", "network", "want_value", "changes",
-                           "start", "session"}
+    unknown = set(rest) - {"out", "limits", "clamp", "consent", "policy", "guard", "network",
+                           "want_value", "changes", "start", "session"}
     if unknown:
         raise TypeError(f"there is no option {', '.join(sorted(unknown))}")
     fields: Dict[str, Any] = {"code": code, "language": language}
     fields.update(input_fields(args=args, stdin=stdin, env=env, files=files))
+    if mounts is not None:
+        fields["mounts"] = mount_fields(mounts)
     if timeout is not None:
-        fields["timeout_ms"] = milliseconds(timeout)
+        fields["timeout_ms"] = milliseconds("timeout", timeout)
     if isinstance(rest.get("network"), str):
         raise TypeError("network is a list of hosts")
     for name, kind in (("out", list), ("network", list), ("limits", dict)):
@@ -148,7 +173,7 @@ def session_fields(
         raise TypeError(f"a session has no option {', '.join(sorted(unknown))}")
     fields = run_fields(None, language, **options)
     if idle_timeout is not None:
-        fields["idle_timeout_ms"] = milliseconds(idle_timeout)
+        fields["idle_timeout_ms"] = milliseconds("idle_timeout", idle_timeout)
     if lifetime is not None:
-        fields["lifetime_ms"] = milliseconds(lifetime)
+        fields["lifetime_ms"] = milliseconds("lifetime", lifetime)
     return fields

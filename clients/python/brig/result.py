@@ -124,6 +124,7 @@ class ExecutionResult:
     stderr_truncated: bool
     encoding: str
     value: Any
+    value_repr: Optional[str]  # of a value that is no JSON
     files: List[ResultFile]
     files_note: Optional[str]
     changes: Optional[List[Change]]
@@ -337,6 +338,7 @@ def _result(raw: Dict[str, Any]) -> ExecutionResult:
         stderr_truncated=strict.boolean(raw.get("stderr_truncated"), "stderr_truncated"),
         encoding=encoding,
         value=raw.get("value"),
+        value_repr=strict.maybe_text(raw.get("value_repr"), "value_repr"),
         files=[_file(item) for item in strict.a_list(raw.get("files"), "files")],
         files_note=strict.maybe_text(raw.get("files_note"), "files_note"),
         changes=None if changes is None

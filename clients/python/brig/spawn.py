@@ -17,7 +17,7 @@ from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 from . import strict
 from .errors import BadAnswer, CannotConnect, DeadlineExceeded, NeedsService, Problem
 from .events import BatchItem
-from .request import input_files
+from .request import input_files, milliseconds, mount_fields
 from .result import ExecutionResult
 
 # What a policy's limits are called on the command line, and how their values are written.
@@ -33,6 +33,7 @@ LIMITS = {
     "stdout_bytes": ("--stdout", "{:.0f}"),
     "stderr_bytes": ("--stderr", "{:.0f}"),
     "net_bytes": ("--net-bytes", "{:.0f}"),
+    "grace_ms": ("--grace", "{:.6f}ms"),
 }
 GRACE = 15  # seconds
 # The command line's words for what the service says with others.
@@ -62,10 +63,10 @@ def needs_service(what: str) -> NeedsService:
 def _limit_words(limits: Mapping[str, float]) -> Iterator[str]:
     for name, value in limits.items():
         if name == "cpu_millicores":
-            yield from ("--cpu", f"{value / 1000:.3f}")
+            yield from ("--cpu", f"{max(0, value) / 1000:.3f}")
         elif name in LIMITS:
             option, form = LIMITS[name]
-            yield from (option, form.format(value))
+            yield from (option, form.format(max(0, value)))
         else:
             raise needs_service(f"the limit {name}")
 
@@ -104,12 +105,16 @@ def prepare(program: str, code: str, language: Optional[str], file: Optional[str
             words += ["--lang", language]
         if options.pop("want_value", True):
             words.append("--value")
-        if options.pop("changes", False):
-            words.append("--changes")
+        for name, word in (("changes", "--changes"), ("clamp", "--clamp"), ("consent", "--yes")):
+            if options.pop(name, False):
+                words.append(word)
+        for item in mount_fields(options.pop("mounts", None) or ()):
+            name = f"{item['as']}={item['name']}" if item.get("as") else item["name"]
+            words += ["--rw" if item.get("writable") else "--ro", name]
         limits = dict(options.pop("limits", None) or {})
         timeout = options.pop("timeout", None)
         if timeout is not None:
-            limits["wall_ms"] = max(1.0, timeout * 1000)
+            limits["wall_ms"] = milliseconds("timeout", timeout)
         words += _limit_words(limits)
         for name in ("policy", "guard", "start"):
             value = options.pop(name, None)
