@@ -174,7 +174,7 @@
 	}
 
 	function load() {
-		const state = v8.deserialize(fs.readFileSync(0));
+		const state = v8.deserialize(fs.readFileSync(path));
 		Object.keys(process.env).forEach((name) => delete process.env[name]);
 		Object.assign(process.env, state.env);
 		try {

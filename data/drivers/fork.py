@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The state of a session's interpreter, as far as it can be told: a run in the session that is
-# forked saves it to a file, a run in the new one loads it from its standard input. Both have the
+# forked saves it to a file, a run in the new one loads it from its copy of that file. Both have the
 # word and the file's name as arguments; FILE.names has a line for each name: "+NAME", or "-NAME",
 # a tab, and why it was left behind. It is code of the tenant's like any other.
 #
@@ -157,10 +157,9 @@ def _brig_fork():
                 left[name] = why(error)
 
     def load(path):
-        parts = []
-        while part := os.read(0, 1 << 20):
-            parts.append(part)
-        state, left = pickle.loads(b"".join(parts)), {}
+        left = {}
+        with open(path, "rb") as file:
+            state = pickle.load(file)
         os.environ.clear()
         os.environ.update(state["env"])
         sys.path[:] = state["path"]

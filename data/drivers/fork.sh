@@ -27,6 +27,6 @@ if [[ $1 == save ]]; then
 	)
 else
 	: >"$2.names"
-	source /dev/fd/0 2>/dev/null
+	source "$2" 2>/dev/null
 fi
 unset __brig_fork_flags

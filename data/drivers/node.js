@@ -147,12 +147,21 @@ function writeFiles(block, count, table) {
 	}
 }
 
+// The object of a chain of prototypes that has the property itself.
+function ownerOf(object, name) {
+	while (!Object.hasOwn(object, name)) {
+		object = Object.getPrototypeOf(object);
+	}
+	return object;
+}
+
 // The wait is not the program's: its clocks go on as if there had been none. Returns what sets it.
+// Node.js 18 has another prototype between performance and that of its class than 20 has.
 function shiftClocks() {
 	let waited = 0;
 	const { apply } = Reflect;
 	const { uptime } = process;
-	const kind = Object.getPrototypeOf(performance);
+	const kind = ownerOf(performance, 'now');
 	const now = Object.getOwnPropertyDescriptor(kind, 'now');
 	const origin = Object.getOwnPropertyDescriptor(kind, 'timeOrigin');
 	const shifted = {
@@ -161,6 +170,7 @@ function shiftClocks() {
 		get timeOrigin() { return apply(origin.get, this, []) + waited; },
 	};
 	const { get } = Object.getOwnPropertyDescriptor(shifted, 'timeOrigin');
+	Object.defineProperty(get, 'name', Object.getOwnPropertyDescriptor(origin.get, 'name'));
 	process.uptime = shifted.uptime;
 	Object.defineProperty(kind, 'now', { ...now, value: shifted.now });
 	Object.defineProperty(kind, 'timeOrigin', { ...origin, get });

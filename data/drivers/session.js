@@ -13,6 +13,7 @@ const vm = require('vm');
 
 const CHANNEL_FD = 3;
 const VALUE_BYTES = 64 * 1024;
+const SHOWN_CHARS = 4000;
 const INTERRUPTED = 'ERR_SCRIPT_EXECUTION_INTERRUPTED';
 
 const TURN = Symbol.for('brig.turn');
@@ -77,7 +78,21 @@ function encode(value) {
 	try {
 		const text = JSON.stringify(value);
 		const data = text === undefined ? null : Buffer.from(text);
-		return data && data.length <= VALUE_BYTES ? data : Buffer.alloc(0);
+		if (data && data.length <= VALUE_BYTES) {
+			return data;
+		}
+	} catch {
+		// JSON has nothing like it.
+	}
+	return value === undefined ? Buffer.alloc(0) : encodeShown(value);
+}
+
+// How Node.js shows it, as far as there is room: src/lib/value.h.
+function encodeShown(value) {
+	try {
+		const text = inspect(value);
+		const short = text.length > SHOWN_CHARS ? `${text.slice(0, SHOWN_CHARS - 3)}...` : text;
+		return Buffer.from(`r${JSON.stringify(short.toWellFormed ? short.toWellFormed() : short)}`);
 	} catch {
 		return Buffer.alloc(0);
 	}

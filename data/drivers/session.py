@@ -12,17 +12,23 @@ SESSION_PATH = "/etc/brig/session.py"
 SESSION_FD = 3
 SESSION_HIGH_FD = 255
 SESSION_VALUE_BYTES = 64 * 1024
+SESSION_REPR_CHARS = 4000  # of a value that JSON has nothing like: src/lib/value.h
 SESSION_SOURCES = 200  # whose lines tracebacks can show
 
 
-class SessionChannel:
-    """Keeps out of the way of the program's own files, and of what it starts."""
+def session_move(fd, below=0):
+    """Out of the way of the program's own files, and of what it starts."""
+    high = min(os.sysconf("SC_OPEN_MAX"), SESSION_HIGH_FD + 1) - 1 - below
+    if fd >= high:
+        return fd
+    moved = os.dup2(fd, high, inheritable=False)
+    os.close(fd)
+    return moved
 
+
+class SessionChannel:
     def __init__(self, fd):
-        high = min(os.sysconf("SC_OPEN_MAX"), SESSION_HIGH_FD + 1) - 1
-        self.fd = os.dup2(fd, high, inheritable=False) if fd < high else fd
-        if self.fd != fd:
-            os.close(fd)
+        self.fd = self.out = session_move(fd)
         self.data = b""
 
     def fill(self):
@@ -31,8 +37,10 @@ class SessionChannel:
             os._exit(0)  # nobody will ask for anything any more
         self.data += more
 
-    def line(self):
-        while b"\n" not in self.data:
+    def line(self, most=1 << 16):
+        while b"\n" not in self.data[:most]:
+            if len(self.data) >= most:
+                os._exit(0)
             self.fill()
         line, _, self.data = self.data.partition(b"\n")
         return line
@@ -61,8 +69,17 @@ class SessionChannel:
         return bool(self.data or select.select([self.fd], [], [], 0)[0])
 
     def send(self, data):
+        data = memoryview(data)
         while data:
-            data = data[os.write(self.fd, data) :]
+            data = data[os.write(self.out, data) :]
+
+
+class SessionPipes(SessionChannel):
+    """The same between two processes of a session."""
+
+    def __init__(self, fd, out):
+        self.fd, self.out = session_move(fd, 1), session_move(out, 2)
+        self.data = b""
 
 
 def session_input(data):
@@ -84,13 +101,13 @@ def session_input(data):
 
 
 class Session:
-    def __init__(self, fd, guard=None):
+    def __init__(self, channel, guard=None):
         import _ast
         import _signal
         import json
 
         self.ast, self.signal, self.dumps = _ast, _signal, json.dumps
-        self.channel = SessionChannel(fd)
+        self.channel = channel
         self.running = self.reading = self.pending = False
         self.sources = {}
         self.guard = guard
@@ -157,8 +174,8 @@ class Session:
         return 130 if isinstance(error, KeyboardInterrupt) else 1
 
     def execute(self, source, name):
-        """Status and value; and what the guard has to say."""
-        value, status, word, record = None, 0, b"done", None
+        """Status, value, and by what rule the guard has stopped it, if it has."""
+        value, status, stopped = None, 0, b""
         try:
             body, last = self.compile(source, name)
             if self.guard:
@@ -177,23 +194,36 @@ class Session:
             if self.guard:
                 self.guard.paused = True
                 if isinstance(error, GuardRefusal):
-                    return 1, None, b"refused", self.guard.record(error.record)
-                stopped = self.guard.stopped(error)
-                word, record = b"stopped", stopped and self.guard.record(stopped)
+                    # The checker has seen something else: a file that has changed since.
+                    print("refused:", error, file=sys.stderr)
+                    return 1, None, ("%(rule)s %(line)d" % error.record).encode()
+                stopped = (self.guard.stopped(error) or "").encode()
                 guard_trim(error)
             value, status = None, self.report(error)
         if self.guard:
             self.guard.paused = True
-        return status, value, word if record else b"done", record
+        return status, value, stopped
 
     def encode(self, value):
         if value is None:
             return b""
         try:
             data = self.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+            if len(data) <= SESSION_VALUE_BYTES:
+                return data
         except BaseException:
-            return b""  # JSON has nothing like it
-        return data if len(data) <= SESSION_VALUE_BYTES else b""
+            pass  # JSON has nothing like it
+        return self.encode_repr(value)
+
+    def encode_repr(self, value):
+        """How the value shows itself, as far as there is room for it."""
+        try:
+            text = str.__str__(repr(value))
+            if len(text) > SESSION_REPR_CHARS:
+                text = text[: SESSION_REPR_CHARS - 3] + "..."
+            return b"r" + self.dumps(text.encode("utf-8", "backslashreplace").decode()).encode()
+        except BaseException:
+            return b""
 
     def flush(self):
         for stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__):
@@ -219,20 +249,24 @@ class Session:
         self.signal.pthread_sigmask(self.signal.SIG_UNBLOCK, [self.signal.SIGINT])
         name = f"<run-{serial}>"
         self.remember(name, source)
-        status, value, data, word = 1, None, b"", b"done"
+        status, stopped, data = 1, b"", b""
         try:
-            status, value, word, record = self.execute(source, name)
-            data = record if record else self.encode(value) if valued else b""
+            status, value, stopped = self.execute(source, name)
+            data = stopped or (self.encode(value) if valued else b"")
         except BaseException as error:  # while it was reported
             self.running = False
             if not isinstance(error, KeyboardInterrupt):
                 os.write(2, b"the error could not be reported\n")
         self.flush()
+        word = b"stopped" if stopped else b"done"
         self.channel.send(b"%s %d %d %d\n%s" % (word, serial, status, len(data), data))
 
-    def serve(self):
+    def serve(self, warden):
         self.signal.signal(self.signal.SIGINT, self.on_interrupt)
-        self.channel.send(b"ready\n")
+        # The warden learns from it which process is to be interrupted.
+        os.write(warden, b"ready\n")
+        if warden != self.channel.fd:
+            os.close(warden)
         while True:
             self.turn()
 
@@ -247,10 +281,11 @@ def session_compile(tree, name, how):
 
 def serve_session(fd, words=()):
     """With the guard's order, the texts of data/guard come before this one."""
-    guard = None
-    if words:
-        guard = Guard(words[1], os.path.realpath(os.getcwd()))
-    Session(fd, guard).serve()
+    if not words:
+        channel = SessionChannel(fd)
+        Session(channel).serve(channel.fd)
+    guard = Guard(words[1], os.path.realpath(os.getcwd()))
+    Session(guard_part(guard, fd), guard).serve(fd)
 
 
 if __name__ == "__main__":

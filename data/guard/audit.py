@@ -36,7 +36,7 @@ def guard_hook(guard):
             frame = getframe(2)  # who has caused it
         except ValueError:
             return True  # nobody: the program has ended, or has not begun
-        if frame.f_globals is own_globals:
+        if frame.f_code.co_filename == own_file:
             return True
         if frame.f_code.co_filename in guard.own:
             return event == "import"
@@ -60,5 +60,5 @@ def guard_hook(guard):
         if not fine:
             raise GuardPermissionError("%s is refused in strict mode" % event)
 
-    own_globals = globals()
+    own_file = guard_hook.__code__.co_filename
     return hook

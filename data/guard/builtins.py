@@ -19,6 +19,8 @@ class GuardType:
             raise GuardPermissionError("type() takes one argument in strict mode")
         thing = things[0]
         kind = type(thing)
+        if kind is GuardFacade or kind is GuardLocal:
+            return GuardModule
         return self if issubclass(kind, type) or kind is GuardType else kind
 
     def __instancecheck__(self, thing):
@@ -102,6 +104,7 @@ class GuardBuiltins:
         self.space[GUARD_TYPE] = self.space["type"]
         self.own = guard.own_classes
         self.space[GUARD_FETCH] = self.make_fetch()
+        self.change = self.space[GUARD_OWN] = self.make_own()
         self.space["__build_class__"] = self.make_build_class()
 
     def check(self, name):
@@ -113,13 +116,23 @@ class GuardBuiltins:
         """Remembers the program's own classes: their private attributes are its own."""
         build, own = _guard_builtins.__build_class__, self.own
 
-        def build_class(*args, **named):
-            made = build(*args, **named)
-            if isinstance(made, type):
-                own.add(made)
+        def build_class(body, name, *bases, **named):
+            guard_check_bases(bases, own)
+            made = build(body, name, *bases, **named)
+            guard_check_class(made)
+            own.add(made)
             return made
 
         return build_class
+
+    def make_own(self):
+        """Whether an object is the program's to change: itself, or a refusal."""
+        own, slow, space = self.own, guard_check_change, self.space
+
+        def check(thing):
+            return thing if type(thing) in own else slow(thing, own, space)
+
+        return check
 
     def make_fetch(self):
         """fetch(), which remembers what it has found of the program's classes."""
@@ -140,7 +153,7 @@ class GuardBuiltins:
         """Is the attribute the program's, and not one of python's own classes?"""
         kind = type(thing)
         bases = kind.__mro__
-        if kind is super:
+        if issubclass(kind, super):
             kind, bases = thing.__self_class__, thing.__self_class__.__mro__
             bases = bases[bases.index(thing.__thisclass__) + 1 :]
         elif issubclass(kind, type):
@@ -155,6 +168,8 @@ class GuardBuiltins:
         """An attribute that has been checked: private ones of the program's own classes alone, and
         str.format in its safe form.
         """
+        if name == "__init__":
+            return guard_bind_init(thing, self.own)
         if name[0] == "_" and name not in GUARD_PRIVATE and name not in GUARD_READ:
             if not self.owned(thing, name):
                 raise GuardAttributeError("%s is private to python's own classes" % name)
@@ -207,7 +222,7 @@ class GuardBuiltins:
             self.check(name)
             if name in GUARD_READ:
                 raise GuardAttributeError("%s cannot be set" % name)
-            _guard_builtins.setattr(thing, name, value)
+            _guard_builtins.setattr(self.change(thing), name, value)
         return setattr
 
     def make_delattr(self):
@@ -215,7 +230,7 @@ class GuardBuiltins:
             self.check(name)
             if name in GUARD_READ:
                 raise GuardAttributeError("%s cannot be deleted" % name)
-            _guard_builtins.delattr(thing, name)
+            _guard_builtins.delattr(self.change(thing), name)
         return delattr
 
     def make_vars(self):
@@ -223,13 +238,15 @@ class GuardBuiltins:
             if len(things) != 1:
                 raise GuardAttributeError("vars() needs an object in strict mode")
             thing = things[0]
-            if isinstance(thing, (type, type(sys), GuardFacade, GuardLocal)):
+            if isinstance(thing, (type, type(_guard_builtins), GuardFacade, GuardLocal)):
                 raise GuardAttributeError("vars() is for objects of your own")
             if not isinstance(_guard_builtins.getattr(type(thing), "__flags__", 0), int) \
                     or not type(thing).__flags__ & (1 << 9):
                 raise TypeError("vars() argument must have __dict__ attribute")
+            private = type(thing) in self.own
             return {key: value for key, value in _guard_builtins.vars(thing).items()
-                    if type(key) is str and not guard_is_dunder(key)}
+                    if type(key) is str and not guard_is_dunder(key)
+                    and (private or key[:1] != "_")}
         return vars
 
     def make_dir(self):
@@ -272,7 +289,7 @@ class GuardBuiltins:
             "operator": lambda: {"attrgetter": self.make_attrgetter(),
                                  "methodcaller": self.make_methodcaller()},
             "functools": guard_wrappers,
-            "collections": lambda: {"namedtuple": guard_namedtuple(self.check)},
+            "collections": lambda: {"namedtuple": guard_namedtuple(self.check, self.own)},
             "dataclasses": lambda: {"dataclass": guard_dataclass(self.own)},
         }.get(module, dict)()
 
@@ -299,9 +316,11 @@ def guard_dataclass(own):
 
     def dataclass(cls=None, **options):
         def make(cls):
+            if cls not in own:
+                raise GuardPermissionError("dataclass() is for classes of your own")
             made = dataclasses.dataclass(cls, **options)
-            if cls in own:
-                own.add(made)
+            guard_check_fields(made, dataclasses.fields(made))
+            own.add(made)
             return made
 
         return make if cls is None else make(cls)
@@ -309,7 +328,7 @@ def guard_dataclass(own):
     return dataclass
 
 
-def guard_namedtuple(check):
+def guard_namedtuple(check, own):
     """The fields become code: so they are plain text, or nothing."""
     import collections
 
@@ -324,6 +343,7 @@ def guard_namedtuple(check):
             guard_text(name)
         made = collections.namedtuple(typename, field_names, rename=rename, defaults=defaults,
                                       module="__main__")
+        own.add(made)
         return made
 
     return namedtuple

@@ -45,6 +45,19 @@ def guard_facade(name, exports):
     return facade
 
 
+class GuardModule:
+    """What type() says of a facade: nothing leads from it to the guard."""
+
+    __slots__ = ()
+
+    def __init_subclass__(cls, **named):
+        raise GuardPermissionError("modules are no classes to derive from")
+
+
+GuardModule.__name__ = GuardModule.__qualname__ = "module"
+GuardModule.__module__ = "builtins"
+
+
 class GuardLocal:
     """A file of the program's own, with its public names as they are now."""
 
@@ -84,7 +97,10 @@ class GuardImporter:
     def __init__(self, guard):
         self.guard, self.rules = guard, guard.rules
         self.real = __import__
-        self.made, self.locals, self.prepared = {}, {}, {}
+        self.made, self.locals, self.prepared = {}, {}, set()
+        import gc
+
+        self.gc = gc
 
     def __call__(self, name, globals=None, locals=None, fromlist=(), level=0):
         if type(name) is not str or level:
@@ -105,7 +121,10 @@ class GuardImporter:
     def facade(self, name):
         if name in self.made:
             return self.made[name]
-        paused, self.guard.paused = self.guard.paused, True  # its own code, and no other
+        # Its own code, and no other: also no destructor of the program's.
+        paused, self.guard.paused = self.guard.paused, True
+        collects = self.gc.isenabled()
+        self.gc.disable()
         limit = sys.getrecursionlimit()
         sys.setrecursionlimit(max(limit, GUARD_IMPORT_DEPTH))
         try:
@@ -113,9 +132,9 @@ class GuardImporter:
         finally:
             self.guard.paused = paused
             sys.setrecursionlimit(limit)
-        prepare = GUARD_PREPARE.get(name)
-        if prepare:
-            prepare(module)
+            if collects:
+                self.gc.enable()
+        self.prepare()
         exports = {}
         for key in self.names(name, module):
             value = getattr(module, key, self)
@@ -129,6 +148,13 @@ class GuardImporter:
                     exports[other[len(inner):]] = self.facade(other)
         self.made[name] = facade = guard_facade(name, exports)
         return facade
+
+    def prepare(self):
+        """Whatever has imported them: other modules use these as well."""
+        for name, prepare in GUARD_PREPARE.items():
+            if name in sys.modules and name not in self.prepared:
+                self.prepared.add(name)
+                prepare(sys.modules[name])
 
     def names(self, name, module):
         names = self.rules.exports(name)
@@ -208,5 +234,33 @@ def guard_prepare_dataclasses(dataclasses):
     kind.__setattr__, kind.__init_subclass__ = set_attribute, classmethod(no_subclass)
 
 
-GUARD_PREPARE = {"dataclasses": guard_prepare_dataclasses, "enum": guard_prepare_enum,
+def guard_prepare_copy(copy):
+    """copy builds objects by methods that it asks the object for. It gets those of the class: what
+    the program has among the attributes of an object, or answers by __getattr__, does not count.
+    """
+    real, missing, none = setattr, object(), object()
+
+    def get(thing, name, default=missing):
+        kind = thing if issubclass(type(thing), type) else type(thing)
+        for base in kind.__mro__:
+            if name in base.__dict__:
+                found = base.__dict__[name]
+                bind = getattr(type(found), "__get__", None)
+                if not bind:
+                    return found
+                return bind(found, None, kind) if kind is thing else bind(found, thing, kind)
+        if default is missing:
+            raise AttributeError(name)
+        return default
+
+    def set_attribute(thing, name, value):
+        if type(name) is not str or guard_is_dunder(name):
+            raise GuardAttributeError("copy sets no attribute %r in strict mode" % (name,))
+        real(thing, name, value)
+
+    vars(copy).update(getattr=get, setattr=set_attribute,
+                      hasattr=lambda thing, name: get(thing, name, none) is not none)
+
+
+GUARD_PREPARE = {"copy": guard_prepare_copy, "dataclasses": guard_prepare_dataclasses, "enum": guard_prepare_enum,
                  "typing": guard_prepare_typing}

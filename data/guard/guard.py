@@ -3,9 +3,7 @@
 import os
 import sys
 
-GUARD_RECORD_AT = 64 * 1024  # in the memory file: behind the value
-GUARD_RECORD_BYTES = 8 * 1024
-GUARD_ADD_SEALS, GUARD_SEAL_SEAL, GUARD_SEAL_WRITE = 1033, 1, 8
+GUARD_RECORD_BYTES = 8 * 1024  # in the memory file: in front of the value
 GUARD_PARSE = 0x400
 
 guard_table = []  # parsed once, in a template ahead
@@ -88,10 +86,12 @@ class Guard:
         """The tree, changed so that it can run; GuardRefusal or SyntaxError."""
         tree = self.parse(source, path)
         nodes = guard_nodes(tree)
-        if self.order["ask"] or self.order["refuse"] or self.order["check"]:
+        if self.order["score"]:
             self.judge(nodes)
         if self.mode == "strict":
             walk = GuardWalk(nodes, self.rules)
+            if self.declared:
+                walk.declared.forget(self.declared.bound & GUARD_PRELOADED)
             walk.check()
             self.join(walk.declared)
             self.look_at_locals(nodes)
@@ -191,12 +191,16 @@ class Guard:
 
     def begin_strict(self, main):
         if self.builtins is None:
+            guard_detach()
             self.importer = GuardImporter(self)
             functions = GuardBuiltins(self)
             self.replacements, self.builtins = functions.replacements, functions.space
             guard_prepare_abc(self)
             usual = (sys.prefix, sys.base_prefix, "/usr/lib/", "/usr/local/lib/")
             sys.path[:] = [path for path in sys.path if path.startswith(usual)]
+        for name in self.declared.loaded:
+            if name not in self.builtins and self.rules.is_module(name):
+                self.builtins[name] = self.importer.facade(name)
         main.__builtins__ = self.builtins
         for name in ("__loader__", "__cached__", "__spec__"):
             vars(main).pop(name, None)
@@ -234,7 +238,7 @@ class Guard:
 
     # --- what it says ---
 
-    def record(self, refusal=None):
+    def record(self, refusal=None, end=None):
         record = {}
         if self.risk is not None:
             record["risk"] = {"score": self.risk["score"],
@@ -244,53 +248,17 @@ class Guard:
                 key: guard_cut(value, 250) if type(value) is str else value
                 for key, value in refusal.items()
             }
+        if end:
+            record["end"] = end
         return guard_json(record)[: GUARD_RECORD_BYTES - 1]
 
     def stopped(self, error):
-        """The record of a run that the guard has ended, or that ended by its refusal."""
+        """Rule and line of a run that the guard has ended, or that ended by its refusal. That is
+        all: the program could say it as well, so what is said about it is for others to write.
+        """
         if self.exhausted():
-            return {"rule": "operations", "limit": self.order["operations"], "line": 0, "column": 0,
-                    "reason": "more than %d loop turns, calls and elements"
-                              % self.order["operations"],
-                    "remedy": "The program took too many steps. Look for endless loops; use a "
-                              "better algorithm, or less data.",
-                    "operator_remedy": "Raise guard.operations of the policy."}
+            return "operations 0"
         if isinstance(error, RecursionError) and self.order["recursion"]:
-            return {"rule": "recursion", "limit": self.order["recursion"], "column": 0,
-                    "line": guard_line_of(error, self.own),
-                    "reason": "calls nested deeper than %d" % self.order["recursion"],
-                    "remedy": "The program called itself too deeply. Check the end of the "
-                              "recursion, or use a loop.",
-                    "operator_remedy": "Raise guard.recursion of the policy."}
+            return "recursion %d" % guard_line_of(error, self.own)
         rule = GUARD_ERRORS.get(type(error))
-        if rule:
-            text = str(error)
-            return {"rule": rule, "reason": text, "line": guard_line_of(error, self.own),
-                    "column": 0, "remedy": "The guard refused this while the program ran: %s."
-                    % guard_cut(text, 150), "operator_remedy": ""}
-        return None
-
-
-class GuardReport:
-    """The end of the memory file that the warden reads."""
-
-    def __init__(self, pipe):
-        self.pipe, self.fd = pipe, pipe.fd
-
-    def write(self, data):
-        os.pwrite(self.fd, data + b"\0", GUARD_RECORD_AT)
-
-    def seal(self, seals):
-        import fcntl
-
-        fcntl.fcntl(self.fd, GUARD_ADD_SEALS, seals)
-
-    def refuse(self, data):
-        """For good: who reads it can tell that no program has written it."""
-        self.write(data)
-        self.seal(GUARD_SEAL_WRITE | GUARD_SEAL_SEAL)
-
-    def let_run(self, data):
-        """From here on nobody can make it look like a refusal."""
-        self.write(data)
-        self.seal(GUARD_SEAL_SEAL)
+        return "%s %d" % (rule, guard_line_of(error, self.own)) if rule else None

@@ -80,6 +80,11 @@ GUARD_NO_ATTRIBUTES = dict.fromkeys(_FRAMES, "frames and code objects lead out o
 GUARD_NO_ATTRIBUTES["mro"] = "the bases of a class lead to those of others"
 GUARD_NO_ATTRIBUTES["obj"] = "the object of an AttributeError can be one of python's own"
 GUARD_NO_ATTRIBUTES["ctypes"] = "it leads to memory as such"
+# By these a class says that anything can be an instance of it.
+GUARD_TYPING_NAMES = {"_is_protocol", "_is_runtime_protocol"}
+GUARD_NO_ATTRIBUTES.update(dict.fromkeys(GUARD_TYPING_NAMES, "they are for typing to set"))
+# Methods of texts that take attributes by name: they are handed out in a safe form alone.
+GUARD_FORMATS = {"format", "format_map"}
 # Of data frames: text that is evaluated as code.
 GUARD_NO_TABLE_ATTRIBUTES = {
     "eval": "pandas evaluates the text as code",
@@ -88,6 +93,8 @@ GUARD_NO_TABLE_ATTRIBUTES = {
     "tofile": "it writes files",
 }
 
+# Modules that are there without an import, where the policy allows them.
+GUARD_PRELOADED = {"math", "json"}
 # Private names that are made for everybody.
 GUARD_PRIVATE = {"_fields", "_replace", "_asdict", "_make", "_field_defaults"}
 

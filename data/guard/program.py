@@ -51,16 +51,13 @@ def load_guarded(path, valued):
 
 def conclude_guarded(error):
     """Tells what of the program's end was the guard's doing."""
-    stopped = guarding.stopped(error)
+    stopped = os.getpid() == reporting.pipe.pid and guarding.stopped(error)
     if guarding.mode == "strict" and error is not None:
         guard_trim(error)
     if stopped:
-        try:
-            if reporting.pipe.identity() == reporting.pipe.file:
-                reporting.write(guarding.record(stopped))
-        except OSError:
-            pass
+        reporting.end(stopped)
     if guarding.exhausted():
-        sys.stderr.write("brig: %s\n" % stopped["reason"])
+        sys.stderr.write("brig: more than %d loop turns, calls and elements\n"
+                         % guarding.order["operations"])
         flush_streams()
         os._exit(1)

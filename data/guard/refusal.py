@@ -49,13 +49,13 @@ GUARD_ERRORS = {
 
 def guard_trim(error):
     """Takes the guard's own frames out of a traceback."""
-    own, first = globals(), error.__traceback__
-    while first and first.tb_frame.f_globals is own:
+    own, first = guard_trim.__code__.co_filename, error.__traceback__
+    while first and first.tb_frame.f_code.co_filename == own:
         first = first.tb_next
     trace = first
     while trace:
         later = trace.tb_next
-        while later and later.tb_frame.f_globals is own:
+        while later and later.tb_frame.f_code.co_filename == own:
             later = later.tb_next
         trace.tb_next = later
         trace = later

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # Changes to a program's tree, after it was looked at. Names with a dot in front are the guard's own:
 # no program text can spell them.
-GUARD_TYPE, GUARD_FETCH, GUARD_TICK = ".type", ".fetch", ".tick"
+GUARD_TYPE, GUARD_FETCH, GUARD_TICK, GUARD_OWN = ".type", ".fetch", ".tick", ".own"
 
 
 def guard_place(node, like):
     for field in ("lineno", "col_offset", "end_lineno", "end_col_offset"):
-        setattr(node, field, getattr(like, field, None) or getattr(like, "lineno", 1))
+        value = getattr(like, field, None)
+        setattr(node, field, getattr(like, "lineno", 1) if value is None else value)
     return node
 
 
@@ -36,6 +37,8 @@ def guard_plain_template(node):
 
 def guard_mangled(name, node, parents):
     """The name that an attribute has within its class."""
+    if guard_is_dunder(name):
+        return name
     while name[:2] == "__" and node is not None and not guard_is(node, "ClassDef"):
         node = parents[id(node)]
     if name[:2] != "__" or node is None or not node.name.strip("_"):
@@ -44,22 +47,30 @@ def guard_mangled(name, node, parents):
 
 
 def guard_soften(walk):
-    """`x.__class__` becomes type(x); format() methods and private attributes are taken by way of
-    the guard, which knows whose they are.
+    """`x.__class__` becomes type(x); format() methods, private attributes and __init__() are taken
+    by way of the guard, which knows whose they are. So it is with what is set: `x.y = z` asks the
+    guard whether x is the program's to change.
     """
     # From the inside out: who is replaced has its own insides done.
     for node, parent in reversed(walk.nodes):
-        if not guard_is(node, "Attribute") or not guard_is(node.ctx, "Load"):
+        if not guard_is(node, "Attribute"):
+            continue
+        if not guard_is(node.ctx, "Load"):
+            node.value = guard_call(GUARD_OWN, [node.value], node.value)
             continue
         name = node.attr
         formats = name in ("format", "format_map") and not guard_plain_template(node.value)
         private = name[:1] == "_" and not guard_is_dunder(name) and name not in GUARD_PRIVATE
         if name == "__class__":
             guard_replace(parent, node, guard_call(GUARD_TYPE, [node.value], node))
-        elif formats or private:
+        elif formats or private or name == "__init__" and not guard_by_super(node):
             name = guard_mangled(name, node, walk.parents)
             text = guard_place(_ast.Constant(value=name, kind=None), node)
             guard_replace(parent, node, guard_call(GUARD_FETCH, [node.value, text], node))
+
+
+def guard_by_super(node):
+    return guard_is(node.value, "Call") and getattr(node.value.func, "id", "") == "super"
 
 
 def guard_tick(like):

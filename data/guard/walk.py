@@ -46,6 +46,7 @@ class GuardDeclared:
     def __init__(self, nodes):
         self.private = set(GUARD_PRIVATE)
         self.bound = set()
+        self.loaded = set()  # of those modules that need no import
         self.modules = {}
         self.tables = False  # are there data frames?
         imported = []
@@ -53,6 +54,8 @@ class GuardDeclared:
             kind = type(node).__name__
             if kind == "Name" and type(node.ctx).__name__ != "Load":
                 self.bind(node.id, parent)
+            elif kind == "Name" and node.id in GUARD_PRELOADED:
+                self.loaded.add(node.id)
             elif kind == "Attribute" and type(node.ctx).__name__ == "Store":
                 self.own(node.attr)
             elif kind in ("FunctionDef", "ClassDef"):
@@ -77,10 +80,17 @@ class GuardDeclared:
             else:
                 self.modules[name] = module
             self.tables |= item.name.partition(".")[0] in ("pandas", "numpy")
-        for name in self.bound:
+        for name in self.loaded:
+            self.modules.setdefault(name, name)
+        self.forget(self.bound)
+
+    def forget(self, names):
+        """What is bound may be anything."""
+        for name in names:
             self.modules.pop(name, None)
 
     def add(self, other):
+        self.loaded |= other.loaded
         self.private |= other.private
         self.bound |= other.bound
         self.tables |= other.tables
@@ -142,6 +152,9 @@ class GuardWalk:
         if name and guard_is_dunder(name):
             raise GuardRefusal("name", "the %s %s belongs to python itself" % (what, name),
                                "Use a name without double underscores.", "", node)
+        if name in GUARD_TYPING_NAMES:
+            raise GuardRefusal("name", "the %s %s belongs to typing" % (what, name),
+                               "Derive from Protocol.", "", node)
 
     def look_Name(self, node, parent):
         name, loads = node.id, guard_is(node.ctx, "Load")
@@ -152,6 +165,8 @@ class GuardWalk:
             if not loads and in_class and (name in GUARD_CLASS_NAMES or name in GUARD_DEFINED):
                 self.look_class_name(name, parent)
                 return
+            self.plain(name, node)
+        if not loads:
             self.plain(name, node)
         if loads and name in GUARD_NO_NAMES and name not in self.declared.bound:
             raise GuardRefusal("call", "%s is not there in strict mode" % name,
@@ -169,6 +184,13 @@ class GuardWalk:
                 raise GuardRefusal("name", "__match_args__ must be a tuple of plain strings",
                                    "Write the attributes' names out.", "", assignment)
             self.attribute(text, assignment)
+            self.pattern(text, assignment)
+
+    def pattern(self, name, node):
+        """What a pattern takes is taken by python itself, whomever it belongs to."""
+        if name[:1] == "_" and name not in GUARD_PRIVATE or name in GUARD_FORMATS:
+            raise GuardRefusal("attribute", "%s cannot be taken by a pattern" % name,
+                               "Take it by name, or match a public attribute.", "", node)
 
     def look_AnnAssign(self, node, parent):
         """Fields of data classes and protocols are looked up in whatever a pattern is matched to."""
@@ -181,6 +203,8 @@ class GuardWalk:
             if not guard_is(parent, "ClassDef") or node.name not in GUARD_DEFINED:
                 raise GuardRefusal("name", "%s may not be defined" % node.name,
                                    "Give the method another name.", "", node)
+            return
+        self.plain(node.name, node, "function")
 
     def look_ClassDef(self, node, parent):
         self.plain(node.name, node, "class")
@@ -229,16 +253,12 @@ class GuardWalk:
     def look_MatchClass(self, node, parent):
         for name in node.kwd_attrs:
             self.attribute(name, node)
-            if name in ("format", "format_map"):
-                raise GuardRefusal("attribute", "%s cannot be taken by a pattern" % name,
-                                   "Call it by name.", "", node)
+            self.pattern(name, node)
 
     def look_Attribute(self, node, parent):
         name, loads = node.attr, guard_is(node.ctx, "Load")
         if guard_is_dunder(name):
-            by_super = (guard_is(node.value, "Call") and guard_is(node.value.func, "Name")
-                        and node.value.func.id == "super")
-            allowed = GUARD_BY_SUPER if by_super else GUARD_CALLED
+            allowed = GUARD_BY_SUPER if guard_by_super(node) else GUARD_CALLED
             if loads and (name in GUARD_READ or name == "__class__"):
                 return
             if loads and id(node) in self.called and name in allowed:

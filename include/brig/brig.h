@@ -82,6 +82,8 @@ struct brig_limits {
 	uint64_t stdout_bytes;
 	uint64_t stderr_bytes;
 	uint64_t net_bytes; /* to and from the network, of runs that have one */
+	/* From SIGTERM to SIGKILL when the time is up, or the run is cancelled; 0: SIGKILL alone */
+	uint64_t grace_ns;
 };
 
 enum brig_status {
@@ -191,6 +193,17 @@ struct brig_request {
 	const char *guard;
 	/* Only look at the code: what the guard says, and its risk. Nothing is run. */
 	bool check;
+	/* `mounts` name directories that the policy lists, and no others: path is such a name. */
+	bool mounts_listed;
+	/* Limits outside of what the policy allows become the nearest that it does: no error. */
+	bool clamp;
+
+	/*
+	 * A terminal in place of three pipes, if the policy allows it: what the program prints
+	 * comes as stream 1. Such a cell is never one made ahead.
+	 */
+	bool terminal;
+	uint16_t terminal_rows, terminal_columns; /* 0: nobody knows */
 };
 
 struct brig_file_out {
@@ -324,6 +337,10 @@ struct brig_result {
 	size_t events_count;
 	uint64_t events_dropped;   /* how many more there were, of subjects that had no room */
 	uint64_t event_counts[16]; /* by kind, with those */
+
+	uint64_t compile_cpu_ns; /* what of usage.cpu_ns was the compiler's */
+
+	char *value_repr; /* of a value that JSON has nothing like: how the language shows it */
 };
 
 /* Cells made ahead: how many, and for how long. 0 stands for what the comment says. */
@@ -343,6 +360,8 @@ struct brig_context_options {
 	const char *cache_dir;  /* NULL: /var/cache/brig or $XDG_CACHE_HOME/brig */
 	bool no_cache;          /* compile anew each time */
 	const struct brig_warm_options *warm; /* NULL: every cell is made when it is asked for */
+	/* A record of all runs: an audit chain, see docs/audit.md. NULL: what BRIG_AUDIT says */
+	const char *audit_file;
 };
 
 struct brig_context;
@@ -400,6 +419,8 @@ BRIG_API int brig_run_wait(struct brig_run *run, struct brig_error *error);
  */
 BRIG_API long brig_run_feed(struct brig_run *run, const void *data, size_t size);
 BRIG_API void brig_run_feed_end(struct brig_run *run);
+/* The terminal of a run that has one has another size now; 0, or -ENOTTY: there is none. */
+BRIG_API int brig_run_resize(struct brig_run *run, uint16_t rows, uint16_t columns);
 /* Ends the whole cell; the result comes by step or wait as usual, with status "cancelled". */
 BRIG_API void brig_run_cancel(struct brig_run *run);
 /* Holds the program's output back in its pipes, so that it has to wait; or lets it come again. */

@@ -2,27 +2,32 @@
 /* Base64: see base64.h. */
 #include "base/base64.h"
 
-#include <stdint.h>
 #include <string.h>
 
 #define NONE 0xff
 
-static void make_table(unsigned char table[256])
-{
-	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-				      "0123456789+/";
+/* The value of each letter, from '+' to 'z'; all others have none. */
+#define FIRST '+'
+static const unsigned char values[] = {
+	62,   NONE, NONE, NONE, 63,   52,   53, 54, 55, 56, 57, 58, 59, 60, 61, NONE,
+	NONE, NONE, NONE, NONE, NONE, NONE, 0,  1,  2,  3,  4,  5,  6,  7,  8,  9,
+	10,   11,   12,   13,   14,   15,   16, 17, 18, 19, 20, 21, 22, 23, 24, 25,
+	NONE, NONE, NONE, NONE, NONE, NONE, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35,
+	36,   37,   38,   39,   40,   41,   42, 43, 44, 45, 46, 47, 48, 49, 50, 51,
+};
 
-	memset(table, NONE, 256);
-	for (unsigned char i = 0; i < 64; i++) {
-		table[(unsigned char)letters[i]] = i;
-	}
+static unsigned char value_of(char letter)
+{
+	unsigned at = (unsigned char)letter - (unsigned)FIRST;
+
+	return at < sizeof(values) ? values[at] : NONE;
 }
 
 /* Four letters; false: one of them is none. */
-static bool decode_four(const unsigned char table[256], const char *text, unsigned char out[3])
+static bool decode_four(const char *text, unsigned char out[3])
 {
-	unsigned char a = table[(unsigned char)text[0]], b = table[(unsigned char)text[1]];
-	unsigned char c = table[(unsigned char)text[2]], d = table[(unsigned char)text[3]];
+	unsigned char a = value_of(text[0]), b = value_of(text[1]);
+	unsigned char c = value_of(text[2]), d = value_of(text[3]);
 
 	out[0] = (unsigned char)(a << 2 | b >> 4);
 	out[1] = (unsigned char)(b << 4 | c >> 2);
@@ -30,31 +35,70 @@ static bool decode_four(const unsigned char table[256], const char *text, unsign
 	return !((a | b | c | d) & 0x80);
 }
 
-bool base64_decode(const char *text, size_t size, unsigned char *out, size_t *ret_size)
+/* The last four, with zeros in place of the padding: they must leave no bits. 0: they are wrong. */
+static size_t decode_last(const char four[4], unsigned char *out)
 {
-	unsigned char table[256];
-	size_t padding = 0, at = 0, used = 0;
+	size_t padding = four[3] != '=' ? 0 : four[2] != '=' ? 1 : 2;
 	char last[4] = "AAAA";
 	unsigned char three[3];
 
-	*ret_size = 0;
-	if (size % 4 != 0 || size == 0) {
-		return size == 0;
+	memcpy(last, four, 4 - padding);
+	if (!decode_four(last, three) || (padding > 0 && three[2] != 0) ||
+	    (padding > 1 && three[1] != 0)) {
+		return 0;
 	}
-	padding = text[size - 1] != '=' ? 0 : text[size - 2] != '=' ? 1 : 2;
-	make_table(table);
-	for (; at + 4 < size; at += 4, used += 3) {
-		if (!decode_four(table, text + at, out + used)) {
-			return false;
+	memcpy(out, three, 3 - padding);
+	return 3 - padding;
+}
+
+/* The four letters that have gathered. */
+static size_t take_gathered(struct base64_stream *stream, unsigned char *out)
+{
+	size_t size = stream->padded ? 0 : decode_last(stream->four, out);
+
+	stream->wrong = size == 0;
+	if (size) {
+		stream->padded = size < 3;
+		stream->have = 0;
+	}
+	return size;
+}
+
+size_t base64_stream_take(struct base64_stream *stream, const char *text, size_t size,
+			  unsigned char *out, size_t *ret_size)
+{
+	size_t at = 0, used = 0;
+
+	while (at < size && !stream->wrong) {
+		while (stream->have == 0 && !stream->padded && size - at >= 4 &&
+		       decode_four(text + at, out + used)) {
+			at += 4;
+			used += 3;
+		}
+		while (at < size && stream->have < 4) {
+			stream->four[stream->have++] = text[at++];
+		}
+		if (stream->have == 4) {
+			used += take_gathered(stream, out + used);
 		}
 	}
-	/* The last four, with zeros in place of the padding: they must leave no bits. */
-	memcpy(last, text + at, 4 - padding);
-	if (!decode_four(table, last, three) || (padding > 0 && three[2] != 0) ||
-	    (padding > 1 && three[1] != 0)) {
+	*ret_size = used;
+	return at;
+}
+
+bool base64_stream_whole(const struct base64_stream *stream)
+{
+	return stream->have == 0 && !stream->wrong;
+}
+
+bool base64_decode(const char *text, size_t size, unsigned char *out, size_t *ret_size)
+{
+	struct base64_stream stream = { 0 };
+
+	*ret_size = 0;
+	if (size % 4 != 0) {
 		return false;
 	}
-	memcpy(out + used, three, 3 - padding);
-	*ret_size = used + 3 - padding;
-	return true;
+	base64_stream_take(&stream, text, size, out, ret_size);
+	return base64_stream_whole(&stream);
 }

@@ -44,4 +44,17 @@ json_t *json_bounded_load(const char *text, size_t size, const struct json_bound
  */
 enum json_error_code json_string_decode(const char *text, size_t size, bool allow_nul, char *out,
 					size_t *ret_size, const char **ret_why);
+
+struct json_part {
+	size_t taken, size; /* of the text, and of what it stands for */
+	enum json_error_code code;
+	const char *why;
+};
+
+/*
+ * The same for a text that comes in parts. Unless it is the final one, what may go on in the next
+ * is not taken: at most eleven bytes, which are to be given again. False: code and why.
+ */
+bool json_string_decode_part(const char *text, size_t size, bool final, bool allow_nul, char *out,
+			     struct json_part *part);
 #endif

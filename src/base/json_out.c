@@ -61,12 +61,11 @@ static void ascii_escape(struct buf *buf, char c)
 	}
 }
 
-static void string_add(struct buf *buf, const char *text, size_t size)
+static void escaped_add(struct buf *buf, const char *text, size_t size)
 {
 	size_t start = 0; /* of the run that can be copied as it is */
 	size_t i = 0;
 
-	buf_addc(buf, '"');
 	while (i < size) {
 		size_t used = 1;
 		uint32_t c;
@@ -92,7 +91,68 @@ static void string_add(struct buf *buf, const char *text, size_t size)
 	if (start < size) {
 		buf_add(buf, text + start, size - start);
 	}
+}
+
+void json_add_harmless(struct buf *buf, const char *json, size_t size)
+{
+	size_t start = 0;
+	size_t i = 0;
+
+	while (i < size) {
+		size_t used = 1;
+		uint32_t c = (unsigned char)json[i];
+
+		bool valid = c < 0x80 || utf8_decode(json + i, size - i, &used, &c);
+		bool plain = c < 0x80 ? c != 0x7f && (c >= 0x20 || strchr("\t\n\r", (int)c))
+				      : valid && !is_harmful(c);
+		if (!plain || c == 0) {
+			buf_add(buf, json + start, i - start);
+			unicode_escape(buf, c);
+			start = i + used;
+		}
+		i += used;
+	}
+	buf_add(buf, json + start, size - start);
+}
+
+static void string_add(struct buf *buf, const char *text, size_t size)
+{
 	buf_addc(buf, '"');
+	escaped_add(buf, text, size);
+	buf_addc(buf, '"');
+}
+
+static size_t character_cost(uint32_t c, size_t used)
+{
+	if (c >= 0x80) {
+		return is_harmful(c) ? 6 : used;
+	}
+	return is_plain((unsigned char)c) ? 1 : c && strchr("\"\\\b\f\n\r\t", (int)c) ? 2 : 6;
+}
+
+bool json_measure(struct json_measure *measure, const char *text, size_t size, size_t more)
+{
+	size_t stop = more < size - measure->at ? measure->at + more : size;
+
+	while (measure->at < stop) {
+		size_t used = 1, cost = 1;
+		uint32_t c;
+
+		if (!is_plain((unsigned char)text[measure->at])) {
+			if (!utf8_decode(text + measure->at, size - measure->at, &used, &c)) {
+				measure->invalid = true;
+				measure->at = size;
+				return true;
+			}
+			cost = character_cost(c, used);
+		}
+		measure->at += used;
+		measure->cost += cost;
+		if (measure->cost <= measure->room) {
+			measure->fits = measure->at;
+		}
+	}
+	return measure->at >= size;
 }
 
 /* All that stands in front of a value. */
@@ -151,14 +211,35 @@ static void base64_group(const unsigned char *in, size_t size, char out[4])
 	out[3] = size > 2 ? digits[bits & 63] : '=';
 }
 
+void json_part_open(struct json_out *out, const char *key)
+{
+	item_start(out, key);
+	buf_addc(out->buf, '"');
+}
+
+void json_part_text(struct json_out *out, const char *text, size_t size)
+{
+	escaped_add(out->buf, text, size);
+}
+
+void json_part_close(struct json_out *out)
+{
+	buf_addc(out->buf, '"');
+}
+
 void json_base64(struct json_out *out, const char *key, const void *data, size_t size)
+{
+	json_part_open(out, key);
+	json_part_base64(out, data, size);
+	json_part_close(out);
+}
+
+void json_part_base64(struct json_out *out, const void *data, size_t size)
 {
 	const unsigned char *bytes = data;
 	char chunk[4096];
 	size_t fill = 0;
 
-	item_start(out, key);
-	buf_addc(out->buf, '"');
 	for (size_t i = 0; i < size; i += 3) {
 		base64_group(bytes + i, size - i, chunk + fill);
 		fill += 4;
@@ -168,7 +249,6 @@ void json_base64(struct json_out *out, const char *key, const void *data, size_t
 		}
 	}
 	buf_add(out->buf, chunk, fill);
-	buf_addc(out->buf, '"');
 }
 
 void json_u64(struct json_out *out, const char *key, uint64_t value)

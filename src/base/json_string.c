@@ -79,13 +79,57 @@ static size_t read_escape(const char *text, size_t size, uint32_t *ret)
 	return read_unicode(text, size, ret);
 }
 
-enum json_error_code json_string_decode(const char *text, size_t size, bool allow_nul, char *out,
-					size_t *ret_size, const char **ret_why)
-{
-	size_t at = 0, used = 0, took;
-	uint64_t word;
-	uint32_t c;
+/* What one character may take: an escaped pair of surrogates, or four bytes. */
+#define ESCAPE_MAX 12
+#define BYTES_MAX  4
 
+/* It may go on in the next part. */
+static bool is_cut(const char *text, size_t left, bool final)
+{
+	return !final && left < (text[0] == '\\' ? ESCAPE_MAX : BYTES_MAX) &&
+	       (text[0] == '\\' || (unsigned char)text[0] >= 0x80);
+}
+
+/* One character that is no plain byte: how many bytes of the text it took; 0: *ret_why. */
+static size_t decode_special(const char *text, size_t size, bool allow_nul, char *out,
+			     size_t *ret_used, struct json_part *part)
+{
+	uint32_t c;
+	size_t took;
+
+	if (text[0] == '\\') {
+		took = read_escape(text, size, &c);
+		if (took == 0 || (c == 0 && !allow_nul)) {
+			part->code = took ? json_error_null_character : json_error_invalid_syntax;
+			part->why = took ? "\\u0000 in a string is not allowed"
+					 : "invalid escape in a string";
+			return 0;
+		}
+		*ret_used = utf8_write(c, out);
+		return took;
+	}
+	if ((unsigned char)text[0] < 0x20) {
+		part->code = json_error_invalid_syntax;
+		part->why = "control character in a string";
+		return 0;
+	}
+	if (!utf8_decode(text, size, &took, &c)) {
+		part->code = json_error_invalid_utf8;
+		part->why = "a string is not UTF-8";
+		return 0;
+	}
+	memcpy(out, text, took);
+	*ret_used = took;
+	return took;
+}
+
+bool json_string_decode_part(const char *text, size_t size, bool final, bool allow_nul, char *out,
+			     struct json_part *part)
+{
+	size_t at = 0, used = 0, more = 0;
+	uint64_t word;
+
+	*part = (struct json_part){ .code = json_error_unknown };
 	while (at < size) {
 		if (size - at >= sizeof(word)) {
 			memcpy(&word, text + at, sizeof(word));
@@ -96,31 +140,31 @@ enum json_error_code json_string_decode(const char *text, size_t size, bool allo
 				continue;
 			}
 		}
-		if ((unsigned char)text[at] < 0x20) {
-			*ret_why = "control character in a string";
-			return json_error_invalid_syntax;
+		if (is_cut(text + at, size - at, final)) {
+			break;
 		}
-		if (text[at] == '\\') {
-			took = read_escape(text + at, size - at, &c);
-			if (took == 0) {
-				*ret_why = "invalid escape in a string";
-				return json_error_invalid_syntax;
-			}
-			if (c == 0 && !allow_nul) {
-				*ret_why = "\\u0000 in a string is not allowed";
-				return json_error_null_character;
-			}
-			used += utf8_write(c, out + used);
-		} else {
-			if (!utf8_decode(text + at, size - at, &took, &c)) {
-				*ret_why = "a string is not UTF-8";
-				return json_error_invalid_utf8;
-			}
-			memcpy(out + used, text + at, took);
-			used += took;
+		size_t took =
+			decode_special(text + at, size - at, allow_nul, out + used, &more, part);
+		if (took == 0) {
+			return false;
 		}
 		at += took;
+		used += more;
 	}
-	*ret_size = used;
+	part->taken = at;
+	part->size = used;
+	return true;
+}
+
+enum json_error_code json_string_decode(const char *text, size_t size, bool allow_nul, char *out,
+					size_t *ret_size, const char **ret_why)
+{
+	struct json_part part;
+
+	if (!json_string_decode_part(text, size, true, allow_nul, out, &part)) {
+		*ret_why = part.why;
+		return part.code;
+	}
+	*ret_size = part.size;
 	return json_error_unknown;
 }

@@ -79,3 +79,16 @@ bool path_is_beneath(const char *path, const char **why)
 	}
 	return !fault;
 }
+
+static bool holds(const char *directory, const char *path)
+{
+	size_t length = strlen(directory);
+
+	return strncmp(directory, path, length) == 0 &&
+	       (path[length] == '\0' || path[length] == '/' || strcmp(directory, "/") == 0);
+}
+
+bool path_overlaps(const char *one, const char *other)
+{
+	return holds(one, other) || holds(other, one);
+}

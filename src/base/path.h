@@ -4,6 +4,12 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+
+#define PATH_GLOB_BYTES_MAX 1023 /* a longer pattern could name no path, and matches nothing */
+/* Of those that one caller brings at a time, each of which may meet every file. */
+#define PATH_GLOBS_MAX       100
+#define PATH_GLOBS_BYTES_MAX 8192
 
 /*
  * A relative path that stays beneath its directory: no leading '/', no empty, "." or ".." part,
@@ -17,6 +23,16 @@ bool path_is_beneath(const char *path, const char **why);
  * for a dot that starts a part, which the pattern must spell. Linear time.
  */
 bool path_glob(const char *pattern, const char *path);
-/* The same, but dots are like any other byte: for whoever wants to miss nothing. */
-bool path_glob_all(const char *pattern, const char *path);
+
+/*
+ * Many paths against the same patterns (NULL-terminated; or NULL): read once, matched often. Which
+ * one matches first, or -1. Without `hides` dots are like any other byte. `work` grows by what it
+ * cost: words of 64 places that were moved on, a few nanoseconds each.
+ */
+struct path_globs;
+int path_globs_new(const char *const *patterns, struct path_globs **ret);
+void path_globs_free(struct path_globs *globs);
+int path_globs_find(const struct path_globs *globs, const char *path, bool hides, uint64_t *work);
+/* Is one of the two absolute paths the other, or a directory above it? */
+bool path_overlaps(const char *one, const char *other);
 #endif

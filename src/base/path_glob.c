@@ -9,14 +9,15 @@
  * A dot that starts a part is matched only by a dot that starts a part of the pattern: whoever
  * writes a wildcard does not think of .git, .ssh or .bashrc.
  */
+#include <errno.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/path.h"
 #include "base/utf8.h"
 
-#define PATTERN_SIZE_MAX 1023 /* a longer one could name no path, and matches nothing */
-#define WORDS            ((PATTERN_SIZE_MAX + 1) / 64)
+#define WORDS ((PATH_GLOB_BYTES_MAX + 1) / 64)
 
 /* Wildcards tell apart no more than these. */
 enum kind {
@@ -34,7 +35,9 @@ struct glob {
 	uint64_t step[KIND_COUNT][WORDS]; /* tokens that such a byte leads out of */
 	uint64_t stay[KIND_COUNT][WORDS]; /* tokens that such a byte does not leave */
 	uint64_t dots[WORDS];             /* tokens that are a dot and start a part */
-	uint64_t literal[256 * WORDS];    /* by byte, `words` each: tokens that are this byte */
+	uint64_t none[WORDS];             /* no token */
+	uint16_t row[256];                /* by byte: 1 + which row of literals it has; 0: none */
+	uint64_t literal[];               /* `words` each: tokens that are this byte */
 };
 
 static enum kind byte_kind(unsigned char byte, bool part_start)
@@ -79,14 +82,36 @@ static void any_add(struct glob *glob)
 	bit_set(glob->stay[KIND_TAIL], glob->last);
 }
 
+/* In words; a wildcard in it counts as well, which does no harm. */
+static size_t literals_of(const char *pattern, size_t size)
+{
+	bool seen[256] = { false };
+	size_t rows = 0;
+
+	for (size_t i = 0; i < size; i++) {
+		unsigned char byte = (unsigned char)pattern[i];
+		rows += !seen[byte];
+		seen[byte] = true;
+	}
+	return rows * (size / 64 + 1);
+}
+
+static void literal_add(struct glob *glob, unsigned char byte, unsigned *rows)
+{
+	if (!glob->row[byte]) {
+		glob->row[byte] = (uint16_t)++ * rows;
+	}
+	bit_set(glob->literal + (glob->row[byte] - 1) * glob->words, glob->last++);
+}
+
+/* Into memory that is zero. */
 static void glob_compile(struct glob *glob, const char *pattern, size_t size)
 {
 	bool part_start = true;
 	bool directories = false; /* the last token: another such would add nothing */
+	unsigned rows = 0;
 
-	memset(glob, 0, offsetof(struct glob, literal));
 	glob->words = size / 64 + 1;
-	memset(glob->literal, 0, 256 * glob->words * sizeof(uint64_t));
 	for (const char *p = pattern; *p;) {
 		size_t stars = strspn(p, "*");
 
@@ -108,7 +133,7 @@ static void glob_compile(struct glob *glob, const char *pattern, size_t size)
 			if (*p == '.' && part_start) {
 				bit_set(glob->dots, glob->last);
 			}
-			bit_set(glob->literal + (unsigned char)*p * glob->words, glob->last++);
+			literal_add(glob, (unsigned char)*p, &rows);
 			p++;
 		}
 		part_start = p[-1] == '/';
@@ -139,8 +164,10 @@ static void skip_all(const struct glob *glob, uint64_t *set)
 static bool glob_step(const struct glob *glob, uint64_t *set, unsigned char byte, bool part_start)
 {
 	enum kind kind = byte_kind(byte, part_start);
-	const uint64_t *literal =
-		kind == KIND_HIDES ? glob->dots : glob->literal + byte * glob->words;
+	const uint64_t *literal = kind == KIND_HIDES ? glob->dots
+				  : glob->row[byte]
+					  ? glob->literal + (glob->row[byte] - 1) * glob->words
+					  : glob->none;
 	uint64_t stay[WORDS];
 	uint64_t carry = 0;
 	uint64_t left = 0;
@@ -159,33 +186,90 @@ static bool glob_step(const struct glob *glob, uint64_t *set, unsigned char byte
 	return left != 0;
 }
 
-static bool matches(const char *pattern, const char *path, bool hides)
+/* What a pattern needs: its rows of literals, one for each byte that stands in it. */
+static struct glob *glob_new(const char *pattern)
 {
-	struct glob glob;
-	uint64_t set[WORDS] = { 1 };
-	size_t size = strnlen(pattern, PATTERN_SIZE_MAX + 1);
+	size_t size = strnlen(pattern, PATH_GLOB_BYTES_MAX + 1);
+	struct glob *glob = NULL;
 
-	if (size > PATTERN_SIZE_MAX) {
-		return false;
+	if (size <= PATH_GLOB_BYTES_MAX) {
+		glob = calloc(1, sizeof(*glob) + literals_of(pattern, size) * sizeof(uint64_t));
 	}
-	glob_compile(&glob, pattern, size);
-	skip_all(&glob, set);
+	if (glob) {
+		glob_compile(glob, pattern, size);
+	}
+	return glob;
+}
+
+static bool glob_matches(const struct glob *glob, const char *path, bool hides, uint64_t *work)
+{
+	uint64_t set[WORDS] = { 1 };
 	bool part_start = true;
+
+	skip_all(glob, set);
 	for (const unsigned char *p = (const unsigned char *)path; *p; p++) {
-		if (!glob_step(&glob, set, *p, part_start && hides)) {
+		*work += glob->words;
+		if (!glob_step(glob, set, *p, part_start && hides)) {
 			return false;
 		}
 		part_start = *p == '/';
 	}
-	return set[glob.last / 64] >> (glob.last % 64) & 1;
+	return set[glob->last / 64] >> (glob->last % 64) & 1;
+}
+
+struct path_globs {
+	size_t count;
+	struct glob *globs[]; /* owned */
+};
+
+int path_globs_new(const char *const *patterns, struct path_globs **ret)
+{
+	size_t count = 0;
+
+	while (patterns && patterns[count]) {
+		count++;
+	}
+	struct path_globs *globs = calloc(1, sizeof(*globs) + count * sizeof(struct glob *));
+	if (!globs) {
+		return -ENOMEM;
+	}
+	globs->count = count;
+	for (size_t i = 0; i < count; i++) {
+		globs->globs[i] = glob_new(patterns[i]);
+		if (!globs->globs[i] &&
+		    strnlen(patterns[i], PATH_GLOB_BYTES_MAX + 1) <= PATH_GLOB_BYTES_MAX) {
+			path_globs_free(globs);
+			return -ENOMEM;
+		}
+	}
+	*ret = globs;
+	return 0;
+}
+
+void path_globs_free(struct path_globs *globs)
+{
+	for (size_t i = 0; globs && i < globs->count; i++) {
+		free(globs->globs[i]);
+	}
+	free(globs);
+}
+
+int path_globs_find(const struct path_globs *globs, const char *path, bool hides, uint64_t *work)
+{
+	for (size_t i = 0; i < globs->count; i++) {
+		if (globs->globs[i] && glob_matches(globs->globs[i], path, hides, work)) {
+			return (int)i;
+		}
+	}
+	return -1;
 }
 
 bool path_glob(const char *pattern, const char *path)
 {
-	return matches(pattern, path, true);
-}
+	struct glob *glob = glob_new(pattern);
+	uint64_t work = 0;
+	bool found = glob && glob_matches(glob, path, true, &work);
 
-bool path_glob_all(const char *pattern, const char *path)
-{
-	return matches(pattern, path, false);
+	free(glob);
+	return found;
 }

@@ -27,9 +27,9 @@ struct suffix {
 static const struct suffix count_suffixes[] = { { "", 1 }, { NULL, 0 } };
 
 static const struct suffix bytes_suffixes[] = {
-	{ "", 1 },      { "k", KIB },  { "K", KIB },   { "Ki", KIB },  { "KiB", KIB },
-	{ "M", MIB },   { "Mi", MIB }, { "MiB", MIB }, { "G", GIB },   { "Gi", GIB },
-	{ "GiB", GIB }, { "T", TIB },  { "Ti", TIB },  { "TiB", TIB }, { NULL, 0 },
+	{ "", 1 },      { "k", KIB },  { "K", KIB },   { "Ki", KIB }, { "KiB", KIB }, { "m", MIB },
+	{ "M", MIB },   { "Mi", MIB }, { "MiB", MIB }, { "g", GIB },  { "G", GIB },   { "Gi", GIB },
+	{ "GiB", GIB }, { "t", TIB },  { "T", TIB },   { "Ti", TIB }, { "TiB", TIB }, { NULL, 0 },
 };
 
 static const struct suffix time_suffixes[] = {
@@ -58,19 +58,22 @@ static const struct form cores_forms[] = { { "", 1000, 3 } };
 
 static const struct {
 	const char *description;
+	const char *spelling; /* of all that is taken */
 	const struct suffix *suffixes;
 	const struct form *forms;
 	size_t forms_count;
 	const char *zero;
 } kinds[] = {
-	[UNIT_COUNT] = { "a whole number such as 64", count_suffixes, count_forms,
-			 ARRAY_SIZE(count_forms), "0" },
-	[UNIT_BYTES] = { "a size such as 256M", bytes_suffixes, bytes_forms,
-			 ARRAY_SIZE(bytes_forms), "0" },
-	[UNIT_TIME] = { "a time such as 5s or 300ms", time_suffixes, time_forms,
-			ARRAY_SIZE(time_forms), "0s" },
-	[UNIT_MILLICORES] = { "a number of cores such as 0.5", cores_suffixes, cores_forms,
-			      ARRAY_SIZE(cores_forms), "0" },
+	[UNIT_COUNT] = { "a whole number such as 64", "write digits alone", count_suffixes,
+			 count_forms, ARRAY_SIZE(count_forms), "0" },
+	[UNIT_BYTES] = { "a size such as 256M",
+			 "write bytes, or a number with K, M or G, such as 256M or 2g",
+			 bytes_suffixes, bytes_forms, ARRAY_SIZE(bytes_forms), "0" },
+	[UNIT_TIME] = { "a time such as 5s or 300ms",
+			"write seconds, or a number with ms, s, m or h, such as 5s", time_suffixes,
+			time_forms, ARRAY_SIZE(time_forms), "0s" },
+	[UNIT_MILLICORES] = { "a number of cores such as 0.5", "write a number, such as 0.5 or 2",
+			      cores_suffixes, cores_forms, ARRAY_SIZE(cores_forms), "0" },
 };
 
 static size_t digits_span(const char *text)
@@ -197,4 +200,9 @@ const char *unit_format(enum unit unit, uint64_t value, char *buffer, size_t siz
 const char *unit_describe(enum unit unit)
 {
 	return (size_t)unit < ARRAY_SIZE(kinds) ? kinds[unit].description : "a number";
+}
+
+const char *unit_spelling(enum unit unit)
+{
+	return (size_t)unit < ARRAY_SIZE(kinds) ? kinds[unit].spelling : "write a number";
 }

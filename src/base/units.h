@@ -21,4 +21,6 @@ int unit_parse(enum unit unit, const char *text, uint64_t *ret);
 const char *unit_format(enum unit unit, uint64_t value, char *buffer, size_t size);
 /* How such a value is written, for error messages: "a size such as 256M". */
 const char *unit_describe(enum unit unit);
+/* "write seconds, or ...": for who has not. */
+const char *unit_spelling(enum unit unit);
 #endif

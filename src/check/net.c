@@ -26,6 +26,13 @@ struct target {
 	enum net_class class;
 };
 
+static bool is_own(const struct net_address *address)
+{
+	_cleanup_close_ int routes = net_routes_open();
+
+	return net_address_is_own(routes, address);
+}
+
 static int parse_target(const char *text, struct target *ret, struct brig_error *err)
 {
 	int r = net_rule_parse(text, &ret->rule, err);
@@ -58,7 +65,7 @@ static int parse_target(const char *text, struct target *ret, struct brig_error 
 			(struct net_address){ .family = 4, .bytes = { 127, 0, 0, 1 } };
 	}
 	ret->class = ret->named ? NET_PUBLIC : net_classify(&rule->prefix.address);
-	if (!ret->named && ret->class == NET_PUBLIC && net_address_is_own(&rule->prefix.address)) {
+	if (!ret->named && ret->class == NET_PUBLIC && is_own(&rule->prefix.address)) {
 		ret->class = NET_LOCAL;
 	}
 	return 0;

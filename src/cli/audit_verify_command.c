@@ -4,6 +4,8 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,12 +17,14 @@
 #include "cli/cli_audit.h"
 #include "cli/exit_status.h"
 #include "cli/report.h"
+#include "ledger/audit_text.h"
 #include "ledger/chain_key.h"
 #include "ledger/store.h"
 #include "ledger/timestamp.h"
 
-#define STATUS_BROKEN    1
-#define EXPECT_BYTES_MAX (64u << 10)
+#define STATUS_BROKEN 1
+#define MARK          "brig-audit-1 " /* begins a checkpoint */
+#define EVENT         "event=checkpoint"
 
 /* --- where things are ----------------------------------------------------------------------- */
 
@@ -49,6 +53,9 @@ int audit_path(const struct audit_line *line, char **ret, struct brig_error *err
 {
 	static const char *const places[] = { "ledger/" STORE_NAME, STORE_NAME };
 
+	if (line->file && access(line->file, F_OK) < 0) {
+		return error_errno(error, BRIG_E_INPUT, errno, "cannot open %s", line->file);
+	}
 	if (line->file) {
 		*ret = strdup(line->file);
 		if (!*ret) {
@@ -86,6 +93,10 @@ static int read_key(const struct audit_line *line, int dir, struct audit_claims 
 	}
 	size = line->key ? chain_file_read(AT_FDCWD, line->key, text, sizeof(text))
 			 : chain_file_read(dir, CHAIN_PUBLIC_NAME, text, sizeof(text));
+	if (size == -ENOENT && !line->key && line->file && audit_text_is(line->file)) {
+		claims->keyless = true; /* the record of brig run --audit */
+		return 0;
+	}
 	if (size < 0) {
 		error_errno(error, BRIG_E_INPUT, (int)-size, "cannot read the public key %s",
 			    line->key ? line->key : CHAIN_PUBLIC_NAME);
@@ -102,41 +113,66 @@ static int read_key(const struct audit_line *line, int dir, struct audit_claims 
 static int add_known(struct audit_claims *claims, const char *where, const char *line, size_t size,
 		     struct brig_error *error)
 {
-	struct audit_known *known = &claims->known[claims->known_count];
+	struct chain_checkpoint checkpoint;
 
-	if (claims->known_count == AUDIT_KNOWN_MAX) {
-		return error_set(error, BRIG_E_INPUT, E2BIG, "%s: more than %d checkpoints", where,
-				 AUDIT_KNOWN_MAX);
+	if (!chain_line_parse(line, size, &checkpoint)) {
+		return error_set(error, BRIG_E_INPUT, EINVAL, "%s: this is no checkpoint: %.*s",
+				 where, (int)(size < 40 ? size : 40), line);
 	}
-	if (!chain_line_parse(line, size, &known->checkpoint)) {
-		return error_set(error, BRIG_E_INPUT, EINVAL, "%s: this is no checkpoint: %.40s",
-				 where, line);
+	return audit_claims_add(claims, where, &checkpoint) == 0
+		       ? 0
+		       : error_set(error, BRIG_E_SYSTEM, ENOMEM, "no memory");
+}
+
+/*
+ * The checkpoint in a line of a log. What other lines tell are words of strangers, and may look
+ * like one.
+ */
+static int add_line(struct audit_claims *claims, const char *where, char *line,
+		    struct brig_error *error)
+{
+	const char *event = strstr(line, "event="), *mark = strstr(line, MARK);
+
+	if (!mark || (event && event < mark && strncmp(event, EVENT, strlen(EVENT)) != 0)) {
+		return 0;
 	}
-	known->where = where;
-	claims->known_count++;
-	return 0;
+	return add_known(claims, where, mark, strcspn(mark, "\n\"\\"), error);
+}
+
+/* All of it, however long it is. A last line that is not whole is still being written. */
+static int add_log(struct audit_claims *claims, const char *path, struct brig_error *error)
+{
+	_cleanup_free_ char *line = NULL;
+	FILE *file = fopen(path, "re");
+	size_t room = 0;
+	ssize_t size = 0;
+	int r = 0;
+
+	errno = file ? 0 : errno;
+	while (file && r == 0 && (size = getline(&line, &room, file)) > 0) {
+		r = line[size - 1] == '\n' || claims->known_count == 0
+			    ? add_line(claims, path, line, error)
+			    : 0;
+	}
+	if (r == 0 && (!file || ferror(file))) {
+		r = error_errno(error, BRIG_E_INPUT, errno, "cannot read %s", path);
+	}
+	if (file) {
+		(void)fclose(file);
+	}
+	return r;
 }
 
 /* A line itself, or a file of lines. Of a log only the checkpoints are taken. */
 static int add_expected(struct audit_claims *claims, const char *text, struct brig_error *error)
 {
-	static const char mark[] = "brig-audit-1 ";
+	size_t before = claims->known_count;
 
-	if (strncmp(text, mark, strlen(mark)) == 0) {
+	if (strncmp(text, MARK, strlen(MARK)) == 0) {
 		return add_known(claims, "--expect", text, strlen(text), error);
 	}
-	_cleanup_free_ char *data = calloc(1, EXPECT_BYTES_MAX + 1);
-	long size = data ? chain_file_read(AT_FDCWD, text, data, EXPECT_BYTES_MAX) : -ENOMEM;
-	if (size < 0) {
-		return error_errno(error, BRIG_E_INPUT, (int)-size, "cannot read %s", text);
-	}
-	int r = 0;
-	for (char *at = data; r == 0 && (at = strstr(at, mark));) {
-		size_t length = strcspn(at, "\n\"");
-		r = add_known(claims, text, at, length, error);
-		at += length;
-	}
-	return r == 0 && !claims->known_count
+	int r = add_log(claims, text, error);
+	return r == 0 && claims->known_count == before
 		       ? error_set(error, BRIG_E_INPUT, EINVAL, "%s has no checkpoint", text)
 		       : r;
 }
@@ -165,8 +201,8 @@ int audit_claims_read(const struct audit_line *line, const char *path, struct au
 	}
 	struct chain_checkpoint head;
 	r = dir < 0 ? 0 : chain_head_read(dir, &head, error);
-	if (r == 1 && ret->known_count < AUDIT_KNOWN_MAX) {
-		ret->known[ret->known_count++] = (struct audit_known){ CHAIN_HEAD_NAME, head };
+	if (r == 1 && audit_claims_add(ret, CHAIN_HEAD_NAME, &head) < 0) {
+		r = error_set(error, BRIG_E_SYSTEM, ENOMEM, "no memory");
 	}
 	return r < 0 ? r : 0;
 }
@@ -197,6 +233,7 @@ static void found(void *user, uint64_t sequence, const char *what)
 	json_close(&findings->json, '}');
 }
 
+/* key: NULL where nothing is signed. */
 static int print_json(const struct audit_report *report, const struct findings *findings,
 		      const char *key)
 {
@@ -212,7 +249,12 @@ static int print_json(const struct audit_report *report, const struct findings *
 	json_text(&json, "head", head);
 	json_u64(&json, "checkpoints", report->checkpoints);
 	json_u64(&json, "signed_entries", report->signed_entries);
-	json_text(&json, "public_key", key);
+	json_u64(&json, "archived_entries", report->archived);
+	if (key) {
+		json_text(&json, "public_key", key);
+	} else {
+		json_nil(&json, "public_key");
+	}
 	json_u64(&json, "findings_count", report->findings);
 	json_open(&json, "findings", '[');
 	json_raw(&json, NULL, findings->buf.data ? findings->buf.data : "");
@@ -237,35 +279,73 @@ static int print_text(const struct audit_report *report, const struct findings *
 		buf_addf(&out, " from %s to %s", timestamp_format(report->first_ms, first),
 			 timestamp_format(report->last_ms, last));
 	}
-	buf_addf(&out,
-		 "\n  %" PRIu64 " checkpoints, signed up to entry %" PRIu64 "; %" PRIu64
-		 " behind it are linked, not signed yet\n  head %s\n  key  %s\n",
-		 report->checkpoints, covered,
-		 report->head.sequence > covered ? report->head.sequence - covered : 0, head, key);
+	if (key) {
+		buf_addf(&out,
+			 "\n  %" PRIu64 " checkpoints, signed up to entry %" PRIu64 "; %" PRIu64
+			 " behind it are linked, not signed yet\n  head %s\n  key  %s\n",
+			 report->checkpoints, covered,
+			 report->head.sequence > covered ? report->head.sequence - covered : 0,
+			 head, key);
+	} else {
+		buf_addf(&out,
+			 "\n  each is linked to the one before; there is no key, and none is "
+			 "signed\n  head %s\n",
+			 head);
+	}
+	if (report->archived) {
+		buf_addf(&out,
+			 "  entries 1 to %" PRIu64
+			 " are not in it: they were archived, or dropped; "
+			 "--archive FILE verifies them too\n",
+			 report->archived);
+	}
 	if (report->findings) {
 		buf_addf(&out, "  %" PRIu64 " findings\n", report->findings);
 	}
 	return report_text(&out);
 }
 
+/* In the order of what they begin with, whatever the order on the command line. */
+static int by_beginning(const void *a, const void *b)
+{
+	struct chain_checkpoint left = { 0 }, right = { 0 };
+
+	(void)audit_file_anchor(a, &left);
+	(void)audit_file_anchor(b, &right);
+	return left.sequence < right.sequence ? -1 : left.sequence > right.sequence;
+}
+
 static int verify(const struct audit_line *line, const char *path, struct audit_report *report,
 		  struct audit_claims *claims, struct findings *findings, struct brig_error *error)
 {
-	_cleanup_(audit_file_done)
-	struct audit_file file = { 0 };
-
+	size_t archives = line->archive.count, opened = 0;
+	struct audit_file *files = calloc(archives + 1, sizeof(*files));
 	/* The head first: the ledger may be writing, and then the database is newer. */
-	int r = audit_claims_read(line, path, claims, error);
-	if (r == 0) {
-		r = audit_file_open(path, &file, error);
+	int r = files ? audit_claims_read(line, path, claims, error)
+		      : error_set(error, BRIG_E_SYSTEM, ENOMEM, "no memory");
+
+	for (; r == 0 && opened < archives; opened++) {
+		r = audit_file_open(line->archive.items[opened], &files[opened], error);
 	}
-	return r < 0 ? r : audit_verify(&file, claims, found, findings, report, error);
+	if (r == 0 && files && archives) {
+		qsort(files, archives, sizeof(*files), by_beginning);
+	}
+	if (r == 0) {
+		r = audit_file_open(path, &files[opened++], error);
+	}
+	r = r < 0 ? r : audit_verify(files, opened, claims, found, findings, report, error);
+	for (size_t i = 0; files && i <= archives; i++) {
+		audit_file_done(&files[i]);
+	}
+	free(files);
+	return r;
 }
 
 int audit_command_verify(const struct audit_line *line)
 {
 	_cleanup_free_ char *path = NULL;
-	_cleanup_free_ struct audit_claims *claims = calloc(1, sizeof(*claims));
+	_cleanup_(audit_claims_done)
+	struct audit_claims claims = { 0 };
 	struct audit_report report = { 0 };
 	struct findings findings = { 0 };
 	struct brig_error error = { 0 };
@@ -274,14 +354,14 @@ int audit_command_verify(const struct audit_line *line)
 
 	findings.json.buf = &findings.buf;
 	int r = -ENOMEM;
-	if (claims && sodium_init() >= 0) {
+	if (sodium_init() >= 0) {
 		r = audit_path(line, &path, &error);
 	} else {
 		error_set(&error, BRIG_E_SYSTEM, ENOMEM, "no memory");
 	}
 	if (r == 0 && path) {
 		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): knows no cleanup attributes */
-		r = verify(line, path, &report, claims, &findings, &error);
+		r = verify(line, path, &report, &claims, &findings, &error);
 	}
 	if (r < 0) {
 		/* A database that is damaged is a finding as well. */
@@ -289,9 +369,10 @@ int audit_command_verify(const struct audit_line *line)
 		status = report_error(&error, line->json);
 		status = r == -EBADMSG ? STATUS_BROKEN : status;
 	} else {
-		chain_hex(claims->public, CHAIN_KEY_SIZE, key);
-		status = line->json ? print_json(&report, &findings, key)
-				    : print_text(&report, &findings, key);
+		chain_hex(claims.public, CHAIN_KEY_SIZE, key);
+		const char *shown = claims.keyless ? NULL : key;
+		status = line->json ? print_json(&report, &findings, shown)
+				    : print_text(&report, &findings, shown);
 		status = status == STATUS_OK && report.findings ? STATUS_BROKEN : status;
 	}
 	buf_done(&findings.text);

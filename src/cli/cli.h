@@ -13,6 +13,7 @@ int command_mcp(int argc, char **argv);
 int command_ps(int argc, char **argv);
 int command_logs(int argc, char **argv);
 int command_kill(int argc, char **argv);
+int command_queue(int argc, char **argv);
 int command_top(int argc, char **argv);
 int command_token(int argc, char **argv);
 int command_audit(int argc, char **argv);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `brig audit`: is the audit chain whole, and what does it say? */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -19,6 +20,7 @@
 #define CHUNK       (64u << 10)
 #define TAIL_SHOWN  20
 #define FOLLOW_MS   500
+#define DAY_MS      UINT64_C(86400000)
 #define STATUS_NONE 1 /* nothing of that kind */
 
 struct printer {
@@ -57,11 +59,17 @@ static int each(void *user, const struct audit_row *row)
 }
 
 /* "1h": so long ago; "2026-01-31", "2026-01-31T12:00:00Z": then. */
-static int since_of(const char *text, uint64_t *ret, struct brig_error *error)
+int audit_time_of(const char *option, const char *text, uint64_t *ret, struct brig_error *error)
 {
 	uint64_t ns;
 
 	if (!text) {
+		return 0;
+	}
+	size_t digits = strspn(text, "0123456789");
+	if (digits > 0 && digits < 6 && strcmp(text + digits, "d") == 0) {
+		uint64_t ago = strtoull(text, NULL, 10) * DAY_MS, now = store_time_ms();
+		*ret = ago < now ? now - ago : 0;
 		return 0;
 	}
 	if (unit_parse(UNIT_TIME, text, &ns) == 0) {
@@ -72,8 +80,8 @@ static int since_of(const char *text, uint64_t *ret, struct brig_error *error)
 	if (timestamp_parse(text, ret) == 0) {
 		return 0;
 	}
-	error_set(error, BRIG_E_INPUT, EINVAL, "--since: '%s' is no time", text);
-	error_remedy(error, "how long ago, such as 90m, or when, such as 2026-01-31 or "
+	error_set(error, BRIG_E_INPUT, EINVAL, "%s: '%s' is no time", option, text);
+	error_remedy(error, "how long ago, such as 90m or 30d, or when, such as 2026-01-31 or "
 			    "2026-01-31T12:00:00Z");
 	return -EINVAL;
 }
@@ -91,7 +99,7 @@ static int query_of(const struct audit_line *line, struct audit_query *query,
 {
 	query->kind = line->kind;
 	query->tenant = line->tenant;
-	int r = since_of(line->since, &query->since_ms, error);
+	int r = audit_time_of("--since", line->since, &query->since_ms, error);
 	return r < 0 ? r : limit_of(line->limit, &query->limit, error);
 }
 
@@ -188,6 +196,7 @@ static const struct action {
 	{ "list", list, false },
 	{ "show", show, true },
 	{ "tail", tail, false },
+	{ "archive", audit_command_archive, true },
 };
 
 static int act(void *into, const struct arguments *given)
@@ -206,12 +215,14 @@ static int act(void *into, const struct arguments *given)
 		if (line->operand && !actions[i].operand) {
 			error_set(&error, BRIG_E_INPUT, EINVAL,
 				  "audit %s: unexpected argument '%s'", name, line->operand);
+			error_remedy(&error, "name a file with --file FILE, a state directory with "
+					     "--state DIR");
 			return report_usage(&error, line->json);
 		}
 		return actions[i].act(line);
 	}
 	error_set(&error, BRIG_E_INPUT, EINVAL, "audit: unknown action '%s'", name);
-	error_remedy(&error, "%s%s%sactions are verify, list, show ENTRY and tail",
+	error_remedy(&error, "%s%s%sactions are verify, list, show ENTRY, tail and archive FILE",
 		     best.word ? "did you mean " : "", best.word ? best.word : "",
 		     best.word ? "? " : "");
 	return report_usage(&error, line->json);
@@ -224,7 +235,14 @@ int command_audit(int argc, char **argv)
 	static const struct option_info options[] = {
 		{ "--state", "DIR", "the state directory of brig serve", option_take_text,
 		  AT(state) },
-		{ "--file", "FILE", "a copy of ledger.db", option_take_text, AT(file) },
+		{ "--file", "FILE", "a copy of ledger.db, an archive, or a file of --audit",
+		  option_take_text, AT(file) },
+		{ "--archive", "FILE", "verify: what was archived before, with the ledger as one",
+		  option_take_list, AT(archive) },
+		{ "--before", "TIME", "archive: what is older, 90d or 2026-01-31 (all)",
+		  option_take_text, AT(before) },
+		{ "--keep", NULL, "archive: the ledger keeps it as well", option_take_flag,
+		  AT(keep) },
 		{ "--key", "PUB", "verify: the public key, a file or 64 hex digits",
 		  option_take_text, AT(key) },
 		{ "--expect", "LINE",
@@ -243,7 +261,8 @@ int command_audit(int argc, char **argv)
 	static const struct syntax syntax = {
 		.command = "audit",
 		.usage = "audit [verify] [OPTIONS]\naudit list [OPTIONS]\n"
-			 "audit show SEQUENCE|EXECUTION [OPTIONS]\naudit tail [OPTIONS]",
+			 "audit show SEQUENCE|EXECUTION [OPTIONS]\naudit tail [OPTIONS]\n"
+			 "audit archive FILE [OPTIONS]",
 		.about = "Verifies the audit chain that brig serve writes: 0 when it is whole, 1 "
 			 "when not; or\n"
 			 "shows what is in it. Works while the service runs, and on a copy.",
@@ -255,5 +274,6 @@ int command_audit(int argc, char **argv)
 	int status = command_work(&syntax, argc, argv, &line, act);
 
 	strlist_done(&line.expect);
+	strlist_done(&line.archive);
 	return status;
 }

@@ -9,9 +9,9 @@
 #include "ledger/audit_verify.h"
 
 struct audit_line {
-	bool json, follow;
-	const char *state, *file, *key, *since, *kind, *tenant, *limit;
-	struct strlist expect;
+	bool json, follow, keep;
+	const char *state, *file, *key, *since, *before, *kind, *tenant, *limit;
+	struct strlist expect, archive;
 	const char *operand; /* behind the action; or NULL */
 };
 
@@ -26,5 +26,9 @@ void audit_print(const struct audit_row *row, bool json, struct buf *out);
 /* All of it, many lines. */
 void audit_print_long(const struct audit_row *row, struct buf *out);
 
+/* How long ago, or when; nothing without a text. */
+int audit_time_of(const char *option, const char *text, uint64_t *ret, struct brig_error *error);
+
 int audit_command_verify(const struct audit_line *line);
+int audit_command_archive(const struct audit_line *line);
 #endif

@@ -238,7 +238,7 @@ int command_bench(int argc, char **argv)
 		{ "--cells", "N", "so many ready cells (two for each in flight)", take_number,
 		  AT(cells), &cells },
 		{ "--config", "DIR", "the operator's policies and runtimes (/etc/brig)",
-		  option_take_text, AT(config), NULL },
+		  option_take_directory, AT(config), NULL },
 		{ "--yes", NULL, "a person agrees to these runs", option_take_flag, AT(yes), NULL },
 		{ "--json", NULL, "print JSON", option_take_flag, AT(json), NULL },
 	};

@@ -127,6 +127,7 @@ static int diagnose(void *into, const struct arguments *given)
 	diagnosis->policy = policy;
 	probe_run(context->groups, &diagnosis->report);
 	judge(diagnosis);
+	doctor_try_warm(diagnosis);
 	int status = print(diagnosis, line->json);
 	return status != STATUS_OK ? status : diagnosis->ok ? STATUS_OK : STATUS_LACKING;
 }

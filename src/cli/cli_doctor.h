@@ -10,6 +10,16 @@
 #include "lib/context.h"
 #include "policy/policy.h"
 
+#define DOCTOR_WARM_MAX  16
+#define DOCTOR_WARM_LOSS "each run is started cold, which takes longer"
+
+/* Whether cells of a language can be made ahead. Without it each run is started cold. */
+struct doctor_warm {
+	char language[32];
+	struct probe_finding found;
+	uint64_t ms; /* until the first was ready */
+};
+
 struct diagnosis {
 	const struct brig_context *context; /* borrowed */
 	const struct policy *policy;        /* borrowed */
@@ -17,7 +27,12 @@ struct diagnosis {
 	layer_set lacking; /* layers that the policy wants and the host has not */
 	bool call_lacking; /* a system call without which no cell can be built */
 	bool ok;
+	struct doctor_warm warm[DOCTOR_WARM_MAX];
+	size_t warm_count;
 };
+
+/* Fills in `warm`; nothing is tried on a host where the policy's cells cannot be made at all. */
+void doctor_try_warm(struct diagnosis *diagnosis);
 
 void doctor_text(const struct diagnosis *diagnosis, bool colour, struct buf *out);
 void doctor_json(const struct diagnosis *diagnosis, struct buf *out);

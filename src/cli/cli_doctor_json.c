@@ -77,6 +77,20 @@ static void put_remarks(struct json_out *json, const struct probe_host *host)
 	json_close(json, ']');
 }
 
+static void put_warm(struct json_out *json, const struct diagnosis *diagnosis)
+{
+	json_open(json, "warm", '[');
+	for (size_t i = 0; i < diagnosis->warm_count; i++) {
+		const struct doctor_warm *warm = &diagnosis->warm[i];
+
+		json_open(json, NULL, '{');
+		put_finding(json, warm->language, &warm->found, DOCTOR_WARM_LOSS);
+		json_u64(json, "ready_ms", warm->ms);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}
+
 static void put_host(struct json_out *json, const struct diagnosis *diagnosis)
 {
 	const struct probe_host *host = &diagnosis->report.host;
@@ -114,6 +128,7 @@ void doctor_json(const struct diagnosis *diagnosis, struct buf *out)
 	json_text(&json, "policy", diagnosis->policy->name);
 	json_text(&json, "kernel", diagnosis->report.host.kernel);
 	put_layers(&json, diagnosis);
+	put_warm(&json, diagnosis);
 	put_host(&json, diagnosis);
 	json_close(&json, '}');
 }

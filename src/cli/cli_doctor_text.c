@@ -138,6 +138,21 @@ static void put_host(struct page *page)
 	}
 }
 
+static void put_warm(struct page *page)
+{
+	for (size_t i = 0; i < page->diagnosis->warm_count; i++) {
+		const struct doctor_warm *warm = &page->diagnosis->warm[i];
+		char name[sizeof(warm->language) + 8];
+
+		snprintf(name, sizeof(name), "warm %s", warm->language);
+		put_row(page, name, warm->found.state, probe_state_name(warm->found.state),
+			warm->found.detail);
+		if (warm->found.state != PROBE_OK) {
+			put_more(page, "lost: ", DOCTOR_WARM_LOSS);
+		}
+	}
+}
+
 /* One repair, with all that it mends; `count` findings of a kind, named by `name`. */
 static void put_repairs(struct page *page, const struct probe_finding *findings, int count,
 			const char *(*name)(int))
@@ -174,6 +189,21 @@ static const char *call_name(int call)
 	return probe_call_table[call].name;
 }
 
+/* ok is what the policy wants; what is merely slow is said all the same. */
+static void put_slow(struct page *page)
+{
+	const char *before = "; started cold each time: ";
+
+	for (size_t i = 0; i < page->diagnosis->warm_count; i++) {
+		const struct doctor_warm *warm = &page->diagnosis->warm[i];
+
+		if (warm->found.state != PROBE_OK) {
+			buf_addf(page->out, "%s%s", before, warm->language);
+			before = ", ";
+		}
+	}
+}
+
 static void put_verdict(struct page *page)
 {
 	const struct diagnosis *diagnosis = page->diagnosis;
@@ -183,6 +213,7 @@ static void put_verdict(struct page *page)
 	buf_adds(page->out, page->colour ? colours[diagnosis->ok ? PROBE_OK : PROBE_MISSING] : "");
 	if (diagnosis->ok) {
 		buf_addf(page->out, "\nok: this host has all that policy %s wants", policy);
+		put_slow(page);
 	} else {
 		layer_list(diagnosis->lacking, lacking, sizeof(lacking));
 		buf_addf(page->out, "\nnot ok: policy %s wants what this host lacks: %s%s%s",
@@ -204,6 +235,7 @@ void doctor_text(const struct diagnosis *diagnosis, bool colour, struct buf *out
 	buf_addc(out, '\n');
 	put_calls(&page);
 	put_host(&page);
+	put_warm(&page);
 	put_repairs(&page, report->layers, LAYER_COUNT, layer_name);
 	put_repairs(&page, report->calls, PROBE_CALLS, call_name);
 	put_verdict(&page);

@@ -30,8 +30,9 @@ static int end(void *into, const struct arguments *given)
 	int status;
 
 	if (!id || !id_valid(id)) {
-		error_set(&error, BRIG_E_INPUT, EINVAL, "%s is not an execution's id",
-			  id ? id : "(nothing)");
+		error_set(&error, BRIG_E_INPUT, EINVAL,
+			  id ? "'%s' is not an execution's id" : "no execution was named%s",
+			  id ? id : "");
 		error_remedy(&error, "brig ps lists them");
 		return report_usage(&error, line->json);
 	}
@@ -55,8 +56,7 @@ int command_kill(int argc, char **argv)
 	static const struct option_info options[] = {
 		{ "--json", NULL, "print the execution as JSON", option_take_flag,
 		  offsetof(struct line, json), NULL },
-		{ "--socket", "PATH", "the service's unix socket ($BRIG_SOCKET)", option_take_text,
-		  offsetof(struct line, socket), NULL },
+		SERVICE_OPTIONS(struct line, socket),
 	};
 	static const struct syntax syntax = {
 		.command = "kill",

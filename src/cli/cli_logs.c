@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `brig logs`: what an execution of a service has written, or is writing. */
 #include <errno.h>
-#include <sodium/utils.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,24 +8,25 @@
 
 #include "base/cleanup.h"
 #include "base/id.h"
+#include "base/json_out.h"
 #include "base/write_all.h"
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/command.h"
+#include "cli/event_reader.h"
 #include "cli/exit_status.h"
 #include "cli/report.h"
 #include "cli/terminal.h"
 
 #define SILENCE_MS 300 /* without -f: so long nothing new, and what there is has been shown */
-#define LINE_MOST  ((size_t)128 << 20)
 
 struct line {
-	bool follow;
+	bool follow, json;
 	const char *socket;
 };
 
 struct reader {
-	struct buf event; /* lines of an event as far as they are here */
+	bool json;
 	struct terminal terminals[2];
 	char status[24]; /* of the result, when it has come */
 	char failure[512];
@@ -47,22 +47,12 @@ static int show(struct reader *reader, int fd, const void *data, size_t size)
 
 static int show_output(struct reader *reader, json_t *data)
 {
-	int fd = strcmp(client_text(data, "stream"), "stderr") == 0 ? STDERR_FILENO : STDOUT_FILENO;
-	json_t *text = json_object_get(data, "data");
-	json_t *base64 = json_object_get(data, "data_base64");
-	size_t size = json_string_length(base64);
+	_cleanup_(buf_done)
+	struct buf bytes = { 0 };
+	int fd;
+	int r = event_output(data, &bytes, &fd);
 
-	if (text) {
-		return show(reader, fd, json_string_value(text), json_string_length(text));
-	}
-	unsigned char *bytes = base64 ? malloc(size + 1) : NULL;
-	int r = -EPROTO;
-	if (bytes && sodium_base642bin(bytes, size + 1, json_string_value(base64), size, NULL,
-				       &size, NULL, sodium_base64_VARIANT_ORIGINAL) == 0) {
-		r = show(reader, fd, bytes, size);
-	}
-	free(bytes);
-	return r;
+	return r < 0 ? r : show(reader, fd, bytes.data, bytes.size);
 }
 
 /* What was watched; and what was refused, if it did not go well. As brig run has it. */
@@ -83,62 +73,44 @@ static void show_events(json_t *result)
 	}
 }
 
-static int take_event(struct reader *reader, const char *name, const char *text)
+/* A line for each event: the service's own JSON, with nothing in it that a terminal obeys. */
+static int print_event(const char *name, const char *text)
 {
-	/* Programs write NUL as they write all else. */
-	json_t *data = json_loads(text, JSON_ALLOW_NUL, NULL);
-	int r = 0;
+	_cleanup_(buf_done)
+	struct buf out = { 0 };
 
-	if (!data) {
-		return 0;
-	}
-	if (strcmp(name, "output") == 0) {
-		r = show_output(reader, data);
-	} else if (strcmp(name, "result") == 0) {
-		snprintf(reader->status, sizeof(reader->status), "%s", client_text(data, "status"));
-		show_events(data);
-		r = 1;
-	} else if (strcmp(name, "error") == 0) {
-		snprintf(reader->failure, sizeof(reader->failure), "%s",
-			 client_text(data, "detail"));
-		r = 1;
-	}
-	json_decref(data);
-	return r;
+	struct json_out json = { .buf = &out };
+
+	json_open(&json, NULL, '{');
+	json_text(&json, "event", name);
+	buf_adds(&out, ",\"data\":");
+	json_add_harmless(&out, text, strlen(text));
+	buf_adds(&out, "}\n");
+	int r = out.failed ? -ENOMEM : write_all(STDOUT_FILENO, out.data, out.size);
+	return r < 0 ? r : strcmp(name, "result") == 0 || strcmp(name, "error") == 0;
 }
 
-/* One event: lines "event: NAME" and "data: JSON", up to an empty line. */
-static int parse_event(struct reader *reader, char *text)
-{
-	char *name = NULL, *data = NULL, *state = NULL;
-
-	for (char *l = strtok_r(text, "\n", &state); l; l = strtok_r(NULL, "\n", &state)) {
-		name = strncmp(l, "event: ", 7) == 0 ? l + 7 : name;
-		data = strncmp(l, "data: ", 6) == 0 ? l + 6 : data;
-	}
-	return name && data ? take_event(reader, name, data) : 0;
-}
-
-static int take(void *user, const char *data, size_t size)
+static int take_event(void *user, const char *name, json_t *data, const char *text)
 {
 	struct reader *reader = user;
-	struct buf *event = &reader->event;
-	char *end;
-	int r = 0;
 
-	buf_add(event, data, size);
-	if (event->failed || event->size > LINE_MOST) {
-		return -ENOMEM;
+	if (reader->json) {
+		return print_event(name, text);
 	}
-	while (r == 0 && event->data && (end = strstr(event->data, "\n\n"))) {
-		size_t used = (size_t)(end - event->data) + 2;
-
-		*end = '\0';
-		r = parse_event(reader, event->data);
-		memmove(event->data, event->data + used, event->size - used + 1);
-		event->size -= used;
+	if (strcmp(name, "output") == 0) {
+		return show_output(reader, data);
 	}
-	return r;
+	if (strcmp(name, "result") == 0) {
+		snprintf(reader->status, sizeof(reader->status), "%s", client_text(data, "status"));
+		show_events(data);
+		return 1;
+	}
+	if (strcmp(name, "error") == 0) {
+		snprintf(reader->failure, sizeof(reader->failure), "%s",
+			 client_text(data, "detail"));
+		return 1;
+	}
+	return 0;
 }
 
 /* Without an id: the newest. */
@@ -165,16 +137,19 @@ static int logs(void *into, const struct arguments *given)
 	const struct line *line = into;
 	const char *wanted = given->operands[0];
 	struct brig_error error = { 0 };
-	struct reader reader = { 0 };
+	struct reader reader = { .json = line->json };
+	struct event_reader events = { .take = take_event, .user = &reader };
 	struct client_answer answer = { 0 };
 	char id[27] = "", path[80];
 	int r = 0;
 
+	if (wanted && !id_valid(wanted)) {
+		error_set(&error, BRIG_E_INPUT, EINVAL, "'%s' is not an execution's id", wanted);
+		error_remedy(&error, "brig ps --all lists them");
+		return report_usage(&error, line->json);
+	}
 	if (!wanted) {
 		r = newest(line->socket, id, &error);
-	} else if (!id_valid(wanted)) {
-		r = error_set(&error, BRIG_E_INPUT, EINVAL, "%s is not an execution's id", wanted);
-		error_remedy(&error, "brig ps --all lists them");
 	} else {
 		memcpy(id, wanted, 27);
 	}
@@ -184,15 +159,18 @@ static int logs(void *into, const struct arguments *given)
 						  .method = "GET",
 						  .path = path,
 						  .silence_ms = line->follow ? 0 : SILENCE_MS,
-						  .take = take,
-						  .user = &reader };
+						  .take = event_reader_take,
+						  .user = &events };
 		r = client_ask(&request, &answer, &error);
 	}
-	buf_done(&reader.event);
+	event_reader_done(&events);
 	bool silent = answer.silent;
 	client_answer_done(&answer);
 	if (r < 0) {
-		return report_error(&error, false);
+		return report_error(&error, line->json);
+	}
+	if (line->json) {
+		return STATUS_OK;
 	}
 	if (reader.failure[0]) {
 		report_line("%s did not run: %s", id, reader.failure);
@@ -211,8 +189,9 @@ int command_logs(int argc, char **argv)
 		  offsetof(struct line, follow), NULL },
 		{ "--follow", NULL, "the same", option_take_flag, offsetof(struct line, follow),
 		  NULL },
-		{ "--socket", "PATH", "the service's unix socket ($BRIG_SOCKET)", option_take_text,
-		  offsetof(struct line, socket), NULL },
+		{ "--json", NULL, "print each event as a line of JSON", option_take_flag,
+		  offsetof(struct line, json), NULL },
+		SERVICE_OPTIONS(struct line, socket),
 	};
 	static const struct syntax syntax = {
 		.command = "logs",

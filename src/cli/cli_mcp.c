@@ -20,6 +20,7 @@
 
 struct line {
 	const char *config;
+	const char *audit;
 	const char *policy;
 	bool cold;
 	bool yes;
@@ -28,8 +29,10 @@ struct line {
 static const struct option_info options[] = {
 	{ "--policy", "POLICY", "what the code may do (default)", option_take_text,
 	  offsetof(struct line, policy), NULL },
-	{ "--config", "DIR", "the operator's policies and runtimes (/etc/brig)", option_take_text,
-	  offsetof(struct line, config), NULL },
+	{ "--config", "DIR", "the operator's policies and runtimes (/etc/brig)",
+	  option_take_directory, offsetof(struct line, config), NULL },
+	{ "--audit", "FILE", "add a record of each run to this audit chain ($BRIG_AUDIT)",
+	  option_take_text, offsetof(struct line, audit), NULL },
 	{ "--cold", NULL, "make every cell when it is asked for, none ahead", option_take_flag,
 	  offsetof(struct line, cold), NULL },
 	{ "--yes", NULL, "a person agrees to these runs", option_take_flag,
@@ -94,6 +97,7 @@ static int serve(const struct line *line, struct parts *parts, struct brig_error
 		.context = {
 			.size = sizeof(with.context),
 			.config_dir = line->config,
+			.audit_file = line->audit,
 			.warm = line->cold ? NULL : &warm,
 		},
 	};

@@ -3,6 +3,9 @@
 #ifndef BRIG_CLI_CLI_POLICY_H
 #define BRIG_CLI_CLI_POLICY_H
 
+#include <string.h>
+
+#include "base/config_place.h"
 #include "cli/options.h"
 #include "policy/policy.h"
 
@@ -17,7 +20,7 @@ struct policy_line {
 /* What is behind the names of the rows of --json and --config. */
 #define POLICY_JSON NULL, "print JSON", option_take_flag, offsetof(struct policy_line, json), NULL
 #define POLICY_CONFIG                                                                              \
-	"DIR", "the operator's policies (/etc/brig)", option_take_text,                            \
+	"DIR", "the operator's policies (/etc/brig)", option_take_directory,                       \
 		offsetof(struct policy_line, config), NULL
 
 static inline void policy_freep(struct policy **policy)
@@ -25,9 +28,10 @@ static inline void policy_freep(struct policy **policy)
 	policy_free(*policy);
 }
 
-static inline struct policy_source policy_line_source(const struct policy_line *line)
+/* Where the policies lie. The caller owns it; NULL: no memory. */
+static inline char *policy_line_place(const struct policy_line *line)
 {
-	return (struct policy_source){ .config_dir = line->config ? line->config : "/etc/brig" };
+	return line->config ? strdup(line->config) : config_place();
 }
 
 /* Each gets its own name as argv[0] and returns brig's exit status. */

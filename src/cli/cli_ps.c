@@ -13,8 +13,10 @@
 
 struct line {
 	bool json, all;
-	const char *socket;
+	const char *socket, *tenant;
 };
+
+#define PAGE_MAX 1000
 
 static int list(void *into, const struct arguments *given)
 {
@@ -25,7 +27,7 @@ static int list(void *into, const struct arguments *given)
 	struct buf out = { 0 };
 
 	(void)given;
-	if (client_get(line->socket, "GET", "/v1/executions?limit=1000", &page, &error) < 0) {
+	if (ps_page(line->socket, line->tenant, line->all, PAGE_MAX, &page, &error) < 0) {
 		return report_error(&error, line->json);
 	}
 	ps_filter(page, line->all);
@@ -34,8 +36,11 @@ static int list(void *into, const struct arguments *given)
 		_cleanup_free_ char *text = json_dumps(page, JSON_COMPACT);
 		status = report_json(text);
 	} else {
-		ps_table(page, 0, &out);
+		(ps_narrow() ? ps_short : ps_table)(page, 0, &out);
 		status = report_text(&out);
+		if (json_is_string(json_object_get(page, "next"))) {
+			report_line("there are more: only the newest %d were looked at", PAGE_MAX);
+		}
 	}
 	json_decref(page);
 	return status;
@@ -44,12 +49,13 @@ static int list(void *into, const struct arguments *given)
 int command_ps(int argc, char **argv)
 {
 	static const struct option_info options[] = {
-		{ "--all", NULL, "also those that have ended", option_take_flag,
-		  offsetof(struct line, all), NULL },
+		{ "--all", NULL, "also those that have ended; for operators, of all tenants",
+		  option_take_flag, offsetof(struct line, all), NULL },
+		{ "--tenant", "NAME", "of this tenant, for operators; * for all", option_take_text,
+		  offsetof(struct line, tenant), NULL },
 		{ "--json", NULL, "print JSON", option_take_flag, offsetof(struct line, json),
 		  NULL },
-		{ "--socket", "PATH", "the service's unix socket ($BRIG_SOCKET)", option_take_text,
-		  offsetof(struct line, socket), NULL },
+		SERVICE_OPTIONS(struct line, socket),
 	};
 	static const struct syntax syntax = {
 		.command = "ps",

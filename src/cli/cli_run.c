@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `brig run`: one run, its streams passed through like those of any filter. */
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +14,10 @@
 #include "cli/report.h"
 #include "cli/run_files.h"
 #include "cli/run_options.h"
+#include "cli/run_project.h"
 #include "cli/run_pump.h"
+#include "cli/run_service.h"
+#include "cli/screen.h"
 
 static void cleanup_context(struct brig_context **context)
 {
@@ -30,11 +34,53 @@ static void cleanup_result(struct brig_result **result)
 	brig_result_free(*result);
 }
 
+/* Where output goes, and the end of what was written to stderr. */
+struct output {
+	struct outlet out[2];
+	char tail[1024];
+	size_t tail_size;
+};
+
+static void keep_tail(struct output *output, const char *data, size_t size)
+{
+	size_t most = sizeof(output->tail) - 1;
+
+	if (size > most) {
+		data += size - most;
+		size = most;
+	}
+	size_t kept = output->tail_size < most - size ? output->tail_size : most - size;
+	memmove(output->tail, output->tail + output->tail_size - kept, kept);
+	memcpy(output->tail + kept, data, size);
+	output->tail_size = kept + size;
+	output->tail[output->tail_size] = '\0';
+}
+
 static void on_output(void *user, int stream, const void *data, size_t size)
 {
-	struct outlet *out = user;
+	struct output *output = user;
 
-	outlet_add(&out[stream == STDERR_FILENO], data, size);
+	outlet_add(&output->out[stream == STDERR_FILENO], data, size);
+	if (stream == STDERR_FILENO) {
+		keep_tail(output, data, size);
+	}
+}
+
+/* A program that wants the file beside it: nothing of its directory is in the cell by itself. */
+static void hint_at_project(const struct run_line *line, const struct brig_result *result,
+			    const struct output *output)
+{
+	const char *file = line->given.operands_count ? line->given.operands[0] : NULL;
+
+	if (result->status != BRIG_FAILED || line->project || !file || strcmp(file, "-") == 0) {
+		return;
+	}
+	_cleanup_free_ char *missing = run_project_missing(file, output->tail);
+	if (missing) {
+		report_line("import: %s lies beside %s, but not in the cell; --project copies the "
+			    "directory, --in a file",
+			    missing, file);
+	}
 }
 
 static int start(struct brig_context *context, struct brig_request *request, bool may_ask,
@@ -75,22 +121,24 @@ static void show_compiler_text(const struct brig_result *result, struct outlet *
 	}
 }
 
-static int tell(const struct run_line *line, const struct brig_result *result, int caught)
+static int tell(const struct run_line *line, const struct brig_result *result, const char *json,
+		int caught)
 {
 	struct brig_error error = { 0 };
 	int status = caught ? STATUS_SIGNAL + caught : exit_status_of(result);
 	int r = write_files(line, result, &error);
 
 	if (line->json) {
-		_cleanup_free_ char *json = brig_result_json(result);
 		int printed = report_json(json);
 		status = printed ? printed : status;
 	} else {
 		report_verdict(result);
 		if (result->value_json) {
 			report_line("value: %s", result->value_json);
+		} else if (result->value_repr) {
+			report_line("value, which is no JSON: %s", result->value_repr);
 		}
-		run_files_report(result, r == 1);
+		run_files_report(result, r != 0);
 	}
 	if (line->time) {
 		report_usage_figures(result);
@@ -103,8 +151,9 @@ static int tell(const struct run_line *line, const struct brig_result *result, i
 	return status;
 }
 
-static int run_with(const struct run_line *line, struct run_request *request, struct outlet *out)
+static int run_with(const struct run_line *line, struct run_request *request, struct output *output)
 {
+	struct outlet *out = output->out;
 	struct brig_error error = { 0 };
 	_cleanup_(cleanup_context)
 	struct brig_context *context = NULL;
@@ -114,6 +163,7 @@ static int run_with(const struct run_line *line, struct run_request *request, st
 	struct brig_result *result = NULL;
 	struct brig_context_options options = { .size = sizeof(options),
 						.config_dir = line->config,
+						.audit_file = line->audit,
 						.no_cache = line->no_cache };
 	/* One cell is made ahead, and it is this run's: there will be no second one. */
 	struct brig_warm_options warm = { .size = sizeof(warm), .cells_max = 1, .pools_max = 1 };
@@ -124,7 +174,7 @@ static int run_with(const struct run_line *line, struct run_request *request, st
 	request->request.stdin_feed = run_line_feeds(line);
 	if (!line->json) {
 		request->request.on_output = on_output;
-		request->request.user = out;
+		request->request.user = output;
 		request->request.discard_output = true;
 	}
 	_cleanup_close_ int signals = -1;
@@ -132,7 +182,7 @@ static int run_with(const struct run_line *line, struct run_request *request, st
 		return report_error(&error, line->json);
 	}
 	/* Heard from the start on: a signal between start and loop must not be lost. */
-	signals = run_signals_open();
+	signals = run_signals_open(line->terminal);
 	if (signals < 0) {
 		error_errno(&error, BRIG_E_SYSTEM, -signals, "cannot listen for signals");
 		return report_error(&error, line->json);
@@ -140,12 +190,19 @@ static int run_with(const struct run_line *line, struct run_request *request, st
 	if (start(context, &request->request, !line->json, &run, &error) < 0) {
 		return report_error(&error, line->json);
 	}
+	_cleanup_(screen_give_back)
+	struct screen screen = { 0 };
+	if (line->terminal && screen_take(&screen, &error) < 0) {
+		return report_error(&error, line->json);
+	}
 	struct run_pump pump = { .run = run,
 				 .signals = signals,
 				 .feeding = request->request.stdin_feed,
 				 .out = { line->json ? NULL : &out[0],
 					  line->json ? NULL : &out[1] } };
-	if (run_pump(&pump, &error) < 0) {
+	int r = run_pump(&pump, &error);
+	screen_give_back(&screen);
+	if (r < 0) {
 		return report_error(&error, line->json);
 	}
 	result = brig_run_take_result(run);
@@ -156,23 +213,87 @@ static int run_with(const struct run_line *line, struct run_request *request, st
 	if (!line->json) {
 		show_compiler_text(result, out);
 	}
-	return tell(line, result, pump.caught);
+	_cleanup_free_ char *json = line->json ? brig_result_json(result) : NULL;
+	int status = tell(line, result, json, pump.caught);
+	if (!line->json) {
+		hint_at_project(line, result, output);
+	}
+	return status;
+}
+
+/* Waits for whoever reads: the service then waits with its program. */
+static int on_service_output(void *user, int stream, const void *data, size_t size)
+{
+	struct output *output = user;
+
+	on_output(output, stream, data, size);
+	return outlet_flush(&output->out[stream == STDERR_FILENO]);
+}
+
+static int drop_output(void *user, int stream, const void *data, size_t size)
+{
+	(void)user, (void)stream, (void)data, (void)size;
+	return 0; /* the result has it all */
+}
+
+static int run_by_service(const struct run_line *line, struct run_request *request,
+			  struct output *output)
+{
+	struct brig_error error = { 0 };
+	_cleanup_(cleanup_result)
+	struct brig_result *result = NULL;
+	_cleanup_free_ char *json = NULL;
+
+	int r = run_service(line, request, line->json ? drop_output : on_service_output, output,
+			    &result, &json, &error);
+	if (r == -EPIPE) {
+		return STATUS_SIGNAL + SIGPIPE;
+	}
+	if (r < 0) {
+		return report_error(&error, line->json);
+	}
+	outlet_end(&output->out[0]);
+	outlet_end(&output->out[1]);
+	int status = tell(line, result, json, 0);
+	if (!line->json) {
+		hint_at_project(line, result, output);
+	}
+	return status;
+}
+
+static int check_terminal(const struct run_line *line, struct brig_error *err)
+{
+	if (line->terminal && (line->json || line->service)) {
+		return error_set(err, BRIG_E_INPUT, EINVAL,
+				 "-it does not go with --json or --service");
+	}
+	if (line->terminal && !run_line_feeds(line)) {
+		return error_set(err, BRIG_E_INPUT, EINVAL,
+				 "-it does not go with -: the code is read from there");
+	}
+	return 0;
 }
 
 static int run_line(const struct run_line *line)
 {
 	struct brig_error error = { 0 };
 	struct run_request request;
-	struct outlet out[2];
+	struct output output = { 0 };
 
-	if (run_request_make(line, &request, &error) < 0) {
+	if (check_terminal(line, &error) < 0 || run_request_make(line, &request, &error) < 0) {
 		return report_usage(&error, line->json);
 	}
-	outlet_init(&out[0], STDOUT_FILENO);
-	outlet_init(&out[1], STDERR_FILENO);
-	int status = run_with(line, &request, out);
-	outlet_done(&out[0]);
-	outlet_done(&out[1]);
+	if (line->terminal && screen_check(&request.request, &error) < 0) {
+		run_request_done(&request);
+		return report_usage(&error, line->json);
+	}
+	outlet_init(&output.out[0], STDOUT_FILENO);
+	outlet_init(&output.out[1], STDERR_FILENO);
+	output.out[0].interactive = line->terminal;
+	int status = line->service ? run_by_service(line, &request, &output)
+				   : run_with(line, &request, &output);
+	outlet_done(&output.out[0]);
+	outlet_done(&output.out[1]);
 	run_request_done(&request);
 	return status;
 }

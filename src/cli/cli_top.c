@@ -23,7 +23,7 @@
 #define INTERVAL_MS 1000
 
 struct line {
-	bool once;
+	bool once, json;
 	const char *socket;
 };
 
@@ -85,7 +85,41 @@ static void write_figures(const struct figures *now, const struct figures *befor
 	if (now->memory >= 0) {
 		buf_addf(out, "memory left %.0f MiB   ", now->memory / 1048576);
 	}
-	buf_addf(out, "connections %.0f\n\n", now->connections);
+	if (now->connections >= 0) {
+		buf_addf(out, "connections %.0f", now->connections);
+	}
+	buf_adds(out, "\n\n");
+}
+
+/* Figures that an asker is not told are left out. */
+static char *to_json(const struct figures *now, json_t *page)
+{
+	const struct {
+		const char *name;
+		double value;
+	} counts[] = {
+		{ "running", now->running },
+		{ "waiting", now->waiting },
+		{ "ended", now->ended },
+		{ "sessions", now->sessions },
+		{ "connections", now->connections },
+		{ "memory_available_bytes", now->memory },
+	};
+	json_t *all = json_object();
+
+	for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {
+		if (counts[i].value >= 0) {
+			json_object_set_new(all, counts[i].name,
+					    json_integer((json_int_t)counts[i].value));
+		}
+	}
+	if (now->seconds >= 0) {
+		json_object_set_new(all, "seconds", json_real(now->seconds));
+	}
+	json_object_set(all, "executions", json_object_get(page, "executions"));
+	char *text = json_dumps(all, JSON_COMPACT);
+	json_decref(all);
+	return text;
 }
 
 static size_t rows(void)
@@ -107,14 +141,23 @@ static int draw(const struct line *line, struct figures *figures, bool first, bo
 	int r = read_figures(line->socket, figures, error);
 
 	if (r == 0) {
-		r = client_get(line->socket, "GET", "/v1/executions?limit=200", &page, error);
+		r = ps_page(line->socket, NULL, true, 200, &page, error);
 	}
 	if (r < 0) {
 		return r;
 	}
+	ps_filter(page, !live && !line->json);
+	if (line->json) {
+		_cleanup_free_ char *text = to_json(figures, page);
+		json_decref(page);
+		return report_json(text) == STATUS_OK ? 0 : -EIO;
+	}
 	write_figures(figures, first ? NULL : &before, INTERVAL_MS / 1000.0, &out);
-	ps_filter(page, live);
-	ps_table(page, live ? rows() : 0, &out);
+	if (isatty(STDOUT_FILENO) == 1) {
+		ps_short(page, rows(), &out);
+	} else {
+		ps_table(page, 0, &out);
+	}
 	json_decref(page);
 	if (live) {
 		/* Home, and what was below is gone; our own sequence, so not through report. */
@@ -145,13 +188,16 @@ static int top(void *into, const struct arguments *given)
 	const struct line *line = into;
 	struct brig_error error = { 0 };
 	struct figures figures = { 0 };
-	bool live = !line->once && isatty(STDOUT_FILENO) == 1 && isatty(STDIN_FILENO) == 1;
+	bool live = !line->once && !line->json && isatty(STDOUT_FILENO) == 1 &&
+		    isatty(STDIN_FILENO) == 1;
 	sigset_t set;
 
 	(void)given;
 	int r = draw(line, &figures, true, live, &error);
 	if (!live || r < 0) {
-		return r == -EIO ? STATUS_ERROR : r < 0 ? report_error(&error, false) : STATUS_OK;
+		return r == -EIO ? STATUS_ERROR
+		       : r < 0   ? report_error(&error, line->json)
+				 : STATUS_OK;
 	}
 	sigemptyset(&set);
 	sigaddset(&set, SIGINT);
@@ -169,15 +215,17 @@ int command_top(int argc, char **argv)
 	static const struct option_info options[] = {
 		{ "--once", NULL, "print once, also on a terminal", option_take_flag,
 		  offsetof(struct line, once), NULL },
-		{ "--socket", "PATH", "the service's unix socket ($BRIG_SOCKET)", option_take_text,
-		  offsetof(struct line, socket), NULL },
+		{ "--json", NULL, "print once, as JSON", option_take_flag,
+		  offsetof(struct line, json), NULL },
+		SERVICE_OPTIONS(struct line, socket),
 	};
 	static const struct syntax syntax = {
 		.command = "top",
 		.usage = "top [OPTIONS]",
-		.about = "Shows what a service is doing: how much, how fast, and your executions. "
-			 "On a\n"
-			 "terminal it goes on until q and Enter; else it prints once.",
+		.about = "Shows what a service is doing: how much, how fast, and your executions; "
+			 "to an\n"
+			 "operator those of all. On a terminal it goes on until q and Enter; else "
+			 "it prints once.",
 		.options = options,
 		.options_count = ARRAY_SIZE(options),
 	};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Asking a running service, by its unix socket: a small HTTP client that waits for its answers. */
+/* Asking a running service: a small HTTP client that waits for its answers. */
 #ifndef BRIG_CLI_CLIENT_H
 #define BRIG_CLI_CLIENT_H
 
@@ -11,10 +11,12 @@
 #define CLIENT_BODY_MAX ((size_t)256 << 20)
 
 struct client_request {
-	const char *socket; /* path; NULL: $BRIG_SOCKET, or where a service usually is */
+	const char
+		*socket; /* or a URL; NULL: $BRIG_URL, $BRIG_SOCKET, where a service usually is */
 	const char *method;
-	const char *path; /* with its query */
-	int silence_ms;   /* end when nothing has come for so long; 0: wait */
+	const char *path;       /* with its query */
+	const struct buf *body; /* JSON; NULL: none */
+	int silence_ms;         /* end when nothing has come for so long; 0: wait */
 	/* The body of a good answer as it comes; 1: enough, negative: failed. NULL: it is kept. */
 	int (*take)(void *user, const char *data, size_t size);
 	void *user;

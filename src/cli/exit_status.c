@@ -56,5 +56,9 @@ int exit_status_of_error(const struct brig_error *error)
 	if (strcmp(error->step, "exec") == 0) {
 		return error->errnum == ENOENT ? STATUS_NOT_FOUND : STATUS_REFUSED;
 	}
+	/* A limit that is out of the policy's range is a wrong option. */
+	if (error->code == BRIG_E_INPUT && error->errnum == ERANGE) {
+		return STATUS_USAGE;
+	}
 	return code < ARRAY_SIZE(by_code) ? by_code[code] : STATUS_ERROR;
 }

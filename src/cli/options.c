@@ -4,9 +4,11 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/strlist.h"
 #include "base/suggest.h"
+#include "cli/option_hints.h"
 
 static void *field_of(void *into, const struct option_info *option)
 {
@@ -28,6 +30,20 @@ int option_take_text(void *into, const struct option_info *option, const char *v
 	(void)err;
 	*(const char **)field_of(into, option) = value;
 	return 0;
+}
+
+int option_take_directory(void *into, const struct option_info *option, const char *value,
+			  struct brig_error *err)
+{
+	struct stat info;
+	int errnum = stat(value, &info) < 0 ? errno : S_ISDIR(info.st_mode) ? 0 : ENOTDIR;
+
+	if (errnum) {
+		int r = error_errno(err, BRIG_E_INPUT, errnum, "%s %s", option->name, value);
+		error_remedy(err, "name a directory that is there");
+		return r;
+	}
+	return option_take_text(into, option, value, err);
 }
 
 int option_take_list(void *into, const struct option_info *option, const char *value,
@@ -65,7 +81,10 @@ static int unknown_option(const struct syntax *syntax, const char *name, size_t 
 	suggest(&best, word, "--help");
 	int r = error_set(err, BRIG_E_INPUT, EINVAL, "%s: unknown option %s", syntax->command,
 			  word);
-	if (best.word) {
+	const char *hint = option_hint(syntax->command, word);
+	if (hint) {
+		error_remedy(err, "%s", hint);
+	} else if (best.word) {
 		error_remedy(err, "did you mean %s? brig %s --help lists all", best.word,
 			     syntax->command);
 	} else {

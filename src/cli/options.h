@@ -22,11 +22,13 @@ struct option_info {
 	const void *data; /* for takers of one's own */
 };
 
-/* Takers: a bool, a const char *, a struct strlist. */
+/* Takers: a bool, a const char *, the same for a directory that must be there, a struct strlist. */
 int option_take_flag(void *into, const struct option_info *option, const char *value,
 		     struct brig_error *err);
 int option_take_text(void *into, const struct option_info *option, const char *value,
 		     struct brig_error *err);
+int option_take_directory(void *into, const struct option_info *option, const char *value,
+			  struct brig_error *err);
 int option_take_list(void *into, const struct option_info *option, const char *value,
 		     struct brig_error *err);
 

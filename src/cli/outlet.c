@@ -98,7 +98,9 @@ void outlet_add(struct outlet *outlet, const void *data, size_t size)
 	if (outlet->errnum) {
 		return;
 	}
-	if (outlet->is_terminal) {
+	if (outlet->interactive) {
+		screen_filter_add(&outlet->screen, data, size, &outlet->queue);
+	} else if (outlet->is_terminal) {
 		terminal_add(&outlet->terminal, data, size, &outlet->queue);
 	} else {
 		buf_add(&outlet->queue, data, size);
@@ -109,10 +111,22 @@ void outlet_add(struct outlet *outlet, const void *data, size_t size)
 void outlet_end(struct outlet *outlet)
 {
 	terminal_end(&outlet->terminal, &outlet->queue);
+	screen_filter_end(&outlet->screen, &outlet->queue);
 	outlet_pump(outlet);
 }
 
 bool outlet_waits(const struct outlet *outlet)
 {
 	return !outlet->errnum && outlet->at < outlet->queue.size;
+}
+
+int outlet_flush(struct outlet *outlet)
+{
+	while (outlet_waits(outlet)) {
+		struct pollfd ready = { .fd = outlet->fd, .events = POLLOUT };
+
+		poll(&ready, 1, -1);
+		outlet_pump(outlet);
+	}
+	return -outlet->errnum;
 }

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 
 #include "base/buf.h"
+#include "cli/screen.h"
 #include "cli/terminal.h"
 
 enum outlet_kind {
@@ -26,6 +27,8 @@ struct outlet {
 	enum outlet_kind kind;
 	bool is_terminal;
 	struct terminal terminal;
+	bool interactive; /* the program has the terminal: what moves on the screen passes */
+	struct screen_filter screen;
 	struct buf queue;
 	size_t at;  /* of the queue: what has been written */
 	int errnum; /* writing failed for good, and why; later bytes are dropped */
@@ -39,4 +42,6 @@ void outlet_end(struct outlet *outlet);
 /* Writes what can be written now. */
 void outlet_pump(struct outlet *outlet);
 bool outlet_waits(const struct outlet *outlet);
+/* Waits until all is written. 0, or -errno when writing failed for good. */
+int outlet_flush(struct outlet *outlet);
 #endif

@@ -9,7 +9,8 @@
 static int list(void *of, const struct arguments *given)
 {
 	const struct policy_line *line = of;
-	struct policy_source source = policy_line_source(line);
+	_cleanup_free_ char *place = policy_line_place(line);
+	struct policy_source source = { .config_dir = place };
 	struct brig_error error = { 0 };
 	_cleanup_(strlist_done)
 	struct strlist names = { 0 };

@@ -60,7 +60,10 @@ static void print_network(const struct policy *policy, struct buf *out)
 	line(out, "network caller", caller_network_names[network->caller]);
 	for (size_t i = 0; i < network->allow_count; i++) {
 		char text[NET_RULE_TEXT];
-		line(out, "network allow", net_rule_format(&network->allow[i], text));
+		const char *reason = network->reasons[i];
+		buf_addf(out, "%-17s %s%s%s\n", "network allow",
+			 net_rule_format(&network->allow[i], text), reason ? "  # " : "",
+			 reason ? reason : "");
 	}
 	for (size_t i = 0; i < network->credentials_count; i++) {
 		const struct policy_credential *credential = &network->credentials[i];
@@ -137,6 +140,7 @@ void policy_print(const struct policy *policy, struct buf *out)
 	line(out, "may_miss", layers[0] ? layers : "nothing");
 	line(out, "on_output_limit", output_name(policy));
 	line(out, "exec_writable", policy->exec_writable ? "true" : "false");
+	line(out, "terminal", policy->terminal ? "true" : "false");
 	monitor_lines(policy, out);
 	buf_addf(out, "%-17s %llu files, %s\n", "files in",
 		 (unsigned long long)policy->files_in_count,
@@ -169,6 +173,16 @@ static void json_network(struct json_out *json, const struct policy *policy)
 		json_text(json, NULL, net_rule_format(&network->allow[i], text));
 	}
 	json_close(json, ']');
+	json_open(json, "allow_reasons", '[');
+	for (size_t i = 0; i < network->allow_count; i++) {
+		if (network->reasons[i]) {
+			json_text(json, NULL, network->reasons[i]);
+		} else {
+			json_nil(json, NULL);
+		}
+	}
+	json_close(json, ']');
+	json_text(json, "reasons", network->reasons_required ? "required" : "optional");
 	json_text(json, "caller", caller_network_names[network->caller]);
 	json_u64(json, "connections", network->connections);
 	json_u64(json, "connections_total", network->connections_total);
@@ -273,6 +287,7 @@ void policy_print_json(const struct policy *policy, struct buf *out)
 	json_layers(&json, "may_miss", policy->may_miss);
 	json_text(&json, "on_output_limit", output_name(policy));
 	json_bool(&json, "exec_writable", policy->exec_writable);
+	json_bool(&json, "terminal", policy->terminal);
 	json_monitor(&json, policy);
 	json_u64(&json, "files_in_count", policy->files_in_count);
 	json_u64(&json, "files_in_bytes", policy->files_in_bytes);

@@ -10,7 +10,8 @@ static int show(void *of, const struct arguments *given)
 {
 	const struct policy_line *line = of;
 	const char *name = given->operands_count ? given->operands[0] : "default";
-	struct policy_source source = policy_line_source(line);
+	_cleanup_free_ char *place = policy_line_place(line);
+	struct policy_source source = { .config_dir = place };
 	struct brig_error error = { 0 };
 	_cleanup_(policy_freep)
 	struct policy *policy = NULL;

@@ -11,11 +11,13 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/json_out.h"
 #include "base/units.h"
 #include "cli/exit_status.h"
 #include "cli/terminal.h"
 
 #define EVENTS_SHOWN 8
+#define NAMES_SHOWN  3
 
 /* 0 or -errno; waits where the stream, which is not ours alone, does not block by itself. */
 static int write_all(int fd, const char *data, size_t size)
@@ -72,9 +74,17 @@ int report_text(const struct buf *text)
 
 int report_json(const char *json)
 {
-	int r = json ? write_all(STDOUT_FILENO, json, strlen(json)) : -ENOMEM;
+	_cleanup_(buf_done)
+	struct buf text = { 0 };
 
-	return stdout_status(r == 0 ? write_all(STDOUT_FILENO, "\n", 1) : r);
+	if (!json) {
+		return stdout_status(-ENOMEM);
+	}
+	/* Some of it is a service's: brig's own has nothing to escape. */
+	json_add_harmless(&text, json, strlen(json));
+	buf_addc(&text, '\n');
+	return stdout_status(text.failed ? -ENOMEM
+					 : write_all(STDOUT_FILENO, text.data, text.size));
 }
 
 void report_line(const char *format, ...)
@@ -148,6 +158,31 @@ static void report_risk(const struct brig_result *result)
 	}
 }
 
+/* A name that was asked for in a run without a network. */
+static bool is_vain_name(const struct brig_result *result, const struct brig_event *event)
+{
+	return event->kind == BRIG_EVENT_CONNECTION_REFUSED && !result->networked;
+}
+
+/* In one line, and also of a program that went on without them; unless the remedy says it. */
+static void report_names(const struct brig_result *result)
+{
+	_cleanup_(buf_done)
+	struct buf names = { 0 };
+	unsigned count = 0;
+
+	for (size_t i = 0; i < result->events_count; i++) {
+		if (is_vain_name(result, &result->events[i]) && count++ < NAMES_SHOWN) {
+			buf_addf(&names, "%s%s", count > 1 ? ", " : "", result->events[i].subject);
+		}
+	}
+	if (count && !strstr(result->remedy, "no network")) {
+		report_line("network: this run has none, and the program asked for %s%s. Name "
+			    "hosts with --net, or in network.allow of the policy.",
+			    names.data ? names.data : "names", count > NAMES_SHOWN ? ", ..." : "");
+	}
+}
+
 /* What the operator has asked to be told; and all that was refused, if it did not go well. */
 static void report_events(const struct brig_result *result)
 {
@@ -163,8 +198,8 @@ static void report_events(const struct brig_result *result)
 				strcmp(event->subject, result->denial.meaning) != 0) ||
 			       event->kind == BRIG_EVENT_CONNECTION_REFUSED;
 
-		/* The others are said by the verdict. */
-		if (!watched && (well || !refused)) {
+		/* The others are said by the verdict, or at its side. */
+		if (!watched && (well || !refused || is_vain_name(result, event))) {
 			continue;
 		}
 		if (told++ == EVENTS_SHOWN) {
@@ -187,11 +222,14 @@ void report_verdict(const struct brig_result *result)
 		report_risk(result);
 	}
 	report_events(result);
+	report_names(result);
 	if (result->status == BRIG_OK || result->status == BRIG_CANCELLED) {
 		return;
 	}
 	/* What was refused comes first: the remedy is read by who knows of what. */
-	if (result->refused && result->refusal.line) {
+	if (result->refused && result->refusal.line && !result->refusal.column) {
+		report_line("refused: line %u: %s", result->refusal.line, result->refusal.reason);
+	} else if (result->refused && result->refusal.line) {
 		report_line("refused: line %u, column %u: %s", result->refusal.line,
 			    result->refusal.column, result->refusal.reason);
 	} else if (result->refused) {
@@ -201,7 +239,7 @@ void report_verdict(const struct brig_result *result)
 		const char *name = sigabbrev_np(result->signal);
 		report_line("%s: ended by signal %d (SIG%s). %s", status, result->signal,
 			    name ? name : "?", result->remedy);
-	} else if (result->status != BRIG_FAILED || result->denied || result->refused) {
+	} else if (result->status != BRIG_FAILED || result->refused || result->operator_remedy[0]) {
 		/* A program that just exits with a number has said why itself. */
 		report_line("%s: %s%s%s", status, result->remedy,
 			    result->operator_remedy[0] ? " " : "", result->operator_remedy);

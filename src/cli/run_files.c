@@ -167,9 +167,10 @@ void run_files_report(const struct brig_result *result, bool written)
 	if (result->files_note) {
 		report_line("files: %s", result->files_note);
 	}
-	if (!written && result->files_count > 0 && isatty(STDERR_FILENO) == 1) {
-		report_line("files: %zu came back and %s not written; --out-dir DIR keeps them",
-			    result->files_count, result->files_count == 1 ? "was" : "were");
+	if (!written && result->files_count > 0) {
+		report_line("files: %zu of out/ %s not kept, %s first; --out-dir DIR keeps them",
+			    result->files_count, result->files_count == 1 ? "is" : "are",
+			    result->files[0].path);
 	}
 	for (size_t i = 0; i < result->changes_count; i++) {
 		const struct brig_change *change = &result->changes[i];

@@ -59,6 +59,9 @@ static const struct row first[] = {
 /* ...and behind them. */
 static const struct row last[] = {
 	{ ALL,
+	  { "--clamp", NULL, "limits that the policy refuses become the nearest it allows",
+	    option_take_flag, AT(clamp), NULL } },
+	{ ALL,
 	  { "--guard", "MODE", "look at Python before it runs: off, imports, strict",
 	    option_take_text, AT(guard), NULL } },
 	{ RUN,
@@ -67,6 +70,9 @@ static const struct row last[] = {
 	{ ALL,
 	  { "--in", "[NAME=]FILE", "copy a file to /sandbox/NAME; repeatable", option_take_list,
 	    AT(in), NULL } },
+	{ ALL,
+	  { "--project", NULL, "copy the files of FILE's directory too, but for hidden ones",
+	    option_take_flag, AT(project), NULL } },
 	{ BOTH,
 	  { "--out", "GLOB", "bring back files of /sandbox besides out/; repeatable",
 	    option_take_list, AT(out), NULL } },
@@ -101,8 +107,18 @@ static const struct row last[] = {
 	  { "--no-cache", NULL, "compile anew, keep nothing", option_take_flag, AT(no_cache),
 	    NULL } },
 	{ ALL,
-	  { "--config", "DIR", "the operator's policies and runtimes (/etc/brig)", option_take_text,
-	    AT(config), NULL } },
+	  { "--config", "DIR", "the operator's policies and runtimes (/etc/brig)",
+	    option_take_directory, AT(config), NULL } },
+	{ RUN,
+	  { "--audit", "FILE", "add a record of the run to this audit chain ($BRIG_AUDIT)",
+	    option_take_text, AT(audit), NULL } },
+	{ RUN,
+	  { "-it", NULL, "give it a terminal: this one (policies with \"terminal\" true)",
+	    option_take_flag, AT(terminal), NULL } },
+	{ RUN, { "--tty", NULL, "the same", option_take_flag, AT(terminal), NULL } },
+	{ RUN,
+	  { "--service", "URL", "let a service run it: http://HOST:PORT, unix:PATH ($BRIG_TOKEN)",
+	    option_take_text, AT(service), NULL } },
 	{ RUN,
 	  { "--start", "HOW", "cold; warm: from a template; auto (cold)", take_start, 0, NULL } },
 	{ RUN,
@@ -131,25 +147,24 @@ static int take_limit(void *into, const struct option_info *option, const char *
 	struct run_line *line = into;
 	const struct limit_info *info = option->data;
 	uint64_t number;
-	char least[40], most[40];
 	int r = unit_parse(info->unit, value, &number);
 
 	if (r == -EINVAL) {
 		r = error_set(err, BRIG_E_INPUT, EINVAL, "%s: '%s' is not %s", option->name, value,
 			      unit_describe(info->unit));
-		error_remedy(err, "write %s", unit_describe(info->unit));
+		error_remedy(err, "%s", unit_spelling(info->unit));
 		return r;
 	}
-	/* 0 would mean "as the policy says" further down: it must not get there. */
-	if (r < 0 || number < info->least || number > info->most) {
+	/* The policy names the range that holds; 0 would mean "as the policy says" to it. */
+	if (r == 0 && number == 0 && info->least <= 1 && info->usual) {
 		r = error_set(err, BRIG_E_INPUT, ERANGE, "%s: %s is out of range", option->name,
 			      value);
-		error_remedy(err, "give at least %s and at most %s",
-			     unit_format(info->unit, info->least, least, sizeof(least)),
-			     unit_format(info->unit, info->most, most, sizeof(most)));
+		error_remedy(err, "give at least 1");
 		return r;
 	}
-	*limit_of(&line->limits, info) = number;
+	*limit_of(&line->limits, info) = r < 0                    ? info->most + 1
+					 : number || !info->usual ? number
+								  : 1;
 	return 0;
 }
 

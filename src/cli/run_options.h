@@ -10,11 +10,12 @@
 
 /* What was said, as it was said. Strings are borrowed from argv. */
 struct run_line {
-	const char *code, *language, *policy, *out_dir, *config;
+	const char *code, *language, *policy, *out_dir, *config, *audit;
 	struct brig_limits limits;
 	struct strlist in, out, ro, rw, env, net;
-	bool changes, json, schema, yes, no_cache, time, force, out_exec, value, check;
-	const char *tenant, *guard;
+	bool changes, json, schema, yes, no_cache, time, force, out_exec, value, check, project,
+		clamp, terminal;
+	const char *tenant, *guard, *service;
 	enum brig_start start;
 	bool start_given;
 	struct arguments given;
@@ -34,9 +35,10 @@ int run_start_parse(const char *from, const char *word, enum brig_start *ret,
 /* A request, with what it points to. */
 struct run_request {
 	struct brig_request request;
-	struct brig_file_in *files; /* owned */
-	struct brig_mount *mounts;  /* owned */
-	struct strlist names;       /* owned texts of files and mounts */
+	struct brig_file_in *files;                /* owned */
+	struct brig_mount *mounts;                 /* owned */
+	struct strlist names;                      /* owned texts of files and mounts */
+	struct strlist beside_names, beside_paths; /* of --project */
 	struct strlist env;
 	struct buf code; /* from stdin */
 };

@@ -10,10 +10,11 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "cli/screen.h"
 
 enum { AT_RUN, AT_SIGNALS, AT_STDIN, AT_STDOUT, AT_STDERR, FDS };
 
-int run_signals_open(void)
+int run_signals_open(bool resizes)
 {
 	static const int ending[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 	struct sigaction action;
@@ -24,6 +25,9 @@ int run_signals_open(void)
 		if (sigaction(ending[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN) {
 			sigaddset(&heard, ending[i]);
 		}
+	}
+	if (resizes) {
+		sigaddset(&heard, SIGWINCH);
 	}
 	blocked = heard;
 	/* A reader that went away is told by EPIPE; dying of it would leave the cell unwatched. */
@@ -40,6 +44,13 @@ static void hear_signal(struct run_pump *pump)
 	struct signalfd_siginfo info;
 
 	if (read(pump->signals, &info, sizeof(info)) != (ssize_t)sizeof(info)) {
+		return;
+	}
+	if (info.ssi_signo == SIGWINCH) {
+		uint16_t rows, columns;
+
+		screen_size(&rows, &columns);
+		brig_run_resize(pump->run, rows, columns);
 		return;
 	}
 	pump->caught = (int)info.ssi_signo;

@@ -22,7 +22,7 @@ struct run_pump {
  * The signals that end a run, blocked and readable from the fd that is returned; -errno. Those
  * that brig was started to ignore (nohup) stay ignored.
  */
-int run_signals_open(void);
+int run_signals_open(bool resizes); /* and SIGWINCH, which does not */
 
 int run_pump(struct run_pump *pump, struct brig_error *err);
 #endif

@@ -5,8 +5,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/blank.h"
 #include "base/cleanup.h"
 #include "cli/run_options.h"
+#include "cli/run_project.h"
 
 /* More than any request may hold: what is beyond is refused here already. */
 #define CODE_BYTES_MAX (16u << 20)
@@ -44,12 +46,25 @@ static const char *last_part(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+/* The directory of FILE; without a file, the one that brig was started in. */
+static int list_project(const struct run_line *line, struct run_request *ret,
+			struct brig_error *err)
+{
+	const char *operand = line->given.operands_count ? line->given.operands[0] : NULL;
+	bool file = operand && strcmp(operand, "-") != 0;
+
+	return run_project_list(file ? operand : NULL, &ret->beside_names, &ret->beside_paths, err);
+}
+
 static int make_files(const struct run_line *line, struct run_request *ret, struct brig_error *err)
 {
-	if (line->in.count == 0) {
-		return 0;
+	int r = line->project ? list_project(line, ret, err) : 0;
+	size_t count = line->in.count + ret->beside_names.count;
+
+	if (r < 0 || count == 0) {
+		return r;
 	}
-	ret->files = calloc(line->in.count, sizeof(*ret->files));
+	ret->files = calloc(count, sizeof(*ret->files));
 	if (!ret->files) {
 		return no_memory(err);
 	}
@@ -62,8 +77,13 @@ static int make_files(const struct run_line *line, struct run_request *ret, stru
 			file->name = last_part(file->path);
 		}
 	}
+	for (size_t i = 0; i < ret->beside_names.count; i++) {
+		ret->files[line->in.count + i] =
+			(struct brig_file_in){ .name = ret->beside_names.items[i],
+					       .path = ret->beside_paths.items[i] };
+	}
 	ret->request.files = ret->files;
-	ret->request.files_count = line->in.count;
+	ret->request.files_count = count;
 	return 0;
 }
 
@@ -139,7 +159,7 @@ static int read_code(struct buf *code, struct brig_error *err)
 					 "the code from stdin has more than 16 MiB");
 		}
 	}
-	if (code->size == 0) {
+	if (text_is_blank(code->data, code->size)) {
 		int r = error_set(err, BRIG_E_INPUT, EINVAL, "the code from stdin is empty");
 		error_remedy(err, "pipe code in, as in: echo 'print(1)' | brig run -");
 		return r;
@@ -170,7 +190,7 @@ static int make_source(const struct run_line *line, struct run_request *ret, str
 	}
 	request->args = rest;
 	request->code = line->code;
-	if (line->code && !line->code[0]) {
+	if (line->code && text_is_blank(line->code, strlen(line->code))) {
 		return error_set(err, BRIG_E_INPUT, EINVAL, "-c: the code is empty");
 	}
 	if (operand && strcmp(operand, "-") == 0) {
@@ -210,6 +230,7 @@ int run_request_make(const struct run_line *line, struct run_request *ret, struc
 						  .start = line->start,
 						  .want_value = line->value,
 						  .consent = line->yes,
+						  .clamp = line->clamp,
 						  .guard = line->guard,
 						  .check = line->check } };
 	ret->request.out = (const char *const *)line->out.items;
@@ -241,6 +262,8 @@ void run_request_done(struct run_request *request)
 	free(request->files);
 	free(request->mounts);
 	strlist_done(&request->names);
+	strlist_done(&request->beside_names);
+	strlist_done(&request->beside_paths);
 	strlist_done(&request->env);
 	buf_done(&request->code);
 	*request = (struct run_request){ 0 };

@@ -7,6 +7,10 @@
 
 #include "base/error.h"
 
-/* Adds an entry; -EEXIST: there is one of that name. The file gets mode 0600. */
+/* Adds an entry; -EEXIST: there is one of that name. A new file has mode 0600. */
 int token_file_add(const char *path, json_t *entry, struct brig_error *err);
+/* The whole of it: {"tokens":[...]}; json_decref() it. */
+int token_file_read(const char *path, json_t **ret, struct brig_error *err);
+/* Takes out all entries of that name; -ENOENT: there is none. */
+int token_file_remove(const char *path, const char *name, struct brig_error *err);
 #endif

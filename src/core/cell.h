@@ -27,7 +27,8 @@
 /* Makes the network namespace while pid 1 builds the root: it is the slowest one to make. */
 struct net_helper {
 	pid_t pid;
-	int fd; /* of the namespace; or -errno */
+	int fd;       /* of the namespace; or -errno */
+	int settings; /* /proc/sys of the host, where each network has its own; -1: not there */
 	_Alignas(16) char stack[8192];
 };
 
@@ -46,10 +47,11 @@ struct cell {
 	int control_inside; /* owned until the clone */
 
 	/* the cell's side */
-	int stdio[3]; /* what becomes 0, 1, 2; owned until the clone */
-	int root;     /* the new root, while it is built */
-	int note[2];  /* payload -> init */
-	int go[2];    /* init -> payload; in a cell made ahead warden -> payload, [0] alone */
+	int stdio[3];  /* what becomes 0, 1, 2; owned until the clone */
+	bool terminal; /* they are one, and the program's own */
+	int root;      /* the new root, while it is built */
+	int note[2];   /* payload -> init */
+	int go[2];     /* init -> payload; in a cell made ahead warden -> payload, [0] alone */
 	pid_t payload;
 	int payload_pidfd;
 	int order_fd;       /* made ahead: where the order will be; -1: none */
@@ -59,6 +61,7 @@ struct cell {
 	/* Set in a template: where a sealed payload goes on that does not exec; does not return. */
 	void (*resumed)(struct cell *cell);
 	struct net_helper net;
+	int names; /* without a network: what hears of names that are asked for; -1: nothing */
 	int listeners[NET_PORTS_MAX + 2]; /* for the gate: names by UDP, by TCP, then each port */
 	unsigned listeners_count;
 	unsigned failed; /* index of the step that failed */
@@ -88,6 +91,8 @@ int step_counts(struct cell *cell, const struct step *step);
 int step_keyring(struct cell *cell, const struct step *step);
 int step_net(struct cell *cell, const struct step *step);
 int step_netenter(struct cell *cell, const struct step *step);
+int step_names(struct cell *cell, const struct step *step);
+int step_nethide(struct cell *cell, const struct step *step);
 int step_route(struct cell *cell, const struct step *step);
 int step_listen(struct cell *cell, const struct step *step);
 int step_gate(struct cell *cell, const struct step *step);

@@ -4,18 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/sha256.h"
-
-static int hash_fd(int fd, char hex[SHA256_HEX_SIZE], uint64_t *ret_size)
-{
-	int64_t n = sha256_fd(fd, hex);
-
-	*ret_size = n < 0 ? 0 : (uint64_t)n;
-	return n < 0 ? (int)n : 0;
-}
 
 static int by_path(const void *a, const void *b)
 {
@@ -31,23 +21,21 @@ int changes_init(struct changes *changes, const struct spec_input *inputs, size_
 	}
 	for (size_t i = 0; i < count; i++) {
 		struct changes_base *base = &changes->base[changes->base_count];
+		struct stat info;
+
 		base->path = strdup(inputs[i].name);
 		if (!base->path) {
 			return -ENOMEM;
 		}
 		changes->base_count++;
-		if (inputs[i].fd >= 0) {
-			int r = hash_fd(inputs[i].fd, base->sha256, &base->size);
-			if (r < 0) {
-				return r;
-			}
-			continue;
-		}
-		struct sha256 hash;
-		sha256_init(&hash);
-		sha256_add(&hash, inputs[i].data, inputs[i].size);
-		sha256_hex(&hash, base->sha256);
+		base->input = &inputs[i];
 		base->size = inputs[i].size;
+		if (inputs[i].fd >= 0) {
+			if (fstat(inputs[i].fd, &info) < 0) {
+				return -errno;
+			}
+			base->size = (uint64_t)info.st_size;
+		}
 	}
 	qsort(changes->base, changes->base_count, sizeof(*changes->base), by_path);
 	return 0;
@@ -99,31 +87,43 @@ static const struct changes_link *find_link(const struct changes *changes, const
 	return NULL;
 }
 
+struct changes_base *changes_find(const struct changes *changes, const char *path)
+{
+	struct changes_base key = { .path = (char *)(uintptr_t)path };
+
+	return bsearch(&key, changes->base, changes->base_count, sizeof(*changes->base), by_path);
+}
+
+static bool is_free(const struct walk_entry *entry, const struct changes_base *base)
+{
+	return base && base->size == (uint64_t)entry->stat->st_size;
+}
+
 /*
- * Leaves "" where there is no hash. Links and holes cost the program nothing, but us time: each
- * file is read once, and all of them up to a sum. An input of the size that it had is always read,
- * or a large one would be called modified: no more than what was handed in.
+ * Links and holes cost the program nothing, but us time: each file is read once, and all of them up
+ * to a sum. An input of the size that it had is always read, or a large one would be called
+ * modified: no more than what was handed in.
  */
-static void hash_entry(struct changes *changes, const struct walk_entry *entry,
-		       const struct changes_base *base, char sha256[65])
+bool changes_wants_hash(const struct changes *changes, const struct walk_entry *entry,
+			const struct changes_base *base, char sha256[65])
 {
 	const struct stat *stat = entry->stat;
-	uint64_t size = (uint64_t)stat->st_size, read_bytes;
 	const struct changes_link *link = stat->st_nlink > 1 ? find_link(changes, stat) : NULL;
-	bool free_of_charge = base && base->size == size;
 
 	if (link) {
 		memcpy(sha256, link->sha256, sizeof(link->sha256));
-		return;
+		return false;
 	}
-	if (!free_of_charge && size > CHANGES_HASH_BYTES_MAX - changes->hashed_bytes) {
-		return;
-	}
-	_cleanup_close_ int fd = walk_open(entry);
-	if (fd < 0 || hash_fd(fd, sha256, &read_bytes) < 0) {
-		return;
-	}
-	changes->hashed_bytes += free_of_charge ? 0 : size;
+	return is_free(entry, base) ||
+	       (uint64_t)stat->st_size <= CHANGES_HASH_BYTES_MAX - changes->hashed_bytes;
+}
+
+void changes_hashed(struct changes *changes, const struct walk_entry *entry,
+		    const struct changes_base *base, const char sha256[65])
+{
+	const struct stat *stat = entry->stat;
+
+	changes->hashed_bytes += is_free(entry, base) ? 0 : (uint64_t)stat->st_size;
 	if (stat->st_nlink > 1) {
 		struct changes_link *kept =
 			&changes->links[changes->links_count++ % CHANGES_LINKS_MAX];
@@ -132,25 +132,24 @@ static void hash_entry(struct changes *changes, const struct walk_entry *entry,
 	}
 }
 
-int changes_see(struct changes *changes, const struct walk_entry *entry)
+bool changes_wants_base(const struct walk_entry *entry, const struct changes_base *base,
+			const char sha256[65])
 {
-	struct changes_base key = { .path = (char *)(uintptr_t)entry->path };
-	char sha256[65] = "";
+	return sha256[0] && is_free(entry, base) && !base->sha256[0];
+}
 
-	if (S_ISDIR(entry->stat->st_mode)) {
-		return 0;
-	}
-	struct changes_base *base =
-		bsearch(&key, changes->base, changes->base_count, sizeof(*changes->base), by_path);
+int changes_see(struct changes *changes, const struct walk_entry *entry, struct changes_base *base,
+		const char sha256[65])
+{
 	uint64_t size = S_ISREG(entry->stat->st_mode) ? (uint64_t)entry->stat->st_size : 0;
-	if (S_ISREG(entry->stat->st_mode)) {
-		hash_entry(changes, entry, base, sha256);
-	}
+
 	if (!base) {
 		return add(changes, entry->path, 'c', size, sha256);
 	}
 	base->seen = true;
-	return strcmp(base->sha256, sha256) ? add(changes, entry->path, 'm', size, sha256) : 0;
+	/* Of another size it was not even read. */
+	bool same = sha256[0] && strcmp(base->sha256, sha256) == 0;
+	return same ? 0 : add(changes, entry->path, 'm', size, sha256);
 }
 
 static int change_by_path(const void *a, const void *b)

@@ -10,9 +10,10 @@
 #define CHANGES_LINKS_MAX      64 /* files of several names whose hashes are kept for the next */
 
 struct changes_base {
-	char *path; /* owned */
+	char *path;                     /* owned */
+	const struct spec_input *input; /* borrowed: its bytes */
 	uint64_t size;
-	char sha256[65];
+	char sha256[65]; /* "": not known yet */
 	bool seen;
 };
 
@@ -35,7 +36,20 @@ struct changes {
 
 int changes_init(struct changes *changes, const struct spec_input *inputs, size_t count);
 void changes_done(struct changes *changes);
-int changes_see(struct changes *changes, const struct walk_entry *entry);
+/* What was handed in under this name; or NULL. */
+struct changes_base *changes_find(const struct changes *changes, const char *path);
+/* Is a regular file worth reading? If not, `sha256` is what is known of it: perhaps nothing. */
+bool changes_wants_hash(const struct changes *changes, const struct walk_entry *entry,
+			const struct changes_base *base, char sha256[65]);
+/* It was read. */
+void changes_hashed(struct changes *changes, const struct walk_entry *entry,
+		    const struct changes_base *base, const char sha256[65]);
+/* Must what was handed in be read, to tell whether it is the same? */
+bool changes_wants_base(const struct walk_entry *entry, const struct changes_base *base,
+			const char sha256[65]);
+/* All that can be known of it is known; "": no hash. */
+int changes_see(struct changes *changes, const struct walk_entry *entry, struct changes_base *base,
+		const char sha256[65]);
 /* Moves the list to the result. */
 int changes_finish(struct changes *changes, struct brig_result *result);
 #endif

@@ -1,4 +1,7 @@
-/* Collection: see collect.h. Bounded by the policy in bytes and count, whatever is there. */
+/*
+ * Collection: see collect.h. Bounded by the policy in bytes and count, whatever is there. One entry
+ * of the tree after the other; what has to be read of it is read piece by piece before the next.
+ */
 #include "core/collect.h"
 
 #include <errno.h>
@@ -9,31 +12,49 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/path.h"
-#include "base/sha256.h"
 #include "core/changes.h"
+#include "core/pieces.h"
 #include "core/walk.h"
 
-struct collection {
-	const struct collect_options *options;
-	struct brig_result *result;
-	struct changes changes;
-	uint64_t bytes;
-	unsigned not_regular;
-	unsigned over_budget;
+/* What is being read. */
+enum reading {
+	READING_NOTHING,
+	READING_FILE,   /* it comes back */
+	READING_CHANGE, /* only its hash is wanted */
+	READING_INPUT,  /* what was handed in under that name */
 };
 
-static bool wanted(const struct collection *c, const char *path)
+struct collection {
+	struct collect_options options;
+	struct brig_result *result;
+	struct path_globs *globs; /* owned */
+	struct walk *walk;        /* owned */
+	struct walk_entry entry;  /* the one that is looked at */
+	struct changes changes;
+	struct changes_base *base; /* of the entry; or NULL */
+	enum reading reading;
+	struct pieces pieces;
+	struct brig_file_out file; /* owned while it is read */
+	char sha256[65];           /* of the entry; "": not known */
+	uint64_t bytes;
+	uint64_t work;
+	unsigned not_regular;
+	unsigned over_budget;
+	unsigned not_matched;
+};
+
+static bool wanted(struct collection *c, const char *path)
 {
 	if (strncmp(path, "out/", 4) == 0) {
 		return true;
 	}
-	for (const char *const *glob = c->options->globs; glob && *glob; glob++) {
-		if (path_glob(*glob, path)) {
-			return true;
-		}
+	if (c->work > c->options.work_max) {
+		c->not_matched++;
+		return false;
 	}
-	return false;
+	return path_globs_find(c->globs, path, true, &c->work) >= 0;
 }
 
 /* By the time of the last change of any kind: that one no program can set. */
@@ -42,35 +63,27 @@ static bool is_old(const struct collection *c, const struct stat *stat)
 	uint64_t changed_ns =
 		(uint64_t)stat->st_ctim.tv_sec * 1000000000u + (uint64_t)stat->st_ctim.tv_nsec;
 
-	return changed_ns < c->options->since_ns && !S_ISDIR(stat->st_mode);
+	return changed_ns < c->options.since_ns;
 }
 
-static int read_all(int fd, void *data, size_t size, struct sha256 *hash)
+static void begin_reading(struct collection *c, enum reading what, struct pieces pieces)
 {
-	size_t at = 0;
-
-	while (at < size) {
-		ssize_t n = pread(fd, (char *)data + at, size - at, (off_t)at);
-		if (n <= 0) {
-			return n < 0 && errno == EINTR ? -EAGAIN : -EIO;
-		}
-		at += (size_t)n;
-	}
-	sha256_add(hash, data, size);
-	return 0;
+	c->reading = what;
+	c->pieces = pieces;
+	pieces_begin(&c->pieces);
 }
 
-static int take_file(struct collection *c, const struct walk_entry *entry)
+/* 1: it is being read; 0: it stays behind. */
+static int begin_file(struct collection *c)
 {
-	uint64_t size = (uint64_t)entry->stat->st_size;
+	uint64_t size = (uint64_t)c->entry.stat->st_size;
 	struct brig_result *result = c->result;
 
-	if (result->files_count >= c->options->count_max ||
-	    size > c->options->bytes_max - c->bytes) {
+	if (result->files_count >= c->options.count_max || size > c->options.bytes_max - c->bytes) {
 		c->over_budget++;
 		return 0;
 	}
-	_cleanup_close_ int fd = walk_open(entry);
+	_cleanup_close_ int fd = walk_open(&c->entry);
 	if (fd < 0) {
 		c->not_regular++;
 		return 0;
@@ -81,41 +94,117 @@ static int take_file(struct collection *c, const struct walk_entry *entry)
 		return -ENOMEM;
 	}
 	result->files = files;
-	struct sha256 hash;
-	struct brig_file_out file = {
+	c->file = (struct brig_file_out){
 		.size = size,
-		.executable = (entry->stat->st_mode & 0100) != 0,
-		.path = strdup(entry->path),
+		.executable = (c->entry.stat->st_mode & 0100) != 0,
+		.path = strdup(c->entry.path),
 		.data = malloc(size ? size : 1),
 	};
-	sha256_init(&hash);
-	if (!file.path || !file.data || read_all(fd, file.data, size, &hash) < 0) {
-		free(file.path);
-		free(file.data);
+	if (!c->file.path || !c->file.data) {
 		return -ENOMEM;
 	}
-	sha256_hex(&hash, file.sha256);
-	c->bytes += size;
-	files[result->files_count++] = file;
+	begin_reading(c, READING_FILE,
+		      (struct pieces){ .fd = TAKE_FD(fd), .into = c->file.data, .size = size });
+	return 1;
+}
+
+/* Nothing more has to be read of this entry. */
+static int end_change(struct collection *c)
+{
+	return changes_see(&c->changes, &c->entry, c->base, c->sha256);
+}
+
+static int compare_input(struct collection *c)
+{
+	const struct spec_input *input;
+
+	if (!changes_wants_base(&c->entry, c->base, c->sha256)) {
+		return end_change(c);
+	}
+	input = c->base->input;
+	begin_reading(c, READING_INPUT,
+		      (struct pieces){ .fd = input->fd,
+				       .borrowed = true,
+				       .from = input->data,
+				       .size = c->base->size });
 	return 0;
 }
 
-static int each_entry(void *user, const struct walk_entry *entry)
+static int begin_change(struct collection *c)
 {
-	struct collection *c = user;
+	const struct stat *stat = c->entry.stat;
+
+	c->base = changes_find(&c->changes, c->entry.path);
+	/* What has come back has its hash. */
+	if (c->sha256[0] || !S_ISREG(stat->st_mode) ||
+	    !changes_wants_hash(&c->changes, &c->entry, c->base, c->sha256)) {
+		return compare_input(c);
+	}
+	int fd = walk_open(&c->entry);
+	if (fd < 0) {
+		return end_change(c);
+	}
+	begin_reading(c, READING_CHANGE,
+		      (struct pieces){ .fd = fd, .size = (uint64_t)stat->st_size });
+	return 0;
+}
+
+static int look_for_change(struct collection *c)
+{
+	return c->options.changes && !S_ISDIR(c->entry.stat->st_mode) ? begin_change(c) : 0;
+}
+
+static int begin_entry(struct collection *c)
+{
+	const struct stat *stat = c->entry.stat;
 	int r = 0;
 
-	if (wanted(c, entry->path) && !is_old(c, entry->stat)) {
-		if (S_ISREG(entry->stat->st_mode)) {
-			r = take_file(c, entry);
-		} else if (!S_ISDIR(entry->stat->st_mode)) {
+	c->sha256[0] = '\0';
+	if (!S_ISDIR(stat->st_mode) && !is_old(c, stat) && wanted(c, c->entry.path)) {
+		if (S_ISREG(stat->st_mode)) {
+			r = begin_file(c);
+		} else {
 			c->not_regular++;
 		}
 	}
-	if (r == 0 && c->options->changes) {
-		r = changes_see(&c->changes, entry);
+	return r == 0 ? look_for_change(c) : r < 0 ? r : 0;
+}
+
+static int end_file(struct collection *c)
+{
+	memcpy(c->file.sha256, c->sha256, sizeof(c->sha256));
+	c->bytes += c->file.size;
+	c->result->files[c->result->files_count++] = c->file;
+	c->file = (struct brig_file_out){ 0 };
+	return look_for_change(c);
+}
+
+/* The last piece was read; or, of what is only hashed, there is none to be had. */
+static int end_reading(struct collection *c, int r)
+{
+	enum reading what = c->reading;
+	char sha256[65] = "";
+
+	c->reading = READING_NOTHING;
+	pieces_done(&c->pieces);
+	if (r < 0 && what != READING_CHANGE) {
+		return r;
 	}
-	return r;
+	if (r == 1) {
+		sha256_hex(&c->pieces.hash, sha256);
+	}
+	if (what == READING_INPUT) {
+		memcpy(c->base->sha256, sha256, sizeof(sha256));
+		return end_change(c);
+	}
+	memcpy(c->sha256, sha256, sizeof(sha256));
+	if (what == READING_FILE) {
+		return end_file(c);
+	}
+	if (r == 1) {
+		changes_hashed(&c->changes, &c->entry, c->base, sha256);
+	}
+	return compare_input(c);
 }
 
 static int by_path(const void *a, const void *b)
@@ -138,6 +227,8 @@ static int write_note(struct collection *c, const struct walk_report *report)
 
 	add_note(&note, c->over_budget, "file(s) over the limit on output files were left behind");
 	add_note(&note, c->not_regular, "link(s) or special file(s) were not followed");
+	add_note(&note, c->not_matched,
+		 "entry(ies) were not compared with the patterns, which are too much work");
 	add_note(&note, report->odd_names, "entry(ies) with unusable names were left behind");
 	add_note(&note, report->too_deep, "entry(ies) lie too deep");
 	add_note(&note, report->too_many, "time(s) the walk ended at its entry limit");
@@ -148,27 +239,99 @@ static int write_note(struct collection *c, const struct walk_report *report)
 	return 0;
 }
 
-int collect(int sandbox, const struct collect_options *options, struct brig_result *result)
+static int finish(struct collection *c)
 {
-	struct collection c = { .options = options, .result = result };
-	struct walk_report report;
-	int r = 0;
+	struct brig_result *result = c->result;
 
-	if (options->changes) {
-		r = changes_init(&c.changes, options->inputs, options->inputs_count);
+	if (result->files_count) {
+		qsort(result->files, result->files_count, sizeof(*result->files), by_path);
 	}
-	if (r == 0) {
-		r = walk_tree(sandbox, each_entry, &c, &report);
+	int r = write_note(c, walk_report_of(c->walk));
+	if (r == 0 && c->options.changes) {
+		r = changes_finish(&c->changes, result);
 	}
+	return r < 0 ? r : 1;
+}
+
+int collect_begin(int sandbox, const struct collect_options *options, struct brig_result *result,
+		  struct collection **ret)
+{
+	struct collection *c = calloc(1, sizeof(*c));
+
+	if (!c) {
+		return -ENOMEM;
+	}
+	c->options = *options;
+	c->options.work_max = options->work_max ? options->work_max : COLLECT_WORK_MAX;
+	c->result = result;
+	c->pieces.fd = -1;
+	int r = path_globs_new(options->globs, &c->globs);
 	if (r == 0) {
-		if (result->files_count) {
-			qsort(result->files, result->files_count, sizeof(*result->files), by_path);
-		}
-		r = write_note(&c, &report);
+		r = walk_new(sandbox, &c->walk);
 	}
 	if (r == 0 && options->changes) {
-		r = changes_finish(&c.changes, result);
+		r = changes_init(&c->changes, options->inputs, options->inputs_count);
 	}
-	changes_done(&c.changes);
+	if (r < 0) {
+		collect_free(c);
+		return r;
+	}
+	*ret = c;
+	return 0;
+}
+
+/* One piece of what is read, or the next entry. */
+static int go_on(struct collection *c)
+{
+	if (c->reading != READING_NOTHING) {
+		int r = pieces_step(&c->pieces);
+		return r == 0 ? 0 : end_reading(c, r);
+	}
+	int r = walk_next(c->walk, &c->entry);
+	if (r == 1) {
+		return begin_entry(c);
+	}
+	return r == 0 ? finish(c) : r == 2 ? 0 : r;
+}
+
+int collect_step(struct collection *c, uint64_t deadline_ns)
+{
+	int r = 0;
+
+	do {
+		r = go_on(c);
+	} while (r == 0 && clock_now_ns() < deadline_ns);
 	return r;
+}
+
+bool collect_is_cut(const struct collection *c)
+{
+	const struct walk_report *report = walk_report_of(c->walk);
+
+	return c->over_budget || c->not_regular || c->not_matched || report->odd_names ||
+	       report->too_deep || report->too_many;
+}
+
+void collect_free(struct collection *c)
+{
+	if (!c) {
+		return;
+	}
+	pieces_done(&c->pieces);
+	free(c->file.path);
+	free(c->file.data);
+	changes_done(&c->changes);
+	walk_free(c->walk);
+	path_globs_free(c->globs);
+	free(c);
+}
+
+int collect(int sandbox, const struct collect_options *options, struct brig_result *result)
+{
+	struct collection *c = NULL;
+	int r = collect_begin(sandbox, options, result, &c);
+
+	r = r < 0 ? r : collect_step(c, UINT64_MAX);
+	collect_free(c);
+	return r < 0 ? r : 0;
 }

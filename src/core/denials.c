@@ -126,9 +126,18 @@ bool denials_dismiss(struct denials *denials)
 	return send_answer(denials, &answer) == 0;
 }
 
+static void count_answer(struct denials *denials)
+{
+	denials->tired = denials->answered >= SYSINFO_ANSWERS_MAX;
+	denials->answered += !denials->tired;
+}
+
 /* Not answered yet: its caller sleeps until it is dismissed or killed. */
 static bool take_done(struct denials *denials, const struct seccomp_notif *call, int status)
 {
+	if (denials->done_count >= DONE_LOOKS_MAX) {
+		count_answer(denials);
+	}
 	denials->done = true;
 	denials->done_id = call->id;
 	denials->done_pid = (pid_t)call->pid;
@@ -172,9 +181,8 @@ bool denials_hear(struct denials *denials)
 		return take_done(denials, &call, status);
 	}
 	if (call.data.nr == SYS_sysinfo) {
-		bool more = denials->answered < SYSINFO_ANSWERS_MAX;
-		denials->answered += more;
-		answer.error = more ? -answer_sysinfo(denials, &call) : -ENOSYS;
+		count_answer(denials);
+		answer.error = -answer_sysinfo(denials, &call);
 		return send_answer(denials, &answer) == 0;
 	}
 	record(denials, &call, &decision);

@@ -18,7 +18,10 @@
  * loop, one call each, and `denials_max` or the limits end the run.
  */
 #define DENIALS_HEARD_MAX 20000
-/* So often sysinfo(2) gets a real answer; then ENOSYS, which is cheaper. */
+/*
+ * So often sysinfo(2) is answered at once. Then whoever asks has to wait for its turn: it is not a
+ * refusal that would end the run or close the listener, and must not cost us what it likes.
+ */
 #define SYSINFO_ANSWERS_MAX 1000
 /* So often it is worth a look whether a program that says so is done. */
 #define DONE_LOOKS_MAX 8
@@ -38,6 +41,7 @@ struct denials {
 	unsigned heard;
 	uint64_t watched;  /* calls that were told of, and not refused */
 	unsigned answered; /* sysinfo: counted apart, so that it cannot use up the others */
+	bool tired;        /* of answering it: the next one should wait */
 	bool parks;        /* who says that it is done can be believed: see done.h */
 	bool done;         /* a caller says that it is done, and sleeps... */
 	int done_status;   /* ...with this exit status */

@@ -48,10 +48,14 @@ struct facts {
 	uint64_t inodes_peak;
 	uint64_t net_bytes;
 	uint64_t oom_kills;
+	bool oom_outside;  /* by a limit above the cell's, or the host */
+	bool sockets_over; /* what waits in sockets has an account of its own, and is too much */
 	uint64_t fork_refusals;
 	bool disk_full; /* no page was left at some look */
 	bool inodes_full;
+	bool file_full;            /* a file has the size that a file may have */
 	bool processes_full;       /* the same, where no cgroup counts refusals */
+	char kill_calls[96];       /* that the policy kills for; "": none */
 	const char *denial_remedy; /* what an operator can do about it; NULL: change the policy */
 	struct event_over over;
 };

@@ -81,6 +81,26 @@ static bool reap(struct cell *cell, siginfo_t *ended)
 	}
 }
 
+/* The warden asks which process the program is; anything else it says is an order to die. */
+static bool answer_who(struct cell *cell)
+{
+	struct wire_record record;
+	int fds[WIRE_FDS_MAX];
+	unsigned count = 0;
+
+	if (wire_receive(cell->control, &record, fds, &count) != 1 || record.kind != WIRE_WHO ||
+	    count != 0) {
+		return false;
+	}
+	int pidfd = sys_pidfd_open(cell->payload, 0);
+	if (pidfd >= 0) {
+		record = (struct wire_record){ .kind = WIRE_THIS };
+		wire_send(cell->control, &record, &pidfd, 1);
+		close(pidfd);
+	}
+	return true;
+}
+
 static void watch(struct cell *cell, siginfo_t *ended)
 {
 	sigset_t children;
@@ -107,7 +127,7 @@ static void watch(struct cell *cell, siginfo_t *ended)
 		}
 		while (read(signals, &drain, sizeof(drain)) > 0) {
 		}
-		if (ready[1].revents) {
+		if (ready[1].revents && !answer_who(cell)) {
 			leave(cell); /* the warden is gone, or wants an end */
 		}
 	}

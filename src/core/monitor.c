@@ -5,19 +5,42 @@
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/path.h"
 #include "kernel/sys.h"
+
+int monitor_init(struct monitor *monitor, const struct strlist *files)
+{
+	*monitor = (struct monitor){ .files = files };
+	if (files->count == 0) {
+		return 0;
+	}
+	_cleanup_free_ const char **patterns = calloc(files->count + 1, sizeof(*patterns));
+	if (!patterns) {
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < files->count; i++) {
+		patterns[i] = files->items[i] + 1;
+	}
+	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): knows no cleanup attributes */
+	return path_globs_new(patterns, &monitor->globs);
+}
+
+void monitor_done(struct monitor *monitor)
+{
+	path_globs_free(monitor->globs);
+	*monitor = (struct monitor){ 0 };
+}
 
 void monitor_calls(const struct monitor *monitor, struct call_set *ret)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(ret->bits); i++) {
 		ret->bits[i] |= monitor->calls.bits[i];
 	}
-	if (monitor->files && monitor->files->count) {
+	if (monitor->globs) {
 		watched_opening_calls(ret);
 	}
 }
@@ -46,14 +69,13 @@ void monitor_tidy(char *path)
 	*out = '\0';
 }
 
-static const char *find_pattern(const struct strlist *files, const char *path)
+/* Globs are of relative paths: neither side has its first slash. */
+static const char *find_pattern(const struct monitor *monitor, const char *path)
 {
-	for (size_t i = 0; i < files->count; i++) {
-		if (path_glob_all(files->items[i] + 1, path + 1)) {
-			return files->items[i];
-		}
-	}
-	return NULL;
+	uint64_t work = 0;
+	int found = path_globs_find(monitor->globs, path + 1, false, &work);
+
+	return found < 0 ? NULL : monitor->files->items[found];
 }
 
 /*
@@ -93,7 +115,7 @@ const char *monitor_file(const struct monitor *monitor, const struct watched_cal
 {
 	const struct watched_name *name = watched_name_of(call->number);
 
-	if (!name || !name->opens || !monitor->files || monitor->files->count == 0) {
+	if (!name || !name->opens || !monitor->globs) {
 		return NULL;
 	}
 	int r = watched_named_path(call, name, path, WATCHED_PATH_MAX);
@@ -105,9 +127,9 @@ const char *monitor_file(const struct monitor *monitor, const struct watched_cal
 		return NULL;
 	}
 	monitor_tidy(path);
-	const char *pattern = find_pattern(monitor->files, path);
+	const char *pattern = find_pattern(monitor, path);
 	if (!pattern && follow(monitor, call, path)) {
-		pattern = find_pattern(monitor->files, path);
+		pattern = find_pattern(monitor, path);
 	}
 	return pattern;
 }

@@ -5,6 +5,7 @@
 #ifndef BRIG_CORE_MONITOR_H
 #define BRIG_CORE_MONITOR_H
 
+#include "base/path.h"
 #include "base/strlist.h"
 #include "core/watched.h"
 
@@ -12,10 +13,14 @@ struct monitor {
 	bool on;
 	struct call_set calls;
 	const struct strlist *files; /* borrowed: patterns of absolute paths */
+	struct path_globs *globs;    /* owned: the same, compiled; NULL: there are none */
 	/* The cell has directories of the host, whose file system may make whoever looks wait. */
 	bool may_wait;
 };
 
+/* Compiles the patterns, which each call that opens a file then meets. 0 or -ENOMEM. */
+int monitor_init(struct monitor *monitor, const struct strlist *files);
+void monitor_done(struct monitor *monitor);
 /* Adds the calls that have to be watched for it. */
 void monitor_calls(const struct monitor *monitor, struct call_set *ret);
 /*

@@ -177,19 +177,29 @@ int order_open(void)
 	return fd < 0 ? -errno : fd;
 }
 
+/*
+ * Straight into the file: input files may be large, and are copied once. Room is taken first, since
+ * there is no other way to hear that there is none.
+ */
 int order_write(int fd, const struct spec *spec)
 {
-	_cleanup_free_ char *block = NULL;
-	size_t size = 0;
-	int r = order_pack(spec, &block, &size);
+	struct rlimit_value rlimits[RLIMITS_MAX];
+	struct head head;
+	int r = lay_out(spec, rlimits, &head);
 
-	for (size_t at = 0; r == 0 && at < size;) {
-		ssize_t n = pwrite(fd, block + at, size - at, (off_t)at);
-		if (n < 0 && errno != EINTR) {
-			r = -errno;
-		}
-		at += n > 0 ? (size_t)n : 0;
+	if (r < 0) {
+		return r;
 	}
+	if (fallocate(fd, 0, 0, (off_t)head.size) < 0) {
+		return -errno;
+	}
+	size_t room = head.size;
+	char *block = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (block == MAP_FAILED) {
+		return -errno;
+	}
+	r = fill(block, spec, rlimits, &head);
+	munmap(block, room);
 	return r < 0 ? r : memfile_seal(fd);
 }
 

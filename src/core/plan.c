@@ -266,6 +266,15 @@ int plan_make(const struct spec *spec, struct plan *ret, struct brig_error *err)
 	if (has(spec, LAYER_NETNS)) {
 		plan_add(&plan, STEP_NETENTER);
 	}
+	if (has(spec, LAYER_NETNS) && has(spec, LAYER_ROOTFS) && !spec->gate_ports_count) {
+		plan_add(&plan, STEP_NAMES);
+	}
+	if (has(spec, LAYER_ROOTFS)) {
+		plan_add(&plan, STEP_HANDLES);
+	}
+	if (has(spec, LAYER_NETNS) && has(spec, LAYER_ROOTFS)) {
+		plan_add(&plan, STEP_NETHIDE);
+	}
 	if (spec->gate_ports_count) {
 		add_gate_steps(&plan);
 	}

@@ -14,6 +14,8 @@
 #include "core/run_internal.h"
 #include "kernel/sys.h"
 
+/* Other limits are looked at so often while a program that was told to end has time for it. */
+#define GRACE_LOOK_NS 10000000u
 /* What an owner may have in a set that it shares with its run. */
 #define OWNERS_EVENTS 2
 
@@ -33,8 +35,16 @@ int run_arm(struct run *run)
 	} else if (run->state != RUN_HELD) {
 		next = watch_next_ns(&run->watch, now, &run->facts);
 	}
+	/* The limits of time have been reached: it is that time that runs out. */
+	if (run->grace_end_ns && run->state < RUN_ENDING) {
+		uint64_t look = now + GRACE_LOOK_NS;
+		next = look < run->grace_end_ns ? look : run->grace_end_ns;
+	}
 	if (run->alarm_ns && (!next || run->alarm_ns < next)) {
 		next = run->alarm_ns;
+	}
+	if (run->listen_ns && run->state < RUN_ENDING && (!next || run->listen_ns < next)) {
+		next = run->listen_ns;
 	}
 	/* All zero: never. */
 	struct itimerspec when = { .it_value = { .tv_sec = (time_t)(next / 1000000000u),
@@ -47,6 +57,10 @@ int run_arm(struct run *run)
 static void reach_limit(struct run *run, enum ending why)
 {
 	const struct run_session *session = run->options.session;
+
+	if (run_grace_look(run, clock_now_ns(), why)) {
+		return;
+	}
 	enum ending due =
 		session && run->state < RUN_ENDING ? session->due(session->user, why) : why;
 
@@ -63,6 +77,12 @@ static int on_timer(struct run *run)
 	if (read(run->timer, &expirations, sizeof(expirations)) < 0 && errno != EAGAIN) {
 		return -errno;
 	}
+	if (run->listen_ns && now >= run->listen_ns) {
+		int r = run_listen_again(run);
+		if (r < 0) {
+			return r;
+		}
+	}
 	if (run->state == RUN_HELD) {
 		return run_arm(run); /* the owner has been woken */
 	}
@@ -74,7 +94,7 @@ static int on_timer(struct run *run)
 		return 1;
 	}
 	enum ending due = watch_look(&run->watch, now, &run->facts);
-	if (due != ENDING_NONE) {
+	if (due != ENDING_NONE || run->grace_end_ns) {
 		reach_limit(run, due);
 	}
 	return run->state < RUN_ENDING ? run_arm(run) : 0;
@@ -189,6 +209,9 @@ int run_step(struct run *run, struct brig_error *err)
 	if (run->state == RUN_DONE) {
 		return 1;
 	}
+	if (run->state == RUN_COLLECTING) {
+		return run_collect(run, err);
+	}
 	watch_group(run);
 	int count = epoll_wait(run->epoll, ready, ARRAY_SIZE(ready), 0);
 	if (count < 0 && errno != EINTR) {
@@ -210,12 +233,9 @@ int run_step(struct run *run, struct brig_error *err)
 	if (!ended || !run_gate_over(run)) {
 		return 0;
 	}
-	run->state = RUN_DONE;
+	run->state = RUN_COLLECTING;
 	int r = run_finish(run, err);
-	if (run->parked) {
-		run_kill_parked(run);
-	}
-	return r < 0 ? r : 1;
+	return r < 0 ? run_done(run, r) : run_collect(run, err);
 }
 
 long run_feed(struct run *run, const void *data, size_t size)
@@ -227,6 +247,14 @@ void run_feed_end(struct run *run)
 {
 	run->in.open = false;
 	feed_pump(&run->in);
+}
+
+int run_resize(struct run *run, const struct terminal_size *size)
+{
+	if (!run->out[0].terminal || run->out[0].fd < 0) {
+		return -ENOTTY;
+	}
+	return terminal_resize(run->out[0].fd, size);
 }
 
 int run_pause(struct run *run, bool paused)

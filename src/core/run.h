@@ -12,6 +12,7 @@
 #include "core/facts.h"
 #include "core/feed.h"
 #include "core/stream.h"
+#include "core/terminal.h"
 #include "core/watch.h"
 
 /* A cell that outlives its runs: what its owner wants to be asked. See lib/session.h. */
@@ -41,6 +42,8 @@ struct run_options {
 	bool keep_output;
 	void (*on_output)(void *user, int stream, const void *data, size_t size);
 	void *user;
+	bool terminal; /* in place of three pipes */
+	struct terminal_size terminal_size;
 	bool warm;                         /* the cell was made ahead */
 	bool measure;                      /* time each step */
 	bool want_value;                   /* of the last expression, where the language has one */
@@ -53,8 +56,13 @@ struct run_options {
 
 /* The longest value that a program can leave, as JSON. */
 #define RUN_VALUE_BYTES 65536
-/* Behind it: what our own driver has to say of the code. */
+/*
+ * A guarded program's memory file. First what the guard has to say of the code: sealed before the
+ * program begins. Then the value; and last, what a driver that ran the program says of its end.
+ */
 #define RUN_GUARD_BYTES 8192
+#define RUN_END_BYTES   4096
+#define RUN_FILE_BYTES  (RUN_GUARD_BYTES + RUN_VALUE_BYTES + RUN_END_BYTES)
 
 enum run_state {
 	RUN_SETTING_UP,
@@ -62,6 +70,7 @@ enum run_state {
 	RUN_ORDERED, /* has it; the program has not begun yet */
 	RUN_RUNNING,
 	RUN_ENDING, /* killed, or ended by itself: waiting until the last process is gone */
+	RUN_COLLECTING,
 	RUN_DONE,
 };
 
@@ -93,6 +102,12 @@ struct run_gate {
 	uint64_t bytes, bytes_base; /* at the last word; and of earlier runs in this cell */
 };
 
+/* Names that a program without a network has asked for: see run_names.c. */
+struct run_names {
+	int fd;           /* owned; -1: none */
+	uint32_t dropped; /* that found no room, of earlier runs in this cell too */
+};
+
 struct run {
 	struct run_options options;
 	struct plan plan;
@@ -100,30 +115,37 @@ struct run {
 	char id[27]; /* of the run; the cell's own may be older */
 	enum run_state state;
 	enum wire_state wire;
-	int epoll;         /* owned, unless it is lodged */
-	int timer;         /* likewise */
-	bool lodged;       /* both are its owner's: run_lodge() */
-	uint64_t alarm_ns; /* when the owner wants to be woken by the timer; 0: never */
+	int epoll;          /* owned, unless it is lodged */
+	int timer;          /* likewise */
+	bool lodged;        /* both are its owner's: run_lodge() */
+	uint64_t alarm_ns;  /* when the owner wants to be woken by the timer; 0: never */
+	uint64_t listen_ns; /* until when the listener is not listened to; 0: it is */
 	bool group_watched;
-	bool paused;       /* its output is not read */
-	int sandbox, proc; /* owned: handles into the cell; -1: none */
-	int value;         /* owned: memory that the program may leave its value in; -1: none */
+	bool paused;                /* its output is not read */
+	int sandbox, proc, sockets; /* owned: handles into the cell; -1: none */
+	int value;     /* owned: memory that the program may leave its value in; -1: none */
 	int order, go; /* owned, of a cell made ahead: its order, and the word for it; -1: none */
 	int channel;   /* and our end of what it has if it becomes a session's; to be taken */
 	struct stream out[2];
 	struct feed in;
 	struct run_driver driver;
 	struct run_gate gate;
+	struct run_names names;
 	struct denials denials;
 	bool execed; /* the exec by which the program begins was heard */
 	struct watch watch;
 	struct facts facts;
+	uint64_t grace_end_ns; /* it was told to end, and is killed then; 0: it was not */
+	bool grace_told;       /* the signal is sent */
+	uint64_t idle_cpu_ns;  /* of a session: used between runs, and so in no result */
 	uint64_t kill_deadline_ns;
 	uint64_t *took_ns;          /* owned mapping */
 	bool parked;                /* the program is done, and sleeps until it is killed */
 	int setup_errnum;           /* set-up failed: why... */
 	unsigned setup_step;        /* ...and in which step */
 	struct brig_result *result; /* owned */
+	struct collection *files;   /* owned: being collected, for the result; NULL: not now */
+	bool files_cut;             /* some that were asked for have stayed behind */
 };
 
 /* Builds the cell up to the program's start, which then comes by run_step. */
@@ -139,20 +161,28 @@ int run_assign(struct run *run, const struct run_options *options, struct brig_e
 int run_step(struct run *run, struct brig_error *err); /* 1 ended, 0 go on, -errno */
 long run_feed(struct run *run, const void *data, size_t size);
 void run_feed_end(struct run *run);
+/* -ENOTTY: it has no terminal. */
+int run_resize(struct run *run, const struct terminal_size *size);
 void run_end(struct run *run, enum ending why);
+/* Without a time of grace: what ends is the cell, not only the run that is in it. */
+void run_end_now(struct run *run, enum ending why);
 /* Leaves output in its pipes, so that the program has to wait; or reads it again. */
 int run_pause(struct run *run, bool paused);
 /*
- * The end of one run in a cell that goes on: what came of it, as if the program had ended with
- * this status. The next one starts from nothing.
+ * The end of one run in a cell that goes on: as if the program had ended with this status. What
+ * came of it is there when run_lap_end() is 1; at 0 the loop wakes up for the next try, before
+ * which nothing else may be done with it. The next run starts from nothing.
  */
-int run_lap(struct run *run, int exit_code, struct brig_result **ret);
+int run_lap(struct run *run, int exit_code);
+int run_lap_end(struct run *run, struct brig_result **ret);
 /* Until the next one nothing is watched, and output waits. */
 int run_rest(struct run *run);
 /* The next one: from here on these options hold, and the limits that their spec has now. */
 int run_resume(struct run *run, const struct run_options *options);
 /* A look at a cell that rests: ends it if a limit is reached. */
 void run_glance(struct run *run);
+/* What was used since the last run ended, or since the cell was there, is no run's. */
+void run_count_idle(struct run *run);
 /* Sets the timer for the next look: after a change of limits, or of alarm_ns. */
 int run_arm(struct run *run);
 /*

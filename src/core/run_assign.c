@@ -18,7 +18,7 @@ int run_make_value(int *ret)
 {
 	_cleanup_close_ int fd = memfd_create("brig-value", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
-	if (fd < 0 || ftruncate(fd, RUN_VALUE_BYTES + RUN_GUARD_BYTES) < 0 ||
+	if (fd < 0 || ftruncate(fd, RUN_FILE_BYTES) < 0 ||
 	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) < 0) {
 		return -errno;
 	}

@@ -13,6 +13,10 @@ static int take_record(struct run *run, const struct wire_record *record, int *f
 	case WIRE_HANDLES:
 		run->sandbox = run->watch.sandbox = TAKE_FD(fds[0]);
 		run->proc = run->watch.proc = TAKE_FD(fds[1]);
+		if (run->options.spec->watch_memory) {
+			run->sockets = run->watch.sockets = TAKE_FD(fds[2]);
+		}
+		run->names.fd = TAKE_FD(fds[3]);
 		run->watch.init = run->cell.pid;
 		/* Measured by brig-init: when this is read, the program may be writing already. */
 		run->watch.disk_base_bytes = (uint64_t)record->value * 4096u;
@@ -31,6 +35,11 @@ static int take_record(struct run *run, const struct wire_record *record, int *f
 		/* Of a cell that has a driver this is not the program yet. */
 		if (run->state <= RUN_ORDERED && run->driver.state == DRIVER_NONE) {
 			run->state = RUN_RUNNING;
+		}
+		break;
+	case WIRE_THIS:
+		if (!run_grace_tell(run, fds[0])) {
+			run_end(run, ENDING_PROTOCOL);
 		}
 		break;
 	case WIRE_FAILED:

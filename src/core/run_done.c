@@ -1,4 +1,5 @@
 /* What the listener tells: refused calls, and that a program is done (done.h). */
+#include <errno.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/epoll.h>
@@ -6,6 +7,8 @@
 #include "base/clock.h"
 #include "core/run_internal.h"
 
+/* Between two answers to who asks all the time: at most a hundred turns of the loop a second. */
+#define TIRED_NS 10000000u
 /* Brig-init, and who has said that it is done. */
 #define PARKED_TASKS 2
 /*
@@ -44,6 +47,28 @@ static int take_done(struct run *run)
 	return 1;
 }
 
+static int listen_for(struct run *run, uint32_t events)
+{
+	struct epoll_event want = { .events = events, .data = { .u32 = RUN_EVENT_DENIAL } };
+
+	return epoll_ctl(run->epoll, EPOLL_CTL_MOD, run->denials.listener, &want) < 0 ? -errno : 0;
+}
+
+/* Calls that come meanwhile wait. */
+static int stop_listening(struct run *run)
+{
+	run->denials.tired = false;
+	run->listen_ns = clock_now_ns() + TIRED_NS;
+	int r = listen_for(run, 0);
+	return r < 0 ? r : run_arm(run);
+}
+
+int run_listen_again(struct run *run)
+{
+	run->listen_ns = 0;
+	return run->denials.listener < 0 ? 0 : listen_for(run, EPOLLIN);
+}
+
 int run_on_denial(struct run *run)
 {
 	bool hears = denials_hear(&run->denials);
@@ -68,7 +93,7 @@ int run_on_denial(struct run *run)
 		denials_done(&run->denials);
 	}
 	run_end_over(run);
-	return 0;
+	return hears && run->denials.tired && run->state < RUN_ENDING ? stop_listening(run) : 0;
 }
 
 /* Its death takes longer than it has lived, perhaps on our processor: it must not go first. */

@@ -156,11 +156,13 @@ void run_note_limits(struct run *run)
 		const char *name, *reason;
 		uint64_t count;
 	} limits[] = {
-		{ "memory_bytes", "processes were killed for want of memory", facts->oom_kills },
+		{ "memory_bytes", "processes were killed for want of memory",
+		  facts->oom_outside ? 0 : facts->oom_kills },
 		{ "processes", "more processes or threads were wanted",
 		  facts->fork_refusals ? facts->fork_refusals : facts->processes_full },
 		{ "disk_bytes", "the disk was full", facts->disk_full },
 		{ "disk_inodes", "there was no room for another file", facts->inodes_full },
+		{ "file_bytes", "a file could not grow", facts->file_full },
 		{ "stdout_bytes", "more was printed", stream_truncated(&run->out[0]) },
 		{ "stderr_bytes", "more was printed", stream_truncated(&run->out[1]) },
 		{ "net_bytes", "more was sent or received", facts->ending == ENDING_NETWORK },

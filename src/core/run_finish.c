@@ -2,11 +2,17 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "core/file_limit.h"
+#include "core/offline.h"
 #include "core/run_internal.h"
 #include "core/verdict.h"
+
+#define SLICE_NS 1000000u /* of collecting, before others have their turn */
 
 /* All writers are dead, or parked: what the pipes still hold is all that there will ever be. */
 static void drain(struct stream *stream)
@@ -39,6 +45,14 @@ static void fill_usage(struct run *run)
 	usage->net_bytes = facts->net_bytes;
 }
 
+static bool failed_by_itself(const struct run *run)
+{
+	const struct facts *facts = &run->facts;
+
+	return !facts->stuck && facts->ending == ENDING_NONE && facts->exited &&
+	       (facts->end_code != CLD_EXITED || facts->end_status != 0);
+}
+
 int run_fill_result(struct run *run)
 {
 	struct brig_result *result = run->result;
@@ -54,10 +68,15 @@ int run_fill_result(struct run *run)
 	}
 	result->limits = spec->limits;
 	run_gate_fill(run);
+	run_names_note(run);
+	run->facts.file_full = failed_by_itself(run) && run->sandbox >= 0 &&
+			       file_limit_reached(run->sandbox, spec->limits.file_bytes);
 	run_note_limits(run);
 	result->denied = run->denials.any;
 	result->denial = run->denials.first;
 	run->facts.denial_remedy = run->denials.remedy;
+	filter_kill_calls(run->options.filter, run->facts.kill_calls,
+			  sizeof(run->facts.kill_calls));
 	fill_usage(run);
 	layer_list(spec->layers, result->layers, sizeof(result->layers));
 	watch_means(spec, cgroup_manager_means(run->options.groups), result->means,
@@ -67,6 +86,10 @@ int run_fill_result(struct run *run)
 	snprintf(result->start, sizeof(result->start), "%s", run->options.warm ? "warm" : "cold");
 	verdict_give(&run->facts, result);
 	run_gate_remedy(result);
+	if (!spec->gate_ports_count && (spec->layers & LAYER_BIT(LAYER_NETNS))) {
+		offline_remedy(run_names_first(result), run->out[run->out[0].terminal ? 0 : 1].tail,
+			       result);
+	}
 	return 0;
 }
 
@@ -105,6 +128,11 @@ void run_hear_last_words(struct run *run)
 	}
 }
 
+static int cannot_collect(int r, struct brig_error *err)
+{
+	return error_errno(err, BRIG_E_SYSTEM, -r, "cannot collect the run's result");
+}
+
 int run_finish(struct run *run, struct brig_error *err)
 {
 	enum ending ending = run->facts.ending;
@@ -131,7 +159,40 @@ int run_finish(struct run *run, struct brig_error *err)
 	run->facts.ending = ending;
 	int r = run_fill_result(run);
 	if (r == 0 && run->sandbox >= 0 && !run->facts.stuck) {
-		r = collect(run->sandbox, &run->options.collect, run->result);
+		r = collect_begin(run->sandbox, &run->options.collect, run->result, &run->files);
 	}
-	return r < 0 ? error_errno(err, BRIG_E_SYSTEM, -r, "cannot collect the run's result") : 0;
+	return r < 0 ? cannot_collect(r, err) : 0;
+}
+
+int run_collect_some(struct run *run)
+{
+	const struct itimerspec at_once = { .it_value = { .tv_nsec = 1 } };
+	int r = run->files ? collect_step(run->files, clock_now_ns() + SLICE_NS) : 1;
+
+	if (r != 0) {
+		run->files_cut = run->files && (r < 0 || collect_is_cut(run->files));
+		collect_free(TAKE_PTR(run->files));
+	} else if (timerfd_settime(run->timer, 0, &at_once, NULL) < 0) {
+		r = -errno; /* nobody would call again */
+	}
+	return r;
+}
+
+int run_done(struct run *run, int r)
+{
+	run->state = RUN_DONE;
+	if (run->parked) {
+		run_kill_parked(run);
+	}
+	return r < 0 ? r : 1;
+}
+
+int run_collect(struct run *run, struct brig_error *err)
+{
+	int r = run_collect_some(run);
+
+	if (r == 0) {
+		return 0;
+	}
+	return run_done(run, r < 0 ? cannot_collect(r, err) : r);
 }

@@ -20,7 +20,6 @@
 #include "net/gate_messages.h"
 
 #define LAST_WORDS_NS 500000000u
-#define LEAVE_MS      500
 /* So that a program that is refused all the time holds up nobody else. */
 #define RECORDS_A_TURN 512 /* more than the line holds at a time */
 
@@ -123,7 +122,7 @@ static int take_connection(struct run *run, const struct gate_connection *record
 	    !is_text(record->address, sizeof(record->address))) {
 		return -EPROTO;
 	}
-	gate->bytes += record->bytes_up + record->bytes_down;
+	gate->bytes += record->bytes_up + record->bytes_down + record->extra_bytes;
 	if (gate_is_refusal(record->verdict)) {
 		note_refusal(run, record);
 	}
@@ -286,7 +285,8 @@ void run_gate_done(struct run *run)
 
 	close_fd(&gate->line);
 	if (gate->pidfd >= 0) {
-		if (poll(&dead, 1, LEAVE_MS) <= 0) {
+		/* It has told all, or nobody wants to hear it: others wait for this thread. */
+		if (poll(&dead, 1, 0) <= 0) {
 			sys_pidfd_send_signal(gate->pidfd, SIGKILL);
 		}
 		syscall(SYS_waitid, P_PIDFD, gate->pidfd, &info, WEXITED | __WALL, NULL);

@@ -24,6 +24,12 @@ int run_listen(struct run *run, int fd, enum run_event event, uint32_t events);
 int run_pipe(int *ours, int *theirs, bool we_read);
 /* SIGKILL to all of the cell. */
 void run_kill(struct run *run);
+/* A time of grace: run_grace.c. True: it has one, and is not to be killed yet. */
+bool run_grace_begin(struct run *run, enum ending why);
+/* brig-init has said which process the program is. False: it was not asked. */
+bool run_grace_tell(struct run *run, int pidfd);
+/* A look within that time. False: it is none. */
+bool run_grace_look(struct run *run, uint64_t now, enum ending due);
 /* brig-init has told how the program ended. */
 void run_take_end(struct run *run, const struct wire_record *record);
 /* Memory for a value. */
@@ -32,12 +38,20 @@ int run_make_value(int *ret);
 int run_give_value(struct run *run, const struct run_options *options);
 /* All but files and changes. */
 int run_fill_result(struct run *run);
-/* Everything is dead: fills in the result. */
+/* Everything is dead: fills in the result, but for what is collected then. */
 int run_finish(struct run *run, struct brig_error *err);
+/* Some of the files. 1: all are there, and the run is done; 0: to be called again; -errno. */
+int run_collect(struct run *run, struct brig_error *err);
+/* That was all of it, or could not be: `r` is what became of it. */
+int run_done(struct run *run, int r);
+/* A slice of what there is to collect; the loop wakes up if there is more. As run_collect(). */
+int run_collect_some(struct run *run);
 /* Something has come from brig-init: run_control.c. 1: the cell has ended. */
 int run_on_control(struct run *run);
 /* Something has come from the listener: run_done.c. 1: the cell has ended, or is parked. */
 int run_on_denial(struct run *run);
+/* The time is over in which the listener was not listened to. */
+int run_listen_again(struct run *run);
 /* The result of a parked cell is taken. */
 void run_kill_parked(struct run *run);
 /* What brig-init said is still in the socket when its death is already known by other ways. */
@@ -72,6 +86,11 @@ void run_gate_fill(struct run *run);
 /* What a program could do about a host that it was refused, if that is why it failed. */
 void run_gate_remedy(struct brig_result *result);
 void run_gate_done(struct run *run);
+
+/* A program that has no network, and asked for names: run_names.c. */
+void run_names_note(struct run *run);
+/* The first of them; NULL: there is none. */
+const char *run_names_first(const struct brig_result *result);
 
 /* What it means that a step failed, with the repair where one is known. */
 int run_setup_error(const struct run *run, const struct step *step, int errnum,

@@ -29,14 +29,26 @@ void run_kill(struct run *run)
 	} else {
 		sys_pidfd_send_signal(run->cell.pidfd, SIGKILL);
 	}
+	/* Afterwards: before it the program itself would have had it. */
+	if (run->cell.group) {
+		cgroup_hurry(run->cell.group);
+	}
 }
 
 void run_end(struct run *run, enum ending why)
 {
+	if (run->state < RUN_ENDING && !run_grace_begin(run, why)) {
+		run_end_now(run, why);
+	}
+}
+
+void run_end_now(struct run *run, enum ending why)
+{
 	if (run->state >= RUN_ENDING) {
 		return;
 	}
-	run->facts.ending = why;
+	/* The verdict of one that had a time of grace stands. */
+	run->facts.ending = run->grace_end_ns ? run->facts.ending : why;
 	run->state = RUN_ENDING;
 	run->kill_deadline_ns = clock_now_ns() + KILL_PATIENCE_NS;
 	run_kill(run);
@@ -84,6 +96,8 @@ void run_free(struct run *run)
 	run_gate_done(run);
 	close_fd(&run->sandbox);
 	close_fd(&run->proc);
+	close_fd(&run->sockets);
+	close_fd(&run->names.fd);
 	close_fd(&run->value);
 	close_fd(&run->order);
 	close_fd(&run->go);
@@ -97,6 +111,7 @@ void run_free(struct run *run)
 		munmap(run->took_ns, sizeof(uint64_t) * PLAN_STEPS_MAX);
 	}
 	plan_done(&run->plan);
+	collect_free(run->files);
 	brig_result_free(run->result);
 	free(run);
 }

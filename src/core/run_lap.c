@@ -14,23 +14,33 @@
 static int start_over(struct run *run)
 {
 	for (int i = 0; i < 2; i++) {
-		run->out[i].seen = 0;
+		stream_start_over(&run->out[i]);
 		buf_done(&run->out[i].kept);
 	}
+	run->grace_end_ns = 0;
+	run->grace_told = false;
 	run->gate.bytes_base = run->gate.bytes;
 	run->denials.any = false;
 	run->denials.first = (struct brig_denial){ 0 };
 	run->denials.remedy = NULL;
 	run->denials.heard = run->denials.answered = 0;
-	watch_rebase(&run->watch, &run->facts);
+	uint64_t told_ns = run->facts.cpu_ns;
+	uint64_t used_ns = watch_rebase(&run->watch, &run->facts);
+	run->idle_cpu_ns += used_ns > told_ns ? used_ns - told_ns : 0;
 	run->result = calloc(1, sizeof(*run->result));
 	return run->result ? 0 : -ENOMEM;
 }
 
-int run_lap(struct run *run, int exit_code, struct brig_result **ret)
+/* Its programs may still run: a file that changes under our hands is left behind. */
+static void note_lost_files(struct run *run)
+{
+	free(run->result->files_note);
+	run->result->files_note = strdup("files changed while they were collected");
+}
+
+int run_lap(struct run *run, int exit_code)
 {
 	enum ending ending = run->facts.ending;
-	int r = 0;
 
 	/* Once: more than a pipe holds is what comes after the end, from whoever is left. */
 	for (int i = 0; i < 2; i++) {
@@ -51,21 +61,30 @@ int run_lap(struct run *run, int exit_code, struct brig_result **ret)
 	run->facts.exited = true;
 	run->facts.end_code = CLD_EXITED;
 	run->facts.end_status = exit_code;
-	r = run_fill_result(run);
-	if (r < 0) {
-		return r;
+	int r = run_fill_result(run);
+	if (r == 0 && run->sandbox >= 0 &&
+	    collect_begin(run->sandbox, &run->options.collect, run->result, &run->files) < 0) {
+		note_lost_files(run);
 	}
-	/* Its programs may still run: a file that changes under our hands is left behind. */
-	if (run->sandbox >= 0 && collect(run->sandbox, &run->options.collect, run->result) < 0) {
-		free(run->result->files_note);
-		run->result->files_note = strdup("files changed while they were collected");
+	return r;
+}
+
+int run_lap_end(struct run *run, struct brig_result **ret)
+{
+	int r = run_collect_some(run);
+
+	if (r == 0) {
+		return 0;
+	}
+	if (r < 0) {
+		note_lost_files(run);
 	}
 	*ret = TAKE_PTR(run->result);
 	r = start_over(run);
 	if (r < 0) {
 		brig_result_free(TAKE_PTR(*ret));
 	}
-	return r;
+	return r < 0 ? r : 1;
 }
 
 int run_rest(struct run *run)
@@ -83,6 +102,11 @@ int run_rest(struct run *run)
 	watch_rest(&run->watch);
 	int r = run_pause(run, true);
 	return r < 0 ? r : run_arm(run);
+}
+
+void run_count_idle(struct run *run)
+{
+	run->idle_cpu_ns += watch_rebase(&run->watch, &run->facts);
 }
 
 void run_glance(struct run *run)
@@ -105,7 +129,7 @@ static void skip_output(struct stream *stream)
 	if (stream->fd >= 0) {
 		stream_pump(stream);
 	}
-	stream->seen = 0;
+	stream_start_over(stream);
 }
 
 /* The clock that files get their times from. */
@@ -134,7 +158,7 @@ int run_resume(struct run *run, const struct run_options *options)
 	}
 	run->denials.monitor = options->monitor;
 	run_note_start(run);
-	watch_rebase(&run->watch, &run->facts);
+	run_count_idle(run);
 	watch_start(&run->watch, clock_now_ns());
 	run->state = RUN_RUNNING;
 	if (r == 0) {

@@ -18,7 +18,7 @@ static int listen_again(struct run *run)
 		{ run->in.fd, RUN_EVENT_STDIN, EPOLLOUT | EPOLLET },
 		{ run->paused ? -1 : run->out[0].fd, RUN_EVENT_STDOUT, EPOLLIN },
 		{ run->paused ? -1 : run->out[1].fd, RUN_EVENT_STDERR, EPOLLIN },
-		{ run->denials.listener, RUN_EVENT_DENIAL, EPOLLIN },
+		{ run->denials.listener, RUN_EVENT_DENIAL, run->listen_ns ? 0 : EPOLLIN },
 		{ run->driver.order.fd, RUN_EVENT_ORDER, EPOLLOUT | EPOLLET },
 		{ run->driver.ready, RUN_EVENT_DRIVER, EPOLLIN },
 		{ run->gate.line, RUN_EVENT_GATE, EPOLLIN },

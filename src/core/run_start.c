@@ -39,16 +39,46 @@ static int give_stdio(struct run *run)
 	return 0;
 }
 
+static int make_pipes(struct run *run, int *in)
+{
+	int r = run_pipe(in, &run->cell.stdio[0], false);
+
+	for (int i = 0; i < 2 && r == 0; i++) {
+		r = run_pipe(&run->out[i].fd, &run->cell.stdio[i + 1], true);
+	}
+	return r;
+}
+
+/* All three are one terminal: what is printed comes by the first stream, the second is empty. */
+static int make_terminal(struct run *run, int *in)
+{
+	struct cell *cell = &run->cell;
+	_cleanup_close_ int nobody = -1;
+	int r = terminal_open(&run->options.terminal_size, &run->out[0].fd, &cell->stdio[0]);
+
+	if (r < 0) {
+		return r;
+	}
+	cell->terminal = run->out[0].terminal = true;
+	cell->stdio[1] = fcntl(cell->stdio[0], F_DUPFD_CLOEXEC, 0);
+	cell->stdio[2] = fcntl(cell->stdio[0], F_DUPFD_CLOEXEC, 0);
+	*in = fcntl(run->out[0].fd, F_DUPFD_CLOEXEC, 0);
+	if (cell->stdio[1] < 0 || cell->stdio[2] < 0 || *in < 0) {
+		return -errno;
+	}
+	return run_pipe(&run->out[1].fd, &nobody, true);
+}
+
 static int make_stdio(struct run *run)
 {
 	const struct run_options *options = &run->options;
 	const struct brig_limits *limits = &options->spec->limits;
 	uint64_t most[2] = { limits->stdout_bytes, limits->stderr_bytes };
-	int in = -1;
-	int r = run_pipe(&in, &run->cell.stdio[0], false);
+	_cleanup_close_ int in = -1;
+	int r = options->terminal ? make_terminal(run, &in) : make_pipes(run, &in);
 
 	if (r == 0) {
-		r = feed_init(&run->in, in, options->stdin_data, options->stdin_size,
+		r = feed_init(&run->in, TAKE_FD(in), options->stdin_data, options->stdin_size,
 			      options->stdin_feed);
 	}
 	for (int i = 0; i < 2 && r == 0; i++) {
@@ -58,7 +88,6 @@ static int make_stdio(struct run *run)
 		stream->keep = options->keep_output;
 		stream->on_output = options->on_output;
 		stream->user = options->user;
-		r = run_pipe(&stream->fd, &run->cell.stdio[i + 1], true);
 	}
 	return r < 0 ? r : give_stdio(run);
 }
@@ -167,7 +196,7 @@ int run_begin(const struct run_options *options, struct run **ret, struct brig_e
 		return error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory for a run");
 	}
 	run->options = *options;
-	run->epoll = run->timer = run->sandbox = run->proc = run->value = -1;
+	run->epoll = run->timer = run->sandbox = run->proc = run->sockets = run->value = -1;
 	run->order = run->go = run->channel = -1;
 	run->cell = (struct cell){
 		.groups = options->groups,
@@ -176,12 +205,14 @@ int run_begin(const struct run_options *options, struct run **ret, struct brig_e
 		.control_inside = -1,
 		.stdio = { -1, -1, -1 },
 		.root = -1,
+		.names = -1,
 		.note = { -1, -1 },
 		.go = { -1, -1 },
 		.order_fd = -1,
 		.value_fd = -1,
 		.channel_fd = -1,
 	};
+	run->names = (struct run_names){ .fd = -1 };
 	run->gate = (struct run_gate){ .line = -1, .pidfd = -1, .any = options->gate != NULL };
 	if (options->gate) {
 		run->gate.line = TAKE_FD(options->gate->line);
@@ -196,7 +227,8 @@ int run_begin(const struct run_options *options, struct run **ret, struct brig_e
 					 .monitor = options->monitor,
 					 .spec = options->spec };
 	run_note_begin(run);
-	run->watch = (struct watch){ .spec = options->spec, .sandbox = -1, .proc = -1 };
+	run->watch =
+		(struct watch){ .spec = options->spec, .sandbox = -1, .proc = -1, .sockets = -1 };
 	run->result = calloc(1, sizeof(*run->result));
 	r = run->result ? id_make(run->cell.id) : -ENOMEM;
 	memcpy(run->id, run->cell.id, sizeof(run->id));

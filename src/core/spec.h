@@ -22,8 +22,9 @@ enum provider {
 };
 
 struct spec_input {
-	const char *name; /* beneath /sandbox */
-	const void *data; /* NULL: from fd */
+	const char *name;    /* beneath /sandbox */
+	const void *data;    /* NULL: from fd */
+	struct block *block; /* a reference: what the data lies in; NULL: it is owned by itself */
 	uint64_t size;
 	int fd; /* regular file, read from its start */
 	mode_t mode;

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/write_all.h"
 #include "core/cell.h"
+#include "core/terminal.h"
 #include "kernel/nolinks.h"
 #include "kernel/sys.h"
 
@@ -21,9 +22,11 @@ static uid_t payload_id(const struct cell *cell)
 
 int step_private(struct cell *cell, const struct step *step)
 {
-	(void)cell;
 	(void)step;
-	return mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ? -errno : 0;
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0) {
+		return -errno;
+	}
+	return cell->terminal ? terminal_lock(cell->stdio) : 0;
 }
 
 int step_root(struct cell *cell, const struct step *step)
@@ -106,7 +109,8 @@ static int attach_tree(struct cell *cell, int tree, const char *path, uint64_t a
 	 * overlay on a read-only directory) would appear on the host.
 	 */
 	struct mount_attr attr = { .attr_set = attributes, .propagation = MS_PRIVATE };
-	int r = sys_mount_setattr(tree, "", AT_EMPTY_PATH, &attr);
+	/* All of it: the operator's own mounts beneath the directory came along. */
+	int r = sys_mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr);
 
 	if (r < 0) {
 		return r;
@@ -114,10 +118,21 @@ static int attach_tree(struct cell *cell, int tree, const char *path, uint64_t a
 	return sys_move_mount(tree, "", cell->root, path, MOVE_MOUNT_F_EMPTY_PATH);
 }
 
+/*
+ * A mount of the host beneath the directory is locked in this namespace: a clone without it would
+ * show what it hides, so the kernel refuses that one with EINVAL (has_locked_children, since 3.12).
+ */
+static int clone_tree(const char *path)
+{
+	unsigned flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW;
+	int tree = sys_open_tree(AT_FDCWD, path, flags);
+
+	return tree == -EINVAL ? sys_open_tree(AT_FDCWD, path, flags | AT_RECURSIVE) : tree;
+}
+
 int step_bind(struct cell *cell, const struct step *step)
 {
-	_cleanup_close_ int tree = sys_open_tree(
-		AT_FDCWD, step->text, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW);
+	_cleanup_close_ int tree = clone_tree(step->text);
 	if (tree < 0) {
 		return tree;
 	}
@@ -310,10 +325,13 @@ int step_handles(struct cell *cell, const struct step *step)
 	struct wire_record record = { .kind = WIRE_HANDLES };
 	_cleanup_close_ int sandbox = open("/sandbox", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	_cleanup_close_ int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int fds[2] = { sandbox, proc };
+	/* While its network is at hand: nobody in the cell can read it later. */
+	_cleanup_close_ int sockets = open("/proc/self/net/sockstat", O_RDONLY | O_CLOEXEC);
+	_cleanup_close_ int names = TAKE_FD(cell->names);
+	int fds[4] = { sandbox, proc, sockets, names };
 
 	(void)step;
-	if (sandbox < 0 || proc < 0) {
+	if (sandbox < 0 || proc < 0 || sockets < 0) {
 		return -errno;
 	}
 	struct statfs fs;
@@ -322,5 +340,5 @@ int step_handles(struct cell *cell, const struct step *step)
 		record.status = (int32_t)(fs.f_files - fs.f_ffree);
 	}
 	close_fd(&cell->root);
-	return wire_send(cell->control, &record, fds, 2);
+	return wire_send(cell->control, &record, fds, names < 0 ? 3 : 4);
 }

@@ -5,13 +5,16 @@
  * to the cell's gate: routes to itself, and sockets that listen.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <linux/sockios.h>
 #include <net/if.h>
+#include <netinet/tcp.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "base/cleanup.h"
@@ -37,11 +40,51 @@ static int loopback_up(void)
 	return (int)r;
 }
 
+/*
+ * A TCP buffer grows by itself, to many times of what a socket of another kind may hold; here no
+ * more than that. A socket that a program has closed is forgotten soon, so that the gate learns of
+ * it. Kernels without a setting, and containers that lock it, are passed over.
+ */
+static const struct {
+	const char *path, *value;
+	size_t size;
+} settings[] = {
+	{ "net/ipv4/tcp_rmem", "4096 131072 212992", 18 },
+	{ "net/ipv4/tcp_wmem", "4096 16384 212992", 17 },
+	{ "net/ipv4/tcp_fin_timeout", "10", 2 },
+};
+
+static bool passed_over(long r)
+{
+	return r == -ENOENT || r == -EROFS || r == -EACCES;
+}
+
+static int write_settings(int proc)
+{
+	for (size_t i = 0; proc >= 0 && i < ARRAY_SIZE(settings); i++) {
+		long fd = sys_raw(SYS_openat, proc, (long)settings[i].path, O_WRONLY | O_CLOEXEC);
+		if (passed_over(fd)) {
+			continue;
+		}
+		long r = fd < 0 ? fd
+				: sys_raw(SYS_write, fd, (long)settings[i].value,
+					  (long)settings[i].size);
+		if (fd >= 0) {
+			sys_raw(SYS_close, fd, 0, 0);
+		}
+		if (r < 0) {
+			return (int)r;
+		}
+	}
+	return 0;
+}
+
 static int helper(void *user)
 {
 	struct net_helper *net = user;
 	long r = sys_raw(SYS_unshare, CLONE_NEWNET, 0, 0);
 
+	r = r < 0 ? r : write_settings(net->settings);
 	net->fd = r < 0 ? (int)r : loopback_up();
 	return 0;
 }
@@ -52,6 +95,11 @@ int step_net(struct cell *cell, const struct step *step)
 
 	(void)step;
 	net->fd = -EIO;
+	/* Opened by us: by the time that the helper looks, the host's /proc may be out of sight. */
+	net->settings = open("/proc/sys", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (net->settings < 0 && !passed_over(-errno)) {
+		return -errno;
+	}
 	net->pid = clone(helper, net->stack + sizeof(net->stack), CLONE_VM | CLONE_FILES, net);
 	return net->pid < 0 ? -errno : 0;
 }
@@ -66,11 +114,35 @@ int step_netenter(struct cell *cell, const struct step *step)
 			return -errno;
 		}
 	}
+	close_fd(&net->settings);
 	if (net->fd < 0) {
 		return net->fd;
 	}
 	_cleanup_close_ int fd = net->fd;
 	return setns(fd, CLONE_NEWNET) < 0 ? -errno : 0;
+}
+
+/*
+ * Files of /proc/self/net that tell of the whole host, in every network: packets by processor,
+ * memory and sockets of each protocol, routes that were looked up. They are ours to lock, as root
+ * of the namespace that the network belongs to, and then closed to every process in it.
+ */
+static const char *const host_wide[] = { "softnet_stat", "sockstat", "sockstat6", "protocols",
+					 "ptype",        "rt_cache", "rt_acct",   "stat" };
+
+int step_nethide(struct cell *cell, const struct step *step)
+{
+	_cleanup_close_ int net = open("/proc/self/net", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	(void)cell;
+	(void)step;
+	for (size_t i = 0; net >= 0 && i < ARRAY_SIZE(host_wide); i++) {
+		/* A kernel without it, or where it is the host's root's, is passed over. */
+		if (fchmodat(net, host_wide[i], 0, 0) < 0 && errno != ENOENT && errno != EPERM) {
+			return -errno;
+		}
+	}
+	return net < 0 ? -errno : 0;
 }
 
 /* --- the gate ------------------------------------------------------------------------------ */
@@ -150,6 +222,31 @@ static int open_listener(const struct step *step, struct sockaddr_storage *at, s
 	return fd < 0 ? -errno : fd;
 }
 
+/*
+ * A program that closes a connection while its host says nothing looks like one that has ended its
+ * side and listens on. The kernel asks now and then whether anybody is there; what is accepted
+ * here inherits that.
+ */
+static int ask_who_is_there(int fd)
+{
+	static const struct {
+		int level, name, value;
+	} asks[] = {
+		{ SOL_SOCKET, SO_KEEPALIVE, 1 },
+		{ IPPROTO_TCP, TCP_KEEPIDLE, 10 }, /* seconds */
+		{ IPPROTO_TCP, TCP_KEEPINTVL, 5 },
+		{ IPPROTO_TCP, TCP_KEEPCNT, 6 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(asks); i++) {
+		if (setsockopt(fd, asks[i].level, asks[i].name, &asks[i].value,
+			       sizeof(asks[i].value)) < 0) {
+			return -errno;
+		}
+	}
+	return 0;
+}
+
 int step_listen(struct cell *cell, const struct step *step)
 {
 	struct sockaddr_storage at;
@@ -162,6 +259,10 @@ int step_listen(struct cell *cell, const struct step *step)
 	if (bind(fd, (struct sockaddr *)&at, size) < 0 ||
 	    (step->flags == SOCK_STREAM && listen(fd, SOMAXCONN) < 0)) {
 		return -errno;
+	}
+	int r = step->flags == SOCK_STREAM ? ask_who_is_there(fd) : 0;
+	if (r < 0) {
+		return r;
 	}
 	if (cell->listeners_count == ARRAY_SIZE(cell->listeners)) {
 		return -E2BIG;

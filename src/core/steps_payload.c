@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "core/cell.h"
 #include "core/init.h"
+#include "core/terminal.h"
 #include "kernel/caps.h"
 #include "kernel/landlock.h"
 #include "kernel/sys.h"
@@ -45,6 +46,12 @@ int step_stdio(struct cell *cell, const struct step *step)
 		}
 		/* The limit on descriptors comes soon, and the last walls need some themselves. */
 		close_fd(&cell->stdio[i]);
+	}
+	if (cell->terminal) {
+		int r = terminal_take();
+		if (r < 0) {
+			return r;
+		}
 	}
 	/* All else is close-on-exec already, or was closed by fd.close: this is the second wall. */
 	return sys_close_range(3, ~0u, CLOSE_RANGE_CLOEXEC);

@@ -2,6 +2,7 @@
 #include "core/stream.h"
 
 #include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -15,6 +16,27 @@ void stream_done(struct stream *stream)
 	buf_done(&stream->kept);
 }
 
+static void keep_tail(struct stream *stream, const char *data, size_t size)
+{
+	if (size > STREAM_TAIL_BYTES) {
+		data += size - STREAM_TAIL_BYTES;
+		size = STREAM_TAIL_BYTES;
+	}
+	size_t room = STREAM_TAIL_BYTES - size;
+	size_t older = stream->tail_size < room ? stream->tail_size : room;
+	memmove(stream->tail, stream->tail + stream->tail_size - older, older);
+	memcpy(stream->tail + older, data, size);
+	stream->tail_size = older + size;
+	stream->tail[stream->tail_size] = '\0';
+}
+
+void stream_start_over(struct stream *stream)
+{
+	stream->seen = 0;
+	stream->tail_size = 0;
+	stream->tail[0] = '\0';
+}
+
 static void take(struct stream *stream, const char *data, size_t size)
 {
 	uint64_t room = stream->seen < stream->limit ? stream->limit - stream->seen : 0;
@@ -24,6 +46,7 @@ static void take(struct stream *stream, const char *data, size_t size)
 	if (!part) {
 		return;
 	}
+	keep_tail(stream, data, part);
 	if (stream->keep) {
 		buf_add(&stream->kept, data, part);
 	}
@@ -47,6 +70,9 @@ int stream_pump(struct stream *stream)
 		}
 		if (errno == EINTR) {
 			continue;
+		}
+		if (errno == EIO && stream->terminal) {
+			return 0;
 		}
 		return errno == EAGAIN ? 1 : -errno;
 	}

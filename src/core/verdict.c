@@ -36,6 +36,7 @@ enum cause_kind {
 	CAUSE_STDOUT,
 	CAUSE_STDERR,
 	CAUSE_FOREIGN_CALL,
+	CAUSE_KILL_CALL, /* or the former: the kernel does not say */
 	CAUSE_DENIALS,
 	CAUSE_CONNECTIONS,
 	CAUSE_WATCHED,
@@ -45,6 +46,7 @@ enum cause_kind {
 	CAUSE_PROTOCOL,
 	CAUSE_STUCK,
 	CAUSE_VANISHED,
+	CAUSE_HOST_MEMORY,
 };
 
 static const struct cause causes[] = {
@@ -58,38 +60,36 @@ static const struct cause causes[] = {
 	[CAUSE_WALL] = { BRIG_TIMEOUT, "wall", "wall_ms", LIMIT(wall_ns), PEAK(wall_ns),
 			 "The program did not end in time. Look for endless loops or waits on "
 			 "input "
-			 "or network; do less work, or ask for a longer timeout.",
-			 "Raise limits.wall (or its ceiling) in the policy, or --timeout." },
+			 "or network; do less work.",
+			 "Raise limits.wall in the policy." },
 	[CAUSE_CPU] = { BRIG_CPU_LIMIT, "cpu_time", "cpu_ms", LIMIT(cpu_ns), PEAK(cpu_ns),
 			"The program used up its cpu time. Use a better algorithm, or less data.",
-			"Raise limits.cpu_time (or its ceiling) in the policy, or --cpu-time." },
+			"Raise limits.cpu_time in the policy." },
 	[CAUSE_MEMORY] = { BRIG_MEMORY_LIMIT, "memory", "memory_bytes", LIMIT(memory_bytes),
 			   PEAK(memory_peak_bytes),
 			   "The program needed more memory than it has. Work in smaller pieces; "
 			   "files "
 			   "in /tmp and /dev/shm count as memory too.",
-			   "Raise limits.memory (or its ceiling) in the policy, or --memory." },
+			   "Raise limits.memory in the policy." },
 	[CAUSE_PROCESSES] = { BRIG_PROCESS_LIMIT, "processes", "processes", LIMIT(processes),
 			      PEAK(processes_peak),
 			      "The program wanted more processes and threads than it may have. Use "
 			      "a "
 			      "smaller pool, and wait for children.",
-			      "Raise limits.processes (or its ceiling) in the policy, or "
-			      "--processes." },
+			      "Raise limits.processes in the policy." },
 	[CAUSE_DISK] = { BRIG_DISK_LIMIT, "disk", "disk_bytes", LIMIT(disk_bytes),
 			 PEAK(disk_peak_bytes),
 			 "The program filled its disk space (/sandbox, /tmp and /dev/shm "
 			 "together). "
 			 "Write less, or delete what is not needed.",
-			 "Raise limits.disk (or its ceiling) in the policy, or --disk." },
+			 "Raise limits.disk in the policy." },
 	[CAUSE_INODES] = { BRIG_DISK_LIMIT, "inodes", "disk_inodes", LIMIT(disk_inodes),
 			   PEAK(inodes_peak),
 			   "The program made too many files. Put many small things into one file.",
-			   "Raise limits.inodes (or its ceiling) in the policy, or --inodes." },
+			   "Raise limits.inodes in the policy." },
 	[CAUSE_FILE_SIZE] = { BRIG_DISK_LIMIT, "file_size", "file_bytes", LIMIT(file_bytes),
 			      NOTHING, "One file grew beyond the size that a file may have.",
-			      "Raise limits.file_size (or its ceiling) in the policy, or "
-			      "--file-size." },
+			      "Raise limits.file_size in the policy." },
 	[CAUSE_STDOUT] = { BRIG_OUTPUT_LIMIT, "stdout", "stdout_bytes", LIMIT(stdout_bytes),
 			   NOTHING,
 			   "The program printed more than it may; what came before is kept. Print "
@@ -106,6 +106,8 @@ static const struct cause causes[] = {
 				 "The program used a system-call interface that cells do not have "
 				 "(32-bit or x32), and was killed for it.",
 				 "Run 64-bit programs only." },
+	[CAUSE_KILL_CALL] = { BRIG_DENIED, "syscall", "", NOTHING, NOTHING,
+			      "The program was killed for a system call.", "" },
 	[CAUSE_DENIALS] = { BRIG_DENIED, "denials", "", NOTHING, NOTHING,
 			    "The program kept trying operations that the policy refuses; the first "
 			    "one is named in the denial.",
@@ -123,7 +125,7 @@ static const struct cause causes[] = {
 			    PEAK(net_bytes),
 			    "The program sent and received as much over the network as it may. "
 			    "Transfer less.",
-			    "Raise limits.net (or its ceiling) in the policy, or --net-bytes." },
+			    "Raise limits.net in the policy." },
 	[CAUSE_GATE] = { BRIG_ERROR, "gate", "", NOTHING, NOTHING,
 			 "The cell's way to the network broke, and the run was ended.",
 			 "Something ended brig-gate (an out-of-memory kill of the host?); see the "
@@ -140,6 +142,12 @@ static const struct cause causes[] = {
 			     "The cell ended without a word.",
 			     "Something outside of brig killed the cell (an out-of-memory kill of "
 			     "the host?); see the kernel's log." },
+	[CAUSE_HOST_MEMORY] = { BRIG_ERROR, "host_memory", "", NOTHING, NOTHING,
+				"Memory ran out outside of the cell; its own limit was not "
+				"reached. "
+				"Try again.",
+				"The host, or a control group above the cell's, has less memory "
+				"than is in use: raise memory.max there, or run less at a time." },
 };
 
 static const enum cause_kind by_ending[] = {
@@ -152,6 +160,11 @@ static const enum cause_kind by_ending[] = {
 	[ENDING_WATCHED] = CAUSE_WATCHED,
 };
 
+static enum cause_kind memory_cause(const struct facts *facts)
+{
+	return facts->oom_outside ? CAUSE_HOST_MEMORY : CAUSE_MEMORY;
+}
+
 static enum cause_kind find_cause(const struct facts *facts, const struct brig_result *result)
 {
 	const struct brig_limits *limits = &result->limits;
@@ -159,11 +172,14 @@ static enum cause_kind find_cause(const struct facts *facts, const struct brig_r
 	if (facts->stuck) {
 		return CAUSE_STUCK;
 	}
+	if (facts->ending == ENDING_MEMORY) {
+		return memory_cause(facts);
+	}
 	if (facts->ending != ENDING_NONE) {
 		return by_ending[facts->ending];
 	}
 	if (facts->oom_kills > 0) {
-		return CAUSE_MEMORY;
+		return memory_cause(facts);
 	}
 	if (!facts->exited) {
 		return CAUSE_VANISHED;
@@ -174,7 +190,7 @@ static enum cause_kind find_cause(const struct facts *facts, const struct brig_r
 	if (facts->end_code != CLD_EXITED) {
 		switch (facts->end_status) {
 		case SIGSYS:
-			return CAUSE_FOREIGN_CALL;
+			return facts->kill_calls[0] ? CAUSE_KILL_CALL : CAUSE_FOREIGN_CALL;
 		case SIGXFSZ:
 			return CAUSE_FILE_SIZE;
 		case SIGXCPU: /* which a program can also send to itself */
@@ -194,6 +210,9 @@ static enum cause_kind find_cause(const struct facts *facts, const struct brig_r
 	if (facts->inodes_full) {
 		return CAUSE_INODES;
 	}
+	if (facts->file_full) {
+		return CAUSE_FILE_SIZE;
+	}
 	if (facts->fork_refusals > 0 || facts->processes_full) {
 		return CAUSE_PROCESSES;
 	}
@@ -210,6 +229,19 @@ static void name_event(const struct event_over *over, struct brig_result *result
 		 "It is monitor.end_after.%s of the policy, %llu, that ended it: raise that, or "
 		 "allow what was tried.",
 		 over->key, (unsigned long long)over->most);
+}
+
+/* The kernel kills without telling for which call: so all that the policy kills for are named. */
+static void name_kill_calls(const struct facts *facts, struct brig_result *result)
+{
+	snprintf(
+		result->remedy, sizeof(result->remedy),
+		"The program was killed for a system call. The policy kills for: %s; cells also do "
+		"for 32-bit and x32 calls.",
+		facts->kill_calls);
+	snprintf(result->operator_remedy, sizeof(result->operator_remedy),
+		 "Take the \"kill:\" line from the policy's syscalls, or refuse the call with "
+		 "\"-call\": a refused call is named in the result.");
 }
 
 void verdict_give(const struct facts *facts, struct brig_result *result)
@@ -239,6 +271,9 @@ void verdict_give(const struct facts *facts, struct brig_result *result)
 	snprintf(result->remedy, sizeof(result->remedy), "%s", cause->remedy);
 	snprintf(result->operator_remedy, sizeof(result->operator_remedy), "%s",
 		 cause->operator_remedy);
+	if (cause == &causes[CAUSE_KILL_CALL]) {
+		name_kill_calls(facts, result);
+	}
 	if (facts->over.key && facts->ending == facts->over.ending) {
 		name_event(&facts->over, result);
 	}

@@ -1,16 +1,20 @@
-/* Walking a payload's tree: see walk.h. Iterative, with one open directory per level. */
+/* Walking a payload's tree: see walk.h. One step at a time, with one open directory per level. */
 #include "core/walk.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/path.h"
 #include "kernel/sys.h"
+
+/* Names that are no entries: a program may have made nothing else. */
+#define NAMES_AT_ONCE 256u
 
 struct level {
 	DIR *dir;      /* owned */
@@ -21,7 +25,10 @@ struct walk {
 	struct level levels[WALK_DEPTH_MAX];
 	unsigned depth;
 	char path[1024];
+	struct stat stat; /* of the entry that was reported last... */
+	bool entered;     /* ...which is no directory, or was gone into */
 	unsigned entries;
+	struct walk_report report;
 };
 
 /*
@@ -102,70 +109,124 @@ static void pop(struct walk *walk)
 	closedir(walk->levels[--walk->depth].dir);
 }
 
-/* One entry: reported, and entered when it is a directory. */
-static int visit(struct walk *walk, const char *name, walk_function each, void *user,
-		 struct walk_report *report)
+/* Enters the directory that was reported last. */
+static int enter(struct walk *walk)
 {
 	struct level *level = &walk->levels[walk->depth - 1];
-	int dir = dirfd(level->dir);
-	size_t size = strlen(name);
-	struct stat stat;
+	const char *name = walk->path + level->length;
 
-	if (level->length + size + 2 > sizeof(walk->path)) {
-		report->too_deep++;
-		return 0;
-	}
-	memcpy(walk->path + level->length, name, size + 1);
-	if (!path_is_beneath(walk->path, NULL)) {
-		report->odd_names++;
-		return 0;
-	}
-	if (fstatat(dir, name, &stat, AT_SYMLINK_NOFOLLOW) < 0) {
-		return 0;
-	}
-	struct walk_entry entry = { walk->path, walk->path + level->length, dir, &stat };
-	int r = each(user, &entry);
-	if (r != 0 || !S_ISDIR(stat.st_mode)) {
-		return r;
-	}
 	if (walk->depth == WALK_DEPTH_MAX) {
-		report->too_deep++;
+		walk->report.too_deep++;
 		return 0;
 	}
-	int fd = open_readable(dir, name, O_RDONLY | O_DIRECTORY, 0700);
+	int fd = open_readable(dirfd(level->dir), name, O_RDONLY | O_DIRECTORY, 0700);
 	if (fd < 0) {
-		report->odd_names++;
+		walk->report.odd_names++;
 		return 0;
 	}
-	size_t length = level->length + size;
+	size_t length = level->length + strlen(name);
 	walk->path[length] = '/';
 	return push(walk, fd, length + 1);
 }
 
-int walk_tree(int root, walk_function each, void *user, struct walk_report *report)
+/* 1: an entry; 0: nothing to report of this name. */
+static int visit(struct walk *walk, const char *name, struct walk_entry *ret)
 {
-	struct walk walk = { .depth = 0 };
-	int fd = open_name(root, ".", O_RDONLY | O_DIRECTORY);
-	int r = fd < 0 ? fd : push(&walk, fd, 0);
+	struct level *level = &walk->levels[walk->depth - 1];
+	int dir = dirfd(level->dir);
+	size_t size = strlen(name);
 
-	*report = (struct walk_report){ 0 };
-	while (r == 0 && walk.depth > 0) {
-		struct dirent *next = readdir(walk.levels[walk.depth - 1].dir);
+	if (level->length + size + 2 > sizeof(walk->path)) {
+		walk->report.too_deep++;
+		return 0;
+	}
+	memcpy(walk->path + level->length, name, size + 1);
+	if (!path_is_beneath(walk->path, NULL)) {
+		walk->report.odd_names++;
+		return 0;
+	}
+	if (fstatat(dir, name, &walk->stat, AT_SYMLINK_NOFOLLOW) < 0) {
+		return 0;
+	}
+	*ret = (struct walk_entry){ walk->path, walk->path + level->length, dir, &walk->stat };
+	walk->entered = !S_ISDIR(walk->stat.st_mode);
+	return 1;
+}
+
+int walk_new(int root, struct walk **ret)
+{
+	struct walk *walk = calloc(1, sizeof(*walk));
+	int fd = walk ? open_name(root, ".", O_RDONLY | O_DIRECTORY) : -ENOMEM;
+
+	if (walk) {
+		walk->entered = true;
+	}
+	int r = fd < 0 ? fd : push(walk, fd, 0);
+	if (r < 0) {
+		walk_free(walk);
+		return r;
+	}
+	*ret = walk;
+	return 0;
+}
+
+void walk_free(struct walk *walk)
+{
+	while (walk && walk->depth > 0) {
+		pop(walk);
+	}
+	free(walk);
+}
+
+int walk_next(struct walk *walk, struct walk_entry *ret)
+{
+	int r = walk->entered ? 0 : enter(walk);
+
+	walk->entered = true;
+	for (unsigned names = 0; r == 0 && walk->depth > 0; names++) {
+		if (names == NAMES_AT_ONCE) {
+			return 2;
+		}
+		struct dirent *next = readdir(walk->levels[walk->depth - 1].dir);
 		if (!next) {
-			pop(&walk);
+			pop(walk);
 			continue;
 		}
 		if (strcmp(next->d_name, ".") == 0 || strcmp(next->d_name, "..") == 0) {
 			continue;
 		}
-		if (++walk.entries > WALK_ENTRIES_MAX) {
-			report->too_many = true;
+		if (++walk->entries > WALK_ENTRIES_MAX) {
+			walk->report.too_many = true;
 			break;
 		}
-		r = visit(&walk, next->d_name, each, user, report);
+		r = visit(walk, next->d_name, ret);
 	}
-	while (walk.depth > 0) {
-		pop(&walk);
+	return r;
+}
+
+const struct walk_report *walk_report_of(const struct walk *walk)
+{
+	return &walk->report;
+}
+
+int walk_tree(int root, walk_function each, void *user, struct walk_report *report)
+{
+	struct walk *walk = NULL;
+	struct walk_entry entry;
+	int r = walk_new(root, &walk);
+
+	*report = (struct walk_report){ 0 };
+	if (r < 0) {
+		return r;
 	}
+	do {
+		r = walk_next(walk, &entry);
+		if (r == 0) {
+			break;
+		}
+		r = r == 1 ? each(user, &entry) : r == 2 ? 0 : r;
+	} while (r == 0);
+	*report = walk->report;
+	walk_free(walk);
 	return r;
 }

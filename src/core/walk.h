@@ -25,7 +25,16 @@ struct walk_report {
 	bool too_many;
 };
 
-/* 0 goes on; anything else ends the walk and is returned. */
+struct walk;
+
+/* A walk in steps, each of a few names: for whoever has others to serve meanwhile. */
+int walk_new(int root, struct walk **ret);
+void walk_free(struct walk *walk);
+/* 1: an entry, which holds until the next call; 2: none yet; 0: that was all; -errno. */
+int walk_next(struct walk *walk, struct walk_entry *ret);
+const struct walk_report *walk_report_of(const struct walk *walk);
+
+/* All of it at once. 0 goes on; anything else ends the walk and is returned. */
 typedef int (*walk_function)(void *user, const struct walk_entry *entry);
 
 int walk_tree(int root, walk_function each, void *user, struct walk_report *report);

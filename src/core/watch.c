@@ -6,7 +6,12 @@
 #include "core/watch.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/vfs.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
 
 #define MS_NS              1000000u
 #define LOOK_LEAST_NS      (2ull * MS_NS)
@@ -14,6 +19,19 @@
 #define LOOK_WITHOUT_GROUP (10ull * MS_NS)
 /* A program that was refused so many forks is a bomb, not a program that copes. */
 #define FORK_REFUSALS_MAX 256
+/* What a socket can hold; its buffers cannot be made larger. So many are free of charge. */
+#define SOCKET_BYTES (256u << 10)
+#define SOCKETS_FREE 64u
+
+/*
+ * The more processor time a run has used, the more it makes way for those that have just begun: it
+ * has this part of the usual weight. Most runs end in the first age.
+ */
+static const struct {
+	uint64_t cpu_ns;
+	unsigned part;
+} ages[] = { { 0, 1 }, { 20ull * MS_NS, 5 }, { 200ull * MS_NS, 25 } };
+#define AGES_WATCHED_NS (1000ull * MS_NS) /* so long it is looked at when an age may be over */
 
 void watch_start(struct watch *watch, uint64_t now_ns)
 {
@@ -54,6 +72,28 @@ static void look_at_disk(struct watch *watch, struct facts *facts)
 	facts->inodes_full |= fs.f_ffree == 0;
 }
 
+/* "sockets: used 7": those of the cell's own network alone, on their way to a process too. */
+static uint64_t sockets_used(int fd)
+{
+	static const char head[] = "sockets: used ";
+	char text[64];
+	ssize_t n = fd < 0 ? -1 : pread(fd, text, sizeof(text) - 1, 0);
+
+	if (n <= 0) {
+		return 0;
+	}
+	text[n] = '\0';
+	return strncmp(text, head, strlen(head)) == 0 ? strtoull(text + strlen(head), NULL, 10) : 0;
+}
+
+/* Nothing tells what waits in them: many count as full, a few as nothing. */
+static uint64_t sockets_bytes(int fd, uint64_t most)
+{
+	uint64_t used = sockets_used(fd);
+
+	return used > SOCKETS_FREE && used * SOCKET_BYTES > most ? used * SOCKET_BYTES : 0;
+}
+
 static void look_at_usage(struct watch *watch, struct facts *facts)
 {
 	struct cgroup_usage usage = { 0 };
@@ -63,9 +103,11 @@ static void look_at_usage(struct watch *watch, struct facts *facts)
 	}
 	watch->counted = usage.has_memory && usage.has_processes && usage.has_cpu;
 	facts->oom_kills = usage.oom_kills;
+	facts->oom_outside = usage.oom_outside;
 	facts->fork_refusals = since(usage.fork_refusals, watch->refusals_base);
 	facts->tasks_now = usage.has_processes ? usage.processes_now : 0;
-	raise_to(&facts->memory_peak_bytes, usage.memory_peak_bytes);
+	raise_to(&facts->memory_peak_bytes, usage.memory_peak_bytes + usage.sockets_bytes);
+	facts->sockets_over = usage.sockets_bytes > watch->spec->limits.memory_bytes / 2;
 	/* brig-init is in the group, but not the program's */
 	raise_to(&facts->processes_peak, usage.processes_peak ? usage.processes_peak - 1 : 0);
 	raise_to(&facts->processes_peak, usage.processes_now ? usage.processes_now - 1 : 0);
@@ -76,6 +118,8 @@ static void look_at_usage(struct watch *watch, struct facts *facts)
 		if (!usage.has_memory) {
 			raise_to(&facts->memory_peak_bytes,
 				 seen.memory_bytes + facts->disk_peak_bytes);
+			raise_to(&facts->memory_peak_bytes,
+				 sockets_bytes(watch->sockets, watch->spec->limits.memory_bytes));
 		}
 		if (!usage.has_processes) {
 			raise_to(&facts->processes_peak, seen.tasks);
@@ -86,15 +130,45 @@ static void look_at_usage(struct watch *watch, struct facts *facts)
 	}
 }
 
-void watch_rebase(struct watch *watch, struct facts *facts)
+uint64_t watch_rebase(struct watch *watch, struct facts *facts)
 {
 	struct facts before = { 0 };
+	uint64_t last_ns = watch->cpu_base_ns;
 
 	watch->cpu_base_ns = watch->refusals_base = 0;
 	look_at_usage(watch, &before);
 	watch->cpu_base_ns = before.cpu_ns;
 	watch->refusals_base = before.fork_refusals;
 	*facts = (struct facts){ 0 };
+	/* The next run of a session is as young as any. */
+	if (watch->group && watch->age) {
+		watch->age = 0;
+		cgroup_weigh(watch->group, ages[0].part);
+	}
+	return since(before.cpu_ns, last_ns);
+}
+
+static void grow_older(struct watch *watch, uint64_t cpu_ns)
+{
+	unsigned age = watch->age;
+
+	while (age + 1 < ARRAY_SIZE(ages) && cpu_ns > ages[age + 1].cpu_ns) {
+		age++;
+	}
+	if (watch->group && age != watch->age) {
+		watch->age = age;
+		cgroup_weigh(watch->group, ages[age].part);
+	}
+}
+
+/* Until when it can be in its age, if it has one processor. */
+static uint64_t age_left_ns(const struct watch *watch, uint64_t now_ns, uint64_t cpu_ns)
+{
+	if (!watch->group || watch->age + 1 == ARRAY_SIZE(ages) ||
+	    now_ns - watch->start_ns > AGES_WATCHED_NS || cpu_ns > ages[watch->age + 1].cpu_ns) {
+		return UINT64_MAX;
+	}
+	return ages[watch->age + 1].cpu_ns - cpu_ns;
 }
 
 enum ending watch_look(struct watch *watch, uint64_t now_ns, struct facts *facts)
@@ -103,10 +177,11 @@ enum ending watch_look(struct watch *watch, uint64_t now_ns, struct facts *facts
 
 	look_at_disk(watch, facts);
 	look_at_usage(watch, facts);
+	grow_older(watch, facts->cpu_ns);
 	/* A process limit by rlimit leaves no trace but this. */
 	facts->processes_full |=
 		watch->spec->watch_processes && facts->processes_peak >= limits->processes;
-	if (facts->oom_kills > 0) {
+	if (facts->oom_kills > 0 || facts->sockets_over) {
 		return ENDING_MEMORY;
 	}
 	if (watch->spec->watch_memory && facts->memory_peak_bytes > limits->memory_bytes) {
@@ -147,6 +222,9 @@ uint64_t watch_next_ns(const struct watch *watch, uint64_t now_ns, const struct 
 		most = LOOK_LEAST_NS;
 	}
 
+	uint64_t age_left = age_left_ns(watch, now_ns, facts->cpu_ns);
+
+	most = age_left < most ? age_left : most;
 	wait = wait > most ? most : wait;
 	wait = wait < LOOK_LEAST_NS ? LOOK_LEAST_NS : wait;
 	return now_ns + wait < wall_end ? now_ns + wait : wall_end;

@@ -12,6 +12,7 @@ struct watch {
 	struct cgroup *group; /* borrowed; NULL: none */
 	int sandbox;          /* borrowed: the tmpfs; -1: none */
 	int proc;             /* borrowed: the cell's /proc; -1: none */
+	int sockets;          /* borrowed: where no group counts: its sockstat; -1: none */
 	pid_t init;           /* brig-init, by the warden's numbers; 0: not known */
 	uint64_t start_ns;
 	uint64_t disk_base_bytes; /* what the skeleton took */
@@ -19,12 +20,16 @@ struct watch {
 	uint64_t cpu_base_ns;      /* what making the cell ahead took, or runs before this one */
 	uint64_t refusals_base;    /* of forks */
 	struct proc_memory memory; /* who was seen in /proc */
+	unsigned age;              /* the older, the more it yields to younger ones */
 	bool counted;              /* the group's figures are all that is needed */
 };
 
 void watch_start(struct watch *watch, uint64_t now_ns);
-/* A cell that was made ahead: what was used up to now does not count. */
-void watch_rebase(struct watch *watch, struct facts *facts);
+/*
+ * A cell that was made ahead, or that another run was in: what was used up to now does not count.
+ * Returns the processor time since it was last called, in whatever way that was counted.
+ */
+uint64_t watch_rebase(struct watch *watch, struct facts *facts);
 void watch_done(struct watch *watch);
 /* Looks at everything once; updates the facts; the ending that is due, or ENDING_NONE. */
 enum ending watch_look(struct watch *watch, uint64_t now_ns, struct facts *facts);

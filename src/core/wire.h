@@ -13,11 +13,14 @@ enum wire_kind {
 	WIRE_RELEASE = 1, /* warden -> init: ids are mapped, go on */
 	WIRE_GROUP,       /* warden -> init, with fds: the tasks files to write itself into; value =
 			   * 1: the directories that have them */
-	WIRE_HANDLES,     /* with fds: the /sandbox directory, the cell's /proc */
+	WIRE_HANDLES,     /* with fds: /sandbox, the cell's /proc, its count of sockets; and, where
+			   * there is no network, what hears of names that are asked for */
 	WIRE_FAILED,      /* a step failed: value = step index, errnum */
 	WIRE_LISTENER,    /* with fd: seccomp listener; value = 1: only a kill wakes who is heard */
 	WIRE_HELD,        /* sealed and waiting */
 	WIRE_STARTED,     /* exec has succeeded */
+	WIRE_WHO,         /* warden -> init: which process is the program? */
+	WIRE_THIS,        /* with fd: a pidfd of it */
 	WIRE_EXITED,      /* value = si_code (and WIRE_ALONE), status = si_status, cpu_ns */
 
 	WIRE_WARM,   /* template -> warden: it waits; value = its own pid as it sees it */

@@ -9,10 +9,11 @@
 
 #include <brig/brig.h>
 
+#include "base/outcome.h"
 #include "loop/loop.h"
 
 enum engine_op {
-	ENGINE_EXECUTE = 1,  /* -> the result object (JSON) */
+	ENGINE_EXECUTE = 1,  /* -> the result object (JSON), behind its outcome for `result` */
 	ENGINE_SESSION_OPEN, /* -> the session object (JSON) */
 	ENGINE_SESSION_GET,
 	ENGINE_SESSION_LIST, /* -> {"sessions":[...]} of the tenant */
@@ -24,16 +25,23 @@ enum engine_op {
 	 * "left":[{"name","why"}...], "files":{"copied":N,"left":[{"path","why"}...]}
 	 */
 	ENGINE_SESSION_FORK,
-	ENGINE_FILE_LIST, /* -> {"files":[{path,size,modified}...]} of a session */
-	ENGINE_FILE_GET,  /* -> the bytes themselves */
+	/*
+	 * Of a session, by path -> {"files":[{path,size,modified,executable}...],"truncated"};
+	 * those behind `path`, if there is one
+	 */
+	ENGINE_FILE_LIST,
+	ENGINE_FILE_GET, /* -> the bytes themselves */
 	ENGINE_FILE_PUT,
 	ENGINE_FILE_DELETE,
 	ENGINE_RUNTIMES,     /* -> {"runtimes":[...]} as `brig runtimes --json` */
 	ENGINE_POLICIES,     /* -> {"policies":[...]} */
 	ENGINE_POLICY_CHECK, /* would `run` be allowed? -> what it would get, without running */
 	/*
-	 * -> {"ended":[{"tenant","id","reason","runs"}...]} of whatever tenant, as soon as there are
-	 * any: for whoever keeps the records, one call at a time. Each is told once.
+	 * -> {"ended":[{"tenant","id","reason","runs"}...],
+	 *     "used":[{"tenant","caller","cpu_ms"}...]}
+	 * of whatever tenant, as soon as there are any: for whoever keeps the records, one call
+	 * at a time. Each is told once. `used` is what no result tells of: sessions between their
+	 * runs, forks, runs that failed or that nobody waited for.
 	 */
 	ENGINE_SESSION_ENDED,
 	ENGINE_STATS, /* -> counts for /metrics and /v1/health: pools, cells, sessions, memory */
@@ -49,16 +57,21 @@ enum engine_op {
 struct engine_call {
 	enum engine_op op;
 	const char *tenant;  /* never NULL: nothing of another tenant can be named */
-	const char *caller;  /* who asks, for the records; stays on this side; or NULL */
+	const char *caller;  /* who asks, for the records and who is charged; or NULL */
+	const char *id;      /* that a run's result is to have; NULL: one of the engine's own */
+	const char *proof;   /* of a caller who brings a person's word: the token; or NULL */
 	const char *session; /* id, for session and file calls and for runs in a session; or NULL */
 	const char *path;    /* of a file, beneath /sandbox */
 	const void *data;    /* its content, for ENGINE_FILE_PUT */
 	size_t size;
+	struct block *block; /* that what is long (data, code, input, files) may lie in: that is
+			      * shared then, not copied; or NULL */
+	uint64_t list_max;   /* of a list: so many at most; 0: all that there are */
 	uint64_t idle_ns; /* of a session to open: closed after so long without a run; 0: default */
 	uint64_t life_ns; /* and after so long in any case */
 	/*
-	 * Of a run (all but file, command, mounts, feed, callbacks) or of a session to open
-	 * (language, policy, limits, env, files).
+	 * Of a run (all but file, command, feed, callbacks; mounts are the policy's own) or of a
+	 * session to open (language, policy, limits, env, files, mounts).
 	 */
 	struct brig_request run;
 	/*
@@ -67,13 +80,24 @@ struct engine_call {
 	 */
 	const char *const *policies;
 	bool stream; /* `output` is wanted; else it is in the result alone */
+	bool unseen; /* nobody is told of its result; for the engine's own, on this side alone */
 
 	/*
-	 * Exactly one of end and fail comes, once, later than engine_start() returns. Pointers are
-	 * good for the call only.
+	 * Exactly one of end, result and fail comes, once, later than engine_start() returns.
+	 * Pointers are good for the call only.
 	 */
 	void (*output)(void *user, int stream, const void *data, size_t size);
 	void (*end)(void *user, const char *data, size_t size);
+	/*
+	 * Of a run: comes instead of `end`, when it is set. The block, which may be kept, is an
+	 * outcome with its JSON (base/outcome.h): it has been checked.
+	 */
+	void (*result)(void *user, struct block *result);
+	/*
+	 * Instead of `end`, for who can take an answer as a memory file; or NULL. Of another
+	 * process: it is to be checked (block_map()), and is not the callee's.
+	 */
+	void (*end_block)(void *user, int block);
 	/* error->code tells what kind; errnum ENOENT: no such session or file (of this tenant). */
 	void (*fail)(void *user, const struct brig_error *error);
 	void *user;
@@ -91,6 +115,8 @@ struct engine_class {
 	void (*forget)(struct engine_run *run);
 	/* Holds the program's output back, or lets it come again: back-pressure. */
 	void (*pause)(struct engine_run *run, bool paused);
+	/* Holds back what makes large answers, or lets it go on: nobody takes them now. Or NULL. */
+	void (*hold)(struct engine *engine, bool held);
 	void (*free)(struct engine *engine);
 };
 
@@ -141,6 +167,9 @@ struct engine_options {
 	const struct broker *broker; /* who does what only root may; NULL: nobody, or we can */
 };
 
+/* Sets those that are 0; of cells made ahead, where they are wanted. */
+void engine_options_complete(struct engine_options *options);
+void engine_warm_complete(struct brig_warm_options *options);
 /* In this process. */
 int engine_local_new(struct loop *loop, const struct engine_options *options, struct engine **ret,
 		     struct brig_error *error);
@@ -158,5 +187,11 @@ struct engine_service;
 int engine_service_new(struct loop *loop, int socket, struct engine *engine,
 		       void (*gone)(void *user, const char *why), void *user,
 		       struct engine_service **ret);
+/*
+ * Callers that may give consent, which opens policies without walls: what the front says is not
+ * enough. Without this nobody may.
+ */
+void engine_service_consent(struct engine_service *service,
+			    bool (*may)(void *user, const struct engine_call *call), void *user);
 void engine_service_free(struct engine_service *service);
 #endif

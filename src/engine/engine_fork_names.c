@@ -48,9 +48,10 @@ int fork_take_names(struct local_fork *fork, struct local_session *session)
 	_cleanup_free_ char *text = NULL;
 	size_t size = 0;
 	char *rest = NULL;
-	int r = brig_session_get(session->session, fork->names, NAMES_BYTES, &text, &size, NULL);
+	int r = brig_session_get(session->session, fork->names_path, NAMES_BYTES, &text, &size,
+				 NULL);
 
-	(void)brig_session_delete(session->session, fork->names, NULL);
+	(void)brig_session_delete(session->session, fork->names_path, NULL);
 	for (char *line = r == 0 ? strtok_r(text, "\n", &rest) : NULL; line && r == 0;
 	     line = strtok_r(NULL, "\n", &rest)) {
 		r = take_line(fork, line);
@@ -61,6 +62,6 @@ int fork_take_names(struct local_fork *fork, struct local_session *session)
 void fork_nothing_carried(struct local_fork *fork, const char *why)
 {
 	strlist_done(&fork->carried);
-	buf_done(&fork->data);
+	fork->has_state = false;
 	(void)strlist_addf(&fork->left, "*\t%s", why);
 }

@@ -2,6 +2,7 @@
 #include "engine/engine_local.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -9,9 +10,13 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/id.h"
 #include "lib/context.h"
+#include "lib/result_writer.h"
+#include "role/message.h"
 
 #define SECOND_NS 1000000000ull
+#define TIDY_NS   20000000ull /* the dying need a moment */
 
 static local_start *const starters[ENGINE_OPS] = {
 	[ENGINE_EXECUTE] = local_execute,
@@ -21,10 +26,10 @@ static local_start *const starters[ENGINE_OPS] = {
 	[ENGINE_SESSION_CLOSE] = local_session_close,
 	[ENGINE_SESSION_INTERRUPT] = local_session_interrupt,
 	[ENGINE_SESSION_FORK] = local_session_fork,
-	[ENGINE_FILE_LIST] = local_file_list,
-	[ENGINE_FILE_GET] = local_file_get,
-	[ENGINE_FILE_PUT] = local_file_put,
-	[ENGINE_FILE_DELETE] = local_file_delete,
+	[ENGINE_FILE_LIST] = local_file_call,
+	[ENGINE_FILE_GET] = local_file_call,
+	[ENGINE_FILE_PUT] = local_file_call,
+	[ENGINE_FILE_DELETE] = local_file_call,
 	[ENGINE_RUNTIMES] = local_runtimes,
 	[ENGINE_POLICIES] = local_policies,
 	[ENGINE_POLICY_CHECK] = local_policy_check,
@@ -37,12 +42,26 @@ static struct local *local_of(struct engine *engine)
 	return (struct local *)(void *)engine;
 }
 
+static void tidy(void *user)
+{
+	struct local *local = user;
+
+	if (cgroup_manager_tidy(local->context->groups) && !local->tidy.place) {
+		(void)loop_timer_set(local->loop, &local->tidy, clock_now_ns() + TIDY_NS);
+	}
+}
+
 static void free_run(struct engine_run *run)
 {
+	struct local *local = run->local;
+
+	local_turn_drop(run);
 	loop_remove(run->source);
 	loop_timer_clear(&run->answered);
 	local_wait_drop(run);
 	local_fork_drop(run);
+	local_file_drop(run);
+	close_fd(&run->file_block);
 	if (run->local->watcher == run) {
 		run->local->watcher = NULL;
 	}
@@ -53,12 +72,37 @@ static void free_run(struct engine_run *run)
 		run->session->opener = NULL;
 	}
 	brig_run_free(run->run);
+	result_writer_free(run->writer);
+	brig_result_free(run->written);
+	block_unref(run->block);
 	buf_done(&run->answer);
 	*run->link = run->next;
 	if (run->next) {
 		run->next->link = run->link;
 	}
 	free(run);
+	tidy(local);
+}
+
+/* As it is, to whoever can take it so; else as bytes. */
+static void finish_block(struct engine_run *run)
+{
+	struct brig_error error = { 0 };
+	void *data = NULL;
+	size_t size = 0;
+
+	if (run->end_block) {
+		run->end_block(run->user, run->file_block);
+		return;
+	}
+	int r = message_block_map(run->file_block, SIZE_MAX, &data, &size);
+	if (r < 0) {
+		error_errno(&error, BRIG_E_SYSTEM, -r, "the file cannot be handed over");
+		run->fail(run->user, &error);
+		return;
+	}
+	run->end(run->user, data ? data : "", size);
+	message_block_unmap(data, size);
 }
 
 void local_finish(struct engine_run *run)
@@ -70,6 +114,13 @@ void local_finish(struct engine_run *run)
 	if (run->forgotten) {
 	} else if (run->failed) {
 		run->fail(run->user, &run->error);
+	} else if (run->block && run->result) {
+		run->result(run->user, run->block);
+	} else if (run->block) {
+		size_t head = sizeof(struct outcome);
+		run->end(run->user, run->block->data + head, run->block->size - head);
+	} else if (run->file_block >= 0) {
+		finish_block(run);
 	} else {
 		run->end(run->user, run->answer.data ? run->answer.data : "", run->answer.size);
 	}
@@ -105,6 +156,7 @@ static int start(struct engine *engine, const struct engine_call *call, struct e
 		return error_set(error, BRIG_E_SYSTEM, ENOMEM, "no memory for a call");
 	}
 	*run = (struct engine_run){
+		.unseen = call->unseen,
 		.head = { engine },
 		.local = local,
 		.next = local->runs,
@@ -113,13 +165,22 @@ static int start(struct engine *engine, const struct engine_call *call, struct e
 		.stream = call->stream && call->output,
 		.output = call->output,
 		.end = call->end,
+		.result = call->result,
+		.end_block = call->end_block,
+		.file_block = -1,
 		.fail = call->fail,
 		.user = call->user,
 	};
+	snprintf(run->tenant, sizeof(run->tenant), "%s", call->tenant);
+	snprintf(run->caller, sizeof(run->caller), "%s", call->caller ? call->caller : "");
+	run->share = shares_of(&local->shares, run->tenant);
 	if (run->next) {
 		run->next->link = &run->next;
 	}
 	local->runs = run;
+	if (call->id && id_valid(call->id)) {
+		memcpy(run->id, call->id, sizeof(run->id));
+	}
 	r = starters[call->op](local, call, run, error);
 	if (r < 0) {
 		free_run(run);
@@ -137,6 +198,11 @@ static void cancel(struct engine_run *run)
 	}
 	if (run->local->watcher == run) {
 		local_watcher_end(run->local);
+	} else if (run->file) {
+		local_file_drop(run);
+		run->failed = true;
+		error_set(&run->error, BRIG_E_INPUT, ECANCELED, "the call was cancelled");
+		(void)local_finish_soon(run);
 	} else if (run->fork) {
 		local_fork_drop(run);
 		run->failed = true;
@@ -152,7 +218,11 @@ static void cancel(struct engine_run *run)
 /* It goes on until its cell is gone: nobody waits for that. */
 static void forget(struct engine_run *run)
 {
-	if (run->wait || run->fork || run->local->watcher == run) {
+	/* It has ended, and nobody will be told what it has cost. */
+	if (run->writer && !run->unseen) {
+		local_bill(run->local, run->tenant, run->caller, run->written->usage.cpu_ns);
+	}
+	if (run->wait || run->fork || run->file || run->writer || run->local->watcher == run) {
 		free_run(run);
 		return;
 	}
@@ -171,6 +241,14 @@ static void hold(struct engine_run *run, bool paused)
 	}
 }
 
+static void hold_files(struct engine *engine, bool held)
+{
+	struct local *local = local_of(engine);
+
+	local->files_held = held;
+	local_files_go_on(local);
+}
+
 static void free_engine(struct engine *engine)
 {
 	struct local *local = local_of(engine);
@@ -184,7 +262,12 @@ static void free_engine(struct engine *engine)
 		free_run(run);
 	}
 	local_sessions_free(local);
+	local_bills_free(local);
+	shares_free(&local->shares);
 	loop_remove(local->pools);
+	loop_timer_clear(&local->tidy);
+	loop_timer_clear(&local->files_turn);
+	loop_timer_clear(&local->forks_turn);
 	brig_context_free(local->context);
 	free(local);
 }
@@ -194,6 +277,7 @@ static const struct engine_class local_class = {
 	.cancel = cancel,
 	.forget = forget,
 	.pause = hold,
+	.hold = hold_files,
 	.free = free_engine,
 };
 
@@ -203,10 +287,11 @@ static void step_pools(void *user, uint32_t events)
 
 	(void)events;
 	brig_context_step(local->context);
+	tidy(local);
 	local_wait_look(local);
 }
 
-static void fill_in(struct engine_options *options)
+void engine_options_complete(struct engine_options *options)
 {
 	options->sessions_max = options->sessions_max ? options->sessions_max : 256;
 	options->sessions_per_tenant =
@@ -230,12 +315,15 @@ int engine_local_new(struct loop *loop, const struct engine_options *options, st
 	local->engine.class = &local_class;
 	local->loop = loop;
 	local->waiting_end = &local->waiting;
+	local->files_end = &local->files;
+	local->forks_end = &local->forks;
 	local->patience_ns = LOCAL_PATIENCE_NS;
+	local->tidy = (struct loop_timer){ .due = tidy, .user = local };
 	local->options = *options;
-	fill_in(&local->options);
+	engine_options_complete(&local->options);
 	int r = brig_context_new(&options->context, &local->context, error);
 	if (r == 0) {
-		local->context->hurried = true;
+		r = context_hurry(local->context, error);
 		if (options->broker) {
 			context_use_broker(local->context, options->broker);
 		}

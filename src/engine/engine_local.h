@@ -9,25 +9,43 @@
 #include "base/json_out.h"
 #include "base/strlist.h"
 #include "engine/engine.h"
+#include "engine/engine_share.h"
 
 struct local_session;
 struct local_tombstone;
+struct local_file;
+
+#define FILES_BEGUN 4u
+struct local_bill;
+
+#define LOCAL_CALLER_MAX 64
 
 struct local {
 	struct engine engine; /* first: it is handed out as this */
 	struct loop *loop;    /* borrowed */
 	struct brig_context *context;
 	struct loop_source *pools;
-	struct engine_options options;             /* filled in */
-	struct engine_run *runs;                   /* all calls under way */
+	struct loop_timer tidy;        /* control groups that could not be removed at once */
+	struct engine_options options; /* filled in */
+	struct engine_run *runs;       /* all calls under way */
 	struct engine_run *waiting, **waiting_end; /* for a cell that is being made */
 	struct engine_run *look_next;              /* of them, while it is looked who can begin */
 	uint64_t patience_ns;                      /* how long they wait */
 	struct local_session *sessions;
-	unsigned sessions_count;            /* with those that are just ending */
-	struct local_tombstone *tombstones; /* the latest first */
-	unsigned forks;                     /* under way */
-	struct engine_run *watcher;         /* wants to know what has ended; or NULL */
+	unsigned sessions_count;               /* with those that are just ending */
+	struct local_tombstone *tombstones;    /* the latest first */
+	struct local_fork *forks, **forks_end; /* under way and waiting */
+	struct loop_timer forks_turn;
+	struct local_file *files, **files_end; /* calls about files, under way and waiting */
+	unsigned files_count;
+	struct local_file *files_begun[FILES_BEGUN]; /* of these; NULL: room for another */
+	bool files_held;                             /* nobody takes what they would answer */
+	struct loop_timer files_turn;
+	struct engine_run *watcher; /* wants to know what has ended; or NULL */
+	struct local_bill *bills;   /* owned: what the watcher has not been told yet */
+	unsigned bills_count;
+	struct loop_timer bills_due;
+	struct shares shares;
 	struct {
 		uint64_t started, ended, failed, cancelled;
 		uint64_t opened, gone;
@@ -45,19 +63,31 @@ struct engine_run {
 	enum engine_op op;
 	bool stream;
 	bool forgotten; /* nobody is told anything any more */
+	bool unseen;    /* its result goes to nobody who would be charged for it */
+	char tenant[LOCAL_CALLER_MAX + 1], caller[LOCAL_CALLER_MAX + 1]; /* "": not known */
 	void (*output)(void *user, int stream, const void *data, size_t size);
 	void (*end)(void *user, const char *data, size_t size);
+	void (*result)(void *user, struct block *result);
 	void (*fail)(void *user, const struct brig_error *error);
 	void *user;
 
-	struct brig_run *run;          /* owned; NULL: not a run, or not yet, or not any more */
-	struct local_wait *wait;       /* owned: it waits for a cell; or NULL */
-	struct local_fork *fork;       /* owned: it forks a session; or NULL */
+	struct brig_run *run;    /* owned; NULL: not a run, or not yet, or not any more */
+	struct local_wait *wait; /* owned: it waits for a cell; or NULL */
+	struct local_fork *fork; /* owned: it forks a session; or NULL */
+	struct local_file *file; /* owned: it is about a file; or NULL */
+	int file_block;          /* owned: a file as the answer, in memory; -1: none */
+	void (*end_block)(void *user, int block);
 	bool paused;                   /* before it began */
 	struct loop_source *source;    /* of the run */
+	struct share *share;           /* of the engine's time; borrowed; NULL: not counted */
+	struct loop_timer held;        /* its tenant has used more than its share */
 	struct local_session *session; /* that it runs in, or opens; NULL: none, or gone */
 	struct loop_timer answered;    /* answers come later than the call */
 	struct buf answer;
+	char id[27];                  /* that the result is to have; or "" */
+	struct brig_result *written;  /* owned: it is being made into JSON... */
+	struct result_writer *writer; /* ...by this one, also owned */
+	struct block *block;          /* a reference: a run's answer */
 	bool failed;
 	struct brig_error error;
 };
@@ -71,14 +101,21 @@ int local_finish_soon(struct engine_run *run);
 typedef int local_start(struct local *local, const struct engine_call *call, struct engine_run *run,
 			struct brig_error *err);
 local_start local_execute, local_session_open, local_session_get, local_session_list,
-	local_session_close, local_session_interrupt, local_session_fork, local_file_list,
-	local_file_get, local_file_put, local_file_delete, local_runtimes, local_policies,
-	local_policy_check, local_session_ended, local_stats;
+	local_session_close, local_session_interrupt, local_session_fork, local_file_call,
+	local_runtimes, local_policies, local_policy_check, local_session_ended, local_stats;
 
 /* 0, or -EMFILE: too few descriptors are left to begin it. engine_local_room.c */
 int local_room(const struct engine_call *call, struct brig_error *err);
 /* Starts a run in a cell of its own. */
 int local_begin(struct engine_run *run, const struct engine_call *call, struct brig_error *err);
+
+/* --- turns of runs, by tenant: engine_local_turn.c ------------------------------------------- */
+
+/* A turn for it began at this time of the thread: when it may have the next; 0: any time. */
+uint64_t local_turn_over(struct engine_run *run, uint64_t began_ns);
+/* The same; it is not heard until then. */
+void local_turn_hold(struct engine_run *run, uint64_t began_ns);
+void local_turn_drop(struct engine_run *run);
 
 /* --- runs that wait for a cell: engine_local_wait.c ----------------------------------------- */
 
@@ -100,7 +137,9 @@ struct local_session {
 	struct local *local;
 	struct local_session *next, **link;
 	char id[27];
-	char *tenant; /* owned */
+	char *tenant;                      /* owned */
+	char caller[LOCAL_CALLER_MAX + 1]; /* who opened it, and is charged for it */
+	uint64_t billed_ns;                /* of what it used between runs */
 	char language[32];
 	char policy[65];
 	struct strlist env;           /* that it was opened with */
@@ -133,7 +172,13 @@ void local_session_describe(struct json_out *json, const struct local_session *s
 /* For everybody but its cell it is gone from here on. */
 void local_session_end(struct local_session *session, const char *reason);
 
-/* --- forks: engine_fork.c ------------------------------------------------------------------- */
+/* --- files: engine_file_turns.c ------------------------------------------------------------- */
+
+void local_files_go_on(struct local *local);
+/* It does not go on; what was made for it is removed. */
+void local_file_drop(struct engine_run *run);
+
+/* --- forks: engine_fork_turns.c ------------------------------------------------------------- */
 
 /* It does not go on; what there is of the new session is closed. */
 void local_fork_drop(struct engine_run *run);
@@ -169,6 +214,18 @@ void local_tombstones_free(struct local *local);
 void local_watcher_look(struct local *local);
 /* It is answered soon, with whatever there is. */
 void local_watcher_end(struct local *local);
+
+/* --- what no result tells of: engine_bill.c -------------------------------------------------- */
+
+/* Processor time that somebody is to be charged for. Told with the watcher's next answer. */
+void local_bill(struct local *local, const char *tenant, const char *caller, uint64_t cpu_ns);
+/* What a session has used between runs since it was last asked. */
+void local_bill_session(struct local_session *session);
+/* There is a watcher now: it hears of what has waited, soon. */
+void local_bills_look(struct local *local);
+/* "used", and it is told then. */
+void local_bills_print(struct local *local, struct json_out *json);
+void local_bills_free(struct local *local);
 
 uint64_t local_wall_ms(void); /* since 1970 */
 /* RFC 3339, in UTC, with milliseconds. */

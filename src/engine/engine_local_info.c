@@ -96,7 +96,7 @@ int local_policy_check(struct local *local, const struct engine_call *call, stru
 	request.size = sizeof(request);
 	request.file = NULL;
 	request.command = NULL;
-	request.mounts_count = 0;
+	request.mounts_listed = true;
 	request.network_own = false;
 	request.tenant = call->tenant;
 	/* Without code the question is about the language and the limits alone. */
@@ -114,6 +114,11 @@ int local_policy_check(struct local *local, const struct engine_call *call, stru
 	}
 	json_close(&json, '}');
 	return local_finish_soon(run);
+}
+
+void engine_warm_complete(struct brig_warm_options *options)
+{
+	warm_options_complete(options);
 }
 
 /* --- how it is doing ------------------------------------------------------------------------ */
@@ -181,6 +186,7 @@ int local_stats(struct local *local, const struct engine_call *call, struct engi
 	sysinfo(&host);
 	json_open(&json, NULL, '{');
 	json_u64(&json, "processors", (uint64_t)sysconf(_SC_NPROCESSORS_ONLN));
+	json_ms(&json, "loop_longest_ms", loop_longest_ns(local->loop));
 	json_open(&json, "runs", '{');
 	json_u64(&json, "running", local->counts.running);
 	json_u64(&json, "started", local->counts.started);

@@ -8,7 +8,8 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "engine/engine_local.h"
-#include "lib/session.h"
+#include "lib/api_run.h"
+#include "lib/result_writer.h"
 
 static void count_network(struct local *local, const struct brig_result *result)
 {
@@ -32,9 +33,21 @@ static void count_end(struct local *local, const struct brig_result *result)
 	local->counts.cancelled += result && result->status == BRIG_CANCELLED;
 }
 
+/* What it has cost is in its result, which somebody is charged by; unless there is nobody. */
+static void bill_run(struct engine_run *run, const struct brig_result *result)
+{
+	if (!result) {
+		local_bill(run->local, run->tenant, run->caller, run->run->compile_cpu_ns);
+	} else if (run->forgotten || run->unseen) {
+		local_bill(run->local, run->tenant, run->caller, result->usage.cpu_ns);
+	}
+}
+
 static void take_result(struct engine_run *run)
 {
 	struct brig_result *result = brig_run_take_result(run->run);
+
+	bill_run(run, result);
 
 	count_end(run->local, result);
 	if (result) {
@@ -44,28 +57,70 @@ static void take_result(struct engine_run *run)
 		local_session_touch(run->session);
 		local_session_expires(run->session, result->expires_at, sizeof(result->expires_at));
 	}
-	char *json = result ? brig_result_json(result) : NULL;
-	if (json) {
-		buf_adds(&run->answer, json);
-	} else {
+	if (result && run->id[0]) {
+		memcpy(result->id, run->id, sizeof(result->id));
+	}
+	run->written = result;
+	brig_run_free(run->run);
+	run->run = NULL;
+}
+
+/* A slice of the result's JSON. Others are looked after before the next one. */
+static void write_result(void *user)
+{
+	struct engine_run *run = user;
+	uint64_t began_ns = share_clock_ns();
+	int r = result_writer_step(run->writer);
+
+	if (r > 0) {
+		r = loop_timer_set(run->local->loop, &run->answered,
+				   local_turn_over(run, began_ns));
+		if (r == 0) {
+			return;
+		}
+	}
+	run->block = r == 0 ? result_writer_take(run->writer) : NULL;
+	if (!run->block) {
+		run->failed = true;
+		error_set(&run->error, BRIG_E_SYSTEM, r < 0 ? -r : ENOMEM,
+			  "no memory for the result");
+	}
+	local_finish(run);
+}
+
+/* It has ended. What is short is one slice. */
+static void begin_to_write(struct engine_run *run)
+{
+	int r = run->written ? result_writer_new(run->written, OUTCOME_JSON_MAX, true, &run->writer)
+			     : -ENOMEM;
+
+	if (r < 0) {
 		run->failed = true;
 		error_set(&run->error, BRIG_E_SYSTEM, ENOMEM, "no memory for the result");
+		local_finish(run);
+		return;
 	}
-	free(json);
-	brig_result_free(result);
+	run->answered.due = write_result;
+	run->answered.user = run;
+	write_result(run);
 }
 
 static void step(void *user, uint32_t events)
 {
 	struct engine_run *run = user;
+	uint64_t began_ns = share_clock_ns();
 	int r = brig_run_step(run->run, &run->error);
 
 	(void)events;
 	if (r == 0) {
+		local_turn_hold(run, began_ns);
 		return;
 	}
+	loop_remove(run->source);
+	run->source = NULL;
 	if (r < 0) {
 		run->failed = true;
+		bill_run(run, NULL);
 		count_end(run->local, NULL);
 	} else {
 		take_result(run);
@@ -74,7 +129,11 @@ static void step(void *user, uint32_t events)
 		run->session->current = NULL;
 		run->session = NULL;
 	}
-	local_finish(run);
+	if (run->failed) {
+		local_finish(run);
+	} else {
+		begin_to_write(run);
+	}
 }
 
 static void pass_output(void *user, int stream, const void *data, size_t size)
@@ -94,8 +153,7 @@ static struct brig_request request_of(const struct engine_call *call, struct eng
 	request.size = sizeof(request);
 	request.file = NULL;
 	request.command = NULL;
-	request.mounts = NULL;
-	request.mounts_count = 0;
+	request.mounts_listed = true;
 	request.network_own = false; /* as the policy says, and no more */
 	request.stdin_feed = false;
 	request.tenant = call->tenant;
@@ -179,10 +237,12 @@ int local_begin(struct engine_run *run, const struct engine_call *call, struct b
 				      "input files are handed in by content");
 		}
 	}
+	local->context->shared = call->block;
 	if (r == 0) {
 		r = call->session ? start_in_session(local, call, &request, run, err)
 				  : brig_run_start(local->context, &request, &run->run, err);
 	}
+	local->context->shared = NULL;
 	if (r < 0) {
 		return r;
 	}

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/block.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -16,8 +17,19 @@ struct local_wait {
 	struct engine_run *next, **link;
 	struct engine_unpacked asked; /* in the block */
 	char *block;
+	struct block *shared; /* a reference; or NULL */
 	struct loop_timer patience;
 };
+
+static void wait_free(struct local_wait *wait)
+{
+	if (wait) {
+		engine_unpacked_done(&wait->asked);
+		free(wait->block);
+		block_unref(wait->shared);
+		free(wait);
+	}
+}
 
 bool local_wait_is_worth(struct local *local, const struct engine_call *call)
 {
@@ -45,9 +57,7 @@ void local_wait_drop(struct engine_run *run)
 		run->local->waiting_end = wait->link;
 	}
 	loop_timer_clear(&wait->patience);
-	engine_unpacked_done(&wait->asked);
-	free(wait->block);
-	free(wait);
+	wait_free(wait);
 }
 
 bool local_wait_over(struct engine_run *run)
@@ -96,19 +106,16 @@ int local_wait(struct engine_run *run, const struct engine_call *call, struct br
 	int r = wait ? engine_pack(call, &wait->block, &size) : -ENOMEM;
 
 	if (r == 0) {
-		r = engine_unpack(wait->block, size, &wait->asked);
+		r = engine_unpack(wait->block, size, call->block, &wait->asked);
 	}
 	if (r == 0) {
+		wait->shared = call->block ? block_ref(call->block) : NULL;
 		wait->patience = (struct loop_timer){ .due = impatient, .user = run };
 		r = loop_timer_set(local->loop, &wait->patience,
 				   clock_now_ns() + local->patience_ns);
 	}
 	if (r < 0) {
-		if (wait) {
-			engine_unpacked_done(&wait->asked);
-			free(wait->block);
-		}
-		free(wait);
+		wait_free(wait);
 		return error_errno(err, BRIG_E_SYSTEM, -r, "the call cannot wait for its cell");
 	}
 	wait->link = local->waiting_end;

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "base/block.h"
 #include "base/cleanup.h"
 #include "role/message.h"
 
@@ -48,16 +49,38 @@ struct engine_node *engine_calls_any(const struct engine_calls *calls)
 	return NULL;
 }
 
+int engine_ask(struct message_peer *peer, uint64_t serial, const void *data, size_t size,
+	       const struct block *shared)
+{
+	bool is_short = size <= MESSAGE_TAIL_MAX, shares = shared && shared->fd >= 0;
+	struct message message = { .kind = ENGINE_SAY_CALL, .serial = serial, .value = shares };
+	_cleanup_close_ int packed = is_short ? -1 : message_block_make(data, size);
+	int fds[MESSAGE_FDS_MAX];
+	unsigned count = 0;
+
+	if (!is_short && packed < 0) {
+		return packed;
+	}
+	if (!is_short) {
+		fds[count++] = packed;
+	}
+	if (shares) {
+		fds[count++] = shared->fd;
+	}
+	return message_send(peer, &message, fds, count, is_short ? data : NULL,
+			    is_short ? size : 0);
+}
+
 int engine_say(struct message_peer *peer, enum engine_message kind, uint64_t serial,
 	       const void *data, size_t size)
 {
 	struct message message = { .kind = kind, .serial = serial };
 
 	if (size <= MESSAGE_TAIL_MAX) {
-		return message_send(peer, &message, NULL, 0, data, size);
+		return message_post(peer, &message, NULL, 0, data, size);
 	}
 	_cleanup_close_ int block = message_block_make(data, size);
-	return block < 0 ? block : message_send(peer, &message, &block, 1, NULL, 0);
+	return block < 0 ? block : message_post(peer, &message, &block, 1, NULL, 0);
 }
 
 bool engine_is_shortage(int r)

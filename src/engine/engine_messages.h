@@ -11,19 +11,29 @@
 
 enum engine_message {
 	/* front -> warden */
-	ENGINE_SAY_CALL = 1, /* the packed call: behind the record, or in a block when long */
+	/*
+	 * The packed call: behind the record, or in a block when long. value 1: another block
+	 * follows, which its long values lie in.
+	 */
+	ENGINE_SAY_CALL = 1,
 	ENGINE_SAY_CANCEL,
 	ENGINE_SAY_FORGET,
-	ENGINE_SAY_TAKEN, /* number: so many more bytes of output were passed on */
+	ENGINE_SAY_TAKEN, /* number, value: so many more bytes and records were passed on */
 	/* warden -> front */
-	ENGINE_SAY_OUTPUT, /* value: the stream; the bytes behind the record */
-	ENGINE_SAY_END,    /* the answer, behind the record or in a block */
+	ENGINE_SAY_OUTPUT, /* pieces behind the record: engine_gather.h */
+	ENGINE_SAY_END,    /* the answer, behind the record or in a block; value 1: an outcome */
 	ENGINE_SAY_FAIL,   /* struct brig_error */
 };
 
-/* So much output of a run may be under way; then its pipes are left to fill up. */
-#define ENGINE_WINDOW (256u << 10)
-/* The longest answer: output and files of a run, as JSON. */
+/* More calls at once than any front of ours would make. */
+#define ENGINE_CALLS_MAX 16384u
+/*
+ * So much output of a run may be under way, in so many records; then its pipes are left to fill up.
+ * A record that is not whole waits until all before it were taken.
+ */
+#define ENGINE_WINDOW         (256u << 10)
+#define ENGINE_WINDOW_RECORDS 16u
+/* The longest answer that is no outcome: a file of a session. */
 #define ENGINE_ANSWER_MAX (512u << 20)
 
 /* Calls by their serial number. A node is part of what it stands for. */
@@ -45,7 +55,14 @@ void engine_calls_remove(struct engine_calls *calls, struct engine_node *node);
 struct engine_node *engine_calls_any(const struct engine_calls *calls);
 
 struct message_peer;
-/* A record with bytes: behind it when they fit, else in a block. */
+struct block;
+/*
+ * A record with bytes: behind it when they fit, else in a block. A call may be refused with
+ * -ENOBUFS (message_send), engine_say() is for what must be heard (message_post). `shared`: what
+ * long values of the call lie in; or NULL.
+ */
+int engine_ask(struct message_peer *peer, uint64_t serial, const void *data, size_t size,
+	       const struct block *shared);
 int engine_say(struct message_peer *peer, enum engine_message kind, uint64_t serial,
 	       const void *data, size_t size);
 /* The host or this process is short of something: no fault of the peer's. */

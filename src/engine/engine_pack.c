@@ -5,11 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/block.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/id.h"
 
 #define MAGIC 0x6c6c61636769726cu
 #define NONE  UINT64_MAX /* as a length: NULL */
+#define THERE (NONE - 1) /* as a length: place and length in the block that came along follow */
 
 /*
  * The fields of a call in their order, each once: packing and unpacking go by the same lists.
@@ -17,11 +20,12 @@
 #define FIELD(member) offsetof(struct engine_call, member)
 
 static const size_t texts[] = {
-	FIELD(tenant),       FIELD(session),    FIELD(path),
-	FIELD(run.language), FIELD(run.policy), FIELD(run.guard),
+	FIELD(tenant), FIELD(caller),       FIELD(proof),      FIELD(id),        FIELD(session),
+	FIELD(path),   FIELD(run.language), FIELD(run.policy), FIELD(run.guard),
 };
 
 static const size_t numbers[] = {
+	FIELD(list_max),
 	FIELD(idle_ns),
 	FIELD(life_ns),
 	FIELD(run.limits.wall_ns),
@@ -36,6 +40,7 @@ static const size_t numbers[] = {
 	FIELD(run.limits.stdout_bytes),
 	FIELD(run.limits.stderr_bytes),
 	FIELD(run.limits.net_bytes),
+	FIELD(run.limits.grace_ns),
 	FIELD(run.limits_most.wall_ns),
 	FIELD(run.limits_most.cpu_ns),
 	FIELD(run.limits_most.cpu_millicores),
@@ -48,11 +53,12 @@ static const size_t numbers[] = {
 	FIELD(run.limits_most.stdout_bytes),
 	FIELD(run.limits_most.stderr_bytes),
 	FIELD(run.limits_most.net_bytes),
+	FIELD(run.limits_most.grace_ns),
 };
 
 static const size_t flags[] = {
 	FIELD(stream),      FIELD(run.changes), FIELD(run.want_value),
-	FIELD(run.consent), FIELD(run.check),
+	FIELD(run.consent), FIELD(run.check),   FIELD(run.clamp),
 };
 
 static const struct {
@@ -80,6 +86,27 @@ static void put_bytes(struct buf *out, const void *data, size_t size)
 	}
 }
 
+bool engine_call_shares(const struct engine_call *call, const void *data, size_t size)
+{
+	const struct block *shared = call->block;
+	uintptr_t at = (uintptr_t)data, begin = shared ? (uintptr_t)shared->data : 0;
+
+	return shared && shared->fd >= 0 && data && at >= begin && at - begin < shared->size &&
+	       size < shared->size - (at - begin);
+}
+
+/* What is long may have come in a block of its own. */
+static void put_long(struct buf *out, const struct engine_call *call, const void *data, size_t size)
+{
+	if (!engine_call_shares(call, data, size)) {
+		put_bytes(out, data, size);
+		return;
+	}
+	put_number(out, THERE);
+	put_number(out, (uint64_t)((const char *)data - call->block->data));
+	put_number(out, size);
+}
+
 static void put_text(struct buf *out, const char *text)
 {
 	put_bytes(out, text, text ? strlen(text) : 0);
@@ -98,14 +125,26 @@ static void put_list(struct buf *out, const char *const *list)
 	}
 }
 
-static void put_files(struct buf *out, const struct brig_request *run)
+static void put_files(struct buf *out, const struct engine_call *call)
 {
+	const struct brig_request *run = &call->run;
+
 	put_number(out, run->files_count);
 	for (size_t i = 0; i < run->files_count; i++) {
 		const struct brig_file_in *file = &run->files[i];
 		put_text(out, file->name);
-		put_bytes(out, file->data ? file->data : "", file->data ? file->size : 0);
+		put_long(out, call, file->data ? file->data : "", file->data ? file->size : 0);
 		put_number(out, file->executable);
+	}
+}
+
+static void put_mounts(struct buf *out, const struct brig_request *run)
+{
+	put_number(out, run->mounts_count);
+	for (size_t i = 0; i < run->mounts_count; i++) {
+		put_text(out, run->mounts[i].path);
+		put_text(out, run->mounts[i].name);
+		put_number(out, run->mounts[i].writable);
 	}
 }
 
@@ -131,14 +170,15 @@ int engine_pack(const struct engine_call *call, char **ret, size_t *ret_size)
 		size_t size = *(const size_t *)(const void *)(base + blobs[i].size);
 		/* A source text may be given without its length. */
 		bool measured = blobs[i].data == FIELD(run.code) && data && size == 0;
-		put_bytes(&out, data, measured ? strlen(data) : size);
+		put_long(&out, call, data, measured ? strlen(data) : size);
 	}
 	put_list(&out, call->run.args);
 	put_list(&out, call->run.env);
 	put_list(&out, call->run.out);
 	put_list(&out, call->run.network);
 	put_list(&out, call->policies);
-	put_files(&out, &call->run);
+	put_files(&out, call);
+	put_mounts(&out, &call->run);
 
 	*ret_size = out.size;
 	*ret = buf_take(&out);
@@ -156,7 +196,8 @@ int engine_pack(const struct engine_call *call, char **ret, size_t *ret_size)
 
 struct reader {
 	const char *at, *end;
-	bool broken; /* whatever is read from then on is 0 or NULL */
+	const struct block *shared; /* or NULL */
+	bool broken;                /* whatever is read from then on is 0 or NULL */
 };
 
 static uint64_t get_number(struct reader *in)
@@ -200,6 +241,34 @@ static const char *get_bytes(struct reader *in, size_t *size)
 	in->at += length + 1;
 	*size = length;
 	return data;
+}
+
+static const char *get_shared(struct reader *in, size_t *size)
+{
+	uint64_t at = get_number(in), length = get_number(in);
+
+	if (in->broken || at >= in->shared->size || length >= in->shared->size - at ||
+	    in->shared->data[at + length] != '\0') {
+		in->broken = true;
+		return NULL;
+	}
+	*size = length;
+	return in->shared->data + at;
+}
+
+static const char *get_long(struct reader *in, size_t *size)
+{
+	uint64_t length;
+
+	*size = 0;
+	if (in->shared && (size_t)(in->end - in->at) >= sizeof(length)) {
+		memcpy(&length, in->at, sizeof(length));
+		if (length == THERE) {
+			in->at += sizeof(length);
+			return get_shared(in, size);
+		}
+	}
+	return get_bytes(in, size);
 }
 
 static const char *get_text(struct reader *in)
@@ -251,12 +320,34 @@ static struct brig_file_in *get_files(struct reader *in, size_t *ret_count)
 	in->broken |= !files;
 	for (uint64_t i = 0; files && i < count; i++) {
 		files[i].name = get_text(in);
-		files[i].data = get_bytes(in, &files[i].size);
+		files[i].data = get_long(in, &files[i].size);
 		files[i].executable = get_bounded(in, 1);
 		in->broken |= !files[i].name || !files[i].data;
 	}
 	*ret_count = files ? count : 0;
 	return files;
+}
+
+/* By name: nothing that could be a path of the host's gets further than here. */
+static struct brig_mount *get_mounts(struct reader *in, size_t *ret_count)
+{
+	uint64_t count = get_bounded(in, ENGINE_MOUNTS_MAX);
+
+	*ret_count = 0;
+	if (in->broken || count == 0) {
+		return NULL;
+	}
+	struct brig_mount *mounts = calloc(count, sizeof(*mounts));
+	in->broken |= !mounts;
+	for (uint64_t i = 0; mounts && i < count; i++) {
+		mounts[i].path = get_text(in);
+		mounts[i].name = get_text(in);
+		mounts[i].writable = get_bounded(in, 1);
+		in->broken |= !mounts[i].path || !id_name_valid(mounts[i].path) ||
+			      (mounts[i].name && !id_name_valid(mounts[i].name));
+	}
+	*ret_count = mounts ? count : 0;
+	return mounts;
 }
 
 static void get_fields(struct reader *in, struct engine_unpacked *ret)
@@ -278,7 +369,7 @@ static void get_fields(struct reader *in, struct engine_unpacked *ret)
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(blobs); i++) {
 		size_t size;
-		*(const char **)(void *)(base + blobs[i].data) = get_bytes(in, &size);
+		*(const char **)(void *)(base + blobs[i].data) = get_long(in, &size);
 		*(size_t *)(void *)(base + blobs[i].size) = size;
 	}
 	call->run.args = ret->args = get_list(in);
@@ -287,11 +378,13 @@ static void get_fields(struct reader *in, struct engine_unpacked *ret)
 	call->run.network = ret->network = get_list(in);
 	call->policies = ret->policies = get_list(in);
 	call->run.files = ret->files = get_files(in, &call->run.files_count);
+	call->run.mounts = ret->mounts = get_mounts(in, &call->run.mounts_count);
+	call->run.mounts_listed = true;
 }
 
-int engine_unpack(const void *block, size_t size, struct engine_unpacked *ret)
+int engine_unpack(const void *block, size_t size, struct block *shared, struct engine_unpacked *ret)
 {
-	struct reader in = { .at = block, .end = block };
+	struct reader in = { .at = block, .end = block, .shared = shared };
 
 	*ret = (struct engine_unpacked){ .call.run.size = sizeof(struct brig_request) };
 	if (!block) {
@@ -299,11 +392,13 @@ int engine_unpack(const void *block, size_t size, struct engine_unpacked *ret)
 	}
 	in.end += size;
 	get_fields(&in, ret);
-	if (in.broken || in.at != in.end || ret->call.op == 0 || !ret->call.tenant) {
+	if (in.broken || in.at != in.end || ret->call.op == 0 || !ret->call.tenant ||
+	    (ret->call.id && !id_valid(ret->call.id))) {
 		engine_unpacked_done(ret);
 		return -EPROTO;
 	}
 	ret->call.run.tenant = ret->call.tenant;
+	ret->call.block = shared;
 	return 0;
 }
 
@@ -313,6 +408,7 @@ void engine_unpacked_done(struct engine_unpacked *unpacked)
 	free(unpacked->env);
 	free(unpacked->out);
 	free(unpacked->network);
+	free(unpacked->mounts);
 	free(unpacked->policies);
 	free(unpacked->files);
 	*unpacked = (struct engine_unpacked){ 0 };

@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "engine/engine.h"
+#include "engine/engine_gather.h"
 #include "engine/engine_messages.h"
 #include "engine/engine_pack.h"
 #include "role/message.h"
@@ -23,10 +24,14 @@ struct engine_run {
 	struct engine_node node;
 	void (*output)(void *user, int stream, const void *data, size_t size);
 	void (*end)(void *user, const char *data, size_t size);
+	void (*result)(void *user, struct block *result);
+	void (*end_block)(void *user, int block);
 	void (*fail)(void *user, const struct brig_error *error);
 	void *user;
-	bool paused;
-	uint64_t held; /* bytes that were passed on while paused: not yet reported as taken */
+	bool paused, cancelled;
+	/* Passed on while paused: not yet reported as taken. */
+	uint64_t held_bytes;
+	uint32_t held_records;
 };
 
 static struct engine_remote *remote_of(struct engine_run *run)
@@ -39,18 +44,26 @@ static struct engine_run *run_of(struct engine_node *node)
 	return (struct engine_run *)(void *)((char *)node - offsetof(struct engine_run, node));
 }
 
-static void say(struct engine_run *run, enum engine_message kind, uint64_t number)
+/* Each is said a bounded number of times for a call, so it is never refused. */
+static void say(struct engine_run *run, enum engine_message kind, uint64_t number, uint32_t value)
 {
-	struct message message = { .kind = kind, .serial = run->node.serial, .number = number };
+	struct message message = {
+		.kind = kind, .value = value, .serial = run->node.serial, .number = number
+	};
 
 	/* One that cannot be sent has a peer that is going: its end is told by `gone`. */
-	message_send(remote_of(run)->peer, &message, NULL, 0, NULL, 0);
+	message_post(remote_of(run)->peer, &message, NULL, 0, NULL, 0);
 }
 
 static void drop(struct engine_run *run)
 {
 	engine_calls_remove(&remote_of(run)->calls, &run->node);
 	free(run);
+}
+
+static int refuse(struct brig_error *error)
+{
+	return error_set(error, BRIG_E_SYSTEM, ENOBUFS, "too many calls wait for the warden");
 }
 
 static int remote_start(struct engine *engine, const struct engine_call *call,
@@ -60,6 +73,9 @@ static int remote_start(struct engine *engine, const struct engine_call *call,
 	_cleanup_free_ char *block = NULL;
 	size_t size = 0;
 
+	if (remote->calls.count >= ENGINE_CALLS_MAX) {
+		return refuse(error);
+	}
 	int r = engine_pack(call, &block, &size);
 	if (r < 0) {
 		return error_errno(error, r == -E2BIG ? BRIG_E_INPUT : BRIG_E_SYSTEM, -r,
@@ -74,10 +90,16 @@ static int remote_start(struct engine *engine, const struct engine_call *call,
 		.node.serial = remote->serial + 1,
 		.output = call->output,
 		.end = call->end,
+		.result = call->result,
+		.end_block = call->end_block,
 		.fail = call->fail,
 		.user = call->user,
 	};
-	r = engine_say(remote->peer, ENGINE_SAY_CALL, run->node.serial, block, size);
+	r = engine_ask(remote->peer, run->node.serial, block, size, call->block);
+	if (r == -ENOBUFS) {
+		free(run);
+		return refuse(error);
+	}
 	/* A warden that has just died: this one is lost as those before it are. */
 	if (r < 0 && r != -EPIPE && r != -ECONNRESET) {
 		free(run);
@@ -91,21 +113,24 @@ static int remote_start(struct engine *engine, const struct engine_call *call,
 
 static void remote_cancel(struct engine_run *run)
 {
-	say(run, ENGINE_SAY_CANCEL, 0);
+	if (!run->cancelled) {
+		run->cancelled = true;
+		say(run, ENGINE_SAY_CANCEL, 0, 0);
+	}
 }
 
 static void remote_forget(struct engine_run *run)
 {
-	say(run, ENGINE_SAY_FORGET, 0);
+	say(run, ENGINE_SAY_FORGET, 0, 0);
 	drop(run);
 }
 
 static void remote_pause(struct engine_run *run, bool paused)
 {
 	run->paused = paused;
-	if (!paused && run->held) {
-		say(run, ENGINE_SAY_TAKEN, run->held);
-		run->held = 0;
+	if (!paused && run->held_records) {
+		say(run, ENGINE_SAY_TAKEN, run->held_bytes, run->held_records);
+		run->held_bytes = run->held_records = 0;
 	}
 }
 
@@ -132,27 +157,96 @@ static int find(struct engine_remote *remote, uint64_t serial, struct engine_run
 	return node || (serial && serial <= remote->serial) ? 0 : -EPROTO;
 }
 
+static int check_pieces(const char *tail, size_t size)
+{
+	struct engine_piece piece;
+	const char *data;
+	size_t at = 0;
+	unsigned count = 0;
+	int r;
+
+	while ((r = engine_piece_next(tail, size, &at, &piece, &data)) == 1) {
+		count++;
+	}
+	return r == 0 && count > 0 && count <= ENGINE_PIECES_MAX ? 0 : -EPROTO;
+}
+
 static int take_output(void *user, const struct message *message, int fds[MESSAGE_FDS_MAX],
 		       const void *tail, size_t tail_size)
 {
+	struct engine_remote *remote = user;
 	struct engine_run *run;
-	int r = find(user, message->serial, &run);
+	struct engine_piece piece;
+	const char *data;
+	size_t at = 0;
+	int r = find(remote, message->serial, &run);
 
 	(void)fds;
-	if (r < 0 || !run) {
-		return r;
-	}
-	if ((message->value != 1 && message->value != 2) || tail_size == 0) {
+	if (r < 0 || check_pieces(tail, tail_size) < 0) {
 		return -EPROTO;
 	}
-	if (run->paused) {
-		run->held += tail_size;
+	if (run && run->paused) {
+		run->held_bytes += tail_size;
+		run->held_records++;
+	} else if (run) {
+		say(run, ENGINE_SAY_TAKEN, tail_size, 1);
+	}
+	/* A call may be forgotten while its output is told: it is looked for each time. */
+	while (run && run->output && engine_piece_next(tail, tail_size, &at, &piece, &data) == 1) {
+		run->output(run->user, piece.stream, data, piece.size);
+		find(remote, message->serial, &run);
+	}
+	return 0;
+}
+
+/* The block of a run's result: checked, and the caller's. */
+static int hear_result(int *fd, const void *tail, size_t tail_size, struct block **ret)
+{
+	struct outcome outcome;
+	const char *json;
+	int r = 0;
+
+	if (*fd < 0) {
+		*ret = block_copy(tail, tail_size);
+		r = *ret ? 0 : -ENOMEM;
 	} else {
-		say(run, ENGINE_SAY_TAKEN, tail_size);
+		r = tail_size ? -EPROTO : block_map(fd, OUTCOME_MAX, ret);
 	}
-	if (run->output) {
-		run->output(run->user, (int)message->value, tail, tail_size);
+	if (r == 0 && outcome_read((*ret)->data, (*ret)->size, &outcome, &json) < 0) {
+		block_unref(*ret);
+		r = -EPROTO;
 	}
+	return r;
+}
+
+static void tell_shortage(const struct engine_run *run, int r)
+{
+	struct brig_error error = { 0 };
+
+	error_errno(&error, BRIG_E_SYSTEM, -r, "the result cannot be taken");
+	run->fail(run->user, &error);
+}
+
+static int take_result(struct engine_run *run, int fds[MESSAGE_FDS_MAX], const void *tail,
+		       size_t tail_size)
+{
+	const size_t head = sizeof(struct outcome);
+	struct block *block = NULL;
+	int r = hear_result(&fds[0], tail, tail_size, &block);
+
+	if (r < 0 && !engine_is_shortage(r)) {
+		return -EPROTO;
+	}
+	struct engine_run ended = *run;
+	drop(run);
+	if (r < 0) {
+		tell_shortage(&ended, r);
+	} else if (ended.result) {
+		ended.result(ended.user, block);
+	} else {
+		ended.end(ended.user, block->data + head, block->size - head);
+	}
+	block_unref(block);
 	return 0;
 }
 
@@ -168,6 +262,18 @@ static int take_end(void *user, const struct message *message, int fds[MESSAGE_F
 	if (r < 0 || !run) {
 		return r;
 	}
+	if (message->value) {
+		return take_result(run, fds, tail, tail_size);
+	}
+	if (run->result || (fds[0] >= 0 && tail_size)) {
+		return -EPROTO;
+	}
+	if (run->end_block && fds[0] >= 0) {
+		struct engine_run ended = *run;
+		drop(run);
+		ended.end_block(ended.user, fds[0]);
+		return 0;
+	}
 	r = engine_hear(fds, tail, tail_size, ENGINE_ANSWER_MAX, &data, &size, &mapped);
 	if (r < 0 && !engine_is_shortage(r)) {
 		return -EPROTO;
@@ -175,9 +281,7 @@ static int take_end(void *user, const struct message *message, int fds[MESSAGE_F
 	struct engine_run ended = *run;
 	drop(run);
 	if (r < 0) {
-		struct brig_error error = { 0 };
-		error_errno(&error, BRIG_E_SYSTEM, -r, "the result cannot be taken");
-		ended.fail(ended.user, &error);
+		tell_shortage(&ended, r);
 		return 0;
 	}
 	ended.end(ended.user, data, size);

@@ -203,7 +203,9 @@ static void step(void *user, uint32_t events)
 	struct local_session *session = user;
 
 	(void)events;
-	if (brig_session_step(session->session)) {
+	bool gone = brig_session_step(session->session);
+	local_bill_session(session);
+	if (gone) {
 		if (session->opener) {
 			not_opened(session);
 			session->ended = true;
@@ -252,8 +254,7 @@ static int add_session(struct local *local, const struct engine_call *call,
 	request.size = sizeof(request);
 	request.code = request.file = NULL;
 	request.command = NULL;
-	request.mounts = NULL;
-	request.mounts_count = 0;
+	request.mounts_listed = true;
 	request.network_own = false; /* as the policy says, and no more */
 	request.tenant = call->tenant;
 	session->idle_ns = lease(call->idle_ns, options->idle_ns, options->idle_max_ns);
@@ -262,6 +263,7 @@ static int add_session(struct local *local, const struct engine_call *call,
 	session->created_ms = local_wall_ms();
 	session->lease = (struct loop_timer){ .due = lease_due, .user = session };
 	session->tenant = strdup(call->tenant);
+	snprintf(session->caller, sizeof(session->caller), "%s", call->caller ? call->caller : "");
 	int r = session->tenant ? id_make(session->id) : -ENOMEM;
 	for (const char *const *word = request.env; r == 0 && word && *word; word++) {
 		r = strlist_add(&session->env, *word);

@@ -132,6 +132,7 @@ static void tell(void *user)
 		}
 	}
 	json_close(&json, ']');
+	local_bills_print(run->local, &json);
 	json_close(&json, '}');
 	local_finish(run);
 }
@@ -167,6 +168,7 @@ int local_session_ended(struct local *local, const struct engine_call *call, str
 	}
 	local->watcher = run;
 	local_watcher_look(local);
+	local_bills_look(local);
 	return 0;
 }
 

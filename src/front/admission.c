@@ -7,24 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/clock.h"
 
-#define ACCOUNTS_MAX  4096 /* tokens and local users are the operator's, so this is never met */
 #define RETRY_MAX_S   3600
-#define TENANT_BYTES  (((size_t)64 << 20) + 1) /* room for the largest body, and its end */
-#define DAY_S         86400
 #define RUNNING_USUAL 4 /* until the engine has told of the processors */
-
-struct line {
-	struct line *next;
-	char tenant[TOKEN_NAME_MAX + 1];
-	struct ticket *first, *last;
-	unsigned waiting; /* reserved ones too */
-	unsigned running;
-	struct http_budget budget;
-};
 
 static void pump(struct admission *admission);
 
@@ -44,8 +31,6 @@ void admission_init(struct admission *admission, const struct admission_limits *
 	own->queue = or_default(own->queue, 1024);
 	own->queue_tenant = or_default(own->queue_tenant, 256);
 	own->queue_ns = own->queue_ns ? own->queue_ns : UINT64_C(30000000000);
-	own->body_bytes = own->body_bytes ? own->body_bytes : TENANT_BYTES;
-	own->answer_bytes = own->answer_bytes ? own->answer_bytes : TENANT_BYTES;
 	own->memory_floor = own->memory_floor ? own->memory_floor : UINT64_C(256) << 20;
 }
 
@@ -59,47 +44,12 @@ void admission_processors(struct admission *admission, unsigned processors)
 
 void admission_done(struct admission *admission)
 {
-	while (admission->accounts) {
-		struct account *account = admission->accounts;
-		admission->accounts = account->next;
-		free(account);
-	}
+	accounts_free(admission->accounts);
 	while (admission->lines) {
 		struct line *line = admission->lines;
 		admission->lines = line->next;
 		free(line);
 	}
-}
-
-static void set_limits(struct account *account, const struct token *token)
-{
-	if (token) {
-		account->rate_per_minute = token->rate_per_minute;
-		account->concurrency = token->concurrency;
-		account->cpu_day_ns = token->cpu_seconds_per_day * UINT64_C(1000000000);
-	}
-}
-
-static struct account *account_of(struct admission *admission, const struct caller *caller)
-{
-	unsigned count = 0;
-
-	for (struct account *a = admission->accounts; a; a = a->next, count++) {
-		if (strcmp(a->name, caller->name) == 0) {
-			return a;
-		}
-	}
-	struct account *account = count < ACCOUNTS_MAX ? calloc(1, sizeof(*account)) : NULL;
-	if (!account) {
-		return NULL;
-	}
-	memcpy(account->name, caller->name, sizeof(account->name));
-	set_limits(account, caller->token);
-	account->allowance = (double)account->rate_per_minute;
-	account->allowance_ns = clock_now_ns();
-	account->next = admission->accounts;
-	admission->accounts = account;
-	return account;
 }
 
 static struct line *line_of(struct admission *admission, const char *tenant)
@@ -128,24 +78,24 @@ static struct line *line_of(struct admission *admission, const char *tenant)
 
 void admission_tokens(struct admission *admission, const struct tokens *tokens)
 {
-	for (struct account **at = &admission->accounts; *at;) {
-		struct account *account = *at;
-		const struct token *token = tokens_named(tokens, account->name);
-		bool is_user = strncmp(account->name, "uid:", 4) == 0;
+	accounts_tokens(&admission->accounts, tokens);
+	pump(admission);
+}
 
-		if (!token && !is_user && account->tickets == 0) {
-			*at = account->next;
-			free(account);
-			continue;
-		}
-		/* What was not counted begins with a full bucket. */
-		if (token && account->rate_per_minute == 0) {
-			account->allowance = (double)token->rate_per_minute;
-			account->allowance_ns = clock_now_ns();
-		}
-		set_limits(account, token);
-		at = &account->next;
+void admission_restore(struct admission *admission, const struct tokens *tokens, const char *name,
+		       int64_t day, uint64_t cpu_ns)
+{
+	struct account *account =
+		account_get(&admission->accounts, name, tokens_named(tokens, name));
+
+	if (account) {
+		account_restore(account, day, cpu_ns);
 	}
+}
+
+void admission_restored(struct admission *admission)
+{
+	admission->restoring = false;
 	pump(admission);
 }
 
@@ -156,31 +106,25 @@ struct http_budget *admission_budget(struct admission *admission, const char *te
 	return line ? &line->budget : NULL;
 }
 
-/* A bucket that holds a minute's worth. */
+static struct account *account_of(struct admission *admission, const struct caller *caller)
+{
+	return account_get(&admission->accounts, caller->name, caller->token);
+}
+
 int admission_rate(struct admission *admission, const struct caller *caller,
 		   struct problem *problem)
 {
 	struct account *account = account_of(admission, caller);
 
-	if (!account || account->rate_per_minute == 0) {
-		return 0;
-	}
-	double rate = (double)account->rate_per_minute / 60e9;
-	uint64_t now = clock_now_ns();
+	return account ? account_rate(account, problem) : 0;
+}
 
-	account->allowance += (double)(now - account->allowance_ns) * rate;
-	account->allowance_ns = now;
-	if (account->allowance > (double)account->rate_per_minute) {
-		account->allowance = (double)account->rate_per_minute;
+static void charge(struct admission *admission, struct account *account, uint64_t cpu_ns)
+{
+	account_charge(account, cpu_ns);
+	if (admission->used && account->cpu_day_ns) {
+		admission->used(admission->used_user, account);
 	}
-	if (account->allowance < 1) {
-		problem_set(problem, PROBLEM_RATE_LIMITED, "at most %llu requests a minute",
-			    (unsigned long long)account->rate_per_minute);
-		problem->retry_s = (unsigned)ceil((1 - account->allowance) / rate / 1e9);
-		return -EAGAIN;
-	}
-	account->allowance -= 1;
-	return 0;
 }
 
 unsigned admission_retry_s(const struct admission *admission)
@@ -189,23 +133,6 @@ unsigned admission_retry_s(const struct admission *admission)
 	double seconds = ceil(ahead * admission->run_ns / admission->limits.running / 1e9);
 
 	return seconds < 1 ? 1 : seconds > RETRY_MAX_S ? RETRY_MAX_S : (unsigned)seconds;
-}
-
-static int check_quota(struct account *account, struct problem *problem)
-{
-	time_t now = time(NULL);
-
-	if (account->day != now / DAY_S) {
-		account->day = now / DAY_S;
-		account->cpu_ns = 0;
-	}
-	if (account->cpu_day_ns == 0 || account->cpu_ns < account->cpu_day_ns) {
-		return 0;
-	}
-	problem_set(problem, PROBLEM_QUOTA_EXCEEDED, "%llu processor seconds a day are used up",
-		    (unsigned long long)(account->cpu_day_ns / 1000000000));
-	problem->retry_s = (unsigned)(DAY_S - now % DAY_S);
-	return -EDQUOT;
 }
 
 static int check_room(const struct admission *admission, const struct line *line,
@@ -242,7 +169,7 @@ int admission_reserve(struct admission *admission, const struct caller *caller, 
 	if (!forced) {
 		r = check_room(admission, line, problem);
 		if (r == 0) {
-			r = check_quota(account, problem);
+			r = account_quota(account, problem);
 		}
 	}
 	if (r == 0) {
@@ -286,17 +213,30 @@ static struct line *line_after(const struct admission *admission, const struct l
 	return line && line->next ? line->next : admission->lines;
 }
 
+/* Is there room for a run of this tenant? Long runs of others keep nobody from a first one. */
+static bool has_room(const struct admission *admission, const struct line *line)
+{
+	const struct admission_limits *limits = &admission->limits;
+
+	if (admission->running < limits->running) {
+		return true;
+	}
+	return line->running == 0 && admission->running - limits->running < limits->reserve &&
+	       admission->memory_now >= limits->memory_floor;
+}
+
 /* The line behind that of the last turn comes first. */
 static struct ticket *next_ticket(struct admission *admission)
 {
 	struct line *first = line_after(admission, admission->turn);
 	struct line *line = first;
 
-	if (!line || admission->closed || admission->running >= admission->limits.running) {
+	if (!line || admission->closed || admission->restoring) {
 		return NULL;
 	}
 	do {
-		struct ticket *ticket = line_head(admission, line);
+		struct ticket *ticket =
+			has_room(admission, line) ? line_head(admission, line) : NULL;
 
 		if (ticket) {
 			admission->turn = line;
@@ -319,6 +259,18 @@ static void grant(struct admission *admission, struct ticket *ticket)
 	ticket->granted(ticket->user);
 }
 
+/* Quotas are looked at again: what came before it may have used them up since it was queued. */
+static void grant_or_refuse(struct admission *admission, struct ticket *ticket)
+{
+	struct problem problem = { 0 };
+
+	if (ticket->refused && account_quota(ticket->account, &problem) < 0) {
+		ticket->refused(ticket->user, &problem);
+	} else {
+		grant(admission, ticket);
+	}
+}
+
 /* A grant may end at once and come back here: then the outer turn goes on. */
 static void pump(struct admission *admission)
 {
@@ -332,7 +284,7 @@ static void pump(struct admission *admission)
 	do {
 		admission->again = false;
 		while ((ticket = next_ticket(admission)) != NULL) {
-			grant(admission, ticket);
+			grant_or_refuse(admission, ticket);
 		}
 	} while (admission->again);
 	admission->pumping = false;
@@ -360,7 +312,10 @@ void admission_leave(struct admission *admission, struct ticket *ticket, uint64_
 		admission->running--;
 		ticket->line->running--;
 		ticket->account->running--;
-		ticket->account->cpu_ns += cpu_ns;
+		charge(admission, ticket->account, cpu_ns);
+		ticket->line->ended++;
+		ticket->line->wall_ns += wall_ns;
+		ticket->line->cpu_ns += cpu_ns;
 		if (wall_ns) {
 			admission->run_ns += ((double)wall_ns - admission->run_ns) / 16;
 		}
@@ -374,6 +329,33 @@ void admission_leave(struct admission *admission, struct ticket *ticket, uint64_
 	ticket->state = TICKET_NONE;
 	ticket->account->tickets--;
 	pump(admission);
+}
+
+void admission_charge(struct admission *admission, const char *tenant, const char *name,
+		      uint64_t cpu_ns)
+{
+	struct line *line = line_of(admission, tenant);
+
+	if (line) {
+		line->cpu_ns += cpu_ns;
+	}
+	struct account *account = account_find(admission->accounts, name);
+	if (account) {
+		charge(admission, account, cpu_ns);
+	}
+}
+
+int admission_quota(struct admission *admission, const struct caller *caller,
+		    struct problem *problem)
+{
+	struct account *account = account_of(admission, caller);
+
+	if (account && account->cpu_day_ns && admission->restoring) {
+		problem_set(problem, PROBLEM_UNAVAILABLE, "the service is starting");
+		problem->retry_s = 1;
+		return -EAGAIN;
+	}
+	return account ? account_quota(account, problem) : 0;
 }
 
 void admission_close(struct admission *admission)

@@ -24,6 +24,7 @@ struct engine_run {
 	char session[65];
 	void (*output)(void *user, int stream, const void *data, size_t size);
 	void (*end)(void *user, const char *data, size_t size);
+	void (*result)(void *user, struct block *result);
 	void (*fail)(void *user, const struct brig_error *error);
 	void *user;
 };

@@ -43,6 +43,7 @@ struct engine_run *admitted_run_new(struct admitted *admitted, const struct engi
 	run->engine = &admitted->engine;
 	run->output = call->stream ? call->output : NULL;
 	run->end = call->end;
+	run->result = call->result;
 	run->fail = call->fail;
 	run->user = call->user;
 	run->next = admitted->runs;
@@ -61,6 +62,10 @@ bool admitted_caller(const struct front *front, const char *asker, struct caller
 	if (ret->token) {
 		memcpy(ret->tenant, ret->token->tenant, sizeof(ret->tenant));
 	}
+	/* What a marked token showed is there as long as its request is handled. */
+	if (front->asking && strcmp(front->asking->name, ret->name) == 0) {
+		memcpy(ret->presented, front->asking->presented, sizeof(ret->presented));
+	}
 	return known;
 }
 
@@ -68,7 +73,7 @@ static void pass_output(struct engine_run *run, const struct execution *executio
 {
 	struct output_part part;
 
-	while (run->output && execution_output(execution, &run->place, &part)) {
+	while (run->output && output_log_next(execution_output(execution), &run->place, &part)) {
 		run->output(run->user, part.stream, part.data, part.size);
 	}
 }
@@ -85,12 +90,13 @@ static void ended(void *user, struct execution *execution)
 	struct engine_run *run = user;
 	const struct problem *problem;
 	struct brig_error error = { 0 };
-	size_t size;
-	const char *result = execution_result(execution, &size, &problem);
+	const struct run_result *result = execution_result(execution, &problem);
 
 	pass_output(run, execution);
-	if (result) {
-		run->end(run->user, result, size);
+	if (result && run->result) {
+		run->result(run->user, result->block);
+	} else if (result) {
+		run->end(run->user, run_result_json(result), run_result_size(result));
 	} else {
 		problem_to_error(problem, &error);
 		run->fail(run->user, &error);
@@ -212,14 +218,19 @@ static int start(struct engine *engine, const struct engine_call *call, struct e
 	ask.call.tenant = caller.tenant;
 	ask.call.caller = caller.name;
 	ask.call.run.tenant = caller.tenant;
-	if (call->op == ENGINE_SESSION_OPEN && front_permit(front, &caller, &ask, &problem) < 0) {
+	if (call->op == ENGINE_SESSION_OPEN &&
+	    (front_permit(front, &caller, &ask, &problem) < 0 ||
+	     admission_quota(&front->admission, &caller, &problem) < 0)) {
+		ask_forget_proof(&ask);
 		return refuse(&problem, error);
 	}
 	if (call->op == ENGINE_SESSION_CLOSE) {
 		audit_close(front, &caller, &ask.call);
 	}
 	/* The rest is the engine's own: what is started there is also cancelled there. */
-	return engine_start(front->engine, &ask.call, ret, error);
+	r = engine_start(front->engine, &ask.call, ret, error);
+	ask_forget_proof(&ask);
+	return r;
 }
 
 static void cancel(struct engine_run *run)

@@ -3,17 +3,19 @@
 #include "front/ask.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/blank.h"
 #include "base/cleanup.h"
 #include "base/id.h"
+#include "base/path.h"
 #include "front/ask_parts.h"
+#include "front/upload.h"
+#include "http/limits.h"
 
-#define MS_MAX    UINT64_C(1000000000000)
-#define BYTES_MAX (UINT64_C(1) << 50)
-#define CODE_MAX  (16u << 20)
-#define STDIN_MAX (64u << 20)
+#define MS_MAX UINT64_C(1000000000000)
 
 static int take_start(void *into, const struct field *field, json_t *value, const char *where,
 		      struct problem *problem)
@@ -44,40 +46,6 @@ static int take_value(void *into, const struct field *field, json_t *value, cons
 	return 0;
 }
 
-int ask_limits(json_t *value, const char *where, struct brig_limits *ret, struct problem *problem)
-{
-	static const struct field limits[] = {
-		{ "wall_ms", field_ms, offsetof(struct brig_limits, wall_ns), 1, MS_MAX },
-		{ "cpu_ms", field_ms, offsetof(struct brig_limits, cpu_ns), 1, MS_MAX },
-		{ "cpu_millicores", field_count, offsetof(struct brig_limits, cpu_millicores), 1,
-		  1000000 },
-		{ "memory_bytes", field_count, offsetof(struct brig_limits, memory_bytes), 1,
-		  BYTES_MAX },
-		{ "processes", field_count, offsetof(struct brig_limits, processes), 1, 1000000 },
-		{ "disk_bytes", field_count, offsetof(struct brig_limits, disk_bytes), 1,
-		  BYTES_MAX },
-		{ "disk_inodes", field_count, offsetof(struct brig_limits, disk_inodes), 1,
-		  BYTES_MAX },
-		{ "open_files", field_count, offsetof(struct brig_limits, open_files), 1, 1000000 },
-		{ "file_bytes", field_count, offsetof(struct brig_limits, file_bytes), 1,
-		  BYTES_MAX },
-		{ "stdout_bytes", field_count, offsetof(struct brig_limits, stdout_bytes), 1,
-		  BYTES_MAX },
-		{ "stderr_bytes", field_count, offsetof(struct brig_limits, stderr_bytes), 1,
-		  BYTES_MAX },
-		{ "net_bytes", field_count, offsetof(struct brig_limits, net_bytes), 1, BYTES_MAX },
-	};
-
-	return fields_read(value, where, limits, ARRAY_SIZE(limits), ret, problem);
-}
-
-static int take_limits(void *into, const struct field *field, json_t *value, const char *where,
-		       struct problem *problem)
-{
-	(void)field;
-	return ask_limits(value, where, &((struct ask_fields *)into)->limits, problem);
-}
-
 #define AT(name) offsetof(struct ask_fields, name)
 
 /* What a session has comes first, then what only a run has, then what only a session has. */
@@ -85,16 +53,19 @@ static const struct field table[] = {
 	{ "language", field_name, AT(language), 0, 64 },
 	{ "policy", field_name, AT(policy), 0, 64 },
 	{ "guard", field_name, AT(guard), 0, 16 },
-	{ "limits", take_limits, 0, 0, 0 },
-	{ "timeout_ms", field_ms, AT(timeout_ns), 1, MS_MAX },
+	{ "limits", ask_take_limits, 0, 0, 0 },
+	{ "clamp", field_flag, AT(clamp), 0, 0 },
+	{ "consent", field_flag, AT(consent), 0, 0 },
+	{ "mounts", field_array, AT(mounts), 0, ENGINE_MOUNTS_MAX },
+	{ "timeout_ms", ask_take_ms, AT(timeout_ns), 1, 0 },
 	{ "env", field_object, AT(env), 0, ASK_ENV_MAX },
 	{ "files", field_array, AT(files), 0, ASK_FILES_MAX },
 	{ "network", field_array, AT(network), 0, ASK_HOSTS_MAX },
-	{ "code", field_text, AT(code), 0, CODE_MAX },
+	{ "code", take_value, AT(code), 0, 0 },
 	{ "args", field_array, AT(args), 0, ASK_WORDS_MAX },
-	{ "stdin", field_text, AT(input), 0, STDIN_MAX },
+	{ "stdin", take_value, AT(input), 0, 0 },
 	{ "stdin_base64", take_value, AT(input_base64), 0, 0 },
-	{ "out", field_array, AT(out), 0, ASK_WORDS_MAX },
+	{ "out", field_array, AT(out), 0, PATH_GLOBS_MAX },
 	{ "want_value", field_flag, AT(want_value), 0, 0 },
 	{ "changes", field_flag, AT(changes), 0, 0 },
 	{ "check", field_flag, AT(check), 0, 0 },
@@ -105,8 +76,8 @@ static const struct field table[] = {
 	{ "lifetime_ms", field_ms, AT(life_ns), 1, MS_MAX },
 };
 enum {
-	TABLE_SHARED = 8,
-	TABLE_RUN = 19,
+	TABLE_SHARED = 11,
+	TABLE_RUN = 22,
 };
 
 static int read_fields(enum ask_kind kind, json_t *root, const char *where, struct ask_fields *ret,
@@ -122,14 +93,32 @@ static int read_fields(enum ask_kind kind, json_t *root, const char *where, stru
 	return fields_read(root, where, session, ARRAY_SIZE(session), ret, problem);
 }
 
-static int check_fields(enum ask_kind kind, struct ask_fields *fields, struct problem *problem)
+static int put_code(struct ask *ask, json_t *code, const char *where, struct problem *problem)
 {
-	if (kind == ASK_RUN && (!fields->code || !fields->code[0])) {
+	struct brig_request *run = &ask->call.run;
+	char full[160];
+
+	snprintf(full, sizeof(full), "%.120s%scode", where, *where ? "." : "");
+	ask->code_sha256 = json_longs_sha256(ask->longs, code);
+	return code ? field_long(ask->longs, code, full, LIMIT_CODE, &run->code, &run->code_size,
+				 problem)
+		    : 0;
+}
+
+static int check_code(const struct ask *ask, const struct ask_fields *fields,
+		      struct problem *problem)
+{
+	if (!fields->code || text_is_blank(ask->call.run.code, ask->call.run.code_size)) {
 		problem_set(problem, PROBLEM_INVALID_REQUEST,
 			    fields->code ? "code: is empty" : "code: is missing");
 		problem_remedy(problem, "send the program's source text as \"code\"");
 		return -EINVAL;
 	}
+	return 0;
+}
+
+static int check_fields(const struct ask_fields *fields, struct problem *problem)
+{
 	if (fields->timeout_ns && fields->limits.wall_ns) {
 		return problem_set(problem, PROBLEM_INVALID_REQUEST,
 				   "timeout_ms: given twice, also as limits.wall_ms");
@@ -170,8 +159,8 @@ static void put_fields(struct ask *ask, const struct ask_fields *fields)
 		.guard = fields->guard,
 		.check = fields->check,
 		.limits = fields->limits,
-		.code = fields->code,
-		.code_size = fields->code ? strlen(fields->code) : 0,
+		.clamp = fields->clamp,
+		.consent = fields->consent,
 		.want_value = fields->want_value,
 		.changes = fields->changes,
 		.start = fields->start,
@@ -183,8 +172,8 @@ static void put_fields(struct ask *ask, const struct ask_fields *fields)
 	ask->language_given = fields->language != NULL;
 }
 
-int ask_read(enum ask_kind kind, json_t *root, const char *where, struct ask **ret,
-	     struct problem *problem)
+int ask_read(enum ask_kind kind, json_t *root, struct json_longs *longs, const char *where,
+	     struct ask **ret, struct problem *problem)
 {
 	struct ask_fields fields = { .want_value = true };
 	struct ask *ask = calloc(1, sizeof(*ask));
@@ -193,12 +182,20 @@ int ask_read(enum ask_kind kind, json_t *root, const char *where, struct ask **r
 		return problem_set(problem, PROBLEM_MEMORY_LOW, "no memory for the request");
 	}
 	ask->root = json_incref(root);
+	ask->longs = json_longs_ref(longs);
 	int r = read_fields(kind, root, where, &fields, problem);
 	if (r == 0) {
-		r = check_fields(kind, &fields, problem);
+		put_fields(ask, &fields);
+		ask->call.block = json_longs_block(longs);
+		r = put_code(ask, fields.code, where, problem);
+	}
+	if (r == 0 && kind == ASK_RUN) {
+		r = check_code(ask, &fields, problem);
 	}
 	if (r == 0) {
-		put_fields(ask, &fields);
+		r = check_fields(&fields, problem);
+	}
+	if (r == 0) {
 		r = ask_put_parts(ask, &fields, where, problem);
 	}
 	if (r < 0) {
@@ -209,17 +206,31 @@ int ask_read(enum ask_kind kind, json_t *root, const char *where, struct ask **r
 	return 0;
 }
 
+static int ask_of_document(enum ask_kind kind, struct document *document, struct ask **ret,
+			   struct problem *problem)
+{
+	int r = ask_read(kind, document->root, document->longs, "", ret, problem);
+
+	document_done(document);
+	return r;
+}
+
+int ask_of_body(enum ask_kind kind, struct http_exchange *exchange, struct ask **ret,
+		struct problem *problem)
+{
+	struct document document = { 0 };
+	int r = body_read(exchange, &document, problem);
+
+	return r < 0 ? r : ask_of_document(kind, &document, ret, problem);
+}
+
 int ask_parse(enum ask_kind kind, const char *text, size_t size, struct ask **ret,
 	      struct problem *problem)
 {
-	json_t *root = NULL;
-	int r = fields_parse(text, size, &root, problem);
+	struct document document = { 0 };
+	int r = text_read(text, size, &document, problem);
 
-	if (r == 0) {
-		r = ask_read(kind, root, "", ret, problem);
-		json_decref(root);
-	}
-	return r;
+	return r < 0 ? r : ask_of_document(kind, &document, ret, problem);
 }
 
 int ask_overlay(struct ask *ask, json_t *input, const char *where, struct problem *problem)
@@ -228,16 +239,42 @@ int ask_overlay(struct ask *ask, json_t *input, const char *where, struct proble
 		{ "env", field_object, AT(env), 0, ASK_ENV_MAX },
 		{ "files", field_array, AT(files), 0, ASK_FILES_MAX },
 		{ "args", field_array, AT(args), 0, ASK_WORDS_MAX },
-		{ "stdin", field_text, AT(input), 0, STDIN_MAX },
+		{ "stdin", take_value, AT(input), 0, 0 },
 		{ "stdin_base64", take_value, AT(input_base64), 0, 0 },
 	};
 	struct ask_fields fields = { 0 };
 	int r = fields_read(input, where, inputs, ARRAY_SIZE(inputs), &fields, problem);
 
 	if (r == 0) {
-		r = check_fields(ASK_CHECK, &fields, problem);
+		r = check_fields(&fields, problem);
 	}
 	return r < 0 ? r : ask_put_parts(ask, &fields, where, problem);
+}
+
+int ask_check_input(json_t *input, struct json_longs *longs, const char *where,
+		    struct problem *problem)
+{
+	struct ask *ask = calloc(1, sizeof(*ask));
+
+	if (ask) {
+		ask->longs = json_longs_ref(longs);
+	}
+	int r = ask ? ask_overlay(ask, input, where, problem)
+		    : problem_set(problem, PROBLEM_MEMORY_LOW, "no memory for the request");
+
+	ask_free(ask);
+	return r;
+}
+
+size_t ask_weight(const struct ask *ask)
+{
+	const struct brig_request *run = &ask->call.run;
+	size_t weight = run->code_size + run->stdin_size;
+
+	for (size_t i = 0; i < run->files_count; i++) {
+		weight += run->files[i].size + 1024;
+	}
+	return weight;
 }
 
 int ask_copy(const struct engine_call *call, struct ask **ret)
@@ -250,13 +287,14 @@ int ask_copy(const struct engine_call *call, struct ask **ret)
 	}
 	int r = engine_pack(call, &ask->block, &size);
 	if (r == 0) {
-		r = engine_unpack(ask->block, size, &ask->unpacked);
+		r = engine_unpack(ask->block, size, call->block, &ask->unpacked);
 	}
 	if (r < 0) {
 		ask_free(ask);
 		return r;
 	}
 	ask->call = ask->unpacked.call;
+	ask->shared = call->block ? block_ref(call->block) : NULL;
 	*ret = ask;
 	return 0;
 }
@@ -274,6 +312,15 @@ int ask_in_session(struct ask *ask, const char *id)
 	return 0;
 }
 
+void ask_forget_proof(struct ask *ask)
+{
+	if (ask->proof) {
+		explicit_bzero(ask->proof, strlen(ask->proof));
+		free(ask->proof);
+	}
+	ask->proof = NULL;
+}
+
 void ask_free(struct ask *ask)
 {
 	if (!ask) {
@@ -281,8 +328,11 @@ void ask_free(struct ask *ask)
 	}
 	ask_free_parts(ask);
 	free(ask->session);
+	ask_forget_proof(ask);
 	engine_unpacked_done(&ask->unpacked);
 	free(ask->block);
+	block_unref(ask->shared);
+	json_longs_unref(ask->longs);
 	json_decref(ask->root);
 	free(ask);
 }

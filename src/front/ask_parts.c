@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/path.h"
+#include "http/limits.h"
 
 #define ENV_NAME_MAX 128
 
@@ -89,8 +90,13 @@ static int put_env(struct ask *ask, json_t *env, const char *where, struct probl
 static int take_base64(struct ask *ask, json_t *value, const char *where, const void **ret,
 		       size_t *ret_size, struct problem *problem)
 {
-	struct ask_blob *blob = calloc(1, sizeof(*blob));
+	const char *bytes;
 
+	if (json_longs_find(ask->longs, value, &bytes, ret_size)) {
+		*ret = bytes;
+		return 0;
+	}
+	struct ask_blob *blob = calloc(1, sizeof(*blob));
 	if (!blob) {
 		return no_memory(problem);
 	}
@@ -162,8 +168,8 @@ bool ask_file_name(const char *name, const char **why)
 }
 
 struct file_fields {
-	const char *path, *content;
-	json_t *base64;
+	const char *path;
+	json_t *content, *base64;
 	bool executable;
 };
 
@@ -181,7 +187,7 @@ static int put_file(struct ask *ask, json_t *item, const char *where, struct bri
 {
 	static const struct field fields[] = {
 		{ "path", field_text, offsetof(struct file_fields, path), 0, 1023 },
-		{ "content", field_text, offsetof(struct file_fields, content), 0, 0 },
+		{ "content", take_value, offsetof(struct file_fields, content), 0, 0 },
 		{ "content_base64", take_value, offsetof(struct file_fields, base64), 0, 0 },
 		{ "executable", field_flag, offsetof(struct file_fields, executable), 0, 0 },
 	};
@@ -205,11 +211,15 @@ static int put_file(struct ask *ask, json_t *item, const char *where, struct bri
 	}
 	ret->name = file.path;
 	ret->executable = file.executable;
-	ret->data = file.content;
-	ret->size = file.content ? strlen(file.content) : 0;
-	snprintf(full, sizeof(full), "%s.content_base64", where);
-	return file.base64 ? take_base64(ask, file.base64, full, &ret->data, &ret->size, problem)
-			   : 0;
+	if (file.base64) {
+		snprintf(full, sizeof(full), "%s.content_base64", where);
+		return take_base64(ask, file.base64, full, &ret->data, &ret->size, problem);
+	}
+	const char *text = NULL;
+	snprintf(full, sizeof(full), "%s.content", where);
+	r = field_long(ask->longs, file.content, full, 0, &text, &ret->size, problem);
+	ret->data = text;
+	return r;
 }
 
 static int put_files(struct ask *ask, json_t *array, const char *where, struct problem *problem)
@@ -244,6 +254,52 @@ static int put_files(struct ask *ask, json_t *array, const char *where, struct p
 	return 0;
 }
 
+struct mount_fields {
+	const char *name, *as;
+	bool writable;
+};
+
+/* Directories of the host, by the names that the policy has for them. */
+static int put_mounts(struct ask *ask, json_t *array, const char *where, struct problem *problem)
+{
+	static const struct field fields[] = {
+		{ "name", field_name, offsetof(struct mount_fields, name), 0, 64 },
+		{ "as", field_name, offsetof(struct mount_fields, as), 0, 64 },
+		{ "writable", field_flag, offsetof(struct mount_fields, writable), 0, 0 },
+	};
+	size_t count = json_array_size(array);
+	char full[160];
+
+	if (!array) {
+		return 0;
+	}
+	free(ask->mounts);
+	ask->mounts = calloc(count ? count : 1, sizeof(*ask->mounts));
+	if (!ask->mounts) {
+		return no_memory(problem);
+	}
+	for (size_t i = 0; i < count; i++) {
+		struct mount_fields mount = { 0 };
+
+		snprintf(full, sizeof(full), "%.120s%smounts[%zu]", where, *where ? "." : "", i);
+		int r = fields_read(json_array_get(array, i), full, fields, ARRAY_SIZE(fields),
+				    &mount, problem);
+		if (r == 0 && !mount.name) {
+			r = problem_set(problem, PROBLEM_INVALID_REQUEST, "%s.name: is missing",
+					full);
+		}
+		if (r < 0) {
+			return r;
+		}
+		ask->mounts[i] = (struct brig_mount){ .path = mount.name,
+						      .name = mount.as,
+						      .writable = mount.writable };
+	}
+	ask->call.run.mounts = ask->mounts;
+	ask->call.run.mounts_count = count;
+	return 0;
+}
+
 static int put_input(struct ask *ask, const struct ask_fields *fields, const char *where,
 		     struct problem *problem)
 {
@@ -251,8 +307,12 @@ static int put_input(struct ask *ask, const struct ask_fields *fields, const cha
 	char full[160];
 
 	if (fields->input) {
-		run->stdin_data = fields->input;
-		run->stdin_size = strlen(fields->input);
+		const char *text = NULL;
+		name_of(full, where, "stdin");
+		int r = field_long(ask->longs, fields->input, full, LIMIT_STDIN, &text,
+				   &run->stdin_size, problem);
+		run->stdin_data = text;
+		return r;
 	}
 	if (!fields->input_base64) {
 		return 0;
@@ -282,6 +342,9 @@ int ask_put_parts(struct ask *ask, const struct ask_fields *fields, const char *
 	if (r == 0) {
 		r = put_files(ask, fields->files, where, problem);
 	}
+	if (r == 0) {
+		r = put_mounts(ask, fields->mounts, where, problem);
+	}
 	return r < 0 ? r : put_input(ask, fields, where, problem);
 }
 
@@ -300,4 +363,5 @@ void ask_free_parts(struct ask *ask)
 	free(ask->out);
 	free(ask->network);
 	free(ask->files);
+	free(ask->mounts);
 }

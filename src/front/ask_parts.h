@@ -7,11 +7,12 @@
 
 /* What the table of fields fills. */
 struct ask_fields {
-	const char *language, *policy, *guard, *code, *input, *session;
-	json_t *env, *files, *args, *out, *network, *input_base64;
+	const char *language, *policy, *guard, *session;
+	json_t *env, *files, *args, *out, *network, *mounts;
+	json_t *code, *input, *input_base64; /* long ones: field_long() */
 	struct brig_limits limits;
 	uint64_t timeout_ns, idle_ns, life_ns;
-	bool want_value, changes, stream, check;
+	bool want_value, changes, stream, check, clamp, consent;
 	enum brig_start start;
 };
 
@@ -19,6 +20,12 @@ struct ask_blob {
 	struct ask_blob *next;
 	void *data;
 };
+
+/* Takers for tables of fields: an object of limits, a time in milliseconds. */
+int ask_take_limits(void *into, const struct field *field, json_t *value, const char *where,
+		    struct problem *problem);
+int ask_take_ms(void *into, const struct field *field, json_t *value, const char *where,
+		struct problem *problem);
 
 bool ask_session_id(const char *id);
 /* Only what is given is put; the rest stays. */

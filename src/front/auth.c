@@ -13,6 +13,7 @@ void auth_done(struct auth *auth)
 {
 	tokens_done(&auth->tokens);
 	free(auth->uids);
+	free(auth->consent_uids);
 	strlist_done(&auth->hosts);
 	strlist_done(&auth->origins);
 }
@@ -84,9 +85,25 @@ static enum problem_kind by_token(const struct auth *auth, const char *header, s
 		return PROBLEM_UNAUTHORIZED;
 	}
 	ret->token = token;
+	ret->is_operator = token->is_operator;
 	memcpy(ret->name, token->name, sizeof(ret->name));
 	memcpy(ret->tenant, token->tenant, sizeof(ret->tenant));
+	/* Kept only of those who may need it: the warden believes the token, not us. */
+	if (token->consent && strlen(header + 7) <= TOKEN_TEXT_MAX) {
+		ret->consent = true;
+		snprintf(ret->presented, sizeof(ret->presented), "%s", header + 7);
+	}
 	return PROBLEM_NONE;
+}
+
+static bool uid_consents(const struct auth *auth, uid_t uid)
+{
+	for (size_t i = 0; i < auth->consent_uids_count; i++) {
+		if (auth->consent_uids[i] == uid) {
+			return true;
+		}
+	}
+	return false;
 }
 
 static bool uid_allowed(const struct auth *auth, uid_t uid)
@@ -113,7 +130,9 @@ enum problem_kind auth_caller(const struct auth *auth, const struct http_exchang
 		return PROBLEM_FORBIDDEN;
 	}
 	snprintf(ret->name, sizeof(ret->name), "uid:%u", exchange->peer.uid);
+	ret->consent = uid_consents(auth, exchange->peer.uid);
 	memcpy(ret->tenant, ret->name, sizeof(ret->tenant));
+	ret->is_operator = exchange->peer.uid == 0 || exchange->peer.uid == auth->owner;
 	return PROBLEM_NONE;
 }
 
@@ -122,6 +141,9 @@ bool auth_recall(const struct auth *auth, const char *tenant, const char *name, 
 	*ret = (struct caller){ .token = tokens_named(&auth->tokens, name) };
 	snprintf(ret->tenant, sizeof(ret->tenant), "%s", tenant);
 	snprintf(ret->name, sizeof(ret->name), "%s", name);
+	ret->consent = ret->token ? ret->token->consent
+				  : strncmp(name, "uid:", 4) == 0 &&
+					    uid_consents(auth, (uid_t)strtoul(name + 4, NULL, 10));
 	/* Without its token nobody knows its ceilings: do not take it for one without any. */
 	return ret->token || (strncmp(name, "uid:", 4) == 0 &&
 			      uid_allowed(auth, (uid_t)strtoul(name + 4, NULL, 10)));

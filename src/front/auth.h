@@ -11,10 +11,15 @@
 #include "front/tokens.h"
 #include "http/http.h"
 
+#define TOKEN_TEXT_MAX 127
+
 struct auth {
 	struct tokens tokens;
 	uid_t *uids; /* owned: who may use the unix socket besides root */
 	size_t uids_count;
+	uid_t *consent_uids; /* owned: of them, who may bring a person's word */
+	size_t consent_uids_count;
+	uid_t owner;            /* the service's own user */
 	struct strlist hosts;   /* besides the loopback's */
 	struct strlist origins; /* besides those hosts' own */
 };
@@ -22,7 +27,11 @@ struct auth {
 struct caller {
 	char tenant[TOKEN_NAME_MAX + 1];
 	char name[TOKEN_NAME_MAX + 1];
-	const struct token *token; /* NULL: a local user */
+	const struct token *token;          /* NULL: a local user */
+	bool consent;                       /* may bring a person's word... */
+	char presented[TOKEN_TEXT_MAX + 1]; /* ...and shows this for it; "" for a local user */
+	/* Looks after the service: root or its own user by unix socket, or a marked token. */
+	bool is_operator;
 };
 
 void auth_done(struct auth *auth);

@@ -12,14 +12,12 @@
 #include "front/execution_record.h"
 #include "role/log.h"
 
-#define QUEUED_BYTES_TENANT (64u << 20)
-#define QUEUED_BYTES_ALL    (256u << 20)
-
 void execution_free(struct execution *execution)
 {
 	struct front *front = execution->front;
 
 	loop_timer_clear(&execution->timer);
+	loop_timer_clear(&execution->tell);
 	unsaved_forget(execution);
 	admission_leave(&front->admission, &execution->ticket, 0, 0);
 	if (execution->previous) {
@@ -31,11 +29,10 @@ void execution_free(struct execution *execution)
 		execution->next->previous = execution->previous;
 	}
 	ask_free(execution->ask);
-	buf_done(&execution->output[0]);
-	buf_done(&execution->output[1]);
-	buf_done(&execution->result);
-	free(execution->segments);
-	free(execution->request);
+	output_log_unref(execution->output);
+	run_result_done(&execution->result);
+	buf_done(&execution->failure);
+	block_unref(execution->request);
 	free(execution->key);
 	free(execution);
 }
@@ -51,26 +48,22 @@ static void engine_output(void *user, int stream, const void *data, size_t size)
 {
 	struct execution *execution = user;
 
-	output_add(execution, stream, data, size);
-	/* A listener may leave while it is told. */
-	for (struct listener *l = execution->listeners, *next; l; l = next) {
-		next = l->next;
-		if (l->output) {
-			l->output(l->user);
-		}
-	}
+	output_log_add(execution->output, stream, data, size);
+	execution_tell_output(execution);
 }
 
-static void engine_end(void *user, const char *data, size_t size)
+static void engine_result(void *user, struct block *block)
 {
 	struct execution *execution = user;
 	struct front *front = execution->front;
 	uint64_t wall_ns = clock_now_ns() - execution->started_ns;
 
 	execution->run = NULL;
-	record_result(execution, data, size);
+	output_log_end(execution->output);
+	record_result(execution, block);
 	record_count(front, execution, wall_ns);
-	admission_leave(&front->admission, &execution->ticket, wall_ns, execution->cpu_ns);
+	admission_leave(&front->admission, &execution->ticket, wall_ns,
+			execution->result.outcome.cpu_ns);
 	execution_save(execution);
 }
 
@@ -79,11 +72,12 @@ static void engine_failed(void *user, const struct brig_error *error)
 	struct execution *execution = user;
 
 	execution->run = NULL;
-	if (error->code == BRIG_E_SYSTEM || error->code == BRIG_E_HOST) {
-		role_log(ROLE_ERROR, "run.failed", "id=%s step=%s why=%s", execution->id,
-			 error->step, error->message);
-	}
+	output_log_end(execution->output);
 	problem_of_error(&execution->problem, error);
+	if (problem_info(execution->problem.kind)->status >= 500) {
+		role_log_often(ROLE_ERROR, "run.failed", error->step, "id=%s step=%s why=%s",
+			       execution->id, error->step, error->message);
+	}
 	execution_fail(execution);
 }
 
@@ -93,10 +87,12 @@ static void start(struct execution *execution)
 	struct brig_error error = { 0 };
 
 	call->tenant = execution->tenant;
+	call->caller = execution->caller;
 	call->run.tenant = execution->tenant;
 	call->stream = execution->stream;
 	call->output = engine_output;
-	call->end = engine_end;
+	call->id = execution->id;
+	call->result = engine_result;
 	call->fail = engine_failed;
 	call->user = execution;
 	execution->state = EXECUTION_RUNNING;
@@ -162,6 +158,15 @@ static void granted(void *user)
 		return;
 	}
 	start(execution);
+}
+
+/* Its turn, too late: what came before it has used up what there was. */
+static void not_granted(void *user, const struct problem *problem)
+{
+	struct execution *execution = user;
+
+	execution->problem = *problem;
+	execution_fail(execution);
 }
 
 /* Nobody has come back, or it has waited too long for its turn. */
@@ -230,18 +235,21 @@ static int bound_queued(struct front *front, const struct execution_order *order
 		bool is_own = strcmp(e->tenant, order->caller->tenant) == 0;
 		*(is_own ? &own : &others) += e->request_size;
 	}
-	if (order->forced || (own <= QUEUED_BYTES_TENANT && own + others <= QUEUED_BYTES_ALL)) {
+	const struct http_limits *limits = &front->limits;
+	bool own_fit = own <= limits->tenant_queued_bytes;
+	if (order->forced || !order->queued || (own_fit && own + others <= limits->queued_bytes)) {
 		return 0;
 	}
-	problem_set(problem, PROBLEM_QUEUE_FULL, "what waits already is too large together");
+	problem_set(problem, PROBLEM_QUEUE_FULL,
+		    "requests that wait have together more than %zu bytes (%s)",
+		    own_fit ? limits->queued_bytes : limits->tenant_queued_bytes,
+		    own_fit ? "http.queued_bytes" : "http.tenant_queued_bytes");
 	problem->retry_s = admission_retry_s(&front->admission);
 	return -EAGAIN;
 }
 
 static int copy_order(struct execution *execution, const struct execution_order *order)
 {
-	const struct brig_request *run = &order->ask->call.run;
-
 	memcpy(execution->tenant, order->caller->tenant, sizeof(execution->tenant));
 	memcpy(execution->caller, order->caller->name, sizeof(execution->caller));
 	execution->queued = order->queued;
@@ -250,16 +258,16 @@ static int copy_order(struct execution *execution, const struct execution_order 
 	execution->attached_stream = order->resumable && !order->queued;
 	execution->begun = order->begun;
 	execution->user = order->user;
-	record_digests(execution, run->code, run->code_size, order);
+	record_digests(execution, order);
 	if (order->key && !(execution->key = strdup(order->key))) {
 		return -ENOMEM;
 	}
 	if (order->queued && !order->forced) {
-		execution->request = malloc(order->body_size ? order->body_size : 1);
+		execution->request = order->text ? block_ref(order->text)
+						 : block_copy(order->body, order->body_size);
 		if (!execution->request) {
 			return -ENOMEM;
 		}
-		memcpy(execution->request, order->body, order->body_size);
 		execution->request_size = order->body_size;
 	}
 	if (order->id) {
@@ -284,14 +292,19 @@ int execution_new(struct front *front, const struct execution_order *order, stru
 		  struct problem *problem)
 {
 	struct execution *execution = calloc(1, sizeof(*execution));
+	struct output_log *output = output_log_new();
 
-	if (!execution) {
+	if (!execution || !output) {
+		output_log_unref(output);
+		free(execution);
 		ask_free(order->ask);
 		return problem_set(problem, PROBLEM_MEMORY_LOW, "no memory for the request");
 	}
 	execution->front = front;
+	execution->output = output;
 	execution->ask = order->ask;
 	execution->ticket.granted = granted;
+	execution->ticket.refused = not_granted;
 	execution->ticket.user = execution;
 	execution->timer.due = due;
 	execution->timer.user = execution;
@@ -330,6 +343,16 @@ const char *execution_id(const struct execution *execution)
 	return execution->id;
 }
 
+struct output_log *execution_output(const struct execution *execution)
+{
+	return execution->output;
+}
+
+const char *execution_tenant(const struct execution *execution)
+{
+	return execution->tenant;
+}
+
 void execution_pause(struct execution *execution, bool paused)
 {
 	if (execution->run && paused != execution->paused) {
@@ -352,12 +375,11 @@ void execution_cancel(struct execution *execution)
 	/* In between, whoever takes the next step looks at `cancelled`. */
 }
 
-const char *execution_result(const struct execution *execution, size_t *ret_size,
-			     const struct problem **ret_problem)
+const struct run_result *execution_result(const struct execution *execution,
+					  const struct problem **ret_problem)
 {
-	*ret_problem = &execution->problem;
-	*ret_size = execution->result.size;
-	return execution->failed ? NULL : execution->result.data;
+	*ret_problem = execution->unrecorded ? &execution->excuse : &execution->problem;
+	return execution->failed || execution->unrecorded ? NULL : &execution->result;
 }
 
 bool execution_unfinished(const struct execution *execution)

@@ -10,8 +10,11 @@
 #define BRIG_FRONT_EXECUTION_H
 
 #include "base/buf.h"
+#include "base/sha256.h"
 #include "front/admission.h"
 #include "front/ask.h"
+#include "front/output_log.h"
+#include "front/run_result.h"
 
 struct front;
 struct execution;
@@ -23,7 +26,7 @@ struct listener {
 	void *user;
 	/* the execution's own */
 	struct execution *execution;
-	struct listener *next;
+	struct listener *next, **link;
 };
 
 struct execution_order {
@@ -39,23 +42,15 @@ struct execution_order {
 	const char *path; /* what was asked, for the digest behind a key */
 	const void *body;
 	size_t body_size;
+	/* Of a body that was too long to be held: itself, if it is queued; its hash, with a key. */
+	struct block *text;
+	char text_sha256[SHA256_HEX_SIZE];
 	/*
 	 * Called once, later, for orders with `queued` or a key: recorded. `twin`: there was one
 	 * with that key already, and this one is gone; `same`: the same was asked then.
 	 */
 	void (*begun)(void *user, const struct problem *problem, const char *twin, bool same);
 	void *user;
-};
-
-/* A place in the output, as bytes of stdout and of stderr that have been seen. */
-struct place {
-	size_t seen[2];
-};
-
-struct output_part {
-	int stream; /* 1 or 2 */
-	const char *data;
-	size_t size;
 };
 
 /* 0, or refused with the problem. */
@@ -66,9 +61,10 @@ int execution_new(struct front *front, const struct execution_order *order, stru
  * returns.
  */
 void execution_submit(struct execution *execution);
-/* NULL: none of this tenant is under way. */
+/* NULL: none of this tenant (LEDGER_ANY_TENANT: of any) is under way. */
 struct execution *execution_find(struct front *front, const char *tenant, const char *id);
 const char *execution_id(const struct execution *execution);
+const char *execution_tenant(const struct execution *execution);
 void execution_listen(struct execution *execution, struct listener *listener);
 /* Nobody hears `listener` any more; when it was the last, a run that was for it alone ends. */
 void execution_unlisten(struct listener *listener);
@@ -76,12 +72,11 @@ void execution_unlisten(struct listener *listener);
 void execution_pause(struct execution *execution, bool paused);
 void execution_cancel(struct execution *execution);
 
-/* The next part of the output behind `place`, which is moved; false: nothing now. */
-bool execution_output(const struct execution *execution, struct place *place,
-		      struct output_part *ret);
-/* After the end: the result object; or NULL, and then the problem says why there is none. */
-const char *execution_result(const struct execution *execution, size_t *ret_size,
-			     const struct problem **ret_problem);
+/* What it has written so far: the execution's, unless it is referenced. */
+struct output_log *execution_output(const struct execution *execution);
+/* After the end: the result; or NULL, and then the problem says why there is none. */
+const struct run_result *execution_result(const struct execution *execution,
+					  const struct problem **ret_problem);
 /* Whoever asked for these may not ask any more: they are cancelled. Returns how many. */
 size_t executions_revoke(struct front *front);
 /* The next of all, of whatever tenant. */

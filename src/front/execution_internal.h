@@ -15,12 +15,6 @@ enum execution_state {
 	EXECUTION_ENDED,
 };
 
-/* Bytes of one stream, in the order in which both came. */
-struct segment {
-	int stream;
-	size_t end; /* in the stream's own count */
-};
-
 struct execution {
 	struct front *front;
 	struct execution *next, *previous;
@@ -30,31 +24,45 @@ struct execution {
 	char caller[TOKEN_NAME_MAX + 1];
 	char code_sha256[SHA256_HEX_SIZE];
 	char digest[SHA256_HEX_SIZE];
-	char *key;     /* owned; or NULL */
-	char *request; /* owned: so that it can be asked again after a crash */
+	char *key;             /* owned; or NULL */
+	struct block *request; /* a reference: so that it can be asked again after a crash */
 	size_t request_size;
 	struct ask *ask; /* owned until it runs */
 	bool queued, recorded, stream, attached_stream, cancelled, failed, paused;
+	bool unrecorded; /* listeners are told that it ran, but not how it ended */
 	struct ticket ticket;
 	struct engine_run *run;
 	struct loop_timer timer;
-	uint64_t patience_ns, started_ns, cpu_ns;
+	uint64_t patience_ns, started_ns;
 	struct listener *listeners;
+	size_t listener_count;
+	struct listener *tell_next; /* in a round of telling them: who is to be told next */
+	bool tell_again;            /* there is more output than when that round began */
+	struct loop_timer tell;     /* there is something that they have not been told of */
+	uint64_t tell_ns;           /* no new round before */
 	void (*begun)(void *user, const struct problem *problem, const char *twin, bool same);
 	void *user;
 
-	struct buf output[2];
-	struct segment *segments; /* owned */
-	size_t segments_count, segments_room;
+	struct output_log *output; /* a reference */
 
 	uint64_t save_since_ns,
 		save_wait_ns; /* the ledger has no room for it; 0: it has not failed */
 
-	struct buf result;      /* what the ledger keeps: a result, or a failure's record */
+	/* What the ledger keeps: a result, or a failure's record. */
+	struct run_result result;
+	struct buf failure;
 	struct problem problem; /* of a failure */
+	struct problem excuse;  /* while `unrecorded` */
 };
 
 void execution_free(struct execution *execution);
+/* There is more output: its listeners are told soon, once for all that comes until then. */
+void execution_tell_output(struct execution *execution);
+/* It is at its end: some listeners are told now, the others soon; then execution_told(). */
+void execution_tell_end(struct execution *execution);
+void execution_told(struct execution *execution);
+/* It hears nothing any more. */
+void listener_unlink(struct listener *listener);
 /* It did not run, or not to its end: execution->problem says why. */
 void execution_fail(struct execution *execution);
 /* What happened is recorded, then told; the execution is gone afterwards, now or later. */
@@ -63,5 +71,4 @@ void execution_save(struct execution *execution);
 void execution_save_now(struct execution *execution);
 /* Of one that is freed: nobody tries to record it any more. */
 void unsaved_forget(struct execution *execution);
-void output_add(struct execution *execution, int stream, const void *data, size_t size);
 #endif

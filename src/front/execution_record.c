@@ -14,20 +14,36 @@
 
 #define ID_SIZE 26
 
-void record_digests(struct execution *execution, const char *code, size_t code_size,
-		    const struct execution_order *order)
+static void hash_code(const struct ask *ask, char hex[SHA256_HEX_SIZE])
+{
+	const struct brig_request *run = &ask->call.run;
+	struct sha256 hash;
+
+	if (ask->code_sha256) {
+		memcpy(hex, ask->code_sha256, SHA256_HEX_SIZE);
+		return;
+	}
+	sha256_init(&hash);
+	sha256_add(&hash, run->code ? run->code : "", run->code_size);
+	sha256_hex(&hash, hex);
+}
+
+void record_digests(struct execution *execution, const struct execution_order *order)
 {
 	struct sha256 hash;
 
-	sha256_init(&hash);
-	sha256_add(&hash, code ? code : "", code_size);
-	sha256_hex(&hash, execution->code_sha256);
+	hash_code(order->ask, execution->code_sha256);
 	if (!order->key) {
 		return;
 	}
 	sha256_init(&hash);
 	sha256_add_field(&hash, order->path, strlen(order->path));
-	sha256_add_field(&hash, order->body, order->body_size);
+	if (order->text_sha256[0]) {
+		/* Which of the two depends on its length alone, so the same body has one digest. */
+		sha256_add_field(&hash, order->text_sha256, strlen(order->text_sha256));
+	} else {
+		sha256_add_field(&hash, order->body, order->body_size);
+	}
 	sha256_hex(&hash, execution->digest);
 }
 
@@ -43,7 +59,6 @@ int record_begin(struct execution *execution, ledger_done *done, void *user)
 		.policy = call->run.policy ? call->run.policy : "default",
 		.code_sha256 = execution->code_sha256,
 		.request = execution->request,
-		.request_size = execution->request_size,
 		.queued = execution->queued || execution->key,
 		.key = execution->key,
 		.digest = execution->key ? execution->digest : NULL,
@@ -54,7 +69,7 @@ int record_begin(struct execution *execution, ledger_done *done, void *user)
 	if (r == 0 && user != execution) {
 		execution->recorded = true;
 	}
-	free(execution->request);
+	block_unref(execution->request);
 	execution->request = NULL;
 	return r;
 }
@@ -73,92 +88,59 @@ int record_twin(const char *data, size_t size, char twin[27], bool *ret_same)
 	return r;
 }
 
-/*
- * What we wrote ourselves is behind all that the program itself can have written as JSON (its
- * value), so the last one is the real one. NULL: there is none.
- */
-static const char *last_of(const char *result, size_t size, const char *text)
-{
-	size_t length = strlen(text);
-	const char *found = NULL;
-
-	for (const char *at = result; (at = memmem(at, size - (size_t)(at - result), text, length));
-	     at++) {
-		found = at;
-	}
-	return found;
-}
-
-static uint64_t cpu_ns_of(const char *result, size_t size)
-{
-	const char *found = last_of(result, size, "\"usage\":{\"wall_ms\":");
-	const char *cpu = found ? strstr(found, "\"cpu_ms\":") : NULL;
-	double ms = cpu ? strtod(cpu + 9, NULL) : 0;
-	return ms > 0 && ms < 1e15 ? (uint64_t)(ms * 1e6) : 0;
-}
-
-static void count_events(struct front *front, const struct buf *result)
-{
-	const char *at = result->data ? last_of(result->data, result->size,
-						"\"event_counts\":{\"call.denied\":")
-				      : NULL;
-
-	for (unsigned i = 0; i < BRIG_EVENT_KINDS && at; i++) {
-		char key[40];
-
-		snprintf(key, sizeof(key), "\"%s\":", brig_event_name(i));
-		at = strstr(at, key);
-		front->counts.events[i] += at ? strtoull(at + strlen(key), NULL, 10) : 0;
-	}
-}
-
-/* The engine's object begins with its own id, of the same length. */
-void record_result(struct execution *execution, const char *data, size_t size)
+void record_result(struct execution *execution, struct block *block)
 {
 	static const char begin[] = "{\"id\":\"";
+	struct run_result *result = &execution->result;
 	size_t at = sizeof(begin) - 1;
-	struct buf *result = &execution->result;
+	const char *json;
 
-	buf_add(result, data, size);
-	if (result->failed) {
-		problem_set(&execution->problem, PROBLEM_MEMORY_LOW, "no memory for the result");
-		execution->failed = true;
-		return;
-	}
-	if (size < at + ID_SIZE + 1 || memcmp(data, begin, at) != 0 || data[at + ID_SIZE] != '"') {
+	/* Under the id that was asked for: the engine has checked all else. */
+	if (outcome_read(block->data, block->size, &result->outcome, &json) < 0 ||
+	    result->outcome.json_size < at + ID_SIZE || memcmp(json, begin, at) != 0 ||
+	    memcmp(json + at, execution->id, ID_SIZE) != 0) {
 		problem_set(&execution->problem, PROBLEM_INTERNAL, "the result cannot be read");
 		execution->failed = true;
 		return;
 	}
-	memcpy(result->data + at, execution->id, ID_SIZE);
-	execution->cpu_ns = cpu_ns_of(result->data, result->size);
+	result->block = block_ref(block);
+	result->at = (size_t)(json - block->data);
+}
+
+void record_problem_write(const char *id, const struct problem *problem, struct buf *out)
+{
+	struct json_out json = { .buf = out };
+	struct buf text = { 0 };
+
+	problem_write(problem, &text);
+	json_open(&json, NULL, '{');
+	json_text(&json, "id", id);
+	json_text(&json, "status", problem->kind == PROBLEM_CANCELLED ? "cancelled" : "error");
+	json_raw(&json, "error", text.data ? text.data : "null");
+	json_close(&json, '}');
+	buf_done(&text);
 }
 
 void record_failure(struct execution *execution)
 {
-	struct json_out json = { .buf = &execution->result };
-	struct buf problem = { 0 };
-
-	buf_done(&execution->result);
-	execution->result = (struct buf){ 0 };
-	problem_write(&execution->problem, &problem);
-	json_open(&json, NULL, '{');
-	json_text(&json, "id", execution->id);
-	json_text(&json, "status",
-		  execution->problem.kind == PROBLEM_CANCELLED ? "cancelled" : "error");
-	json_raw(&json, "error", problem.data ? problem.data : "null");
-	json_close(&json, '}');
-	buf_done(&problem);
+	run_result_done(&execution->result);
+	buf_done(&execution->failure);
+	record_problem_write(execution->id, &execution->problem, &execution->failure);
 }
 
-json_t *record_parse(const char *result, size_t size)
+json_t *record_skeleton(const struct run_result *result)
 {
-	/* Of our own making: a program's value is the deepest, and the largest, that is in it. */
-	static const struct json_bounds bounds = { .depth = 80,
-						   .values = 2000000,
+	/* Of our own making, and short. */
+	static const struct json_bounds bounds = { .depth = 16,
+						   .values = 65536,
 						   .allow_nul = true };
+	struct buf text = { 0 };
 
-	return json_bounded_load(result, size, &bounds, NULL);
+	outcome_skeleton(&result->outcome, run_result_json(result), &text);
+	json_t *skeleton =
+		text.failed ? NULL : json_bounded_load(text.data, text.size, &bounds, NULL);
+	buf_done(&text);
+	return skeleton;
 }
 
 bool record_problem(json_t *result, struct problem *ret)
@@ -181,21 +163,17 @@ const double run_seconds_bounds[12] = { 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05,
 
 void record_count(struct front *front, const struct execution *execution, uint64_t wall_ns)
 {
-	const char *status =
-		execution->result.data ? strstr(execution->result.data, "\"status\":\"") : NULL;
+	const struct outcome *outcome = &execution->result.outcome;
 	double seconds = (double)wall_ns / 1e9;
 
-	status = status ? status + 10 : "error\"";
-	for (unsigned i = 0; i <= BRIG_ERROR && i < FRONT_STATUSES; i++) {
-		const char *name = brig_status_name((enum brig_status)i);
-		size_t length = strlen(name);
-		if (strncmp(status, name, length) == 0 && status[length] == '"') {
-			front->counts.executions[i]++;
-		}
+	if (execution->result.block && outcome->status < FRONT_STATUSES) {
+		front->counts.executions[outcome->status]++;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(front->counts.run_seconds_bucket); i++) {
 		front->counts.run_seconds_bucket[i] += seconds <= run_seconds_bounds[i];
 	}
 	front->counts.run_seconds_sum += seconds;
-	count_events(front, &execution->result);
+	for (unsigned i = 0; i < BRIG_EVENT_KINDS && execution->result.block; i++) {
+		front->counts.events[i] += outcome->event_counts[i];
+	}
 }

@@ -22,47 +22,47 @@
 #define UNSAVED_BYTES   ((size_t)64 << 20)
 #define LEDGER_PAUSE_NS (1000 * MS) /* between two tries of new ones with a ledger that fails */
 
-static void tell_all(struct execution *execution)
-{
-	while (execution->listeners) {
-		struct listener *listener = execution->listeners;
-
-		execution->listeners = listener->next;
-		listener->execution = NULL;
-		listener->ended(listener->user, execution);
-	}
-}
-
 /* The ledger has it, or never will: everybody is told, and that is the end. */
 static void finish(struct execution *execution)
 {
+	execution->state = EXECUTION_ENDED;
+	execution->unrecorded = false;
+	execution_tell_end(execution);
+}
+
+void execution_told(struct execution *execution)
+{
 	struct front *front = execution->front;
 
-	execution->state = EXECUTION_ENDED;
-	tell_all(execution);
-	execution_free(execution);
-	front_look_drained(front);
+	if (execution->state == EXECUTION_ENDED) {
+		execution_free(execution);
+		front_look_drained(front);
+	}
 }
+
+static const char not_recorded[] = "it ran, but how it ended could not be recorded";
 
 static void unrecorded(struct execution *execution)
 {
-	problem_set(&execution->problem, PROBLEM_LEDGER_UNAVAILABLE,
-		    "it ran, but how it ended could not be recorded");
+	problem_set(&execution->problem, PROBLEM_LEDGER_UNAVAILABLE, "%s", not_recorded);
 	execution->failed = true;
 }
 
 /* Only for those who are told now: what is to be recorded stays what it is. */
 static void tell_unrecorded(struct execution *execution)
 {
-	struct problem problem = execution->problem;
-	bool failed = execution->failed;
-
-	unrecorded(execution);
-	problem_remedy(&execution->problem, "it will be tried again: ask for /v1/executions/%s",
+	execution->unrecorded = true;
+	problem_set(&execution->excuse, PROBLEM_LEDGER_UNAVAILABLE, "%s", not_recorded);
+	problem_remedy(&execution->excuse, "it will be tried again: ask for /v1/executions/%s",
 		       execution->id);
-	tell_all(execution);
-	execution->problem = problem;
-	execution->failed = failed;
+	execution_tell_end(execution);
+}
+
+static size_t kept_bytes(const struct execution *execution)
+{
+	const struct block *block = execution->result.block;
+
+	return execution->failure.size + (block ? block->size : 0);
 }
 
 void unsaved_forget(struct execution *execution)
@@ -71,7 +71,7 @@ void unsaved_forget(struct execution *execution)
 
 	if (execution->save_since_ns) {
 		front->unsaved--;
-		front->unsaved_bytes -= execution->result.size;
+		front->unsaved_bytes -= kept_bytes(execution);
 		execution->save_since_ns = 0;
 	}
 }
@@ -79,8 +79,8 @@ void unsaved_forget(struct execution *execution)
 /* The fact is short, and for that there is room at last. */
 static void keep_fact_only(struct execution *execution)
 {
-	role_log(ROLE_ERROR, "ledger.result-dropped", "id=%s bytes=%zu", execution->id,
-		 execution->result.size);
+	role_log_often(ROLE_ERROR, "ledger.result-dropped", "", "id=%s bytes=%zu", execution->id,
+		       kept_bytes(execution));
 	problem_set(&execution->problem, PROBLEM_LEDGER_UNAVAILABLE,
 		    "it ran, but its result could not be kept until it could be recorded");
 	execution->failed = true;
@@ -91,14 +91,15 @@ static void keep(struct execution *execution, const struct brig_error *error)
 {
 	struct front *front = execution->front;
 
-	role_log(ROLE_ERROR, "ledger.ended", "id=%s why=%s", execution->id, error->message);
-	if (front->unsaved_bytes + execution->result.size > UNSAVED_BYTES) {
+	role_log_often(ROLE_ERROR, "ledger.ended", error->message, "id=%s why=%s", execution->id,
+		       error->message);
+	if (front->unsaved_bytes + kept_bytes(execution) > UNSAVED_BYTES) {
 		keep_fact_only(execution);
 	}
 	execution->save_since_ns = clock_now_ns();
 	execution->save_wait_ns = TRY_NS;
 	front->unsaved++;
-	front->unsaved_bytes += execution->result.size;
+	front->unsaved_bytes += kept_bytes(execution);
 }
 
 static void saved(void *user, const struct brig_error *error, const char *data, size_t size);
@@ -107,8 +108,12 @@ static void try_again(void *user)
 {
 	struct execution *execution = user;
 	struct brig_error failure = { .code = BRIG_E_SYSTEM, .errnum = ENOBUFS };
-	int r = ledger_ended(execution->front->ledger, execution->id, execution->result.data,
-			     execution->result.size, saved, execution);
+	struct ledger *ledger = execution->front->ledger;
+	int r = execution->result.block
+			? ledger_ended_block(ledger, execution->id, execution->result.block, saved,
+					     execution)
+			: ledger_ended(ledger, execution->id, execution->failure.data,
+				       execution->failure.size, saved, execution);
 
 	if (r < 0) {
 		/* What is short now need not be so later; what is wrong stays wrong. */
@@ -153,11 +158,13 @@ static void saved(void *user, const struct brig_error *error, const char *data, 
 		return;
 	}
 	if (error) {
-		role_log(ROLE_ERROR, "ledger.ended", "id=%s why=%s", execution->id, error->message);
+		role_log_often(ROLE_ERROR, "ledger.ended", error->message, "id=%s why=%s",
+			       execution->id, error->message);
 		unrecorded(execution);
 	} else if (execution->save_since_ns) {
-		role_log(ROLE_NOTICE, "ledger.ended-late", "id=%s after_ms=%llu", execution->id,
-			 (unsigned long long)((clock_now_ns() - execution->save_since_ns) / MS));
+		role_log_often(
+			ROLE_NOTICE, "ledger.ended-late", "", "id=%s after_ms=%llu", execution->id,
+			(unsigned long long)((clock_now_ns() - execution->save_since_ns) / MS));
 	}
 	finish(execution);
 }

@@ -5,11 +5,13 @@
 #include "front/execution.h"
 #include "front/execution_internal.h"
 
+/* One that has ended is the ledger's, though some may still have to be told. */
 struct execution *execution_find(struct front *front, const char *tenant, const char *id)
 {
 	for (struct execution *e = front->executions; e; e = e->next) {
-		if (strcmp(e->id, id) == 0) {
-			return strcmp(e->tenant, tenant) == 0 ? e : NULL;
+		if (e->state != EXECUTION_ENDED && strcmp(e->id, id) == 0) {
+			bool any = strcmp(tenant, LEDGER_ANY_TENANT) == 0;
+			return any || strcmp(e->tenant, tenant) == 0 ? e : NULL;
 		}
 	}
 	return NULL;
@@ -67,10 +69,7 @@ void executions_drop(struct front *front)
 			engine_forget(execution->run);
 		}
 		while (execution->listeners) {
-			struct listener *listener = execution->listeners;
-
-			execution->listeners = listener->next;
-			listener->execution = NULL;
+			listener_unlink(execution->listeners);
 		}
 		execution_free(execution);
 	}

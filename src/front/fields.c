@@ -42,6 +42,13 @@ int field_wrong(struct problem *problem, const char *where, const char *wanted, 
 			   type_name(value));
 }
 
+void document_done(struct document *document)
+{
+	json_decref(document->root);
+	json_longs_unref(document->longs);
+	*document = (struct document){ 0 };
+}
+
 static int refuse(const struct json_refusal *why, struct problem *problem)
 {
 	switch (why->kind) {
@@ -52,7 +59,7 @@ static int refuse(const struct json_refusal *why, struct problem *problem)
 		return problem_set(
 			problem, PROBLEM_INVALID_JSON,
 			"the body has more than %d values, or more than %d bytes besides "
-			"long strings",
+			"code, input and files",
 			FIELDS_ITEMS_MAX, FIELDS_PLAIN_MAX);
 	case JSON_NO_MEMORY:
 		return problem_set(problem, PROBLEM_MEMORY_LOW, "no memory for the request");
@@ -66,28 +73,36 @@ static int refuse(const struct json_refusal *why, struct problem *problem)
 			   why->column, why->text);
 }
 
-int fields_parse(const char *text, size_t size, json_t **ret, struct problem *problem)
+int fields_document(const struct document *read, const struct json_refusal *why,
+		    struct document *ret, struct problem *problem)
+{
+	struct document document = *read;
+
+	if (!document.root) {
+		return refuse(why, problem);
+	}
+	if (!json_is_object(document.root)) {
+		document_done(&document);
+		return problem_set(problem, PROBLEM_INVALID_JSON, "the body must be an object");
+	}
+	*ret = document;
+	return 0;
+}
+
+int fields_parse(const char *text, size_t size, struct document *ret, struct problem *problem)
 {
 	static const struct json_bounds bounds = { .depth = FIELDS_DEPTH_MAX,
 						   .values = FIELDS_ITEMS_MAX,
 						   .plain_max = FIELDS_PLAIN_MAX };
-	struct json_refusal why;
+	struct json_refusal why = { 0 };
 
 	if (size == 0) {
 		problem_set(problem, PROBLEM_INVALID_JSON, "the body is empty");
 		problem_remedy(problem, "send a JSON object");
 		return -EINVAL;
 	}
-	json_t *root = json_bounded_load(text, size, &bounds, &why);
-	if (!root) {
-		return refuse(&why, problem);
-	}
-	if (!json_is_object(root)) {
-		json_decref(root);
-		return problem_set(problem, PROBLEM_INVALID_JSON, "the body must be an object");
-	}
-	*ret = root;
-	return 0;
+	struct document read = { .root = json_bounded_load(text, size, &bounds, &why) };
+	return fields_document(&read, &why, ret, problem);
 }
 
 static int unknown_key(const char *where, const char *key, const struct field *fields, size_t count,
@@ -244,6 +259,23 @@ int field_object(void *into, const struct field *field, json_t *value, const cha
 				   where, (unsigned long long)field->max);
 	}
 	*(json_t **)place(into, field) = value;
+	return 0;
+}
+
+int field_long(const struct json_longs *longs, json_t *value, const char *where, uint64_t max,
+	       const char **ret, size_t *ret_size, struct problem *problem)
+{
+	if (!json_is_string(value)) {
+		return field_wrong(problem, where, "a string", value);
+	}
+	if (!json_longs_find(longs, value, ret, ret_size)) {
+		*ret = json_string_value(value);
+		*ret_size = json_string_length(value);
+	}
+	if (max && *ret_size > max) {
+		return problem_set(problem, PROBLEM_INVALID_REQUEST, "%s: longer than %llu bytes",
+				   where, (unsigned long long)max);
+	}
 	return 0;
 }
 

@@ -11,11 +11,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/json_stream.h"
 #include "front/problem.h"
 
 #define FIELDS_DEPTH_MAX 32
 #define FIELDS_ITEMS_MAX 65536     /* commas, colons and brackets: each costs a node of memory */
 #define FIELDS_PLAIN_MAX (2 << 20) /* bytes besides long strings, which are read at once */
+
+/* A body that was read. */
+struct document {
+	json_t *root;             /* owned */
+	struct json_longs *longs; /* a reference: strings that are not in it; NULL: all are */
+};
+void document_done(struct document *document);
 
 struct field {
 	const char *name;
@@ -27,7 +35,10 @@ struct field {
 };
 
 /* The whole body. Depth and number of items are looked at before jansson sees the text. */
-int fields_parse(const char *text, size_t size, json_t **ret, struct problem *problem);
+int fields_parse(const char *text, size_t size, struct document *ret, struct problem *problem);
+/* What was read must be an object; it is taken over. NULL: why there is none. */
+int fields_document(const struct document *read, const struct json_refusal *why,
+		    struct document *ret, struct problem *problem);
 /* `where`: "" for the body itself. null counts as not given. */
 int fields_read(json_t *object, const char *where, const struct field *fields, size_t count,
 		void *into, struct problem *problem);
@@ -49,6 +60,9 @@ int field_array(void *into, const struct field *field, json_t *value, const char
 int field_object(void *into, const struct field *field, json_t *value, const char *where,
 		 struct problem *problem);
 
+/* A string that may be long, of at most `max` bytes (0: any); borrowed, with a NUL behind it. */
+int field_long(const struct json_longs *longs, json_t *value, const char *where, uint64_t max,
+	       const char **ret, size_t *ret_size, struct problem *problem);
 /* Standard base64 with padding. `*ret` is to be free()d; never NULL. */
 int field_base64(json_t *value, const char *where, void **ret, size_t *ret_size,
 		 struct problem *problem);

@@ -9,11 +9,10 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "front/upload.h"
 #include "front/visit.h"
+#include "http/limits.h"
 #include "role/log.h"
-
-#define RESUME_NS        UINT64_C(5000000000)
-#define UNKNOWN_BODY_MAX (64u << 10) /* of what is refused anyway, but with all detail */
 
 static void handle(void *user, struct http_exchange *exchange)
 {
@@ -51,7 +50,12 @@ static int admit(void *user, struct http_exchange *exchange, size_t *ret_limit)
 	}
 	exchange->budget =
 		caller.tenant[0] ? admission_budget(&front->admission, caller.tenant) : NULL;
-	size_t most = route ? route->body_max : UNKNOWN_BODY_MAX;
+	size_t most = LIMIT_EMPTY_BODY; /* what is refused anyway is refused with all detail */
+	if (route) {
+		most = route_body_max(front, route, &exchange->limit);
+		exchange->sink = upload_new(route->form,
+					    http_header_find(exchange, "Idempotency-Key") != NULL);
+	}
 	*ret_limit = most < *ret_limit ? most : *ret_limit;
 	return 0;
 }
@@ -68,6 +72,20 @@ static char *http_problem(void *user, int status, const char *why)
 	return buf_take(&text);
 }
 
+static int copy_uids(const uid_t *uids, size_t count, uid_t **ret, size_t *ret_count)
+{
+	if (count == 0) {
+		return 0;
+	}
+	*ret = calloc(count, sizeof(uid_t));
+	if (!*ret) {
+		return -ENOMEM;
+	}
+	memcpy(*ret, uids, count * sizeof(uid_t));
+	*ret_count = count;
+	return 0;
+}
+
 static int copy_lists(struct front *front, const struct front_options *options)
 {
 	int r = 0;
@@ -78,15 +96,12 @@ static int copy_lists(struct front *front, const struct front_options *options)
 	for (size_t i = 0; r == 0 && i < options->origins_count; i++) {
 		r = strlist_add(&front->auth.origins, options->origins[i]);
 	}
-	if (r == 0 && options->uids_count) {
-		front->auth.uids = calloc(options->uids_count, sizeof(uid_t));
-		if (!front->auth.uids) {
-			return -ENOMEM;
-		}
-		memcpy(front->auth.uids, options->uids, options->uids_count * sizeof(uid_t));
-		front->auth.uids_count = options->uids_count;
-	}
-	return r;
+	r = r < 0 ? r
+		  : copy_uids(options->uids, options->uids_count, &front->auth.uids,
+			      &front->auth.uids_count);
+	return r < 0 ? r
+		     : copy_uids(options->consent_uids, options->consent_uids_count,
+				 &front->auth.consent_uids, &front->auth.consent_uids_count);
 }
 
 static int begin(struct front *front, const struct front_options *options, struct brig_error *error)
@@ -97,7 +112,11 @@ static int begin(struct front *front, const struct front_options *options, struc
 					    .admit = admit,
 					    .problem = http_problem,
 					    .user = front };
-	int r = session_engine_new(front, options->engine, &front->engine);
+	int r = fork_engine_new(front, options->engine, &front->forks);
+
+	if (r == 0) {
+		r = session_engine_new(front, front->forks, &front->engine);
+	}
 
 	if (r == 0) {
 		r = copy_lists(front, options);
@@ -129,6 +148,24 @@ static int begin(struct front *front, const struct front_options *options, struc
 	return r;
 }
 
+void front_options_complete(struct front_options *options, unsigned processors)
+{
+	struct admission admission;
+
+	limits_complete(&options->http);
+	options->admission.body_bytes = options->http.tenant_body_bytes;
+	options->admission.answer_bytes = options->http.tenant_answer_bytes;
+	admission_init(&admission, &options->admission);
+	admission_processors(&admission, processors);
+	options->admission = admission.limits;
+	admission_done(&admission);
+	/* No bound of a tenant's own: as many as all together. */
+	if (!options->admission.running_tenant) {
+		options->admission.running_tenant = options->admission.running;
+	}
+	options->resume_ns = options->resume_ns ? options->resume_ns : FRONT_RESUME_NS;
+}
+
 int front_new(struct loop *loop, const struct front_options *options, struct front **ret,
 	      struct brig_error *error)
 {
@@ -141,16 +178,33 @@ int front_new(struct loop *loop, const struct front_options *options, struct fro
 	/* jansson would look for random bytes in a file, and there are no files here. */
 	json_object_seed(randombytes_random() | 1);
 	front->loop = loop;
+	turns_init(&front->turns, loop);
 	front->ledger = options->ledger;
-	front->resume_ns = options->resume_ns ? options->resume_ns : RESUME_NS;
-	admission_init(&front->admission, &options->admission);
+	front->auth.owner = options->owner;
+	front->queue_held = options->hold_queue;
+	front->queue_released = options->queue_released;
+	front->queue_user = options->queue_user;
+	front->resume_ns = options->resume_ns ? options->resume_ns : FRONT_RESUME_NS;
+	front->limits = options->http;
+	limits_complete(&front->limits);
+	struct admission_limits admission = options->admission;
+	admission.body_bytes = front->limits.tenant_body_bytes;
+	admission.answer_bytes = front->limits.tenant_answer_bytes;
+	admission_init(&front->admission, &admission);
 	int r = begin(front, options, error);
 	if (r < 0) {
 		front_free(front);
 		return r;
 	}
+	front_usage_begin(front);
 	front_watch_begin(front);
-	front_recover(front);
+	if (options->hold_queue) {
+		role_log(
+			ROLE_WARNING, "queue.held", "remedy=%s",
+			"brig queue shows it; brig queue release runs it, brig queue drop ends it");
+	} else {
+		front_recover(front);
+	}
 	*ret = front;
 	return 0;
 }
@@ -185,6 +239,7 @@ void front_drain(struct front *front, void (*done)(void *user), void *user)
 	front->drained = done;
 	front->drained_user = user;
 	executions_close(front);
+	fork_engine_close(front->forks);
 	front_mcp_drain(front->mcp);
 	http_server_drain(front->http, http_drained, front);
 }
@@ -203,10 +258,13 @@ void front_free(struct front *front)
 	while (front->visits) {
 		visit_free(front->visits);
 	}
+	stored_forget(front);
+	turns_done(&front->turns);
 	front_mcp_free(front->mcp);
 	engine_free(front->admitted);
 	executions_drop(front);
 	engine_free(front->engine);
+	engine_free(front->forks);
 	admission_done(&front->admission);
 	auth_done(&front->auth);
 	free(front);

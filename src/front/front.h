@@ -16,9 +16,13 @@
 #include "front/admission.h"
 #include "http/http.h"
 #include "ledger/ledger.h"
+#include "ledger/ledger_messages.h"
 #include "loop/loop.h"
 
 struct front;
+
+/* A stream's run ends so long after its reader has left, where nothing else is said. */
+#define FRONT_RESUME_NS UINT64_C(5000000000)
 
 struct front_options {
 	struct engine *engine; /* both stay the caller's */
@@ -32,14 +36,23 @@ struct front_options {
 	size_t tokens_size;
 	const uid_t *uids; /* who may use the unix socket besides root */
 	size_t uids_count;
+	const uid_t *consent_uids; /* of them, who may bring a person's word */
+	size_t consent_uids_count;
 	const char *const *hosts; /* names by which TCP may be asked besides the loopback's */
 	size_t hosts_count;
 	const char *const *origins; /* of web pages that may ask */
 	size_t origins_count;
+	uid_t owner; /* the service's own user: an operator, as root is */
+	/* What was queued in an earlier life is not begun before an operator says so... */
+	bool hold_queue;
+	void (*queue_released)(void *user); /* ...and then this is told; or NULL */
+	void *queue_user;
 	/* A stream's run ends so long after its reader has left, if none comes back (5 s). */
 	uint64_t resume_ns;
 };
 
+/* Sets those of http and admission, and the time to resume, that are 0. */
+void front_options_complete(struct front_options *options, unsigned processors);
 /* All options are copied. */
 int front_new(struct loop *loop, const struct front_options *options, struct front **ret,
 	      struct brig_error *error);

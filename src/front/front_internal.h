@@ -5,6 +5,7 @@
 
 #include "front/execution.h"
 #include "front/front.h"
+#include "front/turns.h"
 
 #define FRONT_STATUSES 16
 
@@ -21,23 +22,32 @@ struct front_counts {
 struct front {
 	struct loop *loop;
 	struct engine *engine; /* owned: the one that was given, behind the records of sessions */
+	struct engine *forks;  /* owned: between these two */
 	struct ledger *ledger;
 	struct http_server *http; /* owned */
 	struct auth auth;
+	struct http_limits limits; /* all are set */
 	struct admission admission;
 	struct execution *executions; /* all that are under way */
 	struct visit *visits;         /* requests that are not answered yet */
 	struct front_counts counts;
-	unsigned unsaved; /* ends that the ledger had no room for, and what they hold */
+	struct turns turns;         /* of all streams */
+	struct question *questions; /* owned: to the ledger, for what it keeps (stored.c) */
+	unsigned unsaved;           /* ends that the ledger had no room for, and what they hold */
 	size_t unsaved_bytes;
 	uint64_t ledger_failed_ns; /* when it last could not record; 0: it can */
 	uint64_t resume_ns;
 	uint64_t refusals_ns; /* when one was last audited, and how many since */
 	uint64_t refusals;
+	int64_t usage_day; /* of which the ledger was asked at the start */
+	bool queue_held;   /* what is pending in the ledger waits for an operator */
+	void (*queue_released)(void *user);
+	void *queue_user;
 	struct loop_timer look; /* at the host's memory */
 	struct engine_run *looking;
-	struct engine *admitted; /* owned: the engine behind turns, ceilings and the ledger */
-	struct front_mcp *mcp;   /* owned */
+	const struct caller *asking; /* by MCP, while its request is handled; or NULL */
+	struct engine *admitted;     /* owned: the engine behind turns, ceilings and the ledger */
+	struct front_mcp *mcp;       /* owned */
 	void (*drained)(void *user);
 	void *drained_user;
 	bool draining, http_drained;
@@ -48,6 +58,10 @@ struct front {
  * what the warden does not know any more is looked up there. `inner` is borrowed.
  */
 int session_engine_new(struct front *front, struct engine *inner, struct engine **ret);
+/* Forks wait for their turn, and are audited. `inner` is borrowed. */
+int fork_engine_new(struct front *front, struct engine *inner, struct engine **ret);
+/* No more turns: those that wait are refused. */
+void fork_engine_close(struct engine *forks);
 /*
  * An engine for the protocol's tools: what they ask is checked, waits for its turn and is recorded
  * like all else. Tenants of its calls are callers' names.
@@ -59,11 +73,15 @@ void front_mcp_drain(struct front_mcp *mcp);
 void front_mcp_revoke(struct front *front);
 /* After the HTTP server. */
 void front_mcp_free(struct front_mcp *mcp);
+/* When the front goes: questions to the ledger that nobody waits for any more. */
+void stored_forget(struct front *front);
 /* Says `drained` when it is time; asked whenever something ends. */
 void front_look_drained(struct front *front);
 /* Starts to watch the host's memory. */
 void front_watch_begin(struct front *front);
 void front_watch_end(struct front *front);
+/* What was used of daily limits: kept by the ledger, and asked for before anything runs. */
+void front_usage_begin(struct front *front);
 /* Queues again what was acknowledged in an earlier life. */
 void front_recover(struct front *front);
 /* An audit line for one who was not let in; floods become one line. */

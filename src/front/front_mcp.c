@@ -6,8 +6,10 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
+#include "front/upload.h"
 #include "front/visit.h"
 #include "mcp/mcp_http.h"
 #include "tools/tools.h"
@@ -159,11 +161,19 @@ void handle_mcp(struct visit *visit)
 		wrapped->next->previous = wrapped;
 	}
 	front->mcp->exchanges = wrapped;
+	struct json_refusal refusal = { 0 };
+	bool read = upload_has(http);
+	struct document body = { 0 };
+	if (read) {
+		body = upload_read(http, &refusal);
+	}
 	wrapped->mcp = (struct mcp_http_exchange){
 		.class = &exchange_class,
 		.method = http->method,
 		.body = http->body,
 		.body_size = http->body_size,
+		.root = body.root,
+		.refusal = read ? &refusal : NULL,
 		.tenant = wrapped->caller.name,
 		.local = true, /* Host and Origin have been looked at */
 	};
@@ -173,19 +183,26 @@ void handle_mcp(struct visit *visit)
 	http->user = wrapped;
 	visit->exchange = NULL;
 	visit_free(visit);
+	struct caller caller = wrapped->caller;
+	front->asking = &caller;
 	mcp_http_handle(front->mcp->http, &wrapped->mcp);
+	front->asking = NULL;
+	document_done(&body);
+	explicit_bzero(caller.presented, sizeof(caller.presented));
 }
 
 int front_mcp_new(struct front *front, struct front_mcp **ret, struct brig_error *error)
 {
+	static const struct tools_options options = { .consent_asked = true };
+	const struct mcp_options limits = { .message_bytes = front->limits.json_bytes };
 	struct front_mcp *mcp = calloc(1, sizeof(*mcp));
 	int r = -ENOMEM;
 
 	if (mcp) {
-		r = tools_new(front->loop, front->admitted, NULL, &mcp->tools, error);
+		r = tools_new(front->loop, front->admitted, &options, &mcp->tools, error);
 	}
 	if (r == 0) {
-		r = mcp_server_new(front->loop, tools_provider(mcp->tools), NULL, &mcp->server,
+		r = mcp_server_new(front->loop, tools_provider(mcp->tools), &limits, &mcp->server,
 				   error);
 	}
 	if (r == 0) {

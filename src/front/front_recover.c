@@ -3,6 +3,8 @@
 #include <stdlib.h>
 
 #include "base/id.h"
+#include "base/json_bounded.h"
+#include "front/execution_record.h"
 #include "front/visit.h"
 #include "role/log.h"
 
@@ -10,14 +12,10 @@
 static void give_up(struct front *front, const char *id, const struct problem *problem)
 {
 	struct buf result = { 0 };
-	struct buf text = { 0 };
 
-	problem_write(problem, &text);
-	buf_addf(&result, "{\"id\":\"%s\",\"status\":\"error\",\"error\":%s}", id,
-		 text.data ? text.data : "null");
+	record_problem_write(id, problem, &result);
 	ledger_ended(front->ledger, id, result.data, result.size, NULL, NULL);
-	role_log(ROLE_WARNING, "recover.refused", "id=%s why=%s", id, problem->detail);
-	buf_done(&text);
+	role_log_often(ROLE_WARNING, "recover.refused", "", "id=%s why=%s", id, problem->detail);
 	buf_done(&result);
 }
 
@@ -64,10 +62,18 @@ static void recover_one(struct front *front, json_t *item)
 	}
 }
 
+/* A list of the ledger's making: a thousand at most, with the texts of their requests. */
+static json_t *parse_pending(const char *data, size_t size)
+{
+	static const struct json_bounds bounds = { .depth = 8, .values = 65536 };
+
+	return json_bounded_load(data, size, &bounds, NULL);
+}
+
 static void pending(void *user, const struct brig_error *error, const char *data, size_t size)
 {
 	struct front *front = user;
-	json_t *root = error ? NULL : json_loadb(data, size, 0, NULL);
+	json_t *root = error ? NULL : parse_pending(data, size);
 	json_t *list = json_object_get(root, "pending");
 	json_t *item;
 	size_t index;

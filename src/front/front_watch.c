@@ -103,6 +103,32 @@ static int put_policies(const struct token *token, struct ask *ask, struct probl
 	return r < 0 ? problem_set(problem, PROBLEM_MEMORY_LOW, "no memory for the request") : 0;
 }
 
+/* The warden looks for itself; here it is said in words, and to whom the mark belongs. */
+static int permit_consent(const struct caller *caller, struct ask *ask, struct problem *problem)
+{
+	if (!ask->call.run.consent) {
+		return 0;
+	}
+	if (!caller->consent) {
+		problem_set(problem, PROBLEM_CONSENT_NOT_ALLOWED,
+			    "consent: %s may not give a person's word", caller->name);
+		problem_remedy(problem, caller->token
+						? "whoever runs the service marks the token with "
+						  "\"consent\": true in the token file"
+						: "whoever runs the service lists the user in "
+						  "consent_users of its configuration, or a token "
+						  "with \"consent\": true is used");
+		return -EACCES;
+	}
+	if (caller->token && !caller->presented[0]) {
+		return problem_set(problem, PROBLEM_CONSENT_NOT_ALLOWED,
+				   "consent: it does not survive a restart; ask again");
+	}
+	ask->call.proof = ask->proof = strdup(caller->presented);
+	return ask->proof ? 0
+			  : problem_set(problem, PROBLEM_MEMORY_LOW, "no memory for the request");
+}
+
 int front_permit(struct front *front, const struct caller *caller, struct ask *ask,
 		 struct problem *problem)
 {
@@ -118,8 +144,9 @@ int front_permit(struct front *front, const struct caller *caller, struct ask *a
 	}
 	/* What is not asked for is the policy's, or the session's: only the engine knows these. */
 	run->limits_most = caller->token ? caller->token->ceilings : (struct brig_limits){ 0 };
-	int r = put_policies(caller->token, ask, problem);
-	return r < 0 ? r : token_bound(caller->token, &run->limits, problem);
+	int r = permit_consent(caller, ask, problem);
+	r = r < 0 ? r : put_policies(caller->token, ask, problem);
+	return r < 0 || run->clamp ? r : token_bound(caller->token, &run->limits, problem);
 }
 
 /* --- those who were not let in --------------------------------------------------------------- */

@@ -13,6 +13,7 @@
 #include "base/json_out.h"
 #include "front/events.h"
 #include "front/spout.h"
+#include "front/upload.h"
 
 #define BATCH_MAX 1000
 
@@ -25,7 +26,7 @@ struct batch_item {
 
 struct batch {
 	struct visit *visit;
-	json_t *root; /* owned */
+	struct document body;
 	json_t *programs, *inputs;
 	size_t width, count, next, ended, failed;
 	unsigned window, under_way;
@@ -41,40 +42,58 @@ static void finish(struct batch *batch)
 	visit_end_stream(batch->visit);
 }
 
-static void put(struct batch *batch, const char *event, struct buf *line)
+static void begin_line(const struct batch *batch, const char *event, struct rope *line)
 {
-	struct buf text = { 0 };
-
 	if (batch->events) {
-		buf_addf(&text, "event: %s\ndata: ", event);
+		buf_addf(&line->text, "event: %s\ndata: ", event);
 	}
-	buf_add(&text, line->data, line->size);
-	buf_adds(&text, batch->events ? "\n\n" : "\n");
-	buf_done(line);
-	spout_put(&batch->spout, batch->visit->exchange, &text);
 }
 
-static void put_item(struct batch *batch, size_t number, const char *result, size_t size,
+static void put(struct batch *batch, struct rope *line)
+{
+	buf_adds(&line->text, batch->events ? "\n\n" : "\n");
+	spout_put(&batch->spout, batch->visit->exchange, line);
+}
+
+/* A client that does not take its answers gets no more large ones. */
+static const struct run_result *affordable(const struct batch *batch,
+					   const struct run_result *result, struct problem *problem)
+{
+	struct http_budget *budget = batch->spout.budget;
+
+	if (!http_budget_take(budget, run_result_size(result))) {
+		problem_set(problem, PROBLEM_BYTES_LIMITED,
+			    "your answers that wait to be taken are too large together "
+			    "(http.tenant_answer_bytes)");
+		return NULL;
+	}
+	http_budget_give(budget, run_result_size(result));
+	return result;
+}
+
+static void put_item(struct batch *batch, size_t number, const struct run_result *given,
 		     const struct problem *problem)
 {
-	struct buf line = { 0 };
+	struct problem unaffordable = { 0 };
+	const struct run_result *result = given ? affordable(batch, given, &unaffordable) : NULL;
+	struct rope line = { 0 };
 
-	buf_addf(&line, "{\"program\":%zu,\"input\":%zu,\"result\":", number / batch->width,
+	problem = given && !result ? &unaffordable : problem;
+
+	begin_line(batch, result ? "result" : "error", &line);
+	buf_addf(&line.text, "{\"program\":%zu,\"input\":%zu,\"result\":", number / batch->width,
 		 number % batch->width);
-	buf_add(&line, result ? result : "null", result ? size : 4);
-	buf_adds(&line, ",\"error\":");
 	if (result) {
-		buf_adds(&line, "null");
+		run_result_write(result, &line);
+		buf_adds(&line.text, ",\"error\":null}");
 	} else {
-		struct buf text = { 0 };
-		problem_write(problem, &text);
-		buf_add(&line, text.data, text.size);
-		buf_done(&text);
+		buf_adds(&line.text, "null,\"error\":");
+		problem_write(problem, &line.text);
+		buf_addc(&line.text, '}');
 	}
-	buf_addc(&line, '}');
 	batch->ended++;
 	batch->failed += result == NULL;
-	put(batch, result ? "result" : "error", &line);
+	put(batch, &line);
 }
 
 static void item_ended(void *user, struct execution *execution)
@@ -82,8 +101,7 @@ static void item_ended(void *user, struct execution *execution)
 	struct batch_item *item = user;
 	struct batch *batch = item->batch;
 	const struct problem *problem;
-	size_t size;
-	const char *result = execution_result(execution, &size, &problem);
+	const struct run_result *result = execution_result(execution, &problem);
 
 	for (struct batch_item **at = &batch->items; *at; at = &(*at)->next) {
 		if (*at == item) {
@@ -92,22 +110,22 @@ static void item_ended(void *user, struct execution *execution)
 		}
 	}
 	batch->under_way--;
-	put_item(batch, item->number, result, size, problem);
+	put_item(batch, item->number, result, problem);
 	free(item);
 	fill(batch);
 }
 
-static int make_ask(struct batch *batch, size_t number, struct ask **ret, struct problem *problem)
+/* With an input, or without one (NULL). */
+static int make_ask(struct batch *batch, size_t program, json_t *input, struct ask **ret,
+		    struct problem *problem)
 {
 	char where[48];
-	json_t *input = json_array_get(batch->inputs, number % batch->width);
 
-	snprintf(where, sizeof(where), "programs[%zu]", number / batch->width);
-	int r = ask_read(ASK_RUN, json_array_get(batch->programs, number / batch->width), where,
-			 ret, problem);
+	snprintf(where, sizeof(where), "programs[%zu]", program);
+	int r = ask_read(ASK_RUN, json_array_get(batch->programs, program), batch->body.longs,
+			 where, ret, problem);
 	if (r == 0 && input) {
-		snprintf(where, sizeof(where), "inputs[%zu]", number % batch->width);
-		r = ask_overlay(*ret, input, where, problem);
+		r = ask_overlay(*ret, input, "inputs", problem);
 	}
 	if (r == 0) {
 		r = front_permit(batch->visit->front, &batch->visit->caller, *ret, problem);
@@ -127,19 +145,22 @@ static int begin_item(struct batch *batch, size_t number)
 	struct execution_order order = { .caller = &batch->visit->caller };
 	struct execution *execution = NULL;
 	struct batch_item *item = calloc(1, sizeof(*item));
+	json_t *input = json_array_get(batch->inputs, number % batch->width);
 
-	if (!item || make_ask(batch, number, &order.ask, &problem) < 0) {
+	if (!item || make_ask(batch, number / batch->width, input, &order.ask, &problem) < 0) {
 		problem.kind = problem.kind ? problem.kind : PROBLEM_MEMORY_LOW;
 		free(item);
-		put_item(batch, number, NULL, 0, &problem);
+		put_item(batch, number, NULL, &problem);
 		return 0;
 	}
+	/* What is large waits for a round of its own, however small the batch that it came in. */
+	turns_spend(&front->turns, ask_weight(order.ask));
 	if (execution_new(front, &order, &execution, &problem) < 0) {
 		free(item);
 		if (batch->under_way > 0) {
 			return 1;
 		}
-		put_item(batch, number, NULL, 0, &problem);
+		put_item(batch, number, NULL, &problem);
 		return 0;
 	}
 	item->batch = batch;
@@ -155,12 +176,13 @@ static int begin_item(struct batch *batch, size_t number)
 
 static void put_summary(struct batch *batch)
 {
-	struct buf line = { 0 };
+	struct rope line = { 0 };
 
-	buf_addf(&line, "{\"done\":true,\"count\":%zu,\"errors\":%zu}", batch->count,
+	begin_line(batch, "done", &line);
+	buf_addf(&line.text, "{\"done\":true,\"count\":%zu,\"errors\":%zu}", batch->count,
 		 batch->failed);
 	batch->over = true;
-	put(batch, "done", &line);
+	put(batch, &line);
 }
 
 /* An item may end before it is begun here; then the outer turn goes on. */
@@ -186,12 +208,18 @@ static void fill(struct batch *batch)
 	}
 }
 
-static void drained(void *user)
+static void go_on(void *user)
 {
 	struct batch *batch = ((struct visit *)user)->state;
 
 	spout_resume(&batch->spout, batch->visit->exchange);
 	fill(batch);
+}
+
+static void drained(void *user)
+{
+	spout_drained(&((struct batch *)((struct visit *)user)->state)->spout);
+	go_on(user);
 }
 
 /* Also when the client has left: what is under way was for it alone. */
@@ -207,7 +235,7 @@ static void closed(struct visit *visit)
 		free(item);
 	}
 	spout_done(&batch->spout);
-	json_decref(batch->root);
+	document_done(&batch->body);
 	free(batch);
 }
 
@@ -217,7 +245,7 @@ static int read_batch(struct batch *batch, struct problem *problem)
 		{ "programs", field_array, offsetof(struct batch, programs), 0, BATCH_MAX },
 		{ "inputs", field_array, offsetof(struct batch, inputs), 0, BATCH_MAX },
 	};
-	int r = fields_read(batch->root, "", fields, ARRAY_SIZE(fields), batch, problem);
+	int r = fields_read(batch->body.root, "", fields, ARRAY_SIZE(fields), batch, problem);
 
 	if (r < 0) {
 		return r;
@@ -235,24 +263,37 @@ static int read_batch(struct batch *batch, struct problem *problem)
 	return 0;
 }
 
-/* All of it is looked at before anything runs: each program, and each input once. */
+static int check_program(struct batch *batch, size_t program, struct problem *problem)
+{
+	struct ask *ask = NULL;
+	int r = make_ask(batch, program, NULL, &ask, problem);
+
+	if (r == 0 && (ask->stream || ask->call.session)) {
+		r = problem_set(problem, PROBLEM_INVALID_REQUEST,
+				"programs[%zu]: no stream and no session in a batch", program);
+	}
+	ask_free(ask);
+	return r;
+}
+
+/*
+ * All of it is looked at before anything runs: each program and each input once, by itself. Each
+ * with each other would be a thousand times as much, and the front has one thread.
+ */
 static int check_batch(struct batch *batch, struct problem *problem)
 {
-	for (size_t i = 0; i < batch->count; i += i < batch->width - 1 ? 1 : batch->width) {
-		struct ask *ask = NULL;
-		int r = make_ask(batch, i, &ask, problem);
+	char where[48];
+	int r = 0;
 
-		if (r == 0 && (ask->stream || ask->call.session)) {
-			r = problem_set(problem, PROBLEM_INVALID_REQUEST,
-					"programs[%zu]: no stream and no session in a batch",
-					i / batch->width);
-		}
-		ask_free(ask);
-		if (r < 0) {
-			return r;
-		}
+	for (size_t i = 0; r == 0 && i < json_array_size(batch->programs); i++) {
+		r = check_program(batch, i, problem);
 	}
-	return 0;
+	for (size_t i = 0; r == 0 && i < json_array_size(batch->inputs); i++) {
+		snprintf(where, sizeof(where), "inputs[%zu]", i);
+		r = ask_check_input(json_array_get(batch->inputs, i), batch->body.longs, where,
+				    problem);
+	}
+	return r;
 }
 
 void handle_batch(struct visit *visit)
@@ -267,6 +308,7 @@ void handle_batch(struct visit *visit)
 	}
 	batch->visit = visit;
 	visit->state = batch;
+	spout_init(&batch->spout, &visit->front->turns, visit->exchange->budget, go_on, visit);
 	visit->closed = closed;
 	int r = 0;
 	if (visit_asks(visit, "Idempotency-Key")) {
@@ -274,8 +316,7 @@ void handle_batch(struct visit *visit)
 				"Idempotency-Key: not for batches");
 	}
 	if (r == 0) {
-		r = fields_parse(visit->exchange->body, visit->exchange->body_size, &batch->root,
-				 &problem);
+		r = body_read(visit->exchange, &batch->body, &problem);
 	}
 	if (r == 0) {
 		r = read_batch(batch, &problem);

@@ -18,7 +18,7 @@ static void stored(struct visit *visit, const struct stored *found)
 void handle_execution_events(struct visit *visit)
 {
 	struct execution *execution =
-		execution_find(visit->front, visit->caller.tenant, visit->args[0]);
+		execution_find(visit->front, visit_reach(visit), visit->args[0]);
 	struct place from;
 	int r = events_place(visit_asks(visit, "Last-Event-ID"), &from);
 
@@ -26,6 +26,8 @@ void handle_execution_events(struct visit *visit)
 		visit_refuse(visit, PROBLEM_INVALID_REQUEST,
 			     "Last-Event-ID: not an id that this service has given");
 	} else if (execution && r == 0) {
+		visit_audit_other(visit, "operator.read", execution_tenant(execution),
+				  visit->args[0]);
 		events_attach(visit, execution, &from, false);
 	} else {
 		/* An event source that has seen all is told not to come again: 204. */

@@ -9,27 +9,22 @@
 #include "front/events.h"
 #include "front/order.h"
 
-static void answer(struct visit *visit, const char *result, size_t size,
-		   const struct problem *problem)
-{
-	if (result) {
-		visit_json(visit, 200, result, size);
-	} else {
-		visit_problem(visit, problem);
-	}
-}
-
 static void ended(void *user, struct execution *execution)
 {
 	struct visit *visit = user;
 	const struct problem *problem;
-	size_t size;
-	const char *result = execution_result(execution, &size, &problem);
+	const struct run_result *result = execution_result(execution, &problem);
+	struct rope text = { 0 };
 	char location[64];
 
 	snprintf(location, sizeof(location), "/v1/executions/%s", execution_id(execution));
 	visit_header(visit, "Location", location);
-	answer(visit, result, size, problem);
+	if (result) {
+		run_result_write(result, &text);
+		visit_rope(visit, 200, "application/json", &text);
+	} else {
+		visit_problem(visit, problem);
+	}
 }
 
 static void replay(struct visit *visit, const struct stored *stored)
@@ -107,8 +102,7 @@ void handle_execute(struct visit *visit)
 	struct problem problem = { 0 };
 	struct ask *ask = NULL;
 
-	if (ask_parse(ASK_RUN, visit->exchange->body, visit->exchange->body_size, &ask, &problem) <
-	    0) {
+	if (ask_of_body(ASK_RUN, visit->exchange, &ask, &problem) < 0) {
 		visit_problem(visit, &problem);
 		return;
 	}
@@ -124,8 +118,7 @@ void handle_session_execute(struct visit *visit)
 		visit_refuse(visit, PROBLEM_NOT_FOUND, "there is no such session");
 		return;
 	}
-	int r = ask_parse(ASK_RUN, visit->exchange->body, visit->exchange->body_size, &ask,
-			  &problem);
+	int r = ask_of_body(ASK_RUN, visit->exchange, &ask, &problem);
 	if (r == 0 && ask->call.session) {
 		r = problem_set(&problem, PROBLEM_INVALID_REQUEST,
 				"session: given twice, also in the path");

@@ -7,9 +7,11 @@
 
 #include "base/id.h"
 #include "base/json_out.h"
+#include "front/execution_record.h"
 #include "front/listing.h"
 #include "front/order.h"
 #include "front/stored.h"
+#include "role/log.h"
 
 static void accept_with(struct visit *visit, const char *id)
 {
@@ -64,8 +66,7 @@ void handle_executions_post(struct visit *visit)
 	struct execution *execution = NULL;
 	struct execution_order order = { .queued = true };
 
-	int r = ask_parse(ASK_RUN, visit->exchange->body, visit->exchange->body_size, &order.ask,
-			  &problem);
+	int r = ask_of_body(ASK_RUN, visit->exchange, &order.ask, &problem);
 	if (r == 0 && order.ask->stream) {
 		ask_free(order.ask);
 		r = problem_set(&problem, PROBLEM_INVALID_REQUEST,
@@ -94,10 +95,17 @@ void handle_executions_list(struct visit *visit)
 		visit_problem(visit, &problem);
 		return;
 	}
+	if (query.tenant[0] && strcmp(query.tenant, visit->caller.tenant) != 0 &&
+	    !visit->caller.is_operator) {
+		visit_refuse(visit, PROBLEM_FORBIDDEN,
+			     "other tenants' executions are for operators");
+		return;
+	}
 	struct listing *listing = listing_new(visit);
-	if (!listing || ledger_list(visit->front->ledger, visit->caller.tenant,
-				    query.before[0] ? query.before : NULL, query.limit,
-				    listing_answered, listing) < 0) {
+	if (!listing ||
+	    ledger_list(visit->front->ledger, query.tenant[0] ? query.tenant : visit->caller.tenant,
+			query.before[0] ? query.before : NULL, query.limit, listing_answered,
+			listing) < 0) {
 		listing_refuse(visit, listing);
 	}
 }
@@ -118,16 +126,53 @@ static void cancelled(void *user, struct execution *execution)
 	stored_get(visit, id, stored_answer);
 }
 
+static void dropped(void *user, const struct brig_error *error, const char *data, size_t size)
+{
+	(void)user;
+	(void)data;
+	(void)size;
+	if (error) {
+		role_log(ROLE_ERROR, "ledger.ended", "why=%s", error->message);
+	}
+}
+
+/* In a held queue: nobody but the ledger has it, so it is ended there. */
+static void cancel_held(struct visit *visit, const struct stored *stored)
+{
+	struct problem problem = { 0 };
+	struct buf result = { 0 };
+	char id[27];
+
+	if (strcmp(stored->status, "queued") != 0 || !visit->front->queue_held ||
+	    execution_find(visit->front, visit_reach(visit), visit->args[0])) {
+		stored_answer(visit, stored);
+		return;
+	}
+	memcpy(id, visit->args[0], sizeof(id));
+	problem_set(&problem, PROBLEM_CANCELLED, "it was cancelled before it ran");
+	record_problem_write(id, &problem, &result);
+	int r = result.failed ? -ENOMEM
+			      : ledger_ended(visit->front->ledger, id, result.data, result.size,
+					     dropped, NULL);
+	buf_done(&result);
+	if (r < 0) {
+		visit_refuse(visit, PROBLEM_LEDGER_UNAVAILABLE, "it could not be recorded");
+	} else {
+		stored_get(visit, id, stored_answer); /* answers come in the calls' order */
+	}
+}
+
 /* Answered when it has really ended, with what became of it. */
 void handle_execution_cancel(struct visit *visit)
 {
 	struct execution *execution =
-		execution_find(visit->front, visit->caller.tenant, visit->args[0]);
+		execution_find(visit->front, visit_reach(visit), visit->args[0]);
 
 	if (!execution) {
-		stored_get(visit, visit->args[0], stored_answer);
+		stored_get(visit, visit->args[0], cancel_held);
 		return;
 	}
+	visit_audit_other(visit, "operator.cancel", execution_tenant(execution), visit->args[0]);
 	visit->listener.ended = cancelled;
 	execution_listen(execution, &visit->listener);
 	execution_cancel(execution);

@@ -66,8 +66,7 @@ void handle_policy_check(struct visit *visit)
 	struct problem problem = { 0 };
 	struct ask *ask = NULL;
 
-	if (ask_parse(ASK_CHECK, visit->exchange->body, visit->exchange->body_size, &ask,
-		      &problem) < 0 ||
+	if (ask_of_body(ASK_CHECK, visit->exchange, &ask, &problem) < 0 ||
 	    front_permit(visit->front, &visit->caller, ask, &problem) < 0) {
 		ask_free(ask);
 		visit_problem(visit, &problem);
@@ -82,7 +81,9 @@ void handle_policy_check(struct visit *visit)
 void handle_health(struct visit *visit)
 {
 	bool fine = !visit->front->draining;
-	const char *text = fine ? "{\"status\":\"ok\"}" : "{\"status\":\"draining\"}";
+	const char *text = !fine                      ? "{\"status\":\"draining\"}"
+			   : visit->front->queue_held ? "{\"status\":\"ok\",\"queue\":\"held\"}"
+						      : "{\"status\":\"ok\"}";
 
 	visit_json(visit, fine ? 200 : 503, text, strlen(text));
 }

@@ -29,9 +29,9 @@ void handle_session_open(struct visit *visit)
 	struct problem problem = { 0 };
 	struct ask *ask = NULL;
 
-	if (ask_parse(ASK_SESSION, visit->exchange->body, visit->exchange->body_size, &ask,
-		      &problem) < 0 ||
-	    front_permit(visit->front, &visit->caller, ask, &problem) < 0) {
+	if (ask_of_body(ASK_SESSION, visit->exchange, &ask, &problem) < 0 ||
+	    front_permit(visit->front, &visit->caller, ask, &problem) < 0 ||
+	    admission_quota(&visit->front->admission, &visit->caller, &problem) < 0) {
 		ask_free(ask);
 		visit_problem(visit, &problem);
 		return;

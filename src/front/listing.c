@@ -11,6 +11,13 @@
 #define LIST_USUAL 50
 #define LIST_MAX   1000
 
+/* A local user's begins with "uid:". */
+static bool tenant_ok(const char *name)
+{
+	return strcmp(name, LEDGER_ANY_TENANT) == 0 ||
+	       id_name_valid(strncmp(name, "uid:", 4) == 0 ? name + 4 : name);
+}
+
 static int read_pair(const char *pair, size_t size, bool states, struct list_query *ret,
 		     struct problem *problem)
 {
@@ -31,10 +38,17 @@ static int read_pair(const char *pair, size_t size, bool states, struct list_que
 	} else if (states && size == 10 && strncmp(pair, "state=gone", 10) == 0) {
 		ret->gone = true;
 		return 0;
+	} else if (!states && size > 7 && size - 7 < sizeof(ret->tenant) &&
+		   strncmp(pair, "tenant=", 7) == 0) {
+		memcpy(ret->tenant, pair + 7, size - 7);
+		ret->tenant[size - 7] = '\0';
+		if (tenant_ok(ret->tenant)) {
+			return 0;
+		}
 	}
 	problem_set(problem, PROBLEM_INVALID_REQUEST, "the query is wrong");
 	problem_remedy(problem, "%sbefore=ID and limit=1..%d are allowed",
-		       states ? "state=gone, and with it " : "", LIST_MAX);
+		       states ? "state=gone, and with it " : "tenant=NAME, ", LIST_MAX);
 	return -EINVAL;
 }
 

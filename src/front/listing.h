@@ -8,10 +8,11 @@
 struct list_query {
 	char before[27]; /* "": from the newest on */
 	unsigned limit;
-	bool gone; /* state=gone */
+	bool gone;       /* state=gone */
+	char tenant[65]; /* "": the asker's own; LEDGER_ANY_TENANT: all */
 };
 
-/* before=ID, limit=N and, if there are states, state=gone. NULL or "": none of them. */
+/* before=ID, limit=N; with states state=gone, else tenant=NAME. NULL or "": none of them. */
 int list_query_read(const char *query, bool states, struct list_query *ret,
 		    struct problem *problem);
 

@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
+#include "front/upload.h"
+
 #define KEY_MAX 255
 
 /* The ledger's answer comes even if the visitor has left. */
@@ -48,6 +51,21 @@ static int check_key(const char *key, struct problem *problem)
 	return 0;
 }
 
+/* The body is not held: what is wanted of it was made as it came. */
+static int prepare_upload(struct visit *visit, struct execution_order *order,
+			  struct problem *problem)
+{
+	if (order->key) {
+		upload_digest(visit->exchange, order->text_sha256);
+	}
+	if (!order->queued) {
+		return 0;
+	}
+	order->text = upload_text(visit->exchange, false);
+	return order->text ? 0
+			   : problem_set(problem, PROBLEM_MEMORY_LOW, "no memory for the request");
+}
+
 static int prepare(struct visit *visit, struct execution_order *order, struct waiting **ret,
 		   struct problem *problem)
 {
@@ -60,6 +78,9 @@ static int prepare(struct visit *visit, struct execution_order *order, struct wa
 	order->body_size = visit->exchange->body_size;
 	if (r == 0 && order->key) {
 		r = check_key(order->key, problem);
+	}
+	if (r == 0 && upload_has(visit->exchange)) {
+		r = prepare_upload(visit, order, problem);
 	}
 	if (r == 0 && (order->key || order->queued)) {
 		*ret = calloc(1, sizeof(**ret));
@@ -78,11 +99,13 @@ int order_place(struct visit *visit, struct execution_order *order,
 
 	if (r < 0) {
 		ask_free(order->ask);
+		block_unref(order->text);
 		return r;
 	}
 	order->begun = begun;
 	order->user = waiting;
 	r = execution_new(visit->front, order, ret, problem);
+	block_unref(TAKE_PTR(order->text));
 	if (r < 0) {
 		free(waiting);
 	} else if (waiting) {

@@ -6,13 +6,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "front/upload.h"
+
 #define ROUTE_ARGS 2
 
 struct visit;
 
 enum route_body {
 	ROUTE_NO_BODY,
-	ROUTE_JSON, /* and nothing but application/json, so that no web page's form can send it */
+	ROUTE_EMPTY, /* nothing, or {}: many clients send no POST without a body */
+	ROUTE_JSON,  /* and nothing but application/json, so that no web page's form can send it */
 	ROUTE_BYTES,
 };
 
@@ -21,9 +24,13 @@ struct route {
 	const char *pattern; /* {} is one part of the path, {*} all the rest */
 	bool open;           /* for everybody: no token is needed */
 	enum route_body body;
-	size_t body_max;
+	enum upload_form form; /* of a long body */
 	void (*handle)(struct visit *visit);
 };
+
+struct front;
+/* The largest body that it takes, and what that limit is called; NULL: it cannot be changed. */
+size_t route_body_max(const struct front *front, const struct route *route, const char **ret_name);
 
 /*
  * NULL: none; then *ret_known tells whether the path is known with other methods, which are put
@@ -57,6 +64,9 @@ void handle_policy_check(struct visit *visit);
 void handle_health(struct visit *visit);
 void handle_openapi(struct visit *visit);
 void handle_metrics(struct visit *visit); /* handle_metrics.c */
-void handle_legacy(struct visit *visit);  /* handle_legacy.c */
-void handle_mcp(struct visit *visit);     /* front_mcp.c */
+void handle_queue(struct visit *visit);   /* handle_queue.c */
+void handle_queue_release(struct visit *visit);
+void handle_queue_drop(struct visit *visit);
+void handle_legacy(struct visit *visit); /* handle_legacy.c */
+void handle_mcp(struct visit *visit);    /* front_mcp.c */
 #endif

@@ -13,15 +13,12 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/id.h"
-#include "front/front_internal.h"
+#include "front/relay.h"
 #include "front/session_watch.h"
 #include "role/log.h"
 
 struct keeper {
-	struct engine engine;
-	struct front *front;
-	struct engine *inner;    /* borrowed */
-	struct engine_run *runs; /* owned: those under way */
+	struct relay relay;
 	struct session_watch watch;
 };
 
@@ -33,23 +30,20 @@ struct question {
 };
 
 struct engine_run {
-	struct engine *engine;
-	struct engine_run *next, **link;
-	struct engine_run *inner; /* NULL: it has answered */
+	struct relay_call call;
 	struct question *question;
 	enum engine_op op;
 	char tenant[TOKEN_NAME_MAX + 1], caller[TOKEN_NAME_MAX + 1], session[65];
 	struct buf answer;
 	struct brig_error error;
 	void (*output)(void *user, int stream, const void *data, size_t size);
-	void (*end)(void *user, const char *data, size_t size);
-	void (*fail)(void *user, const struct brig_error *error);
-	void *user;
+	void (*result)(void *user, struct block *result);
+	void (*end_block)(void *user, int block);
 };
 
 static struct keeper *keeper_of(struct engine_run *run)
 {
-	return (struct keeper *)(void *)run->engine;
+	return (struct keeper *)(void *)relay_of(run);
 }
 
 static void run_free(struct engine_run *run)
@@ -57,23 +51,19 @@ static void run_free(struct engine_run *run)
 	if (run->question) {
 		run->question->run = NULL;
 	}
-	*run->link = run->next;
-	if (run->next) {
-		run->next->link = run->link;
-	}
 	buf_done(&run->answer);
-	free(run);
+	relay_call_free(&run->call);
 }
 
 static void finish(struct engine_run *run)
 {
-	run->end(run->user, run->answer.data ? run->answer.data : "", run->answer.size);
+	run->call.end(run->call.user, run->answer.data ? run->answer.data : "", run->answer.size);
 	run_free(run);
 }
 
 static void fail(struct engine_run *run)
 {
-	run->fail(run->user, &run->error);
+	run->call.fail(run->call.user, &run->error);
 	run_free(run);
 }
 
@@ -102,7 +92,7 @@ static void close_session(struct keeper *keeper, const char *tenant, const char 
 				    .end = closed,
 				    .fail = not_closed };
 
-	(void)engine_start(keeper->inner, &call, &ignored, NULL);
+	(void)engine_start(keeper->relay.inner, &call, &ignored, NULL);
 }
 
 /* --- asking the ledger ----------------------------------------------------------------------- */
@@ -131,7 +121,7 @@ static struct engine_run *asker_of(struct question *question)
 
 static void unrecorded(struct engine_run *run, const char *why)
 {
-	role_log(ROLE_ERROR, "ledger.session", "why=%s", why);
+	role_log_often(ROLE_ERROR, "ledger.session", why, "why=%s", why);
 	error_set(&run->error, BRIG_E_SYSTEM, ENOTRECOVERABLE, "the session cannot be recorded");
 }
 
@@ -174,7 +164,7 @@ static void record_opening(struct engine_run *run, const char *data, size_t size
 	if (question && id && id_valid(id) && !run->answer.failed) {
 		memcpy(question->tenant, run->tenant, sizeof(question->tenant));
 		memcpy(question->session, id, sizeof(question->session));
-		if (ledger_session_opened(keeper_of(run)->front->ledger, &session, opening_recorded,
+		if (ledger_session_opened(relay_of(run)->front->ledger, &session, opening_recorded,
 					  question) == 0) {
 			json_decref(object);
 			return;
@@ -212,7 +202,7 @@ static void record_closing(struct engine_run *run, const char *data, size_t size
 	json_t *object = json_loadb(data, size, 0, NULL);
 
 	buf_add(&run->answer, data, size);
-	if (!question || ledger_session_ended(keeper_of(run)->front->ledger, run->tenant,
+	if (!question || ledger_session_ended(relay_of(run)->front->ledger, run->tenant,
 					      run->session, "it was closed", session_runs(object),
 					      closing_recorded, question) < 0) {
 		free(question);
@@ -255,7 +245,7 @@ static bool look_up(struct engine_run *run)
 		return false;
 	}
 	struct question *question = question_new(run);
-	if (question && ledger_session_get(keeper_of(run)->front->ledger, run->tenant, run->session,
+	if (question && ledger_session_get(relay_of(run)->front->ledger, run->tenant, run->session,
 					   looked_up, question) == 0) {
 		return true;
 	}
@@ -270,29 +260,47 @@ static void inner_output(void *user, int stream, const void *data, size_t size)
 {
 	struct engine_run *run = user;
 
-	run->output(run->user, stream, data, size);
+	run->output(run->call.user, stream, data, size);
 }
 
 static void inner_end(void *user, const char *data, size_t size)
 {
 	struct engine_run *run = user;
 
-	run->inner = NULL;
+	run->call.inner = NULL;
 	if (run->op == ENGINE_SESSION_OPEN || run->op == ENGINE_SESSION_FORK) {
 		record_opening(run, data, size);
 	} else if (run->op == ENGINE_SESSION_CLOSE) {
 		record_closing(run, data, size);
 	} else {
-		run->end(run->user, data, size);
+		run->call.end(run->call.user, data, size);
 		run_free(run);
 	}
+}
+
+static void inner_result(void *user, struct block *result)
+{
+	struct engine_run *run = user;
+
+	run->call.inner = NULL;
+	run->result(run->call.user, result);
+	run_free(run);
+}
+
+static void inner_end_block(void *user, int block)
+{
+	struct engine_run *run = user;
+
+	run->call.inner = NULL;
+	run->end_block(run->call.user, block);
+	run_free(run);
 }
 
 static void inner_fail(void *user, const struct brig_error *error)
 {
 	struct engine_run *run = user;
 
-	run->inner = NULL;
+	run->call.inner = NULL;
 	run->error = *error;
 	if (!look_up(run)) {
 		fail(run);
@@ -302,36 +310,30 @@ static void inner_fail(void *user, const struct brig_error *error)
 static int start(struct engine *engine, const struct engine_call *call, struct engine_run **ret,
 		 struct brig_error *error)
 {
-	struct keeper *keeper = (struct keeper *)(void *)engine;
+	struct engine *behind = ((struct relay *)(void *)engine)->inner;
 	struct engine_call inner = *call;
 
 	if (!call->session && call->op != ENGINE_SESSION_OPEN) {
-		return engine_start(keeper->inner, call, ret, error);
+		return engine_start(behind, call, ret, error);
 	}
-	struct engine_run *run = calloc(1, sizeof(*run));
+	struct engine_run *run = relay_call_new(engine, sizeof(*run), call);
 	if (!run) {
 		return error_set(error, BRIG_E_SYSTEM, ENOMEM, "no memory for a call");
 	}
-	run->engine = engine;
 	run->op = call->op;
 	run->output = call->output;
-	run->end = call->end;
-	run->fail = call->fail;
-	run->user = call->user;
+	run->result = call->result;
+	run->end_block = call->end_block;
 	snprintf(run->tenant, sizeof(run->tenant), "%s", call->tenant);
 	snprintf(run->caller, sizeof(run->caller), "%s", call->caller ? call->caller : "unknown");
 	snprintf(run->session, sizeof(run->session), "%s", call->session ? call->session : "");
-	run->link = &keeper->runs;
-	run->next = keeper->runs;
-	if (run->next) {
-		run->next->link = &run->next;
-	}
-	keeper->runs = run;
 	inner.output = call->output ? inner_output : NULL;
 	inner.end = inner_end;
+	inner.result = call->result ? inner_result : NULL;
+	inner.end_block = call->end_block ? inner_end_block : NULL;
 	inner.fail = inner_fail;
 	inner.user = run;
-	int r = engine_start(keeper->inner, &inner, &run->inner, &run->error);
+	int r = engine_start(behind, &inner, &run->call.inner, &run->error);
 	if (r < 0 && !look_up(run)) {
 		if (error) {
 			*error = run->error;
@@ -345,24 +347,17 @@ static int start(struct engine *engine, const struct engine_call *call, struct e
 
 static void cancel(struct engine_run *run)
 {
-	if (run->inner) {
-		engine_cancel(run->inner);
+	if (run->call.inner) {
+		engine_cancel(run->call.inner);
 	}
 }
 
 static void forget(struct engine_run *run)
 {
-	if (run->inner) {
-		engine_forget(run->inner);
+	if (run->call.inner) {
+		engine_forget(run->call.inner);
 	}
 	run_free(run);
-}
-
-static void hold(struct engine_run *run, bool paused)
-{
-	if (run->inner) {
-		engine_pause(run->inner, paused);
-	}
 }
 
 static void keeper_free(struct engine *engine)
@@ -370,11 +365,7 @@ static void keeper_free(struct engine *engine)
 	struct keeper *keeper = (struct keeper *)(void *)engine;
 
 	session_watch_end(&keeper->watch);
-	for (struct engine_run *run = keeper->runs, *next; run; run = next) {
-		next = run->next;
-		forget(run);
-	}
-	free(keeper);
+	relay_free(&keeper->relay);
 }
 
 int session_engine_new(struct front *front, struct engine *inner, struct engine **ret)
@@ -382,17 +373,15 @@ int session_engine_new(struct front *front, struct engine *inner, struct engine 
 	static const struct engine_class class = { .start = start,
 						   .cancel = cancel,
 						   .forget = forget,
-						   .pause = hold,
+						   .pause = relay_pause,
 						   .free = keeper_free };
-	struct keeper *keeper = calloc(1, sizeof(*keeper));
+	struct keeper *keeper =
+		(struct keeper *)(void *)relay_new(sizeof(*keeper), &class, front, inner);
 
 	if (!keeper) {
 		return -ENOMEM;
 	}
-	keeper->engine.class = &class;
-	keeper->front = front;
-	keeper->inner = inner;
 	session_watch_begin(&keeper->watch, front, inner);
-	*ret = &keeper->engine;
+	*ret = &keeper->relay.engine;
 	return 0;
 }

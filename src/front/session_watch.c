@@ -35,6 +35,24 @@ static void plain_text(const char *from, char *to, size_t size)
 	}
 }
 
+/* What no result has told of: sessions between runs, forks, runs that nobody waited for. */
+static void charge(struct front *front, const json_t *used)
+{
+	json_t *one;
+	size_t index;
+
+	json_array_foreach(used, index, one)
+	{
+		const char *tenant = json_string_value(json_object_get(one, "tenant"));
+		const char *caller = json_string_value(json_object_get(one, "caller"));
+		double ms = json_number_value(json_object_get(one, "cpu_ms"));
+
+		if (tenant && caller && ms > 0 && ms < 1e12) {
+			admission_charge(&front->admission, tenant, caller, (uint64_t)(ms * 1e6));
+		}
+	}
+}
+
 static void ended(void *user, const char *data, size_t size)
 {
 	struct session_watch *watch = user;
@@ -55,10 +73,11 @@ static void ended(void *user, const char *data, size_t size)
 		if (tenant && id &&
 		    ledger_session_ended(watch->front->ledger, tenant, id, reason,
 					 session_runs(one), NULL, NULL) < 0) {
-			role_log(ROLE_ERROR, "ledger.session", "id=%s why=%s", id,
-				 "its end cannot be recorded");
+			role_log_often(ROLE_ERROR, "ledger.session", "end", "id=%s why=%s", id,
+				       "its end cannot be recorded");
 		}
 	}
+	charge(watch->front, json_object_get(root, "used"));
 	json_decref(root);
 	begin(watch);
 }

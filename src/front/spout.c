@@ -1,59 +1,88 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Streams at the reader's pace. */
+/* Streams at the reader's pace: see spout.h. */
 #include "front/spout.h"
 
 #define HOLD_BYTES  (256u << 10)
 #define PIECE_BYTES (64u << 10)
 
+void spout_init(struct spout *spout, struct turns *turns, struct http_budget *budget,
+		void (*go_on)(void *user), void *user)
+{
+	*spout = (struct spout){
+		.turns = turns,
+		.turn = { .due = go_on, .user = user },
+		.budget = budget,
+	};
+}
+
+static void recount(struct spout *spout)
+{
+	size_t waiting = rope_left(&spout->waiting);
+
+	if (spout->budget) {
+		spout->budget->answers += waiting - spout->charged;
+		spout->charged = waiting;
+	}
+}
+
 void spout_done(struct spout *spout)
 {
-	buf_done(&spout->waiting);
-	*spout = (struct spout){ 0 };
+	turn_leave(&spout->turn);
+	rope_done(&spout->waiting);
+	recount(spout);
 }
 
-static void flush(struct spout *spout, struct http_exchange *exchange)
+static size_t write_piece(struct spout *spout, struct http_exchange *exchange)
 {
-	while (!spout->held && spout->at < spout->waiting.size) {
-		size_t size = spout->waiting.size - spout->at;
+	struct iovec pieces[ROPE_PIECES];
+	size_t count = rope_peek(&spout->waiting, PIECE_BYTES, pieces);
+	size_t size = count ? pieces[0].iov_len : 0;
 
-		size = size > PIECE_BYTES ? PIECE_BYTES : size;
-		spout->held = exchange &&
-			      http_stream_write(exchange, spout->waiting.data + spout->at, size) >
-				      HOLD_BYTES;
-		spout->at += size;
+	if (exchange && size) {
+		spout->held = http_stream_write(exchange, pieces[0].iov_base, size) > HOLD_BYTES;
 	}
-	if (spout->at == spout->waiting.size) {
-		buf_done(&spout->waiting);
-		spout->waiting = (struct buf){ 0 };
-		spout->at = 0;
-	}
-}
-
-void spout_put(struct spout *spout, struct http_exchange *exchange, struct buf *text)
-{
-	if (spout->waiting.size == 0) {
-		buf_done(&spout->waiting);
-		spout->waiting = *text;
-	} else {
-		buf_add(&spout->waiting, text->data, text->size);
-		buf_done(text);
-	}
-	*text = (struct buf){ 0 };
-	flush(spout, exchange);
+	rope_take(&spout->waiting, size);
+	return size;
 }
 
 void spout_resume(struct spout *spout, struct http_exchange *exchange)
 {
-	spout->held = false;
-	flush(spout, exchange);
+	while (!spout->held && !spout_empty(spout) && turns_left(spout->turns)) {
+		turns_spend(spout->turns, write_piece(spout, exchange));
+	}
+	if (spout_empty(spout)) {
+		rope_done(&spout->waiting);
+	} else if (!spout->held) {
+		turn_join(spout->turns, &spout->turn);
+	}
+	recount(spout);
 }
 
-bool spout_ready(const struct spout *spout)
+void spout_put(struct spout *spout, struct http_exchange *exchange, struct rope *text)
 {
-	return !spout->held && spout_empty(spout);
+	rope_append(&spout->waiting, text);
+	rope_done(text);
+	spout_resume(spout, exchange);
+}
+
+void spout_drained(struct spout *spout)
+{
+	spout->held = false;
+}
+
+bool spout_ready(struct spout *spout)
+{
+	if (spout->held || !spout_empty(spout)) {
+		return false;
+	}
+	if (!turns_left(spout->turns)) {
+		turn_join(spout->turns, &spout->turn);
+		return false;
+	}
+	return true;
 }
 
 bool spout_empty(const struct spout *spout)
 {
-	return spout->at == spout->waiting.size;
+	return rope_left(&spout->waiting) == 0;
 }

@@ -3,6 +3,7 @@
 #include "front/stored.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +11,8 @@
 #include "front/execution_record.h"
 
 #define FAILURE_MAX 8192
+#define HEAD_MAX    8192u
+#define ASKED_MAX   4u /* of one tenant at a time: each may be as long as a result is kept */
 
 static bool read_failure(const char *result, size_t size, struct problem *ret)
 {
@@ -20,119 +23,245 @@ static bool read_failure(const char *result, size_t size, struct problem *ret)
 	return failed;
 }
 
-int stored_read(const char *data, size_t size, struct stored *ret)
+/* What stands in the head behind this, up to the next quote. */
+static int head_word(const char *head, size_t head_size, const char *key, char *ret, size_t size)
 {
-	static const char key[] = ",\"result\":";
-	static const char status[] = "\"status\":\"";
-	/* Nothing in front of the result can hold these: quotes inside of strings are escaped. */
-	const char *at = size ? memmem(data, size, key, sizeof(key) - 1) : NULL;
-	const char *word =
-		at ? memmem(data, (size_t)(at - data), status, sizeof(status) - 1) : NULL;
+	const char *word = memmem(head, head_size, key, strlen(key));
+	size_t length = word ? strcspn(word + strlen(key), "\"") : size;
 
-	if (!word || data[size - 1] != '}') {
+	if (length >= size) {
 		return -EPROTO;
 	}
-	*ret = (struct stored){ .head = data, .head_size = (size_t)(at - data) };
-	word += sizeof(status) - 1;
-	size_t length = strcspn(word, "\"");
-	if (length >= sizeof(ret->status)) {
-		return -EPROTO;
-	}
-	memcpy(ret->status, word, length);
-	at += sizeof(key) - 1;
-	size_t result_size = (size_t)(data + size - 1 - at);
-	if (result_size >= 2 && at[0] == '{') {
-		ret->result = at;
-		ret->result_size = result_size;
-		ret->failed = read_failure(at, result_size, &ret->problem);
-	}
+	memcpy(ret, word + strlen(key), length);
+	ret[length] = '\0';
 	return 0;
 }
 
-void stored_write(const struct stored *stored, struct buf *out)
+/* The part in front of the result, which is short and of the ledger's own making. */
+static int read_head(const char *data, size_t size, struct stored *ret)
 {
-	buf_add(out, stored->head, stored->head_size);
-	buf_adds(out, ",\"result\":");
-	if (stored->result && !stored->failed) {
-		buf_add(out, stored->result, stored->result_size);
-	} else {
-		buf_adds(out, "null");
+	static const char key[] = ",\"result\":";
+	/* Nothing in front of the result can hold these: quotes inside of strings are escaped. */
+	const char *at = memmem(data, size < HEAD_MAX ? size : HEAD_MAX, key, sizeof(key) - 1);
+
+	if (!at || data[size - 1] != '}') {
+		return -EPROTO;
 	}
-	buf_adds(out, ",\"error\":");
-	if (stored->failed) {
-		struct buf problem = { 0 };
-		problem_write(&stored->problem, &problem);
-		buf_add(out, problem.data ? problem.data : "null", problem.data ? problem.size : 4);
-		buf_done(&problem);
-	} else {
-		buf_adds(out, "null");
+	ret->head = data;
+	ret->head_size = (size_t)(at - data);
+	if (head_word(data, ret->head_size, "\"status\":\"", ret->status, sizeof(ret->status)) <
+		    0 ||
+	    head_word(data, ret->head_size, "\"tenant\":\"", ret->tenant, sizeof(ret->tenant)) <
+		    0) {
+		return -EPROTO;
 	}
-	buf_addc(out, '}');
+	return (int)(sizeof(key) - 1);
 }
 
-/* A question to the ledger cannot be taken back; its asker may leave. */
+int stored_read(struct block *block, struct stored *ret)
+{
+	const size_t places = sizeof(struct outcome);
+	struct stored stored = { 0 };
+
+	if (block->size <= places) {
+		return -EPROTO;
+	}
+	const char *data = block->data + places;
+	size_t size = block->size - places;
+	int key = read_head(data, size, &stored);
+	if (key < 0) {
+		return key;
+	}
+	struct run_result *result = &stored.result;
+	memcpy(&result->outcome, block->data, places);
+	result->at = places + stored.head_size + (size_t)key;
+	const char *json = block->data + result->at;
+	if (result->outcome.magic) {
+		/* Another role's word: what it says of the JSON is looked at before it is used. */
+		if (outcome_check(&result->outcome, json, block->size - result->at - 1) < 0) {
+			return -EPROTO;
+		}
+		stored.failed = read_failure(json, run_result_size(result), &stored.problem);
+		result->block = block_ref(block);
+	}
+	*ret = stored;
+	return 0;
+}
+
+void stored_done(struct stored *stored)
+{
+	run_result_done(&stored->result);
+}
+
+void stored_write(const struct stored *stored, struct rope *out)
+{
+	buf_add(&out->text, stored->head, stored->head_size);
+	buf_adds(&out->text, ",\"result\":");
+	if (stored->result.block && !stored->failed) {
+		run_result_write(&stored->result, out);
+	} else {
+		buf_adds(&out->text, "null");
+	}
+	buf_adds(&out->text, ",\"error\":");
+	if (stored->failed) {
+		problem_write(&stored->problem, &out->text);
+	} else {
+		buf_adds(&out->text, "null");
+	}
+	buf_addc(&out->text, '}');
+}
+
+/*
+ * A question to the ledger. Once it is asked it cannot be taken back; its asker may leave.
+ */
 struct question {
+	struct question *next; /* of all, the newest first */
+	struct front *front;
 	struct visit *visit; /* NULL: gone */
+	bool asked;
+	char tenant[TOKEN_NAME_MAX + 1]; /* who asks, and whose it may be */
+	char reach[TOKEN_NAME_MAX + 1];
+	char id[27];
 	void (*done)(struct visit *visit, const struct stored *stored);
 };
 
-static void asker_closed(struct visit *visit)
+static void question_free(struct question *question)
 {
-	((struct question *)visit->state)->visit = NULL;
+	struct question **at = &question->front->questions;
+
+	while (*at != question) {
+		at = &(*at)->next;
+	}
+	*at = question->next;
+	free(question);
 }
 
-static void answered(void *user, const struct brig_error *error, const char *data, size_t size)
+void stored_forget(struct front *front)
 {
-	struct question *question = user;
+	while (front->questions) {
+		question_free(front->questions);
+	}
+}
+
+static void asker_closed(struct visit *visit)
+{
+	struct question *question = visit->state;
+
+	if (question->asked) {
+		question->visit = NULL;
+	} else {
+		question_free(question);
+	}
+}
+
+static struct visit *asker_of(struct question *question)
+{
 	struct visit *visit = question->visit;
-	struct stored stored;
 
 	if (visit) {
 		visit->closed = NULL;
 		visit->state = NULL;
-		if (error && error->errnum == ENOENT) {
-			visit_refuse(visit, PROBLEM_NOT_FOUND, "there is no such execution");
-		} else if (error || stored_read(data, size, &stored) < 0) {
-			visit_refuse(visit, PROBLEM_LEDGER_UNAVAILABLE,
-				     "the ledger does not answer");
-		} else {
-			question->done(visit, &stored);
+	}
+	return visit;
+}
+
+static void answer(struct question *question, const struct brig_error *error)
+{
+	struct visit *visit = asker_of(question);
+	struct stored stored = { 0 };
+	struct block *block = visit && !error ? ledger_answer_keep(visit->front->ledger) : NULL;
+
+	if (visit && error && error->errnum == ENOENT) {
+		visit_refuse(visit, PROBLEM_NOT_FOUND, "there is no such execution");
+	} else if (visit && (!block || stored_read(block, &stored) < 0)) {
+		visit_refuse(visit, PROBLEM_LEDGER_UNAVAILABLE, "the ledger does not answer");
+	} else if (visit) {
+		visit_audit_other(visit, "operator.read", stored.tenant, visit->args[0]);
+		question->done(visit, &stored);
+	}
+	stored_done(&stored);
+	block_unref(block);
+}
+
+static void ask_next(struct front *front, const char *tenant);
+
+static void answered(void *user, const struct brig_error *error, const char *data, size_t size)
+{
+	struct question *question = user;
+	struct front *front = question->front;
+	char tenant[TOKEN_NAME_MAX + 1];
+
+	(void)data;
+	(void)size;
+	memcpy(tenant, question->tenant, sizeof(tenant));
+	answer(question, error);
+	question_free(question);
+	ask_next(front, tenant);
+}
+
+/* The oldest of the tenant's that waits, unless enough of them are with the ledger. */
+static struct question *next_question(const struct front *front, const char *tenant)
+{
+	struct question *oldest = NULL;
+	unsigned asked = 0;
+
+	for (struct question *q = front->questions; q; q = q->next) {
+		if (strcmp(q->tenant, tenant) == 0) {
+			asked += q->asked;
+			oldest = q->asked ? oldest : q;
 		}
 	}
-	free(question);
+	return asked < ASKED_MAX ? oldest : NULL;
+}
+
+static void ask_next(struct front *front, const char *of)
+{
+	char tenant[TOKEN_NAME_MAX + 1]; /* whoever is refused takes its name along */
+	struct question *question;
+
+	(void)snprintf(tenant, sizeof(tenant), "%s", of);
+	while ((question = next_question(front, tenant))) {
+		question->asked = true;
+		if (ledger_get(front->ledger, question->reach, question->id, answered, question) <
+		    0) {
+			struct visit *visit = asker_of(question);
+
+			question_free(question);
+			visit_refuse(visit, PROBLEM_LEDGER_UNAVAILABLE,
+				     "the ledger does not answer");
+		}
+	}
 }
 
 void stored_get(struct visit *visit, const char *id,
 		void (*done)(struct visit *visit, const struct stored *stored))
 {
+	struct front *front = visit->front;
 	struct question *question = id && id_valid(id) ? calloc(1, sizeof(*question)) : NULL;
 
 	if (!question) {
 		visit_refuse(visit, PROBLEM_NOT_FOUND, "there is no such execution");
 		return;
 	}
+	question->front = front;
 	question->visit = visit;
 	question->done = done;
+	memcpy(question->id, id, sizeof(question->id));
+	memcpy(question->tenant, visit->caller.tenant, sizeof(question->tenant));
+	snprintf(question->reach, sizeof(question->reach), "%s", visit_reach(visit));
+	question->next = front->questions;
+	front->questions = question;
 	visit->state = question;
 	visit->closed = asker_closed;
-	if (ledger_get(visit->front->ledger, visit->caller.tenant, id, answered, question) < 0) {
-		visit->closed = NULL;
-		free(question);
-		visit_refuse(visit, PROBLEM_LEDGER_UNAVAILABLE, "the ledger does not answer");
-	}
+	ask_next(front, question->tenant);
 }
 
 void stored_answer(struct visit *visit, const struct stored *stored)
 {
-	struct buf out = { 0 };
+	struct rope out = { 0 };
 
 	stored_write(stored, &out);
-	if (out.failed) {
-		visit_refuse(visit, PROBLEM_MEMORY_LOW, "no memory for the answer");
-	} else {
-		visit_json(visit, 200, out.data, out.size);
-	}
-	buf_done(&out);
+	visit_rope(visit, 200, "application/json", &out);
 }
 
 void stored_answer_result(struct visit *visit, const struct stored *stored)
@@ -142,8 +271,11 @@ void stored_answer_result(struct visit *visit, const struct stored *stored)
 	if (stored->failed) {
 		problem = stored->problem;
 		visit_problem(visit, &problem);
-	} else if (stored->result) {
-		visit_json(visit, 200, stored->result, stored->result_size);
+	} else if (stored->result.block) {
+		struct rope out = { 0 };
+
+		run_result_write(&stored->result, &out);
+		visit_rope(visit, 200, "application/json", &out);
 	} else if (strcmp(stored->status, "queued") == 0 ||
 		   strcmp(stored->status, "running") == 0) {
 		problem_set(&problem, PROBLEM_UNAVAILABLE, "it is still under way");

@@ -9,21 +9,25 @@
 #include "front/visit.h"
 
 struct stored {
-	const char *head; /* the object up to the result's key, without it */
+	struct run_result result; /* block NULL: there is none */
+	const char *head;         /* the object up to the result's key, without it */
 	size_t head_size;
-	const char *result; /* the result object as text; NULL: there is none */
-	size_t result_size;
 	bool failed; /* there is a problem instead of a result */
 	struct problem problem;
+	char tenant[65]; /* whose it is */
 	char status[24];
 };
 
-/* What ledger_get() answered; the pointers are into `data`. -EPROTO: not such an object. */
-int stored_read(const char *data, size_t size, struct stored *ret);
+/* What ledger_get() answered; it refers to `block`. -EPROTO: not such an answer. */
+int stored_read(struct block *block, struct stored *ret);
+void stored_done(struct stored *stored);
 /* The execution object of the API. */
-void stored_write(const struct stored *stored, struct buf *out);
+void stored_write(const struct stored *stored, struct rope *out);
 
-/* Asks the ledger for an execution of the visitor's tenant; `done` has the visit as its user. */
+/*
+ * Asks the ledger for an execution of the visitor's tenant; `done` has the visit as its user. Only
+ * a few of a tenant's questions are with the ledger at a time, the others wait here.
+ */
 void stored_get(struct visit *visit, const char *id,
 		void (*done)(struct visit *visit, const struct stored *stored));
 /* Answers with the execution object. */

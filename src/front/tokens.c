@@ -83,7 +83,7 @@ static int take_limits(void *into, const struct field *field, json_t *value, con
 		       struct problem *problem)
 {
 	(void)field;
-	return ask_limits(value, where, &((struct token *)into)->ceilings, problem);
+	return ask_ceilings(value, where, &((struct token *)into)->ceilings, problem);
 }
 
 /*
@@ -153,7 +153,27 @@ static const struct field token_fields[] = {
 	{ "concurrency", field_count, AT(concurrency), 1, 100000 },
 	{ "cpu_seconds_per_day", field_count, AT(cpu_seconds_per_day), 1, 1000000000 },
 	{ "expires", take_time, 0, 0, 0 },
+	{ "consent", field_flag, AT(consent), 0, 0 },
+	{ "operator", field_flag, AT(is_operator), 0, 0 },
 };
+
+/* One token under two names would stay when one of them is revoked. */
+static int check_single(const struct tokens *tokens, const struct token *token, const char *where,
+			struct problem *problem)
+{
+	for (const struct token *it = tokens->items; it < token; it++) {
+		if (strcmp(it->name, token->name) == 0) {
+			return problem_set(problem, PROBLEM_INVALID_REQUEST,
+					   "%s: the name %s is there twice", where, token->name);
+		}
+		if (memcmp(it->hash, token->hash, sizeof(token->hash)) == 0) {
+			return problem_set(problem, PROBLEM_INVALID_REQUEST,
+					   "%s: %s has the same hash as %s", where, token->name,
+					   it->name);
+		}
+	}
+	return 0;
+}
 
 static int read_token(struct tokens *tokens, json_t *value, const char *where,
 		      struct problem *problem)
@@ -174,13 +194,7 @@ static int read_token(struct tokens *tokens, json_t *value, const char *where,
 	if (!token->tenant[0]) {
 		memcpy(token->tenant, token->name, sizeof(token->tenant));
 	}
-	for (size_t i = 0; i + 1 < tokens->count; i++) {
-		if (strcmp(tokens->items[i].name, token->name) == 0) {
-			return problem_set(problem, PROBLEM_INVALID_REQUEST,
-					   "%s: the name %s is there twice", where, token->name);
-		}
-	}
-	return 0;
+	return check_single(tokens, token, where, problem);
 }
 
 static int read_all(struct tokens *tokens, json_t *root, struct problem *problem)
@@ -297,6 +311,7 @@ static const struct bound bounds[] = {
 	{ "disk_inodes", LIMIT(disk_inodes), 1 },       { "open_files", LIMIT(open_files), 1 },
 	{ "file_bytes", LIMIT(file_bytes), 1 },         { "stdout_bytes", LIMIT(stdout_bytes), 1 },
 	{ "stderr_bytes", LIMIT(stderr_bytes), 1 },     { "net_bytes", LIMIT(net_bytes), 1 },
+	{ "grace_ms", LIMIT(grace_ns), 1000000 },
 };
 
 static uint64_t limit_at(const struct brig_limits *limits, size_t offset)

@@ -6,7 +6,7 @@
  *	{"tokens":[{"name":"ci","hash":"blake2b:<64 hex digits>","tenant":"ci",
  *	            "policies":["default","strict"],"limits":{"memory_bytes":268435456},
  *	            "rate_per_minute":600,"concurrency":4,"cpu_seconds_per_day":3600,
- *	            "expires":"2027-01-01T00:00:00Z"}]}
+ *	            "expires":"2027-01-01T00:00:00Z","consent":true,"operator":true}]}
  *
  * All but name and hash may be left out: the tenant is then the name, and nothing is limited.
  */
@@ -30,7 +30,9 @@ struct token {
 	uint64_t rate_per_minute;    /* 0: no limit; so with the next two */
 	uint64_t concurrency;
 	uint64_t cpu_seconds_per_day;
-	time_t expires; /* 0: never */
+	time_t expires;   /* 0: never */
+	bool consent;     /* may bring a person's word, for policies that want one */
+	bool is_operator; /* looks after the service: sees and ends what other tenants run */
 };
 
 struct tokens {

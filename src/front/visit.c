@@ -8,12 +8,27 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/clock.h"
 #include "base/json_out.h"
 #include "role/log.h"
+
+/* One line for each request, for those who want it. */
+static void log_access(const struct visit *visit)
+{
+	if (visit->line) {
+		role_log(ROLE_INFO, "request", "request=%s status=%d caller=%s tenant=%s ms=%llu",
+			 visit->line, visit->answered,
+			 visit->caller.name[0] ? visit->caller.name : NULL,
+			 visit->caller.tenant[0] ? visit->caller.tenant : NULL,
+			 (unsigned long long)((clock_now_ns() - visit->began_ns) / 1000000));
+	}
+}
 
 void visit_free(struct visit *visit)
 {
 	struct front *front = visit->front;
+
+	log_access(visit);
 
 	if (visit->closed) {
 		visit->closed(visit);
@@ -29,6 +44,7 @@ void visit_free(struct visit *visit)
 	for (size_t i = 0; i < ROUTE_ARGS; i++) {
 		free(visit->args[i]);
 	}
+	free(visit->line);
 	free(visit);
 }
 
@@ -51,23 +67,46 @@ bool visit_accepts(const struct visit *visit, const char *type)
 	return accept && strcasestr(accept, type) != NULL;
 }
 
-void visit_answer(struct visit *visit, int status, const char *type, const void *data, size_t size)
+/* The exchange, if it can be answered: it is not the visit's any more. */
+static struct http_exchange *let_go(struct visit *visit, int status)
 {
 	struct http_exchange *exchange = visit->exchange;
 
-	if (exchange) {
-		visit->front->counts.answers[status / 100 % 6]++;
-		http_answer_header(exchange, "X-Content-Type-Options", "nosniff");
-		http_answer_header(exchange, "Cache-Control", "no-store");
-		exchange->gone = NULL;
-		exchange->drained = NULL;
-		visit->exchange = NULL;
-		if (http_streaming(exchange)) {
-			http_cut(exchange);
-		} else {
-			http_respond(exchange, status, type, data, size);
-		}
+	if (!exchange) {
+		return NULL;
 	}
+	visit->front->counts.answers[status / 100 % 6]++;
+	visit->answered = status;
+	http_answer_header(exchange, "X-Content-Type-Options", "nosniff");
+	http_answer_header(exchange, "Cache-Control", "no-store");
+	exchange->gone = NULL;
+	exchange->drained = NULL;
+	visit->exchange = NULL;
+	if (http_streaming(exchange)) {
+		http_cut(exchange);
+		return NULL;
+	}
+	return exchange;
+}
+
+void visit_answer(struct visit *visit, int status, const char *type, const void *data, size_t size)
+{
+	struct http_exchange *exchange = let_go(visit, status);
+
+	if (exchange) {
+		http_respond(exchange, status, type, data, size);
+	}
+	visit_free(visit);
+}
+
+void visit_rope(struct visit *visit, int status, const char *type, struct rope *text)
+{
+	struct http_exchange *exchange = let_go(visit, status);
+
+	if (exchange) {
+		http_respond_rope(exchange, status, type, text);
+	}
+	rope_done(text);
 	visit_free(visit);
 }
 
@@ -108,6 +147,28 @@ void visit_refuse(struct visit *visit, enum problem_kind kind, const char *detai
 
 	problem_set(&problem, kind, "%s", detail ? detail : "");
 	visit_problem(visit, &problem);
+}
+
+const char *visit_reach(const struct visit *visit)
+{
+	return visit->caller.is_operator ? LEDGER_ANY_TENANT : visit->caller.tenant;
+}
+
+void visit_audit_other(struct visit *visit, const char *kind, const char *tenant, const char *id)
+{
+	struct buf facts = { 0 };
+	struct json_out json = { .buf = &facts };
+
+	if (strcmp(tenant, visit->caller.tenant) == 0) {
+		return;
+	}
+	json_open(&json, NULL, '{');
+	json_text(&json, "caller", visit->caller.name);
+	json_text(&json, "execution", id);
+	json_close(&json, '}');
+	ledger_audit(visit->front->ledger, kind, tenant, facts.data ? facts.data : "{}", NULL,
+		     NULL);
+	buf_done(&facts);
 }
 
 /* --- asking the engine ----------------------------------------------------------------------- */
@@ -153,11 +214,12 @@ static void engine_fail(void *user, const struct brig_error *error)
 	struct problem problem = { 0 };
 
 	visit->run = NULL;
-	if (error->code == BRIG_E_SYSTEM || error->code == BRIG_E_HOST) {
-		role_log(ROLE_ERROR, "engine.failed", "route=%s why=%s", visit->route->pattern,
-			 error->message);
-	}
 	problem_of_error(&problem, error);
+	/* A file that is not there is no failure, whoever has found that out. */
+	if (problem_info(problem.kind)->status >= 500) {
+		role_log_often(ROLE_ERROR, "engine.failed", visit->route->pattern,
+			       "route=%s why=%s", visit->route->pattern, error->message);
+	}
 	visit_problem(visit, &problem);
 }
 
@@ -167,7 +229,7 @@ void visit_engine(struct visit *visit, struct engine_call *call,
 	struct brig_error error = { 0 };
 
 	call->tenant = visit->caller.tenant;
-	call->caller = visit->caller.name;
+	call->caller = visit->caller.name; /* also who gives a person's word, with call->proof */
 	call->run.tenant = visit->caller.tenant;
 	call->end = end ? end : engine_end;
 	call->fail = engine_fail;
@@ -204,6 +266,7 @@ void visits_revoke(struct front *front)
 	for (visit = front->visits; visit; visit = visit->next) {
 		if (visit->caller.token && !is_revoked(visit)) {
 			visit->caller.token = tokens_named(&front->auth.tokens, visit->caller.name);
+			visit->caller.is_operator = visit->caller.token->is_operator;
 		}
 	}
 	while ((visit = find_revoked(front)) != NULL) {
@@ -234,16 +297,41 @@ static bool is_json(const char *type)
 	       strchr(" ;", type[length]);
 }
 
+/* White space around nothing, or around an object with nothing in it. */
+static bool says_nothing(const char *body, size_t size)
+{
+	char seen[2];
+	size_t count = 0;
+
+	for (size_t i = 0; i < size; i++) {
+		if (body[i] == '\0' || !strchr(" \t\r\n", body[i])) {
+			if (count == 2) {
+				return false;
+			}
+			seen[count++] = body[i];
+		}
+	}
+	return count == 0 || (count == 2 && memcmp(seen, "{}", 2) == 0);
+}
+
 static int check_body(struct visit *visit, struct problem *problem)
 {
 	const struct http_exchange *exchange = visit->exchange;
 	const struct route *route = visit->route;
 
-	if (exchange->body_size > route->body_max) {
+	const char *name = NULL;
+	size_t most = route_body_max(visit->front, route, &name);
+
+	if (exchange->body_size > most) {
 		return problem_set(problem,
 				   route->body == ROUTE_NO_BODY ? PROBLEM_INVALID_REQUEST
 								: PROBLEM_CONTENT_TOO_LARGE,
-				   "the body has more than %zu bytes", route->body_max);
+				   "the body has more than %zu bytes", most);
+	}
+	if (route->body == ROUTE_EMPTY && !says_nothing(exchange->body, exchange->body_size)) {
+		problem_set(problem, PROBLEM_INVALID_REQUEST, "this call takes no fields");
+		problem_remedy(problem, "send no body, or {}");
+		return -EINVAL;
 	}
 	if (route->body == ROUTE_JSON && !is_json(http_header_find(exchange, "Content-Type"))) {
 		problem_set(problem, PROBLEM_UNSUPPORTED_MEDIA_TYPE, "%s", "");
@@ -300,6 +388,11 @@ void visit_begin(struct front *front, struct http_exchange *exchange)
 	}
 	visit->front = front;
 	visit->exchange = exchange;
+	visit->began_ns = clock_now_ns();
+	if (role_log_wanted(ROLE_INFO) &&
+	    asprintf(&visit->line, "%s %s", exchange->method, exchange->path) < 0) {
+		visit->line = NULL;
+	}
 	visit->listener.user = visit;
 	visit->next = front->visits;
 	if (visit->next) {
@@ -323,6 +416,7 @@ void visit_end_stream(struct visit *visit)
 		exchange->gone = NULL;
 		exchange->drained = NULL;
 		visit->exchange = NULL;
+		visit->answered = 200;
 		http_stream_end(exchange);
 	}
 	visit_free(visit);

@@ -21,12 +21,17 @@ struct visit {
 	void *state;                         /* the handler's own */
 	void (*closed)(struct visit *visit); /* called at the visit's end, to free that; or NULL */
 	int status;                          /* of the answer that is wanted */
+	int answered;                        /* its status; 0: the client has left before */
+	uint64_t began_ns;
+	char *line;        /* owned: "METHOD path", for the log; NULL: nobody reads it */
 	const char *audit; /* kind of the line for the audit chain when it succeeds */
 };
 
 /* These answer, and end the visit. */
 void visit_json(struct visit *visit, int status, const char *json, size_t size);
 void visit_answer(struct visit *visit, int status, const char *type, const void *data, size_t size);
+/* A text in parts, which is taken over. */
+void visit_rope(struct visit *visit, int status, const char *type, struct rope *text);
 void visit_empty(struct visit *visit, int status);
 void visit_problem(struct visit *visit, const struct problem *problem);
 void visit_refuse(struct visit *visit, enum problem_kind kind, const char *detail);
@@ -46,6 +51,11 @@ void visit_free(struct visit *visit);
  */
 void visit_engine(struct visit *visit, struct engine_call *call,
 		  void (*end)(void *user, const char *data, size_t size));
+
+/* Whose executions the visitor may look at and end: its tenant's, or LEDGER_ANY_TENANT. */
+const char *visit_reach(const struct visit *visit);
+/* An operator's hand on another tenant's execution: that tenant's chain has it. */
+void visit_audit_other(struct visit *visit, const char *kind, const char *tenant, const char *id);
 
 /* Other tokens: visitors are looked up again, and those whose token is no more are sent away. */
 void visits_revoke(struct front *front);

@@ -81,8 +81,11 @@ void gate_on_datagram(void *user, uint32_t events)
 		if (n < 0) {
 			return;
 		}
+		if (!gate_pay(listener->gate, (size_t)n)) {
+			return;
+		}
 		size_t size = gate_answer(listener->gate, query, (size_t)n, out, sizeof(out));
-		if (size) {
+		if (size && gate_pay(listener->gate, size)) {
 			(void)sendto(listener->fd, out, size, MSG_DONTWAIT | MSG_NOSIGNAL,
 				     (struct sockaddr *)&from, length);
 		}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Connections: see connection.h. */
 #include "gate/connection.h"
+#include "gate/http_head.h"
 
 #include <errno.h>
 #include <netinet/tcp.h>
@@ -18,12 +19,13 @@
 
 void connection_free(struct connection *c)
 {
-	loop_remove(c->in_source);
-	loop_remove(c->out_source);
+	watch_done(&c->in_watch);
+	watch_done(&c->out_watch);
 	loop_timer_clear(&c->timer);
 	lookup_free(c->lookup);
 	buf_done(&c->first);
 	buf_done(&c->head);
+	buf_done(&c->back);
 	if (c->piped) {
 		pump_done(&c->up);
 		pump_done(&c->down);
@@ -39,6 +41,7 @@ void connection_free(struct connection *c)
 		c->next->link = c->link;
 	}
 	c->gate->open--;
+	c->gate->wide -= c->wide;
 	free(c);
 }
 
@@ -55,7 +58,7 @@ static void reset(int fd)
 /* A request that has been answered is over, though the connection was not shut from inside. */
 static bool is_whole(const struct connection *c)
 {
-	bool sent = c->up.left == 0 && (!c->chunked || c->chunks.state == CHUNKS_OVER);
+	bool sent = c->up.left == 0 && !connection_is_measured(c);
 
 	return c->piped && c->down.over && (c->up.over || sent) &&
 	       (!c->in_end || c->in_end->flushed);
@@ -94,12 +97,6 @@ void connection_free_all(struct gate *gate)
 
 /* --- passing bytes ------------------------------------------------------------------------- */
 
-/* Bytes are paid for when they come, so that no more than the limit ever passes. */
-static uint64_t budget(const struct gate *gate)
-{
-	return gate->limits.bytes > gate->bytes ? gate->limits.bytes - gate->bytes : 0;
-}
-
 static int send_head(struct connection *c)
 {
 	while (c->head_sent < c->head.size) {
@@ -115,7 +112,8 @@ static int send_head(struct connection *c)
 
 static int64_t pump(struct connection *c, struct pump *which, uint64_t *counter)
 {
-	int64_t came = pump_run(which, budget(c->gate));
+	/* Bytes are paid for when they come, so that no more than the limit ever passes. */
+	int64_t came = pump_run(which, gate_budget(c->gate));
 
 	if (came > 0) {
 		*counter += (uint64_t)came;
@@ -127,11 +125,17 @@ static int64_t pump(struct connection *c, struct pump *which, uint64_t *counter)
 static void refuse(struct connection *c, int why)
 {
 	if (why == -EDQUOT) {
-		report_spent(c->gate);
-		connection_free_all(c->gate);
+		gate_spend(c->gate);
 	} else {
 		connection_end(c, GATE_REFUSED_PROTOCOL);
 	}
+}
+
+static int follow(struct connection *c)
+{
+	int r = c->hello == HELLO_NONE ? 0 : connection_follow_begin(c);
+
+	return r < 0 || c->hello == HELLO_NONE ? r : connection_follow(c);
 }
 
 void connection_step(struct connection *c)
@@ -147,22 +151,25 @@ void connection_step(struct connection *c)
 		c->looked = r == 1;
 	}
 	r = connection_measure(c);
-	if (r == -EBADMSG) {
+	if (r == 0) {
+		r = follow(c);
+	}
+	if (r == -EBADMSG || r == -EPERM || r == -EDQUOT) {
 		refuse(c, r);
 		return;
 	}
 	if (r == 0) {
 		r = send_head(c);
 	}
-	if (r == 0 && c->looked && c->head_sent == c->head.size) {
+	bool free = !connection_is_followed(c);
+	if (r == 0 && free && c->looked && c->head_sent == c->head.size) {
 		r = pump(c, &c->up, &c->record.bytes_up) < 0 ? -EIO : 0;
 	}
-	if (r == 0) {
+	if (r == 0 && free && c->back_sent == c->back.size) {
 		r = pump(c, &c->down, &c->record.bytes_down) < 0 ? -EIO : 0;
 	}
-	if (budget(c->gate) == 0) {
-		report_spent(c->gate);
-		connection_free_all(c->gate);
+	if (gate_budget(c->gate) == 0) {
+		gate_spend(c->gate);
 		return;
 	}
 	if (r < 0 || is_whole(c)) {
@@ -196,14 +203,14 @@ void connection_pass(struct connection *c)
 static void on_inside(void *user, uint32_t events)
 {
 	struct connection *c = user;
+	bool gone = watch_is_gone(&c->in_watch, events);
 
-	(void)events;
-	if (c->state == CONNECTION_PASSING) {
+	if (c->state == CONNECTION_PASSING && !gone) {
 		connection_step(c);
 		return;
 	}
 	if (c->state != CONNECTION_LOOKING) {
-		connection_end(c, GATE_ALLOWED); /* gone before it was connected */
+		connection_end(c, GATE_ALLOWED); /* nobody is there for whom it would go on */
 		return;
 	}
 	int r = connection_look(c);
@@ -237,10 +244,11 @@ static uint32_t wanted_inside(const struct connection *c)
 	if (c->state != CONNECTION_PASSING) {
 		return 0;
 	}
-	bool measures = c->chunked && !c->up.held && c->chunks.state != CHUNKS_OVER;
-	bool reads =
-		!c->looked || (c->head_sent == c->head.size && (measures || pump_wants_in(&c->up)));
-	return (reads ? EPOLLIN : 0u) | (pump_wants_out(&c->down) ? EPOLLOUT : 0u);
+	bool measures = connection_is_measured(c) && !c->up.held;
+	bool more = measures || pump_wants_in(&c->up);
+	bool reads = !c->looked || (c->hello != HELLO_SENT && c->head_sent == c->head.size && more);
+	bool writes = c->back_sent < c->back.size || pump_wants_out(&c->down);
+	return (reads ? EPOLLIN : 0u) | (writes ? EPOLLOUT : 0u);
 }
 
 static uint32_t wanted_outside(const struct connection *c)
@@ -252,36 +260,19 @@ static uint32_t wanted_outside(const struct connection *c)
 		return 0;
 	}
 	bool writes = c->head_sent < c->head.size || pump_wants_out(&c->up);
-	return (pump_wants_in(&c->down) ? EPOLLIN : 0u) | (writes ? EPOLLOUT : 0u);
-}
-
-/* A socket that nothing is wanted of is taken out: its end would be told without end. */
-static int listen_to(struct connection *c, int fd, uint32_t wanted, loop_ready *ready,
-		     struct loop_source **source, uint32_t *events)
-{
-	int r = 0;
-
-	if (wanted == *events && (*source || !wanted)) {
-		return 0;
-	}
-	if (!wanted) {
-		loop_remove(TAKE_PTR(*source));
-	} else if (*source) {
-		r = loop_change(*source, wanted);
-	} else {
-		r = loop_add(c->gate->loop, fd, wanted, ready, c, source);
-	}
-	*events = wanted;
-	return r;
+	bool reads = c->back_sent == c->back.size && pump_wants_in(&c->down);
+	return (reads ? EPOLLIN : 0u) | (writes ? EPOLLOUT : 0u);
 }
 
 void connection_wait(struct connection *c)
 {
-	int r = listen_to(c, c->inside, wanted_inside(c), on_inside, &c->in_source, &c->in_events);
+	bool resets = c->state == CONNECTION_PASSING && !c->in_end && !c->down.over;
+	struct watch_wish inside = { c->inside, wanted_inside(c), resets, on_inside, c };
+	struct watch_wish outside = { c->outside, wanted_outside(c), false, on_outside, c };
+	int r = watch_set(&c->in_watch, c->gate->loop, &inside);
 
 	if (r == 0 && c->outside >= 0) {
-		r = listen_to(c, c->outside, wanted_outside(c), on_outside, &c->out_source,
-			      &c->out_events);
+		r = watch_set(&c->out_watch, c->gate->loop, &outside);
 	}
 	if (r < 0) {
 		connection_end(c, GATE_UNREACHABLE);
@@ -377,6 +368,7 @@ void connection_new(struct gate *gate, int fd)
 				  .inside = fd,
 				  .outside = -1,
 				  .body = UINT64_MAX };
+	http1_init(&c->http, &http_head_rules);
 	if (c->next) {
 		c->next->link = &c->next;
 	}

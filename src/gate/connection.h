@@ -17,9 +17,11 @@
 #define BRIG_GATE_CONNECTION_H
 
 #include "base/buf.h"
-#include "gate/chunks.h"
+#include "gate/hello_reply.h"
 #include "gate/opener.h"
 #include "gate/pump.h"
+#include "gate/watch.h"
+#include "http1/http1.h"
 
 enum connection_state {
 	CONNECTION_LOOKING,
@@ -28,6 +30,14 @@ enum connection_state {
 	CONNECTION_GREETING,
 	CONNECTION_PASSING,
 	CONNECTION_LEAVING,
+};
+
+/* TLS that passes unopened: may the program send another ClientHello in clear? */
+enum hello_state {
+	HELLO_NONE,  /* no TLS, or none yet */
+	HELLO_SENT,  /* the server has not said whether it takes it */
+	HELLO_AGAIN, /* it wants another one, which must be looked at as well */
+	HELLO_DONE,
 };
 
 struct connection {
@@ -39,6 +49,7 @@ struct connection {
 	bool named;  /* made for a name, not for an address */
 	bool opened; /* its TLS is */
 	bool cut;    /* it did not come to its end by itself */
+	bool wide;   /* its buffers outside grow as the host allows */
 	bool looked; /* its first bytes have been checked, or need not be */
 	struct gate_connection record;
 	struct net_address target; /* for an address */
@@ -46,8 +57,7 @@ struct connection {
 
 	int inside, outside;              /* owned; -1: none */
 	struct tls_end *in_end, *out_end; /* owned; NULL: the sockets are those of the network */
-	struct loop_source *in_source, *out_source;
-	uint32_t in_events, out_events;
+	struct watch in_watch, out_watch;
 	struct loop_timer timer;
 	struct lookup *lookup; /* owned */
 	struct resolved addresses;
@@ -57,9 +67,12 @@ struct connection {
 	struct buf first; /* the first bytes from inside, until they are known */
 	struct buf head;  /* what goes out before anything else */
 	size_t head_sent;
-	uint64_t body; /* how much may follow it; UINT64_MAX: any */
-	bool chunked;  /* as many as its chunks have, which are measured as they come */
-	struct chunks chunks;
+	enum hello_state hello;
+	struct hello_reply reply; /* of the server, to a hello */
+	struct buf back;          /* what it has said, on its way to the program */
+	size_t back_sent;
+	uint64_t body;            /* how much may follow it; UINT64_MAX: any */
+	struct http1_reader http; /* of the request; measures its chunks as they come */
 	struct pump up, down;
 	bool piped;
 };
@@ -78,6 +91,19 @@ void connection_wait(struct connection *connection);
  * -EDQUOT by the limit on bytes.
  */
 int connection_look(struct connection *connection);
+/* Adds to the first bytes: look.c. 1: something came; 0: nothing now; -errno. */
+int connection_read_first(struct connection *connection);
+/* A whole ClientHello for this host? Its size. 0, -EAGAIN: it goes on; -errno: refused: look.c. */
+int connection_judge_hello(struct connection *connection, size_t *ret_size);
+/* So many first bytes are a ClientHello that was looked at, and go out: follow.c. 0 or -errno. */
+int connection_follow_hello(struct connection *connection, size_t size);
+bool connection_is_followed(const struct connection *connection);
+/* From when on the server may answer. 0 or -errno. */
+int connection_follow_begin(struct connection *connection);
+/* What comes behind it, from both sides. 0; -EBADMSG, -EPERM: refused; -EDQUOT; -errno. */
+int connection_follow(struct connection *connection);
+/* Is there a chunked body that has not ended? look.c. */
+bool connection_is_measured(const struct connection *connection);
 /* How much of what has come belongs to a chunked body: look.c. 0 or -errno. */
 int connection_measure(struct connection *connection);
 /* A last word in the protocol's own language, so that the program can tell why: look.c. */

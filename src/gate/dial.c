@@ -13,15 +13,37 @@
 #include "gate/connection.h"
 
 #define DIAL_PATIENCE_NS 15000000000ull
+/*
+ * What the kernel holds of a connection is charged to nobody, and grows to many megabytes each way
+ * when one side is fast and the other does not read. So a few connections at a time, which is what
+ * programs need, are as fast as the host allows; the others have buffers that are bounded.
+ */
+#define WIDE_MAX     4
+#define BUFFER_BYTES (256 << 10) /* the kernel takes twice that, with its own share */
 
 static bool is_permitted(const struct connection *c, const struct net_address *address)
 {
 	enum net_class class = net_classify(address);
 
-	if (class == NET_PUBLIC && !c->rule->local && net_address_is_own(address)) {
+	if (class == NET_PUBLIC && !c->rule->local &&
+	    net_address_is_own(c->gate->routes, address)) {
 		class = NET_LOCAL;
 	}
 	return net_rule_permits(c->rule, address, class);
+}
+
+static void bound_buffers(struct connection *c)
+{
+	int size = BUFFER_BYTES;
+
+	if (!c->wide && c->gate->wide < WIDE_MAX) {
+		c->wide = true;
+		c->gate->wide++;
+	}
+	if (!c->wide) {
+		(void)setsockopt(c->outside, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
+		(void)setsockopt(c->outside, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
+	}
 }
 
 static int dial(struct connection *c, const struct net_address *address)
@@ -33,6 +55,7 @@ static int dial(struct connection *c, const struct net_address *address)
 	if (c->outside < 0) {
 		return -errno;
 	}
+	bound_buffers(c);
 	net_address_format(address, c->record.address);
 	if (connect(c->outside, (struct sockaddr *)&to, size) < 0 && errno != EINPROGRESS) {
 		int r = -errno;
@@ -103,8 +126,7 @@ void connection_dialled(struct connection *c)
 	socklen_t size = sizeof(failure);
 
 	if (getsockopt(c->outside, SOL_SOCKET, SO_ERROR, &failure, &size) < 0 || failure) {
-		loop_remove(TAKE_PTR(c->out_source));
-		c->out_events = 0;
+		watch_done(&c->out_watch);
 		close_fd(&c->outside);
 		dial_next(c);
 		return;

@@ -5,100 +5,21 @@
 #include <errno.h>
 #include <string.h>
 
-#define HEAD        12
-#define FLAG_REPLY  0x80
 #define FLAG_CUT    0x02
-#define CLASS_IN    1
 #define TYPE_CNAME  5
 #define TTL_GIVEN   30 /* seconds: the gate's own table outlives it */
 #define CHAIN_MAX   8
 #define RECORDS_MAX 64
-#define LABELS_MAX  128
-
-static uint16_t get16(const uint8_t *at)
-{
-	return (uint16_t)(at[0] << 8 | at[1]);
-}
 
 static uint32_t get32(const uint8_t *at)
 {
-	return (uint32_t)get16(at) << 16 | get16(at + 2);
+	return (uint32_t)dns_get16(at) << 16 | dns_get16(at + 2);
 }
 
 static void put16(uint8_t *at, unsigned value)
 {
 	at[0] = (uint8_t)(value >> 8);
 	at[1] = (uint8_t)value;
-}
-
-/*
- * The name at `*at`, as text with dots; moves `*at` behind it. Pointers only lead back, each
- * further than the one before, so that none is followed twice. What a host name cannot have makes
- * the text "". -EBADMSG: no name at all.
- */
-static int read_name(const uint8_t *data, size_t size, size_t *at, char ret[NET_NAME_MAX + 1])
-{
-	char text[NET_NAME_MAX + 2];
-	size_t used = 0, place = *at, lowest = place;
-	bool jumped = false, odd = false;
-
-	for (unsigned labels = 0; labels < LABELS_MAX; labels++) {
-		if (place >= size) {
-			return -EBADMSG;
-		}
-		uint8_t length = data[place];
-		if (length == 0) {
-			*at = jumped ? *at : place + 1;
-			ret[0] = '\0';
-			if (!odd && used > 0 && !net_name_normal(text, used - 1, ret)) {
-				ret[0] = '\0';
-			}
-			return 0;
-		}
-		if (length >= 0xc0) {
-			if (place + 1 >= size) {
-				return -EBADMSG;
-			}
-			size_t target = get16(data + place) & 0x3fffu;
-			*at = jumped ? *at : place + 2;
-			if (target >= lowest) {
-				return -EBADMSG;
-			}
-			jumped = true;
-			place = lowest = target;
-			continue;
-		}
-		if (length > 63 || place + 1 + length > size || used + length + 1 > sizeof(text)) {
-			return -EBADMSG;
-		}
-		/* A dot within a label would read as another name. */
-		odd |= memchr(data + place + 1, '.', length) != NULL;
-		memcpy(text + used, data + place + 1, length);
-		used += length;
-		text[used++] = '.';
-		place += 1u + length;
-	}
-	return -EBADMSG;
-}
-
-int dns_question_parse(const uint8_t *data, size_t size, struct dns_question *ret)
-{
-	size_t at = HEAD;
-
-	if (size < HEAD || (data[2] & FLAG_REPLY)) {
-		return -EINVAL;
-	}
-	*ret = (struct dns_question){ .end = HEAD };
-	bool plain = (data[2] & 0x78) == 0 && get16(data + 4) == 1;
-	if (!plain || read_name(data, size, &at, ret->name) < 0 || at + 4 > size) {
-		return -EBADMSG;
-	}
-	ret->type = get16(data + at);
-	if (get16(data + at + 2) != CLASS_IN) {
-		ret->name[0] = '\0';
-	}
-	ret->end = at + 4;
-	return 0;
 }
 
 size_t dns_answer_make(const uint8_t *query, const struct dns_question *question,
@@ -111,16 +32,16 @@ size_t dns_answer_make(const uint8_t *query, const struct dns_question *question
 		return 0;
 	}
 	memcpy(out, query, size);
-	out[2] = (uint8_t)(FLAG_REPLY | 0x04 | (query[2] & 0x01)); /* authoritative */
+	out[2] = (uint8_t)(DNS_FLAG_REPLY | 0x04 | (query[2] & 0x01)); /* authoritative */
 	out[3] = (uint8_t)(0x80 | code);
-	put16(out + 4, size > HEAD ? 1 : 0);
+	put16(out + 4, size > DNS_HEAD ? 1 : 0);
 	put16(out + 6, address ? 1 : 0);
 	put16(out + 8, 0);
 	put16(out + 10, 0);
 	if (address) {
-		put16(out + size, 0xc000 | HEAD); /* the name in the question */
+		put16(out + size, 0xc000 | DNS_HEAD); /* the name in the question */
 		put16(out + size + 2, DNS_A);
-		put16(out + size + 4, CLASS_IN);
+		put16(out + size + 4, DNS_CLASS_IN);
 		put16(out + size + 6, 0);
 		put16(out + size + 8, TTL_GIVEN);
 		put16(out + size + 10, 4);
@@ -132,9 +53,9 @@ size_t dns_answer_make(const uint8_t *query, const struct dns_question *question
 
 size_t dns_query_make(const char *name, uint16_t type, uint16_t id, uint8_t out[DNS_QUERY_MAX])
 {
-	size_t at = HEAD;
+	size_t at = DNS_HEAD;
 
-	memset(out, 0, HEAD);
+	memset(out, 0, DNS_HEAD);
 	put16(out, id);
 	out[2] = 0x01; /* recursion, please */
 	put16(out + 4, 1);
@@ -148,7 +69,7 @@ size_t dns_query_make(const char *name, uint16_t type, uint16_t id, uint8_t out[
 	}
 	out[at++] = 0;
 	put16(out + at, type);
-	put16(out + at + 2, CLASS_IN);
+	put16(out + at + 2, DNS_CLASS_IN);
 	return at + 4;
 }
 
@@ -161,13 +82,13 @@ struct record {
 
 static int read_record(const uint8_t *data, size_t size, size_t *at, struct record *ret)
 {
-	if (read_name(data, size, at, ret->owner) < 0 || *at + 10 > size) {
+	if (dns_name_read(data, size, at, ret->owner) < 0 || *at + 10 > size) {
 		return -EBADMSG;
 	}
-	ret->type = get16(data + *at);
-	ret->class = get16(data + *at + 2);
+	ret->type = dns_get16(data + *at);
+	ret->class = dns_get16(data + *at + 2);
 	ret->ttl = get32(data + *at + 4);
-	ret->size = get16(data + *at + 8);
+	ret->size = dns_get16(data + *at + 8);
 	ret->data = *at + 10;
 	*at = ret->data + ret->size;
 	return *at > size ? -EBADMSG : 0;
@@ -177,7 +98,7 @@ static int read_record(const uint8_t *data, size_t size, size_t *at, struct reco
 static int pass(const uint8_t *data, size_t size, size_t at, uint16_t type, char *owner,
 		struct dns_reply *reply)
 {
-	unsigned count = get16(data + 6);
+	unsigned count = dns_get16(data + 6);
 	size_t width = type == DNS_A ? 4 : 16;
 
 	for (unsigned i = 0; i < count && i < RECORDS_MAX; i++) {
@@ -185,14 +106,14 @@ static int pass(const uint8_t *data, size_t size, size_t at, uint16_t type, char
 		if (read_record(data, size, &at, &record) < 0) {
 			return -EBADMSG;
 		}
-		if (record.class != CLASS_IN || strcmp(record.owner, owner) != 0) {
+		if (record.class != DNS_CLASS_IN || strcmp(record.owner, owner) != 0) {
 			continue;
 		}
 		reply->ttl = record.ttl < reply->ttl ? record.ttl : reply->ttl;
 		if (record.type == TYPE_CNAME) {
 			size_t target = record.data;
 			char name[NET_NAME_MAX + 1];
-			if (read_name(data, size, &target, name) < 0 || !name[0]) {
+			if (dns_name_read(data, size, &target, name) < 0 || !name[0]) {
 				return -EBADMSG;
 			}
 			memcpy(owner, name, sizeof(name));
@@ -216,14 +137,16 @@ int dns_reply_parse(const uint8_t *data, size_t size, const char *name, uint16_t
 		    struct dns_reply *ret)
 {
 	char owner[NET_NAME_MAX + 1];
-	size_t at = HEAD;
+	size_t at = DNS_HEAD;
 
 	*ret = (struct dns_reply){ .ttl = UINT32_MAX };
-	if (size < HEAD || get16(data) != id || !(data[2] & FLAG_REPLY) || get16(data + 4) != 1) {
+	if (size < DNS_HEAD || dns_get16(data) != id || !(data[2] & DNS_FLAG_REPLY) ||
+	    dns_get16(data + 4) != 1) {
 		return -EBADMSG;
 	}
-	if (read_name(data, size, &at, owner) < 0 || strcmp(owner, name) != 0 || at + 4 > size ||
-	    get16(data + at) != type || get16(data + at + 2) != CLASS_IN) {
+	if (dns_name_read(data, size, &at, owner) < 0 || strcmp(owner, name) != 0 ||
+	    at + 4 > size || dns_get16(data + at) != type ||
+	    dns_get16(data + at + 2) != DNS_CLASS_IN) {
 		return -EBADMSG;
 	}
 	ret->code = (enum dns_code)(data[3] & 0x0f);

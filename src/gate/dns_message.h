@@ -6,7 +6,7 @@
 #define BRIG_GATE_DNS_MESSAGE_H
 
 #include "net/address.h"
-#include "net/name.h"
+#include "net/dns_question.h"
 
 #define DNS_MESSAGE_MAX   4096
 #define DNS_QUERY_MAX     300
@@ -15,14 +15,6 @@
 enum dns_type { DNS_A = 1, DNS_AAAA = 28 };
 enum dns_code { DNS_FINE = 0, DNS_FORMAT = 1, DNS_FAILED = 2, DNS_NO_NAME = 3, DNS_REFUSED = 5 };
 
-struct dns_question {
-	char name[NET_NAME_MAX + 1]; /* in its one spelling; "": no name that a host can have */
-	uint16_t type;
-	size_t end; /* of the question, in the message */
-};
-
-/* 0; -EINVAL: cannot be answered at all; -EBADMSG: an answer says that it is malformed. */
-int dns_question_parse(const uint8_t *data, size_t size, struct dns_question *ret);
 /* Answers `query`, with an address or without (NULL). Returns the size; `room` is enough at 512. */
 size_t dns_answer_make(const uint8_t *query, const struct dns_question *question,
 		       enum dns_code code, const struct net_address *address, uint8_t *out,

@@ -52,12 +52,12 @@ static void on_ready(void *user, uint32_t events)
 	if (n > 0 && (stream->used < 2 || (stream->used < want && want <= sizeof(stream->data)))) {
 		return;
 	}
-	if (n > 0 && want <= sizeof(stream->data)) {
+	if (n > 0 && want <= sizeof(stream->data) && gate_pay(stream->gate, want)) {
 		size_t size = gate_answer(stream->gate, stream->data + 2, want - 2, out + 2,
 					  sizeof(out) - 2);
 		out[0] = (uint8_t)(size >> 8);
 		out[1] = (uint8_t)size;
-		if (size) {
+		if (size && gate_pay(stream->gate, size + 2)) {
 			(void)send(stream->fd, out, size + 2, MSG_DONTWAIT | MSG_NOSIGNAL);
 		}
 	}

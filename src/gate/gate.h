@@ -54,14 +54,17 @@ struct gate {
 	struct listener listeners[GATE_LISTENERS_MAX];
 	unsigned listeners_count;
 	struct loop_source *warden, *cell;
+	int routes; /* owned; asks which addresses are the host's own. -errno: none can be asked */
 
 	struct connection *connections; /* owned, a list */
-	unsigned open, streams, untold;
+	unsigned open, wide, streams, untold;
 	struct telling told, told_refused, told_names;
 	uint64_t made;
-	uint64_t refused; /* without a record */
-	uint64_t bytes;   /* both ways, of all */
+	uint64_t refused;     /* without a record */
+	uint64_t bytes;       /* both ways, of all */
+	uint64_t extra_bytes; /* of them, besides what connections carried; not told yet */
 	bool spent;
+	struct loop_timer spending;
 	double tokens; /* for new connections */
 	uint64_t tokens_ns;
 	char strangers[GATE_STRANGERS_MAX][NET_NAME_MAX + 1];
@@ -90,6 +93,16 @@ void gate_listen_done(struct gate *gate);
 /* Answers one question of the cell; returns the answer's size: answer.c. */
 size_t gate_answer(struct gate *gate, const uint8_t *query, size_t size, uint8_t *out, size_t room);
 void gate_on_datagram(void *user, uint32_t events);
+
+/* What may still be sent and received: budget.c. */
+uint64_t gate_budget(const struct gate *gate);
+/*
+ * For bytes that no connection of the cell's carries: questions and answers about names, and what
+ * TLS adds. false: there are not as many left, they must not go on, and soon all is over.
+ */
+bool gate_pay(struct gate *gate, uint64_t bytes);
+/* There are none left: tells the warden, and ends all connections. */
+void gate_spend(struct gate *gate);
 
 /* A connection of the cell's has come: connection.c. Takes the socket. */
 void connection_new(struct gate *gate, int fd);

@@ -49,8 +49,12 @@ static struct reader part(struct reader *reader, unsigned bytes)
 	return inner;
 }
 
-/* The handshake's bytes out of the records that it comes in. 0, -EAGAIN, -EBADMSG. */
-static int unwrap(const uint8_t *data, size_t size, uint8_t out[HELLO_MAX], size_t *ret_size)
+/*
+ * The handshake's bytes out of the records that it comes in; how many bytes those have. 0, -EAGAIN,
+ * -EBADMSG.
+ */
+static int unwrap(const uint8_t *data, size_t size, uint8_t out[HELLO_MAX], size_t *ret_size,
+		  size_t *ret_records)
 {
 	size_t at = 0, used = 0, want = HANDSHAKE_HEAD;
 
@@ -81,12 +85,17 @@ static int unwrap(const uint8_t *data, size_t size, uint8_t out[HELLO_MAX], size
 				return -EBADMSG;
 			}
 		}
-		if (here < length && used < want) {
+		/* A second message in the same record would go along unseen. */
+		if (used >= HANDSHAKE_HEAD && used - here + length > want) {
+			return -EBADMSG;
+		}
+		if (here < length) {
 			return -EAGAIN;
 		}
 		at += RECORD_HEAD + length;
 	}
 	*ret_size = want;
+	*ret_records = at;
 	return 0;
 }
 
@@ -148,18 +157,28 @@ static int read_hello(const uint8_t *data, size_t size, char ret[NET_NAME_MAX + 
 	return 0;
 }
 
-int hello_parse(const unsigned char *data, size_t size, char ret[NET_NAME_MAX + 1])
+int hello_name_parse(const unsigned char *data, size_t size, char ret[NET_NAME_MAX + 1])
+{
+	struct reader list = { .at = data, .end = data + size };
+
+	ret[0] = '\0';
+	return read_server_name(list, ret);
+}
+
+int hello_parse(const unsigned char *data, size_t size, char ret[NET_NAME_MAX + 1],
+		size_t *ret_size)
 {
 	uint8_t handshake[HELLO_MAX];
-	size_t length = 0;
+	size_t length = 0, records = 0;
 	char name[NET_NAME_MAX + 1] = "";
-	int r = unwrap(data, size, handshake, &length);
+	int r = unwrap(data, size, handshake, &length, &records);
 
 	if (r == 0) {
 		r = read_hello(handshake, length, name);
 	}
 	if (r == 0) {
 		memcpy(ret, name, sizeof(name));
+		*ret_size = records;
 	}
 	return r;
 }

@@ -1,262 +1,227 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* HTTP heads: see http_head.h. Stricter than RFC 9112: what servers disagree on is refused. */
+/* HTTP heads: see http_head.h. */
 #include "gate/http_head.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/cleanup.h"
 
-struct text {
-	const char *at;
-	size_t size;
+const struct http1_rules http_head_rules = {
+	.kind = HTTP1_REQUEST,
+	.head_bytes = HTTP_HEAD_MAX,
+	.fields = UINT_MAX,
+	.raw_target = true,
 };
 
 struct head {
 	const struct http_expect *expect;
+	const struct http1_reader *reader;
 	struct buf *out;
-	bool old; /* HTTP/1.0 */
-	unsigned hosts, lengths, encodings;
-	uint64_t length;
-	int why; /* 0, or what is wrong */
+	bool has_host;
 };
 
-static bool is(const struct text *text, const char *word)
+static bool read_port(const struct http1_text *text, uint16_t *ret)
 {
-	return text->size == strlen(word) && strncasecmp(text->at, word, text->size) == 0;
-}
-
-static bool is_token(const struct text *text)
-{
-	for (size_t i = 0; i < text->size; i++) {
-		char c = text->at[i];
-		bool alnum =
-			(c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-		if (!alnum && (c == '\0' || !strchr("!#$%&'*+-.^_`|~", c))) {
-			return false;
-		}
-	}
-	return text->size > 0;
-}
-
-/* No control characters: not even the tab that could hide a blank. */
-static bool is_plain(const struct text *text, bool blanks)
-{
-	for (size_t i = 0; i < text->size; i++) {
-		unsigned char c = (unsigned char)text->at[i];
-		if (c < ' ' || c == 0x7f || (c == ' ' && !blanks)) {
-			return false;
-		}
-	}
-	return true;
-}
-
-static bool read_number(const struct text *text, uint64_t most, uint64_t *ret)
-{
-	uint64_t value = 0;
+	unsigned value = 0;
 
 	for (size_t i = 0; i < text->size; i++) {
-		char c = text->at[i];
-		if (c < '0' || c > '9' || value > most / 10) {
+		if (text->at[i] < '0' || text->at[i] > '9' || value > UINT16_MAX) {
 			return false;
 		}
-		value = value * 10 + (uint64_t)(c - '0');
+		value = value * 10 + (unsigned)(text->at[i] - '0');
 	}
-	*ret = value;
-	return text->size > 0 && value <= most;
+	*ret = (uint16_t)value;
+	return text->size > 0 && value <= UINT16_MAX;
 }
 
 /* "example.org" or "example.org:80". */
-static bool is_host(const struct http_expect *expect, const struct text *text)
+static bool is_host(const struct http_expect *expect, const struct http1_text *text)
 {
 	char name[NET_NAME_MAX + 1];
 	const char *colon = memchr(text->at, ':', text->size);
 	size_t length = colon ? (size_t)(colon - text->at) : text->size;
 
 	if (colon) {
-		struct text port = { colon + 1, text->size - length - 1 };
-		uint64_t number;
-		if (!read_number(&port, 65535, &number) || number != expect->port) {
+		struct http1_text digits = { colon + 1, text->size - length - 1 };
+		uint16_t port;
+		if (!read_port(&digits, &port) || port != expect->port) {
 			return false;
 		}
 	}
 	return net_name_normal(text->at, length, name) && strcmp(name, expect->name) == 0;
 }
 
-static struct text until(struct text *from, char mark)
-{
-	const char *end = memchr(from->at, mark, from->size);
-	struct text word = { from->at, end ? (size_t)(end - from->at) : from->size };
-
-	from->at += word.size + (end ? 1 : 0);
-	from->size -= word.size + (end ? 1u : 0u);
-	return word;
-}
-
 /* Only the path goes on: "http://example.org/x" is for a proxy, which the host is not. */
-static int read_target(struct head *head, struct text target, struct text *path)
+static int read_target(const struct http_expect *expect, struct http1_text target,
+		       struct http1_text *path)
 {
-	const char *scheme = head->expect->scheme;
+	const char *scheme = expect->scheme;
 	size_t length = strlen(scheme);
 
 	*path = target;
-	if (target.size == 0 || !is_plain(&target, false)) {
-		return -EBADMSG;
-	}
-	if (target.at[0] == '/' || is(&target, "*")) {
+	if (target.at[0] == '/' || http1_text_is(&target, "*")) {
 		return 0;
 	}
 	if (target.size < length || strncasecmp(target.at, scheme, length) != 0) {
 		return -EBADMSG;
 	}
-	struct text authority = { target.at + length, target.size - length };
+	struct http1_text authority = { target.at + length, target.size - length };
 	const char *slash = memchr(authority.at, '/', authority.size);
-	*path = slash ? (struct text){ slash, (size_t)(target.at + target.size - slash) }
-		      : (struct text){ "/", 1 };
+	*path = slash ? (struct http1_text){ slash, (size_t)(target.at + target.size - slash) }
+		      : (struct http1_text){ "/", 1 };
 	authority.size = slash ? (size_t)(slash - authority.at) : authority.size;
-	return is_host(head->expect, &authority) ? 0 : -EPERM;
+	return is_host(expect, &authority) ? 0 : -EPERM;
 }
 
 /* For a proxy, which the host is not; or answered with the request, credentials and all. */
-static bool is_refused(const struct text *method)
+static bool is_refused(const struct http1_text *method)
 {
 	static const char *const refused[] = { "CONNECT", "TRACE", "TRACK" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
-		if (is(method, refused[i])) {
+		if (http1_text_is(method, refused[i])) {
 			return true;
 		}
 	}
 	return false;
 }
 
-static int read_request_line(struct head *head, struct text line)
+static int write_line(struct head *head, const char *data)
 {
-	struct text method = until(&line, ' ');
-	struct text target = until(&line, ' ');
-	struct text path;
+	const struct http1_line *line = &head->reader->line;
+	struct http1_text method = { data, line->method_size };
+	struct http1_text target = { data + line->target_at, line->target_size };
+	struct http1_text path;
 
-	head->old = is(&line, "HTTP/1.0");
-	if (!is_token(&method) || is_refused(&method) || (!is(&line, "HTTP/1.1") && !head->old)) {
+	if (is_refused(&method)) {
 		return -EBADMSG;
 	}
-	int r = read_target(head, target, &path);
+	int r = read_target(head->expect, target, &path);
 	if (r < 0) {
 		return r;
 	}
 	buf_add(head->out, method.at, method.size);
 	buf_addc(head->out, ' ');
 	buf_add(head->out, path.at, path.size);
-	buf_adds(head->out, head->old ? " HTTP/1.0\r\n" : " HTTP/1.1\r\n");
+	buf_addf(head->out, " HTTP/1.%u\r\n", line->minor);
 	return 0;
 }
 
-static bool is_replaced(const struct head *head, const struct text *name)
+static bool is_replaced(const struct head *head, const struct http1_text *name)
 {
+	/* What is about this connection ends here. */
+	static const char *const dropped[] = { "Connection", "Keep-Alive", "Proxy-Connection",
+					       "Proxy-Authorization", "Upgrade" };
+
 	for (size_t i = 0; i < head->expect->extras_count; i++) {
-		if (is(name, head->expect->extras[i].header)) {
+		if (http1_text_is(name, head->expect->extras[i].header)) {
 			return true;
 		}
 	}
-	/* What is about this connection ends here. */
-	return is(name, "Connection") || is(name, "Keep-Alive") || is(name, "Proxy-Connection") ||
-	       is(name, "Proxy-Authorization") || is(name, "Upgrade");
+	for (size_t i = 0; i < ARRAY_SIZE(dropped); i++) {
+		if (http1_text_is(name, dropped[i])) {
+			return true;
+		}
+	}
+	return false;
 }
 
 /* In its one spelling: to the server another one may be another site, or its first. */
-static void add_host(struct head *head, bool with_port)
+static int write_host(struct head *head, const struct http1_text *value, bool replaced)
 {
+	head->has_host = true;
+	if (!is_host(head->expect, value)) {
+		return -EPERM;
+	}
+	if (replaced) {
+		return 0;
+	}
 	buf_addf(head->out, "Host: %s", head->expect->name);
-	if (with_port) {
+	if (memchr(value->at, ':', value->size)) {
 		buf_addf(head->out, ":%u", (unsigned)head->expect->port);
 	}
 	buf_adds(head->out, "\r\n");
+	return 0;
 }
 
-static int read_field(struct head *head, struct text line)
+static int write_field(struct head *head, const struct http1_field *field)
 {
-	struct text value = line;
-	struct text name = until(&value, ':');
+	bool replaced = is_replaced(head, &field->name);
 
-	if (name.size + 1 > line.size || !is_token(&name)) {
-		return -EBADMSG; /* also a line that goes on from the one before */
-	}
-	while (value.size && (*value.at == ' ' || *value.at == '\t')) {
-		value.at++;
-		value.size--;
-	}
-	while (value.size &&
-	       (value.at[value.size - 1] == ' ' || value.at[value.size - 1] == '\t')) {
-		value.size--;
-	}
-	if (!is_plain(&value, true)) {
+	/* Not even the tab that could hide a blank. */
+	if (memchr(field->value.at, '\t', field->value.size)) {
 		return -EBADMSG;
 	}
-	if (is(&name, "Host")) {
-		if (head->hosts++ || !is_host(head->expect, &value)) {
-			return head->hosts > 1 ? -EBADMSG : -EPERM;
-		}
-		if (!is_replaced(head, &name)) {
-			add_host(head, memchr(value.at, ':', value.size) != NULL);
-		}
-		return 0;
+	if (http1_text_is(&field->name, "Host")) {
+		return write_host(head, &field->value, replaced);
 	}
-	if (is(&name, "Content-Length") &&
-	    (head->lengths++ || !read_number(&value, INT64_MAX, &head->length))) {
-		return -EBADMSG;
-	}
-	if (is(&name, "Transfer-Encoding") && (head->encodings++ || !is(&value, "chunked"))) {
-		return -EBADMSG;
-	}
-	if (!is_replaced(head, &name)) {
-		buf_add(head->out, name.at, name.size);
+	if (!replaced) {
+		buf_add(head->out, field->name.at, field->name.size);
 		buf_adds(head->out, ": ");
-		buf_add(head->out, value.at, value.size);
+		buf_add(head->out, field->value.at, field->value.size);
 		buf_adds(head->out, "\r\n");
 	}
 	return 0;
 }
 
-static int finish(struct head *head, struct http_head *ret)
+static int write_fields(struct head *head, const char *data)
 {
-	/* Two lengths are two requests, to whoever believes the other one; 1.0 has no chunks. */
-	if (head->hosts != 1 || (head->encodings && (head->lengths || head->old))) {
-		return -EBADMSG;
+	struct http1_field field;
+	size_t at = head->reader->fields_at;
+
+	while (http1_next_field(data, &at, &field)) {
+		int r = write_field(head, &field);
+		if (r < 0) {
+			return r;
+		}
 	}
 	for (size_t i = 0; i < head->expect->extras_count; i++) {
 		buf_addf(head->out, "%s: %s\r\n", head->expect->extras[i].header,
 			 head->expect->extras[i].value);
 	}
 	buf_adds(head->out, "Connection: close\r\n\r\n");
-	ret->body = head->length;
-	ret->chunked = head->encodings > 0;
-	return head->out->failed ? -ENOMEM : 0;
+	return head->has_host ? 0 : -EBADMSG;
 }
 
-int http_head_rewrite(const char *data, size_t size, const struct http_expect *expect,
-		      struct http_head *ret, struct buf *out)
+/* 0: the head is complete. */
+static int read_head(struct http1_reader *reader, const char *data, size_t size)
 {
-	const char *end = memmem(data, size < HTTP_HEAD_MAX ? size : HTTP_HEAD_MAX, "\r\n\r\n", 4);
-	struct head head = { .expect = expect, .out = out };
+	struct http1_text input = { data + reader->head_size, size - reader->head_size }, none;
+	enum http1_event event = HTTP1_LINE;
 
-	if (!end) {
-		/* What does not begin like a request never becomes one. */
-		struct text first = { data, size < 8 ? size : 8 };
-		struct text method = until(&first, ' ');
-		return size >= HTTP_HEAD_MAX || (size && !is_token(&method)) ? -EBADMSG : -EAGAIN;
+	while (event == HTTP1_LINE) {
+		event = http1_read(reader, &input, &none);
 	}
-	struct text rest = { data, (size_t)(end - data) + 2 };
-	ret->size = rest.size + 2;
-	for (bool first = true; rest.size; first = false) {
-		struct text line = until(&rest, '\n');
-		if (line.size == 0 || line.at[--line.size] != '\r') {
-			return -EBADMSG;
-		}
-		int r = first ? read_request_line(&head, line) : read_field(&head, line);
-		if (r < 0) {
-			return r;
-		}
+	if (event == HTTP1_MORE) {
+		return size < HTTP_HEAD_MAX ? -EAGAIN : -EBADMSG;
 	}
-	return finish(&head, ret);
+	return event == HTTP1_HEAD && http1_read_fields(reader, data) ? 0 : -EBADMSG;
+}
+
+int http_head_rewrite(struct http1_reader *reader, const char *data, size_t size,
+		      const struct http_expect *expect, struct buf *out)
+{
+	struct head head = { .expect = expect, .reader = reader, .out = out };
+	int r = read_head(reader, data, size);
+
+	r = r < 0 ? r : write_line(&head, data);
+	r = r < 0 ? r : write_fields(&head, data);
+	if (r < 0) {
+		return r;
+	}
+	return http1_begin_body(reader, UINT64_MAX) && !out->failed ? 0 : -ENOMEM;
+}
+
+long http_body_take(struct http1_reader *reader, const char *data, size_t size)
+{
+	struct http1_text input = { data, size }, piece;
+	enum http1_event event = HTTP1_DATA;
+
+	while (event == HTTP1_DATA) {
+		event = http1_read(reader, &input, &piece);
+	}
+	return event == HTTP1_WRONG ? -EBADMSG : (long)(size - input.size);
 }

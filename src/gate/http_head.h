@@ -1,7 +1,7 @@
 /*
- * The head of an HTTP/1 request: is it for the host that the connection was made for, and can it be
- * read in one way only? Written again with what the gate adds: credentials, and the end of the
- * connection after this request, because the next one would not be looked at. Pure.
+ * The head of an HTTP/1 request: is it for the host that the connection was made for? Written again
+ * with what the gate adds: credentials, and the end of the connection after this request, because
+ * the next one would not be looked at. And where its body ends. The bytes are read by http1. Pure.
  */
 #ifndef BRIG_GATE_HTTP_HEAD_H
 #define BRIG_GATE_HTTP_HEAD_H
@@ -9,9 +9,13 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "http1/http1.h"
 #include "net/name.h"
 
 #define HTTP_HEAD_MAX 32768
+
+/* No chunk extensions and no trailers, which servers and proxies have read differently. */
+extern const struct http1_rules http_head_rules;
 
 struct http_extra {
 	const char *header, *value; /* replaces what the program has sent under this name */
@@ -25,16 +29,13 @@ struct http_expect {
 	size_t extras_count;
 };
 
-struct http_head {
-	size_t size;   /* of the head that was read */
-	uint64_t body; /* bytes behind it that belong to it... */
-	bool chunked;  /* ...or as many as its chunks have */
-};
-
 /*
- * 0: `out` has the new head; -EAGAIN: it goes on; -EBADMSG: it is no such request; -EPERM: it is
- * for another host; -ENOMEM.
+ * `data`: all that has come; the reader goes on where it was. 0: `out` has the new head, and the
+ * reader is at the body; -EAGAIN: it goes on; -EBADMSG: it is no such request; -EPERM: it is for
+ * another host; -ENOMEM.
  */
-int http_head_rewrite(const char *data, size_t size, const struct http_expect *expect,
-		      struct http_head *ret, struct buf *out);
+int http_head_rewrite(struct http1_reader *reader, const char *data, size_t size,
+		      const struct http_expect *expect, struct buf *out);
+/* How many of these bytes belong to the body; or -EBADMSG. */
+long http_body_take(struct http1_reader *reader, const char *data, size_t size);
 #endif

@@ -15,8 +15,7 @@
 #define TLS_HANDSHAKE 0x16
 #define TLS_MAJOR     0x03
 
-/* 1: something came; 0: nothing now; -errno. */
-static int read_more(struct connection *c)
+int connection_read_first(struct connection *c)
 {
 	char data[4096];
 	size_t room = FIRST_MAX - c->first.size;
@@ -42,19 +41,31 @@ static int send_first(struct connection *c, const char *data, size_t size)
 }
 
 /* A hello without a name goes to whatever the host has as its first: only where all is allowed. */
-static int look_at_hello(struct connection *c)
+int connection_judge_hello(struct connection *c, size_t *ret_size)
 {
 	char name[NET_NAME_MAX + 1] = "";
-	int r = hello_parse((const unsigned char *)c->first.data, c->first.size, name);
+	int r = hello_parse((const unsigned char *)c->first.data, c->first.size, name, ret_size);
 
 	if (r == -EAGAIN) {
-		return c->first.size < FIRST_MAX ? 0 : -EBADMSG;
+		return c->first.size < FIRST_MAX ? -EAGAIN : -EBADMSG;
 	}
 	if (r < 0 || (name[0] && strcmp(name, c->record.host) != 0) ||
 	    (!name[0] && c->protocol == NET_TLS)) {
 		return -EPERM;
 	}
-	return c->opened ? 1 : send_first(c, c->first.data, c->first.size);
+	return 0;
+}
+
+static int look_at_hello(struct connection *c)
+{
+	size_t size;
+	int r = connection_judge_hello(c, &size);
+
+	if (r < 0) {
+		return r == -EAGAIN ? 0 : r;
+	}
+	r = c->opened ? 0 : connection_follow_hello(c, size);
+	return r < 0 ? r : 1;
 }
 
 static int look_at_request(struct connection *c)
@@ -64,7 +75,6 @@ static int look_at_request(struct connection *c)
 				      .port = (uint16_t)c->record.port,
 				      .scheme = c->opened ? "https://" : "http://",
 				      .extras = extras };
-	struct http_head head;
 
 	for (unsigned i = 0; i < c->gate->credentials_count; i++) {
 		const struct gate_credential *credential = &c->gate->credentials[i];
@@ -76,25 +86,23 @@ static int look_at_request(struct connection *c)
 		}
 	}
 	buf_done(&c->head);
-	int r = http_head_rewrite(c->first.data, c->first.size, &expect, &head, &c->head);
+	int r = http_head_rewrite(&c->http, c->first.data, c->first.size, &expect, &c->head);
 	if (r < 0) {
 		return r == -EAGAIN ? 0 : r;
 	}
-	uint64_t rest = c->first.size - head.size;
 	/* What comes behind this request would be a second one. */
-	c->chunked = head.chunked;
-	if (head.chunked) {
-		long came = chunks_take(&c->chunks, c->first.data + head.size, (size_t)rest);
-		if (came < 0) {
-			return (int)came;
-		}
-		rest = (uint64_t)came;
-		c->body = 0;
-	} else {
-		rest = rest < head.body ? rest : head.body;
-		c->body = head.body - rest;
+	const char *body = c->first.data + c->http.head_size;
+	long came = http_body_take(&c->http, body, c->first.size - c->http.head_size);
+	if (came < 0) {
+		return (int)came;
 	}
-	return send_first(c, c->first.data + head.size, (size_t)rest);
+	c->body = c->http.framing.chunked ? 0 : c->http.left;
+	return send_first(c, body, (size_t)came);
+}
+
+bool connection_is_measured(const struct connection *c)
+{
+	return c->http.framing.chunked && c->http.state != HTTP1_DONE;
 }
 
 /* They are looked at where they wait, and then passed on as far as they belong to it. */
@@ -102,14 +110,14 @@ int connection_measure(struct connection *c)
 {
 	char data[16384];
 
-	if (!c->chunked || c->up.left || c->up.held || c->chunks.state == CHUNKS_OVER) {
+	if (!connection_is_measured(c) || c->up.left || c->up.held) {
 		return 0;
 	}
 	ssize_t n = recv(c->inside, data, sizeof(data), MSG_PEEK | MSG_DONTWAIT);
 	if (n <= 0) {
 		return n < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : -EPIPE;
 	}
-	long came = chunks_take(&c->chunks, data, (size_t)n);
+	long came = http_body_take(&c->http, data, (size_t)n);
 	c->up.left = came > 0 ? (uint64_t)came : 0;
 	return came < 0 ? (int)came : 0;
 }
@@ -127,7 +135,7 @@ static int look_at_anything(struct connection *c)
 
 int connection_look(struct connection *c)
 {
-	int r = read_more(c);
+	int r = connection_read_first(c);
 
 	/* The end without a byte: there is nothing to be wrong with. */
 	if (r == -EPIPE && c->protocol == NET_ANY && c->first.size == 0) {

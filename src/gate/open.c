@@ -12,12 +12,6 @@
 
 #define LEAVE_PATIENCE_NS 2000000000ull
 
-static void forget(struct loop_source **source, uint32_t *events)
-{
-	loop_remove(TAKE_PTR(*source));
-	*events = 0;
-}
-
 /* From the connection's last word until it is gone, or nobody takes it. */
 static void on_left(void *user)
 {
@@ -53,7 +47,7 @@ void connection_open_inside(struct connection *c)
 		.user = c,
 	};
 
-	forget(&c->in_source, &c->in_events);
+	watch_done(&c->in_watch);
 	int r = c->gate->opener->accept(c->gate, &options, &c->in_end, &c->inside);
 	buf_done(&c->first);
 	if (r < 0) {
@@ -87,7 +81,7 @@ void connection_open_outside(struct connection *c)
 		.user = c,
 	};
 
-	forget(&c->out_source, &c->out_events);
+	watch_done(&c->out_watch);
 	c->state = CONNECTION_GREETING;
 	if (c->gate->opener->connect(c->gate, &options, &c->out_end, &c->outside) < 0) {
 		connection_end(c, GATE_UNREACHABLE);
@@ -100,8 +94,8 @@ void connection_open_outside(struct connection *c)
 
 void connection_leave(struct connection *c)
 {
-	forget(&c->in_source, &c->in_events);
-	forget(&c->out_source, &c->out_events);
+	watch_done(&c->in_watch);
+	watch_done(&c->out_watch);
 	loop_timer_clear(&c->timer);
 	lookup_free(TAKE_PTR(c->lookup));
 	c->gate->opener->follow(c->in_end, NULL);

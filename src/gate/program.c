@@ -89,6 +89,11 @@ static int open_prepare(struct gate *gate)
 	return r;
 }
 
+static bool pay_for_names(void *user, size_t bytes)
+{
+	return gate_pay(user, bytes);
+}
+
 static int prepare(struct gate *gate)
 {
 	int r = 0;
@@ -109,6 +114,9 @@ static int prepare(struct gate *gate)
 	if (r == 0) {
 		gate->resolver.loop = gate->loop;
 		gate->resolver.six = has_six();
+		gate->resolver.pay = pay_for_names;
+		gate->resolver.user = gate;
+		gate->routes = net_routes_open(); /* the seal has no such sockets */
 		r = gate_seal(gate);
 	}
 	if (r == 0) {
@@ -122,7 +130,7 @@ static int prepare(struct gate *gate)
 
 int gate_program(const struct opener *opener)
 {
-	struct gate gate = { .opener = opener };
+	struct gate gate = { .opener = opener, .routes = -1 };
 
 	if (!is_line(GATE_FD_WARDEN) || !is_line(GATE_FD_CELL)) {
 		return STATUS_WRONG_START;

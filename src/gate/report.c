@@ -36,8 +36,12 @@ void report_connection(struct gate *gate, const struct gate_connection *record)
 				  : record->port ? &gate->told_refused
 						 : &gate->told_names;
 
-	if (may_tell(telling) && say(record, sizeof(*record)) == 0) {
+	struct gate_connection whole = *record;
+
+	whole.extra_bytes = gate->extra_bytes;
+	if (may_tell(telling) && say(&whole, sizeof(whole)) == 0) {
 		telling->told++;
+		gate->extra_bytes = 0;
 		return;
 	}
 	gate->untold++;

@@ -108,6 +108,11 @@ static int dial_server(const struct lookup *lookup, int type)
 	return fd;
 }
 
+static bool pay(const struct lookup *lookup, size_t bytes)
+{
+	return lookup->resolver->pay(lookup->resolver->user, bytes);
+}
+
 static int try_server(struct lookup *lookup);
 
 static void next_server(struct lookup *lookup)
@@ -130,6 +135,10 @@ static void on_tcp(void *user, uint32_t events)
 	(void)events;
 	query[0] = (uint8_t)(size >> 8);
 	query[1] = (uint8_t)size;
+	if (question->sent == 0 && !pay(lookup, size + 2)) {
+		next_server(lookup);
+		return;
+	}
 	if (question->sent < size + 2) {
 		ssize_t n = send(question->tcp, query + question->sent, size + 2 - question->sent,
 				 MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -146,6 +155,10 @@ static void on_tcp(void *user, uint32_t events)
 	ssize_t n = recv(question->tcp, question->buffer + question->used,
 			 sizeof(question->buffer) - question->used, MSG_DONTWAIT);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
+		return;
+	}
+	if (n > 0 && !pay(lookup, (size_t)n)) {
+		next_server(lookup);
 		return;
 	}
 	question->used += n > 0 ? (size_t)n : 0;
@@ -214,7 +227,7 @@ static void on_udp(void *user, uint32_t events)
 	if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
 		return;
 	}
-	if (n < 0 || take_datagram(lookup, data, (size_t)n) < 0) {
+	if (n < 0 || !pay(lookup, (size_t)n) || take_datagram(lookup, data, (size_t)n) < 0) {
 		next_server(lookup); /* nobody is there, or it cannot tell */
 	} else if (all_over(lookup)) {
 		finish(lookup);
@@ -243,7 +256,8 @@ static int ask_all(struct lookup *lookup)
 			return -EIO;
 		}
 		size_t size = dns_query_make(lookup->name, question->type, question->id, query);
-		if (send(lookup->udp, query, size, MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
+		if (!pay(lookup, size) ||
+		    send(lookup->udp, query, size, MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
 			return -EIO;
 		}
 	}

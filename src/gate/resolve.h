@@ -14,6 +14,9 @@ struct resolver {
 	struct loop *loop;
 	struct host_files files;
 	bool six; /* the host has a way to IPv6 addresses */
+	/* Before a question is sent, and when an answer has come. false: no more of them. */
+	bool (*pay)(void *user, size_t bytes);
+	void *user;
 };
 
 struct resolved {

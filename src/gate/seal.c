@@ -54,7 +54,7 @@ static const struct filter_test sizes_pipe = {
 	.arg = 1, .mask = UINT32_MAX, .values_count = 1, .values = pipe_size
 };
 /* By number alone: what these mean on other levels is as harmless. TCP_ULP and filters are not. */
-static const uint64_t options[] = { TCP_NODELAY, SO_LINGER };
+static const uint64_t options[] = { TCP_NODELAY, SO_LINGER, SO_SNDBUF, SO_RCVBUF };
 static const struct filter_test plain_option = {
 	.arg = 2, .mask = UINT32_MAX, .values_count = ARRAY_SIZE(options), .values = options
 };
@@ -77,7 +77,7 @@ static const struct call {
 	{ "shutdown", "the end of one direction", NULL },
 	{ "getsockname", "what a connection was made for", NULL },
 	{ "getsockopt", "did it come about", NULL },
-	{ "setsockopt", "no delay; a reset at the end", &plain_option },
+	{ "setsockopt", "no delay; a reset at the end; buffers", &plain_option },
 	{ "close", "descriptors", NULL },
 	{ "epoll_create1", "the loop", NULL },
 	{ "epoll_ctl", "the loop", NULL },

@@ -4,7 +4,9 @@
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "gate/hello.h"
 #include "gate_tls/hosts.h"
 
 #define CIPHERS "ECDHE+AESGCM:ECDHE+CHACHA20"
@@ -47,12 +49,29 @@ static int choose_protocol(SSL *ssl, const unsigned char **out, unsigned char *o
 	return SSL_TLSEXT_ERR_OK;
 }
 
-SSL_CTX *tls_server_context(void)
+/* The second hello as well, which a program sends when it is asked for another key. */
+static int judge_hello(SSL *ssl, int *alert, void *user)
+{
+	const struct tls_host *host = user;
+	char name[NET_NAME_MAX + 1];
+	const unsigned char *data;
+	size_t size;
+
+	*alert = SSL_AD_UNRECOGNIZED_NAME;
+	return SSL_client_hello_get0_ext(ssl, TLSEXT_TYPE_server_name, &data, &size) == 1 &&
+			       hello_name_parse(data, size, name) == 0 &&
+			       strcmp(name, host->name) == 0
+		       ? SSL_CLIENT_HELLO_SUCCESS
+		       : SSL_CLIENT_HELLO_ERROR;
+}
+
+SSL_CTX *tls_server_context(struct tls_host *host)
 {
 	SSL_CTX *context = context_new(TLS_server_method());
 
 	if (context) {
 		SSL_CTX_set_num_tickets(context, 0);
+		SSL_CTX_set_client_hello_cb(context, judge_hello, host);
 		SSL_CTX_set_alpn_select_cb(context, choose_protocol, NULL);
 	}
 	return context;

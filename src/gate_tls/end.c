@@ -16,9 +16,10 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "gate/watch.h"
 #include "gate_tls/greeting.h"
 #include "gate_tls/hosts.h"
-#include "gate_tls/wire.h"
+#include "gate_tls/toll.h"
 
 #define RECORD_MAX 16384
 #define TURNS      8
@@ -36,9 +37,9 @@ struct end {
 	struct tls_end_options options;
 	SSL *ssl;
 	struct wire wire;
+	struct toll toll;
 	int plain; /* owned */
-	struct loop_source *wire_source, *plain_source;
-	uint32_t wire_events, plain_events;
+	struct watch wire_watch, plain_watch;
 	struct half down, up;       /* to the plain side; to the wire */
 	bool writes;                /* OpenSSL waits until the wire takes more */
 	bool reads_first;           /* it seals nothing before more has come: a message in parts */
@@ -101,6 +102,7 @@ static bool open_record(struct end *end, struct half *half)
 	if (n > 0) {
 		half->at = 0;
 		half->size = (size_t)n;
+		end->toll.unsealed += (uint64_t)n;
 		return true;
 	}
 	if (waits(end, n)) {
@@ -140,6 +142,7 @@ static bool move_in(struct end *end, struct half *half)
 	half->at = 0;
 	half->size = (size_t)n;
 	half->over = n == 0;
+	end->toll.sealed += (uint64_t)n;
 	return true;
 }
 
@@ -189,26 +192,6 @@ static bool go_up(struct end *end)
 
 static void on_ready(void *user, uint32_t events);
 
-/* A socket that nothing is wanted of is taken out: its end would be told without end. */
-static int listen_to(struct end *end, int fd, uint32_t wanted, struct loop_source **source,
-		     uint32_t *events)
-{
-	int r = 0;
-
-	if (wanted == *events && (*source || !wanted)) {
-		return 0;
-	}
-	if (!wanted) {
-		loop_remove(TAKE_PTR(*source));
-	} else if (*source) {
-		r = loop_change(*source, wanted);
-	} else {
-		r = loop_add(end->gate->loop, fd, wanted, on_ready, end, source);
-	}
-	*events = wanted;
-	return r;
-}
-
 static void wait_for_more(struct end *end)
 {
 	bool open = end->base.open;
@@ -220,8 +203,20 @@ static void wait_for_more(struct end *end)
 	uint32_t wire = (reads ? EPOLLIN : 0u) | (gives ? EPOLLOUT : 0u);
 	uint32_t plain = (takes ? EPOLLIN : 0u) | (has(&end->down) ? EPOLLOUT : 0u);
 
-	if (listen_to(end, end->wire.fd, wire, &end->wire_source, &end->wire_events) < 0 ||
-	    listen_to(end, end->plain, plain, &end->plain_source, &end->plain_events) < 0) {
+	struct watch_wish wires = {
+		.fd = end->wire.fd,
+		.events = wire,
+		/* What a host has sent before its reset is still for the program. */
+		.resets = SSL_is_server(end->ssl) && !end->base.flushed,
+		.ready = on_ready,
+		.user = end,
+	};
+	struct watch_wish plains = {
+		.fd = end->plain, .events = plain, .ready = on_ready, .user = end
+	};
+
+	if (watch_set(&end->wire_watch, end->gate->loop, &wires) < 0 ||
+	    watch_set(&end->plain_watch, end->gate->loop, &plains) < 0) {
 		fail(end, GATE_CAUSE_NONE);
 	}
 }
@@ -231,9 +226,11 @@ static void on_ready(void *user, uint32_t events)
 	struct end *end = user;
 	const struct tls_end before = end->base;
 
-	(void)events;
+	if (watch_is_gone(&end->wire_watch, events)) {
+		fail(end, GATE_CAUSE_NONE); /* the program has gone */
+	}
 	end->writes = end->reads_first = false;
-	end->wire.left = TURN_BYTES;
+	end->wire.left = toll_room(&end->toll, TURN_BYTES);
 	ERR_clear_error();
 	if (!end->base.open) {
 		shake(end);
@@ -244,12 +241,15 @@ static void on_ready(void *user, uint32_t events)
 		moves = (!end->base.failed && go_up(end)) || moves;
 	}
 	ERR_clear_error();
+	if (!toll_pay(&end->toll, &end->wire, false)) {
+		return; /* the gate ends all connections, this one too */
+	}
 	if (!end->base.failed) {
 		wait_for_more(end);
 	}
 	if (end->base.failed) {
-		loop_remove(TAKE_PTR(end->wire_source));
-		loop_remove(TAKE_PTR(end->plain_source));
+		watch_done(&end->wire_watch);
+		watch_done(&end->plain_watch);
 	}
 	/* The last thing: it may be freed by this. */
 	if (end->base.open != before.open || end->base.failed != before.failed ||
@@ -306,10 +306,11 @@ static struct end *end_new(struct gate *gate, const struct tls_end_options *opti
 /* The handshake begins from the loop, so that whoever asked for it is told by what it expects. */
 static int start(struct end *end, int r, struct tls_end **ret, int *plain)
 {
-	if (r == 0) {
-		r = listen_to(end, end->wire.fd, EPOLLIN | EPOLLOUT, &end->wire_source,
-			      &end->wire_events);
-	}
+	struct watch_wish first = {
+		.fd = end->wire.fd, .events = EPOLLIN | EPOLLOUT, .ready = on_ready, .user = end
+	};
+
+	r = r < 0 ? r : watch_set(&end->wire_watch, end->gate->loop, &first);
 	if (r < 0) {
 		end_free(&end->base, true);
 		close_fd(plain);
@@ -344,6 +345,7 @@ int end_connect(struct gate *gate, const struct tls_end_options *options, struct
 	if (!end) {
 		return -ENOMEM;
 	}
+	end->toll.gate = gate;
 	int r = begin(end, host ? host->client : NULL, plain);
 	if (r == 0) {
 		SSL_set_connect_state(end->ssl);
@@ -367,8 +369,9 @@ void end_free(struct tls_end *base, bool reset)
 	if (!end) {
 		return;
 	}
-	loop_remove(end->wire_source);
-	loop_remove(end->plain_source);
+	watch_done(&end->wire_watch);
+	watch_done(&end->plain_watch);
+	(void)toll_pay(&end->toll, &end->wire, true);
 	/* Who did not get through the handshake has been told so in its own language. */
 	if (reset && end->wire.fd >= 0 && !end->base.cause) {
 		(void)setsockopt(end->wire.fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));

@@ -86,7 +86,7 @@ static int make_server(const struct authority *authority, struct tls_host *host)
 	if (r < 0) {
 		return r;
 	}
-	host->server = tls_server_context();
+	host->server = tls_server_context(host);
 	if (!host->server || SSL_CTX_use_certificate(host->server, certificate) != 1 ||
 	    SSL_CTX_use_PrivateKey(host->server, key) != 1) {
 		r = -EIO;

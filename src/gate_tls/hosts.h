@@ -27,7 +27,7 @@ extern const struct opener tls_opener;
 const struct tls_host *tls_host_find(const struct gate *gate, const char *name);
 
 /* Contexts of both kinds: context.c. NULL: no memory, or OpenSSL does not want to. */
-SSL_CTX *tls_server_context(void);
+SSL_CTX *tls_server_context(struct tls_host *host);
 SSL_CTX *tls_client_context(X509_STORE *trusted);
 /* Whom a client wants to speak to, and nobody else. */
 bool tls_name_peer(SSL *ssl, const char *name);

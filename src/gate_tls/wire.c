@@ -38,6 +38,7 @@ static int wire_read(BIO *bio, char *data, int room)
 		return -1;
 	}
 	wire->left -= n > 0 ? (size_t)n : 0;
+	wire->received += n > 0 ? (uint64_t)n : 0;
 	wire->over = n <= 0;
 	return n < 0 ? -1 : (int)n;
 }
@@ -54,6 +55,7 @@ static int wire_write(BIO *bio, const char *data, int size)
 	if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
 		BIO_set_retry_write(bio);
 	}
+	wire->sent += n > 0 ? (uint64_t)n : 0;
 	return n < 0 ? -1 : (int)n;
 }
 

@@ -7,6 +7,7 @@
 
 #include <openssl/bio.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/buf.h"
 
@@ -16,6 +17,7 @@ struct wire {
 	size_t first_taken;
 	size_t left; /* how much it may take in this turn: records can be without content */
 	bool over;   /* nothing comes any more */
+	uint64_t received, sent;
 };
 
 /* NULL: no memory. Once. */

@@ -7,7 +7,7 @@
 #include <strings.h>
 
 #include "base/cleanup.h"
-#include "http/characters.h"
+#include "http1/characters.h"
 
 /* Those that this layer writes, or that would change how the answer is read. */
 static const char *const own[] = {

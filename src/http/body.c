@@ -22,21 +22,17 @@ static size_t next_capacity(const struct body *body, size_t needed, size_t expec
 	return capacity;
 }
 
-static int body_grow(struct body *body, size_t needed, size_t expected)
+/* So many bytes are held for it now. */
+static int body_charge(struct body *body, size_t total)
 {
-	size_t capacity = next_capacity(body, needed, expected);
-	size_t more = capacity - body->capacity;
+	struct http_budget *budget = body->budget;
+	size_t more = total > body->charged ? total - body->charged : 0;
 
 	if (body->pool && more > body->pool->limit - body->pool->used) {
 		return -ENOBUFS;
 	}
-	struct http_budget *budget = body->budget;
 	if (budget && budget->bodies_max && more > budget->bodies_max - budget->bodies) {
 		return -EDQUOT;
-	}
-	char *data = realloc(body->data, capacity);
-	if (!data) {
-		return -ENOMEM;
 	}
 	if (body->pool) {
 		body->pool->used += more;
@@ -44,13 +40,59 @@ static int body_grow(struct body *body, size_t needed, size_t expected)
 	if (budget) {
 		budget->bodies += more;
 	}
+	body->charged += more;
+	return 0;
+}
+
+static int body_grow(struct body *body, size_t needed, size_t expected)
+{
+	size_t capacity = next_capacity(body, needed, expected);
+	int r = body_charge(body, capacity);
+
+	if (r < 0) {
+		return r;
+	}
+	char *data = realloc(body->data, capacity);
+	if (!data) {
+		return -ENOMEM;
+	}
 	body->data = data;
 	body->capacity = capacity;
 	return 0;
 }
 
+/* What was held until now goes first. */
+static int body_begin_to_sink(struct body *body)
+{
+	int r = body->size ? body->sink->take(body->sink, body->data, body->size) : 0;
+
+	free(body->data);
+	body->data = NULL;
+	body->capacity = 0;
+	body->sunk = true;
+	return r;
+}
+
+/* All bytes that came are counted, however few of them the sink keeps; or what it keeps. */
+static int body_sink(struct body *body, const char *data, size_t size)
+{
+	size_t held = body->sink->held(body->sink);
+	size_t total = held > body->size ? held : body->size;
+	int r = body_charge(body, total + size);
+
+	if (r == 0 && !body->sunk) {
+		r = body_begin_to_sink(body);
+	}
+	r = r < 0 ? r : body->sink->take(body->sink, data, size);
+	body->size += r < 0 ? 0 : size;
+	return r;
+}
+
 int body_add(struct body *body, const char *data, size_t size, size_t expected)
 {
+	if (body->sink && (body->sunk || body->size + size > HTTP_BODY_HELD_MAX)) {
+		return body_sink(body, data, size);
+	}
 	if (body->size + size + 1 > body->capacity) {
 		int r = body_grow(body, body->size + size + 1, expected);
 		if (r < 0) {
@@ -66,11 +108,11 @@ int body_add(struct body *body, const char *data, size_t size, size_t expected)
 void body_leave_pool(struct body *body)
 {
 	if (body->pool) {
-		body->pool->used -= body->capacity;
+		body->pool->used -= body->charged;
 		body->pool = NULL;
 	}
 	if (body->budget) {
-		body->budget->bodies -= body->capacity;
+		body->budget->bodies -= body->charged;
 		body->budget = NULL;
 	}
 }

@@ -8,6 +8,23 @@ bool budget_allows(const struct http_budget *budget, size_t size)
 	       (size <= budget->answers_max && budget->answers <= budget->answers_max - size);
 }
 
+bool http_budget_take(struct http_budget *budget, size_t size)
+{
+	bool allowed = budget_allows(budget, size);
+
+	if (budget && allowed) {
+		budget->answers += size;
+	}
+	return allowed;
+}
+
+void http_budget_give(struct http_budget *budget, size_t size)
+{
+	if (budget) {
+		budget->answers -= size;
+	}
+}
+
 void budget_recount(struct connection *c)
 {
 	size_t waiting = outbox_waiting(&c->outbox);

@@ -120,6 +120,18 @@ void connection_send(struct connection *c, const struct iovec *parts, size_t cou
 	}
 }
 
+void connection_attach(struct connection *c, struct rope *rope)
+{
+	if (c->broken) {
+		return;
+	}
+	outbox_attach(&c->outbox, rope);
+	account_sent(c, outbox_flush(&c->outbox, &c->carrier));
+	if (!c->busy && !c->broken) {
+		watch(c);
+	}
+}
+
 static void flush(struct connection *c)
 {
 	account_sent(c, outbox_flush(&c->outbox, &c->carrier));
@@ -142,7 +154,8 @@ static size_t read_size(const struct connection *c)
 		return HEAD_READ_BYTES;
 	}
 	const struct reader *reader = &c->exchange->reader;
-	return reader_wants(reader, reader->framing.chunked ? HEAD_READ_BYTES : SERVER_READ_BYTES);
+	return reader_wants(reader,
+			    reader->http1.framing.chunked ? HEAD_READ_BYTES : SERVER_READ_BYTES);
 }
 
 /* Nobody decrypts what nobody looks at. */

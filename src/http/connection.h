@@ -64,6 +64,8 @@ void connection_proceed(struct connection *c);
 /* Ends it soon, but not in this call. */
 void connection_break(struct connection *c);
 /* Bytes of an answer. */
+/* Takes the rope over: the rest of an answer. */
+void connection_attach(struct connection *c, struct rope *rope);
 void connection_send(struct connection *c, const struct iovec *parts, size_t count);
 /* An error of this layer as the answer; then the end. */
 void connection_refuse(struct connection *c, int status, const char *why);

@@ -22,6 +22,9 @@ void exchange_free(struct exchange *x)
 		return;
 	}
 	reader_done(&x->reader);
+	if (x->shown.sink) {
+		x->shown.sink->free(x->shown.sink);
+	}
 	buf_done(&x->headers);
 	free(x);
 }
@@ -42,7 +45,7 @@ void exchange_abandon(struct exchange *x)
 
 bool exchange_is_head(const struct exchange *x)
 {
-	const char *method = x->reader.line.method;
+	const char *method = x->reader.method;
 
 	return method && strcmp(method, "HEAD") == 0;
 }
@@ -51,7 +54,7 @@ static void show_head(struct exchange *x)
 {
 	const struct reader *reader = &x->reader;
 
-	x->shown.method = reader->line.method;
+	x->shown.method = reader->method;
 	x->shown.target = reader->target;
 	x->shown.path = reader->path;
 	x->shown.query = reader->query_at ? reader->target + reader->query_at : NULL;
@@ -65,7 +68,7 @@ static void say_continue(struct exchange *x)
 	static const char text[] = "HTTP/1.1 100 Continue\r\n\r\n";
 	struct iovec part = outbox_part(text, strlen(text));
 
-	if (x->reader.framing.expects_continue && x->connection->input_size == 0) {
+	if (x->reader.http1.framing.expects_continue && x->connection->input_size == 0) {
 		connection_send(x->connection, &part, 1);
 	}
 }
@@ -92,7 +95,12 @@ void exchange_admit(struct exchange *x)
 		return;
 	}
 	x->reader.body.budget = x->shown.budget;
-	reader_go_on(&x->reader, wanted < limit ? wanted : limit);
+	x->reader.body.sink = x->shown.sink;
+	if (wanted < limit) {
+		reader_go_on(&x->reader, wanted, x->shown.limit);
+	} else {
+		reader_go_on(&x->reader, limit, "http.body_bytes");
+	}
 	if (x->reader.state == READER_BODY) {
 		connection_enter(c, CONNECTION_BODY);
 		say_continue(x);

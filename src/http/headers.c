@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/utf8.h"
-#include "http/characters.h"
+#include "http1/http1.h"
 
 /* What may come in several lines: they are one list. All others have one value or none. */
 static const char *const lists[] = {
@@ -60,24 +60,12 @@ static bool is_utf8(const char *text)
 	return true;
 }
 
-/* Cuts one line; returns where the next begins. */
-static char *cut_line(char *line, struct http_header *ret)
+static char *cut(char *head, const struct http1_text *text)
 {
-	char *end = strstr(line, "\r\n");
-	char *next = end + 2;
-	char *value = strchr(line, ':');
+	char *at = head + (text->at - head);
 
-	*value++ = '\0';
-	while (character_is_space((unsigned char)*value)) {
-		value++;
-	}
-	while (end > value && character_is_space((unsigned char)end[-1])) {
-		end--;
-	}
-	*end = '\0';
-	ret->name = line;
-	ret->value = value;
-	return next;
+	at[text->size] = '\0';
+	return at;
 }
 
 /* Joins what follows list[first] under the same name to it; returns where the next text may go. */
@@ -135,18 +123,21 @@ static int join_lists(struct headers *headers, size_t text_size, const char **wh
 	return 0;
 }
 
-int headers_read(struct headers *headers, char *text, unsigned lines, const char **why)
+int headers_read(struct headers *headers, char *head, size_t at, unsigned count, const char **why)
 {
-	size_t text_size = strlen(text);
+	size_t text_size = strlen(head + at);
+	struct http1_field field;
 
-	headers->list = calloc(lines + 1, sizeof(*headers->list));
+	headers->list = calloc(count + 1, sizeof(*headers->list));
 	if (!headers->list) {
 		*why = "out of memory";
 		return 503;
 	}
-	for (headers->count = 0; headers->count < lines; headers->count++) {
-		struct http_header *header = &headers->list[headers->count];
-		text = cut_line(text, header);
+	headers->count = 0;
+	while (headers->count < count && http1_next_field(head, &at, &field)) {
+		struct http_header *header = &headers->list[headers->count++];
+		header->name = cut(head, &field.name);
+		header->value = cut(head, &field.value);
 		if (!is_utf8(header->value)) {
 			*why = "a header's value is not UTF-8";
 			return 400;

@@ -15,10 +15,10 @@ struct headers {
 void headers_done(struct headers *headers);
 
 /*
- * `text`: header lines that passed the guard, NUL-terminated, up to and with the empty line; it is
- * cut into strings. `lines` of them. 0, or the status to refuse with, and *why.
+ * `head`: one that http1 has found to be in order, NUL-terminated; it is cut into strings. Its
+ * `count` fields begin at `at`. 0, or the status to refuse with, and *why.
  */
-int headers_read(struct headers *headers, char *text, unsigned lines, const char **why);
+int headers_read(struct headers *headers, char *head, size_t at, unsigned count, const char **why);
 
 /* Of any number of headers of one name only one is left. NULL: not there. */
 const char *headers_find(const struct http_header *list, size_t count, const char *name);

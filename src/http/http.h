@@ -12,13 +12,27 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
+#include "base/rope.h"
 #include "loop/loop.h"
 
-struct http_limits {          /* 0: what the comment says */
-	size_t head_bytes;    /* request line and headers together (16 KiB): 431, 414 */
-	unsigned headers;     /* (100): 431 */
-	size_t body_bytes;    /* (64 MiB): 413 */
-	size_t bodies_bytes;  /* bodies of all connections together (256 MiB): 503 */
+/*
+ * 0: what limits.c says. All sizes that a client chooses are here, also those that the handler
+ * looks at: each has the name of its key in the configuration, and who exceeds it is told that
+ * name.
+ */
+struct http_limits {
+	size_t head_bytes;   /* request line and headers together: 431, 414 */
+	unsigned headers;    /* 431 */
+	size_t body_bytes;   /* of whatever body: 413 */
+	size_t bodies_bytes; /* bodies of all connections together: 503 */
+
+	size_t json_bytes;          /* of a JSON body: 413 */
+	size_t file_bytes;          /* of a file that is a body: 413 */
+	size_t tenant_body_bytes;   /* bodies of one tenant, until they are answered: 429 */
+	size_t tenant_answer_bytes; /* one tenant's answers that wait to be taken: 429 */
+	size_t queued_bytes;        /* requests that were accepted and have not begun: 429 */
+	size_t tenant_queued_bytes; /* of one tenant: 429 */
+
 	unsigned connections; /* (12000); more are closed at accept, the longest idle first */
 	/* of one unix uid or one address (7/8 of all): its own idle ones go first, then 503 */
 	unsigned connections_per_peer;
@@ -49,6 +63,19 @@ struct http_budget {
 	size_t answers, answers_max; /* that wait to be taken: 429 instead of one more */
 };
 
+/*
+ * Where a long body goes as it comes, instead of being held: the handler's. It is freed with the
+ * exchange.
+ */
+#define HTTP_BODY_HELD_MAX (256u << 10)
+struct http_sink {
+	/* All bytes, in their order. 0, or -errno: the request is refused with 503. */
+	int (*take)(struct http_sink *sink, const char *data, size_t size);
+	/* Bytes that it keeps, which may be more than came. */
+	size_t (*held)(const struct http_sink *sink);
+	void (*free)(struct http_sink *sink);
+};
+
 /* One request and its answer. */
 struct http_exchange {
 	/* the request, complete; all strings are the exchange's */
@@ -59,8 +86,10 @@ struct http_exchange {
 	const char *query;  /* as sent (its escapes are right), without "?"; or NULL */
 	const struct http_header *headers; /* "Host" is missing in HTTP/1.0 at most */
 	size_t headers_count;
-	const char *body; /* a NUL follows it; NULL when there is none */
+	const char *body; /* a NUL follows it; NULL when there is none, or the sink has it */
 	size_t body_size;
+	struct http_sink *sink; /* set in `admit`: for a body of more than HTTP_BODY_HELD_MAX */
+	const char *limit;      /* set in `admit`: what the limit is called that it says; or NULL */
 	struct http_peer peer;
 	struct http_budget *budget; /* the handler's, set in `admit` or `handle`; or NULL */
 
@@ -78,6 +107,13 @@ struct http_exchange {
 	void *user;
 };
 
+/*
+ * So many bytes are held for somebody's answer outside of this layer. False: the budget (which may
+ * be NULL) has no room for them, and nothing is counted. What was counted is to be given back.
+ */
+bool http_budget_take(struct http_budget *budget, size_t size);
+void http_budget_give(struct http_budget *budget, size_t size);
+
 /* NULL: not there. A header that came twice (and is not a list) was refused before. */
 const char *http_header_find(const struct http_exchange *exchange, const char *name);
 
@@ -89,6 +125,9 @@ int http_answer_header(struct http_exchange *exchange, const char *name, const c
 /* The whole answer. The exchange is gone afterwards (its memory too), unless in the handler. */
 void http_respond(struct http_exchange *exchange, int status, const char *content_type,
 		  const void *body, size_t size);
+/* The same with a text in parts, which is taken over and sent in slices. */
+void http_respond_rope(struct http_exchange *exchange, int status, const char *content_type,
+		       struct rope *body);
 /*
  * No answer, or no more of it: the connection ends, so that nobody takes what was sent for all.
  * The exchange is gone afterwards, and `gone` is not called.

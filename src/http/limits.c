@@ -1,4 +1,4 @@
-/* What the limits are when nobody says. */
+/* What the limits are when nobody says: one table. brig-serve(1) and docs/api.md list them. */
 #include "http/limits.h"
 
 #define KIB    1024u
@@ -10,6 +10,12 @@ static const struct http_limits defaults = {
 	.headers = 100,
 	.body_bytes = 64 * MIB,
 	.bodies_bytes = 256 * MIB,
+	.json_bytes = 32 * MIB, /* a file of 20 MB in base64, and all that a run has besides */
+	.file_bytes = 64 * MIB,
+	.tenant_body_bytes = 64 * MIB + 1, /* room for the largest body, and its end */
+	.tenant_answer_bytes = 64 * MIB + 1,
+	.queued_bytes = 256 * MIB,
+	.tenant_queued_bytes = 64 * MIB,
 	.connections = 12000,
 	.head_ns = 10ull * SECOND,
 	.body_ns = 60ull * SECOND,
@@ -25,6 +31,12 @@ void limits_complete(struct http_limits *limits)
 	COMPLETE(headers);
 	COMPLETE(body_bytes);
 	COMPLETE(bodies_bytes);
+	COMPLETE(json_bytes);
+	COMPLETE(file_bytes);
+	COMPLETE(tenant_body_bytes);
+	COMPLETE(tenant_answer_bytes);
+	COMPLETE(queued_bytes);
+	COMPLETE(tenant_queued_bytes);
 	COMPLETE(connections);
 	/* Nobody alone can take all places; a proxy, or a load test, can take most. */
 	if (!limits->connections_per_peer) {

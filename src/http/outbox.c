@@ -8,12 +8,13 @@
 void outbox_done(struct outbox *outbox)
 {
 	free(outbox->data);
+	rope_done(&outbox->rope);
 	*outbox = (struct outbox){ 0 };
 }
 
 static int make_room(struct outbox *outbox, size_t size)
 {
-	size_t waiting = outbox_waiting(outbox);
+	size_t waiting = outbox->end - outbox->start;
 
 	if (outbox->capacity - outbox->end >= size) {
 		return 0;
@@ -77,23 +78,47 @@ ssize_t outbox_send(struct outbox *outbox, const struct carrier *carrier, const 
 	return sent;
 }
 
+void outbox_attach(struct outbox *outbox, struct rope *rope)
+{
+	outbox->rope = *rope;
+	*rope = (struct rope){ 0 };
+}
+
+static ssize_t send_some(struct outbox *outbox, const struct carrier *carrier, size_t max)
+{
+	struct iovec pieces[ROPE_PIECES];
+	size_t own = outbox->end - outbox->start, count = 1;
+
+	if (own > 0) {
+		pieces[0] = outbox_part(outbox->data + outbox->start, own < max ? own : max);
+	} else {
+		count = rope_peek(&outbox->rope, max, pieces);
+	}
+	ssize_t sent = carrier_send(carrier, pieces, count);
+	if (sent > 0 && own > 0) {
+		outbox->start += (size_t)sent;
+	} else if (sent > 0) {
+		rope_take(&outbox->rope, (size_t)sent);
+	}
+	return sent;
+}
+
 ssize_t outbox_flush(struct outbox *outbox, const struct carrier *carrier)
 {
 	size_t total = 0;
 
-	while (outbox_waiting(outbox) > 0) {
-		struct iovec part =
-			outbox_part(outbox->data + outbox->start, outbox_waiting(outbox));
-		ssize_t sent = carrier_send(carrier, &part, 1);
+	while (outbox_waiting(outbox) > 0 && total < OUTBOX_SLICE) {
+		ssize_t sent = send_some(outbox, carrier, OUTBOX_SLICE - total);
 		if (sent < 0) {
 			return sent;
 		}
 		if (sent == 0) {
 			return (ssize_t)total;
 		}
-		outbox->start += (size_t)sent;
 		total += (size_t)sent;
 	}
-	outbox_done(outbox);
+	if (outbox_waiting(outbox) == 0) {
+		outbox_done(outbox);
+	}
 	return (ssize_t)total;
 }

@@ -7,16 +7,21 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
+#include "base/rope.h"
 #include "http/carrier.h"
+
+/* So much goes out in one go: then others are looked after. */
+#define OUTBOX_SLICE ((size_t)512 << 10)
 
 struct outbox {
 	char *data; /* owned; NULL while nothing waits */
 	size_t start, end, capacity;
+	struct rope rope; /* behind the data: the rest of an answer */
 };
 
 static inline size_t outbox_waiting(const struct outbox *outbox)
 {
-	return outbox->end - outbox->start;
+	return outbox->end - outbox->start + rope_left(&outbox->rope);
 }
 
 /* An iovec wants a pointer that it could write to; sending does not. */
@@ -28,7 +33,9 @@ static inline struct iovec outbox_part(const void *data, size_t size)
 /* Adds all parts. How many bytes were taken at once, or -errno. */
 ssize_t outbox_send(struct outbox *outbox, const struct carrier *carrier, const struct iovec *parts,
 		    size_t count);
-/* The same for what waits. */
+/* Takes the rope over. It is sent when the outbox is flushed, and is the last of an answer. */
+void outbox_attach(struct outbox *outbox, struct rope *rope);
+/* The same for what waits, a slice of it. */
 ssize_t outbox_flush(struct outbox *outbox, const struct carrier *carrier);
 void outbox_done(struct outbox *outbox);
 #endif

@@ -2,9 +2,11 @@
 #include "http/reader.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "http/method.h"
 #include "http/target.h"
 
 static void refuse(struct reader *reader, int status, const char *why)
@@ -14,12 +16,51 @@ static void refuse(struct reader *reader, int status, const char *why)
 	reader->why = why;
 }
 
+/* Which limit it was, how much it allows, and what it is called where it can be changed. */
+static void refuse_size(struct reader *reader, int status, const char *what, size_t limit,
+			const char *name)
+{
+	snprintf(reader->text, sizeof(reader->text), "%s more than %zu bytes%s%s%s", what, limit,
+		 name ? " (" : "", name ? name : "", name ? ")" : "");
+	refuse(reader, status, reader->text);
+}
+
+/* Limits are told by the names that they have in the configuration. */
+static void refuse_message(struct reader *reader)
+{
+	enum http1_error error = reader->http1.error;
+	int status = http1_error_status(error);
+	size_t head = reader->rules.head_bytes;
+
+	switch (error) {
+	case HTTP1_LONG_LINE:
+		refuse_size(reader, status, "the request line has", head, "http.head_bytes");
+		break;
+	case HTTP1_LARGE_HEAD:
+		refuse_size(reader, status, "the head has", head, "http.head_bytes");
+		break;
+	case HTTP1_MANY_FIELDS:
+		refuse(reader, status, "there are too many headers (http.headers)");
+		break;
+	case HTTP1_LARGE_BODY:
+		refuse_size(reader, status, "the body has", reader->body_limit, reader->limit_name);
+		break;
+	default:
+		refuse(reader, status, http1_error_text(error));
+		break;
+	}
+}
+
+/* Chunk extensions and trailers are refused, although they are legal: no client sends them. */
 void reader_init(struct reader *reader, const struct http_limits *limits, struct body_pool *pool)
 {
-	*reader = (struct reader){ .limits = limits, .body.pool = pool };
-	if (opinion_init(&reader->opinion, &reader->body) < 0) {
-		refuse(reader, 503, "out of memory");
-	}
+	*reader = (struct reader){
+		.rules = { .kind = HTTP1_REQUEST,
+			   .head_bytes = limits->head_bytes,
+			   .fields = limits->headers },
+		.body.pool = pool,
+	};
+	http1_init(&reader->http1, &reader->rules);
 }
 
 void reader_done(struct reader *reader)
@@ -28,19 +69,18 @@ void reader_done(struct reader *reader)
 	free(reader->path);
 	headers_done(&reader->headers);
 	body_done(&reader->body);
-	opinion_done(&reader->opinion);
 }
 
 /* Right after the line, not at the end of the head: who speaks no HTTP/1 may never send one. */
-static void end_request_line(struct reader *reader)
+static void end_line(struct reader *reader)
 {
-	const char *why = NULL;
-	const char *head = reader->head.data;
-	int status = request_line_read(head, reader->head.size - 2, &reader->line, &why);
+	const struct http1_line *line = &reader->http1.line;
+	const char *head = reader->head.data, *why = NULL;
+	int status = method_read(head, line->method_size, &reader->method, &why);
 
 	if (!status) {
-		status = target_read(head + reader->line.target_at, reader->line.target_size,
-				     &reader->path, &reader->query_at, &why);
+		status = target_read(head + line->target_at, line->target_size, &reader->path,
+				     &reader->query_at, &why);
 	}
 	if (status) {
 		refuse(reader, status, why);
@@ -49,170 +89,123 @@ static void end_request_line(struct reader *reader)
 
 static void end_head(struct reader *reader)
 {
+	const struct http1_reader *http1 = &reader->http1;
 	const char *why = NULL;
-	unsigned count = reader->head_guard.lines - 1;
-	/* Before the head is cut into strings. */
-	bool understood = opinion_head(&reader->opinion, reader->head.data, reader->head.size);
 
-	reader->target = reader->head.data + reader->line.target_at;
-	char *lines = strchr(reader->target, '\n') + 1;
-	reader->target[reader->line.target_size] = '\0';
-	int status = headers_read(&reader->headers, lines, count, &why);
-	status =
-		status ? status
-		       : framing_read(&reader->framing, &reader->headers, reader->line.minor, &why);
+	if (!http1_read_fields(&reader->http1, reader->head.data)) {
+		refuse_message(reader);
+		return;
+	}
+	reader->target = reader->head.data + http1->line.target_at;
+	reader->target[http1->line.target_size] = '\0';
+	int status = headers_read(&reader->headers, reader->head.data, http1->fields_at,
+				  http1->fields, &why);
 	if (status) {
 		refuse(reader, status, why);
-		return;
-	}
-	if (!understood ||
-	    !opinion_agrees(&reader->opinion, &reader->line, &reader->framing, count)) {
-		refuse(reader, 400, "the head can be read in two ways");
-		return;
-	}
-	reader->state = READER_HEAD_DONE;
-}
-
-static void head_too_large(struct reader *reader)
-{
-	if (reader->head_guard.lines == 0) {
-		refuse(reader, 414, "the request line is too long");
+	} else if (http1->framing.expects_other) {
+		refuse(reader, 417, "the only expectation that is met here is \"100-continue\"");
 	} else {
-		refuse(reader, 431, "the head is too large");
+		reader->state = READER_HEAD_DONE;
 	}
 }
 
-/* What a byte has completed. */
-static void after_byte(struct reader *reader, enum head_guard_step step, const char *why)
+static void body_failed(struct reader *reader, int error)
 {
-	switch (step) {
-	case HEAD_GUARD_MORE:
+	const struct body *body = &reader->body;
+
+	switch (error) {
+	case -EDQUOT:
+		refuse_size(reader, 429, "the bodies of your requests have together",
+			    body->budget->bodies_max, "http.tenant_body_bytes");
 		break;
-	case HEAD_GUARD_WRONG:
-		refuse(reader, 400, why);
+	case -ENOBUFS:
+		refuse_size(reader, 503, "the bodies of all requests have together",
+			    body->pool->limit, "http.bodies_bytes");
 		break;
-	case HEAD_GUARD_LINE_DONE:
-		if (reader->head_guard.lines == 1) {
-			end_request_line(reader);
-		} else if (reader->head_guard.lines - 1 > reader->limits->headers) {
-			refuse(reader, 431, "there are too many headers");
-		}
+	default:
+		refuse(reader, 503, "there is no memory for the body now");
 		break;
-	case HEAD_GUARD_DONE:
+	}
+}
+
+static void add_body(struct reader *reader, const struct http1_text *data)
+{
+	const struct http1_framing *framing = &reader->http1.framing;
+	size_t expected = framing->chunked ? reader->body_limit : (size_t)framing->length;
+	int r = body_add(&reader->body, data->at, data->size, expected);
+
+	if (r < 0) {
+		body_failed(reader, r);
+	}
+}
+
+static void handle(struct reader *reader, enum http1_event event, const struct http1_text *data)
+{
+	switch (event) {
+	case HTTP1_MORE:
+		break;
+	case HTTP1_LINE:
+		end_line(reader);
+		break;
+	case HTTP1_HEAD:
 		end_head(reader);
 		break;
-	}
-}
-
-static size_t feed_head(struct reader *reader, const char *data, size_t size)
-{
-	size_t at = 0;
-	size_t kept = 0;
-
-	while (at < size && reader->state == READER_HEAD) {
-		const char *why = NULL;
-		if (reader->head.size + at - kept >= reader->limits->head_bytes) {
-			head_too_large(reader);
-			break;
-		}
-		enum head_guard_step step =
-			head_guard_take(&reader->head_guard, (unsigned char)data[at], &why);
-		at++;
-		/* The steps look at the text. */
-		if (step != HEAD_GUARD_MORE || at == size) {
-			buf_add(&reader->head, data + kept, at - kept);
-			kept = at;
-		}
-		if (reader->head.failed) {
-			refuse(reader, 503, "out of memory");
-			break;
-		}
-		after_byte(reader, step, why);
-	}
-	return at;
-}
-
-static void body_failed(struct reader *reader)
-{
-	if (reader->opinion.body_error == -EDQUOT) {
-		refuse(reader, 429,
-		       "the bodies of your requests are too large together "
-		       "(http.tenant_body_bytes)");
-	} else if (reader->opinion.body_error == -ENOBUFS) {
-		refuse(reader, 503,
-		       "the bodies of all requests are too large together "
-		       "(http.bodies_bytes)");
-	} else if (reader->opinion.body_error < 0) {
-		refuse(reader, 503, "there is no memory for the body now");
-	} else {
-		refuse(reader, 400, "the body can be read in two ways");
-	}
-}
-
-static size_t feed_body(struct reader *reader, const char *data, size_t size)
-{
-	const char *why = NULL;
-	int status = 0;
-	size_t part;
-	bool whole;
-
-	if (reader->framing.chunked) {
-		part = chunk_guard_take(&reader->chunk_guard, data, size, reader->body_limit,
-					&status, &why);
-		whole = reader->chunk_guard.place == CHUNK_GUARD_DONE;
-	} else {
-		part = reader_wants(reader, size);
-		part = part < size ? part : size;
-		whole = reader->body_came + part == reader->framing.length;
-	}
-	reader->body_came += part;
-	if (!opinion_body(&reader->opinion, data, part)) {
-		body_failed(reader);
-	} else if (status) {
-		refuse(reader, status, why);
-	} else if (whole != reader->opinion.done) {
-		body_failed(reader);
-	} else if (whole) {
+	case HTTP1_DATA:
+		add_body(reader, data);
+		break;
+	case HTTP1_END:
 		reader->state = READER_DONE;
+		break;
+	case HTTP1_WRONG:
+		refuse_message(reader);
+		break;
 	}
-	return part;
+}
+
+static enum http1_event read_some(struct reader *reader, struct http1_text *input)
+{
+	const char *before = input->at;
+	struct http1_text data = { 0 };
+	enum http1_event event = http1_read(&reader->http1, input, &data);
+
+	if (reader->state == READER_HEAD) {
+		buf_add(&reader->head, before, (size_t)(input->at - before));
+	}
+	if (reader->head.failed) {
+		refuse(reader, 503, "out of memory");
+	} else {
+		handle(reader, event, &data);
+	}
+	return event;
 }
 
 size_t reader_feed(struct reader *reader, const char *data, size_t size)
 {
-	size_t taken = 0;
+	struct http1_text input = { data, size };
+	enum http1_event event = HTTP1_DATA;
 
-	while (taken < size) {
-		if (reader->state == READER_HEAD) {
-			taken += feed_head(reader, data + taken, size - taken);
-		} else if (reader->state == READER_BODY) {
-			taken += feed_body(reader, data + taken, size - taken);
-		} else {
-			break;
-		}
+	while (event != HTTP1_MORE &&
+	       (reader->state == READER_HEAD || reader->state == READER_BODY)) {
+		event = read_some(reader, &input);
 	}
-	return taken;
+	return size - input.size;
 }
 
-void reader_go_on(struct reader *reader, size_t limit)
+void reader_go_on(struct reader *reader, size_t limit, const char *name)
 {
 	reader->body_limit = limit;
-	if (!framing_has_body(&reader->framing)) {
-		reader->state = READER_DONE;
-	} else if (reader->framing.length > limit) {
-		refuse(reader, 413, "the body is too large");
+	reader->limit_name = name;
+	if (!http1_begin_body(&reader->http1, limit)) {
+		refuse_message(reader);
 	} else {
-		reader->opinion.expected =
-			reader->framing.chunked ? limit : (size_t)reader->framing.length;
-		reader->state = READER_BODY;
+		reader->state = reader->http1.state == HTTP1_DONE ? READER_DONE : READER_BODY;
 	}
 }
 
 size_t reader_wants(const struct reader *reader, size_t most)
 {
-	if (reader->state != READER_BODY || reader->framing.chunked) {
+	if (reader->state != READER_BODY || reader->http1.framing.chunked) {
 		return most;
 	}
-	uint64_t left = reader->framing.length - reader->body_came;
-	return left < most ? (size_t)left : most;
+	return reader->http1.left < most ? (size_t)reader->http1.left : most;
 }

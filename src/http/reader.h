@@ -1,6 +1,7 @@
 /*
- * From bytes to one request, whatever pieces they come in. Knows no sockets: the fuzzer feeds it
- * the same way as a connection does.
+ * From bytes to one request, whatever pieces they come in: http1 reads them, and here is what the
+ * server adds, the head kept, its target, its headers, its body. Knows no sockets: the fuzzer feeds
+ * it the same way as a connection does.
  */
 #ifndef BRIG_HTTP_READER_H
 #define BRIG_HTTP_READER_H
@@ -9,12 +10,8 @@
 
 #include "base/buf.h"
 #include "http/body.h"
-#include "http/chunk_guard.h"
-#include "http/framing.h"
-#include "http/head_guard.h"
 #include "http/headers.h"
-#include "http/opinion.h"
-#include "http/request_line.h"
+#include "http1/http1.h"
 
 enum reader_state {
 	READER_HEAD,
@@ -25,24 +22,22 @@ enum reader_state {
 };
 
 struct reader {
-	const struct http_limits *limits;
 	enum reader_state state;
 	int status;
 	const char *why;
 
-	struct head_guard head_guard;
+	struct http1_rules rules;
+	struct http1_reader http1;
 	struct buf head;
-	struct request_line line;
-	char *target;    /* in the head; when the head is done */
-	char *path;      /* owned */
-	size_t query_at; /* in the target; 0: none */
+	const char *method; /* of the table of methods */
+	char *target;       /* in the head; when the head is done */
+	char *path;         /* owned */
+	size_t query_at;    /* in the target; 0: none */
 	struct headers headers;
-	struct framing framing;
 
-	struct opinion opinion;
-	struct chunk_guard chunk_guard;
 	size_t body_limit;
-	size_t body_came; /* bytes of the body as they came, framing included */
+	const char *limit_name; /* NULL: it has none, and cannot be changed */
+	char text[160];         /* `why`, when it has numbers */
 	struct body body;
 };
 
@@ -52,8 +47,11 @@ void reader_done(struct reader *reader);
 
 /* How many bytes it took: up to the end of the head, or of the request, or to what is wrong. */
 size_t reader_feed(struct reader *reader, const char *data, size_t size);
-/* After READER_HEAD_DONE: the body, of up to `limit` bytes; done at once if there is none. */
-void reader_go_on(struct reader *reader, size_t limit);
+/*
+ * After READER_HEAD_DONE: the body, of up to `limit` bytes; done at once if there is none. `name`:
+ * of the limit, for whoever exceeds it; or NULL.
+ */
+void reader_go_on(struct reader *reader, size_t limit, const char *name);
 /* How many bytes it can take without one of the next request; `most` when it cannot know. */
 size_t reader_wants(const struct reader *reader, size_t most);
 #endif

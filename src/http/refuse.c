@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "http/answer.h"
 #include "http/exchange.h"
+#include "http/method.h"
 
 static void send_refusal(struct connection *c, const struct exchange *x, int status,
 			 const char *why)
@@ -22,7 +23,7 @@ static void send_refusal(struct connection *c, const struct exchange *x, int sta
 	struct buf head = { 0 }, headers = { 0 };
 
 	if (status == 405) {
-		answer_add(&headers, "Allow", request_line_allow);
+		answer_add(&headers, "Allow", method_allow);
 	} else if (status == 503 || status == 429) {
 		answer_add(&headers, "Retry-After", "1");
 	}

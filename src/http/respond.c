@@ -63,8 +63,8 @@ static struct answer_form form_of(const struct exchange *x, int status, const ch
 		.status = status >= 200 && status <= 599 ? status : 500,
 		.content_type = content_type,
 		/* Before it was given to the handler, the rest of it is still to come. */
-		.close = !x->given || !x->reader.framing.keep_alive || c->server->draining,
-		.say_keep_alive = x->reader.line.minor == 0,
+		.close = !x->given || !x->reader.http1.framing.keep_alive || c->server->draining,
+		.say_keep_alive = x->reader.http1.line.minor == 0,
 	};
 }
 
@@ -97,32 +97,65 @@ static char *refuse_large(struct exchange *x)
 	return options->problem ? options->problem(options->user, 429, why) : NULL;
 }
 
+/* The body is `body`, or `rope` when that is not NULL. */
+static void respond(struct exchange *x, int status, const char *content_type, const void *body,
+		    size_t size, struct rope *rope)
+{
+	struct answer_form form = form_of(x, status, content_type);
+
+	budget_charge(x->connection, x->shown.budget);
+	form.end = ANSWER_LENGTH;
+	form.length = rope ? rope_left(rope) : size;
+	connection_enter(x->connection, CONNECTION_FLUSHING);
+	bool bare = exchange_is_head(x) || !answer_has_body(form.status);
+	send_head(x, &form, body, bare || rope ? 0 : size);
+	if (rope && !bare) {
+		connection_attach(x->connection, rope);
+	}
+}
+
+/* True: the budget has no room for so much, and that was said. */
+static bool respond_large(struct exchange *x, size_t size)
+{
+	if (!x->connection || size <= SMALL_BYTES || budget_allows(x->shown.budget, size)) {
+		return false;
+	}
+	_cleanup_free_ char *instead = refuse_large(x);
+	respond(x, 429, "application/problem+json", instead ? instead : "",
+		instead ? strlen(instead) : 0, NULL);
+	return true;
+}
+
 void http_respond(struct http_exchange *exchange, int status, const char *content_type,
 		  const void *body, size_t size)
 {
 	struct exchange *x = exchange_of(exchange);
-	_cleanup_free_ char *instead = NULL;
 
 	if (x->ended || x->streaming) {
 		return;
 	}
-	if (x->connection && size > SMALL_BYTES && !budget_allows(exchange->budget, size)) {
-		instead = refuse_large(x);
-		status = 429;
-		content_type = "application/problem+json";
-		body = instead ? instead : "";
-		size = strlen(body);
-	}
-	if (x->connection) {
-		budget_charge(x->connection, exchange->budget);
-		struct answer_form form = form_of(x, status, content_type);
-		form.end = ANSWER_LENGTH;
-		form.length = size;
-		connection_enter(x->connection, CONNECTION_FLUSHING);
-		bool bare = exchange_is_head(x) || !answer_has_body(form.status);
-		send_head(x, &form, body, bare ? 0 : size);
+	if (!respond_large(x, size) && x->connection) {
+		respond(x, status, content_type, body, size, NULL);
 	}
 	finish(x);
+}
+
+void http_respond_rope(struct http_exchange *exchange, int status, const char *content_type,
+		       struct rope *body)
+{
+	struct exchange *x = exchange_of(exchange);
+
+	if (!x->ended && !x->streaming) {
+		bool whole = rope_finish(body);
+
+		if (!whole && x->connection) {
+			connection_break(x->connection);
+		} else if (!respond_large(x, rope_left(body)) && x->connection) {
+			respond(x, status, content_type, NULL, 0, body);
+		}
+		finish(x);
+	}
+	rope_done(body);
 }
 
 void http_stream_begin(struct http_exchange *exchange, int status, const char *content_type)
@@ -139,7 +172,7 @@ void http_stream_begin(struct http_exchange *exchange, int status, const char *c
 	}
 	struct answer_form form = form_of(x, status, content_type);
 	budget_charge(x->connection, exchange->budget);
-	x->chunked = x->reader.line.minor > 0 && answer_has_body(form.status);
+	x->chunked = x->reader.http1.line.minor > 0 && answer_has_body(form.status);
 	form.end = x->chunked ? ANSWER_CHUNKED : ANSWER_CLOSE;
 	form.close = form.close || !x->chunked;
 	connection_enter(x->connection, CONNECTION_STREAMING);

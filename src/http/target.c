@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
-#include "http/characters.h"
+#include "http1/characters.h"
 
 static int wrong(const char **why, const char *text)
 {

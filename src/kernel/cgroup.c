@@ -16,11 +16,6 @@
 #define ROOT "/sys/fs/cgroup"
 #define SELF "/proc/self/cgroup"
 
-#define REMOVE_NS         UINT64_C(2000000000)
-#define REMOVE_SLEEP_MIN  50000L
-#define REMOVE_SLEEP_MAX  20000000L
-#define REMOVE_KILL_AFTER 4 /* tries: the dying need a moment, killing them again does not help */
-
 typedef int (*probe_fn)(struct cgroup_manager *manager, const struct cgroup_facts *facts,
 			struct buf *why);
 
@@ -102,6 +97,7 @@ void cgroup_manager_free(struct cgroup_manager *manager)
 	if (!manager) {
 		return;
 	}
+	cgroup_leftovers_free(manager);
 	for (size_t i = 0; i < manager->tree_count; i++) {
 		/* The common parent goes with its last user; a busy one stays. */
 		if (*manager->trees[i].prefix) {
@@ -304,56 +300,16 @@ bool cgroup_kill(struct cgroup *cgroup)
 	return cgroup->manager->ops->kill(cgroup);
 }
 
-/* What still lives in it after the first tries is killed: by the kernel, or one by one. */
-static void kill_again(struct cgroup *cgroup)
+void cgroup_weigh(struct cgroup *cgroup, unsigned part)
 {
-	struct cgroup_manager *manager = cgroup->manager;
-
-	if (manager->ops->kill(cgroup)) {
-		return;
-	}
-	for (size_t i = 0; i < manager->tree_count; i++) {
-		char path[CGROUP_PATH_MAX];
-
-		if (cgroup->made[i]) {
-			snprintf(path, sizeof(path), "%s%s", manager->trees[i].prefix,
-				 cgroup->name);
-			cgroup_kill_members(manager->trees[i].fd, path);
-		}
+	if (cgroup->manager->ops->weigh && cgroup_cpu_limited(cgroup)) {
+		cgroup->manager->ops->weigh(cgroup, part);
 	}
 }
 
-static void remove_bounded(struct cgroup *cgroup)
+void cgroup_hurry(struct cgroup *cgroup)
 {
-	uint64_t deadline_ns = clock_now_ns() + REMOVE_NS;
-	long sleep_ns = REMOVE_SLEEP_MIN;
-
-	for (int tries = 0; !cgroup->manager->ops->remove(cgroup); tries++) {
-		if (clock_now_ns() >= deadline_ns) {
-			return; /* the next sweep finds it */
-		}
-		if (tries >= REMOVE_KILL_AFTER) {
-			kill_again(cgroup);
-		}
-		nanosleep(&(struct timespec){ .tv_nsec = sleep_ns }, NULL);
-		sleep_ns = sleep_ns * 2 < REMOVE_SLEEP_MAX ? sleep_ns * 2 : REMOVE_SLEEP_MAX;
+	if (cgroup->manager->ops->hurry && cgroup_cpu_limited(cgroup)) {
+		cgroup->manager->ops->hurry(cgroup);
 	}
-}
-
-void cgroup_free(struct cgroup *cgroup)
-{
-	if (!cgroup) {
-		return;
-	}
-	/*
-	 * Files first: of one that is open while its directory goes the kernel keeps a kilobyte in
-	 * its caches until memory is short.
-	 */
-	cgroup_join_done(cgroup);
-	cgroup_rest(cgroup);
-	close_fd(&cgroup->event_fd);
-	close_fd(&cgroup->memory_fd);
-	remove_bounded(cgroup);
-	close_fd(&cgroup->dir_fd);
-	free(cgroup);
 }

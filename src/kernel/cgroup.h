@@ -27,11 +27,13 @@ struct cgroup_limits {
 struct cgroup_usage {
 	bool has_memory, has_processes, has_cpu;
 	uint64_t memory_peak_bytes;
+	uint64_t sockets_bytes;    /* now, where that is not part of the memory: v1 */
 	uint64_t memory_now_bytes; /* v2; v1 keeps the peak itself */
 	uint64_t processes_peak;   /* 0 when the kernel does not tell */
 	uint64_t processes_now;
 	uint64_t cpu_ns;
-	uint64_t oom_kills;     /* processes killed for memory */
+	uint64_t oom_kills; /* processes killed for memory */
+	bool oom_outside;   /* v2: and it was not this group's limit, but one above, or the host */
 	uint64_t fork_refusals; /* forks refused by pids.max */
 };
 
@@ -56,6 +58,12 @@ layer_set
 cgroup_manager_layers(const struct cgroup_manager *manager); /* LAYER_CGROUP_* that it can give */
 /* Its user is root only in a user namespace of its own. */
 void cgroup_manager_confine(struct cgroup_manager *manager);
+/*
+ * From now on cgroup_free() does not wait for the last processes: what cannot be removed is tried
+ * again by cgroup_manager_tidy(), some groups at a time. True: there is something left.
+ */
+void cgroup_manager_hurry(struct cgroup_manager *manager);
+bool cgroup_manager_tidy(struct cgroup_manager *manager);
 /* Where groups are made, and why some controller is missing: for doctor. */
 const char *cgroup_manager_where(const struct cgroup_manager *manager);
 const char *cgroup_manager_why(const struct cgroup_manager *manager);
@@ -107,6 +115,16 @@ void cgroup_rest(struct cgroup *cgroup);
  * instead.
  */
 bool cgroup_kill(struct cgroup *cgroup);
+/*
+ * All in it were killed: they may take as much of the processors as they need to die. A quota holds
+ * for the dying too, and what is left of one of a hundredth core can take minutes.
+ */
+void cgroup_hurry(struct cgroup *cgroup);
+/*
+ * Its share of the processors beside other groups: this part of the usual one (1: all of it). Does
+ * nothing where a group has no processor time of its own to share.
+ */
+void cgroup_weigh(struct cgroup *cgroup, unsigned part);
 /*
  * Removes it, retrying for a bounded time while the last processes leave; then frees. NULL is
  * fine.

@@ -14,7 +14,6 @@
 #include "base/cleanup.h"
 #include "kernel/cgroup_internal.h"
 
-#define ID            "warden"
 #define PREPARE_TRIES 8
 
 /* Of v2 and of v1; which of them a group has is the kernel's business. */
@@ -60,6 +59,17 @@ static int make_leaf(int dir_fd, unsigned controllers, uid_t user)
 	return r < 0 ? r : TAKE_FD(leaf);
 }
 
+/*
+ * The warden must not wait for the processor behind its own cells. On v2 its leaf has more weight
+ * than all of them; on v1 it stays where it is, beside their parent.
+ */
+#define LEAF_WEIGHT "10000" /* where that of a group is 100 */
+
+static bool holds_the_filler(const struct cgroup_tree *tree)
+{
+	return tree->controllers & ~(CGROUP_CPU | CGROUP_CPUACCT);
+}
+
 static int delegate_tree(const struct cgroup_manager *manager, size_t tree, const char *path,
 			 uid_t user, pid_t pid)
 {
@@ -73,16 +83,19 @@ static int delegate_tree(const struct cgroup_manager *manager, size_t tree, cons
 		if (leaf < 0) {
 			return leaf;
 		}
+		(void)cgroup_file_write(leaf, "cpu.weight", LEAF_WEIGHT); /* if it is offered */
 		close_fd(&dir);
 		dir = leaf;
 	}
-	return r < 0 ? r : cgroup_file_write_u64(dir, "cgroup.procs", (uint64_t)pid);
+	return r < 0 || !holds_the_filler(where)
+		       ? r
+		       : cgroup_file_write_u64(dir, "cgroup.procs", (uint64_t)pid);
 }
 
 static int path_of(struct cgroup_manager *manager, size_t tree, char path[CGROUP_PATH_MAX])
 {
 	char name[CGROUP_NAME_MAX];
-	int r = cgroup_name_make(manager, ID, name);
+	int r = cgroup_name_make(manager, CGROUP_DELEGATED, name);
 
 	snprintf(path, CGROUP_PATH_MAX, "%s%s", manager->trees[tree].prefix, r < 0 ? "" : name);
 	return r;

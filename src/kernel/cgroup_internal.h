@@ -43,6 +43,8 @@ struct cgroup_ops {
 	void (*watch)(struct cgroup *cgroup); /* makes the event fd, if the kind has one */
 	void (*event_clear)(struct cgroup *cgroup);
 	bool (*kill)(struct cgroup *cgroup);
+	void (*weigh)(struct cgroup *cgroup, unsigned part); /* NULL: it cannot */
+	void (*hurry)(struct cgroup *cgroup);  /* lifts the limit on processor time; NULL: none */
 	bool (*remove)(struct cgroup *cgroup); /* one try; true: nothing is left */
 };
 
@@ -71,6 +73,10 @@ struct cgroup_manager {
 	unsigned long long pid_ns; /* 0 in the host's first pid namespace */
 	uint64_t cpu_count;        /* 0: not asked yet */
 	bool confined;             /* root in a user namespace of our own only */
+	bool hurried;              /* whoever removes a group does not wait */
+	struct cgroup *leftovers;  /* owned: groups that could not be removed yet, next try first */
+	struct cgroup *leftovers_end;
+	size_t leftovers_count;
 };
 
 /* v1: what is read at every look. */
@@ -80,11 +86,14 @@ enum cgroup_figure {
 	CGROUP_MEMORY_PEAK,
 	CGROUP_CPU_USED,
 	CGROUP_OOM_KILLS,
+	CGROUP_SOCKETS_NOW,
 	CGROUP_FIGURES,
 };
 
 struct cgroup {
 	struct cgroup_manager *manager; /* borrowed */
+	struct cgroup *next;            /* of the leftovers */
+	unsigned tries;                 /* to remove it */
 	char name[CGROUP_NAME_MAX];
 	struct cgroup_limits limits;
 	bool made[CGROUP_TREES_MAX];
@@ -121,12 +130,17 @@ void cgroup_v2_watch(struct cgroup *cgroup);
 void cgroup_v2_usage(struct cgroup *cgroup, struct cgroup_usage *usage);
 void cgroup_v2_event_clear(struct cgroup *cgroup);
 bool cgroup_v2_kill(struct cgroup *cgroup);
+void cgroup_v2_hurry(struct cgroup *cgroup);
+void cgroup_v2_weigh(struct cgroup *cgroup, unsigned part);
 
 /* The user's systemd: cgroup_systemd.c */
 int cgroup_systemd_find(struct cgroup_manager *manager); /* fills in manager->bus */
 int cgroup_systemd_call(const struct cgroup_manager *manager, const struct dbus_call *call,
 			uint64_t deadline_ns, struct dbus_message *answer);
 bool cgroup_systemd_delegates(struct cgroup_manager *manager, const char *path);
+
+/* Those that are left: waits for them. cgroup_remove.c */
+void cgroup_leftovers_free(struct cgroup_manager *manager);
 
 /* Swap has to be limited only where there is any; asking is cheaper than the write. */
 bool cgroup_host_swaps(void);
@@ -138,6 +152,9 @@ void cgroup_cpu_quota(uint64_t millicores, uint64_t *quota_us, uint64_t *period_
 /* Names: cgroup_name.c */
 int cgroup_name_make(struct cgroup_manager *manager, const char *id, char name[CGROUP_NAME_MAX]);
 bool cgroup_name_stale(struct cgroup_manager *manager, const char *name);
+/* What cgroup_delegate() makes. */
+#define CGROUP_DELEGATED "warden"
+bool cgroup_name_is_delegated(const char *name);
 
 /* Killing by hand where there is no cgroup.kill: cgroup_sweep.c */
 void cgroup_kill_members(int tree_fd, const char *group);

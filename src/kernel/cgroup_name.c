@@ -112,12 +112,13 @@ static bool take_number(const char **text, char end, unsigned long long *ret)
 	return true;
 }
 
+#define ID_SIZE 65
+
 static bool name_parse(const char *name, unsigned long long *pid, unsigned long long *start,
-		       unsigned long long *pid_ns)
+		       unsigned long long *pid_ns, char id[ID_SIZE])
 {
 	const char *at = name;
 	const char *colon;
-	char id[65];
 	size_t n;
 
 	if (strncmp(at, "brig-", 5) != 0) {
@@ -129,7 +130,7 @@ static bool name_parse(const char *name, unsigned long long *pid, unsigned long 
 		return false;
 	}
 	n = strcspn(at, ":");
-	if (n >= sizeof(id)) {
+	if (n >= ID_SIZE) {
 		return false;
 	}
 	memcpy(id, at, n);
@@ -145,14 +146,22 @@ static bool name_parse(const char *name, unsigned long long *pid, unsigned long 
 	return id_name_valid(id);
 }
 
+bool cgroup_name_is_delegated(const char *name)
+{
+	unsigned long long pid, start, pid_ns;
+	char id[ID_SIZE];
+
+	return name_parse(name, &pid, &start, &pid_ns, id) && strcmp(id, CGROUP_DELEGATED) == 0;
+}
+
 /* When in doubt the maker lives: a group left over is a smaller harm than a cell killed. */
 bool cgroup_name_stale(struct cgroup_manager *manager, const char *name)
 {
 	unsigned long long pid, start, pid_ns, now;
-	char text[24];
+	char text[24], id[ID_SIZE];
 	int r;
 
-	if (!name_parse(name, &pid, &start, &pid_ns) || learn_self(manager) < 0 ||
+	if (!name_parse(name, &pid, &start, &pid_ns, id) || learn_self(manager) < 0 ||
 	    pid_ns != manager->pid_ns) {
 		return false;
 	}

@@ -51,6 +51,7 @@ static const char *scope_missing(const struct cgroup_facts *facts, struct cgroup
 				 int mount_fd, unsigned *ret_bits)
 {
 	unsigned bits;
+	int r;
 
 	if (facts->no_systemd) {
 		return "not wanted";
@@ -62,7 +63,11 @@ static const char *scope_missing(const struct cgroup_facts *facts, struct cgroup
 	if (!(bits & CGROUP_MEMORY) || !(bits & CGROUP_PIDS)) {
 		return "the user's systemd does not run, or has no memory and pids controllers";
 	}
-	if (cgroup_systemd_find(manager) < 0) {
+	r = cgroup_systemd_find(manager);
+	if (r == -EXDEV) {
+		return "the user's systemd is in another pid namespace";
+	}
+	if (r < 0) {
 		return "cannot connect to the user's systemd (XDG_RUNTIME_DIR, "
 		       "DBUS_SESSION_BUS_ADDRESS)";
 	}
@@ -287,6 +292,7 @@ static void scope_usage(struct cgroup *cgroup, struct cgroup_usage *usage)
 	usage->has_memory |= last.has_memory;
 	usage->has_processes |= last.has_processes;
 	usage->has_cpu |= last.has_cpu;
+	usage->oom_outside |= last.oom_outside;
 	keep_greater(&usage->memory_peak_bytes, last.memory_peak_bytes);
 	keep_greater(&usage->processes_peak, last.processes_peak);
 	keep_greater(&usage->cpu_ns, last.cpu_ns);
@@ -324,5 +330,7 @@ static const struct cgroup_ops scope_ops = {
 	.watch = cgroup_v2_watch,
 	.event_clear = cgroup_v2_event_clear,
 	.kill = scope_kill,
+	.weigh = cgroup_v2_weigh,
+	.hurry = cgroup_v2_hurry,
 	.remove = scope_remove,
 };

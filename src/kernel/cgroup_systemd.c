@@ -18,6 +18,7 @@ int cgroup_systemd_find(struct cgroup_manager *manager)
 	const char *runtime = secure_getenv("XDG_RUNTIME_DIR");
 	const char *bus = secure_getenv("DBUS_SESSION_BUS_ADDRESS");
 	char path[sizeof(manager->bus.socket.sun_path)];
+	int missing = -ENOENT;
 
 	for (size_t i = 0; i <= ARRAY_SIZE(names); i++) {
 		int r = -EINVAL;
@@ -35,8 +36,9 @@ int cgroup_systemd_find(struct cgroup_manager *manager)
 			manager->bus_is_private = i == 0;
 			return 0;
 		}
+		missing = fd == -EXDEV ? fd : missing;
 	}
-	return -ENOENT;
+	return missing;
 }
 
 int cgroup_systemd_call(const struct cgroup_manager *manager, const struct dbus_call *call,

@@ -16,6 +16,12 @@
 #include "base/cleanup.h"
 #include "kernel/cgroup_internal.h"
 
+#define SHARES_USUAL 1024u
+#define SHARES_MOST  "262144" /* of the processors, where the usual is 1024 */
+
+#define SOCKETS_SHARE 4u         /* a quarter of the memory... */
+#define SOCKETS_LEAST (4u << 20) /* ...or this, if it is more: enough for a few connections */
+
 /* The tree that has a controller, or -1. */
 static int tree_of(const struct cgroup_manager *manager, unsigned bit)
 {
@@ -42,10 +48,27 @@ static int set(struct cgroup *cgroup, int tree, const char *file, uint64_t value
 				     value);
 }
 
+/*
+ * What waits in TCP and UDP sockets has an account of its own, which is kept only where it has a
+ * limit. It comes on top of the cell's memory, so it is a part of that. Each TCP socket may hold
+ * some bytes all the same; what many of them hold is seen by whoever looks (sockets_bytes).
+ */
+static int limit_sockets(struct cgroup *cgroup, int tree, const char **what)
+{
+	uint64_t bytes = cgroup->limits.memory_bytes / SOCKETS_SHARE;
+
+	*what = "memory.kmem.tcp.limit_in_bytes";
+	int r = set(cgroup, tree, *what, bytes < SOCKETS_LEAST ? SOCKETS_LEAST : bytes);
+	return r == -ENOENT ? 0 : r; /* a kernel without accounts of its own memory */
+}
+
 static int limit_memory(struct cgroup *cgroup, int tree, const char **what)
 {
-	int r;
+	int r = limit_sockets(cgroup, tree, what);
 
+	if (r < 0) {
+		return r;
+	}
 	*what = "memory.limit_in_bytes";
 	r = set(cgroup, tree, *what, cgroup->limits.memory_bytes);
 	if (r < 0) {
@@ -195,6 +218,7 @@ static const struct {
 	[CGROUP_MEMORY_PEAK] = { CGROUP_MEMORY, "memory.max_usage_in_bytes" },
 	[CGROUP_CPU_USED] = { CGROUP_CPUACCT, "cpuacct.usage" },
 	[CGROUP_OOM_KILLS] = { CGROUP_MEMORY, "memory.oom_control" },
+	[CGROUP_SOCKETS_NOW] = { CGROUP_MEMORY, "memory.kmem.tcp.usage_in_bytes" },
 };
 
 /* Opened at the first look, kept for the next, which somebody may be waiting for. */
@@ -288,6 +312,7 @@ static void v1_usage(struct cgroup *cgroup, struct cgroup_usage *usage)
 	usage->has_memory = get(cgroup, CGROUP_MEMORY_PEAK, &usage->memory_peak_bytes);
 	if (usage->has_memory) {
 		count_oom_kills(cgroup, usage);
+		get(cgroup, CGROUP_SOCKETS_NOW, &usage->sockets_bytes);
 	}
 	usage->has_cpu = get(cgroup, CGROUP_CPU_USED, &usage->cpu_ns);
 }
@@ -313,6 +338,33 @@ static bool v1_kill(struct cgroup *cgroup)
 {
 	(void)cgroup;
 	return false;
+}
+
+static void v1_weigh(struct cgroup *cgroup, unsigned part)
+{
+	int tree = tree_of(cgroup->manager, CGROUP_CPU);
+
+	if (tree >= 0 && cgroup->made[tree]) {
+		(void)set(cgroup, tree, "cpu.shares", SHARES_USUAL / part);
+	}
+}
+
+/*
+ * The death of pid 1 kills the others, but it has to get its turn first, among all of them: so they
+ * are killed one by one before anything is given.
+ */
+static void v1_hurry(struct cgroup *cgroup)
+{
+	int tree = tree_of(cgroup->manager, CGROUP_CPU);
+	char path[CGROUP_PATH_MAX];
+
+	if (tree < 0 || !cgroup->made[tree]) {
+		return;
+	}
+	int fd = cgroup->manager->trees[tree].fd;
+	cgroup_kill_members(fd, cgroup->name);
+	(void)cgroup_file_write(fd, file_path(cgroup, "cpu.cfs_quota_us", path), "-1");
+	(void)cgroup_file_write(fd, file_path(cgroup, "cpu.shares", path), SHARES_MOST);
 }
 
 /* Called again while it is not done: what is left in a group by then is killed one by one. */
@@ -345,5 +397,7 @@ const struct cgroup_ops cgroup_v1_ops = {
 	.watch = v1_watch,
 	.event_clear = v1_event_clear,
 	.kill = v1_kill,
+	.weigh = v1_weigh,
+	.hurry = v1_hurry,
 	.remove = v1_remove,
 };

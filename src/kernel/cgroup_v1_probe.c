@@ -37,20 +37,43 @@ static int open_mount(const struct cgroup_facts *facts, const char *name)
 	return fd < 0 ? -errno : fd;
 }
 
+/*
+ * The warden is in a group of its own above its cells' groups, but not in the hierarchy that
+ * shares out processors (cgroup_delegate.c): there that group is below, under the same name.
+ */
+static void add_warden(const char *self, char *own, size_t size)
+{
+	char other[CGROUP_TEXT_MAX];
+	const char *base = NULL;
+
+	if (cgroup_self_path(self, "pids", other, sizeof(other)) ||
+	    cgroup_self_path(self, "memory", other, sizeof(other))) {
+		base = strrchr(other, '/');
+		base = base ? base + 1 : other;
+	}
+	size_t used = strlen(own), more = base ? strlen(base) : 0;
+	if (more && cgroup_name_is_delegated(base) && !strstr(own, base) &&
+	    used + 1 + more < size) {
+		own[used] = '/';
+		memcpy(own + used + (used > 0), base, more + 1);
+	}
+}
+
 /* This process's own directory in the hierarchy; the mount's root when a container hides it. */
 static int open_own(const struct cgroup_facts *facts, const char *name, struct buf *where)
 {
-	char own[CGROUP_TEXT_MAX], path[CGROUP_TEXT_MAX + 16];
+	char own[CGROUP_TEXT_MAX];
 	bool hidden;
 	int fd = -1;
 
 	if (!cgroup_self_path(facts->self, name, own, sizeof(own))) {
 		return -ENODEV;
 	}
+	add_warden(facts->self, own, sizeof(own));
 	hidden = *own == '\0' || strncmp(own, "..", 2) == 0;
 	if (!hidden) {
-		snprintf(path, sizeof(path), "%s/%s", name, own);
-		fd = openat(facts->root_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+		_cleanup_close_ int mount = open_mount(facts, name);
+		fd = openat(mount, own, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	}
 	if (fd < 0) {
 		hidden = true;

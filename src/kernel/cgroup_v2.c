@@ -10,6 +10,9 @@
 #include "base/cleanup.h"
 #include "kernel/cgroup_internal.h"
 
+#define WEIGHT_USUAL 100u
+#define WEIGHT_MOST  "10000" /* of the processors, where the usual is 100 */
+
 #define CREATE_TRIES 64
 
 static const struct cgroup_ops v2_ops;
@@ -187,6 +190,16 @@ void cgroup_v2_event_clear(struct cgroup *cgroup)
 	}
 }
 
+/* "oom" counts in the group whose limit was reached, "oom_kill" in the one that died for it. */
+static void count_oom_kills(const char *events, struct cgroup_usage *usage)
+{
+	uint64_t own = 0;
+
+	usage->oom_outside = cgroup_text_value(events, "oom_kill", &usage->oom_kills) &&
+			     usage->oom_kills > 0 && cgroup_text_value(events, "oom", &own) &&
+			     own == 0;
+}
+
 void cgroup_v2_usage(struct cgroup *cgroup, struct cgroup_usage *usage)
 {
 	int fd = cgroup->dir_fd;
@@ -211,7 +224,7 @@ void cgroup_v2_usage(struct cgroup *cgroup, struct cgroup_usage *usage)
 		n = cgroup_file_read(fd, "memory.events", text, sizeof(text));
 	}
 	if (n > 0) {
-		cgroup_text_value(text, "oom_kill", &usage->oom_kills);
+		count_oom_kills(text, usage);
 	}
 	usage->has_processes = cgroup_file_read_u64(fd, "pids.current", &usage->processes_now);
 	if (usage->has_processes) {
@@ -231,6 +244,21 @@ void cgroup_v2_usage(struct cgroup *cgroup, struct cgroup_usage *usage)
 bool cgroup_v2_kill(struct cgroup *cgroup)
 {
 	return cgroup->dir_fd >= 0 && cgroup_file_write(cgroup->dir_fd, "cgroup.kill", "1") == 0;
+}
+
+void cgroup_v2_weigh(struct cgroup *cgroup, unsigned part)
+{
+	if (cgroup->dir_fd >= 0) {
+		(void)cgroup_file_write_u64(cgroup->dir_fd, "cpu.weight", WEIGHT_USUAL / part);
+	}
+}
+
+void cgroup_v2_hurry(struct cgroup *cgroup)
+{
+	if (cgroup->dir_fd >= 0) {
+		(void)cgroup_file_write(cgroup->dir_fd, "cpu.max", "max");
+		(void)cgroup_file_write(cgroup->dir_fd, "cpu.weight", WEIGHT_MOST);
+	}
 }
 
 static int v2_attach(struct cgroup *cgroup, pid_t pid, struct brig_error *err)
@@ -263,5 +291,7 @@ static const struct cgroup_ops v2_ops = {
 	.watch = cgroup_v2_watch,
 	.event_clear = cgroup_v2_event_clear,
 	.kill = cgroup_v2_kill,
+	.weigh = cgroup_v2_weigh,
+	.hurry = cgroup_v2_hurry,
 	.remove = v2_remove,
 };

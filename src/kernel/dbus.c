@@ -122,6 +122,10 @@ int dbus_connect(const struct dbus_address *address)
 	if (peer.uid != geteuid() && peer.uid != 0) {
 		return -EPERM;
 	}
+	/* A pid that we name would be another process there, and be moved in the cell's stead. */
+	if (peer.pid == 0) {
+		return -EXDEV;
+	}
 	return TAKE_FD(fd);
 }
 

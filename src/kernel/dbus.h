@@ -27,7 +27,10 @@ struct dbus_address {
 int dbus_address_parse(const char *text, struct dbus_address *ret);
 int dbus_address_path(const char *path, struct dbus_address *ret);
 
-/* A connected fd, or -errno. -EPERM: the listener is neither this user's nor root's. */
+/*
+ * A connected fd, or -errno. -EPERM: the listener is neither this user's nor root's. -EXDEV: it
+ * lives in a pid namespace above ours, so that our pids mean nothing to it.
+ */
 int dbus_connect(const struct dbus_address *address);
 int dbus_authenticate(int fd, uint64_t deadline_ns);
 

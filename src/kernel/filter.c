@@ -7,7 +7,9 @@
 
 #include <errno.h>
 #include <linux/audit.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "kernel/filter_abi.h"
 
@@ -88,4 +90,22 @@ struct filter_decision filter_decide(const struct filter *filter, uint32_t arch,
 		}
 	}
 	return (struct filter_decision){ .action = FILTER_DENY, .errnum = EPERM };
+}
+
+void filter_kill_calls(const struct filter *filter, char *ret, size_t size)
+{
+	const char *last = NULL;
+	size_t at = 0;
+
+	ret[0] = '\0';
+	for (unsigned i = 0; filter && i < filter->count; i++) {
+		const struct filter_rule *rule = &filter->rules[i];
+		const char *name = rule->action == FILTER_KILL ? syscall_name(rule->call) : NULL;
+
+		if (!name || name == last || at + strlen(name) + 3 > size) {
+			continue;
+		}
+		at += (size_t)snprintf(ret + at, size - at, "%s%s", at ? ", " : "", name);
+		last = name;
+	}
 }

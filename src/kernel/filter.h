@@ -69,6 +69,9 @@ void filter_done(struct filter *filter);
 struct filter_decision filter_decide(const struct filter *filter, uint32_t arch, uint32_t call,
 				     const uint64_t args[6]);
 
+/* The names of the calls that it kills for, as many as fit: "mount, uname"; "": none, or no filter. */
+void filter_kill_calls(const struct filter *filter, char *ret, size_t size);
+
 struct bpf_program {
 	struct sock_filter *code; /* owned */
 	unsigned count;

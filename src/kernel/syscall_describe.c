@@ -94,6 +94,7 @@ static const struct description descriptions[] = {
 	{ "process_vm_readv", { INT, PTR, INT, PTR, INT, HEX } },
 	{ "process_vm_writev", { INT, PTR, INT, PTR, INT, HEX } },
 	{ "ptrace", { NAME(PTRACE), INT, PTR, PTR } },
+	{ "renameat2", { INT, PTR, INT, PTR, FLAGS(RENAME) } },
 	{ "sched_setaffinity", { INT, INT, PTR } },
 	{ "sched_setattr", { INT, PTR, HEX } },
 	{ "sched_setparam", { INT, PTR } },

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "ledger/audit_text.h"
 #include "ledger/schema.h"
 #include "ledger/store.h"
 
@@ -87,6 +88,45 @@ static int check_tables(sqlite3 *db, struct brig_error *error)
 	return error_set(error, BRIG_E_INPUT, EBADMSG, "it has no audit chain of brig's");
 }
 
+/* A text becomes a database of its own, which SQLite removes; then all is read alike. */
+static int open_text(const char *path, struct audit_file *ret, struct brig_error *error)
+{
+	struct audit_file file = { 0 };
+	int rc = sqlite3_open_v2("", &file.db,
+				 SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
+				 NULL);
+	int r = rc == SQLITE_OK ? schema_apply(file.db, error)
+				: store_error(file.db, rc, error, path);
+
+	if (r == 0) {
+		rc = sqlite3_exec(file.db, "BEGIN", NULL, NULL, NULL);
+		r = rc == SQLITE_OK ? audit_text_load(path, file.db, error)
+				    : store_error(file.db, rc, error, path);
+	}
+	if (r < 0) {
+		audit_file_done(&file);
+		return r;
+	}
+	*ret = file;
+	return 0;
+}
+
+int audit_file_anchor(const struct audit_file *file, struct chain_checkpoint *ret)
+{
+	sqlite3_stmt *statement = NULL;
+	int r = 0;
+
+	/* Ledgers of old have no such table. */
+	if (sqlite3_prepare_v2(file->db, "SELECT line FROM anchor NOT INDEXED", -1, &statement,
+			       NULL) == SQLITE_OK &&
+	    sqlite3_step(statement) == SQLITE_ROW) {
+		const char *line = (const char *)sqlite3_column_text(statement, 0);
+		r = line && chain_line_parse(line, strlen(line), ret) ? 1 : -EBADMSG;
+	}
+	sqlite3_finalize(statement);
+	return r;
+}
+
 int audit_file_open(const char *path, struct audit_file *ret, struct brig_error *error)
 {
 	struct audit_file file = { 0 };
@@ -95,6 +135,9 @@ int audit_file_open(const char *path, struct audit_file *ret, struct brig_error 
 
 	if (stat(path, &info) < 0) {
 		return error_errno(error, BRIG_E_INPUT, errno, "cannot open %s", path);
+	}
+	if (audit_text_is(path)) {
+		return open_text(path, ret, error);
 	}
 	int r = open_once(path, false, &file.db, error);
 	/* A directory that we may not write to: SQLite cannot share a log with others there. */
@@ -154,6 +197,35 @@ static void fill_row(sqlite3_stmt *statement, struct audit_row *row)
 	};
 }
 
+/* The ledger's own tables refuse such values; a file that was changed by others may have them. */
+static const char *find_type(sqlite3_stmt *statement)
+{
+	static const struct {
+		const char *name;
+		int type;
+	} columns[] = {
+		{ "sequence", SQLITE_INTEGER }, { "time_ms", SQLITE_INTEGER },
+		{ "kind", SQLITE_TEXT },        { "tenant", SQLITE_TEXT },
+		{ "facts", SQLITE_TEXT },       { "hash", SQLITE_BLOB },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(columns); i++) {
+		if (sqlite3_column_type(statement, (int)i) != columns[i].type) {
+			return columns[i].name;
+		}
+	}
+	return NULL;
+}
+
+/* What is compared and printed ends at a zero byte; what is hashed does not. */
+static const char *find_end(const struct chain_entry *entry)
+{
+	return memchr(entry->kind, 0, entry->kind_size)       ? "kind"
+	       : memchr(entry->tenant, 0, entry->tenant_size) ? "tenant"
+	       : memchr(entry->facts, 0, entry->facts_size)   ? "facts"
+							      : NULL;
+}
+
 static int walk(struct audit_file *file, sqlite3_stmt *statement,
 		int (*each)(void *user, const struct audit_row *row), void *user,
 		struct brig_error *error)
@@ -164,7 +236,10 @@ static int walk(struct audit_file *file, sqlite3_stmt *statement,
 	while (r == 0 && (rc = sqlite3_step(statement)) == SQLITE_ROW) {
 		struct audit_row row = { .hash = none };
 
+		/* First: reading a value as a text makes it one. */
+		const char *odd = find_type(statement);
 		fill_row(statement, &row);
+		row.odd = odd ? odd : find_end(&row.entry);
 		const void *hash = sqlite3_column_blob(statement, 5);
 		if (hash && sqlite3_column_bytes(statement, 5) == CHAIN_HASH_SIZE) {
 			row.hash = hash;
@@ -200,9 +275,11 @@ static int bind(sqlite3_stmt *statement, const struct audit_query *query)
 #define QUERY                                                                                      \
 	"SELECT sequence, time_ms, kind, tenant, facts, hash FROM audit NOT INDEXED "              \
 	"WHERE sequence > ?1 AND time_ms >= ?2 AND (?3 = 0 OR sequence = ?3) AND "                 \
-	"(?5 IS NULL OR kind = ?5 OR substr(kind, 1, length(?5) + 1) = ?5 || '.') AND "            \
-	"(?6 IS NULL OR tenant = ?6) AND "                                                         \
-	"(?7 IS NULL OR instr(facts, '\"execution\":\"' || ?7 || '\"') > 0) ORDER BY sequence "
+	"(?5 IS NULL OR CAST(kind AS TEXT) = ?5 OR "                                               \
+	"substr(CAST(kind AS TEXT), 1, length(?5) + 1) = ?5 || '.') AND "                          \
+	"(?6 IS NULL OR CAST(tenant AS TEXT) = ?6) AND "                                           \
+	"(?7 IS NULL OR instr(CAST(facts AS TEXT), '\"execution\":\"' || ?7 || '\"') > 0) ORDER "  \
+	"BY sequence "
 
 int audit_file_query(struct audit_file *file, const struct audit_query *query,
 		     int (*each)(void *user, const struct audit_row *row), void *user,

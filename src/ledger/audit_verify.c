@@ -6,12 +6,14 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "ledger/store.h"
 
 struct verifier {
-	const struct audit_claims *claims;
+	struct audit_claims *claims;
+	size_t known_at; /* the first known one that is not behind us; they are in order */
 	void (*found)(void *user, uint64_t sequence, const char *what);
 	void *user;
 	struct audit_report *report;
@@ -19,7 +21,6 @@ struct verifier {
 	struct chain_checkpoint next; /* the next one to come */
 	bool has_next;
 	uint64_t number; /* of the last checkpoint */
-	bool known_seen[AUDIT_KNOWN_MAX];
 };
 
 __attribute__((format(printf, 3, 4))) static void
@@ -65,6 +66,9 @@ static void advance(struct verifier *verifier)
 	verifier->has_next = false;
 	while (!verifier->has_next && sqlite3_step(verifier->checkpoints) == SQLITE_ROW) {
 		sqlite3_stmt *row = verifier->checkpoints;
+		if (sqlite3_column_type(row, 1) != SQLITE_TEXT) {
+			finding(verifier, 0, "a checkpoint is not stored as the ledger stores it");
+		}
 		const char *line = (const char *)sqlite3_column_text(row, 1);
 
 		verifier->report->checkpoints++;
@@ -102,13 +106,18 @@ static void hold_checkpoints(struct verifier *verifier, const struct chain_head 
 
 static void hold_known(struct verifier *verifier, const struct chain_head *head)
 {
-	for (unsigned i = 0; i < verifier->claims->known_count; i++) {
-		const struct audit_known *known = &verifier->claims->known[i];
+	struct audit_claims *claims = verifier->claims;
 
-		if (known->checkpoint.sequence != head->sequence) {
+	for (; verifier->known_at < claims->known_count; verifier->known_at++) {
+		struct audit_known *known = &claims->known[verifier->known_at];
+
+		if (known->checkpoint.sequence > head->sequence) {
+			return;
+		}
+		if (known->checkpoint.sequence < head->sequence) {
 			continue;
 		}
-		verifier->known_seen[i] = true;
+		known->seen = true;
 		if (memcmp(known->checkpoint.hash, head->hash, CHAIN_HASH_SIZE) != 0) {
 			finding(verifier, head->sequence,
 				"%s knows another entry: this or one before it was changed",
@@ -135,6 +144,11 @@ static int each_entry(void *user, const struct audit_row *row)
 		finding(verifier, entry->sequence,
 			"does not have its hash: it was changed, or the one before it");
 	}
+	if (row->odd) {
+		finding(verifier, entry->sequence,
+			"its %s is not stored as the ledger stores it: lists may not show it",
+			row->odd);
+	}
 	/* From here on as the file has it: one change is one finding, not many. */
 	memcpy(head.hash, row->hash, CHAIN_HASH_SIZE);
 	report->first_ms = report->entries ? report->first_ms : entry->time_ms;
@@ -151,25 +165,20 @@ static void hold_rest(struct verifier *verifier)
 {
 	const struct audit_report *report = verifier->report;
 
-	for (; verifier->has_next; advance(verifier)) {
-		finding(verifier, verifier->next.sequence,
-			"checkpoint %" PRIu64 " signs this entry, but the chain ends at %" PRIu64,
-			verifier->next.number, report->head.sequence);
-	}
-	for (unsigned i = 0; i < verifier->claims->known_count; i++) {
+	for (size_t i = 0; i < verifier->claims->known_count; i++) {
 		const struct audit_known *known = &verifier->claims->known[i];
 
 		if (!chain_signed_by(verifier->claims->public, &known->checkpoint)) {
 			finding(verifier, known->checkpoint.sequence,
 				"the checkpoint in %s was not signed with this key", known->where);
-		} else if (!verifier->known_seen[i]) {
+		} else if (!known->seen && known->checkpoint.sequence > report->archived) {
 			finding(verifier, known->checkpoint.sequence,
 				"%s knows this entry, but the chain has none: it was cut, or is "
 				"another",
 				known->where);
 		}
 	}
-	if (report->entries && !report->checkpoints) {
+	if (report->entries && !report->checkpoints && !verifier->claims->keyless) {
 		finding(verifier, 0, "no checkpoint: the ledger signs when it starts");
 	}
 }
@@ -187,28 +196,112 @@ static void look_below(struct verifier *verifier, sqlite3 *db)
 	sqlite3_finalize(statement);
 }
 
-int audit_verify(struct audit_file *file, const struct audit_claims *claims,
-		 void (*found)(void *user, uint64_t sequence, const char *what), void *user,
-		 struct audit_report *ret, struct brig_error *error)
+int audit_claims_add(struct audit_claims *claims, const char *where,
+		     const struct chain_checkpoint *checkpoint)
 {
-	const struct audit_query all = { 0 };
-	struct verifier verifier = {
-		.claims = claims, .found = found, .user = user, .report = ret
-	};
-	int rc = sqlite3_prepare_v2(
-		file->db, "SELECT number, line FROM checkpoints NOT INDEXED ORDER BY number", -1,
-		&verifier.checkpoints, NULL);
+	if (claims->known_count == claims->known_room) {
+		size_t room = claims->known_room ? 2 * claims->known_room : 64;
+		struct audit_known *known =
+			reallocarray(claims->known, room, sizeof(*claims->known));
+		if (!known) {
+			return -ENOMEM;
+		}
+		claims->known = known;
+		claims->known_room = room;
+	}
+	claims->known[claims->known_count++] =
+		(struct audit_known){ .where = where, .checkpoint = *checkpoint };
+	return 0;
+}
 
-	*ret = (struct audit_report){ 0 };
+void audit_claims_done(struct audit_claims *claims)
+{
+	free(claims->known);
+	*claims = (struct audit_claims){ 0 };
+}
+
+static int by_sequence(const void *a, const void *b)
+{
+	uint64_t left = ((const struct audit_known *)a)->checkpoint.sequence;
+	uint64_t right = ((const struct audit_known *)b)->checkpoint.sequence;
+
+	return left < right ? -1 : left > right;
+}
+
+/* Where a file goes on from: what was read before it, or an anchor that a checkpoint signs. */
+static void begin_at(struct verifier *verifier, struct audit_file *file, bool first)
+{
+	struct audit_report *report = verifier->report;
+	struct chain_checkpoint anchor = { 0 };
+	int r = audit_file_anchor(file, &anchor);
+
+	if (r < 0 || (r == 1 && !chain_signed_by(verifier->claims->public, &anchor))) {
+		finding(verifier, 0, "the anchor is damaged, or was not signed with this key");
+	} else if (r == 1 && first) {
+		report->archived = report->signed_entries = anchor.sequence;
+		report->head.sequence = anchor.sequence;
+		memcpy(report->head.hash, anchor.hash, CHAIN_HASH_SIZE);
+		verifier->number = anchor.number;
+		hold_known(verifier, &report->head);
+	} else if (r == 1 && anchor.sequence > report->head.sequence) {
+		finding(verifier, anchor.sequence,
+			"what is kept begins behind this entry, the archives end at %" PRIu64,
+			report->head.sequence);
+	} else if (r == 1 && anchor.sequence == report->head.sequence &&
+		   memcmp(anchor.hash, report->head.hash, CHAIN_HASH_SIZE) != 0) {
+		finding(verifier, anchor.sequence, "not the entry that is archived");
+	}
+}
+
+static int verify_file(struct verifier *verifier, struct audit_file *file, bool first,
+		       struct brig_error *error)
+{
+	if (file->foreign) {
+		finding(verifier, 0, "%s", file->what);
+	}
+	look_below(verifier, file->db);
+	begin_at(verifier, file, first);
+	/* Behind what was read before: entries that are archived may still be there. */
+	const struct audit_query rest = { .after = verifier->report->head.sequence };
+	int rc = sqlite3_prepare_v2(file->db,
+				    "SELECT number, line FROM checkpoints NOT INDEXED "
+				    "WHERE number > ?1 ORDER BY number",
+				    -1, &verifier->checkpoints, NULL);
+	if (rc == SQLITE_OK) {
+		rc = sqlite3_bind_int64(verifier->checkpoints, 1, (sqlite3_int64)verifier->number);
+	}
 	if (rc != SQLITE_OK) {
 		return store_error(file->db, rc, error, "cannot read the checkpoints");
 	}
-	if (file->foreign) {
-		finding(&verifier, 0, "%s", file->what);
+	advance(verifier);
+	int r = audit_file_query(file, &rest, each_entry, verifier, error);
+	/* A file is whole by itself: what its own checkpoints sign is in it. */
+	for (; r == 0 && verifier->has_next; advance(verifier)) {
+		finding(verifier, verifier->next.sequence,
+			"checkpoint %" PRIu64 " signs this entry, but the chain ends at %" PRIu64,
+			verifier->next.number, verifier->report->head.sequence);
 	}
-	look_below(&verifier, file->db);
-	advance(&verifier);
-	int r = audit_file_query(file, &all, each_entry, &verifier, error);
+	sqlite3_finalize(verifier->checkpoints);
+	verifier->checkpoints = NULL;
+	return r;
+}
+
+int audit_verify(struct audit_file *files, size_t count, struct audit_claims *claims,
+		 void (*found)(void *user, uint64_t sequence, const char *what), void *user,
+		 struct audit_report *ret, struct brig_error *error)
+{
+	struct verifier verifier = {
+		.claims = claims, .found = found, .user = user, .report = ret
+	};
+	int r = 0;
+
+	*ret = (struct audit_report){ 0 };
+	if (claims->known_count) {
+		qsort(claims->known, claims->known_count, sizeof(*claims->known), by_sequence);
+	}
+	for (size_t i = 0; r == 0 && i < count; i++) {
+		r = verify_file(&verifier, &files[i], i == 0, error);
+	}
 	if (r == 0) {
 		hold_rest(&verifier);
 	}

@@ -5,20 +5,26 @@
 
 #include "ledger/audit_file.h"
 
-#define AUDIT_KNOWN_MAX    64
 #define AUDIT_FINDINGS_MAX 1000 /* told one by one; the rest is only counted */
 
 /* A checkpoint that was kept outside the database: it must still be on the chain. */
 struct audit_known {
 	const char *where; /* "audit.head" */
 	struct chain_checkpoint checkpoint;
+	bool seen; /* by audit_verify() */
 };
 
 struct audit_claims {
 	unsigned char public[CHAIN_KEY_SIZE];
-	struct audit_known known[AUDIT_KNOWN_MAX];
-	unsigned known_count;
+	bool keyless;              /* nothing is signed: only links are held against each other */
+	struct audit_known *known; /* owned */
+	size_t known_count, known_room;
 };
+
+/* 0 or -ENOMEM. `where` is borrowed. */
+int audit_claims_add(struct audit_claims *claims, const char *where,
+		     const struct chain_checkpoint *checkpoint);
+void audit_claims_done(struct audit_claims *claims);
 
 struct audit_report {
 	uint64_t entries;
@@ -27,10 +33,12 @@ struct audit_report {
 	uint64_t checkpoints;
 	uint64_t signed_entries; /* up to the last good checkpoint; the rest is linked only */
 	uint64_t findings;
+	uint64_t archived; /* entries in front of the first file, which nothing was seen of */
 };
 
 /* `found` gets the sequence of the entry, or 0, and a line. 0: read to the end; -errno. */
-int audit_verify(struct audit_file *file, const struct audit_claims *claims,
+/* `files`: archives in their order, then the ledger: all as one chain. */
+int audit_verify(struct audit_file *files, size_t count, struct audit_claims *claims,
 		 void (*found)(void *user, uint64_t sequence, const char *what), void *user,
 		 struct audit_report *ret, struct brig_error *error);
 #endif

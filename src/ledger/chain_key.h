@@ -3,12 +3,14 @@
 #ifndef BRIG_LEDGER_CHAIN_KEY_H
 #define BRIG_LEDGER_CHAIN_KEY_H
 
+#include "base/chain.h"
 #include "base/error.h"
-#include "ledger/chain.h"
 
 #define CHAIN_KEY_NAME    "audit.key"  /* the secret half: 64 hex digits */
 #define CHAIN_PUBLIC_NAME "audit.pub"  /* the public half: the same */
 #define CHAIN_HEAD_NAME   "audit.head" /* the last checkpoint: its line */
+/* The checkpoint up to which entries are archived; the ledger takes it, and deletes them. */
+#define CHAIN_ARCHIVED_NAME "audit.archived"
 
 /* Reads the key; when there is none and `make` is set, makes one. -ENOENT: there is none. */
 int chain_key_load(int dir, bool make, struct chain_key *ret, struct brig_error *error);

@@ -26,6 +26,10 @@ struct ledger {
 	struct call *first, **last; /* owned */
 	unsigned under_way;
 	uint64_t serial;
+	/* While an answer is told: its block, or its bytes when it is short. */
+	struct block *answer;
+	const char *data;
+	size_t size;
 };
 
 static struct call *take_first(struct ledger *ledger)
@@ -67,17 +71,15 @@ static int take_answer(void *user, const struct message *message, int fds[MESSAG
 {
 	struct ledger *ledger = user;
 	struct brig_error error = { 0 };
-	void *block = NULL;
-	size_t block_size = 0;
+	struct block *block = NULL;
 
 	if (!ledger->first || ledger->first->serial != message->serial) {
 		return -EPROTO;
 	}
 	int r = 0;
 	if (fds[0] >= 0) {
-		r = size > 0 || message->value
-			    ? -EPROTO
-			    : message_block_map(fds[0], LEDGER_ANSWER_MAX, &block, &block_size);
+		r = size > 0 || message->value ? -EPROTO
+					       : block_map(&fds[0], LEDGER_ANSWER_MAX, &block);
 	}
 	if (r == -EPROTO) {
 		return r;
@@ -90,10 +92,20 @@ static int take_answer(void *user, const struct message *message, int fds[MESSAG
 		error_errno(&error, BRIG_E_SYSTEM, -r, "the ledger's answer cannot be taken");
 		finish(call, &error, NULL, 0);
 	} else {
-		finish(call, NULL, block ? block : tail, block ? block_size : size);
+		ledger->answer = block;
+		ledger->data = block ? block->data : tail;
+		ledger->size = block ? block->size : size;
+		finish(call, NULL, ledger->data, ledger->size);
+		ledger->answer = NULL;
+		ledger->data = NULL;
 	}
-	message_block_unmap(block, block_size);
+	block_unref(block);
 	return 0;
+}
+
+struct block *ledger_answer_keep(struct ledger *ledger)
+{
+	return ledger->answer ? block_ref(ledger->answer) : block_copy(ledger->data, ledger->size);
 }
 
 static const struct message_rule rules[] = {
@@ -148,9 +160,12 @@ void ledger_free(struct ledger *ledger)
 
 /* --- calls ----------------------------------------------------------------------------------- */
 
-/* The last text in a block, when it is too long for a record. */
+/*
+ * The last text in a block, when it is too long for a record. `ready`: a memory file that is that
+ * text; -1: none.
+ */
 static int send_form(struct ledger *ledger, const struct message *message,
-		     const struct ledger_form *form, struct ledger_text *texts)
+		     const struct ledger_form *form, struct ledger_text *texts, int ready)
 {
 	_cleanup_(buf_done)
 	struct buf tail = { 0 };
@@ -163,15 +178,20 @@ static int send_form(struct ledger *ledger, const struct message *message,
 	}
 	if (total > MESSAGE_TAIL_MAX && form->count) {
 		struct ledger_text *last = &texts[form->count - 1];
-		block = message_block_make(last->data ? last->data : "", last->size);
-		if (block < 0) {
-			return block;
+		if (ready < 0) {
+			block = message_block_make(last->data ? last->data : "", last->size);
+			if (block < 0) {
+				return block;
+			}
+			ready = block;
 		}
 		*last = (struct ledger_text){ 0 };
+	} else {
+		ready = -1;
 	}
 	ledger_form_pack(form, texts, &tail);
 	return tail.failed ? -ENOMEM
-			   : message_send(ledger->peer, message, &block, block >= 0, tail.data,
+			   : message_send(ledger->peer, message, &ready, ready >= 0, tail.data,
 					  tail.size);
 }
 
@@ -179,13 +199,13 @@ static int send_form(struct ledger *ledger, const struct message *message,
 static unsigned calls_max(uint32_t kind)
 {
 	bool must = kind == LEDGER_STARTED || kind == LEDGER_ENDED || kind == LEDGER_AUDIT ||
-		    kind == LEDGER_SESSION_ENDED;
+		    kind == LEDGER_SESSION_ENDED || kind == LEDGER_USED;
 
 	return must ? LEDGER_CALLS_MAX : LEDGER_CALLS_MAX / 2;
 }
 
-static int call(struct ledger *ledger, struct message message, struct ledger_text *texts,
-		ledger_done *done, void *user)
+static int call_with(struct ledger *ledger, struct message message, struct ledger_text *texts,
+		     int ready, ledger_done *done, void *user)
 {
 	const struct ledger_form *form = &ledger_forms[message.kind];
 	const char *name = NULL;
@@ -203,7 +223,7 @@ static int call(struct ledger *ledger, struct message message, struct ledger_tex
 	}
 	message.serial = ledger->serial + 1;
 	*under_way = (struct call){ .serial = message.serial, .done = done, .user = user };
-	r = send_form(ledger, &message, form, texts);
+	r = send_form(ledger, &message, form, texts, ready);
 	/* A role that has just died: as those before it, this one is never answered. */
 	if (r < 0 && r != -EPIPE && r != -ECONNRESET) {
 		free(under_way);
@@ -214,6 +234,12 @@ static int call(struct ledger *ledger, struct message message, struct ledger_tex
 	ledger->last = &under_way->next;
 	ledger->under_way++;
 	return 0;
+}
+
+static int call(struct ledger *ledger, struct message message, struct ledger_text *texts,
+		ledger_done *done, void *user)
+{
+	return call_with(ledger, message, texts, -1, done, user);
 }
 
 static struct ledger_text text(const char *data)
@@ -235,14 +261,17 @@ int ledger_begin(struct ledger *ledger, const struct ledger_execution *execution
 		[BEGIN_KEY] = text(execution->key),
 		[BEGIN_DIGEST] = text(execution->digest),
 	};
+	int ready = -1;
 
 	/* What runs now has no second life: its request need not travel. */
 	if (execution->queued && execution->request) {
 		texts[BEGIN_REQUEST] =
-			(struct ledger_text){ execution->request, execution->request_size };
+			(struct ledger_text){ execution->request->data, execution->request->size };
+		ready = execution->request->fd;
 	}
-	return call(ledger, (struct message){ .kind = LEDGER_BEGIN, .value = execution->queued },
-		    texts, done, user);
+	return call_with(ledger,
+			 (struct message){ .kind = LEDGER_BEGIN, .value = execution->queued },
+			 texts, ready, done, user);
 }
 
 int ledger_started(struct ledger *ledger, const char *id, ledger_done *done, void *user)
@@ -258,6 +287,15 @@ int ledger_ended(struct ledger *ledger, const char *id, const char *result, size
 	struct ledger_text texts[] = { text(id), { result, size } };
 
 	return call(ledger, (struct message){ .kind = LEDGER_ENDED }, texts, done, user);
+}
+
+int ledger_ended_block(struct ledger *ledger, const char *id, const struct block *result,
+		       ledger_done *done, void *user)
+{
+	struct ledger_text texts[] = { text(id), { result->data, result->size } };
+
+	return call_with(ledger, (struct message){ .kind = LEDGER_ENDED }, texts, result->fd, done,
+			 user);
 }
 
 int ledger_get(struct ledger *ledger, const char *tenant, const char *id, ledger_done *done,
@@ -280,6 +318,11 @@ int ledger_list(struct ledger *ledger, const char *tenant, const char *before, u
 int ledger_pending(struct ledger *ledger, ledger_done *done, void *user)
 {
 	return call(ledger, (struct message){ .kind = LEDGER_PENDING }, NULL, done, user);
+}
+
+int ledger_drop(struct ledger *ledger, ledger_done *done, void *user)
+{
+	return call(ledger, (struct message){ .kind = LEDGER_DROP }, NULL, done, user);
 }
 
 int ledger_session_opened(struct ledger *ledger, const struct ledger_session *session,
@@ -322,6 +365,20 @@ int ledger_session_list(struct ledger *ledger, const char *tenant, const char *b
 
 	return call(ledger, (struct message){ .kind = LEDGER_SESSION_LIST, .number = limit }, texts,
 		    done, user);
+}
+
+int ledger_used(struct ledger *ledger, const char *caller, uint32_t day, uint64_t cpu_ns)
+{
+	struct ledger_text texts[] = { text(caller) };
+
+	return call(ledger, (struct message){ .kind = LEDGER_USED, .value = day, .number = cpu_ns },
+		    texts, NULL, NULL);
+}
+
+int ledger_usage(struct ledger *ledger, uint32_t day, ledger_done *done, void *user)
+{
+	return call(ledger, (struct message){ .kind = LEDGER_USAGE, .value = day }, NULL, done,
+		    user);
 }
 
 int ledger_audit(struct ledger *ledger, const char *kind, const char *tenant, const char *facts,

@@ -8,6 +8,7 @@
 
 #include <brig/brig.h>
 
+#include "base/outcome.h"
 #include "loop/loop.h"
 
 struct ledger;
@@ -34,8 +35,7 @@ struct ledger_execution {
 		*code_sha256; /* the code itself is never kept, but for `request` until it ends */
 	/* So that a queued one can be run after a crash; opaque here. NULL: cannot be, so a crash
 	 * makes it "lost". */
-	const void *request;
-	size_t request_size;
+	const struct block *request;
 	bool queued; /* acknowledged before it runs; else it runs now */
 	/* Of a request that may be repeated: the caller's key, a digest of all that was asked. */
 	const char *key; /* or NULL */
@@ -53,7 +53,16 @@ int ledger_started(struct ledger *ledger, const char *id, ledger_done *done, voi
 /* `result`: the result object; status, verdict and usage are read from it for the audit chain. */
 int ledger_ended(struct ledger *ledger, const char *id, const char *result, size_t size,
 		 ledger_done *done, void *user);
-/* -> {"id","status":"queued|running|<status of a result>","created_at","started_at","ended_at",
+/* The same for a block that is an outcome and its JSON: nothing of it is copied. */
+int ledger_ended_block(struct ledger *ledger, const char *id, const struct block *result,
+		       ledger_done *done, void *user);
+/*
+ * Within a callback: the block that its data is in, so that it can be kept. The caller's; NULL: no
+ * memory.
+ */
+struct block *ledger_answer_keep(struct ledger *ledger);
+/* -> a struct outcome, whose magic is 0 when there is no result, its places those in the result;
+ * behind it {"id","status":"queued|running|<status of a result>","created_at","started_at","ended_at",
  *     "language","policy","session","expires_at","result":{...}|null}; ENOENT: none of this tenant */
 int ledger_get(struct ledger *ledger, const char *tenant, const char *id, ledger_done *done,
 	       void *user);
@@ -63,6 +72,8 @@ int ledger_list(struct ledger *ledger, const char *tenant, const char *before, u
 /* -> {"pending":[{"id","tenant","caller",...,"request_base64"}...]}: after a start, what was
  * acknowledged and never begun. At most 1000; again for more. */
 int ledger_pending(struct ledger *ledger, ledger_done *done, void *user);
+/* Some of the same end as cancelled, instead -> {"dropped":N}; 0: none is left. */
+int ledger_drop(struct ledger *ledger, ledger_done *done, void *user);
 
 struct ledger_session {
 	const char *id; /* ULID */
@@ -91,6 +102,14 @@ int ledger_session_get(struct ledger *ledger, const char *tenant, const char *id
 /* -> {"sessions":[those that are gone],"next":id|null}, newest first. */
 int ledger_session_list(struct ledger *ledger, const char *tenant, const char *before,
 			unsigned limit, ledger_done *done, void *user);
+
+/*
+ * Processor time that a caller has used on a day since the epoch, all of it together. Nobody is
+ * told that it is recorded: what is recorded after it is told later.
+ */
+int ledger_used(struct ledger *ledger, const char *caller, uint32_t day, uint64_t cpu_ns);
+/* -> {"used":[{"caller","cpu_ns"}...]} of that day; what was used on others is forgotten. */
+int ledger_usage(struct ledger *ledger, uint32_t day, ledger_done *done, void *user);
 
 /* A line for the audit chain: kind is "session.close", "auth.refused", ...; facts are JSON. */
 int ledger_audit(struct ledger *ledger, const char *kind, const char *tenant, const char *facts,

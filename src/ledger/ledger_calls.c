@@ -64,6 +64,18 @@ static int call_pending(struct store *store, const struct message *message,
 	return store_execution_pending(store, answer, error);
 }
 
+static int call_drop(struct store *store, const struct message *message,
+		     const struct ledger_text *texts, struct buf *answer, struct brig_error *error)
+{
+	unsigned dropped = 0;
+	int r = store_execution_drop(store, &dropped, error);
+
+	(void)message;
+	(void)texts;
+	buf_addf(answer, "{\"dropped\":%u}", dropped);
+	return r;
+}
+
 static int call_audit(struct store *store, const struct message *message,
 		      const struct ledger_text *texts, struct buf *answer, struct brig_error *error)
 {
@@ -103,6 +115,7 @@ static int call_stats(struct store *store, const struct message *message,
 	json_u64(&out, "bytes",
 		 pragma(store, "PRAGMA page_count") * pragma(store, "PRAGMA page_size"));
 	json_u64(&out, "executions", store->now.executions);
+	json_u64(&out, "pending", store_execution_pending_count(store));
 	json_u64(&out, "result_bytes", store->now.result_bytes);
 	json_close(&out, '}');
 	return 0;
@@ -144,6 +157,20 @@ static int call_session_list(struct store *store, const struct message *message,
 				  error);
 }
 
+static int call_used(struct store *store, const struct message *message,
+		     const struct ledger_text *texts, struct buf *answer, struct brig_error *error)
+{
+	buf_adds(answer, "{}");
+	return store_usage_put(store, texts[0].data, message->value, message->number, error);
+}
+
+static int call_usage(struct store *store, const struct message *message,
+		      const struct ledger_text *texts, struct buf *answer, struct brig_error *error)
+{
+	(void)texts;
+	return store_usage_list(store, message->value, answer, error);
+}
+
 static call_function *const functions[LEDGER_KINDS] = {
 	[LEDGER_BEGIN] = call_begin,
 	[LEDGER_STARTED] = call_started,
@@ -151,12 +178,15 @@ static call_function *const functions[LEDGER_KINDS] = {
 	[LEDGER_GET] = call_get,
 	[LEDGER_LIST] = call_list,
 	[LEDGER_PENDING] = call_pending,
+	[LEDGER_DROP] = call_drop,
 	[LEDGER_AUDIT] = call_audit,
 	[LEDGER_STATS] = call_stats,
 	[LEDGER_SESSION_OPENED] = call_session_opened,
 	[LEDGER_SESSION_ENDED] = call_session_ended,
 	[LEDGER_SESSION_GET] = call_session_get,
 	[LEDGER_SESSION_LIST] = call_session_list,
+	[LEDGER_USED] = call_used,
+	[LEDGER_USAGE] = call_usage,
 };
 
 int ledger_call(struct store *store, const struct message *message, const struct ledger_text *texts,

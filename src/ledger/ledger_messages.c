@@ -33,19 +33,24 @@ static bool is_digest(const struct ledger_text *text)
 	return text->size == 64 && strspn(text->data, "0123456789abcdef") == 64;
 }
 
-/* "auth.refused". What the ledger itself records is not for others to say. */
+/*
+ * What the front says of its own; all other kinds are the ledger's, which records what it has seen
+ * itself. A front that was taken over can invent no others.
+ */
+static const char *const front_kinds[] = {
+	"auth.refused",   "operator.cancel", "operator.read", "queue.dropped",
+	"queue.released", "session.close",   "session.fork",  "tokens.changed",
+};
+
 static bool is_kind(const struct ledger_text *text)
 {
-	static const char *const own[] = { "execution.", "ledger.", "session.opened",
-					   "session.ended" };
-
-	for (size_t i = 0; i < ARRAY_SIZE(own); i++) {
-		if (strncmp(text->data, own[i], strlen(own[i])) == 0) {
-			return false;
+	for (size_t i = 0; i < ARRAY_SIZE(front_kinds); i++) {
+		if (text->size == strlen(front_kinds[i]) &&
+		    memcmp(text->data, front_kinds[i], text->size) == 0) {
+			return true;
 		}
 	}
-	return text->size > 0 && text->data[0] >= 'a' && text->data[0] <= 'z' &&
-	       strspn(text->data, "abcdefghijklmnopqrstuvwxyz0123456789._") == text->size;
+	return false;
 }
 
 static bool is_bytes(const struct ledger_text *text)
@@ -104,6 +109,8 @@ static const struct ledger_field gone_fields[] = {
 	[GONE_REASON] = { "reason", LEDGER_REASON_MAX, false, is_name },
 };
 
+static const struct ledger_field used_fields[] = { { "caller", 128, false, is_name } };
+
 #define FIELDS(table) table, ARRAY_SIZE(table)
 
 const struct ledger_form ledger_forms[LEDGER_KINDS] = {
@@ -113,12 +120,15 @@ const struct ledger_form ledger_forms[LEDGER_KINDS] = {
 	[LEDGER_GET] = { "get", FIELDS(get_fields), 0 },
 	[LEDGER_LIST] = { "list", FIELDS(list_fields), 0 },
 	[LEDGER_PENDING] = { "pending", NULL, 0, 0 },
+	[LEDGER_DROP] = { "drop", NULL, 0, 0 },
 	[LEDGER_AUDIT] = { "audit", FIELDS(audit_fields), 0 },
 	[LEDGER_STATS] = { "stats", NULL, 0, 0 },
 	[LEDGER_SESSION_OPENED] = { "session opened", FIELDS(opened_fields), 0 },
 	[LEDGER_SESSION_ENDED] = { "session ended", FIELDS(gone_fields), 0 },
 	[LEDGER_SESSION_GET] = { "session get", FIELDS(get_fields), 0 },
 	[LEDGER_SESSION_LIST] = { "session list", FIELDS(list_fields), 0 },
+	[LEDGER_USED] = { "used", FIELDS(used_fields), 0 },
+	[LEDGER_USAGE] = { "usage", NULL, 0, 0 },
 };
 
 int ledger_form_check(const struct ledger_form *form, const struct ledger_text *texts,

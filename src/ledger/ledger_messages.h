@@ -14,14 +14,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/buf.h"
+#include "base/outcome.h"
 
 #define LEDGER_REQUEST_MAX ((size_t)64 << 20)
-#define LEDGER_RESULT_MAX  ((size_t)96 << 20)
+#define LEDGER_RESULT_MAX  OUTCOME_MAX
 #define LEDGER_ANSWER_MAX  ((size_t)256 << 20)
 #define LEDGER_FACTS_MAX   ((size_t)8 << 10)
 #define LEDGER_CALLS_MAX   2048 /* under way at once: less than a role's queue holds */
 #define LEDGER_LIST_MAX    1000
+#define LEDGER_USAGE_MAX   4096 /* callers */
+#define LEDGER_ANY_TENANT  "*"  /* to get and list executions; no tenant's name */
 #define LEDGER_FIELDS_MAX  11
 
 enum ledger_kind {
@@ -31,12 +33,15 @@ enum ledger_kind {
 	LEDGER_GET,
 	LEDGER_LIST, /* number: how many at most */
 	LEDGER_PENDING,
+	LEDGER_DROP, /* some of what is pending */
 	LEDGER_AUDIT,
 	LEDGER_STATS,
 	LEDGER_SESSION_OPENED, /* number: how long it may be idle, in ms */
 	LEDGER_SESSION_ENDED,  /* number: how many runs it had */
 	LEDGER_SESSION_GET,
 	LEDGER_SESSION_LIST, /* number: how many at most */
+	LEDGER_USED,         /* value: the day; number: nanoseconds of processor time on it */
+	LEDGER_USAGE,        /* value: the day */
 	LEDGER_KINDS,
 	LEDGER_ANSWER = 64,
 };

@@ -32,10 +32,16 @@ void role_note(struct ledger_role *role, bool bad, const char *event, const char
 
 /* --- calls ----------------------------------------------------------------------------------- */
 
-/* All that was done in this transaction is undone: whoever waits for its end is told. */
+/*
+ * All that was done in this transaction is undone: whoever waits for its end is told. A call that
+ * is refused and was the first undoes nobody's: a session that is closed and ends by itself at once
+ * is told of twice, and the second time there is none.
+ */
 static void fail_all(struct ledger_role *role, const struct brig_error *error)
 {
-	role_failed(role, error);
+	if (error->code != BRIG_E_INPUT || role->answers_count > 0) {
+		role_failed(role, error);
+	}
 	for (unsigned i = 0; i < role->answers_count; i++) {
 		if (!role->answers[i].error.errnum) {
 			role->answers[i].error = *error;
@@ -66,7 +72,9 @@ static int answer_call(struct ledger_role *role, const struct message *message,
 		if (r == 0) {
 			r = store_release(role->store, error);
 		}
-		if (r < 0 && !store_back(role->store)) {
+		/* A question that is wrong, alone in its transaction, is nobody else's trouble. */
+		bool alone = !role->store->has_mark && error->code == BRIG_E_INPUT;
+		if (r < 0 && !store_back(role->store) && !alone) {
 			fail_all(role, error);
 		}
 	}
@@ -137,10 +145,14 @@ static int take(void *user, const struct message *message, int fds[MESSAGE_FDS_M
 	}
 
 static const struct message_rule rules[] = {
-	RULE(LEDGER_BEGIN),         RULE(LEDGER_STARTED),     RULE(LEDGER_ENDED),
-	RULE(LEDGER_GET),           RULE(LEDGER_LIST),        RULE(LEDGER_PENDING),
-	RULE(LEDGER_AUDIT),         RULE(LEDGER_STATS),       RULE(LEDGER_SESSION_OPENED),
-	RULE(LEDGER_SESSION_ENDED), RULE(LEDGER_SESSION_GET), RULE(LEDGER_SESSION_LIST),
+	RULE(LEDGER_BEGIN),         RULE(LEDGER_STARTED),
+	RULE(LEDGER_ENDED),         RULE(LEDGER_GET),
+	RULE(LEDGER_LIST),          RULE(LEDGER_PENDING),
+	RULE(LEDGER_DROP),          RULE(LEDGER_AUDIT),
+	RULE(LEDGER_STATS),         RULE(LEDGER_SESSION_OPENED),
+	RULE(LEDGER_SESSION_ENDED), RULE(LEDGER_SESSION_GET),
+	RULE(LEDGER_SESSION_LIST),  RULE(LEDGER_USED),
+	RULE(LEDGER_USAGE),
 };
 
 static void peer_gone(void *user, const char *why)
@@ -159,7 +171,7 @@ static void nobody_told(void *user, const char *why)
 
 /* --- start and stop -------------------------------------------------------------------------- */
 
-static void fill_in(struct ledger_options *options)
+void ledger_options_complete(struct ledger_options *options)
 {
 	const struct {
 		uint64_t *field, value;
@@ -211,6 +223,7 @@ static int start(struct ledger_role *role, int dir, struct brig_error *error)
 		.result_max = role->options.result_max,
 		.result_total_max = role->options.result_total_max,
 		.history_age_ms = role->options.history_age_ms,
+		.audit_age_ms = role->options.audit_age_ms,
 	};
 	char facts[96];
 	uint64_t lost = 0;
@@ -245,7 +258,7 @@ static void seed_hashes(void)
 static int make(struct ledger_role *role, int dir, struct brig_error *error)
 {
 	role_timers_init(role);
-	fill_in(&role->options);
+	ledger_options_complete(&role->options);
 	role->answers = calloc(ANSWERS_MAX, sizeof(*role->answers));
 	if (!role->answers) {
 		return error_set(error, BRIG_E_SYSTEM, ENOMEM, "no memory");
@@ -269,12 +282,17 @@ int ledger_role_new(struct loop *loop, int socket, int state_dirfd,
 	role->loop = loop;
 	role->options = options ? *options : (struct ledger_options){ 0 };
 	role->socket = socket;
-	int r = make(role, state_dirfd, error);
+	int flusher = role->options.flusher ? role->options.flusher : -1;
+	int r = flusher_init(&role->flusher, loop, flusher, role_flushed, role);
+	r = r < 0 ? error_errno(error, BRIG_E_SYSTEM, -r, "the flusher's socket")
+		  : make(role, state_dirfd, error);
 	if (r == 0) {
 		r = message_peer_new(loop, socket, rules, ARRAY_SIZE(rules), peer_gone, role,
 				     &role->peer);
 		if (r < 0) {
 			error_errno(error, BRIG_E_SYSTEM, -r, "the front's socket");
+		} else {
+			message_peer_answers(role->peer, NULL);
 		}
 	}
 	if (r < 0) {
@@ -282,7 +300,7 @@ int ledger_role_new(struct loop *loop, int socket, int state_dirfd,
 		ledger_role_free(role);
 		return r;
 	}
-	role_arm(role, &role->sweep, SEC);
+	role_arm(role, &role->sweep, role->options.sweep_ns < SEC ? role->options.sweep_ns : SEC);
 	*ret = role;
 	return 0;
 }
@@ -303,6 +321,7 @@ void ledger_role_free(struct ledger_role *role)
 		(void)store_flush(role->store, true, NULL);
 	}
 	role_timers_done(role);
+	flusher_done(&role->flusher);
 	message_peer_free(role->peer);
 	store_close(role->store);
 	free(role->answers);

@@ -18,11 +18,13 @@ struct ledger_options {
 	uint64_t result_max;       /* bytes of one; more is cut (16 MiB) */
 	uint64_t result_total_max; /* bytes of all; the oldest go first (2 GiB) */
 	uint64_t history_age_ms;   /* rows of executions are kept so long (30 days) */
+	uint64_t audit_age_ms;     /* entries of the audit chain are kept so long (for good) */
 	uint64_t sweep_ns;         /* how often it is looked for what must go (30 s) */
 	uint64_t window_ns;        /* a transaction waits for more calls at most so long (2 ms) */
 	uint64_t flush_ns; /* to the disk, when something was written (1 s) or as long after it */
 	uint64_t checkpoint_ns;      /* a signature, when something was added (1 minute) */
 	unsigned checkpoint_entries; /* or after so many entries (1000) */
+	int flusher;                 /* a socket to the flusher, taken over; 0: there is none */
 
 	/*
 	 * For the log; may be NULL. Events: "recovered", "checkpoint" (the text is its line: who
@@ -35,6 +37,9 @@ struct ledger_options {
 };
 
 struct ledger_role;
+
+/* Sets those that are 0. */
+void ledger_options_complete(struct ledger_options *options);
 
 /* Opens, checks and recovers; then answers. Takes the socket, not the directory. */
 int ledger_role_new(struct loop *loop, int socket, int state_dirfd,

@@ -10,16 +10,18 @@ static int send_text(struct ledger_role *role, struct message *message, const ch
 		     size_t size)
 {
 	if (size <= MESSAGE_TAIL_MAX) {
-		return message_send(role->peer, message, NULL, 0, data, size);
+		return message_post(role->peer, message, NULL, 0, data, size);
 	}
+	/* That needs descriptors, and other answers may have them all. */
 	_cleanup_close_ int block = message_block_make(data, size);
-	if (block < 0) {
+	int r = block < 0 ? block : message_post(role->peer, message, &block, 1, NULL, 0);
+	if (r < 0 && r != -EPIPE) {
 		static const char why[] = "the answer cannot be sent";
-		message->value = (uint32_t)-block;
+		message->value = (uint32_t)-r;
 		message->number = BRIG_E_SYSTEM;
-		return message_send(role->peer, message, NULL, 0, why, sizeof(why));
+		return message_post(role->peer, message, NULL, 0, why, sizeof(why));
 	}
-	return message_send(role->peer, message, &block, 1, NULL, 0);
+	return r;
 }
 
 static int send_error(struct ledger_role *role, struct message *message,
@@ -32,7 +34,7 @@ static int send_error(struct ledger_role *role, struct message *message,
 	memcpy(text + first, error->remedy, second);
 	message->value = (uint32_t)error->errnum;
 	message->number = error->code;
-	return message_send(role->peer, message, NULL, 0, text, first + second);
+	return message_post(role->peer, message, NULL, 0, text, first + second);
 }
 
 void role_send_answers(struct ledger_role *role, const struct brig_error *failure)
@@ -56,9 +58,9 @@ void role_send_answers(struct ledger_role *role, const struct brig_error *failur
 	}
 	role->answers_count = 0;
 	role->answers_bytes = 0;
-	/* Who does not read its answers gets no more: the calls that follow would have none. */
+	/* Without memory for a short one: the calls that follow would have no answers either. */
 	if (r < 0 && r != -EPIPE) {
-		role_note(role, true, "failed", "the front does not take its answers");
-		role->options.gone(role->options.user, "does not take its answers");
+		role_note(role, true, "failed", "an answer cannot be sent");
+		role->options.gone(role->options.user, "cannot be answered");
 	}
 }

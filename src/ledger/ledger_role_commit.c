@@ -79,12 +79,29 @@ static void commit_due(void *user)
 	role_commit_now(role);
 }
 
+void role_flushed(void *user, int result)
+{
+	struct ledger_role *role = user;
+
+	if (result < 0) {
+		role_note(role, true, "failed", "cannot flush the ledger");
+		role_arm(role, &role->flush, role->options.flush_ns);
+	}
+}
+
 static void flush_due(void *user)
 {
 	struct ledger_role *role = user;
 	struct brig_error error = { 0 };
 	uint64_t now = clock_now_ns();
 
+	if (role->flusher.busy) {
+		role_arm(role, &role->flush, role->options.flush_ns);
+		return;
+	}
+	if (flusher_ask(&role->flusher)) {
+		return;
+	}
 	/* All wait while the disk takes its time: rather when nobody does, if that is soon. */
 	role->flush_due_ns = role->flush_due_ns ? role->flush_due_ns : now;
 	if (store_in_transaction(role->store) ||

@@ -3,6 +3,7 @@
 #ifndef BRIG_LEDGER_ROLE_INTERNAL_H
 #define BRIG_LEDGER_ROLE_INTERNAL_H
 
+#include "ledger/flusher.h"
 #include "ledger/ledger_role.h"
 #include "ledger/store.h"
 #include "role/message.h"
@@ -22,6 +23,7 @@ struct ledger_role {
 	struct store *store;       /* owned */
 	struct message_peer *peer; /* owned */
 	int socket;                /* the peer's, to see whether more waits */
+	struct flusher flusher;
 	struct loop_timer commit, flush, checkpoint, sweep;
 	uint64_t begun_ns;      /* of the transaction */
 	uint64_t flush_due_ns;  /* the flush waits for a quiet moment since then; 0: it does not */
@@ -47,4 +49,5 @@ void role_arm(struct ledger_role *role, struct loop_timer *timer, uint64_t in_ns
 void role_failed(struct ledger_role *role, const struct brig_error *error);
 void role_sign_now(struct ledger_role *role);
 void role_commit_now(struct ledger_role *role);
+void role_flushed(void *user, int result); /* by the flusher */
 #endif

@@ -6,7 +6,7 @@
 #include <jansson.h>
 #include <stddef.h>
 
-#include "base/buf.h"
+#include "base/outcome.h"
 
 /* Its status, if it is one that results can have; else NULL. The text is static. */
 const char *result_status(const json_t *result);
@@ -28,7 +28,9 @@ struct result_who {
 void result_facts(const struct result_who *who, const json_t *result, struct buf *out);
 /*
  * Makes it fit into about `max` bytes, a result all the same: files go first, then changes and
- * value, then the end of what was printed. Changes the object.
+ * value, then the end of what was printed. `skeleton` is the result without its long parts, and is
+ * changed. Appends the JSON; `ret` is its outcome.
  */
-int result_cut(json_t *result, size_t max);
+int result_cut(json_t *skeleton, const struct outcome *outcome, const char *json, size_t max,
+	       struct outcome *ret, struct buf *out);
 #endif

@@ -17,7 +17,9 @@
  * results as long as it is kept. All executions below progress.ended_below have ended, which stays
  * true once it was: what has not is found without an index that every run would have to write. The
  * chain only ever grows, and the triggers are there to stop our own mistakes; against others there
- * are hashes and signatures. A session that has no end is open; after a start there is none.
+ * are hashes and signatures. Its front goes when the anchor was moved, which store_archive.c does.
+ * A session that has no end is open; after a start there is none. usage is what callers that have a
+ * limit for a day have used on the day of their last run.
  */
 static const char *const migrations[] = {
 	"CREATE TABLE executions ("
@@ -91,6 +93,25 @@ static const char *const migrations[] = {
 	") STRICT;"
 	"CREATE INDEX sessions_of_tenant ON sessions (tenant, id);"
 	"CREATE INDEX sessions_open ON sessions (n) WHERE ended_ms IS NULL;",
+	"CREATE TABLE anchor ("
+	" one INTEGER PRIMARY KEY CHECK (one = 1),"
+	" sequence INTEGER NOT NULL,"
+	" number INTEGER NOT NULL,"
+	" line TEXT NOT NULL"
+	") STRICT;"
+	"DROP TRIGGER audit_remains;"
+	"CREATE TRIGGER audit_remains BEFORE DELETE ON audit"
+	" WHEN OLD.sequence > ifnull((SELECT sequence FROM anchor), 0)"
+	" BEGIN SELECT RAISE(ABORT, 'the audit chain only grows'); END;"
+	"DROP TRIGGER checkpoints_remain;"
+	"CREATE TRIGGER checkpoints_remain BEFORE DELETE ON checkpoints"
+	" WHEN OLD.number > ifnull((SELECT number FROM anchor), 0)"
+	" BEGIN SELECT RAISE(ABORT, 'checkpoints only grow'); END;",
+	"CREATE TABLE usage ("
+	" caller TEXT PRIMARY KEY,"
+	" day INTEGER NOT NULL,"
+	" cpu_ns INTEGER NOT NULL"
+	") STRICT, WITHOUT ROWID;",
 };
 
 #define VERSION ((int)ARRAY_SIZE(migrations))
@@ -110,15 +131,15 @@ static int read_version(sqlite3 *db, int *ret, struct brig_error *error)
 	return rc == SQLITE_ROW ? 0 : store_error(db, rc, error, "cannot read the version");
 }
 
-static int migrate(sqlite3 *db, int version, struct brig_error *error)
+static int migrate(sqlite3 *db, int version, int to, struct brig_error *error)
 {
 	char mark[48];
 	int rc = sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
 
-	for (int i = version; i < VERSION && rc == SQLITE_OK; i++) {
+	for (int i = version; i < to && rc == SQLITE_OK; i++) {
 		rc = sqlite3_exec(db, migrations[i], NULL, NULL, NULL);
 	}
-	(void)snprintf(mark, sizeof(mark), "PRAGMA user_version = %d; COMMIT", VERSION);
+	(void)snprintf(mark, sizeof(mark), "PRAGMA user_version = %d; COMMIT", to);
 	if (rc == SQLITE_OK) {
 		rc = sqlite3_exec(db, mark, NULL, NULL, NULL);
 	}
@@ -145,7 +166,7 @@ int schema_apply(sqlite3 *db, struct brig_error *error)
 		error_remedy(error, "use the newer brig that has written it");
 		return -ENOTSUP;
 	}
-	return version < VERSION ? migrate(db, version, error) : 0;
+	return version < VERSION ? migrate(db, version, VERSION, error) : 0;
 }
 
 /* Everything that is defined, as one text. */
@@ -189,10 +210,16 @@ int schema_check(sqlite3 *db, struct brig_error *error)
 	_cleanup_(buf_done)
 	struct buf have = { 0 }, want = { 0 };
 	sqlite3 *fresh = NULL;
+	int version = VERSION;
+
+	/* A copy of a ledger of old has what was made then. */
+	if (read_version(db, &version, error) < 0 || version < 1 || version > VERSION) {
+		version = VERSION;
+	}
 	int rc = sqlite3_open_v2(":memory:", &fresh,
 				 SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY | SQLITE_OPEN_NOMUTEX,
 				 NULL);
-	int r = rc == SQLITE_OK ? migrate(fresh, 0, error)
+	int r = rc == SQLITE_OK ? migrate(fresh, 0, version, error)
 				: store_error(fresh, rc, error, "cannot open a database in memory");
 
 	if (r == 0) {

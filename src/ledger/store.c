@@ -105,13 +105,10 @@ static int make_file(struct store *store, struct brig_error *error)
 	return 0;
 }
 
-static int open_database(struct store *store, struct brig_error *error)
+static int connect_database(struct store *store, struct brig_error *error)
 {
-	int r = make_file(store, error);
+	int r = store_vfs_register(store, error);
 
-	if (r == 0) {
-		r = store_vfs_register(store, error);
-	}
 	if (r < 0) {
 		return r;
 	}
@@ -120,11 +117,18 @@ static int open_database(struct store *store, struct brig_error *error)
 	if (rc != SQLITE_OK) {
 		return store_error(store->db, rc, error, "cannot open the ledger");
 	}
-	r = store_harden(store->db, error);
+	return store_harden(store->db, error);
+}
+
+static int open_database(struct store *store, struct brig_error *error)
+{
+	int r = make_file(store, error);
+
+	r = r < 0 ? r : connect_database(store, error);
 	if (r < 0) {
 		return r;
 	}
-	rc = sqlite3_exec(store->db, settings, NULL, NULL, NULL);
+	int rc = sqlite3_exec(store->db, settings, NULL, NULL, NULL);
 	if (rc != SQLITE_OK) {
 		return store_error(store->db, rc, error, "cannot use the ledger's database");
 	}
@@ -178,11 +182,35 @@ int store_open(int dir, const struct store_limits *limits, struct store **ret,
 	store->result_max = limits->result_max;
 	store->result_total_max = limits->result_total_max;
 	store->history_age_ms = limits->history_age_ms;
+	store->audit_age_ms = limits->audit_age_ms;
 	store->dir = fcntl(dir, F_DUPFD_CLOEXEC, 3);
 	int r = store->dir < 0 ? error_errno(error, BRIG_E_SYSTEM, errno, "the state directory")
 			       : open_steps(store, error);
 	if (r < 0) {
 		error_wrap(error, "ledger: ");
+		store_close(store);
+		return r;
+	}
+	*ret = store;
+	return 0;
+}
+
+int store_open_for_flush(int dir, struct store **ret, struct brig_error *error)
+{
+	struct store *store = calloc(1, sizeof(*store));
+
+	if (!store) {
+		return error_set(error, BRIG_E_SYSTEM, ENOMEM, "no memory");
+	}
+	store->lock = -1;
+	store->dir = fcntl(dir, F_DUPFD_CLOEXEC, 3);
+	int r = store->dir < 0 ? error_errno(error, BRIG_E_SYSTEM, errno, "the state directory")
+			       : connect_database(store, error);
+	if (r == 0 && sqlite3_exec(store->db, "PRAGMA synchronous = NORMAL;", NULL, NULL, NULL) !=
+			      SQLITE_OK) {
+		r = error_set(error, BRIG_E_SYSTEM, EIO, "cannot use the ledger's database");
+	}
+	if (r < 0) {
 		store_close(store);
 		return r;
 	}

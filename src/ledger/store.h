@@ -10,8 +10,8 @@
 #include <sqlite3.h>
 
 #include "base/buf.h"
+#include "base/chain.h"
 #include "base/error.h"
-#include "ledger/chain.h"
 #include "ledger/ledger_messages.h"
 
 #define STORE_NAME "ledger.db"
@@ -34,9 +34,13 @@ enum statement {
 	SQL_END,
 	SQL_RESULT_PUT,
 	SQL_GET,
+	SQL_GET_ANY,
 	SQL_LIST,
+	SQL_LIST_ANY,
 	SQL_PENDING,
 	SQL_LOST,
+	SQL_PENDING_NEXT,
+	SQL_PENDING_COUNT,
 	SQL_PROGRESS,
 	SQL_TOTALS,
 	SQL_OLDEST,
@@ -50,11 +54,18 @@ enum statement {
 	SQL_SESSION_OPEN,
 	SQL_SESSION_TRIM,
 	SQL_SESSION_FORGET,
+	SQL_USAGE_PUT,
+	SQL_USAGE_LIST,
+	SQL_USAGE_FORGET,
 	SQL_APPEND,
 	SQL_LAST_ENTRY,
 	SQL_CHECKPOINT_PUT,
 	SQL_CHECKPOINT_LAST,
-	SQL_CHECKPOINT_GET,
+	SQL_CHECKPOINTS_OLD,
+	SQL_CHECKPOINTS_DROP,
+	SQL_AUDIT_DROP,
+	SQL_ANCHOR_PUT,
+	SQL_ANCHOR_GET,
 	SQL_STATEMENTS,
 };
 
@@ -62,6 +73,7 @@ enum statement {
 struct store_tally {
 	struct chain_head head;
 	struct chain_checkpoint checkpoint; /* the last one; number 0: none yet */
+	struct chain_checkpoint anchor; /* what is kept begins behind it; number 0: at the first */
 	uint64_t executions;
 	uint64_t result_bytes;
 };
@@ -77,9 +89,10 @@ struct store {
 	struct store_tally now, committed, marked;
 	bool is_first; /* no call has been made in this transaction */
 	bool has_mark;
+	bool archived_taken;   /* what brig audit archive has said */
 	int64_t pending_after; /* the last one that was handed out */
 	int64_t pending_last;  /* the last one that was there at the start */
-	uint64_t result_age_ms, result_max, result_total_max, history_age_ms;
+	uint64_t result_age_ms, result_max, result_total_max, history_age_ms, audit_age_ms;
 };
 
 struct store_limits {
@@ -87,13 +100,27 @@ struct store_limits {
 	uint64_t result_total_max; /* bytes of all results; 0: no limit */
 	uint64_t result_max;       /* of one; more is cut */
 	uint64_t history_age_ms;   /* rows of executions are kept so long; 0: for ever */
+	uint64_t audit_age_ms;     /* entries of the audit chain are kept so long; 0: for ever */
 };
+
+/* --- what is archived or too old goes (store_archive.c) --- */
+
+int store_anchor_read(struct store *store, struct brig_error *error);
+/* In a transaction. `more`: there is more to be done at once. */
+int store_archive_sweep(struct store *store, bool *more, struct brig_error *error);
+/* When that is committed: a crash before this takes the word once more, which changes nothing. */
+void store_archive_done(struct store *store);
+/* The entry itself, or with 0 the last one: store_audit.c. 0: there is none; 1; -errno. */
+int store_head_at(struct store *store, uint64_t sequence, struct chain_head *ret,
+		  struct brig_error *error);
 
 /* --- opening, transactions (store.c) --- */
 
 /* Opens or makes the database, checks that its chain goes on from where it was, recovers. */
 int store_open(int dir, const struct store_limits *limits, struct store **ret,
 	       struct brig_error *error);
+/* A second connection to a database that somebody has opened, for store_flush() alone. */
+int store_open_for_flush(int dir, struct store **ret, struct brig_error *error);
 void store_close(struct store *store);
 
 int store_begin(struct store *store, struct brig_error *error);
@@ -142,6 +169,9 @@ int store_execution_get(struct store *store, const char *tenant, const char *id,
 int store_execution_list(struct store *store, const char *tenant, const char *before,
 			 unsigned limit, struct buf *answer, struct brig_error *error);
 int store_execution_pending(struct store *store, struct buf *answer, struct brig_error *error);
+uint64_t store_execution_pending_count(struct store *store); /* that were not handed out yet */
+/* A few of these end, cancelled. 0 of them: none is left. */
+int store_execution_drop(struct store *store, unsigned *ret_dropped, struct brig_error *error);
 /* What was under way when the last ledger ended is lost now. */
 int store_recover(struct store *store, uint64_t *ret_lost, struct brig_error *error);
 /* Deletes a few results that are over age or over the total, and old rows. 1: there may be more. */
@@ -165,6 +195,15 @@ int store_session_list(struct store *store, const char *tenant, const char *befo
 int store_session_recover(struct store *store, struct brig_error *error);
 /* Deletes a few that ended long ago. */
 int store_session_sweep(struct store *store, bool *more, struct brig_error *error);
+
+/* --- processor time of a day (store_usage.c) --- */
+
+/* All that the caller has used on that day. */
+int store_usage_put(struct store *store, const char *caller, uint64_t day, uint64_t cpu_ns,
+		    struct brig_error *error);
+/* Of that day; of others it is forgotten. */
+int store_usage_list(struct store *store, uint64_t day, struct buf *answer,
+		     struct brig_error *error);
 
 /* --- the audit chain (store_audit.c) --- */
 

@@ -121,9 +121,8 @@ static int read_last_checkpoint(struct store *store, struct brig_error *error)
 	return r < 0 || good ? r : broken(error, "its last checkpoint is damaged");
 }
 
-/* The entry itself, or with 0 the last one. 0: there is none; 1. */
-static int read_head(struct store *store, uint64_t sequence, struct chain_head *ret,
-		     struct brig_error *error)
+int store_head_at(struct store *store, uint64_t sequence, struct chain_head *ret,
+		  struct brig_error *error)
 {
 	sqlite3_stmt *row = store->statements[SQL_LAST_ENTRY];
 	int rc = store_run(store, SQL_LAST_ENTRY, "i", (int64_t)sequence);
@@ -149,10 +148,11 @@ static int hold_against(struct store *store, const struct chain_checkpoint *chec
 	if (!chain_signed_by(store->key.public, checkpoint)) {
 		return broken(error, "a checkpoint was not signed with " CHAIN_KEY_NAME);
 	}
-	if (checkpoint->sequence == 0) {
+	/* What was in front of the anchor is elsewhere; and it is the ledger that moves it. */
+	if (checkpoint->sequence <= store->now.anchor.sequence) {
 		return 0;
 	}
-	int r = read_head(store, checkpoint->sequence, &head, error);
+	int r = store_head_at(store, checkpoint->sequence, &head, error);
 	if (r < 0) {
 		return r;
 	}
@@ -164,10 +164,13 @@ static int hold_against(struct store *store, const struct chain_checkpoint *chec
 int store_audit_open(struct store *store, struct brig_error *error)
 {
 	struct chain_checkpoint saved = { 0 };
-	int r = read_head(store, 0, &store->now.head, error);
+	int r = store_head_at(store, 0, &store->now.head, error);
 
 	if (r >= 0) {
 		r = read_last_checkpoint(store, error);
+	}
+	if (r >= 0) {
+		r = store_anchor_read(store, error);
 	}
 	if (r < 0) {
 		return r;
@@ -176,6 +179,9 @@ int store_audit_open(struct store *store, struct brig_error *error)
 	r = chain_key_load(store->dir, store->now.checkpoint.number == 0, &store->key, error);
 	if (r < 0) {
 		return r;
+	}
+	if (store->now.anchor.number && !chain_signed_by(store->key.public, &store->now.anchor)) {
+		return broken(error, "its anchor was not signed with " CHAIN_KEY_NAME);
 	}
 	if (store->now.checkpoint.number) {
 		r = hold_against(store, &store->now.checkpoint,

@@ -11,11 +11,6 @@
 
 enum state { QUEUED, RUNNING, ENDED };
 
-static void cleanup_json(json_t **value)
-{
-	json_decref(*value);
-}
-
 static int no_memory(struct brig_error *error)
 {
 	return error_set(error, BRIG_E_SYSTEM, ENOMEM, "no memory");
@@ -195,28 +190,69 @@ int store_execution_started(struct store *store, const char *id, struct brig_err
 	return r;
 }
 
-static int put_result(struct store *store, int64_t n, json_t *result, const char *text, size_t size,
-		      struct brig_error *error)
+/* What came: a result of a run, or a short record of a failure without an outcome. */
+struct ended {
+	const char *data;
+	size_t size;
+	const char *json;
+	struct outcome outcome;
+	json_t *skeleton; /* owned: all but the long parts */
+};
+
+static void ended_done(struct ended *ended)
 {
-	_cleanup_free_ char *shorter = NULL;
+	json_decref(ended->skeleton);
+}
+
+static int ended_read(const char *data, size_t size, struct ended *ret)
+{
+	_cleanup_(buf_done)
+	struct buf text = { 0 };
+	int r;
+
+	*ret = (struct ended){ .data = data, .size = size, .json = data };
+	r = size && data[0] == '{' ? outcome_find(data, size, &ret->outcome)
+				   : outcome_read(data, size, &ret->outcome, &ret->json);
+	if (r < 0) {
+		return r;
+	}
+	outcome_skeleton(&ret->outcome, ret->json, &text);
+	if (text.failed) {
+		return -ENOMEM;
+	}
+	r = json_facts_load(text.data, text.size, &ret->skeleton);
+	return r == 0 && !result_status(ret->skeleton) ? -EPROTO : r;
+}
+
+static int put_result(struct store *store, int64_t n, struct ended *ended, struct brig_error *error)
+{
+	_cleanup_(buf_done)
+	struct buf shorter = { 0 };
+	struct outcome outcome = ended->outcome;
+	const void *data = ended->data;
+	size_t size = ended->size;
 	int64_t now = (int64_t)store_time_ms();
 
-	if (size > store->result_max) {
-		if (result_cut(result, (size_t)store->result_max) < 0 ||
-		    !(shorter = json_dumps(result, JSON_COMPACT))) {
+	if (ended->outcome.json_size > store->result_max) {
+		buf_add(&shorter, &outcome, sizeof(outcome));
+		int r = result_cut(ended->skeleton, &ended->outcome, ended->json,
+				   (size_t)store->result_max, &outcome, &shorter);
+		if (r == -ENOMEM) {
 			return no_memory(error);
 		}
-		text = shorter;
-		size = strlen(shorter);
+		/* What cannot be made smaller is no result of ours. */
+		if (r < 0 || outcome.json_size > 2 * store->result_max) {
+			return error_set(error, BRIG_E_INPUT, EFBIG, "a result of %zu bytes",
+					 (size_t)ended->outcome.json_size);
+		}
+		memcpy(shorter.data, &outcome, sizeof(outcome));
+		data = shorter.data;
+		size = shorter.size;
 	}
-	/* What cannot be made smaller is no result of ours. */
-	if (size > 2 * store->result_max) {
-		return error_set(error, BRIG_E_INPUT, EFBIG, "a result of %zu bytes", size);
-	}
-	int rc = store_run(store, SQL_END, "tii", result_status(result), now, n);
+	int rc = store_run(store, SQL_END, "tii", result_status(ended->skeleton), now, n);
 	int r = store_result(store, rc, SQL_END, error);
 	if (r == 0) {
-		rc = store_run(store, SQL_RESULT_PUT, "iiib", n, now, (int64_t)size, text, size);
+		rc = store_run(store, SQL_RESULT_PUT, "iiib", n, now, (int64_t)size, data, size);
 		r = store_result(store, rc, SQL_RESULT_PUT, error);
 	}
 	if (r == 0) {
@@ -263,25 +299,25 @@ static int end_unbegun(struct store *store, int64_t n, json_t *result, struct br
 	return r;
 }
 
-int store_execution_ended(struct store *store, const char *id, const char *text, size_t size,
+int store_execution_ended(struct store *store, const char *id, const char *data, size_t size,
 			  struct brig_error *error)
 {
 	struct open_one one = { 0 };
-	_cleanup_(cleanup_json)
-	json_t *result = NULL;
+	_cleanup_(ended_done)
+	struct ended ended = { 0 };
 
-	int r = json_facts_load(text, size, &result);
-	if (r < 0 || !result_status(result)) {
+	int r = ended_read(data, size, &ended);
+	if (r < 0) {
 		return error_set(error, BRIG_E_INPUT, r == -ENOMEM ? ENOMEM : EPROTO,
 				 "execution %s: what came is no result", id);
 	}
 	r = find_open(store, id, RUNNING, &one, error);
 	if (r == 0 && one.state == QUEUED) {
-		r = end_unbegun(store, one.n, result, error);
+		r = end_unbegun(store, one.n, ended.skeleton, error);
 	}
 	if (r == 0) {
-		r = audit_end(store, id, &one, result, error);
+		r = audit_end(store, id, &one, ended.skeleton, error);
 	}
 	/* The last: it may cut the result. */
-	return r < 0 ? r : put_result(store, one.n, result, text, size, error);
+	return r < 0 ? r : put_result(store, one.n, &ended, error);
 }

@@ -9,7 +9,7 @@
 #include "ledger/timestamp.h"
 
 #define PENDING_MAX       1000
-#define PENDING_BYTES_MAX ((size_t)16 << 20) /* one at least; more are asked for again */
+#define PENDING_BYTES_MAX ((size_t)1 << 20) /* one at least; more are asked for again */
 
 /* As EXECUTION_COLUMNS has them. */
 enum {
@@ -23,6 +23,7 @@ enum {
 	C_POLICY,
 	C_SESSION,
 	C_KEPT,
+	C_TENANT,
 	C_DATA
 };
 
@@ -46,6 +47,7 @@ static void add_execution(struct json_out *out, const struct store *store, sqlit
 	bool expires = sqlite3_column_int(row, C_KEPT) && store->result_age_ms;
 
 	json_text(out, "id", text_of(row, C_ID));
+	json_text(out, "tenant", text_of(row, C_TENANT));
 	json_text(out, "status", state == 0 || state == 1 ? states[state] : text_of(row, C_STATUS));
 	add_time(out, "created_at", (uint64_t)sqlite3_column_int64(row, C_CREATED));
 	add_time(out, "started_at", (uint64_t)sqlite3_column_int64(row, C_STARTED));
@@ -56,15 +58,26 @@ static void add_execution(struct json_out *out, const struct store *store, sqlit
 	add_time(out, "expires_at", expires ? ended + store->result_age_ms : 0);
 }
 
-/* The blob is JSON that we have parsed before it went in; it has no NUL behind it. */
-static void add_result(struct json_out *out, sqlite3_stmt *row)
+/*
+ * The blob is an outcome and its JSON, or, of failures and of old, JSON alone. All of it was looked
+ * at before it went in; it has no NUL behind it.
+ */
+static const char *read_result(sqlite3_stmt *row, struct outcome *ret)
 {
-	const void *data = sqlite3_column_blob(row, C_DATA);
-	int size = sqlite3_column_bytes(row, C_DATA);
+	const char *data = sqlite3_column_blob(row, C_DATA);
+	size_t size = (size_t)sqlite3_column_bytes(row, C_DATA);
+	const char *json = data;
+	int r = data && size && data[0] == '{' ? outcome_find(data, size, ret)
+					       : outcome_read(data, size, ret, &json);
 
+	return r < 0 ? NULL : json;
+}
+
+static void add_result(struct json_out *out, const char *json, size_t size)
+{
 	json_raw(out, "result", "");
-	if (data && size > 0) {
-		buf_add(out->buf, data, (size_t)size);
+	if (json) {
+		buf_add(out->buf, json, size);
 	} else {
 		buf_adds(out->buf, "null");
 	}
@@ -74,16 +87,22 @@ int store_execution_get(struct store *store, const char *tenant, const char *id,
 			struct brig_error *error)
 {
 	struct json_out out = { .buf = answer };
-	int rc = store_run(store, SQL_GET, "tt", tenant, id);
+	bool any = strcmp(tenant, LEDGER_ANY_TENANT) == 0;
+	enum statement sql = any ? SQL_GET_ANY : SQL_GET;
+	int rc = any ? store_run(store, sql, "t", id) : store_run(store, sql, "tt", tenant, id);
 	bool found = rc == SQLITE_ROW;
 
 	if (found) {
+		struct outcome outcome = { 0 };
+		const char *json = read_result(store->statements[sql], &outcome);
+
+		buf_add(answer, &outcome, sizeof(outcome));
 		json_open(&out, NULL, '{');
-		add_execution(&out, store, store->statements[SQL_GET]);
-		add_result(&out, store->statements[SQL_GET]);
+		add_execution(&out, store, store->statements[sql]);
+		add_result(&out, json, (size_t)outcome.json_size);
 		json_close(&out, '}');
 	}
-	int r = store_result(store, rc, SQL_GET, error);
+	int r = store_result(store, rc, sql, error);
 	if (r == 0 && !found) {
 		r = error_set(error, BRIG_E_INPUT, ENOENT, "no execution %s", id);
 	}
@@ -94,7 +113,9 @@ int store_execution_list(struct store *store, const char *tenant, const char *be
 			 unsigned limit, struct buf *answer, struct brig_error *error)
 {
 	struct json_out out = { .buf = answer };
-	sqlite3_stmt *row = store->statements[SQL_LIST];
+	bool any = strcmp(tenant, LEDGER_ANY_TENANT) == 0;
+	enum statement sql = any ? SQL_LIST_ANY : SQL_LIST;
+	sqlite3_stmt *row = store->statements[sql];
 	char last[27] = "";
 	unsigned count = 0;
 
@@ -102,8 +123,9 @@ int store_execution_list(struct store *store, const char *tenant, const char *be
 	json_open(&out, NULL, '{');
 	json_open(&out, "executions", '[');
 	/* One more than was asked for tells whether there are more. '~' is above every id. */
-	int rc = store_run(store, SQL_LIST, "tti", tenant, before ? before : "~",
-			   (int64_t)limit + 1);
+	before = before ? before : "~";
+	int rc = any ? store_run(store, sql, "ti", before, (int64_t)limit + 1)
+		     : store_run(store, sql, "tti", tenant, before, (int64_t)limit + 1);
 	for (; rc == SQLITE_ROW && count < limit; rc = sqlite3_step(row), count++) {
 		json_open(&out, NULL, '{');
 		add_execution(&out, store, row);
@@ -114,7 +136,7 @@ int store_execution_list(struct store *store, const char *tenant, const char *be
 	json_close(&out, ']');
 	json_text(&out, "next", more ? last : NULL);
 	json_close(&out, '}');
-	return store_result(store, rc, SQL_LIST, error);
+	return store_result(store, rc, sql, error);
 }
 
 static void add_pending(struct json_out *out, sqlite3_stmt *row)
@@ -151,4 +173,17 @@ int store_execution_pending(struct store *store, struct buf *answer, struct brig
 	json_close(&out, ']');
 	json_close(&out, '}');
 	return store_result(store, rc, SQL_PENDING, error);
+}
+
+uint64_t store_execution_pending_count(struct store *store)
+{
+	int rc = store_run(store, SQL_PENDING_COUNT, "ii", store->pending_after,
+			   store->pending_last);
+	uint64_t count =
+		rc == SQLITE_ROW
+			? (uint64_t)sqlite3_column_int64(store->statements[SQL_PENDING_COUNT], 0)
+			: 0;
+
+	store_done(store, SQL_PENDING_COUNT);
+	return count;
 }

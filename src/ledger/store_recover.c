@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* After a start: whatever was under way is lost, and gets a result that says so. */
+/*
+ * What ends without having run to its end, and gets a result that says so: after a start whatever
+ * was under way is lost; what is still queued can be dropped.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +11,8 @@
 #include "base/id.h"
 #include "ledger/store.h"
 
-#define NO_HASH "@sha256:0000000000000000000000000000000000000000000000000000000000000000"
+#define DROPPED_AT_ONCE 64u
+#define NO_HASH         "@sha256:0000000000000000000000000000000000000000000000000000000000000000"
 
 struct lost {
 	char id[27];
@@ -43,33 +47,65 @@ static void policy_of(const char *known, char *out, size_t size)
 	(void)snprintf(out, size, "%s%s", name, whole ? at : NO_HASH);
 }
 
-static char *lost_result(const struct lost *lost)
+/* Why it has no result of its own. */
+struct unfinished {
+	enum brig_status status;
+	const char *cause, *remedy, *operator_remedy;
+};
+
+static const struct unfinished was_lost = {
+	.status = BRIG_LOST,
+	.cause = "lost",
+	.remedy = "The service stopped while this was under way; nobody knows how far it came. "
+		  "Run it again if that does no harm.",
+	.operator_remedy = "See the service's log for why it stopped.",
+};
+
+static const struct unfinished was_dropped = {
+	.status = BRIG_CANCELLED,
+	.cause = "cancelled",
+	.remedy = "The operator dropped the queue before this was run. Ask for it again.",
+	.operator_remedy = "The queue was held because the service died several times in a row.",
+};
+
+static char *result_of(const struct lost *lost, const struct unfinished *why)
 {
 	char none[] = "";
 	struct brig_result result = {
-		.status = BRIG_LOST,
+		.status = why->status,
 		.exit_code = -1,
 		.stdout_data = none,
 		.stderr_data = none,
-		.cause = "lost",
-		.remedy = "The service stopped while this was under way; nobody knows how far it "
-			  "came. Run it again if that does no harm.",
-		.operator_remedy = "See the service's log for why it stopped.",
 		.provider = "native",
 		.start = "cold",
 	};
 
+	(void)snprintf(result.cause, sizeof(result.cause), "%s", why->cause);
+	(void)snprintf(result.remedy, sizeof(result.remedy), "%s", why->remedy);
+	(void)snprintf(result.operator_remedy, sizeof(result.operator_remedy), "%s",
+		       why->operator_remedy);
 	memcpy(result.id, lost->id, sizeof(result.id));
 	memcpy(result.language, lost->language, sizeof(result.language));
 	policy_of(lost->policy, result.policy, sizeof(result.policy));
 	return brig_result_json(&result);
 }
 
-/* 1: found one. */
-static int next_lost(struct store *store, struct lost *ret, struct brig_error *error)
+static int end_one(struct store *store, const struct lost *lost, const struct unfinished *why,
+		   struct brig_error *error)
 {
-	sqlite3_stmt *row = store->statements[SQL_LOST];
-	int rc = store_run(store, SQL_LOST, "i", ret->n);
+	_cleanup_free_ char *result = result_of(lost, why);
+
+	return result ? store_execution_ended(store, lost->id, result, strlen(result), error)
+		      : error_set(error, BRIG_E_SYSTEM, ENOMEM, "no memory");
+}
+
+/* 1: found one. `last`: no later one than that. */
+static int next_of(struct store *store, enum statement which, int64_t last, struct lost *ret,
+		   struct brig_error *error)
+{
+	sqlite3_stmt *row = store->statements[which];
+	int rc = which == SQL_LOST ? store_run(store, which, "i", ret->n)
+				   : store_run(store, which, "ii", ret->n, last);
 	bool found = rc == SQLITE_ROW;
 
 	if (found) {
@@ -78,8 +114,25 @@ static int next_lost(struct store *store, struct lost *ret, struct brig_error *e
 		keep(ret->policy, sizeof(ret->policy), sqlite3_column_text(row, 2));
 		ret->n = sqlite3_column_int64(row, 3);
 	}
-	int r = store_result(store, rc, SQL_LOST, error);
+	int r = store_result(store, rc, which, error);
 	return r < 0 ? r : found;
+}
+
+int store_execution_drop(struct store *store, unsigned *ret_dropped, struct brig_error *error)
+{
+	struct lost lost = { .n = store->pending_after };
+	unsigned count = 0;
+	int r = 1;
+
+	while (r == 1 && count < DROPPED_AT_ONCE) {
+		r = next_of(store, SQL_PENDING_NEXT, store->pending_last, &lost, error);
+		if (r == 1) {
+			count++;
+			r = end_one(store, &lost, &was_dropped, error) < 0 ? -EIO : 1;
+		}
+	}
+	*ret_dropped = count;
+	return r < 0 ? r : 0;
 }
 
 int store_recover(struct store *store, uint64_t *ret_lost, struct brig_error *error)
@@ -91,10 +144,8 @@ int store_recover(struct store *store, uint64_t *ret_lost, struct brig_error *er
 	if (r < 0) {
 		return r;
 	}
-	while ((r = next_lost(store, &lost, error)) == 1) {
-		_cleanup_free_ char *result = lost_result(&lost);
-		r = result ? store_execution_ended(store, lost.id, result, strlen(result), error)
-			   : error_set(error, BRIG_E_SYSTEM, ENOMEM, "no memory");
+	while ((r = next_of(store, SQL_LOST, 0, &lost, error)) == 1) {
+		r = end_one(store, &lost, &was_lost, error);
 		if (r < 0) {
 			break;
 		}

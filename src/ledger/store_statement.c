@@ -10,7 +10,7 @@
 
 #define EXECUTION_COLUMNS                                                                          \
 	"e.id, e.state, e.status, e.created_ms, e.started_ms, e.ended_ms, e.language, e.policy, "  \
-	"e.session, r.n IS NOT NULL"
+	"e.session, r.n IS NOT NULL, e.tenant"
 
 #define SESSION_COLUMNS "id, language, policy, idle_ms, runs, created_ms, ended_ms, reason, caller"
 
@@ -35,6 +35,11 @@ static const char *const texts[SQL_STATEMENTS] = {
 	[SQL_RESULT_PUT] = "INSERT INTO results (n, ended_ms, size, data) VALUES (?, ?, ?, ?)",
 	[SQL_GET] = "SELECT " EXECUTION_COLUMNS ", r.data FROM executions e "
 		    "LEFT JOIN results r ON r.n = e.n WHERE e.tenant = ? AND e.id = ?",
+	[SQL_GET_ANY] = "SELECT " EXECUTION_COLUMNS ", r.data FROM executions e "
+			"LEFT JOIN results r ON r.n = e.n WHERE e.id = ?",
+	[SQL_LIST_ANY] = "SELECT " EXECUTION_COLUMNS " FROM executions e "
+			 "LEFT JOIN results r ON r.n = e.n "
+			 "WHERE e.id < ? ORDER BY e.id DESC LIMIT ?",
 	[SQL_LIST] = "SELECT " EXECUTION_COLUMNS " FROM executions e "
 		     "LEFT JOIN results r ON r.n = e.n "
 		     "WHERE e.tenant = ? AND e.id < ? ORDER BY e.id DESC LIMIT ?",
@@ -42,6 +47,12 @@ static const char *const texts[SQL_STATEMENTS] = {
 			"e.code_sha256, e.key, e.created_ms, q.data FROM requests q "
 			"JOIN executions e ON e.n = q.n WHERE q.n > ? AND q.n <= ? AND e.state = 0 "
 			"ORDER BY q.n LIMIT ?",
+	/* The columns of SQL_LOST. */
+	[SQL_PENDING_NEXT] = "SELECT e.id, e.language, e.policy, e.n FROM requests q "
+			     "JOIN executions e ON e.n = q.n WHERE q.n > ? AND q.n <= ? AND "
+			     "e.state = 0 ORDER BY q.n LIMIT 1",
+	[SQL_PENDING_COUNT] = "SELECT count(*) FROM requests q JOIN executions e ON e.n = q.n "
+			      "WHERE q.n > ? AND q.n <= ? AND e.state = 0",
 	[SQL_LOST] = "SELECT e.id, e.language, e.policy, e.n FROM executions e WHERE e.n > ? AND "
 		     "e.n >= (SELECT ended_below FROM progress) AND e.state < 2 AND "
 		     "(e.state = 1 OR NOT EXISTS (SELECT 1 FROM requests q WHERE q.n = e.n)) "
@@ -73,6 +84,12 @@ static const char *const texts[SQL_STATEMENTS] = {
 			     "LIMIT 16 OFFSET ?)",
 	[SQL_SESSION_FORGET] = "DELETE FROM sessions WHERE n IN (SELECT n FROM (SELECT n, ended_ms "
 			       "FROM sessions ORDER BY n LIMIT ?) WHERE ended_ms <= ?)",
+	[SQL_USAGE_PUT] = "INSERT INTO usage (caller, day, cpu_ns) VALUES (?, ?, ?) "
+			  "ON CONFLICT (caller) DO UPDATE SET day = excluded.day, "
+			  "cpu_ns = CASE WHEN day = excluded.day "
+			  "THEN max(cpu_ns, excluded.cpu_ns) ELSE excluded.cpu_ns END",
+	[SQL_USAGE_LIST] = "SELECT caller, cpu_ns FROM usage WHERE day = ? LIMIT ?",
+	[SQL_USAGE_FORGET] = "DELETE FROM usage WHERE day <> ?",
 	[SQL_APPEND] = "INSERT INTO audit (sequence, time_ms, kind, tenant, facts, hash) "
 		       "VALUES (?, ?, ?, ?, ?, ?)",
 	[SQL_LAST_ENTRY] =
@@ -80,7 +97,16 @@ static const char *const texts[SQL_STATEMENTS] = {
 		"WHERE sequence = ifnull(nullif(?, 0), (SELECT max(sequence) FROM audit))",
 	[SQL_CHECKPOINT_PUT] = "INSERT INTO checkpoints (number, line) VALUES (?, ?)",
 	[SQL_CHECKPOINT_LAST] = "SELECT line FROM checkpoints ORDER BY number DESC LIMIT 1",
-	[SQL_CHECKPOINT_GET] = "SELECT line FROM checkpoints WHERE number = ?",
+	[SQL_CHECKPOINTS_OLD] =
+		"SELECT line FROM checkpoints WHERE number > ? ORDER BY number LIMIT ?",
+	[SQL_CHECKPOINTS_DROP] =
+		"DELETE FROM checkpoints WHERE number IN (SELECT number FROM checkpoints "
+		"WHERE number <= ? ORDER BY number LIMIT ?)",
+	[SQL_AUDIT_DROP] = "DELETE FROM audit WHERE sequence IN (SELECT sequence FROM audit "
+			   "WHERE sequence <= ? ORDER BY sequence LIMIT ?)",
+	[SQL_ANCHOR_PUT] = "INSERT OR REPLACE INTO anchor (one, sequence, number, line) "
+			   "VALUES (1, ?, ?, ?)",
+	[SQL_ANCHOR_GET] = "SELECT line FROM anchor",
 };
 
 static const struct {

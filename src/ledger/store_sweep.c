@@ -85,10 +85,17 @@ int store_sweep(struct store *store, struct brig_error *error)
 	if (r == 0) {
 		r = store_session_sweep(store, &more, error);
 	}
+	if (r == 0) {
+		r = store_archive_sweep(store, &more, error);
+	}
 	if (r < 0) {
 		store_rollback(store);
 		return r;
 	}
 	r = store_commit(store, error);
-	return r < 0 ? r : count > 0 || more;
+	if (r < 0) {
+		return r;
+	}
+	store_archive_done(store);
+	return count > 0 || more;
 }

@@ -15,8 +15,10 @@
 #include "base/clock.h"
 #include "core/run.h"
 #include "lib/api_run.h"
+#include "lib/audit_log.h"
 #include "lib/build_cache.h"
 #include "lib/localdir.h"
+#include "lib/remedy.h"
 #include "lib/value.h"
 #include "lib/warm.h"
 
@@ -33,8 +35,15 @@ int run_watch_phase(struct brig_run *run, struct brig_error *err)
 /* By hand: a copy in a process that the host has forked would keep it in the set. */
 void run_end_phase(struct brig_run *run)
 {
+	struct warm *warm = run->context->warm;
+
 	if (run->phase.run) {
 		epoll_ctl(run->epoll, EPOLL_CTL_DEL, run->phase.run->epoll, NULL);
+	}
+	/* Whoever has others to look after does not wait for the kernel. */
+	if (run->phase.run && warm && run->context->hurried &&
+	    warm_bury_run(warm, &run->phase.run, run->phase.prepared)) {
+		return;
 	}
 	phase_done(&run->phase);
 }
@@ -71,6 +80,9 @@ static int keep_request(struct brig_run *run, const struct brig_request *request
 	run->options.want_value = run->value_asked = request->want_value;
 	run->options.on_output = request->on_output;
 	run->options.user = request->user;
+	run->options.terminal = request->terminal;
+	run->options.terminal_size =
+		(struct terminal_size){ request->terminal_rows, request->terminal_columns };
 	return r < 0 ? error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory for the request") : 0;
 }
 
@@ -98,7 +110,7 @@ static struct warm_pool *pool_of(struct brig_context *context, const struct brig
 	struct warm *warm = context->warm;
 	struct brig_error unused = { 0 };
 
-	if (!warm || request->start == BRIG_START_COLD) {
+	if (!warm || request->start == BRIG_START_COLD || request->terminal) {
 		return NULL;
 	}
 	struct warm_pool *pool = warm_pool_for(warm, request, &unused);
@@ -170,8 +182,11 @@ static int start_warm(struct brig_run *run, const struct brig_request *request,
 
 static int start(struct brig_run *run, const struct brig_request *request, struct brig_error *err)
 {
-	int r = keep_request(run, request, err);
+	int r = prepare_check_out(request->out, err);
 
+	if (r == 0) {
+		r = keep_request(run, request, err);
+	}
 	if (r == 0) {
 		r = start_warm(run, request, err);
 		if (r == 1) {
@@ -194,6 +209,10 @@ static int start(struct brig_run *run, const struct brig_request *request, struc
 		return r;
 	}
 	r = build_key(&run->compile, run->key);
+	if (r == -EFBIG) {
+		run->key[0] = '\0';
+		return run_start_compiler(run, err);
+	}
 	if (r < 0) {
 		return error_errno(err, BRIG_E_INPUT, -r, "cannot read the input files");
 	}
@@ -222,7 +241,10 @@ int brig_run_start(struct brig_context *context, const struct brig_request *requ
 	run->compile = run->program;
 	run->epoll = epoll_create1(EPOLL_CLOEXEC);
 	int r = run->epoll < 0 ? error_errno(error, BRIG_E_SYSTEM, errno, "cannot watch a run")
-			       : start(run, &whole, error);
+			       : audit_log_accepted(run, &whole, error);
+	if (r == 0) {
+		r = start(run, &whole, error);
+	}
 	if (r < 0) {
 		brig_run_free(run);
 		return r;
@@ -249,7 +271,9 @@ static void describe(const struct brig_run *run, struct brig_result *result)
 	} else {
 		snprintf(result->language, sizeof(result->language), "command");
 	}
+	remedy_limit(&(struct remedy_for){ p->policy, p->most, run->compiling }, result);
 	result->build_cached = run->build_cached;
+	result->compile_cpu_ns = run->compile_cpu_ns;
 }
 
 /* A cell that was made ahead is taken apart behind the caller's back. */
@@ -290,12 +314,15 @@ static int step(struct brig_run *run, struct brig_error *error)
 		}
 	} else {
 		run->result = phase_take_result(&run->phase);
+		run->result->usage.cpu_ns += run->compile_cpu_ns; /* all that the request cost */
 		if (run->program.guard.on) {
 			guard_read(&run->program.guard, run->phase.run->value, run->result);
 		}
 		if (run->phase.run->value >= 0 && run->value_asked &&
 		    run->result->status == BRIG_OK) {
-			run->result->value_json = value_read(run->phase.run->value);
+			run->result->value_json = value_read(
+				run->phase.run->value, run->program.guard.on ? RUN_GUARD_BYTES : 0,
+				&run->result->value_repr);
 		}
 		bury_phase(run);
 		/* Who can crash it, or tried what is refused, learns nothing for the next try. */
@@ -315,6 +342,8 @@ int brig_run_step(struct brig_run *run, struct brig_error *error)
 	}
 	if (run->end == 0) {
 		run->end = step(run, error);
+		int r = run->end > 0 ? audit_log_ended(run, run->result, error) : 0;
+		run->end = r < 0 ? r : run->end;
 	}
 	/* While the program runs there is time to make the next cell; its end must not wait. */
 	if (run->end == 0 && run->context->warm && warm_is_low(run->context->warm)) {
@@ -342,6 +371,8 @@ void brig_run_free(struct brig_run *run)
 	if (!run) {
 		return;
 	}
+	struct brig_error unused = { 0 };
+	(void)audit_log_ended(run, NULL, &unused);
 	session_run_free(run->session);
 	run_end_phase(run);
 	let_go_of_pool(run);

@@ -53,12 +53,21 @@ static void drop_out(struct brig_result *built)
 int run_finish_compiler(struct brig_run *run, struct brig_error *err)
 {
 	struct brig_result *built = phase_take_result(&run->phase);
+	bool cut = run->phase.run->files_cut;
 	int r = 0;
 
+	run->compile_cpu_ns = built->usage.cpu_ns;
 	run_end_phase(run);
 	drop_out(built);
-	if (built->status != BRIG_OK || built->files_count == 0 || run->cancelled) {
-		if (built->status == BRIG_OK || built->status == BRIG_FAILED) {
+	if (built->status != BRIG_OK || built->files_count == 0 || cut || run->cancelled) {
+		if (built->status == BRIG_OK && cut) {
+			/* Half of a program is none: it is neither run nor kept for others. */
+			built->status = BRIG_COMPILE_FAILED;
+			snprintf(built->remedy, sizeof(built->remedy),
+				 "The compiler made more than can be taken over: at most %d files, "
+				 "and what its disk limit allows. Split the program.",
+				 COMPILED_FILES_MAX);
+		} else if (built->status == BRIG_OK || built->status == BRIG_FAILED) {
 			built->status = BRIG_COMPILE_FAILED;
 			snprintf(built->remedy, sizeof(built->remedy),
 				 "The compiler refused the code; its messages are in stderr.");
@@ -72,8 +81,7 @@ int run_finish_compiler(struct brig_run *run, struct brig_error *err)
 	 * An input file that changed while the compiler read it: nobody knows what this was made
 	 * of.
 	 */
-	char key[65];
-	if (build_key(&run->compile, key) == 0 && strcmp(key, run->key) == 0) {
+	if (run->key[0] && build_key_holds(&run->compile, run->key)) {
 		build_cache_store(run->context->cache_dir, run->key, built->files,
 				  built->files_count);
 	}

@@ -27,6 +27,20 @@ void brig_run_feed_end(struct brig_run *run)
 	}
 }
 
+int brig_run_resize(struct brig_run *run, uint16_t rows, uint16_t columns)
+{
+	run->options.terminal_size = (struct terminal_size){ rows, columns };
+	if (!run->options.terminal) {
+		return -ENOTTY;
+	}
+	/* One that is not built yet, or has to be built again, begins with it. */
+	run->phase.options.terminal_size = run->options.terminal_size;
+	if (run->end != 0 || run->compiling || !run->phase.run) {
+		return 0;
+	}
+	return run_resize(run->phase.run, &run->options.terminal_size);
+}
+
 void brig_run_cancel(struct brig_run *run)
 {
 	run->cancelled = true;

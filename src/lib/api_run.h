@@ -19,6 +19,7 @@ struct brig_run {
 	struct warm_cell *cell; /* owned: identity of a cell that was made ahead */
 	bool compiling;
 	bool build_cached;
+	uint64_t compile_cpu_ns; /* of the compiler that has ended */
 	bool cancelled;
 	bool value_asked;
 	int end; /* 1: ended; -errno: failed; 0: under way */
@@ -27,6 +28,8 @@ struct brig_run {
 	char *stdin_data;             /* owned */
 	struct strlist globs;
 	struct brig_result *result;  /* owned */
+	char record[27];             /* its name in the record of all runs */
+	bool recorded;               /* that it begins, and not yet that it has ended */
 	struct session_run *session; /* owned: it is a run in a session, and nothing else here */
 };
 

@@ -6,6 +6,7 @@
 #include <sys/epoll.h>
 
 #include "lib/api_run.h"
+#include "lib/audit_log.h"
 
 /* Either of them says that there is something to do for the run. */
 static int watch_session(struct brig_run *run, const struct brig_session *session)
@@ -34,7 +35,10 @@ int brig_session_start(struct brig_session *session, const struct brig_request *
 	run->epoll = -1;
 	run->program = (struct prepared){ .ids = -1, .workdir_fd = -1, .spec = { .devices = -1 } };
 	run->compile = run->program;
-	int r = session_run_start(session, &whole, &run->session, error);
+	int r = audit_log_accepted(run, &whole, error);
+	if (r == 0) {
+		r = session_run_start(session, &whole, &run->session, error);
+	}
 	if (r == 0) {
 		r = watch_session(run, session);
 		if (r < 0) {

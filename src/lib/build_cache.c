@@ -14,12 +14,27 @@
 #include "base/publish.h"
 #include "base/sha256.h"
 
-#define ENTRY_BYTES_MAX (256u << 20)
 #define CACHE_BYTES_MAX (1ull << 30)
 
 static void add_text(struct sha256 *hash, const char *text)
 {
 	sha256_add_field(hash, text, strlen(text));
+}
+
+static void add_number(struct sha256 *hash, uint64_t number)
+{
+	sha256_add_field(hash, &number, sizeof(number));
+}
+
+/* Who compiles with less may get less, and must not hand it to those who have more. */
+static void add_limits(struct sha256 *hash, const struct brig_limits *limits)
+{
+	add_number(hash, limits->memory_bytes);
+	add_number(hash, limits->processes);
+	add_number(hash, limits->disk_bytes);
+	add_number(hash, limits->disk_inodes);
+	add_number(hash, limits->open_files);
+	add_number(hash, limits->file_bytes);
 }
 
 static void add_list(struct sha256 *hash, const struct strlist *list)
@@ -44,13 +59,47 @@ static int add_fd(struct sha256 *hash, int fd)
 	return n < 0 ? (int)n : 0;
 }
 
+/* Of files of the host: as they are now. */
+static uint64_t input_bytes(const struct prepared *compile)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < compile->inputs_count; i++) {
+		const struct spec_input *input = &compile->inputs[i];
+		struct stat info = { .st_size = 0 };
+
+		if (input->fd >= 0) {
+			(void)fstat(input->fd, &info);
+		}
+		bytes += input->fd >= 0 ? (uint64_t)info.st_size : input->size;
+	}
+	return bytes;
+}
+
+bool build_key_holds(const struct prepared *compile, const char *key)
+{
+	char now[65];
+	bool can_change = false;
+
+	for (size_t i = 0; i < compile->inputs_count; i++) {
+		can_change |= compile->inputs[i].fd >= 0;
+	}
+	return !can_change || (build_key(compile, now) == 0 && strcmp(now, key) == 0);
+}
+
 int build_key(const struct prepared *compile, char key[65])
 {
 	const struct runtime *runtime = compile->runtime;
 	struct sha256 hash;
 
+	if (input_bytes(compile) > BUILD_BYTES_MAX) {
+		return -EFBIG;
+	}
+
 	sha256_init(&hash);
-	add_text(&hash, "brig build 1 " BRIG_VERSION);
+	add_text(&hash, "brig build 2 " BRIG_VERSION);
+	add_text(&hash, compile->policy->hash);
+	add_limits(&hash, &compile->spec.limits);
 	add_text(&hash, runtime->name);
 	add_text(&hash, runtime->version);
 	add_text(&hash, runtime->program);
@@ -107,7 +156,7 @@ static int read_entry(int dir, const char *key, void **data, size_t *size)
 		return -errno;
 	}
 	if (!S_ISREG(info.st_mode) || info.st_uid != geteuid() || (info.st_mode & 022) ||
-	    info.st_size > ENTRY_BYTES_MAX) {
+	    info.st_size > BUILD_BYTES_MAX) {
 		return -EPERM;
 	}
 	*size = (size_t)info.st_size;
@@ -218,10 +267,15 @@ void build_cache_store(const char *cache_dir, const char *key, const struct brig
 {
 	_cleanup_free_ void *data = NULL;
 	size_t size = 0;
-	_cleanup_close_ int dir = cache_dir ? open_cache(cache_dir) : -1;
+	uint64_t bytes = 0;
 
+	for (size_t i = 0; i < count; i++) {
+		bytes += files[i].size;
+	}
+	_cleanup_close_ int dir =
+		cache_dir && bytes <= BUILD_BYTES_MAX ? open_cache(cache_dir) : -1;
 	if (dir >= 0 && build_entry_write(files, count, &data, &size) == 0 &&
-	    size <= ENTRY_BYTES_MAX && publish_file(dir, key, data, size) == 0) {
+	    size <= BUILD_BYTES_MAX && publish_file(dir, key, data, size) == 0) {
 		evict(dir);
 	}
 }

@@ -9,8 +9,16 @@
 
 #include "lib/prepare.h"
 
-/* The key of what a compile cell will make. 0 or -errno. */
+/*
+ * What is longer is compiled anew each time: all input files together, and an entry. Both are read,
+ * hashed and copied in one go, by a thread that others may wait for.
+ */
+#define BUILD_BYTES_MAX (16u << 20)
+
+/* The key of what a compile cell will make. 0 or -errno; -EFBIG: it is not kept. */
 int build_key(const struct prepared *compile, char key[65]);
+/* Is that still its key? Only files of the host can have changed since. */
+bool build_key_holds(const struct prepared *compile, const char *key);
 
 /* 1: found, the files are added to the run's inputs; 0: not there (or not whole). */
 int build_cache_load(const char *cache_dir, const char *key, struct prepared *run,

@@ -1,6 +1,8 @@
 /* Contexts: see context.h. */
 #include "lib/context.h"
 #include "base/cleanup.h"
+#include "base/config_place.h"
+#include "lib/audit_log.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -17,20 +19,8 @@
  */
 static char *default_cache_dir(void)
 {
-	char *path = NULL;
-	const char *base = secure_getenv("XDG_CACHE_HOME");
-	const char *home = secure_getenv("HOME");
-
-	if (geteuid() == 0) {
-		return strdup("/var/cache/brig");
-	}
-	if (base && base[0] == '/') {
-		return asprintf(&path, "%s/brig", base) < 0 ? NULL : path;
-	}
-	if (home && home[0] == '/') {
-		return asprintf(&path, "%s/.cache/brig", home) < 0 ? NULL : path;
-	}
-	return NULL;
+	return geteuid() == 0 ? strdup("/var/cache/brig")
+			      : config_user_place("XDG_CACHE_HOME", ".cache");
 }
 
 static bool usable_dir(const char *path)
@@ -53,9 +43,7 @@ static bool usable_dir(const char *path)
 
 static int set_dirs(struct brig_context *context, const struct brig_context_options *options)
 {
-	const char *config = options->config_dir ? options->config_dir : "/etc/brig";
-
-	context->config_dir = strdup(config);
+	context->config_dir = options->config_dir ? strdup(options->config_dir) : config_place();
 	if (!context->config_dir) {
 		return -ENOMEM;
 	}
@@ -81,6 +69,7 @@ int brig_context_new(const struct brig_context_options *options, struct brig_con
 
 	if (context) {
 		context->gate_programs[0] = context->gate_programs[1] = -1;
+		context->audit = -1;
 	}
 	/* An older caller's struct is shorter: what it does not know is zero. */
 	if (options) {
@@ -100,6 +89,13 @@ int brig_context_new(const struct brig_context_options *options, struct brig_con
 		brig_context_free(context);
 		return r;
 	}
+	const char *audit = whole.audit_file ? whole.audit_file : secure_getenv("BRIG_AUDIT");
+	context->audit = audit && *audit ? audit_log_open(audit, error) : -1;
+	if (audit && *audit && context->audit < 0) {
+		r = context->audit;
+		brig_context_free(context);
+		return r;
+	}
 	r = whole.warm ? warm_new(context, whole.warm, &context->warm, error) : 0;
 	if (r < 0) {
 		brig_context_free(context);
@@ -115,6 +111,22 @@ void context_use_broker(struct brig_context *context, const struct broker *broke
 	context->brokered = true;
 	cgroup_manager_confine(context->groups);
 	context->policies.broker = context->runtimes.broker = &context->broker;
+}
+
+int context_hurry(struct brig_context *context, struct brig_error *err)
+{
+	static const struct brig_warm_options none = { .size = sizeof(none) };
+
+	context->hurried = true;
+	cgroup_manager_hurry(context->groups);
+	if (context->warm) {
+		return 0;
+	}
+	int r = warm_new(context, &none, &context->warm, err);
+	if (r == 0) {
+		context->warm->closed = true;
+	}
+	return r;
 }
 
 int context_devices(const struct brig_context *context)
@@ -139,6 +151,7 @@ void brig_context_free(struct brig_context *context)
 	cgroup_manager_free(context->groups);
 	close_fd(&context->gate_programs[0]);
 	close_fd(&context->gate_programs[1]);
+	close_fd(&context->audit);
 	free(context->config_dir);
 	free(context->cache_dir);
 	free(context);

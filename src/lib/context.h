@@ -13,8 +13,9 @@ struct call_watch;
 struct warm;
 
 struct brig_context {
-	char *config_dir; /* owned; NULL: none */
-	char *cache_dir;  /* owned; NULL: no cache */
+	char *config_dir;               /* owned; NULL: none */
+	char *cache_dir;                /* owned; NULL: no cache */
+	struct version_memory versions; /* of the languages that were used */
 	struct policy_source policies;
 	struct runtime_source runtimes;
 	struct broker broker; /* when `brokered`: who has the privileges that we lack */
@@ -25,11 +26,19 @@ struct brig_context {
 	int gate_programs[2];
 	const struct call_watch
 		*watch; /* borrowed: who watches the calls of its runs; NULL: nobody */
-	bool swept;     /* what the dead left behind was looked for */
-	bool hurried;   /* starts never wait for a cell: whoever asks waits by their own loop */
+	/* borrowed: what input files of the request that is started now may lie in; or NULL */
+	struct block *shared;
+	int audit;    /* owned: the record of all runs; -1: none */
+	bool swept;   /* what the dead left behind was looked for */
+	bool hurried; /* see context_hurry() */
 };
 /* From now on what only root may do is asked for there; the line stays the caller's. */
 void context_use_broker(struct brig_context *context, const struct broker *broker);
+/*
+ * Others wait for the caller's thread: starts do not wait for a cell, and ends not for the kernel;
+ * brig_context_fd() tells when there is something to do about them.
+ */
+int context_hurry(struct brig_context *context, struct brig_error *err);
 /* Device nodes for one cell: an fd, or -errno. */
 int context_devices(const struct brig_context *context);
 /* Is a cell for such a request in the making, while none is ready? */

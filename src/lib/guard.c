@@ -18,10 +18,14 @@ const char *const guard_files[] = {
 	"guard/modules.py",
 	"guard/facades.py",
 	"guard/risk.py",
+	"guard/owned.py",
 	"guard/builtins.py",
 	"guard/limits.py",
 	"guard/audit.py",
+	"guard/detach.py",
 	"guard/guard.py",
+	"guard/report.py",
+	"guard/checker.py",
 	"guard/program.py",
 	NULL,
 };
@@ -51,13 +55,28 @@ char *guard_text(const char *driver, size_t size, size_t *ret_size)
 	return buf_take(&text);
 }
 
+/* A guard is part of a cell: without walls there is nothing that it could be in front of. */
+static int no_cell(const struct policy *policy, const char *what, struct brig_error *err)
+{
+	int r = error_set(err, BRIG_E_POLICY, ENOTSUP, "policy %s has no cell: code cannot be %s",
+			  policy->name, what);
+	error_remedy(err, "use a policy with provider \"native\", such as default");
+	return r;
+}
+
 static int no_guard(const struct policy *policy, enum guard_mode mode, const char *language,
 		    struct brig_error *err)
 {
-	int r = error_set(err, BRIG_E_POLICY, ENOTSUP,
-			  "policy %s wants its code guarded (%s), and there is no guard for %s",
-			  policy->name, guard_mode_names[mode], language);
-	error_remedy(err, "use python, or a policy with guard \"off\"");
+	if (policy->provider != PROVIDER_NATIVE) {
+		return no_cell(policy, "guarded there", err);
+	}
+	int r = error_set(
+		err, BRIG_E_POLICY, ENOTSUP,
+		"code is to be guarded (%s) under policy %s, and there is no guard for %s",
+		guard_mode_names[mode], policy->name, language);
+	error_remedy(err, policy->guard.mode == GUARD_OFF
+				  ? "use python, or leave the guard out"
+				  : "use python, or a policy with guard \"off\"");
 	return r;
 }
 
@@ -91,6 +110,7 @@ static int make_order(const struct policy *policy, const struct brig_request *re
 	json_u64(&out, "recursion", rules->recursion);
 	json_u64(&out, "ask", request->consent ? 0 : policy->risk.ask);
 	json_u64(&out, "refuse", policy->risk.refuse);
+	json_int(&out, "score", policy->risk.ask || policy->risk.refuse || request->check);
 	json_int(&out, "check", request->check);
 	json_int(&out, "value", request->want_value);
 	json_close(&out, '}');
@@ -104,14 +124,18 @@ int guard_decide(const struct policy *policy, const struct brig_request *request
 	const char *language = runtime ? runtime->name : "commands";
 	bool able = runtime && strcmp(runtime->name, "python") == 0 && runtime->value_driver[0] &&
 		    policy->provider == PROVIDER_NATIVE;
-	struct guard guard = { .check = request->check };
+	struct guard guard = { .check = request->check,
+			       .operations = policy->guard.operations,
+			       .recursion = policy->guard.recursion };
 	int r = policy_guard_mode(policy, request->guard, &guard.mode, err);
 
 	if (r < 0) {
 		return r;
 	}
 	if (!able) {
-		if (request->check) {
+		if (request->check && policy->provider != PROVIDER_NATIVE) {
+			r = no_cell(policy, "checked there", err);
+		} else if (request->check) {
 			r = error_set(err, BRIG_E_INPUT, ENOTSUP,
 				      "only python in a cell can be checked, and not %s", language);
 		} else if (guard.mode != GUARD_OFF) {

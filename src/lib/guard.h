@@ -8,6 +8,7 @@
 
 #include <brig/brig.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/strlist.h"
 #include "policy/policy.h"
@@ -19,9 +20,10 @@
 struct guard {
 	bool on; /* the driver looks at the code, if only for its risk */
 	enum guard_mode mode;
-	bool check;  /* and does no more */
-	char *order; /* owned: JSON for the driver */
-	char *text;  /* owned: the guard's own code with a driver's behind it */
+	bool check;                     /* and does no more */
+	uint64_t operations, recursion; /* its limits; 0: none */
+	char *order;                    /* owned: JSON for the driver */
+	char *text;                     /* owned: the guard's own code with a driver's behind it */
 	size_t text_size;
 };
 
@@ -37,11 +39,15 @@ extern const char *const guard_files[];
 void guard_done(struct guard *guard);
 
 /*
- * What the driver has left in the run's memory file. A refusal counts only if the file was sealed
- * with it: the driver seals one way or the other before the program's first instruction.
+ * What the driver has left in the run's memory file. It seals the first part, whichever way it
+ * decides, before the program's first instruction: the guard's own words are taken from there, and
+ * from nowhere else. Of the program's end only a rule and a line are taken, since the program can
+ * write them as well; what brig says of these is brig's own text.
  */
 void guard_read(const struct guard *guard, int fd, struct brig_result *result);
-/* The same for what came by a session's channel; `refused`: the code was not run. */
-void guard_take(const struct guard *guard, const char *text, size_t size, bool refused,
-		struct brig_result *result);
+/* The same for a session, whose checker is a process that has run nobody's code. */
+void guard_take_refused(const struct guard *guard, const char *text, size_t size,
+			struct brig_result *result);
+void guard_take_stopped(const struct guard *guard, const char *text, size_t size,
+			struct brig_result *result);
 #endif

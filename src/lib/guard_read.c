@@ -1,4 +1,4 @@
-/* What the guard in a cell has to say: see guard.h. Every byte may be the program's. */
+/* What the guard in a cell has to say, before the program has run: see guard.h. */
 #include <fcntl.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -8,8 +8,19 @@
 #include "base/cleanup.h"
 #include "core/run.h"
 #include "lib/guard.h"
+#include "lib/guard_end.h"
 
-static void copy(char *to, size_t size, const json_t *object, const char *key)
+#ifndef F_SEAL_FUTURE_WRITE
+#define F_SEAL_FUTURE_WRITE 0x0010
+#endif
+
+/* The rules that data/guard can refuse by. */
+static const char *const rules[] = {
+	"import", "attribute", "name", "call", "syntax", "size", "risk"
+};
+
+/* One line: names of the code's own are in some texts. `lines`: a list, one line each. */
+static void copy(char *to, size_t size, const json_t *object, const char *key, bool lines)
 {
 	const char *text = json_string_value(json_object_get(object, key));
 
@@ -25,7 +36,8 @@ static void copy(char *to, size_t size, const json_t *object, const char *key)
 		}
 	}
 	for (char *at = to; *at; at++) {
-		if ((unsigned char)*at < ' ' && *at != '\n') {
+		bool control = (unsigned char)*at < ' ' || *at == 0x7f;
+		if (control && !(lines && *at == '\n')) {
 			*at = ' ';
 		}
 	}
@@ -45,20 +57,25 @@ static void take_risk(const json_t *risk, struct brig_result *result)
 	}
 	result->risk_known = true;
 	result->risk = number(risk, "score") > 100 ? 100 : number(risk, "score");
-	copy(result->risk_reasons, sizeof(result->risk_reasons), risk, "reasons");
+	copy(result->risk_reasons, sizeof(result->risk_reasons), risk, "reasons", true);
 }
 
-static void take_refusal(const json_t *why, struct brig_result *result)
+static const char *known_rule(const json_t *why)
 {
-	struct brig_refusal *refusal = &result->refusal;
+	const char *text = json_string_value(json_object_get(why, "rule"));
 
-	result->refused = true;
-	refusal->line = number(why, "line");
-	refusal->column = number(why, "column");
-	copy(refusal->rule, sizeof(refusal->rule), why, "rule");
-	copy(refusal->reason, sizeof(refusal->reason), why, "reason");
-	copy(result->remedy, sizeof(result->remedy), why, "remedy");
-	copy(result->operator_remedy, sizeof(result->operator_remedy), why, "operator_remedy");
+	for (size_t i = 0; text && i < ARRAY_SIZE(rules); i++) {
+		if (strcmp(text, rules[i]) == 0) {
+			return rules[i];
+		}
+	}
+	return NULL;
+}
+
+void guard_note(struct brig_result *result)
+{
+	const struct brig_refusal *refusal = &result->refusal;
+
 	events_note(result, &(struct event){ .kind = BRIG_EVENT_GUARD_REFUSED,
 					     .subject = refusal->rule,
 					     .subject_size = strlen(refusal->rule),
@@ -66,69 +83,28 @@ static void take_refusal(const json_t *why, struct brig_result *result)
 					     .at_ns = result->usage.wall_ns });
 }
 
-/* Before it ran. */
-static void reject(struct brig_result *result)
+/* The code was refused, and has not run. */
+static void reject(const char *rule, const json_t *why, struct brig_result *result)
 {
+	struct brig_refusal *refusal = &result->refusal;
+
+	result->refused = true;
+	refusal->line = number(why, "line");
+	refusal->column = number(why, "column");
+	snprintf(refusal->rule, sizeof(refusal->rule), "%s", rule);
+	copy(refusal->reason, sizeof(refusal->reason), why, "reason", false);
+	copy(result->remedy, sizeof(result->remedy), why, "remedy", false);
+	copy(result->operator_remedy, sizeof(result->operator_remedy), why, "operator_remedy",
+	     false);
+	guard_note(result);
 	result->status = BRIG_REJECTED;
 	result->exit_code = -1;
 	result->signal = 0;
 	snprintf(result->cause, sizeof(result->cause), "%s",
-		 strcmp(result->refusal.rule, "risk") == 0 ? "risk" : "guard");
+		 strcmp(rule, "risk") == 0 ? "risk" : "guard");
 }
 
-/* The refusals that come while a program runs: of these the program itself may be the author. */
-static const struct {
-	const char *rule;
-	bool limited; /* the rule's name is that of a limit, too */
-	bool ends;    /* the program was not asked */
-} stops[] = {
-	{ "import", false, false },   { "attribute", false, false }, { "call", false, false },
-	{ "operations", true, true }, { "recursion", true, false },
-};
-
-static void stop(const json_t *why, struct brig_result *result)
-{
-	char rule[32];
-	size_t i = 0;
-
-	copy(rule, sizeof(rule), why, "rule");
-	while (i < ARRAY_SIZE(stops) && strcmp(rule, stops[i].rule) != 0) {
-		i++;
-	}
-	if (i == ARRAY_SIZE(stops)) {
-		return;
-	}
-	take_refusal(why, result);
-	snprintf(result->cause, sizeof(result->cause), "%s", stops[i].limited ? rule : "guard");
-	if (stops[i].limited) {
-		json_int_t limit = json_integer_value(json_object_get(why, "limit"));
-		snprintf(result->limit_name, sizeof(result->limit_name), "%s", rule);
-		result->limit = result->peak = limit > 0 ? (uint64_t)limit : 0;
-	}
-	if (stops[i].ends) {
-		result->status = BRIG_DENIED;
-		result->exit_code = -1;
-	}
-}
-
-void guard_take(const struct guard *guard, const char *text, size_t size, bool refused,
-		struct brig_result *result)
-{
-	json_t *record = size ? json_loadb(text, size, JSON_REJECT_DUPLICATES, NULL) : NULL;
-	json_t *why = json_object_get(record, "refusal");
-
-	take_risk(json_object_get(record, "risk"), result);
-	if (refused && json_is_object(why)) {
-		take_refusal(why, result);
-		reject(result);
-	} else if (json_is_object(why) && guard->mode != GUARD_OFF &&
-		   result->status == BRIG_FAILED) {
-		stop(why, result);
-	}
-	json_decref(record);
-}
-
-/* It ended well, and the guard has not said that it may begin: then something is wrong with us. */
+/* The guard has not said that the program may begin, and yet it ended: the guard is broken. */
 static void doubt(struct brig_result *result)
 {
 	if (result->status != BRIG_OK && result->status != BRIG_FAILED) {
@@ -143,21 +119,74 @@ static void doubt(struct brig_result *result)
 		 "stderr has what went wrong; report this.");
 }
 
+static json_t *parse(const char *text, size_t size)
+{
+	return size ? json_loadb(text, size, JSON_REJECT_DUPLICATES, NULL) : NULL;
+}
+
+void guard_take_refused(const struct guard *guard, const char *text, size_t size,
+			struct brig_result *result)
+{
+	json_t *record = parse(text, size);
+	const json_t *why = json_object_get(record, "refusal");
+	const char *rule = known_rule(why);
+
+	take_risk(json_object_get(record, "risk"), result);
+	if (rule) {
+		reject(rule, why, result);
+	} else if (!guard->check || why) {
+		doubt(result);
+	}
+	json_decref(record);
+}
+
+void guard_take_stopped(const struct guard *guard, const char *text, size_t size,
+			struct brig_result *result)
+{
+	json_t *record = parse(text, size);
+	const char *end = json_string_value(json_object_get(record, "end"));
+
+	take_risk(json_object_get(record, "risk"), result);
+	if (end) {
+		guard_end(guard, end, result);
+	}
+	json_decref(record);
+}
+
+/* The program was let run: the risk is from before, all else is the program's own word. */
+static void read_end(const struct guard *guard, int fd, const char *before, size_t size,
+		     struct brig_result *result)
+{
+	char text[GUARD_END_TEXT] = "";
+	ssize_t n = pread(fd, text, sizeof(text) - 1, RUN_GUARD_BYTES + RUN_VALUE_BYTES);
+	json_t *record = parse(before, size);
+
+	take_risk(json_object_get(record, "risk"), result);
+	json_decref(record);
+	if (n > 0) {
+		guard_end(guard, text, result);
+	}
+}
+
 void guard_read(const struct guard *guard, int fd, struct brig_result *result)
 {
 	char text[RUN_GUARD_BYTES];
-	ssize_t n = fd < 0 ? -1 : pread(fd, text, sizeof(text), RUN_VALUE_BYTES);
+	ssize_t n = fd < 0 ? -1 : pread(fd, text, sizeof(text), 0);
 	int seals = fd < 0 ? -1 : fcntl(fd, F_GET_SEALS);
-	bool decided = seals >= 0 && (seals & F_SEAL_SEAL);
-	bool refused = decided && (seals & F_SEAL_WRITE);
+	bool refused = seals >= 0 && (seals & F_SEAL_SEAL) && (seals & F_SEAL_WRITE);
+	bool runs = seals >= 0 && (seals & F_SEAL_SEAL) && (seals & F_SEAL_FUTURE_WRITE);
 
-	if (!decided) {
+	if (n <= 0 || (!refused && !runs)) {
 		doubt(result);
+		return;
 	}
-	if (decided && n > 0) {
-		guard_take(guard, text, strnlen(text, (size_t)n), refused, result);
+	size_t size = strnlen(text, (size_t)n);
+	if (!refused) {
+		read_end(guard, fd, text, size, result);
+		return;
 	}
-	if (refused && guard->check && result->status == BRIG_OK) {
+	guard_take_refused(guard, text, size, result);
+	if (guard->check && result->status == BRIG_OK) {
 		snprintf(result->cause, sizeof(result->cause), "checked");
 	}
 }

@@ -267,7 +267,7 @@ static void print_telling(const struct learn *learn, const struct filter *danger
 
 int learn_print_syscalls(const struct learn *learn, const struct policy *under, struct buf *out)
 {
-	static const char *const groups[] = { "@basic",  "@file", "@process", "@thread",
+	static const char *const groups[] = { "@basic",  "@file", "@process", "@thread", "@netlink",
 					      "@socket", "@unix", "@ipc",     "" };
 	_cleanup_(strlist_done)
 	struct strlist names = { 0 };

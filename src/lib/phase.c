@@ -8,12 +8,21 @@
 #include "base/cleanup.h"
 #include "lib/localdir.h"
 
+/* What a policy lets a program hand out is no matter of what its compiler makes of it. */
+static void bound_files(const struct prepared *p, struct collect_options *collect)
+{
+	bool compiles = p->purpose == PURPOSE_COMPILE;
+
+	collect->bytes_max = compiles ? p->spec.limits.disk_bytes : p->policy->files_out_bytes;
+	collect->count_max = compiles ? COMPILED_FILES_MAX : p->policy->files_out_count;
+}
+
 static struct run_options run_options_of(const struct phase *phase)
 {
 	const struct prepared *p = phase->prepared;
 	const struct phase_options *options = &phase->options;
 
-	return (struct run_options){
+	struct run_options run = {
 		.spec = &p->spec,
 		.groups = phase->context->groups,
 		.filter = p->policy->filter.count ? &p->policy->filter : NULL,
@@ -21,9 +30,6 @@ static struct run_options run_options_of(const struct phase *phase)
 		.end_after = p->policy->monitor.end_after,
 		.collect = {
 			.globs = options->globs,
-			.bytes_max = p->purpose == PURPOSE_COMPILE ? p->spec.limits.disk_bytes
-								   : p->policy->files_out_bytes,
-			.count_max = p->policy->files_out_count,
 			.changes = options->changes,
 			.inputs = p->inputs,
 			.inputs_count = p->inputs_count,
@@ -34,6 +40,8 @@ static struct run_options run_options_of(const struct phase *phase)
 		.keep_output = options->keep_output,
 		.on_output = options->on_output,
 		.user = options->user,
+		.terminal = options->terminal,
+		.terminal_size = options->terminal_size,
 		.measure = options->measure,
 		.want_value = options->want_value,
 		.guarded = options->guarded,
@@ -41,6 +49,8 @@ static struct run_options run_options_of(const struct phase *phase)
 		.watch = p->watch,
 		.monitor = p->monitor.on ? &p->monitor : NULL,
 	};
+	bound_files(p, &run.collect);
+	return run;
 }
 
 static int start_once(struct phase *phase, struct brig_error *err)

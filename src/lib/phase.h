@@ -8,6 +8,9 @@
 #include "core/run.h"
 #include "lib/prepare.h"
 
+/* What a compiler may make: each becomes an input of the program's cell, and a step of its plan. */
+#define COMPILED_FILES_MAX 256
+
 struct phase_options {
 	const char *const *globs;
 	struct strlist own_globs; /* when globs is made from a request */
@@ -21,7 +24,9 @@ struct phase_options {
 	bool guarded;
 	bool want_value;
 	const struct run_session *session; /* borrowed; NULL: the cell is the run's alone */
-	bool measure;                      /* time each step, for `brig explain --time` */
+	bool terminal;                     /* in place of pipes... */
+	struct terminal_size terminal_size;
+	bool measure; /* time each step, for `brig explain --time` */
 };
 
 struct phase {

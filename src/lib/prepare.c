@@ -43,6 +43,9 @@ static int prepare_into(struct brig_context *context, const struct brig_request 
 		r = request->command ? prepare_command(context, request, p, err)
 				     : prepare_code(context, request, p, err);
 	}
+	if (r == 0 && p->purpose == PURPOSE_RUN && request->terminal) {
+		r = prepare_terminal(p, err);
+	}
 	if (r == 0 && p->purpose != PURPOSE_COMPILE) {
 		r = guard_decide(p->policy, request, p->runtime, &p->guard, err);
 	}
@@ -63,7 +66,7 @@ static int prepare_into(struct brig_context *context, const struct brig_request 
 		r = prepare_inputs(request, p, err);
 	}
 	if (r == 0 && p->purpose != PURPOSE_COMPILE) {
-		r = prepare_mounts(request, p, err);
+		r = prepare_mounts(context, request, p, err);
 	}
 	if (r == 0 && spec->provider == PROVIDER_LOCAL) {
 		r = localdir_make(&p->workdir, &p->workdir_fd, err);
@@ -98,6 +101,7 @@ int prepare(struct brig_context *context, const struct brig_request *request, en
 	*ret = (struct prepared){ .purpose = purpose, .ids = -1, .workdir_fd = -1 };
 	ret->spec.devices = ret->spec.gate = -1;
 	ret->watch = context->watch;
+	ret->shared = &context->shared;
 	int r = prepare_into(context, request, ret, err);
 	if (r < 0) {
 		prepared_done(ret);

@@ -48,6 +48,8 @@ void prepared_gate_free(struct prepared_gate *gate);
 bool prepared_gate_opens(const struct prepared_gate *gate, const struct policy_credential *from);
 
 struct prepared {
+	struct block *const *shared; /* the context's: what the request's files may lie in now */
+	struct brig_limits most; /* that the caller may have, by its token; 0: as the policy says */
 	enum purpose purpose;
 	bool borrowed;           /* policy, runtime, closure and filter are a pool's */
 	struct policy *policy;   /* owned */
@@ -55,6 +57,7 @@ struct prepared {
 	struct closure closure;
 	struct bpf_program filter;
 	const struct call_watch *watch; /* borrowed; NULL: nobody */
+	bool terminal;                  /* the program has one */
 	struct monitor monitor;         /* what the policy wants to know */
 	struct strlist argv, env;
 	struct spec_input *inputs; /* owned: names, data, fds */
@@ -97,6 +100,8 @@ void prepared_done(struct prepared *prepared);
 /* Adds a file; takes ownership of data (may be NULL) and fd (may be -1), also on failure. */
 int prepared_add_input(struct prepared *prepared, const char *name, void *data, uint64_t size,
 		       int fd, mode_t mode, struct brig_error *err);
+/* The data of the one that was added last, with none, lies in that block. */
+void prepared_share_input(struct prepared *prepared, const void *data, struct block *block);
 
 /*
  * The layer that a failed step stands for, or -1. A layer that the policy may miss is given up
@@ -110,6 +115,7 @@ int prepare_without(struct prepared *prepared, enum layer layer, struct brig_err
 int prepare_trees(struct brig_context *context, struct prepared *prepared, struct brig_error *err);
 
 /* Parts of it, one file each. */
+int prepare_check_out(const char *const *out, struct brig_error *err);
 int prepare_check(const struct brig_request *request, enum purpose purpose, struct brig_error *err);
 int prepare_consent(const struct policy *policy, const struct brig_request *request,
 		    struct brig_error *err);
@@ -141,8 +147,11 @@ int prepare_inputs(const struct brig_request *request, struct prepared *prepared
 		   struct brig_error *err);
 /* What a directory is called beneath /mnt. */
 const char *prepare_mount_name(const struct brig_mount *mount);
-int prepare_mounts(const struct brig_request *request, struct prepared *prepared,
-		   struct brig_error *err);
+/* No directory of brig's own may be written: prepare_own.c. */
+int prepare_check_own(const struct brig_context *context, struct spec_mount *mount,
+		      struct brig_error *err);
+int prepare_mounts(const struct brig_context *context, const struct brig_request *request,
+		   struct prepared *prepared, struct brig_error *err);
 /* Who may be reached; last of what the limits depend on. */
 int prepare_network(const struct brig_request *request, struct prepared *prepared,
 		    struct brig_error *err);
@@ -157,5 +166,7 @@ int prepare_env(const struct brig_request *request, struct prepared *prepared,
 		struct brig_error *err);
 /* The filter, compiled for the layers that there are; again when they change. */
 int prepare_filter(struct prepared *prepared, struct brig_error *err);
+/* May the program have a terminal? */
+int prepare_terminal(struct prepared *p, struct brig_error *err);
 int prepare_layers(struct brig_context *context, struct prepared *prepared, struct brig_error *err);
 #endif

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/blank.h"
 #include "base/cleanup.h"
 #include "lib/prepare.h"
 
@@ -13,7 +14,7 @@
 
 static int keep_code(struct prepared *p, const char *code, size_t size, struct brig_error *err)
 {
-	if (size == 0) {
+	if (text_is_blank(code, size)) {
 		int r = error_set(err, BRIG_E_INPUT, EINVAL, "the code is empty");
 		error_remedy(err, "hand in at least one statement");
 		return r;
@@ -122,11 +123,8 @@ int prepare_code(struct brig_context *context, const struct brig_request *reques
 	if (r == 0) {
 		r = runtime_find(p->runtime, err);
 	}
-	/*
-	 * A version costs a process the first time; without a cache it would cost one every time.
-	 */
-	if (r == 0 && (context->cache_dir || p->runtime->compile.count)) {
-		r = runtime_version(p->runtime, context->cache_dir, err);
+	if (r == 0) { /* costs a process the first time */
+		r = runtime_version(p->runtime, context->cache_dir, &context->versions, err);
 	}
 	if (r == 0 && p->policy->provider == PROVIDER_NATIVE) {
 		r = runtime_closure(p->runtime, p->purpose == PURPOSE_COMPILE, &p->closure, err);

@@ -34,6 +34,25 @@ static char *find_program(const char *name)
 	return NULL;
 }
 
+/* Is it the path of something that the request itself brings: "/mnt/NAME/..." or an input file? */
+static bool brought_in(const struct brig_request *request, const char *path)
+{
+	for (size_t i = 0; i < request->mounts_count && strncmp(path, "/mnt/", 5) == 0; i++) {
+		const char *name = prepare_mount_name(&request->mounts[i]);
+		size_t length = strlen(name);
+
+		if (strncmp(path + 5, name, length) == 0 && path[5 + length] == '/') {
+			return true;
+		}
+	}
+	for (size_t i = 0; i < request->files_count && strncmp(path, "/sandbox/", 9) == 0; i++) {
+		if (request->files[i].name && strcmp(path + 9, request->files[i].name) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
 static bool of_distribution(const char *path)
 {
 	static const char *const dirs[] = { "/usr/", "/bin/", "/sbin/", "/lib/" };
@@ -109,17 +128,19 @@ int prepare_command(struct brig_context *context, const struct brig_request *req
 		error_remedy(err, "add \"command\" to the policy's runtimes");
 		return r;
 	}
-	_cleanup_free_ char *program = find_program(name);
+	bool inside_cell = p->policy->provider != PROVIDER_LOCAL && brought_in(request, name);
+	_cleanup_free_ char *program = inside_cell ? strdup(name) : find_program(name);
 	if (!program) {
 		r = error_errno(err, BRIG_E_INPUT, errno, "cannot find the program %s", name);
-		error_remedy(err, "name it by its path, or install it on the host");
+		error_remedy(err, "name it by its path on the host, or by its path in the cell: "
+				  "/mnt/NAME/... of a --ro or --rw directory");
 		error_step(err, "exec");
 		return r;
 	}
 	if (p->policy->provider == PROVIDER_LOCAL) {
 		return add_arguments(request, p, program, err);
 	}
-	if (of_distribution(program)) {
+	if (inside_cell || of_distribution(program)) {
 		struct runtime *any = NULL;
 		r = runtime_load(&context->runtimes, "command", &any, err);
 		if (r == 0) {

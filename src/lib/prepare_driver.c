@@ -76,8 +76,13 @@ bool prepare_wants_value(const struct brig_request *request, const struct prepar
 	       p->purpose == PURPOSE_RUN && p->spec.provider == PROVIDER_NATIVE;
 }
 
-/* As an interpreter's own: neither variables nor files of the program's have a say in the guard. */
-static const char *const alone[] = { "-I", "-u", "-B" };
+/*
+ * Neither variables nor files of the program's have a say in the guard. In the looser modes the
+ * program has its variables (PYTHON* are refused, see policy/env.c), but no directory of its own
+ * out of which an interpreter runs code as it starts.
+ */
+static const char *const alone[] = { "-I", "-u", "-B", NULL };
+static const char *const without_site[] = { "-s", NULL };
 
 /* The driver at `argv` gets the guard in front of it, and its order behind it. */
 static int add_guard(struct prepared *p, struct strlist *argv, const struct embedded_file *driver,
@@ -90,8 +95,9 @@ static int add_guard(struct prepared *p, struct strlist *argv, const struct embe
 	}
 	guard->text = guard_text(driver->data, driver->size, &guard->text_size);
 	int r = guard->text ? guard_words(guard, argv, 2) : -ENOMEM;
-	for (size_t i = 0; r == 0 && guard->mode == GUARD_STRICT && i < ARRAY_SIZE(alone); i++) {
-		r = strlist_insert(argv, 1 + i, alone[i]);
+	const char *const *options = guard->mode == GUARD_STRICT ? alone : without_site;
+	for (size_t i = 0; r == 0 && options[i]; i++) {
+		r = strlist_insert(argv, 1 + i, options[i]);
 	}
 	return r < 0 ? error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory for the guard") : 0;
 }

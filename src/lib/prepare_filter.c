@@ -79,15 +79,20 @@ static bool may_listen(const struct filter *filter)
 }
 
 /* A compiler is the operator's own program, and has no events to tell. */
-static void take_monitor(struct prepared *p)
+static int take_monitor(struct prepared *p)
 {
 	const struct policy_monitor *policy = &p->policy->monitor;
 
-	p->monitor = (struct monitor){ .files = &policy->files, .may_wait = p->mounts_count > 0 };
+	monitor_done(&p->monitor); /* where a layer was given up, it is there already */
+	if (monitor_init(&p->monitor, &policy->files) < 0) {
+		return -ENOMEM;
+	}
+	p->monitor.may_wait = p->mounts_count > 0;
 	p->monitor.on = p->purpose != PURPOSE_COMPILE && policy->calls.count + policy->files.count;
 	for (size_t i = 0; i < policy->calls.count; i++) {
 		call_set_add(&p->monitor.calls, (unsigned)syscall_number(policy->calls.items[i]));
 	}
+	return 0;
 }
 
 /* Who watches has the filter's own word on what is allowed: the marks change nothing else. */
@@ -95,7 +100,9 @@ static int watch_calls(struct prepared *p, bool notify, struct brig_error *err)
 {
 	struct call_set calls = { 0 };
 
-	take_monitor(p);
+	if (take_monitor(p) < 0) {
+		return error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory for monitor.files");
+	}
 	if (!p->monitor.on && (!p->watch || (!notify && !p->watch->needed))) {
 		return 0;
 	}
@@ -116,10 +123,50 @@ static int watch_calls(struct prepared *p, bool notify, struct brig_error *err)
 	return filter_watch(&p->policy->filter, &calls, err);
 }
 
+/* In front of the policy's own groups, which know no terminals. */
+static int add_terminal(struct prepared *p, struct brig_error *err)
+{
+	_cleanup_(strlist_done)
+	struct strlist wanted = { 0 };
+	struct filter filter = { 0 };
+	int r = strlist_add(&wanted, "@terminal");
+
+	for (size_t i = 0; r == 0 && i < p->policy->syscalls.count; i++) {
+		r = strlist_add(&wanted, p->policy->syscalls.items[i]);
+	}
+	if (r < 0) {
+		return error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory for the filter");
+	}
+	r = syscalls_resolve(&wanted, &filter, err);
+	if (r == 0) {
+		filter_done(&p->policy->filter);
+		p->policy->filter = filter;
+	}
+	return r;
+}
+
+int prepare_terminal(struct prepared *p, struct brig_error *err)
+{
+	if (!p->policy->terminal) {
+		int r = error_set(err, BRIG_E_POLICY, EACCES, "policy %s does not allow a terminal",
+				  p->policy->name);
+		error_remedy(err, "leave -it out, or set \"terminal\": true in the policy");
+		return r;
+	}
+	p->terminal = true;
+	return 0;
+}
+
 int prepare_filter(struct prepared *p, struct brig_error *err)
 {
 	bool notify = (p->spec.layers & LAYER_BIT(LAYER_NOTIFY)) != 0;
 
+	if (p->terminal && p->policy->filter.count > 0) {
+		int r = add_terminal(p, err);
+		if (r < 0) {
+			return r;
+		}
+	}
 	if (p->spec.watch_memory) {
 		tighten(&p->policy->filter);
 	}

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/block.h"
 #include "base/cleanup.h"
 #include "base/path.h"
 #include "lib/prepare.h"
@@ -45,6 +46,13 @@ static int add_from_path(struct prepared *p, const struct brig_file_in *file,
 		}
 		return r;
 	}
+	if (S_ISDIR(info.st_mode)) {
+		int r = error_set(err, BRIG_E_INPUT, EISDIR, "input file %s is a directory",
+				  file->path);
+		error_remedy(err, "show it in the cell with --ro %s, or copy it in with --project",
+			     file->path);
+		return r;
+	}
 	if (!S_ISREG(info.st_mode)) {
 		return error_set(err, BRIG_E_INPUT, EINVAL, "input file %s is not a regular file",
 				 file->path);
@@ -53,9 +61,27 @@ static int add_from_path(struct prepared *p, const struct brig_file_in *file,
 				  file->executable || (info.st_mode & 0100) ? 0755 : 0644, err);
 }
 
+/* The data lies in a block of the caller that stays: no copy is made. */
+static bool is_shared(const struct prepared *p, const struct brig_file_in *file)
+{
+	const struct block *shared = p->shared ? *p->shared : NULL;
+	uintptr_t at = (uintptr_t)file->data, begin = shared ? (uintptr_t)shared->data : 0;
+
+	return shared && file->data && at >= begin && at - begin <= shared->size &&
+	       file->size <= shared->size - (at - begin);
+}
+
 static int add_from_memory(struct prepared *p, const struct brig_file_in *file,
 			   struct brig_error *err)
 {
+	if (is_shared(p, file)) {
+		int r = prepared_add_input(p, file->name, NULL, file->size, -1,
+					   file->executable ? 0755 : 0644, err);
+		if (r == 0) {
+			prepared_share_input(p, file->data, *p->shared);
+		}
+		return r;
+	}
 	void *copy = malloc(file->size ? file->size : 1);
 
 	if (!copy) {

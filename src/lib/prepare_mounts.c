@@ -10,8 +10,10 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/id.h"
+#include "base/path.h"
 #include "kernel/idmount.h"
 #include "kernel/nolinks.h"
 #include "kernel/submount.h"
@@ -115,19 +117,43 @@ static int check_submounts(const char *path, struct brig_error *err)
 	return r;
 }
 
-static int add_mount(struct prepared *p, const struct brig_mount *mount, struct brig_error *err)
+/* For who may not name directories of the host: what the operator has listed is all there is. */
+static int check_listed(const struct policy *policy, const char *name, struct brig_error *err)
+{
+	_cleanup_(buf_done)
+	struct buf names = { 0 };
+
+	for (size_t i = 0; i < policy->mounts_count; i++) {
+		buf_addf(&names, "%s%s", i ? ", " : "", policy->mounts[i].name);
+	}
+	int r = error_set(err, BRIG_E_POLICY, EACCES, "policy %s lists no directory named %.64s",
+			  policy->name, name);
+	error_remedy(err, "it has: %s; the operator lists directories in the policy's mounts",
+		     names.size ? names.data : "none");
+	return r;
+}
+
+static int add_mount(struct prepared *p, const struct brig_mount *mount, bool listed_only,
+		     struct brig_error *err)
 {
 	const struct policy_mount *listed = by_policy(p->policy, mount->path);
 	const char *path = listed ? listed->path : mount->path;
 	const char *name = prepare_mount_name(mount);
+
+	/* Where the operator's directories are is nothing to those who only know their names. */
+	const char *shown = listed_only ? mount->path : path;
+
+	if (listed_only && !listed) {
+		return check_listed(p->policy, mount->path, err);
+	}
 	int r = check_allowed(p->policy, listed, mount, err);
 
 	if (r < 0) {
 		return r;
 	}
 	if (!id_name_valid(name)) {
-		r = error_set(err, BRIG_E_INPUT, EINVAL, "%s has no usable name for /mnt", path);
-		error_remedy(err, "give it one: NAME=%s with letters, digits, . _ -", path);
+		r = error_set(err, BRIG_E_INPUT, EINVAL, "%s has no usable name for /mnt", shown);
+		error_remedy(err, "give it one: NAME=%s with letters, digits, . _ -", shown);
 		return r;
 	}
 	for (size_t i = 0; i < p->mounts_count; i++) {
@@ -139,22 +165,26 @@ static int add_mount(struct prepared *p, const struct brig_mount *mount, struct 
 	}
 	_cleanup_close_ int fd = open_without_links(path);
 	if (fd < 0) {
-		r = error_errno(err, BRIG_E_INPUT, -fd, "cannot mount %s", path);
+		r = error_errno(err, BRIG_E_INPUT, -fd, "cannot mount %s", shown);
 		if (r == -ELOOP || r == -ENOTDIR) {
 			error_remedy(err, "name the directory itself, with no link on the way "
 					  "(realpath tells)");
 		}
 		return r;
 	}
-	r = check_directory(fd, path, err);
+	r = check_directory(fd, shown, err);
 	if (r < 0) {
 		return r;
 	}
 	_cleanup_free_ char *found = path_of(fd);
 	if (!found) {
-		return error_errno(err, BRIG_E_SYSTEM, errno, "cannot tell where %s is", path);
+		return error_errno(err, BRIG_E_SYSTEM, errno, "cannot tell where %s is", shown);
 	}
 	r = check_submounts(found, err);
+	if (r < 0 && listed_only) {
+		r = error_set(err, BRIG_E_INPUT, EXDEV,
+			      "cannot mount %s: another file system is mounted beneath it", shown);
+	}
 	if (r < 0) {
 		return r;
 	}
@@ -173,7 +203,8 @@ static int add_mount(struct prepared *p, const struct brig_mount *mount, struct 
 	return 0;
 }
 
-int prepare_mounts(const struct brig_request *request, struct prepared *p, struct brig_error *err)
+int prepare_mounts(const struct brig_context *context, const struct brig_request *request,
+		   struct prepared *p, struct brig_error *err)
 {
 	int r = 0;
 
@@ -192,7 +223,11 @@ int prepare_mounts(const struct brig_request *request, struct prepared *p, struc
 		return error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory for mounts");
 	}
 	for (size_t i = 0; r == 0 && i < request->mounts_count; i++) {
-		r = add_mount(p, &request->mounts[i], err);
+		r = add_mount(p, &request->mounts[i], request->mounts_listed, err);
+		/* Those that the policy lists were looked at when it was read. */
+		if (r == 0 && !request->mounts_listed) {
+			r = prepare_check_own(context, &p->mounts[i], err);
+		}
 	}
 	return r;
 }

@@ -7,6 +7,7 @@ static int prepare_over(const struct prepared *base, const struct brig_request *
 			enum purpose purpose, struct prepared *p, struct brig_error *err)
 {
 	*p = (struct prepared){
+		.shared = base->shared,
 		.purpose = purpose,
 		.borrowed = true,
 		.policy = base->policy,

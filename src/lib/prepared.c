@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/block.h"
 #include "base/cleanup.h"
 #include "lib/localdir.h"
 #include "lib/prepare.h"
@@ -44,11 +45,22 @@ int prepared_add_input(struct prepared *p, const char *name, void *data, uint64_
 	return 0;
 }
 
+void prepared_share_input(struct prepared *p, const void *data, struct block *block)
+{
+	struct spec_input *input = &p->inputs[p->inputs_count - 1];
+
+	input->data = data;
+	input->block = block_ref(block);
+}
+
 void prepared_done(struct prepared *p)
 {
 	for (size_t i = 0; i < p->inputs_count; i++) {
 		free((char *)(uintptr_t)p->inputs[i].name);
-		free((void *)(uintptr_t)p->inputs[i].data);
+		if (!p->inputs[i].block) {
+			free((void *)(uintptr_t)p->inputs[i].data);
+		}
+		block_unref(p->inputs[i].block);
 		close_fd(&p->inputs[i].fd);
 	}
 	for (size_t i = 0; i < p->mounts_count; i++) {
@@ -70,6 +82,7 @@ void prepared_done(struct prepared *p)
 		runtime_free(p->runtime);
 		closure_done(&p->closure);
 		bpf_program_done(&p->filter);
+		monitor_done(&p->monitor);
 	}
 	strlist_done(&p->argv);
 	strlist_done(&p->cold_argv);

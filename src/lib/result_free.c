@@ -11,6 +11,7 @@ void brig_result_free(struct brig_result *result)
 	free(result->stdout_data);
 	free(result->stderr_data);
 	free(result->value_json);
+	free(result->value_repr);
 	for (size_t i = 0; i < result->files_count; i++) {
 		free(result->files[i].path);
 		free(result->files[i].data);

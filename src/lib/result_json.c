@@ -1,10 +1,14 @@
-/* The result object: data/schema/result.schema.json says what it looks like. */
+/*
+ * The result object but for its long parts, which result_writer.c writes:
+ * data/schema/result.schema.json says what it looks like.
+ */
 #include <string.h>
 
 #include <brig/brig.h>
 
 #include "base/cleanup.h"
 #include "base/json_out.h"
+#include "lib/result_writer.h"
 #include "policy/policy.h"
 
 static const char *const status_names[] = {
@@ -64,73 +68,19 @@ static void quantity(struct json_out *out, const char *key, const char *name, ui
 	}
 }
 
-static void add_stream(struct json_out *out, const char *key, const char *data, size_t size,
-		       bool text)
-{
-	if (text) {
-		json_textn(out, key, data ? data : "", size);
-	} else {
-		json_base64(out, key, data, size);
-	}
-}
-
-static void add_output(struct json_out *out, const struct brig_result *result)
-{
-	bool text = utf8_valid(result->stdout_data, result->stdout_size) &&
-		    utf8_valid(result->stderr_data, result->stderr_size);
-
-	add_stream(out, "stdout", result->stdout_data, result->stdout_size, text);
-	add_stream(out, "stderr", result->stderr_data, result->stderr_size, text);
-	json_bool(out, "stdout_truncated", result->stdout_truncated);
-	json_bool(out, "stderr_truncated", result->stderr_truncated);
-	json_text(out, "encoding", text ? "utf-8" : "base64");
-	if (result->value_json) {
-		json_raw(out, "value", result->value_json);
-	} else {
-		json_nil(out, "value");
-	}
-}
-
-static void add_files(struct json_out *out, const struct brig_result *result)
-{
-	json_open(out, "files", '[');
-	for (size_t i = 0; i < result->files_count; i++) {
-		const struct brig_file_out *file = &result->files[i];
-
-		json_open(out, NULL, '{');
-		json_text(out, "path", file->path);
-		json_u64(out, "size", file->size);
-		json_text(out, "sha256", file->sha256);
-		json_bool(out, "executable", file->executable);
-		json_base64(out, "content_base64", file->data, (size_t)file->size);
-		json_close(out, '}');
-	}
-	json_close(out, ']');
-	json_text(out, "files_note", result->files_note);
-}
-
 static const char *change_name(char kind)
 {
 	return kind == 'c' ? "created" : kind == 'm' ? "modified" : "deleted";
 }
 
-static void add_changes(struct json_out *out, const struct brig_result *result)
+void result_json_change(struct json_out *out, const struct brig_change *change)
 {
-	if (!result->changes_reported) {
-		return;
-	}
-	json_open(out, "changes", '[');
-	for (size_t i = 0; i < result->changes_count; i++) {
-		const struct brig_change *change = &result->changes[i];
-
-		json_open(out, NULL, '{');
-		json_text(out, "path", change->path);
-		json_text(out, "kind", change_name(change->kind));
-		json_u64(out, "size", change->size);
-		text_or_nil(out, "sha256", change->sha256);
-		json_close(out, '}');
-	}
-	json_close(out, ']');
+	json_open(out, NULL, '{');
+	json_text(out, "path", change->path);
+	json_text(out, "kind", change_name(change->kind));
+	json_u64(out, "size", change->size);
+	text_or_nil(out, "sha256", change->sha256);
+	json_close(out, '}');
 }
 
 static void add_network(struct json_out *out, const struct brig_result *result)
@@ -262,12 +212,15 @@ static void add_verdict(struct json_out *out, const struct brig_result *result)
 	json_close(out, '}');
 }
 
-static void add_usage(struct json_out *out, const struct brig_usage *usage)
+static void add_usage(struct json_out *out, const struct brig_result *result)
 {
+	const struct brig_usage *usage = &result->usage;
+
 	json_ms(out, "duration_ms", usage->wall_ns);
 	json_open(out, "usage", '{');
 	json_ms(out, "wall_ms", usage->wall_ns);
 	json_ms(out, "cpu_ms", usage->cpu_ns);
+	json_ms(out, "compile_cpu_ms", result->compile_cpu_ns);
 	json_u64(out, "memory_peak_bytes", usage->memory_peak_bytes);
 	json_u64(out, "processes_peak", usage->processes_peak);
 	json_u64(out, "disk_bytes", usage->disk_bytes);
@@ -322,44 +275,41 @@ static void add_words(struct json_out *out, const char *key, const char *text)
 	json_close(out, ']');
 }
 
-char *brig_result_json(const struct brig_result *result)
+void result_json_begin(struct json_out *out, const struct brig_result *result)
 {
-	struct buf buf = { 0 };
-	struct json_out out = { .buf = &buf };
-
-	json_open(&out, NULL, '{');
-	json_text(&out, "id", result->id);
-	json_text(&out, "status", brig_status_name(result->status));
+	json_open(out, NULL, '{');
+	json_text(out, "id", result->id);
+	json_text(out, "status", brig_status_name(result->status));
 	if (result->exit_code >= 0) {
-		json_int(&out, "exit_code", result->exit_code);
+		json_int(out, "exit_code", result->exit_code);
 	} else {
-		json_nil(&out, "exit_code");
+		json_nil(out, "exit_code");
 	}
 	if (result->signal > 0) {
-		json_int(&out, "signal", result->signal);
+		json_int(out, "signal", result->signal);
 	} else {
-		json_nil(&out, "signal");
+		json_nil(out, "signal");
 	}
-	add_output(&out, result);
-	add_files(&out, result);
-	add_changes(&out, result);
-	add_network(&out, result);
-	add_verdict(&out, result);
-	add_events(&out, result);
-	add_risk(&out, result);
-	add_usage(&out, &result->usage);
-	add_limits(&out, &result->limits);
-	add_means(&out, result->means);
-	text_or_nil(&out, "language", result->language);
-	text_or_nil(&out, "runtime", result->runtime);
-	json_text(&out, "policy", result->policy);
-	json_text(&out, "provider", result->provider);
-	json_text(&out, "start", result->start);
-	add_words(&out, "layers", result->layers);
-	json_bool(&out, "build_cached", result->build_cached);
-	text_or_nil(&out, "expires_at", result->expires_at);
-	json_close(&out, '}');
-	return buf_take(&buf);
+}
+
+void result_json_rest(struct json_out *out, const struct brig_result *result)
+{
+	add_network(out, result);
+	add_verdict(out, result);
+	add_events(out, result);
+	add_risk(out, result);
+	add_usage(out, result);
+	add_limits(out, &result->limits);
+	add_means(out, result->means);
+	text_or_nil(out, "language", result->language);
+	text_or_nil(out, "runtime", result->runtime);
+	json_text(out, "policy", result->policy);
+	json_text(out, "provider", result->provider);
+	json_text(out, "start", result->start);
+	add_words(out, "layers", result->layers);
+	json_bool(out, "build_cached", result->build_cached);
+	text_or_nil(out, "expires_at", result->expires_at);
+	json_close(out, '}');
 }
 
 char *brig_error_json(const struct brig_error *error)

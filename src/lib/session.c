@@ -45,7 +45,11 @@ static int open_session(struct brig_session *session, const struct brig_request 
 	session->link = (struct run_session){ .channel = -1, .due = session_due, .user = session };
 	session->asked = request->limits;
 	session->most = request->limits_most;
-	return session_cell_start(session, request, err);
+	r = session_cell_start(session, request, err);
+	if (r == 0 && request->clamp) {
+		policy_limits_clamp(session->prepared.policy, &session->most, &session->asked);
+	}
+	return r;
 }
 
 int brig_session_open(struct brig_context *context, const struct brig_request *request,
@@ -101,8 +105,13 @@ void brig_session_end(struct brig_session *session, const char *reason)
 	if (!session->reason[0]) {
 		snprintf(session->reason, sizeof(session->reason), "%s", reason);
 	}
-	run_pause(session->phase.run, false);
-	run_end(session->phase.run, ENDING_CANCELLED);
+	struct run *run = session->phase.run;
+	/* Without a group nobody can tell of the dead what they have used. */
+	if (session->state == BRIG_SESSION_IDLE && run->state < RUN_ENDING) {
+		(void)watch_look(&run->watch, clock_now_ns(), &run->facts);
+	}
+	run_pause(run, false);
+	run_end_now(run, ENDING_CANCELLED);
 }
 
 void brig_session_close(struct brig_session *session)
@@ -186,7 +195,7 @@ static void take_ready(struct brig_session *session)
 		return;
 	}
 	session->state = BRIG_SESSION_IDLE;
-	watch_rebase(&run->watch, &run->facts);
+	run_count_idle(run);
 	run_rest(run);
 	session_arm(session, SESSION_LOOK_NS);
 	session_begin_run(session);
@@ -210,7 +219,10 @@ static void hear_driver(struct brig_session *session)
 {
 	struct channel_answer answer;
 
-	if (session->phase.run->state >= RUN_ENDING) {
+	struct run *run = session->phase.run;
+
+	/* A cell that could not be built is built again with fewer layers, on this channel. */
+	if (run->state >= RUN_ENDING && !run->setup_errnum) {
 		drop_channel(session);
 	}
 	if (session->channel.fd < 0) {
@@ -266,7 +278,14 @@ int brig_session_step(struct brig_session *session)
 	if (session->state == BRIG_SESSION_GONE) {
 		return 1;
 	}
+	if (session->collecting) {
+		session_collect(session);
+		return 0;
+	}
 	hear_driver(session);
+	if (session->collecting) {
+		return 0; /* what else there is to hear would count for the run that has ended */
+	}
 	look(session);
 	int r = session_cell_step(session);
 	if (r != 0) {
@@ -282,6 +301,14 @@ int brig_session_interrupt(struct brig_session *session)
 	}
 	session_interrupt(session, ENDING_CANCELLED);
 	return 0;
+}
+
+uint64_t session_idle_cpu_ns(const struct brig_session *session)
+{
+	const struct run *run = session->phase.run;
+	bool idle = run && session->state == BRIG_SESSION_IDLE;
+
+	return session->lost_cpu_ns + (run ? run->idle_cpu_ns : 0) + (idle ? run->facts.cpu_ns : 0);
 }
 
 int brig_session_fd(const struct brig_session *session)

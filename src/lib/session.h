@@ -52,9 +52,13 @@ struct brig_session {
 	struct brig_limits most;   /* and what it may have had unasked */
 	struct brig_limits limits; /* of the latest run; the spec has what is watched now */
 	struct session_run
-		*current; /* borrowed: under way, or waiting for the driver; NULL: none */
-	enum ending soft; /* why the run was interrupted */
-	bool cancelled;   /* before it has begun */
+		*current;     /* borrowed: under way, or waiting for the driver; NULL: none */
+	enum ending soft;     /* why the run was interrupted */
+	bool cancelled;       /* before it has begun */
+	uint64_t lost_cpu_ns; /* of results that nobody was there to take */
+	bool collecting;      /* a run has ended, and its files are being collected... */
+	/* ...what the driver said of it; the value is the channel's. */
+	struct channel_answer answer;
 };
 
 /* One run, as its handle sees it. */
@@ -81,7 +85,11 @@ void session_run_free(struct session_run *run);
 void session_begin_run(struct brig_session *session);
 /* The driver has answered; or the cell has ended, and `result` is what came of it. */
 void session_finish_run(struct brig_session *session, const struct channel_answer *answer);
+/* Goes on with the files of a run that has ended: nothing else happens to its cell meanwhile. */
+void session_collect(struct brig_session *session);
 void session_lose_run(struct brig_session *session, struct brig_result *result, int r);
+/* Processor time that is in no run's result: of opening it, and between runs. It only grows. */
+uint64_t session_idle_cpu_ns(const struct brig_session *session);
 /* Goes on writing to the driver. */
 void session_pump(struct brig_session *session);
 /* What a limit of a run means for the cell. */

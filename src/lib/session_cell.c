@@ -178,26 +178,18 @@ int session_cell_step(struct brig_session *session)
 static bool bury(struct brig_session *session)
 {
 	struct warm *warm = session->context->warm;
-	struct warm_cell *cell = session->cell;
+	struct run *run = session->phase.run;
 
-	if (!warm || !session->phase.run) {
+	if (!warm || !run) {
 		return false;
 	}
-	if (!cell) {
-		cell = calloc(1, sizeof(*cell));
-		if (!cell) {
-			return false;
-		}
-		cell->spec = session->prepared.spec;
-		cell->ids = TAKE_FD(session->prepared.ids);
-		cell->devices = -1;
-		cell->set = warm->epoll;
-	}
-	session->cell = NULL;
-	run_end(session->phase.run, ENDING_CANCELLED);
 	session_cell_ignore(session);
-	cell->run = TAKE_PTR(session->phase.run);
-	warm_bury(warm, cell);
+	if (!session->cell) {
+		return warm_bury_run(warm, &session->phase.run, &session->prepared);
+	}
+	run_end_now(run, ENDING_CANCELLED);
+	session->cell->run = TAKE_PTR(session->phase.run);
+	warm_bury(warm, TAKE_PTR(session->cell));
 	return true;
 }
 

@@ -8,6 +8,9 @@
  *	stopped SERIAL STATUS RECORD_BYTES\n record of the guard
  *	refused SERIAL STATUS RECORD_BYTES\n record of the guard
  *
+ * In a guarded session the checker (data/guard/checker.py) has this channel, and the driver has
+ * pipes to the checker: only the checker, which has run nobody's code, can say "refused".
+ *
  * The code of a run owns its driver: whatever comes back is checked, bounded, and can harm nobody
  * but the session. What is not exactly the one answer that is due is -EPROTO.
  */

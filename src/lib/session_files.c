@@ -18,25 +18,11 @@
 #include "base/id.h"
 #include "base/path.h"
 #include "base/write_all.h"
-#include "core/walk.h"
 #include "kernel/sys.h"
 #include "lib/session.h"
+#include "lib/session_files.h"
 
-#define LIST_MAX 10000
-
-/*
- * As whom the files are touched: per thread, and given back at the end of the scope. Another id
- * costs a process the signal that it would get at its parent's death, and others of its user the
- * sight of it in /proc, which id maps of the next cells are written by: both are given back too.
- */
-struct identity {
-	bool taken;
-	uid_t uid;
-	gid_t gid;
-	int dumpable, parent_signal;
-};
-
-static void identity_give_back(struct identity *identity)
+void file_identity_give_back(struct file_identity *identity)
 {
 	if (identity->taken) {
 		setfsgid(identity->gid);
@@ -46,21 +32,26 @@ static void identity_give_back(struct identity *identity)
 	}
 }
 
-static void identity_take(const struct brig_session *session, struct identity *identity)
+uint32_t session_file_owner(const struct brig_session *session)
 {
 	/* Of a clone the identity is its own, not its pool's. */
 	const struct spec *spec = session->cell ? &session->cell->spec : &session->prepared.spec;
 
-	if (spec->ranged) {
+	return spec->ranged ? spec->first_id + 1 : 0;
+}
+
+void file_identity_take(uint32_t owner, struct file_identity *identity)
+{
+	if (owner) {
 		identity->taken = true;
 		identity->dumpable = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 1;
 		(void)prctl(PR_GET_PDEATHSIG, &identity->parent_signal, 0, 0, 0);
-		identity->gid = (gid_t)setfsgid(spec->first_id + 1);
-		identity->uid = (uid_t)setfsuid(spec->first_id + 1);
+		identity->gid = (gid_t)setfsgid(owner);
+		identity->uid = (uid_t)setfsuid(owner);
 	}
 }
 
-static int check(const struct brig_session *session, const char *path, struct brig_error *err)
+int session_file_check(const struct brig_session *session, const char *path, struct brig_error *err)
 {
 	const char *why = NULL;
 
@@ -120,11 +111,14 @@ static int refuse(struct brig_error *err, int r, const char *what, const char *p
 
 /* --- read ----------------------------------------------------------------------------------- */
 
-static int read_up_to(int fd, size_t max, char **ret, size_t *ret_size)
+static int open_regular(int sandbox, const char *path, size_t max, int *ret_fd, size_t *ret_size)
 {
+	_cleanup_close_ int fd = open_beneath(sandbox, path, O_RDONLY, 0);
 	struct stat info;
-	size_t size = 0;
 
+	if (fd < 0) {
+		return fd;
+	}
 	if (fstat(fd, &info) < 0) {
 		return -errno;
 	}
@@ -134,9 +128,32 @@ static int read_up_to(int fd, size_t max, char **ret, size_t *ret_size)
 	if (info.st_size < 0 || (uint64_t)info.st_size > max) {
 		return -EFBIG;
 	}
-	/* It may grow or shrink meanwhile: what it had when it was opened is the most. */
-	size_t room = (size_t)info.st_size;
+	*ret_size = (size_t)info.st_size;
+	*ret_fd = TAKE_FD(fd);
+	return 0;
+}
+
+int session_file_open(struct brig_session *session, const char *path, size_t max, int *ret_fd,
+		      size_t *ret_size, struct brig_error *err)
+{
+	int r = session_file_check(session, path, err);
+
+	if (r < 0) {
+		return r;
+	}
+	_cleanup_(file_identity_give_back)
+	struct file_identity identity = { 0 };
+	file_identity_take(session_file_owner(session), &identity);
+	r = open_regular(session->phase.run->sandbox, path, max, ret_fd, ret_size);
+	return r < 0 ? refuse(err, r, "read", path) : 0;
+}
+
+/* It may grow or shrink meanwhile: what it had when it was opened is the most. */
+static int read_up_to(int fd, size_t room, char **ret, size_t *ret_size)
+{
 	_cleanup_free_ char *data = malloc(room + 1);
+	size_t size = 0;
+
 	while (data && size < room) {
 		ssize_t n = pread(fd, data + size, room - size, (off_t)size);
 		if (n < 0 && errno != EINTR) {
@@ -159,16 +176,14 @@ static int read_up_to(int fd, size_t max, char **ret, size_t *ret_size)
 int brig_session_get(struct brig_session *session, const char *path, size_t max, char **ret,
 		     size_t *ret_size, struct brig_error *error)
 {
-	int r = check(session, path, error);
+	_cleanup_close_ int fd = -1;
+	size_t room = 0;
+	int r = session_file_open(session, path, max, &fd, &room, error);
 
 	if (r < 0) {
 		return r;
 	}
-	_cleanup_(identity_give_back)
-	struct identity identity = { 0 };
-	identity_take(session, &identity);
-	_cleanup_close_ int fd = open_beneath(session->phase.run->sandbox, path, O_RDONLY, 0);
-	r = fd < 0 ? fd : read_up_to(fd, max, ret, ret_size);
+	r = read_up_to(fd, room, ret, ret_size);
 	return r < 0 ? refuse(error, r, "read", path) : 0;
 }
 
@@ -208,14 +223,12 @@ static int check_target(int dir, const char *name)
 	return S_ISREG(info.st_mode) ? 0 : -EINVAL;
 }
 
-/*
- * Under a name that nobody knows, then in one step under its own: whoever looks sees the old file
- * or the new one. rename() replaces a link that was planted meanwhile, it does not follow it.
- */
-static int put(int dir, const char *name, const char *data, size_t size, bool executable)
+/* Under a name that nobody knows. */
+static int begin_put(struct session_upload *upload)
 {
-	char temporary[40], id[27];
-	int r = check_target(dir, name);
+	mode_t mode = upload->executable ? 0755 : 0644;
+	char id[27];
+	int r = check_target(upload->dir, upload->name);
 
 	if (r == 0) {
 		r = id_make(id);
@@ -223,59 +236,116 @@ static int put(int dir, const char *name, const char *data, size_t size, bool ex
 	if (r < 0) {
 		return r;
 	}
-	snprintf(temporary, sizeof(temporary), ".brig-%s", id);
-	_cleanup_close_ int fd =
-		open_beneath(dir, temporary, O_WRONLY | O_CREAT | O_EXCL, executable ? 0755 : 0644);
-	if (fd < 0) {
-		return fd;
+	snprintf(upload->temporary, sizeof(upload->temporary), ".brig-%s", id);
+	upload->fd =
+		open_beneath(upload->dir, upload->temporary, O_WRONLY | O_CREAT | O_EXCL, mode);
+	return upload->fd < 0 ? upload->fd : 0;
+}
+
+int session_upload_begin(struct brig_session *session, const char *path, size_t size,
+			 bool executable, struct session_upload *ret, struct brig_error *err)
+{
+	const struct prepared *p = &session->prepared;
+
+	if (size > p->policy->files_in_bytes || size > p->spec.limits.file_bytes) {
+		int r = session_file_check(session, path, err);
+		return r < 0 ? r
+			     : error_set(err, BRIG_E_INPUT, EFBIG,
+					 "%s is larger than a file of the session may be", path);
 	}
-	r = write_all(fd, data, size);
-	/* The caller's umask is not the program's. */
-	if (r == 0 && fchmod(fd, executable ? 0755 : 0644) < 0) {
-		r = -errno;
+	return session_upload_open(session, path, executable, ret, err);
+}
+
+int session_upload_open(struct brig_session *session, const char *path, bool executable,
+			struct session_upload *ret, struct brig_error *err)
+{
+	const char *name = NULL;
+	int r = session_file_check(session, path, err);
+
+	if (r < 0) {
+		return r;
 	}
-	if (r == 0 && renameat(dir, temporary, dir, name) < 0) {
-		r = -errno;
+	struct session_upload upload = { .owner = session_file_owner(session),
+					 .fd = -1,
+					 .executable = executable };
+	_cleanup_(file_identity_give_back)
+	struct file_identity identity = { 0 };
+	file_identity_take(upload.owner, &identity);
+	upload.dir = open_parent(session->phase.run->sandbox, path, true, &name);
+	r = upload.dir < 0 ? upload.dir : 0;
+	if (r == 0) {
+		snprintf(upload.name, sizeof(upload.name), "%s", name); /* 255 bytes at most */
+		r = begin_put(&upload);
 	}
 	if (r < 0) {
-		unlinkat(dir, temporary, 0);
+		close_fd(&upload.dir);
+		return refuse(err, r, "write", path);
 	}
-	return r;
+	*ret = upload;
+	return 0;
+}
+
+/*
+ * In one step under its own name: whoever looks sees the old file or the new one. rename()
+ * replaces a link that was planted meanwhile, it does not follow it.
+ */
+int session_upload_end(struct session_upload *upload, const char *path, struct brig_error *err)
+{
+	_cleanup_(file_identity_give_back)
+	struct file_identity identity = { 0 };
+	file_identity_take(upload->owner, &identity);
+	/* The caller's umask is not the program's. */
+	if (fchmod(upload->fd, upload->executable ? 0755 : 0644) < 0 ||
+	    renameat(upload->dir, upload->temporary, upload->dir, upload->name) < 0) {
+		return refuse(err, -errno, "write", path);
+	}
+	upload->temporary[0] = '\0';
+	return 0;
+}
+
+int session_upload_failed(int r, const char *path, struct brig_error *err)
+{
+	return refuse(err, r, "write", path);
+}
+
+void session_upload_done(struct session_upload *upload)
+{
+	if (upload->fd >= 0 && upload->temporary[0]) {
+		_cleanup_(file_identity_give_back)
+		struct file_identity identity = { 0 };
+		file_identity_take(upload->owner, &identity);
+		unlinkat(upload->dir, upload->temporary, 0);
+	}
+	close_fd(&upload->fd);
+	close_fd(&upload->dir);
 }
 
 int brig_session_put(struct brig_session *session, const char *path, const void *data, size_t size,
 		     bool executable, struct brig_error *error)
 {
-	const char *name = NULL;
-	int r = check(session, path, error);
+	_cleanup_(session_upload_done)
+	struct session_upload upload = { .fd = -1, .dir = -1 };
+	int r = session_upload_begin(session, path, size, executable, &upload, error);
 
 	if (r < 0) {
 		return r;
 	}
-	const struct prepared *p = &session->prepared;
-	if (size > p->policy->files_in_bytes || size > p->spec.limits.file_bytes) {
-		return error_set(error, BRIG_E_INPUT, EFBIG,
-				 "%s is larger than a file of the session may be", path);
-	}
-	_cleanup_(identity_give_back)
-	struct identity identity = { 0 };
-	identity_take(session, &identity);
-	_cleanup_close_ int dir = open_parent(session->phase.run->sandbox, path, true, &name);
-	r = dir < 0 ? dir : put(dir, name, data, size, executable);
-	return r < 0 ? refuse(error, r, "write", path) : 0;
+	r = write_all(upload.fd, data, size);
+	return r < 0 ? session_upload_failed(r, path, error)
+		     : session_upload_end(&upload, path, error);
 }
 
 int brig_session_delete(struct brig_session *session, const char *path, struct brig_error *error)
 {
 	const char *name = NULL;
-	int r = check(session, path, error);
+	int r = session_file_check(session, path, error);
 
 	if (r < 0) {
 		return r;
 	}
-	_cleanup_(identity_give_back)
-	struct identity identity = { 0 };
-	identity_take(session, &identity);
+	_cleanup_(file_identity_give_back)
+	struct file_identity identity = { 0 };
+	file_identity_take(session_file_owner(session), &identity);
 	_cleanup_close_ int dir = open_parent(session->phase.run->sandbox, path, false, &name);
 	r = dir < 0 ? dir : 0;
 	if (r == 0 && unlinkat(dir, name, 0) < 0) {
@@ -285,88 +355,4 @@ int brig_session_delete(struct brig_session *session, const char *path, struct b
 		}
 	}
 	return r < 0 ? refuse(error, r, "delete", path) : 0;
-}
-
-/* --- list ----------------------------------------------------------------------------------- */
-
-struct listing {
-	struct brig_session_file *files;
-	size_t count, seen;
-	bool truncated;
-};
-
-static int list_entry(void *user, const struct walk_entry *entry)
-{
-	struct listing *list = user;
-
-	if (++list->seen > LIST_MAX) {
-		list->truncated = true;
-		return 1;
-	}
-	if (!S_ISREG(entry->stat->st_mode)) {
-		return 0;
-	}
-	if ((list->count & (list->count - 1)) == 0) {
-		size_t room = list->count ? 2 * list->count : 1;
-		struct brig_session_file *files = realloc(list->files, room * sizeof(*files));
-		if (!files) {
-			return -ENOMEM;
-		}
-		list->files = files;
-	}
-	char *path = strdup(entry->path);
-	if (!path) {
-		return -ENOMEM;
-	}
-	list->files[list->count++] = (struct brig_session_file){
-		.path = path,
-		.size = (uint64_t)entry->stat->st_size,
-		.modified_ns = (uint64_t)entry->stat->st_mtim.tv_sec * 1000000000u +
-			       (uint64_t)entry->stat->st_mtim.tv_nsec,
-		.executable = (entry->stat->st_mode & 0100) != 0,
-	};
-	return 0;
-}
-
-static int by_path(const void *a, const void *b)
-{
-	return strcmp(((const struct brig_session_file *)a)->path,
-		      ((const struct brig_session_file *)b)->path);
-}
-
-int brig_session_list(struct brig_session *session, struct brig_session_file **ret,
-		      size_t *ret_count, bool *truncated, struct brig_error *error)
-{
-	struct listing list = { 0 };
-	struct walk_report report;
-	int r = check(session, NULL, error);
-
-	if (r < 0) {
-		return r;
-	}
-	_cleanup_(identity_give_back)
-	struct identity identity = { 0 };
-	identity_take(session, &identity);
-	r = walk_tree(session->phase.run->sandbox, list_entry, &list, &report);
-	if (r < 0) {
-		brig_session_files_free(list.files, list.count);
-		return error_errno(error, BRIG_E_SYSTEM, -r, "cannot list the session's files");
-	}
-	if (list.count) {
-		qsort(list.files, list.count, sizeof(*list.files), by_path);
-	}
-	if (truncated) {
-		*truncated = list.truncated || report.too_many;
-	}
-	*ret = list.files;
-	*ret_count = list.count;
-	return 0;
-}
-
-void brig_session_files_free(struct brig_session_file *files, size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		free(files[i].path);
-	}
-	free(files);
 }

@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "kernel/sys.h"
+#include "lib/remedy.h"
 #include "lib/session.h"
 #include "lib/value.h"
 
@@ -103,6 +104,9 @@ void session_interrupt(struct brig_session *session, enum ending why)
 	struct run *run = session->phase.run;
 	struct brig_limits *limits = &session->prepared.spec.limits;
 
+	if (session->collecting) {
+		return; /* it has ended */
+	}
 	session_signal(session);
 	if (session->soft != ENDING_NONE) {
 		return;
@@ -150,8 +154,14 @@ static void end_run(struct brig_session *session, struct brig_result *result, in
 		}
 	}
 	if (!run) {
+		session->lost_cpu_ns += result ? result->usage.cpu_ns : 0;
 		brig_result_free(result);
 		return;
+	}
+	if (result) {
+		remedy_limit(&(struct remedy_for){ .policy = session->prepared.policy,
+						   .most = run->request.limits_most },
+			     result);
 	}
 	run->result = result;
 	run->end = result ? 1 : r < 0 ? r : -EIO;
@@ -163,25 +173,27 @@ static void end_run(struct brig_session *session, struct brig_result *result, in
 static void take_answer(const struct brig_session *session, const struct channel_answer *answer,
 			struct brig_result *result)
 {
-	if (answer->stopped || answer->refused) {
-		guard_take(&session->prepared.guard, answer->value, answer->value_size,
-			   answer->refused, result);
+	const struct guard *guard = &session->prepared.guard;
+
+	if (answer->refused) {
+		guard_take_refused(guard, answer->value, answer->value_size, result);
+	} else if (answer->stopped) {
+		guard_take_stopped(guard, answer->value, answer->value_size, result);
 	} else if (result->status == BRIG_OK) {
-		result->value_json = value_check(answer->value, answer->value_size);
+		result->value_json =
+			value_check(answer->value, answer->value_size, &result->value_repr);
 	}
 }
 
-static void finish(struct brig_session *session, const struct channel_answer *answer)
+/* The result is whole, or there is none: the driver is free for the next run. */
+static void end_lap(struct brig_session *session, struct brig_result *result, int r)
 {
-	struct brig_result *result = NULL;
-
-	session->prepared.spec.limits = session->limits;
-	int r = run_lap(session->phase.run, answer->status, &result);
+	session->collecting = false;
 	session->state = BRIG_SESSION_IDLE;
 	session->soft = ENDING_NONE;
 	session->cancelled = false;
 	if (result) {
-		take_answer(session, answer, result);
+		take_answer(session, &session->answer, result);
 	}
 	channel_forget(&session->channel);
 	if (r == 0) {
@@ -192,6 +204,29 @@ static void finish(struct brig_session *session, const struct channel_answer *an
 	if (r < 0) {
 		brig_session_end(session, "there was no memory for a run's result");
 	}
+}
+
+void session_collect(struct brig_session *session)
+{
+	struct brig_result *result = NULL;
+	int r = run_lap_end(session->phase.run, &result);
+
+	if (r != 0) {
+		end_lap(session, result, r < 0 ? r : 0);
+	}
+}
+
+static void finish(struct brig_session *session, const struct channel_answer *answer)
+{
+	session->prepared.spec.limits = session->limits;
+	session->answer = *answer;
+	int r = run_lap(session->phase.run, answer->status);
+	if (r < 0) {
+		end_lap(session, NULL, r);
+		return;
+	}
+	session->collecting = true;
+	session_collect(session);
 }
 
 void session_finish_run(struct brig_session *session, const struct channel_answer *answer)

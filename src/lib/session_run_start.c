@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 
+#include "base/blank.h"
 #include "base/cleanup.h"
 #include "lib/session.h"
 
@@ -17,6 +18,9 @@ static int check_request(const struct brig_request *request, struct brig_error *
 
 	if (!size || request->file || request->command) {
 		return error_set(err, BRIG_E_INPUT, EINVAL, "a run in a session needs code");
+	}
+	if (text_is_blank(request->code, size)) {
+		return error_set(err, BRIG_E_INPUT, EINVAL, "the code is empty");
 	}
 	if (size > SESSION_CODE_BYTES_MAX || memchr(request->code, 0, size)) {
 		return error_set(err, BRIG_E_INPUT, EINVAL,
@@ -35,6 +39,9 @@ static int check_request(const struct brig_request *request, struct brig_error *
 				  "limited anew for a run");
 		error_remedy(err, "set these limits when the session is opened");
 		return r;
+	}
+	if (prepare_check_out(request->out, err) < 0) {
+		return -E2BIG;
 	}
 	/* The cell's gate has its rules for good: to seem to tighten them would be worse. */
 	if (request->network) {
@@ -55,6 +62,9 @@ static int find_limits(const struct brig_session *session, const struct brig_req
 {
 	struct brig_limits want = session->asked, own = request->limits;
 	struct brig_limits usual, most = request->limits_most;
+	if (request->clamp) {
+		policy_limits_clamp(session->prepared.policy, &request->limits_most, &own);
+	}
 	int r = policy_limits_within(session->prepared.policy, &session->asked, &session->most,
 				     &usual, err);
 

@@ -3,6 +3,7 @@
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -34,8 +35,24 @@ static bool is_shallow(const char *text, size_t size)
 	return true;
 }
 
-char *value_check(const char *text, size_t size)
+/* How the program shows what it has instead: one JSON string, and not a long one. */
+static char *read_repr(const char *text, size_t size)
 {
+	json_t *value = json_loadb(text, size, JSON_DECODE_ANY, NULL);
+	size_t length = json_string_length(value);
+	bool fine = length > 0 && length <= VALUE_REPR_BYTES;
+	char *repr = fine ? strndup(json_string_value(value), length) : NULL;
+
+	json_decref(value);
+	return repr;
+}
+
+char *value_check(const char *text, size_t size, char **ret_repr)
+{
+	if (size > 0 && size <= RUN_VALUE_BYTES && text[0] == VALUE_REPR_MARK) {
+		*ret_repr = read_repr(text + 1, size - 1);
+		return NULL;
+	}
 	if (size == 0 || size > RUN_VALUE_BYTES || !is_shallow(text, size)) {
 		return NULL;
 	}
@@ -46,10 +63,10 @@ char *value_check(const char *text, size_t size)
 	return clean;
 }
 
-char *value_read(int fd)
+char *value_read(int fd, off_t at, char **ret_repr)
 {
 	_cleanup_free_ char *text = malloc(RUN_VALUE_BYTES);
-	ssize_t n = text ? pread(fd, text, RUN_VALUE_BYTES, 0) : -1;
+	ssize_t n = text ? pread(fd, text, RUN_VALUE_BYTES, at) : -1;
 
-	return n > 0 ? value_check(text, strnlen(text, (size_t)n)) : NULL;
+	return n > 0 ? value_check(text, strnlen(text, (size_t)n), ret_repr) : NULL;
 }

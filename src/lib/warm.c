@@ -29,7 +29,7 @@ static unsigned count_processors(void)
 	return online > 0 ? (unsigned)online : 1;
 }
 
-static void fill_in(struct brig_warm_options *options)
+void warm_options_complete(struct brig_warm_options *options)
 {
 	unsigned processors = count_processors();
 
@@ -56,7 +56,7 @@ int warm_new(struct brig_context *context, const struct brig_warm_options *optio
 	memcpy(&warm->options, options,
 	       options->size && options->size < sizeof(*options) ? options->size
 								 : sizeof(*options));
-	fill_in(&warm->options);
+	warm_options_complete(&warm->options);
 	warm->making_max = MAKING_MAX * count_processors();
 	warm->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (warm->epoll < 0) {
@@ -121,6 +121,7 @@ void warm_free(struct warm *warm)
 	warm_bury_step(warm, true);
 	wait_for_leaving(warm, LEAVE_MS);
 	free(warm->leaving);
+	free(warm->dead);
 	close_fd(&warm->epoll);
 	free(warm);
 }
@@ -332,7 +333,7 @@ static void fill(struct warm_pool *pool, uint64_t now_ns)
 
 	/* Not one whose answer is on its way: the next cell would take it for its own. */
 	while (pool->count > target && !pool->cells[pool->count - 1]->asked) {
-		drop_cell(pool, pool->count - 1);
+		warm_pool_drop_last(pool);
 	}
 	if (now_ns < pool->rest_until_ns || pool->count >= target || !have_template(pool)) {
 		return;
@@ -367,7 +368,7 @@ bool warm_is_low(const struct warm *warm)
 			return true;
 		}
 	}
-	return warm->dead_count > WARM_DEAD_MAX / 2;
+	return warm->dead_count > WARM_DEAD_MANY;
 }
 
 void warm_step(struct warm *warm, unsigned pieces)
@@ -379,10 +380,13 @@ void warm_step(struct warm *warm, unsigned pieces)
 
 	warm_bury_step(warm, false);
 	wait_for_leaving(warm, 0);
+	/* Another is the first each time: a pool that always wants more leaves some for others. */
+	warm->turn++;
 	for (unsigned i = 0; i < warm->count; i++) {
-		step_template(warm->pools[i]);
-		step_next(warm->pools[i]);
-		step_cells(warm->pools[i]);
-		fill(warm->pools[i], now);
+		struct warm_pool *pool = warm->pools[(i + warm->turn) % warm->count];
+		step_template(pool);
+		step_next(pool);
+		step_cells(pool);
+		fill(pool, now);
 	}
 }

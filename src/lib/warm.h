@@ -47,12 +47,13 @@ struct warm_pool {
 	unsigned count;    /* in the making, and ready */
 	unsigned target;   /* as many as there should be */
 	unsigned failures; /* in a row */
-	uint64_t used_ns;  /* when a request last asked */
+	uint64_t born_ns;
+	uint64_t used_ns; /* when a request last asked */
 	uint64_t rest_until_ns;
 };
 
 #define WARM_POOLS_MAX 64
-#define WARM_DEAD_MAX  64
+#define WARM_DEAD_MANY 32 /* it is worth while to look after them */
 
 struct warm {
 	struct brig_context *context;     /* borrowed */
@@ -62,14 +63,18 @@ struct warm {
 	unsigned count;
 	int *leaving; /* owned: keepers of templates that were told to end */
 	unsigned leaving_count, leaving_room;
-	struct warm_cell *dead[WARM_DEAD_MAX]; /* owned */
-	unsigned dead_count;
+	struct warm_cell **dead; /* owned */
+	unsigned dead_count, dead_room;
+	bool closed;         /* there are no pools: only the dead are looked after */
 	uint64_t looked_ns;  /* when memory was last looked at */
 	bool pressed;        /* it was short then */
+	unsigned turn;       /* which pool is the first in this step */
 	unsigned pieces;     /* of work that may still be done in this step */
 	unsigned making_max; /* cells in the making, in one pool */
 };
 
+/* Sets those that are 0, and bounds the rest. */
+void warm_options_complete(struct brig_warm_options *options);
 int warm_new(struct brig_context *context, const struct brig_warm_options *options,
 	     struct warm **ret, struct brig_error *err);
 void warm_free(struct warm *warm);
@@ -100,8 +105,9 @@ bool warm_pool_await(struct warm_pool *pool, enum brig_start start, bool hurried
 /* Some are on their way: they will be there sooner than a cold one. */
 bool warm_pool_making(const struct warm_pool *pool);
 void warm_pool_unuse(struct warm_pool *pool);
-/* Lets go of all cells, in the making and ready. */
+/* Lets go of all cells, in the making and ready, or of the last one. Nobody waits for their end. */
 void warm_pool_drop(struct warm_pool *pool);
+void warm_pool_drop_last(struct warm_pool *pool);
 /* A run came to a bad end: what made its cell is not used for another. */
 void warm_pool_distrust(struct warm_pool *pool);
 
@@ -120,6 +126,11 @@ struct warm_cell *warm_cell_remove(struct warm_cell **list, unsigned *count, uns
  * with its run, and lets go of it later. warm_bury.c
  */
 void warm_bury(struct warm *warm, struct warm_cell *cell);
+/*
+ * The same of a cell that was not made ahead; it is killed. Takes the run, and what of `prepared`
+ * the cell needs until it is gone. False: it cannot, and the caller has to wait.
+ */
+bool warm_bury_run(struct warm *warm, struct run **run, struct prepared *prepared);
 /* Lets go of those that are gone; of all, waiting for them, when told so. */
 void warm_bury_step(struct warm *warm, bool all);
 

@@ -12,6 +12,8 @@
 #include "lib/warm.h"
 
 #define PLACE_MAX 4096
+/* A tenant that replaces its own pools sooner than this has more kinds than pools can serve. */
+#define CHURN_NS UINT64_C(30000000000)
 
 static bool same_text(const char *a, const char *b)
 {
@@ -90,13 +92,16 @@ static bool fits_started(const struct warm_pool *pool, const struct brig_request
 static bool fits(const struct warm_pool *pool, const struct brig_request *request)
 {
 	const struct brig_limits *built = &pool->base.spec.limits;
-	struct brig_limits wanted;
+	struct brig_limits asked = request->limits, wanted;
 	struct brig_error unused = { 0 };
 
+	if (request->clamp) {
+		policy_limits_clamp(pool->base.policy, &request->limits_most, &asked);
+	}
 	if (pool->retired || !same_text(pool->policy, request->policy) ||
 	    !same_text(pool->tenant, request->tenant) || !speaks(pool->base.runtime, request) ||
-	    policy_limits_within(pool->base.policy, &request->limits, &request->limits_most,
-				 &wanted, &unused) < 0) {
+	    policy_limits_within(pool->base.policy, &asked, &request->limits_most, &wanted,
+				 &unused) < 0) {
 		return false;
 	}
 	return wanted.disk_bytes == built->disk_bytes && wanted.disk_inodes == built->disk_inodes &&
@@ -149,6 +154,7 @@ static int prepare_base(struct warm_pool *pool, const struct brig_request *reque
 		.limits = { .disk_bytes = request->limits.disk_bytes,
 			    .disk_inodes = request->limits.disk_inodes,
 			    .cpu_millicores = request->limits.cpu_millicores },
+		.clamp = request->clamp,
 	};
 	int r = prepare(pool->warm->context, &like, PURPOSE_RUN, &pool->base, err);
 
@@ -228,6 +234,7 @@ static struct warm_pool *pool_new(struct warm *warm, const struct brig_request *
 	}
 	pool->warm = warm;
 	pool->uses = 1;
+	pool->born_ns = pool->used_ns = clock_now_ns();
 	pool->base = (struct prepared){ .ids = -1, .workdir_fd = -1, .spec = { .devices = -1 } };
 	pool->policy = request->policy ? strdup(request->policy) : NULL;
 	pool->tenant = request->tenant ? strdup(request->tenant) : NULL;
@@ -240,13 +247,19 @@ static struct warm_pool *pool_new(struct warm *warm, const struct brig_request *
 	return pool;
 }
 
+void warm_pool_drop_last(struct warm_pool *pool)
+{
+	struct warm_cell *cell = pool->cells[--pool->count];
+
+	epoll_ctl(pool->warm->epoll, EPOLL_CTL_DEL, cell->run->epoll, NULL);
+	run_end_now(cell->run, ENDING_CANCELLED); /* kills; the kernel needs its time */
+	warm_bury(pool->warm, cell);
+}
+
 void warm_pool_drop(struct warm_pool *pool)
 {
 	while (pool->count) {
-		struct warm_cell *cell = pool->cells[--pool->count];
-		epoll_ctl(pool->warm->epoll, EPOLL_CTL_DEL, cell->run->epoll, NULL);
-		run_end(cell->run, ENDING_CANCELLED); /* kills; the kernel needs its time */
-		warm_bury(pool->warm, cell);
+		warm_pool_drop_last(pool);
 	}
 }
 
@@ -291,17 +304,41 @@ static void retire(struct warm *warm, unsigned index)
 	warm_pool_unuse(pool);
 }
 
-/* The pool that was asked for the longest time ago makes room. */
-static void retire_oldest(struct warm *warm)
+static unsigned pools_of(const struct warm *warm, const char *tenant)
 {
-	unsigned oldest = 0;
+	unsigned count = 0;
 
-	for (unsigned i = 1; i < warm->count; i++) {
-		if (warm->pools[i]->used_ns < warm->pools[oldest]->used_ns) {
-			oldest = i;
+	for (unsigned i = 0; i < warm->count; i++) {
+		count += same_text(warm->pools[i]->tenant, tenant);
+	}
+	return count;
+}
+
+/*
+ * Whoever has the most pools makes room, who asks for another one first of all: what one tenant
+ * asks for costs nobody else a pool. Of those it is the one that was asked the longest time ago.
+ */
+static void retire_one(struct warm *warm, const char *asks, struct warm_pool *fresh)
+{
+	unsigned victim = 0, most = 0;
+
+	for (unsigned i = 0; i < warm->count; i++) {
+		const struct warm_pool *pool = warm->pools[i];
+		unsigned has = pools_of(warm, pool->tenant) + same_text(pool->tenant, asks);
+		if (has > most || (has == most && pool->used_ns < warm->pools[victim]->used_ns)) {
+			most = has;
+			victim = i;
 		}
 	}
-	retire(warm, oldest);
+	const struct warm_pool *pool = warm->pools[victim];
+	/*
+	 * Getting a pool warm is nobody's processor time. Who has a new kind of request each time
+	 * would make others pay for that: such a pool starts nothing for a while.
+	 */
+	if (same_text(pool->tenant, asks) && fresh->born_ns - pool->born_ns < CHURN_NS) {
+		fresh->rest_until_ns = fresh->born_ns + CHURN_NS;
+	}
+	retire(warm, victim);
 }
 
 static struct warm_pool *find_pool(struct warm *warm, const struct brig_request *request)
@@ -322,6 +359,10 @@ static struct warm_pool *find_pool(struct warm *warm, const struct brig_request 
 struct warm_pool *warm_pool_for(struct warm *warm, const struct brig_request *request,
 				struct brig_error *err)
 {
+	if (warm->closed) {
+		error_set(err, BRIG_E_INPUT, ENOTSUP, "the context has no pools");
+		return NULL;
+	}
 	if (check_kind(request, err) < 0) {
 		return NULL;
 	}
@@ -332,10 +373,9 @@ struct warm_pool *warm_pool_for(struct warm *warm, const struct brig_request *re
 			return NULL;
 		}
 		if (warm->count == warm->options.pools_max) {
-			retire_oldest(warm);
+			retire_one(warm, request->tenant, pool);
 		}
 		warm->pools[warm->count++] = pool;
-		pool->used_ns = clock_now_ns();
 	}
 	return check_env(pool, request, err) < 0 ? NULL : pool;
 }

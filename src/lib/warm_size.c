@@ -57,14 +57,33 @@ static uint64_t bytes_of(const struct warm_pool *pool)
 	return pool->base.spec.prestarted ? STARTED_CELL_BYTES : CELL_BYTES;
 }
 
-static uint64_t bytes_of_all(const struct warm *warm)
+static bool same_tenant(const struct warm_pool *a, const struct warm_pool *b)
 {
-	uint64_t bytes = 0;
+	return a->tenant == b->tenant ||
+	       (a->tenant && b->tenant && strcmp(a->tenant, b->tenant) == 0);
+}
+
+/* What the other pools leave for this one: of all memory, and of its tenant's even part of it. */
+static uint64_t bytes_left(const struct warm_pool *pool)
+{
+	const struct warm *warm = pool->warm;
+	uint64_t all = 0, own = 0, tenants = 0;
 
 	for (unsigned i = 0; i < warm->count; i++) {
-		bytes += warm->pools[i]->count * bytes_of(warm->pools[i]);
+		const struct warm_pool *other = warm->pools[i];
+		uint64_t bytes = other == pool ? 0 : other->count * bytes_of(other);
+		bool first = true;
+		for (unsigned k = 0; k < i && first; k++) {
+			first = !same_tenant(warm->pools[k], other);
+		}
+		tenants += first;
+		all += bytes;
+		own += same_tenant(pool, other) ? bytes : 0;
 	}
-	return bytes;
+	uint64_t most = warm->options.memory_bytes, share = most / (tenants ? tenants : 1);
+	uint64_t left = most > all ? most - all : 0;
+	share = share > own ? share - own : 0;
+	return left < share ? left : share;
 }
 
 unsigned warm_size_target(struct warm_pool *pool, uint64_t now_ns)
@@ -82,9 +101,7 @@ unsigned warm_size_target(struct warm_pool *pool, uint64_t now_ns)
 	if (warm->pressed) {
 		return 0;
 	}
-	uint64_t others = bytes_of_all(warm) - pool->count * bytes_of(pool);
-	uint64_t most = warm->options.memory_bytes;
-	uint64_t mine = (most > others ? most - others : 0) / bytes_of(pool);
+	uint64_t mine = bytes_left(pool) / bytes_of(pool);
 	mine = mine < WARM_CELLS_MAX ? mine : WARM_CELLS_MAX;
 	return pool->target < mine ? pool->target : (unsigned)mine;
 }

@@ -29,6 +29,7 @@ struct loop {
 	bool in_round;
 	struct loop_timer **heap; /* from 1; the first is the next due */
 	unsigned timers, room;
+	uint64_t firing_ns;     /* while timers fire: what is set now is due in a later round */
 	uint64_t longest_ns[2]; /* of this minute, and of the one before */
 	uint64_t minute_ns;     /* when this one began */
 };
@@ -170,7 +171,7 @@ int loop_timer_set(struct loop *loop, struct loop_timer *timer, uint64_t at_ns)
 		return r;
 	}
 	timer->loop = loop;
-	timer->at_ns = at_ns;
+	timer->at_ns = at_ns <= loop->firing_ns ? loop->firing_ns + 1 : at_ns;
 	sift_up(loop, timer, ++loop->timers);
 	return 0;
 }
@@ -197,11 +198,13 @@ static void fire_due(struct loop *loop)
 {
 	uint64_t now = clock_now_ns();
 
+	loop->firing_ns = now;
 	while (!loop->stopped && loop->timers && loop->heap[1]->at_ns <= now) {
 		struct loop_timer *timer = loop->heap[1];
 		loop_timer_clear(timer);
 		timer->due(timer->user);
 	}
+	loop->firing_ns = 0;
 }
 
 /* Rounded up: a deadline is never early. */

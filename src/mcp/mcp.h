@@ -64,6 +64,7 @@ struct mcp_tool {
 	const char *output_schema; /* JSON text, or NULL */
 	const char *annotations;   /* JSON text (readOnlyHint, ...), or NULL */
 	unsigned needs;            /* enum mcp_ability; a client without them is refused */
+	bool hidden;               /* answers to its name, and is not listed */
 	void (*call)(void *user, struct mcp_call *call, const json_t *arguments);
 };
 
@@ -123,7 +124,7 @@ struct mcp_provider {
 };
 
 struct mcp_options {                   /* 0: what the comment says */
-	size_t message_bytes;          /* one message of a client (16 MiB) */
+	size_t message_bytes;          /* one message of a client (32 MiB) */
 	unsigned calls_per_client;     /* under way at once (64) */
 	unsigned listeners;            /* subscriptions/listen, all clients (256) */
 	unsigned listeners_per_tenant; /* (16) */

@@ -121,8 +121,13 @@ static bool post_read(struct mcp_http *http, struct mcp_http_exchange *exchange,
 		refuse(exchange, 406, "Accept must have application/json and text/event-stream");
 		return false;
 	}
-	post->root = mcp_message_load(exchange->body, exchange->body_size,
-				      http->server->options.message_bytes, &why);
+	if (exchange->refusal) {
+		post->root = json_incref(exchange->root);
+		why = mcp_message_refused(exchange->refusal);
+	} else {
+		post->root = mcp_message_load(exchange->body, exchange->body_size,
+					      http->server->options.message_bytes, &why);
+	}
 	if (!post->root) {
 		mcp_exchange_error(exchange, 400, NULL, MCP_E_PARSE, NULL, why);
 		return false;

@@ -29,9 +29,12 @@ struct mcp_http_class {
 /* One request; a part of the wrapper's own struct. */
 struct mcp_http_exchange {
 	const struct mcp_http_class *class;
-	const char *method; /* "POST"; these four are needed until mcp_http_handle() returns */
+	const char *method; /* "POST"; these are needed until mcp_http_handle() returns */
 	const char *body;
 	size_t body_size;
+	/* Of a body that was read as it came, instead: its root, or why there is none. */
+	json_t *root;
+	const struct json_refusal *refusal;
 	const char *tenant; /* who this is, authenticated; never NULL */
 	bool local;         /* over a unix socket: no browser is there, Host says nothing */
 

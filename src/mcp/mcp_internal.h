@@ -104,7 +104,8 @@ struct mcp_server {
 	const struct mcp_provider *provider;
 	struct mcp_options options; /* with the defaults put in */
 	uint8_t key[MCP_SEAL_KEY];
-	json_t *tools; /* owned: the arrays of the list methods, ready */
+	json_t *all_tools; /* owned: as the provider's table, with the hidden ones */
+	json_t *tools;     /* owned: the arrays of the list methods, ready */
 	json_t *resources;
 	json_t *templates;
 	json_t *prompts;

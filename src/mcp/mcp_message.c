@@ -8,10 +8,8 @@
 #include "base/json_bounded.h"
 #include "mcp/mcp_limits.h"
 
-json_t *mcp_message_load(const char *text, size_t size, size_t size_max, const char **ret_why)
+const char *mcp_message_refused(const struct json_refusal *refusal)
 {
-	static const struct json_bounds bounds = { .depth = MCP_DEPTH_MAX,
-						   .values = MCP_VALUES_MAX };
 	static const struct {
 		enum json_error_code code;
 		const char *why;
@@ -21,22 +19,34 @@ json_t *mcp_message_load(const char *text, size_t size, size_t size_max, const c
 		{ json_error_null_character, "a NUL character" },
 		{ json_error_null_byte_in_key, "a NUL character" },
 	};
-	struct json_refusal refusal;
+	static const char *const kinds[] = {
+		[JSON_NOT_JSON] = "not JSON",
+		[JSON_TOO_DEEP] = "nested too deep",
+		[JSON_TOO_MANY] = "too many values",
+		[JSON_NO_MEMORY] = "out of memory",
+	};
+
+	for (size_t i = 0; refusal->kind == JSON_NOT_JSON && i < ARRAY_SIZE(reasons); i++) {
+		if (reasons[i].code == refusal->code) {
+			return reasons[i].why;
+		}
+	}
+	return kinds[refusal->kind];
+}
+
+json_t *mcp_message_load(const char *text, size_t size, size_t size_max, const char **ret_why)
+{
+	static const struct json_bounds bounds = { .depth = MCP_DEPTH_MAX,
+						   .values = MCP_VALUES_MAX };
+	struct json_refusal refusal = { 0 };
 
 	*ret_why = "too long";
-	json_t *root = size > size_max ? NULL : json_bounded_load(text, size, &bounds, &refusal);
-	if (root || size > size_max) {
-		*ret_why = root ? NULL : *ret_why;
-		return root;
+	if (size > size_max) {
+		return NULL;
 	}
-	*ret_why = refusal.kind == JSON_TOO_DEEP    ? "nested too deep"
-		   : refusal.kind == JSON_TOO_MANY  ? "too many values"
-		   : refusal.kind == JSON_NO_MEMORY ? "out of memory"
-						    : "not JSON";
-	for (size_t i = 0; refusal.kind == JSON_NOT_JSON && i < ARRAY_SIZE(reasons); i++) {
-		*ret_why = reasons[i].code == refusal.code ? reasons[i].why : *ret_why;
-	}
-	return NULL;
+	json_t *root = json_bounded_load(text, size, &bounds, &refusal);
+	*ret_why = root ? NULL : mcp_message_refused(&refusal);
+	return root;
 }
 
 static bool id_valid(const json_t *id)

@@ -24,6 +24,9 @@ struct mcp_message {
  * twice, nothing behind, depth and number of values bounded.
  */
 json_t *mcp_message_load(const char *text, size_t size, size_t size_max, const char **ret_why);
+struct json_refusal;
+/* The same words for a text that somebody else has read. */
+const char *mcp_message_refused(const struct json_refusal *refusal);
 /* False: no message, *ret_why says why; ret->id is set when it could be read all the same. */
 bool mcp_message_read(json_t *value, struct mcp_message *ret, const char **ret_why);
 

@@ -6,7 +6,7 @@
 #include "base/cleanup.h"
 #include "mcp/mcp_internal.h"
 
-#define MESSAGE_BYTES (16u << 20)
+#define MESSAGE_BYTES (32u << 20)
 #define STATE_NS      (600ull * 1000000000)
 
 static const char *const list_names[] = {
@@ -113,14 +113,18 @@ static int server_offer(struct mcp_server *server, struct brig_error *error)
 
 	server->info = json_pack("{s:s, s:s*, s:s}", "name", provider->name, "title",
 				 provider->title, "version", provider->version);
+	server->all_tools = json_array();
 	server->tools = json_array();
 	server->resources = json_array();
 	server->templates = json_array();
 	server->prompts = json_array();
 	for (size_t i = 0; i < provider->tools_count; i++) {
-		int r = add_tool(server->tools, &provider->tools[i], error);
+		int r = add_tool(server->all_tools, &provider->tools[i], error);
 		if (r < 0) {
 			return r;
+		}
+		if (!provider->tools[i].hidden) {
+			json_array_append(server->tools, json_array_get(server->all_tools, i));
 		}
 	}
 	for (size_t i = 0; i < provider->resources_count; i++) {
@@ -187,6 +191,7 @@ void mcp_server_free(struct mcp_server *server)
 		mcp_peer_done(server->peers);
 	}
 	json_decref(server->info);
+	json_decref(server->all_tools);
 	json_decref(server->tools);
 	json_decref(server->resources);
 	json_decref(server->templates);
@@ -200,8 +205,8 @@ const struct mcp_tool *mcp_tool_find(const struct mcp_server *server, const char
 {
 	for (size_t i = 0; i < server->provider->tools_count; i++) {
 		if (strcmp(server->provider->tools[i].name, name) == 0) {
-			*ret_schema =
-				json_object_get(json_array_get(server->tools, i), "inputSchema");
+			*ret_schema = json_object_get(json_array_get(server->all_tools, i),
+						      "inputSchema");
 			return &server->provider->tools[i];
 		}
 	}

@@ -42,8 +42,13 @@ bool net_prefix_is_one(const struct net_prefix *prefix);
 
 enum net_class net_classify(const struct net_address *address);
 bool net_address_is_loopback(const struct net_address *address);
-/* Is it one of this host's? Nothing is sent to find out. */
-bool net_address_is_own(const struct net_address *address);
+/*
+ * Is it one of this host's own, all of them? Asked of the kernel's routes by a socket that
+ * net_routes_open() has made (or -errno); nothing is sent to the network. When the kernel cannot be
+ * asked, it is.
+ */
+int net_routes_open(void);
+bool net_address_is_own(int routes, const struct net_address *address);
 
 /* 0 or -EAFNOSUPPORT. */
 int net_address_from(const struct sockaddr_storage *from, struct net_address *ret, uint16_t *port);

@@ -1,21 +1,114 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * An address of this very host is local, however public it looks: what listens there may count on
- * being reached from elsewhere only through a firewall. A socket that is not used tells: its own
- * address would be the same.
+ * being reached from elsewhere only through a firewall. The kernel's routes tell where a connection
+ * would go, for every address of the host: the source address that it would have tells of the first
+ * one of each network only. Each answer is for now: addresses come and go.
  */
+#include <errno.h>
+#include <linux/rtnetlink.h>
+#include <string.h>
+
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "net/address.h"
 
-bool net_address_is_own(const struct net_address *address)
-{
-	struct sockaddr_storage to, own;
-	struct net_address from;
-	socklen_t size = net_address_to(address, 9, &to), room = sizeof(own);
-	uint16_t port;
-	_cleanup_close_ int fd = socket(to.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+#define ANSWERS_MAX 4 /* an answer that came late, for an earlier question, is passed over */
 
-	return fd >= 0 && connect(fd, (struct sockaddr *)&to, size) == 0 &&
-	       getsockname(fd, (struct sockaddr *)&own, &room) == 0 &&
-	       net_address_from(&own, &from, &port) == 0 && net_address_equal(&from, address);
+struct route_question {
+	struct nlmsghdr head;
+	struct rtmsg route;
+	struct rtattr destination;
+	uint8_t bytes[16];
+};
+
+int net_routes_open(void)
+{
+	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
+
+	return fd < 0 ? -errno : fd;
+}
+
+static int ask(int routes, const struct net_address *address, uint32_t number)
+{
+	size_t size = address->family == 4 ? 4 : 16;
+	struct route_question question = {
+		.head = { .nlmsg_type = RTM_GETROUTE,
+			  .nlmsg_flags = NLM_F_REQUEST,
+			  .nlmsg_seq = number },
+		.route = { .rtm_family = address->family == 4 ? AF_INET : AF_INET6,
+			   .rtm_dst_len = (unsigned char)(size * 8) },
+		.destination = { .rta_type = RTA_DST, .rta_len = (unsigned short)RTA_LENGTH(size) },
+	};
+
+	memcpy(question.bytes, address->bytes, size);
+	question.head.nlmsg_len = (uint32_t)(offsetof(struct route_question, bytes) + size);
+	ssize_t n = send(routes, &question, question.head.nlmsg_len, MSG_DONTWAIT | MSG_NOSIGNAL);
+	return n < 0 ? -errno : 0;
+}
+
+/* The type of the route (RTN_...), or -errno; -EAGAIN: this answers another question. */
+static int read_answer(const void *data, size_t size, uint32_t number)
+{
+	struct nlmsghdr head;
+	struct nlmsgerr failure;
+	struct rtmsg route;
+
+	if (size < sizeof(head)) {
+		return -EBADMSG;
+	}
+	memcpy(&head, data, sizeof(head));
+	if (head.nlmsg_seq != number) {
+		return -EAGAIN;
+	}
+	const char *body = (const char *)data + NLMSG_HDRLEN;
+	if (head.nlmsg_type == NLMSG_ERROR && size >= NLMSG_HDRLEN + sizeof(failure)) {
+		memcpy(&failure, body, sizeof(failure));
+		return failure.error < 0 ? failure.error : -EBADMSG;
+	}
+	if (head.nlmsg_type != RTM_NEWROUTE || size < NLMSG_HDRLEN + sizeof(route)) {
+		return -EBADMSG;
+	}
+	memcpy(&route, body, sizeof(route));
+	return route.rtm_type;
+}
+
+/* The kernel answers while the question is sent: there is nothing to wait for. */
+static int route_type(int routes, const struct net_address *address)
+{
+	uint32_t number = (uint32_t)clock_now_ns(); /* another than that of the question before */
+	char data[1024];
+	int r = ask(routes, address, number);
+
+	if (r < 0) {
+		return r;
+	}
+	for (int i = 0; i < ANSWERS_MAX; i++) {
+		ssize_t n = recv(routes, data, sizeof(data), MSG_DONTWAIT);
+		if (n < 0) {
+			return -errno;
+		}
+		r = read_answer(data, (size_t)n, number);
+		if (r != -EAGAIN) {
+			return r;
+		}
+	}
+	return -EBADMSG;
+}
+
+bool net_address_is_own(int routes, const struct net_address *address)
+{
+	switch (route_type(routes, address)) {
+	case RTN_UNICAST:
+	/* There is no way to it: a connection fails, and the kernel says why. */
+	case -ENETUNREACH:
+	case -EHOSTUNREACH:
+	case -ENETDOWN:
+	case -EACCES: /* "prohibit" */
+	case -EINVAL: /* "blackhole" */
+		return false;
+	default:
+		/* Local, broadcast, anycast; or it cannot be told, and then it is not public. */
+		return true;
+	}
 }

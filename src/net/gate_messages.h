@@ -142,6 +142,7 @@ struct gate_connection {
 	uint32_t port;    /* 0: a name that was asked for and not given */
 	uint32_t cause;   /* enum gate_cause */
 	uint64_t bytes_up, bytes_down;
+	uint64_t extra_bytes; /* besides, since the last record: names, and what TLS adds */
 	uint64_t took_ns;
 	char host[NET_NAME_MAX + 1];    /* name, or address */
 	char address[NET_ADDRESS_TEXT]; /* where it went; "" nowhere */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/path.h"
 #include "policy/reader.h"
 
 /* Without these there is no cell at all, whatever a policy says. */
@@ -127,14 +128,6 @@ static int check_native(struct reader *reader)
 	return 0;
 }
 
-static bool holds(const char *directory, const char *path)
-{
-	size_t length = strlen(directory);
-
-	return strncmp(directory, path, length) == 0 &&
-	       (path[length] == '\0' || path[length] == '/');
-}
-
 /* A program that can write where policies are read from writes its own. */
 static int check_mounts(struct reader *reader, const char *config_dir)
 {
@@ -142,8 +135,7 @@ static int check_mounts(struct reader *reader, const char *config_dir)
 		const struct policy_mount *mount = &reader->policy->mounts[i];
 		char path[READER_PATH_MAX];
 
-		if (!mount->writable ||
-		    (!holds(mount->path, config_dir) && !holds(config_dir, mount->path))) {
+		if (!mount->writable || !path_overlaps(mount->path, config_dir)) {
 			continue;
 		}
 		snprintf(path, sizeof(path), "mounts[%zu].path", i);
@@ -164,6 +156,9 @@ int policy_check(struct reader *reader, const char *config_dir)
 	}
 	if (r == 0) {
 		r = check_monitor(reader);
+	}
+	if (r == 0) {
+		r = policy_check_modules(reader);
 	}
 	return r < 0 ? r : check_mounts(reader, config_dir);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every limit, once; and how a policy and a request set them. */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -40,6 +41,8 @@ const struct limit_info limit_table[] = {
 	  1 * MIB, "standard error that is kept" },
 	{ "net", "net_bytes", "--net-bytes", UNIT_BYTES, AT(net_bytes), 0, 64 * TIB, 64 * MIB,
 	  "bytes to and from the network, where there is one" },
+	{ "grace", "grace_ms", "--grace", UNIT_TIME, AT(grace_ns), 0, 60 * SEC, 0,
+	  "from SIGTERM to SIGKILL when the time is up" },
 };
 const size_t limit_table_count = ARRAY_SIZE(limit_table);
 
@@ -84,18 +87,67 @@ int read_limits(struct reader *reader, const char *path, json_t *value, struct b
 	return 0;
 }
 
+/* The names of the limit on the command line and in requests. */
+static void limit_names(const struct limit_info *info, char *text, size_t size)
+{
+	bool wall = strcmp(info->key, "wall") == 0;
+
+	snprintf(text, size, "(%s, %s%s)", info->option, wall ? "" : "limits.",
+		 wall ? "timeout_ms" : info->name);
+}
+
+static int below_least(const struct policy *policy, const struct limit_info *info, uint64_t ceiling,
+		       struct brig_error *err)
+{
+	char names[96], least[40], most[40];
+
+	limit_names(info, names, sizeof(names));
+	unit_format(info->unit, info->least, least, sizeof(least));
+	unit_format(info->unit, ceiling, most, sizeof(most));
+	error_set(err, BRIG_E_INPUT, ERANGE, "%s %s is out of range: policy %s allows %s to %s",
+		  info->key, names, policy->name, least, most);
+	error_remedy(err, "ask for at least %s and at most %s", least, most);
+	return -ERANGE;
+}
+
 static int above_ceiling(const struct policy *policy, const struct limit_info *info,
 			 uint64_t wanted, uint64_t ceiling, struct brig_error *err)
 {
-	char asked[40], most[40];
+	char names[96], asked[40], most[40];
 
+	limit_names(info, names, sizeof(names));
 	unit_format(info->unit, wanted, asked, sizeof(asked));
 	unit_format(info->unit, ceiling, most, sizeof(most));
-	error_set(err, BRIG_E_POLICY, ERANGE, "%s %s is above the ceiling of %s in policy %s",
-		  info->key, asked, most, policy->name);
+	error_set(err, BRIG_E_POLICY, ERANGE, "%s %s %s is above the ceiling of %s in policy %s",
+		  info->key, asked, names, most, policy->name);
 	error_remedy(err, "ask for at most %s, or let the operator raise ceiling.%s of the policy",
 		     most, info->key);
 	return -ERANGE;
+}
+
+/*
+ * A request that raises the time on the clock wants the program to work for that long: processor
+ * time that it does not name grows in the same proportion, up to its ceiling.
+ */
+static void cpu_follows_wall(const struct policy *policy, const struct brig_limits *wanted,
+			     struct brig_limits *limits)
+{
+	uint64_t scaled;
+
+	if (wanted->cpu_ns != 0 || wanted->wall_ns <= policy->limits.wall_ns) {
+		return;
+	}
+	if (__builtin_mul_overflow(limits->cpu_ns / MS, wanted->wall_ns / MS, &scaled)) {
+		scaled = UINT64_MAX;
+	} else {
+		scaled = scaled / (policy->limits.wall_ns / MS) * MS;
+	}
+	if (scaled > policy->ceiling.cpu_ns) {
+		scaled = policy->ceiling.cpu_ns;
+	}
+	if (scaled > limits->cpu_ns) {
+		limits->cpu_ns = scaled;
+	}
 }
 
 int policy_limits(const struct policy *policy, const struct brig_limits *wanted,
@@ -114,20 +166,37 @@ int policy_limits(const struct policy *policy, const struct brig_limits *wanted,
 			continue;
 		}
 		if (value < info->least) {
-			char least[40];
-
-			unit_format(info->unit, info->least, least, sizeof(least));
-			error_set(err, BRIG_E_INPUT, ERANGE,
-				  "%s: below the smallest that makes sense, %s", info->key, least);
-			return -ERANGE;
+			return below_least(policy, info, ceiling, err);
 		}
 		if (value > ceiling) {
 			return above_ceiling(policy, info, value, ceiling, err);
 		}
 		*limit_of(&limits, info) = value;
 	}
+	if (wanted) {
+		cpu_follows_wall(policy, wanted, &limits);
+	}
 	*ret = limits;
 	return 0;
+}
+
+void policy_limits_clamp(const struct policy *policy, const struct brig_limits *most,
+			 struct brig_limits *limits)
+{
+	struct brig_limits ceilings = policy->ceiling, bounds = *most;
+
+	for (size_t i = 0; i < limit_table_count; i++) {
+		const struct limit_info *info = &limit_table[i];
+		uint64_t *value = limit_of(limits, info);
+		uint64_t ceiling = *limit_of(&ceilings, info), bound = *limit_of(&bounds, info);
+
+		ceiling = bound && bound < ceiling ? bound : ceiling;
+		if (*value > ceiling) {
+			*value = ceiling;
+		} else if (*value && *value < info->least) {
+			*value = info->least;
+		}
+	}
 }
 
 int policy_limits_within(const struct policy *policy, const struct brig_limits *wanted,

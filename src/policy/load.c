@@ -220,6 +220,9 @@ static int build(const struct policy_source *source, const char *name,
 		r = apply_operator(source, policy, &chain, &chained, err);
 	}
 	if (r == 0) {
+		r = policy_network_check_reasons(&policy->network, name, err);
+	}
+	if (r == 0) {
 		r = syscalls_resolve(&policy->syscalls, &policy->filter, err);
 	}
 	if (r < 0) {

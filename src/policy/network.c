@@ -28,11 +28,21 @@ static void forget_credentials(struct policy_network *network)
 	network->credentials_count = 0;
 }
 
+static void free_reasons(char **reasons, size_t count)
+{
+	for (size_t i = 0; reasons && i < count; i++) {
+		free(reasons[i]);
+	}
+	free(reasons);
+}
+
 void policy_network_done(struct policy_network *network)
 {
 	forget_credentials(network);
+	free_reasons(network->reasons, network->allow_count);
 	free(network->allow);
 	network->allow = NULL;
+	network->reasons = NULL;
 	network->allow_count = 0;
 	network->caller = CALLER_NETWORK_NONE;
 }
@@ -50,6 +60,7 @@ static int complain(struct reader *reader, const char *path, const struct brig_e
 struct rule_reader {
 	struct reader reader; /* first: what the keys are handed */
 	struct net_rule *rule;
+	char **reason;
 };
 
 static struct net_rule *rule_of(struct reader *reader)
@@ -103,16 +114,21 @@ static int read_protocol(struct reader *reader, const char *path, json_t *value)
 	return r;
 }
 
+static int read_rule_reason(struct reader *reader, const char *path, json_t *value)
+{
+	return read_reason(reader, path, value, ((struct rule_reader *)reader)->reason);
+}
+
 /* "HOST:PORTS", or an object that says more. */
-static int read_rule(struct reader *reader, const char *path, json_t *value, struct net_rule *ret)
+static int read_rule(struct reader *reader, const char *path, json_t *value, struct net_rule *ret,
+		     char **reason)
 {
 	static const struct reader_key keys[] = {
-		{ "host", read_host },
-		{ "ports", read_ports },
-		{ "local", read_local },
-		{ "protocol", read_protocol },
+		{ "host", read_host },          { "ports", read_ports },
+		{ "local", read_local },        { "protocol", read_protocol },
+		{ "reason", read_rule_reason },
 	};
-	struct rule_reader own = { .reader = *reader, .rule = ret };
+	struct rule_reader own = { .reader = *reader, .rule = ret, .reason = reason };
 	char below[READER_PATH_MAX];
 
 	*ret = (struct net_rule){ 0 };
@@ -148,18 +164,25 @@ static int read_allow(struct reader *reader, const char *path, json_t *value)
 	}
 	size_t count = json_array_size(value);
 	_cleanup_free_ struct net_rule *rules = calloc(count + 1, sizeof(*rules));
-	if (!rules) {
+	char **reasons = calloc(count + 1, sizeof(*reasons));
+	if (!rules || !reasons) {
+		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): knows no cleanup attributes */
+		free(reasons);
 		return error_errno(reader->err, BRIG_E_SYSTEM, ENOMEM, "%s", path);
 	}
 	for (size_t i = 0; r == 0 && i < count; i++) {
 		char below[READER_PATH_MAX];
 		snprintf(below, sizeof(below), "%.100s[%zu]", path, i);
-		r = read_rule(reader, below, json_array_get(value, i), &rules[i]);
+		r = read_rule(reader, below, json_array_get(value, i), &rules[i], &reasons[i]);
 	}
 	if (r == 0) {
+		free_reasons(network->reasons, network->allow_count);
+		network->reasons = reasons;
 		free(network->allow);
 		network->allow = TAKE_PTR(rules);
 		network->allow_count = count;
+	} else {
+		free_reasons(reasons, count);
 	}
 	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): knows no cleanup attributes */
 	return r;
@@ -349,6 +372,7 @@ int read_network(struct reader *reader, const char *path, json_t *value)
 		{ "connections_total", read_total },
 		{ "rate", read_rate },
 		{ "credentials", read_credentials },
+		{ "reasons", read_reasons },
 	};
 	static const char *const none[] = { "none" };
 	const struct reader_choice names = { none, ARRAY_SIZE(none) };
@@ -389,6 +413,15 @@ static int take_wanted(const struct policy *policy, const char *text, bool own,
 			ret->protocol = allowed->protocol;
 			return 0;
 		}
+	}
+	/* What a caller asks for beyond the list has no reason beside it. */
+	if (own && network->reasons_required && network->caller != CALLER_NETWORK_NONE) {
+		error_set(err, BRIG_E_POLICY, EACCES,
+			  "the network host %s is not in policy %s, and the operator requires a "
+			  "reason for each",
+			  text, policy->name);
+		error_remedy(err, "let the operator add it to network.allow, with its \"reason\"");
+		return -EACCES;
 	}
 	enum caller_network needed = ret->local ? CALLER_NETWORK_LOCAL : CALLER_NETWORK_PUBLIC;
 	return own && network->caller >= needed ? 0 : refuse(policy, text, ret->local, err);

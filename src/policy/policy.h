@@ -78,7 +78,9 @@ struct policy_credential {
 
 struct policy_network {
 	struct net_rule *allow; /* owned */
+	char **reasons;         /* owned, as many: why each is there, or NULL */
 	size_t allow_count;
+	bool reasons_required;
 	enum caller_network caller;
 	uint64_t connections; /* at a time */
 	uint64_t connections_total;
@@ -118,6 +120,7 @@ struct policy {
 	struct policy_guard guard;
 	struct policy_monitor monitor;
 	bool exec_writable; /* files in writable places may be executed */
+	bool terminal;      /* a request may have a terminal */
 
 	struct strlist syscalls; /* "@basic", "@process", "-mount", "kill:ptrace", as written */
 	struct filter filter;    /* the table that comes of it */
@@ -181,6 +184,9 @@ void policy_network_done(struct policy_network *network);
 int policy_limits_within(const struct policy *policy, const struct brig_limits *wanted,
 			 const struct brig_limits *most, struct brig_limits *ret,
 			 struct brig_error *err);
+/* What is asked for becomes what can be had: no less than makes sense, no more than both allow. */
+void policy_limits_clamp(const struct policy *policy, const struct brig_limits *most,
+			 struct brig_limits *limits);
 /* The mode of a request (NULL: as the policy has it), which may be stricter and not looser. */
 int policy_guard_mode(const struct policy *policy, const char *wanted, enum guard_mode *ret,
 		      struct brig_error *err);

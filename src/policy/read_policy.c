@@ -194,6 +194,11 @@ static int read_exec_writable(struct reader *reader, const char *path, json_t *v
 	return read_bool(reader, path, value, &reader->policy->exec_writable);
 }
 
+static int read_terminal(struct reader *reader, const char *path, json_t *value)
+{
+	return read_bool(reader, path, value, &reader->policy->terminal);
+}
+
 static int check_syscall(struct reader *reader, const char *path, const char *item)
 {
 	struct brig_error why = { 0 };
@@ -233,6 +238,7 @@ int read_policy(struct reader *reader)
 		{ "denials_max", read_denials_max },
 		{ "monitor", read_monitor },
 		{ "exec_writable", read_exec_writable },
+		{ "terminal", read_terminal },
 		{ "syscalls", read_syscalls },
 	};
 
@@ -286,8 +292,10 @@ int read_operator_ceiling(struct reader *reader)
 	if (r < 0) {
 		return r;
 	}
-	/* Any word about it here is a refusal: rules are for policies. */
-	if (json_object_get(reader->doc->root, "network")) {
+	/* Any word about it is a refusal, but that reasons are required: rules are for policies. */
+	const json_t *network = json_object_get(reader->doc->root, "network");
+	policy->network.reasons_required |= operators.network.reasons_required;
+	if (network && !(json_object_size(network) == 1 && json_object_get(network, "reasons"))) {
 		policy_network_done(&policy->network);
 	}
 	policy_network_done(&operators.network);

@@ -58,6 +58,11 @@ int reader_path(char path[READER_PATH_MAX], const char *parent, const char *key)
 int read_limits(struct reader *reader, const char *path, json_t *value, struct brig_limits *ret);
 int read_mounts(struct reader *reader, const char *path, json_t *value);
 int read_network(struct reader *reader, const char *path, json_t *value);
+/* Why a rule is there, and whether each must say so: network_reason.c. */
+int read_reason(struct reader *reader, const char *path, json_t *value, char **ret);
+int read_reasons(struct reader *reader, const char *path, json_t *value);
+int policy_network_check_reasons(const struct policy_network *network, const char *name,
+				 struct brig_error *err);
 int read_guard(struct reader *reader, const char *path, json_t *value);
 /* The word alone, as the operator's ceiling has it. */
 int read_guard_mode(struct reader *reader, const char *path, json_t *value);
@@ -74,5 +79,7 @@ int read_policy(struct reader *reader);
 int read_operator_ceiling(struct reader *reader);
 
 /* Sentences that cannot both be true. `config_dir` may be NULL. */
+/* What guard.mode strict would ignore. */
+int policy_check_modules(struct reader *reader);
 int policy_check(struct reader *reader, const char *config_dir);
 #endif

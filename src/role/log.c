@@ -258,7 +258,7 @@ void role_log(enum role_level level, const char *event, const char *format, ...)
 	if (!role_log_wanted(level)) {
 		return;
 	}
-	add_head(&line, level, event);
+	add_head(&line, level == ROLE_ALWAYS ? ROLE_NOTICE : level, event);
 	va_start(taker.list, format);
 	while (format && *format) {
 		while (*format == ' ') {

@@ -13,6 +13,7 @@
 
 /* The numbers are those of syslog, which the journal understands. */
 enum role_level {
+	ROLE_ALWAYS = 0,  /* must be kept elsewhere: written at every level, as a notice */
 	ROLE_ERROR = 3,   /* something was lost, or cannot be done */
 	ROLE_WARNING = 4, /* weaker or slower than it should be */
 	ROLE_NOTICE = 5,  /* starts, stops, changes of who may do what */
@@ -33,6 +34,24 @@ bool role_log_wanted(enum role_level level);
  */
 void role_log(enum role_level level, const char *event, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+
+/*
+ * The same where a caller decides how often: one line each second for an event and its cause, a
+ * text, with a last word left_out=N if others were not written. At least one value.
+ */
+#define role_log_often(level, event, cause, format, ...)                                           \
+	do {                                                                                       \
+		unsigned long long left_out_ = 0;                                                  \
+		if (!role_log_due(event, cause, &left_out_)) {                                     \
+			break;                                                                     \
+		}                                                                                  \
+		if (left_out_) {                                                                   \
+			role_log(level, event, format " left_out=%llu", __VA_ARGS__, left_out_);   \
+		} else {                                                                           \
+			role_log(level, event, format, __VA_ARGS__);                               \
+		}                                                                                  \
+	} while (0)
+bool role_log_due(const char *event, const char *cause, unsigned long long *left_out);
 
 /* A value as it stands in a line, for tests and for others who write such lines. */
 void role_log_value(struct buf *out, const char *value, size_t size);

@@ -12,22 +12,12 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fdpass.h"
+#include "role/message_queue.h"
 
-#define QUEUE_BYTES_MAX   (64u << 20)
-#define QUEUE_RECORDS_MAX 4096u
 /* So many in one go: a busy peer must not keep the others of the loop waiting. */
 #define BURST 64
 /* Before looking again whether there is room for a descriptor. */
 #define ROOM_NS UINT64_C(10000000)
-
-struct waiting {
-	struct waiting *next;
-	struct message message;
-	int fds[MESSAGE_FDS_MAX];
-	unsigned fds_count;
-	size_t tail_size;
-	char tail[];
-};
 
 struct message_peer {
 	struct loop *loop;
@@ -44,27 +34,12 @@ struct message_peer {
 	bool over;   /* `gone` was called, or will be no more */
 	bool *freed; /* set by free, for the loop over received records */
 
-	struct waiting *first, **last;
-	size_t queued_bytes;
-	unsigned queued_records;
+	struct message_queue queue;
+	bool answers; /* takes nothing while too many of its answers wait */
+	bool full;    /* so it is now, or something was refused */
+	void (*has_room)(void *user);
 	char tail[MESSAGE_TAIL_MAX];
 };
-
-static void drop_waiting(struct message_peer *peer)
-{
-	struct waiting *waiting = peer->first;
-
-	for (unsigned i = 0; i < waiting->fds_count; i++) {
-		close(waiting->fds[i]);
-	}
-	peer->first = waiting->next;
-	if (!peer->first) {
-		peer->last = &peer->first;
-	}
-	peer->queued_bytes -= waiting->tail_size;
-	peer->queued_records--;
-	free(waiting);
-}
 
 static void leave(struct message_peer *peer, const char *why)
 {
@@ -78,10 +53,15 @@ static void leave(struct message_peer *peer, const char *why)
 	peer->gone(peer->user, why);
 }
 
+static bool takes(const struct message_peer *peer)
+{
+	return !peer->waits && !(peer->answers && peer->full);
+}
+
 static int watch(struct message_peer *peer)
 {
 	return loop_change(peer->source,
-			   (peer->waits ? 0 : EPOLLIN) | (peer->first ? EPOLLOUT : 0));
+			   (takes(peer) ? EPOLLIN : 0) | (peer->queue.first ? EPOLLOUT : 0));
 }
 
 static int send_now(int socket, const struct message *message, const int *fds, unsigned fds_count,
@@ -96,60 +76,45 @@ static int send_now(int socket, const struct message *message, const int *fds, u
 	return n < 0 ? (int)n : 0;
 }
 
+/* ETOOMANYREFS: too many descriptors are on their way; it passes. */
+static bool passes(int r)
+{
+	return r == -EAGAIN || r == -ENOBUFS || r == -ENOMEM || r == -ETOOMANYREFS;
+}
+
+/* Told when the queue was full and has room again. */
+static void look_at_queue(struct message_peer *peer)
+{
+	if (!peer->full || !message_queue_has_room(&peer->queue)) {
+		return;
+	}
+	peer->full = false;
+	watch(peer);
+	if (peer->has_room) {
+		peer->has_room(peer->user);
+	}
+}
+
 static void flush(struct message_peer *peer)
 {
-	while (peer->first) {
-		struct waiting *waiting = peer->first;
+	while (peer->queue.first) {
+		struct message_waiting *waiting = peer->queue.first;
 		int r = send_now(peer->socket, &waiting->message, waiting->fds, waiting->fds_count,
 				 waiting->tail, waiting->tail_size);
-		/* ETOOMANYREFS: too many descriptors are on their way; it passes. */
-		if (r == -EAGAIN || r == -ENOBUFS || r == -ENOMEM || r == -ETOOMANYREFS) {
-			return;
+		if (passes(r)) {
+			break;
 		}
 		if (r < 0) {
 			leave(peer, "cannot be written to");
 			return;
 		}
-		drop_waiting(peer);
+		message_queue_drop(&peer->queue);
 	}
 	watch(peer);
+	look_at_queue(peer);
 }
 
-static int queue(struct message_peer *peer, const struct message *message, const int *fds,
-		 unsigned fds_count, const void *tail, size_t tail_size)
-{
-	if (peer->queued_records >= QUEUE_RECORDS_MAX ||
-	    peer->queued_bytes + tail_size > QUEUE_BYTES_MAX) {
-		return -ENOBUFS;
-	}
-	struct waiting *waiting = malloc(sizeof(*waiting) + tail_size);
-	if (!waiting) {
-		return -ENOMEM;
-	}
-	*waiting = (struct waiting){ .message = *message, .tail_size = tail_size };
-	for (; waiting->fds_count < fds_count; waiting->fds_count++) {
-		int copy = fcntl(fds[waiting->fds_count], F_DUPFD_CLOEXEC, 0);
-		if (copy < 0) {
-			int r = -errno;
-			while (waiting->fds_count) {
-				close(waiting->fds[--waiting->fds_count]);
-			}
-			free(waiting);
-			return r;
-		}
-		waiting->fds[waiting->fds_count] = copy;
-	}
-	if (tail_size) {
-		memcpy(waiting->tail, tail, tail_size);
-	}
-	*peer->last = waiting;
-	peer->last = &waiting->next;
-	peer->queued_bytes += tail_size;
-	peer->queued_records++;
-	return watch(peer);
-}
-
-int message_send(struct message_peer *peer, const struct message *message, const int *fds,
+int message_post(struct message_peer *peer, const struct message *message, const int *fds,
 		 unsigned fds_count, const void *tail, size_t tail_size)
 {
 	if (peer->over) {
@@ -158,13 +123,36 @@ int message_send(struct message_peer *peer, const struct message *message, const
 	if (fds_count > MESSAGE_FDS_MAX || tail_size > MESSAGE_TAIL_MAX) {
 		return -EMSGSIZE;
 	}
-	if (!peer->first) {
+	if (!peer->queue.first) {
 		int r = send_now(peer->socket, message, fds, fds_count, tail, tail_size);
-		if (r != -EAGAIN && r != -ENOBUFS && r != -ETOOMANYREFS) {
+		if (!passes(r)) {
 			return r;
 		}
 	}
-	return queue(peer, message, fds, fds_count, tail, tail_size);
+	int r = message_queue_add(&peer->queue, message, fds, fds_count, tail, tail_size);
+	peer->full |= message_queue_full(&peer->queue);
+	return r < 0 ? r : watch(peer);
+}
+
+int message_send(struct message_peer *peer, const struct message *message, const int *fds,
+		 unsigned fds_count, const void *tail, size_t tail_size)
+{
+	if (!peer->over && message_queue_full(&peer->queue)) {
+		peer->full = true;
+		return -ENOBUFS;
+	}
+	return message_post(peer, message, fds, fds_count, tail, tail_size);
+}
+
+bool message_full(const struct message_peer *peer)
+{
+	return message_queue_full(&peer->queue);
+}
+
+void message_peer_answers(struct message_peer *peer, void (*has_room)(void *user))
+{
+	peer->answers = true;
+	peer->has_room = has_room;
 }
 
 /* --- what comes ------------------------------------------------------------------------------ */
@@ -304,7 +292,7 @@ static void ready(void *user, uint32_t events)
 			return;
 		}
 	}
-	for (int i = 0; !peer->waits && i < BURST; i++) {
+	for (int i = 0; takes(peer) && i < BURST; i++) {
 		if (!keep_room(peer)) {
 			wait_for_room(peer);
 			break;
@@ -340,7 +328,7 @@ int message_peer_new(struct loop *loop, int socket, const struct message_rule *r
 	peer->rules_count = count;
 	peer->gone = gone;
 	peer->user = user;
-	peer->last = &peer->first;
+	message_queue_init(&peer->queue);
 	memset(peer->spare, -1, sizeof(peer->spare));
 	peer->room = (struct loop_timer){ .due = look_for_room, .user = peer };
 	for (size_t i = 0; i < count; i++) {
@@ -367,9 +355,7 @@ void message_peer_free(struct message_peer *peer)
 	}
 	loop_timer_clear(&peer->room);
 	loop_remove(peer->source);
-	while (peer->first) {
-		drop_waiting(peer);
-	}
+	message_queue_done(&peer->queue);
 	close_all(peer->spare);
 	close(peer->socket);
 	free(peer);

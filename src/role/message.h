@@ -42,12 +42,30 @@ int message_peer_new(struct loop *loop, int socket, const struct message_rule *r
 		     struct message_peer **ret);
 void message_peer_free(struct message_peer *peer);
 /*
- * Never blocks: what the socket cannot take now waits in a queue, with copies of the fds. -ENOBUFS
- * when the queue is full (64 MiB or 4096 records), -EPIPE when the peer is gone.
+ * Both never block: what the socket cannot take now waits in a queue, with copies of the fds. A
+ * queue that is full is no fault of the peer's. -ENOMEM, -EMFILE: it cannot wait; -EPIPE: the peer
+ * is gone.
+ *
+ * message_send() is for what can be refused or can wait somewhere else: -ENOBUFS when the queue is
+ * full (64 MiB, with the memory files, or 4096 records). message_post() is for what must be heard,
+ * an end or a cancellation: there are only so many of these, a few for each call under way.
  */
 int message_send(struct message_peer *peer, const struct message *message, const int *fds,
 		 unsigned fds_count, const void *tail, size_t tail_size);
+int message_post(struct message_peer *peer, const struct message *message, const int *fds,
+		 unsigned fds_count, const void *tail, size_t tail_size);
+/*
+ * Of the end that answers: while its queue is full it takes no more calls, so that one who does not
+ * read its answers gets no others. The end that asks always reads; else both would wait for ever.
+ * `has_room` is told when a queue that was full has room again; or NULL.
+ */
+void message_peer_answers(struct message_peer *peer, void (*has_room)(void *user));
 
+/* Has the queue as much as it should? */
+bool message_full(const struct message_peer *peer);
+
+/* A memory file of so many zeros, to be filled and then sealed (memfile_seal()); -errno. */
+int message_block_open(size_t size);
 /* A sealed memory file with these bytes; -errno. */
 int message_block_make(const void *data, size_t size);
 /* Maps one that a peer has sent, read-only: sealed, not larger than `max`; else -EPROTO. */

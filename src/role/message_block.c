@@ -11,20 +11,23 @@
 #include "kernel/sys.h"
 #include "role/message.h"
 
-#ifndef MFD_NOEXEC_SEAL
-#define MFD_NOEXEC_SEAL 0x0008U
-#endif
 #define SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
+
+int message_block_open(size_t size)
+{
+	_cleanup_close_ int fd = memfile_open("brig");
+
+	if (fd < 0) {
+		return fd;
+	}
+	return ftruncate(fd, (off_t)size) < 0 ? -errno : TAKE_FD(fd);
+}
 
 int message_block_make(const void *data, size_t size)
 {
-	_cleanup_close_ int fd =
-		memfd_create("brig", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
-	if (fd < 0 && errno == EINVAL) { /* before 6.3 */
-		fd = memfd_create("brig", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	}
+	_cleanup_close_ int fd = message_block_open(0);
 	if (fd < 0) {
-		return -errno;
+		return fd;
 	}
 	int r = write_all(fd, data, size);
 	r = r < 0 ? r : memfile_seal(fd);

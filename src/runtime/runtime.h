@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/strlist.h"
 #include "core/closure.h"
+#include "runtime/version_cache.h"
 
 /*
  * Languages that tie the name of a file to what is in it (Java) say with which words: the file is
@@ -49,6 +50,7 @@ struct runtime {
 	struct strlist closure; /* paths and globs needed to run; missing ones are skipped */
 	struct strlist compile_closure;    /* paths needed in addition to compile */
 	struct brig_limits compile_limits; /* of the compiler's cell; 0: as the policy says */
+	struct brig_limits compile_least;  /* a request does not tighten them below this */
 	uint64_t least_memory_bytes; /* below this it cannot even start: an error that says so */
 	uint64_t least_processes;
 
@@ -66,11 +68,11 @@ struct runtime {
 	struct strlist driver_env; /* names, or prefix*, that it has read when it waits */
 
 	/* filled by detection */
-	char *program;      /* owned: path of the program found; NULL: not installed */
-	char *real_program; /* owned: the same with no link on the way */
-	char *prefix;       /* owned: real_program without its last two parts; {prefix} */
-	char version[64];   /* "3.11.2" */
-	char *package_hint; /* owned: Debian package that brings it */
+	char *program;               /* owned: path of the program found; NULL: not installed */
+	char *real_program;          /* owned: the same with no link on the way */
+	char *prefix;                /* owned: real_program without its last two parts; {prefix} */
+	char version[VERSION_BYTES]; /* "3.11.2" */
+	char *package_hint;          /* owned: Debian package that brings it */
 };
 
 struct runtime_source {
@@ -97,8 +99,10 @@ int runtime_for_file(const struct runtime_source *source, const char *path, cons
  * install.
  */
 int runtime_find(struct runtime *runtime, struct brig_error *err);
-/* Also asks it for its version; cached in cache_dir (may be NULL) by path, size and mtime. */
-int runtime_version(struct runtime *runtime, const char *cache_dir, struct brig_error *err);
+/* Also asks it for its version; kept by path, size and mtime in memory and in cache_dir. Both may
+ * be NULL. */
+int runtime_version(struct runtime *runtime, const char *cache_dir, struct version_memory *memory,
+		    struct brig_error *err);
 
 /* What of the host it needs. with_compiler: also what compiling needs. */
 int runtime_closure(const struct runtime *runtime, bool with_compiler, struct closure *ret,

@@ -7,17 +7,23 @@
 #define AT(field)    .offset = offsetof(struct runtime, field)
 #define SIZED(field) AT(field), .size = sizeof(((struct runtime *)0)->field)
 
-static const struct runtime_key limit_keys[] = {
-	{ "wall", KEY_NUMBER, AT(compile_limits.wall_ns), .unit = UNIT_TIME },
-	{ "cpu", KEY_NUMBER, AT(compile_limits.cpu_ns), .unit = UNIT_TIME },
-	{ "memory", KEY_NUMBER, AT(compile_limits.memory_bytes), .unit = UNIT_BYTES },
-	{ "processes", KEY_NUMBER, AT(compile_limits.processes), .unit = UNIT_COUNT },
-	{ "disk", KEY_NUMBER, AT(compile_limits.disk_bytes), .unit = UNIT_BYTES },
-	{ "inodes", KEY_NUMBER, AT(compile_limits.disk_inodes), .unit = UNIT_COUNT },
-	{ "open_files", KEY_NUMBER, AT(compile_limits.open_files), .unit = UNIT_COUNT },
-	{ "file_size", KEY_NUMBER, AT(compile_limits.file_bytes), .unit = UNIT_BYTES },
-	{ 0 },
-};
+/* NOLINTBEGIN(bugprone-macro-parentheses): the name of a member takes none */
+/* The compiler's cell: what it has at most, and what a request cannot take from it. */
+#define CELL_KEYS(name, member)                                                                    \
+	static const struct runtime_key name[] = {                                                 \
+		{ "wall", KEY_NUMBER, AT(member.wall_ns), .unit = UNIT_TIME },                     \
+		{ "cpu", KEY_NUMBER, AT(member.cpu_ns), .unit = UNIT_TIME },                       \
+		{ "memory", KEY_NUMBER, AT(member.memory_bytes), .unit = UNIT_BYTES },             \
+		{ "processes", KEY_NUMBER, AT(member.processes), .unit = UNIT_COUNT },             \
+		{ "disk", KEY_NUMBER, AT(member.disk_bytes), .unit = UNIT_BYTES },                 \
+		{ "inodes", KEY_NUMBER, AT(member.disk_inodes), .unit = UNIT_COUNT },              \
+		{ "open_files", KEY_NUMBER, AT(member.open_files), .unit = UNIT_COUNT },           \
+		{ "file_size", KEY_NUMBER, AT(member.file_bytes), .unit = UNIT_BYTES },            \
+		{ 0 },                                                                             \
+	}
+CELL_KEYS(limit_keys, compile_limits);
+CELL_KEYS(compile_least_keys, compile_least);
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 static const struct runtime_key compile_keys[] = {
 	{ "argv", KEY_LIST, AT(compile), .rule = rule_argv },
@@ -25,6 +31,7 @@ static const struct runtime_key compile_keys[] = {
 	{ "env", KEY_ENV, AT(compile_env), .rule = rule_text },
 	{ "closure", KEY_LIST, AT(compile_closure), .rule = rule_closure },
 	{ "limits", KEY_OBJECT, .keys = limit_keys },
+	{ "least", KEY_OBJECT, .keys = compile_least_keys },
 	{ 0 },
 };
 

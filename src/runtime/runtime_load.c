@@ -320,6 +320,25 @@ static int search_shebang(struct library *library, const char *head, size_t size
 	return r == -ENOENT && length ? search(library, name, match_shebang, ret, err) : r;
 }
 
+/* Extensions that people try, of languages that brig has no runtime for. */
+static const char *extension_remedy(const char *tail)
+{
+	static const struct {
+		const char *tail, *remedy;
+	} known[] = {
+		{ "ts", "TypeScript has no runtime here: compile it (tsc) and run the .js file" },
+		{ "tsx", "TypeScript has no runtime here: compile it (tsc) and run the .js file" },
+		{ "ipynb", "a notebook is no program: export it (jupyter nbconvert --to script)" },
+	};
+
+	for (size_t i = 0; tail && i < ARRAY_SIZE(known); i++) {
+		if (strcmp(known[i].tail, tail) == 0) {
+			return known[i].remedy;
+		}
+	}
+	return "name the language, as in --lang python; brig runtimes lists them";
+}
+
 int runtime_for_file(const struct runtime_source *source, const char *path, const char *head,
 		     size_t head_size, struct runtime **ret, struct brig_error *err)
 {
@@ -343,7 +362,7 @@ int runtime_for_file(const struct runtime_source *source, const char *path, cons
 		r = error_set(err, BRIG_E_RUNTIME, ENOENT,
 			      "%.200s: neither its extension nor a #! line tells the language",
 			      path);
-		error_remedy(err, "name the language: --lang python");
+		error_remedy(err, "%s", extension_remedy(dot ? dot + 1 : NULL));
 	}
 	return r;
 }

@@ -5,12 +5,11 @@
 #include "base/cleanup.h"
 #include "runtime/ask.h"
 #include "runtime/runtime.h"
-#include "runtime/version_cache.h"
 
 #define TIMEOUT_MS 5000
 
 /* The word that starts with a digit, behind the pattern (or anywhere, when there is none). */
-static void find_version(const char *text, const char *pattern, char version[64])
+static void find_version(const char *text, const char *pattern, char version[VERSION_BYTES])
 {
 	static const char bytes[] =
 		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.+_~-";
@@ -24,14 +23,15 @@ static void find_version(const char *text, const char *pattern, char version[64]
 		return;
 	}
 	size = strspn(at, bytes);
-	if (size > 63) {
-		size = 63;
+	if (size > VERSION_BYTES - 1) {
+		size = VERSION_BYTES - 1;
 	}
 	memcpy(version, at, size);
 	version[size] = '\0';
 }
 
-static int ask_version(const struct runtime *runtime, char version[64], struct brig_error *err)
+static int ask_version(const struct runtime *runtime, char version[VERSION_BYTES],
+		       struct brig_error *err)
 {
 	_cleanup_(strlist_done)
 	struct strlist argv = { 0 };
@@ -55,9 +55,10 @@ static int ask_version(const struct runtime *runtime, char version[64], struct b
 	return 0;
 }
 
-int runtime_version(struct runtime *runtime, const char *cache_dir, struct brig_error *err)
+int runtime_version(struct runtime *runtime, const char *cache_dir, struct version_memory *memory,
+		    struct brig_error *err)
 {
-	char key[SHA256_HEX_SIZE], version[64];
+	char key[SHA256_HEX_SIZE], version[VERSION_BYTES];
 	int r = runtime->program ? 0 : runtime_find(runtime, err);
 
 	if (r < 0 || !runtime->program || runtime->version_argv.count == 0) {
@@ -67,7 +68,11 @@ int runtime_version(struct runtime *runtime, const char *cache_dir, struct brig_
 	if (r < 0) {
 		return error_errno(err, BRIG_E_RUNTIME, -r, "%s", runtime->real_program);
 	}
+	if (version_memory_recall(memory, key, runtime->version) == 0) {
+		return 0;
+	}
 	if (version_recall(cache_dir, key, runtime->version) == 0) {
+		version_memory_keep(memory, key, runtime->version);
 		return 0;
 	}
 	r = ask_version(runtime, version, err);
@@ -75,6 +80,7 @@ int runtime_version(struct runtime *runtime, const char *cache_dir, struct brig_
 		return r;
 	}
 	memcpy(runtime->version, version, sizeof(version));
+	version_memory_keep(memory, key, version);
 	if (version_valid(version)) {
 		version_remember(cache_dir, key, version);
 	}

@@ -19,7 +19,7 @@ bool version_valid(const char *version)
 {
 	size_t size = strlen(version);
 
-	return size > 0 && size < 64 && strspn(version, version_bytes) == size;
+	return size > 0 && size < VERSION_BYTES && strspn(version, version_bytes) == size;
 }
 
 int version_key(const char *real_program, char *const *argv, char key[SHA256_HEX_SIZE])
@@ -65,11 +65,11 @@ static int open_folder(const char *cache_dir, bool make)
 	return TAKE_FD(fd);
 }
 
-int version_recall(const char *cache_dir, const char *key, char version[64])
+int version_recall(const char *cache_dir, const char *key, char version[VERSION_BYTES])
 {
 	_cleanup_close_ int dir_fd = open_folder(cache_dir, false);
 	_cleanup_close_ int fd = -1;
-	char text[64];
+	char text[VERSION_BYTES];
 	ssize_t n;
 
 	if (dir_fd < 0) {
@@ -97,4 +97,26 @@ void version_remember(const char *cache_dir, const char *key, const char *versio
 		/* What is there was not to be recalled: it is no version. */
 		(void)publish_file(dir_fd, key, version, strlen(version));
 	}
+}
+
+int version_memory_recall(const struct version_memory *memory, const char *key,
+			  char version[VERSION_BYTES])
+{
+	for (size_t i = 0; memory && i < VERSIONS_MAX && memory->kept[i].key[0]; i++) {
+		if (strcmp(memory->kept[i].key, key) == 0) {
+			memcpy(version, memory->kept[i].version, VERSION_BYTES);
+			return 0;
+		}
+	}
+	return -ENOENT;
+}
+
+void version_memory_keep(struct version_memory *memory, const char *key, const char *version)
+{
+	if (!memory) {
+		return;
+	}
+	size_t at = memory->next++ % VERSIONS_MAX;
+	(void)snprintf(memory->kept[at].key, sizeof(memory->kept[at].key), "%s", key);
+	(void)snprintf(memory->kept[at].version, VERSION_BYTES, "%s", version);
 }

@@ -1,18 +1,37 @@
-/* Versions of programs, remembered in cache_dir/versions/ by the identity of the file. */
+/*
+ * Versions of programs, remembered by the identity of the file: in memory for as long as its owner
+ * lives, and in cache_dir/versions/ for others.
+ */
 #ifndef BRIG_RUNTIME_VERSION_CACHE_H
 #define BRIG_RUNTIME_VERSION_CACHE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "base/sha256.h"
+
+#define VERSION_BYTES 64
+#define VERSIONS_MAX  64 /* in memory: more than there are languages; the oldest makes way */
+
+struct version_memory {
+	struct {
+		char key[SHA256_HEX_SIZE];   /* empty: nothing is kept here */
+		char version[VERSION_BYTES]; /* empty: the program does not tell */
+	} kept[VERSIONS_MAX];
+	size_t next;
+};
 
 /* Identity of a program: path, size, time of change, inode, device and how it is asked. */
 int version_key(const char *real_program, char *const *argv, char key[SHA256_HEX_SIZE]);
 
 /* 0 with the version; negative: not remembered, or not to be trusted. cache_dir may be NULL. */
-int version_recall(const char *cache_dir, const char *key, char version[64]);
+int version_recall(const char *cache_dir, const char *key, char version[VERSION_BYTES]);
 /* Best effort: a cache that cannot be written is a slower start, not a failure. */
 void version_remember(const char *cache_dir, const char *key, const char *version);
+/* The same in memory, for any answer. `memory` may be NULL. */
+int version_memory_recall(const struct version_memory *memory, const char *key,
+			  char version[VERSION_BYTES]);
+void version_memory_keep(struct version_memory *memory, const char *key, const char *version);
 /* Letters, digits and . + _ ~ - only, at most 63. */
 bool version_valid(const char *version);
 #endif

@@ -27,17 +27,20 @@ struct serve_config {
 	char *cache_dir;                 /* owned; NULL: the library's own choice */
 	char *tokens;                    /* owned; file with the tokens; NULL: none */
 	char *tls_certificate, *tls_key; /* owned; files; NULL: TCP is in clear */
+	struct strlist consent_users;    /* of those, who may give a person's word in a request */
 	struct strlist users; /* names or numbers: who may use unix sockets, besides root and us */
 	struct strlist hosts, origins; /* by which names and from which pages TCP may be asked */
 	uint64_t log_level;            /* enum role_level */
 	bool dev;                      /* a person tries it: their own state, nothing kept */
 
 	uint64_t head_bytes, headers, body_bytes, bodies_bytes;
+	uint64_t json_bytes, file_bytes;
 	uint64_t tenant_body_bytes, tenant_answer_bytes;
+	uint64_t queued_bytes, tenant_queued_bytes;
 	uint64_t connections, connections_per_peer;
 	uint64_t head_ns, body_ns, idle_ns, write_ns;
 
-	uint64_t runs, queue, runs_per_tenant, queue_per_tenant;
+	uint64_t runs, runs_reserve, queue, runs_per_tenant, queue_per_tenant;
 	uint64_t queue_ns, memory_floor_bytes, resume_ns;
 
 	uint64_t sessions, sessions_per_tenant;
@@ -46,18 +49,22 @@ struct serve_config {
 	bool warm;
 	uint64_t warm_cells, warm_pools, warm_memory_bytes, warm_clones, warm_age_ns;
 
+	uint64_t audit_ns; /* 0: for good */
 	uint64_t retention_ns, history_ns, result_bytes, results_bytes;
 
 	uint64_t drain_ns;         /* for what runs, when asked to stop */
 	uint64_t answer_ns;        /* a role that is silent for longer is hung */
 	uint64_t restarts;         /* deaths in a row, each soon after its start; 0: without end */
+	uint64_t restart_hold;     /* after so many the queue is held; 0: never */
 	uint64_t restart_delay_ns; /* the longest wait before another try */
 
 	/* Told to the roles by the supervisor. */
 	uint64_t listeners;  /* how many sockets the front was given */
 	uint64_t broker;     /* 1: the warden was given a line to one */
-	struct strlist uids; /* `users` as numbers, and the supervisor's own */
-	char *tls_print;     /* owned; hash of the certificate; NULL: TCP is in clear */
+	uint64_t hold_queue; /* 1: what was queued in an earlier life waits for the operator */
+	struct strlist consent_uids; /* `consent_users` as numbers */
+	struct strlist uids;         /* `users` as numbers, and the supervisor's own */
+	char *tls_print;             /* owned; hash of the certificate; NULL: TCP is in clear */
 
 	/* The supervisor's, for the front alone: what the files of TLS hold. */
 	struct buf certificate, key;
@@ -98,6 +105,8 @@ int config_set_word(struct serve_config *config, const char *word, struct brig_e
 int config_read(struct serve_config *config, const char *name, const char *text, size_t size,
 		bool internal, struct brig_error *err);
 void config_write(const struct serve_config *config, struct buf *out);
+/* For a person: without what is internal. */
+void config_show(const struct serve_config *config, struct buf *out);
 
 /*
  * serve.json of the directory; none is no error. Files and directories that others can change are.
@@ -106,8 +115,6 @@ int config_load(struct serve_config *config, const char *directory, struct brig_
 /* A file of the operator's, whole, under the same rules; -ENOENT without an error: not there. */
 int config_file(const char *path, struct buf *ret, struct brig_error *err);
 
-/* Where serve.json is looked for when nobody says: the user's own directory, or /etc/brig. */
-char *config_default_dir(void);
 /* Fills in places that were not said: by user, by environment. `base`: where serve.json lies. */
 int config_places(struct serve_config *config, const char *base, struct brig_error *err);
 /* The same for files that often are links, if whoever made the link may be trusted. `secret`: and
@@ -121,4 +128,9 @@ void config_forget_tls(struct serve_config *config);
  * of that file.
  */
 int config_prepare(struct serve_config *config, struct buf *tokens, struct brig_error *err);
+/*
+ * Looks at all that can be looked at without being in the way of a running service: users, files,
+ * addresses, tokens. What nobody has said becomes what holds then.
+ */
+int config_check(struct serve_config *config, struct brig_error *err);
 #endif

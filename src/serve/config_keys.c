@@ -45,6 +45,8 @@ const struct config_key config_keys[] = {
 	TEXT("cache_dir", cache_dir, "where compiled programs are kept"),
 	TEXT("tokens", tokens, "file with the tokens, relative to the configuration directory"),
 	LIST("users", users, 256, "who may use unix sockets, besides root and the service's user"),
+	LIST("consent_users", consent_users, 256,
+	     "of them, who may give a person's word in a request"),
 	LIST("hosts", hosts, 64, "names by which TCP may be asked, besides the loopback's"),
 	LIST("origins", origins, 64, "web pages that may ask"),
 	{ "log_level", CONFIG_LEVEL, UNIT_COUNT, PLACE(log_level), 0, 0, false,
@@ -58,11 +60,17 @@ const struct config_key config_keys[] = {
 	BYTES("http.head_bytes", head_bytes, 1 << 20, "largest head of a request"),
 	COUNT("http.headers", headers, 1000, "most headers of a request"),
 	BYTES("http.body_bytes", body_bytes, UINT64_C(1) << 30, "largest body of a request"),
+	BYTES("http.json_bytes", json_bytes, UINT64_C(64) << 20, "largest JSON body"),
+	BYTES("http.file_bytes", file_bytes, UINT64_C(64) << 20, "largest file that is a body"),
 	BYTES("http.bodies_bytes", bodies_bytes, UINT64_C(1) << 36, "all bodies together"),
 	BYTES("http.tenant_body_bytes", tenant_body_bytes, UINT64_C(1) << 36,
 	      "bodies of one tenant's requests under way"),
 	BYTES("http.tenant_answer_bytes", tenant_answer_bytes, UINT64_C(1) << 36,
 	      "one tenant's answers that wait to be taken"),
+	BYTES("http.queued_bytes", queued_bytes, UINT64_C(1) << 36,
+	      "requests that were accepted and have not begun"),
+	BYTES("http.tenant_queued_bytes", tenant_queued_bytes, UINT64_C(1) << 36,
+	      "those of one tenant"),
 	COUNT("http.connections", connections, 1000000, "most connections"),
 	COUNT("http.connections_per_peer", connections_per_peer, 1000000,
 	      "most connections of one user or address"),
@@ -72,6 +80,8 @@ const struct config_key config_keys[] = {
 	TIME("http.write_timeout", write_ns, 3600 * SECOND, "for a client that takes nothing"),
 
 	COUNT("runs.max", runs, 100000, "runs at once"),
+	COUNT("runs.reserve", runs_reserve, 100000,
+	      "more runs at once, for tenants that have none running"),
 	COUNT("runs.per_tenant", runs_per_tenant, 100000, "runs at once of one tenant"),
 	COUNT("runs.queue", queue, 1000000, "runs that wait"),
 	COUNT("runs.queue_per_tenant", queue_per_tenant, 1000000, "runs of one tenant that wait"),
@@ -101,15 +111,22 @@ const struct config_key config_keys[] = {
 	      "largest result; more is cut"),
 	BYTES("results.total_bytes", results_bytes, UINT64_C(1) << 44, "all results together"),
 
+	TIME("audit.retention", audit_ns, 36500 * DAY,
+	     "how long entries of the audit chain are kept; 0: for good"),
+
 	TIME("drain_timeout", drain_ns, DAY, "for what runs, when asked to stop"),
 	TIME("answer_timeout", answer_ns, DAY, "a role that is silent for longer is restarted"),
 	COUNT("restart.limit", restarts, 1000000, "quick deaths in a row before giving up"),
+	COUNT("restart.hold", restart_hold, 1000000,
+	      "quick deaths in a row before the queue is held; 0: never"),
 	TIME("restart.delay_max", restart_delay_ns, 3600 * SECOND, "longest wait between starts"),
 
 	{ "config_dir", CONFIG_TEXT, UNIT_COUNT, PLACE(config_dir), 0, 0, true, "" },
 	{ "listeners", CONFIG_NUMBER, UNIT_COUNT, PLACE(listeners), 0, 64, true, "" },
 	{ "broker", CONFIG_NUMBER, UNIT_COUNT, PLACE(broker), 0, 1, true, "" },
+	{ "hold_queue", CONFIG_NUMBER, UNIT_COUNT, PLACE(hold_queue), 0, 1, true, "" },
 	{ "uids", CONFIG_LIST, UNIT_COUNT, PLACE(uids), 0, 300, true, "" },
+	{ "consent_uids", CONFIG_LIST, UNIT_COUNT, PLACE(consent_uids), 0, 300, true, "" },
 	{ "dev", CONFIG_FLAG, UNIT_COUNT, PLACE(dev), 0, 0, true, "" },
 };
 const size_t config_keys_count = ARRAY_SIZE(config_keys);
@@ -128,11 +145,13 @@ void config_init(struct serve_config *config)
 {
 	*config = (struct serve_config){
 		.socket_mode = 0600,
+		.runs_reserve = 32,
 		.log_level = ROLE_NOTICE,
 		.warm = true,
 		.drain_ns = 30 * SECOND,
 		.answer_ns = 60 * SECOND,
 		.restarts = 20,
+		.restart_hold = 3,
 		.restart_delay_ns = 5 * SECOND,
 	};
 }

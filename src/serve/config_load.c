@@ -10,11 +10,11 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/config_place.h"
 #include "serve/config.h"
 
 #define FILE_BYTES_MAX (1 << 20)
 #define FILE_NAME      "serve.json"
-#define CONFIG_DIR     "/etc/brig"
 
 static int check_trust(int fd, const char *path, mode_t kind, struct brig_error *err)
 {
@@ -159,29 +159,13 @@ int config_load(struct serve_config *config, const char *directory, struct brig_
 
 /* --- places ------------------------------------------------------------------------------- */
 
-/* $NAME/brig if that is an absolute path, else $HOME/<fallback>/brig. NULL: neither is there. */
-static char *user_place(const char *name, const char *fallback)
-{
-	const char *base = secure_getenv(name);
-	const char *home = secure_getenv("HOME");
-	char *path = NULL;
-	int n = -1;
-
-	if (base && base[0] == '/') {
-		n = asprintf(&path, "%s/brig", base);
-	} else if (fallback && home && home[0] == '/') {
-		n = asprintf(&path, "%s/%s/brig", home, fallback);
-	}
-	return n < 0 ? NULL : path;
-}
-
 static int place_state(struct serve_config *config, struct brig_error *err)
 {
 	if (config->state_dir) {
 		return 0;
 	}
 	config->state_dir = geteuid() == 0 ? strdup("/var/lib/brig")
-					   : user_place("XDG_STATE_HOME", ".local/state");
+					   : config_user_place("XDG_STATE_HOME", ".local/state");
 	if (!config->state_dir) {
 		error_set(err, BRIG_E_INPUT, ENOENT, "no place for state: HOME is not set");
 		error_remedy(err, "say where: brig serve --state DIR");
@@ -197,7 +181,7 @@ static int place_socket(struct serve_config *config, struct brig_error *err)
 	if (config->listen.count > 0) {
 		return 0;
 	}
-	runtime = geteuid() == 0 ? strdup("/run/brig") : user_place("XDG_RUNTIME_DIR", NULL);
+	runtime = geteuid() == 0 ? strdup("/run/brig") : config_user_place("XDG_RUNTIME_DIR", NULL);
 	int r = strlist_addf(&config->listen, "unix:%s/brig.sock",
 			     runtime ? runtime : config->state_dir);
 	return r < 0 ? error_errno(err, BRIG_E_SYSTEM, -r, "listen") : 0;
@@ -219,19 +203,12 @@ static int place_file(char **name, const char *base, struct brig_error *err)
 	return 0;
 }
 
-char *config_default_dir(void)
-{
-	char *place = geteuid() == 0 ? NULL : user_place("XDG_CONFIG_HOME", ".config");
-
-	return place || asprintf(&place, "%s", CONFIG_DIR) >= 0 ? place : NULL;
-}
-
 int config_places(struct serve_config *config, const char *base, struct brig_error *err)
 {
 	int r = 0;
 
 	if (!config->config_dir) {
-		config->config_dir = strdup(CONFIG_DIR);
+		config->config_dir = config_place();
 		r = config->config_dir ? 0 : error_errno(err, BRIG_E_SYSTEM, ENOMEM, "config_dir");
 	}
 	if (!config->dev) { /* a trial has its places in a directory of its own */

@@ -20,23 +20,38 @@ static int read_tokens(struct serve_config *config, struct buf *ret, struct brig
 	return r;
 }
 
+static int add_users(const struct strlist *names, const char *key, struct strlist *ret,
+		     struct brig_error *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < names->count; i++) {
+		uid_t uid;
+		if (account_user(names->items[i], &uid) < 0) {
+			error_set(err, BRIG_E_INPUT, ENOENT, "%s: there is no user %s", key,
+				  names->items[i]);
+			error_remedy(err, "write a name of /etc/passwd, or a number");
+			return -ENOENT;
+		}
+		r = strlist_addf(ret, "%u", (unsigned)uid);
+	}
+	return r < 0 ? error_errno(err, BRIG_E_SYSTEM, -r, "%s", key) : 0;
+}
+
 /* The front runs as somebody else, and must still know who started it. */
 static int list_users(struct serve_config *config, struct brig_error *err)
 {
 	strlist_done(&config->uids);
+	strlist_done(&config->consent_uids);
 	int r = strlist_addf(&config->uids, "%u", (unsigned)geteuid());
 
-	for (size_t i = 0; r == 0 && i < config->users.count; i++) {
-		uid_t uid;
-		if (account_user(config->users.items[i], &uid) < 0) {
-			error_set(err, BRIG_E_INPUT, ENOENT, "users: there is no user %s",
-				  config->users.items[i]);
-			error_remedy(err, "write a name of /etc/passwd, or a number");
-			return -ENOENT;
-		}
-		r = strlist_addf(&config->uids, "%u", (unsigned)uid);
+	if (r < 0) {
+		return error_errno(err, BRIG_E_SYSTEM, -r, "users");
 	}
-	return r < 0 ? error_errno(err, BRIG_E_SYSTEM, -r, "users") : 0;
+	r = add_users(&config->users, "users", &config->uids, err);
+	return r < 0 ? r
+		     : add_users(&config->consent_users, "consent_users", &config->consent_uids,
+				 err);
 }
 
 int config_prepare(struct serve_config *config, struct buf *tokens, struct brig_error *err)

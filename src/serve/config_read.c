@@ -215,7 +215,7 @@ static void write_value(struct json_out *out, const struct serve_config *config,
 	case CONFIG_NUMBER:
 		if (key->unit == UNIT_TIME) {
 			/* A bare number would be seconds. */
-			snprintf(buffer, sizeof(buffer), "%" PRIu64 "ns", *(const uint64_t *)field);
+			unit_format(UNIT_TIME, *(const uint64_t *)field, buffer, sizeof(buffer));
 			json_text(out, name, buffer);
 		} else {
 			json_u64(out, name, *(const uint64_t *)field);
@@ -243,7 +243,7 @@ static void write_value(struct json_out *out, const struct serve_config *config,
 }
 
 /* Keys of one group stand together in the table. */
-void config_write(const struct serve_config *config, struct buf *buf)
+static void write_keys(const struct serve_config *config, bool internal, struct buf *buf)
 {
 	struct json_out out = { .buf = buf };
 	char group[PATH_BYTES_MAX] = "";
@@ -254,6 +254,9 @@ void config_write(const struct serve_config *config, struct buf *buf)
 		const char *dot = strchr(name, '.');
 		size_t size = dot ? (size_t)(dot - name) : 0;
 
+		if (config_keys[i].internal && !internal) {
+			continue;
+		}
 		if (strlen(group) != size || strncmp(group, name, size) != 0) {
 			if (*group) {
 				json_close(&out, '}');
@@ -269,4 +272,14 @@ void config_write(const struct serve_config *config, struct buf *buf)
 		json_close(&out, '}');
 	}
 	json_close(&out, '}');
+}
+
+void config_write(const struct serve_config *config, struct buf *buf)
+{
+	write_keys(config, true, buf);
+}
+
+void config_show(const struct serve_config *config, struct buf *buf)
+{
+	write_keys(config, false, buf);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The line between the supervisor and a role: words of one byte on a SOCK_SEQPACKET pair, one of
+ * The line between the supervisor and a role: words of one byte on a SOCK_SEQPACKET pair, some of
  * them with a descriptor. When the supervisor's end closes, the role ends; nothing else of the
  * service reaches a role by signal.
  */
@@ -11,14 +11,16 @@ enum control_word {
 	/* to a role */
 	CONTROL_ASK = 'a',    /* are you there? */
 	CONTROL_DRAIN = 'd',  /* the front: take nothing new, answer what is under way */
-	CONTROL_TOKENS = 't', /* the front, with a sealed memory file: these hold from now on */
+	CONTROL_TOKENS = 't', /* front, warden, with a sealed memory file: these hold from now on */
+	CONTROL_CERTIFICATE = 'c', /* the front, the same: as FD_FRONT_TLS has it */
 	CONTROL_QUIT = 'q',
 	/* to the supervisor */
 	CONTROL_READY = 'R',
 	CONTROL_HERE = 'A',
 	CONTROL_DRAINED = 'D',
-	CONTROL_TAKEN = 'T',   /* the tokens hold */
-	CONTROL_REFUSED = 'X', /* they are wrong: the old ones stay */
+	CONTROL_RELEASED = 'L', /* the queue is held no more */
+	CONTROL_TAKEN = 'T',    /* what came with the word holds */
+	CONTROL_REFUSED = 'X',  /* it is wrong: the old stays */
 };
 
 /* Descriptors of a role, from 3 on. What is behind the control line depends on the role. */
@@ -36,6 +38,7 @@ enum role_fd {
 
 	FD_WARDEN_FRONT = FD_FIRST,
 	FD_WARDEN_LOCK,
+	FD_WARDEN_TOKENS, /* the same as the front's */
 	FD_WARDEN_BROKER, /* as root only: see config's `broker` */
 
 	FD_LEDGER_FRONT = FD_FIRST,

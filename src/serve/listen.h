@@ -27,6 +27,8 @@ struct listeners {
 /* By $LISTEN_FDS if it is for us, else as the configuration says. */
 int listeners_open(struct listeners *listeners, const struct serve_config *config,
 		   struct brig_error *err);
+/* The addresses of a configuration alone: could they be listened on? Nothing is opened. */
+int listen_check_places(const struct serve_config *config, struct brig_error *err);
 /* May they stay what they are with another configuration? */
 int listeners_check(const struct listeners *listeners, const struct serve_config *config,
 		    struct brig_error *err);

@@ -149,6 +149,24 @@ int listeners_check(const struct listeners *listeners, const struct serve_config
 	return r;
 }
 
+int listen_check_places(const struct serve_config *config, struct brig_error *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < config->listen.count; i++) {
+		const char *text = config->listen.items[i];
+		union address address;
+		socklen_t size;
+
+		if (strncmp(text, "unix:", 5) == 0) {
+			continue;
+		}
+		r = parse(text, &address, &size, err);
+		r = r < 0 ? r : check_address(&address, text, config, err);
+	}
+	return r;
+}
+
 int listen_tcp(struct listener *listener, const char *text, const struct serve_config *config,
 	       struct brig_error *err)
 {

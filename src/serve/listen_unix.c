@@ -36,6 +36,34 @@ static int fill(struct sockaddr_un *address, const char *path, struct brig_error
 	return 0;
 }
 
+/*
+ * The owner of the directory, and users that may write to it, can replace our socket by one of
+ * their own and read what clients send. The sticky bit of a directory like /tmp prevents that.
+ */
+static int check_parent(const char *parent, struct brig_error *err)
+{
+	struct stat st;
+
+	if (stat(parent, &st) < 0) {
+		return error_errno(err, BRIG_E_INPUT, errno, "listen: %s", parent);
+	}
+	if (st.st_uid != 0 && st.st_uid != geteuid()) {
+		error_set(err, BRIG_E_INPUT, EPERM,
+			  "listen: %s is owned by user %u, who could take the socket's place",
+			  parent, (unsigned)st.st_uid);
+		error_remedy(err, "choose a directory of root's or your own: --listen unix:PATH");
+		return -EPERM;
+	}
+	if ((st.st_mode & S_IWOTH) && !(st.st_mode & S_ISVTX)) {
+		error_set(err, BRIG_E_INPUT, EPERM,
+			  "listen: others may write to %s, and could take the socket's place",
+			  parent);
+		error_remedy(err, "chmod o-w %s", parent);
+		return -EPERM;
+	}
+	return 0;
+}
+
 /* The last directory is made if it is missing: /run is empty after a boot. */
 static int make_parent(const char *path, struct brig_error *err)
 {
@@ -52,7 +80,7 @@ static int make_parent(const char *path, struct brig_error *err)
 	if (mkdir(parent, geteuid() == 0 ? 0755 : 0700) < 0 && errno != EEXIST) {
 		return error_errno(err, BRIG_E_INPUT, errno, "listen: cannot make %s", parent);
 	}
-	return 0;
+	return check_parent(parent, err);
 }
 
 /* 0: nothing is in the way any more. */

@@ -36,40 +36,74 @@ static bool same_bytes(const struct buf *a, const struct buf *b)
 	       (a->size == 0 || memcmp(a->data, b->data, a->size) == 0);
 }
 
-static bool same_config(const struct serve_config *a, const struct serve_config *b)
+/* All but which certificate the files hold. */
+static void write_words(const struct serve_config *config, struct buf *ret)
+{
+	struct serve_config words = *config;
+
+	words.tls_print = NULL;
+	config_write(&words, ret);
+}
+
+static bool same_words(const struct serve_config *a, const struct serve_config *b)
 {
 	_cleanup_(buf_done)
 	struct buf first = { 0 };
 	_cleanup_(buf_done)
 	struct buf second = { 0 };
 
-	config_write(a, &first);
-	config_write(b, &second);
+	write_words(a, &first);
+	write_words(b, &second);
 	return same_bytes(&first, &second);
 }
 
-bool reload_has_tokens(struct reload *reload, const struct serve_config *config,
-		       const struct buf *tokens)
+static bool renewed(const struct serve_config *fresh, const struct serve_config *config)
 {
-	bool other = !same_bytes(&reload->tokens, tokens);
-
-	/* When all is as it was, the operator wants the roles to begin anew: for policies, say. */
-	reload->restart = !other || !same_config(&reload->config, config);
-	return other;
+	return fresh->tls_print && config->tls_print &&
+	       strcmp(fresh->tls_print, config->tls_print) != 0;
 }
 
-int reload_offer(struct reload *reload, struct role_child *front, struct brig_error *err)
+void reload_compare(struct reload *reload, const struct serve_config *config,
+		    const struct buf *tokens)
 {
-	const struct buf *tokens = &reload->tokens;
+	reload->news = (same_bytes(&reload->tokens, tokens) ? 0 : RELOAD_TOKENS) |
+		       (renewed(&reload->config, config) ? RELOAD_CERTIFICATE : 0);
+	/* When all is as it was, the operator wants the roles to begin anew: for policies, say. */
+	reload->restart = !reload->news || !same_words(&reload->config, config);
+	if (reload->restart) { /* the next front begins with the certificate */
+		reload->news &= RELOAD_TOKENS;
+	}
+}
+
+static int tokens_block(const struct buf *tokens)
+{
+	return message_block_make(tokens->data ? tokens->data : "", tokens->size);
+}
+
+int reload_offer(struct reload *reload, struct role_set *set, struct brig_error *err)
+{
+	bool tokens = reload->news & RELOAD_TOKENS;
 	_cleanup_close_ int block =
-		message_block_make(tokens->data ? tokens->data : "", tokens->size);
-	int r = block < 0 ? block : role_child_give(front, CONTROL_TOKENS, block);
+		tokens ? tokens_block(&reload->tokens) : role_tls_block(&reload->config, err);
+	int r = block < 0 ? block
+			  : role_child_give(&set->children[ROLE_FRONT],
+					    tokens ? CONTROL_TOKENS : CONTROL_CERTIFICATE, block);
 
 	if (r < 0) {
-		return error_errno(err, BRIG_E_SYSTEM, -r, "cannot hand over the tokens");
+		return error_errno(err, BRIG_E_SYSTEM, -r, "cannot hand over the %s",
+				   tokens ? "tokens" : "certificate");
 	}
-	reload->waits = true;
+	reload->waits = tokens ? RELOAD_TOKENS : RELOAD_CERTIFICATE;
+	reload->news &= ~(unsigned)reload->waits;
 	return 0;
+}
+
+int reload_tell_warden(const struct buf *tokens, struct role_set *set)
+{
+	_cleanup_close_ int block = tokens_block(tokens);
+
+	return block < 0 ? block
+			 : role_child_give(&set->children[ROLE_WARDEN], CONTROL_TOKENS, block);
 }
 
 void reload_take(struct reload *reload, struct serve_config *config, struct buf *tokens)
@@ -79,12 +113,12 @@ void reload_take(struct reload *reload, struct serve_config *config, struct buf 
 	forget_tokens(tokens);
 	*tokens = reload->tokens;
 	reload->tokens = (struct buf){ 0 };
-	reload->waits = false;
+	reload->waits = 0;
 }
 
 void reload_drop(struct reload *reload)
 {
 	config_done(&reload->config);
 	forget_tokens(&reload->tokens);
-	reload->waits = false;
+	reload->waits = 0;
 }

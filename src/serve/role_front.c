@@ -13,20 +13,23 @@
 #include "front/front.h"
 #include "ledger/ledger.h"
 #include "role/message.h"
+#include "serve/config_front.h"
 #include "serve/role_process.h"
 #include "tls/endpoint.h"
 
 #define CONNECTIONS_DEFAULT 12000
-/* Listening sockets, lines, the loop, the log, and memory files on their way. */
-#define FILES_BESIDES    512
-#define TOKENS_BYTES_MAX (1 << 20)
-#define TLS_BYTES_MAX    ((2 << 20) + 1)
+/*
+ * Listening sockets, lines, the loop, the log, and memory files on their way; and those of bodies
+ * that are too long to be held: two for each of as many as http.bodies_bytes has room for.
+ */
+#define FILES_BESIDES (512 + 2 * 1024)
+#define TLS_BYTES_MAX ((2 << 20) + 1)
 
 struct parts {
 	struct engine *engine;
 	struct ledger *ledger;
 	struct front *front;
-	uid_t *uids;
+	uid_t *uids, *consent_uids;
 	void *tokens;
 	size_t tokens_size;
 	struct endpoint *endpoint; /* NULL: TCP is in clear */
@@ -40,6 +43,7 @@ static void parts_done(struct parts *parts)
 	message_block_unmap(parts->tokens, parts->tokens_size);
 	endpoint_free(parts->endpoint);
 	free(parts->uids);
+	free(parts->consent_uids);
 }
 
 static void on_drain(void *user)
@@ -70,44 +74,50 @@ static int on_tokens(void *user, int block)
 	return r;
 }
 
-static struct http_limits http_limits(const struct serve_config *config)
+/* Of both texts in one memory file, with a NUL in between. Empty: there are none, and TCP is in
+ * clear. The descriptor stays the caller's. */
+static int with_texts(int block, struct endpoint **endpoint, struct brig_error *err)
 {
-	return (struct http_limits){
-		.head_bytes = config->head_bytes,
-		.headers = (unsigned)config->headers,
-		.body_bytes = config->body_bytes,
-		.bodies_bytes = config->bodies_bytes,
-		.connections = (unsigned)config->connections,
-		.connections_per_peer = (unsigned)config->connections_per_peer,
-		.head_ns = config->head_ns,
-		.body_ns = config->body_ns,
-		.idle_ns = config->idle_ns,
-		.write_ns = config->write_ns,
-	};
+	void *data = NULL;
+	size_t size = 0;
+	int r = message_block_map(block, TLS_BYTES_MAX, &data, &size);
+
+	if (r < 0) {
+		return error_errno(err, BRIG_E_SYSTEM, -r, "certificate");
+	}
+	const char *text = data, *end = data ? memchr(data, '\0', size) : NULL;
+	if (end) {
+		struct endpoint_texts texts = { text, (size_t)(end - text), end + 1,
+						size - (size_t)(end + 1 - text) };
+		r = *endpoint ? endpoint_renew(*endpoint, &texts, err)
+			      : endpoint_new(&texts, endpoint, err);
+	}
+	message_block_unmap(data, size);
+	return r;
 }
 
-static struct admission_limits admission_limits(const struct serve_config *config)
+static int on_certificate(void *user, int block)
 {
-	return (struct admission_limits){
-		.running = (unsigned)config->runs,
-		.running_tenant = (unsigned)config->runs_per_tenant,
-		.queue = (unsigned)config->queue,
-		.queue_tenant = (unsigned)config->queue_per_tenant,
-		.queue_ns = config->queue_ns,
-		.memory_floor = config->memory_floor_bytes,
-		.body_bytes = config->tenant_body_bytes,
-		.answer_bytes = config->tenant_answer_bytes,
-	};
+	struct parts *parts = user;
+	struct brig_error error = { 0 };
+	int r = with_texts(block, &parts->endpoint, &error);
+
+	if (r < 0) {
+		role_log(ROLE_ERROR, "certificate-refused", "cause=%s", error.message);
+	} else {
+		role_log(ROLE_NOTICE, "certificate-changed", NULL);
+	}
+	return r;
 }
 
-static int list_uids(struct parts *parts, const struct serve_config *config, struct brig_error *err)
+static int list_uids(const struct strlist *numbers, uid_t **ret, struct brig_error *err)
 {
-	parts->uids = calloc(config->uids.count + 1, sizeof(*parts->uids));
-	if (!parts->uids) {
+	*ret = calloc(numbers->count + 1, sizeof(**ret));
+	if (!*ret) {
 		return error_errno(err, BRIG_E_SYSTEM, ENOMEM, "users");
 	}
-	for (size_t i = 0; i < config->uids.count; i++) {
-		parts->uids[i] = (uid_t)strtoul(config->uids.items[i], NULL, 10);
+	for (size_t i = 0; i < numbers->count; i++) {
+		(*ret)[i] = (uid_t)strtoul(numbers->items[i], NULL, 10);
 	}
 	return 0;
 }
@@ -126,18 +136,21 @@ static int open_front(struct role_process *process, struct parts *parts, struct 
 		.sockets = sockets,
 		.sockets_count = config->listeners,
 		.tcp = endpoint_transport(parts->endpoint),
-		.http = http_limits(config),
-		.admission = admission_limits(config),
 		.tokens = parts->tokens_size ? parts->tokens : NULL,
 		.tokens_size = parts->tokens_size,
 		.uids = parts->uids,
 		.uids_count = config->uids.count,
+		.consent_uids = parts->consent_uids,
+		.consent_uids_count = config->consent_uids.count,
 		.hosts = (const char *const *)config->hosts.items,
 		.hosts_count = config->hosts.count,
 		.origins = (const char *const *)config->origins.items,
 		.origins_count = config->origins.count,
-		.resume_ns = config->resume_ns,
+		.owner = parts->uids[0], /* config_prepare() puts the service's own user first */
+		.hold_queue = config->hold_queue,
+		.queue_released = role_queue_released,
 	};
+	config_to_front(config, &options);
 	return front_new(process->loop, &options, &parts->front, err);
 }
 
@@ -149,7 +162,8 @@ static int open_parts(struct role_process *process, struct parts *parts, struct 
 		return error_errno(err, BRIG_E_SYSTEM, -r, "tokens");
 	}
 	close(FD_FRONT_TOKENS);
-	r = list_uids(parts, &process->config, err);
+	r = list_uids(&process->config.uids, &parts->uids, err);
+	r = r < 0 ? r : list_uids(&process->config.consent_uids, &parts->consent_uids, err);
 	if (r < 0) {
 		return r;
 	}
@@ -167,21 +181,9 @@ static int open_parts(struct role_process *process, struct parts *parts, struct 
 /* Before the seal: OpenSSL may open what it likes now, and nothing later. */
 static int open_tls(struct parts *parts, struct brig_error *err)
 {
-	void *data = NULL;
-	size_t size = 0;
-	int r = message_block_map(FD_FRONT_TLS, TLS_BYTES_MAX, &data, &size);
+	int r = with_texts(FD_FRONT_TLS, &parts->endpoint, err);
 
-	if (r < 0) {
-		return error_errno(err, BRIG_E_SYSTEM, -r, "certificate");
-	}
 	close(FD_FRONT_TLS);
-	const char *text = data, *end = data ? memchr(data, '\0', size) : NULL;
-	if (end) {
-		struct endpoint_texts texts = { text, (size_t)(end - text), end + 1,
-						size - (size_t)(end + 1 - text) };
-		r = endpoint_new(&texts, &parts->endpoint, err);
-	}
-	message_block_unmap(data, size);
 	return r;
 }
 
@@ -211,8 +213,10 @@ int role_front(struct role_process *process, struct brig_error *err)
 
 	r = r < 0 ? r : open_parts(process, &parts, err);
 	if (r < 0) {
+		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): it knows no cleanup attributes */
 		return r;
 	}
 	process->tokens = on_tokens;
+	process->certificate = parts.endpoint ? on_certificate : NULL;
 	return role_run(process, on_drain, &parts, err);
 }

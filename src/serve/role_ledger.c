@@ -3,7 +3,13 @@
  * brig-ledger: SQLite and the audit chain. It has its directory and a line to the front; what it
  * gave up is in role/seal.c, and it did so before it opened the database.
  */
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include "base/cleanup.h"
+#include "ledger/flusher.h"
 #include "ledger/ledger_role.h"
 #include "serve/role_process.h"
 
@@ -12,12 +18,56 @@
 static void on_note(void *user, bool bad, const char *event, const char *text)
 {
 	(void)user;
-	role_log(bad ? ROLE_ERROR : ROLE_INFO, event, "text=%s", text);
+	if (bad) {
+		role_log_often(ROLE_ERROR, event, text, "text=%s", text);
+		return;
+	}
+	/* Only one that is kept elsewhere can tell that the ledger was put back. */
+	bool kept = strcmp(event, "checkpoint") == 0;
+	role_log(kept ? ROLE_ALWAYS : ROLE_INFO, event, "text=%s", text);
 }
 
 static void parts_done(struct ledger_role **ledger)
 {
 	ledger_role_free(*ledger);
+}
+
+#define FLUSHER_NAME "brig-flusher"
+
+/* Ends with the ledger: its line is closed then, and it is killed. */
+static _Noreturn void become_flusher(struct role_process *process, int socket)
+{
+	struct brig_error error = { 0 };
+
+	prctl(PR_SET_NAME, FLUSHER_NAME, 0, 0, 0);
+	close(FD_CONTROL);
+	close(FD_LEDGER_FRONT);
+	loop_free(process->loop);
+	if (role_seal(process, FD_LEDGER_DIRECTORY, 0, &error) == 0) {
+		flusher_serve(FD_LEDGER_DIRECTORY, socket);
+	}
+	_exit(0);
+}
+
+/* Before the seal, which takes away what makes processes. Without it the ledger does the work. */
+static int start_flusher(struct role_process *process)
+{
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) {
+		return 0;
+	}
+	pid_t pid = fork();
+	if (pid == 0) {
+		close(pair[0]);
+		become_flusher(process, pair[1]);
+	}
+	close(pair[1]);
+	if (pid < 0) {
+		close(pair[0]);
+		return 0;
+	}
+	return pair[0];
 }
 
 int role_ledger(struct role_process *process, struct brig_error *err)
@@ -28,8 +78,10 @@ int role_ledger(struct role_process *process, struct brig_error *err)
 	struct ledger_options options = {
 		.result_age_ms = config->retention_ns / NS_PER_MS,
 		.history_age_ms = config->history_ns / NS_PER_MS,
+		.audit_age_ms = config->audit_ns / NS_PER_MS,
 		.result_max = config->result_bytes,
 		.result_total_max = config->results_bytes,
+		.flusher = start_flusher(process),
 		.note = on_note,
 		.gone = role_peer_gone,
 		.user = process,

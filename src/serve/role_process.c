@@ -53,6 +53,12 @@ void role_drained(void *user)
 	say(CONTROL_DRAINED);
 }
 
+void role_queue_released(void *user)
+{
+	(void)user;
+	say(CONTROL_RELEASED);
+}
+
 void role_peer_gone(void *user, const char *why)
 {
 	struct role_process *process = user;
@@ -84,6 +90,19 @@ static ssize_t hear(char *word, int *ret_fd)
 	return n;
 }
 
+/* What is to hold from now on, by the word that it comes with; NULL: no such word, or not here. */
+static int (*taker(const struct role_process *process, char word))(void *user, int block)
+{
+	switch (word) {
+	case CONTROL_TOKENS:
+		return process->tokens;
+	case CONTROL_CERTIFICATE:
+		return process->certificate;
+	default:
+		return NULL;
+	}
+}
+
 static void on_control(void *user, uint32_t events)
 {
 	struct role_process *process = user;
@@ -95,8 +114,9 @@ static void on_control(void *user, uint32_t events)
 	if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
 		return;
 	}
-	if (n == 1 && word == CONTROL_TOKENS && process->tokens) {
-		say(process->tokens(process->user, block) < 0 ? CONTROL_REFUSED : CONTROL_TAKEN);
+	int (*take)(void *user, int block) = n == 1 ? taker(process, word) : NULL;
+	if (take) {
+		say(take(process->user, block) < 0 ? CONTROL_REFUSED : CONTROL_TAKEN);
 	} else if (n == 1 && word == CONTROL_ASK) {
 		say(CONTROL_HERE);
 	} else if (n == 1 && word == CONTROL_DRAIN) {

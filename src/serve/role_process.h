@@ -8,6 +8,8 @@
 #include "serve/config.h"
 #include "serve/control.h"
 
+#define TOKENS_BYTES_MAX (1 << 20) /* of the operator's list of tokens */
+
 struct role_process {
 	enum role_name role;
 	struct serve_config config;
@@ -16,7 +18,9 @@ struct role_process {
 	void (*drain)(void *user);
 	/* The front's: other tokens hold from now on, or -errno and the old ones stay. */
 	int (*tokens)(void *user, int block);
-	void *user;          /* of both */
+	/* The same for the certificate of new connections. */
+	int (*certificate)(void *user, int block);
+	void *user;          /* of all three */
 	bool own_root;       /* the warden: no longer the host's root */
 	bool lost_peer;      /* ended because another role did */
 	unsigned open_files; /* that it may have, since it is sealed */
@@ -37,6 +41,8 @@ int role_ledger(struct role_process *process, struct brig_error *err);
 int role_run(struct role_process *process, void (*drain)(void *user), void *user,
 	     struct brig_error *err);
 void role_drained(void *user);
+/* Tells the supervisor that the operator has decided about a held queue. */
+void role_queue_released(void *user);
 /* For the parts: a peer has left, or has broken a rule. Without it there is nothing to do. */
 void role_peer_gone(void *user, const char *why);
 #endif

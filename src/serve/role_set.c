@@ -136,8 +136,9 @@ static void list_fds(struct spawn *spawn, const struct role_parts *parts, const 
 	case ROLE_WARDEN:
 		fds[0] = lines->warden[0];
 		fds[1] = parts->state->lock;
-		fds[2] = lines->broker[1];
-		spawn->fds_count += lines->broker[1] < 0 ? 2 : 3;
+		fds[2] = blocks->tokens;
+		fds[3] = lines->broker[1];
+		spawn->fds_count += lines->broker[1] < 0 ? 3 : 4;
 		break;
 	case ROLE_BROKER:
 		fds[0] = lines->broker[0];
@@ -259,7 +260,7 @@ static int make_block(const struct buf *text, const char *what, struct brig_erro
 }
 
 /* The key comes last, so that no smaller room with it is left behind. */
-static int make_tls_block(const struct serve_config *config, struct brig_error *err)
+int role_tls_block(const struct serve_config *config, struct brig_error *err)
 {
 	struct buf text = { 0 };
 
@@ -291,7 +292,7 @@ static int make_blocks(struct blocks *blocks, const struct role_parts *parts,
 	if (blocks->tokens < 0) {
 		return blocks->tokens;
 	}
-	blocks->tls = make_tls_block(parts->config, err);
+	blocks->tls = role_tls_block(parts->config, err);
 	return blocks->tls < 0 ? blocks->tls : 0;
 }
 

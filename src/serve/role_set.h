@@ -40,6 +40,8 @@ struct role_parts {
 	const struct buf *tokens; /* the file's text; empty: there are none */
 };
 
+/* The certificate and its key for the front, as FD_FRONT_TLS has it: a descriptor, or -errno. */
+int role_tls_block(const struct serve_config *config, struct brig_error *err);
 /* Is a broker part of it? As root, if its program is there. */
 bool role_set_brokered(void);
 /* All, or none. */

@@ -5,6 +5,7 @@
  * that a stranger has written but to be put into a cell as it is.
  */
 #include <errno.h>
+#include <sodium.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 #include "kernel/broker.h"
 #include "kernel/cgroup.h"
 #include "serve/role_process.h"
+#include "serve/warden_consent.h"
 
 #define SESSIONS_USUAL   256
 #define FILES_OF_SESSION 24   /* engine_local_room.c says which */
@@ -22,12 +24,14 @@ struct parts {
 	struct engine *engine;
 	struct engine_service *service;
 	struct broker broker;
+	struct warden_consent consent;
 };
 
 static void parts_done(struct parts *parts)
 {
 	engine_service_free(parts->service);
 	engine_free(parts->engine);
+	warden_consent_done(&parts->consent);
 }
 
 /* At once: no run may be told of a failure that is only ours. They are `lost`, which is true. */
@@ -108,11 +112,37 @@ static void look_for_groups(void)
 	cgroup_manager_free(groups);
 }
 
+/* Other tokens: other people may speak for a person. */
+static int on_tokens(void *user, int block)
+{
+	struct parts *parts = user;
+	struct brig_error error = { 0 };
+	int r = warden_consent_take(&parts->consent, block, &error);
+
+	if (r < 0) {
+		role_log(ROLE_ERROR, "tokens-refused", "cause=%s", error.message);
+	}
+	return r;
+}
+
+static int open_consent(struct role_process *process, struct parts *parts, struct brig_error *err)
+{
+	if (sodium_init() < 0) {
+		return error_set(err, BRIG_E_SYSTEM, ENOSYS, "libsodium cannot begin");
+	}
+	parts->consent.uids = &process->config.consent_uids;
+	int r = warden_consent_take(&parts->consent, FD_WARDEN_TOKENS, err);
+	close(FD_WARDEN_TOKENS);
+	return r;
+}
+
 int role_warden(struct role_process *process, struct brig_error *err)
 {
 	_cleanup_(parts_done)
 	struct parts parts = { 0 };
-	int r = role_seal(process, -1, files_wanted(&process->config), err);
+	int r = open_consent(process, &parts, err);
+
+	r = r < 0 ? r : role_seal(process, -1, files_wanted(&process->config), err);
 
 	if (r == 0) {
 		look_for_groups();
@@ -126,5 +156,7 @@ int role_warden(struct role_process *process, struct brig_error *err)
 	if (r < 0) {
 		return error_errno(err, BRIG_E_SYSTEM, -r, "the line to the front");
 	}
-	return role_run(process, NULL, NULL, err);
+	engine_service_consent(parts.service, warden_may_consent, &parts.consent);
+	process->tokens = on_tokens;
+	return role_run(process, NULL, &parts, err);
 }

@@ -17,6 +17,7 @@
 #include "base/strlist.h"
 #include "kernel/sys.h"
 #include "role/log.h"
+#include "role/priority.h"
 #include "serve/control.h"
 
 #define FIRST_FD    3
@@ -101,6 +102,7 @@ static int become(const struct spawn *spawn, pid_t supervisor, int *program)
 	if (setsid() < 0 || chdir("/") < 0) {
 		return -errno;
 	}
+	priority_raise();
 	umask(077);
 	/* The supervisor says when it is over, by its line; signals to a group are for it. */
 	for (size_t i = 0; i < ARRAY_SIZE(ignored); i++) {

@@ -33,6 +33,7 @@ struct supervisor {
 	struct loop_timer phase_timer, tick;
 	uint64_t started_ns, tick_ns;
 	unsigned quick; /* sets in a row that died at their start */
+	bool held;      /* what was queued waits for the operator's word */
 	bool stop;      /* when the set is gone, all is over */
 	bool told;      /* `ready` was called */
 	int result;

@@ -66,6 +66,12 @@ static void count_death(struct supervisor *s)
 	bool quick = clock_now_ns() - s->started_ns < QUICK_NS;
 
 	s->quick = quick ? s->quick + 1 : 0;
+	if (s->config->restart_hold && s->quick >= s->config->restart_hold && !s->held) {
+		s->held = true;
+		role_log(
+			ROLE_ERROR, "queue-held", "deaths=%u remedy=%s", s->quick,
+			"brig queue shows it; brig queue release runs it, brig queue drop ends it");
+	}
 	if (s->config->restarts && s->quick > s->config->restarts) {
 		give_up(s);
 	}
@@ -100,6 +106,7 @@ void supervisor_complete(struct supervisor *s, struct serve_config *config)
 	struct brig_error error = { 0 };
 
 	config->listeners = s->listeners.count;
+	config->hold_queue = s->held;
 	config->broker = role_set_brokered();
 	if (config->broker && !config->cache_dir && !s->state.fleeting &&
 	    state_cache(&s->state, seal_id(ROLE_WARDEN), &config->cache_dir, &error) < 0) {

@@ -7,11 +7,13 @@
 #include "base/clock.h"
 #include "serve/notify.h"
 
-/* What was read is in force, and with more in it than tokens the roles begin anew. */
+/* What was read is in force; with more in it than the front could take the roles begin anew. */
 static void apply(struct supervisor *s)
 {
 	reload_take(&s->reload, s->config, &s->tokens);
 	s->quick = 0;
+	/* A warden with the old list would go on to believe tokens that are no more. */
+	s->reload.restart |= reload_tell_warden(&s->tokens, &s->set) < 0;
 	role_log_open("supervisor", (enum role_level)s->config->log_level);
 	role_log(ROLE_NOTICE, "reloaded", "restart=%s", s->reload.restart ? "true" : "false");
 	if (s->reload.restart) {
@@ -48,34 +50,63 @@ void supervisor_reload(struct supervisor *s)
 	}
 	supervisor_complete(s, &reload->config);
 	role_log(ROLE_NOTICE, "reloading", NULL);
-	if (!reload_has_tokens(reload, s->config, &s->tokens) || s->phase != RUNNING) {
+	reload_compare(reload, s->config, &s->tokens);
+	if (!reload->news || s->phase != RUNNING) {
 		reload->restart = true;
 		apply(s);
-	} else if (reload_offer(reload, &s->set.children[ROLE_FRONT], &error) < 0) {
+	} else if (reload_offer(reload, &s->set, &error) < 0) {
 		reload_drop(reload);
 		refuse_reload(s, error.message);
+	}
+}
+
+/* The front has taken one of the news. If the next cannot be shown, only a new front has both. */
+static void go_on(struct supervisor *s)
+{
+	struct brig_error error = { 0 };
+
+	if (!s->reload.news) {
+		apply(s);
+	} else if (reload_offer(&s->reload, &s->set, &error) < 0) {
+		role_log(ROLE_WARNING, "reload-restarts", "cause=%s", error.message);
+		s->reload.restart = true;
+		apply(s);
+	}
+}
+
+/*
+ * Wrong tokens are the operator's mistake: nothing has changed yet, and nothing does. A certificate
+ * was checked before it was shown: what failed is the front, and a new one begins with it.
+ */
+static void front_refused(struct supervisor *s)
+{
+	if (s->reload.waits == RELOAD_TOKENS) {
+		reload_drop(&s->reload);
+		refuse_reload(s, "the tokens are wrong; the front's line says where");
+	} else {
+		s->reload.restart = true;
+		apply(s);
+	}
+}
+
+static void answered(struct supervisor *s, void (*answer)(struct supervisor *s))
+{
+	if (s->reload.waits) {
+		answer(s);
+	}
+	if (s->reload.again && !s->reload.waits) {
+		supervisor_reload(s);
 	}
 }
 
 void supervisor_reload_taken(struct supervisor *s, struct role_child *child)
 {
 	(void)child;
-	if (s->reload.waits) {
-		apply(s);
-	}
-	if (s->reload.again) {
-		supervisor_reload(s);
-	}
+	answered(s, go_on);
 }
 
 void supervisor_reload_refused(struct supervisor *s, struct role_child *child)
 {
 	(void)child;
-	if (s->reload.waits) {
-		reload_drop(&s->reload);
-		refuse_reload(s, "the tokens are wrong; the front's line says where");
-	}
-	if (s->reload.again) {
-		supervisor_reload(s);
-	}
+	answered(s, front_refused);
 }

@@ -25,6 +25,28 @@ static void on_drained(struct supervisor *s, struct role_child *child)
 	}
 }
 
+/* The operator has said what becomes of the queue: deaths are counted anew. */
+static void on_released(struct supervisor *s, struct role_child *child)
+{
+	(void)child;
+	s->held = false;
+	s->quick = 0;
+	s->config->hold_queue = 0;
+}
+
+static void warden_taken(struct supervisor *s, struct role_child *child)
+{
+	(void)s;
+	(void)child;
+}
+
+/* The front has taken them: then only a new set has the same tokens everywhere. */
+static void warden_refused(struct supervisor *s, struct role_child *child)
+{
+	(void)child;
+	supervisor_drain(s);
+}
+
 /* What may be said by whom; anything else is a role that is no longer ours. */
 static const struct {
 	char word;
@@ -34,8 +56,11 @@ static const struct {
 	{ CONTROL_READY, (1u << ROLE_COUNT) - 1, on_ready },
 	{ CONTROL_HERE, (1u << ROLE_COUNT) - 1, on_here },
 	{ CONTROL_DRAINED, 1u << ROLE_FRONT, on_drained },
+	{ CONTROL_RELEASED, 1u << ROLE_FRONT, on_released },
 	{ CONTROL_TAKEN, 1u << ROLE_FRONT, supervisor_reload_taken },
 	{ CONTROL_REFUSED, 1u << ROLE_FRONT, supervisor_reload_refused },
+	{ CONTROL_TAKEN, 1u << ROLE_WARDEN, warden_taken },
+	{ CONTROL_REFUSED, 1u << ROLE_WARDEN, warden_refused },
 };
 
 void supervisor_word(void *user, struct role_child *child, char word)

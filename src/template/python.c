@@ -11,10 +11,15 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 
 #include "template/holes.h"
 #include "template/leave.h"
 #include "template/serve.h"
+
+/* PyBUF_WRITE, which the stable ABI has by this value, but only names from 3.11 on. */
+#define BUFFER_WRITE 0x200
 
 static void before_clone(void)
 {
@@ -163,6 +168,35 @@ static PyObject *real_path(PyObject *module, PyObject *path)
 	return text;
 }
 
+/* map(fd, offset, size) -> that part of the file, to be written to, until the process ends. */
+static PyObject *map_file(PyObject *module, PyObject *args)
+{
+	Py_ssize_t offset, size;
+	int fd;
+
+	(void)module;
+	if (!PyArg_ParseTuple(args, "inn", &fd, &offset, &size)) {
+		return NULL;
+	}
+	void *at = mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
+	if (at == MAP_FAILED) {
+		return PyErr_SetFromErrno(PyExc_OSError);
+	}
+	return PyMemoryView_FromMemory(at, size, BUFFER_WRITE);
+}
+
+/* hide(): from here on no other process of this user can look into this one, or change it. */
+static PyObject *hide(PyObject *module, PyObject *args)
+{
+	(void)module;
+	(void)args;
+	if (prctl(PR_SET_DUMPABLE, 0) < 0) {
+		return PyErr_SetFromErrno(PyExc_OSError);
+	}
+	Py_INCREF(Py_None);
+	return Py_None;
+}
+
 /* leave(status): ends the process as C programs do, without the interpreter's own part. */
 static PyObject *leave(PyObject *module, PyObject *args)
 {
@@ -288,6 +322,8 @@ static PyMethodDef methods[] = {
 	{ "additions", additions, METH_VARARGS, NULL },
 	{ "changed", changed, METH_O, NULL },
 	{ "real_path", real_path, METH_O, NULL },
+	{ "map", map_file, METH_VARARGS, NULL },
+	{ "hide", hide, METH_NOARGS, NULL },
 	{ NULL, NULL, 0, NULL },
 };
 

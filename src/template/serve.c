@@ -138,6 +138,7 @@ static void make_cell(const int *fds, unsigned count)
 		.control_inside = fds[0],
 		.stdio = { fds[1], fds[2], fds[3] },
 		.root = -1,
+		.names = -1,
 		.note = { -1, -1 },
 		.go = { fds[4], -1 },
 		.order_fd = fds[5],

@@ -25,22 +25,38 @@
 
 _Static_assert(HTTP_TRANSPORT_BYTES >= RECORD_BYTES, "a part of a record would be left behind");
 
+/* A certificate and its key in use. Connections that were opened with it are its holders: a
+ * handshake under way asks OpenSSL's context, which asks libtls's. */
+struct identity {
+	struct tls *server; /* owned */
+	size_t holders;
+};
+
 struct endpoint {
-	struct tls *server;
+	struct identity *identity; /* of new connections; held */
 	struct http_transport transport;
 	char record[RECORD_BYTES]; /* parts of an answer, put together */
 };
 
 struct link {
 	struct endpoint *endpoint;
-	struct tls *tls; /* owned */
-	int fd;          /* the connection's */
-	size_t turn;     /* bytes that may still be read now */
-	bool heard;      /* the first byte has come */
-	bool clear;      /* and is one of HTTP */
-	bool open;       /* the handshake is done */
-	bool failed;     /* nothing can be said any more */
+	struct identity *identity; /* held */
+	struct tls *tls;           /* owned */
+	int fd;                    /* the connection's */
+	size_t turn;               /* bytes that may still be read now */
+	bool heard;                /* the first byte has come */
+	bool clear;                /* and is one of HTTP */
+	bool open;                 /* the handshake is done */
+	bool failed;               /* nothing can be said any more */
 };
+
+static void identity_drop(struct identity *identity)
+{
+	if (identity && --identity->holders == 0) {
+		tls_free(identity->server);
+		free(identity);
+	}
+}
 
 /* --- between libtls and the socket ------------------------------------------------------------ */
 
@@ -91,11 +107,13 @@ static void *link_open(void *user, int fd)
 	if (!link) {
 		return NULL;
 	}
-	*link = (struct link){ .endpoint = endpoint, .fd = fd };
-	if (tls_accept_cbs(endpoint->server, &link->tls, read_socket, write_socket, link) < 0) {
+	*link = (struct link){ .endpoint = endpoint, .identity = endpoint->identity, .fd = fd };
+	if (tls_accept_cbs(link->identity->server, &link->tls, read_socket, write_socket, link) <
+	    0) {
 		free(link);
 		return NULL;
 	}
+	link->identity->holders++;
 	return link;
 }
 
@@ -214,12 +232,13 @@ static void link_free(void *state)
 	struct link *link = state;
 
 	tls_free(link->tls);
+	identity_drop(link->identity);
 	free(link);
 }
 
 /* --- the endpoint ----------------------------------------------------------------------------- */
 
-static int configure(struct endpoint *endpoint, struct tls_config *config,
+static int configure(struct tls *server, struct tls_config *config,
 		     const struct endpoint_texts *texts, struct brig_error *err)
 {
 	if (tls_config_set_keypair_mem(config, (const uint8_t *)texts->certificate,
@@ -230,38 +249,55 @@ static int configure(struct endpoint *endpoint, struct tls_config *config,
 	    tls_config_set_alpn(config, "http/1.1") < 0) {
 		return error_set(err, BRIG_E_INPUT, EINVAL, "TLS: %s", tls_config_error(config));
 	}
-	if (tls_configure(endpoint->server, config) < 0) {
-		return error_set(err, BRIG_E_INPUT, EINVAL, "TLS: %s", tls_error(endpoint->server));
+	if (tls_configure(server, config) < 0) {
+		return error_set(err, BRIG_E_INPUT, EINVAL, "TLS: %s", tls_error(server));
 	}
 	/* OpenSSL has the key now; the text that it was made of is not needed. */
 	tls_config_clear_keys(config);
 	return 0;
 }
 
+static int identity_new(const struct endpoint_texts *texts, struct identity **ret,
+			struct brig_error *err)
+{
+	struct identity *identity = calloc(1, sizeof(*identity));
+	struct tls_config *config = tls_config_new();
+
+	if (identity) {
+		identity->holders = 1;
+		identity->server = tls_server();
+	}
+	int r = identity && identity->server && config
+			? configure(identity->server, config, texts, err)
+			: error_errno(err, BRIG_E_SYSTEM, ENOMEM, "TLS");
+	tls_config_free(config);
+	if (r < 0) {
+		identity_drop(identity);
+		return r;
+	}
+	*ret = identity;
+	return 0;
+}
+
 int endpoint_new(const struct endpoint_texts *texts, struct endpoint **ret, struct brig_error *err)
 {
-	struct endpoint *endpoint = NULL;
-	struct tls_config *config = NULL;
 	int r = library_init(err);
 
 	if (r < 0) {
 		return r;
 	}
-	endpoint = calloc(1, sizeof(*endpoint));
-	config = tls_config_new();
-	if (endpoint) {
-		endpoint->server = tls_server();
-		endpoint->transport = (struct http_transport){ .open = link_open,
-							       .begin = link_begin,
-							       .receive = link_receive,
-							       .send = link_send,
-							       .end = link_end,
-							       .free = link_free,
-							       .user = endpoint };
+	struct endpoint *endpoint = calloc(1, sizeof(*endpoint));
+	if (!endpoint) {
+		return error_errno(err, BRIG_E_SYSTEM, ENOMEM, "TLS");
 	}
-	r = endpoint && endpoint->server && config ? configure(endpoint, config, texts, err)
-						   : error_errno(err, BRIG_E_SYSTEM, ENOMEM, "TLS");
-	tls_config_free(config);
+	endpoint->transport = (struct http_transport){ .open = link_open,
+						       .begin = link_begin,
+						       .receive = link_receive,
+						       .send = link_send,
+						       .end = link_end,
+						       .free = link_free,
+						       .user = endpoint };
+	r = identity_new(texts, &endpoint->identity, err);
 	if (r < 0) {
 		endpoint_free(endpoint);
 		return r;
@@ -270,10 +306,24 @@ int endpoint_new(const struct endpoint_texts *texts, struct endpoint **ret, stru
 	return 0;
 }
 
+int endpoint_renew(struct endpoint *endpoint, const struct endpoint_texts *texts,
+		   struct brig_error *err)
+{
+	struct identity *fresh = NULL;
+	int r = identity_new(texts, &fresh, err);
+
+	if (r < 0) {
+		return r;
+	}
+	identity_drop(endpoint->identity);
+	endpoint->identity = fresh;
+	return 0;
+}
+
 void endpoint_free(struct endpoint *endpoint)
 {
 	if (endpoint) {
-		tls_free(endpoint->server);
+		identity_drop(endpoint->identity);
 		free(endpoint);
 	}
 }

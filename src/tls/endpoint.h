@@ -24,6 +24,12 @@ struct endpoint_texts {
 };
 
 int endpoint_new(const struct endpoint_texts *texts, struct endpoint **ret, struct brig_error *err);
+/*
+ * Another certificate and key for new connections; those that are open keep what they began with.
+ * On failure all stays as it was. Needs no file, and no call that a connection does not need.
+ */
+int endpoint_renew(struct endpoint *endpoint, const struct endpoint_texts *texts,
+		   struct brig_error *err);
 /* Not before the last connection over it has ended. */
 void endpoint_free(struct endpoint *endpoint);
 const struct http_transport *endpoint_transport(const struct endpoint *endpoint);

@@ -7,106 +7,31 @@
 #include "tools/tools_internal.h"
 
 #define CONTENT_MAX (IMAGES_MAX + 1)
-#define EVENTS_TOLD 5
 
 struct stream {
 	const char *name;
-	char *decoded; /* owned; when the result has it in base64 */
-	const char *data;
+	char *data; /* owned: its beginning */
 	size_t size, shown;
 };
 
 static void stream_done(struct stream *stream)
 {
-	free(stream->decoded);
+	free(stream->data);
 }
 
-static void read_stream(const json_t *result, const char *name, struct stream *ret)
+static void read_stream(const struct outcome *outcome, const char *json, int which,
+			struct stream *ret)
 {
-	const json_t *text = json_object_get(result, name);
-	const char *encoding = json_string_value(json_object_get(result, "encoding"));
+	struct outcome_stream bytes;
+	size_t got = 0;
 
-	*ret = (struct stream){ .name = name, .data = "", .size = 0 };
-	if (encoding && strcmp(encoding, "base64") == 0) {
-		ret->decoded = tools_decode(json_string_value(text), &ret->size);
-		ret->data = ret->decoded ? ret->decoded : "";
-		ret->size = ret->decoded ? ret->size : 0;
-	} else if (json_is_string(text)) {
-		ret->data = json_string_value(text);
-		ret->size = json_string_length(text);
-	}
-	ret->shown = tools_cut(ret->data, ret->size, PAGE_BYTES);
-}
-
-static const char *text_at(const json_t *object, const char *name)
-{
-	return json_string_value(json_object_get(object, name));
-}
-
-static void explain_refusal(const json_t *refusal, struct buf *out)
-{
-	json_int_t line = json_integer_value(json_object_get(refusal, "line"));
-
-	if (!text_at(refusal, "reason")) {
-		return;
-	}
-	if (line > 0) {
-		buf_addf(out, " In line %lld", (long long)line);
-	}
-	buf_addf(out, "%s %s.", line > 0 ? ":" : "", text_at(refusal, "reason"));
-}
-
-/* Which hosts it cannot have, and which limits it met: what can be done otherwise. */
-static void explain_events(const json_t *events, struct buf *out)
-{
-	static const struct {
-		const char *kind, *words;
-	} told[] = {
-		{ "connection.refused", "The sandbox refused a connection to" },
-		{ "limit.touched", "It met the limit" },
+	outcome_stream_open(outcome, json, which, &bytes);
+	*ret = (struct stream){
+		.name = which ? "stderr" : "stdout",
+		.data = tools_bytes(&bytes, 0, PAGE_BYTES + 4, &got),
+		.size = (size_t)outcome->bytes[which],
 	};
-	unsigned count = 0;
-
-	for (size_t i = 0; i < json_array_size(events) && count < EVENTS_TOLD; i++) {
-		const json_t *event = json_array_get(events, i);
-		const char *kind = text_at(event, "kind");
-		for (size_t j = 0; j < ARRAY_SIZE(told) && kind; j++) {
-			if (strcmp(kind, told[j].kind) == 0 && text_at(event, "subject") &&
-			    text_at(event, "reason")) {
-				count++;
-				buf_addf(out, " %s %s: %s.", told[j].words,
-					 text_at(event, "subject"), text_at(event, "reason"));
-			}
-		}
-	}
-}
-
-/* Why it ended, in words that can be acted on; "" when there is nothing to say. */
-static void explain(const json_t *result, struct buf *out)
-{
-	const json_t *verdict = json_object_get(result, "verdict");
-	const json_t *denial = json_object_get(verdict, "denial");
-	const char *status = text_at(result, "status");
-
-	if (!status || strcmp(status, "ok") == 0) {
-		return;
-	}
-	const json_t *code = json_object_get(result, "exit_code");
-	if (strcmp(status, "failed") == 0 && json_is_integer(code)) {
-		buf_addf(out, "The program ended with exit status %d.",
-			 (int)json_integer_value(code));
-	} else {
-		buf_addf(out, "Status: %s.", status);
-	}
-	explain_refusal(json_object_get(verdict, "refusal"), out);
-	if (text_at(verdict, "remedy")) {
-		buf_addf(out, " %s", text_at(verdict, "remedy"));
-	}
-	if (json_is_object(denial) && text_at(denial, "meaning")) {
-		buf_addf(out, " The sandbox refused %s: %s.", text_at(denial, "meaning"),
-			 text_at(denial, "reason") ? text_at(denial, "reason") : "not allowed");
-	}
-	explain_events(json_object_get(result, "events"), out);
+	ret->shown = ret->data ? tools_cut(ret->data, got, PAGE_BYTES) : 0;
 }
 
 static void add_stream(struct buf *out, const json_t *result, const struct stream *stream)
@@ -115,14 +40,16 @@ static void add_stream(struct buf *out, const json_t *result, const struct strea
 		return;
 	}
 	if (strcmp(stream->name, "stderr") == 0) {
-		buf_addf(out, "%s[stderr]\n", out->size ? "\n" : "");
+		tools_add_mark(out, MARK_STDERR);
+		buf_addc(out, '\n');
 	}
-	buf_add(out, stream->data, stream->shown);
+	tools_add_foreign(out, stream->data, stream->shown);
 	if (stream->shown < stream->size) {
+		tools_add_mark(out, MARK_CUT);
 		buf_addf(out,
-			 "\n[%zu of %zu bytes of %s; read_output with execution_id \"%s\", name "
-			 "\"%s\" and offset %zu gives more]",
-			 stream->shown, stream->size, stream->name, text_at(result, "id"),
+			 " %zu of %zu bytes of %s; read_output with execution_id \"%s\", name "
+			 "\"%s\" and offset %zu gives more",
+			 stream->shown, stream->size, stream->name, tools_text(result, "id"),
 			 stream->name, stream->shown);
 	}
 }
@@ -130,15 +57,19 @@ static void add_stream(struct buf *out, const json_t *result, const struct strea
 static void add_value(struct buf *out, const json_t *result)
 {
 	const json_t *value = json_object_get(result, "value");
+	const char *repr = tools_text(result, "value_repr");
 
-	if (!value || json_is_null(value)) {
+	if (!repr && (!value || json_is_null(value))) {
 		return;
 	}
-	_cleanup_free_ char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+	_cleanup_free_ char *text =
+		repr ? strdup(repr) : json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
 	size_t size = text ? strlen(text) : 0;
 	size_t shown = text ? tools_cut(text, size, PAGE_BYTES) : 0;
-	buf_addf(out, "%s[value] ", out->size ? "\n" : "");
-	buf_add(out, text ? text : "", shown);
+	tools_add_mark(out, MARK_VALUE);
+	buf_addc(out, ' ');
+	tools_add_foreign(out, text ? text : "", shown);
+	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): it does not know cleanup attributes */
 	buf_adds(out, shown < size ? " ..." : "");
 }
 
@@ -148,27 +79,17 @@ static void add_files(struct buf *out, const json_t *result)
 
 	for (size_t i = 0; i < json_array_size(files); i++) {
 		const json_t *file = json_array_get(files, i);
-		buf_addf(out, "%s[file] %s, %lld bytes", out->size ? "\n" : "",
-			 text_at(file, "path") ? text_at(file, "path") : "",
+		tools_add_mark(out, MARK_FILE);
+		buf_addc(out, ' ');
+		tools_add_name(out, tools_text(file, "path") ? tools_text(file, "path") : "");
+		buf_addf(out, ", %lld bytes",
 			 (long long)json_integer_value(json_object_get(file, "size")));
 	}
-	if (text_at(result, "files_note")) {
-		buf_addf(out, "%s[files] %s", out->size ? "\n" : "", text_at(result, "files_note"));
+	if (tools_text(result, "files_note")) {
+		tools_add_mark(out, MARK_FILE);
+		buf_addc(out, ' ');
+		tools_add_name(out, tools_text(result, "files_note"));
 	}
-}
-
-/* The files without their content: that is had by read_output. */
-static json_t *file_list(const json_t *result)
-{
-	const json_t *files = json_object_get(result, "files");
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < json_array_size(files); i++) {
-		json_t *file = json_copy(json_array_get(files, i));
-		json_object_del(file, "content_base64");
-		json_array_append_new(list, file);
-	}
-	return list;
 }
 
 static void copy_member(json_t *to, const char *as, const json_t *from, const char *name)
@@ -192,9 +113,13 @@ static json_t *structured(const struct tools_call *call, const json_t *result,
 	json_object_set_new(object, "stdout_bytes", json_integer((json_int_t)out->size));
 	json_object_set_new(object, "stderr_bytes", json_integer((json_int_t)err->size));
 	copy_member(object, "value", result, "value");
-	json_object_set_new(object, "files", file_list(result));
+	if (json_object_get(result, "value_repr")) {
+		copy_member(object, "value_repr", result, "value_repr");
+	}
+	copy_member(object, "files", result, "files");
 	json_object_set_new(object, "explanation",
 			    why->size ? mcp_string(why->data, why->size) : json_null());
+	json_object_set_new(object, "error_code", tools_error_code(tools_text(result, "status")));
 	copy_member(object, "duration_ms", result, "duration_ms");
 	copy_member(object, "language", result, "language");
 	json_object_set_new(object, "session_id",
@@ -203,29 +128,57 @@ static json_t *structured(const struct tools_call *call, const json_t *result,
 	return object;
 }
 
-static size_t add_images(const json_t *result, json_t *items[CONTENT_MAX], size_t count)
+/* What an image begins with is looked at; its base64 is passed on as it is. */
+static json_t *image_of(const struct outcome_file *file)
 {
-	const json_t *files = json_object_get(result, "files");
+	struct outcome_stream bytes;
+	size_t size = 0;
 
-	for (size_t i = 0; i < json_array_size(files) && count < CONTENT_MAX; i++) {
-		const json_t *file = json_array_get(files, i);
-		size_t size = 0;
-		if (json_integer_value(json_object_get(file, "size")) > IMAGE_BYTES_MAX ||
-		    !text_at(file, "content_base64")) {
-			continue;
-		}
-		_cleanup_free_ char *data = tools_decode(text_at(file, "content_base64"), &size);
-		const char *type = data ? tools_image_type(data, size) : NULL;
-		if (type) {
-			items[count++] = mcp_image(type, data, size);
+	tools_file_stream(file, &bytes);
+	_cleanup_free_ char *data = tools_bytes(&bytes, 0, 16, &size);
+	const char *type = data ? tools_image_type(data, size) : NULL;
+	return type ? json_pack("{s:s, s:s%, s:s}", "type", "image", "data", file->base64,
+				file->base64_size, "mimeType", type)
+		    : NULL;
+}
+
+static size_t add_images(const struct outcome *outcome, const char *json,
+			 json_t *items[CONTENT_MAX], size_t count)
+{
+	struct outcome_file file;
+	size_t at = 0, room = IMAGE_BYTES_MAX;
+
+	while (count < CONTENT_MAX && outcome_file_next(outcome, json, &at, &file)) {
+		json_t *image = file.size <= room ? image_of(&file) : NULL;
+		if (image) {
+			items[count++] = image;
+			room -= (size_t)file.size;
 		}
 	}
 	return count;
 }
 
-void tools_answer_execution(struct tools_call *call, const char *data, size_t size)
+static void write_text(const json_t *result, const struct stream *out, const struct stream *err,
+		       const struct buf *why, struct buf *text)
 {
-	json_t *result = json_loadb(data, size, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, NULL);
+	add_stream(text, result, out);
+	add_stream(text, result, err);
+	add_value(text, result);
+	add_files(text, result);
+	if (why->size) {
+		tools_add_mark(text, MARK_END);
+		buf_addc(text, ' ');
+		tools_add_name(text, why->data ? why->data : "");
+	}
+	if (text->size == 0) {
+		tools_add_mark(text, MARK_NOTHING);
+	}
+}
+
+void tools_answer_execution(struct tools_call *call, struct block *block)
+{
+	struct outcome outcome;
+	const char *json = NULL;
 	_cleanup_(stream_done)
 	struct stream out = { 0 };
 	_cleanup_(stream_done)
@@ -235,36 +188,29 @@ void tools_answer_execution(struct tools_call *call, const char *data, size_t si
 	_cleanup_(buf_done)
 	struct buf text = { 0 };
 	json_t *items[CONTENT_MAX];
+	json_t *result = outcome_read(block->data, block->size, &outcome, &json) < 0
+				 ? NULL
+				 : tools_skeleton(&outcome, json);
 
-	if (!json_is_object(result)) {
-		json_decref(result);
+	if (!result) {
 		mcp_call_finish_text(call->mcp, true, "The result of the run could not be read.");
 		return;
 	}
-	read_stream(result, "stdout", &out);
-	read_stream(result, "stderr", &err);
-	explain(result, &why);
-	add_stream(&text, result, &out);
-	add_stream(&text, result, &err);
-	add_value(&text, result);
-	add_files(&text, result);
-	if (why.size) {
-		buf_addf(&text, "%s[end] ", text.size ? "\n" : "");
-		buf_add(&text, why.data, why.size);
-	}
-	if (text.size == 0) {
-		buf_adds(&text, "[no output]");
-	}
+	read_stream(&outcome, json, 0, &out);
+	read_stream(&outcome, json, 1, &err);
+	tools_explain(result, &why);
+	write_text(result, &out, &err, &why, &text);
 	items[0] = mcp_text(text.data, text.size);
-	json_t *answer = mcp_result(add_images(result, items, 1), items);
+	json_t *answer = mcp_result(add_images(&outcome, json, items, 1), items);
 	if (answer) {
 		json_object_set_new(answer, "structuredContent",
 				    structured(call, result, &out, &err, &why));
-		json_object_set_new(answer, "isError", json_boolean(why.size != 0));
+		json_object_set_new(answer, "isError", json_boolean(!tools_went_well(result)));
 	}
-	if (out.shown < out.size || err.shown < err.size ||
-	    json_array_size(json_object_get(result, "files"))) {
-		kept_outputs_add(call->tools->kept, mcp_call_tenant(call->mcp), result, size);
+	if (tools_text(result, "id") && (out.shown < out.size || err.shown < err.size ||
+					 json_array_size(json_object_get(result, "files")))) {
+		kept_outputs_add(call->tools->kept, mcp_call_tenant(call->mcp),
+				 tools_text(result, "id"), block);
 	}
 	json_decref(result);
 	mcp_call_finish(call->mcp, answer);
@@ -272,21 +218,38 @@ void tools_answer_execution(struct tools_call *call, const char *data, size_t si
 
 /* --- the rest, in pages ---------------------------------------------------------------------- */
 
-static bool find_bytes(const json_t *result, const char *name, struct stream *ret)
+static bool is_named(const struct outcome_file *file, const char *name)
 {
-	const json_t *files = json_object_get(result, "files");
+	struct buf text = { 0 };
 
+	buf_add(&text, file->head, file->head_size);
+	buf_addc(&text, '}');
+	json_t *head = text.failed ? NULL : json_loadb(text.data, text.size, 0, NULL);
+	const char *path = tools_text(head, "path");
+	bool same = path && strcmp(path, name) == 0;
+	json_decref(head);
+	buf_done(&text);
+	return same;
+}
+
+static bool find_stream(const struct block *block, const char *name, struct outcome_stream *ret)
+{
+	struct outcome outcome;
+	struct outcome_file file;
+	const char *json;
+	size_t at = 0;
+
+	if (outcome_read(block->data, block->size, &outcome, &json) < 0) {
+		return false;
+	}
 	if (strcmp(name, "stdout") == 0 || strcmp(name, "stderr") == 0) {
-		read_stream(result, name, ret);
+		outcome_stream_open(&outcome, json, name[3] == 'e', ret);
 		return true;
 	}
-	for (size_t i = 0; i < json_array_size(files); i++) {
-		const json_t *file = json_array_get(files, i);
-		if (text_at(file, "path") && strcmp(text_at(file, "path"), name) == 0) {
-			*ret = (struct stream){ .name = name };
-			ret->decoded = tools_decode(text_at(file, "content_base64"), &ret->size);
-			ret->data = ret->decoded;
-			return ret->decoded != NULL;
+	while (outcome_file_next(&outcome, json, &at, &file)) {
+		if (is_named(&file, name)) {
+			tools_file_stream(&file, ret);
+			return true;
 		}
 	}
 	return false;
@@ -302,11 +265,10 @@ static size_t number_of(const json_t *arguments, const char *name, size_t fallba
 void tool_read_output(void *user, struct mcp_call *mcp, const json_t *arguments)
 {
 	struct tools *tools = user;
-	const char *id = text_at(arguments, "execution_id");
-	const char *name = text_at(arguments, "name") ? text_at(arguments, "name") : "stdout";
-	const json_t *result = kept_outputs_find(tools->kept, mcp_call_tenant(mcp), id);
-	_cleanup_(stream_done)
-	struct stream bytes = { 0 };
+	const char *id = tools_text(arguments, "execution_id");
+	const char *name = tools_text(arguments, "name") ? tools_text(arguments, "name") : "stdout";
+	const struct block *result = kept_outputs_find(tools->kept, mcp_call_tenant(mcp), id);
+	struct outcome_stream bytes;
 
 	if (!result) {
 		mcp_call_finish_text(mcp, true,
@@ -315,14 +277,16 @@ void tool_read_output(void *user, struct mcp_call *mcp, const json_t *arguments)
 				     id);
 		return;
 	}
-	if (!find_bytes(result, name, &bytes)) {
+	if (!find_stream(result, name, &bytes)) {
 		mcp_call_finish_text(mcp, true,
 				     "Execution %s has no output of the name %s. Ask for stdout, "
 				     "stderr or the path of one of its files.",
 				     id, name);
 		return;
 	}
-	json_t *page = tools_page(bytes.data, bytes.size, number_of(arguments, "offset", 0),
-				  number_of(arguments, "limit", PAGE_BYTES));
+	size_t limit = number_of(arguments, "limit", PAGE_BYTES), size = 0;
+	_cleanup_free_ char *data =
+		tools_bytes(&bytes, number_of(arguments, "offset", 0), limit + 4, &size);
+	json_t *page = data ? tools_page(data, size, 0, limit) : NULL;
 	mcp_call_finish(mcp, mcp_result(1, &page));
 }

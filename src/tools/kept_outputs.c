@@ -16,7 +16,8 @@
 struct kept {
 	struct kept *next;
 	char *tenant;
-	json_t *result;
+	char id[27];
+	struct block *result; /* a reference */
 	size_t size;
 	uint64_t until_ns;
 };
@@ -38,7 +39,7 @@ static void drop(struct kept_outputs *kept, struct kept **at)
 
 	*at = gone->next;
 	kept->bytes -= gone->size;
-	json_decref(gone->result);
+	block_unref(gone->result);
 	free(gone->tenant);
 	free(gone);
 }
@@ -72,7 +73,8 @@ static void trim(struct kept_outputs *kept, const char *tenant)
 	}
 }
 
-void kept_outputs_add(struct kept_outputs *kept, const char *tenant, json_t *result, size_t size)
+void kept_outputs_add(struct kept_outputs *kept, const char *tenant, const char *id,
+		      struct block *result)
 {
 	struct kept *one = calloc(1, sizeof(*one));
 	char *name = strdup(tenant);
@@ -85,21 +87,21 @@ void kept_outputs_add(struct kept_outputs *kept, const char *tenant, json_t *res
 	*one = (struct kept){
 		.next = kept->first,
 		.tenant = name,
-		.result = json_incref(result),
-		.size = size,
+		.result = block_ref(result),
+		.size = result->size,
 		.until_ns = clock_now_ns() + KEEP_NS,
 	};
+	(void)strncat(one->id, id, sizeof(one->id) - 1);
 	kept->first = one;
-	kept->bytes += size;
+	kept->bytes += one->size;
 	trim(kept, tenant);
 }
 
-const json_t *kept_outputs_find(struct kept_outputs *kept, const char *tenant, const char *id)
+struct block *kept_outputs_find(struct kept_outputs *kept, const char *tenant, const char *id)
 {
 	trim(kept, tenant);
 	for (struct kept *one = kept->first; one; one = one->next) {
-		const char *own = json_string_value(json_object_get(one->result, "id"));
-		if (own && strcmp(own, id) == 0 && strcmp(one->tenant, tenant) == 0) {
+		if (strcmp(one->id, id) == 0 && strcmp(one->tenant, tenant) == 0) {
 			return one->result;
 		}
 	}

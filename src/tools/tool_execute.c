@@ -5,22 +5,61 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/id.h"
+#include "base/spool.h"
 #include "tools/tools_internal.h"
 
 #define FILES_MAX 1000u
 #define WORDS_MAX 1000u
 
+#define LONG_BYTES (256u << 10) /* what is longer is shared with whoever runs it */
+
 struct files {
 	struct brig_file_in *list;
 	size_t count;
+	struct spool spool;  /* of the long ones... */
+	struct block *block; /* ...a reference: all of them; or NULL */
 };
+
+static bool is_long(const struct brig_file_in *file)
+{
+	return file->size > LONG_BYTES;
+}
 
 static void files_done(struct files *files)
 {
 	for (size_t i = 0; i < files->count; i++) {
-		free((void *)(uintptr_t)files->list[i].data);
+		if (!is_long(&files->list[i])) {
+			free((void *)(uintptr_t)files->list[i].data);
+		}
 	}
 	free(files->list);
+	spool_done(&files->spool);
+	block_unref(files->block);
+}
+
+/* In a memory file, all behind each other, with a NUL behind each. */
+static char *put_aside(struct files *files, char *data, size_t size)
+{
+	spool_add(&files->spool, data, size);
+	spool_add(&files->spool, "", 1);
+	free(data);
+	return NULL;
+}
+
+/* Where they are, now that there will be no more. */
+static int share_files(struct files *files, struct brig_error *error)
+{
+	size_t at = 0;
+	int r = spool_end(&files->spool, &files->block);
+
+	for (size_t i = 0; r == 0 && i < files->count; i++) {
+		if (is_long(&files->list[i])) {
+			files->list[i].data = files->block->data + at;
+			at += files->list[i].size + 1;
+		}
+	}
+	return r < 0 && r != -ENODATA ? error_errno(error, BRIG_E_SYSTEM, -r, "files") : 0;
 }
 
 static int read_files(const json_t *array, struct files *files, struct brig_error *error)
@@ -51,12 +90,12 @@ static int read_files(const json_t *array, struct files *files, struct brig_erro
 		}
 		files->list[i] = (struct brig_file_in){
 			.name = json_string_value(path),
-			.data = data,
+			.data = size > LONG_BYTES ? put_aside(files, data, size) : data,
 			.size = size,
 		};
 		files->count++;
 	}
-	return 0;
+	return share_files(files, error);
 }
 
 int tools_words(const json_t *array, const char *name, const char ***ret, struct brig_error *error)
@@ -82,17 +121,17 @@ static const char *text_of(const json_t *arguments, const char *name)
 	return json_string_value(json_object_get(arguments, name));
 }
 
-static uint64_t timeout_ns(const json_t *arguments)
+static uint64_t time_ns(const json_t *arguments, const char *name)
 {
-	double seconds = json_number_value(json_object_get(arguments, "timeout"));
+	double seconds = json_number_value(json_object_get(arguments, name));
 
 	/* Above any ceiling it is refused there, with the ceiling's name. */
 	return seconds > 1e6 ? (uint64_t)1e15 : (uint64_t)(seconds * 1e9);
 }
 
-void tool_execute_code(void *user, struct mcp_call *mcp, const json_t *arguments)
+/* Runs it, in the session that it names if there is one; `opened`: which was opened for it. */
+static void run(struct tools *tools, struct mcp_call *mcp, const json_t *arguments, bool opened)
 {
-	struct tools *tools = user;
 	struct brig_error error = { 0 };
 	_cleanup_(files_done)
 	struct files files = { 0 };
@@ -107,7 +146,7 @@ void tool_execute_code(void *user, struct mcp_call *mcp, const json_t *arguments
 	    tools_words(json_object_get(arguments, "out"), "out", &out, &error) < 0 ||
 	    tools_words(json_object_get(arguments, "network"), "network", &network, &error) < 0) {
 		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): knows no cleanup attributes */
-		tools_fail(mcp, &error);
+		tools_fail_execution(mcp, &error);
 		return;
 	}
 	const char *session = text_of(arguments, "session_id");
@@ -115,6 +154,7 @@ void tool_execute_code(void *user, struct mcp_call *mcp, const json_t *arguments
 	struct engine_call call = {
 		.op = ENGINE_EXECUTE,
 		.session = session,
+		.block = files.block,
 		.run = {
 			.size = sizeof(struct brig_request),
 			.language = language || session ? language : "python",
@@ -122,17 +162,56 @@ void tool_execute_code(void *user, struct mcp_call *mcp, const json_t *arguments
 			.code_size = json_string_length(code),
 			.args = args[0] ? args : NULL,
 			.out = out[0] ? out : NULL,
-			.network = json_object_get(arguments, "network") ? network : NULL,
+			/* A session that was opened for it has them, and a person's word. */
+			.network = json_object_get(arguments, "network") && !opened ? network
+										    : NULL,
 			.files = files.list,
 			.files_count = files.count,
 			.policy = session ? NULL : tools->options.policy,
 			.guard = text_of(arguments, "guard"),
-			.limits.wall_ns = timeout_ns(arguments),
+			.limits = { .wall_ns = time_ns(arguments, "timeout"),
+				    .grace_ns = time_ns(arguments, "grace") },
 			.stdin_data = json_string_value(stdin_text),
 			.stdin_size = json_string_length(stdin_text),
 			.want_value = true,
-			.consent = tools->options.consent,
+			.consent = !opened && tools_consent(tools, arguments),
 		},
 	};
-	tools_start(tools, mcp, &call, &(struct tools_call){ .answer = tools_answer_execution });
+	tools_start(tools, mcp, &call, &(struct tools_call){ 0 });
+}
+
+void tool_execute_opened(struct tools *tools, struct mcp_call *mcp, const json_t *arguments)
+{
+	run(tools, mcp, arguments, true);
+}
+
+void tool_execute_code(void *user, struct mcp_call *mcp, const json_t *arguments)
+{
+	struct tools *tools = user;
+	struct brig_error error = { 0 };
+	const json_t *session = json_object_get(arguments, "session_id");
+	const char *name = json_string_value(session), *caller = mcp_call_tenant(mcp);
+
+	if (!name) {
+		run(tools, mcp, arguments, false);
+		return;
+	}
+	if (!session_name_valid(name, json_string_length(session))) {
+		error_set(&error, BRIG_E_INPUT, EINVAL,
+			  "session_id must be 1 to 64 letters, digits, '_' and '-'");
+		tools_fail_execution(mcp, &error);
+		return;
+	}
+	const char *id = session_names_find(tools->names, caller, name);
+	if (id ? id[0] != '\0' : id_valid(name)) {
+		run(tools, mcp, arguments, false);
+	} else if (id) {
+		error_set(&error, BRIG_E_INPUT, EBUSY, "the session %s is being opened", name);
+		error_remedy(&error, "call again when the call that opens it has been answered");
+		tools_fail_execution(mcp, &error);
+	} else if (session_names_begin(tools->names, caller, name, &error) < 0) {
+		tools_fail_execution(mcp, &error);
+	} else {
+		tool_open_for(tools, mcp, arguments);
+	}
 }

@@ -21,12 +21,19 @@ static const char instructions[] =
 	"the code, run it again.";
 
 const struct tools_entry tools_table[] = {
-	{ "execute_code", tool_execute_code },   { "read_output", tool_read_output },
-	{ "list_runtimes", tool_list_runtimes }, { "open_session", tool_open_session },
-	{ "close_session", tool_close_session }, { "interrupt_session", tool_interrupt_session },
-	{ "fork_session", tool_fork_session },   { "list_sessions", tool_list_sessions },
-	{ "list_files", tool_list_files },       { "read_file", tool_read_file },
-	{ "write_file", tool_write_file },       { "delete_file", tool_delete_file },
+	{ "execute_code", tool_execute_code },
+	{ "read_output", tool_read_output },
+	{ "list_runtimes", tool_list_runtimes },
+	{ "open_session", tool_open_session },
+	{ "close_session", tool_close_session },
+	{ "interrupt_session", tool_interrupt_session },
+	{ "fork_session", tool_fork_session },
+	{ "list_sessions", tool_list_sessions },
+	{ "list_files", tool_list_files },
+	{ "read_file", tool_read_file },
+	{ "write_file", tool_write_file },
+	{ "delete_file", tool_delete_file },
+	{ "execute_python_sandbox", tool_execute_code },
 };
 const size_t tools_table_count = ARRAY_SIZE(tools_table);
 
@@ -70,6 +77,7 @@ static int read_tool(struct tools *tools, size_t i)
 		.input_schema = keep_text(tools, json, "input"),
 		.output_schema = keep_text(tools, json, "output"),
 		.annotations = keep_text(tools, json, "annotations"),
+		.hidden = json_is_true(json_object_get(json, "hidden")),
 		.call = tools_table[i].call,
 	};
 	json_decref(json);
@@ -80,6 +88,7 @@ static int fill(struct tools *tools)
 {
 	int r = kept_outputs_new(&tools->kept);
 
+	r = r < 0 ? r : session_names_new(&tools->names);
 	tools->tools = calloc(tools_table_count, sizeof(*tools->tools));
 	tools->texts = calloc(tools_table_count * TEXTS_PER_TOOL, sizeof(*tools->texts));
 	if (!tools->tools || !tools->texts) {

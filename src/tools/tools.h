@@ -13,6 +13,7 @@ struct tools;
 struct tools_options {
 	const char *policy; /* of every run; NULL: "default" */
 	bool consent;       /* a person has agreed to runs where the policy asks for it */
+	bool consent_asked; /* a call may say so: the engine knows who may */
 };
 
 /* The engine stays the caller's, and must stay as long. */

@@ -34,12 +34,19 @@ void tools_free(struct tools *tools)
 		free(call);
 	}
 	kept_outputs_free(tools->kept);
+	session_names_free(tools->names);
 	for (size_t i = 0; i < tools->texts_count; i++) {
 		free(tools->texts[i]);
 	}
 	free(tools->texts);
 	free(tools->tools);
 	free(tools);
+}
+
+bool tools_consent(const struct tools *tools, const json_t *arguments)
+{
+	return tools->options.consent || (tools->options.consent_asked &&
+					  json_is_true(json_object_get(arguments, "consent")));
 }
 
 /* For a model: what was wrong, and what it can do about it. */
@@ -69,11 +76,33 @@ static void on_end(void *user, const char *data, size_t size)
 	drop(call);
 }
 
+static void on_result(void *user, struct block *result)
+{
+	struct tools_call *call = user;
+
+	tools_answer_execution(call, result);
+	drop(call);
+}
+
+/* Does the error say that the session is not there? A file may be what is missing, too. */
+static bool names_nothing(const struct tools_call *call, const struct brig_error *error)
+{
+	return error->errnum == ESTALE ||
+	       (call->executes && error->code == BRIG_E_INPUT && error->errnum == ENOENT);
+}
+
 static void on_fail(void *user, const struct brig_error *error)
 {
 	struct tools_call *call = user;
 
-	tools_fail(call->mcp, error);
+	if (call->session && (call->arguments || names_nothing(call, error))) {
+		session_names_forget(call->tools->names, mcp_call_tenant(call->mcp), call->session);
+	}
+	if (call->executes) {
+		tools_fail_execution(call->mcp, error);
+	} else {
+		tools_fail(call->mcp, error);
+	}
 	drop(call);
 }
 
@@ -119,10 +148,25 @@ static struct tools_call *make(struct tools *tools, struct mcp_call *mcp,
 	return call;
 }
 
+/* A name becomes the id that it stands for; anything else stays as it is. */
+static const char *id_of(struct tools *tools, const struct mcp_call *mcp, const char *session,
+			 char id[27])
+{
+	const char *caller = mcp_call_tenant(mcp);
+	const char *found = session ? session_names_find(tools->names, caller, session) : NULL;
+
+	if (!found || !found[0]) {
+		return session;
+	}
+	memcpy(id, found, 27);
+	return id;
+}
+
 void tools_start(struct tools *tools, struct mcp_call *mcp, struct engine_call *asked,
 		 const struct tools_call *as)
 {
 	struct brig_error error = { 0 };
+	char id[27];
 	struct tools_call *call = make(tools, mcp, as);
 
 	if (call && asked->session) {
@@ -130,18 +174,28 @@ void tools_start(struct tools *tools, struct mcp_call *mcp, struct engine_call *
 	}
 	if (!call || (asked->session && !call->session)) {
 		error_errno(&error, BRIG_E_SYSTEM, ENOMEM, "the call");
+		if (as->arguments) {
+			session_names_forget(tools->names, mcp_call_tenant(mcp), asked->session);
+		}
 		tools_fail(mcp, &error);
 		if (call) {
 			drop(call);
 		}
 		return;
 	}
+	asked->session =
+		asked->op == ENGINE_SESSION_OPEN ? NULL : id_of(tools, mcp, asked->session, id);
+	if (asked->op == ENGINE_SESSION_CLOSE && call->session) {
+		session_names_forget(tools->names, mcp_call_tenant(mcp), call->session);
+	}
+	call->executes = asked->op == ENGINE_EXECUTE || call->arguments;
 	bool beats = asked->op == ENGINE_EXECUTE && mcp_call_wants_progress(mcp);
 	asked->tenant = mcp_call_tenant(mcp);
 	asked->run.tenant = asked->tenant;
 	asked->stream = beats;
 	asked->output = on_output;
 	asked->end = on_end;
+	asked->result = asked->op == ENGINE_EXECUTE ? on_result : NULL;
 	asked->fail = on_fail;
 	asked->user = call;
 	if (engine_start(tools->engine, asked, &call->run, &error) < 0) {

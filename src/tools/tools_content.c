@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base64.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/json_out.h"
@@ -13,14 +14,11 @@ char *tools_decode(const char *base64, size_t *ret_size)
 {
 	size_t length = strlen(base64);
 	unsigned char *data = malloc(length / 4 * 3 + 4);
-	const char *end = NULL;
 
 	if (!data) {
 		return NULL;
 	}
-	if (sodium_base642bin(data, length / 4 * 3 + 3, base64, length, NULL, ret_size, &end,
-			      sodium_base64_VARIANT_ORIGINAL) != 0 ||
-	    *end != '\0') {
+	if (!base64_decode(base64, length, data, ret_size)) {
 		free(data);
 		return NULL;
 	}

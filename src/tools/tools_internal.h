@@ -2,14 +2,20 @@
 #ifndef BRIG_TOOLS_TOOLS_INTERNAL_H
 #define BRIG_TOOLS_TOOLS_INTERNAL_H
 
+#include "base/buf.h"
 #include "tools/tools.h"
 
-#define PAGE_BYTES      16384u /* of an output, in one answer */
+#define PAGE_BYTES 16384u /* of an output, in one answer */
+/* Files of a list, as data/tools/list_files.json has it. */
+#define PAGE_FILES      500u
 #define PAGE_BYTES_MAX  65536u
-#define IMAGE_BYTES_MAX (4u << 20)
+#define IMAGE_BYTES_MAX (4u << 20) /* of all images in one answer */
 #define IMAGES_MAX      8u
 
+#define SESSION_NAME_MAX 64u
+
 struct kept_outputs;
+struct session_names;
 struct tools_call;
 
 struct tools {
@@ -21,6 +27,7 @@ struct tools {
 	char **texts; /* that the table of tools points to */
 	size_t texts_count;
 	struct kept_outputs *kept;
+	struct session_names *names;
 	struct tools_call *calls; /* under way */
 };
 
@@ -40,9 +47,12 @@ struct tools_call {
 	struct loop_timer beat; /* tells of progress */
 	uint64_t began_ns;
 	size_t output_bytes;
-	char *session; /* that it names; or NULL */
+	char *session; /* as the caller has it; or NULL */
+	/* Of execute_code, which goes on when its session is open; the call's own. Or NULL. */
+	const json_t *arguments;
+	bool executes; /* runs code */
 	size_t offset, limit;
-	/* Ends the MCP call with what the engine has answered. */
+	/* Ends the MCP call with what the engine has answered; of a run: tools_answer_execution. */
 	void (*answer)(struct tools_call *call, const char *data, size_t size);
 	struct tools_call *next, **from;
 };
@@ -50,11 +60,31 @@ struct tools_call {
 /* Hands the call to the engine. Whatever happens, the MCP call will be ended. */
 void tools_start(struct tools *tools, struct mcp_call *mcp, struct engine_call *call,
 		 const struct tools_call *as);
+/* Has a person agreed, as far as whoever calls may say so? */
+bool tools_consent(const struct tools *tools, const json_t *arguments);
 void tools_fail(struct mcp_call *mcp, const struct brig_error *error);
+/* The same for a run, with its code in the structured content. */
+void tools_fail_execution(struct mcp_call *mcp, const struct brig_error *error);
+/* The code of a run that ended so; null: it went well. */
+json_t *tools_error_code(const char *status);
 /* The engine's JSON as text and as structured content. */
 void tools_answer_json(struct tools_call *call, const char *data, size_t size);
-void tools_answer_execution(struct tools_call *call, const char *data, size_t size);
+void tools_answer_execution(struct tools_call *call, struct block *result);
 void tools_answer_file(struct tools_call *call, const char *data, size_t size);
+
+/* The text of an answer: brig's own marks, and what others said, in which there are none. */
+enum tools_mark { MARK_STDERR, MARK_CUT, MARK_VALUE, MARK_FILE, MARK_END, MARK_NOTHING };
+void tools_add_mark(struct buf *out, enum tools_mark mark); /* at the start of a line */
+void tools_add_foreign(struct buf *out, const char *data, size_t size);
+void tools_add_name(struct buf *out, const char *name);
+
+static inline const char *tools_text(const json_t *object, const char *name)
+{
+	return json_string_value(json_object_get(object, name));
+}
+bool tools_went_well(const json_t *result);
+/* Why a run ended, and what to do about it; nothing where there is nothing to say. */
+void tools_explain(const json_t *result, struct buf *out);
 
 /* "content" or "content_base64" of an object, as bytes for free(); -EINVAL with an error. */
 int tools_content(const json_t *object, char **ret, size_t *ret_size, struct brig_error *error);
@@ -68,12 +98,40 @@ json_t *tools_page(const char *data, size_t size, size_t offset, size_t limit);
 size_t tools_cut(const char *data, size_t size, size_t limit);
 char *tools_decode(const char *base64, size_t *ret_size);
 
+/* A result without its long parts; "value" and "files", without their content, are put back. */
+json_t *tools_skeleton(const struct outcome *outcome, const char *json);
+/* At most `want` bytes from an offset on, for free(); NULL: no memory. */
+char *tools_bytes(struct outcome_stream *stream, size_t offset, size_t want, size_t *ret_size);
+/* A file's content as a stream. */
+void tools_file_stream(const struct outcome_file *file, struct outcome_stream *ret);
+
 /* Results whose rest may be asked for: for a while, within a bound, each for its own tenant. */
 int kept_outputs_new(struct kept_outputs **ret);
 void kept_outputs_free(struct kept_outputs *kept);
-void kept_outputs_add(struct kept_outputs *kept, const char *tenant, json_t *result, size_t size);
-const json_t *kept_outputs_find(struct kept_outputs *kept, const char *tenant, const char *id);
+void kept_outputs_add(struct kept_outputs *kept, const char *tenant, const char *id,
+		      struct block *result);
+struct block *kept_outputs_find(struct kept_outputs *kept, const char *tenant, const char *id);
 
+/*
+ * Sessions that were opened by the first use of a name. Names are 1 to 64 letters, digits, '_' and
+ * '-', and none looks like an id of brig's.
+ */
+int session_names_new(struct session_names **ret);
+void session_names_free(struct session_names *names);
+bool session_name_valid(const char *text, size_t size);
+/* The session's id; "": it is being opened; NULL: there is no such name. */
+const char *session_names_find(struct session_names *names, const char *caller, const char *name);
+/* A new name, whose session is being opened; then opened() or forget(). */
+int session_names_begin(struct session_names *names, const char *caller, const char *name,
+			struct brig_error *err);
+void session_names_opened(struct session_names *names, const char *caller, const char *name,
+			  const char *id, uint64_t idle_ns);
+void session_names_forget(struct session_names *names, const char *caller, const char *name);
+
+/* Opens the session that execute_code names. */
+void tool_open_for(struct tools *tools, struct mcp_call *mcp, const json_t *arguments);
+/* execute_code, in the session that has just been opened for it. */
+void tool_execute_opened(struct tools *tools, struct mcp_call *mcp, const json_t *arguments);
 void tool_execute_code(void *user, struct mcp_call *call, const json_t *arguments);
 void tool_read_output(void *user, struct mcp_call *call, const json_t *arguments);
 void tool_list_runtimes(void *user, struct mcp_call *call, const json_t *arguments);

@@ -24,5 +24,5 @@ def exec_guarded(program, words, entries, value_fd, session):
         view = view[os.write(fd, view) :]
     os.lseek(fd, 0, os.SEEK_SET)
     os.set_inheritable(fd, True)
-    alone = ["-I", "-u", "-B"] if '"mode":"strict"' in words[-1 if session else 1] else []
+    alone = ["-I", "-u", "-B"] if '"mode":"strict"' in words[-1 if session else 1] else ["-s"]
     os.execve(program, [program, *alone, "-c", AGAIN, str(fd), *words], entries)

@@ -63,7 +63,7 @@ def rehearse(environment):
     ending.collect()
 
 
-ORDER = '{"mode":"strict","operations":0,"recursion":0,"ask":0,"refuse":0,"check":0,"value":0}'
+ORDER = '{"mode":"strict","operations":0,"recursion":0,"ask":0,"refuse":0,"score":0,"check":0,"value":0}'
 
 
 def rehearse_guard(text):
@@ -82,6 +82,7 @@ def warm_guard():
         return  # the driver by itself
     import fcntl
 
+    guard_detach()
     kept.append((guard_modules(), fcntl))
     for _ in range(REHEARSALS):
         rehearse_guard(SHORT)

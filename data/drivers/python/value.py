@@ -50,11 +50,38 @@ def encode(value, out, room, depth=0):
     return room - len(text)
 
 
+REPR_MARK, REPR_CHARS = "r", 4000  # of a value that JSON has nothing like: src/lib/value.h
+
+
+def encode_repr(value):
+    """How the value shows itself, as far as there is room for it; nothing, if it does not."""
+    try:
+        text = str.__str__(repr(value))
+        if len(text) > REPR_CHARS:
+            text = text[: REPR_CHARS - 3] + "..."
+        return REPR_MARK + encode_string(text.encode("utf-8", "backslashreplace").decode())
+    except BaseException:
+        return ""
+
+
+def encode_value(value):
+    out = []
+    try:
+        encode(value, out, VALUE_BYTES)
+        data = "".join(out).encode()
+        if len(data) <= VALUE_BYTES:
+            return data
+    except BaseException:
+        pass
+    return encode_repr(value).encode()
+
+
 class ValuePipe:
     """Where the value goes. It keeps out of the way of the program and of what that starts."""
 
     def __init__(self, fd):
         self.pid, self.fd = os.getpid(), fd
+        self.room = None  # where the value goes instead, if the file is sealed
         self.file = self.identity()
 
     def move(self):
@@ -75,12 +102,14 @@ class ValuePipe:
     def send(self, value):
         # Forked copies of the program get here as well; and it may have closed everything, and
         # opened a file that has this number now.
-        if value is None or os.getpid() != self.pid or self.identity() != self.file:
+        if value is None or os.getpid() != self.pid:
             return
-        out = []
-        encode(value, out, VALUE_BYTES)
-        data = "".join(out).encode()
-        if len(data) <= VALUE_BYTES:
+        if self.room is None and self.identity() != self.file:
+            return
+        data = encode_value(value)
+        if self.room is not None:
+            self.room[: len(data)] = data
+        elif data:
             while data:
                 data = data[os.write(self.fd, data) :]
             os.close(self.fd)

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Text with nothing in it. */
+#ifndef BRIG_BASE_BLANK_H
+#define BRIG_BASE_BLANK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+/* Empty, or white space alone; a NUL is something. */
+static inline bool text_is_blank(const char *text, size_t size)
+{
+	for (size_t i = 0; i < size; i++) {
+		if (text[i] == '\0' || !strchr(" \t\n\v\f\r", text[i])) {
+			return false;
+		}
+	}
+	return true;
+}
+#endif

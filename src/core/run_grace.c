@@ -1,0 +1,65 @@
+/*
+ * A time of grace: a program that has to end is told so by SIGTERM, and has until then to put its
+ * things in order. The signal comes from outside of the cell; brig-init only says which process it
+ * is for. Nothing that happens in the cell moves the deadline, and the verdict stands already.
+ */
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "core/run_internal.h"
+#include "kernel/sys.h"
+
+#ifndef PIDFD_SIGNAL_PROCESS_GROUP
+#define PIDFD_SIGNAL_PROCESS_GROUP (1u << 2)
+#endif
+
+/* Whatever else ends a run is no matter of time, and ends it at once. */
+static bool is_due_to_time(enum ending why)
+{
+	return why == ENDING_WALL || why == ENDING_CPU || why == ENDING_CANCELLED;
+}
+
+bool run_grace_begin(struct run *run, enum ending why)
+{
+	uint64_t grace_ns = run->options.spec->limits.grace_ns;
+	struct wire_record record = { .kind = WIRE_WHO };
+
+	if (grace_ns == 0 || run->grace_end_ns || run->state != RUN_RUNNING ||
+	    run->wire != WIRE_RUNNING || !is_due_to_time(why)) {
+		return false;
+	}
+	if (wire_send(run->cell.control, &record, NULL, 0) < 0) {
+		return false;
+	}
+	run->facts.ending = why;
+	run->grace_end_ns = clock_now_ns() + grace_ns;
+	run_arm(run);
+	return true;
+}
+
+/* The program's process group, where the kernel can tell it; else the program itself. */
+bool run_grace_tell(struct run *run, int pidfd)
+{
+	if (!run->grace_end_ns || run->grace_told) {
+		return false; /* nobody asked */
+	}
+	run->grace_told = true;
+	if (syscall(SYS_pidfd_send_signal, pidfd, SIGTERM, NULL, PIDFD_SIGNAL_PROCESS_GROUP) < 0) {
+		sys_pidfd_send_signal(pidfd, SIGTERM);
+	}
+	return true;
+}
+
+/* In that time the other limits hold; those of time have been reached. */
+bool run_grace_look(struct run *run, uint64_t now, enum ending due)
+{
+	if (!run->grace_end_ns) {
+		return false;
+	}
+	if (now >= run->grace_end_ns || (due != ENDING_NONE && !is_due_to_time(due))) {
+		run_end(run, due);
+	}
+	return true;
+}

@@ -1,0 +1,43 @@
+/* Turns of runs on the engine's thread: see engine_share.h. */
+#include <sys/epoll.h>
+
+#include "base/clock.h"
+#include "engine/engine_local.h"
+
+uint64_t local_turn_over(struct engine_run *run, uint64_t began_ns)
+{
+	uint64_t now = clock_now_ns();
+	uint64_t wait =
+		share_charge(&run->local->shares, run->share, share_clock_ns() - began_ns, now);
+
+	return wait ? now + wait : 0;
+}
+
+void local_turn_drop(struct engine_run *run)
+{
+	if (run->held.place) {
+		loop_timer_clear(&run->held);
+		share_waited(&run->local->shares, run->share);
+	}
+}
+
+static void go_on(void *user)
+{
+	struct engine_run *run = user;
+
+	share_waited(&run->local->shares, run->share);
+	(void)loop_change(run->source, EPOLLIN);
+}
+
+/* What happens in its cell meanwhile is seen then: all of it in one turn. */
+void local_turn_hold(struct engine_run *run, uint64_t began_ns)
+{
+	uint64_t at_ns = local_turn_over(run, began_ns);
+
+	run->held.due = go_on;
+	run->held.user = run;
+	if (at_ns && loop_timer_set(run->local->loop, &run->held, at_ns) == 0) {
+		share_wait(&run->local->shares, run->share);
+		(void)loop_change(run->source, 0);
+	}
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The class of each byte: see characters.h. */
+#include "http1/characters.h"
+
+/* Not <ctype.h>: that asks the locale. */
+const uint16_t character_classes[256] = {
+	[0x00 ... 0x08] = CLASS_CONTROL,
+	['\t'] = CLASS_TAB,
+	['\n'] = CLASS_LF,
+	[0x0b ... 0x0c] = CLASS_CONTROL,
+	['\r'] = CLASS_CR,
+	[0x0e ... 0x1f] = CLASS_CONTROL,
+	[' '] = CLASS_BLANK,
+	['!'] = CLASS_MARK,
+	['"'] = CLASS_QUOTE,
+	['#' ... '\''] = CLASS_MARK,
+	['(' ... ')'] = CLASS_OTHER,
+	['*' ... '+'] = CLASS_MARK,
+	[','] = CLASS_OTHER,
+	['-' ... '.'] = CLASS_MARK,
+	['/'] = CLASS_OTHER,
+	['0' ... '9'] = CLASS_DIGIT,
+	[':'] = CLASS_COLON,
+	[';'] = CLASS_SEMICOLON,
+	['<'] = CLASS_OTHER,
+	['='] = CLASS_EQUALS,
+	['>' ... '@'] = CLASS_OTHER,
+	['A' ... 'F'] = CLASS_HEX_LETTER,
+	['G' ... 'Z'] = CLASS_LETTER,
+	['['] = CLASS_OTHER,
+	['\\'] = CLASS_BACKSLASH,
+	[']'] = CLASS_OTHER,
+	['^' ... '`'] = CLASS_MARK,
+	['a' ... 'f'] = CLASS_HEX_LETTER,
+	['g' ... 'z'] = CLASS_LETTER,
+	['{'] = CLASS_OTHER,
+	['|'] = CLASS_MARK,
+	['}'] = CLASS_OTHER,
+	['~'] = CLASS_MARK,
+	[0x7f] = CLASS_CONTROL,
+	[0x80 ... 0xff] = CLASS_HIGH,
+};

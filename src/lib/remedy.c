@@ -1,0 +1,98 @@
+/* What can be done about a limit: see remedy.h. */
+#include "lib/remedy.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/units.h"
+
+static const struct limit_info *find_limit(const char *name)
+{
+	for (size_t i = 0; i < limit_table_count; i++) {
+		if (strcmp(limit_table[i].name, name) == 0) {
+			return &limit_table[i];
+		}
+	}
+	return NULL;
+}
+
+static uint64_t value_of(const struct brig_limits *limits, const struct limit_info *info)
+{
+	return *(const uint64_t *)(const void *)((const char *)limits + info->offset);
+}
+
+/* The other way to do with little output. */
+static const char *also(const struct limit_info *info)
+{
+	bool output = strcmp(info->key, "stdout") == 0 || strcmp(info->key, "stderr") == 0;
+
+	return output ? " on_output_limit \"cut\" in the policy keeps the beginning, and lets it "
+			"run."
+		      : "";
+}
+
+static void say_room(const struct limit_info *info, const struct policy *policy, uint64_t bound,
+		     struct brig_result *result)
+{
+	size_t length = strlen(result->remedy);
+	char most[32];
+
+	unit_format(info->unit, bound, most, sizeof(most));
+	snprintf(result->remedy + length, sizeof(result->remedy) - length,
+		 " Or ask for more: %s (%s), up to %s.", info->option, info->name, most);
+	/* A request that asked for less than the policy gives leaves the operator nothing to do. */
+	uint64_t given = value_of(&policy->limits, info);
+	if (value_of(&result->limits, info) < given) {
+		unit_format(info->unit, given, most, sizeof(most));
+		snprintf(result->operator_remedy, sizeof(result->operator_remedy),
+			 "The request asked for less than policy %s gives, %s.%s", policy->name,
+			 most, also(info));
+		return;
+	}
+	snprintf(result->operator_remedy, sizeof(result->operator_remedy),
+		 "Raise limits.%s in policy %s.%s", info->key, policy->name, also(info));
+}
+
+static void say_ceiling(const struct limit_info *info, const struct policy *policy, uint64_t value,
+			bool callers, struct brig_result *result)
+{
+	char text[32];
+
+	unit_format(info->unit, value, text, sizeof(text));
+	if (callers) {
+		snprintf(result->operator_remedy, sizeof(result->operator_remedy),
+			 "The run had all that its caller may have, %s: raise %s of the caller's "
+			 "token.%s",
+			 text, info->name, also(info));
+		return;
+	}
+	snprintf(result->operator_remedy, sizeof(result->operator_remedy),
+		 "The run had all that the operator's ceiling allows, %s: raise ceiling.%s of "
+		 "policy %s.%s",
+		 text, info->key, policy->name, also(info));
+}
+
+void remedy_limit(const struct remedy_for *who, struct brig_result *result)
+{
+	const struct limit_info *info = find_limit(result->limit_name);
+
+	if (!info) {
+		return;
+	}
+	if (who->compiler) {
+		snprintf(result->operator_remedy, sizeof(result->operator_remedy),
+			 "Raise compile.limits.%s in policy %s.", info->key, who->policy->name);
+		return;
+	}
+	uint64_t value = value_of(&result->limits, info);
+	uint64_t ceiling = value_of(&who->policy->ceiling, info);
+	uint64_t own = value_of(&who->most, info);
+	bool callers = own && own < ceiling;
+	uint64_t bound = callers ? own : ceiling;
+
+	if (value < bound) {
+		say_room(info, who->policy, bound, result);
+	} else {
+		say_ceiling(info, who->policy, value, callers, result);
+	}
+}

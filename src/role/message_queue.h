@@ -1,0 +1,33 @@
+/* Records that wait for room in a role's socket, first in, first out. Private to role/message.c. */
+#ifndef BRIG_ROLE_MESSAGE_QUEUE_H
+#define BRIG_ROLE_MESSAGE_QUEUE_H
+
+#include "role/message.h"
+
+struct message_waiting {
+	struct message_waiting *next;
+	struct message message;
+	int fds[MESSAGE_FDS_MAX]; /* owned */
+	unsigned fds_count;
+	size_t weight; /* of the tail and of what is in the memory files */
+	size_t tail_size;
+	char tail[];
+};
+
+struct message_queue {
+	struct message_waiting *first, **last;
+	size_t bytes; /* of all weights */
+	unsigned records;
+};
+
+void message_queue_init(struct message_queue *queue);
+/* Copies all, also the descriptors. -ENOMEM, -EMFILE, -ENFILE. */
+int message_queue_add(struct message_queue *queue, const struct message *message, const int *fds,
+		      unsigned fds_count, const void *tail, size_t tail_size);
+void message_queue_drop(struct message_queue *queue); /* the first one */
+void message_queue_done(struct message_queue *queue);
+/* As many records or bytes as one end should have waiting for the other. */
+bool message_queue_full(const struct message_queue *queue);
+/* Half of it: there is room again. */
+bool message_queue_has_room(const struct message_queue *queue);
+#endif
