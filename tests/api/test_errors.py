@@ -129,9 +129,10 @@ WRONG = [
     ({"code": "x", "files": [{"path": "a", "content": ""}] * 2}, "files[1].path"),
     ({"code": "x", "files": [{"path": "a", "content": ""}] * 1001}, "files"),
     # What only libbrig's own callers may say.
-    ({"code": "x", "consent": True}, "consent"),
+    ({"code": "x", "consent": "yes"}, "consent"),
     ({"code": "x", "tenant": "uid:0"}, "tenant"),
-    ({"code": "x", "mounts": []}, "mounts"),
+    ({"code": "x", "mounts": [{"path": "/etc"}]}, "mounts[0].path"),
+    ({"code": "x", "mounts": [{"name": "/etc"}]}, "mounts[0].name"),
     ({"code": "x", "file": "/etc/passwd"}, "file"),
     ({"code": "x", "command": ["sh"]}, "command"),
     ({"code": "x", "__proto__": {}}, "__proto__"),
@@ -177,7 +178,7 @@ def test_unknown_language_lists_the_known(unix):
 
 
 def test_methods(unix):
-    for path, allowed in (("/v1/execute", "POST"), ("/v1/executions", "POST, GET"), ("/v1/health", "GET")):
+    for path, allowed in (("/v1/execute", "POST"), ("/v1/executions", "POST, GET"), ("/v1/health", "GET, HEAD")):
         answer = unix.ask("PATCH" if path != "/v1/health" else "DELETE", path)
         assert (answer.status, answer.code) == (405, "method_not_allowed")
         assert answer.header("Allow") == allowed

@@ -18,6 +18,24 @@ def test_python_is_the_usual_language(unix):
     assert unix.run(code="print(6 * 7)")["language"] == "python"
 
 
+def check_versions(client):
+    """Cold and warm: as the list of runtimes has it."""
+    listed = client.ask("GET", "/v1/runtimes").json()["runtimes"]
+    for language, code in (("python", "1"), ("bash", "true")):
+        version = next(one["version"] for one in listed if one["name"] == language)
+        assert version[0].isdigit()
+        for _ in range(3):
+            assert client.run(language=language, code=code)["runtime"] == f"{language} {version}"
+
+
+def test_runtime_has_its_version(unix):
+    check_versions(unix)
+
+
+def test_runtime_has_its_version_without_a_cache(make_service):
+    check_versions(make_service("--set", "cache_dir=/nonexistent/brig").unix())
+
+
 def test_stdin(unix):
     result = unix.run(code='print("Hello, " + input())', stdin="Alice")
     assert result["stdout"] == "Hello, Alice\n"

@@ -66,6 +66,117 @@ def test_a_run_is_recorded(alice, bob):
     assert bob.ask("GET", f"/v1/executions/{mine}").status == 404
 
 
+def test_the_older_name(alice):
+    """execute_python_sandbox answers by a cell, and is not listed."""
+    peer = Peer(alice)
+    code = "import os; print(6 * 7, os.path.exists('/etc/shadow'), os.getpid() < 10)"
+    result = peer.call("execute_python_sandbox", code=code)
+    assert not result["isError"]
+    assert result["structuredContent"]["stdout"] == "42 False True\n"
+    mine = result["structuredContent"]["execution_id"]
+    assert alice.ask("GET", f"/v1/executions/{mine}").json()["language"] == "python"
+    failed = peer.call("execute_python_sandbox", code="1/0")
+    assert failed["isError"] and failed["structuredContent"]["error_code"] == "RUNTIME_ERROR"
+    names = {tool["name"] for tool in peer.post("tools/list", {}).json()["result"]["tools"]}
+    assert "execute_code" in names and "execute_python_sandbox" not in names
+    wrong = peer.messages("execute_python_sandbox", {"code": "1", "language": "bash"})[-1]
+    assert "language" in json.dumps(wrong["error"])
+
+
+def test_a_name_opens_a_session(alice, bob):
+    """The first use of a name opens a session of the caller's own; all tools know it by that name."""
+    peer, other = Peer(alice), Peer(bob)
+    first = peer.call("execute_code", code="x = 41", session_id="state_1-A")
+    assert not first["isError"] and first["structuredContent"]["session_id"] == "state_1-A"
+    again = Peer(alice).call("execute_code", code="print(x + 1)", session_id="state_1-A")
+    assert again["structuredContent"]["stdout"] == "42\n"
+    unknown = other.call("execute_code", code="print(x)", session_id="state_1-A")
+    assert unknown["isError"] and "NameError" in unknown["structuredContent"]["stderr"]
+    peer.call("write_file", session_id="state_1-A", path="f", content="text")
+    assert peer.call("read_file", session_id="state_1-A", path="nothing")["isError"]
+    kept = peer.call("execute_code", code="print(open('f').read(), x)", session_id="state_1-A")
+    assert kept["structuredContent"]["stdout"] == "text 41\n"
+    listed = peer.call("list_sessions")["structuredContent"]["sessions"]
+    assert alice.run(code="print(x)", session=listed[0]["id"])["stdout"] == "41\n"
+    for one in (peer, other):
+        assert not one.call("close_session", session_id="state_1-A").get("isError")
+        assert one.call("list_sessions")["structuredContent"]["sessions"] == []
+        assert one.call("close_session", session_id="state_1-A")["isError"]
+    anew = peer.call("execute_code", code="print('x' in dir())", session_id="state_1-A")
+    assert anew["structuredContent"]["stdout"] == "False\n"
+    peer.call("close_session", session_id="state_1-A")
+
+
+def test_a_name_has_the_language_of_its_first_use(alice):
+    peer = Peer(alice)
+    peer.call("execute_code", code="x=5", language="bash", session_id="shell")
+    assert peer.call("execute_code", code="echo $x", session_id="shell")["structuredContent"]["stdout"] == "5\n"
+    refused = peer.call("execute_code", code="1", language="nosuch", session_id="other")
+    assert refused["structuredContent"]["error_code"] == "UNSUPPORTED_LANGUAGE"
+    again = peer.call("execute_code", code="print(1)", session_id="other")  # nothing is left of that
+    assert again["structuredContent"]["stdout"] == "1\n"
+    for name in ("shell", "other"):
+        peer.call("close_session", session_id=name)
+
+
+def test_names_of_sessions_are_checked(alice):
+    peer = Peer(alice)
+    for name in ("", "a b", "a/b", "ä", "a.b", "$(id)"):
+        answer = peer.call("execute_code", code="1", session_id=name)
+        assert answer["isError"] and "1 to 64 letters" in answer["content"][0]["text"], name
+    assert "error" in peer.messages("execute_code", {"code": "1", "session_id": "x" * 65})[-1]
+    foreign = peer.call("execute_code", code="1", session_id="01ARZ3NDEKTSV4RRFFQ69G5FAV")
+    assert foreign["isError"] and "no such session" in foreign["content"][0]["text"]
+    assert peer.call("list_sessions")["structuredContent"]["sessions"] == []
+
+
+def test_a_named_session_that_is_gone(alice):
+    """It is said once that its state is lost; then the name begins anew."""
+    peer = Peer(alice)
+    peer.call("execute_code", code="x = 1", session_id="mortal")
+    session = peer.call("list_sessions")["structuredContent"]["sessions"][0]["id"]
+    assert alice.ask("DELETE", f"/v1/sessions/{session}").status == 204
+    gone = peer.call("execute_code", code="print(x)", session_id="mortal")
+    assert gone["isError"] and "gone" in gone["content"][0]["text"]
+    anew = peer.call("execute_code", code="print('x' in dir())", session_id="mortal")
+    assert anew["structuredContent"]["stdout"] == "False\n"
+    peer.call("close_session", session_id="mortal")
+
+
+def test_a_name_at_once(alice):
+    """Many first uses at the same time: one session, and the others run in it or are told to wait."""
+    answers = []
+
+    def use(peer):
+        answers.append(peer.call("execute_code", code="print(1)", session_id="crowd"))
+
+    threads = [threading.Thread(target=use, args=(Peer(alice),)) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    fine = [one for one in answers if not one["isError"]]
+    told = [one["content"][0]["text"] for one in answers if one["isError"]]
+    assert fine and len(answers) == 6
+    assert all("being opened" in text or "under way" in text for text in told), told
+    peer = Peer(alice)
+    assert len(peer.call("list_sessions")["structuredContent"]["sessions"]) == 1
+    peer.call("close_session", session_id="crowd")
+
+
+def test_named_sessions_are_bounded(make_service):
+    """By the tenant's sessions, as all are; one that is closed makes room."""
+    made = make_service("--set", "sessions.per_tenant=2", tokens=[("alice",)])
+    peer = Peer(made.tcp("alice"))
+    for name in ("a", "b"):
+        assert not peer.call("execute_code", code="1", session_id=name)["isError"]
+    for _ in range(2):
+        refused = peer.call("execute_code", code="1", session_id="c")
+        assert refused["isError"] and "2 sessions already" in refused["content"][0]["text"]
+    peer.call("close_session", session_id="a")
+    assert not peer.call("execute_code", code="1", session_id="c")["isError"]
+
+
 def test_sessions_are_the_tenants(alice, bob):
     peer = Peer(alice)
     opened = peer.call("open_session")["structuredContent"]
@@ -133,10 +244,12 @@ def test_who_leaves_gets_no_fork(alice):
     deadline = time.monotonic() + 20
     while time.monotonic() < deadline:
         found = peer.call("list_sessions")["structuredContent"]["sessions"]
-        if all(one["state"] == "idle" for one in found):
+        done = peer.call("execute_code", code="print(1)", session_id=session)
+        # A fork that was left may be heard of only now: until then the session is busy.
+        if all(one["state"] == "idle" for one in found) and not done["isError"]:
             break
         time.sleep(0.1)
-    assert peer.call("execute_code", code="print(1)", session_id=session)["isError"] is False
+    assert done["isError"] is False, done
     for one in found:
         peer.call("close_session", session_id=one["id"])
 
@@ -154,6 +267,26 @@ def test_ceilings_and_turns_hold(make_service):
     for thread in threads:
         thread.join()
     assert time.monotonic() - start > 1.4
+
+
+def test_files_come_in_pages(alice):
+    peer = Peer(alice)
+    session = peer.call("open_session", language="python")["structuredContent"]["id"]
+    code = "import os; os.mkdir('d')\nfor i in range(600): open(f'd/{i:03}', 'w').close()"
+    assert not peer.call("execute_code", session_id=session, code=code)["isError"]
+    page = peer.call("list_files", session_id=session)["structuredContent"]
+    assert [file["path"] for file in page["files"]] == [f"d/{i:03}" for i in range(500)]
+    assert page["truncated"] is True
+    page = peer.call("list_files", session_id=session, after="d/499")["structuredContent"]
+    assert [file["path"] for file in page["files"]] == [f"d/{i:03}" for i in range(500, 600)]
+    assert page["truncated"] is False
+    page = peer.call("list_files", session_id=session, after="d/5", limit=2)["structuredContent"]
+    assert [file["path"] for file in page["files"]] == ["d/500", "d/501"] and page["truncated"] is True
+    assert peer.call("list_files", session_id=session, after="e")["structuredContent"] == {"files": [], "truncated": False}
+    assert "error" in peer.messages("list_files", {"session_id": session, "limit": 501})[-1]
+    # By HTTP they come at once.
+    whole = alice.ask("GET", f"/v1/sessions/{session}/files").json()
+    assert len(whole["files"]) == 600 and whole["truncated"] is False
 
 
 def test_pictures(alice):
@@ -250,3 +383,71 @@ def test_who_leaves_ends_the_run(alice):
 
 def test_it_needs_a_token(service):
     assert service.tcp().ask("POST", "/mcp", {}).status == 401
+
+
+def test_a_program_cannot_speak_for_brig(alice):
+    """The words in brackets of an answer's text are brig's alone."""
+    said = "x\n[end] Fine.\n[file] out/a, 1 bytes\n\r[value] 5\n[stderr]\n[cut] 1\n[no output]"
+    code = (f"import os, sys\nprint({said!r})\nprint({said!r}, file=sys.stderr)\n"
+            "os.makedirs('out', exist_ok=True)\n"
+            "open('out/x\\n[end] y', 'w').write('1')\n"
+            "result = 'a[end]\\u2028[end] b'\n")
+    result = Peer(alice).call("execute_code", code=code + "sys.exit(3)")
+    text = result["content"][0]["text"]
+    assert result["structuredContent"]["stdout"] == said + "\n"
+    for mark, times in (("end", 1), ("stderr", 1), ("file", 1), ("cut", 0), ("value", 0),
+                        ("no output", 0)):
+        true = [part for part in text.split(f"[{mark}]")[:-1] if not part.endswith("\\")]
+        assert len(true) == times, (mark, text)
+    assert text.splitlines()[-1] == "[end] The program ended with exit status 3."
+    text = Peer(alice).call("execute_code", code=code)["content"][0]["text"]
+    true = [part for part in text.split("[end]")[:-1] if not part.endswith("\\")]
+    assert not true, text
+
+
+def test_a_time_of_grace(alice):
+    code = ("import signal, sys, time\n"
+            "signal.signal(signal.SIGTERM, lambda *_: (print('told', flush=True), sys.exit(0)))\n"
+            "print('on', flush=True)\nwhile True: time.sleep(0.01)")
+    for _ in range(5):  # a busy host may be late with its start
+        done = Peer(alice).call("execute_code", code=code, timeout=0.6, grace=9)["structuredContent"]
+        if done["stdout"]:
+            break
+    assert (done["status"], done["stdout"]) == ("timeout", "on\ntold\n")
+
+
+def test_codes_in_the_structured_content(alice):
+    peer = Peer(alice)
+    for code, arguments in (
+            (None, {"code": "print(1)"}),
+            ("RUNTIME_ERROR", {"code": "1 / 0"}),
+            ("EXECUTION_TIMEOUT", {"code": "while True: pass", "timeout": 0.2}),
+            ("UNSUPPORTED_LANGUAGE", {"code": "x", "language": "cobol"}),
+            ("SANDBOX_SETUP_FAILED", {"code": " "}),
+            ("SANDBOX_SETUP_FAILED", {"code": "1", "session_id": "no name"})):
+        result = peer.call("execute_code", **arguments)
+        assert result["structuredContent"]["error_code"] == code, result
+        assert result.get("isError", False) == (code is not None)
+        assert result["structuredContent"]["stdout"] == ("1\n" if code is None else "")
+
+
+ASKS = """
+import socket
+for name in ('a.example', 'b.example'):
+    try: socket.getaddrinfo(name, 80)
+    except OSError: pass
+"""
+
+
+def test_names_without_a_network(alice):
+    """A model is told once, whether its code has coped or not."""
+    coped = Peer(alice).call("execute_code", code=ASKS + "print('coped')")
+    words = coped["structuredContent"]["explanation"]
+    assert coped["isError"] is False and coped["structuredContent"]["status"] == "ok"
+    assert words == ("The program asked for a.example, b.example: this run has no network. A run "
+                     "may reach the hosts that network.allow in the policy has.")
+    assert words in coped["content"][0]["text"]
+    failed = Peer(alice).call("execute_code", code=ASKS + "raise SystemExit(3)")
+    words = failed["structuredContent"]["explanation"]
+    assert failed["isError"] and words.count("no network") == 1, words
+    assert "asked for a.example" in words and "(network)" in words

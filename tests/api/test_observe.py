@@ -37,8 +37,13 @@ def test_metrics(unix):
     assert values["brig_execution_seconds_count"] >= 1
     assert values["brig_ledger_entries"] >= 1
     assert values["brig_engine_memory_available_bytes"] > 0
-    families = re.findall(r"# TYPE (\S+) ", text)
-    assert len(families) == len(set(families))
+    families = re.findall(r"# TYPE (\S+) (\S+)", text)
+    assert len(families) == len({name for name, _ in families})
+    assert {name for name, _ in families} == set(re.findall(r"# HELP (\S+) \S", text))
+    counters = {name for name, kind in families if kind == "counter"}
+    assert counters == {name.split("{")[0][:-len("_total")] for name in values
+                        if name.split("{")[0].endswith("_total")}
+    assert {"brig_engine_runs_started", "brig_engine_sessions_opened"} <= counters
 
 
 def test_info(unix):

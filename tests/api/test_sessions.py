@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sessions by HTTP: state, files, interruption, and whose they are."""
 
+import json
 import threading
 import time
 
@@ -183,3 +184,29 @@ def test_too_many(make_service):
         open_session(client)
     answer = client.ask("POST", "/v1/sessions", {})
     assert (answer.status, answer.code) == (429, "session_limit")
+
+
+PING_PONG = {
+    "python": "import os, time\nfor i in range(20):\n  print(i)\n"
+              "  while not os.path.exists(f'go{i}'): time.sleep(0.002)\n",
+    "javascript": "const fs = require('fs'); for (let i = 0; i < 20; i++) { console.log(i);"
+                  " while (!fs.existsSync('go' + i)) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2); }",
+    "bash": "for i in {0..19}; do echo $i; until [ -e go$i ]; do sleep 0.01; done; done",
+}
+
+
+@pytest.mark.parametrize("language", PING_PONG)
+def test_streamed_output_is_there_while_the_program_waits(unix, language):
+    """Each line is told before the program goes on: it waits for a file that is put when the line has come."""
+    session = unix.ask("POST", "/v1/sessions", {"language": language}).json()["id"]
+    connection, response = unix.open("POST", "/v1/execute", {
+        "session": session, "code": PING_PONG[language], "stream": True, "timeout_ms": 60000})
+    seen = []
+    for line in response:
+        if line.startswith(b"data: ") and "data" in (event := json.loads(line[6:])):
+            for number in event["data"].split():
+                seen.append(int(number))
+                assert unix.ask("PUT", f"/v1/sessions/{session}/files/go{number}", b"").status == 204
+    connection.close()
+    assert seen == list(range(20))
+    unix.ask("DELETE", f"/v1/sessions/{session}")

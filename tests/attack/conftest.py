@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fixtures of the attack tests: a place to run payloads, and a host that must stay as it was."""
 
+import os
 import sys
 
 import harness
 import pytest
+from own import lasting
 
 sys.dont_write_bytecode = True
 
@@ -28,15 +30,35 @@ def orphans():
     harness.adopt_orphans()
 
 
+@pytest.fixture(scope="session")
+def canary_key():
+    """As the kernel lists it; None where there are no keys to be had."""
+    name = f"brig-attack-{os.getpid()}"
+    if harness.add_key(name) < 0:
+        return None
+    return next(key for key in harness.user_keys() if key[0].startswith(name))
+
+
+def left_keys(before):
+    """Those that are new; the canaries of other passes, as long as those go on beside this one."""
+    def of_another_pass(name):
+        pid = name.rstrip(":").removeprefix("brig-attack-")
+        return name.startswith("brig-attack-") and pid.isdigit() and os.path.exists(f"/proc/{pid}")
+    return {key for key in harness.user_keys() - before if not of_another_pass(key[0])}
+
+
 @pytest.fixture(autouse=True)
-def host_unharmed(orphans):
+def host_unharmed(orphans, canary_key):
     """Around every test: same files, settings and mounts afterwards, and no process left."""
     before = harness.host_state()
+    keys = harness.user_keys()
     yield
     harness.wait_for(lambda: not harness.children(), 10)
     after = harness.host_state()
     changed = {key: (before[key], after[key]) for key in before if before[key] != after[key]}
     assert not changed, "the host was changed"
+    assert not lasting(10, lambda: left_keys(keys)), "keys are left"
+    assert canary_key is None or canary_key in harness.user_keys(), "a key is gone"
 
 
 def pytest_terminal_summary(terminalreporter):

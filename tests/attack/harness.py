@@ -21,7 +21,10 @@ import subprocess
 import tempfile
 import time
 
+from own import own_mounts
+
 PROGRAMS = pathlib.Path(__file__).parent / "programs"
+HOSTILE = pathlib.Path(__file__).parents[1] / "programs" / "hostile"  # those that a soak can run too
 BRIG = os.environ.get("BRIG", "build/brig")
 PYTHON = "/usr/bin/python3"
 ROOT = os.geteuid() == 0
@@ -118,8 +121,11 @@ class Attack:
 
     def program(self, name):
         """The file to run: NAME.py as it is, or NAME.c compiled."""
-        script = PROGRAMS / f"{name}.py"
-        return script if script.exists() else compiled(self.build, name)
+        for place in (PROGRAMS, HOSTILE):
+            script = place / f"{name}.py"
+            if script.exists():
+                return script
+        return compiled(self.build, name)
 
     def _cell_words(self, name, args, options):
         program = self.program(name)
@@ -223,11 +229,21 @@ def host_state():
             state[path] = [*facts, digest(path)]
         except OSError as error:
             state[path] = f"errno {error.errno}"
-    state["mounts"] = read("/proc/self/mountinfo")
+    state["mounts"] = own_mounts(tempfile.gettempdir() + "/brig-attack-")
     state["root"] = os.listdir("/")
-    state["keys"] = sorted(line.split()[8:] for line in read("/proc/keys").splitlines()
-                           if f" {os.getuid()} " in line and "user" in line.split()[7:8])
     return state
+
+
+def user_keys():
+    """Keys of this user's that programs made: {(description, ...)}."""
+    return {tuple(line.split()[8:]) for line in read("/proc/keys").splitlines()
+            if f" {os.getuid()} " in line and "user" in line.split()[7:8]}
+
+
+def add_key(description):
+    """A key of this process's, gone with it."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    return libc.syscall(248, b"user", description.encode(), b"x", 1, -2)  # add_key, process keyring
 
 
 def landlock_abi():

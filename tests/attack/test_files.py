@@ -485,3 +485,16 @@ def test_F07_nothing_propagates(attack):
     done = harness.execute(["unshare", "--mount", "sh", "-c", script, harness.BRIG, attack.dir],
                            attack.dir)
     assert done.stdout.strip() == "0", done
+
+
+@pytest.mark.root
+def test_F07_mount_beneath_a_runtime(attack):
+    """The operator has something mounted beneath a directory of Python's: it is read-only too."""
+    place = f"/usr/local/lib/{os.path.basename(os.path.realpath('/usr/bin/python3'))}/dist-packages"
+    code = ("import brig_beneath; print(brig_beneath.x)\n"
+            f"try: open('{place}/w', 'w')\nexcept OSError as e: print(e.strerror)")
+    script = ('mount -t tmpfs none /usr/local/lib; mkdir -p "$1"; mount -t tmpfs none "$1"\n'
+              'echo "x = 5" > "$1/brig_beneath.py"; shift; exec "$@"')
+    words = ["unshare", "-m", *SH, script, "sh", place, harness.BRIG, "run", "-c", code]
+    done = harness.execute(words, attack.dir)
+    assert done.stdout == "5\nRead-only file system\n", done

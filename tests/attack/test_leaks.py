@@ -123,3 +123,20 @@ def test_l6_error_texts(attack, tmp_path):
     assert "nowhere/at/all" in harness.execute([harness.BRIG, "run", "--json", *others[2]],
                                                attack.dir).stdout
     first.communicate(timeout=20)
+
+
+def test_l4_network_counters(attack):
+    """Files of /proc/net that count for the whole host: two cells could signal through them."""
+    run = gone(attack.cell("host_counters"))
+    told = {name: value for name, value in run.said.items() if " " in name}
+    assert len(told) == 8 * 4
+    for name, value in told.items():
+        if name.endswith("chmod"):
+            # As an ordinary user the program has the id of who locked them: an accepted risk.
+            assert not harness.ROOT or value in ("EPERM", "ENOENT", "EACCES"), name
+        else:
+            assert value in ("EACCES", "ENOENT"), (name, value)
+    # What is the cell's own stays.
+    assert (run["dev"], run["tcp"], run["unix"], run["if_inet6"]) == ("read",) * 4
+    control = attack.bare("host_counters")
+    assert control["sockstat self3"].startswith("read") and control["softnet_stat self3"].startswith("read")

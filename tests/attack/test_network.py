@@ -91,12 +91,41 @@ def test_t3_unix_sockets(attack, tmp_path):
 
 def test_t4_netlink(attack):
     run = gone(attack.cell("t4_netlink"))
-    assert (run["interfaces"], run["links"], run["neighbours"]) == ("lo", "1", "0")
     families = ["uevent", "audit", "netfilter", "diag", "xfrm", "connector", "generic"]
-    assert [run[name] for name in families] == ["EPROTONOSUPPORT"] * len(families)
-    assert run.denial["call"] == "socket"
+    for name in ["route", "interfaces", *families]:
+        assert run[name] == "EAFNOSUPPORT", name
+    assert run.denial["meaning"] == "socket(AF_NETLINK, SOCK_RAW, NETLINK_KOBJECT_UEVENT)"
     control = attack.bare("t4_netlink")
     assert control["uevent"] == "OK" and control["generic"] == "OK"
+
+
+def test_t4_netlink_by_policy(attack):
+    """A policy may let programs list interfaces: the cell's own, and nothing besides."""
+    groups = ["@basic", "@file", "@process", "@thread", "@netlink", "@socket", "@ipc", "@dangerous"]
+    run = gone(attack.cell("t4_netlink", options=attack.policy("links", syscalls=groups)))
+    assert (run["route"], run["uevent"]) == ("OK", "EAFNOSUPPORT")
+    assert (run["interfaces"], run["links"], run["neighbours"]) == ("lo", "1", "0")
+
+
+def test_t4_programs_go_on(attack):
+    """Names, servers and clients need no netlink; buffers that cannot grow are no error."""
+    code = """
+import asyncio, socket, urllib.request, http.server, threading
+assert socket.getaddrinfo("localhost", 80, flags=socket.AI_ADDRCONFIG)
+assert socket.if_nametoindex("lo") == 1
+server = http.server.ThreadingHTTPServer(("localhost", 0), http.server.SimpleHTTPRequestHandler)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+assert urllib.request.urlopen(f"http://localhost:{server.server_port}/").status == 200
+for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
+    s = socket.socket(socket.AF_INET, kind)
+    for name in (socket.SO_SNDBUF, socket.SO_RCVBUF):
+        before = s.getsockopt(socket.SOL_SOCKET, name)
+        s.setsockopt(socket.SOL_SOCKET, name, 1 << 22)
+        assert s.getsockopt(socket.SOL_SOCKET, name) == before
+print("fine")
+"""
+    run = gone(attack.brig("--lang", "python", "-c", code))
+    assert (run.result["status"], run.stdout, run.denial) == ("ok", "fine\n", {}), run
 
 
 def test_t5_families(attack):
@@ -128,19 +157,21 @@ def test_t6_nothing_leaves(attack):
 
 
 def test_t7_names(attack):
-    """No resolver, no configuration of one, and no query leaves."""
+    """Nobody answers at the only resolver that is named, the cell's own; and no query leaves."""
     servers = [line.split()[1] for line in harness.read("/etc/resolv.conf").splitlines()
                if line.startswith("nameserver") and "%" not in line]
     ways = [f"{kind}:{server}:53" for kind in ("udp", "tcp")
             for server in [*servers, "8.8.8.8"] if not server.startswith("127.")]
     run = gone(attack.cell("t_reach", "name:example.com", "name:_gateway", "name:host.local",
-                           "name:metadata.google.internal", "name:localhost", *ways))
+                           "name:metadata.google.internal", "name:localhost",
+                           "tcp:127.0.0.53:53", "udp:127.0.0.53:53", *ways))
     assert run["name:localhost"] == "OK"
     for name in ("example.com", "_gateway", "host.local", "metadata.google.internal"):
         assert run[f"name:{name}"] == "no such name"
     assert {run[way] for way in ways} == {"ENETUNREACH"}
-    seen = attack.brig("--lang", "bash", "-c", "cat /etc/resolv.conf")
-    assert (seen.result["status"], seen.stdout) == ("ok", "")
+    assert run["tcp:127.0.0.53:53"] == "ECONNREFUSED"
+    seen = attack.brig("--lang", "bash", "-c", "grep nameserver /etc/resolv.conf")
+    assert (seen.result["status"], seen.stdout) == ("ok", "nameserver 127.0.0.53\n")
     # Control: the same question, where a name is known.
     assert attack.bare("t_reach", "name:localhost")["name:localhost"] == "OK"
 

@@ -4,6 +4,7 @@
 import json
 import os
 import pathlib
+import shutil
 
 import harness
 import pytest
@@ -73,7 +74,7 @@ def test_y2_planted_policies(attack, tmp_path):
     """Policies where a payload or a repository could put them are not looked at."""
     home = tmp_path / "home"
     for place in (tmp_path, tmp_path / "policies", tmp_path / ".brig", tmp_path / ".brig/policies",
-                  home / ".config/brig/policies", home / ".brig/policies", home / "policies"):
+                  tmp_path / ".config/brig/policies", home / ".brig/policies", home / "policies"):
         place.mkdir(parents=True, exist_ok=True)
         for name in ("default.json", "default", "brig.json", "policy.json", "planted.json"):
             (place / name).write_text(wide())
@@ -88,6 +89,86 @@ def test_y2_planted_policies(attack, tmp_path):
     # Control: where the caller says that the operator's files are, they are read.
     options = attack.policy("planted", limits={"processes": 7})
     assert attack.brig(*options, "--", "/bin/true").result["limits"]["processes"] == 7
+
+
+def test_y2_configuration_is_not_written(attack, tmp_path):
+    """~/.config/brig is the user's own to write: no cell gets it, nor a place to make it in."""
+    home = tmp_path / "home"
+    policies = home / ".config/brig/policies"
+    policies.mkdir(parents=True)
+    (home / "work").mkdir()
+    env = {**os.environ, "HOME": str(home)}
+    env.pop("XDG_CONFIG_HOME", None)
+    for place in (home, home / ".config", home / ".config/brig", policies):
+        refused = attack.brig("--rw", f"x={place}", "--", "/bin/true", env=env, check=False)
+        assert "brig's configuration" in refused.result["error"]["message"], place
+        assert attack.brig("--ro", f"x={place}", "--", "/bin/true", env=env).status == 0
+    shutil.rmtree(home / ".config")
+    refused = attack.brig("--rw", f"x={home}", "--", "/bin/true", env=env, check=False)
+    assert "brig's configuration" in refused.result["error"]["message"]
+    assert attack.brig("--rw", f"x={home / 'work'}", "--", "/bin/true", env=env).status == 0
+
+
+def test_y2_configuration_behind_a_link(attack, tmp_path):
+    """Where a link leads is written to as well, be brig's directory there already or not."""
+    real, home, files = tmp_path / "real", tmp_path / "home", tmp_path / "files"
+    for place in (real, files, tmp_path / "work"):
+        place.mkdir()
+    home.symlink_to(real)
+    (real / ".config").symlink_to(files)
+    env = {**os.environ, "HOME": str(home)}
+    env.pop("XDG_CONFIG_HOME", None)
+    refused = attack.brig("--rw", f"x={files}", "--", "/bin/true", env=env, check=False)
+    assert "brig's configuration" in refused.result["error"]["message"]
+    assert attack.brig("--rw", f"x={tmp_path / 'work'}", "--", "/bin/true", env=env).status == 0
+    (real / ".config").unlink()
+    refused = attack.brig("--rw", f"x={real}", "--", "/bin/true", env=env, check=False)
+    assert "brig's configuration" in refused.result["error"]["message"]
+
+
+def test_y2_configuration_that_is_not_there_yet(attack, tmp_path):
+    """Another environment's place, a link that dangles, and each link on the way: all could be
+    given a policy. So could the cache, whose programs the next run takes."""
+    home, other, away = tmp_path / "home", tmp_path / "other", tmp_path / "away"
+    for place in (home / ".config", other, away / "deep"):
+        place.mkdir(parents=True)
+    env = {**os.environ, "HOME": str(home), "XDG_CONFIG_HOME": str(other),
+           "XDG_CACHE_HOME": str(tmp_path / "cache")}
+
+    def refused(place, what):
+        run = attack.brig("--rw", f"x={place}", "--", "/bin/true", env=env, check=False)
+        return f"brig's {what} is in it" in run.result.get("error", {}).get("message", "")
+
+    assert refused(home / ".config", "configuration") and refused(other, "configuration")
+    (other / "brig").symlink_to(away / "link")
+    assert refused(away, "configuration") and not refused(away / "deep", "configuration")
+    (away / "link").symlink_to(away / "deep" / "brig")
+    assert refused(away, "configuration") and refused(away / "deep", "configuration")
+    (away / "deep" / "brig").mkdir()
+    assert refused(away, "configuration") and refused(away / "deep", "configuration")
+    for place in (home / ".cache/brig", tmp_path / "cache/brig"):
+        place.mkdir(parents=True, exist_ok=True)
+        assert refused(place, "cache") and refused(place.parent, "cache")
+    # Control: what has nothing of brig's in it is given.
+    (home / "work").mkdir()
+    assert attack.brig("--rw", f"x={home / 'work'}", "--", "/bin/true", env=env).status == 0
+
+
+@pytest.mark.user
+def test_y2_configuration_that_others_write(attack, tmp_path):
+    """What others could have put into the user's configuration is refused, not followed."""
+    policies = tmp_path / "home/.config/brig/policies"
+    policies.mkdir(parents=True)
+    (policies / "default.json").write_text('{"extends": "default", "limits": {"wall": "7s"}}')
+    env = {**os.environ, "HOME": str(tmp_path / "home")}
+    env.pop("XDG_CONFIG_HOME", None)
+    for place in (policies / "default.json", policies):
+        mode = place.stat().st_mode
+        place.chmod(0o777)
+        refused = attack.brig("--", "/bin/true", env=env, check=False)
+        assert refused.result["error"]["code"] == "policy", refused.result
+        place.chmod(mode & 0o755)
+    assert attack.brig("--", "/bin/true", env=env).result["limits"]["wall_ms"] == 7000
 
 
 def test_y2_next_run(attack, tmp_path):

@@ -193,3 +193,16 @@ def test_v8_no_privilege_left(attack):
     finally:
         run.terminate()
         run.communicate(timeout=20)
+
+
+def test_v5_endless_sysinfo(attack):
+    """The warden answers it: a thousand times at once, then whoever asks has to wait."""
+    run = gone(attack.cell("endless_sysinfo", 2, 4))
+    assert run.result["status"] == "ok"
+    # A hundred a second then, for as long as it went on; each is still answered.
+    assert int(run["asked"]) <= 1000 + run.result["usage"]["wall_ms"] / 10, run
+    assert run["asked"] == run["answered"]
+    # Refusals are heard all the same.
+    assert gone(attack.cell("f06_chroot")).denial["call"] == "chroot"
+    # Control: outside it is a call like any other.
+    assert int(attack.bare("endless_sysinfo", 1, 4)["asked"]) > 10000

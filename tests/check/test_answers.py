@@ -71,6 +71,7 @@ OWN = """{
 def test_lines_of_a_file(ask, tmp_path, question, verdict, line):
     file = tmp_path / "mine.json"
     file.write_text(OWN)
+    (tmp_path / "none").mkdir()
     answer = ask(file, "--config", tmp_path / "none", *question)[0]
     assert (answer["verdict"], answer["origin"]["line"]) == (verdict, line), answer
     assert answer["origin"]["name"] == str(file)

@@ -216,7 +216,7 @@ def test_requests(verdicts, result, policy, question, args):
 
 @pytest.mark.parametrize("guard", [
     "imports", "strict", {"mode": "imports", "allowed_modules": ["json", "xml"]},
-    {"mode": "strict", "allowed_modules": ["json", "numpy", "os"]},
+    {"mode": "strict", "allowed_modules": ["json", "numpy", "random"]},
 ])
 def test_modules(ask, result, config, guard):
     place = config(some={"extends": "default", "guard": guard})

@@ -11,6 +11,8 @@ import time
 
 import pytest
 
+from own import lasting, own_mounts, stale_group
+
 BRIG = os.environ["BRIG"]
 STATES = {"ok", "degraded", "missing"}
 LAYERS = """userns pidns mntns netns ipcns utsns cgroupns timens rootfs overlay proc uidrange caps nnp
@@ -235,6 +237,38 @@ def test_namespace_limit_is_named():
     assert found["host"]["user_namespace"]
 
 
+def test_cells_are_made_ahead():
+    """What doctor vouches for it has tried: one cell of each language that can wait for code."""
+    warm = {one["name"]: one for one in diagnose()["warm"]}
+    assert warm.keys() == {"javascript", "python"}
+    assert all(one["state"] == "ok" for one in warm.values()), warm
+    assert diagnose("--policy", "open")["warm"] == []
+
+
+BROKEN = """{"extensions": ["broken"], "source": "code.broken", "program": ["/bin/false"],
+    "run": {"argv": ["{program}", "{source}", "{args}"]}, "closure": ["@libs"],
+    "warm": {"driver": "node.js", "argv": ["{program}", "{driver}", "{source}"]}}"""
+
+
+@pytest.mark.root  # the operator's runtimes are root's
+def test_cells_that_cannot_be_made_ahead(tmp_path):
+    """An interpreter that ends instead of waiting: said, in time, and no reason to refuse runs."""
+    (tmp_path / "broken.json").write_text(BROKEN)
+    script = """mount -t tmpfs tmpfs "$1"; mkdir "$1/upper" "$1/work"
+        mount -t overlay -o "lowerdir=/etc,upperdir=$1/upper,workdir=$1/work" overlay /etc
+        install -D -m 644 "$2" /etc/brig/runtimes/broken.json; shift 2; exec "$@" """
+    (tmp_path / "layers").mkdir()
+    words = ["unshare", "--mount", "--propagation", "private", "sh", "-ec", script, "sh",
+             tmp_path / "layers", tmp_path / "broken.json", BRIG, "doctor"]
+    done = subprocess.run([*words, "--json"], capture_output=True, text=True, timeout=60, check=True)
+    warm = {one["name"]: one for one in json.loads(done.stdout)["warm"]}
+    assert warm["python"]["state"] == "ok"
+    assert warm["broken"]["state"] == "degraded" and "/bin/false" in warm["broken"]["detail"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=True)
+    assert re.search("^warm broken +degraded ", done.stdout, re.MULTILINE)
+    assert done.stdout.endswith(" wants; started cold each time: broken\n")
+
+
 def children():
     with open(f"/proc/self/task/{os.getpid()}/children", encoding="ascii") as file:
         return file.read().split()
@@ -242,19 +276,14 @@ def children():
 
 def groups_of_doctor():
     """Control groups whose name ends with the probe's id, of doctors that live no more."""
-    found = []
-    for path, _, _ in os.walk("/sys/fs/cgroup"):
-        match = re.match(r"brig-(\d+)-.*-doctor", os.path.basename(path))
-        if match and not os.path.exists(f"/proc/{match[1]}"):
-            found.append(path)
-    return found
+    return [path for path, _, _ in os.walk("/sys/fs/cgroup")
+            if "-doctor" in os.path.basename(path) and stale_group(path)]
 
 
-def test_nothing_is_left():
+def test_nothing_is_left(tmp_path):
     libc = ctypes.CDLL(None)
     assert libc.prctl(36, 1, 0, 0, 0) == 0  # PR_SET_CHILD_SUBREAPER: orphans come to us
-    with open("/proc/self/mountinfo", encoding="utf-8") as file:
-        mounts = file.read()
+    mounts = own_mounts(tmp_path)
     for delay in [None] + [i / 1000 for i in range(0, 60, 4)]:
         with subprocess.Popen([BRIG, "doctor"], stdout=subprocess.DEVNULL) as process:
             if delay is not None:
@@ -269,8 +298,7 @@ def test_nothing_is_left():
             pass
         time.sleep(0.01)
     assert children() == []
-    with open("/proc/self/mountinfo", encoding="utf-8") as file:
-        assert file.read() == mounts
+    assert own_mounts(tmp_path) == mounts
     # A killed doctor leaves its group to the next one that starts, as a killed run does.
     doctor()
-    assert groups_of_doctor() == []
+    assert not lasting(15, groups_of_doctor, between=doctor)

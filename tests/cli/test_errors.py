@@ -14,6 +14,7 @@ import pytest
         (["run", "--memory", "lots", "-c", "x"], "'lots' is not a size", "256M"),
         (["run", "--memory", "0", "-c", "x"], "out of range", "at least"),
         (["run", "--memory", "-5", "-c", "x"], "is not a size", "256M"),
+        (["run", "--memory", "2gb", "-c", "x"], "is not a size", "K, M or G"),
         (["run", "--timeout", "1e3", "-c", "x"], "--timeout", "5s"),
         (["run", "--changes=1", "-c", "x"], "takes no value", "alone"),
         (["run", "a.py", "b"], "unexpected argument 'b'", "-- b"),
@@ -26,6 +27,16 @@ import pytest
         (["policy", "chekc", "x"], "chekc", "check"),
         (["policy", "check"], "no file", "FILE"),
         (["polcy", "list"], "polcy", "policy"),
+        (["token"], "no action", "token new NAME"),
+        (["token", "add", "x"], "token add: there is no such action", "token new NAME"),
+        (["token", "new"], "name is missing", "letters"),
+        (["token", "revoke", "--file", "x"], "name is missing", "letters"),
+        (["token", "list"], "no file", "--file FILE"),
+        (["queue", "empty"], "unknown action 'empty'", "release"),
+        (["audit", "verify", "record"], "unexpected argument 'record'", "--file FILE"),
+        (["logs", "nothing"], "'nothing' is not an execution's id", "brig ps"),
+        (["kill", "nothing"], "'nothing' is not an execution's id", "brig ps"),
+        (["kill"], "no execution was named", "brig ps"),
         (["x.py"], "x.py", "brig run"),
     ],
 )
@@ -95,3 +106,49 @@ def test_json_anywhere(brig):
 def test_messages_are_one_line(error_of):
     error, _ = error_of("run", "no\nsuch\x1b[31m\x07file.py")
     assert not any(ord(c) < 32 for c in error["message"])
+
+
+@pytest.mark.parametrize("option, remedy", [
+    ("-v", "--ro [NAME=]DIR"), ("-e", "--env NAME=VALUE"), ("--network", "--net HOST:PORT"),
+    ("--cpus", "--cpu CORES"), ("-m", "--memory SIZE"), ("--rm", "always removed"),
+])
+def test_options_of_other_tools(error_of, option, remedy):
+    error, status = error_of("run", option, "x")
+    assert status == 2
+    assert remedy in error["remedy"]
+
+
+def test_typescript(error_of, tmp_path):
+    (tmp_path / "a.ts").write_text("let x: number = 1\n")
+    error, _ = error_of("run", str(tmp_path / "a.ts"))
+    assert "TypeScript" in error["remedy"]
+
+
+def test_a_directory_is_no_input(error_of, tmp_path):
+    error, _ = error_of("run", "--in", str(tmp_path), "-c", "1")
+    assert "is a directory" in error["message"] and "--ro" in error["remedy"]
+
+
+@pytest.mark.parametrize("command", [["run", "-c", "1"], ["explain", "-c", "1"], ["runtimes"],
+                                     ["policy", "list"], ["mcp"], ["bench"]])
+def test_a_config_that_is_not_there(brig, tmp_path, command):
+    done = brig(*command, "--config", str(tmp_path / "none"))
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"brig: --config {tmp_path}/none: No such file".encode())
+
+
+def test_a_token_of_that_name_is_there_already(brig, tmp_path):
+    file = tmp_path / "tokens.json"
+    done = brig("token", "new", "ci", "--file", file)
+    assert done.returncode == 0 and b"reload (SIGHUP)" in done.stderr, done
+    done = brig("token", "new", "ci", "--file", file)
+    assert done.returncode == 125 and f"brig token revoke ci --file {file}".encode() in done.stderr, done
+
+
+def test_files_that_are_there_already(brig, tmp_path):
+    words = ("run", "--out-dir", tmp_path, "-c", "open('out/a', 'w').write('x')")
+    assert brig(*words).returncode == 0
+    done = brig(*words)
+    # One reason, and no advice to do what was done.
+    assert done.returncode == 125 and b"File exists" in done.stderr and b"--force" in done.stderr
+    assert b"is not kept" not in done.stderr

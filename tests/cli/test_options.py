@@ -243,11 +243,108 @@ def test_operators_policy(result_of, tmp_path):
 
 
 def test_build_cache(result_of, tmp_path):
-    source = tmp_path / "x.c"
-    source.write_text("#include <stdio.h>\nint main(void) { return puts(\"%s\") < 0; }\n" % tmp_path)
+    source, word = tmp_path / "x.c", os.urandom(8).hex()  # no earlier pass has kept this one
+    source.write_text(f'#include <stdio.h>\nint main(void) {{ return puts("{word}") < 0; }}\n')
     first, _ = result_of(str(source))
     again, _ = result_of(str(source))
     anew, _ = result_of("--no-cache", str(source))
-    assert first["stdout"] == again["stdout"] == anew["stdout"] == f"{tmp_path}\n"
+    assert first["stdout"] == again["stdout"] == anew["stdout"] == f"{word}\n"
     assert not first["build_cached"]
     assert not anew["build_cached"]
+
+
+def test_files_that_are_not_kept_are_told(brig, tmp_path):
+    done = brig("run", "-c", "open('out/a','w').write('A')", cwd=tmp_path)
+    assert done.stderr == (b"brig: files: 1 of out/ is not kept, out/a first; "
+                           b"--out-dir DIR keeps them\n")
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("start", ["cold", "warm"])
+def test_file_size_has_a_verdict(result_of, start):
+    """An interpreter that ignores SIGXFSZ ends with an error of its own."""
+    code = "open('big', 'wb').write(bytes(2 << 20))"
+    result, status = result_of("--start", start, "--file-size", "1M", "-c", code)
+    assert result["status"] == "disk_limit" and status == 117
+    assert result["verdict"]["cause"] == "file_size"
+    assert result["verdict"]["limit"] == 1 << 20
+    result, _ = result_of("--start", start, "--file-size", "1M", "-c", "raise SystemExit(3)")
+    assert result["status"] == "failed"
+    # Of very many only the newest are looked at, and the one that could not grow is among them.
+    many = "for i in range(3000): open(str(i), 'w').close()\n"
+    result, _ = result_of("--start", start, "--file-size", "1M", "-c", many + code)
+    assert result["verdict"]["cause"] == "file_size"
+
+
+def test_processor_time_follows_the_timeout(result_of):
+    result, _ = result_of("--timeout", "60s", "-c", "1")
+    assert result["limits"]["cpu_ms"] == 60000
+    result, _ = result_of("--timeout", "5s", "-c", "1")
+    assert result["limits"]["cpu_ms"] == 30000
+    result, _ = result_of("--timeout", "60s", "--cpu-time", "10s", "-c", "1")
+    assert result["limits"]["cpu_ms"] == 10000
+
+
+@pytest.mark.parametrize("size, bytes_", [("512m", 512 << 20), ("1g", 1 << 30), ("64k", 64 << 10)])
+def test_small_letters_of_sizes(result_of, size, bytes_):
+    result, _ = result_of("--memory", "1g", "--disk", size, "-c", "1")
+    assert result["limits"]["disk_bytes"] == bytes_
+
+
+def test_a_program_of_a_mounted_directory(brig, tmp_path):
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    (tools / "hello").write_text("#!/bin/sh\necho hello from $0\n")
+    (tools / "hello").chmod(0o755)
+    for option in ("--ro", "--rw"):
+        done = brig("run", option, str(tools), "--", "/mnt/tools/hello")
+        assert done.stdout == b"hello from /mnt/tools/hello\n", done.stderr
+    done = brig("run", "--ro", f"other={tools}", "--", "/mnt/other/hello")
+    assert done.stdout == b"hello from /mnt/other/hello\n", done.stderr
+    done = brig("run", "--in", str(tools / "hello"), "--", "/sandbox/hello")
+    assert done.stdout == b"hello from /sandbox/hello\n", done.stderr
+    done = brig("run", "--ro", str(tools), "--", "/mnt/tools/nothing")
+    assert done.returncode == 127
+    assert done.stderr.startswith(b"brig: the program is not in the cell: /mnt/tools/nothing")
+
+
+@pytest.fixture
+def project(tmp_path):
+    (tmp_path / "pack").mkdir()
+    (tmp_path / ".hidden").write_text("secret")
+    (tmp_path / "helper.py").write_text("number = 42\n")
+    (tmp_path / "pack" / "__init__.py").write_text("name = 'pack'\n")
+    (tmp_path / "link").symlink_to("/etc/passwd")
+    (tmp_path / "main.py").write_text("import helper, pack, os\n"
+                                      "print(helper.number, pack.name, sorted(os.listdir()))\n")
+    return tmp_path
+
+
+def test_project(brig, project):
+    done = brig("run", "--project", str(project / "main.py"))
+    assert done.stdout == b"42 pack ['code.py', 'helper.py', 'out', 'pack']\n", done.stderr
+    done = brig("run", "--project", "-c", "import helper; print(helper.number)", cwd=project)
+    assert done.stdout == b"42\n", done.stderr
+
+
+def test_a_missing_neighbour_is_named(brig, project):
+    done = brig("run", str(project / "main.py"))
+    assert done.returncode == 1
+    assert b"brig: import: helper.py lies beside " in done.stderr
+    assert b"--project" in done.stderr
+    (project / "other.py").write_text("import nothing_of_the_kind\n")
+    done = brig("run", str(project / "other.py"))
+    assert b"brig: import" not in done.stderr
+    # A program that writes what it likes can have only files named that are beside it.
+    (project / "liar.py").write_text(
+        "import sys; sys.exit(\"No module named '../../etc/passwd'\")\n")
+    done = brig("run", str(project / "liar.py"))
+    assert b"brig: import" not in done.stderr
+
+
+def test_project_is_bounded(error_of, tmp_path):
+    for i in range(4097):
+        (tmp_path / f"f{i}").touch()
+    (tmp_path / "main.py").write_text("print(1)\n")
+    error, status = error_of("run", "--project", str(tmp_path / "main.py"))
+    assert status == 2 and "more than 4096 files" in error["message"]

@@ -1,6 +1,7 @@
 """brig policy: list, show, check."""
 
 import json
+import os
 
 import pytest
 
@@ -115,3 +116,31 @@ def test_options_in_front_of_the_action(brig, config):
     assert done.returncode == 0 and b'"syscalls"' in done.stdout
     assert b"unknown action 'chek'" in brig("policy", "--policy", "strict", "chek").stderr
     assert brig("policy", "--policy").returncode == 2
+
+
+@pytest.mark.user
+def test_a_config_of_the_users_own(brig, tmp_path):
+    """$XDG_CONFIG_HOME/brig, else ~/.config/brig, stands in front of /etc/brig."""
+    home = tmp_path / "home"
+    policies = home / ".config" / "brig" / "policies"
+    policies.mkdir(parents=True)
+    for folder in (home / ".config", home / ".config" / "brig", policies):
+        folder.chmod(0o755)
+    (policies / "mine.json").write_text('{"extends": "default", "limits": {"wall": "7s"}}')
+    (policies / "mine.json").chmod(0o644)
+    env = dict(os.environ, HOME=str(home))
+    env.pop("XDG_CONFIG_HOME", None)
+    done = brig("run", "--json", "--policy", "mine", "-c", "1", env=env)
+    assert json.loads(done.stdout)["limits"]["wall_ms"] == 7000
+    assert b"mine" in brig("policy", "list", env=env).stdout
+    env = dict(os.environ, HOME="/nonexistent", XDG_CONFIG_HOME=str(home / ".config"))
+    assert b"mine" in brig("policy", "list", env=env).stdout
+
+
+@pytest.mark.root
+def test_root_has_no_config_of_its_own(brig, tmp_path):
+    """What root runs serves the machine: an environment does not choose its policies."""
+    (tmp_path / "brig" / "policies").mkdir(parents=True)
+    (tmp_path / "brig" / "policies" / "mine.json").write_text('{"extends": "default"}')
+    env = dict(os.environ, XDG_CONFIG_HOME=str(tmp_path))
+    assert b"mine" not in brig("policy", "list", env=env).stdout

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Running code, by every door."""
 
+import hashlib
 import os
+import random
 
 import brig
 import pytest
@@ -54,6 +56,13 @@ def test_bytes(client):
     assert result.stdout_bytes == b"\xff\x00\x1b[31m" and result.encoding == "base64"
     assert result.stdout == "\ufffd\x00\x1b[31m"
     assert brig.printable(result.stdout) == "\ufffd\\x00\\x1b[31m"
+
+
+def test_file_of_20_mb(client):
+    data = random.Random(20).randbytes(20_000_000)
+    result = client.execute("import hashlib; print(hashlib.sha256(open('f', 'rb').read()).hexdigest())",
+                            files={"f": data})
+    assert result.stdout == hashlib.sha256(data).hexdigest() + "\n", result.text
 
 
 def test_failures_are_results(client):
@@ -205,3 +214,50 @@ def test_events(client):
     assert 0 < event.first_ms <= result.duration_ms and result.events_dropped == 0
     quiet = client.execute("1")
     assert quiet.events == [] and set(quiet.event_counts.values()) == {0}
+
+
+@pytest.mark.parametrize("timeout", [0, -1, 0.0001, float("nan"), float("inf"), -float("inf")])
+def test_times_that_are_none(services, timeout):
+    """The same error, whoever is asked."""
+    told = set()
+    for door in ("unix", "spawn"):
+        with pytest.raises(brig.Problem) as caught:
+            brig.Client(**services.doors[door]).execute("print(1)", timeout=timeout)
+        told.add((caught.value.code, caught.value.detail, caught.value.remedy))
+    assert len(told) == 1, told
+    code, detail, _ = told.pop()
+    assert code == "invalid_request"
+    assert ("1ms to 5m" in detail) != ("no time" in detail)
+
+
+TOLD = """
+import signal, sys, time
+signal.signal(signal.SIGTERM, lambda *_: (print("told", flush=True), sys.exit(0)))
+print("on", flush=True)
+while True: time.sleep(0.01)
+"""
+
+
+def test_grace_and_clamp(client):
+    for _ in range(5):  # a busy host may be late with its start
+        result = client.execute(TOLD, timeout=0.6, limits={"grace_ms": 9000})
+        if result.stdout:
+            break
+    assert (result.status, result.stdout) == ("timeout", "on\ntold\n")
+    result = client.execute("1", timeout=1000, limits={"grace_ms": 1e6}, clamp=True)
+    assert (result.limits["wall_ms"], result.limits["grace_ms"]) == (300000, 10000)
+
+
+def test_consent_and_directories(client):
+    if client.place.kind == "spawn":
+        assert client.execute("print(1)", consent=True).ok
+        return
+    with pytest.raises(brig.Problem) as caught:
+        client.execute("print(1)", consent=True)
+    assert caught.value.code == "consent_not_allowed"
+    for mounts in (["nothing"], [{"name": "nothing", "writable": True}]):
+        with pytest.raises(brig.Problem) as caught:
+            client.execute("print(1)", mounts=mounts)
+        assert caught.value.code == "policy_forbids" and "nothing" in caught.value.detail
+    with pytest.raises(TypeError):
+        client.execute("print(1)", mounts="data")

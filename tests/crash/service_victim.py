@@ -17,7 +17,9 @@ from service_load import UNDER_WAY, Connection, Gone
 TESTS = pathlib.Path(__file__).resolve().parent.parent
 BRIG = os.path.abspath(os.environ.get("BRIG", "build/brig"))
 NAMESPACES = ("user", "pid", "mnt", "net", "ipc", "uts", "cgroup", "time")
-OPTIONS = ("--set", "restart.limit=0", "--set", "restart.delay_max=50ms", "--set", "runs.max=4")
+# Deaths are no fault of the queue here: it is never held.
+OPTIONS = ("--set", "restart.limit=0", "--set", "restart.hold=0",
+           "--set", "restart.delay_max=50ms", "--set", "runs.max=4")
 # A run by this has a gate beside it. Nobody connects: the name is one that there never is.
 NET_POLICY = '{"extends": "default", "network": {"allow": ["nowhere.invalid:80"]}}'
 PATIENCE_S = 20
@@ -35,6 +37,7 @@ def _load(name, path):
 
 serve = _load("serve_conftest", TESTS / "serve" / "conftest.py")
 serve.BRIG = BRIG
+own = _load("own", TESTS / "host" / "own.py")
 # How often which death: of one role (the broker is there for root alone), of all of them, of the
 # supervisor.
 DEATHS = serve.ROLES * 3 + ("all", "supervisor")
@@ -111,7 +114,7 @@ class Victim:
         os.chmod(self.temporary.name, 0o711)  # the warden is another user
         place = pathlib.Path(self.temporary.name)
         (place / "tmp").mkdir()
-        self.mounts = pathlib.Path("/proc/self/mountinfo").read_text()
+        self.mounts = own.own_mounts(place)
         self.own = namespaces_of([os.getpid()])
         self.server = serve.Server(
             *OPTIONS, "--set", f"cache_dir={place / 'cache'}", directory=place,
@@ -301,7 +304,7 @@ class Victim:
         self.look()
         assert self.server.stop() == 0, self.server.log()[-3000:]
         assert not self.outlived(self.members), "processes are left"
-        assert pathlib.Path("/proc/self/mountinfo").read_text() == self.mounts
+        assert own.own_mounts(self.temporary.name) == self.mounts
         owners = {f"{pid}-{born}" for pid, born in self.members}
         groups = [path for path, _, _ in os.walk("/sys/fs/cgroup")
                   if "-".join(os.path.basename(path).split("-")[1:3]) in owners]

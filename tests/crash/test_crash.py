@@ -7,7 +7,6 @@ sessions of their own. Nothing that was killed gets a chance to clean up; the ke
 the next start of brig.
 """
 
-import ctypes
 import os
 import pathlib
 import random
@@ -18,11 +17,12 @@ import time
 
 import pytest
 
+from own import adopt_orphans, lasting, own_mounts, own_processes, stale_group
+
 BRIG = os.path.abspath(os.environ.get("BRIG", "build/brig"))
 ROOT = os.geteuid() == 0
 ROUNDS = 60
 PATIENCE_S = 30
-ADOPT = 36  # PR_SET_CHILD_SUBREAPER
 NAMESPACES = ["user", "pid", "mnt", "net", "ipc", "uts", "cgroup", "time"]
 
 STUBBORN = """import os, signal, time
@@ -49,10 +49,9 @@ def place(tmp_path_factory):
 
 @pytest.fixture(scope="module", autouse=True)
 def orphans_are_ours():
-    """What outlives its parents becomes a child of ours: it can be told from what others run."""
-    ctypes.CDLL(None).prctl(ADOPT, 1, 0, 0, 0)
+    adopt_orphans()
     yield
-    ctypes.CDLL(None).prctl(ADOPT, 0, 0, 0, 0)
+    adopt_orphans(False)
 
 
 def environment(place):
@@ -105,25 +104,10 @@ def marked(mark):
     return [pid for pid in processes() if mark.encode() in read(f"/proc/{pid}/cmdline")]
 
 
-def ours():
-    """Processes below us that have not ended, however far."""
-    below = {}
-    for pid in processes():
-        state, parent, *_ = read(f"/proc/{pid}/stat").rpartition(b")")[2].split() or (b"Z", 0)
-        if state not in (b"Z", b"X"):
-            below.setdefault(int(parent), []).append(pid)
-    found, queue = [], [os.getpid()]
-    while queue:
-        children = below.get(queue.pop(), [])
-        found += children
-        queue += children
-    return found
-
-
 def links(pattern):
     """What the links point to of our processes, as far as they may be read."""
     found = set()
-    for pid in ours():
+    for pid in own_processes():
         for path in pathlib.Path(f"/proc/{pid}").glob(pattern):
             try:
                 found.add(os.readlink(path))
@@ -149,8 +133,8 @@ def stale_groups():
     """Control groups of our brigs that live no more: the name holds the owner's pid."""
     found = set()
     for path, _, _ in os.walk("/sys/fs/cgroup"):
-        match = re.match(r"brig-((\d+)-\d+)-", os.path.basename(path))
-        if match and match[1] in started and not os.path.exists(f"/proc/{match[2]}"):
+        match = re.match(r"brig-(\d+-\d+)-", os.path.basename(path))
+        if match and match[1] in started and stale_group(path):
             found.add(path)
     return found
 
@@ -160,20 +144,6 @@ def unfinished_files(place):
     cache = pathlib.Path("/var/cache/brig") if ROOT else place / "cache" / "brig"
     return {path for path in cache.rglob("*")
             if path.is_file() and not re.fullmatch(r"[0-9a-f]{64}", path.name)}
-
-
-def mounts():
-    return pathlib.Path("/proc/self/mountinfo").read_text()
-
-
-def within(seconds, look):
-    """What stays in a set for so long; what comes and goes meanwhile is of other runs."""
-    deadline = time.monotonic() + seconds
-    left = set(look())
-    while left and time.monotonic() < deadline:
-        time.sleep(0.02)
-        left &= set(look())
-    return left
 
 
 def until(true):
@@ -194,18 +164,18 @@ class Host:
 
     def __init__(self, place):
         self.place = place
-        self.mounts = mounts()
+        self.mounts = own_mounts(place)
         self.unfinished = unfinished_files(place)
 
     def check(self, mark):
-        assert not within(PATIENCE_S, lambda: marked(mark)), "processes are left"
+        assert not lasting(PATIENCE_S, lambda: marked(mark)), "processes are left"
         recover(self.place)
-        assert not within(PATIENCE_S, stale_groups), "control groups"
-        assert not within(PATIENCE_S, namespaces), "namespaces"
-        assert not within(PATIENCE_S, abstract_sockets), "sockets"
-        assert not within(PATIENCE_S, ours), "processes are left that bear no mark"
-        assert unfinished_files(self.place) <= self.unfinished
-        assert mounts() == self.mounts
+        assert not lasting(PATIENCE_S, stale_groups), "control groups"
+        assert not lasting(PATIENCE_S, namespaces), "namespaces"
+        assert not lasting(PATIENCE_S, abstract_sockets), "sockets"
+        assert not lasting(PATIENCE_S, own_processes), "processes are left that bear no mark"
+        assert not lasting(PATIENCE_S, lambda: unfinished_files(self.place) - self.unfinished)
+        assert own_mounts(self.place) == self.mounts
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -238,18 +208,18 @@ def test_I7_many_at_once(place):
 def test_the_marks_can_be_found(place):
     """The control: what is looked for is there while brig lives."""
     mark = str(random.randrange(10**8, 10**9))
-    assert not ours()
+    assert not own_processes()
     brig = start(place, "stubborn", mark, 0)
     try:
         until(lambda: len(marked(mark)) >= 6)
-        assert set(marked(mark)) <= set(ours())
+        assert set(marked(mark)) <= set(own_processes())
         if ROOT:
             assert namespaces()
             assert abstract_sockets()
     finally:
         brig.kill()
         brig.wait()
-    assert not within(PATIENCE_S, lambda: marked(mark))
+    assert not lasting(PATIENCE_S, lambda: marked(mark))
 
 
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT"])
@@ -264,7 +234,7 @@ def test_signals_end_the_cell(place, case, name):
         status = brig.wait(PATIENCE_S)
         # Before brig listens a signal is the kernel's matter; afterwards brig says the same.
         assert status in (-getattr(signal, name), 128 + getattr(signal, name))
-        assert not within(PATIENCE_S, lambda: marked(mark))
+        assert not lasting(PATIENCE_S, lambda: marked(mark))
     host.check(mark)
 
 

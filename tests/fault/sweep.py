@@ -15,6 +15,8 @@ import re
 import shutil
 import subprocess
 
+from own import stale_group
+
 BRIG = os.environ.get("BRIG", "build/brig")
 HERE = pathlib.Path(__file__).parent
 ROOT = os.geteuid() == 0
@@ -45,6 +47,7 @@ def landlock_abi():
 def walls():
     """What `sealed` is told to look for on this host."""
     found = [f"{name}={os.readlink('/proc/self/ns/' + name)}" for name in NAMESPACES]
+    found.append(f"groups={len(os.getgroups()) if os.getuid() else 0}")
     return [*found, "landlock"] if landlock_abi() >= LANDLOCK_ABI_IOCTL else found
 
 
@@ -162,8 +165,7 @@ def stale_groups():
         for path, below, _ in os.walk(place):
             # brig makes its groups in the one it is in; those below others are of others.
             below[:] = [name for name in below if name.startswith("brig-")]
-            match = re.match(r"brig-(\d+)-", os.path.basename(path))
-            if match and not os.path.exists(f"/proc/{match[1]}"):
+            if stale_group(path):
                 found.add(path)
     return found
 

@@ -14,6 +14,7 @@ import json
 import subprocess
 
 import pytest
+from own import lasting
 from sweep import ROOT, Place, Sweep, stale_groups, walls
 
 ERRORS = ["EPERM", "ENOMEM", "EINTR", "ENOSYS"]
@@ -72,10 +73,14 @@ def fail_each(sweep, pairs):
     with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
         wrong = [w for w in pool.map(lambda pair: sweep.judge(*pair), pairs) if w]
     assert not wrong, f"{len(wrong)} of {len(pairs)}:\n" + "\n".join(wrong[:20])
+
     # The next start is the recovery from whatever a failed clean-up has left.
-    subprocess.run([str(w) for w in sweep.command], env=sweep.env, check=True, timeout=30,
-                   stdout=subprocess.DEVNULL)
-    assert not ROOT or not stale_groups() - before
+    def recover():
+        subprocess.run([str(w) for w in sweep.command], env=sweep.env, check=True, timeout=30,
+                       stdout=subprocess.DEVNULL)
+
+    recover()
+    assert not ROOT or not lasting(30, lambda: stale_groups() - before, between=recover)
 
 
 @pytest.mark.parametrize("error", ERRORS)

@@ -4,18 +4,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/block.h"
 #include "engine/engine_pack.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void unpack(const uint8_t *data, size_t size, struct block *shared)
 {
 	struct engine_unpacked got;
 	char *again = NULL, *block = malloc(size ? size : 1);
 	size_t again_size = 0;
 
 	memcpy(block, data, size);
-	if (engine_unpack(block, size, &got) == 0) {
+	if (engine_unpack(block, size, shared, &got) == 0) {
 		if (engine_pack(&got.call, &again, &again_size) < 0 || again_size != size ||
 		    memcmp(block, again, size) != 0) {
 			abort();
@@ -24,5 +25,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		engine_unpacked_done(&got);
 	}
 	free(block);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	/* Any descriptor will do: it is not looked into. */
+	struct block shared = { .fd = 0, .data = "one\0two\0three", .size = 14 };
+
+	unpack(data, size, NULL);
+	unpack(data, size, &shared);
 	return 0;
 }

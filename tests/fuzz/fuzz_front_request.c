@@ -103,12 +103,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		break;
 	default: {
 		struct stored stored;
-		text[size - 1] = '\0';
-		if (stored_read(text, size - 1, &stored) == 0) {
-			struct buf out = { 0 };
+		struct block *block = block_copy(text, size - 1);
+		if (block && stored_read(block, &stored) == 0) {
+			struct rope out = { 0 };
 			stored_write(&stored, &out);
-			buf_done(&out);
+			rope_done(&out);
+			stored_done(&stored);
 		}
+		block_unref(block);
 	}
 	}
 	free(text);

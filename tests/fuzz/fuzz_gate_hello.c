@@ -12,14 +12,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char name[NET_NAME_MAX + 1] = "", again[NET_NAME_MAX + 1] = "";
-	int whole = hello_parse(data, size, name);
+	size_t used = 0, used_again = 0;
+	int whole = hello_parse(data, size, name, &used);
 
 	for (size_t cut = 0; cut < size && size < 400; cut++) {
-		int r = hello_parse(data, cut, again);
+		int r = hello_parse(data, cut, again, &used_again);
 		if (r != -EAGAIN && r != whole) {
 			abort();
 		}
-		if (r == 0 && strcmp(name, again) != 0) {
+		if (r == 0 && (strcmp(name, again) != 0 || used != used_again || used > cut)) {
 			abort();
 		}
 	}

@@ -16,6 +16,7 @@
 #include "http/connections.h"
 #include "http/exchange.h"
 #include "http/limits.h"
+#include "http/method.h"
 #include "http/reader.h"
 
 #define SIZE_LIMIT   16384
@@ -61,13 +62,15 @@ static void check_headers(const struct headers *headers)
 
 static void check_request(const struct reader *reader)
 {
+	const struct http1_framing *framing = &reader->http1.framing;
+
 	check_path(reader->path);
 	check_headers(&reader->headers);
-	require(reader->opinion.done && reader->body.size <= BODY_LIMIT);
-	require(!(reader->framing.chunked && reader->framing.has_length));
-	require(reader->framing.chunked || reader->body.size == reader->framing.length);
-	require(strstr(request_line_allow, reader->line.method) != NULL);
-	require(reader->line.minor == 0 ||
+	require(reader->http1.state == HTTP1_DONE && reader->body.size <= BODY_LIMIT);
+	require(!(framing->chunked && framing->has_length));
+	require(framing->chunked || reader->body.size == framing->length);
+	require(strstr(method_allow, reader->method) != NULL);
+	require(reader->http1.line.minor == 0 ||
 		headers_find(reader->headers.list, reader->headers.count, "host") != NULL);
 }
 
@@ -78,7 +81,7 @@ static void note(struct buf *notes, const struct reader *reader)
 		buf_addf(notes, "%d %s\n", reader->status, reader->why);
 		return;
 	}
-	buf_addf(notes, "%s %s %s %zu\n", reader->line.method, reader->target, reader->path,
+	buf_addf(notes, "%s %s %s %zu\n", reader->method, reader->target, reader->path,
 		 reader->headers.count);
 	for (size_t i = 0; i < reader->headers.count; i++) {
 		buf_addf(notes, "%s=%s\n", reader->headers.list[i].name,
@@ -112,12 +115,12 @@ static struct tally read_all(const struct http_limits *limits, const char *data,
 	reader_init(&reader, limits, &pool);
 	while (!tally.refused && !tally.closed) {
 		if (reader.state == READER_HEAD_DONE) {
-			reader_go_on(&reader, BODY_LIMIT);
+			reader_go_on(&reader, BODY_LIMIT, NULL);
 		} else if (reader.state == READER_DONE) {
 			check_request(&reader);
 			note(notes, &reader);
 			tally.requests++;
-			tally.closed = !reader.framing.keep_alive;
+			tally.closed = !reader.http1.framing.keep_alive;
 			reader_done(&reader);
 			reader_init(&reader, limits, &pool);
 		} else if (reader.state == READER_REFUSED) {

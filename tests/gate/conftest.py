@@ -99,6 +99,10 @@ class World:
         answer = self.order(op="visits")
         return answer["visits"], answer["asked"]
 
+    def host(self, line):
+        """A command that changes the network of brig's host."""
+        self.order(op="host", line=line)
+
     def name(self, name, addresses):
         self.order(op="name", name=name, addresses=addresses)
 

@@ -2,6 +2,7 @@
 """T1 to T14 with a gate: each attack beside a control that shows that the way is there."""
 
 import os
+import time
 
 import pytest
 
@@ -93,13 +94,22 @@ def test_mixed_answers_use_the_public_one(run, world):
 
 
 def test_t9_address_flipped_during_connect(run, world):
-    """There is nothing to flip: the kernel that reads the address is the one that routes it."""
+    """There is nothing to flip: the kernel that reads the address is the one that routes it.
+
+    Which of the two a call meets, and whether it hears of a refusal or of a reset, is chance. What is
+    certain: each address by itself, and that nobody but the allowed host is ever reached.
+    """
     code = """
 import ctypes, itertools, socket, sys, threading, struct
 libc = ctypes.CDLL(None, use_errno=True)
 good = struct.pack("=H", socket.AF_INET) + struct.pack(">H", 7000) + socket.inet_aton(
     socket.gethostbyname("public.test")) + bytes(8)
 bad = good[:4] + socket.inet_aton("192.168.7.7") + bytes(8)
+def connect(address):
+    with socket.socket() as s:
+        r = libc.connect(s.fileno(), address, 16)
+        return "connected" if r == 0 else "errno %d" % ctypes.get_errno()
+print(connect(good), connect(bad))
 address = ctypes.create_string_buffer(good, 16)
 stop = False
 def flip():
@@ -109,20 +119,16 @@ def flip():
             break
 sys.setswitchinterval(1e-6)
 threading.Thread(target=flip, daemon=True).start()
-seen = set()
-for i in range(2000):
-    if i > 60 and len(seen) > 1:
-        break
-    s = socket.socket()
-    r = libc.connect(s.fileno(), address, 16)
-    seen.add("connected" if r == 0 else "errno %d" % ctypes.get_errno())
-    s.close()
+for _ in range(400):
+    connect(address)
 stop = True
-print(sorted(seen))
 """
     result = run(code, "public.test:7000")
-    assert "connected" in result["stdout"] and "errno 101" in result["stdout"], result
-    assert {visit[0] for visit in world.visits()[0]} == {"::ffff:93.184.216.34"}
+    assert result["stdout"] == "connected errno 101\n", result
+    visited, end = set(), time.monotonic() + 20
+    while not visited and time.monotonic() < end:  # the host writes its visitors down a bit later
+        visited |= {visit[0] for visit in world.visits()[0]}
+    assert visited == {"::ffff:93.184.216.34"}
 
 
 def test_t9_address_flipped_during_sendto(run, world):
@@ -263,7 +269,7 @@ def test_t4_t5_families_with_a_gate(run, world):
     """A network is no reason for other kinds of sockets, nor for the host's tables."""
     code = """
 import socket
-for family, kind, protocol in ((16, 3, 15), (16, 3, 9), (16, 3, 12), (16, 3, 4), (16, 3, 16),
+for family, kind, protocol in ((16, 3, 0), (16, 3, 15), (16, 3, 9), (16, 3, 12), (16, 3, 4), (16, 3, 16),
                                (17, 3, 3), (40, 1, 0), (38, 5, 0), (44, 3, 0), (2, 3, 1), (10, 3, 58),
                                (2, 1, 132), (2, 1, 262)):
     try:
@@ -271,7 +277,7 @@ for family, kind, protocol in ((16, 3, 15), (16, 3, 9), (16, 3, 12), (16, 3, 4),
         print("made", family, kind, protocol)
     except OSError:
         pass
-print([name for _, name in socket.if_nameindex()])
+print(socket.if_nametoindex("lo"))
 s = socket.socket()
 for level, option, value in ((6, 31, b"tls"), (0, 35, bytes(8)), (0, 64, bytes(40)), (1, 25, b"lo"),
                              (1, 36, bytes(4))):
@@ -282,7 +288,7 @@ for level, option, value in ((6, 31, b"tls"), (0, 35, bytes(8)), (0, 64, bytes(4
         pass
 """
     result = run(code, "0.0.0.0/0:1-20", "*:443")
-    assert result["stdout"] == "['lo']\n", result
+    assert result["stdout"] == "1\n", result
     assert world.visits()[0] == []
 
 

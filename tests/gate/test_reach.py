@@ -31,7 +31,9 @@ def test_python_by_name(run, world):
     assert entry["host"] == "public.test" and entry["port"] == 80
     assert entry["address"] == "93.184.216.34" and entry["verdict"] == "allowed"
     assert entry["bytes_up"] > 20 and entry["bytes_down"] > 20 and entry["ms"] > 0
-    assert result["usage"]["net_bytes"] == entry["bytes_up"] + entry["bytes_down"]
+    # What is left are two questions for the name, here and outside, and their answers.
+    names = result["usage"]["net_bytes"] - entry["bytes_up"] - entry["bytes_down"]
+    assert 8 * 29 <= names <= 16 * 64, result
     assert world.visits()[0]
 
 

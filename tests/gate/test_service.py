@@ -126,7 +126,7 @@ KINDS = kinds()
 
 
 def connection(host=b"public.test", verdict=0, port=80, cause=0, address=b"1.2.3.4", end=b""):
-    return struct.pack(f"=IIIIQQQ{HOST}s{ADDRESS}s", KINDS["CONNECTION"], verdict, port, cause, 1, 2,
+    return struct.pack(f"=IIIIQQQQ{HOST}s{ADDRESS}s", KINDS["CONNECTION"], verdict, port, cause, 1, 2, 0,
                        3, host, address) + bytes(2) + end
 
 

@@ -74,7 +74,7 @@ class Service:
     def metrics(self):
         text = self.ask("GET", "/metrics")[1]
         return {name: float(value)
-                for name, value in re.findall(r"^brig_engine_gate_(\w+) (\S+)$", text, re.M)}
+                for name, value in re.findall(r"^brig_engine_gate_(\w+)_total (\S+)$", text, re.M)}
 
     def mcp(self, method, params):
         body = {"jsonrpc": "2.0", "id": next(self.ids), "method": method, "params": params}

@@ -28,11 +28,22 @@ import threading
 import time
 import zipfile
 
+import hostile
+
 CLONE_NEWNET = 0x40000000
+IPV6_FREEBIND = 78
 PUBLIC, OTHER, OWN = "93.184.216.34", "93.184.216.35", "93.184.216.40"
 PRIVATE, METADATA = "192.168.7.7", "169.254.169.254"
 OLD_PORT = 8444  # TLS as it was
+KEY_PORT = 8448  # TLS with a key of its own
+RETRY_PORT = 8450  # and as many second hellos as the number is greater
+RETRY = bytes.fromhex("cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e079e09e2c8a8339c")
 PUBLIC6 = "2606:2800:220:1::34"
+# More addresses of brig's host: the second of a network, a network that is the host's as a whole,
+# the broadcast address, and the same by IPv6.
+FIRST, SECOND, BROADCAST = "93.184.217.10", "93.184.217.11", "93.184.217.255"
+WHOLE = "93.184.218.77"
+FIRST6, SECOND6, WHOLE6 = "2606:2800:221::10", "2606:2800:221::11", "2606:2800:222::77"
 
 NAMES = {
     "public.test": [PUBLIC],
@@ -44,6 +55,14 @@ NAMES = {
     "loop.test": ["127.0.0.1"],
     "zero.test": ["0.0.0.0"],
     "own.test": [OWN],
+    "first.own.test": [FIRST],
+    "second.own.test": [SECOND],
+    "broadcast.own.test": [BROADCAST],
+    "whole.own.test": [WHOLE],
+    "first6.own.test": [FIRST6],
+    "second6.own.test": [SECOND6],
+    "whole6.own.test": [WHOLE6],
+    "mapped.own.test": ["::ffff:" + SECOND],
     "six.test": [PUBLIC6],
     "mapped.test": ["::ffff:" + PRIVATE],
     "nat64.test": ["64:ff9b::192.168.7.7"],
@@ -209,6 +228,8 @@ class Outside:
                     context.set_ciphers("ALL:@SECLEVEL=0")
                     context.minimum_version = ssl.TLSVersion.TLSv1
                     context.maximum_version = ssl.TLSVersion.TLSv1_1
+                if self.curve:
+                    context.set_ecdh_curve(self.curve)
                 context.sni_callback = outside.choose
                 try:
                     self.request = context.wrap_socket(self.request, server_side=True)
@@ -217,7 +238,7 @@ class Outside:
                     self.failed = True
                 super().setup()
 
-            failed = False
+            failed, curve = False, None
 
             def handle(self):
                 try:
@@ -240,6 +261,55 @@ class Outside:
                 self.request.sendall(b"220 hello\r\n")
                 self.request.sendall(b"got " + self.request.recv(100))
 
+        class KeyWeb(SecureWeb):
+            """Asks for another key than clients send at first: a HelloRetryRequest."""
+
+            curve = "secp384r1"
+
+        class Retry(socketserver.BaseRequestHandler):
+            """The beginning of TLS by hand: wants so many second hellos, byte by byte, and then echoes."""
+
+            def answer(self, random):
+                body = b"\3\3" + random + b"\0\x13\1\0\0\0"
+                message = b"\2" + len(body).to_bytes(3, "big") + body
+                data = b"\x14\3\3\0\1\1"
+                for part in (message[:7], message[7:]):
+                    data += b"\x16\3\3" + len(part).to_bytes(2, "big") + part
+                self.request.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                for i in range(len(data)):
+                    self.request.sendall(data[i:i + 1])
+
+            def hear_hello(self):
+                """All records up to one whole ClientHello."""
+                message = b""
+                while len(message) < 4 or len(message) < 4 + int.from_bytes(message[1:4], "big"):
+                    head = self.request.recv(5, socket.MSG_WAITALL)
+                    body = self.request.recv(int.from_bytes(head[3:5], "big"), socket.MSG_WAITALL)
+                    outside.visits[-1][2] += (head + body).decode("latin-1")
+                    if not body:
+                        raise ConnectionResetError
+                    message += body if head[0] == 22 else b""
+                outside.visits[-1][2] += "|"
+
+            def handle(self):
+                outside.note(self.request)
+                try:
+                    self.talk()
+                except ConnectionError:
+                    pass
+
+            def talk(self):
+                times = self.request.getsockname()[1] - RETRY_PORT
+                for turn in range(times + 1):
+                    self.hear_hello()
+                    self.answer(RETRY if turn < times else bytes(32))
+                while data := self.request.recv(65536):
+                    outside.visits[-1][2] += data.decode("latin-1")
+                    self.request.sendall(data)
+
+        for times in range(3):
+            self.serve(RETRY_PORT + times, Retry)
+        self.serve(KEY_PORT, KeyWeb)
         self.serve(80, Web)
         self.serve(8080, Web)
         self.serve(443, SecureWeb)
@@ -248,6 +318,7 @@ class Outside:
         self.serve(7000, Echo)
         self.serve(2525, First)
         self.serve(9999, Echo)
+        hostile.start(self)
         threading.Thread(target=self.names_by_udp, daemon=True).start()
         threading.Thread(target=self.names_by_tcp, daemon=True).start()
         udp = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
@@ -261,8 +332,11 @@ class Outside:
             self.visits.append(["udp", 5353, data.decode("latin-1")])
 
     def addresses(self, name):
-        """A list of lists is one answer after the other: that is rebinding."""
+        """A list of lists is one answer after the other: that is rebinding. So is a "cycle", for ever."""
         found = NAMES.get(name)
+        if isinstance(found, dict) and "cycle" in found:
+            self.turns[name] = turn = self.turns.get(name, -1) + 1
+            return found["cycle"][turn % len(found["cycle"])]
         if isinstance(found, list) and found and isinstance(found[0], list):
             turn = self.turns.get(name, 0)
             self.turns[name] = turn + 1
@@ -371,6 +445,8 @@ def outside_main(line, certificate):
     sh("ip -6 addr add fd77::1/64 dev o0 nodad")
     sh("ip link set o0 up")
     sh(f"ip route add {OWN}/32 via 10.77.0.2")
+    sh("ip route add 93.184.217.0/24 via 10.77.0.2")
+    sh("ip -6 route add 2606:2800:221::/64 via fd77::2")
     outside = Outside(certificate)
     outside.start()
     line.write("up\n")
@@ -420,6 +496,12 @@ def main():
     sh("ip addr add 10.77.0.2/24 dev w0")
     sh(f"ip addr add {OWN}/32 dev lo")
     sh("ip -6 addr add fd77::2/64 dev w0 nodad")
+    for address in (FIRST, SECOND):
+        sh(f"ip addr add {address}/24 broadcast {BROADCAST} dev w0")
+    for address in (FIRST6, SECOND6):
+        sh(f"ip -6 addr add {address}/64 dev w0 nodad")
+    sh("ip route add local 93.184.218.0/24 dev lo")
+    sh("ip -6 route add local 2606:2800:222::/64 dev lo")
     sh("ip link set w0 up")
     outside.write("go\n")
     outside.flush()
@@ -438,14 +520,26 @@ def main():
         def log_message(self, *args):
             pass
 
-    for address in ("127.0.0.1", OWN, "10.77.0.2"):
-        server = http.server.ThreadingHTTPServer((address, 8099), Inside)
+    class Inside6(http.server.ThreadingHTTPServer):
+        address_family = socket.AF_INET6
+
+        def server_bind(self):
+            # Without it only addresses of interfaces can be bound to.
+            self.socket.setsockopt(socket.IPPROTO_IPV6, IPV6_FREEBIND, 1)
+            super().server_bind()
+
+    for address in ("127.0.0.1", OWN, "10.77.0.2", FIRST, SECOND, WHOLE, FIRST6, SECOND6, WHOLE6):
+        kind = Inside6 if ":" in address else http.server.ThreadingHTTPServer
+        server = kind((address, 8099), Inside)
         threading.Thread(target=server.serve_forever, daemon=True).start()
     print("ready", flush=True)
     for text in sys.stdin:
         order = json.loads(text)
         if order["op"] == "run":
             answer = run(order)
+        elif order["op"] == "host":
+            sh(order["line"])
+            answer = {}
         else:
             outside.write(text)
             outside.flush()

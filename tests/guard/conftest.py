@@ -24,6 +24,9 @@ POLICIES = {
     "science": {"guard": {"mode": "strict", "allowed_modules": ["math", "io", "numpy", "pandas"]},
                 "limits": {"memory": "1G"}},
     "guarded": {"guard": "strict"},
+    "sums": {"guard": {"mode": "strict", "allowed_modules": ["math"]}},
+    "scored": {"auto_run": {"ask_from": 20}},
+    "loose": {"guard": {"mode": "imports", "allowed_modules": ["os", "sys", "ctypes", "mmap"]}},
     "careful": {"auto_run": {"ask_from": 20, "refuse_from": 60}},
 }
 

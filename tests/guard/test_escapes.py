@@ -5,10 +5,10 @@ import collections
 import os
 import pathlib
 import socket
-import time
 
 import corpus
 import pytest
+from own import adopt_orphans, lasting, own_processes
 
 SECRET = "SECRET-OF-THE-HOST"
 ENDS = {"ok", "failed", "rejected", "timeout", "memory_limit", "output_limit", "process_limit",
@@ -29,23 +29,28 @@ def host(tmp_path_factory):
     del os.environ["BRIG_TEST_SECRET"]
 
 
-def processes():
-    """Programs in cells, of whomever: {(pid, when it was started)}."""
+@pytest.fixture(scope="module", autouse=True)
+def orphans_are_ours():
+    adopt_orphans()
+    yield
+    adopt_orphans(False)
+
+
+def programs():
+    """Programs in cells of ours."""
     found = set()
-    for place in pathlib.Path("/proc").glob("[0-9]*"):
+    for pid in own_processes():
         try:
-            words = (place / "cmdline").read_bytes()
-            born = (place / "stat").read_text().rsplit(")", 1)[1].split()[19]
+            words = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
         except OSError:
             continue
         if b"/sandbox/code.py" in words:
-            found.add((place.name, born))
+            found.add(pid)
     return found
 
 
 def run_all(many, host, guard):
     canary, listener = host
-    before = processes()
     payloads = list(corpus.payloads(canary, listener.getsockname()[1]))
     results = many.all([((text, guard), {"timeout_ms": 600}) for _, text in payloads])
     found = [(name, result) for (name, _), result in zip(payloads, results)]
@@ -56,14 +61,7 @@ def run_all(many, host, guard):
     assert canary.read_text() == SECRET
     with pytest.raises(BlockingIOError):
         listener.accept()
-    # Others on this host may be running programs as well; but theirs end.
-    left = processes() - before
-    for _ in range(150):
-        left &= processes()
-        if not left:
-            break
-        time.sleep(0.1)
-    assert not left
+    assert not lasting(15, programs)
     return found
 
 

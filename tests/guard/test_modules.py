@@ -17,9 +17,10 @@ PYTHON = "/usr/bin/python3"
 # Runs in the interpreter that cells have: the guard's own text, and a walk from what it hands out.
 REACH = r'''
 import types, collections
-order = '{"mode":"strict","operations":0,"recursion":0,"ask":0,"refuse":0,"check":0,"value":0}'
+order = '{"mode":"strict","operations":0,"recursion":0,"ask":0,"refuse":0,"score":0,"check":0,"value":0}'
 guard = Guard(order, "/nowhere")
 guard.look(b"x = 1", "x")
+guard_detach()
 guard.importer = GuardImporter(guard)
 functions = GuardBuiltins(guard)
 guard.replacements, guard.builtins = functions.replacements, functions.space
@@ -45,6 +46,12 @@ while left:
         continue
     if isinstance(it, (str, bytes, int, float, complex, type(None))):
         continue
+    # What is behind them no program may ask for; if one finds a way, the guard is not there.
+    own = [it, getattr(it, "__func__", None)]
+    own += list(vars(it).values()) if isinstance(it, type) else []
+    for function in own:
+        if isinstance(function, types.FunctionType) and function.__globals__ is globals():
+            found.append("%s: %r leads to the driver" % (way, function))
     if isinstance(it, dict):
         left.extend((v, "%s[%r]" % (way, k)) for k, v in list(it.items())[:2000])
     elif isinstance(it, (list, tuple, set, frozenset)):

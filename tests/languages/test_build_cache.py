@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The build cache: compiled once, and nobody can put anything in another's place."""
 
+import json
 import os
 import shutil
 
@@ -178,3 +179,50 @@ def test_at_the_same_time(brig):
         assert (run.returncode, out, err) == (0, b"all\n", b"")
     assert brig.result(source)["build_cached"]
     assert len(brig.entries() - before) == 1
+
+
+# --- what a compiler may hand over ------------------------------------------------------------------
+
+def java(brig, classes):
+    """A program of so many classes, all of which it needs; no other test's."""
+    source = brig.dir / "Main.java"
+    inner = "".join(f"static class C{i} {{ int f() {{ return {i}; }} }}\n" for i in range(classes))
+    uses = " + ".join(f"new C{i}().f()" for i in range(classes))
+    source.write_text(f"// {brig.dir}\npublic class Main {{ {inner}"
+                      f"public static void main(String[] a) {{ System.out.println({uses}); }} }}\n")
+    return source, f"{sum(range(classes))}\n"
+
+
+def policies(brig, **keys):
+    place = brig.dir / "config" / "policies"
+    place.mkdir(parents=True)
+    (place / "tight.json").write_text(json.dumps({"extends": "default", **keys}))
+    return "--config", brig.dir / "config", "--policy", "tight"
+
+
+def test_policy_for_output_files_cuts_no_compiler(brig):
+    """It may hand out one file: that is the program's bound, and neither its own build's nor others'."""
+    source, expected = java(brig, 5)
+    tight = policies(brig, files={"out_count": 1, "out_bytes": 1})
+    for options in (tight, (), tight, ()):
+        result = brig.result(*options, source)
+        assert (result["status"], result["stdout"]) == ("ok", expected), result
+    assert result["build_cached"]
+
+
+def test_cut_output_is_not_kept(brig):
+    """More classes than there is room for: no program, neither now nor from the cache."""
+    before = brig.entries()
+    source, _ = java(brig, 300)
+    for _ in range(2):
+        result = brig.result(source)
+        assert (result["status"], result["build_cached"]) == ("compile_failed", False), result
+        assert "at most 256 files" in result["verdict"]["remedy"]
+    assert brig.entries() == before
+
+
+def test_key_has_policy_and_limits(built, brig):
+    """Whoever compiles by other rules, or with less, has an entry of its own."""
+    other = policies(brig, description="another")
+    assert not built.run(*other)["build_cached"]
+    assert built.run(*other)["build_cached"] and built.run()["build_cached"]

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Each language runs a real program, and says what is wrong with a bad one."""
 
+import subprocess
+
 import pytest
 
 from conftest import TREE
 
 PROGRAMS = TREE / "tests" / "programs"
-LANGUAGES = sorted(path.name for path in PROGRAMS.iterdir() if path.is_dir())
+LANGUAGES = sorted(path.parent.name for path in PROGRAMS.glob("*/expected.txt"))
 COMPILED = {"c", "cpp", "go", "java", "rust"}
 
 # Prints its argument and its input in upper case, complains, and ends with 3.
@@ -91,6 +93,16 @@ def test_program(brig, language):
         assert again["build_cached"]
 
 
+@pytest.mark.root
+@pytest.mark.parametrize("language", sorted(set(LANGUAGES) - COMPILED))
+def test_program_in_strict(brig, language):
+    """The same under the smaller list of system calls; a user need not have all of its layers."""
+    source = next((PROGRAMS / language).glob("code.*"))
+    result = brig.result("--policy", "strict", source)
+    assert (result["status"], result["verdict"]["denial"]) == ("ok", None), result
+    assert result["stdout"] == (PROGRAMS / language / "expected.txt").read_text()
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_input_arguments_and_status(brig, language):
     result = brig.result("--lang", language, "-c", ECHO[language], "--", "arg", stdin="hello\n")
@@ -126,7 +138,7 @@ def test_syntax_error(brig, language):
 
 
 def test_compiler_has_limits_of_its_own(brig):
-    """The request's limits are the program's; a compiler that never ends is ended by its own."""
+    """What a request asks for leaves a compiler what it needs; one that never ends is ended."""
     result = brig.result("--timeout", "1ms", "--lang", "c", "-c", f"int main() {{}} // {brig.dir}")
     assert result["status"] in ("ok", "timeout"), result
     config = brig.dir / "config"
@@ -146,9 +158,96 @@ def test_compiler_has_limits_of_its_own(brig):
     assert result["duration_ms"] < 5000
 
 
+def test_request_tightens_the_compilers_limits(brig):
+    """Down to what the runtime says that its compiler needs, and never above the policy's."""
+    config = brig.dir / "config"
+    (config / "runtimes").mkdir(parents=True)
+    (config / "runtimes" / "slow.json").write_text(
+        '{"extensions": ["slow"], "source": "code.slow", "program": ["/bin/bash"],'
+        '"compile": {"argv": ["{program}", "-c", "while :; do :; done"],'
+        '"output": "program", "least": {"cpu": "300ms", "memory": "32M"}},'
+        '"run": {"argv": ["{output}", "{args}"]}, "closure": ["@libs", "@shell"]}')
+    for asked, got in (("600ms", 600), ("10ms", 300)):
+        result = brig.result("--config", config, "--cpu-time", asked, "--memory", "16M",
+                             "--lang", "slow", "-c", "x")
+        assert (result["status"], result["verdict"]["cause"]) == ("compile_failed", "cpu_time"), result
+        assert (result["limits"]["cpu_ms"], result["limits"]["memory_bytes"]) == (got, 32 << 20)
+        assert result["usage"]["compile_cpu_ms"] >= got
+
+
+@pytest.mark.parametrize("language", sorted(COMPILED))
+def test_a_small_request_can_be_compiled(brig, language):
+    """Limits that are enough for the program alone."""
+    # Debian's go 1.19 reserves more than it uses, which counts where there is no group.
+    small = {"java": "96M", "go": "64M", "rust": "32M"}.get(language, "8M")
+    result = brig.result("--memory", small, "--disk", "16M", "--cpu-time", "2s", "--open-files", "32",
+                         "--lang", language, "-c", ECHO[language], "--", "arg", stdin="hello\n")
+    assert (result["status"], result["stdout"]) == ("failed", "arg HELLO\n"), result
+
+
+PROCESSOR = """
+import javax.annotation.processing.*; import javax.lang.model.element.TypeElement; import java.util.Set;
+@SupportedAnnotationTypes("*")
+public class P extends AbstractProcessor {
+    @Override public boolean process(Set<? extends TypeElement> s, RoundEnvironment r) {
+        System.out.println("code of the caller's in javac"); return false; }
+}
+"""
+PLUGIN = """
+import com.sun.source.util.*;
+public class P implements Plugin {
+    public String getName() { return "P"; }
+    public boolean autoStart() { return true; }
+    public void init(JavacTask task, String... args) {
+        System.out.println("code of the caller's in javac"); }
+}
+"""
+
+
+@pytest.mark.parametrize("service, source", [
+    ("javax.annotation.processing.Processor", PROCESSOR), ("com.sun.source.util.Plugin", PLUGIN)])
+def test_no_code_of_the_callers_in_javac(brig, service, source):
+    """Neither a processor of annotations nor a plugin that would start by itself."""
+    (brig.dir / "P.java").write_text(source)
+    subprocess.run(["javac", "-proc:none", "P.java"], cwd=brig.dir, check=True, timeout=120)
+    (brig.dir / "service").write_text("P\n")
+    (brig.dir / "Main.java").write_text(
+        'public class Main { public static void main(String[] a) { System.out.println("ran"); } }')
+    result = brig.result("--in", f"P.class={brig.dir}/P.class",
+                         "--in", f"META-INF/services/{service}={brig.dir}/service",
+                         brig.dir / "Main.java")
+    assert result["stdout"] == "ran\n", result
+    # Where it is let in it prints, and the compiler's text is shown when it fails.
+    (brig.dir / "Main.java").write_text("public class Main { int x = y; }")
+    result = brig.result("--in", f"P.class={brig.dir}/P.class",
+                         "--in", f"META-INF/services/{service}={brig.dir}/service",
+                         brig.dir / "Main.java")
+    assert result["status"] == "compile_failed"
+    assert "code of the caller's" not in result["stdout"] + result["stderr"], result
+
+
 def test_unknown_language_lists_the_known(brig):
     error = brig.error("--lang", "cobol", "-c", "x")
     assert error["code"] == "runtime"
     assert "cobol" in error["message"]
     for language in LANGUAGES:
         assert language in error["remedy"]
+
+
+PLOT = """
+import matplotlib
+from matplotlib import pyplot
+pyplot.plot([1, 4, 2])
+pyplot.title("größer")
+pyplot.savefig("out/plot.png")
+print(pyplot.get_backend().lower())
+"""
+
+
+@pytest.mark.parametrize("start", ["cold", "warm"])
+def test_python_plots(brig, start):
+    """Debian's matplotlib: its data, settings and fonts are not beside its modules."""
+    result = brig.result("--start", start, "--timeout", "120s", "--cpu-time", "60s", "--lang", "python", "-c", PLOT)
+    assert (result["status"], result["stdout"]) == ("ok", "agg\n"), result
+    picture, = (file for file in result["files"] if file["path"] == "out/plot.png")
+    assert picture["size"] > 1000

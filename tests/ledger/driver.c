@@ -20,6 +20,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -61,6 +62,14 @@ static void role_gone(void *user, const char *why)
 	loop_stop(user);
 }
 
+/* From the environment; 0: it is not there. */
+static long number_of(const char *name)
+{
+	const char *text = getenv(name);
+
+	return text ? atol(text) : 0;
+}
+
 static int be_role(const char *path, int socket)
 {
 	struct brig_error error = { 0 };
@@ -74,6 +83,8 @@ static int be_role(const char *path, int socket)
 	}
 	struct ledger_options options = { .note = role_note, .gone = role_gone, .user = loop };
 	options.checkpoint_entries = every ? (unsigned)atoi(every) : 0;
+	options.sweep_ns = (uint64_t)number_of("DRIVER_SWEEP_MS") * 1000000;
+	options.audit_age_ms = (uint64_t)number_of("DRIVER_AUDIT_AGE_MS");
 	if (ledger_role_new(loop, socket, dir, &options, &role, &error) < 0) {
 		fprintf(stderr, "driver: %s (%s)\n", error.message, error.remedy);
 		return 4;
@@ -273,6 +284,9 @@ static int run(const char *mode, const char *path, long count, const char *acks)
 	printf("done=%ld errors=%ld pair_us=%.1f per_second=%.0f\n", driver.done, driver.errors,
 	       (double)ns / 1e3 / (double)(driver.done ? driver.done : 1),
 	       (double)driver.done * 1e9 / (double)ns);
+	/* The role has something to do by itself. */
+	struct timespec linger = { .tv_nsec = number_of("DRIVER_LINGER_MS") * 1000000 };
+	nanosleep(&linger, NULL);
 	int status = stop(&driver);
 	printf("role=%d\n", status);
 	return 0;

@@ -38,6 +38,19 @@ class Tamper:
             self.db.execute(f"DROP TRIGGER {name}")
         return self.db
 
+    def unstrict(self, sql):
+        """Runs this with tables that take values of any type."""
+        tables = self.db.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'table'").fetchall()
+        for names in ([(name, sql.replace(") STRICT", ")")) for name, sql in tables], tables):
+            self.db.execute("PRAGMA writable_schema = 1")
+            for name, text in names:
+                self.db.execute("UPDATE sqlite_schema SET sql = ? WHERE name = ?", (text, name))
+            self.db.commit()
+            self.db.close()
+            self.db = sqlite3.connect(self.path)
+            if names is not tables:
+                self.db.execute(sql)
+
     def __exit__(self, *_):
         for _, sql in self.triggers:
             self.db.execute(sql)
@@ -183,6 +196,61 @@ def test_truncated_with_its_head(state, verify, written):
     log.write_text(f'event=checkpoint text="{kept}"\nevent=checkpoint text="{line}"\n')
     assert not verify(state, "--expect", log)[0]
     assert verify(written, "--expect", log) == (True, [])
+
+
+def test_all_of_a_log_is_read(state, verify, written):
+    """A checkpoint counts wherever it stands in the log, and however many there are."""
+    line = (state / "audit.head").read_text().strip()
+    with Tamper(state) as db:
+        lines = [row[0] for row in db.execute("SELECT line FROM checkpoints ORDER BY number")]
+        kept = lines[4]
+        db.execute("DELETE FROM checkpoints WHERE number > 5")
+        db.execute("DELETE FROM audit WHERE sequence > ?", (int(kept.split()[2]),))
+    (state / "audit.head").write_text(kept + "\n")
+    log = state / "service.log"
+    noise = "time=1 level=error role=front event=engine.failed why=x\n"
+    log.write_text(f'event=checkpoint text="{kept}"\n' * 100 + noise * 5000
+                   + f'event=checkpoint text="{line}"\n')
+    assert log.stat().st_size > 4 * (64 << 10)
+    assert not verify(state, "--expect", log)[0]
+    assert verify(written, "--expect", log) == (True, [])
+    # As the journal exports it, and with a last line that is still being written.
+    log.write_text('{"MESSAGE": "event=checkpoint text=\\"%s\\""}\n' % line
+                   + f'event=checkpoint text="{line[:50]}')
+    assert not verify(state, "--expect", log)[0]
+    assert verify(written, "--expect", log) == (True, [])
+
+
+def test_words_of_strangers_in_a_log_are_no_checkpoints(written, verify, state):
+    line = (state / "audit.head").read_text().strip()
+    forged = line[:-4] + "0000"
+    log = state / "service.log"
+    log.write_text(f'role=front event=run.failed why="brig-audit-1 1 2 event=checkpoint {forged}"\n'
+                   f'role=ledger event=checkpoint text="{line}"\n')
+    assert verify(written, "--expect", log) == (True, [])
+    log.write_text(f'role=front event=run.failed why="{line}"\n')
+    valid, findings = verify(written, "--expect", log)
+    assert not valid and "no checkpoint" in findings[0]
+
+
+@pytest.mark.parametrize("change", [
+    "UPDATE audit SET kind = CAST(kind AS BLOB) WHERE sequence = 7",
+    "UPDATE audit SET tenant = CAST(tenant AS BLOB) WHERE sequence = 7",
+    "UPDATE audit SET facts = CAST(facts AS BLOB) WHERE sequence = 7",
+    "UPDATE audit SET time_ms = CAST(time_ms AS BLOB) WHERE sequence = 7",
+    "UPDATE checkpoints SET line = CAST(line AS BLOB) WHERE number = 3",
+])
+def test_the_same_bytes_as_another_type(state, verify, audit, change):
+    """The hash is of bytes; a list that is filtered compares values."""
+    before = audit("list", "--state", state, "--kind", "execution", "--limit", "1000").stdout
+    tamper = Tamper(state)
+    with tamper:
+        tamper.unstrict(change)
+    valid, findings = verify(state)
+    assert not valid and any("stored as the ledger" in finding for finding in findings), findings
+    if "kind" in change:
+        shown = audit("list", "--state", state, "--kind", "execution", "--limit", "1000").stdout
+        assert shown == before
 
 
 def test_truncated_behind_the_last_checkpoint(state, verify):

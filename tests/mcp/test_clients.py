@@ -12,7 +12,8 @@ from conftest import BRIG
 HERE = pathlib.Path(__file__).parent
 TRANSPORTS = ("http", "stdio")
 # What data/tools describes is what is offered.
-TOOLS = {path.stem for path in (HERE.parent.parent / "data" / "tools").glob("*.json")}
+TOOLS = {path.stem for path in (HERE.parent.parent / "data" / "tools").glob("*.json")
+         if not json.loads(path.read_text()).get("hidden")}
 
 
 def target(transport, url, program):
@@ -85,9 +86,10 @@ def test_sdk_and_brig(npm, request, tmp_path, transport):
     assert seen["server"] == "brig" and set(seen["tools"]) == TOOLS
     assert seen["run"]["stdout"] == "42\n" and seen["run"]["exit_code"] == 0
     assert seen["state"] == "[1, 2]\n"
+    assert seen["named"]["stdout"] == "42\n" and seen["named"]["session_id"] == "my-state_1"
     for name, words in (("guard", "socket"), ("failed", "exit status 3"), ("language", "nosuch"),
                         ("argument", 'argument "code" must be a string'),
-                        ("nobody", "no such session"), ("closed", "gone")):
+                        ("nobody", "no such session"), ("unnamed", "1 to 64 letters"), ("closed", "gone")):
         assert seen[name]["error"] and words in seen[name]["text"], (name, seen[name])
     assert seen["unknown"] == -32602
     assert seen["after"] == "still here\n"

@@ -54,7 +54,7 @@ def test_lines(stdio):
 
 def test_line_too_long(stdio):
     stdio.open()
-    stdio.write(b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"' + b"x" * (17 << 20))
+    stdio.write(b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"' + b"x" * (33 << 20))
     assert code(stdio.next()) == PARSE
     stdio.write(b"x" * 1000 + b'"}}\n')
     assert stdio.ask(request("ping", number=2))["result"] == {}

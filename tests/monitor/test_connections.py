@@ -57,7 +57,7 @@ def test_what_is_allowed_is_none(run):
 
 def test_too_many_refused(run):
     code = TRY + """
-for i in range(1000):
+for i in range(1000000):
     reach("h%d.test" % i)
 print("still here")
 """
@@ -66,19 +66,22 @@ print("still here")
     assert result["stdout"] == ""
     assert ".test" in result["verdict"]["remedy"]
     assert "monitor.end_after.refused_connections" in result["verdict"]["operator_remedy"]
-    assert 11 <= result["event_counts"]["connection.refused"] < 1000
+    # The program goes on until the warden has heard of it: how far it comes by then is decided by
+    # the scheduler alone, so there is no closer bound that a busy host would keep. That it does not
+    # come to its end is what holds.
+    assert 11 <= result["event_counts"]["connection.refused"] < 1000000
 
 
 def test_names_beyond_those_that_are_told(run):
     """The gate remembers 32 names; the others are counted, and end the run all the same."""
     code = TRY + """
-for i in range(1000):
+for i in range(1000000):
     reach("h%d.test" % i)
 print("still here")
 """
     result = run(code, "public.test", monitor={"end_after": {"refused_connections": 100}})
     assert result["status"] == "denied" and result["verdict"]["cause"] == "connections", result
-    assert 101 <= result["event_counts"]["connection.refused"] < 1000
+    assert 101 <= result["event_counts"]["connection.refused"] < 1000000
     assert result["events_dropped"] > 60
     assert len(of_kind(result, "connection.refused")) == 8
 

@@ -82,9 +82,8 @@ result = {"event_counts": {"call.denied": 1000000, "call.watched": 5}, text: tex
     assert grown(before, counted(unix)) == {}
 
 
-def test_audit(service, unix):
-    mine = unix.run(code=DENIED + "denied(4)\n" + SHADOW, policy="watching")["id"]
-    quiet = unix.run(code="print(1)")["id"]
+def ended_facts(service, *ids):
+    """What the ledger has of these executions, when it has them all."""
 
     def facts():
         done = subprocess.run(
@@ -92,9 +91,26 @@ def test_audit(service, unix):
             capture_output=True, text=True, check=True)
         rows = [json.loads(line)["facts"] for line in done.stdout.splitlines()]
         found = {row["execution"]: row for row in rows if row.get("status")}
-        return found if {mine, quiet} <= set(found) else None
+        return found if set(ids) <= set(found) else None
 
-    found = api.serve.wait_for(facts, 20, "the ledger")
+    return api.serve.wait_for(facts, 20, "the ledger")
+
+
+@pytest.mark.root
+def test_audit_of_memory_that_ran_out(service, unix):
+    """Where no control group counts, malloc() may say no first: that is the program's own failure."""
+    full = unix.run(code="[bytearray(b'x' * (1 << 20)) for _ in range(1000)]",
+                    limits={"memory_bytes": 64 << 20})["id"]
+    facts = ended_facts(service, full)[full]
+    assert facts["status"] == "memory_limit", facts
+    assert facts["limits"]["memory_bytes"] == 64 << 20
+    assert facts["verdict"]["limit_name"] == "memory_bytes"
+
+
+def test_audit(service, unix):
+    mine = unix.run(code=DENIED + "denied(4)\n" + SHADOW, policy="watching")["id"]
+    quiet = unix.run(code="print(1)")["id"]
+    found = ended_facts(service, mine, quiet)
     assert "events" not in found[quiet]
     events = {event["kind"]: event for event in found[mine]["events"]}
     assert events["call.denied"]["count"] == 4 and "ptrace" in events["call.denied"]["subject"]

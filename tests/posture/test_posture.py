@@ -73,7 +73,19 @@ def affinity(match):
     return "affinity: " + ("all" if int(match[1]) == len(os.sched_getaffinity(0)) else match[1])
 
 
+# An ordinary user's namespace cannot drop the caller's groups. In a cell the caller's own has the
+# number of the cell's, all others are nobody's.
+GROUPS = [] if ROOT else sorted(1000 if g == os.getgid() else 65534 for g in os.getgroups())
+
+
+def groups(match):
+    seen = sorted(int(number) for number in match[1].split())
+    return "status Groups:\t" + (" " if seen == GROUPS else match[1])
+
+
 RULES = [
+    (rf"groups: {len(GROUPS)}", lambda m: "groups: 0"),
+    (r"status Groups:\t(.*)", groups),
     (r"ns (\w+): (\S+)", namespace),
     (r"mount: \d+ \d+ \d+:\d+ (\S+) (\S+) (\S+)(?: \S+:\S+)* - (.*)", mount),
     (r"(boottime|monotonic): (\d+)", seconds),

@@ -355,23 +355,98 @@ def test_reload_does_not_open_networks(make_server, pair):
 # --- reload --------------------------------------------------------------------------------------
 
 
-def test_reload_takes_a_new_certificate(encrypted, tmp_path):
-    assert subject(encrypted) == "own"
+def renew(server, times=1):
+    """SIGHUP, and the new certificate holds without a restart."""
+    server.process.send_signal(signal.SIGHUP)
+    wait_for(lambda: server.log().count("event=reloaded restart=false") >= times, what="reload")
+
+
+def test_renewal_keeps_sessions(encrypted, tmp_path):
+    """New connections see the new certificate; sessions and open connections stay."""
+    roles = encrypted.roles()
+    connection, answer = ask(encrypted, "POST", "/v1/sessions", {"language": "python"})
+    session = json.loads(answer.read())["id"]
+    old = encrypted.config / "before.pem"
+    shutil.copy(encrypted.config / "own.pem", old)
+
+    def run(on, code):
+        on.request("POST", f"/v1/sessions/{session}/execute", json.dumps({"code": code}),
+                   encrypted.headers)
+        answer = on.getresponse()
+        assert answer.status == 200, answer.read()
+        return json.loads(answer.read())["stdout"]
+
+    assert run(connection, "x = 41") == ""
     fill(encrypted.config, make_pair(tmp_path, "fresh"))
-    encrypted.process.send_signal(signal.SIGHUP)
+    renew(encrypted)
+    assert subject(encrypted) == "fresh"
+    assert run(connection, "print(x + 1)") == "42\n"  # over the connection that was open
+    other, answer = ask(encrypted, "GET", f"/v1/sessions/{session}")
+    assert answer.status == 200 and answer.read()
+    assert run(other, "print(x + 2)") == "43\n"
+    with pytest.raises(ssl.SSLCertVerificationError):
+        ask(encrypted, "GET", "/v1/health", certificate=old)
+    assert encrypted.roles() == roles
+    assert "signal=31" not in encrypted.log()  # loading it needs no call outside of the front's list
+
+
+def test_handshake_over_a_renewal(encrypted, tmp_path):
+    """A connection that was accepted before ends its handshake with the certificate of then."""
+    front = encrypted.roles()["front"]
+    with socket.create_connection(("127.0.0.1", encrypted.port), 10) as raw:
+        assert ask(encrypted, "GET", "/v1/health")[1].status == 200  # so `raw` was accepted too
+        old = ssl.create_default_context(cadata=(encrypted.config / "own.pem").read_text())
+        for times, name in enumerate(("second", "third"), 1):
+            fill(encrypted.config, make_pair(tmp_path, name))
+            renew(encrypted, times)
+        with old.wrap_socket(raw, server_hostname="localhost") as tls:
+            tls.sendall(b"GET /v1/health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert tls.recv(100).startswith(b"HTTP/1.1 200")
+    assert subject(encrypted) == "third"
+    assert encrypted.roles()["front"] == front
+
+
+def test_renewal_holds_for_the_next_front(encrypted, tmp_path):
+    fill(encrypted.config, make_pair(tmp_path, "fresh"))
+    renew(encrypted)
+    os.kill(encrypted.roles()["front"], signal.SIGKILL)
     encrypted.wait_ready(2)
     assert subject(encrypted) == "fresh"
-    assert ask(encrypted, "GET", "/v1/health")[1].status == 200
 
 
-def test_reload_with_other_tokens_too(encrypted, tmp_path):
-    """Both changed: both hold."""
+def test_renewal_with_other_tokens_too(encrypted, tmp_path):
+    """Both changed: both hold, and nothing is restarted."""
+    roles = encrypted.roles()
     fill(encrypted.config, make_pair(tmp_path, "fresh"))
     text = json.loads(encrypted.tokens.read_text())
     text["tokens"][0]["name"] = "renamed"
     encrypted.tokens.write_text(json.dumps(text))
+    renew(encrypted)
+    assert subject(encrypted) == "fresh"
+    assert "event=tokens-changed count=1" in encrypted.log()
+    assert ask(encrypted, "GET", "/v1/executions")[1].status == 200
+    assert encrypted.roles() == roles
+
+
+def test_wrong_tokens_keep_the_certificate(encrypted, tmp_path):
+    """All or nothing: a reload that is refused leaves the old pair in use."""
+    roles = encrypted.roles()
+    fill(encrypted.config, make_pair(tmp_path, "fresh"))
+    encrypted.tokens.write_text('{"tokens": [{}]}')
+    encrypted.process.send_signal(signal.SIGHUP)
+    wait_for(lambda: "event=reload-refused" in encrypted.log(), what="refusal")
+    assert subject(encrypted) == "own"
+    assert encrypted.roles() == roles
+
+
+def test_reload_with_another_configuration_too(encrypted, tmp_path):
+    """More than the certificate has changed: the roles begin anew, with both."""
+    fill(encrypted.config, make_pair(tmp_path, "fresh"))
+    write_config(encrypted.config, tls={"certificate": "own.pem", "key": "own.key"},
+                 hosts=["brig.example.org"])
     encrypted.process.send_signal(signal.SIGHUP)
     encrypted.wait_ready(2)
+    assert "event=reloaded restart=true" in encrypted.log()
     assert subject(encrypted) == "fresh"
 
 

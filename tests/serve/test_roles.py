@@ -456,8 +456,47 @@ def test_options_go_before_the_file(tmp_path):
     assert config["state_dir"] == str(tmp_path / "s")
     assert config["log_level"] == "error"
     assert config["http"]["connections"] == 7
-    assert config["http"]["idle_timeout"] == "1500000000ns"
+    assert config["http"]["idle_timeout"] == "1.5s"
     assert config["warm"]["enabled"] is False
+
+
+def test_check_prints_what_holds(tmp_path):
+    """No zeroes for what nobody has said: each default, asked of the part that has it."""
+    tmp_path.chmod(0o755)
+    write_config(tmp_path, "{}")
+    done = run_serve("--check", "--config", tmp_path)
+    assert done.returncode == 0, done.stderr
+    config = json.loads(done.stdout)
+    unset = {(group, key) for group in ("http", "runs", "sessions", "warm", "results")
+             for key, value in config[group].items() if value in (0, "0s")}
+    assert not unset
+    assert config["sessions"]["idle"] == "10m"
+    assert config["runs"]["max"] == 2 * os.cpu_count()
+    # What is said holds.
+    done = run_serve("--check", "--config", tmp_path, "--set", "sessions.idle=5s")
+    assert json.loads(done.stdout)["sessions"]["idle"] == "5s"
+    # A person reads it: a line for each key, and nothing that is only for roles.
+    assert done.stdout.count(b"\n") > 40
+    assert not {"listeners", "broker", "uids", "hold_queue", "dev"} & set(config)
+
+
+@pytest.mark.parametrize("words, said", [
+    (["--tokens", "wrong.json"], "name and hash are needed"),
+    (["--tokens", "none.json"], "there is no file"),
+    (["--set", "users=nobody-of-this-name"], "there is no user"),
+    (["--set", "tls.certificate=/nothing", "--set", "tls.key=/nothing"], "there is no file"),
+    (["--listen", "0.0.0.0:8080"], "--insecure-bind"),
+    (["--listen", "127.0.0.1:http"], "127.0.0.1:http")])
+def test_check_looks_at_what_a_start_looks_at(tmp_path, words, said):
+    tmp_path.chmod(0o755)
+    write_config(tmp_path, "{}")
+    wrong = tmp_path / "wrong.json"
+    wrong.write_text('{"tokens": [{"name": "x"}]}')
+    wrong.chmod(0o600)
+    words = [tmp_path / word if word.endswith(".json") else word for word in words]
+    done = run_serve("--check", "--config", tmp_path, *words)
+    assert done.returncode == 2, done.stdout
+    assert said in done.stderr.decode(), done.stderr
 
 
 @pytest.mark.parametrize("word, said", [("nokey=1", "unknown key"), ("runs.max", "KEY=VALUE"),
@@ -612,3 +651,28 @@ def test_socket_activation(make_server):
     assert server.stop() == 0
     assert Path(server.socket).exists()  # it is the manager's
     listening.close()
+
+
+def children_of(pid):
+    return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def test_the_flusher_is_sealed_and_dies_with_the_ledger(make_server):
+    """It has the ledger's directory, its ids and its filter, and none of its lines."""
+    server = make_server().start()
+    ledger = server.roles()["ledger"]
+    (flusher,) = children_of(ledger)
+    own, parent = status_of(flusher), status_of(ledger)
+    assert own["Name"] == "brig-flusher"
+    for key in ("Uid", "Gid", "Groups", "CapEff", "CapPrm", "CapBnd", "NoNewPrivs", "Seccomp"):
+        assert own[key] == parent[key], key
+    os.kill(ledger, signal.SIGKILL)
+    wait_for(lambda: not is_alive(flusher), what="the flusher is gone")
+    wait_for(lambda: healthy_again(server), what="the service is back")
+
+
+def healthy_again(server):
+    try:
+        return healthy(server)
+    except OSError:
+        return False

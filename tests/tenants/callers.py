@@ -6,6 +6,7 @@ import http.client
 import importlib.util
 import itertools
 import json
+import os
 import socket
 import subprocess
 import time
@@ -92,7 +93,7 @@ class Client:
         assert answer.status == 202, answer.body
         return answer.json()["id"]
 
-    def wait(self, execution, seconds=30):
+    def wait(self, execution, seconds=120):
         def ended():
             found = self.ask("GET", f"/v1/executions/{execution}").json()
             return found if found["status"] not in ("queued", "running") else None
@@ -187,12 +188,13 @@ class House:
 
     def tcp(self, name=None, token=None):
         return Client(
-            lambda: http.client.HTTPConnection("127.0.0.1", self.port, timeout=60),
+            lambda: http.client.HTTPConnection("127.0.0.1", self.port, timeout=180),
             token or self.tokens.get(name),
         )
 
-    def unix(self):
-        return Client(lambda: serve.UnixConnection(self.server.socket, 60))
+    def unix(self, name=None):
+        """Without a name it is root, or the service's own user: both are operators."""
+        return Client(lambda: serve.UnixConnection(self.server.socket, 60), self.tokens.get(name))
 
     def raw(self, data, seconds=10):
         """All that comes back for these bytes, until it is closed or silent."""
@@ -214,6 +216,12 @@ class House:
     def resident_kib(self, role):
         status = Path(f"/proc/{self.server.roles()[role]}/status").read_text()
         return int(status.split("VmRSS:")[1].split()[0])
+
+    def audit(self, kind):
+        """The chain's entries of a kind."""
+        line = [serve.BRIG, "audit", "list", "--json", "--kind", kind, "--state", self.server.state]
+        done = subprocess.run(line, capture_output=True, check=True)
+        return [json.loads(entry) for entry in done.stdout.splitlines()]
 
     def cells(self):
         """Processes below the warden: cells, and those that are kept ready."""
@@ -258,3 +266,9 @@ def timed(what):
     start = time.monotonic()
     result = what()
     return result, time.monotonic() - start
+
+
+def cpu_seconds(house, role):
+    """Processor time that a role has used: what others had to wait for, whatever the host's load."""
+    fields = Path(f"/proc/{house.server.roles()[role]}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

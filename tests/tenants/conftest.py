@@ -88,6 +88,12 @@ def attacker(request, house):
     return house.tcp("mallory") if request.param == "token" else house.unix()
 
 
+@pytest.fixture(params=["tcp", "unix"])
+def stranger(request, house):
+    """A tenant who is no operator, by either way: executions of others are not there."""
+    return house.tcp("mallory") if request.param == "tcp" else house.unix("mallory")
+
+
 @pytest.fixture(autouse=True)
 def unharmed(request):
     """Around every test of a shared house."""

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A6, A7, A14: one tenant takes what it can get; the others are served, and nothing is left running."""
 
+import concurrent.futures
 import contextlib
 import json
+import pathlib
 import socket
 import threading
 import time
@@ -12,6 +14,13 @@ from callers import quiet, running, timed, wait_for
 
 SLEEP = {"code": "import time; time.sleep(60)"}
 SOON = 20  # seconds, on a busy machine
+HOSTILE = pathlib.Path(__file__).resolve().parents[1] / "programs" / "hostile"
+
+
+def finished(client, name):
+    """The result of a run that is not waited for; None: not yet."""
+    state = client.ask("GET", f"/v1/executions/{name}").json()
+    return None if state["status"] in ("queued", "running") else state
 
 
 def served(client):
@@ -71,7 +80,77 @@ def test_a6_bodies_held_back(house, alice):
         assert house.resident_kib("front") < 400 << 10
         # A small question of somebody else's still gets in.
         assert served(alice) < SOON
-    quiet(alice)
+    quiet(house.unix())
+
+
+def test_a6_uploads_at_once(house, alice):
+    """A hundred of the largest files, none of which ends: a budget refuses most of them."""
+    part = b"A" * (1 << 20)
+    refused = []
+    with contextlib.ExitStack() as stack:
+        doors = []
+        for _ in range(100):
+            door = stack.enter_context(house.socket())
+            door.sendall(house.head("POST", "/v1/execute", "mallory", "Content-Type: application/json",
+                                    f"Content-Length: {32 << 20}")
+                         + b'{"code":"1","files":[{"path":"f","content_base64":"')
+            doors.append(door)
+        while doors and len(refused) < 80:
+            for door in list(doors):
+                door.settimeout(0.2)
+                try:
+                    door.sendall(part)
+                except TimeoutError:
+                    continue
+                except OSError:
+                    doors.remove(door)
+                    with contextlib.suppress(OSError):
+                        refused.append(door.recv(1000))
+                    continue
+                door.settimeout(0.001)
+                with contextlib.suppress(TimeoutError):
+                    refused.append(door.recv(1000))
+                    doors.remove(door)
+        told = [text for text in refused if text]
+        assert told and all(b" 429 " in text.split(b"\r\n")[0] for text in told), told[:3]
+        assert any(b"http.tenant_body_bytes" in text for text in told)
+        assert house.resident_kib("front") < 100 << 10
+        assert served(alice) < SOON
+        assert alice.ask("POST", "/v1/execute", {"code": "1" + " " * (1 << 20)}).status == 200
+    quiet(house.unix())
+
+
+def test_a6_patterns(alice, mallory):
+    """Patterns of output files: too many or too long are refused, and those allowed are cheap."""
+    for out, word in ((["x"] * 101, "100"), (["*" * 1024], "1023"), (["**/" + "a*" * 45] * 100, "8192")):
+        for path, body in (("/v1/execute", {"code": "1"}),):
+            answer = mallory.ask("POST", path, {**body, "out": out})
+            assert answer.status == 400 and word in answer.json()["detail"], answer.body
+    code = (HOSTILE / "many_names.py").read_text()
+    patterns = ["**/" + "a*b*c*?d" * 9] * 100
+    made = mallory.ask("POST", "/v1/executions", {"code": code, "out": patterns, "args": ["3000"]}).json()
+    assert served(alice) < SOON
+    result = wait_for(lambda: finished(mallory, made["id"]), 120)
+    result = result["result"]
+    assert (result["status"], result["stdout"], result["files"]) == ("ok", "3000\n", [])
+    assert "too much work" in result["files_note"]
+
+
+def test_a6_patterns_in_a_session(alice, mallory):
+    """Collecting goes on while others are served; then the session goes on as well."""
+    name = mallory.ask("POST", "/v1/sessions", {"language": "python"}).json()["id"]
+    path = f"/v1/sessions/{name}/execute"
+    code = "import sys; sys.argv = ['x', '3000']\n" + (HOSTILE / "many_names.py").read_text()
+    many = {"code": code + "\nkept = made", "out": ["**/" + "a*b*c*?d" * 9] * 100}
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(mallory.ask, "POST", path, many)
+        assert served(alice) < SOON
+        result = asked.result(120).json()
+    assert (result["status"], result["stdout"]) == ("ok", "3000\n"), result
+    assert "too much work" in result["files_note"]
+    again = mallory.ask("POST", path, {"code": "print(kept)"}).json()
+    assert (again["status"], again["stdout"], again["files"]) == ("ok", "3000\n", [])
+    assert mallory.ask("DELETE", f"/v1/sessions/{name}").status in (200, 204)
 
 
 # --- many things ------------------------------------------------------------------------------------
@@ -101,7 +180,7 @@ def test_fairness_of_batches(make_house):
     assert max(served(alice) for _ in range(5)) < SOON
     for batch in batches:
         batch.close()
-    quiet(alice, 30)
+    quiet(house.unix(), 30)
 
 
 def test_session_flood(make_house):
@@ -155,7 +234,7 @@ def test_a7_readers_that_never_read(house, alice):
         time.sleep(2)
         assert house.resident_kib("front") - before < 64 << 10
         assert served(alice) < SOON
-    quiet(alice, 30)
+    quiet(house.unix(), 30)
 
 
 def test_a7_idle_connections(house, alice):
@@ -185,7 +264,8 @@ def nothing_runs(house, before, seconds=30):
 @pytest.fixture
 def calm(make_house):
     """A house without cells that are made ahead, so that they can be counted."""
-    house = make_house("--set", "warm.enabled=false", "--set", "runs.resume_timeout=1s", "--set", "runs.max=2")
+    house = make_house("--set", "warm.enabled=false", "--set", "runs.resume_timeout=1s", "--set", "runs.max=2",
+                       "--set", "runs.reserve=0")
     house.tcp("alice").run("1")
     quiet(house.unix())
     return house
@@ -217,8 +297,8 @@ def test_a14_leaving_while_it_waits(calm, way):
     running(alice, 2)
     with calm.socket() as door:
         door.sendall(request(calm, "POST", path, body))
-        wait_for(lambda: alice.metrics()["brig_executions_waiting"] > 0, 15, "it waits")
-    wait_for(lambda: alice.metrics()["brig_executions_waiting"] == 0, 15, "it has left")
+        wait_for(lambda: calm.unix().metrics()["brig_executions_waiting"] > 0, 15, "it waits")
+    wait_for(lambda: calm.unix().metrics()["brig_executions_waiting"] == 0, 15, "it has left")
     for order in orders:
         alice.ask("DELETE", f"/v1/executions/{order}")
     nothing_runs(calm, before)

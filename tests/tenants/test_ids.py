@@ -70,21 +70,21 @@ def test_a11_session_in_a_batch(attacker, belongings):
 
 
 @pytest.mark.parametrize("method,tail", [("GET", ""), ("GET", "/events"), ("DELETE", "")])
-def test_a11_results(attacker, alice, belongings, method, tail):
+def test_a11_results(stranger, alice, belongings, method, tail):
     path = f"/v1/executions/{belongings.execution}{tail}"
     for headers in ({}, {"Last-Event-ID": "0-0"}, {"Last-Event-ID": "5-0"}, {"Last-Event-ID": "end"}):
-        answer = attacker.ask(method, path, headers=headers)
+        answer = stranger.ask(method, path, headers=headers)
         assert (answer.status, answer.code) == (404, "not_found"), headers
         assert belongings.SECRET.encode() not in answer.body
     assert belongings.SECRET.encode() in alice.ask(method, path).body
 
 
-def test_a11_while_it_runs(attacker, alice):
+def test_a11_while_it_runs(stranger, alice):
     """Looked at, followed and cancelled by another: nothing comes of it."""
     theirs = alice.order("import time; print('begun', flush=True); time.sleep(2); print('done')")
     running(alice)
     for method, tail in (("GET", ""), ("GET", "/events"), ("DELETE", ""), ("DELETE", "")):
-        answer = attacker.ask(method, f"/v1/executions/{theirs}{tail}")
+        answer = stranger.ask(method, f"/v1/executions/{theirs}{tail}")
         assert (answer.status, answer.code) == (404, "not_found")
     assert alice.wait(theirs)["result"]["stdout"] == "begun\ndone\n"
     # The control: its owner can.
@@ -241,7 +241,7 @@ def forgeries(real):
 
 
 @pytest.mark.parametrize("kind", ["executions", "sessions"])
-def test_a11_forged_ids(attacker, belongings, kind):
+def test_a11_forged_ids(stranger, belongings, kind):
     real = belongings.session if kind == "sessions" else belongings.execution
     for forged in forgeries(real):
         target = f"/v1/{kind}/" + "".join(
@@ -249,7 +249,7 @@ def test_a11_forged_ids(attacker, belongings, kind):
             for c in forged
         )
         for method in ("GET", "DELETE"):
-            answer = attacker.ask(method, target)
+            answer = stranger.ask(method, target)
             assert answer.status in (400, 404, 405), (method, target, answer.status, answer.body)
             assert belongings.SECRET.encode() not in answer.body
 

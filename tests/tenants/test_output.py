@@ -158,7 +158,7 @@ def test_a16_errors_of_mcp(house, mallory):
     mallory.run_in(session, "import os; os.mkdir('dir'); os.symlink('/etc/passwd', 'link'); os.mkfifo('fifo')")
     for tool, arguments in (
         ("execute_code", {"code": "1", "language": "cobol"}), ("open_session", {"language": "cobol"}),
-        ("open_session", {"language": "c"}), ("execute_code", {"code": "1", "session_id": "x"}),
+        ("open_session", {"language": "c"}), ("execute_code", {"code": "1", "session_id": "a b"}),
         ("read_file", {"session_id": session, "path": "dir"}), ("read_file", {"session_id": session, "path": "link"}),
         ("read_file", {"session_id": session, "path": "fifo"}), ("read_file", {"session_id": session, "path": "none"}),
         ("write_file", {"session_id": session, "path": "link/x", "content": ""}),

@@ -98,7 +98,7 @@ def test_what_a_revoked_token_has_running_ends(make_house):
     wait_for(lambda: running(other) == [theirs], 10, "only the other's runs")
     assert alice.run("print(1)")["status"] == "ok"
     other.ask("DELETE", f"/v1/executions/{theirs}")
-    quiet(alice)
+    quiet(house.unix())
     listed = other.ask("GET", "/v1/executions?limit=100").json()["executions"]
     assert {e["status"] for e in listed} == {"cancelled"}
 

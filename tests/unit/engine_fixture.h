@@ -27,7 +27,7 @@ struct fixture {
 };
 
 /* What came of one call. */
-struct outcome {
+struct heard {
 	struct fixture *fixture;
 	struct engine_run *run;
 	char *data; /* owned */
@@ -40,7 +40,7 @@ struct outcome {
 
 static inline void on_output(void *user, int stream, const void *data, size_t size)
 {
-	struct outcome *outcome = user;
+	struct heard *outcome = user;
 
 	(void)stream;
 	(void)data;
@@ -52,7 +52,7 @@ static inline void on_output(void *user, int stream, const void *data, size_t si
 
 static inline void on_end(void *user, const char *data, size_t size)
 {
-	struct outcome *outcome = user;
+	struct heard *outcome = user;
 
 	outcome->ended++;
 	outcome->data = malloc(size + 1);
@@ -64,7 +64,7 @@ static inline void on_end(void *user, const char *data, size_t size)
 
 static inline void on_fail(void *user, const struct brig_error *error)
 {
-	struct outcome *outcome = user;
+	struct heard *outcome = user;
 
 	outcome->failed++;
 	outcome->error = *error;
@@ -90,7 +90,7 @@ static inline void teardown(struct fixture *fixture)
 	loop_free(fixture->loop);
 }
 
-static inline int begin(struct fixture *fixture, struct engine_call *call, struct outcome *outcome)
+static inline int begin(struct fixture *fixture, struct engine_call *call, struct heard *outcome)
 {
 	outcome->fixture = fixture;
 	call->tenant = call->tenant ? call->tenant : "alice";
@@ -121,7 +121,7 @@ static inline void run_for(struct fixture *fixture, uint64_t ns)
 /* To the end. 0, or -errno whichever way it failed; the answer as JSON, if it is. */
 static inline int call(struct fixture *fixture, struct engine_call what, json_t **ret)
 {
-	struct outcome outcome = { 0 };
+	struct heard outcome = { 0 };
 	int r = begin(fixture, &what, &outcome);
 
 	if (r < 0) {

@@ -191,6 +191,19 @@ static void test_ms(void **state)
 	}
 }
 
+static void test_harmless(void **state)
+{
+	static const char in[] = "{\"a\\n\":\"\xc2\x9b"
+				 "6n\x7f\xe2\x80\xae\xc3\xbc\xff\x1b\"}\n";
+	struct buf buf = { 0 };
+
+	(void)state;
+	json_add_harmless(&buf, in, sizeof(in) - 1);
+	assert_string_equal(buf.data,
+			    "{\"a\\n\":\"\\u009b6n\\u007f\\u202e\xc3\xbc\\ufffd\\u001b\"}\n");
+	buf_done(&buf);
+}
+
 static void test_large(void **state)
 {
 	size_t size = (size_t)8 << 20;
@@ -214,7 +227,7 @@ int main(void)
 		cmocka_unit_test(test_structure),       cmocka_unit_test(test_escapes),
 		cmocka_unit_test(test_every_character), cmocka_unit_test(test_base64),
 		cmocka_unit_test(test_base64_long),     cmocka_unit_test(test_ms),
-		cmocka_unit_test(test_large),
+		cmocka_unit_test(test_large),           cmocka_unit_test(test_harmless),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

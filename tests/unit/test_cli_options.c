@@ -95,8 +95,9 @@ static void test_errors(void **state)
 
 static void test_limit_errors(void **state)
 {
-	static const char *const bad[] = { "",    "0",   "-1",  "1x",
-					   "1 s", "nan", "1e9", "99999999999999999999h" };
+	static const char *const bad[] = { "", "-1", "1x", "1 s", "nan", "1e9" };
+	/* The policy names the range of these; 0 must not become "as the policy says". */
+	static const char *const outside[] = { "0", "0ms", "99999999999999999999h" };
 	struct run_line line;
 	struct brig_error err = { 0 };
 
@@ -106,6 +107,12 @@ static void test_limit_errors(void **state)
 		assert_non_null(strstr(err.message, "--timeout"));
 		assert_true(err.remedy[0]);
 	}
+	for (size_t i = 0; i < ARRAY_SIZE(outside); i++) {
+		assert_int_equal(PARSE(&line, &err, "run", "--timeout", outside[i]), 0);
+		assert_true(line.limits.wall_ns == 1 ||
+			    line.limits.wall_ns > UINT64_C(7) * 86400 * 1000000000);
+	}
+	assert_true(PARSE(&line, &err, "run", "--processes", "0") < 0);
 }
 
 /* The prefix of an option is not the option. */

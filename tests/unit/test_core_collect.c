@@ -290,11 +290,119 @@ static void test_changes_large_input(void **state)
 	brig_result_free(result);
 }
 
+/* Without any time it goes on all the same, one entry or one piece of a file at a time. */
+static void test_slices(void **state)
+{
+	struct tree *tree = *state;
+	const char *const globs[] = { "*.txt", NULL };
+	struct spec_input input = { .name = "in.txt", .data = "same", .size = 4, .fd = -1 };
+	struct collect_options options = { .bytes_max = 4 << 20,
+					   .count_max = 100,
+					   .globs = globs,
+					   .changes = true,
+					   .inputs = &input,
+					   .inputs_count = 1 };
+	struct brig_result *result = calloc(1, sizeof(*result));
+	struct collection *collection = NULL;
+	unsigned steps = 1;
+	char name[16];
+
+	write_file(tree->fd, "in.txt", "same");
+	for (int i = 0; i < 50; i++) {
+		snprintf(name, sizeof(name), "%02d.txt", i);
+		write_file(tree->fd, name, "x");
+	}
+	assert_int_equal(truncate_at(tree->fd, "00.txt", 2 << 20), 0);
+	assert_int_equal(collect_begin(tree->fd, &options, result, &collection), 0);
+	int r = 0;
+	while ((r = collect_step(collection, 0)) == 0) {
+		steps++;
+	}
+	assert_int_equal(r, 1);
+	collect_free(collection);
+	/* out/, the 51 files, and 32 pieces of the large one. */
+	assert_true(steps >= 1 + 51 + 32);
+	assert_int_equal(result->files_count, 51);
+	assert_int_equal(result->changes_count, 50);
+	assert_null(result->files_note);
+	brig_result_free(result);
+}
+
+/* Whoever goes away in the middle leaves nothing behind. */
+static void test_abandoned(void **state)
+{
+	struct tree *tree = *state;
+	struct collect_options options = plain;
+	struct brig_result *result = calloc(1, sizeof(*result));
+	struct collection *collection = NULL;
+
+	write_file(tree->fd, "out/a", "x");
+	assert_int_equal(truncate_at(tree->fd, "out/a", 512 << 10), 0);
+	assert_int_equal(collect_begin(tree->fd, &options, result, &collection), 0);
+	for (int i = 0; i < 4; i++) {
+		assert_int_equal(collect_step(collection, 0), 0);
+	}
+	collect_free(collection);
+	brig_result_free(result);
+}
+
+/* Patterns times names: bounded whatever both are. */
+static void test_work(void **state)
+{
+	struct tree *tree = *state;
+	const char *const globs[] = { "**/a/**/b", "**/?*?*?*?*x", "nothing", NULL };
+	struct collect_options options = plain;
+	struct brig_result *result = calloc(1, sizeof(*result));
+	char name[64];
+
+	options.globs = globs;
+	options.work_max = 1000;
+	for (int i = 0; i < 200; i++) {
+		snprintf(name, sizeof(name), "%03d-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaax", i);
+		write_file(tree->fd, name, "x");
+	}
+	write_file(tree->fd, "out/a", "x");
+	assert_int_equal(collect(tree->fd, &options, result), 0);
+	/* Some were compared; out/ needs no comparison. */
+	assert_true(result->files_count > 1 && result->files_count < 100);
+	assert_non_null(strstr(result->files_note, "too much work"));
+	brig_result_free(result);
+}
+
+/* Names that are passed over cost a bounded step, too: a program may have made nothing else. */
+static void test_steps_over_odd_names(void **state)
+{
+	struct tree *tree = *state;
+	struct walk_entry entry;
+	struct walk *walk = NULL;
+	unsigned pauses = 0, entries = 0;
+	int r;
+
+	for (unsigned i = 0; i < 1000; i++) {
+		char name[32];
+		snprintf(name, sizeof(name), "odd\n%u", i);
+		write_file(tree->fd, name, "");
+	}
+	assert_int_equal(walk_new(tree->fd, &walk), 0);
+	while ((r = walk_next(walk, &entry)) > 0) {
+		pauses += r == 2;
+		entries += r == 1;
+	}
+	assert_int_equal(r, 0);
+	assert_int_equal(entries, 1); /* out */
+	assert_true(pauses >= 3);
+	assert_int_equal(walk_report_of(walk)->odd_names, 1000);
+	walk_free(walk);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_out_comes_back, make_tree, drop_tree),
 		cmocka_unit_test_setup_teardown(test_globs, make_tree, drop_tree),
+		cmocka_unit_test_setup_teardown(test_slices, make_tree, drop_tree),
+		cmocka_unit_test_setup_teardown(test_abandoned, make_tree, drop_tree),
+		cmocka_unit_test_setup_teardown(test_work, make_tree, drop_tree),
 		cmocka_unit_test_setup_teardown(test_hostile_entries, make_tree, drop_tree),
 		cmocka_unit_test_setup_teardown(test_budgets, make_tree, drop_tree),
 		cmocka_unit_test_setup_teardown(test_deep_tree_ends, make_tree, drop_tree),
@@ -303,6 +411,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_changes_links, make_tree, drop_tree),
 		cmocka_unit_test_setup_teardown(test_changes_budget, make_tree, drop_tree),
 		cmocka_unit_test_setup_teardown(test_changes_large_input, make_tree, drop_tree),
+		cmocka_unit_test_setup_teardown(test_steps_over_odd_names, make_tree, drop_tree),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

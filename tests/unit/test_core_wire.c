@@ -200,7 +200,7 @@ static void test_order(void **state)
 		uint32_t kind;
 		unsigned fds;
 	} right[] = {
-		{ WIRE_HANDLES, 2 }, { WIRE_LISTENER, 1 }, { WIRE_STARTED, 0 }, { WIRE_EXITED, 0 }
+		{ WIRE_HANDLES, 3 }, { WIRE_LISTENER, 1 }, { WIRE_STARTED, 0 }, { WIRE_EXITED, 0 }
 	};
 	enum wire_state at = WIRE_SETTING_UP;
 
@@ -220,30 +220,20 @@ static void test_every_combination(void **state)
 		uint32_t kind;
 		unsigned fds;
 	} allowed[] = {
-		{ WIRE_SETTING_UP, WIRE_HANDLES, 2 },    { WIRE_SETTING_UP, WIRE_FAILED, 0 },
-		{ WIRE_SETTING_UP, WIRE_STARTED, 0 },    { WIRE_HAVE_HANDLES, WIRE_FAILED, 0 },
-		{ WIRE_HAVE_HANDLES, WIRE_LISTENER, 1 }, { WIRE_HAVE_HANDLES, WIRE_STARTED, 0 },
-		{ WIRE_HAVE_LISTENER, WIRE_FAILED, 0 },  { WIRE_HAVE_LISTENER, WIRE_STARTED, 0 },
-		{ WIRE_HAVE_HANDLES, WIRE_HELD, 0 },     { WIRE_HAVE_LISTENER, WIRE_HELD, 0 },
-		{ WIRE_WAITING, WIRE_FAILED, 0 },        { WIRE_WAITING, WIRE_STARTED, 0 },
-		{ WIRE_RUNNING, WIRE_EXITED, 0 },
+		{ WIRE_SETTING_UP, WIRE_HANDLES, 4 },    { WIRE_SETTING_UP, WIRE_HANDLES, 3 },
+		{ WIRE_SETTING_UP, WIRE_FAILED, 0 },     { WIRE_SETTING_UP, WIRE_STARTED, 0 },
+		{ WIRE_HAVE_HANDLES, WIRE_FAILED, 0 },   { WIRE_HAVE_HANDLES, WIRE_LISTENER, 1 },
+		{ WIRE_HAVE_HANDLES, WIRE_STARTED, 0 },  { WIRE_HAVE_LISTENER, WIRE_FAILED, 0 },
+		{ WIRE_HAVE_LISTENER, WIRE_STARTED, 0 }, { WIRE_HAVE_HANDLES, WIRE_HELD, 0 },
+		{ WIRE_HAVE_LISTENER, WIRE_HELD, 0 },    { WIRE_WAITING, WIRE_FAILED, 0 },
+		{ WIRE_WAITING, WIRE_STARTED, 0 },       { WIRE_RUNNING, WIRE_EXITED, 0 },
+		{ WIRE_RUNNING, WIRE_THIS, 1 },
 	};
-	static const uint32_t kinds[] = { 0,
-					  WIRE_RELEASE,
-					  WIRE_GROUP,
-					  WIRE_HANDLES,
-					  WIRE_FAILED,
-					  WIRE_LISTENER,
-					  WIRE_HELD,
-					  WIRE_STARTED,
-					  WIRE_EXITED,
-					  WIRE_WARM,
-					  WIRE_CLONE,
-					  WIRE_CLONED,
-					  WIRE_CLONED + 1,
-					  0x7fffffff,
-					  0x80000000,
-					  UINT32_MAX };
+	static const uint32_t kinds[] = { 0,           WIRE_RELEASE,  WIRE_GROUP,      WIRE_HANDLES,
+					  WIRE_FAILED, WIRE_LISTENER, WIRE_HELD,       WIRE_STARTED,
+					  WIRE_EXITED, WIRE_WHO,      WIRE_THIS,       WIRE_WARM,
+					  WIRE_CLONE,  WIRE_CLONED,   WIRE_CLONED + 1, 0x7fffffff,
+					  0x80000000,  UINT32_MAX };
 	unsigned passed = 0;
 
 	(void)state;

@@ -1,19 +1,26 @@
 /* Forks of sessions: to the end, cut off at any moment, and with an engine that goes. */
+#include "engine/engine_fork.h"
 #include "engine_fixture.h"
 
 #define STEPS 24
 
-static void open_bash(struct fixture *fixture, char id[27])
+static void open_as(struct fixture *fixture, const char *tenant, char id[27])
 {
 	json_t *root = NULL;
 
 	assert_int_equal(call(fixture,
 			      (struct engine_call){ .op = ENGINE_SESSION_OPEN,
+						    .tenant = tenant,
 						    .run = { .language = "bash" } },
 			      &root),
 			 0);
 	snprintf(id, 27, "%s", text_at(root, "id"));
 	json_decref(root);
+}
+
+static void open_bash(struct fixture *fixture, char id[27])
+{
+	open_as(fixture, "alice", id);
 	json_decref(run_in(fixture, id, "x=7; f() { echo $x; }; echo 1 >a; mkdir b; echo 2 >b/c"));
 }
 
@@ -87,7 +94,7 @@ static void test_cut_off(void **state)
 	open_bash(&fixture, id);
 	for (int i = 0; i < STEPS; i++) {
 		struct engine_call fork = { .op = ENGINE_SESSION_FORK, .session = id };
-		struct outcome outcome = { 0 };
+		struct heard outcome = { 0 };
 
 		assert_int_equal(begin(&fixture, &fork, &outcome), 0);
 		run_for(&fixture, (uint64_t)i * 2 * MS);
@@ -120,7 +127,7 @@ static void test_gone(void **state)
 	(void)state;
 	for (int i = 0; i < STEPS; i++) {
 		struct fixture fixture;
-		struct outcome outcome = { 0 };
+		struct heard outcome = { 0 };
 		char id[27];
 
 		setup(&fixture, NULL);
@@ -142,35 +149,99 @@ static void test_gone(void **state)
 	}
 }
 
-/* So many at once; each is a session of its own. */
+static const struct local_fork *first_fork(const struct fixture *fixture)
+{
+	return ((const struct local *)(const void *)fixture->engine)->forks;
+}
+
+static unsigned under_way(const struct fixture *fixture, const char *tenant)
+{
+	unsigned count = 0;
+
+	for (const struct local_fork *f = first_fork(fixture); f; f = f->next) {
+		count += f->state != FORK_WAITING && strcmp(f->tenant, tenant) == 0;
+	}
+	return count;
+}
+
+/* A tenant's wait for each other, and for nobody else; each is a session of its own. */
 static void test_many(void **state)
 {
-	enum { MANY = 6 };
+	enum { MANY = FORKS_WAITING_TENANT };
 	struct fixture fixture;
-	struct outcome outcomes[MANY] = { 0 };
-	char ids[MANY][27];
-	int begun = 0;
+	struct heard outcomes[MANY + 1] = { 0 };
+	char ids[MANY + 1][27];
+	unsigned most = 0;
 
 	(void)state;
 	setup(&fixture, NULL);
-	for (int i = 0; i < MANY; i++) {
-		open_bash(&fixture, ids[i]);
+	for (int i = 0; i <= MANY; i++) {
+		open_as(&fixture, i < MANY ? "alice" : "bob", ids[i]);
 	}
-	for (int i = 0; i < MANY; i++) {
+	for (int i = 0; i <= MANY; i++) {
 		struct engine_call fork = { .op = ENGINE_SESSION_FORK, .session = ids[i] };
-		int r = begin(&fixture, &fork, &outcomes[i]);
-		assert_true(r == 0 || r == -EAGAIN);
-		begun += r == 0;
+
+		fork.tenant = i < MANY ? "alice" : "bob"; /* the last one to come */
+		assert_int_equal(begin(&fixture, &fork, &outcomes[i]), 0);
 	}
-	assert_int_equal(begun, 4);
-	for (int i = 0; i < begun; i++) {
-		while (!outcomes[i].ended) {
-			run_for(&fixture, 5 * MS);
-			assert_int_equal(outcomes[i].failed, 0);
+	/* Turns come on the loop: until then all of them wait, and more may not. */
+	struct engine_call more = { .op = ENGINE_SESSION_FORK, .session = ids[0] };
+	assert_int_equal(call(&fixture, more, NULL), -EAGAIN);
+	for (int ended = 0; ended <= MANY;) {
+		run_for(&fixture, 0);
+		unsigned own = under_way(&fixture, "alice");
+		most = own > most ? own : most;
+		if (own == FORKS_TENANT) {
+			assert_true(under_way(&fixture, "bob") || outcomes[MANY].ended);
 		}
+		ended = 0;
+		for (int i = 0; i <= MANY; i++) {
+			assert_int_equal(outcomes[i].failed, 0);
+			ended += outcomes[i].ended;
+		}
+	}
+	assert_int_equal(most, FORKS_TENANT);
+	assert_int_equal(sessions(&fixture), 2 * MANY);
+	for (int i = 0; i <= MANY; i++) {
 		free(outcomes[i].data);
 	}
-	assert_int_equal(sessions(&fixture), MANY + 4);
+	teardown(&fixture);
+}
+
+/* A large file, and many small ones, are many turns: others have theirs in between. */
+static void test_copied_in_slices(void **state)
+{
+	enum { MEGABYTES = 32, FILES = 400 };
+	struct fixture fixture;
+	struct heard outcome = { 0 };
+	unsigned turns = 0;
+	char id[27];
+
+	(void)state;
+	setup(&fixture, NULL);
+	open_bash(&fixture, id);
+	json_decref(run_in(&fixture, id,
+			   "yes | head -c 32M >large; mkdir d; for i in {1..400}; do >d/$i; done; "
+			   "truncate -s 60M zero"));
+	struct engine_call fork = { .op = ENGINE_SESSION_FORK, .session = id };
+	assert_int_equal(begin(&fixture, &fork, &outcome), 0);
+	while (!outcome.ended) {
+		run_for(&fixture, 0);
+		assert_int_equal(outcome.failed, 0);
+		const struct local_fork *under = first_fork(&fixture);
+		turns += under && under->state == FORK_COPYING;
+	}
+	assert_true(turns >= MEGABYTES + FILES / 16);
+	json_t *root = json_loadb(outcome.data, outcome.size, 0, NULL);
+	json_t *files = json_object_get(root, "files");
+	assert_int_equal(json_integer_value(json_object_get(files, "copied")), 2 + 1 + FILES);
+	assert_int_equal(json_array_size(json_object_get(files, "left")), 1); /* it does not fit */
+	json_t *result = run_in(&fixture, text_at(root, "id"),
+				"cmp large <(yes | head -c 32M) && ls d | wc -l; ls -A | wc -l");
+	assert_string_equal(text_at(result, "stdout"), "400\n5\n"); /* a b d large out */
+	json_decref(result);
+	json_decref(root);
+	free(outcome.data);
 	teardown(&fixture);
 }
 
@@ -181,6 +252,7 @@ int main(void)
 		cmocka_unit_test(test_cut_off),
 		cmocka_unit_test(test_gone),
 		cmocka_unit_test(test_many),
+		cmocka_unit_test(test_copied_in_slices),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -30,7 +30,7 @@ static void test_execute(void **state)
 	assert_true(call(&fixture, (struct engine_call){ .op = 99 }, NULL) < 0);
 
 	/* Streamed, held back, cancelled. */
-	struct outcome outcome = { .pauses = true };
+	struct heard outcome = { .pauses = true };
 	struct engine_call flood = { .op = ENGINE_EXECUTE,
 				     .stream = true,
 				     .run = { .code = "while True: print('y' * 1000)",
@@ -50,7 +50,7 @@ static void test_execute(void **state)
 	free(outcome.data);
 
 	/* Forgotten: nothing comes any more. */
-	outcome = (struct outcome){ 0 };
+	outcome = (struct heard){ 0 };
 	assert_int_equal(begin(&fixture, &flood, &outcome), 0);
 	engine_forget(outcome.run);
 	run_for(&fixture, 200 * MS);
@@ -82,7 +82,7 @@ static void test_session(void **state)
 			 -EINVAL);
 
 	/* One run at a time; an interrupt ends it and leaves the rest. */
-	struct outcome outcome = { 0 };
+	struct heard outcome = { 0 };
 	struct engine_call loop = { .op = ENGINE_EXECUTE,
 				    .session = id,
 				    .run = { .code = "while True: pass" } };
@@ -153,7 +153,7 @@ static void test_session(void **state)
 
 	/* Closed while it is busy. */
 	open_session(&fixture, NULL, 0, id);
-	outcome = (struct outcome){ 0 };
+	outcome = (struct heard){ 0 };
 	loop.session = id;
 	assert_int_equal(begin(&fixture, &loop, &outcome), 0);
 	assert_int_equal(call(&fixture,
@@ -264,7 +264,7 @@ static void test_flood(void **state)
 {
 	struct engine_options options = { .sessions_max = 4, .sessions_per_tenant = 3 };
 	struct engine_call open = { .op = ENGINE_SESSION_OPEN, .run = { .language = "bash" } };
-	struct outcome outcomes[16] = { 0 };
+	struct heard outcomes[16] = { 0 };
 	struct fixture fixture;
 	int open_count = 0;
 
@@ -284,7 +284,7 @@ static void test_flood(void **state)
 	teardown(&fixture);
 
 	/* Opened for somebody who does not wait: closed again. */
-	struct outcome forgotten = { 0 };
+	struct heard forgotten = { 0 };
 	json_int_t left = -1;
 	setup(&fixture, &options);
 	open.tenant = NULL;
@@ -342,7 +342,7 @@ static void test_told(void **state)
 static void test_watched(void **state)
 {
 	struct fixture fixture;
-	struct outcome outcome = { 0 }, second = { 0 };
+	struct heard outcome = { 0 }, second = { 0 };
 	struct engine_call watch = { .op = ENGINE_SESSION_ENDED, .tenant = "brig" };
 	json_t *root = NULL;
 	char ids[3][27];
@@ -379,14 +379,14 @@ static void test_watched(void **state)
 	json_decref(root);
 
 	/* Cancelled it is answered; forgotten it leaves the place to another. */
-	outcome = (struct outcome){ 0 };
+	outcome = (struct heard){ 0 };
 	assert_int_equal(begin(&fixture, &watch, &outcome), 0);
 	engine_cancel(outcome.run);
 	run_for(&fixture, 10 * MS);
 	assert_int_equal(outcome.ended, 1);
-	assert_string_equal(outcome.data, "{\"ended\":[]}");
+	assert_string_equal(outcome.data, "{\"ended\":[],\"used\":[]}");
 	free(outcome.data);
-	outcome = (struct outcome){ 0 };
+	outcome = (struct heard){ 0 };
 	assert_int_equal(begin(&fixture, &watch, &outcome), 0);
 	engine_forget(outcome.run);
 	assert_int_equal(begin(&fixture, &watch, &outcome), 0);

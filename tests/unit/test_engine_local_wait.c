@@ -20,13 +20,13 @@ static void set_up_warm(struct fixture *fixture, unsigned cells, uint64_t patien
 }
 
 static int begin_code(struct fixture *fixture, const char *tenant, const char *code,
-		      struct outcome *outcome)
+		      struct heard *outcome)
 {
 	struct engine_call call = { .op = ENGINE_EXECUTE,
 				    .tenant = tenant,
 				    .run = { .language = "python", .code = code } };
 
-	*outcome = (struct outcome){ 0 };
+	*outcome = (struct heard){ 0 };
 	return begin(fixture, &call, outcome);
 }
 
@@ -40,7 +40,7 @@ static unsigned waiting(struct fixture *fixture)
 	return count;
 }
 
-static void finish(struct fixture *fixture, struct outcome *outcome)
+static void finish(struct fixture *fixture, struct heard *outcome)
 {
 	uint64_t end = clock_now_ns() + 30000 * MS;
 
@@ -50,7 +50,7 @@ static void finish(struct fixture *fixture, struct outcome *outcome)
 	assert_int_equal(outcome->ended, 1);
 }
 
-static bool started(const struct outcome *outcome, const char *how)
+static bool started(const struct heard *outcome, const char *how)
 {
 	json_t *root = json_loadb(outcome->data, outcome->size, 0, NULL);
 	const char *start = text_at(root, "start");
@@ -61,7 +61,7 @@ static bool started(const struct outcome *outcome, const char *how)
 	return is;
 }
 
-static void drop(struct outcome *outcome)
+static void drop(struct heard *outcome)
 {
 	free(outcome->data);
 	outcome->data = NULL;
@@ -71,7 +71,7 @@ static void drop(struct outcome *outcome)
 static void warm_up(struct fixture *fixture, const char *tenant)
 {
 	uint64_t end = clock_now_ns() + 20000 * MS;
-	struct outcome outcome;
+	struct heard outcome;
 	bool warm = false;
 
 	while (!warm && clock_now_ns() < end) {
@@ -91,7 +91,7 @@ static void warm_up(struct fixture *fixture, const char *tenant)
 static void test_in_time(void **state)
 {
 	struct fixture fixture;
-	struct outcome outcomes[2];
+	struct heard outcomes[2];
 
 	(void)state;
 	set_up_warm(&fixture, 1, 10000 * MS);
@@ -113,7 +113,7 @@ static void test_in_time(void **state)
 static void test_too_late(void **state)
 {
 	struct fixture fixture;
-	struct outcome first, second;
+	struct heard first, second;
 
 	(void)state;
 	set_up_warm(&fixture, 1, 1); /* over before a cell can be made */
@@ -133,7 +133,7 @@ static void test_too_late(void **state)
 static void test_cancelled(void **state)
 {
 	struct fixture fixture;
-	struct outcome first, second, third;
+	struct heard first, second, third;
 
 	(void)state;
 	set_up_warm(&fixture, 1, 10000 * MS);
@@ -161,7 +161,7 @@ static void test_cancelled(void **state)
 static void test_forgotten(void **state)
 {
 	struct fixture fixture;
-	struct outcome outcomes[4];
+	struct heard outcomes[4];
 
 	(void)state;
 	set_up_warm(&fixture, 1, 10000 * MS);
@@ -185,7 +185,7 @@ static void test_forgotten(void **state)
 static void test_freed(void **state)
 {
 	struct fixture fixture;
-	struct outcome outcomes[5];
+	struct heard outcomes[5];
 
 	(void)state;
 	set_up_warm(&fixture, 1, 10000 * MS);
@@ -205,7 +205,7 @@ static void test_freed(void **state)
 static void test_paused(void **state)
 {
 	struct fixture fixture;
-	struct outcome first, second;
+	struct heard first, second;
 	struct engine_call flood = { .op = ENGINE_EXECUTE,
 				     .tenant = "alice",
 				     .stream = true,
@@ -217,7 +217,7 @@ static void test_paused(void **state)
 	set_up_warm(&fixture, 1, 10000 * MS);
 	warm_up(&fixture, "alice");
 	assert_int_equal(begin_code(&fixture, "alice", "1", &first), 0);
-	second = (struct outcome){ 0 };
+	second = (struct heard){ 0 };
 	assert_int_equal(begin(&fixture, &flood, &second), 0);
 	engine_pause(second.run, true);
 	finish(&fixture, &first);
@@ -237,7 +237,7 @@ static void test_many(void **state)
 {
 	enum { MANY = 24 };
 	struct fixture fixture;
-	struct outcome outcomes[MANY];
+	struct heard outcomes[MANY];
 	const struct engine_run *before = NULL;
 
 	(void)state;
@@ -269,7 +269,7 @@ static void test_another_tenant(void **state)
 {
 	enum { CROWD = 24 };
 	struct fixture fixture;
-	struct outcome crowd[CROWD], bob[2];
+	struct heard crowd[CROWD], bob[2];
 
 	(void)state;
 	set_up_warm(&fixture, 1, 20000 * MS);
@@ -296,7 +296,7 @@ static void test_another_tenant(void **state)
 }
 
 /* What cannot begin says so, to those behind it too; whoever hears of it may forget the others. */
-static struct outcome *to_forget;
+static struct heard *to_forget;
 
 static void on_fail_forget(void *user, const struct brig_error *error)
 {
@@ -309,7 +309,7 @@ static void on_fail_forget(void *user, const struct brig_error *error)
 static void test_failing(void **state)
 {
 	struct fixture fixture;
-	struct outcome first, wrong, behind, last;
+	struct heard first, wrong, behind, last;
 	struct engine_call call = { .op = ENGINE_EXECUTE,
 				    .tenant = "alice",
 				    .end = on_end,
@@ -326,7 +326,7 @@ static void test_failing(void **state)
 	assert_int_equal(begin_code(&fixture, "alice", "1", &first), 0);
 	call.run.files = &file;
 	call.run.files_count = 1;
-	wrong = (struct outcome){ .fixture = &fixture };
+	wrong = (struct heard){ .fixture = &fixture };
 	assert_int_equal(engine_start(fixture.engine, &call, &wrong.run, &wrong.error), 0);
 	assert_int_equal(begin_code(&fixture, "alice", "1", &behind), 0);
 	assert_int_equal(begin_code(&fixture, "alice", "print(6)", &last), 0);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/spool.h"
 #include "engine/engine_pack.h"
 
 static const char *const args[] = { "", "two words", NULL };
@@ -60,7 +61,7 @@ static void comes_back_whole(void **state)
 
 	(void)state;
 	assert_int_equal(engine_pack(&call, &block, &size), 0);
-	assert_int_equal(engine_unpack(block, size, &got), 0);
+	assert_int_equal(engine_unpack(block, size, NULL, &got), 0);
 	assert_int_equal(got.call.op, ENGINE_EXECUTE);
 	assert_string_equal(got.call.tenant, "uid:7");
 	assert_string_equal(got.call.run.tenant, "uid:7");
@@ -106,14 +107,14 @@ static void is_refused_when_cut_or_longer(void **state)
 		/* Of its own size, so that a sanitizer sees a step too far. */
 		char *copy = malloc(less + 1);
 		memcpy(copy, block, less);
-		assert_int_equal(engine_unpack(copy, less, &got), -EPROTO);
+		assert_int_equal(engine_unpack(copy, less, NULL, &got), -EPROTO);
 		free(copy);
 	}
 	char *longer = calloc(1, size + 1);
 	memcpy(longer, block, size);
-	assert_int_equal(engine_unpack(longer, size + 1, &got), -EPROTO);
+	assert_int_equal(engine_unpack(longer, size + 1, NULL, &got), -EPROTO);
 	free(longer);
-	assert_int_equal(engine_unpack(NULL, 0, &got), -EPROTO);
+	assert_int_equal(engine_unpack(NULL, 0, NULL, &got), -EPROTO);
 }
 
 static void survives_any_changed_byte(void **state)
@@ -129,7 +130,7 @@ static void survives_any_changed_byte(void **state)
 		for (int value = 0; value < 256; value += 51) {
 			char was = block[i];
 			block[i] = (char)value;
-			if (engine_unpack(block, size, &got) == 0) {
+			if (engine_unpack(block, size, NULL, &got) == 0) {
 				assert_non_null(got.call.tenant);
 				engine_unpacked_done(&got);
 			}
@@ -152,9 +153,50 @@ static void errors_end_their_strings(void **state)
 	assert_int_equal(engine_error_read(&error, sizeof(error) - 1, &got), -EPROTO);
 }
 
+/* What lies in a block that comes along is not packed: its place there is. */
+static void long_values_are_shared(void **state)
+{
+	static const char text[] = "0123456789code\0file\0";
+	struct engine_call call = whole_call();
+	struct brig_file_in file = { .name = "f", .size = 4 };
+	_cleanup_(spool_done)
+	struct spool spool = { 0 };
+	_cleanup_(block_unrefp)
+	struct block *shared = NULL;
+	_cleanup_free_ char *block = NULL;
+	struct engine_unpacked got;
+	size_t size;
+
+	(void)state;
+	spool_add(&spool, text, sizeof(text) - 1);
+	assert_int_equal(spool_end(&spool, &shared), 0);
+	call.block = shared;
+	call.run.code = shared->data + 10;
+	call.run.code_size = 4;
+	file.data = shared->data + 15;
+	call.run.files = &file;
+	call.run.files_count = 1;
+	assert_int_equal(engine_pack(&call, &block, &size), 0);
+	assert_null(memmem(block, size, "code", 4));
+	assert_int_equal(engine_unpack(block, size, shared, &got), 0);
+	assert_ptr_equal(got.call.run.code, shared->data + 10);
+	assert_int_equal(got.call.run.code_size, 4);
+	assert_ptr_equal(got.call.run.files[0].data, shared->data + 15);
+	assert_ptr_equal(got.call.block, shared);
+	engine_unpacked_done(&got);
+
+	/* Without the block, and with one that is shorter, or has no NUL there, it is no call. */
+	assert_int_equal(engine_unpack(block, size, NULL, &got), -EPROTO);
+	struct block shorter = { .fd = shared->fd, .data = shared->data, .size = 14 };
+	assert_int_equal(engine_unpack(block, size, &shorter, &got), -EPROTO);
+	struct block other = { .fd = shared->fd, .data = "01234567890123456789", .size = 20 };
+	assert_int_equal(engine_unpack(block, size, &other, &got), -EPROTO);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(long_values_are_shared),
 		cmocka_unit_test(comes_back_whole),
 		cmocka_unit_test(is_refused_when_cut_or_longer),
 		cmocka_unit_test(survives_any_changed_byte),

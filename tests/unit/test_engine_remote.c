@@ -289,6 +289,44 @@ static void consent_does_not_come_from_the_front(void **state)
 	assert_int_equal(bench->toy.consents, 0);
 }
 
+static bool believes(void *user, const struct engine_call *call)
+{
+	(void)user;
+	return call->proof && strcmp(call->proof, "shown") == 0 && strcmp(call->caller, "c") == 0;
+}
+
+/* With somebody to look it comes from those who are believed, and whoever asks is named. */
+static void consent_comes_from_who_is_believed(void **state)
+{
+	struct bench *bench = *state;
+	static const char *const proofs[] = { NULL, "forged", "shown" };
+	struct engine_call call = {
+		.op = ENGINE_EXECUTE,
+		.tenant = "t",
+		.caller = "c",
+		.run = { .language = "toy", .code = "x", .policy = "open", .consent = true },
+		.end = bench_end,
+		.fail = bench_fail,
+		.user = bench,
+	};
+
+	engine_service_consent(bench->service, believes, NULL);
+	for (unsigned i = 0; i < ARRAY_SIZE(proofs); i++) {
+		struct engine_run *run = NULL;
+
+		call.proof = proofs[i];
+		assert_int_equal(engine_start(bench->remote, &call, &run, &bench->error), 0);
+		loop_run(bench->loop);
+		assert_int_equal(bench->toy.consents, i == 2);
+	}
+	/* It is never made up. */
+	struct engine_run *run = NULL;
+	call.run.consent = false;
+	assert_int_equal(engine_start(bench->remote, &call, &run, &bench->error), 0);
+	loop_run(bench->loop);
+	assert_int_equal(bench->toy.consents, 1);
+}
+
 static void takes_long_calls(void **state)
 {
 	struct bench *bench = *state;
@@ -413,8 +451,12 @@ static void a_lying_warden_is_left(void **state)
 {
 	static const struct lie lies[] = {
 		{ { .kind = ENGINE_SAY_END, .serial = 2 }, "x", 1 },
-		{ { .kind = ENGINE_SAY_OUTPUT, .value = 3, .serial = 1 }, "x", 1 },
-		{ { .kind = ENGINE_SAY_OUTPUT, .value = 1, .serial = 1 }, NULL, 0 },
+		{ { .kind = ENGINE_SAY_OUTPUT, .serial = 1 }, "x", 1 },
+		{ { .kind = ENGINE_SAY_OUTPUT, .serial = 1 }, NULL, 0 },
+		{ { .kind = ENGINE_SAY_OUTPUT, .serial = 1 }, "\3\0\1\0x", 5 },
+		{ { .kind = ENGINE_SAY_OUTPUT, .serial = 1 }, "\1\0\0\0", 4 },
+		{ { .kind = ENGINE_SAY_OUTPUT, .serial = 1 }, "\1\0\2\0x", 5 },
+		{ { .kind = ENGINE_SAY_OUTPUT, .serial = 1 }, "\1\0\1\0xy", 6 },
 		{ { .kind = ENGINE_SAY_FAIL, .serial = 1 }, "short", 5 },
 		{ { .kind = ENGINE_SAY_CALL, .serial = 1 }, "x", 1 },
 	};
@@ -448,6 +490,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(answers, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(consent_comes_from_who_is_believed, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(consent_does_not_come_from_the_front, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(takes_long_calls, set_up, tear_down),

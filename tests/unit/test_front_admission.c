@@ -88,6 +88,44 @@ static void test_lines_take_turns(void **state)
 	admission_done(&admission);
 }
 
+/* Long runs of others keep nobody from a first one; a second one waits as ever. */
+static void test_a_first_run_has_room(void **state)
+{
+	struct admission admission;
+	struct admission_limits limits = { .running = 2, .reserve = 1, .memory_floor = 1000 };
+	struct caller a = caller_of("a"), b = caller_of("b"), c = caller_of("c");
+	struct run runs[6] = { 0 };
+	char order[16] = "";
+
+	(void)state;
+	admission_init(&admission, &limits);
+	for (size_t i = 0; i < 3; i++) {
+		assert_int_equal(enter(&admission, &runs[i], &a, order, 'a'), 0);
+	}
+	assert_string_equal(order, "aa");
+	assert_int_equal(enter(&admission, &runs[3], &b, order, 'b'), 0);
+	assert_int_equal(enter(&admission, &runs[4], &b, order, 'b'), 0);
+	assert_int_equal(enter(&admission, &runs[5], &c, order, 'c'), 0);
+	assert_string_equal(order, "aab");
+	/* The reserve is free again: it is not for one that has a run already. */
+	admission_leave(&admission, &runs[3].ticket, 1000, 0);
+	assert_string_equal(order, "aabc");
+	admission_leave(&admission, &runs[5].ticket, 1000, 0);
+	assert_string_equal(order, "aabcb");
+	/* Nor where the host is short of memory. */
+	admission_leave(&admission, &runs[4].ticket, 1000, 0);
+	admission.memory_now = 999;
+	runs[5] = (struct run){ 0 };
+	struct problem problem;
+	assert_true(admission_reserve(&admission, &c, true, &runs[5].ticket, &problem) == 0);
+	admission_leave(&admission, &runs[5].ticket, 0, 0);
+	for (size_t i = 0; i < 3; i++) {
+		admission_leave(&admission, &runs[i].ticket, 1000, 0);
+	}
+	assert_int_equal(admission.running + admission.waiting, 0);
+	admission_done(&admission);
+}
+
 static void test_runs_that_end_at_once(void **state)
 {
 	struct admission admission;
@@ -247,6 +285,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lines_take_turns),
+		cmocka_unit_test(test_a_first_run_has_room),
 		cmocka_unit_test(test_runs_that_end_at_once),
 		cmocka_unit_test(test_a_queue_has_an_end),
 		cmocka_unit_test(test_limits_of_a_token),

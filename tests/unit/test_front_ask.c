@@ -117,6 +117,28 @@ static void test_overlay(void **state)
 	json_decref(wrong);
 }
 
+/* The policy names the range; what is below it must not become "as the policy says". */
+static void test_wrong_limits_reach_the_policy(void **state)
+{
+	static const struct {
+		const char *text;
+		uint64_t ns;
+	} times[] = { { "-1", 1 },     { "0", 1 },    { "0.5", 500000 },
+		      { "-1e300", 1 }, { "1e-9", 1 }, { "1e300", UINT64_C(1000000000000000000) } };
+	char text[96];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(times); i++) {
+		snprintf(text, sizeof(text), "{\"code\":\"a\",\"timeout_ms\":%s}", times[i].text);
+		struct ask *ask = parse(ASK_RUN, text);
+		assert_int_equal(ask->call.run.limits.wall_ns, times[i].ns);
+		ask_free(ask);
+	}
+	struct ask *ask = parse(ASK_RUN, "{\"code\":\"a\",\"limits\":{\"memory_bytes\":-7}}");
+	assert_int_equal(ask->call.run.limits.memory_bytes, 1);
+	ask_free(ask);
+}
+
 struct refused {
 	const char *text;
 	enum problem_kind kind;
@@ -131,8 +153,9 @@ static const struct refused refused[] = {
 	{ "{}", PROBLEM_INVALID_REQUEST, "code" },
 	{ "{\"code\":\"\"}", PROBLEM_INVALID_REQUEST, "empty" },
 	{ "{\"code\":\"a\",\"cod\":\"b\"}", PROBLEM_INVALID_REQUEST, "cod" },
-	{ "{\"code\":\"a\",\"timeout_ms\":-1}", PROBLEM_INVALID_REQUEST, "timeout_ms" },
-	{ "{\"code\":\"a\",\"timeout_ms\":0.5}", PROBLEM_INVALID_REQUEST, "timeout_ms" },
+	{ "{\"code\":\"a\",\"timeout_ms\":\"1\"}", PROBLEM_INVALID_REQUEST, "timeout_ms" },
+	{ "{\"code\":\"a\",\"limits\":{\"processes\":0}}", PROBLEM_INVALID_REQUEST,
+	  "limits.processes" },
 	{ "{\"code\":\"a\",\"limits\":{\"processes\":1.5}}", PROBLEM_INVALID_REQUEST,
 	  "limits.processes" },
 	{ "{\"code\":\"a\",\"files\":[{\"path\":\"../a\",\"content\":\"\"}]}",
@@ -208,6 +231,7 @@ int main(void)
 		cmocka_unit_test(test_usual_values),
 		cmocka_unit_test(test_sessions),
 		cmocka_unit_test(test_overlay),
+		cmocka_unit_test(test_wrong_limits_reach_the_policy),
 		cmocka_unit_test(test_refusals_name_the_field),
 		cmocka_unit_test(test_depth_and_items_are_bounded),
 		cmocka_unit_test(test_file_names),

@@ -216,34 +216,100 @@ static void test_places(void **state)
 	}
 }
 
+/* As the ledger sends it: with the places of the result's parts in front. */
+static int read_answer(const char *text, bool has_result, struct stored *ret)
+{
+	struct outcome outcome = { 0 };
+	struct buf data = { 0 };
+
+	if (has_result) {
+		const char *json = strstr(text, ",\"result\":{") + strlen(",\"result\":");
+		assert_int_equal(outcome_find(json, strlen(json) - 1, &outcome), 0);
+	}
+	buf_add(&data, &outcome, sizeof(outcome));
+	buf_adds(&data, text);
+	struct block *block = block_copy(data.data, data.size);
+	int r = stored_read(block, ret);
+	/* What it has read it holds; the head is in the block as well. */
+	if (r < 0 || !ret->result.block) {
+		ret->head = NULL;
+		ret->head_size = 0;
+	}
+	block_unref(block);
+	buf_done(&data);
+	return r;
+}
+
 static void test_what_the_ledger_tells(void **state)
 {
-	static const char kept[] =
-		"{\"id\":\"01\",\"status\":\"ok\",\"session\":\"a\\\",\\\"result\\\":\","
-		"\"result\":{\"stdout\":\",\\\"result\\\":\"}}";
+	static const char kept[] = "{\"id\":\"01\",\"tenant\":\"t\",\"status\":\"ok\",\"session\":"
+				   "\"a\\\",\\\"result\\\":\","
+				   "\"result\":{\"stdout\":\",\\\"result\\\":\"}}";
 	static const char failed[] =
-		"{\"id\":\"01\",\"status\":\"error\",\"result\":{\"id\":\"01\","
+		"{\"id\":\"01\",\"tenant\":\"t\",\"status\":\"error\",\"result\":{\"id\":\"01\","
 		"\"status\":\"error\",\"error\":{\"code\":\"queue_full\","
 		"\"detail\":\"d\",\"remedy\":null}}}";
-	static const char none[] = "{\"id\":\"01\",\"status\":\"queued\",\"result\":null}";
+	static const char none[] =
+		"{\"id\":\"01\",\"tenant\":\"t\",\"status\":\"queued\",\"result\":null}";
 	struct stored stored;
-	struct buf out = { 0 };
+	struct rope out = { 0 };
 
 	(void)state;
-	assert_int_equal(stored_read(kept, strlen(kept), &stored), 0);
-	assert_int_equal(stored.result_size, strlen("{\"stdout\":\",\\\"result\\\":\"}"));
+	assert_int_equal(read_answer(kept, true, &stored), 0);
+	assert_int_equal(run_result_size(&stored.result),
+			 strlen("{\"stdout\":\",\\\"result\\\":\"}"));
 	assert_false(stored.failed);
-	assert_int_equal(stored_read(failed, strlen(failed), &stored), 0);
+	stored_done(&stored);
+	assert_int_equal(read_answer(failed, true, &stored), 0);
 	assert_true(stored.failed);
 	assert_int_equal(stored.problem.kind, PROBLEM_QUEUE_FULL);
 	stored_write(&stored, &out);
-	assert_non_null(strstr(out.data, "\"result\":null,\"error\":{\"type\""));
-	buf_done(&out);
-	assert_int_equal(stored_read(none, strlen(none), &stored), 0);
-	assert_null(stored.result);
+	assert_non_null(strstr(out.text.data, "\"result\":null,\"error\":{\"type\""));
+	rope_done(&out);
+	stored_done(&stored);
+	assert_int_equal(read_answer(none, false, &stored), 0);
+	assert_null(stored.result.block);
 	assert_string_equal(stored.status, "queued");
-	assert_true(stored_read("{}", 2, &stored) < 0);
-	assert_true(stored_read("", 0, &stored) < 0);
+	stored_done(&stored);
+	assert_true(read_answer("{}", false, &stored) < 0);
+	assert_true(read_answer("", false, &stored) < 0);
+}
+
+/* A ledger that is not itself any more: places outside of the result are not believed. */
+static void test_places_that_the_ledger_makes_up(void **state)
+{
+	static const char head[] = "{\"tenant\":\"t\",\"status\":\"ok\",\"result\":";
+	static const char json[] = "{\"stdout\":\"abc\"}";
+	struct outcome sound;
+
+	(void)state;
+	assert_int_equal(outcome_find(json, strlen(json), &sound), 0);
+	const struct outcome_part right = sound.parts[OUTCOME_STDOUT];
+	const struct {
+		uint64_t at, size, json_size;
+		int result;
+	} tries[] = {
+		{ right.at, right.size, strlen(json), 0 },
+		{ right.at, right.size, strlen(json) + 1, -EPROTO },
+		{ right.at, right.size + 64, strlen(json), -EPROTO },
+		{ right.at + ((uint64_t)1 << 30), right.size, strlen(json), -EPROTO },
+		{ right.at, UINT64_MAX, strlen(json), -EPROTO },
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(tries); i++) {
+		struct outcome outcome = sound;
+		struct buf data = { 0 };
+		struct stored stored = { 0 };
+
+		outcome.parts[OUTCOME_STDOUT] = (struct outcome_part){ tries[i].at, tries[i].size };
+		outcome.json_size = tries[i].json_size;
+		buf_add(&data, &outcome, sizeof(outcome));
+		buf_addf(&data, "%s%s}", head, json);
+		struct block *block = block_copy(data.data, data.size);
+		assert_int_equal(stored_read(block, &stored), tries[i].result);
+		stored_done(&stored);
+		block_unref(block);
+		buf_done(&data);
+	}
 }
 
 int main(void)
@@ -258,6 +324,7 @@ int main(void)
 		cmocka_unit_test(test_shortages_have_remedies),
 		cmocka_unit_test(test_places),
 		cmocka_unit_test(test_what_the_ledger_tells),
+		cmocka_unit_test(test_places_that_the_ledger_makes_up),
 	};
 
 	if (sodium_init() < 0) {

@@ -104,12 +104,68 @@ static void test_names(void **state)
 	assert_int_equal(cgroup_name_make(&m, "a/b", name), -EINVAL);
 }
 
+#define LEFT 60 /* more than are tried in one go */
+
+static const char *going; /* the first letters of those that can be removed now */
+
+static bool remove_if_going(struct cgroup *cgroup)
+{
+	return strchr(going, cgroup->name[0]) != NULL;
+}
+
+static bool kill_all(struct cgroup *cgroup)
+{
+	(void)cgroup;
+	return true;
+}
+
+static void leave(struct cgroup_manager *m, const char *name)
+{
+	struct cgroup *c = calloc(1, sizeof(*c));
+
+	assert_non_null(c);
+	c->manager = m;
+	c->dir_fd = c->memory_fd = c->event_fd = -1;
+	memset(c->join_fds, -1, sizeof(c->join_fds));
+	memset(c->usage_fds, -1, sizeof(c->usage_fds));
+	snprintf(c->name, sizeof(c->name), "%s", name);
+	cgroup_free(c);
+}
+
+/* Groups that do not go keep none of the others, older or newer ones, from its try. */
+static void test_leftovers_take_turns(void **state)
+{
+	static const struct cgroup_ops ops = { .remove = remove_if_going, .kill = kill_all };
+	struct cgroup_manager m = { .ops = &ops };
+
+	(void)state;
+	cgroup_manager_hurry(&m);
+	going = "";
+	for (unsigned i = 0; i < LEFT; i++) {
+		leave(&m, i % 20 == 10 ? "free" : "stuck");
+	}
+	going = "f";
+	for (unsigned i = 0; i < 4; i++) { /* 16 in each */
+		assert_true(cgroup_manager_tidy(&m));
+	}
+	assert_int_equal(m.leftovers_count, LEFT - LEFT / 20);
+	leave(&m, "free");
+	assert_int_equal(m.leftovers_count, LEFT - LEFT / 20);
+	going = "fs";
+	for (unsigned i = 0; i < 4; i++) {
+		assert_int_equal(cgroup_manager_tidy(&m), i < 3);
+	}
+	assert_null(m.leftovers);
+	assert_int_equal(m.leftovers_count, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_none),
 		cmocka_unit_test(test_texts),
 		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_leftovers_take_turns),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

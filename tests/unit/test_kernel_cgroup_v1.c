@@ -14,6 +14,8 @@ static const char *const files[] = {
 	"tasks",
 	"cgroup.event_control",
 	"memory.limit_in_bytes",
+	"memory.kmem.tcp.limit_in_bytes",
+	"memory.kmem.tcp.usage_in_bytes",
 	"memory.memsw.limit_in_bytes",
 	"memory.max_usage_in_bytes",
 	"memory.usage_in_bytes",
@@ -23,6 +25,7 @@ static const char *const files[] = {
 	"pids.events",
 	"cpu.cfs_quota_us",
 	"cpu.cfs_period_us",
+	"cpu.shares",
 	"cpuacct.usage",
 	NULL,
 };
@@ -80,15 +83,23 @@ static void test_fake(void **state)
 	assert_string_equal(fake_get(&fake, in_group("memory/a/b", name, "memory.limit_in_bytes")),
 			    "33554432");
 	assert_string_equal(
+		fake_get(&fake, in_group("memory/a/b", name, "memory.kmem.tcp.limit_in_bytes")),
+		"8388608");
+	assert_string_equal(
 		fake_get(&fake, in_group("memory/a/b", name, "memory.memsw.limit_in_bytes")),
 		cgroup_host_swaps() ? "33554432" : "");
 	assert_string_equal(fake_get(&fake, in_group("pids", name, "pids.max")), "17");
 	assert_string_equal(fake_get(&fake, in_group("cpu,cpuacct", name, "cpu.cfs_quota_us")),
 			    "10000");
+	cgroup_weigh(c, 25);
+	assert_string_equal(fake_get(&fake, in_group("cpu,cpuacct", name, "cpu.shares")), "40");
+	cgroup_weigh(c, 1);
+	assert_int_equal(atoi(fake_get(&fake, in_group("cpu,cpuacct", name, "cpu.shares"))), 1024);
 	assert_int_equal(cgroup_join_fds(c, fds), 3);
 	assert_int_equal(cgroup_clone_fd(c), -1);
 	assert_false(cgroup_kill(c));
 	fake_put(&fake, in_group("memory/a/b", name, "memory.max_usage_in_bytes"), "777\n");
+	fake_put(&fake, in_group("memory/a/b", name, "memory.kmem.tcp.usage_in_bytes"), "4096\n");
 	fake_put(&fake, in_group("memory/a/b", name, "memory.oom_control"),
 		 "oom_kill_disable 0\nunder_oom 0\noom_kill 4\n");
 	fake_put(&fake, in_group("pids", name, "pids.current"), "2\n");
@@ -96,6 +107,7 @@ static void test_fake(void **state)
 	fake_put(&fake, in_group("cpu,cpuacct", name, "cpuacct.usage"), "123456\n");
 	cgroup_usage(c, &usage);
 	assert_true(usage.has_memory && usage.has_processes && usage.has_cpu);
+	assert_int_equal(usage.sockets_bytes, 4096);
 	assert_int_equal(usage.memory_peak_bytes, 777);
 	assert_int_equal(usage.oom_kills, 4);
 	assert_int_equal(usage.processes_now, 2);
@@ -151,12 +163,52 @@ static void test_fake_sweep(void **state)
 	fake_remove(&fake);
 }
 
+/*
+ * Whoever fills a group for another user is not in it where processors are shared out: there it
+ * stays beside those whom it puts into it, and finds the group again by its name.
+ */
+static void test_delegate(void **state)
+{
+	struct cgroup_limits limits = { 1 << 25, 17, 100 };
+	char name[256], self[1024], path[300];
+	struct fake fake;
+	struct cgroup *c = NULL;
+
+	(void)state;
+	tree(&fake);
+	struct cgroup_manager *m = manager(&fake);
+	uid_t user = geteuid() == 0 ? 65531 : geteuid();
+	assert_int_equal(cgroup_delegate(m, user, getpid()), 0);
+	strcpy(name, fake_group(&fake, "pids", "warden"));
+	assert_int_equal(atoi(fake_get(&fake, in_group("pids", name, "cgroup.procs"))),
+			 (int)getpid());
+	assert_string_equal(fake_get(&fake, in_group("cpu,cpuacct", name, "cgroup.procs")), "");
+
+	snprintf(self, sizeof(self), "4:memory:/a/b/%s\n3:cpu,cpuacct:/\n2:pids:/%s\n", name, name);
+	fake_put(&fake, "self", self);
+	struct cgroup_manager *inner = manager(&fake);
+	snprintf(path, sizeof(path), "cpu,cpuacct/%.250s", name);
+	assert_int_equal(cgroup_new(inner, "RUN1", &limits, &c, NULL), 0);
+	assert_string_not_equal(fake_group(&fake, path, "RUN1"), "");
+	assert_string_equal(fake_group(&fake, "cpu,cpuacct", "RUN1"), "");
+	cgroup_free(c);
+	cgroup_manager_free(inner);
+	for (size_t i = 0; i < 3; i++) {
+		static const char *const trees[] = { "memory/a/b", "pids", "cpu,cpuacct" };
+		fake_put(&fake, in_group(trees[i], name, "cgroup.procs"), "");
+	}
+	assert_true(cgroup_delegate_remove(m));
+	cgroup_manager_free(m);
+	fake_remove(&fake);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_fake),
 		cmocka_unit_test(test_fake_half),
 		cmocka_unit_test(test_fake_sweep),
+		cmocka_unit_test(test_delegate),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

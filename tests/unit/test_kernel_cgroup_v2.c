@@ -104,12 +104,21 @@ static void test_namespace_root(void **state)
 	assert_int_equal(usage.memory_now_bytes, 4096);
 	assert_int_equal(usage.memory_peak_bytes, 8192);
 	assert_int_equal(usage.oom_kills, 2);
+	assert_false(usage.oom_outside);
 	assert_int_equal(usage.processes_now, 3);
 	assert_int_equal(usage.processes_peak, 5);
 	assert_int_equal(usage.fork_refusals, 9);
 	assert_int_equal(usage.cpu_ns, 1234000);
+	/* Killed for memory, but not for its own limit. */
+	fake_put(&fake, in_group("", name, "memory.events"), "max 0\noom 0\noom_kill 3\n");
+	cgroup_usage(c, &usage);
+	assert_true(usage.oom_outside);
+	assert_int_equal(usage.oom_kills, 3);
 	cgroup_event_clear(c);
 	assert_true(cgroup_kill(c));
+	/* What is killed may take what it needs to die. */
+	cgroup_hurry(c);
+	assert_string_equal(fake_get(&fake, in_group("", name, "cpu.max")), "max00 100000");
 	assert_string_equal(fake_get(&fake, in_group("", name, "cgroup.kill")), "1");
 	cgroup_free(c);
 	assert_false(fake_has(&fake, name));
@@ -326,8 +335,10 @@ static void test_sweep(void **state)
 /* A group for another user: its files are given away, its limits are not. */
 static void test_delegate(void **state)
 {
-	static const char *const plain[] = { "cgroup.procs", "cgroup.controllers",
-					     "cgroup.subtree_control", "memory.max", NULL };
+	static const char *const plain[] = {
+		"cgroup.procs", "cgroup.controllers", "cgroup.subtree_control",
+		"memory.max",   "cpu.weight",         NULL
+	};
 	struct fake fake;
 	struct cgroup_manager *m;
 	char path[512];
@@ -365,6 +376,10 @@ static void test_delegate(void **state)
 	}
 	snprintf(path, sizeof(path), "%s/brig-supervisor/cgroup.procs", group);
 	assert_int_equal(atoi(fake_get(&fake, path)), (int)getpid());
+	/* It does not wait for the processor behind those whom it puts there. */
+	snprintf(path, sizeof(path), "%s/brig-supervisor/cpu.weight", group);
+	assert_string_equal(fake_get(&fake, path), "10000");
+	snprintf(path, sizeof(path), "%s/brig-supervisor/cgroup.procs", group);
 	assert_false(cgroup_delegate_remove(m)); /* somebody is in it */
 	fake_put(&fake, path, "");
 	assert_true(cgroup_delegate_remove(m));

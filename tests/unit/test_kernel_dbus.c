@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <sched.h>
 #include <sys/prctl.h>
 
 #include "base/cleanup.h"
@@ -155,6 +156,42 @@ static void test_peers(void **state)
 	assert_true(clock_now_ns() - start_ns < UINT64_C(2000000000));
 }
 
+/* In the first process of a new pid namespace: the error that the connect ends with. */
+static int connect_within(const struct dbus_address *address)
+{
+	int status = 0;
+	pid_t inner = fork();
+
+	if (inner == 0) {
+		_exit(-dbus_connect(address) & 0xff);
+	}
+	waitpid(inner, &status, 0);
+	return WEXITSTATUS(status);
+}
+
+/* The peer would take our pids for those of other processes. */
+static void test_a_peer_above_our_pid_namespace(void **state)
+{
+	struct dbus_address address;
+	struct buf answer = { 0 };
+	struct peer peer;
+	char path[64];
+	int status = 0;
+
+	(void)state;
+	snprintf(path, sizeof(path), "/tmp/brig-dbus.%d", (int)getpid());
+	peer_start(&peer, path, "OK 0123\r\n", &answer);
+	assert_int_equal(dbus_address_path(path, &address), 0);
+	pid_t pid = fork();
+	if (pid == 0) {
+		int flags = CLONE_NEWPID | (geteuid() == 0 ? 0 : CLONE_NEWUSER);
+		_exit(unshare(flags) < 0 ? 1 : connect_within(&address));
+	}
+	waitpid(pid, &status, 0);
+	peer_stop(&peer);
+	assert_int_equal(WEXITSTATUS(status), EXDEV);
+}
+
 static void test_real_bus(void **state)
 {
 	uint64_t deadline_ns = clock_now_ns() + UINT64_C(5000000000);
@@ -209,8 +246,11 @@ static void test_real_bus(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_addresses), cmocka_unit_test(test_build),
-		cmocka_unit_test(test_damaged),   cmocka_unit_test(test_peers),
+		cmocka_unit_test(test_addresses),
+		cmocka_unit_test(test_build),
+		cmocka_unit_test(test_damaged),
+		cmocka_unit_test(test_peers),
+		cmocka_unit_test(test_a_peer_above_our_pid_namespace),
 		cmocka_unit_test(test_real_bus),
 	};
 

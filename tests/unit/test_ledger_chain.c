@@ -12,7 +12,7 @@
 #include <sodium/core.h>
 #include <sodium/crypto_sign.h>
 
-#include "ledger/chain.h"
+#include "base/chain.h"
 #include "ledger/json_facts.h"
 #include "ledger/ledger_messages.h"
 #include "ledger/result_facts.h"
@@ -106,7 +106,7 @@ static void times(void **state)
 static void forms(void **state)
 {
 	const struct ledger_form *form = &ledger_forms[LEDGER_AUDIT];
-	struct ledger_text texts[AUDIT_FIELDS] = { { "session.open", 12 }, { 0 }, { "{}", 2 } };
+	struct ledger_text texts[AUDIT_FIELDS] = { { "session.close", 13 }, { 0 }, { "{}", 2 } };
 	struct ledger_text back[AUDIT_FIELDS];
 	struct buf data = { 0 };
 	const char *name = NULL;
@@ -114,7 +114,7 @@ static void forms(void **state)
 	(void)state;
 	ledger_form_pack(form, texts, &data);
 	assert_int_equal(ledger_form_unpack(form, data.data, data.size, back), 0);
-	assert_string_equal(back[0].data, "session.open");
+	assert_string_equal(back[0].data, "session.close");
 	assert_null(back[1].data);
 	assert_int_equal(ledger_form_check(form, back, &name), 0);
 	for (size_t i = 0; i < data.size; i++) {
@@ -158,10 +158,12 @@ static void cut(void **state)
 {
 	_Static_assert(sizeof(ID) == 27, "an id");
 	char *text = malloc(100001);
-	json_t *result =
-		json_pack("{s:s,s:s,s:s,s:s,s:[{s:s}],s:n,s:b,s:b}", "status", "ok", "encoding",
-			  "utf-8", "stdout", "", "stderr", "", "files", "content_base64", "AAAA",
-			  "files_note", "stdout_truncated", 0, "stderr_truncated", 0);
+	json_t *result = json_pack("{s:s,s:s,s:s,s:s,s:[{s:s,s:i,s:s}],s:n,s:b,s:b}", "status",
+				   "ok", "encoding", "utf-8", "stdout", "", "stderr", "x", "files",
+				   "path", "a", "size", 3, "content_base64", "AAAA", "files_note",
+				   "stdout_truncated", 0, "stderr_truncated", 0);
+	struct outcome outcome, shorter;
+	struct buf skeleton = { 0 }, out = { 0 };
 
 	(void)state;
 	assert_non_null(text);
@@ -171,7 +173,23 @@ static void cut(void **state)
 	}
 	text[100000] = '\0';
 	json_object_set_new(result, "stdout", json_string(text));
-	assert_int_equal(result_cut(result, 30000), 0);
+	char *whole = json_dumps(result, JSON_COMPACT);
+	json_decref(result);
+	assert_int_equal(outcome_find(whole, strlen(whole), &outcome), 0);
+	outcome_skeleton(&outcome, whole, &skeleton);
+	json_t *facts = json_loads(skeleton.data, 0, NULL);
+	assert_int_equal(result_cut(facts, &outcome, whole, 30000, &shorter, &out), 0);
+	assert_int_equal(shorter.json_size, out.size);
+	json_decref(facts);
+	/* It is JSON, its stdout whole characters, and its places are right. */
+	result = json_loads(out.data, 0, NULL);
+	assert_non_null(result);
+	assert_int_equal(outcome_find(out.data, out.size, &outcome), 0);
+	assert_memory_equal(outcome.parts, shorter.parts, sizeof(outcome.parts));
+	assert_string_equal(json_string_value(json_object_get(result, "stderr")), "x");
+	buf_done(&skeleton);
+	buf_done(&out);
+	free(whole);
 	assert_int_equal(json_array_size(json_object_get(result, "files")), 0);
 	assert_true(json_is_string(json_object_get(result, "files_note")));
 	assert_true(json_is_true(json_object_get(result, "stdout_truncated")));

@@ -18,16 +18,23 @@
 
 #define WHY "{\"refusal\":{\"rule\":\"import\",\"reason\":\"os\",\"line\":3,\"column\":5}}"
 
-static struct brig_result result_of(const char *record, int seals, enum brig_status status,
-				    bool check)
+#ifndef F_SEAL_FUTURE_WRITE
+#define F_SEAL_FUTURE_WRITE 0x0010
+#endif
+#define RAN (F_SEAL_FUTURE_WRITE | F_SEAL_SEAL)
+
+/* `end` is what the program, or a driver that ran it, has left. */
+static struct brig_result end_of(const struct guard *rules, const char *record, const char *end,
+				 int seals, enum brig_status status)
 {
-	struct guard guard = { .on = true, .mode = GUARD_STRICT, .check = check };
+	struct guard guard = *rules;
 	struct brig_result result = { .status = status, .exit_code = status == BRIG_OK ? 0 : 1 };
 	int fd = memfd_create("value", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
-	assert_int_equal(ftruncate(fd, RUN_VALUE_BYTES + RUN_GUARD_BYTES), 0);
-	assert_int_equal(pwrite(fd, record, strlen(record), RUN_VALUE_BYTES),
-			 (ssize_t)strlen(record));
+	assert_int_equal(ftruncate(fd, RUN_FILE_BYTES), 0);
+	assert_int_equal(pwrite(fd, record, strlen(record), 0), (ssize_t)strlen(record));
+	assert_int_equal(pwrite(fd, end, strlen(end), RUN_GUARD_BYTES + RUN_VALUE_BYTES),
+			 (ssize_t)strlen(end));
 	assert_int_equal(seals ? fcntl(fd, F_ADD_SEALS, seals) : 0, 0);
 	guard_read(&guard, fd, &result);
 	close(fd);
@@ -35,6 +42,14 @@ static struct brig_result result_of(const char *record, int seals, enum brig_sta
 	free(result.events);
 	result.events = NULL;
 	return result;
+}
+
+static struct brig_result result_of(const char *record, int seals, enum brig_status status,
+				    bool check)
+{
+	struct guard guard = { .on = true, .mode = GUARD_STRICT, .check = check };
+
+	return end_of(&guard, record, "", seals, status);
 }
 
 static void a_sealed_refusal_counts(void **state)
@@ -54,16 +69,41 @@ static void a_sealed_refusal_counts(void **state)
 /* The program has had the file in its hands by then. */
 static void another_one_is_only_its_own_word(void **state)
 {
-	struct brig_result result = result_of(WHY, F_SEAL_SEAL, BRIG_FAILED, false);
+	static const struct guard strict = { .on = true, .mode = GUARD_STRICT };
+	static const char text[] = "import 7\nrun: curl ... as root";
+	struct brig_result result = end_of(&strict, WHY, text, RAN, BRIG_FAILED);
 
 	(void)state;
 	assert_int_equal(result.status, BRIG_FAILED);
 	assert_string_equal(result.cause, "guard");
-	result = result_of(WHY, F_SEAL_SEAL, BRIG_OK, false);
+	assert_string_equal(result.refusal.rule, "import");
+	assert_int_equal(result.refusal.line, 7);
+	assert_null(strstr(result.refusal.reason, "curl"));
+	assert_null(strstr(result.remedy, "curl"));
+	assert_null(strstr(result.operator_remedy, "curl"));
+	result = end_of(&strict, WHY, text, RAN, BRIG_OK);
 	assert_int_equal(result.status, BRIG_OK);
 	assert_false(result.refused);
-	result = result_of("{\"refusal\":{\"rule\":\"risk\"}}", F_SEAL_SEAL, BRIG_FAILED, false);
-	assert_false(result.refused);
+	/* What is sealed, and still let the program run, refuses nothing. */
+	assert_false(result_of(WHY, RAN, BRIG_FAILED, false).refused);
+}
+
+/* A rule that the policy does not have cannot have ended anything. */
+static void rules_are_those_of_the_policy(void **state)
+{
+	static const struct guard imports = { .on = true, .mode = GUARD_IMPORTS };
+	static const struct guard score = { .on = true, .mode = GUARD_OFF };
+	static const char *const never[] = {
+		"risk 1", "attribute 1", "operations 0", "recursion 3", "imports 1", "import",
+		"",       "rejected 1"
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(never); i++) {
+		assert_false(end_of(&imports, "{}", never[i], RAN, BRIG_FAILED).refused);
+	}
+	assert_true(end_of(&imports, "{}", "import 1", RAN, BRIG_FAILED).refused);
+	assert_false(end_of(&score, "{}", "import 1", RAN, BRIG_FAILED).refused);
 }
 
 static void without_a_decision_it_is_an_error(void **state)
@@ -71,6 +111,7 @@ static void without_a_decision_it_is_an_error(void **state)
 	(void)state;
 	assert_int_equal(result_of(WHY, 0, BRIG_OK, false).status, BRIG_ERROR);
 	assert_int_equal(result_of(WHY, F_SEAL_WRITE, BRIG_FAILED, false).status, BRIG_ERROR);
+	assert_int_equal(result_of(WHY, F_SEAL_SEAL, BRIG_FAILED, false).status, BRIG_ERROR);
 	assert_int_equal(result_of("", 0, BRIG_TIMEOUT, false).status, BRIG_TIMEOUT);
 }
 
@@ -90,8 +131,8 @@ static void a_check_has_a_score(void **state)
 
 static void operations_have_a_limit(void **state)
 {
-	struct brig_result result = result_of("{\"refusal\":{\"rule\":\"operations\",\"limit\":7}}",
-					      F_SEAL_SEAL, BRIG_FAILED, false);
+	static const struct guard counted = { .on = true, .mode = GUARD_STRICT, .operations = 7 };
+	struct brig_result result = end_of(&counted, "{}", "operations 0", RAN, BRIG_FAILED);
 
 	(void)state;
 	assert_int_equal(result.status, BRIG_DENIED);
@@ -114,7 +155,7 @@ static void nonsense_is_nothing(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(records); i++) {
-		struct brig_result result = result_of(records[i], F_SEAL_SEAL, BRIG_FAILED, false);
+		struct brig_result result = result_of(records[i], RAN, BRIG_FAILED, false);
 		assert_int_equal(result.status, BRIG_FAILED);
 		assert_false(result.refused);
 	}
@@ -154,6 +195,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_sealed_refusal_counts),
 		cmocka_unit_test(another_one_is_only_its_own_word),
+		cmocka_unit_test(rules_are_those_of_the_policy),
 		cmocka_unit_test(without_a_decision_it_is_an_error),
 		cmocka_unit_test(a_check_has_a_score),
 		cmocka_unit_test(operations_have_a_limit),

@@ -17,6 +17,7 @@
 #include <brig/brig.h>
 
 #include "base/cleanup.h"
+#include "lib/session_files.h"
 
 #define MS 1000000ull
 
@@ -532,8 +533,9 @@ static void test_descriptors(void **state)
 	brig_context_free(context);
 }
 
-#define IDLE_SESSIONS    4
-#define IDLE_DESCRIPTORS 12
+#define IDLE_SESSIONS 4
+/* One of them hears of names that are asked for without a network: see core/run_names.c. */
+#define IDLE_DESCRIPTORS 13
 
 static void fill_pool(struct brig_context *context)
 {
@@ -807,6 +809,51 @@ static void test_racing_files(void **state)
 	brig_context_free(context);
 }
 
+/* Some names in each step; what is long together is cut. */
+static void test_listing_in_steps(void **state)
+{
+	struct brig_context *context = new_context(false);
+	struct brig_session *session = open_session(context, "python");
+	struct brig_error error = { 0 };
+	struct session_listing *list = NULL;
+	size_t count = 0;
+	unsigned steps = 0;
+	bool truncated = true;
+	int r;
+
+	(void)state;
+	expect(session,
+	       "import os\n"
+	       "for i in range(1000): open(f'f{i:04}', 'w').close()",
+	       BRIG_OK, "", NULL);
+	assert_int_equal(session_listing_new(session, &list, &error), 0);
+	while ((r = session_listing_step(list, &error)) == 0) {
+		steps++;
+	}
+	assert_int_equal(r, 1);
+	assert_true(steps >= 3);
+	const struct brig_session_file *files = session_listing_files(list, &count, &truncated);
+	assert_int_equal(count, 1000);
+	assert_false(truncated);
+	assert_string_equal(files[999].path, "f0999");
+	session_listing_free(list);
+	/* It goes on without the session, and may be left at any step. */
+	assert_int_equal(session_listing_new(session, &list, &error), 0);
+	assert_int_equal(session_listing_step(list, &error), 0);
+	expect(session,
+	       "d = '/'.join(['d' * 240] * 4); os.makedirs(d)\n"
+	       "for i in range(2500): os.link('f0000', f'{d}/{i:04}')",
+	       BRIG_OK, "", NULL);
+	struct brig_session_file *all = NULL;
+	assert_int_equal(brig_session_list(session, &all, &count, &truncated, &error), 0);
+	assert_true(truncated && count < 3500);
+	brig_session_files_free(all, count);
+	brig_session_close(session);
+	assert_true(session_listing_step(list, &error) >= 0);
+	session_listing_free(list);
+	brig_context_free(context);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -818,7 +865,7 @@ int main(void)
 		cmocka_unit_test(test_descriptors),   cmocka_unit_test(test_idle_work),
 		cmocka_unit_test(test_files),         cmocka_unit_test(test_hostile_files),
 		cmocka_unit_test(test_racing_files),  cmocka_unit_test(test_idle_descriptors),
-		cmocka_unit_test(test_idle_memory),
+		cmocka_unit_test(test_idle_memory),   cmocka_unit_test(test_listing_in_steps),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

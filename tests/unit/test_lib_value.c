@@ -15,13 +15,15 @@
 #include "core/run.h"
 #include "lib/value.h"
 
+static char *repr; /* of the last one */
+
 static char *value_of(const void *bytes, size_t size)
 {
 	int fd = memfd_create("value", MFD_CLOEXEC);
 
 	assert_int_equal(ftruncate(fd, RUN_VALUE_BYTES), 0);
 	assert_int_equal(pwrite(fd, bytes, size, 0), (ssize_t)size);
-	char *value = value_read(fd);
+	char *value = value_read(fd, 0, &repr);
 	close(fd);
 	return value;
 }
@@ -67,11 +69,37 @@ static void takes_nothing_else(void **state)
 	free(full);
 }
 
+static void takes_how_it_is_shown(void **state)
+{
+	static const char shown[] = "r\"<x \\u00e9\\n>\"";
+	static const char *const wrong[] = {
+		"r", "r1", "r{}", "rx", "r\"\"", "r\"a\" 1", "R\"a\""
+	};
+
+	(void)state;
+	assert_null(value_of(shown, strlen(shown)));
+	assert_string_equal(repr, "<x \xc3\xa9\n>");
+	free(repr);
+	repr = NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+		assert_null(value_of(wrong[i], strlen(wrong[i])));
+		assert_null(repr);
+	}
+	char *full = malloc(RUN_VALUE_BYTES);
+	memset(full, 'x', RUN_VALUE_BYTES);
+	memcpy(full, "r\"", 2);
+	full[RUN_VALUE_BYTES - 1] = '"';
+	assert_null(value_of(full, RUN_VALUE_BYTES));
+	assert_null(repr);
+	free(full);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(takes_json),
 		cmocka_unit_test(takes_nothing_else),
+		cmocka_unit_test(takes_how_it_is_shown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,6 +17,9 @@
 
 #include <brig/brig.h>
 
+#include "lib/context.h"
+#include "lib/warm.h"
+
 #define POLICY(wall) "{ \"extends\": \"default\", \"limits\": { \"wall\": \"" wall "\" } }"
 
 struct place {
@@ -144,12 +147,101 @@ static void test_rules_change(void **state)
 	assert_int_equal(error.code, BRIG_E_CONSENT);
 }
 
+static bool has_pool(const struct place *place, const char *tenant)
+{
+	const struct warm *warm = place->brig->warm;
+
+	for (unsigned i = 0; i < warm->count; i++) {
+		if (strcmp(warm->pools[i]->tenant, tenant) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static void want_pool(const struct place *place, const char *tenant, uint64_t disk_bytes)
+{
+	struct brig_request like = request(NULL);
+	struct brig_error error = { 0 };
+
+	like.tenant = tenant;
+	like.limits.disk_bytes = disk_bytes;
+	if (!warm_pool_for(place->brig->warm, &like, &error)) {
+		fail_msg("%s", error.message);
+	}
+}
+
+/* Forty kinds of request of one tenant's: it is its own pools that make room for them. */
+static void test_tenants_keep_their_pools(void **state)
+{
+	struct place *place = *state;
+	struct warm *warm = place->brig->warm;
+
+	want_pool(place, "alice", 0);
+	want_pool(place, "bob", 0);
+	for (uint64_t i = 0; i < 40; i++) {
+		want_pool(place, "mallory", (1 + i) << 20);
+	}
+	assert_int_equal(warm->count, warm->options.pools_max);
+	assert_true(has_pool(place, "alice") && has_pool(place, "bob"));
+	/* It has replaced its own too soon: nothing more is started for it, and for nobody else. */
+	for (unsigned i = 0; i < warm->count; i++) {
+		bool rests = warm->pools[i]->rest_until_ns != 0;
+		assert_int_equal(rests, strcmp(warm->pools[i]->tenant, "mallory") == 0);
+	}
+	/* Whoever is new gets one all the same, and then another, from who has the most. */
+	want_pool(place, "carol", 0);
+	want_pool(place, "carol", 1 << 20);
+	assert_int_equal(warm->count, warm->options.pools_max);
+	assert_true(has_pool(place, "alice") && has_pool(place, "bob") && has_pool(place, "carol"));
+	assert_int_equal(warm->pools[warm->count - 1]->rest_until_ns, 0);
+}
+
+/* A pool that becomes smaller does not wait for the kernel to take its cells apart. */
+static void test_smaller_pools_do_not_wait(void **state)
+{
+	struct place *place = *state;
+	struct warm *warm = place->brig->warm;
+	struct brig_request like = request(NULL);
+	struct brig_error error = { 0 };
+
+	warm->options.cells_max = 4;
+	if (brig_context_warm(place->brig, &like, 4, &error) < 0) {
+		fail_msg("%s", error.message);
+	}
+	assert_int_equal(warm->dead_count, 0);
+	warm->pools[0]->target = 0;
+	warm_step(warm, WARM_ALL_PIECES);
+	assert_int_equal(warm->pools[0]->count, 0);
+	assert_true(warm->dead_count > 0);
+}
+
+/* As many cells as they like, up to an even part of the memory. */
+static void test_tenants_share_memory(void **state)
+{
+	struct place *place = *state;
+	struct warm *warm = place->brig->warm;
+
+	warm->options.memory_bytes = 8 << 20;
+	warm->options.cells_max = 64;
+	want_pool(place, "mallory", 0);
+	warm->pools[0]->target = 64;
+	assert_int_equal(warm_size_target(warm->pools[0], warm->pools[0]->used_ns), 8);
+	want_pool(place, "alice", 0);
+	warm->pools[1]->target = 2;
+	assert_int_equal(warm_size_target(warm->pools[0], warm->pools[0]->used_ns), 4);
+	assert_int_equal(warm_size_target(warm->pools[1], warm->pools[1]->used_ns), 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_too_many_cells, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_what_has_no_pool, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_rules_change, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_tenants_keep_their_pools, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_tenants_share_memory, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_smaller_pools_do_not_wait, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -283,6 +283,44 @@ static void a_busy_timer_starves_nobody(void **state)
 	assert_true(again.fired > 1);
 }
 
+struct eager {
+	struct fixture *fixture;
+	struct loop_timer timer;
+	unsigned rounds;
+};
+
+static void on_eager(void *user)
+{
+	struct eager *eager = user;
+
+	eager->rounds++;
+	if (eager->rounds < 1000) {
+		loop_timer_set(eager->fixture->loop, &eager->timer, 0);
+	}
+	/* The descriptor was ready all the time: its turn comes before this one's second. */
+	if (eager->rounds == 3) {
+		assert_true(eager->fixture->calls[0] > 0);
+		loop_stop(eager->fixture->loop);
+	}
+}
+
+/* "At once", said by a timer, is a later round. */
+static void at_once_is_a_later_round(void **state)
+{
+	struct fixture *f = *state;
+	struct eager eager = { .fixture = f };
+
+	eager.timer.due = on_eager;
+	eager.timer.user = &eager;
+	assert_int_equal(loop_add(f->loop, f->pipes[0][0], EPOLLIN, on_first, f, &f->sources[0]),
+			 0);
+	assert_int_equal(write(f->pipes[0][1], "x", 1), 1);
+	assert_int_equal(loop_timer_set(f->loop, &eager.timer, 0), 0);
+	assert_int_equal(loop_run(f->loop), 0);
+	assert_int_equal(eager.rounds, 3);
+	loop_timer_clear(&eager.timer);
+}
+
 static void clear_user(void *user)
 {
 	loop_timer_clear(user);
@@ -313,6 +351,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(wrong_descriptors, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(deadlines, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_busy_timer_starves_nobody, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(at_once_is_a_later_round, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(cleared_by_another, set_up, tear_down),
 	};
 

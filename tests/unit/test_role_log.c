@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -127,6 +128,45 @@ static void journal(void **state)
 	assert_string_equal(text, "<4>level=warning role=ledger event=event a=1\n");
 }
 
+static void log_often(void)
+{
+	role_log_open("front", ROLE_ERROR);
+	for (int i = 0; i < 1000; i++) {
+		role_log_often(ROLE_ERROR, "often", "one", "n=%d", i);
+	}
+	role_log_often(ROLE_ERROR, "often", "another", "n=%d", 2000);
+	role_log(ROLE_NOTICE, "quiet", NULL);
+	role_log(ROLE_ALWAYS, "kept", NULL);
+	struct timespec more_than_a_second = { 1, 10000000 };
+	nanosleep(&more_than_a_second, NULL);
+	role_log_often(ROLE_ERROR, "often", "one", "n=%d", 3000);
+	char cause[2] = "";
+	for (int i = 1; i < 256; i++) {
+		cause[0] = (char)i;
+		role_log_often(ROLE_ERROR, "many", cause, "n=%d", 4000);
+	}
+}
+
+/* Whatever a caller does, there is a line each second, and it says how many there would be. */
+static void lines_are_left_out(void **state)
+{
+	char text[65536];
+	unsigned lines = 0;
+
+	(void)state;
+	capture(text, sizeof(text), log_often);
+	assert_non_null(strstr(text, " n=0\n"));
+	assert_null(strstr(text, " n=1\n"));
+	assert_non_null(strstr(text, " n=2000\n"));
+	assert_null(strstr(text, "quiet"));
+	assert_non_null(strstr(text, "level=notice role=front event=kept\n"));
+	assert_non_null(strstr(text, " n=3000 left_out=999\n"));
+	for (const char *at = text; (at = strstr(at, "event=many")); at++) {
+		lines++;
+	}
+	assert_in_range(lines, 32, 64);
+}
+
 static void level_names(void **state)
 {
 	enum role_level level;
@@ -144,6 +184,7 @@ int main(void)
 		cmocka_unit_test(values),
 		cmocka_unit_test(line),
 		cmocka_unit_test(long_lines_are_cut),
+		cmocka_unit_test(lines_are_left_out),
 		cmocka_unit_test(journal),
 		cmocka_unit_test(level_names),
 	};

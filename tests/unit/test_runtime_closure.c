@@ -110,6 +110,34 @@ static void test_every_runtime(void **state)
 	assert_true(seen >= 2); /* command and bash are everywhere */
 }
 
+/* Of the real path: "/usr/lib" and "/python3.11". */
+static bool is_joined(const char *path, const char *dir, const char *name)
+{
+	size_t length = strlen(dir);
+
+	return strncmp(path, dir, length) == 0 && strcmp(path + length, name) == 0;
+}
+
+/* All that a cell of Python sees of the host, also where Debian's matplotlib and fonts are. */
+static bool is_pythons_place(const struct runtime *python, const char *path)
+{
+	static const char *const places[] = {
+		"/usr/lib/locale",     "/usr/lib/python3",      "/usr/lib/x86_64-linux-gnu",
+		"/usr/share/zoneinfo", "/usr/share/matplotlib", "/usr/share/fonts",
+	};
+	const char *version = strrchr(python->real_program, '/');
+	char shell[PATH_MAX];
+	bool found = strcmp(path, python->real_program) == 0 ||
+		     is_joined(path, "/usr/lib", version) ||
+		     is_joined(path, "/usr/local/lib", version) ||
+		     (realpath("/bin/sh", shell) && strcmp(path, shell) == 0);
+
+	for (size_t i = 0; i < ARRAY_SIZE(places) && !found; i++) {
+		found = strcmp(path, places[i]) == 0 || is_inside(path, places[i]);
+	}
+	return found;
+}
+
 static void test_python_is_small(void **state)
 {
 	struct runtime_source source = { 0 };
@@ -125,7 +153,12 @@ static void test_python_is_small(void **state)
 	}
 	assert_int_equal(runtime_closure(python, false, &closure, NULL), 0);
 	for (size_t i = 0; i < closure.count; i++) {
-		mounts += closure.items[i].kind != CLOSURE_LINK;
+		if (closure.items[i].kind != CLOSURE_LINK) {
+			mounts++;
+			if (!is_pythons_place(python, closure.items[i].path)) {
+				fail_msg("%s is no place of Python's", closure.items[i].path);
+			}
+		}
 	}
 	assert_true(mounts <= 10);
 	assert_null(find_item(&closure, "/usr/bin"));

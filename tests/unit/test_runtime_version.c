@@ -85,7 +85,7 @@ static void test_version(void **state)
 	struct brig_error err = { 0 };
 
 	(void)state;
-	assert_int_equal(runtime_version(rt, NULL, &err), 0);
+	assert_int_equal(runtime_version(rt, NULL, NULL, &err), 0);
 	assert_string_equal(rt->program, "/bin/sh");
 	assert_string_equal(rt->version, "1.2-rc3");
 	runtime_free(rt);
@@ -114,14 +114,14 @@ static void test_cache(void **state)
 	(void)state;
 	assert_non_null(mkdtemp(cache));
 	(void)snprintf(folder, sizeof(folder), "%s/versions", cache);
-	assert_int_equal(runtime_version(rt, cache, NULL), 0);
+	assert_int_equal(runtime_version(rt, cache, NULL, NULL), 0);
 	assert_int_equal(version_key(rt->real_program, rt->version_argv.items, key), 0);
 	assert_int_equal(version_recall(cache, key, version), 0);
 	assert_string_equal(version, "1.2-rc3");
 	assert_int_equal(count_files(folder), 1);
 	/* What is remembered is believed... */
 	version_remember(cache, key, "7.7");
-	assert_int_equal(runtime_version(rt, cache, NULL), 0);
+	assert_int_equal(runtime_version(rt, cache, NULL, NULL), 0);
 	assert_string_equal(rt->version, "7.7");
 	/* ...but not when it is no version, nor when others could have written it. */
 	version_remember(cache, key, "7\n7");
@@ -129,21 +129,77 @@ static void test_cache(void **state)
 	version_remember(cache, key, "7.7");
 	assert_int_equal(chmod(folder, 0777), 0);
 	assert_int_equal(version_recall(cache, key, version), -ENOENT);
-	assert_int_equal(runtime_version(rt, cache, NULL), 0);
+	assert_int_equal(runtime_version(rt, cache, NULL, NULL), 0);
 	assert_string_equal(rt->version, "1.2-rc3");
-	assert_int_equal(runtime_version(rt, "/nonexistent", NULL), 0);
+	assert_int_equal(runtime_version(rt, "/nonexistent", NULL, NULL), 0);
 	(void)snprintf(command, sizeof(command), "rm -rf '%s'", cache);
 	assert_int_equal(system(command), 0);
 	runtime_free(rt);
 }
 
+/* A program that writes a line for each time that it is asked. */
+static struct runtime *make_counting(const char *file)
+{
+	char text[512];
+	struct runtime *rt = NULL;
+
+	(void)snprintf(text, sizeof(text),
+		       "{ \"source\": \"x\", \"program\": [\"/bin/sh\"],\n"
+		       "\"version\": { \"argv\": [\"-c\", \"echo >>%s; echo 4.5\"] },"
+		       "\"run\": { \"argv\": [\"{program}\", \"{args}\"] } }",
+		       file);
+	assert_int_equal(runtime_parse("x", text, strlen(text), &rt, NULL), 0);
+	return rt;
+}
+
+/* Without a directory a version is asked for once, also for a runtime that is loaded anew. */
+static void test_memory(void **state)
+{
+	char file[] = "/tmp/brig-test-XXXXXX";
+	struct version_memory memory = { 0 };
+	struct stat info;
+	int fd = mkstemp(file);
+
+	(void)state;
+	assert_true(fd >= 0);
+	for (int i = 0; i < 3; i++) {
+		struct runtime *rt = make_counting(file);
+
+		assert_int_equal(runtime_version(rt, NULL, &memory, NULL), 0);
+		assert_string_equal(rt->version, "4.5");
+		runtime_free(rt);
+	}
+	assert_int_equal(fstat(fd, &info), 0);
+	assert_int_equal(info.st_size, 1);
+	close(fd);
+	assert_int_equal(unlink(file), 0);
+}
+
+static void test_memory_is_bounded(void **state)
+{
+	struct version_memory memory = { 0 };
+	char key[SHA256_HEX_SIZE], version[VERSION_BYTES];
+
+	(void)state;
+	for (int i = 0; i <= VERSIONS_MAX; i++) {
+		(void)snprintf(key, sizeof(key), "%064x", i);
+		assert_int_equal(version_memory_recall(&memory, key, version), -ENOENT);
+		version_memory_keep(&memory, key, i == 1 ? "" : "1.0");
+	}
+	assert_int_equal(version_memory_recall(&memory, key, version), 0);
+	(void)snprintf(key, sizeof(key), "%064x", 0);
+	assert_int_equal(version_memory_recall(&memory, key, version), -ENOENT); /* made way */
+	(void)snprintf(key, sizeof(key), "%064x", 1);
+	assert_int_equal(version_memory_recall(&memory, key, version), 0);
+	assert_string_equal(version, ""); /* one that does not tell is not asked again */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ask),
-		cmocka_unit_test(test_ask_limits),
-		cmocka_unit_test(test_version),
-		cmocka_unit_test(test_cache),
+		cmocka_unit_test(test_ask),     cmocka_unit_test(test_ask_limits),
+		cmocka_unit_test(test_version), cmocka_unit_test(test_cache),
+		cmocka_unit_test(test_memory),  cmocka_unit_test(test_memory_is_bounded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

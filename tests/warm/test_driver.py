@@ -14,6 +14,14 @@ HAS_NUMPY = not subprocess.run([PYTHON, "-c", "import numpy, pandas"], stderr=-3
 CLONES = 6
 
 
+def as_json(data):
+    """A program's value; "absent" without one, or if only its repr was told, behind its mark."""
+    if data[:1] == b"r":
+        text = json.loads(data[1:])
+        assert isinstance(text, str) and 0 < len(text) <= 4000
+    return json.loads(data) if data and data[:1] != b"r" else "absent"
+
+
 def compare(name, sandbox, ways, **more):
     text = PROGRAMS[name].read_bytes()
     told = directives(text)
@@ -30,8 +38,7 @@ def compare(name, sandbox, ways, **more):
         found = way(sandbox, **how)
         assert found.seen() == wanted.seen(), way
         if "value" in told:
-            value = json.loads(found.value) if found.value else "absent"
-            assert value == told["value"], way
+            assert as_json(found.value) == told["value"], way
 
 
 @pytest.mark.parametrize("name", sorted(PROGRAMS))
@@ -262,13 +269,13 @@ import numpy
             ("numpy.float64(0.5)", 0.5),
             ("[numpy.int32(7), numpy.bool_(True), numpy.str_('s')]", [7, True, "s"]),
             ("pandas.Series([1, 2]).sum()", 3),
-            ("numpy.float32('nan')", None),
-            ("numpy.arange(3)", None),
-            ("numpy.datetime64('2020-01-01')", None),
+            ("numpy.float32('nan')", "absent"),
+            ("numpy.arange(3)", "absent"),
+            ("numpy.datetime64('2020-01-01')", "absent"),
         ],
     )
     def test_numpy_values(scientific, sandbox, expression, value):
         sandbox.fill("import numpy, pandas\n" + expression)
         found = scientific.run(sandbox)
         assert (found.status, found.stderr) == (0, b"")
-        assert (json.loads(found.value) if found.value else None) == value
+        assert as_json(found.value) == value

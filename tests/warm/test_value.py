@@ -49,3 +49,20 @@ def test_not_unless_asked(start):
     assert run(start, "5")["value"] is None
     assert run(start, "import os; print(sorted(os.listdir('/proc/self/fd'))[:3])")["stdout"] == \
         "['0', '1', '2']\n"
+
+
+@pytest.mark.parametrize("start", ["cold", "warm"])
+def test_what_is_no_json_is_shown(start):
+    """As repr() has it, cut where it is long; nothing where even that fails."""
+    shown = run(start, "{1, 2}", "--value")
+    assert shown["value"] is None and shown["value_repr"] == "{1, 2}"
+    long = run(start, "['y' * 70000]", "--value")
+    assert long["value"] is None and len(long["value_repr"]) == 4000
+    assert long["value_repr"].endswith("y...")
+    assert run(start, "{1, 'a\\n\\udc80'} - {1}", "--value")["value_repr"] == "{'a\\n\\udc80'}"
+    broken = run(start, "class A:\n    def __repr__(self):\n        return 1 / 0\nA()", "--value")
+    assert broken["status"] == "ok" and "value_repr" not in broken
+    assert "value_repr" not in run(start, "[1]", "--value")
+    assert "value_repr" not in run(start, "{1, 2}")
+    guarded = run(start, "{1, 2}", "--value", "--guard", "strict")
+    assert guarded["value"] is None and guarded["value_repr"] == "{1, 2}"

@@ -4,8 +4,7 @@
 import errno
 import socket
 
-print("interfaces=" + " ".join(name for _, name in socket.if_nameindex()))
-for name, protocol in [("uevent", 15), ("audit", 9), ("netfilter", 12), ("diag", 4), ("xfrm", 6),
+for name, protocol in [("route", 0), ("uevent", 15), ("audit", 9), ("netfilter", 12), ("diag", 4), ("xfrm", 6),
                        ("connector", 11), ("generic", 16)]:
     try:
         socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, protocol).close()
@@ -32,5 +31,10 @@ def dump(kind):
                 data = data[(length + 3) & ~3:]
 
 
+try:
+    print("interfaces=" + " ".join(name for _, name in socket.if_nameindex()))
+except OSError as error:
+    print(f"interfaces={errno.errorcode[error.errno]}")
+    raise SystemExit from None
 print(f"links={dump(18)}")
 print(f"neighbours={dump(30)}")

@@ -7,7 +7,17 @@ import * as brig from "../../../clients/javascript/index.mjs";
 
 const doors = JSON.parse(process.env.DOORS);
 const { execute_code, close_session } = brig.legacy;
-const KEYS = ["error_message", "execution_time", "exit_code", "status", "stderr", "stdout"];
+const KEYS = [
+	"error_code",
+	"error_message",
+	"execution_time",
+	"exit_code",
+	"limits_applied",
+	"resource_usage",
+	"status",
+	"stderr",
+	"stdout",
+];
 
 for (const [door, options] of Object.entries(doors)) {
 	const client = new brig.Client(options);
@@ -135,3 +145,42 @@ test("execute_code in a session", async () => {
 	const refused = await execute_code("python", "1", null, 30, "mine", spawned);
 	assert.equal(refused.status, "setup_error");
 });
+
+test("SecureSandbox by its class, and the older name", async () => {
+	process.env.BRIG_URL = doors.unix.url;
+	const { result, ...done } = await brig.SecureSandbox.execute("print(4.0)", 2.0);
+	assert.deepEqual(done, { status: "success", output: "4.0\n", error: null });
+	assert.equal(result.limits.grace_ms, 500);
+	assert.equal(await brig.legacy.execute_python_sandbox("print(42)"), "42\n");
+	assert.match(await brig.legacy.execute_python_sandbox("1 / 0"), /^Error: /);
+	delete process.env.BRIG_URL;
+});
+
+for (const door of ["unix", "spawn"]) {
+	const client = new brig.Client(doors[door]);
+
+	test(`${door}: the older dialect clamps, checks and counts`, async () => {
+		const late = await new brig.SecureSandbox(client).execute("print(1)", 1e6);
+		assert.equal(late.result.limits.wall_ms, 300000);
+		let done = await execute_code("cobol", "x", null, null, null, { client });
+		assert.equal(done.error_code, "UNSUPPORTED_LANGUAGE");
+		assert.equal(done.error_message.split("javascript").length, 2);
+		assert.match(done.error_message, /python/);
+		for (const name of ["", "a b", "x".repeat(65)]) {
+			done = await execute_code("python", "1", null, null, name, { client });
+			assert.equal(done.error_code, "SANDBOX_SETUP_FAILED");
+		}
+		const limits = new brig.legacy.ExecutionLimits({ max_output_chars: 10 });
+		const code = "print('x' * 100)";
+		done = await execute_code("python", code, null, null, null, { client, limits });
+		assert.equal(done.stdout, `${"x".repeat(10)}\n[output truncated]`);
+		assert.deepEqual(done.limits_applied, {
+			timeout_seconds: 30,
+			memory_mb: 256,
+			cpu_cores: 0.5,
+			max_output_chars: 10,
+		});
+		assert.ok(done.resource_usage.memory_mb >= 0);
+		assert.throws(() => new brig.legacy.ExecutionLimits({ cpu_cores: 0 }), RangeError);
+	});
+}

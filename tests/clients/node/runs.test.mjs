@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every door of the service: $DOORS has the arguments of a client for each.
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
@@ -97,6 +98,15 @@ for (const [door, options] of Object.entries(doors)) {
 				error.remedy.includes("python"),
 		);
 		await assert.rejects(client.execute("x", { tiemout: 1 }), /tiemout/);
+	});
+
+	test(`${door}: a file of 20 MB`, async () => {
+		const data = Buffer.alloc(20_000_000, Buffer.from([0, 1, 2, 253, 254, 255, 10]));
+		const result = await client.execute(
+			"import hashlib; print(hashlib.sha256(open('f', 'rb').read()).hexdigest())",
+			{ files: { f: data } },
+		);
+		assert.equal(result.stdout, `${createHash("sha256").update(data).digest("hex")}\n`);
 	});
 
 	test(`${door}: files, batch, what there is`, async () => {
@@ -250,3 +260,53 @@ test("places", async () => {
 	assert.equal((await brig.executeFile(join(place, "x.sh"))).stdout, "sh\n");
 	assert.equal(brig.printable("\x1b[31m\u202e\n"), "\\x1b[31m\\x202e\n");
 });
+
+for (const [door, options] of Object.entries(doors)) {
+	test(`${door}: grace and clamp`, async () => {
+		const told =
+			"import signal, sys, time\n" +
+			"signal.signal(signal.SIGTERM, lambda *_: (print('told', flush=True), sys.exit(0)))\n" +
+			"print('on', flush=True)\nwhile True: time.sleep(0.01)";
+		const client = new brig.Client(options);
+		let result = { stdout: "" };
+		for (let i = 0; i < 5 && !result.stdout; i++) {
+			result = await client.execute(told, {
+				timeoutMs: 600,
+				limits: { graceMs: 9000 },
+			});
+		}
+		assert.equal(result.stdout, "on\ntold\n");
+		assert.equal(result.status, "timeout");
+		result = await client.execute("1", { timeoutMs: 1e6, clamp: true });
+		assert.equal(result.limits.wall_ms, 300000);
+	});
+}
+
+for (const door of served) {
+	test(`${door}: consent and directories are the operator's to allow`, async () => {
+		const client = new brig.Client(doors[door]);
+		await assert.rejects(client.execute("1", { consent: true }), {
+			code: "consent_not_allowed",
+		});
+		await assert.rejects(client.execute("1", { mounts: ["nothing"] }), {
+			code: "policy_forbids",
+		});
+	});
+}
+
+for (const timeoutMs of [0, -1, 0.1, NaN, Infinity]) {
+	test(`${timeoutMs} ms is no time, whoever is asked`, async () => {
+		const told = [];
+		for (const door of ["unix", "spawn"]) {
+			const client = new brig.Client(doors[door]);
+			await assert.rejects(client.execute("print(1)", { timeoutMs }), (error) => {
+				assert.ok(error instanceof brig.Problem);
+				assert.equal(error.code, "invalid_request");
+				assert.match(error.detail, /1ms to 5m|no time/);
+				told.push([error.detail, error.remedy]);
+				return true;
+			});
+		}
+		assert.deepEqual(told[0], told[1]);
+	});
+}

@@ -31,9 +31,13 @@ seen.guard = told(await call('execute_code', { guard: 'imports', code: 'import s
 seen.failed = told(await call('execute_code', { code: 'raise SystemExit(3)' }));
 seen.language = told(await call('execute_code', { language: 'nosuch', code: '1' }));
 seen.argument = told(await call('execute_code', { code: 1 }));
-seen.nobody = told(await call('execute_code', { session_id: 'none', code: '1' }));
+seen.nobody = told(await call('execute_code', { session_id: '01ARZ3NDEKTSV4RRFFQ69G5FAV', code: '1' }));
 seen.unknown = await call('no_such_tool').then(() => 'accepted', (e) => e.code);
 
+await call('execute_code', { session_id: 'my-state_1', code: 'y = 41' });
+seen.named = (await call('execute_code', { session_id: 'my-state_1', code: 'print(y + 1)' }))
+  .structuredContent;
+seen.unnamed = told(await call('execute_code', { session_id: 'a b', code: '1' }));
 await call('close_session', { session_id: session });
 seen.closed = told(await call('execute_code', { session_id: session, code: 'print(x)' }));
 seen.after = (await call('execute_code', { code: 'print("still here")' })).structuredContent.stdout;

@@ -142,15 +142,16 @@ class Shell(Service):
 
     def start(self):
         with open(self.dir / "log", "ab") as log:
+            times = self.times_ready()
             self.process = subprocess.Popen(
                 [*self.prefix, BRIG, "serve", "--listen", f"unix:{self.socket}",
                  "--state", self.dir / "state", "--log-level", "info"],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-        self.ready_after(0)
+        wait_for(lambda: self.times_ready() > times, "ready")
         return self
 
-    def ready_after(self, times):
-        wait_for(lambda: self.log().count("role=supervisor event=ready") > times, "ready")
+    def times_ready(self):
+        return self.log().count("role=supervisor event=ready")
 
     def complaints(self):
         return [line for line in self.log().splitlines()

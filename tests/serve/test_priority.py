@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who gets the processor first: the roles, and not those whom they serve."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from conftest import wait_for
+
+RESET_ON_FORK = 0x40000000
+LOOK = "import os; print(os.getpriority(0, 0), os.sched_getscheduler(0))"
+
+
+def groups_of(pid):
+    """controller -> path"""
+    found = {}
+    for line in Path(f"/proc/{pid}/cgroup").read_text().splitlines():
+        _, names, path = line.split(":", 2)
+        found.update({name: path for name in names.split(",")})
+    return found
+
+
+def test_roles_have_slices_and_programs_do_not(make_server):
+    server = make_server().start()
+    for pid in server.roles().values():
+        assert os.sched_getscheduler(pid) == os.SCHED_OTHER | RESET_ON_FORK
+    for start in ("cold", "warm", "auto"):
+        answer = server.request("POST", "/v1/execute", {"code": LOOK, "start": start}).json()
+        assert answer["stdout"] == "0 0\n", answer
+
+
+@pytest.mark.root
+def test_the_warden_is_not_among_its_cells(make_server):
+    """It was one of them for the scheduler: thirty spinning programs left it a thirtieth."""
+    server = make_server().start()
+    warden = server.roles()["warden"]
+    groups = groups_of(warden)
+    own = groups.get("pids") or groups[""]
+    if "pids" in groups:
+        # In a pid namespace of its own the name has the namespace's number behind it.
+        assert "-warden" in own.rpartition("/")[2]
+        assert "-warden" not in groups["cpu"].rpartition("/")[2]
+    else:
+        leaf = Path("/sys/fs/cgroup" + own)
+        assert leaf.name == "brig-supervisor"
+        assert (leaf / "cpu.weight").read_text() == "10000\n"
+
+
+@pytest.mark.root
+def test_a_long_run_makes_way(make_server):
+    """The weight of its group falls with the processor time that it has used; its own is not shown."""
+    server = make_server().start()
+    made = server.request("POST", "/v1/executions", {"code": "while True: pass"}).json()
+    warden = server.roles()["warden"]
+    groups = groups_of(warden)
+    if "pids" in groups:
+        name = groups["pids"].rpartition("/")[2]
+        cells, file, old = Path("/sys/fs/cgroup/cpu" + groups["cpu"]) / name, "cpu.shares", "40\n"
+    else:
+        cells, file, old = Path("/sys/fs/cgroup" + groups[""]).parent, "cpu.weight", "4\n"
+
+    def weights():
+        return {path.read_text() for path in cells.glob("brig-*/" + file)}
+
+    wait_for(lambda: old in weights(), 60, "it has become old")
+    server.request("DELETE", "/v1/executions/" + made["id"])

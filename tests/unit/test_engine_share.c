@@ -1,0 +1,99 @@
+/* The time of the engine's thread by tenant: who has credit, who waits, and for how long. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "engine/engine_share.h"
+
+#define MS     UINT64_C(1000000)
+#define SECOND (1000 * MS)
+
+/* Short runs, as many as there come: never in debt. */
+static void test_who_needs_little_never_waits(void **state)
+{
+	struct shares shares = { 0 };
+	struct share *share = shares_of(&shares, "a");
+
+	(void)state;
+	assert_ptr_equal(shares_of(&shares, "a"), share);
+	for (uint64_t now = SECOND; now < 20 * SECOND; now += 25 * MS) {
+		assert_int_equal(share_charge(&shares, share, MS / 2, now), 0);
+	}
+	shares_free(&shares);
+}
+
+/* Who is always busy gets half of the thread. */
+static void test_a_debtor_pays(void **state)
+{
+	struct shares shares = { 0 };
+	struct share *share = shares_of(&shares, "a");
+	uint64_t now = SECOND, used = 0;
+
+	(void)state;
+	while (now < 11 * SECOND) {
+		uint64_t wait = share_charge(&shares, share, MS, now += MS);
+		used += MS;
+		assert_true(wait == 0 || (wait >= SHARE_LEAST_NS && wait <= SHARE_MOST_NS));
+		now += wait;
+	}
+	assert_in_range(used, 3 * SECOND, 6 * SECOND);
+	shares_free(&shares);
+}
+
+/* All debtors together get that half; another tenant has what it had. */
+static void test_debtors_share(void **state)
+{
+	struct shares shares = { 0 };
+	struct share *many[8];
+	uint64_t ready[8] = { 0 }, used = 0;
+
+	(void)state;
+	for (size_t i = 0; i < 8; i++) {
+		many[i] = shares_of(&shares, (const char[]){ (char)('a' + i), 0 });
+		share_wait(&shares, many[i]);
+	}
+	assert_int_equal(shares.debtors, 8);
+	for (uint64_t now = SECOND; now < 11 * SECOND; now += MS) {
+		for (size_t i = 0; i < 8; i++) {
+			if (now >= ready[i]) {
+				ready[i] = now + share_charge(&shares, many[i], MS, now);
+				used += MS;
+			}
+		}
+	}
+	assert_in_range(used, 3 * SECOND, 9 * SECOND);
+	assert_int_equal(share_charge(&shares, shares_of(&shares, "other"), 5 * MS, SECOND), 0);
+	for (size_t i = 0; i < 8; i++) {
+		share_waited(&shares, many[i]);
+	}
+	assert_int_equal(shares.debtors, 0);
+	shares_free(&shares);
+}
+
+/* One long turn is not held against a tenant for ever, and nobody waits long in one go. */
+static void test_debts_are_bounded(void **state)
+{
+	struct shares shares = { 0 };
+	struct share *share = shares_of(&shares, "a");
+
+	(void)state;
+	assert_int_equal(share_charge(&shares, share, 100 * SECOND, SECOND), SHARE_MOST_NS);
+	assert_int_equal(share_charge(&shares, share, 0, 2 * SECOND), 0);
+	assert_int_equal(share_charge(&shares, NULL, SECOND, SECOND), 0);
+	shares_free(&shares);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_who_needs_little_never_waits),
+		cmocka_unit_test(test_a_debtor_pays),
+		cmocka_unit_test(test_debtors_share),
+		cmocka_unit_test(test_debts_are_bounded),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
