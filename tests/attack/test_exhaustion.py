@@ -266,11 +266,16 @@ def test_x13_spin_cpu(attack, neighbour):
 
 
 def test_x13_spin_wall(attack, neighbour):
-    run = gone(attack.cell("x13_spin", 3, options=["--timeout", "700ms"]))
-    assert verdict(run) == ("timeout", "wall", "wall_ms", 700)
-    assert 700 <= run.result["usage"]["wall_ms"] < 2500
-    assert run.result["usage"]["cpu_ms"] >= 100
-    assert run.stdout == "spinning=yes\n"
+    used = 0
+    for wall in (700, 2000, 6000):  # how much of that time it has a processor is up to the host
+        run = gone(attack.cell("x13_spin", 3, options=["--timeout", f"{wall}ms"]))
+        assert verdict(run) == ("timeout", "wall", "wall_ms", wall)
+        assert wall <= run.result["usage"]["wall_ms"] < wall + 1800
+        assert run.stdout == "spinning=yes\n"
+        used = run.result["usage"]["cpu_ms"]
+        if used >= 100:
+            break
+    assert used >= 100
 
 
 def deaf(attack, states, *words):

@@ -4,12 +4,12 @@
 import pytest
 
 TELLS = """
-import signal, sys, time
+import os, signal, sys, time
 def told(*_):
-    print("told", flush=True)
+    os.write(1, b"told\\n")
     %s
 signal.signal(signal.SIGTERM, told)
-print("on", flush=True)
+os.write(1, b"on\\n")
 while True:
     %s
 """
@@ -52,8 +52,8 @@ def test_without_a_time_of_grace_it_is_not(ended, start):
     "pass",
     "signal.signal(signal.SIGTERM, signal.SIG_IGN)",
     # A child, a session of its own, another program in its place: none has more time.
-    "import os\n    os.fork() == 0 and os.setsid()",
-    "import os\n    os.execv('/bin/sh', ['sh', '-c', 'trap : TERM; while :; do :; done'])",
+    "os.fork() == 0 and os.setsid()",
+    "os.execv('/bin/sh', ['sh', '-c', 'trap : TERM; while :; do :; done'])",
 ])
 def test_it_cannot_have_more(ended, start, wont):
     code = TELLS % (wont, "time.sleep(0.01)")
@@ -65,9 +65,8 @@ def test_it_cannot_have_more(ended, start, wont):
 
 def test_the_rest_of_the_cell_ends_with_it(ended):
     code = TELLS % ("sys.exit(0)", "time.sleep(0.01)")
-    code = code.replace("import signal", "import os, signal", 1)
     orphan = "\nif os.fork() == 0:\n    os.setsid(); signal.signal(signal.SIGTERM, signal.SIG_IGN)\n    time.sleep(60)\n"
-    code = code.replace("print(\"on\"", orphan + "print(\"on\"", 1)
+    code = code.replace("os.write(1, b\"on", orphan + "os.write(1, b\"on", 1)
     result = ended("--timeout", "400ms", "--grace", "9s", "-c", code)
     assert (result["status"], result["stdout"]) == ("timeout", "on\ntold\n")
     assert result["usage"]["wall_ms"] < 9000

@@ -109,24 +109,40 @@ static void test_in_time(void **state)
 	teardown(&fixture);
 }
 
-/* Nobody waits longer than that: it starts as if there were no pools. */
-static void test_too_late(void **state)
+/* Two at a time where there is one cell: how the second of them began. */
+static bool second_is_cold(struct fixture *fixture)
 {
-	struct fixture fixture;
 	struct heard first, second;
+	bool cold;
 
-	(void)state;
-	set_up_warm(&fixture, 1, 1); /* over before a cell can be made */
-	warm_up(&fixture, "alice");
-	assert_int_equal(begin_code(&fixture, "alice", "print(1)", &first), 0);
-	assert_int_equal(begin_code(&fixture, "alice", "print(2)", &second), 0);
-	assert_int_equal(waiting(&fixture), 1);
-	finish(&fixture, &second);
-	assert_true(started(&second, "cold"));
-	finish(&fixture, &first);
-	assert_int_equal(waiting(&fixture), 0);
+	assert_int_equal(begin_code(fixture, "alice", "print(1)", &first), 0);
+	assert_int_equal(begin_code(fixture, "alice", "print(2)", &second), 0);
+	finish(fixture, &second);
+	cold = started(&second, "cold");
+	finish(fixture, &first);
+	assert_int_equal(waiting(fixture), 0);
 	drop(&first);
 	drop(&second);
+	return cold;
+}
+
+/*
+ * Nobody waits longer than that: it starts as if there were no pools. The template may have made
+ * the next cell before the loop comes to the timer, but not each time.
+ */
+static void test_too_late(void **state)
+{
+	enum { TIMES = 20 };
+	struct fixture fixture;
+	bool cold = false;
+
+	(void)state;
+	set_up_warm(&fixture, 1, 1); /* over at once */
+	for (int i = 0; i < TIMES && !cold; i++) {
+		warm_up(&fixture, "alice");
+		cold = second_is_cold(&fixture);
+	}
+	assert_true(cold);
 	teardown(&fixture);
 }
 
