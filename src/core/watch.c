@@ -130,27 +130,11 @@ static void look_at_usage(struct watch *watch, struct facts *facts)
 	}
 }
 
-uint64_t watch_rebase(struct watch *watch, struct facts *facts)
+/* By all that has been used up to now. */
+static void take_age(struct watch *watch, uint64_t used_ns)
 {
-	struct facts before = { 0 };
-	uint64_t last_ns = watch->cpu_base_ns;
-
-	watch->cpu_base_ns = watch->refusals_base = 0;
-	look_at_usage(watch, &before);
-	watch->cpu_base_ns = before.cpu_ns;
-	watch->refusals_base = before.fork_refusals;
-	*facts = (struct facts){ 0 };
-	/* The next run of a session is as young as any. */
-	if (watch->group && watch->age) {
-		watch->age = 0;
-		cgroup_weigh(watch->group, ages[0].part);
-	}
-	return since(before.cpu_ns, last_ns);
-}
-
-static void grow_older(struct watch *watch, uint64_t cpu_ns)
-{
-	unsigned age = watch->age;
+	uint64_t cpu_ns = used_ns + watch->used_before_ns;
+	unsigned age = 0;
 
 	while (age + 1 < ARRAY_SIZE(ages) && cpu_ns > ages[age + 1].cpu_ns) {
 		age++;
@@ -161,9 +145,31 @@ static void grow_older(struct watch *watch, uint64_t cpu_ns)
 	}
 }
 
-/* Until when it can be in its age, if it has one processor. */
-static uint64_t age_left_ns(const struct watch *watch, uint64_t now_ns, uint64_t cpu_ns)
+uint64_t watch_rebase(struct watch *watch, struct facts *facts)
 {
+	struct facts before = { 0 };
+	uint64_t last_ns = watch->cpu_base_ns;
+
+	watch->cpu_base_ns = watch->refusals_base = 0;
+	look_at_usage(watch, &before);
+	watch->cpu_base_ns = before.cpu_ns;
+	watch->refusals_base = before.fork_refusals;
+	*facts = (struct facts){ 0 };
+	take_age(watch, 0); /* what the last run of a session has used is not the next one's */
+	return since(before.cpu_ns, last_ns);
+}
+
+void watch_used_before(struct watch *watch, uint64_t cpu_ns)
+{
+	watch->used_before_ns = cpu_ns;
+	take_age(watch, 0);
+}
+
+/* Until when it can be in its age, if it has one processor. */
+static uint64_t age_left_ns(const struct watch *watch, uint64_t now_ns, uint64_t used_ns)
+{
+	uint64_t cpu_ns = used_ns + watch->used_before_ns;
+
 	if (!watch->group || watch->age + 1 == ARRAY_SIZE(ages) ||
 	    now_ns - watch->start_ns > AGES_WATCHED_NS || cpu_ns > ages[watch->age + 1].cpu_ns) {
 		return UINT64_MAX;
@@ -177,7 +183,7 @@ enum ending watch_look(struct watch *watch, uint64_t now_ns, struct facts *facts
 
 	look_at_disk(watch, facts);
 	look_at_usage(watch, facts);
-	grow_older(watch, facts->cpu_ns);
+	take_age(watch, facts->cpu_ns);
 	/* A process limit by rlimit leaves no trace but this. */
 	facts->processes_full |=
 		watch->spec->watch_processes && facts->processes_peak >= limits->processes;

@@ -21,6 +21,7 @@ struct watch {
 	uint64_t refusals_base;    /* of forks */
 	struct proc_memory memory; /* who was seen in /proc */
 	unsigned age;              /* the older, the more it yields to younger ones */
+	uint64_t used_before_ns;   /* makes it older than it is */
 	bool counted;              /* the group's figures are all that is needed */
 };
 
@@ -31,6 +32,8 @@ void watch_start(struct watch *watch, uint64_t now_ns);
  */
 uint64_t watch_rebase(struct watch *watch, struct facts *facts);
 void watch_done(struct watch *watch);
+/* It is as old as if it had used so much processor time already; for its weight, and nothing else. */
+void watch_used_before(struct watch *watch, uint64_t cpu_ns);
 /* Looks at everything once; updates the facts; the ending that is due, or ENDING_NONE. */
 enum ending watch_look(struct watch *watch, uint64_t now_ns, struct facts *facts);
 /* Nobody looks for a while: closes what is kept open for that. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/sysinfo.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -56,6 +57,7 @@ static void free_run(struct engine_run *run)
 	struct local *local = run->local;
 
 	local_turn_drop(run);
+	local_turn_left(run, 0);
 	loop_remove(run->source);
 	loop_timer_clear(&run->answered);
 	local_wait_drop(run);
@@ -318,6 +320,7 @@ int engine_local_new(struct loop *loop, const struct engine_options *options, st
 	local->files_end = &local->files;
 	local->forks_end = &local->forks;
 	local->patience_ns = LOCAL_PATIENCE_NS;
+	local->shares.cores = (unsigned)get_nprocs();
 	local->tidy = (struct loop_timer){ .due = tidy, .user = local };
 	local->options = *options;
 	engine_options_complete(&local->options);

@@ -81,6 +81,7 @@ struct engine_run {
 	struct loop_source *source;    /* of the run */
 	struct share *share;           /* of the engine's time; borrowed; NULL: not counted */
 	struct loop_timer held;        /* its tenant has used more than its share */
+	bool in_cell;                  /* counted as one of its tenant's runs */
 	struct local_session *session; /* that it runs in, or opens; NULL: none, or gone */
 	struct loop_timer answered;    /* answers come later than the call */
 	struct buf answer;
@@ -116,6 +117,9 @@ uint64_t local_turn_over(struct engine_run *run, uint64_t began_ns);
 /* The same; it is not heard until then. */
 void local_turn_hold(struct engine_run *run, uint64_t began_ns);
 void local_turn_drop(struct engine_run *run);
+/* It has begun, and has ended: what it used makes the next runs of its tenant older. */
+void local_turn_begun(struct engine_run *run);
+void local_turn_left(struct engine_run *run, uint64_t cpu_ns);
 
 /* --- runs that wait for a cell: engine_local_wait.c ----------------------------------------- */
 

@@ -48,7 +48,7 @@ static void take_result(struct engine_run *run)
 	struct brig_result *result = brig_run_take_result(run->run);
 
 	bill_run(run, result);
-
+	local_turn_left(run, result ? result->usage.cpu_ns : 0);
 	count_end(run->local, result);
 	if (result) {
 		count_network(run->local, result);
@@ -252,6 +252,7 @@ int local_begin(struct engine_run *run, const struct engine_call *call, struct b
 	}
 	local->counts.started++;
 	local->counts.running++;
+	local_turn_begun(run);
 	return 0;
 }
 

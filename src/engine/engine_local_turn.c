@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "engine/engine_local.h"
+#include "lib/api_run.h"
 
 uint64_t local_turn_over(struct engine_run *run, uint64_t began_ns)
 {
@@ -11,6 +12,23 @@ uint64_t local_turn_over(struct engine_run *run, uint64_t began_ns)
 		share_charge(&run->local->shares, run->share, share_clock_ns() - began_ns, now);
 
 	return wait ? now + wait : 0;
+}
+
+void local_turn_begun(struct engine_run *run)
+{
+	struct shares *shares = &run->local->shares;
+
+	brig_run_used_before(run->run, share_spent(shares, run->share, clock_now_ns()));
+	share_run_begins(shares, run->share);
+	run->in_cell = true;
+}
+
+void local_turn_left(struct engine_run *run, uint64_t cpu_ns)
+{
+	if (run->in_cell) {
+		run->in_cell = false;
+		share_run_ends(&run->local->shares, run->share, cpu_ns, clock_now_ns());
+	}
 }
 
 void local_turn_drop(struct engine_run *run)

@@ -19,16 +19,21 @@
 
 struct share {
 	struct share *next;
-	char *tenant;      /* owned */
-	int64_t credit_ns; /* below 0: a debt */
-	uint64_t at_ns;    /* when it was counted */
-	unsigned waiting;  /* of its runs */
+	char *tenant;         /* owned */
+	int64_t credit_ns;    /* below 0: a debt */
+	uint64_t at_ns;       /* when it was counted */
+	unsigned waiting;     /* of its runs */
+	unsigned runs;        /* that are in cells now */
+	uint64_t spent_ns;    /* processor time of its cells, lately... */
+	uint64_t spent_at_ns; /* ...as it was counted then */
 };
 
 struct shares {
 	struct share *all; /* owned */
 	unsigned count;
 	unsigned debtors; /* shares with somebody waiting */
+	unsigned active;  /* shares with runs in cells */
+	unsigned cores;   /* 0: as one */
 };
 
 /* NULL: no memory, or too many: nobody is counted then. It lives as long as the table. */
@@ -40,6 +45,16 @@ uint64_t share_charge(struct shares *shares, struct share *share, uint64_t used_
 /* Somebody begins to wait, or does not any more. */
 void share_wait(struct shares *shares, struct share *share);
 void share_waited(struct shares *shares, struct share *share);
+/*
+ * Processor time of cells is shared out by the kernel, and there the young come first (core/watch.c).
+ * A tenant with many short runs would always be young. So what its ended runs have used counts for
+ * its next ones, until it is forgotten: as fast as half of a fair part of all cores would use it
+ * up. engine_spent.c
+ */
+void share_run_begins(struct shares *shares, struct share *share);
+void share_run_ends(struct shares *shares, struct share *share, uint64_t cpu_ns, uint64_t now_ns);
+/* How much that is by now. */
+uint64_t share_spent(const struct shares *shares, struct share *share, uint64_t now_ns);
 /* Processor time of this thread. */
 uint64_t share_clock_ns(void);
 #endif

@@ -33,6 +33,11 @@ struct brig_run {
 	struct session_run *session; /* owned: it is a run in a session, and nothing else here */
 };
 
+/*
+ * Its tenant has used so much processor time before it: beside younger runs it makes way as if it
+ * had used that itself.
+ */
+void brig_run_used_before(struct brig_run *run, uint64_t cpu_ns);
 int run_watch_phase(struct brig_run *run, struct brig_error *err);
 void run_end_phase(struct brig_run *run);
 int run_start_program(struct brig_run *run, struct brig_error *err);

@@ -66,6 +66,9 @@ static int start_once(struct phase *phase, struct brig_error *err)
 	if (r == 0) {
 		r = run_start(&run, &phase->run, err);
 	}
+	if (r == 0) {
+		watch_used_before(&phase->run->watch, phase->options.used_before_ns);
+	}
 	/* The cell has its end now, and the run the other: what is left is of a failure. */
 	if (p->gate) {
 		close_fd(&p->spec.gate);

@@ -26,7 +26,8 @@ struct phase_options {
 	const struct run_session *session; /* borrowed; NULL: the cell is the run's alone */
 	bool terminal;                     /* in place of pipes... */
 	struct terminal_size terminal_size;
-	bool measure; /* time each step, for `brig explain --time` */
+	bool measure;            /* time each step, for `brig explain --time` */
+	uint64_t used_before_ns; /* see brig_run_used_before() */
 };
 
 struct phase {

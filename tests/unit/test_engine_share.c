@@ -86,6 +86,53 @@ static void test_debts_are_bounded(void **state)
 	shares_free(&shares);
 }
 
+/* Many short runs make a tenant old; half of a fair part of the cores does not. */
+static void test_short_runs_add_up(void **state)
+{
+	struct shares shares = { .cores = 2 };
+	struct share *busy = shares_of(&shares, "busy"), *modest = shares_of(&shares, "modest");
+	uint64_t now = SECOND;
+
+	(void)state;
+	for (; now < 5 * SECOND; now += 10 * MS) {
+		share_run_begins(&shares, busy);
+		share_run_begins(&shares, modest);
+		assert_int_equal(shares.active, 2);
+		share_run_ends(&shares, busy, 9 * MS, now + 9 * MS);
+		share_run_ends(&shares, modest, 2 * MS, now + 9 * MS);
+		assert_true(share_spent(&shares, modest, now + 10 * MS) < 10 * MS);
+	}
+	assert_int_equal(shares.active, 0);
+	assert_true(share_spent(&shares, busy, now) > 500 * MS);
+	/* Alone, all cores are its. */
+	for (uint64_t end = now + 10 * SECOND; now < end; now += 10 * MS) {
+		share_run_begins(&shares, busy);
+		share_run_ends(&shares, busy, 9 * MS, now + 9 * MS);
+	}
+	assert_true(share_spent(&shares, busy, now) < 20 * MS);
+	shares_free(&shares);
+}
+
+/* What is remembered has an end, and clocks may be anything. */
+static void test_spent_is_bounded(void **state)
+{
+	struct shares shares = { 0 };
+	struct share *share = shares_of(&shares, "a");
+
+	(void)state;
+	for (int i = 0; i < 10; i++) {
+		share_run_begins(&shares, share);
+		share_run_ends(&shares, share, UINT64_MAX, SECOND);
+	}
+	assert_int_equal(share_spent(&shares, share, 0), SECOND);
+	assert_int_equal(share_spent(&shares, share, UINT64_MAX), 0);
+	assert_int_equal(share_spent(&shares, NULL, SECOND), 0);
+	share_run_begins(&shares, NULL);
+	share_run_ends(&shares, NULL, SECOND, SECOND);
+	assert_int_equal(shares.active, 0);
+	shares_free(&shares);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -93,6 +140,8 @@ int main(void)
 		cmocka_unit_test(test_a_debtor_pays),
 		cmocka_unit_test(test_debtors_share),
 		cmocka_unit_test(test_debts_are_bounded),
+		cmocka_unit_test(test_short_runs_add_up),
+		cmocka_unit_test(test_spent_is_bounded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
