@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The front's side of the ledger: see ledger.h. Answers come in the order of the calls. */
+/* The front's side of the ledger: see ledger.h. Answers come in the order of the calls, but for those
+ * about long results, which others overtake. */
 #include "ledger/ledger.h"
 
 #include <errno.h>
@@ -32,16 +33,27 @@ struct ledger {
 	size_t size;
 };
 
-static struct call *take_first(struct ledger *ledger)
+static struct call *take_at(struct ledger *ledger, struct call **at)
 {
-	struct call *call = ledger->first;
+	struct call *call = *at;
 
 	if (call) {
-		ledger->first = call->next;
-		ledger->last = ledger->first ? ledger->last : &ledger->first;
+		*at = call->next;
+		ledger->last = *at ? ledger->last : at;
 		ledger->under_way--;
 	}
 	return call;
+}
+
+/* Near the beginning: only long ones, which are few, are in front of it. */
+static struct call **find(struct ledger *ledger, uint64_t serial)
+{
+	struct call **at = &ledger->first;
+
+	while (*at && (*at)->serial != serial) {
+		at = &(*at)->next;
+	}
+	return at;
 }
 
 static void finish(struct call *call, const struct brig_error *error, const char *data, size_t size)
@@ -73,7 +85,8 @@ static int take_answer(void *user, const struct message *message, int fds[MESSAG
 	struct brig_error error = { 0 };
 	struct block *block = NULL;
 
-	if (!ledger->first || ledger->first->serial != message->serial) {
+	struct call **at = find(ledger, message->serial);
+	if (!*at) {
 		return -EPROTO;
 	}
 	int r = 0;
@@ -84,7 +97,7 @@ static int take_answer(void *user, const struct message *message, int fds[MESSAG
 	if (r == -EPROTO) {
 		return r;
 	}
-	struct call *call = take_first(ledger);
+	struct call *call = take_at(ledger, at);
 	if (message->value) {
 		error_of(message, tail, size, &error);
 		finish(call, &error, NULL, 0);
@@ -152,7 +165,7 @@ void ledger_free(struct ledger *ledger)
 		return;
 	}
 	message_peer_free(ledger->peer);
-	while ((call = take_first(ledger))) {
+	while ((call = take_at(ledger, &ledger->first))) {
 		free(call);
 	}
 	free(ledger);

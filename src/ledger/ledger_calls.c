@@ -37,14 +37,6 @@ static int call_ended(struct store *store, const struct message *message,
 				     texts[ENDED_RESULT].size, error);
 }
 
-static int call_get(struct store *store, const struct message *message,
-		    const struct ledger_text *texts, struct buf *answer, struct brig_error *error)
-{
-	(void)message;
-	return store_execution_get(store, texts[GET_TENANT].data, texts[GET_ID].data, answer,
-				   error);
-}
-
 static int call_list(struct store *store, const struct message *message,
 		     const struct ledger_text *texts, struct buf *answer, struct brig_error *error)
 {
@@ -175,7 +167,6 @@ static call_function *const functions[LEDGER_KINDS] = {
 	[LEDGER_BEGIN] = call_begin,
 	[LEDGER_STARTED] = call_started,
 	[LEDGER_ENDED] = call_ended,
-	[LEDGER_GET] = call_get,
 	[LEDGER_LIST] = call_list,
 	[LEDGER_PENDING] = call_pending,
 	[LEDGER_DROP] = call_drop,
@@ -190,7 +181,12 @@ static call_function *const functions[LEDGER_KINDS] = {
 };
 
 int ledger_call(struct store *store, const struct message *message, const struct ledger_text *texts,
-		struct buf *answer, struct brig_error *error)
+		struct buf *answer, struct store_more *more, struct brig_error *error)
 {
+	*more = (struct store_more){ 0 };
+	if (message->kind == LEDGER_GET) {
+		return store_execution_get(store, texts[GET_TENANT].data, texts[GET_ID].data,
+					   answer, more, error);
+	}
 	return functions[message->kind](store, message, texts, answer, error);
 }

@@ -6,7 +6,10 @@
 #include "ledger/store.h"
 #include "role/message.h"
 
-/* The texts fulfil the form. -EPROTO: no honest front says that. Other errors are the answer. */
+/*
+ * The texts fulfil the form. -EPROTO: no honest front says that. Other errors are the answer. When
+ * `more` is set, the answer is the beginning of a longer one.
+ */
 int ledger_call(struct store *store, const struct message *message, const struct ledger_text *texts,
-		struct buf *answer, struct brig_error *error);
+		struct buf *answer, struct store_more *more, struct brig_error *error);
 #endif

@@ -65,7 +65,7 @@ static int answer_call(struct ledger_role *role, const struct message *message,
 		r = store_mark(role->store, error);
 	}
 	if (r == 0) {
-		r = ledger_call(role->store, message, texts, &answer->data, error);
+		r = ledger_call(role->store, message, texts, &answer->data, &answer->more, error);
 		if (r == 0 && answer->data.failed) {
 			r = error_set(error, BRIG_E_SYSTEM, ENOMEM, "no memory for the answer");
 		}
@@ -112,6 +112,10 @@ static int take_texts(struct ledger_role *role, const struct message *message, i
 	}
 	if (r == 0 && ledger_form_check(form, texts, &name) < 0) {
 		r = -EPROTO;
+	}
+	if (r == 0 && message->kind == LEDGER_ENDED && block &&
+	    role_long_store(role, message->serial, texts[ENDED_ID].data, block, block_size)) {
+		return 0;
 	}
 	if (r == 0) {
 		r = answer_call(role, message, texts);
@@ -160,6 +164,7 @@ static void peer_gone(void *user, const char *why)
 	struct ledger_role *role = user;
 
 	role_commit_now(role);
+	role_long_finish(role);
 	role->options.gone(role->options.user, why);
 }
 
@@ -258,6 +263,7 @@ static void seed_hashes(void)
 static int make(struct ledger_role *role, int dir, struct brig_error *error)
 {
 	role_timers_init(role);
+	role_long_init(role);
 	ledger_options_complete(&role->options);
 	role->answers = calloc(ANSWERS_MAX, sizeof(*role->answers));
 	if (!role->answers) {
@@ -314,6 +320,7 @@ void ledger_role_free(struct ledger_role *role)
 	}
 	if (role->peer) { /* it was up: a clean stop */
 		role_commit_now(role);
+		role_long_finish(role);
 		if (record(role, "ledger.stopped", "{}", &error) < 0) {
 			role_note(role, true, "failed", error.message);
 		}

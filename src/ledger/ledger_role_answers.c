@@ -6,15 +6,10 @@
 #include "base/cleanup.h"
 #include "ledger/ledger_role_internal.h"
 
-static int send_text(struct ledger_role *role, struct message *message, const char *data,
-		     size_t size)
+int role_send_block(struct ledger_role *role, struct message *message, int block)
 {
-	if (size <= MESSAGE_TAIL_MAX) {
-		return message_post(role->peer, message, NULL, 0, data, size);
-	}
-	/* That needs descriptors, and other answers may have them all. */
-	_cleanup_close_ int block = message_block_make(data, size);
 	int r = block < 0 ? block : message_post(role->peer, message, &block, 1, NULL, 0);
+
 	if (r < 0 && r != -EPIPE) {
 		static const char why[] = "the answer cannot be sent";
 		message->value = (uint32_t)-r;
@@ -24,8 +19,18 @@ static int send_text(struct ledger_role *role, struct message *message, const ch
 	return r;
 }
 
-static int send_error(struct ledger_role *role, struct message *message,
-		      const struct brig_error *error)
+int role_send_text(struct ledger_role *role, struct message *message, const char *data, size_t size)
+{
+	if (size <= MESSAGE_TAIL_MAX) {
+		return message_post(role->peer, message, NULL, 0, data, size);
+	}
+	/* That needs descriptors, and other answers may have them all. */
+	_cleanup_close_ int block = message_block_make(data, size);
+	return role_send_block(role, message, block);
+}
+
+int role_send_error(struct ledger_role *role, struct message *message,
+		    const struct brig_error *error)
 {
 	char text[sizeof(error->message) + sizeof(error->remedy)];
 	size_t first = strlen(error->message) + 1, second = strlen(error->remedy);
@@ -35,6 +40,15 @@ static int send_error(struct ledger_role *role, struct message *message,
 	message->value = (uint32_t)error->errnum;
 	message->number = error->code;
 	return message_post(role->peer, message, NULL, 0, text, first + second);
+}
+
+/* Without memory for a short one: the calls that follow would have no answers either. */
+void role_sent(struct ledger_role *role, int r)
+{
+	if (r < 0 && r != -EPIPE) {
+		role_note(role, true, "failed", "an answer cannot be sent");
+		role->options.gone(role->options.user, "cannot be answered");
+	}
 }
 
 void role_send_answers(struct ledger_role *role, const struct brig_error *failure)
@@ -48,19 +62,17 @@ void role_send_answers(struct ledger_role *role, const struct brig_error *failur
 						 : failure->errnum    ? failure
 								      : NULL;
 
-		if (r == 0) {
-			r = error ? send_error(role, &message, error)
-				  : send_text(role, &message,
-					      answer->data.data ? answer->data.data : "",
-					      answer->data.size);
+		if (r == 0 && !error && answer->more.n) {
+			role_long_read(role, answer);
+		} else if (r == 0) {
+			r = error ? role_send_error(role, &message, error)
+				  : role_send_text(role, &message,
+						   answer->data.data ? answer->data.data : "",
+						   answer->data.size);
 		}
 		buf_done(&answer->data);
 	}
 	role->answers_count = 0;
 	role->answers_bytes = 0;
-	/* Without memory for a short one: the calls that follow would have no answers either. */
-	if (r < 0 && r != -EPIPE) {
-		role_note(role, true, "failed", "an answer cannot be sent");
-		role->options.gone(role->options.user, "cannot be answered");
-	}
+	role_sent(role, r);
 }

@@ -163,4 +163,5 @@ void role_timers_done(struct ledger_role *role)
 	loop_timer_clear(&role->flush);
 	loop_timer_clear(&role->checkpoint);
 	loop_timer_clear(&role->sweep);
+	loop_timer_clear(&role->jobs_due);
 }

@@ -15,7 +15,10 @@ struct answer {
 	uint64_t serial;
 	struct brig_error error; /* errnum 0: none */
 	struct buf data;
+	struct store_more more; /* the data is the beginning of what is asked for */
 };
+
+struct long_job;
 
 struct ledger_role {
 	struct loop *loop;
@@ -24,7 +27,9 @@ struct ledger_role {
 	struct message_peer *peer; /* owned */
 	int socket;                /* the peer's, to see whether more waits */
 	struct flusher flusher;
-	struct loop_timer commit, flush, checkpoint, sweep;
+	struct loop_timer commit, flush, checkpoint, sweep, jobs_due;
+	struct long_job *jobs, **jobs_end; /* owned: in turn; see ledger_role_long.c */
+	unsigned jobs_count;
 	uint64_t begun_ns;      /* of the transaction */
 	uint64_t flush_due_ns;  /* the flush waits for a quiet moment since then; 0: it does not */
 	struct answer *answers; /* owned: ANSWERS_MAX of them */
@@ -38,6 +43,28 @@ void role_note(struct ledger_role *role, bool bad, const char *event, const char
 
 /* All that wait; `failure`: of the commit, and so of each that has none of its own. */
 void role_send_answers(struct ledger_role *role, const struct brig_error *failure);
+
+/* To the front: 0, or -errno, which is for role_sent(). */
+int role_send_text(struct ledger_role *role, struct message *message, const char *data,
+		   size_t size);
+int role_send_block(struct ledger_role *role, struct message *message, int block);
+int role_send_error(struct ledger_role *role, struct message *message,
+		    const struct brig_error *error);
+void role_sent(struct ledger_role *role, int r);
+
+/* --- ledger_role_long.c --- */
+
+void role_long_init(struct ledger_role *role);
+/*
+ * An end with a long result: true, and the block is the role's from here on; false: it is to be done
+ * like any other call.
+ */
+bool role_long_store(struct ledger_role *role, uint64_t serial, const char *id, void *block,
+		     size_t size);
+/* Sends an answer that has more, now or later. */
+void role_long_read(struct ledger_role *role, struct answer *answer);
+/* Now, all of them: the loop comes to its end. */
+void role_long_finish(struct ledger_role *role);
 
 /* --- ledger_role_commit.c --- */
 

@@ -19,7 +19,8 @@
  * chain only ever grows, and the triggers are there to stop our own mistakes; against others there
  * are hashes and signatures. Its front goes when the anchor was moved, which store_archive.c does.
  * A session that has no end is open; after a start there is none. usage is what callers that have a
- * limit for a day have used on the day of their last run.
+ * limit for a day have used on the day of their last run. Of a long result the row has only the
+ * beginning, and result_parts the rest: k is 4096 times its n, and the number of the part from 1 on.
  */
 static const char *const migrations[] = {
 	"CREATE TABLE executions ("
@@ -112,6 +113,10 @@ static const char *const migrations[] = {
 	" day INTEGER NOT NULL,"
 	" cpu_ns INTEGER NOT NULL"
 	") STRICT, WITHOUT ROWID;",
+	"CREATE TABLE result_parts ("
+	" k INTEGER PRIMARY KEY,"
+	" data BLOB NOT NULL"
+	") STRICT;",
 };
 
 #define VERSION ((int)ARRAY_SIZE(migrations))

@@ -33,6 +33,9 @@ enum statement {
 	SQL_START,
 	SQL_END,
 	SQL_RESULT_PUT,
+	SQL_PART_PUT,
+	SQL_PART_GET,
+	SQL_PARTS_DROP,
 	SQL_GET,
 	SQL_GET_ANY,
 	SQL_LIST,
@@ -44,6 +47,7 @@ enum statement {
 	SQL_PROGRESS,
 	SQL_TOTALS,
 	SQL_OLDEST,
+	SQL_RESULT_EMPTY,
 	SQL_RESULT_DROP,
 	SQL_FORGET,
 	SQL_SESSION_PUT,
@@ -156,7 +160,7 @@ uint64_t store_time_ms(void);
 int store_vfs_register(struct store *store, struct brig_error *error);
 void store_vfs_unregister(struct store *store);
 
-/* --- executions (store_executions.c, store_read.c) --- */
+/* --- executions (store_executions.c, store_ended.c, store_read.c) --- */
 
 int store_execution_begin(struct store *store, const struct ledger_text *texts, bool queued,
 			  struct buf *answer, struct brig_error *error);
@@ -164,8 +168,37 @@ int store_execution_started(struct store *store, const char *id, struct brig_err
 /* -EPROTO: `result` is no result. */
 int store_execution_ended(struct store *store, const char *id, const char *result, size_t size,
 			  struct brig_error *error);
+
+/* A result longer than this lies in parts of that size. */
+#define STORE_PART_BYTES ((size_t)256 << 10)
+#define STORE_LONG_BYTES (2 * STORE_PART_BYTES)
+
+/*
+ * The same in steps. What is opened needs its bytes until it is freed. Each step (0; 1: all parts
+ * are stored; -errno) may be in a transaction of its own, with those of others in between; the end
+ * is there with the last call. What was stored of one that fails stays until it is tried again, or
+ * until the next start.
+ */
+struct store_ended;
+int store_ended_open(struct store *store, const char *id, const char *result, size_t size,
+		     struct store_ended **ret, struct brig_error *error);
+int store_ended_step(struct store *store, struct store_ended *ended, struct brig_error *error);
+int store_ended_finish(struct store *store, struct store_ended *ended, struct brig_error *error);
+void store_ended_free(struct store_ended *ended);
+
+/* Parts that have not been read yet. n 0: none. */
+struct store_more {
+	int64_t n;
+	unsigned part;
+	uint64_t left; /* bytes */
+};
+
+/* The answer of one that has more has everything up to there; "}" is to come behind it. */
 int store_execution_get(struct store *store, const char *tenant, const char *id, struct buf *answer,
-			struct brig_error *error);
+			struct store_more *more, struct brig_error *error);
+/* Appends the next part. 1: it was the last; 0; -ESTALE: the result was deleted meanwhile. */
+int store_more_read(struct store *store, struct store_more *more, struct buf *out,
+		    struct brig_error *error);
 int store_execution_list(struct store *store, const char *tenant, const char *before,
 			 unsigned limit, struct buf *answer, struct brig_error *error);
 int store_execution_pending(struct store *store, struct buf *answer, struct brig_error *error);

@@ -1,20 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Executions as they come, run and end. Each step is an entry of the audit chain too. */
+/* Executions as they come and run; store_ended.c: as they end. Each step is an entry of the audit chain too. */
 #include <errno.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/json_out.h"
 #include "ledger/json_facts.h"
-#include "ledger/result_facts.h"
-#include "ledger/store.h"
-
-enum state { QUEUED, RUNNING, ENDED };
-
-static int no_memory(struct brig_error *error)
-{
-	return error_set(error, BRIG_E_SYSTEM, ENOMEM, "no memory");
-}
+#include "ledger/store_executions.h"
 
 /* 1: the key is known, and the answer says whose; 0: it is new. */
 static int find_key(struct store *store, const struct ledger_text *texts, struct buf *answer,
@@ -65,7 +57,7 @@ static int audit_begin(struct store *store, const struct ledger_text *texts, boo
 	json_bool(&out, "queued", queued);
 	json_text(&out, "session", texts[BEGIN_SESSION].data);
 	json_close(&out, '}');
-	return text.failed ? no_memory(error)
+	return text.failed ? error_set(error, BRIG_E_SYSTEM, ENOMEM, "no memory")
 			   : store_append(store, "execution.accepted", texts[BEGIN_TENANT].data,
 					  text.data, error);
 }
@@ -121,18 +113,6 @@ int store_execution_begin(struct store *store, const struct ledger_text *texts, 
 	return r;
 }
 
-/* A row that has not ended: its number, and, when it is wanted, who asked. */
-struct open_one {
-	int64_t n;
-	int64_t state;
-	char tenant[129];
-	char caller[129];
-	char session[65];
-	char language[65];
-	char policy[161];
-	char code[65];
-};
-
 /* NULL is "" here: none of them is empty when it is given. */
 static void keep(sqlite3_stmt *row, int column, char *out, size_t size)
 {
@@ -142,8 +122,8 @@ static void keep(sqlite3_stmt *row, int column, char *out, size_t size)
 	(void)strncat(out, text ? text : "", size - 1);
 }
 
-static int find_open(struct store *store, const char *id, enum state before, struct open_one *ret,
-		     struct brig_error *error)
+int execution_find_open(struct store *store, const char *id, enum execution_state before,
+			struct open_one *ret, struct brig_error *error)
 {
 	sqlite3_stmt *row = store->statements[SQL_OPEN_ONE];
 	int rc = store_run(store, SQL_OPEN_ONE, "t", id);
@@ -176,7 +156,7 @@ static int find_open(struct store *store, const char *id, enum state before, str
 int store_execution_started(struct store *store, const char *id, struct brig_error *error)
 {
 	struct open_one one = { 0 };
-	int r = find_open(store, id, QUEUED, &one, error);
+	int r = execution_find_open(store, id, QUEUED, &one, error);
 
 	if (r == 0) {
 		int rc = store_run(store, SQL_START, "ii", (int64_t)store_time_ms(), one.n);
@@ -188,136 +168,4 @@ int store_execution_started(struct store *store, const char *id, struct brig_err
 		r = store_result(store, rc, SQL_REQUEST_DROP, error);
 	}
 	return r;
-}
-
-/* What came: a result of a run, or a short record of a failure without an outcome. */
-struct ended {
-	const char *data;
-	size_t size;
-	const char *json;
-	struct outcome outcome;
-	json_t *skeleton; /* owned: all but the long parts */
-};
-
-static void ended_done(struct ended *ended)
-{
-	json_decref(ended->skeleton);
-}
-
-static int ended_read(const char *data, size_t size, struct ended *ret)
-{
-	_cleanup_(buf_done)
-	struct buf text = { 0 };
-	int r;
-
-	*ret = (struct ended){ .data = data, .size = size, .json = data };
-	r = size && data[0] == '{' ? outcome_find(data, size, &ret->outcome)
-				   : outcome_read(data, size, &ret->outcome, &ret->json);
-	if (r < 0) {
-		return r;
-	}
-	outcome_skeleton(&ret->outcome, ret->json, &text);
-	if (text.failed) {
-		return -ENOMEM;
-	}
-	r = json_facts_load(text.data, text.size, &ret->skeleton);
-	return r == 0 && !result_status(ret->skeleton) ? -EPROTO : r;
-}
-
-static int put_result(struct store *store, int64_t n, struct ended *ended, struct brig_error *error)
-{
-	_cleanup_(buf_done)
-	struct buf shorter = { 0 };
-	struct outcome outcome = ended->outcome;
-	const void *data = ended->data;
-	size_t size = ended->size;
-	int64_t now = (int64_t)store_time_ms();
-
-	if (ended->outcome.json_size > store->result_max) {
-		buf_add(&shorter, &outcome, sizeof(outcome));
-		int r = result_cut(ended->skeleton, &ended->outcome, ended->json,
-				   (size_t)store->result_max, &outcome, &shorter);
-		if (r == -ENOMEM) {
-			return no_memory(error);
-		}
-		/* What cannot be made smaller is no result of ours. */
-		if (r < 0 || outcome.json_size > 2 * store->result_max) {
-			return error_set(error, BRIG_E_INPUT, EFBIG, "a result of %zu bytes",
-					 (size_t)ended->outcome.json_size);
-		}
-		memcpy(shorter.data, &outcome, sizeof(outcome));
-		data = shorter.data;
-		size = shorter.size;
-	}
-	int rc = store_run(store, SQL_END, "tii", result_status(ended->skeleton), now, n);
-	int r = store_result(store, rc, SQL_END, error);
-	if (r == 0) {
-		rc = store_run(store, SQL_RESULT_PUT, "iiib", n, now, (int64_t)size, data, size);
-		r = store_result(store, rc, SQL_RESULT_PUT, error);
-	}
-	if (r == 0) {
-		store->now.result_bytes += size;
-	}
-	return r;
-}
-
-static int audit_end(struct store *store, const char *id, const struct open_one *one,
-		     const json_t *result, struct brig_error *error)
-{
-	const struct result_who who = {
-		.execution = id,
-		.caller = one->caller,
-		.session = one->session[0] ? one->session : NULL,
-		.language = one->language[0] ? one->language : NULL,
-		.policy = one->policy[0] ? one->policy : NULL,
-		.code_sha256 = one->code[0] ? one->code : NULL,
-	};
-	_cleanup_(buf_done)
-	struct buf facts = { 0 };
-
-	result_facts(&who, result, &facts);
-	return facts.failed
-		       ? no_memory(error)
-		       : store_append(store, "execution.ended", one->tenant, facts.data, error);
-}
-
-/*
- * Cancelled or refused before it ran. One without a request was not acknowledged either: when it
- * was refused (no turn in time, a service that goes down), its key is free for another try. A lost
- * one may have run.
- */
-static int end_unbegun(struct store *store, int64_t n, json_t *result, struct brig_error *error)
-{
-	int rc = store_run(store, SQL_REQUEST_DROP, "i", n);
-	int r = store_result(store, rc, SQL_REQUEST_DROP, error);
-
-	if (r == 0 && sqlite3_changes64(store->db) == 0 &&
-	    strcmp(result_status(result), "error") == 0) {
-		rc = store_run(store, SQL_KEY_DROP, "i", n);
-		r = store_result(store, rc, SQL_KEY_DROP, error);
-	}
-	return r;
-}
-
-int store_execution_ended(struct store *store, const char *id, const char *data, size_t size,
-			  struct brig_error *error)
-{
-	struct open_one one = { 0 };
-	_cleanup_(ended_done)
-	struct ended ended = { 0 };
-
-	int r = ended_read(data, size, &ended);
-	if (r < 0) {
-		return error_set(error, BRIG_E_INPUT, r == -ENOMEM ? ENOMEM : EPROTO,
-				 "execution %s: what came is no result", id);
-	}
-	r = find_open(store, id, RUNNING, &one, error);
-	if (r == 0 && one.state == QUEUED) {
-		r = end_unbegun(store, one.n, ended.skeleton, error);
-	}
-	if (r == 0) {
-		r = audit_end(store, id, &one, ended.skeleton, error);
-	}
-	/* The last: it may cut the result. */
-	return r < 0 ? r : put_result(store, one.n, &ended, error);
 }

@@ -24,7 +24,9 @@ enum {
 	C_SESSION,
 	C_KEPT,
 	C_TENANT,
-	C_DATA
+	C_DATA,
+	C_SIZE,
+	C_NUMBER
 };
 
 static const char *text_of(sqlite3_stmt *row, int column)
@@ -60,31 +62,55 @@ static void add_execution(struct json_out *out, const struct store *store, sqlit
 
 /*
  * The blob is an outcome and its JSON, or, of failures and of old, JSON alone. All of it was looked
- * at before it went in; it has no NUL behind it.
+ * at before it went in; it has no NUL behind it. Of a long one it is the beginning.
  */
-static const char *read_result(sqlite3_stmt *row, struct outcome *ret)
+struct kept {
+	struct outcome outcome;
+	const char *json; /* NULL: there is none */
+	size_t size;      /* that is here */
+	struct store_more more;
+};
+
+static void read_long(sqlite3_stmt *row, const char *data, size_t size, uint64_t whole,
+		      struct kept *ret)
+{
+	uint64_t json_size = whole - sizeof(ret->outcome);
+
+	memcpy(&ret->outcome, data, sizeof(ret->outcome));
+	if (ret->outcome.json_size == json_size) {
+		ret->json = data + sizeof(ret->outcome);
+		ret->size = size - sizeof(ret->outcome);
+		ret->more = (struct store_more){ .n = sqlite3_column_int64(row, C_NUMBER),
+						 .part = 1,
+						 .left = whole - size };
+	}
+}
+
+static void read_result(sqlite3_stmt *row, struct kept *ret)
 {
 	const char *data = sqlite3_column_blob(row, C_DATA);
 	size_t size = (size_t)sqlite3_column_bytes(row, C_DATA);
+	uint64_t whole = (uint64_t)sqlite3_column_int64(row, C_SIZE);
 	const char *json = data;
-	int r = data && size && data[0] == '{' ? outcome_find(data, size, ret)
-					       : outcome_read(data, size, ret, &json);
 
-	return r < 0 ? NULL : json;
-}
-
-static void add_result(struct json_out *out, const char *json, size_t size)
-{
-	json_raw(out, "result", "");
-	if (json) {
-		buf_add(out->buf, json, size);
-	} else {
-		buf_adds(out->buf, "null");
+	*ret = (struct kept){ 0 };
+	if (!data || size == 0) {
+		return; /* not kept any more */
+	}
+	if (size < whole && size > sizeof(ret->outcome)) {
+		read_long(row, data, size, whole, ret);
+	} else if ((data[0] == '{' ? outcome_find(data, size, &ret->outcome)
+				   : outcome_read(data, size, &ret->outcome, &json)) == 0) {
+		ret->json = json;
+		ret->size = (size_t)ret->outcome.json_size;
+	}
+	if (!ret->json) {
+		ret->outcome = (struct outcome){ 0 };
 	}
 }
 
 int store_execution_get(struct store *store, const char *tenant, const char *id, struct buf *answer,
-			struct brig_error *error)
+			struct store_more *more, struct brig_error *error)
 {
 	struct json_out out = { .buf = answer };
 	bool any = strcmp(tenant, LEDGER_ANY_TENANT) == 0;
@@ -93,14 +119,18 @@ int store_execution_get(struct store *store, const char *tenant, const char *id,
 	bool found = rc == SQLITE_ROW;
 
 	if (found) {
-		struct outcome outcome = { 0 };
-		const char *json = read_result(store->statements[sql], &outcome);
+		struct kept kept;
 
-		buf_add(answer, &outcome, sizeof(outcome));
+		read_result(store->statements[sql], &kept);
+		buf_add(answer, &kept.outcome, sizeof(kept.outcome));
 		json_open(&out, NULL, '{');
 		add_execution(&out, store, store->statements[sql]);
-		add_result(&out, json, (size_t)outcome.json_size);
-		json_close(&out, '}');
+		json_raw(&out, "result", "");
+		buf_add(answer, kept.json ? kept.json : "null", kept.json ? kept.size : 4);
+		if (!kept.more.n) {
+			json_close(&out, '}');
+		}
+		*more = kept.more;
 	}
 	int r = store_result(store, rc, sql, error);
 	if (r == 0 && !found) {

@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/id.h"
-#include "ledger/store.h"
+#include "ledger/store_executions.h"
 
 #define DROPPED_AT_ONCE 64u
 #define NO_HASH         "@sha256:0000000000000000000000000000000000000000000000000000000000000000"
@@ -145,7 +145,9 @@ int store_recover(struct store *store, uint64_t *ret_lost, struct brig_error *er
 		return r;
 	}
 	while ((r = next_of(store, SQL_LOST, 0, &lost, error)) == 1) {
-		r = end_one(store, &lost, &was_lost, error);
+		/* A long result of which the last part did not come is of no use. */
+		r = store_parts_drop(store, lost.n, STORE_PARTS_MAX, error);
+		r = r < 0 ? r : end_one(store, &lost, &was_lost, error);
 		if (r < 0) {
 			break;
 		}

@@ -33,9 +33,13 @@ static const char *const texts[SQL_STATEMENTS] = {
 	[SQL_START] = "UPDATE executions SET state = 1, started_ms = ? WHERE n = ?",
 	[SQL_END] = "UPDATE executions SET state = 2, status = ?, ended_ms = ? WHERE n = ?",
 	[SQL_RESULT_PUT] = "INSERT INTO results (n, ended_ms, size, data) VALUES (?, ?, ?, ?)",
-	[SQL_GET] = "SELECT " EXECUTION_COLUMNS ", r.data FROM executions e "
+	[SQL_PART_PUT] = "INSERT OR REPLACE INTO result_parts (k, data) VALUES (?, ?)",
+	[SQL_PART_GET] = "SELECT data FROM result_parts WHERE k = ?",
+	[SQL_PARTS_DROP] = "DELETE FROM result_parts WHERE k IN (SELECT k FROM result_parts "
+			   "WHERE k BETWEEN ? AND ? ORDER BY k DESC LIMIT ?)",
+	[SQL_GET] = "SELECT " EXECUTION_COLUMNS ", r.data, r.size, r.n FROM executions e "
 		    "LEFT JOIN results r ON r.n = e.n WHERE e.tenant = ? AND e.id = ?",
-	[SQL_GET_ANY] = "SELECT " EXECUTION_COLUMNS ", r.data FROM executions e "
+	[SQL_GET_ANY] = "SELECT " EXECUTION_COLUMNS ", r.data, r.size, r.n FROM executions e "
 			"LEFT JOIN results r ON r.n = e.n WHERE e.id = ?",
 	[SQL_LIST_ANY] = "SELECT " EXECUTION_COLUMNS " FROM executions e "
 			 "LEFT JOIN results r ON r.n = e.n "
@@ -63,6 +67,7 @@ static const char *const texts[SQL_STATEMENTS] = {
 	[SQL_TOTALS] = "SELECT (SELECT count(*) FROM executions), (SELECT ifnull(sum(size), 0) "
 		       "FROM results), (SELECT ifnull(max(n), 0) FROM executions)",
 	[SQL_OLDEST] = "SELECT n, size, ended_ms FROM results ORDER BY n LIMIT ?",
+	[SQL_RESULT_EMPTY] = "UPDATE results SET data = x'' WHERE n = ?",
 	[SQL_RESULT_DROP] = "DELETE FROM results WHERE n = ?",
 	/* Only the oldest are looked at: a look at all of them would take long when none is due. */
 	[SQL_FORGET] = "DELETE FROM executions WHERE n IN (SELECT n FROM (SELECT n, state, "

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Results are kept for so long, and up to so many bytes. A little at a time: others wait.
  * The pages stay in the file, for what comes next: it is no larger than the limits make it. */
-#include "ledger/store.h"
+#include "ledger/store_executions.h"
 
 #define RESULTS_AT_ONCE 64
-#define BYTES_AT_ONCE   (16u << 20)
+#define BYTES_AT_ONCE   (4u << 20)
+#define PARTS_AT_ONCE   16u
 #define ROWS_AT_ONCE    256
 
 struct doomed {
@@ -36,12 +37,28 @@ static int choose(struct store *store, struct doomed *doomed, size_t *ret_count,
 	return store_result(store, rc, SQL_OLDEST, error);
 }
 
+/* Its parts first, while it is empty for readers. 1: there are more of them. */
+static int drop_parts(struct store *store, const struct doomed *one, struct brig_error *error)
+{
+	int gone = store_parts_drop(store, one->n, PARTS_AT_ONCE, error);
+	if (gone <= 0) {
+		return gone;
+	}
+	int rc = store_run(store, SQL_RESULT_EMPTY, "i", one->n);
+	int r = store_result(store, rc, SQL_RESULT_EMPTY, error);
+	return r < 0 ? r : gone == (int)PARTS_AT_ONCE;
+}
+
 static int drop(struct store *store, const struct doomed *doomed, size_t count,
 		struct brig_error *error)
 {
 	int r = 0;
 
 	for (size_t i = 0; i < count && r == 0; i++) {
+		r = drop_parts(store, &doomed[i], error);
+		if (r != 0) {
+			return r < 0 ? r : 0; /* the others have their turn later */
+		}
 		int rc = store_run(store, SQL_RESULT_DROP, "i", doomed[i].n);
 		r = store_result(store, rc, SQL_RESULT_DROP, error);
 		uint64_t have = store->now.result_bytes;

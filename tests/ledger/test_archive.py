@@ -157,6 +157,7 @@ def test_a_ledger_of_old_verifies_and_goes_on(state, audit, driver):
             db.execute(f"DROP TRIGGER {name}")
         db.execute("DROP TABLE anchor")
         db.execute("DROP TABLE usage")
+        db.execute("DROP TABLE result_parts")
         for name, table, words in (("audit_remains", "audit", "the audit chain only grows"),
                                    ("checkpoints_remain", "checkpoints", "checkpoints only grow")):
             db.execute(f"CREATE TRIGGER {name} BEFORE DELETE ON {table}"

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Executions as they end. A long result goes in by parts, and then all the rest at once. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "ledger/json_facts.h"
+#include "ledger/result_facts.h"
+#include "ledger/store_executions.h"
+
+/* What came: a result of a run, or a short record of a failure without an outcome. */
+struct store_ended {
+	char id[27];
+	struct open_one one;
+	const char *data; /* borrowed, or of `shorter` */
+	size_t size;
+	const char *json;
+	struct outcome outcome;
+	json_t *skeleton;   /* owned: all but the long parts */
+	struct buf facts;   /* for the audit chain */
+	struct buf shorter; /* what is kept of it, when it is too long */
+	size_t first;       /* bytes that are no part of their own */
+	unsigned part;      /* parts that are stored */
+};
+
+static int no_memory(struct brig_error *error)
+{
+	return error_set(error, BRIG_E_SYSTEM, ENOMEM, "no memory");
+}
+
+void store_ended_free(struct store_ended *ended)
+{
+	if (ended) {
+		json_decref(ended->skeleton);
+		buf_done(&ended->facts);
+		buf_done(&ended->shorter);
+		free(ended);
+	}
+}
+
+static int read_all(struct store_ended *ended)
+{
+	_cleanup_(buf_done)
+	struct buf text = { 0 };
+	int r = ended->size && ended->data[0] == '{'
+			? outcome_find(ended->data, ended->size, &ended->outcome)
+			: outcome_read(ended->data, ended->size, &ended->outcome, &ended->json);
+
+	if (r < 0) {
+		return r;
+	}
+	outcome_skeleton(&ended->outcome, ended->json, &text);
+	if (text.failed) {
+		return -ENOMEM;
+	}
+	r = json_facts_load(text.data, text.size, &ended->skeleton);
+	return r == 0 && !result_status(ended->skeleton) ? -EPROTO : r;
+}
+
+static int take_facts(struct store_ended *ended, struct brig_error *error)
+{
+	const struct open_one *one = &ended->one;
+	const struct result_who who = {
+		.execution = ended->id,
+		.caller = one->caller,
+		.session = one->session[0] ? one->session : NULL,
+		.language = one->language[0] ? one->language : NULL,
+		.policy = one->policy[0] ? one->policy : NULL,
+		.code_sha256 = one->code[0] ? one->code : NULL,
+	};
+
+	result_facts(&who, ended->skeleton, &ended->facts);
+	return ended->facts.failed ? no_memory(error) : 0;
+}
+
+static int cut(struct store_ended *ended, size_t max, struct brig_error *error)
+{
+	struct outcome outcome = ended->outcome;
+
+	if (ended->outcome.json_size <= max) {
+		return 0;
+	}
+	buf_add(&ended->shorter, &outcome, sizeof(outcome));
+	int r = result_cut(ended->skeleton, &ended->outcome, ended->json, max, &outcome,
+			   &ended->shorter);
+	if (r == -ENOMEM) {
+		return no_memory(error);
+	}
+	/* What cannot be made smaller is no result of ours. */
+	if (r < 0 || outcome.json_size > 2 * max) {
+		return error_set(error, BRIG_E_INPUT, EFBIG, "a result of %zu bytes",
+				 (size_t)ended->outcome.json_size);
+	}
+	memcpy(ended->shorter.data, &outcome, sizeof(outcome));
+	ended->data = ended->shorter.data;
+	ended->size = ended->shorter.size;
+	return 0;
+}
+
+/* Whoever reads the first part has to find the record of the rest in it. */
+static int put_record_in_front(struct store_ended *ended, struct brig_error *error)
+{
+	if (ended->size <= STORE_LONG_BYTES || ended->data[0] != '{') {
+		return 0;
+	}
+	buf_add(&ended->shorter, &ended->outcome, sizeof(ended->outcome));
+	buf_add(&ended->shorter, ended->data, ended->size);
+	if (ended->shorter.failed) {
+		return no_memory(error);
+	}
+	ended->data = ended->shorter.data;
+	ended->size = ended->shorter.size;
+	return 0;
+}
+
+int store_ended_open(struct store *store, const char *id, const char *data, size_t size,
+		     struct store_ended **ret, struct brig_error *error)
+{
+	struct store_ended *ended = calloc(1, sizeof(*ended));
+
+	if (!ended) {
+		return no_memory(error);
+	}
+	(void)strncat(ended->id, id, sizeof(ended->id) - 1);
+	ended->data = ended->json = data;
+	ended->size = size;
+	int r = read_all(ended);
+	if (r < 0) {
+		r = error_set(error, BRIG_E_INPUT, r == -ENOMEM ? ENOMEM : EPROTO,
+			      "execution %s: what came is no result", ended->id);
+	}
+	if (r == 0) {
+		r = execution_find_open(store, ended->id, RUNNING, &ended->one, error);
+	}
+	if (r == 0) {
+		r = take_facts(ended, error);
+	}
+	/* The last: it changes the skeleton. */
+	if (r == 0) {
+		r = cut(ended, (size_t)store->result_max, error);
+	}
+	if (r == 0) {
+		r = put_record_in_front(ended, error);
+	}
+	if (r < 0) {
+		store_ended_free(ended);
+		return r;
+	}
+	ended->first = ended->size > STORE_LONG_BYTES ? STORE_PART_BYTES : ended->size;
+	*ret = ended;
+	return 0;
+}
+
+int store_ended_step(struct store *store, struct store_ended *ended, struct brig_error *error)
+{
+	size_t at = ended->first + ended->part * STORE_PART_BYTES;
+
+	if (at >= ended->size) {
+		return 1;
+	}
+	size_t left = ended->size - at;
+	int r = store_part_put(store, ended->one.n, ended->part + 1, ended->data + at,
+			       left < STORE_PART_BYTES ? left : STORE_PART_BYTES, error);
+	ended->part += r == 0;
+	return r;
+}
+
+/*
+ * Cancelled or refused before it ran. One without a request was not acknowledged either: when it
+ * was refused (no turn in time, a service that goes down), its key is free for another try. A lost
+ * one may have run.
+ */
+static int end_unbegun(struct store *store, int64_t n, json_t *result, struct brig_error *error)
+{
+	int rc = store_run(store, SQL_REQUEST_DROP, "i", n);
+	int r = store_result(store, rc, SQL_REQUEST_DROP, error);
+
+	if (r == 0 && sqlite3_changes64(store->db) == 0 &&
+	    strcmp(result_status(result), "error") == 0) {
+		rc = store_run(store, SQL_KEY_DROP, "i", n);
+		r = store_result(store, rc, SQL_KEY_DROP, error);
+	}
+	return r;
+}
+
+static int put_result(struct store *store, const struct store_ended *ended,
+		      struct brig_error *error)
+{
+	int64_t now = (int64_t)store_time_ms(), n = ended->one.n;
+	int rc = store_run(store, SQL_END, "tii", result_status(ended->skeleton), now, n);
+	int r = store_result(store, rc, SQL_END, error);
+
+	if (r == 0) {
+		rc = store_run(store, SQL_RESULT_PUT, "iiib", n, now, (int64_t)ended->size,
+			       ended->data, ended->first);
+		r = store_result(store, rc, SQL_RESULT_PUT, error);
+	}
+	if (r == 0) {
+		store->now.result_bytes += ended->size;
+	}
+	return r;
+}
+
+int store_ended_finish(struct store *store, struct store_ended *ended, struct brig_error *error)
+{
+	int64_t n = ended->one.n;
+	int r = 0;
+
+	/* Others have had their turns since it was looked up. */
+	if (ended->part) {
+		r = execution_find_open(store, ended->id, RUNNING, &ended->one, error);
+	}
+	if (r == 0 && ended->one.n != n) {
+		return error_set(error, BRIG_E_SYSTEM, ESTALE,
+				 "execution %s was taken back while its result was stored",
+				 ended->id);
+	}
+	if (r == 0 && ended->one.state == QUEUED) {
+		r = end_unbegun(store, ended->one.n, ended->skeleton, error);
+	}
+	if (r == 0) {
+		r = store_append(store, "execution.ended", ended->one.tenant, ended->facts.data,
+				 error);
+	}
+	return r < 0 ? r : put_result(store, ended, error);
+}
+
+int store_execution_ended(struct store *store, const char *id, const char *data, size_t size,
+			  struct brig_error *error)
+{
+	struct store_ended *ended = NULL;
+	int r = store_ended_open(store, id, data, size, &ended, error);
+
+	if (r < 0 || !ended) {
+		return r;
+	}
+	while (r == 0) {
+		r = store_ended_step(store, ended, error);
+	}
+	if (r > 0) {
+		r = store_ended_finish(store, ended, error);
+	}
+	store_ended_free(ended);
+	return r;
+}
