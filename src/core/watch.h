@@ -32,7 +32,7 @@ void watch_start(struct watch *watch, uint64_t now_ns);
  */
 uint64_t watch_rebase(struct watch *watch, struct facts *facts);
 void watch_done(struct watch *watch);
-/* It is as old as if it had used so much processor time already; for its weight, and nothing else. */
+/* Its weight, and nothing else, is as if it had used so much processor time already. */
 void watch_used_before(struct watch *watch, uint64_t cpu_ns);
 /* Looks at everything once; updates the facts; the ending that is due, or ENDING_NONE. */
 enum ending watch_look(struct watch *watch, uint64_t now_ns, struct facts *facts);

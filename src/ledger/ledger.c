@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The front's side of the ledger: see ledger.h. Answers come in the order of the calls, but for those
- * about long results, which others overtake. */
+/*
+ * The front's side of the ledger: see ledger.h. Answers come in the order of the calls, but for
+ * those about long results, which others overtake.
+ */
 #include "ledger/ledger.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /*
  * The front's side of the ledger: what was asked, what became of it, and the audit chain. The
  * ledger itself is a role of its own with SQLite in it (ledger_role.h). Calls are answered by
- * callbacks on the loop's thread; an answer means that it is in the database. They come in order, but for
- * those about long results, which others overtake.
+ * callbacks on the loop's thread; an answer means that it is in the database. They come in order,
+ * but for those about long results, which others overtake.
  */
 #ifndef BRIG_LEDGER_LEDGER_H
 #define BRIG_LEDGER_LEDGER_H

@@ -56,8 +56,8 @@ void role_sent(struct ledger_role *role, int r);
 
 void role_long_init(struct ledger_role *role);
 /*
- * An end with a long result: true, and the block is the role's from here on; false: it is to be done
- * like any other call.
+ * An end with a long result: true, and the block is the role's from here on; false: it is to be
+ * done like any other call.
  */
 bool role_long_store(struct ledger_role *role, uint64_t serial, const char *id, void *block,
 		     size_t size);

@@ -20,7 +20,7 @@
  * are hashes and signatures. Its front goes when the anchor was moved, which store_archive.c does.
  * A session that has no end is open; after a start there is none. usage is what callers that have a
  * limit for a day have used on the day of their last run. Of a long result the row has only the
- * beginning, and result_parts the rest: k is 4096 times its n, and the number of the part from 1 on.
+ * beginning, and result_parts the rest: k is 4096 times its n and the number of the part.
  */
 static const char *const migrations[] = {
 	"CREATE TABLE executions ("

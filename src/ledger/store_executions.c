@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Executions as they come and run; store_ended.c: as they end. Each step is an entry of the audit chain too. */
+/* Executions as they come and run. Each step is an entry of the audit chain too. */
 #include <errno.h>
 #include <string.h>
 
