@@ -121,6 +121,7 @@ static void step(void *user, uint32_t events)
 	if (r < 0) {
 		run->failed = true;
 		bill_run(run, NULL);
+		local_turn_left(run, run->run->compile_cpu_ns);
 		count_end(run->local, NULL);
 	} else {
 		take_result(run);

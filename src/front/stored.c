@@ -173,6 +173,8 @@ static void answer(struct question *question, const struct brig_error *error)
 
 	if (visit && error && error->errnum == ENOENT) {
 		visit_refuse(visit, PROBLEM_NOT_FOUND, "there is no such execution");
+	} else if (visit && error && error->errnum == ESTALE) {
+		visit_refuse(visit, PROBLEM_NOT_FOUND, "its result is not kept any more");
 	} else if (visit && (!block || stored_read(block, &stored) < 0)) {
 		visit_refuse(visit, PROBLEM_LEDGER_UNAVAILABLE, "the ledger does not answer");
 	} else if (visit) {

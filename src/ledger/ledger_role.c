@@ -82,7 +82,7 @@ static int answer_call(struct ledger_role *role, const struct message *message,
 		buf_done(&answer->data);
 	}
 	role->answers_count++;
-	role->answers_bytes += answer->data.size;
+	role->answers_bytes += answer->data.size + answer->more.left;
 	return r == -EPROTO ? r : 0;
 }
 

@@ -12,7 +12,8 @@
 #include "base/write_all.h"
 #include "ledger/ledger_role_internal.h"
 
-#define JOBS_MAX 16
+#define JOBS_MAX  16
+#define READS_MAX 12 /* of these: what has ended finds a place sooner than who asks */
 
 /* One that is stored or one that is read. */
 struct long_job {
@@ -54,9 +55,9 @@ static struct long_job *take_first(struct ledger_role *role)
 	return job;
 }
 
-static struct long_job *job_new(struct ledger_role *role, uint64_t serial)
+static struct long_job *job_new(struct ledger_role *role, unsigned most, uint64_t serial)
 {
-	struct long_job *job = role->jobs_count < JOBS_MAX ? calloc(1, sizeof(*job)) : NULL;
+	struct long_job *job = role->jobs_count < most ? calloc(1, sizeof(*job)) : NULL;
 
 	if (job) {
 		job->serial = serial;
@@ -75,13 +76,16 @@ static bool go_on_later(struct ledger_role *role)
 bool role_long_store(struct ledger_role *role, uint64_t serial, const char *id, void *block,
 		     size_t size)
 {
-	struct long_job *job =
-		size > STORE_LONG_BYTES && go_on_later(role) ? job_new(role, serial) : NULL;
+	struct long_job *job = size > STORE_LONG_BYTES && go_on_later(role)
+				       ? job_new(role, JOBS_MAX, serial)
+				       : NULL;
 	struct brig_error error = { 0 };
 
 	if (!job) {
 		return false;
 	}
+	/* The number of a row that is not committed can become another's. */
+	role_commit_now(role);
 	if (store_ended_open(role->store, id, block, size, &job->ended, &error) < 0) {
 		job_free(job); /* whoever does it in one go finds out why */
 		return false;
@@ -94,30 +98,46 @@ bool role_long_store(struct ledger_role *role, uint64_t serial, const char *id, 
 }
 
 /* In a transaction of its own. */
-static int in_transaction(struct ledger_role *role, struct long_job *job,
+static int in_transaction(struct ledger_role *role, struct store_ended *ended,
 			  int (*act)(struct store *store, struct store_ended *ended,
-				     struct brig_error *error))
+				     struct brig_error *error),
+			  struct brig_error *error)
 {
-	int r = store_begin(role->store, &job->error);
+	int r = store_begin(role->store, error);
 
 	if (r < 0) {
 		return r;
 	}
-	r = act(role->store, job->ended, &job->error);
+	r = act(role->store, ended, error);
 	if (r < 0) {
 		store_rollback(role->store);
 		return r;
 	}
-	int committed = store_commit(role->store, &job->error);
+	int committed = store_commit(role->store, error);
 	return committed < 0 ? committed : r;
 }
 
 /* 1: it is done; 0: there is more to do. */
 static int store_some(struct ledger_role *role, struct long_job *job)
 {
-	int r = in_transaction(role, job, store_ended_step);
+	int r = in_transaction(role, job->ended, store_ended_step, &job->error);
 
-	return r > 0 ? (in_transaction(role, job, store_ended_finish) < 0 ? -EIO : 1) : r;
+	if (r > 0) {
+		r = in_transaction(role, job->ended, store_ended_finish, &job->error);
+		return r < 0 ? r : 1;
+	}
+	return r;
+}
+
+/* On a full disk its parts would be in the way of others, who need less. */
+static void take_back(struct ledger_role *role, struct long_job *job)
+{
+	struct brig_error unused = { 0 };
+
+	role_failed(role, &job->error);
+	if (job->error.errnum != ESTALE) {
+		(void)in_transaction(role, job->ended, store_ended_undo, &unused);
+	}
 }
 
 static void answer_stored(struct ledger_role *role, struct long_job *job)
@@ -125,7 +145,7 @@ static void answer_stored(struct ledger_role *role, struct long_job *job)
 	struct message message = { .kind = LEDGER_ANSWER, .serial = job->serial };
 
 	if (job->error.errnum && job->error.code != BRIG_E_INPUT) {
-		role_failed(role, &job->error);
+		take_back(role, job);
 	}
 	role_sent(role, job->error.errnum ? role_send_error(role, &message, &job->error)
 					  : role_send_text(role, &message, "{}", 2));
@@ -152,7 +172,7 @@ static int read_rest(struct ledger_role *role, struct answer *answer)
 
 void role_long_read(struct ledger_role *role, struct answer *answer)
 {
-	struct long_job *job = go_on_later(role) ? job_new(role, answer->serial) : NULL;
+	struct long_job *job = go_on_later(role) ? job_new(role, READS_MAX, answer->serial) : NULL;
 
 	if (job) {
 		job->answer = message_block_open(0);

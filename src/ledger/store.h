@@ -176,14 +176,15 @@ int store_execution_ended(struct store *store, const char *id, const char *resul
 /*
  * The same in steps. What is opened needs its bytes until it is freed. Each step (0; 1: all parts
  * are stored; -errno) may be in a transaction of its own, with those of others in between; the end
- * is there with the last call. What was stored of one that fails stays until it is tried again, or
- * until the next start.
+ * is there with the last call.
  */
 struct store_ended;
 int store_ended_open(struct store *store, const char *id, const char *result, size_t size,
 		     struct store_ended **ret, struct brig_error *error);
 int store_ended_step(struct store *store, struct store_ended *ended, struct brig_error *error);
 int store_ended_finish(struct store *store, struct store_ended *ended, struct brig_error *error);
+/* Removes the parts of one that cannot be finished. */
+int store_ended_undo(struct store *store, struct store_ended *ended, struct brig_error *error);
 void store_ended_free(struct store_ended *ended);
 
 /* Parts that have not been read yet. n 0: none. */

@@ -166,6 +166,13 @@ int store_ended_step(struct store *store, struct store_ended *ended, struct brig
 	return r;
 }
 
+int store_ended_undo(struct store *store, struct store_ended *ended, struct brig_error *error)
+{
+	int r = ended->part ? store_parts_drop(store, ended->one.n, STORE_PARTS_MAX, error) : 0;
+
+	return r < 0 ? r : 0;
+}
+
 /*
  * Cancelled or refused before it ran. One without a request was not acknowledged either: when it
  * was refused (no turn in time, a service that goes down), its key is free for another try. A lost
@@ -207,8 +214,8 @@ int store_ended_finish(struct store *store, struct store_ended *ended, struct br
 	int64_t n = ended->one.n;
 	int r = 0;
 
-	/* Others have had their turns since it was looked up. */
-	if (ended->part) {
+	/* Others may have had their turns since it was looked up. */
+	if (ended->outcome.json_size > STORE_PART_BYTES) {
 		r = execution_find_open(store, ended->id, RUNNING, &ended->one, error);
 	}
 	if (r == 0 && ended->one.n != n) {

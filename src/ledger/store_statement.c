@@ -66,7 +66,8 @@ static const char *const texts[SQL_STATEMENTS] = {
 			 "(SELECT ifnull(max(n), 0) + 1 FROM executions))",
 	[SQL_TOTALS] = "SELECT (SELECT count(*) FROM executions), (SELECT ifnull(sum(size), 0) "
 		       "FROM results), (SELECT ifnull(max(n), 0) FROM executions)",
-	[SQL_OLDEST] = "SELECT n, size, ended_ms FROM results ORDER BY n LIMIT ?",
+	[SQL_OLDEST] = "SELECT n, size, ended_ms, length(data) = 0 FROM results "
+		       "ORDER BY n LIMIT ?",
 	[SQL_RESULT_EMPTY] = "UPDATE results SET data = x'' WHERE n = ?",
 	[SQL_RESULT_DROP] = "DELETE FROM results WHERE n = ?",
 	/* Only the oldest are looked at: a look at all of them would take long when none is due. */

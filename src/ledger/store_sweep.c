@@ -26,8 +26,9 @@ static int choose(struct store *store, struct doomed *doomed, size_t *ret_count,
 		uint64_t size = (uint64_t)sqlite3_column_int64(row, 1);
 		uint64_t ended = (uint64_t)sqlite3_column_int64(row, 2);
 		bool old = store->result_age_ms && ended + store->result_age_ms <= now;
+		bool begun = sqlite3_column_int(row, 3); /* its parts have begun to go */
 
-		if (old || (store->result_total_max && total > store->result_total_max)) {
+		if (old || begun || (store->result_total_max && total > store->result_total_max)) {
 			doomed[count++] = (struct doomed){ sqlite3_column_int64(row, 0), size };
 			total -= size < total ? size : total;
 			bytes += size;

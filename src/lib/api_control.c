@@ -43,12 +43,12 @@ int brig_run_resize(struct brig_run *run, uint16_t rows, uint16_t columns)
 
 void brig_run_used_before(struct brig_run *run, uint64_t cpu_ns)
 {
-	struct run *cell = run->session ? session_run_cell(run->session) : run->phase.run;
+	struct phase *phase = run->session ? &run->session->session->phase : &run->phase;
 
-	run->options.used_before_ns = cpu_ns; /* for the program, when a compiler comes first */
-	run->phase.options.used_before_ns = cpu_ns; /* if the cell has to be built again */
-	if (cell) {
-		watch_used_before(&cell->watch, cpu_ns);
+	run->options.used_before_ns = cpu_ns;   /* for the program, when a compiler comes first */
+	phase->options.used_before_ns = cpu_ns; /* if the cell has to be built again */
+	if (phase->run) {
+		watch_used_before(&phase->run->watch, cpu_ns);
 	}
 }
 

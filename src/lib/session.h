@@ -79,8 +79,6 @@ int session_run_start(struct brig_session *session, const struct brig_request *r
 int session_run_step(struct session_run *run, struct brig_error *err);
 void session_run_cancel(struct session_run *run);
 void session_run_pause(struct session_run *run, bool paused);
-/* The cell that it is in; NULL: none yet. */
-struct run *session_run_cell(const struct session_run *run);
 void session_run_free(struct session_run *run);
 
 /* The driver waits, and so does a run: tells it. */

@@ -277,11 +277,6 @@ void session_run_pause(struct session_run *run, bool paused)
 	}
 }
 
-struct run *session_run_cell(const struct session_run *run)
-{
-	return run->session->phase.run;
-}
-
 /* The output would go to somebody who is not there any more. */
 static void abandon(struct session_run *run)
 {

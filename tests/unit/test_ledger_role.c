@@ -716,6 +716,59 @@ static void long_and_old(void **state)
 	start(place);
 }
 
+/* On a full disk what was stored of one that cannot be finished goes, and it can be tried again. */
+static void long_and_undone(void **state)
+{
+	struct place *place = *state;
+	struct store_limits limits = { .result_max = 16 << 20 };
+	struct store *store = NULL;
+	struct store_ended *ended = NULL;
+	struct brig_error error = { 0 };
+	char *result = long_result(3);
+	char id[27];
+
+	assert_int_equal(begin(place, id, false, NULL, NULL), 0);
+	stop(place);
+	assert_int_equal(store_open(place->dir, &limits, &store, &error), 0);
+	assert_int_equal(store_ended_open(store, id, result, strlen(result), &ended, &error), 0);
+	assert_int_equal(store_begin(store, &error), 0);
+	assert_int_equal(store_ended_step(store, ended, &error), 0);
+	assert_int_equal(store_ended_undo(store, ended, &error), 0);
+	assert_int_equal(store_commit(store, &error), 0);
+	store_ended_free(ended);
+	assert_int_equal(store_begin(store, &error), 0);
+	assert_int_equal(store_execution_ended(store, id, OK, strlen(OK), &error), 0);
+	assert_int_equal(store_commit(store, &error), 0);
+	store_close(store);
+	free(result);
+	assert_int_equal(count_of(place, "SELECT count(*) FROM result_parts"), 0);
+	start(place);
+	assert_int_equal(answer(place, ledger_get(place->ledger, "one", id, done, place)), 0);
+	assert_string_equal(text(place, "status"), "ok");
+}
+
+/* One whose parts have begun to go is not left half gone, though there is room by now. */
+static void long_and_half_gone(void **state)
+{
+	struct place *place = *state;
+	char id[27];
+
+	assert_int_equal(begin(place, id, false, NULL, NULL), 0);
+	assert_int_equal(answer(place, end_long(place, id, 5, done)), 0);
+	stop(place);
+	(void)count_of(place, "UPDATE results SET data = x''");
+	start(place);
+	assert_int_equal(answer(place, ledger_get(place->ledger, "one", id, done, place)), 0);
+	assert_true(json_is_null(json_object_get(place->data, "result")));
+	for (int i = 0; i < 40; i++) { /* the first sweep comes after a second */
+		idle(place);
+	}
+	stop(place);
+	assert_int_equal(count_of(place, "SELECT count(*) FROM result_parts"), 0);
+	assert_int_equal(count_of(place, "SELECT count(*) FROM results"), 0);
+	start(place);
+}
+
 static void count_finding(void *user, uint64_t sequence, const char *what)
 {
 	(void)sequence;
@@ -925,6 +978,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(long_at_a_stop, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(long_in_a_crash, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(long_and_old, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(long_and_undone, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(long_and_half_gone, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(flushed_beside, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(flushed_by_another, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(chain, set_up, tear_down),
