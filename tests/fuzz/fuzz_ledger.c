@@ -59,7 +59,10 @@ static void call(struct store *store, const struct message *message, const void 
 		return;
 	}
 	must(store_mark(store, &error) == 0);
-	int r = ledger_call(store, message, texts, &answer, &error);
+	struct store_more more = { 0 };
+	int r = ledger_call(store, message, texts, &answer, &more, &error);
+	while (r == 0 && more.n && store_more_read(store, &more, &answer, &error) == 0) {
+	}
 	if (r < 0) {
 		store_back(store);
 		must(error.errnum > 0 && error.message[0]);
