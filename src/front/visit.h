@@ -52,7 +52,7 @@ void visit_free(struct visit *visit);
 void visit_engine(struct visit *visit, struct engine_call *call,
 		  void (*end)(void *user, const char *data, size_t size));
 
-/* Whose executions the visitor may look at and end: its tenant's, or LEDGER_ANY_TENANT. */
+/* The tenant whose executions the visitor may look at and end; or LEDGER_ANY_TENANT. */
 const char *visit_reach(const struct visit *visit);
 /* An operator's hand on another tenant's execution: that tenant's chain has it. */
 void visit_audit_other(struct visit *visit, const char *kind, const char *tenant, const char *id);

@@ -98,7 +98,7 @@ static int cut(struct store_ended *ended, size_t max, struct brig_error *error)
 	return 0;
 }
 
-/* Whoever reads the first part has to find the record of the rest in it. */
+/* A reader of the first part needs the record of the whole result in it. */
 static int put_record_in_front(struct store_ended *ended, struct brig_error *error)
 {
 	if (ended->size <= STORE_LONG_BYTES || ended->data[0] != '{') {

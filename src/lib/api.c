@@ -40,7 +40,7 @@ void run_end_phase(struct brig_run *run)
 	if (run->phase.run) {
 		epoll_ctl(run->epoll, EPOLL_CTL_DEL, run->phase.run->epoll, NULL);
 	}
-	/* Whoever has others to look after does not wait for the kernel. */
+	/* A service has other runs to look after: it does not wait for the kernel. */
 	if (run->phase.run && warm && run->context->hurried &&
 	    warm_bury_run(warm, &run->phase.run, run->phase.prepared)) {
 		return;

@@ -26,7 +26,7 @@ static void add_number(struct sha256 *hash, uint64_t number)
 	sha256_add_field(hash, &number, sizeof(number));
 }
 
-/* Who compiles with less may get less, and must not hand it to those who have more. */
+/* A compiler with tighter limits may make less: its output is not for runs with wider ones. */
 static void add_limits(struct sha256 *hash, const struct brig_limits *limits)
 {
 	add_number(hash, limits->memory_bytes);

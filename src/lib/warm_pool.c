@@ -315,8 +315,9 @@ static unsigned pools_of(const struct warm *warm, const char *tenant)
 }
 
 /*
- * Whoever has the most pools makes room, who asks for another one first of all: what one tenant
- * asks for costs nobody else a pool. Of those it is the one that was asked the longest time ago.
+ * The tenant with the most pools makes room, and among equals the one that asks: the requests of
+ * one tenant cost no other tenant a pool. Of its pools it is the one that was asked the longest
+ * time ago.
  */
 static void retire_one(struct warm *warm, const char *asks, struct warm_pool *fresh)
 {
@@ -332,8 +333,8 @@ static void retire_one(struct warm *warm, const char *asks, struct warm_pool *fr
 	}
 	const struct warm_pool *pool = warm->pools[victim];
 	/*
-	 * Getting a pool warm is nobody's processor time. Who has a new kind of request each time
-	 * would make others pay for that: such a pool starts nothing for a while.
+	 * The processor time of warming a pool is billed to nobody. A tenant with a new kind of
+	 * request each time would make others pay: such a pool starts nothing for a while.
 	 */
 	if (same_text(pool->tenant, asks) && fresh->born_ns - pool->born_ns < CHURN_NS) {
 		fresh->rest_until_ns = fresh->born_ns + CHURN_NS;

@@ -328,7 +328,7 @@ static void test_slices(void **state)
 	brig_result_free(result);
 }
 
-/* Whoever goes away in the middle leaves nothing behind. */
+/* A collection that is freed half way leaves nothing behind. */
 static void test_abandoned(void **state)
 {
 	struct tree *tree = *state;

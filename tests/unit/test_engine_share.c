@@ -25,7 +25,7 @@ static void test_who_needs_little_never_waits(void **state)
 	shares_free(&shares);
 }
 
-/* Who is always busy gets half of the thread. */
+/* A tenant that is always busy gets half of the thread. */
 static void test_a_debtor_pays(void **state)
 {
 	struct shares shares = { 0 };

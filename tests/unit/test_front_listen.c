@@ -160,7 +160,7 @@ static void test_output_while_they_are_told(void **state)
 	loop_free(scene.front.loop);
 }
 
-/* Whoever hears of it has no part in the turn of the next; one that leaves is not told. */
+/* Each listener is told in a turn of its own; a listener that leaves is not told. */
 static void test_the_end_is_told_in_turns(void **state)
 {
 	static struct scene scene;

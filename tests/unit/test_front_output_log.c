@@ -89,7 +89,7 @@ static void test_many_segments(void **state)
 	alarm(120);
 	for (size_t i = 0; i < bytes; i++) {
 		add(log, i % 2 ? 2 : 1, i % 2 ? "e" : "o");
-		/* Who reads along gets them as they come, however many there were. */
+		/* A live reader gets the parts as they come, however many there were. */
 		assert_true(output_log_next(log, &live, &part));
 		assert_int_equal(part.stream, i % 2 ? 2 : 1);
 		assert_false(output_log_next(log, &live, &part));
