@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Long results in the ledger: stored, read and deleted in parts, with others in between. */
+#include "ledger_fixture.h"
+
+#define LONG_BYTES ((size_t)5 << 20)
+
+/* Each place has another character, so that parts in a wrong order are seen. */
+static char *long_result(unsigned seed)
+{
+	char *result = malloc(LONG_BYTES + 64);
+
+	assert_non_null(result);
+	int head = sprintf(result, "{\"status\":\"ok\",\"stdout\":\"");
+	for (size_t i = 0; i < LONG_BYTES; i++) {
+		result[(size_t)head + i] = (char)('a' + (i / 1000 + i + seed) % 26);
+	}
+	strcpy(result + (size_t)head + LONG_BYTES, "\"}");
+	return result;
+}
+
+static bool is_long_result(const struct place *place, unsigned seed)
+{
+	char *result = long_result(seed);
+	json_t *expected = json_loads(result, 0, NULL);
+	bool equal = json_equal(expected, json_object_get(place->data, "result"));
+
+	assert_non_null(expected);
+	json_decref(expected);
+	free(result);
+	return equal;
+}
+
+static int end_long(struct place *place, const char *id, unsigned seed, ledger_done *told)
+{
+	char *result = long_result(seed);
+	int r = ledger_ended(place->ledger, id, result, strlen(result), told, place);
+
+	free(result);
+	return r;
+}
+
+/* While nobody has the database open. */
+static int64_t count_of(struct place *place, const char *sql)
+{
+	char path[80];
+	sqlite3 *db = NULL;
+	sqlite3_stmt *row = NULL;
+	int64_t count = -1;
+
+	(void)snprintf(path, sizeof(path), "%s/%s", place->path, STORE_NAME);
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &row, NULL), SQLITE_OK);
+	if (sqlite3_step(row) == SQLITE_ROW) {
+		count = sqlite3_column_int64(row, 0);
+	}
+	sqlite3_finalize(row);
+	sqlite3_close(db);
+	return count;
+}
+
+static void long_done(void *user, const struct brig_error *error, const char *data, size_t size)
+{
+	struct place *place = user;
+
+	(void)data;
+	(void)size;
+	place->long_errnum = error ? error->errnum : 0;
+	place->long_answers++;
+	loop_stop(place->loop);
+}
+
+static void wait_for_long(struct place *place, int answers)
+{
+	while (place->long_answers < answers && !place->client_gone) {
+		loop_run(place->loop);
+	}
+	assert_int_equal(place->long_answers, answers);
+}
+
+/* What comes behind a long one does not wait for all of it, be it stored or read. */
+static void others_between_parts(void **state)
+{
+	struct place *place = *state;
+	char id[27], other[27];
+
+	assert_int_equal(begin(place, id, false, NULL, NULL), 0);
+	assert_int_equal(end_long(place, id, 1, long_done), 0);
+	assert_int_equal(begin(place, other, false, NULL, NULL), 0);
+	assert_int_equal(place->long_answers, 0);
+	/* It has not ended before all of it is there. */
+	assert_int_equal(answer(place, ledger_get(place->ledger, "one", id, done, place)), 0);
+	assert_string_equal(text(place, "status"), "running");
+	wait_for_long(place, 1);
+	assert_int_equal(place->long_errnum, 0);
+	assert_int_equal(ledger_get(place->ledger, "one", id, long_done, place), 0);
+	assert_int_equal(end(place, other), 0);
+	assert_int_equal(place->long_answers, 1);
+	wait_for_long(place, 2);
+	assert_int_equal(answer(place, ledger_get(place->ledger, "one", id, done, place)), 0);
+	assert_true(is_long_result(place, 1));
+	assert_int_equal(answer(place, end_long(place, id, 1, done)), EALREADY);
+}
+
+/* More than are done by turns: all of them come to their end. */
+static void many_long_ones(void **state)
+{
+	enum { MANY = 24 };
+	struct place *place = *state;
+	char ids[MANY][27];
+
+	for (unsigned i = 0; i < MANY; i++) {
+		assert_int_equal(begin(place, ids[i], false, NULL, NULL), 0);
+	}
+	for (unsigned i = 0; i < MANY; i++) {
+		assert_int_equal(end_long(place, ids[i], i, long_done), 0);
+	}
+	wait_for_long(place, MANY);
+	for (unsigned i = 0; i < MANY; i++) {
+		assert_int_equal(ledger_get(place->ledger, "one", ids[i], long_done, place), 0);
+	}
+	wait_for_long(place, 2 * MANY);
+	for (unsigned i = 0; i < MANY; i++) {
+		assert_int_equal(
+			answer(place, ledger_get(place->ledger, "one", ids[i], done, place)), 0);
+		assert_true(is_long_result(place, i));
+	}
+}
+
+/* A stop is no reason to lose one that was handed over. */
+static void long_at_a_stop(void **state)
+{
+	struct place *place = *state;
+	char id[27];
+
+	assert_int_equal(begin(place, id, false, NULL, NULL), 0);
+	assert_int_equal(end_long(place, id, 7, long_done), 0);
+	assert_int_equal(answer(place, ledger_stats(place->ledger, done, place)),
+			 0); /* it is taken */
+	assert_int_equal(place->long_answers, 0);
+	stop(place);
+	start(place);
+	assert_int_equal(answer(place, ledger_get(place->ledger, "one", id, done, place)), 0);
+	assert_string_equal(text(place, "status"), "ok");
+	assert_true(is_long_result(place, 7));
+}
+
+/* An execution whose result is half stored, by the store itself: the role is stopped. */
+struct half {
+	char id[27];
+	char *result; /* owned */
+	struct store *store;
+	struct store_ended *ended;
+	struct brig_error error;
+};
+
+/* In a transaction, with one part stored. */
+static void begin_half(struct place *place, struct half *half)
+{
+	struct store_limits limits = { .result_max = 16 << 20 };
+
+	*half = (struct half){ .result = long_result(3) };
+	assert_int_equal(begin(place, half->id, false, NULL, NULL), 0);
+	stop(place);
+	assert_int_equal(store_open(place->dir, &limits, &half->store, &half->error), 0);
+	assert_int_equal(store_ended_open(half->store, half->id, half->result, strlen(half->result),
+					  &half->ended, &half->error),
+			 0);
+	assert_int_equal(store_begin(half->store, &half->error), 0);
+	assert_int_equal(store_ended_step(half->store, half->ended, &half->error), 0);
+}
+
+static void end_half(struct half *half)
+{
+	store_ended_free(half->ended);
+	store_close(half->store);
+	free(half->result);
+}
+
+/* After a crash between two parts it is lost, and nothing of it is left. */
+static void long_in_a_crash(void **state)
+{
+	struct place *place = *state;
+	struct half half;
+
+	begin_half(place, &half);
+	struct store *store = half.store;
+	assert_int_equal(store_ended_step(store, half.ended, &half.error), 0);
+	assert_int_equal(store_commit(store, &half.error), 0);
+	end_half(&half);
+	assert_int_equal(count_of(place, "SELECT count(*) FROM result_parts"), 2);
+	start(place);
+	assert_int_equal(answer(place, ledger_get(place->ledger, "one", half.id, done, place)), 0);
+	assert_string_equal(text(place, "status"), "lost");
+	stop(place);
+	assert_int_equal(count_of(place, "SELECT count(*) FROM result_parts"), 0);
+	start(place);
+}
+
+/* Its parts go before it does; whoever reads meanwhile gets all of it, none of it, or an error. */
+static void long_and_old(void **state)
+{
+	struct place *place = *state;
+	char id[27];
+
+	assert_int_equal(begin(place, id, false, NULL, NULL), 0);
+	assert_int_equal(answer(place, end_long(place, id, 5, done)), 0);
+	stop(place);
+	assert_true(count_of(place, "SELECT count(*) FROM result_parts") > 10);
+	place->options.result_age_ms = 1;
+	place->options.history_age_ms = 3600000;
+	start(place);
+	bool kept = true;
+	for (int i = 0; i < 300 && kept; i++) {
+		idle(place);
+		int errnum = answer(place, ledger_get(place->ledger, "one", id, done, place));
+		assert_true(errnum == 0 || errnum == ESTALE);
+		kept = errnum != 0 || !json_is_null(json_object_get(place->data, "result"));
+		assert_true(errnum != 0 || !kept || is_long_result(place, 5));
+	}
+	assert_false(kept);
+	for (int i = 0; i < 20; i++) {
+		idle(place);
+	}
+	stop(place);
+	assert_int_equal(count_of(place, "SELECT count(*) FROM result_parts"), 0);
+	assert_int_equal(count_of(place, "SELECT count(*) FROM results"), 0);
+	start(place);
+}
+
+/* On a full disk what was stored of one that cannot be finished goes, and it can be tried again. */
+static void long_and_undone(void **state)
+{
+	struct place *place = *state;
+	struct half half;
+
+	begin_half(place, &half);
+	struct store *store = half.store;
+	assert_int_equal(store_ended_undo(store, half.ended, &half.error), 0);
+	assert_int_equal(store_commit(store, &half.error), 0);
+	assert_int_equal(store_begin(store, &half.error), 0);
+	assert_int_equal(store_execution_ended(store, half.id, OK, strlen(OK), &half.error), 0);
+	assert_int_equal(store_commit(store, &half.error), 0);
+	end_half(&half);
+	assert_int_equal(count_of(place, "SELECT count(*) FROM result_parts"), 0);
+	start(place);
+	assert_int_equal(answer(place, ledger_get(place->ledger, "one", half.id, done, place)), 0);
+	assert_string_equal(text(place, "status"), "ok");
+}
+
+/* One whose parts have begun to go is not left half gone, though there is room by now. */
+static void long_and_half_gone(void **state)
+{
+	struct place *place = *state;
+	char id[27];
+
+	assert_int_equal(begin(place, id, false, NULL, NULL), 0);
+	assert_int_equal(answer(place, end_long(place, id, 5, done)), 0);
+	stop(place);
+	(void)count_of(place, "UPDATE results SET data = x''");
+	start(place);
+	assert_int_equal(answer(place, ledger_get(place->ledger, "one", id, done, place)), 0);
+	assert_true(json_is_null(json_object_get(place->data, "result")));
+	for (int i = 0; i < 40; i++) { /* the first sweep comes after a second */
+		idle(place);
+	}
+	stop(place);
+	assert_int_equal(count_of(place, "SELECT count(*) FROM result_parts"), 0);
+	assert_int_equal(count_of(place, "SELECT count(*) FROM results"), 0);
+	start(place);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(others_between_parts, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(many_long_ones, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(long_at_a_stop, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(long_in_a_crash, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(long_and_old, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(long_and_undone, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(long_and_half_gone, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
