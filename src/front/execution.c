@@ -28,6 +28,9 @@ void execution_free(struct execution *execution)
 	if (execution->next) {
 		execution->next->previous = execution->previous;
 	}
+	if (front->close_next == execution) {
+		front->close_next = execution->next;
+	}
 	ask_free(execution->ask);
 	output_log_unref(execution->output);
 	run_result_done(&execution->result);

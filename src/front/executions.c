@@ -48,8 +48,9 @@ size_t executions_revoke(struct front *front)
 void executions_close(struct front *front)
 {
 	admission_close(&front->admission);
-	for (struct execution *e = front->executions, *next; e; e = next) {
-		next = e->next;
+	/* The end of one may free others: execution_free() moves the next one on. */
+	for (struct execution *e = front->executions; e; e = front->close_next) {
+		front->close_next = e->next;
 		if (e->state == EXECUTION_WAITING && !e->queued) {
 			problem_set(&e->problem, PROBLEM_UNAVAILABLE, "the service is going down");
 			e->problem.retry_s = 2;
@@ -58,6 +59,7 @@ void executions_close(struct front *front)
 			execution_save_now(e);
 		}
 	}
+	front->close_next = NULL;
 }
 
 void executions_drop(struct front *front)

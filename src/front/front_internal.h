@@ -29,6 +29,7 @@ struct front {
 	struct http_limits limits; /* all are set */
 	struct admission admission;
 	struct execution *executions; /* all that are under way */
+	struct execution *close_next; /* of these, while they are closed one by one; or NULL */
 	struct visit *visits;         /* requests that are not answered yet */
 	struct front_counts counts;
 	struct turns turns;         /* of all streams */
