@@ -334,6 +334,13 @@ static int verify(const struct audit_line *line, const char *path, struct audit_
 		r = audit_file_open(path, &files[opened++], error);
 	}
 	r = r < 0 ? r : audit_verify(files, opened, claims, found, findings, report, error);
+	/* An archive: it is signed, and nothing can be said of it without the key. */
+	if (r == 0 && claims->keyless && report->checkpoints) {
+		r = error_set(error, BRIG_E_INPUT, ENOENT,
+			      "cannot verify the signatures of %s: no public key", line->file);
+		error_remedy(error, "name it: --key FILE (audit.pub in the ledger's directory), or "
+				    "its 64 hex digits");
+	}
 	for (size_t i = 0; files && i <= archives; i++) {
 		audit_file_done(&files[i]);
 	}

@@ -87,7 +87,7 @@ bool role_long_store(struct ledger_role *role, uint64_t serial, const char *id, 
 	/* The number of a row that is not committed can become another's. */
 	role_commit_now(role);
 	if (store_ended_open(role->store, id, block, size, &job->ended, &error) < 0) {
-		job_free(job); /* whoever does it in one go finds out why */
+		job_free(job); /* the call in one go says why */
 		return false;
 	}
 	job->block = block;

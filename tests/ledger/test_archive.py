@@ -74,6 +74,10 @@ def test_an_archive_is_read_as_a_ledger(state, audit, tmp_path):
     assert listed == audit("list", "--state", state, "--kind", "execution", "--limit", "5", "--json").stdout
     done = audit("verify", "--file", tmp_path / "one", "--key", state / "audit.pub")
     assert done.returncode == 0 and done.stdout.startswith("ok"), done
+    # It is signed: without the key it is neither right nor broken.
+    done = audit("verify", "--file", tmp_path / "one")
+    assert done.returncode not in (0, 1) and "no public key" in done.stderr and "--key" in done.stderr, done
+    assert "BROKEN" not in done.stdout, done
     first = json.loads((tmp_path / "one").read_text().splitlines()[0])
     assert first["sequence"] == 1 and first["kind"] == "ledger.started"
 
