@@ -136,6 +136,7 @@ struct run {
 	struct watch watch;
 	struct facts facts;
 	uint64_t grace_end_ns; /* it was told to end, and is killed then; 0: it was not */
+	bool grace_asked;      /* brig-init was asked which process to tell */
 	bool grace_told;       /* the signal is sent */
 	uint64_t idle_cpu_ns;  /* of a session: used between runs, and so in no result */
 	uint64_t kill_deadline_ns;

@@ -36,6 +36,7 @@ static int take_record(struct run *run, const struct wire_record *record, int *f
 		if (run->state <= RUN_ORDERED && run->driver.state == DRIVER_NONE) {
 			run->state = RUN_RUNNING;
 		}
+		run_grace_begun(run);
 		break;
 	case WIRE_THIS:
 		if (!run_grace_tell(run, fds[0])) {

@@ -135,6 +135,7 @@ static int take_word(struct run *run, char word)
 		stop_hearing(run);
 		driver->state = DRIVER_DONE;
 		run->state = RUN_RUNNING;
+		run_grace_begun(run);
 		return 0;
 	}
 	return -EPROTO;

@@ -21,28 +21,57 @@ static bool is_due_to_time(enum ending why)
 	return why == ENDING_WALL || why == ENDING_CPU || why == ENDING_CANCELLED;
 }
 
+/*
+ * The program may have begun before brig-init's word of it is read: one that is still being started
+ * is told as soon as it is known to have begun. A session's cell has no program then.
+ */
+static bool has_program(const struct run *run)
+{
+	bool starting = run->state == RUN_SETTING_UP || run->state == RUN_ORDERED;
+
+	return run->state == RUN_RUNNING || (starting && !run->options.session);
+}
+
+static int ask_who(struct run *run)
+{
+	struct wire_record record = { .kind = WIRE_WHO };
+
+	if (!run->grace_end_ns || run->grace_asked || run->state != RUN_RUNNING ||
+	    run->wire != WIRE_RUNNING) {
+		return 0; /* not now */
+	}
+	run->grace_asked = true;
+	return wire_send(run->cell.control, &record, NULL, 0);
+}
+
 bool run_grace_begin(struct run *run, enum ending why)
 {
 	uint64_t grace_ns = run->options.spec->limits.grace_ns;
-	struct wire_record record = { .kind = WIRE_WHO };
 
-	if (grace_ns == 0 || run->grace_end_ns || run->state != RUN_RUNNING ||
-	    run->wire != WIRE_RUNNING || !is_due_to_time(why)) {
+	if (grace_ns == 0 || run->grace_end_ns || !has_program(run) || !is_due_to_time(why)) {
 		return false;
 	}
-	if (wire_send(run->cell.control, &record, NULL, 0) < 0) {
+	run->grace_end_ns = clock_now_ns() + grace_ns;
+	if (ask_who(run) < 0) {
+		run->grace_end_ns = 0;
 		return false;
 	}
 	run->facts.ending = why;
-	run->grace_end_ns = clock_now_ns() + grace_ns;
 	run_arm(run);
 	return true;
+}
+
+void run_grace_begun(struct run *run)
+{
+	if (ask_who(run) < 0) {
+		run_end_now(run, run->facts.ending); /* nobody is there to tell it */
+	}
 }
 
 /* The program's process group, where the kernel can tell it; else the program itself. */
 bool run_grace_tell(struct run *run, int pidfd)
 {
-	if (!run->grace_end_ns || run->grace_told) {
+	if (!run->grace_asked || run->grace_told) {
 		return false; /* nobody asked */
 	}
 	run->grace_told = true;

@@ -26,6 +26,8 @@ int run_pipe(int *ours, int *theirs, bool we_read);
 void run_kill(struct run *run);
 /* A time of grace: run_grace.c. True: it has one, and is not to be killed yet. */
 bool run_grace_begin(struct run *run, enum ending why);
+/* The program has begun: one that has to end already is told so. */
+void run_grace_begun(struct run *run);
 /* brig-init has said which process the program is. False: it was not asked. */
 bool run_grace_tell(struct run *run, int pidfd);
 /* A look within that time. False: it is none. */

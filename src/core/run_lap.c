@@ -18,7 +18,7 @@ static int start_over(struct run *run)
 		buf_done(&run->out[i].kept);
 	}
 	run->grace_end_ns = 0;
-	run->grace_told = false;
+	run->grace_asked = run->grace_told = false;
 	run->gate.bytes_base = run->gate.bytes;
 	run->denials.any = false;
 	run->denials.first = (struct brig_denial){ 0 };

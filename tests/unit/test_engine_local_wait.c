@@ -88,17 +88,43 @@ static void warm_up(struct fixture *fixture, const char *tenant)
 	run_for(fixture, 300 * MS); /* another one is made in its place */
 }
 
+/*
+ * The first has the one cell that there is, and all others wait. On a slow host the next cell may
+ * be made before they have all begun, but not each time.
+ */
+static void begin_in_line(struct fixture *fixture, const char *const codes[], unsigned count,
+			  struct heard outcomes[])
+{
+	enum { TIMES = 20 };
+
+	for (int time = 0; time < TIMES; time++) {
+		warm_up(fixture, "alice");
+		for (unsigned i = 0; i < count; i++) {
+			assert_int_equal(begin_code(fixture, "alice", codes[i], &outcomes[i]), 0);
+		}
+		if (waiting(fixture) == count - 1) {
+			return;
+		}
+		for (unsigned i = 0; i < count; i++) {
+			engine_cancel(outcomes[i].run);
+		}
+		for (unsigned i = 0; i < count; i++) {
+			finish(fixture, &outcomes[i]);
+			drop(&outcomes[i]);
+		}
+	}
+	fail_msg("the others never waited");
+}
+
 static void test_in_time(void **state)
 {
+	static const char *const codes[] = { "print(1)", "print(2)" };
 	struct fixture fixture;
 	struct heard outcomes[2];
 
 	(void)state;
 	set_up_warm(&fixture, 1, 10000 * MS);
-	warm_up(&fixture, "alice");
-	assert_int_equal(begin_code(&fixture, "alice", "print(1)", &outcomes[0]), 0);
-	assert_int_equal(begin_code(&fixture, "alice", "print(2)", &outcomes[1]), 0);
-	assert_int_equal(waiting(&fixture), 1);
+	begin_in_line(&fixture, codes, 2, outcomes);
 	for (int i = 0; i < 2; i++) {
 		finish(&fixture, &outcomes[i]);
 		assert_false(started(&outcomes[i], "cold"));
@@ -148,44 +174,38 @@ static void test_too_late(void **state)
 
 static void test_cancelled(void **state)
 {
+	static const char *const codes[] = { "1", SLEEP, "print(3)" };
 	struct fixture fixture;
-	struct heard first, second, third;
+	struct heard outcomes[3];
 
 	(void)state;
 	set_up_warm(&fixture, 1, 10000 * MS);
-	warm_up(&fixture, "alice");
-	assert_int_equal(begin_code(&fixture, "alice", "1", &first), 0);
-	assert_int_equal(begin_code(&fixture, "alice", SLEEP, &second), 0);
-	assert_int_equal(begin_code(&fixture, "alice", "print(3)", &third), 0);
-	assert_int_equal(waiting(&fixture), 2);
+	begin_in_line(&fixture, codes, 3, outcomes);
 	/* There is a result that says so; and whoever is behind it goes on. */
-	engine_cancel(second.run);
-	assert_int_equal(second.ended + second.failed, 0);
+	engine_cancel(outcomes[1].run);
+	assert_int_equal(outcomes[1].ended + outcomes[1].failed, 0);
 	assert_int_equal(waiting(&fixture), 1);
-	finish(&fixture, &second);
-	assert_non_null(strstr(second.data, "\"status\":\"cancelled\""));
-	finish(&fixture, &first);
-	finish(&fixture, &third);
-	assert_non_null(strstr(third.data, "3\\n"));
-	drop(&first);
-	drop(&second);
-	drop(&third);
+	finish(&fixture, &outcomes[1]);
+	assert_non_null(strstr(outcomes[1].data, "\"status\":\"cancelled\""));
+	finish(&fixture, &outcomes[0]);
+	finish(&fixture, &outcomes[2]);
+	assert_non_null(strstr(outcomes[2].data, "3\\n"));
+	drop(&outcomes[0]);
+	drop(&outcomes[1]);
+	drop(&outcomes[2]);
 	teardown(&fixture);
 }
 
 /* Of one that is forgotten nothing comes and nothing is left, be it the first or the last. */
 static void test_forgotten(void **state)
 {
+	static const char *const codes[] = { "print(4)", "print(4)", "print(4)", "print(4)" };
 	struct fixture fixture;
 	struct heard outcomes[4];
 
 	(void)state;
 	set_up_warm(&fixture, 1, 10000 * MS);
-	warm_up(&fixture, "alice");
-	for (int i = 0; i < 4; i++) {
-		assert_int_equal(begin_code(&fixture, "alice", "print(4)", &outcomes[i]), 0);
-	}
-	assert_int_equal(waiting(&fixture), 3);
+	begin_in_line(&fixture, codes, 4, outcomes);
 	engine_forget(outcomes[3].run);
 	engine_forget(outcomes[1].run);
 	assert_int_equal(waiting(&fixture), 1);
@@ -200,17 +220,16 @@ static void test_forgotten(void **state)
 
 static void test_freed(void **state)
 {
+	static const char *const codes[] = { "1", "1", "1" };
 	struct fixture fixture;
 	struct heard outcomes[5];
 
 	(void)state;
 	set_up_warm(&fixture, 1, 10000 * MS);
-	warm_up(&fixture, "alice");
-	for (int i = 0; i < 5; i++) {
-		assert_int_equal(begin_code(&fixture, i % 2 ? "bob" : "alice", "1", &outcomes[i]),
-				 0);
+	begin_in_line(&fixture, codes, 3, outcomes);
+	for (int i = 3; i < 5; i++) {
+		assert_int_equal(begin_code(&fixture, "bob", "1", &outcomes[i]), 0);
 	}
-	assert_true(waiting(&fixture) > 0);
 	teardown(&fixture);
 	for (int i = 0; i < 5; i++) {
 		assert_int_equal(outcomes[i].ended + outcomes[i].failed, 0);
@@ -251,28 +270,29 @@ static void test_paused(void **state)
 /* In the order in which they came; and no newcomer takes the cell that another waits for. */
 static void test_many(void **state)
 {
-	enum { MANY = 24 };
+	enum { MANY = 22, MOST = 200 }; /* on a slow host cells are made meanwhile */
 	struct fixture fixture;
-	struct heard outcomes[MANY];
+	struct heard outcomes[MOST];
 	const struct engine_run *before = NULL;
+	int count = 0;
 
 	(void)state;
 	set_up_warm(&fixture, 1, 20000 * MS);
 	warm_up(&fixture, "alice");
-	for (int i = 0; i < MANY; i++) {
-		assert_int_equal(begin_code(&fixture, "alice", "print(5)", &outcomes[i]), 0);
+	while (waiting(&fixture) < MANY && count < MOST) {
+		assert_int_equal(begin_code(&fixture, "alice", "print(5)", &outcomes[count++]), 0);
 	}
-	assert_true(waiting(&fixture) >= MANY - 2);
+	assert_true(waiting(&fixture) >= MANY);
 	while (waiting(&fixture)) {
 		/* The first in line stays the first until it begins. */
 		before = local_of(&fixture)->waiting;
 		run_for(&fixture, 1 * MS);
 		bool begun = local_of(&fixture)->waiting != before;
-		for (int i = 0; i < MANY && begun; i++) {
+		for (int i = 0; i < count && begun; i++) {
 			assert_true(outcomes[i].run != before || !before->wait);
 		}
 	}
-	for (int i = 0; i < MANY; i++) {
+	for (int i = 0; i < count; i++) {
 		finish(&fixture, &outcomes[i]);
 		assert_non_null(strstr(outcomes[i].data, "5\\n"));
 		drop(&outcomes[i]);
