@@ -56,7 +56,7 @@ enum brig_code {
 	BRIG_E_POLICY,  /* a policy file is wrong, or the policy forbids what was asked */
 	BRIG_E_RUNTIME, /* the language is unknown, or not installed on this host */
 	BRIG_E_HOST,    /* the host lacks a layer that the policy wants */
-	BRIG_E_CONSENT, /* the policy wants a person's word first (auto_run) */
+	BRIG_E_CONSENT, /* the policy wants a person's consent first (auto_run) */
 	BRIG_E_SYSTEM,  /* a system call of brig's own failed */
 };
 

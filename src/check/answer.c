@@ -90,12 +90,13 @@ void check_repair(const struct check *check, struct check_answer *answer, enum r
 	size_t size = sizeof(answer->repair);
 
 	if (own->built_in) {
-		snprintf(repair, size,
-			 kind == REPAIR_ADD
-				 ? "in a policy of your own that extends %s, give %s%s%s all that "
-				   "stands here and %s"
-				 : "in a policy of your own that extends %s, set %s%s%s to %s",
-			 own->name, section, dot, rest, what);
+		snprintf(
+			repair, size,
+			kind == REPAIR_ADD
+				? "in a policy of your own that extends %s, set %s%s%s to its list "
+				  "here plus %s"
+				: "in a policy of your own that extends %s, set %s%s%s to %s",
+			own->name, section, dot, rest, what);
 		return;
 	}
 	bool said = policy_trace_key(&check->trace, section, key, &place) &&

@@ -108,7 +108,7 @@ static void see_to_consent(const struct check *check, struct check_answer *answe
 		size_t used = strlen(answer->reason);
 		answer->verdict = CHECK_ASK;
 		snprintf(answer->reason + used, sizeof(answer->reason) - used,
-			 "; and the policy runs nothing without a person's word");
+			 "; and the policy runs nothing without a person's consent");
 		snprintf(answer->repair, sizeof(answer->repair),
 			 "give the word: brig run --yes, or consent in the request");
 		return;

@@ -13,7 +13,7 @@
 enum check_verdict {
 	CHECK_ALLOWED,
 	CHECK_REFUSED,
-	CHECK_ASK,     /* it would be, with a person's word */
+	CHECK_ASK,     /* it would be, with a person's consent */
 	CHECK_DEPENDS, /* on what the question leaves open */
 };
 extern const char *const check_verdict_names[];
@@ -58,7 +58,7 @@ struct check_kind {
 extern const struct check_kind check_kinds[];
 extern const size_t check_kinds_count;
 
-/* Answers, and sees to what may run without a person's word. */
+/* Answers, and sees to what may run without a person's consent. */
 int check_ask(struct check *check, const struct check_kind *kind, const char *text,
 	      struct check_answer *ret, struct brig_error *err);
 

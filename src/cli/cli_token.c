@@ -301,7 +301,7 @@ int command_token(int argc, char **argv)
 		  offsetof(struct line, cpu), NULL },
 		{ "--days", "N", "it expires after so many days (never)", option_take_text,
 		  offsetof(struct line, days), NULL },
-		{ "--consent", NULL, "it may give a person's word, for policies that want one",
+		{ "--consent", NULL, "it may give a person's consent, for policies that want one",
 		  option_take_flag, offsetof(struct line, consent), NULL },
 		{ "--operator", NULL, "sees and ends what all tenants run; sees all metrics",
 		  option_take_flag, offsetof(struct line, is_operator), NULL },

@@ -52,7 +52,10 @@ static int write_head(const struct client_request *request, const struct service
 
 	if (token && token[strspn(token, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 					 "0123456789_-")]) {
-		return error_set(err, BRIG_E_INPUT, EINVAL, "BRIG_TOKEN is not a token of brig's");
+		int r = error_set(err, BRIG_E_INPUT, EINVAL, "BRIG_TOKEN is not a brig token");
+		error_remedy(err,
+			     "set it to what brig token new printed, without quotes or spaces");
+		return r;
 	}
 	if (token && *token && link->exposed) {
 		int r = error_set(err, BRIG_E_INPUT, EPERM,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A person's word, where a policy wants it (auto_run "ask"). */
+/* A person's consent, where a policy wants it (auto_run "ask"). */
 #ifndef BRIG_CLI_CONSENT_H
 #define BRIG_CLI_CONSENT_H
 

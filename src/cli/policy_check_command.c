@@ -149,7 +149,7 @@ int policy_command_check(int argc, char **argv)
 			 "questions:\n"
 			 "would this be allowed, and by which line? 0 when all of it is, 1 when "
 			 "something is\n"
-			 "refused, wants a person's word, or depends on what was left open. "
+			 "refused, wants a person's consent, or depends on what was left open. "
 			 "Nothing is run.",
 		.options = options,
 		.options_count = policy_check_options(options),

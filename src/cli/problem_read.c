@@ -26,7 +26,7 @@ static const struct row rows[] = {
 	{ "not_found", BRIG_E_INPUT, ENOENT, NULL },
 	{ "host_unable", BRIG_E_HOST, EOPNOTSUPP, NULL },
 	{ "unauthorized", BRIG_E_INPUT, EACCES,
-	  "put the token into $BRIG_TOKEN; whoever runs the service makes one: brig token new "
+	  "put the token into $BRIG_TOKEN; the operator makes one: brig token new "
 	  "NAME" },
 };
 

@@ -177,7 +177,7 @@ static void report_names(const struct brig_result *result)
 		}
 	}
 	if (count && !strstr(result->remedy, "no network")) {
-		report_line("network: this run has none, and the program asked for %s%s. Name "
+		report_line("network: the run has no network, and the program asked for %s%s. Name "
 			    "hosts with --net, or in network.allow of the policy.",
 			    names.data ? names.data : "names", count > NAMES_SHOWN ? ", ..." : "");
 	}

@@ -30,8 +30,7 @@ int run_start_parse(const char *from, const char *word, enum brig_start *ret,
 			return 0;
 		}
 	}
-	int r = error_set(err, BRIG_E_INPUT, EINVAL, "%s: '%s' is no way to start a cell", from,
-			  word);
+	int r = error_set(err, BRIG_E_INPUT, EINVAL, "%s: '%s' is not a start mode", from, word);
 	error_remedy(err, "write auto, cold or warm");
 	return r;
 }

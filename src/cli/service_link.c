@@ -85,7 +85,9 @@ static int tls_failed(struct service_link *link, struct brig_error *err)
 	int r = error_set(err, BRIG_E_SYSTEM, EPROTO, "TLS with %s fails: %s", link->host,
 			  why ? why : "no reason given");
 
-	error_remedy(err, "name the authority that signed its certificate: BRIG_CA=FILE");
+	error_remedy(err,
+		     "set BRIG_CA to a file with the authority that signed its certificate; use "
+		     "http:// if that port has no TLS");
 	return r;
 }
 

@@ -91,7 +91,11 @@ int service_name_parse(const char *text, struct service_name *ret, struct brig_e
 		return parse_authority(text, text + 8, ret, err);
 	}
 	ret->kind = SERVICE_UNIX;
-	ret->path = strncmp(text, "unix:", 5) == 0 ? text + 5 : text;
+	bool named = strncmp(text, "unix:", 5) == 0;
+	ret->path = named ? text + 5 : text;
+	if (!named && !strchr(text, '/') && strchr(text, ':')) {
+		return bad_name(text, err); /* HOST:PORT: which of the two protocols? */
+	}
 	return *ret->path && !strstr(ret->path, "://") ? 0 : bad_name(text, err);
 }
 
@@ -163,8 +167,9 @@ int service_name_connect(const struct service_name *name, struct brig_error *err
 	if (fd == -EINVAL) {
 		int r = ask_getent(name->host, answer);
 		if (r < 0) {
-			return error_set(err, BRIG_E_SYSTEM, ENOENT, "%s: host not found",
-					 name->host);
+			error_set(err, BRIG_E_SYSTEM, ENOENT, "%s: host not found", name->host);
+			error_remedy(err, "check the spelling: getent ahosts %s", name->host);
+			return -ENOENT;
 		}
 		for (char *line = strtok_r(answer, "\n", &state);
 		     fd < 0 && line && tried++ < ADDRESSES_MAX;

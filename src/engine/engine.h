@@ -59,7 +59,7 @@ struct engine_call {
 	const char *tenant;  /* never NULL: nothing of another tenant can be named */
 	const char *caller;  /* who asks, for the records and who is charged; or NULL */
 	const char *id;      /* that a run's result is to have; NULL: one of the engine's own */
-	const char *proof;   /* of a caller who brings a person's word: the token; or NULL */
+	const char *proof;   /* of a caller who brings a person's consent: the token; or NULL */
 	const char *session; /* id, for session and file calls and for runs in a session; or NULL */
 	const char *path;    /* of a file, beneath /sandbox */
 	const void *data;    /* its content, for ENGINE_FILE_PUT */

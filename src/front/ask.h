@@ -31,7 +31,7 @@ struct ask {
 	struct json_longs *longs; /* ...a reference: and these are long; or NULL */
 	const char *code_sha256;  /* of the code, if it was made as it came; or NULL */
 	char *session;            /* owned */
-	char *proof;              /* owned: the token that is shown for a person's word */
+	char *proof;              /* owned: the token that is shown for a person's consent */
 	char *block;              /* owned: of a copied call */
 	struct block *shared;     /* a reference: what its long values lie in; or NULL */
 	struct engine_unpacked unpacked;

@@ -17,7 +17,7 @@ struct auth {
 	struct tokens tokens;
 	uid_t *uids; /* owned: who may use the unix socket besides root */
 	size_t uids_count;
-	uid_t *consent_uids; /* owned: of them, who may bring a person's word */
+	uid_t *consent_uids; /* owned: of them, who may bring a person's consent */
 	size_t consent_uids_count;
 	uid_t owner;            /* the service's own user */
 	struct strlist hosts;   /* besides the loopback's */
@@ -28,7 +28,7 @@ struct caller {
 	char tenant[TOKEN_NAME_MAX + 1];
 	char name[TOKEN_NAME_MAX + 1];
 	const struct token *token;          /* NULL: a local user */
-	bool consent;                       /* may bring a person's word... */
+	bool consent;                       /* may bring a person's consent... */
 	char presented[TOKEN_TEXT_MAX + 1]; /* ...and shows this for it; "" for a local user */
 	/* Looks after the service: root or its own user by unix socket, or a marked token. */
 	bool is_operator;

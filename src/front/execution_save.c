@@ -210,7 +210,7 @@ int record_room(struct front *front, struct problem *problem)
 		return 0;
 	}
 	problem_set(problem, PROBLEM_LEDGER_UNAVAILABLE, "what is run now could not be recorded");
-	problem_remedy(problem, "whoever runs the service must make room for its ledger");
+	problem_remedy(problem, "the operator must make room on the disk of the ledger");
 	problem->retry_s = 2;
 	return -ENOSPC;
 }

@@ -36,7 +36,7 @@ struct front_options {
 	size_t tokens_size;
 	const uid_t *uids; /* who may use the unix socket besides root */
 	size_t uids_count;
-	const uid_t *consent_uids; /* of them, who may bring a person's word */
+	const uid_t *consent_uids; /* of them, who may bring a person's consent */
 	size_t consent_uids_count;
 	const char *const *hosts; /* names by which TCP may be asked besides the loopback's */
 	size_t hosts_count;

@@ -111,11 +111,11 @@ static int permit_consent(const struct caller *caller, struct ask *ask, struct p
 	}
 	if (!caller->consent) {
 		problem_set(problem, PROBLEM_CONSENT_NOT_ALLOWED,
-			    "consent: %s may not give a person's word", caller->name);
+			    "consent: %s may not give a person's consent", caller->name);
 		problem_remedy(problem, caller->token
-						? "whoever runs the service marks the token with "
+						? "the operator marks the token with "
 						  "\"consent\": true in the token file"
-						: "whoever runs the service lists the user in "
+						: "the operator lists the user in "
 						  "consent_users of its configuration, or a token "
 						  "with \"consent\": true is used");
 		return -EACCES;

@@ -43,7 +43,7 @@ static const struct figure ledger_figures[] = {
 	{ NULL, "bytes", LEDGER "bytes", "gauge", "Size of the database." },
 	{ NULL, "executions", LEDGER "executions", "gauge", "Executions that are remembered." },
 	{ NULL, "pending", LEDGER "pending", "gauge",
-	  "Executions of an earlier life that wait to be queued again." },
+	  "Executions queued before a restart that wait to be queued again." },
 	{ NULL, "result_bytes", LEDGER "result_bytes", "gauge", "Size of the results kept." },
 };
 

@@ -27,21 +27,21 @@ static const struct problem_info table[PROBLEM_KINDS] = {
 	[PROBLEM_POLICY_FORBIDS] = { "policy_forbids", 403, "The policy forbids what was asked",
 				     NULL },
 	[PROBLEM_CONSENT_REQUIRED] = { "consent_required", 403,
-				       "The policy wants a person's word first", NULL },
+				       "The policy wants a person's consent first", NULL },
 	[PROBLEM_CONSENT_NOT_ALLOWED] = { "consent_not_allowed", 403,
-					  "The caller may not give a person's word", NULL },
-	[PROBLEM_NOT_FOUND] = { "not_found", 404, "There is no such thing", NULL },
+					  "The caller may not give a person's consent", NULL },
+	[PROBLEM_NOT_FOUND] = { "not_found", 404, "Not found", NULL },
 	[PROBLEM_METHOD_NOT_ALLOWED] = { "method_not_allowed", 405,
 					 "The method does not apply here",
 					 "GET /openapi.json lists what can be asked" },
 	[PROBLEM_REQUEST_TIMEOUT] = { "request_timeout", 408, "The request came too slowly",
-				      "send it in one go; whoever runs the service can set "
+				      "send it in one go; the operator can set "
 				      "http.head_timeout and http.body_timeout" },
 	[PROBLEM_SESSION_BUSY] = { "session_busy", 409, "The session is running something", NULL },
 	[PROBLEM_CANCELLED] = { "cancelled", 409, "It was cancelled before it ran", NULL },
 	[PROBLEM_SESSION_GONE] = { "session_gone", 410, "The session is gone", NULL },
 	[PROBLEM_CONTENT_TOO_LARGE] = { "content_too_large", 413, "The body is too large",
-					"it must be smaller; whoever runs the service can raise "
+					"it must be smaller; the operator can raise "
 					"the limit that is named" },
 	[PROBLEM_UNSUPPORTED_MEDIA_TYPE] = { "unsupported_media_type", 415,
 					     "The body must be application/json",
@@ -54,14 +54,14 @@ static const struct problem_info table[PROBLEM_KINDS] = {
 	[PROBLEM_BYTES_LIMITED] = { "bytes_limited", 429, "Too many bytes are under way",
 				    "wait for the answers that are under way, then send it again" },
 	[PROBLEM_QUEUE_FULL] = { "queue_full", 429, "Too much is waiting already",
-				 "wait as long as Retry-After says; whoever runs the service can "
+				 "wait as long as Retry-After says; the operator can "
 				 "raise runs.queue and runs.queue_per_tenant" },
 	[PROBLEM_QUOTA_EXCEEDED] = { "quota_exceeded", 429, "The day's processor time is used up",
 				     "wait as long as Retry-After says; whoever gave the token can "
 				     "raise its processor time" },
 	[PROBLEM_SESSION_LIMIT] = { "session_limit", 429, "Too many sessions",
 				    "end sessions that are not used: DELETE /v1/sessions/ID; "
-				    "whoever runs the service can raise sessions.max and "
+				    "the operator can raise sessions.max and "
 				    "sessions.per_tenant" },
 	[PROBLEM_HEAD_TOO_LARGE] = { "head_too_large", 431, "The request's head is too large",
 				     "send fewer or shorter headers, or a shorter path" },
@@ -73,7 +73,7 @@ static const struct problem_info table[PROBLEM_KINDS] = {
 				    "try again later, or queue it: POST /v1/executions does not "
 				    "wait" },
 	[PROBLEM_MEMORY_LOW] = { "memory_low", 503, "The host is short of memory",
-				 "try again later, or with less at once; whoever runs the service "
+				 "try again later, or with less at once; the operator "
 				 "can set runs.memory_floor" },
 	[PROBLEM_LEDGER_UNAVAILABLE] = { "ledger_unavailable", 503,
 					 "What was asked cannot be recorded",
@@ -188,7 +188,7 @@ struct mapping {
 /* The first that fits. What is scarce is so whoever was looking for it: there the code is any. */
 static const struct mapping mappings[] = {
 	{ BRIG_E_NONE, EMFILE, PROBLEM_UNAVAILABLE, "the service has too much open at once",
-	  "end sessions that are not used; whoever runs the service can raise its LimitNOFILE" },
+	  "end sessions that are not used; the operator can raise its LimitNOFILE" },
 	{ BRIG_E_NONE, ENFILE, PROBLEM_UNAVAILABLE, "the host has too much open at once",
 	  "try again later; whoever runs the host can raise fs.file-max" },
 	{ BRIG_E_NONE, ENOMEM, PROBLEM_MEMORY_LOW, "there is not enough memory for it now", NULL },
@@ -211,9 +211,9 @@ static const struct mapping mappings[] = {
 	{ BRIG_E_CONSENT, 0, PROBLEM_CONSENT_REQUIRED, NULL, NULL },
 	{ BRIG_E_SYSTEM, ENOTRECOVERABLE, PROBLEM_LEDGER_UNAVAILABLE,
 	  "what was asked cannot be recorded, so it was not done", NULL },
-	{ BRIG_E_SYSTEM, ENOENT, PROBLEM_NOT_FOUND, "there is no such thing", NULL },
+	{ BRIG_E_SYSTEM, ENOENT, PROBLEM_NOT_FOUND, "not found", NULL },
 	{ BRIG_E_SYSTEM, EAGAIN, PROBLEM_UNAVAILABLE, "the host has too many processes",
-	  "try again later; whoever runs the service can raise its TasksMax" },
+	  "try again later; the operator can raise its TasksMax" },
 	{ BRIG_E_SYSTEM, ENOSPC, PROBLEM_UNAVAILABLE, "the host has no room left", ROOM },
 	{ BRIG_E_SYSTEM, EDQUOT, PROBLEM_UNAVAILABLE, "the host has no room left", ROOM },
 	{ BRIG_E_SYSTEM, EUSERS, PROBLEM_UNAVAILABLE, "the host has no room left",

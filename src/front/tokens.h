@@ -31,7 +31,7 @@ struct token {
 	uint64_t concurrency;
 	uint64_t cpu_seconds_per_day;
 	time_t expires;   /* 0: never */
-	bool consent;     /* may bring a person's word, for policies that want one */
+	bool consent;     /* may bring a person's consent, for policies that want one */
 	bool is_operator; /* looks after the service: sees and ends what other tenants run */
 };
 

@@ -229,7 +229,7 @@ void visit_engine(struct visit *visit, struct engine_call *call,
 	struct brig_error error = { 0 };
 
 	call->tenant = visit->caller.tenant;
-	call->caller = visit->caller.name; /* also who gives a person's word, with call->proof */
+	call->caller = visit->caller.name; /* also who gives a person's consent, with call->proof */
 	call->run.tenant = visit->caller.tenant;
 	call->end = end ? end : engine_end;
 	call->fail = engine_fail;

@@ -128,7 +128,7 @@ int store_ended_open(struct store *store, const char *id, const char *data, size
 	int r = read_all(ended);
 	if (r < 0) {
 		r = error_set(error, BRIG_E_INPUT, r == -ENOMEM ? ENOMEM : EPROTO,
-			      "execution %s: what came is no result", ended->id);
+			      "execution %s: the result is invalid", ended->id);
 	}
 	if (r == 0) {
 		r = execution_find_open(store, ended->id, RUNNING, &ended->one, error);

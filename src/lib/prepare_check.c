@@ -59,7 +59,7 @@ int prepare_check_out(const char *const *out, struct brig_error *err)
 	return r;
 }
 
-/* auto_run: what may happen without a person's word. */
+/* auto_run: what may happen without a person's consent. */
 int prepare_consent(const struct policy *policy, const struct brig_request *request,
 		    struct brig_error *err)
 {
@@ -68,7 +68,7 @@ int prepare_consent(const struct policy *policy, const struct brig_request *requ
 		return 0;
 	}
 	int r = error_set(err, BRIG_E_CONSENT, EACCES,
-			  "policy %s runs nothing without a person's word (auto_run: %s)",
+			  "policy %s runs nothing without a person's consent (auto_run: %s)",
 			  policy->name, auto_run_names[policy->auto_run]);
 	error_remedy(err, policy->auto_run == AUTO_RUN_ASK
 				  ? "give it: brig run --yes, or consent in the request; or use a "

@@ -133,8 +133,7 @@ int net_rule_parse(const char *text, struct net_rule *ret, struct brig_error *er
 	struct net_rule rule = { 0 };
 
 	if (parse(text, &rule) < 0) {
-		error_set(err, BRIG_E_INPUT, EINVAL, "\"%.80s\" is no host that can be allowed",
-			  text);
+		error_set(err, BRIG_E_INPUT, EINVAL, "\"%.80s\" is not a valid host", text);
 		error_remedy(err, "write HOST[:PORTS]: pypi.org, *.example.org:443, "
 				  "192.0.43.0/24:8000-8010, [2001:500::]/32:443; with local: in "
 				  "front for a private address");

@@ -61,7 +61,7 @@ static int check_local(struct reader *reader)
 	if (reader->policy->auto_run == AUTO_RUN_YES) {
 		return contradiction(
 			reader, has_key(reader, "auto_run", NULL) ? "auto_run" : "provider",
-			"provider local has no walls: it never runs without a person's word",
+			"provider local has no walls: it never runs without a person's consent",
 			"set auto_run to \"ask\" or \"never\", or provider to \"native\"");
 	}
 	if (reader->policy->guard.mode != GUARD_OFF) {

@@ -16,7 +16,7 @@
 
 enum auto_run {
 	AUTO_RUN_YES, /* may run without asking */
-	AUTO_RUN_ASK, /* only with a person's word (request.consent) */
+	AUTO_RUN_ASK, /* only with a person's consent (request.consent) */
 	AUTO_RUN_NEVER,
 };
 #define AUTO_RUNS 3
@@ -32,7 +32,7 @@ enum guard_mode { GUARD_OFF, GUARD_IMPORTS, GUARD_STRICT };
 #define GUARD_MODES 3
 extern const char *const guard_mode_names[GUARD_MODES];
 
-/* From such a score on code is not run without a person's word, and from such a one not at all. */
+/* From such a score on code needs a consent to run, and from such a one it is not run at all. */
 struct policy_risk {
 	unsigned ask, refuse; /* 1 to 100; 0: never */
 };

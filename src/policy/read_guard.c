@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a policy says of the guard, and of what may run without a person's word. */
+/* What a policy says of the guard, and of what may run without a person's consent. */
 #include <errno.h>
 #include <string.h>
 
@@ -151,8 +151,7 @@ int policy_guard_mode(const struct policy *policy, const char *wanted, enum guar
 		return 0;
 	}
 	if (wanted) {
-		int r = error_set(err, BRIG_E_INPUT, EINVAL, "'%.32s' is no mode of the guard",
-				  wanted);
+		int r = error_set(err, BRIG_E_INPUT, EINVAL, "'%.32s' is not a guard mode", wanted);
 		error_remedy(err, "write off, imports or strict");
 		return r;
 	}

@@ -27,7 +27,7 @@ struct serve_config {
 	char *cache_dir;                 /* owned; NULL: the library's own choice */
 	char *tokens;                    /* owned; file with the tokens; NULL: none */
 	char *tls_certificate, *tls_key; /* owned; files; NULL: TCP is in clear */
-	struct strlist consent_users;    /* of those, who may give a person's word in a request */
+	struct strlist consent_users;    /* of those, who may consent in a request */
 	struct strlist users; /* names or numbers: who may use unix sockets, besides root and us */
 	struct strlist hosts, origins; /* by which names and from which pages TCP may be asked */
 	uint64_t log_level;            /* enum role_level */

@@ -46,7 +46,7 @@ const struct config_key config_keys[] = {
 	TEXT("tokens", tokens, "file with the tokens, relative to the configuration directory"),
 	LIST("users", users, 256, "who may use unix sockets, besides root and the service's user"),
 	LIST("consent_users", consent_users, 256,
-	     "of them, who may give a person's word in a request"),
+	     "of them, who may give a person's consent in a request"),
 	LIST("hosts", hosts, 64, "names by which TCP may be asked, besides the loopback's"),
 	LIST("origins", origins, 64, "web pages that may ask"),
 	{ "log_level", CONFIG_LEVEL, UNIT_COUNT, PLACE(log_level), 0, 0, false,

@@ -35,7 +35,7 @@ void reload_compare(struct reload *reload, const struct serve_config *config,
  * CONTROL_REFUSED. The warden gets the tokens when the front has taken them.
  */
 int reload_offer(struct reload *reload, struct role_set *set, struct brig_error *err);
-/* The tokens that the front has taken, for the warden: who may give a person's word. */
+/* The tokens that the front has taken, for the warden: who may give a person's consent. */
 int reload_tell_warden(const struct buf *tokens, struct role_set *set);
 /* In place of these, which are done with. */
 void reload_take(struct reload *reload, struct serve_config *config, struct buf *tokens);

@@ -162,7 +162,7 @@ static void run(struct tools *tools, struct mcp_call *mcp, const json_t *argumen
 			.code_size = json_string_length(code),
 			.args = args[0] ? args : NULL,
 			.out = out[0] ? out : NULL,
-			/* A session that was opened for it has them, and a person's word. */
+			/* A session that was opened for it has them, and a person's consent. */
 			.network = json_object_get(arguments, "network") && !opened ? network
 										    : NULL,
 			.files = files.list,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A person's word in a request, and directories by the policy's names: who may, and what is refused."""
+"""A person's consent in a request, and directories by the policy's names: who may, and what is refused."""
 
 import json
 import os
@@ -116,7 +116,7 @@ def test_by_mcp(make_server):
     assert marked.call("execute_code", code="print(1)")["isError"]
     assert not marked.call("execute_code", code="print(1)", consent=True)["isError"]
     refused = plain.call("execute_code", code="print(1)", consent=True)
-    assert refused["isError"] and "may not give a person's word" in refused["content"][0]["text"]
+    assert refused["isError"] and "may not give a person's consent" in refused["content"][0]["text"]
     opened = marked.call("open_session", consent=True)
     assert not opened.get("isError"), opened
     assert plain.call("open_session", consent=True)["isError"]

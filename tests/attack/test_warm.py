@@ -406,6 +406,8 @@ def families(host):
     outside, inside = {}, {}
     for pid in harness.descendants(host.pid):
         status = status_of(pid)
+        if not status:
+            continue  # it ended just now
         numbers = status.get("NSpid", "").split()
         (inside if len(numbers) > 1 else outside)[pid] = status
     return outside, inside

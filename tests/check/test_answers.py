@@ -144,7 +144,7 @@ def test_text(brig):
     (["--call", "socket(1,2,3,4,5,6,7)"], "at most 6"),
     (["--net", "*.example.org"], "more than one host"),
     (["--net", "10.0.0.0/8"], "more than one host"),
-    (["--net", "a b"], "no host"),
+    (["--net", "a b"], "not a valid host"),
     (["--net", "example.org:80,444"], "more than one port"),
     (["--net", "example.org:1-9"], "more than one port"),
     (["--read", "relative"], "no path"),

@@ -113,7 +113,7 @@ def test_tcp_and_tls(encrypted):
     done = brig("run", "--service", url, "-c", "1", ca=ca)
     assert done.returncode != 0 and b"$BRIG_TOKEN" in done.stderr, done.stderr
     done = brig("run", "--service", url, "-c", "1", token="x\r\nA: b", ca=ca)
-    assert b"BRIG_TOKEN is not a token" in done.stderr
+    assert b"BRIG_TOKEN is not a brig token" in done.stderr
     done = brig("run", "--service", url, "-c", "1", token=token)
     assert b"TLS with 127.0.0.1" in done.stderr and b"BRIG_CA" in done.stderr
     # Whether its answer comes in time or not: a service that hangs up is an error, no silence.

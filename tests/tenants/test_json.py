@@ -34,7 +34,7 @@ BODIES = {
 }
 
 
-# A person's word is a key of these, and not for everybody; elsewhere it is unknown, or something is missing.
+# A person's consent is a key of these, and not for everybody; elsewhere it is unknown, or something is missing.
 CONSENT = ("/v1/execute", "/v1/executions", "/v1/policies/check")
 
 

@@ -78,7 +78,7 @@ static void case_unknown_words(void)
 	CHECK(strstr(error.message, "nosuch"));
 	request.policy = "../../etc/passwd";
 	CHECK(refused(&request).code != BRIG_E_SYSTEM);
-	/* The policy without walls is not had without a person's word. */
+	/* The policy without walls is not had without a person's consent. */
 	request.policy = "open";
 	CHECK_EQ(refused(&request).code, BRIG_E_CONSENT);
 }
