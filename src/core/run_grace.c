@@ -23,11 +23,14 @@ static bool is_due_to_time(enum ending why)
 
 /*
  * The program may have begun before brig-init's word of it is read: one that is still being started
- * is told as soon as it is known to have begun. A session's cell has no program then.
+ * is told as soon as it is known to have begun. A cell that is made ahead has no program while it
+ * is set up, nor has a session's.
  */
 static bool has_program(const struct run *run)
 {
-	bool starting = run->state == RUN_SETTING_UP || run->state == RUN_ORDERED;
+	const struct spec *spec = run->options.spec;
+	bool ahead = spec->held || spec->prestarted;
+	bool starting = run->state == RUN_ORDERED || (run->state == RUN_SETTING_UP && !ahead);
 
 	return run->state == RUN_RUNNING || (starting && !run->options.session);
 }

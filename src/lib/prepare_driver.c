@@ -156,6 +156,8 @@ int prepare_driver(struct prepared *p, const struct brig_request *request, struc
 	}
 	/* The warden counts the request's own time; the back-stop of the cell is for them all. */
 	p->spec.limits.cpu_ns = p->policy->ceiling.cpu_ns;
+	p->spec.limits.wall_ns = p->policy->ceiling.wall_ns;
+	p->spec.limits.grace_ns = 0;
 	r = expand(request, p, &p->runtime->driver_argv, p->driver, &argv, err);
 	if (r < 0) {
 		return r;

@@ -60,6 +60,20 @@ def test_a_cancelled_run(unix):
         cancel_at_first_output(unix)
 
 
+def test_a_short_time_is_the_requests_own(unix):
+    """Cells that are made ahead have neither the time nor the grace of whoever asked first."""
+    short = {"code": "1", "language": "javascript", "timeout_ms": 20, "limits": {"grace_ms": 2000}}
+    for _ in range(3):
+        unix.run(short)
+    starts = set()
+    end = time.monotonic() + 30
+    while "warm" not in starts and time.monotonic() < end:
+        result = unix.run(code="console.log(7)", language="javascript")
+        assert (result["status"], result["stdout"]) == ("ok", "7\n"), result
+        starts.add(result["start"])
+    assert "warm" in starts
+
+
 def test_a_run_in_a_session(unix):
     """First SIGINT, as always; then SIGTERM and its time; then the end of the cell."""
     def run():
