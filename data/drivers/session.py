@@ -104,9 +104,10 @@ class Session:
     def __init__(self, channel, guard=None):
         import _ast
         import _signal
+        import gc
         import json
 
-        self.ast, self.signal, self.dumps = _ast, _signal, json.dumps
+        self.ast, self.signal, self.dumps, self.gc = _ast, _signal, json.dumps, gc
         self.channel = channel
         self.running = self.reading = self.pending = False
         self.sources = {}
@@ -162,7 +163,8 @@ class Session:
             trace = trace.tb_next
         self.trim(trace)
         error.__traceback__ = trace
-        sys.last_type, sys.last_value, sys.last_traceback = type(error), error, trace
+        if not self.guard:  # of a guarded program nothing is kept: see hold()
+            sys.last_type, sys.last_value, sys.last_traceback = type(error), error, trace
         if getattr(sys, "excepthook", None) is not sys.__excepthook__:
             sys.excepthook(type(error), error, trace)
         else:
@@ -180,6 +182,7 @@ class Session:
             body, last = self.compile(source, name)
             if self.guard:
                 self.guard.begin(name, self.main)
+                self.gc.enable()
             self.running = True
             if self.pending:
                 self.on_interrupt(0, None)
@@ -192,7 +195,6 @@ class Session:
         except BaseException as error:
             self.running = False
             if self.guard:
-                self.guard.paused = True
                 if isinstance(error, GuardRefusal):
                     # The checker has seen something else: a file that has changed since.
                     print("refused:", error, file=sys.stderr)
@@ -200,9 +202,15 @@ class Session:
                 stopped = (self.guard.stopped(error) or "").encode()
                 guard_trim(error)
             value, status = None, self.report(error)
-        if self.guard:
-            self.guard.paused = True
         return status, value, stopped
+
+    def hold(self):
+        """From here to the next program the guard's hook lets things pass: nothing of a program
+        may run meanwhile, also no destructor of its garbage.
+        """
+        if self.guard:
+            self.gc.disable()
+            self.guard.paused = True
 
     def encode(self, value):
         if value is None:
@@ -253,11 +261,13 @@ class Session:
         try:
             status, value, stopped = self.execute(source, name)
             data = stopped or (self.encode(value) if valued else b"")
+            del value
         except BaseException as error:  # while it was reported
             self.running = False
             if not isinstance(error, KeyboardInterrupt):
                 os.write(2, b"the error could not be reported\n")
         self.flush()
+        self.hold()
         word = b"stopped" if stopped else b"done"
         self.channel.send(b"%s %d %d %d\n%s" % (word, serial, status, len(data), data))
 

@@ -118,8 +118,7 @@ class GuardBuiltins:
 
         def build_class(body, name, *bases, **named):
             guard_check_bases(bases, own)
-            made = build(body, name, *bases, **named)
-            guard_check_class(made)
+            made = build(body, name, *bases, metaclass=GuardMaking(), **named)
             own.add(made)
             return made
 
@@ -290,7 +289,7 @@ class GuardBuiltins:
                                  "methodcaller": self.make_methodcaller()},
             "functools": guard_wrappers,
             "collections": lambda: {"namedtuple": guard_namedtuple(self.check, self.own)},
-            "dataclasses": lambda: {"dataclass": guard_dataclass(self.own)},
+            "dataclasses": lambda: {"dataclass": guard_dataclass(self.check, self.own)},
         }.get(module, dict)()
 
 
@@ -310,7 +309,7 @@ def guard_wrappers():
     return {"update_wrapper": update_wrapper, "wraps": wraps}
 
 
-def guard_dataclass(own):
+def guard_dataclass(check, own):
     """With slots the class is made anew: it is still the program's."""
     import dataclasses
 
@@ -318,8 +317,9 @@ def guard_dataclass(own):
         def make(cls):
             if cls not in own:
                 raise GuardPermissionError("dataclass() is for classes of your own")
+            guard_check_annotations(cls, check, own)
             made = dataclasses.dataclass(cls, **options)
-            guard_check_fields(made, dataclasses.fields(made))
+            guard_check_made(made)
             own.add(made)
             return made
 

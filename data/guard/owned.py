@@ -53,12 +53,15 @@ def guard_check_bases(bases, own):
     typing = sys.modules.get("typing")
     special = [it for it in (getattr(typing, "NamedTuple", None), getattr(typing, "TypedDict", None))
                if it is not None]
+    real = []
     for base in bases:
         if guard_is_class(base):
-            guard_check_base(base, typing)
+            real.append(base)
         elif not any(base is it for it in special):
-            for inner in guard_entries(base, bases, own):
-                guard_check_base(inner, typing)
+            real.extend(guard_entries(base, bases, own))
+    for base in real:
+        guard_check_base(base, typing)
+    guard_check_fields(real, (), own)
 
 
 def guard_entries(base, bases, own):
@@ -77,17 +80,53 @@ def guard_check_base(base, typing):
         raise GuardPermissionError("nothing can be derived from %s in strict mode" % base.__name__)
 
 
-def guard_check_class(made):
-    """A class that is new, before anybody has it."""
-    space = type.__getattribute__(made, "__dict__")
-    for name, value in list(space.items()):
-        if guard_is_dunder(name) and type(value).__name__ == "member_descriptor":
-            raise GuardAttributeError("a slot cannot be called %s" % name)
-    for name, wrap in GUARD_ANSWERS.items():
-        if name in space:
-            type.__setattr__(made, name, wrap(made, space[name]))
-    if "__match_args__" in space and guard_is_protocol(made):
-        raise GuardAttributeError("a protocol has no __match_args__ in strict mode")
+class GuardMaking:
+    """What a class statement calls for its metaclass: the real one, with a body that was looked at.
+    Methods of the program's (__init_subclass__, __set_name__) have the class before the statement
+    ends, so nothing is left to be mended then.
+    """
+
+    def __init__(self):
+        self.made = []
+
+    def __prepare__(self, name, bases, **named):
+        self.meta = guard_meta(bases)
+        return self.meta.__prepare__(name, bases, **named)
+
+    def __call__(self, name, bases, space, **named):
+        guard_check_slots(space)
+        protocol = getattr(sys.modules.get("typing"), "Protocol", None)
+        if "__match_args__" in space and any(it is protocol for it in bases):
+            raise GuardAttributeError("a protocol has no __match_args__ in strict mode")
+        for name_of, wrap in GUARD_ANSWERS.items():
+            if name_of in space:
+                space[name_of] = wrap(self.made, space[name_of])
+        made = self.meta(name, bases, space, **named)
+        self.made.append(made)
+        return made
+
+
+def guard_meta(bases):
+    """The metaclass that python would choose."""
+    winner = type
+    for base in bases:
+        kind = type(base)
+        if issubclass(kind, winner):
+            winner = kind
+        elif not issubclass(winner, kind):
+            raise TypeError("metaclass conflict: the bases have metaclasses of different kinds")
+    return winner
+
+
+def guard_check_slots(space):
+    if "__slots__" not in space:
+        return
+    slots = space["__slots__"]
+    if type(slots) is not dict:
+        slots = space["__slots__"] = (slots,) if type(slots) is str else tuple(slots)
+    for name in slots:
+        if type(name) is not str or guard_is_dunder(name) and name not in ("__dict__", "__weakref__"):
+            raise GuardAttributeError("a slot must have a plain name")
 
 
 def guard_is_protocol(kind):
@@ -96,13 +135,53 @@ def guard_is_protocol(kind):
     return meta is not None and issubclass(type(kind), meta) and kind.__dict__.get("_is_protocol")
 
 
-def guard_check_fields(made, fields):
-    """Fields of a data class are looked up by name, in patterns and by asdict()."""
-    args = made.__dict__.get("__match_args__", ())
-    names = {field.name for field in fields} | set(args)
-    if issubclass(made, str) and names & GUARD_FORMATS:
+def guard_annotations(cls):
+    """The names that dataclass() makes fields of."""
+    if sys.version_info >= (3, 14):
+        import annotationlib
+
+        return annotationlib.get_annotations(cls, format=annotationlib.Format.FORWARDREF)
+    return type.__getattribute__(cls, "__dict__").get("__annotations__", {})
+
+
+def guard_check_annotations(cls, check, own):
+    """The names of fields become code. Those of a TypedDict are any text."""
+    meta = getattr(sys.modules.get("typing"), "_TypedDictMeta", None)
+    if meta is not None and issubclass(type(cls), meta):
+        raise GuardPermissionError("dataclass() is not for a TypedDict")
+    names = list(guard_annotations(cls))
+    for name in names:
+        if type(name) is not str or not name.isidentifier():
+            raise GuardAttributeError("the name of a field must be a plain name")
+        check(name)
+    guard_check_fields((cls,), names, own)
+
+
+# Bases that have no attributes which a field could stand for.
+GUARD_PLAIN_BASES = {"object", "Generic", "Protocol", "ABC"}
+
+
+def guard_check_fields(bases, names, own):
+    """Fields of a data class, and of what is derived from it, are looked up by name: in patterns,
+    by asdict() and by replace(). `names` are those that a class gets besides those of its bases.
+    """
+    fields = set(names).union(*(getattr(base, "__dataclass_fields__", ()) for base in bases))
+    if not fields:
+        return
+    classes = {it for base in bases for it in type.__getattribute__(base, "__mro__")}
+    if str in classes and fields & GUARD_FORMATS:
         raise GuardAttributeError("a field of a text cannot be called format")
-    if args and guard_is_protocol(made):
+    if all(it in own or it.__name__ in GUARD_PLAIN_BASES for it in classes):
+        return
+    for name in fields:
+        if name[:1] == "_" or name in GUARD_NO_TABLE_ATTRIBUTES:
+            raise GuardAttributeError("%s cannot be a field of a class that is derived from one of "
+                                      "python's own" % name)
+
+
+def guard_check_made(made):
+    """What a pattern would take from whatever has the attributes of a protocol."""
+    if "__match_args__" in made.__dict__ and guard_is_protocol(made):
         type.__setattr__(made, "__match_args__", ())
 
 
@@ -115,9 +194,11 @@ def guard_bound(function, thing):
 
 def guard_getattribute(made, function):
     def __getattribute__(self, name):
-        if guard_is_dunder(name):
-            return super(made, self).__getattribute__(name)
-        return guard_bound(function, self)(name)
+        if not guard_is_dunder(name):
+            return guard_bound(function, self)(name)
+        if made and issubclass(type(self), made[0]):
+            return super(made[0], self).__getattribute__(name)
+        return object.__getattribute__(self, name)
 
     return __getattribute__
 

@@ -362,6 +362,21 @@ print(pd.read_csv(io.StringIO("x,y\\n1,2\\n")).to_dict())
         assert result["status"] == "failed" and result["verdict"]["cause"] == "guard", result
 
 
+def test_destructors_after_an_interrupt(many):
+    code = """
+import pandas
+class A:
+    def __del__(self):
+        print(pandas.read_csv("/etc/passwd", header=None).to_string())
+a = A()
+raise KeyboardInterrupt
+"""
+    for cold in (False, True):
+        result = many(code, policy="science", timeout_ms=60000, cold=cold)
+        assert "root:" not in result["stdout"], result
+        assert (result["status"], result["signal"]) == ("failed", 2), result
+
+
 def test_what_the_program_says(brig):
     result = brig("--guard", "strict", "-c", "import os")
     assert result["status"] == "rejected" and result["brig_status"] == 126

@@ -67,6 +67,43 @@ def test_each_run_is_guarded(mcp):
     mcp.tool("close_session", session_id=session)
 
 
+READ = "pandas.read_csv('/etc/passwd', header=None).to_string()"
+# What a program leaves behind for a moment at which nobody might be looking: by the run that
+# leaves it, then the next one.
+LATER = {
+    "as a value": (f"class A:\n    def __repr__(self):\n        return {READ}\nA()", "1"),
+    "as the text of an error": (
+        f"class A(Exception):\n    def __str__(self):\n        return {READ}\nraise A()", "1"),
+    "in a value that is dropped": (f"class A:\n    def __del__(self):\n        print({READ})\nA()", "1"),
+    "in an error that is dropped": (
+        f"class A(Exception):\n    def __del__(self):\n        print({READ})\nraise A()", "1 +"),
+    "in garbage": (
+        f"class A:\n    def __del__(self):\n        print({READ})\n"
+        "for _ in range(50):\n    a = A()\n    a.a = a\ndel a", "\n".join(["[[1, [2]]]"] * 3000)),
+}
+
+
+@pytest.fixture(scope="module")
+def science(config):
+    it = Mcp("--config", str(config), "--policy", "science", "--cold")
+    yield it
+    it.close()
+
+
+@pytest.mark.parametrize("name", LATER)
+def test_nothing_runs_unseen_between_runs(science, name):
+    """The hook refuses what pandas would open, whenever code of the program's runs."""
+    mcp = science
+    session = mcp.tool("open_session", language="python")["id"]
+    first = mcp.tool("execute_code", code="import pandas\n1", session_id=session, timeout=60)
+    assert first["status"] == "ok", first
+    for code in (*LATER[name], "2"):
+        result = mcp.tool("execute_code", code=code, session_id=session, timeout=60)
+        assert "root:" not in json.dumps(result), result
+    assert result["value"] == 2
+    mcp.tool("close_session", session_id=session)
+
+
 def test_the_guard_is_chosen_when_it_is_opened(mcp):
     session = mcp.tool("open_session", language="python", guard="imports")["id"]
     answer = mcp.tool("execute_code", code="1", session_id=session, guard="strict")

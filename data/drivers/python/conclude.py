@@ -5,7 +5,12 @@
 class DieOfInterrupt:
     """In sys this is one of the last objects to go. The interpreter itself dies a little later."""
 
+    def __init__(self, guard):
+        self.guard = guard
+
     def __del__(self, kill=os.kill, pid=os.getpid):
+        if self.guard:
+            self.guard.paused = True  # not before: destructors of the program's come first
         kill(pid(), 2)
 
 
@@ -65,10 +70,8 @@ def conclude(module, pipe):
             ending.take(other)
         raise
     if type(error) is KeyboardInterrupt:
-        if guarding:
-            guarding.paused = True
         if ending:
             ending.status = None
-        sys.__dict__[".interrupt"] = DieOfInterrupt()
+        sys.__dict__[".interrupt"] = DieOfInterrupt(guarding)
         raise SystemExit(130)
     raise SystemExit(1)
