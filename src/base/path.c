@@ -2,8 +2,12 @@
 #include "base/path.h"
 
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/json_out.h"
 
 #define PATH_SIZE_MAX 1023
@@ -91,4 +95,15 @@ static bool holds(const char *directory, const char *path)
 bool path_overlaps(const char *one, const char *other)
 {
 	return holds(one, other) || holds(other, one);
+}
+
+char *path_absolute(const char *path)
+{
+	_cleanup_free_ char *here = path[0] == '/' ? NULL : getcwd(NULL, 0);
+	char *whole = NULL;
+
+	if (path[0] == '/') {
+		return strdup(path);
+	}
+	return here && asprintf(&whole, "%s/%s", here, path) >= 0 ? whole : NULL;
 }

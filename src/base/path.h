@@ -33,6 +33,8 @@ struct path_globs;
 int path_globs_new(const char *const *patterns, struct path_globs **ret);
 void path_globs_free(struct path_globs *globs);
 int path_globs_find(const struct path_globs *globs, const char *path, bool hides, uint64_t *work);
+/* From here, if it does not begin with a slash; to be freed. NULL: no memory, or no such place. */
+char *path_absolute(const char *path);
 /* Is one of the two absolute paths the other, or a directory above it? */
 bool path_overlaps(const char *one, const char *other);
 #endif

@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/config_place.h"
+#include "base/path.h"
 #include "base/strlist.h"
 #include "cli/cli.h"
 #include "cli/command.h"
@@ -39,19 +40,6 @@ static const struct {
 	{ "socket_group", offsetof(struct line, socket_group), false },
 };
 
-/* What was said on a command line is relative to where it was said. */
-static char *absolute(const char *path)
-{
-	_cleanup_free_ char *here = NULL;
-	char *whole = NULL;
-
-	if (path[0] == '/') {
-		return asprintf(&whole, "%s", path) >= 0 ? whole : NULL;
-	}
-	here = getcwd(NULL, 0);
-	return here && asprintf(&whole, "%s/%s", here, path) >= 0 ? whole : NULL;
-}
-
 static int no_memory(struct brig_error *err)
 {
 	return error_errno(err, BRIG_E_SYSTEM, ENOMEM, "options");
@@ -67,7 +55,7 @@ static int set_listen(const struct line *line, struct serve_config *config, stru
 	for (size_t i = 0; i < line->listen.count; i++) {
 		const char *item = line->listen.items[i];
 		bool is_path = strncmp(item, "unix:", 5) == 0;
-		_cleanup_free_ char *path = is_path ? absolute(item + 5) : NULL;
+		_cleanup_free_ char *path = is_path ? path_absolute(item + 5) : NULL;
 		_cleanup_free_ char *whole = NULL;
 
 		if (is_path && (!path || asprintf(&whole, "unix:%s", path) < 0)) {
@@ -86,7 +74,7 @@ static int set_texts(const struct line *line, struct serve_config *config, struc
 {
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		const char *value = *(const char *const *)((const char *)line + texts[i].offset);
-		_cleanup_free_ char *path = value && texts[i].path ? absolute(value) : NULL;
+		_cleanup_free_ char *path = value && texts[i].path ? path_absolute(value) : NULL;
 
 		if (!value) {
 			continue;
@@ -119,7 +107,7 @@ static int set_words(const struct line *line, struct serve_config *config, struc
 static int read_config(void *user, struct serve_config *config, struct brig_error *err)
 {
 	const struct line *line = user;
-	_cleanup_free_ char *dir = line->config ? absolute(line->config) : config_place();
+	_cleanup_free_ char *dir = line->config ? path_absolute(line->config) : config_place();
 	int r;
 
 	if (!dir) {

@@ -30,6 +30,7 @@ struct brig_run {
 	struct brig_result *result;  /* owned */
 	char record[27];             /* its name in the record of all runs */
 	bool recorded;               /* that it begins, and not yet that it has ended */
+	uint64_t recorded_at;        /* the number of that entry */
 	struct session_run *session; /* owned: it is a run in a session, and nothing else here */
 };
 

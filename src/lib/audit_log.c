@@ -14,6 +14,7 @@
 
 #include "base/chain.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/id.h"
 #include "base/json_out.h"
 #include "base/sha256.h"
@@ -23,6 +24,9 @@
 #define TAIL_MAX (64u << 10) /* no line of ours is as long */
 #define BEGIN    "{\"sequence\":"
 #define HASH     "\"hash\":\""
+
+#define LOCK_PATIENCE_NS 10000000000ull
+#define LOCK_PAUSE_NS    2000000
 
 int audit_log_open(const char *path, struct brig_error *err)
 {
@@ -92,8 +96,10 @@ static int read_head(int fd, struct chain_head *ret)
 	return r;
 }
 
-static int add_locked(int fd, const char *kind, const char *facts)
+/* Behind entry `after`: a file without that one was written to by somebody else. */
+static int add_locked(int fd, const char *kind, const char *facts, uint64_t *after)
 {
+	struct stat info;
 	struct timespec now;
 	struct chain_head head;
 	char tenant[32], hash[CHAIN_HEX_SIZE];
@@ -102,6 +108,9 @@ static int add_locked(int fd, const char *kind, const char *facts)
 	struct buf line = { 0 };
 	int r = read_head(fd, &head);
 
+	if (r == 0 && (head.sequence < *after || fstat(fd, &info) < 0 || info.st_nlink == 0)) {
+		r = -ESTALE;
+	}
 	if (r < 0) {
 		return r;
 	}
@@ -127,20 +136,39 @@ static int add_locked(int fd, const char *kind, const char *facts)
 	if (line.failed || line.size > TAIL_MAX) {
 		return -ENOMEM;
 	}
+	*after = entry.sequence;
 	ssize_t n = write(fd, line.data, line.size);
 	return n == (ssize_t)line.size && fdatasync(fd) == 0 ? 0 : n < 0 ? -errno : -ENOSPC;
 }
 
-static int add(const struct brig_run *run, const char *kind, const struct buf *facts,
+/* Whoever can read the file can lock it, a program too: so nobody waits for ever. */
+static int lock(int fd)
+{
+	uint64_t end = clock_now_ns() + LOCK_PATIENCE_NS;
+
+	while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+		struct timespec pause = { .tv_nsec = LOCK_PAUSE_NS };
+		if (errno != EWOULDBLOCK && errno != EINTR) {
+			return -errno;
+		}
+		if (clock_now_ns() >= end) {
+			return -ETIMEDOUT;
+		}
+		nanosleep(&pause, NULL);
+	}
+	return 0;
+}
+
+static int add(struct brig_run *run, const char *kind, const struct buf *facts,
 	       struct brig_error *err)
 {
-	int fd = run->context->audit, r = facts->failed ? -ENOMEM : 0;
+	int fd = run->context->audit;
+	int r = facts->failed ? -ENOMEM : lock(fd);
 
-	while (r == 0 && flock(fd, LOCK_EX) < 0) {
-		r = errno == EINTR ? 0 : -errno;
+	if (r == 0) {
+		r = add_locked(fd, kind, facts->data, &run->recorded_at);
+		(void)flock(fd, LOCK_UN);
 	}
-	r = r < 0 ? r : add_locked(fd, kind, facts->data);
-	(void)flock(fd, LOCK_UN);
 	if (r < 0) {
 		error_errno(err, BRIG_E_SYSTEM, -r, "the run cannot be recorded in the audit file");
 		error_remedy(err,

@@ -2,6 +2,7 @@
 #include "lib/context.h"
 #include "base/cleanup.h"
 #include "base/config_place.h"
+#include "base/path.h"
 #include "lib/audit_log.h"
 
 #include <errno.h>
@@ -91,8 +92,10 @@ int brig_context_new(const struct brig_context_options *options, struct brig_con
 	}
 	const char *audit = whole.audit_file ? whole.audit_file : secure_getenv("BRIG_AUDIT");
 	context->audit = audit && *audit ? audit_log_open(audit, error) : -1;
-	if (audit && *audit && context->audit < 0) {
-		r = context->audit;
+	context->audit_file = context->audit >= 0 ? path_absolute(audit) : NULL;
+	if (audit && *audit && !context->audit_file) {
+		r = context->audit < 0 ? context->audit
+				       : error_set(error, BRIG_E_SYSTEM, ENOMEM, "no memory");
 		brig_context_free(context);
 		return r;
 	}
@@ -152,6 +155,7 @@ void brig_context_free(struct brig_context *context)
 	close_fd(&context->gate_programs[0]);
 	close_fd(&context->gate_programs[1]);
 	close_fd(&context->audit);
+	free(context->audit_file);
 	free(context->config_dir);
 	free(context->cache_dir);
 	free(context);

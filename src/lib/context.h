@@ -28,9 +28,10 @@ struct brig_context {
 		*watch; /* borrowed: who watches the calls of its runs; NULL: nobody */
 	/* borrowed: what input files of the request that is started now may lie in; or NULL */
 	struct block *shared;
-	int audit;    /* owned: the record of all runs; -1: none */
-	bool swept;   /* what the dead left behind was looked for */
-	bool hurried; /* see context_hurry() */
+	int audit;        /* owned: the record of all runs; -1: none */
+	char *audit_file; /* owned: where that is */
+	bool swept;       /* what the dead left behind was looked for */
+	bool hurried;     /* see context_hurry() */
 };
 /* From now on what only root may do is asked for there; the line stays the caller's. */
 void context_use_broker(struct brig_context *context, const struct broker *broker);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Brig's own directories. A program that can write where policies are read from writes the policy
- * of the next run; one that can write the cache, the next run's program. No such directory is given
- * to it, and neither is one in which it could be made.
+ * of the next run; one that can write the cache, the next run's program; one that can write the
+ * audit file, the record of itself. No such directory is given to it, and neither is one in which
+ * it could be made.
  */
 #include <errno.h>
 
@@ -36,6 +37,7 @@ int prepare_check_own(const struct brig_context *context, struct spec_mount *mou
 		{ "cache", context->cache_dir },
 		{ "cache", cache },
 		{ "cache", cache_home },
+		{ "audit file", context->audit_file },
 	};
 
 	for (size_t i = 0; mount->writable && i < ARRAY_SIZE(own); i++) {

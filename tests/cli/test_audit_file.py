@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import threading
+import time
 
 import pytest
 
@@ -139,3 +140,29 @@ def test_a_file_of_somebodys_is_left_alone(tmp_path, text):
 def test_a_record_that_is_not_there(tmp_path):
     done = brig("audit", "verify", "--file", tmp_path / "nothing")
     assert done.returncode == 125 and "nothing: No such file" in done.stderr, done
+
+
+def test_the_program_does_not_get_its_own_record(tmp_path):
+    (tmp_path / "work").mkdir()
+    done = brig("run", "--audit", tmp_path / "work" / "audit", "--rw", f"w={tmp_path}", "-c", "1")
+    assert done.returncode == 125 and "brig's audit file is in it" in done.stderr, done
+    (tmp_path / "link").symlink_to(tmp_path / "work")
+    done = brig("run", "--audit", tmp_path / "link" / "audit", "--rw", tmp_path / "work", "-c", "1")
+    assert done.returncode == 125 and "brig's audit file is in it" in done.stderr, done
+    done = brig("run", "--audit", tmp_path / "work" / "audit", "--ro", tmp_path / "work", "-c", "print(1)")
+    assert done.stdout == "1\n", done
+
+
+@pytest.mark.parametrize("harm", ["truncate", "unlink"])
+def test_a_record_that_was_taken_away_meanwhile(tmp_path, harm):
+    """The end is not recorded as if it were the first entry of a new chain."""
+    file, began = tmp_path / "audit", tmp_path / "began"
+    began.mkdir()
+    code = "open('/mnt/began/yes', 'w').close()\nimport time\ntime.sleep(1)"
+    with subprocess.Popen([BRIG, "run", "--audit", file, "--rw", began, "-c", code],
+                          stderr=subprocess.PIPE, text=True) as run:
+        while not (began / "yes").exists() and run.poll() is None:
+            time.sleep(0.01)
+        os.truncate(file, 0) if harm == "truncate" else file.unlink()
+        _, err = run.communicate(timeout=60)
+    assert run.returncode == 125 and "cannot be recorded in the audit file" in err, err
