@@ -81,6 +81,13 @@ static void ended(void *user)
 	loop_stop(parts->loop);
 }
 
+/* The client was started by the user, and asks the person who sits in front of it. */
+static bool may_consent(void *user, const char *caller)
+{
+	(void)user, (void)caller;
+	return true;
+}
+
 /* A model thinks before its first call: by then there is a cell for what it will ask for. */
 static void warm_up(void *user)
 {
@@ -101,7 +108,9 @@ static int serve(const struct line *line, struct parts *parts, struct brig_error
 			.warm = line->cold ? NULL : &warm,
 		},
 	};
-	const struct tools_options tools = { .policy = line->policy, .consent = line->yes };
+	const struct tools_options tools = { .policy = line->policy,
+					     .consent = line->yes,
+					     .may_consent = may_consent };
 	int r = loop_new(&parts->loop);
 
 	if (r < 0) {

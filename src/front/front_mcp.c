@@ -191,9 +191,19 @@ void handle_mcp(struct visit *visit)
 	explicit_bzero(caller.presented, sizeof(caller.presented));
 }
 
+static bool may_consent(void *user, const char *name)
+{
+	const struct front *front = user;
+	struct caller caller;
+
+	return auth_recall(&front->auth, name, name, &caller) && caller.consent;
+}
+
 int front_mcp_new(struct front *front, struct front_mcp **ret, struct brig_error *error)
 {
-	static const struct tools_options options = { .consent_asked = true };
+	const struct tools_options options = { .consent_asked = true,
+					       .may_consent = may_consent,
+					       .user = front };
 	const struct mcp_options limits = { .message_bytes = front->limits.json_bytes };
 	struct front_mcp *mcp = calloc(1, sizeof(*mcp));
 	int r = -ENOMEM;

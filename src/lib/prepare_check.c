@@ -67,12 +67,12 @@ int prepare_consent(const struct policy *policy, const struct brig_request *requ
 	    (policy->auto_run == AUTO_RUN_ASK && request->consent)) {
 		return 0;
 	}
-	int r = error_set(err, BRIG_E_CONSENT, EACCES,
+	bool asks = policy->auto_run == AUTO_RUN_ASK;
+	int r = error_set(err, BRIG_E_CONSENT, asks ? EACCES : EPERM,
 			  "policy %s runs nothing without a person's consent (auto_run: %s)",
 			  policy->name, auto_run_names[policy->auto_run]);
-	error_remedy(err, policy->auto_run == AUTO_RUN_ASK
-				  ? "give it: brig run --yes, or consent in the request; or use a "
-				    "policy with walls, such as default"
-				  : "use another policy");
+	error_remedy(err, asks ? "give it: brig run --yes, or consent in the request; or use a "
+				 "policy with walls, such as default"
+			       : "use another policy");
 	return r;
 }

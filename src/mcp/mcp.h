@@ -154,6 +154,8 @@ const char *mcp_call_tenant(const struct mcp_call *call);
 const char *mcp_call_version(const struct mcp_call *call); /* "2025-11-25", ... */
 /* Can the client do this? */
 bool mcp_call_can(const struct mcp_call *call, enum mcp_ability ability);
+/* The arguments of a tool or a prompt; or NULL. */
+const json_t *mcp_call_arguments(const struct mcp_call *call);
 /* Somebody waits for progress. */
 bool mcp_call_wants_progress(const struct mcp_call *call);
 bool mcp_call_is_cancelled(const struct mcp_call *call);

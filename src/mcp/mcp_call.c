@@ -245,6 +245,11 @@ bool mcp_call_is_cancelled(const struct mcp_call *call)
 	return call->cancelled;
 }
 
+const json_t *mcp_call_arguments(const struct mcp_call *call)
+{
+	return json_object_get(call->params, "arguments");
+}
+
 bool mcp_call_wants_progress(const struct mcp_call *call)
 {
 	return call->channel && call->progress_token;

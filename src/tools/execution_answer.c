@@ -196,6 +196,10 @@ void tools_answer_execution(struct tools_call *call, struct block *block)
 		mcp_call_finish_text(call->mcp, true, "The result of the run could not be read.");
 		return;
 	}
+	if (tools_ask_for_risk(call, result)) {
+		json_decref(result);
+		return;
+	}
 	read_stream(&outcome, json, 0, &out);
 	read_stream(&outcome, json, 1, &err);
 	tools_explain(result, &why);

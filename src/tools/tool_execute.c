@@ -174,7 +174,7 @@ static void run(struct tools *tools, struct mcp_call *mcp, const json_t *argumen
 			.stdin_data = json_string_value(stdin_text),
 			.stdin_size = json_string_length(stdin_text),
 			.want_value = true,
-			.consent = !opened && tools_consent(tools, arguments),
+			.consent = !opened && tools_consent(tools, mcp, arguments),
 		},
 	};
 	tools_start(tools, mcp, &call, &(struct tools_call){ 0 });

@@ -51,7 +51,7 @@ static void open_session(struct tools *tools, struct mcp_call *mcp, const json_t
 			.policy = tools->options.policy,
 			.guard = text_of(arguments, "guard"),
 			.network = hosts ? network : NULL,
-			.consent = tools_consent(tools, arguments),
+			.consent = tools_consent(tools, mcp, arguments),
 		},
 	};
 

@@ -14,6 +14,9 @@ struct tools_options {
 	const char *policy; /* of every run; NULL: "default" */
 	bool consent;       /* a person has agreed to runs where the policy asks for it */
 	bool consent_asked; /* a call may say so: the engine knows who may */
+	/* May that caller hand on the consent of a person whom its client asks? NULL: none may. */
+	bool (*may_consent)(void *user, const char *caller);
+	void *user; /* of it */
 };
 
 /* The engine stays the caller's, and must stay as long. */

@@ -43,12 +43,6 @@ void tools_free(struct tools *tools)
 	free(tools);
 }
 
-bool tools_consent(const struct tools *tools, const json_t *arguments)
-{
-	return tools->options.consent || (tools->options.consent_asked &&
-					  json_is_true(json_object_get(arguments, "consent")));
-}
-
 /* For a model: what was wrong, and what it can do about it. */
 void tools_fail(struct mcp_call *mcp, const struct brig_error *error)
 {
@@ -91,6 +85,13 @@ static bool names_nothing(const struct tools_call *call, const struct brig_error
 	       (call->executes && error->code == BRIG_E_INPUT && error->errnum == ENOENT);
 }
 
+/* EPERM: consent would not help. */
+static bool asks_a_person(struct tools_call *call, const struct brig_error *error)
+{
+	return error->code == BRIG_E_CONSENT && error->errnum == EACCES &&
+	       tools_ask_consent(call, error->message);
+}
+
 static void on_fail(void *user, const struct brig_error *error)
 {
 	struct tools_call *call = user;
@@ -98,10 +99,12 @@ static void on_fail(void *user, const struct brig_error *error)
 	if (call->session && (call->arguments || names_nothing(call, error))) {
 		session_names_forget(call->tools->names, mcp_call_tenant(call->mcp), call->session);
 	}
-	if (call->executes) {
-		tools_fail_execution(call->mcp, error);
-	} else {
-		tools_fail(call->mcp, error);
+	if (!asks_a_person(call, error)) {
+		struct brig_error told = *error;
+		if (error->code == BRIG_E_CONSENT && tools_declined(call->mcp)) {
+			error_remedy(&told, "the person who was asked did not agree");
+		}
+		(call->executes ? tools_fail_execution : tools_fail)(call->mcp, &told);
 	}
 	drop(call);
 }

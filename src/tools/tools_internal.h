@@ -60,8 +60,17 @@ struct tools_call {
 /* Hands the call to the engine. Whatever happens, the MCP call will be ended. */
 void tools_start(struct tools *tools, struct mcp_call *mcp, struct engine_call *call,
 		 const struct tools_call *as);
-/* Has a person agreed, as far as whoever calls may say so? */
-bool tools_consent(const struct tools *tools, const json_t *arguments);
+/* Has a person agreed, as far as the caller may say so? */
+bool tools_consent(const struct tools *tools, const struct mcp_call *mcp, const json_t *arguments);
+/*
+ * A run was refused for want of consent. True: the client asks a person, and the tool will be
+ * called again with the answer; the MCP call is not ours any more. `why`: what the person is told.
+ */
+bool tools_ask_consent(struct tools_call *call, const char *why);
+/* The same for a result, if it is one of code that is too risky to run without consent. */
+bool tools_ask_for_risk(struct tools_call *call, const json_t *result);
+/* A person was asked, and did not agree. */
+bool tools_declined(const struct mcp_call *mcp);
 void tools_fail(struct mcp_call *mcp, const struct brig_error *error);
 /* The same for a run, with its code in the structured content. */
 void tools_fail_execution(struct mcp_call *mcp, const struct brig_error *error);
