@@ -68,7 +68,7 @@ static void free_run(struct engine_run *run)
 		run->local->watcher = NULL;
 	}
 	if (run->session && run->session->current == run) {
-		run->session->current = NULL;
+		local_session_occupy(run->session, NULL);
 	}
 	if (run->session && run->session->opener == run) {
 		run->session->opener = NULL;

@@ -117,6 +117,9 @@ uint64_t local_turn_over(struct engine_run *run, uint64_t began_ns);
 /* The same; it is not heard until then. */
 void local_turn_hold(struct engine_run *run, uint64_t began_ns);
 void local_turn_drop(struct engine_run *run);
+/* The same for what happens in a session between its runs, which no run is charged for. */
+void local_turn_hold_session(struct local_session *session, uint64_t began_ns);
+void local_turn_drop_session(struct local_session *session);
 /* It has begun, and has ended: what it used makes the next runs of its tenant older. */
 void local_turn_begun(struct engine_run *run);
 void local_turn_left(struct engine_run *run, uint64_t cpu_ns);
@@ -150,7 +153,9 @@ struct local_session {
 	struct strlist network;       /* the hosts that were asked for then... */
 	bool network_asked;           /* ...if any list was, which may have been empty */
 	struct brig_session *session; /* owned */
-	struct loop_source *source;
+	struct loop_source *source; /* silent while a run is under way, which has one of its own */
+	struct share *share;        /* of the engine's time; borrowed; NULL: not counted */
+	struct loop_timer held;     /* its tenant has used more than its share */
 	struct loop_timer lease;
 	uint64_t created_ms;       /* since 1970 */
 	uint64_t born_ns, used_ns; /* by the clock that only goes on */
@@ -164,6 +169,8 @@ struct local_session {
 /* The tenant's own, living session; NULL with the reason when there is none. */
 struct local_session *local_session_find(struct local *local, const struct engine_call *call,
 					 struct brig_error *err);
+/* A run is under way in it from here on; NULL: no run is. */
+void local_session_occupy(struct local_session *session, struct engine_run *run);
 /* It was used: its lease begins anew. */
 void local_session_touch(struct local_session *session);
 /* When it will be closed unless it is used, RFC 3339. */

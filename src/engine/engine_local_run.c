@@ -127,7 +127,7 @@ static void step(void *user, uint32_t events)
 		take_result(run);
 	}
 	if (run->session) {
-		run->session->current = NULL;
+		local_session_occupy(run->session, NULL);
 		run->session = NULL;
 	}
 	if (run->failed) {
@@ -220,7 +220,7 @@ static int start_in_session(struct local *local, const struct engine_call *call,
 		return r;
 	}
 	run->session = session;
-	session->current = run;
+	local_session_occupy(session, run);
 	session->runs++;
 	local_session_touch(session);
 	return 0;

@@ -5,13 +5,17 @@
 #include "engine/engine_local.h"
 #include "lib/api_run.h"
 
-uint64_t local_turn_over(struct engine_run *run, uint64_t began_ns)
+static uint64_t charge(struct local *local, struct share *share, uint64_t began_ns)
 {
 	uint64_t now = clock_now_ns();
-	uint64_t wait =
-		share_charge(&run->local->shares, run->share, share_clock_ns() - began_ns, now);
+	uint64_t wait = share_charge(&local->shares, share, share_clock_ns() - began_ns, now);
 
 	return wait ? now + wait : 0;
+}
+
+uint64_t local_turn_over(struct engine_run *run, uint64_t began_ns)
+{
+	return charge(run->local, run->share, began_ns);
 }
 
 void local_turn_begun(struct engine_run *run)
@@ -57,5 +61,49 @@ void local_turn_hold(struct engine_run *run, uint64_t began_ns)
 	if (at_ns && loop_timer_set(run->local->loop, &run->held, at_ns) == 0) {
 		share_wait(&run->local->shares, run->share);
 		(void)loop_change(run->source, 0);
+	}
+}
+
+/* --- sessions -------------------------------------------------------------------------------- */
+
+/* The descriptor of a run contains that of its session: heard twice, a held run would go on. */
+static void listen_to_session(struct local_session *session)
+{
+	bool silent = session->current || session->held.place;
+
+	(void)loop_change(session->source, silent ? 0 : EPOLLIN);
+}
+
+void local_session_occupy(struct local_session *session, struct engine_run *run)
+{
+	session->current = run;
+	listen_to_session(session);
+}
+
+static void session_goes_on(void *user)
+{
+	struct local_session *session = user;
+
+	share_waited(&session->local->shares, session->share);
+	listen_to_session(session);
+}
+
+void local_turn_hold_session(struct local_session *session, uint64_t began_ns)
+{
+	uint64_t at_ns = charge(session->local, session->share, began_ns);
+
+	session->held.due = session_goes_on;
+	session->held.user = session;
+	if (at_ns && loop_timer_set(session->local->loop, &session->held, at_ns) == 0) {
+		share_wait(&session->local->shares, session->share);
+		listen_to_session(session);
+	}
+}
+
+void local_turn_drop_session(struct local_session *session)
+{
+	if (session->held.place) {
+		loop_timer_clear(&session->held);
+		share_waited(&session->local->shares, session->share);
 	}
 }

@@ -93,6 +93,7 @@ void local_session_end(struct local_session *session, const char *reason)
 
 static void free_session(struct local_session *session)
 {
+	local_turn_drop_session(session);
 	loop_remove(session->source);
 	loop_timer_clear(&session->lease);
 	if (session->current) {
@@ -201,10 +202,12 @@ static void not_opened(struct local_session *session)
 static void step(void *user, uint32_t events)
 {
 	struct local_session *session = user;
+	uint64_t began_ns = share_clock_ns();
 
 	(void)events;
 	bool gone = brig_session_step(session->session);
 	local_bill_session(session);
+	local_turn_hold_session(session, began_ns);
 	if (gone) {
 		if (session->opener) {
 			not_opened(session);
@@ -263,6 +266,7 @@ static int add_session(struct local *local, const struct engine_call *call,
 	session->created_ms = local_wall_ms();
 	session->lease = (struct loop_timer){ .due = lease_due, .user = session };
 	session->tenant = strdup(call->tenant);
+	session->share = shares_of(&local->shares, call->tenant);
 	snprintf(session->caller, sizeof(session->caller), "%s", call->caller ? call->caller : "");
 	int r = session->tenant ? id_make(session->id) : -ENOMEM;
 	for (const char *const *word = request.env; r == 0 && word && *word; word++) {
