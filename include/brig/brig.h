@@ -455,7 +455,8 @@ BRIG_API int brig_session_open(struct brig_context *context, const struct brig_r
  * what is about output; all else must be as the session has it, and is not looked at. The handle
  * is like any other. Cancelling, or the end of its time, interrupts the code first; only what does
  * not come back within a second ends the session with it. -EBUSY: a run is under way. -ESTALE: the
- * session is gone. To free a run that is under way interrupts it as well.
+ * session is gone. To free a run that is under way interrupts it as well. Files are written in the
+ * first steps, and the code begins then: what cannot be written fails the run.
  */
 BRIG_API int brig_session_start(struct brig_session *session, const struct brig_request *request,
 				struct brig_run **ret, struct brig_error *error);

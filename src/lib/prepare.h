@@ -116,6 +116,12 @@ int prepare_trees(struct brig_context *context, struct prepared *prepared, struc
 
 /* Parts of it, one file each. */
 int prepare_check_out(const char *const *out, struct brig_error *err);
+/* Are so many input files, of so many bytes together, within the policy and the disk? */
+int prepare_check_inputs(const struct prepared *prepared, size_t count, uint64_t bytes,
+			 struct brig_error *err);
+/* The caller's block that the data lies in, which stays: no copy is needed. NULL: it does not. */
+struct block *prepare_shared_block(const struct prepared *prepared,
+				   const struct brig_file_in *file);
 int prepare_check(const struct brig_request *request, enum purpose purpose, struct brig_error *err);
 int prepare_consent(const struct policy *policy, const struct brig_request *request,
 		    struct brig_error *err);

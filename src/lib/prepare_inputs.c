@@ -61,24 +61,26 @@ static int add_from_path(struct prepared *p, const struct brig_file_in *file,
 				  file->executable || (info.st_mode & 0100) ? 0755 : 0644, err);
 }
 
-/* The data lies in a block of the caller that stays: no copy is made. */
-static bool is_shared(const struct prepared *p, const struct brig_file_in *file)
+struct block *prepare_shared_block(const struct prepared *p, const struct brig_file_in *file)
 {
-	const struct block *shared = p->shared ? *p->shared : NULL;
+	struct block *shared = p->shared ? *p->shared : NULL;
 	uintptr_t at = (uintptr_t)file->data, begin = shared ? (uintptr_t)shared->data : 0;
+	bool within = shared && file->data && at >= begin && at - begin <= shared->size &&
+		      file->size <= shared->size - (at - begin);
 
-	return shared && file->data && at >= begin && at - begin <= shared->size &&
-	       file->size <= shared->size - (at - begin);
+	return within ? shared : NULL;
 }
 
 static int add_from_memory(struct prepared *p, const struct brig_file_in *file,
 			   struct brig_error *err)
 {
-	if (is_shared(p, file)) {
+	struct block *shared = prepare_shared_block(p, file);
+
+	if (shared) {
 		int r = prepared_add_input(p, file->name, NULL, file->size, -1,
 					   file->executable ? 0755 : 0644, err);
 		if (r == 0) {
-			prepared_share_input(p, file->data, *p->shared);
+			prepared_share_input(p, file->data, shared);
 		}
 		return r;
 	}
@@ -95,15 +97,12 @@ static int add_from_memory(struct prepared *p, const struct brig_file_in *file,
 				  file->executable ? 0755 : 0644, err);
 }
 
-static int check_bounds(const struct prepared *p, struct brig_error *err)
+int prepare_check_inputs(const struct prepared *p, size_t count, uint64_t bytes,
+			 struct brig_error *err)
 {
-	uint64_t bytes = 0;
 	char text[32];
 
-	for (size_t i = 0; i < p->inputs_count; i++) {
-		bytes += p->inputs[i].size;
-	}
-	if (p->inputs_count > p->policy->files_in_count) {
+	if (count > p->policy->files_in_count) {
 		return error_set(err, BRIG_E_INPUT, E2BIG, "more than %llu input files",
 				 (unsigned long long)p->policy->files_in_count);
 	}
@@ -117,6 +116,16 @@ static int check_bounds(const struct prepared *p, struct brig_error *err)
 		return r;
 	}
 	return 0;
+}
+
+static int check_bounds(const struct prepared *p, struct brig_error *err)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < p->inputs_count; i++) {
+		bytes += p->inputs[i].size;
+	}
+	return prepare_check_inputs(p, p->inputs_count, bytes, err);
 }
 
 /* The source goes into the compiler's cell, or into that of the interpreter. */
@@ -137,8 +146,12 @@ static int add_code(struct prepared *p, struct brig_error *err)
 
 int prepare_inputs(const struct brig_request *request, struct prepared *p, struct brig_error *err)
 {
-	int r = add_code(p, err);
+	/* Too many are not even looked at. */
+	int r = prepare_check_inputs(p, request->files_count, 0, err);
 
+	if (r == 0) {
+		r = add_code(p, err);
+	}
 	for (size_t i = 0; r == 0 && i < request->files_count; i++) {
 		const struct brig_file_in *file = &request->files[i];
 		r = check_name(p, file->name, err);

@@ -269,6 +269,10 @@ static void look(struct brig_session *session)
 	if (session->state != BRIG_SESSION_IDLE || run->state >= RUN_ENDING) {
 		return;
 	}
+	if (session->current && session->current->inputs) {
+		session_put_inputs(session);
+		return;
+	}
 	run_glance(run);
 	session_arm(session, SESSION_LOOK_NS);
 }
@@ -296,6 +300,10 @@ int brig_session_step(struct brig_session *session)
 
 int brig_session_interrupt(struct brig_session *session)
 {
+	if (session->current && session->state != BRIG_SESSION_BUSY) {
+		session->cancelled = true; /* its run has not begun yet, and never will */
+		return 0;
+	}
 	if (session->state != BRIG_SESSION_BUSY) {
 		return -ESRCH;
 	}

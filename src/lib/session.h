@@ -16,6 +16,7 @@
 #include "core/run.h"
 #include "lib/phase.h"
 #include "lib/session_channel.h"
+#include "lib/session_inputs.h"
 #include "lib/warm.h"
 
 #define SESSION_GRACE_NS 1000000000ull
@@ -67,6 +68,9 @@ struct session_run {
 	struct brig_request request;  /* until it is sent; then of no meaning */
 	struct buf code, input;
 	struct strlist args, globs;
+	struct session_inputs *inputs; /* owned: to be written before it begins; NULL: all are */
+	bool paused;                   /* before it began */
+	struct brig_error error;       /* why it could not begin */
 	struct brig_limits limits;
 	struct brig_result *result; /* owned: it has ended */
 	int ended;                  /* owned: an eventfd, readable then */
@@ -81,8 +85,10 @@ void session_run_cancel(struct session_run *run);
 void session_run_pause(struct session_run *run, bool paused);
 void session_run_free(struct session_run *run);
 
-/* The driver waits, and so does a run: tells it. */
+/* The driver waits, and so does a run: tells it, or sees to the run's files first. */
 void session_begin_run(struct brig_session *session);
+/* A slice of these files; then the run begins, or fails. */
+void session_put_inputs(struct brig_session *session);
 /* The driver has answered; or the cell has ended, and `result` is what came of it. */
 void session_finish_run(struct brig_session *session, const struct channel_answer *answer);
 /* Goes on with the files of a run that has ended: nothing else happens to its cell meanwhile. */

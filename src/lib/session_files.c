@@ -51,10 +51,21 @@ void file_identity_take(uint32_t owner, struct file_identity *identity)
 	}
 }
 
-int session_file_check(const struct brig_session *session, const char *path, struct brig_error *err)
+int session_file_check_name(const char *path, struct brig_error *err)
 {
 	const char *why = NULL;
 
+	if (path_is_beneath(path, &why)) {
+		return 0;
+	}
+	int r = error_set(err, BRIG_E_INPUT, EINVAL, "file name %.200s is refused: %s", path,
+			  why ? why : "it is no name");
+	error_remedy(err, "use a plain relative name such as data/in.csv");
+	return r;
+}
+
+int session_file_check(const struct brig_session *session, const char *path, struct brig_error *err)
+{
 	if (session->state == BRIG_SESSION_GONE || session->reason[0]) {
 		return error_set(err, BRIG_E_INPUT, ESTALE, "the session is gone: %s",
 				 session->reason);
@@ -62,13 +73,7 @@ int session_file_check(const struct brig_session *session, const char *path, str
 	if (!session->phase.run || session->phase.run->sandbox < 0) {
 		return error_set(err, BRIG_E_INPUT, EAGAIN, "the session is still being opened");
 	}
-	if (path && !path_is_beneath(path, &why)) {
-		int r = error_set(err, BRIG_E_INPUT, EINVAL, "file name %.200s is refused: %s",
-				  path, why ? why : "it is no name");
-		error_remedy(err, "use a plain relative name such as data/in.csv");
-		return r;
-	}
-	return 0;
+	return path ? session_file_check_name(path, err) : 0;
 }
 
 static int open_beneath(int dir, const char *path, int flags, mode_t mode)

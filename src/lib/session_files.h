@@ -27,6 +27,9 @@ void file_identity_give_back(struct file_identity *identity);
 int session_file_check(const struct brig_session *session, const char *path,
 		       struct brig_error *err);
 
+/* The path alone. */
+int session_file_check_name(const char *path, struct brig_error *err);
+
 /* A regular file of at most so many bytes, and its size now. The session may end meanwhile. */
 int session_file_open(struct brig_session *session, const char *path, size_t max, int *ret_fd,
 		      size_t *ret_size, struct brig_error *err);

@@ -48,12 +48,17 @@ static struct run_options options_of(const struct brig_session *session,
 }
 
 static void finish(struct brig_session *session, const struct channel_answer *answer);
+static void end_run(struct brig_session *session, struct brig_result *result, int r);
 
 void session_begin_run(struct brig_session *session)
 {
 	struct session_run *run = session->current;
 
 	if (!run || session->state != BRIG_SESSION_IDLE) {
+		return;
+	}
+	if (run->inputs && !session->cancelled) {
+		session_arm(session, 1); /* at once, and others before it */
 		return;
 	}
 	session->limits = session->prepared.spec.limits = run->limits;
@@ -76,7 +81,33 @@ void session_begin_run(struct brig_session *session)
 		brig_session_end(session, "there was no memory for its run");
 		return;
 	}
+	if (run->paused) {
+		(void)run_pause(session->phase.run, true);
+	}
 	session_pump(session);
+}
+
+/* The session is as it was, but for the files that are there already. */
+static void fail_to_begin(struct brig_session *session, int r)
+{
+	session->cancelled = false;
+	session_arm(session, SESSION_LOOK_NS);
+	end_run(session, NULL, r);
+}
+
+void session_put_inputs(struct brig_session *session)
+{
+	struct session_run *run = session->current;
+	int r = session->cancelled ? 1 : session_inputs_step(run->inputs, session, &run->error);
+
+	if (r != 0) {
+		session_inputs_free(TAKE_PTR(run->inputs));
+	}
+	if (r < 0) {
+		fail_to_begin(session, r);
+		return;
+	}
+	session_begin_run(session);
 }
 
 /* --- it has to stop ------------------------------------------------------------------------- */
@@ -245,7 +276,7 @@ int session_run_step(struct session_run *run, struct brig_error *err)
 		brig_session_step(run->session);
 	}
 	if (run->end < 0 && err) {
-		*err = run->session->error;
+		*err = run->error.message[0] ? run->error : run->session->error;
 		if (!err->message[0]) {
 			error_set(err, BRIG_E_SYSTEM, -run->end, "the session is gone: %s",
 				  run->session->reason);
@@ -272,6 +303,7 @@ void session_run_pause(struct session_run *run, bool paused)
 {
 	struct brig_session *session = run->session;
 
+	run->paused = paused;
 	if (session->current == run && session->state == BRIG_SESSION_BUSY) {
 		run_pause(session->phase.run, paused);
 	}
@@ -306,6 +338,7 @@ void session_run_free(struct session_run *run)
 		}
 		session_unuse(run->session);
 	}
+	session_inputs_free(run->inputs);
 	buf_done(&run->code);
 	buf_done(&run->input);
 	strlist_done(&run->args);

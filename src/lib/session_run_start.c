@@ -1,6 +1,5 @@
 /* A run in a session is asked for: checked against what the session is, kept until it begins. */
 #include <errno.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -135,28 +134,6 @@ static int keep(struct session_run *run, const struct brig_request *request, str
 		       : 0;
 }
 
-/* Its files are there before its code: so the cell must be. */
-static int put_files(struct brig_session *session, const struct brig_request *request,
-		     struct brig_error *err)
-{
-	int r = 0;
-
-	while (request->files_count && session->state == BRIG_SESSION_OPENING) {
-		struct pollfd ready = { .fd = session->epoll, .events = POLLIN };
-		poll(&ready, 1, -1);
-		brig_session_step(session);
-	}
-	for (size_t i = 0; r == 0 && i < request->files_count; i++) {
-		const struct brig_file_in *file = &request->files[i];
-		r = !file->path
-			    ? brig_session_put(session, file->name, file->data, file->size,
-					       file->executable, err)
-			    : error_set(err, BRIG_E_INPUT, EINVAL,
-					"files for a run in a session are handed in by content");
-	}
-	return r;
-}
-
 int session_run_start(struct brig_session *session, const struct brig_request *request,
 		      struct session_run **ret, struct brig_error *err)
 {
@@ -178,10 +155,7 @@ int session_run_start(struct brig_session *session, const struct brig_request *r
 		r = find_limits(session, request, &run->limits, err);
 	}
 	if (r == 0) {
-		r = put_files(session, request, err);
-	}
-	if (r == 0) {
-		r = check_state(session, err);
+		r = session_inputs_new(session, request, &run->inputs, err);
 	}
 	if (r == 0) {
 		r = keep(run, request, err);

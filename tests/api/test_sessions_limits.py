@@ -85,3 +85,27 @@ def test_an_endless_run(unix, language, keep, endless, tell):
         after = run(unix, mine, tell)
         assert after["status"] == "ok" and after["stdout"] == before and "1" in before, after
     assert unix.ask("DELETE", f"/v1/sessions/{mine}").status == 204
+
+
+def test_input_files_are_bounded_as_elsewhere(unix):
+    """A run in a session may bring as many files as any other, and is refused in the same words."""
+    mine = open_session(unix, language="python")["id"]
+    files = [{"path": "a/" * 31 + f"f{i}", "content": ""} for i in range(1000)]
+    told = [unix.ask("POST", path, {"code": "1", "files": files})
+            for path in ("/v1/execute", f"/v1/sessions/{mine}/execute")]
+    assert [answer.status for answer in told] == [400, 400]
+    assert told[0].json()["detail"] == told[1].json()["detail"] == "more than 256 input files"
+    count = "import os; sum(len(names) for _, _, names in os.walk('/sandbox'))"
+    assert run(unix, mine, count)["value"] == 0
+    assert run(unix, mine, count, files=files[:256])["value"] == 256
+
+
+def test_an_input_file_that_cannot_be_written(unix):
+    """The run does not begin, and says why; the session stays."""
+    mine = open_session(unix, language="bash")["id"]
+    assert run(unix, mine, "ln -s /tmp link")["status"] == "ok"
+    answer = unix.ask("POST", f"/v1/sessions/{mine}/execute",
+                      {"code": "touch ran", "files": [{"path": "link/f", "content": "x"}]})
+    assert answer.status == 400, answer.body
+    assert "cannot write link/f" in answer.json()["detail"]
+    assert run(unix, mine, "ls")["stdout"] == "link\nout\n"
