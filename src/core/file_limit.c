@@ -2,33 +2,32 @@
 /* Did a file reach the size that a file may have? See file_limit.h. */
 #include "core/file_limit.h"
 
+#include <stddef.h>
+
 #include "core/walk.h"
 
 #define DIRECTORY_COST 8u
 
-struct search {
-	uint64_t limit_bytes;
-	unsigned cost;
-};
-
-enum { FOUND = 1, ENOUGH = 2 };
-
-static int look_at_file(void *user, const struct walk_entry *entry)
+static bool is_full(const struct walk_entry *entry, uint64_t limit_bytes)
 {
-	struct search *search = user;
-
-	if (S_ISREG(entry->stat->st_mode) &&
-	    (uint64_t)entry->stat->st_size >= search->limit_bytes) {
-		return FOUND;
-	}
-	search->cost += S_ISDIR(entry->stat->st_mode) ? DIRECTORY_COST : 1;
-	return search->cost < FILE_LIMIT_FILES_MAX ? 0 : ENOUGH;
+	return S_ISREG(entry->stat->st_mode) && (uint64_t)entry->stat->st_size >= limit_bytes;
 }
 
 bool file_limit_reached(int sandbox, uint64_t limit_bytes)
 {
-	struct search search = { .limit_bytes = limit_bytes };
-	struct walk_report report = { 0 };
+	struct walk *walk = NULL;
+	struct walk_entry entry;
+	unsigned directories = 0;
+	bool full = false;
+	/* 2: names that are no entries, which cost as much. */
+	int r = walk_new(sandbox, &walk) == 0 ? 2 : 0;
 
-	return walk_tree(sandbox, look_at_file, &search, &report) == FOUND;
+	while (r > 0 && !full &&
+	       walk_names(walk) + directories * (DIRECTORY_COST - 1) < FILE_LIMIT_FILES_MAX) {
+		r = walk_next(walk, &entry);
+		full = r == 1 && is_full(&entry, limit_bytes);
+		directories += r == 1 && S_ISDIR(entry.stat->st_mode);
+	}
+	walk_free(walk);
+	return full;
 }

@@ -11,8 +11,9 @@
 #include <stdint.h>
 
 /*
- * So many files are looked at, and a directory counts as eight: it is opened and listed. The walk
- * is the warden's time, a millisecond or two of it. A tmpfs lists what was made last first.
+ * So many names are looked at, usable or not, and a directory counts as eight: it is opened and
+ * listed. The walk is the warden's time, a millisecond or two of it. A tmpfs lists what was made
+ * last first.
  */
 #define FILE_LIMIT_FILES_MAX 1024u
 

@@ -209,24 +209,7 @@ const struct walk_report *walk_report_of(const struct walk *walk)
 	return &walk->report;
 }
 
-int walk_tree(int root, walk_function each, void *user, struct walk_report *report)
+unsigned walk_names(const struct walk *walk)
 {
-	struct walk *walk = NULL;
-	struct walk_entry entry;
-	int r = walk_new(root, &walk);
-
-	*report = (struct walk_report){ 0 };
-	if (r < 0) {
-		return r;
-	}
-	do {
-		r = walk_next(walk, &entry);
-		if (r == 0) {
-			break;
-		}
-		r = r == 1 ? each(user, &entry) : r == 2 ? 0 : r;
-	} while (r == 0);
-	*report = walk->report;
-	walk_free(walk);
-	return r;
+	return walk->entries;
 }

@@ -33,11 +33,9 @@ void walk_free(struct walk *walk);
 /* 1: an entry, which holds until the next call; 2: none yet; 0: that was all; -errno. */
 int walk_next(struct walk *walk, struct walk_entry *ret);
 const struct walk_report *walk_report_of(const struct walk *walk);
+/* How many names it has read so far, also those that are no entries: that is what it costs. */
+unsigned walk_names(const struct walk *walk);
 
-/* All of it at once. 0 goes on; anything else ends the walk and is returned. */
-typedef int (*walk_function)(void *user, const struct walk_entry *entry);
-
-int walk_tree(int root, walk_function each, void *user, struct walk_report *report);
 /* A regular file for reading, whatever its mode; -errno when it is anything else. */
 int walk_open(const struct walk_entry *entry);
 #endif

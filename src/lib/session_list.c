@@ -105,7 +105,8 @@ int session_listing_step(struct session_listing *list, struct brig_error *err)
 	_cleanup_(file_identity_give_back)
 	struct file_identity identity = { 0 };
 	file_identity_take(list->owner, &identity);
-	for (unsigned i = 0; i < NAMES_AT_ONCE && r == 0; i++) {
+	unsigned before = walk_names(list->walk);
+	while (r == 0 && walk_names(list->walk) - before < NAMES_AT_ONCE) {
 		int next = walk_next(list->walk, &entry);
 		if (next == 2) {
 			break;

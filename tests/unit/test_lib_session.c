@@ -854,18 +854,59 @@ static void test_listing_in_steps(void **state)
 	brig_context_free(context);
 }
 
+/* Names that are not listed take their part of a step, too. */
+static void test_listing_odd_names_in_steps(void **state)
+{
+	struct brig_context *context = new_context(false);
+	struct brig_session *session = open_session(context, "python");
+	struct brig_error error = { 0 };
+	struct session_listing *list = NULL;
+	size_t count = 0;
+	unsigned steps = 0;
+	bool truncated = true;
+	int r;
+
+	(void)state;
+	expect(session,
+	       "import os\n"
+	       "open('f', 'w').close()\n"
+	       "for i in range(4000): os.link('f', f'f{i}' if i % 250 == 0 else f'o{i}\\x01')",
+	       BRIG_OK, "", NULL);
+	assert_int_equal(session_listing_new(session, &list, &error), 0);
+	while ((r = session_listing_step(list, &error)) == 0) {
+		steps++;
+	}
+	assert_int_equal(r, 1);
+	session_listing_files(list, &count, &truncated);
+	assert_int_equal(count, 17);
+	assert_true(steps >= 7); /* of 512 names at most */
+	session_listing_free(list);
+	brig_session_close(session);
+	brig_context_free(context);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_python),        cmocka_unit_test(test_python_warm),
-		cmocka_unit_test(test_javascript),    cmocka_unit_test(test_bash),
-		cmocka_unit_test(test_softly),        cmocka_unit_test(test_limits_of_a_run),
-		cmocka_unit_test(test_ends),          cmocka_unit_test(test_early_done),
-		cmocka_unit_test(test_forged_values), cmocka_unit_test(test_left_behind),
-		cmocka_unit_test(test_descriptors),   cmocka_unit_test(test_idle_work),
-		cmocka_unit_test(test_files),         cmocka_unit_test(test_hostile_files),
-		cmocka_unit_test(test_racing_files),  cmocka_unit_test(test_idle_descriptors),
-		cmocka_unit_test(test_idle_memory),   cmocka_unit_test(test_listing_in_steps),
+		cmocka_unit_test(test_python),
+		cmocka_unit_test(test_python_warm),
+		cmocka_unit_test(test_javascript),
+		cmocka_unit_test(test_bash),
+		cmocka_unit_test(test_softly),
+		cmocka_unit_test(test_limits_of_a_run),
+		cmocka_unit_test(test_ends),
+		cmocka_unit_test(test_early_done),
+		cmocka_unit_test(test_forged_values),
+		cmocka_unit_test(test_left_behind),
+		cmocka_unit_test(test_descriptors),
+		cmocka_unit_test(test_idle_work),
+		cmocka_unit_test(test_files),
+		cmocka_unit_test(test_hostile_files),
+		cmocka_unit_test(test_racing_files),
+		cmocka_unit_test(test_idle_descriptors),
+		cmocka_unit_test(test_idle_memory),
+		cmocka_unit_test(test_listing_in_steps),
+		cmocka_unit_test(test_listing_odd_names_in_steps),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
