@@ -51,6 +51,7 @@ void changes_done(struct changes *changes)
 	}
 	free(changes->base);
 	free(changes->list);
+	free(changes->sort.spare);
 	*changes = (struct changes){ 0 };
 }
 
@@ -152,12 +153,7 @@ int changes_see(struct changes *changes, const struct walk_entry *entry, struct 
 	return same ? 0 : add(changes, entry->path, 'm', size, sha256);
 }
 
-static int change_by_path(const void *a, const void *b)
-{
-	return strcmp(((const struct brig_change *)a)->path, ((const struct brig_change *)b)->path);
-}
-
-int changes_finish(struct changes *changes, struct brig_result *result)
+int changes_end(struct changes *changes)
 {
 	for (size_t i = 0; i < changes->base_count; i++) {
 		if (!changes->base[i].seen) {
@@ -167,12 +163,13 @@ int changes_finish(struct changes *changes, struct brig_result *result)
 			}
 		}
 	}
-	if (changes->count) {
-		qsort(changes->list, changes->count, sizeof(*changes->list), change_by_path);
-	}
+	return 0;
+}
+
+void changes_take(struct changes *changes, struct brig_result *result)
+{
 	result->changes = TAKE_PTR(changes->list);
 	result->changes_count = changes->count;
 	result->changes_reported = true;
 	changes->count = changes->capacity = 0;
-	return 0;
 }

@@ -24,11 +24,19 @@ struct changes_link {
 	char sha256[65];
 };
 
+/* How far the list is sorted: changes_sort.c. */
+struct changes_sort {
+	struct brig_change *spare; /* owned; NULL: not begun */
+	size_t width;              /* so many in a row are sorted */
+	size_t left, left_end, right, right_end, out;
+};
+
 struct changes {
 	struct changes_base *base; /* owned, sorted by path */
 	size_t base_count;
 	struct brig_change *list; /* owned */
 	size_t count, capacity;
+	struct changes_sort sort;
 	struct changes_link links[CHANGES_LINKS_MAX]; /* the latest of them, in a ring */
 	size_t links_count;                           /* ever */
 	uint64_t hashed_bytes; /* so far; sparse files cost the program nothing, but us time */
@@ -50,6 +58,10 @@ bool changes_wants_base(const struct walk_entry *entry, const struct changes_bas
 /* All that can be known of it is known; "": no hash. */
 int changes_see(struct changes *changes, const struct walk_entry *entry, struct changes_base *base,
 		const char sha256[65]);
+/* There is nothing more to see: what was not seen was deleted. */
+int changes_end(struct changes *changes);
+/* The program chose how many there are, so they are sorted in steps. 1: done; 0: go on; -errno. */
+int changes_sort(struct changes *changes);
 /* Moves the list to the result. */
-int changes_finish(struct changes *changes, struct brig_result *result);
+void changes_take(struct changes *changes, struct brig_result *result);
 #endif

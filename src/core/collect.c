@@ -34,6 +34,7 @@ struct collection {
 	struct walk_entry entry;  /* the one that is looked at */
 	struct changes changes;
 	struct changes_base *base; /* of the entry; or NULL */
+	bool sorting;              /* all has been seen: the list of changes is put in order */
 	enum reading reading;
 	struct pieces pieces;
 	struct brig_file_out file; /* owned while it is read */
@@ -247,10 +248,21 @@ static int finish(struct collection *c)
 		qsort(result->files, result->files_count, sizeof(*result->files), by_path);
 	}
 	int r = write_note(c, walk_report_of(c->walk));
-	if (r == 0 && c->options.changes) {
-		r = changes_finish(&c->changes, result);
+	if (r < 0 || !c->options.changes) {
+		return r < 0 ? r : 1;
 	}
-	return r < 0 ? r : 1;
+	c->sorting = true;
+	return changes_end(&c->changes);
+}
+
+static int sort_some(struct collection *c)
+{
+	int r = changes_sort(&c->changes);
+
+	if (r == 1) {
+		changes_take(&c->changes, c->result);
+	}
+	return r;
 }
 
 int collect_begin(int sandbox, const struct collect_options *options, struct brig_result *result,
@@ -280,12 +292,15 @@ int collect_begin(int sandbox, const struct collect_options *options, struct bri
 	return 0;
 }
 
-/* One piece of what is read, or the next entry. */
+/* One piece of what is read, or the next entry, or a part of what comes after all of them. */
 static int go_on(struct collection *c)
 {
 	if (c->reading != READING_NOTHING) {
 		int r = pieces_step(&c->pieces);
 		return r == 0 ? 0 : end_reading(c, r);
+	}
+	if (c->sorting) {
+		return sort_some(c);
 	}
 	int r = walk_next(c->walk, &c->entry);
 	if (r == 1) {

@@ -369,6 +369,77 @@ static void test_work(void **state)
 	brig_result_free(result);
 }
 
+/* As small as steps can be; how many there are. */
+static unsigned count_steps(const struct tree *tree, const struct collect_options *options,
+			    struct brig_result *result)
+{
+	struct collection *collection = NULL;
+	unsigned steps = 1;
+
+	assert_int_equal(collect_begin(tree->fd, options, result, &collection), 0);
+	for (int r; (r = collect_step(collection, 0)) != 1; steps++) {
+		assert_int_equal(r, 0);
+	}
+	collect_free(collection);
+	return steps;
+}
+
+/* How many changes there are is the program's choice: they are put in order in steps, too. */
+static void test_changes_are_sorted_in_steps(void **state)
+{
+	enum { MANY = 3000 };
+	struct tree *tree = *state;
+	struct spec_input input = { .name = "1500x", .data = "", .fd = -1 };
+	struct collect_options options = { .changes = true, .inputs = &input, .inputs_count = 1 };
+	unsigned steps[3];
+	char name[16];
+	int made = 0;
+
+	for (int i = 0; i < 3; i++) {
+		struct brig_result *result = calloc(1, sizeof(*result));
+
+		for (int end = i < 2 ? i + 1 : MANY; made < end; made++) {
+			snprintf(name, sizeof(name), "%04d", made * 7 % MANY);
+			write_file(tree->fd, name, "");
+		}
+		steps[i] = count_steps(tree, &options, result);
+		assert_int_equal(result->changes_count, made + 1);
+		for (int j = 1; j <= made; j++) {
+			assert_true(strcmp(result->changes[j - 1].path, result->changes[j].path) <
+				    0);
+		}
+		brig_result_free(result);
+	}
+	/* What all entries take together, and more than one step for their order. */
+	assert_true(steps[2] > steps[0] + (MANY - 1) * (steps[1] - steps[0]) + 10);
+}
+
+/* Left at any step of that, nothing is left behind. */
+static void test_abandoned_while_sorting(void **state)
+{
+	struct tree *tree = *state;
+	struct collect_options options = { .changes = true };
+	char name[16];
+	int r = 0;
+
+	for (int i = 0; i < 600; i++) {
+		snprintf(name, sizeof(name), "%03d", i * 7 % 600);
+		write_file(tree->fd, name, "");
+	}
+	for (int last = 1; r == 0; last += last < 1200 ? 400 : 1) {
+		struct brig_result *result = calloc(1, sizeof(*result));
+		struct collection *collection = NULL;
+
+		assert_int_equal(collect_begin(tree->fd, &options, result, &collection), 0);
+		for (int i = 0; i < last && r == 0; i++) {
+			r = collect_step(collection, 0);
+		}
+		collect_free(collection);
+		brig_result_free(result);
+	}
+	assert_int_equal(r, 1);
+}
+
 /* Names that are passed over cost a bounded step, too: a program may have made nothing else. */
 static void test_steps_over_odd_names(void **state)
 {
@@ -411,6 +482,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_changes_links, make_tree, drop_tree),
 		cmocka_unit_test_setup_teardown(test_changes_budget, make_tree, drop_tree),
 		cmocka_unit_test_setup_teardown(test_changes_large_input, make_tree, drop_tree),
+		cmocka_unit_test_setup_teardown(test_changes_are_sorted_in_steps, make_tree,
+						drop_tree),
+		cmocka_unit_test_setup_teardown(test_abandoned_while_sorting, make_tree, drop_tree),
 		cmocka_unit_test_setup_teardown(test_steps_over_odd_names, make_tree, drop_tree),
 	};
 
