@@ -6,6 +6,8 @@
 #include "engine/engine_fork.h"
 
 #define NAMES_BYTES (256u << 10)
+/* Both lists can be filled: what comes behind them is not even compared with them. */
+#define LINES_MAX (2u * FORK_NAMES_MAX)
 
 static int keep(struct local_fork *fork, struct strlist *list, const char *text)
 {
@@ -21,7 +23,7 @@ static void uncarry(struct local_fork *fork, const char *name, size_t size)
 	struct strlist *list = &fork->carried;
 
 	for (size_t i = 0; i < list->count; i++) {
-		if (strlen(list->items[i]) == size && memcmp(list->items[i], name, size) == 0) {
+		if (strncmp(list->items[i], name, size) == 0 && !list->items[i][size]) {
 			free(list->items[i]);
 			list->items[i] = list->items[--list->count];
 			list->items[list->count] = NULL;
@@ -52,10 +54,12 @@ int fork_take_names(struct local_fork *fork, struct local_session *session)
 				 NULL);
 
 	(void)brig_session_delete(session->session, fork->names_path, NULL);
-	for (char *line = r == 0 ? strtok_r(text, "\n", &rest) : NULL; line && r == 0;
-	     line = strtok_r(NULL, "\n", &rest)) {
+	char *line = r == 0 ? strtok_r(text, "\n", &rest) : NULL;
+	for (unsigned i = 0; line && r == 0 && i < LINES_MAX; i++) {
 		r = take_line(fork, line);
+		line = strtok_r(NULL, "\n", &rest);
 	}
+	fork->truncated |= line != NULL;
 	return r;
 }
 

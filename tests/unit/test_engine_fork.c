@@ -245,6 +245,57 @@ static void test_copied_in_slices(void **state)
 	teardown(&fixture);
 }
 
+static void take_names(struct fixture *fixture, const char *text, struct local_fork *fork)
+{
+	struct local_session *session = ((struct local *)(void *)fixture->engine)->sessions;
+
+	*fork = (struct local_fork){ .names_path = "names" };
+	assert_int_equal(
+		brig_session_put(session->session, "names", text, strlen(text), false, NULL), 0);
+	assert_int_equal(fork_take_names(fork, session), 0);
+}
+
+static void drop_names(struct local_fork *fork)
+{
+	strlist_done(&fork->carried);
+	strlist_done(&fork->left);
+}
+
+/* The list is the session's own writing: so much of it is read as there is room for. */
+static void test_names(void **state)
+{
+	struct fixture fixture;
+	struct local_fork fork;
+	struct buf text = { 0 };
+	char id[27];
+
+	(void)state;
+	setup(&fixture, NULL);
+	open_bash(&fixture, id);
+	take_names(&fixture, "+a\n+ab\n\nx\n-a\twhy\n-abc\twhy", &fork);
+	assert_int_equal(fork.carried.count, 1);
+	assert_string_equal(fork.carried.items[0], "ab");
+	assert_int_equal(fork.left.count, 2);
+	assert_string_equal(fork.left.items[0], "a\twhy");
+	assert_false(fork.truncated);
+	drop_names(&fork);
+
+	for (int i = 0; i < FORK_NAMES_MAX; i++) {
+		buf_addf(&text, "+n%d\n", i);
+	}
+	for (int i = 0; i < 60000; i++) {
+		buf_addf(&text, "-x\n");
+	}
+	buf_addf(&text, "-n0\tlate\n");
+	take_names(&fixture, text.data, &fork);
+	assert_true(fork.truncated);
+	assert_int_equal(fork.carried.count, FORK_NAMES_MAX);
+	assert_string_equal(fork.carried.items[0], "n0");
+	drop_names(&fork);
+	buf_done(&text);
+	teardown(&fixture);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -253,6 +304,7 @@ int main(void)
 		cmocka_unit_test(test_gone),
 		cmocka_unit_test(test_many),
 		cmocka_unit_test(test_copied_in_slices),
+		cmocka_unit_test(test_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
