@@ -7,9 +7,15 @@
 #include <stddef.h>
 #include <string.h>
 
+/* Whoever sends more means something by it, and others need not wait for a look at all of it. */
+#define BLANK_BYTES_MAX ((size_t)64 << 10)
+
 /* Empty, or white space alone; a NUL is something. */
 static inline bool text_is_blank(const char *text, size_t size)
 {
+	if (size > BLANK_BYTES_MAX) {
+		return false;
+	}
 	for (size_t i = 0; i < size; i++) {
 		if (text[i] == '\0' || !strchr(" \t\n\v\f\r", text[i])) {
 			return false;

@@ -14,13 +14,13 @@
 
 static int keep_code(struct prepared *p, const char *code, size_t size, struct brig_error *err)
 {
+	if (size > CODE_BYTES_MAX) {
+		return error_set(err, BRIG_E_INPUT, EFBIG, "the code has more than 16 MiB");
+	}
 	if (text_is_blank(code, size)) {
 		int r = error_set(err, BRIG_E_INPUT, EINVAL, "the code is empty");
 		error_remedy(err, "hand in at least one statement");
 		return r;
-	}
-	if (size > CODE_BYTES_MAX) {
-		return error_set(err, BRIG_E_INPUT, EFBIG, "the code has more than 16 MiB");
 	}
 	p->code = malloc(size + 1);
 	if (!p->code) {

@@ -18,12 +18,12 @@ static int check_request(const struct brig_request *request, struct brig_error *
 	if (!size || request->file || request->command) {
 		return error_set(err, BRIG_E_INPUT, EINVAL, "a run in a session needs code");
 	}
-	if (text_is_blank(request->code, size)) {
-		return error_set(err, BRIG_E_INPUT, EINVAL, "the code is empty");
-	}
 	if (size > SESSION_CODE_BYTES_MAX || memchr(request->code, 0, size)) {
 		return error_set(err, BRIG_E_INPUT, EINVAL,
 				 "the code has more than 16 MiB, or a NUL in it");
+	}
+	if (text_is_blank(request->code, size)) {
+		return error_set(err, BRIG_E_INPUT, EINVAL, "the code is empty");
 	}
 	if (request->stdin_feed || request->stdin_size > SESSION_STDIN_BYTES_MAX) {
 		return error_set(err, BRIG_E_INPUT, EFBIG,

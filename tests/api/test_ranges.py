@@ -40,6 +40,13 @@ def test_white_space_is_empty_code(unix, session, code):
         assert answer.status == 400 and "empty" in answer.json()["detail"], answer.body
 
 
+def test_much_white_space_is_a_program(unix, session):
+    """Nobody looks through all of it to call it empty."""
+    for path in ("/v1/execute", f"/v1/sessions/{session}/execute"):
+        answer = unix.ask("POST", path, {"code": "\n" * 100_000})
+        assert answer.status == 200 and answer.json()["status"] == "ok", answer.body
+
+
 @pytest.mark.parametrize("value", [0, -1, 0.5, 1e-9, -1e300])
 @pytest.mark.parametrize("where", ["timeout_ms", "wall_ms", "cpu_ms"])
 def test_the_range_of_times_is_the_policys(unix, where, value):
