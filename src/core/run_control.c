@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "core/run_internal.h"
 
-/* 0, -errno, or 1: the cell has ended. */
+/* 0, -errno, or 1: the cell has ended. -EPROTO: nobody asked for it. */
 static int take_record(struct run *run, const struct wire_record *record, int *fds)
 {
 	switch (record->kind) {
@@ -39,10 +39,7 @@ static int take_record(struct run *run, const struct wire_record *record, int *f
 		run_grace_begun(run);
 		break;
 	case WIRE_THIS:
-		if (!run_grace_tell(run, fds[0])) {
-			run_end(run, ENDING_PROTOCOL);
-		}
-		break;
+		return run_grace_tell(run, fds[0]) ? 0 : -EPROTO;
 	case WIRE_FAILED:
 		run->setup_errnum = record->errnum > 0 ? record->errnum : EIO;
 		run->setup_step = record->value;
@@ -91,10 +88,11 @@ int run_on_control(struct run *run)
 		for (int i = 0; i < WIRE_FDS_MAX; i++) {
 			close_fd(&fds[i]);
 		}
-		if (taken != 0) {
+		if (taken != 0 && taken != -EPROTO) {
 			return taken;
 		}
-		if (!good) {
+		/* Nothing more is read: what there is, and how much, would be up to the cell. */
+		if (!good || taken == -EPROTO) {
 			epoll_ctl(run->epoll, EPOLL_CTL_DEL, run->cell.control, NULL);
 			run_end(run, ENDING_PROTOCOL);
 			return 0;

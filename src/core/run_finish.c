@@ -12,7 +12,8 @@
 #include "core/run_internal.h"
 #include "core/verdict.h"
 
-#define SLICE_NS 1000000u /* of collecting, before others have their turn */
+#define SLICE_NS       1000000u /* of collecting, before others have their turn */
+#define LAST_WORDS_MAX 16u      /* more than there is to say */
 
 /* All writers are dead, or parked: what the pipes still hold is all that there will ever be. */
 static void drain(struct stream *stream)
@@ -106,17 +107,27 @@ void run_take_end(struct run *run, const struct wire_record *record)
 	}
 }
 
+static bool is_in_place(struct run *run, const struct wire_record *record, unsigned fds_count)
+{
+	/* The answer to a question may come too late, but only to one that was asked. */
+	return wire_check(&run->wire, record, fds_count) == 0 &&
+	       (record->kind != WIRE_THIS || run_grace_answered(run));
+}
+
 void run_hear_last_words(struct run *run)
 {
 	struct wire_record record;
 	int fds[WIRE_FDS_MAX];
 	unsigned count;
 
-	while (wire_receive(run->cell.control, &record, fds, &count) == 1) {
+	for (unsigned heard = 0; heard < LAST_WORDS_MAX; heard++) {
+		if (wire_receive(run->cell.control, &record, fds, &count) != 1) {
+			return;
+		}
 		for (unsigned i = 0; i < count; i++) {
 			close(fds[i]);
 		}
-		if (wire_check(&run->wire, &record, count) < 0) {
+		if (!is_in_place(run, &record, count)) {
 			return;
 		}
 		if (record.kind == WIRE_FAILED && record.value < run->plan.count) {

@@ -71,13 +71,21 @@ void run_grace_begun(struct run *run)
 	}
 }
 
-/* The program's process group, where the kernel can tell it; else the program itself. */
-bool run_grace_tell(struct run *run, int pidfd)
+bool run_grace_answered(struct run *run)
 {
 	if (!run->grace_asked || run->grace_told) {
 		return false; /* nobody asked */
 	}
 	run->grace_told = true;
+	return true;
+}
+
+/* The program's process group, where the kernel can tell it; else the program itself. */
+bool run_grace_tell(struct run *run, int pidfd)
+{
+	if (!run_grace_answered(run)) {
+		return false;
+	}
 	if (syscall(SYS_pidfd_send_signal, pidfd, SIGTERM, NULL, PIDFD_SIGNAL_PROCESS_GROUP) < 0) {
 		sys_pidfd_send_signal(pidfd, SIGTERM);
 	}

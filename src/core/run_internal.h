@@ -30,6 +30,8 @@ bool run_grace_begin(struct run *run, enum ending why);
 void run_grace_begun(struct run *run);
 /* brig-init has said which process the program is. False: it was not asked. */
 bool run_grace_tell(struct run *run, int pidfd);
+/* The same, when there is nobody left to tell. */
+bool run_grace_answered(struct run *run);
 /* A look within that time. False: it is none. */
 bool run_grace_look(struct run *run, uint64_t now, enum ending due);
 /* brig-init has told how the program ended. */
