@@ -9,7 +9,7 @@ SAME_FOR_ALL='http ledger mcp'
 # These may go on beside each other and beside themselves as another person: each test looks at what
 # it has started itself and at nothing that the host has only one of.
 SIDE_BY_SIDE='api attack attack-warm check clients cli crash fault gate guard languages learn lib monitor'
-SIDE_BY_SIDE+=' serve tenants warm'
+SIDE_BY_SIDE+=' serve tenants tutorials warm'
 # The longest come first, so that none is left alone in the end.
 LONGEST='fault crash attack attack-warm api gate tenants clients warm languages guard cli lib serve mcp'
 # What make check runs: of each kind of test those that take seconds.
