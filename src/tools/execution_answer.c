@@ -28,7 +28,7 @@ static void read_stream(const struct outcome *outcome, const char *json, int whi
 	outcome_stream_open(outcome, json, which, &bytes);
 	*ret = (struct stream){
 		.name = which ? "stderr" : "stdout",
-		.data = tools_bytes(&bytes, 0, PAGE_BYTES + 4, &got),
+		.data = tools_bytes(&bytes, PAGE_BYTES + 4, &got),
 		.size = (size_t)outcome->bytes[which],
 	};
 	ret->shown = ret->data ? tools_cut(ret->data, got, PAGE_BYTES) : 0;
@@ -135,7 +135,7 @@ static json_t *image_of(const struct outcome_file *file)
 	size_t size = 0;
 
 	tools_file_stream(file, &bytes);
-	_cleanup_free_ char *data = tools_bytes(&bytes, 0, 16, &size);
+	_cleanup_free_ char *data = tools_bytes(&bytes, 16, &size);
 	const char *type = data ? tools_image_type(data, size) : NULL;
 	return type ? json_pack("{s:s, s:s%, s:s}", "type", "image", "data", file->base64,
 				file->base64_size, "mimeType", type)
@@ -218,79 +218,4 @@ void tools_answer_execution(struct tools_call *call, struct block *block)
 	}
 	json_decref(result);
 	mcp_call_finish(call->mcp, answer);
-}
-
-/* --- the rest, in pages ---------------------------------------------------------------------- */
-
-static bool is_named(const struct outcome_file *file, const char *name)
-{
-	struct buf text = { 0 };
-
-	buf_add(&text, file->head, file->head_size);
-	buf_addc(&text, '}');
-	json_t *head = text.failed ? NULL : json_loadb(text.data, text.size, 0, NULL);
-	const char *path = tools_text(head, "path");
-	bool same = path && strcmp(path, name) == 0;
-	json_decref(head);
-	buf_done(&text);
-	return same;
-}
-
-static bool find_stream(const struct block *block, const char *name, struct outcome_stream *ret)
-{
-	struct outcome outcome;
-	struct outcome_file file;
-	const char *json;
-	size_t at = 0;
-
-	if (outcome_read(block->data, block->size, &outcome, &json) < 0) {
-		return false;
-	}
-	if (strcmp(name, "stdout") == 0 || strcmp(name, "stderr") == 0) {
-		outcome_stream_open(&outcome, json, name[3] == 'e', ret);
-		return true;
-	}
-	while (outcome_file_next(&outcome, json, &at, &file)) {
-		if (is_named(&file, name)) {
-			tools_file_stream(&file, ret);
-			return true;
-		}
-	}
-	return false;
-}
-
-static size_t number_of(const json_t *arguments, const char *name, size_t fallback)
-{
-	const json_t *value = json_object_get(arguments, name);
-
-	return value ? (size_t)json_integer_value(value) : fallback;
-}
-
-void tool_read_output(void *user, struct mcp_call *mcp, const json_t *arguments)
-{
-	struct tools *tools = user;
-	const char *id = tools_text(arguments, "execution_id");
-	const char *name = tools_text(arguments, "name") ? tools_text(arguments, "name") : "stdout";
-	const struct block *result = kept_outputs_find(tools->kept, mcp_call_tenant(mcp), id);
-	struct outcome_stream bytes;
-
-	if (!result) {
-		mcp_call_finish_text(mcp, true,
-				     "Nothing is kept of execution %s: its output was shown whole, "
-				     "or it is too long ago. Run the code again if it is needed.",
-				     id);
-		return;
-	}
-	if (!find_stream(result, name, &bytes)) {
-		mcp_call_finish_text(mcp, true,
-				     "Execution %s has no output of the name %s. Ask for stdout, "
-				     "stderr or the path of one of its files.",
-				     id, name);
-		return;
-	}
-	size_t limit = number_of(arguments, "limit", PAGE_BYTES), size = 0;
-	_cleanup_free_ char *data =
-		tools_bytes(&bytes, number_of(arguments, "offset", 0), limit + 4, &size);
-	json_t *page = data ? tools_page(data, size, 0, limit) : NULL;
-	mcp_call_finish(mcp, mcp_result(1, &page));
 }

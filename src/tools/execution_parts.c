@@ -63,7 +63,7 @@ json_t *tools_skeleton(const struct outcome *outcome, const char *json)
 	return skeleton;
 }
 
-char *tools_bytes(struct outcome_stream *stream, size_t offset, size_t want, size_t *ret_size)
+char *tools_bytes(struct outcome_stream *stream, size_t want, size_t *ret_size)
 {
 	/* A slice is whole characters: it needs some room more. */
 	char *data = malloc(want + 32);
@@ -72,11 +72,9 @@ char *tools_bytes(struct outcome_stream *stream, size_t offset, size_t want, siz
 	if (!data) {
 		return NULL;
 	}
-	if (outcome_stream_skip(stream, offset) == offset) {
-		while (got < want &&
-		       (more = outcome_stream_read(stream, data + got, want + 32 - got)) > 0) {
-			got += more;
-		}
+	while (got < want &&
+	       (more = outcome_stream_read(stream, data + got, want + 32 - got)) > 0) {
+		got += more;
 	}
 	*ret_size = got;
 	return data;

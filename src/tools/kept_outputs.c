@@ -17,7 +17,7 @@ struct kept {
 	struct kept *next;
 	char *tenant;
 	char id[27];
-	struct block *result; /* a reference */
+	struct kept_output output;
 	size_t size;
 	uint64_t until_ns;
 };
@@ -39,7 +39,9 @@ static void drop(struct kept_outputs *kept, struct kept **at)
 
 	*at = gone->next;
 	kept->bytes -= gone->size;
-	block_unref(gone->result);
+	output_places_done(&gone->output.places[0]);
+	output_places_done(&gone->output.places[1]);
+	block_unref(gone->output.result);
 	free(gone->tenant);
 	free(gone);
 }
@@ -87,7 +89,7 @@ void kept_outputs_add(struct kept_outputs *kept, const char *tenant, const char 
 	*one = (struct kept){
 		.next = kept->first,
 		.tenant = name,
-		.result = block_ref(result),
+		.output.result = block_ref(result),
 		.size = result->size,
 		.until_ns = clock_now_ns() + KEEP_NS,
 	};
@@ -97,12 +99,12 @@ void kept_outputs_add(struct kept_outputs *kept, const char *tenant, const char 
 	trim(kept, tenant);
 }
 
-struct block *kept_outputs_find(struct kept_outputs *kept, const char *tenant, const char *id)
+struct kept_output *kept_outputs_find(struct kept_outputs *kept, const char *tenant, const char *id)
 {
 	trim(kept, tenant);
 	for (struct kept *one = kept->first; one; one = one->next) {
 		if (strcmp(one->id, id) == 0 && strcmp(one->tenant, tenant) == 0) {
-			return one->result;
+			return &one->output;
 		}
 	}
 	return NULL;

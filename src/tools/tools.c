@@ -111,6 +111,7 @@ int tools_new(struct loop *loop, struct engine *engine, const struct tools_optio
 	tools->loop = loop;
 	tools->engine = engine;
 	tools->options = options ? *options : (struct tools_options){ 0 };
+	output_reads_init(tools);
 	int r = fill(tools);
 	if (r < 0) {
 		tools_free(tools);

@@ -33,6 +33,7 @@ void tools_free(struct tools *tools)
 		free(call->session);
 		free(call);
 	}
+	output_reads_done(tools);
 	kept_outputs_free(tools->kept);
 	session_names_free(tools->names);
 	for (size_t i = 0; i < tools->texts_count; i++) {

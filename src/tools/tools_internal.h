@@ -15,6 +15,7 @@
 #define SESSION_NAME_MAX 64u
 
 struct kept_outputs;
+struct output_read;
 struct session_names;
 struct tools_call;
 
@@ -29,6 +30,9 @@ struct tools {
 	struct kept_outputs *kept;
 	struct session_names *names;
 	struct tools_call *calls; /* under way */
+	/* Calls of read_output, in turn; see tool_read_output.c. */
+	struct output_read *reads, **reads_end; /* owned */
+	struct loop_timer reads_due;
 };
 
 /* One row for each tool: its file in data/tools and its function. */
@@ -109,17 +113,43 @@ char *tools_decode(const char *base64, size_t *ret_size);
 
 /* A result without its long parts; "value" and "files", without their content, are put back. */
 json_t *tools_skeleton(const struct outcome *outcome, const char *json);
-/* At most `want` bytes from an offset on, for free(); NULL: no memory. */
-char *tools_bytes(struct outcome_stream *stream, size_t offset, size_t want, size_t *ret_size);
+/* About `want` bytes from where the stream is, for free(); NULL: no memory. */
+char *tools_bytes(struct outcome_stream *stream, size_t want, size_t *ret_size);
 /* A file's content as a stream. */
 void tools_file_stream(const struct outcome_file *file, struct outcome_stream *ret);
+
+/* Places of an output, so that no part of its text is passed over twice. */
+struct output_place {
+	const char *at; /* in the text */
+	size_t offset;  /* in the bytes that it stands for */
+};
+struct output_places {
+	struct output_place *places; /* owned */
+	size_t count, room;
+};
+/*
+ * Takes a stream, at its beginning, to an offset. 1: it is there, or at its end; 0: this was enough
+ * for one go, and with a new stream it goes on from here; -ENOMEM.
+ */
+int output_places_seek(struct output_places *places, struct outcome_stream *stream, size_t offset);
+void output_places_done(struct output_places *places);
+
+struct kept_output {
+	struct block *result;           /* a reference */
+	struct output_places places[2]; /* of stdout and of stderr */
+};
 
 /* Results whose rest may be asked for: for a while, within a bound, each for its own tenant. */
 int kept_outputs_new(struct kept_outputs **ret);
 void kept_outputs_free(struct kept_outputs *kept);
 void kept_outputs_add(struct kept_outputs *kept, const char *tenant, const char *id,
 		      struct block *result);
-struct block *kept_outputs_find(struct kept_outputs *kept, const char *tenant, const char *id);
+/* NULL: nothing is kept of it. */
+struct kept_output *kept_outputs_find(struct kept_outputs *kept, const char *tenant,
+				      const char *id);
+
+void output_reads_init(struct tools *tools);
+void output_reads_done(struct tools *tools);
 
 /*
  * Sessions that were opened by the first use of a name. Names are 1 to 64 letters, digits, '_' and
