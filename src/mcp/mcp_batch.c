@@ -1,32 +1,38 @@
-/* Batches (up to 2025-03-26): answers are gathered and go out as one array. */
+/*
+ * Batches (up to 2025-03-26). The messages of all batches wait in one line, and one of them is
+ * taken in a round of the loop, by turns: a batch is as much work as its messages are, and others
+ * are looked after in between. Answers are gathered and go out as one array.
+ */
 #include <stdlib.h>
 
 #include "mcp/mcp_internal.h"
+#include "mcp/mcp_limits.h"
 
-struct batch {
+struct mcp_batch {
 	struct mcp_channel channel;
 	struct mcp_channel *inner; /* NULL: gone */
-	size_t missing;
-	json_t *answers; /* owned */
+	size_t missing;            /* answers */
+	json_t *answers;           /* owned */
+	/* While there are messages to take: */
+	struct mcp_peer *peer; /* NULL: there are none */
+	json_t *messages;      /* owned */
+	size_t at;             /* the next of them */
+	bool cancelled[MCP_BATCH_MAX];
+	bool busy;              /* one is being taken */
+	struct mcp_batch *next; /* in the server's line */
 };
 
 static bool batch_send(struct mcp_channel *channel, const json_t *message, bool lossy)
 {
-	struct batch *batch = (struct batch *)channel;
+	struct mcp_batch *batch = (struct mcp_batch *)channel;
 
 	return batch->inner && batch->inner->class->send(batch->inner, message, lossy);
 }
 
-static void batch_answer(struct mcp_channel *channel, const json_t *message, int status)
+/* With its last message and its last answer it comes to its end. */
+static void batch_settle(struct mcp_batch *batch)
 {
-	struct batch *batch = (struct batch *)channel;
-
-	(void)status;
-	if (message) {
-		/* Whoever gave it does not change it any more. */
-		json_array_append(batch->answers, (json_t *)(uintptr_t)message);
-	}
-	if (--batch->missing > 0) {
+	if (batch->peer || batch->busy || batch->missing > 0) {
 		return;
 	}
 	if (batch->inner) {
@@ -37,23 +43,187 @@ static void batch_answer(struct mcp_channel *channel, const json_t *message, int
 	free(batch);
 }
 
+static void batch_answer(struct mcp_channel *channel, const json_t *message, int status)
+{
+	struct mcp_batch *batch = (struct mcp_batch *)channel;
+
+	(void)status;
+	if (message) {
+		/* Whoever gave it does not change it any more. */
+		json_array_append(batch->answers, (json_t *)(uintptr_t)message);
+	}
+	batch->missing--;
+	batch_settle(batch);
+}
+
 static const struct mcp_channel_class batch_class = { .send = batch_send, .answer = batch_answer };
 
-struct mcp_channel *mcp_batch_new(struct mcp_channel *inner, size_t count)
+/* How many answers messages get, from one of them on: requests, and what is no message. */
+static size_t answers_from(const json_t *messages, size_t at)
 {
-	struct batch *batch = calloc(1, sizeof(*batch));
+	struct mcp_message message;
+	const char *why;
+	size_t count = 0;
 
-	if (!batch) {
+	for (; at < json_array_size(messages); at++) {
+		count += !mcp_message_read(json_array_get(messages, at), &message, &why) ||
+			 message.kind == MCP_REQUEST;
+	}
+	return count;
+}
+
+/* --- the line --------------------------------------------------------------------------------- */
+
+static void line_add(struct mcp_server *server, struct mcp_batch *batch)
+{
+	struct mcp_batch **end = &server->batches;
+
+	while (*end) {
+		end = &(*end)->next;
+	}
+	batch->next = NULL;
+	*end = batch;
+}
+
+static void line_remove(struct mcp_server *server, const struct mcp_batch *batch)
+{
+	struct mcp_batch **at = &server->batches;
+
+	while (*at != batch) {
+		at = &(*at)->next;
+	}
+	*at = batch->next;
+}
+
+/* No more of its messages are taken; those that are left get no answer. */
+static void batch_over(struct mcp_batch *batch)
+{
+	if (!batch->peer) {
+		return;
+	}
+	line_remove(batch->peer->server, batch);
+	batch->peer->batches--;
+	batch->peer = NULL;
+	batch->missing -= answers_from(batch->messages, batch->at);
+	json_decref(batch->messages);
+	batch->messages = NULL;
+}
+
+static void take_one(struct mcp_server *server)
+{
+	struct mcp_batch *batch = server->batches;
+	json_t *message = json_incref(json_array_get(batch->messages, batch->at));
+
+	line_remove(server, batch);
+	line_add(server, batch);
+	batch->busy = true;
+	if (batch->cancelled[batch->at++]) {
+		batch_answer(&batch->channel, NULL, 0);
+	} else {
+		mcp_peer_message(batch->peer, message, &batch->channel, batch->inner);
+	}
+	batch->busy = false;
+	json_decref(message);
+	if (batch->at >= json_array_size(batch->messages)) {
+		batch_over(batch);
+	}
+	batch_settle(batch);
+}
+
+static bool go_on_later(struct mcp_server *server)
+{
+	return server->batches_due.place ||
+	       loop_timer_set(server->loop, &server->batches_due, 0) == 0;
+}
+
+void mcp_batches_due(void *user)
+{
+	struct mcp_server *server = user;
+
+	/* Without memory for the timer all are taken now. */
+	do {
+		if (server->batches) {
+			take_one(server);
+		}
+	} while (server->batches && !go_on_later(server));
+}
+
+/* --- for peers -------------------------------------------------------------------------------- */
+
+static struct mcp_batch *batch_new(struct mcp_peer *peer, json_t *messages,
+				   struct mcp_channel *channel, size_t answers)
+{
+	struct mcp_batch *batch = calloc(1, sizeof(*batch));
+	json_t *gathered = json_array();
+
+	if (!batch || !gathered || !go_on_later(peer->server)) {
+		json_decref(gathered);
+		free(batch);
 		return NULL;
 	}
 	batch->channel.class = &batch_class;
-	batch->inner = inner;
-	batch->missing = count;
-	batch->answers = json_array();
-	return &batch->channel;
+	batch->inner = channel;
+	batch->missing = answers;
+	batch->answers = gathered;
+	batch->peer = peer;
+	batch->messages = json_incref(messages);
+	peer->batches++;
+	line_add(peer->server, batch);
+	return batch;
+}
+
+bool mcp_batch_receive(struct mcp_peer *peer, json_t *messages, struct mcp_channel *channel)
+{
+	size_t count = json_array_size(messages);
+
+	if (!peer->version || mcp_version_from(peer->version, "2025-06-18") || count == 0 ||
+	    count > MCP_BATCH_MAX) {
+		mcp_peer_refuse(channel, NULL, MCP_E_INVALID_REQUEST, 400, NULL,
+				"batches are for 2025-03-26 and before, with 1 to 64 messages");
+		return true;
+	}
+	size_t answers = answers_from(messages, 0);
+	/* Notifications and responses are little work, and nobody waits for an answer to them. */
+	for (size_t i = 0; answers == 0 && i < count; i++) {
+		mcp_peer_message(peer, json_array_get(messages, i), channel, channel);
+	}
+	if (answers > 0 && !batch_new(peer, messages, channel, answers)) {
+		mcp_peer_refuse(channel, NULL, MCP_E_INTERNAL, 500, NULL, "out of memory");
+	}
+	return answers > 0;
+}
+
+void mcp_batch_cancel(struct mcp_peer *peer, const json_t *id)
+{
+	struct mcp_message message;
+	const char *why;
+
+	for (struct mcp_batch *batch = peer->server->batches; batch; batch = batch->next) {
+		for (size_t i = batch->at;
+		     batch->peer == peer && i < json_array_size(batch->messages); i++) {
+			if (mcp_message_read(json_array_get(batch->messages, i), &message, &why) &&
+			    message.kind == MCP_REQUEST && json_equal(message.id, id)) {
+				batch->cancelled[i] = true;
+			}
+		}
+	}
+}
+
+void mcp_batch_drop(struct mcp_peer *peer, const struct mcp_channel *channel)
+{
+	struct mcp_batch *batch = peer->server->batches, *next;
+
+	for (; batch; batch = next) {
+		next = batch->next;
+		if (batch->peer == peer && (!channel || batch->inner == channel)) {
+			batch->inner = NULL;
+			batch_over(batch);
+			batch_settle(batch);
+		}
+	}
 }
 
 void mcp_batch_detach(struct mcp_channel *channel)
 {
-	((struct batch *)channel)->inner = NULL;
+	((struct mcp_batch *)channel)->inner = NULL;
 }

@@ -17,7 +17,7 @@ static bool session_idle(const struct mcp_session *session)
 			return false;
 		}
 	}
-	return !session->peer.calls && !session->general.exchange;
+	return !session->peer.calls && !session->peer.batches && !session->general.exchange;
 }
 
 /* Makes room by ending the one that was not used for longest; false: all are in use. */
@@ -105,7 +105,8 @@ struct mcp_session *mcp_session_find(struct mcp_http *http, const char *id, cons
 
 static void session_free(struct mcp_session *session)
 {
-	/* The calls first: they must not find a stream that is gone. */
+	/* Batches and calls first: they must not find a stream that is gone. */
+	mcp_batch_drop(&session->peer, NULL);
 	while (session->peer.calls) {
 		mcp_peer_abandon(&session->peer, session->peer.calls->base);
 	}

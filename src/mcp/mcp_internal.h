@@ -23,6 +23,7 @@
 #define VERSION_MODERN "2026-07-28"
 #define VERSION_LATEST "2025-11-25" /* of the legacy era */
 
+struct mcp_batch;
 struct mcp_channel;
 
 struct mcp_channel_class {
@@ -61,6 +62,7 @@ struct mcp_peer {
 
 	struct mcp_call *calls;
 	unsigned calls_count;
+	unsigned batches; /* that have messages to take */
 	uint64_t last_question;
 	struct mcp_peer *next, **link; /* all peers of the server */
 };
@@ -112,6 +114,8 @@ struct mcp_server {
 	json_t *info; /* {"name","title","version"} */
 	struct mcp_peer *peers;
 	unsigned listeners;
+	struct mcp_batch *batches; /* that have messages to take, in turn */
+	struct loop_timer batches_due;
 };
 
 enum method_era { ERA_LEGACY = 1, ERA_MODERN = 2 };
@@ -148,6 +152,9 @@ void mcp_peer_abandon(struct mcp_peer *peer, const struct mcp_channel *base);
  * come, these were notifications and responses.
  */
 bool mcp_peer_receive(struct mcp_peer *peer, json_t *root, struct mcp_channel *channel);
+/* One message that is no batch, with `channel` for its answer if it is a request. */
+bool mcp_peer_message(struct mcp_peer *peer, json_t *value, struct mcp_channel *channel,
+		      struct mcp_channel *base);
 /* The request as it is. HTTP has looked at the header, which also tells the era. */
 void mcp_peer_request(struct mcp_peer *peer, const struct mcp_message *message, bool modern,
 		      struct mcp_channel *channel, struct mcp_channel *base);
@@ -166,9 +173,15 @@ bool mcp_version_from(const char *version, const char *first); /* is it that, or
 /* mcp_modern.c: NULL, or the error's text, with *ret_code and *ret_data */
 const char *mcp_modern_check(const struct mcp_message *message, int *ret_code, json_t **ret_data);
 
-/* mcp_batch.c: a channel that gathers `count` answers into one; NULL without memory. */
-struct mcp_channel *mcp_batch_new(struct mcp_channel *inner, size_t count);
-/* The inner one is gone. */
+/* mcp_batch.c */
+/* As mcp_peer_receive(), for an array. Its requests are taken in later rounds of the loop. */
+bool mcp_batch_receive(struct mcp_peer *peer, json_t *messages, struct mcp_channel *channel);
+void mcp_batches_due(void *user); /* the server */
+/* Requests with this id that wait will not be taken. */
+void mcp_batch_cancel(struct mcp_peer *peer, const json_t *id);
+/* The channel of its batches is gone (NULL: of all), and nothing more of them is taken. */
+void mcp_batch_drop(struct mcp_peer *peer, const struct mcp_channel *channel);
+/* `channel` is a batch's: the inner one is gone. */
 void mcp_batch_detach(struct mcp_channel *channel);
 
 /* mcp_call.c */

@@ -37,8 +37,8 @@ static void call_abandon(struct mcp_call *call)
 
 void mcp_peer_abandon(struct mcp_peer *peer, const struct mcp_channel *base)
 {
+	mcp_batch_drop(peer, base);
 	struct mcp_call *call = peer->calls;
-
 	/* From the beginning each time: a call that is cancelled may end others. */
 	while (call) {
 		if (call->base == base) {
@@ -55,6 +55,7 @@ void mcp_peer_done(struct mcp_peer *peer)
 	if (!peer->server) {
 		return;
 	}
+	mcp_batch_drop(peer, NULL);
 	while (peer->calls) {
 		call_abandon(peer->calls);
 	}
@@ -205,14 +206,15 @@ static void peer_notified(struct mcp_peer *peer, const struct mcp_message *messa
 		struct mcp_call *call = id ? call_find(peer, id) : NULL;
 		if (call) {
 			mcp_call_cancel(call);
+		} else if (id) {
+			mcp_batch_cancel(peer, id);
 		}
 	}
 	/* All others are for our information, and of no use to us; unknown ones are ignored. */
 }
 
-/* One message that is no batch, with `channel` for its answer if it is a request. */
-static bool peer_message(struct mcp_peer *peer, json_t *value, struct mcp_channel *channel,
-			 struct mcp_channel *base)
+bool mcp_peer_message(struct mcp_peer *peer, json_t *value, struct mcp_channel *channel,
+		      struct mcp_channel *base)
 {
 	struct mcp_message message;
 	const char *why;
@@ -234,46 +236,8 @@ static bool peer_message(struct mcp_peer *peer, json_t *value, struct mcp_channe
 	}
 }
 
-/* How many answers a batch gets: requests, and what is no message. */
-static size_t batch_answers(const json_t *list)
-{
-	struct mcp_message message;
-	const char *why;
-	size_t i, count = 0;
-	json_t *value;
-
-	json_array_foreach(list, i, value)
-	{
-		count += !mcp_message_read(value, &message, &why) || message.kind == MCP_REQUEST;
-	}
-	return count;
-}
-
-static bool peer_batch(struct mcp_peer *peer, json_t *list, struct mcp_channel *channel)
-{
-	size_t i, count = json_array_size(list), answers = batch_answers(list);
-	json_t *value;
-
-	if (!peer->version || mcp_version_from(peer->version, "2025-06-18") || count == 0 ||
-	    count > MCP_BATCH_MAX) {
-		mcp_peer_refuse(channel, NULL, MCP_E_INVALID_REQUEST, 400, NULL,
-				"batches are for 2025-03-26 and before, with 1 to 64 messages");
-		return true;
-	}
-	struct mcp_channel *batch = answers ? mcp_batch_new(channel, answers) : channel;
-	if (answers && !batch) {
-		mcp_peer_refuse(channel, NULL, MCP_E_INTERNAL, 500, NULL, "out of memory");
-		return true;
-	}
-	json_array_foreach(list, i, value)
-	{
-		peer_message(peer, value, batch, channel);
-	}
-	return answers > 0;
-}
-
 bool mcp_peer_receive(struct mcp_peer *peer, json_t *root, struct mcp_channel *channel)
 {
-	return json_is_array(root) ? peer_batch(peer, root, channel)
-				   : peer_message(peer, root, channel, channel);
+	return json_is_array(root) ? mcp_batch_receive(peer, root, channel)
+				   : mcp_peer_message(peer, root, channel, channel);
 }

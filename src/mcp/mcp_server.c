@@ -173,6 +173,7 @@ int mcp_server_new(struct loop *loop, const struct mcp_provider *provider,
 	server->loop = loop;
 	server->provider = provider;
 	set_options(server, options);
+	server->batches_due = (struct loop_timer){ .due = mcp_batches_due, .user = server };
 	int r = server_offer(server, error);
 	if (r < 0) {
 		mcp_server_free(server);
@@ -190,6 +191,7 @@ void mcp_server_free(struct mcp_server *server)
 	while (server->peers) {
 		mcp_peer_done(server->peers);
 	}
+	loop_timer_clear(&server->batches_due);
 	json_decref(server->info);
 	json_decref(server->all_tools);
 	json_decref(server->tools);

@@ -55,7 +55,10 @@ static void step_soon(struct mcp_stdio *stdio)
 
 static void in_watch(struct mcp_stdio *stdio)
 {
-	stdio->paused = backlog(stdio) > MCP_BACKLOG_PAUSE;
+	stdio->paused = backlog(stdio) > MCP_BACKLOG_PAUSE || stdio->peer.batches > 0;
+	if (stdio->peer.batches > 0) {
+		step_soon(stdio);
+	}
 	if (stdio->in_source) {
 		loop_change(stdio->in_source, stdio->paused ? 0 : EPOLLIN);
 	} else if (!stdio->in_ended && !stdio->paused) {
@@ -279,12 +282,18 @@ static void out_event(void *user, uint32_t events)
 	out_write(stdio);
 }
 
+/* Nothing is under way, and nothing waits to be written. */
+static bool is_silent(const struct mcp_stdio *stdio)
+{
+	return !stdio->peer.calls && stdio->peer.batches == 0 && backlog(stdio) == 0;
+}
+
 /* Ends when there is nothing more to say, or nobody to say it to. */
 static void step_due(void *user)
 {
 	struct mcp_stdio *stdio = user;
 
-	if (stdio->out_ended || (stdio->in_ended && !stdio->peer.calls && backlog(stdio) == 0)) {
+	if (stdio->out_ended || (stdio->in_ended && is_silent(stdio))) {
 		loop_timer_clear(&stdio->grace);
 		mcp_peer_done(&stdio->peer);
 		loop_remove(stdio->in_source);
@@ -295,7 +304,11 @@ static void step_due(void *user)
 		}
 		return;
 	}
-	if (!stdio->in_ended && !stdio->in_source && !stdio->paused) {
+	if (stdio->peer.batches > 0) { /* what comes behind a batch waits for it */
+		step_soon(stdio);
+	} else if (stdio->paused && backlog(stdio) <= MCP_BACKLOG_PAUSE / 2) {
+		in_watch(stdio);
+	} else if (!stdio->in_ended && !stdio->in_source && !stdio->paused) {
 		in_read(stdio);
 	}
 }
