@@ -47,7 +47,7 @@ static struct call *take_at(struct ledger *ledger, struct call **at)
 	return call;
 }
 
-/* Near the beginning: only long ones, which are few, are in front of it. */
+/* Near the beginning: only calls about long results are in front of it. */
 static struct call **find(struct ledger *ledger, uint64_t serial)
 {
 	struct call **at = &ledger->first;

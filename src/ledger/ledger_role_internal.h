@@ -20,6 +20,13 @@ struct answer {
 
 struct long_job;
 
+/* First in, first out. */
+struct long_list {
+	struct long_job *first, **end; /* owned */
+};
+
+enum long_kind { LONG_STORE, LONG_READ, LONG_KINDS };
+
 struct ledger_role {
 	struct loop *loop;
 	struct ledger_options options;
@@ -28,9 +35,11 @@ struct ledger_role {
 	int socket;                /* the peer's, to see whether more waits */
 	struct flusher flusher;
 	struct loop_timer commit, flush, checkpoint, sweep, jobs_due;
-	struct long_job *jobs, **jobs_end; /* owned: in turn; see ledger_role_long.c */
-	unsigned jobs_count;
-	uint64_t begun_ns;      /* of the transaction */
+	/* See ledger_role_long.c. */
+	struct long_list jobs;                /* under way, in turn */
+	struct long_list waiting[LONG_KINDS]; /* for a place among them */
+	unsigned active[LONG_KINDS];          /* of those under way */
+	uint64_t begun_ns;                    /* of the transaction */
 	uint64_t flush_due_ns;  /* the flush waits for a quiet moment since then; 0: it does not */
 	struct answer *answers; /* owned: ANSWERS_MAX of them */
 	unsigned answers_count;
@@ -56,13 +65,13 @@ void role_sent(struct ledger_role *role, int r);
 
 void role_long_init(struct ledger_role *role);
 /*
- * An end with a long result: true, and the block is the role's from here on; false: it is to be
- * done like any other call.
+ * An end with a long result: true, and the block is the role's from here on, which answers when it
+ * is stored; false: it is short, to be done like any other call.
  */
 bool role_long_store(struct ledger_role *role, uint64_t serial, const char *id, void *block,
 		     size_t size);
-/* Sends an answer that has more, now or later. */
-void role_long_read(struct ledger_role *role, struct answer *answer);
+/* An answer that has more will be sent later. */
+void role_long_read(struct ledger_role *role, const struct answer *answer);
 /* Now, all of them: the loop comes to its end. */
 void role_long_finish(struct ledger_role *role);
 

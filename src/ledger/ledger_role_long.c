@@ -1,32 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Long results are stored and read a part at a time: one part of one of them in each round of the
- * loop, by turns, and between two parts whatever else has come. What does not find a place among
- * them is done in one go.
+ * loop, by turns, and between two parts whatever else has come. Some of each kind are under way;
+ * the others wait behind them, and have nothing but the bytes that came (stores) or an id (reads).
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/memfile.h"
 #include "base/write_all.h"
 #include "ledger/ledger_role_internal.h"
 
-#define JOBS_MAX  16
-#define READS_MAX 12 /* of these: what has ended finds a place sooner than who asks */
-
-/* One that is stored or one that is read. */
 struct long_job {
 	struct long_job *next;
+	enum long_kind kind;
 	uint64_t serial; /* of the call */
+	char id[27];     /* of the execution */
 	struct brig_error error;
 	/* Storing: */
 	void *block; /* owned: a mapping */
 	size_t block_size;
-	struct store_ended *ended; /* owned; NULL: it is read */
+	struct store_ended *ended; /* owned; NULL: it has not begun */
 	/* Reading: */
 	struct store_more more;
-	int answer; /* owned: a memory file; -1: none */
+	int answer; /* owned: a memory file; -1: it has not begun */
 };
 
 static void job_free(struct long_job *job)
@@ -37,31 +36,20 @@ static void job_free(struct long_job *job)
 	free(job);
 }
 
-static void append(struct ledger_role *role, struct long_job *job)
+static void list_add(struct long_list *list, struct long_job *job)
 {
 	job->next = NULL;
-	*role->jobs_end = job;
-	role->jobs_end = &job->next;
+	*list->end = job;
+	list->end = &job->next;
 }
 
-static struct long_job *take_first(struct ledger_role *role)
+static struct long_job *list_take(struct long_list *list)
 {
-	struct long_job *job = role->jobs;
+	struct long_job *job = list->first;
 
-	role->jobs = job->next;
-	if (!role->jobs) {
-		role->jobs_end = &role->jobs;
-	}
-	return job;
-}
-
-static struct long_job *job_new(struct ledger_role *role, unsigned most, uint64_t serial)
-{
-	struct long_job *job = role->jobs_count < most ? calloc(1, sizeof(*job)) : NULL;
-
-	if (job) {
-		job->serial = serial;
-		job->answer = -1;
+	list->first = job->next;
+	if (!list->first) {
+		list->end = &list->first;
 	}
 	return job;
 }
@@ -71,29 +59,47 @@ static bool go_on_later(struct ledger_role *role)
 	return role->jobs_due.place || loop_timer_set(role->loop, &role->jobs_due, 0) == 0;
 }
 
+/* NULL: no memory. */
+static struct long_job *job_new(struct ledger_role *role, enum long_kind kind, uint64_t serial,
+				const char *id)
+{
+	struct long_job *job = go_on_later(role) ? calloc(1, sizeof(*job)) : NULL;
+
+	if (job) {
+		job->kind = kind;
+		job->serial = serial;
+		job->answer = -1;
+		(void)strncat(job->id, id, sizeof(job->id) - 1);
+		list_add(&role->waiting[kind], job);
+	}
+	return job;
+}
+
+static void refuse(struct ledger_role *role, uint64_t serial, const char *what)
+{
+	struct message message = { .kind = LEDGER_ANSWER, .serial = serial };
+	struct brig_error error = { 0 };
+
+	error_errno(&error, BRIG_E_SYSTEM, ENOMEM, "%s", what);
+	role_sent(role, role_send_error(role, &message, &error));
+}
+
 /* --- storing ---------------------------------------------------------------------------------- */
 
 bool role_long_store(struct ledger_role *role, uint64_t serial, const char *id, void *block,
 		     size_t size)
 {
-	struct long_job *job = size > STORE_LONG_BYTES && go_on_later(role)
-				       ? job_new(role, JOBS_MAX, serial)
-				       : NULL;
-	struct brig_error error = { 0 };
-
-	if (!job) {
+	if (size <= STORE_LONG_BYTES) {
 		return false;
 	}
-	/* The number of a row that is not committed can become another's. */
-	role_commit_now(role);
-	if (store_ended_open(role->store, id, block, size, &job->ended, &error) < 0) {
-		job_free(job); /* the call in one go says why */
-		return false;
+	struct long_job *job = job_new(role, LONG_STORE, serial, id);
+	if (job) {
+		job->block = block;
+		job->block_size = size;
+	} else {
+		message_block_unmap(block, size);
+		refuse(role, serial, "the record cannot be taken");
 	}
-	job->block = block;
-	job->block_size = size;
-	role->jobs_count++;
-	append(role, job);
 	return true;
 }
 
@@ -120,6 +126,10 @@ static int in_transaction(struct ledger_role *role, struct store_ended *ended,
 /* 1: it is done; 0: there is more to do. */
 static int store_some(struct ledger_role *role, struct long_job *job)
 {
+	if (!job->ended) {
+		return store_ended_open(role->store, job->id, job->block, job->block_size,
+					&job->ended, &job->error);
+	}
 	int r = in_transaction(role, job->ended, store_ended_step, &job->error);
 
 	if (r > 0) {
@@ -135,7 +145,7 @@ static void take_back(struct ledger_role *role, struct long_job *job)
 	struct brig_error unused = { 0 };
 
 	role_failed(role, &job->error);
-	if (job->error.errnum != ESTALE) {
+	if (job->ended && job->error.errnum != ESTALE) {
 		(void)in_transaction(role, job->ended, store_ended_undo, &unused);
 	}
 }
@@ -144,6 +154,11 @@ static void answer_stored(struct ledger_role *role, struct long_job *job)
 {
 	struct message message = { .kind = LEDGER_ANSWER, .serial = job->serial };
 
+	if (job->error.errnum == EPROTO) { /* as for a short one */
+		role_note(role, true, "refused", ledger_forms[LEDGER_ENDED].name);
+		role->options.gone(role->options.user, "sends what is no result");
+		return;
+	}
 	if (job->error.errnum && job->error.code != BRIG_E_INPUT) {
 		take_back(role, job);
 	}
@@ -153,57 +168,48 @@ static void answer_stored(struct ledger_role *role, struct long_job *job)
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-/* All that is left of it, behind what is there already: an answer like any other. */
-static int read_rest(struct ledger_role *role, struct answer *answer)
+void role_long_read(struct ledger_role *role, const struct answer *answer)
 {
-	int r = 0;
-
-	while (r == 0) {
-		r = store_more_read(role->store, &answer->more, &answer->data, &answer->error);
+	if (!job_new(role, LONG_READ, answer->serial, answer->more.id)) {
+		refuse(role, answer->serial, "no memory for the answer");
 	}
-	if (r > 0) {
-		buf_addc(&answer->data, '}');
-		r = answer->data.failed ? error_set(&answer->error, BRIG_E_SYSTEM, ENOMEM,
-						    "no memory for the answer")
-					: 0;
-	}
-	return r;
 }
 
-void role_long_read(struct ledger_role *role, struct answer *answer)
+/* Its beginning, as it is by now: a result may be deleted while somebody waits for it. */
+static int read_begin(struct ledger_role *role, struct long_job *job, struct buf *out)
 {
-	struct long_job *job = go_on_later(role) ? job_new(role, READS_MAX, answer->serial) : NULL;
+	int r = store_execution_get(role->store, LEDGER_ANY_TENANT, job->id, out, &job->more,
+				    &job->error);
 
-	if (job) {
-		job->answer = message_block_open(0);
-		if (job->answer >= 0 &&
-		    write_all(job->answer, answer->data.data, answer->data.size) == 0) {
-			job->more = answer->more;
-			role->jobs_count++;
-			append(role, job);
-			return;
-		}
-		job_free(job);
+	if (r < 0) {
+		return r;
 	}
-	struct message message = { .kind = LEDGER_ANSWER, .serial = answer->serial };
+	job->answer = message_block_open(0);
+	if (job->answer < 0) {
+		return error_errno(&job->error, BRIG_E_SYSTEM, -job->answer,
+				   "no memory for the answer");
+	}
+	return job->more.n == 0;
+}
 
-	role_sent(role,
-		  read_rest(role, answer) < 0
-			  ? role_send_error(role, &message, &answer->error)
-			  : role_send_text(role, &message, answer->data.data, answer->data.size));
+static int read_part(struct ledger_role *role, struct long_job *job, struct buf *out)
+{
+	int r = store_more_read(role->store, &job->more, out, &job->error);
+
+	if (r > 0) {
+		buf_addc(out, '}');
+	}
+	return r;
 }
 
 static int read_some(struct ledger_role *role, struct long_job *job)
 {
 	_cleanup_(buf_done)
 	struct buf part = { 0 };
-	int r = store_more_read(role->store, &job->more, &part, &job->error);
+	int r = job->answer < 0 ? read_begin(role, job, &part) : read_part(role, job, &part);
 
 	if (r < 0) {
 		return r;
-	}
-	if (r > 0) {
-		buf_addc(&part, '}');
 	}
 	int written = part.failed ? -ENOMEM : write_all(job->answer, part.data, part.size);
 	if (written == 0 && r > 0) {
@@ -226,24 +232,41 @@ static void answer_read(struct ledger_role *role, struct long_job *job)
 
 /* --- turns ------------------------------------------------------------------------------------ */
 
+/* How many of a kind are under way at once, and what a turn of one does: 0, or 1 at its end. */
+static const struct {
+	unsigned most;
+	int (*step)(struct ledger_role *role, struct long_job *job);
+	void (*answer)(struct ledger_role *role, struct long_job *job);
+} kinds[LONG_KINDS] = {
+	[LONG_STORE] = { 16, store_some, answer_stored },
+	[LONG_READ] = { 12, read_some, answer_read },
+};
+
+/* Those that wait take the places that are free. */
+static void fill_places(struct ledger_role *role)
+{
+	for (unsigned kind = 0; kind < LONG_KINDS; kind++) {
+		while (role->waiting[kind].first && role->active[kind] < kinds[kind].most) {
+			role->active[kind]++;
+			list_add(&role->jobs, list_take(&role->waiting[kind]));
+		}
+	}
+}
+
 static void one_turn(struct ledger_role *role)
 {
-	struct long_job *job = take_first(role);
-	int r = job->ended ? store_some(role, job) : read_some(role, job);
+	struct long_job *job = list_take(&role->jobs);
+	int r = kinds[job->kind].step(role, job);
 
 	if (r == 0) {
-		append(role, job);
+		list_add(&role->jobs, job);
 		return;
 	}
 	if (r < 0 && !job->error.errnum) {
 		error_set(&job->error, BRIG_E_SYSTEM, EIO, "the record cannot be taken");
 	}
-	role->jobs_count--;
-	if (job->ended) {
-		answer_stored(role, job);
-	} else {
-		answer_read(role, job);
-	}
+	role->active[job->kind]--;
+	kinds[job->kind].answer(role, job);
 	job_free(job);
 	role_commit_now(role); /* what follows a commit: signing, flushing */
 }
@@ -254,23 +277,35 @@ static void jobs_due(void *user)
 
 	/* What others have said so far is theirs, whatever becomes of this part. */
 	role_commit_now(role);
-	if (role->jobs) {
+	fill_places(role);
+	if (role->jobs.first) {
 		one_turn(role);
 	}
-	if (role->jobs && !go_on_later(role)) {
+	fill_places(role);
+	if (role->jobs.first && !go_on_later(role)) {
 		role_long_finish(role);
 	}
 }
 
 void role_long_finish(struct ledger_role *role)
 {
-	while (role->jobs) {
+	/* Whoever asks for a result can ask again; what has ended is told only once. */
+	while (role->waiting[LONG_READ].first) {
+		struct long_job *job = list_take(&role->waiting[LONG_READ]);
+
+		refuse(role, job->serial, "no time for the answer");
+		job_free(job);
+	}
+	for (fill_places(role); role->jobs.first; fill_places(role)) {
 		one_turn(role);
 	}
 }
 
 void role_long_init(struct ledger_role *role)
 {
-	role->jobs_end = &role->jobs;
+	role->jobs.end = &role->jobs.first;
+	for (unsigned kind = 0; kind < LONG_KINDS; kind++) {
+		role->waiting[kind].end = &role->waiting[kind].first;
+	}
 	role->jobs_due = (struct loop_timer){ .due = jobs_due, .user = role };
 }

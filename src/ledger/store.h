@@ -192,6 +192,7 @@ struct store_more {
 	int64_t n;
 	unsigned part;
 	uint64_t left; /* bytes */
+	char id[27];   /* of the execution */
 };
 
 /* The answer of one that has more has everything up to there; "}" is to come behind it. */

@@ -83,6 +83,7 @@ static void read_long(sqlite3_stmt *row, const char *data, size_t size, uint64_t
 		ret->more = (struct store_more){ .n = sqlite3_column_int64(row, C_NUMBER),
 						 .part = 1,
 						 .left = whole - size };
+		(void)strncat(ret->more.id, text_of(row, C_ID), sizeof(ret->more.id) - 1);
 	}
 }
 

@@ -3,6 +3,7 @@
 #include "ledger_fixture.h"
 
 #define LONG_BYTES ((size_t)5 << 20)
+#define MANY       24 /* more than find a place at a time */
 
 /* Each place has another character, so that parts in a wrong order are seen. */
 static char *long_result(unsigned seed)
@@ -104,7 +105,6 @@ static void others_between_parts(void **state)
 /* More than are done by turns: all of them come to their end. */
 static void many_long_ones(void **state)
 {
-	enum { MANY = 24 };
 	struct place *place = *state;
 	char ids[MANY][27];
 
@@ -124,6 +124,89 @@ static void many_long_ones(void **state)
 			answer(place, ledger_get(place->ledger, "one", ids[i], done, place)), 0);
 		assert_true(is_long_result(place, i));
 	}
+}
+
+/* However many there are, no result is one turn: who comes behind all of them is answered first. */
+static void more_stores_than_places(void **state)
+{
+	struct place *place = *state;
+	char ids[MANY][27];
+
+	for (unsigned i = 0; i < MANY; i++) {
+		assert_int_equal(begin(place, ids[i], false, NULL, NULL), 0);
+	}
+	for (unsigned i = 0; i < MANY; i++) {
+		assert_int_equal(end_long(place, ids[i], i, long_done), 0);
+	}
+	assert_int_equal(answer(place, ledger_stats(place->ledger, done, place)), 0);
+	assert_int_equal(place->long_answers, 0);
+	wait_for_long(place, MANY);
+}
+
+static void more_reads_than_places(void **state)
+{
+	struct place *place = *state;
+	char id[27];
+
+	assert_int_equal(begin(place, id, false, NULL, NULL), 0);
+	assert_int_equal(answer(place, end_long(place, id, 1, done)), 0);
+	for (unsigned i = 0; i < MANY; i++) {
+		assert_int_equal(ledger_get(place->ledger, "one", id, long_done, place), 0);
+	}
+	assert_int_equal(answer(place, ledger_stats(place->ledger, done, place)), 0);
+	assert_int_equal(place->long_answers, 0);
+	wait_for_long(place, MANY);
+	assert_int_equal(place->long_errnum, 0);
+}
+
+/* Neither those under way nor those that wait are lost with a stop. */
+static void many_at_a_stop(void **state)
+{
+	struct place *place = *state;
+	char ids[MANY][27];
+
+	for (unsigned i = 0; i < MANY; i++) {
+		assert_int_equal(begin(place, ids[i], false, NULL, NULL), 0);
+	}
+	for (unsigned i = 0; i < MANY; i++) {
+		assert_int_equal(end_long(place, ids[i], i, long_done), 0);
+	}
+	assert_int_equal(answer(place, ledger_stats(place->ledger, done, place)), 0);
+	stop(place);
+	start(place);
+	for (unsigned i = 0; i < MANY; i++) {
+		assert_int_equal(
+			answer(place, ledger_get(place->ledger, "one", ids[i], done, place)), 0);
+		assert_true(is_long_result(place, i));
+	}
+}
+
+/* Another tenant's stays another's, also for who waits. */
+static void long_of_another(void **state)
+{
+	struct place *place = *state;
+	char id[27];
+
+	assert_int_equal(begin(place, id, false, NULL, NULL), 0);
+	assert_int_equal(answer(place, end_long(place, id, 1, done)), 0);
+	assert_int_equal(answer(place, ledger_get(place->ledger, "two", id, done, place)), ENOENT);
+}
+
+/* What is long and no result ends the connection, as what is short does. */
+static void long_and_no_result(void **state)
+{
+	struct place *place = *state;
+	char id[27];
+	char *data = calloc(1, LONG_BYTES);
+
+	assert_non_null(data);
+	assert_int_equal(begin(place, id, false, NULL, NULL), 0);
+	assert_int_equal(ledger_ended(place->ledger, id, data, LONG_BYTES, done, place), 0);
+	free(data);
+	while (!place->role_gone && !place->client_gone) {
+		loop_run(place->loop);
+	}
+	assert_true(place->role_gone);
 }
 
 /* A stop is no reason to lose one that was handed over. */
@@ -274,6 +357,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(others_between_parts, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(many_long_ones, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(more_stores_than_places, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(more_reads_than_places, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(many_at_a_stop, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(long_of_another, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(long_and_no_result, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(long_at_a_stop, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(long_in_a_crash, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(long_and_old, set_up, tear_down),
