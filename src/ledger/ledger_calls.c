@@ -16,7 +16,7 @@ static int call_begin(struct store *store, const struct message *message,
 	if (message->value > 1) {
 		return error_set(error, BRIG_E_INPUT, EPROTO, "begin: an unknown flag");
 	}
-	return store_execution_begin(store, texts, message->value == 1, answer, error);
+	return store_execution_begin(store, texts, message->value == 1, NULL, answer, error);
 }
 
 static int call_started(struct store *store, const struct message *message,

@@ -117,6 +117,10 @@ static int take_texts(struct ledger_role *role, const struct message *message, i
 	    role_long_store(role, message->serial, texts[ENDED_ID].data, block, block_size)) {
 		return 0;
 	}
+	if (r == 0 && message->kind == LEDGER_BEGIN && message->value == 1 && block &&
+	    role_long_begin(role, message->serial, tail, size, block, block_size)) {
+		return 0;
+	}
 	if (r == 0) {
 		r = answer_call(role, message, texts);
 	}

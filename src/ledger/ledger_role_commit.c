@@ -40,6 +40,16 @@ void role_sign_now(struct ledger_role *role)
 	role_note(role, false, "checkpoint", line);
 }
 
+/* Parts of requests that have begun: their room is wanted by those that come. */
+static void sweep_soon(struct ledger_role *role)
+{
+	uint64_t at = clock_now_ns() + SWEEP_AGAIN;
+
+	if (!role->sweep.place || role->sweep.at_ns > at) {
+		(void)loop_timer_set(role->loop, &role->sweep, at);
+	}
+}
+
 void role_commit_now(struct ledger_role *role)
 {
 	struct brig_error failure = { 0 };
@@ -56,6 +66,9 @@ void role_commit_now(struct ledger_role *role)
 	} else if (fresh > 0) {
 		role_arm(role, &role->checkpoint, role->options.checkpoint_ns);
 		role_arm(role, &role->flush, role->options.flush_ns);
+	}
+	if (role->store->has_gone) {
+		sweep_soon(role);
 	}
 }
 

@@ -25,7 +25,7 @@ struct long_list {
 	struct long_job *first, **end; /* owned */
 };
 
-enum long_kind { LONG_STORE, LONG_READ, LONG_KINDS };
+enum long_kind { LONG_STORE, LONG_BEGIN, LONG_READ, LONG_KINDS };
 
 struct ledger_role {
 	struct loop *loop;
@@ -35,7 +35,7 @@ struct ledger_role {
 	int socket;                /* the peer's, to see whether more waits */
 	struct flusher flusher;
 	struct loop_timer commit, flush, checkpoint, sweep, jobs_due;
-	/* See ledger_role_long.c. */
+	/* See ledger_role_long.h. */
 	struct long_list jobs;                /* under way, in turn */
 	struct long_list waiting[LONG_KINDS]; /* for a place among them */
 	unsigned active[LONG_KINDS];          /* of those under way */
@@ -61,7 +61,7 @@ int role_send_error(struct ledger_role *role, struct message *message,
 		    const struct brig_error *error);
 void role_sent(struct ledger_role *role, int r);
 
-/* --- ledger_role_long.c --- */
+/* --- ledger_role_long.c, ledger_role_ended.c, ledger_role_begin.c, ledger_role_read.c --- */
 
 void role_long_init(struct ledger_role *role);
 /*
@@ -70,6 +70,9 @@ void role_long_init(struct ledger_role *role);
  */
 bool role_long_store(struct ledger_role *role, uint64_t serial, const char *id, void *block,
 		     size_t size);
+/* The same for a queued execution with a long request; `form` is what came beside the block. */
+bool role_long_begin(struct ledger_role *role, uint64_t serial, const void *form, size_t form_size,
+		     void *block, size_t size);
 /* An answer that has more will be sent later. */
 void role_long_read(struct ledger_role *role, const struct answer *answer);
 /* Now, all of them: the loop comes to its end. */

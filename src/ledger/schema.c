@@ -20,7 +20,10 @@
  * are hashes and signatures. Its front goes when the anchor was moved, which store_archive.c does.
  * A session that has no end is open; after a start there is none. usage is what callers that have a
  * limit for a day have used on the day of their last run. Of a long result the row has only the
- * beginning, and result_parts the rest: k is 4096 times its n and the number of the part.
+ * beginning, and result_parts the rest: k is 4096 times its n and the number of the part. Of a long
+ * request the row is empty, and request_parts has it in the same way, with m in the place of n. The
+ * row of long_requests is there before its parts are and until they are deleted; it has no n before
+ * the last part has come, and is gone when they may be deleted.
  */
 static const char *const migrations[] = {
 	"CREATE TABLE executions ("
@@ -114,6 +117,17 @@ static const char *const migrations[] = {
 	" cpu_ns INTEGER NOT NULL"
 	") STRICT, WITHOUT ROWID;",
 	"CREATE TABLE result_parts ("
+	" k INTEGER PRIMARY KEY,"
+	" data BLOB NOT NULL"
+	") STRICT;",
+	"CREATE TABLE long_requests ("
+	" m INTEGER PRIMARY KEY,"
+	" n INTEGER,"
+	" size INTEGER NOT NULL,"
+	" gone INTEGER NOT NULL CHECK (gone IN (0, 1))"
+	") STRICT;"
+	"CREATE INDEX long_requests_of ON long_requests (n);"
+	"CREATE TABLE request_parts ("
 	" k INTEGER PRIMARY KEY,"
 	" data BLOB NOT NULL"
 	") STRICT;",

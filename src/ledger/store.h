@@ -28,6 +28,16 @@ enum statement {
 	SQL_BY_KEY,
 	SQL_REQUEST_PUT,
 	SQL_REQUEST_DROP,
+	SQL_LONG_PUT,
+	SQL_LONG_TAKEN,
+	SQL_LONG_UNDO,
+	SQL_LONG_DROP,
+	SQL_LONG_LOST,
+	SQL_LONG_GONE,
+	SQL_LONG_FORGET,
+	SQL_REQUEST_PART_PUT,
+	SQL_REQUEST_PART_GET,
+	SQL_REQUEST_PARTS_DROP,
 	SQL_KEY_DROP,
 	SQL_OPEN_ONE,
 	SQL_START,
@@ -93,6 +103,7 @@ struct store {
 	struct store_tally now, committed, marked;
 	bool is_first; /* no call has been made in this transaction */
 	bool has_mark;
+	bool has_gone;         /* parts of requests that may be deleted; perhaps */
 	bool archived_taken;   /* what brig audit archive has said */
 	int64_t pending_after; /* the last one that was handed out */
 	int64_t pending_last;  /* the last one that was there at the start */
@@ -162,8 +173,11 @@ void store_vfs_unregister(struct store *store);
 
 /* --- executions (store_executions.c, store_ended.c, store_read.c) --- */
 
+/* `request`: a long one, all of whose parts are stored; or NULL. */
+struct store_request;
 int store_execution_begin(struct store *store, const struct ledger_text *texts, bool queued,
-			  struct buf *answer, struct brig_error *error);
+			  const struct store_request *request, struct buf *answer,
+			  struct brig_error *error);
 int store_execution_started(struct store *store, const char *id, struct brig_error *error);
 /* -EPROTO: `result` is no result. */
 int store_execution_ended(struct store *store, const char *id, const char *result, size_t size,
@@ -186,6 +200,21 @@ int store_ended_finish(struct store *store, struct store_ended *ended, struct br
 /* Removes the parts of one that cannot be finished. */
 int store_ended_undo(struct store *store, struct store_ended *ended, struct brig_error *error);
 void store_ended_free(struct store_ended *ended);
+
+/*
+ * A queued request that is longer than STORE_LONG_BYTES goes in before its execution does, with a
+ * step (as of store_ended) for each part. What is not taken by store_execution_begin() is undone.
+ */
+struct store_request {
+	const char *data; /* borrowed */
+	size_t size;
+	int64_t m; /* its number; 0: nothing is stored */
+	unsigned part;
+};
+int store_request_step(struct store *store, struct store_request *request,
+		       struct brig_error *error);
+int store_request_undo(struct store *store, const struct store_request *request,
+		       struct brig_error *error);
 
 /* Parts that have not been read yet. n 0: none. */
 struct store_more {

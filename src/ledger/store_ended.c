@@ -180,15 +180,13 @@ int store_ended_undo(struct store *store, struct store_ended *ended, struct brig
  */
 static int end_unbegun(struct store *store, int64_t n, json_t *result, struct brig_error *error)
 {
-	int rc = store_run(store, SQL_REQUEST_DROP, "i", n);
-	int r = store_result(store, rc, SQL_REQUEST_DROP, error);
+	int r = store_request_drop(store, n, error);
 
-	if (r == 0 && sqlite3_changes64(store->db) == 0 &&
-	    strcmp(result_status(result), "error") == 0) {
-		rc = store_run(store, SQL_KEY_DROP, "i", n);
+	if (r == 0 && strcmp(result_status(result), "error") == 0) {
+		int rc = store_run(store, SQL_KEY_DROP, "i", n);
 		r = store_result(store, rc, SQL_KEY_DROP, error);
 	}
-	return r;
+	return r < 0 ? r : 0;
 }
 
 static int put_result(struct store *store, const struct store_ended *ended,

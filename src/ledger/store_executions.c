@@ -82,9 +82,10 @@ static int insert(struct store *store, const struct ledger_text *texts, bool que
 }
 
 int store_execution_begin(struct store *store, const struct ledger_text *texts, bool queued,
-			  struct buf *answer, struct brig_error *error)
+			  const struct store_request *request, struct buf *answer,
+			  struct brig_error *error)
 {
-	const struct ledger_text *request = &texts[BEGIN_REQUEST];
+	const struct ledger_text *text = &texts[BEGIN_REQUEST];
 	int r = find_key(store, texts, answer, error);
 
 	if (r != 0) {
@@ -92,11 +93,9 @@ int store_execution_begin(struct store *store, const struct ledger_text *texts, 
 	}
 	r = insert(store, texts, queued, error);
 	/* What runs now is lost with us: its request would be of no use to anyone. */
-	if (r == 0 && queued && request->data) {
-		int rc = store_run(store, SQL_REQUEST_PUT, "ib",
-				   (int64_t)sqlite3_last_insert_rowid(store->db), request->data,
-				   request->size);
-		r = store_result(store, rc, SQL_REQUEST_PUT, error);
+	if (r == 0 && queued && text->data) {
+		r = store_request_put(store, (int64_t)sqlite3_last_insert_rowid(store->db), text,
+				      request, error);
 	}
 	if (r == 0 && texts[BEGIN_SESSION].data) {
 		int rc = store_run(store, SQL_SESSION_RUN, "tt", texts[BEGIN_TENANT].data,
@@ -164,8 +163,7 @@ int store_execution_started(struct store *store, const char *id, struct brig_err
 	}
 	if (r == 0) {
 		/* It has the code in it, and is not run a second time. */
-		int rc = store_run(store, SQL_REQUEST_DROP, "i", one.n);
-		r = store_result(store, rc, SQL_REQUEST_DROP, error);
+		r = store_request_drop(store, one.n, error);
 	}
-	return r;
+	return r < 0 ? r : 0;
 }

@@ -23,6 +23,21 @@ struct open_one {
 int execution_find_open(struct store *store, const char *id, enum execution_state before,
 			struct open_one *ret, struct brig_error *error);
 
+/* --- requests (store_request.c) --- */
+
+/* `request`: a long one, all of whose parts are stored; NULL: the text is stored here. */
+int store_request_put(struct store *store, int64_t n, const struct ledger_text *text,
+		      const struct store_request *request, struct brig_error *error);
+/* 1: there was one; 0: there was none. The parts of a long one go later. */
+int store_request_drop(struct store *store, int64_t n, struct brig_error *error);
+/* All of a long one. */
+int store_request_read(struct store *store, int64_t m, uint64_t size, struct buf *out,
+		       struct brig_error *error);
+/* Those that were half stored when the last ledger ended may go. */
+int store_request_recover(struct store *store, struct brig_error *error);
+/* Deletes a few parts. */
+int store_request_sweep(struct store *store, bool *more, struct brig_error *error);
+
 /* --- parts of long results (store_parts.c) --- */
 
 /* Parts that a result may have: their keys are made of its number and theirs. */

@@ -5,7 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/json_out.h"
-#include "ledger/store.h"
+#include "ledger/store_executions.h"
 #include "ledger/timestamp.h"
 
 #define PENDING_MAX       1000
@@ -170,7 +170,25 @@ int store_execution_list(struct store *store, const char *tenant, const char *be
 	return store_result(store, rc, sql, error);
 }
 
-static void add_pending(struct json_out *out, sqlite3_stmt *row)
+/* As SQL_PENDING has them, behind the texts. */
+enum { P_CREATED = 9, P_REQUEST, P_LONG, P_SIZE };
+
+/* The request of a row: as it is there, or put together from its parts. */
+static int read_request(struct store *store, sqlite3_stmt *row, struct buf *out,
+			struct brig_error *error)
+{
+	int64_t m = sqlite3_column_int64(row, P_LONG);
+
+	if (m) {
+		return store_request_read(store, m, (uint64_t)sqlite3_column_int64(row, P_SIZE),
+					  out, error);
+	}
+	buf_add(out, sqlite3_column_blob(row, P_REQUEST),
+		(size_t)sqlite3_column_bytes(row, P_REQUEST));
+	return 0;
+}
+
+static void add_pending(struct json_out *out, sqlite3_stmt *row, const struct buf *request)
 {
 	static const char *const names[] = { "id",       "tenant", "caller",      "session",
 					     "language", "policy", "code_sha256", "key" };
@@ -179,9 +197,8 @@ static void add_pending(struct json_out *out, sqlite3_stmt *row)
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		json_text(out, names[i], text_of(row, 1 + (int)i));
 	}
-	add_time(out, "created_at", (uint64_t)sqlite3_column_int64(row, 9));
-	json_base64(out, "request_base64", sqlite3_column_blob(row, 10),
-		    (size_t)sqlite3_column_bytes(row, 10));
+	add_time(out, "created_at", (uint64_t)sqlite3_column_int64(row, P_CREATED));
+	json_base64(out, "request_base64", request->data ? request->data : "", request->size);
 	json_close(out, '}');
 }
 
@@ -190,20 +207,27 @@ int store_execution_pending(struct store *store, struct buf *answer, struct brig
 	struct json_out out = { .buf = answer };
 	sqlite3_stmt *row = store->statements[SQL_PENDING];
 	size_t bytes = 0;
+	int r = 0;
 
 	json_open(&out, NULL, '{');
 	json_open(&out, "pending", '[');
 	int rc = store_run(store, SQL_PENDING, "iii", store->pending_after, store->pending_last,
 			   (int64_t)PENDING_MAX);
-	while (rc == SQLITE_ROW && bytes < PENDING_BYTES_MAX) {
-		add_pending(&out, row);
-		bytes += (size_t)sqlite3_column_bytes(row, 10);
+	while (r == 0 && rc == SQLITE_ROW && bytes < PENDING_BYTES_MAX) {
+		_cleanup_(buf_done)
+		struct buf request = { 0 };
+
+		r = read_request(store, row, &request, error);
+		add_pending(&out, row, &request);
+		answer->failed |= request.failed;
+		bytes += request.size;
 		store->pending_after = sqlite3_column_int64(row, 0);
 		rc = sqlite3_step(row);
 	}
 	json_close(&out, ']');
 	json_close(&out, '}');
-	return store_result(store, rc, SQL_PENDING, error);
+	int ended = store_result(store, rc, SQL_PENDING, error);
+	return r < 0 ? r : ended;
 }
 
 uint64_t store_execution_pending_count(struct store *store)

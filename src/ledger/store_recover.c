@@ -154,6 +154,9 @@ int store_recover(struct store *store, uint64_t *ret_lost, struct brig_error *er
 		count++;
 	}
 	if (r == 0) {
+		r = store_request_recover(store, error);
+	}
+	if (r == 0) {
 		r = store_session_recover(store, error);
 	}
 	if (r < 0) {

@@ -27,6 +27,17 @@ static const char *const texts[SQL_STATEMENTS] = {
 	[SQL_BY_KEY] = "SELECT id, digest FROM executions WHERE tenant = ? AND key = ?",
 	[SQL_REQUEST_PUT] = "INSERT INTO requests (n, data) VALUES (?, ?)",
 	[SQL_REQUEST_DROP] = "DELETE FROM requests WHERE n = ?",
+	[SQL_LONG_PUT] = "INSERT INTO long_requests (size, gone) VALUES (?, 0)",
+	[SQL_LONG_TAKEN] = "UPDATE long_requests SET n = ? WHERE m = ?",
+	[SQL_LONG_UNDO] = "UPDATE long_requests SET gone = 1 WHERE m = ? AND n IS NULL",
+	[SQL_LONG_DROP] = "UPDATE long_requests SET gone = 1 WHERE n = ?",
+	[SQL_LONG_LOST] = "UPDATE long_requests SET gone = 1 WHERE n IS NULL",
+	[SQL_LONG_GONE] = "SELECT m FROM long_requests WHERE gone = 1 ORDER BY m LIMIT 1",
+	[SQL_LONG_FORGET] = "DELETE FROM long_requests WHERE m = ?",
+	[SQL_REQUEST_PART_PUT] = "INSERT INTO request_parts (k, data) VALUES (?, ?)",
+	[SQL_REQUEST_PART_GET] = "SELECT data FROM request_parts WHERE k = ?",
+	[SQL_REQUEST_PARTS_DROP] = "DELETE FROM request_parts WHERE k IN (SELECT k FROM "
+				   "request_parts WHERE k BETWEEN ? AND ? ORDER BY k DESC LIMIT ?)",
 	[SQL_KEY_DROP] = "UPDATE executions SET key = NULL WHERE n = ?",
 	[SQL_OPEN_ONE] = "SELECT n, state, tenant, caller, session, language, policy, code_sha256 "
 			 "FROM executions WHERE id = ?",
@@ -48,8 +59,10 @@ static const char *const texts[SQL_STATEMENTS] = {
 		     "LEFT JOIN results r ON r.n = e.n "
 		     "WHERE e.tenant = ? AND e.id < ? ORDER BY e.id DESC LIMIT ?",
 	[SQL_PENDING] = "SELECT e.n, e.id, e.tenant, e.caller, e.session, e.language, e.policy, "
-			"e.code_sha256, e.key, e.created_ms, q.data FROM requests q "
-			"JOIN executions e ON e.n = q.n WHERE q.n > ? AND q.n <= ? AND e.state = 0 "
+			"e.code_sha256, e.key, e.created_ms, q.data, l.m, l.size FROM requests q "
+			"JOIN executions e ON e.n = q.n "
+			"LEFT JOIN long_requests l ON l.n = q.n AND l.gone = 0 WHERE q.n > ? AND "
+			"q.n <= ? AND e.state = 0 "
 			"ORDER BY q.n LIMIT ?",
 	/* The columns of SQL_LOST. */
 	[SQL_PENDING_NEXT] = "SELECT e.id, e.language, e.policy, e.n FROM requests q "

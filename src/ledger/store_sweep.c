@@ -101,6 +101,9 @@ int store_sweep(struct store *store, struct brig_error *error)
 		r = forget(store, &more, error);
 	}
 	if (r == 0) {
+		r = store_request_sweep(store, &more, error);
+	}
+	if (r == 0) {
 		r = store_session_sweep(store, &more, error);
 	}
 	if (r == 0) {

@@ -162,6 +162,8 @@ def test_a_ledger_of_old_verifies_and_goes_on(state, audit, driver):
         db.execute("DROP TABLE anchor")
         db.execute("DROP TABLE usage")
         db.execute("DROP TABLE result_parts")
+        db.execute("DROP TABLE long_requests")
+        db.execute("DROP TABLE request_parts")
         for name, table, words in (("audit_remains", "audit", "the audit chain only grows"),
                                    ("checkpoints_remain", "checkpoints", "checkpoints only grow")):
             db.execute(f"CREATE TRIGGER {name} BEFORE DELETE ON {table}"

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Requests of queued executions. A long one lies in parts, as a long result does: each is written
+ * and deleted in a turn of its own. They come before the execution that they are for, so they have
+ * a number of their own, m.
+ */
+#include "ledger/store_executions.h"
+
+#define PARTS_AT_ONCE 16u
+
+static int64_t key_of(int64_t m, unsigned part)
+{
+	return m * (int64_t)STORE_PARTS_MAX + part;
+}
+
+static int open_long(struct store *store, struct store_request *request, struct brig_error *error)
+{
+	int rc = store_run(store, SQL_LONG_PUT, "i", (int64_t)request->size);
+	int r = store_result(store, rc, SQL_LONG_PUT, error);
+
+	if (r == 0) {
+		request->m = (int64_t)sqlite3_last_insert_rowid(store->db);
+	}
+	return r;
+}
+
+int store_request_step(struct store *store, struct store_request *request, struct brig_error *error)
+{
+	size_t at = request->part * STORE_PART_BYTES;
+	bool first = request->m == 0;
+
+	if (at >= request->size) {
+		return 1;
+	}
+	int r = first ? open_long(store, request, error) : 0;
+	if (r == 0) {
+		size_t left = request->size - at;
+		int rc = store_run(store, SQL_REQUEST_PART_PUT, "ib",
+				   key_of(request->m, request->part), request->data + at,
+				   left < STORE_PART_BYTES ? left : STORE_PART_BYTES);
+		r = store_result(store, rc, SQL_REQUEST_PART_PUT, error);
+	}
+	request->part += r == 0;
+	if (r < 0 && first) {
+		request->m = 0; /* it is rolled back */
+	}
+	return r;
+}
+
+static int mark_gone(struct store *store, enum statement sql, int64_t number,
+		     struct brig_error *error)
+{
+	int rc = store_run(store, sql, "i", number);
+	int r = store_result(store, rc, sql, error);
+
+	if (r == 0 && sqlite3_changes64(store->db) > 0) {
+		store->has_gone = true;
+	}
+	return r;
+}
+
+int store_request_undo(struct store *store, const struct store_request *request,
+		       struct brig_error *error)
+{
+	return request->m ? mark_gone(store, SQL_LONG_UNDO, request->m, error) : 0;
+}
+
+int store_request_put(struct store *store, int64_t n, const struct ledger_text *text,
+		      const struct store_request *request, struct brig_error *error)
+{
+	int rc = store_run(store, SQL_REQUEST_PUT, "ib", n, request ? "" : text->data,
+			   request ? (size_t)0 : text->size);
+	int r = store_result(store, rc, SQL_REQUEST_PUT, error);
+
+	if (r == 0 && request) {
+		rc = store_run(store, SQL_LONG_TAKEN, "ii", n, request->m);
+		r = store_result(store, rc, SQL_LONG_TAKEN, error);
+	}
+	return r;
+}
+
+int store_request_drop(struct store *store, int64_t n, struct brig_error *error)
+{
+	int rc = store_run(store, SQL_REQUEST_DROP, "i", n);
+	int r = store_result(store, rc, SQL_REQUEST_DROP, error);
+
+	if (r < 0 || sqlite3_changes64(store->db) == 0) {
+		return r;
+	}
+	r = mark_gone(store, SQL_LONG_DROP, n, error);
+	return r < 0 ? r : 1;
+}
+
+int store_request_read(struct store *store, int64_t m, uint64_t size, struct buf *out,
+		       struct brig_error *error)
+{
+	sqlite3_stmt *row = store->statements[SQL_REQUEST_PART_GET];
+	size_t got = 1;
+	int r = 0;
+
+	/* One that lacks a part is no request any more, and is refused as such: others are not. */
+	for (unsigned part = 0; r == 0 && got > 0 && out->size < size; part++) {
+		int rc = store_run(store, SQL_REQUEST_PART_GET, "i", key_of(m, part));
+		got = rc == SQLITE_ROW ? (size_t)sqlite3_column_bytes(row, 0) : 0;
+
+		if (got > 0) {
+			buf_add(out, sqlite3_column_blob(row, 0), got);
+		}
+		r = store_result(store, rc, SQL_REQUEST_PART_GET, error);
+	}
+	return r;
+}
+
+int store_request_recover(struct store *store, struct brig_error *error)
+{
+	int rc = store_run(store, SQL_LONG_LOST, "");
+
+	store->has_gone = true; /* perhaps from before */
+	return store_result(store, rc, SQL_LONG_LOST, error);
+}
+
+/* The first that is gone; 0: there is none. */
+static int find_gone(struct store *store, int64_t *ret, struct brig_error *error)
+{
+	int rc = store_run(store, SQL_LONG_GONE, "");
+
+	*ret = rc == SQLITE_ROW ? sqlite3_column_int64(store->statements[SQL_LONG_GONE], 0) : 0;
+	return store_result(store, rc, SQL_LONG_GONE, error);
+}
+
+int store_request_sweep(struct store *store, bool *more, struct brig_error *error)
+{
+	int64_t m = 0;
+	int r = store->has_gone ? find_gone(store, &m, error) : 0;
+
+	store->has_gone = m != 0 || r < 0;
+	if (m == 0) {
+		return r;
+	}
+	*more = true;
+	int rc = store_run(store, SQL_REQUEST_PARTS_DROP, "iii", key_of(m, 0),
+			   key_of(m, STORE_PARTS_MAX - 1), (int64_t)PARTS_AT_ONCE);
+	r = store_result(store, rc, SQL_REQUEST_PARTS_DROP, error);
+	if (r == 0 && sqlite3_changes64(store->db) < PARTS_AT_ONCE) {
+		rc = store_run(store, SQL_LONG_FORGET, "i", m);
+		r = store_result(store, rc, SQL_LONG_FORGET, error);
+	}
+	return r;
+}
