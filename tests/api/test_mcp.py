@@ -4,6 +4,7 @@
 import base64
 import itertools
 import json
+import select
 import threading
 import time
 
@@ -27,12 +28,12 @@ print(png.hex())
 
 
 class Peer:
-    def __init__(self, client):
+    def __init__(self, client, version=VERSION):
         self.client = client
         self.ids = itertools.count(1)
         self.headers = {"Accept": "application/json, text/event-stream",
-                        "MCP-Protocol-Version": VERSION}
-        answer = self.post("initialize", {"protocolVersion": VERSION, "capabilities": {},
+                        "MCP-Protocol-Version": version}
+        answer = self.post("initialize", {"protocolVersion": version, "capabilities": {},
                                           "clientInfo": {"name": "test", "version": "1"}})
         self.headers["Mcp-Session-Id"] = answer.header("Mcp-Session-Id")
 
@@ -342,6 +343,37 @@ def test_long_output_in_pages(alice, bob):
         assert peer.call("read_output", **{"execution_id": mine, **wrong})["isError"]
     other = Peer(bob).call("read_output", execution_id=mine)
     assert other["isError"] and "Nothing is kept" in other["content"][0]["text"]
+
+
+def asked_meanwhile(alice, bob, peer, session, pages):
+    """How many questions of another are answered before a batch about the end of an output is."""
+    lines = 3_800_000
+    told = peer.call("execute_code", session_id=session,
+                     code=f"import sys; n = sys.stdout.write('ab\\n' * {lines})")["structuredContent"]
+    assert told["stdout_bytes"] == 3 * lines, told
+    batch = [{"jsonrpc": "2.0", "id": f"p{i}", "method": "tools/call", "params": {
+        "name": "read_output", "arguments": {"execution_id": told["execution_id"], "limit": 4,
+                                             "offset": 3 * lines - 6}}} for i in range(pages)]
+    connection, count = alice.connect(), 0
+    connection.request("POST", "/mcp", json.dumps(batch), {
+        **peer.headers, "Content-Type": "application/json", "Authorization": "Bearer " + alice.token})
+    while not select.select([connection.sock], [], [], 0)[0]:
+        assert bob.ask("GET", "/v1/executions").status == 200
+        count += 1
+    answers = json.loads(connection.getresponse().read())
+    connection.close()
+    assert sorted(a["id"] for a in answers) == sorted(m["id"] for m in batch)
+    assert {a["result"]["content"][0]["text"] for a in answers} == {"ab\na"}
+    return count
+
+
+def test_pages_far_behind_keep_nobody_waiting(alice, bob):
+    """A batch of them is decoded by turns. A host without time may need another try to show it."""
+    session = alice.ask("POST", "/v1/sessions", {
+        "language": "python", "limits": {"stdout_bytes": 64 << 20, "memory_bytes": 256 << 20}}).json()
+    peer = Peer(alice, "2025-03-26")
+    assert any(asked_meanwhile(alice, bob, peer, session["id"], 60) > 2 for _ in range(5))
+    assert alice.ask("DELETE", f"/v1/sessions/{session['id']}").status < 300
 
 
 def test_progress(alice):
