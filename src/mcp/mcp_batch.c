@@ -1,10 +1,13 @@
 /*
  * Batches (up to 2025-03-26). The messages of all batches wait in one line, and one of them is
  * taken in a round of the loop, by turns: a batch is as much work as its messages are, and others
- * are looked after in between. Answers are gathered and go out as one array.
+ * are looked after in between. Answers are written as they come, and go out as one array: it can
+ * be long.
  */
 #include <stdlib.h>
 
+#include "base/buf.h"
+#include "base/cleanup.h"
 #include "mcp/mcp_internal.h"
 #include "mcp/mcp_limits.h"
 
@@ -12,7 +15,7 @@ struct mcp_batch {
 	struct mcp_channel channel;
 	struct mcp_channel *inner; /* NULL: gone */
 	size_t missing;            /* answers */
-	json_t *answers;           /* owned */
+	struct buf answers;        /* the array, but for its end */
 	/* While there are messages to take: */
 	struct mcp_peer *peer; /* NULL: there are none */
 	json_t *messages;      /* owned */
@@ -35,11 +38,15 @@ static void batch_settle(struct mcp_batch *batch)
 	if (batch->peer || batch->busy || batch->missing > 0) {
 		return;
 	}
-	if (batch->inner) {
-		bool any = json_array_size(batch->answers) > 0;
-		batch->inner->class->answer(batch->inner, any ? batch->answers : NULL, 200);
+	if (batch->inner && batch->answers.size == 0) {
+		batch->inner->class->answer(batch->inner, NULL, 200);
+	} else if (batch->inner) {
+		buf_addc(&batch->answers, ']');
+		batch->inner->class->answer_text(batch->inner,
+						 batch->answers.failed ? NULL : batch->answers.data,
+						 batch->answers.size);
 	}
-	json_decref(batch->answers);
+	buf_done(&batch->answers);
 	free(batch);
 }
 
@@ -48,9 +55,13 @@ static void batch_answer(struct mcp_channel *channel, const json_t *message, int
 	struct mcp_batch *batch = (struct mcp_batch *)channel;
 
 	(void)status;
-	if (message) {
-		/* Whoever gave it does not change it any more. */
-		json_array_append(batch->answers, (json_t *)(uintptr_t)message);
+	if (message && batch->inner) {
+		size_t size;
+		_cleanup_free_ char *text = mcp_message_text(message, &size);
+
+		buf_addc(&batch->answers, batch->answers.size ? ',' : '[');
+		buf_add(&batch->answers, text ? text : "", size);
+		batch->answers.failed |= !text;
 	}
 	batch->missing--;
 	batch_settle(batch);
@@ -154,17 +165,14 @@ static struct mcp_batch *batch_new(struct mcp_peer *peer, json_t *messages,
 				   struct mcp_channel *channel, size_t answers)
 {
 	struct mcp_batch *batch = calloc(1, sizeof(*batch));
-	json_t *gathered = json_array();
 
-	if (!batch || !gathered || !go_on_later(peer->server)) {
-		json_decref(gathered);
+	if (!batch || !go_on_later(peer->server)) {
 		free(batch);
 		return NULL;
 	}
 	batch->channel.class = &batch_class;
 	batch->inner = channel;
 	batch->missing = answers;
-	batch->answers = gathered;
 	batch->peer = peer;
 	batch->messages = json_incref(messages);
 	peer->batches++;

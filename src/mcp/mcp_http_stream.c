@@ -116,11 +116,8 @@ static void keep_event(struct mcp_stream *stream, const char *text, size_t size)
 	mcp_session_trim(stream->session, stream);
 }
 
-static void stream_event(struct mcp_stream *stream, const json_t *message)
+static void stream_event(struct mcp_stream *stream, const char *text, size_t size)
 {
-	size_t size;
-	_cleanup_free_ char *text = mcp_message_text(message, &size);
-
 	if (!text) {
 		return;
 	}
@@ -148,7 +145,9 @@ static bool channel_send(struct mcp_channel *channel, const json_t *message, boo
 	if (!stream->begun) {
 		stream_begin(stream);
 	}
-	stream_event(stream, message);
+	size_t size;
+	_cleanup_free_ char *text = mcp_message_text(message, &size);
+	stream_event(stream, text, size);
 	return true;
 }
 
@@ -156,10 +155,8 @@ static bool channel_send(struct mcp_channel *channel, const json_t *message, boo
  * Ending an exchange lets its connection go on to the next request, which may be handled before
  * respond or stream_end returns: they come last, when nothing of ours is in use.
  */
-static void answer_json(struct mcp_stream *stream, const json_t *message, int status)
+static void answer_json(struct mcp_stream *stream, const char *text, size_t size, int status)
 {
-	size_t size;
-	_cleanup_free_ char *text = mcp_message_text(message, &size);
 	struct mcp_http_exchange *exchange = stream_let_go(stream);
 
 	if (stream->opens && stream->session->peer.version) {
@@ -170,28 +167,49 @@ static void answer_json(struct mcp_stream *stream, const json_t *message, int st
 				 text, size);
 }
 
-static void channel_answer(struct mcp_channel *channel, const json_t *message, int status)
+/* At its end, with or without an answer. */
+static void stream_finish(struct mcp_stream *stream, const char *text, size_t size, bool answered)
 {
-	struct mcp_stream *stream = (struct mcp_stream *)channel;
-
-	if (!stream->begun && message) {
-		answer_json(stream, message, status);
-		return;
-	}
 	stream->ended = true;
 	if (!stream->begun) { /* cancelled: a stream without an answer says so best */
 		stream_begin(stream);
 	}
-	if (message) {
-		stream_event(stream, message);
+	if (answered) {
+		stream_event(stream, text, size);
 	}
 	loop_timer_clear(&stream->timer);
 	struct mcp_http_exchange *exchange = stream->exchange ? stream_let_go(stream) : NULL;
-	if (!can_come_back(stream) || !message) {
+	if (!can_come_back(stream) || !answered) {
 		mcp_stream_free(stream);
 	}
 	if (exchange) {
 		exchange->class->stream_end(exchange);
+	}
+}
+
+static void answer_with(struct mcp_stream *stream, const char *text, size_t size, int status)
+{
+	if (stream->begun) {
+		stream_finish(stream, text, size, true);
+	} else {
+		answer_json(stream, text, size, status);
+	}
+}
+
+static void channel_answer_text(struct mcp_channel *channel, const char *text, size_t size)
+{
+	answer_with((struct mcp_stream *)channel, text, size, 200);
+}
+
+static void channel_answer(struct mcp_channel *channel, const json_t *message, int status)
+{
+	size_t size = 0;
+	_cleanup_free_ char *text = message ? mcp_message_text(message, &size) : NULL;
+
+	if (message) {
+		answer_with((struct mcp_stream *)channel, text, size, status);
+	} else {
+		stream_finish((struct mcp_stream *)channel, NULL, 0, false);
 	}
 }
 
@@ -213,6 +231,7 @@ static void channel_release(struct mcp_channel *channel)
 static const struct mcp_channel_class stream_class = {
 	.send = channel_send,
 	.answer = channel_answer,
+	.answer_text = channel_answer_text,
 	.release = channel_release,
 };
 

@@ -37,6 +37,8 @@ struct mcp_channel_class {
 	 * HTTP's. The caller does not touch the channel afterwards.
 	 */
 	void (*answer)(struct mcp_channel *channel, const json_t *message, int status);
+	/* The same with the text of it, of a batch; a batch itself needs none. NULL: no memory. */
+	void (*answer_text)(struct mcp_channel *channel, const char *text, size_t size);
 	void (*release)(struct mcp_channel *channel); /* mcp_call_release(); may be NULL */
 };
 

@@ -112,11 +112,8 @@ static void out_write(struct mcp_stdio *stdio)
 	}
 }
 
-static void out_line(struct mcp_stdio *stdio, const json_t *message)
+static void out_text(struct mcp_stdio *stdio, const char *text, size_t size)
 {
-	size_t size;
-	_cleanup_free_ char *text = mcp_message_text(message, &size);
-
 	if (!text || stdio->out_ended) {
 		return;
 	}
@@ -132,6 +129,14 @@ static void out_line(struct mcp_stdio *stdio, const json_t *message)
 		return;
 	}
 	out_write(stdio);
+}
+
+static void out_line(struct mcp_stdio *stdio, const json_t *message)
+{
+	size_t size;
+	_cleanup_free_ char *text = mcp_message_text(message, &size);
+
+	out_text(stdio, text, size);
 }
 
 static bool channel_send(struct mcp_channel *channel, const json_t *message, bool lossy)
@@ -157,9 +162,20 @@ static void channel_answer(struct mcp_channel *channel, const json_t *message, i
 	}
 }
 
+static void channel_answer_text(struct mcp_channel *channel, const char *text, size_t size)
+{
+	struct mcp_stdio *stdio = (struct mcp_stdio *)channel;
+
+	out_text(stdio, text, size);
+	if (stdio->in_ended) {
+		step_soon(stdio);
+	}
+}
+
 static const struct mcp_channel_class stdio_class = {
 	.send = channel_send,
 	.answer = channel_answer,
+	.answer_text = channel_answer_text,
 };
 
 static void take_line(struct mcp_stdio *stdio, const char *text, size_t size)

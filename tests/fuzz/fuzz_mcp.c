@@ -147,7 +147,16 @@ static void check_answer(struct mcp_channel *channel, const json_t *message, int
 	}
 }
 
-static const struct mcp_channel_class check_class = { .send = check_send, .answer = check_answer };
+static void check_answer_text(struct mcp_channel *channel, const char *text, size_t size)
+{
+	(void)channel;
+	must(text && size == strlen(text) && text[0] == '[' && text[size - 1] == ']' &&
+	     !strpbrk(text, "\r\n"));
+}
+
+static const struct mcp_channel_class check_class = { .send = check_send,
+						      .answer = check_answer,
+						      .answer_text = check_answer_text };
 
 static void do_stdio(struct world *world, const char *text, size_t size)
 {

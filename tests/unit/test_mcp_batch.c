@@ -39,11 +39,25 @@ static void note_answer(struct mcp_channel *channel, const json_t *message, int 
 	struct world *world = (struct world *)channel;
 
 	(void)status;
+	assert_null(message); /* what is said of a batch was written as it came */
 	world->answers++;
-	world->answered = json_array_size(message);
+	world->answered = 0;
 }
 
-static const struct mcp_channel_class class = { .send = ignore_send, .answer = note_answer };
+static void note_text(struct mcp_channel *channel, const char *text, size_t size)
+{
+	struct world *world = (struct world *)channel;
+	json_t *list = json_loadb(text, size, 0, NULL);
+
+	assert_true(json_is_array(list));
+	world->answers++;
+	world->answered = json_array_size(list);
+	json_decref(list);
+}
+
+static const struct mcp_channel_class class = { .send = ignore_send,
+						.answer = note_answer,
+						.answer_text = note_text };
 
 static void count_call(struct world *world)
 {
@@ -223,6 +237,19 @@ static void test_abandoned(void **state)
 	say_batch(world, 0, "finish"); /* dropped with the peer */
 }
 
+/* Nothing is left to be said, and that is said. */
+static void test_all_cancelled(void **state)
+{
+	struct world *world = *state;
+
+	say(world, json_pack("[o]", make_call(1, "finish")), true);
+	say(world, make_cancel(1), false);
+	run_turns(world, 5);
+	assert_int_equal(world->calls, 0);
+	assert_int_equal(world->answers, 1);
+	assert_int_equal(world->answered, 0);
+}
+
 static void test_without_answers(void **state)
 {
 	struct world *world = *state;
@@ -237,9 +264,9 @@ static void test_without_answers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		WITH_WORLD(test_one_in_a_turn),   WITH_WORLD(test_two_batches),
-		WITH_WORLD(test_cancelled),       WITH_WORLD(test_abandoned),
-		WITH_WORLD(test_without_answers),
+		WITH_WORLD(test_one_in_a_turn), WITH_WORLD(test_two_batches),
+		WITH_WORLD(test_cancelled),     WITH_WORLD(test_abandoned),
+		WITH_WORLD(test_all_cancelled), WITH_WORLD(test_without_answers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
