@@ -9,9 +9,12 @@ was acknowledged has ended or is `lost`, once, and stays as it was told; the cha
 
 import json
 import os
+import shutil
 import signal
+import sqlite3
 import threading
 import time
+import zlib
 
 import pytest
 from service_load import DRAWS, Book, Connection, Gone, Load
@@ -94,6 +97,38 @@ def test_a_key_of_what_was_refused_is_free(victim):
     assert first[0] == 200 and "Idempotent-Replayed" not in first[1]
     assert second[0] == 200 and second[1]["Idempotent-Replayed"] == "true"
     assert json.loads(first[2])["status"] == "ok" and first[2] == second[2]
+
+
+def test_a_long_request_is_read_back(victim, tmp_path):
+    """It was queued, in parts; it is run in the next life, and then nothing of it is kept."""
+    victim.server.options += ("--set", "runs.max=1")
+    victim.server.stop()
+    victim.start()
+    busy = {"code": "import time; time.sleep(20)"}
+    text = "".join(f"{i} " for i in range(400_000))
+    long = {"code": "import zlib; data = open('in.txt', 'rb').read(); print(len(data), zlib.crc32(data))",
+            "files": [{"path": "in.txt", "content": text}]}
+    orders = []
+    for body in (busy, long):
+        status, _, answer = Connection(victim.socket).ask("POST", "/v1/executions", body)
+        assert status == 202, answer
+        orders.append(json.loads(answer)["id"])
+    victim.server.stop(signal.SIGKILL)
+    victim.start()
+
+    def found():
+        one = json.loads(Connection(victim.socket).ask("GET", f"/v1/executions/{orders[1]}")[2])
+        return one if one["status"] not in ("queued", "running") else None
+
+    ended = serve.wait_for(found, 60, "its end")
+    expected = f"{len(text)} {zlib.crc32(text.encode())}\n"
+    assert ended["status"] == "ok" and ended["result"]["stdout"] == expected
+    assert victim.server.stop(signal.SIGTERM) == 0
+    copy = shutil.copy(victim.server.state / "ledger" / "ledger.db", tmp_path)
+    with sqlite3.connect(copy) as db:
+        for table in ("requests", "long_requests WHERE gone = 0"):
+            assert db.execute(f"SELECT count(*) FROM {table}").fetchone()[0] == 0
+    victim.start()
 
 
 @pytest.mark.parametrize("death", [*serve.ROLES, "all", "supervisor"])
