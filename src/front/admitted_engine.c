@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/id.h"
 #include "base/json_out.h"
 #include "front/admitted.h"
 #include "front/ask_parts.h"
@@ -158,6 +160,28 @@ static int start_run(struct admitted *admitted, const struct engine_call *call,
 }
 
 /* The same names as everywhere in the API: the protocol's tools have not looked. */
+static int check_words(const struct engine_call *call, struct brig_error *error)
+{
+	const struct {
+		const char *name;
+		bool (*valid)(const char *name);
+		int errnum;
+		const char *why;
+	} words[] = {
+		{ call->run.language, id_name_valid, EINVAL, "language: not a name" },
+		{ call->run.policy, id_name_valid, EINVAL, "policy: not a name" },
+		{ call->run.guard, id_name_valid, EINVAL, "guard: not a name" },
+		{ call->session, ask_session_id, ENOENT, "there is no such session" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+		if (words[i].name && !words[i].valid(words[i].name)) {
+			return error_set(error, BRIG_E_INPUT, words[i].errnum, "%s", words[i].why);
+		}
+	}
+	return 0;
+}
+
 static int check_names(const struct engine_call *call, struct brig_error *error)
 {
 	const char *why = NULL;
@@ -172,7 +196,7 @@ static int check_names(const struct engine_call *call, struct brig_error *error)
 		return error_set(error, BRIG_E_INPUT, EINVAL, "the file's name is refused: %s",
 				 why);
 	}
-	return 0;
+	return check_words(call, error);
 }
 
 static void audit_close(struct front *front, const struct caller *caller,

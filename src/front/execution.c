@@ -131,6 +131,13 @@ static void recorded_start(void *user, const struct brig_error *error, const cha
 	}
 }
 
+/* The ledger was not even asked: of its disk nothing is known. */
+static void unrecorded_start(struct execution *execution, int r)
+{
+	record_refused(r, &execution->problem);
+	execution_fail(execution);
+}
+
 /* Nobody waits for this one's record; but that there is none is worth knowing. */
 static void heard(void *user, const struct brig_error *error, const char *data, size_t size)
 {
@@ -144,23 +151,27 @@ static void granted(void *user)
 {
 	struct execution *execution = user;
 	struct ledger *ledger = execution->front->ledger;
-	struct brig_error error = { .code = BRIG_E_SYSTEM, .errnum = EPIPE };
+	int r = 0;
 
 	loop_timer_clear(&execution->timer);
 	execution->state = EXECUTION_STARTING;
 	if (execution->queued) {
-		if (ledger_started(ledger, execution->id, recorded_start, execution) < 0) {
-			recorded_start(execution, &error, NULL, 0);
+		r = ledger_started(ledger, execution->id, recorded_start, execution);
+		if (r < 0) {
+			unrecorded_start(execution, r);
 		}
 		return;
 	}
 	if (execution->recorded) {
 		ledger_started(ledger, execution->id, heard, execution->front);
-	} else if (record_begin(execution, heard, execution->front) < 0) {
-		recorded_start(execution, &error, NULL, 0);
-		return;
+	} else {
+		r = record_begin(execution, heard, execution->front);
 	}
-	start(execution);
+	if (r < 0) {
+		unrecorded_start(execution, r);
+	} else {
+		start(execution);
+	}
 }
 
 /* Its turn, too late: what came before it has used up what there was. */
@@ -321,10 +332,9 @@ int execution_new(struct front *front, const struct execution_order *order, stru
 		r = admission_reserve(&front->admission, order->caller, order->forced,
 				      &execution->ticket, problem);
 	}
-	if (r == 0 && !order->forced && (order->queued || order->key) &&
-	    record_begin(execution, begun, execution) < 0) {
-		r = problem_set(problem, PROBLEM_LEDGER_UNAVAILABLE, "it could not be recorded");
-		problem->retry_s = 2;
+	if (r == 0 && !order->forced && (order->queued || order->key)) {
+		r = record_begin(execution, begun, execution);
+		r = r < 0 ? record_refused(r, problem) : 0;
 	}
 	if (r < 0) {
 		execution_free(execution);

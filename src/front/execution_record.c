@@ -74,6 +74,17 @@ int record_begin(struct execution *execution, ledger_done *done, void *user)
 	return r;
 }
 
+int record_refused(int r, struct problem *problem)
+{
+	if (r == -EINVAL) {
+		return problem_set(problem, PROBLEM_INVALID_REQUEST,
+				   "a name in it is too long, or not a name");
+	}
+	problem_set(problem, PROBLEM_LEDGER_UNAVAILABLE, "it could not be recorded");
+	problem->retry_s = 2;
+	return r;
+}
+
 int record_twin(const char *data, size_t size, char twin[27], bool *ret_same)
 {
 	json_t *root = json_loadb(data, size, 0, NULL);

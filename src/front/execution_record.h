@@ -9,6 +9,8 @@
 void record_digests(struct execution *execution, const struct execution_order *order);
 /* `user` is the execution: it waits for the answer, and is not recorded before. */
 int record_begin(struct execution *execution, ledger_done *done, void *user);
+/* Why a call of the ledger did not even begin: its caller's fault, or there is no room now. */
+int record_refused(int r, struct problem *problem);
 /* What the ledger said to a record; and whether it can be expected to take another. */
 void record_heard(struct front *front, const struct brig_error *error);
 int record_room(struct front *front, struct problem *problem);

@@ -103,6 +103,7 @@ static void keep(struct execution *execution, const struct brig_error *error)
 }
 
 static void saved(void *user, const struct brig_error *error, const char *data, size_t size);
+static void settle(struct execution *execution, const struct brig_error *error);
 
 static void try_again(void *user)
 {
@@ -120,7 +121,7 @@ static void try_again(void *user)
 		bool later = r == -ENOBUFS || r == -ENOMEM || r == -EMFILE || r == -ENFILE;
 		failure.code = later ? BRIG_E_SYSTEM : BRIG_E_INPUT;
 		failure.errnum = -r;
-		saved(execution, &failure, NULL, 0);
+		settle(execution, &failure);
 	}
 }
 
@@ -147,13 +148,8 @@ static bool save_later(struct execution *execution, const struct brig_error *err
 	return true;
 }
 
-static void saved(void *user, const struct brig_error *error, const char *data, size_t size)
+static void settle(struct execution *execution, const struct brig_error *error)
 {
-	struct execution *execution = user;
-
-	(void)data;
-	(void)size;
-	record_heard(execution->front, error);
 	if (error && save_later(execution, error)) {
 		return;
 	}
@@ -167,6 +163,17 @@ static void saved(void *user, const struct brig_error *error, const char *data, 
 			(unsigned long long)((clock_now_ns() - execution->save_since_ns) / MS));
 	}
 	finish(execution);
+}
+
+/* The ledger's own word. */
+static void saved(void *user, const struct brig_error *error, const char *data, size_t size)
+{
+	struct execution *execution = user;
+
+	(void)data;
+	(void)size;
+	record_heard(execution->front, error);
+	settle(execution, error);
 }
 
 void execution_save(struct execution *execution)
