@@ -212,14 +212,16 @@ void fork_engine_close(struct engine *engine)
 
 	problem_set(&problem, PROBLEM_UNAVAILABLE, "the service is going down");
 	problem.retry_s = 2;
-	for (struct relay_call *call = relay->calls, *next; call; call = next) {
+	/* The answer to one may free others: relay_call_free() moves the next one on. */
+	for (struct relay_call *call = relay->calls; call; call = relay->close_next) {
 		struct engine_run *run = (struct engine_run *)(void *)call;
 
-		next = call->next;
+		relay->close_next = call->next;
 		if (!run->started_ns) {
 			refused(run, &problem);
 		}
 	}
+	relay->close_next = NULL;
 }
 
 int fork_engine_new(struct front *front, struct engine *inner, struct engine **ret)

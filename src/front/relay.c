@@ -19,9 +19,8 @@ struct relay *relay_new(size_t size, const struct engine_class *class, struct fr
 
 void relay_free(struct relay *relay)
 {
-	for (struct relay_call *call = relay->calls, *next; call; call = next) {
-		next = call->next;
-		engine_forget((struct engine_run *)(void *)call);
+	while (relay->calls) {
+		engine_forget((struct engine_run *)(void *)relay->calls);
 	}
 	free(relay);
 }
@@ -54,6 +53,11 @@ void *relay_call_new(struct engine *engine, size_t size, const struct engine_cal
 
 void relay_call_free(struct relay_call *call)
 {
+	struct relay *relay = (struct relay *)(void *)call->engine;
+
+	if (relay->close_next == call) {
+		relay->close_next = call->next;
+	}
 	*call->link = call->next;
 	if (call->next) {
 		call->next->link = call->link;

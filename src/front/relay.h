@@ -20,8 +20,9 @@ struct relay_call {
 struct relay {
 	struct engine engine;
 	struct front *front;
-	struct engine *inner;     /* borrowed */
-	struct relay_call *calls; /* owned: those under way */
+	struct engine *inner;          /* borrowed */
+	struct relay_call *calls;      /* owned: those under way */
+	struct relay_call *close_next; /* of these, while they are closed one by one; or NULL */
 };
 
 /* One of `size` bytes, all else in it zero; NULL: no memory. */
