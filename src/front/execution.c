@@ -31,7 +31,7 @@ void execution_free(struct execution *execution)
 	if (front->close_next == execution) {
 		front->close_next = execution->next;
 	}
-	ask_free(execution->ask);
+	execution_drop_ask(execution);
 	output_log_unref(execution->output);
 	run_result_done(&execution->result);
 	buf_done(&execution->failure);
@@ -43,6 +43,7 @@ void execution_free(struct execution *execution)
 void execution_fail(struct execution *execution)
 {
 	execution->failed = true;
+	execution_drop_ask(execution);
 	admission_leave(&execution->front->admission, &execution->ticket, 0, 0);
 	execution_save(execution);
 }
@@ -109,8 +110,7 @@ static void start(struct execution *execution)
 		engine_failed(execution, &error);
 	} else {
 		/* The engine has copied it all. */
-		ask_free(execution->ask);
-		execution->ask = NULL;
+		execution_drop_ask(execution);
 	}
 }
 
@@ -284,6 +284,7 @@ static int copy_order(struct execution *execution, const struct execution_order 
 		}
 		execution->request_size = order->body_size;
 	}
+	execution->body_size = order->queued ? 0 : order->body_size;
 	if (order->id) {
 		memcpy(execution->id, order->id, sizeof(execution->id));
 		return 0;

@@ -27,7 +27,10 @@ struct execution {
 	char *key;             /* owned; or NULL */
 	struct block *request; /* a reference: so that it can be asked again after a crash */
 	size_t request_size;
-	struct ask *ask; /* owned until it runs */
+	struct ask *ask;        /* owned until it runs */
+	struct listener *asker; /* whose exchange the bytes of the ask are counted with; or NULL */
+	size_t body_size;       /* these bytes; 0: they are counted otherwise, as those in queue */
+	size_t body_kept;       /* the asker has left: these are counted for the execution */
 	bool queued, recorded, stream, attached_stream, cancelled, failed, paused;
 	bool unrecorded; /* listeners are told that it ran, but not how it ended */
 	struct ticket ticket;
@@ -56,6 +59,10 @@ struct execution {
 };
 
 void execution_free(struct execution *execution);
+/* Whoever asked has left and the ask stays: its bytes count as before. */
+void execution_keep_body(struct execution *execution);
+/* The ask is not wanted any more, and counts no more. */
+void execution_drop_ask(struct execution *execution);
 /* There is more output: its listeners are told soon, once for all that comes until then. */
 void execution_tell_output(struct execution *execution);
 /* It is at its end: some listeners are told now, the others soon; then execution_told(). */

@@ -23,6 +23,9 @@ void execution_listen(struct execution *execution, struct listener *listener)
 	}
 	execution->listeners = listener;
 	execution->listener_count++;
+	if (execution->body_size && !execution->asker && !execution->body_kept) {
+		execution->asker = listener;
+	}
 }
 
 void listener_unlink(struct listener *listener)
@@ -38,6 +41,9 @@ void listener_unlink(struct listener *listener)
 		listener->next->link = listener->link;
 	}
 	listener->execution = NULL;
+	if (execution->asker == listener) {
+		execution_keep_body(execution);
+	}
 }
 
 /* --- output ---------------------------------------------------------------------------------- */

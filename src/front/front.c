@@ -255,6 +255,7 @@ void front_free(struct front *front)
 	admission_close(&front->admission);
 	/* Each visit hears that its client is gone; their executions are dropped next. */
 	http_server_free(front->http);
+	front->http = NULL; /* what was kept of bodies is given back to nobody */
 	while (front->visits) {
 		visit_free(front->visits);
 	}

@@ -22,16 +22,23 @@ static size_t next_capacity(const struct body *body, size_t needed, size_t expec
 	return capacity;
 }
 
+/* What is kept after its exchange may make it more than the limit for a moment. */
+static bool has_room(size_t used, size_t limit, size_t more)
+{
+	return used <= limit && more <= limit - used;
+}
+
 /* So many bytes are held for it now. */
 static int body_charge(struct body *body, size_t total)
 {
 	struct http_budget *budget = body->budget;
 	size_t more = total > body->charged ? total - body->charged : 0;
 
-	if (body->pool && more > body->pool->limit - body->pool->used) {
+	if (more && body->pool && !has_room(body->pool->used, body->pool->limit, more)) {
 		return -ENOBUFS;
 	}
-	if (budget && budget->bodies_max && more > budget->bodies_max - budget->bodies) {
+	if (more && budget && budget->bodies_max &&
+	    !has_room(budget->bodies, budget->bodies_max, more)) {
 		return -EDQUOT;
 	}
 	if (body->pool) {

@@ -214,4 +214,10 @@ void http_server_counts(const struct http_server *server, struct http_counts *re
 void http_server_drain(struct http_server *server, void (*done)(void *user), void *user);
 /* Ends all connections (`gone` is called). Not from a handler. */
 void http_server_free(struct http_server *server);
+/*
+ * So many bytes of a body are held by the handler, after the exchange that they came with: they
+ * count as if it were still there. Both may be NULL. What was counted is to be given back.
+ */
+void http_bodies_keep(struct http_server *server, struct http_budget *budget, size_t size);
+void http_bodies_give(struct http_server *server, struct http_budget *budget, size_t size);
 #endif

@@ -59,6 +59,26 @@ void http_server_drain(struct http_server *server, void (*done)(void *user), voi
 	server->drained_user = user;
 }
 
+void http_bodies_keep(struct http_server *server, struct http_budget *budget, size_t size)
+{
+	if (server) {
+		server->bodies.used += size;
+	}
+	if (budget) {
+		budget->bodies += size;
+	}
+}
+
+void http_bodies_give(struct http_server *server, struct http_budget *budget, size_t size)
+{
+	if (server) {
+		server->bodies.used -= size;
+	}
+	if (budget) {
+		budget->bodies -= size;
+	}
+}
+
 void http_server_free(struct http_server *server)
 {
 	if (!server) {

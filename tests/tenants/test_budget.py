@@ -5,7 +5,7 @@ import socket
 import time
 
 import pytest
-from callers import wait_for
+from callers import quiet, running, wait_for
 
 BODY = 300_000
 RESULT = "import os; print(os.urandom(150_000).hex())"
@@ -80,6 +80,42 @@ def test_bodies_of_runs_that_wait_count(small):
     for connection in asked:
         assert connection.getresponse().status == 200
         connection.close()
+
+
+def waiting(client):
+    return client.metrics()["brig_executions_waiting"]
+
+
+@pytest.mark.parametrize("way", ["key", "stream", "both"])
+def test_bodies_of_clients_that_left_count(make_house, way):
+    """A body whose run waits is held, though whoever sent it is gone: so it counts."""
+    house = make_house("--set", "http.tenant_body_bytes=1M", "--set", "runs.max=1",
+                       "--set", "runs.reserve=0", "--set", "runs.resume_timeout=10m",
+                       "--set", "runs.queue_timeout=10m")
+    mallory, operator = house.tcp("mallory"), house.unix()
+    slot = mallory.order("import time; time.sleep(600)")
+    running(mallory)
+    body = {"code": "print(1)" + " " * BODY, "stream": way != "key"}
+    for i in range(6):
+        before = waiting(operator)
+        connection = mallory.begin("POST", "/v1/execute", body,
+                                   {"Idempotency-Key": f"k{i}"} if way != "stream" else {})
+        wait_for(lambda: waiting(operator) > before or readable(connection.sock), 30, "it is there")
+        if way == "both" and i == 0:
+            # Another listener of the same run has no body, and stays.
+            listed = mallory.ask("GET", "/v1/executions").json()["executions"]
+            stays = mallory.begin("GET", f"/v1/executions/{listed[0]['id']}/events")
+            assert stays.getresponse().status == 200
+        connection.close()
+    wait_for(lambda: house.unix().metrics()["brig_http_connections"] <= 2, 30, "all have left")
+    assert waiting(operator) == 3  # 300 kB each, and 1 MiB is all
+    answer = mallory.ask("POST", "/v1/execute", body)
+    assert (answer.status, answer.code) == (429, "bytes_limited"), answer.body
+    assert house.tcp("alice").ask("POST", "/v1/executions", {"code": "1" + " " * BODY}).status == 202
+    mallory.ask("DELETE", f"/v1/executions/{slot}")
+    quiet(operator)
+    for _ in range(4):
+        assert mallory.run("print(2)" + " " * BODY)["stdout"] == "2\n"
 
 
 def test_answers_that_nobody_takes(small):
