@@ -68,6 +68,7 @@ static struct line *line_of(struct admission *admission, const char *tenant)
 		snprintf(line->tenant, sizeof(line->tenant), "%s", tenant);
 		line->budget.bodies_max = admission->limits.body_bytes;
 		line->budget.answers_max = admission->limits.answer_bytes;
+		line->output.max = admission->limits.answer_bytes;
 		while (*at) {
 			at = &(*at)->next;
 		}
@@ -104,6 +105,13 @@ struct http_budget *admission_budget(struct admission *admission, const char *te
 	struct line *line = line_of(admission, tenant);
 
 	return line ? &line->budget : NULL;
+}
+
+struct output_budget *admission_output(struct admission *admission, const char *tenant)
+{
+	struct line *line = line_of(admission, tenant);
+
+	return line ? &line->output : NULL;
 }
 
 static struct account *account_of(struct admission *admission, const struct caller *caller)

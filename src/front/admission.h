@@ -11,6 +11,7 @@
 
 #include "front/accounts.h"
 #include "front/auth.h"
+#include "front/output_log.h"
 #include "front/problem.h"
 #include "http/http.h"
 
@@ -35,6 +36,7 @@ struct line {
 	unsigned running;
 	uint64_t ended, wall_ns, cpu_ns; /* since the service's start */
 	struct http_budget budget;
+	struct output_budget output; /* of its runs under way, for those who read it later */
 };
 
 /* One run's place; a part of whatever waits. */
@@ -72,6 +74,7 @@ void admission_processors(struct admission *admission, unsigned processors);
 void admission_done(struct admission *admission);
 /* What is held for a tenant; NULL: no memory to count it. */
 struct http_budget *admission_budget(struct admission *admission, const char *tenant);
+struct output_budget *admission_output(struct admission *admission, const char *tenant);
 /* Other tokens: those that stay keep their counts, under what is said of them now. */
 void admission_tokens(struct admission *admission, const struct tokens *tokens);
 /* What an account used on a day in an earlier life; when all is told, turns begin. */

@@ -264,11 +264,13 @@ static void ended(void *user, struct execution *execution)
 	const struct run_result *result = execution_result(execution, &problem);
 	size_t size = output_log_left(events->log, &events->place);
 
-	events->phase = EVENTS_LOG;
+	/* What the log lacks is in the result. */
+	bool lacks = output_log_lacks(events->log, &events->place);
+	events->phase = !lacks ? EVENTS_LOG : result ? EVENTS_REPLAY : EVENTS_END;
 	events->problem = *problem;
 	if (result) {
 		run_result_copy(result, &events->result);
-		size += run_result_size(result);
+		size = run_result_size(result) + (lacks ? 0 : size);
 	}
 	if (!hold(events, size)) {
 		/* The stream stops short of its end: whoever comes back goes on where it was. */

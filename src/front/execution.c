@@ -56,6 +56,15 @@ static void engine_output(void *user, int stream, const void *data, size_t size)
 	execution_tell_output(execution);
 }
 
+/* What nobody reads now is read from the result later. */
+static void end_output(struct execution *execution)
+{
+	output_log_end(execution->output);
+	if (!execution->listeners) {
+		output_log_clear(execution->output);
+	}
+}
+
 static void engine_result(void *user, struct block *block)
 {
 	struct execution *execution = user;
@@ -63,7 +72,7 @@ static void engine_result(void *user, struct block *block)
 	uint64_t wall_ns = clock_now_ns() - execution->started_ns;
 
 	execution->run = NULL;
-	output_log_end(execution->output);
+	end_output(execution);
 	record_result(execution, block);
 	record_count(front, execution, wall_ns);
 	admission_leave(&front->admission, &execution->ticket, wall_ns,
@@ -76,7 +85,7 @@ static void engine_failed(void *user, const struct brig_error *error)
 	struct execution *execution = user;
 
 	execution->run = NULL;
-	output_log_end(execution->output);
+	end_output(execution);
 	problem_of_error(&execution->problem, error);
 	if (problem_info(execution->problem.kind)->status >= 500) {
 		role_log_often(ROLE_ERROR, "run.failed", error->step, "id=%s step=%s why=%s",
@@ -239,29 +248,6 @@ static void begun(void *user, const struct brig_error *error, const char *data, 
 	}
 }
 
-/* What was acknowledged stays in memory until its turn: so much of a tenant's, and of all. */
-static int bound_queued(struct front *front, const struct execution_order *order,
-			struct problem *problem)
-{
-	size_t own = order->body_size, others = 0;
-
-	for (const struct execution *e = front->executions; e && order->queued; e = e->next) {
-		bool is_own = strcmp(e->tenant, order->caller->tenant) == 0;
-		*(is_own ? &own : &others) += e->request_size;
-	}
-	const struct http_limits *limits = &front->limits;
-	bool own_fit = own <= limits->tenant_queued_bytes;
-	if (order->forced || !order->queued || (own_fit && own + others <= limits->queued_bytes)) {
-		return 0;
-	}
-	problem_set(problem, PROBLEM_QUEUE_FULL,
-		    "requests that wait have together more than %zu bytes (%s)",
-		    own_fit ? limits->queued_bytes : limits->tenant_queued_bytes,
-		    own_fit ? "http.queued_bytes" : "http.tenant_queued_bytes");
-	problem->retry_s = admission_retry_s(&front->admission);
-	return -EAGAIN;
-}
-
 static int copy_order(struct execution *execution, const struct execution_order *order)
 {
 	memcpy(execution->tenant, order->caller->tenant, sizeof(execution->tenant));
@@ -307,7 +293,8 @@ int execution_new(struct front *front, const struct execution_order *order, stru
 		  struct problem *problem)
 {
 	struct execution *execution = calloc(1, sizeof(*execution));
-	struct output_log *output = output_log_new();
+	struct output_log *output =
+		output_log_new(admission_output(&front->admission, order->caller->tenant));
 
 	if (!execution || !output) {
 		output_log_unref(output);
@@ -324,7 +311,7 @@ int execution_new(struct front *front, const struct execution_order *order, stru
 	execution->timer.due = due;
 	execution->timer.user = execution;
 	int r = order->forced ? 0 : record_room(front, problem);
-	r = r < 0 ? r : bound_queued(front, order, problem);
+	r = r < 0 ? r : execution_bound_queued(front, order, problem);
 	link_in(execution);
 	if (r == 0 && copy_order(execution, order) < 0) {
 		r = problem_set(problem, PROBLEM_MEMORY_LOW, "no memory for the request");

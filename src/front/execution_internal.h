@@ -59,6 +59,12 @@ struct execution {
 };
 
 void execution_free(struct execution *execution);
+/*
+ * What was acknowledged stays in memory until its turn: so much of a tenant's, and of all. 0, or
+ * refused with the problem.
+ */
+int execution_bound_queued(struct front *front, const struct execution_order *order,
+			   struct problem *problem);
 /* Whoever asked has left and the ask stays: its bytes count as before. */
 void execution_keep_body(struct execution *execution);
 /* The ask is not wanted any more, and counts no more. */

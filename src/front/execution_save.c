@@ -37,6 +37,9 @@ void execution_told(struct execution *execution)
 	if (execution->state == EXECUTION_ENDED) {
 		execution_free(execution);
 		front_look_drained(front);
+	} else {
+		output_log_clear(
+			execution->output); /* its readers have it, and others the result */
 	}
 }
 

@@ -33,7 +33,7 @@ static void expect(const struct output_log *log, struct place *place, const char
 
 static void test_order(void **state)
 {
-	struct output_log *log = output_log_new();
+	struct output_log *log = output_log_new(NULL);
 	struct place reader = { 0 }, late = { .seen = { 3, 1 } };
 
 	(void)state;
@@ -54,7 +54,7 @@ static void test_order(void **state)
 /* The first half of a character waits for the second one, and holds nothing else up. */
 static void test_characters_in_pieces(void **state)
 {
-	struct output_log *log = output_log_new();
+	struct output_log *log = output_log_new(NULL);
 	struct place reader = { 0 }, other = { 0 };
 
 	(void)state;
@@ -80,7 +80,7 @@ static void test_characters_in_pieces(void **state)
 static void test_many_segments(void **state)
 {
 	const size_t bytes = 1000000;
-	struct output_log *log = output_log_new();
+	struct output_log *log = output_log_new(NULL);
 	struct place live = { 0 }, late = { 0 }, place = { 0 };
 	struct output_part part;
 	size_t parts = 0, got[2] = { 0, 0 }, changes = 0;
@@ -114,7 +114,7 @@ static void test_many_segments(void **state)
 
 static void test_references(void **state)
 {
-	struct output_log *log = output_log_new();
+	struct output_log *log = output_log_new(NULL);
 	struct output_log *kept = output_log_ref(log);
 	struct place place = { 0 };
 
@@ -126,13 +126,73 @@ static void test_references(void **state)
 	output_log_unref(NULL);
 }
 
+static size_t read_all(const struct output_log *log, struct place *place)
+{
+	struct output_part part;
+	size_t size = 0;
+
+	while (output_log_next(log, place, &part)) {
+		for (size_t i = 0; i < part.size; i++) {
+			/* Each byte tells its place. */
+			size_t at = place->seen[part.stream == 2] - part.size + i;
+			assert_int_equal(part.data[i], 'a' + (at + (size_t)part.stream) % 26);
+		}
+		size += part.size;
+	}
+	return size;
+}
+
+static void add_alphabet(struct output_log *log, int stream, size_t *at, size_t size)
+{
+	char text[4096];
+
+	for (size_t i = 0; i < size; i++) {
+		text[i] = (char)('a' + ((*at)++ + (size_t)stream) % 26);
+	}
+	output_log_add(log, stream, text, size);
+}
+
+/* Above the budget only the end is kept: who reads along misses nothing, who comes late is told. */
+static void test_budget(void **state)
+{
+	struct output_budget budget = { .max = 6 * OUTPUT_TAIL };
+	struct output_log *log = output_log_new(&budget), *other = output_log_new(&budget);
+	struct place live = { 0 }, late = { 0 };
+	size_t at[2] = { 0, 0 }, others = 0, got = 0;
+
+	(void)state;
+	add_alphabet(other, 1, &others, 4096);
+	for (unsigned i = 0; i < 5000; i++) {
+		add_alphabet(log, 1, &at[0], 4096);
+		add_alphabet(log, 2, &at[1], 1000);
+		got += i % 50 ? 0 : read_all(log, &live);
+		assert_true(budget.used <= budget.max + 8192);
+	}
+	got += read_all(log, &live);
+	assert_int_equal(got, at[0] + at[1]);
+	assert_true(output_log_lacks(log, &late));
+	assert_false(output_log_lacks(log, &live));
+	assert_int_equal(read_all(log, &late), 0);
+	/* The last of each stream is there in any case. */
+	late = (struct place){ .seen = { at[0] - OUTPUT_TAIL, at[1] - OUTPUT_TAIL } };
+	assert_int_equal(output_log_left(log, &late), 2 * OUTPUT_TAIL);
+	assert_int_equal(read_all(log, &late), 2 * OUTPUT_TAIL);
+	output_log_end(log);
+	assert_int_equal(budget.used, 4096);
+	output_log_clear(log);
+	assert_true(output_log_lacks(log, &(struct place){ .seen = { at[0] - 1, at[1] } }));
+	assert_int_equal(output_log_left(log, &late), 0);
+	output_log_unref(log);
+	output_log_unref(other);
+	assert_int_equal(budget.used, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_order),
-		cmocka_unit_test(test_characters_in_pieces),
-		cmocka_unit_test(test_many_segments),
-		cmocka_unit_test(test_references),
+		cmocka_unit_test(test_order),         cmocka_unit_test(test_characters_in_pieces),
+		cmocka_unit_test(test_many_segments), cmocka_unit_test(test_references),
+		cmocka_unit_test(test_budget),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
