@@ -138,7 +138,8 @@ int local_finish_soon(struct engine_run *run)
 {
 	run->answered.due = answer;
 	run->answered.user = run;
-	return loop_timer_set(run->local->loop, &run->answered, clock_now_ns());
+	uint64_t at_ns = local_call_charge(run);
+	return loop_timer_set(run->local->loop, &run->answered, at_ns ? at_ns : clock_now_ns());
 }
 
 static int start(struct engine *engine, const struct engine_call *call, struct engine_run **ret,
@@ -183,7 +184,10 @@ static int start(struct engine *engine, const struct engine_call *call, struct e
 	if (call->id && id_valid(call->id)) {
 		memcpy(run->id, call->id, sizeof(run->id));
 	}
+	/* What a run costs is counted step by step, as it goes. */
+	run->call_ns = call->op == ENGINE_EXECUTE ? 0 : share_clock_ns();
 	r = starters[call->op](local, call, run, error);
+	(void)local_call_charge(run);
 	if (r < 0) {
 		free_run(run);
 		return r;

@@ -81,6 +81,7 @@ struct engine_run {
 	struct loop_source *source;    /* of the run */
 	struct share *share;           /* of the engine's time; borrowed; NULL: not counted */
 	struct loop_timer held;        /* its tenant has used more than its share */
+	uint64_t call_ns;              /* time of the thread when the call came; 0: it is charged */
 	bool in_cell;                  /* counted as one of its tenant's runs */
 	struct local_session *session; /* that it runs in, or opens; NULL: none, or gone */
 	struct loop_timer answered;    /* answers come later than the call */
@@ -112,6 +113,8 @@ int local_begin(struct engine_run *run, const struct engine_call *call, struct b
 
 /* --- turns of runs, by tenant: engine_local_turn.c ------------------------------------------- */
 
+/* What a call has cost until now, once: when its tenant may have the answer; 0: any time. */
+uint64_t local_call_charge(struct engine_run *run);
 /* A turn for it began at this time of the thread: when it may have the next; 0: any time. */
 uint64_t local_turn_over(struct engine_run *run, uint64_t began_ns);
 /* The same; it is not heard until then. */

@@ -18,6 +18,14 @@ uint64_t local_turn_over(struct engine_run *run, uint64_t began_ns)
 	return charge(run->local, run->share, began_ns);
 }
 
+uint64_t local_call_charge(struct engine_run *run)
+{
+	uint64_t began_ns = run->call_ns;
+
+	run->call_ns = 0;
+	return began_ns ? local_turn_over(run, began_ns) : 0;
+}
+
 void local_turn_begun(struct engine_run *run)
 {
 	struct shares *shares = &run->local->shares;

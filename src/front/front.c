@@ -115,9 +115,11 @@ static int begin(struct front *front, const struct front_options *options, struc
 	int r = fork_engine_new(front, options->engine, &front->forks);
 
 	if (r == 0) {
-		r = session_engine_new(front, front->forks, &front->engine);
+		r = session_engine_new(front, front->forks, &front->sessions);
 	}
-
+	if (r == 0) {
+		r = call_engine_new(front, front->sessions, &front->engine);
+	}
 	if (r == 0) {
 		r = copy_lists(front, options);
 	}
@@ -259,12 +261,13 @@ void front_free(struct front *front)
 	while (front->visits) {
 		visit_free(front->visits);
 	}
-	stored_forget(front);
+	questions_forget(front);
 	turns_done(&front->turns);
 	front_mcp_free(front->mcp);
 	engine_free(front->admitted);
 	executions_drop(front);
 	engine_free(front->engine);
+	engine_free(front->sessions);
 	engine_free(front->forks);
 	admission_done(&front->admission);
 	auth_done(&front->auth);

@@ -21,8 +21,9 @@ struct front_counts {
 
 struct front {
 	struct loop *loop;
-	struct engine *engine; /* owned: the one that was given, behind the records of sessions */
-	struct engine *forks;  /* owned: between these two */
+	struct engine *engine;   /* owned: the one that was given, behind those that follow */
+	struct engine *sessions; /* owned: records of sessions */
+	struct engine *forks;    /* owned */
 	struct ledger *ledger;
 	struct http_server *http; /* owned */
 	struct auth auth;
@@ -33,7 +34,7 @@ struct front {
 	struct visit *visits;         /* requests that are not answered yet */
 	struct front_counts counts;
 	struct turns turns;         /* of all streams */
-	struct question *questions; /* owned: to the ledger, for what it keeps (stored.c) */
+	struct question *questions; /* owned: to the ledger (question.c) */
 	unsigned unsaved;           /* ends that the ledger had no room for, and what they hold */
 	size_t unsaved_bytes;
 	uint64_t ledger_failed_ns; /* when it last could not record; 0: it can */
@@ -59,6 +60,8 @@ struct front {
  * what the warden does not know any more is looked up there. `inner` is borrowed.
  */
 int session_engine_new(struct front *front, struct engine *inner, struct engine **ret);
+/* Calls that are no runs have turns, by tenant. `inner` is borrowed. */
+int call_engine_new(struct front *front, struct engine *inner, struct engine **ret);
 /* Forks wait for their turn, and are audited. `inner` is borrowed. */
 int fork_engine_new(struct front *front, struct engine *inner, struct engine **ret);
 /* No more turns: those that wait are refused. */
@@ -75,7 +78,7 @@ void front_mcp_revoke(struct front *front);
 /* After the HTTP server. */
 void front_mcp_free(struct front_mcp *mcp);
 /* When the front goes: questions to the ledger that nobody waits for any more. */
-void stored_forget(struct front *front);
+void questions_forget(struct front *front);
 /* Says `drained` when it is time; asked whenever something ends. */
 void front_look_drained(struct front *front);
 /* Starts to watch the host's memory. */

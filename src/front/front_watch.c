@@ -63,7 +63,8 @@ static void look(void *user)
 				    .fail = look_failed,
 				    .user = front };
 
-	if (engine_start(front->engine, &call, &front->looking, NULL) < 0) {
+	/* Not behind calls of a tenant that has this name. */
+	if (engine_start(front->forks, &call, &front->looking, NULL) < 0) {
 		look_again(front);
 	}
 }

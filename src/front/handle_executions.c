@@ -10,6 +10,7 @@
 #include "front/execution_record.h"
 #include "front/listing.h"
 #include "front/order.h"
+#include "front/question.h"
 #include "front/stored.h"
 #include "role/log.h"
 
@@ -101,13 +102,11 @@ void handle_executions_list(struct visit *visit)
 			     "other tenants' executions are for operators");
 		return;
 	}
-	struct listing *listing = listing_new(visit);
-	if (!listing ||
-	    ledger_list(visit->front->ledger, query.tenant[0] ? query.tenant : visit->caller.tenant,
-			query.before[0] ? query.before : NULL, query.limit, listing_answered,
-			listing) < 0) {
-		listing_refuse(visit, listing);
-	}
+	struct question_text text = { .kind = QUESTION_EXECUTIONS, .limit = query.limit };
+	snprintf(text.tenant, sizeof(text.tenant), "%s",
+		 query.tenant[0] ? query.tenant : visit->caller.tenant);
+	memcpy(text.id, query.before, sizeof(text.id));
+	question_ask(visit, &text, question_pass_on);
 }
 
 /* --- one ------------------------------------------------------------------------------------- */

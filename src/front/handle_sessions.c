@@ -5,7 +5,7 @@
 
 #include "front/ask_parts.h"
 #include "front/listing.h"
-#include "front/visit.h"
+#include "front/question.h"
 
 static void opened(void *user, const char *data, size_t size)
 {
@@ -62,12 +62,10 @@ void handle_session_list(struct visit *visit)
 		visit_problem(visit, &problem);
 		return;
 	}
-	struct listing *listing = listing_new(visit);
-	if (!listing || ledger_session_list(visit->front->ledger, visit->caller.tenant,
-					    query.before[0] ? query.before : NULL, query.limit,
-					    listing_answered, listing) < 0) {
-		listing_refuse(visit, listing);
-	}
+	struct question_text text = { .kind = QUESTION_SESSIONS_GONE, .limit = query.limit };
+	snprintf(text.tenant, sizeof(text.tenant), "%s", visit->caller.tenant);
+	memcpy(text.id, query.before, sizeof(text.id));
+	question_ask(visit, &text, question_pass_on);
 }
 
 static void with_session(struct visit *visit, enum engine_op op)

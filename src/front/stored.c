@@ -9,10 +9,10 @@
 
 #include "base/id.h"
 #include "front/execution_record.h"
+#include "front/question.h"
 
 #define FAILURE_MAX 8192
 #define HEAD_MAX    8192u
-#define ASKED_MAX   4u /* of one tenant at a time: each may be as long as a result is kept */
 
 static bool read_failure(const char *result, size_t size, struct problem *ret)
 {
@@ -111,151 +111,40 @@ void stored_write(const struct stored *stored, struct rope *out)
 	buf_addc(&out->text, '}');
 }
 
-/*
- * A question to the ledger. Once it is asked it cannot be taken back; its asker may leave.
- */
-struct question {
-	struct question *next; /* of all, the newest first */
-	struct front *front;
-	struct visit *visit; /* NULL: gone */
-	bool asked;
-	char tenant[TOKEN_NAME_MAX + 1]; /* who asks, and whose it may be */
-	char reach[TOKEN_NAME_MAX + 1];
-	char id[27];
-	void (*done)(struct visit *visit, const struct stored *stored);
-};
-
-static void question_free(struct question *question)
+static void answered(struct visit *visit, const struct question_text *text,
+		     const struct brig_error *error, const char *data, size_t size)
 {
-	struct question **at = &question->front->questions;
-
-	while (*at != question) {
-		at = &(*at)->next;
-	}
-	*at = question->next;
-	free(question);
-}
-
-void stored_forget(struct front *front)
-{
-	while (front->questions) {
-		question_free(front->questions);
-	}
-}
-
-static void asker_closed(struct visit *visit)
-{
-	struct question *question = visit->state;
-
-	if (question->asked) {
-		question->visit = NULL;
-	} else {
-		question_free(question);
-	}
-}
-
-static struct visit *asker_of(struct question *question)
-{
-	struct visit *visit = question->visit;
-
-	if (visit) {
-		visit->closed = NULL;
-		visit->state = NULL;
-	}
-	return visit;
-}
-
-static void answer(struct question *question, const struct brig_error *error)
-{
-	struct visit *visit = asker_of(question);
 	struct stored stored = { 0 };
-	struct block *block = visit && !error ? ledger_answer_keep(visit->front->ledger) : NULL;
+	struct block *block = error ? NULL : ledger_answer_keep(visit->front->ledger);
 
-	if (visit && error && error->errnum == ENOENT) {
+	(void)data;
+	(void)size;
+	if (error && error->errnum == ENOENT) {
 		visit_refuse(visit, PROBLEM_NOT_FOUND, "there is no such execution");
-	} else if (visit && error && error->errnum == ESTALE) {
+	} else if (error && error->errnum == ESTALE) {
 		visit_refuse(visit, PROBLEM_NOT_FOUND, "its result is not kept any more");
-	} else if (visit && (!block || stored_read(block, &stored) < 0)) {
+	} else if (!block || stored_read(block, &stored) < 0) {
 		visit_refuse(visit, PROBLEM_LEDGER_UNAVAILABLE, "the ledger does not answer");
-	} else if (visit) {
+	} else {
 		visit_audit_other(visit, "operator.read", stored.tenant, visit->args[0]);
-		question->done(visit, &stored);
+		text->found(visit, &stored);
 	}
 	stored_done(&stored);
 	block_unref(block);
 }
 
-static void ask_next(struct front *front, const char *tenant);
-
-static void answered(void *user, const struct brig_error *error, const char *data, size_t size)
-{
-	struct question *question = user;
-	struct front *front = question->front;
-	char tenant[TOKEN_NAME_MAX + 1];
-
-	(void)data;
-	(void)size;
-	memcpy(tenant, question->tenant, sizeof(tenant));
-	answer(question, error);
-	question_free(question);
-	ask_next(front, tenant);
-}
-
-/* The oldest of the tenant's that waits, unless enough of them are with the ledger. */
-static struct question *next_question(const struct front *front, const char *tenant)
-{
-	struct question *oldest = NULL;
-	unsigned asked = 0;
-
-	for (struct question *q = front->questions; q; q = q->next) {
-		if (strcmp(q->tenant, tenant) == 0) {
-			asked += q->asked;
-			oldest = q->asked ? oldest : q;
-		}
-	}
-	return asked < ASKED_MAX ? oldest : NULL;
-}
-
-static void ask_next(struct front *front, const char *of)
-{
-	char tenant[TOKEN_NAME_MAX + 1]; /* whoever is refused takes its name along */
-	struct question *question;
-
-	(void)snprintf(tenant, sizeof(tenant), "%s", of);
-	while ((question = next_question(front, tenant))) {
-		question->asked = true;
-		if (ledger_get(front->ledger, question->reach, question->id, answered, question) <
-		    0) {
-			struct visit *visit = asker_of(question);
-
-			question_free(question);
-			visit_refuse(visit, PROBLEM_LEDGER_UNAVAILABLE,
-				     "the ledger does not answer");
-		}
-	}
-}
-
 void stored_get(struct visit *visit, const char *id,
 		void (*done)(struct visit *visit, const struct stored *stored))
 {
-	struct front *front = visit->front;
-	struct question *question = id && id_valid(id) ? calloc(1, sizeof(*question)) : NULL;
+	struct question_text text = { .kind = QUESTION_EXECUTION, .found = done };
 
-	if (!question) {
+	if (!id || !id_valid(id)) {
 		visit_refuse(visit, PROBLEM_NOT_FOUND, "there is no such execution");
 		return;
 	}
-	question->front = front;
-	question->visit = visit;
-	question->done = done;
-	memcpy(question->id, id, sizeof(question->id));
-	memcpy(question->tenant, visit->caller.tenant, sizeof(question->tenant));
-	snprintf(question->reach, sizeof(question->reach), "%s", visit_reach(visit));
-	question->next = front->questions;
-	front->questions = question;
-	visit->state = question;
-	visit->closed = asker_closed;
-	ask_next(front, question->tenant);
+	memcpy(text.id, id, sizeof(text.id));
+	snprintf(text.tenant, sizeof(text.tenant), "%s", visit_reach(visit));
+	question_ask(visit, &text, answered);
 }
 
 void stored_answer(struct visit *visit, const struct stored *stored)

@@ -5,6 +5,8 @@ import base64
 import contextlib
 import hashlib
 import json
+import os
+import signal
 
 import pytest
 from callers import events_of
@@ -26,6 +28,41 @@ def test_a_language_that_is_no_name(alice, mallory, word):
         assert alice.run("print(6 * 7)")["stdout"] == "42\n"
     wrong, text = tools.text("execute_code", code="1", language=word)
     assert "language" in text and ("not a name" in text or "characters" in text)
+
+
+# --- calls that are no runs --------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def stopped(pid):
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+
+@pytest.mark.parametrize("role, path", [
+    ("ledger", "/v1/executions"), ("ledger", "/v1/sessions?state=gone"),
+    ("ledger", "/v1/executions/01ARZ3NDEKTSV4RRFFQ69G5FAV"),
+    ("warden", "/v1/runtimes"), ("warden", "/v1/sessions"),
+])
+def test_questions_of_one_tenant(make_house, role, path):
+    """A few are with the role that answers them, some wait in the front, the rest is refused by name."""
+    house = make_house("--set", "http.connections=1024", "--set", "http.connections_per_peer=1024")
+    mallory, alice = house.tcp("mallory"), house.tcp("alice")
+    with stopped(house.server.roles()[role]):
+        asked = [mallory.begin("GET", path) for _ in range(300)]
+        full = mallory.ask("GET", path)
+        assert (full.status, full.code) == (429, "queue_full"), full.body
+        assert "waiting already" in full.json()["detail"]
+        other = alice.begin("GET", path)
+    theirs = other.getresponse()
+    assert theirs.status in (200, 404), theirs.read()
+    answers = [connection.getresponse() for connection in asked]
+    # Four are asked at a time, and 256 wait.
+    assert sum(answer.status != 429 for answer in answers) >= 260
+    assert all(answer.status in (200, 404, 429) for answer in answers)
 
 
 # --- output that is kept for readers who may come ----------------------------------------------------

@@ -382,6 +382,35 @@ static void test_failing(void **state)
 	teardown(&fixture);
 }
 
+/* Calls that are no runs cost their tenant's share of the thread, and who is in debt waits. */
+static void test_calls_are_charged(void **state)
+{
+	struct fixture fixture;
+	struct heard outcome = { 0 };
+	struct engine_call question = { .op = ENGINE_RUNTIMES, .tenant = "mallory" };
+
+	(void)state;
+	setup(&fixture, NULL);
+	assert_int_equal(call(&fixture, question, NULL), 0);
+	struct share *share = shares_of(&local_of(&fixture)->shares, "mallory");
+	assert_true(share->at_ns > 0 && share->credit_ns < (int64_t)SHARE_BURST_NS);
+	share->credit_ns = -(int64_t)SHARE_DEBT_NS;
+	share->at_ns = clock_now_ns();
+	uint64_t before_ns = clock_now_ns();
+	assert_int_equal(begin(&fixture, &question, &outcome), 0);
+	assert_true(outcome.run->answered.at_ns >= before_ns + SHARE_MOST_NS);
+	finish(&fixture, &outcome);
+	free(outcome.data);
+	/* Another tenant owes nothing. */
+	outcome = (struct heard){ 0 };
+	question = (struct engine_call){ .op = ENGINE_SESSION_LIST, .tenant = "alice" };
+	assert_int_equal(begin(&fixture, &question, &outcome), 0);
+	assert_true(outcome.run->answered.at_ns <= clock_now_ns());
+	finish(&fixture, &outcome);
+	free(outcome.data);
+	teardown(&fixture);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -389,7 +418,7 @@ int main(void)
 		cmocka_unit_test(test_cancelled), cmocka_unit_test(test_forgotten),
 		cmocka_unit_test(test_freed),     cmocka_unit_test(test_paused),
 		cmocka_unit_test(test_many),      cmocka_unit_test(test_another_tenant),
-		cmocka_unit_test(test_failing),
+		cmocka_unit_test(test_failing),   cmocka_unit_test(test_calls_are_charged),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
