@@ -23,7 +23,8 @@
  * beginning, and result_parts the rest: k is 4096 times its n and the number of the part. Of a long
  * request the row is empty, and request_parts has it in the same way, with m in the place of n. The
  * row of long_requests is there before its parts are and until they are deleted; it has no n before
- * the last part has come, and is gone when they may be deleted.
+ * the last part has come, and is gone when they may be deleted. Whose the results are, and how many
+ * bytes each tenant has, is kept by triggers: nobody looks at all of them to find out whose must go.
  */
 static const char *const migrations[] = {
 	"CREATE TABLE executions ("
@@ -131,6 +132,33 @@ static const char *const migrations[] = {
 	" k INTEGER PRIMARY KEY,"
 	" data BLOB NOT NULL"
 	") STRICT;",
+	"CREATE TABLE result_owners ("
+	" tenant TEXT NOT NULL,"
+	" n INTEGER NOT NULL,"
+	" PRIMARY KEY (tenant, n)"
+	") STRICT, WITHOUT ROWID;"
+	"CREATE TABLE result_sums ("
+	" tenant TEXT PRIMARY KEY,"
+	" bytes INTEGER NOT NULL"
+	") STRICT, WITHOUT ROWID;"
+	"CREATE INDEX result_sums_by_bytes ON result_sums (bytes);"
+	"CREATE INDEX results_half_gone ON results (n) WHERE length(data) = 0;"
+	"INSERT INTO result_owners SELECT e.tenant, r.n FROM results r"
+	" JOIN executions e ON e.n = r.n;"
+	"INSERT INTO result_sums SELECT e.tenant, sum(r.size) FROM results r"
+	" JOIN executions e ON e.n = r.n GROUP BY e.tenant;"
+	"CREATE TRIGGER results_come AFTER INSERT ON results BEGIN"
+	" INSERT INTO result_owners SELECT tenant, n FROM executions WHERE n = NEW.n;"
+	" INSERT INTO result_sums SELECT tenant, NEW.size FROM executions WHERE n = NEW.n"
+	" ON CONFLICT (tenant) DO UPDATE SET bytes = bytes + excluded.bytes;"
+	" END;"
+	"CREATE TRIGGER results_go BEFORE DELETE ON results BEGIN"
+	" UPDATE result_sums SET bytes = bytes - OLD.size"
+	" WHERE tenant = (SELECT tenant FROM executions WHERE n = OLD.n);"
+	" DELETE FROM result_owners"
+	" WHERE tenant = (SELECT tenant FROM executions WHERE n = OLD.n) AND n = OLD.n;"
+	" DELETE FROM result_sums WHERE bytes <= 0;"
+	" END;",
 };
 
 #define VERSION ((int)ARRAY_SIZE(migrations))

@@ -79,8 +79,11 @@ static const char *const texts[SQL_STATEMENTS] = {
 			 "(SELECT ifnull(max(n), 0) + 1 FROM executions))",
 	[SQL_TOTALS] = "SELECT (SELECT count(*) FROM executions), (SELECT ifnull(sum(size), 0) "
 		       "FROM results), (SELECT ifnull(max(n), 0) FROM executions)",
-	[SQL_OLDEST] = "SELECT n, size, ended_ms, length(data) = 0 FROM results "
-		       "ORDER BY n LIMIT ?",
+	[SQL_HALF_GONE] = "SELECT n, size FROM results WHERE length(data) = 0 ORDER BY n LIMIT ?",
+	[SQL_OLDEST] = "SELECT n, size, ended_ms FROM results ORDER BY n LIMIT ?",
+	[SQL_LARGEST] = "SELECT tenant, bytes FROM result_sums ORDER BY bytes DESC LIMIT 2",
+	[SQL_OLDEST_OF] = "SELECT r.n, r.size FROM result_owners o JOIN results r ON r.n = o.n "
+			  "WHERE o.tenant = ? ORDER BY o.n LIMIT ?",
 	[SQL_RESULT_EMPTY] = "UPDATE results SET data = x'' WHERE n = ?",
 	[SQL_RESULT_DROP] = "DELETE FROM results WHERE n = ?",
 	/* Only the oldest are looked at: a look at all of them would take long when none is due. */

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Results are kept for so long, and up to so many bytes. A little at a time: others wait.
+/* Results are kept for so long, and up to so many bytes: above that, those of the tenant that has
+ * most go first. A little at a time: others wait.
  * The pages stay in the file, for what comes next: it is no larger than the limits make it. */
+#include <stdio.h>
+
+#include "base/cleanup.h"
 #include "ledger/store_executions.h"
 
 #define RESULTS_AT_ONCE 64
@@ -13,29 +17,114 @@ struct doomed {
 	uint64_t size;
 };
 
-/* Which of the oldest must go. */
-static int choose(struct store *store, struct doomed *doomed, size_t *ret_count,
-		  struct brig_error *error)
+struct choice {
+	struct doomed list[RESULTS_AT_ONCE];
+	size_t count;
+	uint64_t bytes;
+};
+
+static void add(struct choice *choice, sqlite3_stmt *row)
+{
+	uint64_t size = (uint64_t)sqlite3_column_int64(row, 1);
+
+	choice->list[choice->count++] = (struct doomed){ sqlite3_column_int64(row, 0), size };
+	choice->bytes += size;
+}
+
+/* What has begun to go is not left half gone. */
+static int choose_half_gone(struct store *store, struct choice *choice, struct brig_error *error)
+{
+	sqlite3_stmt *row = store->statements[SQL_HALF_GONE];
+	int rc = store_run(store, SQL_HALF_GONE, "i", (int64_t)RESULTS_AT_ONCE);
+
+	for (; rc == SQLITE_ROW && choice->bytes < BYTES_AT_ONCE; rc = sqlite3_step(row)) {
+		add(choice, row);
+	}
+	return store_result(store, rc, SQL_HALF_GONE, error);
+}
+
+static int choose_old(struct store *store, struct choice *choice, struct brig_error *error)
 {
 	sqlite3_stmt *row = store->statements[SQL_OLDEST];
-	uint64_t now = store_time_ms(), total = store->now.result_bytes, bytes = 0;
-	size_t count = 0;
+	uint64_t now = store_time_ms();
 	int rc = store_run(store, SQL_OLDEST, "i", (int64_t)RESULTS_AT_ONCE);
 
-	for (; rc == SQLITE_ROW && bytes < BYTES_AT_ONCE; rc = sqlite3_step(row)) {
-		uint64_t size = (uint64_t)sqlite3_column_int64(row, 1);
+	for (; rc == SQLITE_ROW && choice->bytes < BYTES_AT_ONCE; rc = sqlite3_step(row)) {
 		uint64_t ended = (uint64_t)sqlite3_column_int64(row, 2);
-		bool old = store->result_age_ms && ended + store->result_age_ms <= now;
-		bool begun = sqlite3_column_int(row, 3); /* its parts have begun to go */
 
-		if (old || begun || (store->result_total_max && total > store->result_total_max)) {
-			doomed[count++] = (struct doomed){ sqlite3_column_int64(row, 0), size };
-			total -= size < total ? size : total;
-			bytes += size;
+		if (store->result_age_ms && ended + store->result_age_ms <= now) {
+			add(choice, row);
 		}
 	}
-	*ret_count = count;
 	return store_result(store, rc, SQL_OLDEST, error);
+}
+
+struct largest {
+	char tenant[129];
+	uint64_t bytes;
+	uint64_t next; /* what the one behind it has */
+};
+
+static int find_largest(struct store *store, struct largest *ret, struct brig_error *error)
+{
+	sqlite3_stmt *row = store->statements[SQL_LARGEST];
+	int rc = store_run(store, SQL_LARGEST, "");
+
+	if (rc == SQLITE_ROW) {
+		const char *tenant = (const char *)sqlite3_column_text(row, 0);
+		(void)snprintf(ret->tenant, sizeof(ret->tenant), "%s", tenant ? tenant : "");
+		ret->bytes = (uint64_t)sqlite3_column_int64(row, 1);
+		rc = sqlite3_step(row);
+	}
+	if (rc == SQLITE_ROW) {
+		ret->next = (uint64_t)sqlite3_column_int64(row, 1);
+		rc = sqlite3_step(row);
+	}
+	return store_result(store, rc, SQL_LARGEST, error);
+}
+
+/*
+ * All together have too much: the oldest of the tenant that has most must go, until another one
+ * has. So whoever fills the ledger loses results of its own.
+ */
+static int choose_of_largest(struct store *store, struct choice *choice, struct brig_error *error)
+{
+	sqlite3_stmt *row = store->statements[SQL_OLDEST_OF];
+	uint64_t total = store->now.result_bytes;
+	struct largest largest = { 0 };
+
+	if (!store->result_total_max || total <= store->result_total_max) {
+		return 0;
+	}
+	int r = find_largest(store, &largest, error);
+	if (r < 0) {
+		return r;
+	}
+	uint64_t over = total - store->result_total_max;
+	int rc = store_run(store, SQL_OLDEST_OF, "ti", largest.tenant, (int64_t)RESULTS_AT_ONCE);
+	for (; rc == SQLITE_ROW && choice->bytes < BYTES_AT_ONCE && choice->bytes < over &&
+	       (choice->count == 0 || choice->bytes + largest.next <= largest.bytes);
+	     rc = sqlite3_step(row)) {
+		add(choice, row);
+	}
+	return store_result(store, rc, SQL_OLDEST_OF, error);
+}
+
+/* Which must go: of one kind in one go, the others have their turn later. */
+static int choose(struct store *store, struct choice *choice, struct brig_error *error)
+{
+	static int (*const kinds[])(struct store * store, struct choice * choice,
+				    struct brig_error * error) = {
+		choose_half_gone,
+		choose_old,
+		choose_of_largest,
+	};
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && choice->count == 0 && i < ARRAY_SIZE(kinds); i++) {
+		r = kinds[i](store, choice, error);
+	}
+	return r;
 }
 
 /* Its parts first, while it is empty for readers. 1: there are more of them. */
@@ -50,12 +139,12 @@ static int drop_parts(struct store *store, const struct doomed *one, struct brig
 	return r < 0 ? r : gone == (int)PARTS_AT_ONCE;
 }
 
-static int drop(struct store *store, const struct doomed *doomed, size_t count,
-		struct brig_error *error)
+static int drop(struct store *store, const struct choice *choice, struct brig_error *error)
 {
+	const struct doomed *doomed = choice->list;
 	int r = 0;
 
-	for (size_t i = 0; i < count && r == 0; i++) {
+	for (size_t i = 0; i < choice->count && r == 0; i++) {
 		r = drop_parts(store, &doomed[i], error);
 		if (r != 0) {
 			return r < 0 ? r : 0; /* the others have their turn later */
@@ -86,16 +175,15 @@ static int forget(struct store *store, bool *more, struct brig_error *error)
 
 int store_sweep(struct store *store, struct brig_error *error)
 {
-	struct doomed doomed[RESULTS_AT_ONCE];
-	size_t count = 0;
+	struct choice choice = { 0 };
 	bool more = false;
 	int r = store_begin(store, error);
 
 	if (r == 0) {
-		r = choose(store, doomed, &count, error);
+		r = choose(store, &choice, error);
 	}
 	if (r == 0) {
-		r = drop(store, doomed, count, error);
+		r = drop(store, &choice, error);
 	}
 	if (r == 0) {
 		r = forget(store, &more, error);
@@ -118,5 +206,5 @@ int store_sweep(struct store *store, struct brig_error *error)
 		return r;
 	}
 	store_archive_done(store);
-	return count > 0 || more;
+	return choice.count > 0 || more;
 }

@@ -352,6 +352,79 @@ static void long_and_half_gone(void **state)
 	start(place);
 }
 
+static void keep_one(struct place *place, const char *tenant, char id[27])
+{
+	struct ledger_execution execution = { .id = id,
+					      .tenant = tenant,
+					      .caller = tenant,
+					      .language = "python",
+					      .policy = "default" };
+
+	assert_int_equal(id_make(id), 0);
+	assert_int_equal(answer(place, ledger_begin(place->ledger, &execution, done, place)), 0);
+	assert_int_equal(end(place, id), 0);
+}
+
+static bool is_kept(struct place *place, const char *tenant, const char *id)
+{
+	assert_int_equal(answer(place, ledger_get(place->ledger, tenant, id, done, place)), 0);
+	return !json_is_null(json_object_get(place->data, "result"));
+}
+
+static void sweep_all(struct place *place, uint64_t total)
+{
+	struct store_limits limits = { .result_total_max = total };
+	struct brig_error error = { 0 };
+	struct store *store = NULL;
+	int r = 1;
+
+	assert_int_equal(store_open(place->dir, &limits, &store, &error), 0);
+	for (unsigned i = 0; i < 1000 && r == 1; i++) {
+		r = store_sweep(store, &error);
+	}
+	assert_int_equal(r, 0);
+	assert_true(store->now.result_bytes <= total);
+	store_close(store);
+}
+
+/* Whoever fills the ledger loses results of its own, the oldest first, and nobody else does. */
+static void the_largest_gives_way(void **state)
+{
+	struct place *place = *state;
+	char hers[3][27], his[200][27];
+
+	for (unsigned i = 0; i < 3; i++) {
+		keep_one(place, "alice", hers[i]);
+	}
+	for (unsigned i = 0; i < 200; i++) {
+		keep_one(place, "mallory", his[i]);
+	}
+	stop(place);
+	assert_int_equal(count_of(place, "SELECT count(*) FROM result_owners"), 203);
+	assert_int_equal(count_of(place, "SELECT sum(bytes) FROM result_sums"),
+			 count_of(place, "SELECT sum(size) FROM results"));
+	unsigned size = (unsigned)count_of(place, "SELECT max(size) FROM results");
+	sweep_all(place, 13 * (uint64_t)size);
+	start(place);
+	for (unsigned i = 0; i < 3; i++) {
+		assert_true(is_kept(place, "alice", hers[i]));
+	}
+	for (unsigned i = 0; i < 200; i++) {
+		assert_int_equal(is_kept(place, "mallory", his[i]), i >= 190);
+	}
+	/* With less room both have the same. */
+	stop(place);
+	sweep_all(place, 4 * (uint64_t)size);
+	assert_int_equal(count_of(place, "SELECT bytes FROM result_sums WHERE tenant = 'alice'"),
+			 2 * size);
+	assert_int_equal(count_of(place, "SELECT bytes FROM result_sums WHERE tenant = 'mallory'"),
+			 2 * size);
+	sweep_all(place, 1);
+	assert_int_equal(count_of(place, "SELECT count(*) FROM result_sums"), 0);
+	assert_int_equal(count_of(place, "SELECT count(*) FROM result_owners"), 0);
+	start(place);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -367,6 +440,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(long_and_old, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(long_and_undone, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(long_and_half_gone, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(the_largest_gives_way, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
