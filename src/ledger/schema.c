@@ -23,8 +23,8 @@
  * beginning, and result_parts the rest: k is 4096 times its n and the number of the part. Of a long
  * request the row is empty, and request_parts has it in the same way, with m in the place of n. The
  * row of long_requests is there before its parts are and until they are deleted; it has no n before
- * the last part has come, and is gone when they may be deleted. Whose the results are, and how many
- * bytes each tenant has, is kept by triggers: nobody looks at all of them to find out whose must go.
+ * the last part has come, and is gone when they may be deleted. Triggers keep the owner of each
+ * result and the bytes that each tenant has: finding whose must go is no look at all of them.
  */
 static const char *const migrations[] = {
 	"CREATE TABLE executions ("

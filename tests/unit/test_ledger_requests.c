@@ -159,6 +159,9 @@ static void whole_in_its_row(void **state)
 	assert_int_equal(sqlite3_exec(db,
 				      "UPDATE requests SET data = zeroblob(3000000);"
 				      "DROP TABLE long_requests; DROP TABLE request_parts;"
+				      "DROP TRIGGER results_come; DROP TRIGGER results_go;"
+				      "DROP TABLE result_owners; DROP TABLE result_sums;"
+				      "DROP INDEX results_half_gone;"
 				      "PRAGMA user_version = 5",
 				      NULL, NULL, NULL),
 			 SQLITE_OK);
