@@ -22,11 +22,13 @@ BUILD ?= build$(if $(SAN),/san)$(if $(FUZZ),/fuzz)
 include mk/flags.mk
 
 LAYERS  := base kernel net core policy runtime lib
-LIB_SRC := $(sort $(wildcard $(LAYERS:%=src/%/*.c)))
-CLI_SRC := $(sort $(wildcard src/check/*.c src/cli/*.c))
+# The sources of layers: a layer is a directory, and its rooms are directories in it.
+sources_of = $(sort $(wildcard $(1:%=src/%/*.c) $(1:%=src/%/*/*.c)))
+LIB_SRC := $(call sources_of,$(LAYERS))
+CLI_SRC := $(call sources_of,check cli)
 # The service: linked into brig, no part of the library.
 SERVICE := loop role http1 http tls engine mcp tools ledger front serve
-SERVE_SRC := $(sort $(wildcard $(SERVICE:%=src/%/*.c)))
+SERVE_SRC := $(call sources_of,$(SERVICE))
 SERVE_OBJ := $(SERVE_SRC:%.c=$(BUILD)/obj/%.o) $(BUILD)/obj/gen/broker.o
 # A program of its own, which brig carries: the C library, the lower layers, no other library.
 BROKER_SRC := $(sort $(wildcard src/broker/*.c)) src/role/log.c src/role/seal.c \

@@ -6,7 +6,7 @@
  */
 #include <stdio.h>
 
-#include "kernel/filter.h"
+#include "kernel/filter/filter.h"
 #include "policy/policy.h"
 
 int main(int argc, char **argv)

@@ -12,7 +12,7 @@ WARNINGS = ["-std=gnu17", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror"]
 TINY = ["-Os", "-static", "-nostdlib", "-s", "-fno-stack-protector", "-fno-pie", "-no-pie",
         "-fno-asynchronous-unwind-tables",
         "-Wl,--build-id=none,-z,noseparate-code,-z,noexecstack"]
-CLI = "../src/cli/"
+LOAD = "../src/cli/bench/"
 # name: sources, flags, does it use libbrig
 PROGRAMS = {
     "noop": (["noop.c"], TINY, False),
@@ -22,7 +22,7 @@ PROGRAMS = {
     "filter_dump": (["filter_dump.c"], ["-O2"], True),
     "spawn_load": (["spawn_load.c"], ["-O2", "-static"], False),
     "http_load": (["http_load.c"], ["-O2", "-static"], False),
-    "warm_driver": (["warm_driver.c", CLI + "bench_load.c", CLI + "bench_memory.c"],
+    "warm_driver": (["warm_driver.c", LOAD + "bench_load.c", LOAD + "bench_memory.c"],
                     ["-O2", "-static"], True),
 }
 

@@ -19,8 +19,8 @@
 
 #include <brig/brig.h>
 
-#include "cli/bench_load.h"
-#include "cli/bench_memory.h"
+#include "cli/bench/bench_load.h"
+#include "cli/bench/bench_memory.h"
 
 /* Until nothing of the runs before is left: so many times in a row there was nothing to do. */
 #define QUIET_ROUNDS 5

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Includes point downwards only. Each folder of src/ is a layer; this table is its rule.
+# Includes point downwards only. Each folder of src/ is a layer, and this table is its
+# rule; the folders in it are rooms, with a table of their own.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -33,6 +34,30 @@ allowed() {
 	esac
 }
 
+# room: which other rooms of its layer it may include. The layer's own folder is a room as well: what
+# the others share. A layer that is not here has no rule within.
+rooms() {
+	case $1 in
+	kernel | kernel/filter) echo "" ;;
+	kernel/cgroup) echo "kernel" ;;
+	kernel/probe) echo "kernel kernel/cgroup kernel/filter" ;;
+	lib) echo "" ;;
+	lib/guard) echo "lib" ;;
+	lib/prepare) echo "lib lib/guard" ;;
+	lib/build) echo "lib lib/prepare" ;;
+	lib/warm) echo "lib lib/prepare" ;;
+	lib/session) echo "lib lib/guard lib/prepare lib/warm" ;;
+	lib/learn) echo "lib" ;;
+	lib/api) echo "lib lib/guard lib/prepare lib/build lib/warm lib/session" ;;
+	cli) echo "" ;;
+	cli/service) echo "cli" ;;
+	cli/run) echo "cli cli/service" ;;
+	cli/policy) echo "cli cli/run" ;;
+	cli/*) echo "cli" ;;
+	*) return 1 ;;
+	esac
+}
+
 # The headers in quotes that have a folder in their name; generated ones have none.
 included_by() {
 	sed -n 's|^[ 	]*#[ 	]*include[ 	]*"\([^"]*/[^"]*\)".*|\1|p' "$1"
@@ -50,14 +75,23 @@ for dir in src/*/; do
 		complain "$dir: an unknown layer; give it a line in scripts/check-layers.sh"
 		continue
 	fi
-	for file in "$dir"*.c "$dir"*.h; do
+	for file in "$dir"*.[ch] "$dir"*/*.[ch]; do
 		[ -e "$file" ] || continue
+		room=$(dirname "${file#src/}")
 		for header in $(included_by "$file"); do
 			case " $layer gen $below " in
 			*" ${header%%/*} "*) ;;
 			*) complain "$file: includes \"$header\", but $layer may only include:" \
 				"itself${below:+ $below}" ;;
 			esac
+			near=$(dirname "$header")
+			if [ "${near%%/*}" = "$layer" ] && others=$(rooms "$room"); then
+				case " $room $others " in
+				*" $near "*) ;;
+				*) complain "$file: includes \"$header\", but $room may only include" \
+					"of its layer: itself${others:+ $others}" ;;
+				esac
+			fi
 		done
 	done
 done

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The interpreter of a session: runs what comes by descriptor 3, one piece after the other, as the
 // REPL of Node.js would: what a run declares is there for the next, and await works anywhere. What is
-// said on the descriptor: src/lib/session_channel.h. The code that it runs owns it.
+// said on the descriptor: src/lib/session/session_channel.h. The code that it runs owns it.
 'use strict';
 
 const fs = require('fs');
@@ -87,7 +87,7 @@ function encode(value) {
 	return value === undefined ? Buffer.alloc(0) : encodeShown(value);
 }
 
-// How Node.js shows it, as far as there is room: src/lib/value.h.
+// How Node.js shows it, as far as there is room: src/lib/guard/value.h.
 function encodeShown(value) {
 	try {
 		const text = inspect(value);

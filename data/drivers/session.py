@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The interpreter of a session: runs what comes by descriptor 3, one piece after the other, in one
-# namespace. What is said there: src/lib/session_channel.h.
+# namespace. What is said there: src/lib/session/session_channel.h.
 #
 # It is used in two ways: as a script, and as the first part of a template's driver (python/*.py
 # follow), whose clones call serve_session(). The code that it runs owns it: there are no secrets
@@ -12,7 +12,7 @@ SESSION_PATH = "/etc/brig/session.py"
 SESSION_FD = 3
 SESSION_HIGH_FD = 255
 SESSION_VALUE_BYTES = 64 * 1024
-SESSION_REPR_CHARS = 4000  # of a value that JSON has nothing like: src/lib/value.h
+SESSION_REPR_CHARS = 4000  # of a value that JSON has nothing like: src/lib/guard/value.h
 SESSION_SOURCES = 200  # whose lines tracebacks can show
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The shell of a session: runs what comes by descriptor 3, one piece after the other. What is said
-# there: src/lib/session_channel.h. The code that it runs owns it.
+# there: src/lib/session/session_channel.h. The code that it runs owns it.
 #
 # A shell that is not interactive cannot be thrown back to its beginning. So exit and SIGINT make
 # every command that follows return at once, by a DEBUG trap, until the code has been left.

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/base64.h"
-#include "base/json_bounded.h"
+#include "base/json/json_bounded.h"
 #include "base/outcome.h"
 #include "base/utf8.h"
 

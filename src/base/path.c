@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/json_out.h"
+#include "base/json/json_out.h"
 
 #define PATH_SIZE_MAX 1023
 #define PART_SIZE_MAX 255

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/json_out.h"
+#include "base/json/json_out.h"
 
 /*
  * What may follow which first byte. The range of the second byte is what keeps out overlong forms

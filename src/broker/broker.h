@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "kernel/cgroup.h"
+#include "kernel/cgroup/cgroup.h"
 
 enum hands_state {
 	HANDS_FRESH,  /* nothing was asked yet */

@@ -7,7 +7,7 @@
 #define BRIG_CHECK_CHECK_H
 
 #include "core/plan.h"
-#include "lib/prepare.h"
+#include "lib/prepare/prepare.h"
 #include "policy/trace.h"
 
 enum check_verdict {

@@ -4,7 +4,7 @@
 #define BRIG_CHECK_RULES_H
 
 #include "core/plan.h"
-#include "lib/prepare.h"
+#include "lib/prepare/prepare.h"
 #include "policy/trace.h"
 
 #define RULE_STEPS_MAX 64

@@ -7,7 +7,7 @@
 #include "cli/command.h"
 #include "cli/exit_status.h"
 #include "cli/report.h"
-#include "lib/listing.h"
+#include "lib/prepare/listing.h"
 
 struct line {
 	bool json;

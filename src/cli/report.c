@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/json_out.h"
+#include "base/json/json_out.h"
 #include "base/units.h"
 #include "cli/exit_status.h"
 #include "cli/terminal.h"

@@ -22,7 +22,7 @@
 #include "core/order.h"
 #include "core/plan.h"
 #include "core/wire.h"
-#include "kernel/cgroup.h"
+#include "kernel/cgroup/cgroup.h"
 
 /* Makes the network namespace while pid 1 builds the root: it is the slowest one to make. */
 struct net_helper {

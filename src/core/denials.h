@@ -1,8 +1,8 @@
 /*
  * Refused system calls, as the kernel's listener reports them. The call waits while we look, and is
  * answered with an errno of our own. "Continue" is said only to calls that the filter allows by
- * their registers and that somebody watches: kernel/filter_watch.c. What a pointer points to could
- * change behind our back, so it never has a say.
+ * their registers and that somebody watches: kernel/filter/filter_watch.c. What a pointer points to
+ * could change behind our back, so it never has a say.
  */
 #ifndef BRIG_CORE_DENIALS_H
 #define BRIG_CORE_DENIALS_H
@@ -10,7 +10,7 @@
 #include "core/done.h"
 #include "core/monitor.h"
 #include "core/spec.h"
-#include "kernel/filter.h"
+#include "kernel/filter/filter.h"
 
 /*
  * After so many the listener is closed: the kernel then answers ENOSYS at once, at no cost to us.

@@ -10,7 +10,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 
-#include "base/json_out.h"
+#include "base/json/json_out.h"
 #include "base/units.h"
 #include "core/plan.h"
 

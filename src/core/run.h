@@ -15,7 +15,7 @@
 #include "core/terminal.h"
 #include "core/watch.h"
 
-/* A cell that outlives its runs: what its owner wants to be asked. See lib/session.h. */
+/* A cell that outlives its runs: what its owner wants to be asked. See lib/session/session.h. */
 struct run_session {
 	int channel; /* borrowed: what the program gets as descriptor 3 */
 	/* A limit is reached: the ending that the cell comes to for it; NONE: seen to. */

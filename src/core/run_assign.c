@@ -12,7 +12,8 @@
 
 /*
  * A fixed size that nobody can change: the program writes there, and may write anything. The last
- * seal is ours, or that of a driver that guards the code (lib/guard.h), before the program begins.
+ * seal is ours, or that of a driver that guards the code (lib/guard/guard.h), before the program
+ * begins.
  */
 int run_make_value(int *ret)
 {

@@ -12,7 +12,7 @@
 #include <brig/brig.h>
 
 #include "core/closure.h"
-#include "kernel/filter.h"
+#include "kernel/filter/filter.h"
 #include "kernel/layers.h"
 #include "net/rule.h"
 

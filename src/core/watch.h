@@ -5,7 +5,7 @@
 #include "core/facts.h"
 #include "core/spec.h"
 #include "core/watch_proc.h"
-#include "kernel/cgroup.h"
+#include "kernel/cgroup/cgroup.h"
 
 struct watch {
 	const struct spec *spec;

@@ -9,7 +9,7 @@
 
 #include <sys/types.h>
 
-#include "kernel/filter.h"
+#include "kernel/filter/filter.h"
 
 /* The longest path that is read. */
 #define WATCHED_PATH_MAX 4096

@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "engine/engine_local.h"
-#include "lib/session.h"
+#include "lib/session/session.h"
 
 #define BILLS_MAX 4096 /* callers: tokens and local users are the operator's */
 #define TELL_NS   UINT64_C(1000000000)

@@ -1,5 +1,5 @@
 /* Files of sessions, as calls, slice by slice. What keeps hostile trees harmless is in
- * lib/session_files.c. */
+ * lib/session/session_files.c. */
 #include "engine/engine_files.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include "base/block.h"
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/json_out.h"
+#include "base/json/json_out.h"
 #include "base/memfile.h"
 #include "role/message.h"
 

@@ -7,7 +7,7 @@
 #define BRIG_ENGINE_ENGINE_FILES_H
 
 #include "engine/engine_local.h"
-#include "lib/session_files.h"
+#include "lib/session/session_files.h"
 
 /* A file that is read goes to a memory file of at most so many bytes. */
 #define FILE_GET_BYTES_MAX ((size_t)64 << 20)

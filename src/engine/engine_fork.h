@@ -4,8 +4,8 @@
 
 #include "base/strlist.h"
 #include "engine/engine_local.h"
-#include "lib/session.h"
-#include "lib/session_files.h"
+#include "lib/session/session.h"
+#include "lib/session/session_files.h"
 
 /* Of a list of names or files, and of one of these. */
 #define FORK_NAMES_MAX  500

@@ -12,8 +12,8 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/id.h"
+#include "lib/api/result_writer.h"
 #include "lib/context.h"
-#include "lib/result_writer.h"
 #include "role/message.h"
 
 #define SECOND_NS 1000000000ull

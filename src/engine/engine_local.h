@@ -6,7 +6,7 @@
 #define BRIG_ENGINE_ENGINE_LOCAL_H
 
 #include "base/buf.h"
-#include "base/json_out.h"
+#include "base/json/json_out.h"
 #include "base/strlist.h"
 #include "engine/engine.h"
 #include "engine/engine_share.h"

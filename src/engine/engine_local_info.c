@@ -7,11 +7,11 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/json_out.h"
+#include "base/json/json_out.h"
 #include "engine/engine_local.h"
-#include "lib/listing.h"
-#include "lib/prepare.h"
-#include "lib/warm.h"
+#include "lib/prepare/listing.h"
+#include "lib/prepare/prepare.h"
+#include "lib/warm/warm.h"
 
 int local_runtimes(struct local *local, const struct engine_call *call, struct engine_run *run,
 		   struct brig_error *err)

@@ -8,8 +8,8 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "engine/engine_local.h"
-#include "lib/api_run.h"
-#include "lib/result_writer.h"
+#include "lib/api/api_run.h"
+#include "lib/api/result_writer.h"
 
 static void count_network(struct local *local, const struct brig_result *result)
 {

@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "engine/engine_local.h"
-#include "lib/api_run.h"
+#include "lib/api/api_run.h"
 
 static uint64_t charge(struct local *local, struct share *share, uint64_t began_ns)
 {

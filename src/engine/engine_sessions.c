@@ -13,9 +13,9 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/id.h"
-#include "base/json_out.h"
+#include "base/json/json_out.h"
 #include "engine/engine_local.h"
-#include "lib/session.h"
+#include "lib/session/session.h"
 
 /* --- leases --------------------------------------------------------------------------------- */
 

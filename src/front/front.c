@@ -9,8 +9,8 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "front/upload.h"
-#include "front/visit.h"
+#include "front/request/upload.h"
+#include "front/request/visit.h"
 #include "http/limits.h"
 #include "role/log.h"
 

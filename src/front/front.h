@@ -13,7 +13,7 @@
 #include <sys/types.h>
 
 #include "engine/engine.h"
-#include "front/admission.h"
+#include "front/access/admission.h"
 #include "http/http.h"
 #include "ledger/ledger.h"
 #include "ledger/ledger_messages.h"

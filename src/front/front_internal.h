@@ -3,9 +3,9 @@
 #ifndef BRIG_FRONT_INTERNAL_H
 #define BRIG_FRONT_INTERNAL_H
 
-#include "front/execution.h"
+#include "front/execution/execution.h"
+#include "front/execution/turns.h"
 #include "front/front.h"
-#include "front/turns.h"
 
 #define FRONT_STATUSES 16
 

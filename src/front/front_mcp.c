@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "front/upload.h"
-#include "front/visit.h"
+#include "front/request/upload.h"
+#include "front/request/visit.h"
 #include "mcp/mcp_http.h"
 #include "tools/tools.h"
 

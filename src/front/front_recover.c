@@ -3,9 +3,9 @@
 #include <stdlib.h>
 
 #include "base/id.h"
-#include "base/json_bounded.h"
-#include "front/execution_record.h"
-#include "front/visit.h"
+#include "base/json/json_bounded.h"
+#include "front/execution/execution_record.h"
+#include "front/request/visit.h"
 #include "role/log.h"
 
 /* It cannot be run any more (another configuration, say): that is its end, and it is recorded. */

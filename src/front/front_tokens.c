@@ -5,8 +5,8 @@
  */
 #include <stdlib.h>
 
-#include "base/json_out.h"
-#include "front/visit.h"
+#include "base/json/json_out.h"
+#include "front/request/visit.h"
 #include "role/log.h"
 
 static void audit(struct front *front, size_t cancelled)

@@ -20,7 +20,7 @@
 #include "base/cleanup.h"
 #include "gate/gate.h"
 #include "kernel/caps.h"
-#include "kernel/filter.h"
+#include "kernel/filter/filter.h"
 #include "kernel/landlock.h"
 #include "kernel/sys.h"
 

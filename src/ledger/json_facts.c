@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "base/json_bounded.h"
+#include "base/json/json_bounded.h"
 
 int json_facts_load(const char *text, size_t size, json_t **ret)
 {

@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "base/json_out.h"
+#include "base/json/json_out.h"
 
 typedef int call_function(struct store *store, const struct message *message,
 			  const struct ledger_text *texts, struct buf *answer,

@@ -7,7 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/id.h"
-#include "base/json_out.h"
+#include "base/json/json_out.h"
 
 #define ABSENT UINT32_MAX
 

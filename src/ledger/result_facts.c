@@ -7,7 +7,7 @@
 #include <brig/brig.h>
 
 #include "base/cleanup.h"
-#include "base/json_out.h"
+#include "base/json/json_out.h"
 
 #define TEXT_MAX        256
 #define CONNECTIONS_MAX 8

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/json_out.h"
+#include "base/json/json_out.h"
 #include "ledger/store_executions.h"
 #include "ledger/timestamp.h"
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/json_out.h"
+#include "base/json/json_out.h"
 #include "ledger/store.h"
 #include "ledger/timestamp.h"
 

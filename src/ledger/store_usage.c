@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What callers with a daily limit have used: kept, so that a new start does not give it back. */
-#include "base/json_out.h"
+#include "base/json/json_out.h"
 #include "ledger/store.h"
 
 static int64_t bounded(uint64_t value)

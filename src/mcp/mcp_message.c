@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/json_bounded.h"
+#include "base/json/json_bounded.h"
 #include "mcp/mcp_limits.h"
 
 const char *mcp_message_refused(const struct json_refusal *refusal)

@@ -3,7 +3,7 @@
 #define BRIG_POLICY_ORIGIN_H
 
 #include "base/buf.h"
-#include "base/json_out.h"
+#include "base/json/json_out.h"
 
 enum origin_kind {
 	ORIGIN_UNSAID,  /* no text says it: brig does so by itself */

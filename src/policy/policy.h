@@ -10,7 +10,7 @@
 #include "base/units.h"
 #include "core/events.h"
 #include "core/spec.h"
-#include "kernel/filter.h"
+#include "kernel/filter/filter.h"
 #include "kernel/layers.h"
 #include "net/rule.h"
 

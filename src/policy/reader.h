@@ -4,7 +4,7 @@
 
 #include <jansson.h>
 
-#include "base/json_in.h"
+#include "base/json/json_in.h"
 #include "policy/policy.h"
 
 #define READER_PATH_MAX 160

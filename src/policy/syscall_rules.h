@@ -3,7 +3,7 @@
 #define BRIG_POLICY_SYSCALL_RULES_H
 
 #include "base/error.h"
-#include "kernel/filter.h"
+#include "kernel/filter/filter.h"
 
 #define RULE_TESTS_TOTAL_MAX  512  /* conditions of all rules together */
 #define RULE_VALUES_TOTAL_MAX 4096 /* and their values */

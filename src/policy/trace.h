@@ -5,7 +5,7 @@
 #ifndef BRIG_POLICY_TRACE_H
 #define BRIG_POLICY_TRACE_H
 
-#include "base/json_in.h"
+#include "base/json/json_in.h"
 #include "policy/origin.h"
 #include "policy/source.h"
 

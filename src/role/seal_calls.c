@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "kernel/filter.h"
+#include "kernel/filter/filter.h"
 #include "kernel/sys.h"
 #include "role/seal.h"
 

@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/id.h"
-#include "base/json_in.h"
+#include "base/json/json_in.h"
 #include "runtime/runtime.h"
 #include "runtime/runtime_keys.h"
 

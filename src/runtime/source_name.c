@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/json_out.h"
+#include "base/json/json_out.h"
 #include "runtime/runtime.h"
 
 #define SCAN_MAX       (1024u * 1024u)

@@ -11,7 +11,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
-#include "base/json_in.h"
+#include "base/json/json_in.h"
 #include "base/strlist.h"
 #include "base/units.h"
 #include "role/log.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/json_out.h"
+#include "base/json/json_out.h"
 #include "serve/config.h"
 
 #define PATH_BYTES_MAX 128

@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 #include "engine/engine.h"
 #include "kernel/broker.h"
-#include "kernel/cgroup.h"
+#include "kernel/cgroup/cgroup.h"
 #include "serve/role_process.h"
 #include "serve/warden_consent.h"
 

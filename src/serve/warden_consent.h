@@ -8,7 +8,7 @@
 #define BRIG_SERVE_WARDEN_CONSENT_H
 
 #include "engine/engine.h"
-#include "front/tokens.h"
+#include "front/access/tokens.h"
 
 struct warden_consent {
 	struct tokens tokens;

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json_bounded.h"
+#include "base/json/json_bounded.h"
 #include "tools/tools_internal.h"
 
 static json_t *load(const char *text, size_t size)

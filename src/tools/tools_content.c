@@ -7,7 +7,7 @@
 #include "base/base64.h"
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/json_out.h"
+#include "base/json/json_out.h"
 #include "tools/tools_internal.h"
 
 char *tools_decode(const char *base64, size_t *ret_size)

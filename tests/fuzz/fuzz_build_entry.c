@@ -10,7 +10,7 @@
 
 #include "base/path.h"
 #include "base/sha256.h"
-#include "lib/build_cache.h"
+#include "lib/build/build_cache.h"
 
 #define MAGIC      "brigbld1"
 #define HEAD_BYTES (sizeof(MAGIC) - 1 + 64)

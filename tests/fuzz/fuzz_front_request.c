@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "base/path.h"
-#include "front/ask.h"
-#include "front/stored.h"
-#include "front/tokens.h"
+#include "front/access/tokens.h"
+#include "front/execution/stored.h"
+#include "front/request/ask.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/json_out.h"
+#include "base/json/json_out.h"
 #include "http/connections.h"
 #include "http/exchange.h"
 #include "http/limits.h"

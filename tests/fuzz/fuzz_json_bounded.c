@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json_bounded.h"
+#include "base/json/json_bounded.h"
 
 #define BLANKS (17u << 10)
 

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/json_in.h"
-#include "base/json_locate.h"
+#include "base/json/json_in.h"
+#include "base/json/json_locate.h"
 #include "base/utf8.h"
 
 #define KEYS_MAX 64 /* each is a walk over the text */

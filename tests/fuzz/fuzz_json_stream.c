@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/base64.h"
-#include "base/json_stream.h"
+#include "base/json/json_stream.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

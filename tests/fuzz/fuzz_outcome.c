@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "base/json_out.h"
+#include "base/json/json_out.h"
 #include "base/outcome.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json_out.h"
+#include "base/json/json_out.h"
 #include "base/path.h"
 #include "base/utf8.h"
 

@@ -83,7 +83,7 @@ def test_the_three_questions_are_answered(name):
 
 
 def test_the_table_can_be_part_of_a_text():
-    """It is put between quotes in front of the driver: see src/lib/guard.c."""
+    """It is put between quotes in front of the driver: see src/lib/guard/guard.c."""
     text = (GUARD / "modules.json").read_text()
     assert "'''" not in text and "\\" not in text
     assert set(re.findall(r'(?<!")\b(true|false|null|NaN)\b', text)) <= {"true", "false"}
@@ -98,7 +98,7 @@ def test_what_must_never_be_there(name):
 
 
 def driver():
-    """The guard's text as src/lib/guard.c puts it together."""
+    """The guard's text as src/lib/guard/guard.c puts it together."""
     source = (TREE / "src" / "lib" / "guard.c").read_text()
     names = re.findall(r'"guard/(\w+\.py)"', source)
     assert sorted(names) == sorted(it.name for it in GUARD.glob("*.py"))

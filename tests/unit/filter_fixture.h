@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernel/filter.h"
+#include "kernel/filter/filter.h"
 #include "policy/syscall_rules.h"
 
 /* Lines must be in order of their call numbers. Returns what the parser returns. */

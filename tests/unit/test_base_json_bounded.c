@@ -13,7 +13,7 @@
 #include "base/base64.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "base/json_bounded.h"
+#include "base/json/json_bounded.h"
 
 static const struct json_bounds usual = { .depth = 8, .values = 1000 };
 static const struct json_bounds with_nul = { .depth = 8, .values = 1000, .allow_nul = true };

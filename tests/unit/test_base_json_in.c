@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/json_in.h"
+#include "base/json/json_in.h"
 
 static void test_comments(void **state)
 {

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/json_out.h"
+#include "base/json/json_out.h"
 
 static char *quoted(const char *text, size_t size)
 {

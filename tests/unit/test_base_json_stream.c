@@ -13,7 +13,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "base/json_stream.h"
+#include "base/json/json_stream.h"
 #include "base/sha256.h"
 
 #define LONG "0123456789012345678901234567890123456789012345678901234567890123456789"

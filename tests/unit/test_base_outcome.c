@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/json_out.h"
+#include "base/json/json_out.h"
 #include "base/memfile.h"
 #include "base/outcome.h"
 #include "base/rope.h"

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "cli/run_options.h"
+#include "cli/run/run_options.h"
 
 static struct option_info options[RUN_OPTIONS_MAX];
 

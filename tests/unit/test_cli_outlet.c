@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "cli/outlet.h"
+#include "cli/run/outlet.h"
 
 #define MANY (1u << 20)
 

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "cli/run_files.h"
+#include "cli/run/run_files.h"
 
 static char top[64];
 

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "cli/run_options.h"
+#include "cli/run/run_options.h"
 
 static void test_names(void **state)
 {

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "cli/screen.h"
+#include "cli/run/screen.h"
 
 #define BAD "\xef\xbf\xbd"
 

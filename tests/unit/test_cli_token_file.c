@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "cli/token_file.h"
+#include "cli/token/token_file.h"
 
 static char directory[] = "/tmp/brig-tokens-XXXXXX";
 static char path[64], spare[64];

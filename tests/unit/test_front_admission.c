@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "front/admission.h"
+#include "front/access/admission.h"
 
 struct run {
 	struct ticket ticket;

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "front/ask.h"
+#include "front/request/ask.h"
 
 static struct ask *parse(enum ask_kind kind, const char *text)
 {

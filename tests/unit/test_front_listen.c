@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "front/execution.h"
-#include "front/execution_internal.h"
+#include "front/execution/execution.h"
+#include "front/execution/execution_internal.h"
 
 #define LISTENERS 200
 #define AT_ONCE   64 /* told without a turn for others in between */

@@ -11,7 +11,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "front/output_log.h"
+#include "front/execution/output_log.h"
 
 static void add(struct output_log *log, int stream, const char *text)
 {

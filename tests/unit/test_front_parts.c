@@ -14,9 +14,9 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "front/events.h"
-#include "front/routes.h"
-#include "front/tokens.h"
+#include "front/access/tokens.h"
+#include "front/execution/events.h"
+#include "front/request/routes.h"
 
 static void hash_of(const char *token, char hex[65])
 {

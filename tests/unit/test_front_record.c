@@ -10,8 +10,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "front/execution.h"
-#include "front/execution_record.h"
+#include "front/execution/execution.h"
+#include "front/execution/execution_record.h"
 
 struct scene {
 	struct front front;

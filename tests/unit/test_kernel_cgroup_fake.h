@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "kernel/cgroup_internal.h"
+#include "kernel/cgroup/cgroup_internal.h"
 
 struct fake {
 	char root[64];

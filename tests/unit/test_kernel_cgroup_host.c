@@ -24,7 +24,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "kernel/cgroup.h"
+#include "kernel/cgroup/cgroup.h"
 
 static struct cgroup_manager *host_manager(void)
 {

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "kernel/cgroup.h"
+#include "kernel/cgroup/cgroup.h"
 #include "test_kernel_cgroup_fake.h"
 #include "test_kernel_dbus_peer.h"
 

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "kernel/cgroup_internal.h"
+#include "kernel/cgroup/cgroup_internal.h"
 #include "test_kernel_cgroup_fake.h"
 
 static const char *const files[] = {

@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <sys/xattr.h>
 
-#include "kernel/cgroup_internal.h"
+#include "kernel/cgroup/cgroup_internal.h"
 #include "test_kernel_cgroup_fake.h"
 
 static const char *const files[] = {

@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "kernel/dbus.h"
+#include "kernel/cgroup/dbus.h"
 
 struct peer {
 	char path[128];

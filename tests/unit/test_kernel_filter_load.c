@@ -18,7 +18,7 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
-#include "kernel/filter.h"
+#include "kernel/filter/filter.h"
 #include "policy/policy.h"
 
 static int enter(const char *name)

@@ -27,9 +27,9 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
-#include "kernel/filter.h"
+#include "kernel/filter/filter.h"
+#include "kernel/filter/syscall_constant.h"
 #include "kernel/layers.h"
-#include "kernel/syscall_constant.h"
 
 /* libseccomp has its own table, made by other people by other means. */
 static void test_names_agree_with_libseccomp(void **state)

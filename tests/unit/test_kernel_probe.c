@@ -22,7 +22,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "kernel/probe_internal.h"
+#include "kernel/probe/probe_internal.h"
 
 static int count_fds(void)
 {

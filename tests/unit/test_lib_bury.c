@@ -14,9 +14,9 @@
 #include <brig/brig.h>
 
 #include "base/clock.h"
-#include "kernel/cgroup.h"
+#include "kernel/cgroup/cgroup.h"
 #include "lib/context.h"
-#include "lib/warm.h"
+#include "lib/warm/warm.h"
 
 #define RUNS    100u /* more than were ever waited for together */
 #define HANG_NS 60000000000ull

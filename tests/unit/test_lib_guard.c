@@ -14,7 +14,7 @@
 
 #include "base/cleanup.h"
 #include "core/run.h"
-#include "lib/guard.h"
+#include "lib/guard/guard.h"
 
 #define WHY "{\"refusal\":{\"rule\":\"import\",\"reason\":\"os\",\"line\":3,\"column\":5}}"
 

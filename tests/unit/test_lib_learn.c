@@ -16,7 +16,7 @@
 
 #include "base/cleanup.h"
 #include "lib/context.h"
-#include "lib/learn.h"
+#include "lib/learn/learn.h"
 
 static struct policy *parse(const char *text)
 {

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "lib/result_writer.h"
+#include "lib/api/result_writer.h"
 
 #define MIB ((size_t)1 << 20)
 

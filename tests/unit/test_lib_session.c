@@ -17,7 +17,7 @@
 #include <brig/brig.h>
 
 #include "base/cleanup.h"
-#include "lib/session_files.h"
+#include "lib/session/session_files.h"
 
 #define MS 1000000ull
 

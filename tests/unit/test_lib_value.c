@@ -13,7 +13,7 @@
 
 #include "base/cleanup.h"
 #include "core/run.h"
-#include "lib/value.h"
+#include "lib/guard/value.h"
 
 static char *repr; /* of the last one */
 

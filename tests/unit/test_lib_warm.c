@@ -18,7 +18,7 @@
 #include <brig/brig.h>
 
 #include "lib/context.h"
-#include "lib/warm.h"
+#include "lib/warm/warm.h"
 
 #define POLICY(wall) "{ \"extends\": \"default\", \"limits\": { \"wall\": \"" wall "\" } }"
 

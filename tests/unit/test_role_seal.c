@@ -22,7 +22,7 @@
 
 #include <cmocka.h>
 
-#include "kernel/filter.h"
+#include "kernel/filter/filter.h"
 #include "kernel/landlock.h"
 #include "role/seal.h"
 

@@ -50,7 +50,7 @@ def encode(value, out, room, depth=0):
     return room - len(text)
 
 
-REPR_MARK, REPR_CHARS = "r", 4000  # of a value that JSON has nothing like: src/lib/value.h
+REPR_MARK, REPR_CHARS = "r", 4000  # of a value that JSON has nothing like: src/lib/guard/value.h
 
 
 def encode_repr(value):

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `brig audit`: is the audit chain whole, and what does it say? */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "base/id.h"
+#include "base/suggest.h"
+#include "base/units.h"
+#include "cli/audit/cli_audit.h"
+#include "cli/cli.h"
+#include "cli/command.h"
+#include "cli/exit_status.h"
+#include "cli/report.h"
+#include "ledger/store.h"
+#include "ledger/timestamp.h"
+
+#define CHUNK       (64u << 10)
+#define TAIL_SHOWN  20
+#define FOLLOW_MS   500
+#define DAY_MS      UINT64_C(86400000)
+#define STATUS_NONE 1 /* nothing of that kind */
+
+struct printer {
+	const struct audit_line *line;
+	struct buf out;
+	bool whole; /* all of an entry */
+	uint64_t shown;
+	uint64_t last; /* sequence */
+	int status;
+};
+
+static void flush(struct printer *printer)
+{
+	if (printer->out.size && printer->status == STATUS_OK) {
+		printer->status = report_text(&printer->out);
+	}
+	buf_done(&printer->out);
+	printer->out = (struct buf){ 0 };
+}
+
+static int each(void *user, const struct audit_row *row)
+{
+	struct printer *printer = user;
+
+	if (printer->whole && !printer->line->json) {
+		audit_print_long(row, &printer->out);
+	} else {
+		audit_print(row, printer->line->json, &printer->out);
+	}
+	printer->shown++;
+	printer->last = row->entry.sequence;
+	if (printer->out.size > CHUNK) {
+		flush(printer);
+	}
+	return printer->status == STATUS_OK ? 0 : 1;
+}
+
+/* "1h": so long ago; "2026-01-31", "2026-01-31T12:00:00Z": then. */
+int audit_time_of(const char *option, const char *text, uint64_t *ret, struct brig_error *error)
+{
+	uint64_t ns;
+
+	if (!text) {
+		return 0;
+	}
+	size_t digits = strspn(text, "0123456789");
+	if (digits > 0 && digits < 6 && strcmp(text + digits, "d") == 0) {
+		uint64_t ago = strtoull(text, NULL, 10) * DAY_MS, now = store_time_ms();
+		*ret = ago < now ? now - ago : 0;
+		return 0;
+	}
+	if (unit_parse(UNIT_TIME, text, &ns) == 0) {
+		uint64_t ago = ns / 1000000, now = store_time_ms();
+		*ret = ago < now ? now - ago : 0;
+		return 0;
+	}
+	if (timestamp_parse(text, ret) == 0) {
+		return 0;
+	}
+	error_set(error, BRIG_E_INPUT, EINVAL, "%s: '%s' is no time", option, text);
+	error_remedy(error, "how long ago, such as 90m or 30d, or when, such as 2026-01-31 or "
+			    "2026-01-31T12:00:00Z");
+	return -EINVAL;
+}
+
+static int limit_of(const char *text, uint64_t *ret, struct brig_error *error)
+{
+	if (!text || (unit_parse(UNIT_COUNT, text, ret) == 0 && *ret > 0)) {
+		return 0;
+	}
+	return error_set(error, BRIG_E_INPUT, EINVAL, "--limit: '%s' is no count", text);
+}
+
+static int query_of(const struct audit_line *line, struct audit_query *query,
+		    struct brig_error *error)
+{
+	query->kind = line->kind;
+	query->tenant = line->tenant;
+	int r = audit_time_of("--since", line->since, &query->since_ms, error);
+	return r < 0 ? r : limit_of(line->limit, &query->limit, error);
+}
+
+static int open_file(const struct audit_line *line, struct audit_file *file,
+		     struct brig_error *error)
+{
+	_cleanup_free_ char *path = NULL;
+	int r = audit_path(line, &path, error);
+
+	return r < 0 ? r : audit_file_open(path, file, error);
+}
+
+static int print_all(const struct audit_line *line, struct audit_query *query, bool whole,
+		     bool follow)
+{
+	_cleanup_(audit_file_done)
+	struct audit_file file = { 0 };
+	struct brig_error error = { 0 };
+	struct printer printer = { .line = line, .whole = whole };
+	const struct timespec pause = { .tv_nsec = FOLLOW_MS * 1000000L };
+
+	int r = open_file(line, &file, &error);
+	if (r == 0) {
+		r = audit_file_query(&file, query, each, &printer, &error);
+	}
+	flush(&printer);
+	while (follow && r == 0 && printer.status == STATUS_OK) {
+		nanosleep(&pause, NULL);
+		query->after = printer.last;
+		query->last = false;
+		query->limit = 0;
+		r = audit_file_again(&file, &error);
+		if (r == 0) {
+			r = audit_file_query(&file, query, each, &printer, &error);
+		}
+		flush(&printer);
+	}
+	if (r < 0) {
+		return report_error(&error, line->json);
+	}
+	return printer.status == STATUS_OK && whole && !printer.shown ? STATUS_NONE
+								      : printer.status;
+}
+
+static int list(const struct audit_line *line)
+{
+	struct audit_query query = { 0 };
+	struct brig_error error = { 0 };
+
+	return query_of(line, &query, &error) < 0 ? report_usage(&error, line->json)
+						  : print_all(line, &query, false, false);
+}
+
+static int tail(const struct audit_line *line)
+{
+	struct audit_query query = { .last = true };
+	struct brig_error error = { 0 };
+
+	if (query_of(line, &query, &error) < 0) {
+		return report_usage(&error, line->json);
+	}
+	query.limit = query.limit ? query.limit : TAIL_SHOWN;
+	return print_all(line, &query, false, line->follow);
+}
+
+static int show(const struct audit_line *line)
+{
+	struct audit_query query = { 0 };
+	struct brig_error error = { 0 };
+	const char *what = line->operand;
+
+	if (what && id_valid(what)) {
+		query.execution = what;
+	} else if (!what || unit_parse(UNIT_COUNT, what, &query.sequence) < 0 || !query.sequence) {
+		error_set(&error, BRIG_E_INPUT, EINVAL, "audit show: %s%s%s", what ? "'" : "",
+			  what ? what : "which entry?", what ? "' is no entry" : "");
+		error_remedy(&error, "the number of an entry, or the id of an execution");
+		return report_usage(&error, line->json);
+	}
+	int status = print_all(line, &query, true, false);
+	if (status == STATUS_NONE) {
+		error_set(&error, BRIG_E_INPUT, ENOENT, "the chain has no entry %s", what);
+		report_error(&error, line->json);
+	}
+	return status;
+}
+
+static const struct action {
+	const char *name;
+	int (*act)(const struct audit_line *line);
+	bool operand;
+} actions[] = {
+	{ "verify", audit_command_verify, false },
+	{ "list", list, false },
+	{ "show", show, true },
+	{ "tail", tail, false },
+	{ "archive", audit_command_archive, true },
+};
+
+static int act(void *into, const struct arguments *given)
+{
+	struct audit_line *line = into;
+	struct suggestion best = { 0 };
+	struct brig_error error = { 0 };
+	const char *name = given->operands_count > 0 ? given->operands[0] : "verify";
+
+	line->operand = given->operands_count > 1 ? given->operands[1] : NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(actions); i++) {
+		suggest(&best, name, actions[i].name);
+		if (strcmp(actions[i].name, name) != 0) {
+			continue;
+		}
+		if (line->operand && !actions[i].operand) {
+			error_set(&error, BRIG_E_INPUT, EINVAL,
+				  "audit %s: unexpected argument '%s'", name, line->operand);
+			error_remedy(&error, "name a file with --file FILE, a state directory with "
+					     "--state DIR");
+			return report_usage(&error, line->json);
+		}
+		return actions[i].act(line);
+	}
+	error_set(&error, BRIG_E_INPUT, EINVAL, "audit: unknown action '%s'", name);
+	error_remedy(&error, "%s%s%sactions are verify, list, show ENTRY, tail and archive FILE",
+		     best.word ? "did you mean " : "", best.word ? best.word : "",
+		     best.word ? "? " : "");
+	return report_usage(&error, line->json);
+}
+
+#define AT(field) offsetof(struct audit_line, field), NULL
+
+int command_audit(int argc, char **argv)
+{
+	static const struct option_info options[] = {
+		{ "--state", "DIR", "the state directory of brig serve", option_take_text,
+		  AT(state) },
+		{ "--file", "FILE", "a copy of ledger.db, an archive, or a file of --audit",
+		  option_take_text, AT(file) },
+		{ "--archive", "FILE", "verify: what was archived before, with the ledger as one",
+		  option_take_list, AT(archive) },
+		{ "--before", "TIME", "archive: what is older, 90d or 2026-01-31 (all)",
+		  option_take_text, AT(before) },
+		{ "--keep", NULL, "archive: the ledger keeps it as well", option_take_flag,
+		  AT(keep) },
+		{ "--key", "PUB", "verify: the public key, a file or 64 hex digits",
+		  option_take_text, AT(key) },
+		{ "--expect", "LINE",
+		  "verify: a checkpoint that was seen before, or a file of them", option_take_list,
+		  AT(expect) },
+		{ "--since", "TIME", "list, tail: 90m ago, or since 2026-01-31T12:00:00Z",
+		  option_take_text, AT(since) },
+		{ "--kind", "KIND", "list, tail: such as execution or session.open",
+		  option_take_text, AT(kind) },
+		{ "--tenant", "NAME", "list, tail: of this tenant", option_take_text, AT(tenant) },
+		{ "--limit", "COUNT", "list, tail: at most so many (tail: 20)", option_take_text,
+		  AT(limit) },
+		{ "--follow", NULL, "tail: go on as entries come", option_take_flag, AT(follow) },
+		{ "--json", NULL, "print JSON; entries one a line", option_take_flag, AT(json) },
+	};
+	static const struct syntax syntax = {
+		.command = "audit",
+		.usage = "audit [verify] [OPTIONS]\naudit list [OPTIONS]\n"
+			 "audit show SEQUENCE|EXECUTION [OPTIONS]\naudit tail [OPTIONS]\n"
+			 "audit archive FILE [OPTIONS]",
+		.about = "Verifies the audit chain that brig serve writes: 0 when it is whole, 1 "
+			 "when not; or\n"
+			 "shows what is in it. Works while the service runs, and on a copy.",
+		.options = options,
+		.options_count = ARRAY_SIZE(options),
+		.operands_max = 2,
+	};
+	struct audit_line line = { 0 };
+	int status = command_work(&syntax, argc, argv, &line, act);
+
+	strlist_done(&line.expect);
+	strlist_done(&line.archive);
+	return status;
+}

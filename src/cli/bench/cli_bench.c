@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `brig bench`: how long runs take on this host, cold and from a pool, and what a pool costs. */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/units.h"
+#include "cli/bench/cli_bench.h"
+#include "cli/cli.h"
+#include "cli/command.h"
+#include "cli/report.h"
+
+/* Nobody should be able to keep a shared host busy for hours by a slip of the finger. */
+#define RUNS_MAX  100000
+#define CELLS_MAX 64
+#define RUNS      200
+
+struct line {
+	const char *code, *language, *policy, *config;
+	unsigned runs, in_flight, cells;
+	bool json, yes;
+};
+
+struct number_info {
+	unsigned most;
+};
+
+static int take_number(void *into, const struct option_info *option, const char *value,
+		       struct brig_error *err)
+{
+	unsigned most = ((const struct number_info *)option->data)->most;
+	uint64_t number = 0;
+
+	if (unit_parse(UNIT_COUNT, value, &number) < 0 || number < 1 || number > most) {
+		int r = error_set(err, BRIG_E_INPUT, EINVAL, "%s: '%s' is out of range",
+				  option->name, value);
+		error_remedy(err, "give a number from 1 to %u", most);
+		return r;
+	}
+	*(unsigned *)((char *)into + option->offset) = (unsigned)number;
+	return 0;
+}
+
+static int make_request(const struct line *line, const char *file, struct brig_request *ret,
+			struct brig_error *err)
+{
+	bool python = !line->language || strcmp(line->language, "python") == 0;
+
+	if (line->code && file) {
+		return error_set(err, BRIG_E_INPUT, EINVAL, "code was given twice: by -c and as %s",
+				 file);
+	}
+	if (!line->code && !file && !python) {
+		int r = error_set(err, BRIG_E_INPUT, EINVAL, "there is nothing to run");
+		error_remedy(err, "give -c CODE or a file in %s", line->language);
+		return r;
+	}
+	*ret = (struct brig_request){
+		.size = sizeof(*ret),
+		.language = line->language,
+		.file = file,
+		.code = file         ? NULL
+			: line->code ? line->code
+				     : "print(1)",
+		.policy = line->policy,
+		.consent = line->yes,
+	};
+	return 0;
+}
+
+static void fill_in(struct line *line)
+{
+	long online = sysconf(_SC_NPROCESSORS_ONLN);
+	unsigned processors = online > 0 && online < BENCH_IN_FLIGHT_MAX ? (unsigned)online : 1;
+
+	line->runs = line->runs ? line->runs : RUNS;
+	line->in_flight = line->in_flight ? line->in_flight : processors;
+	line->cells = line->cells ? line->cells : 2 * line->in_flight;
+	line->cells = line->cells < CELLS_MAX ? line->cells : CELLS_MAX;
+}
+
+/* The first run tells what it is, and brings files of the host into memory. */
+static int look_once(struct brig_context *context, const struct brig_request *request,
+		     struct bench *bench, struct brig_error *err)
+{
+	struct brig_request cold = *request;
+	struct brig_run *run = NULL;
+	struct bench_load load = { context, &cold, 1, 1, 0 };
+	struct bench_samples unused = { 0 };
+
+	cold.start = BRIG_START_COLD;
+	int r = bench_load_run(&load, &unused, err);
+	bench_samples_done(&unused);
+	if (r == 0) {
+		r = brig_run_start(context, &cold, &run, err);
+	}
+	if (r == 0) {
+		r = brig_run_wait(run, err);
+	}
+	struct brig_result *result = r == 0 ? brig_run_take_result(run) : NULL;
+	if (result) {
+		snprintf(bench->runtime, sizeof(bench->runtime), "%s", result->runtime);
+		snprintf(bench->policy, sizeof(bench->policy), "%.*s",
+			 (int)strcspn(result->policy, "@"), result->policy);
+	}
+	brig_result_free(result);
+	brig_run_free(run);
+	return r;
+}
+
+/* A language without pools is no failure: its cold figures are worth having. */
+static int fill_pool(struct brig_context *context, const struct brig_request *request,
+		     struct bench *bench, struct brig_error *err)
+{
+	struct brig_error why = { 0 };
+	int r = brig_context_warm(context, request, bench->cells, &why);
+
+	if (r == -ENOTSUP) {
+		snprintf(bench->reason, sizeof(bench->reason), "%s", why.message);
+		return 0;
+	}
+	if (r < 0) {
+		*err = why;
+		return r;
+	}
+	bench->warm = true;
+	bench_memory_read(&bench->memory); /* no answer is shown as none */
+	return 0;
+}
+
+static int measure_row(struct brig_context *context, const struct brig_request *request,
+		       struct bench *bench, unsigned round, enum bench_row row,
+		       struct brig_error *err)
+{
+	struct bench_figures *figures = &bench->rows[row];
+	bool cold = row == BENCH_COLD || row == BENCH_COLD_LOAD;
+	bool loaded = row == BENCH_COLD_LOAD || row == BENCH_WARM_LOAD;
+	struct brig_request asked = *request;
+	unsigned runs = bench->runs / BENCH_ROUNDS + (round < bench->runs % BENCH_ROUNDS);
+	uint64_t before_ns = figures->samples.elapsed_ns;
+	struct bench_load load = {
+		.context = context,
+		.request = &asked,
+		.runs = runs ? runs : 1,
+		.in_flight = loaded ? bench->in_flight : 1,
+		.ready = row == BENCH_WARM_READY ? bench->cells : 0,
+	};
+
+	asked.start = cold ? BRIG_START_COLD : BRIG_START_WARM;
+	int r = bench_load_run(&load, &figures->samples, err);
+	figures->per_second[round] =
+		load.runs * 1e9 / (double)(figures->samples.elapsed_ns - before_ns);
+	return r;
+}
+
+/* Cold and warm take turns, so that what else the host does hits both alike. */
+static int measure(struct brig_context *context, const struct brig_request *request,
+		   struct bench *bench, struct brig_error *err)
+{
+	int r = look_once(context, request, bench, err);
+
+	if (r == 0) {
+		r = fill_pool(context, request, bench, err);
+	}
+	for (size_t i = 0; i < BENCH_ROWS; i++) {
+		bool cold = i == BENCH_COLD || i == BENCH_COLD_LOAD;
+		bool twice =
+			bench->in_flight == 1 && (i == BENCH_COLD_LOAD || i == BENCH_WARM_LOAD);
+		bench->rows[i].wanted = (cold || bench->warm) && !twice;
+	}
+	for (unsigned round = 0; r == 0 && round < BENCH_ROUNDS; round++) {
+		for (size_t i = 0; r == 0 && i < BENCH_ROWS; i++) {
+			size_t row = round % 2 ? BENCH_ROWS - 1 - i : i;
+			if (bench->rows[row].wanted) {
+				r = measure_row(context, request, bench, round, row, err);
+			}
+		}
+	}
+	return r;
+}
+
+static int bench(void *into, const struct arguments *given)
+{
+	struct line *line = into;
+	struct brig_error error = { 0 };
+	struct brig_context *context = NULL;
+	struct brig_request request;
+	_cleanup_(buf_done)
+	struct buf out = { 0 };
+	int status;
+
+	if (make_request(line, given->operands[0], &request, &error) < 0) {
+		return report_usage(&error, line->json);
+	}
+	fill_in(line);
+	struct bench figures = { .runs = line->runs,
+				 .in_flight = line->in_flight,
+				 .cells = line->cells };
+	struct brig_warm_options warm = { .size = sizeof(warm), .cells_max = line->cells };
+	struct brig_context_options options = { .size = sizeof(options),
+						.config_dir = line->config,
+						.warm = &warm };
+	if (brig_context_new(&options, &context, &error) < 0 ||
+	    measure(context, &request, &figures, &error) < 0) {
+		status = report_error(&error, line->json);
+	} else if (line->json) {
+		bench_print_json(&figures, &out);
+		status = report_json(out.failed ? NULL : out.data);
+	} else {
+		bench_print_text(&figures, &out);
+		status = report_text(&out);
+	}
+	for (size_t i = 0; i < BENCH_ROWS; i++) {
+		bench_samples_done(&figures.rows[i].samples);
+	}
+	brig_context_free(context);
+	return status;
+}
+
+#define AT(field) offsetof(struct line, field)
+
+int command_bench(int argc, char **argv)
+{
+	static const struct number_info runs = { RUNS_MAX };
+	static const struct number_info in_flight = { BENCH_IN_FLIGHT_MAX };
+	static const struct number_info cells = { CELLS_MAX };
+	static const struct option_info options[] = {
+		{ "-c", "CODE", "the code; else a Python program that prints a number",
+		  option_take_text, AT(code), NULL },
+		{ "--lang", "LANGUAGE", "language; else by extension or #! line", option_take_text,
+		  AT(language), NULL },
+		{ "--policy", "POLICY", "what it may do", option_take_text, AT(policy), NULL },
+		{ "--runs", "N", "so many runs for each line of the table (200)", take_number,
+		  AT(runs), &runs },
+		{ "--in-flight", "N", "so many at a time (one for each processor)", take_number,
+		  AT(in_flight), &in_flight },
+		{ "--cells", "N", "so many ready cells (two for each in flight)", take_number,
+		  AT(cells), &cells },
+		{ "--config", "DIR", "the operator's policies and runtimes (/etc/brig)",
+		  option_take_directory, AT(config), NULL },
+		{ "--yes", NULL, "a person agrees to these runs", option_take_flag, AT(yes), NULL },
+		{ "--json", NULL, "print JSON", option_take_flag, AT(json), NULL },
+	};
+	static const struct syntax syntax = {
+		.command = "bench",
+		.usage = "bench [OPTIONS] [FILE]\n"
+			 "bench [OPTIONS] -c CODE",
+		.about = "Measures runs on this host: cold ones, and warm ones from a pool of "
+			 "cells that\n"
+			 "were made ahead. Latencies are from the request to its result; runs/s "
+			 "is what can\n"
+			 "be kept up, the making of new cells included.",
+		.options = options,
+		.options_count = ARRAY_SIZE(options),
+		.operands_max = 1,
+		.notes = "Cold and warm take turns in five rounds; runs/s is the median of the "
+			 "rounds.\n"
+			 "\"pool full\" are requests that find all cells ready.",
+	};
+	struct line line = { 0 };
+
+	return command_work(&syntax, argc, argv, &line, bench);
+}

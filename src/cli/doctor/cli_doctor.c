@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `brig doctor`: what this host can enforce, and how to mend the rest. */
+#include "cli/doctor/cli_doctor.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "cli/cli.h"
+#include "cli/command.h"
+#include "cli/exit_status.h"
+#include "cli/options.h"
+#include "cli/report.h"
+
+#define STATUS_LACKING 1 /* something that the policy wants is missing */
+
+struct line {
+	bool json;
+	const char *policy;
+};
+
+static const struct option_info options[] = {
+	{ "--json", NULL, "print one JSON object", option_take_flag, offsetof(struct line, json),
+	  NULL },
+	{ "--policy", "NAME", "the policy to hold the host against (default: default)",
+	  option_take_text, offsetof(struct line, policy), NULL },
+};
+
+static const struct syntax syntax = {
+	.command = "doctor",
+	.usage = "doctor [--json] [--policy NAME]",
+	.about = "Tries every layer of a cell on this host, says what is lost without the missing "
+		 "ones, and\nhow to mend them.",
+	.options = options,
+	.options_count = ARRAY_SIZE(options),
+	.notes = "Exit status: 0, the host has all that the policy wants; 1, something is missing; "
+		 "2, the\ncommand line or the policy is wrong.\n",
+};
+
+static void cleanup_context(struct brig_context **context)
+{
+	brig_context_free(*context);
+}
+
+static void cleanup_policy(struct policy **policy)
+{
+	policy_free(*policy);
+}
+
+static void judge(struct diagnosis *diagnosis)
+{
+	const struct probe_report *report = &diagnosis->report;
+
+	for (int i = 0; i < LAYER_COUNT; i++) {
+		if (report->layers[i].state == PROBE_MISSING &&
+		    !doctor_waives(diagnosis, (enum layer)i)) {
+			diagnosis->lacking |= LAYER_BIT(i);
+		}
+	}
+	for (int i = 0; i < PROBE_CALLS; i++) {
+		diagnosis->call_lacking |=
+			report->calls[i].state == PROBE_MISSING && probe_call_table[i].required;
+	}
+	diagnosis->ok = !diagnosis->lacking && !diagnosis->call_lacking;
+}
+
+static bool wants_colour(void)
+{
+	const char *no = getenv("NO_COLOR");
+	const char *terminal = getenv("TERM");
+
+	return isatty(STDOUT_FILENO) == 1 && !(no && *no) &&
+	       !(terminal && strcmp(terminal, "dumb") == 0);
+}
+
+/* With colours the text has escapes of our own, and what is not ours is harmless in it already. */
+static int print_coloured(const struct buf *text)
+{
+	if (text->failed || fwrite(text->data, 1, text->size, stdout) != text->size ||
+	    fflush(stdout) != 0) {
+		report_line("cannot write to stdout");
+		return STATUS_ERROR;
+	}
+	return STATUS_OK;
+}
+
+static int print(const struct diagnosis *diagnosis, bool json)
+{
+	_cleanup_(buf_done)
+	struct buf out = { 0 };
+	bool colour = !json && wants_colour();
+
+	if (json) {
+		doctor_json(diagnosis, &out);
+		return report_json(out.failed ? NULL : out.data);
+	}
+	doctor_text(diagnosis, colour, &out);
+	return colour ? print_coloured(&out) : report_text(&out);
+}
+
+static int diagnose(void *into, const struct arguments *given)
+{
+	_cleanup_(cleanup_context)
+	struct brig_context *context = NULL;
+	_cleanup_(cleanup_policy)
+	struct policy *policy = NULL;
+	_cleanup_free_ struct diagnosis *diagnosis = NULL;
+	const struct line *line = into;
+	struct brig_error error = { 0 };
+
+	(void)given;
+	if (brig_context_new(NULL, &context, &error) < 0) {
+		return report_error(&error, line->json);
+	}
+	if (policy_load(&context->policies, line->policy, &policy, &error) < 0) {
+		return report_usage(&error, line->json);
+	}
+	diagnosis = calloc(1, sizeof(*diagnosis));
+	if (!diagnosis) {
+		report_line("no memory");
+		return STATUS_ERROR;
+	}
+	diagnosis->context = context;
+	diagnosis->policy = policy;
+	probe_run(context->groups, &diagnosis->report);
+	judge(diagnosis);
+	doctor_try_warm(diagnosis);
+	int status = print(diagnosis, line->json);
+	return status != STATUS_OK ? status : diagnosis->ok ? STATUS_OK : STATUS_LACKING;
+}
+
+int command_doctor(int argc, char **argv)
+{
+	struct line line = { .policy = "default" };
+
+	return command_work(&syntax, argc, argv, &line, diagnose);
+}

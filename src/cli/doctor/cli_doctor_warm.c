@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `brig doctor` and cells made ahead: one of each language that says how is really made. */
+#include <errno.h>
+#include <stdio.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "cli/doctor/cli_doctor.h"
+#include "lib/prepare/listing.h"
+
+#define NS_PER_MS 1000000u
+
+static void cleanup_context(struct brig_context **context)
+{
+	brig_context_free(*context);
+}
+
+/* Others wait before their exec, which is the cold start as far as it goes. */
+static bool has_way_ahead(struct runtime *runtime)
+{
+	return (runtime->template || runtime->driver[0]) && runtime_find(runtime, NULL) == 0;
+}
+
+/* The pool gives up after some failures, and otherwise after a while: this ends in any case. */
+static void try_one(struct brig_context *context, const struct diagnosis *diagnosis,
+		    const struct runtime *runtime, struct doctor_warm *ret)
+{
+	struct brig_request like = { .size = sizeof(like),
+				     .language = runtime->name,
+				     .code = "1",
+				     .policy = diagnosis->policy->name };
+	struct brig_error error = { 0 };
+	uint64_t begun = clock_now_ns();
+
+	snprintf(ret->language, sizeof(ret->language), "%s", runtime->name);
+	int r = brig_context_warm(context, &like, 1, &error);
+	if (r == 0) {
+		ret->found.state = PROBE_OK;
+		snprintf(ret->found.detail, sizeof(ret->found.detail),
+			 "a cell was made ahead with %s", runtime->program);
+		ret->ms = (clock_now_ns() - begun) / NS_PER_MS;
+		return;
+	}
+	ret->found.state = PROBE_DEGRADED;
+	ret->found.errnum = -r;
+	snprintf(ret->found.detail, sizeof(ret->found.detail), "with %s: %.200s", runtime->program,
+		 r == -EAGAIN ? "started ahead, it does not come to wait for code" : error.message);
+}
+
+void doctor_try_warm(struct diagnosis *diagnosis)
+{
+	_cleanup_(cleanup_context)
+	struct brig_context *context = NULL;
+	struct brig_warm_options warm = { .size = sizeof(warm), .cells_max = 1 };
+	struct brig_context_options options = { .size = sizeof(options), .warm = &warm };
+	struct brig_error error = { 0 };
+	struct runtime **all = NULL;
+	size_t count = 0;
+
+	if (!diagnosis->ok || diagnosis->policy->provider == PROVIDER_LOCAL) {
+		return;
+	}
+	if (brig_context_new(&options, &context, &error) < 0 ||
+	    runtime_load_all(&context->runtimes, &all, &count, &error) < 0) {
+		struct doctor_warm *none = &diagnosis->warm[diagnosis->warm_count++];
+		*none = (struct doctor_warm){ .language = "all",
+					      .found = { .state = PROBE_DEGRADED } };
+		snprintf(none->found.detail, sizeof(none->found.detail), "%.300s", error.message);
+		return;
+	}
+	for (size_t i = 0; i < count && diagnosis->warm_count < DOCTOR_WARM_MAX; i++) {
+		if (has_way_ahead(all[i])) {
+			try_one(context, diagnosis, all[i],
+				&diagnosis->warm[diagnosis->warm_count++]);
+		}
+	}
+	listing_free_runtimes(all, count);
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * `brig policy`: finds the action that is meant and hands it the rest of the line. Each action is
+ * a command of its own, with its own options and help: see cli_policy.h.
+ */
+#include "cli/policy/cli_policy.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/suggest.h"
+#include "cli/cli.h"
+#include "cli/report.h"
+
+static const struct action {
+	const char *name;
+	int (*act)(int argc, char **argv);
+} actions[] = {
+	{ "list", policy_command_list },
+	{ "show", policy_command_show },
+	{ "check", policy_command_check },
+	{ "learn", policy_command_learn },
+};
+
+static int unknown_action(const char *name, bool json)
+{
+	struct suggestion best = { 0 };
+	struct brig_error error = { 0 };
+	_cleanup_(buf_done)
+	struct buf names = { 0 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(actions); i++) {
+		const char *mark = i == 0 ? "" : i + 1 < ARRAY_SIZE(actions) ? ", " : " and ";
+
+		suggest(&best, name, actions[i].name);
+		buf_addf(&names, "%s%s", mark, actions[i].name);
+	}
+	error_set(&error, BRIG_E_INPUT, EINVAL, "policy: unknown action '%s'", name);
+	error_remedy(&error, "%s%s%sactions are %s", best.word ? "did you mean " : "",
+		     best.word ? best.word : "", best.word ? "? " : "",
+		     names.data ? names.data : "");
+	return report_usage(&error, json);
+}
+
+/* Is the word behind it its value? An option means the same to all actions that have it. */
+static bool takes_value(const char *word)
+{
+	size_t (*const tables[])(struct option_info ret[POLICY_OPTIONS_MAX]) = {
+		policy_check_options,
+		policy_learn_options,
+	};
+	struct option_info options[POLICY_OPTIONS_MAX];
+
+	for (size_t i = 0; i < ARRAY_SIZE(tables); i++) {
+		for (size_t left = tables[i](options); left > 0; left--) {
+			if (options[left - 1].value && strcmp(options[left - 1].name, word) == 0) {
+				return true;
+			}
+		}
+	}
+	return false;
+}
+
+/* The first word that is no option and no option's value; 0: there is none. */
+static int find_action(int argc, char **argv)
+{
+	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+		if (argv[i][0] != '-') {
+			return i;
+		}
+		i += takes_value(argv[i]);
+	}
+	return 0;
+}
+
+/* The line without the action's word, which options may stand in front of. */
+static int act(const struct action *action, int argc, char **argv, int at)
+{
+	_cleanup_free_ char **words = calloc((size_t)argc + 1, sizeof(*words));
+	struct brig_error error = { 0 };
+	int count = 0;
+
+	if (!words) {
+		error_set(&error, BRIG_E_SYSTEM, ENOMEM, "no memory for options");
+		return report_error(&error, false);
+	}
+	for (int i = 0; i < argc; i++) {
+		if (at == 0 || i != at) {
+			words[count++] = argv[i];
+		}
+	}
+	return action->act(count, words);
+}
+
+static bool asks_help(int argc, char **argv, int before)
+{
+	for (int i = 1; i < (before ? before : argc) && strcmp(argv[i], "--") != 0; i++) {
+		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static int help(void)
+{
+	static const struct option_info options[] = {
+		{ "--json", POLICY_JSON },
+		{ "--config", POLICY_CONFIG },
+	};
+	static const struct syntax syntax = {
+		.command = "policy",
+		.usage = "policy [list] [OPTIONS]\npolicy show [NAME] [OPTIONS]\n"
+			 "policy check FILE [OPTIONS]\n"
+			 "policy check [FILE | --policy NAME] QUESTION... [OPTIONS]\n"
+			 "policy learn [OPTIONS] FILE|-- CMD [ARGS...]",
+		.about = "Lists the policies, shows what one says with all that it leaves unsaid "
+			 "filled in,\n"
+			 "checks a file, says whether one allows something, or learns one from a "
+			 "program.",
+		.options = options,
+		.options_count = ARRAY_SIZE(options),
+		.notes = "brig policy ACTION --help explains an action and lists its options.",
+	};
+	return report_help(&syntax);
+}
+
+int command_policy(int argc, char **argv)
+{
+	int at = find_action(argc, argv);
+	const char *name = at ? argv[at] : "list";
+
+	if (asks_help(argc, argv, at)) {
+		return help();
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(actions); i++) {
+		if (strcmp(actions[i].name, name) == 0) {
+			return act(&actions[i], argc, argv, at);
+		}
+	}
+	return unknown_action(name, options_mention(argc, argv, "--json"));
+}

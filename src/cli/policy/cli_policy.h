@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The actions of `brig policy`, one file each, and what they share. */
+#ifndef BRIG_CLI_POLICY_CLI_POLICY_H
+#define BRIG_CLI_POLICY_CLI_POLICY_H
+
+#include <string.h>
+
+#include "base/config_place.h"
+#include "cli/options.h"
+#include "policy/policy.h"
+
+#define POLICY_BYTES_MAX (1u << 20) /* of a file */
+
+/* The start of every action's line: a struct that an action fills begins with it. */
+struct policy_line {
+	bool json;
+	const char *config;
+};
+
+/* What is behind the names of the rows of --json and --config. */
+#define POLICY_JSON NULL, "print JSON", option_take_flag, offsetof(struct policy_line, json), NULL
+#define POLICY_CONFIG                                                                              \
+	"DIR", "the operator's policies (/etc/brig)", option_take_directory,                       \
+		offsetof(struct policy_line, config), NULL
+
+static inline void policy_freep(struct policy **policy)
+{
+	policy_free(*policy);
+}
+
+/* Where the policies lie. The caller owns it; NULL: no memory. */
+static inline char *policy_line_place(const struct policy_line *line)
+{
+	return line->config ? strdup(line->config) : config_place();
+}
+
+/* Each gets its own name as argv[0] and returns brig's exit status. */
+int policy_command_list(int argc, char **argv);
+int policy_command_show(int argc, char **argv);
+int policy_command_check(int argc, char **argv);
+int policy_command_learn(int argc, char **argv);
+
+/*
+ * The rows of those that take more than the others; how many. The action's word may stand behind
+ * options, so whoever looks for it has to know which of them have values.
+ */
+#define POLICY_OPTIONS_MAX 64
+size_t policy_check_options(struct option_info ret[POLICY_OPTIONS_MAX]);
+size_t policy_learn_options(struct option_info ret[POLICY_OPTIONS_MAX]);
+#endif

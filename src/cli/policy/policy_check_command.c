@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `brig policy check`: is a file a policy; and would this be allowed, and by which line? */
+#include <errno.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/id.h"
+#include "base/json/json_out.h"
+#include "cli/policy/cli_policy.h"
+#include "cli/policy/policy_questions.h"
+#include "cli/read_input.h"
+#include "cli/report.h"
+
+struct check_line {
+	struct policy_line line; /* first: the shared options fill it */
+	const char *policy;
+	struct questions questions;
+};
+
+/* "strict" of "dir/strict.json". */
+static void name_of(const char *path, char name[65])
+{
+	const char *slash = strrchr(path, '/');
+	const char *start = slash ? slash + 1 : path;
+	size_t length = strlen(start);
+
+	if (length > 5 && strcmp(start + length - 5, ".json") == 0) {
+		length -= 5;
+	}
+	snprintf(name, 65, "%.*s", length < 64 ? (int)length : 64, start);
+	if (!id_name_valid(name)) {
+		snprintf(name, 65, "unnamed");
+	}
+}
+
+static int print_valid(const struct policy *policy, const char *place, bool as_json)
+{
+	_cleanup_(buf_done)
+	struct buf out = { 0 };
+
+	if (!as_json) {
+		buf_addf(&out, "%s: ok\n", place);
+		return report_text(&out);
+	}
+	struct json_out json = { .buf = &out };
+	json_open(&json, NULL, '{');
+	json_text(&json, "policy", policy->name);
+	json_bool(&json, "valid", true);
+	json_text(&json, "sha256", policy->hash);
+	json_close(&json, '}');
+	return report_json(out.failed ? NULL : out.data);
+}
+
+/* Without a directory of policies it is looked at by itself: the host's own is not asked. */
+static int validate(const struct check_line *line, const struct policy_given *given)
+{
+	const struct policy_source source = { .config_dir = line->line.config, .given = given };
+	struct brig_error error = { 0 };
+	_cleanup_(policy_freep)
+	struct policy *policy = NULL;
+
+	if (policy_load(&source, given->name, &policy, &error) < 0) {
+		/* A check that finds something has done its work: 1, as linters say it. */
+		report_error(&error, line->line.json);
+		return 1;
+	}
+	return print_valid(policy, given->place, line->line.json);
+}
+
+static int usage(const struct check_line *line, const char *what)
+{
+	struct brig_error error = { 0 };
+
+	error_set(&error, BRIG_E_INPUT, EINVAL, "policy check: %s", what);
+	error_remedy(&error, "brig policy check FILE, or - for stdin; with questions, FILE or "
+			     "--policy NAME");
+	return report_usage(&error, line->line.json);
+}
+
+static int check_file(const struct check_line *line, const char *operand)
+{
+	struct brig_error error = { 0 };
+	_cleanup_(buf_done)
+	struct buf text = { 0 };
+	const char *place = strcmp(operand, "-") == 0 ? "stdin" : operand;
+	char name[65];
+
+	name_of(place, name);
+	if (read_input(operand, POLICY_BYTES_MAX, &text, &error) < 0) {
+		report_error(&error, line->line.json);
+		return 1;
+	}
+	const struct policy_given given = { name, place, text.data ? text.data : "", text.size };
+	return line->questions.count ? questions_answer(&line->questions, line->line.config, name,
+							&given, line->line.json)
+				     : validate(line, &given);
+}
+
+static int check(const struct check_line *line, const char *operand)
+{
+	if (operand && line->policy) {
+		return usage(line, "a file and --policy exclude each other");
+	}
+	if (operand) {
+		return check_file(line, operand);
+	}
+	if (line->questions.count == 0) {
+		return usage(line, line->policy ? "nothing was asked" : "no file was given");
+	}
+	return questions_answer(&line->questions, line->line.config,
+				line->policy ? line->policy : "default", NULL, line->line.json);
+}
+
+static int take_question(void *into, const struct option_info *option, const char *value,
+			 struct brig_error *err)
+{
+	struct check_line *line = into;
+
+	return questions_add(&line->questions, option->data, value, err);
+}
+
+size_t policy_check_options(struct option_info ret[POLICY_OPTIONS_MAX])
+{
+	static const struct option_info own[] = {
+		{ "--json", POLICY_JSON },
+		{ "--config", POLICY_CONFIG },
+		{ "--policy", "NAME", "the policy that is asked (default)", option_take_text,
+		  offsetof(struct check_line, policy), NULL },
+	};
+	size_t count = ARRAY_SIZE(own);
+
+	memcpy(ret, own, sizeof(own));
+	for (size_t i = 0; i < check_kinds_count && count < POLICY_OPTIONS_MAX; i++) {
+		const struct check_kind *kind = &check_kinds[i];
+		ret[count++] = (struct option_info){ kind->option,  kind->value, kind->about,
+						     take_question, 0,           kind };
+	}
+	return count;
+}
+
+int policy_command_check(int argc, char **argv)
+{
+	struct option_info options[POLICY_OPTIONS_MAX];
+	struct syntax syntax = {
+		.command = "policy check",
+		.usage = "policy check FILE [OPTIONS]\n"
+			 "policy check [FILE | --policy NAME] QUESTION... [OPTIONS]",
+		.about = "Checks a file, or - for stdin: 0 when it is a policy, 1 when not. With "
+			 "questions:\n"
+			 "would this be allowed, and by which line? 0 when all of it is, 1 when "
+			 "something is\n"
+			 "refused, wants a person's consent, or depends on what was left open. "
+			 "Nothing is run.",
+		.options = options,
+		.options_count = policy_check_options(options),
+		.operands_max = 1,
+		.notes = "Files are those of a cell for the first --language, else for python.",
+	};
+	struct check_line line = { 0 };
+	struct arguments given;
+	struct brig_error error = { 0 };
+	int status;
+
+	if (options_parse(&syntax, argc, argv, &line, &given, &error) < 0) {
+		status = report_usage(&error, options_mention(argc, argv, "--json"));
+	} else if (given.help) {
+		status = report_help(&syntax);
+	} else {
+		status = check(&line, given.operands_count ? given.operands[0] : NULL);
+	}
+	questions_done(&line.questions);
+	return status;
+}

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `brig policy learn`: runs a program, watches what it does, and proposes the smallest policy. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/write_all.h"
+#include "cli/policy/cli_policy.h"
+#include "cli/policy/policy_learn.h"
+#include "cli/read_input.h"
+#include "cli/report.h"
+#include "cli/run/outlet.h"
+
+#define INPUT_BYTES_MAX (16u << 20)
+#define AT(field)       offsetof(struct learn_line, field)
+
+static int read_earlier(struct learn_session *session, struct brig_error *err)
+{
+	const char *path = session->line->extend;
+	_cleanup_(buf_done)
+	struct buf text = { 0 };
+
+	if (!path) {
+		return 0;
+	}
+	int r = read_input(path, POLICY_BYTES_MAX, &text, err);
+	if (r == 0) {
+		r = policy_parse(path, text.data ? text.data : "", text.size, &session->extended,
+				 err);
+	}
+	if (r == 0 && session->extended->provider != PROVIDER_NATIVE) {
+		r = error_set(err, BRIG_E_POLICY, EINVAL,
+			      "%s has no walls: there is nothing to extend", path);
+	}
+	return r;
+}
+
+/* Before anything runs: an answer that cannot be kept should not cost a run. */
+static int check_file(const struct learn_line *line, struct brig_error *err)
+{
+	bool same = line->file && line->extend && strcmp(line->file, line->extend) == 0;
+
+	if (!line->file || line->run.force || same || access(line->file, F_OK) != 0) {
+		return 0;
+	}
+	int r = error_set(err, BRIG_E_INPUT, EEXIST, "%s is there already", line->file);
+	error_remedy(err, "--force replaces it; --extend %s keeps what it allows", line->file);
+	return r;
+}
+
+/* Whole or not at all: written beside it, then renamed. */
+static int write_file(const struct learn_line *line, const struct buf *text, struct brig_error *err)
+{
+	_cleanup_free_ char *temporary = NULL;
+
+	if (asprintf(&temporary, "%s.XXXXXX", line->file) < 0) {
+		temporary = NULL;
+		return error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory");
+	}
+	_cleanup_close_ int fd = mkostemp(temporary, O_CLOEXEC);
+	if (fd < 0) {
+		return error_errno(err, BRIG_E_INPUT, errno, "cannot write %s", line->file);
+	}
+	bool replaces = line->run.force || line->extend;
+	int r = write_all(fd, text->data, text->size);
+	if (r == 0 &&
+	    (fchmod(fd, 0644) < 0 || fsync(fd) < 0 ||
+	     (replaces ? rename(temporary, line->file) : link(temporary, line->file)) < 0)) {
+		r = -errno;
+	}
+	unlink(temporary);
+	return r == 0 ? 0 : error_errno(err, BRIG_E_INPUT, -r, "cannot write %s", line->file);
+}
+
+/* Stdout is the policy's, so what the program printed goes to stderr, harmless on a terminal. */
+static void show_output(const struct brig_result *result)
+{
+	struct outlet out;
+
+	outlet_init(&out, STDERR_FILENO);
+	outlet_add(&out, result->stdout_data, result->stdout_size);
+	outlet_add(&out, result->stderr_data, result->stderr_size);
+	outlet_end(&out);
+	while (outlet_waits(&out)) {
+		struct pollfd ready = { .fd = out.fd, .events = POLLOUT };
+		poll(&ready, 1, -1);
+		outlet_pump(&out);
+	}
+	outlet_done(&out);
+	report_verdict(result);
+}
+
+static void print_json(const struct learn_session *session, struct buf *out)
+{
+	struct json_out json = { .buf = out };
+
+	json_open(&json, NULL, '{');
+	json_text(&json, "status", brig_status_name(session->result->status));
+	json_int(&json, "exit_code", session->result->exit_code);
+	json_text(&json, "base", session->under->name);
+	learn_json(&session->learn, &json);
+	json_text(&json, "policy", session->text.data);
+	if (session->verified) {
+		json_open(&json, "verify", '{');
+		json_bool(&json, "same", learn_session_same(session));
+		json_text(&json, "status",
+			  session->again ? brig_status_name(session->again->status) : NULL);
+		json_int(&json, "exit_code", session->again ? session->again->exit_code : -1);
+		json_text(&json, "error", session->refusal.code ? session->refusal.message : NULL);
+		json_close(&json, '}');
+	} else {
+		json_nil(&json, "verify");
+	}
+	json_close(&json, '}');
+}
+
+static void tell_verdict(const struct learn_session *session)
+{
+	if (session->result->status != BRIG_OK) {
+		report_line("the program ended as %s: what it would have done further on was not "
+			    "learned",
+			    brig_status_name(session->result->status));
+	}
+	if (session->refusal.code) {
+		report_line("verify: under the policy it cannot run: %s", session->refusal.message);
+	} else if (session->verified && learn_session_same(session)) {
+		bool alike = session->again->stdout_size == session->result->stdout_size &&
+			     memcmp(session->again->stdout_data, session->result->stdout_data,
+				    session->result->stdout_size) == 0;
+		report_line("verify: under the policy it ended the same (%s)%s",
+			    brig_status_name(session->again->status),
+			    alike ? "" : ", with other output");
+	} else if (session->verified && session->again) {
+		report_line("verify: under the policy it ended otherwise: %s, exit status %d; it "
+			    "was %s, %d",
+			    brig_status_name(session->again->status), session->again->exit_code,
+			    brig_status_name(session->result->status), session->result->exit_code);
+		report_verdict(session->again);
+	}
+}
+
+static int tell(const struct learn_session *session)
+{
+	const struct learn_line *line = session->line;
+	struct brig_error error = { 0 };
+	_cleanup_(buf_done)
+	struct buf out = { 0 };
+	int status = session->verified && !learn_session_same(session) ? 1 : 0;
+	int printed = 0;
+
+	if (line->file && write_file(line, &session->text, &error) < 0) {
+		return report_error(&error, line->run.json);
+	}
+	if (line->run.json) {
+		print_json(session, &out);
+		printed = report_json(out.failed ? NULL : out.data);
+	} else {
+		tell_verdict(session);
+		printed = line->file ? 0 : report_text(&session->text);
+	}
+	return printed ? printed : status;
+}
+
+static int learn_line_run(const struct learn_line *line)
+{
+	struct learn_session *session = calloc(1, sizeof(*session));
+	struct brig_error error = { 0 };
+	int status;
+
+	if (!session) {
+		error_set(&error, BRIG_E_SYSTEM, ENOMEM, "no memory");
+		return report_error(&error, line->run.json);
+	}
+	session->line = line;
+	if (check_file(line, &error) < 0 ||
+	    run_request_make(&line->run, &session->request, &error) < 0) {
+		status = report_usage(&error, line->run.json);
+	} else if (read_earlier(session, &error) < 0 ||
+		   (line->input &&
+		    read_input(line->input, INPUT_BYTES_MAX, &session->input, &error) < 0) ||
+		   learn_session_run(session, &error) < 0) {
+		status = report_error(&error, line->run.json);
+	} else {
+		if (!line->run.json) {
+			show_output(session->result);
+		}
+		if (!line->no_verify) {
+			learn_session_verify(session);
+		}
+		status = tell(session);
+	}
+	learn_session_done(session);
+	free(session);
+	return status;
+}
+
+size_t policy_learn_options(struct option_info ret[POLICY_OPTIONS_MAX])
+{
+	static const struct option_info own[] = {
+		{ "--out", "FILE", "write the policy to FILE; else to stdout", option_take_text,
+		  AT(file), NULL },
+		{ "--extend", "FILE", "keep what this policy allows, and add what is needed",
+		  option_take_text, AT(extend), NULL },
+		{ "--stdin", "FILE", "standard input of the program; -: brig's own",
+		  option_take_text, AT(input), NULL },
+		{ "--no-verify", NULL, "do not run it again under the proposed policy",
+		  option_take_flag, AT(no_verify), NULL },
+		{ "--json", NULL, "print the record and the policy as JSON", option_take_flag,
+		  AT(run.json), NULL },
+	};
+	size_t count = run_options(RUN_COMMAND_LEARN, ret);
+
+	_Static_assert(RUN_OPTIONS_MAX + ARRAY_SIZE(own) <= POLICY_OPTIONS_MAX, "room for all");
+	memcpy(ret + count, own, sizeof(own));
+	return count + ARRAY_SIZE(own);
+}
+
+int policy_command_learn(int argc, char **argv)
+{
+	struct option_info options[POLICY_OPTIONS_MAX];
+	struct learn_line line = { 0 };
+	struct brig_error error = { 0 };
+	int status;
+
+	struct syntax syntax = {
+		.command = "policy learn",
+		.usage = "policy learn [OPTIONS] FILE [-- ARGS...]\n"
+			 "policy learn [OPTIONS] -c CODE [-- ARGS...]\n"
+			 "policy learn [OPTIONS] -- CMD [ARGS...]",
+		.about = "Runs a program in a cell, watches every system call, and proposes the "
+			 "smallest\n"
+			 "policy that lets it do what it did. Then runs it once more under that "
+			 "policy.",
+		.options = options,
+		.options_count = policy_learn_options(options),
+		.operands_max = 1,
+		.rest = true,
+		.notes = "Exit status: 0 learned, and under the policy it ended the same; 1 it "
+			 "ended\notherwise; 125 error of brig's own; 2 usage.",
+	};
+	if (options_parse(&syntax, argc, argv, &line, &line.run.given, &error) < 0) {
+		status = report_usage(&error, options_mention(argc, argv, "--json"));
+	} else if (line.run.given.help) {
+		status = report_help(&syntax);
+	} else {
+		status = learn_line_run(&line);
+	}
+	run_line_done(&line.run);
+	return status;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `brig policy show`: what a policy says, with all that it leaves unsaid filled in. */
+#include "base/cleanup.h"
+#include "cli/command.h"
+#include "cli/policy/cli_policy.h"
+#include "cli/policy/policy_print.h"
+#include "cli/report.h"
+
+static int show(void *of, const struct arguments *given)
+{
+	const struct policy_line *line = of;
+	const char *name = given->operands_count ? given->operands[0] : "default";
+	_cleanup_free_ char *place = policy_line_place(line);
+	struct policy_source source = { .config_dir = place };
+	struct brig_error error = { 0 };
+	_cleanup_(policy_freep)
+	struct policy *policy = NULL;
+	_cleanup_(buf_done)
+	struct buf out = { 0 };
+
+	if (policy_load(&source, name, &policy, &error) < 0) {
+		return report_error(&error, line->json);
+	}
+	if (line->json) {
+		policy_print_json(policy, &out);
+		return report_json(out.failed ? NULL : out.data);
+	}
+	policy_print(policy, &out);
+	return report_text(&out);
+}
+
+int policy_command_show(int argc, char **argv)
+{
+	static const struct option_info options[] = {
+		{ "--json", POLICY_JSON },
+		{ "--config", POLICY_CONFIG },
+	};
+	static const struct syntax syntax = {
+		.command = "policy show",
+		.usage = "policy show [NAME] [OPTIONS]",
+		.about = "Shows what a policy (default) says, with all that it leaves unsaid "
+			 "filled in.",
+		.options = options,
+		.options_count = ARRAY_SIZE(options),
+		.operands_max = 1,
+	};
+	struct policy_line line = { 0 };
+
+	return command_work(&syntax, argc, argv, &line, show);
+}

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `brig run`: one run, its streams passed through like those of any filter. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "cli/cli.h"
+#include "cli/command.h"
+#include "cli/exit_status.h"
+#include "cli/report.h"
+#include "cli/run/consent.h"
+#include "cli/run/run_files.h"
+#include "cli/run/run_options.h"
+#include "cli/run/run_project.h"
+#include "cli/run/run_pump.h"
+#include "cli/run/run_service.h"
+#include "cli/run/screen.h"
+
+static void cleanup_context(struct brig_context **context)
+{
+	brig_context_free(*context);
+}
+
+static void cleanup_run(struct brig_run **run)
+{
+	brig_run_free(*run);
+}
+
+static void cleanup_result(struct brig_result **result)
+{
+	brig_result_free(*result);
+}
+
+/* Where output goes, and the end of what was written to stderr. */
+struct output {
+	struct outlet out[2];
+	char tail[1024];
+	size_t tail_size;
+};
+
+static void keep_tail(struct output *output, const char *data, size_t size)
+{
+	size_t most = sizeof(output->tail) - 1;
+
+	if (size > most) {
+		data += size - most;
+		size = most;
+	}
+	size_t kept = output->tail_size < most - size ? output->tail_size : most - size;
+	memmove(output->tail, output->tail + output->tail_size - kept, kept);
+	memcpy(output->tail + kept, data, size);
+	output->tail_size = kept + size;
+	output->tail[output->tail_size] = '\0';
+}
+
+static void on_output(void *user, int stream, const void *data, size_t size)
+{
+	struct output *output = user;
+
+	outlet_add(&output->out[stream == STDERR_FILENO], data, size);
+	if (stream == STDERR_FILENO) {
+		keep_tail(output, data, size);
+	}
+}
+
+/* A program that wants the file beside it: nothing of its directory is in the cell by itself. */
+static void hint_at_project(const struct run_line *line, const struct brig_result *result,
+			    const struct output *output)
+{
+	const char *file = line->given.operands_count ? line->given.operands[0] : NULL;
+
+	if (result->status != BRIG_FAILED || line->project || !file || strcmp(file, "-") == 0) {
+		return;
+	}
+	_cleanup_free_ char *missing = run_project_missing(file, output->tail);
+	if (missing) {
+		report_line("import: %s lies beside %s, but not in the cell; --project copies the "
+			    "directory, --in a file",
+			    missing, file);
+	}
+}
+
+static int start(struct brig_context *context, struct brig_request *request, bool may_ask,
+		 struct brig_run **ret, struct brig_error *err)
+{
+	int r = brig_run_start(context, request, ret, err);
+
+	if (r < 0 && err->code == BRIG_E_CONSENT && may_ask && consent_ask(context, request)) {
+		request->consent = true;
+		r = brig_run_start(context, request, ret, err);
+	}
+	return r;
+}
+
+static int write_files(const struct run_line *line, const struct brig_result *result,
+		       struct brig_error *err)
+{
+	bool wanted = line->out_dir || (line->out.count > 0 && !line->json);
+
+	if (!wanted) {
+		return 0;
+	}
+	struct run_files_options options = { .dir = line->out_dir ? line->out_dir : ".",
+					     .force = line->force,
+					     .exec = line->out_exec };
+	int r = run_files_write(result, &options, err);
+	return r < 0 ? r : 1;
+}
+
+/* Compilers talk before the program does: what they said was not streamed. */
+static void show_compiler_text(const struct brig_result *result, struct outlet *out)
+{
+	if (result->status == BRIG_COMPILE_FAILED) {
+		outlet_add(&out[0], result->stdout_data, result->stdout_size);
+		outlet_add(&out[1], result->stderr_data, result->stderr_size);
+		outlet_end(&out[0]);
+		outlet_end(&out[1]);
+	}
+}
+
+static int tell(const struct run_line *line, const struct brig_result *result, const char *json,
+		int caught)
+{
+	struct brig_error error = { 0 };
+	int status = caught ? STATUS_SIGNAL + caught : exit_status_of(result);
+	int r = write_files(line, result, &error);
+
+	if (line->json) {
+		int printed = report_json(json);
+		status = printed ? printed : status;
+	} else {
+		report_verdict(result);
+		if (result->value_json) {
+			report_line("value: %s", result->value_json);
+		} else if (result->value_repr) {
+			report_line("value, which is no JSON: %s", result->value_repr);
+		}
+		run_files_report(result, r != 0);
+	}
+	if (line->time) {
+		report_usage_figures(result);
+	}
+	if (r < 0) {
+		/* The result is out already: this can only be told to a person. */
+		report_error(&error, false);
+		return STATUS_ERROR;
+	}
+	return status;
+}
+
+static int run_with(const struct run_line *line, struct run_request *request, struct output *output)
+{
+	struct outlet *out = output->out;
+	struct brig_error error = { 0 };
+	_cleanup_(cleanup_context)
+	struct brig_context *context = NULL;
+	_cleanup_(cleanup_run)
+	struct brig_run *run = NULL;
+	_cleanup_(cleanup_result)
+	struct brig_result *result = NULL;
+	struct brig_context_options options = { .size = sizeof(options),
+						.config_dir = line->config,
+						.audit_file = line->audit,
+						.no_cache = line->no_cache };
+	/* One cell is made ahead, and it is this run's: there will be no second one. */
+	struct brig_warm_options warm = { .size = sizeof(warm), .cells_max = 1, .pools_max = 1 };
+
+	if (request->request.start == BRIG_START_WARM) {
+		options.warm = &warm;
+	}
+	request->request.stdin_feed = run_line_feeds(line);
+	if (!line->json) {
+		request->request.on_output = on_output;
+		request->request.user = output;
+		request->request.discard_output = true;
+	}
+	_cleanup_close_ int signals = -1;
+	if (brig_context_new(&options, &context, &error) < 0) {
+		return report_error(&error, line->json);
+	}
+	/* Heard from the start on: a signal between start and loop must not be lost. */
+	signals = run_signals_open(line->terminal);
+	if (signals < 0) {
+		error_errno(&error, BRIG_E_SYSTEM, -signals, "cannot listen for signals");
+		return report_error(&error, line->json);
+	}
+	if (start(context, &request->request, !line->json, &run, &error) < 0) {
+		return report_error(&error, line->json);
+	}
+	_cleanup_(screen_give_back)
+	struct screen screen = { 0 };
+	if (line->terminal && screen_take(&screen, &error) < 0) {
+		return report_error(&error, line->json);
+	}
+	struct run_pump pump = { .run = run,
+				 .signals = signals,
+				 .feeding = request->request.stdin_feed,
+				 .out = { line->json ? NULL : &out[0],
+					  line->json ? NULL : &out[1] } };
+	int r = run_pump(&pump, &error);
+	screen_give_back(&screen);
+	if (r < 0) {
+		return report_error(&error, line->json);
+	}
+	result = brig_run_take_result(run);
+	if (!result) {
+		error_set(&error, BRIG_E_SYSTEM, 0, "the run left no result");
+		return report_error(&error, line->json);
+	}
+	if (!line->json) {
+		show_compiler_text(result, out);
+	}
+	_cleanup_free_ char *json = line->json ? brig_result_json(result) : NULL;
+	int status = tell(line, result, json, pump.caught);
+	if (!line->json) {
+		hint_at_project(line, result, output);
+	}
+	return status;
+}
+
+/* Waits for whoever reads: the service then waits with its program. */
+static int on_service_output(void *user, int stream, const void *data, size_t size)
+{
+	struct output *output = user;
+
+	on_output(output, stream, data, size);
+	return outlet_flush(&output->out[stream == STDERR_FILENO]);
+}
+
+static int drop_output(void *user, int stream, const void *data, size_t size)
+{
+	(void)user, (void)stream, (void)data, (void)size;
+	return 0; /* the result has it all */
+}
+
+static int run_by_service(const struct run_line *line, struct run_request *request,
+			  struct output *output)
+{
+	struct brig_error error = { 0 };
+	_cleanup_(cleanup_result)
+	struct brig_result *result = NULL;
+	_cleanup_free_ char *json = NULL;
+
+	int r = run_service(line, request, line->json ? drop_output : on_service_output, output,
+			    &result, &json, &error);
+	if (r == -EPIPE) {
+		return STATUS_SIGNAL + SIGPIPE;
+	}
+	if (r < 0) {
+		return report_error(&error, line->json);
+	}
+	outlet_end(&output->out[0]);
+	outlet_end(&output->out[1]);
+	int status = tell(line, result, json, 0);
+	if (!line->json) {
+		hint_at_project(line, result, output);
+	}
+	return status;
+}
+
+static int check_terminal(const struct run_line *line, struct brig_error *err)
+{
+	if (line->terminal && (line->json || line->service)) {
+		return error_set(err, BRIG_E_INPUT, EINVAL,
+				 "-it does not go with --json or --service");
+	}
+	if (line->terminal && !run_line_feeds(line)) {
+		return error_set(err, BRIG_E_INPUT, EINVAL,
+				 "-it does not go with -: the code is read from there");
+	}
+	return 0;
+}
+
+static int run_line(const struct run_line *line)
+{
+	struct brig_error error = { 0 };
+	struct run_request request;
+	struct output output = { 0 };
+
+	if (check_terminal(line, &error) < 0 || run_request_make(line, &request, &error) < 0) {
+		return report_usage(&error, line->json);
+	}
+	if (line->terminal && screen_check(&request.request, &error) < 0) {
+		run_request_done(&request);
+		return report_usage(&error, line->json);
+	}
+	outlet_init(&output.out[0], STDOUT_FILENO);
+	outlet_init(&output.out[1], STDERR_FILENO);
+	output.out[0].interactive = line->terminal;
+	int status = line->service ? run_by_service(line, &request, &output)
+				   : run_with(line, &request, &output);
+	outlet_done(&output.out[0]);
+	outlet_done(&output.out[1]);
+	run_request_done(&request);
+	return status;
+}
+
+static int work(void *into, const struct arguments *given)
+{
+	struct run_line *line = into;
+
+	line->given = *given;
+	return line->schema ? report_json(brig_result_schema()) : run_line(line);
+}
+
+int command_run(int argc, char **argv)
+{
+	struct option_info options[RUN_OPTIONS_MAX];
+	struct syntax syntax = {
+		.command = "run",
+		.usage = "run [OPTIONS] FILE [-- ARGS...]\n"
+			 "run [OPTIONS] -c CODE [-- ARGS...]\n"
+			 "run [OPTIONS] - [-- ARGS...]        (code from stdin)\n"
+			 "run [OPTIONS] -- CMD [ARGS...]      (any program)",
+		.about = "Runs code or a program in a sealed cell that lives for this run. stdin,\n"
+			 "stdout and stderr pass through.",
+		.options = options,
+		.options_count = run_options(RUN_COMMAND_RUN, options),
+		.operands_max = 1,
+		.rest = true,
+		.notes = "Exit status: the program's own, 128+N if signal N ended it; else 116 "
+			 "network,\n"
+			 "117 disk, 118 output, 121 cpu, 122 memory, 123 process limit, 124 "
+			 "timeout,\n"
+			 "119 compile failed, 120 lost, 125 error of brig's own, 126 refused, 127 "
+			 "not\n"
+			 "found, 2 usage.",
+	};
+	struct run_line line = { 0 };
+	int status = command_work(&syntax, argc, argv, &line, work);
+
+	run_line_done(&line);
+	return status;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The line of `brig run`, `brig explain` and `brig policy learn`, and the request of it. */
+#ifndef BRIG_CLI_RUN_RUN_OPTIONS_H
+#define BRIG_CLI_RUN_RUN_OPTIONS_H
+
+#include <brig/brig.h>
+
+#include "base/strlist.h"
+#include "cli/options.h"
+
+/* What was said, as it was said. Strings are borrowed from argv. */
+struct run_line {
+	const char *code, *language, *policy, *out_dir, *config, *audit;
+	struct brig_limits limits;
+	struct strlist in, out, ro, rw, env, net;
+	bool changes, json, schema, yes, no_cache, time, force, out_exec, value, check, project,
+		clamp, terminal;
+	const char *tenant, *guard, *service;
+	enum brig_start start;
+	bool start_given;
+	struct arguments given;
+};
+void run_line_done(struct run_line *line);
+
+#define RUN_OPTIONS_MAX 48
+
+enum run_command { RUN_COMMAND_RUN, RUN_COMMAND_EXPLAIN, RUN_COMMAND_LEARN };
+/* The rows of a command: limits come from the table of limits. Returns how many. */
+size_t run_options(enum run_command command, struct option_info ret[RUN_OPTIONS_MAX]);
+
+/* "auto", "cold" or "warm"; `from` is who said it, for the error. */
+int run_start_parse(const char *from, const char *word, enum brig_start *ret,
+		    struct brig_error *err);
+
+/* A request, with what it points to. */
+struct run_request {
+	struct brig_request request;
+	struct brig_file_in *files;                /* owned */
+	struct brig_mount *mounts;                 /* owned */
+	struct strlist names;                      /* owned texts of files and mounts */
+	struct strlist beside_names, beside_paths; /* of --project */
+	struct strlist env;
+	struct buf code; /* from stdin */
+};
+/* -EINVAL: the line is wrong. Reads the code from stdin if that is what was asked. */
+int run_request_make(const struct run_line *line, struct run_request *ret, struct brig_error *err);
+void run_request_done(struct run_request *request);
+
+/* Does stdin belong to the program? Not when the code was read from it. */
+bool run_line_feeds(const struct run_line *line);
+#endif

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A run of a service's: see run_service.h. The answer is a stream of events; a connection that is
+ * closed ends the run, so a signal that ends brig ends it too.
+ */
+#include "cli/run/run_service.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "cli/run/result_read.h"
+#include "cli/service/client.h"
+#include "cli/service/event_reader.h"
+#include "cli/service/problem_read.h"
+
+struct listener {
+	run_service_output *take;
+	void *user;
+	struct brig_result *result; /* owned */
+	char *json;                 /* owned */
+	struct brig_error *err;
+	bool failed;
+};
+
+static int take_output(struct listener *listener, json_t *data)
+{
+	_cleanup_(buf_done)
+	struct buf bytes = { 0 };
+	int fd;
+	int r = event_output(data, &bytes, &fd);
+
+	return r < 0 || bytes.size == 0
+		       ? r
+		       : listener->take(listener->user, fd, bytes.data, bytes.size);
+}
+
+static int take_failure(struct listener *listener, json_t *problem)
+{
+	listener->failed = true;
+	problem_read(problem, 0, listener->err);
+	return 1;
+}
+
+static int take_event(void *user, const char *name, json_t *data, const char *text)
+{
+	struct listener *listener = user;
+
+	if (strcmp(name, "output") == 0) {
+		return take_output(listener, data);
+	}
+	if (strcmp(name, "error") == 0) {
+		return take_failure(listener, data);
+	}
+	if (strcmp(name, "result") != 0) {
+		return 0;
+	}
+	listener->result = result_read(data);
+	listener->json = strdup(text);
+	return listener->result && listener->json ? 1 : -ENOMEM;
+}
+
+int run_service(const struct run_line *line, const struct run_request *request,
+		run_service_output *take, void *user, struct brig_result **ret, char **ret_json,
+		struct brig_error *err)
+{
+	struct listener listener = { .take = take, .user = user, .err = err };
+	struct event_reader events = { .take = take_event, .user = &listener };
+	struct client_answer answer = { 0 };
+	_cleanup_(buf_done)
+	struct buf body = { 0 };
+	struct client_request ask = { .socket = line->service,
+				      .method = "POST",
+				      .path = "/v1/execute",
+				      .body = &body,
+				      .take = event_reader_take,
+				      .user = &events };
+	int r = run_service_body(line, request, &body, err);
+
+	if (r == 0) {
+		r = client_ask(&ask, &answer, err);
+	}
+	event_reader_done(&events);
+	client_answer_done(&answer);
+	if (r == 0 && listener.failed) {
+		r = -EIO;
+	}
+	if (r == 0 && !listener.result) {
+		r = error_set(err, BRIG_E_SYSTEM, EPROTO,
+			      "the service ended the run without a result");
+	}
+	if (r < 0) {
+		brig_result_free(listener.result);
+		free(listener.json);
+		return r;
+	}
+	*ret = listener.result;
+	*ret_json = listener.json;
+	return 0;
+}

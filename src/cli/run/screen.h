@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * brig's own terminal while a program has it (brig run -it): raw, so that each key is the
+ * program's; and what the program prints, without the sequences that reach beyond the screen.
+ */
+#ifndef BRIG_CLI_RUN_SCREEN_H
+#define BRIG_CLI_RUN_SCREEN_H
+
+#include <brig/brig.h>
+#include <stdbool.h>
+#include <termios.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+
+struct screen {
+	bool raw;
+	struct termios before;
+};
+
+/* Are stdin and stdout a terminal? Its size goes into the request. */
+int screen_check(struct brig_request *request, struct brig_error *err);
+void screen_size(uint16_t *ret_rows, uint16_t *ret_columns);
+int screen_take(struct screen *screen, struct brig_error *err);
+void screen_give_back(struct screen *screen);
+
+/*
+ * Text in UTF-8, cursor, colours, erasing and the modes of screen_modes.c pass. Titles, the
+ * clipboard, queries that the terminal answers as if its owner typed, C1 controls in any form, and
+ * all other strings of commands do not: they are left out.
+ */
+struct screen_filter {
+	enum {
+		SCREEN_TEXT = 0,
+		SCREEN_CHARACTER, /* in a character of more than one byte */
+		SCREEN_ESCAPE,    /* behind ESC */
+		SCREEN_CHARSET,   /* behind ESC ( and its like: one more */
+		SCREEN_SEQUENCE,  /* behind ESC [ */
+		SCREEN_STRING,    /* behind ESC ] P X ^ _: until BEL or ESC \ */
+		SCREEN_STRING_ESCAPE,
+	} state;
+	char held[64]; /* the sequence or character so far */
+	unsigned size;
+	bool dropped; /* it is longer than that, or has what no harmless one has */
+	/* What the program left otherwise than it was. */
+	uint32_t modes; /* by their places in the table of modes */
+	bool coloured, charset, keypad;
+};
+void screen_filter_add(struct screen_filter *filter, const char *data, size_t size,
+		       struct buf *out);
+/*
+ * The program is gone: the modes are as before it. With the mouse still reported, each click would
+ * type into the shell; with concealed text, nobody would see what brig says.
+ */
+void screen_filter_end(struct screen_filter *filter, struct buf *out);
+
+/* A whole ESC [ sequence, that ends with h or l: may it pass? Keeps in mind what it changes. */
+bool screen_modes_take(struct screen_filter *filter);
+void screen_modes_end(struct screen_filter *filter, struct buf *out);
+#endif

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `brig kill`: ends an execution of a service. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/id.h"
+#include "cli/cli.h"
+#include "cli/command.h"
+#include "cli/exit_status.h"
+#include "cli/report.h"
+#include "cli/service/client.h"
+
+struct line {
+	bool json;
+	const char *socket;
+};
+
+static int end(void *into, const struct arguments *given)
+{
+	const struct line *line = into;
+	const char *id = given->operands[0];
+	struct brig_error error = { 0 };
+	json_t *execution = NULL;
+	_cleanup_(buf_done)
+	struct buf out = { 0 };
+	char path[64];
+	int status;
+
+	if (!id || !id_valid(id)) {
+		error_set(&error, BRIG_E_INPUT, EINVAL,
+			  id ? "'%s' is not an execution's id" : "no execution was named%s",
+			  id ? id : "");
+		error_remedy(&error, "brig ps lists them");
+		return report_usage(&error, line->json);
+	}
+	snprintf(path, sizeof(path), "/v1/executions/%s", id);
+	if (client_get(line->socket, "DELETE", path, &execution, &error) < 0) {
+		return report_error(&error, line->json);
+	}
+	if (line->json) {
+		_cleanup_free_ char *text = json_dumps(execution, JSON_COMPACT);
+		status = report_json(text);
+	} else {
+		buf_addf(&out, "%s %s\n", id, client_text(execution, "status"));
+		status = report_text(&out);
+	}
+	json_decref(execution);
+	return status;
+}
+
+int command_kill(int argc, char **argv)
+{
+	static const struct option_info options[] = {
+		{ "--json", NULL, "print the execution as JSON", option_take_flag,
+		  offsetof(struct line, json), NULL },
+		SERVICE_OPTIONS(struct line, socket),
+	};
+	static const struct syntax syntax = {
+		.command = "kill",
+		.usage = "kill [OPTIONS] ID",
+		.about = "Ends an execution of a service, waits until nothing of it is left, and "
+			 "says what\n"
+			 "became of it. One that has ended already stays as it is.",
+		.options = options,
+		.options_count = ARRAY_SIZE(options),
+		.operands_max = 1,
+	};
+	struct line line = { 0 };
+
+	return command_work(&syntax, argc, argv, &line, end);
+}

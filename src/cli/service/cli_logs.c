@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `brig logs`: what an execution of a service has written, or is writing. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/id.h"
+#include "base/json/json_out.h"
+#include "base/write_all.h"
+#include "cli/cli.h"
+#include "cli/command.h"
+#include "cli/exit_status.h"
+#include "cli/report.h"
+#include "cli/service/client.h"
+#include "cli/service/event_reader.h"
+#include "cli/terminal.h"
+
+#define SILENCE_MS 300 /* without -f: so long nothing new, and what there is has been shown */
+
+struct line {
+	bool follow, json;
+	const char *socket;
+};
+
+struct reader {
+	bool json;
+	struct terminal terminals[2];
+	char status[24]; /* of the result, when it has come */
+	char failure[512];
+};
+
+/* On a terminal a stranger's bytes are made harmless; in a pipe they are what they are. */
+static int show(struct reader *reader, int fd, const void *data, size_t size)
+{
+	_cleanup_(buf_done)
+	struct buf shown = { 0 };
+
+	if (isatty(fd) != 1) {
+		return write_all(fd, data, size);
+	}
+	terminal_add(&reader->terminals[fd == STDERR_FILENO], data, size, &shown);
+	return shown.failed ? -ENOMEM : write_all(fd, shown.data, shown.size);
+}
+
+static int show_output(struct reader *reader, json_t *data)
+{
+	_cleanup_(buf_done)
+	struct buf bytes = { 0 };
+	int fd;
+	int r = event_output(data, &bytes, &fd);
+
+	return r < 0 ? r : show(reader, fd, bytes.data, bytes.size);
+}
+
+/* What was watched; and what was refused, if it did not go well. As brig run has it. */
+static void show_events(json_t *result)
+{
+	json_t *events = json_object_get(result, "events");
+	bool well = strcmp(client_text(result, "status"), "ok") == 0;
+
+	for (size_t i = 0; i < json_array_size(events); i++) {
+		json_t *event = json_array_get(events, i);
+		const char *kind = client_text(event, "kind");
+
+		if (!well || strstr(kind, ".watched")) {
+			report_line("event: %s, %lld: %s: %s", kind,
+				    (long long)json_integer_value(json_object_get(event, "count")),
+				    client_text(event, "subject"), client_text(event, "reason"));
+		}
+	}
+}
+
+/* A line for each event: the service's own JSON, with nothing in it that a terminal obeys. */
+static int print_event(const char *name, const char *text)
+{
+	_cleanup_(buf_done)
+	struct buf out = { 0 };
+
+	struct json_out json = { .buf = &out };
+
+	json_open(&json, NULL, '{');
+	json_text(&json, "event", name);
+	buf_adds(&out, ",\"data\":");
+	json_add_harmless(&out, text, strlen(text));
+	buf_adds(&out, "}\n");
+	int r = out.failed ? -ENOMEM : write_all(STDOUT_FILENO, out.data, out.size);
+	return r < 0 ? r : strcmp(name, "result") == 0 || strcmp(name, "error") == 0;
+}
+
+static int take_event(void *user, const char *name, json_t *data, const char *text)
+{
+	struct reader *reader = user;
+
+	if (reader->json) {
+		return print_event(name, text);
+	}
+	if (strcmp(name, "output") == 0) {
+		return show_output(reader, data);
+	}
+	if (strcmp(name, "result") == 0) {
+		snprintf(reader->status, sizeof(reader->status), "%s", client_text(data, "status"));
+		show_events(data);
+		return 1;
+	}
+	if (strcmp(name, "error") == 0) {
+		snprintf(reader->failure, sizeof(reader->failure), "%s",
+			 client_text(data, "detail"));
+		return 1;
+	}
+	return 0;
+}
+
+/* Without an id: the newest. */
+static int newest(const char *socket, char id[27], struct brig_error *error)
+{
+	json_t *page = NULL;
+	int r = client_get(socket, "GET", "/v1/executions?limit=1", &page, error);
+
+	if (r == 0) {
+		const char *found =
+			client_text(json_array_get(json_object_get(page, "executions"), 0), "id");
+		if (id_valid(found)) {
+			memcpy(id, found, 27);
+		} else {
+			r = error_set(error, BRIG_E_INPUT, ENOENT, "there are no executions");
+		}
+		json_decref(page);
+	}
+	return r;
+}
+
+static int logs(void *into, const struct arguments *given)
+{
+	const struct line *line = into;
+	const char *wanted = given->operands[0];
+	struct brig_error error = { 0 };
+	struct reader reader = { .json = line->json };
+	struct event_reader events = { .take = take_event, .user = &reader };
+	struct client_answer answer = { 0 };
+	char id[27] = "", path[80];
+	int r = 0;
+
+	if (wanted && !id_valid(wanted)) {
+		error_set(&error, BRIG_E_INPUT, EINVAL, "'%s' is not an execution's id", wanted);
+		error_remedy(&error, "brig ps --all lists them");
+		return report_usage(&error, line->json);
+	}
+	if (!wanted) {
+		r = newest(line->socket, id, &error);
+	} else {
+		memcpy(id, wanted, 27);
+	}
+	if (r == 0) {
+		snprintf(path, sizeof(path), "/v1/executions/%s/events", id);
+		struct client_request request = { .socket = line->socket,
+						  .method = "GET",
+						  .path = path,
+						  .silence_ms = line->follow ? 0 : SILENCE_MS,
+						  .take = event_reader_take,
+						  .user = &events };
+		r = client_ask(&request, &answer, &error);
+	}
+	event_reader_done(&events);
+	bool silent = answer.silent;
+	client_answer_done(&answer);
+	if (r < 0) {
+		return report_error(&error, line->json);
+	}
+	if (line->json) {
+		return STATUS_OK;
+	}
+	if (reader.failure[0]) {
+		report_line("%s did not run: %s", id, reader.failure);
+	} else if (silent) {
+		report_line("%s is still under way; brig logs -f %s follows it", id, id);
+	} else if (strcmp(reader.status, "ok") != 0) {
+		report_line("%s ended: %s", id, reader.status);
+	}
+	return STATUS_OK;
+}
+
+int command_logs(int argc, char **argv)
+{
+	static const struct option_info options[] = {
+		{ "-f", NULL, "wait for more, until it ends", option_take_flag,
+		  offsetof(struct line, follow), NULL },
+		{ "--follow", NULL, "the same", option_take_flag, offsetof(struct line, follow),
+		  NULL },
+		{ "--json", NULL, "print each event as a line of JSON", option_take_flag,
+		  offsetof(struct line, json), NULL },
+		SERVICE_OPTIONS(struct line, socket),
+	};
+	static const struct syntax syntax = {
+		.command = "logs",
+		.usage = "logs [OPTIONS] [ID]",
+		.about = "Prints what an execution of a service has written: its stdout to stdout, "
+			 "its\n"
+			 "stderr to stderr. Without an ID it is your newest one.",
+		.options = options,
+		.options_count = ARRAY_SIZE(options),
+		.operands_max = 1,
+	};
+	struct line line = { 0 };
+
+	return command_work(&syntax, argc, argv, &line, logs);
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `brig ps`: what a service is running for you. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "cli/cli.h"
+#include "cli/command.h"
+#include "cli/exit_status.h"
+#include "cli/report.h"
+#include "cli/service/client.h"
+#include "cli/service/ps_table.h"
+
+struct line {
+	bool json, all;
+	const char *socket, *tenant;
+};
+
+#define PAGE_MAX 1000
+
+static int list(void *into, const struct arguments *given)
+{
+	const struct line *line = into;
+	struct brig_error error = { 0 };
+	json_t *page = NULL;
+	_cleanup_(buf_done)
+	struct buf out = { 0 };
+
+	(void)given;
+	if (ps_page(line->socket, line->tenant, line->all, PAGE_MAX, &page, &error) < 0) {
+		return report_error(&error, line->json);
+	}
+	ps_filter(page, line->all);
+	int status;
+	if (line->json) {
+		_cleanup_free_ char *text = json_dumps(page, JSON_COMPACT);
+		status = report_json(text);
+	} else {
+		(ps_narrow() ? ps_short : ps_table)(page, 0, &out);
+		status = report_text(&out);
+		if (json_is_string(json_object_get(page, "next"))) {
+			report_line("there are more: only the newest %d were looked at", PAGE_MAX);
+		}
+	}
+	json_decref(page);
+	return status;
+}
+
+int command_ps(int argc, char **argv)
+{
+	static const struct option_info options[] = {
+		{ "--all", NULL, "also those that have ended; for operators, of all tenants",
+		  option_take_flag, offsetof(struct line, all), NULL },
+		{ "--tenant", "NAME", "of this tenant, for operators; * for all", option_take_text,
+		  offsetof(struct line, tenant), NULL },
+		{ "--json", NULL, "print JSON", option_take_flag, offsetof(struct line, json),
+		  NULL },
+		SERVICE_OPTIONS(struct line, socket),
+	};
+	static const struct syntax syntax = {
+		.command = "ps",
+		.usage = "ps [OPTIONS]",
+		.about = "Lists the executions that a service runs, or will run, for you.",
+		.options = options,
+		.options_count = ARRAY_SIZE(options),
+	};
+	struct line line = { 0 };
+
+	return command_work(&syntax, argc, argv, &line, list);
+}

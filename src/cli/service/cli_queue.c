@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `brig queue`: looks at a service's queue, and decides about one that is held. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "cli/cli.h"
+#include "cli/command.h"
+#include "cli/exit_status.h"
+#include "cli/report.h"
+#include "cli/service/client.h"
+
+struct line {
+	bool json;
+	const char *socket;
+};
+
+static const struct {
+	const char *word, *method, *path;
+} verbs[] = {
+	{ "show", "GET", "/v1/queue" },
+	{ "release", "POST", "/v1/queue/release" },
+	{ "drop", "POST", "/v1/queue/drop" },
+};
+
+static long long number(json_t *queue, const char *key)
+{
+	return (long long)json_integer_value(json_object_get(queue, key));
+}
+
+static void print(json_t *queue, struct buf *out)
+{
+	buf_addf(out, "%s: %lld held, %lld waiting, %lld running\n", client_text(queue, "state"),
+		 number(queue, "held"), number(queue, "waiting"), number(queue, "running"));
+	if (json_object_get(queue, "dropped")) {
+		buf_addf(out, "%lld dropped\n", number(queue, "dropped"));
+	}
+	if (strcmp(client_text(queue, "state"), "held") == 0) {
+		buf_adds(out, "The service died several times in a row. See its log for why, then: "
+			      "brig queue release, or brig queue drop\n");
+	}
+}
+
+static int ask(void *into, const struct arguments *given)
+{
+	const struct line *line = into;
+	const char *word = given->operands[0] ? given->operands[0] : verbs[0].word;
+	struct brig_error error = { 0 };
+	json_t *queue = NULL;
+	_cleanup_(buf_done)
+	struct buf out = { 0 };
+	size_t i = 0;
+	int status;
+
+	while (i < ARRAY_SIZE(verbs) && strcmp(verbs[i].word, word) != 0) {
+		i++;
+	}
+	if (i == ARRAY_SIZE(verbs)) {
+		error_set(&error, BRIG_E_INPUT, EINVAL, "queue: unknown action '%s'", word);
+		error_remedy(&error, "brig queue [show|release|drop]");
+		return report_usage(&error, line->json);
+	}
+	if (client_get(line->socket, verbs[i].method, verbs[i].path, &queue, &error) < 0) {
+		return report_error(&error, line->json);
+	}
+	if (line->json) {
+		_cleanup_free_ char *text = json_dumps(queue, JSON_COMPACT);
+		status = report_json(text);
+	} else {
+		print(queue, &out);
+		status = report_text(&out);
+	}
+	json_decref(queue);
+	return status;
+}
+
+int command_queue(int argc, char **argv)
+{
+	static const struct option_info options[] = {
+		{ "--json", NULL, "print JSON", option_take_flag, offsetof(struct line, json),
+		  NULL },
+		SERVICE_OPTIONS(struct line, socket),
+	};
+	static const struct syntax syntax = {
+		.command = "queue",
+		.usage = "queue [OPTIONS] [show|release|drop]",
+		.about = "Shows the queue of a service. A queue is held when the service died "
+			 "several times in\n"
+			 "a row: release runs what is in it, drop ends it as cancelled. For "
+			 "operators: root,\n"
+			 "the user that the service runs as, and tokens with that mark.",
+		.options = options,
+		.options_count = ARRAY_SIZE(options),
+		.operands_max = 1,
+	};
+	struct line line = { 0 };
+
+	return command_work(&syntax, argc, argv, &line, ask);
+}

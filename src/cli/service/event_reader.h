@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A stream of events (SSE) of a service, taken apart. */
+#ifndef BRIG_CLI_SERVICE_EVENT_READER_H
+#define BRIG_CLI_SERVICE_EVENT_READER_H
+
+#include <jansson.h>
+
+#include "base/buf.h"
+
+struct event_reader {
+	/* 0: go on; 1: enough; or -errno. `text` is the event's data as it came. */
+	int (*take)(void *user, const char *name, json_t *data, const char *text);
+	void *user;
+	struct buf text; /* of the event that has begun */
+};
+
+/* The shape of client_request.take: `user` is the reader. */
+int event_reader_take(void *reader, const char *data, size_t size);
+void event_reader_done(struct event_reader *reader);
+
+/* The bytes of an `output` event; *ret_fd is 1 or 2. -EPROTO: it has none. */
+int event_output(json_t *data, struct buf *ret, int *ret_fd);
+#endif

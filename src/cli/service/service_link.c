@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reaching a service: see service_link.h. */
+#include "cli/service/service_link.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <tls.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "cli/service/service_name.h"
+#include "tls/library.h"
+
+static int connect_unix(const char *path)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0) {
+		return -errno;
+	}
+	if (strlen(path) >= sizeof(address.sun_path)) {
+		return -ENAMETOOLONG;
+	}
+	memcpy(address.sun_path, path, strlen(path) + 1);
+	if (connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0) {
+		return -errno;
+	}
+	return TAKE_FD(fd);
+}
+
+/* Where `brig serve` puts its socket: the user's own service first, then the machine's. */
+static int connect_usual(struct buf *tried)
+{
+	static const struct {
+		const char *variable, *format;
+	} places[] = {
+		{ "XDG_RUNTIME_DIR", "%s/brig/brig.sock" },
+		{ "XDG_STATE_HOME", "%s/brig/brig.sock" },
+		{ "HOME", "%s/.local/state/brig/brig.sock" },
+	};
+	char path[sizeof(((struct sockaddr_un *)NULL)->sun_path)];
+	int fd = -ENOENT;
+
+	for (size_t i = 0; fd < 0 && geteuid() != 0 && i < ARRAY_SIZE(places); i++) {
+		const char *base = getenv(places[i].variable);
+		struct buf text = { 0 };
+
+		if (base && base[0] == '/') {
+			buf_adds(&text, base);
+			buf_adds(&text, places[i].format + 2);
+		}
+		if (text.data && !text.failed && text.size < sizeof(path)) {
+			memcpy(path, text.data, text.size + 1);
+			buf_addf(tried, "%s%s", tried->size ? ", " : "", path);
+			fd = connect_unix(path);
+		}
+		buf_done(&text);
+	}
+	if (fd < 0) {
+		buf_addf(tried, "%s/run/brig/brig.sock", tried->size ? ", " : "");
+		fd = connect_unix("/run/brig/brig.sock");
+	}
+	return fd;
+}
+
+static int no_service(const char *where, int errnum, struct brig_error *err)
+{
+	int r = error_errno(err, BRIG_E_SYSTEM, errnum, "no service answers at %s", where);
+
+	error_remedy(err, "start one with brig serve, or say where it is: --service URL");
+	return r;
+}
+
+static int tls_failed(struct service_link *link, struct brig_error *err)
+{
+	const char *why = link->tls ? tls_error(link->tls) : NULL;
+	int r = error_set(err, BRIG_E_SYSTEM, EPROTO, "TLS with %s fails: %s", link->host,
+			  why ? why : "no reason given");
+
+	error_remedy(err,
+		     "set BRIG_CA to a file with the authority that signed its certificate; use "
+		     "http:// if that port has no TLS");
+	return r;
+}
+
+/* Versions, ciphers and the check of names are libtls's own: strict. */
+static int begin_tls(struct service_link *link, const char *name, struct brig_error *err)
+{
+	const char *own = getenv("BRIG_CA");
+	const char *ca = own && *own ? own : "/etc/ssl/certs/ca-certificates.crt";
+	struct tls_config *config = NULL;
+	int r = library_init(err);
+
+	if (r < 0) {
+		return r;
+	}
+	/* libtls writes without MSG_NOSIGNAL. Of stdout a write tells as much as the signal. */
+	signal(SIGPIPE, SIG_IGN);
+	config = tls_config_new();
+	link->tls = tls_client();
+	if (!config || !link->tls) {
+		r = error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory for TLS");
+	} else if (tls_config_set_ca_file(config, ca) < 0) {
+		r = error_set(err, BRIG_E_INPUT, ENOENT, "cannot read authorities from %s: %s", ca,
+			      tls_config_error(config));
+		error_remedy(err, "install ca-certificates, or set BRIG_CA to a file of yours");
+	} else if (tls_configure(link->tls, config) < 0 ||
+		   tls_connect_socket(link->tls, link->fd, name) < 0 ||
+		   tls_handshake(link->tls) < 0) {
+		r = tls_failed(link, err);
+	}
+	tls_config_free(config);
+	return r;
+}
+
+/* Is the other end this host? Of a v4 address in v6 clothes as well. */
+static bool is_loopback(int fd)
+{
+	union {
+		struct sockaddr any;
+		struct sockaddr_in four;
+		struct sockaddr_in6 six;
+	} address = { .six = { 0 } };
+	socklen_t size = sizeof(address);
+
+	if (getpeername(fd, &address.any, &size) < 0) {
+		return false;
+	}
+	if (address.any.sa_family == AF_INET) {
+		return (ntohl(address.four.sin_addr.s_addr) >> 24) == IN_LOOPBACKNET;
+	}
+	const uint8_t *bytes = address.six.sin6_addr.s6_addr;
+
+	return memcmp(bytes, &in6addr_loopback, sizeof(in6addr_loopback)) == 0 ||
+	       (IN6_IS_ADDR_V4MAPPED(&address.six.sin6_addr) && bytes[12] == IN_LOOPBACKNET);
+}
+
+static int open_remote(const struct service_name *name, struct service_link *link,
+		       struct brig_error *err)
+{
+	int fd = service_name_connect(name, err);
+
+	if (fd < 0) {
+		return fd;
+	}
+	link->fd = fd;
+	link->remote = true;
+	link->exposed = !name->tls && !is_loopback(fd);
+	snprintf(link->host, sizeof(link->host), "%s%s%s:%s", name->literal6 ? "[" : "", name->host,
+		 name->literal6 ? "]" : "", name->port);
+	return name->tls ? begin_tls(link, name->host, err) : 0;
+}
+
+int service_link_open(const char *where, struct service_link *ret, struct brig_error *err)
+{
+	struct service_name name;
+	_cleanup_(buf_done)
+	struct buf tried = { 0 };
+	const char *url = getenv("BRIG_URL"), *socket = getenv("BRIG_SOCKET");
+
+	*ret = (struct service_link){ .fd = -1, .host = "localhost" };
+	where = where ? where : url && *url ? url : socket && *socket ? socket : NULL;
+	int r = where ? service_name_parse(where, &name, err) : 0;
+	if (r < 0) {
+		return r;
+	}
+	if (where && name.kind == SERVICE_TCP) {
+		r = open_remote(&name, ret, err);
+		if (r < 0) {
+			service_link_close(ret);
+		}
+		return r;
+	}
+	if (where) {
+		buf_adds(&tried, name.path);
+	}
+	ret->fd = where ? connect_unix(name.path) : connect_usual(&tried);
+	return ret->fd < 0 ? no_service(tried.data ? tried.data : "?", -ret->fd, err) : 0;
+}
+
+void service_link_close(struct service_link *link)
+{
+	if (link->tls) {
+		tls_close(link->tls);
+		tls_free(link->tls);
+		link->tls = NULL;
+	}
+	close_fd(&link->fd);
+}
+
+/* No EPIPE, which would be taken for stdout's. */
+static int hung_up(struct brig_error *err)
+{
+	int r = error_set(err, BRIG_E_SYSTEM, ECONNRESET,
+			  "the service closed the connection before it had the whole request");
+
+	error_remedy(err, "send less: a request with its files has a limit (http.json_bytes)");
+	return r;
+}
+
+int service_link_send(struct service_link *link, const char *data, size_t size,
+		      struct brig_error *err)
+{
+	while (size > 0) {
+		ssize_t n = link->tls ? tls_write(link->tls, data, size)
+				      : send(link->fd, data, size, MSG_NOSIGNAL);
+		if (link->tls && (n == TLS_WANT_POLLIN || n == TLS_WANT_POLLOUT)) {
+			continue;
+		}
+		if (n < 0 && link->tls) {
+			return hung_up(err);
+		}
+		if (n < 0 && errno != EINTR) {
+			return errno == EPIPE || errno == ECONNRESET
+				       ? hung_up(err)
+				       : error_errno(err, BRIG_E_SYSTEM, errno,
+						     "cannot ask the service");
+		}
+		if (n > 0) {
+			data += n;
+			size -= (size_t)n;
+		}
+	}
+	return 0;
+}
+
+ssize_t service_link_receive(struct service_link *link, char *data, size_t size)
+{
+	for (;;) {
+		ssize_t n =
+			link->tls ? tls_read(link->tls, data, size) : recv(link->fd, data, size, 0);
+		if (link->tls && (n == TLS_WANT_POLLIN || n == TLS_WANT_POLLOUT)) {
+			continue;
+		}
+		if (n >= 0) {
+			return n;
+		}
+		if (link->tls) {
+			return -EPROTO;
+		}
+		if (errno != EINTR) {
+			return -errno;
+		}
+	}
+}

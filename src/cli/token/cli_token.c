@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * `brig token`: tokens for the service's TCP door. A new one is shown once; its hash is kept in the
+ * file, which is listed and which tokens are taken out of.
+ */
+#include <errno.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "base/id.h"
+#include "base/strlist.h"
+#include "base/units.h"
+#include "cli/cli.h"
+#include "cli/command.h"
+#include "cli/exit_status.h"
+#include "cli/report.h"
+#include "cli/token/token_file.h"
+
+#define TOKEN_BYTES 32
+#define DAY_S       86400
+
+struct line {
+	bool json, consent, is_operator;
+	const char *tenant, *file, *rate, *concurrency, *cpu, *days;
+	struct strlist policies;
+};
+
+struct made {
+	char token[5 + 64];
+	char hash[8 + 64 + 1];
+};
+
+static void make(struct made *made)
+{
+	unsigned char bytes[TOKEN_BYTES], hash[32];
+	char hex[65];
+
+	randombytes_buf(bytes, sizeof(bytes));
+	memcpy(made->token, "brig_", 5);
+	sodium_bin2base64(made->token + 5, sizeof(made->token) - 5, bytes, sizeof(bytes),
+			  sodium_base64_VARIANT_URLSAFE_NO_PADDING);
+	crypto_generichash(hash, sizeof(hash), (const unsigned char *)made->token,
+			   strlen(made->token), NULL, 0);
+	sodium_bin2hex(hex, sizeof(hex), hash, sizeof(hash));
+	snprintf(made->hash, sizeof(made->hash), "blake2b:%s", hex);
+	sodium_memzero(bytes, sizeof(bytes));
+}
+
+static int add_count(json_t *entry, const char *key, const char *option, const char *text,
+		     struct brig_error *err)
+{
+	uint64_t value = 0;
+
+	if (!text) {
+		return 0;
+	}
+	if (unit_parse(UNIT_COUNT, text, &value) < 0 || value == 0 || value > INT64_MAX) {
+		return error_set(err, BRIG_E_INPUT, EINVAL, "%s: %s is not a number from 1 on",
+				 option, text);
+	}
+	json_object_set_new(entry, key, json_integer((json_int_t)value));
+	return 0;
+}
+
+static int add_expiry(json_t *entry, const char *days, struct brig_error *err)
+{
+	uint64_t count = 0;
+	char text[32];
+
+	if (!days) {
+		return 0;
+	}
+	if (unit_parse(UNIT_COUNT, days, &count) < 0 || count == 0 || count > 36500) {
+		return error_set(err, BRIG_E_INPUT, EINVAL, "--days: %s is not from 1 to 36500",
+				 days);
+	}
+	time_t end = time(NULL) + (time_t)count * DAY_S;
+	struct tm parts;
+	gmtime_r(&end, &parts);
+	strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &parts);
+	json_object_set_new(entry, "expires", json_string(text));
+	return 0;
+}
+
+static int make_entry(const struct line *line, const char *name, const char *hash, json_t *entry,
+		      struct brig_error *err)
+{
+	json_object_set_new(entry, "name", json_string(name));
+	json_object_set_new(entry, "hash", json_string(hash));
+	json_object_set_new(entry, "tenant", json_string(line->tenant ? line->tenant : name));
+	if (line->policies.count > 0) {
+		json_t *list = json_array();
+		for (size_t i = 0; i < line->policies.count; i++) {
+			if (!id_name_valid(line->policies.items[i])) {
+				json_decref(list);
+				return error_set(err, BRIG_E_INPUT, EINVAL,
+						 "--policy: %s is not a policy's name",
+						 line->policies.items[i]);
+			}
+			json_array_append_new(list, json_string(line->policies.items[i]));
+		}
+		json_object_set_new(entry, "policies", list);
+	}
+	if (line->consent) {
+		json_object_set_new(entry, "consent", json_true());
+	}
+	if (line->is_operator) {
+		json_object_set_new(entry, "operator", json_true());
+	}
+	int r = add_count(entry, "rate_per_minute", "--rate", line->rate, err);
+	r = r < 0 ? r : add_count(entry, "concurrency", "--concurrency", line->concurrency, err);
+	r = r < 0 ? r : add_count(entry, "cpu_seconds_per_day", "--cpu-per-day", line->cpu, err);
+	return r < 0 ? r : add_expiry(entry, line->days, err);
+}
+
+static int print(const struct line *line, const char *token, json_t *entry)
+{
+	_cleanup_(buf_done)
+	struct buf out = { 0 };
+	_cleanup_free_ char *text = NULL;
+
+	if (line->json) {
+		json_t *both = json_pack("{s:s,s:O}", "token", token, "entry", entry);
+		text = json_dumps(both, JSON_COMPACT);
+		json_decref(both);
+		return report_json(text);
+	}
+	buf_addf(&out, "%s\n", token);
+	if (line->file) {
+		report_line(
+			"the token is shown this once; its hash is in %s now. A running service "
+			"takes it up when it is told to reload (SIGHUP)",
+			line->file);
+	} else {
+		text = json_dumps(entry, JSON_COMPACT);
+		report_line(
+			"the token is shown this once; put this into the list \"tokens\" of the "
+			"service's file:");
+		report_line("%s", text ? text : "");
+	}
+	return report_text(&out);
+}
+
+static int token_new(const struct line *line, const char *name)
+{
+	struct brig_error error = { 0 };
+	struct made made = { 0 };
+	json_t *entry = json_object();
+	int r = 0;
+
+	if (!id_name_valid(name) || (line->tenant && !*line->tenant)) {
+		r = error_set(&error, BRIG_E_INPUT, EINVAL, "'%s' cannot be a token's name", name);
+		error_remedy(&error, "letters, digits, '.', '_' and '-': brig token new NAME");
+	} else if (!entry || sodium_init() < 0) {
+		r = error_set(&error, BRIG_E_SYSTEM, ENOMEM, "no memory, or no random bytes");
+	}
+	if (r == 0) {
+		make(&made);
+		r = make_entry(line, name, made.hash, entry, &error);
+	}
+	if (r == 0 && line->file) {
+		r = token_file_add(line->file, entry, &error);
+	}
+	int status = r < 0 ? report_error(&error, line->json) : print(line, made.token, entry);
+	sodium_memzero(&made, sizeof(made));
+	json_decref(entry);
+	return status;
+}
+
+/* --- those that there are -------------------------------------------------------------------- */
+
+static void print_entry(json_t *entry, struct buf *out)
+{
+	const char *name = json_string_value(json_object_get(entry, "name"));
+	const char *tenant = json_string_value(json_object_get(entry, "tenant"));
+	const char *expires = json_string_value(json_object_get(entry, "expires"));
+	bool is_operator = json_is_true(json_object_get(entry, "operator"));
+	bool consent = json_is_true(json_object_get(entry, "consent"));
+
+	name = name ? name : "-";
+	buf_addf(out, "%-24s  %-24s  %-20s  %s\n", name, tenant ? tenant : name,
+		 expires ? expires : "never",
+		 is_operator && consent ? "operator consent"
+		 : is_operator          ? "operator"
+		 : consent              ? "consent"
+					: "-");
+}
+
+static int token_list(const struct line *line, const char *name)
+{
+	struct brig_error error = { 0 };
+	json_t *root = NULL;
+	json_t *entry;
+	size_t index;
+	_cleanup_(buf_done)
+	struct buf out = { 0 };
+	int status;
+
+	(void)name;
+	if (token_file_read(line->file, &root, &error) < 0) {
+		return report_error(&error, line->json);
+	}
+	json_array_foreach(json_object_get(root, "tokens"), index, entry)
+	{
+		json_object_del(entry, "hash");
+	}
+	if (line->json) {
+		_cleanup_free_ char *text = json_dumps(root, JSON_COMPACT);
+		status = report_json(text);
+	} else {
+		buf_addf(&out, "%-24s  %-24s  %-20s  %s\n", "NAME", "TENANT", "EXPIRES", "MARK");
+		json_array_foreach(json_object_get(root, "tokens"), index, entry)
+		{
+			print_entry(entry, &out);
+		}
+		status = report_text(&out);
+	}
+	json_decref(root);
+	return status;
+}
+
+static int token_revoke(const struct line *line, const char *name)
+{
+	struct brig_error error = { 0 };
+	int r = token_file_remove(line->file, name, &error);
+
+	if (r < 0) {
+		return report_error(&error, line->json);
+	}
+	if (line->json) {
+		json_t *told = json_pack("{s:s}", "revoked", name);
+		_cleanup_free_ char *text = json_dumps(told, JSON_COMPACT);
+		json_decref(told);
+		return report_json(text);
+	}
+	report_line("%s is not in %s any more; a running service takes that up when it is told to "
+		    "reload (SIGHUP)",
+		    name, line->file);
+	return STATUS_OK;
+}
+
+static const struct action {
+	const char *word;
+	bool file, name; /* are needed */
+	int (*work)(const struct line *line, const char *name);
+} actions[] = {
+	{ "new", false, true, token_new },
+	{ "list", true, false, token_list },
+	{ "revoke", true, true, token_revoke },
+};
+
+static int lacking(const struct line *line, const char *word, const char *what, const char *remedy)
+{
+	struct brig_error error = { 0 };
+
+	error_set(&error, BRIG_E_INPUT, EINVAL, "token%s%s: %s", *word ? " " : "", word, what);
+	error_remedy(&error, "%s", remedy);
+	return report_usage(&error, line->json);
+}
+
+static int act(void *into, const struct arguments *given)
+{
+	struct line *line = into;
+	const char *word = given->operands_count ? given->operands[0] : "";
+	const char *name = given->operands_count > 1 ? given->operands[1] : NULL;
+
+	for (size_t i = 0; i < ARRAY_SIZE(actions); i++) {
+		if (strcmp(actions[i].word, word) != 0) {
+			continue;
+		}
+		if (actions[i].name && !name) {
+			return lacking(line, word, "the token's name is missing",
+				       "letters, digits, '.', '_' and '-'");
+		}
+		if (actions[i].file && !line->file) {
+			return lacking(line, word, "no file was named",
+				       "--file FILE, as brig serve --tokens has it");
+		}
+		return actions[i].work(line, name);
+	}
+	return lacking(line, word, *word ? "there is no such action" : "no action was given",
+		       "brig token new NAME, brig token list, brig token revoke NAME");
+}
+
+int command_token(int argc, char **argv)
+{
+	static const struct option_info options[] = {
+		{ "--tenant", "NAME", "whose executions and sessions it sees (its own name)",
+		  option_take_text, offsetof(struct line, tenant), NULL },
+		{ "--policy", "NAME", "a policy that it may use; again for more (all)",
+		  option_take_list, offsetof(struct line, policies), NULL },
+		{ "--rate", "N", "requests a minute (no limit)", option_take_text,
+		  offsetof(struct line, rate), NULL },
+		{ "--concurrency", "N", "runs at once (no limit)", option_take_text,
+		  offsetof(struct line, concurrency), NULL },
+		{ "--cpu-per-day", "SECONDS", "processor time a day (no limit)", option_take_text,
+		  offsetof(struct line, cpu), NULL },
+		{ "--days", "N", "it expires after so many days (never)", option_take_text,
+		  offsetof(struct line, days), NULL },
+		{ "--consent", NULL, "it may give a person's consent, for policies that want one",
+		  option_take_flag, offsetof(struct line, consent), NULL },
+		{ "--operator", NULL, "sees and ends what all tenants run; sees all metrics",
+		  option_take_flag, offsetof(struct line, is_operator), NULL },
+		{ "--file", "FILE", "the file of tokens; new makes it if it is not there",
+		  option_take_text, offsetof(struct line, file), NULL },
+		{ "--json", NULL, "print JSON", option_take_flag, offsetof(struct line, json),
+		  NULL },
+	};
+	static const struct syntax syntax = {
+		.command = "token",
+		.usage = "token new NAME [OPTIONS]\ntoken list --file FILE [--json]\n"
+			 "token revoke NAME --file FILE [--json]",
+		.about = "Makes a token for those who use a service by TCP. The token itself is "
+			 "printed\n"
+			 "once; the service's file of tokens gets its hash. Lists those in a file, "
+			 "or takes one\n"
+			 "out of it.",
+		.options = options,
+		.options_count = ARRAY_SIZE(options),
+		.operands_max = 2,
+	};
+	struct line line = { 0 };
+	int status = command_work(&syntax, argc, argv, &line, act);
+
+	strlist_done(&line.policies);
+	return status;
+}

@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lines that take turns. */
+#include "front/access/admission.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+
+#define RETRY_MAX_S   3600
+#define RUNNING_USUAL 4 /* until the engine has told of the processors */
+
+static void pump(struct admission *admission);
+
+static unsigned or_default(unsigned value, unsigned otherwise)
+{
+	return value ? value : otherwise;
+}
+
+void admission_init(struct admission *admission, const struct admission_limits *limits)
+{
+	struct admission_limits *own = &admission->limits;
+
+	*admission =
+		(struct admission){ .limits = *limits, .memory_now = UINT64_MAX, .run_ns = 100e6 };
+	admission->by_processors = own->running == 0;
+	own->running = or_default(own->running, RUNNING_USUAL);
+	own->queue = or_default(own->queue, 1024);
+	own->queue_tenant = or_default(own->queue_tenant, 256);
+	own->queue_ns = own->queue_ns ? own->queue_ns : UINT64_C(30000000000);
+	own->memory_floor = own->memory_floor ? own->memory_floor : UINT64_C(256) << 20;
+}
+
+void admission_processors(struct admission *admission, unsigned processors)
+{
+	if (admission->by_processors && processors > 0 && processors < 65536) {
+		admission->limits.running = 2 * processors;
+		pump(admission);
+	}
+}
+
+void admission_done(struct admission *admission)
+{
+	accounts_free(admission->accounts);
+	while (admission->lines) {
+		struct line *line = admission->lines;
+		admission->lines = line->next;
+		free(line);
+	}
+}
+
+static struct line *line_of(struct admission *admission, const char *tenant)
+{
+	unsigned count = 0;
+
+	for (struct line *l = admission->lines; l; l = l->next, count++) {
+		if (strcmp(l->tenant, tenant) == 0) {
+			return l;
+		}
+	}
+	struct line *line = count < ACCOUNTS_MAX ? calloc(1, sizeof(*line)) : NULL;
+	if (line) {
+		struct line **at = &admission->lines;
+
+		snprintf(line->tenant, sizeof(line->tenant), "%s", tenant);
+		line->budget.bodies_max = admission->limits.body_bytes;
+		line->budget.answers_max = admission->limits.answer_bytes;
+		line->output.max = admission->limits.answer_bytes;
+		while (*at) {
+			at = &(*at)->next;
+		}
+		*at = line;
+	}
+	return line;
+}
+
+void admission_tokens(struct admission *admission, const struct tokens *tokens)
+{
+	accounts_tokens(&admission->accounts, tokens);
+	pump(admission);
+}
+
+void admission_restore(struct admission *admission, const struct tokens *tokens, const char *name,
+		       int64_t day, uint64_t cpu_ns)
+{
+	struct account *account =
+		account_get(&admission->accounts, name, tokens_named(tokens, name));
+
+	if (account) {
+		account_restore(account, day, cpu_ns);
+	}
+}
+
+void admission_restored(struct admission *admission)
+{
+	admission->restoring = false;
+	pump(admission);
+}
+
+struct http_budget *admission_budget(struct admission *admission, const char *tenant)
+{
+	struct line *line = line_of(admission, tenant);
+
+	return line ? &line->budget : NULL;
+}
+
+struct output_budget *admission_output(struct admission *admission, const char *tenant)
+{
+	struct line *line = line_of(admission, tenant);
+
+	return line ? &line->output : NULL;
+}
+
+static struct account *account_of(struct admission *admission, const struct caller *caller)
+{
+	return account_get(&admission->accounts, caller->name, caller->token);
+}
+
+int admission_rate(struct admission *admission, const struct caller *caller,
+		   struct problem *problem)
+{
+	struct account *account = account_of(admission, caller);
+
+	return account ? account_rate(account, problem) : 0;
+}
+
+static void charge(struct admission *admission, struct account *account, uint64_t cpu_ns)
+{
+	account_charge(account, cpu_ns);
+	if (admission->used && account->cpu_day_ns) {
+		admission->used(admission->used_user, account);
+	}
+}
+
+unsigned admission_retry_s(const struct admission *admission)
+{
+	double ahead = admission->waiting + 1;
+	double seconds = ceil(ahead * admission->run_ns / admission->limits.running / 1e9);
+
+	return seconds < 1 ? 1 : seconds > RETRY_MAX_S ? RETRY_MAX_S : (unsigned)seconds;
+}
+
+static int check_room(const struct admission *admission, const struct line *line,
+		      struct problem *problem)
+{
+	int r = 0;
+
+	if (admission->closed) {
+		r = problem_set(problem, PROBLEM_UNAVAILABLE, "the service is going down");
+	} else if (admission->memory_now < admission->limits.memory_floor) {
+		r = problem_set(problem, PROBLEM_MEMORY_LOW,
+				"the host is short of memory; nothing new is begun");
+	} else if (admission->waiting >= admission->limits.queue) {
+		r = problem_set(problem, PROBLEM_QUEUE_FULL, "%u runs are waiting already",
+				admission->waiting);
+	} else if (line->waiting >= admission->limits.queue_tenant) {
+		r = problem_set(problem, PROBLEM_QUEUE_FULL, "%u of your runs are waiting already",
+				line->waiting);
+	}
+	problem->retry_s = r < 0 ? admission_retry_s(admission) : 0;
+	return r;
+}
+
+int admission_reserve(struct admission *admission, const struct caller *caller, bool forced,
+		      struct ticket *ticket, struct problem *problem)
+{
+	struct account *account = account_of(admission, caller);
+	struct line *line = line_of(admission, caller->tenant);
+	int r = 0;
+
+	if (!account || !line) {
+		return problem_set(problem, PROBLEM_MEMORY_LOW, "no memory for the request");
+	}
+	if (!forced) {
+		r = check_room(admission, line, problem);
+		if (r == 0) {
+			r = account_quota(account, problem);
+		}
+	}
+	if (r == 0) {
+		ticket->account = account;
+		ticket->line = line;
+		ticket->state = TICKET_RESERVED;
+		account->tickets++;
+		admission->waiting++;
+		line->waiting++;
+	}
+	return r;
+}
+
+static void unlink_ticket(struct ticket *ticket)
+{
+	struct line *line = ticket->line;
+
+	*(ticket->previous ? &ticket->previous->next : &line->first) = ticket->next;
+	*(ticket->next ? &ticket->next->previous : &line->last) = ticket->previous;
+	ticket->next = ticket->previous = NULL;
+}
+
+/* The first in this line whose account has room. */
+static struct ticket *line_head(const struct admission *admission, struct line *line)
+{
+	unsigned most = admission->limits.running_tenant;
+
+	if (most && line->running >= most) {
+		return NULL;
+	}
+	for (struct ticket *t = line->first; t; t = t->next) {
+		if (t->account->concurrency == 0 || t->account->running < t->account->concurrency) {
+			return t;
+		}
+	}
+	return NULL;
+}
+
+static struct line *line_after(const struct admission *admission, const struct line *line)
+{
+	return line && line->next ? line->next : admission->lines;
+}
+
+/* Is there room for a run of this tenant? Long runs of others keep nobody from a first one. */
+static bool has_room(const struct admission *admission, const struct line *line)
+{
+	const struct admission_limits *limits = &admission->limits;
+
+	if (admission->running < limits->running) {
+		return true;
+	}
+	return line->running == 0 && admission->running - limits->running < limits->reserve &&
+	       admission->memory_now >= limits->memory_floor;
+}
+
+/* The line behind that of the last turn comes first. */
+static struct ticket *next_ticket(struct admission *admission)
+{
+	struct line *first = line_after(admission, admission->turn);
+	struct line *line = first;
+
+	if (!line || admission->closed || admission->restoring) {
+		return NULL;
+	}
+	do {
+		struct ticket *ticket =
+			has_room(admission, line) ? line_head(admission, line) : NULL;
+
+		if (ticket) {
+			admission->turn = line;
+			return ticket;
+		}
+		line = line_after(admission, line);
+	} while (line != first);
+	return NULL;
+}
+
+static void grant(struct admission *admission, struct ticket *ticket)
+{
+	unlink_ticket(ticket);
+	admission->waiting--;
+	ticket->line->waiting--;
+	admission->running++;
+	ticket->line->running++;
+	ticket->account->running++;
+	ticket->state = TICKET_RUNNING;
+	ticket->granted(ticket->user);
+}
+
+/* Quotas are looked at again: what came before it may have used them up since it was queued. */
+static void grant_or_refuse(struct admission *admission, struct ticket *ticket)
+{
+	struct problem problem = { 0 };
+
+	if (ticket->refused && account_quota(ticket->account, &problem) < 0) {
+		ticket->refused(ticket->user, &problem);
+	} else {
+		grant(admission, ticket);
+	}
+}
+
+/* A grant may end at once and come back here: then the outer turn goes on. */
+static void pump(struct admission *admission)
+{
+	struct ticket *ticket;
+
+	if (admission->pumping) {
+		admission->again = true;
+		return;
+	}
+	admission->pumping = true;
+	do {
+		admission->again = false;
+		while ((ticket = next_ticket(admission)) != NULL) {
+			grant_or_refuse(admission, ticket);
+		}
+	} while (admission->again);
+	admission->pumping = false;
+}
+
+void admission_enter(struct admission *admission, struct ticket *ticket)
+{
+	struct line *line = ticket->line;
+
+	ticket->state = TICKET_WAITING;
+	ticket->previous = line->last;
+	ticket->next = NULL;
+	*(line->last ? &line->last->next : &line->first) = ticket;
+	line->last = ticket;
+	pump(admission);
+}
+
+void admission_leave(struct admission *admission, struct ticket *ticket, uint64_t wall_ns,
+		     uint64_t cpu_ns)
+{
+	if (ticket->state == TICKET_NONE) {
+		return;
+	}
+	if (ticket->state == TICKET_RUNNING) {
+		admission->running--;
+		ticket->line->running--;
+		ticket->account->running--;
+		charge(admission, ticket->account, cpu_ns);
+		ticket->line->ended++;
+		ticket->line->wall_ns += wall_ns;
+		ticket->line->cpu_ns += cpu_ns;
+		if (wall_ns) {
+			admission->run_ns += ((double)wall_ns - admission->run_ns) / 16;
+		}
+	} else {
+		if (ticket->state == TICKET_WAITING) {
+			unlink_ticket(ticket);
+		}
+		admission->waiting--;
+		ticket->line->waiting--;
+	}
+	ticket->state = TICKET_NONE;
+	ticket->account->tickets--;
+	pump(admission);
+}
+
+void admission_charge(struct admission *admission, const char *tenant, const char *name,
+		      uint64_t cpu_ns)
+{
+	struct line *line = line_of(admission, tenant);
+
+	if (line) {
+		line->cpu_ns += cpu_ns;
+	}
+	struct account *account = account_find(admission->accounts, name);
+	if (account) {
+		charge(admission, account, cpu_ns);
+	}
+}
+
+int admission_quota(struct admission *admission, const struct caller *caller,
+		    struct problem *problem)
+{
+	struct account *account = account_of(admission, caller);
+
+	if (account && account->cpu_day_ns && admission->restoring) {
+		problem_set(problem, PROBLEM_UNAVAILABLE, "the service is starting");
+		problem->retry_s = 1;
+		return -EAGAIN;
+	}
+	return account ? account_quota(account, problem) : 0;
+}
+
+void admission_close(struct admission *admission)
+{
+	admission->closed = true;
+}

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * An engine before the engine: sessions are in the ledger before anybody is told of them, and so is
+ * their end. A session that the warden does not know may have been one of an earlier life: the
+ * ledger says what became of it, to its own tenant alone. All other calls go straight through.
+ */
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/id.h"
+#include "front/access/session_watch.h"
+#include "front/execution/relay.h"
+#include "role/log.h"
+
+struct keeper {
+	struct relay relay;
+	struct session_watch watch;
+};
+
+/* A question to the ledger cannot be taken back; its asker may leave. */
+struct question {
+	struct engine_run *run; /* NULL: gone */
+	struct keeper *keeper;
+	char tenant[TOKEN_NAME_MAX + 1], session[27]; /* that was opened for nobody then */
+};
+
+struct engine_run {
+	struct relay_call call;
+	struct question *question;
+	enum engine_op op;
+	char tenant[TOKEN_NAME_MAX + 1], caller[TOKEN_NAME_MAX + 1], session[65];
+	struct buf answer;
+	struct brig_error error;
+	void (*output)(void *user, int stream, const void *data, size_t size);
+	void (*result)(void *user, struct block *result);
+	void (*end_block)(void *user, int block);
+};
+
+static struct keeper *keeper_of(struct engine_run *run)
+{
+	return (struct keeper *)(void *)relay_of(run);
+}
+
+static void run_free(struct engine_run *run)
+{
+	if (run->question) {
+		run->question->run = NULL;
+	}
+	buf_done(&run->answer);
+	relay_call_free(&run->call);
+}
+
+static void finish(struct engine_run *run)
+{
+	run->call.end(run->call.user, run->answer.data ? run->answer.data : "", run->answer.size);
+	run_free(run);
+}
+
+static void fail(struct engine_run *run)
+{
+	run->call.fail(run->call.user, &run->error);
+	run_free(run);
+}
+
+/* --- closing what nobody wants --------------------------------------------------------------- */
+
+static void closed(void *user, const char *data, size_t size)
+{
+	(void)user;
+	(void)data;
+	(void)size;
+}
+
+static void not_closed(void *user, const struct brig_error *error)
+{
+	(void)user;
+	(void)error;
+}
+
+/* Whoever opened it is gone, or it could not be recorded. */
+static void close_session(struct keeper *keeper, const char *tenant, const char *id)
+{
+	struct engine_run *ignored = NULL;
+	struct engine_call call = { .op = ENGINE_SESSION_CLOSE,
+				    .tenant = tenant,
+				    .session = id,
+				    .end = closed,
+				    .fail = not_closed };
+
+	(void)engine_start(keeper->relay.inner, &call, &ignored, NULL);
+}
+
+/* --- asking the ledger ----------------------------------------------------------------------- */
+
+static struct question *question_new(struct engine_run *run)
+{
+	struct question *question = calloc(1, sizeof(*question));
+
+	if (question) {
+		question->run = run;
+		question->keeper = keeper_of(run);
+		run->question = question;
+	}
+	return question;
+}
+
+static struct engine_run *asker_of(struct question *question)
+{
+	struct engine_run *run = question->run;
+
+	if (run) {
+		run->question = NULL;
+	}
+	return run;
+}
+
+static void unrecorded(struct engine_run *run, const char *why)
+{
+	role_log_often(ROLE_ERROR, "ledger.session", why, "why=%s", why);
+	error_set(&run->error, BRIG_E_SYSTEM, ENOTRECOVERABLE, "the session cannot be recorded");
+}
+
+static void opening_recorded(void *user, const struct brig_error *error, const char *data,
+			     size_t size)
+{
+	struct question *question = user;
+	struct engine_run *run = asker_of(question);
+
+	(void)data;
+	(void)size;
+	if (!run || error) {
+		close_session(question->keeper, question->tenant, question->session);
+	}
+	if (run && error) {
+		unrecorded(run, error->message);
+		fail(run);
+	} else if (run) {
+		finish(run);
+	}
+	free(question);
+}
+
+/* It is there: recorded first, then told. */
+static void record_opening(struct engine_run *run, const char *data, size_t size)
+{
+	struct question *question = question_new(run);
+	json_t *object = json_loadb(data, size, 0, NULL);
+	const char *id = json_string_value(json_object_get(object, "id"));
+	struct ledger_session session = {
+		.id = id,
+		.tenant = run->tenant,
+		.caller = run->caller,
+		.language = json_string_value(json_object_get(object, "language")),
+		.policy = json_string_value(json_object_get(object, "policy")),
+		.idle_ms = (uint64_t)json_integer_value(json_object_get(object, "idle_timeout_ms")),
+	};
+
+	buf_add(&run->answer, data, size);
+	if (question && id && id_valid(id) && !run->answer.failed) {
+		memcpy(question->tenant, run->tenant, sizeof(question->tenant));
+		memcpy(question->session, id, sizeof(question->session));
+		if (ledger_session_opened(relay_of(run)->front->ledger, &session, opening_recorded,
+					  question) == 0) {
+			json_decref(object);
+			return;
+		}
+	}
+	if (id) {
+		close_session(keeper_of(run), run->tenant, id);
+	}
+	json_decref(object);
+	free(question);
+	run->question = NULL;
+	unrecorded(run, "the ledger does not answer");
+	fail(run);
+}
+
+static void closing_recorded(void *user, const struct brig_error *error, const char *data,
+			     size_t size)
+{
+	struct question *question = user;
+	struct engine_run *run = asker_of(question);
+
+	/* It is closed, whether that is known in a later life or not. */
+	(void)error;
+	(void)data;
+	(void)size;
+	if (run) {
+		finish(run);
+	}
+	free(question);
+}
+
+static void record_closing(struct engine_run *run, const char *data, size_t size)
+{
+	struct question *question = question_new(run);
+	json_t *object = json_loadb(data, size, 0, NULL);
+
+	buf_add(&run->answer, data, size);
+	if (!question || ledger_session_ended(relay_of(run)->front->ledger, run->tenant,
+					      run->session, "it was closed", session_runs(object),
+					      closing_recorded, question) < 0) {
+		free(question);
+		run->question = NULL;
+		finish(run);
+	}
+	json_decref(object);
+}
+
+/* The warden does not know it. Nor does the ledger: then it is as the warden has said. */
+static void looked_up(void *user, const struct brig_error *error, const char *data, size_t size)
+{
+	struct question *question = user;
+	struct engine_run *run = asker_of(question);
+	json_t *object = run && !error ? json_loadb(data, size, 0, NULL) : NULL;
+	const char *state = json_string_value(json_object_get(object, "state"));
+	const char *reason = json_string_value(json_object_get(object, "reason"));
+
+	free(question);
+	if (run && state && strcmp(state, "gone") == 0) {
+		if (run->op == ENGINE_SESSION_GET) {
+			buf_add(&run->answer, data, size);
+			finish(run);
+			json_decref(object);
+			return;
+		}
+		error_set(&run->error, BRIG_E_INPUT, ESTALE, "the session is gone: %s",
+			  reason ? reason : "it has ended");
+		error_remedy(&run->error, "open another one; its files and variables are lost");
+	}
+	json_decref(object);
+	if (run) {
+		fail(run);
+	}
+}
+
+static bool look_up(struct engine_run *run)
+{
+	if (run->error.errnum != ENOENT || !id_valid(run->session)) {
+		return false;
+	}
+	struct question *question = question_new(run);
+	if (question && ledger_session_get(relay_of(run)->front->ledger, run->tenant, run->session,
+					   looked_up, question) == 0) {
+		return true;
+	}
+	free(question);
+	run->question = NULL;
+	return false;
+}
+
+/* --- calls ----------------------------------------------------------------------------------- */
+
+static void inner_output(void *user, int stream, const void *data, size_t size)
+{
+	struct engine_run *run = user;
+
+	run->output(run->call.user, stream, data, size);
+}
+
+static void inner_end(void *user, const char *data, size_t size)
+{
+	struct engine_run *run = user;
+
+	run->call.inner = NULL;
+	if (run->op == ENGINE_SESSION_OPEN || run->op == ENGINE_SESSION_FORK) {
+		record_opening(run, data, size);
+	} else if (run->op == ENGINE_SESSION_CLOSE) {
+		record_closing(run, data, size);
+	} else {
+		run->call.end(run->call.user, data, size);
+		run_free(run);
+	}
+}
+
+static void inner_result(void *user, struct block *result)
+{
+	struct engine_run *run = user;
+
+	run->call.inner = NULL;
+	run->result(run->call.user, result);
+	run_free(run);
+}
+
+static void inner_end_block(void *user, int block)
+{
+	struct engine_run *run = user;
+
+	run->call.inner = NULL;
+	run->end_block(run->call.user, block);
+	run_free(run);
+}
+
+static void inner_fail(void *user, const struct brig_error *error)
+{
+	struct engine_run *run = user;
+
+	run->call.inner = NULL;
+	run->error = *error;
+	if (!look_up(run)) {
+		fail(run);
+	}
+}
+
+static int start(struct engine *engine, const struct engine_call *call, struct engine_run **ret,
+		 struct brig_error *error)
+{
+	struct engine *behind = ((struct relay *)(void *)engine)->inner;
+	struct engine_call inner = *call;
+
+	if (!call->session && call->op != ENGINE_SESSION_OPEN) {
+		return engine_start(behind, call, ret, error);
+	}
+	struct engine_run *run = relay_call_new(engine, sizeof(*run), call);
+	if (!run) {
+		return error_set(error, BRIG_E_SYSTEM, ENOMEM, "no memory for a call");
+	}
+	run->op = call->op;
+	run->output = call->output;
+	run->result = call->result;
+	run->end_block = call->end_block;
+	snprintf(run->tenant, sizeof(run->tenant), "%s", call->tenant);
+	snprintf(run->caller, sizeof(run->caller), "%s", call->caller ? call->caller : "unknown");
+	snprintf(run->session, sizeof(run->session), "%s", call->session ? call->session : "");
+	inner.output = call->output ? inner_output : NULL;
+	inner.end = inner_end;
+	inner.result = call->result ? inner_result : NULL;
+	inner.end_block = call->end_block ? inner_end_block : NULL;
+	inner.fail = inner_fail;
+	inner.user = run;
+	int r = engine_start(behind, &inner, &run->call.inner, &run->error);
+	if (r < 0 && !look_up(run)) {
+		if (error) {
+			*error = run->error;
+		}
+		run_free(run);
+		return r;
+	}
+	*ret = run;
+	return 0;
+}
+
+static void cancel(struct engine_run *run)
+{
+	if (run->call.inner) {
+		engine_cancel(run->call.inner);
+	}
+}
+
+static void forget(struct engine_run *run)
+{
+	if (run->call.inner) {
+		engine_forget(run->call.inner);
+	}
+	run_free(run);
+}
+
+static void keeper_free(struct engine *engine)
+{
+	struct keeper *keeper = (struct keeper *)(void *)engine;
+
+	session_watch_end(&keeper->watch);
+	relay_free(&keeper->relay);
+}
+
+int session_engine_new(struct front *front, struct engine *inner, struct engine **ret)
+{
+	static const struct engine_class class = { .start = start,
+						   .cancel = cancel,
+						   .forget = forget,
+						   .pause = relay_pause,
+						   .free = keeper_free };
+	struct keeper *keeper =
+		(struct keeper *)(void *)relay_new(sizeof(*keeper), &class, front, inner);
+
+	if (!keeper) {
+		return -ENOMEM;
+	}
+	session_watch_begin(&keeper->watch, front, inner);
+	*ret = &keeper->relay.engine;
+	return 0;
+}

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Server-sent events. */
+#include "front/execution/events.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/json/json_out.h"
+#include "front/execution/execution_record.h"
+#include "front/execution/spout.h"
+
+#define REPLAY_SKIP ((size_t)256 << 10) /* bytes that a reader has seen are passed over by these */
+#define BEAT_NS     UINT64_C(15000000000) /* so that proxies do not take silence for death */
+
+enum phase {
+	EVENTS_LIVE,   /* the execution is under way: more may come */
+	EVENTS_LOG,    /* it is over: what is left of its output */
+	EVENTS_REPLAY, /* it was over before: its output from the result */
+	EVENTS_END,    /* the last event */
+	EVENTS_OVER,   /* all has been put into the spout */
+};
+
+struct events {
+	struct place place;
+	enum phase phase;
+	bool owner; /* its reader sets the pace of the program */
+	struct spout spout;
+	struct loop_timer beat;
+	struct output_log *log;   /* a reference; or NULL */
+	struct run_result result; /* or the problem */
+	struct problem problem;
+	int replayed; /* 0: stdout is next, 1: stderr, 2: neither */
+	bool opened;  /* its stream */
+	struct outcome_stream stream;
+	size_t skip;                /* of that stream: the reader has seen it */
+	struct http_budget *budget; /* in which `held` bytes are counted */
+	size_t held;
+};
+
+/* Digits, and what stands behind them. */
+static bool take_number(const char **text, char behind, size_t *ret)
+{
+	char *end = NULL;
+
+	if (**text < '0' || **text > '9') {
+		return false;
+	}
+	errno = 0;
+	*ret = strtoull(*text, &end, 10);
+	*text = end + 1;
+	return errno == 0 && *end == behind;
+}
+
+int events_place(const char *id, struct place *ret)
+{
+	*ret = (struct place){ 0 };
+	if (!id || !*id) {
+		return 0;
+	}
+	if (strcmp(id, "end") == 0) {
+		return -EALREADY;
+	}
+	return take_number(&id, '-', &ret->seen[0]) && take_number(&id, '\0', &ret->seen[1])
+		       ? 0
+		       : -EINVAL;
+}
+
+static void write_output(struct rope *rope, const struct place *place,
+			 const struct output_part *part)
+{
+	struct buf *out = &rope->text;
+	struct json_out json = { .buf = out };
+
+	buf_addf(out, "id: %zu-%zu\nevent: output\ndata: ", place->seen[0], place->seen[1]);
+	json_open(&json, NULL, '{');
+	json_text(&json, "stream", part->stream == 2 ? "stderr" : "stdout");
+	if (utf8_valid(part->data, part->size)) {
+		json_textn(&json, "data", part->data, part->size);
+	} else {
+		json_base64(&json, "data_base64", part->data, part->size);
+	}
+	json_close(&json, '}');
+	buf_adds(out, "\n\n");
+}
+
+static void write_end(struct rope *rope, const struct run_result *result,
+		      const struct problem *problem)
+{
+	buf_addf(&rope->text, "id: end\nevent: %s\ndata: ", result->block ? "result" : "error");
+	if (result->block) {
+		run_result_write(result, rope);
+	} else {
+		problem_write(problem, &rope->text);
+	}
+	buf_adds(&rope->text, "\n\n");
+}
+
+static void begin(struct visit *visit, const char *id)
+{
+	char location[64];
+
+	if (id) {
+		snprintf(location, sizeof(location), "/v1/executions/%s", id);
+		visit_header(visit, "Location", location);
+	}
+	visit_header(visit, "Cache-Control", "no-store");
+	visit_header(visit, "X-Content-Type-Options", "nosniff");
+	visit->front->counts.answers[2]++;
+	http_stream_begin(visit->exchange, 200, EVENTS_TYPE);
+}
+
+/* --- what comes next -------------------------------------------------------------------------- */
+
+/* A part of the output as the result has it: stdout, then stderr. False: there is no more. */
+static bool next_replayed(struct events *events, struct rope *out)
+{
+	char room[OUTPUT_PART_MAX];
+	const char *json = run_result_json(&events->result);
+
+	while (events->replayed < 2) {
+		size_t *seen = &events->place.seen[events->replayed];
+		size_t slice = events->skip < REPLAY_SKIP ? events->skip : REPLAY_SKIP;
+
+		if (!events->opened) {
+			outcome_stream_open(&events->result.outcome, json, events->replayed,
+					    &events->stream);
+			events->opened = true;
+			events->skip = *seen;
+			continue;
+		}
+		if (events->skip) {
+			size_t passed = outcome_stream_skip(&events->stream, slice);
+			events->skip = passed < slice ? 0 : events->skip - passed;
+			turns_spend(events->spout.turns, passed);
+			return true;
+		}
+		size_t size = outcome_stream_read(&events->stream, room, sizeof(room));
+		if (size) {
+			struct output_part part = { .stream = events->replayed + 1,
+						    .data = room,
+						    .size = size };
+			*seen += size;
+			write_output(out, &events->place, &part);
+			return true;
+		}
+		events->opened = false;
+		events->replayed++;
+	}
+	return false;
+}
+
+static void give_back(struct events *events)
+{
+	http_budget_give(events->budget, events->held);
+	events->held = 0;
+}
+
+/* The next event, or a step towards it. False: nothing comes now. */
+static bool next_event(struct events *events, struct rope *out)
+{
+	struct output_part part;
+
+	switch (events->phase) {
+	case EVENTS_LIVE:
+	case EVENTS_LOG:
+		if (output_log_next(events->log, &events->place, &part)) {
+			write_output(out, &events->place, &part);
+			return true;
+		}
+		if (events->phase == EVENTS_LIVE) {
+			return false;
+		}
+		break;
+	case EVENTS_REPLAY:
+		if (next_replayed(events, out)) {
+			return true;
+		}
+		break;
+	case EVENTS_END:
+		/* From here on it is the spout's, and counted there. */
+		give_back(events);
+		write_end(out, &events->result, &events->problem);
+		run_result_done(&events->result);
+		break;
+	case EVENTS_OVER:
+		return false;
+	}
+	events->phase = events->phase == EVENTS_END ? EVENTS_OVER : EVENTS_END;
+	return true;
+}
+
+static void pump(struct visit *visit)
+{
+	struct events *events = visit->state;
+	struct execution *execution = visit->listener.execution;
+	struct rope text = { 0 };
+
+	while (visit->exchange && spout_ready(&events->spout) && next_event(events, &text)) {
+		spout_put(&events->spout, visit->exchange, &text);
+	}
+	if (execution && events->owner) {
+		execution_pause(execution, events->spout.held);
+	}
+	if (events->phase == EVENTS_OVER && spout_empty(&events->spout)) {
+		visit_end_stream(visit);
+	}
+}
+
+static void more(void *user)
+{
+	pump(user);
+}
+
+/* Its turn, or the reader has taken what it had. */
+static void go_on(void *user)
+{
+	struct visit *visit = user;
+	struct events *events = visit->state;
+
+	spout_resume(&events->spout, visit->exchange);
+	pump(visit);
+}
+
+static void drained(void *user)
+{
+	struct visit *visit = user;
+
+	spout_drained(&((struct events *)visit->state)->spout);
+	go_on(user);
+}
+
+static void beat(void *user)
+{
+	struct visit *visit = user;
+	struct events *events = visit->state;
+
+	if (visit->exchange && !events->spout.held && spout_empty(&events->spout)) {
+		http_stream_write(visit->exchange, ":\n\n", 3);
+	}
+	loop_timer_set(visit->front->loop, &events->beat, clock_now_ns() + BEAT_NS);
+}
+
+/* --- beginning and end ----------------------------------------------------------------------- */
+
+/* What a slow reader leaves waiting is its tenant's. False: that has enough already. */
+static bool hold(struct events *events, size_t size)
+{
+	if (!http_budget_take(events->budget, size)) {
+		return false;
+	}
+	events->held = size;
+	return true;
+}
+
+/* It goes out at the reader's pace; the execution itself is over. */
+static void ended(void *user, struct execution *execution)
+{
+	struct visit *visit = user;
+	struct events *events = visit->state;
+	const struct problem *problem;
+	const struct run_result *result = execution_result(execution, &problem);
+	size_t size = output_log_left(events->log, &events->place);
+
+	/* What the log lacks is in the result. */
+	bool lacks = output_log_lacks(events->log, &events->place);
+	events->phase = !lacks ? EVENTS_LOG : result ? EVENTS_REPLAY : EVENTS_END;
+	events->problem = *problem;
+	if (result) {
+		run_result_copy(result, &events->result);
+		size = run_result_size(result) + (lacks ? 0 : size);
+	}
+	if (!hold(events, size)) {
+		/* The stream stops short of its end: whoever comes back goes on where it was. */
+		visit_refuse(visit, PROBLEM_BYTES_LIMITED, "");
+		return;
+	}
+	pump(visit);
+}
+
+static void closed(struct visit *visit)
+{
+	struct events *events = visit->state;
+
+	loop_timer_clear(&events->beat);
+	spout_done(&events->spout);
+	give_back(events);
+	output_log_unref(events->log);
+	run_result_done(&events->result);
+	free(events);
+	visit->state = NULL;
+}
+
+static struct events *events_new(struct visit *visit, const struct place *from)
+{
+	struct events *events = calloc(1, sizeof(*events));
+
+	if (!events) {
+		visit_refuse(visit, PROBLEM_MEMORY_LOW, "no memory for the request");
+		return NULL;
+	}
+	events->place = *from;
+	events->budget = visit->exchange->budget;
+	events->beat.due = beat;
+	events->beat.user = visit;
+	spout_init(&events->spout, &visit->front->turns, events->budget, go_on, visit);
+	visit->state = events;
+	visit->closed = closed;
+	visit->exchange->drained = drained;
+	return events;
+}
+
+static void begin_stream(struct visit *visit, struct events *events, const char *id)
+{
+	begin(visit, id);
+	loop_timer_set(visit->front->loop, &events->beat, clock_now_ns() + BEAT_NS);
+	pump(visit);
+}
+
+void events_attach(struct visit *visit, struct execution *execution, const struct place *from,
+		   bool owner)
+{
+	if (!visit->listener.execution) {
+		execution_listen(execution, &visit->listener);
+	}
+	struct events *events = events_new(visit, from);
+	if (events) {
+		events->phase = EVENTS_LIVE;
+		events->owner = owner;
+		events->log = output_log_ref(execution_output(execution));
+		visit->listener.output = more;
+		visit->listener.ended = ended;
+		begin_stream(visit, events, execution_id(execution));
+	}
+}
+
+void events_replay(struct visit *visit, const struct stored *stored, const struct place *from)
+{
+	if (!stored->result.block) {
+		stored_answer_result(visit, stored);
+		return;
+	}
+	struct events *events = events_new(visit, from);
+	if (!events) {
+		return;
+	}
+	events->phase = stored->failed ? EVENTS_END : EVENTS_REPLAY;
+	events->problem = stored->problem;
+	if (!stored->failed) {
+		run_result_copy(&stored->result, &events->result);
+		if (!hold(events, events->result.block->size)) {
+			visit_refuse(visit, PROBLEM_BYTES_LIMITED,
+				     "your answers that wait to be taken are too large together "
+				     "(http.tenant_answer_bytes)");
+			return;
+		}
+	}
+	begin_stream(visit, events, NULL);
+}

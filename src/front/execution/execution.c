@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The life of an execution. */
+#include "front/execution/execution.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/id.h"
+#include "front/execution/execution_internal.h"
+#include "front/execution/execution_record.h"
+#include "role/log.h"
+
+void execution_free(struct execution *execution)
+{
+	struct front *front = execution->front;
+
+	loop_timer_clear(&execution->timer);
+	loop_timer_clear(&execution->tell);
+	unsaved_forget(execution);
+	admission_leave(&front->admission, &execution->ticket, 0, 0);
+	if (execution->previous) {
+		execution->previous->next = execution->next;
+	} else {
+		front->executions = execution->next;
+	}
+	if (execution->next) {
+		execution->next->previous = execution->previous;
+	}
+	if (front->close_next == execution) {
+		front->close_next = execution->next;
+	}
+	execution_drop_ask(execution);
+	output_log_unref(execution->output);
+	run_result_done(&execution->result);
+	buf_done(&execution->failure);
+	block_unref(execution->request);
+	free(execution->key);
+	free(execution);
+}
+
+void execution_fail(struct execution *execution)
+{
+	execution->failed = true;
+	execution_drop_ask(execution);
+	admission_leave(&execution->front->admission, &execution->ticket, 0, 0);
+	execution_save(execution);
+}
+
+static void engine_output(void *user, int stream, const void *data, size_t size)
+{
+	struct execution *execution = user;
+
+	output_log_add(execution->output, stream, data, size);
+	execution_tell_output(execution);
+}
+
+/* What nobody reads now is read from the result later. */
+static void end_output(struct execution *execution)
+{
+	output_log_end(execution->output);
+	if (!execution->listeners) {
+		output_log_clear(execution->output);
+	}
+}
+
+static void engine_result(void *user, struct block *block)
+{
+	struct execution *execution = user;
+	struct front *front = execution->front;
+	uint64_t wall_ns = clock_now_ns() - execution->started_ns;
+
+	execution->run = NULL;
+	end_output(execution);
+	record_result(execution, block);
+	record_count(front, execution, wall_ns);
+	admission_leave(&front->admission, &execution->ticket, wall_ns,
+			execution->result.outcome.cpu_ns);
+	execution_save(execution);
+}
+
+static void engine_failed(void *user, const struct brig_error *error)
+{
+	struct execution *execution = user;
+
+	execution->run = NULL;
+	end_output(execution);
+	problem_of_error(&execution->problem, error);
+	if (problem_info(execution->problem.kind)->status >= 500) {
+		role_log_often(ROLE_ERROR, "run.failed", error->step, "id=%s step=%s why=%s",
+			       execution->id, error->step, error->message);
+	}
+	execution_fail(execution);
+}
+
+static void start(struct execution *execution)
+{
+	struct engine_call *call = &execution->ask->call;
+	struct brig_error error = { 0 };
+
+	call->tenant = execution->tenant;
+	call->caller = execution->caller;
+	call->run.tenant = execution->tenant;
+	call->stream = execution->stream;
+	call->output = engine_output;
+	call->id = execution->id;
+	call->result = engine_result;
+	call->fail = engine_failed;
+	call->user = execution;
+	execution->state = EXECUTION_RUNNING;
+	execution->started_ns = clock_now_ns();
+	if (execution->cancelled) {
+		problem_set(&execution->problem, PROBLEM_CANCELLED,
+			    "it was cancelled before it ran");
+		execution_fail(execution);
+	} else if (engine_start(execution->front->engine, call, &execution->run, &error) < 0) {
+		execution->run = NULL;
+		engine_failed(execution, &error);
+	} else {
+		/* The engine has copied it all. */
+		execution_drop_ask(execution);
+	}
+}
+
+static void recorded_start(void *user, const struct brig_error *error, const char *data,
+			   size_t size)
+{
+	struct execution *execution = user;
+
+	(void)data;
+	(void)size;
+	record_heard(execution->front, error);
+	if (error) {
+		problem_set(&execution->problem, PROBLEM_LEDGER_UNAVAILABLE,
+			    "its start could not be recorded, so it was not started");
+		execution_fail(execution);
+	} else {
+		start(execution);
+	}
+}
+
+/* The ledger was not even asked: of its disk nothing is known. */
+static void unrecorded_start(struct execution *execution, int r)
+{
+	record_refused(r, &execution->problem);
+	execution_fail(execution);
+}
+
+/* Nobody waits for this one's record; but that there is none is worth knowing. */
+static void heard(void *user, const struct brig_error *error, const char *data, size_t size)
+{
+	(void)data;
+	(void)size;
+	record_heard(user, error);
+}
+
+/* Its turn. What is to survive a crash must be known to have begun before it begins. */
+static void granted(void *user)
+{
+	struct execution *execution = user;
+	struct ledger *ledger = execution->front->ledger;
+	int r = 0;
+
+	loop_timer_clear(&execution->timer);
+	execution->state = EXECUTION_STARTING;
+	if (execution->queued) {
+		r = ledger_started(ledger, execution->id, recorded_start, execution);
+		if (r < 0) {
+			unrecorded_start(execution, r);
+		}
+		return;
+	}
+	if (execution->recorded) {
+		ledger_started(ledger, execution->id, heard, execution->front);
+	} else {
+		r = record_begin(execution, heard, execution->front);
+	}
+	if (r < 0) {
+		unrecorded_start(execution, r);
+	} else {
+		start(execution);
+	}
+}
+
+/* Its turn, too late: what came before it has used up what there was. */
+static void not_granted(void *user, const struct problem *problem)
+{
+	struct execution *execution = user;
+
+	execution->problem = *problem;
+	execution_fail(execution);
+}
+
+/* Nobody has come back, or it has waited too long for its turn. */
+static void due(void *user)
+{
+	struct execution *execution = user;
+
+	if (execution->state == EXECUTION_WAITING && !execution->queued &&
+	    clock_now_ns() >= execution->patience_ns) {
+		problem_set(&execution->problem, PROBLEM_QUEUE_TIMEOUT,
+			    "its turn did not come in time");
+		execution->problem.retry_s = admission_retry_s(&execution->front->admission);
+		execution_fail(execution);
+	} else if (!execution->listeners) {
+		execution_cancel(execution);
+	} else if (execution->state == EXECUTION_WAITING && !execution->queued) {
+		loop_timer_set(execution->front->loop, &execution->timer, execution->patience_ns);
+	}
+}
+
+static void enter_line(struct execution *execution)
+{
+	struct front *front = execution->front;
+
+	execution->state = EXECUTION_WAITING;
+	if (!execution->queued) {
+		execution->patience_ns = clock_now_ns() + front->admission.limits.queue_ns;
+		loop_timer_set(front->loop, &execution->timer, execution->patience_ns);
+	}
+	admission_enter(&front->admission, &execution->ticket);
+}
+
+static void begun(void *user, const struct brig_error *error, const char *data, size_t size)
+{
+	struct execution *execution = user;
+	char twin[27] = "";
+	bool same = false;
+	struct problem problem = { 0 };
+
+	record_heard(execution->front, error);
+	if (error || record_twin(data, size, twin, &same) < 0) {
+		problem_set(&problem, PROBLEM_LEDGER_UNAVAILABLE, "it could not be recorded");
+		problem.retry_s = 2;
+	}
+	execution->recorded = true;
+	execution->begun(execution->user, problem.kind ? &problem : NULL, twin[0] ? twin : NULL,
+			 same);
+	if (problem.kind || twin[0]) {
+		execution_free(execution);
+	} else if (execution->cancelled) {
+		problem_set(&execution->problem, PROBLEM_CANCELLED,
+			    "it was cancelled before it ran");
+		execution_fail(execution);
+	} else {
+		enter_line(execution);
+	}
+}
+
+static int copy_order(struct execution *execution, const struct execution_order *order)
+{
+	memcpy(execution->tenant, order->caller->tenant, sizeof(execution->tenant));
+	memcpy(execution->caller, order->caller->name, sizeof(execution->caller));
+	execution->queued = order->queued;
+	execution->recorded = order->forced;
+	execution->stream = order->stream || order->queued;
+	execution->attached_stream = order->resumable && !order->queued;
+	execution->begun = order->begun;
+	execution->user = order->user;
+	record_digests(execution, order);
+	if (order->key && !(execution->key = strdup(order->key))) {
+		return -ENOMEM;
+	}
+	if (order->queued && !order->forced) {
+		execution->request = order->text ? block_ref(order->text)
+						 : block_copy(order->body, order->body_size);
+		if (!execution->request) {
+			return -ENOMEM;
+		}
+		execution->request_size = order->body_size;
+	}
+	execution->body_size = order->queued ? 0 : order->body_size;
+	if (order->id) {
+		memcpy(execution->id, order->id, sizeof(execution->id));
+		return 0;
+	}
+	return id_make(execution->id);
+}
+
+static void link_in(struct execution *execution)
+{
+	struct front *front = execution->front;
+
+	execution->next = front->executions;
+	if (execution->next) {
+		execution->next->previous = execution;
+	}
+	front->executions = execution;
+}
+
+int execution_new(struct front *front, const struct execution_order *order, struct execution **ret,
+		  struct problem *problem)
+{
+	struct execution *execution = calloc(1, sizeof(*execution));
+	struct output_log *output =
+		output_log_new(admission_output(&front->admission, order->caller->tenant));
+
+	if (!execution || !output) {
+		output_log_unref(output);
+		free(execution);
+		ask_free(order->ask);
+		return problem_set(problem, PROBLEM_MEMORY_LOW, "no memory for the request");
+	}
+	execution->front = front;
+	execution->output = output;
+	execution->ask = order->ask;
+	execution->ticket.granted = granted;
+	execution->ticket.refused = not_granted;
+	execution->ticket.user = execution;
+	execution->timer.due = due;
+	execution->timer.user = execution;
+	int r = order->forced ? 0 : record_room(front, problem);
+	r = r < 0 ? r : execution_bound_queued(front, order, problem);
+	link_in(execution);
+	if (r == 0 && copy_order(execution, order) < 0) {
+		r = problem_set(problem, PROBLEM_MEMORY_LOW, "no memory for the request");
+	}
+	if (r == 0) {
+		r = admission_reserve(&front->admission, order->caller, order->forced,
+				      &execution->ticket, problem);
+	}
+	if (r == 0 && !order->forced && (order->queued || order->key)) {
+		r = record_begin(execution, begun, execution);
+		r = r < 0 ? record_refused(r, problem) : 0;
+	}
+	if (r < 0) {
+		execution_free(execution);
+		return r;
+	}
+	*ret = execution;
+	return 0;
+}
+
+void execution_submit(struct execution *execution)
+{
+	if (execution->recorded || !(execution->queued || execution->key)) {
+		enter_line(execution);
+	}
+}
+
+const char *execution_id(const struct execution *execution)
+{
+	return execution->id;
+}
+
+struct output_log *execution_output(const struct execution *execution)
+{
+	return execution->output;
+}
+
+const char *execution_tenant(const struct execution *execution)
+{
+	return execution->tenant;
+}
+
+void execution_pause(struct execution *execution, bool paused)
+{
+	if (execution->run && paused != execution->paused) {
+		execution->paused = paused;
+		engine_pause(execution->run, paused);
+	}
+}
+
+void execution_cancel(struct execution *execution)
+{
+	execution->cancelled = true;
+	if (execution->state == EXECUTION_WAITING) {
+		problem_set(&execution->problem, PROBLEM_CANCELLED,
+			    "it was cancelled before it ran");
+		execution_fail(execution);
+	} else if (execution->state == EXECUTION_RUNNING && execution->run) {
+		execution_pause(execution, false);
+		engine_cancel(execution->run);
+	}
+	/* In between, whoever takes the next step looks at `cancelled`. */
+}
+
+const struct run_result *execution_result(const struct execution *execution,
+					  const struct problem **ret_problem)
+{
+	*ret_problem = execution->unrecorded ? &execution->excuse : &execution->problem;
+	return execution->failed || execution->unrecorded ? NULL : &execution->result;
+}
+
+bool execution_unfinished(const struct execution *execution)
+{
+	return execution->state != EXECUTION_WAITING || !execution->queued;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The body that an execution was asked with. It is held until the execution starts, though whoever
+ * sent it may have left: with a key, or as a stream that can be resumed. All that time it counts
+ * for the limits of bodies (http.tenant_body_bytes, http.bodies_bytes). What was acknowledged with
+ * 202 has limits of its own (http.tenant_queued_bytes, http.queued_bytes).
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "front/execution/execution_internal.h"
+
+int execution_bound_queued(struct front *front, const struct execution_order *order,
+			   struct problem *problem)
+{
+	size_t own = order->body_size, others = 0;
+
+	for (const struct execution *e = front->executions; e && order->queued; e = e->next) {
+		bool is_own = strcmp(e->tenant, order->caller->tenant) == 0;
+		*(is_own ? &own : &others) += e->request_size;
+	}
+	const struct http_limits *limits = &front->limits;
+	bool own_fit = own <= limits->tenant_queued_bytes;
+	if (order->forced || !order->queued || (own_fit && own + others <= limits->queued_bytes)) {
+		return 0;
+	}
+	problem_set(problem, PROBLEM_QUEUE_FULL,
+		    "requests that wait have together more than %zu bytes (%s)",
+		    own_fit ? limits->queued_bytes : limits->tenant_queued_bytes,
+		    own_fit ? "http.queued_bytes" : "http.tenant_queued_bytes");
+	problem->retry_s = admission_retry_s(&front->admission);
+	return -EAGAIN;
+}
+
+void execution_keep_body(struct execution *execution)
+{
+	struct front *front = execution->front;
+
+	execution->asker = NULL;
+	if (execution->ask && !execution->body_kept) {
+		execution->body_kept = execution->body_size;
+		http_bodies_keep(front->http,
+				 admission_budget(&front->admission, execution->tenant),
+				 execution->body_kept);
+	}
+}
+
+void execution_drop_ask(struct execution *execution)
+{
+	struct front *front = execution->front;
+
+	ask_free(execution->ask);
+	execution->ask = NULL;
+	if (execution->body_kept) {
+		http_bodies_give(front->http,
+				 admission_budget(&front->admission, execution->tenant),
+				 execution->body_kept);
+		execution->body_kept = 0;
+	}
+}

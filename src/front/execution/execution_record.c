@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Records of executions. */
+#include "front/execution/execution_record.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/id.h"
+#include "base/json/json_bounded.h"
+#include "base/json/json_out.h"
+
+#define ID_SIZE 26
+
+static void hash_code(const struct ask *ask, char hex[SHA256_HEX_SIZE])
+{
+	const struct brig_request *run = &ask->call.run;
+	struct sha256 hash;
+
+	if (ask->code_sha256) {
+		memcpy(hex, ask->code_sha256, SHA256_HEX_SIZE);
+		return;
+	}
+	sha256_init(&hash);
+	sha256_add(&hash, run->code ? run->code : "", run->code_size);
+	sha256_hex(&hash, hex);
+}
+
+void record_digests(struct execution *execution, const struct execution_order *order)
+{
+	struct sha256 hash;
+
+	hash_code(order->ask, execution->code_sha256);
+	if (!order->key) {
+		return;
+	}
+	sha256_init(&hash);
+	sha256_add_field(&hash, order->path, strlen(order->path));
+	if (order->text_sha256[0]) {
+		/* Which of the two depends on its length alone, so the same body has one digest. */
+		sha256_add_field(&hash, order->text_sha256, strlen(order->text_sha256));
+	} else {
+		sha256_add_field(&hash, order->body, order->body_size);
+	}
+	sha256_hex(&hash, execution->digest);
+}
+
+int record_begin(struct execution *execution, ledger_done *done, void *user)
+{
+	const struct engine_call *call = &execution->ask->call;
+	struct ledger_execution record = {
+		.id = execution->id,
+		.tenant = execution->tenant,
+		.caller = execution->caller,
+		.session = call->session,
+		.language = call->run.language,
+		.policy = call->run.policy ? call->run.policy : "default",
+		.code_sha256 = execution->code_sha256,
+		.request = execution->request,
+		.queued = execution->queued || execution->key,
+		.key = execution->key,
+		.digest = execution->key ? execution->digest : NULL,
+	};
+	int r = ledger_begin(execution->front->ledger, &record, done, user);
+
+	/* Who does not wait for the answer takes it for granted; its end comes behind it. */
+	if (r == 0 && user != execution) {
+		execution->recorded = true;
+	}
+	block_unref(execution->request);
+	execution->request = NULL;
+	return r;
+}
+
+int record_refused(int r, struct problem *problem)
+{
+	if (r == -EINVAL) {
+		return problem_set(problem, PROBLEM_INVALID_REQUEST,
+				   "a name in it is too long, or not a name");
+	}
+	problem_set(problem, PROBLEM_LEDGER_UNAVAILABLE, "it could not be recorded");
+	problem->retry_s = 2;
+	return r;
+}
+
+int record_twin(const char *data, size_t size, char twin[27], bool *ret_same)
+{
+	json_t *root = json_loadb(data, size, 0, NULL);
+	const char *id = json_string_value(json_object_get(root, "id"));
+	int r = root ? 0 : -EPROTO;
+
+	if (id && id_valid(id)) {
+		memcpy(twin, id, ID_SIZE + 1);
+		*ret_same = json_is_true(json_object_get(root, "same"));
+	}
+	json_decref(root);
+	return r;
+}
+
+void record_result(struct execution *execution, struct block *block)
+{
+	static const char begin[] = "{\"id\":\"";
+	struct run_result *result = &execution->result;
+	size_t at = sizeof(begin) - 1;
+	const char *json;
+
+	/* Under the id that was asked for: the engine has checked all else. */
+	if (outcome_read(block->data, block->size, &result->outcome, &json) < 0 ||
+	    result->outcome.json_size < at + ID_SIZE || memcmp(json, begin, at) != 0 ||
+	    memcmp(json + at, execution->id, ID_SIZE) != 0) {
+		problem_set(&execution->problem, PROBLEM_INTERNAL, "the result cannot be read");
+		execution->failed = true;
+		return;
+	}
+	result->block = block_ref(block);
+	result->at = (size_t)(json - block->data);
+}
+
+void record_problem_write(const char *id, const struct problem *problem, struct buf *out)
+{
+	struct json_out json = { .buf = out };
+	struct buf text = { 0 };
+
+	problem_write(problem, &text);
+	json_open(&json, NULL, '{');
+	json_text(&json, "id", id);
+	json_text(&json, "status", problem->kind == PROBLEM_CANCELLED ? "cancelled" : "error");
+	json_raw(&json, "error", text.data ? text.data : "null");
+	json_close(&json, '}');
+	buf_done(&text);
+}
+
+void record_failure(struct execution *execution)
+{
+	run_result_done(&execution->result);
+	buf_done(&execution->failure);
+	record_problem_write(execution->id, &execution->problem, &execution->failure);
+}
+
+json_t *record_skeleton(const struct run_result *result)
+{
+	/* Of our own making, and short. */
+	static const struct json_bounds bounds = { .depth = 16,
+						   .values = 65536,
+						   .allow_nul = true };
+	struct buf text = { 0 };
+
+	outcome_skeleton(&result->outcome, run_result_json(result), &text);
+	json_t *skeleton =
+		text.failed ? NULL : json_bounded_load(text.data, text.size, &bounds, NULL);
+	buf_done(&text);
+	return skeleton;
+}
+
+bool record_problem(json_t *result, struct problem *ret)
+{
+	json_t *error = json_object_get(result, "error");
+	const char *code = json_string_value(json_object_get(error, "code"));
+	const char *detail = json_string_value(json_object_get(error, "detail"));
+	const char *remedy = json_string_value(json_object_get(error, "remedy"));
+
+	if (!code) {
+		return false;
+	}
+	problem_set(ret, problem_of_code(code), "%s", detail ? detail : "");
+	problem_remedy(ret, "%s", remedy ? remedy : "");
+	return true;
+}
+
+const double run_seconds_bounds[12] = { 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05,
+					0.1,   0.5,    1,     5,    30,    300 };
+
+void record_count(struct front *front, const struct execution *execution, uint64_t wall_ns)
+{
+	const struct outcome *outcome = &execution->result.outcome;
+	double seconds = (double)wall_ns / 1e9;
+
+	if (execution->result.block && outcome->status < FRONT_STATUSES) {
+		front->counts.executions[outcome->status]++;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(front->counts.run_seconds_bucket); i++) {
+		front->counts.run_seconds_bucket[i] += seconds <= run_seconds_bounds[i];
+	}
+	front->counts.run_seconds_sum += seconds;
+	for (unsigned i = 0; i < BRIG_EVENT_KINDS && execution->result.block; i++) {
+		front->counts.events[i] += outcome->event_counts[i];
+	}
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * An execution's end: recorded first, then told. A ledger without room is asked again until it has
+ * some or the service ends. Who waits for the answer is told after a while that it ran and is not
+ * recorded; the answer itself can be had later, from the ledger.
+ *
+ * What is kept meanwhile is bounded: of results that are too large together only the fact is kept,
+ * and with too many of them nothing new is begun.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "front/execution/execution_record.h"
+#include "role/log.h"
+
+#define MS              UINT64_C(1000000)
+#define TRY_NS          (50 * MS)
+#define TRY_MAX_NS      (5000 * MS)
+#define PATIENCE_NS     (1500 * MS) /* for those who wait */
+#define UNSAVED_MAX     128u
+#define UNSAVED_BYTES   ((size_t)64 << 20)
+#define LEDGER_PAUSE_NS (1000 * MS) /* between two tries of new ones with a ledger that fails */
+
+/* The ledger has it, or never will: everybody is told, and that is the end. */
+static void finish(struct execution *execution)
+{
+	execution->state = EXECUTION_ENDED;
+	execution->unrecorded = false;
+	execution_tell_end(execution);
+}
+
+void execution_told(struct execution *execution)
+{
+	struct front *front = execution->front;
+
+	if (execution->state == EXECUTION_ENDED) {
+		execution_free(execution);
+		front_look_drained(front);
+	} else {
+		output_log_clear(
+			execution->output); /* its readers have it, and others the result */
+	}
+}
+
+static const char not_recorded[] = "it ran, but how it ended could not be recorded";
+
+static void unrecorded(struct execution *execution)
+{
+	problem_set(&execution->problem, PROBLEM_LEDGER_UNAVAILABLE, "%s", not_recorded);
+	execution->failed = true;
+}
+
+/* Only for those who are told now: what is to be recorded stays what it is. */
+static void tell_unrecorded(struct execution *execution)
+{
+	execution->unrecorded = true;
+	problem_set(&execution->excuse, PROBLEM_LEDGER_UNAVAILABLE, "%s", not_recorded);
+	problem_remedy(&execution->excuse, "it will be tried again: ask for /v1/executions/%s",
+		       execution->id);
+	execution_tell_end(execution);
+}
+
+static size_t kept_bytes(const struct execution *execution)
+{
+	const struct block *block = execution->result.block;
+
+	return execution->failure.size + (block ? block->size : 0);
+}
+
+void unsaved_forget(struct execution *execution)
+{
+	struct front *front = execution->front;
+
+	if (execution->save_since_ns) {
+		front->unsaved--;
+		front->unsaved_bytes -= kept_bytes(execution);
+		execution->save_since_ns = 0;
+	}
+}
+
+/* The fact is short, and for that there is room at last. */
+static void keep_fact_only(struct execution *execution)
+{
+	role_log_often(ROLE_ERROR, "ledger.result-dropped", "", "id=%s bytes=%zu", execution->id,
+		       kept_bytes(execution));
+	problem_set(&execution->problem, PROBLEM_LEDGER_UNAVAILABLE,
+		    "it ran, but its result could not be kept until it could be recorded");
+	execution->failed = true;
+	record_failure(execution);
+}
+
+static void keep(struct execution *execution, const struct brig_error *error)
+{
+	struct front *front = execution->front;
+
+	role_log_often(ROLE_ERROR, "ledger.ended", error->message, "id=%s why=%s", execution->id,
+		       error->message);
+	if (front->unsaved_bytes + kept_bytes(execution) > UNSAVED_BYTES) {
+		keep_fact_only(execution);
+	}
+	execution->save_since_ns = clock_now_ns();
+	execution->save_wait_ns = TRY_NS;
+	front->unsaved++;
+	front->unsaved_bytes += kept_bytes(execution);
+}
+
+static void saved(void *user, const struct brig_error *error, const char *data, size_t size);
+static void settle(struct execution *execution, const struct brig_error *error);
+
+static void try_again(void *user)
+{
+	struct execution *execution = user;
+	struct brig_error failure = { .code = BRIG_E_SYSTEM, .errnum = ENOBUFS };
+	struct ledger *ledger = execution->front->ledger;
+	int r = execution->result.block
+			? ledger_ended_block(ledger, execution->id, execution->result.block, saved,
+					     execution)
+			: ledger_ended(ledger, execution->id, execution->failure.data,
+				       execution->failure.size, saved, execution);
+
+	if (r < 0) {
+		/* What is short now need not be so later; what is wrong stays wrong. */
+		bool later = r == -ENOBUFS || r == -ENOMEM || r == -EMFILE || r == -ENFILE;
+		failure.code = later ? BRIG_E_SYSTEM : BRIG_E_INPUT;
+		failure.errnum = -r;
+		settle(execution, &failure);
+	}
+}
+
+/* False: it cannot be had by trying again, or nobody has time for it. */
+static bool save_later(struct execution *execution, const struct brig_error *error)
+{
+	struct front *front = execution->front;
+	uint64_t now = clock_now_ns();
+
+	if (error->code != BRIG_E_SYSTEM || front->draining) {
+		return false;
+	}
+	if (!execution->save_since_ns) {
+		keep(execution, error);
+	} else if (now - execution->save_since_ns > PATIENCE_NS) {
+		tell_unrecorded(execution);
+	}
+	execution->timer.due = try_again;
+	if (loop_timer_set(front->loop, &execution->timer, now + execution->save_wait_ns) < 0) {
+		return false;
+	}
+	execution->save_wait_ns =
+		2 * execution->save_wait_ns < TRY_MAX_NS ? 2 * execution->save_wait_ns : TRY_MAX_NS;
+	return true;
+}
+
+static void settle(struct execution *execution, const struct brig_error *error)
+{
+	if (error && save_later(execution, error)) {
+		return;
+	}
+	if (error) {
+		role_log_often(ROLE_ERROR, "ledger.ended", error->message, "id=%s why=%s",
+			       execution->id, error->message);
+		unrecorded(execution);
+	} else if (execution->save_since_ns) {
+		role_log_often(
+			ROLE_NOTICE, "ledger.ended-late", "", "id=%s after_ms=%llu", execution->id,
+			(unsigned long long)((clock_now_ns() - execution->save_since_ns) / MS));
+	}
+	finish(execution);
+}
+
+/* The ledger's own word. */
+static void saved(void *user, const struct brig_error *error, const char *data, size_t size)
+{
+	struct execution *execution = user;
+
+	(void)data;
+	(void)size;
+	record_heard(execution->front, error);
+	settle(execution, error);
+}
+
+void execution_save(struct execution *execution)
+{
+	execution->state = EXECUTION_SAVING;
+	loop_timer_clear(&execution->timer);
+	if (execution->failed) {
+		record_failure(execution);
+	}
+	if (!execution->recorded) {
+		finish(execution);
+	} else {
+		try_again(execution);
+	}
+}
+
+void execution_save_now(struct execution *execution)
+{
+	if (execution->save_since_ns && execution->timer.place) {
+		(void)loop_timer_set(execution->front->loop, &execution->timer, 0);
+	}
+}
+
+void record_heard(struct front *front, const struct brig_error *error)
+{
+	if (!error) {
+		front->ledger_failed_ns = 0;
+	} else if (error->code == BRIG_E_SYSTEM) {
+		front->ledger_failed_ns = clock_now_ns();
+	}
+}
+
+int record_room(struct front *front, struct problem *problem)
+{
+	uint64_t now = clock_now_ns();
+	bool failing = front->ledger_failed_ns && now - front->ledger_failed_ns < LEDGER_PAUSE_NS;
+
+	if (!failing && front->unsaved < UNSAVED_MAX) {
+		/* One in a while is let through, to see whether it can be recorded again. */
+		front->ledger_failed_ns = front->ledger_failed_ns ? now : 0;
+		return 0;
+	}
+	problem_set(problem, PROBLEM_LEDGER_UNAVAILABLE, "what is run now could not be recorded");
+	problem_remedy(problem, "the operator must make room on the disk of the ledger");
+	problem->retry_s = 2;
+	return -ENOSPC;
+}

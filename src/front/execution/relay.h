@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * An engine before an engine: it does something of its own with some calls, and passes them on.
+ * This is what such engines share; each has a struct relay first, its calls a struct relay_call.
+ */
+#ifndef BRIG_FRONT_EXECUTION_RELAY_H
+#define BRIG_FRONT_EXECUTION_RELAY_H
+
+#include "front/front_internal.h"
+
+struct relay_call {
+	struct engine *engine; /* as every engine's struct engine_run begins */
+	struct relay_call *next, **link;
+	struct engine_run *inner; /* NULL: not passed on yet, or it has answered */
+	void (*end)(void *user, const char *data, size_t size);
+	void (*fail)(void *user, const struct brig_error *error);
+	void *user;
+};
+
+struct relay {
+	struct engine engine;
+	struct front *front;
+	struct engine *inner;          /* borrowed */
+	struct relay_call *calls;      /* owned: those under way */
+	struct relay_call *close_next; /* of these, while they are closed one by one; or NULL */
+};
+
+/* One of `size` bytes, all else in it zero; NULL: no memory. */
+struct relay *relay_new(size_t size, const struct engine_class *class, struct front *front,
+			struct engine *inner);
+/* All calls under way are forgotten. */
+void relay_free(struct relay *relay);
+struct relay *relay_of(const struct engine_run *run);
+/* A call of `size` bytes, under way from here on; NULL: no memory. */
+void *relay_call_new(struct engine *engine, size_t size, const struct engine_call *asked);
+void relay_call_free(struct relay_call *call);
+/* For the class. */
+void relay_pause(struct engine_run *run, bool paused);
+#endif

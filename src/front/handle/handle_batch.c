@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * POST /v1/batch: each program with each input, answered one by one as they end: a line of JSON
+ * each, or an event each. Only a few of them stand in the line at once, so that a batch is no
+ * worse a neighbour than its owner's single runs.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/json/json_out.h"
+#include "front/execution/events.h"
+#include "front/execution/spout.h"
+#include "front/request/upload.h"
+
+#define BATCH_MAX 1000
+
+struct batch_item {
+	struct batch_item *next;
+	struct batch *batch;
+	struct listener listener;
+	size_t number;
+};
+
+struct batch {
+	struct visit *visit;
+	struct document body;
+	json_t *programs, *inputs;
+	size_t width, count, next, ended, failed;
+	unsigned window, under_way;
+	bool events, filling, over;
+	struct batch_item *items; /* owned: those under way */
+	struct spout spout;
+};
+
+static void fill(struct batch *batch);
+
+static void finish(struct batch *batch)
+{
+	visit_end_stream(batch->visit);
+}
+
+static void begin_line(const struct batch *batch, const char *event, struct rope *line)
+{
+	if (batch->events) {
+		buf_addf(&line->text, "event: %s\ndata: ", event);
+	}
+}
+
+static void put(struct batch *batch, struct rope *line)
+{
+	buf_adds(&line->text, batch->events ? "\n\n" : "\n");
+	spout_put(&batch->spout, batch->visit->exchange, line);
+}
+
+/* A client that does not take its answers gets no more large ones. */
+static const struct run_result *affordable(const struct batch *batch,
+					   const struct run_result *result, struct problem *problem)
+{
+	struct http_budget *budget = batch->spout.budget;
+
+	if (!http_budget_take(budget, run_result_size(result))) {
+		problem_set(problem, PROBLEM_BYTES_LIMITED,
+			    "your answers that wait to be taken are too large together "
+			    "(http.tenant_answer_bytes)");
+		return NULL;
+	}
+	http_budget_give(budget, run_result_size(result));
+	return result;
+}
+
+static void put_item(struct batch *batch, size_t number, const struct run_result *given,
+		     const struct problem *problem)
+{
+	struct problem unaffordable = { 0 };
+	const struct run_result *result = given ? affordable(batch, given, &unaffordable) : NULL;
+	struct rope line = { 0 };
+
+	problem = given && !result ? &unaffordable : problem;
+
+	begin_line(batch, result ? "result" : "error", &line);
+	buf_addf(&line.text, "{\"program\":%zu,\"input\":%zu,\"result\":", number / batch->width,
+		 number % batch->width);
+	if (result) {
+		run_result_write(result, &line);
+		buf_adds(&line.text, ",\"error\":null}");
+	} else {
+		buf_adds(&line.text, "null,\"error\":");
+		problem_write(problem, &line.text);
+		buf_addc(&line.text, '}');
+	}
+	batch->ended++;
+	batch->failed += result == NULL;
+	put(batch, &line);
+}
+
+static void item_ended(void *user, struct execution *execution)
+{
+	struct batch_item *item = user;
+	struct batch *batch = item->batch;
+	const struct problem *problem;
+	const struct run_result *result = execution_result(execution, &problem);
+
+	for (struct batch_item **at = &batch->items; *at; at = &(*at)->next) {
+		if (*at == item) {
+			*at = item->next;
+			break;
+		}
+	}
+	batch->under_way--;
+	put_item(batch, item->number, result, problem);
+	free(item);
+	fill(batch);
+}
+
+/* With an input, or without one (NULL). */
+static int make_ask(struct batch *batch, size_t program, json_t *input, struct ask **ret,
+		    struct problem *problem)
+{
+	char where[48];
+
+	snprintf(where, sizeof(where), "programs[%zu]", program);
+	int r = ask_read(ASK_RUN, json_array_get(batch->programs, program), batch->body.longs,
+			 where, ret, problem);
+	if (r == 0 && input) {
+		r = ask_overlay(*ret, input, "inputs", problem);
+	}
+	if (r == 0) {
+		r = front_permit(batch->visit->front, &batch->visit->caller, *ret, problem);
+	}
+	if (r < 0) {
+		ask_free(*ret);
+		*ret = NULL;
+	}
+	return r;
+}
+
+/* 1: not now, but when one of ours has ended. */
+static int begin_item(struct batch *batch, size_t number)
+{
+	struct front *front = batch->visit->front;
+	struct problem problem = { 0 };
+	struct execution_order order = { .caller = &batch->visit->caller };
+	struct execution *execution = NULL;
+	struct batch_item *item = calloc(1, sizeof(*item));
+	json_t *input = json_array_get(batch->inputs, number % batch->width);
+
+	if (!item || make_ask(batch, number / batch->width, input, &order.ask, &problem) < 0) {
+		problem.kind = problem.kind ? problem.kind : PROBLEM_MEMORY_LOW;
+		free(item);
+		put_item(batch, number, NULL, &problem);
+		return 0;
+	}
+	/* What is large waits for a round of its own, however small the batch that it came in. */
+	turns_spend(&front->turns, ask_weight(order.ask));
+	if (execution_new(front, &order, &execution, &problem) < 0) {
+		free(item);
+		if (batch->under_way > 0) {
+			return 1;
+		}
+		put_item(batch, number, NULL, &problem);
+		return 0;
+	}
+	item->batch = batch;
+	item->number = number;
+	item->listener = (struct listener){ .ended = item_ended, .user = item };
+	item->next = batch->items;
+	batch->items = item;
+	batch->under_way++;
+	execution_listen(execution, &item->listener);
+	execution_submit(execution);
+	return 0;
+}
+
+static void put_summary(struct batch *batch)
+{
+	struct rope line = { 0 };
+
+	begin_line(batch, "done", &line);
+	buf_addf(&line.text, "{\"done\":true,\"count\":%zu,\"errors\":%zu}", batch->count,
+		 batch->failed);
+	batch->over = true;
+	put(batch, &line);
+}
+
+/* An item may end before it is begun here; then the outer turn goes on. */
+static void fill(struct batch *batch)
+{
+	if (batch->filling) {
+		return;
+	}
+	batch->filling = true;
+	while (batch->next < batch->count && batch->under_way < batch->window &&
+	       spout_ready(&batch->spout)) {
+		if (begin_item(batch, batch->next) > 0) {
+			break;
+		}
+		batch->next++;
+	}
+	batch->filling = false;
+	if (batch->ended == batch->count && !batch->over) {
+		put_summary(batch);
+	}
+	if (batch->over && spout_empty(&batch->spout)) {
+		finish(batch);
+	}
+}
+
+static void go_on(void *user)
+{
+	struct batch *batch = ((struct visit *)user)->state;
+
+	spout_resume(&batch->spout, batch->visit->exchange);
+	fill(batch);
+}
+
+static void drained(void *user)
+{
+	spout_drained(&((struct batch *)((struct visit *)user)->state)->spout);
+	go_on(user);
+}
+
+/* Also when the client has left: what is under way was for it alone. */
+static void closed(struct visit *visit)
+{
+	struct batch *batch = visit->state;
+
+	while (batch->items) {
+		struct batch_item *item = batch->items;
+
+		batch->items = item->next;
+		execution_unlisten(&item->listener);
+		free(item);
+	}
+	spout_done(&batch->spout);
+	document_done(&batch->body);
+	free(batch);
+}
+
+static int read_batch(struct batch *batch, struct problem *problem)
+{
+	static const struct field fields[] = {
+		{ "programs", field_array, offsetof(struct batch, programs), 0, BATCH_MAX },
+		{ "inputs", field_array, offsetof(struct batch, inputs), 0, BATCH_MAX },
+	};
+	int r = fields_read(batch->body.root, "", fields, ARRAY_SIZE(fields), batch, problem);
+
+	if (r < 0) {
+		return r;
+	}
+	batch->width = batch->inputs ? json_array_size(batch->inputs) : 1;
+	batch->count = json_array_size(batch->programs) * batch->width;
+	if (batch->count == 0) {
+		return problem_set(problem, PROBLEM_INVALID_REQUEST, "%s: there is nothing in it",
+				   json_array_size(batch->programs) ? "inputs" : "programs");
+	}
+	if (batch->count > BATCH_MAX) {
+		return problem_set(problem, PROBLEM_INVALID_REQUEST,
+				   "programs times inputs: more than %d", BATCH_MAX);
+	}
+	return 0;
+}
+
+static int check_program(struct batch *batch, size_t program, struct problem *problem)
+{
+	struct ask *ask = NULL;
+	int r = make_ask(batch, program, NULL, &ask, problem);
+
+	if (r == 0 && (ask->stream || ask->call.session)) {
+		r = problem_set(problem, PROBLEM_INVALID_REQUEST,
+				"programs[%zu]: no stream and no session in a batch", program);
+	}
+	ask_free(ask);
+	return r;
+}
+
+/*
+ * All of it is looked at before anything runs: each program and each input once, by itself. Each
+ * with each other would be a thousand times as much, and the front has one thread.
+ */
+static int check_batch(struct batch *batch, struct problem *problem)
+{
+	char where[48];
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < json_array_size(batch->programs); i++) {
+		r = check_program(batch, i, problem);
+	}
+	for (size_t i = 0; r == 0 && i < json_array_size(batch->inputs); i++) {
+		snprintf(where, sizeof(where), "inputs[%zu]", i);
+		r = ask_check_input(json_array_get(batch->inputs, i), batch->body.longs, where,
+				    problem);
+	}
+	return r;
+}
+
+void handle_batch(struct visit *visit)
+{
+	struct problem problem = { 0 };
+	struct batch *batch = calloc(1, sizeof(*batch));
+	const struct token *token = visit->caller.token;
+
+	if (!batch) {
+		visit_refuse(visit, PROBLEM_MEMORY_LOW, "no memory for the request");
+		return;
+	}
+	batch->visit = visit;
+	visit->state = batch;
+	spout_init(&batch->spout, &visit->front->turns, visit->exchange->budget, go_on, visit);
+	visit->closed = closed;
+	int r = 0;
+	if (visit_asks(visit, "Idempotency-Key")) {
+		r = problem_set(&problem, PROBLEM_INVALID_REQUEST,
+				"Idempotency-Key: not for batches");
+	}
+	if (r == 0) {
+		r = body_read(visit->exchange, &batch->body, &problem);
+	}
+	if (r == 0) {
+		r = read_batch(batch, &problem);
+	}
+	if (r < 0 || check_batch(batch, &problem) < 0) {
+		visit_problem(visit, &problem);
+		return;
+	}
+	batch->window = token && token->concurrency ? (unsigned)token->concurrency
+						    : visit->front->admission.limits.running;
+	batch->events = visit_accepts(visit, EVENTS_TYPE);
+	visit->exchange->drained = drained;
+	visit_header(visit, "Cache-Control", "no-store");
+	visit_header(visit, "X-Content-Type-Options", "nosniff");
+	visit->front->counts.answers[2]++;
+	http_stream_begin(visit->exchange, 200,
+			  batch->events ? EVENTS_TYPE : "application/x-ndjson");
+	fill(batch);
+}

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * POST /api/sandbox/execute: the dialect of an older service, for programs that were written for
+ * it. Times are seconds and clamped, memory is in megabytes, a timeout's exit code is -1.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base64.h"
+#include "base/cleanup.h"
+#include "base/json/json_out.h"
+#include "front/execution/execution_record.h"
+#include "front/request/order.h"
+#include "front/request/upload.h"
+
+#define TIMEOUT_MIN_S  1
+#define TIMEOUT_MAX_S  300
+#define MEMORY_MAX_MB  (1u << 20)
+#define TEXT_BYTES_MAX (2u << 20) /* of an answer's files, in base64, that are looked at */
+
+struct legacy {
+	const char *language;
+	json_t *code, *input, *files; /* as they are in ours */
+	json_t *timeout;
+	uint64_t memory_mb;
+};
+
+static int take_number(void *into, const struct field *field, json_t *value, const char *where,
+		       struct problem *problem)
+{
+	if (!json_is_number(value) || !isfinite(json_number_value(value))) {
+		return field_wrong(problem, where, "a number", value);
+	}
+	((struct legacy *)into)->timeout = value;
+	(void)field;
+	return 0;
+}
+
+static int take_value(void *into, const struct field *field, json_t *value, const char *where,
+		      struct problem *problem)
+{
+	if (!json_is_string(value)) {
+		return field_wrong(problem, where, "a string", value);
+	}
+	*(json_t **)(void *)((char *)into + field->offset) = value;
+	return 0;
+}
+
+#define AT(name) offsetof(struct legacy, name)
+
+static const struct field fields[] = {
+	{ "language", field_name, AT(language), 0, 64 },
+	{ "code", take_value, AT(code), 0, 0 },
+	{ "input_data", take_value, AT(input), 0, 0 },
+	{ "files", field_object, AT(files), 0, ASK_FILES_MAX },
+	{ "timeout_seconds", take_number, 0, 0, 0 },
+	{ "max_memory_mb", field_count, AT(memory_mb), 1, MEMORY_MAX_MB },
+};
+
+/* A file is its text; one that is not text is {"content_base64": ...}, here and in answers. */
+static json_t *translate_file(const char *name, json_t *content)
+{
+	if (!json_is_object(content)) {
+		return json_pack("{s:s,s:O}", "path", name, "content", content);
+	}
+	json_t *file = json_copy(content);
+	if (file) {
+		json_object_set_new(file, "path", json_string(name));
+	}
+	return file;
+}
+
+/* The same question in our own words. */
+static json_t *translate(const struct legacy *legacy)
+{
+	json_t *own = json_object();
+	const char *name;
+	json_t *content;
+
+	json_object_set_new(own, "language",
+			    json_string(legacy->language ? legacy->language : "python"));
+	if (legacy->code) {
+		json_object_set(own, "code", legacy->code);
+	} else {
+		json_object_set_new(own, "code", json_string(""));
+	}
+	/* What the operator allows is the most, whatever was asked. */
+	json_object_set_new(own, "clamp", json_true());
+	if (legacy->input) {
+		json_object_set(own, "stdin", legacy->input);
+	}
+	if (legacy->files) {
+		json_t *files = json_array();
+		json_object_foreach(legacy->files, name, content)
+		{
+			json_array_append_new(files, translate_file(name, content));
+		}
+		json_object_set_new(own, "files", files);
+	}
+	if (legacy->timeout) {
+		double seconds = json_number_value(legacy->timeout);
+		seconds = seconds < TIMEOUT_MIN_S   ? TIMEOUT_MIN_S
+			  : seconds > TIMEOUT_MAX_S ? TIMEOUT_MAX_S
+						    : seconds;
+		json_object_set_new(own, "timeout_ms", json_real(seconds * 1000));
+	}
+	if (legacy->memory_mb) {
+		json_object_set_new(own, "limits",
+				    json_pack("{s:I}", "memory_bytes",
+					      (json_int_t)legacy->memory_mb * 1048576));
+	}
+	return own;
+}
+
+static const char *error_code(enum problem_kind kind)
+{
+	return kind == PROBLEM_UNSUPPORTED_LANGUAGE ? "UNSUPPORTED_LANGUAGE"
+	       : problem_info(kind)->status < 500   ? "INVALID_REQUEST"
+						    : "SANDBOX_SETUP_FAILED";
+}
+
+static void refuse(struct visit *visit, const struct problem *problem)
+{
+	const struct problem_info *info = problem_info(problem->kind);
+	struct buf text = { 0 };
+	struct json_out json = { .buf = &text };
+
+	/* Those are about the caller, not about the run, and come as they do everywhere. */
+	if (info->status == 429 || (info->status == 503 && problem->kind != PROBLEM_HOST_UNABLE)) {
+		visit_problem(visit, problem);
+		return;
+	}
+	const char *what = problem->detail[0] ? problem->detail : info->title;
+	char message[sizeof(problem->detail) + sizeof(problem->remedy) + 2];
+	/* The languages that there are stand in the remedy. */
+	bool more = problem->kind == PROBLEM_UNSUPPORTED_LANGUAGE && problem->remedy[0];
+	snprintf(message, sizeof(message), "%s%s%s", what, more ? "; " : "",
+		 more ? problem->remedy : "");
+	visit->front->counts.problems[problem->kind]++;
+	json_open(&json, NULL, '{');
+	json_nil(&json, "execution_id");
+	json_text(&json, "status", "error_setup");
+	json_text(&json, "error_code", error_code(problem->kind));
+	json_text(&json, "error_message", message);
+	json_close(&json, '}');
+	visit_json(visit, info->status < 500 ? 400 : 500, text.data ? text.data : "{}", text.size);
+	buf_done(&text);
+}
+
+struct legacy_status {
+	const char *ours, *theirs, *code;
+};
+
+static const struct legacy_status statuses[] = {
+	{ "ok", "completed", NULL },
+	{ "failed", "error_runtime", "RUNTIME_ERROR" },
+	{ "compile_failed", "error_runtime", "RUNTIME_ERROR" },
+	{ "timeout", "timeout", "EXECUTION_TIMEOUT" },
+	{ "cpu_limit", "timeout", "EXECUTION_TIMEOUT" },
+	{ "error", "error_setup", "SANDBOX_SETUP_FAILED" },
+	{ "lost", "error_setup", "SANDBOX_SETUP_FAILED" },
+};
+
+static const struct legacy_status *status_of(json_t *result)
+{
+	static const struct legacy_status other = { "", "error_runtime", "RUNTIME_ERROR" };
+	const char *word = json_string_value(json_object_get(result, "status"));
+
+	for (size_t i = 0; word && i < ARRAY_SIZE(statuses); i++) {
+		if (strcmp(statuses[i].ours, word) == 0) {
+			return &statuses[i];
+		}
+	}
+	return &other;
+}
+
+/* A part of the result's JSON as it stands there. */
+static void write_part(struct rope *out, const struct run_result *result,
+		       enum outcome_part_kind kind, const char *nothing)
+{
+	const struct outcome_part *part = &result->outcome.parts[kind];
+
+	if (part->size) {
+		rope_block(out, result->block, result->at + part->at, part->size);
+	} else {
+		buf_adds(&out->text, nothing);
+	}
+}
+
+#define CUT_MARK "\\n[output truncated]\""
+
+/* The same with a mark where something is missing; of bytes in base64 the flag alone tells. */
+static void write_stream(struct rope *out, const struct run_result *from, json_t *result,
+			 enum outcome_part_kind kind, const char *flag)
+{
+	const struct outcome_part *part = &from->outcome.parts[kind];
+	const char *encoding = json_string_value(json_object_get(result, "encoding"));
+	bool cut = json_is_true(json_object_get(result, flag)) && encoding &&
+		   strcmp(encoding, "utf-8") == 0;
+
+	if (!cut || part->size < 2) {
+		write_part(out, from, kind, "\"\"");
+		return;
+	}
+	rope_block(out, from->block, from->at + part->at, part->size - 1);
+	buf_adds(&out->text, CUT_MARK);
+}
+
+/* Text, as far as it is cheap to tell: the front has one thread. */
+static bool write_text(struct json_out *json, const char *path, const char *base64, size_t size,
+		       size_t *budget)
+{
+	if (size > *budget) {
+		return false;
+	}
+	*budget -= size;
+	_cleanup_free_ unsigned char *bytes = malloc(size / 4 * 3 + 4);
+	size_t length = 0;
+	if (!bytes || !base64_decode(base64, size, bytes, &length) ||
+	    !utf8_valid((const char *)bytes, length)) {
+		return false;
+	}
+	json_textn(json, path, (const char *)bytes, length);
+	return true;
+}
+
+static void write_numbers(struct json_out *json, json_t *result)
+{
+	static const struct {
+		const char *object, *name, *ours, *theirs;
+		double scale;
+	} numbers[] = {
+		{ "resource_usage", "usage", "wall_ms", "execution_time", 1000 },
+		{ "resource_usage", "usage", "cpu_ms", "cpu_time", 1000 },
+		{ "resource_usage", "usage", "memory_peak_bytes", "memory_mb", 1048576 },
+		{ "limits_applied", "limits", "wall_ms", "timeout_seconds", 1000 },
+		{ "limits_applied", "limits", "memory_bytes", "memory_mb", 1048576 },
+		{ "limits_applied", "limits", "cpu_millicores", "cpu_cores", 1000 },
+		{ "limits_applied", "limits", "stdout_bytes", "max_output_chars", 1 },
+	};
+	const char *open = NULL;
+	char text[32];
+
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
+		if (open != numbers[i].object) {
+			if (open) {
+				json_close(json, '}');
+			}
+			open = numbers[i].object;
+			json_open(json, open, '{');
+		}
+		json_t *from = json_object_get(result, numbers[i].name);
+		snprintf(text, sizeof(text), "%.12g",
+			 json_number_value(json_object_get(from, numbers[i].ours)) /
+				 numbers[i].scale);
+		json_raw(json, numbers[i].theirs, text);
+	}
+	json_close(json, '}');
+}
+
+static void write_files(struct json_out *json, struct rope *out, const struct run_result *result)
+{
+	const char *base = result->block->data;
+	struct outcome_file file;
+	size_t at = 0, budget = TEXT_BYTES_MAX;
+
+	json_open(json, "output_files", '{');
+	while (outcome_file_next(&result->outcome, run_result_json(result), &at, &file)) {
+		struct buf head = { 0 };
+		buf_add(&head, file.head, file.head_size);
+		buf_addc(&head, '}');
+		json_t *facts = head.failed ? NULL : json_loadb(head.data, head.size, 0, NULL);
+		const char *path = json_string_value(json_object_get(facts, "path"));
+		if (path && !write_text(json, path, file.base64, file.base64_size, &budget)) {
+			json_open(json, path, '{');
+			json_raw(json, "content_base64", "\"");
+			rope_block(out, result->block, (size_t)(file.base64 - base),
+				   file.base64_size);
+			buf_addc(&out->text, '"');
+			json_close(json, '}');
+		}
+		json_decref(facts);
+		buf_done(&head);
+	}
+	json_close(json, '}');
+}
+
+static void write_result(struct rope *out, const struct run_result *from, json_t *result)
+{
+	struct json_out writer = { .buf = &out->text }, *json = &writer;
+	const struct legacy_status *status = status_of(result);
+	json_t *usage = json_object_get(result, "usage");
+	double ms = json_number_value(json_object_get(result, "duration_ms"));
+	double peak = json_number_value(json_object_get(usage, "memory_peak_bytes"));
+	char number[32];
+
+	json_open(json, NULL, '{');
+	json_text(json, "execution_id", json_string_value(json_object_get(result, "id")));
+	json_text(json, "status", status->theirs);
+	json_raw(json, "stdout", "");
+	write_stream(out, from, result, OUTCOME_STDOUT, "stdout_truncated");
+	json_raw(json, "stderr", "");
+	write_stream(out, from, result, OUTCOME_STDERR, "stderr_truncated");
+	json_text(json, "encoding", json_string_value(json_object_get(result, "encoding")));
+	json_int(json, "exit_code", from->outcome.exit_code);
+	json_ms(json, "duration_ms", (uint64_t)(ms * 1e6));
+	snprintf(number, sizeof(number), "%.3f", peak / 1048576);
+	json_raw(json, "memory_used_mb", number);
+	write_numbers(json, result);
+	write_files(json, out, from);
+	json_text(json, "error_code", status->code);
+	json_text(json, "error_message",
+		  json_string_value(json_object_get(json_object_get(result, "verdict"), "remedy")));
+	json_close(json, '}');
+}
+
+static void ended(void *user, struct execution *execution)
+{
+	struct visit *visit = user;
+	const struct problem *problem;
+	const struct run_result *result = execution_result(execution, &problem);
+	struct problem unreadable = { .kind = PROBLEM_INTERNAL };
+	json_t *skeleton = result ? record_skeleton(result) : NULL;
+	struct rope answer = { 0 };
+
+	if (!skeleton) {
+		refuse(visit, result ? &unreadable : problem);
+		return;
+	}
+	write_result(&answer, result, skeleton);
+	int status = strcmp(status_of(skeleton)->theirs, "error_setup") == 0 ? 500 : 200;
+	json_decref(skeleton);
+	visit_rope(visit, status, "application/json", &answer);
+}
+
+/* Keys came with a later dialect: here they are refused, rather than quietly not heeded. */
+static void no_key(struct visit *visit, const struct problem *problem, const char *twin, bool same)
+{
+	(void)problem;
+	(void)twin;
+	(void)same;
+	(void)visit;
+}
+
+void handle_legacy(struct visit *visit)
+{
+	struct problem problem = { 0 };
+	struct legacy legacy = { 0 };
+	struct execution *execution = NULL;
+	struct execution_order order = { 0 };
+	struct document body = { 0 };
+	int r = 0;
+
+	if (visit_asks(visit, "Idempotency-Key")) {
+		r = problem_set(&problem, PROBLEM_INVALID_REQUEST,
+				"Idempotency-Key: not in this dialect");
+	}
+	if (r == 0) {
+		r = body_read(visit->exchange, &body, &problem);
+	}
+	if (r == 0) {
+		r = fields_read(body.root, "", fields, ARRAY_SIZE(fields), &legacy, &problem);
+	}
+	if (r == 0) {
+		json_t *own = translate(&legacy);
+		r = ask_read(ASK_RUN, own, body.longs, "", &order.ask, &problem);
+		json_decref(own);
+	}
+	if (r == 0) {
+		r = order_place(visit, &order, no_key, &execution, &problem);
+	}
+	document_done(&body);
+	if (r < 0) {
+		refuse(visit, &problem);
+		return;
+	}
+	visit->listener.ended = ended;
+	execution_listen(execution, &visit->listener);
+	execution_submit(execution);
+}

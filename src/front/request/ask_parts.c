@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lists in requests: args, out, network, env, files, and the program's input. */
+#include "front/request/ask_parts.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/cleanup.h"
+#include "base/path.h"
+#include "http/limits.h"
+
+#define ENV_NAME_MAX 128
+
+static int no_memory(struct problem *problem)
+{
+	return problem_set(problem, PROBLEM_MEMORY_LOW, "no memory for the request");
+}
+
+static void name_of(char full[160], const char *where, const char *key)
+{
+	snprintf(full, 160, "%s%s%s", where, *where ? "." : "", key);
+}
+
+static int put_words(json_t *array, const char *where, const char *key, const char ***ret,
+		     struct problem *problem)
+{
+	size_t count = json_array_size(array);
+	char full[160];
+
+	if (!array) {
+		return 0;
+	}
+	name_of(full, where, key);
+	free(*ret);
+	*ret = calloc(count + 1, sizeof(**ret));
+	if (!*ret) {
+		return no_memory(problem);
+	}
+	for (size_t i = 0; i < count; i++) {
+		json_t *item = json_array_get(array, i);
+		if (!json_is_string(item)) {
+			return field_wrong(problem, full, "strings in the array", item);
+		}
+		(*ret)[i] = json_string_value(item);
+	}
+	return 0;
+}
+
+static bool env_name(const char *name)
+{
+	size_t length = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_"
+				     "0123456789");
+
+	return length > 0 && length <= ENV_NAME_MAX && name[length] == '\0' &&
+	       !(name[0] >= '0' && name[0] <= '9');
+}
+
+static int put_env(struct ask *ask, json_t *env, const char *where, struct problem *problem)
+{
+	const char *name;
+	json_t *value;
+	char full[160];
+
+	if (!env) {
+		return 0;
+	}
+	strlist_done(&ask->env);
+	ask->env = (struct strlist){ 0 };
+	name_of(full, where, "env");
+	json_object_foreach(env, name, value)
+	{
+		if (!env_name(name)) {
+			return problem_set(problem, PROBLEM_INVALID_REQUEST,
+					   "%s: %.64s is not a variable's name", full, name);
+		}
+		if (!json_is_string(value)) {
+			return field_wrong(problem, full, "strings as values", value);
+		}
+		if (strlist_addf(&ask->env, "%s=%s", name, json_string_value(value)) < 0) {
+			return no_memory(problem);
+		}
+	}
+	ask->call.run.env = (const char *const *)ask->env.items;
+	return 0;
+}
+
+static int take_base64(struct ask *ask, json_t *value, const char *where, const void **ret,
+		       size_t *ret_size, struct problem *problem)
+{
+	const char *bytes;
+
+	if (json_longs_find(ask->longs, value, &bytes, ret_size)) {
+		*ret = bytes;
+		return 0;
+	}
+	struct ask_blob *blob = calloc(1, sizeof(*blob));
+	if (!blob) {
+		return no_memory(problem);
+	}
+	blob->next = ask->blobs;
+	ask->blobs = blob;
+	int r = field_base64(value, where, &blob->data, ret_size, problem);
+	if (r == 0) {
+		*ret = blob->data;
+	}
+	return r;
+}
+
+/* Names that mean devices elsewhere, where results may be unpacked. */
+static bool is_device(const char *part, size_t length)
+{
+	static const char *const names[] = { "con", "prn", "aux", "nul" };
+	size_t stem = 0;
+
+	while (stem < length && part[stem] != '.') {
+		stem++;
+	}
+	if (stem == 4 && (strncasecmp(part, "com", 3) == 0 || strncasecmp(part, "lpt", 3) == 0)) {
+		return part[3] >= '0' && part[3] <= '9';
+	}
+	for (size_t i = 0; stem == 3 && i < ARRAY_SIZE(names); i++) {
+		if (strncasecmp(part, names[i], 3) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Combining marks: with them one name can be written in two ways that look the same. */
+static bool has_marks(const char *name)
+{
+	for (const unsigned char *c = (const unsigned char *)name; *c; c++) {
+		if ((c[0] == 0xcc && c[1] >= 0x80) ||
+		    (c[0] == 0xcd && c[1] >= 0x80 && c[1] < 0xb0)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+bool ask_file_name(const char *name, const char **why)
+{
+	if (!path_is_beneath(name, why)) {
+		return false;
+	}
+	if (has_marks(name)) {
+		*why = "it has combining marks: write it in normal form C";
+		return false;
+	}
+	for (const char *part = name; part; part = strchr(part, '/')) {
+		part += *part == '/';
+		size_t length = strcspn(part, "/");
+
+		*why = part[0] == '-'                 ? "a part starts with '-'"
+		       : memchr(part, '\\', length)   ? "it has a backslash"
+		       : length > 1 && part[1] == ':' ? "it names a drive"
+		       : is_device(part, length)      ? "it names a device"
+		       : part[length - 1] == ' '      ? "a part ends with a blank"
+						      : NULL;
+		if (*why) {
+			return false;
+		}
+	}
+	return true;
+}
+
+struct file_fields {
+	const char *path;
+	json_t *content, *base64;
+	bool executable;
+};
+
+static int take_value(void *into, const struct field *field, json_t *value, const char *where,
+		      struct problem *problem)
+{
+	(void)where;
+	(void)problem;
+	*(json_t **)(void *)((char *)into + field->offset) = value;
+	return 0;
+}
+
+static int put_file(struct ask *ask, json_t *item, const char *where, struct brig_file_in *ret,
+		    struct problem *problem)
+{
+	static const struct field fields[] = {
+		{ "path", field_text, offsetof(struct file_fields, path), 0, 1023 },
+		{ "content", take_value, offsetof(struct file_fields, content), 0, 0 },
+		{ "content_base64", take_value, offsetof(struct file_fields, base64), 0, 0 },
+		{ "executable", field_flag, offsetof(struct file_fields, executable), 0, 0 },
+	};
+	struct file_fields file = { 0 };
+	const char *why = NULL;
+	char full[176];
+	int r = fields_read(item, where, fields, ARRAY_SIZE(fields), &file, problem);
+
+	if (r < 0) {
+		return r;
+	}
+	if (!file.path || !ask_file_name(file.path, &why)) {
+		problem_set(problem, PROBLEM_INVALID_REQUEST, "%s.path: %s", where,
+			    file.path ? why : "is missing");
+		problem_remedy(problem, "use a plain relative name such as data/in.csv");
+		return -EINVAL;
+	}
+	if (!file.content == !file.base64) {
+		return problem_set(problem, PROBLEM_INVALID_REQUEST,
+				   "%s: wanted exactly one of content and content_base64", where);
+	}
+	ret->name = file.path;
+	ret->executable = file.executable;
+	if (file.base64) {
+		snprintf(full, sizeof(full), "%s.content_base64", where);
+		return take_base64(ask, file.base64, full, &ret->data, &ret->size, problem);
+	}
+	const char *text = NULL;
+	snprintf(full, sizeof(full), "%s.content", where);
+	r = field_long(ask->longs, file.content, full, 0, &text, &ret->size, problem);
+	ret->data = text;
+	return r;
+}
+
+static int put_files(struct ask *ask, json_t *array, const char *where, struct problem *problem)
+{
+	size_t count = json_array_size(array);
+	char full[160];
+
+	if (!array) {
+		return 0;
+	}
+	free(ask->files);
+	ask->files = calloc(count ? count : 1, sizeof(*ask->files));
+	if (!ask->files) {
+		return no_memory(problem);
+	}
+	for (size_t i = 0; i < count; i++) {
+		snprintf(full, sizeof(full), "%.120s%sfiles[%zu]", where, *where ? "." : "", i);
+		int r = put_file(ask, json_array_get(array, i), full, &ask->files[i], problem);
+		if (r < 0) {
+			return r;
+		}
+		for (size_t j = 0; j < i; j++) {
+			const char *other = ask->files[j].name;
+			if (other && strcmp(other, ask->files[i].name) == 0) {
+				return problem_set(problem, PROBLEM_INVALID_REQUEST,
+						   "%s.path: the name is there twice", full);
+			}
+		}
+	}
+	ask->call.run.files = ask->files;
+	ask->call.run.files_count = count;
+	return 0;
+}
+
+struct mount_fields {
+	const char *name, *as;
+	bool writable;
+};
+
+/* Directories of the host, by the names that the policy has for them. */
+static int put_mounts(struct ask *ask, json_t *array, const char *where, struct problem *problem)
+{
+	static const struct field fields[] = {
+		{ "name", field_name, offsetof(struct mount_fields, name), 0, 64 },
+		{ "as", field_name, offsetof(struct mount_fields, as), 0, 64 },
+		{ "writable", field_flag, offsetof(struct mount_fields, writable), 0, 0 },
+	};
+	size_t count = json_array_size(array);
+	char full[160];
+
+	if (!array) {
+		return 0;
+	}
+	free(ask->mounts);
+	ask->mounts = calloc(count ? count : 1, sizeof(*ask->mounts));
+	if (!ask->mounts) {
+		return no_memory(problem);
+	}
+	for (size_t i = 0; i < count; i++) {
+		struct mount_fields mount = { 0 };
+
+		snprintf(full, sizeof(full), "%.120s%smounts[%zu]", where, *where ? "." : "", i);
+		int r = fields_read(json_array_get(array, i), full, fields, ARRAY_SIZE(fields),
+				    &mount, problem);
+		if (r == 0 && !mount.name) {
+			r = problem_set(problem, PROBLEM_INVALID_REQUEST, "%s.name: is missing",
+					full);
+		}
+		if (r < 0) {
+			return r;
+		}
+		ask->mounts[i] = (struct brig_mount){ .path = mount.name,
+						      .name = mount.as,
+						      .writable = mount.writable };
+	}
+	ask->call.run.mounts = ask->mounts;
+	ask->call.run.mounts_count = count;
+	return 0;
+}
+
+static int put_input(struct ask *ask, const struct ask_fields *fields, const char *where,
+		     struct problem *problem)
+{
+	struct brig_request *run = &ask->call.run;
+	char full[160];
+
+	if (fields->input) {
+		const char *text = NULL;
+		name_of(full, where, "stdin");
+		int r = field_long(ask->longs, fields->input, full, LIMIT_STDIN, &text,
+				   &run->stdin_size, problem);
+		run->stdin_data = text;
+		return r;
+	}
+	if (!fields->input_base64) {
+		return 0;
+	}
+	name_of(full, where, "stdin_base64");
+	return take_base64(ask, fields->input_base64, full, &run->stdin_data, &run->stdin_size,
+			   problem);
+}
+
+int ask_put_parts(struct ask *ask, const struct ask_fields *fields, const char *where,
+		  struct problem *problem)
+{
+	int r = put_words(fields->args, where, "args", &ask->args, problem);
+
+	if (r == 0) {
+		r = put_words(fields->out, where, "out", &ask->out, problem);
+	}
+	if (r == 0) {
+		r = put_words(fields->network, where, "network", &ask->network, problem);
+	}
+	ask->call.run.args = ask->args;
+	ask->call.run.network = ask->network;
+	ask->call.run.out = ask->out;
+	if (r == 0) {
+		r = put_env(ask, fields->env, where, problem);
+	}
+	if (r == 0) {
+		r = put_files(ask, fields->files, where, problem);
+	}
+	if (r == 0) {
+		r = put_mounts(ask, fields->mounts, where, problem);
+	}
+	return r < 0 ? r : put_input(ask, fields, where, problem);
+}
+
+void ask_free_parts(struct ask *ask)
+{
+	while (ask->blobs) {
+		struct ask_blob *blob = ask->blobs;
+
+		ask->blobs = blob->next;
+		free(blob->data);
+		free(blob);
+	}
+	strlist_done(&ask->env);
+	strlist_done(&ask->policies);
+	free(ask->args);
+	free(ask->out);
+	free(ask->network);
+	free(ask->files);
+	free(ask->mounts);
+}

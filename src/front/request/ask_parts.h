@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The parts of an ask that are lists: words, variables, files, input. Private to ask. */
+#ifndef BRIG_FRONT_REQUEST_ASK_PARTS_H
+#define BRIG_FRONT_REQUEST_ASK_PARTS_H
+
+#include "front/request/ask.h"
+
+/* What the table of fields fills. */
+struct ask_fields {
+	const char *language, *policy, *guard, *session;
+	json_t *env, *files, *args, *out, *network, *mounts;
+	json_t *code, *input, *input_base64; /* long ones: field_long() */
+	struct brig_limits limits;
+	uint64_t timeout_ns, idle_ns, life_ns;
+	bool want_value, changes, stream, check, clamp, consent;
+	enum brig_start start;
+};
+
+struct ask_blob {
+	struct ask_blob *next;
+	void *data;
+};
+
+/* Takers for tables of fields: an object of limits, a time in milliseconds. */
+int ask_take_limits(void *into, const struct field *field, json_t *value, const char *where,
+		    struct problem *problem);
+int ask_take_ms(void *into, const struct field *field, json_t *value, const char *where,
+		struct problem *problem);
+
+bool ask_session_id(const char *id);
+/* Only what is given is put; the rest stays. */
+int ask_put_parts(struct ask *ask, const struct ask_fields *fields, const char *where,
+		  struct problem *problem);
+void ask_free_parts(struct ask *ask);
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From a visit to an execution: permission, key, digest. */
+#ifndef BRIG_FRONT_REQUEST_ORDER_H
+#define BRIG_FRONT_REQUEST_ORDER_H
+
+#include "front/request/visit.h"
+
+/*
+ * Fills in what the visit knows and makes the execution; order->ask is taken over in any case.
+ * `begun` is called later for orders with a key, and for queued ones, unless the visit is over.
+ */
+int order_place(struct visit *visit, struct execution_order *order,
+		void (*begun)(struct visit *visit, const struct problem *problem, const char *twin,
+			      bool same),
+		struct execution **ret, struct problem *problem);
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What can be asked, as a table. */
+#ifndef BRIG_FRONT_REQUEST_ROUTES_H
+#define BRIG_FRONT_REQUEST_ROUTES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "front/request/upload.h"
+
+#define ROUTE_ARGS 2
+
+struct visit;
+
+enum route_body {
+	ROUTE_NO_BODY,
+	ROUTE_EMPTY, /* nothing, or {}: many clients send no POST without a body */
+	ROUTE_JSON,  /* and nothing but application/json, so that no web page's form can send it */
+	ROUTE_BYTES,
+};
+
+struct route {
+	const char *method;  /* NULL: any */
+	const char *pattern; /* {} is one part of the path, {*} all the rest */
+	bool open;           /* for everybody: no token is needed */
+	enum route_body body;
+	enum upload_form form; /* of a long body */
+	void (*handle)(struct visit *visit);
+};
+
+struct front;
+/* The largest body that it takes, and what that limit is called; NULL: it cannot be changed. */
+size_t route_body_max(const struct front *front, const struct route *route, const char **ret_name);
+
+/*
+ * NULL: none; then *ret_known tells whether the path is known with other methods, which are put
+ * into `allowed`. Else the parts for {} are copied into args (free() them); NULL when not wanted.
+ */
+const struct route *route_find(const char *method, const char *path, char *args[ROUTE_ARGS],
+			       bool *ret_known, char allowed[64]);
+
+/* The handlers, by the files that they are in. */
+void handle_execute(struct visit *visit); /* handle_execute.c */
+void handle_session_execute(struct visit *visit);
+void handle_executions_post(struct visit *visit); /* handle_executions.c */
+void handle_executions_list(struct visit *visit);
+void handle_execution_get(struct visit *visit);
+void handle_execution_cancel(struct visit *visit);
+void handle_execution_events(struct visit *visit); /* handle_events.c */
+void handle_batch(struct visit *visit);            /* handle_batch.c */
+void handle_session_open(struct visit *visit);     /* handle_sessions.c */
+void handle_session_list(struct visit *visit);
+void handle_session_get(struct visit *visit);
+void handle_session_close(struct visit *visit);
+void handle_session_interrupt(struct visit *visit);
+void handle_session_fork(struct visit *visit);
+void handle_file_list(struct visit *visit); /* handle_files.c */
+void handle_file_get(struct visit *visit);
+void handle_file_put(struct visit *visit);
+void handle_file_delete(struct visit *visit);
+void handle_runtimes(struct visit *visit); /* handle_info.c */
+void handle_policies(struct visit *visit);
+void handle_policy_check(struct visit *visit);
+void handle_health(struct visit *visit);
+void handle_openapi(struct visit *visit);
+void handle_metrics(struct visit *visit); /* handle_metrics.c */
+void handle_queue(struct visit *visit);   /* handle_queue.c */
+void handle_queue_release(struct visit *visit);
+void handle_queue_drop(struct visit *visit);
+void handle_legacy(struct visit *visit); /* handle_legacy.c */
+void handle_mcp(struct visit *visit);    /* front_mcp.c */
+#endif

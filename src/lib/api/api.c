@@ -1,0 +1,387 @@
+/*
+ * The public way in: see brig.h. A run has one or two phases, the compiler's cell and the
+ * program's; one outer epoll fd stands for whichever is under way, so that the caller's event
+ * loop never has to know.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "core/run.h"
+#include "lib/api/api_run.h"
+#include "lib/api/audit_log.h"
+#include "lib/build/build_cache.h"
+#include "lib/guard/value.h"
+#include "lib/prepare/localdir.h"
+#include "lib/remedy.h"
+#include "lib/warm/warm.h"
+
+int run_watch_phase(struct brig_run *run, struct brig_error *err)
+{
+	struct epoll_event want = { .events = EPOLLIN };
+
+	if (epoll_ctl(run->epoll, EPOLL_CTL_ADD, run->phase.run->epoll, &want) < 0) {
+		return error_errno(err, BRIG_E_SYSTEM, errno, "cannot watch the run");
+	}
+	return 0;
+}
+
+/* By hand: a copy in a process that the host has forked would keep it in the set. */
+void run_end_phase(struct brig_run *run)
+{
+	struct warm *warm = run->context->warm;
+
+	if (run->phase.run) {
+		epoll_ctl(run->epoll, EPOLL_CTL_DEL, run->phase.run->epoll, NULL);
+	}
+	/* A service has other runs to look after: it does not wait for the kernel. */
+	if (run->phase.run && warm && run->context->hurried &&
+	    warm_bury_run(warm, &run->phase.run, run->phase.prepared)) {
+		return;
+	}
+	phase_done(&run->phase);
+}
+
+int run_start_program(struct brig_run *run, struct brig_error *err)
+{
+	int r = phase_start(&run->phase, run->context, &run->program, &run->options, err);
+
+	run->compiling = false;
+	return r < 0 ? r : run_watch_phase(run, err);
+}
+
+static int keep_request(struct brig_run *run, const struct brig_request *request,
+			struct brig_error *err)
+{
+	int r = 0;
+
+	if (request->stdin_size) {
+		run->stdin_data = malloc(request->stdin_size);
+		r = run->stdin_data ? 0 : -ENOMEM;
+	}
+	if (r == 0 && request->stdin_size) {
+		memcpy(run->stdin_data, request->stdin_data, request->stdin_size);
+	}
+	for (const char *const *glob = request->out; r == 0 && glob && *glob; glob++) {
+		r = strlist_add(&run->options.own_globs, *glob);
+	}
+	run->options.globs = (const char *const *)run->options.own_globs.items;
+	run->options.changes = request->changes;
+	run->options.stdin_data = run->stdin_data;
+	run->options.stdin_size = request->stdin_size;
+	run->options.stdin_feed = request->stdin_feed;
+	run->options.keep_output = !request->discard_output;
+	run->options.want_value = run->value_asked = request->want_value;
+	run->options.on_output = request->on_output;
+	run->options.user = request->user;
+	run->options.terminal = request->terminal;
+	run->options.terminal_size =
+		(struct terminal_size){ request->terminal_rows, request->terminal_columns };
+	return r < 0 ? error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory for the request") : 0;
+}
+
+static void let_go_of_pool(struct brig_run *run)
+{
+	warm_cell_free(TAKE_PTR(run->cell));
+	if (run->pool) {
+		prepared_done(&run->program); /* it borrows from the pool */
+		warm_pool_unuse(TAKE_PTR(run->pool));
+	}
+}
+
+/* Nothing of the program has happened: it is started as if there had been no pool. */
+static int start_after_all(struct brig_run *run, struct brig_error *err)
+{
+	run_end_phase(run);
+	warm_cell_free(TAKE_PTR(run->cell));
+	int r = prepare_cold(&run->program, err);
+	return r < 0 ? r : run_start_program(run, err);
+}
+
+/* NULL: such requests are started cold. */
+static struct warm_pool *pool_of(struct brig_context *context, const struct brig_request *request)
+{
+	struct warm *warm = context->warm;
+	struct brig_error unused = { 0 };
+
+	if (!warm || request->start == BRIG_START_COLD || request->terminal) {
+		return NULL;
+	}
+	struct warm_pool *pool = warm_pool_for(warm, request, &unused);
+	/* Without a template a waiting cell has nobody who could hand out a value. */
+	if (!pool || (request->want_value && !pool->base.spec.cloned &&
+		      pool->base.runtime->value_driver[0])) {
+		return NULL;
+	}
+	/* Nor one who could look at the code. */
+	if (!pool->base.spec.cloned && (pool->base.guard.on || request->guard || request->check)) {
+		return NULL;
+	}
+	if (!warm_pool_ready(pool)) {
+		warm_step(warm, 1);
+	}
+	return pool;
+}
+
+bool context_worth_waiting(struct brig_context *context, const struct brig_request *request)
+{
+	struct warm_pool *pool = pool_of(context, request);
+
+	return pool && !warm_pool_ready(pool) && warm_pool_making(pool);
+}
+
+void context_begin_warm(struct brig_context *context, const struct brig_request *like)
+{
+	struct brig_error unused = { 0 };
+	struct warm_pool *pool = context->warm ? warm_pool_for(context->warm, like, &unused) : NULL;
+
+	if (pool) {
+		pool->target = pool->target ? pool->target : 1;
+		pool->used_ns = clock_now_ns();
+		warm_step(context->warm, 1);
+	}
+}
+
+/* 1: started from a pool; 0: it has to be cold; -errno: the request is wrong. */
+static int start_warm(struct brig_run *run, const struct brig_request *request,
+		      struct brig_error *err)
+{
+	struct brig_error unused = { 0 };
+	struct warm_pool *pool = pool_of(run->context, request);
+
+	if (!pool || !warm_pool_await(pool, request->start, run->context->hurried)) {
+		return 0;
+	}
+	int r = prepare_on(&pool->base, request, &run->program, err);
+	if (r < 0) {
+		return r;
+	}
+	run->options.guarded = run->program.guard.on;
+	run->options.want_value |= run->program.guard.on;
+	pool->uses++;
+	run->pool = pool;
+	run->cell = warm_pool_take(pool);
+	/* Before the order goes out: what fails after it could start the program twice. */
+	run->phase.run = TAKE_PTR(run->cell->run);
+	r = run_watch_phase(run, &unused);
+	if (r == 0) {
+		r = phase_assign(&run->phase, run->context, &run->program, &run->options,
+				 run->phase.run, &unused);
+	}
+	if (r < 0) {
+		r = start_after_all(run, err);
+	}
+	return r < 0 ? r : 1;
+}
+
+static int start(struct brig_run *run, const struct brig_request *request, struct brig_error *err)
+{
+	int r = prepare_check_out(request->out, err);
+
+	if (r == 0) {
+		r = keep_request(run, request, err);
+	}
+	if (r == 0) {
+		r = start_warm(run, request, err);
+		if (r == 1) {
+			return 0;
+		}
+	}
+	if (r == 0) {
+		r = prepare(run->context, request, PURPOSE_RUN, &run->program, err);
+	}
+	if (r < 0) {
+		return r;
+	}
+	run->options.guarded = run->program.guard.on;
+	run->options.want_value |= run->program.guard.on;
+	if (!run->program.runtime || run->program.runtime->compile.count == 0) {
+		return run_start_program(run, err);
+	}
+	r = prepare(run->context, request, PURPOSE_COMPILE, &run->compile, err);
+	if (r < 0) {
+		return r;
+	}
+	r = build_key(&run->compile, run->key);
+	if (r == -EFBIG) {
+		run->key[0] = '\0';
+		return run_start_compiler(run, err);
+	}
+	if (r < 0) {
+		return error_errno(err, BRIG_E_INPUT, -r, "cannot read the input files");
+	}
+	r = build_cache_load(run->context->cache_dir, run->key, &run->program, err);
+	if (r < 0) {
+		return r;
+	}
+	run->build_cached = r == 1;
+	return r == 1 ? run_start_program(run, err) : run_start_compiler(run, err);
+}
+
+int brig_run_start(struct brig_context *context, const struct brig_request *request,
+		   struct brig_run **ret, struct brig_error *error)
+{
+	struct brig_request whole = { 0 };
+	struct brig_run *run = calloc(1, sizeof(*run));
+
+	if (!run) {
+		return error_set(error, BRIG_E_SYSTEM, ENOMEM, "no memory for a run");
+	}
+	/* An older caller's struct is shorter: what it does not know is zero. */
+	memcpy(&whole, request,
+	       request->size && request->size < sizeof(whole) ? request->size : sizeof(whole));
+	run->context = context;
+	run->program = (struct prepared){ .ids = -1, .workdir_fd = -1, .spec = { .devices = -1 } };
+	run->compile = run->program;
+	run->epoll = epoll_create1(EPOLL_CLOEXEC);
+	int r = run->epoll < 0 ? error_errno(error, BRIG_E_SYSTEM, errno, "cannot watch a run")
+			       : audit_log_accepted(run, &whole, error);
+	if (r == 0) {
+		r = start(run, &whole, error);
+	}
+	if (r < 0) {
+		brig_run_free(run);
+		return r;
+	}
+	*ret = run;
+	return 0;
+}
+
+int brig_run_fd(const struct brig_run *run)
+{
+	return run->epoll;
+}
+
+static void describe(const struct brig_run *run, struct brig_result *result)
+{
+	const struct prepared *p = &run->program;
+
+	snprintf(result->policy, sizeof(result->policy), "%s@sha256:%s", p->policy->name,
+		 p->policy->hash);
+	if (p->runtime) {
+		snprintf(result->language, sizeof(result->language), "%s", p->runtime->name);
+		snprintf(result->runtime, sizeof(result->runtime), "%.31s%s%.31s", p->runtime->name,
+			 p->runtime->version[0] ? " " : "", p->runtime->version);
+	} else {
+		snprintf(result->language, sizeof(result->language), "command");
+	}
+	remedy_limit(&(struct remedy_for){ p->policy, p->most, run->compiling }, result);
+	result->build_cached = run->build_cached;
+	result->compile_cpu_ns = run->compile_cpu_ns;
+}
+
+/* A cell that was made ahead is taken apart behind the caller's back. */
+static void bury_phase(struct brig_run *run)
+{
+	if (!run->cell) {
+		run_end_phase(run);
+		return;
+	}
+	epoll_ctl(run->epoll, EPOLL_CTL_DEL, run->phase.run->epoll, NULL);
+	run->cell->run = TAKE_PTR(run->phase.run);
+	phase_done(&run->phase);
+	warm_bury(run->context->warm, TAKE_PTR(run->cell));
+}
+
+static int step(struct brig_run *run, struct brig_error *error)
+{
+	if (run->session) {
+		int end = session_run_step(run->session, error);
+		run->result = TAKE_PTR(run->session->result);
+		return end;
+	}
+	int r = phase_step(&run->phase, error);
+	if (r < 0 && run->phase.warm && run->phase.run->setup_errnum &&
+	    run->phase.run->facts.ending == ENDING_NONE) {
+		return start_after_all(run, error);
+	}
+	if (r == PHASE_RESTARTED) {
+		return run_watch_phase(run, error);
+	}
+	if (r <= 0) {
+		return r;
+	}
+	if (run->compiling) {
+		r = run_finish_compiler(run, error);
+		if (r <= 0) {
+			return r;
+		}
+	} else {
+		run->result = phase_take_result(&run->phase);
+		run->result->usage.cpu_ns += run->compile_cpu_ns; /* all that the request cost */
+		if (run->program.guard.on) {
+			guard_read(&run->program.guard, run->phase.run->value, run->result);
+		}
+		if (run->phase.run->value >= 0 && run->value_asked &&
+		    run->result->status == BRIG_OK) {
+			run->result->value_json = value_read(
+				run->phase.run->value, run->program.guard.on ? RUN_GUARD_BYTES : 0,
+				&run->result->value_repr);
+		}
+		bury_phase(run);
+		/* Who can crash it, or tried what is refused, learns nothing for the next try. */
+		if (run->pool && !run->pool->retired && run->pool->base.spec.cloned &&
+		    (run->result->signal || run->result->denied)) {
+			warm_pool_distrust(run->pool);
+		}
+	}
+	describe(run, run->result);
+	return 1;
+}
+
+int brig_run_step(struct brig_run *run, struct brig_error *error)
+{
+	if (run->end < 0) {
+		return error_set(error, BRIG_E_SYSTEM, -run->end, "the run has failed already");
+	}
+	if (run->end == 0) {
+		run->end = step(run, error);
+		int r = run->end > 0 ? audit_log_ended(run, run->result, error) : 0;
+		run->end = r < 0 ? r : run->end;
+	}
+	/* While the program runs there is time to make the next cell; its end must not wait. */
+	if (run->end == 0 && run->context->warm && warm_is_low(run->context->warm)) {
+		warm_step(run->context->warm, 1);
+	}
+	return run->end;
+}
+
+int brig_run_wait(struct brig_run *run, struct brig_error *error)
+{
+	for (;;) {
+		int r = brig_run_step(run, error);
+		if (r != 0) {
+			return r < 0 ? r : 0;
+		}
+		const struct warm *warm = run->context->warm;
+		struct pollfd ready[2] = { { .fd = run->epoll, .events = POLLIN },
+					   { .fd = warm ? warm->epoll : -1, .events = POLLIN } };
+		poll(ready, warm && warm_is_low(warm) ? 2 : 1, -1);
+	}
+}
+
+void brig_run_free(struct brig_run *run)
+{
+	if (!run) {
+		return;
+	}
+	struct brig_error unused = { 0 };
+	(void)audit_log_ended(run, NULL, &unused);
+	session_run_free(run->session);
+	run_end_phase(run);
+	let_go_of_pool(run);
+	prepared_done(&run->program);
+	prepared_done(&run->compile);
+	strlist_done(&run->globs);
+	strlist_done(&run->options.own_globs);
+	free(run->stdin_data);
+	brig_result_free(run->result);
+	close_fd(&run->epoll);
+	free(run);
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A run's first phase, of languages that are compiled: the compiler in a cell of its own. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "core/run.h"
+#include "lib/api/api_run.h"
+#include "lib/build/build_cache.h"
+
+int run_start_compiler(struct brig_run *run, struct brig_error *err)
+{
+	const char *output = run->program.runtime->output;
+	/* The output is a file, or a directory with whatever the compiler puts there. */
+	int r = strlist_add(&run->globs, output);
+
+	if (r == 0) {
+		r = strlist_addf(&run->globs, "%s/**", output);
+	}
+	if (r < 0) {
+		return error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory");
+	}
+	struct phase_options options = {
+		.globs = (const char *const *)run->globs.items,
+		.keep_output = true,
+	};
+	r = phase_start(&run->phase, run->context, &run->compile, &options, err);
+	run->compiling = true;
+	return r < 0 ? r : run_watch_phase(run, err);
+}
+
+/* Only what the runtime calls its output is the compiler's; out/ is nobody's here. */
+static void drop_out(struct brig_result *built)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < built->files_count; i++) {
+		struct brig_file_out file = built->files[i];
+		built->files[i] = (struct brig_file_out){ 0 };
+		if (strncmp(file.path, "out/", 4) == 0) {
+			free(file.path);
+			free(file.data);
+		} else {
+			built->files[kept++] = file;
+		}
+	}
+	built->files_count = kept;
+}
+
+/* The compiler has ended: its output becomes the program's input, or its text the result. */
+int run_finish_compiler(struct brig_run *run, struct brig_error *err)
+{
+	struct brig_result *built = phase_take_result(&run->phase);
+	bool cut = run->phase.run->files_cut;
+	int r = 0;
+
+	run->compile_cpu_ns = built->usage.cpu_ns;
+	run_end_phase(run);
+	drop_out(built);
+	if (built->status != BRIG_OK || built->files_count == 0 || cut || run->cancelled) {
+		if (built->status == BRIG_OK && cut) {
+			/* Half of a program is none: it is neither run nor kept for others. */
+			built->status = BRIG_COMPILE_FAILED;
+			snprintf(built->remedy, sizeof(built->remedy),
+				 "The compiler made more than can be taken over: at most %d files, "
+				 "and what its disk limit allows. Split the program.",
+				 COMPILED_FILES_MAX);
+		} else if (built->status == BRIG_OK || built->status == BRIG_FAILED) {
+			built->status = BRIG_COMPILE_FAILED;
+			snprintf(built->remedy, sizeof(built->remedy),
+				 "The compiler refused the code; its messages are in stderr.");
+		} else if (built->status != BRIG_CANCELLED && built->status != BRIG_ERROR) {
+			built->status = BRIG_COMPILE_FAILED;
+		}
+		run->result = built;
+		return 1;
+	}
+	/*
+	 * An input file that changed while the compiler read it: nobody knows what this was made
+	 * of.
+	 */
+	if (run->key[0] && build_key_holds(&run->compile, run->key)) {
+		build_cache_store(run->context->cache_dir, run->key, built->files,
+				  built->files_count);
+	}
+	for (size_t i = 0; r == 0 && i < built->files_count; i++) {
+		struct brig_file_out *file = &built->files[i];
+		r = prepared_add_input(&run->program, file->path, TAKE_PTR(file->data), file->size,
+				       -1, file->executable ? 0755 : 0644, err);
+	}
+	brig_result_free(built);
+	return r < 0 ? r : run_start_program(run, err);
+}

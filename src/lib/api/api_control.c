@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the caller does to a run that is under way: input, pauses, an end. */
+#include <errno.h>
+
+#include "base/cleanup.h"
+#include "core/run.h"
+#include "lib/api/api_run.h"
+
+long brig_run_feed(struct brig_run *run, const void *data, size_t size)
+{
+	if (run->session) {
+		return -EPIPE;
+	}
+	/* While the compiler is at work, or the cell is built, the program's input has to wait. */
+	if (run->compiling || (run->phase.run && run->phase.run->state < RUN_RUNNING)) {
+		return 0;
+	}
+	return run->phase.run ? run_feed(run->phase.run, data, size) : -EPIPE;
+}
+
+void brig_run_feed_end(struct brig_run *run)
+{
+	run->options.stdin_feed = false;
+	if (!run->compiling && run->phase.run) {
+		run->phase.options.stdin_feed = false; /* if the cell has to be built again */
+		run_feed_end(run->phase.run);
+	}
+}
+
+int brig_run_resize(struct brig_run *run, uint16_t rows, uint16_t columns)
+{
+	run->options.terminal_size = (struct terminal_size){ rows, columns };
+	if (!run->options.terminal) {
+		return -ENOTTY;
+	}
+	/* One that is not built yet, or has to be built again, begins with it. */
+	run->phase.options.terminal_size = run->options.terminal_size;
+	if (run->end != 0 || run->compiling || !run->phase.run) {
+		return 0;
+	}
+	return run_resize(run->phase.run, &run->options.terminal_size);
+}
+
+void brig_run_used_before(struct brig_run *run, uint64_t cpu_ns)
+{
+	struct phase *phase = run->session ? &run->session->session->phase : &run->phase;
+
+	run->options.used_before_ns = cpu_ns;   /* for the program, when a compiler comes first */
+	phase->options.used_before_ns = cpu_ns; /* if the cell has to be built again */
+	if (phase->run) {
+		watch_used_before(&phase->run->watch, cpu_ns);
+	}
+}
+
+void brig_run_cancel(struct brig_run *run)
+{
+	run->cancelled = true;
+	if (run->session) {
+		session_run_cancel(run->session);
+	}
+	if (run->end == 0 && run->phase.run) {
+		run_end(run->phase.run, ENDING_CANCELLED);
+	}
+}
+
+void brig_run_pause(struct brig_run *run, bool paused)
+{
+	if (run->session) {
+		session_run_pause(run->session, paused);
+	} else if (run->end == 0 && run->phase.run && !run->compiling) {
+		run_pause(run->phase.run, paused);
+	}
+}
+
+struct brig_result *brig_run_take_result(struct brig_run *run)
+{
+	return TAKE_PTR(run->result);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A run as the parts of the public way in see it. Private to api*.c. */
+#ifndef BRIG_LIB_API_API_RUN_H
+#define BRIG_LIB_API_API_RUN_H
+
+#include "lib/prepare/phase.h"
+#include "lib/session/session.h"
+
+struct warm_pool;
+struct warm_cell;
+
+struct brig_run {
+	struct brig_context *context; /* borrowed */
+	int epoll;                    /* owned */
+	struct prepared compile;      /* when there is something to compile */
+	struct prepared program;
+	struct phase phase;
+	struct warm_pool *pool; /* used; NULL: started cold */
+	struct warm_cell *cell; /* owned: identity of a cell that was made ahead */
+	bool compiling;
+	bool build_cached;
+	uint64_t compile_cpu_ns; /* of the compiler that has ended */
+	bool cancelled;
+	bool value_asked;
+	int end; /* 1: ended; -errno: failed; 0: under way */
+	char key[65];
+	struct phase_options options; /* of the program's phase */
+	char *stdin_data;             /* owned */
+	struct strlist globs;
+	struct brig_result *result;  /* owned */
+	char record[27];             /* its name in the record of all runs */
+	bool recorded;               /* that it begins, and not yet that it has ended */
+	uint64_t recorded_at;        /* the number of that entry */
+	struct session_run *session; /* owned: it is a run in a session, and nothing else here */
+};
+
+/*
+ * Its tenant has used so much processor time before it: beside younger runs it makes way as if it
+ * had used that itself.
+ */
+void brig_run_used_before(struct brig_run *run, uint64_t cpu_ns);
+int run_watch_phase(struct brig_run *run, struct brig_error *err);
+void run_end_phase(struct brig_run *run);
+int run_start_program(struct brig_run *run, struct brig_error *err);
+/* The compiler's cell (api_compile.c). 1: its text is the result; 0: the program has started. */
+int run_start_compiler(struct brig_run *run, struct brig_error *err);
+int run_finish_compiler(struct brig_run *run, struct brig_error *err);
+#endif

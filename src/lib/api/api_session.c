@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A run in a session: the same to its caller as one in a cell of its own. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+#include "lib/api/api_run.h"
+#include "lib/api/audit_log.h"
+
+/* Either of them says that there is something to do for the run. */
+static int watch_session(struct brig_run *run, const struct brig_session *session)
+{
+	struct epoll_event want = { .events = EPOLLIN };
+
+	run->epoll = epoll_create1(EPOLL_CLOEXEC);
+	return run->epoll < 0 || epoll_ctl(run->epoll, EPOLL_CTL_ADD, session->epoll, &want) < 0 ||
+			       epoll_ctl(run->epoll, EPOLL_CTL_ADD, run->session->ended, &want) < 0
+		       ? -errno
+		       : 0;
+}
+
+int brig_session_start(struct brig_session *session, const struct brig_request *request,
+		       struct brig_run **ret, struct brig_error *error)
+{
+	struct brig_request whole = { 0 };
+	struct brig_run *run = calloc(1, sizeof(*run));
+
+	if (!run) {
+		return error_set(error, BRIG_E_SYSTEM, ENOMEM, "no memory for a run");
+	}
+	memcpy(&whole, request,
+	       request->size && request->size < sizeof(whole) ? request->size : sizeof(whole));
+	run->context = session->context;
+	run->epoll = -1;
+	run->program = (struct prepared){ .ids = -1, .workdir_fd = -1, .spec = { .devices = -1 } };
+	run->compile = run->program;
+	int r = audit_log_accepted(run, &whole, error);
+	if (r == 0) {
+		r = session_run_start(session, &whole, &run->session, error);
+	}
+	if (r == 0) {
+		r = watch_session(run, session);
+		if (r < 0) {
+			error_errno(error, BRIG_E_SYSTEM, -r, "cannot watch a run");
+		}
+	}
+	if (r < 0) {
+		brig_run_free(run);
+		return r;
+	}
+	*ret = run;
+	return 0;
+}

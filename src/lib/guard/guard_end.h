@@ -1,0 +1,18 @@
+/*
+ * How a guarded program ended, as its driver says. The program shares the driver's process, so it
+ * can say the same: a rule and a line are all that is taken, and only where the policy has a guard
+ * with that rule. Every text is brig's own.
+ */
+#ifndef BRIG_LIB_GUARD_GUARD_END_H
+#define BRIG_LIB_GUARD_GUARD_END_H
+
+#include <brig/brig.h>
+
+#include "lib/guard/guard.h"
+
+#define GUARD_END_TEXT 64 /* "RULE LINE", with its end */
+
+void guard_end(const struct guard *guard, const char *text, struct brig_result *result);
+/* The event of a refusal that is in the result already. */
+void guard_note(struct brig_result *result);
+#endif

@@ -1,0 +1,257 @@
+/*
+ * Starting a cell's gate: a program of its own, out of memory, which is told its rules before the
+ * cell is built. Between clone and exec only async-signal-safe calls: the host may have threads.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/memfile.h"
+#include "kernel/idrange.h"
+#include "kernel/sys.h"
+#include "lib/prepare/gate_image.h"
+#include "lib/prepare/prepare.h"
+#include "net/gate_messages.h"
+
+#define ABOVE_ALL  16 /* out of the way of the numbers that the gate's lines get */
+#define EXEC_FAILS 127
+/* It reads certificates and makes keys: milliseconds, on a host that is not at its end. */
+#define AUTHORITY_PATIENCE_MS 10000
+
+/* Once for each context. OpenSSL is only where it is wanted. */
+static int program_of(struct brig_context *context, bool opens, int *ret)
+{
+	int *program = &context->gate_programs[opens];
+	const char *image = opens ? gate_tls_image : gate_image;
+	size_t size = opens ? gate_tls_image_size : gate_image_size;
+
+	if (*program >= 0) {
+		*ret = *program;
+		return 0;
+	}
+	int fd = memfile_make("brig-gate", image, size);
+	if (fd < 0) {
+		return fd;
+	}
+	*ret = *program = fd;
+	return 0;
+}
+
+static _Noreturn void become_gate(int program, int warden, int cell)
+{
+	char name[] = "brig-gate";
+	char *argv[] = { name, NULL };
+	char *envp[] = { NULL };
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	sigset_t none;
+
+	warden = fcntl(warden, F_DUPFD_CLOEXEC, ABOVE_ALL);
+	cell = fcntl(cell, F_DUPFD_CLOEXEC, ABOVE_ALL);
+	program = fcntl(program, F_DUPFD_CLOEXEC, ABOVE_ALL);
+	for (int fd = 0; fd < 3; fd++) {
+		if (null < 0 || dup2(null, fd) < 0) {
+			_exit(EXEC_FAILS);
+		}
+	}
+	if (dup2(warden, GATE_FD_WARDEN) < 0 || dup2(cell, GATE_FD_CELL) < 0 ||
+	    sys_close_range(GATE_FD_CELL + 1, ~0u, CLOSE_RANGE_CLOEXEC) < 0) {
+		_exit(EXEC_FAILS);
+	}
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	syscall(SYS_execveat, program, "", argv, envp, AT_EMPTY_PATH);
+	_exit(EXEC_FAILS);
+}
+
+static int spawn(int program, int warden, int cell, int *pidfd)
+{
+	struct clone_args args = {
+		.flags = CLONE_PIDFD,
+		.pidfd = (uintptr_t)pidfd,
+		.exit_signal = 0, /* a host program's SIGCHLD and wait(-1) never see it */
+	};
+	sigset_t all, before;
+
+	/* A handler of the host program must not run in the child, where its world is gone. */
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &before);
+	int pid = sys_clone3(&args, sizeof(args));
+	if (pid == -ENOSYS) {
+		pid = sys_result(syscall(SYS_clone, CLONE_PIDFD, NULL, pidfd, NULL, NULL));
+	}
+	if (pid == 0) {
+		become_gate(program, warden, cell);
+	}
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return pid < 0 ? pid : 0;
+}
+
+static int tell(int line, const void *record, size_t size)
+{
+	ssize_t n;
+
+	do {
+		n = send(line, record, size, MSG_NOSIGNAL);
+	} while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : 0;
+}
+
+/* Without a name: for all hosts that have none of their own. */
+static int tell_trust(int line, const char *name, const char *text, size_t size)
+{
+	struct gate_trust order = { .kind = GATE_TRUST };
+	int r = 0;
+
+	memcpy(order.name, name, strlen(name) + 1);
+	for (size_t at = 0; r == 0 && at < size; at += order.size) {
+		size_t left = size - at;
+		order.size = (uint32_t)(left < sizeof(order.text) ? left : sizeof(order.text));
+		memcpy(order.text, text + at, order.size);
+		r = tell(line, &order, sizeof(order));
+	}
+	return r;
+}
+
+static int tell_all(int line, const struct prepared *p)
+{
+	const struct policy_network *network = &p->policy->network;
+	struct gate_limits limits = {
+		.kind = GATE_LIMITS,
+		.id = p->spec.ranged ? p->gate->id : 0,
+		.bytes = p->spec.limits.net_bytes,
+		.connections = (uint32_t)network->connections,
+		.connections_total = (uint32_t)network->connections_total,
+		.rate = (uint32_t)network->rate,
+	};
+	struct gate_word begin = { .kind = GATE_BEGIN };
+	int r = tell(line, &limits, sizeof(limits));
+
+	for (size_t i = 0; r == 0 && i < p->gate->rules_count; i++) {
+		struct gate_rule rule = { .kind = GATE_RULE, .rule = p->gate->rules[i] };
+		r = tell(line, &rule, sizeof(rule));
+	}
+	for (size_t i = 0; r == 0 && i < p->gate->credentials_count; i++) {
+		r = tell(line, &p->gate->credentials[i], sizeof(p->gate->credentials[i]));
+	}
+	for (size_t i = 0; r == 0 && i < p->gate->trusts_count; i++) {
+		const struct prepared_trust *trust = &p->gate->trusts[i];
+		r = tell_trust(line, trust->name, trust->text.data, trust->text.size);
+	}
+	if (r == 0 && p->gate->trusts_host) {
+		r = tell_trust(line, "", p->gate->bundle.data, p->gate->bundle_host);
+	}
+	return r < 0 ? r : tell(line, &begin, sizeof(begin));
+}
+
+/* What the gate has made for this cell. 0 or -errno; -EPROTO: it has gone, or says nothing. */
+static int hear_authority(int line, struct gate_authority *ret)
+{
+	struct pollfd said = { .fd = line, .events = POLLIN };
+	int r;
+
+	do {
+		r = poll(&said, 1, AUTHORITY_PATIENCE_MS);
+	} while (r < 0 && errno == EINTR);
+	if (r <= 0) {
+		return r < 0 ? -errno : -ETIMEDOUT;
+	}
+	ssize_t n = recv(line, ret, sizeof(*ret), MSG_DONTWAIT | MSG_TRUNC);
+	if (n != sizeof(*ret) || ret->kind != GATE_AUTHORITY || ret->trouble >= GATE_TROUBLES ||
+	    !memchr(ret->host, '\0', sizeof(ret->host)) ||
+	    !memchr(ret->text, '\0', sizeof(ret->text))) {
+		return -EPROTO;
+	}
+	return 0;
+}
+
+static int take_authority(int line, struct prepared *p, struct brig_error *err)
+{
+	struct gate_authority said = { 0 };
+	int r = hear_authority(line, &said);
+
+	if (r < 0) {
+		return r;
+	}
+	if (said.trouble == GATE_TROUBLE_TRUST) {
+		error_set(err, BRIG_E_POLICY, EINVAL,
+			  "TLS to %s cannot be opened: there is no good certificate in what it is "
+			  "to be held against",
+			  said.host);
+		error_remedy(err,
+			     "put certificates of authorities, PEM, into the file that is "
+			     "\"authorities\" of its credential, or else into the host's list");
+		return -EINVAL;
+	}
+	if (said.trouble || !said.text[0]) {
+		return -EIO;
+	}
+	return prepared_gate_trust(p, said.text, err);
+}
+
+void gate_stop(struct gate_process *gate)
+{
+	siginfo_t info;
+
+	close_fd(&gate->line);
+	if (gate->pidfd >= 0) {
+		sys_pidfd_send_signal(gate->pidfd, SIGKILL);
+		syscall(SYS_waitid, P_PIDFD, gate->pidfd, &info, WEXITED | __WALL, NULL);
+		close_fd(&gate->pidfd);
+	}
+}
+
+static int start(struct brig_context *context, struct prepared *p, struct gate_process *ret,
+		 struct brig_error *err)
+{
+	int warden[2], cell[2], program = -1;
+	int r = program_of(context, p->gate->opens, &program);
+
+	if (r < 0) {
+		return r;
+	}
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, warden) < 0) {
+		return -errno;
+	}
+	_cleanup_close_ int warden_theirs = warden[1];
+	ret->line = warden[0];
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, cell) < 0) {
+		return -errno;
+	}
+	_cleanup_close_ int cell_theirs = cell[1];
+	close_fd(&p->spec.gate);
+	p->spec.gate = cell[0];
+	r = spawn(program, warden_theirs, cell_theirs, &ret->pidfd);
+	if (r < 0) {
+		ret->pidfd = -1;
+		return r;
+	}
+	close_fd(&warden_theirs); /* so that its end is seen */
+	r = tell_all(ret->line, p);
+	return r == 0 && p->gate->opens ? take_authority(ret->line, p, err) : r;
+}
+
+int gate_start(struct brig_context *context, struct prepared *p, struct gate_process *ret,
+	       struct brig_error *err)
+{
+	*ret = (struct gate_process){ .line = -1, .pidfd = -1 };
+	struct brig_error own = { 0 };
+	int r = start(context, p, ret, &own);
+
+	if (r < 0) {
+		gate_stop(ret);
+		if (own.message[0]) {
+			*err = own;
+			return r;
+		}
+		return error_errno(err, BRIG_E_SYSTEM, -r, "cannot start the cell's gate");
+	}
+	return 0;
+}

@@ -1,0 +1,185 @@
+/* Phases: see phase.h. */
+#include "lib/prepare/phase.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "lib/prepare/localdir.h"
+
+/* What a policy lets a program hand out is no matter of what its compiler makes of it. */
+static void bound_files(const struct prepared *p, struct collect_options *collect)
+{
+	bool compiles = p->purpose == PURPOSE_COMPILE;
+
+	collect->bytes_max = compiles ? p->spec.limits.disk_bytes : p->policy->files_out_bytes;
+	collect->count_max = compiles ? COMPILED_FILES_MAX : p->policy->files_out_count;
+}
+
+static struct run_options run_options_of(const struct phase *phase)
+{
+	const struct prepared *p = phase->prepared;
+	const struct phase_options *options = &phase->options;
+
+	struct run_options run = {
+		.spec = &p->spec,
+		.groups = phase->context->groups,
+		.filter = p->policy->filter.count ? &p->policy->filter : NULL,
+		.cut_output = p->policy->on_output_limit == OUTPUT_CUT,
+		.end_after = p->policy->monitor.end_after,
+		.collect = {
+			.globs = options->globs,
+			.changes = options->changes,
+			.inputs = p->inputs,
+			.inputs_count = p->inputs_count,
+		},
+		.stdin_data = options->stdin_data,
+		.stdin_size = options->stdin_size,
+		.stdin_feed = options->stdin_feed,
+		.keep_output = options->keep_output,
+		.on_output = options->on_output,
+		.user = options->user,
+		.terminal = options->terminal,
+		.terminal_size = options->terminal_size,
+		.measure = options->measure,
+		.want_value = options->want_value,
+		.guarded = options->guarded,
+		.session = options->session,
+		.watch = p->watch,
+		.monitor = p->monitor.on ? &p->monitor : NULL,
+	};
+	bound_files(p, &run.collect);
+	return run;
+}
+
+static int start_once(struct phase *phase, struct brig_error *err)
+{
+	struct prepared *p = phase->prepared;
+	struct run_options run = run_options_of(phase);
+	struct gate_process gate = { .line = -1, .pidfd = -1 };
+	int r = prepare_trees(phase->context, p, err);
+	if (r == 0 && p->gate) {
+		r = gate_start(phase->context, p, &gate, err);
+		run.gate = &gate;
+	}
+	if (r == 0) {
+		r = run_start(&run, &phase->run, err);
+	}
+	if (r == 0) {
+		watch_used_before(&phase->run->watch, phase->options.used_before_ns);
+	}
+	/* The cell has its end now, and the run the other: what is left is of a failure. */
+	if (p->gate) {
+		close_fd(&p->spec.gate);
+		gate_stop(&gate);
+	}
+
+	if (r == 0 && p->workdir_fd >= 0) {
+		/* A local run has no handles to send: its directory is the host's. */
+		phase->run->sandbox = fcntl(p->workdir_fd, F_DUPFD_CLOEXEC, 3);
+	}
+	return r;
+}
+
+/* Says "the host does not have this"; a shortage, or a signal, does not take a wall away. */
+static bool means_missing(int errnum)
+{
+	static const int missing[] = { ENOSYS, EOPNOTSUPP, EINVAL, EPERM, EACCES, ENODEV, EROFS };
+
+	for (size_t i = 0; i < ARRAY_SIZE(missing); i++) {
+		if (errnum == missing[i]) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* 0: built again without the layer; -errno: it stays an error. */
+static int start_without(struct phase *phase, int r, struct brig_error *err)
+{
+	int layer = err ? prepare_layer_of(err->step) : -1;
+	struct brig_error refusal = { 0 };
+
+	if (layer < 0 || !means_missing(-r) || !(phase->prepared->spec.layers & LAYER_BIT(layer))) {
+		return r;
+	}
+	if (prepare_without(phase->prepared, (enum layer)layer, &refusal) < 0) {
+		error_wrap(&refusal, "%s: ", err->message);
+		*err = refusal;
+		return r;
+	}
+	run_free(phase->run);
+	phase->run = NULL;
+	return start_once(phase, err);
+}
+
+int phase_start(struct phase *phase, struct brig_context *context, struct prepared *prepared,
+		const struct phase_options *options, struct brig_error *err)
+{
+	struct brig_error own = { 0 };
+
+	*phase = (struct phase){ .context = context, .prepared = prepared, .options = *options };
+	if (prepared->workdir_fd >= 0) {
+		int r = localdir_fill(prepared->workdir_fd, prepared->inputs,
+				      prepared->inputs_count, err);
+		if (r < 0) {
+			return r;
+		}
+	}
+	int r = start_once(phase, &own);
+	for (int tries = 0; r < 0 && tries < LAYER_COUNT; tries++) {
+		layer_set before = prepared->spec.layers;
+		r = start_without(phase, r, &own);
+		if (prepared->spec.layers == before) {
+			break;
+		}
+	}
+	/* Not before the cell has started, which somebody waits for. */
+	context_sweep(context);
+	if (r < 0 && err) {
+		*err = own;
+	}
+	return r;
+}
+
+int phase_assign(struct phase *phase, struct brig_context *context, struct prepared *prepared,
+		 const struct phase_options *options, struct run *held, struct brig_error *err)
+{
+	*phase = (struct phase){ .context = context,
+				 .prepared = prepared,
+				 .options = *options,
+				 .run = held,
+				 .warm = true };
+	struct run_options run = run_options_of(phase);
+	run.warm = true;
+	return run_assign(held, &run, err);
+}
+
+int phase_step(struct phase *phase, struct brig_error *err)
+{
+	struct brig_error own = { 0 };
+	int r = run_step(phase->run, &own);
+
+	if (r >= 0) {
+		return r;
+	}
+	if (!phase->warm && phase->run->setup_errnum && start_without(phase, r, &own) == 0) {
+		return PHASE_RESTARTED;
+	}
+	if (err) {
+		*err = own;
+	}
+	return r;
+}
+
+struct brig_result *phase_take_result(struct phase *phase)
+{
+	return TAKE_PTR(phase->run->result);
+}
+
+void phase_done(struct phase *phase)
+{
+	run_free(phase->run);
+	phase->run = NULL;
+}

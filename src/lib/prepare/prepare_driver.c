@@ -1,0 +1,171 @@
+/*
+ * The words that start the program: the runtime's own; or a script of ours before it, which hands
+ * out a value, waits for the program, or stays for a session. In front of a script goes the guard.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/embedded.h"
+#include "lib/prepare/prepare.h"
+
+/* A century: what a run may use is watched by the warden alone. */
+#define SESSION_CPU_NS (100ull * 365 * 86400 * 1000000000)
+
+/* An argv of the runtime's, with this request's values. */
+static int expand(const struct brig_request *request, struct prepared *p,
+		  const struct strlist *argv, const char *driver, struct strlist *ret,
+		  struct brig_error *err)
+{
+	const char *base = p->workdir ? p->workdir : "/sandbox";
+	_cleanup_free_ char *source = NULL;
+	_cleanup_free_ char *output = NULL;
+
+	if (asprintf(&source, "%s/%s", base, p->source.file) < 0 ||
+	    asprintf(&output, "%s/%s", base, p->runtime->output) < 0) {
+		return error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory");
+	}
+	struct runtime_values values = {
+		.program = p->runtime->program,
+		.prefix = p->runtime->prefix,
+		.source = source,
+		.output = output,
+		.main = p->source.main,
+		.args = request->args,
+		.memory_bytes = p->spec.limits.memory_bytes,
+		.driver = driver,
+	};
+	return runtime_expand(argv, &values, ret, err);
+}
+
+int prepare_argv(const struct brig_request *request, struct prepared *p, struct brig_error *err)
+{
+	if (!p->runtime) {
+		return 0;
+	}
+	return expand(request, p,
+		      p->purpose == PURPOSE_COMPILE ? &p->runtime->compile : &p->runtime->run, NULL,
+		      &p->argv, err);
+}
+
+static const struct embedded_file *find_driver(const char *name)
+{
+	char path[96];
+
+	snprintf(path, sizeof(path), "drivers/%s", name);
+	return embedded_find(path);
+}
+
+/* Where it will be in the cell. */
+static int name_driver(struct prepared *p, const char *name, struct brig_error *err)
+{
+	if (!find_driver(name)) {
+		return error_set(err, BRIG_E_RUNTIME, ENOENT, "brig has no driver %s", name);
+	}
+	if (asprintf(&p->driver, "/etc/brig/%s", name) < 0) {
+		p->driver = NULL;
+		return error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory");
+	}
+	return 0;
+}
+
+bool prepare_wants_value(const struct brig_request *request, const struct prepared *p)
+{
+	return (request->want_value || p->guard.on) && p->runtime && p->runtime->value_driver[0] &&
+	       p->purpose == PURPOSE_RUN && p->spec.provider == PROVIDER_NATIVE;
+}
+
+/*
+ * Neither variables nor files of the program's have a say in the guard. In the looser modes the
+ * program has its variables (PYTHON* are refused, see policy/env.c), but no directory of its own
+ * out of which an interpreter runs code as it starts.
+ */
+static const char *const alone[] = { "-I", "-u", "-B", NULL };
+static const char *const without_site[] = { "-s", NULL };
+
+/* The driver at `argv` gets the guard in front of it, and its order behind it. */
+static int add_guard(struct prepared *p, struct strlist *argv, const struct embedded_file *driver,
+		     struct brig_error *err)
+{
+	struct guard *guard = &p->guard;
+
+	if (!guard->on) {
+		return 0;
+	}
+	guard->text = guard_text(driver->data, driver->size, &guard->text_size);
+	int r = guard->text ? guard_words(guard, argv, 2) : -ENOMEM;
+	const char *const *options = guard->mode == GUARD_STRICT ? alone : without_site;
+	for (size_t i = 0; r == 0 && options[i]; i++) {
+		r = strlist_insert(argv, 1 + i, options[i]);
+	}
+	return r < 0 ? error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory for the guard") : 0;
+}
+
+/* The program is run by a script of ours, which hands out its value. */
+int prepare_valued(const struct brig_request *request, struct prepared *p, struct strlist *ret,
+		   struct brig_error *err)
+{
+	const char *name = p->runtime->value_driver;
+	int r = name_driver(p, name, err);
+
+	r = r < 0 ? r : expand(request, p, &p->runtime->value_argv, p->driver, ret, err);
+	return r < 0 ? r : add_guard(p, ret, find_driver(name), err);
+}
+
+void prepared_set_driver(struct prepared *p, const char *name)
+{
+	const struct embedded_file *file = find_driver(name);
+
+	p->spec.driver = p->driver + 1;
+	p->spec.driver_text = p->guard.text ? p->guard.text : file->data;
+	p->spec.driver_size = p->guard.text ? p->guard.text_size : file->size;
+}
+
+/* A script of ours stays in the cell. The cell's limit on cpu time is for all runs together. */
+int prepare_session(const struct brig_request *request, struct prepared *p, struct brig_error *err)
+{
+	const char *name = p->runtime->session_driver;
+
+	if (!name[0]) {
+		int r = error_set(err, BRIG_E_RUNTIME, ENOTSUP, "%s has no sessions",
+				  p->runtime->name);
+		error_remedy(err, "run it without one, or use python, javascript or bash");
+		return r;
+	}
+	if (p->spec.provider != PROVIDER_NATIVE) {
+		return error_set(err, BRIG_E_POLICY, ENOTSUP,
+				 "policy %s has no walls: there are no sessions without",
+				 p->policy->name);
+	}
+	int r = name_driver(p, name, err);
+	p->spec.limits.cpu_ns = SESSION_CPU_NS;
+	r = r < 0 ? r : expand(request, p, &p->runtime->session_argv, p->driver, &p->argv, err);
+	return r < 0 ? r : add_guard(p, &p->argv, find_driver(name), err);
+}
+
+int prepare_driver(struct prepared *p, const struct brig_request *request, struct brig_error *err)
+{
+	const char *name = p->runtime->driver;
+	struct strlist argv = { 0 };
+	int r = name_driver(p, name, err);
+
+	r = r < 0 ? r : prepare_limits(request, p, err);
+	if (r < 0) {
+		return r;
+	}
+	/* The warden counts the request's own time; the back-stop of the cell is for them all. */
+	p->spec.limits.cpu_ns = p->policy->ceiling.cpu_ns;
+	p->spec.limits.wall_ns = p->policy->ceiling.wall_ns;
+	p->spec.limits.grace_ns = 0;
+	r = expand(request, p, &p->runtime->driver_argv, p->driver, &argv, err);
+	if (r < 0) {
+		return r;
+	}
+	strlist_done(&p->argv);
+	p->argv = argv;
+	p->spec.prestarted = true;
+	prepared_set_driver(p, name);
+	prepared_connect(p);
+	return 0;
+}

@@ -1,0 +1,128 @@
+/* The program's environment: a clean one, made up; the caller's own never leaks in. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "lib/prepare/prepare.h"
+
+#define ENV_BYTES_MAX (128u << 10)
+
+/* Later ones win: a NAME that is there already is replaced. */
+static int put(struct strlist *env, const char *pair)
+{
+	size_t length = strcspn(pair, "=");
+
+	for (size_t i = 0; i < env->count; i++) {
+		if (strncmp(env->items[i], pair, length + 1) == 0) {
+			char *copy = strdup(pair);
+			if (!copy) {
+				return -ENOMEM;
+			}
+			free(env->items[i]);
+			env->items[i] = copy;
+			return 0;
+		}
+	}
+	return strlist_add(env, pair);
+}
+
+static int put_all(struct strlist *env, const struct strlist *pairs)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < pairs->count; i++) {
+		r = put(env, pairs->items[i]);
+	}
+	return r;
+}
+
+static bool name_is_plain(const char *name, size_t length)
+{
+	for (size_t i = 0; i < length; i++) {
+		char c = name[i];
+		bool letter = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_';
+		if (!letter && !(i > 0 && c >= '0' && c <= '9')) {
+			return false;
+		}
+	}
+	return length > 0;
+}
+
+static int put_request(const struct brig_request *request, struct prepared *p,
+		       struct brig_error *err)
+{
+	size_t bytes = 0;
+
+	for (const char *const *pair = request->env; pair && *pair; pair++) {
+		size_t length = strcspn(*pair, "=");
+		if ((*pair)[length] != '=' || !name_is_plain(*pair, length)) {
+			return error_set(err, BRIG_E_INPUT, EINVAL,
+					 "environment entry %s is not NAME=VALUE", *pair);
+		}
+		_cleanup_free_ char *name = strndup(*pair, length);
+		if (!name) {
+			return error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory");
+		}
+		if (!policy_env_allowed(p->policy, name)) {
+			int r = error_set(err, BRIG_E_POLICY, EACCES,
+					  "policy %s does not let a request set %s",
+					  p->policy->name, name);
+			error_remedy(err, "name it in the policy's env.allow");
+			return r;
+		}
+		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): knows no cleanup attributes */
+		bytes += strlen(*pair) + 1;
+		if (bytes > ENV_BYTES_MAX) {
+			return error_set(err, BRIG_E_INPUT, E2BIG,
+					 "the environment has more than 128 KiB");
+		}
+		if (put(&p->env, *pair) < 0) {
+			return error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory");
+		}
+	}
+	return 0;
+}
+
+int prepare_env(const struct brig_request *request, struct prepared *p, struct brig_error *err)
+{
+	static const char *const base[] = {
+		"PATH=/usr/local/bin:/usr/bin:/bin",
+		"HOME=/sandbox",
+		"USER=sandbox",
+		"LOGNAME=sandbox",
+		"TMPDIR=/tmp",
+		"LANG=C.UTF-8",
+		"TZ=UTC0",
+	};
+	/* Who brings a list of authorities along would not know the cell's own. */
+	static const char *const trusting[] = {
+		"CURL_CA_BUNDLE=" SPEC_CERTIFICATES,    "REQUESTS_CA_BUNDLE=" SPEC_CERTIFICATES,
+		"PIP_CERT=" SPEC_CERTIFICATES,          "GIT_SSL_CAINFO=" SPEC_CERTIFICATES,
+		"CARGO_HTTP_CAINFO=" SPEC_CERTIFICATES, "AWS_CA_BUNDLE=" SPEC_CERTIFICATES,
+		"NODE_EXTRA_CA_CERTS=" SPEC_AUTHORITY,  "DENO_CERT=" SPEC_AUTHORITY,
+	};
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(base); i++) {
+		r = strlist_add(&p->env, base[i]);
+	}
+	/* OpenSSL looks where its distribution has put it; others know the name. */
+	if (r == 0 && (p->spec.certificates || p->spec.opened)) {
+		r = strlist_add(&p->env, "SSL_CERT_FILE=" SPEC_CERTIFICATES);
+	}
+	for (size_t i = 0; r == 0 && p->spec.opened && i < ARRAY_SIZE(trusting); i++) {
+		r = strlist_add(&p->env, trusting[i]);
+	}
+	if (r == 0 && p->runtime) {
+		r = put_all(&p->env, p->purpose == PURPOSE_COMPILE ? &p->runtime->compile_env
+								   : &p->runtime->env);
+	}
+	if (r == 0) {
+		r = put_all(&p->env, &p->policy->env_set);
+	}
+	if (r < 0) {
+		return error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory for the environment");
+	}
+	return p->purpose == PURPOSE_COMPILE ? 0 : put_request(request, p, err);
+}

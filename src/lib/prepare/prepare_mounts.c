@@ -1,0 +1,265 @@
+/* Host directories that a request asks for: opened once, without following links; then by fd. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/id.h"
+#include "base/path.h"
+#include "kernel/idmount.h"
+#include "kernel/nolinks.h"
+#include "kernel/submount.h"
+#include "kernel/sys.h"
+#include "lib/prepare/prepare.h"
+
+#define MOUNTS_MAX 32
+
+/*
+ * The kernel's own file systems and the whole root are never handed in, whatever they are called.
+ */
+static int check_directory(int fd, const char *path, struct brig_error *err)
+{
+	static const long refused[] = { PROC_SUPER_MAGIC,    SYSFS_MAGIC,        CGROUP_SUPER_MAGIC,
+					CGROUP2_SUPER_MAGIC, DEBUGFS_MAGIC,      TRACEFS_MAGIC,
+					SECURITYFS_MAGIC,    DEVPTS_SUPER_MAGIC, BPF_FS_MAGIC };
+	struct stat here, root;
+	struct statfs fs;
+
+	if (fstat(fd, &here) < 0 || stat("/", &root) < 0 || fstatfs(fd, &fs) < 0) {
+		return error_errno(err, BRIG_E_INPUT, errno, "cannot look at %s", path);
+	}
+	bool bad = here.st_dev == root.st_dev && here.st_ino == root.st_ino;
+	for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
+		bad |= (long)fs.f_type == refused[i];
+	}
+	if (bad) {
+		int r = error_set(err, BRIG_E_INPUT, EACCES, "%s is never mounted into a cell",
+				  path);
+		error_remedy(err, "name the directory that the program needs, nothing above it");
+		return r;
+	}
+	return 0;
+}
+
+static const struct policy_mount *by_policy(const struct policy *policy, const char *name)
+{
+	for (size_t i = 0; i < policy->mounts_count; i++) {
+		if (strcmp(policy->mounts[i].name, name) == 0) {
+			return &policy->mounts[i];
+		}
+	}
+	return NULL;
+}
+
+static int check_allowed(const struct policy *policy, const struct policy_mount *listed,
+			 const struct brig_mount *mount, struct brig_error *err)
+{
+	bool allowed = listed            ? listed->writable || !mount->writable
+		       : mount->writable ? policy->caller_mounts == CALLER_MOUNTS_RW
+					 : policy->caller_mounts != CALLER_MOUNTS_NONE;
+
+	if (allowed) {
+		return 0;
+	}
+	int r = error_set(err, BRIG_E_POLICY, EACCES, "policy %s does not allow to mount %s %s",
+			  policy->name, mount->path,
+			  mount->writable ? "for writing" : "for reading");
+	error_remedy(err, "list the directory in the policy's mounts, or allow caller_mounts");
+	return r;
+}
+
+const char *prepare_mount_name(const struct brig_mount *mount)
+{
+	const char *slash = strrchr(mount->path, '/');
+
+	return mount->name ? mount->name : slash ? slash + 1 : mount->path;
+}
+
+/* Where an open directory is: the path without links, as the kernel knows it. */
+static char *path_of(int fd)
+{
+	char link[32], path[PATH_MAX];
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	ssize_t n = readlink(link, path, sizeof(path) - 1);
+	return n < 0 ? NULL : strndup(path, (size_t)n);
+}
+
+/*
+ * Only the directory's own file system goes into the cell. Where another lies on top of a part of
+ * it, that would show what is meant to be covered; the kernel lets only root do so, and says EINVAL
+ * to anybody else.
+ */
+static int check_submounts(const char *path, struct brig_error *err)
+{
+	_cleanup_free_ char *found = NULL;
+	int r = submount_find("/proc/self/mountinfo", path, &found);
+
+	if (r < 0) {
+		return error_errno(err, BRIG_E_SYSTEM, -r, "cannot tell what is mounted beneath %s",
+				   path);
+	}
+	if (r == 0) {
+		return 0;
+	}
+	r = error_set(err, BRIG_E_INPUT, EXDEV,
+		      "cannot mount %s: another file system is mounted beneath it, at %s", path,
+		      found);
+	error_remedy(err, "name each directory that the program needs by itself");
+	return r;
+}
+
+/* For who may not name directories of the host: what the operator has listed is all there is. */
+static int check_listed(const struct policy *policy, const char *name, struct brig_error *err)
+{
+	_cleanup_(buf_done)
+	struct buf names = { 0 };
+
+	for (size_t i = 0; i < policy->mounts_count; i++) {
+		buf_addf(&names, "%s%s", i ? ", " : "", policy->mounts[i].name);
+	}
+	int r = error_set(err, BRIG_E_POLICY, EACCES, "policy %s lists no directory named %.64s",
+			  policy->name, name);
+	error_remedy(err, "it has: %s; the operator lists directories in the policy's mounts",
+		     names.size ? names.data : "none");
+	return r;
+}
+
+static int add_mount(struct prepared *p, const struct brig_mount *mount, bool listed_only,
+		     struct brig_error *err)
+{
+	const struct policy_mount *listed = by_policy(p->policy, mount->path);
+	const char *path = listed ? listed->path : mount->path;
+	const char *name = prepare_mount_name(mount);
+
+	/* Where the operator's directories are is nothing to those who only know their names. */
+	const char *shown = listed_only ? mount->path : path;
+
+	if (listed_only && !listed) {
+		return check_listed(p->policy, mount->path, err);
+	}
+	int r = check_allowed(p->policy, listed, mount, err);
+
+	if (r < 0) {
+		return r;
+	}
+	if (!id_name_valid(name)) {
+		r = error_set(err, BRIG_E_INPUT, EINVAL, "%s has no usable name for /mnt", shown);
+		error_remedy(err, "give it one: NAME=%s with letters, digits, . _ -", shown);
+		return r;
+	}
+	for (size_t i = 0; i < p->mounts_count; i++) {
+		const char *other = p->mounts[i].name;
+		if (other && strcmp(other, name) == 0) {
+			return error_set(err, BRIG_E_INPUT, EEXIST, "two mounts are called %s",
+					 name);
+		}
+	}
+	_cleanup_close_ int fd = open_without_links(path);
+	if (fd < 0) {
+		r = error_errno(err, BRIG_E_INPUT, -fd, "cannot mount %s", shown);
+		if (r == -ELOOP || r == -ENOTDIR) {
+			error_remedy(err, "name the directory itself, with no link on the way "
+					  "(realpath tells)");
+		}
+		return r;
+	}
+	r = check_directory(fd, shown, err);
+	if (r < 0) {
+		return r;
+	}
+	_cleanup_free_ char *found = path_of(fd);
+	if (!found) {
+		return error_errno(err, BRIG_E_SYSTEM, errno, "cannot tell where %s is", shown);
+	}
+	r = check_submounts(found, err);
+	if (r < 0 && listed_only) {
+		r = error_set(err, BRIG_E_INPUT, EXDEV,
+			      "cannot mount %s: another file system is mounted beneath it", shown);
+	}
+	if (r < 0) {
+		return r;
+	}
+	_cleanup_free_ char *inside = strdup(name);
+	if (!inside) {
+		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): knows no cleanup attributes */
+		return error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory for mounts");
+	}
+	p->mounts[p->mounts_count++] = (struct spec_mount){
+		.name = TAKE_PTR(inside),
+		.path = TAKE_PTR(found),
+		.fd = TAKE_FD(fd),
+		.tree = -1,
+		.writable = mount->writable,
+	};
+	return 0;
+}
+
+int prepare_mounts(const struct brig_context *context, const struct brig_request *request,
+		   struct prepared *p, struct brig_error *err)
+{
+	int r = 0;
+
+	if (request->mounts_count == 0) {
+		return 0;
+	}
+	if (request->mounts_count > MOUNTS_MAX) {
+		return error_set(err, BRIG_E_INPUT, E2BIG, "more than %d mounts", MOUNTS_MAX);
+	}
+	if (p->spec.provider == PROVIDER_LOCAL) {
+		return error_set(err, BRIG_E_INPUT, EINVAL,
+				 "a run without walls sees the host's directories as they are");
+	}
+	p->mounts = calloc(request->mounts_count, sizeof(*p->mounts));
+	if (!p->mounts) {
+		return error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory for mounts");
+	}
+	for (size_t i = 0; r == 0 && i < request->mounts_count; i++) {
+		r = add_mount(p, &request->mounts[i], request->mounts_listed, err);
+		/* Those that the policy lists were looked at when it was read. */
+		if (r == 0 && !request->mounts_listed) {
+			r = prepare_check_own(context, &p->mounts[i], err);
+		}
+	}
+	return r;
+}
+
+/* Detached mounts are used up by the cell that they go into; a second try needs new ones. */
+int prepare_trees(struct brig_context *context, struct prepared *p, struct brig_error *err)
+{
+	struct spec *spec = &p->spec;
+
+	if (!spec->own_devices) {
+		return 0;
+	}
+	close_fd(&spec->devices);
+	spec->devices = context_devices(context);
+	if (spec->devices < 0) {
+		return error_errno(err, BRIG_E_SYSTEM, -spec->devices, "cannot make device nodes");
+	}
+	for (size_t i = 0; i < p->mounts_count; i++) {
+		struct spec_mount *mount = &p->mounts[i];
+		close_fd(&mount->tree);
+		mount->tree = idmount_clone(mount->fd, spec->first_id + 1, spec->first_id + 1);
+		if (mount->tree < 0) {
+			/* A file system that cannot do it (tmpfs before 6.3) is mounted as it is:
+			 * its own rights then hold. From here, as root: the cell's set-up has no
+			 * right to walk there. */
+			mount->tree = sys_open_tree(
+				mount->fd, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH);
+		}
+		if (mount->tree < 0) {
+			return error_errno(err, BRIG_E_SYSTEM, -mount->tree, "cannot mount %s",
+					   mount->path);
+		}
+	}
+	return 0;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Brig's own directories. A program that can write where policies are read from writes the policy
+ * of the next run; one that can write the cache, the next run's program; one that can write the
+ * audit file, the record of itself. No such directory is given to it, and neither is one in which
+ * it could be made.
+ */
+#include <errno.h>
+
+#include "base/cleanup.h"
+#include "base/config_place.h"
+#include "base/path.h"
+#include "lib/context.h"
+#include "lib/prepare/prepare.h"
+
+static bool is_in_mount(void *user, const char *place)
+{
+	const struct spec_mount *mount = user;
+
+	return path_overlaps(mount->path, place);
+}
+
+int prepare_check_own(const struct brig_context *context, struct spec_mount *mount,
+		      struct brig_error *err)
+{
+	/* Also those that another environment would choose: the next run may have it. */
+	_cleanup_free_ char *config = config_user_place("XDG_CONFIG_HOME", ".config");
+	_cleanup_free_ char *config_home = config_user_place(NULL, ".config");
+	_cleanup_free_ char *cache = config_user_place("XDG_CACHE_HOME", ".cache");
+	_cleanup_free_ char *cache_home = config_user_place(NULL, ".cache");
+	const struct {
+		const char *what, *path;
+	} own[] = {
+		{ "configuration", context->config_dir },
+		{ "configuration", config },
+		{ "configuration", config_home },
+		{ "cache", context->cache_dir },
+		{ "cache", cache },
+		{ "cache", cache_home },
+		{ "audit file", context->audit_file },
+	};
+
+	for (size_t i = 0; mount->writable && i < ARRAY_SIZE(own); i++) {
+		if (own[i].path && config_leads_by(own[i].path, is_in_mount, mount)) {
+			int r = error_set(err, BRIG_E_INPUT, EACCES,
+					  "cannot mount %s for writing: brig's %s is in it, at %s",
+					  mount->path, own[i].what, own[i].path);
+			error_remedy(err, "name the directory that the program needs, or mount "
+					  "it with --ro");
+			return r;
+		}
+	}
+	return 0;
+}

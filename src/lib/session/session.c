@@ -1,0 +1,335 @@
+/* A session's life: opened, stepped, ended. See session.h. */
+#include "lib/session/session.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "kernel/sys.h"
+
+void session_arm(struct brig_session *session, uint64_t in_ns)
+{
+	session->look_ns = in_ns ? clock_now_ns() + in_ns : 0;
+	session->phase.run->alarm_ns = session->look_ns;
+	run_arm(session->phase.run);
+}
+
+static int make_loop(struct brig_session *session)
+{
+	struct epoll_event want = { .events = EPOLLIN, .data = { .u32 = RUN_OWNERS_EVENT } };
+
+	session->epoll = epoll_create1(EPOLL_CLOEXEC);
+	session->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (session->epoll < 0 || session->timer < 0 ||
+	    epoll_ctl(session->epoll, EPOLL_CTL_ADD, session->timer, &want) < 0) {
+		return -errno;
+	}
+	return 0;
+}
+
+static int open_session(struct brig_session *session, const struct brig_request *request,
+			struct brig_error *err)
+{
+	int r = make_loop(session);
+
+	if (r < 0) {
+		return error_errno(err, BRIG_E_SYSTEM, -r, "cannot make a session");
+	}
+	session->link = (struct run_session){ .channel = -1, .due = session_due, .user = session };
+	session->asked = request->limits;
+	session->most = request->limits_most;
+	r = session_cell_start(session, request, err);
+	if (r == 0 && request->clamp) {
+		policy_limits_clamp(session->prepared.policy, &session->most, &session->asked);
+	}
+	return r;
+}
+
+int brig_session_open(struct brig_context *context, const struct brig_request *request,
+		      struct brig_session **ret, struct brig_error *error)
+{
+	struct brig_session *session = calloc(1, sizeof(*session));
+	struct brig_request whole = { 0 };
+
+	if (!session) {
+		return error_set(error, BRIG_E_SYSTEM, ENOMEM, "no memory for a session");
+	}
+	memcpy(&whole, request,
+	       request->size && request->size < sizeof(whole) ? request->size : sizeof(whole));
+	session->context = context;
+	session->uses = 1;
+	session->epoll = session->timer = session->inside = session->driver = -1;
+	session->channel.fd = -1;
+	session->prepared =
+		(struct prepared){ .ids = -1, .workdir_fd = -1, .spec = { .devices = -1 } };
+	int r = open_session(session, &whole, error);
+	if (r < 0) {
+		session_unuse(session);
+		return r;
+	}
+	*ret = session;
+	return 0;
+}
+
+void session_use(struct brig_session *session)
+{
+	session->uses++;
+}
+
+void session_unuse(struct brig_session *session)
+{
+	if (--session->uses) {
+		return;
+	}
+	session_cell_done(session);
+	channel_done(&session->channel);
+	close_fd(&session->inside);
+	close_fd(&session->driver);
+	close_fd(&session->timer);
+	close_fd(&session->epoll);
+	free(session);
+}
+
+void brig_session_end(struct brig_session *session, const char *reason)
+{
+	if (session->state == BRIG_SESSION_GONE) {
+		return;
+	}
+	if (!session->reason[0]) {
+		snprintf(session->reason, sizeof(session->reason), "%s", reason);
+	}
+	struct run *run = session->phase.run;
+	/* Without a group nobody can tell of the dead what they have used. */
+	if (session->state == BRIG_SESSION_IDLE && run->state < RUN_ENDING) {
+		(void)watch_look(&run->watch, clock_now_ns(), &run->facts);
+	}
+	run_pause(run, false);
+	run_end_now(run, ENDING_CANCELLED);
+}
+
+void brig_session_close(struct brig_session *session)
+{
+	if (session) {
+		brig_session_end(session, "it was closed");
+		session_unuse(session);
+	}
+}
+
+/* --- the end -------------------------------------------------------------------------------- */
+
+/* What ended the cell, in words for whoever asks for it later. */
+static void explain_end(struct brig_session *session, const struct brig_result *result)
+{
+	const char *when = session->state == BRIG_SESSION_BUSY ? "" : " between runs";
+
+	if (session->reason[0]) {
+		return;
+	}
+	if (!result) {
+		snprintf(session->reason, sizeof(session->reason), "its cell failed: %.150s",
+			 session->error.message);
+	} else if (session->state == BRIG_SESSION_OPENING) {
+		snprintf(session->reason, sizeof(session->reason),
+			 "its interpreter did not start: %s (%s)", brig_status_name(result->status),
+			 result->cause);
+	} else if (result->limit_name[0] || result->status == BRIG_DENIED) {
+		snprintf(session->reason, sizeof(session->reason), "it was ended%s: %s (%s)%s",
+			 when, brig_status_name(result->status), result->cause,
+			 session->soft ? ", and could not be interrupted" : "");
+	} else if (result->signal) {
+		snprintf(session->reason, sizeof(session->reason),
+			 "its interpreter was ended%s by signal %d", when, result->signal);
+	} else {
+		snprintf(session->reason, sizeof(session->reason),
+			 "its interpreter ended%s with status %d", when, result->exit_code);
+	}
+}
+
+/* Nothing more is heard or said. By hand: a copy elsewhere would keep it in the set. */
+static void drop_channel(struct brig_session *session)
+{
+	if (session->channel.fd >= 0) {
+		epoll_ctl(session->epoll, EPOLL_CTL_DEL, session->channel.fd, NULL);
+		close_fd(&session->channel.fd);
+	}
+}
+
+/* From here on its descriptor stays readable. */
+static void bury(struct brig_session *session, int r)
+{
+	struct brig_result *result = r == 1 ? phase_take_result(&session->phase) : NULL;
+	const struct itimerspec at_once = { .it_value = { .tv_nsec = 1 } };
+
+	explain_end(session, result);
+	session->state = BRIG_SESSION_GONE;
+	drop_channel(session);
+	session_cell_ignore(session);
+	timerfd_settime(session->timer, 0, &at_once, NULL);
+	close_fd(&session->driver);
+	session_lose_run(session, result, r);
+}
+
+/* --- what there is to hear ------------------------------------------------------------------ */
+
+static void take_ready(struct brig_session *session)
+{
+	struct run *run = session->phase.run;
+
+	channel_forget(&session->channel);
+	close_fd(&session->inside);
+	close_fd(&run->value);
+	close_fd(&session->prepared.spec.devices);
+	if (session->channel.driver > 0) {
+		session->driver = sys_pidfd_open(session->channel.driver, 0);
+	}
+	int r = session_cell_lodge(session);
+	if (r < 0) {
+		brig_session_end(session, "its cell cannot be watched");
+		return;
+	}
+	session->state = BRIG_SESSION_IDLE;
+	run_count_idle(run);
+	run_rest(run);
+	session_arm(session, SESSION_LOOK_NS);
+	session_begin_run(session);
+}
+
+void session_pump(struct brig_session *session)
+{
+	channel_pump(&session->channel); /* nobody reads there: the other direction will tell */
+
+	bool writing = channel_wants_write(&session->channel);
+	struct epoll_event want = { .events = writing ? EPOLLIN | EPOLLOUT : EPOLLIN,
+				    .data = { .u32 = RUN_OWNERS_EVENT } };
+
+	if (writing != session->writing) {
+		session->writing = writing;
+		epoll_ctl(session->epoll, EPOLL_CTL_MOD, session->channel.fd, &want);
+	}
+}
+
+static void hear_driver(struct brig_session *session)
+{
+	struct channel_answer answer;
+
+	struct run *run = session->phase.run;
+
+	/* A cell that could not be built is built again with fewer layers, on this channel. */
+	if (run->state >= RUN_ENDING && !run->setup_errnum) {
+		drop_channel(session);
+	}
+	if (session->channel.fd < 0) {
+		return;
+	}
+	int r = channel_hear(&session->channel, &answer);
+	if (r == 1 && !answer.done) {
+		take_ready(session);
+	} else if (r == 1) {
+		session_finish_run(session, &answer);
+	} else if (r < 0) {
+		drop_channel(session);
+		/*
+		 * Closed: it is just ending, or something else runs in its place. The end of the
+		 * cell says more, and the run's limits see to it that there is one.
+		 */
+		if (r != -EPIPE) {
+			brig_session_end(session,
+					 "its code broke into the interpreter's own channel");
+		} else if (session->state == BRIG_SESSION_IDLE) {
+			session_arm(session, SESSION_GRACE_NS);
+		}
+		return;
+	}
+	session_pump(session);
+}
+
+/* Between runs nobody else looks: what a thread that was left behind may use is one run's worth. */
+static void look(struct brig_session *session)
+{
+	struct run *run = session->phase.run;
+
+	if (!session->look_ns || clock_now_ns() < session->look_ns) {
+		return;
+	}
+	session->look_ns = run->alarm_ns = 0;
+	if (session->channel.fd < 0 && session->state == BRIG_SESSION_IDLE) {
+		brig_session_end(session, "its code closed the interpreter's own channel");
+		return;
+	}
+	if (session->state == BRIG_SESSION_BUSY && session->soft != ENDING_NONE) {
+		session_signal(session); /* the first one may have come at a bad moment */
+	}
+	if (session->state != BRIG_SESSION_IDLE || run->state >= RUN_ENDING) {
+		return;
+	}
+	if (session->current && session->current->inputs) {
+		session_put_inputs(session);
+		return;
+	}
+	run_glance(run);
+	session_arm(session, SESSION_LOOK_NS);
+}
+
+int brig_session_step(struct brig_session *session)
+{
+	if (session->state == BRIG_SESSION_GONE) {
+		return 1;
+	}
+	if (session->collecting) {
+		session_collect(session);
+		return 0;
+	}
+	hear_driver(session);
+	if (session->collecting) {
+		return 0; /* what else there is to hear would count for the run that has ended */
+	}
+	look(session);
+	int r = session_cell_step(session);
+	if (r != 0) {
+		bury(session, r);
+	}
+	return session->state == BRIG_SESSION_GONE;
+}
+
+int brig_session_interrupt(struct brig_session *session)
+{
+	if (session->current && session->state != BRIG_SESSION_BUSY) {
+		session->cancelled = true; /* its run has not begun yet, and never will */
+		return 0;
+	}
+	if (session->state != BRIG_SESSION_BUSY) {
+		return -ESRCH;
+	}
+	session_interrupt(session, ENDING_CANCELLED);
+	return 0;
+}
+
+uint64_t session_idle_cpu_ns(const struct brig_session *session)
+{
+	const struct run *run = session->phase.run;
+	bool idle = run && session->state == BRIG_SESSION_IDLE;
+
+	return session->lost_cpu_ns + (run ? run->idle_cpu_ns : 0) + (idle ? run->facts.cpu_ns : 0);
+}
+
+int brig_session_fd(const struct brig_session *session)
+{
+	return session->epoll;
+}
+
+enum brig_session_state brig_session_state(const struct brig_session *session)
+{
+	return session->state;
+}
+
+const char *brig_session_reason(const struct brig_session *session)
+{
+	return session->state == BRIG_SESSION_GONE ? session->reason : "";
+}

@@ -1,0 +1,218 @@
+/* A session's cell: from a pool's template where there is one, else made now. See session.h. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "lib/session/session.h"
+
+static int watch_cell(struct brig_session *session, struct brig_error *err)
+{
+	struct epoll_event want = { .events = EPOLLIN, .data = { .u32 = RUN_OWNERS_EVENT } };
+
+	if (epoll_ctl(session->epoll, EPOLL_CTL_ADD, session->phase.run->epoll, &want) < 0) {
+		return error_errno(err, BRIG_E_SYSTEM, errno, "cannot watch the session's cell");
+	}
+	return 0;
+}
+
+static struct phase_options options_of(const struct brig_session *session)
+{
+	return (struct phase_options){ .keep_output = false, .session = &session->link };
+}
+
+/* With `ready` the channel is there, of a cell made ahead, which has the other end already. */
+static int open_channel(struct brig_session *session, int ready, struct brig_error *err)
+{
+	struct epoll_event want = { .events = EPOLLIN, .data = { .u32 = RUN_OWNERS_EVENT } };
+
+	channel_done(&session->channel);
+	close_fd(&session->inside);
+	int r = ready >= 0 ? channel_adopt(&session->channel, ready)
+			   : channel_make(&session->channel, &session->inside);
+	if (r == 0 && epoll_ctl(session->epoll, EPOLL_CTL_ADD, session->channel.fd, &want) < 0) {
+		r = -errno;
+	}
+	session->link.channel = session->inside;
+	session->channel.guarded = session->prepared.guard.on;
+	return r < 0 ? error_errno(err, BRIG_E_SYSTEM, -r, "cannot make a session's channel") : 0;
+}
+
+static int start_cold(struct brig_session *session, struct brig_error *err)
+{
+	struct phase_options options = options_of(session);
+	int r = open_channel(session, -1, err);
+
+	if (r == 0) {
+		r = phase_start(&session->phase, session->context, &session->prepared, &options,
+				err);
+	}
+	return r < 0 ? r : watch_cell(session, err);
+}
+
+/* What is printed before the first run is nobody's; a driver that is not there gets its time. */
+static void set_opening_limits(struct brig_session *session)
+{
+	session->prepared.spec.limits.wall_ns = SESSION_PATIENCE_NS;
+	session->prepared.spec.limits.stdout_bytes = 0;
+	session->prepared.spec.limits.stderr_bytes = 0;
+}
+
+static struct warm_pool *find_pool(struct brig_session *session, const struct brig_request *request)
+{
+	struct warm *warm = session->context->warm;
+	struct brig_request like = *request;
+	struct brig_error unused = { 0 };
+
+	if (!warm || request->start == BRIG_START_COLD) {
+		return NULL;
+	}
+	like.code = "0"; /* pools are found by what would be run */
+	like.code_size = 1;
+	struct warm_pool *pool = warm_pool_for(warm, &like, &unused);
+	if (!pool || !pool->base.spec.cloned || !pool->base.runtime->session_driver[0]) {
+		return NULL;
+	}
+	if (!warm_pool_ready(pool)) {
+		warm_step(warm, 1);
+	}
+	return warm_pool_await(pool, request->start, session->context->hurried) ? pool : NULL;
+}
+
+int session_cell_lodge(struct brig_session *session)
+{
+	struct run *run = session->phase.run;
+
+	epoll_ctl(session->epoll, EPOLL_CTL_DEL, run->epoll, NULL);
+	return run_lodge(run, session->epoll, session->timer);
+}
+
+void session_cell_ignore(struct brig_session *session)
+{
+	struct run *run = session->phase.run;
+
+	if (run && !run->lodged) {
+		epoll_ctl(session->epoll, EPOLL_CTL_DEL, run->epoll, NULL);
+	} else if (run) {
+		run_leave(run);
+	}
+}
+
+static void end_phase(struct brig_session *session)
+{
+	session_cell_ignore(session);
+	phase_done(&session->phase);
+}
+
+/* The clone came to nothing: no code of anybody has run in it. */
+static int start_after_all(struct brig_session *session, struct brig_error *err)
+{
+	end_phase(session);
+	warm_cell_free(TAKE_PTR(session->cell));
+	int r = prepare_cold(&session->prepared, err);
+	return r < 0 ? r : start_cold(session, err);
+}
+
+static int start_warm(struct brig_session *session, struct warm_pool *pool,
+		      const struct brig_request *request, struct brig_error *err)
+{
+	struct brig_error unused = { 0 };
+	int r = prepare_session_on(&pool->base, request, &session->prepared, err);
+
+	if (r < 0) {
+		return r;
+	}
+	set_opening_limits(session);
+	pool->uses++;
+	session->pool = pool;
+	session->cell = warm_pool_take(pool);
+	session->phase.run = TAKE_PTR(session->cell->run);
+	struct phase_options options = options_of(session);
+	r = open_channel(session, TAKE_FD(session->phase.run->channel), &unused);
+	if (r == 0) {
+		r = watch_cell(session, &unused);
+	}
+	if (r == 0) {
+		r = phase_assign(&session->phase, session->context, &session->prepared, &options,
+				 session->phase.run, &unused);
+	}
+	return r < 0 ? start_after_all(session, err) : 0;
+}
+
+int session_cell_start(struct brig_session *session, const struct brig_request *request,
+		       struct brig_error *err)
+{
+	struct warm_pool *pool = find_pool(session, request);
+
+	if (pool) {
+		return start_warm(session, pool, request, err);
+	}
+	int r = prepare(session->context, request, PURPOSE_SESSION, &session->prepared, err);
+	if (r < 0) {
+		return r;
+	}
+	set_opening_limits(session);
+	return start_cold(session, err);
+}
+
+int session_cell_step(struct brig_session *session)
+{
+	bool opening = session->state == BRIG_SESSION_OPENING;
+	int r = phase_step(&session->phase, &session->error);
+
+	if (r != 0 && r != PHASE_RESTARTED && opening && session->phase.warm &&
+	    session->phase.run->facts.ending == ENDING_NONE) {
+		r = start_after_all(session, &session->error);
+		return r;
+	}
+	if (r == PHASE_RESTARTED) {
+		return watch_cell(session, &session->error);
+	}
+	return r;
+}
+
+/* Taken apart behind the caller's back, where there is somebody to do it. */
+static bool bury(struct brig_session *session)
+{
+	struct warm *warm = session->context->warm;
+	struct run *run = session->phase.run;
+
+	if (!warm || !run) {
+		return false;
+	}
+	session_cell_ignore(session);
+	if (!session->cell) {
+		return warm_bury_run(warm, &session->phase.run, &session->prepared);
+	}
+	run_end_now(run, ENDING_CANCELLED);
+	session->cell->run = TAKE_PTR(session->phase.run);
+	warm_bury(warm, TAKE_PTR(session->cell));
+	return true;
+}
+
+void session_cell_done(struct brig_session *session)
+{
+	if (!bury(session)) {
+		end_phase(session);
+		warm_cell_free(TAKE_PTR(session->cell));
+	}
+	prepared_done(&session->prepared);
+	if (session->pool) {
+		warm_pool_unuse(TAKE_PTR(session->pool));
+	}
+}
+
+void session_describe(const struct brig_session *session, struct brig_result *result)
+{
+	const struct prepared *p = &session->prepared;
+
+	snprintf(result->policy, sizeof(result->policy), "%s@sha256:%s", p->policy->name,
+		 p->policy->hash);
+	snprintf(result->language, sizeof(result->language), "%s", p->runtime->name);
+	snprintf(result->runtime, sizeof(result->runtime), "%.31s%s%.31s", p->runtime->name,
+		 p->runtime->version[0] ? " " : "", p->runtime->version);
+	snprintf(result->start, sizeof(result->start), "session");
+}

@@ -1,0 +1,64 @@
+/*
+ * The way to a session's driver: a stream socket. Out go a run's code, arguments and input; back
+ * come "ready" once, and one of the others for each run, the last two only if it is guarded:
+ *
+ *	run SERIAL CODE_BYTES STDIN_BYTES ARGS VALUE\n code stdin { arg \0 }...
+ *	ready\n
+ *	done SERIAL STATUS VALUE_BYTES\n value
+ *	stopped SERIAL STATUS RECORD_BYTES\n record of the guard
+ *	refused SERIAL STATUS RECORD_BYTES\n record of the guard
+ *
+ * In a guarded session the checker (data/guard/checker.py) has this channel, and the driver has
+ * pipes to the checker: only the checker, which has run nobody's code, can say "refused".
+ *
+ * The code of a run owns its driver: whatever comes back is checked, bounded, and can harm nobody
+ * but the session. What is not exactly the one answer that is due is -EPROTO.
+ */
+#ifndef BRIG_LIB_SESSION_SESSION_CHANNEL_H
+#define BRIG_LIB_SESSION_SESSION_CHANNEL_H
+
+#include <brig/brig.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/buf.h"
+
+struct channel {
+	int fd;         /* owned: ours, non-blocking; -1: closed */
+	struct buf out; /* not yet written: from `at` on */
+	size_t at;
+	struct buf in;   /* the answer, as far as it has come */
+	uint64_t serial; /* of the latest run */
+	bool due;        /* an answer is */
+	bool ready;      /* the driver is there */
+	bool guarded;    /* the driver looks at code before it runs it */
+	pid_t driver;    /* by our numbers, as the kernel says; 0: not known */
+};
+
+struct channel_answer {
+	bool done;             /* else: it is ready */
+	bool stopped, refused; /* by the guard: `value` is its record */
+	int status;
+	const char *value; /* in the channel, until channel_forget() */
+	size_t value_size;
+};
+
+/* `inside` is the driver's end, for the cell. 0 or -errno. */
+int channel_make(struct channel *channel, int *inside);
+/* The same with an end that is there: takes it over, also on failure. */
+int channel_adopt(struct channel *channel, int fd);
+void channel_done(struct channel *channel);
+/* What one run needs; it is written as the driver takes it. -ENOMEM. */
+int channel_send_run(struct channel *channel, const struct brig_request *request);
+/* Writes what fits. 0, or -errno: nobody reads there any more. */
+int channel_pump(struct channel *channel);
+static inline bool channel_wants_write(const struct channel *channel)
+{
+	return channel->at < channel->out.size;
+}
+/* 1: an answer; 0: not yet; -EPIPE: closed; -EPROTO: not what is due. */
+int channel_hear(struct channel *channel, struct channel_answer *ret);
+/* The answer has been used. */
+void channel_forget(struct channel *channel);
+#endif

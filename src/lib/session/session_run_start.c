@@ -1,0 +1,173 @@
+/* A run in a session is asked for: checked against what the session is, kept until it begins. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+
+#include "base/blank.h"
+#include "base/cleanup.h"
+#include "lib/session/session.h"
+
+static int check_request(const struct brig_request *request, struct brig_error *err)
+{
+	const struct brig_limits *limits = &request->limits;
+	size_t size = !request->code       ? 0
+		      : request->code_size ? request->code_size
+					   : strlen(request->code);
+
+	if (!size || request->file || request->command) {
+		return error_set(err, BRIG_E_INPUT, EINVAL, "a run in a session needs code");
+	}
+	if (size > SESSION_CODE_BYTES_MAX || memchr(request->code, 0, size)) {
+		return error_set(err, BRIG_E_INPUT, EINVAL,
+				 "the code has more than 16 MiB, or a NUL in it");
+	}
+	if (text_is_blank(request->code, size)) {
+		return error_set(err, BRIG_E_INPUT, EINVAL, "the code is empty");
+	}
+	if (request->stdin_feed || request->stdin_size > SESSION_STDIN_BYTES_MAX) {
+		return error_set(err, BRIG_E_INPUT, EFBIG,
+				 "the input of a run in a session must be handed in at once, and "
+				 "have at most 32 MiB");
+	}
+	if (limits->memory_bytes || limits->processes || limits->disk_bytes ||
+	    limits->disk_inodes || limits->cpu_millicores || limits->open_files ||
+	    limits->file_bytes || limits->net_bytes) {
+		int r = error_set(err, BRIG_E_INPUT, EINVAL,
+				  "a session's memory, processes, disk and files cannot be "
+				  "limited anew for a run");
+		error_remedy(err, "set these limits when the session is opened");
+		return r;
+	}
+	if (prepare_check_out(request->out, err) < 0) {
+		return -E2BIG;
+	}
+	/* The cell's gate has its rules for good: to seem to tighten them would be worse. */
+	if (request->network) {
+		int r = error_set(err, BRIG_E_INPUT, EINVAL,
+				  "a session's network cannot be chosen anew for a run");
+		error_remedy(err, "choose the hosts when the session is opened");
+		return r;
+	}
+	return request->mounts_count ? error_set(err, BRIG_E_INPUT, EINVAL,
+						 "directories are given to a session when it is "
+						 "opened")
+				     : 0;
+}
+
+/* What the run asks for, else what the session was opened with, else what the policy says. */
+static int find_limits(const struct brig_session *session, const struct brig_request *request,
+		       struct brig_limits *ret, struct brig_error *err)
+{
+	struct brig_limits want = session->asked, own = request->limits;
+	struct brig_limits usual, most = request->limits_most;
+	if (request->clamp) {
+		policy_limits_clamp(session->prepared.policy, &request->limits_most, &own);
+	}
+	int r = policy_limits_within(session->prepared.policy, &session->asked, &session->most,
+				     &usual, err);
+
+	for (size_t i = 0; r == 0 && i < limit_table_count; i++) {
+		uint64_t value = *limit_of(&own, &limit_table[i]);
+		uint64_t bound = *limit_of(&most, &limit_table[i]);
+		uint64_t unasked = *limit_of(&usual, &limit_table[i]);
+
+		/* Whoever asks now may be allowed less than whoever opened the session. */
+		unasked = bound && bound < unasked ? bound : unasked;
+		*limit_of(&want, &limit_table[i]) = value ? value : unasked;
+	}
+	return r < 0 ? r : policy_limits(session->prepared.policy, &want, ret, err);
+}
+
+/* What ran before has seen to the interpreter: to tighten the guard would mean nothing. */
+static int check_guard(const struct brig_session *session, const struct brig_request *request,
+		       struct brig_error *err)
+{
+	const char *mode = guard_mode_names[session->prepared.guard.mode];
+
+	if (request->check || (request->guard && strcmp(request->guard, mode) != 0)) {
+		int r = error_set(err, BRIG_E_INPUT, EINVAL,
+				  "the session was opened with guard %s, and keeps it", mode);
+		error_remedy(err, "choose the guard when the session is opened");
+		return r;
+	}
+	return 0;
+}
+
+static int check_state(const struct brig_session *session, struct brig_error *err)
+{
+	if (session->state == BRIG_SESSION_GONE || session->reason[0]) {
+		int r = error_set(err, BRIG_E_INPUT, ESTALE, "the session is gone: %s",
+				  session->reason);
+		error_remedy(err, "open another one; files and variables are lost");
+		return r;
+	}
+	if (session->current || session->state == BRIG_SESSION_BUSY) {
+		int r = error_set(err, BRIG_E_INPUT, EBUSY, "a run is under way in the session");
+		error_remedy(err, "wait for its end, or interrupt it");
+		return r;
+	}
+	return 0;
+}
+
+static int keep(struct session_run *run, const struct brig_request *request, struct brig_error *err)
+{
+	int r = 0;
+
+	run->request = *request;
+	buf_add(&run->code, request->code,
+		request->code_size ? request->code_size : strlen(request->code));
+	buf_add(&run->input, request->stdin_data, request->stdin_size);
+	for (const char *const *arg = request->args; r == 0 && arg && *arg; arg++) {
+		r = strlist_add(&run->args, *arg);
+	}
+	for (const char *const *glob = request->out; r == 0 && glob && *glob; glob++) {
+		r = strlist_add(&run->globs, *glob);
+	}
+	run->request.code = run->code.data;
+	run->request.code_size = run->code.size;
+	run->request.stdin_data = run->input.data;
+	run->request.args = (const char *const *)run->args.items;
+	run->request.out = (const char *const *)run->globs.items;
+	return r < 0 || run->code.failed || run->input.failed
+		       ? error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory for a run")
+		       : 0;
+}
+
+int session_run_start(struct brig_session *session, const struct brig_request *request,
+		      struct session_run **ret, struct brig_error *err)
+{
+	struct session_run *run = calloc(1, sizeof(*run));
+
+	if (!run) {
+		return error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory for a run");
+	}
+	run->ended = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	int r = run->ended < 0 ? error_errno(err, BRIG_E_SYSTEM, errno, "cannot watch a run")
+			       : check_state(session, err);
+	if (r == 0) {
+		r = check_request(request, err);
+	}
+	if (r == 0) {
+		r = check_guard(session, request, err);
+	}
+	if (r == 0) {
+		r = find_limits(session, request, &run->limits, err);
+	}
+	if (r == 0) {
+		r = session_inputs_new(session, request, &run->inputs, err);
+	}
+	if (r == 0) {
+		r = keep(run, request, err);
+	}
+	if (r < 0) {
+		session_run_free(run);
+		return r;
+	}
+	run->session = session;
+	session_use(session);
+	session->current = run;
+	session_begin_run(session);
+	*ret = run;
+	return 0;
+}

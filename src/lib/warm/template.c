@@ -1,0 +1,293 @@
+/* Templates: see template.h. */
+#include "lib/warm/template.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/embedded.h"
+#include "base/memfile.h"
+#include "core/keeper.h"
+#include "core/plan_pack.h"
+#include "kernel/sys.h"
+#include "lib/warm/template_image.h"
+
+/* What its clones can become: the one that stays in a session, or the one that runs a program. */
+#define SESSION "drivers/session.py"
+#define DRIVER  "drivers/python.py"
+
+enum { FD_SOCKET, FD_IMAGE, FD_PLAN, FD_DRIVER };
+
+/* 3 is the socket, 4 the image, 5 the plan, 6 the driver. What follows are modules to preload. */
+static const char boot[] = "def boot():\n"
+			   " import sys\n"
+			   " from importlib import machinery as m, util as u\n"
+			   " l = m.ExtensionFileLoader('_brig', '/proc/self/fd/4')\n"
+			   " x = u.module_from_spec(u.spec_from_loader('_brig', l))\n"
+			   " l.exec_module(x)\n"
+			   " sys.modules.pop('_brig', None)\n"
+			   " with open(6, 'rb') as f: text = f.read()\n"
+			   " import os\n"
+			   " os.close(4)\n"
+			   " n = os.path.basename(sys.executable or sys.orig_argv[0])\n"
+			   " return text, {'__name__': 'brig.driver', 'text': text,\n"
+			   "  'serve': lambda: x.serve(3, 5, n),\n"
+			   "  'leave': x.leave,\n"
+			   "  'preload': sys.argv[1:]}\n"
+			   "t, g = boot()\n"
+			   "del boot\n"
+			   "exec(compile(t, '<brig>', 'exec'), g)\n";
+
+bool template_possible(const struct prepared *base)
+{
+	return base->runtime && base->runtime->template && template_image_size > 0 &&
+	       embedded_find(SESSION) && embedded_find(DRIVER);
+}
+
+/* One text of all: the guard and the session only define, the last one does. */
+static int driver_file(void)
+{
+	const struct embedded_file *session = embedded_find(SESSION),
+				   *driver = embedded_find(DRIVER);
+	_cleanup_(buf_done)
+	struct buf text = { 0 };
+
+	buf_add(&text, session->data, session->size);
+	buf_add(&text, driver->data, driver->size);
+	size_t size = 0;
+	_cleanup_free_ char *whole = text.failed ? NULL : guard_text(text.data, text.size, &size);
+	return whole ? memfile_make("brig-driver", whole, size) : -ENOMEM;
+}
+
+/* Only a program itself: what a script starts is not ours to know. */
+static int open_program(const char *path)
+{
+	char magic[4];
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0) {
+		return -errno;
+	}
+	if (pread(fd, magic, sizeof(magic), 0) != sizeof(magic) ||
+	    memcmp(magic, "\177ELF", sizeof(magic)) != 0) {
+		return -ENOEXEC;
+	}
+	return TAKE_FD(fd);
+}
+
+static int pack(const struct spec *spec, struct brig_error *err)
+{
+	struct plan plan = { 0 };
+	int r = plan_make(spec, &plan, err);
+
+	if (r == 0) {
+		r = plan_pack(&plan);
+		plan_done(&plan);
+	}
+	return r;
+}
+
+/*
+ * Functions are looked up ahead: with each that is first called in a clone, that would write to a
+ * page of tables. Libraries that start threads of their own at import cannot be cloned. And room
+ * for what a program's own environment may have more than this.
+ */
+static const char *const more_env[] = {
+	"LD_BIND_NOW=1",
+	"OPENBLAS_NUM_THREADS=1",
+	"OMP_NUM_THREADS=1",
+	"MKL_NUM_THREADS=1",
+	"NUMEXPR_NUM_THREADS=1",
+#define ROOM "################################################################"
+	"BRIG_ROOM=" ROOM ROOM ROOM ROOM ROOM ROOM ROOM ROOM,
+#undef ROOM
+};
+
+static const char **template_env(const struct strlist *env)
+{
+	const char **list = calloc(env->count + ARRAY_SIZE(more_env) + 1, sizeof(*list));
+
+	for (size_t i = 0; list && i < env->count; i++) {
+		list[i] = env->items[i];
+	}
+	for (size_t i = 0; list && i < ARRAY_SIZE(more_env); i++) {
+		list[env->count + i] = more_env[i];
+	}
+	return list;
+}
+
+static int start(const struct prepared *base, int fds[KEEPER_FDS], int outside, int program,
+		 int *pidfd)
+{
+	const struct strlist *preload = &base->runtime->preload;
+	const char **argv = calloc(preload->count + 5, sizeof(*argv));
+	const char **envp = template_env(&base->env);
+	size_t argc = 0;
+
+	if (!argv || !envp) {
+		free(argv);
+		free(envp);
+		return -ENOMEM;
+	}
+	argv[argc++] = base->runtime->program;
+	argv[argc++] = "-c";
+	argv[argc++] = boot;
+	for (size_t i = 0; i < preload->count; i++) {
+		argv[argc++] = preload->items[i];
+	}
+	if (base->guard.on) {
+		argv[argc++] = GUARD_MARK; /* its clones rehearse that, too */
+	}
+	struct keeper keeper = {
+		.ranged = base->spec.ranged,
+		.id = base->spec.first_id,
+		.closure = &base->closure,
+		.outside = outside,
+		.program = program,
+		.name = strrchr(base->runtime->real_program, '/') + 1,
+		.argv = argv,
+		.envp = envp,
+	};
+	memcpy(keeper.fds, fds, sizeof(keeper.fds));
+	int pid = keeper_start(&keeper, pidfd);
+	int r = pid < 0 ? pid : 0;
+	if (r == 0 && !keeper.ranged) {
+		r = keeper_map(pid, base->spec.caller_uid, base->spec.caller_gid);
+	}
+	free(argv);
+	free(envp);
+	return r;
+}
+
+int template_start(const struct prepared *base, struct template **ret, struct brig_error *err)
+{
+	struct template *template = calloc(1, sizeof(*template));
+	int ends[2] = { -1, -1 };
+	int r = template ? 0 : -ENOMEM;
+
+	if (r == 0 && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0) {
+		r = -errno;
+	}
+	if (r < 0) {
+		free(template);
+		return error_errno(err, BRIG_E_SYSTEM, -r, "cannot make a template");
+	}
+	*template = (struct template){ .keeper = -1, .socket = ends[0] };
+	template->born_ns = clock_now_ns();
+	_cleanup_close_ int socket = ends[1];
+	_cleanup_close_ int plan = pack(&base->spec, err);
+	_cleanup_close_ int image = memfile_make("brig", template_image, template_image_size);
+	_cleanup_close_ int text = driver_file();
+	_cleanup_close_ int program = open_program(base->runtime->real_program);
+	r = program < 0 ? program : 0;
+	int fds[KEEPER_FDS] = {
+		[FD_SOCKET] = socket, [FD_IMAGE] = image, [FD_PLAN] = plan, [FD_DRIVER] = text
+	};
+	for (int i = 0; i < KEEPER_FDS && r == 0; i++) {
+		r = fds[i] < 0 ? fds[i] : 0;
+	}
+	if (r == 0) {
+		r = start(base, fds, template->socket, program, &template->keeper);
+	}
+	if (r == 0) {
+		struct wire_record release = { .kind = WIRE_RELEASE };
+		r = wire_send(template->socket, &release, NULL, 0);
+	}
+	if (r < 0) {
+		int keeper = template_leave(template);
+		if (keeper >= 0) {
+			sys_pidfd_send_signal(keeper, SIGKILL);
+			if (!template_gone(keeper, 1000)) {
+				close(keeper);
+			}
+		}
+		return error_errno(err, BRIG_E_SYSTEM, -r, "cannot start the template of %s",
+				   base->runtime->name);
+	}
+	*ret = template;
+	return 0;
+}
+
+int template_ask(struct template *template, struct run *run, int devices)
+{
+	struct wire_record record = { .kind = WIRE_CLONE };
+	int fds[WIRE_CLONE_FDS + 1] = { run->cell.control_inside,
+					run->cell.stdio[0],
+					run->cell.stdio[1],
+					run->cell.stdio[2],
+					run->cell.go[0],
+					run->order,
+					run->value,
+					run->cell.channel_fd,
+					devices };
+
+	template->clones++;
+	int r = wire_send(template->socket, &record, fds,
+			  devices >= 0 ? WIRE_CLONE_FDS + 1 : WIRE_CLONE_FDS);
+	template->broken |= r < 0;
+	return r;
+}
+
+int template_hear(struct template *template, pid_t *ret_pid, int *ret_pidfd)
+{
+	struct wire_record record;
+	int fds[WIRE_FDS_MAX] = { [0 ... WIRE_FDS_MAX - 1] = -1 };
+	unsigned count;
+	int r = wire_receive(template->socket, &record, fds, &count);
+
+	if (r == -EAGAIN) {
+		return 0;
+	}
+	if (r == 1 && record.kind == WIRE_WARM && count == 0 && !template->ready) {
+		/*
+		 * Programs have the pid 2 or 3 in every cell: libraries that tell a fork by its pid
+		 * would not tell one from a template with that number.
+		 */
+		template->ready = true;
+		template->broken |= record.value == 2 || record.value == 3;
+		return 0;
+	}
+	if (r == 1 && record.kind == WIRE_CLONED && count == 1 && record.value > 0) {
+		*ret_pid = (pid_t)record.value;
+		*ret_pidfd = fds[0];
+		return 1;
+	}
+	for (int i = 0; i < WIRE_FDS_MAX; i++) {
+		close_fd(&fds[i]);
+	}
+	template->broken = true;
+	return r == 1 && record.kind == WIRE_CLONED && record.errnum > 0 ? -record.errnum : -EPIPE;
+}
+
+int template_leave(struct template *template)
+{
+	int keeper = template->keeper;
+
+	close_fd(&template->socket);
+	free(template);
+	return keeper;
+}
+
+bool template_gone(int keeper, int wait_ms)
+{
+	struct pollfd ended = { .fd = keeper, .events = POLLIN };
+	siginfo_t info;
+
+	if (poll(&ended, 1, wait_ms) <= 0) {
+		return false;
+	}
+	syscall(SYS_waitid, P_PIDFD, keeper, &info, WEXITED | __WALL, NULL);
+	close(keeper);
+	return true;
+}

@@ -1,0 +1,77 @@
+/* Used cells, until the kernel has taken them apart: nobody waits for that. See warm.h. */
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+
+#include "base/cleanup.h"
+#include "lib/warm/warm.h"
+
+static bool is_gone(const struct warm_cell *cell)
+{
+	struct pollfd ended = { .fd = cell->run->cell.pidfd, .events = POLLIN };
+
+	return cell->run->cell.pidfd < 0 || cell->run->cell.pid == 0 || poll(&ended, 1, 0) != 0;
+}
+
+static void let_go(struct warm *warm, unsigned index)
+{
+	warm_cell_free(warm_cell_remove(warm->dead, &warm->dead_count, index));
+}
+
+/* As many as there are descriptors for: whoever begins a run looks at that. */
+static bool make_room(struct warm *warm)
+{
+	if (warm->dead_count < warm->dead_room) {
+		return true;
+	}
+	unsigned room = warm->dead_room ? 2 * warm->dead_room : 64;
+	struct warm_cell **list = reallocarray(warm->dead, room, sizeof(struct warm_cell *));
+	if (!list) {
+		return false;
+	}
+	warm->dead = list;
+	warm->dead_room = room;
+	return true;
+}
+
+void warm_bury(struct warm *warm, struct warm_cell *cell)
+{
+	struct epoll_event want = { .events = EPOLLIN, .data = { .ptr = &cell->stirred } };
+
+	cell->stirred = false;
+	/* The request's spec goes with the request. */
+	cell->run->options.spec = cell->run->watch.spec = cell->run->denials.spec = &cell->spec;
+	if (is_gone(cell) || !make_room(warm) ||
+	    epoll_ctl(warm->epoll, EPOLL_CTL_ADD, cell->run->cell.pidfd, &want) < 0) {
+		warm_cell_free(cell);
+		return;
+	}
+	warm->dead[warm->dead_count++] = cell;
+}
+
+bool warm_bury_run(struct warm *warm, struct run **run, struct prepared *prepared)
+{
+	struct warm_cell *cell = calloc(1, sizeof(*cell));
+
+	if (!cell) {
+		return false;
+	}
+	cell->spec = prepared->spec;
+	cell->ids = TAKE_FD(prepared->ids);
+	cell->devices = -1;
+	cell->set = warm->epoll;
+	run_end_now(*run, ENDING_CANCELLED);
+	cell->run = TAKE_PTR(*run);
+	warm_bury(warm, cell);
+	return true;
+}
+
+void warm_bury_step(struct warm *warm, bool all)
+{
+	for (unsigned i = 0; i < warm->dead_count && (all || warm->pieces); i++) {
+		if (all || (warm->dead[i]->stirred && is_gone(warm->dead[i]))) {
+			warm->pieces -= !all;
+			let_go(warm, i--);
+		}
+	}
+}

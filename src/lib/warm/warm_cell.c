@@ -1,0 +1,113 @@
+/* One cell made ahead: its identity, and how it comes to be. See warm.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "kernel/idrange.h"
+#include "lib/warm/warm.h"
+
+/* Ids and devices of its own; all else is as the pool has it. */
+static int identify(const struct warm_pool *pool, struct warm_cell *cell, struct brig_error *err)
+{
+	struct spec *spec = &cell->spec;
+
+	if (!spec->ranged) {
+		return 0;
+	}
+	cell->ids = idrange_take(&spec->first_id, err);
+	if (cell->ids < 0) {
+		return cell->ids;
+	}
+	cell->devices = spec->devices = context_devices(pool->warm->context);
+	return cell->devices < 0
+		       ? error_errno(err, BRIG_E_SYSTEM, -cell->devices, "cannot make device nodes")
+		       : 0;
+}
+
+static int begin(struct warm_pool *pool, struct warm_cell *cell, struct brig_error *err)
+{
+	const struct filter *filter = &pool->base.policy->filter;
+	struct run_options options = {
+		.spec = &cell->spec,
+		.groups = pool->warm->context->groups,
+		.filter = filter->count ? filter : NULL,
+		.watch = pool->base.watch,
+		.monitor = pool->base.monitor.on ? &pool->base.monitor : NULL,
+		.stdin_feed = true, /* stays open until the order */
+	};
+
+	return run_begin(&options, &cell->run, err);
+}
+
+int warm_cell_launch(struct warm_cell *cell, pid_t pid, int pidfd, struct brig_error *err)
+{
+	struct epoll_event want = { .events = EPOLLIN, .data = { .ptr = &cell->stirred } };
+	int r = run_launch(cell->run, pid, pidfd, err);
+
+	/* Not before: its input has room from the start, and nobody would ask it about that. */
+	if (r == 0 && epoll_ctl(cell->set, EPOLL_CTL_ADD, cell->run->epoll, &want) < 0) {
+		r = error_errno(err, BRIG_E_SYSTEM, errno, "cannot watch a waiting cell");
+	}
+	return r;
+}
+
+int warm_cell_new(struct warm_pool *pool, struct warm_cell **ret, struct brig_error *err)
+{
+	struct warm_cell *cell = calloc(1, sizeof(*cell));
+
+	if (!cell) {
+		return error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory for a waiting cell");
+	}
+	cell->ids = cell->devices = -1;
+	cell->set = pool->warm->epoll;
+	cell->spec = pool->base.spec;
+	cell->spec.devices = -1;
+	int r = identify(pool, cell, err);
+	if (r == 0) {
+		r = begin(pool, cell, err);
+	}
+	if (r == 0 && pool->template) {
+		r = template_ask(pool->template, cell->run, cell->devices);
+		cell->asked = r == 0;
+		if (r < 0) {
+			error_errno(err, BRIG_E_SYSTEM, -r, "the template does not answer");
+		}
+	} else if (r == 0) {
+		r = warm_cell_launch(cell, 0, -1, err);
+	}
+	if (r < 0) {
+		warm_cell_free(cell);
+		return r;
+	}
+	*ret = cell;
+	return 0;
+}
+
+void warm_cell_free(struct warm_cell *cell)
+{
+	if (!cell) {
+		return;
+	}
+	/* By hand: whoever holds a copy (a keeper that is just starting, too) keeps them there. */
+	if (cell->run) {
+		epoll_ctl(cell->set, EPOLL_CTL_DEL, cell->run->epoll, NULL);
+		epoll_ctl(cell->set, EPOLL_CTL_DEL, cell->run->cell.pidfd, NULL);
+	}
+	run_free(cell->run);
+	close_fd(&cell->devices);
+	close_fd(&cell->ids);
+	free(cell);
+}
+
+struct warm_cell *warm_cell_remove(struct warm_cell **list, unsigned *count, unsigned index)
+{
+	struct warm_cell *cell = list[index];
+
+	(*count)--;
+	for (unsigned i = index; i < *count; i++) {
+		list[i] = list[i + 1];
+	}
+	return cell;
+}

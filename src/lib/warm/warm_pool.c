@@ -1,0 +1,417 @@
+/* Pools: found by what a request asks, filled, emptied. See warm.h. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "lib/warm/warm.h"
+
+#define PLACE_MAX 4096
+/* A tenant that replaces its own pools sooner than this has more kinds than pools can serve. */
+#define CHURN_NS UINT64_C(30000000000)
+
+static bool same_text(const char *a, const char *b)
+{
+	return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static struct warm_stamp stamp_of(const char *dir, const char *kind, const char *name)
+{
+	char path[PLACE_MAX];
+	struct stat info;
+	bool own_path = strchr(name, '/') != NULL;
+
+	snprintf(path, sizeof(path), own_path ? "%.0s%.0s%s" : "%s/%s/%s.json", dir, kind, name);
+	if (stat(path, &info) < 0) {
+		return (struct warm_stamp){ 0 };
+	}
+	return (struct warm_stamp){
+		.device = info.st_dev,
+		.inode = info.st_ino,
+		.size = (uint64_t)info.st_size,
+		.changed_ns = (uint64_t)info.st_ctim.tv_sec * 1000000000u +
+			      (uint64_t)info.st_ctim.tv_nsec,
+	};
+}
+
+static void stamp(const struct warm_pool *pool, struct warm_stamp stamps[WARM_STAMPS])
+{
+	const char *dir = pool->warm->context->config_dir;
+	const char *parent = pool->base.policy->extends;
+
+	stamps[0] = stamp_of(dir, "policies", pool->policy ? pool->policy : "default");
+	stamps[1] = stamp_of(dir, "runtimes", pool->base.runtime->name);
+	stamps[2] = stamp_of(dir, ".", "ceiling");
+	stamps[3] = parent[0] ? stamp_of(dir, "policies", parent) : (struct warm_stamp){ 0 };
+}
+
+/* The operator may have changed the rules since. */
+static bool is_current(const struct warm_pool *pool)
+{
+	struct warm_stamp now[WARM_STAMPS];
+
+	stamp(pool, now);
+	return memcmp(now, pool->stamps, sizeof(now)) == 0;
+}
+
+static bool speaks(const struct runtime *runtime, const struct brig_request *request)
+{
+	if (request->language) {
+		return strcmp(request->language, runtime->name) == 0 ||
+		       strlist_has(&runtime->aliases, request->language);
+	}
+	if (request->file) {
+		const char *dot = strrchr(request->file, '.');
+		return dot && strlist_has(&runtime->extensions, dot + 1);
+	}
+	return strcmp(runtime->name, "python") == 0 && strncmp(request->code, "#!", 2) != 0;
+}
+
+/* An interpreter that was started ahead has been told of more already. */
+static bool fits_started(const struct warm_pool *pool, const struct brig_request *request,
+			 const struct brig_limits *wanted)
+{
+	const struct prepared *base = &pool->base;
+	const struct brig_limits *built = &base->spec.limits;
+	struct runtime_source_name source;
+
+	runtime_source_name(base->runtime, request->file, request->code ? request->code : "",
+			    request->code ? request->code_size : 0, &source);
+	return strcmp(source.file, base->source.file) == 0 &&
+	       wanted->memory_bytes == built->memory_bytes &&
+	       wanted->processes == built->processes && wanted->open_files == built->open_files &&
+	       wanted->file_bytes == built->file_bytes;
+}
+
+/* Of the limits only those count that are built into a cell. */
+static bool fits(const struct warm_pool *pool, const struct brig_request *request)
+{
+	const struct brig_limits *built = &pool->base.spec.limits;
+	struct brig_limits asked = request->limits, wanted;
+	struct brig_error unused = { 0 };
+
+	if (request->clamp) {
+		policy_limits_clamp(pool->base.policy, &request->limits_most, &asked);
+	}
+	if (pool->retired || !same_text(pool->policy, request->policy) ||
+	    !same_text(pool->tenant, request->tenant) || !speaks(pool->base.runtime, request) ||
+	    policy_limits_within(pool->base.policy, &asked, &request->limits_most, &wanted,
+				 &unused) < 0) {
+		return false;
+	}
+	return wanted.disk_bytes == built->disk_bytes && wanted.disk_inodes == built->disk_inodes &&
+	       wanted.cpu_millicores == built->cpu_millicores &&
+	       (!pool->base.spec.prestarted || fits_started(pool, request, &wanted));
+}
+
+static int refuse(struct brig_error *err, const char *why)
+{
+	return error_set(err, BRIG_E_INPUT, ENOTSUP, "no cell is made ahead for this: %s", why);
+}
+
+static int check_kind(const struct brig_request *request, struct brig_error *err)
+{
+	if (request->command || (!request->code && !request->file)) {
+		return refuse(err, "it is a command, not code in a language");
+	}
+	if (request->network && request->network[0]) {
+		return refuse(err, "it has a network");
+	}
+	return request->mounts_count ? refuse(err, "it brings directories of its own") : 0;
+}
+
+static int check_base(const struct prepared *base, struct brig_error *err)
+{
+	if (base->spec.provider != PROVIDER_NATIVE) {
+		return refuse(err, "the policy has no walls");
+	}
+	if (base->gate) {
+		return refuse(err, "the policy allows a network");
+	}
+	if (!base->runtime || base->runtime->compile.count) {
+		return refuse(err, "the language is compiled first");
+	}
+	return 0;
+}
+
+/* What all requests of the pool have in common; the rest is filled in for each. */
+static int prepare_base(struct warm_pool *pool, const struct brig_request *request,
+			struct brig_error *err)
+{
+	struct brig_request like = {
+		.size = sizeof(like),
+		.language = request->language,
+		.code = request->file ? NULL : request->code,
+		.code_size = request->code_size,
+		.file = request->file,
+		.policy = request->policy,
+		.consent = true, /* asked of every request again */
+		.limits = { .disk_bytes = request->limits.disk_bytes,
+			    .disk_inodes = request->limits.disk_inodes,
+			    .cpu_millicores = request->limits.cpu_millicores },
+		.clamp = request->clamp,
+	};
+	int r = prepare(pool->warm->context, &like, PURPOSE_RUN, &pool->base, err);
+
+	if (r == 0) {
+		r = check_base(&pool->base, err);
+	}
+	if (r < 0) {
+		return r;
+	}
+	/* Who guards code is in the template. */
+	pool->base.spec.driver = pool->base.spec.driver_text = NULL;
+	pool->base.spec.valued = false;
+	/* A cell takes its input files from its order. */
+	pool->base.spec.inputs_count = 0;
+	if (pool->base.runtime->driver[0]) {
+		like.limits = request->limits;
+		r = prepare_driver(&pool->base, &like, err);
+		pool->base.spec.inputs_count = 0;
+	}
+	pool->base.spec.held = !pool->base.spec.prestarted;
+	return r;
+}
+
+static void set_template(struct warm_pool *pool)
+{
+	struct spec *spec = &pool->base.spec;
+	bool possible = !pool->warm->options.no_templates && template_possible(&pool->base) &&
+			(spec->layers & LAYER_BIT(LAYER_PIDNS)) &&
+			(spec->layers & LAYER_BIT(LAYER_USERNS));
+
+	spec->cloned = possible;
+	/* It is not born in its group: the template may not put it there. */
+	if (possible && strcmp(cgroup_manager_means(pool->warm->context->groups), "cgroup2") == 0) {
+		layer_set groups = LAYER_BIT(LAYER_CGROUP_MEMORY) | LAYER_BIT(LAYER_CGROUP_PIDS) |
+				   LAYER_BIT(LAYER_CGROUP_CPU);
+		spec->join_by_write = (spec->layers & groups) != 0;
+	}
+}
+
+static bool names(const struct strlist *patterns, const char *pair, size_t length)
+{
+	for (size_t i = 0; i < patterns->count; i++) {
+		const char *pattern = patterns->items[i];
+		size_t size = strcspn(pattern, "*");
+		if (strncmp(pair, pattern, size) == 0 &&
+		    (pattern[size] == '*' ? length >= size : length == size)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* What a started interpreter has read of its environment already must be what is asked for. */
+static int check_env(const struct warm_pool *pool, const struct brig_request *request,
+		     struct brig_error *err)
+{
+	const struct prepared *base = &pool->base;
+
+	for (const char *const *pair = request->env; pair && *pair; pair++) {
+		if (base->spec.prestarted &&
+		    names(&base->runtime->driver_env, *pair, strcspn(*pair, "=")) &&
+		    !strlist_has(&base->env, *pair)) {
+			return refuse(err, "it sets a variable that the interpreter starts with");
+		}
+	}
+	return 0;
+}
+
+static struct warm_pool *pool_new(struct warm *warm, const struct brig_request *request,
+				  struct brig_error *err)
+{
+	struct warm_pool *pool = calloc(1, sizeof(*pool));
+
+	if (!pool) {
+		error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory for a pool");
+		return NULL;
+	}
+	pool->warm = warm;
+	pool->uses = 1;
+	pool->born_ns = pool->used_ns = clock_now_ns();
+	pool->base = (struct prepared){ .ids = -1, .workdir_fd = -1, .spec = { .devices = -1 } };
+	pool->policy = request->policy ? strdup(request->policy) : NULL;
+	pool->tenant = request->tenant ? strdup(request->tenant) : NULL;
+	if (prepare_base(pool, request, err) < 0) {
+		warm_pool_free(pool);
+		return NULL;
+	}
+	stamp(pool, pool->stamps);
+	set_template(pool);
+	return pool;
+}
+
+void warm_pool_drop_last(struct warm_pool *pool)
+{
+	struct warm_cell *cell = pool->cells[--pool->count];
+
+	epoll_ctl(pool->warm->epoll, EPOLL_CTL_DEL, cell->run->epoll, NULL);
+	run_end_now(cell->run, ENDING_CANCELLED); /* kills; the kernel needs its time */
+	warm_bury(pool->warm, cell);
+}
+
+void warm_pool_drop(struct warm_pool *pool)
+{
+	while (pool->count) {
+		warm_pool_drop_last(pool);
+	}
+}
+
+static void leave_template(struct warm_pool *pool, struct template **template)
+{
+	if (*template) {
+		epoll_ctl(pool->warm->epoll, EPOLL_CTL_DEL, (*template)->socket, NULL);
+		warm_leave(pool->warm, TAKE_PTR(*template));
+	}
+}
+
+static void empty(struct warm_pool *pool)
+{
+	warm_pool_drop(pool);
+	leave_template(pool, &pool->template);
+	leave_template(pool, &pool->next);
+}
+
+void warm_pool_free(struct warm_pool *pool)
+{
+	empty(pool);
+	prepared_done(&pool->base);
+	free(pool->policy);
+	free(pool->tenant);
+	free(pool);
+}
+
+void warm_pool_unuse(struct warm_pool *pool)
+{
+	if (--pool->uses == 0) {
+		warm_pool_free(pool);
+	}
+}
+
+static void retire(struct warm *warm, unsigned index)
+{
+	struct warm_pool *pool = warm->pools[index];
+
+	warm->pools[index] = warm->pools[--warm->count];
+	pool->retired = true;
+	empty(pool);
+	warm_pool_unuse(pool);
+}
+
+static unsigned pools_of(const struct warm *warm, const char *tenant)
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < warm->count; i++) {
+		count += same_text(warm->pools[i]->tenant, tenant);
+	}
+	return count;
+}
+
+/*
+ * The tenant with the most pools makes room, and among equals the one that asks: the requests of
+ * one tenant cost no other tenant a pool. Of its pools it is the one that was asked the longest
+ * time ago.
+ */
+static void retire_one(struct warm *warm, const char *asks, struct warm_pool *fresh)
+{
+	unsigned victim = 0, most = 0;
+
+	for (unsigned i = 0; i < warm->count; i++) {
+		const struct warm_pool *pool = warm->pools[i];
+		unsigned has = pools_of(warm, pool->tenant) + same_text(pool->tenant, asks);
+		if (has > most || (has == most && pool->used_ns < warm->pools[victim]->used_ns)) {
+			most = has;
+			victim = i;
+		}
+	}
+	const struct warm_pool *pool = warm->pools[victim];
+	/*
+	 * The processor time of warming a pool is billed to nobody. A tenant with a new kind of
+	 * request each time would make others pay: such a pool starts nothing for a while.
+	 */
+	if (same_text(pool->tenant, asks) && fresh->born_ns - pool->born_ns < CHURN_NS) {
+		fresh->rest_until_ns = fresh->born_ns + CHURN_NS;
+	}
+	retire(warm, victim);
+}
+
+static struct warm_pool *find_pool(struct warm *warm, const struct brig_request *request)
+{
+	for (unsigned i = 0; i < warm->count; i++) {
+		if (!fits(warm->pools[i], request)) {
+			continue;
+		}
+		if (is_current(warm->pools[i])) {
+			warm_rotate(warm->pools[i], clock_now_ns());
+			return warm->pools[i];
+		}
+		retire(warm, i--);
+	}
+	return NULL;
+}
+
+struct warm_pool *warm_pool_for(struct warm *warm, const struct brig_request *request,
+				struct brig_error *err)
+{
+	if (warm->closed) {
+		error_set(err, BRIG_E_INPUT, ENOTSUP, "the context has no pools");
+		return NULL;
+	}
+	if (check_kind(request, err) < 0) {
+		return NULL;
+	}
+	struct warm_pool *pool = find_pool(warm, request);
+	if (!pool) {
+		pool = pool_new(warm, request, err);
+		if (!pool) {
+			return NULL;
+		}
+		if (warm->count == warm->options.pools_max) {
+			retire_one(warm, request->tenant, pool);
+		}
+		warm->pools[warm->count++] = pool;
+	}
+	return check_env(pool, request, err) < 0 ? NULL : pool;
+}
+
+unsigned warm_pool_ready(const struct warm_pool *pool)
+{
+	unsigned ready = 0;
+
+	for (unsigned i = 0; i < pool->count; i++) {
+		ready += !pool->cells[i]->asked && pool->cells[i]->run->state == RUN_HELD;
+	}
+	return ready;
+}
+
+bool warm_pool_making(const struct warm_pool *pool)
+{
+	return pool->count > warm_pool_ready(pool) && pool->failures == 0;
+}
+
+struct warm_cell *warm_pool_take(struct warm_pool *pool)
+{
+	for (unsigned i = 0; i < pool->count; i++) {
+		struct warm_cell *cell = pool->cells[i];
+		if (cell->asked || cell->run->state != RUN_HELD) {
+			continue;
+		}
+		/* The oldest first: the order of the others stays. */
+		warm_cell_remove(pool->cells, &pool->count, i);
+		epoll_ctl(pool->warm->epoll, EPOLL_CTL_DEL, cell->run->epoll, NULL);
+		return cell;
+	}
+	return NULL;
+}
+
+void warm_pool_distrust(struct warm_pool *pool)
+{
+	empty(pool);
+}
