@@ -75,6 +75,11 @@ for dir in src/*/; do
 		complain "$dir: an unknown layer; give it a line in scripts/check-layers.sh"
 		continue
 	fi
+	told=$(sed -n 's/^It may include: //p' "$dir/README.md" | tr ' ,.' '\n' |
+		sed -n 's/^\x60\(.*\)\x60$/\1/p' | sort | xargs)
+	if [ "$told" != "$(echo "$below" | tr ' ' '\n' | sort | xargs)" ]; then
+		complain "${dir}README.md: the line "It may include:" must name: ${below:-no layer}"
+	fi
 	for file in "$dir"*.[ch] "$dir"*/*.[ch]; do
 		[ -e "$file" ] || continue
 		room=$(dirname "${file#src/}")
