@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Waits in a started Node.js for its order. Loaded with --require, which Node.js does before it looks
 // at the program's file: when this returns, Node.js itself runs the program, by the same way and with
 // the same frames on the stack as ever. No code of a tenant has run before.

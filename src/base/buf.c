@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A growing byte buffer. Failure is sticky: nothing is added behind a hole. */
 #include "base/buf.h"
 

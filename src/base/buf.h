@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A growing byte buffer, always NUL-terminated when data is not NULL. Zero-initialise it. */
 #ifndef BRIG_BASE_BUF_H
 #define BRIG_BASE_BUF_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Scope-bound ownership: a local that owns something says so in its declaration. */
 #ifndef BRIG_BASE_CLEANUP_H
 #define BRIG_BASE_CLEANUP_H

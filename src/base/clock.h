@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #ifndef BRIG_BASE_CLOCK_H
 #define BRIG_BASE_CLOCK_H
 

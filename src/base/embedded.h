@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The files of data/, built into the program by scripts/embed.sh. */
 #ifndef BRIG_BASE_EMBEDDED_H
 #define BRIG_BASE_EMBEDDED_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Filling in struct brig_error: every text is one clean line that ends in its field. */
 #include "base/error.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Filling in struct brig_error. All accept err == NULL. */
 #ifndef BRIG_BASE_ERROR_H
 #define BRIG_BASE_ERROR_H

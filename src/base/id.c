@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Run ids (ULIDs) and the names that operators give to things. */
 #include "base/id.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Run ids: ULIDs, 26 characters of Crockford base32, sortable by time, 80 random bits. */
 #ifndef BRIG_BASE_ID_H
 #define BRIG_BASE_ID_H

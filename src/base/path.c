@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Names that cross the border, checked as text. */
 #include "base/path.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Names that cross the border: checked as text here, and again by openat2 when they are used. */
 #ifndef BRIG_BASE_PATH_H
 #define BRIG_BASE_PATH_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Globs on relative paths. Both sides may be hostile, so nothing backtracks: the pattern becomes
  * a row of tokens, and all the places in it where the path read so far can stand are kept as one

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* SHA-256 by libsodium, and fields that cannot run into each other. */
 #include "base/sha256.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* SHA-256 by libsodium. */
 #ifndef BRIG_BASE_SHA256_H
 #define BRIG_BASE_SHA256_H

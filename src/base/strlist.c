@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A growing list of owned strings. */
 #include "base/strlist.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A growing list of owned strings, kept NULL-terminated so that it can serve as an argv. */
 #ifndef BRIG_BASE_STRLIST_H
 #define BRIG_BASE_STRLIST_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* "Did you mean": what comes nearest to a misspelt word. */
 #ifndef BRIG_BASE_SUGGEST_H
 #define BRIG_BASE_SUGGEST_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Numbers with units. Integers all the way: no strtod, so no locale, no exponent, no hexadecimal,
  * no infinity, and 0.3s is 300000000 ns, not one less.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Numbers with units, as people write them in options and policies: "256M", "1.5s", "64", "0.5".
  * Strict: no sign, no blank, no trailing bytes, no overflow, no NaN, at most 32 characters.

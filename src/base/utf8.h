@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Strict UTF-8: no overlong forms, no surrogates, nothing above U+10FFFF. */
 #ifndef BRIG_BASE_UTF8_H
 #define BRIG_BASE_UTF8_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The one loop that carries out a plan, and the table of what it calls. */
 #include <errno.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Change sets: see changes.h. */
 #include "core/changes.h"
 

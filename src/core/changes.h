@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a run did to /sandbox: created, modified, deleted, against what was handed in. */
 #ifndef BRIG_CORE_CHANGES_H
 #define BRIG_CORE_CHANGES_H

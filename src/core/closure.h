@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The part of the host's file system that a cell sees. Made by runtime/, mounted by the plan. */
 #ifndef BRIG_CORE_CLOSURE_H
 #define BRIG_CORE_CLOSURE_H

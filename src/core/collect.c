@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Collection: see collect.h. Bounded by the policy in bytes and count, whatever is there. One entry
  * of the tree after the other; what has to be read of it is read piece by piece before the next.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Taking files out of a cell after its end: out/ and named globs, and the list of changes. */
 #ifndef BRIG_CORE_COLLECT_H
 #define BRIG_CORE_COLLECT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Refused system calls: see denials.h. */
 #include "core/denials.h"
 

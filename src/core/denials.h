@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Refused system calls, as the kernel's listener reports them. The call waits while we look, and is
  * answered with an errno of our own. "Continue" is said only to calls that the filter allows by

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * "I am done": the last system call of a program whose end need not be waited for.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Events of a run, aggregated into its result. Bounded, and so that a program cannot push out what
  * it has done by doing more of something else: each kind has room of its own, each line of the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What is known of a run at its end: the input of the verdict. */
 #ifndef BRIG_CORE_FACTS_H
 #define BRIG_CORE_FACTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Standard input: see feed.h. */
 #include "core/feed.h"
 

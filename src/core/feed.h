@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Standard input of the program: a fixed text, or bytes that the caller feeds. */
 #ifndef BRIG_CORE_FEED_H
 #define BRIG_CORE_FEED_H

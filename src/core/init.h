@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Between the payload process and brig-init, until exec. */
 #ifndef BRIG_CORE_INIT_H
 #define BRIG_CORE_INIT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The notes of the payload process to brig-init, written and read: see init.h. */
 #include "core/init_note.h"
 

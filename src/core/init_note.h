@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the payload process tells brig-init until it execs: fixed notes on a pipe. A note of another
  * size, kind or order, or with a value that cannot be, ends the cell.

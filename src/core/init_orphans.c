@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Trusted local runs have no pid namespace. brig-init is then the subreaper: whatever its
  * descendants do, double forks and setsid included, they stay beneath it, so killing its children

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What outlives the program where there is no pid namespace to take it away. */
 #ifndef BRIG_CORE_INIT_ORPHANS_H
 #define BRIG_CORE_INIT_ORPHANS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Keepers: see keeper.h. After the clone only async-signal-safe calls are made. */
 #include "core/keeper.h"
 

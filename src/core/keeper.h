@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The keeper: parent of a template and of the cells that are cloned from it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Watched calls and files: see monitor.h. */
 #include "core/monitor.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a policy wants to know of calls that it allows: the calls themselves, and files by the names
  * under which they are opened. What is noted decides nothing: see watched.h.

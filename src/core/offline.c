@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What runtimes say when a name is not resolved or an address has no route: see offline.h. */
 #include "core/offline.h"
 

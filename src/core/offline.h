@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A program that failed because its cell has no network: told by names that it asked for, or by its
  * last words. */
 #ifndef BRIG_CORE_OFFLINE_H

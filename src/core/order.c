@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Orders: see order.h. */
 #include "core/order.h"
 

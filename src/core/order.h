@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The order: what a waiting cell is told when its turn comes. Arguments, environment, limits of
  * each process and input files, as one block of bytes in a memory file that the cell was born with.

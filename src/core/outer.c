@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A template's view of the host: see outer.h. After a clone: async-signal-safe calls only. */
 #include "core/outer.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a template sees of the host: the files that its runtime's closure names, and little else.
  * It is a copy of the host's tree with empty directories laid over the places that are nobody's

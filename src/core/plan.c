@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * plan_make(): from a spec to the ordered list of steps. Pure: it reads nothing but the spec, so
  * the same spec always gives the same plan, and `brig explain` shows exactly what a run will do.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The plan: the ordered list of typed steps that builds a cell. Data, made by plan_make() from a
  * spec, printed by `brig explain`, pinned by golden tests, executed by one loop (steps.h).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Packing plans: see plan_pack.h. */
 #include "core/plan_pack.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A plan as one block of bytes, for a template: it carries out the same steps as a cell that is
  * made cold, but in a process of its own, which has never seen the spec.

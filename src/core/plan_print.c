@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The plan for people and for programs. The same spec prints the same text on every host and in
  * every run: ids and descriptors, which change from run to run, are told in words.

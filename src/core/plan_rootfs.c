@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The root of a cell: one tmpfs, so that one quota covers every writable place; on it the
  * closure's directories (read-only), a made-up /etc, five devices, an own /proc, and /sandbox,

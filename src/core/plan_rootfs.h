@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The part of the plan that builds the cell's file system. */
 #ifndef BRIG_CORE_PLAN_ROOTFS_H
 #define BRIG_CORE_PLAN_ROOTFS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Limits of each process: see rlimits.h. */
 #include "core/rlimits.h"
 

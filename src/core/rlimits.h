@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The limits of each process of a cell, by the spec: for the plan, and for an order. */
 #ifndef BRIG_CORE_RLIMITS_H
 #define BRIG_CORE_RLIMITS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A run's events: one handler each, dispatched by a table. See run.h. */
 #include "core/run.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One run, as the warden sees it: starts the cell, pumps its streams, watches its limits, ends it,
  * collects what is left. Non-blocking; one epoll fd stands for all of it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A cell that was made ahead becomes the run of a request. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What brig-init says of its cell, record by record: see wire.h. */
 #include <errno.h>
 #include <sys/epoll.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the listener tells: refused calls, and that a program is done (done.h). */
 #include <errno.h>
 #include <sched.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A cell whose interpreter was started ahead. A driver, our own script, waits in it: no code of a
  * tenant has run in the cell before its order. Two pipes lead there. By one the order goes in; by

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Why a cell could not be built, in words: the step, the cause, the repair. */
 #include <errno.h>
 #include <string.h>

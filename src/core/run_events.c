@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A run's events, as they come; and its end when the policy has had enough of them. */
 #include <stdio.h>
 #include <string.h>

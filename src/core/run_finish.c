@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The end of a run: the last bytes, the last figures, the files, the verdict. */
 #include <errno.h>
 #include <stdio.h>

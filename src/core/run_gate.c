@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The cell's gate, as the warden sees it: a line by which it tells of connections, one record each
  * as they end. When the cell has ended, our side of the line is shut down; the gate tells what is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A time of grace: a program that has to end is told so by SIGTERM, and has until then to put its
  * things in order. The signal comes from outside of the cell; brig-init only says which process it

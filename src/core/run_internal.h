@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Shared by the files that make up a run. */
 #ifndef BRIG_CORE_RUN_INTERNAL_H
 #define BRIG_CORE_RUN_INTERNAL_H

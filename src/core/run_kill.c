@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The end of a cell by force, and of all that was held for it. */
 #include <poll.h>
 #include <signal.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Runs that share a cell, one after the other: where one ends and the next begins. See run.h. */
 #include <errno.h>
 #include <stdlib.h>

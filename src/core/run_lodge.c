@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A run that listens in its owner's set instead of one of its own. See run.h. */
 #include <errno.h>
 #include <sys/epoll.h>

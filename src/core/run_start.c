@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Starting a run: plan, pipes, the warden's steps, the epoll set. */
 #include <errno.h>
 #include <fcntl.h>

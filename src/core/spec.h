@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Everything that decides what a cell looks like, gathered before the plan is made. The plan is a
  * pure function of this: no look at the host happens after it.

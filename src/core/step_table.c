@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Every kind of step: its name, who carries it out, and what it is for. */
 #include "core/plan.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Steps of the cell's pid 1 that are not about files: identity, keyring, network, clocks. */
 #include <errno.h>
 #include <fcntl.h>

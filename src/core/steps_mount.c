@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Steps that build the cell's file system. The root is reached by fd, never by a path. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The network namespace. Making one takes longer than all other namespaces together, and needs
  * nothing that pid 1 is doing meanwhile; so a helper makes it on another core. The helper shares

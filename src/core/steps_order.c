@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A cell that was made ahead: its payload waits, sealed on both sides, until an order says what to
  * run. It has had the file that the order will be in since its birth.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Steps of the process that becomes the program: it takes away from itself all that it has. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The warden's own steps: control group, clone, id maps, release. */
 #include <errno.h>
 #include <fcntl.h>

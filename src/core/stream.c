@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Output streams: see stream.h. What is beyond the limit is read and thrown away, never stored. */
 #include "core/stream.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One output of the program: kept up to its limit, handed on as it comes. */
 #ifndef BRIG_CORE_STREAM_H
 #define BRIG_CORE_STREAM_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Verdicts: see verdict.h. */
 #include "core/verdict.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From facts to a verdict: a pure function, so that every case is a unit test. */
 #ifndef BRIG_CORE_VERDICT_H
 #define BRIG_CORE_VERDICT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Walking a payload's tree: see walk.h. One step at a time, with one open directory per level. */
 #include "core/walk.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Walking what a payload left behind, as hostile as it likes: links, fifos, sockets, devices,
  * names that are no text, trees of any depth. Nothing is followed; every step is by dirfd.

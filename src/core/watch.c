@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Watching a cell: see watch.h. The kernel enforces memory, processes and disk by itself; what is
  * looked at from time to time is cpu time (no cgroup limits that), peaks that the kernel does not

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Deadlines and usage while a cell runs. */
 #ifndef BRIG_CORE_WATCH_H
 #define BRIG_CORE_WATCH_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Summing /proc: see watch_proc.h. */
 #include "core/watch_proc.h"
 

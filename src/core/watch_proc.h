@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the processes of a cell use, summed from the cell's own /proc: for hosts without cgroups. */
 #ifndef BRIG_CORE_WATCH_PROC_H
 #define BRIG_CORE_WATCH_PROC_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The channel between the warden and a cell's init: see wire.h. */
 #include "core/wire.h"
 

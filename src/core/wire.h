@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the cell's init tells the warden: fixed records on a SOCK_SEQPACKET pair that the payload
  * never has. A record of another size, kind or order ends the run. The warden's end closing is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Who runs code for HTTP and MCP: calls, each with a tenant, answered by callbacks on the loop's
  * thread. Two kinds of engine: `local` has libbrig in this process (brig mcp, and the warden's

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Processor time that is in no result: what sessions use between their runs, the runs of forks,
  * runs that failed after their compiler had run, or whose asker has left. It is summed up for each

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Turns of file calls, by tenant: see engine_files.h. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Files of sessions, as calls, slice by slice. What keeps hostile trees harmless is in
  * lib/session/session_files.c. */
 #include "engine/engine_files.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Calls about files of sessions, on their way. What they cost is the program's to choose: so each
  * has a turn, tenants by turns, and does a slice of its work in a round of the loop. Bytes go from

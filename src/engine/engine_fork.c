@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A fork of a session: another one like it, with copies of its files and of what its interpreter
  * can tell of its state. That is two runs of a text of ours (data/drivers/fork.*): one in the old

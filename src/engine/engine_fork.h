@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A fork under way: what engine_fork*.c share. */
 #ifndef BRIG_ENGINE_ENGINE_FORK_H
 #define BRIG_ENGINE_ENGINE_FORK_H

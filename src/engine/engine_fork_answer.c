@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a fork has come to: the new session, what it has of the old one, and what it has not. */
 #include <string.h>
 

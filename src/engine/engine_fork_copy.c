@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a fork copies: the interpreter's state, then the files, a slice in each turn and from file
  * to file. None of it is kept on the heap, and what cannot fit is not read.

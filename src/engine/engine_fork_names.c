@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What of its state a session's interpreter could tell, by name: the list beside the state. */
 #include <stdlib.h>
 #include <string.h>

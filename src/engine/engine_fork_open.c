@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A session like another one, for a fork: as it was asked for, and no more than either may have. */
 #include <errno.h>
 

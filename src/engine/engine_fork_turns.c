@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Turns of forks. So many are under way, of a tenant only a few; those that wait begin by tenant,
  * that of the fewest first. Of those that copy, one does a slice in a round of the loop.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Output is gathered into records: see engine_gather.h. */
 #include "engine/engine_gather.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A run's output on its way to the front: pieces of both streams in the order in which they came,
  * gathered into records. A program may write single bytes, and change streams with each: so a

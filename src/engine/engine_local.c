@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The engine in this process: calls come in, answers go out. See engine_local.h. */
 #include "engine/engine_local.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The engine that has libbrig in its own process. Shared by its files: the calls under way, the
  * table of sessions, and what is left of those that are gone.

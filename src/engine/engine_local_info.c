@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the local engine can tell: runtimes, policies, what a run would get, how it is doing. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Runs of the local engine, in cells of their own and in sessions. */
 #include <errno.h>
 #include <stdio.h>

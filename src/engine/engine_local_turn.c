@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Turns of runs on the engine's thread: see engine_share.h. */
 #include <sys/epoll.h>
 

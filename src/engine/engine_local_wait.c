@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A run whose cell is being made waits for it, as starting another would take longer. The warden
  * has one thread for everybody: so the call waits here, not the thread in libbrig.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What both ends of a remote engine need: see engine_messages.h. */
 #include "engine/engine_messages.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The two ends of a remote engine: what they say to each other. A call has a serial number of the
  * front's; all that belongs to it carries that number.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Calls as blocks of bytes: see engine_pack.h. */
 #include "engine/engine_pack.h"
 

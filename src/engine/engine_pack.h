@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A call as one block of bytes, for the way from the front to the warden: what the front says is
  * not believed, only read. Numbers are as this machine has them.

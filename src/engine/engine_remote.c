@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* An engine in another process: the front's end. See engine.h and engine_messages.h. */
 #include <errno.h>
 #include <stdlib.h>

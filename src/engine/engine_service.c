@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The warden's end of a remote engine: see engine.h and engine_messages.h. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The table of sessions: who has which, until when, and what became of it. An id says nothing and
  * cannot be guessed (80 random bits), but that is not relied on: what belongs to another tenant is

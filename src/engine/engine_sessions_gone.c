@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What sessions look like from outside, and what is left of those that are gone. */
 #include <errno.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The time of the engine's thread, by tenant: see engine_share.h. */
 #include "engine/engine_share.h"
 

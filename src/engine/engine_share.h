@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The engine has one thread, and what it does for one tenant all others wait for. So the time of
  * that thread is an account of each tenant's: it fills by itself, turns are taken from it, and who

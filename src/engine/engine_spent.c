@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The processor time of a tenant's cells, as far as it is remembered: see engine_share.h. */
 #include "engine/engine_share.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * DNS messages, both ways: questions of the cell, which are answered here, and answers of the
  * host's name servers. Pure: bytes in, bytes out; both come from strangers.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The gate of one cell: what its files share. See main.c. */
 #ifndef BRIG_GATE_GATE_H
 #define BRIG_GATE_GATE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The start of a TLS connection: for whom is it? Pure. */
 #ifndef BRIG_GATE_HELLO_H
 #define BRIG_GATE_HELLO_H

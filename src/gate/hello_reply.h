@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a server says to a ClientHello: does it want another one (a HelloRetryRequest of TLS 1.3),
  * which then must be looked at as well? Follows the server's bytes as they pass; nothing is kept.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the host says about names: /etc/resolv.conf and /etc/hosts, read once. */
 #ifndef BRIG_GATE_HOST_FILES_H
 #define BRIG_GATE_HOST_FILES_H

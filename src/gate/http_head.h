@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The head of an HTTP/1 request: is it for the host that the connection was made for? Written again
  * with what the gate adds: credentials, and the end of the connection after this request, because

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which made-up address stands for which name, in one cell. */
 #ifndef BRIG_GATE_NAMES_H
 #define BRIG_GATE_NAMES_H

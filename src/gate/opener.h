@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Where the operator wants TLS to a host opened: one end of TLS for the cell, another for the host,
  * and between them what HTTP in clear goes through as well. Only a gate that is built with it has

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Bytes from one socket to another, by a pipe that the kernel moves pages through. */
 #ifndef BRIG_GATE_PUMP_H
 #define BRIG_GATE_PUMP_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * From names to addresses, by the host's name servers. Each question goes out from a port of its
  * own with a number of its own, and only a true answer to it counts. What comes of it is what the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What is waited for on one socket, at the moment. */
 #ifndef BRIG_GATE_WATCH_H
 #define BRIG_GATE_WATCH_H

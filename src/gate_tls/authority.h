@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The authority of one cell: made, used for the certificates of its hosts, and gone. Its key is in
  * the memory of this process from authority_new() to authority_free(), and nowhere else ever.

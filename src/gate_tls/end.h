@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One end of TLS: a socket of the network on one side, one that has the content on the other. */
 #ifndef BRIG_GATE_TLS_END_H
 #define BRIG_GATE_TLS_END_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How a handshake has ended. */
 #ifndef BRIG_GATE_TLS_GREETING_H
 #define BRIG_GATE_TLS_GREETING_H

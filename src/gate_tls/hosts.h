@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The hosts whose TLS is opened: what the gate shows the cell for each, and wants of them. */
 #ifndef BRIG_GATE_TLS_HOSTS_H
 #define BRIG_GATE_TLS_HOSTS_H

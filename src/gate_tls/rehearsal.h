@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * OpenSSL makes much of what it needs when it is first asked for. After the seal it may be too late
  * for that; so everything is done once before: a handshake of our own with each version, and a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What TLS adds on the way to a host counts as bytes of the network: handshakes, heads of records,
  * padding. The content is counted by whoever passes it on.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A socket as OpenSSL sees it. By our own functions: recv() and send() are what the seal allows,
  * and what the gate has read before it knew that this is TLS comes first.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The head of an answer. Whatever a handler gives, it is one head: names are tokens, values have no
  * control characters, and what frames the message is written here only.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The bodies of requests: see body.h. */
 #include "http/body.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The bodies of requests: each grows as it comes, and all of them together have one limit. What is
  * long goes to the handler's sink, if there is one; it is counted all the same.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How a connection's bytes travel: see carrier.h. In clear there is no call in between. */
 #include "http/carrier.h"
 

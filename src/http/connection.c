@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One connection: see connection.h. */
 #include "http/connection.h"
 

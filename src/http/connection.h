@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One connection: reads a request, has it answered, goes on. While an answer is under way nothing
  * is read, so that what a client sends ahead waits in the kernel. An idle one has no buffers.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* All connections of a server: see connections.h. */
 #include "http/connections.h"
 

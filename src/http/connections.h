@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* All connections of a server: how they come, how they go, and who gives way to another. */
 #ifndef BRIG_HTTP_CONNECTIONS_H
 #define BRIG_HTTP_CONNECTIONS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One request, from its first byte until the handler has it: see exchange.h. */
 #include "http/exchange.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One request and its answer as the server's own parts see it. */
 #ifndef BRIG_HTTP_EXCHANGE_H
 #define BRIG_HTTP_EXCHANGE_H

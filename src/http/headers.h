@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The headers of a head: lines into names and values, lists joined, what came twice refused. */
 #ifndef BRIG_HTTP_HEADERS_H
 #define BRIG_HTTP_HEADERS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * HTTP/1.1 for the front: strict, bounded, without threads. Knows connections, heads, bodies and
  * answers; knows nothing of what they mean.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the limits are when nobody says: one table. brig-serve(1) and docs/api.md list them. */
 #include "http/limits.h"
 

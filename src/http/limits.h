@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #ifndef BRIG_HTTP_LIMITS_H
 #define BRIG_HTTP_LIMITS_H
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Accepting connections. A host that is short of descriptors makes it wait, not fail. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What waits to be taken by the peer: see outbox.h. */
 #include "http/outbox.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What waits to be taken by the peer: sent at once as far as it goes, the rest kept. */
 #ifndef BRIG_HTTP_OUTBOX_H
 #define BRIG_HTTP_OUTBOX_H

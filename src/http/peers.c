@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Who is connected, and how often: see peers.h. */
 #include "http/peers.h"
 

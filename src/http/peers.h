@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Who is connected, and how often: one entry for each uid or address. */
 #ifndef BRIG_HTTP_PEERS_H
 #define BRIG_HTTP_PEERS_H

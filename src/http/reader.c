@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From bytes to one request: see reader.h. */
 #include "http/reader.h"
 

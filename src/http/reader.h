@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * From bytes to one request, whatever pieces they come in: http1 reads them, and here is what the
  * server adds, the head kept, its target, its headers, its body. Knows no sockets: the fuzzer feeds

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Errors of this layer: an answer, then the end; nothing of what follows is looked at. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The handler's side of an exchange: reading headers, answering at once or in parts. */
 #include <errno.h>
 #include <stdint.h>

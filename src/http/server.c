@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The server as a whole: beginning, counts, end. */
 #include "http/server.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The server as its own parts see it. */
 #ifndef BRIG_HTTP_SERVER_H
 #define BRIG_HTTP_SERVER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The target of a request: see target.h. */
 #include "http/target.h"
 

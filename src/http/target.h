@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The target of a request: from "/a%20b?c" to a path that has one reading only, and a query. */
 #ifndef BRIG_HTTP_TARGET_H
 #define BRIG_HTTP_TARGET_H

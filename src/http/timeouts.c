@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * When a connection has waited long enough: see timeouts.h. Bodies and answers must move at
  * BYTES_PER_SECOND on average: every byte moves the deadline a little, and never further than the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* When a connection has waited long enough. */
 #ifndef BRIG_HTTP_TIMEOUTS_H
 #define BRIG_HTTP_TIMEOUTS_H

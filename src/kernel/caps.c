@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Capabilities: see caps.h. Async-signal-safe. */
 #include "kernel/caps.h"
 

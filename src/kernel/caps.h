@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Giving up every capability, for good. */
 #ifndef BRIG_KERNEL_CAPS_H
 #define BRIG_KERNEL_CAPS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Device nodes: see devices.h. */
 #include "kernel/devices.h"
 

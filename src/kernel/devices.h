@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Device nodes of a cell's own (root only; an ordinary user cannot make any). */
 #ifndef BRIG_KERNEL_DEVICES_H
 #define BRIG_KERNEL_DEVICES_H

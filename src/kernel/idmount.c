@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Id-mapped mounts: see idmount.h. The map is that of a user namespace made for the purpose. */
 #include "kernel/idmount.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A host directory seen through a cell's own ids (root only). */
 #ifndef BRIG_KERNEL_IDMOUNT_H
 #define BRIG_KERNEL_IDMOUNT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Id ranges: see idrange.h. The kernel is the registry: a slot is an abstract socket address that
  * only one process on this host can be bound to, so that there is no file to go stale. A slot that

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Ids of its own for every concurrent cell, when brig runs as root. */
 #ifndef BRIG_KERNEL_IDRANGE_H
 #define BRIG_KERNEL_IDRANGE_H

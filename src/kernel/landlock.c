@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Landlock: see landlock.h. The ABI ladder is in one table, so that a new kernel is a new row. */
 #include "kernel/landlock.h"
 

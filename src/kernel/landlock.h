@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Landlock: files by rule; signals and abstract sockets scoped, as far as the kernel's ABI goes. */
 #ifndef BRIG_KERNEL_LANDLOCK_H
 #define BRIG_KERNEL_LANDLOCK_H

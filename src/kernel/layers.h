@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The layers of a cell, by name: what policies may waive, doctor probes and results list. */
 #ifndef BRIG_KERNEL_LAYERS_H
 #define BRIG_KERNEL_LAYERS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Directories without links: see nolinks.h. */
 #include "kernel/nolinks.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Opening a directory by path with no link followed, at any place. Async-signal-safe. */
 #ifndef BRIG_KERNEL_NOLINKS_H
 #define BRIG_KERNEL_NOLINKS_H

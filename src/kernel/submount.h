@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Is anything mounted beneath a directory? What a bind of that directory alone would uncover. */
 #ifndef BRIG_KERNEL_SUBMOUNT_H
 #define BRIG_KERNEL_SUBMOUNT_H

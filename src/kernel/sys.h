@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Raw system calls that return -errno. Between fork and exec brig calls nothing else: no malloc,
  * no stdio, no locale, so a cell can be started from any thread of any host program.

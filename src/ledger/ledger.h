@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The front's side of the ledger: what was asked, what became of it, and the audit chain. The
  * ledger itself is a role of its own with SQLite in it (ledger_role.h). Calls are answered by

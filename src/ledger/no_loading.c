@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * SQLite asks for these to load extensions, OpenSSL to load modules, which nobody here does. The
  * linker gives them ours (see mk/flags.mk), so that nothing could be loaded if someone tried.

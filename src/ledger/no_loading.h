@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What stands for the C library's loader in a static program: see no_loading.c. */
 #ifndef BRIG_LEDGER_NO_LOADING_H
 #define BRIG_LEDGER_NO_LOADING_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a program keeps between runs: where data lies, and what the host's cgroups are. */
 #ifndef BRIG_LIB_CONTEXT_H
 #define BRIG_LIB_CONTEXT_H

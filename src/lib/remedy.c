@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What can be done about a limit: see remedy.h. */
 #include "lib/remedy.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What can be done about a limit: the verdict knows which it was, and here is known who may raise
  * it. A remedy names a setting that is not yet as high as it can be, or says whose ceiling holds.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The event loop: see loop.h. */
 #include "loop/loop.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The event loop of the service's roles: descriptors by epoll, deadlines, nothing else. One thread,
  * no signals (use a signalfd), no children (use pidfds). Callbacks run from loop_run() only.

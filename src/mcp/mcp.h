@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A server of the Model Context Protocol: both eras, any transport, no tools of its own. Whoever
  * makes one gives tables of what it offers; calls are asynchronous and end on the loop's thread.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Questions to the client. Modern: the request is answered with the questions, and comes again with
  * the answers; nothing is kept here. Legacy: the questions go out as requests and the call waits.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Batches (up to 2025-03-26). The messages of all batches wait in one line, and one of them is
  * taken in a round of the loop, by turns: a batch is as much work as its messages are, and others

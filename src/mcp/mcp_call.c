@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A call: its life, and what a function can do with it. */
 #include <errno.h>
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Building the content of results. */
 #include <sodium.h>
 #include <stdlib.h>

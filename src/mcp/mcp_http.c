@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The endpoint: what a request is, of which era, of which session. */
 #include "mcp/mcp_http.h"
 

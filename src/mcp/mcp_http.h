@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * MCP over HTTP ("Streamable HTTP"): one endpoint, both eras. Knows no HTTP server: whoever has one
  * wraps its exchanges into this.

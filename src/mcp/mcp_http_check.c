@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the headers of a request must say: who we are (DNS rebinding), and the same as its body. */
 #include <math.h>
 #include <sodium.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The parts of MCP's HTTP transport. */
 #ifndef BRIG_MCP_MCP_HTTP_INTERNAL_H
 #define BRIG_MCP_MCP_HTTP_INTERNAL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sessions of the legacy era: unguessable, bound to a tenant, bounded in number, expiring. */
 #include <sodium.h>
 #include <string.h>

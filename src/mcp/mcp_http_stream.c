@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The answer to a POST: one JSON text, or, when something goes ahead of it, an event stream. That
  * of a legacy session outlives its connection: the client may come back with Last-Event-ID.

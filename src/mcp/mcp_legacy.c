@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The legacy era (up to 2025-11-25): initialize, and what is remembered of a client. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Everything that a client controls and that has a bound, but for what struct mcp_options says. */
 #ifndef BRIG_MCP_MCP_LIMITS_H
 #define BRIG_MCP_MCP_LIMITS_H

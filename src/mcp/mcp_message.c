@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* JSON-RPC messages: a look at the raw text, then jansson, then the shape. */
 #include "mcp/mcp_message.h"
 

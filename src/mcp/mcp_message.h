@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* JSON-RPC 2.0, as MCP narrows it: reading messages strictly, and writing them. */
 #ifndef BRIG_MCP_MCP_MESSAGE_H
 #define BRIG_MCP_MCP_MESSAGE_H

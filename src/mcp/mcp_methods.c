@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Every request that is understood: the table. */
 #include <string.h>
 

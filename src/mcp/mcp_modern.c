@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The modern era (2026-07-28): what every request says about itself, discovery, listening. */
 #include <string.h>
 

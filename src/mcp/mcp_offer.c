@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tools, resources, prompts, completion: the methods of both eras. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A client: its messages, sorted; its calls. */
 #include "mcp/mcp_internal.h"
 

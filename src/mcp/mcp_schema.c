@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A small validator. It follows the schema, never the value: depth is the schema's. */
 #include "mcp/mcp_schema.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Checking a value by the part of JSON Schema that tools use: type, const, enum, properties,
  * required, additionalProperties, items, minItems, maxItems, minimum, maximum, minLength,

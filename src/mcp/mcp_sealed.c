@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Sealing requestState: base64url of the moment it ends, a keyed hash (BLAKE2b) and the state. The
  * hash is also over what the state belongs to, which the client has to send again anyway.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * requestState: what a tool wants to know again when the client repeats its request. The client
  * carries it and may not change it, give it to others, keep it for long or send it with another

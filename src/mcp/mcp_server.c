@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A server: what it offers, checked and made ready once; telling clients of changes. */
 #include <errno.h>
 #include <sodium.h>

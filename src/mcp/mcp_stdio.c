@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Lines in, lines out. Descriptors are not made non-blocking, for they are shared with others: we
  * read when there is something, and write no more than a pipe takes at once.

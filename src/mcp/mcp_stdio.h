@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * MCP over two descriptors, as a client that starts us has them: one message a line, nothing else.
  * Serves both eras at once.

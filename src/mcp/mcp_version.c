@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The versions of the protocol that are spoken here. */
 #include <string.h>
 

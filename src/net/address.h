@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Addresses of the network, ranges of them, and what kind of place they stand for. */
 #ifndef BRIG_NET_ADDRESS_H
 #define BRIG_NET_ADDRESS_H

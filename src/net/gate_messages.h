@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What is said between a cell's gate and those who start it: fixed records on SOCK_SEQPACKET pairs.
  * The size of a record is that of its kind; anything else is a broken peer, and the end.

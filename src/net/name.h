@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Names of hosts. There is one spelling for each: lower case, no dot at the end. */
 #ifndef BRIG_NET_NAME_H
 #define BRIG_NET_NAME_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One line of what a cell may reach: a host, its ports, and whether it may be on this network.
  * Written as HOST[:PORTS], with "local:" in front for what is not on the public network:

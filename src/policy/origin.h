@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where a rule stands: the file, or what is built in, with the line. */
 #ifndef BRIG_POLICY_ORIGIN_H
 #define BRIG_POLICY_ORIGIN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A policy: what a cell may do. One JSON file with comments each; see docs/policy.md.
  * Operator's ceiling > named policy > request: each level only tightens the one above.

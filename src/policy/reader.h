@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reading typed values out of a policy's JSON, with errors that point at the place. */
 #ifndef BRIG_POLICY_READER_H
 #define BRIG_POLICY_READER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where policies come from: the operator's directory first, then what was built in. */
 #ifndef BRIG_POLICY_SOURCE_H
 #define BRIG_POLICY_SOURCE_H

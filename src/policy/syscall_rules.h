@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Parsing the lines of data/syscalls: CALL | ACTION | CONDITION | REASON. */
 #ifndef BRIG_POLICY_SYSCALL_RULES_H
 #define BRIG_POLICY_SYSCALL_RULES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The entries of a policy's "syscalls" list. */
 #ifndef BRIG_POLICY_SYSCALLS_H
 #define BRIG_POLICY_SYSCALLS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The texts that a policy was read from, kept to say which line of which of them decides: its own,
  * the one that it extends, and the operator's ceiling.

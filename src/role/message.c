@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Messages between roles: see message.h. */
 #include "role/message.h"
 

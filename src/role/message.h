@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the roles of the service say to each other: fixed records on SOCK_SEQPACKET pairs that the
  * supervisor has made, with descriptors. Whatever is long (a request, a result) is in a sealed

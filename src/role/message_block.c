@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What is too long for a record travels in memory files: see message.h. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The queue behind a role's socket: see message_queue.h. */
 #include "role/message_queue.h"
 

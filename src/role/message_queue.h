@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Records that wait for room in a role's socket, first in, first out. Private to role/message.c. */
 #ifndef BRIG_ROLE_MESSAGE_QUEUE_H
 #define BRIG_ROLE_MESSAGE_QUEUE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Starting a program and reading what it prints, within a time. */
 #include "runtime/ask.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Starting a trusted program of the operator's to hear a few words from it. */
 #ifndef BRIG_RUNTIME_ASK_H
 #define BRIG_RUNTIME_ASK_H

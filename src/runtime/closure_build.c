@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The closure of a runtime, and of any program. */
 #include <errno.h>
 #include <glob.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Adding a program, its #! interpreters, its loader and its libraries. */
 #include "runtime/closure_program.h"
 

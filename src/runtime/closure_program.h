@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Adding a program and what it is linked against to a closure. */
 #ifndef BRIG_RUNTIME_CLOSURE_PROGRAM_H
 #define BRIG_RUNTIME_CLOSURE_PROGRAM_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The fence around closures, and the groups of entries that runtimes share. */
 #include "runtime/closure_rules.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which host paths a closure may name: the fence around what a data file can show to a cell. */
 #ifndef BRIG_RUNTIME_CLOSURE_RULES_H
 #define BRIG_RUNTIME_CLOSURE_RULES_H

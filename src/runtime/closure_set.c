@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Building a closure. A path is walked part by part, the way the kernel will in the cell, so that
  * every link on the way becomes an item and every file or directory is named by its real path.

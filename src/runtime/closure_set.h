@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A closure while it is being built: paths go in as the host has them, items come out in order. */
 #ifndef BRIG_RUNTIME_CLOSURE_SET_H
 #define BRIG_RUNTIME_CLOSURE_SET_H

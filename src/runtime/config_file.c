@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reading the operator's runtimes/ directory. A runtime file decides what of the host a cell sees,
  * so it must belong to root or to whoever runs brig, and nobody else may be able to change it.

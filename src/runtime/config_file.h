@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reading the operator's runtimes/ directory: only what nobody else could have written. */
 #ifndef BRIG_RUNTIME_CONFIG_FILE_H
 #define BRIG_RUNTIME_CONFIG_FILE_H

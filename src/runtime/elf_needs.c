@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reading an ELF file's program headers and dynamic section. */
 #include "runtime/elf_needs.h"
 

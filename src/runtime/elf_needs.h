@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What an ELF program says it needs: its loader, its libraries and where to look for them. */
 #ifndef BRIG_RUNTIME_ELF_NEEDS_H
 #define BRIG_RUNTIME_ELF_NEEDS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* An argv template and the values of one run make the argv of that run. */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Finding and replacing {words} in templates. */
 #include "runtime/placeholder.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The {words} that argv templates and closure entries may hold. */
 #ifndef BRIG_RUNTIME_PLACEHOLDER_H
 #define BRIG_RUNTIME_PLACEHOLDER_H

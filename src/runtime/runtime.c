@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The life of a struct runtime. */
 #include "runtime/runtime.h"
 

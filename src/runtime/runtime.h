@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A runtime: a language as data (data/runtimes/NAME.json). Adding one is adding one file, built in
  * at the next build or dropped into the operator's runtimes/ directory.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Is the language installed here? Only files are looked at; nothing is started. */
 #include <errno.h>
 #include <limits.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The keys of a runtime file; docs/runtimes.md explains them. */
 #include "runtime/runtime_keys.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The keys of a runtime file, as a table: it drives parsing and its messages. */
 #ifndef BRIG_RUNTIME_RUNTIME_KEYS_H
 #define BRIG_RUNTIME_RUNTIME_KEYS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Where runtimes come from: the operator's directory first, then what was built in. Asking for one
  * by name reads that one file; asking by alias or extension parses only files that hold the text.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From the text of a runtime file to a struct runtime, strictly: what is unknown is an error. */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rules for the texts in a runtime file. */
 #include "runtime/runtime_rules.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the texts in a runtime file may be. Each returns NULL, or how the text must be. */
 #ifndef BRIG_RUNTIME_RUNTIME_RULES_H
 #define BRIG_RUNTIME_RUNTIME_RULES_H

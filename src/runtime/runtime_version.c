@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which version of a language is installed: the program itself is asked, once. */
 #include <errno.h>
 #include <string.h>

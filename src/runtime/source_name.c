@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What to call a source file. Most languages do not care; Java wants the file named after its
  * public class and is started by the class that holds main. The code is hostile text: it is only

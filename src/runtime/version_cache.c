@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Remembering versions: starting a JVM to hear "17.0.16" takes longer than most runs. */
 #include "runtime/version_cache.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Versions of programs, remembered by the identity of the file: in memory for as long as its owner
  * lives, and in cache_dir/versions/ for others.

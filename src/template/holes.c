@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The free memory between a template's objects: see holes.h. */
 #include "template/holes.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The free memory between a template's objects. What a clone puts there has the page around it
  * copied, and the objects that it makes one after the other are spread over many pages. So the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The end of a clone: see leave.h. */
 #include "template/leave.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How a clone ends: as C programs do, and then without waiting for the kernel (core/done.h). */
 #ifndef BRIG_TEMPLATE_LEAVE_H
 #define BRIG_TEMPLATE_LEAVE_H

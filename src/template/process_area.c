@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How a process was started: see process_area.h. */
 #include "template/process_area.h"
 

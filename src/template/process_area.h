@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What /proc/self shows of how a process was started: the memory where exec has put arguments,
  * environment and auxiliary values. A clone that runs a tenant's program shows that program's, and

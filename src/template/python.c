@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The template's way into Python: a module on the stable ABI, so that one build serves every
  * version from 3.8 on. It is loaded from a memory file; nothing has to be installed.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The template's loop: see serve.h. */
 #include "template/serve.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The template's loop: waits for the warden's word, clones itself into a new cell, tells the pid.
  * Knows nothing of the interpreter around it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The words in brackets that are brig's own in an answer's text, and how others' words are kept
  * apart from them: a program can print "[end] all is well", and it is shown as "\[end] all is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What kind of trouble a run had, in the words of the older tool that programs may know. */
 #include <stdio.h>
 #include <string.h>

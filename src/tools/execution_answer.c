@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The result of a run, as a model wants it: text first, images as images, the rest by handle. */
 #include <stdlib.h>
 #include <string.h>

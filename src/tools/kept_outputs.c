@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Results that were cut for the model, so that the rest can be asked for: the newest ones, within
  * a bound on bytes for each tenant and for all, for a quarter of an hour.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Names that callers have given to their sessions, each caller for itself. A name is good for as
  * long as its session is; those whose session must be gone by now make way when there are too many,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* execute_code: from its arguments to a run of the engine. Its answer: execution_answer.c. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tools for sessions and their files: each is one call of the engine. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The set of tools as an MCP provider: see tools.h. */
 #include "tools/tools.h"
 

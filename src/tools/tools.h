@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * brig's own tools for MCP: run code, sessions, their files. What a tool is called and how its
  * arguments look is data (data/tools); what it does is one function each (tools_table.c).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From a tool's call to the engine's and back: progress, cancellation, errors in words. */
 #include <errno.h>
 #include <stdio.h>

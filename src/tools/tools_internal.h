@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the tools' functions share. */
 #ifndef BRIG_TOOLS_TOOLS_INTERNAL_H
 #define BRIG_TOOLS_TOOLS_INTERNAL_H

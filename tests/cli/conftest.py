@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The program from outside: a way to run it, and the schema that every result must fulfil."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """brig bench: a few runs only; what counts is that the figures are there and make sense."""
 
 import json

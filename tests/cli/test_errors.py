@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every error names the thing, the cause and the repair, as text and as JSON."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """brig explain: the plan of a run, for people and programs."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Options of brig run that change the cell: files, mounts, environment, limits, policies."""
 
 import base64

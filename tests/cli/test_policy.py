@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """brig policy: list, show, check."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What brig advises can be done, and is not done already."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """brig run: sources, streams, exit statuses, signals."""
 
 import base64

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """brig runtimes, and the commands that only print."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where the cell of a run comes from: --start, --tenant, --value, BRIG_START."""
 
 import os

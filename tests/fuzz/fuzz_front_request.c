@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What strangers send as JSON: the first byte chooses what it is taken for. Checked: what was taken
  * is within its bounds, what was refused has a reason, and nothing is left behind either way.

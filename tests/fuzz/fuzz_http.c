@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * HTTP: the first byte says how the rest is cut into pieces. The pieces give the same requests as
  * the whole; what comes out of the reader is what http.h promises; and a server with these bytes on

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Ids and names, against their definition spelled out byte by byte. */
 #include <stdbool.h>
 #include <stdint.h>

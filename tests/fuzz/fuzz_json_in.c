@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The JSON reader. The first line is a path to locate, the rest is the text. Checked: blanking
  * moves

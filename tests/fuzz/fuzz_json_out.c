@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The JSON writer: any bytes as text and as base64; jansson must read them back. */
 #include <jansson.h>
 #include <stdint.h>

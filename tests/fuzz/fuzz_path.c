@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Paths and globs: the first line is a pattern, the rest a path. The matcher is held against a
  * plain

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Runtime files and what is done with them. Up to the first NUL the input is a runtime file; the
  * rest is code: it is named by Java's rules and looked at for a #! line. Checked: what is parsed is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The ELF reader, on any bytes: it ends, stays inside them, and what it gives is text. */
 #include <stdint.h>
 #include <stdlib.h>

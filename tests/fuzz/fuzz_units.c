@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Units: the first byte chooses the unit, the rest is the text. */
 #include <errno.h>
 #include <stdint.h>

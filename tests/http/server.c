@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A server for the tests of the HTTP layer: a few paths that do what a test needs, nothing else.
  *

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What README.md and docs/usage.md show is what one sees: the commands are run, in their order."""
 
 import os

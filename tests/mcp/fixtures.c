@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A server of fixtures on brig's MCP layer. usage: fixtures [--port N] (none: on stdio)
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tools and a prompt that ask the client. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tools that take their time: timers, cancellation. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The tools, and those of them that answer at once. */
 #include <stdio.h>
 #include <string.h>

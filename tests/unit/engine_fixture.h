@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A local engine on a loop of its own, and calls to their end. */
 #ifndef BRIG_TESTS_ENGINE_FIXTURE_H
 #define BRIG_TESTS_ENGINE_FIXTURE_H

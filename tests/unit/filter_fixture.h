@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Filters for tests: from lines of rules, or from a policy's list. */
 #ifndef BRIG_TESTS_FILTER_FIXTURE_H
 #define BRIG_TESTS_FILTER_FIXTURE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The byte buffer: growth, formats, sticky failure, moving out. */
 #include <setjmp.h>
 #include <stdarg.h>

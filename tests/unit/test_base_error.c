@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Errors: texts, codes, context, and hostile or overlong arguments. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Run ids and names. */
 #include <setjmp.h>
 #include <stdarg.h>

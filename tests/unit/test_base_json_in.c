@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The JSON reader: comments, refusals with their place, finding keys. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The JSON writer: commas, escapes, numbers; jansson reads back what it writes. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Paths that stay beneath, and globs. */
 #include <setjmp.h>
 #include <stdarg.h>

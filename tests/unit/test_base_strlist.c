@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The string list: an argv at every length. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Numbers with units: what is taken, what is not, and that text and value agree. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Strict UTF-8, both ways. */
 #include <setjmp.h>
 #include <stdarg.h>

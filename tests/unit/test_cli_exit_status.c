@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Exit statuses: the numbers that scripts rely on. */
 #include <setjmp.h>
 #include <stdarg.h>

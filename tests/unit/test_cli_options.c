@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Options by table: forms, errors, help; and that the table of limits becomes options. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Output never blocks, and nothing of it is lost. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Files that come back are written beneath their directory and nowhere else. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From the words of a line to a request. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a program that has a terminal may do to it, in whatever pieces it comes. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Text of strangers on a terminal: what passes, what is shown, and that pieces do not matter. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Collecting files and changes from a tree that a payload left behind. */
 #include <setjmp.h>
 #include <stdarg.h>

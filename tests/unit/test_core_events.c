@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Events: what is counted together, what has room, what is escaped, and when it is enough. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The search for a file that has reached its limit: what it finds, and where it stops. */
 #include <setjmp.h>
 #include <stdarg.h>

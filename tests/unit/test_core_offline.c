@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A cell without a network: its verdict says so to a program that asked for a host. */
 #include <setjmp.h>
 #include <stdarg.h>

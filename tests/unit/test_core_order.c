@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* An order comes back as it was made; anything else is refused before it is looked into. */
 #include <setjmp.h>
 #include <stdarg.h>

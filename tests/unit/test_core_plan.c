@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The plan: pure, complete, in the right order, and without what its layers do not ask for. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A packed plan is the same plan: step by step, byte by byte. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The plan as text and JSON: every step is named, nothing that changes from run to run is. */
 #include <setjmp.h>
 #include <stdarg.h>

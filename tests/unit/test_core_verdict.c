@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Verdicts: every way a run can end, as a row. */
 #include <setjmp.h>
 #include <stdarg.h>

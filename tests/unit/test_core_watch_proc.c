@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a cell's processes use, by a directory that looks like /proc. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The line between front and warden when one of them stands still. Each end has a loop of its own,
  * so that a test can let one of them wait. The engine behind the warden's end is the test itself.

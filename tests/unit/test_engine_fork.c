@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Forks of sessions: to the end, cut off at any moment, and with an engine that goes. */
 #include "engine/engine_fork.h"
 #include "engine_fixture.h"

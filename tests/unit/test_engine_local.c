@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The local engine: calls and answers, tenants, leases, and what is left of a session. */
 #include "engine_fixture.h"
 

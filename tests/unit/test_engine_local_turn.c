@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A session's part in its tenant's time of the engine: whatever keeps the engine busy is held. */
 #include "engine_fixture.h"
 

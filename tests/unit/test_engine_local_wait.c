@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Runs that wait on the loop for a cell that is being made: in time, too late, cancelled, many. */
 #include "engine_fixture.h"
 

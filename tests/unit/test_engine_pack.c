@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A call comes back as it was packed; whatever else comes is refused, to the last byte. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A remote engine and its service, with an engine of the test's behind them, in one loop. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The time of the engine's thread by tenant: who has credit, who waits, and for how long. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Turns, rates and refusals, without a clock that runs. */
 #include <setjmp.h>
 #include <stdarg.h>

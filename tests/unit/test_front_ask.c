@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A request as JSON: what becomes of it, and what is refused. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Calls that are no runs: a few of each tenant's at a time, the rest in order, and not too many. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Forks of sessions that wait for their turn, and the end of the service. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Listeners of an execution: they hear of its output once for many parts, and a few of them at a
  * time, however many there are.

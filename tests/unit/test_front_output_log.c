@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a run has written: order, places, characters in pieces, and the bound on segments. */
 #include <setjmp.h>
 #include <stdarg.h>

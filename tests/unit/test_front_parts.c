@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tokens, routes, problems and places in a stream. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the ledger did not say is not taken for its word: one caller's fault stops nobody else. */
 #include <setjmp.h>
 #include <stdarg.h>

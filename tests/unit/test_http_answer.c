@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Heads of answers: whatever is put in, it stays one head. */
 #include <setjmp.h>
 #include <stdarg.h>

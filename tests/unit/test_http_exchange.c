@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Exchanges from the handler's side, on a pair of sockets: who frees what, and when. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The reader: bytes in any pieces, one request at a time. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Targets: which path and query they are, and which are none. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Control groups: the choice of means, hosts without any, and the small files' parsers. */
 #include <setjmp.h>
 #include <stdarg.h>

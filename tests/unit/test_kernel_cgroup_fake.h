@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A cgroup file system made of plain directories and files. What the kernel does by itself is done
  * here by standing in for two calls: a new directory has its control files, and a directory of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Control groups of this host, whichever kind it gives: limits hold, figures are true, none is
  * left.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The scope of a user's systemd: when it is chosen, and managers that refuse or lie. */
 #include <setjmp.h>
 #include <stdarg.h>

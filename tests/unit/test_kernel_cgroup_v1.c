@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cgroup v1 on a fake tree: where groups go, what is written and read, half-made ones, sweep. */
 #include <setjmp.h>
 #include <stdarg.h>

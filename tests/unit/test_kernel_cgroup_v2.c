@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cgroup v2 on a fake tree: where groups go, what is written, what is read, what is refused. */
 #include <setjmp.h>
 #include <stdarg.h>

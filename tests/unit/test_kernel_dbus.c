@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* D-Bus: addresses, messages that lie, peers that reject, stall or fail, and a real bus. */
 #include <setjmp.h>
 #include <stdarg.h>

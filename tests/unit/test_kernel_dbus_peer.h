@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The other end of a D-Bus conversation, played by a child process from a script of bytes. */
 #ifndef TEST_KERNEL_DBUS_PEER_H
 #define TEST_KERNEL_DBUS_PEER_H

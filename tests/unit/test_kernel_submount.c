@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Mount points beneath a directory, by files that look like /proc/self/mountinfo. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the guard in a cell has left, which any program may have written; and what it is told. */
 #include <setjmp.h>
 #include <stdarg.h>

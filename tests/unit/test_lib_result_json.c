@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The result object: every field, escapes, base64; and the names of statuses and codes. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sessions: what survives from run to run, what ends a run and what ends the session. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Input files of runs in sessions: bounded as those of other runs, and written slice by slice. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A value is what a hostile program has left in memory: strict JSON, or nothing. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* An HTTP exchange without HTTP, for tests of MCP's transport. */
 #ifndef BRIG_TESTS_UNIT_TEST_MCP_EXCHANGE_H
 #define BRIG_TESTS_UNIT_TEST_MCP_EXCHANGE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The HTTP transport with exchanges of our own: sessions' ends, times, and requests in requests. */
 #include <setjmp.h>
 #include <stdarg.h>

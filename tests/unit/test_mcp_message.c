@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* JSON-RPC messages: what is refused, what is read, what is written. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The validator: each keyword, and that what is refused is named. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* requestState: good for what it was made for, and for nothing else. */
 #include <setjmp.h>
 #include <stdarg.h>

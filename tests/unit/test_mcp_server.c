@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A server without a transport: what providers may offer, and the lives of calls. */
 #include <setjmp.h>
 #include <stdarg.h>

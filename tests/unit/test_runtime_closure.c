@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Closures: order, links, what is covered, what is refused; of runtimes and of any program. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reading ELF files: a made-up one, each of its fields broken in turn, and real ones. */
 #include <setjmp.h>
 #include <stdarg.h>

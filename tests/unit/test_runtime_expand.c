@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Argv templates, and the names that code asks for its file. */
 #include <setjmp.h>
 #include <stdarg.h>

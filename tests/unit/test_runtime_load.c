@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where runtimes come from: by name, alias, extension and #! line; the operator's own files. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Runtime files: what is taken, and what is refused with its place. */
 #include <setjmp.h>
 #include <stdarg.h>

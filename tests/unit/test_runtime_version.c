@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Asking programs for their version: what they print, time, children, and the cache. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reading JSON with comments: our own scan first, then jansson, then positions for messages. */
 #include "base/json/json_in.h"
 

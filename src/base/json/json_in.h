@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reading JSON with comments (slash-slash and slash-star), for policies and runtime files.
  * Strict: duplicate keys, depth over 32, size over 1 MiB, trailing data, NUL are errors.

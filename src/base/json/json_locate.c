@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Finding where a key of a JSON text stands. One pass and no recursion: for each open bracket it
  * is remembered how much of the path led there. A key with a dot in its name is so found as well

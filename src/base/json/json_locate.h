@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Finding where a key of a JSON text stands, for messages. Private to json_in. */
 #ifndef BRIG_BASE_JSON_JSON_LOCATE_H
 #define BRIG_BASE_JSON_JSON_LOCATE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Writing JSON. Text comes from programs that nobody has read, and ends on terminals, in logs and
  * in web pages: what could act there (controls, line separators, bidi overrides) is escaped.

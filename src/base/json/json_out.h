@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Writing JSON into a buf, with commas and escapes done right. Output is pure ASCII-safe UTF-8. */
 #ifndef BRIG_BASE_JSON_JSON_OUT_H
 #define BRIG_BASE_JSON_JSON_OUT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The first look at a JSON text. It blanks the comments, and refuses what jansson would take (deep
  * nesting) or would name badly (NUL, wrong UTF-8).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The first look at a JSON text, before jansson sees it. Private to json_in. */
 #ifndef BRIG_BASE_JSON_JSON_SCAN_H
 #define BRIG_BASE_JSON_JSON_SCAN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One control group per cell: which kind this host gives, and what all kinds share. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One control group per cell, behind one interface: cgroup v2, v1, a scope of the user's systemd,
  * or none. The manager finds out once what the host gives; a cell's group is made, joined at

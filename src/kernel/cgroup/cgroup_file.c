@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reading and writing the small files of a cgroup file system. */
 #include <errno.h>
 #include <fcntl.h>

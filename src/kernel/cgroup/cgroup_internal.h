@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the kinds of control group share: the table of operations, the objects, small files. */
 #ifndef BRIG_KERNEL_CGROUP_CGROUP_INTERNAL_H
 #define BRIG_KERNEL_CGROUP_CGROUP_INTERNAL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Names of groups: brig-<pid>-<start time>-<id>. Whoever finds one can tell whether its maker
  * still lives, also after the pid was given to another process.

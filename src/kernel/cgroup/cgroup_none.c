@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A host that gives no control groups: nothing is limited here, nothing is measured. */
 #include <errno.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The end of a cell's control group: removed at once, after a while, or a little at a time. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A scope of the user's systemd: what an ordinary user whose login session is not delegated has.
  * systemd makes one transient scope per cell and moves the cell's first process, which waits, into

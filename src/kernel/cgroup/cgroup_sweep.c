@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Groups whose maker was killed before it could remove them: found by name, emptied, removed.
  * With nothing to find this is one fstat() per hierarchy.

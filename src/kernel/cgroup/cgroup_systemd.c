@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Talking with the user's systemd: where it listens, calls to it, and what it has delegated. */
 #include <errno.h>
 #include <stdio.h>

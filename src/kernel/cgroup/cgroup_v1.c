@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cgroup v1: one directory per hierarchy, made inside this process's own group, so that whatever
  * limits brig limits its cells too.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Does the host have cgroup v1: this process's own directory in each hierarchy that is of use. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cgroup v2: one directory per cell, into which the cell's first process is born. */
 #include <errno.h>
 #include <fcntl.h>

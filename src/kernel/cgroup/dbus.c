@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A conversation over D-Bus: address, connection, authentication, one call. */
 #include <errno.h>
 #include <inttypes.h>

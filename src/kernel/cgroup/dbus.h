@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The little of D-Bus that asking a service manager for something takes: connect to a unix socket,
  * authenticate as oneself, send one call, wait for its answer. Every wait has a deadline

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* D-Bus messages: writing calls, reading answers. No input or output here: fuzzed as it is. */
 #include <endian.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * System-call filters: a written table (what the policy says), compiled to a BPF decision tree.
  *

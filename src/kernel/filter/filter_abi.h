@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the table, the compiler and the proof agree on about the kernel's entry points. */
 #ifndef BRIG_KERNEL_FILTER_FILTER_ABI_H
 #define BRIG_KERNEL_FILTER_FILTER_ABI_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sets of symbolic constants: what a value means depends on which argument it stands in. */
 #ifndef BRIG_KERNEL_FILTER_SYSCALL_CONSTANT_H
 #define BRIG_KERNEL_FILTER_SYSCALL_CONSTANT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The public way in: see brig.h. A run has one or two phases, the compiler's cell and the
  * program's; one outer epoll fd stands for whichever is under way, so that the caller's event

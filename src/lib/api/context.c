@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Contexts: see context.h. */
 #include "lib/context.h"
 #include "base/cleanup.h"

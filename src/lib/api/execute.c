@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The short way: run to the end and hand back the result. */
 #include <errno.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The result object but for its long parts, which result_writer.c writes:
  * data/schema/result.schema.json says what it looks like.

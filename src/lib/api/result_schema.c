@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The schema of results, as it was built in: data/schema/result.schema.json. */
 #include <brig/brig.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The build cache's files and keys: see build_cache.h. */
 #include "lib/build/build_cache.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Compiled programs by the hash of everything they were made from. An entry is one file, written
  * whole or not at all, with a hash of its content that is checked at every use. Only brig writes

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One cache entry: magic, sha256 of the rest, count, then for every file its name, mode bit, size
  * and bytes. Numbers are little-endian, as on every machine that brig runs on.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Whether a request is guarded, and what the driver is told: see guard.h. */
 #include "lib/guard/guard.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The guard: what Python code is checked by, inside its cell, before it runs. Here is the outside
  * of it: whether a request is guarded, what the driver is told, and what it has to say. The guard

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How a guarded program ended: see guard_end.h. */
 #include "lib/guard/guard_end.h"
 

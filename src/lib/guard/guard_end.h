@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How a guarded program ended, as its driver says. The program shares the driver's process, so it
  * can say the same: a rule and a line are all that is taken, and only where the policy has a guard

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the guard in a cell has to say, before the program has run: see guard.h. */
 #include <fcntl.h>
 #include <jansson.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Values: see value.h. The program owns every byte: what is not strict JSON is no value. */
 #include "lib/guard/value.h"
 

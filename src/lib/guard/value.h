@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The value of a program's last expression, as it left it: any bytes at all. */
 #ifndef BRIG_LIB_GUARD_VALUE_H
 #define BRIG_LIB_GUARD_VALUE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The gate's programs (src/gate, src/gate_tls), as they were built. */
 #ifndef BRIG_LIB_PREPARE_GATE_IMAGE_H
 #define BRIG_LIB_PREPARE_GATE_IMAGE_H

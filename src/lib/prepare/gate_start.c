@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Starting a cell's gate: a program of its own, out of memory, which is told its rules before the
  * cell is built. Between clone and exec only async-signal-safe calls: the host may have threads.

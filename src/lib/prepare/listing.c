@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Lists of runtimes and policies: see listing.h. */
 #include "lib/prepare/listing.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What there is on this host, as JSON: for `brig runtimes --json`, `brig policy list --json`, and
  * the service. */
 #ifndef BRIG_LIB_PREPARE_LISTING_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Local working directories: see localdir.h. The maker holds a lock on it as long as it lives, so
  * that directories of the dead can be told and swept.

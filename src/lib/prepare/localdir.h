@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The working directory of a trusted local run: a directory on the host, gone after the run. */
 #ifndef BRIG_LIB_PREPARE_LOCALDIR_H
 #define BRIG_LIB_PREPARE_LOCALDIR_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Phases: see phase.h. */
 #include "lib/prepare/phase.h"
 

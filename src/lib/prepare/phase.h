@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One cell of a run, built again with fewer layers when the host turns out to lack one that the
  * policy may miss. The program has not started then, so nothing happens twice.

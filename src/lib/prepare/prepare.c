@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Preparing a run: see prepare.h. */
 #include "lib/prepare/prepare.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * From a request to a spec: reads the policy and the runtime, checks the request against them,
  * opens what it names, and decides the layers. After this no more questions are asked of the host.

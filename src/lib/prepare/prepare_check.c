@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* May the request run at all: it names one thing to run, and who must agree has agreed. */
 #include <errno.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The code of a request: from text or file, to a runtime and what it needs of the host. */
 #include <errno.h>
 #include <fcntl.h>

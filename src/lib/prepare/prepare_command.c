@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A bare command: any program, of the distribution or of the caller's own. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The words that start the program: the runtime's own; or a script of ours before it, which hands
  * out a value, waits for the program, or stays for a session. In front of a script goes the guard.

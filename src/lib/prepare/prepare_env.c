@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The program's environment: a clean one, made up; the caller's own never leaks in. */
 #include <errno.h>
 #include <stdlib.h>

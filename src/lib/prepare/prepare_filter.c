@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The system-call filter of a cell: the policy's, tightened where a layer is missing. */
 #include <errno.h>
 #include <fcntl.h>

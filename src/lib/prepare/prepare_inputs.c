@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Input files: names checked as text, contents opened or copied, all within the policy's bounds. */
 #include <errno.h>
 #include <fcntl.h>

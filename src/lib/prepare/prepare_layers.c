@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which layers a cell has. All of them, unless the host is known to lack one; a layer that turns
  * out to fail while the cell is built is given up afterwards, if the policy may miss it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a run may use: the policy's limits, the request's within them, the runtime's least. The
  * compiler's cell has limits of its own, by policy and runtime; a request tightens them as well.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Host directories that a request asks for: opened once, without following links; then by fd. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The network of a run: its rules, and what of them the cell is built with. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A request's own part, on top of what a pool has prepared for all that are like it. */
 #include <errno.h>
 

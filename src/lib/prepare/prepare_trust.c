@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Where TLS to a host is opened: whom the gate trusts there, and whom the cell's programs do. Both
  * are read here, by whoever runs brig; the gate reads no file of the operator's.

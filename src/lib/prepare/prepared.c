@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What was prepared, as it is held: connected to its spec, added to, let go. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A session's life: opened, stepped, ended. See session.h. */
 #include "lib/session/session.h"
 

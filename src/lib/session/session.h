@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Sessions: a cell in which an interpreter stays. See brig.h and docs/sessions.md.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A session's cell: from a pool's template where there is one, else made now. See session.h. */
 #include <errno.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The way to a session's driver: see session_channel.h. */
 #include "lib/session/session_channel.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The way to a session's driver: a stream socket. Out go a run's code, arguments and input; back
  * come "ready" once, and one of the others for each run, the last two only if it is guarded:

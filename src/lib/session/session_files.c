@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Files of a session, while its code may be running: every name is resolved by the kernel beneath
  * the cell's own directory, without links, without other mounts, one open for one look. Where the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The files of a session, listed while its code may be running. See session_files.h. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One run in a session: told to the driver, interrupted, ended. See session.h. */
 #include <errno.h>
 #include <signal.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A run in a session is asked for: checked against what the session is, kept until it begins. */
 #include <errno.h>
 #include <stdlib.h>

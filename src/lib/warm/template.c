@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Templates: see template.h. */
 #include "lib/warm/template.h"
 

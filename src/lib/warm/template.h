@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A template: a warmed interpreter that cells are cloned from, and the keeper that is its parent
  * and theirs (core/keeper.h). It runs no code of any tenant; it hears fixed records from the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The context's pools, and what is done for them a little at a time. See warm.h. */
 #include "lib/warm/warm.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Cells made ahead. A pool holds sealed, one-shot cells for one kind of request: policy, language,
  * tenant, and those limits that are built into a cell. A request takes a ready one, tells it what

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Used cells, until the kernel has taken them apart: nobody waits for that. See warm.h. */
 #include <poll.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One cell made ahead: its identity, and how it comes to be. See warm.h. */
 #include <errno.h>
 #include <stdlib.h>

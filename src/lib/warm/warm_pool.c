@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Pools: found by what a request asks, filled, emptied. See warm.h. */
 #include <errno.h>
 #include <stdio.h>

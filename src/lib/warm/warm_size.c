@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How many cells a pool should have: as many as lately would have been of use. See warm.h. */
 #include <fcntl.h>
 #include <stdlib.h>

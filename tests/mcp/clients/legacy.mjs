@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The official SDK of the legacy era against a server: usage: legacy.mjs URL | legacy.mjs COMMAND...
 // Prints what it learnt as one JSON object.
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';

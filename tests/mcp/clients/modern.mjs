@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The official client of the modern era against a server: usage as legacy.mjs.
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
