@@ -227,7 +227,9 @@ static int write_note(struct collection *c, const struct walk_report *report)
 	_cleanup_(buf_done)
 	struct buf note = { 0 };
 
-	add_note(&note, c->over_budget, "file(s) over the limit on output files were left behind");
+	add_note(&note, c->over_budget,
+		 "file(s) were left behind: the policy allows no more output files, or bytes of "
+		 "them (files.out_count, files.out_bytes)");
 	add_note(&note, c->not_regular, "link(s) or special file(s) were not followed");
 	add_note(&note, c->not_matched,
 		 "entry(ies) were not compared with the patterns, which are too much work");

@@ -73,7 +73,9 @@ struct local_session *local_session_find(struct local *local, const struct engin
 		error_remedy(err, "open another one; its files and variables are lost");
 	} else {
 		error_set(err, BRIG_E_INPUT, ENOENT, "there is no such session");
-		error_remedy(err, "open one first");
+		error_remedy(
+			err,
+			"open one first; a name of your own is one after code has run with it");
 	}
 	return NULL;
 }

@@ -11,11 +11,6 @@
 #define CHAIN_MAX   8
 #define RECORDS_MAX 64
 
-static uint32_t get32(const uint8_t *at)
-{
-	return (uint32_t)dns_get16(at) << 16 | dns_get16(at + 2);
-}
-
 static void put16(uint8_t *at, unsigned value)
 {
 	at[0] = (uint8_t)(value >> 8);
@@ -76,7 +71,6 @@ size_t dns_query_make(const char *name, uint16_t type, uint16_t id, uint8_t out[
 struct record {
 	char owner[NET_NAME_MAX + 1];
 	uint16_t type, class;
-	uint32_t ttl;
 	size_t data, size;
 };
 
@@ -87,7 +81,6 @@ static int read_record(const uint8_t *data, size_t size, size_t *at, struct reco
 	}
 	ret->type = dns_get16(data + *at);
 	ret->class = dns_get16(data + *at + 2);
-	ret->ttl = get32(data + *at + 4);
 	ret->size = dns_get16(data + *at + 8);
 	ret->data = *at + 10;
 	*at = ret->data + ret->size;
@@ -109,7 +102,6 @@ static int pass(const uint8_t *data, size_t size, size_t at, uint16_t type, char
 		if (record.class != DNS_CLASS_IN || strcmp(record.owner, owner) != 0) {
 			continue;
 		}
-		reply->ttl = record.ttl < reply->ttl ? record.ttl : reply->ttl;
 		if (record.type == TYPE_CNAME) {
 			size_t target = record.data;
 			char name[NET_NAME_MAX + 1];
@@ -139,7 +131,7 @@ int dns_reply_parse(const uint8_t *data, size_t size, const char *name, uint16_t
 	char owner[NET_NAME_MAX + 1];
 	size_t at = DNS_HEAD;
 
-	*ret = (struct dns_reply){ .ttl = UINT32_MAX };
+	*ret = (struct dns_reply){ 0 };
 	if (size < DNS_HEAD || dns_get16(data) != id || !(data[2] & DNS_FLAG_REPLY) ||
 	    dns_get16(data + 4) != 1) {
 		return -EBADMSG;

@@ -27,7 +27,6 @@ struct dns_reply {
 	enum dns_code code;
 	bool truncated;
 	unsigned count;
-	uint32_t ttl; /* the least, in seconds */
 	struct net_address addresses[DNS_ADDRESSES_MAX];
 };
 

@@ -103,9 +103,6 @@ static const struct call {
 	{ "epoll_pwait", BOTH, "the loop, by newer C libraries", NULL },
 	{ "poll", ALL, "waiting for one descriptor", NULL },
 	{ "ppoll", ALL, "the same, by newer C libraries", NULL },
-	{ "eventfd2", BOTH, "wakes the loop", NULL },
-	{ "timerfd_create", BOTH, "deadlines", NULL },
-	{ "timerfd_settime", BOTH, "deadlines", NULL },
 	{ "memfd_create", BOTH, "long messages are memory files", NULL },
 
 	{ "brk", ALL, "memory", NULL },

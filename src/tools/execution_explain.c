@@ -111,6 +111,11 @@ static void explain_end(const json_t *result, struct buf *out)
 	/* Of a program that just exits, the remedy says the same again. */
 	if (tools_text(verdict, "remedy") && (!exited || tools_text(verdict, "operator_remedy"))) {
 		buf_addf(out, " %s", tools_text(verdict, "remedy"));
+		/* The remedy has the names of the command line and of the API. */
+		if (tools_text(verdict, "limit_name") &&
+		    strcmp(tools_text(verdict, "limit_name"), "wall_ms") == 0) {
+			buf_adds(out, " In this tool it is the argument timeout, in seconds.");
+		}
 	}
 	if (json_is_object(denial) && tools_text(denial, "meaning")) {
 		const char *reason = tools_text(denial, "reason");

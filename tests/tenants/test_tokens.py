@@ -550,7 +550,7 @@ def test_a12_quota_between_runs(poor):
     wait_for_quota(client)
     # Who has used up the day opens no session, either.
     assert client.ask("POST", "/v1/sessions", {}).code == "quota_exceeded"
-    assert "processor seconds a day" in client.mcp().text("open_session")[1]
+    assert "of processor time for a day" in client.mcp().text("open_session")[1]
     assert poor.tcp("alice").run("print(1)")["status"] == "ok"
 
 
@@ -588,7 +588,7 @@ def test_a12_quota_of_forks(poor):
     answer = client.ask("POST", f"/v1/sessions/{session}/fork")
     assert (answer.status, answer.code) == (429, "quota_exceeded"), answer.body
     wrong, text = client.mcp().text("fork_session", session_id=session)
-    assert wrong and "processor seconds a day" in text
+    assert wrong and "of processor time for a day" in text
     entries = poor.audit("session.fork")
     assert [(e["tenant"], e["facts"]) for e in entries] == [
         ("poor", {"caller": "poor", "session": forked.json()["id"], "forked_from": session})]

@@ -151,7 +151,7 @@ static void test_budgets(void **state)
 	close(fd);
 	assert_int_equal(collect(tree->fd, &options, result), 0);
 	assert_int_equal(result->files_count, 2);
-	assert_non_null(strstr(result->files_note, "2 file(s) over the limit"));
+	assert_non_null(strstr(result->files_note, "2 file(s) were left behind: the policy"));
 	brig_result_free(result);
 }
 

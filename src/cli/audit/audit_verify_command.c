@@ -281,7 +281,7 @@ static int print_text(const struct audit_report *report, const struct findings *
 	}
 	if (key) {
 		buf_addf(&out,
-			 "\n  %" PRIu64 " checkpoints, signed up to entry %" PRIu64 "; %" PRIu64
+			 "\n  checkpoints: %" PRIu64 ", signed up to entry %" PRIu64 "; %" PRIu64
 			 " behind it are linked, not signed yet\n  head %s\n  key  %s\n",
 			 report->checkpoints, covered,
 			 report->head.sequence > covered ? report->head.sequence - covered : 0,

@@ -152,7 +152,8 @@ int account_quota(struct account *account, struct problem *problem)
 	if (account->cpu_day_ns == 0 || account->cpu_ns < account->cpu_day_ns) {
 		return 0;
 	}
-	problem_set(problem, PROBLEM_QUOTA_EXCEEDED, "%llu processor seconds a day are used up",
+	problem_set(problem, PROBLEM_QUOTA_EXCEEDED,
+		    "the %llu s of processor time for a day are used up",
 		    (unsigned long long)(account->cpu_day_ns / 1000000000));
 	problem->retry_s = (unsigned)(DAY_S - time(NULL) % DAY_S);
 	return -EDQUOT;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* D-Bus messages: writing calls, reading answers. No input or output here: fuzzed as it is. */
+/* D-Bus messages: writing calls, reading answers. No input or output; tests/fuzz/fuzz_dbus.c. */
 #include <endian.h>
 #include <string.h>
 

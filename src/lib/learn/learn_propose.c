@@ -99,6 +99,8 @@ static void print_layers(const struct learn_origin *origin, struct buf *out)
 	buf_adds(out, "], // layers that this host did not give\n");
 }
 
+#define OUT_BYTES_LEAST (64u << 10)
+
 static uint64_t greater(uint64_t a, uint64_t b)
 {
 	return a > b ? a : b;
@@ -112,6 +114,8 @@ static void print_amounts(const struct learn *learn, const struct learn_origin *
 	uint64_t in = origin->compiled ? under->files_in_count : origin->request->files_count + 1;
 	uint64_t out_count = learn->files_count * 2, out_bytes = learn->files_bytes * 2;
 
+	/* A file that has a few bytes today may have a page of them tomorrow: as for stdout. */
+	out_bytes = learn->files_count ? greater(out_bytes, OUT_BYTES_LEAST) : 0;
 	in = in < under->files_in_count ? in : under->files_in_count;
 	out_count = out_count < under->files_out_count ? out_count : under->files_out_count;
 	out_bytes = out_bytes < under->files_out_bytes ? out_bytes : under->files_out_bytes;
