@@ -155,6 +155,8 @@ const char *mcp_call_tenant(const struct mcp_call *call);
 const char *mcp_call_version(const struct mcp_call *call); /* "2025-11-25", ... */
 /* Can the client do this? */
 bool mcp_call_can(const struct mcp_call *call, enum mcp_ability ability);
+/* The name of a tool or a prompt, the URI of a resource; or NULL. */
+const char *mcp_call_name(const struct mcp_call *call);
 /* The arguments of a tool or a prompt; or NULL. */
 const json_t *mcp_call_arguments(const struct mcp_call *call);
 /* Somebody waits for progress. */

@@ -197,7 +197,6 @@ int mcp_level_find(const char *name); /* or -1 */
 unsigned mcp_abilities(const json_t *capabilities);
 /* {"sampling":{},...} */
 json_t *mcp_abilities_json(unsigned abilities);
-const char *mcp_call_name(const struct mcp_call *call);
 
 /* mcp_ask.c */
 void mcp_ask_answered(struct mcp_peer *peer, const struct mcp_message *response);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/json/json_bounded.h"
 #include "tools/tools_internal.h"
 
@@ -88,4 +89,18 @@ void tools_file_stream(const struct outcome_file *file, struct outcome_stream *r
 		.end = file->base64 + file->base64_size,
 		.base64 = true,
 	};
+}
+
+char *tools_file_path(const struct outcome_file *file)
+{
+	_cleanup_(buf_done)
+	struct buf text = { 0 };
+
+	buf_add(&text, file->head, file->head_size);
+	buf_addc(&text, '}');
+	json_t *head = text.failed ? NULL : json_loadb(text.data, text.size, 0, NULL);
+	const char *path = tools_text(head, "path");
+	char *copy = path ? strdup(path) : NULL;
+	json_decref(head);
+	return copy;
 }

@@ -100,6 +100,18 @@ void kept_outputs_add(struct kept_outputs *kept, const char *tenant, const char 
 	trim(kept, tenant);
 }
 
+void kept_outputs_each(struct kept_outputs *kept, const char *tenant,
+		       void (*each)(void *user, const char *id, const struct block *result),
+		       void *user)
+{
+	trim(kept, tenant);
+	for (struct kept *one = kept->first; one; one = one->next) {
+		if (strcmp(one->tenant, tenant) == 0) {
+			each(user, one->id, one->output.result);
+		}
+	}
+}
+
 struct kept_output *kept_outputs_find(struct kept_outputs *kept, const char *tenant, const char *id)
 {
 	trim(kept, tenant);

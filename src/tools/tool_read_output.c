@@ -18,21 +18,13 @@ struct output_read {
 
 static bool is_named(const struct outcome_file *file, const char *name)
 {
-	struct buf text = { 0 };
+	_cleanup_free_ char *path = tools_file_path(file);
 
-	buf_add(&text, file->head, file->head_size);
-	buf_addc(&text, '}');
-	json_t *head = text.failed ? NULL : json_loadb(text.data, text.size, 0, NULL);
-	const char *path = tools_text(head, "path");
-	bool same = path && strcmp(path, name) == 0;
-	json_decref(head);
-	buf_done(&text);
-	return same;
+	return path && strcmp(path, name) == 0;
 }
 
-/* The stream of that name, and its places; those of a file stay empty. */
-static bool find_stream(struct kept_output *kept, const char *name, struct outcome_stream *ret,
-			struct output_places **ret_places)
+bool tools_find_output(struct kept_output *kept, const char *name, struct outcome_stream *ret,
+		       struct output_places **ret_places)
 {
 	struct outcome outcome;
 	struct outcome_file file;
@@ -96,7 +88,7 @@ static bool read_some(struct tools *tools, struct mcp_call *mcp, const json_t *a
 				     id);
 		return true;
 	}
-	if (!find_stream(kept, name, &bytes, &places)) {
+	if (!tools_find_output(kept, name, &bytes, &places)) {
 		mcp_call_finish_text(mcp, true,
 				     "Execution %s has no output of the name %s. Ask for stdout, "
 				     "stderr or the path of one of its files.",

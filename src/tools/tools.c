@@ -125,6 +125,12 @@ int tools_new(struct loop *loop, struct engine *engine, const struct tools_optio
 		.instructions = instructions,
 		.tools = tools->tools,
 		.tools_count = tools_table_count,
+		.resources = tools_resources,
+		.resources_count = tools_resources_count,
+		.read = tools_read_resource,
+		.list = tools_list_resources,
+		.prompts = tools_prompts,
+		.prompts_count = tools_prompts_count,
 		.ttl_ms = 3600000,
 		.user = tools,
 	};

@@ -106,7 +106,9 @@ static void on_fail(void *user, const struct brig_error *error)
 		if (error->code == BRIG_E_CONSENT && tools_declined(call->mcp)) {
 			error_remedy(&told, "the person who was asked did not agree");
 		}
-		(call->executes ? tools_fail_execution : tools_fail)(call->mcp, &told);
+		(call->resource   ? tools_fail_resource
+		 : call->executes ? tools_fail_execution
+				  : tools_fail)(call->mcp, &told);
 	}
 	drop(call);
 }

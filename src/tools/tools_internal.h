@@ -56,6 +56,7 @@ struct tools_call {
 	/* Of execute_code, which goes on when its session is open; the call's own. Or NULL. */
 	const json_t *arguments;
 	bool executes; /* runs code */
+	bool resource; /* is no tool: a resource is read */
 	size_t offset, limit;
 	/* Ends the MCP call with what the engine has answered; of a run: tools_answer_execution. */
 	void (*answer)(struct tools_call *call, const char *data, size_t size);
@@ -116,8 +117,9 @@ char *tools_decode(const char *base64, size_t *ret_size);
 json_t *tools_skeleton(const struct outcome *outcome, const char *json);
 /* About `want` bytes from where the stream is, for free(); NULL: no memory. */
 char *tools_bytes(struct outcome_stream *stream, size_t want, size_t *ret_size);
-/* A file's content as a stream. */
+/* A file's content as a stream, and its path, for free(); NULL: no memory. */
 void tools_file_stream(const struct outcome_file *file, struct outcome_stream *ret);
+char *tools_file_path(const struct outcome_file *file);
 
 /* Places of an output, so that no part of its text is passed over twice. */
 struct output_place {
@@ -167,6 +169,24 @@ int session_names_begin(struct session_names *names, const char *caller, const c
 void session_names_opened(struct session_names *names, const char *caller, const char *name,
 			  const char *id, uint64_t idle_ns);
 void session_names_forget(struct session_names *names, const char *caller, const char *name);
+
+/* stdout, stderr or a file, and its places; those of a file stay empty. False: no such thing. */
+bool tools_find_output(struct kept_output *kept, const char *name, struct outcome_stream *ret,
+		       struct output_places **ret_places);
+/* All that are kept for the tenant, the newest first. */
+void kept_outputs_each(struct kept_outputs *kept, const char *tenant,
+		       void (*each)(void *user, const char *id, const struct block *result),
+		       void *user);
+
+/* Resources and prompts: tool_resources.c, tool_prompts.c. */
+extern const struct mcp_resource tools_resources[];
+extern const size_t tools_resources_count;
+void tools_read_resource(void *user, struct mcp_call *mcp, const char *uri);
+void tools_list_resources(void *user, struct mcp_call *mcp, const char *cursor);
+void tools_answer_resource(struct tools_call *call, const char *data, size_t size);
+void tools_fail_resource(struct mcp_call *mcp, const struct brig_error *error);
+extern const struct mcp_prompt tools_prompts[];
+extern const size_t tools_prompts_count;
 
 /* Opens the session that execute_code names. */
 void tool_open_for(struct tools *tools, struct mcp_call *mcp, const json_t *arguments);
