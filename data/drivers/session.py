@@ -210,7 +210,7 @@ class Session:
         """
         if self.guard:
             self.gc.disable()
-            self.guard.paused = True
+            self.guard.rest(True)
 
     def encode(self, value):
         if value is None:

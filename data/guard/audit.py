@@ -14,51 +14,85 @@ GUARD_WATCHED = {"open", "exec", "compile", "os.listdir", "os.scandir", "sys._ge
                  "function.__new__", "sys.settrace", "sys.setprofile"}
 # Functions of python's own that compile text: of fields' names, which have been looked at.
 GUARD_COMPILERS = {"_create_fn", "add_fns_to_class", "namedtuple", "__init__", "parse",
-                   "_call_with_frames_removed", "source_to_code", "_compile_bytecode"}
+                   "_call_with_frames_removed", "source_to_code", "_compile_bytecode",
+                   "exec_module"}
+# What the hook itself does when it looks who has caused something.
+GUARD_HOOK_EVENTS = ("sys._getframe", "object.__getattr__")
+# The code of functions that stand for a program's, where those have no frames of their own.
+GUARD_STANDING = []
 
 
-def guard_hook(guard):
-    getframe, busy = sys._getframe, False
+def guard_hook():
+    """The hook; and who can tell it to rest, which nothing that a program is given leads to. It has
+    names of its own of the program's texts, for the same reason.
+    """
+    getframe, looking, resting, own = sys._getframe, False, False, set()
     roots = tuple({p + "/" for p in (sys.prefix, sys.base_prefix, sys.exec_prefix)})
-    usr = ("/usr/lib/", "/usr/local/lib/", "/usr/share/zoneinfo/")
+    usual = roots + ("/usr/lib/", "/usr/local/lib/", "/usr/share/zoneinfo/")
 
+    # No method of an argument's is called that could be the program's.
     def is_library(path):
-        return type(path) is str and path.startswith(roots + usr)
+        return type(path) is str and path.startswith(usual) and "/../" not in path + "/"
+
+    def may_open(path, mode, flags):
+        if type(mode) is str and mode not in ("r", "rb", "rt") or type(flags) is int and flags & 3:
+            return False
+        if type(mode) not in (str, type(None)) or type(flags) not in (int, type(None)):
+            return False
+        return is_library(path) or type(path) is str and path in own
 
     def sound(event, args):
         if event in ("os.listdir", "os.scandir"):
             return is_library(args[0])
         if event == "open":
-            path, mode, flags = args
-            reads = mode in (None, "r", "rb", "rt") and not (flags or 0) & 0o3
-            return path in guard.own or reads and is_library(path)
+            return may_open(*args)
         try:
             frame = getframe(2)  # who has caused it
         except ValueError:
             return True  # nobody: the program has ended, or has not begun
         if frame.f_code.co_filename == own_file:
             return True
-        if frame.f_code.co_filename in guard.own:
+        if frame.f_code.co_filename in own:
             return event == "import"
         if event in ("exec", "compile"):
             return frame.f_code.co_name in GUARD_COMPILERS
         return True
 
+    def rests():
+        """Not for what the program has a part in: a destructor of its own, say."""
+        return resting and not guard_is_called(getframe(1), own)
+
     def hook(event, args):
-        nonlocal busy
-        if busy or guard.paused:
+        nonlocal looking
+        if looking and event in GUARD_HOOK_EVENTS:
             return
-        if event not in GUARD_WATCHED:
-            if event.startswith(GUARD_NEVER):
-                raise GuardPermissionError("%s is refused in strict mode" % event)
+        watched = event in GUARD_WATCHED
+        if not watched and not event.startswith(GUARD_NEVER):
             return
-        busy = True
+        before, looking = looking, True
         try:
-            fine = sound(event, args)
+            fine = rests() or watched and sound(event, args)
         finally:
-            busy = False
+            looking = before
         if not fine:
             raise GuardPermissionError("%s is refused in strict mode" % event)
 
+    def rest(rests, texts=()):
+        nonlocal resting
+        own.update(texts)
+        resting = rests
+
     own_file = guard_hook.__code__.co_filename
-    return hook
+    return hook, rest
+
+
+def guard_is_called(frame, own, until=None):
+    """Has the program a part in it? Frames from `until` on do not count; without any, None."""
+    while frame is not None:
+        code = frame.f_code
+        if code is until:
+            return False
+        if code.co_filename in own or any(code is it for it in GUARD_STANDING):
+            return True
+        frame = frame.f_back
+    return None

@@ -86,8 +86,8 @@ def guard_formatter():
 class GuardBuiltins:
     """Functions that close over the rules; the program has nothing of them but the call."""
 
-    def __init__(self, guard):
-        self.rules, self.declared = guard.rules, guard.declared
+    def __init__(self, rules, declared, importer):
+        self.rules, self.declared, self.own = rules, declared, set()
         self.formatter = None
         self.space = {name: getattr(_guard_builtins, name) for name in GUARD_PLAIN
                       if hasattr(_guard_builtins, name)}
@@ -95,14 +95,13 @@ class GuardBuiltins:
             if isinstance(value, type) and issubclass(value, BaseException):
                 self.space[name] = value
         self.space.update({
-            "__import__": guard.importer, "__name__": "builtins", "type": GuardType(),
+            "__import__": importer, "__name__": "builtins", "type": GuardType(),
             "getattr": self.make_getattr(), "hasattr": self.make_hasattr(),
             "setattr": self.make_setattr(), "delattr": self.make_delattr(),
             "vars": self.make_vars(), "dir": self.make_dir(),
             "exit": GuardExit("exit"), "quit": GuardExit("quit"),
         })
         self.space[GUARD_TYPE] = self.space["type"]
-        self.own = guard.own_classes
         self.space[GUARD_FETCH] = self.make_fetch()
         self.change = self.space[GUARD_OWN] = self.make_own()
         self.space["__build_class__"] = self.make_build_class()
@@ -114,11 +113,11 @@ class GuardBuiltins:
 
     def make_build_class(self):
         """Remembers the program's own classes: their private attributes are its own."""
-        build, own = _guard_builtins.__build_class__, self.own
+        build, own, space = _guard_builtins.__build_class__, self.own, self.space
 
         def build_class(body, name, *bases, **named):
             guard_check_bases(bases, own)
-            made = build(body, name, *bases, metaclass=GuardMaking(), **named)
+            made = build(body, name, *bases, metaclass=GuardMaking(own, space), **named)
             own.add(made)
             return made
 
@@ -128,22 +127,25 @@ class GuardBuiltins:
         """Whether an object is the program's to change: itself, or a refusal."""
         own, slow, space = self.own, guard_check_change, self.space
 
-        def check(thing):
-            return thing if type(thing) in own else slow(thing, own, space)
+        def check(thing, name=""):
+            return thing if type(thing) in own else slow(thing, own, space, name)
 
         return check
 
     def make_fetch(self):
-        """fetch(), which remembers what it has found of the program's classes."""
-        good, real, slow = set(), getattr, self.fetch
+        """fetch(), which remembers what it has found of the program's classes: where none of the
+        others that they are derived from has it, so that it will be nobody else's.
+        """
+        good, real, slow, own = set(), getattr, self.fetch, self.own
 
         def fetch(thing, name):
             key = type(thing), name
             if key in good:
                 return real(thing, name)
             value = slow(thing, name)
-            if key[0] in self.own and name[0] == "_":
-                good.add(key)
+            if key[0] in own and name[0] == "_" and name != "__init__":
+                if all(it in own or name not in it.__dict__ for it in key[0].__mro__):
+                    good.add(key)
             return value
 
         return fetch
@@ -174,8 +176,9 @@ class GuardBuiltins:
                 raise GuardAttributeError("%s is private to python's own classes" % name)
             return getattr(thing, name)
         value = getattr(thing, name)
-        if name not in ("format", "format_map"):
-            return value
+        return self.soften(name, value) if name in GUARD_FORMATS else value
+
+    def soften(self, name, value):
         kind = type(value).__name__
         if kind == "builtin_function_or_method" and isinstance(value.__self__, str):
             return self.bind_format(name, str.__str__(value.__self__))
@@ -221,7 +224,7 @@ class GuardBuiltins:
             self.check(name)
             if name in GUARD_READ:
                 raise GuardAttributeError("%s cannot be set" % name)
-            _guard_builtins.setattr(self.change(thing), name, value)
+            _guard_builtins.setattr(self.change(thing, name), name, value)
         return setattr
 
     def make_delattr(self):
@@ -229,7 +232,7 @@ class GuardBuiltins:
             self.check(name)
             if name in GUARD_READ:
                 raise GuardAttributeError("%s cannot be deleted" % name)
-            _guard_builtins.delattr(self.change(thing), name)
+            _guard_builtins.delattr(self.change(thing, name), name)
         return delattr
 
     def make_vars(self):
@@ -242,10 +245,16 @@ class GuardBuiltins:
             if not isinstance(_guard_builtins.getattr(type(thing), "__flags__", 0), int) \
                     or not type(thing).__flags__ & (1 << 9):
                 raise TypeError("vars() argument must have __dict__ attribute")
-            private = type(thing) in self.own
-            return {key: value for key, value in _guard_builtins.vars(thing).items()
-                    if type(key) is str and not guard_is_dunder(key)
-                    and (private or key[:1] != "_")}
+            private, found = type(thing) in self.own, {}
+            for key, value in _guard_builtins.vars(thing).items():
+                if type(key) is not str or guard_is_dunder(key):
+                    continue
+                if private:
+                    found[key] = self.soften(key, value) if key in GUARD_FORMATS else value
+                elif key[:1] != "_" and key not in GUARD_FORMATS \
+                        and not self.rules.attribute(key, self.declared):
+                    found[key] = value
+            return found
         return vars
 
     def make_dir(self):
@@ -287,63 +296,9 @@ class GuardBuiltins:
         return {
             "operator": lambda: {"attrgetter": self.make_attrgetter(),
                                  "methodcaller": self.make_methodcaller()},
-            "functools": guard_wrappers,
+            "functools": lambda: guard_wrappers(self.own),
+            "types": lambda: {"SimpleNamespace": GuardNamespace},
+            "typing": lambda: guard_typing(self.space["type"]),
             "collections": lambda: {"namedtuple": guard_namedtuple(self.check, self.own)},
             "dataclasses": lambda: {"dataclass": guard_dataclass(self.check, self.own)},
         }.get(module, dict)()
-
-
-def guard_wrappers():
-    """wraps() copies the usual attributes, and no others that a caller could name."""
-    import functools
-
-    def update_wrapper(wrapper, wrapped):
-        if type(wrapper).__name__ != "function":
-            return wrapper
-        return functools.update_wrapper(wrapper, wrapped, ("__name__", "__qualname__", "__doc__"),
-                                        ())
-
-    def wraps(wrapped):
-        return lambda wrapper: update_wrapper(wrapper, wrapped)
-
-    return {"update_wrapper": update_wrapper, "wraps": wraps}
-
-
-def guard_dataclass(check, own):
-    """With slots the class is made anew: it is still the program's."""
-    import dataclasses
-
-    def dataclass(cls=None, **options):
-        def make(cls):
-            if cls not in own:
-                raise GuardPermissionError("dataclass() is for classes of your own")
-            guard_check_annotations(cls, check, own)
-            made = dataclasses.dataclass(cls, **options)
-            guard_check_made(made)
-            own.add(made)
-            return made
-
-        return make if cls is None else make(cls)
-
-    return dataclass
-
-
-def guard_namedtuple(check, own):
-    """The fields become code: so they are plain text, or nothing."""
-    import collections
-
-    def namedtuple(typename, field_names, *, rename=False, defaults=None):
-        if type(field_names) is str:
-            field_names = field_names.replace(",", " ").split()
-        field_names = list(field_names)
-        guard_text(typename)
-        for name in field_names:
-            if not rename:
-                check(name)
-            guard_text(name)
-        made = collections.namedtuple(typename, field_names, rename=rename, defaults=defaults,
-                                      module="__main__")
-        own.add(made)
-        return made
-
-    return namedtuple

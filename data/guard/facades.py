@@ -91,16 +91,20 @@ GUARD_INTERNAL = {"_strptime", "_io", "time", "datetime", "math", "re", "decimal
 
 
 GUARD_IMPORT_DEPTH = 1000
+# Modules that do while they are imported what the hook refuses.
+GUARD_AHEAD = ("numpy", "pandas")
 
 
 class GuardImporter:
-    def __init__(self, guard):
-        self.guard, self.rules = guard, guard.rules
+    """Has nothing of the guard's but the rules: a program is given this one."""
+
+    def __init__(self, rules, local_codes):
+        self.rules, self.local_codes = rules, local_codes
         self.real = __import__
         self.made, self.locals, self.prepared = {}, {}, set()
-        import gc
 
-        self.gc = gc
+    def begin(self, functions):
+        self.builtins, self.replacements = functions.space, functions.replacements
 
     def __call__(self, name, globals=None, locals=None, fromlist=(), level=0):
         if type(name) is not str or level:
@@ -112,35 +116,43 @@ class GuardImporter:
             return self.facade(whole)
         if name == "__future__" and fromlist:
             return self.real(name, None, None, fromlist, 0)
-        if name in self.guard.local_codes:
+        if name in self.local_codes:
             return self.local(name)
         if name in GUARD_INTERNAL:
             return self.real(name, globals, locals, fromlist, level)
         raise GuardImportError(self.rules.why_not(name)[0])
 
-    def facade(self, name):
-        if name in self.made:
-            return self.made[name]
-        # Its own code, and no other: also no destructor of the program's.
-        paused, self.guard.paused = self.guard.paused, True
-        collects = self.gc.isenabled()
-        self.gc.disable()
+    def ahead(self, names):
+        """Of these modules those which the hook would not let do their work: before the program
+        begins, and while the hook rests.
+        """
+        for name in sorted(names):
+            if name.partition(".")[0] in GUARD_AHEAD and self.rules.is_module(name):
+                try:
+                    self.load(name)
+                except Exception:
+                    pass  # the program is told when it gets there
+
+    def load(self, name):
         limit = sys.getrecursionlimit()
         sys.setrecursionlimit(max(limit, GUARD_IMPORT_DEPTH))
         try:
             module = self.real(name, None, None, ["*"], 0)
         finally:
-            self.guard.paused = paused
             sys.setrecursionlimit(limit)
-            if collects:
-                self.gc.enable()
         self.prepare()
+        return module
+
+    def facade(self, name):
+        if name in self.made:
+            return self.made[name]
+        module = self.load(name)
         exports = {}
         for key in self.names(name, module):
             value = getattr(module, key, self)
             if value is not self and type(value) is not type(sys):
                 exports[key] = value
-        exports.update(self.guard.replacements(name))
+        exports.update(self.replacements(name))
         inner = name + "."
         for other in self.rules.table:
             if other.startswith(inner) and "." not in other[len(inner):]:
@@ -165,102 +177,7 @@ class GuardImporter:
 
     def local(self, name):
         if name not in self.locals:
-            space = {"__name__": name, "__builtins__": self.guard.builtins}
+            space = {"__name__": name, "__builtins__": self.builtins}
             self.locals[name] = GuardLocal(name, space)
-            exec(self.guard.local_codes[name], space)
+            exec(self.local_codes[name], space)
         return self.locals[name]
-
-
-def guard_prepare_enum(enum):
-    """Names of members can be given as text: then they must be names of members."""
-    kind = type(enum.Enum)
-    create = kind._create_
-
-    def checked(cls, class_name, names, *args, **more):
-        if type(names) is str:
-            names = names.replace(",", " ").split()
-        names = dict(names) if hasattr(names, "keys") else list(names)
-        for item in names:
-            name = item if type(names) is dict or isinstance(item, str) else item[0]
-            if type(name) is not str or name[:1] == "_":
-                raise GuardAttributeError("a member cannot be called %r" % (name,))
-        return create(cls, class_name, names, *args, **more)
-
-    kind._create_ = checked
-
-
-def guard_prepare_typing(typing):
-    make = typing._make_nmtuple
-
-    def checked(name, types, *args, **more):
-        types = list(types.items() if hasattr(types, "items") else types)
-        for field, _ in types:
-            if type(field) is not str or field in GUARD_NO_ATTRIBUTES:
-                raise GuardAttributeError("a field cannot be called %r" % (field,))
-        return make(name, types, *args, **more)
-
-    typing._make_nmtuple = checked
-
-
-def guard_prepare_abc(guard):
-    """A class that others are registered with is what patterns take them for."""
-    kind = sys.modules["abc"].ABCMeta
-    real, getframe = kind.register, sys._getframe
-
-    def register(cls, subclass):
-        code = getframe(1).f_code
-        # Modules of the library do it while they are imported, which can be at any time.
-        imports = code.co_name in ("<module>", "_call_with_frames_removed")
-        if not guard.paused and (not imports or code.co_filename in guard.own):
-            raise GuardPermissionError("classes cannot be registered in strict mode: derive them")
-        return real(cls, subclass)
-
-    kind.register = register
-
-
-def guard_prepare_dataclasses(dataclasses):
-    """Names of fields become code: only the module itself sets them."""
-    kind, space = dataclasses.Field, vars(dataclasses)
-    getframe, real = sys._getframe, kind.__setattr__
-
-    def set_attribute(self, name, value):
-        if getframe(1).f_globals is not space:
-            raise GuardAttributeError("fields of data classes cannot be changed")
-        real(self, name, value)
-
-    def no_subclass(cls, **more):
-        raise GuardPermissionError("nothing can be derived from fields of data classes")
-
-    kind.__setattr__, kind.__init_subclass__ = set_attribute, classmethod(no_subclass)
-
-
-def guard_prepare_copy(copy):
-    """copy builds objects by methods that it asks the object for. It gets those of the class: what
-    the program has among the attributes of an object, or answers by __getattr__, does not count.
-    """
-    real, missing, none = setattr, object(), object()
-
-    def get(thing, name, default=missing):
-        kind = thing if issubclass(type(thing), type) else type(thing)
-        for base in kind.__mro__:
-            if name in base.__dict__:
-                found = base.__dict__[name]
-                bind = getattr(type(found), "__get__", None)
-                if not bind:
-                    return found
-                return bind(found, None, kind) if kind is thing else bind(found, thing, kind)
-        if default is missing:
-            raise AttributeError(name)
-        return default
-
-    def set_attribute(thing, name, value):
-        if type(name) is not str or guard_is_dunder(name):
-            raise GuardAttributeError("copy sets no attribute %r in strict mode" % (name,))
-        real(thing, name, value)
-
-    vars(copy).update(getattr=get, setattr=set_attribute,
-                      hasattr=lambda thing, name: get(thing, name, none) is not none)
-
-
-GUARD_PREPARE = {"copy": guard_prepare_copy, "dataclasses": guard_prepare_dataclasses, "enum": guard_prepare_enum,
-                 "typing": guard_prepare_typing}

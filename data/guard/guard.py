@@ -46,9 +46,9 @@ class Guard:
         self.order = guard_parse_json(order)
         self.mode = self.order["mode"]
         self.rules = GuardRules(guard_modules(), self.order, directory)
-        self.path, self.paused = None, True
-        self.own_classes = set()
+        self.path, self.rest = None, lambda rests, texts=(): None  # see guard_hook()
         self.local_codes, self.own = {}, set()  # by name; and the names of all its texts
+        self.texts = set()  # the same, for what the program could reach
         self.declared = self.builtins = self.importer = self.hooked = None
         self.exhausted = lambda: False
         self.risk = None
@@ -92,6 +92,7 @@ class Guard:
             walk = GuardWalk(nodes, self.rules)
             if self.declared:
                 walk.declared.forget(self.declared.bound & GUARD_PRELOADED)
+                walk.declared.tables |= self.declared.tables
             walk.check()
             self.join(walk.declared)
             self.look_at_locals(nodes)
@@ -189,15 +190,22 @@ class Guard:
         if self.mode != "off" and self.order["recursion"]:
             sys.setrecursionlimit(self.order["recursion"])
 
+    def make_builtins(self):
+        """They have the rules, and not this object: what a program is given does not lead to it."""
+        self.importer = GuardImporter(self.rules, self.local_codes)
+        functions = GuardBuiltins(self.rules, self.declared, self.importer)
+        self.importer.begin(functions)
+        self.builtins = functions.space
+
     def begin_strict(self, main):
         if self.builtins is None:
             guard_detach()
-            self.importer = GuardImporter(self)
-            functions = GuardBuiltins(self)
-            self.replacements, self.builtins = functions.replacements, functions.space
-            guard_prepare_abc(self)
+            self.make_builtins()
+            guard_prepare_abc(GuardImporter.ahead.__code__, self.texts)
             usual = (sys.prefix, sys.base_prefix, "/usr/lib/", "/usr/local/lib/")
             sys.path[:] = [path for path in sys.path if path.startswith(usual)]
+        self.texts |= self.own
+        self.importer.ahead(self.declared.imported)
         for name in self.declared.loaded:
             if name not in self.builtins and self.rules.is_module(name):
                 self.builtins[name] = self.importer.facade(name)
@@ -205,9 +213,10 @@ class Guard:
         for name in ("__loader__", "__cached__", "__spec__"):
             vars(main).pop(name, None)
         if not self.hooked:
-            self.hooked = guard_hook(self)
-            sys.addaudithook(self.hooked)
-        self.paused = False
+            hook, self.rest = guard_hook()
+            sys.addaudithook(hook)
+            self.hooked = True
+        self.rest(False, self.own)
 
     def begin_imports(self):
         import builtins

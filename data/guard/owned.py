@@ -5,7 +5,7 @@
 
 GuardFunction = type(lambda: 0)
 # Of python's own modules: objects of these classes tell python which attributes to use.
-GUARD_UNCHANGED = {"abc", "dataclasses", "enum", "functools", "types", "typing"}
+GUARD_UNCHANGED = {"_io", "abc", "dataclasses", "enum", "functools", "types", "typing"}
 GUARD_CHANGED = {"partial", "_lru_cache_wrapper", "SimpleNamespace"}
 
 
@@ -13,7 +13,7 @@ def guard_is_class(thing):
     return issubclass(type(thing), type)
 
 
-def guard_check_change(thing, own, builtins):
+def guard_check_change(thing, own, builtins, name=""):
     """Returns the thing, if the program may set and delete its attributes."""
     kind = type(thing)
     if guard_is_class(thing):
@@ -25,16 +25,21 @@ def guard_check_change(thing, own, builtins):
             raise GuardAttributeError("functions of modules cannot be changed")
     elif kind.__module__ in GUARD_UNCHANGED and kind.__name__ not in GUARD_CHANGED:
         raise GuardAttributeError("objects of class %s cannot be changed" % kind.__name__)
+    elif kind.__name__[:5] == "Guard" and not issubclass(kind, BaseException):
+        raise GuardAttributeError("it cannot be changed")
+    elif name[:1] == "_":
+        raise GuardAttributeError("%s is private to python's own classes" % name)
     return thing
 
 
 def guard_bind_init(thing, own):
     """X.__init__, for objects of the program's own classes alone."""
-    if not guard_is_class(thing):
-        if type(thing) not in own and not issubclass(type(thing), super):
-            raise GuardAttributeError("__init__ is for objects of your own")
-        return thing.__init__
+    it = thing.__self__ if issubclass(type(thing), super) else thing
     real = thing.__init__
+    if not guard_is_class(it):
+        if type(it) not in own:
+            raise GuardAttributeError("__init__ is for objects of your own")
+        return real
 
     def init(it, *args, **named):
         if type(it) not in own:
@@ -60,8 +65,7 @@ def guard_check_bases(bases, own):
         elif not any(base is it for it in special):
             real.extend(guard_entries(base, bases, own))
     for base in real:
-        guard_check_base(base, typing)
-    guard_check_fields(real, (), own)
+        guard_check_base(base)
 
 
 def guard_entries(base, bases, own):
@@ -73,37 +77,107 @@ def guard_entries(base, bases, own):
     return inner
 
 
-def guard_check_base(base, typing):
-    """Objects of these hand on questions for attributes to other objects; or make classes."""
+def guard_check_base(base):
+    """Objects of these hand on questions for attributes to other objects; make classes; or have it
+    told by an attribute of theirs which attribute of another object they set.
+    """
+    typing, functools = sys.modules.get("typing"), sys.modules.get("functools")
     alias = getattr(typing, "_BaseGenericAlias", getattr(typing, "_GenericAlias", super))
-    if issubclass(base, (super, type, type(list[int]) if sys.version_info >= (3, 9) else super, alias)):
+    if issubclass(base, (super, type, type(list[int]) if sys.version_info >= (3, 9) else super, alias,
+                         getattr(functools, "cached_property", super))):
         raise GuardPermissionError("nothing can be derived from %s in strict mode" % base.__name__)
+
+
+class GuardMade:
+    """Stands first in a class's body: python tells it of the class before it tells others."""
+
+    def __init__(self, own):
+        self.own = own
+
+    def __set_name__(self, made, name):
+        self.own.add(made)
+        type.__delattr__(made, name)
+
+
+GUARD_MADE = "__guard_made__"
 
 
 class GuardMaking:
     """What a class statement calls for its metaclass: the real one, with a body that was looked at.
     Methods of the program's (__init_subclass__, __set_name__) have the class before the statement
-    ends, so nothing is left to be mended then.
+    ends, so nothing is left to be mended then. What the bases are, python has found out by now: it
+    can be something else than what the statement was looked at with.
     """
 
-    def __init__(self):
-        self.made = []
+    def __init__(self, own, builtins):
+        self.made, self.own, self.builtins = [], own, builtins
 
     def __prepare__(self, name, bases, **named):
+        for base in bases:
+            if not guard_is_class(base):
+                raise GuardPermissionError("a class can only be derived from classes")
+            guard_check_base(base)
+        self.bases = bases
         self.meta = guard_meta(bases)
-        return self.meta.__prepare__(name, bases, **named)
+        space = self.meta.__prepare__(name, bases, **named)
+        if not self.makes_another(bases):
+            space[GUARD_MADE] = GuardMade(self.own)
+        return space
+
+    def makes_another(self, bases):
+        """The class of a named tuple is not made of the body."""
+        named = getattr(sys.modules.get("typing"), "NamedTupleMeta", None)
+        return named is not None and self.meta is named
 
     def __call__(self, name, bases, space, **named):
+        if bases is not self.bases:
+            raise GuardPermissionError("a class has the bases that it was begun with")
+        guard_check_fields(bases, (), self.own)
         guard_check_slots(space)
         protocol = getattr(sys.modules.get("typing"), "Protocol", None)
         if "__match_args__" in space and any(it is protocol for it in bases):
             raise GuardAttributeError("a protocol has no __match_args__ in strict mode")
-        for name_of, wrap in GUARD_ANSWERS.items():
-            if name_of in space:
-                space[name_of] = wrap(self.made, space[name_of])
+        for name_of in list(space):
+            if guard_is_dunder(name_of) and name_of in GUARD_DEFINED:
+                value = space[name_of]
+                wrap = GUARD_ANSWERS.get(name_of)
+                if wrap:
+                    space[name_of] = wrap(self.made, value, self.own)
+                elif guard_is_foreign(name_of, value, self.builtins):
+                    space[name_of] = guard_stand_for(value)
+        if "__del__" not in space and any(guard_is_stream(it) for it in bases):
+            space["__del__"] = guard_stand_for(lambda self: self.close())
         made = self.meta(name, bases, space, **named)
         self.made.append(made)
         return made
+
+
+# --- methods that python calls by itself: they have a frame that can be told for the program's ---
+
+GUARD_NO_METHODS = {"__init_subclass__", "__class_getitem__", "__hash__"}
+
+
+def guard_is_foreign(name, value, builtins):
+    """Is it something else than a function of the program's?"""
+    if type(value) is GuardFunction:
+        return value.__globals__.get("__builtins__") is not builtins
+    plain = type(value) in (type(None), type(object.__init__), type(str.join))
+    return not plain and not (name in GUARD_NO_METHODS and type(value) in (classmethod, type(None)))
+
+
+def guard_stand_for(function):
+    def method(self, *args, **named):
+        return guard_bound(function, self)(*args, **named)
+
+    if not any(method.__code__ is it for it in GUARD_STANDING):
+        GUARD_STANDING.append(method.__code__)
+    return method
+
+
+def guard_is_stream(kind):
+    """Is it one of those that call close() when they go?"""
+    streams = sys.modules.get("_io")
+    return streams is not None and issubclass(kind, streams._IOBase)
 
 
 def guard_meta(bases):
@@ -161,11 +235,19 @@ def guard_check_annotations(cls, check, own):
 GUARD_PLAIN_BASES = {"object", "Generic", "Protocol", "ABC"}
 
 
+def guard_fields(kind):
+    found = getattr(kind, "__dataclass_fields__", {})
+    real = getattr(sys.modules.get("dataclasses"), "Field", None)
+    if type(found) is not dict or any(type(it) is not real for it in found.values()):
+        raise GuardAttributeError("the fields of a data class cannot be changed")
+    return found
+
+
 def guard_check_fields(bases, names, own):
     """Fields of a data class, and of what is derived from it, are looked up by name: in patterns,
     by asdict() and by replace(). `names` are those that a class gets besides those of its bases.
     """
-    fields = set(names).union(*(getattr(base, "__dataclass_fields__", ()) for base in bases))
+    fields = set(names).union(*(guard_fields(base) for base in bases))
     if not fields:
         return
     classes = {it for base in bases for it in type.__getattribute__(base, "__mro__")}
@@ -192,7 +274,7 @@ def guard_bound(function, thing):
     return bind(function, thing, type(thing)) if bind else function
 
 
-def guard_getattribute(made, function):
+def guard_getattribute(made, function, own):
     def __getattribute__(self, name):
         if not guard_is_dunder(name):
             return guard_bound(function, self)(name)
@@ -203,7 +285,7 @@ def guard_getattribute(made, function):
     return __getattribute__
 
 
-def guard_getattr(made, function):
+def guard_getattr(made, function, own):
     def __getattr__(self, name):
         if guard_is_dunder(name):
             raise AttributeError("%r object has no attribute %r" % (type(self).__name__, name))
@@ -212,4 +294,22 @@ def guard_getattr(made, function):
     return __getattr__
 
 
-GUARD_ANSWERS = {"__getattribute__": guard_getattribute, "__getattr__": guard_getattr}
+# What a class makes is its own, or plain data. Python and its modules set attributes of what they
+# have got from a class, and call its __init__.
+GUARD_DATA = (int, float, complex, bool, str, bytes, tuple, frozenset, type(None))
+
+
+def guard_new(made, function, own):
+    def __new__(cls, *args, **named):
+        bind = getattr(type(function), "__get__", None)
+        it = (bind(function, None, cls) if bind else function)(cls, *args, **named)
+        kind = type(it)
+        if kind not in GUARD_DATA and kind not in own:
+            raise GuardPermissionError("__new__ must make an object of a class of your own")
+        return it
+
+    return __new__
+
+
+GUARD_ANSWERS = {"__getattribute__": guard_getattribute, "__getattr__": guard_getattr,
+                 "__new__": guard_new}

@@ -56,14 +56,17 @@ def guard_soften(walk):
         if not guard_is(node, "Attribute"):
             continue
         if not guard_is(node.ctx, "Load"):
-            node.value = guard_call(GUARD_OWN, [node.value], node.value)
+            names = [guard_place(_ast.Constant(value=node.attr, kind=None), node.value)]
+            if node.attr[:1] != "_":
+                names = []  # for the most part: not worth the time
+            node.value = guard_call(GUARD_OWN, [node.value, *names], node.value)
             continue
         name = node.attr
         formats = name in ("format", "format_map") and not guard_plain_template(node.value)
         private = name[:1] == "_" and not guard_is_dunder(name) and name not in GUARD_PRIVATE
         if name == "__class__":
             guard_replace(parent, node, guard_call(GUARD_TYPE, [node.value], node))
-        elif formats or private or name == "__init__" and not guard_by_super(node):
+        elif formats or private or name == "__init__":
             name = guard_mangled(name, node, walk.parents)
             text = guard_place(_ast.Constant(value=name, kind=None), node)
             guard_replace(parent, node, guard_call(GUARD_FETCH, [node.value, text], node))

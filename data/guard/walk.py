@@ -48,6 +48,7 @@ class GuardDeclared:
         self.bound = set()
         self.loaded = set()  # of those modules that need no import
         self.modules = {}
+        self.imported = set()  # all that it names
         self.tables = False  # are there data frames?
         imported = []
         for node, parent in nodes:
@@ -71,6 +72,8 @@ class GuardDeclared:
             elif kind == "Import":
                 imported.extend(node.names)
             elif kind == "ImportFrom":
+                if node.module and not node.level:
+                    self.note(node.module)
                 self.bound.update(item.asname or item.name for item in node.names)
         for item in imported:
             name = item.asname or item.name.partition(".")[0]
@@ -79,10 +82,14 @@ class GuardDeclared:
                 self.bound.add(name)
             else:
                 self.modules[name] = module
-            self.tables |= item.name.partition(".")[0] in ("pandas", "numpy")
+            self.note(item.name)
         for name in self.loaded:
             self.modules.setdefault(name, name)
         self.forget(self.bound)
+
+    def note(self, module):
+        self.imported.add(module)
+        self.tables |= module.partition(".")[0] in ("pandas", "numpy")
 
     def forget(self, names):
         """What is bound may be anything."""
@@ -94,6 +101,7 @@ class GuardDeclared:
         self.private |= other.private
         self.bound |= other.bound
         self.tables |= other.tables
+        self.imported |= other.imported
 
     def bind(self, name, parent):
         self.bound.add(name)
@@ -152,6 +160,9 @@ class GuardWalk:
         if name and guard_is_dunder(name):
             raise GuardRefusal("name", "the %s %s belongs to python itself" % (what, name),
                                "Use a name without double underscores.", "", node)
+        if name == "super" and what != "argument":
+            raise GuardRefusal("name", "the name super belongs to python itself",
+                               "Use another name.", "", node)
         if name in GUARD_TYPING_NAMES:
             raise GuardRefusal("name", "the %s %s belongs to typing" % (what, name),
                                "Derive from Protocol.", "", node)
@@ -307,9 +318,12 @@ class GuardWalk:
 
     # --- imports ---
 
+    def imports_as(self, name, module, node):
+        self.plain(name or module if module == "super" else name, node)
+
     def look_Import(self, node, parent):
         for item in node.names:
-            self.plain(item.asname, node)
+            self.imports_as(item.asname, item.name, node)
             if id(node) not in self.optional or item.name in GUARD_INTERNAL:
                 self.rules.check_import(item.name, node)
 
@@ -320,7 +334,7 @@ class GuardWalk:
         if node.module == "__future__":
             return
         for item in node.names:
-            self.plain(item.asname, node)
+            self.imports_as(item.asname, item.name, node)
             if id(node) not in self.optional or node.module in GUARD_INTERNAL:
                 self.rules.check_import(node.module, node)
                 if item.name != "*":

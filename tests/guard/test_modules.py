@@ -21,9 +21,7 @@ order = '{"mode":"strict","operations":0,"recursion":0,"ask":0,"refuse":0,"score
 guard = Guard(order, "/nowhere")
 guard.look(b"x = 1", "x")
 guard_detach()
-guard.importer = GuardImporter(guard)
-functions = GuardBuiltins(guard)
-guard.replacements, guard.builtins = functions.replacements, functions.space
+guard.make_builtins()
 import sys
 frame = sys._getframe()
 spaces = {id(vars(m)): n for n, m in list(sys.modules.items()) if isinstance(m, types.ModuleType)}
@@ -106,7 +104,8 @@ def driver():
     return f"GUARD_TABLE = '''{table}'''\n" + "".join((GUARD / it).read_text() for it in names)
 
 
-def test_names_are_there_and_are_no_modules():
+def test_names_are_there_and_are_no_modules(tmp_path):
+    script = tmp_path / "names.py"
     code = driver() + """
 import importlib, types
 for name, entry in guard_modules()["modules"].items():
@@ -119,7 +118,8 @@ for name, entry in guard_modules()["modules"].items():
     for it in have:
         assert not isinstance(getattr(module, it), types.ModuleType), (name, it)
 """
-    subprocess.run([PYTHON, "-I", "-c", code], check=True)
+    script.write_text(code)
+    subprocess.run([PYTHON, "-I", script], check=True)
 
 
 def test_nothing_leads_out(tmp_path):

@@ -6,11 +6,11 @@ class DieOfInterrupt:
     """In sys this is one of the last objects to go. The interpreter itself dies a little later."""
 
     def __init__(self, guard):
-        self.guard = guard
+        self.rest = guard and guard.rest
 
     def __del__(self, kill=os.kill, pid=os.getpid):
-        if self.guard:
-            self.guard.paused = True  # not before: destructors of the program's come first
+        if self.rest:
+            self.rest(True)  # not before: destructors of the program's come first
         kill(pid(), 2)
 
 

@@ -69,9 +69,9 @@ ORDER = '{"mode":"strict","operations":0,"recursion":0,"ask":0,"refuse":0,"score
 def rehearse_guard(text):
     guard = Guard(ORDER, "/nowhere")
     code = guard.compile(graft(guard.look(text, ""), "", True), "")
-    guard.importer = GuardImporter(guard)
+    guard.make_builtins()
     space = vars(main_module(""))
-    space["__builtins__"] = GuardBuiltins(guard).space
+    space["__builtins__"] = guard.builtins
     guard.record()
     list(native.program((code,), space))
 
