@@ -36,4 +36,6 @@ def guard_detach():
         for key, value in list(vars(kind).items()):
             if type(value) is GuardFunction:
                 type.__setattr__(kind, key, copy(value))
+            elif type(value) in (classmethod, staticmethod):
+                type.__setattr__(kind, key, type(value)(copy(value.__func__)))
     guard_detached.append(space)

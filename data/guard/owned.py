@@ -5,7 +5,7 @@
 
 GuardFunction = type(lambda: 0)
 # Of python's own modules: objects of these classes tell python which attributes to use.
-GUARD_UNCHANGED = {"_io", "abc", "dataclasses", "enum", "functools", "types", "typing"}
+GUARD_UNCHANGED = {"abc", "dataclasses", "enum", "functools", "types", "typing"}
 GUARD_CHANGED = {"partial", "_lru_cache_wrapper", "SimpleNamespace"}
 
 

@@ -23,6 +23,11 @@ POLICIES = {
     "few": {"guard": {"mode": "imports", "allowed_modules": ["math", "json", "os.path"]}},
     "science": {"guard": {"mode": "strict", "allowed_modules": ["math", "io", "numpy", "pandas"]},
                 "limits": {"memory": "1G"}},
+    "tables": {"guard": {"mode": "strict", "allowed_modules": [
+        "math", "io", "numpy", "pandas", "types", "functools", "collections"]},
+               "limits": {"memory": "1G"}},
+    "left": {"guard": {"mode": "strict", "allowed_modules": ["re", "functools", "numpy", "pandas"]},
+             "limits": {"memory": "1G"}},
     "guarded": {"guard": "strict"},
     "sums": {"guard": {"mode": "strict", "allowed_modules": ["math"]}},
     "scored": {"auto_run": {"ask_from": 20}},

@@ -131,6 +131,44 @@ def test_nothing_leads_out(tmp_path):
     assert lines[1:] == []
 
 
+# From all that a program is given, by whatever way objects lead to others: not through modules, which
+# is where the hook is for.
+STATE = r'''
+import gc, types
+guard = Guard(ORDER, "/nowhere")
+guard.look(b"x = 1", "x")
+guard_detach()
+guard.make_builtins()
+guard_prepare_abc(GuardImporter.ahead.__code__, guard.texts)
+hook, guard.rest = guard_hook()
+for name in guard.rules.table:
+    if guard.rules.is_module(name):
+        guard.importer.facade(name)
+never = {id(it): name for name, it in dict(guard=guard, hook=hook, rest=guard.rest, own=guard.own,
+                                            driver=globals(), hidden=hook.__closure__).items()}
+left, seen, own = [guard.builtins, vars(sys.modules["abc"].ABCMeta)], set(), {id(vars(sys))}
+while left:
+    it = left.pop()
+    if id(it) in seen or isinstance(it, (types.ModuleType, types.FrameType)):
+        continue
+    seen.add(id(it))
+    assert id(it) not in never, never[id(it)]
+    # The modules of python's own, as functions have them for globals.
+    if type(it) is not dict or "__spec__" not in it:
+        left.extend(gc.get_referents(it))
+print(len(seen))
+'''
+
+
+def test_nothing_leads_to_the_guard_itself(tmp_path):
+    script = tmp_path / "state.py"
+    order = REACH.split("\n")[2].partition(" = ")[2]
+    script.write_text(f"{driver()}\nORDER = {order}\n{STATE}")
+    done = subprocess.run([PYTHON, "-I", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 1000
+
+
 def test_files_are_small():
     for file in GUARD.glob("*.py"):
         assert len(file.read_text().splitlines()) < 400, file

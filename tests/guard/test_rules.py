@@ -362,6 +362,81 @@ print(pd.read_csv(io.StringIO("x,y\\n1,2\\n")).to_dict())
         assert result["status"] == "failed" and result["verdict"]["cause"] == "guard", result
 
 
+def test_tables_by_names(many):
+    """pandas takes methods by their names: those of ordinary programs it still does."""
+    code = """
+import numpy as np, pandas as pd
+from types import SimpleNamespace
+df = pd.DataFrame({"k": ["x", "y", "x"], "a": [1, 2, 3], "b": [4.0, 5.0, 9.0]})
+n = df[["a", "b"]]
+print(n.agg("sum").to_dict(), n.agg(["min", "max"]).to_dict(), n.agg({"a": "mean", "b": "median"}).to_dict())
+print(n.apply("sum", axis=1).tolist(), n.apply(np.sqrt).round(2).to_dict(), n.apply(lambda c: c.max()).to_dict())
+print(df.groupby("k").agg({"a": "sum", "b": ["mean", "std"]}).shape, df.groupby("k")["a"].agg("nunique").to_dict())
+print(df.groupby("k").agg(total=("a", "sum"), most=("b", "max")).to_dict(), df.groupby("k")["a"].transform("mean").tolist())
+print(n.transform("cumsum").to_dict(), n["a"].agg("sum"), n["a"].rolling(2).agg("mean").tolist(), n["a"].apply("sqrt").round(2).tolist())
+print(pd.pivot_table(df, index="k", values="a", aggfunc="sum").to_dict(), pd.crosstab(df.k, df.a).shape)
+print(df.resample("D", on="t").sum().shape if "t" in df else "", n["a"].ewm(span=2).mean().round(2).tolist())
+print(df.k.str.upper().tolist(), n.a.map({1: 2}).isna().sum(), n.sort_values("b").index.tolist(), df.merge(df, on="k").shape)
+s = SimpleNamespace(a=1)
+s.b = [2]
+print(s, np.asarray(n).sum(), np.asarray(pd.Series({"x": 1})).tolist(), repr(df).count("x"), df.describe().shape)
+"""
+    result = many(code, policy="tables", timeout_ms=60000)
+    if "No module named" in result["stderr"]:
+        pytest.skip("this host's python has no numpy or pandas")
+    assert result["status"] == "ok", result["stderr"]
+    assert "namespace(a=1, b=[2]) 24.0 [1] " in result["stdout"]
+    free = subprocess.run(["/usr/bin/python3", "-c", code], capture_output=True, text=True, check=True)
+    assert free.stdout == result["stdout"]
+
+
+MEMORY = """{"__array_interface__": {"shape": (8,), "typestr": "|u1", "data": (id(b"x"), False),
+                                  "version": 3}}"""
+TABLES = {
+    "eval by name": "df.agg('eval', 0, '@x.__globals__', local_dict={'x': vars})",
+    "query by name": "df.agg('query', 0, 'a == @x.__class__', local_dict={'x': 1})",
+    "eval of a frame from elsewhere": "from pandas import DataFrame\nDataFrame({'a': [1]}).eval('a')",
+    "the attributes of a column": "df['a'].agg('__dict__')",
+    "the attributes of a group": "df.groupby('a').agg('__dict__')",
+    "a column of a group": "df.groupby('a')['a'].agg('__dict__')",
+    "an apply of a group": "df.groupby('a').apply('__dict__')",
+    "a window": "df['a'].rolling(2).agg('__dict__')",
+    "a growing window": "df['a'].expanding().agg('__dict__')",
+    "a pivot": "pd.pivot_table(df, index='a', aggfunc='__dict__')",
+    "an apply": "df.apply('__reduce__')",
+    "a list": "df['a'].agg(['_mgr'])",
+    "a dict": "df.agg({'a': '_mgr'})",
+    "a transform": "df.transform('_mgr')",
+    "a function of numpy's": "df['a'].agg('asmatrix')",
+    "a text of another class": "class S(str):\n    pass\ndf['a'].agg(S('sum'))",
+    "a text that answers twice":
+        "class S(str):\n    def __getitem__(self, at):\n        return 'sum'\ndf['a'].agg(S('__dict__'))",
+    "plots by a module": "df.plot(backend='this')",
+    "a path up": "print(pd.read_csv('/usr/lib/../../etc/passwd', sep='\\t', header=None)[0][0])",
+    "a path that compares":
+        "class P(str):\n    def __hash__(self):\n"
+        "        print(pd.read_csv('/etc/passwd', sep='\\t', header=None)[0][0])\n        return 1\n"
+        "pd.read_csv(P('/nothing'))",
+    "memory by a namespace": f"np.asarray(types.SimpleNamespace(**{MEMORY}))",
+    "memory by a column": f"assert np.asarray(pd.Series({MEMORY})).dtype != np.uint8\nraise PermissionError",
+    "memory by a frame":
+        f"assert np.asarray(pd.DataFrame([[1]]).assign(**{MEMORY})).dtype != np.uint8\n"
+        "raise PermissionError",
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_tables_take_no_other_names(many, name):
+    code = "import numpy as np, pandas as pd, types\ndf = pd.DataFrame({'a': [1, 2]})\n" \
+        f"{TABLES[name]}\nprint('ESCA' + 'PED')"
+    result = many(code, policy="tables", timeout_ms=60000)
+    if "No module named" in result["stderr"]:
+        pytest.skip("this host's python has no numpy or pandas")
+    assert "ESCAPED" not in result["stdout"] and "root:" not in result["stdout"], result
+    refused = result["verdict"]["cause"] == "guard" or result["stderr"].endswith("PermissionError\n")
+    assert refused or "Transform function failed" in result["stderr"], result
+
+
 def test_destructors_after_an_interrupt(many):
     code = """
 import pandas

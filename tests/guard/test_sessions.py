@@ -104,6 +104,38 @@ def test_nothing_runs_unseen_between_runs(science, name):
     mcp.tool("close_session", session_id=session)
 
 
+# While numpy and pandas are imported the hook rests, but not for what an earlier run has left: here a
+# key of the cache of `re`, which goes while pandas compiles its own patterns.
+LEFT = """
+import re, numpy, functools
+class S(str):
+    %s
+re.purge()
+re.compile(S("first"))
+for i in range(511):
+    re.compile("a%%d" %% i)
+"""
+
+
+@pytest.mark.parametrize("method", [
+    "def __del__(self):\n        numpy.zeros(1).dump('/tmp/left')",
+    "__del__ = functools.partial(numpy.zeros(1).dump, '/tmp/left')",
+])
+def test_destructors_while_the_hook_rests(config, method):
+    mcp = Mcp("--config", str(config), "--policy", "left", "--cold")
+    session = mcp.tool("open_session", language="python")["id"]
+    for code in (LEFT % method, "import pandas\n1"):
+        result = mcp.tool("execute_code", code=code, session_id=session, timeout=60)
+        assert result["status"] == "ok", result
+    assert "open is refused" in result["stderr"], result
+    # Of a frame that an earlier run has made, too, no text is evaluated.
+    result = mcp.tool("execute_code", code="f = pandas.DataFrame({'a': [1]})", session_id=session)
+    assert result["status"] == "ok", result
+    result = mcp.tool("execute_code", code="f.eval('a')", session_id=session)
+    assert result["status"] == "rejected", result
+    mcp.close()
+
+
 def test_the_guard_is_chosen_when_it_is_opened(mcp):
     session = mcp.tool("open_session", language="python", guard="imports")["id"]
     answer = mcp.tool("execute_code", code="1", session_id=session, guard="strict")
