@@ -11,7 +11,7 @@ GUARD_NEVER = (
 )
 GUARD_WATCHED = {"open", "exec", "compile", "os.listdir", "os.scandir", "sys._getframe",
                  "object.__getattr__", "object.__setattr__", "object.__delattr__", "import",
-                 "function.__new__", "sys.settrace", "sys.setprofile"}
+                 "function.__new__", "sys.settrace", "sys.setprofile", "code.__new__"}
 # Functions of python's own that compile text: of fields' names, which have been looked at.
 GUARD_COMPILERS = {"_create_fn", "add_fns_to_class", "namedtuple", "__init__", "parse",
                    "_call_with_frames_removed", "source_to_code", "_compile_bytecode",
@@ -54,7 +54,7 @@ def guard_hook():
             return True
         if frame.f_code.co_filename in own:
             return event == "import"
-        if event in ("exec", "compile"):
+        if event in ("exec", "compile", "code.__new__"):  # the last by imports, in python 3.8
             return frame.f_code.co_name in GUARD_COMPILERS
         return True
 

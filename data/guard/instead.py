@@ -88,7 +88,10 @@ class GuardNamespace:
             return name + "(...)"
         guard_shown.append(self)
         try:
-            return "%s(%s)" % (name, ", ".join("%s=%r" % it for it in self.__dict__.items()))
+            items = list(self.__dict__.items())
+            if sys.version_info < (3, 9):
+                items.sort()
+            return "%s(%s)" % (name, ", ".join(["%s=%r" % it for it in items]))
         finally:
             guard_shown.pop()
 

@@ -13,6 +13,13 @@ def guard_is_class(thing):
     return issubclass(type(thing), type)
 
 
+def guard_is_own(kind, own):
+    """Is it a class of the program's, or one that python has made of such a one? Enum and dataclass()
+    do.
+    """
+    return kind in own or not own.isdisjoint(kind.__mro__)
+
+
 def guard_check_change(thing, own, builtins, name=""):
     """Returns the thing, if the program may set and delete its attributes."""
     kind = type(thing)
@@ -23,6 +30,8 @@ def guard_check_change(thing, own, builtins, name=""):
     elif kind is GuardFunction:
         if thing.__globals__.get("__builtins__") is not builtins:
             raise GuardAttributeError("functions of modules cannot be changed")
+    elif guard_is_own(kind, own):
+        return thing
     elif kind.__module__ in GUARD_UNCHANGED and kind.__name__ not in GUARD_CHANGED:
         raise GuardAttributeError("objects of class %s cannot be changed" % kind.__name__)
     elif kind.__name__[:5] == "Guard" and not issubclass(kind, BaseException):
@@ -37,12 +46,12 @@ def guard_bind_init(thing, own):
     it = thing.__self__ if issubclass(type(thing), super) else thing
     real = thing.__init__
     if not guard_is_class(it):
-        if type(it) not in own:
+        if not guard_is_own(type(it), own):
             raise GuardAttributeError("__init__ is for objects of your own")
         return real
 
     def init(it, *args, **named):
-        if type(it) not in own:
+        if not guard_is_own(type(it), own):
             raise GuardAttributeError("__init__ is for objects of your own")
         return real(it, *args, **named)
 
@@ -304,7 +313,7 @@ def guard_new(made, function, own):
         bind = getattr(type(function), "__get__", None)
         it = (bind(function, None, cls) if bind else function)(cls, *args, **named)
         kind = type(it)
-        if kind not in GUARD_DATA and kind not in own:
+        if kind not in GUARD_DATA and not guard_is_own(kind, own):
             raise GuardPermissionError("__new__ must make an object of a class of your own")
         return it
 

@@ -101,6 +101,8 @@ def guard_prepare_evaluation(pandas, modules):
                 setattr(module, name, guard_refused("eval"))
     for name in ("eval", "query"):
         guard_take_out(pandas.DataFrame, name)
+    # It renders templates.
+    pandas.DataFrame.style = property(guard_refused("style"))
     plots = modules.get("pandas.plotting._core")
     for name in ("_get_plot_backend", "_load_backend"):
         if plots is not None:

@@ -411,6 +411,7 @@ TABLES = {
     "a text of another class": "class S(str):\n    pass\ndf['a'].agg(S('sum'))",
     "a text that answers twice":
         "class S(str):\n    def __getitem__(self, at):\n        return 'sum'\ndf['a'].agg(S('__dict__'))",
+    "a template": "df.style.format('{0.__class__}').to_html()",
     "plots by a module": "df.plot(backend='this')",
     "a path up": "print(pd.read_csv('/usr/lib/../../etc/passwd', sep='\\t', header=None)[0][0])",
     "a path that compares":
