@@ -12,26 +12,11 @@
 
 /* Each only defines; the order is that of their use of each other. */
 const char *const guard_files[] = {
-	"guard/names.py",
-	"guard/refusal.py",
-	"guard/walk.py",
-	"guard/rewrite.py",
-	"guard/modules.py",
-	"guard/facades.py",
-	"guard/tables.py",
-	"guard/prepare.py",
-	"guard/risk.py",
-	"guard/owned.py",
-	"guard/builtins.py",
-	"guard/instead.py",
-	"guard/limits.py",
-	"guard/audit.py",
-	"guard/detach.py",
-	"guard/guard.py",
-	"guard/report.py",
-	"guard/checker.py",
-	"guard/program.py",
-	NULL,
+	"guard/names.py",   "guard/refusal.py", "guard/walk.py",     "guard/rewrite.py",
+	"guard/modules.py", "guard/facades.py", "guard/tables.py",   "guard/prepare.py",
+	"guard/risk.py",    "guard/owned.py",   "guard/builtins.py", "guard/instead.py",
+	"guard/limits.py",  "guard/audit.py",   "guard/detach.py",   "guard/guard.py",
+	"guard/report.py",  "guard/checker.py", "guard/program.py",  NULL,
 };
 #define TABLE "guard/modules.json"
 
