@@ -97,7 +97,7 @@ def test_what_must_never_be_there(name):
 
 def driver():
     """The guard's text as src/lib/guard/guard.c puts it together."""
-    source = (TREE / "src" / "lib" / "guard.c").read_text()
+    source = (TREE / "src" / "lib" / "guard" / "guard.c").read_text()
     names = re.findall(r'"guard/(\w+\.py)"', source)
     assert sorted(names) == sorted(it.name for it in GUARD.glob("*.py"))
     table = (GUARD / "modules.json").read_text()
