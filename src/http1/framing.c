@@ -97,20 +97,29 @@ enum known_field { KNOWN_HOST, KNOWN_LENGTH, KNOWN_ENCODING, KNOWN_EXPECT, KNOWN
 static const struct {
 	struct http1_text name;
 	enum http1_error (*read)(struct scan *, const struct http1_text *);
+	bool no_tabs;
 } known[] = {
-	[KNOWN_HOST] = { NAMED("Host"), read_host },
-	[KNOWN_LENGTH] = { NAMED("Content-Length"), read_length },
-	[KNOWN_ENCODING] = { NAMED("Transfer-Encoding"), read_encoding },
-	[KNOWN_EXPECT] = { NAMED("Expect"), read_expectation },
+	[KNOWN_HOST] = { NAMED("Host"), read_host, false },
+	[KNOWN_LENGTH] = { NAMED("Content-Length"), read_length, true },
+	[KNOWN_ENCODING] = { NAMED("Transfer-Encoding"), read_encoding, true },
+	[KNOWN_EXPECT] = { NAMED("Expect"), read_expectation, false },
 	/* From here on they are lists, and may come again. */
-	[KNOWN_LISTS] = { NAMED("Connection"), read_connection },
-	{ NAMED("Upgrade"), read_upgrade },
+	[KNOWN_LISTS] = { NAMED("Connection"), read_connection, true },
+	{ NAMED("Upgrade"), read_upgrade, false },
 };
 
 static bool is_named(const struct http1_field *field, const struct http1_text *name)
 {
 	return field->name.size == name->size &&
 	       strncasecmp(field->name.at, name->at, name->size) == 0;
+}
+
+/* Readers differ on tabs around these: some take "chunked", a tab, for another word. */
+static bool has_tab(const struct http1_field *field)
+{
+	const char *colon = field->name.at + field->name.size;
+
+	return memchr(colon, '\t', (size_t)((const char *)rawmemchr(colon, '\r') - colon)) != NULL;
 }
 
 static enum http1_error read_field(struct scan *scan, const struct http1_field *field)
@@ -123,6 +132,9 @@ static enum http1_error read_field(struct scan *scan, const struct http1_field *
 			return HTTP1_REPEATED;
 		}
 		scan->seen |= 1u << i;
+		if (known[i].no_tabs && has_tab(field)) {
+			return HTTP1_BAD_VALUE;
+		}
 		return known[i].read(scan, &field->value);
 	}
 	return HTTP1_FINE;

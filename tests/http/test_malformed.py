@@ -121,6 +121,11 @@ CASES = {
     "host with a wrong bracket": (get(host=b"Host: [::1\r\n"), 400),
     "host with a wrong escape": (get(host=b"Host: a%2\r\n"), 400),
     # lengths and encodings
+    "tab behind a length": (post(b"Content-Length: 5\t\r\n", body=b"hello"), 400),
+    "tab before a length": (post(b"Content-Length:\t5\r\n", body=b"hello"), 400),
+    "tab behind an encoding": (post(b"Transfer-Encoding: chunked\t\r\n", body=b"0\r\n\r\n"), 400),
+    "space and tab behind an encoding": (post(b"Transfer-Encoding: chunked \t\r\n", body=b"0\r\n\r\n"), 400),
+    "tab in the options": (get(b"Connection: close\t, a\r\n"), 400),
     "two lengths": (post(b"Content-Length: 5\r\nContent-Length: 6\r\n", body=b"hello"), 400),
     "two equal lengths": (post(b"Content-Length: 5\r\ncontent-length: 5\r\n", body=b"hello"), 400),
     "list of lengths": (post(b"Content-Length: 5, 5\r\n", body=b"hello"), 400),

@@ -241,7 +241,7 @@ static void test_connection(void **state)
 		{ "GET / HTTP/1.0\r\n\r\n", false, false },
 		{ "GET / HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n", true, false },
 		{ "GET / HTTP/1.0\r\nConnection: keep-alive,close\r\n\r\n", false, false },
-		{ "GET / HTTP/1.1\r\n" HOST "Connection: , a ,\tClose\r\n\r\n", false, false },
+		{ "GET / HTTP/1.1\r\n" HOST "Connection: , a , Close\r\n\r\n", false, false },
 		{ "GET / HTTP/1.1\r\n" HOST "Connection: a\r\nConnection: close\r\n\r\n", false,
 		  false },
 		{ "GET / HTTP/1.1\r\n" HOST "Connection: not close\r\n\r\n", true, false },
