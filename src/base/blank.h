@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Whoever sends more means something by it, and others need not wait for a look at all of it. */
+/* Longer code counts as a program: nobody has to wait for a look at all of it. */
 #define BLANK_BYTES_MAX ((size_t)64 << 10)
 
 /* Empty, or white space alone; a NUL is something. */

@@ -142,7 +142,7 @@ static void jobs_due(void *user)
 
 void role_long_finish(struct ledger_role *role)
 {
-	/* Whoever asks for a result can ask again; what has ended is told only once. */
+	/* A reader can ask for a result again; an end is told only once. */
 	while (role->waiting[LONG_READ].first) {
 		struct long_job *job = list_take(&role->waiting[LONG_READ]);
 

@@ -106,7 +106,7 @@ bool tools_ask_for_risk(struct tools_call *call, const json_t *result)
 	const char *reason = tools_text(json_object_get(verdict, "refusal"), "reason");
 	const char *setting = tools_text(verdict, "operator_remedy");
 
-	/* Of a session consent is asked when it is opened. */
+	/* Of a session consent is asked when it is opened. Code above refuse_from never runs. */
 	return !call->session && cause && strcmp(cause, "risk") == 0 && reason && setting &&
 	       strstr(setting, "auto_run.ask_from") && tools_ask_consent(call, reason);
 }

@@ -80,8 +80,10 @@ static bool parse(const char *uri, struct address *ret)
 	memcpy(ret->id, id, size);
 	const char *rest = id + size;
 	if (strncmp(rest, file, strlen(file)) == 0) {
+		/* Among what an execution left, these names are those of its streams. */
 		return decode(rest + strlen(file), ret->name, sizeof(ret->name)) &&
-		       strcmp(ret->name, "stdout") != 0 && strcmp(ret->name, "stderr") != 0;
+		       (ret->session ||
+			(strcmp(ret->name, "stdout") != 0 && strcmp(ret->name, "stderr") != 0));
 	}
 	bool stream = strcmp(rest, "/stdout") == 0 || strcmp(rest, "/stderr") == 0;
 	(void)strncat(ret->name, stream ? rest + 1 : "", sizeof(ret->name) - 1);
@@ -113,11 +115,11 @@ static void finish(struct mcp_call *mcp, const char *data, size_t size)
 	mcp_call_finish(mcp, contents ? json_pack("{s:[o]}", "contents", contents) : NULL);
 }
 
-static void too_long(struct mcp_call *mcp, uint64_t size, const char *tool)
+static void too_long(struct mcp_call *mcp, const char *tool)
 {
 	mcp_call_fail(mcp, MCP_E_INVALID_PARAMS, NULL,
-		      "it has %llu bytes, and a resource at most %u: read it in pages with %s",
-		      (unsigned long long)size, RESOURCE_BYTES_MAX, tool);
+		      "it is longer than a resource may be (%u bytes): read it in pages with %s",
+		      RESOURCE_BYTES_MAX, tool);
 }
 
 static void read_output(struct tools *tools, struct mcp_call *mcp, const struct address *address)
@@ -136,7 +138,7 @@ static void read_output(struct tools *tools, struct mcp_call *mcp, const struct 
 	if (!data) {
 		mcp_call_finish(mcp, NULL);
 	} else if (size > RESOURCE_BYTES_MAX) {
-		too_long(mcp, kept->result->size, "read_output");
+		too_long(mcp, "read_output");
 	} else {
 		finish(mcp, data, size);
 	}
@@ -145,7 +147,7 @@ static void read_output(struct tools *tools, struct mcp_call *mcp, const struct 
 void tools_answer_resource(struct tools_call *call, const char *data, size_t size)
 {
 	if (size > RESOURCE_BYTES_MAX) {
-		too_long(call->mcp, size, "read_file");
+		too_long(call->mcp, "read_file");
 	} else {
 		finish(call->mcp, data ? data : "", size);
 	}

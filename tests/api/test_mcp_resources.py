@@ -68,6 +68,8 @@ def test_files_of_sessions(house):
     for name in ("a b.txt", "a%20b.txt"):
         assert read(peer, f"brig://session/{session}/file/{name}")["text"] == "kept"
     run(peer, "1", session_id="mine")
+    peer.call("write_file", session_id="mine", path="stdout", content="a file")
+    assert read(peer, "brig://session/mine/file/stdout")["text"] == "a file"
     peer.call("write_file", session_id="mine", path="x", content="by name")
     assert read(peer, "brig://session/mine/file/x")["text"] == "by name"
     other = Peer(house.tcp("two"))

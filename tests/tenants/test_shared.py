@@ -123,7 +123,7 @@ def test_output_that_nobody_reads(narrow):
 
 
 def test_output_for_who_comes_late(narrow):
-    """What is not kept comes from the result, after the end; who reads along misses nothing."""
+    """What is not kept comes from the result, after the end; a reader who keeps up misses nothing."""
     mallory = narrow.tcp("mallory")
     run = mallory.order(PRINTS % 600, limits=LIMITS)
     wait_for_output(mallory, run)

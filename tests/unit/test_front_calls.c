@@ -158,7 +158,7 @@ static void test_one_tenant_is_bounded(void **state)
 	assert_string_equal(scene.begun[7]->session, "5");
 	assert_string_equal(scene.begun[7]->tenant, "mallory");
 	assert_int_equal(scene.ended, 1);
-	/* Whoever leaves while it is under way keeps its place until it is answered. */
+	/* A call whose asker leaves keeps its place until it is answered. */
 	engine_forget(runs[1]);
 	assert_false(scene.begun[1]->forgotten);
 	turn(&scene);

@@ -387,7 +387,7 @@ static void sweep_all(struct place *place, uint64_t total)
 	store_close(store);
 }
 
-/* Whoever fills the ledger loses results of its own, the oldest first, and nobody else does. */
+/* The tenant that fills the ledger loses results of its own, the oldest first; no other does. */
 static void the_largest_gives_way(void **state)
 {
 	struct place *place = *state;

@@ -187,7 +187,7 @@ static void ended_before_it_began(void **state)
 	assert_parts(place, 0);
 }
 
-/* Whoever asks again is told of the first; what came with the second is not kept. */
+/* A second asker is told of the first; what came with the second is not kept. */
 static void known_key(void **state)
 {
 	struct place *place = *state;

@@ -146,7 +146,7 @@ static void test_far_behind(void **state)
 	assert_int_equal(world->answers, 0);
 	assert_int_equal(loop_run(world->loop), 0);
 	assert_string_equal(world->text, "ab\na");
-	/* Whoever else is there was looked after in between. */
+	/* Other work of the loop was done in between. */
 	assert_true(world->turns >= 3 * LINES / SLICE);
 	/* The way is known now. */
 	unsigned before = world->turns;

@@ -65,7 +65,7 @@ void execution_free(struct execution *execution);
  */
 int execution_bound_queued(struct front *front, const struct execution_order *order,
 			   struct problem *problem);
-/* Whoever asked has left and the ask stays: its bytes count as before. */
+/* The asker has left and the ask stays: its bytes count as before. */
 void execution_keep_body(struct execution *execution);
 /* The ask is not wanted any more, and counts no more. */
 void execution_drop_ask(struct execution *execution);

@@ -24,7 +24,7 @@
 
 struct output_log;
 
-/* Bytes in the logs of one tenant; `max` 0: no limit. Whoever owns it keeps it for the logs. */
+/* Bytes in the logs of one tenant; `max` 0: no limit. It outlives the logs. */
 struct output_budget {
 	size_t used, max;
 };

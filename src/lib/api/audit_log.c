@@ -141,7 +141,7 @@ static int add_locked(int fd, const char *kind, const char *facts, uint64_t *aft
 	return n == (ssize_t)line.size && fdatasync(fd) == 0 ? 0 : n < 0 ? -errno : -ENOSPC;
 }
 
-/* Whoever can read the file can lock it, a program too: so nobody waits for ever. */
+/* A program that can read the file can lock it: the wait has an end. */
 static int lock(int fd)
 {
 	uint64_t end = clock_now_ns() + LOCK_PATIENCE_NS;
