@@ -33,6 +33,9 @@ static bool has_program(const struct run *run)
 	bool ahead = spec->held || spec->prestarted;
 	bool starting = run->state == RUN_ORDERED || (run->state == RUN_SETTING_UP && !ahead);
 
+	if (run->wire == WIRE_ENDED) {
+		return false; /* it has ended: what it left behind is told nothing */
+	}
 	return run->state == RUN_RUNNING || (starting && !run->options.session);
 }
 

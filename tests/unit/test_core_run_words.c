@@ -134,6 +134,34 @@ static void test_while_it_lives(void **state)
 	assert_int_equal(count_unread(words), FLOOD);
 }
 
+/* Where there is no program to tell, an end is an end at once. */
+static void test_no_time_of_grace(void **state)
+{
+	static const struct {
+		enum run_state state;
+		enum wire_state wire;
+		bool held, prestarted;
+	} cases[] = {
+		{ RUN_RUNNING, WIRE_ENDED, false, false },
+		{ RUN_ORDERED, WIRE_ENDED, true, false },
+		{ RUN_SETTING_UP, WIRE_HAVE_HANDLES, true, false },
+		{ RUN_SETTING_UP, WIRE_RUNNING, false, true },
+		{ RUN_HELD, WIRE_WAITING, true, false },
+	};
+	struct words *words = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct spec spec = { .limits.grace_ns = 1000000000u,
+				     .held = cases[i].held,
+				     .prestarted = cases[i].prestarted };
+		words->run->options.spec = &spec;
+		words->run->state = cases[i].state;
+		words->run->wire = cases[i].wire;
+		assert_false(run_grace_begin(words->run, ENDING_CANCELLED));
+		assert_int_equal(words->run->grace_end_ns, 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -141,6 +169,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_asked_once, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_a_late_answer, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_while_it_lives, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_no_time_of_grace, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
