@@ -8,15 +8,19 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "serve/listen_internal.h"
 
 #define FIRST_PASSED 3 /* where systemd puts the first socket */
+/* The front of a server that was killed listens for a moment longer. */
+#define BUSY_TRIES   40
+#define BUSY_WAIT_NS 50000000
 
-static int open_one(struct listener *listener, const char *text, const struct serve_config *config,
-		    struct brig_error *err)
+static int try_one(struct listener *listener, const char *text, const struct serve_config *config,
+		   struct brig_error *err)
 {
 	*listener = (struct listener){ .fd = -1 };
 	if (strncmp(text, "unix:", 5) == 0) {
@@ -26,6 +30,20 @@ static int open_one(struct listener *listener, const char *text, const struct se
 		return listen_unix(listener, text, config, err);
 	}
 	return listen_tcp(listener, text, config, err);
+}
+
+static int open_one(struct listener *listener, const char *text, const struct serve_config *config,
+		    struct brig_error *err)
+{
+	const struct timespec wait = { .tv_nsec = BUSY_WAIT_NS };
+	int r = try_one(listener, text, config, err);
+
+	for (int i = 0; r == -EADDRINUSE && i < BUSY_TRIES; i++) {
+		close_fd(&listener->fd);
+		nanosleep(&wait, NULL);
+		r = try_one(listener, text, config, err);
+	}
+	return r;
 }
 
 /* How many sockets systemd has handed to this very process. */

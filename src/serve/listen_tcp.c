@@ -187,9 +187,9 @@ int listen_tcp(struct listener *listener, const char *text, const struct serve_c
 	     setsockopt(listener->fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on)) < 0) ||
 	    bind(listener->fd, &address.any, size) < 0 ||
 	    listen(listener->fd, LISTEN_BACKLOG) < 0) {
-		error_errno(err, BRIG_E_INPUT, errno, "listen on %s", text);
-		error_remedy(err, "choose another port, or stop who has it: ss -ltnp");
-		return -EADDRINUSE;
+		r = error_errno(err, BRIG_E_INPUT, errno, "listen on %s", text);
+		error_remedy(err, "choose another port, or stop the process that has it: ss -ltnp");
+		return r;
 	}
 	return listen_check(listener, config, err);
 }

@@ -5,6 +5,7 @@ import os
 import socket
 import stat
 import subprocess
+import time
 
 import pytest
 from conftest import BRIG
@@ -75,6 +76,27 @@ def test_a_socket_that_somebody_listens_on_stays(tmp_path):
         other.listen(1)
         assert "another process listens" in serve(path, tmp_path / "state")
         assert stat.S_ISSOCK(os.lstat(path).st_mode)
+
+
+@pytest.mark.parametrize("family", [socket.AF_UNIX, socket.AF_INET])
+def test_a_socket_that_is_free_in_a_moment_is_waited_for(tmp_path, family):
+    """The front of a service that was killed listens until the kernel has ended it."""
+    with socket.socket(family) as other:
+        other.bind(str(tmp_path / "brig.sock") if family == socket.AF_UNIX else ("127.0.0.1", 0))
+        other.listen(1)
+        place = other.getsockname()
+        listen = f"unix:{place}" if family == socket.AF_UNIX else f"{place[0]}:{place[1]}"
+        with subprocess.Popen([BRIG, "serve", "--listen", listen, "--state", tmp_path / "state"],
+                              stderr=subprocess.PIPE, text=True) as server:
+            time.sleep(0.3)  # it has found the socket by now, or will find it free
+            other.close()
+            for line in server.stderr:
+                if "event=ready" in line:
+                    break
+            server.terminate()
+            assert "event=ready" in line, line
+            server.communicate(timeout=30)
+            assert server.returncode == 0
 
 
 @pytest.mark.root
