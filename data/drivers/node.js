@@ -3,7 +3,7 @@
 // at the program's file: when this returns, Node.js itself runs the program, by the same way and with
 // the same frames on the stack as ever. No code of a tenant has run before.
 //
-// The order is the block of src/core/order.c. Whatever goes wrong ends the process without a word:
+// The order is the block of src/native/assignment.c. Whatever goes wrong ends the process without a word:
 // brig then starts the program in another cell, made for it.
 'use strict';
 

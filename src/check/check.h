@@ -6,8 +6,8 @@
 #ifndef BRIG_CHECK_CHECK_H
 #define BRIG_CHECK_CHECK_H
 
-#include "core/plan.h"
 #include "lib/prepare/prepare.h"
+#include "native/plan.h"
 #include "policy/trace.h"
 
 enum check_verdict {

@@ -3,8 +3,8 @@
 #ifndef BRIG_CHECK_RULES_H
 #define BRIG_CHECK_RULES_H
 
-#include "core/plan.h"
 #include "lib/prepare/prepare.h"
+#include "native/plan.h"
 #include "policy/trace.h"
 
 #define RULE_STEPS_MAX 64

@@ -3,7 +3,7 @@
  * brig: runs code that nobody has read in a sealed cell.
  *
  * Theory of operation. There is no daemon: `brig run` links libbrig, and is itself the warden of
- * the one cell that it starts (src/core/cell.h tells how a cell is built and who dies when). The
+ * the one cell that it starts (src/native/cell.h tells how a cell is built and who dies when). The
  * process has one thread and one loop (run_pump.c): it moves bytes between its own streams and the
  * cell's pipes, hears signals by a signalfd, and lets the library watch the limits. Every other
  * command asks the library something, prints the answer and ends.

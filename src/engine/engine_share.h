@@ -47,7 +47,7 @@ uint64_t share_charge(struct shares *shares, struct share *share, uint64_t used_
 void share_wait(struct shares *shares, struct share *share);
 void share_waited(struct shares *shares, struct share *share);
 /*
- * Processor time of cells is shared out by the kernel, and the young come first (core/watch.c).
+ * Processor time of cells is shared out by the kernel, and the young come first (run/watch.c).
  * A tenant with many short runs would always be young. So what its ended runs have used counts for
  * its next ones, until it is forgotten: as fast as half of a fair part of all cores would use it
  * up. engine_spent.c

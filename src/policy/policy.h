@@ -9,11 +9,11 @@
 #include "base/error.h"
 #include "base/strlist.h"
 #include "base/units.h"
-#include "core/events.h"
-#include "core/spec.h"
 #include "kernel/filter/filter.h"
 #include "kernel/layers.h"
 #include "net/rule.h"
+#include "run/events.h"
+#include "run/spec.h"
 
 enum auto_run {
 	AUTO_RUN_YES, /* may run without asking */

@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 #include "base/strlist.h"
-#include "core/closure.h"
+#include "run/closure.h"
 #include "runtime/version_cache.h"
 
 /*

@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/done.h"
 #include "kernel/sys.h"
+#include "native/done.h"
 
 struct leaving {
 	pid_t pid; /* who may say that the program is done; 0: nobody yet */

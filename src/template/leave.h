@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a clone ends: as C programs do, and then without waiting for the kernel (core/done.h). */
+/* How a clone ends: as C programs do, and then without waiting for the kernel (native/done.h). */
 #ifndef BRIG_TEMPLATE_LEAVE_H
 #define BRIG_TEMPLATE_LEAVE_H
 

@@ -71,19 +71,19 @@ static PyObject *variable_dict(const char *const *entries, uint64_t count)
 /* wait() -> (words, {name: value} of bytes, value_fd): the order. */
 static PyObject *wait_for_order(PyObject *module, PyObject *args)
 {
-	struct template_order order;
+	struct template_assignment assignment;
 
 	(void)module;
 	(void)args;
-	template_wait(&order);
-	PyObject *argv = word_list(order.order.argv, order.order.argc);
-	PyObject *env = variable_dict(order.order.envp, order.order.envc);
+	template_wait(&assignment);
+	PyObject *argv = word_list(assignment.assignment.argv, assignment.assignment.argc);
+	PyObject *env = variable_dict(assignment.assignment.envp, assignment.assignment.envc);
 	if (!argv || !env) {
 		Py_XDECREF(argv);
 		Py_XDECREF(env);
 		return NULL;
 	}
-	return Py_BuildValue("NNi", argv, env, order.value_fd);
+	return Py_BuildValue("NNi", argv, env, assignment.value_fd);
 }
 
 /* serve(socket, plan, name) -> wait, in a payload process alone. */

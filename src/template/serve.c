@@ -17,9 +17,9 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "core/init.h"
-#include "core/plan_pack.h"
 #include "kernel/sys.h"
+#include "native/init.h"
+#include "native/plan_pack.h"
 #include "template/leave.h"
 #include "template/process_area.h"
 
@@ -142,7 +142,7 @@ static void make_cell(const int *fds, unsigned count)
 		.names = -1,
 		.note = { -1, -1 },
 		.go = { fds[4], -1 },
-		.order_fd = fds[5],
+		.assignment_fd = fds[5],
 		.value_fd = fds[6],
 		.channel_fd = fds[7],
 		.resumed = resumed,
@@ -246,19 +246,19 @@ static int move_high(int fd)
 	return fd;
 }
 
-void template_wait(struct template_order *ret)
+void template_wait(struct template_assignment *ret)
 {
 	int r = cell_execute_rest(&serving.cell, ACTOR_PAYLOAD);
 
 	if (r < 0) {
 		payload_die(&serving.cell, -r);
 	}
-	const struct order *order = &serving.cell.order;
-	process_area_write(&serving.area, order->argv, order->envp);
+	const struct assignment *assignment = &serving.cell.assignment;
+	process_area_write(&serving.area, assignment->argv, assignment->envp);
 	/* The strings that it pointed to were the template's, and are gone. */
-	environ = (char **)(uintptr_t)order->envp;
+	environ = (char **)(uintptr_t)assignment->envp;
 	/* It names ids of the host. */
 	munmap(serving.block, serving.block_size);
-	ret->order = *order;
+	ret->assignment = *assignment;
 	ret->value_fd = serving.cell.value_fd < 0 ? -1 : move_high(serving.cell.value_fd);
 }

@@ -6,11 +6,11 @@
 #ifndef BRIG_TEMPLATE_SERVE_H
 #define BRIG_TEMPLATE_SERVE_H
 
-#include "core/cell.h"
+#include "native/cell.h"
 
 /* What a clone that has become a payload goes on with. */
-struct template_order {
-	struct order order;
+struct template_assignment {
+	struct assignment assignment;
 	int value_fd;
 };
 
@@ -27,5 +27,5 @@ struct template_hooks {
  */
 int template_serve(int socket, int plan_fd, const char *name, const struct template_hooks *hooks);
 /* In that payload: waits for its order. Does not return when there will be none. */
-void template_wait(struct template_order *ret);
+void template_wait(struct template_assignment *ret);
 #endif

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """V1 to V5, V8: brig itself cannot be reached from inside, and outlives what befalls it.
 
-V6 is tests/unit/test_core_wire.c; V7 is the fault sweep.
+V6 is tests/unit/test_native_wire.c; V7 is the fault sweep.
 """
 
 import json

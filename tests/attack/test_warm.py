@@ -594,7 +594,7 @@ def test_W10_sealed_while_it_waits(sleeping):
         assert status["NoNewPrivs"] == "1" and status["CapEff"] == status["CapPrm"] == NONE
 
 
-# --- "done" is the program's own word: core/done.h ------------------------------------------------
+# --- "done" is the program's own word: native/done.h ------------------------------------------------
 
 SAY = """
 import ctypes, errno, os, sys, threading, time

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/init_note.h"
+#include "native/init_note.h"
 
 #define MESSAGES_MAX 32
 

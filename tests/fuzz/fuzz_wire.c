@@ -13,7 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "core/wire.h"
+#include "native/wire.h"
 
 #define MESSAGES_MAX 32
 #define SENT_FDS_MAX 10

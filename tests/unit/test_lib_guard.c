@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "core/run.h"
 #include "lib/guard/guard.h"
+#include "run/run.h"
 
 #define WHY "{\"refusal\":{\"rule\":\"import\",\"reason\":\"os\",\"line\":3,\"column\":5}}"
 

@@ -539,7 +539,7 @@ static void test_descriptors(void **state)
 }
 
 #define IDLE_SESSIONS 4
-/* One of them hears of names that are asked for without a network: see core/run_names.c. */
+/* One of them hears of names that are asked for without a network: see native/native_names.c. */
 #define IDLE_DESCRIPTORS 13
 
 static void fill_pool(struct brig_context *context)

@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "core/run.h"
 #include "lib/guard/value.h"
+#include "run/run.h"
 
 static char *repr; /* of the last one */
 

@@ -17,9 +17,9 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
-#include "core/watched.h"
 #include "filter_fixture.h"
 #include "lib/context.h"
+#include "native/watched.h"
 #include "policy/policy.h"
 
 struct seen {

@@ -14,7 +14,6 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "core/run.h"
 #include "lib/api/api_run.h"
 #include "lib/api/audit_log.h"
 #include "lib/build/build_cache.h"
@@ -22,6 +21,7 @@
 #include "lib/prepare/localdir.h"
 #include "lib/remedy.h"
 #include "lib/warm/warm.h"
+#include "run/run.h"
 
 int run_watch_phase(struct brig_run *run, struct brig_error *err)
 {

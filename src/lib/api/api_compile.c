@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "core/run.h"
 #include "lib/api/api_run.h"
 #include "lib/build/build_cache.h"
+#include "run/run.h"
 
 int run_start_compiler(struct brig_run *run, struct brig_error *err)
 {

@@ -3,8 +3,8 @@
 #include <errno.h>
 
 #include "base/cleanup.h"
-#include "core/run.h"
 #include "lib/api/api_run.h"
+#include "run/run.h"
 
 long brig_run_feed(struct brig_run *run, const void *data, size_t size)
 {

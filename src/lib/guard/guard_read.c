@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "core/run.h"
 #include "lib/guard/guard.h"
 #include "lib/guard/guard_end.h"
+#include "run/run.h"
 
 #ifndef F_SEAL_FUTURE_WRITE
 #define F_SEAL_FUTURE_WRITE 0x0010

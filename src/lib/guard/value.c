@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "core/run.h"
+#include "run/run.h"
 
 #define DEPTH_MAX 64
 

@@ -4,7 +4,7 @@
 #define BRIG_LIB_PREPARE_LOCALDIR_H
 
 #include "base/error.h"
-#include "core/spec.h"
+#include "run/spec.h"
 
 /* Makes one, private to the caller. Also removes those whose maker was killed. */
 int localdir_make(char **ret_path, int *ret_fd, struct brig_error *err);

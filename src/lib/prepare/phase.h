@@ -6,8 +6,8 @@
 #ifndef BRIG_LIB_PREPARE_PHASE_H
 #define BRIG_LIB_PREPARE_PHASE_H
 
-#include "core/run.h"
 #include "lib/prepare/prepare.h"
+#include "run/run.h"
 
 /* What a compiler may make: each becomes an input of the program's cell, and a step of its plan. */
 #define COMPILED_FILES_MAX 256

@@ -8,11 +8,11 @@
 
 #include "base/buf.h"
 #include "base/strlist.h"
-#include "core/run.h"
-#include "core/spec.h"
 #include "lib/context.h"
 #include "lib/guard/guard.h"
 #include "net/gate_messages.h"
+#include "run/run.h"
+#include "run/spec.h"
 
 /* What is being prepared: the run itself, the compiler's cell before it, or a session's cell. */
 enum purpose { PURPOSE_RUN, PURPOSE_COMPILE, PURPOSE_SESSION };

@@ -8,8 +8,8 @@
 #include <sys/syscall.h>
 
 #include "base/cleanup.h"
-#include "core/done.h"
 #include "lib/prepare/prepare.h"
+#include "native/done.h"
 
 /*
  * Memory that no process's figures show: only a control group counts it. Without one it is not to
@@ -52,7 +52,7 @@ static const struct {
 	{ SYS_fcntl, { 0, F_SETLEASE, F_WRLCK } },
 };
 
-/* Whether the end of a program can be taken from its own word: core/done.h. */
+/* Whether the end of a program can be taken from its own word: native/done.h. */
 static bool parks(const struct filter *filter)
 {
 	static const uint64_t done[6] = { 0, DONE_MAGIC };

@@ -7,9 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/plan.h"
 #include "kernel/landlock.h"
 #include "lib/prepare/prepare.h"
+#include "native/plan.h"
 
 #define CGROUP_LAYERS                                                                              \
 	(LAYER_BIT(LAYER_CGROUP_MEMORY) | LAYER_BIT(LAYER_CGROUP_PIDS) |                           \

@@ -274,7 +274,7 @@ static void look(struct brig_session *session)
 		session_put_inputs(session);
 		return;
 	}
-	run_glance(run);
+	run_check_idle(run);
 	session_arm(session, SESSION_LOOK_NS);
 }
 

@@ -14,11 +14,11 @@
 #ifndef BRIG_LIB_SESSION_SESSION_H
 #define BRIG_LIB_SESSION_SESSION_H
 
-#include "core/run.h"
 #include "lib/prepare/phase.h"
 #include "lib/session/session_channel.h"
 #include "lib/session/session_inputs.h"
 #include "lib/warm/warm.h"
+#include "run/run.h"
 
 #define SESSION_GRACE_NS 1000000000ull
 /* How long an interpreter may take to start. */

@@ -88,17 +88,17 @@ int session_cell_lodge(struct brig_session *session)
 	struct run *run = session->phase.run;
 
 	epoll_ctl(session->epoll, EPOLL_CTL_DEL, run->epoll, NULL);
-	return run_lodge(run, session->epoll, session->timer);
+	return run_attach(run, session->epoll, session->timer);
 }
 
 void session_cell_ignore(struct brig_session *session)
 {
 	struct run *run = session->phase.run;
 
-	if (run && !run->lodged) {
+	if (run && !run->attached) {
 		epoll_ctl(session->epoll, EPOLL_CTL_DEL, run->epoll, NULL);
 	} else if (run) {
-		run_leave(run);
+		run_detach(run);
 	}
 }
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "core/run.h"
+#include "run/run.h"
 
 #define HEAD_BYTES 64 /* the longest first line of an answer, with its end */
 

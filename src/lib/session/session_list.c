@@ -6,9 +6,9 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
-#include "core/walk.h"
 #include "lib/session/session.h"
 #include "lib/session/session_files.h"
+#include "run/walk.h"
 
 #define LIST_MAX       10000
 #define LIST_BYTES_MAX ((size_t)2 << 20) /* of their names */

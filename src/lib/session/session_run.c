@@ -241,7 +241,7 @@ static void end_lap(struct brig_session *session, struct brig_result *result, in
 void session_collect(struct brig_session *session)
 {
 	struct brig_result *result = NULL;
-	int r = run_lap_end(session->phase.run, &result);
+	int r = run_round_result(session->phase.run, &result);
 
 	if (r != 0) {
 		end_lap(session, result, r < 0 ? r : 0);
@@ -252,7 +252,7 @@ static void finish(struct brig_session *session, const struct channel_answer *an
 {
 	session->prepared.spec.limits = session->limits;
 	session->answer = *answer;
-	int r = run_lap(session->phase.run, answer->status);
+	int r = run_round_end(session->phase.run, answer->status);
 	if (r < 0) {
 		end_lap(session, NULL, r);
 		return;

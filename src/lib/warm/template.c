@@ -19,10 +19,10 @@
 #include "base/clock.h"
 #include "base/embedded.h"
 #include "base/memfile.h"
-#include "core/keeper.h"
-#include "core/plan_pack.h"
 #include "kernel/sys.h"
 #include "lib/warm/template_image.h"
+#include "native/keeper.h"
+#include "native/plan_pack.h"
 
 /* What its clones can become: the one that stays in a session, or the one that runs a program. */
 #define SESSION "drivers/session.py"
@@ -228,7 +228,7 @@ int template_ask(struct template *template, struct run *run, int devices)
 					run->cell.stdio[1],
 					run->cell.stdio[2],
 					run->cell.go[0],
-					run->order,
+					run->assignment,
 					run->value,
 					run->cell.channel_fd,
 					devices };

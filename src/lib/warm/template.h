@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A template: a warmed interpreter that cells are cloned from, and the keeper that is its parent
- * and theirs (core/keeper.h). It runs no code of any tenant; it hears fixed records from the
+ * and theirs (native/keeper.h). It runs no code of any tenant; it hears fixed records from the
  * warden and nobody else.
  */
 #ifndef BRIG_LIB_WARM_TEMPLATE_H
@@ -9,8 +9,8 @@
 
 #include <stdbool.h>
 
-#include "core/run.h"
 #include "lib/prepare/prepare.h"
+#include "run/run.h"
 
 struct template
 {

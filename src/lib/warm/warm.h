@@ -10,9 +10,9 @@
 #ifndef BRIG_LIB_WARM_WARM_H
 #define BRIG_LIB_WARM_WARM_H
 
-#include "core/run.h"
 #include "lib/prepare/prepare.h"
 #include "lib/warm/template.h"
+#include "run/run.h"
 
 #define WARM_CELLS_MAX 64
 

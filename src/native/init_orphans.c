@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Trusted local runs have no pid namespace. brig-init is then the subreaper: whatever its
+ * descendants do, double forks and setsid included, they stay beneath it, so killing its children
+ * until there are none reaches them all.
+ */
+#include "native/init_orphans.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+#define ROUNDS 2000 /* of a millisecond each */
+
+static void kill_children(void)
+{
+	char text[4096];
+	_cleanup_close_ int fd = open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text));
+	pid_t pid = 0;
+
+	for (ssize_t i = 0; i < n; i++) {
+		if (text[i] >= '0' && text[i] <= '9') {
+			pid = pid * 10 + (text[i] - '0');
+		} else if (pid > 1) {
+			kill(pid, SIGKILL);
+			pid = 0;
+		}
+	}
+}
+
+void orphans_kill(struct cell *cell)
+{
+	struct timespec pause = { .tv_nsec = 1000000 };
+
+	if (cell->plan->spec->layers & LAYER_BIT(LAYER_PIDNS)) {
+		return;
+	}
+	for (int round = 0; round < ROUNDS; round++) {
+		kill_children();
+		for (;;) {
+			pid_t pid = waitpid(-1, NULL, WNOHANG);
+			if (pid < 0 && errno == ECHILD) {
+				return;
+			}
+			if (pid <= 0) {
+				break;
+			}
+		}
+		nanosleep(&pause, NULL);
+	}
+}

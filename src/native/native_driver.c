@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A cell whose interpreter was started ahead. A driver, our own script, waits in it: no code of a
+ * tenant has run in the cell before its order. Two pipes lead there. By one the order goes in; by
+ * the other the driver says, one byte each, that it waits and that the program begins. It closes
+ * both before the program's first instruction. Anything else that comes, or that does not come, is
+ * a cell that could not be built: the request is started cold.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "native/assignment.h"
+#include "run/run_internal.h"
+
+enum { SAYS_READY = 'r', SAYS_BEGINS = 'b' };
+
+/* The driver's end goes where it is in nobody's way, until it gets its number at exec. */
+static int lift(int *fd)
+{
+	int high = fcntl(*fd, F_DUPFD_CLOEXEC, DRIVER_FDS_END);
+
+	if (high < 0) {
+		return -errno;
+	}
+	close(*fd);
+	*fd = high;
+	return 0;
+}
+
+static struct step *find_channel(struct plan *plan, uint64_t number)
+{
+	for (unsigned i = 0; i < plan->count; i++) {
+		if (plan->steps[i].kind == STEP_CHANNEL && plan->steps[i].value == number) {
+			return &plan->steps[i];
+		}
+	}
+	return NULL;
+}
+
+static int make_channel(struct run *run, uint64_t number, int *ours, int *theirs, bool we_read)
+{
+	struct step *step = find_channel(&run->plan, number);
+	int r = step ? run_pipe(ours, theirs, we_read) : -EINVAL;
+
+	if (r == 0) {
+		r = lift(theirs);
+	}
+	if (r == 0) {
+		step->fd = *theirs;
+	}
+	return r;
+}
+
+int run_driver_make(struct run *run)
+{
+	struct run_driver *driver = &run->driver;
+	int assignment = -1;
+
+	if (!run->options.spec->prestarted) {
+		return 0;
+	}
+	driver->state = DRIVER_STARTING;
+	int r = make_channel(run, DRIVER_ASSIGNMENT_FD, &assignment, &driver->inside[0], false);
+	feed_init(&driver->assignment, assignment, NULL, 0, true);
+	if (r == 0) {
+		r = make_channel(run, DRIVER_READY_FD, &driver->ready, &driver->inside[1], true);
+	}
+	/* Edge-triggered: as for standard input. */
+	if (r == 0) {
+		r = run_listen(run, assignment, RUN_EVENT_ASSIGNMENT, EPOLLOUT | EPOLLET);
+	}
+	if (r == 0) {
+		r = run_listen(run, driver->ready, RUN_EVENT_DRIVER, EPOLLIN);
+	}
+	return r;
+}
+
+void run_driver_launched(struct run *run)
+{
+	close_fd(&run->driver.inside[0]);
+	close_fd(&run->driver.inside[1]);
+}
+
+static void stop_hearing(struct run *run)
+{
+	if (run->driver.ready >= 0) {
+		/* By hand: a copy in a process that the host forked would keep it there. */
+		epoll_ctl(run->epoll, EPOLL_CTL_DEL, run->driver.ready, NULL);
+		close_fd(&run->driver.ready);
+	}
+}
+
+/* As when exec fails: nothing of the program has happened. */
+static void fail(struct run *run)
+{
+	for (unsigned i = 0; i < run->plan.count; i++) {
+		if (run->plan.steps[i].kind == STEP_EXEC) {
+			run->setup_step = i;
+		}
+	}
+	run->setup_errnum = EPIPE;
+}
+
+/* What the driver says last is still in the pipe when its death is already known. */
+void run_driver_last_words(struct run *run)
+{
+	char said[2];
+
+	if (run->driver.state != DRIVER_ASSIGNED || run->driver.ready < 0) {
+		return;
+	}
+	bool begun = read(run->driver.ready, said, sizeof(said)) == 1 && said[0] == SAYS_BEGINS;
+	stop_hearing(run);
+	run->driver.state = DRIVER_DONE;
+	if (!begun && run->setup_errnum == 0) {
+		fail(run);
+	}
+}
+
+static int take_word(struct run *run, char word)
+{
+	struct run_driver *driver = &run->driver;
+
+	if (driver->state == DRIVER_STARTING && word == SAYS_READY) {
+		driver->state = DRIVER_WAITING;
+		run->state = RUN_HELD;
+		/* What making the cell has used is not the program's. */
+		watch_rebase(&run->watch, &run->facts);
+		return run_arm(run);
+	}
+	if (driver->state == DRIVER_ASSIGNED && word == SAYS_BEGINS) {
+		stop_hearing(run);
+		driver->state = DRIVER_DONE;
+		run->state = RUN_RUNNING;
+		run_grace_begun(run);
+		return 0;
+	}
+	return -EPROTO;
+}
+
+int run_on_driver(struct run *run)
+{
+	struct run_driver *driver = &run->driver;
+	char said[2];
+
+	if (driver->ready < 0) {
+		return 0;
+	}
+	ssize_t n = read(driver->ready, said, sizeof(said));
+	if (n < 0) {
+		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+	}
+	if (run->state >= RUN_ENDING) {
+		stop_hearing(run);
+		return 0;
+	}
+	int r = n == 1 ? take_word(run, said[0]) : -EPROTO;
+	if (r != -EPROTO) {
+		return r;
+	}
+	stop_hearing(run);
+	if (driver->state == DRIVER_ASSIGNED) {
+		driver->state = DRIVER_DONE;
+		fail(run);
+		run_kill(run);
+	} else {
+		run_end(run, ENDING_PROTOCOL);
+	}
+	return 0;
+}
+
+int run_on_assignment(struct run *run)
+{
+	if (run->driver.state == DRIVER_ASSIGNED) {
+		feed_pump(&run->driver.assignment);
+	}
+	return 0;
+}
+
+/* The driver writes the files, and has the program's limits already. */
+static bool fits(const struct spec *spec)
+{
+	for (size_t i = 0; i < spec->inputs_count; i++) {
+		if (spec->inputs[i].size > spec->limits.file_bytes) {
+			return false;
+		}
+	}
+	return true;
+}
+
+int run_driver_assign(struct run *run, const struct spec *spec)
+{
+	struct feed *feed = &run->driver.assignment;
+	int r = fits(spec) ? assignment_pack(spec, &feed->data, &feed->size) : -E2BIG;
+
+	if (r < 0) {
+		return r;
+	}
+	run->driver.state = DRIVER_ASSIGNED;
+	feed->open = false;
+	feed_pump(feed);
+	return 0;
+}
+
+void run_driver_done(struct run *run)
+{
+	close_fd(&run->driver.ready);
+	run_driver_launched(run);
+	feed_done(&run->driver.assignment);
+}

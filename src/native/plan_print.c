@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The plan for people and for programs. The same spec prints the same text on every host and in
+ * every run: ids and descriptors, which change from run to run, are told in words.
+ */
+#include <inttypes.h>
+#include <linux/mount.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+
+#include "base/json/json_out.h"
+#include "base/units.h"
+#include "native/plan.h"
+
+#define WHAT_WIDTH 44
+
+static const char *const actors[] = {
+	[ACTOR_WARDEN] = "warden",
+	[ACTOR_INIT] = "init",
+	[ACTOR_PAYLOAD] = "payload",
+};
+
+static const struct {
+	uint64_t flag;
+	const char *name;
+} namespaces[] = {
+	{ CLONE_NEWUSER, "user" },     { CLONE_NEWPID, "pid" }, { CLONE_NEWNS, "mount" },
+	{ CLONE_NEWNET, "net" },       { CLONE_NEWIPC, "ipc" }, { CLONE_NEWUTS, "uts" },
+	{ CLONE_NEWCGROUP, "cgroup" },
+};
+
+static void add_size(struct buf *out, uint64_t bytes)
+{
+	char text[40];
+
+	buf_adds(out, unit_format(UNIT_BYTES, bytes, text, sizeof(text)));
+}
+
+static void say_namespaces(const struct plan *plan, const struct step *step, struct buf *out)
+{
+	const char *blank = "";
+
+	(void)plan;
+	for (size_t i = 0; i < sizeof(namespaces) / sizeof(namespaces[0]); i++) {
+		if (step->flags & namespaces[i].flag) {
+			buf_addf(out, "%s%s", blank, namespaces[i].name);
+			blank = " ";
+		}
+	}
+}
+
+static void say_idmap(const struct plan *plan, const struct step *step, struct buf *out)
+{
+	(void)step;
+	buf_adds(out, plan->spec->ranged ? "0-1 are two ids that no other cell has"
+					 : "0 is the caller's id");
+}
+
+static void say_root(const struct plan *plan, const struct step *step, struct buf *out)
+{
+	(void)plan;
+	add_size(out, step->size);
+	buf_addf(out, ", %" PRIu64 " inodes", step->value);
+}
+
+/* A name within the new root. */
+static void say_path(const struct plan *plan, const struct step *step, struct buf *out)
+{
+	(void)plan;
+	buf_addf(out, "%s%s", step->path && step->path[0] == '/' ? "" : "/",
+		 step->path ? step->path : "");
+}
+
+static void say_dir(const struct plan *plan, const struct step *step, struct buf *out)
+{
+	say_path(plan, step, out);
+	buf_addf(out, " %04" PRIo64, step->value);
+}
+
+static void say_link(const struct plan *plan, const struct step *step, struct buf *out)
+{
+	say_path(plan, step, out);
+	buf_addf(out, " -> %s", step->text);
+}
+
+static void say_file(const struct plan *plan, const struct step *step, struct buf *out)
+{
+	say_path(plan, step, out);
+	if (step->size) {
+		buf_addf(out, " (%" PRIu64 " bytes)", step->size);
+	}
+	if (step->text) {
+		buf_addf(out, " %s", step->text);
+	}
+}
+
+static void say_input(const struct plan *plan, const struct step *step, struct buf *out)
+{
+	(void)plan;
+	buf_addf(out, "/sandbox/%s (%" PRIu64 " bytes)", step->path, step->size);
+}
+
+static void say_mount(const struct plan *plan, const struct step *step, struct buf *out)
+{
+	say_path(plan, step, out);
+	buf_adds(out, step->flags & MOUNT_ATTR_RDONLY ? " ro" : " rw");
+}
+
+static void say_writable(const struct plan *plan, const struct step *step, struct buf *out)
+{
+	say_path(plan, step, out);
+	buf_adds(out, step->flags & MOUNT_ATTR_NOEXEC ? " noexec" : "");
+}
+
+static void say_text(const struct plan *plan, const struct step *step, struct buf *out)
+{
+	(void)plan;
+	buf_adds(out, step->text);
+}
+
+static void say_user(const struct plan *plan, const struct step *step, struct buf *out)
+{
+	(void)plan;
+	buf_addf(out, "id %" PRIu64 " of the set-up namespace", step->value);
+}
+
+static void say_inner(const struct plan *plan, const struct step *step, struct buf *out)
+{
+	say_namespaces(plan, step, out);
+	buf_adds(out, "; id 1000");
+}
+
+/* A local run's directory has another name each time. */
+static void add_word(const struct plan *plan, const char *word, struct buf *out)
+{
+	const char *own = plan->spec->workdir;
+	size_t length = own ? strlen(own) : 0;
+
+	if (length && strncmp(word, own, length) == 0) {
+		buf_addf(out, "WORKDIR%s", word + length);
+	} else {
+		buf_adds(out, word);
+	}
+}
+
+static void say_workdir(const struct plan *plan, const struct step *step, struct buf *out)
+{
+	add_word(plan, step->path, out);
+}
+
+static void say_rlimit(const struct plan *plan, const struct step *step, struct buf *out)
+{
+	bool bytes = step->flags == RLIMIT_FSIZE || step->flags == RLIMIT_DATA ||
+		     step->flags == RLIMIT_STACK || step->flags == RLIMIT_MEMLOCK;
+
+	(void)plan;
+	buf_addf(out, "%s=", step->text);
+	if (bytes) {
+		add_size(out, step->value);
+	} else {
+		buf_addf(out, "%" PRIu64 "%s", step->value, step->flags == RLIMIT_CPU ? "s" : "");
+	}
+}
+
+static void say_landlock(const struct plan *plan, const struct step *step, struct buf *out)
+{
+	(void)plan;
+	buf_addf(out, "ABI %" PRIu64, step->value);
+}
+
+static void say_seccomp(const struct plan *plan, const struct step *step, struct buf *out)
+{
+	(void)plan;
+	buf_addf(out, "%" PRIu64 " instructions%s", step->size,
+		 step->value ? ", refusals are recorded" : "");
+}
+
+static void say_exec(const struct plan *plan, const struct step *step, struct buf *out)
+{
+	const char *blank = "";
+
+	(void)step;
+	for (const char *const *word = plan->spec->argv; word && *word; word++) {
+		buf_adds(out, blank);
+		add_word(plan, *word, out);
+		blank = " ";
+	}
+}
+
+static void say_port(const struct plan *plan, const struct step *step, struct buf *out)
+{
+	(void)plan;
+	buf_addf(out, "%s %s%s%" PRIu64, step->flags == SOCK_DGRAM ? "udp" : "tcp",
+		 step->text ? step->text : "", step->text ? " " : "", step->value);
+}
+
+/* What a step is about, by kind; NULL: its name says all. */
+static void (*const say[STEP_KINDS])(const struct plan *, const struct step *, struct buf *) = {
+	[STEP_CLONE] = say_namespaces,  [STEP_IDMAP] = say_idmap,       [STEP_ROOT] = say_root,
+	[STEP_OVERLAY] = say_path,      [STEP_DIR] = say_dir,           [STEP_LINK] = say_link,
+	[STEP_FILE] = say_file,         [STEP_BIND] = say_text,         [STEP_DEVICE] = say_text,
+	[STEP_PROC] = say_text,         [STEP_WRITABLE] = say_writable, [STEP_INPUT] = say_input,
+	[STEP_MOUNT] = say_mount,       [STEP_HOSTNAME] = say_text,     [STEP_USER] = say_user,
+	[STEP_INNER] = say_inner,       [STEP_WORKDIR] = say_workdir,   [STEP_RLIMIT] = say_rlimit,
+	[STEP_LANDLOCK] = say_landlock, [STEP_SECCOMP] = say_seccomp,   [STEP_EXEC] = say_exec,
+	[STEP_ROUTE] = say_text,        [STEP_LISTEN] = say_port,
+};
+
+static void describe(const struct plan *plan, const struct step *step, struct buf *out)
+{
+	if (say[step->kind]) {
+		say[step->kind](plan, step, out);
+	}
+}
+
+/* Words of a command line may hold anything; a line of the plan stays one line. */
+static void tidy(struct buf *text)
+{
+	for (size_t i = 0; i < text->size; i++) {
+		unsigned char c = (unsigned char)text->data[i];
+		if (c < 0x20 || c == 0x7f) {
+			text->data[i] = '?';
+		}
+	}
+}
+
+void plan_print(const struct plan *plan, const uint64_t *took_ns, struct buf *out)
+{
+	for (unsigned i = 0; i < plan->count; i++) {
+		const struct step *step = &plan->steps[i];
+		const struct step_info *info = &step_table[step->kind];
+		struct buf what = { 0 };
+
+		describe(plan, step, &what);
+		tidy(&what);
+		if (took_ns) {
+			buf_addf(out, "%8.1f us ", (double)took_ns[i] / 1000.0);
+		}
+		buf_addf(out, "%3u  %-7s  %-14s  %-*s  %s\n", i + 1, actors[info->actor],
+			 info->name, WHAT_WIDTH, what.data ? what.data : "", info->about);
+		out->failed |= what.failed;
+		buf_done(&what);
+	}
+}
+
+void plan_print_json(const struct plan *plan, const uint64_t *took_ns, struct buf *out)
+{
+	struct json_out json = { .buf = out };
+
+	json_open(&json, NULL, '{');
+	json_open(&json, "steps", '[');
+	for (unsigned i = 0; i < plan->count; i++) {
+		const struct step *step = &plan->steps[i];
+		const struct step_info *info = &step_table[step->kind];
+		struct buf what = { 0 };
+
+		describe(plan, step, &what);
+		json_open(&json, NULL, '{');
+		json_u64(&json, "number", i + 1);
+		json_text(&json, "actor", actors[info->actor]);
+		json_text(&json, "step", info->name);
+		json_text(&json, "what", what.data && what.size ? what.data : NULL);
+		json_text(&json, "why", info->about);
+		if (took_ns) {
+			json_u64(&json, "took_ns", took_ns[i]);
+		}
+		json_close(&json, '}');
+		out->failed |= what.failed;
+		buf_done(&what);
+	}
+	json_close(&json, ']');
+	json_close(&json, '}');
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The limits of each process of a cell, by the spec: for the plan, and for an order. */
+#ifndef BRIG_NATIVE_RLIMITS_H
+#define BRIG_NATIVE_RLIMITS_H
+
+#include "run/spec.h"
+
+struct rlimit_value {
+	const char *name;
+	int resource;
+	uint64_t value;
+};
+
+#define RLIMITS_MAX 16
+
+/*
+ * Those of every cell, those that the request decides, or both. Returns how many. Pure.
+ */
+enum rlimits_which { RLIMITS_FIXED = 1, RLIMITS_OF_REQUEST = 2, RLIMITS_ALL = 3 };
+size_t rlimits_of(const struct spec *spec, enum rlimits_which which,
+		  struct rlimit_value values[RLIMITS_MAX]);
+#endif

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Steps of the process that becomes the program: it takes away from itself all that it has. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "kernel/caps.h"
+#include "kernel/landlock.h"
+#include "kernel/sys.h"
+#include "native/cell.h"
+#include "native/init.h"
+#include "run/terminal.h"
+
+#ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
+#define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1UL << 5)
+#endif
+
+int step_session(struct cell *cell, const struct step *step)
+{
+	sigset_t none;
+
+	(void)cell;
+	(void)step;
+	if (setsid() < 0) {
+		return -errno;
+	}
+	umask(022);
+	sigemptyset(&none);
+	return sigprocmask(SIG_SETMASK, &none, NULL) < 0 ? -errno : 0;
+}
+
+int step_stdio(struct cell *cell, const struct step *step)
+{
+	(void)step;
+	for (int i = 0; i < 3; i++) {
+		if (dup2(cell->stdio[i], i) < 0) {
+			return -errno;
+		}
+		/* The limit on descriptors comes soon, and the last walls need some themselves. */
+		close_fd(&cell->stdio[i]);
+	}
+	if (cell->terminal) {
+		int r = terminal_take();
+		if (r < 0) {
+			return r;
+		}
+	}
+	/* All else is close-on-exec already, or was closed by fd.close: this is the second wall. */
+	return sys_close_range(3, ~0u, CLOSE_RANGE_CLOEXEC);
+}
+
+int step_user(struct cell *cell, const struct step *step)
+{
+	uid_t id = (uid_t)step->value;
+
+	(void)cell;
+	if (syscall(SYS_setresgid, id, id, id) < 0 || syscall(SYS_setresuid, id, id, id) < 0) {
+		return -errno;
+	}
+	/* The change of id made /proc/self root's: the inner map could not be written. */
+	return prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0 ? -errno : 0;
+}
+
+static int write_self(const char *path, const char *text)
+{
+	_cleanup_close_ int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0) {
+		return -errno;
+	}
+	return write(fd, text, strlen(text)) < 0 ? -errno : 0;
+}
+
+int step_inner(struct cell *cell, const struct step *step)
+{
+	(void)cell;
+	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0 || unshare((int)step->flags) < 0) {
+		return -errno;
+	}
+	int r = write_self("/proc/self/setgroups", "deny");
+	if (r == 0) {
+		r = write_self("/proc/self/uid_map", step->text);
+	}
+	if (r == 0) {
+		r = write_self("/proc/self/gid_map", step->text);
+	}
+	return r;
+}
+
+int step_workdir(struct cell *cell, const struct step *step)
+{
+	(void)cell;
+	return chdir(step->path) < 0 ? -errno : 0;
+}
+
+int step_rlimit(struct cell *cell, const struct step *step)
+{
+	struct rlimit now, want;
+	int resource = (int)step->flags;
+
+	(void)cell;
+	if (getrlimit((__rlimit_resource_t)resource, &now) < 0) {
+		return -errno;
+	}
+	/* Where the host's own hard limit is lower, that holds: it cannot be raised here. */
+	want.rlim_max = step->value < now.rlim_max ? step->value : now.rlim_max;
+	want.rlim_cur = want.rlim_max;
+	return setrlimit((__rlimit_resource_t)resource, &want) < 0 ? -errno : 0;
+}
+
+int step_caps(struct cell *cell, const struct step *step)
+{
+	(void)cell;
+	(void)step;
+	return caps_drop_all();
+}
+
+int step_nnp(struct cell *cell, const struct step *step)
+{
+	(void)cell;
+	(void)step;
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ? -errno : 0;
+}
+
+#define PLACES_MAX 64
+
+int step_landlock(struct cell *cell, const struct step *step)
+{
+	const struct spec *spec = cell->plan->spec;
+	struct landlock_place places[PLACES_MAX] = {
+		{ .path = "/" },
+		{ .path = "/dev", .device = true },
+		{ .path = "/dev/shm", .writable = true },
+		{ .path = "/sandbox", .writable = true },
+		{ .path = "/tmp", .writable = true },
+	};
+	size_t count = 5;
+
+	for (unsigned i = 0; i < cell->plan->count; i++) {
+		const struct step *mount = &cell->plan->steps[i];
+		if (mount->kind != STEP_MOUNT || (mount->flags & MOUNT_ATTR_RDONLY)) {
+			continue;
+		}
+		if (count == PLACES_MAX) {
+			return -E2BIG;
+		}
+		/* Relative to "/", where the working directory is not: go there by fd. */
+		places[count++] = (struct landlock_place){ .path = mount->path, .writable = true };
+	}
+	if (count > 5 && chdir("/") < 0) {
+		return -errno;
+	}
+	int r = landlock_enforce((int)step->value, places, count);
+	if (r == 0 && count > 5 && chdir(spec->workdir ? spec->workdir : "/sandbox") < 0) {
+		r = -errno;
+	}
+	return r;
+}
+
+int step_seccomp(struct cell *cell, const struct step *step)
+{
+	struct sock_fprog program = {
+		.len = (unsigned short)step->size,
+		.filter = (struct sock_filter *)(uintptr_t)step->data,
+	};
+	unsigned flags = 0;
+
+	if (step->value) {
+		flags = SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
+	}
+	int r = sys_seccomp(SECCOMP_SET_MODE_FILTER, flags, &program);
+	if (r == -EINVAL && step->value) {
+		/* before 5.19: a refused call then waits uninterrupted by lesser signals too */
+		flags = SECCOMP_FILTER_FLAG_NEW_LISTENER;
+		r = sys_seccomp(SECCOMP_SET_MODE_FILTER, flags, &program);
+	}
+	if (r < 0) {
+		return r;
+	}
+	bool killable = (flags & SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV) != 0;
+	return step->value
+		       ? init_note_write(cell->note[1], INIT_NOTE_LISTENER, (uint32_t)r, killable)
+		       : 0;
+}
+
+/* The descriptor table is ours alone by now: what may be there under this number goes. */
+int step_value(struct cell *cell, const struct step *step)
+{
+	int fd = (int)step->value;
+
+	if (cell->value_fd == fd) {
+		return fcntl(fd, F_SETFD, 0) < 0 ? -errno : 0;
+	}
+	return sys_result(syscall(SYS_dup3, cell->value_fd, fd, 0)) < 0 ? -errno : 0;
+}
+
+int step_exec(struct cell *cell, const struct step *step)
+{
+	const struct spec *spec = cell->plan->spec;
+	const char *const *argv = spec->held ? cell->assignment.argv : spec->argv;
+	const char *const *envp = spec->held ? cell->assignment.envp : spec->envp;
+
+	execve(spec->held ? argv[0] : step->path, (char *const *)(uintptr_t)argv,
+	       (char *const *)(uintptr_t)envp);
+	return -errno;
+}

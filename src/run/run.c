@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A run's events: one handler each, dispatched by a table. See run.h. */
+#include "run/run.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "kernel/sys.h"
+#include "run/run_internal.h"
+
+/* Other limits are looked at so often while a program that was told to end has time for it. */
+#define GRACE_LOOK_NS 10000000u
+/* What an owner may have in a set that it shares with its run. */
+#define OWNERS_EVENTS 2
+
+int run_listen(struct run *run, int fd, enum run_event event, uint32_t events)
+{
+	struct epoll_event want = { .events = events, .data = { .u32 = event } };
+
+	return epoll_ctl(run->epoll, EPOLL_CTL_ADD, fd, &want) < 0 ? -errno : 0;
+}
+
+int run_arm(struct run *run)
+{
+	uint64_t now = clock_now_ns(), next = 0;
+
+	if (run->state >= RUN_ENDING) {
+		next = run->kill_deadline_ns;
+	} else if (run->state != RUN_HELD) {
+		next = watch_next_ns(&run->watch, now, &run->facts);
+	}
+	/* The limits of time have been reached: it is that time that runs out. */
+	if (run->grace_end_ns && run->state < RUN_ENDING) {
+		uint64_t look = now + GRACE_LOOK_NS;
+		next = look < run->grace_end_ns ? look : run->grace_end_ns;
+	}
+	if (run->alarm_ns && (!next || run->alarm_ns < next)) {
+		next = run->alarm_ns;
+	}
+	if (run->listen_ns && run->state < RUN_ENDING && (!next || run->listen_ns < next)) {
+		next = run->listen_ns;
+	}
+	/* All zero: never. */
+	struct itimerspec when = { .it_value = { .tv_sec = (time_t)(next / 1000000000u),
+						 .tv_nsec = (long)(next % 1000000000u) } };
+
+	return timerfd_settime(run->timer, TFD_TIMER_ABSTIME, &when, NULL) < 0 ? -errno : 0;
+}
+
+/* A limit is reached. A cell that outlives its runs need not end for it at once. */
+static void reach_limit(struct run *run, enum ending why)
+{
+	const struct run_session *session = run->options.session;
+
+	if (run_grace_look(run, clock_now_ns(), why)) {
+		return;
+	}
+	enum ending due =
+		session && run->state < RUN_ENDING ? session->due(session->user, why) : why;
+
+	if (due != ENDING_NONE) {
+		run_end(run, due);
+	}
+}
+
+static int on_timer(struct run *run)
+{
+	uint64_t expirations;
+	uint64_t now = clock_now_ns();
+
+	if (read(run->timer, &expirations, sizeof(expirations)) < 0 && errno != EAGAIN) {
+		return -errno;
+	}
+	if (run->listen_ns && now >= run->listen_ns) {
+		int r = run_listen_again(run);
+		if (r < 0) {
+			return r;
+		}
+	}
+	if (run->state == RUN_HELD) {
+		return run_arm(run); /* the owner has been woken */
+	}
+	if (run->state == RUN_ENDING) {
+		if (now < run->kill_deadline_ns) {
+			return run_arm(run);
+		}
+		run->facts.stuck = !run->gate.closing; /* that has had its time */
+		return 1;
+	}
+	enum ending due = watch_look(&run->watch, now, &run->facts);
+	if (due != ENDING_NONE || run->grace_end_ns) {
+		reach_limit(run, due);
+	}
+	return run->state < RUN_ENDING ? run_arm(run) : 0;
+}
+
+static int on_output(struct run *run, int index)
+{
+	struct stream *stream = &run->out[index];
+	int r = stream->fd < 0 ? 0 : stream_pump(stream);
+
+	if (r < 0) {
+		return r;
+	}
+	if (r == 0 && stream->fd >= 0) {
+		/* By hand: a copy in a process that the host forked would keep it there. */
+		epoll_ctl(run->epoll, EPOLL_CTL_DEL, stream->fd, NULL);
+		close_fd(&stream->fd);
+	}
+	if (stream_truncated(stream) && !run->options.cut_output) {
+		reach_limit(run, index ? ENDING_STDERR : ENDING_STDOUT);
+	}
+	return 0;
+}
+
+static int on_stdout(struct run *run)
+{
+	return on_output(run, 0);
+}
+
+static int on_stderr(struct run *run)
+{
+	return on_output(run, 1);
+}
+
+static int on_stdin(struct run *run)
+{
+	if (run->in.fd >= 0) {
+		feed_pump(&run->in);
+	}
+	return 0;
+}
+
+static int on_init(struct run *run)
+{
+	siginfo_t info = { 0 };
+	struct rusage used = { 0 };
+
+	/* The raw call: glibc's waitid has no room for the usage of all that pid 1 has reaped. */
+	int r = sys_result(syscall(SYS_waitid, P_PIDFD, run->cell.pidfd, &info,
+				   WEXITED | WNOHANG | __WALL, &used));
+	if (r == -ECHILD && run->cell.foreign) {
+		run->cell.pid = 0;
+		return 1; /* its keeper waits for it; that the fd is readable says that it ended */
+	}
+	if (r < 0) {
+		return r;
+	}
+	if (info.si_pid == 0) {
+		return 0;
+	}
+	uint64_t cpu_us = (uint64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000u +
+			  (uint64_t)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
+	uint64_t before = run->watch.cpu_base_ns;
+	uint64_t used_ns = cpu_us * 1000u > before ? cpu_us * 1000u - before : 0;
+	if (!run->cell.group && run->facts.cpu_ns < used_ns) {
+		run->facts.cpu_ns = used_ns;
+	}
+	if (run->facts.memory_peak_bytes == 0) {
+		run->facts.memory_peak_bytes = (uint64_t)used.ru_maxrss * 1024u;
+	}
+	run->cell.pid = 0;
+	return 1;
+}
+
+static int on_group(struct run *run)
+{
+	cgroup_event_clear(run->cell.group);
+	enum ending due = watch_look(&run->watch, clock_now_ns(), &run->facts);
+	if (due != ENDING_NONE) {
+		reach_limit(run, due);
+	}
+	return 0;
+}
+
+/* Each returns 1 when the cell has ended, 0 to go on, or -errno. */
+static int (*const handlers[RUN_EVENTS])(struct run *) = {
+	[RUN_EVENT_TIMER] = on_timer,
+	[RUN_EVENT_CONTROL] = run_on_control,
+	[RUN_EVENT_STDOUT] = on_stdout,
+	[RUN_EVENT_STDERR] = on_stderr,
+	[RUN_EVENT_STDIN] = on_stdin,
+	[RUN_EVENT_INIT] = on_init,
+	[RUN_EVENT_DENIAL] = run_on_denial,
+	[RUN_EVENT_GROUP] = on_group,
+	[RUN_EVENT_ASSIGNMENT] = run_on_assignment,
+	[RUN_EVENT_DRIVER] = run_on_driver,
+	[RUN_EVENT_GATE] = run_on_gate,
+};
+
+/* The group's event fd is known only when the scope exists; it is added at the first chance. */
+static void watch_group(struct run *run)
+{
+	short events = 0;
+	int fd = run->cell.group ? cgroup_event_fd(run->cell.group, &events) : -1;
+
+	if (!run->group_watched && fd >= 0) {
+		run->group_watched = true;
+		run_listen(run, fd, RUN_EVENT_GROUP, events == POLLPRI ? EPOLLPRI : EPOLLIN);
+	}
+}
+
+int run_step(struct run *run, struct brig_error *err)
+{
+	struct epoll_event ready[RUN_EVENTS + OWNERS_EVENTS];
+	bool ended = false;
+
+	if (run->state == RUN_DONE) {
+		return 1;
+	}
+	if (run->state == RUN_COLLECTING) {
+		return run_collect(run, err);
+	}
+	watch_group(run);
+	int count = epoll_wait(run->epoll, ready, ARRAY_SIZE(ready), 0);
+	if (count < 0 && errno != EINTR) {
+		return error_errno(err, BRIG_E_SYSTEM, errno, "cannot watch the cell");
+	}
+	for (int i = 0; i < count; i++) {
+		enum run_event event = ready[i].data.u32;
+		if (event >= RUN_EVENTS) {
+			continue;
+		}
+		int r = handlers[event](run);
+		if (r < 0) {
+			run_end(run, ENDING_PROTOCOL);
+			return error_errno(err, BRIG_E_SYSTEM, -r,
+					   "cannot handle the cell's event");
+		}
+		ended |= r == 1;
+	}
+	if (!ended || !run_gate_over(run)) {
+		return 0;
+	}
+	run->state = RUN_COLLECTING;
+	int r = run_finish(run, err);
+	return r < 0 ? run_done(run, r) : run_collect(run, err);
+}
+
+long run_feed(struct run *run, const void *data, size_t size)
+{
+	return feed_add(&run->in, data, size);
+}
+
+void run_feed_end(struct run *run)
+{
+	run->in.open = false;
+	feed_pump(&run->in);
+}
+
+int run_resize(struct run *run, const struct terminal_size *size)
+{
+	if (!run->out[0].terminal || run->out[0].fd < 0) {
+		return -ENOTTY;
+	}
+	return terminal_resize(run->out[0].fd, size);
+}
+
+int run_pause(struct run *run, bool paused)
+{
+	static const enum run_event events[2] = { RUN_EVENT_STDOUT, RUN_EVENT_STDERR };
+	int r = 0;
+
+	/* Taken out altogether: the end of a stream would be reported without being asked for. */
+	for (int i = 0; i < 2 && run->paused != paused && r == 0; i++) {
+		if (run->out[i].fd >= 0 && paused) {
+			epoll_ctl(run->epoll, EPOLL_CTL_DEL, run->out[i].fd, NULL);
+		} else if (run->out[i].fd >= 0) {
+			r = run_listen(run, run->out[i].fd, events[i], EPOLLIN);
+		}
+	}
+	run->paused = paused;
+	return r;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A run that listens in its owner's set instead of one of its own. See run.h. */
+#include <errno.h>
+#include <sys/epoll.h>
+
+#include "base/cleanup.h"
+#include "run/run_internal.h"
+
+/* All that a cell can have which is past its start; what is closed or was never there is -1. */
+static int listen_again(struct run *run)
+{
+	const struct {
+		int fd;
+		enum run_event event;
+		uint32_t events;
+	} list[] = {
+		{ run->cell.control, RUN_EVENT_CONTROL, EPOLLIN },
+		{ run->cell.pidfd, RUN_EVENT_INIT, EPOLLIN },
+		{ run->in.fd, RUN_EVENT_STDIN, EPOLLOUT | EPOLLET },
+		{ run->paused ? -1 : run->out[0].fd, RUN_EVENT_STDOUT, EPOLLIN },
+		{ run->paused ? -1 : run->out[1].fd, RUN_EVENT_STDERR, EPOLLIN },
+		{ run->denials.listener, RUN_EVENT_DENIAL, run->listen_ns ? 0 : EPOLLIN },
+		{ run->driver.assignment.fd, RUN_EVENT_ASSIGNMENT, EPOLLOUT | EPOLLET },
+		{ run->driver.ready, RUN_EVENT_DRIVER, EPOLLIN },
+		{ run->gate.line, RUN_EVENT_GATE, EPOLLIN },
+	};
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(list); i++) {
+		if (list[i].fd >= 0) {
+			r = run_listen(run, list[i].fd, list[i].event, list[i].events);
+		}
+	}
+	run->group_watched = false; /* the next step does it */
+	return r;
+}
+
+int run_attach(struct run *run, int epoll, int timer)
+{
+	struct epoll_event want = { .events = EPOLLIN, .data = { .u32 = RUN_EVENT_TIMER } };
+
+	close_fd(&run->epoll);
+	close_fd(&run->timer);
+	run->attached = true;
+	run->epoll = epoll;
+	run->timer = timer;
+	int r = epoll_ctl(epoll, EPOLL_CTL_MOD, timer, &want) < 0 ? -errno : listen_again(run);
+	return r < 0 ? r : run_arm(run);
+}
+
+void run_detach(struct run *run)
+{
+	if (run->attached) {
+		run->epoll = run->timer = -1;
+		run->attached = false;
+	}
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A run's events, as they come; and its end when the policy has had enough of them. */
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "run/run_internal.h"
+
+#define EXEC_SHOWN 100 /* bytes of the program's name */
+
+static const enum ending endings[BRIG_EVENT_KINDS] = {
+	[BRIG_EVENT_CALL_DENIED] = ENDING_DENIALS,
+	[BRIG_EVENT_CALL_WATCHED] = ENDING_WATCHED,
+	[BRIG_EVENT_FILE_WATCHED] = ENDING_WATCHED,
+	[BRIG_EVENT_CONNECTION_REFUSED] = ENDING_CONNECTIONS,
+};
+
+/* The first that was too much is what the verdict names. */
+static void look_over(struct run *run, enum brig_event_kind kind, const char *subject,
+		      const char *reason)
+{
+	struct event_over *over = &run->facts.over;
+	uint64_t most = 0;
+	const char *key = events_over(run->result, &run->options.end_after, kind, &most);
+
+	if (!key || over->key || run->state >= RUN_ENDING) {
+		return;
+	}
+	over->key = key;
+	over->most = most;
+	over->ending = endings[kind];
+	snprintf(over->subject, sizeof(over->subject), "%s", subject);
+	snprintf(over->reason, sizeof(over->reason), "%.*s", (int)sizeof(over->reason) - 1, reason);
+}
+
+void run_end_over(struct run *run)
+{
+	if (run->facts.over.key) {
+		run_end(run, run->facts.over.ending);
+	}
+}
+
+static void note(struct run *run, const struct event *event)
+{
+	char subject[sizeof(run->facts.over.subject)];
+	struct event timed = *event;
+	uint64_t now = clock_now_ns();
+
+	if (!run->result) {
+		return; /* it is taken: nobody would see it */
+	}
+	timed.at_ns = now > run->watch.start_ns ? now - run->watch.start_ns : 0;
+	events_note(run->result, &timed);
+	events_escape(event->subject, event->subject_size, subject, sizeof(subject));
+	look_over(run, event->kind, subject, event->reason);
+}
+
+void run_note(struct run *run, const struct event *event)
+{
+	note(run, event);
+	run_end_over(run);
+}
+
+void run_note_unnamed(struct run *run, enum brig_event_kind kind, uint64_t count)
+{
+	if (run->result) {
+		events_note_unnamed(run->result, kind, count);
+		look_over(run, kind, "not told by name", "there were too many");
+		run_end_over(run);
+	}
+}
+
+/* --- calls ---------------------------------------------------------------------------------- */
+
+static void note_call(struct run *run, const struct watched_call *call, enum brig_event_kind kind,
+		      const char *reason)
+{
+	char meaning[sizeof(((struct brig_denial *)0)->meaning)], path[WATCHED_PATH_MAX];
+
+	syscall_describe(call->number, call->args, meaning, sizeof(meaning));
+	if (kind == BRIG_EVENT_CALL_WATCHED && call->number == SYS_execve &&
+	    watched_text(call, call->args[0], path, sizeof(path)) > 0) {
+		snprintf(meaning, sizeof(meaning), "execve(%.*s, ...)", EXEC_SHOWN, path);
+	}
+	note(run, &(struct event){ .kind = kind,
+				   .subject = meaning,
+				   .subject_size = strlen(meaning),
+				   .reason = reason });
+}
+
+static void note_watched(struct run *run, const struct watched_call *call)
+{
+	const struct monitor *monitor = run->denials.monitor;
+	char path[WATCHED_PATH_MAX], reason[160];
+	const char *pattern = monitor_file(monitor, call, path);
+
+	if (pattern) {
+		snprintf(reason, sizeof(reason), "monitor.files: %s", pattern);
+		note(run, &(struct event){ .kind = BRIG_EVENT_FILE_WATCHED,
+					   .subject = path,
+					   .subject_size = strlen(path),
+					   .reason = reason });
+	}
+	if (call_set_has(&monitor->calls, call->number)) {
+		note_call(run, call, BRIG_EVENT_CALL_WATCHED,
+			  call->decision.action == FILTER_ALLOW
+				  ? "monitor.calls"
+				  : "monitor.calls; the policy answers it with an error");
+	}
+}
+
+/* The program's own beginning is nothing that it does. */
+static bool is_beginning(struct run *run, const struct watched_call *call)
+{
+	bool first = !run->execed && !run->options.spec->cloned && call->number == SYS_execve;
+
+	run->execed |= first;
+	return first;
+}
+
+static void heard(void *user, const struct watched_call *call)
+{
+	struct run *run = user;
+	const struct filter_rule *rule = call->decision.rule;
+
+	if (rule && rule->watch) {
+		if (run->denials.monitor && !is_beginning(run, call)) {
+			note_watched(run, call);
+		}
+	} else if (call->number != SYS_sysinfo) { /* which is answered: see denials.c */
+		note_call(run, call, BRIG_EVENT_CALL_DENIED,
+			  rule ? rule->reason : "not on the policy's list");
+	}
+}
+
+void run_note_begin(struct run *run)
+{
+	run->denials.noted = heard;
+	run->denials.noted_user = run;
+}
+
+void run_note_start(struct run *run)
+{
+	for (size_t i = 0; run->result && i < run->result->events_count; i++) {
+		run->result->events[i].first_ns = 0;
+	}
+}
+
+/* --- limits --------------------------------------------------------------------------------- */
+
+void run_note_limits(struct run *run)
+{
+	const struct facts *facts = &run->facts;
+	const struct {
+		const char *name, *reason;
+		uint64_t count;
+	} limits[] = {
+		{ "memory_bytes", "processes were killed for want of memory",
+		  facts->oom_outside ? 0 : facts->oom_kills },
+		{ "processes", "more processes or threads were wanted",
+		  facts->fork_refusals ? facts->fork_refusals : facts->processes_full },
+		{ "disk_bytes", "the disk was full", facts->disk_full },
+		{ "disk_inodes", "there was no room for another file", facts->inodes_full },
+		{ "file_bytes", "a file could not grow", facts->file_full },
+		{ "stdout_bytes", "more was printed", stream_truncated(&run->out[0]) },
+		{ "stderr_bytes", "more was printed", stream_truncated(&run->out[1]) },
+		{ "net_bytes", "more was sent or received", facts->ending == ENDING_NETWORK },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
+		if (limits[i].count) {
+			note(run, &(struct event){ .kind = BRIG_EVENT_LIMIT_TOUCHED,
+						   .subject = limits[i].name,
+						   .subject_size = strlen(limits[i].name),
+						   .reason = limits[i].reason,
+						   .count = limits[i].count });
+		}
+	}
+}

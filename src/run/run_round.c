@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Runs that share a cell, one after the other: where one ends and the next begins. See run.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/id.h"
+#include "run/run_internal.h"
+
+/* The next run has limits, streams and refusals of its own. */
+static int start_over(struct run *run)
+{
+	for (int i = 0; i < 2; i++) {
+		stream_start_over(&run->out[i]);
+		buf_done(&run->out[i].kept);
+	}
+	run->grace_end_ns = 0;
+	run->grace_asked = run->grace_told = false;
+	run->gate.bytes_base = run->gate.bytes;
+	run->denials.any = false;
+	run->denials.first = (struct brig_denial){ 0 };
+	run->denials.remedy = NULL;
+	run->denials.heard = run->denials.answered = 0;
+	uint64_t told_ns = run->facts.cpu_ns;
+	uint64_t used_ns = watch_rebase(&run->watch, &run->facts);
+	run->idle_cpu_ns += used_ns > told_ns ? used_ns - told_ns : 0;
+	run->result = calloc(1, sizeof(*run->result));
+	return run->result ? 0 : -ENOMEM;
+}
+
+/* Its programs may still run: a file that changes under our hands is left behind. */
+static void note_lost_files(struct run *run)
+{
+	free(run->result->files_note);
+	run->result->files_note = strdup("files changed while they were collected");
+}
+
+int run_round_end(struct run *run, int exit_code)
+{
+	enum ending ending = run->facts.ending;
+
+	/* Once: more than a pipe holds is what comes after the end, from whoever is left. */
+	for (int i = 0; i < 2; i++) {
+		if (run->out[i].fd >= 0) {
+			stream_pump(&run->out[i]);
+		}
+	}
+	run_on_gate(run); /* what it has told by now, which may be what ends the run */
+	ending = ending == ENDING_NONE ? run->facts.ending : ending;
+	run->facts.wall_ns = clock_now_ns() - run->watch.start_ns;
+	watch_look(&run->watch, clock_now_ns(), &run->facts);
+	for (int i = 0; i < 2 && ending == ENDING_NONE && !run->options.cut_output; i++) {
+		if (stream_truncated(&run->out[i])) {
+			ending = i ? ENDING_STDERR : ENDING_STDOUT;
+		}
+	}
+	run->facts.ending = ending;
+	run->facts.exited = true;
+	run->facts.end_code = CLD_EXITED;
+	run->facts.end_status = exit_code;
+	int r = run_fill_result(run);
+	if (r == 0 && run->sandbox >= 0 &&
+	    collect_begin(run->sandbox, &run->options.collect, run->result, &run->files) < 0) {
+		note_lost_files(run);
+	}
+	return r;
+}
+
+int run_round_result(struct run *run, struct brig_result **ret)
+{
+	int r = run_collect_some(run);
+
+	if (r == 0) {
+		return 0;
+	}
+	if (r < 0) {
+		note_lost_files(run);
+	}
+	*ret = TAKE_PTR(run->result);
+	r = start_over(run);
+	if (r < 0) {
+		brig_result_free(TAKE_PTR(*ret));
+	}
+	return r < 0 ? r : 1;
+}
+
+int run_rest(struct run *run)
+{
+	if (run->state >= RUN_ENDING) {
+		return 0; /* it is being killed, and there is nothing to come back to */
+	}
+	run->state = RUN_HELD;
+	run->options.cut_output = true;
+	/* The group has told all that it is there for. */
+	if (run->watch.counted) {
+		run->watch.proc = -1;
+		close_fd(&run->proc);
+	}
+	watch_rest(&run->watch);
+	int r = run_pause(run, true);
+	return r < 0 ? r : run_arm(run);
+}
+
+void run_count_idle(struct run *run)
+{
+	run->idle_cpu_ns += watch_rebase(&run->watch, &run->facts);
+}
+
+void run_check_idle(struct run *run)
+{
+	uint64_t now = clock_now_ns();
+
+	watch_start(&run->watch, now); /* no time runs out between runs */
+	enum ending due = watch_look(&run->watch, now, &run->facts);
+	watch_rest(&run->watch);
+	if (due != ENDING_NONE) {
+		run_end(run, due);
+	}
+}
+
+/* What was printed between the runs belongs to none of them. */
+static void skip_output(struct stream *stream)
+{
+	stream->keep = false;
+	stream->on_output = NULL;
+	if (stream->fd >= 0) {
+		stream_pump(stream);
+	}
+	stream_start_over(stream);
+}
+
+/* The clock that files get their times from. */
+static uint64_t file_clock_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME_COARSE, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+int run_resume(struct run *run, const struct run_options *options)
+{
+	const struct brig_limits *limits = &options->spec->limits;
+	uint64_t most[2] = { limits->stdout_bytes, limits->stderr_bytes };
+	int r = id_make(run->id);
+
+	run->options = *options;
+	run->options.collect.since_ns = file_clock_ns();
+	for (int i = 0; i < 2; i++) {
+		skip_output(&run->out[i]);
+		run->out[i].limit = most[i];
+		run->out[i].keep = options->keep_output;
+		run->out[i].on_output = options->on_output;
+		run->out[i].user = options->user;
+	}
+	run->denials.monitor = options->monitor;
+	run_note_start(run);
+	run_count_idle(run);
+	watch_start(&run->watch, clock_now_ns());
+	run->state = RUN_RUNNING;
+	if (r == 0) {
+		r = run_pause(run, false);
+	}
+	return r < 0 ? r : run_arm(run);
+}

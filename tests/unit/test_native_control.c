@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A flood of records from a cell's init that has been taken over: most of it is never read. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "run/run_internal.h"
+
+#define FLOOD 40u
+
+struct words {
+	struct run *run;
+	int theirs;
+	int any; /* what is sent along */
+};
+
+static int set_up(void **state)
+{
+	struct words *words = calloc(1, sizeof(*words));
+	int ends[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+	words->run = calloc(1, sizeof(*words->run));
+	words->run->cell.control = ends[0];
+	words->theirs = ends[1];
+	words->any = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	words->run->wire = WIRE_RUNNING;
+	words->run->state = RUN_ENDING; /* there is nothing to kill */
+	words->run->epoll = epoll_create1(EPOLL_CLOEXEC);
+	assert_int_equal(run_listen(words->run, ends[0], RUN_EVENT_CONTROL, EPOLLIN), 0);
+	*state = words;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct words *words = *state;
+
+	close_fd(&words->run->cell.control);
+	close_fd(&words->run->epoll);
+	close_fd(&words->theirs);
+	close_fd(&words->any);
+	free(words->run);
+	free(words);
+	return 0;
+}
+
+static void say(const struct words *words, enum wire_kind kind)
+{
+	struct wire_record record = { .kind = kind, .value = CLD_EXITED, .status = 7 };
+
+	assert_int_equal(wire_send(words->theirs, &record, &words->any, kind == WIRE_THIS ? 1 : 0),
+			 0);
+}
+
+static void flood(const struct words *words)
+{
+	for (unsigned i = 0; i < FLOOD; i++) {
+		say(words, WIRE_THIS);
+	}
+	say(words, WIRE_EXITED);
+}
+
+/* What is still in the socket. */
+static unsigned count_unread(const struct words *words)
+{
+	struct wire_record record;
+	int fds[WIRE_FDS_MAX];
+	unsigned count, unread = 0;
+
+	while (wire_receive(words->run->cell.control, &record, fds, &count) == 1) {
+		unread++;
+		for (unsigned i = 0; i < count; i++) {
+			close(fds[i]);
+		}
+	}
+	return unread;
+}
+
+static void test_nobody_asked(void **state)
+{
+	struct words *words = *state;
+
+	flood(words);
+	run_hear_last_words(words->run);
+	assert_false(words->run->facts.exited);
+	assert_int_equal(count_unread(words), FLOOD);
+}
+
+static void test_asked_once(void **state)
+{
+	struct words *words = *state;
+
+	words->run->grace_asked = true;
+	flood(words);
+	run_hear_last_words(words->run);
+	assert_int_equal(count_unread(words), FLOOD - 1);
+}
+
+/* The answer comes too late, and takes nothing from what comes behind it. */
+static void test_a_late_answer(void **state)
+{
+	struct words *words = *state;
+
+	words->run->grace_asked = true;
+	say(words, WIRE_THIS);
+	say(words, WIRE_EXITED);
+	run_hear_last_words(words->run);
+	assert_true(words->run->facts.exited);
+	assert_int_equal(words->run->facts.end_status, 7);
+	assert_int_equal(count_unread(words), 0);
+}
+
+/* While the cell lives it is the same: the channel is not listened to any more. */
+static void test_while_it_lives(void **state)
+{
+	struct words *words = *state;
+	struct epoll_event event;
+
+	flood(words);
+	assert_int_equal(run_on_control(words->run), 0);
+	assert_int_equal(epoll_wait(words->run->epoll, &event, 1, 0), 0);
+	assert_int_equal(count_unread(words), FLOOD);
+}
+
+/* Where there is no program to tell, an end is an end at once. */
+static void test_no_time_of_grace(void **state)
+{
+	static const struct {
+		enum run_state state;
+		enum wire_state wire;
+		bool held, prestarted;
+	} cases[] = {
+		{ RUN_RUNNING, WIRE_ENDED, false, false },
+		{ RUN_ASSIGNED, WIRE_ENDED, true, false },
+		{ RUN_SETTING_UP, WIRE_HAVE_HANDLES, true, false },
+		{ RUN_SETTING_UP, WIRE_RUNNING, false, true },
+		{ RUN_HELD, WIRE_WAITING, true, false },
+	};
+	struct words *words = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct spec spec = { .limits.grace_ns = 1000000000u,
+				     .held = cases[i].held,
+				     .prestarted = cases[i].prestarted };
+		words->run->options.spec = &spec;
+		words->run->state = cases[i].state;
+		words->run->wire = cases[i].wire;
+		assert_false(run_grace_begin(words->run, ENDING_CANCELLED));
+		assert_int_equal(words->run->grace_end_ns, 0);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_nobody_asked, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_asked_once, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_a_late_answer, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_while_it_lives, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_no_time_of_grace, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
