@@ -40,7 +40,7 @@ static struct spec whole_spec(void)
 	};
 }
 
-static void *map_order(const struct spec *spec, size_t *size)
+static void *map_assignment(const struct spec *spec, size_t *size)
 {
 	struct stat info;
 	int fd = assignment_open();
@@ -61,41 +61,41 @@ static void *map_order(const struct spec *spec, size_t *size)
 static void comes_back_whole(void **state)
 {
 	struct spec spec = whole_spec();
-	struct assignment order = { 0 };
+	struct assignment assignment = { 0 };
 	size_t size;
-	void *block = map_order(&spec, &size);
+	void *block = map_assignment(&spec, &size);
 
 	(void)state;
-	assert_int_equal(assignment_read(block, size, &order), 0);
-	assert_int_equal(order.argc, 3);
-	assert_int_equal(order.envc, 2);
+	assert_int_equal(assignment_read(block, size, &assignment), 0);
+	assert_int_equal(assignment.argc, 3);
+	assert_int_equal(assignment.envc, 2);
 	for (int i = 0; argv[i]; i++) {
-		assert_string_equal(order.argv[i], argv[i]);
+		assert_string_equal(assignment.argv[i], argv[i]);
 	}
-	assert_null(order.argv[3]);
-	assert_string_equal(order.envp[1], "EMPTY=");
-	assert_null(order.envp[2]);
-	assert_int_equal(order.inputs_count, 2);
-	assert_string_equal(order.inputs[0].name, "code.py");
-	assert_memory_equal(order.inputs[0].data, "print(1)", 8);
-	assert_int_equal(order.inputs[1].size, 0);
-	assert_int_equal(order.inputs[1].mode, 0755);
+	assert_null(assignment.argv[3]);
+	assert_string_equal(assignment.envp[1], "EMPTY=");
+	assert_null(assignment.envp[2]);
+	assert_int_equal(assignment.inputs_count, 2);
+	assert_string_equal(assignment.inputs[0].name, "code.py");
+	assert_memory_equal(assignment.inputs[0].data, "print(1)", 8);
+	assert_int_equal(assignment.inputs[1].size, 0);
+	assert_int_equal(assignment.inputs[1].mode, 0755);
 	munmap(block, size);
 }
 
 static void has_only_limits_of_the_request(void **state)
 {
 	struct spec spec = whole_spec();
-	struct assignment order = { 0 };
+	struct assignment assignment = { 0 };
 	size_t size;
-	void *block = map_order(&spec, &size);
+	void *block = map_assignment(&spec, &size);
 	bool files = false;
 
 	(void)state;
-	assert_int_equal(assignment_read(block, size, &order), 0);
-	for (uint64_t i = 0; i < order.rlimits_count; i++) {
-		assert_int_not_equal(order.rlimits[i].resource, RLIMIT_CORE);
-		files |= order.rlimits[i].resource == RLIMIT_NOFILE && order.rlimits[i].value == 9;
+	assert_int_equal(assignment_read(block, size, &assignment), 0);
+	for (uint64_t i = 0; i < assignment.rlimits_count; i++) {
+		assert_int_not_equal(assignment.rlimits[i].resource, RLIMIT_CORE);
+		files |= assignment.rlimits[i].resource == RLIMIT_NOFILE && assignment.rlimits[i].value == 9;
 	}
 	assert_true(files);
 	munmap(block, size);
@@ -124,7 +124,7 @@ static void survives_any_word(void **state)
 	struct spec spec = whole_spec();
 	struct assignment assignment;
 	size_t size;
-	void *good = map_order(&spec, &size);
+	void *good = map_assignment(&spec, &size);
 	void *copy = test_malloc(size);
 
 	(void)state;
@@ -132,12 +132,12 @@ static void survives_any_word(void **state)
 		for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
 			memcpy(copy, good, size);
 			memcpy((char *)copy + at, &words[i], 8);
-			assignment_read(copy, size, &order);
+			assignment_read(copy, size, &assignment);
 		}
 	}
 	for (size_t cut = 0; cut < size; cut++) {
 		memcpy(copy, good, size);
-		assert_int_equal(assignment_read(copy, cut, &order), -EPROTO);
+		assert_int_equal(assignment_read(copy, cut, &assignment), -EPROTO);
 	}
 	test_free(copy);
 	munmap(good, size);
