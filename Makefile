@@ -21,7 +21,7 @@ BUILD ?= build$(if $(SAN),/san)$(if $(FUZZ),/fuzz)
 
 include mk/flags.mk
 
-LAYERS  := base kernel net run native policy runtime lib
+LAYERS  := base kernel net provider run native local policy runtime lib
 # The sources of layers: a layer is a directory, and its rooms are directories in it.
 sources_of = $(sort $(wildcard $(1:%=src/%/*.c) $(1:%=src/%/*/*.c)))
 LIB_SRC := $(call sources_of,$(LAYERS))
@@ -54,7 +54,7 @@ LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/obj/%.o) $(BUILD)/obj/gen/embedded.o $(BUILD)/
 # What a template loads into its interpreter: src/template on top of the lower layers.
 TEMPLATE_SRC := $(sort $(wildcard src/template/*.c))
 TEMPLATE_OBJ := $(TEMPLATE_SRC:%.c=$(BUILD)/obj/%.o)
-TEMPLATE_LIB := $(patsubst %.c,$(BUILD)/obj/%.o,$(filter src/base/% src/kernel/% src/net/% src/run/% src/native/%,$(LIB_SRC)))
+TEMPLATE_LIB := $(patsubst %.c,$(BUILD)/obj/%.o,$(filter src/base/% src/kernel/% src/net/% src/provider/% src/run/% src/native/%,$(LIB_SRC)))
 TEMPLATE     := $(BUILD)/template.so
 PYTHON_CFLAGS = -I$(shell scripts/python-headers.sh)
 CLI_OBJ := $(CLI_SRC:%.c=$(BUILD)/obj/%.o)

@@ -11,26 +11,28 @@ allowed() {
 	base) echo "" ;;
 	kernel) echo "base" ;;
 	net | http1) echo "base" ;;
-	run) echo "base kernel net" ;;
-	native) echo "base kernel net run" ;;
-	template) echo "base kernel run native" ;;
+	provider) echo "base kernel" ;;
+	run) echo "base kernel net provider" ;;
+	native) echo "base kernel net provider run" ;;
+	local) echo "base kernel provider run" ;;
+	template) echo "base kernel provider run native" ;;
 	gate) echo "base kernel net loop http1" ;;
 	gate_tls) echo "base net loop gate" ;;
-	policy | runtime) echo "base kernel net run" ;;
-	lib) echo "base kernel net run native policy runtime" ;;
-	check) echo "base kernel net run native policy runtime lib" ;;
+	policy | runtime) echo "base kernel net provider run" ;;
+	lib) echo "base kernel net provider run native policy runtime" ;;
+	check) echo "base kernel net provider run native policy runtime lib" ;;
 	loop) echo "base" ;;
 	role) echo "base kernel loop" ;;
 	http) echo "base loop http1" ;;
 	tls) echo "base loop http" ;;
-	engine) echo "base kernel run policy runtime lib loop role" ;;
+	engine) echo "base kernel provider run policy runtime lib loop role" ;;
 	mcp) echo "base loop" ;;
 	tools) echo "base loop engine mcp" ;;
 	ledger) echo "base kernel loop role" ;;
 	front) echo "base loop role http engine mcp tools ledger" ;;
 	serve) echo "base kernel loop role tls engine ledger front" ;;
 	broker) echo "base kernel role serve" ;; # of serve: control.h
-	cli) echo "base kernel net run native policy runtime lib check loop role http1 engine mcp tools ledger tls serve" ;;
+	cli) echo "base kernel net provider run native policy runtime lib check loop role http1 engine mcp tools ledger tls serve" ;;
 	*) return 1 ;;
 	esac
 }
@@ -42,7 +44,7 @@ rooms() {
 	kernel | kernel/filter) echo "" ;;
 	kernel/cgroup) echo "kernel" ;;
 	kernel/probe) echo "kernel kernel/cgroup kernel/filter" ;;
-	lib) echo "base kernel net run native policy runtime" ;;
+	lib) echo "base kernel net provider run native policy runtime" ;;
 	lib/guard) echo "lib" ;;
 	lib/prepare) echo "lib lib/guard" ;;
 	lib/build) echo "lib lib/prepare" ;;

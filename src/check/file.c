@@ -277,7 +277,7 @@ static int answer(struct check *check, enum wish wish, const char *path, struct 
 		error_remedy(err, "write it from its root: /sandbox/%.128s", path);
 		return r;
 	}
-	if (check->policy->provider == PROVIDER_LOCAL) {
+	if (!provider_can(check->policy->provider, ABILITY_OWN_ROOT)) {
 		policy_trace_key(&check->trace, "provider", NULL, &ret->origin);
 		check_say(ret, CHECK_ALLOWED,
 			  "the provider local has no walls: whatever the caller may");

@@ -195,7 +195,7 @@ int check_answer_net(struct check *check, const char *text, struct check_answer 
 	if (r < 0) {
 		return r;
 	}
-	if (check->policy->provider == PROVIDER_LOCAL) {
+	if (!provider_can(check->policy->provider, ABILITY_NETWORK)) {
 		policy_trace_key(&check->trace, "provider", NULL, &ret->origin);
 		check_say(ret, CHECK_ALLOWED, "the provider local does not hold the network back");
 		return 0;

@@ -173,7 +173,7 @@ static void find_network(struct finder *finder)
 		add_steps(finder, rule, STEP_ROUTE, NULL, NULL);
 		add_steps(finder, rule, STEP_LISTEN, NULL, NULL);
 	}
-	if (!gate && finder->p->spec.provider == PROVIDER_NATIVE) {
+	if (!gate && provider_can(finder->p->spec.provider, ABILITY_NETWORK)) {
 		struct run_rule *rule = add(finder, "network", "allow");
 		trace_network(finder, "allow", &rule->origin);
 		snprintf(rule->value, sizeof(rule->value), "none");
@@ -252,7 +252,7 @@ static void find_missing(struct finder *finder)
 {
 	const struct spec *spec = &finder->p->spec;
 
-	for (int i = 0; spec->provider == PROVIDER_NATIVE && i < LAYER_COUNT; i++) {
+	for (int i = 0; provider_can(spec->provider, ABILITY_WALLS) && i < LAYER_COUNT; i++) {
 		if ((spec->layers & LAYER_BIT(i)) ||
 		    !(finder->p->policy->may_miss & LAYER_BIT(i))) {
 			continue;

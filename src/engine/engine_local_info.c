@@ -63,7 +63,7 @@ static void print_allowed(struct json_out *json, const struct prepared *p)
 		  p->runtime && p->runtime->version[0] ? p->runtime->version : NULL);
 	json_text(json, "policy", p->policy->name);
 	json_text(json, "policy_sha256", p->policy->hash);
-	json_text(json, "provider", p->spec.provider == PROVIDER_LOCAL ? "local" : "native");
+	json_text(json, "provider", p->spec.provider->name);
 	print_limits(json, p->spec.limits);
 	json_open(json, "layers", '[');
 	for (int i = 0; i < LAYER_COUNT; i++) {

@@ -32,6 +32,10 @@ enum layer {
 
 typedef uint32_t layer_set;
 #define LAYER_BIT(l) ((layer_set)1 << (l))
+/* The layers that a control group gives. */
+#define LAYERS_CGROUP                                                                              \
+	(LAYER_BIT(LAYER_CGROUP_MEMORY) | LAYER_BIT(LAYER_CGROUP_PIDS) |                           \
+	 LAYER_BIT(LAYER_CGROUP_CPU))
 
 struct layer_info {
 	const char *name;  /* "userns" */

@@ -48,5 +48,5 @@ bool context_worth_waiting(struct brig_context *context, const struct brig_reque
 /* Begins to make cells for such requests, and does not wait for them; nothing where it cannot. */
 void context_begin_warm(struct brig_context *context, const struct brig_request *like);
 /* Start-up is recovery: removes what the dead have left behind. Once. */
-void context_sweep(struct brig_context *context);
+void context_sweep(struct brig_context *context, const struct provider *provider);
 #endif

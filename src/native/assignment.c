@@ -12,7 +12,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/memfile.h"
-#include "native/rlimits.h"
+#include "run/rlimits.h"
 
 /* The block starts with this; tables follow, then texts and data. Offsets count from its start. */
 struct head {

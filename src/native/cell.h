@@ -100,7 +100,6 @@ int step_gate(struct cell *cell, const struct step *step);
 int step_cgroupns(struct cell *cell, const struct step *step);
 int step_hostname(struct cell *cell, const struct step *step);
 int step_time(struct cell *cell, const struct step *step);
-int step_subreaper(struct cell *cell, const struct step *step);
 int step_spawn(struct cell *cell, const struct step *step);
 int step_seal(struct cell *cell, const struct step *step);
 int step_ready(struct cell *cell, const struct step *step);

@@ -24,7 +24,6 @@
 
 #include "base/cleanup.h"
 #include "kernel/sys.h"
-#include "native/init_orphans.h"
 
 int init_lift(int *fd)
 {
@@ -35,10 +34,9 @@ int init_lift(int *fd)
 	return *fd < 0 ? -errno : 0;
 }
 
-/* Nobody of the cell outlives us, whatever made us end. */
-static _Noreturn void leave(struct cell *cell)
+/* With pid 1 the kernel kills all else in the namespace. */
+static _Noreturn void leave(void)
 {
-	orphans_kill(cell);
 	_exit(125);
 }
 
@@ -47,7 +45,7 @@ _Noreturn void init_die(struct cell *cell, unsigned step, int errnum)
 	struct wire_record record = { .kind = WIRE_FAILED, .value = step, .errnum = errnum };
 
 	wire_send(cell->control, &record, NULL, 0);
-	leave(cell);
+	leave();
 }
 
 /* Keeps the control socket alone. */
@@ -70,7 +68,7 @@ static bool reap(struct cell *cell, siginfo_t *ended)
 			if (errno == EINTR) {
 				continue;
 			}
-			leave(cell); /* the program is ours to wait for: without that, no end */
+			leave(); /* the program is ours to wait for: without that, no end */
 		}
 		if (info.si_pid == 0) {
 			return false;
@@ -124,12 +122,12 @@ static void watch(struct cell *cell, siginfo_t *ended)
 	while (!reap(cell, ended)) {
 		struct signalfd_siginfo drain;
 		if (poll(ready, 2, -1) < 0 && errno != EINTR) {
-			leave(cell);
+			leave();
 		}
 		while (read(signals, &drain, sizeof(drain)) > 0) {
 		}
 		if (ready[1].revents && !answer_who(cell)) {
-			leave(cell); /* the warden is gone, or wants an end */
+			leave(); /* the warden is gone, or wants an end */
 		}
 	}
 }
@@ -138,13 +136,10 @@ static void watch(struct cell *cell, siginfo_t *ended)
  * Whoever loses its parent becomes our child: when we have none, nobody is left. The warden need
  * not wait then until we too are gone, with all our namespaces.
  */
-static bool is_alone(const struct cell *cell)
+static bool is_alone(void)
 {
 	siginfo_t info = { 0 };
 
-	if (!(cell->plan->spec->layers & LAYER_BIT(LAYER_PIDNS))) {
-		return false;
-	}
 	for (;;) {
 		info.si_pid = 0;
 		if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | __WALL) < 0) {
@@ -201,12 +196,11 @@ _Noreturn void init_main(struct cell *cell)
 	watch(cell, &ended);
 	record = (struct wire_record){
 		.kind = WIRE_EXITED,
-		.value = (uint32_t)ended.si_code | (is_alone(cell) ? WIRE_ALONE : 0),
+		.value = (uint32_t)ended.si_code | (is_alone() ? WIRE_ALONE : 0),
 		.status = ended.si_status,
 		.cpu_ns = cpu_used(),
 	};
 	wire_send(cell->control, &record, NULL, 0);
-	orphans_kill(cell);
 	/* With pid 1 the kernel kills and reaps all that is left in the namespace. */
 	_exit(0);
 }

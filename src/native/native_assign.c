@@ -1,145 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A cell that was made ahead becomes the run of a request. */
-#include <errno.h>
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
+/* The assignment of a native cell that was made ahead, by a template or by a driver. */
 #include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/id.h"
 #include "native/init.h"
-#include "run/run_internal.h"
+#include "native/native.h"
 
-/*
- * A fixed size that nobody can change: the program writes there, and may write anything. The last
- * seal is ours, or that of a driver that guards the code (lib/guard/guard.h), before the program
- * begins.
- */
-int run_make_value(int *ret)
+int native_assign(struct run *run, const struct spec *spec)
 {
-	_cleanup_close_ int fd = memfd_create("brig-value", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-
-	if (fd < 0 || ftruncate(fd, RUN_FILE_BYTES) < 0 ||
-	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) < 0) {
-		return -errno;
-	}
-	*ret = TAKE_FD(fd);
-	return 0;
-}
-
-static int close_value(const struct run *run, const struct run_options *options)
-{
-	bool ours = run->value >= 0 && !options->guarded;
-
-	return ours && fcntl(run->value, F_ADD_SEALS, F_SEAL_SEAL) < 0 ? -errno : 0;
-}
-
-int run_give_value(struct run *run, const struct run_options *options)
-{
-	if (!options->session) {
-		int r = options->want_value ? run_make_value(&run->value) : 0;
-		return r < 0 || !options->want_value ? r : close_value(run, options);
-	}
-	run->value = fcntl(options->session->channel, F_DUPFD_CLOEXEC, 3);
-	return run->value < 0 ? -errno : 0;
-}
-
-/* What the cell's group allows becomes what the request may have. */
-static int limit_group(struct run *run, const struct spec *spec)
-{
-	struct cgroup_limits limits = {
-		.memory_bytes = spec->limits.memory_bytes,
-		.processes = spec->limits.processes + 1, /* brig-init */
-		.cpu_millicores = spec->limits.cpu_millicores,
-	};
-
-	return run->cell.group ? cgroup_limit(run->cell.group, &limits) : 0;
-}
-
-/* Files that are handed in are not what the program has written: as in a cell made now. */
-static void expect_inputs(struct watch *watch, const struct spec *spec)
-{
-	for (size_t i = 0; i < spec->inputs_count; i++) {
-		watch->disk_base_bytes += (spec->inputs[i].size + 4095) / 4096 * 4096;
-		watch->inodes_base++;
-	}
-}
-
-static int take_options(struct run *run, const struct run_options *options)
-{
-	const struct brig_limits *limits = &options->spec->limits;
-	uint64_t most[2] = { limits->stdout_bytes, limits->stderr_bytes };
-	int in = TAKE_FD(run->in.fd);
-
-	run->options = *options;
-	run->watch.spec = run->denials.spec = options->spec;
-	run->denials.filter = options->filter;
-	run->denials.watch = options->watch;
-	run->denials.monitor = options->monitor;
-	run_note_start(run);
-	for (int i = 0; i < 2; i++) {
-		run->out[i].limit = most[i];
-		run->out[i].keep = options->keep_output;
-		run->out[i].on_output = options->on_output;
-		run->out[i].user = options->user;
-	}
-	feed_done(&run->in);
-	return feed_init(&run->in, in, options->stdin_data, options->stdin_size,
-			 options->stdin_feed);
-}
-
-static int send_order(struct run *run, const struct spec *spec)
-{
+	struct native_cell *native = native_of(run);
 	struct init_go go = { .wants = run->options.session      ? INIT_WANTS_CHANNEL
 				       : run->options.want_value ? INIT_WANTS_VALUE
 								 : INIT_WANTS_NOTHING };
 
-	if (run->driver.state != DRIVER_NONE) {
-		return run_driver_assign(run, spec);
+	if (!run->options.session) {
+		close_fd(&native->channel);
 	}
-	int r = assignment_write(run->assignment, spec);
+	if (native->driver.state != DRIVER_NONE) {
+		return native_driver_assign(run, spec);
+	}
+	int r = assignment_write(native->assignment, spec);
 	if (r == 0) {
-		r = feed_write(run->go, &go, sizeof(go));
+		r = feed_write(native->go, &go, sizeof(go));
 	}
-	close_fd(&run->assignment);
-	close_fd(&run->go);
+	close_fd(&native->assignment);
+	close_fd(&native->go);
 	return r;
-}
-
-int run_assign(struct run *run, const struct run_options *options, struct brig_error *err)
-{
-	uint64_t now = clock_now_ns();
-	int r = run->state == RUN_HELD ? id_make(run->id) : -ESTALE;
-
-	if (r == 0) {
-		r = limit_group(run, options->spec);
-	}
-	if (r == 0) {
-		r = take_options(run, options);
-	}
-	if (!options->want_value) {
-		close_fd(&run->value);
-	} else if (r == 0 && !options->session) {
-		r = close_value(run, options);
-	}
-	if (!options->session) {
-		close_fd(&run->channel);
-	}
-	if (r == 0) {
-		expect_inputs(&run->watch, options->spec);
-		watch_start(&run->watch, now);
-		run->state = RUN_ASSIGNED;
-		r = run_arm(run);
-	}
-	/* The last thing that can fail: the program may begin with it. */
-	if (r == 0) {
-		r = send_order(run, options->spec);
-	}
-	if (r < 0) {
-		return error_errno(err, BRIG_E_SYSTEM, -r,
-				   "cannot give the waiting cell its order");
-	}
-	feed_pump(&run->in);
-	return 0;
 }

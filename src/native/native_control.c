@@ -2,56 +2,62 @@
 /* What brig-init says of its cell, record by record: see wire.h. */
 #include <errno.h>
 #include <sys/epoll.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "run/run_internal.h"
+#include "native/native.h"
+
+#define LAST_MESSAGES_MAX 16u /* more than there are */
+
+static void take_failure(struct run *run, const struct wire_record *record)
+{
+	native_build_failed(run, record->value, record->errnum > 0 ? record->errnum : EIO);
+}
+
+static void take_end(struct run *run, const struct wire_record *record)
+{
+	run_take_end(run, (int)(record->value & ~WIRE_ALONE), record->status, record->cpu_ns);
+}
 
 /* 0, -errno, or 1: the cell has ended. -EPROTO: nobody asked for it. */
 static int take_record(struct run *run, const struct wire_record *record, int *fds)
 {
+	struct native_cell *native = native_of(run);
 	switch (record->kind) {
 	case WIRE_HANDLES:
 		run->sandbox = run->watch.sandbox = TAKE_FD(fds[0]);
-		run->proc = run->watch.proc = TAKE_FD(fds[1]);
+		native->proc = run->watch.proc = TAKE_FD(fds[1]);
 		if (run->options.spec->watch_memory) {
-			run->sockets = run->watch.sockets = TAKE_FD(fds[2]);
+			native->sockets = run->watch.sockets = TAKE_FD(fds[2]);
 		}
-		run->names.fd = TAKE_FD(fds[3]);
-		run->watch.init = run->cell.pid;
+		native->names.fd = TAKE_FD(fds[3]);
+		run->watch.init = native->cell.pid;
 		/* Measured by brig-init: when this is read, the program may be writing already. */
 		run->watch.disk_base_bytes = (uint64_t)record->value * 4096u;
 		run->watch.inodes_base = record->status > 0 ? (uint64_t)record->status : 0;
 		break;
 	case WIRE_LISTENER:
-		run->denials.listener = TAKE_FD(fds[0]);
-		run->denials.parks = record->value == 1 && run->options.spec->parks;
-		return run_listen(run, run->denials.listener, RUN_EVENT_DENIAL, EPOLLIN);
+		native->denials.listener = TAKE_FD(fds[0]);
+		native->denials.parks = record->value == 1 && run->options.spec->parks;
+		return native_listen(run, native->denials.listener, NATIVE_EVENT_DENIAL, EPOLLIN);
 	case WIRE_HELD:
-		run->state = run->state == RUN_SETTING_UP ? RUN_HELD : run->state;
-		/* What making the cell has used is not the program's. */
-		watch_rebase(&run->watch, &run->facts);
-		return run_arm(run);
+		return run_held(run);
 	case WIRE_STARTED:
 		/* Of a cell that has a driver this is not the program yet. */
-		if (run->state <= RUN_ASSIGNED && run->driver.state == DRIVER_NONE) {
+		if (run->state <= RUN_ASSIGNED && native->driver.state == DRIVER_NONE) {
 			run->state = RUN_RUNNING;
 		}
-		run_grace_begun(run);
+		run_begun(run);
 		break;
 	case WIRE_THIS:
-		return run_grace_tell(run, fds[0]) ? 0 : -EPROTO;
+		return native_take_program(run, fds[0]) ? 0 : -EPROTO;
 	case WIRE_FAILED:
-		run->setup_errnum = record->errnum > 0 ? record->errnum : EIO;
-		run->setup_step = record->value;
+		take_failure(run, record);
 		break;
 	case WIRE_EXITED:
-		run_take_end(run, record);
-		/* systemd removes a scope as soon as it is empty: this is the last look inside. */
-		if (run->cell.group && !run->options.spec->join_by_write &&
-		    cgroup_clone_fd(run->cell.group) < 0) {
-			watch_look(&run->watch, clock_now_ns(), &run->facts);
-		}
+		take_end(run, record);
+		run_look_last(run);
 		/* Only what is buried later: else the caller would have to wait for the kernel. */
 		if (!run->options.warm) {
 			return 0;
@@ -64,25 +70,26 @@ static int take_record(struct run *run, const struct wire_record *record, int *f
 	return 0;
 }
 
-int run_on_control(struct run *run)
+int native_on_control(struct run *run)
 {
+	struct native_cell *native = native_of(run);
 	for (;;) {
 		struct wire_record record;
 		int fds[WIRE_FDS_MAX] = { [0 ... WIRE_FDS_MAX - 1] = -1 };
 		unsigned count;
-		int r = wire_receive(run->cell.control, &record, fds, &count);
+		int r = wire_receive(native->cell.control, &record, fds, &count);
 		if (r == -EAGAIN) {
 			return 0;
 		}
 		if (r == 0) {
-			epoll_ctl(run->epoll, EPOLL_CTL_DEL, run->cell.control, NULL);
+			epoll_ctl(run->epoll, EPOLL_CTL_DEL, native->cell.control, NULL);
 			return 0;
 		}
 		if (r == -EMFILE) {
 			return r;
 		}
-		bool good = r == 1 && wire_check(&run->wire, &record, count) == 0;
-		if (good && record.kind == WIRE_FAILED && record.value >= run->plan.count) {
+		bool good = r == 1 && wire_check(&native->wire, &record, count) == 0;
+		if (good && record.kind == WIRE_FAILED && record.value >= native->plan.count) {
 			good = false;
 		}
 		int taken = good ? take_record(run, &record, fds) : 0;
@@ -94,9 +101,41 @@ int run_on_control(struct run *run)
 		}
 		/* Nothing more is read: what there is, and how much, would be up to the cell. */
 		if (!good || taken == -EPROTO) {
-			epoll_ctl(run->epoll, EPOLL_CTL_DEL, run->cell.control, NULL);
+			epoll_ctl(run->epoll, EPOLL_CTL_DEL, native->cell.control, NULL);
 			run_end(run, ENDING_PROTOCOL);
 			return 0;
+		}
+	}
+}
+
+static bool is_in_place(struct run *run, const struct wire_record *record, unsigned fds_count)
+{
+	/* The answer to a question may come too late, but only to one that was asked. */
+	return wire_check(&native_of(run)->wire, record, fds_count) == 0 &&
+	       (record->kind != WIRE_THIS || native_take_program(run, -1));
+}
+
+void native_last_messages(struct run *run)
+{
+	struct native_cell *native = native_of(run);
+	struct wire_record record;
+	int fds[WIRE_FDS_MAX];
+	unsigned count;
+
+	for (unsigned i = 0; i < LAST_MESSAGES_MAX; i++) {
+		if (wire_receive(native->cell.control, &record, fds, &count) != 1) {
+			return;
+		}
+		for (unsigned j = 0; j < count; j++) {
+			close(fds[j]);
+		}
+		if (!is_in_place(run, &record, count)) {
+			return;
+		}
+		if (record.kind == WIRE_FAILED && record.value < native->plan.count) {
+			take_failure(run, &record);
+		} else if (record.kind == WIRE_EXITED) {
+			take_end(run, &record);
 		}
 	}
 }

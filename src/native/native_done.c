@@ -6,7 +6,7 @@
 #include <sys/epoll.h>
 
 #include "base/clock.h"
-#include "run/run_internal.h"
+#include "native/native.h"
 
 /* Between two answers to who asks all the time: at most a hundred turns of the loop a second. */
 #define TIRED_NS 10000000u
@@ -26,11 +26,12 @@
  */
 static int take_done(struct run *run)
 {
+	struct native_cell *native = native_of(run);
 	bool runs = run->state == RUN_ASSIGNED || run->state == RUN_RUNNING;
-	bool driven = run->driver.state == DRIVER_NONE || run->driver.state == DRIVER_DONE;
+	bool driven = native->driver.state == DRIVER_NONE || native->driver.state == DRIVER_DONE;
 
 	/* Only what is buried later; and brig-init's word on how it ended comes first. */
-	if (!run->options.warm || !runs || !driven || run->setup_errnum || run->facts.exited) {
+	if (!run->options.warm || !runs || !driven || native->build_errnum || run->facts.exited) {
 		return 0;
 	}
 	enum ending due = watch_look(&run->watch, clock_now_ns(), &run->facts);
@@ -44,37 +45,42 @@ static int take_done(struct run *run)
 	}
 	run->parked = run->facts.exited = true;
 	run->facts.end_code = CLD_EXITED;
-	run->facts.end_status = run->denials.done_status;
+	run->facts.end_status = native->denials.done_status;
 	return 1;
 }
 
 static int listen_for(struct run *run, uint32_t events)
 {
-	struct epoll_event want = { .events = events, .data = { .u32 = RUN_EVENT_DENIAL } };
+	struct native_cell *native = native_of(run);
+	struct epoll_event want = { .events = events, .data = { .u32 = NATIVE_EVENT_DENIAL } };
 
-	return epoll_ctl(run->epoll, EPOLL_CTL_MOD, run->denials.listener, &want) < 0 ? -errno : 0;
+	return epoll_ctl(run->epoll, EPOLL_CTL_MOD, native->denials.listener, &want) < 0 ? -errno
+											 : 0;
 }
 
 /* Calls that come meanwhile wait. */
 static int stop_listening(struct run *run)
 {
-	run->denials.tired = false;
-	run->listen_ns = clock_now_ns() + TIRED_NS;
+	struct native_cell *native = native_of(run);
+	native->denials.tired = false;
+	run->cell_alarm_ns = clock_now_ns() + TIRED_NS;
 	int r = listen_for(run, 0);
 	return r < 0 ? r : run_arm(run);
 }
 
-int run_listen_again(struct run *run)
+int native_listen_again(struct run *run)
 {
-	run->listen_ns = 0;
-	return run->denials.listener < 0 ? 0 : listen_for(run, EPOLLIN);
+	struct native_cell *native = native_of(run);
+	run->cell_alarm_ns = 0;
+	return native->denials.listener < 0 ? 0 : listen_for(run, EPOLLIN);
 }
 
-int run_on_denial(struct run *run)
+int native_on_denial(struct run *run)
 {
-	bool hears = denials_hear(&run->denials);
-	if (run->denials.done) {
-		int r = run_on_control(run);
+	struct native_cell *native = native_of(run);
+	bool hears = denials_hear(&native->denials);
+	if (native->denials.done) {
+		int r = native_on_control(run);
 		if (r == 0) {
 			r = take_done(run);
 		}
@@ -82,29 +88,30 @@ int run_on_denial(struct run *run)
 			return r;
 		}
 		/* Who is being killed need not wake up for it. */
-		hears = run->state >= RUN_ENDING || denials_dismiss(&run->denials);
-		run->denials.done = false;
+		hears = run->state >= RUN_ENDING || denials_dismiss(&native->denials);
+		native->denials.done = false;
 	}
 	if (!hears) {
 		/*
 		 * Taken out by name: brig-init may hold a copy, and a close alone would not do
 		 * it.
 		 */
-		epoll_ctl(run->epoll, EPOLL_CTL_DEL, run->denials.listener, NULL);
-		denials_done(&run->denials);
+		epoll_ctl(run->epoll, EPOLL_CTL_DEL, native->denials.listener, NULL);
+		denials_done(&native->denials);
 	}
 	run_end_over(run);
-	return hears && run->denials.tired && run->state < RUN_ENDING ? stop_listening(run) : 0;
+	return hears && native->denials.tired && run->state < RUN_ENDING ? stop_listening(run) : 0;
 }
 
 /* Its death takes longer than it has lived, perhaps on our processor: it must not go first. */
-void run_kill_parked(struct run *run)
+void native_kill_parked(struct run *run)
 {
+	struct native_cell *native = native_of(run);
 	struct sched_param same = { 0 };
 
 	/* If it has died in its sleep, the number may be another's by now. */
-	if (denials_is_asleep(&run->denials)) {
-		sched_setscheduler(run->denials.done_pid, SCHED_BATCH, &same);
+	if (denials_is_asleep(&native->denials)) {
+		sched_setscheduler(native->denials.done_pid, SCHED_BATCH, &same);
 	}
-	run_kill(run);
+	native_kill(run);
 }

@@ -14,7 +14,7 @@
 
 #include "base/cleanup.h"
 #include "native/assignment.h"
-#include "run/run_internal.h"
+#include "native/native.h"
 
 enum { SAYS_READY = 'r', SAYS_BEGINS = 'b' };
 
@@ -43,7 +43,8 @@ static struct step *find_channel(struct plan *plan, uint64_t number)
 
 static int make_channel(struct run *run, uint64_t number, int *ours, int *theirs, bool we_read)
 {
-	struct step *step = find_channel(&run->plan, number);
+	struct native_cell *native = native_of(run);
+	struct step *step = find_channel(&native->plan, number);
 	int r = step ? run_pipe(ours, theirs, we_read) : -EINVAL;
 
 	if (r == 0) {
@@ -55,9 +56,10 @@ static int make_channel(struct run *run, uint64_t number, int *ours, int *theirs
 	return r;
 }
 
-int run_driver_make(struct run *run)
+int native_driver_make(struct run *run)
 {
-	struct run_driver *driver = &run->driver;
+	struct native_cell *native = native_of(run);
+	struct native_driver *driver = &native->driver;
 	int assignment = -1;
 
 	if (!run->options.spec->prestarted) {
@@ -71,80 +73,83 @@ int run_driver_make(struct run *run)
 	}
 	/* Edge-triggered: as for standard input. */
 	if (r == 0) {
-		r = run_listen(run, assignment, RUN_EVENT_ASSIGNMENT, EPOLLOUT | EPOLLET);
+		r = native_listen(run, assignment, NATIVE_EVENT_ASSIGNMENT, EPOLLOUT | EPOLLET);
 	}
 	if (r == 0) {
-		r = run_listen(run, driver->ready, RUN_EVENT_DRIVER, EPOLLIN);
+		r = native_listen(run, driver->ready, NATIVE_EVENT_DRIVER, EPOLLIN);
 	}
 	return r;
 }
 
-void run_driver_launched(struct run *run)
+void native_driver_launched(struct run *run)
 {
-	close_fd(&run->driver.inside[0]);
-	close_fd(&run->driver.inside[1]);
+	struct native_cell *native = native_of(run);
+	close_fd(&native->driver.inside[0]);
+	close_fd(&native->driver.inside[1]);
 }
 
 static void stop_hearing(struct run *run)
 {
-	if (run->driver.ready >= 0) {
+	struct native_cell *native = native_of(run);
+	if (native->driver.ready >= 0) {
 		/* By hand: a copy in a process that the host forked would keep it there. */
-		epoll_ctl(run->epoll, EPOLL_CTL_DEL, run->driver.ready, NULL);
-		close_fd(&run->driver.ready);
+		epoll_ctl(run->epoll, EPOLL_CTL_DEL, native->driver.ready, NULL);
+		close_fd(&native->driver.ready);
 	}
 }
 
 /* As when exec fails: nothing of the program has happened. */
 static void fail(struct run *run)
 {
-	for (unsigned i = 0; i < run->plan.count; i++) {
-		if (run->plan.steps[i].kind == STEP_EXEC) {
-			run->setup_step = i;
-		}
+	struct native_cell *native = native_of(run);
+	unsigned step = 0;
+
+	for (unsigned i = 0; i < native->plan.count; i++) {
+		step = native->plan.steps[i].kind == STEP_EXEC ? i : step;
 	}
-	run->setup_errnum = EPIPE;
+	native_build_failed(run, step, EPIPE);
 }
 
 /* What the driver says last is still in the pipe when its death is already known. */
-void run_driver_last_words(struct run *run)
+void native_driver_last_words(struct run *run)
 {
+	struct native_cell *native = native_of(run);
 	char said[2];
 
-	if (run->driver.state != DRIVER_ASSIGNED || run->driver.ready < 0) {
+	if (native->driver.state != DRIVER_ASSIGNED || native->driver.ready < 0) {
 		return;
 	}
-	bool begun = read(run->driver.ready, said, sizeof(said)) == 1 && said[0] == SAYS_BEGINS;
+	bool begun = read(native->driver.ready, said, sizeof(said)) == 1 && said[0] == SAYS_BEGINS;
 	stop_hearing(run);
-	run->driver.state = DRIVER_DONE;
-	if (!begun && run->setup_errnum == 0) {
+	native->driver.state = DRIVER_DONE;
+	if (!begun && native->build_errnum == 0) {
 		fail(run);
 	}
 }
 
 static int take_word(struct run *run, char word)
 {
-	struct run_driver *driver = &run->driver;
+	struct native_cell *native = native_of(run);
+	struct native_driver *driver = &native->driver;
 
 	if (driver->state == DRIVER_STARTING && word == SAYS_READY) {
 		driver->state = DRIVER_WAITING;
-		run->state = RUN_HELD;
-		/* What making the cell has used is not the program's. */
-		watch_rebase(&run->watch, &run->facts);
-		return run_arm(run);
+		return run_held(run);
 	}
 	if (driver->state == DRIVER_ASSIGNED && word == SAYS_BEGINS) {
 		stop_hearing(run);
 		driver->state = DRIVER_DONE;
 		run->state = RUN_RUNNING;
-		run_grace_begun(run);
+		run_begun(run);
 		return 0;
 	}
 	return -EPROTO;
 }
 
-int run_on_driver(struct run *run)
+int native_on_driver(struct run *run)
 {
-	struct run_driver *driver = &run->driver;
+	struct native_cell *native = native_of(run);
+	struct native_driver *driver = &native->driver;
 	char said[2];
 
 	if (driver->ready < 0) {
@@ -166,17 +171,18 @@ int run_on_driver(struct run *run)
 	if (driver->state == DRIVER_ASSIGNED) {
 		driver->state = DRIVER_DONE;
 		fail(run);
-		run_kill(run);
+		native_kill(run);
 	} else {
 		run_end(run, ENDING_PROTOCOL);
 	}
 	return 0;
 }
 
-int run_on_assignment(struct run *run)
+int native_on_assignment(struct run *run)
 {
-	if (run->driver.state == DRIVER_ASSIGNED) {
-		feed_pump(&run->driver.assignment);
+	struct native_cell *native = native_of(run);
+	if (native->driver.state == DRIVER_ASSIGNED) {
+		feed_pump(&native->driver.assignment);
 	}
 	return 0;
 }
@@ -192,23 +198,25 @@ static bool fits(const struct spec *spec)
 	return true;
 }
 
-int run_driver_assign(struct run *run, const struct spec *spec)
+int native_driver_assign(struct run *run, const struct spec *spec)
 {
-	struct feed *feed = &run->driver.assignment;
+	struct native_cell *native = native_of(run);
+	struct feed *feed = &native->driver.assignment;
 	int r = fits(spec) ? assignment_pack(spec, &feed->data, &feed->size) : -E2BIG;
 
 	if (r < 0) {
 		return r;
 	}
-	run->driver.state = DRIVER_ASSIGNED;
+	native->driver.state = DRIVER_ASSIGNED;
 	feed->open = false;
 	feed_pump(feed);
 	return 0;
 }
 
-void run_driver_done(struct run *run)
+void native_driver_done(struct native_cell *native)
 {
-	close_fd(&run->driver.ready);
-	run_driver_launched(run);
-	feed_done(&run->driver.assignment);
+	close_fd(&native->driver.ready);
+	close_fd(&native->driver.inside[0]);
+	close_fd(&native->driver.inside[1]);
+	feed_done(&native->driver.assignment);
 }

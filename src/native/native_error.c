@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "run/run_internal.h"
+#include "native/native.h"
 
 static const struct {
 	enum step_kind kind;
@@ -41,15 +41,13 @@ static const struct {
 	  "hand long data in by a file or by stdin" },
 };
 
-int run_setup_error(const struct run *run, const struct step *step, int errnum,
-		    struct brig_error *err)
+int native_build_error(const struct step *step, int errnum, struct brig_error *err)
 {
 	const char *name = step_table[step->kind].name;
 	const char *thing =
 		step->path && step->kind != STEP_ROOT && step->kind != STEP_IDMAP ? step->path : "";
 	int r = 0;
 
-	(void)run;
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]) && r == 0; i++) {
 		if (known[i].kind == step->kind && known[i].errnum == errnum) {
 			r = error_set(err, known[i].code, errnum, "%s%s%s (step %s: %s)",

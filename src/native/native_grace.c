@@ -1,109 +1,62 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A time of grace: a program that has to end is told so by SIGTERM, and has until then to put its
- * things in order. The signal comes from outside of the cell; brig-init only says which process it
- * is for. Nothing that happens in the cell moves the deadline, and the verdict stands already.
+ * SIGTERM for the program. It comes from outside of the cell: brig-init is asked which process the
+ * program is, and sends a pidfd of it.
  */
 #include <signal.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "kernel/sys.h"
-#include "run/run_internal.h"
+#include "native/native.h"
 
 #ifndef PIDFD_SIGNAL_PROCESS_GROUP
-#define PIDFD_SIGNAL_PROCESS_GROUP (1u << 2)
+#define PIDFD_SIGNAL_PROCESS_GROUP (1u << 2) /* Linux 6.9 */
 #endif
 
-/* Whatever else ends a run is no matter of time, and ends it at once. */
-static bool is_due_to_time(enum ending why)
-{
-	return why == ENDING_WALL || why == ENDING_CPU || why == ENDING_CANCELLED;
-}
-
 /*
- * The program may have begun before brig-init's word of it is read: one that is still being started
- * is told as soon as it is known to have begun. A cell that is made ahead has no program while it
- * is set up, nor has a session's.
+ * The program may have begun before brig-init's message about it is read: one that is still being
+ * started is asked to end as soon as it is known to have begun. A cell that is made ahead has no
+ * program while it is built, nor has a session's.
  */
-static bool has_program(const struct run *run)
+bool native_has_program(const struct run *run)
 {
 	const struct spec *spec = run->options.spec;
 	bool ahead = spec->held || spec->prestarted;
 	bool starting = run->state == RUN_ASSIGNED || (run->state == RUN_SETTING_UP && !ahead);
 
-	if (run->wire == WIRE_ENDED) {
-		return false; /* it has ended: what it left behind is told nothing */
+	if (native_of(run)->wire == WIRE_ENDED) {
+		return false; /* it has ended: what it left behind is killed at once */
 	}
 	return run->state == RUN_RUNNING || (starting && !run->options.session);
 }
 
-static int ask_who(struct run *run)
+int native_ask_to_end(struct run *run)
 {
+	struct native_cell *native = native_of(run);
 	struct wire_record record = { .kind = WIRE_WHO };
 
-	if (!run->grace_end_ns || run->grace_asked || run->state != RUN_RUNNING ||
-	    run->wire != WIRE_RUNNING) {
-		return 0; /* not now */
+	/* An answer that is still due, to a question of the round before, serves as well. */
+	if (native->who != WHO_UNASKED || run->state != RUN_RUNNING ||
+	    native->wire != WIRE_RUNNING) {
+		return 0;
 	}
-	run->grace_asked = true;
-	return wire_send(run->cell.control, &record, NULL, 0);
+	native->who = WHO_ASKED;
+	return wire_send(native->cell.control, &record, NULL, 0);
 }
 
-bool run_grace_begin(struct run *run, enum ending why)
+/* The program's process group, where the kernel can do that; else the program itself. */
+bool native_take_program(struct run *run, int pidfd)
 {
-	uint64_t grace_ns = run->options.spec->limits.grace_ns;
+	struct native_cell *native = native_of(run);
 
-	if (grace_ns == 0 || run->grace_end_ns || !has_program(run) || !is_due_to_time(why)) {
+	if (native->who != WHO_ASKED) {
 		return false;
 	}
-	run->grace_end_ns = clock_now_ns() + grace_ns;
-	if (ask_who(run) < 0) {
-		run->grace_end_ns = 0;
-		return false;
-	}
-	run->facts.ending = why;
-	run_arm(run);
-	return true;
-}
-
-void run_grace_begun(struct run *run)
-{
-	if (ask_who(run) < 0) {
-		run_end_now(run, run->facts.ending); /* nobody is there to tell it */
-	}
-}
-
-bool run_grace_answered(struct run *run)
-{
-	if (!run->grace_asked || run->grace_told) {
-		return false; /* nobody asked */
-	}
-	run->grace_told = true;
-	return true;
-}
-
-/* The program's process group, where the kernel can tell it; else the program itself. */
-bool run_grace_tell(struct run *run, int pidfd)
-{
-	if (!run_grace_answered(run)) {
-		return false;
-	}
-	if (syscall(SYS_pidfd_send_signal, pidfd, SIGTERM, NULL, PIDFD_SIGNAL_PROCESS_GROUP) < 0) {
+	/* The round that it was asked for may have ended meanwhile: then it can be asked again. */
+	native->who = run->grace_end_ns ? WHO_TOLD : WHO_UNASKED;
+	if (pidfd >= 0 && native->who == WHO_TOLD && run->state < RUN_ENDING &&
+	    syscall(SYS_pidfd_send_signal, pidfd, SIGTERM, NULL, PIDFD_SIGNAL_PROCESS_GROUP) < 0) {
 		sys_pidfd_send_signal(pidfd, SIGTERM);
-	}
-	return true;
-}
-
-/* In that time the other limits hold; those of time have been reached. */
-bool run_grace_look(struct run *run, uint64_t now, enum ending due)
-{
-	if (!run->grace_end_ns) {
-		return false;
-	}
-	if (now >= run->grace_end_ns || (due != ENDING_NONE && !is_due_to_time(due))) {
-		run_end(run, due);
 	}
 	return true;
 }

@@ -12,9 +12,9 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "native/native.h"
 #include "net/dns_question.h"
 #include "net/rule.h"
-#include "run/run_internal.h"
 
 #define REFUSAL_BYTES 1024 /* the kernel's own are 576 */
 #define REFUSALS_MAX  64   /* more than the socket has room for */
@@ -69,27 +69,29 @@ static void names_note_one(struct run *run, const struct dns_question *question,
 /* Questions that the socket had no room to keep. */
 static void names_note_rest(struct run *run)
 {
+	struct native_cell *native = native_of(run);
 	uint32_t info[MEMINFO_COUNT] = { 0 };
 	socklen_t size = sizeof(info);
 
-	if (getsockopt(run->names.fd, SOL_SOCKET, SO_MEMINFO, info, &size) < 0) {
+	if (getsockopt(native->names.fd, SOL_SOCKET, SO_MEMINFO, info, &size) < 0) {
 		return;
 	}
-	uint32_t more = info[MEMINFO_COUNT - 1] - run->names.dropped;
-	run->names.dropped += more;
+	uint32_t more = info[MEMINFO_COUNT - 1] - native->names.dropped;
+	native->names.dropped += more;
 	if (more) {
 		events_note_unnamed(run->result, BRIG_EVENT_CONNECTION_REFUSED, more);
 	}
 }
 
-void run_names_note(struct run *run)
+void native_names_note(struct run *run)
 {
+	struct native_cell *native = native_of(run);
 	uint8_t data[REFUSAL_BYTES];
 	struct dns_question question;
 	int i = 0;
 
-	for (; run->names.fd >= 0 && i < REFUSALS_MAX; i++) {
-		ssize_t n = recv(run->names.fd, data, sizeof(data), MSG_DONTWAIT);
+	for (; native->names.fd >= 0 && i < REFUSALS_MAX; i++) {
+		ssize_t n = recv(native->names.fd, data, sizeof(data), MSG_DONTWAIT);
 		if (n < 0) {
 			break;
 		}
@@ -102,7 +104,7 @@ void run_names_note(struct run *run)
 	}
 }
 
-const char *run_names_first(const struct brig_result *result)
+const char *native_names_first(const struct brig_result *result)
 {
 	for (size_t i = 0; i < result->events_count && !result->networked; i++) {
 		if (result->events[i].kind == BRIG_EVENT_CONNECTION_REFUSED) {

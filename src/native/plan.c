@@ -15,8 +15,8 @@
 
 #include "native/keeper.h"
 #include "native/plan_rootfs.h"
-#include "native/rlimits.h"
 #include "net/gate_messages.h"
+#include "run/rlimits.h"
 
 /* Room for texts that the plan makes itself; closure paths are borrowed from the spec. */
 #define PLAN_ARENA_BYTES 16384
@@ -207,8 +207,7 @@ static void add_payload_steps(struct plan *plan)
 		inner->text = plan_text(plan, "1000 %u 1\n", spec->ranged ? 1u : 0u);
 	}
 	/* A driver goes there when its order has come: what is there now is not what will be. */
-	const char *workdir = spec->prestarted ? "/" : "/sandbox";
-	plan_add(plan, STEP_WORKDIR)->path = spec->workdir ? spec->workdir : workdir;
+	plan_add(plan, STEP_WORKDIR)->path = spec->prestarted ? "/" : "/sandbox";
 	add_rlimits(plan);
 	if (has(spec, LAYER_CAPS)) {
 		plan_add(plan, STEP_CAPS);
@@ -287,9 +286,6 @@ int plan_make(const struct spec *spec, struct plan *ret, struct brig_error *err)
 	}
 	if (has(spec, LAYER_TIMENS)) {
 		plan_add(&plan, STEP_TIME);
-	}
-	if (!has(spec, LAYER_PIDNS)) {
-		plan_add(&plan, STEP_SUBREAPER);
 	}
 	plan_add(&plan, STEP_SPAWN);
 	add_payload_steps(&plan);

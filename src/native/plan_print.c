@@ -133,22 +133,10 @@ static void say_inner(const struct plan *plan, const struct step *step, struct b
 	buf_adds(out, "; id 1000");
 }
 
-/* A local run's directory has another name each time. */
-static void add_word(const struct plan *plan, const char *word, struct buf *out)
-{
-	const char *own = plan->spec->workdir;
-	size_t length = own ? strlen(own) : 0;
-
-	if (length && strncmp(word, own, length) == 0) {
-		buf_addf(out, "WORKDIR%s", word + length);
-	} else {
-		buf_adds(out, word);
-	}
-}
-
 static void say_workdir(const struct plan *plan, const struct step *step, struct buf *out)
 {
-	add_word(plan, step->path, out);
+	(void)plan;
+	buf_adds(out, step->path);
 }
 
 static void say_rlimit(const struct plan *plan, const struct step *step, struct buf *out)
@@ -185,7 +173,7 @@ static void say_exec(const struct plan *plan, const struct step *step, struct bu
 	(void)step;
 	for (const char *const *word = plan->spec->argv; word && *word; word++) {
 		buf_adds(out, blank);
-		add_word(plan, *word, out);
+		buf_adds(out, *word);
 		blank = " ";
 	}
 }

@@ -19,24 +19,11 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "kernel/sys.h"
 #include "native/init.h"
-
-/* Without a pid namespace it is left to us to end when brig-init is killed. */
-static int die_with(const struct cell *cell, pid_t init)
-{
-	if (cell->plan->spec->layers & LAYER_BIT(LAYER_PIDNS)) {
-		return 0;
-	}
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0) {
-		return -errno;
-	}
-	return getppid() == init ? 0 : -ECANCELED;
-}
 
 _Noreturn void payload_die(struct cell *cell, int errnum)
 {
@@ -44,13 +31,9 @@ _Noreturn void payload_die(struct cell *cell, int errnum)
 	_exit(127);
 }
 
-static _Noreturn void payload_main(struct cell *cell, pid_t init)
+static _Noreturn void payload_main(struct cell *cell)
 {
-	int r = die_with(cell, init);
-
-	if (r == 0) {
-		r = cell_execute(cell, ACTOR_PAYLOAD);
-	}
+	int r = cell_execute(cell, ACTOR_PAYLOAD);
 
 	/* Only a failure comes back: the last step is exec. */
 	payload_die(cell, -r);
@@ -93,14 +76,13 @@ int step_spawn(struct cell *cell, const struct step *step)
 	if (r < 0) {
 		return r;
 	}
-	pid_t init = getpid();
 	long pid = syscall(SYS_clone, CLONE_FILES | CLONE_PIDFD | SIGCHLD, NULL,
 			   &cell->payload_pidfd, NULL, NULL);
 	if (pid < 0) {
 		return -errno;
 	}
 	if (pid == 0) {
-		payload_main(cell, init);
+		payload_main(cell);
 	}
 	cell->payload = (pid_t)pid;
 	return 0;

@@ -45,7 +45,6 @@ const struct step_info step_table[STEP_KINDS] = {
 	[STEP_CGROUPNS] = { "cgroup.hide", ACTOR_INIT, "its own group is the root it sees" },
 	[STEP_HOSTNAME] = { "hostname", ACTOR_INIT, "a fixed name" },
 	[STEP_TIME] = { "time", ACTOR_INIT, "clocks since boot start at zero" },
-	[STEP_SUBREAPER] = { "subreaper", ACTOR_INIT, "orphans come to brig-init" },
 	[STEP_SPAWN] = { "spawn", ACTOR_INIT, "the process that becomes the program" },
 	[STEP_SEAL] = { "init.seal", ACTOR_INIT, "brig-init gives up every privilege" },
 	[STEP_READY] = { "ready", ACTOR_INIT,

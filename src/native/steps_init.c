@@ -15,6 +15,7 @@
 
 #include "base/cleanup.h"
 #include "kernel/caps.h"
+#include "kernel/process.h"
 #include "kernel/sys.h"
 #include "native/cell.h"
 
@@ -73,22 +74,10 @@ int step_await(struct cell *cell, const struct step *step)
 	unsigned count = 0;
 
 	(void)step;
-	/* Time that would be spent waiting: what the host program handled or ignored is nothing to
-	 * the payload, which inherits from us. All signals are blocked here. */
-	const struct {
-		void *handler;
-		unsigned long flags;
-		void *restorer;
-		uint64_t mask;
-	} ordinary = { .handler = NULL }; /* as the kernel knows it: SIG_DFL */
-	for (int signal = 1; signal < 65; signal++) {
-		if (signal == SIGKILL || signal == SIGSTOP) {
-			continue;
-		}
-		/* Not sigaction(): it keeps off 32 and 33, which posix_spawn() leaves ignored. */
-		if (syscall(SYS_rt_sigaction, signal, &ordinary, NULL, sizeof(ordinary.mask)) < 0) {
-			return -errno;
-		}
+	/* Time that would be spent waiting: the payload inherits from us. */
+	int r = process_reset_signals();
+	if (r < 0) {
+		return r;
 	}
 	uint32_t none;
 	return hear(cell, WIRE_RELEASE, fds, &count, &none);
@@ -282,13 +271,6 @@ int step_time(struct cell *cell, const struct step *step)
 		return -saved;
 	}
 	return write(fd, text, (size_t)(at - text)) < 0 ? -errno : 0;
-}
-
-int step_subreaper(struct cell *cell, const struct step *step)
-{
-	(void)cell;
-	(void)step;
-	return prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0 ? -errno : 0;
 }
 
 int step_seal(struct cell *cell, const struct step *step)

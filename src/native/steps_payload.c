@@ -8,7 +8,6 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,6 +17,7 @@
 #include "kernel/sys.h"
 #include "native/cell.h"
 #include "native/init.h"
+#include "run/rlimits.h"
 #include "run/terminal.h"
 
 #ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
@@ -104,17 +104,8 @@ int step_workdir(struct cell *cell, const struct step *step)
 
 int step_rlimit(struct cell *cell, const struct step *step)
 {
-	struct rlimit now, want;
-	int resource = (int)step->flags;
-
 	(void)cell;
-	if (getrlimit((__rlimit_resource_t)resource, &now) < 0) {
-		return -errno;
-	}
-	/* Where the host's own hard limit is lower, that holds: it cannot be raised here. */
-	want.rlim_max = step->value < now.rlim_max ? step->value : now.rlim_max;
-	want.rlim_cur = want.rlim_max;
-	return setrlimit((__rlimit_resource_t)resource, &want) < 0 ? -errno : 0;
+	return rlimit_lower((int)step->flags, step->value);
 }
 
 int step_caps(struct cell *cell, const struct step *step)
@@ -135,7 +126,6 @@ int step_nnp(struct cell *cell, const struct step *step)
 
 int step_landlock(struct cell *cell, const struct step *step)
 {
-	const struct spec *spec = cell->plan->spec;
 	struct landlock_place places[PLACES_MAX] = {
 		{ .path = "/" },
 		{ .path = "/dev", .device = true },
@@ -160,7 +150,7 @@ int step_landlock(struct cell *cell, const struct step *step)
 		return -errno;
 	}
 	int r = landlock_enforce((int)step->value, places, count);
-	if (r == 0 && count > 5 && chdir(spec->workdir ? spec->workdir : "/sandbox") < 0) {
+	if (r == 0 && count > 5 && chdir("/sandbox") < 0) {
 		r = -errno;
 	}
 	return r;

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The warden's own steps: control group, clone, id maps, release. */
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "kernel/proc_write.h"
+#include "kernel/process.h"
 #include "kernel/sys.h"
 #include "native/cell.h"
 
@@ -26,47 +22,6 @@ int step_cgroup(struct cell *cell, const struct step *step)
 	return cgroup_new(cell->groups, cell->id, &limits, &cell->group, NULL);
 }
 
-static int join_by_pid(int cgroup, int pid)
-{
-	char text[16];
-	_cleanup_close_ int fd = openat(cgroup, "cgroup.procs", O_WRONLY | O_CLOEXEC);
-
-	if (fd < 0) {
-		return -errno;
-	}
-	int n = snprintf(text, sizeof(text), "%d", pid);
-	return write(fd, text, (size_t)n) < 0 ? -errno : 0;
-}
-
-/* clone3 where there is one; else the old call, which knows all flags but the cgroup. */
-static int clone_cell(uint64_t flags, int cgroup, int *pidfd)
-{
-	struct clone_args args = {
-		.flags = flags | CLONE_PIDFD | (cgroup >= 0 ? CLONE_INTO_CGROUP : 0),
-		.pidfd = (uintptr_t)pidfd,
-		.exit_signal = 0, /* a host program's SIGCHLD and wait(-1) never see us */
-		.cgroup = cgroup >= 0 ? (unsigned)cgroup : 0,
-	};
-	int pid = sys_clone3(&args, sizeof(args));
-
-	if (pid != -ENOSYS) {
-		return pid;
-	}
-	pid = sys_result(syscall(SYS_clone, flags | CLONE_PIDFD, NULL, pidfd, NULL, NULL));
-	if (pid > 0 && cgroup >= 0) {
-		/* It waits for its release, outside of the group still: the slow way in, then. */
-		int r = join_by_pid(cgroup, pid);
-		if (r < 0) {
-			sys_pidfd_send_signal(*pidfd, SIGKILL);
-			siginfo_t info;
-			syscall(SYS_waitid, P_PIDFD, *pidfd, &info, WEXITED | __WALL, NULL);
-			close(*pidfd);
-			return r;
-		}
-	}
-	return pid;
-}
-
 int step_clone(struct cell *cell, const struct step *step)
 {
 	int cgroup = cell->group ? cgroup_clone_fd(cell->group) : -1;
@@ -76,7 +31,7 @@ int step_clone(struct cell *cell, const struct step *step)
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &before);
 	/* A template's clone is there already, made with these very flags. */
-	int pid = cell->foreign ? cell->pid : clone_cell(step->flags, cgroup, &cell->pidfd);
+	int pid = cell->foreign ? cell->pid : process_clone(step->flags, cgroup, &cell->pidfd);
 	if (pid == 0) {
 		init_main(cell);
 	}

@@ -56,37 +56,67 @@ static int contradiction(struct reader *reader, const char *path, const char *me
 	return -EINVAL;
 }
 
-static int check_local(struct reader *reader)
+/* --- abilities -------------------------------------------------------------------------------- */
+
+static bool runs_unasked(const struct reader *reader)
 {
-	if (reader->policy->auto_run == AUTO_RUN_YES) {
-		return contradiction(
-			reader, has_key(reader, "auto_run", NULL) ? "auto_run" : "provider",
-			"provider local has no walls: it never runs without a person's consent",
-			"set auto_run to \"ask\" or \"never\", or provider to \"native\"");
-	}
-	if (reader->policy->guard.mode != GUARD_OFF) {
-		return contradiction(reader, has_key(reader, "guard", NULL) ? "guard" : "provider",
-				     "provider local has no cell that a guard could work in",
-				     "set guard to \"off\", or provider to \"native\"");
-	}
-	if (reader->policy->syscalls.count > 0) {
-		return contradiction(reader,
-				     has_key(reader, "syscalls", NULL) ? "syscalls" : "provider",
-				     "provider local filters no system call",
-				     "set syscalls to [], or provider to \"native\"");
-	}
-	if (has_key(reader, "network", NULL) || reader->policy->network.allow_count > 0) {
-		return contradiction(reader,
-				     has_key(reader, "network", NULL) ? "network" : "provider",
-				     "provider local does not hold the network back",
-				     "leave network out, or set provider to \"native\"");
-	}
-	if (reader->policy->monitor.calls.count + reader->policy->monitor.files.count > 0) {
-		return contradiction(reader,
-				     has_key(reader, "monitor", NULL) ? "monitor" : "provider",
-				     "provider local sees no system call",
-				     "leave monitor.calls and monitor.files out, or set provider "
-				     "to \"native\"");
+	return reader->policy->auto_run == AUTO_RUN_YES;
+}
+
+static bool guards(const struct reader *reader)
+{
+	return reader->policy->guard.mode != GUARD_OFF;
+}
+
+static bool filters_calls(const struct reader *reader)
+{
+	return reader->policy->syscalls.count > 0;
+}
+
+static bool rules_network(const struct reader *reader)
+{
+	return has_key(reader, "network", NULL) || reader->policy->network.allow_count > 0;
+}
+
+static bool watches_calls(const struct reader *reader)
+{
+	return reader->policy->monitor.calls.count + reader->policy->monitor.files.count > 0;
+}
+
+/* What a policy wants, the ability that it takes, and the repair where the provider lacks it. */
+static const struct need {
+	enum ability ability;
+	const char *key;
+	bool (*wanted)(const struct reader *reader);
+	const char *lack, *repair;
+} needs[] = {
+	{ ABILITY_WALLS, "auto_run", runs_unasked,
+	  "has no walls: it never runs without a person's consent",
+	  "set auto_run to \"ask\" or \"never\"" },
+	{ ABILITY_VALUE, "guard", guards, "cannot guard code", "set guard to \"off\"" },
+	{ ABILITY_CALL_RULES, "syscalls", filters_calls, "does not filter system calls",
+	  "set syscalls to []" },
+	{ ABILITY_NETWORK, "network", rules_network, "does not restrict the network",
+	  "leave network out" },
+	{ ABILITY_CALL_WATCH, "monitor", watches_calls, "cannot watch system calls",
+	  "leave monitor.calls and monitor.files out" },
+};
+
+static int check_abilities(struct reader *reader)
+{
+	const struct provider *provider = reader->policy->provider;
+
+	for (size_t i = 0; i < ARRAY_SIZE(needs); i++) {
+		const struct need *need = &needs[i];
+		if (provider_can(provider, need->ability) || !need->wanted(reader)) {
+			continue;
+		}
+		json_doc_error(
+			reader->doc, has_key(reader, need->key, NULL) ? need->key : "provider",
+			BRIG_E_POLICY, reader->err, "provider %s %s", provider->name, need->lack);
+		error_remedy(reader->err, "%s, or provider to \"%s\"", need->repair,
+			     providers[0]->name);
+		return -EINVAL;
 	}
 	return 0;
 }
@@ -105,11 +135,13 @@ static int check_monitor(struct reader *reader)
 			     "keep one of the two");
 }
 
-static int check_native(struct reader *reader)
+/* What a cell with walls cannot do without. */
+static int check_walls(struct reader *reader)
 {
 	layer_set wrong = reader->policy->may_miss & ESSENTIAL;
 
-	if (reader->policy->syscalls.count == 0) {
+	if (provider_can(reader->policy->provider, ABILITY_CALL_RULES) &&
+	    reader->policy->syscalls.count == 0) {
 		return contradiction(
 			reader, has_key(reader, "syscalls", NULL) ? "syscalls" : "",
 			"a native cell needs a list of system calls",
@@ -151,8 +183,10 @@ int policy_check(struct reader *reader, const char *config_dir)
 	int r = check_ceiling(reader);
 
 	if (r == 0) {
-		r = reader->policy->provider == PROVIDER_LOCAL ? check_local(reader)
-							       : check_native(reader);
+		r = check_abilities(reader);
+	}
+	if (r == 0 && provider_can(reader->policy->provider, ABILITY_WALLS)) {
+		r = check_walls(reader);
 	}
 	if (r == 0) {
 		r = check_monitor(reader);

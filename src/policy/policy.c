@@ -13,7 +13,7 @@ struct policy *policy_new(void)
 	if (!policy) {
 		return NULL;
 	}
-	policy->provider = PROVIDER_NATIVE;
+	policy->provider = providers[0];
 	policy->auto_run = AUTO_RUN_ASK;
 	policy->network = (struct policy_network){ .connections = 32,
 						   .connections_total = 10000,

@@ -94,7 +94,7 @@ struct policy {
 	char name[65];
 	char hash[65]; /* sha256 of the file's text */
 	char *description;
-	enum provider provider;
+	const struct provider *provider;
 	enum auto_run auto_run;
 	struct policy_risk risk;
 	layer_set may_miss;

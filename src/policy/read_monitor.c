@@ -155,10 +155,10 @@ int monitor_tighten(struct policy *policy, const struct policy_monitor *more)
 	int r = 0;
 
 	/* Where nothing is filtered nothing can be watched. */
-	if (policy->provider == PROVIDER_NATIVE) {
+	if (provider_can(policy->provider, ABILITY_CALL_WATCH)) {
 		r = add_all(&policy->monitor.calls, &more->calls);
 	}
-	if (policy->provider == PROVIDER_NATIVE && r == 0) {
+	if (provider_can(policy->provider, ABILITY_CALL_WATCH) && r == 0) {
 		r = add_all(&policy->monitor.files, &more->files);
 	}
 	lower_to(&most->denied_calls, more->end_after.denied_calls);

@@ -12,7 +12,6 @@
 #define FILES_MAX       UINT64_C(65536)
 #define FILES_BYTES_MAX (UINT64_C(1) << 40)
 
-static const char *const provider_names[] = { "native", "local" };
 static const char *const output_names[] = { "end", "cut" };
 const char *const caller_mounts_names[CALLER_MOUNTS] = {
 	[CALLER_MOUNTS_NONE] = "none",
@@ -55,11 +54,17 @@ static int read_extends(struct reader *reader, const char *path, json_t *value)
 
 static int read_provider(struct reader *reader, const char *path, json_t *value)
 {
+	const char *names[PROVIDERS_MAX];
+	size_t count = 0;
 	unsigned choice = 0;
-	int r = read_choice(reader, path, value, CHOICE(provider_names), &choice);
 
+	for (; providers[count]; count++) {
+		names[count] = providers[count]->name;
+	}
+	int r = read_choice(reader, path, value, &(const struct reader_choice){ names, count },
+			    &choice);
 	if (r == 0) {
-		reader->policy->provider = (enum provider)choice;
+		reader->policy->provider = providers[choice];
 	}
 	return r;
 }

@@ -5,14 +5,11 @@
 #include <errno.h>
 #include <poll.h>
 #include <sys/epoll.h>
-#include <sys/resource.h>
 #include <sys/timerfd.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "kernel/sys.h"
 #include "run/run_internal.h"
 
 /* Other limits are looked at so often while a program that was told to end has time for it. */
@@ -20,7 +17,7 @@
 /* What an owner may have in a set that it shares with its run. */
 #define OWNERS_EVENTS 2
 
-int run_listen(struct run *run, int fd, enum run_event event, uint32_t events)
+int run_listen(struct run *run, int fd, unsigned event, uint32_t events)
 {
 	struct epoll_event want = { .events = events, .data = { .u32 = event } };
 
@@ -44,8 +41,9 @@ int run_arm(struct run *run)
 	if (run->alarm_ns && (!next || run->alarm_ns < next)) {
 		next = run->alarm_ns;
 	}
-	if (run->listen_ns && run->state < RUN_ENDING && (!next || run->listen_ns < next)) {
-		next = run->listen_ns;
+	uint64_t cells = run->state < RUN_ENDING ? run->cell_alarm_ns : 0;
+	if (cells && (!next || cells < next)) {
+		next = cells;
 	}
 	/* All zero: never. */
 	struct itimerspec when = { .it_value = { .tv_sec = (time_t)(next / 1000000000u),
@@ -78,8 +76,9 @@ static int on_timer(struct run *run)
 	if (read(run->timer, &expirations, sizeof(expirations)) < 0 && errno != EAGAIN) {
 		return -errno;
 	}
-	if (run->listen_ns && now >= run->listen_ns) {
-		int r = run_listen_again(run);
+	if (run->cell_alarm_ns && now >= run->cell_alarm_ns) {
+		run->cell_alarm_ns = 0;
+		int r = run->provider->alarm(run);
 		if (r < 0) {
 			return r;
 		}
@@ -138,41 +137,9 @@ static int on_stdin(struct run *run)
 	return 0;
 }
 
-static int on_init(struct run *run)
-{
-	siginfo_t info = { 0 };
-	struct rusage used = { 0 };
-
-	/* The raw call: glibc's waitid has no room for the usage of all that pid 1 has reaped. */
-	int r = sys_result(syscall(SYS_waitid, P_PIDFD, run->cell.pidfd, &info,
-				   WEXITED | WNOHANG | __WALL, &used));
-	if (r == -ECHILD && run->cell.foreign) {
-		run->cell.pid = 0;
-		return 1; /* its keeper waits for it; that the fd is readable says that it ended */
-	}
-	if (r < 0) {
-		return r;
-	}
-	if (info.si_pid == 0) {
-		return 0;
-	}
-	uint64_t cpu_us = (uint64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000u +
-			  (uint64_t)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
-	uint64_t before = run->watch.cpu_base_ns;
-	uint64_t used_ns = cpu_us * 1000u > before ? cpu_us * 1000u - before : 0;
-	if (!run->cell.group && run->facts.cpu_ns < used_ns) {
-		run->facts.cpu_ns = used_ns;
-	}
-	if (run->facts.memory_peak_bytes == 0) {
-		run->facts.memory_peak_bytes = (uint64_t)used.ru_maxrss * 1024u;
-	}
-	run->cell.pid = 0;
-	return 1;
-}
-
 static int on_group(struct run *run)
 {
-	cgroup_event_clear(run->cell.group);
+	cgroup_event_clear(run->watch.group);
 	enum ending due = watch_look(&run->watch, clock_now_ns(), &run->facts);
 	if (due != ENDING_NONE) {
 		reach_limit(run, due);
@@ -181,25 +148,23 @@ static int on_group(struct run *run)
 }
 
 /* Each returns 1 when the cell has ended, 0 to go on, or -errno. */
-static int (*const handlers[RUN_EVENTS])(struct run *) = {
-	[RUN_EVENT_TIMER] = on_timer,
-	[RUN_EVENT_CONTROL] = run_on_control,
-	[RUN_EVENT_STDOUT] = on_stdout,
-	[RUN_EVENT_STDERR] = on_stderr,
-	[RUN_EVENT_STDIN] = on_stdin,
-	[RUN_EVENT_INIT] = on_init,
-	[RUN_EVENT_DENIAL] = run_on_denial,
-	[RUN_EVENT_GROUP] = on_group,
-	[RUN_EVENT_ASSIGNMENT] = run_on_assignment,
-	[RUN_EVENT_DRIVER] = run_on_driver,
-	[RUN_EVENT_GATE] = run_on_gate,
+static int (*const handlers[RUN_EVENT_CELL])(struct run *) = {
+	[RUN_EVENT_TIMER] = on_timer,   [RUN_EVENT_STDOUT] = on_stdout,
+	[RUN_EVENT_STDERR] = on_stderr, [RUN_EVENT_STDIN] = on_stdin,
+	[RUN_EVENT_GROUP] = on_group,   [RUN_EVENT_GATE] = run_on_gate,
 };
+
+static int handle(struct run *run, uint32_t event)
+{
+	return event < RUN_EVENT_CELL ? handlers[event](run)
+				      : run->provider->event(run, event - RUN_EVENT_CELL);
+}
 
 /* The group's event fd is known only when the scope exists; it is added at the first chance. */
 static void watch_group(struct run *run)
 {
 	short events = 0;
-	int fd = run->cell.group ? cgroup_event_fd(run->cell.group, &events) : -1;
+	int fd = run->watch.group ? cgroup_event_fd(run->watch.group, &events) : -1;
 
 	if (!run->group_watched && fd >= 0) {
 		run->group_watched = true;
@@ -224,11 +189,11 @@ int run_step(struct run *run, struct brig_error *err)
 		return error_errno(err, BRIG_E_SYSTEM, errno, "cannot watch the cell");
 	}
 	for (int i = 0; i < count; i++) {
-		enum run_event event = ready[i].data.u32;
+		uint32_t event = ready[i].data.u32;
 		if (event >= RUN_EVENTS) {
 			continue;
 		}
-		int r = handlers[event](run);
+		int r = handle(run, event);
 		if (r < 0) {
 			run_end(run, ENDING_PROTOCOL);
 			return error_errno(err, BRIG_E_SYSTEM, -r,

@@ -6,8 +6,8 @@
 #ifndef BRIG_RUN_RUN_H
 #define BRIG_RUN_RUN_H
 
-#include "native/cell.h"
-#include "native/denials.h"
+#include "kernel/cgroup/cgroup.h"
+#include "provider/provider.h"
 #include "run/collect.h"
 #include "run/events.h"
 #include "run/facts.h"
@@ -23,6 +23,9 @@ struct run_session {
 	enum ending (*due)(void *user, enum ending why);
 	void *user;
 };
+
+struct call_watch;
+struct monitor;
 
 /* A gate that was started for a cell. */
 struct gate_process {
@@ -75,22 +78,6 @@ enum run_state {
 	RUN_DONE,
 };
 
-/* What waits in a cell whose interpreter was started ahead: see run_driver.c. */
-enum driver_state {
-	DRIVER_NONE, /* the cell is not such a one */
-	DRIVER_STARTING,
-	DRIVER_WAITING,
-	DRIVER_ASSIGNED,
-	DRIVER_DONE, /* it has made way for the program, or failed */
-};
-
-struct run_driver {
-	enum driver_state state;
-	struct feed assignment; /* what it is told */
-	int ready;              /* owned: what it says; -1: closed */
-	int inside[2];          /* owned until the clone: its own ends of both */
-};
-
 /* What the cell's gate has told: see run_gate.c. */
 struct run_gate {
 	int line, pidfd;              /* owned; -1: none */
@@ -103,49 +90,35 @@ struct run_gate {
 	uint64_t bytes, bytes_base; /* at the last word; and of earlier runs in this cell */
 };
 
-/* Names that a program without a network has asked for: see run_names.c. */
-struct run_names {
-	int fd;           /* owned; -1: none */
-	uint32_t dropped; /* that found no room, of earlier runs in this cell too */
-};
-
 struct run {
 	struct run_options options;
-	struct plan plan;
-	struct cell cell;
+	const struct provider *provider;
+	void *cell;  /* the provider's own state of it */
 	char id[27]; /* of the run; the cell's own may be older */
 	enum run_state state;
-	enum wire_state wire;
-	int epoll;          /* owned, unless it is attached */
-	int timer;          /* likewise */
-	bool attached;      /* both are its owner's: run_attach() */
-	uint64_t alarm_ns;  /* when the owner wants to be woken by the timer; 0: never */
-	uint64_t listen_ns; /* until when the listener is not listened to; 0: it is */
+	int epoll;              /* owned, unless it is attached */
+	int timer;              /* likewise */
+	bool attached;          /* both are its owner's: run_attach() */
+	uint64_t alarm_ns;      /* when the owner wants to be woken by the timer; 0: never */
+	uint64_t cell_alarm_ns; /* likewise the provider */
 	bool group_watched;
-	bool paused;                /* its output is not read */
-	int sandbox, proc, sockets; /* owned: handles into the cell; -1: none */
-	int value; /* owned: memory that the program may leave its value in; -1: none */
-	int assignment,
-		go;  /* owned, of a cell made ahead: its order, and the word for it; -1: none */
-	int channel; /* and our end of what it has if it becomes a session's; to be taken */
+	bool paused; /* its output is not read */
+	int sandbox; /* owned: the directory of the cell's files; -1: none */
+	int value;   /* owned: memory that the program may leave its value in; -1: none */
+	int end_fd;  /* borrowed: readable when the cell has ended; -1: not started */
+	bool gone;   /* the cell has ended, and the kernel has nothing left of it */
+	/* The build of the cell failed: not by the program, and before it began. */
+	bool build_failed;
+	bool parked;   /* the program is done, and sleeps until it is killed */
+	int inside[3]; /* owned: the cell's ends of the streams, until it has them */
 	struct stream out[2];
 	struct feed in;
-	struct run_driver driver;
 	struct run_gate gate;
-	struct run_names names;
-	struct denials denials;
-	bool execed; /* the exec by which the program begins was heard */
 	struct watch watch;
 	struct facts facts;
-	uint64_t grace_end_ns; /* it was told to end, and is killed then; 0: it was not */
-	bool grace_asked;      /* brig-init was asked which process to tell */
-	bool grace_told;       /* the signal is sent */
+	uint64_t grace_end_ns; /* the program was asked to end, and is killed then; 0: not asked */
 	uint64_t idle_cpu_ns;  /* of a session: used between runs, and so in no result */
 	uint64_t kill_deadline_ns;
-	uint64_t *took_ns;          /* owned mapping */
-	bool parked;                /* the program is done, and sleeps until it is killed */
-	int setup_errnum;           /* set-up failed: why... */
-	unsigned setup_step;        /* ...and in which step */
 	struct brig_result *result; /* owned */
 	struct collection *files;   /* owned: being collected, for the result; NULL: not now */
 	bool files_cut;             /* some that were asked for have stayed behind */
@@ -153,9 +126,9 @@ struct run {
 
 /* Builds the cell up to the program's start, which then comes by run_step. */
 int run_start(const struct run_options *options, struct run **ret, struct brig_error *err);
-/* The same in two halves, for a cell whose clone somebody else makes: pid and pidfd of it. */
+/* The same in two halves. */
 int run_begin(const struct run_options *options, struct run **ret, struct brig_error *err);
-int run_launch(struct run *run, pid_t pid, int pidfd, struct brig_error *err);
+int run_launch(struct run *run, struct brig_error *err);
 /*
  * Gives a held cell its order: from here on it is the request's run. On failure the cell is of no
  * use any more, and nothing of the request has happened.
@@ -198,5 +171,7 @@ int run_arm(struct run *run);
 int run_attach(struct run *run, int epoll, int timer);
 /* They go: nothing is heard of the run any more. */
 void run_detach(struct run *run);
+/* What it was started with goes: from here on this spec, of the cell's own, serves. */
+void run_keep_spec(struct run *run, const struct spec *spec);
 void run_free(struct run *run);
 #endif

@@ -14,14 +14,9 @@ static int listen_again(struct run *run)
 		enum run_event event;
 		uint32_t events;
 	} list[] = {
-		{ run->cell.control, RUN_EVENT_CONTROL, EPOLLIN },
-		{ run->cell.pidfd, RUN_EVENT_INIT, EPOLLIN },
 		{ run->in.fd, RUN_EVENT_STDIN, EPOLLOUT | EPOLLET },
 		{ run->paused ? -1 : run->out[0].fd, RUN_EVENT_STDOUT, EPOLLIN },
 		{ run->paused ? -1 : run->out[1].fd, RUN_EVENT_STDERR, EPOLLIN },
-		{ run->denials.listener, RUN_EVENT_DENIAL, run->listen_ns ? 0 : EPOLLIN },
-		{ run->driver.assignment.fd, RUN_EVENT_ASSIGNMENT, EPOLLOUT | EPOLLET },
-		{ run->driver.ready, RUN_EVENT_DRIVER, EPOLLIN },
 		{ run->gate.line, RUN_EVENT_GATE, EPOLLIN },
 	};
 	int r = 0;
@@ -32,7 +27,7 @@ static int listen_again(struct run *run)
 		}
 	}
 	run->group_watched = false; /* the next step does it */
-	return r;
+	return r < 0 ? r : run->provider->listen(run);
 }
 
 int run_attach(struct run *run, int epoll, int timer)

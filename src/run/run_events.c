@@ -2,13 +2,10 @@
 /* A run's events, as they come; and its end when the policy has had enough of them. */
 #include <stdio.h>
 #include <string.h>
-#include <sys/syscall.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "run/run_internal.h"
-
-#define EXEC_SHOWN 100 /* bytes of the program's name */
 
 static const enum ending endings[BRIG_EVENT_KINDS] = {
 	[BRIG_EVENT_CALL_DENIED] = ENDING_DENIALS,
@@ -42,7 +39,7 @@ void run_end_over(struct run *run)
 	}
 }
 
-static void note(struct run *run, const struct event *event)
+void run_note_only(struct run *run, const struct event *event)
 {
 	char subject[sizeof(run->facts.over.subject)];
 	struct event timed = *event;
@@ -59,7 +56,7 @@ static void note(struct run *run, const struct event *event)
 
 void run_note(struct run *run, const struct event *event)
 {
-	note(run, event);
+	run_note_only(run, event);
 	run_end_over(run);
 }
 
@@ -70,75 +67,6 @@ void run_note_unnamed(struct run *run, enum brig_event_kind kind, uint64_t count
 		look_over(run, kind, "not told by name", "there were too many");
 		run_end_over(run);
 	}
-}
-
-/* --- calls ---------------------------------------------------------------------------------- */
-
-static void note_call(struct run *run, const struct watched_call *call, enum brig_event_kind kind,
-		      const char *reason)
-{
-	char meaning[sizeof(((struct brig_denial *)0)->meaning)], path[WATCHED_PATH_MAX];
-
-	syscall_describe(call->number, call->args, meaning, sizeof(meaning));
-	if (kind == BRIG_EVENT_CALL_WATCHED && call->number == SYS_execve &&
-	    watched_text(call, call->args[0], path, sizeof(path)) > 0) {
-		snprintf(meaning, sizeof(meaning), "execve(%.*s, ...)", EXEC_SHOWN, path);
-	}
-	note(run, &(struct event){ .kind = kind,
-				   .subject = meaning,
-				   .subject_size = strlen(meaning),
-				   .reason = reason });
-}
-
-static void note_watched(struct run *run, const struct watched_call *call)
-{
-	const struct monitor *monitor = run->denials.monitor;
-	char path[WATCHED_PATH_MAX], reason[160];
-	const char *pattern = monitor_file(monitor, call, path);
-
-	if (pattern) {
-		snprintf(reason, sizeof(reason), "monitor.files: %s", pattern);
-		note(run, &(struct event){ .kind = BRIG_EVENT_FILE_WATCHED,
-					   .subject = path,
-					   .subject_size = strlen(path),
-					   .reason = reason });
-	}
-	if (call_set_has(&monitor->calls, call->number)) {
-		note_call(run, call, BRIG_EVENT_CALL_WATCHED,
-			  call->decision.action == FILTER_ALLOW
-				  ? "monitor.calls"
-				  : "monitor.calls; the policy answers it with an error");
-	}
-}
-
-/* The program's own beginning is nothing that it does. */
-static bool is_beginning(struct run *run, const struct watched_call *call)
-{
-	bool first = !run->execed && !run->options.spec->cloned && call->number == SYS_execve;
-
-	run->execed |= first;
-	return first;
-}
-
-static void heard(void *user, const struct watched_call *call)
-{
-	struct run *run = user;
-	const struct filter_rule *rule = call->decision.rule;
-
-	if (rule && rule->watch) {
-		if (run->denials.monitor && !is_beginning(run, call)) {
-			note_watched(run, call);
-		}
-	} else if (call->number != SYS_sysinfo) { /* which is answered: see denials.c */
-		note_call(run, call, BRIG_EVENT_CALL_DENIED,
-			  rule ? rule->reason : "not on the policy's list");
-	}
-}
-
-void run_note_begin(struct run *run)
-{
-	run->denials.noted = heard;
-	run->denials.noted_user = run;
 }
 
 void run_note_start(struct run *run)
@@ -171,11 +99,11 @@ void run_note_limits(struct run *run)
 
 	for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
 		if (limits[i].count) {
-			note(run, &(struct event){ .kind = BRIG_EVENT_LIMIT_TOUCHED,
-						   .subject = limits[i].name,
-						   .subject_size = strlen(limits[i].name),
-						   .reason = limits[i].reason,
-						   .count = limits[i].count });
+			run_note_only(run, &(struct event){ .kind = BRIG_EVENT_LIMIT_TOUCHED,
+							    .subject = limits[i].name,
+							    .subject_size = strlen(limits[i].name),
+							    .reason = limits[i].reason,
+							    .count = limits[i].count });
 		}
 	}
 }

@@ -9,12 +9,10 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "run/file_limit.h"
-#include "run/offline.h"
 #include "run/run_internal.h"
 #include "run/verdict.h"
 
-#define SLICE_NS       1000000u /* of collecting, before others have their turn */
-#define LAST_WORDS_MAX 16u      /* more than there is to say */
+#define SLICE_NS 1000000u /* of collecting, before others have their turn */
 
 /* All writers are dead, or parked: what the pipes still hold is all that there will ever be. */
 static void drain(struct stream *stream)
@@ -70,73 +68,46 @@ int run_fill_result(struct run *run)
 	}
 	result->limits = spec->limits;
 	run_gate_fill(run);
-	run_names_note(run);
+	run->provider->report(run);
 	run->facts.file_full = failed_by_itself(run) && run->sandbox >= 0 &&
 			       file_limit_reached(run->sandbox, spec->limits.file_bytes);
 	run_note_limits(run);
-	result->denied = run->denials.any;
-	result->denial = run->denials.first;
-	run->facts.denial_remedy = run->denials.remedy;
-	filter_kill_calls(run->options.filter, run->facts.kill_calls,
-			  sizeof(run->facts.kill_calls));
 	fill_usage(run);
 	layer_list(spec->layers, result->layers, sizeof(result->layers));
 	watch_means(spec, cgroup_manager_means(run->options.groups), result->means,
 		    sizeof(result->means));
-	snprintf(result->provider, sizeof(result->provider), "%s",
-		 spec->provider == PROVIDER_LOCAL ? "local" : "native");
+	snprintf(result->provider, sizeof(result->provider), "%s", run->provider->name);
 	snprintf(result->start, sizeof(result->start), "%s", run->options.warm ? "warm" : "cold");
 	verdict_give(&run->facts, result);
 	run_gate_remedy(result);
-	if (!spec->gate_ports_count && (spec->layers & LAYER_BIT(LAYER_NETNS))) {
-		offline_remedy(run_names_first(result), run->out[run->out[0].terminal ? 0 : 1].tail,
-			       result);
-	}
+	run->provider->advise(run);
 	return 0;
 }
 
-void run_take_end(struct run *run, const struct wire_record *record)
+void run_take_cpu(struct run *run, uint64_t cpu_ns)
 {
-	run->facts.exited = true;
-	run->facts.end_code = (int)(record->value & ~WIRE_ALONE);
-	run->facts.end_status = record->status;
-	/* Without a group, and with a parent that is not us, nobody else could tell. */
 	uint64_t before = run->watch.cpu_base_ns;
-	uint64_t used_ns = record->cpu_ns > before ? record->cpu_ns - before : 0;
-	if (!run->cell.group && run->facts.cpu_ns < used_ns) {
+	uint64_t used_ns = cpu_ns > before ? cpu_ns - before : 0;
+
+	if (!run->watch.group && run->facts.cpu_ns < used_ns) {
 		run->facts.cpu_ns = used_ns;
 	}
 }
 
-static bool is_in_place(struct run *run, const struct wire_record *record, unsigned fds_count)
+void run_take_end(struct run *run, int code, int status, uint64_t cpu_ns)
 {
-	/* The answer to a question may come too late, but only to one that was asked. */
-	return wire_check(&run->wire, record, fds_count) == 0 &&
-	       (record->kind != WIRE_THIS || run_grace_answered(run));
+	run->facts.exited = true;
+	run->facts.end_code = code;
+	run->facts.end_status = status;
+	/* Without a group, and with a parent that is not us, there is no other figure. */
+	run_take_cpu(run, cpu_ns);
 }
 
-void run_hear_last_words(struct run *run)
+void run_look_last(struct run *run)
 {
-	struct wire_record record;
-	int fds[WIRE_FDS_MAX];
-	unsigned count;
-
-	for (unsigned heard = 0; heard < LAST_WORDS_MAX; heard++) {
-		if (wire_receive(run->cell.control, &record, fds, &count) != 1) {
-			return;
-		}
-		for (unsigned i = 0; i < count; i++) {
-			close(fds[i]);
-		}
-		if (!is_in_place(run, &record, count)) {
-			return;
-		}
-		if (record.kind == WIRE_FAILED && record.value < run->plan.count) {
-			run->setup_errnum = record.errnum > 0 ? record.errnum : EIO;
-			run->setup_step = record.value;
-		} else if (record.kind == WIRE_EXITED) {
-			run_take_end(run, &record);
-		}
+	if (run->watch.group && !run->options.spec->join_by_write &&
+	    cgroup_clone_fd(run->watch.group) < 0) {
+		watch_look(&run->watch, clock_now_ns(), &run->facts);
 	}
 }
 
@@ -149,12 +120,11 @@ int run_finish(struct run *run, struct brig_error *err)
 {
 	enum ending ending = run->facts.ending;
 
-	run_hear_last_words(run);
-	run_driver_last_words(run);
+	int r = run->provider->ended(run, err);
+
 	run->facts.wall_ns = clock_now_ns() - run->watch.start_ns;
-	if (run->setup_errnum && ending == ENDING_NONE) {
-		return run_setup_error(run, &run->plan.steps[run->setup_step], run->setup_errnum,
-				       err);
+	if (r < 0) {
+		return r;
 	}
 	drain(&run->out[0]);
 	drain(&run->out[1]);
@@ -169,7 +139,7 @@ int run_finish(struct run *run, struct brig_error *err)
 		}
 	}
 	run->facts.ending = ending;
-	int r = run_fill_result(run);
+	r = run_fill_result(run);
 	if (r == 0 && run->sandbox >= 0 && !run->facts.stuck) {
 		r = collect_begin(run->sandbox, &run->options.collect, run->result, &run->files);
 	}
@@ -193,9 +163,7 @@ int run_collect_some(struct run *run)
 int run_done(struct run *run, int r)
 {
 	run->state = RUN_DONE;
-	if (run->parked) {
-		run_kill_parked(run);
-	}
+	run->provider->release(run);
 	return r < 0 ? r : 1;
 }
 

@@ -229,8 +229,7 @@ bool run_gate_over(struct run *run)
 	run->gate.closing = true;
 	shutdown(run->gate.line, SHUT_WR);
 	/* What has told its end already would go on doing so. */
-	epoll_ctl(run->epoll, EPOLL_CTL_DEL, run->cell.pidfd, NULL);
-	epoll_ctl(run->epoll, EPOLL_CTL_DEL, run->cell.control, NULL);
+	run->provider->mute(run);
 	run->state = RUN_ENDING;
 	run->kill_deadline_ns = clock_now_ns() + LAST_WORDS_NS;
 	run_arm(run);

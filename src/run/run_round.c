@@ -19,12 +19,8 @@ static int start_over(struct run *run)
 		buf_done(&run->out[i].kept);
 	}
 	run->grace_end_ns = 0;
-	run->grace_asked = run->grace_told = false;
 	run->gate.bytes_base = run->gate.bytes;
-	run->denials.any = false;
-	run->denials.first = (struct brig_denial){ 0 };
-	run->denials.remedy = NULL;
-	run->denials.heard = run->denials.answered = 0;
+	run->provider->next_round(run);
 	uint64_t told_ns = run->facts.cpu_ns;
 	uint64_t used_ns = watch_rebase(&run->watch, &run->facts);
 	run->idle_cpu_ns += used_ns > told_ns ? used_ns - told_ns : 0;
@@ -95,11 +91,7 @@ int run_rest(struct run *run)
 	}
 	run->state = RUN_HELD;
 	run->options.cut_output = true;
-	/* The group has told all that it is there for. */
-	if (run->watch.counted) {
-		run->watch.proc = -1;
-		close_fd(&run->proc);
-	}
+	run->provider->rest(run);
 	watch_rest(&run->watch);
 	int r = run_pause(run, true);
 	return r < 0 ? r : run_arm(run);
@@ -157,7 +149,7 @@ int run_resume(struct run *run, const struct run_options *options)
 		run->out[i].on_output = options->on_output;
 		run->out[i].user = options->user;
 	}
-	run->denials.monitor = options->monitor;
+	run->provider->take_options(run);
 	run_note_start(run);
 	run_count_idle(run);
 	watch_start(&run->watch, clock_now_ns());

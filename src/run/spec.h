@@ -15,12 +15,8 @@
 #include "kernel/filter/filter.h"
 #include "kernel/layers.h"
 #include "net/rule.h"
+#include "provider/provider.h"
 #include "run/closure.h"
-
-enum provider {
-	PROVIDER_NATIVE,
-	PROVIDER_LOCAL, /* trusted local mode: no walls */
-};
 
 struct spec_input {
 	const char *name;    /* beneath /sandbox */
@@ -44,7 +40,7 @@ struct spec_mount {
 #define SPEC_AUTHORITY    "/etc/ssl/brig-cell.pem"
 
 struct spec {
-	enum provider provider;
+	const struct provider *provider;
 	layer_set layers; /* those that this cell will have */
 
 	uid_t caller_uid; /* brig's own effective ids: what an ordinary user's cell maps to */

@@ -23,8 +23,8 @@ static void check(struct policy *policy)
 		     *limit_of(&policy->ceiling, &limit_table[i]));
 		hold(*limit_of(&policy->limits, &limit_table[i]) >= limit_table[i].least);
 	}
-	hold(policy->provider == PROVIDER_LOCAL || policy->filter.count > 0);
-	hold(policy->provider == PROVIDER_NATIVE || policy->auto_run != AUTO_RUN_YES);
+	hold(policy->provider == &local_provider || policy->filter.count > 0);
+	hold(policy->provider == &native_provider || policy->auto_run != AUTO_RUN_YES);
 	for (size_t i = 0; i < policy->mounts_count; i++) {
 		hold(policy->mounts[i].path[0] == '/' && !strstr(policy->mounts[i].path, "/../"));
 	}

@@ -118,4 +118,4 @@ def test_local_has_nothing_to_watch(own):
         [BRIG, "policy", "check", own(l={
             "extends": "open", "monitor": {"calls": ["socket"]}}) / "policies" / "l.json"],
         capture_output=True, text=True, check=False)
-    assert done.returncode != 0 and "provider local sees no system call" in done.stderr + done.stdout
+    assert done.returncode != 0 and "provider local cannot watch system calls" in done.stderr + done.stdout

@@ -95,7 +95,8 @@ static void has_only_limits_of_the_request(void **state)
 	assert_int_equal(assignment_read(block, size, &assignment), 0);
 	for (uint64_t i = 0; i < assignment.rlimits_count; i++) {
 		assert_int_not_equal(assignment.rlimits[i].resource, RLIMIT_CORE);
-		files |= assignment.rlimits[i].resource == RLIMIT_NOFILE && assignment.rlimits[i].value == 9;
+		files |= assignment.rlimits[i].resource == RLIMIT_NOFILE &&
+			 assignment.rlimits[i].value == 9;
 	}
 	assert_true(files);
 	munmap(block, size);

@@ -15,12 +15,13 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "run/run_internal.h"
+#include "native/native.h"
 
 #define FLOOD 40u
 
 struct words {
 	struct run *run;
+	struct native_cell *native;
 	int theirs;
 	int any; /* what is sent along */
 };
@@ -32,13 +33,16 @@ static int set_up(void **state)
 
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
 	words->run = calloc(1, sizeof(*words->run));
-	words->run->cell.control = ends[0];
+	words->native = calloc(1, sizeof(*words->native));
+	words->run->cell = words->native;
+	words->run->provider = &native_provider;
+	words->native->cell.control = ends[0];
 	words->theirs = ends[1];
 	words->any = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	words->run->wire = WIRE_RUNNING;
+	words->native->wire = WIRE_RUNNING;
 	words->run->state = RUN_ENDING; /* there is nothing to kill */
 	words->run->epoll = epoll_create1(EPOLL_CLOEXEC);
-	assert_int_equal(run_listen(words->run, ends[0], RUN_EVENT_CONTROL, EPOLLIN), 0);
+	assert_int_equal(native_listen(words->run, ends[0], NATIVE_EVENT_CONTROL, EPOLLIN), 0);
 	*state = words;
 	return 0;
 }
@@ -47,10 +51,11 @@ static int tear_down(void **state)
 {
 	struct words *words = *state;
 
-	close_fd(&words->run->cell.control);
+	close_fd(&words->native->cell.control);
 	close_fd(&words->run->epoll);
 	close_fd(&words->theirs);
 	close_fd(&words->any);
+	free(words->native);
 	free(words->run);
 	free(words);
 	return 0;
@@ -79,7 +84,7 @@ static unsigned count_unread(const struct words *words)
 	int fds[WIRE_FDS_MAX];
 	unsigned count, unread = 0;
 
-	while (wire_receive(words->run->cell.control, &record, fds, &count) == 1) {
+	while (wire_receive(words->native->cell.control, &record, fds, &count) == 1) {
 		unread++;
 		for (unsigned i = 0; i < count; i++) {
 			close(fds[i]);
@@ -93,7 +98,7 @@ static void test_nobody_asked(void **state)
 	struct words *words = *state;
 
 	flood(words);
-	run_hear_last_words(words->run);
+	native_last_messages(words->run);
 	assert_false(words->run->facts.exited);
 	assert_int_equal(count_unread(words), FLOOD);
 }
@@ -102,9 +107,9 @@ static void test_asked_once(void **state)
 {
 	struct words *words = *state;
 
-	words->run->grace_asked = true;
+	words->native->who = WHO_ASKED;
 	flood(words);
-	run_hear_last_words(words->run);
+	native_last_messages(words->run);
 	assert_int_equal(count_unread(words), FLOOD - 1);
 }
 
@@ -113,10 +118,10 @@ static void test_a_late_answer(void **state)
 {
 	struct words *words = *state;
 
-	words->run->grace_asked = true;
+	words->native->who = WHO_ASKED;
 	say(words, WIRE_THIS);
 	say(words, WIRE_EXITED);
-	run_hear_last_words(words->run);
+	native_last_messages(words->run);
 	assert_true(words->run->facts.exited);
 	assert_int_equal(words->run->facts.end_status, 7);
 	assert_int_equal(count_unread(words), 0);
@@ -129,7 +134,7 @@ static void test_while_it_lives(void **state)
 	struct epoll_event event;
 
 	flood(words);
-	assert_int_equal(run_on_control(words->run), 0);
+	assert_int_equal(native_on_control(words->run), 0);
 	assert_int_equal(epoll_wait(words->run->epoll, &event, 1, 0), 0);
 	assert_int_equal(count_unread(words), FLOOD);
 }
@@ -156,10 +161,28 @@ static void test_no_time_of_grace(void **state)
 				     .prestarted = cases[i].prestarted };
 		words->run->options.spec = &spec;
 		words->run->state = cases[i].state;
-		words->run->wire = cases[i].wire;
+		words->native->wire = cases[i].wire;
 		assert_false(run_grace_begin(words->run, ENDING_CANCELLED));
 		assert_int_equal(words->run->grace_end_ns, 0);
 	}
+}
+
+/* A round of a session ends before the answer is read: that is no breach, and costs no signal. */
+static void test_an_answer_for_the_round_before(void **state)
+{
+	struct words *words = *state;
+
+	words->run->state = RUN_RUNNING;
+	words->native->who = WHO_ASKED;
+	native_provider.next_round(words->run);
+	say(words, WIRE_THIS);
+	assert_int_equal(native_on_control(words->run), 0);
+	assert_int_equal(words->run->state, RUN_RUNNING);
+	assert_int_equal(words->run->facts.ending, ENDING_NONE);
+	/* The next round can ask again, and the answer is used. */
+	assert_int_equal(words->native->who, WHO_UNASKED);
+	assert_int_equal(native_ask_to_end(words->run), 0);
+	assert_int_equal(words->native->who, WHO_ASKED);
 }
 
 int main(void)
@@ -170,6 +193,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_a_late_answer, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_while_it_lives, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_no_time_of_grace, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_an_answer_for_the_round_before, set_up,
+						tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

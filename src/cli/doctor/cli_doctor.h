@@ -40,7 +40,7 @@ void doctor_json(const struct diagnosis *diagnosis, struct buf *out);
 /* Does the policy go without this layer? */
 static inline bool doctor_waives(const struct diagnosis *diagnosis, enum layer layer)
 {
-	return diagnosis->policy->provider == PROVIDER_LOCAL ||
+	return !provider_can(diagnosis->policy->provider, ABILITY_WALLS) ||
 	       (diagnosis->policy->may_miss & LAYER_BIT(layer)) != 0;
 }
 #endif

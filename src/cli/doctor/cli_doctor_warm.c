@@ -57,7 +57,7 @@ void doctor_try_warm(struct diagnosis *diagnosis)
 	struct runtime **all = NULL;
 	size_t count = 0;
 
-	if (!diagnosis->ok || diagnosis->policy->provider == PROVIDER_LOCAL) {
+	if (!diagnosis->ok || !provider_can(diagnosis->policy->provider, ABILITY_HOLD)) {
 		return;
 	}
 	if (brig_context_new(&options, &context, &error) < 0 ||

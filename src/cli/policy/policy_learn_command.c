@@ -33,9 +33,11 @@ static int read_earlier(struct learn_session *session, struct brig_error *err)
 		r = policy_parse(path, text.data ? text.data : "", text.size, &session->extended,
 				 err);
 	}
-	if (r == 0 && session->extended->provider != PROVIDER_NATIVE) {
-		r = error_set(err, BRIG_E_POLICY, EINVAL,
-			      "%s has no walls: there is nothing to extend", path);
+	if (r == 0 && !provider_can(session->extended->provider, ABILITY_CALL_WATCH)) {
+		r = error_set(
+			err, BRIG_E_POLICY, EINVAL,
+			"%s: provider %s cannot watch system calls, so nothing can be learned",
+			path, session->extended->provider->name);
 	}
 	return r;
 }

@@ -9,11 +9,6 @@
 
 static const char *const caller_network_names[] = { "none", "public", "local" };
 
-static const char *provider_name(const struct policy *policy)
-{
-	return policy->provider == PROVIDER_LOCAL ? "local" : "native";
-}
-
 static const char *output_name(const struct policy *policy)
 {
 	return policy->on_output_limit == OUTPUT_CUT ? "cut" : "end";
@@ -133,7 +128,7 @@ void policy_print(const struct policy *policy, struct buf *out)
 	line(out, "name", policy->name);
 	line(out, "description", policy->description ? policy->description : "");
 	line(out, "sha256", policy->hash);
-	line(out, "provider", provider_name(policy));
+	line(out, "provider", policy->provider->name);
 	line(out, "auto_run", auto_run_names[policy->auto_run]);
 	risk_lines(policy, out);
 	guard_lines(policy, out);
@@ -281,7 +276,7 @@ void policy_print_json(const struct policy *policy, struct buf *out)
 	json_text(&json, "name", policy->name);
 	json_text(&json, "description", policy->description);
 	json_text(&json, "sha256", policy->hash);
-	json_text(&json, "provider", provider_name(policy));
+	json_text(&json, "provider", policy->provider->name);
 	json_text(&json, "auto_run", auto_run_names[policy->auto_run]);
 	json_guard(&json, policy);
 	json_layers(&json, "may_miss", policy->may_miss);

@@ -10,6 +10,7 @@
 #include "cli/report.h"
 #include "cli/run/explain_measure.h"
 #include "cli/run/run_options.h"
+#include "native/native.h"
 
 struct explanation {
 	struct prepared program;
@@ -33,9 +34,20 @@ static void explanation_done(struct explanation *e)
 	run_rules_done(&e->rules);
 }
 
+static bool has_plan(const struct explanation *e)
+{
+	return provider_can(e->program.spec.provider, ABILITY_PLAN);
+}
+
+/* Without one nothing is planned: the provider names its steps itself. */
+static int make_plan(const struct spec *spec, struct plan *ret, struct brig_error *err)
+{
+	return provider_can(spec->provider, ABILITY_PLAN) ? plan_make(spec, ret, err) : 0;
+}
+
 static const struct plan *program_plan(const struct explanation *e)
 {
-	return e->phase.run ? &e->phase.run->plan : &e->program_plan;
+	return e->phase.run && has_plan(e) ? native_plan(e->phase.run) : &e->program_plan;
 }
 
 static int explain(struct brig_context *context, const struct brig_request *request, bool time,
@@ -53,14 +65,14 @@ static int explain(struct brig_context *context, const struct brig_request *requ
 			return r;
 		}
 		e->compiled = true;
-		r = plan_make(&e->compile.spec, &e->compile_plan, err);
+		r = make_plan(&e->compile.spec, &e->compile_plan, err);
 	}
 	if (r == 0 && time && e->compiled) {
 		r = explain_build(context, request, &e->compile, &e->program, err);
 	}
 	if (r == 0) {
 		r = time ? explain_measure(context, &e->program, &e->phase, err)
-			 : plan_make(&e->program.spec, &e->program_plan, err);
+			 : make_plan(&e->program.spec, &e->program_plan, err);
 	}
 	context->policies.trace = NULL;
 	if (r == 0) {
@@ -71,12 +83,19 @@ static int explain(struct brig_context *context, const struct brig_request *requ
 
 static const uint64_t *program_times(const struct explanation *e)
 {
-	return e->phase.run ? e->phase.run->took_ns : NULL;
+	return e->phase.run && has_plan(e) ? native_times(e->phase.run) : NULL;
 }
 
-static const char *provider_name(const struct spec *spec)
+static void print_plan(const struct spec *spec, const struct plan *plan, const uint64_t *took_ns,
+		       bool json, struct buf *out)
 {
-	return spec->provider == PROVIDER_LOCAL ? "local" : "native";
+	if (spec->provider->explain) {
+		spec->provider->explain(spec, json, out);
+	} else if (json) {
+		plan_print_json(plan, took_ns, out);
+	} else {
+		plan_print(plan, took_ns, out);
+	}
 }
 
 static void print_text(const struct explanation *e, struct buf *out)
@@ -86,14 +105,14 @@ static void print_text(const struct explanation *e, struct buf *out)
 
 	layer_list(p->spec.layers, layers, sizeof(layers));
 	buf_addf(out, "policy    %s\nprovider  %s\nlanguage  %s\nlayers    %s\n", p->policy->name,
-		 provider_name(&p->spec), p->runtime ? p->runtime->name : "command",
+		 p->spec.provider->name, p->runtime ? p->runtime->name : "command",
 		 layers[0] ? layers : "none");
 	if (e->compiled) {
 		buf_adds(out, "\nThe compiler's cell, unless the build cache has the program:\n");
-		plan_print(&e->compile_plan, NULL, out);
+		print_plan(&e->compile.spec, &e->compile_plan, NULL, false, out);
 	}
 	buf_adds(out, "\nThe program's cell:\n");
-	plan_print(program_plan(e), program_times(e), out);
+	print_plan(&p->spec, program_plan(e), program_times(e), false, out);
 	buf_adds(out, "\nThe rules behind it:\n");
 	run_rules_print(&e->rules, out);
 }
@@ -105,7 +124,7 @@ static void print_json(const struct explanation *e, struct buf *out)
 
 	json_open(&json, NULL, '{');
 	json_text(&json, "policy", p->policy->name);
-	json_text(&json, "provider", provider_name(&p->spec));
+	json_text(&json, "provider", p->spec.provider->name);
 	json_text(&json, "language", p->runtime ? p->runtime->name : "command");
 	json_open(&json, "layers", '[');
 	for (int i = 0; i < LAYER_COUNT; i++) {
@@ -117,13 +136,13 @@ static void print_json(const struct explanation *e, struct buf *out)
 	_cleanup_(buf_done)
 	struct buf plan = { 0 };
 	if (e->compiled) {
-		plan_print_json(&e->compile_plan, NULL, &plan);
+		print_plan(&e->compile.spec, &e->compile_plan, NULL, true, &plan);
 		json_raw(&json, "compile", plan.data ? plan.data : "null");
 	} else {
 		json_nil(&json, "compile");
 	}
 	plan.size = 0;
-	plan_print_json(program_plan(e), program_times(e), &plan);
+	print_plan(&p->spec, program_plan(e), program_times(e), true, &plan);
 	json_raw(&json, "program", plan.data ? plan.data : "null");
 	run_rules_print_json(&e->rules, "rules", &json);
 	json_close(&json, '}');

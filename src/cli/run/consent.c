@@ -45,7 +45,7 @@ bool consent_ask(const struct brig_context *context, const struct brig_request *
 	}
 	bool asks = policy->auto_run == AUTO_RUN_ASK;
 	buf_addf(&question, "Run %s under policy %s%s? [y/N] ", what(request), policy->name,
-		 policy->provider == PROVIDER_LOCAL ? ", outside of a cell" : "");
+		 provider_can(policy->provider, ABILITY_WALLS) ? "" : ", outside of a cell");
 	policy_free(policy);
 	terminal_add(&terminal, question.data, question.size, &shown);
 	_cleanup_close_ int tty = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC);

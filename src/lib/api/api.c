@@ -18,7 +18,6 @@
 #include "lib/api/audit_log.h"
 #include "lib/build/build_cache.h"
 #include "lib/guard/value.h"
-#include "lib/prepare/localdir.h"
 #include "lib/remedy.h"
 #include "lib/warm/warm.h"
 #include "run/run.h"
@@ -298,7 +297,7 @@ static int step(struct brig_run *run, struct brig_error *error)
 		return end;
 	}
 	int r = phase_step(&run->phase, error);
-	if (r < 0 && run->phase.warm && run->phase.run->setup_errnum &&
+	if (r < 0 && run->phase.warm && run->phase.run->build_failed &&
 	    run->phase.run->facts.ending == ENDING_NONE) {
 		return start_after_all(run, error);
 	}

@@ -138,8 +138,11 @@ int context_devices(const struct brig_context *context)
 	return broker_devices(context->brokered ? &context->broker : NULL);
 }
 
-void context_sweep(struct brig_context *context)
+void context_sweep(struct brig_context *context, const struct provider *provider)
 {
+	if (provider->sweep) {
+		provider->sweep();
+	}
 	if (!context->swept) {
 		context->swept = true;
 		cgroup_manager_sweep(context->groups);

@@ -56,7 +56,7 @@ static int no_cell(const struct policy *policy, const char *what, struct brig_er
 static int no_guard(const struct policy *policy, enum guard_mode mode, const char *language,
 		    struct brig_error *err)
 {
-	if (policy->provider != PROVIDER_NATIVE) {
+	if (!provider_can(policy->provider, ABILITY_VALUE)) {
 		return no_cell(policy, "guarded there", err);
 	}
 	int r = error_set(
@@ -112,7 +112,7 @@ int guard_decide(const struct policy *policy, const struct brig_request *request
 {
 	const char *language = runtime ? runtime->name : "commands";
 	bool able = runtime && strcmp(runtime->name, "python") == 0 && runtime->value_driver[0] &&
-		    policy->provider == PROVIDER_NATIVE;
+		    provider_can(policy->provider, ABILITY_VALUE);
 	struct guard guard = { .check = request->check,
 			       .operations = policy->guard.operations,
 			       .recursion = policy->guard.recursion };
@@ -122,7 +122,7 @@ int guard_decide(const struct policy *policy, const struct brig_request *request
 		return r;
 	}
 	if (!able) {
-		if (request->check && policy->provider != PROVIDER_NATIVE) {
+		if (request->check && !provider_can(policy->provider, ABILITY_VALUE)) {
 			r = no_cell(policy, "checked there", err);
 		} else if (request->check) {
 			r = error_set(err, BRIG_E_INPUT, ENOTSUP,

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "lib/prepare/localdir.h"
 
 /* What a policy lets a program hand out is no matter of what its compiler makes of it. */
 static void bound_files(const struct prepared *p, struct collect_options *collect)
@@ -75,11 +74,6 @@ static int start_once(struct phase *phase, struct brig_error *err)
 		close_fd(&p->spec.gate);
 		gate_stop(&gate);
 	}
-
-	if (r == 0 && p->workdir_fd >= 0) {
-		/* A local run has no handles to send: its directory is the host's. */
-		phase->run->sandbox = fcntl(p->workdir_fd, F_DUPFD_CLOEXEC, 3);
-	}
 	return r;
 }
 
@@ -99,7 +93,8 @@ static bool means_missing(int errnum)
 /* 0: built again without the layer; -errno: it stays an error. */
 static int start_without(struct phase *phase, int r, struct brig_error *err)
 {
-	int layer = err ? prepare_layer_of(err->step) : -1;
+	const struct provider *provider = phase->prepared->spec.provider;
+	int layer = err && provider->layer_of ? provider->layer_of(err->step) : -1;
 	struct brig_error refusal = { 0 };
 
 	if (layer < 0 || !means_missing(-r) || !(phase->prepared->spec.layers & LAYER_BIT(layer))) {
@@ -121,13 +116,6 @@ int phase_start(struct phase *phase, struct brig_context *context, struct prepar
 	struct brig_error own = { 0 };
 
 	*phase = (struct phase){ .context = context, .prepared = prepared, .options = *options };
-	if (prepared->workdir_fd >= 0) {
-		int r = localdir_fill(prepared->workdir_fd, prepared->inputs,
-				      prepared->inputs_count, err);
-		if (r < 0) {
-			return r;
-		}
-	}
 	int r = start_once(phase, &own);
 	for (int tries = 0; r < 0 && tries < LAYER_COUNT; tries++) {
 		layer_set before = prepared->spec.layers;
@@ -137,7 +125,7 @@ int phase_start(struct phase *phase, struct brig_context *context, struct prepar
 		}
 	}
 	/* Not before the cell has started, which somebody waits for. */
-	context_sweep(context);
+	context_sweep(context, prepared->spec.provider);
 	if (r < 0 && err) {
 		*err = own;
 	}
@@ -165,7 +153,7 @@ int phase_step(struct phase *phase, struct brig_error *err)
 	if (r >= 0) {
 		return r;
 	}
-	if (!phase->warm && phase->run->setup_errnum && start_without(phase, r, &own) == 0) {
+	if (!phase->warm && phase->run->build_failed && start_without(phase, r, &own) == 0) {
 		return PHASE_RESTARTED;
 	}
 	if (err) {

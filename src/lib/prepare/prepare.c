@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "kernel/idrange.h"
-#include "lib/prepare/localdir.h"
 
 int prepare_identity(struct prepared *p, struct brig_error *err)
 {
@@ -69,8 +68,8 @@ static int prepare_into(struct brig_context *context, const struct brig_request 
 	if (r == 0 && p->purpose != PURPOSE_COMPILE) {
 		r = prepare_mounts(context, request, p, err);
 	}
-	if (r == 0 && spec->provider == PROVIDER_LOCAL) {
-		r = localdir_make(&p->workdir, &p->workdir_fd, err);
+	if (r == 0 && spec->provider->make_workdir) {
+		r = spec->provider->make_workdir(&p->workdir, &p->workdir_fd, err);
 	}
 	if (r == 0) {
 		r = prepare_env(request, p, err);

@@ -10,6 +10,7 @@
 #include "base/strlist.h"
 #include "lib/context.h"
 #include "lib/guard/guard.h"
+#include "native/monitor.h"
 #include "net/gate_messages.h"
 #include "run/run.h"
 #include "run/spec.h"
@@ -104,11 +105,6 @@ int prepared_add_input(struct prepared *prepared, const char *name, void *data, 
 /* The data of the one that was added last, with none, lies in that block. */
 void prepared_share_input(struct prepared *prepared, const void *data, struct block *block);
 
-/*
- * The layer that a failed step stands for, or -1. A layer that the policy may miss is given up
- * and the cell is built again without it.
- */
-int prepare_layer_of(const char *step_name);
 /* Takes a layer away, with all that hangs on it. -errno with the reason when the policy forbids. */
 int prepare_without(struct prepared *prepared, enum layer layer, struct brig_error *err);
 

@@ -127,7 +127,7 @@ int prepare_code(struct brig_context *context, const struct brig_request *reques
 	if (r == 0) { /* costs a process the first time */
 		r = runtime_version(p->runtime, context->cache_dir, &context->versions, err);
 	}
-	if (r == 0 && p->policy->provider == PROVIDER_NATIVE) {
+	if (r == 0 && provider_can(p->policy->provider, ABILITY_OWN_ROOT)) {
 		r = runtime_closure(p->runtime, p->purpose == PURPOSE_COMPILE, &p->closure, err);
 	}
 	if (r == 0) {

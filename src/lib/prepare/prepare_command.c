@@ -129,7 +129,8 @@ int prepare_command(struct brig_context *context, const struct brig_request *req
 		error_remedy(err, "add \"command\" to the policy's runtimes");
 		return r;
 	}
-	bool inside_cell = p->policy->provider != PROVIDER_LOCAL && brought_in(request, name);
+	bool inside_cell =
+		provider_can(p->policy->provider, ABILITY_OWN_ROOT) && brought_in(request, name);
 	_cleanup_free_ char *program = inside_cell ? strdup(name) : find_program(name);
 	if (!program) {
 		r = error_errno(err, BRIG_E_INPUT, errno, "cannot find the program %s", name);
@@ -138,7 +139,7 @@ int prepare_command(struct brig_context *context, const struct brig_request *req
 		error_step(err, "exec");
 		return r;
 	}
-	if (p->policy->provider == PROVIDER_LOCAL) {
+	if (!provider_can(p->policy->provider, ABILITY_OWN_ROOT)) {
 		return add_arguments(request, p, program, err);
 	}
 	if (inside_cell || of_distribution(program)) {

@@ -74,7 +74,7 @@ static int name_driver(struct prepared *p, const char *name, struct brig_error *
 bool prepare_wants_value(const struct brig_request *request, const struct prepared *p)
 {
 	return (request->want_value || p->guard.on) && p->runtime && p->runtime->value_driver[0] &&
-	       p->purpose == PURPOSE_RUN && p->spec.provider == PROVIDER_NATIVE;
+	       p->purpose == PURPOSE_RUN && provider_can(p->spec.provider, ABILITY_VALUE);
 }
 
 /*
@@ -134,7 +134,7 @@ int prepare_session(const struct brig_request *request, struct prepared *p, stru
 		error_remedy(err, "run it without one, or use python, javascript or bash");
 		return r;
 	}
-	if (p->spec.provider != PROVIDER_NATIVE) {
+	if (!provider_can(p->spec.provider, ABILITY_SESSIONS)) {
 		return error_set(err, BRIG_E_POLICY, ENOTSUP,
 				 "policy %s has no walls: there are no sessions without",
 				 p->policy->name);

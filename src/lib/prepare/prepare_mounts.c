@@ -215,7 +215,7 @@ int prepare_mounts(const struct brig_context *context, const struct brig_request
 	if (request->mounts_count > MOUNTS_MAX) {
 		return error_set(err, BRIG_E_INPUT, E2BIG, "more than %d mounts", MOUNTS_MAX);
 	}
-	if (p->spec.provider == PROVIDER_LOCAL) {
+	if (!provider_can(p->spec.provider, ABILITY_MOUNTS)) {
 		return error_set(err, BRIG_E_INPUT, EINVAL,
 				 "a run without walls sees the host's directories as they are");
 	}

@@ -199,7 +199,7 @@ int prepare_network(const struct brig_request *request, struct prepared *p, stru
 	if (count <= 0) {
 		return count;
 	}
-	if (p->spec.provider == PROVIDER_LOCAL) {
+	if (!provider_can(p->spec.provider, ABILITY_NETWORK)) {
 		return no_walls(err);
 	}
 	struct prepared_gate *gate = p->gate = calloc(1, sizeof(*gate));

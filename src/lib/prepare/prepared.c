@@ -6,7 +6,6 @@
 
 #include "base/block.h"
 #include "base/cleanup.h"
-#include "lib/prepare/localdir.h"
 #include "lib/prepare/prepare.h"
 
 void prepared_connect(struct prepared *p)
@@ -70,7 +69,9 @@ void prepared_done(struct prepared *p)
 		close_fd(&p->mounts[i].fd);
 		close_fd(&p->mounts[i].tree);
 	}
-	localdir_remove(p->workdir);
+	if (p->workdir) {
+		p->spec.provider->remove_workdir(p->workdir);
+	}
 	free(p->workdir);
 	free(p->inputs);
 	free(p->mounts);

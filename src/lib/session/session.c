@@ -223,7 +223,7 @@ static void hear_driver(struct brig_session *session)
 	struct run *run = session->phase.run;
 
 	/* A cell that could not be built is built again with fewer layers, on this channel. */
-	if (run->state >= RUN_ENDING && !run->setup_errnum) {
+	if (run->state >= RUN_ENDING && !run->build_failed) {
 		drop_channel(session);
 	}
 	if (session->channel.fd < 0) {

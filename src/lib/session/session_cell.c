@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "lib/session/session.h"
+#include "native/native.h"
 
 static int watch_cell(struct brig_session *session, struct brig_error *err)
 {
@@ -132,7 +133,7 @@ static int start_warm(struct brig_session *session, struct warm_pool *pool,
 	session->cell = warm_pool_take(pool);
 	session->phase.run = TAKE_PTR(session->cell->run);
 	struct phase_options options = options_of(session);
-	r = open_channel(session, TAKE_FD(session->phase.run->channel), &unused);
+	r = open_channel(session, native_take_channel(session->phase.run), &unused);
 	if (r == 0) {
 		r = watch_cell(session, &unused);
 	}

@@ -22,6 +22,7 @@
 #include "kernel/sys.h"
 #include "lib/warm/template_image.h"
 #include "native/keeper.h"
+#include "native/native.h"
 #include "native/plan_pack.h"
 
 /* What its clones can become: the one that stays in a session, or the one that runs a program. */
@@ -222,20 +223,8 @@ int template_start(const struct prepared *base, struct template **ret, struct br
 
 int template_ask(struct template *template, struct run *run, int devices)
 {
-	struct wire_record record = { .kind = WIRE_CLONE };
-	int fds[WIRE_CLONE_FDS + 1] = { run->cell.control_inside,
-					run->cell.stdio[0],
-					run->cell.stdio[1],
-					run->cell.stdio[2],
-					run->cell.go[0],
-					run->assignment,
-					run->value,
-					run->cell.channel_fd,
-					devices };
-
 	template->clones++;
-	int r = wire_send(template->socket, &record, fds,
-			  devices >= 0 ? WIRE_CLONE_FDS + 1 : WIRE_CLONE_FDS);
+	int r = native_ask_clone(run, template->socket, devices);
 	template->broken |= r < 0;
 	return r;
 }

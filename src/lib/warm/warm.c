@@ -233,7 +233,7 @@ static void step_cells(struct warm_pool *pool)
 			}
 		} else if (before == RUN_SETTING_UP && cell->run->state == RUN_HELD) {
 			pool->failures = 0;
-			context_sweep(pool->warm->context);
+			context_sweep(pool->warm->context, pool->base.spec.provider);
 		}
 	}
 }

@@ -9,9 +9,9 @@
 
 static bool is_gone(const struct warm_cell *cell)
 {
-	struct pollfd ended = { .fd = cell->run->cell.pidfd, .events = POLLIN };
+	struct pollfd ended = { .fd = cell->run->end_fd, .events = POLLIN };
 
-	return cell->run->cell.pidfd < 0 || cell->run->cell.pid == 0 || poll(&ended, 1, 0) != 0;
+	return cell->run->end_fd < 0 || cell->run->gone || poll(&ended, 1, 0) != 0;
 }
 
 static void let_go(struct warm *warm, unsigned index)
@@ -41,9 +41,9 @@ void warm_bury(struct warm *warm, struct warm_cell *cell)
 
 	cell->stirred = false;
 	/* The request's spec goes with the request. */
-	cell->run->options.spec = cell->run->watch.spec = cell->run->denials.spec = &cell->spec;
+	run_keep_spec(cell->run, &cell->spec);
 	if (is_gone(cell) || !make_room(warm) ||
-	    epoll_ctl(warm->epoll, EPOLL_CTL_ADD, cell->run->cell.pidfd, &want) < 0) {
+	    epoll_ctl(warm->epoll, EPOLL_CTL_ADD, cell->run->end_fd, &want) < 0) {
 		warm_cell_free(cell);
 		return;
 	}

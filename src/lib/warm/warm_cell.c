@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "kernel/idrange.h"
 #include "lib/warm/warm.h"
+#include "native/native.h"
 
 /* Ids and devices of its own; all else is as the pool has it. */
 static int identify(const struct warm_pool *pool, struct warm_cell *cell, struct brig_error *err)
@@ -45,7 +46,11 @@ static int begin(struct warm_pool *pool, struct warm_cell *cell, struct brig_err
 int warm_cell_launch(struct warm_cell *cell, pid_t pid, int pidfd, struct brig_error *err)
 {
 	struct epoll_event want = { .events = EPOLLIN, .data = { .ptr = &cell->stirred } };
-	int r = run_launch(cell->run, pid, pidfd, err);
+
+	if (pid) {
+		native_cloned(cell->run, pid, pidfd);
+	}
+	int r = run_launch(cell->run, err);
 
 	/* Not before: its input has room from the start, and nobody would ask it about that. */
 	if (r == 0 && epoll_ctl(cell->set, EPOLL_CTL_ADD, cell->run->epoll, &want) < 0) {
@@ -94,7 +99,7 @@ void warm_cell_free(struct warm_cell *cell)
 	/* By hand: whoever holds a copy (a keeper that is just starting, too) keeps them there. */
 	if (cell->run) {
 		epoll_ctl(cell->set, EPOLL_CTL_DEL, cell->run->epoll, NULL);
-		epoll_ctl(cell->set, EPOLL_CTL_DEL, cell->run->cell.pidfd, NULL);
+		epoll_ctl(cell->set, EPOLL_CTL_DEL, cell->run->end_fd, NULL);
 	}
 	run_free(cell->run);
 	close_fd(&cell->devices);

@@ -128,7 +128,7 @@ static int check_kind(const struct brig_request *request, struct brig_error *err
 
 static int check_base(const struct prepared *base, struct brig_error *err)
 {
-	if (base->spec.provider != PROVIDER_NATIVE) {
+	if (!provider_can(base->spec.provider, ABILITY_HOLD)) {
 		return refuse(err, "the policy has no walls");
 	}
 	if (base->gate) {

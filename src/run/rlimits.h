@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The limits of each process of a cell, by the spec: for the plan, and for an order. */
-#ifndef BRIG_NATIVE_RLIMITS_H
-#define BRIG_NATIVE_RLIMITS_H
+/* The limits of each process of a cell, by the spec: for a plan, and for an assignment. */
+#ifndef BRIG_RUN_RLIMITS_H
+#define BRIG_RUN_RLIMITS_H
 
 #include "run/spec.h"
 
@@ -19,4 +19,6 @@ struct rlimit_value {
 enum rlimits_which { RLIMITS_FIXED = 1, RLIMITS_OF_REQUEST = 2, RLIMITS_ALL = 3 };
 size_t rlimits_of(const struct spec *spec, enum rlimits_which which,
 		  struct rlimit_value values[RLIMITS_MAX]);
+/* Lowers the limit of this process, hard and soft. A hard limit of the host that is lower stays. */
+int rlimit_lower(int resource, uint64_t value);
 #endif

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Trusted local runs have no pid namespace. brig-init is then the subreaper: whatever its
- * descendants do, double forks and setsid included, they stay beneath it, so killing its children
- * until there are none reaches them all.
+ * Local runs have no pid namespace. Their supervisor is the subreaper: its descendants stay beneath
+ * it, even after double forks and setsid, so killing its children until there are none reaches all.
  */
-#include "native/init_orphans.h"
+#include "local/orphans.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -34,13 +33,10 @@ static void kill_children(void)
 	}
 }
 
-void orphans_kill(struct cell *cell)
+void orphans_kill(void)
 {
 	struct timespec pause = { .tv_nsec = 1000000 };
 
-	if (cell->plan->spec->layers & LAYER_BIT(LAYER_PIDNS)) {
-		return;
-	}
 	for (int round = 0; round < ROUNDS; round++) {
 		kill_children();
 		for (;;) {

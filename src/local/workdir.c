@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Local working directories: see localdir.h. The maker holds a lock on it as long as it lives, so
- * that directories of the dead can be told and swept.
+ * Local working directories: see workdir.h. The maker holds a lock on it as long as it lives, so
+ * that directories of dead makers are recognized and removed.
  */
-#include "lib/prepare/localdir.h"
+#include "local/workdir.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -64,9 +64,9 @@ static bool abandoned(int parent, const char *name)
 	       info.st_ctime + YOUNG_S < time(NULL) && flock(fd, LOCK_EX | LOCK_NB) == 0;
 }
 
-static void sweep(const char *base)
+void workdir_sweep(void)
 {
-	DIR *dir = opendir(base);
+	DIR *dir = opendir(base_dir());
 
 	for (struct dirent *entry; dir && (entry = readdir(dir));) {
 		if (strncmp(entry->d_name, PREFIX, strlen(PREFIX)) == 0 &&
@@ -79,11 +79,10 @@ static void sweep(const char *base)
 	}
 }
 
-int localdir_make(char **ret_path, int *ret_fd, struct brig_error *err)
+int workdir_make(char **ret_path, int *ret_fd, struct brig_error *err)
 {
 	_cleanup_free_ char *path = NULL;
 
-	sweep(base_dir());
 	if (asprintf(&path, "%s/" PREFIX "XXXXXX", base_dir()) < 0) {
 		return error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory");
 	}
@@ -147,7 +146,7 @@ static int copy_input(int dir, const struct spec_input *input)
 	return 0;
 }
 
-int localdir_fill(int dir, const struct spec_input *inputs, size_t count, struct brig_error *err)
+int workdir_fill(int dir, const struct spec_input *inputs, size_t count, struct brig_error *err)
 {
 	int r = mkdirat(dir, "out", 0700) < 0 ? -errno : 0;
 
@@ -157,7 +156,7 @@ int localdir_fill(int dir, const struct spec_input *inputs, size_t count, struct
 	return r < 0 ? error_errno(err, BRIG_E_SYSTEM, -r, "cannot fill the working directory") : 0;
 }
 
-void localdir_remove(const char *path)
+void workdir_remove(const char *path)
 {
 	if (path) {
 		remove_tree(AT_FDCWD, path, 0);

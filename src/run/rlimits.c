@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Limits of each process: see rlimits.h. */
-#include "native/rlimits.h"
+#include "run/rlimits.h"
 
+#include <errno.h>
 #include <sys/resource.h>
 
 #include "base/cleanup.h"
@@ -50,4 +51,16 @@ size_t rlimits_of(const struct spec *spec, enum rlimits_which which,
 		}
 	}
 	return count;
+}
+
+int rlimit_lower(int resource, uint64_t value)
+{
+	struct rlimit now, want;
+
+	if (getrlimit((__rlimit_resource_t)resource, &now) < 0) {
+		return -errno;
+	}
+	want.rlim_max = value < now.rlim_max ? value : now.rlim_max;
+	want.rlim_cur = want.rlim_max;
+	return setrlimit((__rlimit_resource_t)resource, &want) < 0 ? -errno : 0;
 }

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The native provider: see provider.h. */
+#include "native/native.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "kernel/landlock.h"
+#include "kernel/sys.h"
+#include "run/offline.h"
+
+#define ALL_LAYERS (LAYER_BIT(LAYER_COUNT) - 1)
+
+static layer_set resolve(const struct cgroup_manager *groups, struct spec *spec)
+{
+	layer_set missing = LAYERS_CGROUP & ~cgroup_manager_layers(groups);
+
+	spec->layers = ALL_LAYERS;
+	spec->landlock_abi = landlock_abi();
+	if (spec->landlock_abi == 0) {
+		missing |= LAYER_BIT(LAYER_LANDLOCK);
+	}
+	if (geteuid() != 0) {
+		missing |= LAYER_BIT(LAYER_UIDRANGE);
+	}
+	return missing;
+}
+
+static const struct {
+	enum step_kind step;
+	enum layer layer;
+} step_layers[] = {
+	{ STEP_OVERLAY, LAYER_OVERLAY },      { STEP_TIME, LAYER_TIMENS },
+	{ STEP_LANDLOCK, LAYER_LANDLOCK },    { STEP_SECCOMP, LAYER_NOTIFY },
+	{ STEP_KEYRING, LAYER_KEYRING },      { STEP_CGROUPNS, LAYER_CGROUPNS },
+	{ STEP_CGROUP, LAYER_CGROUP_MEMORY }, { STEP_JOIN, LAYER_CGROUP_MEMORY },
+	{ STEP_GROUP, LAYER_CGROUP_MEMORY },  { STEP_ATTACH, LAYER_CGROUP_MEMORY },
+};
+
+static int layer_of(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(step_layers); i++) {
+		if (strcmp(step_table[step_layers[i].step].name, name) == 0) {
+			return (int)step_layers[i].layer;
+		}
+	}
+	return -1;
+}
+
+/* --- events ----------------------------------------------------------------------------------- */
+
+int native_on_init(struct run *run)
+{
+	struct native_cell *native = native_of(run);
+	siginfo_t info = { 0 };
+	struct rusage used = { 0 };
+
+	/* The raw call: glibc's waitid has no room for the usage of all that pid 1 has reaped. */
+	int r = sys_result(syscall(SYS_waitid, P_PIDFD, native->cell.pidfd, &info,
+				   WEXITED | WNOHANG | __WALL, &used));
+	if (r == -ECHILD && native->cell.foreign) {
+		native->cell.pid = 0;
+		run->gone = true;
+		return 1; /* its keeper waits for it; that the fd is readable says that it ended */
+	}
+	if (r < 0) {
+		return r;
+	}
+	if (info.si_pid == 0) {
+		return 0;
+	}
+	uint64_t cpu_us = (uint64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000u +
+			  (uint64_t)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
+	run_take_cpu(run, cpu_us * 1000u);
+	if (run->facts.memory_peak_bytes == 0) {
+		run->facts.memory_peak_bytes = (uint64_t)used.ru_maxrss * 1024u;
+	}
+	native->cell.pid = 0;
+	run->gone = true;
+	return 1;
+}
+
+static int (*const handlers[NATIVE_EVENTS])(struct run *) = {
+	[NATIVE_EVENT_CONTROL] = native_on_control,
+	[NATIVE_EVENT_INIT] = native_on_init,
+	[NATIVE_EVENT_DENIAL] = native_on_denial,
+	[NATIVE_EVENT_ASSIGNMENT] = native_on_assignment,
+	[NATIVE_EVENT_DRIVER] = native_on_driver,
+};
+
+static int event(struct run *run, unsigned number)
+{
+	return number < NATIVE_EVENTS ? handlers[number](run) : 0;
+}
+
+/* All that a cell can have which is past its start; what is closed or was never there is -1. */
+static int listen_all(struct run *run)
+{
+	const struct native_cell *native = native_of(run);
+	const struct {
+		int fd;
+		enum native_event event;
+		uint32_t events;
+	} list[] = {
+		{ native->cell.control, NATIVE_EVENT_CONTROL, EPOLLIN },
+		{ native->cell.pidfd, NATIVE_EVENT_INIT, EPOLLIN },
+		{ native->denials.listener, NATIVE_EVENT_DENIAL, run->cell_alarm_ns ? 0 : EPOLLIN },
+		{ native->driver.assignment.fd, NATIVE_EVENT_ASSIGNMENT, EPOLLOUT | EPOLLET },
+		{ native->driver.ready, NATIVE_EVENT_DRIVER, EPOLLIN },
+	};
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(list); i++) {
+		if (list[i].fd >= 0) {
+			r = native_listen(run, list[i].fd, list[i].event, list[i].events);
+		}
+	}
+	return r;
+}
+
+static void mute(struct run *run)
+{
+	const struct native_cell *native = native_of(run);
+
+	epoll_ctl(run->epoll, EPOLL_CTL_DEL, native->cell.pidfd, NULL);
+	epoll_ctl(run->epoll, EPOLL_CTL_DEL, native->cell.control, NULL);
+}
+
+/* --- rounds and results ----------------------------------------------------------------------- */
+
+void native_take_options(struct run *run)
+{
+	struct denials *denials = &native_of(run)->denials;
+	const struct run_options *options = &run->options;
+
+	denials->spec = options->spec;
+	denials->filter = options->filter;
+	denials->watch = options->watch;
+	denials->monitor = options->monitor;
+}
+
+static void next_round(struct run *run)
+{
+	struct native_cell *native = native_of(run);
+	struct denials *denials = &native->denials;
+
+	native->who = native->who == WHO_TOLD ? WHO_UNASKED : native->who;
+	denials->any = false;
+	denials->first = (struct brig_denial){ 0 };
+	denials->remedy = NULL;
+	denials->heard = denials->answered = 0;
+}
+
+static void rest(struct run *run)
+{
+	/* Where the group has all figures, nothing is looked up in /proc. */
+	if (run->watch.counted) {
+		run->watch.proc = -1;
+		close_fd(&native_of(run)->proc);
+	}
+}
+
+static int ended(struct run *run, struct brig_error *err)
+{
+	struct native_cell *native = native_of(run);
+
+	native_last_messages(run);
+	native_driver_last_words(run);
+	if (native->build_errnum && run->facts.ending == ENDING_NONE) {
+		return native_build_error(&native->plan.steps[native->build_step],
+					  native->build_errnum, err);
+	}
+	return 0;
+}
+
+static void report(struct run *run)
+{
+	const struct denials *denials = &native_of(run)->denials;
+
+	native_names_note(run);
+	run->result->denied = denials->any;
+	run->result->denial = denials->first;
+	run->facts.denial_remedy = denials->remedy;
+	filter_kill_calls(run->options.filter, run->facts.kill_calls,
+			  sizeof(run->facts.kill_calls));
+}
+
+static void advise(struct run *run)
+{
+	const struct spec *spec = run->options.spec;
+
+	if (!spec->gate_ports_count && (spec->layers & LAYER_BIT(LAYER_NETNS))) {
+		offline_remedy(native_names_first(run->result),
+			       run->out[run->out[0].terminal ? 0 : 1].tail, run->result);
+	}
+}
+
+static void release(struct run *run)
+{
+	if (run->parked) {
+		native_kill_parked(run);
+	}
+}
+
+/* --- the end ---------------------------------------------------------------------------------- */
+
+/* SIGKILL to pid 1 is SIGKILL to the namespace; the cgroup does it in one go where it can. */
+void native_kill(struct run *run)
+{
+	const struct cell *cell = &native_of(run)->cell;
+
+	if (cell->group) {
+		cgroup_kill(cell->group);
+	}
+	sys_pidfd_send_signal(cell->pidfd, SIGKILL);
+	/* Afterwards: before it the program itself would have had it. */
+	if (cell->group) {
+		cgroup_hurry(cell->group);
+	}
+}
+
+/* Kills, and waits until the kernel is done. */
+static void reap_now(struct run *run)
+{
+	const struct cell *cell = &native_of(run)->cell;
+	struct pollfd dead = { .fd = cell->pidfd, .events = POLLIN };
+	siginfo_t info;
+
+	if (cell->pidfd < 0 || cell->pid == 0) {
+		return;
+	}
+	native_kill(run);
+	if (poll(&dead, 1, (int)(RUN_KILL_PATIENCE_NS / 1000000u)) > 0) {
+		syscall(SYS_waitid, P_PIDFD, cell->pidfd, &info, WEXITED | __WALL, NULL);
+	}
+}
+
+static void close_all(struct run *run)
+{
+	struct native_cell *native = native_of(run);
+	int *fds[] = { &native->cell.pidfd,
+		       &native->cell.control,
+		       &native->cell.control_inside,
+		       &native->cell.stdio[0],
+		       &native->cell.stdio[1],
+		       &native->cell.stdio[2],
+		       &native->cell.go[0],
+		       &native->cell.channel_fd,
+		       &native->proc,
+		       &native->sockets,
+		       &native->names.fd,
+		       &native->assignment,
+		       &native->go,
+		       &native->channel };
+
+	reap_now(run);
+	denials_done(&native->denials);
+	run->watch.group = NULL;
+	run->end_fd = -1;
+	cgroup_free(native->cell.group);
+	native_driver_done(native);
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
+		close_fd(fds[i]);
+	}
+	if (native->took_ns) {
+		munmap(native->took_ns, sizeof(uint64_t) * PLAN_STEPS_MAX);
+	}
+	plan_done(&native->plan);
+	free(native);
+	run->cell = NULL;
+}
+
+/* --- for those who make cells ahead, or show how they are built ------------------------------- */
+
+int native_ask_clone(struct run *run, int template, int devices)
+{
+	struct native_cell *native = native_of(run);
+	struct wire_record record = { .kind = WIRE_CLONE };
+	int fds[WIRE_CLONE_FDS + 1] = {
+		native->cell.control_inside,
+		native->cell.stdio[0],
+		native->cell.stdio[1],
+		native->cell.stdio[2],
+		native->cell.go[0],
+		native->assignment,
+		run->value,
+		native->cell.channel_fd,
+		devices,
+	};
+
+	return wire_send(template, &record, fds,
+			 devices >= 0 ? WIRE_CLONE_FDS + 1 : WIRE_CLONE_FDS);
+}
+
+int native_take_channel(struct run *run)
+{
+	return TAKE_FD(native_of(run)->channel);
+}
+
+const struct plan *native_plan(const struct run *run)
+{
+	return &native_of(run)->plan;
+}
+
+const uint64_t *native_times(const struct run *run)
+{
+	return native_of(run)->took_ns;
+}
+
+const struct provider native_provider = {
+	.name = "native",
+	.about = "brig's own cell: namespaces, a system call filter, Landlock, control groups",
+	.abilities = ABILITY_BIT(ABILITY_COUNT) - 1,
+	.resolve = resolve,
+	.layer_of = layer_of,
+	.open = native_open,
+	.launch = native_launch,
+	.assign = native_assign,
+	.event = event,
+	.listen = listen_all,
+	.mute = mute,
+	.alarm = native_listen_again,
+	.has_program = native_has_program,
+	.ask_to_end = native_ask_to_end,
+	.kill = native_kill,
+	.ended = ended,
+	.report = report,
+	.advise = advise,
+	.next_round = next_round,
+	.rest = rest,
+	.take_options = native_take_options,
+	.release = release,
+	.close = close_all,
+};
