@@ -7,11 +7,12 @@ import sys
 import harness
 import pytest
 from own import lasting
+from warmth import warm, warm_host  # noqa: F401 # fixtures
 
 sys.dont_write_bytecode = True
 
-# Those are warm anyway.
-collect_ignore = ["test_warm.py"] if harness.WARM else []
+# These are warm in any case.
+collect_ignore_glob = ["test_warm*.py"] if harness.WARM else []
 
 
 @pytest.fixture(scope="session")

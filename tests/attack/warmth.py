@@ -9,6 +9,7 @@ import subprocess
 
 import harness
 import pytest
+from aftermath import status_of
 
 HERE = pathlib.Path(__file__).parent
 TREE = pathlib.Path(os.environ.get("BRIG_TREE", HERE.parent.parent))
@@ -67,6 +68,18 @@ def preloading(attack, *modules):
     changed = text[:start] + f'"preload": [{names}' + text[end:]
     (config / "runtimes/python.json").write_text(changed)
     return config
+
+
+def families(host):
+    """Processes below a host program: those with one number (keeper, template), those in cells."""
+    outside, inside = {}, {}
+    for pid in harness.descendants(host.pid):
+        status = status_of(pid)
+        if not status:
+            continue  # it ended just now
+        numbers = status.get("NSpid", "").split()
+        (inside if len(numbers) > 1 else outside)[pid] = status
+    return outside, inside
 
 
 class Marker:

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""docs/design/threat-model.md, warm processes: W8 and W10. Template and siblings are out of reach."""
+
+import json
+import os
+
+import harness
+import pytest
+from warmth import families, said
+
+NONE = "0000000000000000"
+
+
+# --- W8: template and siblings are out of reach -------------------------------------------------
+
+REACH = """
+import ctypes, errno, json, os, signal, time
+libc = ctypes.CDLL(None, use_errno=True)
+def outcome(call, *words):
+    try:
+        call(*words)
+        return "OK"
+    except OSError as error:
+        return errno.errorcode[error.errno]
+def traced(pid):
+    libc.ptrace(16, pid, 0, 0)
+    return errno.errorcode.get(ctypes.get_errno(), "OK")
+time.sleep(0.3)  # the others are there by now
+me = os.getpid()
+signal.signal(signal.SIGUSR1, lambda *_: hits.append(1))
+hits = []
+seen = {
+    "pids": [int(name) for name in os.listdir("/proc") if name.isdigit()],
+    "parent": os.getppid(), "group": os.getpgrp() == me, "session": os.getsid(0) == me,
+    "others": [pid for pid in range(2, 5000) if pid != me and outcome(os.kill, pid, 0) != "ESRCH"],
+    "trace": traced(1),
+    "memory": outcome(open, "/proc/1/mem"), "maps": outcome(open, "/proc/1/maps"),
+    "root": outcome(os.listdir, "/proc/1/root"), "fd": outcome(os.listdir, "/proc/1/fd"),
+    "pidfd": outcome(os.pidfd_open, 4000),
+    "everybody": outcome(os.kill, -1, signal.SIGUSR1),
+}
+print(json.dumps(seen))
+"""
+
+
+def test_W08_out_of_reach(warm):
+    runs = said(warm(REACH, REACH, "import json, time; time.sleep(0.6); print(json.dumps('there'))",
+                     together=1))
+    assert runs.pop() == "there"  # kill(-1) of its siblings has not reached it
+    for run in runs:
+        assert run.pop("pids") in ([2], [3])
+        assert run.pop("everybody") in ("OK", "ESRCH", "EPERM")
+        assert run.pop("trace") == "EPERM"
+        assert {run.pop(name) for name in ("memory", "maps", "root", "fd")} <= {"ENOENT", "EACCES"}
+        assert run == {"parent": 1, "group": True, "session": True, "others": [], "pidfd": "ESRCH"}
+
+
+def while_it_runs(host, seconds=10):
+    """Once a program runs in a cell and another cell waits: two processes in each."""
+    harness.wait_for(lambda: len(families(host)[1]) >= 4, seconds)
+    return families(host)
+
+
+@pytest.fixture
+def sleeping(warm):
+    host = warm.begin("import time; time.sleep(1.5)")
+    yield host
+    out, err = host.communicate(timeout=20)
+    assert json.loads(out)["start"] == "warm", err
+
+
+def has_only_its_own(pid):
+    try:
+        kinds = [os.readlink(f"/proc/{pid}/fd/{fd}").split(":")[0]
+                 for fd in os.listdir(f"/proc/{pid}/fd")]
+    except FileNotFoundError:
+        return False  # closed just now
+    return kinds.count("socket") <= 1 and set(kinds) <= {"pipe", "socket"} and len(kinds) <= 4
+
+
+def test_W08_template_has_nothing(sleeping):
+    """Keeper and template: no privilege that a program could win by winning them."""
+    outside, _ = while_it_runs(sleeping)
+    assert len(outside) == 2
+    for pid, status in outside.items():
+        assert status["NoNewPrivs"] == "1"
+        if harness.ROOT:
+            assert {status[f"Cap{name}"] for name in ("Inh", "Prm", "Eff", "Amb")} == {NONE}
+            assert min(int(uid) for uid in status["Uid"].split()) > 65535
+            assert min(int(gid) for gid in status["Gid"].split()) > 65535
+            assert status["Groups"].strip() == ""
+            for name in ("net", "ipc", "uts", "mnt"):
+                link = os.readlink(f"/proc/{pid}/ns/{name}")
+                assert link != os.readlink(f"/proc/self/ns/{name}")
+        # Of descriptors only its own pipes and the one socket; a cell's, while it makes that one.
+        harness.wait_for(lambda: has_only_its_own(pid))
+
+
+# --- W10: sealed before the first instruction ---------------------------------------------------
+
+FIRST = """
+status = dict(line.rstrip("\\n").split(":\\t", 1) for line in open("/proc/self/status"))
+import errno, json, os
+def outcome(call, *words):
+    try:
+        call(*words)
+        return "OK"
+    except OSError as error:
+        return errno.errorcode[error.errno]
+print(json.dumps({
+    "status": {name: status[name] for name in ("Seccomp", "NoNewPrivs", "Threads", "CapInh", "CapPrm",
+               "CapEff", "CapBnd", "CapAmb")},
+    "cgroup": sorted({line.rstrip().split(":")[2] for line in open("/proc/self/cgroup")}),
+    "landlock": outcome(os.open, "/proc/self/comm", os.O_WRONLY),
+    "uid_map": open("/proc/self/uid_map").read().split()[:1],
+    "setgroups": open("/proc/self/setgroups").read().strip(),
+    "root": sorted(os.listdir("/")),
+}))
+"""
+
+
+def test_W10_sealed_at_first_instruction(attack, warm):
+    seen, = said(warm(FIRST))
+    assert seen["status"] == {"Seccomp": "2", "NoNewPrivs": "1", "Threads": "1",
+                              **{f"Cap{name}": NONE for name in ("Inh", "Prm", "Eff", "Bnd", "Amb")}}
+    assert seen["cgroup"] == ["/"]
+    if harness.landlock_abi():
+        assert seen["landlock"] == "EACCES"
+    assert seen["uid_map"] == ["1000"] and seen["setgroups"] == "deny"
+    program = attack.dir / "first.py"
+    program.write_text(FIRST)
+    cold = attack.brig("--start", "cold", program)
+    assert json.loads(cold.stdout) == seen
+    # Control: nothing of that holds outside.
+    bare = json.loads(harness.execute([harness.PYTHON, program], attack.dir).stdout)
+    assert bare["status"]["Seccomp"] == "0" and bare["status"]["NoNewPrivs"] == "0"
+    assert bare["landlock"] == "OK" and bare["root"] != seen["root"]
+
+
+def test_W10_sealed_while_it_waits(sleeping):
+    """From outside: cells that nobody has asked for yet come to have every wall by themselves."""
+
+    def programs():
+        found = {pid: status for pid, status in families(sleeping)[1].items()
+                 if status["NSpid"].split()[1] in ("2", "3")}
+        # One runs, the others wait, and none is in the making.
+        sealed = all(status["Seccomp"] == "2" for status in found.values())
+        return len(found) >= 2 and len(inits()) == len(found) and sealed and found
+
+    def inits():
+        return [status for status in families(sleeping)[1].values()
+                if status["NSpid"].split()[1] == "1"]
+
+    for pid, status in harness.wait_for(programs).items():
+        assert status["NoNewPrivs"] == "1"
+        assert {status[f"Cap{name}"] for name in ("Inh", "Prm", "Eff", "Bnd", "Amb")} == {NONE}
+        assert len(status["NSpid"].split()) == 2
+        if harness.ROOT:
+            assert "/brig-" in harness.read(f"/proc/{pid}/cgroup")
+            for name in ("net", "ipc", "uts", "mnt", "pid", "user", "cgroup"):
+                link = os.readlink(f"/proc/{pid}/ns/{name}")
+                assert link != os.readlink(f"/proc/self/ns/{name}"), name
+    for status in inits():
+        assert status["NoNewPrivs"] == "1" and status["CapEff"] == status["CapPrm"] == NONE
