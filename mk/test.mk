@@ -102,9 +102,9 @@ test-san: test-setup ## run the unit tests under the address and undefined-behav
 test-suites: test-setup ## run the pytest suites, as root and as an ordinary user
 	$(RUN_TESTS) build suites
 check: test-setup ## in minutes: build, form, the lint of what has changed, unit tests, quick tests
-	$(RUN_TESTS) build format layers license shell lint-changed unit quick
-lint: test-setup ## format, layers, licenses, static analysis, shell scripts
-	$(RUN_TESTS) format layers license lint shell
+	$(RUN_TESTS) build format layers license words shell lint-changed unit quick
+lint: test-setup ## format, layers, licenses, wording, static analysis, shell scripts
+	$(RUN_TESTS) format layers license words lint shell
 fuzz-smoke: test-setup ## run each fuzzer over its corpus and a few seconds more
 	$(RUN_TESTS) fuzz-smoke
 fuzz: test-setup ## run each fuzzer for FUZZ_SECONDS

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Runs the parts of the suite and counts. usage: run-tests.sh [PART...]; none: all of them.
 #
-# parts: build format layers license lint lint-changed shell hardening install completions docs unit san
+# parts: build format layers license words lint lint-changed shell hardening install completions docs unit san
 # fuzz-smoke fuzz suites quick suite:NAME suite:NAME/FILE
 #
 # The whole goes on in two rows. What only computes (static analysis, the builds for sanitizers and
@@ -183,7 +183,7 @@ part_ahead() {
 	begin_ahead lint scripts/lint.sh "$BUILD"
 }
 
-[ $# -gt 0 ] || set -- build ahead format layers license shell hardening install completions docs unit \
+[ $# -gt 0 ] || set -- build ahead format layers license words shell hardening install completions docs unit \
 	suites san fuzz-smoke lint
 
 for part in "$@"; do
@@ -194,6 +194,7 @@ for part in "$@"; do
 	format) check format scripts/check-format.sh ;;
 	layers) check layers scripts/check-layers.sh ;;
 	license) check license scripts/check-license.sh ;;
+	words) check words scripts/check-words.py ;;
 	lint) check lint scripts/lint.sh "$BUILD" ;;
 	lint-changed) check lint-changed scripts/lint.sh "$BUILD" --changed ;;
 	shell) check shell scripts/check-shell.sh ;;
