@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who takes part: bare processes, brig, bubblewrap and crun, each with its strongest profile."""
+"""The contenders: bare processes, brig, bubblewrap and crun, each with its strongest profile."""
 
 import json
 import os
@@ -15,7 +15,7 @@ CONTROLLERS = "/sys/fs/cgroup/unified/cgroup.controllers"
 MASK = 'mount --bind /dev/null "$0" && exec "$@"'
 OPEN_FD = 10  # where the driver opens a contender's file
 
-# Run inside every sandbox before the clock starts: what is really on.
+# Run inside every sandbox before the measurement starts: reports which protections are really on.
 POSTURE = """
 import json, os
 status = dict(line.split(":", 1) for line in open("/proc/self/status"))
@@ -38,14 +38,15 @@ print(json.dumps({"ns": names, "caps": status["CapBnd"].strip("0") or "none", "r
 
 @dataclass
 class Closure:
-    """What of the host a program needs: brig's own plan says it, and all get the same."""
+    """The host files that a program needs. They come from brig's own plan, and all contenders get
+    the same."""
     binds: list = field(default_factory=list)
     links: list = field(default_factory=list)
 
 
 @dataclass
 class Contender:
-    group: str   # what runs: noop, noop-libc, python
+    group: str   # the program that runs: noop, noop-libc, python
     label: str
     args: list
     method: str = "spawn"
@@ -53,7 +54,7 @@ class Contender:
     mask: str = None
     open: str = None
     env: dict = field(default_factory=dict)
-    key: str = ""  # how the report finds it
+    key: str = ""  # the key by which the report finds it
 
     @property
     def name(self):
@@ -198,7 +199,7 @@ class Field:
         return self.list
 
     def postures(self):
-        """What the sandboxes really switch on, seen from a Python inside each."""
+        """The protections that the sandboxes really switch on, seen from a Python inside each."""
         command = [PYTHON, "-c", POSTURE]
         brig = [self.tools["brig"], "run", "-c", POSTURE]
         probes = [("brig", brig, None, None)]
@@ -217,7 +218,7 @@ class Field:
         return seen
 
     def capture(self, args, opened=None, user=False, env=None, mask=None):
-        """Runs a contender as the driver does, but with its output kept; failure is an error."""
+        """Runs a contender as the driver does, but captures its output; a failure is an error."""
         def arrange():
             if opened:
                 os.dup2(os.open(opened, os.O_RDONLY), OPEN_FD)
@@ -233,7 +234,8 @@ class Field:
         return done.stdout
 
     def rehearse(self):
-        """Every contender once, its output looked at; who fails is left out, by name."""
+        """Runs every contender once and checks its output; a contender that fails is left out, by
+        name."""
         kept = []
         for contender in self.list:
             if contender.method == "worker":
@@ -250,7 +252,7 @@ class Field:
         self.list = kept
 
     def describe(self):
-        """The driver's list."""
+        """The contenders as the driver reads them."""
         lines = []
         for contender in self.list:
             lines += ["name\t" + contender.name, "method\t" + contender.method]

@@ -3,7 +3,7 @@
  * The clock of the benchmark. Reads a list of contenders from standard input, runs every one of
  * them once per round in an order that is shuffled anew each time, and prints all samples as JSON.
  *
- * Interleaving is the point: whatever else the machine does, it does to all contenders alike.
+ * Contenders are interleaved so that other load on the machine affects all of them alike.
  *
  * Where a contender runs:
  *  - in this process: spawned or forked, and waited for;
@@ -13,7 +13,9 @@
  *  - "worker": by a program of its own that measures itself (libbrig in process).
  *
  * The list: lines of KEY TAB VALUE, a record ends at an empty line. Keys: name, method (spawn,
- * fork, worker), as (user), mask (a file), open (what the child finds at OPEN_FD), env, arg.
+ * fork, worker), as (user), mask (a file), open (the file that the child gets as OPEN_FD), env,
+ * arg.
+ *
  * usage: driver ROUNDS WARMUP SEED UID < LIST
  */
 #include <errno.h>
@@ -54,7 +56,7 @@ struct contender {
 	size_t env_count;
 	char *args[ARGS_MAX + 1];
 	size_t args_count;
-	int channel; /* to whoever measures it; -1: this process */
+	int channel; /* to the process that measures it; -1: this process */
 	struct sample *samples;
 	uint64_t failed;
 };
@@ -236,7 +238,7 @@ static int start_user(const struct field *field, uid_t uid)
 	    setresuid(uid, uid, uid) < 0) {
 		fail("cannot become the ordinary user");
 	}
-	/* A change of id makes a process undumpable: nothing under its /proc would be its own. */
+	/* A change of ids makes a process undumpable: it would not own the files in its /proc. */
 	prctl(PR_SET_DUMPABLE, 1);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	serve(field, channel);
@@ -310,7 +312,7 @@ static void start_helpers(struct field *field, uid_t uid)
 
 /* --- rounds ------------------------------------------------------------------------------------*/
 
-/* xorshift64*: any even spread will do, and the seed makes an order that can be had again. */
+/* xorshift64*: any even distribution is good enough, and the seed makes the order repeatable. */
 static uint64_t draw(uint64_t *state)
 {
 	*state ^= *state >> 12;
@@ -376,7 +378,7 @@ static void print_samples(FILE *out, const struct field *field, long rounds)
 	fputs("\n]}\n", out);
 }
 
-/* The list has been read and the answer goes to a copy: what runs sees /dev/null three times. */
+/* The list has been read and the answer goes to a copy: contenders get /dev/null three times. */
 static FILE *take_stdio(void)
 {
 	int kept = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 20);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Writes the system-call filter of brig's default policy to standard output as raw BPF, so that
- * every contender is measured with the very same one. Refusals answer with an errno: the others
- * have no listener for them. usage: filter_dump POLICY
+ * every contender is measured with the same filter. Refused calls return an errno: the other
+ * contenders have no listener for them.
+ *
+ * usage: filter_dump POLICY
  */
 #include <stdio.h>
 

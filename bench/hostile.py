@@ -83,7 +83,7 @@ class Asker:
             return answer.status, {"bytes": len(data)}
 
     def deaf(self, method, path, body, seconds):
-        """Asks and does not read."""
+        """Sends a request and does not read the response."""
         text = json.dumps(body).encode() if body is not None else b""
         head = "%s %s HTTP/1.1\r\nHost: localhost\r\n" % (method, path)
         head += "".join("%s: %s\r\n" % item for item in self.headers.items())
@@ -96,7 +96,7 @@ class Asker:
 
 
 class Loop:
-    """An attack over and over; counts how each turn was answered."""
+    """Repeats an attack; counts the responses by their kind."""
 
     def __init__(self, attack, server):
         self.attack, self.asker = attack, server.asker(attack.name)
@@ -134,7 +134,7 @@ def program(name, **fields):
 
 
 def unread(name, seconds=3, **fields):
-    """The same as a stream that nobody reads."""
+    """The same as a stream that is never read."""
     def turn(asker):
         body = {"code": source(name), "stream": True, **fields}
         return asker.deaf("POST", "/v1/execute", body, seconds)
@@ -145,7 +145,7 @@ WIDE = {"limits": {"stdout_bytes": 64 << 20, "stderr_bytes": 64 << 20}}
 
 
 def globs(asker):
-    """As many patterns as there may be, as long as they may be, against thousands of files."""
+    """The maximum number of patterns, each of maximum length, against thousands of files."""
     code = "for i in range(3000): open('f%d' % i + 'a' * 240, 'w').close()"
     out = ["*" + "a*" * 38 + "%02d" % i for i in range(100)]
     return outcome(asker.ask("POST", "/v1/execute", {"code": code, "out": out}))
@@ -159,7 +159,7 @@ def slow_death(asker):
 
 
 def sparse_file(asker):
-    """A file of a session that costs no disk, fetched by many readers who do not read."""
+    """A file of a session that takes no disk space, fetched by many clients that do not read."""
     status, session = asker.ask("POST", "/v1/sessions", {"language": "python"})
     if status != 201:
         return "%d %s" % (status, session.get("code", ""))
@@ -177,7 +177,7 @@ def sparse_file(asker):
 
 
 def replay(asker):
-    """A large stored result whose events many readers ask for at once."""
+    """A large stored result whose events are requested by many clients at once."""
     _, made = asker.ask("POST", "/v1/executions", {"code": source("large_text.py"), **WIDE})
     if "id" not in made:
         return made.get("code", "refused")
@@ -208,28 +208,28 @@ def mcp(asker):
 
 
 def large_bodies(asker):
-    """Files that are as long as a body may be."""
+    """Files of the maximum length of a body."""
     content = base64.b64encode(bytes(11 << 20)).decode()
     return outcome(asker.ask("POST", "/v1/execute", {
         "code": "1", "files": [{"path": "big", "content_base64": content}]}))
 
 
 def pools(asker):
-    """Forty kinds of cell, so that each asks for a pool of its own."""
+    """Forty kinds of cell, so that each request needs a pool of its own."""
     for i in range(40):
         asker.ask("POST", "/v1/execute", {"code": "1", "limits": {"disk_bytes": (1 << 20) + i * 4096}})
     return "asked"
 
 
 def not_found(asker):
-    """Ids that nobody has, two hundred in a row."""
+    """Two hundred unknown ids in a row."""
     for _ in range(200):
         asker.ask("GET", "/v1/executions/01M7MY16H0B8BGB5S0H3GRM5TY")
     return "asked"
 
 
 def queue(asker):
-    """As many as the queue takes, each to be ended again."""
+    """As many requests as the queue takes, each of them cancelled again."""
     ids = []
     for _ in range(100):
         status, made = asker.ask("POST", "/v1/executions", {"code": source("packet_pipe.py")})

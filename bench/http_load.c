@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Requests by the number on connections that stay, so many at a time: one thread, one epoll. Speaks
- * as warm_driver.c does, and one more:
+ * Sends a number of requests over persistent connections, several at a time: one thread, one epoll.
+ * Reads the same commands as warm_driver.c, and one more:
  *
- *	load START IN_FLIGHT RUNS READY	the request, so often; START and READY are not looked at
- *	idle COUNT			so many connections more are open, and silent
+ * 	load START IN_FLIGHT RUNS READY	sends RUNS requests; START and READY are ignored
+ * 	idle COUNT			opens COUNT more connections that stay silent
  *
- * A latency is from before the request is written to the last byte of its answer. "warm" counts the
- * answers of runs that came from a pool. Any answer but a 200 is an error: its figures mean
- * nothing.
+ * A latency is from before the request is written to the last byte of its response. "warm" counts
+ * the responses of runs that came from a pool. Any response but a 200 is an error: the figures are
+ * then meaningless.
  *
- * usage: http_load unix:PATH|PORT TOKEN METHOD TARGET [BODY]
- * (a PORT is one of 127.0.0.1; TOKEN: "-" for none)
+ * usage: http_load unix:PATH|PORT TOKEN METHOD TARGET [BODY] (PORT is on 127.0.0.1; TOKEN: "-" for
+ * none)
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -37,7 +37,7 @@
 struct slot {
 	int fd; /* 0: not connected yet */
 	uint64_t start_ns;
-	size_t size; /* of what has come */
+	size_t size; /* of the bytes received */
 	char answer[ANSWER_SIZE + 1];
 };
 
@@ -103,7 +103,7 @@ static void ask(struct load *load, struct slot *slot)
 	}
 }
 
-/* Is the answer whole? All of ours have a length. */
+/* Is the response complete? All of ours have a length. */
 static bool is_whole(const struct slot *slot)
 {
 	const char *end = strstr(slot->answer, "\r\n\r\n");
@@ -191,7 +191,7 @@ static void answer_idle(struct load *load, const char *line)
 	while (load->idle_count > count) {
 		close(load->idle[--load->idle_count]);
 	}
-	/* How many the other end has not closed by now. */
+	/* The number of connections that the other end has not closed. */
 	unsigned open = 0;
 	for (unsigned i = 0; i < load->idle_count; i++) {
 		char byte;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libbrig from inside a program that stays: one context, one run for each question on WORKER_FD
- * (see sample.h). What `brig run` costs above this is the start of the command line program.
+ * libbrig inside a long-running program: one context, one run for each request on WORKER_FD (see
+ * sample.h). The time of `brig run` above this is the start of the command line program.
+ *
  * usage: inprocess CMD [ARGS]
  */
 #include <stdio.h>

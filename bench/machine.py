@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The machine that is measured on."""
+"""Facts about the machine on which the benchmark runs."""
 
 import os
 import platform

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The smallest program there is: no libc, one system call, status 0. Its price is exec's alone. */
+/* The smallest program: no libc, one system call, status 0. It costs only the exec. */
 #include <asm/unistd.h>
 
 void _start(void);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""OCI bundles for crun: the strongest profile that the format has, with brig's own numbers."""
+"""OCI bundles for crun: the strongest profile that the format allows, with brig's own limits."""
 
 import base64
 import json
@@ -10,12 +10,12 @@ MASKED = ["/proc/acpi", "/proc/asound", "/proc/kcore", "/proc/keys", "/proc/late
           "/sys/firmware"]
 READONLY = ["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"]
 NAMESPACES = ["pid", "network", "ipc", "uts", "mount", "user", "cgroup"]
-SUBORDINATE = 100000  # first of the host's ids that the container's stand for, as root
+SUBORDINATE = 100000  # first of the host's ids to which the container's ids are mapped, as root
 PAYLOAD = 1000
 
 
 def id_map(own):
-    """As root a range that is nobody's; as an ordinary user the only id that there is."""
+    """As root a range that belongs to nobody; as an ordinary user the user's only id."""
     if os.geteuid() == 0:
         return [{"containerID": 0, "hostID": SUBORDINATE, "size": 65536}]
     return [{"containerID": PAYLOAD, "hostID": own, "size": 1}]
@@ -56,7 +56,7 @@ def rlimits(limits):
 
 
 def config(args, closure, limits, bpf, cgroup):
-    """`bpf` is handed over compiled: cheaper for crun than the list that it would compile."""
+    """`bpf` is passed compiled, which is cheaper for crun than to compile the list itself."""
     linux = {
         "namespaces": [{"type": kind} for kind in NAMESPACES],
         "uidMappings": id_map(os.getuid()),
@@ -85,7 +85,7 @@ def config(args, closure, limits, bpf, cgroup):
 
 
 def make_root(path, closure, programs):
-    """The tree that the closure is mounted on, with the programs themselves at the top."""
+    """The tree on which the closure is mounted, with the programs themselves at the top."""
     for name in ("proc", "dev", "tmp", "sandbox"):
         os.makedirs(os.path.join(path, name))
     for link, target in closure.links:

@@ -22,7 +22,7 @@ def milliseconds(ns):
 
 
 def spread(first, second, combine):
-    """The figure from the medians, and the 95% interval by drawing whole rounds again."""
+    """The figure from the medians, and its 95% interval from rounds that are drawn again."""
     rounds = len(first)
     chance = random.Random(1)
     drawn = []
@@ -56,7 +56,8 @@ GOALS = (
 
 
 def goals(samples):
-    """[(what, figure, low, high, figure at p10, unit, at most)] for those that were measured."""
+    """[(what, figure, low, high, figure at p10, unit, at most)] of the figures that were measured.
+    """
     return [(what, *spread(samples[one], samples[other], combine),
              combine(percentile(samples[one], 10), percentile(samples[other], 10)), unit, most)
             for what, one, other, combine, unit, most in GOALS
@@ -64,7 +65,7 @@ def goals(samples):
 
 
 def table(rows):
-    """Aligned columns that are a Markdown table as well; all but the first to the right."""
+    """Aligned columns that are also a Markdown table; all but the first are right-aligned."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     lines = []
     for number, row in enumerate(rows):

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the driver asks of a process that measures for it, over a socket on WORKER_FD: one uint32_t
- * (which contender), answered by one struct sample.
+ * The protocol between the driver and a process that measures for it, over a socket on WORKER_FD:
+ * one uint32_t (which contender), answered by one struct sample.
  */
 #ifndef BRIG_BENCH_SAMPLE_H
 #define BRIG_BENCH_SAMPLE_H
@@ -13,7 +13,7 @@
 
 struct sample {
 	uint64_t wall_ns;
-	uint64_t cpu_ns; /* of the process and all that it waited for; 0: not known */
+	uint64_t cpu_ns; /* of the process and its reaped children; 0: not known */
 	int64_t status;  /* 0: ran and exited with 0 */
 };
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A service of its own to measure: started, asked, looked at from outside, ended."""
+"""A service of its own to measure: starts it, sends requests, observes it from outside, ends it."""
 
 import http.client
 import json
@@ -15,7 +15,7 @@ START_SECONDS = 60
 
 
 class Refused(Exception):
-    """An answer that is none: which, and what it says."""
+    """A response that reports an error: which, and its message."""
 
 
 class UnixConnection(http.client.HTTPConnection):
@@ -102,7 +102,7 @@ class Service:
         return json.loads(text) if text else None
 
     def members(self):
-        """pid -> name: the service, its roles, and all that runs below them."""
+        """pid -> name: the service, its roles, and all processes below them."""
         every = parents()
         found = {self.process.pid: "brig"}
         grown = True
@@ -117,7 +117,7 @@ class Service:
                 if parent == self.process.pid}
 
     def cpu_ns(self):
-        """What each role has used of the processors; its cells are not in it."""
+        """The processor time that each role has used, without its cells."""
         used = {}
         for name, pid in self.roles().items():
             with open("/proc/%d/schedstat" % pid, encoding="utf-8") as file:
@@ -125,7 +125,8 @@ class Service:
         return used
 
     def memory(self):
-        """Proportional sizes of all processes, in bytes, by role; cells are one sum."""
+        """Proportional sizes of all processes, in bytes, by role; all cells together are one sum.
+        """
         roles = {pid: name for name, pid in self.roles().items()}
         roles[self.process.pid] = "supervisor"
         sums, count = {}, 0

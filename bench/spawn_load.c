@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Processes by the number, so many at a time: what the others are measured with. Speaks as
- * warm_driver.c does; START and READY are not looked at. In the words of CMD, {slot} stands for a
- * number that no other process under way has.
+ * Starts a number of processes, several at a time: the other contenders are measured with it. Reads
+ * the same commands as warm_driver.c; START and READY are ignored. In the words of CMD, {slot}
+ * stands for a number that no other running process has.
  *
- * --floor: no program at all, but fork, _exit and wait, in a process with so many bytes in use:
+ * --floor: no program at all, but fork, _exit and wait, in a process with BYTES bytes in use:
  * nothing that clones a process of this size can be faster.
  *
  * usage: spawn_load [--open FD FILE] CMD [ARGS...]
@@ -147,7 +147,7 @@ static void grow(size_t bytes)
 	if (area == MAP_FAILED) {
 		fail("memory");
 	}
-	/* As an interpreter's heap is: small pages. */
+	/* Small pages, as in an interpreter's heap. */
 	madvise(area, bytes, MADV_NOHUGEPAGE);
 	memset(area, 1, bytes);
 }
@@ -165,7 +165,7 @@ int main(int argc, char **argv)
 	}
 	posix_spawn_file_actions_init(&actions);
 	if (argc > 4 && strcmp(argv[1], "--open") == 0) {
-		/* Anew for each: who reads it moves its offset. */
+		/* Opened anew for each process: a reader moves the offset. */
 		posix_spawn_file_actions_addopen(&actions, atoi(argv[2]), argv[3], O_RDONLY, 0);
 		argc -= 3;
 		argv += 3;

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The programs that measure: compiled into the build directory, copied where all can run them."""
+"""The measuring programs: compiled into the build directory, copied to a place where all users can
+run them."""
 
 import os
 import shlex
@@ -42,7 +43,7 @@ def compile_all(build, names=tuple(PROGRAMS)):
 
 
 def place(scratch, build, brig, user, names=tuple(PROGRAMS)):
-    """Copies where an ordinary user can reach them, whatever the build directory's mode."""
+    """Copies to a place that an ordinary user can reach, whatever the build directory's mode."""
     found = {name: shutil.copy(os.path.join(build, "bench", name), scratch) for name in names}
     found["brig"] = shutil.copy(brig, scratch)
     found["filter"] = os.path.join(scratch, "filter.bpf")

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A program that stays and keeps a pool: libbrig as a service would use it, for those who measure.
- * Reads one question a line, answers each with a line of JSON:
+ * A long-running program that keeps a pool: libbrig as a service would use it, for benchmarks.
+ * Reads one command a line, answers each with a line of JSON:
  *
- *	load START IN_FLIGHT RUNS READY	cold, warm or auto; READY: cells waited for before each
- *	memory				fills the pool, and tells what it holds
+ * 	load START IN_FLIGHT RUNS READY	cold, warm or auto; READY: cells waited for before each
+ * 	memory				fills the pool, and reports its memory
  *
  * With "value" at the end each run is asked for its value, as requests to the service are.
  *
@@ -22,7 +22,10 @@
 #include "cli/bench/bench_load.h"
 #include "cli/bench/bench_memory.h"
 
-/* Until nothing of the runs before is left: so many times in a row there was nothing to do. */
+/*
+ * Waits until nothing of earlier runs is left: until a number of checks in a row found nothing to
+ * do.
+ */
 #define QUIET_ROUNDS 5
 #define ROUNDS_MAX   100
 #define ROUND_MS     10

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processes that stay and measure (warm_driver.c, spawn_load.c), and what they are asked."""
+"""Long-running processes that measure (warm_driver.c, spawn_load.c), and their commands."""
 
 import json
 import os
@@ -17,19 +17,20 @@ CELLS = 16
 
 
 class Failure(Exception):
-    """A worker said that it cannot, or ended."""
+    """A worker reported a failure, or ended."""
 
 
 @dataclass
 class Worker:
-    """One resident process; several contenders may ask it."""
+    """One resident process; several contenders may use it."""
     args: list
     env: dict
     process: subprocess.Popen = None
 
     def start(self):
         # A session of its own: kernels that share the processors out by session (autogroup) would
-        # else give a part of one share to each worker, and whole ones to what it is held against.
+        # otherwise give a part of one share to each worker, and whole shares to the processes that
+        # it is compared with.
         # pylint: disable=consider-using-with
         self.process = subprocess.Popen(self.args, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         text=True, env=self.env, start_new_session=True)
@@ -58,7 +59,7 @@ class Worker:
 
 @dataclass
 class Load:
-    """A contender: how it is asked, how many runs a round it gets, and what came of it."""
+    """A contender: its command, its number of runs per round, and its results."""
     key: str
     label: str
     worker: Worker
@@ -89,7 +90,7 @@ def have_modules():
 
 
 def write_runtime(tree, config):
-    """The host's Python, warmed with numpy and pandas, as an operator would write it."""
+    """The host's Python, warmed with numpy and pandas, as an operator would configure it."""
     with open(os.path.join(tree, "data/runtimes/python.json"), encoding="utf-8") as file:
         text = re.sub(r"(?m)^\s*//.*$", "", file.read())
     runtime = json.loads(text)
@@ -130,7 +131,7 @@ class Field:
         self.list.append(Load(*args, **more))
 
     def crun(self):
-        """A bundle for each that may be under way: they have a control group each."""
+        """One bundle for each concurrent run: each has a control group."""
         for slot in range(max(LEVELS)):
             args = self.base.crun_args("python", [PYTHON, "-c", contenders.CODE], self.base.root,
                                        "-%d" % slot)
@@ -175,7 +176,7 @@ class Field:
                      self.spawner(["--floor", str(size)]), weight=4.0)
 
     def memory(self):
-        """What each driver's pool holds; one that has none is left out, by name."""
+        """The memory of each driver's pool; a driver without a pool is left out, by name."""
         seen = {}
         for key, driver in self.drivers.items():
             try:
@@ -190,7 +191,8 @@ class Field:
             self.list.remove(load)
 
     def rehearse(self):
-        """Every contender once, so that no clock sees a first time; who fails is left out."""
+        """Runs every contender once, so that no first run is measured; a contender that fails is
+        left out."""
         for load in list(self.list):
             try:
                 for level in load.levels:

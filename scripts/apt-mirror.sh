@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# For scripts that call debootstrap, which read this file: where this host gets Debian from.
+# The Debian mirror of this host, for scripts that call debootstrap and read this file.
 
-# The first of Debian's own that apt is told of, in both forms of its source files. Others' archives
-# (.../linux/debian has no main) and apt's own schemes are of no use to debootstrap.
+# The first mirror of Debian itself in apt's sources, in both forms of its source files. Archives of
+# others (.../linux/debian has no main) and apt's own schemes do not work with debootstrap.
 apt_mirror() {
 	local found
 	found=$(

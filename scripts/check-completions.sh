@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The completions know the options that `brig COMMAND --help` names, and no others.
+# Checks that the completions have exactly the options that `brig COMMAND --help` lists.
 # usage: check-completions.sh PATH-OF-BRIG
 set -eu
 cd "$(dirname "$0")/.."

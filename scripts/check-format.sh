@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The form of the C files: clang-format decides. --fix rewrites them.
+# Checks the form of the C files with clang-format. --fix rewrites them.
 #
-# Versions of clang-format disagree in details, so its word counts only in the version that the
-# project is written with; the plain rules (tabs, columns, blanks) are checked in any case.
+# Versions of clang-format disagree in details, so its result counts only in the version that the
+# project uses; the plain rules (tabs, columns, blanks) are checked in any case.
 set -eu
 cd "$(dirname "$0")/.."
 

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Looks at the binaries themselves for what mk/flags.mk asked for. usage: check-hardening.sh BUILD
+# Checks that the binaries have the protections that mk/flags.mk asks for.
+# usage: check-hardening.sh BUILD
 set -eu
 
 build=${1:?usage: check-hardening.sh BUILD}
@@ -63,7 +64,7 @@ want "$library" "has no soname libbrig.so.0" 'SONAME.*libbrig\.so\.0' readelf -d
 want "$library" "has no stack protector" '__stack_chk_fail' readelf --dyn-syms -W "$library"
 want "$library" "is not fortified" '__[a-z]+_chk' readelf --dyn-syms -W "$library"
 
-# The template is loaded into an interpreter: that and the C library are all it can count on.
+# The template is loaded into an interpreter: it can rely only on that and on the C library.
 missing=$(nm -D --undefined-only "$template" | awk '$2 !~ /@GLIBC|^_?Py|^_ITM_|^__gmon/ { print $2 }')
 [ -z "$missing" ] || fail "$template" "needs what no interpreter has: $(echo "$missing" | tr '\n' ' ')"
 
@@ -71,7 +72,7 @@ foreign=$(nm -D --defined-only "$library" | awk '$2 != "A" && $3 !~ /^brig_/ { p
 [ -z "$foreign" ] || fail "$library" "shows more than the public API: $(echo "$foreign" | tr '\n' ' ')"
 
 # Every object by itself: the compiler notes its flags in the debug information (not fortification,
-# which is a macro: the library shows that, above).
+# which is a macro: the check of the library above covers it).
 producers() {
 	readelf --debug-dump=info "$archive" | grep DW_AT_producer
 }

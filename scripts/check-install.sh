@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# `make install` brings all it should, a C program can use it, `make uninstall` leaves nothing.
+# Checks that `make install` installs everything, that a C program can use it, and that `make
+# uninstall` leaves nothing.
 # usage: check-install.sh BUILD
 set -eu
 cd "$(dirname "$0")/.."
@@ -33,7 +34,7 @@ for source in man/*.scd; do
 	}
 done
 
-# A program of somebody else's, shared and static, with what pkg-config says.
+# A program of another project, shared and static, built with the flags from pkg-config.
 cat >"$stage/user.c" <<'CODE'
 #include <brig/brig.h>
 #include <stdio.h>
@@ -64,7 +65,7 @@ left=$(find "$root" ! -type d)
 	exit 1
 }
 
-# On this host, as far as a namespace of its own can be that: the loader finds the library at once.
+# On this host, as far as a namespace of its own allows: the loader finds the library at once.
 [ "$(id -u)" -eq 0 ] || exit 0
 cat >"$stage/here" <<'HERE'
 set -eu

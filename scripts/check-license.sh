@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Every file says what its license is: in a line of its own, or by a path in REUSE.toml.
+# Checks that every file states its license: in a line of its own, or by a path in REUSE.toml.
 set -eu
 cd "$(dirname "$0")/.."
 git rev-parse --git-dir >/dev/null 2>&1 || { echo "not a git tree: nothing to compare" >&2; exit 0; }

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Every shell script of the tree, found by its first line, must please shellcheck.
+# Runs shellcheck on every shell script of the tree, found by its first line.
 set -eu
 cd "$(dirname "$0")/.."
 

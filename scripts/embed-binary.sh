@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Turns a built file into a C file that holds its bytes: NAME, and NAME_size.
-# Usage: embed-binary.sh OUT.c FILE NAME
+# usage: embed-binary.sh OUT.c FILE NAME
 set -eu
 
 out=$1 file=$(realpath -- "$2") name=$3

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Turns the files of data/ into a C file, so that brig is one program that needs no installed data.
-# Usage: embed.sh OUT.c FILES...   (paths in the table are relative to data/; see base/embedded.h)
+# usage: embed.sh OUT.c FILES...   (paths in the table are relative to data/; see base/embedded.h)
 set -eu
 
 out=$1
@@ -21,8 +21,8 @@ content() {
 	esac
 }
 
-# Every byte but plain letters and digits goes in as three octal digits: no quoting to get wrong,
-# no trigraph, no locale.
+# Every byte except plain letters and digits is written as three octal digits. This avoids errors of
+# quoting, trigraphs and the locale.
 literal() {
 	content "$1" | od -An -v -to1 | awk '
 	BEGIN {

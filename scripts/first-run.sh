@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A first program in a cell, and what became of it. usage: first-run.sh PATH-OF-BRIG
+# Runs a first program in a cell and shows its result.
+# usage: first-run.sh PATH-OF-BRIG
 set -eu
 
 brig=${1:?usage: first-run.sh BRIG}

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Makes the table of system-call names from the kernel's own <asm/unistd_64.h>, as the C
-# preprocessor sees it. Usage: [CC=gcc] gen-syscalls.sh OUT.h
+# preprocessor sees it.
+# usage: [CC=gcc] gen-syscalls.sh OUT.h
 #
 # One blob of text and 16-bit offsets instead of pointers: pointers would have to be relocated at
 # every start of a position-independent program.
@@ -12,8 +13,8 @@ cc=${CC:-cc}
 LC_ALL=C
 export LC_ALL
 
-# Calls that came after the headers of an older distribution. Their numbers are the kernel's ABI and
-# the same for ever, so a filter does not depend on the host that built it.
+# Calls that are newer than the headers of an older distribution. Their numbers are the kernel's ABI
+# and never change, so a filter does not depend on the host that built it.
 later='
 cachestat 451
 fchmodat2 452

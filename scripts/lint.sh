@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # Static analysis of all C sources: clang-tidy (rules in .clang-tidy) and cppcheck.
 # usage: lint.sh BUILD [--changed | FILE...]; BUILD must hold the generated headers. JOBS: how many at
-# a time; all cores unless it is said.
+# a time; all cores by default.
 #
-# What has passed is remembered in BUILD/lint by the hash of all that the verdict rests on
-# (lint_keys.py), so that a file is looked at once. --changed: what differs from origin/main, or, where
-# there is none, from the last commit; for a header that differs, a few of the files that include it.
+# Passed files are recorded in BUILD/lint by the hash of everything that the result depends on
+# (lint_keys.py), so that a file is analysed once. --changed: the files that differ from
+# origin/main, or, where there is none, from the last commit; for a header that differs, a few of
+# the files that include it.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -47,7 +48,7 @@ failed=0
 cache=$build/lint
 mkdir -p "$cache"
 
-# The interpreter's headers, for src/template: not ours to mend.
+# The interpreter's headers, for src/template: warnings in them are not ours.
 flags="-std=gnu17 -D_GNU_SOURCE -DBRIG_BUILDING -Wall -Wextra -Iinclude -Isrc -I$build/gen -I$build
 	-isystem $(scripts/python-headers.sh)"
 export flags build cache
@@ -55,7 +56,7 @@ export flags build cache
 # shellcheck disable=SC2086 # flags and names without blanks
 todo=$(/usr/bin/python3 scripts/lint_keys.py "$cache" $flags -- $sources)
 
-# unseen TOOL: "KEY FILE" of what it has not passed yet.
+# unseen TOOL: "KEY FILE" of each file that it has not passed yet.
 unseen() {
 	echo "$todo" | sed -n "s/^$1 //p"
 }
@@ -80,10 +81,10 @@ unseen clang-tidy | xargs -r -P "$jobs" -n 8 sh -c '
 	done
 ' lint || failed=1
 
-# What is off: system headers that it does not look for, the notes that it could not see all
-# combinations of macros, and two checks whose alarms were all false; clang-tidy's analyzer finds
-# what those are for. The ctu* ones look across files, which only happens with one job; they take
-# parameters that are written for ones that are read.
+# Disabled checks: system headers that it does not look for, the notes that it could not see all
+# combinations of macros, and two checks whose alarms were all false; clang-tidy's analyzer covers
+# those. The ctu* checks look across files, which only happens with one job; they take parameters
+# that are written for ones that are read.
 files=$(unseen cppcheck | cut -d' ' -f2)
 [ -n "$files" ] || exit "$failed"
 # shellcheck disable=SC2086 # names without blanks

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What of the sources has to be linted again. usage: lint_keys.py CACHE FLAG... -- FILE...
+"""Lists the sources that have to be linted again. usage: lint_keys.py CACHE FLAG... -- FILE...
 
-Prints "TOOL KEY FILE" for each file that a tool has not passed as it is now (there is no CACHE/KEY). A
-key is the hash of all that the verdict rests on: the file, every header that it includes, the tool,
-its rules, its flags, and scripts/lint.sh. Headers of the system count by size and time. A file whose
-headers are not all found has the key "none", which is never there.
+Prints "TOOL KEY FILE" for each file that a tool has not passed in its present state (there is no
+CACHE/KEY). A key is the hash of everything that the result depends on: the file, every header that
+it includes, the tool, its rules, its flags, and scripts/lint.sh. Headers of the system count by
+size and time. A file whose headers are not all found has the key "none", which never exists.
 """
 
 import concurrent.futures
@@ -21,7 +21,7 @@ facts = {}
 
 
 def fact(path):
-    """What stands for a file's contents."""
+    """A value that stands for a file's contents."""
     if path not in facts:
         if os.path.isabs(path):
             about = os.stat(path)
@@ -32,7 +32,7 @@ def fact(path):
 
 
 def headers(file, flags):
-    """The file and all that it includes, as the compiler finds it; None: it does not find all."""
+    """The file and its headers, as the compiler finds them; None: some were not found."""
     done = subprocess.run(["gcc", "-M", *flags, file], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         return None

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The directory of the interpreter's headers: the system's, not that of a Python in somebody's home.
+# Prints the directory of the interpreter's headers: the system's, not that of a Python in a home
+# directory.
 set -eu
 python=/usr/bin/python3
 [ -x "$python" ] || python=python3

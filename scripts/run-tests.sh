@@ -2,20 +2,20 @@
 # SPDX-License-Identifier: Apache-2.0
 # Runs the parts of the suite and counts. usage: run-tests.sh [PART...]; none: all of them.
 #
-# parts: build format layers license words lint lint-changed shell hardening install completions docs unit san
-# fuzz-smoke fuzz suites quick suite:NAME suite:NAME/FILE
+# parts: build format layers license words lint lint-changed shell hardening install completions
+# docs unit san fuzz-smoke fuzz suites quick suite:NAME suite:NAME/FILE
 #
-# The whole goes on in two rows. What only computes (static analysis, the builds for sanitizers and
-# fuzzers) is begun early, at low priority, and told in its turn. The rest is in the other row: unit
-# tests, fuzzers and the suites that look at nothing but their own go on beside each other, as many at
-# a time as there are cores; then the few that want the host for themselves. How: test-jobs.sh and
-# test-suites.sh.
+# Two sequences run at the same time. Parts that only compute (static analysis, the builds for
+# sanitizers and fuzzers) start early, at low priority; their results are printed in their place.
+# The other sequence has the rest: unit tests, fuzzers and the suites that depend only on their own
+# processes run in parallel, as many at a time as there are cores; then the few that need the host
+# to themselves. Details: test-jobs.sh and test-suites.sh.
 #
-# A check counts as one test; a cmocka or pytest program counts what it reports; whatever crashes,
-# hangs or reports nothing counts as failed. In CI (CI=true) a skipped test is a failed one. Each
-# part's output is kept in $BUILD/log; that of a failed part is shown. The last line is
-# "N passed, M failed", and the exit status says the same.
-# shellcheck disable=SC2317,SC2034 # functions are handed on by name; the jobs read variables
+# A check counts as one test; a cmocka or pytest program counts the tests that it reports; a program
+# that crashes, hangs or reports nothing counts as failed. In CI (CI=true) a skipped test counts as
+# failed. Each part's output is kept in $BUILD/log; that of a failed part is shown. The last line is
+# "N passed, M failed"; the exit status is 0 only if nothing failed.
+# shellcheck disable=SC2317,SC2034 # functions are passed by name; the jobs read variables
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
@@ -28,7 +28,7 @@ SMOKE_RUNS=50000
 UNIT_TIMEOUT=180
 SUITE_TIMEOUT=${SUITE_TIMEOUT:-900}
 
-# All cores, unless whoever called make has said otherwise.
+# All cores, unless make was called with -j.
 case " ${MAKEFLAGS-} " in
 *\ -j*) build_with=("$MAKE" --no-print-directory) ;;
 *) build_with=("$MAKE" --no-print-directory "-j$(nproc)") ;;
@@ -40,8 +40,8 @@ PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 export PATH LC_ALL=C.UTF-8
 unset PYTHONPATH PYTHONHOME
 
-# A kernel that randomises more address bits than a sanitizer of its time knew of makes it crash
-# now and then at start.
+# On kernels that randomise more address bits than an older sanitizer supports, it sometimes crashes
+# at start.
 plain_addresses=(setarch "$(uname -m)" -R)
 
 LOG=$BUILD/log
@@ -81,7 +81,7 @@ run_unit() {
 	bad=$(cmocka_sum FAILED "$log")
 	skip=$(cmocka_sum SKIPPED "$log")
 	if ! grep -q '^\[==========\] [0-9]* test(s) run' "$log"; then
-		# It did not come to its end: what had passed until then is still true.
+		# It ended early; the tests that had passed until then still count.
 		ok=$(grep -c '^\[       OK \]' "$log")
 		bad=$(($(grep -c '^\[  FAILED  \]' "$log") + 1))
 		echo "$program ended early with exit status $status" >>"$log"
@@ -95,7 +95,7 @@ run_unit() {
 	tally "$name" "$log" "$ok" "$bad" "$skip" $((SECONDS - start))
 }
 
-# These begin several things before a cell can be made: nothing is to hold them up meanwhile.
+# These start several processes before a cell can be made, and must not be delayed meanwhile.
 TIMED_UNITS='test_engine_local test_engine_local_wait test_engine_fork'
 
 # run_units KIND BUILD COMMAND...: one program for each source, with the command in front of it.
@@ -131,8 +131,8 @@ part_san() {
 
 # --- fuzzers -------------------------------------------------------------------------------------
 
-# part_fuzz SECONDS [OPTION...]: each over what is known (corpus and regressions), then on for that
-# long, with these options of the fuzzer's.
+# part_fuzz SECONDS [OPTION...]: runs each fuzzer over the known inputs (corpus and regressions),
+# then for SECONDS more, with these options of the fuzzer.
 part_fuzz() {
 	local seconds=$1 source name dir found SUITE_TIMEOUT=$((SUITE_TIMEOUT + $1))
 	shift
@@ -175,7 +175,7 @@ finish() {
 	exit
 }
 
-# What only computes; where there is one core alone nothing is left for it.
+# The parts that only compute. On a single core there is no capacity for them beside the others.
 part_ahead() {
 	[ "$cores" -gt 1 ] || return
 	begin_ahead build-san "${build_with[@]}" SAN=1 BUILD="$BUILD/san" all unit-programs
@@ -204,7 +204,8 @@ for part in "$@"; do
 	docs) check docs scripts/check-docs.sh "$BUILD/brig" ;;
 	unit) part_unit ;;
 	san) part_san ;;
-	# The same inputs each time: a new find is for `make fuzz`, and no matter of luck here.
+	# The same inputs each time: new finds are for `make fuzz`, so that this result is not
+	# random.
 	fuzz-smoke) part_fuzz "$SMOKE_SECONDS" -seed=1 -runs="$SMOKE_RUNS" ;;
 	fuzz) part_fuzz "$FUZZ_SECONDS" ;;
 	suites) part_suites ;;

@@ -1,17 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Installs what is missing to build and run brig (`setup.sh run`), to install it (`setup.sh install`),
-# to test it (`setup.sh test`), to test it in a guest (`setup.sh vm`) or on a bare Debian
+# Installs the missing packages to build and run brig (`setup.sh run`), to install it (`setup.sh
+# install`), to test it (`setup.sh test`), to test it in a guest (`setup.sh vm`) or on a bare Debian
 # (`setup.sh bare`), or to compare it with others (`setup.sh bench`).
 #
-# A package is asked for only when what it brings is nowhere to be found, so a compiler or a
-# language that came some other way is left alone. On a complete host this runs nothing. It needs no
-# make: a host without starts here.
+# A package is installed only when nothing that it provides is found, so a compiler or a language
+# from another source is left alone. On a complete host this runs nothing. It does not need make, so
+# it also works on a host without it.
 set -eu
 
-# package|proof[,proof...]: present when one proof is. A proof with a slash is a file (globs work),
-# one without is a command. python3 and perl are proven by what their minimal forms, which Debian
-# may have brought for itself, lack.
+# package|proof[,proof...]: the package is present if one of its proofs is. A proof with a slash is
+# a file (globs work), one without is a command. python3 and perl are proven by files that their
+# minimal forms, which Debian may have installed for itself, lack.
 RUN_PACKAGES='
 make|make
 gcc|gcc
@@ -133,8 +133,8 @@ missing_of() {
 	done
 }
 
-# The sanitizers' run-time library is packaged by clang's version: ask the clang that is here. One
-# that is yet to come is the distribution's default, and so is that library.
+# The sanitizers' run-time library is packaged by clang's version: use that of the installed clang.
+# A clang that is not installed yet will be the distribution's default, and so is that library.
 missing_clang_runtime() {
 	if ! command -v clang >/dev/null 2>&1; then
 		echo libclang-rt-dev
@@ -147,7 +147,7 @@ missing_clang_runtime() {
 	echo "libclang-rt-$(clang -dumpversion | cut -d. -f1)-dev"
 }
 
-# ask_root WHY PACKAGE...: what somebody else has to do, ready to be copied.
+# ask_root WHY PACKAGE...: prints the command that root has to run, ready to be copied.
 ask_root() {
 	echo "setup: $1. Run as root:" >&2
 	shift
@@ -170,7 +170,7 @@ install_packages() {
 		as_root=sudo
 	fi
 	echo "setup: ${as_root:+$as_root }apt-get install -y --no-install-recommends $*"
-	# A package list that knows all of them is good enough; an old one shows when fetching fails.
+	# A package list that has all of them is good enough; if it is outdated, fetching fails.
 	if ! apt-get install -s --no-install-recommends "$@" >/dev/null 2>&1 ||
 		! apt_install "$@"; then
 		echo "setup: ${as_root:+$as_root }apt-get update"
@@ -179,7 +179,7 @@ install_packages() {
 	fi
 }
 
-# A database for one test is no reason to have a server run on this host from now on.
+# A database for one test is no reason to keep a server running on this host.
 without_server() {
 	file=/etc/postgresql-common/createcluster.conf
 	case " $* " in
@@ -198,7 +198,7 @@ run) table=$RUN_PACKAGES ;;
 install) table=$INSTALL_PACKAGES ;;
 test)
 	table=$RUN_PACKAGES$INSTALL_PACKAGES$TEST_PACKAGES
-	# Where run-tests.sh looks: a tool in somebody's home does not count.
+	# The places where run-tests.sh looks: a tool in a home directory does not count.
 	PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 	;;
 vm) table=$RUN_PACKAGES$VM_PACKAGES ;;

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Jobs of run-tests.sh, which reads this file: begun, waited for, counted; and ended, all of them and
-# whatever they have started, when the run itself is told to end.
-# shellcheck disable=SC2154,SC2317 # what run-tests.sh sets; functions are handed on by name
+# Jobs of run-tests.sh, which reads this file: starts, awaits and counts them. When the run itself
+# is ended, it ends all jobs and all processes that they have started.
+# shellcheck disable=SC2154,SC2317 # variables of run-tests.sh; functions are passed by name
 
-# What was begun ahead has to wait whenever others want the processor.
+# Checks that start ahead have to wait whenever others need the processor.
 AHEAD_TIMEOUT=5400
 SHOWN_LINES=400
 
@@ -13,11 +13,11 @@ failures=()
 scratch=
 declare -A ahead=() # check: process
 last_ahead=
-current=  # the process that is waited for, if that is none of the others
-declare -A window=() # jobs that go on at the same time: process -> name
+current=  # the process that is waited for, if it is none of the others
+declare -A window=() # jobs that run at the same time: process -> name
 
-# end_window: tells each job's command, once, and waits for it. A job may not have come to it yet.
-# By SIGINT, at which pytest still undoes what its tests have set up.
+# end_window: signals each job's command, once, and waits for it. A job may not have started it yet.
+# The signal is SIGINT, at which pytest still runs the teardown of its tests.
 end_window() {
 	local pid child left=yes
 	local -A told=()
@@ -36,8 +36,8 @@ end_window() {
 	done
 }
 
-# Everything here is started by timeout(1), which ends all that it has started with itself, and
-# kills what does not end.
+# Everything here is started by timeout(1), which ends its whole process group with itself, and
+# kills processes that do not end.
 leave() {
 	local pid
 	trap '' INT TERM HUP
@@ -54,8 +54,8 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 trap 'exit 129' HUP
 
-# attended LOG COMMAND...: runs it as a job, since a shell that waits for one heeds signals at once.
-# Jobs are born deaf to SIGINT, which is none of the command's business.
+# attended LOG COMMAND...: runs it as a job, since a shell that waits for a job handles signals at
+# once. Jobs start with SIGINT ignored; the command gets the default back.
 attended() {
 	local log=$1 status
 	shift
@@ -71,7 +71,7 @@ log_of() {
 	echo "$LOG/${1//[^a-zA-Z0-9_.-]/-}.log"
 }
 
-# tally NAME LOG PASSED FAILED SKIPPED SECONDS: adds up, and says so in a line.
+# tally NAME LOG PASSED FAILED SKIPPED SECONDS: adds to the sums, and prints a line.
 tally() {
 	local name=$1 log=$2 ok=$3 bad=$4 skip=$5 seconds=$6
 	local word=ok
@@ -99,8 +99,8 @@ tally() {
 	fi
 }
 
-# begin_ahead NAME COMMAND...: begins a check at low priority, one of them after the other; check
-# NAME waits for its end. Not at idle priority: on a busy host that would never end.
+# begin_ahead NAME COMMAND...: starts a check at low priority, one after the other; check NAME waits
+# for its end. Not at idle priority: on a busy host it would never end.
 begin_ahead() {
 	local name=$1 log
 	log=$(log_of "$1")
@@ -125,12 +125,14 @@ check() {
 	log=$(log_of "$1")
 	shift
 	if [ -n "${ahead[$name]-}" ]; then
-		# Nothing else is done meanwhile. Only root may take back what was given up.
+		# Nothing else runs meanwhile, so it gets normal priority back, which only root may
+		# do.
 		renice -n 0 -g "${ahead[$name]}" >/dev/null 2>&1
 		wait "${ahead[$name]}" 2>/dev/null
 		status=$?
 		unset "ahead[$name]"
-		# Its own word: after very many other jobs the shell has forgotten how it ended.
+		# The status that it wrote itself: after very many other jobs the shell has
+		# forgotten it.
 		if [ -s "$log.ended" ]; then
 			read -r seconds status <"$log.ended"
 		fi
@@ -151,8 +153,8 @@ check() {
 
 # --- jobs at the same time -----------------------------------------------------------------------
 
-# begin NAME FUNCTION ARGUMENT...: the function goes on beside those begun before, as many at a time
-# as there are cores. What it tallies is told when it has ended.
+# begin NAME FUNCTION ARGUMENT...: runs the function in parallel with those begun before, as many at
+# a time as there are cores. Its tally is printed when it has ended.
 begin() {
 	local name=$1 result
 	result=$(log_of "$1").result
@@ -175,7 +177,8 @@ end_one() {
 	local pid='' name log words status all=("${!window[@]}")
 	wait -n -p pid "${all[@]}"
 	status=$?
-	# 127: the shell has forgotten how it ended; its result has not. Else a signal came first.
+	# 127: the shell has forgotten the status, but the result is there. Otherwise a signal came
+	# first.
 	[ "$status" -ne 127 ] || pid=${pid:-${all[0]}}
 	[ -n "$pid" ] || return 0
 	name=${window[$pid]}
@@ -197,8 +200,8 @@ end_all() {
 	done
 }
 
-# alone NAME FUNCTION ARGUMENT...: with nothing beside it. A job all the same: a shell that waits for
-# one heeds signals at once.
+# alone NAME FUNCTION ARGUMENT...: runs it with nothing beside it. It is a job as well: a shell that
+# waits for a job handles signals at once.
 alone() {
 	end_all
 	begin "$@"

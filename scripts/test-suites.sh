@@ -1,18 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # The pytest suites, as root and as an ordinary user; run-tests.sh reads this file.
-# shellcheck disable=SC2154 # what run-tests.sh sets
+# shellcheck disable=SC2154 # variables of run-tests.sh
 
-# Of parts that know no users: the same whoever runs them, so once is enough. The few tests among
-# them that start cells need npm's cache, which the user has not.
+# Suites of parts that do not depend on the user: once is enough. The few tests among them that
+# start cells need npm's cache, which the ordinary user does not have.
 SAME_FOR_ALL='http ledger mcp'
-# These may go on beside each other and beside themselves as another person: each test looks at what
-# it has started itself and at nothing that the host has only one of.
+# These may run in parallel with each other and with themselves as another user: each test checks
+# only processes that it has started itself, and uses nothing of which the host has only one.
 SIDE_BY_SIDE='api attack attack-warm check clients cli crash fault gate guard languages learn lib monitor'
 SIDE_BY_SIDE+=' serve tenants tutorials warm'
-# The longest come first, so that none is left alone in the end.
+# The longest come first, so that none is left to run alone at the end.
 LONGEST='fault crash attack attack-warm api gate tenants clients warm languages guard cli lib serve mcp'
-# What make check runs: of each kind of test those that take seconds.
+# The tests of make check: of each kind those that take seconds.
 QUICK='posture degrade check/test_answers.py cli/test_run.py attack/test_proc.py attack/test_namespaces.py'
 QUICK+=' api/test_execute.py api/test_errors.py gate/test_reach.py http/test_malformed.py guard/test_rules.py'
 QUICK+=' ledger/test_audit.py serve/test_roles.py'
@@ -23,8 +23,8 @@ pytest_count() {
 	grep -oE "\b[0-9]+ $1\b" <<<"$2" | awk '{ n = $1 } END { print n + 0 }'
 }
 
-# run_suite NAME WHO TREE COMMAND...: the command in front makes it that person. NAME may be a file of
-# a suite. NAME-warm is the suite NAME once more, with cells that were made ahead.
+# run_suite NAME WHO TREE COMMAND...: the command in front switches to that user. NAME may be a file
+# of a suite. NAME-warm is the suite NAME once more, with cells that were made ahead.
 run_suite() {
 	local suite=$1 who=$2 tree=$3 log start=$SECONDS
 	local other=root kind=cold closing status ok bad skip home
@@ -33,7 +33,7 @@ run_suite() {
 	[ "$suite" = "${suite%-warm}" ] || kind=warm
 	[ "$who" = root ] && other=user
 	home=$tree/home-$who
-	# Tests marked for the other are left out, not skipped: they run in the other pass.
+	# Tests marked for the other user are left out, not skipped: they run in the other pass.
 	(
 		cd "$tree" && exec timeout -k 20 "$SUITE_TIMEOUT" "$@" env -i --default-signal PATH="$PATH" \
 			LC_ALL="$LC_ALL" HOME="$home" TMPDIR=/tmp CI="$CI" PYTHONDONTWRITEBYTECODE=1 \
@@ -47,7 +47,7 @@ run_suite() {
 	ok=$(pytest_count passed "$closing")
 	bad=$(($(pytest_count failed "$closing") + $(pytest_count 'errors?' "$closing")))
 	skip=$(($(pytest_count skipped "$closing") + $(pytest_count xfailed "$closing")))
-	# 5: every test is for the other person.
+	# 5: every test is for the other user.
 	if [ "$status" -eq 5 ] && grep -q ' deselected' <<<"$closing"; then
 		return
 	fi
@@ -58,8 +58,8 @@ run_suite() {
 	tally "$suite as $who" "$log" "$ok" "$bad" "$skip" $((SECONDS - start))
 }
 
-# A copy of the tree: suites may write beside their files, and an ordinary user can read it
-# wherever the tree itself lies.
+# A copy of the tree: suites may write beside their files, and an ordinary user can read it wherever
+# the tree itself is.
 copy_tree() {
 	local tree=$1
 	mkdir -p "$tree/build" "$tree/home-root" "$tree/home-user"
@@ -108,7 +108,7 @@ make_scratch() {
 	chown -R "$USER_ID:$USER_ID" "$scratch/user-tree" "$scratch/tmp-user"
 }
 
-# pass BEGIN SUITE: as everybody who counts for it, by begin or by alone.
+# pass BEGIN SUITE: runs it as each user that it is for, with begin or alone.
 pass() {
 	local begin=$1 suite=$2
 	local as_user=(setpriv --reuid "$USER_ID" --regid "$USER_ID" --clear-groups --inh-caps=-all --)
@@ -128,7 +128,7 @@ run_suites() {
 	[ "$(id -u)" -eq 0 ] ||
 		echo "note: the suites run as this user only; start as root to run them as root too"
 	mapfile -t names < <(longest_first "$@")
-	# First what may be beside something else, so that the rest has the host for itself.
+	# First the suites that may run in parallel, so that the rest have the host to themselves.
 	for suite in "${names[@]}"; do
 		! in_list "$SAME_FOR_ALL $SIDE_BY_SIDE" "$suite" || pass begin "$suite"
 	done
