@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A local engine on a loop of its own, and calls to their end. */
+/* A local engine on a loop of its own, and calls that run to their end. */
 #ifndef BRIG_TESTS_ENGINE_FIXTURE_H
 #define BRIG_TESTS_ENGINE_FIXTURE_H
 
@@ -27,7 +27,7 @@ struct fixture {
 	struct engine *engine;
 };
 
-/* What came of one call. */
+/* The outcome of one call. */
 struct heard {
 	struct fixture *fixture;
 	struct engine_run *run;
@@ -35,7 +35,7 @@ struct heard {
 	size_t size, streamed;
 	struct brig_error error;
 	int ended, failed;
-	bool pauses; /* holds the output back at its first piece */
+	bool pauses; /* pauses the output at its first piece */
 	struct loop_timer later;
 };
 
@@ -100,7 +100,7 @@ static inline int begin(struct fixture *fixture, struct engine_call *call, struc
 	call->fail = on_fail;
 	call->user = outcome;
 	int r = engine_start(fixture->engine, call, &outcome->run, &outcome->error);
-	/* Nothing comes before the call has returned. */
+	/* No callback comes before the call has returned. */
 	assert_int_equal(outcome->ended + outcome->failed, 0);
 	return r;
 }
@@ -119,7 +119,7 @@ static inline void run_for(struct fixture *fixture, uint64_t ns)
 	loop_timer_clear(&timer);
 }
 
-/* To the end. 0, or -errno whichever way it failed; the answer as JSON, if it is. */
+/* Runs a call to its end. 0, or -errno of either failure; the answer as JSON, if it is JSON. */
 static inline int call(struct fixture *fixture, struct engine_call what, json_t **ret)
 {
 	struct heard outcome = { 0 };

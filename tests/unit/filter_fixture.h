@@ -38,7 +38,7 @@ static inline int filter_from_lines(const char *lines, struct filter *ret, struc
 	return r;
 }
 
-/* What the kernel would be told for a decision of the table. */
+/* The value that the kernel would get for a decision of the table. */
 static inline uint32_t decision_value(struct filter_decision decision, bool notify)
 {
 	if (notify && decision.rule && decision.rule->watch) {

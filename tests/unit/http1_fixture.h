@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A message in pieces, and what the reader of HTTP/1 makes of it. After cmocka.h. */
+/* A message in pieces, and the result of the HTTP/1 reader. Needs cmocka.h before it. */
 #ifndef BRIG_TESTS_HTTP1_FIXTURE_H
 #define BRIG_TESTS_HTTP1_FIXTURE_H
 
@@ -27,7 +27,7 @@ static inline void end(struct fixture *f)
 	buf_done(&f->body);
 }
 
-/* One piece: what is left of it. */
+/* Feeds one piece; returns how much of it is left. */
 static inline size_t feed_piece(struct fixture *f, const char *text, size_t size)
 {
 	struct http1_text input = { text, size }, data;
@@ -50,7 +50,7 @@ static inline size_t feed_piece(struct fixture *f, const char *text, size_t size
 	return input.size;
 }
 
-/* In pieces, up to the end of the message or to what is wrong: how much was taken. */
+/* Feeds pieces up to the end of the message or to an error; returns how much was consumed. */
 static inline size_t feed(struct fixture *f, const char *text, size_t piece)
 {
 	size_t size = strlen(text), left = 0;

@@ -115,7 +115,7 @@ static inline int tear_down(void **state)
 		unlinkat(place->dir, names[i], 0);
 	}
 	close(place->dir);
-	assert_int_equal(rmdir(place->path), 0); /* nothing else was in it */
+	assert_int_equal(rmdir(place->path), 0); /* the directory held nothing else */
 	free(place);
 	return 0;
 }
@@ -125,7 +125,7 @@ static inline void done(void *user, const struct brig_error *error, const char *
 	struct place *place = user;
 
 	json_decref(place->data);
-	/* One execution comes with the places of its result's parts. */
+	/* The answer for one execution begins with the positions of its result's parts. */
 	size_t head = !error && size > sizeof(struct outcome) && data[0] != '{'
 			      ? sizeof(struct outcome)
 			      : 0;
@@ -136,7 +136,7 @@ static inline void done(void *user, const struct brig_error *error, const char *
 	loop_stop(place->loop);
 }
 
-/* Runs the loop until the call's answer is there; its error, positive. */
+/* Runs the loop until the call's answer has arrived; returns its error, positive. */
 static inline int answer(struct place *place, int r)
 {
 	int before = place->answers;
@@ -187,7 +187,7 @@ static inline void stop_idling(void *user)
 	loop_stop(user);
 }
 
-/* Without a call there is no transaction, and the sweep has its turn. */
+/* Without a call there is no transaction, and the sweep can run. */
 static inline void idle(struct place *place)
 {
 	struct loop_timer timer = { .due = stop_idling, .user = place->loop };

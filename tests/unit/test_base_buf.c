@@ -88,7 +88,7 @@ static void test_failure(void **state)
 	buf_addf(&buf, "%d", 1);
 	assert_int_equal(buf.size, 4);
 	assert_null(buf_take(&buf));
-	/* Taken, it is as new. */
+	/* After its contents are taken, the buffer is as new. */
 	assert_false(buf.failed);
 	buf_adds(&buf, "new");
 	assert_string_equal(buf.data, "new");

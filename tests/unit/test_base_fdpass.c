@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Descriptors over a socket: all arrive, none is left open behind the caller's back. */
+/* Descriptors over a socket: all arrive, and none stays open unnoticed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@
 
 struct pair {
 	int here, there;
-	int files[FDPASS_MAX + 1]; /* of which to send */
+	int files[FDPASS_MAX + 1]; /* descriptors to send */
 };
 
 static int set_up(void **state)
@@ -42,7 +42,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* The lowest that is free: it is the same again when nothing was left open. */
+/* The lowest free descriptor: it is the same again when nothing was left open. */
 static int lowest(void)
 {
 	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);

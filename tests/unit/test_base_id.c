@@ -37,7 +37,7 @@ static void test_make(void **state)
 	assert_in_range(ms, before, before + 60000);
 }
 
-/* Every one of the 80 bits must be seen both set and clear. */
+/* Every one of the 80 bits must occur both set and clear. */
 static void test_random_bits(void **state)
 {
 	unsigned seen_one[16] = { 0 };

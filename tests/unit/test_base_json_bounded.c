@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Large texts are read in another way than short ones: both must find the same. */
+/* Large texts are parsed in another way than short ones: both must give the same result. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@
 static const struct json_bounds usual = { .depth = 8, .values = 1000 };
 static const struct json_bounds with_nul = { .depth = 8, .values = 1000, .allow_nul = true };
 
-/* The text with so many blanks before it that it is a large one. */
+/* The text with enough blanks before it to make it a large one. */
 static json_t *load_large(const char *text, const struct json_bounds *bounds,
 			  struct json_refusal *why)
 {
@@ -46,7 +46,7 @@ static const char *const texts[] = {
 	"[\"" LONG "\xe2\x82\xac\xf0\x9f\x98\x80\x7f\"]",
 	"[\"" LONG "\\u0000\"]",
 	"[\"\\u0000\"]",
-	/* wrong ones */
+	/* invalid texts */
 	"",
 	"1",
 	"\"" LONG "\"",

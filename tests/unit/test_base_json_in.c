@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The JSON reader: comments, refusals with their place, finding keys. */
+/* The JSON reader: comments, errors with their position, finding keys. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -120,7 +120,7 @@ static void test_depth(void **state)
 	memset(text + 33, ']', 33);
 	assert_int_equal(json_doc_load(&doc, "f", text, 66, &err), -EINVAL);
 	assert_string_equal(err.message, "f:1:33: nested more than 32 deep");
-	/* Brackets in strings and comments are none. */
+	/* Brackets in strings and comments do not count. */
 	text[0] = '[';
 	text[1] = '"';
 	memset(text + 2, '{', 60);
@@ -146,7 +146,7 @@ static void test_size(void **state)
 	json_doc_done(&doc);
 	assert_int_equal(json_doc_load(&doc, "f", text, limit + 1, &err), -EINVAL);
 	assert_string_equal(err.message, "f:1:1: 1048577 bytes, over the limit of 1M");
-	/* Nothing but brackets, up to the size: refused at once, not by the stack. */
+	/* Nothing but brackets, up to the maximum size: refused at once, without deep recursion. */
 	memset(text, '[', limit);
 	assert_int_equal(json_doc_load(&doc, "f", text, limit, &err), -EINVAL);
 	free(text);
@@ -193,7 +193,7 @@ static void test_locate(void **state)
 		{ "mode", 10, 3 },
 		{ ".e", 10, 24 },
 		{ "", 1, 1 },
-		/* none of these is there */
+		/* none of these exists */
 		{ "x", 1, 1 },
 		{ "limits.", 1, 1 },
 		{ "limits.mem", 1, 1 },

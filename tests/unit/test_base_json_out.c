@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The JSON writer: commas, escapes, numbers; jansson reads back what it writes. */
+/* The JSON writer: commas, escapes, numbers; jansson parses its output. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -96,7 +96,7 @@ static void test_escapes(void **state)
 	free(json);
 }
 
-/* Each character by itself, through a reader that is not ours. */
+/* Each character by itself, through another reader than ours. */
 static void test_every_character(void **state)
 {
 	(void)state;
@@ -147,7 +147,7 @@ static void test_base64(void **state)
 	}
 }
 
-/* Around the edges of the chunk that it works in. */
+/* Around the boundaries of the chunk that it works in. */
 static void test_base64_long(void **state)
 {
 	char zeros[10000] = { 0 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Texts that come in parts: wherever they are cut, the same is found as in the whole. */
+/* Texts that arrive in parts: wherever they are cut, the result is the same as for the whole. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -66,7 +66,7 @@ static const char *const texts[] = {
 	"{\"bytes\":\"\\u00010\",\"text\":\"" LONG "\"}",
 	"{\"by\\u0074es\":\"" B64 "\",\"bytes.\":\"" B64 "\"}",
 	"{\"text\":\"" LONG "\",\"text\":1}",
-	/* wrong ones */
+	/* invalid texts */
 	"",
 	"1",
 	"\"" LONG "\"",
@@ -140,7 +140,7 @@ static void test_long_ones_stay_in_the_file(void **state)
 			assert_int_equal(data[i], i);
 		}
 		assert_int_equal(data[B64_BYTES], 0);
-		/* A file of that name is text: what was decoded is what it was again. */
+		/* A file of that name is text: the decoded bytes are encoded again. */
 		json_t *file = json_object_get(json_object_get(root, "files"), "bytes");
 		assert_false(json_longs_find(longs, file, &data, &size));
 		assert_string_equal(json_string_value(file), B64);
@@ -150,8 +150,11 @@ static void test_long_ones_stay_in_the_file(void **state)
 	}
 }
 
-/* What only looks like a mark, or like base64, is the string that it is. */
-/* A key written with an escape is not known while its string comes: the hash would be missing. */
+/* A string that only looks like a mark, or like base64, stays as it is. */
+/*
+ * A key written with an escape is not recognised while its string arrives: the hash would be
+ * missing.
+ */
 static void test_a_hash_is_never_missing(void **state)
 {
 	struct json_longs *longs = NULL;
@@ -226,7 +229,7 @@ static void test_bounds_hold(void **state)
 	}
 }
 
-/* What was refused is not kept on, however much more comes. */
+/* After a text is refused, nothing more of it is stored, however much arrives. */
 static void test_refused_holds_nothing(void **state)
 {
 	struct json_stream *stream = json_stream_new(&kept);
@@ -236,7 +239,7 @@ static void test_refused_holds_nothing(void **state)
 	(void)state;
 	json_stream_take(stream, "[\"" LONG, strlen("[\"" LONG));
 	assert_true(json_stream_held(stream) > 64);
-	/* An escape may go on in the next part: it is judged when that has come. */
+	/* An escape may continue in the next part: it is checked when that has arrived. */
 	json_stream_take(stream, "\\x", 2);
 	json_stream_take(stream, LONG, strlen(LONG));
 	size_t held = json_stream_held(stream);
@@ -250,7 +253,7 @@ static void test_refused_holds_nothing(void **state)
 	json_stream_free(stream);
 }
 
-/* No descriptor for the file is a shortage, and no fault of the text's. */
+/* Without a descriptor for the file the error is a shortage, not an error in the text. */
 static void test_shortage_is_told(void **state)
 {
 	struct json_longs *longs = NULL;
@@ -268,7 +271,10 @@ static void test_shortage_is_told(void **state)
 	assert_int_equal(why.kind, JSON_NO_MEMORY);
 }
 
-/* What is put back costs memory, and has a bound; what was no base64 is none without it. */
+/*
+ * Restoring a decoded string takes memory, which is bounded. A string that is not base64 is
+ * detected without restoring it.
+ */
 static void test_what_goes_back_is_bounded(void **state)
 {
 	static const struct json_stream_options bounded = { .bounds = BOUNDS,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Outcomes: what they say of a JSON text, its long parts in slices; ropes and blocks. */
+/* Outcomes: their record about a JSON text, its long parts in slices; ropes and blocks. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -82,7 +82,7 @@ static void test_wrong_texts(void **state)
 	}
 }
 
-/* A record is believed as far as it can be true. */
+/* A record is accepted only as far as it can be true. */
 static void test_wrong_records(void **state)
 {
 	char data[sizeof(struct outcome) + sizeof(JSON)];
@@ -143,7 +143,7 @@ static void test_wrong_records(void **state)
 	}
 }
 
-/* Every text, in slices of every size, from every place: the same bytes, whole characters. */
+/* Every text, in slices of every size, from every position: the same bytes, whole characters. */
 static void read_all(const char *json, bool base64, const char *expected, size_t size)
 {
 	struct outcome outcome;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Paths that stay beneath, and globs. */
+/* Paths that stay beneath a directory, and globs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -155,7 +155,7 @@ static const struct glob_case glob_cases[] = {
 	{ "[a]", "[a]", true },
 	{ "[a]", "a", false },
 	{ "\\*", "\\x", true },
-	/* what is hidden must be spelled */
+	/* hidden names must be spelled out */
 	{ "*", ".hidden", false },
 	{ "?", ".", false },
 	{ "?hidden", ".hidden", false },
@@ -213,7 +213,7 @@ static void test_glob_long(void **state)
 		assert_true(path_glob(pattern, path));
 		pattern[size / 2] = '*';
 		assert_true(path_glob(pattern, path));
-		assert_true(path_glob(pattern, path + 1)); /* the star is nothing */
+		assert_true(path_glob(pattern, path + 1)); /* the star matches nothing */
 		path[size - 1] = '/';
 		assert_false(path_glob(pattern, path));
 	}
@@ -224,7 +224,7 @@ static void test_glob_long(void **state)
 	assert_true(path_glob(pattern, "a"));
 }
 
-/* What makes a matcher that backtracks take longer than the universe. */
+/* A pattern for which a backtracking matcher would practically never end. */
 static void test_glob_linear(void **state)
 {
 	char pattern[1024];

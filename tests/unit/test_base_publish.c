@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files that appear whole or not at all. */
+/* Files that appear completely or not at all. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -41,7 +41,7 @@ static int tear_down(void **state)
 
 	unlinkat(place->dir, "name", 0);
 	close(place->dir);
-	assert_int_equal(rmdir(place->path), 0); /* nothing else was in it */
+	assert_int_equal(rmdir(place->path), 0); /* the directory held nothing else */
 	free(place);
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SHA-256 against the published vectors, and fields that stay apart. */
+/* SHA-256 against the published vectors, and fields that cannot run together. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -50,7 +50,7 @@ static void test_insert(void **state)
 	struct strlist list = { 0 };
 
 	(void)state;
-	assert_int_equal(strlist_insert(&list, 5, "8"), 0); /* behind the end: at it */
+	assert_int_equal(strlist_insert(&list, 5, "8"), 0); /* beyond the end: at the end */
 	assert_int_equal(strlist_insert(&list, 0, "0"), 0);
 	for (size_t i = 1; i < 8; i++) {
 		assert_int_equal(strlist_insert(&list, i, want[i]), 0);
@@ -63,7 +63,7 @@ static void test_insert(void **state)
 	strlist_done(&list);
 }
 
-/* A caller that drops the last items and adds others finds room. */
+/* A caller that drops the last items and adds others has room for them. */
 static void test_shrink(void **state)
 {
 	struct strlist list = { 0 };

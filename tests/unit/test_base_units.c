@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers with units: what is taken, what is not, and that text and value agree. */
+/* Numbers with units: accepted and refused forms, and that text and value agree. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -136,7 +136,7 @@ static void test_range(void **state)
 	assert_int_equal(unit_parse(UNIT_BYTES, "16777216T", &value), -ERANGE);
 	assert_int_equal(unit_parse(UNIT_TIME, "18446744073.709551616", &value), -ERANGE);
 	assert_int_equal(unit_parse(UNIT_TIME, "18446744074", &value), -ERANGE);
-	/* Less than the smallest must not turn into none. */
+	/* A value below the smallest must not become zero. */
 	assert_int_equal(unit_parse(UNIT_TIME, "0.0000000001s", &value), -ERANGE);
 	assert_int_equal(unit_parse(UNIT_MILLICORES, "0.0005", &value), -ERANGE);
 	assert_int_equal(unit_parse(UNIT_BYTES, "0.0001k", &value), -ERANGE);

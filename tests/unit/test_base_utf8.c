@@ -65,7 +65,7 @@ static void test_valid(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
 		char text[40];
 		assert_false(utf8_valid(wrong[i], strlen(wrong[i])));
-		/* At every distance from the start: whole words of ASCII are skipped. */
+		/* At every offset: whole words of ASCII are skipped. */
 		for (size_t before = 0; before < 17; before++) {
 			memset(text, 'a', sizeof(text));
 			memcpy(text + before, wrong[i], strlen(wrong[i]));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The broker and a warden that is no longer ours: what is not in the table is not done. */
+/* The broker and a compromised warden: requests that are not in the table are not executed. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -78,7 +78,7 @@ static void test_a_question_is_read(void **state)
 	say(&line, &message, sizeof(message), &line.warden, 1);
 	assert_int_equal(question_read(line.broker, &question), 1);
 	assert_int_equal(question.kind, BROKER_WHOSE);
-	assert_int_equal(question.pid, getpid()); /* the kernel's word */
+	assert_int_equal(question.pid, getpid()); /* as reported by the kernel */
 	assert_true(question.fd >= 0 && fcntl(question.fd, F_GETFD) == FD_CLOEXEC);
 	close(question.fd);
 	assert_int_equal(question_read(line.broker, &question), -EAGAIN);
@@ -87,7 +87,7 @@ static void test_a_question_is_read(void **state)
 	line_done(&line);
 }
 
-/* Whatever is not a record of the table's form; and none of its descriptors stays open. */
+/* Packets that are not records of the table's form; and none of their descriptors stays open. */
 static void test_what_is_no_question(void **state)
 {
 	struct line line = line_make();
@@ -137,20 +137,23 @@ static void test_order(void **state)
 	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
 	(void)state;
-	/* Before the map nothing else. */
+	/* Before the map nothing else is accepted. */
 	assert_int_equal(ask(&hands, BROKER_DEVICES, getpid(), -1), -EPROTO);
 	assert_int_equal(ask(&hands, BROKER_WHOSE, getpid(), fd), -EPROTO);
-	/* For whom: a child of the supervisor. We are, but somebody else's child is not. */
+	/*
+	 * Only a child of the supervisor is accepted. We are one; a child of another process is
+	 * not.
+	 */
 	hands.supervisor = getpid();
 	assert_int_equal(ask(&hands, BROKER_MAP, getpid(), -1), -EPROTO);
 	assert_int_equal(ask(&hands, BROKER_MAP, 1, -1), -EPROTO);
 	assert_int_equal(ask(&hands, BROKER_MAP, -1, -1), -EPROTO);
 	assert_int_equal(hands.state, HANDS_FRESH);
-	/* A process that has no namespace of its own cannot be given other ids. */
+	/* A process without a namespace of its own cannot be given other ids. */
 	hands.supervisor = getppid();
 	assert_true(ask(&hands, BROKER_MAP, getpid(), -1) < 0);
 	assert_int_equal(hands.state, HANDS_FRESH);
-	/* After it, no second one; descriptors where they belong. */
+	/* After the map no second one is accepted; descriptors must be where they belong. */
 	hands.state = HANDS_MAPPED;
 	assert_int_equal(ask(&hands, BROKER_MAP, getpid(), -1), -EPROTO);
 	assert_int_equal(ask(&hands, BROKER_DEVICES, getpid(), fd), -EPROTO);

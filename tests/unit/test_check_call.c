@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* System calls as people write them, and what is told of them where arguments are open. */
+/* System calls as people write them, and the answers where arguments are open. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -80,7 +80,7 @@ static void cleanup_check(struct check *check)
 	check_done(check);
 }
 
-/* With every argument known the answer is the filter's own, for every call there is. */
+/* With every argument known the answer is the filter's own, for every call. */
 static void test_like_the_filter(void **state)
 {
 	static const uint64_t values[] = { 0, 1, 2, 16, 17, 38, 0x10000000, UINT64_MAX };
@@ -114,7 +114,7 @@ static void test_like_the_filter(void **state)
 	}
 }
 
-/* What is said with open arguments holds for any that are tried. */
+/* An answer with open arguments holds for all arguments that are tried. */
 static void test_open(void **state)
 {
 	static const uint64_t values[] = { 0, 1, 2, 3, 10, 16, 38, 1024, 0x5412, 0x10000000 };

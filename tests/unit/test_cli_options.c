@@ -35,7 +35,7 @@ static int parse(struct run_line *line, struct brig_error *err, int argc, const 
 	for (int i = 0; i < argc; i++) {
 		argv[i] = (char *)(uintptr_t)words[i];
 	}
-	/* `rest` points into argv: good for the tests that look at it before returning */
+	/* `rest` points into argv: valid for tests that read it before they return */
 	*line = (struct run_line){ 0 };
 	return options_parse(&syntax, argc, argv, line, &line->given, err);
 }
@@ -97,7 +97,7 @@ static void test_errors(void **state)
 static void test_limit_errors(void **state)
 {
 	static const char *const bad[] = { "", "-1", "1x", "1 s", "nan", "1e9" };
-	/* The policy names the range of these; 0 must not become "as the policy says". */
+	/* The policy states the range of these; 0 must not become "as the policy says". */
 	static const char *const outside[] = { "0", "0ms", "99999999999999999999h" };
 	struct run_line line;
 	struct brig_error err = { 0 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Output never blocks, and nothing of it is lost. */
+/* Output never blocks, and no output is lost. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@
 
 #define MANY (1u << 20)
 
-/* Adds MANY bytes to an end that nobody reads, then reads all of it. */
+/* Adds MANY bytes to a descriptor without a reader, then reads all of it. */
 static void fill_and_empty(int in, int out, enum outlet_kind kind)
 {
 	static char block[MANY];
@@ -40,7 +40,7 @@ static void fill_and_empty(int in, int out, enum outlet_kind kind)
 	}
 	assert_false(outlet_waits(&outlet));
 	assert_int_equal(outlet.errnum, 0);
-	/* The end that others share is as it was. */
+	/* The descriptor that is shared with others keeps its flags. */
 	assert_int_equal(fcntl(in, F_GETFL) & O_NONBLOCK, 0);
 	outlet_done(&outlet);
 }

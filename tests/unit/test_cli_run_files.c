@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files that come back are written beneath their directory and nowhere else. */
+/* Returned files are written beneath their directory and nowhere else. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -97,7 +97,7 @@ static void test_writes(void **state)
 	assert_true(info.st_mode & 0100);
 }
 
-/* Not even by force: git would run a hook at the next commit. */
+/* Not even with --force: git would run a hook at the next commit. */
 static void test_git(void **state)
 {
 	static const char *const bad[] = { ".git/hooks/pre-commit", ".GIT/config", ".git",
@@ -138,7 +138,7 @@ static void test_links(void **state)
 	assert_int_equal(symlink("../victim", in_top("o/link")), 0);
 	assert_int_equal(put("link", "evil", false, false, NULL), -EEXIST);
 	expect_text("victim", "precious");
-	/* Forced, the link itself is replaced. */
+	/* With --force the link itself is replaced. */
 	assert_int_equal(put("link", "evil", false, true, NULL), 0);
 	expect_text("victim", "precious");
 	expect_text("o/link", "evil");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From the words of a line to a request. */
+/* From the arguments of a command line to a request. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a program that has a terminal may do to it, in whatever pieces it comes. */
+/* The sequences that a program may send to its terminal, cut into any pieces. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -35,7 +35,7 @@ static const struct {
 	  "6n",
 	  BAD "6n" },
 	{ "\xc2\x1b[6nx", BAD "x" },
-	/* inside of a sequence that would pass */
+	/* inside of a sequence that would pass by itself */
 	{ "\x1b[\xc2\x9d"
 	  "0;hi\a",
 	  "i\a" },
@@ -46,15 +46,15 @@ static const struct {
 	  "6n",
 	  "6n" },
 	{ "\x1b[3\n1mx", "x" },
-	/* queries in the letters of other commands */
+	/* queries with the final letters of other commands */
 	{ "\x1b[?4m\x1b[?1;1;0S\x1b[?u\x1b[>4m\x1b[?1$p\x1b[ q\x1b[0 S", "" },
 	{ "\x1bP$qm\x1b\\\x1b_x\x1b\\\x1b^x\x1b\\\x1bXx\x1b\\ok", "ok" },
 	{ "\x05", "" }, /* ENQ */
 	{ "\x1b[999999C\x1b[9999b\x1b[80b", "\x1b[80b" },
-	/* modes: those that are known */
+	/* modes: the known ones */
 	{ "\x1b[?12;25h\x1b[4h\x1b[4l", "\x1b[?12;25h\x1b[4h\x1b[4l\x1b[?12l" },
 	{ "\x1b[2h\x1b[?2048h\x1b[?25;2048l\x1b[?5522h", "" },
-	/* and all is as before in the end */
+	/* and the previous state is restored at the end */
 	{ "\x1b[?1049h\x1b[?1003h\x1b[?1006h\x1b[?25l",
 	  "\x1b[?1049h\x1b[?1003h\x1b[?1006h\x1b[?25l"
 	  "\x1b[?25h\x1b[?1003l\x1b[?1006l\x1b[?1049l" },

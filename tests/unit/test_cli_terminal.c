@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Text of strangers on a terminal: what passes, what is shown, and that pieces do not matter. */
+/*
+ * Untrusted text on a terminal: what passes, what is shown escaped, and that pieces do not matter.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -29,7 +31,7 @@ static const struct {
 	{ "\xc2\x9b"
 	  "31m",
 	  "\\u{9b}31m" },    /* C1: CSI in one character */
-	{ "\x9b", "\\x9b" }, /* the same byte alone is no character */
+	{ "\x9b", "\\x9b" }, /* the same byte alone is not a character */
 	{ "a\xe2\x80\xae"
 	  "b",
 	  "a\\u{202e}b" },                    /* right-to-left override */
@@ -76,7 +78,7 @@ static void test_nul(void **state)
 	assert_string_equal(out, "a\\x00b");
 }
 
-/* Whatever comes in, nothing that acts comes out. */
+/* For any input, the output contains no control sequence. */
 static void test_any_bytes(void **state)
 {
 	char bytes[4096];

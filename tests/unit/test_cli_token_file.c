@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The file of tokens, while somebody else changes it. */
+/* The file of tokens, while another process changes it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,9 +18,9 @@
 
 static char directory[] = "/tmp/brig-tokens-XXXXXX";
 static char path[64], spare[64];
-static int replacements; /* still to come, each just before a lock is asked for */
+static int replacements; /* still to come, each just before a lock is requested */
 
-/* Instead of the C library's: somebody else was faster, and has put another file in its place. */
+/* Replaces the C library's function: another process was faster and has replaced the file. */
 int flock(int fd, int operation)
 {
 	if (replacements > 0) {
@@ -82,7 +82,7 @@ static void test_somebody_who_never_rests(void **state)
 static int begin(void **state)
 {
 	(void)state;
-	umask(022); /* what is made here must not be for others to change */
+	umask(022); /* files made here must not be writable for others */
 	if (!mkdtemp(directory)) {
 		return -1;
 	}

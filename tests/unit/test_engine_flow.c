@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The line between front and warden when one of them stands still. Each end has a loop of its own,
- * so that a test can let one of them wait. The engine behind the warden's end is the test itself.
+ * The connection between front and warden when one of them stands still. Each end has a loop of its
+ * own, so that a test can let one of them wait. The engine behind the warden's end is the test
+ * itself.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,8 +20,8 @@
 #include "engine/engine_gather.h"
 #include "engine/engine_messages.h"
 
-#define STREAMS 400u  /* so many windows are more than a queue holds */
-#define ENDS    5000u /* and so many ends */
+#define STREAMS 400u  /* more windows than a queue holds */
+#define ENDS    5000u /* and more ends than it holds */
 #define DRIPS   20000u
 
 struct engine_run {
@@ -30,7 +31,7 @@ struct engine_run {
 	size_t written;
 };
 
-/* What the front has of one call. */
+/* The front's state of one call. */
 struct heard {
 	struct bench *bench;
 	size_t count;
@@ -201,7 +202,7 @@ static void ask_many(struct bench *bench, size_t count, bool stream)
 	}
 }
 
-/* As many single bytes, by turns on both streams, as it may write; at most so many. */
+/* Writes as many single bytes as it may, alternating between both streams; at most this many. */
 static size_t drip(struct engine_run *run, size_t most)
 {
 	size_t before = run->written;
@@ -219,7 +220,7 @@ static void end(struct engine_run *run)
 	free(run);
 }
 
-/* The front stands still: each run waits for it, none is lost, and nobody is taken for dead. */
+/* The front stands still: each run waits for it, none is lost, and no peer is considered dead. */
 static void a_full_queue_pauses_the_runs(void **state)
 {
 	struct bench *bench = *state;
@@ -252,7 +253,7 @@ static void a_full_queue_pauses_the_runs(void **state)
 	assert_int_equal(bench->gone + bench->fails, 0);
 }
 
-/* What was written before the end comes before the end, however little the front takes. */
+/* Output written before the end arrives before the end, however little the front reads. */
 static void nothing_is_lost_at_the_end(void **state)
 {
 	struct bench *bench = *state;
@@ -260,7 +261,7 @@ static void nothing_is_lost_at_the_end(void **state)
 	ask_many(bench, STREAMS, true);
 	for (size_t i = 0; i < STREAMS; i++) {
 		size_t before = drip(bench->runs[i], DRIPS);
-		/* As from a pipe that is read in one go. */
+		/* As from a pipe that is read in one call. */
 		bench->runs[i]->paused = false;
 		bench->runs[i]->call.output(bench->runs[i]->call.user, before % 2 ? 2 : 1,
 					    before % 2 ? "e" : "o", 1);
@@ -286,7 +287,7 @@ static void ends_are_never_refused(void **state)
 	}
 	turn(bench->warden);
 	assert_int_equal(bench->gone, 0);
-	/* While they wait no other call is taken. */
+	/* While they wait no other call is accepted. */
 	assert_int_equal(ask(bench, false, &run), 0);
 	turn(bench->warden);
 	assert_int_equal(bench->started, ENDS);
@@ -300,7 +301,7 @@ static void ends_are_never_refused(void **state)
 	assert_int_equal(bench->gone + bench->fails, 0);
 }
 
-/* The warden stands still: new calls are refused after a while, what must be heard is not. */
+/* The warden stands still: new calls are refused after a while, required messages are not. */
 static void a_still_warden_is_asked_no_more(void **state)
 {
 	struct bench *bench = *state;

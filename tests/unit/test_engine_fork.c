@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Forks of sessions: to the end, cut off at any moment, and with an engine that goes. */
+/* Forks of sessions: completed, cancelled at any moment, and with an engine that is freed. */
 #include "engine/engine_fork.h"
 #include "engine_fixture.h"
 
@@ -36,7 +36,7 @@ static size_t sessions(struct fixture *fixture)
 	return count;
 }
 
-/* What was under way in it is interrupted, which may take a moment. */
+/* The fork that was in progress is interrupted, which may take a moment. */
 static void wait_idle(struct fixture *fixture, const char *id)
 {
 	bool idle = false;
@@ -76,7 +76,7 @@ static void test_whole(void **state)
 	json_decref(result);
 	fork.tenant = "bob";
 	assert_int_equal(call(&fixture, fork, NULL), -ENOENT);
-	/* More than may be had. */
+	/* More than the limit. */
 	fork.tenant = "alice";
 	fork.run.limits_most.memory_bytes = 1;
 	assert_true(call(&fixture, fork, NULL) < 0);
@@ -84,7 +84,7 @@ static void test_whole(void **state)
 	teardown(&fixture);
 }
 
-/* Wherever it is cut off: the old session is as it was, and there is no other. */
+/* Cancelled at any point: the old session is unchanged, and there is no new one. */
 static void test_cut_off(void **state)
 {
 	struct fixture fixture;
@@ -122,7 +122,7 @@ static void test_cut_off(void **state)
 	teardown(&fixture);
 }
 
-/* One of the two is closed, or the engine goes. */
+/* One of the two is closed, or the engine is freed. */
 static void test_gone(void **state)
 {
 	(void)state;
@@ -165,7 +165,9 @@ static unsigned under_way(const struct fixture *fixture, const char *tenant)
 	return count;
 }
 
-/* A tenant's wait for each other, and for nobody else; each is a session of its own. */
+/*
+ * Forks of a tenant wait for each other, but not for other tenants; each is a session of its own.
+ */
 static void test_many(void **state)
 {
 	enum { MANY = FORKS_WAITING_TENANT };
@@ -185,7 +187,7 @@ static void test_many(void **state)
 		fork.tenant = i < MANY ? "alice" : "bob"; /* the last one to come */
 		assert_int_equal(begin(&fixture, &fork, &outcomes[i]), 0);
 	}
-	/* Turns come on the loop: until then all of them wait, and more may not. */
+	/* Turns are given by the loop: until then all of them wait, and no more are accepted. */
 	struct engine_call more = { .op = ENGINE_SESSION_FORK, .session = ids[0] };
 	assert_int_equal(call(&fixture, more, NULL), -EAGAIN);
 	for (int ended = 0; ended <= MANY;) {
@@ -209,7 +211,7 @@ static void test_many(void **state)
 	teardown(&fixture);
 }
 
-/* A large file, and many small ones, are many turns: others have theirs in between. */
+/* A large file, and many small ones, take many turns: other work runs in between. */
 static void test_copied_in_slices(void **state)
 {
 	enum { MEGABYTES = 32, FILES = 400 };
@@ -262,7 +264,7 @@ static void drop_names(struct local_fork *fork)
 	strlist_done(&fork->left);
 }
 
-/* The list is the session's own writing: so much of it is read as there is room for. */
+/* The session itself wrote the list: only as much of it is read as there is room for. */
 static void test_names(void **state)
 {
 	struct fixture fixture;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The local engine: calls and answers, tenants, leases, and what is left of a session. */
+/* The local engine: calls and answers, tenants, leases, and the state of ended sessions. */
 #include "engine_fixture.h"
 
 static void test_execute(void **state)
@@ -14,7 +14,7 @@ static void test_execute(void **state)
 	assert_string_equal(text_at(root, "stdout"), "42\n");
 	assert_true(json_is_null(json_object_get(root, "expires_at")));
 	json_decref(root);
-	/* What only the host itself may name is not looked at. */
+	/* Fields that only the host itself may set are ignored. */
 	const char *const command[] = { "/bin/true", NULL };
 	assert_int_equal(
 		call(&fixture,
@@ -30,7 +30,7 @@ static void test_execute(void **state)
 			 -EINVAL);
 	assert_true(call(&fixture, (struct engine_call){ .op = 99 }, NULL) < 0);
 
-	/* Streamed, held back, cancelled. */
+	/* Streamed, paused, cancelled. */
 	struct heard outcome = { .pauses = true };
 	struct engine_call flood = { .op = ENGINE_EXECUTE,
 				     .stream = true,
@@ -50,7 +50,7 @@ static void test_execute(void **state)
 	assert_non_null(strstr(outcome.data, "\"status\":\"cancelled\""));
 	free(outcome.data);
 
-	/* Forgotten: nothing comes any more. */
+	/* Forgotten: no callback comes any more. */
 	outcome = (struct heard){ 0 };
 	assert_int_equal(begin(&fixture, &flood, &outcome), 0);
 	engine_forget(outcome.run);
@@ -136,7 +136,7 @@ static void test_session(void **state)
 		     NULL),
 		-ENOENT);
 
-	/* Gone, and what is left says why. */
+	/* The session has ended, and the remaining record gives the reason. */
 	json_decref(run_in(&fixture, id, "import os; os._exit(7)"));
 	run_for(&fixture, 100 * MS);
 	assert_int_equal(call(&fixture,
@@ -174,7 +174,7 @@ static void test_session(void **state)
 	teardown(&fixture);
 }
 
-/* Whatever is asked of another tenant's session: it is not there, living or dead. */
+/* Another tenant's session is not found by any call, whether open or ended. */
 static void test_other_tenant(void **state)
 {
 	static const enum engine_op ops[] = {
@@ -250,7 +250,7 @@ static void test_leases(void **state)
 	assert_string_equal(text_at(root, "state"), "gone");
 	assert_non_null(strstr(text_at(root, "reason"), "nothing was done"));
 	json_decref(root);
-	/* A run that goes on does not save it from the end of its longest time. */
+	/* A run in progress does not save it from the end of its maximum lifetime. */
 	root = run_in(&fixture, other, "import time; time.sleep(20)");
 	assert_string_equal(text_at(root, "status"), "cancelled");
 	json_decref(root);
@@ -284,7 +284,7 @@ static void test_flood(void **state)
 	}
 	teardown(&fixture);
 
-	/* Opened for somebody who does not wait: closed again. */
+	/* Opened for a client that does not wait: closed again. */
 	struct heard forgotten = { 0 };
 	json_int_t left = -1;
 	setup(&fixture, &options);
@@ -339,7 +339,9 @@ static void test_told(void **state)
 	teardown(&fixture);
 }
 
-/* Whoever keeps the records hears of each end once, whosever it was, and waits if there is none. */
+/*
+ * The keeper of the records receives each end once, for every tenant, and waits if there is none.
+ */
 static void test_watched(void **state)
 {
 	struct fixture fixture;
@@ -367,7 +369,7 @@ static void test_watched(void **state)
 	json_decref(root);
 	free(outcome.data);
 
-	/* What ends while nobody asks is told to the next. */
+	/* An end that nobody has asked for yet is reported to the next caller. */
 	open_session(&fixture, "alice", 0, ids[2]);
 	for (int i = 1; i < 3; i++) {
 		struct engine_call close = { .op = ENGINE_SESSION_CLOSE,
@@ -379,7 +381,7 @@ static void test_watched(void **state)
 	assert_int_equal(json_array_size(json_object_get(root, "ended")), 2);
 	json_decref(root);
 
-	/* Cancelled it is answered; forgotten it leaves the place to another. */
+	/* A cancelled call is answered; a forgotten one leaves its place to another. */
 	outcome = (struct heard){ 0 };
 	assert_int_equal(begin(&fixture, &watch, &outcome), 0);
 	engine_cancel(outcome.run);

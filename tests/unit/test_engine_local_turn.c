@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A session's part in its tenant's time of the engine: whatever keeps the engine busy is held. */
+/*
+ * A session's part in its tenant's time of the engine: a run that keeps the engine busy is paused.
+ */
 #include "engine_fixture.h"
 
 #include "engine/engine_local.h"
@@ -11,7 +13,7 @@
 	"import os\n"                                                                              \
 	"while True:\n"                                                                            \
 	"    os.write(1, b'a'); os.write(2, b'b')\n"
-/* Every call is told to the engine, and goes on when the run has ended. */
+/* Every call is reported to the engine, and the flood continues when the run has ended. */
 #define REFUSED_BETWEEN_RUNS                                                                       \
 	"import ctypes, threading\n"                                                               \
 	"libc = ctypes.CDLL(None)\n"                                                               \
@@ -24,13 +26,13 @@ static struct local *local_of(struct fixture *fixture)
 	return (struct local *)(void *)fixture->engine;
 }
 
-/* However little the flood gets done on a busy host: its next turn is more than its share. */
+/* However slow the flood is on a busy host: its next turn is more than its share. */
 static void put_in_debt(struct fixture *fixture)
 {
 	shares_of(&local_of(fixture)->shares, "alice")->credit_ns = -(int64_t)SHARE_DEBT_NS;
 }
 
-/* Is it the hold of the look before? Then nothing of its output has come since. */
+/* Is it still the pause of the last check? Then none of its output has arrived since. */
 static bool held_still(const struct heard *outcome, uint64_t *hold_ns, size_t *streamed)
 {
 	const struct loop_timer *held = &outcome->run->held;
@@ -67,7 +69,7 @@ static void test_a_held_run_in_a_session_is_not_heard(void **state)
 		looks += !outcome.ended && held_still(&outcome, &hold_ns, &streamed) && streamed;
 	}
 	assert_int_equal(looks, LOOKS);
-	/* It can be stopped, and the next run has its turn. */
+	/* It can be stopped, and the next run starts. */
 	engine_cancel(outcome.run);
 	while (!outcome.ended) {
 		loop_run(fixture.loop);

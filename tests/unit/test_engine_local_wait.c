@@ -68,7 +68,7 @@ static void drop(struct heard *outcome)
 	outcome->data = NULL;
 }
 
-/* Until the tenant's pool has a cell; the host cannot have pools: skipped. */
+/* Waits until the tenant's pool has a cell; skips if the host cannot have pools. */
 static void warm_up(struct fixture *fixture, const char *tenant)
 {
 	uint64_t end = clock_now_ns() + 20000 * MS;
@@ -90,8 +90,8 @@ static void warm_up(struct fixture *fixture, const char *tenant)
 }
 
 /*
- * The first has the one cell that there is, and all others wait. On a slow host the next cell may
- * be made before they have all begun, but not each time.
+ * The first gets the only cell, and all others wait. On a slow host the next cell may be made
+ * before they have all begun, but not each time.
  */
 static void begin_in_line(struct fixture *fixture, const char *const codes[], unsigned count,
 			  struct heard outcomes[])
@@ -136,7 +136,7 @@ static void test_in_time(void **state)
 	teardown(&fixture);
 }
 
-/* Two at a time where there is one cell: how the second of them began. */
+/* Two at a time where there is one cell: how the second of them started. */
 static bool second_is_cold(struct fixture *fixture)
 {
 	struct heard first, second;
@@ -154,8 +154,8 @@ static bool second_is_cold(struct fixture *fixture)
 }
 
 /*
- * Nobody waits longer than that: it starts as if there were no pools. The template may have made
- * the next cell before the loop comes to the timer, but not each time.
+ * No run waits longer than this: it then starts as if there were no pools. The template may have
+ * made the next cell before the loop reaches the timer, but not each time.
  */
 static void test_too_late(void **state)
 {
@@ -164,7 +164,7 @@ static void test_too_late(void **state)
 	bool cold = false;
 
 	(void)state;
-	set_up_warm(&fixture, 1, 1); /* over at once */
+	set_up_warm(&fixture, 1, 1); /* expires at once */
 	for (int i = 0; i < TIMES && !cold; i++) {
 		warm_up(&fixture, "alice");
 		cold = second_is_cold(&fixture);
@@ -182,7 +182,7 @@ static void test_cancelled(void **state)
 	(void)state;
 	set_up_warm(&fixture, 1, 10000 * MS);
 	begin_in_line(&fixture, codes, 3, outcomes);
-	/* There is a result that says so; and whoever is behind it goes on. */
+	/* The result reports the cancellation, and the next run in the queue starts. */
 	engine_cancel(outcomes[1].run);
 	assert_int_equal(outcomes[1].ended + outcomes[1].failed, 0);
 	assert_int_equal(waiting(&fixture), 1);
@@ -197,7 +197,7 @@ static void test_cancelled(void **state)
 	teardown(&fixture);
 }
 
-/* Of one that is forgotten nothing comes and nothing is left, be it the first or the last. */
+/* A forgotten run sends nothing and leaves nothing, whether it is the first or the last. */
 static void test_forgotten(void **state)
 {
 	static const char *const codes[] = { "print(4)", "print(4)", "print(4)", "print(4)" };
@@ -237,7 +237,7 @@ static void test_freed(void **state)
 	}
 }
 
-/* Held back before it began, it is held back then. */
+/* If its output is paused before it begins, it begins paused. */
 static void test_paused(void **state)
 {
 	struct fixture fixture;
@@ -268,7 +268,7 @@ static void test_paused(void **state)
 	teardown(&fixture);
 }
 
-/* In the order in which they came; and no newcomer takes the cell that another waits for. */
+/* In the order of arrival; and no newcomer takes the cell that another waits for. */
 static void test_many(void **state)
 {
 	enum { MANY = 22, MOST = 200 }; /* on a slow host cells are made meanwhile */
@@ -285,7 +285,7 @@ static void test_many(void **state)
 	}
 	assert_true(waiting(&fixture) >= MANY);
 	while (waiting(&fixture)) {
-		/* The first in line stays the first until it begins. */
+		/* The first in the queue stays the first until it begins. */
 		before = local_of(&fixture)->waiting;
 		run_for(&fixture, 1 * MS);
 		bool begun = local_of(&fixture)->waiting != before;
@@ -301,7 +301,7 @@ static void test_many(void **state)
 	teardown(&fixture);
 }
 
-/* However many of one tenant wait, another waits for its own cell alone. */
+/* However many runs of one tenant wait, another tenant waits only for its own cell. */
 static void test_another_tenant(void **state)
 {
 	enum { CROWD = 24 };
@@ -332,7 +332,7 @@ static void test_another_tenant(void **state)
 	teardown(&fixture);
 }
 
-/* What cannot begin says so, to those behind it too; whoever hears of it may forget the others. */
+/* A run that cannot begin fails, and so do those behind it; the callback may forget the others. */
 static struct heard *to_forget;
 
 static void on_fail_forget(void *user, const struct brig_error *error)
@@ -353,7 +353,7 @@ static void test_failing(void **state)
 				    .fail = on_fail_forget,
 				    .user = &wrong,
 				    .run = { .language = "python", .code = "1" } };
-	/* Found when it begins: pools are not chosen by files. */
+	/* Found when it begins: files do not take part in the choice of a pool. */
 	struct brig_file_in file = { .name = "../x", .data = "x", .size = 1 };
 
 	(void)state;
@@ -368,7 +368,7 @@ static void test_failing(void **state)
 	assert_int_equal(begin_code(&fixture, "alice", "1", &behind), 0);
 	assert_int_equal(begin_code(&fixture, "alice", "print(6)", &last), 0);
 	to_forget = &behind;
-	if (wrong.failed) { /* a cell was ready while the others were begun: nobody forgot it yet */
+	if (wrong.failed) { /* a cell was ready: none was forgotten yet */
 		engine_forget(behind.run);
 	}
 	while (!wrong.failed) {
@@ -383,7 +383,7 @@ static void test_failing(void **state)
 	teardown(&fixture);
 }
 
-/* Calls that are no runs cost their tenant's share of the thread, and who is in debt waits. */
+/* Calls other than runs use their tenant's share of the thread, and a tenant in debt waits. */
 static void test_calls_are_charged(void **state)
 {
 	struct fixture fixture;
@@ -402,7 +402,7 @@ static void test_calls_are_charged(void **state)
 	assert_true(outcome.run->answered.at_ns >= before_ns + SHARE_MOST_NS);
 	finish(&fixture, &outcome);
 	free(outcome.data);
-	/* Another tenant owes nothing. */
+	/* Another tenant is not in debt. */
 	outcome = (struct heard){ 0 };
 	question = (struct engine_call){ .op = ENGINE_SESSION_LIST, .tenant = "alice" };
 	assert_int_equal(begin(&fixture, &question, &outcome), 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A call comes back as it was packed; whatever else comes is refused, to the last byte. */
+/* A call is unpacked as it was packed; all other input is refused, to the last byte. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -75,7 +75,7 @@ static void comes_back_whole(void **state)
 	assert_null(got.call.run.args[2]);
 	assert_non_null(got.call.run.out);
 	assert_null(got.call.run.out[0]);
-	/* No list is all that there is, an empty one is none: they must not be mixed up. */
+	/* No list means everything, an empty list means nothing: they must not be confused. */
 	assert_non_null(got.call.run.network);
 	assert_null(got.call.run.network[0]);
 	assert_string_equal(got.call.policies[1], "two words");
@@ -88,7 +88,7 @@ static void comes_back_whole(void **state)
 	assert_memory_equal(got.call.run.stdin_data, "in\0put", 6);
 	assert_int_equal(got.call.run.start, BRIG_START_WARM);
 	assert_true(got.call.stream && got.call.run.want_value && !got.call.run.consent);
-	/* What only the warden's own side may name does not travel. */
+	/* Fields that only the warden itself may set are not sent. */
 	assert_null(got.call.run.file);
 	assert_null(got.call.run.command);
 	assert_null(got.call.run.mounts);
@@ -105,7 +105,7 @@ static void is_refused_when_cut_or_longer(void **state)
 	(void)state;
 	assert_int_equal(engine_pack(&call, &block, &size), 0);
 	for (size_t less = 0; less < size; less++) {
-		/* Of its own size, so that a sanitizer sees a step too far. */
+		/* A buffer of exactly its size, so that a sanitizer detects a read beyond it. */
 		char *copy = malloc(less + 1);
 		memcpy(copy, block, less);
 		assert_int_equal(engine_unpack(copy, less, NULL, &got), -EPROTO);
@@ -154,7 +154,7 @@ static void errors_end_their_strings(void **state)
 	assert_int_equal(engine_error_read(&error, sizeof(error) - 1, &got), -EPROTO);
 }
 
-/* What lies in a block that comes along is not packed: its place there is. */
+/* Data in an attached block is not packed: only its offset there is. */
 static void long_values_are_shared(void **state)
 {
 	static const char text[] = "0123456789code\0file\0";
@@ -186,7 +186,10 @@ static void long_values_are_shared(void **state)
 	assert_ptr_equal(got.call.block, shared);
 	engine_unpacked_done(&got);
 
-	/* Without the block, and with one that is shorter, or has no NUL there, it is no call. */
+	/*
+	 * Without the block, or with one that is too short or has no NUL there, the call is
+	 * refused.
+	 */
 	assert_int_equal(engine_unpack(block, size, NULL, &got), -EPROTO);
 	struct block shorter = { .fd = shared->fd, .data = shared->data, .size = 14 };
 	assert_int_equal(engine_unpack(block, size, &shorter, &got), -EPROTO);

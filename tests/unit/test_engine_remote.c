@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A remote engine and its service, with an engine of the test's behind them, in one loop. */
+/* A remote engine and its service, with an engine of the test behind them, in one loop. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -137,7 +137,7 @@ struct bench {
 	size_t output, end_size;
 	char end[64];
 	struct brig_error error;
-	struct engine_run *slow; /* whose output is not passed on */
+	struct engine_run *slow; /* whose output is not forwarded */
 };
 
 static void bench_gone(void *user, const char *why)
@@ -270,7 +270,7 @@ static void answers(void **state)
 	assert_int_equal(bench->fails, 2);
 }
 
-/* A front that is no longer ours says that a person agrees: nobody there is believed. */
+/* A compromised front claims that a person agrees: the claim is not accepted. */
 static void consent_does_not_come_from_the_front(void **state)
 {
 	struct bench *bench = *state;
@@ -296,7 +296,7 @@ static bool believes(void *user, const struct engine_call *call)
 	return call->proof && strcmp(call->proof, "shown") == 0 && strcmp(call->caller, "c") == 0;
 }
 
-/* With somebody to look it comes from those who are believed, and whoever asks is named. */
+/* With a verifier, consent is accepted if it approves, and the caller is named. */
 static void consent_comes_from_who_is_believed(void **state)
 {
 	struct bench *bench = *state;
@@ -320,7 +320,7 @@ static void consent_comes_from_who_is_believed(void **state)
 		loop_run(bench->loop);
 		assert_int_equal(bench->toy.consents, i == 2);
 	}
-	/* It is never made up. */
+	/* Consent is never invented. */
 	struct engine_run *run = NULL;
 	call.run.consent = false;
 	assert_int_equal(engine_start(bench->remote, &call, &run, &bench->error), 0);
@@ -370,7 +370,7 @@ static void cancels_and_forgets(void **state)
 	spin(bench, 10);
 	assert_int_equal(bench->toy.forgotten, 1);
 	assert_int_equal(bench->ends, 1);
-	/* Forgotten while its end is under way: nobody minds. */
+	/* Forgotten while its end is on the way: no error. */
 	run = ask(bench, "quick", false);
 	engine_forget(run);
 	spin(bench, 10);
@@ -378,7 +378,9 @@ static void cancels_and_forgets(void **state)
 	assert_int_equal(bench->gone + bench->warden_gone, 0);
 }
 
-/* What became of its calls is not known: nothing is said about them, and they can be forgotten. */
+/*
+ * The outcome of its calls is unknown: nothing is reported about them, and they can be forgotten.
+ */
 static void a_dead_warden_answers_nothing(void **state)
 {
 	struct bench *bench = *state;
@@ -409,7 +411,7 @@ struct lie {
 	size_t tail_size;
 };
 
-/* Each said to a service on its own: it must let go of the peer, and of nothing else. */
+/* Each is sent to a service of its own, which must drop the peer, and nothing else. */
 static void a_lying_front_is_left(void **state)
 {
 	static const struct lie lies[] = {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The time of the engine's thread by tenant: who has credit, who waits, and for how long. */
+/*
+ * The time of the engine's thread by tenant: which tenants have credit, which wait, and how long.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +14,7 @@
 #define MS     UINT64_C(1000000)
 #define SECOND (1000 * MS)
 
-/* Short runs, as many as there come: never in debt. */
+/* Short runs, in any number: never in debt. */
 static void test_who_needs_little_never_waits(void **state)
 {
 	struct shares shares = { 0 };
@@ -44,7 +46,7 @@ static void test_a_debtor_pays(void **state)
 	shares_free(&shares);
 }
 
-/* All debtors together get that half; another tenant has what it had. */
+/* All debtors together get that half; the share of another tenant is unchanged. */
 static void test_debtors_share(void **state)
 {
 	struct shares shares = { 0 };
@@ -74,7 +76,7 @@ static void test_debtors_share(void **state)
 	shares_free(&shares);
 }
 
-/* One long turn is not held against a tenant for ever, and nobody waits long in one go. */
+/* One long turn does not count against a tenant for ever, and no single wait is long. */
 static void test_debts_are_bounded(void **state)
 {
 	struct shares shares = { 0 };
@@ -105,7 +107,7 @@ static void test_short_runs_add_up(void **state)
 	}
 	assert_int_equal(shares.active, 0);
 	assert_true(share_spent(&shares, busy, now) > 500 * MS);
-	/* Alone, all cores are its. */
+	/* Alone, a tenant has all cores. */
 	for (uint64_t end = now + 10 * SECOND; now < end; now += 10 * MS) {
 		share_run_begins(&shares, busy);
 		share_run_ends(&shares, busy, 9 * MS, now + 9 * MS);
@@ -114,7 +116,7 @@ static void test_short_runs_add_up(void **state)
 	shares_free(&shares);
 }
 
-/* What is remembered has an end, and clocks may be anything. */
+/* The memory of past use is limited, and clocks may have any value. */
 static void test_spent_is_bounded(void **state)
 {
 	struct shares shares = { 0 };

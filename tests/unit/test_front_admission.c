@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Turns, rates and refusals, without a clock that runs. */
+/* Turns, rates and refusals, without a running clock. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@
 
 struct run {
 	struct ticket ticket;
-	char *order; /* where its turn is written down */
+	char *order; /* where its turn is recorded */
 	char letter;
 	bool quick; /* ends within its grant */
 	struct admission *admission;
@@ -82,14 +82,14 @@ static void test_lines_take_turns(void **state)
 			}
 		}
 	}
-	/* Whoever came late does not wait for all that one tenant has asked for. */
+	/* A tenant that comes late does not wait for all requests of one other tenant. */
 	assert_int_equal(strlen(order), 8);
 	assert_true(strchr(order, 'b') - order <= 2 && strchr(order, 'c') - order <= 3);
 	assert_int_equal(admission.running + admission.waiting, 0);
 	admission_done(&admission);
 }
 
-/* Long runs of others keep nobody from a first one; a second one waits as ever. */
+/* Long runs of others do not prevent a tenant's first run; a second one waits as usual. */
 static void test_a_first_run_has_room(void **state)
 {
 	struct admission admission;
@@ -108,7 +108,7 @@ static void test_a_first_run_has_room(void **state)
 	assert_int_equal(enter(&admission, &runs[4], &b, order, 'b'), 0);
 	assert_int_equal(enter(&admission, &runs[5], &c, order, 'c'), 0);
 	assert_string_equal(order, "aab");
-	/* The reserve is free again: it is not for one that has a run already. */
+	/* The reserve is free again: it is not for a tenant that has a run already. */
 	admission_leave(&admission, &runs[3].ticket, 1000, 0);
 	assert_string_equal(order, "aabc");
 	admission_leave(&admission, &runs[5].ticket, 1000, 0);
@@ -163,7 +163,7 @@ static void test_a_queue_has_an_end(void **state)
 	assert_int_equal(enter(&admission, &runs[3], &a, order, 'a'), PROBLEM_QUEUE_FULL);
 	assert_int_equal(enter(&admission, &runs[4], &b, order, 'b'), 0);
 	assert_int_equal(enter(&admission, &runs[5], &c, order, 'c'), PROBLEM_QUEUE_FULL);
-	/* Out of the middle of the line. */
+	/* Removed from the middle of the queue. */
 	admission_leave(&admission, &runs[1].ticket, 0, 0);
 	assert_int_equal(enter(&admission, &runs[5], &c, order, 'c'), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(runs); i++) {
@@ -227,12 +227,12 @@ static void test_other_tokens(void **state)
 	assert_int_equal(enter(&admission, &runs[2], &b, order, 'b'), 0);
 	assert_int_equal(admission_rate(&admission, &user, &problem), 0);
 	assert_string_equal(order, "ab");
-	/* What is allowed now begins at once; what was counted stays counted. */
+	/* A run that is allowed now begins at once; counts are kept. */
 	admission_tokens(&admission, &tokens);
 	a.token = &fresh;
 	assert_string_equal(order, "aba");
 	assert_true(admission_rate(&admission, &a, &problem) < 0);
-	/* One that is gone is forgotten when nothing of it is left. */
+	/* A removed tenant is forgotten when nothing of it is left. */
 	admission_leave(&admission, &runs[2].ticket, 1000, 0);
 	admission_tokens(&admission, &tokens);
 	for (const struct account *it = admission.accounts; it; it = it->next) {
@@ -259,7 +259,7 @@ static void test_memory_and_the_end(void **state)
 	assert_int_equal(enter(&admission, &runs[0], &a, order, 'a'), 0);
 	admission_close(&admission);
 	assert_int_equal(enter(&admission, &runs[1], &a, order, 'a'), PROBLEM_UNAVAILABLE);
-	/* What was acknowledged before has its place in any case. */
+	/* Requests that were acknowledged before have their place in any case. */
 	assert_int_equal(admission_reserve(&admission, &a, true, &runs[1].ticket, &problem), 0);
 	admission_done(&admission);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A request as JSON: what becomes of it, and what is refused. */
+/* A request as JSON: how it is read, and which are refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -82,7 +82,7 @@ static void test_usual_values(void **state)
 	assert_true(ask->call.run.want_value);
 	assert_null(ask->call.session);
 	assert_null(ask->call.run.files);
-	/* In a session it is the session's language that holds, unless one is asked for. */
+	/* In a session the session's language applies, unless one is given. */
 	assert_int_equal(ask_in_session(ask, "abc"), 0);
 	assert_null(ask->call.run.language);
 	assert_string_equal(ask->call.session, "abc");
@@ -118,7 +118,7 @@ static void test_overlay(void **state)
 	json_decref(wrong);
 }
 
-/* The policy names the range; what is below it must not become "as the policy says". */
+/* The policy states the range; a value below it must not become "as the policy says". */
 static void test_wrong_limits_reach_the_policy(void **state)
 {
 	static const struct {

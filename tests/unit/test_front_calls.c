@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls that are no runs: a few of each tenant's at a time, the rest in order, and not too many. */
+/* Calls other than runs: a few per tenant at a time, the rest in order, and a bounded number. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +17,7 @@
 
 #define CALLS 400
 
-/* An engine that answers when it is told to. */
+/* An engine that answers on command. */
 struct engine_run {
 	struct engine *engine;
 	struct engine_call call;
@@ -28,7 +28,7 @@ struct engine_run {
 struct scene {
 	struct front front;
 	struct engine inner;
-	struct engine_run *begun[CALLS]; /* owned, in their order; NULL: answered */
+	struct engine_run *begun[CALLS]; /* owned, in order; NULL: answered */
 	unsigned count, ended, failed;
 	bool refuses;
 };
@@ -146,19 +146,19 @@ static void test_one_tenant_is_bounded(void **state)
 	}
 	assert_int_equal(scene.count, 4);
 	assert_int_equal(taken, 4 + 256);
-	/* Others, runs, and what takes long do not wait for these. */
+	/* Other tenants, runs, and long calls do not wait for these. */
 	assert_int_equal(ask(&scene, ENGINE_RUNTIMES, "alice", 0, &other), 0);
 	assert_int_equal(ask(&scene, ENGINE_EXECUTE, "mallory", 0, &other), 0);
 	assert_int_equal(ask(&scene, ENGINE_FILE_GET, "mallory", 0, &other), 0);
 	assert_int_equal(scene.count, 7);
-	/* In their order; whoever leaves while it waits is left out. */
+	/* In order; a client that leaves while it waits is left out. */
 	engine_forget(runs[4]);
 	answer(&scene, 0);
 	assert_int_equal(scene.count, 8);
 	assert_string_equal(scene.begun[7]->session, "5");
 	assert_string_equal(scene.begun[7]->tenant, "mallory");
 	assert_int_equal(scene.ended, 1);
-	/* A call whose asker leaves keeps its place until it is answered. */
+	/* A call whose client leaves keeps its place until it is answered. */
 	engine_forget(runs[1]);
 	assert_false(scene.begun[1]->forgotten);
 	turn(&scene);
@@ -169,7 +169,7 @@ static void test_one_tenant_is_bounded(void **state)
 	end_scene(&scene);
 }
 
-/* Those that wait are told, one after the other. */
+/* The waiting ones are answered, one after the other. */
 static void test_a_warden_that_refuses(void **state)
 {
 	struct scene scene;
@@ -187,7 +187,7 @@ static void test_a_warden_that_refuses(void **state)
 	scene.refuses = false;
 	assert_int_equal(ask(&scene, ENGINE_SESSION_GET, "mallory", 0, &run), 0);
 	assert_int_equal(scene.count, 5);
-	/* What takes long ends when nobody waits for it. */
+	/* A long call ends when its client has left. */
 	assert_int_equal(ask(&scene, ENGINE_SESSION_OPEN, "mallory", 0, &run), 0);
 	engine_forget(run);
 	assert_true(scene.begun[5]->forgotten);

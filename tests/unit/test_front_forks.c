@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Forks of sessions that wait for their turn, and the end of the service. */
+/* Forks of sessions that wait in the queue, and the end of the service. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -34,7 +34,7 @@ static int start_nothing(struct engine *engine, const struct engine_call *call,
 	return error_set(error, BRIG_E_SYSTEM, EIO, "nothing begins here");
 }
 
-/* The connection of the first one that hears of it has also asked for the next two: it leaves. */
+/* The connection of the first one that is answered has also sent the next two: it is closed. */
 static void on_fail(void *user, const struct brig_error *error)
 {
 	struct asker *asker = user;
@@ -73,7 +73,7 @@ static void test_the_end_of_one_frees_others(void **state)
 		askers[i] = (struct asker){ .scene = &scene, .number = i };
 		assert_int_equal(engine_start(front->forks, &call, &scene.runs[i], NULL), 0);
 	}
-	/* The newest comes first, and takes two with it. */
+	/* The newest comes first, and takes two others with it. */
 	admission_close(&front->admission);
 	fork_engine_close(front->forks);
 	assert_int_equal(scene.failed[3], 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Listeners of an execution: they hear of its output once for many parts, and a few of them at a
+ * Listeners of an execution: they are notified of its output once for many parts, and a few at a
  * time, however many there are.
  */
 #include <setjmp.h>
@@ -19,14 +19,14 @@
 #include "front/execution/execution_internal.h"
 
 #define LISTENERS 200
-#define AT_ONCE   64 /* told without a turn for others in between */
+#define AT_ONCE   64 /* notified without a turn for others in between */
 
 struct scene {
 	struct front front;
 	struct execution execution;
 	struct listener listeners[LISTENERS];
 	unsigned told, ended, in_one_go;
-	bool leaves; /* the first one, while it is told */
+	bool leaves; /* the first one, while it is notified */
 };
 
 static void told(void *user)
@@ -51,7 +51,7 @@ static void ended(void *user, struct execution *execution)
 	scene->ended++;
 }
 
-/* Has its turn in each round of the loop, and ends it when nobody is to be told any more. */
+/* Runs in each round of the loop, and ends it when no listener is to be notified any more. */
 static void others(void *user, uint32_t events)
 {
 	struct scene *scene = user;
@@ -97,7 +97,7 @@ static void test_many_parts_are_one_word(void **state)
 	execution->queued = true;
 	scene.front.executions = execution;
 	execution_tell_output(execution);
-	assert_int_equal(execution->tell.place, 0); /* nobody listens */
+	assert_int_equal(execution->tell.place, 0); /* no listener */
 	listen_all(&scene, execution);
 	for (unsigned i = 0; i < 1000; i++) {
 		execution_tell_output(execution);
@@ -105,14 +105,14 @@ static void test_many_parts_are_one_word(void **state)
 	assert_int_equal(scene.told, 0);
 	go_on(&scene);
 	assert_int_equal(scene.told, LISTENERS);
-	/* The next word waits the longer the more they are. */
+	/* The more listeners there are, the longer the next notification waits. */
 	uint64_t now = clock_now_ns();
 	execution_tell_output(execution);
 	assert_true(execution->tell.place && execution->tell.at_ns == execution->tell_ns);
 	assert_true(execution->tell_ns < now + 100000000);
 	go_on(&scene);
 	assert_int_equal(scene.told, 2 * LISTENERS);
-	/* One leaves while it is told: the others are, too. */
+	/* One leaves during its notification: the others are still notified. */
 	scene.leaves = true;
 	execution_tell_output(execution);
 	go_on(&scene);
@@ -124,7 +124,7 @@ static void test_many_parts_are_one_word(void **state)
 	loop_free(scene.front.loop);
 }
 
-/* What comes while they are told is told to those who were told before it came, too. */
+/* Output that arrives during a notification is also reported to those who were notified before. */
 static void test_output_while_they_are_told(void **state)
 {
 	static struct scene scene;
@@ -145,7 +145,7 @@ static void test_output_while_they_are_told(void **state)
 	execution_unlisten(execution->tell_next);
 	go_on(&scene);
 	assert_int_equal(scene.told, 2 * (LISTENERS - 1));
-	/* All who wait for their turn leave: the next word still comes. */
+	/* All listeners in the queue leave: the next notification still comes. */
 	execution_tell_output(execution);
 	execution->tell.due(execution->tell.user);
 	while (execution->tell_next) {
@@ -161,7 +161,7 @@ static void test_output_while_they_are_told(void **state)
 	loop_free(scene.front.loop);
 }
 
-/* Each listener is told in a turn of its own; a listener that leaves is not told. */
+/* Each listener is notified in a turn of its own; a listener that leaves is not notified. */
 static void test_the_end_is_told_in_turns(void **state)
 {
 	static struct scene scene;
@@ -173,11 +173,11 @@ static void test_the_end_is_told_in_turns(void **state)
 	execution->front = &scene.front;
 	scene.front.executions = execution;
 	listen_all(&scene, execution);
-	execution_tell_output(execution); /* not told any more: whoever hears of the end looks */
+	execution_tell_output(execution); /* not reported: the end includes it */
 	execution_save(execution);
 	assert_int_equal(scene.ended, AT_ONCE);
 	assert_ptr_equal(scene.front.executions, execution);
-	assert_null(execution_find(&scene.front, "", "")); /* it is the ledger's now */
+	assert_null(execution_find(&scene.front, "", "")); /* the ledger has it now */
 	execution_unlisten(&scene.listeners[0]);
 	go_on(&scene);
 	assert_int_equal(scene.ended, LISTENERS - 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a run has written: order, places, characters in pieces, and the bound on segments. */
+/* The output of a run: order, positions, split characters, and the bound on segments. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@ static void add(struct output_log *log, int stream, const char *text)
 	output_log_add(log, stream, text, strlen(text));
 }
 
-/* All that there is behind the place, as "1:text 2:text ". */
+/* Everything behind the position, as "1:text 2:text ". */
 static void expect(const struct output_log *log, struct place *place, const char *parts)
 {
 	struct output_part part;
@@ -52,7 +52,7 @@ static void test_order(void **state)
 	output_log_unref(log);
 }
 
-/* The first half of a character waits for the second one, and holds nothing else up. */
+/* The first half of a character waits for the second one, and delays nothing else. */
 static void test_characters_in_pieces(void **state)
 {
 	struct output_log *log = output_log_new(NULL);
@@ -90,7 +90,7 @@ static void test_many_segments(void **state)
 	alarm(120);
 	for (size_t i = 0; i < bytes; i++) {
 		add(log, i % 2 ? 2 : 1, i % 2 ? "e" : "o");
-		/* A live reader gets the parts as they come, however many there were. */
+		/* A live reader gets the parts as they arrive, however many there were. */
 		assert_true(output_log_next(log, &live, &part));
 		assert_int_equal(part.stream, i % 2 ? 2 : 1);
 		assert_false(output_log_next(log, &live, &part));
@@ -134,7 +134,7 @@ static size_t read_all(const struct output_log *log, struct place *place)
 
 	while (output_log_next(log, place, &part)) {
 		for (size_t i = 0; i < part.size; i++) {
-			/* Each byte tells its place. */
+			/* Each byte depends on its position. */
 			size_t at = place->seen[part.stream == 2] - part.size + i;
 			assert_int_equal(part.data[i], 'a' + (at + (size_t)part.stream) % 26);
 		}
@@ -153,7 +153,7 @@ static void add_alphabet(struct output_log *log, int stream, size_t *at, size_t 
 	output_log_add(log, stream, text, size);
 }
 
-/* Above the budget only the end is kept: who reads along misses nothing, who comes late is told. */
+/* Above the budget only the end is kept: a live reader misses nothing, a late one is informed. */
 static void test_budget(void **state)
 {
 	struct output_budget budget = { .max = 6 * OUTPUT_TAIL };
@@ -174,7 +174,7 @@ static void test_budget(void **state)
 	assert_true(output_log_lacks(log, &late));
 	assert_false(output_log_lacks(log, &live));
 	assert_int_equal(read_all(log, &late), 0);
-	/* The last of each stream is there in any case. */
+	/* The last part of each stream is kept in any case. */
 	late = (struct place){ .seen = { at[0] - OUTPUT_TAIL, at[1] - OUTPUT_TAIL } };
 	assert_int_equal(output_log_left(log, &late), 2 * OUTPUT_TAIL);
 	assert_int_equal(read_all(log, &late), 2 * OUTPUT_TAIL);

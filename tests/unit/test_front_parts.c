@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tokens, routes, problems and places in a stream. */
+/* Tokens, routes, problems and positions in a stream. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -131,7 +131,7 @@ static void test_routes(void **state)
 	assert_false(known);
 	assert_null(route_find("GET", "/v1/executions/a/b", args, &known, allowed));
 	assert_null(route_find("get", "/v1/health", args, &known, allowed));
-	/* Nothing but the sign of life is for everybody. */
+	/* Only the health check is open to everybody. */
 	assert_true(route_find("GET", "/v1/health", args, &known, allowed)->open);
 	assert_false(route_find("GET", "/metrics", args, &known, allowed)->open);
 }
@@ -189,7 +189,7 @@ static void test_problems_have_codes(void **state)
 		assert_non_null(info->code);
 		assert_in_range(info->status, 400, 503);
 		assert_int_equal(problem_of_code(info->code), i);
-		/* What is so only now: nobody should have to guess what to do. */
+		/* Temporary problems: the client must not have to guess what to do. */
 		if (info->status == 429 || info->status == 503) {
 			assert_non_null(info->remedy);
 		}
@@ -217,7 +217,7 @@ static void test_places(void **state)
 	}
 }
 
-/* As the ledger sends it: with the places of the result's parts in front. */
+/* As the ledger sends it: with the positions of the result's parts in front. */
 static int read_answer(const char *text, bool has_result, struct stored *ret)
 {
 	struct outcome outcome = { 0 };
@@ -231,7 +231,7 @@ static int read_answer(const char *text, bool has_result, struct stored *ret)
 	buf_adds(&data, text);
 	struct block *block = block_copy(data.data, data.size);
 	int r = stored_read(block, ret);
-	/* What it has read it holds; the head is in the block as well. */
+	/* It holds what it has read; the head is in the block as well. */
 	if (r < 0 || !ret->result.block) {
 		ret->head = NULL;
 		ret->head_size = 0;
@@ -276,7 +276,7 @@ static void test_what_the_ledger_tells(void **state)
 	assert_true(read_answer("", false, &stored) < 0);
 }
 
-/* A ledger that is not itself any more: places outside of the result are not believed. */
+/* A compromised ledger: positions outside of the result are refused. */
 static void test_places_that_the_ledger_makes_up(void **state)
 {
 	static const char head[] = "{\"tenant\":\"t\",\"status\":\"ok\",\"result\":";

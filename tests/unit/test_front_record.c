@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the ledger did not say is not taken for its word: one caller's fault stops nobody else. */
+/*
+ * A failure that the ledger did not report is not attributed to it: one caller's error stops no
+ * other.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +19,7 @@
 
 struct scene {
 	struct front front;
-	int role; /* the ledger's end of its socket: nobody answers there */
+	int role; /* the ledger's end of its socket: there is no reader */
 	unsigned ended;
 	enum problem_kind kind;
 };
@@ -100,7 +103,7 @@ static void test_a_name_that_the_ledger_refuses(void **state)
 	end_scene(&scene);
 }
 
-/* No room for another call is "later" for whoever asks, and says nothing of the ledger's disk. */
+/* No room for another call means "later" for the caller, and nothing about the ledger's disk. */
 static void test_no_room_for_another_call(void **state)
 {
 	struct listener listener = { 0 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The authority of a cell: what it signs is good for its hosts, and for nobody else. */
+/* The authority of a cell: its certificates are valid for its hosts, and for no others. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@
 
 static const char *const names[] = { "a.test", "b.internal" };
 
-/* X509_V_OK, or what is wrong with it. */
+/* X509_V_OK, or the error of the verification. */
 static int judge(X509 *certificate, X509 *trusted, const char *name)
 {
 	X509_STORE *store = X509_STORE_new();
@@ -56,7 +56,7 @@ static void test_hosts(void **state)
 	assert_int_equal(signed_for(&authority, "b.internal", "b.internal"), X509_V_OK);
 	assert_int_equal(signed_for(&authority, "a.test", "b.internal"),
 			 X509_V_ERR_HOSTNAME_MISMATCH);
-	/* Even if it were signed. */
+	/* Refused even though it is signed. */
 	assert_int_equal(signed_for(&authority, "evil.test", "evil.test"),
 			 X509_V_ERR_PERMITTED_VIOLATION);
 	assert_int_equal(signed_for(&authority, "xa.test", "xa.test"),
@@ -120,7 +120,7 @@ static void test_lists(void **state)
 	X509_STORE *store = tls_store_parse(text, size);
 	assert_non_null(store);
 	X509_STORE_free(store);
-	/* Not what somebody meant to write. */
+	/* Texts without a whole certificate are refused. */
 	assert_null(tls_store_parse("", 0));
 	assert_null(tls_store_parse("nothing of the kind\n", 20));
 	assert_null(tls_store_parse(text, size / 2));

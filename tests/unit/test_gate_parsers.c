@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the gate reads from strangers: DNS both ways, ClientHello, HTTP heads, the host's files. */
+/*
+ * The parsers of the gate for untrusted input: DNS both ways, ClientHello, HTTP heads, the host's
+ * files.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,14 +34,14 @@ static void test_questions(void **state)
 	assert_int_equal(dns_reply_parse(out, answer, "a.example.org", DNS_A, 77, &reply), 0);
 	assert_int_equal(reply.count, 1);
 	assert_true(net_address_equal(&reply.addresses[0], &address));
-	/* Another number, name or type is another question's. */
+	/* Another id, name or type belongs to another query. */
 	assert_int_equal(dns_reply_parse(out, answer, "a.example.org", DNS_A, 78, &reply),
 			 -EBADMSG);
 	assert_int_equal(dns_reply_parse(out, answer, "b.example.org", DNS_A, 77, &reply),
 			 -EBADMSG);
 	assert_int_equal(dns_reply_parse(out, answer, "a.example.org", DNS_AAAA, 77, &reply),
 			 -EBADMSG);
-	/* Every cut is seen, none is read beyond. */
+	/* Every truncation is detected, and nothing is read beyond the end. */
 	for (size_t cut = 0; cut < answer; cut++) {
 		uint8_t *copy = malloc(cut + 1);
 		memcpy(copy, out, cut);
@@ -139,7 +142,7 @@ static void test_hello(void **state)
 	assert_int_equal(hello_parse(data, size, name, &used), -EBADMSG);
 }
 
-/* However it is cut, an answer is the same. */
+/* However an answer is cut, the result is the same. */
 static void test_hello_reply(void **state)
 {
 	static const unsigned char random[32] = {
@@ -205,7 +208,7 @@ static void test_http(void **state)
 	assert_int_equal(reader.head_size, strlen(request) - 6);
 	assert_int_equal(reader.left, 3);
 	buf_done(&out);
-	/* Byte by byte it is the same: the reader goes on where it was. */
+	/* Byte by byte the result is the same: the reader continues where it stopped. */
 	http1_init(&reader, &http_head_rules);
 	for (size_t cut = 0; cut < strlen(request) - 6; cut++) {
 		assert_int_equal(http_head_rewrite(&reader, request, cut, &expect, &out), -EAGAIN);
@@ -261,7 +264,7 @@ static void test_http_refused(void **state)
 	}
 }
 
-/* At the body of a request with chunks. */
+/* At the body of a chunked request. */
 static void begin_chunks(struct http1_reader *reader)
 {
 	static const char head[] =

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An end of TLS towards a hostile host: messages in parts; what goes by the wire is paid for. */
+/* A TLS endpoint towards a hostile host: messages in parts; every byte on the wire is charged. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -37,8 +37,8 @@ struct host {
 	SSL *ssl;
 	BIO *in, *out;
 	int fd;
-	size_t records; /* that may still go; SIZE_MAX: all */
-	size_t behind;  /* that may go behind the handshake */
+	size_t records; /* that may still pass; SIZE_MAX: all */
+	size_t behind;  /* that may pass after the handshake */
 	size_t got, want;
 	uint64_t wire; /* bytes, both ways */
 };
@@ -80,7 +80,7 @@ static SSL_TICKET_RETURN take_ticket(SSL *ssl, SSL_SESSION *session, const unsig
 	return SSL_TICKET_RETURN_IGNORE;
 }
 
-/* As many whole records as may go. */
+/* As many whole records as may pass. */
 static void host_send(struct host *host)
 {
 	unsigned char data[RECORD_HEAD + 16384 + 256];
@@ -221,8 +221,9 @@ static void part(struct scene *scene)
 }
 
 /*
- * A host may begin a message and not end it: OpenSSL then seals nothing before the rest has come,
- * although the wire would take it. Who waits for the wire meanwhile never rests.
+ * A host may begin a message and not end it: OpenSSL then seals nothing before the rest has
+ * arrived, although the socket is writable. A loop that waits for writability meanwhile never
+ * rests.
  */
 static void test_a_message_in_parts(void **state)
 {
@@ -250,7 +251,7 @@ static void test_a_message_in_parts(void **state)
 	part(&scene);
 }
 
-/* Nothing goes by the wire unpaid; what is content is paid for by whoever passes it on. */
+/* No byte on the wire is free of charge; content is charged by the part that forwards it. */
 static void test_what_tls_adds_is_paid(void **state)
 {
 	static const char body[BODY];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The reader of HTTP/1: requests in any pieces, and what is refused. */
+/* The reader of HTTP/1: requests in any pieces, and refused ones. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -211,7 +211,7 @@ static void test_extra(void **state)
 	}
 }
 
-/* The last byte that fits is taken, the next one is not. */
+/* The last byte that fits is accepted, the next one is not. */
 static void test_head_limits(void **state)
 {
 	char line[300], head[300] = "GET / HTTP/1.1\r\n" HOST "X:";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The reader of HTTP/1: responses, how their bodies end, and what is refused. */
+/* The reader of HTTP/1: responses, how their bodies end, and refused ones. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

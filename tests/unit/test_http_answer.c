@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Heads of answers: whatever is put in, it stays one head. */
+/* Heads of responses: any input results in one head. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

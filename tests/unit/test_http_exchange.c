@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Exchanges from the handler's side, on a pair of sockets: who frees what, and when. */
+/* Exchanges from the handler's side, on a pair of sockets: ownership, and when things are freed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -172,7 +172,7 @@ static void test_back_pressure(void **state)
 		rounds(&host, 1);
 	}
 	assert_int_equal(host.drained, 1);
-	/* Who does not hold back loses the client, but not in the middle of a call. */
+	/* A handler that ignores the pause loses the client, but not in the middle of a call. */
 	while (waiting != SIZE_MAX) {
 		waiting = http_stream_write(host.waiting, block, sizeof(block));
 	}

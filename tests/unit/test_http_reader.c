@@ -34,7 +34,7 @@ static void end(struct fixture *f)
 	assert_int_equal(f->pool.used, 0);
 }
 
-/* Feeds up to the end of the request or to what is wrong; returns how much was taken. */
+/* Feeds up to the end of the request or to an error; returns how much was consumed. */
 static size_t feed(struct fixture *f, const char *text, size_t piece)
 {
 	size_t size = strlen(text), at = 0;

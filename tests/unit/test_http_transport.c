@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Another transport beneath a connection: one that has to write before it can go on. */
+/* Another transport beneath a connection: one that has to write before it can continue. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,7 +23,7 @@ struct host {
 	struct loop_timer timer;
 	struct http_transport transport;
 	int begin_says;               /* at last */
-	unsigned stalls;              /* how often each function wants to write first */
+	unsigned stalls;              /* how often each function has to write first */
 	unsigned begin, receive, end; /* how often they were called */
 	unsigned freed, handled;
 	int fd, peer;
@@ -153,7 +153,7 @@ static void end(struct host *host)
 	close(host->peer);
 }
 
-/* How the answer begins, when all of it has come. */
+/* The start of the response, when it has arrived completely. */
 static void assert_answer(struct host *host, const char *wanted)
 {
 	char text[4096];
@@ -185,7 +185,7 @@ static void test_waits_for_output(void **state)
 	assert_int_equal(host.freed, 1);
 }
 
-/* What has come does not wake it over and over while it waits to write. */
+/* Received data does not wake it repeatedly while it waits to write. */
 static void test_does_not_spin(void **state)
 {
 	static char much[1 << 16];
@@ -199,7 +199,7 @@ static void test_does_not_spin(void **state)
 	rounds(&host, 50);
 	assert_int_equal(host.begin, 1);
 	assert_int_equal(host.server->counts.connections, 1);
-	/* Nor when the peer has nothing more to say. */
+	/* Nor when the peer has finished sending. */
 	shutdown(host.peer, SHUT_WR);
 	rounds(&host, 5);
 	assert_int_equal(host.begin, 1);
@@ -239,7 +239,7 @@ static void test_peer_in_clear(void **state)
 	assert_int_equal(host.freed, 1);
 }
 
-/* A drain does not wait for those who have not begun. */
+/* A drain does not wait for clients that have not begun. */
 static void test_drain(void **state)
 {
 	struct host host = { .begin_says = HTTP_WANTS_INPUT };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Control groups: the choice of means, hosts without any, and the small files' parsers. */
+/* Control groups: the choice of means, hosts without any, and the parsers of the small files. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -105,7 +105,7 @@ static void test_names(void **state)
 	assert_int_equal(cgroup_name_make(&m, "a/b", name), -EINVAL);
 }
 
-#define LEFT 60 /* more than are tried in one go */
+#define LEFT 60 /* more than are tried at once */
 
 static const char *going; /* the first letters of those that can be removed now */
 
@@ -133,7 +133,7 @@ static void leave(struct cgroup_manager *m, const char *name)
 	cgroup_free(c);
 }
 
-/* Groups that do not go keep none of the others, older or newer ones, from its try. */
+/* Groups that cannot be removed prevent no other, older or newer, from being tried. */
 static void test_leftovers_take_turns(void **state)
 {
 	static const struct cgroup_ops ops = { .remove = remove_if_going, .kill = kill_all };

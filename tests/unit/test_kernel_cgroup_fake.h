@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A cgroup file system made of plain directories and files. What the kernel does by itself is done
- * here by standing in for two calls: a new directory has its control files, and a directory of
- * nothing but those can be removed (unless its cgroup.procs names someone).
+ * A cgroup file system made of plain directories and files. Two calls are replaced to do what the
+ * kernel does by itself: a new directory has its control files, and a directory of nothing but
+ * those can be removed (unless its cgroup.procs names a process).
  */
 #ifndef TEST_KERNEL_CGROUP_FAKE_H
 #define TEST_KERNEL_CGROUP_FAKE_H

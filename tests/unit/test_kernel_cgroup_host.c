@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Control groups of this host, whichever kind it gives: limits hold, figures are true, none is
- * left.
- */
+/* Control groups of this host, of any kind: limits hold, figures are true, none is left. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -99,7 +96,7 @@ static pid_t start(struct cgroup *c, void (*body)(void))
 	return pid;
 }
 
-/* The first process stays, as pid 1 of a cell does; its child eats. */
+/* The first process stays, as pid 1 of a cell does; its child uses the memory. */
 static void eat_memory(void)
 {
 	size_t size = 64u << 20;
@@ -149,7 +146,7 @@ static void outlive(void)
 	pause();
 }
 
-/* Gone, or a zombie that whoever inherited it has not looked at yet. */
+/* Gone, or a zombie that its new parent has not reaped yet. */
 static bool dead(pid_t pid)
 {
 	char path[32], text[256] = "";
@@ -191,7 +188,7 @@ static void test_memory(void **state)
 		kill(pid, SIGKILL);
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
-	/* By us, or by systemd, which ends a scope in which memory ran out with SIGTERM. */
+	/* By us, or by systemd, which ends a scope that ran out of memory with SIGTERM. */
 	assert_true(WIFSIGNALED(status));
 	cgroup_usage(c, &usage);
 	assert_true(usage.has_memory);
@@ -218,7 +215,7 @@ static void test_processes(void **state)
 	assert_int_equal(WEXITSTATUS(status), 13);
 	cgroup_usage(c, &usage);
 	assert_int_equal(usage.processes_now, 7);
-	/* Only newer kernels tell the peak. */
+	/* Only newer kernels report the peak. */
 	assert_true(usage.processes_peak == 8 || usage.processes_peak == 0);
 	assert_true(usage.fork_refusals >= 1);
 	start_ns = clock_now_ns();
@@ -289,7 +286,9 @@ static void test_sweep(void **state)
 		pause();
 	}
 	assert_int_equal(read(ready[0], &member, sizeof(member)), sizeof(member));
-	/* Others' leftovers may be swept at any time, so a count says little; the member does. */
+	/*
+	 * Leftovers of others may be swept at any time, so a count proves little; the member does.
+	 */
 	cgroup_manager_sweep(m);
 	usleep(10000);
 	assert_false(dead(member));

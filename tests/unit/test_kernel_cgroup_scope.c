@@ -118,7 +118,7 @@ static void test_refused(void **state)
 	buf_done(&answer);
 }
 
-/* "Done", says the manager, and has moved nobody: the clock decides, the run does not start. */
+/* The manager reports "done" and has moved nothing: the timeout decides, the run does not start. */
 static void test_liar(void **state)
 {
 	uint64_t start_ns = clock_now_ns();

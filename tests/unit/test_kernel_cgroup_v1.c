@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cgroup v1 on a fake tree: where groups go, what is written and read, half-made ones, sweep. */
+/* cgroup v1 on a fake tree: where groups go, the files written and read, half-made ones, sweep. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -165,8 +165,8 @@ static void test_fake_sweep(void **state)
 }
 
 /*
- * Whoever fills a group for another user is not in it where processors are shared out: there it
- * stays beside those whom it puts into it, and finds the group again by its name.
+ * A process that fills a group for another user is not in it where processors are shared out: there
+ * it stays beside the processes that it puts into the group, and finds the group again by its name.
  */
 static void test_delegate(void **state)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cgroup v2 on a fake tree: where groups go, what is written, what is read, what is refused. */
+/* cgroup v2 on a fake tree: where groups go, the files written and read, refusals. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -57,7 +57,7 @@ static const char *in_group(const char *dir, const char *group, const char *file
 	return path;
 }
 
-/* The root of a cgroup namespace (it has cgroup.type) is ours to shape, for any user. */
+/* The root of a cgroup namespace (it has cgroup.type) may be changed by any user. */
 static void test_namespace_root(void **state)
 {
 	struct fake fake;
@@ -87,7 +87,7 @@ static void test_namespace_root(void **state)
 	assert_string_equal(fake_get(&fake, in_group("", name, "pids.max")), "33");
 	assert_string_equal(fake_get(&fake, in_group("", name, "cpu.max")), "50000 100000");
 	assert_true(cgroup_clone_fd(c) >= 0);
-	/* for who cannot be born there, and may not open it himself */
+	/* for a process that cannot be created there, and may not open it itself */
 	assert_int_equal(cgroup_join_fds(c, fds), 1);
 	assert_int_equal(cgroup_attach(c, getpid(), NULL), 0);
 	assert_true(cgroup_event_fd(c, &events) >= 0);
@@ -110,14 +110,14 @@ static void test_namespace_root(void **state)
 	assert_int_equal(usage.processes_peak, 5);
 	assert_int_equal(usage.fork_refusals, 9);
 	assert_int_equal(usage.cpu_ns, 1234000);
-	/* Killed for memory, but not for its own limit. */
+	/* Killed for memory, but not because of its own limit. */
 	fake_put(&fake, in_group("", name, "memory.events"), "max 0\noom 0\noom_kill 3\n");
 	cgroup_usage(c, &usage);
 	assert_true(usage.oom_outside);
 	assert_int_equal(usage.oom_kills, 3);
 	cgroup_event_clear(c);
 	assert_true(cgroup_kill(c));
-	/* What is killed may take what it needs to die. */
+	/* A process that is being killed may use the memory that it needs to exit. */
 	cgroup_hurry(c);
 	assert_string_equal(fake_get(&fake, in_group("", name, "cpu.max")), "max00 100000");
 	assert_string_equal(fake_get(&fake, in_group("", name, "cgroup.kill")), "1");
@@ -127,7 +127,7 @@ static void test_namespace_root(void **state)
 	fake_remove(&fake);
 }
 
-/* Root at the real root of the tree: a parent of our own, gone when nobody uses it. */
+/* Root at the real root of the tree: a parent of our own, removed when it is unused. */
 static void test_root_parent(void **state)
 {
 	struct cgroup_limits loose = { .memory_bytes = 1 << 20, .processes = 5 };
@@ -147,7 +147,7 @@ static void test_root_parent(void **state)
 	}
 	assert_string_equal(cgroup_manager_means(m), "cgroup2");
 	assert_false(fake_has(&fake, "brig"));
-	/* Another brig made the parent: it is there, and its controllers are offered. */
+	/* Another brig made the parent: it exists, and its controllers are offered. */
 	fake_mkdir(&fake, "brig");
 	fake_put(&fake, "brig/cgroup.controllers", "cpu memory pids\n");
 	assert_int_equal(cgroup_new(m, "RUN1", &loose, &c, NULL), 0);
@@ -187,7 +187,7 @@ static void test_delegated_attribute(void **state)
 			 LAYER_BIT(LAYER_CGROUP_MEMORY) | LAYER_BIT(LAYER_CGROUP_PIDS));
 	assert_non_null(strstr(cgroup_manager_why(m), "cpu controller"));
 	cgroup_manager_free(m);
-	/* A process that this namespace cannot see stands in the way of enabling controllers. */
+	/* A process that this namespace cannot see prevents controllers from being enabled. */
 	fake_put(&fake, "user.slice/mine.scope/cgroup.procs", "0\n");
 	m = manager(&fake);
 	assert_string_not_equal(cgroup_manager_where(m), path);
@@ -195,7 +195,7 @@ static void test_delegated_attribute(void **state)
 	fake_remove(&fake);
 }
 
-/* As an ordinary user: is a group with this process in it one that may be emptied? */
+/* As an ordinary user: may a group with this process in it be emptied? */
 static bool may_empty(struct fake *fake, pid_t pid)
 {
 	char text[16];
@@ -218,7 +218,7 @@ static _Noreturn void be_ordinary(pid_t stranger)
 	tree(&fake, "0::/\n");
 	fake_put(&fake, "cgroup.type", "domain\n");
 	fake_put(&fake, "cgroup.subtree_control", "");
-	/* A sealed role: what is in its /proc is root's, the directory itself is not. */
+	/* A sealed role: root owns the files in its /proc, but not the directory itself. */
 	pid_t sealed = fork();
 	if (sealed == 0) {
 		prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
@@ -240,7 +240,7 @@ static void test_processes_in_the_way(void **state)
 	int status = -1;
 
 	(void)state;
-	/* Root's own process is a stranger to the ordinary user; without root there is none. */
+	/* Root's own process is foreign to the ordinary user; without root there is none. */
 	pid_t child = fork();
 	if (child == 0) {
 		be_ordinary(geteuid() == 0 ? getppid() : 0);
@@ -313,7 +313,7 @@ static void test_sweep(void **state)
 	const char *colon = strchr(FAKE_DEAD(m, "", "DEAD"), ':');
 	snprintf(recycled, sizeof(recycled), "brig-%d-1-OLD%s", (int)getpid(), colon ? colon : "");
 	fake_mkdir(&fake, recycled);                     /* our pid, another start time */
-	fake_mkdir(&fake, FAKE_DEAD(m, "", "DEAD"));     /* nobody */
+	fake_mkdir(&fake, FAKE_DEAD(m, "", "DEAD"));     /* no process */
 	fake_mkdir(&fake, "brig-2147483646-77-D:12345"); /* of another pid namespace */
 	fake_mkdir(&fake, "brig-supervisor");
 	fake_mkdir(&fake, "brig-x-1-A");
@@ -351,7 +351,7 @@ static void test_delegate(void **state)
 	m = manager(&fake);
 	fake_files = plain;
 	uid_t user = geteuid() == 0 ? 65531 : geteuid();
-	/* What a new group of the kernel's would offer is not in the fake: it is refused. */
+	/* The fake has no files of a new kernel group: the request is refused. */
 	assert_int_equal(cgroup_delegate(m, user, getpid()), -ENODEV);
 	const char *group = fake_group(&fake, "", "warden");
 	assert_string_not_equal(group, "");
@@ -377,11 +377,11 @@ static void test_delegate(void **state)
 	}
 	snprintf(path, sizeof(path), "%s/brig-supervisor/cgroup.procs", group);
 	assert_int_equal(atoi(fake_get(&fake, path)), (int)getpid());
-	/* It does not wait for the processor behind those whom it puts there. */
+	/* It does not wait for the processor behind the processes that it puts there. */
 	snprintf(path, sizeof(path), "%s/brig-supervisor/cpu.weight", group);
 	assert_string_equal(fake_get(&fake, path), "10000");
 	snprintf(path, sizeof(path), "%s/brig-supervisor/cgroup.procs", group);
-	assert_false(cgroup_delegate_remove(m)); /* somebody is in it */
+	assert_false(cgroup_delegate_remove(m)); /* a process is in it */
 	fake_put(&fake, path, "");
 	assert_true(cgroup_delegate_remove(m));
 	assert_string_equal(fake_group(&fake, "", "warden"), "");
@@ -389,7 +389,10 @@ static void test_delegate(void **state)
 	fake_remove(&fake);
 }
 
-/* Who has a group in root's parent of all groups must get there, whatever the umask was. */
+/*
+ * The owner of a group in root's parent of all groups must be able to reach it, whatever the umask
+ * was.
+ */
 static void test_delegate_in_parent(void **state)
 {
 	struct fake fake;
@@ -399,7 +402,7 @@ static void test_delegate_in_parent(void **state)
 
 	(void)state;
 	if (geteuid() != 0) {
-		return; /* nobody else has such a parent */
+		return; /* no other user has such a parent */
 	}
 	tree(&fake, "0::/user.slice/session-1.scope\n");
 	m = manager(&fake);

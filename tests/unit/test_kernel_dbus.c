@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* D-Bus: addresses, messages that lie, peers that reject, stall or fail, and a real bus. */
+/* D-Bus: addresses, invalid messages, peers that reject, stall or fail, and a real bus. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -75,7 +75,7 @@ static void test_build(void **state)
 	buf_done(&body);
 }
 
-/* Every cut and every changed byte of a good message is either refused or harmless. */
+/* Every truncation and every changed byte of a valid message is either refused or harmless. */
 static void test_damaged(void **state)
 {
 	struct buf good = { 0 };
@@ -157,7 +157,7 @@ static void test_peers(void **state)
 	assert_true(clock_now_ns() - start_ns < UINT64_C(2000000000));
 }
 
-/* In the first process of a new pid namespace: the error that the connect ends with. */
+/* In the first process of a new pid namespace: the error of the connect. */
 static int connect_within(const struct dbus_address *address)
 {
 	int status = 0;
@@ -229,7 +229,7 @@ static void test_real_bus(void **state)
 	assert_true(fd >= 0);
 	assert_int_equal(dbus_authenticate(fd, deadline_ns), 0);
 	assert_int_equal(dbus_call(fd, &call, true, deadline_ns, &failure), 0);
-	/* Arguments arrive as they were meant: this name has no owner. */
+	/* Arguments arrive unchanged: this name has no owner. */
 	dbus_put_string(&body, "org.example.Nobody");
 	call.member = "GetNameOwner";
 	call.signature = "s";

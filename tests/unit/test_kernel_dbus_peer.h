@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The other end of a D-Bus conversation, played by a child process from a script of bytes. */
+/* The other end of a D-Bus connection: a child process that follows a script of bytes. */
 #ifndef TEST_KERNEL_DBUS_PEER_H
 #define TEST_KERNEL_DBUS_PEER_H
 
@@ -95,7 +95,7 @@ static inline void peer_serve(int listener, const char *ok, const struct buf *an
 		char line[128], expected[64];
 		size_t size, n = 0;
 
-		/* A connection that says nothing is somebody who only looked. */
+		/* A connection that sends nothing only checked that the socket exists. */
 		if (recv(fd, line, 1, 0) != 1) {
 			close(fd);
 			continue;
@@ -123,7 +123,7 @@ static inline void peer_serve(int listener, const char *ok, const struct buf *an
 				_exit(7);
 			}
 		}
-		/* Kept open: a client that waits for more has to give up by its own clock. */
+		/* Kept open: a client that waits for more has to time out by itself. */
 	}
 }
 
@@ -152,6 +152,6 @@ static inline void peer_stop(struct peer *peer)
 	kill(peer->pid, SIGKILL);
 	waitpid(peer->pid, &status, 0);
 	unlink(peer->path);
-	assert_true(WIFSIGNALED(status)); /* it had no complaint */
+	assert_true(WIFSIGNALED(status)); /* it found no error */
 }
 #endif

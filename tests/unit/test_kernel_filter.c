@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The compiler of filters: tree, jumps, limits. The built-in policies have the proof. */
+/* The compiler of filters: tree, jumps, limits. The proof is made with the built-in policies. */
 #include <errno.h>
 #include <linux/audit.h>
 #include <setjmp.h>
@@ -129,7 +129,7 @@ static void test_neighbours_merge(void **state)
 	filter_done(&filter);
 }
 
-/* A table without any rule, as a policy would never write it: everything is unknown. */
+/* A table without any rule, as a policy would never contain it: everything is unknown. */
 static void test_empty(void **state)
 {
 	struct filter filter = { 0 };
@@ -240,7 +240,7 @@ static void test_broken_tables(void **state)
 	assert_int_equal(filter_compile(&filter, false, &program, NULL), -EINVAL);
 }
 
-/* What the evaluator does not know, or what runs off the end, is a kill and not an allow. */
+/* An unknown instruction, or running off the end, results in a kill, never in an allow. */
 static void test_evaluator_fails_closed(void **state)
 {
 	struct sock_filter odd[] = { { BPF_LD | BPF_IMM, 0, 0, 1 },

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernel's own word: filters are loaded into a child, and real calls come out as written. */
+/*
+ * The kernel's own results: filters are loaded into a child, and real calls return what the table
+ * says.
+ */
 #include <errno.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -63,7 +66,7 @@ static int probe_answers(void)
 		FAILS(syscall(SYS_clone3, NULL, 0), ENOSYS),
 		FAILS(syscall(SYS_bpf, 0, 0, 0), EPERM),
 		FAILS(syscall(SYS_ioctl, 0, UINT64_C(0xabc00005412), 0), EPERM),
-		/* -1 is no descriptor: what answers is the filter */
+		/* !-1 is not a descriptor: the answer comes from the filter */
 		FAILS(syscall(SYS_ioctl, -1, 0xc020660b, 0), ENOTTY),
 		FAILS(syscall(SYS_ioctl, -1, 0x541b, 0), EBADF),
 		FAILS(syscall(SYS_fcntl, -1, 1031, 4096), EPERM),

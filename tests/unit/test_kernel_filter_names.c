@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names, constants, descriptions and layers: our tables against other people's. */
+/* Names, constants, descriptions and layers: our tables against those of other projects. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
@@ -31,7 +31,7 @@
 #include "kernel/filter/syscall_constant.h"
 #include "kernel/layers.h"
 
-/* libseccomp has its own table, made by other people by other means. */
+/* libseccomp has its own table, made independently. */
 static void test_names_agree_with_libseccomp(void **state)
 {
 	unsigned known = 0;

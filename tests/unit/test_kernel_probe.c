@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The probe: attempts are bounded and leave nothing, findings explain themselves, repairs fit. */
+/* The probe: attempts are bounded and leave nothing, findings have an explanation, repairs fit. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -202,7 +202,7 @@ static const struct hidden {
 	  1u << PROBE_CALL_PIDFD | 1u << PROBE_CALL_CLOSE_RANGE },
 };
 
-/* In a child, because a filter stays. Exit status: 0, or what was not as expected. */
+/* In a child, because a filter stays. Exit status: 0, or the number of the failed expectation. */
 static _Noreturn void probe_hidden(const struct hidden *one)
 {
 	static struct probe_report report;
@@ -304,7 +304,7 @@ static void test_repairs(void **state)
 	expect_repair(&host, LAYER_PROC, EPERM, "systempaths=unconfined");
 }
 
-/* A repair that was cut off would be a wrong command. */
+/* A truncated repair would be a wrong command. */
 static void test_repairs_fit(void **state)
 {
 	struct probe_host host = ordinary_host();

@@ -55,7 +55,7 @@ static void test_find(void **state)
 		{ "/data", "/data/in/deep" },
 		{ "/data/", "/data/in/deep" },
 		{ "/data/in", "/data/in/deep" },
-		{ "/data/in/deep", NULL }, /* itself is not beneath itself */
+		{ "/data/in/deep", NULL }, /* a directory is not beneath itself */
 		{ "/data/in/de", NULL },
 		{ "/dat", NULL },
 		{ "/data/out", NULL },
@@ -90,7 +90,7 @@ static void test_unreadable(void **state)
 	assert_null(found);
 }
 
-/* The real one: /proc lies beneath /, and nothing beneath a fresh directory. */
+/* The real one: /proc is beneath /, and nothing is beneath a fresh directory. */
 static void test_host(void **state)
 {
 	char dir[] = "/tmp/brig-submount-dir.XXXXXX";

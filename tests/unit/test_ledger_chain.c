@@ -153,7 +153,7 @@ static void json(void **state)
 	json_decref(value);
 }
 
-/* What is too large loses files first, and is a result all the same. */
+/* A result that is too large loses files first, and stays a valid result. */
 static void cut(void **state)
 {
 	_Static_assert(sizeof(ID) == 27, "an id");
@@ -181,7 +181,7 @@ static void cut(void **state)
 	assert_int_equal(result_cut(facts, &outcome, whole, 30000, &shorter, &out), 0);
 	assert_int_equal(shorter.json_size, out.size);
 	json_decref(facts);
-	/* It is JSON, its stdout whole characters, and its places are right. */
+	/* It is JSON, its stdout has whole characters, and its positions are right. */
 	result = json_loads(out.data, 0, NULL);
 	assert_non_null(result);
 	assert_int_equal(outcome_find(out.data, out.size, &outcome), 0);

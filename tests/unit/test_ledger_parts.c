@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Long results in the ledger: stored, read and deleted in parts, with others in between. */
+/* Long results in the ledger: stored, read and deleted in parts, with other calls in between. */
 #include "ledger_fixture.h"
 
 #define LONG_BYTES ((size_t)5 << 20)
-#define MANY       24 /* more than find a place at a time */
+#define MANY       24 /* more than are handled at a time */
 
-/* Each place has another character, so that parts in a wrong order are seen. */
+/* Each position has another character, so that parts in a wrong order are detected. */
 static char *long_result(unsigned seed)
 {
 	char *result = malloc(LONG_BYTES + 64);
@@ -40,7 +40,7 @@ static int end_long(struct place *place, const char *id, unsigned seed, ledger_d
 	return r;
 }
 
-/* While nobody has the database open. */
+/* While the database is not open. */
 static int64_t count_of(struct place *place, const char *sql)
 {
 	char path[80];
@@ -78,7 +78,7 @@ static void wait_for_long(struct place *place, int answers)
 	assert_int_equal(place->long_answers, answers);
 }
 
-/* What comes behind a long one does not wait for all of it, be it stored or read. */
+/* A call behind a long one does not wait for all of it, whether it is stored or read. */
 static void others_between_parts(void **state)
 {
 	struct place *place = *state;
@@ -88,7 +88,7 @@ static void others_between_parts(void **state)
 	assert_int_equal(end_long(place, id, 1, long_done), 0);
 	assert_int_equal(begin(place, other, false, NULL, NULL), 0);
 	assert_int_equal(place->long_answers, 0);
-	/* It has not ended before all of it is there. */
+	/* It has not ended before all of it is stored. */
 	assert_int_equal(answer(place, ledger_get(place->ledger, "one", id, done, place)), 0);
 	assert_string_equal(text(place, "status"), "running");
 	wait_for_long(place, 1);
@@ -102,7 +102,7 @@ static void others_between_parts(void **state)
 	assert_int_equal(answer(place, end_long(place, id, 1, done)), EALREADY);
 }
 
-/* More than are done by turns: all of them come to their end. */
+/* More than are handled by turns: all of them are completed. */
 static void many_long_ones(void **state)
 {
 	struct place *place = *state;
@@ -126,7 +126,7 @@ static void many_long_ones(void **state)
 	}
 }
 
-/* However many there are, no result is one turn: who comes behind all of them is answered first. */
+/* However many there are, no result takes one turn: a call behind all of them is answered first. */
 static void more_stores_than_places(void **state)
 {
 	struct place *place = *state;
@@ -159,7 +159,7 @@ static void more_reads_than_places(void **state)
 	assert_int_equal(place->long_errnum, 0);
 }
 
-/* Neither those under way nor those that wait are lost with a stop. */
+/* A stop loses neither the calls in progress nor those that wait. */
 static void many_at_a_stop(void **state)
 {
 	struct place *place = *state;
@@ -181,7 +181,7 @@ static void many_at_a_stop(void **state)
 	}
 }
 
-/* Another tenant's stays another's, also for who waits. */
+/* Another tenant's result is not found, also by a call that had to wait. */
 static void long_of_another(void **state)
 {
 	struct place *place = *state;
@@ -192,7 +192,7 @@ static void long_of_another(void **state)
 	assert_int_equal(answer(place, ledger_get(place->ledger, "two", id, done, place)), ENOENT);
 }
 
-/* What is long and no result ends the connection, as what is short does. */
+/* A long message that is no result ends the connection, as a short one does. */
 static void long_and_no_result(void **state)
 {
 	struct place *place = *state;
@@ -209,7 +209,7 @@ static void long_and_no_result(void **state)
 	assert_true(place->role_gone);
 }
 
-/* A stop is no reason to lose one that was handed over. */
+/* A stop does not lose a result that was handed over. */
 static void long_at_a_stop(void **state)
 {
 	struct place *place = *state;
@@ -218,7 +218,7 @@ static void long_at_a_stop(void **state)
 	assert_int_equal(begin(place, id, false, NULL, NULL), 0);
 	assert_int_equal(end_long(place, id, 7, long_done), 0);
 	assert_int_equal(answer(place, ledger_stats(place->ledger, done, place)),
-			 0); /* it is taken */
+			 0); /* it is accepted */
 	assert_int_equal(place->long_answers, 0);
 	stop(place);
 	start(place);
@@ -227,7 +227,7 @@ static void long_at_a_stop(void **state)
 	assert_true(is_long_result(place, 7));
 }
 
-/* An execution whose result is half stored, by the store itself: the role is stopped. */
+/* Makes an execution whose result is half stored, directly in the store: the role is stopped. */
 struct half {
 	char id[27];
 	char *result; /* owned */
@@ -279,7 +279,9 @@ static void long_in_a_crash(void **state)
 	start(place);
 }
 
-/* Its parts go before it does; whoever reads meanwhile gets all of it, none of it, or an error. */
+/*
+ * Its parts are deleted before it is; a reader meanwhile gets all of it, none of it, or an error.
+ */
 static void long_and_old(void **state)
 {
 	struct place *place = *state;
@@ -310,7 +312,10 @@ static void long_and_old(void **state)
 	start(place);
 }
 
-/* On a full disk what was stored of one that cannot be finished goes, and it can be tried again. */
+/*
+ * On a full disk the parts of a result that cannot be finished are deleted, and it can be tried
+ * again.
+ */
 static void long_and_undone(void **state)
 {
 	struct place *place = *state;
@@ -330,7 +335,7 @@ static void long_and_undone(void **state)
 	assert_string_equal(text(place, "status"), "ok");
 }
 
-/* One whose parts have begun to go is not left half gone, though there is room by now. */
+/* A result whose deletion has begun is deleted completely, even if there is room by now. */
 static void long_and_half_gone(void **state)
 {
 	struct place *place = *state;
@@ -387,7 +392,9 @@ static void sweep_all(struct place *place, uint64_t total)
 	store_close(store);
 }
 
-/* The tenant that fills the ledger loses results of its own, the oldest first; no other does. */
+/*
+ * The tenant that fills the ledger loses its own results, the oldest first; no other tenant does.
+ */
 static void the_largest_gives_way(void **state)
 {
 	struct place *place = *state;
@@ -412,7 +419,7 @@ static void the_largest_gives_way(void **state)
 	for (unsigned i = 0; i < 200; i++) {
 		assert_int_equal(is_kept(place, "mallory", his[i]), i >= 190);
 	}
-	/* With less room both have the same. */
+	/* With less room both tenants have the same. */
 	stop(place);
 	sweep_all(place, 4 * (uint64_t)size);
 	assert_int_equal(count_of(place, "SELECT bytes FROM result_sums WHERE tenant = 'alice'"),

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Long requests of queued executions: stored and deleted in parts, with others in between. */
+/* Long requests of queued executions: stored and deleted in parts, with other calls in between. */
 #include "ledger_fixture.h"
 
 #include <sodium.h>
 
 #define LONG_BYTES ((size_t)5 << 20)
 #define PARTS      20 /* of 256 KiB */
-#define MANY       12 /* more than find a place at a time */
+#define MANY       12 /* more than are handled at a time */
 
-/* Each place has another character, so that parts in a wrong order are seen. */
+/* Each position has another character, so that parts in a wrong order are detected. */
 static char *long_request(unsigned seed)
 {
 	char *request = malloc(LONG_BYTES);
@@ -54,7 +54,7 @@ static int begin_long(struct place *place, char id[27], unsigned seed, const cha
 	return r;
 }
 
-/* While nobody has the database open. */
+/* While the database is not open. */
 static int64_t count_of(struct place *place, const char *sql)
 {
 	char path[80];
@@ -71,7 +71,10 @@ static int64_t count_of(struct place *place, const char *sql)
 	return count;
 }
 
-/* How many are left when all is deleted that may go: a few in each sweep. Restarts the role. */
+/*
+ * How many are left when everything that may be deleted is deleted: a few in each sweep. Restarts
+ * the role.
+ */
 static void assert_parts(struct place *place, int64_t parts)
 {
 	int64_t found = -1;
@@ -99,7 +102,7 @@ static void others_between_parts(void **state)
 	}
 	assert_int_equal(begin(place, other, false, NULL, NULL), 0);
 	assert_int_equal(place->long_answers, 0);
-	/* It is not there before all of it is. */
+	/* It is not found before all of it is stored. */
 	assert_int_equal(answer(place, ledger_get(place->ledger, "one", ids[0], done, place)),
 			 ENOENT);
 	while (place->long_answers < MANY && !place->client_gone) {
@@ -113,7 +116,7 @@ static void others_between_parts(void **state)
 	}
 }
 
-/* It is all there after a restart, and goes when it has begun. */
+/* It is complete after a restart, and deleted when it has begun. */
 static void read_back_and_dropped(void **state)
 {
 	struct place *place = *state;
@@ -145,7 +148,7 @@ static void read_back_and_dropped(void **state)
 	start(place);
 }
 
-/* A ledger of old has it in one row. */
+/* An older ledger has it in one row. */
 static void whole_in_its_row(void **state)
 {
 	struct place *place = *state;
@@ -187,7 +190,7 @@ static void ended_before_it_began(void **state)
 	assert_parts(place, 0);
 }
 
-/* A second asker is told of the first; what came with the second is not kept. */
+/* A second caller is answered with the first; the body of the second is not kept. */
 static void known_key(void **state)
 {
 	struct place *place = *state;
@@ -222,7 +225,7 @@ static void half_stored(void **state)
 	assert_parts(place, 0);
 }
 
-/* A stop is no reason to lose one that was handed over. */
+/* A stop does not lose a request that was handed over. */
 static void at_a_stop(void **state)
 {
 	struct place *place = *state;

@@ -61,7 +61,10 @@ static void keys(void **state)
 			 ENOENT);
 }
 
-/* Who was refused before it ran, and was promised nothing, may try again with the same key. */
+/*
+ * A request that was refused before it ran, and was not acknowledged, may be repeated with the same
+ * key.
+ */
 static void keys_of_the_refused(void **state)
 {
 	static const struct {
@@ -100,7 +103,7 @@ static void keys_of_the_refused(void **state)
 	}
 }
 
-/* However many ask, what has begun can end. */
+/* However many clients ask, an execution that has begun can end. */
 static void crowd(void **state)
 {
 	struct place *place = *state;
@@ -119,7 +122,7 @@ static void crowd(void **state)
 	assert_string_equal(text(place, "status"), "ok");
 }
 
-/* Of a role that died nobody knows what it has recorded: it says neither this nor that. */
+/* It is unknown what a role that died has recorded: the answer is neither success nor failure. */
 static void dead_role(void **state)
 {
 	struct place *place = *state;
@@ -146,7 +149,7 @@ static void recovery(void **state)
 
 	assert_int_equal(begin(place, queued, true, NULL, NULL), 0);
 	assert_int_equal(begin(place, running, false, NULL, NULL), 0);
-	/* What is open at a stop is open at the next start, as after a crash. */
+	/* An execution that is open at a stop is open at the next start, as after a crash. */
 	stop(place);
 	start(place);
 	assert_int_equal(answer(place, ledger_pending(place->ledger, done, place)), 0);
@@ -210,7 +213,7 @@ static int end_session(struct place *place, const char *id, const char *why)
 	return answer(place, ledger_session_ended(place->ledger, "one", id, why, 3, done, place));
 }
 
-/* What is open, what has ended and why, and that it is nobody else's. */
+/* Open and ended sessions, the reasons for their ends, and that other tenants do not find them. */
 static void sessions(void **state)
 {
 	struct place *place = *state;
@@ -239,13 +242,13 @@ static void sessions(void **state)
 	assert_int_equal(
 		answer(place, ledger_session_list(place->ledger, "two", NULL, 9, done, place)), 0);
 	assert_int_equal(json_array_size(json_object_get(place->data, "sessions")), 0);
-	/* A reason is for people's terminals too. */
+	/* A reason is also shown on terminals. */
 	assert_int_equal(end_session(place, other, "\033[2J"), EINVAL);
 	assert_int_equal(ledger_audit(place->ledger, "session.ended", "one", "{}", done, place),
 			 -EINVAL);
 }
 
-/* With the service that had it a session ends; what had ended before says what it said. */
+/* A session ends with its service; a session that had ended before keeps its reason. */
 static void sessions_recovered(void **state)
 {
 	struct place *place = *state;
@@ -272,7 +275,7 @@ static void sessions_recovered(void **state)
 	assert_int_equal(end_session(place, open, "late"), ENOENT);
 }
 
-/* A tenant has so many of them, and makes only its own go. */
+/* The number of records per tenant is limited, and only the tenant's own are removed. */
 static void sessions_bounded(void **state)
 {
 	struct place *place = *state;
@@ -348,7 +351,7 @@ static void start_with_flusher(struct place *place, int pair[2])
 	start(place);
 }
 
-/* The log is another's to take to the disk; nobody waits for that, however long it takes. */
+/* Another process syncs the log to the disk; no call waits for that, however long it takes. */
 static void flushed_beside(void **state)
 {
 	struct place *place = *state;
@@ -359,12 +362,12 @@ static void flushed_beside(void **state)
 	while (recv(pair[1], &byte, 1, MSG_DONTWAIT) != 1) {
 		assert_int_equal(begin(place, id, false, NULL, NULL), 0);
 	}
-	for (int i = 0; i < 20; i++) { /* it has been asked, and does not answer */
+	for (int i = 0; i < 20; i++) { /* it has the request, and does not answer */
 		assert_int_equal(begin(place, id, false, NULL, NULL), 0);
 		assert_int_equal(end(place, id), 0);
 	}
 	assert_true(recv(pair[1], &byte, 1, MSG_DONTWAIT) < 0);
-	/* It dies: the role does it by itself. */
+	/* It dies: the role syncs the log by itself. */
 	off_t before = database_size(place);
 	close(pair[1]);
 	while (database_size(place) == before) {
@@ -395,7 +398,7 @@ static void flushed_by_another(void **state)
 	}
 	stop(place);
 	int status = -1;
-	assert_int_equal(waitpid(child, &status, 0), child); /* its line was closed */
+	assert_int_equal(waitpid(child, &status, 0), child); /* its connection was closed */
 	assert_int_equal(status, 0);
 	place->options.flusher = 0;
 	start(place);
@@ -416,7 +419,10 @@ static void chain(void **state)
 	assert_int_equal(answer(place, ledger_audit(place->ledger, "session.close", "one",
 						    "{\"b\":1,\"a\":2}", done, place)),
 			 0);
-	/* What the ledger says itself nobody else can say, in no spelling; nor what nobody says. */
+	/*
+	 * Events of the ledger itself cannot be sent by others, in any spelling; nor can unknown
+	 * events.
+	 */
 	static const char *const others[] = { "execution",
 					      "execution.ended",
 					      "ledger",
@@ -446,7 +452,7 @@ static void chain(void **state)
 	start(place);
 }
 
-/* Whatever a hostile front sends ends its connection, and harms nothing. */
+/* A hostile front's messages end its connection, and do no other harm. */
 static void hostile(void **state)
 {
 	static const struct {
@@ -502,7 +508,7 @@ static json_int_t used_today(struct place *place, uint32_t day)
 	return json_integer_value(json_object_get(json_array_get(used, 0), "cpu_ns"));
 }
 
-/* A service that could not read what was used begins at 0, and must not write that down. */
+/* A service that could not read the past usage begins at 0, and must not store that. */
 static void usage_only_grows(void **state)
 {
 	struct place *place = *state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cells of a context whose thread others wait for: their end is nobody's wait. */
+/* Cells of a context whose thread has other work: their end blocks no caller. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@
 #include "lib/context.h"
 #include "lib/warm/warm.h"
 
-#define RUNS    100u /* more than were ever waited for together */
+#define RUNS    100u /* more than were ever reaped together */
 #define HANG_NS 60000000000ull
 
 static int set_up(void **state)
@@ -83,7 +83,7 @@ static void freed_runs_are_not_waited_for(void **state)
 	step_until_gone(context);
 }
 
-/* The list grows as it must: none is waited for to make room. */
+/* The list grows as needed: no cell is waited for to make room. */
 static void many_may_be_dying(void **state)
 {
 	struct brig_context *context = *state;
@@ -97,7 +97,7 @@ static void many_may_be_dying(void **state)
 	step_until_gone(context);
 }
 
-/* Without pools there is a place for the dead all the same, and still no pool. */
+/* Without pools there is also a list of dying cells, and still no pool. */
 static void there_are_no_pools(void **state)
 {
 	struct brig_context *context = *state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Code with nothing in it, and code that is too long: told without a look at all of it. */
+/* Empty code, and code that is too long: detected without reading all of it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +20,7 @@
 struct fixture {
 	struct brig_context *context;
 	struct brig_session *session;
-	char *blanks; /* one more than there may be */
+	char *blanks; /* one more than the maximum */
 };
 
 static int set_up(void **state)
@@ -100,7 +100,7 @@ static void test_long_and_blank(void **state)
 	}
 }
 
-/* That it is too long is said first. */
+/* The error about the length comes first. */
 static void test_too_long(void **state)
 {
 	const struct fixture *f = *state;

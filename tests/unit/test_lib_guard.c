@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the guard in a cell has left, which any program may have written; and what it is told. */
+/*
+ * The report of the guard in a cell, which any program may have forged; and the guard's
+ * configuration.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,7 +27,7 @@
 #endif
 #define RAN (F_SEAL_FUTURE_WRITE | F_SEAL_SEAL)
 
-/* `end` is what the program, or a driver that ran it, has left. */
+/* `end` is the report that the program, or a driver that ran it, has left. */
 static struct brig_result end_of(const struct guard *rules, const char *record, const char *end,
 				 int seals, enum brig_status status)
 {
@@ -39,7 +42,7 @@ static struct brig_result end_of(const struct guard *rules, const char *record, 
 	assert_int_equal(seals ? fcntl(fd, F_ADD_SEALS, seals) : 0, 0);
 	guard_read(&guard, fd, &result);
 	close(fd);
-	/* Who looks at the copy that is returned has nothing to free. */
+	/* A caller that reads the returned copy has nothing to free. */
 	free(result.events);
 	result.events = NULL;
 	return result;
@@ -67,7 +70,7 @@ static void a_sealed_refusal_counts(void **state)
 	assert_string_equal(result.refusal.rule, "import");
 }
 
-/* The program has had the file in its hands by then. */
+/* The program could write to the file by then. */
 static void another_one_is_only_its_own_word(void **state)
 {
 	static const struct guard strict = { .on = true, .mode = GUARD_STRICT };
@@ -85,7 +88,7 @@ static void another_one_is_only_its_own_word(void **state)
 	result = end_of(&strict, WHY, text, RAN, BRIG_OK);
 	assert_int_equal(result.status, BRIG_OK);
 	assert_false(result.refused);
-	/* What is sealed, and still let the program run, refuses nothing. */
+	/* A sealed report that still let the program run refuses nothing. */
 	assert_false(result_of(WHY, RAN, BRIG_FAILED, false).refused);
 }
 
@@ -162,7 +165,7 @@ static void nonsense_is_nothing(void **state)
 	}
 }
 
-/* Cut in the middle of a character, it would be no text any more. */
+/* Cut in the middle of a character, it would not be valid text any more. */
 static void long_texts_stay_texts(void **state)
 {
 	char record[1024] = "{\"refusal\":{\"rule\":\"import\",\"reason\":\"x";

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Learning, through the library: the record of a run, and proposals that are policies. tests/learn
- * does this from outside and in more ways; here it also goes through the sanitizers.
+ * Learning, through the library: the record of a run, and proposals that are valid policies.
+ * tests/learn does this from outside and in more ways; here it also runs under the sanitizers.
  */
 #include <linux/audit.h>
 #include <setjmp.h>
@@ -117,7 +117,7 @@ static void from_a_run(void **state)
 	assert_non_null(strstr(json.data, "/tmp/a\\nb"));
 	learn_done(learn);
 
-	/* Joined: what both did, and nothing else. */
+	/* Joined: the calls of both, and nothing else. */
 	struct policy *both =
 		learn_from(learn, "import os; os.mkdir('/tmp/x'); os.rmdir('/tmp/x')", first);
 	assert_int_equal(ask(both, SYS_rmdir, 0, 0), FILTER_ALLOW);
@@ -131,7 +131,7 @@ static void from_a_run(void **state)
 	free(learn);
 }
 
-/* Whatever is called, and by which rule: the proposal allows nothing that its base does not. */
+/* For any call, and by any rule: the proposal allows nothing that its base does not. */
 static void never_more_than_the_base(void **state)
 {
 	struct learn *learn = calloc(1, sizeof(*learn));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is advised about a limit: whoever can still raise it. */
+/* The advice about a limit: it names the person who can still raise it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

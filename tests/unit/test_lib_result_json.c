@@ -170,7 +170,7 @@ static void test_error(void **state)
 	json_decref(root);
 }
 
-/* Whatever a status is called, the schema knows it. */
+/* Every name of a status is in the schema. */
 static void test_schema(void **state)
 {
 	json_t *schema = json_loads(brig_result_schema(), JSON_REJECT_DUPLICATES, NULL);

@@ -58,7 +58,7 @@ static void add_files(struct brig_result *result, size_t count, size_t size)
 	}
 }
 
-/* How many steps it took. */
+/* The number of steps. */
 static struct block *write_all(struct brig_result *result, size_t max, unsigned *ret_steps)
 {
 	struct result_writer *writer = NULL;
@@ -118,7 +118,7 @@ static void test_short_is_one_step(void **state)
 	assert_string_equal(text_at(root, "stdout"), result->stdout_data);
 	assert_memory_equal(block->data + sizeof(outcome) + outcome.parts[OUTCOME_STDERR].at,
 			    "\"abc\"", 5);
-	/* One text for all: C has the same without the record. */
+	/* One text for both: C has the same without the record. */
 	char *json = brig_result_json(result);
 	assert_memory_equal(json, block->data + sizeof(outcome), outcome.json_size);
 	free(json);
@@ -185,7 +185,7 @@ static void test_encodings(void **state)
 	}
 }
 
-/* Whatever is too long is cut, the rest is there, and the bound holds. */
+/* Fields that are too long are cut, the rest is complete, and the bound holds. */
 static void test_bound(void **state)
 {
 	static const struct {
@@ -222,7 +222,7 @@ static void test_bound(void **state)
 			    (cases[i].kept < cases[i].files));
 		assert_string_equal(text_at(root, "status"), "failed");
 		assert_true(json_is_object(json_object_get(root, "usage")));
-		/* What is cut is cut by half, not to nothing. */
+		/* A field is cut by half, not to nothing. */
 		assert_true(outcome.bytes[0] > MIB || outcome.bytes[0] == cases[i].out);
 		json_decref(root);
 		block_unref(block);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whole runs through the library. tests/lib does this from outside and in more ways; here they
- * also go through the sanitizers, which cannot follow a program that is linked elsewhere.
+ * Whole runs through the library. tests/lib does this from outside and in more ways; here they also
+ * run under the sanitizers, which cannot follow a program that is linked elsewhere.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -16,7 +16,7 @@
 
 #include "base/cleanup.h"
 
-#define MANY  256 /* what the default policy allows */
+#define MANY  256 /* the maximum of the default policy */
 #define LEFT  "import os; sorted(os.listdir('.')), [n for _, _, n in os.walk('a') if n]"
 #define LARGE ((size_t)32 << 20) /* more than any machine writes in a slice */
 
@@ -114,7 +114,7 @@ static void expect_alive(struct fixture *f)
 	expect_result(f, start(f, &request), "42");
 }
 
-/* One large file under way: begun, and not yet all of it. */
+/* One large file in progress: begun, and not yet complete. */
 static struct brig_run *start_large(struct fixture *f, const char *code)
 {
 	struct brig_request request = request_of(f, code, 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A value is what a hostile program has left in memory: strict JSON, or nothing. */
+/* A value was left in memory by a program that may be hostile: strict JSON, or nothing. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

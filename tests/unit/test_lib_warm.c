@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pools: what they refuse, what retires them, and that a run finds its way without them. */
+/* Pools: refused requests, retired pools, and runs that start without them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -105,7 +105,7 @@ static void test_too_many_cells(void **state)
 	assert_int_equal(brig_context_warm(place->brig, &like, UINT32_MAX, &error), -ERANGE);
 }
 
-/* A command is never made ahead; a request that cannot be is started all the same. */
+/* A command is never made ahead; a request that cannot be warm is started all the same. */
 static void test_what_has_no_pool(void **state)
 {
 	struct place *place = *state;
@@ -125,7 +125,7 @@ static void test_what_has_no_pool(void **state)
 	brig_run_free(one);
 }
 
-/* What the operator changes counts for the next request, warm or not. */
+/* A change by the operator applies to the next request, warm or not. */
 static void test_rules_change(void **state)
 {
 	struct place *place = *state;
@@ -171,7 +171,7 @@ static void want_pool(const struct place *place, const char *tenant, uint64_t di
 	}
 }
 
-/* Forty kinds of request of one tenant's: it is its own pools that make room for them. */
+/* Forty kinds of request of one tenant: only its own pools make room for them. */
 static void test_tenants_keep_their_pools(void **state)
 {
 	struct place *place = *state;
@@ -184,12 +184,16 @@ static void test_tenants_keep_their_pools(void **state)
 	}
 	assert_int_equal(warm->count, warm->options.pools_max);
 	assert_true(has_pool(place, "alice") && has_pool(place, "bob"));
-	/* It has replaced its own too soon: nothing more is started for it, and for nobody else. */
+	/*
+	 * It has replaced its own pools too soon: no more are started for it, but for all others.
+	 */
 	for (unsigned i = 0; i < warm->count; i++) {
 		bool rests = warm->pools[i]->rest_until_ns != 0;
 		assert_int_equal(rests, strcmp(warm->pools[i]->tenant, "mallory") == 0);
 	}
-	/* Whoever is new gets one all the same, and then another, from who has the most. */
+	/*
+	 * A new tenant gets a pool all the same, and then another, from the tenant with the most.
+	 */
 	want_pool(place, "carol", 0);
 	want_pool(place, "carol", 1 << 20);
 	assert_int_equal(warm->count, warm->options.pools_max);
@@ -197,7 +201,7 @@ static void test_tenants_keep_their_pools(void **state)
 	assert_int_equal(warm->pools[warm->count - 1]->rest_until_ns, 0);
 }
 
-/* A pool that becomes smaller does not wait for the kernel to take its cells apart. */
+/* A pool that becomes smaller does not wait until the kernel has removed its cells. */
 static void test_smaller_pools_do_not_wait(void **state)
 {
 	struct place *place = *state;

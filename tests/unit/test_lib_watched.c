@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Watched runs: every allowed call is told of and goes on; what is refused stays refused, with the
- * same answer; and nothing hangs, ends otherwise or gets through that would not without.
+ * Watched runs: every allowed call is reported and continues; a refused call stays refused, with
+ * the same answer; and nothing hangs, ends differently or gets through that would not without.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -93,7 +93,7 @@ static void expect(struct seen *seen, const char *language, const char *code, co
 	brig_result_free(result);
 }
 
-/* Children by every way, exec, threads, signals, pipes, big output. */
+/* Children of every kind, exec, threads, signals, pipes, large output. */
 static void ordinary_programs_go_on(void **state)
 {
 	struct seen seen = { 0 };
@@ -121,7 +121,7 @@ static void ordinary_programs_go_on(void **state)
 	       "True 0\n");
 }
 
-/* A cell that dies in the middle of its calls is an end like any other. */
+/* A cell that dies in the middle of its calls ends like any other. */
 static void sudden_ends(void **state)
 {
 	struct seen seen = { 0 };
@@ -137,8 +137,8 @@ static void sudden_ends(void **state)
 }
 
 /*
- * The attack: each call there is, with arguments that mean nothing, then refused ones that mean
- * something; watched and unwatched must give the same answers, one by one.
+ * The attack: every call with meaningless arguments, then refused ones with meaningful arguments;
+ * watched and unwatched must give the same answers, one by one.
  */
 static const char every_call[] =
 	"import ctypes\n"
@@ -173,7 +173,7 @@ static void nothing_more_gets_through(void **state)
 	brig_result_free(watched);
 }
 
-/* What could change a call that waits cannot be combined with watching. */
+/* Features that could change a waiting call cannot be combined with watching. */
 static void not_with_tracers(void **state)
 {
 	static const char *const lines[] = { "ptrace | allow | | x", "pidfd_getfd | allow | | x",
@@ -209,13 +209,13 @@ static void only_what_is_asked_for(void **state)
 		0);
 	assert_int_equal(filter_watch(&filter, &some, NULL), 0);
 	assert_false(filter.rules[0].watch);
-	assert_false(filter.rules[1].watch); /* never: by it the listener is told of */
+	assert_false(filter.rules[1].watch); /* never: this call announces the listener */
 	assert_false(filter.rules[2].watch);
 	assert_true(filter.rules[3].watch);
 	filter_done(&filter);
 }
 
-/* Without walls there is nothing to watch with: that is said, not left out. */
+/* Without walls there is nothing to watch with: that is an error, not silently ignored. */
 static void needs_a_filter(void **state)
 {
 	struct seen seen = { 0 };

@@ -60,7 +60,7 @@ static void stop(void *user)
 	loop_stop(((struct fixture *)user)->loop);
 }
 
-/* Turns the loop for so long. */
+/* Runs the loop for this long. */
 static void turn(struct fixture *f, unsigned ms)
 {
 	struct loop_timer timer = { .due = stop, .user = f };
@@ -124,7 +124,7 @@ static void on_hang_up(void *user, uint32_t events)
 	f->sources[0] = NULL;
 }
 
-/* Comes although it was not asked for; and a source may remove itself. */
+/* Arrives although it was not requested; and a source may remove itself. */
 static void hang_up(void **state)
 {
 	struct fixture *f = *state;
@@ -157,7 +157,7 @@ static void second_removes_both(void *user, uint32_t events)
 	remove_both(user);
 }
 
-/* Whichever comes first removes the other, whose event is in the same round and must not count. */
+/* The first to come removes the other, whose event is in the same round and must not count. */
 static void removed_by_another(void **state)
 {
 	struct fixture *f = *state;
@@ -243,7 +243,7 @@ static void deadlines(void **state)
 	}
 	for (unsigned i = 0; i < MANY; i += 4) {
 		loop_timer_clear(&order.timers[i]);
-		loop_timer_clear(&order.timers[i]); /* twice does no harm */
+		loop_timer_clear(&order.timers[i]); /* clearing twice is harmless */
 	}
 	for (unsigned i = 1; i < MANY; i += 4) {
 		assert_int_equal(loop_timer_set(f->loop, &order.timers[i], now + 60 * MS), 0);
@@ -267,7 +267,7 @@ static void on_again(void *user)
 	assert_int_equal(loop_timer_set(again->loop, &again->timer, clock_now_ns()), 0);
 }
 
-/* A timer that is always due must not keep descriptors from being heard. */
+/* A timer that is always due must not starve the descriptors. */
 static void a_busy_timer_starves_nobody(void **state)
 {
 	struct fixture *f = *state;
@@ -297,14 +297,14 @@ static void on_eager(void *user)
 	if (eager->rounds < 1000) {
 		loop_timer_set(eager->fixture->loop, &eager->timer, 0);
 	}
-	/* The descriptor was ready all the time: its turn comes before this one's second. */
+	/* The descriptor was ready all the time: its callback comes before this timer's second. */
 	if (eager->rounds == 3) {
 		assert_true(eager->fixture->calls[0] > 0);
 		loop_stop(eager->fixture->loop);
 	}
 }
 
-/* "At once", said by a timer, is a later round. */
+/* "At once", set by a timer, means a later round. */
 static void at_once_is_a_later_round(void **state)
 {
 	struct fixture *f = *state;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Batches: one message in a round of the loop, whatever becomes of the client meanwhile. */
+/* Batches: one message in a round of the loop, whatever the client does meanwhile. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-/* cmocka wants the ones above first. */
+/* cmocka needs the headers above first. */
 #include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +39,7 @@ static void note_answer(struct mcp_channel *channel, const json_t *message, int 
 	struct world *world = (struct world *)channel;
 
 	(void)status;
-	assert_null(message); /* what is said of a batch was written as it came */
+	assert_null(message); /* the errors about a batch were written as they came */
 	world->answers++;
 	world->answered = 0;
 }
@@ -193,7 +193,7 @@ static void test_one_in_a_turn(void **state)
 	assert_int_equal(world->peer.batches, 0);
 }
 
-/* By turns: however many batches there are, it is one message. */
+/* By turns: however many batches there are, each turn is one message. */
 static void test_two_batches(void **state)
 {
 	struct world *world = *state;
@@ -206,7 +206,7 @@ static void test_two_batches(void **state)
 	assert_int_equal(world->answers, 2);
 }
 
-/* One that was not taken yet is cancelled all the same, and left out of the answer. */
+/* A call that has not begun yet is cancelled all the same, and left out of the answer. */
 static void test_cancelled(void **state)
 {
 	struct world *world = *state;
@@ -219,7 +219,7 @@ static void test_cancelled(void **state)
 	assert_int_equal(world->answered, COUNT - 1);
 }
 
-/* The client leaves in the midst of it: what was begun is cancelled, the rest is never begun. */
+/* The client leaves in the middle: the calls that began are cancelled, the rest never begin. */
 static void test_abandoned(void **state)
 {
 	struct world *world = *state;
@@ -237,7 +237,7 @@ static void test_abandoned(void **state)
 	say_batch(world, 0, "finish"); /* dropped with the peer */
 }
 
-/* Nothing is left to be said, and that is said. */
+/* Nothing is left to send, and that is reported. */
 static void test_all_cancelled(void **state)
 {
 	struct world *world = *state;

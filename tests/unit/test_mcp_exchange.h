@@ -17,7 +17,7 @@ struct fake_exchange {
 	const char *headers[FAKE_HEADERS][2]; /* name, value */
 	int status;                           /* 0: not answered yet */
 	bool streaming, ended;
-	char session[64]; /* what the answer says */
+	char session[64]; /* the text of the answer */
 	struct buf text;  /* the body, or the events */
 	/* Called when the exchange ends, from within, as a server with pipelining would. */
 	void (*then)(void *user);
@@ -49,7 +49,7 @@ static inline void fake_answer_header(struct mcp_http_exchange *exchange, const 
 	}
 }
 
-/* Ends once, or the layer is wrong. */
+/* Ends exactly once; otherwise the layer has an error. */
 static inline void fake_end(struct fake_exchange *fake)
 {
 	if (fake->ended) {

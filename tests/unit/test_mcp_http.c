@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The HTTP transport with exchanges of our own: sessions' ends, times, and requests in requests. */
+/* The HTTP transport with exchanges of our own: ends of sessions, times, and nested requests. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -155,7 +155,7 @@ static void test_sessions_bounded(void **state)
 	memcpy(first, world->session, sizeof(first));
 	assert_int_equal(ask(world, "POST", "a", CALL("1"))->status, 0);
 	assert_int_equal(initialize(world, "a"), 200);
-	/* The idle one makes room, the busy one stays. */
+	/* The idle session makes room, the busy one stays. */
 	assert_int_equal(initialize(world, "a"), 200);
 	assert_int_equal(mcp_http_sessions(world->http), 2);
 	assert_int_equal(ask(world, "POST", "a", CALL("1"))->status, 0);
@@ -168,7 +168,7 @@ static void test_sessions_bounded(void **state)
 	run_for(world, MS);
 }
 
-/* The client goes: before a stream has begun the call ends, afterwards it has some time. */
+/* The client leaves: before a stream has begun the call ends, afterwards it has some time. */
 static void test_away(void **state)
 {
 	struct world *world = *state;
@@ -205,7 +205,7 @@ static void end_kept(struct world *world, unsigned i)
 	mcp_call_finish_text(call, false, "end");
 }
 
-/* The next request of a connection comes while the last one is being answered, and ends it all. */
+/* The next request of a connection arrives while the last one is being answered, and ends both. */
 static void test_pipelined_delete(void **state)
 {
 	struct world *world = *state;
@@ -248,7 +248,7 @@ static void test_general_stream(void **state)
 	struct world *world = *state;
 
 	initialize(world, "a");
-	mcp_server_changed(world->server, MCP_TOOLS); /* nobody is there */
+	mcp_server_changed(world->server, MCP_TOOLS); /* no listener */
 	struct fake_exchange *general = ask(world, "GET", "a", "");
 	mcp_server_changed(world->server, MCP_TOOLS);
 	assert_non_null(strstr(general->text.data, "list_changed"));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* JSON-RPC messages: what is refused, what is read, what is written. */
+/* JSON-RPC messages: refused, read and written ones. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The validator: each keyword, and that what is refused is named. */
+/* The validator: each keyword, and that errors name the refused part. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,7 +26,7 @@
 
 static const struct {
 	const char *value;
-	const char *why; /* NULL: it is fine */
+	const char *why; /* NULL: it is valid */
 } cases[] = {
 	{ "{\"name\":\"Ada\"}", NULL },
 	{ "{\"name\":\"\xc3\xa9\xc3\xa9\xc3\xa9\",\"age\":0,\"mood\":null,\"score\":null}", NULL },
@@ -75,7 +75,7 @@ static void test_cases(void **state)
 	json_decref(schema);
 }
 
-/* Names are the client's: long ones are cut, and nothing overflows. */
+/* Names come from the client: long ones are cut, and nothing overflows. */
 static void test_long_names(void **state)
 {
 	char name[5000];

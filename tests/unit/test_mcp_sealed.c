@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* requestState: good for what it was made for, and for nothing else. */
+/* requestState: valid only for its own request. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

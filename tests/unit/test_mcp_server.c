@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A server without a transport: what providers may offer, and the lives of calls. */
+/* A server without a transport: what providers may offer, and the lifetime of calls. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +21,7 @@
 	"\"_meta\":{\"" META_VERSION "\":\"2026-07-28\",\"" META_CAPABILITIES "\":{" __VA_ARGS__   \
 	"}}"
 
-/* Keeps what is sent. */
+/* Records all sent messages. */
 struct heard {
 	struct mcp_channel channel;
 	struct buf sent; /* messages, each with a newline */
@@ -219,7 +219,7 @@ static void test_progress_grows(void **state)
 		"\"text\":\"end\"}]}}\n");
 }
 
-/* A call stays its owner's until it is ended, whatever has happened meanwhile. */
+/* A call belongs to its owner until it is ended, whatever has happened meanwhile. */
 static void test_cancelled(void **state)
 {
 	struct world *world = *state;
@@ -245,7 +245,7 @@ static void test_cancelled(void **state)
 	assert_string_equal(sent(world), "");
 }
 
-/* Asking after the end asks nobody. */
+/* A question after the end is not sent. */
 static void test_ask_cancelled(void **state)
 {
 	struct world *world = *state;
@@ -269,7 +269,7 @@ static void test_ask_legacy(void **state)
 	say(world, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"roots\":[]}}");
 	assert_int_equal(world->heard.answers, 1);
 	assert_non_null(strstr(sent(world), "state kept"));
-	/* Once more, and the client goes while it is asked. */
+	/* Once more, and the client leaves while it is asked. */
 	call_tool(world, "2", "ask");
 	say(world, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{"
 		   "\"requestId\":2}}");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An order comes back as it was made; anything else is refused before it is looked into. */
+/* An assignment is read as it was written; invalid ones are refused before they are used. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -51,7 +51,7 @@ static void *map_assignment(const struct spec *spec, size_t *size)
 	*size = (size_t)info.st_size;
 	void *block = mmap(NULL, *size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
 	assert_ptr_not_equal(block, MAP_FAILED);
-	/* Sealed: neither we nor who gets it can change it any more. */
+	/* Sealed: neither the sender nor the receiver can change it any more. */
 	assert_int_equal(ftruncate(fd, 1), -1);
 	assert_int_equal(pwrite(fd, "x", 1, 0), -1);
 	close(fd);

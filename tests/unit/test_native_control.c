@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A flood of records from a cell's init that has been taken over: most of it is never read. */
+/* A flood of records from a compromised init of a cell: most of it is never read. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,7 +23,7 @@ struct words {
 	struct run *run;
 	struct native_cell *native;
 	int theirs;
-	int any; /* what is sent along */
+	int any; /* descriptors that are sent along */
 };
 
 static int set_up(void **state)
@@ -77,7 +77,7 @@ static void flood(const struct words *words)
 	say(words, WIRE_EXITED);
 }
 
-/* What is still in the socket. */
+/* The bytes that are still in the socket. */
 static unsigned count_unread(const struct words *words)
 {
 	struct wire_record record;
@@ -113,7 +113,7 @@ static void test_asked_once(void **state)
 	assert_int_equal(count_unread(words), FLOOD - 1);
 }
 
-/* The answer comes too late, and takes nothing from what comes behind it. */
+/* The answer comes too late, and takes nothing from the records behind it. */
 static void test_a_late_answer(void **state)
 {
 	struct words *words = *state;
@@ -127,7 +127,7 @@ static void test_a_late_answer(void **state)
 	assert_int_equal(count_unread(words), 0);
 }
 
-/* While the cell lives it is the same: the channel is not listened to any more. */
+/* The same while the cell lives: the channel is not read any more. */
 static void test_while_it_lives(void **state)
 {
 	struct words *words = *state;
@@ -139,7 +139,7 @@ static void test_while_it_lives(void **state)
 	assert_int_equal(count_unread(words), FLOOD);
 }
 
-/* Where there is no program to tell, an end is an end at once. */
+/* Where there is no program to notify, an end takes effect at once. */
 static void test_no_time_of_grace(void **state)
 {
 	static const struct {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The plan: pure, complete, in the right order, and without what its layers do not ask for. */
+/* The plan: pure, complete, in the right order, and without steps that no layer needs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -72,7 +72,7 @@ static unsigned count_of(const struct plan *plan, enum step_kind kind)
 	return n;
 }
 
-/* What must come before what; a plan that breaks one of these is a hole. */
+/* Pairs of steps in their required order; a plan that breaks one of these is a hole. */
 static const struct {
 	enum step_kind first, then;
 } order[] = {
@@ -108,7 +108,7 @@ static void test_order(void **state)
 				 step_table[order[i].then].name, first, then);
 		}
 	}
-	/* nothing follows seccomp but the wait for brig-init, and exec */
+	/* only the wait for brig-init, and exec, follow seccomp */
 	assert_int_equal(plan.steps[index_of(&plan, STEP_SECCOMP) + 1].kind, STEP_GO);
 	assert_int_equal(plan.steps[index_of(&plan, STEP_SECCOMP) + 2].kind, STEP_EXEC);
 	/* brig-init is sealed before it lets the program begin */
@@ -117,7 +117,9 @@ static void test_order(void **state)
 	assert_int_equal(plan.steps[plan.count - 1].kind, STEP_START);
 }
 
-/* A cell made ahead has every wall of one that is not; what the request decides waits. */
+/*
+ * A cell made ahead has every wall of one that is not; the steps that depend on the request wait.
+ */
 static void test_held(void **state)
 {
 	struct spec cold = whole_spec(), held = whole_spec(), cloned = whole_spec();
@@ -149,11 +151,11 @@ static void test_held(void **state)
 	for (int i = 0; i < 2; i++) {
 		const struct plan *plan = i ? &c : &b;
 		int seal = index_of(plan, STEP_SEAL);
-		/* sealed on both sides before the order is waited for */
+		/* sealed on both sides before it waits for the assignment */
 		assert_int_equal(plan->steps[seal + 1].kind, STEP_READY);
 		assert_int_equal(plan->steps[seal + 2].kind, STEP_HOLD);
 		assert_int_equal(plan->steps[seal + 3].kind, STEP_START);
-		/* nothing of the request is looked at before */
+		/* nothing of the request is read before */
 		assert_int_equal(plan->steps[index_of(plan, STEP_SECCOMP) + 1].kind,
 				 i ? STEP_RESUME : STEP_GO);
 		assert_int_equal(plan->steps[index_of(plan, STEP_GO) + 1].kind, STEP_ASSIGN);
@@ -214,7 +216,7 @@ static void test_everything_bound_is_read_only(void **state)
 	}
 }
 
-/* Taking a layer away takes away its step, and only that. */
+/* Removing a layer removes its step, and only that. */
 static const struct {
 	enum layer layer;
 	enum step_kind step;

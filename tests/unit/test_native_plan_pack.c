@@ -90,7 +90,7 @@ static void comes_back_whole(void **state)
 		assert_int_equal(a->flags, b->flags);
 		same_text(a->path, b->path);
 		same_text(a->text, b->text);
-		assert_int_equal(b->fd, -1); /* a number of another process means nothing */
+		assert_int_equal(b->fd, -1); /* a number of another process has no meaning here */
 		if (a->kind == STEP_SECCOMP) {
 			assert_memory_equal(a->data, b->data, sizeof(code));
 		} else if (a->data) {

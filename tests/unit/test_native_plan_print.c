@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The plan as text and JSON: every step is named, nothing that changes from run to run is. */
+/*
+ * The plan as text and JSON: every step is named, and values that change from run to run are left
+ * out.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

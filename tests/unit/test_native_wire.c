@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The channel from a cell's init: what is not a record in its place ends the run (V6). */
+/* The channel from a cell's init: anything but a record in its place ends the run (V6). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,7 +23,7 @@
 struct channel {
 	int ours;
 	int theirs;
-	int any; /* what is sent along */
+	int any; /* descriptors that are sent along */
 	unsigned fds_before;
 };
 
@@ -66,7 +66,7 @@ static int drop_channel(void **state)
 	return 0;
 }
 
-/* What a cell that has been taken over might send: any bytes, any number of fds. */
+/* Packets that a compromised cell might send: any bytes, any number of fds. */
 static void send_raw(const struct channel *channel, const void *data, size_t size, unsigned fds)
 {
 	union {
@@ -124,7 +124,7 @@ static void test_nothing_there(void **state)
 	assert_int_equal(count, 0);
 }
 
-/* The peer dies with an order of ours unread: its end, not an error. */
+/* The peer dies with a message of ours unread: that is its end, not an error. */
 static void test_peer_gone_unread(void **state)
 {
 	struct channel *channel = *state;
@@ -212,7 +212,7 @@ static void test_order(void **state)
 	assert_int_equal(at, WIRE_ENDED);
 }
 
-/* Every kind in every state with every number of fds: exactly the written ones pass. */
+/* Every kind in every state with every number of fds: exactly the listed ones pass. */
 static void test_every_combination(void **state)
 {
 	static const struct {
@@ -250,7 +250,7 @@ static void test_every_combination(void **state)
 				}
 				int r = wire_check(&at, &record, fds);
 				assert_int_equal(r, right ? 0 : -EPROTO);
-				/* What is refused moves nothing. */
+				/* A refused record changes no state. */
 				assert_true(right || (int)at == from);
 				passed += right;
 			}
@@ -259,7 +259,7 @@ static void test_every_combination(void **state)
 	assert_int_equal(passed, ARRAY_SIZE(allowed));
 }
 
-/* What a program says of its own end: any status, but only one that it could end with. */
+/* The program's report of its own end: any status, but only one that it could end with. */
 static void test_done(void **state)
 {
 	static const struct {

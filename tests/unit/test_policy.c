@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Policy files: the built-in ones, what is wrong with bad ones and where, and how they combine. */
+/* Policy files: the built-in ones, errors in bad ones with their position, and how they combine. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -65,7 +65,7 @@ static void test_built_in(void **state)
 	policy_free(open);
 }
 
-/* default.json writes out what the table calls usual; strict stays below it everywhere. */
+/* default.json contains the table's default values; strict stays below them everywhere. */
 static void test_limit_table(void **state)
 {
 	struct policy *standard = load(&built_in, "default");
@@ -110,7 +110,7 @@ static void test_hash_is_of_the_text(void **state)
 
 #define BASE "\"syscalls\": [\"@basic\"]"
 
-/* Each: where it is wrong, and what the message and the remedy name. */
+/* Each: the position of the error, and the words of the message and the remedy. */
 static void test_bad_policies(void **state)
 {
 	static const struct {
@@ -232,7 +232,7 @@ static void test_minimal_policy(void **state)
 	assert_string_equal(policy->name, "mine");
 	assert_int_equal(policy->limits.wall_ns, 5 * SEC);
 	assert_int_equal(policy->limits.cpu_millicores, 500);
-	/* what is not said is closed: no ceiling above the limit, nobody's word, no mounts */
+	/* everything unset is closed: no ceiling above the limit, no consent, no mounts */
 	assert_int_equal(policy->ceiling.wall_ns, 5 * SEC);
 	assert_int_equal(policy->auto_run, AUTO_RUN_ASK);
 	assert_int_equal(policy->caller_mounts, CALLER_MOUNTS_NONE);
@@ -436,7 +436,7 @@ static void test_trust(void **state)
 	set_mode(place, "policies/mine.json", 0644);
 	set_mode(place, "policies", 0777);
 	assert_refused(place, "mine", "policies: others may write", "chmod go-w");
-	/* also what is built in: somebody could have put another default there */
+	/* also a built-in one: another default could have been put there */
 	assert_refused(place, "default", "others may write", "chmod go-w");
 	set_mode(place, "policies", 0755);
 	set_mode(place, "", 0777);
@@ -554,7 +554,7 @@ static void test_mount_paths(void **state)
 	put(place, "policies/mine.json", text, 0644);
 	policy_free(load(&place->source, "mine"));
 
-	/* Y2: nobody writes to policies from a cell */
+	/* Y2: no program writes to policies from a cell */
 	snprintf(text, sizeof(text),
 		 "{ \"extends\": \"default\",\n\"mounts\": [{\"name\": \"d\", \"path\": \"%s\", "
 		 "\"mode\": \"rw\"}] }",

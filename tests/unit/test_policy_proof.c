@@ -2,8 +2,8 @@
 /*
  * The policy proof: every filter that brig compiles from its built-in policies, in both notify
  * modes and watched, answers as its written table does: for call numbers 0..1023 and some beyond,
- * on x86_64, i386 and x32, with every argument that the rules speak of and its neighbours. Nothing
- * is executed: the program is evaluated on paper.
+ * on x86_64, i386 and x32, with every argument that the rules mention and its neighbours. Nothing
+ * is executed: the program is evaluated by an interpreter.
  */
 #include <linux/audit.h>
 #include <setjmp.h>
@@ -19,7 +19,7 @@
 #include "policy/policy.h"
 
 #define VALUES_MAX  1200
-#define PRODUCT_MAX 2000000u /* combinations of one call: beyond, each argument by itself */
+#define PRODUCT_MAX 2000000u /* combinations of one call: above this, each argument by itself */
 #define X32         0x40000000u
 
 struct values {
@@ -90,7 +90,7 @@ static void hold(struct proof *proof, const struct seccomp_data *data)
 	}
 }
 
-/* Every combination of the arguments that the rules of this call look at. */
+/* Every combination of the arguments that the rules of this call test. */
 static void hold_product(struct proof *proof, uint32_t call, const struct values values[6])
 {
 	struct seccomp_data data = { .nr = (int)call, .arch = AUDIT_ARCH_X86_64 };
@@ -132,7 +132,7 @@ static void hold_call(struct proof *proof, uint32_t call, struct values values[6
 		}
 	}
 	for (unsigned a = 0; a < 6; a++) {
-		/* An argument that no rule names must not matter, whatever it is. */
+		/* An argument that no rule names must not matter, whatever its value. */
 		add_value(&values[a], UINT64_MAX);
 		if (tested[a]) {
 			add_value(&values[a], UINT64_C(0x100000000));
@@ -211,7 +211,7 @@ static void test_built_in_policies(void **state)
 		if (policy_load(&source, names.items[i], &policy, &err) < 0) {
 			fail_msg("%s: %s", names.items[i], err.message);
 		}
-		/* 2: with all that is allowed watched. */
+		/* 2: with all allowed calls watched. */
 		for (int notify = 0; policy->filter.count > 0 && notify < 3; notify++) {
 			unsigned size = 0;
 			struct call_set all;
@@ -237,7 +237,7 @@ static void test_built_in_policies(void **state)
 	assert_true(total > 500000);
 }
 
-/* The proof itself can fail: one changed instruction must not go unnoticed. */
+/* The proof itself can fail: one changed instruction must be detected. */
 static void test_proof_notices_a_change(void **state)
 {
 	struct policy_source source = { 0 };

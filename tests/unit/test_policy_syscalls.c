@@ -14,7 +14,7 @@
 #include "filter_fixture.h"
 #include "policy_fixture.h"
 
-/* No rule behind one that always holds, no call in two groups that a policy would combine. */
+/* No rule behind one that always matches, no call in two groups that a policy would combine. */
 static void test_groups_are_tidy(void **state)
 {
 	struct policy *policy = load("default");
@@ -145,7 +145,7 @@ static void test_bad_lines(void **state)
 	}
 }
 
-/* The files themselves have no line longer than people read, and every group parses alone. */
+/* The files themselves have no overlong lines, and every group parses alone. */
 static void test_every_group_alone(void **state)
 {
 	unsigned groups = 0;
@@ -196,7 +196,7 @@ static enum filter_action ask(const struct filter *filter, const char *call, uin
 		.action;
 }
 
-/* One call of a group, as the group has it, or less; never more. */
+/* One call of a group, as the group allows it, or less; never more. */
 static void test_single_calls_of_groups(void **state)
 {
 	static const char *const entries[] = {
@@ -217,7 +217,7 @@ static void test_single_calls_of_groups(void **state)
 	assert_int_equal(ask(&filter, "socket", 38, 5), FILTER_DENY);
 	assert_int_equal(ask(&filter, "clone", 17, 0), FILTER_ALLOW);
 	assert_int_equal(ask(&filter, "clone", 0x10000000, 0), FILTER_DENY);
-	/* A condition that widens nothing: Unix pairs are all that the group has. */
+	/* A condition that widens nothing: the group allows only Unix pairs. */
 	assert_int_equal(ask(&filter, "socketpair", 1, 1), FILTER_DENY);
 	assert_int_equal(ask(&filter, "socketpair", 2, 1), FILTER_DENY);
 	assert_int_equal(ask(&filter, "read", 0, 0), FILTER_ERRNO);

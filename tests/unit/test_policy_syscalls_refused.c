@@ -195,7 +195,7 @@ static void test_threats_default(void **state)
 	policy_free(policy);
 }
 
-/* Strict refuses the same; what it does not know at all is ENOSYS, like options of no socket. */
+/* Strict refuses the same; calls that it does not list are ENOSYS, like socket options. */
 static void test_threats_strict(void **state)
 {
 	struct policy *policy = load("strict");
@@ -215,7 +215,7 @@ static void test_threats_strict(void **state)
 	policy_free(policy);
 }
 
-/* Calls whose flags stand behind a pointer: unknown, so that libraries fall back. */
+/* Calls whose flags are behind a pointer: unknown, so that libraries fall back. */
 static void test_probed_calls(void **state)
 {
 	static const char *const calls[] = { "clone3", "openat2",       "cachestat", "statmount",
@@ -229,7 +229,7 @@ static void test_probed_calls(void **state)
 		assert_int_equal(got.action, FILTER_ERRNO);
 		assert_int_equal(got.errnum, ENOSYS);
 	}
-	/* S11: a number that no table has */
+	/* S11: a number that is in no table */
 	assert_int_equal(
 		filter_decide(&policy->filter, AUDIT_ARCH_X86_64, 700, (uint64_t[6]){ 0 }).errnum,
 		ENOSYS);
@@ -241,7 +241,7 @@ static void test_probed_calls(void **state)
 	policy_free(policy);
 }
 
-/* Answered without being done or recorded: an ioctl that nobody listed, and two side effects. */
+/* Answered without being executed or recorded: an unlisted ioctl, and two side effects. */
 static void test_answered_calls(void **state)
 {
 	static const struct {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lines of the log cannot be forged by what stands in them. */
+/* Lines of the log cannot be forged by their contents. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -44,7 +44,7 @@ static void values(void **state)
 	assert_value("\xe2\x80\xa8", 3, "\"\\xe2\\x80\\xa8\""); /* line separator */
 }
 
-/* What role_log() writes to stderr. */
+/* The output of role_log() on stderr. */
 static void capture(char *text, size_t size, void (*call)(void))
 {
 	int pipe_fds[2];
@@ -147,7 +147,7 @@ static void log_often(void)
 	}
 }
 
-/* Whatever a caller does, there is a line each second, and it says how many there would be. */
+/* For any number of calls there is one line each second, with the number of suppressed lines. */
 static void lines_are_left_out(void **state)
 {
 	char text[65536];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What roles give up: shown by the kernel's own words, and by what they can no longer do. */
+/* The privileges that roles give up: as the kernel reports them, and by calls that then fail. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/tcp.h>
@@ -35,7 +35,9 @@ struct child {
 	char directory[32];
 };
 
-/* A child that seals itself as the role, says so, waits, does `act` and exits with its answer. */
+/*
+ * A child that seals itself as the role, reports it, waits, does `act` and exits with its result.
+ */
 static struct child start(enum role_name role, int (*act)(void))
 {
 	struct child child = { .directory = "/tmp/brig-seal-XXXXXX" };
@@ -143,7 +145,7 @@ static bool shares_network(pid_t pid)
 
 	snprintf(path, sizeof(path), "/proc/%d/ns/net", (int)pid);
 	assert_int_equal(stat("/proc/self/ns/net", &mine), 0);
-	/* Of a process that cannot be looked into only root learns it. */
+	/* Only root can read it of a process that is not dumpable. */
 	return stat(path, &theirs) == 0 && mine.st_ino == theirs.st_ino;
 }
 
@@ -211,7 +213,7 @@ static int fork_works(void)
 	return pid > 0 && waitpid(pid, &status, 0) == pid ? 0 : 1;
 }
 
-/* What the top of seal.c says of the warden is all that is true of it. */
+/* The list at the top of seal.c about the warden is complete. */
 static void warden_keeps_what_cells_need(void **state)
 {
 	char mine[128];
@@ -281,7 +283,7 @@ static int do_kill(void)
 	return kill(getppid(), 0) < 0;
 }
 
-/* Whoever has the same id could be ended so: as root's hands, every process of root's. */
+/* Processes with the same id could be killed this way: with root's id, every process of root. */
 static int do_kill_thread(void)
 {
 	return syscall(SYS_tgkill, getppid(), getppid(), 0) < 0;
@@ -326,7 +328,7 @@ static void forbidden_calls_kill(void **state)
 	assert_killed(ROLE_FRONT, do_open);
 }
 
-/* To itself it may: an assertion that does not hold must be seen as one. */
+/* It may signal itself: a failed assertion must be visible as one. */
 static void abort_is_seen(void **state)
 {
 	(void)state;
@@ -385,7 +387,7 @@ static void allowed_calls_work(void **state)
 	assert_int_equal(finish(&child), 0);
 }
 
-/* A name that is no call would be a line without effect. */
+/* A name that is not a system call would be a line without effect. */
 static void every_line_has_a_reason(void **state)
 {
 	(void)state;
@@ -403,7 +405,7 @@ static void every_line_has_a_reason(void **state)
 	assert_true(syscall_number("accept4") >= 0);
 }
 
-/* A sanitizer makes calls of its own at a process's end, which no role may. */
+/* A sanitizer makes calls of its own at a process's end, which no role may make. */
 #ifdef __SANITIZE_ADDRESS__
 #define SANITIZED 1
 #else

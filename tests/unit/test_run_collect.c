@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Collecting files and changes from a tree that a payload left behind. */
+/* Collecting files and changes from a tree that a payload has left. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -224,7 +224,7 @@ static void test_changes(void **state)
 	brig_result_free(result);
 }
 
-/* Many names of a large file with a hole: read once; the budget is for what is read. */
+/* Many names of a large file with a hole: read once; the budget is for bytes read. */
 static void test_changes_links(void **state)
 {
 	struct tree *tree = *state;
@@ -272,7 +272,7 @@ static void test_changes_budget(void **state)
 	brig_result_free(result);
 }
 
-/* A large input that nobody touched is not called modified. */
+/* A large unchanged input is not reported as modified. */
 static void test_changes_large_input(void **state)
 {
 	struct tree *tree = *state;
@@ -291,7 +291,7 @@ static void test_changes_large_input(void **state)
 	brig_result_free(result);
 }
 
-/* Without any time it goes on all the same, one entry or one piece of a file at a time. */
+/* Without any time left it continues all the same, one entry or one piece of a file at a time. */
 static void test_slices(void **state)
 {
 	struct tree *tree = *state;
@@ -329,7 +329,7 @@ static void test_slices(void **state)
 	brig_result_free(result);
 }
 
-/* A collection that is freed half way leaves nothing behind. */
+/* A collection that is freed half-way leaves nothing behind. */
 static void test_abandoned(void **state)
 {
 	struct tree *tree = *state;
@@ -347,7 +347,7 @@ static void test_abandoned(void **state)
 	brig_result_free(result);
 }
 
-/* Patterns times names: bounded whatever both are. */
+/* Patterns times names: bounded for any number of both. */
 static void test_work(void **state)
 {
 	struct tree *tree = *state;
@@ -370,7 +370,7 @@ static void test_work(void **state)
 	brig_result_free(result);
 }
 
-/* As small as steps can be; how many there are. */
+/* With the smallest possible steps; returns their number. */
 static unsigned count_steps(const struct tree *tree, const struct collect_options *options,
 			    struct brig_result *result)
 {
@@ -385,7 +385,7 @@ static unsigned count_steps(const struct tree *tree, const struct collect_option
 	return steps;
 }
 
-/* How many changes there are is the program's choice: they are put in order in steps, too. */
+/* The number of changes is the program's choice: they are also sorted in steps. */
 static void test_changes_are_sorted_in_steps(void **state)
 {
 	enum { MANY = 3000 };
@@ -411,11 +411,11 @@ static void test_changes_are_sorted_in_steps(void **state)
 		}
 		brig_result_free(result);
 	}
-	/* What all entries take together, and more than one step for their order. */
+	/* The size of all entries together, and more than one step to sort them. */
 	assert_true(steps[2] > steps[0] + (MANY - 1) * (steps[1] - steps[0]) + 10);
 }
 
-/* Left at any step of that, nothing is left behind. */
+/* Freed at any step of that, it leaves nothing behind. */
 static void test_abandoned_while_sorting(void **state)
 {
 	struct tree *tree = *state;
@@ -441,7 +441,7 @@ static void test_abandoned_while_sorting(void **state)
 	assert_int_equal(r, 1);
 }
 
-/* Names that are passed over cost a bounded step, too: a program may have made nothing else. */
+/* Ignored names also cost a bounded step: a program may have made nothing else. */
 static void test_steps_over_odd_names(void **state)
 {
 	struct tree *tree = *state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Events: what is counted together, what has room, what is escaped, and when it is enough. */
+/* Events: which are counted together, which have room, how they are escaped, and the limits. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -64,7 +64,7 @@ static void test_counts_together(void **state)
 	brig_result_free(result);
 }
 
-/* Whatever comes in whatever number, the list is bounded and the counts are whole. */
+/* For any events in any number, the list is bounded and the counts are complete. */
 static void test_flood(void **state)
 {
 	struct brig_result *result = new_result();
@@ -84,7 +84,7 @@ static void test_flood(void **state)
 	assert_int_equal(result->event_counts[BRIG_EVENT_CALL_DENIED], 10000);
 	assert_int_equal(told(result) + result->events_dropped, 30000);
 
-	/* What another line of the policy is about, or another kind, still has its room. */
+	/* Events of another line of the policy, or of another kind, still have room. */
 	size_t before = result->events_count;
 	add(result, BRIG_EVENT_FILE_WATCHED, "/etc/shadow", "monitor.files: /etc/shadow");
 	add(result, BRIG_EVENT_CALL_WATCHED, "execve(...)", "monitor.calls");

@@ -57,7 +57,7 @@ static void make_file(int dir, const char *name, off_t size)
 	assert_int_equal(ftruncate(fd, size), 0);
 }
 
-/* Names that brig does not pass on, of files that say nothing about the limit. */
+/* Names that brig does not return, of files that are irrelevant to the limit. */
 static void make_odd_names(int dir, unsigned count)
 {
 	char name[32];
@@ -68,7 +68,7 @@ static void make_odd_names(int dir, unsigned count)
 	}
 }
 
-/* A full file beneath so many levels, and so many odd names in each of them. */
+/* A full file beneath this many levels, with this many odd names in each of them. */
 static void make_deep(int root, unsigned odd)
 {
 	int dir = dup(root);
@@ -97,7 +97,7 @@ static void test_found(void **state)
 	assert_false(file_limit_reached(-1, LIMIT));
 }
 
-/* In whatever order a directory is listed: thousands of them come before the file. */
+/* In any order of listing: thousands of them come before the file. */
 static void test_odd_names_cost_like_others(void **state)
 {
 	struct tree *tree = *state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A cell without a network: its verdict says so to a program that asked for a host. */
+/* A cell without a network: the verdict of a program that tried to reach a host says so. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -36,7 +36,7 @@ static const struct row rows[] = {
 	{ { .status = BRIG_FAILED }, "", false, NULL },
 	{ { .status = BRIG_FAILED }, "", true, "example.org" },
 	{ { .status = BRIG_OK }, "", false, "example.org" },
-	/* it coped, or another reason is the better one */
+	/* it handled the error, or another reason is the better one */
 	{ { .status = BRIG_OK }, "Name or service not known", false, NULL },
 	{ { .status = BRIG_TIMEOUT }, "Name or service not known", false, NULL },
 	{ { .status = BRIG_FAILED, .denied = true }, "Name or service not known", false, NULL },
@@ -59,7 +59,7 @@ static void put(struct stream *stream, int to, const char *text, size_t size)
 	assert_int_equal(stream_pump(stream), 1);
 }
 
-/* The end of the output, in whatever pieces it came, and none of what is beyond the limit. */
+/* The end of the output, in any pieces, and nothing beyond the limit. */
 static void test_tail(void **state)
 {
 	struct stream stream = { .fd = -1, .limit = 3000 };

@@ -56,7 +56,7 @@ static const struct row rows[] = {
 	{ { .ending = ENDING_PROTOCOL }, BRIG_ERROR, "protocol", "", -1, 0 },
 	{ { .ending = ENDING_WALL, .stuck = true }, BRIG_LOST, "stuck", "", -1, 0 },
 	{ { .exited = false }, BRIG_ERROR, "vanished", "", -1, 0 },
-	/* killed for memory before the warden could look */
+	/* killed for memory before the warden could check */
 	{ { .exited = true, .end_code = CLD_KILLED, .end_status = SIGKILL, .oom_kills = 1 },
 	  BRIG_MEMORY_LIMIT,
 	  "memory",
@@ -119,7 +119,7 @@ static const struct row rows[] = {
 	  "processes",
 	  1,
 	  0 },
-	/* it met a limit and coped: that is success */
+	/* it met a limit and handled it: that is success */
 	{ { .exited = true, .end_code = CLD_EXITED, .disk_full = true, .fork_refusals = 9 },
 	  BRIG_OK,
 	  "exit",
@@ -148,7 +148,7 @@ static void test_rows(void **state)
 		assert_int_equal(result.exit_code, rows[i].exit_code);
 		assert_int_equal(result.signal, rows[i].signal);
 		assert_int_equal(result.limit != 0, rows[i].limit_name[0] != '\0');
-		/* whoever hit a limit is told what to do, in words */
+		/* a run that hit a limit gets a remedy in words */
 		if (rows[i].status != BRIG_OK) {
 			assert_true(strlen(result.remedy) > 20);
 		}

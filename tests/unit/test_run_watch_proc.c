@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a cell's processes use, by a directory that looks like /proc. */
+/* The usage of a cell's processes, by a directory that looks like /proc. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -65,7 +65,7 @@ static void put_status(struct fake *fake, unsigned pid, const char *text)
 	put(fake, name, text);
 }
 
-/* Ticks of its own, and of children that were waited for. */
+/* Ticks of its own, and of reaped children. */
 static void put_process(struct fake *fake, unsigned pid, unsigned start, unsigned own,
 			unsigned waited)
 {
@@ -108,14 +108,14 @@ static void test_alive(void **state)
 
 	put_process(fake, 2, 100, 30, 4);
 	put_process(fake, 10, 110, 5, 0);
-	put_process(fake, 1, 1, 1000, 7); /* brig-init: only whom it waited for */
+	put_process(fake, 1, 1, 1000, 7); /* brig-init: only the processes that it reaped */
 	assert_int_equal(ticks(fake), 30 + 4 + 5 + 7);
 	assert_int_equal(ticks(fake), 30 + 4 + 5 + 7);
 	proc_usage(fake->fd, 0, &fake->memory, &usage);
 	assert_int_equal(usage.tasks, 4); /* two threads each, brig-init's not */
 }
 
-/* Children of a parent that ignores SIGCHLD: one after the other, and in nobody's figures. */
+/* Children of a parent that ignores SIGCHLD: one after the other, and in no other figures. */
 static void test_lost(void **state)
 {
 	struct fake *fake = *state;
@@ -140,11 +140,11 @@ static void test_waited(void **state)
 	put_process(fake, 10, 200, 20, 3);
 	put_process(fake, 11, 201, 50, 0);
 	assert_int_equal(ticks(fake), 1 + 23 + 50);
-	/* 10 used 2 more before it ended, and its parent waited for it. */
+	/* 10 used 2 more before it ended, and its parent reaped it. */
 	drop(fake, 10);
 	put_process(fake, 2, 100, 1, 25);
 	assert_int_equal(ticks(fake), 1 + 25 + 50);
-	/* The orphan and its parent end: brig-init waits for both. */
+	/* The orphan and its parent end: brig-init reaps both. */
 	drop(fake, 11);
 	drop(fake, 2);
 	put_process(fake, 1, 1, 9, 76);
@@ -152,7 +152,7 @@ static void test_waited(void **state)
 	assert_int_equal(ticks(fake), 76);
 }
 
-/* The parent was read before it had waited: nothing is lost, and nothing counts twice. */
+/* The parent was read before it had reaped: nothing is lost, and nothing counts twice. */
 static void test_waited_late(void **state)
 {
 	struct fake *fake = *state;
@@ -167,7 +167,7 @@ static void test_waited_late(void **state)
 	assert_int_equal(ticks(fake), 21);
 }
 
-/* Short children that are waited for do not hide one that is not. */
+/* Short reaped children do not hide one that is not reaped. */
 static void test_mixed(void **state)
 {
 	struct fake *fake = *state;
@@ -224,7 +224,9 @@ static void test_memory_of_dead_first_thread(void **state)
 	assert_int_equal(usage.memory_bytes, 64 * 1024);
 }
 
-/* Without a cgroup that counts, what ends between two looks escapes: they must be close. */
+/*
+ * Without a counting cgroup, a process that ends between two checks is missed: they must be close.
+ */
 static void test_looks(void **state)
 {
 	struct spec spec = { .limits = { .wall_ns = 60000000000u, .cpu_ns = 60000000000u },

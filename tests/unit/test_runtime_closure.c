@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Closures: order, links, what is covered, what is refused; of runtimes and of any program. */
+/* Closures: order, links, covered and refused items; of runtimes and of any program. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -35,7 +35,7 @@ static bool is_inside(const char *path, const char *dir)
 	return strncmp(path, dir, size) == 0 && path[size] == '/';
 }
 
-/* What the header promises of every closure. */
+/* The guarantees in the header about every closure. */
 static void check_promises(const struct closure *closure)
 {
 	for (size_t i = 0; i < closure->count; i++) {
@@ -119,7 +119,9 @@ static bool is_joined(const char *path, const char *dir, const char *name)
 	return strncmp(path, dir, length) == 0 && strcmp(path + length, name) == 0;
 }
 
-/* All that a cell of Python sees of the host, also where Debian's matplotlib and fonts are. */
+/*
+ * All files of the host that a cell of Python sees, also where Debian's matplotlib and fonts are.
+ */
 static bool is_pythons_place(const struct runtime *python, const char *path)
 {
 	static const char *const places[] = {
@@ -282,7 +284,7 @@ static void test_walk(void **state)
 	assert_int_equal(add(&set, root, "c/../a/./b"), 0);
 	closure_set_finish(&set, &closure);
 	check_promises(&closure);
-	/* The file is covered by a/b, which sorts before a-b: what is in it stands behind it. */
+	/* The file is covered by a/b, which sorts before a-b: its contents come after it. */
 	assert_int_equal(closure.count, ARRAY_SIZE(want));
 	for (size_t i = 0; i < closure.count; i++) {
 		assert_string_equal(closure.items[i].path + strlen(root) + 1, want[i]);

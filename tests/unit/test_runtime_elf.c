@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading ELF files: a made-up one, each of its fields broken in turn, and real ones. */
+/* Reading ELF files: an artificial one, each of its fields broken in turn, and real ones. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -151,7 +151,7 @@ static void test_cut(void **state)
 	struct image image = make_image();
 
 	(void)state;
-	/* Up to the end of what is used; behind it there are only NULs to lose. */
+	/* Up to the end of the used part; behind it there are only NULs. */
 	for (size_t size = 0; size < offsetof(struct image, strings) + RUNPATH + 14; size++) {
 		struct elf_needs needs = { 0 };
 		int r = read_image(&image, size, &needs);

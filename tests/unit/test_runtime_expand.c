@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Argv templates, and the names that code asks for its file. */
+/* Argv templates, and the file names that code needs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runtime files: what is taken, and what is refused with its place. */
+/* Runtime files: accepted ones, and refused ones with the position of the error. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -128,7 +128,7 @@ static void test_remedy_lists_keys(void **state)
 	assert_int_equal(runtime_parse("x", text, strlen(text), &rt, NULL), -EINVAL);
 }
 
-/* Every file that is built in, by what every one must have. */
+/* Every built-in file has the required fields. */
 static void test_built_in(void **state)
 {
 	static const char *const names[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Asking programs for their version: what they print, time, children, and the cache. */
+/* Asking programs for their version: their output, time, children, and the cache. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -40,7 +40,7 @@ static void test_ask(void **state)
 		ask_sh("echo out; echo err >&2; read x; echo \"[$HOME]\"; exit 3", 5000, &output),
 		0);
 	assert_string_equal(output.data, "out\nerr\n[]\n");
-	/* Neither seen nor left behind: this process has no child to wait for. */
+	/* No process is visible or left: this process has no child to wait for. */
 	assert_int_equal(waitpid(-1, NULL, __WALL), -1);
 	assert_int_equal(errno, ECHILD);
 }
@@ -120,7 +120,7 @@ static void test_cache(void **state)
 	assert_int_equal(version_recall(cache, key, version), 0);
 	assert_string_equal(version, "1.2-rc3");
 	assert_int_equal(count_files(folder), 1);
-	/* What is remembered is believed... */
+	/* A stored version is used... */
 	version_remember(cache, key, "7.7");
 	assert_int_equal(runtime_version(rt, cache, NULL, NULL), 0);
 	assert_string_equal(rt->version, "7.7");
@@ -138,7 +138,7 @@ static void test_cache(void **state)
 	runtime_free(rt);
 }
 
-/* A program that writes a line for each time that it is asked. */
+/* A program that writes a line each time it is asked. */
 static struct runtime *make_counting(const char *file)
 {
 	char text[512];
@@ -189,10 +189,10 @@ static void test_memory_is_bounded(void **state)
 	}
 	assert_int_equal(version_memory_recall(&memory, key, version), 0);
 	(void)snprintf(key, sizeof(key), "%064x", 0);
-	assert_int_equal(version_memory_recall(&memory, key, version), -ENOENT); /* made way */
+	assert_int_equal(version_memory_recall(&memory, key, version), -ENOENT); /* evicted */
 	(void)snprintf(key, sizeof(key), "%064x", 1);
 	assert_int_equal(version_memory_recall(&memory, key, version), 0);
-	assert_string_equal(version, ""); /* one that does not tell is not asked again */
+	assert_string_equal(version, ""); /* a program without a version is not asked again */
 }
 
 int main(void)

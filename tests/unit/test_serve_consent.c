@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whose consent the warden believes: what a broken front could say, and does not get. */
+/* The consent that the warden accepts: claims of a compromised front are refused. */
 #include "serve/warden_consent.h"
 
 #include <setjmp.h>
@@ -53,7 +53,7 @@ static void test_only_what_the_operator_marked(void **state)
 	} calls[] = {
 		{ "marked", "marked", "marked", true },
 		{ "home", "far", "far", true },
-		/* Names are not enough, and a tenant is none of the token's but its own. */
+		/* Names are not enough, and the token must belong to the tenant. */
 		{ "marked", "marked", NULL, false },
 		{ "marked", "marked", "", false },
 		{ "marked", "marked", "plain", false },
@@ -63,7 +63,7 @@ static void test_only_what_the_operator_marked(void **state)
 		{ "far", "far", "far", false },
 		{ "plain", "plain", "plain", false },
 		{ "late", "late", "late", false },
-		/* Users: those who are listed, for themselves. */
+		/* Users: the listed ones, for themselves. */
 		{ "uid:1000", "uid:1000", NULL, true },
 		{ "uid:1000", "uid:1000", "", true },
 		{ "uid:1001", "uid:1001", NULL, false },
@@ -89,7 +89,7 @@ static void test_only_what_the_operator_marked(void **state)
 						  .proof = calls[i].proof };
 		assert_int_equal(warden_may_consent(&consent, &call), calls[i].may);
 	}
-	/* Another list: the mark is gone with it. */
+	/* With another list the mark is gone. */
 	take(&consent, "{\"tokens\":[]}");
 	const struct engine_call call = { .tenant = "marked",
 					  .caller = "marked",

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of sessions: whose they are, and how many there can be. */
+/* Names of sessions: their owners, and their number. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-/* cmocka wants the ones above first. */
+/* cmocka needs the headers above first. */
 #include <cmocka.h>
 #include <errno.h>
 #include <string.h>
@@ -48,7 +48,7 @@ static int fill(struct session_names *names, const char *caller)
 	return count;
 }
 
-/* Live ones are never driven out, neither by their own caller nor by others. */
+/* Live sessions are never removed, neither by their own caller nor by others. */
 static void test_bounds(void **state)
 {
 	struct session_names *names = NULL;

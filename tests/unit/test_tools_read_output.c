@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pages of a kept output: what is far behind is found by turns, and only once. */
+/* Pages of a kept output: a position far behind is found by turns, and only once. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-/* cmocka wants the ones above first. */
+/* cmocka needs the headers above first. */
 #include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 
 #define ID    "01ARZ3NDEKTSV4RRFFQ69G5FAV"
 #define LINES 700000u /* "ab\n" each */
-#define SLICE 262144u /* the most that one turn may pass over */
+#define SLICE 262144u /* the most that one turn may skip */
 #define CALLS 20u
 
 struct world {
@@ -58,7 +58,7 @@ static void note_answer(struct mcp_channel *channel, const json_t *message, int 
 
 static const struct mcp_channel_class class = { .send = ignore_send, .answer = note_answer };
 
-/* Somebody else, who has something to do in every round. */
+/* Another task, which has work in every round. */
 static void next_turn(void *user)
 {
 	struct world *world = user;
@@ -148,7 +148,7 @@ static void test_far_behind(void **state)
 	assert_string_equal(world->text, "ab\na");
 	/* Other work of the loop was done in between. */
 	assert_true(world->turns >= 3 * LINES / SLICE);
-	/* The way is known now. */
+	/* The position is known now. */
 	unsigned before = world->turns;
 	ask(world, 3 * LINES - 5);
 	assert_int_equal(loop_run(world->loop), 0);
@@ -200,7 +200,7 @@ static void test_cancelled(void **state)
 	ask(world, 3 * LINES - 6); /* it still waits when all is freed */
 }
 
-/* Every place is the same, however the stream came there. */
+/* Every position has the same content, however the stream got there. */
 static void test_same_places(void **state)
 {
 	struct world *world = *state;
