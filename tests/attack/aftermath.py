@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What must hold around an attack: the neighbour's run goes on, and nothing of the cell is left."""
+"""Conditions around an attack: the neighbour's run continues, and nothing of the cell is left."""
 
 import contextlib
 import json
@@ -13,7 +13,7 @@ MEMORY_GROUPS = ("cgroup", "systemd-scope")  # how "means" begins when the kerne
 
 
 class Neighbour:
-    """A cell that echoes lines, while an attack goes on in another."""
+    """A cell that echoes lines, while an attack runs in another."""
 
     def __init__(self, directory):
         self.run = subprocess.Popen([harness.BRIG, "run", "--json", "--", "/bin/cat"],
@@ -28,7 +28,7 @@ class Neighbour:
         self.run.stdin.flush()
 
     def leave(self):
-        """It has noticed nothing: every byte came back, in its own time."""
+        """The neighbour was not affected: every byte came back, in its own time."""
         self.say("after\n")
         out, err = self.run.communicate(timeout=harness.TIMEOUT)
         result = json.loads(out)
@@ -51,7 +51,7 @@ def neighbour(tmp_path):
 
 
 def group_dirs():
-    """Control groups that brig made, whoever ran it."""
+    """Control groups that brig made, for any user."""
     found = []
     for top in pathlib.Path("/sys/fs/cgroup").glob("*"):
         with contextlib.suppress(OSError):
@@ -65,13 +65,13 @@ def left_of(result):
 
 
 def gone(outcome):
-    """Nothing of the run is left; processes and mounts are looked after by host_unharmed."""
+    """Nothing of the run is left; host_unharmed checks processes and mounts."""
     assert left_of(outcome.result) == []
     return outcome
 
 
 def counted(outcome, what):
-    """Whether the kernel itself counts it for the whole cell, or brig makes do with less."""
+    """Whether the kernel itself counts it for the whole cell, or brig uses a weaker means."""
     return outcome.result["means"][what].startswith(MEMORY_GROUPS)
 
 
@@ -83,7 +83,7 @@ def verdict(outcome):
 
 
 def process_named(run, name):
-    """The process of that name in a cell, once it is there."""
+    """The process of that name in a cell, once it exists."""
     def found():
         return [pid for pid in harness.descendants(run.pid)
                 if harness.read(f"/proc/{pid}/comm") == f"{name}\n"]

@@ -17,7 +17,7 @@ collect_ignore_glob = ["test_warm*.py"] if harness.WARM else []
 
 @pytest.fixture(scope="session")
 def payloads(tmp_path_factory):
-    """Where compiled payloads go."""
+    """The directory of compiled payloads."""
     return tmp_path_factory.mktemp("payloads")
 
 
@@ -33,7 +33,7 @@ def orphans():
 
 @pytest.fixture(scope="session")
 def canary_key():
-    """As the kernel lists it; None where there are no keys to be had."""
+    """The key as the kernel lists it; None where no keys are available."""
     name = f"brig-attack-{os.getpid()}"
     if harness.add_key(name) < 0:
         return None
@@ -41,7 +41,7 @@ def canary_key():
 
 
 def left_keys(before):
-    """Those that are new; the canaries of other passes, as long as those go on beside this one."""
+    """The new keys, without the canaries of other passes that run in parallel with this one."""
     def of_another_pass(name):
         pid = name.rstrip(":").removeprefix("brig-attack-")
         return name.startswith("brig-attack-") and pid.isdigit() and os.path.exists(f"/proc/{pid}")
@@ -50,7 +50,7 @@ def left_keys(before):
 
 @pytest.fixture(autouse=True)
 def host_unharmed(orphans, canary_key):
-    """Around every test: same files, settings and mounts afterwards, and no process left."""
+    """Around every test: the same files, settings and mounts afterwards, and no process left."""
     before = harness.host_state()
     keys = harness.user_keys()
     yield

@@ -2,11 +2,11 @@
 """Running payloads: in a cell, bare on the host, or in throw-away namespaces.
 
 A payload is a file of programs/: C (compiled once, statically) or Python. It prints a line
-"name=value" for each thing that it tried; Outcome.said has them. The same payload is run in a
-cell, where it must fail, and as a control where nothing stops it, so that the test can fail.
+"name=value" for each attempt; Outcome.said has them. The same payload is run in a cell, where it
+must fail, and as a control where nothing stops it, so that the test can fail.
 
 With BRIG_ATTACK_START=warm the same tests attack cells that were made ahead: a Python payload is
-run by a clone of the template, a compiled one is an input file that such a clone execs.
+run by a clone of the template, a compiled one is an input file that such a clone executes.
 """
 
 import collections
@@ -32,7 +32,7 @@ TIMEOUT = 60
 SLOW = int(os.environ.get("BRIG_TEST_SLOW", "1"))  # how much slower an emulated guest is
 WARM = os.environ.get("BRIG_ATTACK_START") == "warm"
 
-# What a clone does to become a compiled payload: as if that had been started by itself.
+# Code by which a clone becomes a compiled payload, as if that had been started by itself.
 BECOME = """\
 import os, signal, sys
 for name in ("PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "LC_CTYPE"):
@@ -41,17 +41,17 @@ for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT):
     signal.signal(number, signal.SIG_DFL)
 os.execv(sys.argv[1], sys.argv[1:])
 """
-# Options that no cell is made ahead for.
+# Options for which no cell is made ahead.
 COLD_OPTIONS = {"--rw", "--ro"}
 starts = collections.Counter()  # "warm" and "cold" runs of payloads, with BRIG_ATTACK_START=warm
 
-# Every namespace that a cell has; the caller is root of its own, and nothing of the host's.
+# Every namespace that a cell has; the caller is root of its own, without rights on the host.
 NAMESPACES = ["unshare", "--user", "--map-root-user", "--mount", "--net", "--ipc", "--uts",
               "--cgroup", "--pid", "--fork", "--mount-proc", "--kill-child"]
-# A mount namespace alone: what is mounted or written there never reaches the host.
+# A mount namespace alone: mounts and files made there never reach the host.
 MOUNTS = ["unshare", "--mount", "--propagation", "private"]
 
-# Settings of the kernel that no payload may move; those that this user cannot read are left out.
+# Settings of the kernel that no payload may change; those that this user cannot read are left out.
 SETTINGS = [
     "/proc/sys/kernel/core_pattern", "/proc/sys/kernel/modprobe", "/proc/sys/kernel/hostname",
     "/proc/sys/kernel/domainname", "/proc/sys/kernel/sysrq", "/proc/sys/kernel/poweroff_cmd",
@@ -65,7 +65,7 @@ FILES = ["/etc/passwd", "/etc/group", "/etc/shadow", "/etc/hosts", "/etc/resolv.
 
 
 class Outcome:
-    """What one run of a payload came to."""
+    """The outcome of one run of a payload."""
 
     def __init__(self, done, result=None):
         self.status = done.returncode  # of the process; of brig when in a cell
@@ -93,12 +93,12 @@ def can_be_warm(options):
 
 
 def start_of(words):
-    """Where a run comes from, unless the test says so itself; what cannot be warm is cold then."""
+    """The kind of start, unless the test sets it; runs that cannot be warm are then cold."""
     return ["--start", "warm"] if WARM and "--start" not in words else []
 
 
 def says(text):
-    """The lines name=value; a name that comes twice keeps its last value."""
+    """The lines name=value; a repeated name keeps its last value."""
     pairs = (line.split("=", 1) for line in text.splitlines() if "=" in line)
     return dict(pairs)
 
@@ -139,7 +139,7 @@ class Attack:
     # --- ways to run ----------------------------------------------------------------------------
 
     def brig(self, *words, check=True, **more):
-        """`brig run --json WORDS`. With check, the result must not be brig's own failure."""
+        """`brig run --json WORDS`. With check, the result must not be a failure of brig itself."""
         done = execute([BRIG, "run", "--json", *start_of(words), *words], self.dir, **more)
         try:
             result = json.loads(done.stdout)
@@ -161,7 +161,7 @@ class Attack:
         return outcome
 
     def spawn(self, name, *args, options=(), **more):
-        """The same, not waited for: a Popen with pipes."""
+        """The same without waiting: a Popen with pipes."""
         words = [*options, *self._cell_words(name, args, options)]
         words = [BRIG, "run", "--json", *start_of(words), *words]
         return subprocess.Popen([str(word) for word in words], cwd=self.dir, text=True,
@@ -169,7 +169,7 @@ class Attack:
                                 stderr=subprocess.PIPE, **more)
 
     def bare(self, name, *args, prefix=(), **more):
-        """Control: the payload on the host as whoever runs the tests, behind `prefix`."""
+        """Control: the payload on the host as the user of the tests, behind `prefix`."""
         program = self.program(name)
         start = [PYTHON] if program.suffix == ".py" else []
         return Outcome(execute([*prefix, *start, program, *args], self.dir, **more))
@@ -181,7 +181,7 @@ class Attack:
     # --- policies -------------------------------------------------------------------------------
 
     def policy(self, name, **keys):
-        """Options that select a policy of the test's own, made of the default and these keys."""
+        """Options that select a policy of the test, made of the default and these keys."""
         config = self.dir / "config"
         (config / "policies").mkdir(parents=True, exist_ok=True)
         text = json.dumps({"extends": "default", **keys})
@@ -195,7 +195,7 @@ def compiled(build, name):
     if not program.exists():
         source = PROGRAMS / f"{name}.c"
         half = build / f".{name}.{os.getpid()}"
-        # A source may ask for more, in a comment "flags: ...".
+        # A source may request more, in a comment "flags: ...".
         more = re.findall(r"/\* flags: (.*) \*/", source.read_text())
         subprocess.run(["gcc", "-std=gnu17", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-O1", "-static",
                         "-pthread", *" ".join(more).split(), "-o", half, source], check=True)
@@ -212,7 +212,7 @@ def digest(path):
 
 
 def read(path):
-    """Its text, or the reason why there is none: both must stay as they are."""
+    """Its text, or the error instead: both must stay the same."""
     try:
         return pathlib.Path(path).read_text(errors="replace")
     except OSError as error:
@@ -220,7 +220,7 @@ def read(path):
 
 
 def host_state():
-    """What every attack must leave as it was."""
+    """The state of the host that every attack must leave unchanged."""
     state = {path: read(path) for path in SETTINGS}
     for path in FILES:
         try:
@@ -235,36 +235,36 @@ def host_state():
 
 
 def user_keys():
-    """Keys of this user's that programs made: {(description, ...)}."""
+    """Keys of this user that programs made: {(description, ...)}."""
     return {tuple(line.split()[8:]) for line in read("/proc/keys").splitlines()
             if f" {os.getuid()} " in line and "user" in line.split()[7:8]}
 
 
 def add_key(description):
-    """A key of this process's, gone with it."""
+    """A key of this process, which is removed with it."""
     libc = ctypes.CDLL(None, use_errno=True)
     return libc.syscall(248, b"user", description.encode(), b"x", 1, -2)  # add_key, process keyring
 
 
 def landlock_abi():
-    """What the kernel answers to landlock_create_ruleset(NULL, 0, VERSION); 0: none."""
+    """The kernel's answer to landlock_create_ruleset(NULL, 0, VERSION); 0: none."""
     libc = ctypes.CDLL(None, use_errno=True)
     return max(libc.syscall(444, None, 0, 1), 0)
 
 
 def signals_scoped():
-    """Whether the kernel refuses a program signals to brig-init. An ordinary user's has the same id
-    outside: there only Landlock's scope (ABI 6, Linux 6.12) does."""
+    """Whether the kernel refuses signals from a program to brig-init. For an ordinary user both
+    have the same id outside: there only Landlock's scope (ABI 6, Linux 6.12) refuses them."""
     return ROOT or landlock_abi() >= 6
 
 
 def adopt_orphans():
-    """Whatever a run leaves behind becomes a child of ours, and children() sees it."""
+    """Processes that a run leaves behind become children of ours, and children() finds them."""
     ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
 
 
 def children():
-    """Processes that are ours now, and are not dead."""
+    """Living processes that are ours now."""
     found = []
     me = os.getpid()
     for task in os.listdir(f"/proc/{me}/task"):
@@ -276,7 +276,7 @@ def children():
 
 
 def state_of(pid):
-    """R, S, Z...; None: there is no such process."""
+    """R, S, Z...; None: the process does not exist."""
     try:
         return read(f"/proc/{pid}/stat").rsplit(")", 1)[1].split()[0]
     except IndexError:
@@ -284,13 +284,13 @@ def state_of(pid):
 
 
 def descendants(pid):
-    """All processes below one, e.g. the cell's below brig."""
+    """All processes below one, e.g. those of the cell below brig."""
     found, queue = [], [pid]
     while queue:
         tasks = f"/proc/{queue.pop()}/task"
         try:
             names = os.listdir(tasks)
-        except OSError:  # it has ended meanwhile
+        except OSError:  # ended meanwhile
             continue
         for task in names:
             text = read(f"{tasks}/{task}/children")
@@ -302,14 +302,14 @@ def descendants(pid):
 
 @contextlib.contextmanager
 def open_directory():
-    """A directory that every user can enter; gone afterwards."""
+    """A directory that every user can enter; removed afterwards."""
     with tempfile.TemporaryDirectory(prefix="brig-attack-") as path:
         os.chmod(path, 0o755)
         yield pathlib.Path(path)
 
 
 def wait_for(condition, seconds=5.0):
-    """The first true value of a condition; AssertionError when the time is up."""
+    """The first true value of a condition; AssertionError when it timed out."""
     end = time.monotonic() + seconds
     while True:
         value = condition()

@@ -23,7 +23,7 @@ def test_C01_no_capability(attack):
 
 @pytest.mark.root
 def test_C01_setuid_file_gains_nothing(attack):
-    """A file that makes anybody root outside: in a cell it starts, and has nothing."""
+    """A file that makes any user root outside: in a cell it starts, and gains nothing."""
     # Outside of the tests' directories, which an ordinary user cannot enter.
     with harness.open_directory() as place:
         program = place / "c01_status"
@@ -43,10 +43,10 @@ def test_C02_no_new_privs(attack):
 
 
 def inside(brig):
-    """Processes of the cell that the payload runs in; others may wait, and a template is in none."""
+    """Processes of the payload's cell; others may wait, and a template is in no cell."""
     pids = harness.descendants(brig)
     program = [pid for pid in pids if "c03_wait" in harness.read(f"/proc/{pid}/comm")]
-    if not harness.ROOT:  # all have the one id, and brig-init's namespaces are not to be read
+    if not harness.ROOT:  # all have one id, and the namespaces of brig-init are not readable
         return pids
     own = [namespace(pid) for pid in program]
     return [pid for pid in pids if namespace(pid) in own]
@@ -64,7 +64,7 @@ def cell_users(brig):
     for pid in pids:
         status = harness.read(f"/proc/{pid}/status")
         if not status:
-            continue  # a helper of brig's that has ended meanwhile
+            continue  # a helper of brig that has ended meanwhile
         for line in ("Uid", "Gid"):
             ids = set(re.search(rf"^{line}:\s*(.*)$", status, re.M)[1].split())
             assert len(ids) == 1  # real, effective, saved and of files: all the same
@@ -92,13 +92,13 @@ def test_C03_unique_outer_ids(attack):
     first, second = two_cells(attack)
     assert not first & second
     for users in (first, second):
-        assert min(users) > 65535  # neither root nor anybody of /etc/passwd
-        assert len(users) == 2  # brig-init and the program are strangers to each other
+        assert min(users) > 65535  # neither root nor a user of /etc/passwd
+        assert len(users) == 2  # brig-init and the program have different ids
 
 
 @pytest.mark.user
 def test_C03_own_outer_id(attack):
-    """Without root there is one id to give: the caller's. It is never another's."""
+    """Without root only one id is available: the caller's. It is never another user's."""
     for users in two_cells(attack):
         assert users == {os.getuid()}
 
@@ -119,9 +119,9 @@ def test_C04_no_groups(attack):
 
 @pytest.mark.user
 def test_C04_no_group_gained(attack):
-    """An ordinary user's namespace cannot drop groups; it can show none of them by number."""
+    """An ordinary user's namespace cannot drop groups; it can hide their numbers."""
     seen = attack.cell("c01_status")
-    # The caller's own group is the one that has a number inside.
+    # Only the caller's own group has a number inside.
     own = {"1000"} if os.getgid() in os.getgroups() else set()
     assert set(seen["Groups"].split()) <= {"65534"} | own
     assert attack.cell("c05_become")["setgroups"] == "EPERM"
@@ -160,15 +160,15 @@ def test_C07_no_core(attack):
 def test_C07_no_core_by_pipe(attack):
     """A helper of the host (core_pattern with a |) is started for any limit but 1.
 
-    fs/coredump.c: a limit of 0 stops files only; 1 is the kernel's own mark for "no helper".
+    fs/coredump.c: a limit of 0 stops only files; 1 is the kernel's own mark for "no helper".
     """
     seen = attack.cell("c07_core")
     assert seen["limit"] == "1 1"
-    assert seen["then"] == "1"  # nor can the payload lower it to where the helper is started
+    assert seen["then"] == "1"  # nor can the payload lower it so that the helper starts
 
 
 def test_C07_control(attack):
-    """Outside, the same payload gets what it asks for."""
+    """Outside, the same payload succeeds."""
     bare = attack.bare("c07_core", "outside")
     assert bare["raise"] == "OK" and bare["limit"] == "1048576 1048576"
     if harness.read("/proc/sys/kernel/core_pattern")[0] not in "|/":

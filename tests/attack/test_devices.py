@@ -14,7 +14,7 @@ ABSENT = ["/dev/kvm", "/dev/fuse", "/dev/net/tun", "/dev/loop-control", "/dev/lo
           "/dev/snapshot", "/dev/userfaultfd", "/dev/ppp", "/dev/hpet", "/dev/rtc0", "/dev/watchdog",
           "/dev/vda", "/dev/sda", "/dev/console", "/dev/tty0", "/dev/input", "/dev/shm/../mem",
           "/dev/autofs", "/dev/hwrng", "/dev/vfio/vfio", "/dev/log"]
-# Of those that a cell lacks, the ones that every host has, a container too.
+# Nodes that a cell lacks and that every host has, a container too.
 EVERYWHERE = ["/dev/tty", "/dev/ptmx", "/dev/pts/ptmx"]
 
 
@@ -37,12 +37,13 @@ def test_D02_mknod_refused(attack):
 
 
 def test_D02_second_wall(attack):
-    """The policy lets the calls through: the kernel refuses, and there is no nested namespace."""
+    """The policy allows the calls: the kernel refuses them, and no nested namespace is
+    available."""
     groups = ["@basic", "@file", "@process", "@thread", "@socket", "@ipc", "@dangerous"]
     options = attack.policy("nodes", syscalls=groups + ["mknod", "mknodat", "unshare"])
     seen = attack.cell("d02_mknod", "/sandbox", options=options)
     assert seen.denial == {}
-    assert seen["unshare"] == "ENOSPC"  # userns.count: the inner one is all
+    assert seen["unshare"] == "ENOSPC"  # userns.count: the inner one is the only one
     assert seen["char /sandbox"] in ("EPERM", "EACCES") and seen["block /sandbox"] in ("EPERM", "EACCES")
     assert seen["nested"] in ("EPERM", "EACCES")
 
@@ -55,7 +56,7 @@ def test_D02_control(attack):
 
 
 def test_D02_whiteout_refused(attack):
-    """A rename that leaves a node behind needs no capability, and Landlock does not see it."""
+    """A rename that leaves a node behind needs no capability, and Landlock does not detect it."""
     meet = attack.dir / "meet"
     meet.mkdir()
     meet.chmod(0o777)
@@ -67,7 +68,7 @@ def test_D02_whiteout_refused(attack):
         assert seen[f"exchange {place}"] == seen[f"plain {place}"] == "OK"
         assert seen[f"nodes {place}"] == "0"
     assert seen.denial["meaning"] == "renameat2(-100, ..., -100, ..., RENAME_WHITEOUT)", seen.denial
-    # Control: as root of a namespace of its own, with no right over the host's devices.
+    # Control: as root of a namespace of its own, without rights on the host's devices.
     bare = attack.namespaced("rename_whiteout", attack.dir)
     assert (bare[f"whiteout {attack.dir}"], bare[f"nodes {attack.dir}"]) == ("OK", "2")
 
@@ -90,7 +91,7 @@ def test_D04_no_terminals(attack):
 
 def test_D05_ioctl_refused(attack):
     seen = attack.cell("d05_ioctl", "all")
-    # Landlock from ABI 5 on leaves devices no ioctl of their own at all.
+    # Landlock from ABI 5 on allows no device-specific ioctl at all.
     assert seen.said.pop("RNDGETENTCNT") in ("OK", "EACCES")
     assert seen.said.pop("BLKROSET") in ("EACCES", "ENOTTY", "EINVAL")
     assert seen.said.pop("FITRIM") in ("EACCES", "ENOTTY", "EINVAL")
@@ -100,4 +101,4 @@ def test_D05_ioctl_refused(attack):
     assert bare["RNDGETENTCNT"] == "OK"
     if harness.ROOT:
         assert bare["RNDADDTOENTCNT"] == bare["RNDRESEEDCRNG"] == "OK"
-        assert bare["RNDRESEEDCRNG-high"] == "OK"  # the kernel does look at 32 bits only
+        assert bare["RNDRESEEDCRNG-high"] == "OK"  # the kernel compares only 32 bits

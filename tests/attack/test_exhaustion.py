@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""X1 to X18: a cell that takes too much gets its limit, the right verdict, and harms nobody."""
+"""X1 to X18: a cell that uses too much meets its limit, gets the right verdict, and
+harms no other."""
 
 import json
 import os
@@ -21,26 +22,27 @@ MIB = 1 << 20
                                        ("thread", 19), ("vfork", 19)],
                          ids=["X1-fork", "X2-clone", "X2-double", "X3-thread", "X2-vfork"])
 def test_x1_x2_x3_tasks(attack, neighbour, way, most):
-    """2000 tasks are asked for, 20 are allowed, the first process among them."""
+    """2000 tasks are requested, 20 are allowed, the first process among them."""
     run = gone(attack.cell("x_tasks", way, 2000,
                            options=["--processes", 20, "--timeout", "20s"]))
     if "made" in run.said:
         assert run["refused"] == "EAGAIN"
         assert int(run["made"]) == most
     if way == "double" and not counted(run, "processes"):
-        # The one between lives too short for a watch: the twentieth is not always seen.
+        # The intermediate process lives too short for a watch: the twentieth is not always counted.
         assert run.result["status"] in ("failed", "process_limit")
         assert 19 <= run.result["usage"]["processes_peak"] <= 20
     else:
         assert verdict(run) == ("process_limit", "processes", "processes", 20)
         assert run.result["verdict"]["peak"] == 20
         assert run.result["usage"]["processes_peak"] == 20
-    # Control: without the limit they all come to be.
+    # Control: without the limit all of them are made.
     assert attack.bare("x_tasks", way, 50)["made"] == "50"
 
 
 def test_x1_explosion(attack, neighbour):
-    """A bomb whose every part makes more: it ends by the limit, or by the clock without cgroups."""
+    """A bomb whose every part makes more: it is ended by the limit, or by the clock without
+    cgroups."""
     start = time.monotonic()
     run = gone(attack.cell("x_tasks", "explode", 0,
                            options=["--processes", 30, "--timeout", "3s"]))
@@ -55,9 +57,10 @@ def test_x1_explosion(attack, neighbour):
 
 # --- memory -------------------------------------------------------------------------------------
 
-# What is seen without a memory cgroup: resident private and shared pages, and the cell's files.
+# Memory that is counted without a memory cgroup: resident private and shared pages, and the cell's
+# files.
 SEEN_BY_WATCH = {"anonymous", "tmpfs"}
-# What cannot be seen, and is refused then.
+# Memory that cannot be counted then, and is refused.
 REFUSED_UNSEEN = {"memfd", "sysv"}
 
 
@@ -66,47 +69,48 @@ REFUSED_UNSEEN = {"memfd", "sysv"}
                          ids=["X4-anonymous", "X5-memfd", "X5-tmpfs", "X5-sysv", "X5-shared",
                               "X6-pipes", "X6-sockets", "X7-tables"])
 def test_x4_to_x7_memory(attack, neighbour, kind):
-    """Four processes take 24 MiB each, the cell may have 48 in all."""
+    """Four processes use 24 MiB each, the cell may have 48 in all."""
     limit = 48 * MIB
-    # Pipes cannot be made larger in a cell: it takes many.
+    # Pipes cannot be made larger in a cell: many are needed.
     options = ["--memory", "48M", "--disk", "256M", "--timeout", "20s", "--open-files", "4096"]
     run = gone(attack.cell("x_memory", kind, 96, 4, options=options))
     if counted(run, "memory") or kind in SEEN_BY_WATCH:
         assert verdict(run) == ("memory_limit", "memory", "memory_bytes", limit)
-        # The kernel stops it at the limit; a watch sees it a moment later.
+        # The kernel stops it at the limit; a watch detects it a moment later.
         least = limit * 0.95
         most = limit if counted(run, "memory") else 2 * limit
         assert least <= run.result["verdict"]["peak"] <= most
         assert "taken" not in run.said
     else:
-        # Kernel memory that only a cgroup counts: the result says that there was none.
+        # Kernel memory that only a cgroup counts: the result reports that there was none.
         assert run.result["means"]["memory"] == "watch+rlimit"
         assert "cgroup-memory" not in run.result["layers"]
         if kind in REFUSED_UNSEEN:
             assert run["refused"] == "EPERM" and run["taken"] == "0"
-    # Control: outside, the sum is not limited. Pipes are, by user; four of them will do.
+    # Control: outside, the sum is not limited. Pipes are, by user; four of them are enough.
     mib = 8 if kind == "pipes" else 96
     if kind == "tmpfs":
-        return  # its places are the cell's own
+        return  # the writable places belong to the cell
     assert attack.bare("x_memory", kind, mib, 4,
                        env={**os.environ, "TIDY": "1"})["taken"] == str(mib)
 
 
 @pytest.mark.parametrize("kind", ["udp", "tcp", "unix-stream", "unix-dgram"])
 def test_x6_socket_buffers(attack, neighbour, kind):
-    """Bytes that wait in sockets, from many processes: charged, or held to a part of the memory."""
+    """Bytes that wait in sockets, from many processes: charged, or limited to a part of
+    the memory."""
     run = gone(attack.cell("socket_buffers", kind, 12, 1024,
                            options=["--memory", "64M", "--timeout", "30s"]))
     if kind in run.said:
         assert int(run[kind]) <= 32  # refused, and dropped, by the kernel
     else:
         assert verdict(run) == ("memory_limit", "memory", "memory_bytes", 64 * MIB)
-    # Control: outside of a cell nobody minds.
+    # Control: outside of a cell they are not limited.
     assert int(attack.bare("socket_buffers", kind, 2, 48)[kind]) >= 48
 
 
 def test_x6_netlink_buffers(attack):
-    """What waits there is charged to nobody, on any kind of host."""
+    """Bytes that wait there are charged to no process, on any kind of host."""
     run = gone(attack.cell("socket_buffers", "netlink", 2, 64))
     assert run["netlink"] == "0"
     assert run["refused"] == "Address family not supported by protocol"
@@ -129,7 +133,7 @@ def test_x9_kernel_objects(attack, neighbour):
     assert made["inotify"] <= 61 and made["epoll"] == 61
     assert made["queues"] <= 10 and made["keys"] == 0
     if counted(run, "memory"):
-        # Semaphores have no limit but memory, which they are charged to.
+        # Semaphores are limited only by memory, to which they are charged.
         many = gone(attack.cell("x9_objects", 100000, options=["--memory", "24M"]))
         count = int(many.said.get("semaphores", "0").split()[0])
         assert many.result["usage"]["memory_peak_bytes"] <= 24 * MIB
@@ -141,7 +145,7 @@ def test_x9_kernel_objects(attack, neighbour):
     control = harness.wait_for(outside, 60)
     assert control["timers"] == "3000 OK" and control["signals"] == "3000 OK"
     assert control["keys"] == "8 OK" and control["queues"] == "8 OK"
-    # The kernel takes its time with the keys of the dead.
+    # The kernel removes the keys of dead processes late.
     harness.wait_for(lambda: "brig-x9" not in harness.read("/proc/keys"), 10)
 
 
@@ -152,11 +156,11 @@ PLACES = ["/sandbox", "/tmp", "/dev/shm"]
 
 @pytest.mark.parametrize("what", ["bytes", "gone"])
 def test_x10_disk_bytes(attack, neighbour, what):
-    """Three places, one quota; also for files that have lost their names."""
+    """Three places, one quota; also for deleted files that are still open."""
     run = gone(attack.cell("x10_disk", what, 8192, *PLACES, options=["--disk", "4M"]))
     assert run["result"] == "ENOSPC"
     size = attack.program("x10_disk").stat().st_size  # the program itself is in /sandbox
-    assert int(run["made"]) * 1024 + size <= 4 * MIB + 4096  # to the page
+    assert int(run["made"]) * 1024 + size <= 4 * MIB + 4096  # rounded to the page
     assert int(run["made"]) * 1024 + size >= 4 * MIB - 16 * 4096
     assert verdict(run) == ("disk_limit", "disk", "disk_bytes", 4 * MIB)
     assert run.result["verdict"]["peak"] >= int(run["made"]) * 1024
@@ -176,7 +180,7 @@ def test_x10_disk_inodes(attack, what):
 
 
 def test_x10_disk_large_file(attack):
-    """One file beyond the size that a file may have."""
+    """One file above the maximum size of a file."""
     code = "open('big', 'wb').truncate(1 << 40)"
     run = gone(attack.brig("--file-size", "1M", "--lang", "python", "-c", code))
     assert run.result["status"] in ("disk_limit", "failed")
@@ -189,14 +193,14 @@ def test_x10_disk_large_file(attack):
 def test_x11_descriptors(attack):
     run = gone(attack.cell("x11_descriptors", 4000, options=["--open-files", 128]))
     assert (run["opened"], run["opened_end"]) == ("125", "EMFILE")
-    # On their way in sockets: as many again, and one message.
+    # In transit in sockets: as many again, and one message.
     assert int(run["sent"]) <= 128 + 16 and run["sent_end"] == "ETOOMANYREFS"
     control = attack.bare("x11_descriptors", 800)
     assert (control["opened"], control["sent"]) == ("800", "800")
 
 
 def test_x11_least(attack):
-    """The smallest limit there is: every wall stands all the same, and the listener hears."""
+    """The smallest limit: every wall holds all the same, and the listener gets its descriptor."""
     (attack.dir / "shared").mkdir()
     for close in ((), (0,), (0, 2)):
         run = attack.cell("x11_descriptors", 100, options=["--open-files", 8, "--rw", "shared"],
@@ -224,18 +228,18 @@ def test_x12_flood(attack, neighbour, streams):
     assert result["status"] == "output_limit"
     assert result["verdict"]["cause"] in (("stdout", "stderr") if streams == "both" else (first,))
     assert result["verdict"]["limit"] == 102400
-    # Up to the limit nothing is lost, and nothing comes behind it.
+    # Up to the limit nothing is lost, and nothing comes after it.
     ended = result["verdict"]["cause"]
     assert result[ended] == numbered(102400) and result[f"{ended}_truncated"]
     for name in ("stdout", "stderr"):
         assert result[name] == numbered(len(result[name])) and len(result[name]) <= 102400
-    # Control: outside all of it comes.
+    # Control: outside all of it arrives.
     control = attack.bare("x12_flood", streams, 1024)
     assert len(control.stdout) == (0 if streams == "err" else MIB)
 
 
 def test_x12_flood_cut(attack):
-    """By the other policy the rest is thrown away and the program ends by itself."""
+    """With the other policy the rest is discarded and the program ends by itself."""
     options = attack.policy("cut", on_output_limit="cut")
     run = gone(attack.cell("x12_flood", "both", 4096, options=[*options, "--stdout", "64k"]))
     assert (run.result["status"], run.result["exit_code"]) == ("ok", 0)
@@ -267,7 +271,7 @@ def test_x13_spin_cpu(attack, neighbour):
 
 def test_x13_spin_wall(attack, neighbour):
     used = 0
-    for wall in (700, 2000, 6000):  # how much of that time it has a processor is up to the host
+    for wall in (700, 2000, 6000):  # the host decides how much of that time it has a processor
         run = gone(attack.cell("x13_spin", 3, options=["--timeout", f"{wall}ms"]))
         assert verdict(run) == ("timeout", "wall", "wall_ms", wall)
         assert wall <= run.result["usage"]["wall_ms"] < wall + 1800
@@ -279,12 +283,12 @@ def test_x13_spin_wall(attack, neighbour):
 
 
 def deaf(attack, states, *words):
-    """Control: on the host the same program outlives every signal but one."""
+    """Control: on the host the same program survives every signal but SIGKILL."""
     run = subprocess.Popen([str(word) for word in words], cwd=attack.dir, text=True,
                            stdout=subprocess.PIPE, start_new_session=True)
     try:
         assert run.stdout.readline()
-        # Until it does what it has said.
+        # Until it does what it has announced.
         harness.wait_for(lambda: harness.state_of(run.pid) in states)
         run.send_signal(signal.SIGTERM)
         time.sleep(0.1)
@@ -304,7 +308,7 @@ def test_x14_wait(attack, way):
     run = gone(attack.cell("x14_wait", way, options=["--timeout", "400ms"]))
     assert verdict(run) == ("timeout", "wall", "wall_ms", 400)
     assert 400 <= run.result["usage"]["wall_ms"] < 2000
-    assert run["waiting"] == "yes"  # and what was printed before is there
+    assert run["waiting"] == "yes"  # and the earlier output is there
     if way == "trace":
         assert run["traceme"] == "EPERM"
     if way != "sleep" and way != "fifo":
@@ -313,7 +317,7 @@ def test_x14_wait(attack, way):
 
 
 def test_x15_daemon(attack, tmp_path):
-    """A daemon in a session of its own, deaf to all signals, is gone with its program."""
+    """A daemon in a session of its own, which ignores all signals, ends with its program."""
     place = tmp_path / "place"
     place.mkdir()
     place.chmod(0o777)
@@ -324,7 +328,7 @@ def test_x15_daemon(attack, tmp_path):
     size = beats.stat().st_size if beats.exists() else 0
     time.sleep(0.2)
     assert (beats.stat().st_size if beats.exists() else 0) == size
-    # Control: outside it goes on.
+    # Control: outside it continues.
     log = tmp_path / "log"
     with open(tmp_path / "out", "w") as out:
         subprocess.run([attack.program("x15_daemon"), log, "1"], stdout=out, check=True)
@@ -351,7 +355,7 @@ def test_x17_large(attack):
     run = gone(attack.cell("x17_large", "recursion"))
     assert (run.result["status"], run.result["signal"]) == ("failed", signal.SIGSEGV)
     assert verdict(run)[1] == "signal"
-    # A command line beyond what the kernel takes is the caller's error, with a word to it.
+    # A command line beyond the kernel's limit is the caller's error, with a message.
     many = [*"x" * 4000, "y" * 131072]
     with pytest.raises(OSError):
         attack.brig("--", "/bin/true", *many)
@@ -360,7 +364,7 @@ def test_x17_large(attack):
 
 
 def test_x18_many_at_their_limits(attack):
-    """Twelve at once, each as if alone: within a fifth of what it takes alone, here and now."""
+    """Twelve at once, each as if alone: within a fifth of its time alone, on this host now."""
     kinds = [
         (["x_memory", "anonymous", 64, 2], ["--memory", "24M", "--timeout", "20s"], "memory_limit"),
         (["x14_wait", "stop"], ["--timeout", "2s"], "timeout"),

@@ -32,7 +32,7 @@ def test_F01_host_paths_absent(attack):
     seen = attack.cell("f01_host_paths", *paths)
     assert len(seen.said) == 8 * len(paths)
     assert set(seen.said.values()) == {"ENOENT"}
-    # Control: outside, the same ways lead to it.
+    # Control: outside, the same paths reach it.
     bare = attack.bare("f01_host_paths", secret)
     for way in ("", "/proc/self/root", "../../../../../../../../.."):
         assert bare[f"{way}:{secret}"] == "OK"
@@ -46,11 +46,11 @@ PLACES = ["/", "/usr", "/usr/bin", "/usr/lib", "/usr/lib/x86_64-linux-gnu", "/us
 
 
 def test_F02_system_not_writable(attack):
-    # /bin/true: the closure of a command of the distribution has the most of the host in it.
+    # /bin/true: the closure of a distribution's command has the most files of the host in it.
     program = attack.program("f02_write_system")
     seen = attack.brig("--in", program, "--", "sh", "-c", './f02_write_system "$@"', "sh", *PLACES)
     assert len(seen.said) > 40
-    # ENOENT: the directory is not there, or (in /proc) cannot have such a file.
+    # ENOENT: the directory does not exist, or (in /proc) cannot have such a file.
     odd = {what: value for what, value in seen.said.items() if value not in REFUSED | {"ENOENT"}}
     assert not odd
     assert seen["create /etc"] == seen["unlink /etc"] == seen["chmod /etc"] == "EROFS"
@@ -86,7 +86,7 @@ def test_F03_control(attack):
 def test_F04_cwd_inside(attack):
     seen = attack.cell("f04_cwd")
     assert seen.said == {"cwd": "/sandbox", "top": "root", "root": "/"}
-    # Control: a directory that is not below the root is told as such by the same payload.
+    # Control: a directory that is not below the root is reported as such by the same payload.
     bare = attack.bare("f04_cwd")
     assert bare["cwd"] == str(attack.dir)
     script = "mount --bind . .; cd .; mount --move . /mnt 2>/dev/null || true; umount -l /mnt"
@@ -95,7 +95,7 @@ def test_F04_cwd_inside(attack):
 
 
 def test_F04_cwd_removed(attack):
-    """Started from a directory that is gone: still in /sandbox."""
+    """Started from a removed directory: still in /sandbox."""
     gone = attack.dir / "gone"
     gone.mkdir()
     words = [*SH, 'cd gone; rmdir ../gone; exec "$@"', "sh", os.path.abspath(harness.BRIG), "run",
@@ -140,7 +140,7 @@ GROUPS = ["@basic", "@file", "@process", "@thread", "@socket", "@ipc", "@dangero
 
 
 def given(attack):
-    """A directory of the host, handed in read-only, and the options for it."""
+    """A directory of the host, mounted read-only, and the options for it."""
     data = attack.dir / "data"
     data.mkdir(exist_ok=True)
     return data, ["--ro", f"data={data}"]
@@ -158,7 +158,7 @@ def test_F07_remount_refused(attack):
 
 
 def test_F07_second_wall(attack):
-    """The policy lets the calls through: then the kernel refuses them, for want of capabilities."""
+    """The policy allows the calls: then the kernel refuses them, for lack of capabilities."""
     data, options = given(attack)
     options += attack.policy("mounts", syscalls=GROUPS + MOUNT_CALLS)
     seen = attack.cell("f07_remount", "/mnt/data", options=options)
@@ -169,7 +169,7 @@ def test_F07_second_wall(attack):
 
 
 def test_F07_third_wall(attack):
-    """A namespace of its own would give it every capability: there is none to be had."""
+    """A namespace of its own would give it every capability: none is available."""
     data, options = given(attack)
     options += attack.policy("mounts", syscalls=GROUPS + MOUNT_CALLS)
     seen = attack.cell("f07_remount", "/mnt/data", "unshare", options=options)
@@ -206,7 +206,7 @@ def test_F08_handles_refused(attack):
 
 
 def refused(outcome):
-    """brig's own words for what it did not even start; None: it started it."""
+    """brig's own error for a run that it did not start; None: it started."""
     return (outcome.result.get("error") or {}).get("message")
 
 
@@ -218,10 +218,10 @@ def test_F09_planted_links_refused(attack):
     secret.write_text("of the host")
     seen = attack.cell("f09_plant", "/mnt/shared", target, secret, options=["--rw", shared])
     assert seen.said == {"directory": "OK", "file": "OK", "result": "OK"}
-    # Control: whoever follows the links gets there.
+    # Control: a program that follows the links gets there.
     assert (shared / "input.txt").read_text() == "of the host"
     assert os.path.samefile(shared / "next", target)
-    # The next run is given what was planted.
+    # The next run gets the planted files.
     write = ["-c", "open('/mnt/next/x','w').close(); print(open('input.txt').read())",
              "--lang", "python"]
     for option in (["--rw", shared / "next"], ["--ro", shared / "next"],
@@ -238,7 +238,7 @@ def test_F09_planted_links_refused(attack):
 
 
 class Swapper(threading.Thread):
-    """Exchanges two names, over and over: one a directory, the other a link."""
+    """Exchanges two names repeatedly: one a directory, the other a link."""
 
     def __init__(self, one, other):
         super().__init__()
@@ -264,7 +264,7 @@ class Swapper(threading.Thread):
 
 @pytest.mark.parametrize("where", ["last", "middle"])
 def test_F10_swapped_directory(attack, where):
-    """While runs start, the directory is a link to another one every other moment."""
+    """While runs start, the directory is alternately a link to another one."""
     (attack.dir / "target" / "ws").mkdir(parents=True)
     (attack.dir / "real" / "ws").mkdir(parents=True)
     target = attack.dir / "target"
@@ -284,7 +284,7 @@ def test_F10_swapped_directory(attack, where):
             outcome = attack.brig("--rw", f"ws={given_path}", "--", program, check=False)
             ended[refused(outcome) is None] += 1
             assert sum(ended.values()) < 300, f"always the same: {ended}"
-        # Control: a program that goes by the path ends up in the target.
+        # Control: a program that uses the path ends up in the target.
         for _ in range(1000):
             try:
                 (given_path / "followed").write_text("x")
@@ -317,7 +317,7 @@ def test_F11_input_names_rejected(attack, name):
 
 
 def test_F11_input_names_above(attack):
-    """A name that begins with . or / is a path of the caller's to the command line, never a name."""
+    """On the command line a name that begins with . or / is a path of the caller, never a name."""
     (attack.dir / "plain.txt").write_text("x")
     for name in ("../x", "/abs", "."):
         outcome = attack.brig("--in", f"{name}=plain.txt", "-c", "print(1)", "--lang", "python",
@@ -338,7 +338,7 @@ def test_F11_input_links_rejected(attack):
 
 
 def test_F11_control(attack):
-    """A proper name is taken, so the refusals above are because of the names."""
+    """A proper name is accepted, so the refusals above are because of the names."""
     (attack.dir / "plain.txt").write_text("content")
     outcome = attack.brig("--in", "a/b/c.txt=plain.txt", "-c", "print(open('a/b/c.txt').read())",
                           "--lang", "python")
@@ -361,7 +361,7 @@ def test_F12_odd_tree_collected(attack):
         _, status, usage = os.wait4(brig.pid, 0)
         brig.returncode = os.waitstatus_to_exitcode(status)
     assert harness.time.monotonic() - began < 20
-    assert usage.ru_maxrss < 600 * 1024  # KiB; the policy lets 64 MiB of files come back
+    assert usage.ru_maxrss < 600 * 1024  # KiB; the policy returns up to 64 MiB of files
     result = harness.json.loads(answer.read_text())
     said = harness.says(result["stdout"])
     for made in ("fifo", "socket", "link", "link-to-root", "loop", "self", "up", "sparse-64M"):
@@ -376,7 +376,7 @@ def test_F12_odd_tree_collected(attack):
     assert not any(name.startswith(("root/", "self/", "up/")) for name in names)
     assert sum(file["size"] for file in result["files"]) <= 64 << 20
     assert "of the host" not in answer.read_text()
-    # What was written down is plain files and directories.
+    # All written results are plain files and directories.
     for place, below, files in os.walk(back):
         for name in files + below:
             mode = os.lstat(os.path.join(place, name)).st_mode
@@ -384,13 +384,13 @@ def test_F12_odd_tree_collected(attack):
 
 
 def test_F12_control(attack):
-    """Outside, the same tree has what a careless collector follows."""
+    """Outside, the same tree has links that a careless collector follows."""
     secret = attack.dir / "secret.txt"
     secret.write_text("of the host")
     (attack.dir / "tree").mkdir()
     words = [attack.program("f12_odd_tree"), secret, "40"]
     bare = harness.Outcome(harness.execute(words, attack.dir / "tree"))
-    (attack.dir / "tree" / "shut").chmod(0o700)  # so that an ordinary user's rm gets through
+    (attack.dir / "tree" / "shut").chmod(0o700)  # so that an ordinary user's rm succeeds
     assert bare["sparse-1T"] == "OK"
     assert (attack.dir / "tree" / "link").read_text() == "of the host"
     assert (attack.dir / "tree" / "self" / "self" / "plain.txt").exists()
@@ -414,7 +414,7 @@ def test_F13_setuid_refused(attack):
         assert set(seen.said.values()) == {"EPERM"}
         assert seen.denial["call"] == "chmod"
     assert special_modes(shared) == []
-    assert (shared / "plain").exists()  # it was the place that was tried
+    assert (shared / "plain").exists()  # that place was tried
     with pytest.raises(OSError):
         os.getxattr(shared / "plain", "security.capability")
 
@@ -458,7 +458,7 @@ def test_F14_attributes_refused(attack):
 
 
 def test_F14_device_nodes(attack):
-    """The devices are the host's own nodes: their times and owner must stay as they are."""
+    """The devices are the host's own nodes: their times and owner must stay unchanged."""
     before = os.stat("/dev/null")
     seen = attack.cell("f14_attributes", "/dev/null", "/dev/urandom")
     for what, value in seen.said.items():
@@ -489,7 +489,7 @@ def test_F07_nothing_propagates(attack):
 
 @pytest.mark.root
 def test_F07_mount_beneath_a_runtime(attack):
-    """The operator has something mounted beneath a directory of Python's: it is read-only too."""
+    """The operator has mounted something beneath a directory of Python: it is read-only too."""
     place = f"/usr/local/lib/{os.path.basename(os.path.realpath('/usr/bin/python3'))}/dist-packages"
     code = ("import brig_beneath; print(brig_beneath.x)\n"
             f"try: open('{place}/w', 'w')\nexcept OSError as e: print(e.strerror)")

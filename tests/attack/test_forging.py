@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""G1 to G5: how it ended is the kernel's word, whatever the program says."""
+"""G1 to G5: the kernel reports how a program ended, whatever the program claims."""
 
 import json
 import os
@@ -15,13 +15,13 @@ def test_g1_fake_records(attack):
     run = gone(attack.cell("g1_forge"))
     assert (run.result["status"], run.result["exit_code"]) == ("failed", 7)
     assert verdict(run)[1] == "exit"
-    assert run["taken"] == "0"  # no descriptor but its own three took anything
+    assert run["taken"] == "0"  # no descriptor but its own three accepted anything
     assert run.result["id"] != "01ARZ3NDEKTSV4RRFFQ69G5FAV"
     assert '"status":"ok"' in run.stdout and '"status":"ok"' in run.stderr  # as data
-    # In text form the exit status is the program's, not the fake's.
+    # In text form the exit status is the program's, not the forged one.
     words = [harness.BRIG, "run", "--", attack.program("g1_forge")]
     assert harness.execute(words, attack.dir).returncode == 7
-    # Control: with a descriptor that somebody left open, a record is taken.
+    # Control: with a descriptor that was left open, a record is accepted.
     with open(os.devnull, "w") as left_open:
         bare = attack.bare("g1_forge", pass_fds=[left_open.fileno()])
     assert int(bare["taken"]) > 0
@@ -48,7 +48,8 @@ def test_g2_signals(attack):
         run = attack.cell("g2_end", "signal", number)
         assert (run.result["exit_code"], run.result["signal"]) == (None, number), run
         if number in (signal.SIGSYS, signal.SIGXFSZ):
-            # The kernel's own and the program's look the same: it can only blacken itself.
+            # A signal from the kernel and one from the program look the same: it can only harm
+            # itself.
             assert run.result["status"] in ("failed", "denied", "disk_limit")
         elif number == signal.SIGXCPU:
             continue
@@ -65,7 +66,8 @@ def test_g2_signals_of_its_own(attack):
 
 
 def test_g2_oddities(attack):
-    """The leader of a process with living threads; a thread's own end; more bits than there are."""
+    """The leader of a process with living threads; a thread's own end; more bits than a
+    status has."""
     run = gone(attack.cell("g2_end", "leader", 5))
     assert (run.result["status"], run.result["exit_code"]) == ("failed", 5)
     assert run["thread"] == "lives"
@@ -89,12 +91,12 @@ def test_g2_exec_failure(attack, tmp_path):
         run = attack.brig(*words, check=False)
         assert "error" in run.result, run
         assert run.result["error"]["message"] and run.status in (125, 126, 127)
-    # Control: it is the files, not the way.
+    # Control: the cause is the files, not the way of starting.
     assert attack.brig("--", "/bin/true").status == 0
 
 
 def test_g3_late_output(attack):
-    """What a child prints after the program's end belongs to that run or to none."""
+    """Output of a child after the program's end belongs to that run or to none."""
     first = gone(attack.cell("x15_daemon", "/tmp/beats", 5))
     assert first["main"] == "over"
     second = gone(attack.cell("g2_end", "exit", 0))
@@ -103,7 +105,7 @@ def test_g3_late_output(attack):
 
 
 def test_g4_init(attack):
-    """Killed, stopped, traced: pid 1 does not even notice, and the verdict is the program's."""
+    """Killed, stopped, traced: pid 1 is not affected, and the verdict is the program's."""
     start = time.monotonic()
     run = gone(attack.cell("g4_init"))
     assert time.monotonic() - start < 10 * harness.SLOW
@@ -116,7 +118,7 @@ def test_g4_init(attack):
 
 
 def test_g5_result_files(attack, tmp_path):
-    """Links, pipes and swapped files in out/: bounded, and nothing of the host's comes back."""
+    """Links, pipes and swapped files in out/: bounded, and no file of the host is returned."""
     back = tmp_path / "back"
     start = time.monotonic()
     run = gone(attack.cell("g5_files", options=["--out-dir", back, "--changes"]))
@@ -135,6 +137,6 @@ def test_g5_result_files(attack, tmp_path):
         if path.is_file() and path.stat().st_size:
             assert host.encode() not in path.read_bytes()
     assert host.strip().splitlines()[-1] not in json.dumps(run.result)
-    # Control: whoever follows the link gets the host's file.
+    # Control: a program that follows the link gets the host's file.
     (tmp_path / "link").symlink_to("/etc/passwd")
     assert (tmp_path / "link").read_text() == host

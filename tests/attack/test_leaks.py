@@ -13,7 +13,7 @@ SHARED = glob.glob("/usr/lib/python3.*/os.py")[0]  # in the closure of every Pyt
 
 
 def pair(attack, tmp_path, start):
-    """One holds the file's locks and watches it, the other tries; both must be done."""
+    """One holds the file's locks and watches it, the other tries; both must finish."""
     meet = tmp_path / "meet"
     meet.mkdir(exist_ok=True)
     meet.chmod(0o777)
@@ -24,7 +24,7 @@ def pair(attack, tmp_path, start):
 
 
 def test_l1_l2_shared_files(attack, tmp_path):
-    """Locks, leases and watches on a file that both cells see are each cell's own."""
+    """Locks, leases and watches on a file that both cells see are separate for each cell."""
     def cell(role, meet):
         return attack.spawn("l_shared", role, SHARED, 10, options=["--rw", meet])
 
@@ -40,15 +40,15 @@ def test_l1_l2_shared_files(attack, tmp_path):
     assert hold["lease"] == "EPERM" and hold["dnotify"] == "EPERM" and hold["fanotify"] == "EPERM"
     assert look == {"flock": "OK", "ofd": "free"}
     assert hold["events"] == "none"
-    # And the host is not held up by a cell: its own lock is free while the cell's is taken.
-    # Control: two plain processes are in each other's way, and one sees what the other opens.
+    # And a cell does not block the host: its own lock is free while the cell's is taken. Control:
+    # two plain processes block each other, and one notices what the other opens.
     hold, look = (harness.says(out) for out, _ in pair(attack, tmp_path, plain))
     assert look == {"flock": "EAGAIN", "ofd": "held"}
     assert hold["events"] == "seen"
 
 
 def test_l3_l4_load(attack):
-    """What the machine does for others cannot be read."""
+    """Activity of the machine for others cannot be read."""
     run = gone(attack.cell("l4_load"))
     files = [name for name in run.said if name.startswith("/")]
     assert len(files) >= 15
@@ -63,7 +63,7 @@ def test_l3_l4_load(attack):
 
 
 def test_l3_residency(attack):
-    """mincore tells nothing of a shared file: not every kernel keeps it to the owner."""
+    """mincore reveals nothing of a shared file: not every kernel restricts it to the owner."""
     code = f"""
 import ctypes, mmap, os
 fd = os.open({SHARED!r}, os.O_RDONLY)
@@ -83,7 +83,7 @@ print("pages=" + ",".join(str(number) for number in sorted(set(room.raw))))
 
 
 def test_l5_numbers(attack):
-    """As root each concurrent cell has numbers of its own; files of one are not the other's."""
+    """As root each concurrent cell has ids of its own; files of one do not belong to the other."""
     runs = [attack.spawn("x14_wait", "sleep", options=["--timeout", "2s"]) for _ in range(3)]
     try:
         below = [process_named(run, "x14_wait") for run in runs]
@@ -91,7 +91,7 @@ def test_l5_numbers(attack):
         if harness.ROOT:
             assert len(set(owners)) == 3 and 0 not in owners and os.getuid() not in owners
         else:
-            assert set(owners) == {os.getuid()}  # there are no others to be had
+            assert set(owners) == {os.getuid()}  # no others are available
     finally:
         for run in runs:
             run.terminate()
@@ -99,7 +99,7 @@ def test_l5_numbers(attack):
 
 
 def test_l6_error_texts(attack, tmp_path):
-    """What one run is told holds nothing of another: no name, path, output or number."""
+    """The data of one run contains nothing of another: no name, path, output or number."""
     secret = "tenant-one-secret"
     own = tmp_path / secret
     own.mkdir()
@@ -119,24 +119,26 @@ def test_l6_error_texts(attack, tmp_path):
         text = run.stdout + run.stderr
         assert secret not in text and json.loads(one.stdout)["id"] not in text
         assert str(first.pid) not in text.replace(str(attack.dir), "")
-    # Control: its own texts do tell, each tenant its own.
+    # Control: each tenant's own error texts do contain its data.
     assert "nowhere/at/all" in harness.execute([harness.BRIG, "run", "--json", *others[2]],
                                                attack.dir).stdout
     first.communicate(timeout=20)
 
 
 def test_l4_network_counters(attack):
-    """Files of /proc/net that count for the whole host: two cells could signal through them."""
+    """Files of /proc/net that count for the whole host: two cells could communicate
+    through them."""
     run = gone(attack.cell("host_counters"))
     told = {name: value for name, value in run.said.items() if " " in name}
     assert len(told) == 8 * 4
     for name, value in told.items():
         if name.endswith("chmod"):
-            # As an ordinary user the program has the id of who locked them: an accepted risk.
+            # As an ordinary user the program has the id of the user who locked them: an accepted
+            # risk.
             assert not harness.ROOT or value in ("EPERM", "ENOENT", "EACCES"), name
         else:
             assert value in ("EACCES", "ENOENT"), (name, value)
-    # What is the cell's own stays.
+    # Counters of the cell itself stay readable.
     assert (run["dev"], run["tcp"], run["unix"], run["if_inet6"]) == ("read",) * 4
     control = attack.bare("host_counters")
     assert control["sockstat self3"].startswith("read") and control["softnet_stat self3"].startswith("read")

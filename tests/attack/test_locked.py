@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """F7 behind all other walls: the inner user namespace locks the flags of a cell's mounts.
 
-The count of user namespaces and the filter keep a program from ever having a capability in its
-mount namespace. Here it is had all the same: a process of the host joins the namespaces of a
+The count of user namespaces and the filter prevent a program from ever having a capability in its
+mount namespace. Here it gets one all the same: a process of the host joins the namespaces of a
 running cell, which gives it every capability there, and is in no filter.
 """
 
@@ -17,7 +17,7 @@ FLAGS = ["remount", "setattr", "nosuid", "nodev", "copy"]
 
 @pytest.fixture
 def running(attack):
-    """A cell with a directory handed in read-only: the program's pid, and brig-init's."""
+    """A cell with a directory mounted read-only: the program's pid, and brig-init's."""
     (attack.dir / "data").mkdir()
     options = ["--ro", attack.dir / "data", "--timeout", "20s"]
     run = attack.spawn("x14_wait", "sleep", options=options)
@@ -30,7 +30,7 @@ def running(attack):
 
 
 def mounts_of(pid):
-    """Where, with which flags, as the process sees it."""
+    """Mount points and flags, as the process sees them."""
     lines = [line.split() for line in harness.read(f"/proc/{pid}/mountinfo").splitlines()]
     return {words[4]: words[5].split(",") for words in lines}
 
@@ -56,7 +56,7 @@ def test_F07_flags_locked(attack, running):
 
 @pytest.mark.root
 def test_F07_flags_locked_control(attack, running):
-    """The same cell without the inner namespace, where brig-init is: every flag goes."""
+    """The same cell without the inner namespace, where brig-init is: every flag can be removed."""
     _, init = running
     seen = attack.bare("f07_locked", init, "/", "/mnt/data")
     assert seen["join-user"] == seen["join-mnt"] == seen["tmpfs"] == "OK"
@@ -68,7 +68,8 @@ def test_F07_flags_locked_control(attack, running):
 
 @pytest.mark.user
 def test_F07_setup_out_of_reach(attack, running):
-    """brig-init's namespaces, where nothing is locked, are closed even to whoever started brig."""
+    """brig-init's namespaces, where nothing is locked, are closed even to the user who started
+    brig."""
     _, init = running
     seen = attack.bare("f07_locked", init, "/")
     assert seen["open-mnt"] == "EACCES" and seen["join-mnt"] != "OK"
@@ -76,7 +77,7 @@ def test_F07_setup_out_of_reach(attack, running):
 
 @pytest.mark.parametrize("inner", [False, True])
 def test_F07_inner_namespace_locks(attack, inner):
-    """Without brig: it is the second namespace that makes the difference, and nothing else."""
+    """Without brig: the second namespace makes the difference, and nothing else."""
     (attack.dir / "data").mkdir()
     prepare = "mount -t tmpfs -o nosuid,nodev none data; mount -o remount,bind,ro,nosuid,nodev data"
     second = ["unshare", "--user", "--map-root-user", "--mount"] if inner else []

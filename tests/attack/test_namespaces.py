@@ -35,9 +35,9 @@ def test_N02_only_own_processes(attack):
 
 
 def test_N02_init_out_of_reach(attack):
-    """brig-init is the one other process: it has a number, and takes no signal."""
+    """brig-init is the only other process: it has a number, and accepts no signal."""
     seen = attack.cell("n02_reach", "1")
-    # Where it is not refused, the kernel drops what is sent to pid 1 from inside.
+    # Where it is not refused, the kernel drops signals to pid 1 from inside.
     assert seen["kill 1"] == seen["tkill 1"] == ("EPERM" if harness.signals_scoped() else "OK")
     assert seen.result["status"] == "ok"
     control = attack.namespaced("n02_reach", "1")
@@ -45,7 +45,7 @@ def test_N02_init_out_of_reach(attack):
 
 
 def test_N02_signals_to_all(attack):
-    """kill(-1), kill(0) and the group of pid 1: only the payload's own processes get it."""
+    """kill(-1), kill(0) and the group of pid 1: only the payload's own processes get the signal."""
     seen = attack.cell("n02_kill_all")
     assert seen["after"] == "alive"
     assert seen.result["status"] == "ok"

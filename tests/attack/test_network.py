@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""T1 to T8, T12: a cell has a loopback of its own and nothing else. The rest is the gate's."""
+"""T1 to T8, T12: a cell has a loopback of its own and nothing else. tests/gate covers the rest."""
 
 import contextlib
 import json
@@ -31,7 +31,7 @@ def test_t1_host_loopback(attack):
                 for address in ("127.0.0.1", "::1", "0.0.0.0", "::ffff:127.0.0.1", "::")]
         run = gone(attack.cell("t_reach", *ways))
         for way in ways:
-            # A datagram goes to the cell's own loopback, where nobody is.
+            # A datagram goes to the cell's own loopback, where no socket listens.
             assert run[way] in ("ECONNREFUSED", "OK" if way.startswith("udp") else ""), way
         assert visits() == 0
         control = attack.bare("t_reach", *ways)
@@ -53,12 +53,12 @@ def test_t2_routes(attack):
 
 
 def test_t2_control(attack):
-    """A host with an address of its own can be asked for it; a cell does not know it."""
+    """The address of the host, if it has one; a cell cannot see it."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect(("192.0.2.1", 9))
         except OSError:
-            return  # a host without any route: nothing that a cell could leak to
+            return  # a host without any route: there is no route that a cell could use
         own = probe.getsockname()[0]
     with listeners() as (port, visits):
         way = f"tcp:{own}:{port}"
@@ -100,7 +100,7 @@ def test_t4_netlink(attack):
 
 
 def test_t4_netlink_by_policy(attack):
-    """A policy may let programs list interfaces: the cell's own, and nothing besides."""
+    """A policy may allow programs to list interfaces: the cell's own, and no others."""
     groups = ["@basic", "@file", "@process", "@thread", "@netlink", "@socket", "@ipc", "@dangerous"]
     run = gone(attack.cell("t4_netlink", options=attack.policy("links", syscalls=groups)))
     assert (run["route"], run["uevent"]) == ("OK", "EAFNOSUPPORT")
@@ -157,7 +157,7 @@ def test_t6_nothing_leaves(attack):
 
 
 def test_t7_names(attack):
-    """Nobody answers at the only resolver that is named, the cell's own; and no query leaves."""
+    """The only configured resolver, the cell's own, does not answer; and no query leaves."""
     servers = [line.split()[1] for line in harness.read("/etc/resolv.conf").splitlines()
                if line.startswith("nameserver") and "%" not in line]
     ways = [f"{kind}:{server}:53" for kind in ("udp", "tcp")
@@ -172,12 +172,12 @@ def test_t7_names(attack):
     assert run["tcp:127.0.0.53:53"] == "ECONNREFUSED"
     seen = attack.brig("--lang", "bash", "-c", "grep nameserver /etc/resolv.conf")
     assert (seen.result["status"], seen.stdout) == ("ok", "nameserver 127.0.0.53\n")
-    # Control: the same question, where a name is known.
+    # Control: the same query where the name is known.
     assert attack.bare("t_reach", "name:localhost")["name:localhost"] == "OK"
 
 
 def test_t8_listening(attack, tmp_path):
-    """What a cell offers, neither the host nor a neighbour finds."""
+    """A server in a cell is reachable neither for the host nor for a neighbour."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -193,7 +193,7 @@ def test_t8_listening(attack, tmp_path):
         assert [run[way] for way in ways] == ["ECONNREFUSED"] * 3
     result = json.loads(server.communicate(timeout=20)[0])
     assert (result["status"], result["stdout"]) == ("ok", "listening=yes\nvisits=0\n")
-    # Control: the same server outside has a visit.
+    # Control: the same server outside gets a connection.
     (meet / "up").unlink()
     server = subprocess.Popen([harness.PYTHON, attack.program("t8_listen"), str(port), "3"],
                               env={**os.environ, "MEET": str(meet)}, text=True,
@@ -208,12 +208,12 @@ def test_t8_listening(attack, tmp_path):
                                    {"allow": ["10.0.0.1/8"]}, {"alow": []}, {"caller": "all"},
                                    None, True, 0, "host"])
 def test_t12_malformed_network(attack, value):
-    """What is not "none" or a list of hosts is an error, never a wider reading."""
+    """A value that is neither "none" nor a list of hosts is an error, never a wider reading."""
     options = attack.policy("net", network=value)
     run = attack.brig(*options, "--", "/bin/true", check=False)
     assert run.result["error"]["code"] == "policy"
     assert "network" in run.result["error"]["message"]
     assert run.status != 0
-    # Control: values that there are.
+    # Control: valid values.
     for good in ("none", {"allow": []}, {"allow": ["example.org:443"]}):
         assert attack.brig(*attack.policy("net", network=good), "--", "/bin/true").status == 0

@@ -21,7 +21,7 @@ INJECTIONS = {"LD_PRELOAD": "/tmp/evil.so", "LD_LIBRARY_PATH": "/tmp", "LD_AUDIT
 
 
 def test_y1_environment(attack):
-    """Nothing of the caller's environment changes brig, and none of it gets in unasked."""
+    """No variable of the caller's environment changes brig, and none gets in by default."""
     run = gone(attack.cell("y1_seen", env={**os.environ, **INJECTIONS}))
     seen = json.loads(run["env"])
     assert run.result["status"] == "ok" and run["injected"] == "False"
@@ -39,7 +39,8 @@ def test_y1_environment(attack):
 
 
 def test_y1_asked_for(attack):
-    """What is asked for goes to the program only; what changes how programs load is refused."""
+    """Requested variables go only to the program; those that change how programs load
+    are refused."""
     env = {**os.environ, **INJECTIONS}
     run = gone(attack.cell("y1_seen", options=["--env", "SECRET_TOKEN"], env=env))
     assert json.loads(run["env"])["SECRET_TOKEN"] == "TOP SECRET"
@@ -71,7 +72,7 @@ def wide():
 
 
 def test_y2_planted_policies(attack, tmp_path):
-    """Policies where a payload or a repository could put them are not looked at."""
+    """Policies where a payload or a repository could put them are ignored."""
     home = tmp_path / "home"
     for place in (tmp_path, tmp_path / "policies", tmp_path / ".brig", tmp_path / ".brig/policies",
                   tmp_path / ".config/brig/policies", home / ".brig/policies", home / "policies"):
@@ -86,13 +87,13 @@ def test_y2_planted_policies(attack, tmp_path):
     assert run.result["provider"] == "native"
     refused = attack.brig("--policy", "planted", "--", "/bin/true", env=env, check=False)
     assert refused.result["error"]["code"] in ("policy", "input") and refused.status != 0
-    # Control: where the caller says that the operator's files are, they are read.
+    # Control: in the directory that the caller names for the operator's files, they are read.
     options = attack.policy("planted", limits={"processes": 7})
     assert attack.brig(*options, "--", "/bin/true").result["limits"]["processes"] == 7
 
 
 def test_y2_configuration_is_not_written(attack, tmp_path):
-    """~/.config/brig is the user's own to write: no cell gets it, nor a place to make it in."""
+    """~/.config/brig is writable for the user: no cell gets it, nor a place to make it in."""
     home = tmp_path / "home"
     policies = home / ".config/brig/policies"
     policies.mkdir(parents=True)
@@ -110,7 +111,8 @@ def test_y2_configuration_is_not_written(attack, tmp_path):
 
 
 def test_y2_configuration_behind_a_link(attack, tmp_path):
-    """Where a link leads is written to as well, be brig's directory there already or not."""
+    """The target of a link is written to as well, whether brig's directory is there
+    already or not."""
     real, home, files = tmp_path / "real", tmp_path / "home", tmp_path / "files"
     for place in (real, files, tmp_path / "work"):
         place.mkdir()
@@ -127,8 +129,9 @@ def test_y2_configuration_behind_a_link(attack, tmp_path):
 
 
 def test_y2_configuration_that_is_not_there_yet(attack, tmp_path):
-    """Another environment's place, a link that dangles, and each link on the way: all could be
-    given a policy. So could the cache, whose programs the next run takes."""
+    """The directory of another environment, a dangling link, and each link on the way: a policy
+    could be put into each of them. So could programs into the cache, which the next run would use.
+    """
     home, other, away = tmp_path / "home", tmp_path / "other", tmp_path / "away"
     for place in (home / ".config", other, away / "deep"):
         place.mkdir(parents=True)
@@ -149,14 +152,14 @@ def test_y2_configuration_that_is_not_there_yet(attack, tmp_path):
     for place in (home / ".cache/brig", tmp_path / "cache/brig"):
         place.mkdir(parents=True, exist_ok=True)
         assert refused(place, "cache") and refused(place.parent, "cache")
-    # Control: what has nothing of brig's in it is given.
+    # Control: directories without files of brig are allowed.
     (home / "work").mkdir()
     assert attack.brig("--rw", f"x={home / 'work'}", "--", "/bin/true", env=env).status == 0
 
 
 @pytest.mark.user
 def test_y2_configuration_that_others_write(attack, tmp_path):
-    """What others could have put into the user's configuration is refused, not followed."""
+    """Files of the user's configuration that others could have written are refused, not read."""
     policies = tmp_path / "home/.config/brig/policies"
     policies.mkdir(parents=True)
     (policies / "default.json").write_text('{"extends": "default", "limits": {"wall": "7s"}}')
@@ -172,7 +175,7 @@ def test_y2_configuration_that_others_write(attack, tmp_path):
 
 
 def test_y2_next_run(attack, tmp_path):
-    """A run that writes a policy into a directory it was given does not change the next."""
+    """A run that writes a policy into a mounted directory does not change the next run."""
     work = tmp_path / "area"
     work.mkdir()
     work.chmod(0o777)
@@ -226,7 +229,7 @@ WRONG = {
 
 @pytest.mark.parametrize("name", WRONG)
 def test_y3_y4_wrong_policies(attack, name):
-    """Unknown, doubled, misspelt, loose: refused with a place in the file, never ignored."""
+    """Unknown, duplicate, misspelt, loose: refused with a position in the file, never ignored."""
     attack.policy("wrong")
     file = attack.dir / "config/policies/wrong.json"
     file.write_text(WRONG[name])
@@ -238,7 +241,7 @@ def test_y3_y4_wrong_policies(attack, name):
 
 
 def test_y4_linked_policy(attack, tmp_path):
-    """A policy name is a name, and no way to another directory."""
+    """A policy name is a name, not a path to another directory."""
     attack.policy("plain")
     config = attack.dir / "config"
     for name in ("../config/policies/plain", str(config / "policies/plain"), "plain.json", "",
@@ -249,7 +252,7 @@ def test_y4_linked_policy(attack, tmp_path):
 
 
 def test_y4_request_only_tightens(attack):
-    """A request above the ceiling is refused, not clipped in silence."""
+    """A request above the ceiling is refused, not silently reduced."""
     for words in (["--memory", "64G"], ["--timeout", "1h"], ["--processes", 30000],
                   ["--disk", "60G"]):
         run = attack.brig(*words, "--", "/bin/true", check=False)
@@ -273,7 +276,7 @@ C_WAYS = {
 
 @pytest.mark.parametrize("way", C_WAYS)
 def test_y5_compiler(attack, way):
-    """The compile step has the same walls: what it can read is the cell's, not the host's."""
+    """The compile step has the same walls: it can read only the cell's files, not the host's."""
     env = {**os.environ, "SECRET_TOKEN": "TOP SECRET"}
     run = attack.brig("--no-cache", "--lang", "c", "-c", C_WAYS[way], env=env)
     text = json.dumps(run.result)
@@ -287,7 +290,7 @@ def test_y5_compiler(attack, way):
 
 
 def test_y5_compiler_limits(attack):
-    """A compiler that does not come to an end, or wants too much, meets its own limits."""
+    """A compiler that does not end, or uses too much, meets its own limits."""
     wall_ms = 2000 * harness.SLOW
     limits = {"wall": f"{wall_ms}ms", "memory": "64M"}
     options = attack.policy("brief", compile={"limits": limits})
@@ -318,14 +321,14 @@ def test_y6_without_language_filter(attack, tmp_path):
 
 
 def test_y4_uncounted_memory(attack):
-    """Memory that nothing counts is not to be had, even where the policy names the call."""
+    """Memory that is not counted is not available, even where the policy names the call."""
     options = attack.policy("named", syscalls=["@basic", "@file", "@process", "@thread", "@socket",
                                                "@ipc", "@dangerous", "memfd_create"])
     code = ["--lang", "python", "-c", "import os; os.memfd_create('x')"]
     run = attack.brig(*options, *code, env={**os.environ, "BRIG_NO_CGROUP": "1"})
     assert run.result["status"] == "failed" and "PermissionError" in run.stderr
     assert run.denial["call"] == "memfd_create"
-    # What helps is not a change of the policy, and the result does not say so.
+    # A change of the policy does not help, and the result does not suggest one.
     assert "control group" in run.denial["reason"]
     assert "brig doctor" in run.result["verdict"]["operator_remedy"]
     if harness.ROOT:

@@ -31,13 +31,13 @@ TENANTS = ["/proc/keys", "/proc/key-users", "/proc/locks", "/proc/net/unix", "/p
 
 
 def exact(seen, paths, wanted):
-    """Every path, for reading and for writing, came to the wanted errno."""
+    """Every path, for reading and for writing, failed with the expected errno."""
     assert len(seen.said) == 2 * len(paths)
     assert {what: value for what, value in seen.said.items() if value != wanted} == {}
 
 
 def there(paths):
-    """Those that this host has: only they prove something."""
+    """The paths that this host has: only they prove something."""
     return [path for path in paths if os.path.exists(path)]
 
 
@@ -62,7 +62,7 @@ def test_P02_nothing_writable(attack):
 
 
 def test_P02_control(attack):
-    """The root of a network namespace may change its settings, and anybody their own process."""
+    """The root of a network namespace may change its settings, and any user its own process."""
     control = attack.namespaced("p02_writable", "/proc/sys/net")
     writable = control["writable"].split()
     assert "/proc/sys/net/ipv4/ip_forward" in writable
@@ -88,7 +88,7 @@ def test_P04_facts_hidden(attack):
 
 
 def test_P04_facts_constant(attack):
-    """What has to be answered is the same in every cell, and not the host's."""
+    """Facts that have to be reported are the same in every cell, and not the host's."""
     first, second = attack.cell("p04_facts"), attack.cell("p04_facts")
     bare = attack.bare("p04_facts")
     for name in ("nodename", "domainname", "uptime", "loads", "totalram", "freeram", "procs",
@@ -112,7 +112,7 @@ def test_P07_other_tenants_hidden(attack):
 
 
 def test_P07_own_network_only(attack):
-    """/proc/self/net is the cell's own: one interface, no socket of the host."""
+    """/proc/self/net belongs to the cell: one interface, no socket of the host."""
     seen = attack.cell("p07_net")
     assert seen["interfaces"] == "lo"
     assert seen["unix"] == seen["tcp"] == "0"
@@ -126,7 +126,7 @@ def test_P07_own_network_only(attack):
 def test_P04_mounts_tell_no_path(attack):
     """The list of mounts names nothing of the host but the system's own directories.
 
-    A directory that the caller hands in is named in it: the kernel has no way to hide that.
+    It names a directory that the caller mounts: the kernel has no way to hide that.
     """
     (attack.dir / "mine.txt").write_text("x")
     seen = attack.brig("--in", "mine.txt", "-c", "print(open('/proc/self/mountinfo').read())",
@@ -137,7 +137,7 @@ def test_P04_mounts_tell_no_path(attack):
         assert mount[4].startswith(("/usr/", "/lib", "/bin", "/etc/", "/dev", "/sandbox", "/tmp",
                                     "/proc", "/opt/")) or mount[4] == "/", mount
     assert str(attack.dir) not in seen.stdout
-    # Control: a plain bind mount does tell.
+    # Control: a plain bind mount does reveal it.
     words = [*harness.NAMESPACES, "sh", "-ec", 'mount --bind "$0" /mnt; cat /proc/self/mountinfo',
              attack.dir]
     assert attack.dir.name in harness.execute(words, attack.dir).stdout
@@ -150,7 +150,7 @@ def test_P05_cgroups_hidden(attack):
     seen = attack.cell("p05_cgroup")
     assert seen["mounts"] == "0"
     assert {seen[name] for name in ("dir", "v2", "v1", "unified")} == {"ENOENT"}
-    # A name would tell brig's process number on the host, and the run's.
+    # A name would reveal brig's process number on the host, and the run's.
     assert seen["names"] == ""
     bare = attack.bare("p05_cgroup")
     assert int(bare["mounts"]) > 0 and bare["dir"] == "OK"
@@ -163,10 +163,10 @@ def test_P06_init_hidden(attack):
     seen = attack.cell("p06_init", "1")
     assert len(seen.said) == 14
     assert set(seen.said.values()) == {"ENOENT"}
-    # Control: the program's own are there, so it is not that /proc is empty.
+    # Control: the program's own files are there, so /proc is not empty.
     own = attack.cell("p06_init", "self")
     assert own["environ"] == own["maps"] == own["root"] == own["fd"] == "OK"
-    # Control: in a plain pid namespace, pid 1 is an open book to its like.
+    # Control: in a plain pid namespace, pid 1 is readable for other processes.
     control = attack.namespaced("p06_init", "1")
     assert control["environ"] == control["maps"] == control["mem"] == "OK"
 
@@ -195,7 +195,7 @@ def test_P09_own_files_refused(attack):
 
 
 def test_P09_oom_score_of_the_cell(attack):
-    """As seen from the host: the payload could not make itself harder to kill."""
+    """As seen from the host: the payload could not protect itself from the OOM killer."""
     before = pathlib.Path("/proc/self/oom_score_adj").read_text().strip()
     seen = attack.brig("--", "cat", "/proc/self/oom_score_adj")
     assert int(seen.stdout) >= int(before)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""V1 to V5, V8: brig itself cannot be reached from inside, and outlives what befalls it.
+"""V1 to V5, V8: brig itself cannot be reached from inside, and survives the attempts.
 
 V6 is tests/unit/test_native_wire.c; V7 is the fault sweep.
 """
@@ -32,7 +32,7 @@ def test_v1_signals(attack, bystander, number):
                attack.cell("v1_signals", int(number), bystander.pid,
                            options=["--timeout", "1s"]))
     assert run["host"] == "ESRCH" and run["host_group"] == "ESRCH"
-    assert run["parent"] in ("EPERM", "OK")  # pid 1, which takes no signal from inside
+    assert run["parent"] in ("EPERM", "OK")  # pid 1, which accepts no signal from inside
     assert "reached" not in run.said
     if number == signal.SIGSTOP:
         assert run.result["status"] == "timeout"  # its child has stopped, and is waited for
@@ -40,7 +40,7 @@ def test_v1_signals(attack, bystander, number):
         assert (run.result["status"], run.result["exit_code"]) == ("failed", 42)
         assert run["child"] == str(int(number))
     assert harness.state_of(bystander.pid) == "S"
-    # Control: outside the bystander is there to be signalled.
+    # Control: outside the bystander can be signalled.
     control = attack.bare("v1_signals", 15, bystander.pid, env={**os.environ, "GENTLE": "1"})
     assert control["host"] == "OK" and control["host_group"] == "OK"
 
@@ -50,13 +50,13 @@ ACTS = ["pidfd_getfd", "read_memory", "write_memory", "mem", "environ", "exe", "
 
 
 def test_v2_v3_v4_init_and_host(attack, bystander):
-    """Memory, descriptors, limits and scheduling of pid 1, and of a number of the host's."""
+    """Memory, descriptors, limits and scheduling of pid 1, and of a process of the host."""
     for victim in (1, bystander.pid):
         run = gone(attack.cell("g4_init", victim))
         assert run.result["exit_code"] == 42
         for act in ACTS:
             assert run[act] in ("EPERM", "EACCES", "ENOENT", "ESRCH", "EBADF"), (victim, act)
-    # Control: a process of one's own can be looked into, as far as the host's settings go.
+    # Control: one's own process can be inspected, as far as the host's settings allow.
     control = attack.bare("g4_init", bystander.pid, env={**os.environ, "GENTLE": "1"})
     for act in ("pidfd_open", "environ", "exe", "fd", "exe_link", "affinity", "scheduler",
                 "priority", "kill"):
@@ -96,7 +96,7 @@ def run_with(words, attack, limits=None, **more):
 
 
 def test_v5_closed_stdout(attack):
-    """Whoever should read is gone: brig ends with a status, and so does the cell."""
+    """The reader is gone: brig ends with a status, and so does the cell."""
     words = [harness.BRIG, "run", "--json", "--", "/bin/echo", "hello"]
     reading, writing = os.pipe()
     os.close(reading)
@@ -106,13 +106,13 @@ def test_v5_closed_stdout(attack):
     with open("/dev/full", "w") as full:
         done = run_with(words, attack, stdout=full, stderr=subprocess.PIPE)
     assert done.returncode == 125 and b"No space left" in done.stderr
-    # All three closed at the start: descriptors 0 to 2 must not become something of brig's.
+    # All three closed at the start: descriptors 0 to 2 must not become files of brig.
     done = run_with(["/bin/sh", "-c", '"$@" <&- >&- 2>&-', "sh", *words], attack)
     assert done.returncode in (0, 125)
 
 
 def test_v5_few_descriptors(attack):
-    """EMFILE anywhere is an error with a text, never half a cell."""
+    """EMFILE anywhere is an error with a message, never a half-made cell."""
     words = [harness.BRIG, "run", "--json", "--", attack.program("g2_end"), "exit", "3"]
     outcomes = set()
     for limit in range(4, 40):
@@ -123,7 +123,7 @@ def test_v5_few_descriptors(attack):
             assert result["error"]["message"] and done.returncode in (125, 126, 127), result
             outcomes.add("error")
         elif result["status"] == "error":
-            outcomes.add("error")  # the cell was there already, and was ended
+            outcomes.add("error")  # the cell existed already, and was ended
         else:
             assert (result["status"], result["exit_code"]) == ("failed", 3), result
             outcomes.add("ran")
@@ -134,7 +134,7 @@ def test_v5_few_descriptors(attack):
 
 @pytest.mark.root
 def test_v5_no_space(attack, tmp_path):
-    """--out-dir on a full disk: the result is out, the failure is said."""
+    """!--out-dir on a full disk: the result is printed, the failure is reported."""
     small = tmp_path / "small"
     small.mkdir()
     script = ('mount -t tmpfs -o size=64k none "$1" && shift && '
@@ -163,19 +163,19 @@ def test_v5_child_signals(attack):
                                str(attack.program("g2_end")), "signal", "15"], cwd=attack.dir,
                               preexec_fn=apply, capture_output=True, timeout=30)
         result = json.loads(done.stdout)
-        # The program starts with ordinary signals all the same.
+        # The program starts with default signals all the same.
         assert (result["status"], result["signal"]) == ("failed", 15)
 
 
 def test_v8_no_privilege_left(attack):
-    """While a program runs, nothing of the cell has a capability or root's number."""
+    """While a program runs, no process of the cell has a capability or root's id."""
     run = attack.spawn("x14_wait", "sleep", options=["--timeout", "30s"])
     try:
         program = process_named(run, "x14_wait")
         init = int(status_of(program)["PPid"])
-        # Its descriptors are the last to go.
+        # Its descriptors are the last to be closed.
         harness.wait_for(lambda: int(status_of(init)["CapEff"], 16) == 0)
-        if harness.ROOT:  # others may not even look
+        if harness.ROOT:  # others may not even read it
             harness.wait_for(lambda: len(os.listdir(f"/proc/{init}/fd")) <= 2)
         assert harness.descendants(init) == [program]
         for pid in (init, program):
@@ -196,13 +196,13 @@ def test_v8_no_privilege_left(attack):
 
 
 def test_v5_endless_sysinfo(attack):
-    """The warden answers it: a thousand times at once, then whoever asks has to wait."""
+    """The warden answers it: a thousand times at once, then the caller has to wait."""
     run = gone(attack.cell("endless_sysinfo", 2, 4))
     assert run.result["status"] == "ok"
-    # A hundred a second then, for as long as it went on; each is still answered.
+    # A hundred a second then, as long as it continues; each is still answered.
     assert int(run["asked"]) <= 1000 + run.result["usage"]["wall_ms"] / 10, run
     assert run["asked"] == run["answered"]
-    # Refusals are heard all the same.
+    # Refusals are recorded all the same.
     assert gone(attack.cell("f06_chroot")).denial["call"] == "chroot"
     # Control: outside it is a call like any other.
     assert int(attack.bare("endless_sysinfo", 1, 4)["asked"]) > 10000

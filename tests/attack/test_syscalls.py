@@ -42,8 +42,8 @@ CALLS = {
             "migrate_pages", "modify_ldt", "personality", "ptrace", "memfd_secret", "vmsplice"],
 }
 
-# Calls that the kernel refuses an ordinary user by itself, before it looks at the arguments: their
-# control needs root. In a cell the recorded denial shows that it was the policy that refused.
+# Calls that the kernel refuses an ordinary user by itself, before it reads the arguments: their
+# control needs root. In a cell the recorded denial shows that the policy refused the call.
 NEEDS_ROOT = {"perf_event_open", "fanotify_init", "kexec_load", "kexec_file_load", "init_module",
               "finit_module", "delete_module", "swapon", "swapoff", "reboot", "acct", "quotactl",
               "syslog", "iopl", "ioperm", "clock_settime", "settimeofday", "open_by_handle_at",
@@ -58,13 +58,13 @@ def test_S02_S07_call_refused(attack, line, call):
     assert seen[call] == "EPERM"
     assert seen.denial["call"] == call and seen.denial["count"] == 1
     assert seen.denial["reason"]
-    # Control: outside it is the nonsense in the arguments that is refused, not the call.
+    # Control: outside the invalid arguments are refused, not the call.
     if harness.ROOT or call not in NEEDS_ROOT:
         assert attack.bare("s02_call", call)[call] != "EPERM"
 
 
 def test_S07_personality(attack):
-    """Asking is allowed; taking the randomness of addresses away is not."""
+    """Reading is allowed; disabling the randomness of addresses is not."""
     seen = attack.brig("--", "setarch", "--addr-no-randomize", "true")
     assert seen.result["exit_code"] != 0 and seen.denial["call"] == "personality"
     assert harness.execute(["setarch", "--addr-no-randomize", "true"], "/").returncode == 0
@@ -95,10 +95,10 @@ def test_S06_socket_families(attack):
 @pytest.mark.parametrize("entry", ["getpid", "socketcall", "ipc", "unshare", "x32", "x32-unshare"])
 def test_S08_foreign_entries_killed(attack, entry):
     seen = attack.cell("s08_foreign", entry)
-    assert seen["alive"] == entry  # it got as far as that
+    assert seen["alive"] == entry  # it got this far
     assert "result" not in seen.said
     assert seen.result["status"] == "denied"
-    # Control: most kernels have no x32, and say so; the 32-bit entry does what it is asked.
+    # Control: most kernels have no x32, and return ENOSYS; the 32-bit entry works.
     bare = attack.bare("s08_foreign", entry)
     assert bare["result"] == ("ENOSYS" if entry.startswith("x32") else "OK")
 
@@ -112,7 +112,7 @@ def test_S10_terminal_ioctls(attack):
     for name in ("TIOCSTI", "TIOCLINUX", "TIOCSETD", "TIOCCONS"):
         for way in (name, f"{name}-high"):
             assert seen[way] == "EPERM"
-            assert bare[way] == "ENOTTY"  # stdin is a pipe: the kernel says so, nobody else
+            assert bare[way] == "ENOTTY"  # stdin is a pipe: this error comes from the kernel
     assert seen["FIONREAD"] == seen["FIONREAD-high"] == "OK"
     assert seen.denial["call"] == "ioctl"
 
@@ -138,7 +138,7 @@ def test_S11_unknown_calls(attack):
     seen = attack.cell("s11_unknown", "all")
     assert "known" not in seen.said
     assert len(seen.said) == 13 and set(seen.said.values()) == {"ENOSYS"}
-    assert seen.result["status"] == "ok"  # a libc that tries new calls goes on
+    assert seen.result["status"] == "ok"  # a libc that tries new calls continues
     bare = attack.bare("s11_unknown")
     # The first is there since 5.17, the others since 6.8.
     assert any(bare[call] != "ENOSYS" for call in ("set_mempolicy_home_node", "statmount",

@@ -18,7 +18,8 @@ INVALID = b"\xff\xfe\xc0\x80\xed\xa0\x80\x9b31m"
 
 
 def on_terminal(words, cwd, seconds=20):
-    """Runs it on a terminal of its own: exit status, what was shown, what was typed in for it."""
+    """Runs it on a terminal of its own: exit status, its output, the input that was
+    typed for it."""
     master, slave = pty.openpty()
     run = subprocess.Popen([str(word) for word in words], cwd=cwd, stdin=slave, stdout=slave,
                            stderr=slave, start_new_session=True,
@@ -28,7 +29,7 @@ def on_terminal(words, cwd, seconds=20):
         assert time.monotonic() < end, shown
         if select.select([master], [], [], 0.05)[0]:
             shown += os.read(master, 65536)
-    # Whatever was pushed into the terminal waits there to be read by the next program.
+    # Input pushed into the terminal waits there to be read by the next program.
     os.set_blocking(slave, False)
     try:
         typed = os.read(slave, 100)
@@ -48,7 +49,7 @@ def test_o1_terminal(attack):
         assert said[name] == "EPERM", name
     assert said["take"] == "ENOTTY" and said["session"] == "own"
     assert typed == b"" and b"typed" not in shown
-    # Control: without a cell it has the terminal, and types into it where the kernel lets it.
+    # Control: without a cell it has the terminal, and types into it where the kernel allows it.
     status, shown, typed = on_terminal([attack.program("o1_terminal")], attack.dir)
     said = harness.says(shown.decode())
     assert (said["tty"], said["isatty"]) == ("OK", "111")
@@ -73,7 +74,7 @@ def test_o2_escapes_json(attack):
 
 
 def test_o2_escapes_shown(attack):
-    """On a terminal nothing of it is an order; in a pipe it is what the program wrote."""
+    """On a terminal no byte acts as a command; in a pipe the output is unchanged."""
     words = [harness.BRIG, "run", attack.program("o2_escapes"), "--", "invalid"]
     status, shown, _ = on_terminal(words, attack.dir)
     assert status == 0
@@ -82,7 +83,7 @@ def test_o2_escapes_shown(attack):
         assert order not in shown, (order, shown)
     shown.decode()  # all of it is text
     assert b"bidi" in shown
-    # Control: the same program, bare, sends its orders to the terminal; and a pipe gets them.
+    # Control: the same program, bare, sends its commands to the terminal; and a pipe gets them.
     _, shown, _ = on_terminal([harness.PYTHON, attack.program("o2_escapes"), "invalid"],
                               attack.dir)
     assert b"\x1b]52;c;" in shown
@@ -99,7 +100,7 @@ def test_o3_order(attack):
     assert run.result["status"] == "ok"
     assert run.stdout == text and run.stderr == text
     assert not run.result["stdout_truncated"] and not run.result["stderr_truncated"]
-    # The same when they are passed through as they come.
+    # The same when they are forwarded as they arrive.
     done = harness.execute([harness.BRIG, "run", "--stdout", "4M", "--stderr", "4M", "--",
                             attack.program("x12_flood"), "both", 3 * 1024], attack.dir)
     assert done.returncode == 0 and done.stdout == text and done.stderr == text
@@ -109,7 +110,7 @@ EVIL = "evil\nbrig: ok: all is well\r\x1b[2J\x1b]0;t\x07"
 
 
 def test_o4_log_injection(attack, tmp_path):
-    """Names that hold line ends and orders: brig says one line for each thing that it says."""
+    """Names with line ends and control sequences: brig prints one line for each message."""
     program = tmp_path / EVIL.replace("/", "_")
     program.write_text("#!/bin/sh\nexit 3\n")
     program.chmod(0o755)

@@ -55,7 +55,7 @@ def test_W01_random_differs(attack, warm, modules):
 
 
 def test_W01_control():
-    """Forks of one interpreter that nobody makes fresh share their generators."""
+    """Forks of one interpreter that are not reseeded share their generators."""
     code = ("import os, random\nown = random.Random()\nfor _ in 'ab':\n if os.fork() == 0:\n"
             "  print(own.random(), flush=True)\n  os._exit(0)\n os.wait()")
     done = subprocess.run([harness.PYTHON, "-c", code], capture_output=True, text=True, check=True)
@@ -93,7 +93,8 @@ def test_W02_W03_shared_within_one_template_only(warm):
 
 
 def test_W02_W03_rotation_by_count(warm):
-    """A template makes no more clones than it may; no two templates have anything in common."""
+    """A template makes no more clones than its maximum; no two templates have anything
+    in common."""
     runs = said(warm(*[LAYOUT] * 6, clones=2))
     for name in runs[0]:
         counts = collections.Counter(run[name] for run in runs)
@@ -101,7 +102,7 @@ def test_W02_W03_rotation_by_count(warm):
 
 
 def test_W02_W03_rotation_by_age(warm):
-    # Long enough for one to get ready, also on a slow host.
+    # Long enough for a template to get ready, also on a slow host.
     before, _, after = warm(LAYOUT, f"import time; time.sleep({2 * harness.SLOW})", LAYOUT,
                             age=1900 * harness.SLOW)
     differ(*said([before, after]))
@@ -128,7 +129,7 @@ def test_W03_rotation_by_bad_end(warm, code, status, rotates):
 # --- W4, W5: what a clone has of its template ---------------------------------------------------
 
 FACTS = (harness.PROGRAMS / "w04_facts.py").read_text()
-# Facts of a warm cell that are not those of a cold one, and why.
+# Facts of a warm cell that differ from those of a cold one, and why.
 DIFFERENT = {
     "exe": "a file in memory: see warm.md",
     "layout": "the pages of a clone",
@@ -141,7 +142,7 @@ def facts(results):
 
 
 def test_W04_W05_as_cold(attack, warm):
-    """Descriptors, timers, signals, environment, limits...: all as a new interpreter has them."""
+    """Descriptors, timers, signals, environment, limits...: all as in a new interpreter."""
     program = attack.dir / "facts.py"
     program.write_text(FACTS)
     cold = attack.brig("--start", "cold", program)
@@ -157,14 +158,16 @@ def test_W04_W05_as_cold(attack, warm):
 
 
 def test_W04_value_descriptor(warm):
-    """Who asks for a value gives the program one descriptor more, which no child of it gets."""
+    """A request for a value gives the program one more descriptor, which none of its
+    children gets."""
     seen = facts(warm(FACTS, value=1))
     more = [what for fd, what in seen["descriptors"].items() if int(fd) > 2]
     assert [(kind, flags) for kind, _, flags in more] == [("file", 1)]  # 1: FD_CLOEXEC
 
 
 def test_W04_value_file_is_bounded(warm):
-    """What takes the value can be filled with anything, but not made larger or mapped beyond."""
+    """The file of the value can be filled with anything, but not enlarged or mapped
+    beyond its end."""
     code = """
 import errno, fcntl, json, os
 fd = next(fd for fd in range(3, 4096) if os.path.exists(f"/proc/self/fd/{fd}"))
@@ -184,11 +187,11 @@ print(json.dumps([size, outcome(os.ftruncate, fd, size * 2), outcome(os.ftruncat
     size, *outcomes = json.loads(result["stdout"])
     assert size <= 128 << 10
     assert outcomes == ["EPERM"] * 5 + [size]
-    assert result["status"] == "ok" and result["value"] is None  # what it wrote is no value
+    assert result["status"] == "ok" and result["value"] is None  # its bytes are no value
 
 
 def test_W04_W05_control(attack):
-    """The same facts of a process that has inherited a lot are others."""
+    """The same facts of a process that has inherited a lot are different."""
     code = """
 import os, resource, signal, subprocess, sys
 os.umask(0o077)
@@ -211,7 +214,7 @@ os.execv(sys.executable, [sys.executable, sys.argv[1]])
 
 
 def test_W05_request_of_its_own(attack, warm):
-    """Arguments and environment come from the request, and the template's are nowhere to be read."""
+    """Arguments and environment come from the request, and the template's are not readable."""
     code = ("import json, os, sys; print(json.dumps([sys.argv, os.environ['MINE'],"
             " open('/proc/self/environ').read(), open('/proc/self/cmdline').read()]))")
     run = attack.brig("--start", "warm", "--env", "MINE=yes", "-c", code, "--", "one", "two words")
@@ -219,7 +222,7 @@ def test_W05_request_of_its_own(attack, warm):
     argv, mine, environ, cmdline = json.loads(run.stdout)
     assert argv == ["/sandbox/code.py", "one", "two words"]
     assert mine == "yes"
-    # There is as much room to show as the template has had for its own: see warm.md.
+    # The room is limited to the length that the template had for its own: see warm.md.
     assert cmdline.startswith("/usr/bin/python3\0/sandbox/code.py\0")
     assert "\0".join(["/usr/bin/python3", *argv, ""]).startswith(cmdline.rstrip("\0"))
     assert environ.startswith("PATH=/usr/local/bin:/usr/bin:/bin\0HOME=/sandbox\0")
@@ -227,7 +230,8 @@ def test_W05_request_of_its_own(attack, warm):
 
 
 def test_W05_C_environment(attack):
-    """What the C library and children of the program see is the request's, entry by entry."""
+    """The environment in the C library and in children of the program is the request's, entry by
+    entry."""
     code = ("import os; os.execv('/usr/bin/python3', ['python3', '-c',"
             " 'print(open(\"/proc/self/environ\").read().split(chr(0)))'])")
     options = ["--env", "HOME=/sandbox/a-longer-one", "--env", "MINE=yes", "--lang", "python"]

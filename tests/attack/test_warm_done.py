@@ -26,7 +26,8 @@ KERNEL = tuple(int(part) for part in re.findall(r"\d+", os.uname().release)[:2])
 
 @pytest.fixture
 def believed(warm):
-    """Whether anybody is: the kernel counts a cell's tasks, and only a kill wakes who was heard."""
+    """Whether the report is accepted: the kernel counts a cell's tasks, and only a kill wakes the
+    caller."""
     result, = warm(SAY + "done(0)\nos._exit(50)")
     can = {"cgroup-pids", "notify"} <= set(result["layers"]) and KERNEL >= (5, 19)
     assert result["exit_code"] == (0 if can else 50)
@@ -40,7 +41,7 @@ def end_of(warm, code, **options):
 
 
 def test_done_and_goes_on(warm, believed):
-    """After the word nothing of it runs, not even its next line."""
+    """After the report none of its code runs, not even its next line."""
     result = end_of(warm, """
 os.write(1, b"before ")
 done(7)
@@ -53,7 +54,7 @@ os._exit(8)
 
 
 def test_done_under_a_hail_of_signals(warm):
-    """They wake it before it is heard, never after: what it says is one piece, and its end one."""
+    """Signals wake it before the report is read, never after: there is one report, and one end."""
     result = end_of(warm, """
 import signal
 signal.signal(signal.SIGALRM, lambda *_: os.write(1, b"x"))
@@ -63,14 +64,14 @@ for _ in range(2000):
     done(7)
     os.write(1, b"]")
 """)
-    # Eight times it is looked at; then, or when it was believed, that is all.
+    # It is checked eight times; after that, or when the report was accepted, no more.
     assert result["exit_code"] in (0, 7)
     if result["exit_code"] == 7:
         assert result["stdout"].rstrip("x").endswith("[")
 
 
 def test_done_leaves_no_process(warm):
-    """Who is believed is killed, not left asleep."""
+    """A program whose report is accepted is killed, not left asleep."""
     host = warm.begin(SAY + "libc.prctl(15, b'sleeping-liar')\ndone(0)", "import time; time.sleep(3)")
 
     def liars():
@@ -79,7 +80,7 @@ def test_done_leaves_no_process(warm):
     first = json.loads(host.stdout.readline())
     assert first["status"] == "ok"
     harness.wait_for(lambda: not liars())
-    assert host.poll() is None  # it is not its context's end that did it
+    assert host.poll() is None  # it was not ended with its context
     out, err = host.communicate(timeout=20)
     assert json.loads(out)["status"] == "ok", err
 
@@ -89,7 +90,7 @@ def test_done_leaves_no_process(warm):
                                    "os.fork() or os._exit(0)"],
                          ids=["child", "thread", "zombie"])
 def test_done_is_not_believed_with_company(warm, other):
-    """As long as others are there, in whatever state, it is a call that fails."""
+    """While other tasks exist, in any state, the call fails."""
     result = end_of(warm, f"""
 {other}
 time.sleep(0.1)
@@ -105,13 +106,13 @@ os._exit(9)
 
 @pytest.mark.parametrize(("word", "status"), [(0, 0), (259, 3), (-1, 255), ((1 << 40) + 2, 2)])
 def test_done_with_any_status(warm, believed, word, status):
-    """It can say what it could also have ended with, and nothing else."""
+    """It can only report a status with which it could also have ended."""
     result = end_of(warm, f"done({word}); os._exit(50)")
     assert (result["exit_code"], result["signal"]) == (status if believed else 50, None)
 
 
 def test_done_too_often(warm):
-    """Each time costs the warden a look: it is not asked to look for ever."""
+    """Each report costs the warden a check: the number of checks is bounded."""
     result = end_of(warm, """
 threading.Thread(target=time.sleep, args=(2,), daemon=True).start()
 time.sleep(0.1)
@@ -124,7 +125,7 @@ os._exit(6)
 
 
 def test_done_by_a_child(warm):
-    """While its parent lives, it is not the program."""
+    """While its parent lives, a child is not the program."""
     result = end_of(warm, """
 pid = os.fork()
 if pid == 0:
@@ -136,7 +137,7 @@ os._exit(5)
 
 
 def test_done_by_an_orphan(warm):
-    """A child that lies about its parent's end: one result, in time, with a status of the program's."""
+    """A child that forges its parent's end: one result, in time, with a status of the program."""
     results = warm(*[SAY + """
 if os.fork() == 0:
     while True:
@@ -149,7 +150,7 @@ os._exit(4)
 
 
 def test_done_loses_nothing_from_before(warm):
-    """Output, files and usage are those up to the word, all of them."""
+    """Output, files and usage are complete up to the report."""
     result = end_of(warm, """
 until = time.process_time() + 0.2
 while time.process_time() < until:
@@ -167,14 +168,14 @@ os._exit(0)
 
 
 def test_done_does_not_hide_a_limit(warm):
-    """Too much output is too much, also when it was the last thing before the word."""
+    """Too much output is too much, also directly before the report."""
     result = end_of(warm, "sys.stdout.write('o' * (2 << 20)); sys.stdout.flush(); done(0); os._exit(0)")
     assert (result["status"], result["verdict"]["limit_name"]) == ("output_limit", "stdout_bytes")
 
 
 @pytest.mark.parametrize("flags", [0x100, 0x4100], ids=["CLONE_VM", "vfork"])
 def test_done_by_a_sharer_of_memory(warm, flags):
-    """A child in its parent's own memory is one more task, whoever of the two says it."""
+    """A child in its parent's memory is one more task, whichever of the two sends the report."""
     result = end_of(warm, f"""
 import mmap
 stack = mmap.mmap(-1, 1 << 20)
@@ -196,7 +197,7 @@ os._exit(9 if status == errno.ENOSYS else 10)
 
 
 def test_done_without_its_first_thread(warm):
-    """The first thread of a process stays as a zombie: who is left is not alone."""
+    """The first thread of a process stays as a zombie: the remaining thread is not alone."""
     result = end_of(warm, """
 def rest():
     time.sleep(0.2)
@@ -209,7 +210,8 @@ libc.syscall(60, 8)
 
 
 def test_done_and_dies_in_its_sleep(warm):
-    """A timer that kills who sleeps: one end or the other, at once, and the next run is well."""
+    """A timer that kills the sleeping program: one end or the other, at once, and the next run is
+    fine."""
     results = warm(*[SAY + f"""
 import signal
 signal.setitimer(signal.ITIMER_REAL, {0.0002 * turn})
@@ -224,7 +226,7 @@ os._exit(8)
 
 
 def test_done_with_much_memory(warm, believed):
-    """What the kernel has to take apart first is the run's: then its end is waited for."""
+    """Memory that the kernel has to free first belongs to the run: then its end is waited for."""
     result = end_of(warm, """
 much = bytearray(48 << 20)
 assert done(0) == REFUSED
@@ -247,7 +249,8 @@ def allowing(attack, *calls):
 
 @pytest.mark.parametrize("call", ["fcntl", "io_submit", "io_uring_setup", "io_uring_enter"])
 def test_done_is_not_believed_with_lasting_calls(attack, warm, call):
-    """Where a policy allows what outlasts a sleep, or holds up who reads files, only death counts."""
+    """Where a policy allows calls that outlast a sleep, or block readers of files, only death
+    counts."""
     result, = warm(SAY + """
 import fcntl
 file = open("out/held", "wb")
@@ -268,14 +271,15 @@ os._exit(9)
 
 @pytest.mark.parametrize("call", ["kill:sysinfo", "-sysinfo", "sysinfo"])
 def test_done_is_not_said_where_it_could_harm(attack, warm, call):
-    """A policy that kills for the call, refuses it or answers it ends no program for its own end."""
+    """A policy that kills for the call, refuses it or answers it does not end a program for its
+    report."""
     result, = warm("print('well')", config=allowing(attack, call))
     assert (result["status"], result["stdout"]) == ("ok", "well\n")
     assert result["verdict"]["denial"] is None
 
 
 def test_done_in_a_cold_cell(attack):
-    """Nobody is believed where the result says that nothing is left."""
+    """No report is accepted where the result states that nothing is left."""
     program = attack.dir / "done.py"
     program.write_text(SAY + "assert done(0) == REFUSED\nos._exit(8)")
     run = attack.brig("--start", "cold", program)
@@ -283,7 +287,7 @@ def test_done_in_a_cold_cell(attack):
 
 
 def test_done_comes_last(attack, warm):
-    """An honest end: what Python and the C library still had to do or to write came before it."""
+    """A regular end: the remaining work and output of Python and the C library come before it."""
     code = """
 import atexit, ctypes, os
 libc = ctypes.CDLL(None)
@@ -303,6 +307,6 @@ kept.write("Python's other buffer,")
     plain = harness.execute([harness.PYTHON, program], attack.dir,
                             env={**os.environ, "PYTHONUNBUFFERED": "1"}).stdout
     assert plain.endswith("C's end\nC's buffer")
-    for modules in ([], ["ctypes"]):  # loaded by the program, which is waited for; or before
+    for modules in ([], ["ctypes"]):  # loaded by the program, whose end is awaited; or before
         result, = warm(code, config=preloading(attack, *modules))
         assert (result["status"], result["stdout"]) == ("ok", plain)

@@ -67,14 +67,14 @@ def test_W06_nothing_of_an_earlier_run(warm, together):
     assert left["builtins"] == ["marker"] and left["modules"] == [marker.text]
     assert len(left["files"]) == 5
     for run in (seen, after):
-        assert run["length"] > 8 << 20  # it did look
+        assert run["length"] > 8 << 20  # it did search
         assert run["memory"] == [] and run["builtins"] == [] and run["modules"] == []
         assert run["files"] == ["/sandbox/code.py"]
         assert "MARKER" not in run["environ"]
 
 
 def test_W06_nothing_of_the_host_program(warm):
-    """The template is no copy of who made it."""
+    """The template is no copy of the process that made it."""
     marker = Marker()
     secret = {**os.environ, "SECRET": marker.text}
     seen, = said(warm(searching(marker), tenant=marker.text[:40], env=secret))
@@ -84,7 +84,7 @@ def test_W06_nothing_of_the_host_program(warm):
 @pytest.mark.parametrize("modules", [[], ["numpy", "platform", "socket", "uuid", "getpass"]],
                          ids=["plain", "preloaded"])
 def test_W06_nothing_of_the_host(attack, warm, modules):
-    """Names and ids of the host, which a template may have met, are not passed on."""
+    """Names and ids of the host, which a template may have read, are not passed on."""
     code = ("import json, os, platform, socket, struct, uuid\n"
             "auxv = open('/proc/self/auxv', 'rb').read()\n"
             "pairs = dict(struct.unpack_from('QQ', auxv, at) for at in range(0, len(auxv), 16))\n"
@@ -192,7 +192,7 @@ def test_W09_poisoned(warm):
     tried = eval(poison["stdout"].removesuffix("from atexit"))  # repr of a dict of texts
     assert poison["stdout"].endswith("from atexit")  # control: it works on itself
     done = sorted(name for name, came in tried.items() if came == "OK")
-    # Control: these it may do, and a cell that were used again would suffer from them.
+    # Control: these are allowed, and would harm a cell that is used again.
     assert "/sandbox/sitecustomize.py" in done and "/tmp/sitecustomize.py" in done
     assert [name for name in done if not name.startswith(("/sandbox", "/tmp", "/dev/shm"))] == []
     before, after = said([before, after])
@@ -214,7 +214,7 @@ print(len(os.read(fd, 4096)) if select.select([fd], [], [], 0.2)[0] else 0)
 
 
 def events_of(words):
-    """How much a watcher sees of a Python that starts on the host."""
+    """How many bytes of events a watcher gets of a Python that starts on the host."""
     watcher = subprocess.Popen([str(word) for word in words], text=True, stdin=subprocess.PIPE,
                                stdout=subprocess.PIPE)
     ready, _, _ = select.select([watcher.stdout], [], [], 20)
@@ -228,6 +228,6 @@ def test_W09_L2_nobody_else_s_python(tmp_path):
     program = tmp_path / "watch.py"
     program.write_text(WATCH)
     assert events_of([harness.BRIG, "run", "--start", "warm", program]) == 0
-    # Control: who watches the host's file sees it.
+    # Control: a watcher of the host's file gets them.
     python = os.path.realpath(harness.PYTHON)
     assert events_of([harness.PYTHON, program, python]) > 0

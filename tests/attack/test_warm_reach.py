@@ -79,7 +79,7 @@ def has_only_its_own(pid):
 
 
 def test_W08_template_has_nothing(sleeping):
-    """Keeper and template: no privilege that a program could win by winning them."""
+    """Keeper and template: no privilege that a program could gain by taking them over."""
     outside, _ = while_it_runs(sleeping)
     assert len(outside) == 2
     for pid, status in outside.items():
@@ -92,7 +92,8 @@ def test_W08_template_has_nothing(sleeping):
             for name in ("net", "ipc", "uts", "mnt"):
                 link = os.readlink(f"/proc/{pid}/ns/{name}")
                 assert link != os.readlink(f"/proc/self/ns/{name}")
-        # Of descriptors only its own pipes and the one socket; a cell's, while it makes that one.
+        # Its descriptors are only its own pipes and the one socket; a cell's, while it makes that
+        # one.
         harness.wait_for(lambda: has_only_its_own(pid))
 
 
@@ -131,19 +132,19 @@ def test_W10_sealed_at_first_instruction(attack, warm):
     program.write_text(FIRST)
     cold = attack.brig("--start", "cold", program)
     assert json.loads(cold.stdout) == seen
-    # Control: nothing of that holds outside.
+    # Control: none of that holds outside.
     bare = json.loads(harness.execute([harness.PYTHON, program], attack.dir).stdout)
     assert bare["status"]["Seccomp"] == "0" and bare["status"]["NoNewPrivs"] == "0"
     assert bare["landlock"] == "OK" and bare["root"] != seen["root"]
 
 
 def test_W10_sealed_while_it_waits(sleeping):
-    """From outside: cells that nobody has asked for yet come to have every wall by themselves."""
+    """From outside: cells that are not assigned yet get every wall by themselves."""
 
     def programs():
         found = {pid: status for pid, status in families(sleeping)[1].items()
                  if status["NSpid"].split()[1] in ("2", "3")}
-        # One runs, the others wait, and none is in the making.
+        # One runs, the others wait, and none is being made.
         sealed = all(status["Seccomp"] == "2" for status in found.values())
         return len(found) >= 2 and len(inits()) == len(found) and sealed and found
 

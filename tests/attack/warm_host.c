@@ -2,7 +2,7 @@
 /*
  * A host program with one pool: runs Python snippets, each in a cell of its own that was made
  * ahead, and prints a line of JSON for each result. All come from one context, so those of one
- * tenant come from one template until that makes way.
+ * tenant come from one template until that is replaced.
  *
  * usage: warm_host [OPTION VALUE]... -- SNIPPET...
  *  config DIR    of the operator
@@ -14,7 +14,7 @@
  *  value 1       ask for the value
  *  file PATH     an input of every snippet
  *  fd 1          leave a descriptor open that is not close-on-exec
- * A snippet that is "tenant=NAME" is none: it changes the tenant.
+ * A snippet "tenant=NAME" is not run: it changes the tenant.
  */
 #include <fcntl.h>
 #include <stdbool.h>
@@ -102,7 +102,7 @@ static void run(struct host *host, const char *code)
 		return;
 	}
 	host->request.code = code;
-	/* The next one is there before this one runs. */
+	/* The next one is ready before this one runs. */
 	if (brig_context_warm(host->context, &host->request, 2, &error) < 0 ||
 	    brig_run_start(host->context, &host->request, &run, &error) < 0) {
 		fail(&error);

@@ -51,7 +51,7 @@ def warm(warm_host, tmp_path):
 
 
 def said(results):
-    """What each printed, which is JSON."""
+    """The output of each, parsed as JSON."""
     for result in results:
         assert result["status"] == "ok" and result["stdout"], result
     return [json.loads(result["stdout"]) for result in results]
@@ -99,8 +99,8 @@ class Marker:
         return f"bytes.fromhex('{self.masked}').translate(bytes(i ^ {MASK} for i in range(256)))"
 
 
-# found(MASKED): the mappings of this process that hold the marker. The marker itself is never
-# made: memory is masked instead, and the masked marker looked for.
+# found(MASKED): the mappings of this process that hold the marker. The marker itself is never made:
+# memory is masked instead, and searched for the masked marker.
 SCAN = f"""
 def found(masked):
     needle, table = bytes.fromhex(masked), bytes(i ^ {MASK} for i in range(256))

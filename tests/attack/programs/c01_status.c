@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * C1, C2, C4, C6, C7, S1: what the kernel says of the program; with an argument, of that program
+ * C1, C2, C4, C6, C7, S1: the kernel's status of the program; with an argument, of that program
  * after it was started by execve.
  */
 #include <linux/securebits.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* C3: lives for a while, so that it can be looked at from outside. */
+/* C3: lives for a while, so that it can be inspected from outside. */
 #include <unistd.h>
 
 #include "say.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* C5: becoming anybody else, by every call. */
+/* C5: changing to another user, by every call. */
 #include <grp.h>
 #include <sys/fsuid.h>
 #include <sys/syscall.h>
@@ -20,7 +20,7 @@ int main(void)
 	try("setreuid", syscall(SYS_setreuid, 0, 0));
 	try("setresuid", syscall(SYS_setresuid, 0, 0, 0));
 	try("setuid-other", syscall(SYS_setuid, 1));
-	/* These never fail: what counts is what they left. */
+	/* These never fail: only the resulting ids count. */
 	syscall(SYS_setfsuid, 0);
 	syscall(SYS_setfsgid, 0);
 	say("fsuid", "%ld", syscall(SYS_setfsuid, -1));

@@ -23,6 +23,6 @@ int main(void)
 	try("keep", prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0));
 	try("nnp-off", prctl(PR_SET_NO_NEW_PRIVS, 0, 0, 0, 0));
 	try("unlock", prctl(PR_SET_SECUREBITS, 0, 0, 0, 0));
-	/* Last: outside it takes away all the others. */
+	/* Last: outside it removes all the others. */
 	try("capset", syscall(SYS_capset, &header, all));
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* C7: asks for a core file, and dies of abort(). "outside": without giving it up again before. */
+/* C7: requests a core file, and dies of abort(). "outside": without dropping the limit before. */
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * C8: what Landlock alone forbids (its own name in /proc is open for writing to anybody else), in
- * the first thread, in a thread, in a child, and after an execve.
+ * C8: accesses that Landlock alone forbids (its own name in /proc is open for writing to anybody
+ * else), in the first thread, in a thread, in a child, and after an execve.
  */
 #include <fcntl.h>
 #include <linux/landlock.h>
@@ -42,7 +42,7 @@ int main(int argc, char **argv)
 		_exit(1);
 	}
 	wait(NULL);
-	/* A rule set laid on top, which forbids next to nothing, must not free anything. */
+	/* An additional rule set, which forbids almost nothing, must not allow anything. */
 	struct landlock_ruleset_attr attr = { .handled_access_fs = LANDLOCK_ACCESS_FS_MAKE_BLOCK };
 	int rules = (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof(attr), 0);
 	try("create", rules);

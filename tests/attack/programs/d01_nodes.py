@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""D1: every device node that can be seen below the arguments, and what opens of it."""
+"""D1: every device node that is visible below the arguments, and which of them can be opened."""
 import os
 import stat
 import sys

@@ -22,7 +22,10 @@ int main(int argc, char **argv)
 		try(name, mknod("block", S_IFBLK | 0600, makedev(7, 200)));
 		snprintf(name, sizeof(name), "at %s", argv[i]);
 		try(name, mknodat(AT_FDCWD, "at", S_IFCHR | 0666, makedev(1, 3)));
-		/* What the rules allow must stay possible: a test that all fails proves nothing. */
+		/*
+		 * Allowed nodes must stay possible: a test in which everything fails proves
+		 * nothing.
+		 */
 		snprintf(name, sizeof(name), "fifo %s", argv[i]);
 		try(name, mknod("fifo", S_IFIFO | 0600, 0));
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* D4: a pseudo terminal, those of the host, and a terminal to call one's own. */
+/* D4: a pseudo terminal, those of the host, and a controlling terminal. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdlib.h>

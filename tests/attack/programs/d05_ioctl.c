@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* D5: what /dev/urandom lets one change; each with an argument that changes nothing on success. */
+/*
+ * D5: the changes that /dev/urandom allows; each with an argument that changes nothing on success.
+ */
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <linux/random.h>

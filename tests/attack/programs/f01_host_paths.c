@@ -12,7 +12,7 @@ static void look(const char *way, const char *path)
 	snprintf(full, sizeof(full), "%s%s", way, path);
 	snprintf(name, sizeof(name), "%s:%s", way, path);
 	int fd = open(full, O_RDONLY | O_NONBLOCK);
-	/* A directory opens, and cannot be read: that is as much a sight of the host. */
+	/* A directory that opens but cannot be read is a sight of the host as well. */
 	if (try(name, fd) >= 0) {
 		say("seen", "%s", read(fd, &byte, 1) == 1 ? "content" : "entry");
 		close(fd);

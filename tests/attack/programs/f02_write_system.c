@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* F2: in each directory of the arguments: create, and change what is there. */
+/* F2: in each directory of the arguments: creates files, and changes existing ones. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""F3: leaves a marker in every directory below the argument; says which let it, which had one."""
+"""F3: leaves a marker in every directory below the argument; reports which were writable and which
+had one."""
 import os
 import sys
 

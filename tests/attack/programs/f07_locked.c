@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * F7: takes every protection off mounts, with all capabilities of the namespaces that they are in.
+ * F7: removes every protection of mounts, with all capabilities of the namespaces that they are in.
  *
  * usage: f07_locked PID PLACE...; the user and mount namespaces of that process are joined first,
  * which gives all capabilities there. PID 0: stays in its own.
@@ -34,7 +34,7 @@ static void join(const char *pid)
 
 	try("join-user", setns(user, CLONE_NEWUSER));
 	try("join-mnt", setns(mnt, CLONE_NEWNS));
-	/* One of the ids that there are; without, no file could be made. The capabilities stay. */
+	/* One of the available ids; without it, no file could be made. The capabilities stay. */
 	if (setresgid(0, 0, 0) < 0 || setresuid(0, 0, 0) < 0) {
 		try("id", setresgid(1000, 1000, 1000) < 0 ? -1 : setresuid(1000, 1000, 1000));
 	}
@@ -63,7 +63,7 @@ static void strip(const char *place)
 	attempt("setattr", place, setattr(AT_FDCWD, place, 0, MOUNT_ATTR_RDONLY));
 	attempt("nosuid", place, setattr(AT_FDCWD, place, 0, MOUNT_ATTR_NOSUID));
 	attempt("nodev", place, setattr(AT_FDCWD, place, 0, MOUNT_ATTR_NODEV));
-	/* A copy, not yet anywhere: the flags go with it. */
+	/* A copy that is not attached yet: the flags are copied with it. */
 	int tree = (int)syscall(SYS_open_tree, AT_FDCWD, place, OPEN_TREE_CLONE | AT_RECURSIVE);
 	attempt("copy", place, setattr(tree, "", AT_EMPTY_PATH, MOUNT_ATTR_RDONLY));
 	snprintf(path, sizeof(path), "%s/brig-attack", place);
@@ -78,12 +78,15 @@ int main(int argc, char **argv)
 	for (int i = 2; i < argc; i++) {
 		strip(argv[i]);
 	}
-	/* What is beneath a mount would come to light. */
+	/* Files beneath a mount would become visible. */
 	for (int i = 2; i < argc; i++) {
 		if (strcmp(argv[i], "/") != 0) {
 			attempt("umount", argv[i], umount2(argv[i], MNT_DETACH));
 		}
 	}
-	/* Only who has the capabilities can do this: a refusal above was not for want of them. */
+	/*
+	 * Only a process with the capabilities can do this: a refusal above was not for lack of
+	 * them.
+	 */
 	try("tmpfs", mount("none", "/mnt", "tmpfs", 0, NULL));
 }

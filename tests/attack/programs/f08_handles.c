@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* F8: a file by its handle, which knows no root directory. */
+/* F8: a file by its handle, which is independent of the root directory. */
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -17,7 +17,7 @@ int main(int argc, char **argv)
 
 	if (try("name_to_handle_at",
 		name_to_handle_at(AT_FDCWD, path, &file.handle, &mount_id, 0)) < 0) {
-		/* The root directory of an ext4: what an attacker guesses. */
+		/* The root directory of an ext4: an attacker can guess it. */
 		file.handle.handle_bytes = 8;
 		file.handle.handle_type = 1;
 		memcpy(file.handle.f_handle, "\2\0\0\0\0\0\0\0", 8);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* F9, F11: plants links in a directory that the next run will be given. argv: where, target. */
+/* F9, F11: plants links in a directory that the next run will get. argv: where, target. */
 #include <unistd.h>
 
 #include "say.h"

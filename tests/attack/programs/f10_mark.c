@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* F10: leaves a mark in the directory that was handed in. */
+/* F10: leaves a mark in the mounted directory. */
 #include <fcntl.h>
 
 #include "say.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * F12: a work directory that is hard to collect. The names of what could be made are said; a
- * directory tree is made as deep as the argument says and the inode limit lets it.
+ * F12: a work directory that is hard to collect. Prints the names of the files that could be made;
+ * the directory tree is as deep as the argument and the inode limit allow.
  */
 #include <fcntl.h>
 #include <signal.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * G1: fakes its own result wherever it can write: JSON on stdout and stderr, the records of
- * brig's inner protocol on every descriptor, in every form. Then ends with 7.
+ * G1: forges its own result wherever it can write: JSON on stdout and stderr, the records of brig's
+ * inner protocol on every descriptor, in every form. Then ends with 7.
  */
 #include <stdint.h>
 #include <sys/socket.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* G2: ends in one of the ways there are. usage: g2_end WAY [NUMBER] */
+/* G2: ends in one of several ways. usage: g2_end WAY [NUMBER] */
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -45,7 +45,7 @@ int main(int argc, char **argv)
 	case 'l': /* the leader ends first: a zombie while its thread lives */
 		pthread_create(&thread, NULL, live_on, NULL);
 		pthread_exit(NULL);
-	case 't': /* another thread ends with a status of its own, which is nobody's */
+	case 't': /* another thread ends with a status of its own, which does not count */
 		pthread_create(&thread, NULL, end_alone, NULL);
 		usleep(100000);
 		_exit(number);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* G4 V2 V3 V4: everything that one can do to pid 1, and to any other number given. Then 42. */
+/* G4 V2 V3 V4: every possible action on pid 1, and on any other given number. Then 42. */
 #include <fcntl.h>
 #include <linux/ioprio.h>
 #include <sched.h>

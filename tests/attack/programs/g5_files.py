@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""G5: result files that are not what they seem; a daemon goes on changing them."""
+"""G5: misleading result files; a daemon continues to change them."""
 
 import os
 import socket
@@ -23,7 +23,8 @@ os.mkdir("closed")
 with open("closed/inner", "w") as file:
     file.write("inner")
 os.chmod("closed", 0)
-# "swapped" is a file or a link to the host's, ten thousand times a second, until the kill.
+# "swapped" is alternately a file and a link to the host's, ten thousand times a second, until the
+# kill.
 if os.fork() == 0:
     os.setsid()
     while True:

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * I1 I2 L5: things that live in the kernel, by name. usage: i1_sysv make|find|drop KEY
- * Makes or finds a shared memory segment, a queue and a semaphore of System V under the key, and
- * a POSIX queue and shared memory named after it.
+ * I1 I2 L5: named objects in the kernel. usage: i1_sysv make|find|drop KEY
+ *
+ * Makes or finds a shared memory segment, a queue and a semaphore of System V under the key, and a
+ * POSIX queue and shared memory named after it.
  */
 #include <fcntl.h>
 #include <mqueue.h>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""I3 L5: lists every place where programs leave things; with an argument leaves something there."""
+"""I3 L5: lists every place where programs leave files; with an argument leaves something there."""
 
 import os
 import sys
@@ -18,7 +18,7 @@ for place in PLACES:
             print(f"left:{place}=OK")
         except OSError as error:
             print(f"left:{place}={error.errno}")
-# What belongs to our own number, wherever it is: an earlier tenant may have had the same.
+# Files of our own id, anywhere: an earlier tenant may have had the same.
 mine = []
 for top, dirs, files in os.walk("/"):
     dirs[:] = [] if top in ("/proc", "/sys", "/usr", "/lib") else dirs

@@ -28,7 +28,10 @@ int main(int argc, char **argv)
 		} else {
 			key = syscall(SYS_keyctl, KEYCTL_SEARCH, rings[i].ring, "user", argv[2], 0);
 		}
-		/* Out of its ring: to end the key itself, the session must have it too. */
+		/*
+		 * Unlinked from its ring: to invalidate the key itself, the session must have it
+		 * too.
+		 */
 		if (strcmp(argv[1], "drop") == 0 && key >= 0) {
 			key = syscall(SYS_keyctl, KEYCTL_UNLINK, key, rings[i].ring);
 		}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""I5: numbers that the kernel gives out, which may tell how many were given to others."""
+"""I5: numbers that the kernel assigns, which may reveal how many were assigned to others."""
 
 import os
 import socket

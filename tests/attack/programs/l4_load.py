@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""L3 L4: what tells of the work of others: load, pressure, counters, what is in the page cache."""
+"""L3 L4: indicators of the work of others: load, pressure, counters, contents of the page cache."""
 
 import ctypes
 import errno

@@ -47,7 +47,7 @@ def fanotify():
         raise OSError(ctypes.get_errno(), "fanotify")
 
 
-signal.signal(signal.SIGIO, signal.SIG_IGN)  # what leases and dnotify send
+signal.signal(signal.SIGIO, signal.SIG_IGN)  # signals of leases and dnotify
 fd = os.open(path, os.O_RDONLY)
 if role == "hold":
     watch = libc.inotify_init1(os.O_NONBLOCK)

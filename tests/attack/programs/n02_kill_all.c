@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* N2: signals to everybody: the group, all processes, the session of pid 1. */
+/* N2: signals to all: the group, all processes, the session of pid 1. */
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* N2: processes that can be seen, and whether the ones of the arguments can be reached. */
+/* N2: visible processes, and whether those of the arguments can be reached. */
 #include <ctype.h>
 #include <dirent.h>
 #include <sched.h>
@@ -28,7 +28,7 @@ static void list_processes(void)
 	say("self", "%d", getpid());
 }
 
-/* On its own: a busy host has more processes than fit into one line. */
+/* Printed separately: a busy host has more processes than fit into one line. */
 static void look_for(const char *pid)
 {
 	char name[64];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* N4: entering a namespace by every kind of descriptor: its own links, a pidfd, what is no such. */
+/* N4: entering a namespace by every kind of descriptor: its own links, a pidfd, and other files. */
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/syscall.h>

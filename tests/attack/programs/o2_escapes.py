@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""O2: output that a terminal, a log or a parser may take for orders. usage: valid|invalid"""
+"""O2: output that a terminal, a log or a parser may take for commands. usage: valid|invalid"""
 
 import sys
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* P4: facts of the host that come by system call and not by file. */
+/* P4: facts of the host that are available by system call and not by file. */
 #include <sys/sysinfo.h>
 #include <sys/utsname.h>
 #include <time.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* P5: what of the control groups can be seen: mounts, names, files. */
+/* P5: the visible part of the control groups: mounts, names, files. */
 #include <fcntl.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* P6: what the process of the first argument shows of itself. */
+/* P6: the visible files of the process of the first argument. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <unistd.h>

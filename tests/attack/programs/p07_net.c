@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* P7: what the process's own view of the network lists. */
+/* P7: the entries in the process's own view of the network. */
 #include <ctype.h>
 
 #include "say.h"

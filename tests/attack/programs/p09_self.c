@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* P9: writes to the process's own files of /proc that could widen what it may do. */
+/* P9: writes to the process's own files of /proc that could widen its rights. */
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -29,6 +29,6 @@ int main(void)
 	say("gid_map", "%s", put("/proc/self/gid_map", "0 0 4294967295"));
 	say("timens_offsets", "%s", put("/proc/self/timens_offsets", "monotonic 1 0"));
 	say("comm", "%s", put("/proc/self/comm", "other"));
-	/* Raising is harmless, and what brig itself might want; noted for the control. */
+	/* Raising is harmless, and brig itself might want it; recorded for the control. */
 	say("raise", "%s", put("/proc/self/oom_score_adj", "1000"));
 }

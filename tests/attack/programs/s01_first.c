@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* S1: the first instructions of a program already meet the filter. There is no start-up code. */
+/* S1: the filter applies to the first instructions of a program. There is no start-up code. */
 /* flags: -nostdlib -nostartfiles */
 __asm__(".globl _start\n"
 	"_start:\n"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* S1: the filter's mode in every thread, those of a child too; and it cannot be taken off. */
+/* S1: the filter's mode in every thread, those of a child too; and it cannot be removed. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/prctl.h>

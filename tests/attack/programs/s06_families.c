@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* S6: which sockets can be had: every family with every type, and numbers with high bits set. */
+/* S6: the available sockets: every family with every type, and numbers with high bits set. */
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* S10: terminal ioctls, plain and with bits above the 32 that the kernel looks at. */
+/* S10: terminal ioctls, plain and with bits above the 32 that the kernel reads. */
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <termios.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* S11: numbers that no kernel has yet, and calls that this one has and a cell has not. */
+/* S11: numbers that no kernel has yet, and calls that this kernel has but a cell does not allow. */
 #include <sys/syscall.h>
 #include <unistd.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How a payload reports: one line "name=value" on stdout for each thing it tried. The value of a
- * call is OK or the name of its errno, so that a test can ask for exactly one of them.
+ * Reports of a payload: one line "name=value" on stdout for each attempt. The value of a call is OK
+ * or the name of its errno, so that a test can expect exactly one of them.
  */
 #ifndef SAY_H
 #define SAY_H
@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What a system call came to; errno must still be the call's own. */
+/* The outcome of a system call; errno must still be that of the call. */
 static inline const char *outcome(long result)
 {
 	const char *name = result >= 0 ? "OK" : strerrorname_np(errno);
@@ -20,7 +20,7 @@ static inline const char *outcome(long result)
 	return name ? name : "E?";
 }
 
-/* At once, and not by stdio's buffer: the next attempt may well be the last. */
+/* Written at once, and not by stdio's buffer: the next attempt may be the last. */
 __attribute__((format(printf, 2, 3))) static inline void say(const char *name, const char *format,
 							     ...)
 {
@@ -40,7 +40,7 @@ __attribute__((format(printf, 2, 3))) static inline void say(const char *name, c
 	}
 }
 
-/* try("mount", mount(...)): the call is made, its outcome is said, its result is the value. */
+/* try("mount", mount(...)): makes the call, prints its outcome, and returns its result. */
 static inline long said(const char *name, long result)
 {
 	say(name, "%s", outcome(result));

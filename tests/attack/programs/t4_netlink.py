@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""T4: what the kernel tells of networks and devices."""
+"""T4: the kernel's information about networks and devices."""
 
 import errno
 import socket
@@ -14,7 +14,7 @@ for name, protocol in [("route", 0), ("uevent", 15), ("audit", 9), ("netfilter",
 
 
 def dump(kind):
-    """Answers to a netlink dump request, counted."""
+    """The number of responses to a netlink dump request."""
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0) as s:
         body = bytes(16)
         head = (16 + len(body)).to_bytes(4, "little") + kind.to_bytes(2, "little")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""T5: sockets that see or make packets, or speak to the machine around the host."""
+"""T5: sockets that receive or make packets, or connect to the machine around the host."""
 
 import errno
 import socket

@@ -15,7 +15,7 @@ name = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
 name.bind(f"\0brig-t8-{port}")
 name.listen()
 print("listening=yes", flush=True)
-# For whoever waits outside; a cell has no such place unless it was given one.
+# For the waiting test outside; a cell has this directory only if it was mounted.
 for place in ("/mnt/meet", os.environ.get("MEET", "/mnt/meet")):
     if os.path.isdir(place):
         open(f"{place}/up", "w").close()
@@ -23,6 +23,6 @@ visits = 0
 while (left := end - time.monotonic()) > 0:
     visits += len(select.select([tcp, udp, name], [], [], left)[0])
     if visits:
-        time.sleep(0.2)  # so that the visitor can finish
+        time.sleep(0.2)  # so that the client can finish
         break
 print(f"visits={visits}")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""T1 T2 T3 T6 T7: tries to reach things. usage: t_reach.py KIND:TARGET...
+"""T1 T2 T3 T6 T7: tries to reach targets. usage: t_reach.py KIND:TARGET...
 
-tcp:ADDRESS:PORT and udp:ADDRESS:PORT (one datagram), route:ADDRESS (connects a UDP socket: a look
-at the routing table, no packet), abstract:NAME, path:NAME, name:HOST (resolves it).
+tcp:ADDRESS:PORT and udp:ADDRESS:PORT (one datagram), route:ADDRESS (connects a UDP socket: a lookup
+in the routing table, no packet), abstract:NAME, path:NAME, name:HOST (resolves it).
 """
 
 import errno

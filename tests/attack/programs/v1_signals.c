@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * V1: signals to all, to the group, to the parent, to the session, and to a number of the host.
+ * V1: signals to all, to the group, to the parent, to the session, and to a process of the host.
  * usage: v1_signals SIGNAL [HOST-PID]. Ends with 42.
  */
 #include <signal.h>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""W4, W5: all that an interpreter could have kept of another life, as one object of JSON."""
+"""W4, W5: all state that an interpreter could have kept of an earlier run, as one JSON object."""
 import ctypes
 import fcntl
 import json
@@ -38,14 +38,14 @@ def read(path):
 
 
 def status():
-    """Without sizes and counts of the moment."""
+    """Without sizes and counts that change from moment to moment."""
     left_out = ("Vm", "Rss", "State", "FDSize", "Huge", "voluntary", "nonvoluntary", "Mems", "Cpus")
     lines = (line.split(":\t", 1) for line in read("/proc/self/status").splitlines())
     return {name: value for name, value in lines if not name.startswith(left_out)}
 
 
 def actions():
-    """What the kernel does for each signal: default, ignore, or a handler."""
+    """The kernel's action for each signal: default, ignore, or a handler."""
     found = {}
     for number in range(1, 65):
         action = (ctypes.c_ulong * 32)()
@@ -98,7 +98,7 @@ facts = {
     "environ": dict(os.environ),
     "posix environ": sorted(map(str, sys.modules["posix"].environ.items())),
     "C environ": environment(),
-    # What a clone has room for is longer than what it fills: zeros follow. See warm.md.
+    # The space of a clone is longer than its contents: zeros follow. See warm.md.
     "environ area": read("/proc/self/environ").rstrip("\0"),
     "argument area": read("/proc/self/cmdline").rstrip("\0"),
     "argv": [os.path.basename(word) for word in sys.argv],

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * X10: fills the writable places, all in turn. usage: x10_disk WHAT COUNT DIR...
- * WHAT: bytes (COUNT KiB in all), gone (the same in files that have no name any more), or files,
- * dirs, links, fifos (COUNT of them).
+ * X10: fills the writable places, all in turn. usage: x10_disk WHAT COUNT DIR... WHAT: bytes (COUNT
+ * KiB in all), gone (the same in deleted files that are still open), or files, dirs, links, fifos
+ * (COUNT of them).
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -82,7 +82,7 @@ int main(int argc, char **argv)
 	}
 	say("result", "%s", outcome(r));
 	say("made", "%d", made);
-	/* Long enough for a watch that looks now and then. */
+	/* Long enough for a periodic watch. */
 	usleep(250000);
 	return r < 0;
 }

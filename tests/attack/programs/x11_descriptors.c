@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* X11: descriptors, open and on their way in sockets. usage: x11_descriptors BOUND */
+/* X11: descriptors, open and in transit in sockets. usage: x11_descriptors BOUND */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -36,7 +36,7 @@ int main(int argc, char **argv)
 	int bound = argc > 1 ? atoi(argv[1]) : 0;
 	int opened = 0, sent = 0, last = 0, pair[2];
 
-	/* Messages of one byte, in as many sockets as it takes. */
+	/* Messages of one byte, in as many sockets as necessary. */
 	while (sent < bound && socketpair(AF_UNIX, SOCK_DGRAM, 0, pair) == 0) {
 		while (sent < bound && send_some(pair[0], 0) == 0) {
 			sent += EACH;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* X13: works for nothing in several sessions, deaf to every signal. usage: x13_spin SESSIONS */
+/* X13: spins in several sessions, with every signal ignored. usage: x13_spin SESSIONS */
 #include <signal.h>
 #include <stdlib.h>
 

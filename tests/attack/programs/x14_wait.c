@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* X14: waits for ever, in one of the ways there are. usage: x14_wait WAY */
+/* X14: waits for ever, in one of several ways. usage: x14_wait WAY */
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/ptrace.h>
@@ -21,7 +21,7 @@ static void stop_self(void)
 	kill(getpid(), SIGSTOP);
 }
 
-/* A child that goes on, a group that has stopped. */
+/* A child that continues, a group that has stopped. */
 static void stop_group(void)
 {
 	if (fork() == 0) {

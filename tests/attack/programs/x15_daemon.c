@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * X15 G3: leaves a daemon behind and ends. usage: x15_daemon FILE SECONDS
- * The daemon writes to the file and to stdout every 10 ms, for so long at most.
+ *
+ * The daemon writes to the file and to stdout every 10 ms, for SECONDS at most.
  */
 #include <fcntl.h>
 #include <signal.h>

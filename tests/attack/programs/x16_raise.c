@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* X16: more than it has: limits, priorities, processors. */
+/* X16: requests more than it has: limits, priorities, processors. */
 #include <fcntl.h>
 #include <linux/ioprio.h>
 #include <sched.h>
@@ -9,7 +9,7 @@
 
 #include "say.h"
 
-/* Down is allowed to everybody; only the way up counts. */
+/* Lowering is allowed to all; only raising counts. */
 static int raise_limit(__rlimit_resource_t resource)
 {
 	struct rlimit limit;

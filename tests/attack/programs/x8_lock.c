@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* X8: memory that stays: locked pages and huge pages. */
+/* X8: memory that cannot be reclaimed: locked pages and huge pages. */
 #include <linux/memfd.h>
 #include <sys/mman.h>
 #include <sys/shm.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* X9: as many kernel objects of each kind as it gets, up to a bound. usage: x9_objects BOUND */
+/* X9: as many kernel objects of each kind as possible, up to a bound. usage: x9_objects BOUND */
 #include <fcntl.h>
 #include <mqueue.h>
 #include <signal.h>
@@ -65,7 +65,7 @@ static int key(void)
 	char name[32];
 
 	snprintf(name, sizeof(name), "brig-x9-%d", serial++);
-	/* into this thread's own keyring, which goes with it */
+	/* into this thread's own keyring, which is removed with it */
 	return (int)syscall(SYS_add_key, "user", name, "x", 1, -1);
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * X4 to X7: takes memory in one of the kinds there are. usage: x_memory KIND MIB [PROCESSES]
+ * X4 to X7: uses memory of one of several kinds. usage: x_memory KIND MIB [PROCESSES]
  *
- * taken= says how many MiB it had when it ended or was refused. Each process takes less than a
- * cell's limit would allow for one: only the sum is too much.
+ * taken= is the number of MiB that it had when it ended or was refused. Each process uses less than
+ * a cell's limit would allow for one: only the sum is too much.
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -38,7 +38,7 @@ static int write_file(int fd)
 	return fd < 0 || write(fd, chunk, MIB) != MIB ? -1 : 0;
 }
 
-/* Never mapped: no resident set shows it. */
+/* Never mapped: it is in no resident set. */
 static int memfd(int serial)
 {
 	(void)serial;
@@ -57,7 +57,7 @@ static int tmpfs(int serial)
 	return r;
 }
 
-/* Attached only while it is filled; outside of a cell it goes with the last process. */
+/* Attached only while it is filled; outside of a cell it is removed with the last process. */
 static int sysv(int serial)
 {
 	int id = shmget(IPC_PRIVATE, MIB, IPC_CREAT | 0600);
@@ -75,7 +75,7 @@ static int sysv(int serial)
 	return shmdt(at);
 }
 
-/* Filled by a child that is gone when anybody looks. */
+/* Filled by a child that has ended before any check. */
 static int shared(int serial)
 {
 	char *at = mmap(NULL, MIB, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -92,7 +92,7 @@ static int shared(int serial)
 	return pid < 0 || waitpid(pid, NULL, 0) < 0 ? -1 : 0;
 }
 
-/* One MiB each, in a pipe that is as large as a user may make it; in a cell that is 64 KiB. */
+/* One MiB each, in a pipe of the maximum size for a user; in a cell that is 64 KiB. */
 static int pipes(int serial)
 {
 	long sum = 0;
@@ -195,7 +195,7 @@ int main(int argc, char **argv)
 			if (write(ready[1], &status, sizeof(status)) < 0) {
 				_exit(99);
 			}
-			/* What was taken is held until all have theirs. */
+			/* Memory is held until all processes have theirs. */
 			while (read(life[0], &byte, 1) < 0) {
 			}
 			_exit(status);
@@ -210,7 +210,7 @@ int main(int argc, char **argv)
 			failed |= status;
 		}
 	}
-	/* Long enough for a watch that looks now and then. */
+	/* Long enough for a periodic watch. */
 	usleep(100000);
 	say("taken", "%d", *total);
 	close(life[1]);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * X1 X2 X3: asks for many tasks, in one of the ways there are. usage: x_tasks WAY COUNT
+ * X1 X2 X3: requests many tasks, in one of several ways. usage: x_tasks WAY COUNT
  *
- * made= says how many it got, refused= the errno of the first that it did not. It goes on asking
- * for a while, as a bomb would. All of them live until the first process ends, and no longer.
+ * made= is the number that it got, refused= the errno of the first refusal. It continues to request
+ * tasks for a while, as a bomb would. All of them live until the first process ends, and no longer.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -14,8 +14,8 @@
 
 #include "say.h"
 
-#define STUBBORN    600    /* how often it asks again */
-#define PATIENCE_US 150000 /* long enough for a watch that looks now and then */
+#define STUBBORN    600    /* number of further attempts */
+#define PATIENCE_US 150000 /* long enough for a periodic watch */
 
 static int life[2]; /* the first process holds the writing end: its death ends the others */
 static int *made;   /* shared by all */
@@ -50,7 +50,7 @@ static int by_clone(void)
 	return pid < 0 ? -1 : 0;
 }
 
-/* Grandchildren in sessions of their own; the child between is gone at once. */
+/* Grandchildren in sessions of their own; the child between them ends at once. */
 static int by_double(void)
 {
 	int status = 0;

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Y1: what came in: the environment, the arguments, what was loaded before us."""
+"""Y1: everything that came in: the environment, the arguments, modules loaded before
+the program."""
 
 import json
 import os

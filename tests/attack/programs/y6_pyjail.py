@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Y6: the ways out of language-level filters, as plain code. Each reads a file and runs a command.
 
-usage: y6_pyjail.py SECRET-FILE: a file of the host's that no cell may see.
+usage: y6_pyjail.py SECRET-FILE: a file of the host that no cell may see.
 """
 
 import datetime
@@ -118,6 +118,6 @@ WAYS_HOLDER = Holder()
 for name, function in WAYS.items():
     try:
         answer = "read" if "TOP SECRET" in function() else "nothing"
-    except Exception as error:  # whatever the reason: it got nothing
+    except Exception as error:  # for any reason: it got nothing
         answer = type(error).__name__
     print(f"{name}={answer}", flush=True)
