@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A service to ask, and the description that every one of its answers is held against."""
+"""A running service, and the description with which every one of its responses is compared."""
 
 import http.client
 import importlib.util
@@ -36,7 +36,7 @@ def free_port():
 
 
 def find_operation(method, target):
-    """The operation of the description that this request belongs to; None: there is none."""
+    """The operation of the description for this request; None: there is none."""
     path = target.split("?")[0]
     for pattern, item in OPENAPI["paths"].items():
         regex = re.sub(r"\{path\}", ".+", re.sub(r"\{id\}", "[^/]+", pattern))
@@ -56,7 +56,7 @@ def check_named(name, value):
 
 
 def check_against_description(method, target, answer):
-    """Status, content type and body are what the description says for this request."""
+    """Status, content type and body are those of the description for this request."""
     operation = find_operation(method, target)
     kind = answer.header("Content-Type", "").split(";")[0]
     if operation is None or str(answer.status) not in operation["responses"]:
@@ -109,7 +109,7 @@ def parse_events(text):
 
 
 class Client:
-    """Asks, and holds each answer against the description."""
+    """Sends requests, and compares each response with the description."""
 
     def __init__(self, connect, token=None):
         self.connect = connect
@@ -155,7 +155,7 @@ class Client:
 
 
 class Service:
-    """A running server with tokens, and clients for its doors."""
+    """A running server with tokens, and clients for its addresses."""
 
     def __init__(self, make, *options, tokens=()):
         self.port = free_port()
@@ -201,7 +201,7 @@ def service():
     for server in made:
         started, status, log = server.readies(), server.stop(), server.log()
         server.close()
-        # Whatever was asked: no role has died of it, and all end in good order.
+        # After all requests: no role has died, and all end in good order.
         assert started == 1 and status == 0, log
 
 

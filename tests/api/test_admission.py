@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Turns, rates, quotas, and honest refusals."""
+"""Turns, rates, quotas, and clear refusals."""
 
 import threading
 import time
@@ -11,7 +11,7 @@ SLEEP = "import time; time.sleep(%s)"
 
 
 def many(client, count, body, path="/v1/execute"):
-    """That many at once; the answers in the order of their coming."""
+    """This many at once; the responses in the order of arrival."""
     answers = []
 
     def one():
@@ -26,7 +26,7 @@ def many(client, count, body, path="/v1/execute"):
 
 
 def test_turns_between_tenants(make_service):
-    """One who asks for much does not keep one who asks for little from their turn."""
+    """A tenant with many requests does not keep a tenant with few from its turn."""
     made = make_service("--set", "runs.max=1", tokens=[("greedy",), ("modest",)])
     greedy, modest = made.tcp("greedy"), made.tcp("modest")
     def done():
@@ -37,7 +37,7 @@ def test_turns_between_tenants(make_service):
     before = done()
     assert modest.run(code="print(1)")["status"] == "ok"
     assert done() - before <= 4
-    assert before < 10  # the control: there was a crowd to wait for
+    assert before < 10  # the control: there was a queue to wait in
     for execution in crowd:
         greedy.ask("DELETE", f"/v1/executions/{execution}")
 
@@ -47,7 +47,7 @@ def most_at_once(client):
     spans = []
     for one in client.ask("GET", "/v1/executions").json()["executions"]:
         begin, end = (datetime.fromisoformat(one[k].rstrip("Z")) for k in ("started_at", "ended_at"))
-        # The next one begins while the last one's end is written down.
+        # The next one begins while the last one's end is recorded.
         spans.append((begin, end - timedelta(milliseconds=500)))
     return max(sum(b <= begin < e for b, e in spans) for begin, _ in spans)
 
@@ -102,7 +102,7 @@ def test_who_waits_too_long_is_told(make_service):
     answer = client.ask("POST", "/v1/execute", {"code": "print(1)"})
     assert (answer.status, answer.code) == (503, "queue_timeout")
     assert 0.4 < time.monotonic() - start < 5 and answer.header("Retry-After")
-    # What was acknowledged waits as long as it must.
+    # An acknowledged request waits as long as necessary.
     second = client.begin(code="print(2)")
     time.sleep(1)
     client.ask("DELETE", f"/v1/executions/{first}")
@@ -151,7 +151,7 @@ def test_many_at_once_are_all_right(unix):
 
 
 def test_queued_bytes_are_bounded(make_service):
-    """What was acknowledged is kept until its turn: so much of one tenant's, and no more."""
+    """Acknowledged requests are kept until their turn: a bounded amount per tenant."""
     made = make_service("--set", "runs.max=1", tokens=[("heavy",), ("light",)])
     heavy, light = made.tcp("heavy"), made.tcp("light")
     held = [heavy.begin(code=SLEEP % 60)]
@@ -163,7 +163,7 @@ def test_queued_bytes_are_bounded(make_service):
     answer = heavy.ask("POST", "/v1/executions", body)
     assert (answer.status, answer.code) == (429, "queue_full")
     assert int(answer.header("Retry-After")) >= 1
-    # Small ones, and those of others, still find room.
+    # Small ones, and those of others, still have room.
     held.append(heavy.begin(code="1"))
     other = light.begin(code="1")
     for execution in held:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Executions that go on by themselves: polling, events, cancelling, keys, and crashes."""
+"""Executions that continue by themselves: polling, events, cancelling, keys, and crashes."""
 
 import json
 import signal
@@ -186,7 +186,7 @@ def test_a_failure_is_replayed_too(unix):
 
 
 def test_a_key_outlives_its_asker(unix):
-    """Who was cut off and asks again gets the first run's answer."""
+    """A client that was disconnected and repeats its request gets the first run's result."""
     body = {"code": "import time; time.sleep(1); print(time.time_ns())"}
     connection = unix.connect()
     connection.request("POST", "/v1/execute", json.dumps(body),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who may ask what: tokens, users, places, and the walls between tenants."""
+"""Permissions: tokens, users, addresses, and the walls between tenants."""
 
 import http.client
 import json
@@ -89,7 +89,7 @@ def test_expired(service, make_service, tmp_path):
                                   "127.0.0.1.evil.example", "127.0.0.2", "localhost:1:2", "[::1",
                                   "localhost:x", "localhost:999999"])
 def test_other_hosts(alice, host):
-    """DNS rebinding: a page's own name may lead here, but it is not ours."""
+    """DNS rebinding: a page's own name may resolve to this address, but it is not ours."""
     answer = alice.ask("GET", "/v1/runtimes", headers={"Host": host})
     assert answer.status in (400, 403)
 
@@ -125,7 +125,8 @@ def test_more_hosts_and_origins(make_service):
 
 
 def test_executions_of_others_are_not_there(alice, bob, unix):
-    """`unix` is root or the service's own user, who may look at all, but has to say so to list them."""
+    """`unix` is root or the service's own user, who may see all executions, but has to request the
+    list of all."""
     theirs = alice.begin(code="import time; time.sleep(2); print('secret')")
     for method, tail in (("GET", ""), ("DELETE", ""), ("GET", "/events")):
         answer = bob.ask(method, f"/v1/executions/{theirs}{tail}")
@@ -140,7 +141,7 @@ def test_executions_of_others_are_not_there(alice, bob, unix):
 
 def test_a_user_by_unix_socket(unix, service):
     assert unix.run(RUN)["status"] == "ok"
-    # Whoever shows a token is its owner, here too; and a wrong one is not forgiven.
+    # A token identifies its owner here too; and a wrong one is refused.
     good = {"Authorization": "Bearer " + service.tokens["alice"]}
     mine = service.unix().ask("POST", "/v1/execute", RUN, good).json()["id"]
     assert service.tcp("alice").ask("GET", f"/v1/executions/{mine}").status == 200
@@ -192,7 +193,8 @@ def test_ceilings_of_a_token(make_service):
         assert (answer.status, answer.code) == (403, "policy_not_allowed"), path
         assert "strict" in answer.json()["remedy"]
     answer = strict.ask("POST", "/v1/execute", {**RUN, "policy": "strict"})
-    # An ordinary user's host may lack what strict wants; the token let it pass all the same.
+    # An ordinary user's host may lack layers that strict requires; the token was accepted all the
+    # same.
     assert answer.status == 200 or (os.geteuid() and answer.code == "host_unable"), answer.body
 
 

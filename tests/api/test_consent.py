@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A person's consent in a request, and directories by the policy's names: who may, and what is refused."""
+"""A person's consent in a request, and directories by the policy's names: permissions
+and refusals."""
 
 import json
 import os
@@ -13,7 +14,7 @@ ASKS = {"extends": "default", "auto_run": "ask"}
 
 
 def prepare(server):
-    """Policies that want a word, and one that lists directories."""
+    """Policies that require consent, and one that lists directories."""
     policies = server.config / "policies"
     policies.mkdir(mode=0o755)
     kept = server.dir / "kept"
@@ -65,7 +66,7 @@ def test_whoever_is_marked_may_give_it(trusted):
     assert ask(trusted, consent=False).code == "consent_required"
     given = ask(trusted, consent=True)
     assert given.status == 200 and given.json()["stdout"] == "1\n", given.body
-    # Where nobody asks for it, it does no harm.
+    # Where it is not required, it does no harm.
     assert ask(trusted, policy="default", consent=True).status == 200
 
 
@@ -82,7 +83,7 @@ def test_sessions_and_queued_runs(trusted):
 
 @pytest.mark.parametrize("name", ["plain", "twin"])
 def test_others_are_told_which_mark_they_lack(house, name):
-    """The mark is the token's: another token of the same tenant has none."""
+    """The permission belongs to the token: another token of the same tenant has none."""
     client = house.tcp(name)
     for body in ({"policy": "asks"}, {"policy": "default"}):
         answer = ask(client, consent=True, **body)
@@ -123,7 +124,7 @@ def test_by_mcp(make_server):
 
 
 def test_a_mark_that_is_taken_away(make_server):
-    """The warden hears of it as the front does, and no session ends for it."""
+    """The warden receives it as the front does, and no session ends because of it."""
     def make(*options, **kept):
         server = make_server(*options, **kept)
         prepare(server)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is wrong is refused, by name; nothing of the host's inside is told."""
+"""Errors are refused, by name; no internals of the host are reported."""
 
 import json
 import re
@@ -128,7 +128,7 @@ WRONG = [
     ({"code": "x", "files": [{"path": "a", "content": "", "mode": 7}]}, "files[0].mode"),
     ({"code": "x", "files": [{"path": "a", "content": ""}] * 2}, "files[1].path"),
     ({"code": "x", "files": [{"path": "a", "content": ""}] * 1001}, "files"),
-    # What only libbrig's own callers may say.
+    # Fields that only libbrig's own callers may set.
     ({"code": "x", "consent": "yes"}, "consent"),
     ({"code": "x", "tenant": "uid:0"}, "tenant"),
     ({"code": "x", "mounts": [{"path": "/etc"}]}, "mounts[0].path"),
@@ -194,7 +194,7 @@ def test_no_such_path(unix):
                                   "multipart/form-data; boundary=x", "application/jsonp",
                                   "text/plain; application/json"])
 def test_bodies_are_json(unix, kind):
-    """What a web page's form can send without asking is never taken."""
+    """Requests that the form of a web page can send without a preflight are never accepted."""
     headers = {"Content-Type": kind} if kind else {}
     answer = unix.ask("POST", RUN, b'{"code":"print(1)"}', headers)
     assert (answer.status, answer.code) == (415, "unsupported_media_type")
@@ -251,7 +251,7 @@ def test_every_code_is_documented():
 # --- the rest of the codes ----------------------------------------------------------------------------
 
 
-@pytest.mark.root  # as an ordinary user the host may lack what strict wants, and that is said first
+@pytest.mark.root  # an ordinary user may lack layers first
 def test_what_a_policy_forbids(unix):
     problem = refuse(unix, {"code": "1", "policy": "strict", "env": {"A": "1"}}, 403, "policy_forbids")
     assert "strict" in problem["detail"]

@@ -19,7 +19,7 @@ def test_python_is_the_usual_language(unix):
 
 
 def check_versions(client):
-    """Cold and warm: as the list of runtimes has it."""
+    """Cold and warm: as in the list of runtimes."""
     listed = client.ask("GET", "/v1/runtimes").json()["runtimes"]
     for language, code in (("python", "1"), ("bash", "true")):
         version = next(one["version"] for one in listed if one["name"] == language)

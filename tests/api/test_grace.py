@@ -19,7 +19,7 @@ while True:
     except KeyboardInterrupt:
         pass
 """
-TRIES = 5  # a busy host may not have got as far as "on" when the time is up
+TRIES = 5  # a busy host may not have printed "on" when the time is up
 
 
 def late(run):
@@ -55,13 +55,13 @@ def cancel_at_first_output(unix):
 
 
 def test_a_cancelled_run(unix):
-    """Often: a program may print before brig has heard that it began."""
+    """Repeatedly: a program may print before brig has learnt that it began."""
     for _ in range(50):
         cancel_at_first_output(unix)
 
 
 def test_a_short_time_is_the_requests_own(unix):
-    """Cells that are made ahead have neither the time nor the grace of whoever asked first."""
+    """Cells that are made ahead have neither the time nor the grace of the first request."""
     short = {"code": "1", "language": "javascript", "timeout_ms": 20, "limits": {"grace_ms": 2000}}
     for _ in range(3):
         unix.run(short)
@@ -125,7 +125,7 @@ def alive(mark):
 
 
 def test_a_session_that_is_closed_has_none(unix):
-    """A run that ends in time would else keep the cell of a session that is no more."""
+    """A run that ends in time would otherwise keep the cell of a closed session."""
     mark = "%d.5" % random.randrange(10**6, 10**9)
     session = unix.ask("POST", "/v1/sessions", {"limits": {"grace_ms": 9000}}).json()["id"]
     connection, _ = unix.open("POST", f"/v1/sessions/{session}/execute", {"code": STAYS % mark, "stream": True})

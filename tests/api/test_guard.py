@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The guard by HTTP: the field of a request, of a session, and what comes back."""
+"""The guard by HTTP: the field of a request, of a session, and of the result."""
 
 
 def test_a_refusal_is_a_result(unix):

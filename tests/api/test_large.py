@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Large bodies: what is normal goes through as it is, what is made to be slow is turned away."""
+"""Large bodies: ordinary ones are accepted, those made to be slow are refused."""
 
 import base64
 import hashlib
@@ -29,7 +29,7 @@ TEXTS = {
 @pytest.mark.parametrize("name", TEXTS)
 @pytest.mark.parametrize("ascii_only", [True, False])
 def test_strings_arrive_as_they_were(unix, name, ascii_only):
-    """Escaped or not, in whatever place."""
+    """Escaped or not, at any position."""
     text = TEXTS[name]
     body = json.dumps({"code": HASH, "stdin": text}, ensure_ascii=ascii_only).encode()
     answer = unix.ask("POST", "/v1/execute", body, JSON)
@@ -43,7 +43,7 @@ def test_strings_arrive_as_they_were(unix, name, ascii_only):
 
 
 def test_marks_cannot_be_forged(unix):
-    """Nobody's short string is taken for the place of a long one."""
+    """No client's short string is taken for the reference to a long one."""
     args = ["\x010", "\x011", "\x01", "x" * 5000, "\x012", "y" * 20_000, "\x0199999999999"]
     answer = unix.run(code="import sys; print(ascii(sys.argv[1:]))", args=args)
     assert answer["stdout"] == ascii(args) + "\n"

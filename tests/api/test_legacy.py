@@ -29,12 +29,12 @@ def test_files(unix):
 
 
 def test_files_that_are_no_text(unix):
-    """Both ways in the same form."""
+    """Both directions in the same form."""
     bytes_in = {"content_base64": base64.b64encode(b"\0\xff").decode()}
     code = "open('out/b', 'wb').write(open('a', 'rb').read()); open('out/c', 'w').write('\xfc\u2603')"
     result = run(unix, code="import os; os.makedirs('out', exist_ok=True); " + code, files={"a": bytes_in}).json()
     assert result["output_files"] == {"out/b": bytes_in, "out/c": "\xfc\u2603"}
-    # What is long is not looked at: the front has others to serve.
+    # Long code is not scanned: the front has other clients to serve.
     code = "import os; os.makedirs('out', exist_ok=True); open('out/long', 'w').write('x' * (3 << 20))"
     long = run(unix, code=code).json()["output_files"]["out/long"]
     assert base64.b64decode(long["content_base64"]) == b"x" * (3 << 20)
@@ -94,7 +94,7 @@ def test_it_is_clamped_to_what_the_operator_allows(make_server):
 
 @pytest.mark.user
 def test_a_sandbox_that_cannot_be_set_up(make_server):
-    """An ordinary user has no ids to give: a policy that wants them cannot be had."""
+    """An ordinary user has no ids to assign: a policy that requires them is not available."""
     client = with_default(make_server, '{"extends": "default", "may_miss": []}')
     assert client.ask("POST", "/v1/execute", {"code": "print(1)"}).code == "host_unable"
     answer = run(client, code="print(1)")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A person is asked through the client of MCP (elicitation) where a policy wants consent."""
+"""A person is asked through the client of MCP (elicitation) where a policy requires consent."""
 
 import json
 import subprocess
@@ -16,13 +16,13 @@ POLICIES = {
     "careful": {"extends": "default", "auto_run": {"ask_from": 20, "refuse_from": 60}},
 }
 YES = {"action": "accept", "content": {"run": True}}
-# What does not count as consent.
+# Answers that do not count as consent.
 NO = [{"action": "decline"}, {"action": "cancel"}, {"action": "accept", "content": {"run": False}},
       {"action": "accept"}, {"action": "accept", "content": {"run": "true"}}, {}, {"content": {"run": True}}]
 
 
 class Stdio:
-    """A client that answers questions as it is told to; `asked` are those that came."""
+    """A client that answers questions as configured; `asked` are those that came."""
 
     def __init__(self, *options, can=True):
         self.process = subprocess.Popen([BRIG, "mcp", "--cold", *map(str, options)], text=True,
@@ -118,7 +118,7 @@ def test_nobody_is_asked_in_vain(client):
 
 @with_policy("careful")
 def test_risk(client):
-    """Below the first threshold nobody is asked, above the second nobody can agree."""
+    """Below the first threshold there is no question, above the second nobody can agree."""
     assert client.call(YES, code="print(1)")["structuredContent"]["stdout"] == "1\n" and not client.asked
     risky = "import os\nprint(os.getpid() > 0)"
     result = client.call(YES, code=risky)
@@ -173,7 +173,7 @@ def test_by_http(house):
     answers = {"inputResponses": {"consent": YES}, "requestState": first["requestState"]}
     done = modern(marked, "print(7)", **answers)["result"]
     assert done["structuredContent"]["stdout"] == "7\n", done
-    # For other code, for another caller and without the question it does not count.
+    # It does not count for other code, for another caller and without the question.
     assert modern(marked, "print(8)", **answers)["error"]["code"] == -32602
     assert modern(house.tcp("twin"), "print(7)", **answers)["error"]["code"] == -32602
     alone = modern(marked, "print(7)", inputResponses={"consent": YES})["result"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Metrics, and the commands that look at a service."""
+"""Metrics, and the commands that observe a service."""
 
 import json
 import os
@@ -90,7 +90,7 @@ def test_ps_logs_kill(service, unix):
 
 
 def test_logs_with_nul(service, unix):
-    """Programs write it as they write all else."""
+    """Programs write it in the same form as everything else."""
     mine = unix.run(code="import sys; sys.stdout.write('a\\0b\\n'); print('end')")["id"]
     done = command(service, "logs", mine)
     assert done.returncode == 0 and done.stdout == "a\0b\nend\n", done

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bodies that say nothing, code that is nothing, and the ranges that hold."""
+"""Empty bodies, empty code, and the ranges of values."""
 
 import pytest
 
@@ -41,7 +41,7 @@ def test_white_space_is_empty_code(unix, session, code):
 
 
 def test_much_white_space_is_a_program(unix, session):
-    """Nobody looks through all of it to call it empty."""
+    """It is not scanned completely to find that it is empty."""
     for path in ("/v1/execute", f"/v1/sessions/{session}/execute"):
         answer = unix.ask("POST", path, {"code": "\n" * 100_000})
         assert answer.status == 200 and answer.json()["status"] == "ok", answer.body

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sessions by HTTP: state, files, interruption, and whose they are."""
+"""Sessions by HTTP: state, files, interruption, and owners."""
 
 import json
 import threading
@@ -51,7 +51,8 @@ def test_a_run_keeps_the_sessions_policy(unix, session):
 
 
 def test_runs_by_a_token_that_may_not_use_the_policy(make_service):
-    """A session of the same tenant, opened by a token that may: nobody is lent its policy."""
+    """A session of the same tenant, opened by a token with the permission: other tokens cannot use
+    its policy."""
     service = make_service(tokens=[("large", "--tenant", "firm"),
                                    ("small", "--tenant", "firm", "--policy", "other")])
     policies = service.server.config / "policies"
@@ -197,7 +198,8 @@ PING_PONG = {
 
 @pytest.mark.parametrize("language", PING_PONG)
 def test_streamed_output_is_there_while_the_program_waits(unix, language):
-    """Each line is told before the program goes on: it waits for a file that is put when the line has come."""
+    """Each line is sent before the program continues: it waits for a file that is put when the line
+    has arrived."""
     session = unix.ask("POST", "/v1/sessions", {"language": language}).json()["id"]
     connection, response = unix.open("POST", "/v1/execute", {
         "session": session, "code": PING_PONG[language], "stream": True, "timeout_ms": 60000})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Forks of sessions: what is carried, what is left behind, and whose they are."""
+"""Forks of sessions: carried and lost state, and owners."""
 
 import threading
 import time
@@ -98,7 +98,7 @@ print(os.environ["WORD"], os.environ["MORE"], os.path.basename(os.getcwd()), sor
 """) == ("True 9 doubles 2 9 True\n"
          "8 9 True Point3 b shadowed\n"
          "hello yes sandbox ['OrderedDict', 'Point', 'Point3']\n")
-    # Two worlds from here on.
+    # Independent from here on.
     assert run(unix, old, "print(numbers, count())") == "[1, 2, 3] 2\n"
     assert "fork" not in run(unix, old, "print([n for n in globals() if 'fork' in n], os.listdir('/sandbox'))")
     assert "fork" not in run(unix, new, "print([n for n in globals() if 'fork' in n], os.listdir('/sandbox'))")
@@ -190,7 +190,7 @@ def test_limits_and_leases(unix, session):
 
 @pytest.mark.parametrize("guard", ["imports", "strict"])
 def test_guard_is_kept(unix, session, guard):
-    """What the opener asked for beyond the policy holds for the fork, and for its forks."""
+    """A request of the opener beyond the policy also holds for the fork, and for its forks."""
     first = session("python", guard=guard)
     run(unix, first, "n = 3")
     for one in (fork(unix, first)["id"], fork(unix, fork(unix, first)["id"])["id"]):
@@ -236,11 +236,12 @@ def test_busy(unix, session):
 
 
 HOSTILE = [
-    # The new interpreter is made to fail, to hang or to die: at worst there is no state, or no fork.
+    # The new interpreter is made to fail, to hang or to die: at worst there is no state, or no
+    # fork.
     "class X:\n  def __reduce__(self): return (__import__('os')._exit, (3,))\nx = X()",
     "class X:\n  def __reduce__(self): return (__import__('time').sleep, (100,))\nx = X()",
     "class X:\n  def __reduce__(self): raise KeyboardInterrupt\nx = X()",
-    # The old one's lists and files are not what they seem.
+    # The lists and files of the original are misleading.
     "import os, threading, time\ndef spoil():\n  while True:\n    for n in os.listdir('/sandbox'):\n"
     "      if 'fork' in n:\n        try: os.unlink('/sandbox/' + n); os.symlink('/etc/passwd', '/sandbox/' + n)\n"
     "        except OSError: pass\nthreading.Thread(target=spoil, daemon=True).start()",
@@ -256,13 +257,13 @@ def test_hostile_state(unix, session, number):
     old = session("python", timeout_ms=3000)
     run(unix, old, HOSTILE[number])
     answer = unix.ask("POST", f"/v1/sessions/{old}/fork")
-    # An interpreter that ends, or is ended, by what it was given is the caller's own making.
+    # An interpreter that ends because of its input is the caller's own fault.
     assert answer.status == (400 if number < 2 else 201), answer.body
     assert b"root:" not in answer.body and b"forged" not in answer.body.replace(b"+forged", b"")
     if answer.status == 201:
         assert run(unix, answer.json()["id"], "print(1)") == "1\n"
         assert answer.json()["state"] == "idle"
-    # Nothing is left of one that came to nothing.
+    # Nothing is left of a failed fork.
     living = {s["id"] for s in unix.ask("GET", "/v1/sessions").json()["sessions"]}
     assert living <= {old, answer.json().get("id")}
 
@@ -299,7 +300,7 @@ def test_counts_as_a_session(make_service):
 
 
 def test_policies_of_tokens(make_service):
-    """Two tokens of a tenant: who may not open such a session may not fork one either."""
+    """Two tokens of a tenant: one that may not open such a session may not fork one either."""
     service = make_service(tokens=[("large", "--tenant", "firm"),
                                    ("small", "--tenant", "firm", "--policy", "other")])
     policies = service.server.config / "policies"
@@ -340,7 +341,7 @@ for name in ("a.invalid", "b.invalid"):
     ([], 0), (["b.invalid:80"], 1), (None, 2),
 ])
 def test_network_is_not_wider_than_it_was(wired, hosts, reached):
-    """Asked for less than the policy has: the fork, and a fork of that, have no more."""
+    """Requested less than the policy allows: the fork, and a fork of that, have no more."""
     fields = {} if hosts is None else {"network": hosts}
     one = open_session(wired, language="python", policy="wired", **fields)
     for _ in range(3):
@@ -351,7 +352,7 @@ def test_network_is_not_wider_than_it_was(wired, hosts, reached):
 
 
 def test_a_run_cannot_choose_the_network(wired):
-    """What could not be kept is refused, above all when it asks for less."""
+    """A field that could not be kept is refused, above all when it requests less."""
     old = open_session(wired, language="python", policy="wired")
     for hosts in ([], ["a.invalid:80"], ["c.invalid"]):
         answer = wired.ask("POST", f"/v1/sessions/{old}/execute", {"code": "1", "network": hosts})

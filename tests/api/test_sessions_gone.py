@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is known of sessions that are gone, also after the service was started again."""
+"""Information about ended sessions, also after a restart of the service."""
 
 import json
 import os
@@ -64,7 +64,7 @@ def test_after_a_restart(make_service):
         assert bob.ask("GET", f"/v1/sessions/{session}").status == 404
     assert alice.ask("GET", f"/v1/sessions/{lost}").json()["runs"] == 1
     assert alice.ask("GET", "/v1/sessions").json()["sessions"] == []
-    # Each once, and by whom.
+    # Each once, and with its opener.
     entries = audit(service, "session")
     told = [(e["kind"], e["facts"]["session"]) for e in entries if e["kind"] != "session.close"]
     assert sorted(told) == sorted((kind, one) for kind in ("session.opened", "session.ended")
@@ -100,7 +100,8 @@ def test_what_was_never_there(unix):
 
 
 def test_nobody_is_told_before_it_is_recorded(make_service):
-    """A ledger that does not answer: no session either; and who has left by then has none."""
+    """A ledger that does not answer: no session either; and a client that has left by then has
+    none."""
     service = make_service()
     client = service.unix()
     ledger = service.server.roles()["ledger"]
@@ -112,7 +113,7 @@ def test_nobody_is_told_before_it_is_recorded(make_service):
         with pytest.raises(TimeoutError):
             connection.getresponse()
         opened = client.ask("GET", "/v1/sessions").json()["sessions"]
-        assert len(opened) == 1  # the control: it is there, and only its record is not
+        assert len(opened) == 1  # the control: it exists, and only its record is missing
         connection.close()
     finally:
         os.kill(ledger, signal.SIGCONT)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What ends a run of a session and leaves the session, and what ends the session as well."""
+"""Limits that end a run of a session and keep the session, and those that end the
+session as well."""
 
 import datetime
 import threading
@@ -44,7 +45,7 @@ def check_tombstone(client, session, reason):
 
 
 def test_lifetime(unix):
-    """Used or not: being busy prolongs the idle lease, and not this one."""
+    """Used or not: a busy session extends the idle lease, but not this one."""
     made = open_session(unix, language="bash", idle_timeout_ms=60_000, lifetime_ms=1500)
     times = [datetime.datetime.fromisoformat(made[name].replace("Z", "+00:00"))
              for name in ("created_at", "expires_at")]
@@ -56,7 +57,7 @@ def test_lifetime(unix):
 
 
 def test_lifetime_in_the_middle_of_a_run(unix):
-    """Whoever waits for the run is answered, and nothing is left of it."""
+    """The client that waits for the run is answered, and nothing is left of it."""
     mine = open_session(unix, language="bash", lifetime_ms=1500)["id"]
     answers = []
     thread = threading.Thread(target=lambda: answers.append(
@@ -74,7 +75,7 @@ def test_lifetime_in_the_middle_of_a_run(unix):
     ("bash", "kept=1", "while :; do :; done", "echo $kept"),
 ])
 def test_an_endless_run(unix, language, keep, endless, tell):
-    """It is interrupted at its time limit; the interpreter and what it knows stay."""
+    """It is interrupted at its time limit; the interpreter and its state stay."""
     mine = open_session(unix, language=language)["id"]
     assert run(unix, mine, keep)["status"] == "ok"
     before = run(unix, mine, tell)["stdout"]
@@ -88,7 +89,8 @@ def test_an_endless_run(unix, language, keep, endless, tell):
 
 
 def test_input_files_are_bounded_as_elsewhere(unix):
-    """A run in a session may bring as many files as any other, and is refused in the same words."""
+    """A run in a session may have as many files as any other, and is refused with the
+    same message."""
     mine = open_session(unix, language="python")["id"]
     files = [{"path": "a/" * 31 + f"f{i}", "content": ""} for i in range(1000)]
     told = [unix.ask("POST", path, {"code": "1", "files": files})
@@ -101,7 +103,7 @@ def test_input_files_are_bounded_as_elsewhere(unix):
 
 
 def test_an_input_file_that_cannot_be_written(unix):
-    """The run does not begin, and says why; the session stays."""
+    """The run does not begin, and reports why; the session stays."""
     mine = open_session(unix, language="bash")["id"]
     assert run(unix, mine, "ln -s /tmp link")["status"] == "ok"
     answer = unix.ask("POST", f"/v1/sessions/{mine}/execute",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A role that is short of descriptors says so, and nothing dies of it."""
+"""A role that is short of descriptors reports it, and no process dies."""
 
 import json
 import os
@@ -22,20 +22,20 @@ def house(make_service):
     service.roles = service.server.roles()
     yield service
     assert service.server.roles() == service.roles, service.server.log()
-    # A front that could not record something is careful for a second.
+    # A front that could not record something refuses new work for a second.
     serve.wait_for(lambda: service.unix().ask("POST", "/v1/execute", {"code": "1"}).status == 200,
                    10, "as before")
 
 
 class fewer:
-    """with fewer(pid, count): no more than so many descriptors."""
+    """with fewer(pid, count): limits its descriptors to count."""
 
     def __init__(self, pid, count):
         self.pid = pid
         self.count = count
 
     def set(self, soft, hard):
-        """As its own user, in its own user namespace: not even root may from outside."""
+        """As its own user, in its own user namespace: not even root may do it from outside."""
         command = ["prlimit", f"--pid={self.pid}", f"--nofile={soft}:{hard}"]
         if os.geteuid() == 0 and os.readlink(f"/proc/{self.pid}/ns/user") != os.readlink("/proc/self/ns/user"):
             command = ["nsenter", f"--target={self.pid}", "--user", *command]
@@ -69,13 +69,13 @@ def test_warden_without_descriptors(house, more):
         check_refusal(unix.ask("POST", "/v1/execute", {"code": "print(1)"}))
         check_refusal(unix.ask("POST", "/v1/execute", {"code": "1" + " " * LARGE}))
         check_refusal(unix.ask("POST", "/v1/sessions", {}))
-        # What needs none is answered.
+        # Requests that need none are answered.
         assert unix.ask("GET", "/v1/sessions").status == 200
         assert unix.ask("GET", "/v1/executions").status == 200
 
 
 def test_warden_loses_them_on_the_way(house):
-    """Begun with enough, ended without: the result cannot be handed over, and that is said."""
+    """Begun with enough, ended without: the result cannot be handed over, and that is reported."""
     unix = house.unix()
     answers = []
     code = f"import time; time.sleep(2); print('x' * {LARGE})"
@@ -89,8 +89,8 @@ def test_warden_loses_them_on_the_way(house):
 
 
 def test_sessions_leave_room_for_runs(house):
-    """The one that is too many is refused before anything of it is made. How many fit depends on
-    how they are confined: with less of it a session holds fewer descriptors."""
+    """The one that is too many is refused before any part of it is made. How many fit depends on
+    the confinement: with less of it a session holds fewer descriptors."""
     unix = house.unix()
     opened = []
     with fewer(house.roles["warden"], 200):
@@ -109,9 +109,9 @@ def test_sessions_leave_room_for_runs(house):
         assert unix.ask("DELETE", f"/v1/sessions/{session}").status == 204
 
 
-@pytest.mark.user  # root here may be one that has no say over others' limits
+@pytest.mark.user  # root here may have no rights over others' limits
 def test_front_without_descriptors(house):
-    """From enough down to none left: refused, and not one request without an answer."""
+    """From enough down to none left: refused, and no request stays without a response."""
     connection = serve.UnixConnection(house.server.socket, 30)
     connection.connect()
     seen = set()

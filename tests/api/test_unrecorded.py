@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A ledger without room: what ran is not forgotten, and nobody is told what is not so."""
+"""A full ledger: completed runs are not forgotten, and no response is wrong."""
 
 import os
 import resource
@@ -18,7 +18,7 @@ NOISE = "import os, time; time.sleep({}); print(os.urandom(150000).hex())"
 
 
 class Disk:
-    """Root has a tmpfs of its own; a user's ledger may not write files any longer than this."""
+    """Root has a tmpfs of its own; a user's ledger may not write files longer than this."""
 
     def __init__(self, server):
         self.server = server
@@ -88,7 +88,7 @@ def in_background(what):
 
 
 def test_recorded_as_soon_as_there_is_room(house):
-    """Told honestly meanwhile, and then it is there as if nothing had been."""
+    """Reported correctly meanwhile, and afterwards complete."""
     client = house.client
     order = client.begin(code=NOISE.format(1.5))
     thread, answers = in_background(
@@ -104,7 +104,7 @@ def test_recorded_as_soon_as_there_is_room(house):
     waited = answers[0].header("Location")
     assert waited in answers[0].json()["remedy"]
     assert unrecorded(client) == 2
-    # Nothing new is begun that nobody would know of.
+    # No new execution begins that could not be recorded.
     refused = client.ask("POST", "/v1/execute", {"code": "print(1)"})
     assert (refused.status, refused.code) == (503, "ledger_unavailable")
     house.disk.empty()
@@ -132,7 +132,7 @@ def test_short_shortage_is_not_noticed(house):
 
 
 def test_same_key_while_it_is_unrecorded(house):
-    """It ran once: who asks again gets that one's answer, when there is one."""
+    """It ran once: a repeated request gets its result, when there is one."""
     client = house.client
     key = {"Idempotency-Key": "k"}
     body = {"code": NOISE.format(1)}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Long bodies: 20 MB in a request, read as they come, refused by a limit that has a name."""
+"""Long bodies: 20 MB in a request, read as they arrive, refused by a named limit."""
 
 import base64
 import hashlib
@@ -103,7 +103,7 @@ def test_file_of_20_mb_by_mcp(alice):
 
 
 def test_long_values_in_any_place(alice):
-    """As text, in base64, escaped or not: what was sent is what the program finds."""
+    """As text, in base64, escaped or not: the program gets exactly the bytes that were sent."""
     text = "\u20ac\U0001f600\"\\/\n" * 60_000
     bytes_ = DATA[:500_001]
     fields = {
@@ -126,7 +126,7 @@ def test_long_values_in_any_place(alice):
 
 
 def test_the_front_does_not_hold_it(make_service, body):
-    """What comes goes to a memory file: the front's own memory stays as it is."""
+    """The body goes to a memory file: the front's own memory does not grow."""
     service = make_service()
     client = service.unix()
     client.run(code="1")
@@ -255,7 +255,7 @@ def test_what_is_wrong_is_said(alice, name):
 
 
 def test_the_same_key_is_the_same_request(service, alice):
-    """Also of a body that is not kept, however it is framed."""
+    """Also of a body that is not kept, with any framing."""
     text = json.dumps({"code": "import os; print(os.urandom(8).hex())", "stdin": "x" * 400_000}).encode()
     headers = {**JSON, "Idempotency-Key": "long"}
     first = alice.ask("POST", "/v1/execute", text, headers)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Asking policies, and runs that show whether the answers are true."""
+"""Questions about policies, and runs that show whether the answers are true."""
 
 import json
 import os
@@ -22,7 +22,7 @@ def brig():
 
 @pytest.fixture(scope="session")
 def ask():
-    """Answers to questions, in their order; the exit status must go with them."""
+    """Answers to questions, in their order; the exit status must match them."""
 
     def ask(*args):
         done = run_brig("policy", "check", "--json", *args)
@@ -44,7 +44,7 @@ def verdicts(ask):
 
 @pytest.fixture(scope="session")
 def result():
-    """Of a run; an error of brig's own is its code."""
+    """The outcome of a run; an error of brig itself is its code."""
 
     def result(*args, **options):
         done = run_brig("run", "--json", *args, **options)

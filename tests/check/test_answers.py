@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an answer says: the line that decides, the reason, the condition, the repair."""
+"""The parts of an answer: the line that decides, the reason, the condition, the repair."""
 
 import json
 import os
@@ -82,7 +82,7 @@ def test_lines_of_a_file(ask, tmp_path, question, verdict, line):
 
 
 def test_inherited_lines(ask, tmp_path):
-    """What a policy leaves unsaid is the line of the one that it extends."""
+    """A setting that a policy omits is the line of the policy that it extends."""
     file = tmp_path / "mine.json"
     file.write_text(OWN)
     for question in (("--limit", "wall=1h"), ("--env", "X"), ("--write", "/tmp/x")):
@@ -119,7 +119,7 @@ def test_open_arguments(verdicts):
 
 
 def test_private_addresses(ask):
-    """The repair is the way that works."""
+    """The repair works."""
     for host in ("10.0.0.1:80", "127.0.0.1:80", "192.168.1.1:22", "[::1]:80", "169.254.169.254:80"):
         refused, allowed = ask("--net", host, "--net", f"local:{host}")
         assert refused["verdict"] == "refused" and f"--net local:{host}" in refused["repair"]
@@ -179,7 +179,7 @@ def test_validation_stays(brig, tmp_path):
     good.write_text('{ "extends": "default" }')
     done = brig("policy", "check", good)
     assert (done.returncode, done.stdout.decode()) == (0, f"{good}: ok\n")
-    # With a directory of policies, those can be extended, and its rules for mounts hold.
+    # With a directory of policies, those can be extended, and its rules for mounts apply.
     (tmp_path / "policies").mkdir()
     (tmp_path / "policies" / "base.json").write_text('{ "extends": "strict" }')
     child = tmp_path / "child.json"
@@ -199,7 +199,7 @@ def test_stdin(brig):
 
 
 def test_nothing_runs(brig, tmp_path):
-    """Not even the version of a runtime is asked for more than a run would."""
+    """Not even the version of a runtime is queried more than by a run."""
     marker = tmp_path / "marker"
     done = brig("policy", "check", "--exec", f"/bin/sh -c 'touch {marker}'", "--write", str(marker))
     assert done.returncode == 1
@@ -207,7 +207,7 @@ def test_nothing_runs(brig, tmp_path):
 
 
 def test_paths_that_try(ask):
-    """No way round by dots, links or lengths."""
+    """No bypass by dots, links or lengths."""
     paths = ["/sandbox/../../etc/x", "/tmp/./../usr/bin/x", "/proc/self/root/usr/bin/x",
              "/proc/self/cwd/../etc/x", "/dev/fd/../../../etc/x", "/bin/../etc/x",
              "/" + "a" * 255, "/" + "a/" * 2000, "/" + "a" * 300, "/sandbox/" + "../" * 1000 + "x"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The same thing asked and done: what `policy check` says is what a cell does."""
+"""The same operation checked and executed: the answer of `policy check` is what a cell does."""
 
 import errno
 import json
@@ -11,7 +11,7 @@ import pytest
 TREE = pathlib.Path(os.environ.get("BRIG_TREE", "."))
 ROOT = os.geteuid() == 0
 
-# A host may lack layers that strict wants: it is the rules that are asked about here.
+# A host may lack layers that strict requires: only the rules are checked here.
 MISSABLE = ["overlay", "timens", "uidrange", "landlock", "notify", "keyring", "cgroup-memory",
             "cgroup-pids", "cgroup-cpu"]
 
@@ -25,7 +25,8 @@ def policy(request, config):
 
 # --- system calls ---
 
-# As asked; number and arguments as done; and what the kernel itself says to them when they get there.
+# As written in the question; number and arguments as executed; and the kernel's own result for them
+# when allowed.
 CALLS = [
     ("getpid", 39, ()),
     ("ptrace(PTRACE_TRACEME)", 101, (0,)),
@@ -156,7 +157,7 @@ def test_files(ask, result, policy):
 
 
 def test_links_of_the_kernel_depend(ask):
-    """Where they lead is the process's own matter: no answer is better than a wrong one."""
+    """Their target depends on the process: no answer is better than a wrong one."""
     for path in ("/proc/thread-self/root/etc/shadow", "/proc/self/task/5/root/tmp/x", "/proc/self/exe",
                  "/proc/self/fd/3", "/proc/7/cwd/x"):
         for wish in ("--read", "--write", "--exec"):
@@ -186,7 +187,7 @@ def test_mounts(ask, result, config, tmp_path):
         assert answer["verdict"] == real, (mount, option, answer, done)
         if real == "allowed":
             assert answer["condition"].startswith(f"{option} {name}"), answer
-        # Without the mount it is not there, whatever is allowed.
+        # Without the mount it does not exist, whatever is allowed.
         assert result("--config", place, "--policy", "some", "-c", code)["status"] == "failed"
 
 
@@ -274,13 +275,13 @@ def test_connections(ask, result, config):
     log = {(line["host"], line["port"]): line["verdict"] for line in done["network"]}
     names = {line["host"] for line in done["network"] if line["verdict"] == "refused_name"}
     for host, answer in zip(hosts, asked):
-        # Nothing was sent: by then the rules have said yes, and only what is sent can be wrong.
+        # Nothing was sent: by then the rules have allowed it, and only the data can be wrong.
         passed = log.get(host) in ("allowed", "unreachable", "unresolved", "refused_protocol")
         real = "allowed" if passed and host[0] not in names else "refused"
         assert answer["verdict"] == real, (host, answer, done["network"], done["stdout"])
 
 
-# Closing at once would be quicker than the gate's look at the name.
+# Closing at once would be faster than the gate's check of the name.
 WAIT_CODE = """
 import socket
 try:

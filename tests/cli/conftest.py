@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The program from outside: a way to run it, and the schema that every result must fulfil."""
+"""The program from outside: a way to run it, and the schema that every result must match."""
 
 import json
 import os
@@ -35,7 +35,7 @@ def schema():
 
 @pytest.fixture(scope="session")
 def result_of(schema):
-    """Runs with --json and returns the result, which fulfils the schema, and the exit status."""
+    """Runs with --json and returns the result, which matches the schema, and the exit status."""
     validator = jsonschema.Draft202012Validator(schema)
 
     def run(*args, **options):
@@ -51,7 +51,7 @@ def result_of(schema):
 
 @pytest.fixture(scope="session")
 def error_of(schema):
-    """Runs a command line that must fail; returns the error, by both forms, and the status."""
+    """Runs a command line that must fail; returns the error, in both forms, and the status."""
     failure = dict(schema, **{"$ref": "#/$defs/failure"})
     for key in ("properties", "required", "additionalProperties", "type"):
         failure.pop(key, None)

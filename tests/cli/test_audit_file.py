@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""brig run, brig mcp and libbrig leave a record where they are told to: an audit chain as text."""
+"""brig run, brig mcp and libbrig write a record to the given file: an audit chain as text."""
 
 import hashlib
 import json
@@ -88,8 +88,8 @@ def test_ends_of_all_kinds_and_a_torn_line(tmp_path):
 
 @pytest.mark.root
 def test_memory_that_ran_out(tmp_path):
-    """It is told as such, with how much there was; of the code nothing but its hash. A user without
-    a control group may be told no by malloc() instead: then it is the program's own failure."""
+    """It is reported as such, with the amount; of the code only its hash is recorded. For a user
+    without a control group malloc() may fail instead: then it is the program's own failure."""
     file, code = tmp_path / "audit", "[bytearray(b'x' * (1 << 20)) for _ in range(1000)]"
     brig("run", "--audit", file, "--memory", "64M", "-c", code)
     accepted, ended = [entry["facts"] for entry in lines(file)]
@@ -155,7 +155,7 @@ def test_the_program_does_not_get_its_own_record(tmp_path):
 
 @pytest.mark.parametrize("harm", ["truncate", "unlink"])
 def test_a_record_that_was_taken_away_meanwhile(tmp_path, harm):
-    """The end is not recorded as if it were the first entry of a new chain."""
+    """The end is not recorded as the first entry of a new chain."""
     file, began = tmp_path / "audit", tmp_path / "began"
     began.mkdir()
     code = "open('/mnt/began/yes', 'w').close()\nimport time\ntime.sleep(1)"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""brig bench: a few runs only; what counts is that the figures are there and make sense."""
+"""brig bench: only a few runs; the figures must exist and be plausible."""
 
 import json
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""brig doctor: forms, exit status, hosts that lack things, nothing left behind."""
+"""brig doctor: forms, exit status, hosts that lack features, nothing left behind."""
 import ctypes
 import json
 import os
@@ -238,7 +238,7 @@ def test_namespace_limit_is_named():
 
 
 def test_cells_are_made_ahead():
-    """What doctor vouches for it has tried: one cell of each language that can wait for code."""
+    """doctor has tried what it confirms: one cell of each language that can wait for code."""
     warm = {one["name"]: one for one in diagnose()["warm"]}
     assert warm.keys() == {"javascript", "python"}
     assert all(one["state"] == "ok" for one in warm.values()), warm
@@ -250,9 +250,10 @@ BROKEN = """{"extensions": ["broken"], "source": "code.broken", "program": ["/bi
     "warm": {"driver": "node.js", "argv": ["{program}", "{driver}", "{source}"]}}"""
 
 
-@pytest.mark.root  # the operator's runtimes are root's
+@pytest.mark.root  # the operator's runtimes belong to root
 def test_cells_that_cannot_be_made_ahead(tmp_path):
-    """An interpreter that ends instead of waiting: said, in time, and no reason to refuse runs."""
+    """An interpreter that ends instead of waiting: reported, in time, and no reason to
+    refuse runs."""
     (tmp_path / "broken.json").write_text(BROKEN)
     script = """mount -t tmpfs tmpfs "$1"; mkdir "$1/upper" "$1/work"
         mount -t overlay -o "lowerdir=/etc,upperdir=$1/upper,workdir=$1/work" overlay /etc
@@ -275,14 +276,14 @@ def children():
 
 
 def groups_of_doctor():
-    """Control groups whose name ends with the probe's id, of doctors that live no more."""
+    """Control groups whose name ends with the probe's id, of doctors that have ended."""
     return [path for path, _, _ in os.walk("/sys/fs/cgroup")
             if "-doctor" in os.path.basename(path) and stale_group(path)]
 
 
 def test_nothing_is_left(tmp_path):
     libc = ctypes.CDLL(None)
-    assert libc.prctl(36, 1, 0, 0, 0) == 0  # PR_SET_CHILD_SUBREAPER: orphans come to us
+    assert libc.prctl(36, 1, 0, 0, 0) == 0  # PR_SET_CHILD_SUBREAPER: orphans become our children
     mounts = own_mounts(tmp_path)
     for delay in [None] + [i / 1000 for i in range(0, 60, 4)]:
         with subprocess.Popen([BRIG, "doctor"], stdout=subprocess.DEVNULL) as process:

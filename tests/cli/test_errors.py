@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every error names the thing, the cause and the repair, as text and as JSON."""
+"""Every error names the object, the cause and the repair, as text and as JSON."""
 
 import pytest
 
@@ -150,6 +150,6 @@ def test_files_that_are_there_already(brig, tmp_path):
     words = ("run", "--out-dir", tmp_path, "-c", "open('out/a', 'w').write('x')")
     assert brig(*words).returncode == 0
     done = brig(*words)
-    # One reason, and no advice to do what was done.
+    # One reason, and no advice to do what was already done.
     assert done.returncode == 125 and b"File exists" in done.stderr and b"--force" in done.stderr
     assert b"is not kept" not in done.stderr

@@ -31,7 +31,7 @@ def test_json(brig):
     names = [step["step"] for step in plan["program"]["steps"]]
     for name in ("clone", "mount.root", "mount.pivot", "caps", "no_new_privs", "seccomp", "exec"):
         assert name in names
-    # Nothing of the seal comes behind exec in the payload's own steps.
+    # No sealing step comes after exec in the payload's own steps.
     payload = [s["step"] for s in plan["program"]["steps"] if s["actor"] == "payload"]
     assert payload[-1] == "exec"
     assert payload.index("no_new_privs") < payload.index("seccomp")
@@ -130,10 +130,10 @@ def test_rules_name_the_file(brig, tmp_path):
         rule = rule_of(plan, name, value)
         assert rule["origin"]["name"] == str(mine), rule
         assert text in lines[rule["origin"]["line"] - 1], rule
-    # Said by what is extended.
+    # Inherited from the extended policy.
     assert rule_of(plan, "limits.wall")["origin"] == dict(
         rule_of(steps_of(brig, "-c", "x"), "limits.wall")["origin"])
-    # Asked for: the gate's steps belong to it.
+    # Requested: the gate's steps belong to it.
     plan = steps_of(brig, *args[:4], "--net", "c.example", "--guard", "strict", "-c", "x")
     rule = rule_of(plan, "network.caller")
     assert rule["value"] == "c.example:80,443" and rule["asked"] and rule["steps"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SIGTERM, a time of grace, and SIGKILL: the program is told, and cannot gain more by it."""
+"""SIGTERM, a grace period, and SIGKILL: the program is notified, and cannot gain more by it."""
 
 import pytest
 
@@ -14,14 +14,14 @@ while True:
     %s
 """
 STARTS = ["cold", "warm"]
-TRIES = 5  # a busy host may not have got as far as "on" when the time is up
-# What is due to time, and how it is called then.
+TRIES = 5  # a busy host may not have printed "on" when the time is up
+# Ends because of time, and their names.
 TIMES = [("time.sleep(0.01)", "--timeout", "timeout"), ("pass", "--cpu-time", "cpu_limit")]
 
 
 @pytest.fixture
 def ended(result_of):
-    """A run whose program was on when its time was up."""
+    """A run whose program had started when its time was up."""
     def run(*args):
         for _ in range(TRIES):
             result, _ = result_of(*args)
@@ -73,7 +73,7 @@ def test_the_rest_of_the_cell_ends_with_it(ended):
 
 
 def test_other_limits_hold_in_that_time(ended):
-    """What is printed or taken then ends it at once; the verdict stays."""
+    """Output or usage above a limit during that time ends it at once; the verdict stays."""
     code = TELLS % ("print('x' * 100000, flush=True)", "time.sleep(0.01)")
     result = ended("--timeout", "400ms", "--grace", "9s", "--stdout", "1000", "-c", code)
     assert result["status"] == "timeout" and result["stdout_truncated"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`brig mcp`: a cell for the first call is made ahead, and nobody waits for that."""
+"""`brig mcp`: a cell for the first call is made ahead, and no client waits for that."""
 
 import json
 import os
@@ -57,11 +57,11 @@ def test_ahead_of_the_first_call(tmp_path, options):
     (tmp_path / "policies" / "other.json").write_text('{"extends": "default"}')
     with Mcp("--config", tmp_path, *options) as mcp:
         assert mcp.ask("initialize", INITIALIZE)["serverInfo"]["name"] == "brig"
-        # The template's keeper, and a cell: before anything was asked for.
+        # The template's keeper, and a cell: before the first request.
         assert wait_for(lambda: len(mcp.children()) >= 1, 20)
         before = mcp.children()
         assert "42" in json.dumps(mcp.run("print(6 * 7)"))
-        assert set(before) & set(mcp.children())  # it is the pool that the call has used
+        assert set(before) & set(mcp.children())  # the call has used the pool
 
 
 def test_none_ahead():
@@ -73,7 +73,7 @@ def test_none_ahead():
 
 
 def test_gone_at_once():
-    """A client that looks and leaves: what is being made is not waited for."""
+    """A client that connects and leaves: cells in the making are not waited for."""
     for pause in (0, 0.004, 0.02, 0.2):
         with Mcp() as mcp:
             mcp.ask("initialize", INITIALIZE)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A reason beside each rule of the network, demanded where the operator says so."""
+"""A reason beside each rule of the network, required where the operator demands it."""
 
 import json
 import os
@@ -50,7 +50,7 @@ def test_required(brig, where):
     assert done.returncode != 0 and "network.allow[1] (example.org:443)" in done.stderr, done
     done = brig([WITH, "example.org"], "run", "--policy", "net", "-c", "print(1)", **more)
     assert done.returncode != 0 and done.stdout == "", done
-    # A ceiling that demands reasons takes no rule away that has one.
+    # A ceiling that requires reasons removes no rule that has one.
     done = brig([WITH], "run", "--policy", "net", "-c", "print(1)", **more)
     assert done.stdout == "1\n", done
 

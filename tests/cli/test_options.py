@@ -124,7 +124,7 @@ def test_files_come_back_without_execute_bits(brig, result_of, tmp_path):
 
 @pytest.mark.parametrize("option", ["--ro", "--rw"])
 def test_mounts_with_mounts_beneath_are_refused(tmp_path, option):
-    """What another file system covers must not come to light."""
+    """Files covered by another file system must not become visible."""
     place = tmp_path / "dir" / "a b"
     place.mkdir(parents=True)
     (place / "covered").write_text("secret")
@@ -169,7 +169,7 @@ def writable_dir(tmp_path):
     data = tmp_path / "data"
     data.mkdir()
     (data / "f").write_text("from the host")
-    # As root the cell has an id of its own: everybody may look, and write.
+    # As root the cell has an id of its own: all users may read, and write.
     for path in (tmp_path, data):
         path.chmod(0o777)
     return data
@@ -224,7 +224,7 @@ def test_strict_policy_has_every_layer_or_refuses(brig):
     done = brig("run", "--json", "--policy", "strict", "-c", "print(1)")
     answer = json.loads(done.stdout)
     if "error" in answer:
-        # An ordinary user without a delegated cgroup: fail closed, and say what would help.
+        # An ordinary user without a delegated cgroup: fail closed, and report the remedy.
         assert (answer["error"]["code"], done.returncode) == ("host", 125)
         assert answer["error"]["remedy"]
         return
@@ -244,7 +244,7 @@ def test_operators_policy(result_of, tmp_path):
 
 
 def test_build_cache(result_of, tmp_path):
-    source, word = tmp_path / "x.c", os.urandom(8).hex()  # no earlier pass has kept this one
+    source, word = tmp_path / "x.c", os.urandom(8).hex()  # no earlier pass has stored this one
     source.write_text(f'#include <stdio.h>\nint main(void) {{ return puts("{word}") < 0; }}\n')
     first, _ = result_of(str(source))
     again, _ = result_of(str(source))
@@ -271,7 +271,7 @@ def test_file_size_has_a_verdict(result_of, start):
     assert result["verdict"]["limit"] == 1 << 20
     result, _ = result_of("--start", start, "--file-size", "1M", "-c", "raise SystemExit(3)")
     assert result["status"] == "failed"
-    # Of very many only the newest are looked at, and the one that could not grow is among them.
+    # Of very many only the newest are checked, and the one that could not grow is among them.
     many = "for i in range(3000): open(str(i), 'w').close()\n"
     result, _ = result_of("--start", start, "--file-size", "1M", "-c", many + code)
     assert result["verdict"]["cause"] == "file_size"
@@ -336,7 +336,7 @@ def test_a_missing_neighbour_is_named(brig, project):
     (project / "other.py").write_text("import nothing_of_the_kind\n")
     done = brig("run", str(project / "other.py"))
     assert b"brig: import" not in done.stderr
-    # A program that writes what it likes can have only files named that are beside it.
+    # A program that writes arbitrary output can only have files named that are beside it.
     (project / "liar.py").write_text(
         "import sys; sys.exit(\"No module named '../../etc/passwd'\")\n")
     done = brig("run", str(project / "liar.py"))

@@ -102,7 +102,7 @@ def test_check_of_too_much(brig, tmp_path):
 
 
 def test_options_in_front_of_the_action(brig, config):
-    """Their values are not taken for the action, whichever action they are of."""
+    """Their values are not taken for the action, of whichever action they are."""
     question = ("--call", "ptrace")
     behind = brig("policy", "check", "--policy", "strict", *question)
     assert behind.returncode == 1 and b"ptrace" in behind.stdout
@@ -121,7 +121,7 @@ def test_options_in_front_of_the_action(brig, config):
 
 @pytest.mark.user
 def test_a_config_of_the_users_own(brig, tmp_path):
-    """$XDG_CONFIG_HOME/brig, else ~/.config/brig, stands in front of /etc/brig."""
+    """$XDG_CONFIG_HOME/brig, else ~/.config/brig, takes precedence over /etc/brig."""
     home = tmp_path / "home"
     policies = home / ".config" / "brig" / "policies"
     policies.mkdir(parents=True)
@@ -140,7 +140,7 @@ def test_a_config_of_the_users_own(brig, tmp_path):
 
 @pytest.mark.root
 def test_root_has_no_config_of_its_own(brig, tmp_path):
-    """What root runs serves the machine: an environment does not choose its policies."""
+    """Programs of root serve the machine: an environment does not choose their policies."""
     (tmp_path / "brig" / "policies").mkdir(parents=True)
     (tmp_path / "brig" / "policies" / "mine.json").write_text('{"extends": "default"}')
     env = dict(os.environ, XDG_CONFIG_HOME=str(tmp_path))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What brig advises can be done, and is not done already."""
+"""brig's advice can be followed, and has not been followed already."""
 
 import json
 
@@ -31,12 +31,12 @@ def test_the_ceiling_that_holds_is_named(result_of, config):
     verdict = result_of(*low, *loop)[0]["verdict"]
     assert "--timeout" not in str(verdict), verdict
     assert "ceiling.wall of policy low" in verdict["operator_remedy"]
-    # There is room, and the policy's own limit is what it met.
+    # There is room, and it met the policy's own limit.
     roomy = config("roomy", limits={"wall": "200ms"}, ceiling={"wall": "5s"})
     verdict = result_of(*roomy, *loop)[0]["verdict"]
     assert "--timeout (wall_ms), up to 5s" in verdict["remedy"]
     assert verdict["operator_remedy"] == "Raise limits.wall in policy roomy."
-    # The caller asked for less than the policy gives: there is nothing for the operator to raise.
+    # The caller requested less than the policy allows: there is nothing for the operator to raise.
     verdict = result_of(*roomy, "--timeout", "100ms", *loop)[0]["verdict"]
     assert "up to 5s" in verdict["remedy"]
     assert verdict["operator_remedy"] == "The request asked for less than policy roomy gives, 200ms."

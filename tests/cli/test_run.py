@@ -342,7 +342,7 @@ def test_time(brig):
 
 
 def read_terminal(args, answer=None):
-    """Runs brig on a terminal of its own; returns what it printed there and its status."""
+    """Runs brig on a terminal of its own; returns its output there and its status."""
     pid, fd = pty.fork()
     if pid == 0:
         os.execv(BRIG, [BRIG, *args])

@@ -16,7 +16,7 @@ from conftest import BRIG, run_brig
 
 
 class Person:
-    """Someone at a terminal: what is typed, what is seen."""
+    """A person at a terminal: the typed input, the visible output."""
 
     def __init__(self, *words, rows=30, columns=90):
         self.fd, theirs = pty.openpty()
@@ -122,7 +122,7 @@ def test_sequences_that_reach_beyond_the_screen(person):
 
 
 def test_controls_of_eight_bits(person):
-    """Terminals obey U+009B and U+009D as they obey ESC [ and ESC ]."""
+    """Terminals execute U+009B and U+009D as they execute ESC [ and ESC ]."""
     code = (r"import os; os.write(1, b'\xc2\x9b6n\xc2\x9d52;c;aGk=\x07\x9b6n\x1b[\xc2\x9d0;hi\x07'"
             r" + '\xe4\xfc \u4f60'.encode() + b'\n')")
     one = person("-c", code)
@@ -139,7 +139,7 @@ def test_the_terminal_is_as_before(person):
 
 
 def test_nothing_is_typed_into_it(person):
-    """TIOCSTI and its like are refused; no terminal of the host has a name in the cell."""
+    """TIOCSTI and similar calls are refused; no terminal of the host has a name in the cell."""
     one = person("-c", "import fcntl, os\n"
                        "for call in (0x5412, 0x5423, 0x541D, 0x541C):\n"
                        "  try: fcntl.ioctl(0, call, b'x'); print('DONE', hex(call))\n"
@@ -151,7 +151,7 @@ def test_nothing_is_typed_into_it(person):
 
 
 def test_nobody_else_is_let_in(person):
-    """Its name on the host is for its owner: the program cannot change that, owner or not."""
+    """Its name on the host is only for its owner: the program cannot change that, owner or not."""
     one = person("-c", "import os\n"
                        "for change in (lambda: os.fchmod(0, 0o666), lambda: os.fchmod(2, 0o666),\n"
                        "               lambda: os.chmod('/proc/self/fd/1', 0o666)):\n"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The file of tokens: what was revoked stays revoked, and who could read it still can."""
+"""The file of tokens: revoked tokens stay revoked, and its readers can still read it."""
 
 import json
 import os
@@ -21,7 +21,7 @@ def names(file):
 
 
 def insist(file, *args):
-    """Whoever comes while another one is at it is told so, and comes again."""
+    """A process that finds the file locked gets an error, and tries again."""
     for _ in range(1000):
         done = token(file, *args)
         if done.returncode == 0:
@@ -31,7 +31,8 @@ def insist(file, *args):
 
 
 def test_nobody_loses_what_another_one_changes(tmp_path):
-    """The lock is on a file that the one before may have replaced: a stale one brings tokens back."""
+    """The lock is on a file that the process before may have replaced: a stale one
+    restores tokens."""
     file = tmp_path / "tokens"
     for i in range(12):
         assert token(file, "new", f"old{i}").returncode == 0
@@ -52,7 +53,8 @@ def test_nobody_loses_what_another_one_changes(tmp_path):
 
 @pytest.mark.parametrize("mode", [0o600, 0o640, 0o644])
 def test_who_could_read_it_still_can(tmp_path, mode):
-    """Else a service of another user cannot read what was revoked, and goes on with the old list."""
+    """Otherwise a service of another user cannot read the revocation, and continues with the old
+    list."""
     file = tmp_path / "tokens"
     assert token(file, "new", "a").returncode == 0
     group = 65532 if os.geteuid() == 0 else os.getegid()

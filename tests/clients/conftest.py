@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two services (clear and TLS), every door to them, and servers that lie."""
+"""Two services (clear and TLS), every way to reach them, and servers that misbehave."""
 
 import importlib.util
 import json
@@ -55,7 +55,7 @@ def make_certificate(place):
 
 
 class Services:
-    """.doors: arguments of a client by door."""
+    """.doors: arguments of a client by way of access."""
 
     def __init__(self):
         self.servers = []
@@ -87,7 +87,7 @@ class Services:
         for server in self.servers:
             ends.append((server.readies(), server.stop(), server.log()))
             server.close()
-        # Whatever was asked: no role has died of it, and all end in good order.
+        # After all requests: no role has died, and all end in good order.
         for readies, status, log in ends:
             assert readies == 1 and status == 0, log
 
@@ -108,13 +108,13 @@ def plain_environment(monkeypatch):
 
 @pytest.fixture(params=DOORS)
 def client(request, services):
-    """By every door."""
+    """By every way of access."""
     return brig.Client(**services.doors[request.param])
 
 
 @pytest.fixture(params=SERVED)
 def served(request, services):
-    """By every door that leads to a service."""
+    """By every way of access to a service."""
     return brig.Client(**services.doors[request.param])
 
 
@@ -124,7 +124,7 @@ def unix(services):
 
 
 class Listener:
-    """Something on a unix socket that does `handle(connection, n)` with the n-th connection."""
+    """A server on a unix socket that does `handle(connection, n)` with the n-th connection."""
 
     def __init__(self, place, handle):
         self.path = str(place / "s")
@@ -176,7 +176,7 @@ def read_request(connection):
 
 @pytest.fixture
 def listen(tmp_path_factory):
-    """listen(handle): something that answers; closed after the test."""
+    """listen(handle): a server that answers; closed after the test."""
     made = []
 
     def make(handle):
@@ -194,7 +194,7 @@ def listen(tmp_path_factory):
 
 @pytest.fixture
 def answer(listen):
-    """answer(*raw): a server whose n-th answer is raw[n]; the last one from then on."""
+    """answer(*raw): a server whose n-th response is raw[n]; the last one from then on."""
     def make(*raw):
         asked = []
 
@@ -211,7 +211,7 @@ def answer(listen):
 
 @pytest.fixture
 def cutter(listen, services):
-    """cutter(*sizes): forwards to the service, but cuts the n-th answer after sizes[n] bytes."""
+    """cutter(*sizes): forwards to the service, but cuts the n-th response after sizes[n] bytes."""
     def make(*sizes):
         def handle(connection, number):
             head, body = read_request(connection)
@@ -232,7 +232,7 @@ def cutter(listen, services):
 
 
 def http(status, body, kind="application/json", **headers):
-    """An answer as bytes."""
+    """A response as bytes."""
     if not isinstance(body, bytes):
         body = json.dumps(body).encode()
     lines = [f"HTTP/1.1 {status} X", f"Content-Type: {kind}", f"Content-Length: {len(body)}"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The client for asyncio, by every door."""
+"""The client for asyncio, by every way of access."""
 
 import asyncio
 import time

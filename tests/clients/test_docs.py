@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every snippet of docs/clients.md runs, and prints what the page says."""
+"""Every snippet of docs/clients.md runs, and prints the output on the page."""
 
 import os
 import re

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The examples for Python and Node do what they say (those in C: tests/lib/test_examples.py)."""
+"""The examples for Python and Node work as described (those in C: tests/lib/test_examples.py)."""
 
 import os
 import subprocess
@@ -43,7 +43,7 @@ def test_judge(tmp_path, services, monkeypatch):
     rows = {line[:12].strip(): line[12:].split("  ") for line in
             run(tmp_path, sys.executable, EXAMPLES / "judge.py").splitlines()}
     rows = {name: [cell.strip() for cell in row if cell.strip()] for name, row in rows.items()}
-    # Without control groups memory is limited for each process, which may notice it by itself.
+    # Without control groups memory is limited for each process, which may handle the error itself.
     assert set(rows.pop("eats all")) <= {"memory limit", "runtime error"}
     assert rows == {
         "python": ["accepted"] * 3,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""guard and network, typed in and typed out, by every door and for asyncio."""
+"""guard and network, typed in and typed out, by every way of access and for asyncio."""
 
 import asyncio
 import socket
@@ -13,7 +13,7 @@ from conftest import DOORS
 
 @pytest.fixture
 def listener():
-    """A port of this host that says hello to whoever comes."""
+    """A port of this host that sends hello to each client."""
     server = socket.create_server(("127.0.0.1", 0))
 
     def serve():
@@ -59,7 +59,7 @@ def test_guard_of_a_session(served):
 
 
 def test_network_is_the_policys(served):
-    """Whoever asks the service gets what the policy lists, and the default lists nothing."""
+    """Runs of the service get the hosts that the policy lists, and the default lists none."""
     with pytest.raises(brig.Problem, match="policy_forbids"):
         served.execute("1", network=["example.org"])
     assert served.execute("1", network=[]).ok

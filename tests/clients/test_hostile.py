@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Servers that lie: whatever they answer is an exception of ours, soon, and harms nothing."""
+"""Servers that misbehave: each response is an exception of ours, soon, and harms nothing."""
 
 import asyncio
 import base64
@@ -14,7 +14,7 @@ from conftest import http, read_request
 
 
 def result(**changes):
-    """A good result, but for the changes."""
+    """A valid result, except for the changes."""
     good = {
         "id": "01ARZ3NDEKTSV4RRFFQ69G5FAV", "status": "ok", "exit_code": 0, "signal": None,
         "stdout": "x", "stderr": "", "stdout_truncated": False, "stderr_truncated": False,
@@ -102,7 +102,7 @@ def test_malformed(answer, name):
 def test_a_good_one_is_read(answer):
     server = answer(http(200, result(new_field={"x": 1}, stdout="\ud800", value=10 ** 30)))
     seen = brig.Client(server.url).execute("1")
-    # What a later version adds is in raw; half a surrogate cannot hurt anybody.
+    # Fields of a later version are in raw; half a surrogate is harmless.
     assert seen.ok and seen.raw["new_field"] == {"x": 1} and seen.value == 10 ** 30
     assert seen.stdout == "?" and seen.stdout_bytes == b"?"
 
@@ -139,7 +139,7 @@ def test_too_slow(listen):
 
     server = listen(drip)
     start = time.monotonic()
-    # Byte after byte is no progress: the time is that of the whole answer.
+    # Byte after byte is no progress: the timeout is for the whole response.
     with pytest.raises(brig.DeadlineExceeded):
         brig.Client(server.url, deadline=0.5).execute("1")
     with pytest.raises(brig.DeadlineExceeded):
@@ -219,7 +219,7 @@ def test_path_tricks(answer, path, tmp_path):
     seen = brig.Client(answer(http(200, result(files=[file("fine"), file(path)]))).url).execute("1")
     with pytest.raises(brig.UnsafePath):
         seen.save_files(tmp_path / "here")
-    # Names are looked at before anything is written.
+    # Names are checked before any file is written.
     assert not (tmp_path / "here").exists() and not list(tmp_path.rglob("*evil*"))
 
 
@@ -259,7 +259,7 @@ def test_save_follows_no_links(tmp_path):
 
 
 def test_a_program_that_lies_as_brig(tmp_path):
-    """What spawning trusts is as little as what a socket brings."""
+    """Spawning trusts its input as little as a socket does."""
     for output in ("", "{}", "[", '{"error":{"code":1}}', '{"error":[]}'):
         fake = tmp_path / "brig"
         fake.write_text(f"#!/bin/sh\ncat >/dev/null\nprintf '%s' '{output}'\n")

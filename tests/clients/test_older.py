@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SecureSandbox and the older execute_code(): never an exception, always the same words."""
+"""SecureSandbox and the older execute_code(): never an exception, always the same texts."""
 
 import os
 import subprocess
@@ -41,7 +41,7 @@ def test_secure_sandbox(either):
     ("import time; time.sleep(60)", None, "timeout", -1, ""),
 ])
 def test_execute_code(either, code, stdin, status, exit_code, stdout):
-    # One second is the least that it waits.
+    # It waits at least one second.
     timeout = 0.01 if "sleep" in code else 20
     done = legacy.execute_code("python", code, stdin, timeout, client=either)
     assert set(done) == KEYS
@@ -66,7 +66,7 @@ def test_execute_code_in_a_session(unix):
     other = run("print(x)", "other")
     assert other["status"] == "execution_error" and "NameError" in other["stderr"]
     run("import os; os._exit(0)", "mine")
-    # Its state is lost, and that is told once; then there is a new one.
+    # Its state is lost, which is reported once; then there is a new one.
     assert run("1", "mine")["status"] == "setup_error"
     assert run("print('x' in globals())", "mine")["stdout"] == "False\n"
     legacy.close_session("mine")
@@ -92,7 +92,7 @@ def test_as_its_document_has_it(services, monkeypatch):
 
 
 def has_strict():
-    """It wants layers that a user without a group of their own has not; root has them."""
+    """It requires layers that a user without a group of their own lacks; root has them."""
     line = [os.environ["BRIG"], "run", "--policy", "strict", "-c", "1"]
     done = subprocess.run(line, capture_output=True, check=False)
     assert done.returncode == 0 or (os.geteuid() != 0 and b"wants the layer" in done.stderr), done
@@ -100,7 +100,7 @@ def has_strict():
 
 
 def test_times_are_clamped(either):
-    """To what the operator allows; SIGTERM comes first, and half a second later SIGKILL."""
+    """Limited to the operator's maximum; SIGTERM comes first, and half a second later SIGKILL."""
     assert brig.SecureSandbox(either).execute("print(1)").result.limits["wall_ms"] == 5000
     done = brig.SecureSandbox(either).execute("print(1)", timeout=7)
     assert done.result.limits["wall_ms"] == 7000
@@ -108,7 +108,7 @@ def test_times_are_clamped(either):
     assert done.status == "success" and done.result.limits["wall_ms"] == 300000
     assert done.result.limits["grace_ms"] == 500
     done = brig.SecureSandbox(either).execute("print(1)", timeout=-5)
-    assert done.status in ("timeout", "success")  # a millisecond, the least there is
+    assert done.status in ("timeout", "success")  # a millisecond, the minimum
     done = brig.SecureSandbox(either, policy="strict").execute("print(1)", timeout=1e6)
     if has_strict():
         assert done.status == "success" and done.result.limits["wall_ms"] == 60000, done

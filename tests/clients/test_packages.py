@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The packages can be built without a network, and work from what was built."""
+"""The packages can be built without a network, and work as built."""
 
 import ast
 import base64
@@ -72,7 +72,7 @@ def test_python_needs_nothing_and_is_old_enough():
                 names = [node.module]
             for name in names:
                 known = name.split(".")[0] in sys.stdlib_module_names
-                # Only for those who check types.
+                # Only for type checkers.
                 assert known or name == "typing_extensions", f"{path.name}: {name}"
 
 

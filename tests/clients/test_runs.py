@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Running code, by every door."""
+"""Running code, by every way of access."""
 
 import hashlib
 import os
@@ -137,7 +137,7 @@ def test_spawn_hides_variables_from_the_command_line():
 
     with spawn.prepare("brig", "1", "python", env={"SECRET": "s3", "PATH": "/x"}) as command:
         assert "s3" not in " ".join(command.words) and command.env["SECRET"] == "s3"
-        # What would change brig itself is not in its environment.
+        # Variables that would change brig itself are not in its environment.
         assert "PATH=/x" in command.words and command.env["PATH"] == os.environ["PATH"]
 
 
@@ -218,7 +218,7 @@ def test_events(client):
 
 @pytest.mark.parametrize("timeout", [0, -1, 0.0001, float("nan"), float("inf"), -float("inf")])
 def test_times_that_are_none(services, timeout):
-    """The same error, whoever is asked."""
+    """The same error by every way of access."""
     told = set()
     for door in ("unix", "spawn"):
         with pytest.raises(brig.Problem) as caught:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What only a service has: streams, executions that go on, sessions, keys."""
+"""Features of a service only: streams, executions that continue, sessions, keys."""
 
 import threading
 
@@ -11,7 +11,7 @@ COUNT = "import time\nfor i in range(5): print(i, flush=True); time.sleep(0.05)\
 
 
 def collect(stream):
-    """What came on standard output, and the result."""
+    """The text on standard output, and the result."""
     data = b""
     for event in stream:
         if isinstance(event, brig.Output):
@@ -45,7 +45,7 @@ def test_stream_that_cannot_begin(unix):
 
 
 def test_stream_is_resumed(cutter):
-    # The first answer is cut in the middle of its events, the second right at its head.
+    # The first response is cut in the middle of its events, the second right at its head.
     proxy = cutter(330, 20)
     with brig.Client(proxy.url).stream(COUNT) as stream:
         data, result = collect(stream)
@@ -143,7 +143,7 @@ def test_refused_for_lack_of_room_is_asked_again(answer):
 @pytest.mark.parametrize("refusal, times", [
     (problem(503, "ledger_unavailable", Retry_After="0"), 1),  # it may have run
     (problem(429, "queue_full", Retry_After="0"), 3),
-    (problem(429, "rate_limited", Retry_After="3600"), 1),  # nobody waits that long
+    (problem(429, "rate_limited", Retry_After="3600"), 1),  # no client waits that long
     (problem(429, "quota_exceeded", Retry_After="0"), 1),
     (problem(503, "host_unable", Retry_After="0"), 1),
     (problem(400, "invalid_request"), 1),

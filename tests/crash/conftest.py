@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What has to lie for a minute before it is looked at: left at the start, looked at in the end."""
+"""Files that have to be a minute old before a check: made at the start, checked at the end."""
 
 import os
 import subprocess
@@ -13,7 +13,7 @@ PATIENCE_S = 30
 
 @pytest.fixture(scope="session", autouse=True)
 def abandoned(tmp_path_factory):
-    """The directory for temporary files of a local run that was killed; nobody else has used it."""
+    """The temporary directory of a local run that was killed; no other test has used it."""
     place = tmp_path_factory.mktemp("abandoned")
     brig = subprocess.Popen([BRIG, "run", "--policy", "open", "--yes", "--timeout", "60s", "--",
                              "/bin/sleep", "1000"], env={**os.environ, "TMPDIR": str(place)},

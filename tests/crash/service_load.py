@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clients of a service that dies all the time, and the book of what it has promised them.
+"""Clients of a service that dies all the time, and the record of its acknowledgements.
 
-Every client asks, waits, and asks again; when its connection breaks it makes another. What it was
-told goes into the book, and whatever contradicts the book is a complaint. A program prints bytes
-that it has drawn itself: two runs of it are told apart by what they print.
+Every client sends requests, waits, and sends again; when its connection breaks it opens another.
+Each response goes into the record, and a later contradiction is a complaint. A program prints
+random bytes: two runs of it differ in their output.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ DRAWS_SLOWLY = "import os, time; time.sleep(%.9f); print(os.urandom(8).hex())"
 COUNTS = "n = globals().get('n', 0) + 1\nprint(n)"
 TALKS = "import time\nfor i in range(5):\n    print(i, flush=True)\n    time.sleep(.01)"
 UNDER_WAY = ("queued", "running")
-# Answers that mean "not now", and promise nothing.
+# Responses that mean "not now", and acknowledge nothing.
 NOT_NOW = {"queue_full", "memory_low", "ledger_unavailable", "unavailable", "queue_timeout",
            "session_limit"}
 NOT_NOW_WORDS = ("try again", "starting again", "could not be recorded")
@@ -28,7 +28,7 @@ MCP = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": 
 
 
 class Gone(Exception):
-    """The connection broke before the answer was whole."""
+    """The connection broke before the response was complete."""
 
 
 class Stopped(Exception):
@@ -36,7 +36,8 @@ class Stopped(Exception):
 
 
 class Connection(http.client.HTTPConnection):
-    """HTTP over a unix socket, kept alive. Who comes while nobody listens waits a little."""
+    """HTTP over a unix socket, kept alive. If the service does not listen, the client waits a
+    little."""
 
     def __init__(self, path, timeout=60):
         super().__init__("localhost", timeout=timeout)
@@ -56,7 +57,7 @@ class Connection(http.client.HTTPConnection):
                 time.sleep(0.005)
 
     def ask(self, method, target, body=None, headers=None):
-        """(status, headers, body), whole; or Gone."""
+        """(status, headers, body), complete; or Gone."""
         headers = dict(headers or {})
         if body is not None:
             body = json.dumps(body).encode()
@@ -77,7 +78,7 @@ class Connection(http.client.HTTPConnection):
 
 
 class Book:
-    """What was promised: to be looked up, and never to change."""
+    """Acknowledged results: they are looked up again, and must never change."""
 
     def __init__(self):
         self.lock = threading.Lock()
@@ -87,7 +88,7 @@ class Book:
         self.ended = {}      # id -> the execution, as it was when it had ended
         self.unwanted = set()  # ids that a client has cancelled
         self.refused = set()   # SHA-256 of code that was refused as not recorded
-        self.counts = {}     # kind -> answers
+        self.counts = {}     # kind -> number of responses
         self.complaints = []
 
     def complain(self, *what):
@@ -99,14 +100,14 @@ class Book:
             self.counts[kind] = self.counts.get(kind, 0) + 1
 
     def keep(self, table, name, value):
-        """The first time it is written down; then it must be the same."""
+        """The first time it is recorded; then it must be the same."""
         with self.lock:
             known = getattr(self, table).setdefault(name, value)
         if known != value:
             self.complain(table, name, "was", known, "and is", value)
 
     def look_at(self, execution):
-        """An execution as GET tells it."""
+        """An execution as GET returns it."""
         name, status = execution["id"], execution["status"]
         if status in UNDER_WAY:
             if name in self.ended or name in self.results:
@@ -127,8 +128,8 @@ class Book:
 
 
 class Load:
-    """A client of each kind, until stop(). pause() lets what is under way come to its end. Where
-    there are gates, some runs have a network."""
+    """A client of each kind, until stop(). pause() lets running requests finish. Where there are
+    gates, some runs have a network."""
 
     def __init__(self, path, book, seed=0, gates=False):
         self.path = path
@@ -190,7 +191,7 @@ class Load:
                 self.book.complain(thread.name, "does not come to its end")
 
     def refused(self, status, body):
-        """A problem that promises nothing; anything else is a complaint."""
+        """A problem that acknowledges nothing; anything else is a complaint."""
         problem = json.loads(body)
         if problem.get("code") not in NOT_NOW:
             self.book.complain("answered with", status, problem)
@@ -202,7 +203,7 @@ class Load:
 
 
 def waits(load, connection, chance, **more):
-    """POST /v1/execute: what was answered is kept."""
+    """POST /v1/execute: the results are kept."""
     status, _, body = connection.ask("POST", "/v1/execute", {
         "code": DRAWS_SLOWLY % chance.uniform(0, 0.05) if chance.random() < 0.3 else DRAWS, **more})
     if status != 200:
@@ -215,7 +216,7 @@ def waits(load, connection, chance, **more):
 
 
 def reaches_out(load, connection, chance):
-    """The same with a network: a gate dies with the roles, or is left by them."""
+    """The same with a network: a gate dies with the roles, or survives them."""
     return waits(load, connection, chance, policy="net")
 
 
@@ -236,7 +237,7 @@ def polls(load, connection, chance):
 
 
 def follow(load, connection, names):
-    """Until they have ended; what takes too long is left to others."""
+    """Until they have ended; those that take too long are left to others."""
     end = time.monotonic() + 10
     while names and time.monotonic() < end:
         for name in list(names):
@@ -321,7 +322,7 @@ def insists_later(load, connection, chance):
 
 
 def counts(load, connection, chance):
-    """A session: each run finds what the one before it has left, or the session is gone."""
+    """A session: each run finds the state of the one before it, or the session is gone."""
     status, _, body = connection.ask("POST", "/v1/sessions", {"language": "python"})
     if status != 201:
         return load.refused(status, body)
@@ -343,7 +344,7 @@ def counts(load, connection, chance):
 
 
 def listens(load, connection, _):
-    """A stream of events; whole, or cut off."""
+    """A stream of events; complete, or cut off."""
     status, _, body = connection.ask("POST", "/v1/execute", {"code": TALKS, "stream": True})
     if status != 200:
         return load.refused(status, body)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A service to be killed, who kills it, and what may be left of it: nothing."""
+"""A service to be killed, its killer, and the checks that nothing is left of it."""
 
 import importlib.util
 import json
@@ -17,13 +17,13 @@ from service_load import UNDER_WAY, Connection, Gone
 TESTS = pathlib.Path(__file__).resolve().parent.parent
 BRIG = os.path.abspath(os.environ.get("BRIG", "build/brig"))
 NAMESPACES = ("user", "pid", "mnt", "net", "ipc", "uts", "cgroup", "time")
-# Deaths are no fault of the queue here: it is never held.
+# Deaths are not the fault of a queued request here: it is never held back.
 OPTIONS = ("--set", "restart.limit=0", "--set", "restart.hold=0",
            "--set", "restart.delay_max=50ms", "--set", "runs.max=4")
-# A run by this has a gate beside it. Nobody connects: the name is one that there never is.
+# A run with this policy has a gate. It never connects: the name never exists.
 NET_POLICY = '{"extends": "default", "network": {"allow": ["nowhere.invalid:80"]}}'
 PATIENCE_S = 20
-# What a state directory holds when nobody uses it.
+# The contents of a state directory that is not in use.
 KEPT = {"lock", "ledger", "ledger/ledger.db", "ledger/audit.key", "ledger/audit.pub",
         "ledger/audit.head", "ledger/ledger.lock"}
 
@@ -38,13 +38,13 @@ def _load(name, path):
 serve = _load("serve_conftest", TESTS / "serve" / "conftest.py")
 serve.BRIG = BRIG
 own = _load("own", TESTS / "host" / "own.py")
-# How often which death: of one role (the broker is there for root alone), of all of them, of the
+# Frequencies of deaths: of one role (the broker exists for root only), of all of them, of the
 # supervisor.
 DEATHS = serve.ROLES * 3 + ("all", "supervisor")
 
 
 def birth(pid):
-    """When it was started: with the pid, the name of a process. None: it is gone."""
+    """The start time: with the pid, it identifies a process. None: the process is gone."""
     try:
         words = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     except OSError:
@@ -53,7 +53,7 @@ def birth(pid):
 
 
 def family(pid):
-    """Everything below it, and itself: {(pid, birth)}."""
+    """The process and everything below it: {(pid, birth)}."""
     found, waiting = set(), [pid]
     while waiting:
         one = waiting.pop()
@@ -85,7 +85,7 @@ def namespaces_of(pids):
 
 
 def orphans():
-    """Processes that pid 1 has taken over; not we, if it has taken us."""
+    """Processes that pid 1 has adopted; not this one, if it was adopted."""
     found = []
     for name in set(filter(str.isdigit, os.listdir("/proc"))) - {str(os.getpid())}:
         try:
@@ -122,7 +122,7 @@ class Victim:
         (self.server.config / "policies").mkdir(mode=0o755)
         (self.server.config / "policies" / "net.json").write_text(NET_POLICY)
         self.socket = self.server.socket
-        self.members = set()     # of every family that was seen
+        self.members = set()     # of every process that was seen
         self.namespaces = set()
         self.masters = {}        # supervisor -> [(descriptors, kilobytes)] after each recovery
         self.roles = {}          # role -> the same
@@ -136,7 +136,7 @@ class Victim:
         return self
 
     def has_gates(self):
-        """Whether this host lets a run have a network."""
+        """Whether this host allows a run to have a network."""
         connection = Connection(self.socket)
         try:
             status, _, body = connection.ask("POST", "/v1/execute",
@@ -148,14 +148,15 @@ class Victim:
     # --- dying ------------------------------------------------------------------------------------
 
     def look(self):
-        """Who is there now; not one of them may outlive the service."""
+        """The present processes; none of them may outlive the service."""
         now = family(self.server.pid)
         self.members |= now
         self.namespaces |= namespaces_of(pid for pid, _ in now) - self.own
         return now
 
     def kill(self, death):
-        """Who must be gone after it; nobody, if the one to be killed is not there yet."""
+        """Processes that must be gone after it; none, if the one to be killed does not
+        exist yet."""
         before = self.look()
         roles = self.server.roles()
         if death == "supervisor":
@@ -175,7 +176,7 @@ class Victim:
         return {one for one in before if one[0] != self.server.pid}
 
     def answers(self, seconds=PATIENCE_S):
-        """Waits until it answers; returns for how long."""
+        """Waits until it answers; returns how long it took."""
         began = time.monotonic()
         while True:
             connection = Connection(self.socket, seconds)
@@ -191,7 +192,7 @@ class Victim:
                 self.server.log()[-3000:]
 
     def round(self):
-        """One death at a random moment, often another while it gets up; then all is well."""
+        """One death at a random moment, often another during the restart; then all is well."""
         time.sleep(self.chance.expovariate(3))
         began = time.monotonic()
         before = self.kill(self.chance.choice(DEATHS))
@@ -217,7 +218,7 @@ class Victim:
         for name, pid in self.server.roles().items():
             try:
                 seen = memory_of(pid)
-            except OSError:  # as an ordinary user: not even its owner may look at it
+            except OSError:  # as an ordinary user: not even its owner may read it
                 continue
             self.roles.setdefault(name, []).append(seen)
         connection = Connection(self.socket)
@@ -229,19 +230,19 @@ class Victim:
             pass
         finally:
             connection.close()
-        # Last: until all roles are there, the supervisor has their lines in its hands.
+        # Last: until all roles have started, the supervisor holds their connections.
         self.masters.setdefault(self.server.pid, []).append(memory_of(self.server.pid))
 
     # --- what is left -----------------------------------------------------------------------------
 
     def verify(self):
-        """The chain, whether anybody writes to it or not."""
+        """Verifies the chain, whether it is being written or not."""
         done = subprocess.run([BRIG, "audit", "verify", "--json", "--state", self.server.state],
                               capture_output=True, text=True, timeout=120, check=False)
         assert done.returncode == 0 and json.loads(done.stdout)["valid"], done
 
     def settle(self, book, seconds=60):
-        """Whatever was acknowledged comes to its end, and stays as it ended."""
+        """Every acknowledged execution ends, and keeps its result."""
         connection = Connection(self.socket)
         waiting = [name for name in book.accepted | book.results if name not in book.ended]
         end = time.monotonic() + seconds
@@ -262,7 +263,7 @@ class Victim:
         connection.close()
 
     def check_ledger(self, book):
-        """After the end, from the database: each once, none under way."""
+        """After the end, from the database: each once, none running."""
         file = self.server.state / "ledger" / "ledger.db"
         db = sqlite3.connect(f"file:{file}?mode=ro", uri=True)
         rows = {name: (state, status) for name, state, status in
@@ -289,7 +290,7 @@ class Victim:
         return statuses
 
     def check_growth(self):
-        """Recovering costs the supervisor nothing, and roles start as small as ever."""
+        """Recovery costs the supervisor nothing, and roles start with the usual size."""
         for seen in self.masters.values():
             assert len({descriptors for descriptors, _ in seen[1:]}) <= 1, seen
             assert seen[-1][1] <= seen[0][1] + 512, seen
@@ -300,7 +301,7 @@ class Victim:
             assert last <= first * 1.5 + 4096, (name, seen)
 
     def end(self):
-        """A clean stop, and then there is nothing but what is kept on purpose."""
+        """A clean stop; after it only the files that are kept on purpose are left."""
         self.look()
         assert self.server.stop() == 0, self.server.log()[-3000:]
         assert not self.outlived(self.members), "processes are left"
@@ -318,8 +319,8 @@ class Victim:
         self.check_files()
 
     def inhabited(self):
-        """(process, namespace): orphans that stay where the service has been. Others may have been
-        given the same numbers by now; but they have parents, or end soon."""
+        """(process, namespace): orphans in namespaces of the service. Other processes may have got
+        the same numbers by now; but they have parents, or end soon."""
         def look():
             return {(pid, name) for pid in orphans()
                     for name in namespaces_of([pid]) & self.namespaces}

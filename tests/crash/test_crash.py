@@ -3,8 +3,8 @@
 
 Each case is killed many times, at moments spread over the length of a whole run: while the cell is
 built, while the program runs, while it ends. The program ignores signals and leaves daemons in
-sessions of their own. Nothing that was killed gets a chance to clean up; the kernel does it, and
-the next start of brig.
+sessions of their own. Killed processes cannot clean up; the kernel does it, and the next start of
+brig.
 """
 
 import os
@@ -67,7 +67,7 @@ CASES = {
                                       "--", "/bin/sleep", mark],
     "compile": lambda place, mark, n: ["--lang", "c", "-c", COMPILED.format(mark=mark, round=n)],
 }
-started = set()  # "pid-start time", as names of groups have it
+started = set()  # "pid-start time", as in names of groups
 # From the start to well into the program.
 LENGTH_S = {"compile": 0.3, "local": 0.15, "stubborn": 0.15}
 
@@ -80,7 +80,7 @@ def start(place, case, mark, n):
 def launch(place, words, **streams):
     brig = subprocess.Popen([str(w) for w in words], env=environment(place), cwd=place,
                             stdin=subprocess.DEVNULL, **streams)
-    # Not waited for yet, so that it is there, dead or alive. A pid alone soon is another's.
+    # Not reaped yet, so that it exists, dead or alive. A pid alone is soon reused.
     born = read(f"/proc/{brig.pid}/stat").rpartition(b")")[2].split()[19].decode()
     started.add(f"{brig.pid}-{born}")
     return brig
@@ -105,7 +105,7 @@ def marked(mark):
 
 
 def links(pattern):
-    """What the links point to of our processes, as far as they may be read."""
+    """The targets of the links of our processes, as far as they are readable."""
     found = set()
     for pid in own_processes():
         for path in pathlib.Path(f"/proc/{pid}").glob(pattern):
@@ -117,20 +117,20 @@ def links(pattern):
 
 
 def namespaces():
-    """Every namespace that a process of ours is in, but for those that we are in."""
+    """Every namespace of our processes, except those of the test itself."""
     own = {os.readlink(f"/proc/self/ns/{name}") for name in NAMESPACES}
     return links("ns/*") - own
 
 
 def abstract_sockets():
-    """Those of brig that a process of ours holds."""
+    """The abstract sockets of brig that our processes hold."""
     held = links("fd/*")
     return {line.split()[7] for line in pathlib.Path("/proc/net/unix").read_text().splitlines()
             if " @brig-" in line and f"socket:[{line.split()[6]}]" in held}
 
 
 def stale_groups():
-    """Control groups of our brigs that live no more: the name holds the owner's pid."""
+    """Control groups of our brigs that have ended: the name holds the owner's pid."""
     found = set()
     for path, _, _ in os.walk("/sys/fs/cgroup"):
         match = re.match(r"brig-(\d+-\d+)-", os.path.basename(path))
@@ -140,14 +140,14 @@ def stale_groups():
 
 
 def unfinished_files(place):
-    """What a killed writer of a cache has left."""
+    """Files that a killed writer of a cache has left."""
     cache = pathlib.Path("/var/cache/brig") if ROOT else place / "cache" / "brig"
     return {path for path in cache.rglob("*")
             if path.is_file() and not re.fullmatch(r"[0-9a-f]{64}", path.name)}
 
 
 def until(true):
-    """Waits for something to come true."""
+    """Waits for a condition."""
     deadline = time.monotonic() + PATIENCE_S
     while not true():
         assert time.monotonic() < deadline, "it did not come true"
@@ -160,7 +160,7 @@ def recover(place):
 
 
 class Host:
-    """The host before, to be compared with."""
+    """The state of the host before, for comparison."""
 
     def __init__(self, place):
         self.place = place
@@ -192,7 +192,7 @@ def test_I7_killed_at_any_moment(place, case):
 
 
 def test_I7_many_at_once(place):
-    """Killed together: no run's recovery may trip over another's."""
+    """Killed together: the recovery of one run must not fail because of another's."""
     host = Host(place)
     mark = str(random.randrange(10**8, 10**9))
     for n in range(ROUNDS // 10):
@@ -206,7 +206,7 @@ def test_I7_many_at_once(place):
 
 
 def test_the_marks_can_be_found(place):
-    """The control: what is looked for is there while brig lives."""
+    """The control: the traces exist while brig lives."""
     mark = str(random.randrange(10**8, 10**9))
     assert not own_processes()
     brig = start(place, "stubborn", mark, 0)
@@ -232,7 +232,7 @@ def test_signals_end_the_cell(place, case, name):
         time.sleep(delay)
         brig.send_signal(getattr(signal, name))
         status = brig.wait(PATIENCE_S)
-        # Before brig listens a signal is the kernel's matter; afterwards brig says the same.
+        # Before brig handles signals the kernel reports the end; afterwards brig reports the same.
         assert status in (-getattr(signal, name), 128 + getattr(signal, name))
         assert not lasting(PATIENCE_S, lambda: marked(mark))
     host.check(mark)
@@ -249,7 +249,7 @@ def test_init_killed_from_outside(place, options):
     brig = launch(place, [BRIG, "run", "--json", *options, "--", "/bin/sleep", mark],
                   stdout=subprocess.PIPE, text=True)
     until(lambda: len(marked(mark)) >= 3)
-    time.sleep(0.1)  # and until the program has taken over its process
+    time.sleep(0.1)  # and until the program has replaced its process
     init, = children(brig.pid)
     os.kill(init, signal.SIGKILL)
     output, _ = brig.communicate(timeout=PATIENCE_S)
@@ -259,7 +259,7 @@ def test_init_killed_from_outside(place, options):
 
 
 def test_stopped_and_continued(place):
-    """A brig that did not run for a while is late, and nothing else."""
+    """A brig that was stopped for a while is late, and nothing else."""
     mark = str(random.randrange(10**8, 10**9))
     host = Host(place)
     for case, timeout, status in [("sleep 0.1; echo done", "5s", 0), (f"sleep {mark}", "200ms", 124)]:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """SIGKILL of the service's processes at any moment, under load.
 
-Clients of every kind ask for runs (service_load.py) while roles, all of them, or the supervisor are
-killed, also while they get up again (service_victim.py). In the end nothing is left of it; what
-was acknowledged has ended or is `lost`, once, and stays as it was told; the chain verifies.
-`make soak-service` does the same for hours.
+Clients of every kind send runs (service_load.py) while roles, all of them, or the supervisor are
+killed, also during their restart (service_victim.py). In the end nothing is left of it;
+acknowledged executions have ended or are `lost`, once, and keep their reported results; the chain
+verifies. `make soak-service` does the same for hours.
 """
 
 import json
@@ -64,12 +64,13 @@ def test_killed_at_any_moment(victim):
 
 
 def test_a_key_of_what_was_refused_is_free(victim):
-    """Who waits while the service is stopped is sent away; the key runs it in the next life."""
+    """A client that waits while the service is stopped gets an error; its key runs it after the
+    restart."""
     victim.server.options += ("--set", "runs.max=1")
     victim.server.stop()
     before = victim.server.readies()
     victim.start()
-    victim.server.wait_ready(before + 1)  # a service that is still starting has nobody to wait for
+    victim.server.wait_ready(before + 1)  # a service that is still starting has no waiting clients
     key, body = {"Idempotency-Key": "again"}, {"code": DRAWS}
     answers = []
 
@@ -100,7 +101,7 @@ def test_a_key_of_what_was_refused_is_free(victim):
 
 
 def test_a_long_request_is_read_back(victim, tmp_path):
-    """It was queued, in parts; it is run in the next life, and then nothing of it is kept."""
+    """It was queued, in parts; it is run after the restart, and then nothing of it is kept."""
     victim.server.options += ("--set", "runs.max=1")
     victim.server.stop()
     victim.start()
@@ -133,7 +134,8 @@ def test_a_long_request_is_read_back(victim, tmp_path):
 
 @pytest.mark.parametrize("death", [*serve.ROLES, "all", "supervisor"])
 def test_sessions_say_that_they_are_lost(victim, death):
-    """What was told is known in the next life: open ones are lost, ended ones as they ended."""
+    """Reported sessions are known after the restart: open ones are lost, ended ones as
+    they ended."""
     def ask(method, path, body=None):
         status, _, text = Connection(victim.socket).ask(method, "/v1/sessions" + path, body)
         return status, json.loads(text) if text else None
@@ -157,7 +159,7 @@ def test_sessions_say_that_they_are_lost(victim, death):
 
 
 def test_no_session_is_told_and_then_unknown(victim):
-    """Killed in the middle of openings: whoever has an id is told what became of it."""
+    """Killed while sessions are opened: a client with an id can find out what happened to it."""
     told, going = [], threading.Event()
 
     def open_many():
@@ -185,7 +187,7 @@ def test_no_session_is_told_and_then_unknown(victim):
 
 
 def test_killed_while_its_state_is_made():
-    """The first start of all, cut off at any moment: the second finds nothing that stops it."""
+    """The very first start, interrupted at any moment: the second one finds no obstacle."""
     for number in range(12):
         one = Victim(seed=number)
         try:

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hosts that lack something: the run goes on without exactly that, or is refused, as the policy says.
+"""Hosts that lack a feature: the run continues without exactly that layer, or is refused, as the
+policy requires.
 
-`without.c` makes the host lack it. With the default policy a run goes on without what that policy
-may miss, and the result says so; with a policy that may miss nothing the same run is refused and
-the layer named. What no policy may miss is never missed: the program does not start.
+`without.c` removes the feature. With the default policy a run continues without the layers that the
+policy may miss, and the result reports it; with a policy that may miss nothing the same run is
+refused and the layer named. Layers that no policy may miss are never missed: the program does not
+start.
 """
 
 import json
@@ -18,10 +20,10 @@ BRIG = os.path.abspath(os.environ.get("BRIG", "build/brig"))
 HERE = pathlib.Path(__file__).parent
 ROOT = os.geteuid() == 0
 CGROUP_LAYERS = {"cgroup-memory", "cgroup-pids", "cgroup-cpu"}
-# What an ordinary user's host may lack anyway.
+# Layers that an ordinary user's host may lack in any case.
 ALWAYS_MISSED = set() if ROOT else {"uidrange"} | CGROUP_LAYERS
 
-# What is taken away -> the layer that is lost; none: another way is found.
+# The removed feature -> the layer that is lost; none: another means is used.
 LOST = {
     "landlock": "landlock",
     "landlock-late": "landlock",
@@ -33,7 +35,7 @@ LOST = {
     "clone3": None,
     "openat2": None,
 }
-# What is taken away -> words of which the error has one.
+# The removed feature -> words of which the error has one.
 REFUSED = {
     "userns": ["user namespaces"],
     "inner-userns": ["nested user namespaces"],
@@ -70,7 +72,7 @@ def place(tmp_path_factory):
 
 
 def answer(place, missing, *words, groups=ROOT):
-    """brig's answer on a host without that, and its exit status."""
+    """brig's answer on a host without that feature, and its exit status."""
     env = dict(os.environ) if groups else {**os.environ, "BRIG_NO_CGROUP": "1"}
     shim = [place / "without", missing] if missing else []
     command = [*shim, BRIG, *words]
@@ -87,7 +89,7 @@ def python(place, missing, *options, **more):
 
 @pytest.fixture(scope="module")
 def whole(place):
-    """The layers of this host; all that the tests take away must be there."""
+    """The layers of this host; it must have all features that the tests remove."""
     result, _ = python(place, "")
     assert result["status"] == "ok", result
     for layer in filter(None, LOST.values()):
@@ -128,7 +130,7 @@ def test_fails_closed(place, missing):
 
 
 def test_without_anything_that_may_be_missed(place, whole):
-    """All at once: what remains is the walls that always stand."""
+    """All at once: only the mandatory walls remain."""
     result, status = python(place, ",".join(LOST), groups=False)
     assert status == 0 and result["stdout"] == "ran\n", result
     lost = set(LOST.values()) - {None} | CGROUP_LAYERS
@@ -146,7 +148,7 @@ def test_without_anything_compiled(place, whole):
 
 
 def test_limits_without_groups(place, whole):
-    """Each limit says by what means it is held; none of them is a group's."""
+    """Each limit reports its means; none of them is a group."""
     result, status = python(place, "", groups=False)
     assert status == 0
     assert not CGROUP_LAYERS & set(result["layers"])
@@ -189,7 +191,7 @@ def test_doctor_says_so(place, whole, missing):
 @pytest.mark.root
 @pytest.mark.parametrize("missing", ["", "inner-userns"])
 def test_service_without_namespaces_for_its_warden(place, missing, tmp_path):
-    """Where a host has none for ordinary users the warden stays root, and the log says so."""
+    """Where a host has none for ordinary users the warden stays root, and the log reports it."""
     command = [BRIG, "serve", "--listen", f"unix:{tmp_path}/s", "--state", tmp_path / "state"]
     if missing:
         command = [place / "without", missing, *command]

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs a command on a host that lacks something: without WORD[,WORD...] COMMAND ARGUMENTS...
+ * Runs a command on a host that lacks a feature: without WORD[,WORD...] COMMAND ARGUMENTS...
  *
- * A filter answers the calls in the table as a kernel would that does not have them, or a host that
- * forbids them. Everything that the command starts lives under it.
+ * A filter answers the calls in the table like a kernel that does not have them, or a host that
+ * forbids them. It applies to everything that the command starts.
  */
 #include <errno.h>
 #include <linux/filter.h>
@@ -44,7 +44,7 @@ static const struct rule {
 	{ "overlay", SYS_mount, 3, ~0u, OVERLAY_FLAGS, ENODEV },
 	{ "keyring", SYS_keyctl, ANY, 0, 0, EPERM },
 	{ "no-keyrings", SYS_keyctl, ANY, 0, 0, ENOSYS },
-	/* The arguments of clone3 are out of a filter's sight: without it the old call is made. */
+	/* A filter cannot read the arguments of clone3: without it the old call is made. */
 	{ "userns", SYS_clone3, ANY, 0, 0, ENOSYS },
 	{ "userns", SYS_clone, 0, CLONE_NEWUSER, CLONE_NEWUSER, EPERM },
 	{ "inner-userns", SYS_unshare, 0, CLONE_NEWUSER, CLONE_NEWUSER, EPERM },

@@ -6,14 +6,14 @@
  *
  * ROLE is the process, by order of birth (0 the command itself, 1 its first child, ...), INDEX
  * counts that process's calls from its start; ROLE -1 makes nothing fail and lists all calls. The
- * call is not carried out: it returns ERRNO (a number). Unlike strace's injection this hits one
- * call of one process, so an early failure in the one never hides a later one in the other.
+ * call is not carried out: it returns ERRNO (a number). Unlike strace's injection this affects one
+ * call of one process, so an early failure in one process never hides a later one in another.
  *
  * REPORT gets lines: "call ROLE INDEX NUMBER" (listing), "injected NUMBER", "left ROLE NUMBER" for
  * each process still there a while after the command ended (with its last call), "hung ROLE NUMBER"
  * likewise when the command did not end, and last "status HEX", the wait status of the command.
  *
- * A process that has replaced itself by another program counts no more: it is the payload.
+ * A process that has replaced itself by another program does not count any more: it is the payload.
  */
 #include <errno.h>
 #include <linux/audit.h>
@@ -37,17 +37,17 @@
 
 #define PROCESSES_MAX 64
 #define PATIENCE_S    10.0 /* for the command to end */
-#define AFTERMATH_S   2.0  /* for its processes to be gone when it has */
+#define AFTERMATH_S   2.0  /* for its processes to be gone after that */
 #define OPTIONS                                                                                    \
 	(PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC |     \
 	 PTRACE_O_TRACESECCOMP | PTRACE_O_EXITKILL)
 
 struct process {
 	pid_t pid;
-	bool gone; /* a birth can be heard of after the death */
+	bool gone; /* a birth can be reported after the death */
 	long calls;
 	long long last;
-	bool is_program; /* execs itself away: the payload */
+	bool is_program; /* has executed the payload */
 };
 
 struct tracing {
@@ -61,8 +61,8 @@ struct tracing {
 };
 
 /*
- * Not made to fail: what does its work whatever it returns (close, munmap), what has no way to
- * fail (umask; brk answers with the old end), the end, and returns from handlers.
+ * Calls that are not made to fail: those that work whatever they return (close, munmap), those that
+ * cannot fail (umask; brk returns the old end), exits, and returns from handlers.
  */
 static const int untouched[] = {
 	SYS_close,      SYS_munmap,          SYS_brk,    SYS_umask,   SYS_exit,
@@ -86,7 +86,7 @@ static void trace_calls(void)
 	}
 	code[UNTOUCHED + 1] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRACE);
 	code[UNTOUCHED + 2] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-	/* Without privilege a filter needs no_new_privs; with it that wall is brig's to build. */
+	/* Without privilege a filter needs no_new_privs; with it brig has to set that itself. */
 	if (geteuid() != 0) {
 		prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	}
@@ -166,7 +166,7 @@ static void on_stop(struct tracing *t, pid_t pid, int status)
 			return;
 		}
 		break;
-	default: { /* a birth: roles go by this order */
+	default: { /* a birth: roles are numbered in this order */
 		unsigned long child = 0;
 		if (ptrace(PTRACE_GETEVENTMSG, pid, NULL, &child) == 0 && child) {
 			find(t, (pid_t)child);
@@ -176,7 +176,7 @@ static void on_stop(struct tracing *t, pid_t pid, int status)
 	ptrace(PTRACE_CONT, pid, NULL, NULL);
 }
 
-/* False: nothing to hear of for now. */
+/* False: no event for now. */
 static bool hear(struct tracing *t)
 {
 	int status;
@@ -290,5 +290,5 @@ int main(int argc, char **argv)
 	trace(&t, children);
 	fprintf(t.report, "status %x\n", (unsigned)t.status);
 	fclose(t.report);
-	return 0; /* whoever is left dies with us */
+	return 0; /* remaining processes die with this one */
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The program that a fault sweep runs: says SEALED only if every wall stands around it, and names
- * each one that does not. In need of nothing but, where it is linked so, the C library.
+ * The program that a fault sweep runs: prints SEALED only if every wall is in place, and names each
+ * one that is not. Needs nothing but, where it is linked so, the C library.
  *
  * usage: sealed [local] [landlock] [copy=FILE] [NAME=NS...], with the host's own namespaces
  * ("net=net:[4026531833]"). As a compiler it leaves a copy of itself in FILE, if it is sealed. In
- * local mode there are no walls; what it promises all the same is looked for instead.
+ * local mode there are no walls; the guarantees of that mode are checked instead.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -47,7 +47,7 @@ static void expect_status(const char *const *lines, size_t count)
 	}
 }
 
-/* Nothing of brig's own process comes along. */
+/* No state of brig's own process is inherited. */
 static void expect_tidy(void)
 {
 	expect(getsid(0) == getpid(), "own session");
@@ -111,7 +111,7 @@ static void expect_limit(int resource, rlim_t most, const char *what)
 
 static void expect_limits(void)
 {
-	/* 1, not 0, is what stops a core_pattern that is a pipe as well. */
+	/* 1, not 0, is the value that also stops a core_pattern with a pipe. */
 	expect_limit(RLIMIT_CORE, 1, "no core dumps");
 	expect_limit(RLIMIT_NOFILE, 256, "few files");
 	expect_limit(RLIMIT_FSIZE, 64 << 20, "small files");
@@ -147,7 +147,7 @@ static void expect_calls(void)
 
 /*
  * An ordinary user's namespace cannot drop the caller's groups. The caller's own has a number in
- * the cell; the others are nobody's.
+ * the cell; the others show as the overflow id.
  */
 static void expect_groups(const char *most)
 {
@@ -160,7 +160,7 @@ static void expect_groups(const char *most)
 	}
 }
 
-/* A device may be read and written, not controlled: a right that only Landlock takes. */
+/* A device may be read and written, not controlled: only Landlock denies this right. */
 static void expect_landlock(void)
 {
 	struct termios terminal;
@@ -195,7 +195,7 @@ static void expect_cell(void)
 	expect_calls();
 }
 
-/* As whatever runs it has named it. */
+/* By the name under which it was started. */
 static void copy(const char *from, const char *to)
 {
 	char chunk[16384];

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs brig with one call of one of its processes made to fail, and judges what came of it.
+"""Runs brig with one call of one of its processes made to fail, and checks the outcome.
 
-Three kinds of runs: a cell, a compiler's cell with the program's behind it, and the trusted local
-mode. In each the program is `sealed.c`, which looks whether all stands that must stand around it.
+Three kinds of runs: a cell, a compiler's cell followed by the program's, and the trusted local
+mode. In each the program is `sealed.c`, which checks that every wall is in place.
 """
 
 import collections
@@ -34,7 +34,7 @@ def compile_c(source, target, *flags):
 
 
 def call_names():
-    """System calls by number, as the headers have them."""
+    """System calls by number, from the headers."""
     text = subprocess.run(["gcc", "-E", "-dM", "-include", "asm/unistd.h", "-x", "c", "/dev/null"],
                           capture_output=True, text=True, check=True).stdout
     return {int(n): name for name, n in re.findall(r"#define __NR_(\w+) (\d+)\n", text)}
@@ -45,14 +45,14 @@ def landlock_abi():
 
 
 def walls():
-    """What `sealed` is told to look for on this host."""
+    """The arguments of `sealed` on this host."""
     found = [f"{name}={os.readlink('/proc/self/ns/' + name)}" for name in NAMESPACES]
     found.append(f"groups={len(os.getgroups()) if os.getuid() else 0}")
     return [*found, "landlock"] if landlock_abi() >= LANDLOCK_ABI_IOCTL else found
 
 
 class Place:
-    """Programs, files and a configuration: what the sweeps need."""
+    """Programs, files and a configuration for the sweeps."""
 
     def __init__(self, place):
         self.place = place
@@ -81,7 +81,7 @@ class Place:
 
 
 class Sweep:
-    """One kind of run. `least` calls must be found, or the sweep has lost something."""
+    """One kind of run. At least `least` calls must be found, or the sweep has lost some."""
 
     def __init__(self, place, options, least, roles=1.0, before=()):
         self.place = place.place
@@ -89,8 +89,8 @@ class Sweep:
         self.command = [os.path.abspath(BRIG), "run", "--json", "--config",
                         self.place / "config", *options]
         self.least = least
-        self.roles = roles  # the part of the processes that is looked at, by order of birth
-        self.before = before  # what starts the injector
+        self.roles = roles  # the fraction of the processes that is checked, by order of birth
+        self.before = before  # the command that starts the injector
         self.env = dict(os.environ) if ROOT else {**os.environ, "BRIG_NO_CGROUP": "1"}
 
     def run(self, role, index, error):
@@ -116,23 +116,25 @@ class Sweep:
                  for word, role, index, number in
                  (line for line in whole.report if line[0] == "call")]
         last = max(role for role, _, _ in found) * self.roles
-        # The C library's own start is not brig's; it ends with the protection of its tables.
+        # The start of the C library does not belong to brig; it ends with the protection of its
+        # tables.
         start = next(i for role, i, name in found if role == 0 and name == "mprotect")
         found = [call for call in found if call[0] <= last and (call[0] or call[1] > start)]
         assert len(found) > self.least
         return found
 
     def judge(self, call, error):
-        """None, or what is wrong with the run in which this call failed."""
+        """None, or the error of the run in which this call failed."""
         role, index, name = call
         outcome = self.run(role, index, getattr(errno, error))
-        # A busy host makes more or fewer calls before this one: which it was, the report tells.
+        # A busy host makes more or fewer calls before this one: the report has the call that
+        # failed.
         injected = [self.names[int(line[1])] for line in outcome.report if line[0] == "injected"]
         wrong = verdict(outcome, *injected or [name])
         return wrong and f"{name} (process {role}, call {index}) {error}: {wrong}\n{outcome}"
 
 
-# Taking a directory away is itself made of these; what then stays, a later run takes.
+# Removing a directory is itself made of these; a later run removes the rest.
 REMOVAL = {"openat", "unlinkat", "unlink", "rmdir", "getdents64", "newfstatat", "fstat", "fcntl"}
 
 
@@ -159,11 +161,11 @@ def verdict(outcome, name):
 
 
 def stale_groups():
-    """Control groups of brigs that live no more: the name holds the owner's pid."""
+    """Control groups of brigs that have ended: the name holds the owner's pid."""
     found = set()
     for place in own_groups():
         for path, below, _ in os.walk(place):
-            # brig makes its groups in the one it is in; those below others are of others.
+            # brig makes its groups in its own group; those below others belong to others.
             below[:] = [name for name in below if name.startswith("brig-")]
             if stale_group(path):
                 found.add(path)
@@ -171,7 +173,7 @@ def stale_groups():
 
 
 def own_groups():
-    """Where this process's groups are: others on the host may leave what they like."""
+    """Where this process's groups are: the groups of others on the host do not matter."""
     lines = pathlib.Path("/proc/self/cgroup").read_text().splitlines()
     places = ["/sys/fs/cgroup/" + (controllers and controllers.split(",")[0] + "/") + own.strip("/")
               for _, controllers, own in (line.split(":", 2) for line in lines)]

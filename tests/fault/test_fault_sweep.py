@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """V7: every call of brig, its init and the payload process before exec is made to fail once.
 
-`inject.c` makes exactly one call of one process return an error. Whatever fails, the program
-either does not start, and brig says what failed, or it starts with every wall around it; nothing
+`inject.c` makes exactly one call of one process return an error. For every failure, the program
+either does not start, and brig reports what failed, or it starts with every wall around it; nothing
 hangs and nothing is left behind. The policy used may miss no layer that the host has, so "without
-it" is never a way out; files, a directory and a limit are handed in, so that every kind of step is
-in the plan.
+it" is never a way out; files, a directory and a limit are given, so that every kind of step is in
+the plan.
 """
 
 import concurrent.futures
@@ -19,7 +19,7 @@ from sweep import ROOT, Place, Sweep, stale_groups, walls
 
 ERRORS = ["EPERM", "ENOMEM", "EINTR", "ENOSYS"]
 WORKERS = 2
-# root's build cache is the host's: in a mount namespace of its own each run finds it empty.
+# root's build cache belongs to the host: in a mount namespace of its own each run finds it empty.
 EMPTY_CACHE = ["unshare", "--mount", "--propagation", "private", "sh", "-ec",
                'mount -t tmpfs none /var/cache; exec "$@"', "sh"]
 
@@ -59,7 +59,7 @@ def test_V7_sealed_program_can_fail(place):
 
 
 def test_V7_injection_hits(sweep):
-    """The control: the call that is told to fail does, and brig names the step."""
+    """The control: the selected call fails, and brig names the step."""
     role, index, _ = next(call for call in sweep.calls() if call[2] == "pivot_root")
     outcome = sweep.run(role, index, errno.EPERM)
     assert outcome.report[0][0] == "injected"
@@ -74,7 +74,7 @@ def fail_each(sweep, pairs):
         wrong = [w for w in pool.map(lambda pair: sweep.judge(*pair), pairs) if w]
     assert not wrong, f"{len(wrong)} of {len(pairs)}:\n" + "\n".join(wrong[:20])
 
-    # The next start is the recovery from whatever a failed clean-up has left.
+    # The next start recovers from everything that a failed clean-up has left.
     def recover():
         subprocess.run([str(w) for w in sweep.command], env=sweep.env, check=True, timeout=30,
                        stdout=subprocess.DEVNULL)
@@ -89,12 +89,12 @@ def test_V7_every_call_fails_once(sweep, error):
 
 
 def in_turn(calls):
-    """One error for each call: what an errno does to a call is seen in the sweep above."""
+    """One error for each call: the sweep above covers the other errors."""
     return [(call, ERRORS[i % len(ERRORS)]) for i, call in enumerate(calls)]
 
 
 def test_V7_compiler(compiling):
-    """No program is ever made by a compiler outside its walls."""
+    """No compiler outside its walls ever makes a program."""
     fail_each(compiling, in_turn(compiling.calls()))
 
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An order read from any bytes: refused, or every pointer leads into the block. */
+/* An assignment read from any bytes: refused, or every pointer leads into the block. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

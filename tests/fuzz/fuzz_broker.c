@@ -39,10 +39,10 @@ static void say(int line, const uint8_t *data, size_t size, unsigned fds)
 	(void)!sendmsg(line, &header, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-/* A byte says how many descriptors and how long the record is; then the record. */
+/* A byte gives the number of descriptors and the length of the record; then the record. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	/* Nobody's child: no process is ever given ids by this. */
+	/* Not a child of the supervisor: no process ever gets ids by this. */
 	struct hands hands = { .supervisor = -2 };
 	int pair[2], on = 1;
 
@@ -67,7 +67,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (r < 0 && question.fd >= 0) {
 			abort(); /* a refused record leaves nothing behind */
 		}
-		/* Mounts are for the other tests: here they would pile up. */
+		/* Mounts are for the other tests: here they would accumulate. */
 		if (r == 1 && question.kind != BROKER_DEVICES) {
 			(void)hands_answer(&hands, &question, &answer);
 		}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An entry of the build cache, read from any bytes. The hash over the content would keep a fuzzer
- * out, so each input is read twice: as it is, and as the content of an entry whose hash is right.
+ * An entry of the build cache, read from any bytes. The hash over the content would stop a fuzzer,
+ * so each input is read twice: as it is, and as the content of an entry whose hash is right.
  */
 #include <errno.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Messages of a service manager: whatever comes, lengths and texts stay within their bounds. */
+/* Messages of a service manager: for any input, lengths and texts stay within their bounds. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@ static void require(int condition)
 	}
 }
 
-/* What we write ourselves is a message, of the size that its head says. */
+/* Our own messages are valid, of the size in their head. */
 static void check_own(const char *text)
 {
 	struct dbus_message message;

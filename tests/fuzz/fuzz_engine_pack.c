@@ -29,7 +29,7 @@ static void unpack(const uint8_t *data, size_t size, struct block *shared)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	/* Any descriptor will do: it is not looked into. */
+	/* Any descriptor is good enough: it is not read. */
 	struct block shared = { .fd = 0, .data = "one\0two\0three", .size = 14 };
 
 	unpack(data, size, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What strangers send as JSON: the first byte chooses what it is taken for. Checked: what was taken
- * is within its bounds, what was refused has a reason, and nothing is left behind either way.
+ * Untrusted requests as JSON: the first byte chooses the kind. Checked: accepted ones are within
+ * their bounds, refused ones have a reason, and nothing is left behind either way.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -85,7 +85,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size == 0) {
 		return 0;
 	}
-	/* As the HTTP layer hands it over: counted, not ended by a NUL. */
+	/* As the HTTP layer passes it: counted, not ended by a NUL. */
 	char *text = malloc(size);
 	require(text != NULL);
 	memcpy(text, data + 1, size - 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The first bytes of TLS: more of them never change a name that was found. */
+/* The first bytes of TLS: more bytes never change a name that was found. */
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>

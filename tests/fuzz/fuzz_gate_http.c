@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Heads of requests: what is passed on is for the host, has one length, and reads the same. */
+/* Heads of requests: a forwarded head is for the host, has one length, and parses the same. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +27,7 @@ static int rewrite(struct http1_reader *reader, const char *text, size_t size,
 	return http_head_rewrite(reader, text, size, expect, out);
 }
 
-/* A body is as long as it is, however it comes. */
+/* The length of a body does not depend on its pieces. */
 static void measure(const struct http1_reader *at_body, const char *data, size_t size)
 {
 	struct http1_reader whole = *at_body, parts = *at_body;
@@ -42,7 +42,7 @@ static void measure(const struct http1_reader *at_body, const char *data, size_t
 	}
 }
 
-/* Nor does it matter in how many pieces the head comes. */
+/* Nor does the number of pieces of the head matter. */
 static void read_pieces(const char *text, size_t size, const struct http_expect *expect, int whole)
 {
 	struct http1_reader reader;

@@ -15,10 +15,10 @@ int gate_listen(struct gate *gate, const int *fds, unsigned count)
 	return 0;
 }
 
-/* Two bytes say how long the next record is. */
+/* Two bytes give the length of the next record. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const struct opener opener = { 0 }; /* one that takes what is meant for it */
+	static const struct opener opener = { 0 }; /* a peer that reads its messages */
 	struct gate *gate = calloc(1, sizeof(*gate));
 	char text[NET_RULE_TEXT];
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Questions for names, as any program in a cell can send them: what is answered, and to whom. */
+/* DNS queries, as any program in a cell can send them: the answers, and their receivers. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Nobody is told; but what would be is text. */
+/* No report is sent; but its name would be text. */
 void report_connection(struct gate *gate, const struct gate_connection *record)
 {
 	char name[NET_NAME_MAX + 1];
@@ -44,7 +44,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (answer > room) {
 		abort();
 	}
-	/* An address goes only to a name that a rule has. */
+	/* Only a name in a rule gets an address. */
 	if (answer >= 8 && out[7] && dns_question_parse(data, size, &question) == 0 &&
 	    strcmp(question.name, "b.test") != 0 && !net_name_is_below(question.name, "a.test")) {
 		abort();

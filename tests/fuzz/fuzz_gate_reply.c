@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Answers of name servers: two bytes say to what, the rest is the message. */
+/* Replies of name servers: two bytes choose the query, the rest is the message. */
 #include <stdlib.h>
 
 #include "gate/dns_message.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The wire beneath the gate's TLS: what was read ahead and what comes from the socket, cut anyhow,
- * reach OpenSSL once each and in order, and never more of it in a turn than it may take.
+ * The wire beneath the gate's TLS: bytes that were read ahead and bytes from the socket, cut in any
+ * way, reach OpenSSL once each and in order, and never more in a turn than allowed.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,7 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 struct peer {
 	int line;            /* -1: it has ended */
-	const uint8_t *data; /* all that OpenSSL shall see */
+	const uint8_t *data; /* all bytes for OpenSSL */
 	size_t size, said, seen;
 };
 
@@ -50,7 +50,7 @@ static void hear(struct peer *peer, struct wire *wire, BIO *bio, size_t room)
 	int n = BIO_read(bio, got, (int)(room < sizeof(got) ? room : sizeof(got)));
 
 	if (n <= 0) {
-		/* To wait is something else than the end; without a turn nothing is known. */
+		/* Waiting differs from the end; without a turn nothing is known. */
 		bool retries = BIO_should_retry(bio);
 		check(room == 0 || (before ? wire->over != retries : retries));
 		check(!wire->over || peer->line < 0);
@@ -63,7 +63,7 @@ static void hear(struct peer *peer, struct wire *wire, BIO *bio, size_t room)
 	peer->seen += (size_t)n;
 }
 
-/* Two bytes a step: what, and how much. */
+/* Two bytes a step: the kind, and the amount. */
 static void step(struct peer *peer, struct wire *wire, BIO *bio, const uint8_t what[2])
 {
 	char answer[8] = "answer";
@@ -93,7 +93,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	int pair[2];
 
 	method = method ? method : wire_method_new();
-	/* How many steps, how much was read ahead; the steps; the bytes. */
+	/* The number of steps, the amount read ahead; the steps; the bytes. */
 	if (!method || size < 2 || size < 2 + 2 * (size_t)(data[0] % STEPS_MAX) ||
 	    size > BYTES_MAX || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) {
 		return 0;

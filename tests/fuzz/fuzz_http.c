@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * HTTP: the first byte says how the rest is cut into pieces. The pieces give the same requests as
- * the whole; what comes out of the reader is what http.h promises; and a server with these bytes on
- * a socket answers as many requests as the reader has seen, and then lets go of everything.
+ * HTTP: the first byte chooses how the rest is cut into pieces. The pieces give the same requests
+ * as the whole; the reader's results match http.h; and a server with these bytes on a socket
+ * answers as many requests as the reader has found, and then frees everything.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -75,7 +75,7 @@ static void check_request(const struct reader *reader)
 		headers_find(reader->headers.list, reader->headers.count, "host") != NULL);
 }
 
-/* One line for each thing that happened. */
+/* One line for each event. */
 static void note(struct buf *notes, const struct reader *reader)
 {
 	if (reader->state == READER_REFUSED) {
@@ -128,7 +128,10 @@ static struct tally read_all(const struct http_limits *limits, const char *data,
 			note(notes, &reader);
 			tally.refused = true;
 		} else if (at < size) {
-			/* A copy that ends where the piece ends, so that reading on is seen. */
+			/*
+			 * A copy that ends where the piece ends, so that a read beyond it is
+			 * detected.
+			 */
 			size_t part = piece_size(how, at, size);
 			char *piece = malloc(part);
 			require(piece != NULL);
@@ -199,7 +202,7 @@ static void round_of(struct host *host)
 	require(loop_run(host->loop) == 0);
 }
 
-/* What is answered must not fill the socket, or nobody would go on. */
+/* The responses must not fill the socket, or the server would wait for ever. */
 static void discard(int fd)
 {
 	char room[4096];

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The reader of HTTP/1 against llhttp, strict: a message that ours takes is one to llhttp too, ends
- * at the same byte and means the same, but for what is in `explained`. What ours refuses, llhttp
- * may take: ours is stricter. And the pieces in which a message comes change nothing.
+ * The reader of HTTP/1 against llhttp, strict: a message that ours accepts is also one to llhttp,
+ * ends at the same byte and means the same, except for the differences in `explained`. Messages
+ * that ours refuses may be accepted by llhttp: ours is stricter. And the pieces in which a message
+ * arrives change nothing.
  *
- * The first byte says what is read, the second how it is cut into pieces.
+ * The first byte chooses the kind of message, the second how it is cut into pieces.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -37,7 +38,7 @@ static void require(int condition)
 	}
 }
 
-/* What one of the two has read. The texts of both are made the same way. */
+/* The result of one of the two. The texts of both are made the same way. */
 struct seen {
 	bool complete, until_close;
 	size_t size; /* of the message */
@@ -93,7 +94,7 @@ static void note_framing(struct seen *seen, const struct http1_reader *reader)
 
 static void read_head(struct seen *seen, struct http1_reader *reader, const struct buf *head)
 {
-	/* A copy that ends where the head ends, so that reading on is seen. */
+	/* A copy that ends where the head ends, so that a read beyond it is detected. */
 	char *copy = malloc(reader->head_size);
 
 	require(copy && head->size == reader->head_size);
@@ -113,7 +114,7 @@ static size_t piece_size(unsigned char cut, size_t at, size_t size)
 	return most < size - at ? most : size - at;
 }
 
-/* One piece; false: nothing more is taken. */
+/* One piece; false: nothing more is accepted. */
 static bool take_piece(struct seen *seen, struct http1_reader *reader, struct buf *head,
 		       struct http1_text *input)
 {
@@ -214,7 +215,7 @@ static int on_value(llhttp_t *parser, const char *at, size_t size)
 	return 0;
 }
 
-/* llhttp leaves the blanks behind a value. */
+/* llhttp keeps the blanks behind a value. */
 static int on_field(llhttp_t *parser)
 {
 	struct oracle *oracle = oracle_of(parser);
@@ -246,7 +247,7 @@ static int on_head(llhttp_t *parser)
 	seen->chunked = parser->flags & F_CHUNKED;
 	seen->has_length = parser->flags & F_CONTENT_LENGTH;
 	seen->length = seen->has_length ? parser->content_length : 0;
-	parser->upgrade = 0; /* offers of other protocols are not taken up */
+	parser->upgrade = 0; /* upgrades to other protocols are not accepted */
 	return oracle->to_head ? 1 : 0;
 }
 
@@ -275,7 +276,7 @@ static const llhttp_settings_t settings = {
 	.on_message_complete = on_end,
 };
 
-/* The bytes of our message: all but the last are no message yet. */
+/* The bytes of our message: all but the last are no complete message. */
 static void read_oracle(struct seen *seen, bool response, bool to_head, bool until_close,
 			const char *data, size_t size)
 {

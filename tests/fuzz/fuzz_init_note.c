@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The notes of the payload process, as brig-init reads them: any bytes, in any order. Only whole
- * notes with possible values come through, in the one order there is.
+ * notes with possible values are accepted, and only in the right order.
  *
  * Input: the number of the plan's steps, then messages: one byte of size, and the bytes themselves.
  */
@@ -26,7 +26,7 @@ static void must(int holds)
 	}
 }
 
-/* What brig-init does with a note that was accepted must be harmless. */
+/* The actions of brig-init for an accepted note must be harmless. */
 static void accepted(const struct init_note *note, enum init_note_state before, unsigned steps)
 {
 	switch (note->kind) {
@@ -65,7 +65,7 @@ static void hear(int fd, enum init_note_state *state, unsigned steps, const uint
 	}
 }
 
-/* What is written is read, and taken where it is due. */
+/* A written note is read, and accepted where it is due. */
 static void round_trip(int ends[2], unsigned steps)
 {
 	enum init_note_state state = INIT_NOTES_NONE;
@@ -93,7 +93,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	must(pipe2(ends, O_CLOEXEC) == 0);
 	round_trip(ends, steps);
 	for (int n = 0; n < MESSAGES_MAX && size >= 1; n++) {
-		/* Most of the right size, or little is learnt of the order; none longer. */
+		/* Most of the right size, or the order is hardly tested; none longer. */
 		size_t length = data[0] < 192 ? sizeof(struct init_note)
 					      : data[0] % sizeof(struct init_note);
 		data++;

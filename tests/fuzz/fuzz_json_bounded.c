@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The reader of large texts against jansson alone: both refuse, or both find the same. Blanks in
- * front make every text a large one.
+ * The reader of large texts against jansson alone: both refuse, or both give the same result.
+ * Blanks in front make every text a large one.
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The JSON reader. The first line is a path to locate, the rest is the text. Checked: blanking
- * moves
- * nothing, every key that was parsed is found again, places are inside the text, and what was read
- * is read the same when written out.
+ * moves nothing, every parsed key is found again, positions are inside the text, and a parsed text
+ * is parsed the same when written out.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -118,7 +117,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		text = end + 1;
 		size -= path_size + 1;
 	}
-	/* On any bytes at all, as well as on what was parsed. */
+	/* On any bytes at all, as well as on parsed texts. */
 	require(!json_locate(text, size, path, &at) || at < size);
 	if (json_doc_load(&doc, "f", text, size, &err) == 0) {
 		int budget = KEYS_MAX;

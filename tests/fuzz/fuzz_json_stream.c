@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The reader of texts that come in parts against the reader of whole ones: both refuse, or both
- * find the same, wherever the text is cut. The first byte says how long the parts are.
+ * The reader of texts that arrive in parts against the reader of whole ones: both refuse, or both
+ * give the same result, wherever the text is cut. The first byte is the length of the parts.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -44,7 +44,7 @@ static json_t *read_parts(const struct json_stream_options *options, const char 
 	return root;
 }
 
-/* A string that has stayed in the file is what the document has there, as text or as bytes. */
+/* A string that has stayed in the file equals that of the document, as text or as bytes. */
 static bool same_long(const char *data, size_t size, const json_t *whole)
 {
 	size_t length = json_string_length(whole), decoded = 0;

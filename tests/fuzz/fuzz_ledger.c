@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The ledger's messages from a hostile front. Any form that is accepted goes to a real database in
- * a directory of its own; whatever comes, the chain of what was written stays whole.
+ * a directory of its own; for any input, the chain of the records stays whole.
  *
  * Input: calls of one byte of kind, one of value, two of size, and the form.
  */
@@ -78,7 +78,7 @@ static void call(struct store *store, const struct message *message, const void 
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static struct store *store; /* made once: what is written is rolled back */
+	static struct store *store; /* made once: writes are rolled back */
 	struct chain_checkpoint checkpoint;
 
 	if (!store) {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A hostile MCP client, of both eras, on both transports at once: any messages in any order,
- * leaving at any moment, while calls end when they like. Every exchange is answered once at most,
- * what is sent is one line of JSON, and nothing is left.
+ * A hostile MCP client, of both protocol versions, on both transports at once: any messages in any
+ * order, leaving at any moment, while calls end at any time. Every exchange is answered once at
+ * most, every sent message is one line of JSON, and nothing is left.
  *
- * Input: lines, each with a letter in front that says what is done with it:
+ * Input: lines, each with a letter in front that chooses the action:
  *   s  a message on the stdio-like connection
  *   p  a POST with headers that fit; P: the same in the last session; q: with headers that may not
  *   g  a GET in the last session, with the rest as Last-Event-ID
  *   d  a DELETE of the last session
  *   l  the client of the exchange with that number leaves
  *   f  a call that a tool has kept is finished; r: fails; o: makes progress and logs
- *   t  what is due in the loop runs
+ *   t  the due callbacks of the loop run
  */
 #include <sodium.h>
 #include <stdint.h>
@@ -194,7 +194,7 @@ static void do_http(struct world *world, const char *method, char kind, char *bo
 		fake_add(fake, "Last-Event-ID", body);
 	}
 	if (kind == 'p') {
-		/* As the body says, so that more than the mismatch is seen. */
+		/* As in the body, so that more than the mismatch is tested. */
 		const char *name = strstr(body, "\"keep\"")  ? "keep"
 				   : strstr(body, "\"ask\"") ? "ask"
 				   : strstr(body, "\"now\"") ? "now"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rules as people write them: what is read is written and read again as the same. */
+/* Rules as people write them: a parsed rule is written and parsed again as the same. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Outcomes: a hostile JSON text and a hostile record; what is believed is read to its end. */
+/* Outcomes: a hostile JSON text and a hostile record; an accepted one is read to its end. */
 #include <stdint.h>
 #include <stdlib.h>
 

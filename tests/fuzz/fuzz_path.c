@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Paths and globs: the first line is a pattern, the rest a path. The matcher is held against a
- * plain
- * table of all prefixes, which is slow and obvious.
+ * Paths and globs: the first line is a pattern, the rest a path. The matcher is compared with a
+ * plain table of all prefixes, which is slow and obvious.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -46,7 +45,7 @@ static void check_beneath(const char *path)
 	free(copy);
 }
 
-/* A dot that starts a part: only a dot that starts a part of the pattern stands for it. */
+/* A dot that starts a part: only a dot that starts a part of the pattern matches it. */
 static bool hides(const char *path, size_t j)
 {
 	return path[j] == '.' && (j == 0 || path[j - 1] == '/');

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as a policy file: an error with a place, or a policy that keeps its promises. */
+/* Any bytes as a policy file: an error with a position, or a policy that keeps its guarantees. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>

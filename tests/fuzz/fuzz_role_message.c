@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One end of the roles' messages with a hostile peer: records of any length, any number of
- * descriptors, in any order, while we answer; nothing that no rule allows gets through, nothing
- * stays open, and `gone` is told once.
+ * descriptors, in any order, while we answer; nothing passes that no rule allows, nothing stays
+ * open, and `gone` is called once.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -62,7 +62,7 @@ static unsigned count_fds(const int fds[MESSAGE_FDS_MAX])
 	return count;
 }
 
-/* All of the tail is read: what is not there would be found out. */
+/* All of the tail is read: a sanitizer would detect missing bytes. */
 static uint8_t sum_of(const void *tail, size_t size)
 {
 	const uint8_t *bytes = tail;
@@ -94,7 +94,7 @@ static int take_fds(void *user, const struct message *message, int fds[MESSAGE_F
 	(void)tail;
 	check(tail_size == 0 && (message->kind == ONE_FD ? count == 1 : count <= 2));
 	(void)message_send(end->peer, message, fds, count, NULL, 0);
-	/* The first is kept, as a taker may. */
+	/* The first is kept, as a receiver may. */
 	close_fd(&fds[0]);
 	return 0;
 }
@@ -147,7 +147,7 @@ static const struct message_rule rules[] = {
 	{ LAST, "last", 0, 0, 0, take_last },
 };
 
-/* What the peer sends as a descriptor: a block, whole, too large or empty; or none. */
+/* The descriptor that the peer sends: a block, whole, too large or empty; or none. */
 static int make_fd(unsigned which)
 {
 	static const char zeros[BLOCK_MAX + 1];
@@ -221,7 +221,7 @@ static void turn(struct loop *loop)
 }
 
 /*
- * Each record is a head of three bytes (descriptors and what they are; how the length is meant; the
+ * Each record is a head of three bytes (descriptors and their kind; the meaning of the length; the
  * length) and its content. A long one is padded: a tail can have 32 KiB.
  */
 static void speak(struct loop *loop, struct end *end, int line, const uint8_t *data, size_t size)
@@ -231,7 +231,7 @@ static void speak(struct loop *loop, struct end *end, int line, const uint8_t *d
 	while (size > 3 && end->peer && !end->gone) {
 		unsigned count = data[0] % (FDS_MAX + 1), which = data[0] / (FDS_MAX + 1);
 		size_t length = data[1] & 1 ? data[2] * (sizeof(record) / 255) : data[2];
-		bool pauses = !(data[1] & 2); /* else more come in one go */
+		bool pauses = !(data[1] & 2); /* else several arrive at once */
 
 		data += 3;
 		size -= 3;
@@ -267,7 +267,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size) {
 		speak(loop, &end, pair[1], data + 1, size - 1);
 	}
-	/* The end of the line is the end of the peer, when all before it was read. */
+	/* The end of the connection is the end of the peer, when everything before it was read. */
 	close(pair[1]);
 	for (int i = 0; i < 64 && end.peer && !end.gone; i++) {
 		turn(loop);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runtime files and what is done with them. Up to the first NUL the input is a runtime file; the
- * rest is code: it is named by Java's rules and looked at for a #! line. Checked: what is parsed is
- * whole, keeps inside its fence and expands; an error tells the place; a name is a safe file name.
+ * Runtime files and their use. Up to the first NUL the input is a runtime file; the rest is code:
+ * it is named by Java's rules and searched for a #! line. Checked: a parsed file is complete, stays
+ * within its bounds and expands; an error has a position; a name is a safe file name.
  */
 #include <stdint.h>
 #include <stdlib.h>

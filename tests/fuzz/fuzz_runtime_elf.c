@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ELF reader, on any bytes: it ends, stays inside them, and what it gives is text. */
+/* The ELF reader, on any bytes: it ends, stays inside them, and its results are text. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any bytes as the lines of a system-call group. What parses must compile, or be too large, and
- * the compiled program must answer as the table does.
+ * Any bytes as the lines of a system-call group. Rules that parse must compile, or be too large,
+ * and the compiled program must answer as the table does.
  */
 #include <errno.h>
 #include <linux/audit.h>
@@ -21,7 +21,7 @@ static int by_call(const void *a, const void *b)
 	if (x->call != y->call) {
 		return x->call < y->call ? -1 : 1;
 	}
-	/* Lines keep their order: reasons stand in the text one behind the other. */
+	/* Lines keep their order: reasons follow each other in the text. */
 	return x->reason < y->reason ? -1 : 1;
 }
 

@@ -16,7 +16,7 @@ static void require(int condition)
 	}
 }
 
-/* What is written for a value reads as that value. */
+/* The text of a value parses as that value. */
 static void check_round_trip(enum unit unit, uint64_t value)
 {
 	char text[40];

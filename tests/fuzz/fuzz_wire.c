@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The status records of a cell's init, as the warden hears them: any bytes, in any order, with any
- * number of descriptors. Nothing but whole records in order comes through, and no descriptor stays.
+ * The status records of a cell's init, as the warden receives them: any bytes, in any order, with
+ * any number of descriptors. Only whole records in order are accepted, and no descriptor stays
+ * open.
  *
  * Input: messages of one byte of size, one byte of descriptor count, and the bytes themselves.
  */
@@ -50,7 +51,7 @@ static void send_raw(int socket, const uint8_t *data, size_t size, int fd, unsig
 	must(sendmsg(socket, &message, MSG_NOSIGNAL) == (ssize_t)size);
 }
 
-/* A record that was taken is what was sent, and moves the state forward only. */
+/* An accepted record is what was sent, and moves the state only forward. */
 static void hear(int socket, enum wire_state *state, const uint8_t *sent, size_t size)
 {
 	struct wire_record record;
@@ -82,7 +83,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	must(first_free >= 0 && close(first_free) == 0);
 	must(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
 	for (int n = 0; n < MESSAGES_MAX && size >= 2; n++) {
-		/* Most messages of the right size, or little is learnt of the order. */
+		/* Most messages of the right size, or the order is hardly tested. */
 		size_t length = data[0] < 128 ? sizeof(struct wire_record) : data[0] - 128u;
 		unsigned fds = data[1] % (SENT_FDS_MAX + 1);
 		data += 2;

@@ -33,7 +33,7 @@ def make_certificates(directory):
     (directory / "server.pem").write_text(both)
 
     def server(name, *flags, names=None):
-        """What the servers show for this name instead."""
+        """The certificate that the servers present for this name instead."""
         openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
                 "-keyout", "one.key", "-out", "one.crt", "-subj", f"/CN={name}",
                 "-addext", f"subjectAltName=DNS:{names or name}",
@@ -46,7 +46,7 @@ def make_certificates(directory):
     server("wrongname.test", *signed, "-days", "30", names="evil.test")
     server("client.test", *signed, "-days", "30", "-addext", "extendedKeyUsage=clientAuth")
     server("api.test", *signed, "-days", "30")
-    # `openssl req` takes no dates before 3.4; `openssl x509` takes days that lie behind.
+    # `openssl req` accepts no dates before 3.4; `openssl x509` accepts days in the past.
     openssl("req", "-new", "-key", "server.key", "-out", "expired.csr", "-subj", "/CN=expired.test")
     (directory / "names").write_text("subjectAltName=DNS:expired.test\n")
     openssl("x509", "-req", "-in", "expired.csr", "-CA", "ca.pem", "-CAkey", "ca.key",
@@ -84,7 +84,7 @@ class World:
         return self.order(op="run", argv=list(argv), **options)
 
     def entering(self):
-        """What a command is started with to be on the host of this world, as a child of ours."""
+        """The prefix of a command that runs on the host of this world, as a child of ours."""
         line = ["nsenter", "-t", str(self.process.pid), "-n", "-m", "--wd=/"]
         if os.geteuid() != 0:
             line += ["-U", "--preserve-credentials", "setpriv", "--ambient-caps=-all",
@@ -95,7 +95,8 @@ class World:
         return self.command(BRIG, *args, **options)
 
     def visits(self):
-        """Who has come outside since the last time, as [address, port, what]; and what was asked."""
+        """Connections outside since the last call, as [address, port, what]; and the
+        DNS queries."""
         answer = self.order(op="visits")
         return answer["visits"], answer["asked"]
 
@@ -135,7 +136,7 @@ def schema():
 
 @pytest.fixture
 def run(world, schema):
-    """Runs Python code (or other arguments) with these hosts; the result fulfils the schema."""
+    """Runs Python code (or other arguments) with these hosts; the result matches the schema."""
     world.visits()
 
     def run(code, *hosts, args=(), options=(), **more):

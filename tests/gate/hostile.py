@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hosts that mean no good, in the network of world.py: most of them behind good TLS."""
+"""Hostile hosts in the network of world.py: most of them behind valid TLS."""
 
 import os
 import socketserver
@@ -12,7 +12,7 @@ FILL = b"x" * 60000
 
 
 def make_chain(certificate):
-    """A good certificate, and very many more."""
+    """A valid certificate, and very many more."""
     directory = os.path.dirname(certificate)
     with open(os.path.join(directory, "api.test.pem"), encoding="ascii") as file:
         leaf = file.read()
@@ -48,7 +48,7 @@ def endless_body(connection):
 
 
 def twice(connection):
-    """The second answer is for whoever asks next, if somebody does on this connection."""
+    """The second response is for the next request on this connection, if there is one."""
     answer(connection, b"HTTP/1.1 200 OK", b"mine")
     answer(connection, b"HTTP/1.1 200 OK\r\nSet-Cookie: a=b", b"poison")
     time.sleep(1)
@@ -81,7 +81,7 @@ def handler_of(note, file, talk):
                     note(connection, connection.recv(65536))
                 talk(connection)
             except OSError:
-                pass  # the gate had enough
+                pass  # the gate has closed it
 
     return Hostile
 

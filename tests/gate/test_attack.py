@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""T1 to T14 with a gate: each attack beside a control that shows that the way is there."""
+"""T1 to T14 with a gate: each attack beside a control that shows that the path works."""
 
 import os
 import time
@@ -42,7 +42,7 @@ def test_local_rule_opens_private_but_never_metadata(run, world):
     result = connect(run, [("169.254.169.254", 7000)], "local:169.254.0.0/16:7000")
     assert result["network"][0]["verdict"] == "refused_address", result
     assert len(world.visits()[0]) == 1
-    # The very address, by the operator's own hand.
+    # The exact address, listed by the operator.
     result = connect(run, [("169.254.169.254", 7000)], "local:169.254.169.254:7000")
     assert result["stdout"] == "ping\n"
 
@@ -73,7 +73,8 @@ def test_range_does_not_open_private_addresses(run, world):
 
 
 def test_t11_rebinding(run, world):
-    """Public first, private from then on: the connection goes to what was judged, or nowhere."""
+    """Public first, private from then on: the connection goes to the checked address,
+    or nowhere."""
     world.name("rebind.test", [["93.184.216.34"], ["192.168.7.7"]])
     result = connect(run, [("rebind.test", 7000)] * 3, "rebind.test:7000")
     assert result["stdout"].split()[0] == "ping"
@@ -81,7 +82,7 @@ def test_t11_rebinding(run, world):
         "allowed", "refused_address", "refused_address"]
     visits, asked = world.visits()
     assert [visit[0] for visit in visits] == ["::ffff:93.184.216.34"]
-    # One question of each type for each connection: nobody asks twice.
+    # One query of each type for each connection: no query is repeated.
     assert asked == [["rebind.test", 1], ["rebind.test", 28]] * 3
     world.name("rebind.test", [["192.168.7.7"], ["93.184.216.34"]])
     result = connect(run, [("rebind.test", 7000)], "rebind.test:7000")
@@ -94,10 +95,10 @@ def test_mixed_answers_use_the_public_one(run, world):
 
 
 def test_t9_address_flipped_during_connect(run, world):
-    """There is nothing to flip: the kernel that reads the address is the one that routes it.
+    """There is nothing to exchange: the kernel that reads the address also routes it.
 
-    Which of the two a call meets, and whether it hears of a refusal or of a reset, is chance. What is
-    certain: each address by itself, and that nobody but the allowed host is ever reached.
+    Which of the two a call reaches, and whether it gets a refusal or a reset, is random. Certain
+    are the result for each address by itself, and that only the allowed host is ever reached.
     """
     code = """
 import ctypes, itertools, socket, sys, threading, struct
@@ -126,13 +127,13 @@ stop = True
     result = run(code, "public.test:7000")
     assert result["stdout"] == "connected errno 101\n", result
     visited, end = set(), time.monotonic() + 20
-    while not visited and time.monotonic() < end:  # the host writes its visitors down a bit later
+    while not visited and time.monotonic() < end:  # the host records its connections a bit later
         visited |= {visit[0] for visit in world.visits()[0]}
     assert visited == {"::ffff:93.184.216.34"}
 
 
 def test_t9_address_flipped_during_sendto(run, world):
-    """The other calls that take an address: sendto and sendmsg, which may connect on their way."""
+    """The other calls with an address: sendto and sendmsg, which may also connect."""
     code = """
 import ctypes, itertools, socket, struct, sys, threading
 libc = ctypes.CDLL(None, use_errno=True)
@@ -266,7 +267,7 @@ except OSError as error:
 
 
 def test_t4_t5_families_with_a_gate(run, world):
-    """A network is no reason for other kinds of sockets, nor for the host's tables."""
+    """A network allows no other kinds of sockets, nor access to the host's tables."""
     code = """
 import socket
 for family, kind, protocol in ((16, 3, 0), (16, 3, 15), (16, 3, 9), (16, 3, 12), (16, 3, 4), (16, 3, 16),
@@ -293,7 +294,7 @@ for level, option, value in ((6, 31, b"tls"), (0, 35, bytes(8)), (0, 64, bytes(4
 
 
 def test_t6_nothing_leaves_with_a_gate(run, world):
-    """Multicast, broadcast and link-local, where the rules are as wide as can be."""
+    """Multicast, broadcast and link-local, where the rules are as wide as possible."""
     code = """
 import socket
 targets = ("224.0.0.251", "239.1.1.1", "255.255.255.255", "10.77.0.255", "169.254.1.1", "10.77.0.1",
@@ -353,7 +354,7 @@ for place in sys.argv[1:]:
 
 
 def test_t3_sockets_of_the_host(world):
-    """Abstract ones and those with a path, with a gate beside; the same code reaches them bare."""
+    """Abstract ones and those with a path, beside a gate; the same code reaches them bare."""
     done = world.command("/usr/bin/python3", "-c", T3, BRIG, T3_CLIENT)
     inside, bare = done["stdout"].splitlines()
     assert "connected" not in inside and inside.count("Error") == 2
@@ -361,7 +362,8 @@ def test_t3_sockets_of_the_host(world):
 
 
 def test_cells_do_not_reach_each_other(run, world):
-    """The made-up addresses of one cell are its own; what listens in it is not for others."""
+    """The synthetic addresses of one cell are its own; servers in it are not reachable
+    for others."""
     code = """
 import socket
 s = socket.create_server(("0.0.0.0", 9099))

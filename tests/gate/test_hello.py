@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""T13: every ClientHello that goes in clear is for the host, not only the first one."""
+"""T13: every ClientHello in clear is for the host, not only the first one."""
 
 import json
 import struct
@@ -25,7 +25,7 @@ except OSError as error:
     data += type(error).__name__.encode()
 print(data.decode("latin-1"))
 """
-ANSWER = 60  # bytes that the server of the tests says to each hello
+ANSWER = 60  # bytes that the server of the tests sends for each hello
 
 
 def sized(size, data):
@@ -41,7 +41,7 @@ def extension(kind, data):
 
 
 def hello(name, key=True, records=1):
-    """A ClientHello of TLS 1.3; without a key, so that the server must ask for one."""
+    """A ClientHello of TLS 1.3; without a key, so that the server must request one."""
     names = extension(0, sized(2, b"\0" + sized(2, name.encode()))) if name else b""
     keys = sized(2, struct.pack(">H", 29) + sized(2, b"k" * 32) if key else b"")
     extensions = (names + extension(43, b"\2\3\4") + extension(10, sized(2, b"\0\x1d"))
@@ -104,13 +104,13 @@ def test_second_hello_for_the_host_passes(run, world, tmp_path, second, rule):
 
 
 def test_what_follows_the_first_hello_waits_for_the_server_and_passes(run, world):
-    """Early data, and whatever else: the server has taken the hello that was looked at."""
+    """Early data, and any other: the server has received the hello that was checked."""
     script = [(0, [GOOD, EARLY, b"x" * 100000])]
     size = ANSWER + len(EARLY) + 100000
     result = talk(run, script, RETRY_PORT, size)
     assert verdict(result) == ["allowed"], result
     assert result["network"][0]["bytes_down"] == size, result
-    # In clear it would be a hello; behind the answer it is what the two have agreed upon.
+    # In clear it would be a hello; after the answer it is data that the two have agreed upon.
     result = talk(run, [(0, [GOOD]), (ANSWER, [EVIL])], RETRY_PORT, ANSWER + len(EVIL))
     assert verdict(result) == ["allowed"], result
 
@@ -149,7 +149,7 @@ def test_second_hello_where_tls_is_opened(opened, world, name):
     first, second = hello("api.test", key=False), hello(name)
     result = talk(opened.run, [(0, [first]), (80, [second])], 443, host="api.test", rules=())
     assert verdict(result) == ["refused_protocol"], result
-    # The alert of an unknown name: the gate has not agreed upon anything.
+    # The alert of an unknown name: the gate has not agreed to anything.
     assert result["stdout"].encode("latin-1").rstrip(b"\n").endswith(b"\x15\3\3\0\2\2\x70"), result
     assert world.visits()[0] == []
 
@@ -157,5 +157,5 @@ def test_second_hello_where_tls_is_opened(opened, world, name):
 def test_second_hello_for_the_host_where_tls_is_opened(opened):
     first, second = hello("api.test", key=False), hello("api.test")
     result = talk(opened.run, [(0, [first]), (80, [second])], 443, 500, host="api.test", rules=())
-    # A ServerHello with a key, a change, and what is sealed.
+    # A ServerHello with a key, a change of cipher, and sealed records.
     assert b"\x17\3\3" in result["stdout"].encode("latin-1"), result

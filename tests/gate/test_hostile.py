@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hosts that mean no good: no more bytes than allowed, no connection kept for ever, bounded memory."""
+"""Hostile hosts: no more bytes than allowed, no connection kept for ever, bounded memory."""
 
 import re
 import subprocess
@@ -47,7 +47,7 @@ while s.recv(65536):
 
 
 def test_handshakes_count_as_bytes(opened):
-    """A host that is never spoken to can be sent hello, and can send certificates, without end."""
+    """A host without any request can still receive hellos, and send certificates, without end."""
     opened.write([opened.credential("wrongname.test")], ["wrongname.test"], rate=1000)
     code = """
 import socket, ssl
@@ -59,14 +59,14 @@ for i in range(200):
     assert b"502" in s.recv(100)
     s.close()
 """
-    # Without them it is names alone: less than 500 bytes each time.
+    # Without them only names are sent: less than 500 bytes each time.
     result = opened.run(code, options=["--net-bytes", "200K", "--timeout", "110s"], timeout=150)
     assert result["status"] == "network_limit", result
     assert result["network"][0]["verdict"] == "refused_peer", result["network"]
 
 
 def test_the_wire_counts_where_tls_is_opened(opened):
-    """At least what the records of 16 KiB add, and the handshake; not much more."""
+    """At least the overhead of records of 16 KiB, and the handshake; not much more."""
     code = "import urllib.request as u; print(len(u.urlopen('https://api.test/bytes/3000000').read()))"
     result = opened.run(code)
     assert result["stdout"] == "3000000\n", result
@@ -153,7 +153,7 @@ print(all(kept), refused, bool(again))
 @pytest.mark.parametrize("reset", [False, True])
 @pytest.mark.parametrize("tls", [False, True])
 def test_a_silent_host_keeps_no_connection(opened, tls, reset):
-    """A program that has left its end gets its place back, though the host never says a word."""
+    """A program that has closed its end gets its place back, although the host never answers."""
     port = hostile.SILENT if tls else hostile.MUTE
     rule = TLS if tls else {"host": "api.test", "protocol": "any"}
     opened.write([opened.credential("api.test")], [{**rule, "ports": str(port)}, TLS],
@@ -177,7 +177,8 @@ sys.stdin.read()
 
 
 def test_what_nobody_reads_is_bounded(world):
-    """The kernel holds what has come and was not taken: a few connections may have much, no more."""
+    """The kernel holds bytes that were received and not read: a few connections may have many, no
+    more."""
     line = [*world.entering(), BRIG, "run", "--net", f"public.test:{hostile.FLOOD}", "--timeout",
             "100s", "-c", UNREAD.format(port=hostile.FLOOD)]
     with subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as run:

@@ -145,7 +145,7 @@ print(get("public.test"), get("other.test"))
 """
     result = run(code, options=options)
     assert result["stdout"] == "Bearer s3cret mine\n", result
-    # What comes back is the server's answer; a request that is its own answer would tell.
+    # The response is the server's; a request that is its own response would reveal the credential.
     code = """
 import socket
 for method in ("TRACE", "trace", "Trace", "OPTIONS", "TRACK", "DEBUG", "CONNECT"):
@@ -201,7 +201,7 @@ print(found)
 
 @pytest.mark.root
 def test_credentials_are_not_in_the_cell(world, policy, tmp_path):
-    """The cell's init begins as a copy of brig; this it must not have."""
+    """The cell's init begins as a copy of brig; it must not have the credential."""
     secret = tmp_path / "secret"
     secret.write_text("Bearer in-no-other-memory\n")
     options = policy('"network": {"allow": ["public.test"], "credentials": ['
@@ -209,7 +209,7 @@ def test_credentials_are_not_in_the_cell(world, policy, tmp_path):
     done = world.command("/usr/bin/python3", "-c", MEMORY, os.environ.get("BRIG", "build/brig"),
                          "in-no-other-memory", *options)
     found = ast.literal_eval(done["stdout"])
-    assert found["brig"] and found["gate"], done  # the control: where it must be it is found
+    assert found["brig"] and found["gate"], done  # the control: it is found where it must be
     assert (found["init"], found["program"]) == (0, 0)
 
 
@@ -288,7 +288,7 @@ print("all of them")
 
 @pytest.mark.parametrize("below,rule", [(".wild.test", "*.wild.test:7000"), (".evil.test", "a.test:7000")])
 def test_names_count_as_bytes(run, world, below, rule):
-    """A name is a message, to whoever is asked for it: also one that is refused."""
+    """A name is a message to the name server: also one that is refused."""
     result = run(NAMES.format(below), rule, options=["--net-bytes", "1K"])
     assert result["status"] == "network_limit" and "all" not in result["stdout"], result
     assert result["usage"]["net_bytes"] == 1024, result
@@ -311,11 +311,11 @@ for i in range(40):
 """
     result = run(code, "a.test:7000", options=["--net-bytes", "1K"])
     assert result["status"] == "network_limit", result
-    # The gate answers no more from the limit on. The program may go on for a
-    # moment, and gets nothing: how far it comes is decided by the clock.
+    # The gate stops answering at the limit. The program may continue for a moment, and gets
+    # nothing: how far it gets depends on timing.
     assert int(result["stdout"].split()[-1]) <= 1024 // 90, result
     assert result["usage"]["net_bytes"] <= 1024 + 2 * 110, result
     result = run(code, "a.test:7000", options=["--net-bytes", "1M"])
     assert result["stdout"].split()[-1] == "40", result
-    # Questions of 90 bytes, and answers that repeat them.
+    # Queries of 90 bytes, and responses that repeat them.
     assert 40 * 2 * 90 <= result["usage"]["net_bytes"] <= 40 * 2 * 110, result

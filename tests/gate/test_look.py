@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""T13, T14: TLS and HTTP are for the host that the connection was made for."""
+"""T13, T14: TLS and HTTP are for the host for which the connection was made."""
 
 import json
 
@@ -77,14 +77,14 @@ def test_requests_that_pass(run, world, request_):
 
 @pytest.mark.parametrize("host", [b"public.test.", b"PUBLIC.TEST", b"Public.Test.:080", b"public.test:80"])
 def test_host_goes_on_in_its_one_spelling(run, world, host):
-    """Another one may be another site to the server: what was compared is what it gets."""
+    """Another form may be another site to the server: it gets exactly the compared name."""
     result = talk(run, b"GET /x HTTP/1.1\r\nHost: " + host + b"\r\n\r\n")
     answer = json.loads(result["stdout"].split("\r\n\r\n", 1)[1])
     assert answer["headers"]["Host"] in ("public.test", "public.test:80"), answer
 
 
 def test_upgrades_do_not_get_through(run, world):
-    """What a server hears of is one request of HTTP/1, which ends with the connection."""
+    """A server receives one request of HTTP/1, which ends with the connection."""
     result = talk(run, b"GET /x HTTP/1.1\r\nHost: public.test\r\nConnection: Upgrade, HTTP2-Settings\r\n"
                        b"Upgrade: h2c, websocket\r\nKeep-Alive: timeout=9\r\nProxy-Connection: x\r\n"
                        b"Proxy-Authorization: x\r\nExpect: 100-continue\r\n\r\n")
@@ -125,7 +125,7 @@ print(c.getresponse().read().decode())
 
 
 def test_redirects_are_followed_by_the_program_alone(run, world):
-    """Wherever a server sends the program, it gets there by a connection of its own."""
+    """Wherever a server redirects the program, it gets there by a connection of its own."""
     code = ("import urllib.request as u\ntry:\n u.urlopen('http://192.168.7.7/', timeout=5)\n"
             "except OSError as e:\n print(e)")
     result = run(code, "public.test")

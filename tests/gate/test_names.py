@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""T7, T10, T11: a name server that is the attacker's. Whatever it says, addresses are judged."""
+"""T7, T10, T11: a name server of the attacker. For any reply, addresses are checked."""
 
 import time
 
@@ -21,7 +21,7 @@ except OSError as error:
 
 
 def chain(length, end):
-    """evil.test is another name for 1.test, that for 2.test, and so on."""
+    """evil.test is an alias of 1.test, that of 2.test, and so on."""
     names = [NAME, *(f"{i}.test" for i in range(1, length + 1))]
     return [[one, CNAME, 60, other] for one, other in zip(names, names[1:])] + [[names[-1], *end]]
 
@@ -83,14 +83,15 @@ def test_t11_names_that_are_not(run, world, said):
 
 
 def test_ttl_is_not_believed(run, world):
-    """Nothing is kept: each connection goes where the name stands for then."""
+    """Nothing is cached: each connection goes to the current address of the name."""
     for address, reached in ((PUBLIC, "ping"), (PRIVATE, ""), (PUBLIC, "ping")):
         world.name(NAME, {"records": [[NAME, A, 0x7fffffff, address]]})
         assert ("ping" in run(CODE, f"{NAME}:7000")["stdout"]) == bool(reached)
 
 
 def test_t10_one_name_however_it_is_written(run, world):
-    """A dot at the end and capitals are the same name to DNS: the rule for it holds, and no other."""
+    """A dot at the end and capitals are the same name to DNS: the rule for it applies, and no
+    other."""
     code = CODE.replace("evil.test", "{}")
     for spelling in ("PUBLIC.test", "public.test.", "Public.TEST."):
         result = run(code.format(spelling), "public.test:7000")

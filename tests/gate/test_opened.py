@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TLS that the operator has the gate open: programs work unmodified, and never have the credential."""
+"""TLS that the operator lets the gate open: programs work unmodified, and never have the
+credential."""
 
 import json
 import shutil
@@ -67,7 +68,7 @@ with concurrent.futures.ThreadPoolExecutor(16) as pool:
 
 
 def test_other_hosts_pass_as_they_are(opened, world):
-    """Their certificate is the true one, of the tests' authority, and there is no header."""
+    """Their certificate is the real one, of the tests' authority, and there is no header."""
     code = """
 import json, ssl, socket
 for host, file in (("public.test", "/sandbox/ca.pem"), ("api.test", None)):
@@ -111,7 +112,7 @@ def test_npm(opened):
 
 
 def test_git(opened, world):
-    """It gets as far as the server's answer, which is no repository: TLS was fine."""
+    """It gets as far as the server's response, which is no repository: TLS was fine."""
     if not shutil.which("git"):
         pytest.skip("git is not installed")
     result = opened.run(None, args=["--", "git", "ls-remote", "https://api.test/x.git"])
@@ -133,7 +134,7 @@ for version in (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3):
 
 
 def test_the_end_is_passed_on_as_it_was(opened):
-    """A body without a length that the host cuts off must not look whole."""
+    """A body without a length that the host cuts off must not look complete."""
     code = """
 import socket, ssl
 context = ssl.create_default_context()
@@ -163,7 +164,7 @@ def test_explain_says_so(opened, world):
 
 
 def test_only_where_the_run_reaches_the_host(opened):
-    """A run that does not has nothing of it: no authority, no variables."""
+    """A run without it has no trace of it: no authority, no variables."""
     code = "import os; print(os.path.exists('/etc/ssl/brig-cell.pem'), 'NODE_EXTRA_CA_CERTS' in os.environ)"
     assert opened.run(code)["stdout"] == "True True\n"
     assert opened.run(code, "public.test")["stdout"] == "False False\n"

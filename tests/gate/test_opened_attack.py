@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attacks on TLS that is opened: on the credential, on the authority, on who is spoken to."""
+"""Attacks on opened TLS: on the credential, on the authority, on the identity of the host."""
 
 import json
 import re
@@ -78,7 +78,8 @@ def test_the_remedy_names_cause_and_repair(opened):
 
 
 def test_without_a_file_the_hosts_own_list_counts(opened, world):
-    """And the tests' authority is not in it. What the cell trusts is nothing to the gate."""
+    """And the tests' authority is not in it. The cell's trusted authorities do not
+    affect the gate."""
     opened.write([opened.credential("api.test", authorities=None)])
     text = json.loads((opened.directory / "policies" / "open.json").read_text())
     del text["network"]["credentials"][0]["authorities"]
@@ -165,7 +166,7 @@ def test_no_older_tls(opened, world):
 
 
 def test_in_clear_there_is_no_credential(opened, world):
-    """Whoever asks by http:// would have it sent for everybody to read."""
+    """A request by http:// would send it in clear."""
     code = ("import urllib.request as u\n"
             "print(u.urlopen('http://api.test/x', timeout=10).read().decode())")
     result = opened.run(code)
@@ -174,7 +175,7 @@ def test_in_clear_there_is_no_credential(opened, world):
 
 
 def test_a_program_that_does_not_trust_it(opened, world):
-    """Who pins its authorities is not talked into anything, and the log says why."""
+    """A program that pins its authorities refuses, and the log gives the reason."""
     result = talk(opened, trust="cafile='/sandbox/ca.pem'",
                   options=["--in", f"ca.pem={world.directory}/ca.pem"])
     assert "CERTIFICATE_VERIFY_FAILED" in result["stdout"], result
@@ -183,7 +184,7 @@ def test_a_program_that_does_not_trust_it(opened, world):
 
 
 def test_garbage_does_no_harm(opened, world):
-    """Broken records, at each point; the gate lives, and the next connection works."""
+    """Broken records, at each point; the gate survives, and the next connection works."""
     code = """
 import os, random, socket, ssl, urllib.request as u
 random.seed(7)
@@ -267,7 +268,7 @@ def test_the_authority_is_for_these_hosts_and_this_cell(opened, tmp_path):
     assert "NIST CURVE: P-256" in shown and "Certificate Sign\n" in shown
     bundle = opened.run("print(open('/etc/ssl/certs/ca-certificates.crt').read())")["stdout"]
     assert bundle.count("BEGIN CERTIFICATE") > 1 and "PRIVATE" not in bundle
-    # What one cell trusts is nothing to another.
+    # The authority that one cell trusts is not trusted by another.
     (tmp_path / "other.pem").write_text(texts[0])
     result = talk(opened, trust="cafile='/sandbox/other.pem'",
                   options=["--in", f"other.pem={tmp_path}/other.pem"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every address of brig's own host is local, however public it looks."""
+"""Every address of brig's own host is local, even if it is a public one."""
 
 import pytest
 
@@ -52,7 +52,7 @@ def test_address_that_the_host_gets_later(run, world):
 
 
 def test_where_there_is_no_way_nothing_is_refused(run, world):
-    """The kernel's own refusals stay what they are."""
+    """The kernel's own refusals stay unchanged."""
     world.host("ip route add unreachable 93.184.219.0/24")
     world.host("ip route add prohibit 93.184.220.0/24")
     world.host("ip route add blackhole 93.184.221.0/24")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that know nothing of the gate."""
+"""Programs that are not aware of the gate."""
 
 import json
 import os
@@ -74,7 +74,7 @@ def test_npm_install(run):
     assert "node_modules/tinynpm/index.js" in [file["path"] for file in result["files"]]
 
 
-@pytest.mark.root  # the server wants an account that is not root
+@pytest.mark.root  # the server needs an account that is not root
 @needs("psql")
 def test_psql(world):
     binaries = "/usr/lib/postgresql/15/bin"
@@ -176,7 +176,7 @@ def test_service(world):
         assert refused["status"] in (400, 403, 422), refused
         assert "public.test" in refused["detail"] or "other.test" in refused["detail"] or "a b" in refused["detail"]
     assert answers[6]["status"] == "failed" and "network" not in answers[6]
-    # In a session a connection is told with the run in which the gate saw its end.
+    # In a session a connection is reported with the run in which the gate saw its end.
     assert [answer["stdout"] for answer in answers[8:]] == ["True\n", "1\n", "True\n"]
     told = [entry["verdict"] for answer in answers[8:] for entry in answer["network"]]
     assert told in (["allowed"], ["allowed"] * 2)

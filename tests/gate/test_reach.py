@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a rule allows works, with programs that know nothing of the gate; all else does not."""
+"""Allowed hosts are reachable, with programs that are not aware of the gate; all others are not."""
 
 import json
 
@@ -31,7 +31,7 @@ def test_python_by_name(run, world):
     assert entry["host"] == "public.test" and entry["port"] == 80
     assert entry["address"] == "93.184.216.34" and entry["verdict"] == "allowed"
     assert entry["bytes_up"] > 20 and entry["bytes_down"] > 20 and entry["ms"] > 0
-    # What is left are two questions for the name, here and outside, and their answers.
+    # The rest are two queries for the name, here and outside, and their replies.
     names = result["usage"]["net_bytes"] - entry["bytes_up"] - entry["bytes_down"]
     assert 8 * 29 <= names <= 16 * 64, result
     assert world.visits()[0]
@@ -48,10 +48,10 @@ def test_without_a_rule_there_is_nothing(run, world):
 
 def test_raw_socket_and_other_port(run, world):
     assert run(SOCKET.format("public.test", 7000), "public.test:7000")["stdout"] == "ping\n"
-    # A port that no rule has: the cell's own kernel refuses.
+    # A port that is in no rule: the cell's own kernel refuses.
     result = run(SOCKET.format("public.test", 9999), "public.test:7000")
     assert "ConnectionRefused" in result["stdout"]
-    # One that another host has: the gate refuses.
+    # A port of another host's rule: the gate refuses.
     result = run(SOCKET.format("other.test", 7000), "public.test:7000", "other.test:8080")
     assert "Reset" in result["stdout"] or "closed" in result["stdout"]
     assert only(result)["verdict"] == "refused_port"
@@ -160,7 +160,7 @@ with f.ThreadPoolExecutor(16) as pool:
 
 
 def test_started_warm_it_is_cold(run):
-    """Cells made ahead have no gate: the result is the same, and says so."""
+    """Cells made ahead have no gate: the result is the same, and reports a cold start."""
     result = run(URL.format("http://public.test/"), "public.test", options=["--start", "warm"])
     assert result["status"] == "ok" and result["start"] == "cold"
     result = run("print(1)", options=["--start", "warm"])

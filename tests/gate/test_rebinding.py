@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""T11 under load: names that stand for somebody else at each question, many at once."""
+"""T11 under load: names with another address for each query, many at once."""
 
 import collections
 import json
@@ -34,7 +34,7 @@ print(json.dumps(answers))
 
 
 def test_t11_rebinding_under_load(run, world):
-    """Only what was judged is connected to, whatever the next answer says."""
+    """Only checked addresses are connected to, whatever the next reply is."""
     for i in range(4):
         turned = FORBIDDEN[i:] + FORBIDDEN[:i]
         cycle = [answer for bad in turned for answer in (bad, [PUBLIC], bad + [PUBLIC])]

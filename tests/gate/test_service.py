@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The gate beneath the service: sessions that go on, gates that lie, and who is left at the end."""
+"""The gate beneath the service: sessions, compromised gates, and the processes left at the end."""
 
 import ctypes
 import json
@@ -21,7 +21,7 @@ POLICY = ('{"extends": "default", "network": {"allow": ["public.test:80,7000", "
 
 
 class Service:
-    """`brig serve` on the host of the world; its socket is a file, which is everybody's."""
+    """`brig serve` on the host of the world; its socket is a file that all users can open."""
 
     def __init__(self, world):
         self.directory = tempfile.TemporaryDirectory(prefix="brig-gate-", dir="/tmp")
@@ -96,7 +96,7 @@ for i in range({count}):
 
 
 def test_later_runs_of_a_session_are_told(service, world):
-    """Nobody can talk the gate into silence: what comes after very much is told again."""
+    """The gate cannot be silenced: after a flood, events are reported again."""
     session = service.session()
     first = service.run(session, CONNECT.format(count=300, port=7000))
     assert len(first["network"]) <= 128
@@ -116,7 +116,8 @@ HOST, ADDRESS = 254, 48
 
 
 def kinds():
-    """The numbers of the records, from the header itself: a lie must be one to today's warden."""
+    """The numbers of the records, from the header itself: a forged record must match today's
+    warden."""
     header = (Path(__file__).parents[2] / "src/net/gate_messages.h").read_text()
     body = re.search(r"enum gate_kind \{(.*?)\};", header, re.S).group(1)
     return {name: number for number, name in enumerate(re.findall(r"\bGATE_(\w+)", body), 1)}
@@ -155,7 +156,8 @@ LIES = {
 @pytest.mark.root
 @pytest.mark.parametrize("lie", LIES, ids=list(LIES))
 def test_a_gate_that_lies_ends_its_run_alone(service, lie):
-    """As its gate, broken from inside of the cell: the run is over, the next one is not."""
+    """As its gate, compromised from inside of the cell: the run is over, the next one is not
+    affected."""
     bystander = service.session()
     before = set(service.gates())
     session = service.session()
@@ -173,7 +175,7 @@ def test_a_gate_that_lies_ends_its_run_alone(service, lie):
 
 @pytest.mark.root
 def test_a_gate_that_tells_the_truth_is_believed(service):
-    """Control: the same line, a record as it should be."""
+    """Control: the same connection, a correct record."""
     before = set(service.gates())
     session = service.session()
     (gate,) = set(service.gates()) - before
@@ -188,7 +190,7 @@ def test_a_gate_that_tells_the_truth_is_believed(service):
 
 
 def test_gates_go_with_their_sessions(service):
-    service.wait(lambda: not service.gates())  # those of the tests before are on their way
+    service.wait(lambda: not service.gates())  # those of the earlier tests are on their way
     sessions = [service.session() for _ in range(3)]
     assert len(service.gates()) == 3
     for session in sessions:
@@ -215,7 +217,7 @@ def children_of(pid):
 
 
 def test_o4_names_do_not_write_the_log(service):
-    """Whatever a cell asks for: one record for each event, and no name in more than one line."""
+    """For any queries of a cell: one record for each event, and no name in more than one line."""
     session = service.session()
     code = """
 import socket, struct

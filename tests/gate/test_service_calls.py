@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The gate of cells that a service makes: by HTTP, in sessions, by MCP; and what is counted of it."""
+"""The gate of cells that a service makes: by HTTP, in sessions, by MCP; and its counters."""
 
 import http.client
 import itertools
@@ -33,7 +33,8 @@ class Connection(http.client.HTTPConnection):
 
 
 class Service:
-    """`brig serve` on the host of the tests' network; its socket is a file, which anybody sees."""
+    """`brig serve` on the host of the tests' network; its socket is a file that all
+    users can open."""
 
     def __init__(self, world, directory):
         self.directory = directory

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A network that the tests own: brig's host in one network namespace, "the internet" in another.
+"""A network of the tests: brig's host in one network namespace, "the internet" in another.
 
-Started by `unshare` as a process of its own, it takes orders as lines of JSON and answers each with
-one. Nothing in it has a way to the true network.
+Started by `unshare` as a process of its own, it reads commands as lines of JSON and answers each
+with one. Nothing in it has a route to the real network.
 
     host (w0 10.77.0.2, and 93.184.216.40) ---- veth ---- outside (o0 10.77.0.1)
                                                           93.184.216.34, .35     public servers
@@ -133,7 +133,7 @@ class Outside:
         self.visits.append([address, port, first[:4096].decode("latin-1")])
 
     def choose(self, sock, name, context):
-        """Some names have certificates of their own, which are not good ones."""
+        """Some names have certificates of their own, which are invalid."""
         file = os.path.join(os.path.dirname(self.certificate), f"{name}.pem")
         if not os.path.exists(file):
             return
@@ -209,7 +209,7 @@ class Outside:
             do_POST = do_GET
 
             def do_TRACE(self):
-                """As some servers do: the request itself is the answer."""
+                """As some servers do: the response is the request itself."""
                 data = f"{self.requestline}\r\n{self.headers}".encode()
                 self.send_response(200)
                 self.send_header("Content-Type", "message/http")
@@ -254,7 +254,7 @@ class Outside:
                     self.request.sendall(data)
 
         class First(socketserver.BaseRequestHandler):
-            """Speaks first, as mail servers do."""
+            """Sends first, as mail servers do."""
 
             def handle(self):
                 outside.note(self.request)
@@ -262,12 +262,13 @@ class Outside:
                 self.request.sendall(b"got " + self.request.recv(100))
 
         class KeyWeb(SecureWeb):
-            """Asks for another key than clients send at first: a HelloRetryRequest."""
+            """Requests another key than clients send at first: a HelloRetryRequest."""
 
             curve = "secp384r1"
 
         class Retry(socketserver.BaseRequestHandler):
-            """The beginning of TLS by hand: wants so many second hellos, byte by byte, and then echoes."""
+            """The beginning of TLS by hand: requests this many second hellos, byte by byte, and
+            then echoes."""
 
             def answer(self, random):
                 body = b"\3\3" + random + b"\0\x13\1\0\0\0"
@@ -332,7 +333,8 @@ class Outside:
             self.visits.append(["udp", 5353, data.decode("latin-1")])
 
     def addresses(self, name):
-        """A list of lists is one answer after the other: that is rebinding. So is a "cycle", for ever."""
+        """A list of lists is one reply after the other: that is rebinding. So is a "cycle", for
+        ever."""
         found = NAMES.get(name)
         if isinstance(found, dict) and "cycle" in found:
             self.turns[name] = turn = self.turns.get(name, -1) + 1
@@ -345,7 +347,7 @@ class Outside:
 
     @staticmethod
     def records(found, kind):
-        """An answer as the test wrote it: owners, types and all."""
+        """A reply as the test wrote it: owners, types and all."""
         def wire(name):
             return b"".join(bytes([len(label)]) + label.encode() for label in name.split(".")) + b"\0"
 
@@ -397,7 +399,7 @@ class Outside:
             query, who = udp.recvfrom(4096)
             answer = self.answer(query, False)
             if answer:
-                # A stranger's answer comes first: it must not be believed.
+                # A reply from another address comes first: it must not be accepted.
                 forged = bytes([query[0] ^ 1]) + answer[1:].replace(
                     socket.inet_aton(PUBLIC), socket.inet_aton(PRIVATE))
                 udp.sendto(forged, who)
@@ -412,7 +414,7 @@ class Outside:
                     answer = self.answer(one.recv(size), True) or b""
                     one.sendall(struct.pack(">H", len(answer)) + answer)
                 except (OSError, struct.error, IndexError):
-                    pass  # a gate that ends in the middle of it must not end this server
+                    pass  # a gate that ends in the middle must not end this server
 
     def orders(self, line):
         for text in line:

@@ -47,7 +47,7 @@ const answering = (...raw) =>
 		socket.once("data", () => socket.end(raw[Math.min(number, raw.length) - 1]));
 	});
 
-// Forwards to the service, but cuts the n-th answer after sizes[n] bytes.
+// Forwards to the service, but cuts the n-th response after sizes[n] bytes.
 const cutting = (...sizes) =>
 	listen((socket, number) => {
 		const behind = net.connect(doors.unix.url.slice(5));

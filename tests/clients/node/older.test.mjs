@@ -103,7 +103,7 @@ for (const door of ["unix", "spawn"]) {
 			["import time; time.sleep(60)", null, "timeout", -1, ""],
 		];
 		for (const [code, stdin, status, exitCode, stdout] of cases) {
-			// One second is the least that it waits.
+			// It waits at least one second.
 			const timeout = code.includes("sleep") ? 0.01 : 20;
 			const done = await execute_code("python", code, stdin, timeout, null, {
 				client,
@@ -135,7 +135,7 @@ test("execute_code in a session", async () => {
 	assert.equal(other.status, "execution_error");
 	assert.match(other.stderr, /NameError/);
 	await run("import os; os._exit(0)", "mine");
-	// Its state is lost, and that is told once; then there is a new one.
+	// Its state is lost, which is reported once; then there is a new one.
 	assert.equal((await run("1", "mine")).status, "setup_error");
 	assert.equal((await run("print('x' in globals())", "mine")).stdout, "False\n");
 	await close_session("mine");
