@@ -45,7 +45,7 @@ SCHEMA = schema()
 
 
 class Many:
-    """Processes of many.c; asks and answers are lines."""
+    """Processes of many.c; requests and answers are lines."""
 
     WORKERS = 3
 
@@ -72,7 +72,7 @@ class Many:
         return answer
 
     def all(self, asks):
-        """Of (arguments, options): the answers, in that order."""
+        """For (arguments, options): the answers, in that order."""
         with concurrent.futures.ThreadPoolExecutor(self.WORKERS) as pool:
             return list(pool.map(lambda ask: self(*ask[0], **ask[1]), asks))
 

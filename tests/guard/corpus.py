@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs out of text files: payloads that try to escape, and ordinary ones.
+"""Programs from text files: payloads that try to escape, and ordinary ones.
 
-Each starts with a line `### name`. In payloads $CMD is a shell command that tells on itself and
-writes to a file of the host, $PATH that file, $PORT a port where somebody listens on the host, and
+Each starts with a line `### name`. In payloads $CMD is a shell command that prints a known word and
+writes to a file of the host, $PATH that file, $PORT a port with a listener on the host, and
 $<<...>> python that makes text.
 """
 
@@ -11,7 +11,7 @@ import pathlib
 import re
 
 HERE = pathlib.Path(__file__).parent
-# A shell that runs it prints the word; text that is only printed does not have it.
+# A shell that runs it prints the word; text that is only printed does not contain it.
 CMD = "echo ESCA${x}PED; cat %s; echo owned >> %s"
 
 

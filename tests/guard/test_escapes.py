@@ -86,7 +86,7 @@ def test_strict_lets_none_out(many, host):
     for key, number in sorted(kinds.items()):
         print(*key, number, sep="\t")
     refused = kinds["all", "refused before it ran"] + kinds["all", "refused while it ran"]
-    # Bombs are not for the guard: limits end them.
+    # Bombs are not handled by the guard: limits end them.
     tried = [name for name, _ in found if not name.startswith("bombs")]
     assert refused > 0.95 * len(tried)
 
@@ -94,7 +94,7 @@ def test_strict_lets_none_out(many, host):
 def test_the_cell_holds_them_without_a_guard(many, host):
     found = run_all(many, host, "off")
     out = [name for name, result in found if "ESCAPED" in result["stdout"] + result["stderr"]]
-    # They are what they say: nearly all get out of the language. None has harmed the host.
+    # They work: nearly all get out of the language. None has harmed the host.
     assert len(out) > 0.8 * len(found)
     print(len(out), "of", len(found), "get out of the language")
 

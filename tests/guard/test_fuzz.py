@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Payloads with random changes: whatever comes of it, the guard has an answer and nobody gets out."""
+"""Payloads with random changes: for every one the guard has an answer and none gets out."""
 
 import os
 import random

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The one place where modules are let in; and that nothing which it hands out leads on."""
+"""The one place where modules are admitted; and that no object of an admitted module
+leads further."""
 
 import json
 import os
@@ -14,7 +15,7 @@ GUARD = TREE / "data" / "guard"
 TABLE = json.loads((GUARD / "modules.json").read_text())
 PYTHON = "/usr/bin/python3"
 
-# Runs in the interpreter that cells have: the guard's own text, and a walk from what it hands out.
+# Runs in the interpreter of the cells: the guard's own text, and a walk over its objects.
 REACH = r'''
 import types, collections
 order = '{"mode":"strict","operations":0,"recursion":0,"ask":0,"refuse":0,"score":0,"check":0,"value":0}'
@@ -131,8 +132,8 @@ def test_nothing_leads_out(tmp_path):
     assert lines[1:] == []
 
 
-# From all that a program is given, by whatever way objects lead to others: not through modules, which
-# is where the hook is for.
+# From all objects of a program, by every reference from object to object: not through modules, for
+# which the hook is responsible.
 STATE = r'''
 import gc, types
 guard = Guard(ORDER, "/nowhere")

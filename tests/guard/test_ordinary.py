@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ordinary programs do under every mode what they do without a guard; where strict refuses one,
-the reason is known.
-"""
+"""Ordinary programs behave in every mode as without a guard; where strict refuses one, the reason
+is known."""
 
 import doctest
 import importlib
@@ -47,7 +46,7 @@ def test_ordinary_programs_run_as_ever(many, guard):
 
 
 def test_a_new_interpreter_says_the_same(many):
-    """A cold start, where next to nothing is imported ahead."""
+    """A cold start, where almost nothing is imported ahead."""
     some = [it for it in PLAIN[::7] + corpus.read(PLACE / "library.txt") if "input()" not in it[1]]
     some += [it for it in PLAIN if "ormat" in it[0]]
     warm = many.all([((text, "strict"), {}) for _, text in some])
@@ -80,7 +79,7 @@ def examples():
     for name in LIBRARY:
         try:
             module = importlib.import_module(name)
-            tests = finder.find(module, name, globs={})  # warns of what is on its way out
+            tests = finder.find(module, name, globs={})  # warns of deprecated modules
         except Exception:
             continue
         for test in tests:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each rule of the guard by itself: what is refused, where, why, and what to do instead."""
+"""Each rule of the guard by itself: the refusal, its position, its reason, and its remedy."""
 
 import subprocess
 import sys
@@ -103,7 +103,7 @@ def test_imports_at_run_time(many):
     assert result["verdict"]["refusal"]["line"] == 3
     result = many("try:\n    import socket\nexcept ImportError as e:\n    print(e)", "imports")
     assert result["status"] == "ok" and "refused" in result["stdout"]
-    # What the library itself imports is its own business.
+    # Imports of the library itself are not restricted.
     assert many("import asyncio, logging.handlers; print(1)", "imports")["stdout"] == "1\n"
 
 
@@ -133,7 +133,7 @@ def test_own_files_are_looked_at_before_anything_runs(many):
     bad = many(code, "strict", **helper, file_data="import os\n")
     assert bad["status"] == "rejected" and bad["stdout"] == ""
     assert "helper.py" in bad["verdict"]["refusal"]["reason"]
-    # A file cannot stand in for what the guard itself takes from the library.
+    # A file cannot replace a module that the guard itself takes from the library.
     fake = many("import json\nprint(json.dumps(1))", "strict", file_name="json.py",
                 file_data="dumps = print")
     assert fake["stdout"] == "1\n"
@@ -191,7 +191,7 @@ def test_auto_run_by_risk(many, brig):
     assert agreed["status"] == "ok" and agreed["risk"]["score"] == 20
     never = many("import os, subprocess\nprint(1)", policy="careful", consent=True)
     assert never["status"] == "rejected" and never["verdict"]["cause"] == "risk"
-    # Of what nobody can judge a person has to say yes.
+    # Code that cannot be judged needs a person's consent.
     assert brig("--policy", "careful", "--lang", "bash", "-c", "ls")["error"]["code"] == "consent"
     assert brig("--policy", "careful", "--yes", "--lang", "bash", "-c", "ls")["status"] == "ok"
 
@@ -200,7 +200,7 @@ def test_auto_run_by_risk(many, brig):
 def test_math_and_json_need_no_import(many, cold):
     code = "print(math.sqrt(16), json.dumps({'a': [1]}), [math.floor(x) for x in (1.5,)])"
     assert many(code, "strict", cold=cold)["stdout"] == '4.0 {"a": [1]} [1]\n'
-    # They are what an import gives, and a name of the program's own comes first.
+    # They are the results of an import, and a name of the program's own takes precedence.
     assert many("json.codecs", "strict", cold=cold)["status"] == "rejected"
     assert many("getattr(math, '__lo' + 'ader__')", "strict", cold=cold)["status"] == "failed"
     own = "class json:\n    def codecs(self):\n        return 1\nprint(json().codecs())"
@@ -234,7 +234,7 @@ def test_no_program_can_forge_a_refusal(many, cold):
     assert result["status"] == "ok" and result["stdout"] == "ran\n"
 
 
-# A program that is at home in the memory file: by descriptor, by a new one, by new and old mappings.
+# A program that attacks the memory file: by its descriptor, by a new one, by new and old mappings.
 WORDS = r'''
 import os, sys
 RECORD = (b'{"risk":{"score":1,"reasons":"forged"},"refusal":{"rule":"import","line":1,"column":1,'
@@ -310,7 +310,7 @@ def test_no_program_can_write_the_guards_words(many, cold):
 
 @pytest.mark.parametrize("cold", [False, True])
 def test_files_of_the_program_do_not_run_before_the_guard(many, cold):
-    """Modules that the driver itself needs, and what an interpreter runs as it starts."""
+    """Modules that the driver itself needs, and code that an interpreter runs as it starts."""
     names = ["fcntl.py", "mmap.py", "_ctypes.py", "sitecustomize.py", "usercustomize.py",
              ".local/lib/python3.%d/site-packages/usercustomize.py" % sys.version_info[1],
              ".local/lib/python3.%d/site-packages/x.pth" % sys.version_info[1]]
@@ -363,7 +363,7 @@ print(pd.read_csv(io.StringIO("x,y\\n1,2\\n")).to_dict())
 
 
 def test_tables_by_names(many):
-    """pandas takes methods by their names: those of ordinary programs it still does."""
+    """pandas calls methods by their names: it still calls those of ordinary programs."""
     code = """
 import numpy as np, pandas as pd
 from types import SimpleNamespace

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The guard in sessions: each run is looked at, and a refused one leaves the session as it was."""
+"""The guard in sessions: each run is checked, and a refused one leaves the session unchanged."""
 
 import json
 import subprocess
@@ -61,15 +61,15 @@ def test_each_run_is_guarded(mcp):
     assert run("math.sqrt(4)")["value"] == 2
     assert run("import json\njson.dumps([1])")["value"] == "[1]"
     assert run("class math:\n    x = 5")["status"] == "ok" and run("math.x")["value"] == 5
-    # What one run has kept is no way round the rules for the next.
+    # State kept by one run does not bypass the rules for the next.
     assert run("g = (i for i in [1])")["status"] == "ok"
     assert run("g.gi_frame")["status"] == "rejected"
     mcp.tool("close_session", session_id=session)
 
 
 READ = "pandas.read_csv('/etc/passwd', header=None).to_string()"
-# What a program leaves behind for a moment at which nobody might be looking: by the run that
-# leaves it, then the next one.
+# Objects that a program leaves behind for a moment without checks: the run that leaves them, then
+# the next one.
 LATER = {
     "as a value": (f"class A:\n    def __repr__(self):\n        return {READ}\nA()", "1"),
     "as the text of an error": (
@@ -92,7 +92,7 @@ def science(config):
 
 @pytest.mark.parametrize("name", LATER)
 def test_nothing_runs_unseen_between_runs(science, name):
-    """The hook refuses what pandas would open, whenever code of the program's runs."""
+    """The hook refuses files that pandas would open, whenever code of the program runs."""
     mcp = science
     session = mcp.tool("open_session", language="python")["id"]
     first = mcp.tool("execute_code", code="import pandas\n1", session_id=session, timeout=60)
@@ -104,8 +104,8 @@ def test_nothing_runs_unseen_between_runs(science, name):
     mcp.tool("close_session", session_id=session)
 
 
-# While numpy and pandas are imported the hook rests, but not for what an earlier run has left: here a
-# key of the cache of `re`, which goes while pandas compiles its own patterns.
+# While numpy and pandas are imported the hook is inactive, but not for objects of an earlier run:
+# here a key of the cache of `re`, which is dropped while pandas compiles its own patterns.
 LEFT = """
 import re, numpy, functools
 class S(str):
@@ -128,7 +128,7 @@ def test_destructors_while_the_hook_rests(config, method):
         result = mcp.tool("execute_code", code=code, session_id=session, timeout=60)
         assert result["status"] == "ok", result
     assert "open is refused" in result["stderr"], result
-    # Of a frame that an earlier run has made, too, no text is evaluated.
+    # A frame of an earlier run does not evaluate text either.
     result = mcp.tool("execute_code", code="f = pandas.DataFrame({'a': [1]})", session_id=session)
     assert result["status"] == "ok", result
     result = mcp.tool("execute_code", code="f.eval('a')", session_id=session)
@@ -147,7 +147,7 @@ def test_the_guard_is_chosen_when_it_is_opened(mcp):
     mcp.tool("close_session", session_id=session)
 
 
-# The driver of a session is in the code's hands: what it says is the code's own word.
+# The code controls the driver of a session: the driver's reports are the code's own claims.
 DRIVER = """
 import gc, os, sys
 frame = sys._getframe()
@@ -215,13 +215,13 @@ found
 
 
 def test_the_checker_is_out_of_reach(mcp):
-    """It is there, and neither its memory nor its files can be opened, nor is it a child."""
+    """It exists, and neither its memory nor its files can be opened, nor is it a child."""
     session = mcp.tool("open_session", language="python", guard="imports")["id"]
     assert mcp.tool("execute_code", code=CHECKER, session_id=session)["value"] == [[]]
     refused = mcp.tool("execute_code", code="import socket", session_id=session)
     assert refused["status"] == "rejected"
     assert mcp.tool("execute_code", code="40 + 2", session_id=session)["value"] == 42
-    # Without it nothing runs any more.
+    # Without it no code runs any more.
     code = CHECKER.replace("(1, 2, 3, 10, 12, 14, 15)", "(9,)")
     mcp.tool("execute_code", code=code, session_id=session)
     answer = mcp.tool("execute_code", code="1", session_id=session)

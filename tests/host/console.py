@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The console blocks of a page: its commands, what they print, and whether that is what the page shows."""
+"""The console blocks of a page: its commands, their output, and whether the page shows
+that output."""
 
 import os
 import re
@@ -7,14 +8,14 @@ import signal
 import subprocess
 
 SEPARATOR = "\x1e"
-# What a page leaves in the background ends with its shell.
+# Processes that a page starts in the background end with its shell.
 BEGINNING = "exec 2>&1\ntrap 'jobs=$(jobs -p); [ -z \"$jobs\" ] || kill $jobs; wait' EXIT\n"
 # The next command sees the exit status of this one.
 ENDING = "\n{ console_status=$?; printf '\\036'; (exit $console_status); }\n"
 
 
 def commands(page):
-    """Each command of a page, with what is printed behind it, by blocks."""
+    """Each command of a page, with the output shown below it, by blocks."""
     for block in re.findall(r"^```console\n(.*?)^```", page.read_text(), re.S | re.M):
         found = []
         for line in block.splitlines():
@@ -28,7 +29,7 @@ def commands(page):
 
 
 def run(texts, directory, brig, timeout=600):
-    """What each command prints, when one shell runs them all in their order in the directory."""
+    """The output of each command, when one shell runs them all in order in the directory."""
     script = BEGINNING + "".join(text + ENDING for text in texts)
     env = {**os.environ, "PATH": f"{brig.parent}:{os.environ['PATH']}", "HOME": str(directory)}
     with subprocess.Popen(["bash", "-c", script], cwd=directory, env=env, stdin=subprocess.DEVNULL,

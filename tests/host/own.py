@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What of the host's tables is of these tests alone: a busy neighbour must never fail one."""
+"""The part of the host's tables that belongs to these tests: a busy neighbour must
+never fail one."""
 
 import ctypes
 import os
@@ -23,9 +24,9 @@ def _call(name, *words):
 def own_mounts(place):
     """The mount table, as far as these tests can have changed it.
 
-    Root gets a mount namespace of its own at the first call: what others mount stays out of it. Its
-    mounts are shared, as on a host with systemd, so that a cell whose mounts spread would be seen. An
-    ordinary user can mount nothing here; what counts is beneath the directory of the test.
+    Root gets a mount namespace of its own at the first call: mounts of others stay out of it. Its
+    mounts are shared, as on a host with systemd, so that a cell whose mounts propagate would be
+    detected. An ordinary user can mount nothing here; only the directory of the test counts.
     """
     if os.geteuid() == 0 and not _apart:
         _call("unshare", CLONE_NEWNS)
@@ -37,12 +38,13 @@ def own_mounts(place):
 
 
 def adopt_orphans(yes=True):
-    """What outlives its parents becomes a child of ours: it can be told from what others run."""
+    """Processes that outlive their parents become children of ours: they differ from those of
+    others."""
     _call("prctl", PR_SET_CHILD_SUBREAPER, int(yes), 0, 0, 0)
 
 
 def own_processes():
-    """Processes below us that have not ended, however far."""
+    """Living descendants of this process."""
     below = {}
     for entry in os.scandir("/proc"):
         try:
@@ -61,8 +63,8 @@ def own_processes():
 
 
 def stale_group(path):
-    """Whether it is a control group of a brig that lives no more: the name holds the owner's pid, and
-    its pid namespace unless that is the first. Those of other namespaces are not ours to judge."""
+    """Whether it is a control group of a brig that has ended: the name holds the owner's pid, and
+    its pid namespace unless that is the first. Those of other namespaces cannot be judged here."""
     match = re.match(r"brig-(\d+)-[^:]*(?::(\d+))?$", os.path.basename(path))
     if not match or (int(match[2]) if match[2] else FIRST_PID_NS) != os.stat("/proc/self/ns/pid").st_ino:
         return False
@@ -70,7 +72,7 @@ def stale_group(path):
 
 
 def lasting(seconds, look, between=lambda: time.sleep(0.02)):
-    """What stays in a set for so long; what comes and goes meanwhile is of others, or ends."""
+    """Members that stay in a set for this long; others belong to other tests, or end."""
     deadline = time.monotonic() + seconds
     left = set(look())
     while left and time.monotonic() < deadline:

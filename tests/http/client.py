@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Raw connections: bytes out, answers in, nothing made right on the way."""
+"""Raw connections: bytes out, responses in, nothing corrected on the way."""
 
 import dataclasses
 import socket
@@ -13,7 +13,7 @@ class Answer:
 
 
 def request(path="/echo", method="GET", version="1.1", headers=(), body=None):
-    """A request that is in order."""
+    """A valid request."""
     lines = [f"{method} {path} HTTP/{version}", "Host: localhost", *headers]
     if body is not None:
         lines.append(f"Content-Length: {len(body)}")
@@ -30,7 +30,7 @@ class Raw:
         self.socket.connect(where if unix else ("127.0.0.1", where))
         self.kept = b""
         if tls:
-            # An end without a word (close_notify) is an error, not the end.
+            # An end without close_notify is an error, not the end.
             self.socket = tls.wrap_socket(self.socket, server_hostname="localhost",
                                           suppress_ragged_eofs=False)
 
@@ -54,11 +54,11 @@ class Raw:
             pass
 
     def end_sending(self):
-        # Of the connection beneath, if there is TLS on it.
+        # Of the connection beneath, if it has TLS.
         socket.socket.shutdown(self.socket, socket.SHUT_WR)
 
     def rest(self):
-        """All that comes until the end; a reset is an end too."""
+        """All bytes until the end; a reset is an end too."""
         parts = [self.kept]
         self.kept = b""
         while True:
@@ -110,7 +110,7 @@ class Raw:
                 return b"".join(parts)
 
     def answer(self, bare=False):
-        """One answer; `bare`: to HEAD."""
+        """One response; `bare`: to HEAD."""
         status, headers = self.head()
         if bare or status < 200 or status in (204, 304):
             return Answer(status, headers, b"")

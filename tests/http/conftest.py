@@ -26,14 +26,14 @@ def program(tmp_path_factory):
 
 
 def client_context(certificate):
-    """Of a client that trusts this one certificate, and no end that was not said."""
+    """Of a client that trusts only this certificate, and requires close_notify."""
     context = ssl.create_default_context(cafile=certificate)
     context.options &= ~getattr(ssl, "OP_IGNORE_UNEXPECTED_EOF", 0)
     return context
 
 
 def make_certificate(place, *kind):
-    """One for localhost and its key, in one file."""
+    """A certificate for localhost and its key, in one file."""
     subprocess.run(["openssl", "req", "-x509", "-newkey", *kind, "-nodes", "-days", "2",
                     "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost",
                     "-keyout", place / "key", "-out", place / "certificate"],
@@ -67,7 +67,7 @@ class Server:
         return client.Raw(self.where if self.port == 0 else self.port, **options)
 
     def exchange(self, data, **options):
-        """The bytes sent, and all that comes back until the server closes."""
+        """Sends the bytes, and returns everything that comes back until the server closes."""
         with self.connect(**options) as raw:
             raw.send(data)
             return raw.rest()

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A server for the tests of the HTTP layer: a few paths that do what a test needs, nothing else.
+ * A server for the tests of the HTTP layer: a few paths with the behaviour that tests need.
  *
  * usage: server SOCKET|PORT [LIMIT=NUMBER]... [tls=FILE]   prints its port (or 0), then serves
  *
@@ -28,7 +28,7 @@ struct host {
 	unsigned gone, drained, working;
 };
 
-/* An answer that is given later, or in parts. */
+/* A response that is sent later, or in parts. */
 struct job {
 	struct host *host;
 	struct http_exchange *exchange;
@@ -66,7 +66,7 @@ static struct job *job_new(struct host *host, struct http_exchange *exchange)
 	return job;
 }
 
-/* What the request was, and its body. */
+/* Echoes the request and its body. */
 static void echo(struct http_exchange *exchange)
 {
 	struct buf text = { 0 };

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests that are in order, and their answers."""
+"""Valid requests, and their responses."""
 
 import pytest
 from client import request
 
 
 def test_fragments_equal_the_whole(server):
-    """Every cut of a pipeline of requests gives the same answers."""
+    """Every cut of a pipeline of requests gives the same responses."""
     data = (request("/a?x=%20", headers=["Accept: a/b"]) + request("/b", "POST", body=b"hello") +
             b"POST /c HTTP/1.1\r\nHost: [::1]:80\r\nTransfer-Encoding: Chunked\r\n\r\n"
             b"5\r\nhello\r\n00000A\r\n0123456789\r\n0\r\n\r\n" +
@@ -29,7 +29,7 @@ def test_fragments_equal_the_whole(server):
 
 
 def test_pipelining_keeps_the_order(server):
-    """The slow ones first: nobody overtakes."""
+    """The slow ones first: none overtakes."""
     with server.connect() as raw:
         raw.send(request("/later?200") + request("/b") + request("/later?50") + request("/d"))
         bodies = [raw.answer().body.split()[1] for _ in range(4)]
@@ -37,7 +37,7 @@ def test_pipelining_keeps_the_order(server):
 
 
 def test_pipelining_is_bounded(serve):
-    """What is sent ahead waits in the kernel while an answer is under way."""
+    """A request that is sent ahead waits in the kernel while a response is in progress."""
     server = serve()
     with server.connect(timeout=1) as raw, pytest.raises(TimeoutError):
         raw.send(request("/never"))
@@ -193,7 +193,7 @@ def test_lists_are_joined(server):
 
 
 def test_unix_socket_half_closed(serve, tmp_path):
-    """Who has only ended sending still gets an answer that takes a while."""
+    """A client that has only shut down sending still gets a response that takes a while."""
     server = serve(tmp_path / "s")
     with server.connect() as raw:
         raw.send(request("/later?200") + request("/b"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clients that leave while somebody works for them."""
+"""Clients that leave while their request is processed."""
 
 import socket
 import struct
@@ -36,7 +36,7 @@ def test_gone(serve, tmp_path, path, leave, local):
 
 
 def test_gone_with_pipelined_requests(serve):
-    """What was sent ahead is not begun for somebody who has left."""
+    """A request that was sent ahead is not started for a client that has left."""
     server = serve()
     raw = server.connect()
     raw.send(request("/never") * 5)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Slow, many and large: all of it bounded, and others are served meanwhile."""
+"""Slow, many and large requests: all bounded, and others are served meanwhile."""
 
 import resource
 import socket
@@ -12,7 +12,8 @@ MS = 1_000_000
 
 
 def quick(server, limit=0.5):
-    """Somebody else is served within the time: a loaded host's, not one's that has to wait."""
+    """Another client is served within the time: that of a loaded host, not of one that
+    has to wait."""
     start = time.monotonic()
     with server.connect() as raw:
         raw.send(request("/other"))
@@ -21,7 +22,7 @@ def quick(server, limit=0.5):
 
 
 def until(true, seconds=10):
-    """Waits for something to come true."""
+    """Waits for a condition."""
     deadline = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < deadline, "it did not come true"
@@ -29,7 +30,7 @@ def until(true, seconds=10):
 
 
 def drip(raw, data, pause=0.02, seconds=10):
-    """One byte after the other, until the server has had enough; how long that took."""
+    """One byte after the other, until the server closes; returns how long that took."""
     start = time.monotonic()
     raw.socket.settimeout(pause)
     for byte in data:
@@ -61,7 +62,7 @@ def test_slow_head(serve):
 
 
 def test_slow_body(serve):
-    """Within the time for the whole body, but with fewer bytes a second than is decent."""
+    """Within the time for the whole body, but with fewer bytes a second than the minimum."""
     server = serve(body_ns=500 * MS)
     with server.connect() as raw:
         raw.send(request("/echo", "POST", headers=["Content-Length: 10000"]))
@@ -109,7 +110,7 @@ def test_slow_reader(serve, path):
 
 
 def test_slow_reader_costs_little(serve):
-    """A stream of 1 GB to somebody who does not read holds no more than its window."""
+    """A stream of 1 GB to a client that does not read holds no more than its window."""
     server = serve()
     before = server.memory_kib()
     with server.connect(receive_bytes=4096) as raw:
@@ -146,7 +147,7 @@ def test_idle(serve):
 
 
 def test_lingering_ends(serve):
-    """Who never stops sending after a refusal is not listened to for ever."""
+    """A client that never stops sending after a refusal is not read for ever."""
     server = serve()
     with server.connect() as raw:
         start = time.monotonic()
@@ -161,7 +162,7 @@ def test_lingering_ends(serve):
 # --- many --------------------------------------------------------------------------------------
 
 def test_ten_thousand_idle(serve):
-    """Some have sent nothing, some a request; none costs much, and others do not notice."""
+    """Some have sent nothing, some a request; none costs much, and others are not affected."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = 10_000
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
@@ -205,7 +206,7 @@ def test_longest_idle_makes_room(serve):
 
 
 def test_nobody_idle_no_room(serve):
-    """Those who are being served stay; the one too many is told so, and closed."""
+    """The connections being served stay; the one too many gets an error, and is closed."""
     server = serve(connections=3)
     busy = [server.connect() for _ in range(3)]
     for raw in busy:
@@ -226,7 +227,7 @@ def test_slow_heads_cannot_fill_all_places(serve):
 
 
 def test_connections_per_peer(serve, tmp_path):
-    """One too many of one's own is told so; the idle ones go before that."""
+    """One too many of the same client gets an error; its idle ones are closed before that."""
     server = serve(tmp_path / "s", connections_per_peer=3)
     busy = [server.connect() for _ in range(3)]
     for raw in busy:
@@ -241,7 +242,7 @@ def test_connections_per_peer(serve, tmp_path):
 
 
 def test_one_peer_leaves_places_for_others(serve, tmp_path):
-    """Without a word about it, an eighth of all connections is nobody's alone."""
+    """By default one client cannot have more than an eighth of all connections."""
     server = serve(tmp_path / "s", connections=16)
     busy = [server.connect() for _ in range(14)]
     for raw in busy:
@@ -253,7 +254,7 @@ def test_one_peer_leaves_places_for_others(serve, tmp_path):
 
 
 def test_no_descriptors_left(serve):
-    """Accepting pauses and goes on; an idle connection gives way."""
+    """Accepting pauses and continues; an idle connection is closed to make room."""
     server = serve()
     resource.prlimit(server.pid, resource.RLIMIT_NOFILE, (12, 12))
     busy = []
@@ -278,7 +279,7 @@ def test_huge_body_by_length(serve):
 
 
 def test_endless_chunks(serve):
-    """Bounded by the limit, not by how much comes."""
+    """Bounded by the limit, not by the amount sent."""
     server = serve(body_bytes=1 << 20)
     chunk = b"4000\r\n" + b"a" * 0x4000 + b"\r\n"
     head = request("/size", "POST", headers=["Transfer-Encoding: chunked"])

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A5: requests that have two readings, or none: refused, the connection closed, nothing smuggled."""
+"""A5: requests with two interpretations, or none: refused, the connection closed,
+nothing smuggled."""
 
 import re
 import time
@@ -226,7 +227,7 @@ def test_refused_after_a_good_one(server, name):
 
 
 def test_prefixes_are_never_answered_with_success(server):
-    """A request that was cut off anywhere is no request."""
+    """A truncated request is no request."""
     whole = chunked(b"5\r\nhello\r\n0\r\n\r\n")
     before = server.counts()["requests"]
     for size in range(len(whole)):
@@ -238,7 +239,7 @@ def test_prefixes_are_never_answered_with_success(server):
 
 
 def test_refusal_is_read_in_spite_of_a_body(server):
-    """Who still sends gets the answer, not a reset."""
+    """A client that still sends gets the response, not a reset."""
     with server.connect() as raw:
         raw.send(b"POST /echo HTTP/1.1\r\n" + HOST + b"Content-Length: 2000000\r\n\r\n")
         for _ in range(20):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TLS: all that holds in clear holds over it, and what comes before it is bounded as well."""
+"""TLS: everything that holds in clear holds over it, and the handshake is bounded as well."""
 
 import os
 import resource
@@ -14,13 +14,13 @@ import pytest
 from client import Raw, request
 from conftest import Server, make_certificate
 
-# Once more, over TLS: the fixtures below take the place of those in conftest.py.
+# Once more, over TLS: the fixtures below replace those in conftest.py.
 from test_exchange import *  # noqa: F403
 from test_gone import *  # noqa: F403
 
 MS = 1_000_000
 
-# Over TLS a line that ends without close_notify was cut: see test_truncated_request.
+# Over TLS a connection that ends without close_notify was cut: see test_truncated_request.
 del test_tcp_half_closed_gets_what_is_answered_at_once  # noqa: F821
 
 
@@ -54,7 +54,7 @@ def servers_of(program, server, tmp_path_factory):
 
 
 def plain(server, **options):
-    """A connection that says nothing of TLS by itself."""
+    """A connection that sends nothing of TLS by itself."""
     return Raw(server.port, tls=None, **options)
 
 
@@ -67,7 +67,7 @@ def served(server, limit=3.0):
 
 
 def hello():
-    """The first words of a client."""
+    """The first bytes of a client."""
     incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
@@ -122,7 +122,7 @@ def test_weak_ciphers(servers_of, kind, ciphers):
 
 
 def test_http_in_clear(server):
-    """Refused, in words that a person with curl understands."""
+    """Refused, with a message that a person with curl understands."""
     with plain(server) as raw:
         raw.send(request("/echo", "POST", body=b"x" * 100000))
         answer = raw.answer()
@@ -143,7 +143,7 @@ def test_unix_sockets_stay_in_clear(program, certificate, tmp_path):
 
 
 def test_no_renegotiation(server, certificate):
-    """Asked for by the client in the middle of a connection."""
+    """Requested by the client in the middle of a connection."""
     client = subprocess.Popen(
         ["openssl", "s_client", "-connect", f"127.0.0.1:{server.port}", "-CAfile", certificate,
          "-tls1_2"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
@@ -218,7 +218,7 @@ def test_garbage_in_the_middle(server):
 
 
 def test_silence(serve):
-    """Nothing at all, half a hello, a hello without the rest: all are cut in time."""
+    """Nothing at all, half a hello, a hello without the rest: all time out."""
     server = serve(head_ns=500 * MS)
     start = time.monotonic()
     connections = [plain(server) for _ in range(3)]
@@ -250,7 +250,7 @@ def test_drip(serve):
 
 
 def test_many_beginnings_give_way(serve):
-    """Who does not get on makes room for who does."""
+    """A connection without progress makes room for one with progress."""
     server = serve(connections=50, head_ns=20_000 * MS)
     waiting = [plain(server) for _ in range(50)]
     for raw in waiting[::2]:
@@ -274,7 +274,7 @@ def test_connections_of_one_peer(serve):
 
 
 def test_reset_at_each_point(server):
-    """The client is gone at every stage of the beginning."""
+    """The client leaves at every stage of the beginning."""
     for size in (0, 1, 5, 60, len(HELLO)):
         for _ in range(10):
             raw = plain(server)
@@ -287,7 +287,7 @@ def test_reset_at_each_point(server):
 
 
 def test_who_takes_nothing(serve):
-    """A client that sends hellos and takes no answer has its deadline too."""
+    """A client that sends hellos and reads no response has its deadline too."""
     server = serve(head_ns=500 * MS)
     with plain(server, receive_bytes=2048) as raw:
         raw.send(HELLO)
@@ -299,7 +299,7 @@ def test_who_takes_nothing(serve):
 # --- idle ones ---------------------------------------------------------------------------------
 
 def test_idle_connections(serve):
-    """500 of them cost little, and nobody waits for them."""
+    """500 of them cost little, and no other client waits for them."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 4096), hard))
     server = serve()
@@ -329,7 +329,7 @@ def test_idle_connections(serve):
 
 
 def test_idle_ends_with_a_word(serve):
-    """An idle connection is closed in order: the client can tell it from a cut line."""
+    """An idle connection is closed in order: the client can tell it from a cut connection."""
     server = serve(idle_ns=300 * MS)
     with server.connect() as raw:
         raw.send(request())
@@ -338,7 +338,7 @@ def test_idle_ends_with_a_word(serve):
 
 
 def test_key_updates_do_not_hold_others_up(server, certificate):
-    """Records without content, as many as go: others are served meanwhile."""
+    """Records without content, as many as possible: others are served meanwhile."""
     client = subprocess.Popen(
         ["openssl", "s_client", "-connect", f"127.0.0.1:{server.port}", "-CAfile", certificate,
          "-tls1_3"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -370,7 +370,7 @@ def test_large_both_ways(serve):
 
 
 def test_back_pressure(serve):
-    """A stream to somebody who does not read stays small in here."""
+    """A stream to a client that does not read stays small in memory."""
     server = serve()
     served(server)
     before = server.peak_kib()
@@ -395,7 +395,7 @@ def test_who_does_not_read_is_cut(serve):
 
 
 def test_truncated_request(server):
-    """A line that is cut in the middle of a body is no request."""
+    """A connection that is cut in the middle of a body sends no request."""
     before = server.counts()["requests"]
     with server.connect() as raw:
         raw.send(request("/echo", "POST", headers=["Content-Length: 1000"]) + b"x" * 500)
@@ -403,7 +403,7 @@ def test_truncated_request(server):
         with pytest.raises((ssl.SSLError, OSError)):
             if not raw.socket.recv(100):
                 raise OSError
-    assert server.counts()["requests"] == before + 1  # the counts' own
+    assert server.counts()["requests"] == before + 1  # that of the counts themselves
 
 
 def test_client_that_says_goodbye(server):
@@ -415,7 +415,7 @@ def test_client_that_says_goodbye(server):
 
 
 def test_end_without_length_is_said(server):
-    """HTTP/1.0 tells the end of an answer by the connection's end: close_notify makes it known."""
+    """In HTTP/1.0 the end of the connection ends a response: close_notify confirms it."""
     with server.connect() as raw:
         raw.send(request("/stream?100000", version="1.0"))
         answer = raw.answer()
@@ -444,7 +444,7 @@ def test_events_come_at_once(server):
 
 
 def test_pieces_of_records(server):
-    """Ciphertext that comes in pieces is put together."""
+    """Ciphertext that arrives in pieces is reassembled."""
     incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
     tls = server.tls.wrap_bio(incoming, outgoing, server_hostname="localhost")
     with plain(server) as raw:

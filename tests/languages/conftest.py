@@ -15,12 +15,12 @@ ROOT = os.geteuid() == 0
 
 
 class Brig:
-    """Runs brig with a cache of the test's own, where the user may choose one."""
+    """Runs brig with a cache of the test, where the user may choose one."""
 
     def __init__(self, directory):
         self.dir = directory
         self.env = dict(os.environ, XDG_CACHE_HOME=str(directory / "cache"))
-        # Root's is where nobody else can write, whatever the environment says.
+        # Root's cache is a directory that no other user can write to, whatever the environment is.
         self.cache = pathlib.Path("/var/cache/brig" if ROOT else directory / "cache" / "brig")
 
     def entries(self):
@@ -39,7 +39,7 @@ class Brig:
         return subprocess.Popen(self.words(*options), cwd=self.dir, env=self.env, **more)
 
     def result(self, *options, **more):
-        """Of `brig run --json`; it fulfils the schema."""
+        """The result of `brig run --json`; it matches the schema."""
         done = self("run", "--json", *options, **more)
         result = json.loads(done.stdout)
         assert "error" not in result, result
@@ -48,7 +48,7 @@ class Brig:
         return result
 
     def error(self, *options, **more):
-        """Of a run that must not happen."""
+        """The error of a run that must not happen."""
         done = self("run", "--json", *options, **more)
         assert done.returncode != 0
         return json.loads(done.stdout)["error"]
@@ -70,6 +70,6 @@ def brig(tmp_path):
     it = Brig(tmp_path)
     before = it.entries()
     yield it
-    # Root's cache is not the test's own: it is left as it was found.
+    # Root's cache does not belong to the test: it is left unchanged.
     for path in it.entries() - before:
         path.unlink(missing_ok=True)

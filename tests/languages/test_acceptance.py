@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The acceptance examples, and what programs of this kind have got wrong: each is a test."""
+"""The acceptance examples, and known errors of similar programs: each is a test."""
 
 import base64
 import json
@@ -25,7 +25,7 @@ def processes_with(word):
             line = path.read_bytes()
         except OSError:
             continue
-        # As a word by itself: brig's own command line holds it too, within the code.
+        # As a word by itself: brig's own command line contains it too, within the code.
         if word.encode() in line.split(b"\0"):
             found.append(line)
     return found
@@ -232,7 +232,7 @@ def test_partial_output_at_every_limit(brig):
     '\\x80\\x04\\x95\\x0b\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x8c\\x02os.',
 ])
 def test_results_cannot_be_forged(brig, text):
-    """On every descriptor that there may be: all that comes of it is output."""
+    """On every possible descriptor: the only effect is output."""
     result = brig.python("import os, sys\nfor fd in range(1, 64):\n"
                          f"    try: os.write(fd, b'{text}')\n    except OSError: pass\n"
                          "sys.stdout.flush()\nos._exit(9)")
@@ -302,7 +302,7 @@ def test_sessions_are_not_pretended(brig):
 
 
 def options_for(brig, policy):
-    """The policy as it is, but for control groups, which an ordinary user may not have."""
+    """The policy unchanged, except for control groups, which an ordinary user may not have."""
     directory = brig.dir / "config" / "policies"
     directory.mkdir(parents=True, exist_ok=True)
     missing = ["uidrange", "cgroup-memory", "cgroup-pids", "cgroup-cpu"]
@@ -312,7 +312,7 @@ def options_for(brig, policy):
 
 
 def test_clone3_is_unknown_rather_than_forbidden(brig):
-    """C libraries go on with the older call only when it is ENOSYS."""
+    """C libraries fall back to the older call only for ENOSYS."""
     code = ("import ctypes\nlibc = ctypes.CDLL(None, use_errno=True)\n"
             "libc.syscall(435, None, 0)\nprint(ctypes.get_errno())")
     for policy in ("default", "strict"):
@@ -418,7 +418,7 @@ def test_two_runs_share_nothing(brig):
 
 
 def test_ids_of_neighbours_differ(brig):
-    """As root, each cell has ids of its own; an ordinary user has one id to give."""
+    """As root, each cell has ids of its own; an ordinary user has one id."""
     runs = [brig.spawn("run", "--", "/bin/sleep", f"1.{os.getpid()}{i}", stdout=-1, stderr=-1)
             for i in range(2)]
     seen = set()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The build cache: compiled once, and nobody can put anything in another's place."""
+"""The build cache: compiled once, and no user can replace another's entry."""
 
 import json
 import os
@@ -10,7 +10,7 @@ import pytest
 
 @pytest.fixture
 def built(brig):
-    """A program of the test's own, its entry in the cache, and a way to run it again."""
+    """A program of the test, its entry in the cache, and a way to run it again."""
     before = brig.entries()
     source = brig.dir / "code.c"
     source.write_text("#include <stdio.h>\n"
@@ -38,7 +38,7 @@ def built(brig):
 
 
 def rebuilt(built, kept=True):
-    """Whatever lies there is not used; afterwards there is a good entry again."""
+    """An invalid entry is not used; afterwards there is a valid entry again."""
     assert not built.run()["build_cached"]
     assert built.run()["build_cached"] == kept
 
@@ -74,7 +74,7 @@ def test_more_than_was_written(built):
 
 
 def test_link(built, tmp_path):
-    """Even to a good entry: what is behind a link can be somebody else's."""
+    """Even to a valid entry: the target of a link can belong to another user."""
     shutil.copy(built.entry, tmp_path / "good")
     built.entry.unlink()
     built.entry.symlink_to(tmp_path / "good")
@@ -159,7 +159,7 @@ def test_what_it_was_made_from(built, brig):
 
 
 def test_files_for_the_program(built, brig):
-    """What is handed in below out/ comes back as it is, compiled now or before."""
+    """Inputs below out/ are returned unchanged, whether compiled now or before."""
     note = brig.dir / "note"
     note.write_text("kept\n")
     for cached in (False, True):
@@ -169,7 +169,7 @@ def test_files_for_the_program(built, brig):
 
 
 def test_at_the_same_time(brig):
-    """Whoever comes first: all get the right program, and one good entry is left."""
+    """In any order: all get the right program, and one valid entry is left."""
     source = brig.dir / "code.c"
     source.write_text(f"#include <stdio.h>\nint main(void) {{ puts(\"all\"); }} // {brig.dir}\n")
     before = brig.entries()
@@ -184,7 +184,7 @@ def test_at_the_same_time(brig):
 # --- what a compiler may hand over ------------------------------------------------------------------
 
 def java(brig, classes):
-    """A program of so many classes, all of which it needs; no other test's."""
+    """A program of this many classes, all of which it needs; no other test has it."""
     source = brig.dir / "Main.java"
     inner = "".join(f"static class C{i} {{ int f() {{ return {i}; }} }}\n" for i in range(classes))
     uses = " + ".join(f"new C{i}().f()" for i in range(classes))
@@ -201,7 +201,8 @@ def policies(brig, **keys):
 
 
 def test_policy_for_output_files_cuts_no_compiler(brig):
-    """It may hand out one file: that is the program's bound, and neither its own build's nor others'."""
+    """It may return one file: that is the program's bound, and not that of its build or
+    of others."""
     source, expected = java(brig, 5)
     tight = policies(brig, files={"out_count": 1, "out_bytes": 1})
     for options in (tight, (), tight, ()):
@@ -222,7 +223,7 @@ def test_cut_output_is_not_kept(brig):
 
 
 def test_key_has_policy_and_limits(built, brig):
-    """Whoever compiles by other rules, or with less, has an entry of its own."""
+    """Compilation by other rules, or with less, has an entry of its own."""
     other = policies(brig, description="another")
     assert not built.run(*other)["build_cached"]
     assert built.run(*other)["build_cached"] and built.run()["build_cached"]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What README.md and docs/usage.md show is what one sees: the commands are run, in their order."""
+"""The commands in README.md and docs/usage.md print the output shown there: they are
+run, in order."""
 
 import os
 import re
@@ -10,9 +11,9 @@ import pytest
 
 BRIG = Path(os.environ.get("BRIG", "build/brig")).resolve()
 TREE = Path(os.environ.get("BRIG_TREE", Path(__file__).parents[2]))
-# What needs a place of the host's for itself, or takes its figures from the clock.
+# Commands that need a directory of the host for themselves, or print measured times.
 APART = ("http.server", "brig serve", "brig bench", "brig doctor", "execute python")
-# What differs from host to host, and from one version of brig to the next.
+# Output that differs from host to host, and from one version of brig to the next.
 FIGURES = [(r"\b[0-9a-f]{64}\b", "HASH"), (r"memory [\d.]+[KM]", "memory N"), (r"\b\d+\.\d+\.\d+\b", "VERSION"),
            (r"\b(line|steps?) \d+(, \d+)*", r"\1 N"), (r"cgroup[12]|systemd-scope", "GROUP"), (r"ABI \d+", "ABI N"),
            (r"(?m)^libx?32\n", ""), (r" +", " ")]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each language runs a real program, and says what is wrong with a bad one."""
+"""Each language runs a real program, and reports the errors of a bad one."""
 
 import subprocess
 
@@ -44,7 +44,7 @@ ECHO = {
             "eprintln!(\"oops\"); std::process::exit(3) }",
 }
 
-# What the compiler must complain of, and a word of its complaint.
+# The compiler's error, and a word of its message.
 BROKEN = {
     "c": ("int main(void) { return nothing; }", "nothing"),
     "cpp": ("int main() { return nothing; }", "nothing"),
@@ -52,7 +52,7 @@ BROKEN = {
     "java": ("public class A { int f() { return nothing; } }", "cannot find symbol"),
     "rust": ("fn main() { nothing() }", "nothing"),
 }
-# What an interpreter says when it starts: a failure of the program, not of a compiler.
+# The error of an interpreter at its start: a failure of the program, not of a compiler.
 SYNTAX = {
     "bash": ("if", "syntax error"),
     "javascript": ("let let = ;", "SyntaxError"),
@@ -119,7 +119,7 @@ def test_compile_error(brig, language):
     assert result["status"] == "compile_failed", result
     assert result["brig_status"] == 119
     assert result["exit_code"] != 0
-    # Some compilers complain on standard output.
+    # Some compilers print errors on standard output.
     said = result["stderr"] + result["stdout"]
     assert words in said
     assert "code." in said or "A.java" in said, "the complaint does not name the file"
@@ -138,7 +138,7 @@ def test_syntax_error(brig, language):
 
 
 def test_compiler_has_limits_of_its_own(brig):
-    """What a request asks for leaves a compiler what it needs; one that never ends is ended."""
+    """The limits of a request leave a compiler its minimum; one that never ends is ended."""
     result = brig.result("--timeout", "1ms", "--lang", "c", "-c", f"int main() {{}} // {brig.dir}")
     assert result["status"] in ("ok", "timeout"), result
     config = brig.dir / "config"
@@ -159,7 +159,7 @@ def test_compiler_has_limits_of_its_own(brig):
 
 
 def test_request_tightens_the_compilers_limits(brig):
-    """Down to what the runtime says that its compiler needs, and never above the policy's."""
+    """Down to the minimum in the runtime file, and never above the policy's."""
     config = brig.dir / "config"
     (config / "runtimes").mkdir(parents=True)
     (config / "runtimes" / "slow.json").write_text(
@@ -207,7 +207,7 @@ public class P implements Plugin {
 @pytest.mark.parametrize("service, source", [
     ("javax.annotation.processing.Processor", PROCESSOR), ("com.sun.source.util.Plugin", PLUGIN)])
 def test_no_code_of_the_callers_in_javac(brig, service, source):
-    """Neither a processor of annotations nor a plugin that would start by itself."""
+    """Neither an annotation processor nor a plugin that would start by itself."""
     (brig.dir / "P.java").write_text(source)
     subprocess.run(["javac", "-proc:none", "P.java"], cwd=brig.dir, check=True, timeout=120)
     (brig.dir / "service").write_text("P\n")
@@ -217,7 +217,7 @@ def test_no_code_of_the_callers_in_javac(brig, service, source):
                          "--in", f"META-INF/services/{service}={brig.dir}/service",
                          brig.dir / "Main.java")
     assert result["stdout"] == "ran\n", result
-    # Where it is let in it prints, and the compiler's text is shown when it fails.
+    # Where it is allowed it prints, and the compiler's text is shown when it fails.
     (brig.dir / "Main.java").write_text("public class Main { int x = y; }")
     result = brig.result("--in", f"P.class={brig.dir}/P.class",
                          "--in", f"META-INF/services/{service}={brig.dir}/service",

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Without a network each language's own way to ask for a name ends soon, and is told."""
+"""Without a network each language's own name lookup ends soon, and is reported."""
 
 import shutil
 
 import pytest
 
 NAME = "host.example.org"
-# Asks, and goes on without an answer. Each ends well. (Go asks as curl does: it is left out, for
-# to compile its package takes a minute.)
+# Looks up a name, and continues without an answer. Each ends well. (Go looks up names as curl does:
+# it is left out, since compiling its package takes a minute.)
 ASKS = {
     "c": "#include <netdb.h>\n#include <stdio.h>\n"
          "int main(void) { struct addrinfo *r;\n"

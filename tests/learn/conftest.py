@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""brig policy learn from outside: what it proposes, and what a program may do under that."""
+"""brig policy learn from outside: its proposals, and what a program may do under them."""
 
 import json
 import os

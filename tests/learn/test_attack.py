@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""
-Hostile programs: being learned from gives them nothing, and what is learned from a good one holds
-against a bad one.
-"""
+"""Hostile programs: they gain nothing by being learned from, and a policy learned from a good one
+holds against a bad one."""
 
 import json
 import re
@@ -77,7 +75,7 @@ def test_a_watched_run_allows_nothing_more(brig, learned):
     done = learned.learn(*PYTHON, ATTEMPTS)
     assert plain["status"] == "ok"
     assert plain["stdout"].encode() in done.stderr
-    # What was refused is written down, and not granted.
+    # Refused calls are recorded, and not granted.
     refused = learned.text.split("Refused while it was learned")[1]
     for call in ("ptrace", "mount", "unshare", "bpf", "setns", "process_vm_readv"):
         assert f'// "{call}", // refused' in refused
@@ -108,7 +106,7 @@ except OSError: pass
     assert policy["exec_writable"] is True  # it did try to run them
     for entry in policy["syscalls"]:
         assert entry.startswith(("@", "-")), entry
-    # The proposal is ASCII, and every line that is no comment is brig's own.
+    # The proposal is ASCII, and brig itself wrote every line that is no comment.
     text = learned.file.read_bytes()
     assert text.isascii() and b"\r" not in text and b"\x1b" not in text
     bare = re.sub("//.*", "", learned.text)
@@ -187,7 +185,8 @@ def under(learned, base, code):
 
 
 def test_a_base_that_runs_nothing_written_stays_so(learned):
-    """That it tried is only its word; what the base forbids is not proposed for it."""
+    """The attempt is only the program's claim; calls that the base forbids are not
+    proposed for it."""
     policy = under(learned, {"extends": "default", "exec_writable": False},
                    "import os\ntry: os.execv('/tmp/x', ['x'])\nexcept OSError: pass")
     assert policy["exec_writable"] is False

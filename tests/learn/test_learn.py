@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ordinary programs: what is learned from them is enough for them."""
+"""Ordinary programs: a policy learned from a program is enough for it."""
 
 import json
 import socket
@@ -109,7 +109,7 @@ def test_extend_joins_two_programs(learned, tmp_path):
     assert learned.run(one)["stdout"] == "1\n"
     assert learned.run(two)["stdout"] == "2\n"
     assert "(kept: not used this time)" in learned.text
-    # What neither did stays closed.
+    # Operations of neither program stay forbidden.
     assert learned.run("--lang", "python", "-c", "import socket; "
                        "socket.socket(socket.AF_INET, socket.SOCK_DGRAM)")["status"] == "failed"
 
@@ -128,7 +128,7 @@ def test_the_record_as_json(record):
 
 
 def test_every_way_to_open_a_file(record):
-    # What the policy answers with an error of its own is in the record as well.
+    # Calls that the policy answers with an error of its own are in the record as well.
     found = record("--no-verify", "--lang", "python", "-c", """
 import ctypes, struct
 how = ctypes.create_string_buffer(struct.pack('QQQ', 0o101, 0o600, 0))
@@ -215,7 +215,7 @@ def test_under_another_policy(learned):
     learned.learn("--config", learned.config, "--policy", "mine", "--lang", "python", "-c", "print(1)")
     assert "under the policy mine" in learned.text
     policy = learned.policy()
-    # Never more than that one has.
+    # Never more than the base has.
     assert policy["limits"]["memory_bytes"] <= 20 << 20 and policy["limits"]["wall_ms"] <= 9000
     assert '"guard": "imports"' in learned.text
 

@@ -57,7 +57,7 @@ def audit():
 
 @pytest.fixture
 def verify():
-    """Verifies; returns whether it is whole, and the findings."""
+    """Verifies; returns whether the chain is whole, and the findings."""
     def run(state, *args):
         done = run_audit("verify", "--json", "--state", state, *args)
         answer = json.loads(done.stdout)

@@ -2,13 +2,13 @@
 /*
  * A ledger and a client of it, from outside. The role is a child, in a process of its own.
  *
- *	driver pairs DIR COUNT      begins and ends COUNT executions, one call at a time; prints the
- *	                            time of a pair
- *	driver stream DIR COUNT     the same with many calls under way; prints how many in a second
- *	driver write DIR ACKS       begins and ends for ever; each acknowledged id is a line
- *	                            of the file ACKS, "b ID" or "e ID"; SIGKILL it or its child
- *	driver role DIR             the role alone on descriptor 3, until that is closed
- *	driver full DIR COUNT       RLIMIT_FSIZE in the role; prints how many calls were errors
+ * 	driver pairs DIR COUNT      begins and ends COUNT executions, one call at a time; prints the
+ * 	                            time of a pair
+ * 	driver stream DIR COUNT     the same with many concurrent calls; prints how many in a second
+ * 	driver write DIR ACKS       begins and ends for ever; each acknowledged id is a line
+ * 	                            of the file ACKS, "b ID" or "e ID"; SIGKILL it or its child
+ * 	driver role DIR             the role alone on descriptor 3, until that is closed
+ * 	driver full DIR COUNT       RLIMIT_FSIZE in the role; prints how many calls were errors
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -38,7 +38,7 @@ struct driver {
 	long left, done, errors;
 	int acks;
 	bool gone;       /* the role has left */
-	unsigned depth;  /* how many more may be under way */
+	unsigned depth;  /* how many more may be in progress */
 	unsigned target; /* and when none is */
 };
 
@@ -62,7 +62,7 @@ static void role_gone(void *user, const char *why)
 	loop_stop(user);
 }
 
-/* From the environment; 0: it is not there. */
+/* From the environment; 0: not set. */
 static long number_of(const char *name)
 {
 	const char *text = getenv(name);
@@ -226,7 +226,7 @@ static void begun(void *user, const struct brig_error *error, const char *data, 
 	acknowledge(one->driver, 'b', one->id);
 	size_t length = result_of(one->id, text, sizeof(text));
 	if (ledger_ended(one->driver->ledger, one->id, text, length, ended, one) < 0) {
-		one->driver->gone = true; /* killed in between */
+		one->driver->gone = true; /* killed meanwhile */
 		loop_stop(one->driver->loop);
 		free(one);
 	}
@@ -284,7 +284,7 @@ static int run(const char *mode, const char *path, long count, const char *acks)
 	printf("done=%ld errors=%ld pair_us=%.1f per_second=%.0f\n", driver.done, driver.errors,
 	       (double)ns / 1e3 / (double)(driver.done ? driver.done : 1),
 	       (double)driver.done * 1e9 / (double)ns);
-	/* The role has something to do by itself. */
+	/* The role has work of its own. */
 	struct timespec linger = { .tv_nsec = number_of("DRIVER_LINGER_MS") * 1000000 };
 	nanosleep(&linger, NULL);
 	int status = stop(&driver);

@@ -16,7 +16,7 @@ def entries(state):
 
 
 def sweep(driver, state, **env):
-    """The ledger runs for a while: long enough to delete what may go, and it writes some more."""
+    """The ledger runs for a while: long enough to delete old entries, and it writes some more."""
     for _ in range(20):
         done = subprocess.run([driver, "pairs", state, "5"], capture_output=True, text=True, timeout=60,
                               env={**os.environ, "DRIVER_SWEEP_MS": "1", "DRIVER_LINGER_MS": "300",
@@ -43,7 +43,7 @@ def test_archive_and_go_on(state, audit, driver, tmp_path):
     one = archive(audit, state, tmp_path / "one")
     assert one["first"] == 1 and 0 < one["last"] < before
     assert (tmp_path / "one").stat().st_mode & 0o777 == 0o600
-    # Until the ledger has taken it, all is there; and the two overlap.
+    # Until the ledger has read it, everything is there; and the two overlap.
     assert entries(state)[0] == 1
     assert report(audit, state, "--archive", tmp_path / "one")[0] == 0
     sweep(driver, state)
@@ -53,7 +53,7 @@ def test_archive_and_go_on(state, audit, driver, tmp_path):
     status, both = report(audit, state, "--archive", tmp_path / "one")
     assert status == 0 and both["archived_entries"] == 0 and both["entries"] > before, both
     assert both["head"] == alone["head"]
-    # The chain says itself what became of its front.
+    # The chain itself records where its front is.
     listed = audit("list", "--state", state, "--kind", "ledger.archived", "--json").stdout
     assert json.loads(listed)["facts"]["last"] == one["last"]
     # And again, in any order on the command line.
@@ -62,7 +62,7 @@ def test_archive_and_go_on(state, audit, driver, tmp_path):
     sweep(driver, state)
     status, whole = report(audit, state, "--archive", tmp_path / "two", "--archive", tmp_path / "one")
     assert status == 0 and whole["archived_entries"] == 0, whole
-    # Without the one in the middle, or with another's, it is no chain.
+    # Without the one in the middle, or with that of another ledger, it is no chain.
     status, gap = report(audit, state, "--archive", tmp_path / "one")
     assert status == 1 and "archives end at" in gap["findings"][0]["what"], gap
 
@@ -129,7 +129,7 @@ def test_a_broken_chain_is_not_archived(state, audit, tmp_path):
 
 @pytest.mark.parametrize("word", ["forged", "other", "junk"])
 def test_the_ledger_believes_no_word_that_it_has_not_signed(state, audit, driver, word):
-    """Whoever can write a file there, and has no key, makes it delete nothing."""
+    """A user who can write a file there, and has no key, cannot cause a deletion."""
     head = (state / "audit.head").read_text().strip()
     fields = head.split()
     text = {"forged": " ".join([*fields[:2], "40", *fields[3:]]),
@@ -141,7 +141,8 @@ def test_the_ledger_believes_no_word_that_it_has_not_signed(state, audit, driver
 
 
 def test_retention(state, audit, driver):
-    """What is older than the operator wants goes without an archive; the rest still verifies."""
+    """Entries older than the operator's maximum age are deleted without an archive; the rest still
+    verifies."""
     time.sleep(0.05)
     sweep(driver, state, DRIVER_AUDIT_AGE_MS=20)
     left = entries(state)
@@ -149,7 +150,7 @@ def test_retention(state, audit, driver):
     status, alone = report(audit, state)
     assert status == 0 and alone["archived_entries"] == left[0] - 1, alone
     assert audit("list", "--state", state, "--kind", "ledger.dropped").stdout
-    # Its own restart goes on from what is left.
+    # Its own restart continues from the rest.
     sweep(driver, state)
     assert report(audit, state)[0] == 0
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`brig audit` from outside: what it prints, on a running service's state and on copies."""
+"""`brig audit` from outside: its output, on a running service's state and on copies."""
 
 import json
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""No room on the disk: calls are answered with an error, and all that was acknowledged is there."""
+"""No space on the disk: calls are answered with an error, and everything acknowledged is there."""
 
 import os
 import re
@@ -30,7 +30,7 @@ def test_file_size_limit(driver, tmp_path, verify):
     tried, errors = counts(done)
     assert 0 < errors < tried
     intact(tmp_path, verify, tried - errors)
-    # With room again it goes on.
+    # With space again it continues.
     done = subprocess.run([driver, "pairs", tmp_path, "100"], capture_output=True, text=True,
                           timeout=60, check=True)
     assert counts(done) == (100, 0)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """SIGKILL of the ledger at any moment: nothing that was acknowledged is lost, nothing is stuck.
 
-Each round kills the role while a client has thirty calls under way; the next round's start is the
+Each round kills the role while a client has thirty calls in progress; the next round's start is the
 recovery. At the end every acknowledged execution is in the database, those whose end was
 acknowledged with that end, all others as `lost`; and the chain verifies.
 """
@@ -47,7 +47,7 @@ def test_kill(driver, tmp_path, verify):
         writer.wait(20)
         if number % 40 == 0:
             assert verify(state) == (True, [])
-    # A writer's own end is its role's as well; it may still hold the lock for a moment.
+    # A writer's end is its role's as well; it may still hold the lock for a moment.
     for _ in range(100):
         done = subprocess.run([driver, "pairs", state, "1"], capture_output=True, text=True,
                               timeout=30, check=False)
@@ -69,7 +69,7 @@ def check(state, acks):
     assert len(ended) > ROUNDS
     assert begun <= rows.keys()
     assert {rows[identity] for identity in ended} == {"ok"}
-    # Nothing is stuck: the end of the others was under way, and came through or not.
+    # Nothing is stuck: the end of the others was in progress, and was recorded or not.
     assert set(rows.values()) <= {"ok", "lost"}
     lost = [identity for identity, status in rows.items() if status == "lost"]
     assert lost

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kinds of entries that the front writes are those that the ledger takes from it."""
+"""The kinds of entries that the front writes are those that the ledger accepts from it."""
 
 import os
 import pathlib

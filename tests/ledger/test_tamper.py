@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whoever changes the database is found out: by a link, by a signature, or by what is kept elsewhere.
+"""Changes of the database are detected: by a link, by a signature, or by a copy kept elsewhere.
 
-The hash of an entry is computed here a second time, from what docs/audit.md says of it.
+The hash of an entry is computed here a second time, as docs/audit.md describes it.
 """
 
 import hashlib
@@ -25,7 +25,8 @@ def entry_hash(previous, sequence, time_ms, kind, tenant, facts):
 
 
 class Tamper:
-    """The database without its triggers; they are back at the end, so that only the rows differ."""
+    """The database without its triggers; they are restored at the end, so that only the rows
+    differ."""
 
     def __init__(self, state):
         self.path = state / "ledger.db"
@@ -39,7 +40,7 @@ class Tamper:
         return self.db
 
     def unstrict(self, sql):
-        """Runs this with tables that take values of any type."""
+        """Runs this with tables that accept values of any type."""
         tables = self.db.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'table'").fetchall()
         for names in ([(name, sql.replace(") STRICT", ")")) for name, sql in tables], tables):
             self.db.execute("PRAGMA writable_schema = 1")
@@ -59,7 +60,7 @@ class Tamper:
 
 
 def rehash(db, first=1):
-    """Makes every link right again, as anyone can who has no key."""
+    """Makes every link right again, as anyone without the key can."""
     previous = db.execute("SELECT hash FROM audit WHERE sequence < ? ORDER BY sequence DESC LIMIT 1",
                           (first,)).fetchone()
     previous = previous[0] if previous else bytes(32)
@@ -172,7 +173,7 @@ def test_reordered(state, verify, fix):
 
 
 def test_truncated(state, verify):
-    """With its checkpoints, so that what is left is whole: the head file knows better."""
+    """With its checkpoints, so that the rest is whole: the head file contradicts it."""
     with Tamper(state) as db:
         keep = db.execute("SELECT line FROM checkpoints WHERE number = 5").fetchone()[0].split()[2]
         db.execute("DELETE FROM checkpoints WHERE number > 5")
@@ -182,14 +183,15 @@ def test_truncated(state, verify):
 
 
 def test_truncated_with_its_head(state, verify, written):
-    """What nothing in the directory can show, a line that was kept elsewhere can."""
+    """A change that nothing in the directory shows is detected by a line that was kept
+    elsewhere."""
     line = (state / "audit.head").read_text().strip()
     with Tamper(state) as db:
         kept = db.execute("SELECT line FROM checkpoints WHERE number = 5").fetchone()[0]
         db.execute("DELETE FROM checkpoints WHERE number > 5")
         db.execute("DELETE FROM audit WHERE sequence > ?", (int(kept.split()[2]),))
     (state / "audit.head").write_text(kept + "\n")
-    assert verify(state) == (True, [])  # this is the limit that docs/audit.md tells of
+    assert verify(state) == (True, [])  # this is the limit that docs/audit.md describes
     assert not verify(state, "--expect", line)[0]
     assert verify(written, "--expect", line) == (True, [])
     log = state / "service.log"
@@ -199,7 +201,7 @@ def test_truncated_with_its_head(state, verify, written):
 
 
 def test_all_of_a_log_is_read(state, verify, written):
-    """A checkpoint counts wherever it stands in the log, and however many there are."""
+    """A checkpoint counts at any place in the log, in any number."""
     line = (state / "audit.head").read_text().strip()
     with Tamper(state) as db:
         lines = [row[0] for row in db.execute("SELECT line FROM checkpoints ORDER BY number")]
@@ -241,7 +243,7 @@ def test_words_of_strangers_in_a_log_are_no_checkpoints(written, verify, state):
     "UPDATE checkpoints SET line = CAST(line AS BLOB) WHERE number = 3",
 ])
 def test_the_same_bytes_as_another_type(state, verify, audit, change):
-    """The hash is of bytes; a list that is filtered compares values."""
+    """The hash is over bytes; a filtered list compares values."""
     before = audit("list", "--state", state, "--kind", "execution", "--limit", "1000").stdout
     tamper = Tamper(state)
     with tamper:
@@ -254,7 +256,7 @@ def test_the_same_bytes_as_another_type(state, verify, audit, change):
 
 
 def test_truncated_behind_the_last_checkpoint(state, verify):
-    """Entries that nobody has signed can be cut without a trace: that is the window."""
+    """Unsigned entries can be cut without a trace: that is the window."""
     with Tamper(state) as db:
         end = last(db)
         previous = db.execute("SELECT hash FROM audit WHERE sequence = ?", (end,)).fetchone()[0]
@@ -271,7 +273,7 @@ def test_truncated_behind_the_last_checkpoint(state, verify):
     "DELETE FROM checkpoints", "DELETE FROM checkpoints WHERE number = 4",
     "DELETE FROM checkpoints WHERE number > 4 AND number < 8",
     "UPDATE checkpoints SET line = replace(line, 'brig-audit-1 4 ', 'brig-audit-1 4  ')",
-    # The last digit, made another one.
+    # The last digit, changed.
     "UPDATE checkpoints SET line = substr(line, 1, length(line) - 1) ||"
     " CASE substr(line, -1) WHEN '0' THEN '1' ELSE '0' END WHERE number = 4",
     "UPDATE checkpoints SET line = (SELECT line FROM checkpoints WHERE number = 3) WHERE number = 4",
@@ -303,7 +305,7 @@ def test_schema(state, verify, sql, driver):
     db.commit()
     db.close()
     assert not verify(state)[0]
-    # The ledger itself does not go on with such a file either.
+    # The ledger itself does not continue with such a file either.
     done = subprocess.run([driver, "pairs", state, "1"], capture_output=True, text=True, timeout=30,
                           check=False)
     assert "role=4" in done.stdout and "other tables" in done.stderr, done

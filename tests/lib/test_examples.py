@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The example programs do what they say."""
+"""The example programs work as described."""
 
 import os
 import pathlib

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""libbrig from C: small host programs, each doing one case by itself; see hosts/host.h."""
+"""libbrig from C: small host programs, each running one case by itself; see hosts/host.h."""
 
 import os
 import pathlib
@@ -17,8 +17,8 @@ LINK = ["-I", TREE / "include", "-L", BUILD, "-lbrig", f"-Wl,-rpath,{BUILD}"]
 
 VALGRIND = ["valgrind", "-q", "--leak-check=full", "--error-exitcode=9",
             "--errors-for-leak-kinds=definite,indirect,possible"]
-# Run once more under valgrind: hosts/memory.c says what it can see. Of the others, those that are
-# refused before there is a cell.
+# Run once more under valgrind: hosts/memory.c describes what it can detect. Of the others, those
+# that are refused before there is a cell.
 UNDER_VALGRIND = [
     ("memory", "runs"), ("memory", "ended_from_outside"), ("memory", "streams"),
     ("requests", "above_the_ceiling"), ("requests", "bad_files"), ("requests", "unknown_words"),
@@ -38,7 +38,7 @@ def compiler(*words):
 
 @pytest.fixture(scope="session")
 def hosts(tmp_path_factory):
-    """Compiles a host program the first time that it is asked for."""
+    """Compiles a host program at its first use."""
     directory = tmp_path_factory.mktemp("hosts")
 
     def program(name):
@@ -69,7 +69,7 @@ def test_host(hosts, tmp_path, program, case):
 @pytest.mark.parametrize("program, case", [pytest.param(*each, id="-".join(each))
                                            for each in UNDER_VALGRIND])
 def test_valgrind(hosts, tmp_path, program, case):
-    # Children are copies of the host, and lose nothing of their own: silent, not followed.
+    # Children are copies of the host, and lose no memory of their own: silent, not followed.
     run([*VALGRIND, "--child-silent-after-fork=yes", "--trace-children=no", hosts(program), case],
         tmp_path, timeout=120)
 
@@ -77,7 +77,8 @@ def test_valgrind(hosts, tmp_path, program, case):
 @pytest.mark.parametrize("case", ["large_input", "backpressure", "feed_after_end", "live",
                                   "feed_while_compiling", "binary"])
 def test_cell_built_twice(hosts, tmp_path, case):
-    """A layer that turns out to be missing is given up, the cell built anew: no byte is lost."""
+    """A layer that turns out to be missing is given up, and the cell built anew: no
+    byte is lost."""
     trace = tmp_path / "trace"
     run(["strace", "-f", "-qq", "-o", trace, "-e", "trace=keyctl", "-e",
          "inject=keyctl:error=EPERM", hosts("streams"), case], tmp_path)
@@ -134,7 +135,7 @@ def test_header_in_cpp(tmp_path):
 
 
 def test_names(tmp_path):
-    """The library shows what the header declares, and nothing else."""
+    """The library exports the symbols that the header declares, and no others."""
     header = (TREE / "include/brig/brig.h").read_text()
     declared = set(re.findall(r"BRIG_API [^;(]*?\*?(brig_\w+)\(", header))
     listed = subprocess.run(["nm", "-D", "--defined-only", BUILD / "libbrig.so"],

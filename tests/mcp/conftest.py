@@ -46,7 +46,7 @@ def program(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def url(program):
-    """One server for all that comes by HTTP."""
+    """One server for all clients by HTTP."""
     process = subprocess.Popen([program, "--port", "0"], text=True, stdout=subprocess.PIPE)
     port = int(process.stdout.readline())
     yield f"http://127.0.0.1:{port}/mcp"
@@ -90,7 +90,7 @@ def brig_service():
 # --- npm -----------------------------------------------------------------------------------------
 
 def person():
-    """The account that we run as; None for a number without one."""
+    """The account of this user; None for a number without one."""
     try:
         return pwd.getpwuid(os.getuid())
     except KeyError:
@@ -98,7 +98,7 @@ def person():
 
 
 def pytest_collection_modifyitems(config, items):
-    """A number without an account has no cache, and need not: these have run as root."""
+    """A number without an account has no cache, and needs none: these have run as root."""
     if person() is None:
         left = [item for item in items if "npm" in getattr(item, "fixturenames", ())]
         config.hook.pytest_deselected(items=left)
@@ -112,7 +112,7 @@ def cache():
 
 
 def install(where):
-    """What package-lock.json names, by its hashes; no package's own scripts are run."""
+    """The packages in package-lock.json, by their hashes; no package's own scripts are run."""
     if not shutil.which("npm"):
         pytest.skip("npm is not installed")
     where.parent.mkdir(parents=True, exist_ok=True)

@@ -2,7 +2,7 @@
 /*
  * A server of fixtures on brig's MCP layer. usage: fixtures [--port N] (none: on stdio)
  *
- * Over HTTP the tenant is what "Authorization: Bearer NAME" says, else "nobody". Prints the port.
+ * Over HTTP the tenant is the NAME of "Authorization: Bearer NAME", else "nobody". Prints the port.
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -169,7 +169,7 @@ static void signalled(void *user, uint32_t events)
 	loop_stop(user);
 }
 
-/* SIGTERM ends us in good order, so that a sanitizer can say what was left. */
+/* SIGTERM ends it in good order, so that a sanitizer can report leaks. */
 static struct loop_source *stop_on_signal(struct loop *loop)
 {
 	struct loop_source *source;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The fixtures that the conformance suites ask for, and a few for our own tests of the protocol. */
+/* The fixtures that the conformance suites need, and a few for our own tests of the protocol. */
 #ifndef BRIG_TESTS_MCP_FIXTURES_H
 #define BRIG_TESTS_MCP_FIXTURES_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tools that take their time: timers, cancellation. */
+/* Tools that take time: timers, cancellation. */
 #include <stdio.h>
 #include <stdlib.h>
 

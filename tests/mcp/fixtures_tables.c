@@ -132,7 +132,7 @@ static void trigger_prompts(void *user, struct mcp_call *call, const json_t *arg
 	mcp_call_finish_text(call, false, "prompts changed");
 }
 
-/* What came, and from whom; also as structured content. */
+/* The received arguments and their sender; also as structured content. */
 static void echo(void *user, struct mcp_call *call, const json_t *arguments)
 {
 	struct fixtures *fixtures = user;
@@ -148,7 +148,7 @@ static void echo(void *user, struct mcp_call *call, const json_t *arguments)
 	mcp_call_finish(call, result);
 }
 
-/* As much output as is asked for: for clients that read slowly. */
+/* As much output as requested: for clients that read slowly. */
 static void flood(void *user, struct mcp_call *call, const json_t *arguments)
 {
 	size_t size = (size_t)json_integer_value(json_object_get(arguments, "bytes"));

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Speaking MCP by hand, so that it can be spoken wrongly."""
+"""MCP messages by hand, so that they can be wrong."""
 
 import contextlib
 import http.client
@@ -24,7 +24,7 @@ def request(method, params=None, number=1, **more):
 
 
 def modern(method, params=None, number=1, abilities=None, **meta):
-    """A request of the modern era."""
+    """A request of the modern version."""
     params = dict(params or {})
     params["_meta"] = {META + "protocolVersion": VERSION,
                        META + "clientCapabilities": abilities or {}, **meta}
@@ -36,7 +36,7 @@ def call(name, arguments=None, **more):
 
 
 class Answer:
-    """One answer of HTTP: the status, the headers, and its messages."""
+    """One HTTP response: the status, the headers, and its messages."""
 
     def __init__(self, response):
         self.status = response.status
@@ -74,7 +74,7 @@ def events(text):
 
 
 class Http:
-    """A client that sends what it is told to."""
+    """A client that sends exactly the given messages."""
 
     def __init__(self, url):
         parts = urllib.parse.urlsplit(url)
@@ -88,7 +88,7 @@ class Http:
             return Answer(connection.getresponse())
 
     def post(self, body, headers=None, **options):
-        """A body (JSON, or bytes as they are), with the headers that belong to it."""
+        """A body (JSON, or raw bytes), with the headers that belong to it."""
         fitting = {"Content-Type": "application/json",
                    "Accept": "application/json, text/event-stream"}
         params = body.get("params") if isinstance(body, dict) else None
@@ -109,7 +109,7 @@ class Http:
         return self.send("POST", data, fitting, **options)
 
     def open(self, version=LEGACY, headers=None, capabilities=None):
-        """A session of the legacy era."""
+        """A session of the legacy version."""
         answer = self.post(request("initialize", {
             "protocolVersion": version, "capabilities": capabilities or {},
             "clientInfo": {"name": "test", "version": "1"}}), headers)

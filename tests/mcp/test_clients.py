@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The official clients of both eras, and the inspector, on stdio and on HTTP: against the program
-of fixtures, which has all of the protocol, and against brig itself."""
+"""The official clients of both versions, and the inspector, on stdio and on HTTP: against the
+program of fixtures, which has all of the protocol, and against brig itself."""
 
 import json
 import pathlib
@@ -11,7 +11,7 @@ from conftest import BRIG
 
 HERE = pathlib.Path(__file__).parent
 TRANSPORTS = ("http", "stdio")
-# What data/tools describes is what is offered.
+# The offered tools are those that data/tools describes.
 TOOLS = {path.stem for path in (HERE.parent.parent / "data" / "tools").glob("*.json")
          if not json.loads(path.read_text()).get("hidden")}
 
@@ -36,7 +36,7 @@ def test_legacy_sdk(npm, url, program, tmp_path, transport):
     assert seen["echo"]["arguments"] == {"text": "é\u0001\""}
     assert seen["logs"] == 3 and seen["changed"] == 1
     assert seen["updated"] == ["test://watched-resource"]
-    # The client drops what comes together with the answer.
+    # The client drops messages that arrive together with the answer.
     assert seen["progress"][:2] == [0, 50]
     assert seen["sampling"] == "LLM response: sampled"
     assert '"username":"u"' in seen["elicitation"]

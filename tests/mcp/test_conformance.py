@@ -28,6 +28,6 @@ def test_conformance(npm, url, tmp_path, name):
     assert done.returncode == 0
     assert len(counted) == scored
     assert [line for line in counted if line[0] != "✓" or line[3] != "0" or line[2] == "0"] == []
-    # Of what is not scored, only the tasks extension is not ours.
+    # Of the unscored scenarios, only the tasks extension is not supported.
     failing = {line[1] for line in lines if line[0] != "✓"}
     assert {name for name in failing if not name.startswith("tasks-")} == set()

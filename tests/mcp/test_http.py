@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The HTTP transport, spoken by hand: eras, headers, sessions, streams, and all that is refused."""
+"""The HTTP transport by hand: versions, headers, sessions, streams, and all refusals."""
 
 import json
 import time
@@ -11,7 +11,7 @@ INVALID, PARSE = -32600, -32700
 
 
 def cancelled(http, tenant="nobody"):
-    """How many calls were cancelled so far."""
+    """The number of cancelled calls so far."""
     headers = {"Authorization": f"Bearer {tenant}"}
     answer = http.post(call("test_echo"), headers)
     return answer.body["result"]["structuredContent"]["cancelled"]
@@ -118,7 +118,7 @@ def test_too_long(http):
 
 
 def test_output_is_no_protocol(http):
-    """What a tool says cannot pretend to be another message or event."""
+    """A tool's text cannot pretend to be another message or event."""
     text = '"}}\n\ndata: {"jsonrpc":"2.0","id":1,"result":{}}\r\n\r\nid: 7\n'
     answer = http.post(call("test_echo", {"text": text}))
     assert answer.body["result"]["structuredContent"]["arguments"]["text"] == text
@@ -426,7 +426,7 @@ def test_version_header(http):
 def test_unknown_method_and_tool(http):
     http.open()
     assert http.post(request("no/such")).code == -32601
-    assert http.post(request("server/discover")).code == -32020  # of the other era
+    assert http.post(request("server/discover")).code == -32020  # of the other version
     assert http.post(request("tools/call", {"name": "nope"})).code == -32602
     assert http.post(request("tools/call")).code == -32602
     assert http.post(request("resources/read", {"uri": "test://nope"})).code == -32002
@@ -447,7 +447,7 @@ def test_batches(http):
     assert http.post(two[1:2], {"MCP-Protocol-Version": None}).status == 202
     for wrong in ([], [request("ping", number=i) for i in range(65)]):
         assert http.post(wrong, {"MCP-Protocol-Version": None}).code == INVALID
-    # Slow ones are waited for; a stream brings what goes ahead.
+    # Slow ones are waited for; a stream delivers the messages before.
     slow = [request("tools/call", {"name": "test_slow", "arguments": {"ms": 100}, "_meta": {
         "progressToken": "t"}}, 5), request("ping", number=6)]
     answer = http.post(slow, {"MCP-Protocol-Version": None})
@@ -475,7 +475,7 @@ def test_one_general_stream(url):
 
 
 def test_resumption(url):
-    """The connection breaks; the call goes on, and the client gets the rest, once."""
+    """The connection breaks; the call continues, and the client gets the rest, once."""
     http = Http(url)
     http.open()
     before = cancelled(Http(url))
@@ -496,7 +496,7 @@ def test_resumption(url):
     assert [m.get("params", {}).get("progress") for m in answer.messages] == [50, 100, None]
     assert answer.messages[-1]["id"] == 4
     assert cancelled(Http(url)) == before
-    # From the very beginning, and as another.
+    # From the very beginning, and as another client.
     assert len(http.send("GET", None, {**headers, "Last-Event-ID": got[0]}).messages) == 4
     bob = {**headers, "Authorization": "Bearer bob"}
     assert http.send("GET", None, bob).status == 404
@@ -531,7 +531,7 @@ def test_cancel_by_notification(url):
 
 
 def test_forged_answers(url):
-    """Another session's, or invented, answers to questions go nowhere."""
+    """Answers to another session's or to invented questions are ignored."""
     http, other = Http(url), Http(url)
     http.open(capabilities={"sampling": {}})
     other.open(capabilities={"sampling": {}})

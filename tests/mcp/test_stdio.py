@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The stdio transport, spoken by hand."""
+"""The stdio transport by hand."""
 
 import json
 import subprocess
@@ -40,7 +40,7 @@ def test_no_json(stdio, line):
 
 
 def test_lines(stdio):
-    """Empty ones, Windows' ends, pieces, and several at once."""
+    """Empty ones, Windows line ends, pieces, and several at once."""
     stdio.write(b"\n\r\n   \n")
     assert code(stdio.next()) == PARSE
     stdio.write(json.dumps(request("ping", number=1)).encode() + b"\r\n")
@@ -143,7 +143,7 @@ def test_batches(stdio):
 
 
 def test_slow_reader(stdio):
-    """It gets all answers; what it misses is progress. Meanwhile nothing grows without bound."""
+    """It gets all answers; it misses only progress. Meanwhile nothing grows without bound."""
     for number in range(1, 31):
         stdio.send(call("test_flood", {"bytes": 1000000}, number=number, progressToken=number))
     time.sleep(1)
@@ -167,7 +167,7 @@ def test_end_of_input(program):
                   modern("subscriptions/listen", {"notifications": {}}, number=3))
         start = time.monotonic()
         pipe.process.stdin.close()
-        # What ends soon is still answered; nothing else keeps it from ending.
+        # Calls that end soon are still answered; nothing else keeps it from ending.
         messages = []
         while (message := pipe.next()) is not None:
             messages.append(message)

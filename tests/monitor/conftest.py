@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs whose events are looked at: by the program, in a network of the tests, and by a service."""
+"""Runs whose events are checked: by the program, in a network of the tests, and by a service."""
 
 import importlib.util
 import json
@@ -61,7 +61,7 @@ def schema():
 
 
 def check_sums(result):
-    """The list and what was dropped from it are all that was counted."""
+    """The listed and the dropped events together are the counted ones."""
     told = sum(event["count"] for event in result["events"])
     assert told + result["events_dropped"] == sum(result["event_counts"].values()), result
     assert set(result["event_counts"]) == set(KINDS)
@@ -78,7 +78,7 @@ def start(request):
 
 @pytest.fixture
 def run(config, schema, start):
-    """Runs Python code under a policy; the result fulfils the schema, and its counts add up."""
+    """Runs Python code under a policy; the result matches the schema, and its counts add up."""
 
     def run(code, policy="default", *options):
         done = subprocess.run(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Connections that the gate refuses, as events; also those that it has no room to tell of."""
+"""Connections that the gate refuses, as events; also those that it has no room to report."""
 
 import json
 
@@ -66,9 +66,9 @@ print("still here")
     assert result["stdout"] == ""
     assert ".test" in result["verdict"]["remedy"]
     assert "monitor.end_after.refused_connections" in result["verdict"]["operator_remedy"]
-    # The program goes on until the warden has heard of it: how far it comes by then is decided by
-    # the scheduler alone, so there is no closer bound that a busy host would keep. That it does not
-    # come to its end is what holds.
+    # The program continues until the warden has received the event: how far it gets by then is
+    # decided by the scheduler alone, so there is no closer bound that a busy host would keep.
+    # Certain is that it does not reach its end.
     assert 11 <= result["event_counts"]["connection.refused"] < 1000000
 
 
@@ -87,7 +87,7 @@ print("still here")
 
 
 def test_many_do_not_hide_another(run):
-    """Only so many are told one by one; who uses that up is still seen with another host."""
+    """Only a number of them are reported one by one; after that another host is still reported."""
     code = TRY + """
 print([reach("public.test") for i in range(150)].count("reached") > 60)
 for i in range(150):
@@ -105,7 +105,7 @@ reach("elsewhere.test")
 
 
 def test_default_threshold(run):
-    """The default policy ends who looks for a host that is allowed."""
+    """The default policy ends a program that searches for an allowed host."""
     code = TRY + """
 import struct
 ask = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)

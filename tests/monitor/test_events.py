@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each kind of event, its bounds, and what a program that knows of it tries."""
+"""Each kind of event, its bounds, and the attempts of a program that knows of it."""
 
 import subprocess
 
@@ -24,7 +24,8 @@ def look(path, **more):
 
 
 def test_who_hides_its_memory_is_told_of(run):
-    """An ordinary user cannot read the names that such a process opens by; that it hides, it can."""
+    """An ordinary user cannot read the names that such a process opens; it can see that
+    it hides."""
     code = OPEN + """
 import ctypes
 ctypes.CDLL(None).prctl(4, 0, 0, 0, 0) # PR_SET_DUMPABLE
@@ -42,7 +43,7 @@ def test_a_quiet_run_has_none(run):
 
 
 def test_denied_calls(run):
-    """Coped with, and told all the same; by call and rule, not by its arguments."""
+    """Handled by the program, and reported all the same; by call and rule, not by its arguments."""
     code = DENIED + """
 denied(3)
 for family in range(20, 30):
@@ -86,7 +87,7 @@ print("went on")
 
 
 def test_watched_files(run):
-    """Under whatever name of the path: relative, by descriptor, with dots and slashes."""
+    """By any form of the path: relative, by descriptor, with dots and slashes."""
     code = OPEN + """
 look("/etc/shadow")
 look("/etc/../etc//./shadow")
@@ -128,7 +129,7 @@ look("/tmp/dir/group")
 
 
 def test_watched_calls_are_answered_as_ever(run):
-    """A watch decides nothing: what is allowed works, what is refused is refused."""
+    """A watch decides nothing: allowed calls work, refused calls are refused."""
     code = DENIED + """
 import subprocess, sys
 open("/sandbox/x", "w").write("42")
@@ -178,11 +179,11 @@ print("x" * 5000)
 
 
 def test_flood_of_denied_calls(run):
-    """The listener stops at 20000; the run goes on, and the list is as short as ever."""
+    """The listener stops at 20000; the run continues, and the list is as short as usual."""
     result = run(DENIED + "denied(100000)\nprint('over')", "default", "--timeout", "100s")
     assert result["status"] == "denied" and result["verdict"]["cause"] == "denials"
     assert len(result["events"]) == 1
-    # Until the kill has come through some more are heard.
+    # Until the kill takes effect some more are received.
     assert 10000 < result["event_counts"]["call.denied"] <= 20001
 
 
@@ -281,7 +282,7 @@ for address in (0, 1, 4096, (1 << 47) - 1, (1 << 63) + 5, (1 << 64) - 1):
 
 
 def test_a_program_cannot_write_events(run):
-    """Not by what it prints, and not by the value that it leaves."""
+    """Not by its output, and not by its value."""
     code = """
 print('"event_counts":{"call.denied":77,')
 result = {"events": [{"kind": "call.denied"}], "event_counts": {"call.denied": 77}}
@@ -292,7 +293,8 @@ result = {"events": [{"kind": "call.denied"}], "event_counts": {"call.denied": 7
 
 
 def test_racing_threads_change_nothing(run):
-    """A path that another thread rewrites may be told wrongly; what the kernel does is the same."""
+    """A path that another thread rewrites may be reported wrongly; the kernel's result
+    is the same."""
     code = r"""
 import ctypes, os, threading
 libc = ctypes.CDLL(None, use_errno=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names that a program without a network asks for: told once, and nothing else changes."""
+"""Names that a program without a network looks up: reported once, and nothing else changes."""
 
 import subprocess
 
@@ -34,7 +34,7 @@ def names(result):
 
 
 def test_who_copes_is_told(run):
-    """The status is the program's own, and the verdict is that it went well."""
+    """The status is the program's own, and the verdict is success."""
     result = run(ASK + "ask('example.org', 'data.example.org')\nprint('coped')")
     assert (result["status"], result["stdout"]) == ("ok", "coped\n"), result
     assert names(result) == ["example.org", "data.example.org"]
@@ -50,7 +50,7 @@ def test_who_fails_has_a_remedy(run):
 
 
 def test_who_asks_for_nobody_is_told_nothing(run):
-    """The cell's own names, its loopback, and ports where nobody listens."""
+    """The cell's own names, its loopback, and ports without a listener."""
     result = run(ASK + """
 ask("localhost", "brig")
 send(b"hello", ("127.0.0.1", 53))
@@ -61,7 +61,7 @@ send(b"hello", ("127.0.0.53", 8125))
 
 
 def test_resolvers_of_their_own(run):
-    """A question by a socket that is not connected, as static programs send it."""
+    """A query by a socket that is not connected, as static programs send it."""
     result = run(ASK + "send(question(b'static.example.org'))")
     assert names(result) == ["static.example.org"] and result["status"] == "ok"
 
@@ -76,14 +76,14 @@ def test_what_is_no_question(run, data):
 
 @pytest.mark.parametrize("name", ["b'a b'", "b'[end] all is well'", "b'\\x1b[2J'", "b'\\xff\\n'"])
 def test_what_is_no_name(run, name):
-    """Nothing but what a host can be called gets into brig's own words."""
+    """Only valid host names get into brig's own messages."""
     result = run(ASK + f"send(question({name}))\nsys.exit(1)")
     assert names(result) == ["(not a host's name)"], result
     assert "asked for (not a host's name), and its cell has no" in result["verdict"]["remedy"]
 
 
 def test_a_flood_is_counted(run):
-    """More than there is room for, and no threshold: the program goes on."""
+    """More than there is room for, and no threshold: the program continues."""
     result = run(ASK + """
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 for i in range(3000):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What policies say of events: mistakes with line and column, inheritance, the ceiling."""
+"""Events in policies: errors with line and column, inheritance, the ceiling."""
 
 import json
 import re
@@ -66,7 +66,7 @@ def own(tmp_path):
 
 
 def test_two_names_of_one_threshold(own):
-    """The later file wins, by whichever name; nothing else changes."""
+    """The later file wins, by either name; nothing else changes."""
     config = own(new={"extends": "default", "monitor": {"end_after": {"denied_calls": 7}}},
                  old={"extends": "default", "denials_max": 8},
                  none={"extends": "default"})
@@ -86,12 +86,12 @@ def test_the_ceiling_only_adds(own):
     found = show(config, "a")["monitor"]
     assert found["calls"] == ["execve", "socket"] and found["files"] == ["/x", "/etc/shadow"]
     assert found["end_after"] == {"denied_calls": 9, "refused_connections": 1000, "watched": 10}
-    # The trusted local mode has no filter that could watch; its policy stays one.
+    # The trusted local mode has no filter that could watch; its policy stays valid.
     assert show(config, "open")["monitor"]["calls"] == []
 
 
 def test_a_request_cannot_turn_it_off(own):
-    """There is no such option, and the ceiling holds for every policy that can be named."""
+    """The option does not exist, and the ceiling holds for every policy that can be named."""
     config = own(ceiling={"monitor": {"files": ["/etc/shadow"]}})
     done = subprocess.run(
         [BRIG, "run", "--json", "--config", config, "--policy", "strict", "-c",
@@ -105,7 +105,7 @@ def test_a_request_cannot_turn_it_off(own):
 
 
 def test_what_cannot_be_watched(own):
-    """A program that may change calls that wait is none whose calls can be watched."""
+    """The calls of a program that may change waiting calls cannot be watched."""
     config = own(a={"extends": "default", "monitor": {"calls": ["socket"]},
                     "syscalls": ["@basic", "@file", "@process", "@thread", "@dangerous", "ptrace"]})
     done = subprocess.run([BRIG, "run", "--config", config, "--policy", "a", "-c", "1"],

@@ -70,7 +70,7 @@ def test_metrics(unix):
 
 
 def test_metrics_cannot_be_forged(unix):
-    """What a program says of itself, in its output or as its value, is not counted."""
+    """Claims of a program about itself, in its output or as its value, are not counted."""
     before = counted(unix)
     code = """
 text = '"event_counts":{"call.denied":1000000,"call.watched":5}'
@@ -83,7 +83,7 @@ result = {"event_counts": {"call.denied": 1000000, "call.watched": 5}, text: tex
 
 
 def ended_facts(service, *ids):
-    """What the ledger has of these executions, when it has them all."""
+    """The ledger's records of these executions, when it has them all."""
 
     def facts():
         done = subprocess.run(
@@ -98,7 +98,7 @@ def ended_facts(service, *ids):
 
 @pytest.mark.root
 def test_audit_of_memory_that_ran_out(service, unix):
-    """Where no control group counts, malloc() may say no first: that is the program's own failure."""
+    """Where no control group counts, malloc() may fail first: that is the program's own failure."""
     full = unix.run(code="[bytearray(b'x' * (1 << 20)) for _ in range(1000)]",
                     limits={"memory_bytes": 64 << 20})["id"]
     facts = ended_facts(service, full)[full]
@@ -203,7 +203,7 @@ def test_tenants_apart(alice, bob):
 
 
 def test_models_are_told(unix):
-    """What a model can act on: the limit that it met, and that nothing more was to be had."""
+    """Information that a model can use: the limit that was met, and that no more is available."""
     headers = {"Accept": "application/json, text/event-stream",
                "MCP-Protocol-Version": "2025-06-18"}
 
@@ -226,7 +226,7 @@ def test_models_are_told(unix):
 
 
 def test_links_by_the_service(unix):
-    """The warden there has given up more than brig run has, and sees as much."""
+    """The warden there has given up more privileges than brig run, and detects as much."""
     code = "import os\nos.symlink('/etc/passwd', '/tmp/x')\nopen('/tmp/x').close()"
     result = unix.run(code=code, policy="watching")
     assert result["status"] == "ok", result

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Says all that a program can see of itself and its cell, a line "key: value" each, in a fixed
- * order. What depends on the host is printed as it is; the test makes it comparable. Static: it
- * needs no file but itself.
+ * Prints everything that a program can see of itself and its cell, a line "key: value" each, in a
+ * fixed order. Values that depend on the host are printed unchanged; the test makes them
+ * comparable. Static: it needs no file but itself.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -37,7 +37,7 @@ static const char *slurp(const char *path)
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd < 0 ? -1 : 1, size = 0;
 
-	/* What /proc makes up comes a page at a time. */
+	/* Synthetic files of /proc are read a page at a time. */
 	while (n > 0) {
 		n = read(fd, text + size, sizeof(text) - 1 - (size_t)size);
 		size += n > 0 ? n : 0;
@@ -64,7 +64,7 @@ static void say_lines(const char *key, const char *path)
 
 static void say_status(void)
 {
-	/* Those that every kernel since 5.4 has; sizes and counts of the moment are left out. */
+	/* The fields that every kernel since 5.4 has; changing sizes and counts are left out. */
 	static const char *const keys[] = {
 		"Umask",  "Tgid",   "Pid",        "PPid",    "TracerPid", "Uid",     "Gid",
 		"Groups", "NStgid", "NSpid",      "NSpgid",  "NSsid",     "Threads", "SigPnd",
@@ -328,7 +328,7 @@ static void say_tree(const char *path, int depth)
 	free(entries);
 }
 
-/* Made-up places in full; the rest by name. */
+/* Synthetic places in full; the rest by name. */
 static void say_files(void)
 {
 	static const char *const whole[] = { "/etc", "/dev", "/sys", "/mnt", "/sandbox", "/tmp" };
@@ -368,7 +368,7 @@ int main(int argc, char **argv)
 	say_network();
 	say_lines("cgroup", "/proc/self/cgroup");
 	say_lines("mount", "/proc/self/mountinfo");
-	/* On a host they are without end. */
+	/* On a host they are very many. */
 	if (argc < 2 || strcmp(argv[1], "no-files") != 0) {
 		say_files();
 	}

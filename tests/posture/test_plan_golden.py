@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The plan, pinned: every step of every kind of run, in order, with what it does.
+"""The plan, pinned: every step of every kind of run, in order, with its action.
 
-What a runtime's closure brings depends on the host's packages; it is one line here. BRIG_GOLDEN=write
-writes the files anew.
+The contents of a runtime's closure depend on the host's packages; they are one line here.
+BRIG_GOLDEN=write writes the files anew.
 """
 
 import difflib
@@ -56,7 +56,7 @@ RULES = [
 def normal(place, steps):
     lines = []
     for step in steps:
-        # With BLAS on the host it is the closure that makes this directory, and earlier.
+        # With BLAS on the host the closure makes this directory, and earlier.
         if (step["step"], step["what"]) == ("dir", "/etc 0755"):
             continue
         what = (step["what"] or "").replace(str(place), "PLACE")
@@ -70,7 +70,7 @@ def normal(place, steps):
     return lines
 
 
-# An ordinary user's host need not have all that the strict policy wants.
+# An ordinary user's host need not have all layers that the strict policy requires.
 @pytest.mark.parametrize("case", [
     pytest.param(case, marks=pytest.mark.root if case == "strict" else []) for case in CASES
 ])

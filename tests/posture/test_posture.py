@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All that a program can see of itself, compared line by line with a golden file.
+"""Everything that a program can see of itself, compared line by line with a golden file.
 
-`posture.c` prints it; what depends on the host is replaced here by what must be true of it. One
-golden file for root, one for an ordinary user. BRIG_GOLDEN=write writes them anew: a change of
+`posture.c` prints it; values that depend on the host are replaced here by facts that must be true.
+One golden file for root, one for an ordinary user. BRIG_GOLDEN=write writes them anew: a change of
 posture is then a change in a file that is reviewed.
 """
 
@@ -52,7 +52,7 @@ def namespace(match):
 
 
 def mount(match):
-    """Without ids and device numbers; a device's file system is the host's own affair."""
+    """Without ids and device numbers; a device's file system depends on the host."""
     root, point, flags, rest = match.groups()
     flags = ",".join(f for f in flags.split(",") if f in MOUNT_FLAGS)
     if point.startswith("/dev/") and point != "/dev/shm":
@@ -74,7 +74,7 @@ def affinity(match):
 
 
 # An ordinary user's namespace cannot drop the caller's groups. In a cell the caller's own has the
-# number of the cell's, all others are nobody's.
+# number of the cell's, all others show as the overflow id.
 GROUPS = [] if ROOT else sorted(1000 if g == os.getgid() else 65534 for g in os.getgroups())
 
 
@@ -96,9 +96,9 @@ RULES = [
     (r"content (/sys/devices/system/cpu/\w+): (0|0-\d+)", lambda m: f"content {m[1]}: a range"),
     (r"cgroup: \d+:[^:]*:(.*)", lambda m: f"cgroup: {m[1]}"),
     (r"self (loginuid|sessionid): (4294967295|ENOENT)", lambda m: f"self {m[1]}: none"),
-    # A cell is as nice as who started it.
+    # A cell has the nice value of its starter.
     (rf"(.*\bnice): {os.nice(0)}", lambda m: f"{m[1]}: 0"),
-    # The number of the mapped id is the cell's own, beyond the first two columns.
+    # The number of the mapped id belongs to the cell, beyond the first two columns.
     (r"self ([ug]id_map): +(\d+) +(\d+) +(\d+)", lambda m: f"self {m[1]}: {m[2]} {m[3]} {m[4]}"),
 ]
 
@@ -111,7 +111,7 @@ def normal(text):
             if match:
                 line = replace(match)
                 break
-        # Hierarchies differ in number; that each shows its root is what counts.
+        # The number of hierarchies differs; each must show its root.
         if not (line.startswith("cgroup: ") and line in lines):
             lines.append(line)
     return lines
@@ -137,7 +137,7 @@ def test_the_same_every_time(program):
 
 
 def test_nothing_of_the_caller(program, tmp_path):
-    """What the caller has open, ignored, masked, set or lowered does not show."""
+    """Descriptors, ignored and masked signals, variables and limits of the caller do not show."""
     before = normal(result_of(program)["stdout"])
     script = f"""
 import json, os, resource, signal, subprocess, sys
@@ -163,7 +163,7 @@ sys.exit(subprocess.call(sys.argv[1:], close_fds=False, restore_signals=False))
 
 
 def test_posture_can_differ(program):
-    """The control: outside a cell next to nothing of it is true."""
+    """The control: outside a cell almost none of it is true."""
     done = subprocess.run([program, "no-files"], capture_output=True, text=True, timeout=60)
     wanted = GOLDEN.read_text().splitlines()
     seen = normal(done.stdout)

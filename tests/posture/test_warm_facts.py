@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A cell that was made ahead and one that was made when asked for, compared from inside.
+"""A cell that was made ahead and one that was made on request, compared from inside.
 
-The same program prints all that it can see of itself and its cell (`posture.c`), once in each: it is
-an input file, which code in a language becomes by exec. Every line must be the same, but for what
-DIFFERENT lists with its reason; and what is listed there and does not differ is an error too. The
-layers that each result reports are compared as well.
+The same program prints everything that it can see of itself and its cell (`posture.c`), once in
+each: it is an input file, which code in a language executes. Every line must be the same, except
+for those that DIFFERENT lists with its reason; and a listed line that does not differ is an error
+too. The layers that each result reports are compared as well.
 """
 
 import difflib
@@ -17,7 +17,7 @@ import subprocess
 import pytest
 from test_posture import BRIG, ROOT, normal, program  # noqa: F401
 
-# What may differ, by language: a pattern of lines, and why.
+# Allowed differences, by language: a pattern of lines, and why.
 DIFFERENT = {
     "javascript": {
         r"[-+]rlimit cpu: .*": "the interpreter runs before its request's limit is known: the"
@@ -28,7 +28,7 @@ DIFFERENT = {
     },
 }
 
-# How code of each language becomes the program, leaving nothing of its interpreter behind.
+# How code of each language becomes the program, without remains of its interpreter.
 BECOME = {
     "python": ("python3", """\
 import os, signal, sys
@@ -91,7 +91,7 @@ def test_the_same_walls(program, language, options):
 
 
 def test_walls_can_differ(program):
-    """The control: another limit, another variable, another directory are seen."""
+    """The control: another limit, another variable, another directory are detected."""
     cold = facts(program, "python", "cold", "--file-size", "3M", "--env", "MINE=no")
     warm = facts(program, "python", "warm", "--file-size", "2M", "--env", "MINE=yes")
     found = "\n".join(differences(cold, warm))

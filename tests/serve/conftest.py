@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A server of one's own for a test: started in a temporary directory, on a unix socket, stopped."""
+"""A server for a test: started in a temporary directory, on a unix socket, stopped."""
 
 import http.client
 import json
@@ -57,7 +57,7 @@ def is_alive(pid):
 
 
 def wait_for(condition, seconds=20, what="condition"):
-    """Polls until the condition gives something; returns it."""
+    """Polls until the condition returns a true value; returns it."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         value = condition()
@@ -118,7 +118,7 @@ class Server:
         wait_for(ready, seconds, "ready")
 
     def roles(self):
-        """Pids by role: of those that have exec'ed."""
+        """Pids by role: of those that have executed their program."""
         found = {}
         for pid in children_of(self.pid):
             try:
@@ -131,7 +131,7 @@ class Server:
         return found
 
     def request(self, method, path, body=None, headers=None, timeout=60):
-        """One request on a connection of its own. A body that is no bytes goes as JSON."""
+        """One request on a connection of its own. A body that is not bytes is sent as JSON."""
         headers = dict(headers or {})
         if body is not None and not isinstance(body, bytes):
             body = json.dumps(body).encode()
@@ -154,7 +154,7 @@ class Server:
             self.process.kill()
             self.process.wait(20)
         if self._temporary:
-            # Roles of a killed supervisor may still be on their way out.
+            # Roles of a killed supervisor may still be exiting.
             wait_for(lambda: self._temporary.cleanup() is None, 5, "removal")
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TLS of the service: its files, what is wrong with them, and taking new ones."""
+"""TLS of the service: its files, their errors, and loading new ones."""
 
 import http.client
 import json
@@ -82,7 +82,7 @@ def ask(server, method, path, body=None, certificate=None):
 
 
 def subject(server):
-    """Whose certificate is shown."""
+    """The name of the certificate that is presented."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
@@ -98,7 +98,7 @@ def subject(server):
 
 
 def test_runs_code(encrypted):
-    """The sealed front speaks TLS: no call of OpenSSL's is outside of its list."""
+    """The sealed front uses TLS: OpenSSL makes no call outside of its list."""
     connection, answer = ask(encrypted, "POST", "/v1/execute",
                              {"language": "python", "code": "print(6 * 7)"})
     assert answer.status == 200
@@ -135,7 +135,7 @@ def test_clear_is_refused(encrypted):
 
 
 def test_failed_handshakes_need_no_file(encrypted):
-    """OpenSSL's words for what is wrong come from memory too."""
+    """OpenSSL's error messages come from memory too."""
     front = encrypted.roles()["front"]
     for data in (b"\x16\x03\x01\x00\x05hello", b"\x80" * 100, os.urandom(500), b"\x15\x03\x01\0\2\2\0"):
         for _ in range(5):
@@ -184,7 +184,7 @@ def memory_of(pid):
 
 
 def start_with(tmp_path, **keys):
-    """What `brig serve` says when it cannot start."""
+    """The error message of `brig serve` when it cannot start."""
     write_config(tmp_path / "config", **keys)
     done = subprocess.run(
         [BRIG, "serve", "--dev", "--listen", "127.0.0.1:0", "--config", tmp_path / "config"],
@@ -293,7 +293,7 @@ def test_wrong_keys(tmp_path, tls, words):
 
 
 def test_soon_over(make_server, pair, tmp_path):
-    """A certificate that ends soon is used, and the log says so."""
+    """A certificate that expires soon is used, and the log reports it."""
     soon = make_pair(tmp_path, "soon", days=3)
     server = make_server("--listen", "127.0.0.1:0")
     fill(server.config, soon)
@@ -302,7 +302,7 @@ def test_soon_over(make_server, pair, tmp_path):
 
 
 def test_links_are_followed(make_server, pair):
-    """As certbot lays them out: names that stay, files that change."""
+    """The layout of certbot: names that stay, files that change."""
     server = make_server("--listen", f"127.0.0.1:{free_port()}")
     (server.config / "archive").mkdir(mode=0o755)
     fill(server.config, pair)
@@ -356,13 +356,13 @@ def test_reload_does_not_open_networks(make_server, pair):
 
 
 def renew(server, times=1):
-    """SIGHUP, and the new certificate holds without a restart."""
+    """SIGHUP, and the new certificate is used without a restart."""
     server.process.send_signal(signal.SIGHUP)
     wait_for(lambda: server.log().count("event=reloaded restart=false") >= times, what="reload")
 
 
 def test_renewal_keeps_sessions(encrypted, tmp_path):
-    """New connections see the new certificate; sessions and open connections stay."""
+    """New connections get the new certificate; sessions and open connections stay."""
     roles = encrypted.roles()
     connection, answer = ask(encrypted, "POST", "/v1/sessions", {"language": "python"})
     session = json.loads(answer.read())["id"]
@@ -391,7 +391,7 @@ def test_renewal_keeps_sessions(encrypted, tmp_path):
 
 
 def test_handshake_over_a_renewal(encrypted, tmp_path):
-    """A connection that was accepted before ends its handshake with the certificate of then."""
+    """A connection that was accepted before ends its handshake with the earlier certificate."""
     front = encrypted.roles()["front"]
     with socket.create_connection(("127.0.0.1", encrypted.port), 10) as raw:
         assert ask(encrypted, "GET", "/v1/health")[1].status == 200  # so `raw` was accepted too
@@ -415,7 +415,7 @@ def test_renewal_holds_for_the_next_front(encrypted, tmp_path):
 
 
 def test_renewal_with_other_tokens_too(encrypted, tmp_path):
-    """Both changed: both hold, and nothing is restarted."""
+    """Both changed: both are used, and nothing is restarted."""
     roles = encrypted.roles()
     fill(encrypted.config, make_pair(tmp_path, "fresh"))
     text = json.loads(encrypted.tokens.read_text())
@@ -467,7 +467,7 @@ def test_wrong_reload_keeps_the_old_one(encrypted, tmp_path, what):
 
 
 def test_killed_front_has_it_again(encrypted):
-    """Also when the files are gone: the supervisor keeps what it has read."""
+    """Also when the files are gone: the supervisor keeps the contents."""
     for end in (".pem", ".key"):
         (encrypted.config / f"own{end}").rename(encrypted.config / f"gone{end}")
     os.kill(encrypted.roles()["front"], signal.SIGKILL)
@@ -479,7 +479,7 @@ def test_killed_front_has_it_again(encrypted):
 
 
 def test_many_idle(encrypted):
-    """500 connections that say nothing after the handshake: the service goes on."""
+    """500 connections that send nothing after the handshake: the service continues."""
     context = ssl.create_default_context(cafile=encrypted.config / "own.pem")
     idle = []
     for _ in range(500):
@@ -493,7 +493,7 @@ def test_many_idle(encrypted):
 
 
 def test_no_configuration_of_openssl(make_server, pair, tmp_path):
-    """Not the host's, and not one of the environment: it could load modules."""
+    """Neither the host's, nor one of the environment: it could load modules."""
     trap = tmp_path / "openssl.cnf"
     trap.write_text("openssl_conf = x\n[x]\nssl_conf = s\n[s]\nsystem_default = d\n[d]\n"
                     "MaxProtocol = TLSv1.2\n")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`brig run --service URL` and its kin: a service elsewhere, by socket, TCP and TLS."""
+"""`brig run --service URL` and similar: a service elsewhere, by socket, TCP and TLS."""
 
 import json
 import os
@@ -109,14 +109,14 @@ def test_tcp_and_tls(encrypted):
     assert b"\n" in brig("ps", "--all", "--service", url, token=token, ca=ca).stdout
     done = brig("ps", url=url, token=token, ca=ca)
     assert done.returncode == 0, done.stderr
-    # A token that is missing or wrong, an authority that nobody has named, no TLS.
+    # A token that is missing or wrong, an authority that is not configured, no TLS.
     done = brig("run", "--service", url, "-c", "1", ca=ca)
     assert done.returncode != 0 and b"$BRIG_TOKEN" in done.stderr, done.stderr
     done = brig("run", "--service", url, "-c", "1", token="x\r\nA: b", ca=ca)
     assert b"BRIG_TOKEN is not a brig token" in done.stderr
     done = brig("run", "--service", url, "-c", "1", token=token)
     assert b"TLS with 127.0.0.1" in done.stderr and b"BRIG_CA" in done.stderr
-    # Whether its answer comes in time or not: a service that hangs up is an error, no silence.
+    # Whether its response comes in time or not: a service that hangs up is an error, not silence.
     (encrypted.config / "f").write_bytes(bytes(60 << 20))
     done = brig("run", "--service", url, "--in", encrypted.config / "f", "-c", "1", token=token, ca=ca)
     assert done.returncode == 125 and b"brig: the " in done.stderr, done
@@ -141,7 +141,7 @@ def test_a_host_that_is_not_there():
 
 @pytest.mark.root
 def test_a_token_is_not_sent_in_clear(tmp_path):
-    """To another host only by TLS; the other host is an address of a network of the test's own."""
+    """To another host only by TLS; the other host is an address of a network of the test."""
     script = """
 ip link set lo up; ip addr add 198.18.0.1/32 dev lo
 python3 -m http.server --bind 198.18.0.1 8000 >"$1/seen" 2>&1 & server=$!

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command line against a service that means it harm: one answer, whatever is asked."""
+"""The command line against a hostile service: one response to every request."""
 
 import json
 import socket
@@ -63,7 +63,7 @@ def test_names_of_events(hostile):
 
 
 def test_an_answer_that_breaks_off_is_told(hostile):
-    """It is not taken for a reader of ours that went away."""
+    """It is not taken for a reader of ours that has left."""
     answer = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffff\r\nevent: x\n"
     done = hostile(answer, "run", "--service", hostile.url, "-c", "1")
     assert done.returncode == 125

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cells that die slowly: the verdict is in time, and nobody else waits for them."""
+"""Cells that die slowly: the verdict is in time, and no other run waits for them."""
 
 import threading
 import time
@@ -15,7 +15,7 @@ LATE_MS = 4000  # before: 8 to 10 seconds
 @pytest.mark.root
 @pytest.mark.parametrize("warm", ["true", "false"])
 def test_a_small_cpu_share_does_not_hold_up_the_end(make_server, warm):
-    """The quota holds for the dying too, unless it is lifted."""
+    """The quota also applies to dying processes, unless it is lifted."""
     server = make_server("--set", f"warm.enabled={warm}").start()
     results, waits = [], []
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that fill the lines between the roles: their own runs wait, and no role ends."""
+"""Programs that fill the connections between the roles: their own runs wait, and no role ends."""
 
 import json
 from pathlib import Path
@@ -31,7 +31,7 @@ def ended(server, names):
 
 
 def test_single_bytes_by_turns_end_no_role(server):
-    """A record for each byte was more than the queue holds, and that was taken for a death."""
+    """A record for each byte was more than the queue holds, which was taken for a death."""
     roles = server.roles()
     names = [order(server, hostile("packet_pipe.py")) for _ in range(8)]
     neighbour = server.request("POST", "/v1/execute", {"code": "print(6 * 7)"})
@@ -40,14 +40,14 @@ def test_single_bytes_by_turns_end_no_role(server):
         result = one["result"]
         assert one["status"] in ("ok", "timeout"), one
         assert set(result["stdout"]) == {"o"} and set(result["stderr"]) == {"e"}
-        # By turns: what one stream has, the other has as well.
+        # Alternating: both streams have the same bytes.
         assert abs(len(result["stdout"]) - len(result["stderr"])) <= 1 or one["status"] == "timeout"
     assert server.roles() == roles and server.readies() == 1, server.log()
 
 
 @pytest.mark.parametrize("reads", [True, False])
 def test_single_bytes_all_come(server, reads):
-    """Streamed or in the result alone: none is missing."""
+    """Streamed or only in the result: none is missing."""
     roles = server.roles()
     code = hostile("packet_pipe.py").replace("200000", "3000")
     answer = server.request("POST", "/v1/execute", {"code": code, "stream": reads})
@@ -56,7 +56,7 @@ def test_single_bytes_all_come(server, reads):
                 for line in answer.body.decode().splitlines() if line.startswith("data: ")]
         assert told.pop()["status"] == "ok"
         text = "".join(one["data"] for one in told)
-        # Pipes have no order between them, so only the counts are sure.
+        # Pipes have no order between them, so only the counts are certain.
         assert (text.count("o"), text.count("e"), len(text)) == (3000, 3000, 6000)
     else:
         result = answer.json()

@@ -12,7 +12,7 @@ from conftest import BRIG, wait_for
 SLEEPS = "import time; time.sleep(60)"
 QUICK = "print(6 * 7)"
 DEATHS = 3
-QUEUED = 70  # more than are dropped in one go
+QUEUED = 70  # more than are dropped at once
 
 
 def order(server, code):
@@ -46,7 +46,7 @@ def held(make_server):
 
 
 def test_the_queue_is_held_after_quick_deaths(held):
-    """Each life had begun one: these are lost. No other is begun, new ones are served."""
+    """Each start had begun one: these are lost. No other is begun, new ones are served."""
     server, begun, names = held
     assert [status(server, name) for name in begun] == ["lost"] * DEATHS
     assert server.request("GET", "/v1/health").json() == {"status": "ok", "queue": "held"}
@@ -74,7 +74,7 @@ def test_a_held_queue_is_released(held):
     assert status(server, names[0]) == "cancelled"
     assert [status(server, name) for name in begun] == ["lost"] * DEATHS
     assert server.request("GET", "/v1/health").json() == {"status": "ok"}
-    # The supervisor knows it too: the next life holds nothing.
+    # The supervisor knows it too: the next start holds nothing.
     os.kill(server.roles()["warden"], signal.SIGKILL)
     server.wait_ready(DEATHS + 2)
     assert queue(server)["state"] == "open"
@@ -94,7 +94,7 @@ def test_a_held_queue_is_dropped(held):
 
 @pytest.mark.root
 def test_only_operators_decide_about_the_queue(make_server):
-    """Another user of the socket, and whoever shows a token, are no operators."""
+    """Another user of the socket, and a client with a token, are no operators."""
     server = make_server("--set", "users=65533", "--set", "socket_mode=0666").start()
     for path in ("release", "drop", "show"):
         out = subprocess.run(

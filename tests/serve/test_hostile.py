@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Roles that are no longer ours: what each can say to another, said by the test on its line.
+"""Compromised roles: the messages that each can send to another, sent by the test on its
+connection.
 
-The line is had by pidfd_getfd(), which takes root. Whoever hears something that is not in its table
-ends; the supervisor starts all anew, and nobody else's word has been taken.
+The connection is copied with pidfd_getfd(), which needs root. A role that receives a message that
+is not in its table ends; the supervisor starts all anew, and no other message has been accepted.
 """
 
 import array
@@ -33,7 +34,7 @@ def steal(pid, number):
 
 
 def said(kind, result=0, more=b"", fds=0):
-    """A record of the warden's to the broker, with so many descriptors."""
+    """A record of the warden to the broker, with this many descriptors."""
     rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [0] * fds))] if fds else []
     return [struct.pack("=Ii", kind, result) + more], rights
 
@@ -49,7 +50,7 @@ def server(make_server):
 
 
 def test_lines_of_sealed_roles_are_closed_to_others(server):
-    """Control of the tests' own means: they are root's alone."""
+    """Control of the tests' own means: only root has them."""
     pid = os.fork()
     if pid == 0:
         os.setresgid(65533, 65533, 65533)
@@ -72,7 +73,7 @@ LIES_TO_BROKER = {
 
 
 def test_the_warden_lies_to_the_broker(server):
-    """Root's hands know three questions; whoever asks another one is heard no more."""
+    """The broker accepts three kinds of requests; a peer that sends another is dropped."""
     for times, (name, (parts, rights)) in enumerate(LIES_TO_BROKER.items(), 1):
         roles = server.roles()
         with steal(roles["warden"], WARDEN_BROKER) as line:
@@ -84,7 +85,7 @@ def test_the_warden_lies_to_the_broker(server):
 
 
 def test_the_warden_asks_the_broker_very_often(server):
-    """Each question is over when it is answered: nothing adds up in the broker."""
+    """Each request is over when it is answered: nothing accumulates in the broker."""
     roles = server.roles()
     fds = f"/proc/{roles['broker']}/fd"
     os.kill(roles["warden"], signal.SIGSTOP)
@@ -108,7 +109,7 @@ def test_the_warden_asks_the_broker_very_often(server):
 
 
 def test_the_warden_does_not_listen_to_the_broker(server):
-    """Answers that nobody takes: the broker does not wait, and so it ends."""
+    """Answers that are not read: the broker does not wait, and so it ends."""
     roles = server.roles()
     os.kill(roles["warden"], signal.SIGSTOP)
     with steal(roles["warden"], WARDEN_BROKER) as line:
@@ -131,7 +132,7 @@ NOISE = [b"\0", bytes(8), bytes(64), b"\xff" * 64, b"\xff" * 4096, os.urandom(64
     ("warden", WARDEN_FRONT, "front"), ("ledger", LEDGER_FRONT, "front"),
 ])
 def test_noise_between_roles(server, liar, number, hearer):
-    """What is no record is the end of whoever says it, and of nobody's data."""
+    """An invalid record ends the role that sends it, and changes no data."""
     for times, noise in enumerate(NOISE, 1):
         roles = server.roles()
         with steal(roles[liar], number) as line:

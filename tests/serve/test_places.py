@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Places that another user has prepared: the service does not put its socket or its state there."""
+"""Directories that another user has prepared: the service does not put its socket or its state
+there."""
 
 import os
 import socket
@@ -25,7 +26,7 @@ def serve(socket_path, state):
 @pytest.mark.root
 @pytest.mark.parametrize("mode", [0o755, 0o777, 0o1777])
 def test_a_directory_of_a_stranger(tmp_path, mode):
-    """Its owner could put another socket there, and be told what clients mean for the service."""
+    """Its owner could replace the socket, and receive the requests of clients."""
     place = tmp_path / "theirs"
     place.mkdir()
     place.chmod(mode)
@@ -45,7 +46,7 @@ def test_a_directory_that_all_can_write_to(tmp_path):
 
 
 def test_like_tmp_is_fine(make_server, tmp_path):
-    """Nobody can take what belongs to another user there."""
+    """No user can take files of another user there."""
     place = tmp_path / "sticky"
     place.mkdir()
     place.chmod(0o1777)
@@ -118,7 +119,7 @@ def facts(path):
 
 @pytest.mark.parametrize("name", ["lock", "ledger"])
 def test_links_in_the_state_directory(tmp_path, name):
-    """What was planted there by whoever had it before leads nowhere."""
+    """Links planted there by the earlier owner are not followed."""
     place, target = tmp_path / "state", tmp_path / "target"
     place.mkdir(mode=0o700)
     (target.write_text if name == "lock" else lambda _: target.mkdir())("theirs")
@@ -130,7 +131,7 @@ def test_links_in_the_state_directory(tmp_path, name):
 
 @pytest.mark.root
 def test_a_link_for_the_cache(make_server, tmp_path):
-    """The service does without one."""
+    """The service continues without one."""
     server, target = make_server(), tmp_path / "target"
     target.mkdir()
     os.makedirs(server.state, mode=0o711)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who gets the processor first: the roles, and not those whom they serve."""
+"""Priority of the processor: the roles come before the cells that they serve."""
 
 import contextlib
 import os
@@ -34,7 +34,7 @@ def test_roles_have_slices_and_programs_do_not(make_server):
 
 @pytest.mark.root
 def test_the_warden_is_not_among_its_cells(make_server):
-    """It was one of them for the scheduler: thirty spinning programs left it a thirtieth."""
+    """For the scheduler it was one of them: thirty spinning programs left it a thirtieth."""
     server = make_server().start()
     warden = server.roles()["warden"]
     groups = groups_of(warden)
@@ -50,7 +50,7 @@ def test_the_warden_is_not_among_its_cells(make_server):
 
 
 def weights_of(server):
-    """A function that tells the weights of all cells now; and the weight of the oldest."""
+    """A function that returns the weights of all cells now; and the weight of the oldest."""
     groups = groups_of(server.roles()["warden"])
     if "pids" in groups:
         name = groups["pids"].rpartition("/")[2]
@@ -70,7 +70,8 @@ def weights_of(server):
 
 @pytest.mark.root
 def test_a_long_run_makes_way(make_server):
-    """The weight of its group falls with the processor time that it has used; its own is not shown."""
+    """The weight of its group decreases with the processor time that it has used; its own is not
+    shown."""
     server = make_server().start()
     weights, old = weights_of(server)
     made = server.request("POST", "/v1/executions", {"code": "while True: pass"}).json()
@@ -81,7 +82,7 @@ def test_a_long_run_makes_way(make_server):
 @pytest.mark.root
 @pytest.mark.parametrize("start", ["cold", "warm"])
 def test_what_a_tenant_has_used_makes_its_next_run_older(make_server, start):
-    """A tenant with many short runs was always young. A run that sleeps does not age by itself."""
+    """A tenant with many short runs was always new. A run that sleeps does not age by itself."""
     server = make_server().start()
     weights, old = weights_of(server)
     sleep = {"code": "import time; time.sleep(60)", "start": start}
@@ -96,7 +97,7 @@ def test_what_a_tenant_has_used_makes_its_next_run_older(make_server, start):
         return any(seen)
 
     assert not is_old()
-    for _ in range(10):  # who is alone is forgiven in a second: a busy host may need longer for a start
+    for _ in range(10):  # alone it recovers in a second: a busy host may be slower
         assert server.request("POST", "/v1/execute", burn).json()["status"] == "ok"
         if is_old():
             return

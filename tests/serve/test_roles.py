@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The processes of the service: what each may do, and what becomes of them."""
+"""The processes of the service: their rights, and their ends."""
 
 import json
 import os
@@ -74,7 +74,7 @@ def test_roles_have_ids_of_their_own(server):
 
 
 def test_warden_keeps_only_what_it_says(server):
-    """Root of its own user namespace (role/seal.c says why), on the host nobody."""
+    """Root of its own user namespace (role/seal.c explains why), without rights on the host."""
     warden = server.roles()["warden"]
     status = status_of(warden)
     assert status["NoNewPrivs"] == "1"
@@ -87,7 +87,7 @@ def test_warden_keeps_only_what_it_says(server):
             outside = [
                 line.split()[1:] for line in Path(f"/proc/{warden}/{ids}").read_text().splitlines()
             ]
-            # Its own, and those of cells: no other, root's above all.
+            # Its own processes, and those of cells: no others, above all not root's.
             assert [int(count) for _, count in outside] == [1, 2000000]
             assert min(int(first) for first, _ in outside) >= 65521
     else:
@@ -97,7 +97,8 @@ def test_warden_keeps_only_what_it_says(server):
 
 @pytest.mark.root
 def test_broker_keeps_a_few_capabilities(server):
-    """Of root's: to make nodes and mounts, and to remove what it gave to the warden."""
+    """Of root's capabilities: to make nodes and mounts, and to remove what it gave to
+    the warden."""
     broker = server.roles()["broker"]
     status = status_of(broker)
     names = {1: "dac_override", 21: "sys_admin", 27: "mknod"}
@@ -119,7 +120,7 @@ def test_broker_keeps_a_few_capabilities(server):
 
 @pytest.mark.root
 def test_broker_is_a_program_of_its_own(server):
-    """The C library and nothing else: what parses text is not even there."""
+    """The C library and nothing else: it contains no parsers of text."""
     image = Path(f"/proc/{server.roles()['broker']}/exe").read_bytes()
     assert len(image) < Path(BRIG).stat().st_size / 4
     for word in (b"CREATE TABLE", b"HTTP/1.1", b"/v1/execute", b"invalid token"):
@@ -129,7 +130,7 @@ def test_broker_is_a_program_of_its_own(server):
 
 @pytest.mark.root
 def test_warden_reads_no_file_of_root(server):
-    """What it would mean to be the warden: root's files are closed to it."""
+    """The rights of the warden: root's files are closed to it."""
     warden = server.roles()["warden"]
     secret = server.dir / "secret"
     secret.write_text("root's alone")
@@ -145,7 +146,7 @@ def test_warden_reads_no_file_of_root(server):
 
 @pytest.mark.root
 def test_cells_have_every_wall_without_root(server):
-    """The same layers as root alone gives, each limit by the same means."""
+    """The same layers as with root alone, each limit by the same means."""
     order = {"language": "python", "code": "print(open('/proc/self/uid_map').read())"}
     served = json.loads(server.request("POST", "/v1/execute", order).body)
     alone = json.loads(subprocess.run(
@@ -156,7 +157,7 @@ def test_cells_have_every_wall_without_root(server):
 
 @pytest.mark.root
 def test_warden_refuses_rules_that_are_not_roots(make_server):
-    """In its namespace root's files cannot be told from others': the broker can."""
+    """In its namespace root's files look like those of others: the broker can tell them apart."""
     server = make_server().start()
     policies = server.config / "policies"
     policies.mkdir(mode=0o755, exist_ok=True)
@@ -186,7 +187,7 @@ def test_front_and_ledger_have_no_network(server):
 
 @pytest.mark.root
 def test_descriptors_by_name(server):
-    """Sockets, memory files, the loop, the log, the lock: of files only the ledger has any."""
+    """Sockets, memory files, the loop, the log, the lock: only the ledger has regular files."""
     roles = server.roles()
     log = str(server.dir / "log")
     harmless = ("socket:", "anon_inode:", "/memfd:", "/dev/null", log)
@@ -212,7 +213,7 @@ def test_environment_is_clean(make_server):
         try:
             text = Path(f"/proc/{pid}/environ").read_bytes()
         except PermissionError:
-            continue  # a role that nobody of this user can look into
+            continue  # a role that this user cannot inspect
         assert b"hunter2" not in text and b"AWS" not in text, role
 
 
@@ -258,11 +259,11 @@ def test_killed_role_comes_back(server, role):
 
 @pytest.mark.root
 def test_warden_that_asks_at_the_end_is_answered(server):
-    """Its last question comes when the broker has been told to end: nobody has to be killed."""
+    """Its last request comes when the broker has the order to end: no process has to be killed."""
     roles = server.roles()
     os.kill(roles["warden"], signal.SIGSTOP)
     try:
-        # Before the word to end there is a run in its line, which has questions.
+        # Before the order to end a run is in its queue, which has requests.
         connection = UnixConnection(server.socket)
         connection.request("POST", "/v1/execute", b'{"code": "print(1)"}',
                            {"Content-Type": "application/json"})
@@ -282,7 +283,7 @@ def test_warden_that_asks_at_the_end_is_answered(server):
 
 
 def test_requests_wait_while_roles_restart(server):
-    """Clients that come in between are answered, late."""
+    """Clients that connect meanwhile are answered, late."""
     os.kill(server.roles()["warden"], signal.SIGKILL)
     time.sleep(0.05)
     assert healthy(server)
@@ -325,7 +326,7 @@ def test_gives_up(make_server):
 
 
 def test_roles_that_answer_stay(make_server):
-    """All that are there are asked, and nobody is missed who was never there."""
+    """All existing roles are queried, and one that never existed is not missed."""
     server = make_server("--set", "answer_timeout=400ms").start()
     roles = server.roles()
     time.sleep(2)
@@ -461,7 +462,7 @@ def test_options_go_before_the_file(tmp_path):
 
 
 def test_check_prints_what_holds(tmp_path):
-    """No zeroes for what nobody has said: each default, asked of the part that has it."""
+    """No zeroes for values that are not set: each default comes from the part that has it."""
     tmp_path.chmod(0o755)
     write_config(tmp_path, "{}")
     done = run_serve("--check", "--config", tmp_path)
@@ -472,7 +473,7 @@ def test_check_prints_what_holds(tmp_path):
     assert not unset
     assert config["sessions"]["idle"] == "10m"
     assert config["runs"]["max"] == 2 * os.cpu_count()
-    # What is said holds.
+    # A configured value is used.
     done = run_serve("--check", "--config", tmp_path, "--set", "sessions.idle=5s")
     assert json.loads(done.stdout)["sessions"]["idle"] == "5s"
     # A person reads it: a line for each key, and nothing that is only for roles.
@@ -549,7 +550,7 @@ def test_stop(server, sign):
 
 
 def test_stop_drains(server):
-    """What is under way is answered, although nobody new is let in."""
+    """Requests in progress are answered, although no new ones are accepted."""
     answers = []
     body = {"language": "python", "code": "import time; time.sleep(2); print('done')"}
 
@@ -620,7 +621,7 @@ def test_notify_and_watchdog(make_server, tmp_path):
         env = dict(os.environ, NOTIFY_SOCKET=path, WATCHDOG_USEC="400000")
         server = make_server(env=env).start()
         words = manager.recv(4096)
-        while words == b"WATCHDOG=1":  # it lives while it starts, too, if that takes its time
+        while words == b"WATCHDOG=1":  # it is alive while it starts, too, if that takes long
             words = manager.recv(4096)
         assert b"READY=1" in words.split(b"\n")
         assert manager.recv(4096) == b"WATCHDOG=1"
@@ -649,7 +650,7 @@ def test_socket_activation(make_server):
     assert f"place=unix:{server.socket}" in server.log()
     assert healthy(server)
     assert server.stop() == 0
-    assert Path(server.socket).exists()  # it is the manager's
+    assert Path(server.socket).exists()  # it belongs to the manager
     listening.close()
 
 
@@ -658,7 +659,7 @@ def children_of(pid):
 
 
 def test_the_flusher_is_sealed_and_dies_with_the_ledger(make_server):
-    """It has the ledger's directory, its ids and its filter, and none of its lines."""
+    """It has the ledger's directory, its ids and its filter, and none of its connections."""
     server = make_server().start()
     ledger = server.roles()["ledger"]
     (flusher,) = children_of(ledger)

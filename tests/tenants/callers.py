@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Those who ask: by TCP with a token, by unix socket, by MCP, or with bytes of their own."""
+"""Clients: by TCP with a token, by unix socket, by MCP, or with raw bytes."""
 
 import contextlib
 import http.client
@@ -45,7 +45,7 @@ class Answer:
 
 
 def events_of(text):
-    """(id, name, data) of each event, read as the standard says: line by line."""
+    """(id, name, data) of each event, parsed as the standard requires: line by line."""
     fields = {}
     for line in text.split("\n"):
         if line == "" and fields:
@@ -57,7 +57,7 @@ def events_of(text):
 
 
 class Client:
-    """One tenant, at one door. Every question has a connection of its own."""
+    """One tenant, by one way of access. Every request has a connection of its own."""
 
     def __init__(self, connect, token=None):
         self.connect = connect
@@ -68,7 +68,7 @@ class Client:
         return {**own, **(headers or {})}
 
     def begin(self, method, target, body=None, headers=None):
-        """Asks, and does not wait for an answer."""
+        """Sends a request, and does not wait for a response."""
         headers = self.all_headers(headers)
         if body is not None and not isinstance(body, (bytes, str)):
             body = json.dumps(body)
@@ -111,7 +111,7 @@ class Client:
         return answer.json()
 
     def metrics(self):
-        """Those without labels."""
+        """The metrics without labels."""
         lines = self.ask("GET", "/metrics").body.decode().splitlines()
         return {k: float(v) for k, v in (x.split(" ") for x in lines if x[0] != "#") if "{" not in k}
 
@@ -120,7 +120,7 @@ class Client:
 
 
 class Mcp:
-    """A legacy session: the era in which the server keeps something for a client."""
+    """A legacy session: the version in which the server keeps state for a client."""
 
     VERSION = "2025-11-25"
 
@@ -197,7 +197,7 @@ class House:
         return Client(lambda: serve.UnixConnection(self.server.socket, 60), self.tokens.get(name))
 
     def raw(self, data, seconds=10):
-        """All that comes back for these bytes, until it is closed or silent."""
+        """Everything that comes back for these bytes, until it is closed or silent."""
         with self.socket() as door:
             door.settimeout(seconds)
             with contextlib.suppress(OSError):
@@ -252,7 +252,7 @@ def quiet(client, seconds=15):
 
 
 def running(client, count=1, seconds=15):
-    """So many of this client's executions are under way: their ids."""
+    """This many of the client's executions are running: their ids."""
 
     def found():
         listed = client.ask("GET", "/v1/executions?limit=100").json()["executions"]
@@ -269,6 +269,6 @@ def timed(what):
 
 
 def cpu_seconds(house, role):
-    """Processor time that a role has used: what others had to wait for, whatever the host's load."""
+    """Processor time that a role has used: the wait of others, independent of the host's load."""
     fields = Path(f"/proc/{house.server.roles()[role]}/stat").read_text().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

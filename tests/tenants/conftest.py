@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A house with a victim and an attacker. After every test the victim has what it had."""
+"""A service with a victim and an attacker. After every test the victim's state is unchanged."""
 
 import hashlib
 from pathlib import Path
@@ -36,12 +36,12 @@ def house():
     server = house.server
     started, status, log = server.readies(), server.stop(), server.log()
     server.close()
-    # Whatever was tried: no role has died of it, and all end in good order.
+    # After all attempts: no role has died, and all end in good order.
     assert started == 1 and status == 0, log
 
 
 class Belongings:
-    """What the victim has: a session with a secret in memory and in a file, and a result."""
+    """The victim's belongings: a session with a secret in memory and in a file, and a result."""
 
     SECRET = "s3cr3t-of-alice"
 
@@ -90,7 +90,7 @@ def attacker(request, house):
 
 @pytest.fixture(params=["tcp", "unix"])
 def stranger(request, house):
-    """A tenant who is no operator, by either way: executions of others are not there."""
+    """A tenant who is no operator, by either way: it does not find executions of others."""
     return house.tcp("mallory") if request.param == "tcp" else house.unix("mallory")
 
 

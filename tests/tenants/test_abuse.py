@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A6, A7, A14: one tenant takes what it can get; the others are served, and nothing is left running."""
+"""A6, A7, A14: one tenant uses as much as it can; the others are served, and nothing is left
+running."""
 
 import concurrent.futures
 import contextlib
@@ -24,7 +25,7 @@ def finished(client, name):
 
 
 def served(client):
-    """The victim's own run, and how long it took."""
+    """The victim's own run, and its duration."""
     result, seconds = timed(lambda: client.run("print(6 * 7)"))
     assert result["stdout"] == "42\n"
     return seconds
@@ -35,7 +36,7 @@ def served(client):
 
 @pytest.mark.parametrize("path", ["/v1/execute", "/v1/batch", "/v1/sessions", "/mcp", "/api/sandbox/execute"])
 def test_a6_declared_body(house, alice, path):
-    """10 GiB are announced: refused at once, and nothing is set aside for it."""
+    """10 GiB are announced: refused at once, and nothing is reserved for it."""
     before = house.resident_kib("front")
     for size in (10 << 30, (1 << 63) - 1, 1 << 64, 10**30):
         head = house.head("POST", path, "mallory", "Content-Type: application/json", f"Content-Length: {size}")
@@ -47,7 +48,7 @@ def test_a6_declared_body(house, alice, path):
 
 
 def test_a6_endless_chunks(house, alice):
-    """A body that never ends is cut off at its bound, not at the sender's."""
+    """A body that never ends is cut off at the service's bound, not at the sender's."""
     with house.socket() as door:
         door.sendall(house.head("POST", "/v1/execute", "mallory", "Content-Type: application/json",
                                 "Transfer-Encoding: chunked"))
@@ -78,7 +79,7 @@ def test_a6_bodies_held_back(house, alice):
             with contextlib.suppress(OSError):
                 door.sendall(b" " * ((15 << 20) - 1))
         assert house.resident_kib("front") < 400 << 10
-        # A small question of somebody else's still gets in.
+        # A small request of another tenant is still accepted.
         assert served(alice) < SOON
     quiet(house.unix())
 
@@ -121,7 +122,8 @@ def test_a6_uploads_at_once(house, alice):
 
 
 def test_a6_patterns(alice, mallory):
-    """Patterns of output files: too many or too long are refused, and those allowed are cheap."""
+    """Patterns of output files: too many or too long ones are refused, and allowed ones
+    are cheap."""
     for out, word in ((["x"] * 101, "100"), (["*" * 1024], "1023"), (["**/" + "a*" * 45] * 100, "8192")):
         for path, body in (("/v1/execute", {"code": "1"}),):
             answer = mallory.ask("POST", path, {**body, "out": out})
@@ -137,7 +139,7 @@ def test_a6_patterns(alice, mallory):
 
 
 def test_a6_patterns_in_a_session(alice, mallory):
-    """Collecting goes on while others are served; then the session goes on as well."""
+    """Collecting continues while others are served; then the session continues as well."""
     name = mallory.ask("POST", "/v1/sessions", {"language": "python"}).json()["id"]
     path = f"/v1/sessions/{name}/execute"
     code = "import sys; sys.argv = ['x', '3000']\n" + (HOSTILE / "many_names.py").read_text()
@@ -157,7 +159,7 @@ def test_a6_patterns_in_a_session(alice, mallory):
 
 
 def test_fairness_of_queues(make_house):
-    """The queue is full of one tenant's; another's run is next, not last."""
+    """The queue is full of one tenant's requests; another tenant's run is next, not last."""
     house = make_house("--set", "runs.max=2", "--set", "runs.queue_per_tenant=100", "--set", "runs.queue=300")
     mallory, alice = house.tcp("mallory"), house.tcp("alice")
     statuses = []
@@ -184,7 +186,7 @@ def test_fairness_of_batches(make_house):
 
 
 def test_session_flood(make_house):
-    """Sessions up to the tenant's bound; the other tenant's are not touched by it."""
+    """Sessions up to the tenant's bound; those of the other tenant are not affected."""
     house = make_house("--set", "sessions.per_tenant=6", "--set", "sessions.max=10")
     mallory, alice = house.tcp("mallory"), house.tcp("alice")
     theirs = alice.session()
@@ -208,7 +210,7 @@ def test_session_flood(make_house):
 
 
 def test_tombstones_of_others_stay(make_house):
-    """Many short sessions of one tenant do not wipe out what another's tell."""
+    """Many short sessions of one tenant do not remove the records of another's."""
     house = make_house()
     alice, mallory = house.tcp("alice"), house.tcp("mallory")
     theirs = alice.session()
@@ -220,7 +222,8 @@ def test_tombstones_of_others_stay(make_house):
 
 
 def test_a7_readers_that_never_read(house, alice):
-    """Streams whose output nobody takes: the program waits, the memory does not grow, others go on."""
+    """Streams whose output is not read: the program waits, the memory does not grow, others
+    continue."""
     before = house.resident_kib("front")
     flood = json.dumps({"code": "while True: print('x' * 10000)", "stream": True,
                         "limits": {"wall_ms": 8000}}).encode()
@@ -307,7 +310,7 @@ def test_a14_leaving_while_it_waits(calm, way):
 
 
 def test_a14_leaving_in_the_middle(calm):
-    """Cut off after each so many bytes of the request, and at random moments after it."""
+    """Disconnected after every so many bytes of the request, and at random moments after it."""
     before = len(calm.cells())
     data = request(calm, "POST", "/v1/execute", SLEEP)
     for cut in range(0, len(data), 23):
@@ -324,7 +327,8 @@ def test_a14_leaving_in_the_middle(calm):
 
 
 def test_a14_leaving_sessions(calm):
-    """Opened for somebody who has left: closed again. Run in for somebody who has left: interrupted."""
+    """Opened for a client that has left: closed again. Run in for a client that has left:
+    interrupted."""
     before = len(calm.cells())
     for delay in (0, 0.02, 0.1):
         with calm.socket() as door:
@@ -348,7 +352,7 @@ def test_a14_leaving_sessions(calm):
 
 
 def test_a14_control(calm):
-    """Who stays, or asked for it to go on, has it run."""
+    """A client that stays, or requested that it continues, has it run."""
     mallory = calm.tcp("mallory")
     with calm.socket() as door:
         door.sendall(request(calm, "POST", "/v1/execute", {"code": "import time; time.sleep(1); print('on')"},

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bytes that are held for a tenant: its own, and no others have to go without for them."""
+"""Bytes that are held for a tenant: they count for it, and no other tenant lacks them."""
 
 import socket
 import time
@@ -70,7 +70,7 @@ def readable(door):
 
 
 def test_bodies_of_runs_that_wait_count(small):
-    """A body is held until its answer: also while the run waits and runs."""
+    """A body is held until its response: also while the run waits and runs."""
     mallory, alice = small.tcp("mallory"), small.tcp("alice")
     code = "import time; time.sleep(3)" + " " * BODY
     asked = [mallory.begin("POST", "/v1/execute", {"code": code}) for _ in range(3)]
@@ -88,7 +88,7 @@ def waiting(client):
 
 @pytest.mark.parametrize("way", ["key", "stream", "both"])
 def test_bodies_of_clients_that_left_count(make_house, way):
-    """A body whose run waits is held, though whoever sent it is gone: so it counts."""
+    """A body whose run waits is held, although its sender has left: so it counts."""
     house = make_house("--set", "http.tenant_body_bytes=1M", "--set", "runs.max=1",
                        "--set", "runs.reserve=0", "--set", "runs.resume_timeout=10m",
                        "--set", "runs.queue_timeout=10m")
@@ -123,7 +123,7 @@ def test_answers_that_nobody_takes(small):
     path = "/v1/executions/" + mallory.run(RESULT)["id"]
     doors = []
     for _ in range(40):
-        # By unix socket, where the kernel does not take so much of it.
+        # By unix socket, where the kernel does not buffer so much of it.
         door = socket.socket(socket.AF_UNIX)
         door.connect(small.server.socket)
         door.sendall(small.head("GET", path, "mallory"))
@@ -137,7 +137,7 @@ def test_answers_that_nobody_takes(small):
     answer = wait_for(refused, 10, "too much")
     assert answer.code == "bytes_limited" and answer.header("Retry-After")
     assert "http.tenant_answer_bytes" in answer.json()["detail"]
-    # What is small is answered all the same, and others notice nothing.
+    # Small requests are answered all the same, and others are not affected.
     assert mallory.ask("GET", "/v1/executions?limit=1").status == 200
     theirs = alice.run(RESULT)
     assert alice.ask("GET", "/v1/executions/" + theirs["id"]).json()["result"] == theirs
@@ -147,7 +147,7 @@ def test_answers_that_nobody_takes(small):
 
 
 def test_one_large_answer_is_no_offence(make_house):
-    """Alone it goes, whatever the limit: or nobody could ever have it."""
+    """Alone it is accepted, whatever the limit: otherwise it could never be read."""
     house = make_house("--set", "http.tenant_answer_bytes=10K")
     mallory = house.tcp("mallory")
     assert len(mallory.run(RESULT)["stdout"]) == 300_001

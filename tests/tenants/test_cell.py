@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From inside of a cell nothing of the service is to be had: no socket, no file, no process."""
+"""From inside of a cell no part of the service is reachable: no socket, no file, no process."""
 
 import json
 import os
@@ -42,7 +42,7 @@ print(json.dumps([found, fds, text]))
 
 @pytest.fixture
 def abstract():
-    """Something to be found, if the cell were in the host's network."""
+    """A target that would be found if the cell were in the host's network."""
     name = f"brig-tenants-test-{os.getpid()}"  # the other pass has one as well
     with socket.socket(socket.AF_UNIX) as door:
         door.bind("\0" + name)
@@ -71,7 +71,7 @@ def test_nothing_of_the_service(house, mallory, abstract, way):
         text = mallory.run(code, stdin=json.dumps(facts), start="cold" if way == "cold" else "auto")["stdout"]
     found, fds, words = json.loads(text)
     tables = {name: found.pop(name) for name in ("unix table", "mounts")}
-    # Process numbers of the host may be numbers of the cell's own; those are not the service's.
+    # Process numbers of the host may also be numbers in the cell; those are not the service's.
     reached = {k: v for k, v in found.items() if not v.endswith("Error") and k.split()[0] not in ("kill", "proc")}
     assert not reached, reached
     for name, value in found.items():
@@ -85,7 +85,7 @@ def test_nothing_of_the_service(house, mallory, abstract, way):
 
 
 def test_control_on_the_host(house, abstract, tmp_path):
-    """The same look from a plain process finds all of it."""
+    """The same search from a plain process finds all of it."""
     done = subprocess.run(["python3", "-c", LOOK], check=True, capture_output=True, text=True,
                           cwd=tmp_path, input=json.dumps(facts_of(house, abstract)))
     found, _, _ = json.loads(done.stdout)
@@ -95,7 +95,7 @@ def test_control_on_the_host(house, abstract, tmp_path):
 
 
 def test_nothing_of_other_runs(house, mallory, alice):
-    """Two tenants' cells at once: no process, file or shared memory of the other is seen."""
+    """Two tenants' cells at once: no process, file or shared memory of the other is visible."""
     marker = "marker-of-alice-4711"
     results = []
     thread = threading.Thread(target=lambda: results.append(alice.run(
@@ -127,9 +127,8 @@ print(json.dumps([held(os.listdir('/proc/self/fd')), [x for x in child if x.star
 
 
 def test_no_channel_but_its_own(house, mallory, alice):
-    """Cells made ahead have both a value and a channel to give: a run gets none of the channels, a
-    session its own alone, and no child of either has one.
-    """
+    """Cells made ahead have both a value and a channel: a run gets no channel, a session only its
+    own, and no child of either has one."""
     for client in (mallory, alice):  # pools
         for _ in range(3):
             client.run("1")
@@ -176,7 +175,7 @@ door = socket.socket(fileno=os.dup(fd))
     "socket.send_fds(door, [b'done 1 0 0\\n'], [0, 1, 2])",
 ])
 def test_a_channel_broken_into(house, mallory, alice, what):
-    """What a session says on its own channel is about itself, and at worst its end."""
+    """Messages of a session on its own channel are about itself, and at worst its end."""
     bystander, mine = alice.session(language="python"), mallory.session(language="python")
     alice.run_in(bystander, "kept = 7")
     mallory.run_in(mine, FORGE % what)

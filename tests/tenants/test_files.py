@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of sessions, many and large: they take turns, and nobody pays for them but their tenant."""
+"""Files of sessions, many and large: they take turns, and only their own tenant pays for them."""
 
 import threading
 from collections import Counter
@@ -30,7 +30,7 @@ def own_bytes(pid):
 
 
 def many(count, work):
-    """work(i) in so many threads; what they returned."""
+    """work(i) in this many threads; returns their results."""
     results = []
     threads = [threading.Thread(target=lambda i=i: results.append(work(i))) for i in range(count)]
     for thread in threads:
@@ -68,7 +68,8 @@ def test_a_sparse_file_costs_no_memory(house, mallory, session):
 
 
 def test_the_front_has_no_copy_of_a_file(house, mallory, session):
-    """It copied the whole file into its answer, in one go: 110 ms for 60 MB, which all waited for."""
+    """It copied the whole file into its response at once: 110 ms for 60 MB, for which
+    all waited."""
     mallory.run_in(session, (HOSTILE / "sparse_file.py").read_text())
     front = house.server.roles()["front"]
     before = own_bytes(front)
@@ -80,7 +81,7 @@ def test_the_front_has_no_copy_of_a_file(house, mallory, session):
 
 
 def test_files_are_whole_whoever_reads_beside(mallory, session):
-    """Slices of many calls by turns: each has its own bytes, up and down."""
+    """Slices of many calls in turns: each has its own bytes, up and down."""
     base = f"/v1/sessions/{session}/files"
     texts = [bytes([i]) * ((1 << 20) + 7 * i) for i in range(12)]
 
@@ -106,7 +107,7 @@ def test_an_empty_file(mallory, session):
 
 
 def test_a_session_that_ends_meanwhile(mallory):
-    """Its readers have the file or are told; nothing hangs, no role ends."""
+    """Its readers get the file or an error; nothing hangs, no role ends."""
     session = mallory.session()
     base = f"/v1/sessions/{session}/files"
     assert mallory.ask("PUT", f"{base}/data", bytes(8 << 20)).status == 204

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A11: what is another tenant's is not there, by whatever way it is asked for."""
+"""A11: resources of another tenant are not found, by any way of asking."""
 
 import threading
 import time
@@ -15,7 +15,7 @@ SESSION_ROUTES = [
 
 
 def without_ids(answer, *ids):
-    """What the answer says, for comparing answers about different ids."""
+    """The text of a response, for comparing responses about different ids."""
     text = answer.body
     for one in ids:
         text = text.replace(one.encode(), b"ID")
@@ -27,7 +27,7 @@ def test_a11_sessions(attacker, belongings, method, tail, body):
     answer = attacker.ask(method, f"/v1/sessions/{belongings.session}{tail}", body)
     assert (answer.status, answer.code) == (404, "not_found")
     assert belongings.SECRET.encode() not in answer.body
-    # It is not even told from one that never was.
+    # It looks the same as one that never existed.
     never = attacker.ask(method, f"/v1/sessions/01ARZ3NDEKTSV4RRFFQ69G5FAV{tail}", body)
     assert without_ids(answer, belongings.session) == without_ids(never)
 
@@ -51,7 +51,7 @@ def test_a11_session_by_field(attacker, alice, belongings, path, stream):
     ask = {"code": "print(secret)", "session": belongings.session}
     answer = attacker.ask("POST", path, ask, headers)
     if path == "/v1/executions":
-        # Acknowledged before anybody looks; then it fails.
+        # Acknowledged before any check; then it fails.
         found = attacker.wait(answer.json()["id"])
         assert found["result"] is None and found["error"]["code"] == "not_found"
     elif stream:
@@ -80,7 +80,7 @@ def test_a11_results(stranger, alice, belongings, method, tail):
 
 
 def test_a11_while_it_runs(stranger, alice):
-    """Looked at, followed and cancelled by another: nothing comes of it."""
+    """Read, followed and cancelled by another tenant: no effect."""
     theirs = alice.order("import time; print('begun', flush=True); time.sleep(2); print('done')")
     running(alice)
     for method, tail in (("GET", ""), ("GET", "/events"), ("DELETE", ""), ("DELETE", "")):
@@ -109,7 +109,7 @@ def test_a11_interrupt(attacker, alice):
 
 
 def ids_of(client, *queries):
-    """All that the lists show; not what a record repeats of one's own question."""
+    """All entries of the lists; not the parts of a record that repeat one's own request."""
     found = {s["id"] for s in client.ask("GET", "/v1/sessions").json()["sessions"]}
     found |= {s["id"] for s in client.mcp().call("list_sessions")["structuredContent"]["sessions"]}
     for query in queries:
@@ -148,7 +148,7 @@ def test_a11_mcp_control(alice, belongings):
 
 
 def test_a11_kept_outputs(attacker, alice):
-    """read_output: the rest of a long output is kept for whoever has seen its beginning."""
+    """read_output: the rest of a long output is kept for the client that has its beginning."""
     result = alice.mcp().call("execute_code", code="print('x' * 200000 + 'the end')")
     kept = result["structuredContent"]["execution_id"]
     total = result["structuredContent"]["stdout_bytes"]
@@ -160,7 +160,7 @@ def test_a11_kept_outputs(attacker, alice):
 
 
 def test_a11_mcp_session_of_another(attacker, alice):
-    """The protocol's own session: not used, not followed, not ended by another."""
+    """The protocol's own session: another tenant cannot use, follow or end it."""
     theirs, mine = alice.mcp(), attacker.mcp()
     stolen = {**mine.headers, "Mcp-Session-Id": theirs.id}
     ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
@@ -177,7 +177,7 @@ def test_a11_mcp_session_of_another(attacker, alice):
 
 
 def test_a15_cancelling_another_s_call(attacker, alice):
-    """Request ids are small numbers: the same one of another client is not meant."""
+    """Request ids are small numbers: the same one of another client is not affected."""
     theirs, mine = alice.mcp(), attacker.mcp()
     results = []
     thread = threading.Thread(target=lambda: results.append(
@@ -214,7 +214,7 @@ def test_a11_resuming_another_s_mcp_stream(attacker, alice):
 
 
 def test_a11_idempotency_keys(attacker, alice, belongings):
-    """Another's key is no key: it neither finds nor blocks anything."""
+    """Another tenant's key is no key: it neither finds nor blocks anything."""
     ask = {"code": f"print({belongings.SECRET!r})"}
     key = {"Idempotency-Key": f"shared-{time.time_ns()}"}
     first = alice.ask("POST", "/v1/execute", ask, key)
@@ -256,7 +256,8 @@ def test_a11_forged_ids(stranger, belongings, kind):
 
 @pytest.mark.parametrize("kind", ["executions", "sessions"])
 def test_a11_nearly_the_owner_s_ids(alice, belongings, kind):
-    """Forms of one's own id that are not it: there is one spelling, so that there is one meaning."""
+    """Other forms of one's own id are invalid: there is one spelling, so that there is
+    one meaning."""
     real = belongings.session if kind == "sessions" else belongings.execution
     assert alice.ask("GET", f"/v1/{kind}/{real}").status == 200
     for forged in (real.lower(), real[:-1], real + "0", real + "%20", real + "%00", "./" + real):
@@ -282,7 +283,7 @@ def test_a11_ids_are_unguessable(alice):
 
 
 def test_a13_one_connection_two_tenants(house, belongings):
-    """Requests one after another on one connection: each is who its own token says."""
+    """Requests one after another on one connection: each has the identity of its own token."""
     path = f"/v1/executions/{belongings.execution}"
     data = b"".join(house.head("GET", path, name) for name in ("mallory", "alice", "mallory"))
     data += house.head("GET", "/v1/health", "alice", "Connection: close")
@@ -292,7 +293,7 @@ def test_a13_one_connection_two_tenants(house, belongings):
 
 
 def test_a13_concurrent_runs_do_not_mix(house):
-    """Many at once, of several tenants and in sessions: everybody gets their own."""
+    """Many at once, of several tenants and in sessions: each gets its own."""
     wrong = []
 
     def ask(name, number):
@@ -311,7 +312,7 @@ def test_a13_concurrent_runs_do_not_mix(house):
 
 
 def test_mcp_sessions_flood_keeps_others(attacker, alice):
-    """An attacker's legacy sessions push out its own, not another's."""
+    """An attacker's legacy sessions evict its own, not another's."""
     theirs = alice.mcp()
     for _ in range(80):
         Mcp(attacker)

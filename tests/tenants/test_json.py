@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A8, A12: bodies that are nearly JSON, and numbers that are nearly limits."""
+"""A8, A12: bodies that are almost JSON, and numbers that are almost limits."""
 
 import base64
 import json
@@ -34,7 +34,8 @@ BODIES = {
 }
 
 
-# A person's consent is a key of these, and not for everybody; elsewhere it is unknown, or something is missing.
+# A person's consent is a key of these, and not allowed to all; elsewhere it is unknown, or
+# something is missing.
 CONSENT = ("/v1/execute", "/v1/executions", "/v1/policies/check")
 
 
@@ -78,7 +79,7 @@ LIMITS = ["wall_ms", "cpu_ms", "cpu_millicores", "memory_bytes", "processes", "d
 
 @pytest.mark.parametrize("limit", LIMITS)
 def test_a12_limits(mallory, limit):
-    """What is no limit, or more than the policy gives, is refused; nothing is clipped in silence."""
+    """Invalid limits, or those above the policy's, are refused; nothing is silently reduced."""
     for number in NUMBERS:
         body = f'{{"code":"1","limits":{{"{limit}":{number}}}}}'
         for path in ("/v1/execute", "/v1/policies/check"):
@@ -98,7 +99,7 @@ def test_a12_leases(mallory):
                 continue
             answer = mallory.ask("POST", "/v1/sessions", f'{{"{field}":{number}}}', JSON)
             assert answer.status == 400, (field, number, answer.status, answer.body[:300])
-        # A long one is shortened to what the service gives, and says so.
+        # A long one is shortened to the service's maximum, which is reported.
         answer = mallory.ask("POST", "/v1/sessions", {field: 1e12})
         assert answer.status == 201 and answer.json()["idle_timeout_ms"] <= 30 * 86400e3
         mallory.ask("DELETE", f"/v1/sessions/{answer.json()['id']}")
@@ -114,7 +115,7 @@ def test_a12_numbers_by_mcp(mallory):
 
 
 def test_a12_time_is_ended(mallory):
-    """The one that ran forever elsewhere: it ends when it said it would."""
+    """The one that ran forever elsewhere: it ends at its own limit."""
     for ask in ({"timeout_ms": 500}, {"limits": {"wall_ms": 500}}, {"timeout_ms": 500.9}):
         result = mallory.run("import time; time.sleep(30)", **ask)
         assert result["status"] == "timeout" and result["limits"]["wall_ms"] <= 501
@@ -130,7 +131,7 @@ def test_a8_queries(mallory, query):
 
 
 def test_a8_a_batch_is_read_once(house, mallory):
-    """A large program and many inputs: looking at them costs their sum, not their product."""
+    """A large program and many inputs: checking them costs their sum, not their product."""
     content = base64.b64encode(bytes(9_000_000)).decode()
     program = {"code": "1", "files": [{"path": "a", "content_base64": content}]}
     before = cpu_seconds(house, "front")

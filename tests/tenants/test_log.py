@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a tenant does often is not a line of the log each time; what must be kept always is."""
+"""Frequent actions of a tenant are not logged each time; required entries always are."""
 
 import time
 
@@ -25,7 +25,7 @@ def test_checkpoints_are_logged_at_every_level(make_server):
     for level in ("notice", "error"):
         server = make_server("--log-level", level)
         server.start(ready=level == "notice")
-        # The first is of the start; a word that it is ready is too quiet for the other level.
+        # The first is of the start; the message that it is ready is below the other level.
         wait_for(lambda: "event=checkpoint" in server.log(), what="a checkpoint")
         assert server.stop() == 0
         assert server.log().count('event=checkpoint text="brig-audit-1 ') >= 2, server.log()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A9, Y1: names of files, arguments and variables, in every place that takes them."""
+"""A9, Y1: names of files, arguments and variables, in every place that accepts them."""
 
 import base64
 import json
@@ -31,7 +31,7 @@ def session(mallory):
     mallory.ask("DELETE", f"/v1/sessions/{made}")
 
 
-# What runs with each file: where did it go?
+# Runs with each file: where did it go?
 LOOK = "import os\nfor d, s, f in os.walk('/sandbox'): print(d, sorted(f))"
 
 
@@ -86,7 +86,7 @@ def test_a9_nul_in_names(mallory, session):
 
 
 def test_a9_control(mallory, session):
-    """Plain names are taken, and are where they are looked for."""
+    """Plain names are accepted, and found under that name."""
     peer = mallory.mcp()
     for name in ("a.txt", "data/in.csv", ".hidden", "a-b", "x" * 255, NFC, "..a", "a..", "con.fig/x"[1:]):
         files = [{"path": name, "content": "content of it"}]
@@ -108,7 +108,7 @@ def test_a9_twins(mallory):
 
 
 def test_a9_no_file_over_the_program_s_own(mallory):
-    """A file of the caller's may have the name of the program; the result is a defined one."""
+    """A file of the caller may have the name of the program; the result is a defined one."""
     files = [{"path": name, "content": "print('theirs')"} for name in ("main.py", "sitecustomize.py", "json.py")]
     answer = mallory.ask("POST", "/v1/execute", {"code": "print('ours')", "files": files})
     assert answer.status == 400 or "ours" in answer.json()["stdout"]
@@ -150,14 +150,14 @@ def test_a9_planted_links(mallory, session, method):
         assert answer.status != 500, (name, answer.body)
     assert mallory.ask("GET", base + "real").body == b"real"
     assert not Path("/tmp/planted").exists()
-    # Whatever was taken, was taken in the cell: a link is replaced or removed, never followed.
+    # Accepted names stay in the cell: a link is replaced or removed, never followed.
     after = mallory.run_in(session, "import os; print(open('/etc/passwd').read() if "
                                     "os.path.exists('/etc/passwd') else 'none'); print(open('real').read())")
     assert "planted" not in after["stdout"] and after["stdout"].endswith("real\n")
 
 
 def test_a9_swapped_while_asked(mallory, session):
-    """A directory that becomes a link and back, thousands of times, while it is asked through."""
+    """A directory that becomes a link and back, thousands of times, while requests use it."""
     mallory.run_in(session, """
 import os, threading, time
 os.mkdir('d'); open('d/passwd', 'w').write('own')
@@ -194,7 +194,7 @@ for name in (b'new\\nline', b'\\xff\\xfe', b'quote"', b'\\x1b[31m', '\\u202e'.en
     assert b"\x1b" not in listed.body and b"\n" not in listed.body
     answer = mallory.ask("GET", base + "/sparse")
     assert answer.status in (200, 400, 413) and len(answer.body) <= 64 << 20
-    # More than its disk holds: refused, and the session goes on.
+    # More than its disk holds: refused, and the session continues.
     size = 60 << 20
     statuses = [mallory.ask("PUT", f"{base}/big{i}", b"x" * size).status for i in range(6)]
     assert any(s >= 400 for s in statuses) and 500 not in statuses, statuses
@@ -202,7 +202,7 @@ for name in (b'new\\nline', b'\\xff\\xfe', b'quote"', b'\\x1b[31m', '\\u202e'.en
 
 
 def test_a10_archives_are_bytes(mallory, session):
-    """An archive is a file like any other: nobody on the host opens it."""
+    """An archive is a file like any other: no process on the host opens it."""
     bomb = base64.b64decode("UEsDBBQAAAAIAAAAIQAAAAAAAgAAAAAAAAAWAAAALi4vLi4vLi4vdG1wL2JyaWctemlwAwBQSwECFAAU"
                             "AAAACAAAACEAAAAAAAIAAAAAAAAAFgAAAAAAAAAAAAAAAAAAAAAALi4vLi4vLi4vdG1wL2JyaWctemlw"
                             "UEsFBgAAAAABAAEARAAAADYAAAAAAA==")
@@ -227,7 +227,7 @@ VARIABLES = {
 
 @pytest.mark.parametrize("name", VARIABLES)
 def test_y1_variables(mallory, name):
-    """Either refused by name, or the program itself has them and no one before it."""
+    """Either refused by name, or only the program itself gets them."""
     env = {name: VARIABLES[name]}
     files = [{"path": "s.py", "content": "print('theirs')"}, {"path": "e", "content": "echo theirs"},
              {"path": "x.js", "content": "console.log('theirs')"},

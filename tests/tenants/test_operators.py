@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators: what they see and end of every tenant's, and what nobody else does."""
+"""Operators: they see and end executions of every tenant, and no other client does."""
 
 import json
 import os
@@ -17,7 +17,7 @@ SLEEP = "import time; print('began', flush=True); time.sleep(120)"
 
 @pytest.fixture(scope="module")
 def busy():
-    """alice runs something; mallory is a tenant; boss is a token with the operator's mark."""
+    """alice runs something; mallory is a tenant; boss is a token with the operator's permission."""
     from callers import House
 
     made = []
@@ -52,7 +52,7 @@ def test_operators_see_follow_and_end_all(busy):
         assert (order, "alice") in [(e["id"], e["tenant"]) for e in listed]
         listed = operator.ask("GET", "/v1/executions?tenant=alice").json()["executions"]
         assert {e["tenant"] for e in listed} == {"alice"}
-        # Without asking for others, its own.
+        # Without a request for others, its own.
         assert order not in [e["id"] for e in operator.ask("GET", "/v1/executions").json()["executions"]]
         assert operator.ask("GET", f"/v1/executions/{order}").json()["status"] == "running"
     assert boss.ask("DELETE", f"/v1/executions/{order}").json()["status"] == "cancelled"
@@ -91,7 +91,7 @@ def test_the_command_line(busy):
     assert re.search(rf"{order}.* alice$", everything, re.M)
     assert order in brig(busy, "ps", "--tenant", "*", token=busy.tokens["boss"]).stdout
     assert order not in brig(busy, "ps").stdout
-    # Who is no operator sees its own with --all, and is told no with --tenant.
+    # A client that is no operator sees its own with --all, and gets an error with --tenant.
     assert order not in brig(busy, "ps", "--all", token=busy.tokens["mallory"]).stdout
     assert "operators" in brig(busy, "ps", "--tenant", "alice", token=busy.tokens["mallory"],
                                expect=125).stderr
@@ -107,7 +107,7 @@ def test_the_command_line(busy):
 
 
 def on_a_terminal(*words):
-    """What a command shows on a terminal of 80 columns and 24 lines."""
+    """The output of a command on a terminal of 80 columns and 24 lines."""
     master, slave = pty.openpty()
     subprocess.run(["stty", "cols", "80", "rows", "24"], stdin=slave, check=True)
     with subprocess.Popen([serve.BRIG, *words], stdin=slave, stdout=slave, stderr=slave) as process:
@@ -125,7 +125,7 @@ def on_a_terminal(*words):
 
 @pytest.mark.parametrize("words, most", [(["top", "--once"], 23), (["ps", "--all"], 10000)])
 def test_tables_fit_a_terminal(busy, words, most):
-    """80 columns, 24 lines, however much runs; a list of all is as long as it is."""
+    """80 columns, 24 lines, however much runs; a list of all has any length."""
     alice = busy.tcp("alice")
     for _ in range(30):
         alice.run("1")
@@ -140,7 +140,7 @@ def test_metrics_of_tenants(busy):
     text = boss.ask("GET", "/metrics").body.decode()
     used = dict(re.findall(r'brig_tenant_cpu_seconds_total\{tenant="([^"]+)"\} (\S+)', text))
     assert float(used["alice"]) >= .3 and "other" in used
-    # A tenant's own, and nothing of the house or of others.
+    # A tenant's own, and nothing of the service or of others.
     text = mallory.ask("GET", "/metrics").body.decode()
     assert "alice" not in text and "tenant" not in text and "brig_engine" not in text
     assert "brig_http" not in text and text.endswith("# EOF\n")
@@ -153,7 +153,7 @@ def test_metrics_of_tenants(busy):
 
 
 def test_metrics_are_bounded(make_house):
-    """However many tenants there are: so many by name, the rest as one."""
+    """However many tenants there are: a number of them by name, the rest as one."""
     house = make_house(tokens=[(f"t{i}",) for i in range(54)] + [("other",)])
     for name in house.tokens:
         house.tcp(name).ask("GET", "/v1/executions")
@@ -216,9 +216,9 @@ def test_tokens_listed_and_revoked(make_house):
     assert oct(house.file.stat().st_mode & 0o777) == "0o600"
     os.kill(house.server.process.pid, signal.SIGHUP)
     wait_for(lambda: client.ask("GET", "/v1/executions").status == 401, 10, "it is revoked")
-    # Whatever others have stays.
+    # Everything of others stays.
     assert house.tcp("alice").run_in(session, "print(2)")["stdout"] == "2\n"
-    # A mark that is taken away is gone at once.
+    # A removed permission is gone at once.
     house.edit_tokens(lambda entries, _: entries["boss"].pop("operator"))
     os.kill(house.server.process.pid, signal.SIGHUP)
     wait_for(lambda: house.tcp("boss").ask("GET", "/v1/executions?tenant=*").status == 403, 10,

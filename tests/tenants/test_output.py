@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A15, A16, G1: what a program prints is output, and what the service says tells nothing of the host."""
+"""A15, A16, G1: output of a program is only output, and responses of the service reveal nothing of
+the host."""
 
 import base64
 import json
@@ -30,7 +31,8 @@ def program(text):
 
 @pytest.mark.parametrize("name", CLAIMS)
 def test_a15_output_is_output(mallory, name):
-    """Streamed, at once, later, in a batch, in a session, by MCP, by the older dialect: the same bytes."""
+    """Streamed, at once, later, in a batch, in a session, by MCP, by the older dialect: the same
+    bytes."""
     text = CLAIMS[name]
     code = program(text)
     assert mallory.run(code)["stdout"] == text
@@ -105,7 +107,7 @@ def test_a15_files_with_odd_names(mallory):
 
 
 def test_a15_headers_cannot_be_split(mallory):
-    """What a client sends comes back in no header."""
+    """Values from a client are repeated in no header."""
     for key in ("a%0d%0aX-Forged:1", "x\u00e9y"):
         answer = mallory.ask("POST", "/v1/execute", {"code": "1"}, {"Idempotency-Key": key.encode("latin-1")})
         assert answer.header("X-Forged") is None
@@ -175,7 +177,7 @@ def test_a16_errors_of_mcp(house, mallory):
 
 
 def test_a16_results_tell_nothing(house, mallory):
-    """Of what went wrong in the cell, too."""
+    """Also of errors in the cell."""
     for code in ("import os; os.abort()", "x = ' ' * (1 << 40)", "1/0", "open('/nothing')", "import nothing"):
         text = json.dumps(mallory.run(code))
         assert str(house.server.dir) not in text and "brig-serve" not in text

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Other tokens by SIGHUP: who stays notices nothing, who is gone has nothing left running."""
+"""Other tokens by SIGHUP: remaining clients are not affected, removed ones have nothing left
+running."""
 
 import http.client
 import json
@@ -26,7 +27,7 @@ def without(name):
 
 
 def in_background(what):
-    """A thread, and the list that its answer will be in."""
+    """A thread, and the list that will hold its response."""
     answers = []
 
     def work():
@@ -41,7 +42,7 @@ def in_background(what):
 
 
 def test_who_stays_notices_nothing(make_house):
-    """Sessions, runs and connections of the others go on in the same processes."""
+    """Sessions, runs and connections of the others continue in the same processes."""
     house = make_house(tokens=[("alice",), ("mallory",), ("bob",)])
     alice = house.tcp("alice")
     roles = house.server.roles()
@@ -79,7 +80,7 @@ def test_what_a_revoked_token_has_running_ends(make_house):
     mallory.order(sleep["code"])
     theirs = other.order(sleep["code"])
     running(mallory, 8)
-    # Somebody else's run, which the revoked token only looks at.
+    # Another client's run, which the revoked token only reads.
     watching = in_background(
         lambda: mallory.ask("GET", f"/v1/executions/{theirs}/events"))
     time.sleep(0.3)
@@ -89,8 +90,8 @@ def test_what_a_revoked_token_has_running_ends(make_house):
         thread.join(10)
         assert not thread.is_alive() and len(answers) == 1
     assert time.monotonic() - begin < 10
-    # Nothing of it was sent: an answer that says why. The rest is cut off, so that nobody takes a
-    # part for the whole.
+    # Nothing of it was sent: a response with the reason. The rest is disconnected, so that no
+    # client takes a part for the whole.
     for plain in (asked[0][1][0], asked[3][1][0]):
         assert plain.status == 401 and plain.code == "unauthorized"
     for cut in (asked[1][1][0], asked[2][1][0], watching[1][0]):
@@ -104,7 +105,7 @@ def test_what_a_revoked_token_has_running_ends(make_house):
 
 
 def test_counts_are_kept(make_house):
-    """A reload is no way to a fresh allowance; and what is said anew holds at once."""
+    """A reload does not renew an allowance; and new settings apply at once."""
     house = make_house(tokens=[("slow", "--rate", "6"), ("alice",), ("one",)])
     slow, one = house.tcp("slow"), house.tcp("one")
     for _ in range(6):
@@ -119,7 +120,7 @@ def test_counts_are_kept(make_house):
 
 
 def test_a_new_hash_for_an_old_name(make_house):
-    """Rotated: the old token is nobody, what it has begun goes on under its name."""
+    """Rotated: the old token is unknown, its executions continue under its name."""
     house = make_house()
     alice = house.tcp("alice")
     order = alice.order("import time; time.sleep(2); print('done')")
@@ -144,7 +145,7 @@ def test_wrong_tokens_change_nothing(make_house):
         wait_for(lambda: house.server.log().count("event=reload-refused") > before, 20, wrong)
         assert alice.ask("GET", "/v1/runtimes").status == 200
     assert house.server.roles() == roles
-    # And they are not in force after a death either.
+    # And they are not in force after a crash either.
     roles = house.server.roles()
     os.kill(roles["ledger"], signal.SIGKILL)
     house.server.wait_ready(2)
@@ -165,7 +166,7 @@ def test_more_than_tokens_is_a_restart(make_house):
 
 
 def test_many_signals(make_house):
-    """One after the other, as fast as they come: the last file holds."""
+    """One after the other, as fast as possible: the last file applies."""
     house = make_house()
     alice, mallory = house.tcp("alice"), house.tcp("mallory")
     listed = house.file.read_text()

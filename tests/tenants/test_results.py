@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results and streams that are large or read slowly: they cost their tenant, never a shared thread."""
+"""Results and streams that are large or read slowly: they cost their tenant, never a
+shared thread."""
 
 import base64
 import json
@@ -16,14 +17,14 @@ def hostile(name):
 
 
 def silent_reader(house, name, target):
-    """Asks for a stream and never reads it."""
+    """Requests a stream and never reads it."""
     door = house.socket()
     door.sendall(house.head("GET", target, name))
     return door
 
 
 def test_alternating_output_and_a_reader_that_does_not_read(house, alice, mallory):
-    """Many changes between the streams: a part of the output costs the same wherever it stands."""
+    """Many changes between the streams: a part of the output costs the same at any position."""
     count = 12000
     before = cpu_seconds(house, "front")
     code = hostile("alternate_output.py").replace("40000", str(count))
@@ -44,7 +45,7 @@ def large(mallory, name, **limits):
 
 
 def stored(client, order, seconds=60):
-    """How the ledger has it, without its result."""
+    """The ledger's record of it, without its result."""
 
     def ended():
         found = next(e for e in client.ask("GET", "/v1/executions?limit=100").json()["executions"]
@@ -55,7 +56,7 @@ def stored(client, order, seconds=60):
 
 
 def test_output_that_json_makes_six_times_longer(house, alice, mallory):
-    """64 MiB of one control character: base64, whole, and recorded."""
+    """64 MiB of one control character: base64, complete, and recorded."""
     answer = mallory.ask("POST", "/v1/execute", large(mallory, "control_output.py"))
     assert answer.status == 200, answer.body[:500]
     result = answer.json()
@@ -68,7 +69,7 @@ def test_output_that_json_makes_six_times_longer(house, alice, mallory):
 
 
 def test_a_result_that_is_too_large_is_cut(house, alice, mallory):
-    """Twice 64 MiB: as much of each as fits; how it ended is told and recorded all the same."""
+    """Twice 64 MiB: as much of each as fits; its end is reported and recorded all the same."""
     answer = mallory.ask("POST", "/v1/execute", large(mallory, "both_streams.py"))
     assert answer.status == 200, answer.body[:500]
     result = answer.json()
@@ -92,7 +93,7 @@ def test_small_output_stays_text(mallory):
 
 
 def test_a_large_result_by_mcp(house, alice, mallory):
-    """60 MB of JSON: the answer has what a model wants of it, and nobody parses the rest."""
+    """60 MB of JSON: the answer has the parts for a model, and the rest is not parsed."""
     peer = mallory.mcp()
     before = cpu_seconds(house, "front")
     result = peer.call("execute_code", code=hostile("large_file.py"))["structuredContent"]
@@ -104,7 +105,7 @@ def test_a_large_result_by_mcp(house, alice, mallory):
 
 
 def test_pages_of_a_result_by_mcp(mallory):
-    """From the result itself, at any place, in text and in base64."""
+    """From the result itself, at any position, in text and in base64."""
     peer = mallory.mcp()
     code = "import sys; sys.stdout.buffer.write(b'\"caf\\xc3\\xa9\"\\n' * 20000 + bytes(%d))"
     for zeros in (0, 300000):
@@ -129,7 +130,7 @@ def test_a_compiler_that_makes_much(alice, mallory):
 
 
 def test_events_of_a_large_result(house, alice, mallory):
-    """Replayed in slices, within the tenant's budget; whoever asks too often at once is told."""
+    """Replayed in slices, within the tenant's budget; too many requests at once are refused."""
     order = mallory.order(**large(mallory, "large_text.py"))
     result = mallory.wait(order, 60)["result"]
     answer = mallory.ask("GET", f"/v1/executions/{order}/events")
@@ -140,7 +141,7 @@ def test_events_of_a_large_result(house, alice, mallory):
     assert [e[1] for e in events[:-1]] == ["output"] * (len(events) - 1) and events[-1][1] == "result"
     said = "".join(json.loads(e[2])["data"] for e in events[:-1])
     assert said == result["stdout"] and events[-2][0] == f"{len(said)}-0"
-    # From any place in it: the same bytes.
+    # From any position in it: the same bytes.
     middle = events[len(events) // 2][0]
     again = mallory.ask("GET", f"/v1/executions/{order}/events", headers={"Last-Event-ID": middle}).events()
     assert "".join(json.loads(e[2])["data"] for e in again[:-1]) == said[int(middle.split("-")[0]):]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all tenants share: the ledger's queue, its disk, the front's memory. One cannot use it up."""
+"""Resources that all tenants share: the ledger's queue, its disk, the front's memory. One tenant
+cannot use them up."""
 
 import base64
 import contextlib
@@ -16,7 +17,7 @@ WORDS = ["\x07", "\u00e4" * 64, "x" * 65, "", "-x", "a/b", "a b", "\x7f"]
 
 @pytest.mark.parametrize("word", WORDS, ids=ascii)
 def test_a_language_that_is_no_name(alice, mallory, word):
-    """It is the caller's own fault: nobody else hears that the ledger has no room."""
+    """It is the caller's own fault: no other client gets the error that the ledger has no room."""
     tools = mallory.mcp()
     for tool, arguments in (
         ("execute_code", {"code": "1", "language": word}),
@@ -48,7 +49,8 @@ def stopped(pid):
     ("warden", "/v1/runtimes"), ("warden", "/v1/sessions"),
 ])
 def test_questions_of_one_tenant(make_house, role, path):
-    """A few are with the role that answers them, some wait in the front, the rest is refused by name."""
+    """A few are with the role that answers them, some wait in the front, the rest is refused by
+    name."""
     house = make_house("--set", "http.connections=1024", "--set", "http.connections_per_peer=1024")
     mallory, alice = house.tcp("mallory"), house.tcp("alice")
     with stopped(house.server.roles()[role]):
@@ -60,7 +62,7 @@ def test_questions_of_one_tenant(make_house, role, path):
     theirs = other.getresponse()
     assert theirs.status in (200, 404), theirs.read()
     answers = [connection.getresponse() for connection in asked]
-    # Four are asked at a time, and 256 wait.
+    # Four are processed at a time, and 256 wait.
     assert sum(answer.status != 429 for answer in answers) >= 260
     assert all(answer.status in (200, 404, 429) for answer in answers)
 
@@ -102,7 +104,7 @@ def check_stream(response, status):
 
 
 def wait_for_output(client, run):
-    """The last byte of each stream is there, so all that came before was taken."""
+    """The last byte of each stream is there, so everything before it was read."""
     place = f"{LARGE - 1}-{LARGE - 1}"
     connection = client.begin("GET", f"/v1/executions/{run}/events", headers={"Last-Event-ID": place})
     with contextlib.closing(connection), connection.getresponse() as response:
@@ -123,7 +125,8 @@ def test_output_that_nobody_reads(narrow):
 
 
 def test_output_for_who_comes_late(narrow):
-    """What is not kept comes from the result, after the end; a reader who keeps up misses nothing."""
+    """Output that is not kept comes from the result, after the end; a reader that keeps up misses
+    nothing."""
     mallory = narrow.tcp("mallory")
     run = mallory.order(PRINTS % 600, limits=LIMITS)
     wait_for_output(mallory, run)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A1 to A4: who is let in, what a token may ask for, and when it may no more."""
+"""A1 to A4: authentication, the limits of a token, and its end."""
 
 import json
 import os
@@ -55,7 +55,7 @@ def test_a4_health_tells_nothing(house):
 
 
 def altered(token):
-    """Authorizations that are nearly the right one."""
+    """Authorizations that are almost the right one."""
     head, tail = token[:5], token[5:]
     last = "A" if token[-1] != "A" else "B"
     return [
@@ -78,7 +78,7 @@ def test_a1_wrong_tokens(house):
     for wrong in altered(house.tokens["alice"]):
         header = {"Authorization": wrong.encode("latin-1")}
         answer = nobody.ask("POST", "/v1/execute", RUN, header)
-        # Bytes that no header may have are refused before anybody looks for a token.
+        # Bytes that no header may have are refused before the token is read.
         assert answer.code == "unauthorized" or (not wrong.isascii() and answer.status == 400), wrong
         assert house.tokens["alice"][5:20].encode() not in answer.body
     assert started(house) == before
@@ -87,7 +87,7 @@ def test_a1_wrong_tokens(house):
 
 
 def test_a1_hash_is_no_token(house):
-    """Who can read the file of hashes cannot ask with them."""
+    """A reader of the file of hashes cannot authenticate with them."""
     entry = next(e for e in json.loads(house.file.read_text())["tokens"] if e["name"] == "alice")
     for word in (entry["hash"], entry["hash"].split(":")[1]):
         assert house.tcp(token=word).ask("GET", "/v1/runtimes").status == 401
@@ -108,7 +108,7 @@ def test_a1_tokens_elsewhere(house):
 
 
 def test_a1_two_authorizations(house):
-    """Two of them: nobody guesses which one is meant."""
+    """Two of them: refused, without a guess which one is meant."""
     for first, second in (("alice", "mallory"), ("alice", "alice"), ("mallory", "alice")):
         got = house.raw(house.head("GET", "/v1/runtimes", first,
                                    f"Authorization: Bearer {house.tokens[second]}", "Connection: close"))
@@ -120,7 +120,7 @@ def test_a1_two_authorizations(house):
 
 
 def test_a1_one_way_in_by_unix(house, belongings):
-    """On the unix socket a user can show a token; claiming to be somebody does nothing."""
+    """On the unix socket a user can send a token; claiming to be another user has no effect."""
     unix = house.unix("mallory")
     path = f"/v1/executions/{belongings.execution}"
     for name in ("X-Forwarded-User", "X-Remote-User", "X-Uid", "X-Tenant", "Tenant", "From", "X-Real-IP"):
@@ -153,7 +153,7 @@ def test_a1_expired(make_house):
         answer.read()
         return answer.status == 401
 
-    # Also on a connection that was let in before.
+    # Also on a connection that was authenticated before.
     wait_for(refused, 10, "expiry")
     assert house.tcp("alice").run("print(1)")["status"] == "ok"
 
@@ -171,7 +171,8 @@ TARGETS = [("POST", "/v1/execute", {}), ("POST", "/v1/execute", {"Accept": "text
 
 @pytest.mark.parametrize("host", HOSTS)
 def test_a2_hosts(house, alice, host):
-    """DNS rebinding: the page's own name leads here, with a token the page should not have."""
+    """DNS rebinding: the page's own name resolves to this address, with a token the page should not
+    have."""
     for method, path, headers in TARGETS:
         body = RUN if method == "POST" else None
         answer = alice.ask(method, path, body, {**headers, "Host": host.format(port=house.port)})
@@ -207,7 +208,8 @@ FORMS = ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data
 @pytest.mark.parametrize("path", ["/v1/execute", "/v1/executions", "/v1/batch", "/v1/sessions",
                                   "/v1/policies/check", "/api/sandbox/execute", "/mcp"])
 def test_a3_no_simple_requests(house, alice, path):
-    """What a page can send without asking first is not JSON by its type, and so not taken."""
+    """Requests that a page can send without a preflight do not have the type JSON, and so are
+    refused."""
     before = started(house)
     for client in (alice, house.unix()):
         for kind in FORMS:
@@ -258,7 +260,7 @@ def test_a12_ceilings_hold_everywhere(bounded):
     answer = small.ask("POST", "/v1/execute", over, {"Accept": "text/event-stream"})
     assert answer.status == 400
     answer = small.ask("POST", "/api/sandbox/execute", {**RUN, "max_memory_mb": 256})
-    # The older dialect takes the nearest that is allowed, as its document has it: no more than that.
+    # The older dialect uses the nearest allowed value, as its document requires: no more than that.
     assert answer.status == 200 and answer.json()["limits_applied"]["memory_mb"] <= 128, answer.body
     answer = small.ask("POST", "/api/sandbox/execute", {**RUN, "timeout_seconds": 300})
     assert answer.status == 200 and answer.json()["limits_applied"]["timeout_seconds"] <= 2, answer.body
@@ -268,7 +270,7 @@ def test_a12_ceilings_hold_everywhere(bounded):
 
 
 def test_a12_ceilings_hold_unasked(bounded):
-    """Who asks for nothing gets no more than the ceiling, whatever the way."""
+    """A request without limits gets no more than the ceiling, by any route."""
     small = bounded.tcp("small")
     assert small.run("1")["limits"]["memory_bytes"] == 128 << 20
     line = small.ask("POST", "/v1/batch", {"programs": [RUN]}).body.splitlines()[0]
@@ -296,7 +298,7 @@ def test_a12_ceilings_hold_in_sessions(bounded):
 
 
 def test_a12_ceilings_are_no_gifts(make_house):
-    """A ceiling above what the policy gives changes nothing for one who asks for nothing."""
+    """A ceiling above the policy's value changes nothing for a request without limits."""
     house = make_house(tokens=[("large",), ("plain",)], started=False)
     house.edit_tokens(lambda entries, _: entries["large"].update(limits={
         "wall_ms": 3600000, "cpu_ms": 100000, "memory_bytes": 8 << 30, "processes": 100,
@@ -308,12 +310,13 @@ def test_a12_ceilings_are_no_gifts(make_house):
     assert large.run_in(large.session(), "1")["limits"] == usual
     answer = large.ask("POST", "/v1/policies/check", {"code": "1"}).json()
     assert answer["allowed"] and answer["limits"] == usual
-    # More is to be had, for the asking.
+    # More is available on request.
     assert large.run("1", timeout_ms=100000)["limits"]["wall_ms"] == 100000
 
 
 def test_a12_runs_of_a_session_get_no_more_than_it_has(bounded):
-    """The token's ceiling is no gift: who asks for nothing has what the session was opened with."""
+    """The token's ceiling is no default: a request without limits has those with which the session
+    was opened."""
     small = bounded.tcp("small")
     session = small.session(timeout_ms=400, limits={"stdout_bytes": 2000})
     assert small.run_in(session, "1")["limits"]["wall_ms"] == 400
@@ -324,12 +327,12 @@ def test_a12_runs_of_a_session_get_no_more_than_it_has(bounded):
     assert found["result"]["limits"]["wall_ms"] == 400
     by_mcp = small.mcp().call("execute_code", code="import time; time.sleep(1.5)", session_id=session)
     assert by_mcp["structuredContent"]["status"] == "timeout"
-    # More may be asked for, up to the ceiling.
+    # More may be requested, up to the ceiling.
     assert small.run_in(session, "1", timeout_ms=1500)["limits"]["wall_ms"] == 1500
 
 
 def test_a12_ceilings_hold_in_sessions_of_a_colleague(make_house):
-    """Two tokens of a tenant: a session has what its opener may, a run what its asker may."""
+    """Two tokens of a tenant: a session has the limits of its opener, a run those of its caller."""
     house = make_house(tokens=[("large", "--tenant", "firm"),
                                ("small", "--tenant", "firm")], started=False)
 
@@ -363,7 +366,8 @@ def test_a12_policies_of_a_token(bounded):
     assert strict.ask("POST", "/api/sandbox/execute", RUN).status == 400
     assert strict.mcp().text("execute_code", code="print(1)")[0]
     assert strict.mcp().text("open_session")[0]
-    # The control. An ordinary user's host may lack what this policy wants: then that is the answer.
+    # The control. An ordinary user's host may lack layers that this policy requires: then that is
+    # the response.
     answer = strict.ask("POST", "/v1/execute", {**RUN, "policy": "strict"})
     assert answer.status == 200 or answer.code == "host_unable"
     if answer.status == 200:
@@ -374,7 +378,7 @@ def test_a12_policies_of_a_token(bounded):
 
 
 def test_a12_rate(make_house):
-    """Every kind of question counts; another token's allowance is its own."""
+    """Every kind of request counts; another token's allowance is separate."""
     house = make_house(tokens=[("slow", "--rate", "6"), ("alice",)])
     slow = house.tcp("slow")
     answers = [slow.ask(method, path, body) for method, path, body in (
@@ -389,7 +393,7 @@ def test_a12_rate(make_house):
 
 
 def test_a12_concurrency(make_house):
-    """One at a time, by whatever ways it asks at once."""
+    """One at a time, by any routes at once."""
     house = make_house(tokens=[("one", "--concurrency", "1"), ("alice",)])
     one = house.tcp("one")
     code = "import time; a = time.time(); time.sleep(.3); print(a, time.time())"
@@ -427,7 +431,7 @@ FORGED = '{"usage": {"wall_ms": 0, "cpu_ms": 0}, "z": [{"usage": {"wall_ms": 1, 
 
 @pytest.mark.parametrize("way", ["plain", "value", "printed", "session", "batch", "mcp", "file"])
 def test_a12_quota(make_house, way):
-    """Processor time is charged as it was measured, whatever the program says of it."""
+    """Processor time is charged as it was measured, whatever the program claims."""
     house = make_house(tokens=[("poor",), ("alice",)], started=False)
     house.edit_tokens(lambda entries, _: entries["poor"].update(cpu_seconds_per_day=1))
     house.start()
@@ -449,7 +453,7 @@ def test_a12_quota(make_house, way):
     assert house.tcp("alice").run("print(1)")["status"] == "ok"
 
 
-# Compilers can be made to work for as long as one likes: here by evaluating a constant.
+# A compiler can be made to work for any time: here by evaluating a constant.
 ENDLESS_CPP = """
 constexpr long spin(long n) { long x = 0; for (long i = 0; i < 200000; i++) x += i ^ n; return x; }
 template <long N> struct S { static constexpr long v = spin(N) + S<N - 1>::v; };
@@ -459,7 +463,8 @@ int main() { return S<600>::v & 1; }
 
 
 def test_a12_ceilings_hold_for_compilers(make_house):
-    """The compiler's cell is the caller's as well: a token's ceilings, and what is asked for."""
+    """The compiler's cell has the caller's limits as well: a token's ceilings, and those of the
+    request."""
     house = make_house(tokens=[("small",), ("alice",)], started=False)
     house.edit_tokens(lambda entries, _: entries["small"].update(limits={"cpu_ms": 1000}))
     house.start()
@@ -471,7 +476,7 @@ def test_a12_ceilings_hold_for_compilers(make_house):
 
 
 def test_a12_quota_of_compilers(make_house):
-    """What a compiler has used is charged for, whether the program runs then or not."""
+    """Processor time of a compiler is charged, whether the program then runs or not."""
     house = make_house(tokens=[("poor",), ("alice",)], started=False)
     house.edit_tokens(lambda entries, _: entries["poor"].update(
         cpu_seconds_per_day=1, limits={"cpu_ms": 1500}))
@@ -491,13 +496,13 @@ def poor(make_house):
     house = make_house(tokens=[("poor",), ("alice",)], started=False)
     house.edit_tokens(lambda entries, _: entries["poor"].update(cpu_seconds_per_day=1, concurrency=1))
     house.start()
-    # Runs wait until it is known what was used today; sessions are told to come again.
+    # Runs wait until today's usage is known; sessions get the error to try again.
     assert house.tcp("alice").run("1")["status"] == "ok"
     return house
 
 
 def wait_for_quota(client):
-    """Few questions: each of them is a run, and all together must not be what uses it up."""
+    """Few requests: each of them is a run, and all together must not use it up."""
     for _ in range(10):
         time.sleep(1)
         answer = client.ask("POST", "/v1/execute", RUN)
@@ -507,7 +512,8 @@ def wait_for_quota(client):
 
 
 def test_a12_quota_when_granted(poor):
-    """What waits while others use up the day is not run: queued before, refused at its turn."""
+    """Requests that wait while others use up the day are not run: queued before, refused at their
+    turn."""
     client = poor.tcp("poor")
     first = client.order(BURN.format(1.3))
     second = client.order("print('ran')")
@@ -518,7 +524,7 @@ def test_a12_quota_when_granted(poor):
 
 
 def test_a12_quota_after_a_restart(poor):
-    """What is used up stays so: neither a stop nor a death of the service gives it back."""
+    """A used-up allowance stays so: neither a stop nor a crash of the service restores it."""
     assert poor.tcp("poor").run(BURN.format(1.3))["status"] == "ok"
     poor.server.stop()
     poor.server.start()
@@ -542,20 +548,20 @@ threading.Thread(target=burn).start()
 
 
 def test_a12_quota_between_runs(poor):
-    """A thread that is left behind is charged for, though no run is under way."""
+    """A thread that is left behind is charged, although no run is in progress."""
     client = poor.tcp("poor")
     session = client.session()
     result = client.run_in(session, BETWEEN)
     assert result["status"] == "ok" and result["usage"]["cpu_ms"] < 900
     wait_for_quota(client)
-    # Who has used up the day opens no session, either.
+    # A token that has used up the day opens no session, either.
     assert client.ask("POST", "/v1/sessions", {}).code == "quota_exceeded"
     assert "of processor time for a day" in client.mcp().text("open_session")[1]
     assert poor.tcp("alice").run("print(1)")["status"] == "ok"
 
 
 def test_a12_quota_of_a_closed_session(poor):
-    """Closed before anybody has looked at what it uses between runs."""
+    """Closed before its usage between runs was checked."""
     client = poor.tcp("poor")
     session = client.session()
     client.run_in(session, BETWEEN + "time.sleep(0)")
@@ -565,7 +571,7 @@ def test_a12_quota_of_a_closed_session(poor):
     wait_for_quota(client)
 
 
-# Writing down its state takes long.
+# Saving its state takes long.
 SLOW_STATE = """
 import time
 class Slow:
@@ -578,7 +584,7 @@ slow = Slow()
 
 
 def test_a12_quota_of_forks(poor):
-    """What a fork runs is charged for, and it is in the audit chain."""
+    """Runs of a fork are charged, and it is in the audit chain."""
     client = poor.tcp("poor")
     session = client.session()
     client.run_in(session, SLOW_STATE)
@@ -608,7 +614,7 @@ def test_a12_concurrency_of_forks(poor):
 
 
 def test_a12_quota_of_runs_that_cannot_start(poor):
-    """The compiler has worked, and then its program does not fit: that is charged for as well."""
+    """The compiler has worked, and then its program does not fit: that is charged as well."""
     client = poor.tcp("poor")
     code = ENDLESS_CPP.replace("S<600>", "S<4>") + "char large[16 << 20] = { 1 };"
     body = {"code": code, "language": "cpp", "limits": {"disk_bytes": 1 << 20}}
@@ -622,7 +628,7 @@ def test_a12_quota_of_runs_that_cannot_start(poor):
 
 
 def test_removed_token(make_house):
-    """Taken out of the file, and reloaded: it is nobody, and what it had queued is not run."""
+    """Removed from the file, and reloaded: it is unknown, and its queued executions are not run."""
     house = make_house("--set", "runs.max=1", "--set", "drain_timeout=3s")
     alice, mallory = house.tcp("alice"), house.tcp("mallory")
     mallory.order("import time; time.sleep(20)")
@@ -643,7 +649,7 @@ def test_removed_token(make_house):
     assert mallory.ask("POST", "/v1/execute", RUN).status == 401
     assert alice.wait(theirs)["result"]["stdout"] == "mine\n"
     quiet(house.unix(), 30)
-    # Put back, to look at what became of them.
+    # Put back, to check their outcome.
     entry = {"name": "again", "tenant": "mallory"}
     house.edit_tokens(lambda _, listed: listed.append({**entry, "hash": hash_of(house, "again")}))
     house.server.process.send_signal(signal.SIGHUP)

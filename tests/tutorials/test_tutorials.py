@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every command of docs/tutorials prints what the page shows, page by page, in one shell."""
+"""Every command of docs/tutorials prints the output on the page, page by page, in one shell."""
 
 import os
 import shutil
@@ -15,7 +15,7 @@ PAGES = sorted((TREE / "docs/tutorials").glob("*.md"))
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_page_shows_what_is_printed(page, tmp_path):
-    # Pages name the packages for clients as one sees them in the clone.
+    # Pages name the packages for clients by their paths in the clone.
     shutil.copytree(TREE / "clients/python", tmp_path / "clients/python")
     shown = [command for block in console.commands(page) for command in block]
     seen = console.run([text for text, _ in shown], tmp_path, BRIG)

@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2034,SC2054 # for whoever reads this file; commas in options
 # SPDX-License-Identifier: Apache-2.0
-# The machine that the guest is: read by image and exec, which must agree on every device, or a
-# saved state could not be loaded.
+# The guest's machine: read by image and exec, which must agree on every device, or a saved state
+# could not be loaded.
 #
 # VM_DIR      where the image is kept (~/.cache/brig-vm)
 # VM_ACCEL    tcg (default: works anywhere, slow) or kvm
@@ -13,11 +13,11 @@ VM_ACCEL=${VM_ACCEL:-tcg}
 VM_MEMORY=${VM_MEMORY:-1024}
 VM_CPUS=${VM_CPUS:-1}
 
-# What the tar archive on the second disk may be at most.
+# The maximum size of the tar archive on the second disk.
 VM_TREE_MIB=256
 
 # Five-level page tables only cost time under emulation. The guest's clock counts instructions (4 ns
-# each) while it works: a busy host makes it late, but no time runs out in it for that.
+# each) while it works: a busy host makes it late, but causes no timeouts in it.
 case $VM_ACCEL in
 kvm) vm_cpu=host vm_clock=() ;;
 *) vm_cpu=max,la57=off vm_clock=(-icount shift=2) ;;

@@ -29,7 +29,7 @@ ENV = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "PYTHONDONTWRITEBYTECODE": "1
 
 
 class Outcome:
-    """What a run has shown of itself."""
+    """The visible results of a run."""
 
     def __init__(self, status, stdout, stderr, value, directory):
         self.status, self.stdout, self.stderr, self.value = status, stdout, stderr, value
@@ -39,13 +39,13 @@ class Outcome:
         }
 
     def seen(self):
-        """All of it, but for addresses of objects: those of no two interpreters are the same."""
+        """All of it, except for addresses of objects: those of no two interpreters are the same."""
         texts = [re.sub(rb"\b0x[0-9a-f]{8,}\b", b"0x...", it) for it in (self.stdout, self.stderr)]
         return self.status, *texts, self.files
 
 
 class Directory:
-    """Stands for /sandbox: each run finds it new, by the same name."""
+    """Stands for /sandbox: each run finds it new, under the same name."""
 
     def __init__(self, path):
         self.path = path
@@ -188,7 +188,7 @@ def sandbox(tmp_path):
 
 
 def directives(text):
-    """Comments of a program that say how to run it: args, stdin, env, value, as JSON."""
+    """Comments of a program that set how to run it: args, stdin, env, value, as JSON."""
     found = {}
     for line in text.decode("latin-1").splitlines():
         word, _, rest = line.partition(": ")

@@ -52,7 +52,7 @@ def serve_from(source, sink, ahead):
             if pid == 0:
                 return (lambda: become(*rest)) if ahead else become(*rest)
             os.close(taking)
-            os.read(taken, 1)  # until the clone has closed it, with all that is not its own
+            os.read(taken, 1)  # until the clone has closed it with all foreign descriptors
             os.close(taken)
             os.write(sink, b"%d\n" % pid)
         os._exit(0)
@@ -77,7 +77,8 @@ def fork_into_pid_namespace():
 
 
 def leave_by_extension(path):
-    """Its leave(), from which the driver gets to the rest, without a trace of how it was got."""
+    """Its leave(), from which the driver gets to the rest, without a trace of how it
+    was obtained."""
     before = set(sys.modules)
     from importlib import machinery, util
 

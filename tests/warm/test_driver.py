@@ -15,7 +15,8 @@ CLONES = 6
 
 
 def as_json(data):
-    """A program's value; "absent" without one, or if only its repr was told, behind its mark."""
+    """A program's value; "absent" without one, or, behind its mark, if only its repr
+    was returned."""
     if data[:1] == b"r":
         text = json.loads(data[1:])
         assert isinstance(text, str) and 0 < len(text) <= 4000
@@ -137,7 +138,8 @@ def test_clones_share_no_randomness(options, tmp_path, with_user):
 
 @pytest.mark.root
 def test_clones_of_one_process_id_share_no_randomness(tmp_path, with_user):
-    """The modules' own care goes by the process id, which is 1 here in the template and clones."""
+    """The modules' own protection uses the process id, which is 1 here in the template
+    and clones."""
     prefix = ["/usr/bin/unshare", "--pid", "--fork"]
     template = Template([*PRELOAD, "user"], "--namespace", env=with_user, prefix=prefix)
     text = SECRETS.replace("{", "{'pid': os.getpid(),", 1)
@@ -177,7 +179,7 @@ def test_driver_leaves_no_trace(tmp_path, sandbox):
 
 
 def test_driver_cannot_be_reached(template, sandbox):
-    """Not through frames, tracebacks, modules or what the garbage collector knows."""
+    """Not through frames, tracebacks, modules or objects of the garbage collector."""
     sandbox.fill(
         """
 import gc, sys, types

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Languages whose interpreter starts when the order comes, in a cell that was made ahead."""
+"""Languages whose interpreter starts with the assignment, in a cell that was made ahead."""
 
 import pathlib
 
@@ -9,8 +9,8 @@ import ways
 
 PROGRAMS = pathlib.Path(__file__).parents[1] / "programs"
 
-# One program each that shows arguments, a variable, the input, a file that was handed in, its
-# limit of descriptors and of the size of files, and leaves a file and an exit code.
+# One program each that shows arguments, a variable, the input, an input file, its limit of
+# descriptors and of the size of files, and leaves a file and an exit code.
 SHOW = {
     "bash": r"""
         printf '%s|' "$0" "$@" "$GREETING" "$(cat)" "$(cat sub/data.txt)"
@@ -61,7 +61,7 @@ GREEDY = {
     "lua": "local t = {} while true do t[#t + 1] = ('x'):rep(1000000) .. #t end",
     "perl": "my @kept; push @kept, 'x' x 1000000 . @kept while 1",
     "ruby": "kept = []; loop { kept << 'x' * 1000000 }",
-    # Its own limit is below the cell's, but not for what it does not count.
+    # Its own limit is below the cell's, but not for memory that it does not count.
     "php": "<?php ini_set('memory_limit', -1); while (true) { $all[] = str_repeat('x', 1000000); }",
 }
 
@@ -90,7 +90,7 @@ def same(language, code, *options, **more):
 
 
 def both(language, code, *options):
-    """Both results, of programs whose last words are a matter of chance."""
+    """Both results, of programs whose last output is random."""
     found = [ways.run(way, "--lang", language, "-c", code, *options) for way in ("cold", "warm")]
     assert [it["start"] for it in found] == ["cold", "warm"]
     return found

@@ -14,7 +14,7 @@ PROGRAMS = sorted(pathlib.Path(__file__).with_name("node").iterdir())
 
 
 def directives(text):
-    """Comments of a program that say how to run it: args, stdin, env, as JSON."""
+    """Comments of a program that set how to run it: args, stdin, env, as JSON."""
     found = re.findall(r"^// (args|stdin|env): (.*)$", text, re.MULTILINE)
     return {word: json.loads(rest) for word, rest in found}
 
@@ -109,7 +109,7 @@ def test_cpu_time():
 
 def test_memory_beside_the_heap():
     code = "const kept = []; for (;;) kept.push(Buffer.alloc(1 << 20, 1))"
-    # Who is the first to see the end, brig-init or the warden, is a matter of chance.
+    # Whether brig-init or the warden is the first to see the end is random.
     for way in ("cold", "warm"):
         result = ways.run(way, "--lang", "javascript", "-c", code, "--memory", "128M")
         assert result["start"] == way
@@ -156,7 +156,7 @@ def test_processes():
     code = "console.log(require('fs').readFileSync('/proc/self/limits', 'utf8'))"
     found = [ways.run(way, "--lang", "javascript", "-c", code, "--processes", "20")["stdout"]
              for way in ("cold", "warm")]
-    # A back-stop: the warden counts the time that the request has.
+    # A back-stop: the warden counts the time of the request.
     cold, warm = (re.sub(r"Max cpu time.*", "", it) for it in found)
     assert warm == cold
 
@@ -179,7 +179,7 @@ def test_early_environment(variable, start):
 # --- what goes wrong ahead ------------------------------------------------------------------------
 
 @pytest.mark.parametrize("warm", [
-    # Other flags than those of a cold start: the driver finds out and gives up.
+    # Other flags than those of a cold start: the driver detects them and gives up.
     {"driver": "node.js", "argv": ["{program}", "--stack-size=500", "-r", "{driver}", "{source}"]},
     # It never waits: it ends, is no program of ours, or stops.
     {"driver": "node.js", "argv": ["{program}", "--no-such-flag", "{driver}"]},

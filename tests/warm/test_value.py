@@ -53,7 +53,7 @@ def test_not_unless_asked(start):
 
 @pytest.mark.parametrize("start", ["cold", "warm"])
 def test_what_is_no_json_is_shown(start):
-    """As repr() has it, cut where it is long; nothing where even that fails."""
+    """As repr() returns it, cut where it is long; nothing where even that fails."""
     shown = run(start, "{1, 2}", "--value")
     assert shown["value"] is None and shown["value_repr"] == "{1, 2}"
     long = run(start, "['y' * 70000]", "--value")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs one request in a cell made now and in one made ahead, and compares what they show."""
+"""Runs one request in a cell made now and in one made ahead, and compares the results."""
 
 import json
 import os
@@ -8,7 +8,7 @@ import subprocess
 BRIG = os.environ.get("BRIG", "build/brig")
 SLOW = int(os.environ.get("BRIG_TEST_SLOW", "1"))
 
-# What two runs of the same program need not have in common.
+# Fields in which two runs of the same program may differ.
 OWN = ("id", "duration_ms", "usage", "start")
 
 

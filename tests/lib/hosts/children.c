@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A host with children, signals and handlers of its own: brig touches none of them. */
+/* A host with children, signals and handlers of its own: brig affects none of them. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -24,7 +24,7 @@ static void on_other(int signal)
 	other_count++;
 }
 
-/* One of each way to end, the short-lived helpers of a first run included (no cache yet). */
+/* One of each way to end, with the short-lived helpers of a first run (no cache yet). */
 static void run_all_kinds(struct brig_context *context)
 {
 	static const struct {
@@ -61,7 +61,7 @@ static pid_t start_child(int status, unsigned ms)
 	return pid;
 }
 
-/* wait(-1) gives the host's own children, and nothing else; not even while a cell is there. */
+/* wait(-1) returns the host's own children, and nothing else; not even while a cell exists. */
 static void case_wait_any(void)
 {
 	struct brig_context *context = host_context();
@@ -76,7 +76,7 @@ static void case_wait_any(void)
 	pid_t own = start_child(5, 50);
 	CHECK_EQ(wait(&status), own);
 	CHECK_EQ(WEXITSTATUS(status), 5);
-	/* The cell's first process is dead and not waited for: still nothing to see. */
+	/* The cell's first process is dead and not reaped: still nothing is visible. */
 	host_sleep_ms(500);
 	errno = 0;
 	CHECK(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD);
@@ -104,7 +104,7 @@ static void case_no_sigchld(void)
 	brig_context_free(context);
 }
 
-/* A host that lets the kernel reap: its own children vanish, brig's tell how they ended. */
+/* A host that lets the kernel reap: its own children vanish, brig's still report how they ended. */
 static void case_ignored_sigchld(void)
 {
 	struct brig_context *context = host_context();
@@ -154,7 +154,7 @@ static void case_signals_unchanged(void)
 	brig_context_free(context);
 }
 
-/* What the host ignores or blocks is nothing to the program: it starts with a clean slate. */
+/* Signals that the host ignores or blocks do not affect the program: it starts with defaults. */
 static void case_program_has_plain_signals(void)
 {
 	struct brig_context *context = host_context();
@@ -171,7 +171,7 @@ static void case_program_has_plain_signals(void)
 	CHECK_EQ(pthread_sigmask(SIG_BLOCK, &all, NULL), 0);
 	struct brig_result *result = host_run(context, &request);
 	CHECK_STATUS(result, BRIG_OK);
-	/* bash itself ignores some for a moment, so the blocked ones are what is sure. */
+	/* bash itself ignores some for a moment, so only the blocked ones are certain. */
 	CHECK(strstr(result->stdout_data, "SigBlk: 0000000000000000\n"));
 	brig_result_free(result);
 	request.code = "trap -p; (kill -TERM $BASHPID; echo lives)";

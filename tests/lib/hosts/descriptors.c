@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Descriptors: none leaks out of the library, none of the host's leaks into the cell. */
+/* Descriptors: the library leaks none, and none of the host's leaks into the cell. */
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -74,7 +74,10 @@ static void case_contexts_leak_none(void)
 	CHECK_EQ(host_count_fds(), before);
 }
 
-/* Each way to have some of 0, 1 and 2 free: brig's own descriptors then get these numbers. */
+/*
+ * Each combination of free descriptors among 0, 1 and 2: brig's own descriptors then get these
+ * numbers.
+ */
 static void case_closed_stdio(void)
 {
 	int report = fcntl(2, F_DUPFD_CLOEXEC, 100);
@@ -91,7 +94,7 @@ static void case_closed_stdio(void)
 				close(fd);
 			}
 		}
-		/* The context, its helpers and all of the run are made with the numbers free. */
+		/* The context, its helpers and the whole run are made with these numbers free. */
 		struct brig_context *context = host_context();
 		struct brig_file_in file = { .name = "in.txt", .path = "/etc/passwd" };
 		struct brig_request request = host_code(
@@ -116,7 +119,7 @@ static void case_closed_stdio(void)
 	}
 }
 
-/* A host that never heard of close-on-exec. */
+/* A host that does not use close-on-exec. */
 static void case_inherited(void)
 {
 	struct brig_context *context = host_context();
@@ -149,7 +152,7 @@ static void case_inherited(void)
 	brig_context_free(context);
 }
 
-/* With few descriptors left a run is refused at whatever call needs the first one too many. */
+/* With few descriptors left a run is refused at the call that needs the first one too many. */
 static void case_few_left(void)
 {
 	struct brig_context *context = host_context();

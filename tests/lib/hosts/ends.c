@@ -105,7 +105,7 @@ static void case_cancel_the_compiler(void)
 	brig_context_free(context);
 }
 
-/* No program at all: that shows when the kernel is asked to start it. A failure stays one. */
+/* No program at all: the error comes when the kernel starts it. A failure stays one. */
 static void case_failed_start(void)
 {
 	const char *const command[] = { "./tool", NULL };
@@ -200,7 +200,7 @@ static void case_timeout_of_one(void)
 	brig_context_free(context);
 }
 
-/* A host that does not come back to its loop for a while gets the same verdict, only later. */
+/* A host that does not return to its loop for a while gets the same verdict, only later. */
 static void case_slow_host(void)
 {
 	struct brig_context *context = host_context();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the host programs of these tests share: see host.h. */
+/* Common parts of the host programs of these tests: see host.h. */
 #include "host.h"
 
 #include <dirent.h>

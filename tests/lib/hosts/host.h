@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the host programs of these tests share. A host program is linked against libbrig and does
- * one of its cases, named on the command line: it ends with 0, or says what was wrong.
+ * Common parts of the host programs of these tests. A host program is linked against libbrig and
+ * runs one of its cases, named on the command line: it ends with 0, or reports the error.
  */
 #ifndef BRIG_TEST_HOST_H
 #define BRIG_TEST_HOST_H
@@ -50,21 +50,21 @@ void host_check_status(const char *file, int line, const struct brig_result *res
 
 int host_main(int argc, char **argv, const struct host_case *cases, size_t count);
 
-/* With a cache directory of the test's own, named by BRIG_TEST_CACHE. */
+/* With a cache directory of the test, named by BRIG_TEST_CACHE. */
 struct brig_context *host_context(void);
 struct brig_request host_code(const char *language, const char *code);
-/* Starts it; or runs it to its end. A failure of brig's own fails the test. */
+/* Starts it; or runs it to its end. A failure of brig itself fails the test. */
 struct brig_run *host_start(struct brig_context *context, const struct brig_request *request);
 struct brig_result *host_run(struct brig_context *context, const struct brig_request *request);
 /* To the end of a started run, which is freed. */
 struct brig_result *host_finish(struct brig_run *run);
 /* One turn: waits until there is something to do, at most that long, and does it. */
 int host_turn(struct brig_run *run, int timeout_ms);
-/* Feeds all of it, in as many turns as it takes. */
+/* Feeds all of it, in as many turns as necessary. */
 void host_feed(struct brig_run *run, const char *data, size_t size);
 void host_sleep_ms(unsigned ms);
 
 unsigned host_count_fds(void);
-/* All children of this process, dead ones that nobody has waited for included. */
+/* All children of this process, including dead ones that are not reaped. */
 unsigned host_count_children(void);
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is run under valgrind: every way through the library, with an eye on memory alone.
+ * Cases for valgrind: every way through the library, checked only for errors of memory.
  *
- * valgrind runs the cell's first process too, which never execs, and it knows neither the calls
+ * valgrind runs the cell's first process too, which never execs, and it supports neither the calls
  * that build a cell nor the clone that makes the program's process. There a cell ends early, so
- * nothing is said here about how runs end; the other host programs do that, and the sanitizers
- * see whole cells (unit/test_lib_run.c).
+ * nothing is checked here about how runs end; the other host programs do that, and the sanitizers
+ * cover whole cells (unit/test_lib_run.c).
  */
 #include "host.h"
 
@@ -75,7 +75,7 @@ static void case_runs(void)
 		{ "python", "print(1 / 0)" },
 		{ "c", "int main(" },
 		{ "c", "int main(void) { return 0; }" },
-		{ "c", "int main(void) { return 0; }" }, /* from the cache, where it got there */
+		{ "c", "int main(void) { return 0; }" }, /* from the cache, if it was stored */
 		{ "java", "class A { public static void main(String[] a) { } }" },
 		{ "cobol", "x" },
 	};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Requests and their refusals: what is wrong, why, and what would mend it. */
+/* Requests and their refusals: the error, its reason, and its remedy. */
 #include <stddef.h>
 
 #include "host.h"
@@ -21,7 +21,7 @@ static struct brig_error refused(const struct brig_request *request)
 	CHECK(error.message[0] != '\0' && !strchr(error.message, '\n'));
 	CHECK_EQ(host_count_fds(), fds);
 	CHECK_EQ(host_count_children(), 0);
-	/* The place for the reason is optional. */
+	/* The parameter for the reason is optional. */
 	CHECK_EQ(brig_run_start(context, request, &run, NULL), r);
 	brig_context_free(context);
 	return error;
@@ -78,7 +78,7 @@ static void case_unknown_words(void)
 	CHECK(strstr(error.message, "nosuch"));
 	request.policy = "../../etc/passwd";
 	CHECK(refused(&request).code != BRIG_E_SYSTEM);
-	/* The policy without walls is not had without a person's consent. */
+	/* The policy without walls needs a person's consent. */
 	request.policy = "open";
 	CHECK_EQ(refused(&request).code, BRIG_E_CONSENT);
 }
@@ -105,7 +105,7 @@ static void case_bad_files(void)
 	CHECK_EQ(refused(&request).code, BRIG_E_INPUT);
 }
 
-/* A program that was built before the struct grew: what it does not have counts as zero. */
+/* A program that was built before the struct grew: fields that it lacks count as zero. */
 static void case_older_struct(void)
 {
 	struct brig_context *context = host_context();
@@ -136,7 +136,7 @@ static void case_older_struct(void)
 	brig_context_free(context);
 }
 
-/* The reason is written on failure, and then only. */
+/* The reason is written only on failure. */
 static void case_error_untouched(void)
 {
 	struct brig_context *context = NULL;
@@ -175,7 +175,7 @@ static void case_words(void)
 	CHECK(strstr(brig_result_schema(), "\"$schema\""));
 }
 
-/* Everything a request may hold, at once. */
+/* Everything that a request may hold, at once. */
 static void case_everything(void)
 {
 	static const struct brig_file_in files[] = {

@@ -27,7 +27,7 @@ static void take(void *user, int stream, const void *data, size_t size)
 	taken->calls++;
 }
 
-/* Different at every place, so that a byte that is lost or moved is seen. */
+/* Different at every position, so that a lost or moved byte is detected. */
 static char *pattern(size_t size)
 {
 	char *data = malloc(size);
@@ -39,7 +39,7 @@ static char *pattern(size_t size)
 	return data;
 }
 
-/* SIGPIPE is as it was at the start of the process: it would kill. */
+/* SIGPIPE has the default action of the process: it would kill. */
 static void case_input_that_nobody_reads(void)
 {
 	struct brig_context *context = host_context();
@@ -53,7 +53,7 @@ static void case_input_that_nobody_reads(void)
 	CHECK_OUT(result, "done\n");
 	brig_result_free(result);
 
-	/* The same by hand: at some time feeding says that there is no reader. */
+	/* The same by hand: at some time feeding reports that there is no reader. */
 	struct brig_request fed = host_code("bash", "exec <&-; sleep 0.2; echo done");
 	fed.stdin_feed = true;
 	struct brig_run *run = host_start(context, &fed);
@@ -90,7 +90,10 @@ static void case_large_input(void)
 	brig_context_free(context);
 }
 
-/* A slow reader: feeding takes what fits, says 0 when full, and goes on when the fd says so. */
+/*
+ * A slow reader: feeding accepts what fits, returns 0 when full, and continues when the fd is
+ * ready.
+ */
 static void case_backpressure(void)
 {
 	struct brig_context *context = host_context();
@@ -123,7 +126,7 @@ static void case_backpressure(void)
 	}
 	CHECK_EQ(at, size);
 	CHECK(full > 0);
-	/* What is taken and not yet read is bounded. */
+	/* Accepted and unread input is bounded. */
 	CHECK_EQ(taken.size, size);
 	CHECK(memcmp(taken.data, data, size) == 0);
 	struct brig_result *result = host_finish(run);
@@ -155,7 +158,7 @@ static void case_feed_after_end(void)
 	CHECK_OUT(result, "a");
 	brig_result_free(result);
 
-	/* Without stdin_feed the input is whole from the start. */
+	/* Without stdin_feed the input is complete from the start. */
 	request.stdin_feed = false;
 	run = host_start(context, &request);
 	CHECK(brig_run_feed(run, "d", 1) <= 0);
@@ -165,7 +168,7 @@ static void case_feed_after_end(void)
 	brig_context_free(context);
 }
 
-/* While the compiler is at work the program's input waits; none of it reaches the compiler. */
+/* While the compiler runs the program's input waits; none of it reaches the compiler. */
 static void case_feed_while_compiling(void)
 {
 	struct brig_context *context = host_context();
@@ -196,7 +199,7 @@ static void case_feed_while_compiling(void)
 	CHECK_OUT(result, "through");
 	brig_result_free(result);
 
-	/* An end that comes while the compiler works is not forgotten. */
+	/* An end that comes while the compiler runs is not forgotten. */
 	request.code = "#include <stdio.h>\n"
 		       "int main(void) { return getchar() == EOF ? 0 : 1; } // other";
 	run = host_start(context, &request);
@@ -208,7 +211,7 @@ static void case_feed_while_compiling(void)
 	brig_context_free(context);
 }
 
-/* What the callback gets is what the result keeps, in the same order. */
+/* The callback gets the same bytes as the result, in the same order. */
 static void case_order(void)
 {
 	struct brig_context *context = host_context();
@@ -255,7 +258,7 @@ static void case_two_streams(void)
 	brig_context_free(context);
 }
 
-/* Output comes while the program runs, not at its end. */
+/* Output arrives while the program runs, not at its end. */
 static void case_live(void)
 {
 	struct brig_context *context = host_context();
@@ -278,7 +281,7 @@ static void case_live(void)
 	brig_context_free(context);
 }
 
-/* Every byte there is; and the data is followed by a NUL that does not count. */
+/* Every byte value; and the data is followed by a NUL that does not count. */
 static void case_binary(void)
 {
 	struct brig_context *context = host_context();
@@ -307,7 +310,7 @@ struct talk {
 	unsigned answers;
 };
 
-/* Answers every line, and after the third has had enough. */
+/* Answers every line, and ends after the third. */
 static void answer(void *user, int stream, const void *data, size_t size)
 {
 	struct talk *talk = user;

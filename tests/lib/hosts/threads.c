@@ -68,8 +68,8 @@ static void *nothing(void *data)
 }
 
 /*
- * Holds the C library's own locks as often as it can: those of its list of threads, of malloc and
- * of stdio. A cell that is born meanwhile inherits them locked, and must not need any.
+ * Holds the C library's own locks as often as possible: those of its list of threads, of malloc and
+ * of stdio. A cell that is created meanwhile inherits them locked, and must not need any.
  */
 static void *hold_locks(void *data)
 {
@@ -156,7 +156,7 @@ static void *finish_elsewhere(void *data)
 	return host_finish(data);
 }
 
-/* A run may move to another thread, so long as only one uses it at a time. */
+/* A run may move to another thread, as long as only one uses it at a time. */
 static void case_handed_over(void)
 {
 	struct brig_context *context = host_context();
@@ -182,7 +182,10 @@ static void *begin_elsewhere(void *data)
 	return NULL;
 }
 
-/* The thread that began a run may end before it: the cell hangs on the process, not on it. */
+/*
+ * The thread that began a run may end before it: the cell depends on the process, not on the
+ * thread.
+ */
 static void case_starter_ends(void)
 {
 	struct brig_context *context = host_context();
@@ -220,7 +223,7 @@ static void *work_small(void *data)
 	return data;
 }
 
-/* The man page says how much stack is enough. */
+/* The man page states how much stack is enough. */
 static void case_small_stack(void)
 {
 	pthread_attr_t attributes;

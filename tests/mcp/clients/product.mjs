@@ -13,7 +13,7 @@ const transport = target.startsWith('http')
 const client = new Client({ name: 'test', version: '1' }, { capabilities: {} });
 const seen = {};
 
-// The SDK holds each structured answer against the tool's output schema, once it has the list.
+// The SDK validates each structured answer against the tool's output schema, once it has the list.
 const call = (name, args = {}) => client.callTool({ name, arguments: args });
 const told = (result) => ({ error: !!result.isError, text: result.content[0].text });
 
@@ -27,7 +27,7 @@ await call('execute_code', { session_id: session, code: 'x = [1]' });
 seen.state = (await call('execute_code', { session_id: session, code: 'x.append(2); print(x)' }))
 	.structuredContent.stdout;
 
-// What is refused, by whomever, is an answer like any other; what is wrong as well.
+// Refusals and errors, from any layer, are answers like any other.
 seen.guard = told(await call('execute_code', { guard: 'imports', code: 'import socket' }));
 seen.failed = told(await call('execute_code', { code: 'raise SystemExit(3)' }));
 seen.language = told(await call('execute_code', { language: 'nosuch', code: '1' }));

@@ -1,4 +1,5 @@
-# Attacks the list of output segments: 80,000 single bytes by turns on stdout and stderr, each read alone.
+# Attacks the list of output segments: 80,000 single bytes alternating on stdout and stderr, each
+# read alone.
 import os
 import time
 

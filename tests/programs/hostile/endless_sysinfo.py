@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Attacks the warden, which answers sysinfo(2): processes that ask for nothing else.
-# usage: endless_sysinfo.py [SECONDS [PROCESSES]]; says how often it asked, and was answered.
+# Attacks the warden, which answers sysinfo(2): processes that do nothing else.
+# usage: endless_sysinfo.py [SECONDS [PROCESSES]]; prints the numbers of calls and of answers.
 import ctypes
 import os
 import struct

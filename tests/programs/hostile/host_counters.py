@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Attacks other tenants: counters of the whole host, by which one cell could tell another a secret.
+# Attacks other tenants: counters of the whole host, by which one cell could send another a secret.
 import errno
 import os
 

@@ -1,4 +1,4 @@
-/* Attacks whoever takes over what a compiler made: a program of 120 MB. */
+/* Attacks the reader of a compiler's output: a program of 120 MB. */
 static volatile char large[120 << 20] = { 1 };
 
 int main(void)

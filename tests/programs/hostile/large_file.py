@@ -1,4 +1,4 @@
-# Attacks whoever reads a result as a whole: a file of 45 MB comes back with it, 60 MB in base64.
+# Attacks readers of a whole result: a file of 45 MB comes back with it, 60 MB in base64.
 import os
 
 os.makedirs("out", exist_ok=True)

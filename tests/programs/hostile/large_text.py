@@ -1,4 +1,4 @@
-# Attacks whoever reads a result as a whole: 60 MB of text, quotes and escapes among it.
+# Attacks readers of a whole result: 60 MB of text, quotes and escapes among it.
 import os
 
 piece = ('"quoted" \\ and\ttext ' * 5000).encode()[:100000]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Attacks who collects output files: thousands of long names, for as many patterns as are allowed.
-# To be run with out = ["**/*a*b*c*d?"] * 100 and the like.
+# Attacks the collector of output files: thousands of long names, for as many patterns as are
+# allowed. To be run with out = ["**/*a*b*c*d?"] * 100 or similar.
 import contextlib
 import os
 import sys

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Attacks the line from warden to front: single bytes to both streams by turns, each a packet.
+# Attacks the connection from warden to front: single bytes alternating on both streams, each a
+# packet.
 import fcntl
 import os
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Attacks the host's memory: bytes that wait in sockets, which the kernel may charge to nobody.
-# usage: socket_buffers.py [KIND [PROCESSES [MIB]]]; says what it could queue before it was refused.
+# Attacks the host's memory: bytes that wait in sockets, which the kernel may charge to no process.
+# usage: socket_buffers.py [KIND [PROCESSES [MIB]]]; prints what it could queue before a refusal.
 import os
 import signal
 import socket
@@ -35,12 +35,12 @@ def enlarge(*sockets):
 
 
 def waiting(one):
-    """What the kernel holds for those who do not read."""
+    """Memory that the kernel holds for processes that do not read."""
     return struct.unpack("=9I", one.getsockopt(socket.SOL_SOCKET, SO_MEMINFO, 36))[0]
 
 
 def pour(one, other, message):
-    """Sends until no more is kept: what does not fit is lost without a word."""
+    """Sends until no more is kept: datagrams that do not fit are lost silently."""
     before = -1
     other.setblocking(False)
     while before < waiting(one):
@@ -54,7 +54,7 @@ def pour(one, other, message):
 
 
 def netlink():
-    """Answers about the loopback that nobody reads."""
+    """Responses about the loopback that no process reads."""
     one = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0)
     enlarge(one)
     ask = struct.pack("=IHHIIBBHiII", 32, 18, 1, 1, 0, 0, 0, 0, 1, 0, 0)  # RTM_GETLINK
@@ -78,7 +78,7 @@ def tcp():
         one.connect(server.getsockname())
         other = server.accept()[0]
     total = 0
-    for _ in range(20):  # what is on its way arrives, and makes room
+    for _ in range(20):  # bytes in transit arrive, and make room
         more = fill(one, other)
         total += more
         if not more:
@@ -126,7 +126,7 @@ def main():
                 time.sleep(3600 if kept else 0)  # held, until all have theirs
                 os._exit(0)
         total = sum(struct.unpack("q", os.read(told, 8))[0] for _ in range(processes))
-        time.sleep(0.2)  # long enough for a watch that looks now and then
+        time.sleep(0.2)  # long enough for a periodic watch
         print(f"{kind}={total >> 20}", flush=True)
         for child in children:
             os.kill(child, signal.SIGKILL)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which files are for whom."""
+"""Selects the files for each user."""
 
 import os
 
-# Who is in a delegated scope has been left by systemd to itself: units are the other users' passes.
+# systemd does not manage a delegated scope: units are tested in the passes of the other users.
 collect_ignore = ["test_unit.py"] if os.environ.get("BRIG_VM_AS") == "user-delegated" else []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`brig run` in the guest, and what it leaves in the tree of groups."""
+"""`brig run` in the guest, and its groups in the tree."""
 
 import json
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`brig serve` in the guest: as the unit that is installed, in a shell, in a scope of its own."""
+"""`brig serve` in the guest: as the installed unit, in a shell, in a scope of its own."""
 
 import http.client
 import json
@@ -56,14 +56,14 @@ def ask(path, method, target, body=None):
 
 
 def groups():
-    """Groups that brig has made, wherever they are in the tree, but one that we were put into."""
+    """Groups that brig has made, anywhere in the tree, except one that contains this process."""
     own = pathlib.Path("/proc/self/cgroup").read_text().strip().removeprefix("0::/")
     return sorted(path for path in GROUPS.rglob("brig*") if path.is_dir() and path != GROUPS / own
                   and path.name not in ("brig.service", "brig.socket"))
 
 
 def read(path):
-    """What is in it; nothing, when it has gone meanwhile."""
+    """Its contents; nothing, when it is gone meanwhile."""
     try:
         return path.read_text()
     except OSError:
@@ -80,7 +80,7 @@ def is_alive(pid):
 
 
 class Service:
-    """What all ways have in common: .socket, .pid, ask(), run(), roles()."""
+    """Common parts of all ways: .socket, .pid, ask(), run(), roles()."""
 
     socket = None
     means = "cgroup2"
@@ -121,7 +121,7 @@ class Service:
 
 
 class Shell(Service):
-    """brig serve, started by hand; `prefix` puts it into something."""
+    """brig serve, started by hand; `prefix` puts it into a scope or similar."""
 
     def __init__(self, prefix=(), means=None):
         self.prefix = list(prefix)
@@ -227,7 +227,7 @@ class Unit(Service):
         return self
 
     def stop(self):
-        """The service; the socket stays, and would start it anew."""
+        """The service; the socket stays, and would start it again."""
         self.control("stop", "brig.service")
         assert self.show("Result") == "success", self.log()
         self.check_gone()

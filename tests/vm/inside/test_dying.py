@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A cell with a hundredth of a core and many spinning processes: it ends in time all the same.
 
-The quota holds for the dying too, unless it is lifted. The program is in C, since the guest is slow:
-a shell would not come to its first fork within the time that it has here.
+The quota also applies to dying processes, unless it is lifted. The program is in C, since the guest
+is slow: a shell would not reach its first fork within the time that it has here.
 """
 
 import base64

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Control groups of a real systemd host: which kind a cell gets, that its limits hold, that it goes.
+"""Control groups of a real systemd host: the kind that a cell gets, that its limits hold, and its
+removal.
 
-Runs in the guest only. BRIG_VM_AS says who we are: root, user, or user-delegated (see tests/vm/exec).
+Runs in the guest only. BRIG_VM_AS is the user: root, user, or user-delegated (see tests/vm/exec).
 The guest is slow: every time here is either a limit under test or a generous bound.
 """
 
@@ -83,7 +84,7 @@ def test_a_delegated_scope_around_one_run_is_used():
     assert means_of(result) == {"cgroup2"}
 
 
-# Root and a delegated scope have no systemd to ask.
+# Root and a delegated scope do not use systemd.
 if AS == "user":
 
     def test_without_a_way_to_systemd_the_run_says_so():
@@ -197,7 +198,7 @@ def test_nothing_is_left_of_a_killed_brig(code):
     time.sleep(2)
     process.kill()
     process.communicate()
-    # No process of the cell lives on; an empty group is removed by systemd, or by the next run.
+    # No process of the cell survives; an empty group is removed by systemd, or by the next run.
     assert run("-c", "print(1)")["stdout"] == "1\n"
 
 

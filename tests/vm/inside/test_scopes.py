@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Groups as an attacker, a neighbour and the owner of the tree meet them: from the cell, from beside
-it, from above. Whatever happens there, a run ends in time, with a verdict, and leaves nothing.
-"""
+"""Groups under attack from the cell, from a neighbour and from the owner of the tree. In every case
+a run ends in time, with a verdict, and leaves nothing."""
 
 import contextlib
 import os
@@ -35,7 +34,7 @@ def own_group():
 
 
 def group_above():
-    """The one that all cells of this user are in."""
+    """The group that all cells of this user are in."""
     if AS == "root":
         return GROUPS / "brig"
     if AS == "user":
@@ -60,7 +59,7 @@ def busy_cell():
 
 
 def ignored_signals(pid):
-    """As /proc tells it; none of a process that is gone."""
+    """From /proc; none of a process that is gone."""
     with contextlib.suppress(OSError):
         for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
             if line.startswith("SigIgn:"):
@@ -69,7 +68,7 @@ def ignored_signals(pid):
 
 
 def stubborn_cell():
-    """The group of a cell whose program has come to ignore SIGTERM."""
+    """The group of a cell whose program ignores SIGTERM by now."""
     group = busy_cell()
 
     def ignores():
@@ -135,7 +134,7 @@ if AS == "user":
 
 @pytest.fixture
 def above():
-    """above(file, more): the limit of the group above is what it holds now, and this."""
+    """above(file, more): the limit of the group above is its present usage, and this."""
     keeper = start("--timeout", "5m", "-c", "import time; time.sleep(280)")
     busy_cell()
     group = group_above()
@@ -174,7 +173,7 @@ if AS != "user-delegated":
         assert result["status"] == "memory_limit", result
 
     def test_memory_is_throttled_above(above):
-        """Processes that the kernel slows down die as fast as others."""
+        """Throttled processes die as fast as others."""
         above("memory.high", 20 << 20)
         result = run("--memory", "200M", "--timeout", "10s", "-c",
                      f"x = bytearray(100 << 20)\n{SLEEP}")
@@ -195,13 +194,13 @@ def begin(service):
 
 
 def test_two_services_of_one_user():
-    """The death of one, with all its roles, is nothing to the other, nor is its return."""
+    """The death of one, with all its roles, does not affect the other, nor does its return."""
     first, second = Shell().start(), Shell().start()
     try:
         begin(first)
         place = begin(second)
         roles = first.roles().values()
-        for pid in (first.pid, *roles):  # which may end by themselves when the first has gone
+        for pid in (first.pid, *roles):  # which may end by themselves when the first is gone
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         first.process.wait(PATIENCE_S)
@@ -221,7 +220,7 @@ def test_two_services_of_one_user():
 
 @root
 def test_nothing_is_left_of_a_user_who_was_thrown_out():
-    """What a user's session and scopes have ends with `loginctl terminate-user`."""
+    """Processes of a user's session and scopes end with `loginctl terminate-user`."""
     command = ["systemd-run", "--quiet", "--collect", "-p", "User=tester", "-p", "PAMName=login",
                "--", os.environ["BRIG"], "run", "--timeout", "5m", "-c", STUBBORN]
     subprocess.run(command, check=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every kind of request, by every way to run the service that a systemd host has."""
+"""Every kind of request, by every way to run the service on a systemd host."""
 
 import json
 import os
@@ -9,7 +9,7 @@ import pytest
 from service import AS, BRIG, GROUPS, IS_ROOT, Shell, Unit, groups, read, wait_for
 
 LIMITED = ("memory", "processes", "cpu", "cpu_time")
-# Where the one who runs the tests is already in a delegated scope, that is the way to be tried.
+# Where the user of the tests is already in a delegated scope, that is the way to be tested.
 WAYS = {"root": ("unit", "shell"), "user": ("unit", "shell", "scope"),
         "user-delegated": ("shell",)}[AS]
 SHELL_MEANS = "systemd-scope" if AS == "user" else "cgroup2"
@@ -98,7 +98,7 @@ def test_a_session(service, alone):
         status, result = service.ask("POST", f"{place}/execute", {"code": code})
         assert (status, result["status"], result["stdout"]) == (200, "ok", output), result
         check_walls(service, result, alone)
-    # Its group is there as long as the session is.
+    # Its group exists as long as the session.
     before = groups()
     assert service.ask("DELETE", place)[0] == 204
     wait_for(lambda: set(before) - set(groups()), "the session's group is gone")

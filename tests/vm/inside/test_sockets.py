@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bytes that wait in sockets: how much of the host's memory a cell of 64 MB takes by them.
+"""Bytes that wait in sockets: how much of the host's memory a cell of 64 MB uses by them.
 
-The guest does nothing else, so what its kernel says is free is what the cell has left.
+The guest does nothing else, so the change of free memory is the cell's.
 """
 
 import subprocess
@@ -25,7 +25,7 @@ def available_mib():
 
 
 def taken_while(process, before):
-    """The greatest part of the host's memory that was gone while it ran, in MiB."""
+    """The maximum of the host's memory that was used while it ran, in MiB."""
     least = before
     while process.poll() is None:
         least = min(least, available_mib())

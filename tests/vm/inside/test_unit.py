@@ -19,7 +19,8 @@ SLEEPS = {"language": "python", "code": "import time; time.sleep(60)", "limits":
 
 @pytest.fixture(scope="module")
 def installed():
-    """One for all tests, since a start takes many seconds here; who needs another stops it."""
+    """One for all tests, since a start takes many seconds here; a test that needs
+    another stops it."""
     one = Unit()
     yield one
     one.close()
@@ -33,7 +34,7 @@ def unit(installed):
 
 @pytest.fixture
 def changed(installed):
-    """changed(Name=value...): the unit, started with settings of the test's own."""
+    """changed(Name=value...): the unit, started with settings of the test."""
 
     def change(**settings):
         installed.control("stop", "brig.service")
@@ -57,7 +58,7 @@ def works(unit):
 
 
 def begin(unit):
-    """A run that goes on."""
+    """A long run."""
     status, answer = unit.ask("POST", "/v1/executions", SLEEPS)
     assert status == 202, answer
 
@@ -111,7 +112,7 @@ def test_killed_roles_come_back(unit):
         before = unit.roles()
         os.kill(before[role], signal.SIGKILL)
         unit.wait_ready(before.values())
-        works(unit)  # without a broker it is the first run that removes what was left
+        works(unit)  # without a broker the first run removes the remains
         assert not stale(before), role
     assert (unit.pid, unit.show("NRestarts")) == (main, restarts)
 
@@ -178,7 +179,7 @@ def test_roles_that_hang_are_replaced(changed):
         os.kill(before[role], signal.SIGSTOP)
         wait_for(lambda: not is_alive(before[role]), "the end of the one that hangs")
         unit.wait_ready(before.values())
-        works(unit)  # without a broker it is the first run that removes what was left
+        works(unit)  # without a broker the first run removes the remains
         assert not stale(before), role
     assert (unit.pid, unit.show("NRestarts")) == (main, restarts)
 
@@ -196,7 +197,7 @@ def test_the_watchdog_replaces_a_supervisor_that_hangs(changed):
 
 @root
 def test_roles_are_sealed_without_exception(changed):
-    """This kernel has all that seal.c asks for: nothing is missing, nothing is complained of."""
+    """This kernel has everything that seal.c needs: nothing is missing, nothing is reported."""
     unit = changed()
     works(unit)
     log = unit.log()
@@ -221,11 +222,11 @@ def test_where_no_cell_can_be(changed):
 
 @root
 def test_a_warden_that_stays_root_needs_no_more(installed):
-    """What the unit leaves to root is enough for libbrig itself, with every wall."""
+    """The rights that the unit leaves to root are enough for libbrig itself, with every wall."""
     kept = ("Protect", "Private", "Device", "NoNew", "Delegate")
     bounding = "CapabilityBoundingSet="
     lines = (installed.files / "brig.service").read_text().splitlines()
-    # In a file such lines add up, in systemd-run the last one counts.
+    # In a file such lines accumulate, in systemd-run the last one counts.
     caps = " ".join(line.removeprefix(bounding) for line in lines if line.startswith(bounding))
     settings = ["-p", bounding + caps]
     settings += [word for line in lines if line.startswith(kept) for word in ("-p", line)]

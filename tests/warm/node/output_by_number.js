@@ -1,4 +1,4 @@
-// Blocks when the pipe is full, as long as nobody has asked for process.stdout.
+// Blocks when the pipe is full, as long as process.stdout has not been used.
 const text = 'x'.repeat(99) + '\n';
 for (let i = 0; i < 4000; i++) {
 	require('fs').writeSync(1, text);
