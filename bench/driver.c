@@ -189,7 +189,7 @@ static struct sample measure(const struct contender *contender)
 	return sample;
 }
 
-/* --- those who measure elsewhere ---------------------------------------------------------------*/
+/* --- measuring processes -----------------------------------------------------------------------*/
 
 static void serve(const struct field *field, int channel)
 {

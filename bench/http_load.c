@@ -164,7 +164,7 @@ static void answer_load(struct load *load, const char *line)
 	errno = EINVAL;
 	if (sscanf(line, "load %*s %u %u", &in_flight, &runs) != 2 || in_flight < 1 ||
 	    in_flight > SLOTS_MAX) {
-		fail("the question is wrong");
+		fail("invalid command");
 	}
 	load->wall_ns = calloc(runs, sizeof(uint64_t));
 	if (!load->wall_ns) {

@@ -180,7 +180,7 @@ int main(int argc, char **argv)
 	while (fgets(line, sizeof(line), stdin)) {
 		if (sscanf(line, "load %*s %u %u", &in_flight, &runs) != 2 || in_flight < 1 ||
 		    in_flight > SLOTS_MAX) {
-			puts("{\"error\":{\"message\":\"the question is wrong\"}}");
+			puts("{\"error\":{\"message\":\"invalid command\"}}");
 		} else {
 			load(in_flight, runs, &actions);
 		}

@@ -49,7 +49,7 @@ static void answer_load(struct driver *driver, const char *line)
 	char start[16];
 	struct bench_load load = { .context = driver->context, .request = &driver->request };
 	struct bench_samples samples = { 0 };
-	struct brig_error error = { .code = BRIG_E_INPUT, .message = "the question is wrong" };
+	struct brig_error error = { .code = BRIG_E_INPUT, .message = "invalid command" };
 
 	if (sscanf(line, "load %15s %u %u %u", start, &load.in_flight, &load.runs, &load.ready) !=
 		    4 ||

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Test programs and the targets that run them. What is counted and how: scripts/run-tests.sh.
+# Test programs and the targets that run them. scripts/run-tests.sh explains the counts.
 
 FUZZ_SECONDS ?= 60
 SOAK_RUNS    ?= 100000

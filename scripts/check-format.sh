@@ -53,6 +53,6 @@ echo "$files" | xargs awk -v max="$COLUMNS_MAX" '
 ' || failed=1
 
 if [ "$failed" -ne 0 ]; then
-	echo "make format puts most of this right; comments that are too long want a hand" >&2
+	echo "make format corrects most of this; overlong comments must be shortened by hand" >&2
 fi
 exit "$failed"

@@ -37,7 +37,7 @@ refuse() {
 
 for file in "$program" "$broker" "$gate" "$gate_tls" "$library" "$archive" "$template"; do
 	[ -s "$file" ] || {
-		fail "$file" "is not there"
+		fail "$file" "is missing"
 		exit 1
 	}
 done
@@ -46,7 +46,7 @@ for file in "$program" "$broker" "$gate" "$gate_tls" "$library" "$template"; do
 	want "$file" "is not position-independent" 'Type: +DYN' readelf -hW "$file"
 	want "$file" "has no read-only relocations" 'GNU_RELRO' readelf -lW "$file"
 	want "$file" "is not bound at start (-z now)" 'BIND_NOW|FLAGS_1.*NOW' readelf -dW "$file"
-	want "$file" "does not say how its stack is to be" 'GNU_STACK' readelf -lW "$file"
+	want "$file" "has no header for the mode of its stack" 'GNU_STACK' readelf -lW "$file"
 	refuse "$file" "has an executable stack" 'GNU_STACK.* RWE' readelf -lW "$file"
 	refuse "$file" "has a segment that is writable and executable" 'LOAD.* RWE' readelf -lW "$file"
 	refuse "$file" "relocates its own text" 'TEXTREL' readelf -dW "$file"
@@ -66,7 +66,7 @@ want "$library" "is not fortified" '__[a-z]+_chk' readelf --dyn-syms -W "$librar
 
 # The template is loaded into an interpreter: it can rely only on that and on the C library.
 missing=$(nm -D --undefined-only "$template" | awk '$2 !~ /@GLIBC|^_?Py|^_ITM_|^__gmon/ { print $2 }')
-[ -z "$missing" ] || fail "$template" "needs what no interpreter has: $(echo "$missing" | tr '\n' ' ')"
+[ -z "$missing" ] || fail "$template" "needs symbols that no interpreter has: $(echo "$missing" | tr '\n' ' ')"
 
 foreign=$(nm -D --defined-only "$library" | awk '$2 != "A" && $3 !~ /^brig_/ { print $3 }')
 [ -z "$foreign" ] || fail "$library" "shows more than the public API: $(echo "$foreign" | tr '\n' ' ')"

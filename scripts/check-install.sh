@@ -21,7 +21,7 @@ for file in bin/brig lib/libbrig.so lib/libbrig.so.0 lib/libbrig.a lib/pkgconfig
 	include/brig/brig.h share/bash-completion/completions/brig \
 	share/zsh/site-functions/_brig share/fish/vendor_completions.d/brig.fish; do
 	[ -s "$root/usr/$file" ] || {
-		echo "install: $file is not there" >&2
+		echo "install: $file is missing" >&2
 		exit 1
 	}
 done
@@ -29,7 +29,7 @@ for source in man/*.scd; do
 	[ -e "$source" ] || continue
 	page=$(basename "$source" .scd)
 	[ -s "$root/usr/share/man/man${page##*.}/$page" ] || {
-		echo "install: man page $page is not there" >&2
+		echo "install: man page $page is missing" >&2
 		exit 1
 	}
 done
@@ -82,6 +82,6 @@ man_pages=$(find /usr/local/share/man -type f | wc -l)
 HERE
 mkdir "$stage/layers"
 unshare --mount --propagation private sh "$stage/here" "$stage" "$build" || {
-	echo "install: the loader does not find what is installed in /usr/local" >&2
+	echo "install: the loader does not find the libraries installed in /usr/local" >&2
 	exit 1
 }

@@ -18,7 +18,7 @@ SKIPPED = ("LICENSES/", "docs/openapi.json", "tests/fuzz/corpus/", "tests/fuzz/r
 C_PARTS = re.compile(r'/\*.*?\*/|//[^\n]*(?:\n\s*//[^\n]*)*|"(?:[^"\\\n]|\\.)*"', re.S)
 PYTHON_PARTS = re.compile(r'"""(.*?)"""|\'\'\'(.*?)\'\'\'|#[^\n]*(?:\n\s*#[^\n]*)*'
                           r'|"(?:[^"\\\n]|\\.)*"', re.S)
-HASH_PARTS = re.compile(r'(?:^|(?<=\s))#[^\n]*(?:\n\s*#[^\n]*)*')
+HASH_PARTS = re.compile(r'(?:^|(?<=\s))#[^\n]*(?:\n\s*#[^\n]*)*|"(?:[^"\\\n]|\\.)*"')
 PARTS = {"c": C_PARTS, "h": C_PARTS, "js": C_PARTS, "mjs": C_PARTS, "ts": C_PARTS,
          "py": PYTHON_PARTS, "sh": HASH_PARTS, "mk": HASH_PARTS, "yml": HASH_PARTS,
          "md": None, "1": None, "5": None, "7": None, "txt": None}

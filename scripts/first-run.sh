@@ -10,7 +10,7 @@ code='import os; print("Hello from a sealed cell: pid", os.getpid(), "in", os.ge
 echo
 echo "\$ $brig run --lang python -c '$code'"
 if ! "$brig" run --lang python -c "$code"; then
-	echo "It did not run. What this host lacks, and how to mend it:" >&2
+	echo "It did not run. Missing features of this host, and their repairs:" >&2
 	"$brig" doctor >&2 || true
 	exit 1
 fi

@@ -147,7 +147,7 @@ def test_a_queued_one_survives_the_front(make_service):
     assert client.wait(first)["status"] == "lost"
 
 
-# --- what is refused, and by what ---------------------------------------------------------------
+# --- refusals and their reasons -----------------------------------------------------------------
 
 
 def door(service, head, name="alice"):

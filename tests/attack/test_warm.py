@@ -126,7 +126,7 @@ def test_W03_rotation_by_bad_end(warm, code, status, rotates):
         assert before == after
 
 
-# --- W4, W5: what a clone has of its template ---------------------------------------------------
+# --- W4, W5: inherited state of a clone ---------------------------------------------------------
 
 FACTS = (harness.PROGRAMS / "w04_facts.py").read_text()
 # Facts of a warm cell that differ from those of a cold one, and why.

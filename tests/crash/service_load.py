@@ -243,7 +243,7 @@ def follow(load, connection, names):
         for name in list(names):
             status, _, body = connection.ask("GET", f"/v1/executions/{name}")
             if status == 404:
-                load.book.complain(name, "was acknowledged and is not there")
+                load.book.complain(name, "was acknowledged and is missing")
             elif status != 200:
                 load.refused(status, body)
             elif load.book.look_at(json.loads(body)):

@@ -52,7 +52,7 @@ def requests_of(world):
     return [visit for visit in world.visits()[0] if "HTTP/1" in visit[2]]
 
 
-# --- who is spoken to ----------------------------------------------------------------------------
+# --- the peer's identity -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("host,word", [
@@ -89,7 +89,7 @@ def test_without_a_file_the_hosts_own_list_counts(opened, world):
     assert requests_of(world) == []
 
 
-# --- whom the program speaks for ------------------------------------------------------------------
+# --- the requested host ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["public.test", "evil.test", "x.api.test", "api.test.evil.test", None])
@@ -144,7 +144,7 @@ def test_a_second_request_never_arrives(opened, world, first):
     assert "second" not in json.dumps(world.visits()[0])
 
 
-# --- what is spoken -------------------------------------------------------------------------------
+# --- accepted protocols ---------------------------------------------------------------------------
 
 
 def test_http2_is_not_agreed_on(opened, world):
@@ -225,7 +225,7 @@ print(len(u.urlopen("https://api.test/x", timeout=10).read()) > 10)
     assert len(requests_of(world)) == 1
 
 
-# --- what the cell can read -----------------------------------------------------------------------
+# --- visible to the cell --------------------------------------------------------------------------
 
 
 SEARCH = """
@@ -302,7 +302,7 @@ for path in ("/etc/ssl/certs/ca-certificates.crt", "/etc/ssl/brig-cell.pem"):
     assert "written" not in opened.run(code)["stdout"]
 
 
-# --- who may say so -------------------------------------------------------------------------------
+# --- the operator's configuration -----------------------------------------------------------------
 
 
 @pytest.mark.parametrize("more,word", [

@@ -110,7 +110,7 @@ def test_later_runs_of_a_session_are_told(service, world):
     service.ask("DELETE", f"/v1/sessions/{session}")
 
 
-# --- gates that are no longer ours ----------------------------------------------------------------
+# --- compromised gates ----------------------------------------------------------------------------
 
 HOST, ADDRESS = 254, 48
 
@@ -186,7 +186,7 @@ def test_a_gate_that_tells_the_truth_is_believed(service):
     service.ask("DELETE", f"/v1/sessions/{session}")
 
 
-# --- who is left ----------------------------------------------------------------------------------
+# --- remaining processes --------------------------------------------------------------------------
 
 
 def test_gates_go_with_their_sessions(service):

@@ -77,7 +77,7 @@ def hello():
     return outgoing.read()
 
 
-# --- what is spoken ----------------------------------------------------------------------------
+# --- accepted protocols ------------------------------------------------------------------------
 
 @pytest.mark.parametrize("version", ["TLSv1_2", "TLSv1_3"])
 def test_versions(server, certificate, version):

@@ -141,7 +141,7 @@ def test_12_exact_output(brig, code, expected):
     assert plain.stdout == expected
 
 
-# --- what has gone wrong elsewhere ----------------------------------------------------------------
+# --- known errors of other programs ---------------------------------------------------------------
 
 
 @pytest.mark.parametrize("status", [1, 2, 42, 127, 255])

@@ -181,7 +181,7 @@ def test_at_the_same_time(brig):
     assert len(brig.entries() - before) == 1
 
 
-# --- what a compiler may hand over ------------------------------------------------------------------
+# --- output of a compiler ---------------------------------------------------------------------------
 
 def java(brig, classes):
     """A program of this many classes, all of which it needs; no other test has it."""

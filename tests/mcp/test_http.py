@@ -25,7 +25,7 @@ def wait_cancelled(http, before):
     raise AssertionError("the call was not cancelled")
 
 
-# --- who may speak at all ------------------------------------------------------------------------
+# --- authentication ------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("headers", [
     {"Host": "evil.example"},
@@ -127,7 +127,7 @@ def test_output_is_no_protocol(http):
     assert all(m["params"]["progressToken"] == text for m in stream.messages[:3])
 
 
-# --- the modern era ------------------------------------------------------------------------------
+# --- the modern version --------------------------------------------------------------------------
 
 def test_discover(http):
     result = http.post(modern("server/discover")).body["result"]
@@ -346,7 +346,7 @@ def test_listeners_are_bounded(http):
             raw.close()
 
 
-# --- the legacy era ------------------------------------------------------------------------------
+# --- the legacy version --------------------------------------------------------------------------
 
 @pytest.mark.parametrize("asked,given", [
     ("2024-11-05", "2024-11-05"), ("2025-03-26", "2025-03-26"), ("2025-06-18", "2025-06-18"),

@@ -180,7 +180,7 @@ def memory_of(pid):
     return b"".join(parts)
 
 
-# --- what is wrong with the files ----------------------------------------------------------------
+# --- errors of the files -------------------------------------------------------------------------
 
 
 def start_with(tmp_path, **keys):

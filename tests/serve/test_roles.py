@@ -39,7 +39,7 @@ def healthy(server):
     return server.request("GET", "/v1/health").status == 200
 
 
-# --- what each may do ----------------------------------------------------------------------------
+# --- the rights of each role ---------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("role", ["front", "ledger"])
@@ -241,7 +241,7 @@ def test_roles_are_no_commands():
     assert b"unknown command" in done.stderr
 
 
-# --- life and death ------------------------------------------------------------------------------
+# --- start and end -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("role", ROLES)

@@ -31,7 +31,7 @@ def served(client):
     return seconds
 
 
-# --- large things -----------------------------------------------------------------------------------
+# --- large objects ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("path", ["/v1/execute", "/v1/batch", "/v1/sessions", "/mcp", "/api/sandbox/execute"])
@@ -155,7 +155,7 @@ def test_a6_patterns_in_a_session(alice, mallory):
     assert mallory.ask("DELETE", f"/v1/sessions/{name}").status in (200, 204)
 
 
-# --- many things ------------------------------------------------------------------------------------
+# --- many objects -----------------------------------------------------------------------------------
 
 
 def test_fairness_of_queues(make_house):

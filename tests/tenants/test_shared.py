@@ -67,7 +67,7 @@ def test_questions_of_one_tenant(make_house, role, path):
     assert all(answer.status in (200, 404, 429) for answer in answers)
 
 
-# --- output that is kept for readers who may come ----------------------------------------------------
+# --- output kept for later readers -------------------------------------------------------------------
 
 LARGE = 24 << 20
 PRINTS = f"""

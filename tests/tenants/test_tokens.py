@@ -231,7 +231,7 @@ def test_a3_preflight(house, alice):
             assert not [name for name, _ in answer.headers if name.lower().startswith("access-control")]
 
 
-# --- what a token may ask for -----------------------------------------------------------------------
+# --- limits of a token ------------------------------------------------------------------------------
 
 
 @pytest.fixture

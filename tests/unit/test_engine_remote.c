@@ -19,7 +19,7 @@
 #include "engine/engine_messages.h"
 #include "role/message.h"
 
-/* --- an engine that does as the language says ------------------------------------------------ */
+/* --- an engine controlled by the language ---------------------------------------------------- */
 
 struct toy {
 	struct engine engine;

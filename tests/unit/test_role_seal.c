@@ -228,7 +228,7 @@ static void warden_keeps_what_cells_need(void **state)
 	assert_int_equal(finish(&child), 0);
 }
 
-/* --- what kills --------------------------------------------------------------------------- */
+/* --- calls that kill ---------------------------------------------------------------------- */
 
 static int do_fork(void)
 {

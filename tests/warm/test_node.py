@@ -95,7 +95,7 @@ def test_input_that_is_fed():
     assert result["stdout"] == "3000000\n"
 
 
-# --- limits that are not the policy's own ---------------------------------------------------------
+# --- other limits ---------------------------------------------------------------------------------
 
 def test_timeout():
     result = js("console.log('begun'); setInterval(() => {}, 1000)", "--timeout", "2s")
@@ -161,7 +161,7 @@ def test_processes():
     assert warm == cold
 
 
-# --- what has been read before the order ----------------------------------------------------------
+# --- input read before the assignment -------------------------------------------------------------
 
 @pytest.mark.parametrize("variable, start", [
     ("NODE_OPTIONS=--stack-trace-limit=1", "cold"), ("NODE_PATH=/tmp", "cold"),
@@ -176,7 +176,7 @@ def test_early_environment(variable, start):
     js(code, "--env", variable, start=start)
 
 
-# --- what goes wrong ahead ------------------------------------------------------------------------
+# --- errors before the request --------------------------------------------------------------------
 
 @pytest.mark.parametrize("warm", [
     # Other flags than those of a cold start: the driver detects them and gives up.

@@ -46,7 +46,7 @@ print(time.monotonic() - begin)
 """
 
 
-# --- which kind ---------------------------------------------------------------------------------
+# --- the kind of group --------------------------------------------------------------------------
 
 
 def test_the_cell_has_a_group_of_the_right_kind():
@@ -173,7 +173,7 @@ def test_cpu_time_of_all_processes_together():
     assert 2000 <= result["usage"]["cpu_ms"] < 4000
 
 
-# --- living together, and dying -----------------------------------------------------------------
+# --- neighbours and ends ------------------------------------------------------------------------
 
 
 def test_many_at_once():
