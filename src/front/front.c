@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "front/request/upload.h"
-#include "front/request/visit.h"
+#include "front/request/request.h"
 #include "http/limits.h"
 #include "role/log.h"
 

@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "front/request/upload.h"
-#include "front/request/visit.h"
+#include "front/request/request.h"
 #include "mcp/mcp_http.h"
 #include "tools/tools.h"
 

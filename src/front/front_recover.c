@@ -5,7 +5,7 @@
 #include "base/id.h"
 #include "base/json/json_bounded.h"
 #include "front/execution/execution_record.h"
-#include "front/request/visit.h"
+#include "front/request/request.h"
 #include "role/log.h"
 
 /* It cannot be run any more (another configuration, say): that is its end, and it is recorded. */

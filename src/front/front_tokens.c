@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/json/json_out.h"
-#include "front/request/visit.h"
+#include "front/request/request.h"
 #include "role/log.h"
 
 static void audit(struct front *front, size_t cancelled)

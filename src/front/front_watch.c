@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/json/json_out.h"
-#include "front/request/visit.h"
+#include "front/request/request.h"
 #include "role/log.h"
 
 #define LOOK_BUSY_NS UINT64_C(500000000)

@@ -6,7 +6,7 @@
 #ifndef BRIG_HTTP_CONNECTION_H
 #define BRIG_HTTP_CONNECTION_H
 
-#include "http/carrier.h"
+#include "http/byte_stream.h"
 #include "http/outbox.h"
 #include "http/server.h"
 

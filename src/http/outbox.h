@@ -9,7 +9,7 @@
 #include <sys/uio.h>
 
 #include "base/rope.h"
-#include "http/carrier.h"
+#include "http/byte_stream.h"
 
 /* So much goes out in one go: then others are looked after. */
 #define OUTBOX_SLICE ((size_t)512 << 10)

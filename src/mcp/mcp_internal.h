@@ -198,7 +198,7 @@ unsigned mcp_abilities(const json_t *capabilities);
 /* {"sampling":{},...} */
 json_t *mcp_abilities_json(unsigned abilities);
 
-/* mcp_ask.c */
+/* mcp_question.c */
 void mcp_ask_answered(struct mcp_peer *peer, const struct mcp_message *response);
 /* Modern: puts inputResponses and requestState in. False: the call was failed. */
 bool mcp_ask_take(struct mcp_call *call);

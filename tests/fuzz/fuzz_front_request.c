@@ -10,7 +10,7 @@
 #include "base/path.h"
 #include "front/access/tokens.h"
 #include "front/execution/stored.h"
-#include "front/request/ask.h"
+#include "front/request/execution_request.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "front/request/ask.h"
+#include "front/request/execution_request.h"
 
 static struct ask *parse(enum ask_kind kind, const char *text)
 {

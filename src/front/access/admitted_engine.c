@@ -11,7 +11,7 @@
 #include "base/id.h"
 #include "base/json/json_out.h"
 #include "front/access/admitted.h"
-#include "front/request/ask_parts.h"
+#include "front/request/execution_request_parts.h"
 
 static struct admitted *owner_of(struct engine_run *run)
 {

@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/id.h"
 #include "base/json/json_in.h"
-#include "front/request/ask.h"
+#include "front/request/execution_request.h"
 
 #define HASH_PREFIX "blake2b:"
 

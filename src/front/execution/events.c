@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/json/json_out.h"
 #include "front/execution/execution_record.h"
-#include "front/execution/spout.h"
+#include "front/execution/stream_writer.h"
 
 #define REPLAY_SKIP ((size_t)256 << 10) /* bytes that a reader has seen are passed over by these */
 #define BEAT_NS     UINT64_C(15000000000) /* so that proxies do not take silence for death */

@@ -14,7 +14,7 @@
 #include "front/access/admission.h"
 #include "front/execution/output_log.h"
 #include "front/execution/run_result.h"
-#include "front/request/ask.h"
+#include "front/request/execution_request.h"
 
 struct front;
 struct execution;

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/id.h"
-#include "front/access/question.h"
+#include "front/access/ledger_query.h"
 #include "front/execution/execution_record.h"
 
 #define FAILURE_MAX 8192

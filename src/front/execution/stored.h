@@ -6,7 +6,7 @@
 #ifndef BRIG_FRONT_EXECUTION_STORED_H
 #define BRIG_FRONT_EXECUTION_STORED_H
 
-#include "front/request/visit.h"
+#include "front/request/request.h"
 
 struct stored {
 	struct run_result result; /* block NULL: there is none */

@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 #include "base/json/json_out.h"
 #include "front/execution/events.h"
-#include "front/execution/spout.h"
+#include "front/execution/stream_writer.h"
 #include "front/request/upload.h"
 
 #define BATCH_MAX 1000

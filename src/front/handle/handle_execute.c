@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "front/execution/events.h"
-#include "front/request/ask_parts.h"
-#include "front/request/order.h"
+#include "front/request/execution_request_parts.h"
+#include "front/request/submission.h"
 
 static void ended(void *user, struct execution *execution)
 {

@@ -7,11 +7,11 @@
 
 #include "base/id.h"
 #include "base/json/json_out.h"
-#include "front/access/question.h"
+#include "front/access/ledger_query.h"
 #include "front/execution/execution_record.h"
 #include "front/execution/stored.h"
 #include "front/request/listing.h"
-#include "front/request/order.h"
+#include "front/request/submission.h"
 #include "role/log.h"
 
 static void accept_with(struct visit *visit, const char *id)

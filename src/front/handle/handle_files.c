@@ -7,9 +7,9 @@
 #include "base/block.h"
 #include "base/cleanup.h"
 #include "engine/engine_messages.h"
-#include "front/request/ask_parts.h"
+#include "front/request/execution_request_parts.h"
 #include "front/request/upload.h"
-#include "front/request/visit.h"
+#include "front/request/request.h"
 
 static bool prepare(struct visit *visit, enum engine_op op, struct engine_call *call)
 {

@@ -5,7 +5,7 @@
 
 #include "base/embedded.h"
 #include "base/error.h"
-#include "front/request/visit.h"
+#include "front/request/request.h"
 
 void handle_runtimes(struct visit *visit)
 {

@@ -13,7 +13,7 @@
 #include "base/cleanup.h"
 #include "base/json/json_out.h"
 #include "front/execution/execution_record.h"
-#include "front/request/order.h"
+#include "front/request/submission.h"
 #include "front/request/upload.h"
 
 #define TIMEOUT_MIN_S  1

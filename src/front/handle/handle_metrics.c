@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "front/execution/execution_record.h"
 #include "front/metrics/metrics.h"
-#include "front/request/visit.h"
+#include "front/request/request.h"
 
 #define METRICS_TYPE "application/openmetrics-text; version=1.0.0; charset=utf-8"
 

@@ -8,7 +8,7 @@
 
 #include "base/json/json_out.h"
 #include "front/execution/execution_record.h"
-#include "front/request/visit.h"
+#include "front/request/request.h"
 #include "role/log.h"
 
 struct queue_work {

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "front/access/question.h"
-#include "front/request/ask_parts.h"
+#include "front/access/ledger_query.h"
+#include "front/request/execution_request_parts.h"
 #include "front/request/listing.h"
 
 static void opened(void *user, const char *data, size_t size)

@@ -3,7 +3,7 @@
 #ifndef BRIG_FRONT_REQUEST_LISTING_H
 #define BRIG_FRONT_REQUEST_LISTING_H
 
-#include "front/request/visit.h"
+#include "front/request/request.h"
 
 struct list_query {
 	char before[27]; /* "": from the newest on */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Questions to the ledger: see question.h. */
-#include "front/access/question.h"
+#include "front/access/ledger_query.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From a visit to an execution: permission, key, digest. */
-#ifndef BRIG_FRONT_REQUEST_ORDER_H
-#define BRIG_FRONT_REQUEST_ORDER_H
+#ifndef BRIG_FRONT_REQUEST_SUBMISSION_H
+#define BRIG_FRONT_REQUEST_SUBMISSION_H
 
-#include "front/request/visit.h"
+#include "front/request/request.h"
 
 /*
  * Fills in what the visit knows and makes the execution; order->ask is taken over in any case.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How a connection's bytes travel: see carrier.h. In clear there is no call in between. */
-#include "http/carrier.h"
+#include "http/byte_stream.h"
 
 #include <errno.h>
 #include <sys/socket.h>

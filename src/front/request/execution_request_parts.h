@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The parts of an ask that are lists: words, variables, files, input. Private to ask. */
-#ifndef BRIG_FRONT_REQUEST_ASK_PARTS_H
-#define BRIG_FRONT_REQUEST_ASK_PARTS_H
+#ifndef BRIG_FRONT_REQUEST_EXECUTION_REQUEST_PARTS_H
+#define BRIG_FRONT_REQUEST_EXECUTION_REQUEST_PARTS_H
 
-#include "front/request/ask.h"
+#include "front/request/execution_request.h"
 
 /* What the table of fields fills. */
 struct ask_fields {

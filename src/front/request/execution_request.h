@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A request's JSON as a call to an engine. */
-#ifndef BRIG_FRONT_REQUEST_ASK_H
-#define BRIG_FRONT_REQUEST_ASK_H
+#ifndef BRIG_FRONT_REQUEST_EXECUTION_REQUEST_H
+#define BRIG_FRONT_REQUEST_EXECUTION_REQUEST_H
 
 #include <jansson.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The limits that a run asks for, and those that a token has. */
-#include "front/request/ask_parts.h"
+#include "front/request/execution_request_parts.h"
 
 #include "base/cleanup.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Streams at the reader's pace: see spout.h. */
-#include "front/execution/spout.h"
+#include "front/execution/stream_writer.h"
 
 #define HOLD_BYTES  (256u << 10)
 #define PIECE_BYTES (64u << 10)

@@ -3,8 +3,8 @@
  * Writing a streamed answer at the reader's pace, and in slices: what the reader does not take now,
  * or what there is no turn for, waits here.
  */
-#ifndef BRIG_FRONT_EXECUTION_SPOUT_H
-#define BRIG_FRONT_EXECUTION_SPOUT_H
+#ifndef BRIG_FRONT_EXECUTION_STREAM_WRITER_H
+#define BRIG_FRONT_EXECUTION_STREAM_WRITER_H
 
 #include "base/rope.h"
 #include "front/execution/turns.h"

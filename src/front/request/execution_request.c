@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The fields of a run. */
-#include "front/request/ask.h"
+#include "front/request/execution_request.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 #include "base/id.h"
 #include "base/path.h"
-#include "front/request/ask_parts.h"
+#include "front/request/execution_request_parts.h"
 #include "front/request/upload.h"
 #include "http/limits.h"
 

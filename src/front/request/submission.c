@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Orders. */
-#include "front/request/order.h"
+#include "front/request/submission.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From a request to its handler, and from there to an answer. */
-#include "front/request/visit.h"
+#include "front/request/request.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lists in requests: args, out, network, env, files, and the program's input. */
-#include "front/request/ask_parts.h"
+#include "front/request/execution_request_parts.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -4,10 +4,10 @@
  * some more wait here in their order, and what is above that is refused with 429: so nobody's
  * questions take the place of others' in the ledger's queue.
  */
-#ifndef BRIG_FRONT_ACCESS_QUESTION_H
-#define BRIG_FRONT_ACCESS_QUESTION_H
+#ifndef BRIG_FRONT_ACCESS_LEDGER_QUERY_H
+#define BRIG_FRONT_ACCESS_LEDGER_QUERY_H
 
-#include "front/request/visit.h"
+#include "front/request/request.h"
 
 struct stored;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How a connection's bytes travel: in clear, or over another transport (see http.h). */
-#ifndef BRIG_HTTP_CARRIER_H
-#define BRIG_HTTP_CARRIER_H
+#ifndef BRIG_HTTP_BYTE_STREAM_H
+#define BRIG_HTTP_BYTE_STREAM_H
 
 #include "http/http.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One request on its way to an answer. A handler owns its visit until it answers. */
-#ifndef BRIG_FRONT_REQUEST_VISIT_H
-#define BRIG_FRONT_REQUEST_VISIT_H
+#ifndef BRIG_FRONT_REQUEST_REQUEST_H
+#define BRIG_FRONT_REQUEST_REQUEST_H
 
 #include "front/front_internal.h"
 #include "front/request/routes.h"
