@@ -9,14 +9,14 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "front/request/upload.h"
 #include "front/request/request.h"
+#include "front/request/upload.h"
 #include "http/limits.h"
 #include "role/log.h"
 
 static void handle(void *user, struct http_exchange *exchange)
 {
-	visit_begin(user, exchange);
+	request_begin(user, exchange);
 }
 
 /*
@@ -214,7 +214,7 @@ int front_new(struct loop *loop, const struct front_options *options, struct fro
 /* Queued ones stay for the next life; what runs is waited for. */
 void front_look_drained(struct front *front)
 {
-	bool busy = front->visits != NULL || front->admission.running > 0;
+	bool busy = front->requests != NULL || front->admission.running > 0;
 
 	for (struct execution *e = front->executions; e && !busy; e = execution_next(e)) {
 		busy = execution_unfinished(e);
@@ -258,10 +258,10 @@ void front_free(struct front *front)
 	/* Each visit hears that its client is gone; their executions are dropped next. */
 	http_server_free(front->http);
 	front->http = NULL; /* what was kept of bodies is given back to nobody */
-	while (front->visits) {
-		visit_free(front->visits);
+	while (front->requests) {
+		request_free(front->requests);
 	}
-	questions_forget(front);
+	ledger_queries_forget(front);
 	turns_done(&front->turns);
 	front_mcp_free(front->mcp);
 	engine_free(front->admitted);

@@ -31,11 +31,11 @@ struct front {
 	struct admission admission;
 	struct execution *executions; /* all that are under way */
 	struct execution *close_next; /* of these, while they are closed one by one; or NULL */
-	struct visit *visits;         /* requests that are not answered yet */
+	struct request *requests;     /* requests that are not answered yet */
 	struct front_counts counts;
-	struct turns turns;         /* of all streams */
-	struct question *questions; /* owned: to the ledger (question.c) */
-	unsigned unsaved;           /* ends that the ledger had no room for, and what they hold */
+	struct turns turns;                  /* of all streams */
+	struct ledger_query *ledger_queries; /* owned: to the ledger (question.c) */
+	unsigned unsaved; /* ends that the ledger had no room for, and what they hold */
 	size_t unsaved_bytes;
 	uint64_t ledger_failed_ns; /* when it last could not record; 0: it can */
 	uint64_t resume_ns;
@@ -47,9 +47,9 @@ struct front {
 	void *queue_user;
 	struct loop_timer look; /* at the host's memory */
 	struct engine_run *looking;
-	const struct caller *asking; /* by MCP, while its request is handled; or NULL */
-	struct engine *admitted;     /* owned: the engine behind turns, ceilings and the ledger */
-	struct front_mcp *mcp;       /* owned */
+	const struct caller *mcp_caller; /* by MCP, while its request is handled; or NULL */
+	struct engine *admitted; /* owned: the engine behind turns, ceilings and the ledger */
+	struct front_mcp *mcp;   /* owned */
 	void (*drained)(void *user);
 	void *drained_user;
 	bool draining, http_drained;
@@ -78,7 +78,7 @@ void front_mcp_revoke(struct front *front);
 /* After the HTTP server. */
 void front_mcp_free(struct front_mcp *mcp);
 /* When the front goes: questions to the ledger that nobody waits for any more. */
-void questions_forget(struct front *front);
+void ledger_queries_forget(struct front *front);
 /* Says `drained` when it is time; asked whenever something ends. */
 void front_look_drained(struct front *front);
 /* Starts to watch the host's memory. */
@@ -92,6 +92,6 @@ void front_recover(struct front *front);
 void front_audit_refusal(struct front *front, const struct http_exchange *exchange,
 			 enum problem_kind kind);
 /* May this caller ask that? Also fills in the token's ceilings. */
-int front_permit(struct front *front, const struct caller *caller, struct ask *ask,
-		 struct problem *problem);
+int front_permit(struct front *front, const struct caller *caller,
+		 struct execution_request *execution_request, struct problem *problem);
 #endif

@@ -9,62 +9,61 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "front/request/upload.h"
 #include "front/request/request.h"
+#include "front/request/upload.h"
 #include "mcp/mcp_http.h"
 #include "tools/tools.h"
 
-struct wrapped;
+struct mcp_bridge;
 
 struct front_mcp {
-	struct wrapped *exchanges; /* owned: those under way */
+	struct mcp_bridge *exchanges; /* owned: those under way */
 	struct tools *tools;
 	struct mcp_server *server;
 	struct mcp_http *http;
 };
 
 /* One exchange in the protocol's clothes. */
-struct wrapped {
+struct mcp_bridge {
 	struct mcp_http_exchange mcp;
 	struct http_exchange *http;
 	struct caller caller;
 	struct front_mcp *owner;
-	struct wrapped *next, *previous;
+	struct mcp_bridge *next, *previous;
 };
 
-static struct wrapped *wrapped_of(struct mcp_http_exchange *exchange)
+static struct mcp_bridge *bridge_of(struct mcp_http_exchange *exchange)
 {
-	return (struct wrapped *)(void *)exchange;
+	return (struct mcp_bridge *)(void *)exchange;
 }
 
 static const char *header(struct mcp_http_exchange *exchange, const char *name)
 {
-	return http_header_find(wrapped_of(exchange)->http, name);
+	return http_header_find(bridge_of(exchange)->http, name);
 }
 
 static void answer_header(struct mcp_http_exchange *exchange, const char *name, const char *value)
 {
-	http_answer_header(wrapped_of(exchange)->http, name, value);
+	http_answer_header(bridge_of(exchange)->http, name, value);
 }
 
-static void wrapped_free(struct wrapped *wrapped)
+static void bridge_free(struct mcp_bridge *bridge)
 {
-	*(wrapped->previous ? &wrapped->previous->next : &wrapped->owner->exchanges) =
-		wrapped->next;
-	if (wrapped->next) {
-		wrapped->next->previous = wrapped->previous;
+	*(bridge->previous ? &bridge->previous->next : &bridge->owner->exchanges) = bridge->next;
+	if (bridge->next) {
+		bridge->next->previous = bridge->previous;
 	}
-	free(wrapped);
+	free(bridge);
 }
 
 static struct http_exchange *unwrap(struct mcp_http_exchange *exchange)
 {
-	struct wrapped *wrapped = wrapped_of(exchange);
-	struct http_exchange *http = wrapped->http;
+	struct mcp_bridge *bridge = bridge_of(exchange);
+	struct http_exchange *http = bridge->http;
 
 	http->gone = NULL;
 	http->drained = NULL;
-	wrapped_free(wrapped);
+	bridge_free(bridge);
 	return http;
 }
 
@@ -76,12 +75,12 @@ static void respond(struct mcp_http_exchange *exchange, int status, const char *
 
 static void stream_begin(struct mcp_http_exchange *exchange, int status, const char *content_type)
 {
-	http_stream_begin(wrapped_of(exchange)->http, status, content_type);
+	http_stream_begin(bridge_of(exchange)->http, status, content_type);
 }
 
 static size_t stream_write(struct mcp_http_exchange *exchange, const void *data, size_t size)
 {
-	return http_stream_write(wrapped_of(exchange)->http, data, size);
+	return http_stream_write(bridge_of(exchange)->http, data, size);
 }
 
 static void stream_end(struct mcp_http_exchange *exchange)
@@ -100,21 +99,21 @@ static const struct mcp_http_class exchange_class = {
 
 static void gone(void *user)
 {
-	struct wrapped *wrapped = user;
+	struct mcp_bridge *bridge = user;
 
-	if (wrapped->mcp.gone) {
-		wrapped->mcp.gone(&wrapped->mcp);
+	if (bridge->mcp.gone) {
+		bridge->mcp.gone(&bridge->mcp);
 	}
-	wrapped_free(wrapped);
+	bridge_free(bridge);
 }
 
-static struct wrapped *find_revoked(const struct front *front)
+static struct mcp_bridge *find_revoked(const struct front *front)
 {
-	for (struct wrapped *w = front->mcp->exchanges; w; w = w->next) {
+	for (struct mcp_bridge *b = front->mcp->exchanges; b; b = b->next) {
 		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): who is freed is not in the list */
-		if (w->caller.token &&
-		    !auth_stands(&front->auth, w->caller.tenant, w->caller.name)) {
-			return w;
+		if (b->caller.token &&
+		    !auth_stands(&front->auth, b->caller.tenant, b->caller.name)) {
+			return b;
 		}
 	}
 	return NULL;
@@ -122,71 +121,71 @@ static struct wrapped *find_revoked(const struct front *front)
 
 void front_mcp_revoke(struct front *front)
 {
-	struct wrapped *wrapped;
+	struct mcp_bridge *bridge;
 
-	while ((wrapped = find_revoked(front)) != NULL) {
-		struct http_exchange *http = wrapped->http;
+	while ((bridge = find_revoked(front)) != NULL) {
+		struct http_exchange *http = bridge->http;
 
 		http->gone = NULL;
 		http->drained = NULL;
-		gone(wrapped);
+		gone(bridge);
 		http_cut(http);
 	}
 }
 
 static void drained(void *user)
 {
-	struct wrapped *wrapped = user;
+	struct mcp_bridge *bridge = user;
 
-	if (wrapped->mcp.drained) {
-		wrapped->mcp.drained(&wrapped->mcp);
+	if (bridge->mcp.drained) {
+		bridge->mcp.drained(&bridge->mcp);
 	}
 }
 
-void handle_mcp(struct visit *visit)
+void handle_mcp(struct request *request)
 {
-	struct front *front = visit->front;
-	struct http_exchange *http = visit->exchange;
-	struct wrapped *wrapped = calloc(1, sizeof(*wrapped));
+	struct front *front = request->front;
+	struct http_exchange *http = request->exchange;
+	struct mcp_bridge *bridge = calloc(1, sizeof(*bridge));
 
-	if (!wrapped) {
-		visit_refuse(visit, PROBLEM_MEMORY_LOW, "no memory for the request");
+	if (!bridge) {
+		request_refuse(request, PROBLEM_MEMORY_LOW, "no memory for the request");
 		return;
 	}
-	wrapped->caller = visit->caller;
-	wrapped->http = http;
-	wrapped->owner = front->mcp;
-	wrapped->next = front->mcp->exchanges;
-	if (wrapped->next) {
-		wrapped->next->previous = wrapped;
+	bridge->caller = request->caller;
+	bridge->http = http;
+	bridge->owner = front->mcp;
+	bridge->next = front->mcp->exchanges;
+	if (bridge->next) {
+		bridge->next->previous = bridge;
 	}
-	front->mcp->exchanges = wrapped;
+	front->mcp->exchanges = bridge;
 	struct json_refusal refusal = { 0 };
 	bool read = upload_has(http);
 	struct document body = { 0 };
 	if (read) {
 		body = upload_read(http, &refusal);
 	}
-	wrapped->mcp = (struct mcp_http_exchange){
+	bridge->mcp = (struct mcp_http_exchange){
 		.class = &exchange_class,
 		.method = http->method,
 		.body = http->body,
 		.body_size = http->body_size,
 		.root = body.root,
 		.refusal = read ? &refusal : NULL,
-		.tenant = wrapped->caller.name,
+		.tenant = bridge->caller.name,
 		.local = true, /* Host and Origin have been looked at */
 	};
 	/* From here on the exchange is the protocol's. */
 	http->gone = gone;
 	http->drained = drained;
-	http->user = wrapped;
-	visit->exchange = NULL;
-	visit_free(visit);
-	struct caller caller = wrapped->caller;
-	front->asking = &caller;
-	mcp_http_handle(front->mcp->http, &wrapped->mcp);
-	front->asking = NULL;
+	http->user = bridge;
+	request->exchange = NULL;
+	request_free(request);
+	struct caller caller = bridge->caller;
+	front->mcp_caller = &caller;
+	mcp_http_handle(front->mcp->http, &bridge->mcp);
+	front->mcp_caller = NULL;
 	document_done(&body);
 	explicit_bzero(caller.presented, sizeof(caller.presented));
 }

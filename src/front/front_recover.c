@@ -24,7 +24,7 @@ static void recover_one(struct front *front, json_t *item)
 	const char *id = json_string_value(json_object_get(item, "id"));
 	const char *tenant = json_string_value(json_object_get(item, "tenant"));
 	const char *name = json_string_value(json_object_get(item, "caller"));
-	struct execution_order order = { .queued = true, .forced = true, .id = id };
+	struct submission submission = { .queued = true, .forced = true, .id = id };
 	struct execution *execution = NULL;
 	struct problem problem = { 0 };
 	struct caller caller;
@@ -40,18 +40,19 @@ static void recover_one(struct front *front, json_t *item)
 		give_up(front, id, &problem);
 		return;
 	}
-	order.caller = &caller;
+	submission.caller = &caller;
 	int r = field_base64(json_object_get(item, "request_base64"), "request", &request, &size,
 			     &problem);
 	if (r == 0) {
-		r = ask_parse(ASK_RUN, request, size, &order.ask, &problem);
+		r = execution_request_parse(EXECUTION_REQUEST_RUN, request, size,
+					    &submission.execution_request, &problem);
 	}
 	if (r == 0) {
-		r = front_permit(front, &caller, order.ask, &problem);
+		r = front_permit(front, &caller, submission.execution_request, &problem);
 		if (r == 0) {
-			r = execution_new(front, &order, &execution, &problem);
+			r = execution_new(front, &submission, &execution, &problem);
 		} else {
-			ask_free(order.ask);
+			execution_request_free(submission.execution_request);
 		}
 	}
 	free(request);

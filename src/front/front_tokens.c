@@ -36,7 +36,7 @@ int front_tokens(struct front *front, const char *text, size_t size, struct brig
 		}
 	}
 	front->auth.tokens = fresh;
-	visits_revoke(front);
+	requests_revoke(front);
 	front_mcp_revoke(front);
 	size_t cancelled = executions_revoke(front);
 	admission_tokens(&front->admission, &front->auth.tokens);

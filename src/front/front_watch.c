@@ -86,28 +86,32 @@ void front_watch_end(struct front *front)
 }
 
 /* Only the engine knows a session's policy. Copied: tokens are read anew while runs wait. */
-static int put_policies(const struct token *token, struct ask *ask, struct problem *problem)
+static int put_policies(const struct token *token, struct execution_request *execution_request,
+			struct problem *problem)
 {
 	int r = 0;
 
-	strlist_done(&ask->policies);
-	ask->call.policies = NULL;
-	if (!token || ask->call.op != ENGINE_EXECUTE || !ask->call.session) {
+	strlist_done(&execution_request->policies);
+	execution_request->call.policies = NULL;
+	if (!token || execution_request->call.op != ENGINE_EXECUTE ||
+	    !execution_request->call.session) {
 		return 0;
 	}
 	for (size_t i = 0; r == 0 && i < token->policies.count; i++) {
-		r = strlist_add(&ask->policies, token->policies.items[i]);
+		r = strlist_add(&execution_request->policies, token->policies.items[i]);
 	}
-	if (ask->policies.count) {
-		ask->call.policies = (const char *const *)ask->policies.items;
+	if (execution_request->policies.count) {
+		execution_request->call.policies =
+			(const char *const *)execution_request->policies.items;
 	}
 	return r < 0 ? problem_set(problem, PROBLEM_MEMORY_LOW, "no memory for the request") : 0;
 }
 
 /* The warden looks for itself; here it is said in words, and to whom the mark belongs. */
-static int permit_consent(const struct caller *caller, struct ask *ask, struct problem *problem)
+static int permit_consent(const struct caller *caller, struct execution_request *execution_request,
+			  struct problem *problem)
 {
-	if (!ask->call.run.consent) {
+	if (!execution_request->call.run.consent) {
 		return 0;
 	}
 	if (!caller->consent) {
@@ -125,19 +129,20 @@ static int permit_consent(const struct caller *caller, struct ask *ask, struct p
 		return problem_set(problem, PROBLEM_CONSENT_NOT_ALLOWED,
 				   "consent: it does not survive a restart; ask again");
 	}
-	ask->call.proof = ask->proof = strdup(caller->presented);
-	return ask->proof ? 0
-			  : problem_set(problem, PROBLEM_MEMORY_LOW, "no memory for the request");
+	execution_request->call.proof = execution_request->proof = strdup(caller->presented);
+	return execution_request->proof
+		       ? 0
+		       : problem_set(problem, PROBLEM_MEMORY_LOW, "no memory for the request");
 }
 
-int front_permit(struct front *front, const struct caller *caller, struct ask *ask,
-		 struct problem *problem)
+int front_permit(struct front *front, const struct caller *caller,
+		 struct execution_request *execution_request, struct problem *problem)
 {
-	struct brig_request *run = &ask->call.run;
+	struct brig_request *run = &execution_request->call.run;
 
 	(void)front;
 	/* A session's runs have the session's policy. */
-	if (!ask->call.session || run->policy) {
+	if (!execution_request->call.session || run->policy) {
 		int r = token_allows(caller->token, run->policy, problem);
 		if (r < 0) {
 			return r;
@@ -145,8 +150,8 @@ int front_permit(struct front *front, const struct caller *caller, struct ask *a
 	}
 	/* What is not asked for is the policy's, or the session's: only the engine knows these. */
 	run->limits_most = caller->token ? caller->token->ceilings : (struct brig_limits){ 0 };
-	int r = permit_consent(caller, ask, problem);
-	r = r < 0 ? r : put_policies(caller->token, ask, problem);
+	int r = permit_consent(caller, execution_request, problem);
+	r = r < 0 ? r : put_policies(caller->token, execution_request, problem);
 	return r < 0 || run->clamp ? r : token_bound(caller->token, &run->limits, problem);
 }
 

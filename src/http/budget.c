@@ -25,7 +25,7 @@ void http_budget_give(struct http_budget *budget, size_t size)
 	}
 }
 
-void budget_recount(struct connection *c)
+void budget_recount(struct http_connection *c)
 {
 	size_t waiting = outbox_waiting(&c->outbox);
 
@@ -35,7 +35,7 @@ void budget_recount(struct connection *c)
 	}
 }
 
-void budget_charge(struct connection *c, struct http_budget *budget)
+void budget_charge(struct http_connection *c, struct http_budget *budget)
 {
 	if (c->budget) {
 		c->budget->answers -= c->charged;

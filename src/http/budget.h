@@ -8,6 +8,6 @@
 /* May so many bytes of an answer be kept? One that is alone always may. */
 bool budget_allows(const struct http_budget *budget, size_t size);
 /* What waits in the outbox is this one's from now on, and is counted as it changes. */
-void budget_charge(struct connection *c, struct http_budget *budget);
-void budget_recount(struct connection *c);
+void budget_charge(struct http_connection *c, struct http_budget *budget);
+void budget_recount(struct http_connection *c);
 #endif

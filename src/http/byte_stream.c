@@ -7,48 +7,48 @@
 
 #include "base/cleanup.h"
 
-int carrier_open(struct carrier *carrier, const struct http_transport *transport)
+int byte_stream_open(struct byte_stream *byte_stream, const struct http_transport *transport)
 {
-	carrier->state = transport->open(transport->user, carrier->fd);
-	if (!carrier->state) {
+	byte_stream->state = transport->open(transport->user, byte_stream->fd);
+	if (!byte_stream->state) {
 		return -ENOMEM;
 	}
-	carrier->transport = transport;
+	byte_stream->transport = transport;
 	return 0;
 }
 
-void carrier_forget(struct carrier *carrier)
+void byte_stream_forget(struct byte_stream *byte_stream)
 {
-	if (carrier->transport) {
-		carrier->transport->free(TAKE_PTR(carrier->state));
-		carrier->transport = NULL;
+	if (byte_stream->transport) {
+		byte_stream->transport->free(TAKE_PTR(byte_stream->state));
+		byte_stream->transport = NULL;
 	}
 }
 
-void carrier_done(struct carrier *carrier)
+void byte_stream_done(struct byte_stream *byte_stream)
 {
-	carrier_forget(carrier);
-	close_fd(&carrier->fd);
+	byte_stream_forget(byte_stream);
+	close_fd(&byte_stream->fd);
 }
 
-int carrier_begin(const struct carrier *carrier)
+int byte_stream_begin(const struct byte_stream *byte_stream)
 {
-	return carrier->transport ? carrier->transport->begin(carrier->state) : 0;
+	return byte_stream->transport ? byte_stream->transport->begin(byte_stream->state) : 0;
 }
 
-ssize_t carrier_discard(const struct carrier *carrier, void *room, size_t size)
+ssize_t byte_stream_discard(const struct byte_stream *byte_stream, void *room, size_t size)
 {
-	ssize_t n = recv(carrier->fd, room, size, MSG_DONTWAIT);
+	ssize_t n = recv(byte_stream->fd, room, size, MSG_DONTWAIT);
 
 	return n < 0 ? -errno : n;
 }
 
-ssize_t carrier_receive(const struct carrier *carrier, void *data, size_t size)
+ssize_t byte_stream_receive(const struct byte_stream *byte_stream, void *data, size_t size)
 {
-	if (carrier->transport) {
-		return carrier->transport->receive(carrier->state, data, size);
+	if (byte_stream->transport) {
+		return byte_stream->transport->receive(byte_stream->state, data, size);
 	}
-	return carrier_discard(carrier, data, size);
+	return byte_stream_discard(byte_stream, data, size);
 }
 
 static ssize_t send_clear(int fd, const struct iovec *parts, size_t count)
@@ -66,20 +66,21 @@ static ssize_t send_clear(int fd, const struct iovec *parts, size_t count)
 	return n;
 }
 
-ssize_t carrier_send(const struct carrier *carrier, const struct iovec *parts, size_t count)
+ssize_t byte_stream_send(const struct byte_stream *byte_stream, const struct iovec *parts,
+			 size_t count)
 {
-	if (carrier->transport) {
-		return carrier->transport->send(carrier->state, parts, count);
+	if (byte_stream->transport) {
+		return byte_stream->transport->send(byte_stream->state, parts, count);
 	}
-	return send_clear(carrier->fd, parts, count);
+	return send_clear(byte_stream->fd, parts, count);
 }
 
-int carrier_end(const struct carrier *carrier)
+int byte_stream_end(const struct byte_stream *byte_stream)
 {
-	int r = carrier->transport ? carrier->transport->end(carrier->state) : 0;
+	int r = byte_stream->transport ? byte_stream->transport->end(byte_stream->state) : 0;
 
 	if (r < 0) {
 		return r;
 	}
-	return shutdown(carrier->fd, SHUT_WR) < 0 ? -errno : 0;
+	return shutdown(byte_stream->fd, SHUT_WR) < 0 ? -errno : 0;
 }

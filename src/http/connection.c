@@ -17,20 +17,20 @@
 #define DRAINED_BYTES   (64u * 1024)
 #define LINGER_BYTES    (4u * 1024 * 1024)
 
-static bool is_reading(const struct connection *c)
+static bool is_reading(const struct http_connection *c)
 {
 	return c->state >= CONNECTION_IDLE && c->state <= CONNECTION_BODY;
 }
 
 /* Is something to be done when bytes have come? */
-static bool is_listening(const struct connection *c)
+static bool is_listening(const struct http_connection *c)
 {
 	return is_reading(c) || c->state == CONNECTION_LINGERING || c->state == CONNECTION_OPENING;
 }
 
 /* --- states ---------------------------------------------------------------------------------- */
 
-void connection_enter(struct connection *c, enum connection_state state)
+void connection_enter(struct http_connection *c, enum connection_state state)
 {
 	c->state = (uint8_t)state;
 	if (state == CONNECTION_IDLE || state == CONNECTION_LINGERING) {
@@ -43,9 +43,9 @@ void connection_enter(struct connection *c, enum connection_state state)
 }
 
 /* Called again as long as the end could not be said. */
-static void linger(struct connection *c)
+static void linger(struct http_connection *c)
 {
-	int r = carrier_end(&c->carrier);
+	int r = byte_stream_end(&c->byte_stream);
 
 	c->input_size = 0;
 	c->said_end = r == 0;
@@ -57,16 +57,16 @@ static void linger(struct connection *c)
 	connection_enter(c, CONNECTION_LINGERING);
 }
 
-static void open_transport(struct connection *c)
+static void open_transport(struct http_connection *c)
 {
-	int r = carrier_begin(&c->carrier);
+	int r = byte_stream_begin(&c->byte_stream);
 
 	c->blocked = r == HTTP_WANTS_OUTPUT;
 	if (r == 0) {
 		connection_enter(c, CONNECTION_IDLE);
 	} else if (r == -EPROTOTYPE) {
 		c->server->counts.malformed++;
-		carrier_forget(&c->carrier);
+		byte_stream_forget(&c->byte_stream);
 		connection_refuse(c, 400, "this port speaks TLS: ask it with https://");
 	} else if (r != HTTP_WANTS_INPUT && r != HTTP_WANTS_OUTPUT) {
 		c->server->counts.malformed++;
@@ -76,7 +76,7 @@ static void open_transport(struct connection *c)
 
 /* --- reading and writing --------------------------------------------------------------------- */
 
-static void watch(struct connection *c)
+static void watch(struct http_connection *c)
 {
 	uint32_t events = 0;
 
@@ -90,16 +90,16 @@ static void watch(struct connection *c)
 	c->events = events;
 }
 
-void connection_break(struct connection *c)
+void connection_break(struct http_connection *c)
 {
 	c->broken = true;
 	/* Whoever called may still use it: its own timer ends it. */
 	if (!c->busy && loop_timer_set(c->server->loop, &c->timer, 0) < 0) {
-		shutdown(c->carrier.fd, SHUT_RDWR);
+		shutdown(c->byte_stream.fd, SHUT_RDWR);
 	}
 }
 
-static void account_sent(struct connection *c, ssize_t sent)
+static void account_sent(struct http_connection *c, ssize_t sent)
 {
 	if (sent < 0) {
 		connection_break(c);
@@ -110,32 +110,32 @@ static void account_sent(struct connection *c, ssize_t sent)
 	timeouts_taken(c, (size_t)sent);
 }
 
-void connection_send(struct connection *c, const struct iovec *parts, size_t count)
+void connection_send(struct http_connection *c, const struct iovec *parts, size_t count)
 {
 	if (c->broken) {
 		return;
 	}
-	account_sent(c, outbox_send(&c->outbox, &c->carrier, parts, count));
+	account_sent(c, outbox_send(&c->outbox, &c->byte_stream, parts, count));
 	if (!c->busy && !c->broken) {
 		watch(c);
 	}
 }
 
-void connection_attach(struct connection *c, struct rope *rope)
+void connection_attach(struct http_connection *c, struct rope *rope)
 {
 	if (c->broken) {
 		return;
 	}
 	outbox_attach(&c->outbox, rope);
-	account_sent(c, outbox_flush(&c->outbox, &c->carrier));
+	account_sent(c, outbox_flush(&c->outbox, &c->byte_stream));
 	if (!c->busy && !c->broken) {
 		watch(c);
 	}
 }
 
-static void flush(struct connection *c)
+static void flush(struct http_connection *c)
 {
-	account_sent(c, outbox_flush(&c->outbox, &c->carrier));
+	account_sent(c, outbox_flush(&c->outbox, &c->byte_stream));
 	if (c->broken || !c->held || outbox_waiting(&c->outbox) > DRAINED_BYTES) {
 		return;
 	}
@@ -146,23 +146,23 @@ static void flush(struct connection *c)
 	}
 }
 
-static size_t read_size(const struct connection *c)
+static size_t read_size(const struct http_connection *c)
 {
-	if (c->carrier.transport) {
+	if (c->byte_stream.transport) {
 		return HTTP_TRANSPORT_BYTES;
 	}
 	if (c->state != CONNECTION_BODY) {
 		return HEAD_READ_BYTES;
 	}
-	const struct reader *reader = &c->exchange->reader;
+	const struct http_reader *reader = &c->exchange->reader;
 	return reader_wants(reader,
 			    reader->http1.framing.chunked ? HEAD_READ_BYTES : SERVER_READ_BYTES);
 }
 
 /* Nobody decrypts what nobody looks at. */
-static void discard(struct connection *c)
+static void discard(struct http_connection *c)
 {
-	ssize_t n = carrier_discard(&c->carrier, c->server->input, SERVER_READ_BYTES);
+	ssize_t n = byte_stream_discard(&c->byte_stream, c->server->input, SERVER_READ_BYTES);
 
 	if (n == -EAGAIN || n == -EINTR) {
 		return;
@@ -174,9 +174,9 @@ static void discard(struct connection *c)
 	c->broken = n <= 0 || c->lingered > LINGER_BYTES;
 }
 
-static void receive(struct connection *c)
+static void receive(struct http_connection *c)
 {
-	ssize_t n = carrier_receive(&c->carrier, c->server->input, read_size(c));
+	ssize_t n = byte_stream_receive(&c->byte_stream, c->server->input, read_size(c));
 
 	c->blocked = n == HTTP_WANTS_OUTPUT;
 	if (c->blocked || n == HTTP_WANTS_INPUT || n == -EINTR) {
@@ -193,7 +193,7 @@ static void receive(struct connection *c)
 
 /* --- one step after the other ---------------------------------------------------------------- */
 
-static void after_feed(struct connection *c, size_t taken)
+static void after_feed(struct http_connection *c, size_t taken)
 {
 	struct exchange *x = c->exchange;
 
@@ -215,7 +215,7 @@ static void after_feed(struct connection *c, size_t taken)
 	}
 }
 
-static void use_input(struct connection *c)
+static void use_input(struct http_connection *c)
 {
 	if (!c->exchange) {
 		c->exchange = exchange_new(c);
@@ -230,7 +230,7 @@ static void use_input(struct connection *c)
 	after_feed(c, taken);
 }
 
-static bool step(struct connection *c)
+static bool step(struct http_connection *c)
 {
 	if (c->broken) {
 		return false;
@@ -251,7 +251,7 @@ static bool step(struct connection *c)
 }
 
 /* The server's room is for all: what is left there is put aside. */
-static void keep_input(struct connection *c)
+static void keep_input(struct http_connection *c)
 {
 	if (c->input_size == 0) {
 		free(c->stash);
@@ -268,7 +268,7 @@ static void keep_input(struct connection *c)
 	}
 }
 
-void connection_proceed(struct connection *c)
+void connection_proceed(struct http_connection *c)
 {
 	if (c->busy) {
 		return;
@@ -290,7 +290,7 @@ void connection_proceed(struct connection *c)
 
 /* --- what the loop says ---------------------------------------------------------------------- */
 
-static void peer_closed(struct connection *c)
+static void peer_closed(struct http_connection *c)
 {
 	bool waits = c->state == CONNECTION_WORKING || c->state == CONNECTION_STREAMING;
 
@@ -301,7 +301,7 @@ static void peer_closed(struct connection *c)
 	c->half_closed = true;
 }
 
-static void hear(struct connection *c)
+static void hear(struct http_connection *c)
 {
 	if (c->state == CONNECTION_OPENING) {
 		open_transport(c);
@@ -316,7 +316,7 @@ static void hear(struct connection *c)
 
 static void ready(void *user, uint32_t events)
 {
-	struct connection *c = user;
+	struct http_connection *c = user;
 
 	c->busy = true;
 	/* Whoever is gone will not take what the transport has to write. */
@@ -342,7 +342,7 @@ static void ready(void *user, uint32_t events)
 
 static void due(void *user)
 {
-	struct connection *c = user;
+	struct http_connection *c = user;
 
 	c->busy = true;
 	if (c->broken || c->state == CONNECTION_IDLE || c->state == CONNECTION_LINGERING) {
@@ -359,10 +359,10 @@ static void due(void *user)
 	connection_proceed(c);
 }
 
-int connection_start(struct connection *c)
+int connection_start(struct http_connection *c)
 {
 	c->timer.due = due;
 	c->timer.user = c;
 	c->events = EPOLLIN | EPOLLRDHUP;
-	return loop_add(c->server->loop, c->carrier.fd, c->events, ready, c, &c->source);
+	return loop_add(c->server->loop, c->byte_stream.fd, c->events, ready, c, &c->source);
 }

@@ -24,14 +24,14 @@ enum connection_state {
 			       * read the answer before it hears that we have closed */
 };
 
-struct connection {
+struct http_connection {
 	struct http_server *server;
 	struct loop_source *source;
 	struct loop_timer timer;
 	struct peer *peer;
-	struct connection *previous, *next; /* among all */
-	struct connection_queue *queue;     /* NULL: in none */
-	struct connection *queue_previous, *queue_next;
+	struct http_connection *previous, *next; /* among all */
+	struct connection_queue *queue;          /* NULL: in none */
+	struct http_connection *queue_previous, *queue_next;
 
 	struct exchange *exchange; /* owned until the answer is complete */
 	struct outbox outbox;
@@ -44,7 +44,7 @@ struct connection {
 	uint64_t since_ns; /* when it came to its state */
 	uint64_t slack_ns; /* deadline that each byte moves, for bodies and answers */
 	size_t lingered;
-	struct carrier carrier;
+	struct byte_stream byte_stream;
 	uint32_t events;
 	uint8_t state;
 	bool busy;        /* its own functions are at work: they go on by themselves */
@@ -58,16 +58,16 @@ struct connection {
 };
 
 /* The loop calls it from now on. 0 or -errno. */
-int connection_start(struct connection *c);
-void connection_enter(struct connection *c, enum connection_state state);
+int connection_start(struct http_connection *c);
+void connection_enter(struct http_connection *c, enum connection_state state);
 /* Does all that can be done now. The connection may be gone afterwards. */
-void connection_proceed(struct connection *c);
+void connection_proceed(struct http_connection *c);
 /* Ends it soon, but not in this call. */
-void connection_break(struct connection *c);
+void connection_break(struct http_connection *c);
 /* Bytes of an answer. */
 /* Takes the rope over: the rest of an answer. */
-void connection_attach(struct connection *c, struct rope *rope);
-void connection_send(struct connection *c, const struct iovec *parts, size_t count);
+void connection_attach(struct http_connection *c, struct rope *rope);
+void connection_send(struct http_connection *c, const struct iovec *parts, size_t count);
 /* An error of this layer as the answer; then the end. */
-void connection_refuse(struct connection *c, int status, const char *why);
+void connection_refuse(struct http_connection *c, int status, const char *why);
 #endif

@@ -16,7 +16,7 @@
 
 #define EVICT_AGE_NS 100000000u
 
-static void queue_leave(struct connection *c)
+static void queue_leave(struct http_connection *c)
 {
 	struct connection_queue *queue = c->queue;
 
@@ -29,7 +29,7 @@ static void queue_leave(struct connection *c)
 	c->queue_previous = c->queue_next = NULL;
 }
 
-void connections_queue(struct connection *c, struct connection_queue *queue)
+void connections_queue(struct http_connection *c, struct connection_queue *queue)
 {
 	queue_leave(c);
 	if (!queue) {
@@ -43,7 +43,7 @@ void connections_queue(struct connection *c, struct connection_queue *queue)
 
 static bool evict_first(const struct connection_queue *queue)
 {
-	struct connection *c = queue->first;
+	struct http_connection *c = queue->first;
 
 	if (!c || clock_now_ns() - c->since_ns < EVICT_AGE_NS) {
 		return false;
@@ -62,7 +62,7 @@ static bool evict_of_peer(const struct connection_queue *queue, const struct pee
 {
 	uint64_t now = clock_now_ns();
 
-	for (struct connection *c = queue->first; c && now - c->since_ns >= EVICT_AGE_NS;
+	for (struct http_connection *c = queue->first; c && now - c->since_ns >= EVICT_AGE_NS;
 	     c = c->queue_next) {
 		if (c->peer == peer) {
 			connection_end(c);
@@ -83,22 +83,22 @@ static bool has_room(struct http_server *server, const struct peer *peer)
 }
 
 static int connection_new(struct http_server *server, int fd, const struct http_peer *who,
-			  struct connection **ret)
+			  struct http_connection **ret)
 {
-	struct connection *c = calloc(1, sizeof(*c));
+	struct http_connection *c = calloc(1, sizeof(*c));
 
 	if (!c) {
 		return -ENOMEM;
 	}
-	*c = (struct connection){ .server = server, .carrier = { .fd = fd } };
+	*c = (struct http_connection){ .server = server, .byte_stream = { .fd = fd } };
 	c->peer = peers_hold(&server->peers, who);
 	int r = !c->peer ? -ENOMEM : has_room(server, c->peer) ? 0 : -EBUSY;
 	if (r == 0 && server->options.tcp && !who->local) {
-		r = carrier_open(&c->carrier, server->options.tcp);
+		r = byte_stream_open(&c->byte_stream, server->options.tcp);
 	}
 	r = r < 0 ? r : connection_start(c);
 	if (r < 0) {
-		carrier_forget(&c->carrier);
+		byte_stream_forget(&c->byte_stream);
 		peers_release(&server->peers, c->peer);
 		free(c);
 		return r;
@@ -135,7 +135,7 @@ static void turn_away(struct http_server *server, int fd)
 void connections_accept(struct http_server *server, int fd)
 {
 	struct http_peer who;
-	struct connection *c = NULL;
+	struct http_connection *c = NULL;
 	int r = peers_look(fd, &who);
 
 	r = r < 0 ? r : connection_new(server, fd, &who, &c);
@@ -153,10 +153,10 @@ void connections_accept(struct http_server *server, int fd)
 	server->connections = c;
 	server->counts.connections++;
 	server->counts.accepted++;
-	connection_enter(c, c->carrier.transport ? CONNECTION_OPENING : CONNECTION_IDLE);
+	connection_enter(c, c->byte_stream.transport ? CONNECTION_OPENING : CONNECTION_IDLE);
 }
 
-void connection_end(struct connection *c)
+void connection_end(struct http_connection *c)
 {
 	struct http_server *server = c->server;
 
@@ -169,9 +169,9 @@ void connection_end(struct connection *c)
 	loop_remove(c->source);
 	if (c->state == CONNECTION_IDLE) {
 		/* All was answered. It is tried once; what was cut off must not look like it. */
-		(void)carrier_end(&c->carrier);
+		(void)byte_stream_end(&c->byte_stream);
 	}
-	carrier_done(&c->carrier);
+	byte_stream_done(&c->byte_stream);
 	struct exchange *x = c->exchange;
 	budget_charge(c, NULL);
 	outbox_done(&c->outbox);

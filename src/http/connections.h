@@ -13,7 +13,7 @@ void connections_accept(struct http_server *server, int fd);
  */
 bool connections_evict(struct http_server *server);
 /* Puts it at the end of a queue, out of the one that it was in; NULL: into none. */
-void connections_queue(struct connection *c, struct connection_queue *queue);
+void connections_queue(struct http_connection *c, struct connection_queue *queue);
 /* Now, and for good: its exchange is abandoned, its memory freed. */
-void connection_end(struct connection *c);
+void connection_end(struct http_connection *c);
 #endif

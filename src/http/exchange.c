@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct exchange *exchange_new(struct connection *c)
+struct exchange *exchange_new(struct http_connection *c)
 {
 	struct exchange *x = calloc(1, sizeof(*x));
 
@@ -53,7 +53,7 @@ bool exchange_is_head(const struct exchange *x)
 
 static void show_head(struct exchange *x)
 {
-	const struct reader *reader = &x->reader;
+	const struct http_reader *reader = &x->reader;
 
 	x->shown.method = reader->method;
 	x->shown.target = reader->target;
@@ -76,7 +76,7 @@ static void say_continue(struct exchange *x)
 
 void exchange_admit(struct exchange *x)
 {
-	struct connection *c = x->connection;
+	struct http_connection *c = x->connection;
 	const struct http_server_options *options = &c->server->options;
 	size_t limit = options->limits.body_bytes, wanted = limit;
 	int status = 0;
@@ -110,7 +110,7 @@ void exchange_admit(struct exchange *x)
 
 void exchange_handle(struct exchange *x)
 {
-	struct connection *c = x->connection;
+	struct http_connection *c = x->connection;
 	const struct http_server_options *options = &c->server->options;
 
 	x->shown.body = x->reader.body.data;

@@ -8,8 +8,9 @@
 
 struct exchange {
 	struct http_exchange shown;
-	struct connection *connection; /* NULL: the client is gone, or the answer is complete */
-	struct reader reader;
+	struct http_connection
+		*connection; /* NULL: the client is gone, or the answer is complete */
+	struct http_reader reader;
 	struct buf headers; /* of the answer */
 	bool given;         /* the handler has it */
 	bool in_callback;   /* whoever called back frees it */
@@ -19,7 +20,7 @@ struct exchange {
 };
 
 /* NULL: out of memory. */
-struct exchange *exchange_new(struct connection *c);
+struct exchange *exchange_new(struct http_connection *c);
 void exchange_free(struct exchange *x);
 /* The request has no client any more; frees it, unless a handler still has to answer it. */
 void exchange_abandon(struct exchange *x);

@@ -14,16 +14,17 @@
 #define ACCEPT_AT_ONCE 64
 #define PAUSE_NS       100000000u
 
-struct listener {
+struct http_listener {
 	struct http_server *server;
 	struct loop_source *source;
 	int fd; /* the caller's */
-	struct listener *next;
+	struct http_listener *next;
 };
 
 static void set_accepting(struct http_server *server, bool accepting)
 {
-	for (struct listener *listener = server->listeners; listener; listener = listener->next) {
+	for (struct http_listener *listener = server->listeners; listener;
+	     listener = listener->next) {
 		loop_change(listener->source, accepting ? EPOLLIN : 0);
 	}
 	server->accept_paused = !accepting;
@@ -52,7 +53,7 @@ static void pause_accepting(struct http_server *server)
 }
 
 /* False: nothing more to accept now. */
-static bool accept_one(struct listener *listener)
+static bool accept_one(struct http_listener *listener)
 {
 	static const int on = 1;
 	int fd = accept4(listener->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -100,11 +101,12 @@ int http_server_listen(struct http_server *server, int socket)
 	if (flags < 0 || fcntl(socket, F_SETFL, flags | O_NONBLOCK) < 0) {
 		return -errno;
 	}
-	struct listener *listener = calloc(1, sizeof(*listener));
+	struct http_listener *listener = calloc(1, sizeof(*listener));
 	if (!listener) {
 		return -ENOMEM;
 	}
-	*listener = (struct listener){ .server = server, .fd = socket, .next = server->listeners };
+	*listener =
+		(struct http_listener){ .server = server, .fd = socket, .next = server->listeners };
 	int r = loop_add(server->loop, socket, EPOLLIN, ready, listener, &listener->source);
 	if (r < 0) {
 		free(listener);
@@ -118,7 +120,7 @@ void listeners_remove(struct http_server *server)
 {
 	loop_timer_clear(&server->resume);
 	while (server->listeners) {
-		struct listener *listener = server->listeners;
+		struct http_listener *listener = server->listeners;
 		server->listeners = listener->next;
 		loop_remove(listener->source);
 		free(listener);

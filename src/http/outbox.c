@@ -52,13 +52,13 @@ static int keep(struct outbox *outbox, const void *data, size_t size)
 	return 0;
 }
 
-ssize_t outbox_send(struct outbox *outbox, const struct carrier *carrier, const struct iovec *parts,
-		    size_t count)
+ssize_t outbox_send(struct outbox *outbox, const struct byte_stream *byte_stream,
+		    const struct iovec *parts, size_t count)
 {
 	ssize_t sent = 0;
 
 	if (outbox_waiting(outbox) == 0) {
-		sent = carrier_send(carrier, parts, count);
+		sent = byte_stream_send(byte_stream, parts, count);
 		if (sent < 0) {
 			return sent;
 		}
@@ -85,7 +85,7 @@ void outbox_attach(struct outbox *outbox, struct rope *rope)
 	*rope = (struct rope){ 0 };
 }
 
-static ssize_t send_some(struct outbox *outbox, const struct carrier *carrier, size_t max)
+static ssize_t send_some(struct outbox *outbox, const struct byte_stream *byte_stream, size_t max)
 {
 	struct iovec pieces[ROPE_PIECES];
 	size_t own = outbox->end - outbox->start, count = 1;
@@ -95,7 +95,7 @@ static ssize_t send_some(struct outbox *outbox, const struct carrier *carrier, s
 	} else {
 		count = rope_peek(&outbox->rope, max, pieces);
 	}
-	ssize_t sent = carrier_send(carrier, pieces, count);
+	ssize_t sent = byte_stream_send(byte_stream, pieces, count);
 	if (sent > 0 && own > 0) {
 		outbox->start += (size_t)sent;
 	} else if (sent > 0) {
@@ -104,12 +104,12 @@ static ssize_t send_some(struct outbox *outbox, const struct carrier *carrier, s
 	return sent;
 }
 
-ssize_t outbox_flush(struct outbox *outbox, const struct carrier *carrier)
+ssize_t outbox_flush(struct outbox *outbox, const struct byte_stream *byte_stream)
 {
 	size_t total = 0;
 
 	while (outbox_waiting(outbox) > 0 && total < OUTBOX_SLICE) {
-		ssize_t sent = send_some(outbox, carrier, OUTBOX_SLICE - total);
+		ssize_t sent = send_some(outbox, byte_stream, OUTBOX_SLICE - total);
 		if (sent < 0) {
 			return sent;
 		}

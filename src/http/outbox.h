@@ -32,11 +32,11 @@ static inline struct iovec outbox_part(const void *data, size_t size)
 }
 
 /* Adds all parts. How many bytes were taken at once, or -errno. */
-ssize_t outbox_send(struct outbox *outbox, const struct carrier *carrier, const struct iovec *parts,
-		    size_t count);
+ssize_t outbox_send(struct outbox *outbox, const struct byte_stream *byte_stream,
+		    const struct iovec *parts, size_t count);
 /* Takes the rope over. It is sent when the outbox is flushed, and is the last of an answer. */
 void outbox_attach(struct outbox *outbox, struct rope *rope);
 /* The same for what waits, a slice of it. */
-ssize_t outbox_flush(struct outbox *outbox, const struct carrier *carrier);
+ssize_t outbox_flush(struct outbox *outbox, const struct byte_stream *byte_stream);
 void outbox_done(struct outbox *outbox);
 #endif

@@ -10,7 +10,7 @@
 #include "http/method.h"
 #include "http/target.h"
 
-static void refuse(struct reader *reader, int status, const char *why)
+static void refuse(struct http_reader *reader, int status, const char *why)
 {
 	reader->state = READER_REFUSED;
 	reader->status = status;
@@ -18,7 +18,7 @@ static void refuse(struct reader *reader, int status, const char *why)
 }
 
 /* Which limit it was, how much it allows, and what it is called where it can be changed. */
-static void refuse_size(struct reader *reader, int status, const char *what, size_t limit,
+static void refuse_size(struct http_reader *reader, int status, const char *what, size_t limit,
 			const char *name)
 {
 	snprintf(reader->text, sizeof(reader->text), "%s more than %zu bytes%s%s%s", what, limit,
@@ -27,7 +27,7 @@ static void refuse_size(struct reader *reader, int status, const char *what, siz
 }
 
 /* Limits are told by the names that they have in the configuration. */
-static void refuse_message(struct reader *reader)
+static void refuse_message(struct http_reader *reader)
 {
 	enum http1_error error = reader->http1.error;
 	int status = http1_error_status(error);
@@ -53,9 +53,10 @@ static void refuse_message(struct reader *reader)
 }
 
 /* Chunk extensions and trailers are refused, although they are legal: no client sends them. */
-void reader_init(struct reader *reader, const struct http_limits *limits, struct body_pool *pool)
+void reader_init(struct http_reader *reader, const struct http_limits *limits,
+		 struct body_pool *pool)
 {
-	*reader = (struct reader){
+	*reader = (struct http_reader){
 		.rules = { .kind = HTTP1_REQUEST,
 			   .head_bytes = limits->head_bytes,
 			   .fields = limits->headers },
@@ -64,7 +65,7 @@ void reader_init(struct reader *reader, const struct http_limits *limits, struct
 	http1_init(&reader->http1, &reader->rules);
 }
 
-void reader_done(struct reader *reader)
+void reader_done(struct http_reader *reader)
 {
 	buf_done(&reader->head);
 	free(reader->path);
@@ -73,7 +74,7 @@ void reader_done(struct reader *reader)
 }
 
 /* Right after the line, not at the end of the head: who speaks no HTTP/1 may never send one. */
-static void end_line(struct reader *reader)
+static void end_line(struct http_reader *reader)
 {
 	const struct http1_line *line = &reader->http1.line;
 	const char *head = reader->head.data, *why = NULL;
@@ -88,7 +89,7 @@ static void end_line(struct reader *reader)
 	}
 }
 
-static void end_head(struct reader *reader)
+static void end_head(struct http_reader *reader)
 {
 	const struct http1_reader *http1 = &reader->http1;
 	const char *why = NULL;
@@ -110,7 +111,7 @@ static void end_head(struct reader *reader)
 	}
 }
 
-static void body_failed(struct reader *reader, int error)
+static void body_failed(struct http_reader *reader, int error)
 {
 	const struct body *body = &reader->body;
 
@@ -129,7 +130,7 @@ static void body_failed(struct reader *reader, int error)
 	}
 }
 
-static void add_body(struct reader *reader, const struct http1_text *data)
+static void add_body(struct http_reader *reader, const struct http1_text *data)
 {
 	const struct http1_framing *framing = &reader->http1.framing;
 	size_t expected = framing->chunked ? reader->body_limit : (size_t)framing->length;
@@ -140,7 +141,8 @@ static void add_body(struct reader *reader, const struct http1_text *data)
 	}
 }
 
-static void handle(struct reader *reader, enum http1_event event, const struct http1_text *data)
+static void handle(struct http_reader *reader, enum http1_event event,
+		   const struct http1_text *data)
 {
 	switch (event) {
 	case HTTP1_MORE:
@@ -163,7 +165,7 @@ static void handle(struct reader *reader, enum http1_event event, const struct h
 	}
 }
 
-static enum http1_event read_some(struct reader *reader, struct http1_text *input)
+static enum http1_event read_some(struct http_reader *reader, struct http1_text *input)
 {
 	const char *before = input->at;
 	struct http1_text data = { 0 };
@@ -180,7 +182,7 @@ static enum http1_event read_some(struct reader *reader, struct http1_text *inpu
 	return event;
 }
 
-size_t reader_feed(struct reader *reader, const char *data, size_t size)
+size_t reader_feed(struct http_reader *reader, const char *data, size_t size)
 {
 	struct http1_text input = { data, size };
 	enum http1_event event = HTTP1_DATA;
@@ -192,7 +194,7 @@ size_t reader_feed(struct reader *reader, const char *data, size_t size)
 	return size - input.size;
 }
 
-void reader_go_on(struct reader *reader, size_t limit, const char *name)
+void reader_go_on(struct http_reader *reader, size_t limit, const char *name)
 {
 	reader->body_limit = limit;
 	reader->limit_name = name;
@@ -203,7 +205,7 @@ void reader_go_on(struct reader *reader, size_t limit, const char *name)
 	}
 }
 
-size_t reader_wants(const struct reader *reader, size_t most)
+size_t reader_wants(const struct http_reader *reader, size_t most)
 {
 	if (reader->state != READER_BODY || reader->http1.framing.chunked) {
 		return most;

@@ -22,7 +22,7 @@ enum reader_state {
 	READER_REFUSED, /* status and why */
 };
 
-struct reader {
+struct http_reader {
 	enum reader_state state;
 	int status;
 	const char *why;
@@ -43,16 +43,17 @@ struct reader {
 };
 
 /* It keeps pointers into itself: it must not move. All limits are set. */
-void reader_init(struct reader *reader, const struct http_limits *limits, struct body_pool *pool);
-void reader_done(struct reader *reader);
+void reader_init(struct http_reader *reader, const struct http_limits *limits,
+		 struct body_pool *pool);
+void reader_done(struct http_reader *reader);
 
 /* How many bytes it took: up to the end of the head, or of the request, or to what is wrong. */
-size_t reader_feed(struct reader *reader, const char *data, size_t size);
+size_t reader_feed(struct http_reader *reader, const char *data, size_t size);
 /*
  * After READER_HEAD_DONE: the body, of up to `limit` bytes; done at once if there is none. `name`:
  * of the limit, for whoever exceeds it; or NULL.
  */
-void reader_go_on(struct reader *reader, size_t limit, const char *name);
+void reader_go_on(struct http_reader *reader, size_t limit, const char *name);
 /* How many bytes it can take without one of the next request; `most` when it cannot know. */
-size_t reader_wants(const struct reader *reader, size_t most);
+size_t reader_wants(const struct http_reader *reader, size_t most);
 #endif

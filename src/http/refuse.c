@@ -8,7 +8,7 @@
 #include "http/exchange.h"
 #include "http/method.h"
 
-static void send_refusal(struct connection *c, const struct exchange *x, int status,
+static void send_refusal(struct http_connection *c, const struct exchange *x, int status,
 			 const char *why)
 {
 	const struct http_server_options *options = &c->server->options;
@@ -45,7 +45,7 @@ static void send_refusal(struct connection *c, const struct exchange *x, int sta
 	buf_done(&headers);
 }
 
-void connection_refuse(struct connection *c, int status, const char *why)
+void connection_refuse(struct http_connection *c, int status, const char *why)
 {
 	struct exchange *x = TAKE_PTR(c->exchange);
 

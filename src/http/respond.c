@@ -38,7 +38,7 @@ int http_answer_header(struct http_exchange *exchange, const char *name, const c
 /* The client has all that it will get of this one; the connection goes on with the next. */
 static void finish(struct exchange *x)
 {
-	struct connection *c = x->connection;
+	struct http_connection *c = x->connection;
 
 	x->ended = true;
 	x->connection = NULL;
@@ -58,7 +58,7 @@ static void finish(struct exchange *x)
 
 static struct answer_form form_of(const struct exchange *x, int status, const char *content_type)
 {
-	const struct connection *c = x->connection;
+	const struct http_connection *c = x->connection;
 
 	return (struct answer_form){
 		.status = status >= 200 && status <= 599 ? status : 500,
@@ -72,7 +72,7 @@ static struct answer_form form_of(const struct exchange *x, int status, const ch
 static void send_head(struct exchange *x, const struct answer_form *form, const void *body,
 		      size_t size)
 {
-	struct connection *c = x->connection;
+	struct http_connection *c = x->connection;
 	struct buf head = { 0 };
 
 	answer_head(&head, form, &x->headers);
@@ -183,7 +183,7 @@ void http_stream_begin(struct http_exchange *exchange, int status, const char *c
 void http_cut(struct http_exchange *exchange)
 {
 	struct exchange *x = exchange_of(exchange);
-	struct connection *c = x->connection;
+	struct http_connection *c = x->connection;
 
 	if (x->ended) {
 		return;
@@ -219,7 +219,7 @@ size_t http_stream_write(struct http_exchange *exchange, const void *data, size_
 		/* Writing on would be in vain, and `gone` is about to be called. */
 		return x->connection && x->connection->broken ? SIZE_MAX : 0;
 	}
-	struct connection *c = x->connection;
+	struct http_connection *c = x->connection;
 	if (size > 0) {
 		char head[20];
 		int head_size = x->chunked ? snprintf(head, sizeof(head), "%zx\r\n", size) : 0;

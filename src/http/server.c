@@ -45,8 +45,8 @@ void http_server_drain(struct http_server *server, void (*done)(void *user), voi
 {
 	listeners_remove(server);
 	server->draining = true;
-	for (struct connection *c = server->connections; c;) {
-		struct connection *next = c->next;
+	for (struct http_connection *c = server->connections; c;) {
+		struct http_connection *next = c->next;
 		if (c->state <= CONNECTION_IDLE && !c->busy) {
 			connection_end(c);
 		}

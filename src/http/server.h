@@ -9,12 +9,12 @@
 
 #define SERVER_READ_BYTES 65536
 
-struct connection;
-struct listener;
+struct http_connection;
+struct http_listener;
 
 /* In the order in which they came to it. */
 struct connection_queue {
-	struct connection *first, *last;
+	struct http_connection *first, *last;
 };
 
 struct http_server {
@@ -24,10 +24,10 @@ struct http_server {
 	struct body_pool bodies;
 	struct peers peers;
 
-	struct connection *connections;      /* all */
+	struct http_connection *connections; /* all */
 	struct connection_queue idle, heads; /* some of them: see connections_evict() */
 
-	struct listener *listeners;
+	struct http_listener *listeners;
 	struct loop_timer resume; /* accepting again after the host was short of something */
 	bool accept_paused;
 

@@ -19,7 +19,7 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-static void set(struct connection *c, uint64_t at_ns)
+static void set(struct http_connection *c, uint64_t at_ns)
 {
 	/* Without its deadline a connection could stay for ever. */
 	if (!c->broken && loop_timer_set(c->server->loop, &c->timer, at_ns) < 0) {
@@ -27,12 +27,12 @@ static void set(struct connection *c, uint64_t at_ns)
 	}
 }
 
-static uint64_t body_patience(const struct connection *c)
+static uint64_t body_patience(const struct http_connection *c)
 {
 	return earlier(c->server->options.limits.body_ns, BODY_PATIENCE_NS);
 }
 
-void timeouts_enter(struct connection *c)
+void timeouts_enter(struct http_connection *c)
 {
 	const struct http_limits *limits = &c->server->options.limits;
 
@@ -67,20 +67,20 @@ void timeouts_enter(struct connection *c)
 	}
 }
 
-static void move_slack(struct connection *c, size_t size, uint64_t patience_ns)
+static void move_slack(struct http_connection *c, size_t size, uint64_t patience_ns)
 {
 	uint64_t earned = size * (NS_PER_SECOND / BYTES_PER_SECOND);
 
 	c->slack_ns = earlier(c->slack_ns + earned, clock_now_ns() + patience_ns);
 }
 
-void timeouts_came(struct connection *c, size_t size)
+void timeouts_came(struct http_connection *c, size_t size)
 {
 	move_slack(c, size, body_patience(c));
 	set(c, earlier(c->since_ns + c->server->options.limits.body_ns, c->slack_ns));
 }
 
-void timeouts_taken(struct connection *c, size_t size)
+void timeouts_taken(struct http_connection *c, size_t size)
 {
 	uint64_t patience = c->server->options.limits.write_ns;
 

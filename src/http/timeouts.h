@@ -5,12 +5,12 @@
 
 #include <stddef.h>
 
-struct connection;
+struct http_connection;
 
 /* The connection is in another state. */
-void timeouts_enter(struct connection *c);
+void timeouts_enter(struct http_connection *c);
 /* Bytes of the body came. */
-void timeouts_came(struct connection *c, size_t size);
+void timeouts_came(struct http_connection *c, size_t size);
 /* The kernel took bytes of the answer (0 is fine: there is more to be taken). */
-void timeouts_taken(struct connection *c, size_t size);
+void timeouts_taken(struct http_connection *c, size_t size);
 #endif

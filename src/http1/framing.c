@@ -10,7 +10,7 @@
 
 #define LENGTH_DIGITS_MAX 18 /* they always fit */
 
-struct scan {
+struct framing_scan {
 	struct http1_reader *reader;
 	struct http1_framing *framing;
 	unsigned seen;           /* bits of `known` */
@@ -18,17 +18,17 @@ struct scan {
 	bool upgrade;            /* the field */
 };
 
-static bool is_request(const struct scan *scan)
+static bool is_request(const struct framing_scan *scan)
 {
 	return scan->reader->rules->kind == HTTP1_REQUEST;
 }
 
-static enum http1_error read_host(struct scan *scan, const struct http1_text *value)
+static enum http1_error read_host(struct framing_scan *scan, const struct http1_text *value)
 {
 	return !is_request(scan) || http1_is_host(value) ? HTTP1_FINE : HTTP1_BAD_HOST;
 }
 
-static enum http1_error read_length(struct scan *scan, const struct http1_text *value)
+static enum http1_error read_length(struct framing_scan *scan, const struct http1_text *value)
 {
 	uint64_t length = 0;
 
@@ -46,7 +46,7 @@ static enum http1_error read_length(struct scan *scan, const struct http1_text *
 	return HTTP1_FINE;
 }
 
-static enum http1_error read_encoding(struct scan *scan, const struct http1_text *value)
+static enum http1_error read_encoding(struct framing_scan *scan, const struct http1_text *value)
 {
 	scan->framing->chunked = true;
 	if (scan->reader->line.minor == 0) {
@@ -55,14 +55,14 @@ static enum http1_error read_encoding(struct scan *scan, const struct http1_text
 	return http1_text_is(value, "chunked") ? HTTP1_FINE : HTTP1_BAD_ENCODING;
 }
 
-static void read_option(struct scan *scan, const struct http1_text *word)
+static void read_option(struct framing_scan *scan, const struct http1_text *word)
 {
 	scan->close = scan->close || http1_text_is(word, "close");
 	scan->keep = scan->keep || http1_text_is(word, "keep-alive");
 	scan->names = scan->names || http1_text_is(word, "upgrade");
 }
 
-static enum http1_error read_connection(struct scan *scan, const struct http1_text *value)
+static enum http1_error read_connection(struct framing_scan *scan, const struct http1_text *value)
 {
 	struct http1_text rest = *value, word;
 
@@ -72,13 +72,13 @@ static enum http1_error read_connection(struct scan *scan, const struct http1_te
 	return HTTP1_FINE;
 }
 
-static enum http1_error read_upgrade(struct scan *scan, const struct http1_text *value)
+static enum http1_error read_upgrade(struct framing_scan *scan, const struct http1_text *value)
 {
 	scan->upgrade = scan->upgrade || value->size > 0;
 	return HTTP1_FINE;
 }
 
-static enum http1_error read_expectation(struct scan *scan, const struct http1_text *value)
+static enum http1_error read_expectation(struct framing_scan *scan, const struct http1_text *value)
 {
 	if (is_request(scan) && scan->reader->line.minor == 1) {
 		scan->framing->expects_continue = http1_text_is(value, "100-continue");
@@ -96,7 +96,7 @@ enum known_field { KNOWN_HOST, KNOWN_LENGTH, KNOWN_ENCODING, KNOWN_EXPECT, KNOWN
 
 static const struct {
 	struct http1_text name;
-	enum http1_error (*read)(struct scan *, const struct http1_text *);
+	enum http1_error (*read)(struct framing_scan *, const struct http1_text *);
 	bool no_tabs;
 } known[] = {
 	[KNOWN_HOST] = { NAMED("Host"), read_host, false },
@@ -122,7 +122,7 @@ static bool has_tab(const struct http1_field *field)
 	return memchr(colon, '\t', (size_t)((const char *)rawmemchr(colon, '\r') - colon)) != NULL;
 }
 
-static enum http1_error read_field(struct scan *scan, const struct http1_field *field)
+static enum http1_error read_field(struct framing_scan *scan, const struct http1_field *field)
 {
 	for (unsigned i = 0; i < ARRAY_SIZE(known); i++) {
 		if (!is_named(field, &known[i].name)) {
@@ -141,7 +141,7 @@ static enum http1_error read_field(struct scan *scan, const struct http1_field *
 }
 
 /* A length where there can be no body is taken for one by some readers. */
-static bool has_wrong_body(const struct scan *scan)
+static bool has_wrong_body(const struct framing_scan *scan)
 {
 	unsigned status = scan->reader->line.status;
 
@@ -149,7 +149,7 @@ static bool has_wrong_body(const struct scan *scan)
 	       (scan->framing->chunked || scan->framing->length > 0);
 }
 
-static enum http1_error conclude(struct scan *scan)
+static enum http1_error conclude(struct framing_scan *scan)
 {
 	struct http1_framing *framing = scan->framing;
 	unsigned minor = scan->reader->line.minor;
@@ -168,7 +168,7 @@ static enum http1_error conclude(struct scan *scan)
 
 bool http1_read_fields(struct http1_reader *reader, const char *head)
 {
-	struct scan scan = { .reader = reader, .framing = &reader->framing };
+	struct framing_scan scan = { .reader = reader, .framing = &reader->framing };
 	struct http1_field field;
 	size_t at = reader->fields_at;
 	enum http1_error error = HTTP1_FINE;

@@ -199,9 +199,9 @@ unsigned mcp_abilities(const json_t *capabilities);
 json_t *mcp_abilities_json(unsigned abilities);
 
 /* mcp_question.c */
-void mcp_ask_answered(struct mcp_peer *peer, const struct mcp_message *response);
+void mcp_question_answered(struct mcp_peer *peer, const struct mcp_message *response);
 /* Modern: puts inputResponses and requestState in. False: the call was failed. */
-bool mcp_ask_take(struct mcp_call *call);
+bool mcp_question_resume(struct mcp_call *call);
 /* Ends the call: the client lacks abilities that it needs. */
 void mcp_call_lacks(struct mcp_call *call, unsigned lacking);
 

@@ -195,7 +195,7 @@ void mcp_peer_request(struct mcp_peer *peer, const struct mcp_message *message, 
 	call->base = base;
 	call->method = method;
 	call_identify(call, peer, modern);
-	if (!modern || mcp_ask_take(call)) {
+	if (!modern || mcp_question_resume(call)) {
 		method->handle(call);
 	}
 }
@@ -232,7 +232,7 @@ bool mcp_peer_message(struct mcp_peer *peer, json_t *value, struct mcp_channel *
 		peer_notified(peer, &message);
 		return false;
 	default:
-		mcp_ask_answered(peer, &message);
+		mcp_question_answered(peer, &message);
 		return false;
 	}
 }

@@ -47,7 +47,7 @@ static struct mcp_seal call_seal(const struct mcp_call *call)
 	};
 }
 
-bool mcp_ask_take(struct mcp_call *call)
+bool mcp_question_resume(struct mcp_call *call)
 {
 	json_t *responses = json_object_get(call->params, "inputResponses");
 	const json_t *state = json_object_get(call->params, "requestState");
@@ -199,7 +199,7 @@ static struct mcp_call *asking_call(const struct mcp_peer *peer, const char *id,
 	return NULL;
 }
 
-void mcp_ask_answered(struct mcp_peer *peer, const struct mcp_message *response)
+void mcp_question_answered(struct mcp_peer *peer, const struct mcp_message *response)
 {
 	char id[24];
 	const char *key;

@@ -12,15 +12,15 @@
 
 #define PATH_SIZE 256
 
-struct check {
+struct schema_check {
 	char path[PATH_SIZE]; /* of the value at hand, "" at the top */
 	struct buf *why;
 };
 
-static bool check_value(struct check *check, const json_t *schema, const json_t *value);
+static bool check_value(struct schema_check *check, const json_t *schema, const json_t *value);
 
 static bool __attribute__((format(printf, 2, 3)))
-refuse(struct check *check, const char *format, ...)
+refuse(struct schema_check *check, const char *format, ...)
 {
 	char text[512];
 	va_list args;
@@ -37,7 +37,7 @@ refuse(struct check *check, const char *format, ...)
 }
 
 /* Goes down to a part of the value and up again. */
-static bool check_part(struct check *check, const json_t *schema, const json_t *value,
+static bool check_part(struct schema_check *check, const json_t *schema, const json_t *value,
 		       const char *name, size_t index)
 {
 	size_t before = strlen(check->path);
@@ -87,7 +87,7 @@ static const char *with_article(const char *type)
 	return strchr("aio", type[0]) ? "an" : "a";
 }
 
-static bool check_type(struct check *check, const json_t *type, const json_t *value)
+static bool check_type(struct schema_check *check, const json_t *type, const json_t *value)
 {
 	size_t i;
 	const json_t *one;
@@ -110,7 +110,7 @@ static bool check_type(struct check *check, const json_t *type, const json_t *va
 	return refuse(check, "must be one of the types %s", names ? names : "");
 }
 
-static bool check_enum(struct check *check, const json_t *schema, const json_t *value)
+static bool check_enum(struct schema_check *check, const json_t *schema, const json_t *value)
 {
 	const json_t *constant = json_object_get(schema, "const");
 	const json_t *list = json_object_get(schema, "enum");
@@ -134,7 +134,7 @@ static bool check_enum(struct check *check, const json_t *schema, const json_t *
 	return refuse(check, "must be one of %s", text ? text : "the listed values");
 }
 
-static bool check_number(struct check *check, const json_t *schema, const json_t *value)
+static bool check_number(struct schema_check *check, const json_t *schema, const json_t *value)
 {
 	const json_t *least = json_object_get(schema, "minimum");
 	const json_t *most = json_object_get(schema, "maximum");
@@ -148,7 +148,7 @@ static bool check_number(struct check *check, const json_t *schema, const json_t
 	return true;
 }
 
-static bool check_size(struct check *check, const json_t *schema, size_t size,
+static bool check_size(struct schema_check *check, const json_t *schema, size_t size,
 		       const char *least_key, const char *most_key, const char *what)
 {
 	const json_t *least = json_object_get(schema, least_key);
@@ -176,7 +176,7 @@ static size_t characters(const json_t *string)
 	return count;
 }
 
-static bool check_array(struct check *check, const json_t *schema, const json_t *value)
+static bool check_array(struct schema_check *check, const json_t *schema, const json_t *value)
 {
 	const json_t *items = json_object_get(schema, "items");
 	size_t i;
@@ -197,7 +197,7 @@ static bool check_array(struct check *check, const json_t *schema, const json_t 
 	return true;
 }
 
-static bool check_members(struct check *check, const json_t *schema, const json_t *value)
+static bool check_members(struct schema_check *check, const json_t *schema, const json_t *value)
 {
 	const json_t *properties = json_object_get(schema, "properties");
 	const json_t *others = json_object_get(schema, "additionalProperties");
@@ -220,7 +220,7 @@ static bool check_members(struct check *check, const json_t *schema, const json_
 	return true;
 }
 
-static bool check_object(struct check *check, const json_t *schema, const json_t *value)
+static bool check_object(struct schema_check *check, const json_t *schema, const json_t *value)
 {
 	const json_t *required = json_object_get(schema, "required");
 	size_t i;
@@ -236,7 +236,7 @@ static bool check_object(struct check *check, const json_t *schema, const json_t
 	return check_members(check, schema, value);
 }
 
-static bool check_value(struct check *check, const json_t *schema, const json_t *value)
+static bool check_value(struct schema_check *check, const json_t *schema, const json_t *value)
 {
 	if (!check_type(check, json_object_get(schema, "type"), value) ||
 	    !check_enum(check, schema, value)) {
@@ -260,7 +260,7 @@ static bool check_value(struct check *check, const json_t *schema, const json_t 
 
 bool mcp_schema_check(const json_t *schema, const json_t *value, struct buf *why)
 {
-	struct check check = { .why = why };
+	struct schema_check check = { .why = why };
 
 	return check_value(&check, schema, value);
 }

@@ -9,25 +9,25 @@
 
 #define CONTENT_MAX (IMAGES_MAX + 1)
 
-struct stream {
+struct answer_stream {
 	const char *name;
 	char *data; /* owned: its beginning */
 	size_t size, shown;
 };
 
-static void stream_done(struct stream *stream)
+static void stream_done(struct answer_stream *stream)
 {
 	free(stream->data);
 }
 
 static void read_stream(const struct outcome *outcome, const char *json, int which,
-			struct stream *ret)
+			struct answer_stream *ret)
 {
 	struct outcome_stream bytes;
 	size_t got = 0;
 
 	outcome_stream_open(outcome, json, which, &bytes);
-	*ret = (struct stream){
+	*ret = (struct answer_stream){
 		.name = which ? "stderr" : "stdout",
 		.data = tools_bytes(&bytes, PAGE_BYTES + 4, &got),
 		.size = (size_t)outcome->bytes[which],
@@ -35,7 +35,7 @@ static void read_stream(const struct outcome *outcome, const char *json, int whi
 	ret->shown = ret->data ? tools_cut(ret->data, got, PAGE_BYTES) : 0;
 }
 
-static void add_stream(struct buf *out, const json_t *result, const struct stream *stream)
+static void add_stream(struct buf *out, const json_t *result, const struct answer_stream *stream)
 {
 	if (stream->size == 0) {
 		return;
@@ -101,7 +101,8 @@ static void copy_member(json_t *to, const char *as, const json_t *from, const ch
 }
 
 static json_t *structured(const struct tools_call *call, const json_t *result,
-			  const struct stream *out, const struct stream *err, const struct buf *why)
+			  const struct answer_stream *out, const struct answer_stream *err,
+			  const struct buf *why)
 {
 	json_t *object = json_object();
 
@@ -159,8 +160,8 @@ static size_t add_images(const struct outcome *outcome, const char *json,
 	return count;
 }
 
-static void write_text(const json_t *result, const struct stream *out, const struct stream *err,
-		       const struct buf *why, struct buf *text)
+static void write_text(const json_t *result, const struct answer_stream *out,
+		       const struct answer_stream *err, const struct buf *why, struct buf *text)
 {
 	add_stream(text, result, out);
 	add_stream(text, result, err);
@@ -181,9 +182,9 @@ void tools_answer_execution(struct tools_call *call, struct block *block)
 	struct outcome outcome;
 	const char *json = NULL;
 	_cleanup_(stream_done)
-	struct stream out = { 0 };
+	struct answer_stream out = { 0 };
 	_cleanup_(stream_done)
-	struct stream err = { 0 };
+	struct answer_stream err = { 0 };
 	_cleanup_(buf_done)
 	struct buf why = { 0 };
 	_cleanup_(buf_done)

@@ -14,8 +14,8 @@
 #define ALL_BYTES_MAX    (64u << 20)
 #define TENANT_BYTES_MAX (16u << 20)
 
-struct kept {
-	struct kept *next;
+struct kept_entry {
+	struct kept_entry *next;
 	char *tenant;
 	char id[27];
 	struct kept_output output;
@@ -24,7 +24,7 @@ struct kept {
 };
 
 struct kept_outputs {
-	struct kept *first; /* the newest */
+	struct kept_entry *first; /* the newest */
 	size_t bytes;
 };
 
@@ -34,14 +34,14 @@ int kept_outputs_new(struct kept_outputs **ret)
 	return *ret ? 0 : -ENOMEM;
 }
 
-static void drop(struct kept_outputs *kept, struct kept **at)
+static void drop(struct kept_outputs *kept, struct kept_entry **at)
 {
-	struct kept *gone = *at;
+	struct kept_entry *gone = *at;
 
 	*at = gone->next;
 	kept->bytes -= gone->size;
-	output_places_done(&gone->output.places[0]);
-	output_places_done(&gone->output.places[1]);
+	output_positions_done(&gone->output.positions[0]);
+	output_positions_done(&gone->output.positions[1]);
 	block_unref(gone->output.result);
 	free(gone->tenant);
 	free(gone);
@@ -61,7 +61,7 @@ static void trim(struct kept_outputs *kept, const char *tenant)
 	uint64_t now = clock_now_ns();
 	size_t all = 0, own = 0;
 
-	for (struct kept **at = &kept->first; *at;) {
+	for (struct kept_entry **at = &kept->first; *at;) {
 		bool is_own = strcmp((*at)->tenant, tenant) == 0;
 		all += (*at)->size;
 		own += is_own ? (*at)->size : 0;
@@ -79,24 +79,24 @@ static void trim(struct kept_outputs *kept, const char *tenant)
 void kept_outputs_add(struct kept_outputs *kept, const char *tenant, const char *id,
 		      struct block *result)
 {
-	struct kept *one = calloc(1, sizeof(*one));
+	struct kept_entry *entry = calloc(1, sizeof(*entry));
 	char *name = strdup(tenant);
 
-	if (!one || !name) {
-		free(one);
+	if (!entry || !name) {
+		free(entry);
 		free(name);
 		return; /* then the rest cannot be had, and the asker is told so */
 	}
-	*one = (struct kept){
+	*entry = (struct kept_entry){
 		.next = kept->first,
 		.tenant = name,
 		.output.result = block_ref(result),
 		.size = result->size,
 		.until_ns = clock_now_ns() + KEEP_NS,
 	};
-	(void)strncat(one->id, id, sizeof(one->id) - 1);
-	kept->first = one;
-	kept->bytes += one->size;
+	(void)strncat(entry->id, id, sizeof(entry->id) - 1);
+	kept->first = entry;
+	kept->bytes += entry->size;
 	trim(kept, tenant);
 }
 
@@ -105,9 +105,9 @@ void kept_outputs_each(struct kept_outputs *kept, const char *tenant,
 		       void *user)
 {
 	trim(kept, tenant);
-	for (struct kept *one = kept->first; one; one = one->next) {
-		if (strcmp(one->tenant, tenant) == 0) {
-			each(user, one->id, one->output.result);
+	for (struct kept_entry *entry = kept->first; entry; entry = entry->next) {
+		if (strcmp(entry->tenant, tenant) == 0) {
+			each(user, entry->id, entry->output.result);
 		}
 	}
 }
@@ -115,9 +115,9 @@ void kept_outputs_each(struct kept_outputs *kept, const char *tenant,
 struct kept_output *kept_outputs_find(struct kept_outputs *kept, const char *tenant, const char *id)
 {
 	trim(kept, tenant);
-	for (struct kept *one = kept->first; one; one = one->next) {
-		if (strcmp(one->id, id) == 0 && strcmp(one->tenant, tenant) == 0) {
-			return &one->output;
+	for (struct kept_entry *entry = kept->first; entry; entry = entry->next) {
+		if (strcmp(entry->id, id) == 0 && strcmp(entry->tenant, tenant) == 0) {
+			return &entry->output;
 		}
 	}
 	return NULL;

@@ -8,58 +8,60 @@
 
 #include "tools/tools_internal.h"
 
-#define PLACE_BYTES 65536u
-#define PLACES_STEP 2u /* passed in one go */
+#define POSITION_BYTES 65536u
+#define POSITIONS_STEP 2u /* passed in one go */
 
-static int places_add(struct output_places *places, const struct outcome_stream *stream)
+static int positions_add(struct output_positions *positions, const struct outcome_stream *stream)
 {
-	if (places->count == places->room) {
-		size_t room = places->room ? places->room * 2 : 16;
-		struct output_place *grown =
-			reallocarray(places->places, room, sizeof(struct output_place));
+	if (positions->count == positions->room) {
+		size_t room = positions->room ? positions->room * 2 : 16;
+		struct output_position *grown =
+			reallocarray(positions->positions, room, sizeof(struct output_position));
 
 		if (!grown) {
 			return -ENOMEM;
 		}
-		places->places = grown;
-		places->room = room;
+		positions->positions = grown;
+		positions->room = room;
 	}
-	places->places[places->count++] = (struct output_place){ stream->at, stream->offset };
+	positions->positions[positions->count++] =
+		(struct output_position){ stream->at, stream->offset };
 	return 0;
 }
 
 /* To the last place in front of the offset; how many there are up to it. */
-static size_t places_enter(const struct output_places *places, struct outcome_stream *stream,
-			   size_t offset)
+static size_t positions_enter(const struct output_positions *positions,
+			      struct outcome_stream *stream, size_t offset)
 {
-	size_t passed = offset / PLACE_BYTES;
+	size_t passed = offset / POSITION_BYTES;
 
-	passed = passed < places->count ? passed : places->count;
+	passed = passed < positions->count ? passed : positions->count;
 	if (passed > 0) {
-		stream->at = places->places[passed - 1].at;
-		stream->offset = places->places[passed - 1].offset;
+		stream->at = positions->positions[passed - 1].at;
+		stream->offset = positions->positions[passed - 1].offset;
 	}
 	return passed;
 }
 
-int output_places_seek(struct output_places *places, struct outcome_stream *stream, size_t offset)
+int output_positions_seek(struct output_positions *positions, struct outcome_stream *stream,
+			  size_t offset)
 {
 	if (stream->base64) { /* a matter of counting */
 		(void)outcome_stream_skip(stream, offset);
 		return 1;
 	}
-	size_t passed = places_enter(places, stream, offset);
-	for (unsigned step = 0; passed < offset / PLACE_BYTES; step++) {
-		if (step == PLACES_STEP) {
+	size_t passed = positions_enter(positions, stream, offset);
+	for (unsigned step = 0; passed < offset / POSITION_BYTES; step++) {
+		if (step == POSITIONS_STEP) {
 			return 0;
 		}
 		/* A character may keep it some bytes short of the place. */
 		passed++;
-		(void)outcome_stream_skip(stream, passed * PLACE_BYTES - stream->offset);
+		(void)outcome_stream_skip(stream, passed * POSITION_BYTES - stream->offset);
 		if (stream->at == stream->end) {
 			return 1;
 		}
-		if (passed > places->count && places_add(places, stream) < 0) {
+		if (passed > positions->count && positions_add(positions, stream) < 0) {
 			return -ENOMEM;
 		}
 	}
@@ -67,8 +69,8 @@ int output_places_seek(struct output_places *places, struct outcome_stream *stre
 	return 1;
 }
 
-void output_places_done(struct output_places *places)
+void output_positions_done(struct output_positions *positions)
 {
-	free(places->places);
-	*places = (struct output_places){ 0 };
+	free(positions->positions);
+	*positions = (struct output_positions){ 0 };
 }

@@ -24,7 +24,7 @@ static bool is_named(const struct outcome_file *file, const char *name)
 }
 
 bool tools_find_output(struct kept_output *kept, const char *name, struct outcome_stream *ret,
-		       struct output_places **ret_places)
+		       struct output_positions **ret_positions)
 {
 	struct outcome outcome;
 	struct outcome_file file;
@@ -35,7 +35,7 @@ bool tools_find_output(struct kept_output *kept, const char *name, struct outcom
 		return false;
 	}
 	bool is_stderr = strcmp(name, "stderr") == 0;
-	*ret_places = &kept->places[is_stderr];
+	*ret_positions = &kept->positions[is_stderr];
 	if (is_stderr || strcmp(name, "stdout") == 0) {
 		outcome_stream_open(&outcome, json, is_stderr, ret);
 		return true;
@@ -74,7 +74,7 @@ static bool read_some(struct tools *tools, struct mcp_call *mcp, const json_t *a
 	const char *name = tools_text(arguments, "name") ? tools_text(arguments, "name") : "stdout";
 	size_t offset = number_of(arguments, "offset", 0);
 	struct outcome_stream bytes;
-	struct output_places *places;
+	struct output_positions *positions;
 
 	if (mcp_call_is_cancelled(mcp)) {
 		mcp_call_finish(mcp, NULL);
@@ -88,14 +88,14 @@ static bool read_some(struct tools *tools, struct mcp_call *mcp, const json_t *a
 				     id);
 		return true;
 	}
-	if (!tools_find_output(kept, name, &bytes, &places)) {
+	if (!tools_find_output(kept, name, &bytes, &positions)) {
 		mcp_call_finish_text(mcp, true,
 				     "Execution %s has no output of the name %s. Ask for stdout, "
 				     "stderr or the path of one of its files.",
 				     id, name);
 		return true;
 	}
-	int r = output_places_seek(places, &bytes, offset);
+	int r = output_positions_seek(positions, &bytes, offset);
 	if (r > 0) {
 		answer_page(mcp, &bytes, offset, number_of(arguments, "limit", PAGE_BYTES));
 	} else if (r < 0) {

@@ -127,10 +127,10 @@ static void read_output(struct tools *tools, struct mcp_call *mcp, const struct 
 	struct kept_output *kept =
 		kept_outputs_find(tools->kept, mcp_call_tenant(mcp), address->id);
 	struct outcome_stream stream;
-	struct output_places *places;
+	struct output_positions *positions;
 	size_t size = 0;
 
-	if (!kept || !tools_find_output(kept, address->name, &stream, &places)) {
+	if (!kept || !tools_find_output(kept, address->name, &stream, &positions)) {
 		mcp_call_no_resource(mcp, mcp_call_name(mcp));
 		return;
 	}

@@ -169,20 +169,21 @@ static const char *id_of(struct tools *tools, const struct mcp_call *mcp, const 
 	return id;
 }
 
-void tools_start(struct tools *tools, struct mcp_call *mcp, struct engine_call *asked,
+void tools_start(struct tools *tools, struct mcp_call *mcp, struct engine_call *engine_call,
 		 const struct tools_call *as)
 {
 	struct brig_error error = { 0 };
 	char id[27];
 	struct tools_call *call = make(tools, mcp, as);
 
-	if (call && asked->session) {
-		call->session = strdup(asked->session);
+	if (call && engine_call->session) {
+		call->session = strdup(engine_call->session);
 	}
-	if (!call || (asked->session && !call->session)) {
+	if (!call || (engine_call->session && !call->session)) {
 		error_errno(&error, BRIG_E_SYSTEM, ENOMEM, "the call");
 		if (as->arguments) {
-			session_names_forget(tools->names, mcp_call_tenant(mcp), asked->session);
+			session_names_forget(tools->names, mcp_call_tenant(mcp),
+					     engine_call->session);
 		}
 		tools_fail(mcp, &error);
 		if (call) {
@@ -190,22 +191,23 @@ void tools_start(struct tools *tools, struct mcp_call *mcp, struct engine_call *
 		}
 		return;
 	}
-	asked->session =
-		asked->op == ENGINE_SESSION_OPEN ? NULL : id_of(tools, mcp, asked->session, id);
-	if (asked->op == ENGINE_SESSION_CLOSE && call->session) {
+	engine_call->session = engine_call->op == ENGINE_SESSION_OPEN
+				       ? NULL
+				       : id_of(tools, mcp, engine_call->session, id);
+	if (engine_call->op == ENGINE_SESSION_CLOSE && call->session) {
 		session_names_forget(tools->names, mcp_call_tenant(mcp), call->session);
 	}
-	call->executes = asked->op == ENGINE_EXECUTE || call->arguments;
-	bool beats = asked->op == ENGINE_EXECUTE && mcp_call_wants_progress(mcp);
-	asked->tenant = mcp_call_tenant(mcp);
-	asked->run.tenant = asked->tenant;
-	asked->stream = beats;
-	asked->output = on_output;
-	asked->end = on_end;
-	asked->result = asked->op == ENGINE_EXECUTE ? on_result : NULL;
-	asked->fail = on_fail;
-	asked->user = call;
-	if (engine_start(tools->engine, asked, &call->run, &error) < 0) {
+	call->executes = engine_call->op == ENGINE_EXECUTE || call->arguments;
+	bool beats = engine_call->op == ENGINE_EXECUTE && mcp_call_wants_progress(mcp);
+	engine_call->tenant = mcp_call_tenant(mcp);
+	engine_call->run.tenant = engine_call->tenant;
+	engine_call->stream = beats;
+	engine_call->output = on_output;
+	engine_call->end = on_end;
+	engine_call->result = engine_call->op == ENGINE_EXECUTE ? on_result : NULL;
+	engine_call->fail = on_fail;
+	engine_call->user = call;
+	if (engine_start(tools->engine, engine_call, &call->run, &error) < 0) {
 		on_fail(call, &error);
 		return;
 	}

@@ -122,24 +122,25 @@ void tools_file_stream(const struct outcome_file *file, struct outcome_stream *r
 char *tools_file_path(const struct outcome_file *file);
 
 /* Places of an output, so that no part of its text is passed over twice. */
-struct output_place {
+struct output_position {
 	const char *at; /* in the text */
 	size_t offset;  /* in the bytes that it stands for */
 };
-struct output_places {
-	struct output_place *places; /* owned */
+struct output_positions {
+	struct output_position *positions; /* owned */
 	size_t count, room;
 };
 /*
  * Takes a stream, at its beginning, to an offset. 1: it is there, or at its end; 0: this was enough
  * for one go, and with a new stream it goes on from here; -ENOMEM.
  */
-int output_places_seek(struct output_places *places, struct outcome_stream *stream, size_t offset);
-void output_places_done(struct output_places *places);
+int output_positions_seek(struct output_positions *positions, struct outcome_stream *stream,
+			  size_t offset);
+void output_positions_done(struct output_positions *positions);
 
 struct kept_output {
-	struct block *result;           /* a reference */
-	struct output_places places[2]; /* of stdout and of stderr */
+	struct block *result;                 /* a reference */
+	struct output_positions positions[2]; /* of stdout and of stderr */
 };
 
 /* Results whose rest may be asked for: for a while, within a bound, each for its own tenant. */
@@ -172,7 +173,7 @@ void session_names_forget(struct session_names *names, const char *caller, const
 
 /* stdout, stderr or a file, and its places; those of a file stay empty. False: no such thing. */
 bool tools_find_output(struct kept_output *kept, const char *name, struct outcome_stream *ret,
-		       struct output_places **ret_places);
+		       struct output_positions **ret_positions);
 /* All that are kept for the tenant, the newest first. */
 void kept_outputs_each(struct kept_outputs *kept, const char *tenant,
 		       void (*each)(void *user, const char *id, const struct block *result),

@@ -21,14 +21,16 @@ static void require(int condition)
 	}
 }
 
-static void check_ask(const struct ask *ask, enum ask_kind kind)
+static void check_execution_request(const struct execution_request *request,
+				    enum execution_request_kind kind)
 {
-	const struct brig_request *run = &ask->call.run;
+	const struct brig_request *run = &request->call.run;
 	const char *why;
 
-	require(kind != ASK_RUN || (run->code && run->code_size == strlen(run->code)));
-	require(run->code_size > 0 || kind != ASK_RUN);
-	require(run->files_count <= ASK_FILES_MAX);
+	require(kind != EXECUTION_REQUEST_RUN ||
+		(run->code && run->code_size == strlen(run->code)));
+	require(run->code_size > 0 || kind != EXECUTION_REQUEST_RUN);
+	require(run->files_count <= EXECUTION_REQUEST_FILES_MAX);
 	for (size_t i = 0; i < run->files_count; i++) {
 		require(path_is_beneath(run->files[i].name, &why));
 		require(run->files[i].data || run->files[i].size == 0);
@@ -42,20 +44,20 @@ static void check_ask(const struct ask *ask, enum ask_kind kind)
 	require(run->limits.memory_bytes <= UINT64_C(1) << 50);
 }
 
-static void try_ask(enum ask_kind kind, const char *text, size_t size)
+static void try_execution_request(enum execution_request_kind kind, const char *text, size_t size)
 {
 	struct problem problem = { 0 };
-	struct ask *ask = NULL;
+	struct execution_request *request = NULL;
 
-	if (ask_parse(kind, text, size, &ask, &problem) == 0) {
-		check_ask(ask, kind);
-		json_t *input = json_object_get(ask->root, "env");
-		if (input && ask_overlay(ask, input, "input", &problem) == 0) {
-			check_ask(ask, kind);
+	if (execution_request_parse(kind, text, size, &request, &problem) == 0) {
+		check_execution_request(request, kind);
+		json_t *input = json_object_get(request->root, "env");
+		if (input && execution_request_overlay(request, input, "input", &problem) == 0) {
+			check_execution_request(request, kind);
 		}
-		ask_free(ask);
+		execution_request_free(request);
 	} else {
-		require(!ask && problem.kind != PROBLEM_NONE && problem.detail[0]);
+		require(!request && problem.kind != PROBLEM_NONE && problem.detail[0]);
 		struct buf out = { 0 };
 		problem_write(&problem, &out);
 		json_t *again = json_loadb(out.data, out.size, 0, NULL);
@@ -91,13 +93,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(text, data + 1, size - 1);
 	switch (data[0] % 5) {
 	case 0:
-		try_ask(ASK_RUN, text, size - 1);
+		try_execution_request(EXECUTION_REQUEST_RUN, text, size - 1);
 		break;
 	case 1:
-		try_ask(ASK_SESSION, text, size - 1);
+		try_execution_request(EXECUTION_REQUEST_SESSION, text, size - 1);
 		break;
 	case 2:
-		try_ask(ASK_CHECK, text, size - 1);
+		try_execution_request(EXECUTION_REQUEST_CHECK, text, size - 1);
 		break;
 	case 3:
 		try_tokens(text, size - 1);

@@ -61,7 +61,7 @@ static void check_headers(const struct headers *headers)
 	}
 }
 
-static void check_request(const struct reader *reader)
+static void check_request(const struct http_reader *reader)
 {
 	const struct http1_framing *framing = &reader->http1.framing;
 
@@ -76,7 +76,7 @@ static void check_request(const struct reader *reader)
 }
 
 /* One line for each event. */
-static void note(struct buf *notes, const struct reader *reader)
+static void note(struct buf *notes, const struct http_reader *reader)
 {
 	if (reader->state == READER_REFUSED) {
 		buf_addf(notes, "%d %s\n", reader->status, reader->why);
@@ -110,7 +110,7 @@ static struct tally read_all(const struct http_limits *limits, const char *data,
 {
 	struct body_pool pool = { .limit = 1 << 20 };
 	struct tally tally = { 0 };
-	struct reader reader;
+	struct http_reader reader;
 	size_t at = 0;
 
 	reader_init(&reader, limits, &pool);

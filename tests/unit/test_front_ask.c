@@ -14,22 +14,22 @@
 #include "base/cleanup.h"
 #include "front/request/execution_request.h"
 
-static struct ask *parse(enum ask_kind kind, const char *text)
+static struct execution_request *parse(enum execution_request_kind kind, const char *text)
 {
 	struct problem problem = { 0 };
-	struct ask *ask = NULL;
+	struct execution_request *request = NULL;
 
-	if (ask_parse(kind, text, strlen(text), &ask, &problem) < 0) {
+	if (execution_request_parse(kind, text, strlen(text), &request, &problem) < 0) {
 		print_message("%s\n", problem.detail);
 		fail();
 	}
-	return ask;
+	return request;
 }
 
 static void test_all_fields(void **state)
 {
-	struct ask *ask = parse(
-		ASK_RUN,
+	struct execution_request *request = parse(
+		EXECUTION_REQUEST_RUN,
 		"{\"code\":\"print(1)\",\"language\":\"bash\",\"policy\":\"strict\",\"timeout_ms\":"
 		"1.5,"
 		"\"limits\":{\"memory_bytes\":1000,\"cpu_ms\":20,\"processes\":3},"
@@ -38,10 +38,10 @@ static void test_all_fields(void **state)
 		"\"executable\":true},{\"path\":\"c\",\"content_base64\":\"\"}],"
 		"\"want_value\":false,\"changes\":true,\"start\":\"cold\",\"session\":\"s-1\","
 		"\"stream\":true}");
-	const struct brig_request *run = &ask->call.run;
+	const struct brig_request *run = &request->call.run;
 
 	(void)state;
-	assert_int_equal(ask->call.op, ENGINE_EXECUTE);
+	assert_int_equal(request->call.op, ENGINE_EXECUTE);
 	assert_string_equal(run->code, "print(1)");
 	assert_int_equal(run->code_size, 8);
 	assert_string_equal(run->language, "bash");
@@ -67,53 +67,55 @@ static void test_all_fields(void **state)
 	assert_false(run->want_value);
 	assert_true(run->changes);
 	assert_int_equal(run->start, BRIG_START_COLD);
-	assert_string_equal(ask->call.session, "s-1");
-	assert_true(ask->stream);
-	ask_free(ask);
+	assert_string_equal(request->call.session, "s-1");
+	assert_true(request->stream);
+	execution_request_free(request);
 }
 
 static void test_usual_values(void **state)
 {
-	struct ask *ask = parse(ASK_RUN, "{\"code\":\"1\"}");
+	struct execution_request *request = parse(EXECUTION_REQUEST_RUN, "{\"code\":\"1\"}");
 
 	(void)state;
-	assert_string_equal(ask->call.run.language, "python");
-	assert_null(ask->call.run.policy);
-	assert_true(ask->call.run.want_value);
-	assert_null(ask->call.session);
-	assert_null(ask->call.run.files);
+	assert_string_equal(request->call.run.language, "python");
+	assert_null(request->call.run.policy);
+	assert_true(request->call.run.want_value);
+	assert_null(request->call.session);
+	assert_null(request->call.run.files);
 	/* In a session the session's language applies, unless one is given. */
-	assert_int_equal(ask_in_session(ask, "abc"), 0);
-	assert_null(ask->call.run.language);
-	assert_string_equal(ask->call.session, "abc");
-	ask_free(ask);
+	assert_int_equal(execution_request_in_session(request, "abc"), 0);
+	assert_null(request->call.run.language);
+	assert_string_equal(request->call.session, "abc");
+	execution_request_free(request);
 }
 
 static void test_sessions(void **state)
 {
-	struct ask *ask = parse(ASK_SESSION, "{\"idle_timeout_ms\":5000,\"lifetime_ms\":60000}");
+	struct execution_request *request = parse(
+		EXECUTION_REQUEST_SESSION, "{\"idle_timeout_ms\":5000,\"lifetime_ms\":60000}");
 
 	(void)state;
-	assert_int_equal(ask->call.idle_ns, UINT64_C(5000000000));
-	assert_int_equal(ask->call.life_ns, UINT64_C(60000000000));
-	ask_free(ask);
-	ask_free(parse(ASK_CHECK, "{}"));
+	assert_int_equal(request->call.idle_ns, UINT64_C(5000000000));
+	assert_int_equal(request->call.life_ns, UINT64_C(60000000000));
+	execution_request_free(request);
+	execution_request_free(parse(EXECUTION_REQUEST_CHECK, "{}"));
 }
 
 static void test_overlay(void **state)
 {
-	struct ask *ask = parse(ASK_RUN, "{\"code\":\"1\",\"stdin\":\"own\",\"args\":[\"own\"]}");
+	struct execution_request *request = parse(
+		EXECUTION_REQUEST_RUN, "{\"code\":\"1\",\"stdin\":\"own\",\"args\":[\"own\"]}");
 	struct problem problem = { 0 };
 	json_t *input = json_loads("{\"stdin\":\"new\"}", 0, NULL);
 	json_t *wrong = json_loads("{\"code\":\"2\"}", 0, NULL);
 
 	(void)state;
-	assert_int_equal(ask_overlay(ask, input, "inputs[0]", &problem), 0);
-	assert_string_equal(ask->call.run.stdin_data, "new");
-	assert_string_equal(ask->call.run.args[0], "own");
-	assert_true(ask_overlay(ask, wrong, "inputs[1]", &problem) < 0);
+	assert_int_equal(execution_request_overlay(request, input, "inputs[0]", &problem), 0);
+	assert_string_equal(request->call.run.stdin_data, "new");
+	assert_string_equal(request->call.run.args[0], "own");
+	assert_true(execution_request_overlay(request, wrong, "inputs[1]", &problem) < 0);
 	assert_non_null(strstr(problem.detail, "inputs[1].code"));
-	ask_free(ask);
+	execution_request_free(request);
 	json_decref(input);
 	json_decref(wrong);
 }
@@ -131,13 +133,14 @@ static void test_wrong_limits_reach_the_policy(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(times); i++) {
 		snprintf(text, sizeof(text), "{\"code\":\"a\",\"timeout_ms\":%s}", times[i].text);
-		struct ask *ask = parse(ASK_RUN, text);
-		assert_int_equal(ask->call.run.limits.wall_ns, times[i].ns);
-		ask_free(ask);
+		struct execution_request *request = parse(EXECUTION_REQUEST_RUN, text);
+		assert_int_equal(request->call.run.limits.wall_ns, times[i].ns);
+		execution_request_free(request);
 	}
-	struct ask *ask = parse(ASK_RUN, "{\"code\":\"a\",\"limits\":{\"memory_bytes\":-7}}");
-	assert_int_equal(ask->call.run.limits.memory_bytes, 1);
-	ask_free(ask);
+	struct execution_request *request =
+		parse(EXECUTION_REQUEST_RUN, "{\"code\":\"a\",\"limits\":{\"memory_bytes\":-7}}");
+	assert_int_equal(request->call.run.limits.memory_bytes, 1);
+	execution_request_free(request);
 }
 
 struct refused {
@@ -169,11 +172,12 @@ static void test_refusals_name_the_field(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
 		struct problem problem = { 0 };
-		struct ask *ask = NULL;
+		struct execution_request *request = NULL;
 
-		assert_true(ask_parse(ASK_RUN, refused[i].text, strlen(refused[i].text), &ask,
-				      &problem) < 0);
-		assert_null(ask);
+		assert_true(execution_request_parse(EXECUTION_REQUEST_RUN, refused[i].text,
+						    strlen(refused[i].text), &request,
+						    &problem) < 0);
+		assert_null(request);
 		assert_int_equal(problem.kind, refused[i].kind);
 		assert_non_null(strstr(problem.detail, refused[i].named));
 	}
@@ -184,23 +188,26 @@ static void test_depth_and_items_are_bounded(void **state)
 	enum { SIZE = 400000 };
 	char *text = malloc(SIZE);
 	struct problem problem = { 0 };
-	struct ask *ask = NULL;
+	struct execution_request *request = NULL;
 
 	(void)state;
 	assert_non_null(text);
 	memset(text, '[', SIZE);
-	assert_true(ask_parse(ASK_RUN, text, SIZE, &ask, &problem) < 0);
+	assert_true(execution_request_parse(EXECUTION_REQUEST_RUN, text, SIZE, &request, &problem) <
+		    0);
 	assert_non_null(strstr(problem.detail, "deep"));
 	memset(text, ',', SIZE);
-	assert_true(ask_parse(ASK_RUN, text, SIZE, &ask, &problem) < 0);
+	assert_true(execution_request_parse(EXECUTION_REQUEST_RUN, text, SIZE, &request, &problem) <
+		    0);
 	assert_non_null(strstr(problem.detail, "values"));
 	/* Brackets inside of strings do not count. */
 	memset(text, '[', SIZE);
 	memcpy(text, "{\"code\":\"", 9);
 	memcpy(text + SIZE - 2, "\"}", 2);
-	assert_int_equal(ask_parse(ASK_RUN, text, SIZE, &ask, &problem), 0);
-	assert_int_equal(ask->call.run.code_size, SIZE - 11);
-	ask_free(ask);
+	assert_int_equal(
+		execution_request_parse(EXECUTION_REQUEST_RUN, text, SIZE, &request, &problem), 0);
+	assert_int_equal(request->call.run.code_size, SIZE - 11);
+	execution_request_free(request);
 	free(text);
 }
 
@@ -216,11 +223,11 @@ static void test_file_names(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
-		assert_true(ask_file_name(good[i], &why));
+		assert_true(file_name_is_valid(good[i], &why));
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		why = NULL;
-		assert_false(ask_file_name(bad[i], &why));
+		assert_false(file_name_is_valid(bad[i], &why));
 		assert_non_null(why);
 	}
 }

@@ -24,7 +24,7 @@
 struct scene {
 	struct front front;
 	struct execution execution;
-	struct listener listeners[LISTENERS];
+	struct execution_listener listeners[LISTENERS];
 	unsigned told, ended, in_one_go;
 	bool leaves; /* the first one, while it is notified */
 };
@@ -67,8 +67,9 @@ static void others(void *user, uint32_t events)
 static void listen_all(struct scene *scene, struct execution *execution)
 {
 	for (unsigned i = 0; i < LISTENERS; i++) {
-		scene->listeners[i] =
-			(struct listener){ .output = told, .ended = ended, .user = scene };
+		scene->listeners[i] = (struct execution_listener){ .output = told,
+								   .ended = ended,
+								   .user = scene };
 		execution_listen(execution, &scene->listeners[i]);
 	}
 }

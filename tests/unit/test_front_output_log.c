@@ -20,7 +20,8 @@ static void add(struct output_log *log, int stream, const char *text)
 }
 
 /* Everything behind the position, as "1:text 2:text ". */
-static void expect(const struct output_log *log, struct place *place, const char *parts)
+static void expect(const struct output_log *log, struct output_log_position *place,
+		   const char *parts)
 {
 	struct output_part part;
 	struct buf got = { 0 };
@@ -35,7 +36,7 @@ static void expect(const struct output_log *log, struct place *place, const char
 static void test_order(void **state)
 {
 	struct output_log *log = output_log_new(NULL);
-	struct place reader = { 0 }, late = { .seen = { 3, 1 } };
+	struct output_log_position reader = { 0 }, late = { .seen = { 3, 1 } };
 
 	(void)state;
 	expect(log, &reader, "");
@@ -48,7 +49,8 @@ static void test_order(void **state)
 	expect(log, &reader, "1:d 2:y ");
 	expect(log, &late, "1:d 2:y ");
 	assert_int_equal(output_log_left(log, &late), 0);
-	assert_int_equal(output_log_left(log, &(struct place){ .seen = { 1, 99 } }), 3);
+	assert_int_equal(output_log_left(log, &(struct output_log_position){ .seen = { 1, 99 } }),
+			 3);
 	output_log_unref(log);
 }
 
@@ -56,7 +58,7 @@ static void test_order(void **state)
 static void test_characters_in_pieces(void **state)
 {
 	struct output_log *log = output_log_new(NULL);
-	struct place reader = { 0 }, other = { 0 };
+	struct output_log_position reader = { 0 }, other = { 0 };
 
 	(void)state;
 	add(log, 1, "\xc3");
@@ -82,7 +84,7 @@ static void test_many_segments(void **state)
 {
 	const size_t bytes = 1000000;
 	struct output_log *log = output_log_new(NULL);
-	struct place live = { 0 }, late = { 0 }, place = { 0 };
+	struct output_log_position live = { 0 }, late = { 0 }, place = { 0 };
 	struct output_part part;
 	size_t parts = 0, got[2] = { 0, 0 }, changes = 0;
 
@@ -117,7 +119,7 @@ static void test_references(void **state)
 {
 	struct output_log *log = output_log_new(NULL);
 	struct output_log *kept = output_log_ref(log);
-	struct place place = { 0 };
+	struct output_log_position place = { 0 };
 
 	(void)state;
 	add(log, 1, "a");
@@ -127,7 +129,7 @@ static void test_references(void **state)
 	output_log_unref(NULL);
 }
 
-static size_t read_all(const struct output_log *log, struct place *place)
+static size_t read_all(const struct output_log *log, struct output_log_position *place)
 {
 	struct output_part part;
 	size_t size = 0;
@@ -158,7 +160,7 @@ static void test_budget(void **state)
 {
 	struct output_budget budget = { .max = 6 * OUTPUT_TAIL };
 	struct output_log *log = output_log_new(&budget), *other = output_log_new(&budget);
-	struct place live = { 0 }, late = { 0 };
+	struct output_log_position live = { 0 }, late = { 0 };
 	size_t at[2] = { 0, 0 }, others = 0, got = 0;
 
 	(void)state;
@@ -175,13 +177,14 @@ static void test_budget(void **state)
 	assert_false(output_log_lacks(log, &live));
 	assert_int_equal(read_all(log, &late), 0);
 	/* The last part of each stream is kept in any case. */
-	late = (struct place){ .seen = { at[0] - OUTPUT_TAIL, at[1] - OUTPUT_TAIL } };
+	late = (struct output_log_position){ .seen = { at[0] - OUTPUT_TAIL, at[1] - OUTPUT_TAIL } };
 	assert_int_equal(output_log_left(log, &late), 2 * OUTPUT_TAIL);
 	assert_int_equal(read_all(log, &late), 2 * OUTPUT_TAIL);
 	output_log_end(log);
 	assert_int_equal(budget.used, 4096);
 	output_log_clear(log);
-	assert_true(output_log_lacks(log, &(struct place){ .seen = { at[0] - 1, at[1] } }));
+	assert_true(output_log_lacks(
+		log, &(struct output_log_position){ .seen = { at[0] - 1, at[1] } }));
 	assert_int_equal(output_log_left(log, &late), 0);
 	output_log_unref(log);
 	output_log_unref(other);

@@ -197,23 +197,23 @@ static void test_problems_have_codes(void **state)
 	assert_int_equal(problem_of_code("nothing"), PROBLEM_INTERNAL);
 }
 
-static void test_places(void **state)
+static void test_positions(void **state)
 {
 	static const char *const wrong[] = {
 		"x",    "-",     "1",    "1-",
 		"-1-2", "1-2-3", "1 -2", "99999999999999999999999999999999999999999-1"
 	};
-	struct place place;
+	struct output_log_position position;
 
 	(void)state;
-	assert_int_equal(events_place(NULL, &place), 0);
-	assert_int_equal(place.seen[0] + place.seen[1], 0);
-	assert_int_equal(events_place("12-5", &place), 0);
-	assert_int_equal(place.seen[0], 12);
-	assert_int_equal(place.seen[1], 5);
-	assert_int_equal(events_place("end", &place), -EALREADY);
+	assert_int_equal(events_position(NULL, &position), 0);
+	assert_int_equal(position.seen[0] + position.seen[1], 0);
+	assert_int_equal(events_position("12-5", &position), 0);
+	assert_int_equal(position.seen[0], 12);
+	assert_int_equal(position.seen[1], 5);
+	assert_int_equal(events_position("end", &position), -EALREADY);
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
-		assert_int_equal(events_place(wrong[i], &place), -EINVAL);
+		assert_int_equal(events_position(wrong[i], &position), -EINVAL);
 	}
 }
 
@@ -323,7 +323,7 @@ int main(void)
 		cmocka_unit_test(test_nothing_of_the_host_leaves),
 		cmocka_unit_test(test_problems_have_codes),
 		cmocka_unit_test(test_shortages_have_remedies),
-		cmocka_unit_test(test_places),
+		cmocka_unit_test(test_positions),
 		cmocka_unit_test(test_what_the_ledger_tells),
 		cmocka_unit_test(test_places_that_the_ledger_makes_up),
 	};

@@ -68,7 +68,7 @@ static int begin(struct scene *scene, const char *language, struct execution **r
 		 struct problem *problem)
 {
 	struct caller caller = { .name = "mallory", .tenant = "mallory" };
-	struct execution_order order = { .caller = &caller };
+	struct submission submission = { .caller = &caller };
 	struct engine_call call = { .op = ENGINE_EXECUTE,
 				    .tenant = "mallory",
 				    .run = { .size = sizeof(struct brig_request),
@@ -76,8 +76,8 @@ static int begin(struct scene *scene, const char *language, struct execution **r
 					     .code = "1",
 					     .code_size = 1 } };
 
-	assert_int_equal(ask_copy(&call, &order.ask), 0);
-	return execution_new(&scene->front, &order, ret, problem);
+	assert_int_equal(execution_request_copy(&call, &submission.execution_request), 0);
+	return execution_new(&scene->front, &submission, ret, problem);
 }
 
 static void test_a_name_that_the_ledger_refuses(void **state)
@@ -88,7 +88,7 @@ static void test_a_name_that_the_ledger_refuses(void **state)
 	(void)state;
 	begin_scene(&scene);
 	for (unsigned i = 0; i < 4; i++) {
-		struct listener listener = { .ended = ended, .user = &scene };
+		struct execution_listener listener = { .ended = ended, .user = &scene };
 		struct execution *execution = NULL;
 		struct problem problem = { 0 };
 
@@ -106,14 +106,14 @@ static void test_a_name_that_the_ledger_refuses(void **state)
 /* No room for another call means "later" for the caller, and nothing about the ledger's disk. */
 static void test_no_room_for_another_call(void **state)
 {
-	struct listener listener = { 0 };
+	struct execution_listener listener = { 0 };
 	struct execution *execution = NULL;
 	struct problem problem = { 0 };
 	struct scene scene;
 
 	(void)state;
 	begin_scene(&scene);
-	listener = (struct listener){ .ended = ended, .user = &scene };
+	listener = (struct execution_listener){ .ended = ended, .user = &scene };
 	assert_int_equal(begin(&scene, "python", &execution, &problem), 0);
 	execution_listen(execution, &listener);
 	while (ledger_stats(scene.front.ledger, NULL, NULL) == 0) {

@@ -190,7 +190,7 @@ static void test_idle_is_small(void **state)
 	(void)state;
 	begin(&host);
 	http_respond(host.waiting, 200, NULL, "x", 1);
-	const struct connection *c = host.server->connections;
+	const struct http_connection *c = host.server->connections;
 	assert_int_equal(c->state, CONNECTION_IDLE);
 	assert_null(c->exchange);
 	assert_null(c->stash);

@@ -18,7 +18,7 @@
 struct fixture {
 	struct http_limits limits;
 	struct body_pool pool;
-	struct reader reader;
+	struct http_reader reader;
 };
 
 static void begin(struct fixture *f)

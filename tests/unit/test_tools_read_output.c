@@ -217,7 +217,7 @@ static void test_same_places(void **state)
 		(void)outcome_stream_skip(&plain, offset);
 		do {
 			outcome_stream_open(&outcome, json, 0, &stream);
-			r = output_places_seek(&kept->places[0], &stream, offset);
+			r = output_positions_seek(&kept->positions[0], &stream, offset);
 		} while (r == 0);
 		assert_int_equal(r, 1);
 		assert_ptr_equal(stream.at, plain.at);

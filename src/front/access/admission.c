@@ -45,36 +45,36 @@ void admission_processors(struct admission *admission, unsigned processors)
 void admission_done(struct admission *admission)
 {
 	accounts_free(admission->accounts);
-	while (admission->lines) {
-		struct line *line = admission->lines;
-		admission->lines = line->next;
-		free(line);
+	while (admission->queues) {
+		struct tenant_queue *queue = admission->queues;
+		admission->queues = queue->next;
+		free(queue);
 	}
 }
 
-static struct line *line_of(struct admission *admission, const char *tenant)
+static struct tenant_queue *queue_of(struct admission *admission, const char *tenant)
 {
 	unsigned count = 0;
 
-	for (struct line *l = admission->lines; l; l = l->next, count++) {
-		if (strcmp(l->tenant, tenant) == 0) {
-			return l;
+	for (struct tenant_queue *q = admission->queues; q; q = q->next, count++) {
+		if (strcmp(q->tenant, tenant) == 0) {
+			return q;
 		}
 	}
-	struct line *line = count < ACCOUNTS_MAX ? calloc(1, sizeof(*line)) : NULL;
-	if (line) {
-		struct line **at = &admission->lines;
+	struct tenant_queue *queue = count < ACCOUNTS_MAX ? calloc(1, sizeof(*queue)) : NULL;
+	if (queue) {
+		struct tenant_queue **at = &admission->queues;
 
-		snprintf(line->tenant, sizeof(line->tenant), "%s", tenant);
-		line->budget.bodies_max = admission->limits.body_bytes;
-		line->budget.answers_max = admission->limits.answer_bytes;
-		line->output.max = admission->limits.answer_bytes;
+		snprintf(queue->tenant, sizeof(queue->tenant), "%s", tenant);
+		queue->budget.bodies_max = admission->limits.body_bytes;
+		queue->budget.answers_max = admission->limits.answer_bytes;
+		queue->output.max = admission->limits.answer_bytes;
 		while (*at) {
 			at = &(*at)->next;
 		}
-		*at = line;
+		*at = queue;
 	}
-	return line;
+	return queue;
 }
 
 void admission_tokens(struct admission *admission, const struct tokens *tokens)
@@ -102,16 +102,16 @@ void admission_restored(struct admission *admission)
 
 struct http_budget *admission_budget(struct admission *admission, const char *tenant)
 {
-	struct line *line = line_of(admission, tenant);
+	struct tenant_queue *queue = queue_of(admission, tenant);
 
-	return line ? &line->budget : NULL;
+	return queue ? &queue->budget : NULL;
 }
 
 struct output_budget *admission_output(struct admission *admission, const char *tenant)
 {
-	struct line *line = line_of(admission, tenant);
+	struct tenant_queue *queue = queue_of(admission, tenant);
 
-	return line ? &line->output : NULL;
+	return queue ? &queue->output : NULL;
 }
 
 static struct account *account_of(struct admission *admission, const struct caller *caller)
@@ -143,7 +143,7 @@ unsigned admission_retry_s(const struct admission *admission)
 	return seconds < 1 ? 1 : seconds > RETRY_MAX_S ? RETRY_MAX_S : (unsigned)seconds;
 }
 
-static int check_room(const struct admission *admission, const struct line *line,
+static int check_room(const struct admission *admission, const struct tenant_queue *queue,
 		      struct problem *problem)
 {
 	int r = 0;
@@ -156,9 +156,9 @@ static int check_room(const struct admission *admission, const struct line *line
 	} else if (admission->waiting >= admission->limits.queue) {
 		r = problem_set(problem, PROBLEM_QUEUE_FULL, "%u runs are waiting already",
 				admission->waiting);
-	} else if (line->waiting >= admission->limits.queue_tenant) {
+	} else if (queue->waiting >= admission->limits.queue_tenant) {
 		r = problem_set(problem, PROBLEM_QUEUE_FULL, "%u of your runs are waiting already",
-				line->waiting);
+				queue->waiting);
 	}
 	problem->retry_s = r < 0 ? admission_retry_s(admission) : 0;
 	return r;
@@ -168,47 +168,47 @@ int admission_reserve(struct admission *admission, const struct caller *caller, 
 		      struct ticket *ticket, struct problem *problem)
 {
 	struct account *account = account_of(admission, caller);
-	struct line *line = line_of(admission, caller->tenant);
+	struct tenant_queue *queue = queue_of(admission, caller->tenant);
 	int r = 0;
 
-	if (!account || !line) {
+	if (!account || !queue) {
 		return problem_set(problem, PROBLEM_MEMORY_LOW, "no memory for the request");
 	}
 	if (!forced) {
-		r = check_room(admission, line, problem);
+		r = check_room(admission, queue, problem);
 		if (r == 0) {
 			r = account_quota(account, problem);
 		}
 	}
 	if (r == 0) {
 		ticket->account = account;
-		ticket->line = line;
+		ticket->queue = queue;
 		ticket->state = TICKET_RESERVED;
 		account->tickets++;
 		admission->waiting++;
-		line->waiting++;
+		queue->waiting++;
 	}
 	return r;
 }
 
 static void unlink_ticket(struct ticket *ticket)
 {
-	struct line *line = ticket->line;
+	struct tenant_queue *queue = ticket->queue;
 
-	*(ticket->previous ? &ticket->previous->next : &line->first) = ticket->next;
-	*(ticket->next ? &ticket->next->previous : &line->last) = ticket->previous;
+	*(ticket->previous ? &ticket->previous->next : &queue->first) = ticket->next;
+	*(ticket->next ? &ticket->next->previous : &queue->last) = ticket->previous;
 	ticket->next = ticket->previous = NULL;
 }
 
 /* The first in this line whose account has room. */
-static struct ticket *line_head(const struct admission *admission, struct line *line)
+static struct ticket *queue_head(const struct admission *admission, struct tenant_queue *queue)
 {
 	unsigned most = admission->limits.running_tenant;
 
-	if (most && line->running >= most) {
+	if (most && queue->running >= most) {
 		return NULL;
 	}
-	for (struct ticket *t = line->first; t; t = t->next) {
+	for (struct ticket *t = queue->first; t; t = t->next) {
 		if (t->account->concurrency == 0 || t->account->running < t->account->concurrency) {
 			return t;
 		}
@@ -216,42 +216,43 @@ static struct ticket *line_head(const struct admission *admission, struct line *
 	return NULL;
 }
 
-static struct line *line_after(const struct admission *admission, const struct line *line)
+static struct tenant_queue *queue_after(const struct admission *admission,
+					const struct tenant_queue *queue)
 {
-	return line && line->next ? line->next : admission->lines;
+	return queue && queue->next ? queue->next : admission->queues;
 }
 
 /* Is there room for a run of this tenant? Long runs of others keep nobody from a first one. */
-static bool has_room(const struct admission *admission, const struct line *line)
+static bool has_room(const struct admission *admission, const struct tenant_queue *queue)
 {
 	const struct admission_limits *limits = &admission->limits;
 
 	if (admission->running < limits->running) {
 		return true;
 	}
-	return line->running == 0 && admission->running - limits->running < limits->reserve &&
+	return queue->running == 0 && admission->running - limits->running < limits->reserve &&
 	       admission->memory_now >= limits->memory_floor;
 }
 
 /* The line behind that of the last turn comes first. */
 static struct ticket *next_ticket(struct admission *admission)
 {
-	struct line *first = line_after(admission, admission->turn);
-	struct line *line = first;
+	struct tenant_queue *first = queue_after(admission, admission->turn);
+	struct tenant_queue *queue = first;
 
-	if (!line || admission->closed || admission->restoring) {
+	if (!queue || admission->closed || admission->restoring) {
 		return NULL;
 	}
 	do {
 		struct ticket *ticket =
-			has_room(admission, line) ? line_head(admission, line) : NULL;
+			has_room(admission, queue) ? queue_head(admission, queue) : NULL;
 
 		if (ticket) {
-			admission->turn = line;
+			admission->turn = queue;
 			return ticket;
 		}
-		line = line_after(admission, line);
-	} while (line != first);
+		queue = queue_after(admission, queue);
+	} while (queue != first);
 	return NULL;
 }
 
@@ -259,9 +260,9 @@ static void grant(struct admission *admission, struct ticket *ticket)
 {
 	unlink_ticket(ticket);
 	admission->waiting--;
-	ticket->line->waiting--;
+	ticket->queue->waiting--;
 	admission->running++;
-	ticket->line->running++;
+	ticket->queue->running++;
 	ticket->account->running++;
 	ticket->state = TICKET_RUNNING;
 	ticket->granted(ticket->user);
@@ -300,13 +301,13 @@ static void pump(struct admission *admission)
 
 void admission_enter(struct admission *admission, struct ticket *ticket)
 {
-	struct line *line = ticket->line;
+	struct tenant_queue *queue = ticket->queue;
 
 	ticket->state = TICKET_WAITING;
-	ticket->previous = line->last;
+	ticket->previous = queue->last;
 	ticket->next = NULL;
-	*(line->last ? &line->last->next : &line->first) = ticket;
-	line->last = ticket;
+	*(queue->last ? &queue->last->next : &queue->first) = ticket;
+	queue->last = ticket;
 	pump(admission);
 }
 
@@ -318,12 +319,12 @@ void admission_leave(struct admission *admission, struct ticket *ticket, uint64_
 	}
 	if (ticket->state == TICKET_RUNNING) {
 		admission->running--;
-		ticket->line->running--;
+		ticket->queue->running--;
 		ticket->account->running--;
 		charge(admission, ticket->account, cpu_ns);
-		ticket->line->ended++;
-		ticket->line->wall_ns += wall_ns;
-		ticket->line->cpu_ns += cpu_ns;
+		ticket->queue->ended++;
+		ticket->queue->wall_ns += wall_ns;
+		ticket->queue->cpu_ns += cpu_ns;
 		if (wall_ns) {
 			admission->run_ns += ((double)wall_ns - admission->run_ns) / 16;
 		}
@@ -332,7 +333,7 @@ void admission_leave(struct admission *admission, struct ticket *ticket, uint64_
 			unlink_ticket(ticket);
 		}
 		admission->waiting--;
-		ticket->line->waiting--;
+		ticket->queue->waiting--;
 	}
 	ticket->state = TICKET_NONE;
 	ticket->account->tickets--;
@@ -342,10 +343,10 @@ void admission_leave(struct admission *admission, struct ticket *ticket, uint64_
 void admission_charge(struct admission *admission, const char *tenant, const char *name,
 		      uint64_t cpu_ns)
 {
-	struct line *line = line_of(admission, tenant);
+	struct tenant_queue *queue = queue_of(admission, tenant);
 
-	if (line) {
-		line->cpu_ns += cpu_ns;
+	if (queue) {
+		queue->cpu_ns += cpu_ns;
 	}
 	struct account *account = account_find(admission->accounts, name);
 	if (account) {

@@ -28,8 +28,8 @@ struct admission_limits {        /* 0: what the comment says */
 };
 
 /* A tenant's. */
-struct line {
-	struct line *next;
+struct tenant_queue {
+	struct tenant_queue *next;
 	char tenant[TOKEN_NAME_MAX + 1];
 	struct ticket *first, *last;
 	unsigned waiting; /* reserved ones too */
@@ -42,7 +42,7 @@ struct line {
 /* One run's place; a part of whatever waits. */
 struct ticket {
 	struct account *account;
-	struct line *line;
+	struct tenant_queue *queue;
 	void (*granted)(void *user);
 	/* Its turn, but its quota is used up: it leaves. NULL: that is no reason. */
 	void (*refused)(void *user, const struct problem *problem);
@@ -53,10 +53,10 @@ struct ticket {
 
 struct admission {
 	struct admission_limits limits;
-	struct account *accounts; /* owned */
-	struct line *lines;       /* owned */
-	struct line *turn;        /* whose the last one was */
-	unsigned waiting;         /* reserved ones too */
+	struct account *accounts;    /* owned */
+	struct tenant_queue *queues; /* owned */
+	struct tenant_queue *turn;   /* whose the last one was */
+	unsigned waiting;            /* reserved ones too */
 	unsigned running;
 	double run_ns;       /* moving average */
 	uint64_t memory_now; /* what the host has left; UINT64_MAX: not known */

@@ -15,12 +15,12 @@ struct engine_run {
 	struct engine *engine;
 	struct engine_run *next, *previous;
 	struct execution *execution; /* until it is submitted */
-	struct listener listener;
+	struct execution_listener listener;
 	struct loop_timer soon;
-	struct place place;
+	struct output_log_position position;
 	/* A fork: what is asked of the engine behind, by whom, and of which session. */
 	struct engine_run *inner; /* NULL: nothing is under way there */
-	char asker[TOKEN_NAME_MAX + 1];
+	char caller_name[TOKEN_NAME_MAX + 1];
 	char session[65];
 	void (*output)(void *user, int stream, const void *data, size_t size);
 	void (*end)(void *user, const char *data, size_t size);
@@ -37,7 +37,7 @@ void admitted_run_free(struct engine_run *run);
  * Who asks: anew each time, because tokens may have been read again since. false: nobody knows what
  * they may.
  */
-bool admitted_caller(const struct front *front, const char *asker, struct caller *ret);
+bool admitted_caller(const struct front *front, const char *caller_name, struct caller *ret);
 
 int admitted_fork(struct admitted *admitted, const struct engine_call *call,
 		  struct engine_run **ret, struct brig_error *error);

@@ -57,16 +57,16 @@ struct engine_run *admitted_run_new(struct admitted *admitted, const struct engi
 }
 
 /* A local user's name is its tenant; a token has one. */
-bool admitted_caller(const struct front *front, const char *asker, struct caller *ret)
+bool admitted_caller(const struct front *front, const char *caller_name, struct caller *ret)
 {
-	bool known = auth_recall(&front->auth, asker, asker, ret);
+	bool known = auth_recall(&front->auth, caller_name, caller_name, ret);
 
 	if (ret->token) {
 		memcpy(ret->tenant, ret->token->tenant, sizeof(ret->tenant));
 	}
 	/* What a marked token showed is there as long as its request is handled. */
-	if (front->asking && strcmp(front->asking->name, ret->name) == 0) {
-		memcpy(ret->presented, front->asking->presented, sizeof(ret->presented));
+	if (front->mcp_caller && strcmp(front->mcp_caller->name, ret->name) == 0) {
+		memcpy(ret->presented, front->mcp_caller->presented, sizeof(ret->presented));
 	}
 	return known;
 }
@@ -75,7 +75,7 @@ static void pass_output(struct engine_run *run, const struct execution *executio
 {
 	struct output_part part;
 
-	while (run->output && output_log_next(execution_output(execution), &run->place, &part)) {
+	while (run->output && output_log_next(execution_output(execution), &run->position, &part)) {
 		run->output(run->user, part.stream, part.data, part.size);
 	}
 }
@@ -129,28 +129,28 @@ static int start_run(struct admitted *admitted, const struct engine_call *call,
 {
 	struct front *front = admitted->front;
 	struct problem problem = { 0 };
-	struct execution_order order = { .caller = caller, .stream = call->stream };
+	struct submission submission = { .caller = caller, .stream = call->stream };
 	struct engine_run *run = admitted_run_new(admitted, call);
 
 	if (!run) {
 		return error_set(error, BRIG_E_SYSTEM, ENOMEM, "no memory for a call");
 	}
-	int r = ask_copy(call, &order.ask);
+	int r = execution_request_copy(call, &submission.execution_request);
 	if (r < 0) {
 		admitted_run_free(run);
 		return error_errno(error, BRIG_E_SYSTEM, -r, "the request cannot be copied");
 	}
-	r = front_permit(front, caller, order.ask, &problem);
+	r = front_permit(front, caller, submission.execution_request, &problem);
 	if (r < 0) {
-		ask_free(order.ask);
+		execution_request_free(submission.execution_request);
 	} else {
-		r = execution_new(front, &order, &run->execution, &problem);
+		r = execution_new(front, &submission, &run->execution, &problem);
 	}
 	if (r < 0) {
 		admitted_run_free(run);
 		return refuse(&problem, error);
 	}
-	run->listener = (struct listener){ .output = more, .ended = ended, .user = run };
+	run->listener = (struct execution_listener){ .output = more, .ended = ended, .user = run };
 	run->soon.due = submit;
 	run->soon.user = run;
 	execution_listen(run->execution, &run->listener);
@@ -171,7 +171,7 @@ static int check_words(const struct engine_call *call, struct brig_error *error)
 		{ call->run.language, id_name_valid, EINVAL, "language: not a name" },
 		{ call->run.policy, id_name_valid, EINVAL, "policy: not a name" },
 		{ call->run.guard, id_name_valid, EINVAL, "guard: not a name" },
-		{ call->session, ask_session_id, ENOENT, "there is no such session" },
+		{ call->session, session_id_is_valid, ENOENT, "there is no such session" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
@@ -187,12 +187,12 @@ static int check_names(const struct engine_call *call, struct brig_error *error)
 	const char *why = NULL;
 
 	for (size_t i = 0; i < call->run.files_count; i++) {
-		if (!ask_file_name(call->run.files[i].name, &why)) {
+		if (!file_name_is_valid(call->run.files[i].name, &why)) {
 			return error_set(error, BRIG_E_INPUT, EINVAL,
 					 "files[%zu].path is refused: %s", i, why);
 		}
 	}
-	if (call->path && !ask_file_name(call->path, &why)) {
+	if (call->path && !file_name_is_valid(call->path, &why)) {
 		return error_set(error, BRIG_E_INPUT, EINVAL, "the file's name is refused: %s",
 				 why);
 	}
@@ -238,22 +238,22 @@ static int start(struct engine *engine, const struct engine_call *call, struct e
 	if (call->op == ENGINE_SESSION_ENDED) {
 		return error_set(error, BRIG_E_INPUT, ENOTSUP, "there is no such call");
 	}
-	struct ask ask = { .call = *call };
-	ask.call.tenant = caller.tenant;
-	ask.call.caller = caller.name;
-	ask.call.run.tenant = caller.tenant;
+	struct execution_request execution_request = { .call = *call };
+	execution_request.call.tenant = caller.tenant;
+	execution_request.call.caller = caller.name;
+	execution_request.call.run.tenant = caller.tenant;
 	if (call->op == ENGINE_SESSION_OPEN &&
-	    (front_permit(front, &caller, &ask, &problem) < 0 ||
+	    (front_permit(front, &caller, &execution_request, &problem) < 0 ||
 	     admission_quota(&front->admission, &caller, &problem) < 0)) {
-		ask_forget_proof(&ask);
+		execution_request_forget_proof(&execution_request);
 		return refuse(&problem, error);
 	}
 	if (call->op == ENGINE_SESSION_CLOSE) {
-		audit_close(front, &caller, &ask.call);
+		audit_close(front, &caller, &execution_request.call);
 	}
 	/* The rest is the engine's own: what is started there is also cancelled there. */
-	r = engine_start(front->engine, &ask.call, ret, error);
-	ask_forget_proof(&ask);
+	r = engine_start(front->engine, &execution_request.call, ret, error);
+	execution_request_forget_proof(&execution_request);
 	return r;
 }
 

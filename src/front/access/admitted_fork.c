@@ -48,8 +48,9 @@ static struct engine_call call_of(struct engine_run *run, const struct caller *c
 }
 
 /* Its policy is known now: may whoever asks open such a session? */
-static int permit(struct front *front, const struct caller *caller, struct ask *ask,
-		  const json_t *session, struct brig_error *error)
+static int permit(struct front *front, const struct caller *caller,
+		  struct execution_request *execution_request, const json_t *session,
+		  struct brig_error *error)
 {
 	const char *policy = json_string_value(json_object_get(session, "policy"));
 	const char *state = json_string_value(json_object_get(session, "state"));
@@ -60,9 +61,9 @@ static int permit(struct front *front, const struct caller *caller, struct ask *
 		return error_set(error, BRIG_E_INPUT, ESTALE, "the session is gone: %s",
 				 why ? why : "it has ended");
 	}
-	ask->call.run.policy = policy;
-	int r = front_permit(front, caller, ask, &problem);
-	ask->call.run.policy = NULL;
+	execution_request->call.run.policy = policy;
+	int r = front_permit(front, caller, execution_request, &problem);
+	execution_request->call.run.policy = NULL;
 	if (r < 0) {
 		problem_to_error(&problem, error);
 	}
@@ -76,15 +77,16 @@ static void looked(void *user, const char *data, size_t size)
 	struct brig_error error = { 0 };
 	struct caller caller;
 
-	bool known = admitted_caller(front, run->asker, &caller);
-	struct ask ask = { .call = call_of(run, &caller, ENGINE_SESSION_FORK) };
+	bool known = admitted_caller(front, run->caller_name, &caller);
+	struct execution_request execution_request = { .call = call_of(run, &caller,
+								       ENGINE_SESSION_FORK) };
 	json_t *session = json_loadb(data, size, 0, NULL);
-	int r = known ? permit(front, &caller, &ask, session, &error)
+	int r = known ? permit(front, &caller, &execution_request, session, &error)
 		      : error_set(&error, BRIG_E_POLICY, EACCES, "nobody knows who asks");
 	json_decref(session);
 	run->inner = NULL;
 	if (r == 0) {
-		r = engine_start(front->engine, &ask.call, &run->inner, &error);
+		r = engine_start(front->engine, &execution_request.call, &run->inner, &error);
 	}
 	if (r < 0) {
 		fork_failed(run, &error);
@@ -100,9 +102,9 @@ int admitted_fork(struct admitted *admitted, const struct engine_call *call,
 	if (!run) {
 		return error_set(error, BRIG_E_SYSTEM, ENOMEM, "no memory for a call");
 	}
-	snprintf(run->asker, sizeof(run->asker), "%s", call->tenant);
+	snprintf(run->caller_name, sizeof(run->caller_name), "%s", call->tenant);
 	snprintf(run->session, sizeof(run->session), "%s", call->session ? call->session : "");
-	admitted_caller(admitted->front, run->asker, &caller);
+	admitted_caller(admitted->front, run->caller_name, &caller);
 	struct engine_call look = call_of(run, &caller, ENGINE_SESSION_GET);
 	int r = engine_start(admitted->front->engine, &look, &run->inner, error);
 	if (r < 0) {

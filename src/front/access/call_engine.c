@@ -29,8 +29,8 @@ static const enum call_pace paces[ENGINE_OPS] = {
 };
 
 /* A tenant's: there as long as it has calls. */
-struct call_line {
-	struct call_line *next;
+struct call_queue {
+	struct call_queue *next;
 	char tenant[TOKEN_NAME_MAX + 1];
 	enum call_pace pace;
 	unsigned under_way, waiting;
@@ -39,15 +39,15 @@ struct call_line {
 
 struct call_turns {
 	struct relay relay;
-	struct call_line *lines; /* owned */
-	struct loop_timer turn;  /* somebody may begin who could not before */
+	struct call_queue *queues; /* owned */
+	struct loop_timer turn;    /* somebody may begin who could not before */
 };
 
 struct engine_run {
 	struct relay_call call;
-	struct call_line *line;
-	struct engine_run *behind; /* who waits next */
-	struct ask *ask;           /* owned: it waits */
+	struct call_queue *queue;
+	struct engine_run *behind;                   /* who waits next */
+	struct execution_request *execution_request; /* owned: it waits */
 	bool under_way;
 	void (*end_block)(void *user, int block);
 };
@@ -59,62 +59,63 @@ static struct call_turns *turns_of(struct engine_run *run)
 
 /* --- lines ------------------------------------------------------------------------------------ */
 
-static bool line_has_turn(const struct call_line *line)
+static bool queue_has_turn(const struct call_queue *queue)
 {
-	return line->under_way < under_way_max[line->pace];
+	return queue->under_way < under_way_max[queue->pace];
 }
 
-static struct call_line *line_get(struct call_turns *turns, const char *tenant, enum call_pace pace)
+static struct call_queue *queue_get(struct call_turns *turns, const char *tenant,
+				    enum call_pace pace)
 {
-	struct call_line *line = turns->lines;
+	struct call_queue *queue = turns->queues;
 
-	while (line && (line->pace != pace || strcmp(line->tenant, tenant) != 0)) {
-		line = line->next;
+	while (queue && (queue->pace != pace || strcmp(queue->tenant, tenant) != 0)) {
+		queue = queue->next;
 	}
-	if (!line && (line = calloc(1, sizeof(*line)))) {
-		line->pace = pace;
-		snprintf(line->tenant, sizeof(line->tenant), "%s", tenant);
-		line->next = turns->lines;
-		turns->lines = line;
+	if (!queue && (queue = calloc(1, sizeof(*queue)))) {
+		queue->pace = pace;
+		snprintf(queue->tenant, sizeof(queue->tenant), "%s", tenant);
+		queue->next = turns->queues;
+		turns->queues = queue;
 	}
-	return line;
+	return queue;
 }
 
-static void line_put(struct call_turns *turns, struct call_line *line)
+static void queue_put(struct call_turns *turns, struct call_queue *queue)
 {
-	struct call_line **at = &turns->lines;
+	struct call_queue **at = &turns->queues;
 
-	if (line->under_way || line->waiting) {
+	if (queue->under_way || queue->waiting) {
 		return;
 	}
-	while (*at != line) {
+	while (*at != queue) {
 		at = &(*at)->next;
 	}
-	*at = line->next;
-	free(line);
+	*at = queue->next;
+	free(queue);
 }
 
-static void line_join(struct engine_run *run)
+static void queue_join(struct engine_run *run)
 {
-	struct engine_run **at = &run->line->first;
+	struct engine_run **at = &run->queue->first;
 
 	while (*at) {
 		at = &(*at)->behind;
 	}
 	*at = run;
-	run->line->waiting++;
+	run->queue->waiting++;
 }
 
-static void line_leave(struct engine_run *run)
+static void queue_leave(struct engine_run *run)
 {
-	struct engine_run **at = &run->line->first;
+	struct engine_run **at = &run->queue->first;
 
 	while (*at != run) {
 		at = &(*at)->behind;
 	}
 	*at = run->behind;
 	run->behind = NULL;
-	run->line->waiting--;
+	run->queue->waiting--;
 }
 
 /* --- calls ------------------------------------------------------------------------------------ */
@@ -122,17 +123,17 @@ static void line_leave(struct engine_run *run)
 static void run_free(struct engine_run *run)
 {
 	struct call_turns *turns = turns_of(run);
-	struct call_line *line = run->line;
+	struct call_queue *queue = run->queue;
 
-	if (run->ask) {
-		line_leave(run);
-		ask_free(run->ask);
+	if (run->execution_request) {
+		queue_leave(run);
+		execution_request_free(run->execution_request);
 	}
-	line->under_way -= run->under_way;
-	if (line->first) {
+	queue->under_way -= run->under_way;
+	if (queue->first) {
 		(void)loop_timer_set(turns->relay.front->loop, &turns->turn, clock_now_ns());
 	}
-	line_put(turns, line);
+	queue_put(turns, queue);
 	relay_call_free(&run->call);
 }
 
@@ -172,31 +173,31 @@ static int pass_on(struct engine_run *run, const struct engine_call *call, struc
 	inner.fail = inner_fail;
 	inner.user = run;
 	run->under_way = true;
-	run->line->under_way++;
+	run->queue->under_way++;
 	return engine_start(relay_of(run)->inner, &inner, &run->call.inner, error);
 }
 
-static void begin_first(struct call_line *line)
+static void begin_first(struct call_queue *queue)
 {
-	struct engine_run *run = line->first;
-	struct ask *ask = run->ask;
+	struct engine_run *run = queue->first;
+	struct execution_request *execution_request = run->execution_request;
 	struct brig_error error = { 0 };
 
-	line_leave(run);
-	run->ask = NULL;
-	int r = pass_on(run, &ask->call, &error);
-	ask_free(ask);
+	queue_leave(run);
+	run->execution_request = NULL;
+	int r = pass_on(run, &execution_request->call, &error);
+	execution_request_free(execution_request);
 	if (r < 0) {
 		inner_fail(run, &error);
 	}
 }
 
 /* The end of one may be the end of its line, and of others: each time from the beginning. */
-static struct call_line *find_ready(const struct call_turns *turns)
+static struct call_queue *find_ready(const struct call_turns *turns)
 {
-	for (struct call_line *line = turns->lines; line; line = line->next) {
-		if (line->first && line_has_turn(line)) {
-			return line;
+	for (struct call_queue *queue = turns->queues; queue; queue = queue->next) {
+		if (queue->first && queue_has_turn(queue)) {
+			return queue;
 		}
 	}
 	return NULL;
@@ -205,10 +206,10 @@ static struct call_line *find_ready(const struct call_turns *turns)
 static void turn(void *user)
 {
 	struct call_turns *turns = user;
-	struct call_line *line;
+	struct call_queue *queue;
 
-	while ((line = find_ready(turns)) != NULL) {
-		begin_first(line);
+	while ((queue = find_ready(turns)) != NULL) {
+		begin_first(queue);
 	}
 }
 
@@ -225,19 +226,19 @@ static int refuse(struct brig_error *error)
 
 static int begin(struct engine_run *run, const struct engine_call *call, struct brig_error *error)
 {
-	struct call_line *line = run->line;
+	struct call_queue *queue = run->queue;
 
-	if (line_has_turn(line) && !line->first) {
+	if (queue_has_turn(queue) && !queue->first) {
 		return pass_on(run, call, error);
 	}
-	if (line->waiting >= WAITING_MAX) {
+	if (queue->waiting >= WAITING_MAX) {
 		return refuse(error);
 	}
-	int r = ask_copy(call, &run->ask);
+	int r = execution_request_copy(call, &run->execution_request);
 	if (r < 0) {
 		return error_errno(error, BRIG_E_SYSTEM, -r, "the request cannot be copied");
 	}
-	line_join(run);
+	queue_join(run);
 	return 0;
 }
 
@@ -252,9 +253,9 @@ static int start(struct engine *engine, const struct engine_call *call, struct e
 	struct engine_run *run = relay_call_new(engine, sizeof(*run), call);
 	if (run) {
 		run->end_block = call->end_block;
-		run->line = line_get(turns, call->tenant, paces[call->op]);
+		run->queue = queue_get(turns, call->tenant, paces[call->op]);
 	}
-	if (!run || !run->line) {
+	if (!run || !run->queue) {
 		if (run) {
 			relay_call_free(&run->call);
 		}
@@ -275,7 +276,7 @@ static void cancel(struct engine_run *run)
 
 	if (run->call.inner) {
 		engine_cancel(run->call.inner);
-	} else if (run->ask) {
+	} else if (run->execution_request) {
 		error_set(&error, BRIG_E_INPUT, ECANCELED, "the call was cancelled");
 		inner_fail(run, &error);
 	}
@@ -309,7 +310,7 @@ static void ignore_fail(void *user, const struct brig_error *error)
  */
 static void forget(struct engine_run *run)
 {
-	if (!run->call.inner || run->line->pace == CALL_LONG || run->end_block) {
+	if (!run->call.inner || run->queue->pace == CALL_LONG || run->end_block) {
 		drop(run);
 		return;
 	}

@@ -19,8 +19,8 @@
 struct engine_run {
 	struct relay_call call;
 	struct ticket ticket;
-	struct loop_timer timer; /* into the queue; then: its patience */
-	struct ask *ask;         /* owned until it has begun */
+	struct loop_timer timer;                     /* into the queue; then: its patience */
+	struct execution_request *execution_request; /* owned until it has begun */
 	struct caller caller;
 	char session[65];
 	uint64_t started_ns;
@@ -38,7 +38,7 @@ static void run_free(struct engine_run *run)
 
 	loop_timer_clear(&run->timer);
 	admission_leave(&front->admission, &run->ticket, wall_ns, 0);
-	ask_free(run->ask);
+	execution_request_free(run->execution_request);
 	relay_call_free(&run->call);
 	front_look_drained(front);
 }
@@ -95,7 +95,7 @@ static void inner_fail(void *user, const struct brig_error *error)
 static void granted(void *user)
 {
 	struct engine_run *run = user;
-	struct engine_call *call = &run->ask->call;
+	struct engine_call *call = &run->execution_request->call;
 	struct brig_error error = { 0 };
 
 	loop_timer_clear(&run->timer);
@@ -121,7 +121,7 @@ static void too_late(void *user)
 }
 
 /* Not before start() has returned: answers come later than that. */
-static void enter_line(void *user)
+static void enter_queue(void *user)
 {
 	struct engine_run *run = user;
 	struct front *front = front_of(run);
@@ -141,7 +141,7 @@ static int reserve(const struct engine_call *call, struct engine_run *run, struc
 			 &run->caller)) {
 		return error_set(error, BRIG_E_POLICY, EACCES, "nobody knows who asks");
 	}
-	int r = ask_copy(call, &run->ask);
+	int r = execution_request_copy(call, &run->execution_request);
 	if (r < 0) {
 		return error_errno(error, BRIG_E_SYSTEM, -r, "the request cannot be copied");
 	}
@@ -168,7 +168,7 @@ static int start(struct engine *engine, const struct engine_call *call, struct e
 	run->ticket.granted = granted;
 	run->ticket.refused = refused;
 	run->ticket.user = run;
-	run->timer.due = enter_line;
+	run->timer.due = enter_queue;
 	run->timer.user = run;
 	snprintf(run->session, sizeof(run->session), "%s", call->session ? call->session : "");
 	int r = reserve(call, run, error ? error : &unused);

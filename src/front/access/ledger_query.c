@@ -6,185 +6,186 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ASKED_MAX   4u /* of one tenant at a time: each may be as long as a result is kept */
+#define SENT_MAX    4u /* of one tenant at a time: each may be as long as a result is kept */
 #define WAITING_MAX 256u
 
 /* Once it is asked it cannot be taken back; its asker may leave. */
-struct question {
-	struct question *next; /* of all, the newest first */
+struct ledger_query {
+	struct ledger_query *next; /* of all, the newest first */
 	struct front *front;
-	struct visit *visit; /* NULL: gone */
-	bool asked;
+	struct request *request; /* NULL: gone */
+	bool sent;
 	char tenant[TOKEN_NAME_MAX + 1]; /* who asks */
-	struct question_text text;
-	question_done *done;
+	struct ledger_query_text text;
+	ledger_query_done *done;
 };
 
-static void question_free(struct front *front, struct question *question)
+static void query_free(struct front *front, struct ledger_query *query)
 {
-	struct question **at = &front->questions;
+	struct ledger_query **at = &front->ledger_queries;
 
-	while (*at != question) {
+	while (*at != query) {
 		at = &(*at)->next;
 	}
-	*at = question->next;
-	free(question);
+	*at = query->next;
+	free(query);
 }
 
-void questions_forget(struct front *front)
+void ledger_queries_forget(struct front *front)
 {
-	while (front->questions) {
-		question_free(front, front->questions);
+	while (front->ledger_queries) {
+		query_free(front, front->ledger_queries);
 	}
 }
 
-static void asker_closed(struct visit *visit)
+static void request_closed(struct request *request)
 {
-	struct question *question = visit->state;
+	struct ledger_query *query = request->state;
 
-	if (question->asked) {
-		question->visit = NULL;
+	if (query->sent) {
+		query->request = NULL;
 	} else {
-		question_free(question->front, question);
+		query_free(query->front, query);
 	}
 }
 
-static struct visit *asker_of(struct question *question)
+static struct request *detach_request(struct ledger_query *query)
 {
-	struct visit *visit = question->visit;
+	struct request *request = query->request;
 
-	if (visit) {
-		visit->closed = NULL;
-		visit->state = NULL;
+	if (request) {
+		request->closed = NULL;
+		request->state = NULL;
 	}
-	return visit;
+	return request;
 }
 
 /* The oldest of the tenant's that waits, unless enough of them are with the ledger. */
-static struct question *next_question(const struct front *front, const char *tenant)
+static struct ledger_query *next_query(const struct front *front, const char *tenant)
 {
-	struct question *oldest = NULL;
-	unsigned asked = 0;
+	struct ledger_query *oldest = NULL;
+	unsigned sent = 0;
 
-	for (struct question *q = front->questions; q; q = q->next) {
+	for (struct ledger_query *q = front->ledger_queries; q; q = q->next) {
 		if (strcmp(q->tenant, tenant) == 0) {
-			asked += q->asked;
-			oldest = q->asked ? oldest : q;
+			sent += q->sent;
+			oldest = q->sent ? oldest : q;
 		}
 	}
-	return asked < ASKED_MAX ? oldest : NULL;
+	return sent < SENT_MAX ? oldest : NULL;
 }
 
 static ledger_done answered;
 
-static int send_execution(struct question *question)
+static int send_execution(struct ledger_query *query)
 {
-	const struct question_text *text = &question->text;
+	const struct ledger_query_text *text = &query->text;
 
-	return ledger_get(question->front->ledger, text->tenant, text->id, answered, question);
+	return ledger_get(query->front->ledger, text->tenant, text->id, answered, query);
 }
 
-static int send_executions(struct question *question)
+static int send_executions(struct ledger_query *query)
 {
-	const struct question_text *text = &question->text;
+	const struct ledger_query_text *text = &query->text;
 
-	return ledger_list(question->front->ledger, text->tenant, text->id[0] ? text->id : NULL,
-			   text->limit, answered, question);
+	return ledger_list(query->front->ledger, text->tenant, text->id[0] ? text->id : NULL,
+			   text->limit, answered, query);
 }
 
-static int send_sessions_gone(struct question *question)
+static int send_sessions_gone(struct ledger_query *query)
 {
-	const struct question_text *text = &question->text;
+	const struct ledger_query_text *text = &query->text;
 
-	return ledger_session_list(question->front->ledger, text->tenant,
-				   text->id[0] ? text->id : NULL, text->limit, answered, question);
+	return ledger_session_list(query->front->ledger, text->tenant,
+				   text->id[0] ? text->id : NULL, text->limit, answered, query);
 }
 
-static int (*const send[])(struct question *question) = {
-	[QUESTION_EXECUTION] = send_execution,
-	[QUESTION_EXECUTIONS] = send_executions,
-	[QUESTION_SESSIONS_GONE] = send_sessions_gone,
+static int (*const send[])(struct ledger_query *query) = {
+	[LEDGER_QUERY_EXECUTION] = send_execution,
+	[LEDGER_QUERY_EXECUTIONS] = send_executions,
+	[LEDGER_QUERY_SESSIONS_GONE] = send_sessions_gone,
 };
 
-static void ask_next(struct front *front, const char *of)
+static void send_next(struct front *front, const char *of)
 {
 	char tenant[TOKEN_NAME_MAX + 1]; /* whoever is refused takes its name along */
-	struct question *question;
+	struct ledger_query *query;
 
 	(void)snprintf(tenant, sizeof(tenant), "%s", of);
-	while ((question = next_question(front, tenant))) {
-		question->asked = true;
-		if (send[question->text.kind](question) < 0) {
-			struct visit *visit = asker_of(question);
+	while ((query = next_query(front, tenant))) {
+		query->sent = true;
+		if (send[query->text.kind](query) < 0) {
+			struct request *request = detach_request(query);
 
-			question_free(front, question);
-			visit_refuse(visit, PROBLEM_LEDGER_UNAVAILABLE,
-				     "the ledger does not answer");
+			query_free(front, query);
+			request_refuse(request, PROBLEM_LEDGER_UNAVAILABLE,
+				       "the ledger does not answer");
 		}
 	}
 }
 
 static void answered(void *user, const struct brig_error *error, const char *data, size_t size)
 {
-	struct question *question = user;
-	struct front *front = question->front;
-	struct visit *visit = asker_of(question);
+	struct ledger_query *query = user;
+	struct front *front = query->front;
+	struct request *request = detach_request(query);
 	char tenant[TOKEN_NAME_MAX + 1];
 
-	memcpy(tenant, question->tenant, sizeof(tenant));
-	if (visit) {
-		question->done(visit, &question->text, error, data, size);
+	memcpy(tenant, query->tenant, sizeof(tenant));
+	if (request) {
+		query->done(request, &query->text, error, data, size);
 	}
-	question_free(front, question);
-	ask_next(front, tenant);
+	query_free(front, query);
+	send_next(front, tenant);
 }
 
 static bool has_room(const struct front *front, const char *tenant)
 {
 	unsigned waiting = 0;
 
-	for (const struct question *q = front->questions; q; q = q->next) {
-		waiting += !q->asked && strcmp(q->tenant, tenant) == 0;
+	for (const struct ledger_query *q = front->ledger_queries; q; q = q->next) {
+		waiting += !q->sent && strcmp(q->tenant, tenant) == 0;
 	}
 	return waiting < WAITING_MAX;
 }
 
-void question_ask(struct visit *visit, const struct question_text *text, question_done *done)
+void ledger_query_send(struct request *request, const struct ledger_query_text *text,
+		       ledger_query_done *done)
 {
-	struct front *front = visit->front;
+	struct front *front = request->front;
 	struct problem problem = { 0 };
 
-	if (!has_room(front, visit->caller.tenant)) {
+	if (!has_room(front, request->caller.tenant)) {
 		problem_set(&problem, PROBLEM_QUEUE_FULL,
 			    "%u of your questions for what is recorded are waiting already",
 			    WAITING_MAX);
-		visit_problem(visit, &problem);
+		request_answer_problem(request, &problem);
 		return;
 	}
-	struct question *question = calloc(1, sizeof(*question));
-	if (!question) {
-		visit_refuse(visit, PROBLEM_MEMORY_LOW, "no memory for the request");
+	struct ledger_query *query = calloc(1, sizeof(*query));
+	if (!query) {
+		request_refuse(request, PROBLEM_MEMORY_LOW, "no memory for the request");
 		return;
 	}
-	question->front = front;
-	question->visit = visit;
-	question->text = *text;
-	question->done = done;
-	memcpy(question->tenant, visit->caller.tenant, sizeof(question->tenant));
-	question->next = front->questions;
-	front->questions = question;
-	visit->state = question;
-	visit->closed = asker_closed;
-	ask_next(front, question->tenant);
+	query->front = front;
+	query->request = request;
+	query->text = *text;
+	query->done = done;
+	memcpy(query->tenant, request->caller.tenant, sizeof(query->tenant));
+	query->next = front->ledger_queries;
+	front->ledger_queries = query;
+	request->state = query;
+	request->closed = request_closed;
+	send_next(front, query->tenant);
 }
 
-void question_pass_on(struct visit *visit, const struct question_text *text,
-		      const struct brig_error *error, const char *data, size_t size)
+void ledger_query_pass_on(struct request *request, const struct ledger_query_text *text,
+			  const struct brig_error *error, const char *data, size_t size)
 {
 	(void)text;
 	if (error) {
-		visit_refuse(visit, PROBLEM_LEDGER_UNAVAILABLE, "the ledger does not answer");
+		request_refuse(request, PROBLEM_LEDGER_UNAVAILABLE, "the ledger does not answer");
 	} else {
-		visit_json(visit, 200, data, size);
+		request_answer_json(request, 200, data, size);
 	}
 }

@@ -11,25 +11,30 @@
 
 struct stored;
 
-enum question_kind { QUESTION_EXECUTION, QUESTION_EXECUTIONS, QUESTION_SESSIONS_GONE };
+enum ledger_query_kind {
+	LEDGER_QUERY_EXECUTION,
+	LEDGER_QUERY_EXECUTIONS,
+	LEDGER_QUERY_SESSIONS_GONE
+};
 
-struct question_text {
-	enum question_kind kind;
+struct ledger_query_text {
+	enum ledger_query_kind kind;
 	char tenant[TOKEN_NAME_MAX + 1]; /* whose it may be; or LEDGER_ANY_TENANT */
 	char id[27];    /* the execution; of a list: it begins behind this one, if it is not "" */
 	unsigned limit; /* of a list */
 	/* Of an execution: who wants to know. */
-	void (*found)(struct visit *visit, const struct stored *stored);
+	void (*found)(struct request *request, const struct stored *stored);
 };
 
-typedef void question_done(struct visit *visit, const struct question_text *text,
-			   const struct brig_error *error, const char *data, size_t size);
+typedef void ledger_query_done(struct request *request, const struct ledger_query_text *text,
+			       const struct brig_error *error, const char *data, size_t size);
 
 /*
  * `done` comes later, once, with what the ledger said, unless the visit ends before. The visit's
  * state and `closed` are used until then. If it cannot be asked the visit is refused.
  */
-void question_ask(struct visit *visit, const struct question_text *text, question_done *done);
+void ledger_query_send(struct request *request, const struct ledger_query_text *text,
+		       ledger_query_done *done);
 /* Answers with what has come, as it is. */
-question_done question_pass_on;
+ledger_query_done ledger_query_pass_on;
 #endif

@@ -17,21 +17,21 @@
 #include "front/execution/relay.h"
 #include "role/log.h"
 
-struct keeper {
+struct session_relay {
 	struct relay relay;
 	struct session_watch watch;
 };
 
 /* A question to the ledger cannot be taken back; its asker may leave. */
-struct question {
+struct session_query {
 	struct engine_run *run; /* NULL: gone */
-	struct keeper *keeper;
+	struct session_relay *session_relay;
 	char tenant[TOKEN_NAME_MAX + 1], session[27]; /* that was opened for nobody then */
 };
 
 struct engine_run {
 	struct relay_call call;
-	struct question *question;
+	struct session_query *query;
 	enum engine_op op;
 	char tenant[TOKEN_NAME_MAX + 1], caller[TOKEN_NAME_MAX + 1], session[65];
 	struct buf answer;
@@ -41,15 +41,15 @@ struct engine_run {
 	void (*end_block)(void *user, int block);
 };
 
-static struct keeper *keeper_of(struct engine_run *run)
+static struct session_relay *session_relay_of(struct engine_run *run)
 {
-	return (struct keeper *)(void *)relay_of(run);
+	return (struct session_relay *)(void *)relay_of(run);
 }
 
 static void run_free(struct engine_run *run)
 {
-	if (run->question) {
-		run->question->run = NULL;
+	if (run->query) {
+		run->query->run = NULL;
 	}
 	buf_done(&run->answer);
 	relay_call_free(&run->call);
@@ -83,7 +83,7 @@ static void not_closed(void *user, const struct brig_error *error)
 }
 
 /* Whoever opened it is gone, or it could not be recorded. */
-static void close_session(struct keeper *keeper, const char *tenant, const char *id)
+static void close_session(struct session_relay *session_relay, const char *tenant, const char *id)
 {
 	struct engine_run *ignored = NULL;
 	struct engine_call call = { .op = ENGINE_SESSION_CLOSE,
@@ -92,29 +92,29 @@ static void close_session(struct keeper *keeper, const char *tenant, const char 
 				    .end = closed,
 				    .fail = not_closed };
 
-	(void)engine_start(keeper->relay.inner, &call, &ignored, NULL);
+	(void)engine_start(session_relay->relay.inner, &call, &ignored, NULL);
 }
 
 /* --- asking the ledger ----------------------------------------------------------------------- */
 
-static struct question *question_new(struct engine_run *run)
+static struct session_query *query_new(struct engine_run *run)
 {
-	struct question *question = calloc(1, sizeof(*question));
+	struct session_query *query = calloc(1, sizeof(*query));
 
-	if (question) {
-		question->run = run;
-		question->keeper = keeper_of(run);
-		run->question = question;
+	if (query) {
+		query->run = run;
+		query->session_relay = session_relay_of(run);
+		run->query = query;
 	}
-	return question;
+	return query;
 }
 
-static struct engine_run *asker_of(struct question *question)
+static struct engine_run *detach_run(struct session_query *query)
 {
-	struct engine_run *run = question->run;
+	struct engine_run *run = query->run;
 
 	if (run) {
-		run->question = NULL;
+		run->query = NULL;
 	}
 	return run;
 }
@@ -128,13 +128,13 @@ static void unrecorded(struct engine_run *run, const char *why)
 static void opening_recorded(void *user, const struct brig_error *error, const char *data,
 			     size_t size)
 {
-	struct question *question = user;
-	struct engine_run *run = asker_of(question);
+	struct session_query *query = user;
+	struct engine_run *run = detach_run(query);
 
 	(void)data;
 	(void)size;
 	if (!run || error) {
-		close_session(question->keeper, question->tenant, question->session);
+		close_session(query->session_relay, query->tenant, query->session);
 	}
 	if (run && error) {
 		unrecorded(run, error->message);
@@ -142,13 +142,13 @@ static void opening_recorded(void *user, const struct brig_error *error, const c
 	} else if (run) {
 		finish(run);
 	}
-	free(question);
+	free(query);
 }
 
 /* It is there: recorded first, then told. */
 static void record_opening(struct engine_run *run, const char *data, size_t size)
 {
-	struct question *question = question_new(run);
+	struct session_query *query = query_new(run);
 	json_t *object = json_loadb(data, size, 0, NULL);
 	const char *id = json_string_value(json_object_get(object, "id"));
 	struct ledger_session session = {
@@ -161,21 +161,21 @@ static void record_opening(struct engine_run *run, const char *data, size_t size
 	};
 
 	buf_add(&run->answer, data, size);
-	if (question && id && id_valid(id) && !run->answer.failed) {
-		memcpy(question->tenant, run->tenant, sizeof(question->tenant));
-		memcpy(question->session, id, sizeof(question->session));
+	if (query && id && id_valid(id) && !run->answer.failed) {
+		memcpy(query->tenant, run->tenant, sizeof(query->tenant));
+		memcpy(query->session, id, sizeof(query->session));
 		if (ledger_session_opened(relay_of(run)->front->ledger, &session, opening_recorded,
-					  question) == 0) {
+					  query) == 0) {
 			json_decref(object);
 			return;
 		}
 	}
 	if (id) {
-		close_session(keeper_of(run), run->tenant, id);
+		close_session(session_relay_of(run), run->tenant, id);
 	}
 	json_decref(object);
-	free(question);
-	run->question = NULL;
+	free(query);
+	run->query = NULL;
 	unrecorded(run, "the ledger does not answer");
 	fail(run);
 }
@@ -183,8 +183,8 @@ static void record_opening(struct engine_run *run, const char *data, size_t size
 static void closing_recorded(void *user, const struct brig_error *error, const char *data,
 			     size_t size)
 {
-	struct question *question = user;
-	struct engine_run *run = asker_of(question);
+	struct session_query *query = user;
+	struct engine_run *run = detach_run(query);
 
 	/* It is closed, whether that is known in a later life or not. */
 	(void)error;
@@ -193,20 +193,20 @@ static void closing_recorded(void *user, const struct brig_error *error, const c
 	if (run) {
 		finish(run);
 	}
-	free(question);
+	free(query);
 }
 
 static void record_closing(struct engine_run *run, const char *data, size_t size)
 {
-	struct question *question = question_new(run);
+	struct session_query *query = query_new(run);
 	json_t *object = json_loadb(data, size, 0, NULL);
 
 	buf_add(&run->answer, data, size);
-	if (!question || ledger_session_ended(relay_of(run)->front->ledger, run->tenant,
-					      run->session, "it was closed", session_runs(object),
-					      closing_recorded, question) < 0) {
-		free(question);
-		run->question = NULL;
+	if (!query || ledger_session_ended(relay_of(run)->front->ledger, run->tenant, run->session,
+					   "it was closed", session_runs(object), closing_recorded,
+					   query) < 0) {
+		free(query);
+		run->query = NULL;
 		finish(run);
 	}
 	json_decref(object);
@@ -215,13 +215,13 @@ static void record_closing(struct engine_run *run, const char *data, size_t size
 /* The warden does not know it. Nor does the ledger: then it is as the warden has said. */
 static void looked_up(void *user, const struct brig_error *error, const char *data, size_t size)
 {
-	struct question *question = user;
-	struct engine_run *run = asker_of(question);
+	struct session_query *query = user;
+	struct engine_run *run = detach_run(query);
 	json_t *object = run && !error ? json_loadb(data, size, 0, NULL) : NULL;
 	const char *state = json_string_value(json_object_get(object, "state"));
 	const char *reason = json_string_value(json_object_get(object, "reason"));
 
-	free(question);
+	free(query);
 	if (run && state && strcmp(state, "gone") == 0) {
 		if (run->op == ENGINE_SESSION_GET) {
 			buf_add(&run->answer, data, size);
@@ -244,13 +244,13 @@ static bool look_up(struct engine_run *run)
 	if (run->error.errnum != ENOENT || !id_valid(run->session)) {
 		return false;
 	}
-	struct question *question = question_new(run);
-	if (question && ledger_session_get(relay_of(run)->front->ledger, run->tenant, run->session,
-					   looked_up, question) == 0) {
+	struct session_query *query = query_new(run);
+	if (query && ledger_session_get(relay_of(run)->front->ledger, run->tenant, run->session,
+					looked_up, query) == 0) {
 		return true;
 	}
-	free(question);
-	run->question = NULL;
+	free(query);
+	run->query = NULL;
 	return false;
 }
 
@@ -360,12 +360,12 @@ static void forget(struct engine_run *run)
 	run_free(run);
 }
 
-static void keeper_free(struct engine *engine)
+static void session_relay_free(struct engine *engine)
 {
-	struct keeper *keeper = (struct keeper *)(void *)engine;
+	struct session_relay *session_relay = (struct session_relay *)(void *)engine;
 
-	session_watch_end(&keeper->watch);
-	relay_free(&keeper->relay);
+	session_watch_end(&session_relay->watch);
+	relay_free(&session_relay->relay);
 }
 
 int session_engine_new(struct front *front, struct engine *inner, struct engine **ret)
@@ -374,14 +374,14 @@ int session_engine_new(struct front *front, struct engine *inner, struct engine 
 						   .cancel = cancel,
 						   .forget = forget,
 						   .pause = relay_pause,
-						   .free = keeper_free };
-	struct keeper *keeper =
-		(struct keeper *)(void *)relay_new(sizeof(*keeper), &class, front, inner);
+						   .free = session_relay_free };
+	struct session_relay *session_relay = (struct session_relay *)(void *)relay_new(
+		sizeof(*session_relay), &class, front, inner);
 
-	if (!keeper) {
+	if (!session_relay) {
 		return -ENOMEM;
 	}
-	session_watch_begin(&keeper->watch, front, inner);
-	*ret = &keeper->relay.engine;
+	session_watch_begin(&session_relay->watch, front, inner);
+	*ret = &session_relay->relay.engine;
 	return 0;
 }

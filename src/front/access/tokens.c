@@ -83,7 +83,7 @@ static int take_limits(void *into, const struct field *field, json_t *value, con
 		       struct problem *problem)
 {
 	(void)field;
-	return ask_ceilings(value, where, &((struct token *)into)->ceilings, problem);
+	return execution_request_ceilings(value, where, &((struct token *)into)->ceilings, problem);
 }
 
 /*

@@ -24,10 +24,10 @@ enum phase {
 };
 
 struct events {
-	struct place place;
+	struct output_log_position position;
 	enum phase phase;
 	bool owner; /* its reader sets the pace of the program */
-	struct spout spout;
+	struct stream_writer writer;
 	struct loop_timer beat;
 	struct output_log *log;   /* a reference; or NULL */
 	struct run_result result; /* or the problem */
@@ -54,9 +54,9 @@ static bool take_number(const char **text, char behind, size_t *ret)
 	return errno == 0 && *end == behind;
 }
 
-int events_place(const char *id, struct place *ret)
+int events_position(const char *id, struct output_log_position *ret)
 {
-	*ret = (struct place){ 0 };
+	*ret = (struct output_log_position){ 0 };
 	if (!id || !*id) {
 		return 0;
 	}
@@ -68,13 +68,13 @@ int events_place(const char *id, struct place *ret)
 		       : -EINVAL;
 }
 
-static void write_output(struct rope *rope, const struct place *place,
+static void write_output(struct rope *rope, const struct output_log_position *position,
 			 const struct output_part *part)
 {
 	struct buf *out = &rope->text;
 	struct json_out json = { .buf = out };
 
-	buf_addf(out, "id: %zu-%zu\nevent: output\ndata: ", place->seen[0], place->seen[1]);
+	buf_addf(out, "id: %zu-%zu\nevent: output\ndata: ", position->seen[0], position->seen[1]);
 	json_open(&json, NULL, '{');
 	json_text(&json, "stream", part->stream == 2 ? "stderr" : "stdout");
 	if (utf8_valid(part->data, part->size)) {
@@ -98,18 +98,18 @@ static void write_end(struct rope *rope, const struct run_result *result,
 	buf_adds(&rope->text, "\n\n");
 }
 
-static void begin(struct visit *visit, const char *id)
+static void begin(struct request *request, const char *id)
 {
 	char location[64];
 
 	if (id) {
 		snprintf(location, sizeof(location), "/v1/executions/%s", id);
-		visit_header(visit, "Location", location);
+		request_answer_header(request, "Location", location);
 	}
-	visit_header(visit, "Cache-Control", "no-store");
-	visit_header(visit, "X-Content-Type-Options", "nosniff");
-	visit->front->counts.answers[2]++;
-	http_stream_begin(visit->exchange, 200, EVENTS_TYPE);
+	request_answer_header(request, "Cache-Control", "no-store");
+	request_answer_header(request, "X-Content-Type-Options", "nosniff");
+	request->front->counts.answers[2]++;
+	http_stream_begin(request->exchange, 200, EVENTS_TYPE);
 }
 
 /* --- what comes next -------------------------------------------------------------------------- */
@@ -121,7 +121,7 @@ static bool next_replayed(struct events *events, struct rope *out)
 	const char *json = run_result_json(&events->result);
 
 	while (events->replayed < 2) {
-		size_t *seen = &events->place.seen[events->replayed];
+		size_t *seen = &events->position.seen[events->replayed];
 		size_t slice = events->skip < REPLAY_SKIP ? events->skip : REPLAY_SKIP;
 
 		if (!events->opened) {
@@ -134,7 +134,7 @@ static bool next_replayed(struct events *events, struct rope *out)
 		if (events->skip) {
 			size_t passed = outcome_stream_skip(&events->stream, slice);
 			events->skip = passed < slice ? 0 : events->skip - passed;
-			turns_spend(events->spout.turns, passed);
+			turns_spend(events->writer.turns, passed);
 			return true;
 		}
 		size_t size = outcome_stream_read(&events->stream, room, sizeof(room));
@@ -143,7 +143,7 @@ static bool next_replayed(struct events *events, struct rope *out)
 						    .data = room,
 						    .size = size };
 			*seen += size;
-			write_output(out, &events->place, &part);
+			write_output(out, &events->position, &part);
 			return true;
 		}
 		events->opened = false;
@@ -166,8 +166,8 @@ static bool next_event(struct events *events, struct rope *out)
 	switch (events->phase) {
 	case EVENTS_LIVE:
 	case EVENTS_LOG:
-		if (output_log_next(events->log, &events->place, &part)) {
-			write_output(out, &events->place, &part);
+		if (output_log_next(events->log, &events->position, &part)) {
+			write_output(out, &events->position, &part);
 			return true;
 		}
 		if (events->phase == EVENTS_LIVE) {
@@ -192,20 +192,21 @@ static bool next_event(struct events *events, struct rope *out)
 	return true;
 }
 
-static void pump(struct visit *visit)
+static void pump(struct request *request)
 {
-	struct events *events = visit->state;
-	struct execution *execution = visit->listener.execution;
+	struct events *events = request->state;
+	struct execution *execution = request->listener.execution;
 	struct rope text = { 0 };
 
-	while (visit->exchange && spout_ready(&events->spout) && next_event(events, &text)) {
-		spout_put(&events->spout, visit->exchange, &text);
+	while (request->exchange && stream_writer_ready(&events->writer) &&
+	       next_event(events, &text)) {
+		stream_writer_put(&events->writer, request->exchange, &text);
 	}
 	if (execution && events->owner) {
-		execution_pause(execution, events->spout.held);
+		execution_pause(execution, events->writer.held);
 	}
-	if (events->phase == EVENTS_OVER && spout_empty(&events->spout)) {
-		visit_end_stream(visit);
+	if (events->phase == EVENTS_OVER && stream_writer_empty(&events->writer)) {
+		request_end_stream(request);
 	}
 }
 
@@ -217,30 +218,30 @@ static void more(void *user)
 /* Its turn, or the reader has taken what it had. */
 static void go_on(void *user)
 {
-	struct visit *visit = user;
-	struct events *events = visit->state;
+	struct request *request = user;
+	struct events *events = request->state;
 
-	spout_resume(&events->spout, visit->exchange);
-	pump(visit);
+	stream_writer_resume(&events->writer, request->exchange);
+	pump(request);
 }
 
 static void drained(void *user)
 {
-	struct visit *visit = user;
+	struct request *request = user;
 
-	spout_drained(&((struct events *)visit->state)->spout);
+	stream_writer_drained(&((struct events *)request->state)->writer);
 	go_on(user);
 }
 
 static void beat(void *user)
 {
-	struct visit *visit = user;
-	struct events *events = visit->state;
+	struct request *request = user;
+	struct events *events = request->state;
 
-	if (visit->exchange && !events->spout.held && spout_empty(&events->spout)) {
-		http_stream_write(visit->exchange, ":\n\n", 3);
+	if (request->exchange && !events->writer.held && stream_writer_empty(&events->writer)) {
+		http_stream_write(request->exchange, ":\n\n", 3);
 	}
-	loop_timer_set(visit->front->loop, &events->beat, clock_now_ns() + BEAT_NS);
+	loop_timer_set(request->front->loop, &events->beat, clock_now_ns() + BEAT_NS);
 }
 
 /* --- beginning and end ----------------------------------------------------------------------- */
@@ -258,14 +259,14 @@ static bool hold(struct events *events, size_t size)
 /* It goes out at the reader's pace; the execution itself is over. */
 static void ended(void *user, struct execution *execution)
 {
-	struct visit *visit = user;
-	struct events *events = visit->state;
+	struct request *request = user;
+	struct events *events = request->state;
 	const struct problem *problem;
 	const struct run_result *result = execution_result(execution, &problem);
-	size_t size = output_log_left(events->log, &events->place);
+	size_t size = output_log_left(events->log, &events->position);
 
 	/* What the log lacks is in the result. */
-	bool lacks = output_log_lacks(events->log, &events->place);
+	bool lacks = output_log_lacks(events->log, &events->position);
 	events->phase = !lacks ? EVENTS_LOG : result ? EVENTS_REPLAY : EVENTS_END;
 	events->problem = *problem;
 	if (result) {
@@ -274,75 +275,76 @@ static void ended(void *user, struct execution *execution)
 	}
 	if (!hold(events, size)) {
 		/* The stream stops short of its end: whoever comes back goes on where it was. */
-		visit_refuse(visit, PROBLEM_BYTES_LIMITED, "");
+		request_refuse(request, PROBLEM_BYTES_LIMITED, "");
 		return;
 	}
-	pump(visit);
+	pump(request);
 }
 
-static void closed(struct visit *visit)
+static void closed(struct request *request)
 {
-	struct events *events = visit->state;
+	struct events *events = request->state;
 
 	loop_timer_clear(&events->beat);
-	spout_done(&events->spout);
+	stream_writer_done(&events->writer);
 	give_back(events);
 	output_log_unref(events->log);
 	run_result_done(&events->result);
 	free(events);
-	visit->state = NULL;
+	request->state = NULL;
 }
 
-static struct events *events_new(struct visit *visit, const struct place *from)
+static struct events *events_new(struct request *request, const struct output_log_position *from)
 {
 	struct events *events = calloc(1, sizeof(*events));
 
 	if (!events) {
-		visit_refuse(visit, PROBLEM_MEMORY_LOW, "no memory for the request");
+		request_refuse(request, PROBLEM_MEMORY_LOW, "no memory for the request");
 		return NULL;
 	}
-	events->place = *from;
-	events->budget = visit->exchange->budget;
+	events->position = *from;
+	events->budget = request->exchange->budget;
 	events->beat.due = beat;
-	events->beat.user = visit;
-	spout_init(&events->spout, &visit->front->turns, events->budget, go_on, visit);
-	visit->state = events;
-	visit->closed = closed;
-	visit->exchange->drained = drained;
+	events->beat.user = request;
+	stream_writer_init(&events->writer, &request->front->turns, events->budget, go_on, request);
+	request->state = events;
+	request->closed = closed;
+	request->exchange->drained = drained;
 	return events;
 }
 
-static void begin_stream(struct visit *visit, struct events *events, const char *id)
+static void begin_stream(struct request *request, struct events *events, const char *id)
 {
-	begin(visit, id);
-	loop_timer_set(visit->front->loop, &events->beat, clock_now_ns() + BEAT_NS);
-	pump(visit);
+	begin(request, id);
+	loop_timer_set(request->front->loop, &events->beat, clock_now_ns() + BEAT_NS);
+	pump(request);
 }
 
-void events_attach(struct visit *visit, struct execution *execution, const struct place *from,
-		   bool owner)
+void events_attach(struct request *request, struct execution *execution,
+		   const struct output_log_position *from, bool owner)
 {
-	if (!visit->listener.execution) {
-		execution_listen(execution, &visit->listener);
+	if (!request->listener.execution) {
+		execution_listen(execution, &request->listener);
 	}
-	struct events *events = events_new(visit, from);
+	struct events *events = events_new(request, from);
 	if (events) {
 		events->phase = EVENTS_LIVE;
 		events->owner = owner;
 		events->log = output_log_ref(execution_output(execution));
-		visit->listener.output = more;
-		visit->listener.ended = ended;
-		begin_stream(visit, events, execution_id(execution));
+		request->listener.output = more;
+		request->listener.ended = ended;
+		begin_stream(request, events, execution_id(execution));
 	}
 }
 
-void events_replay(struct visit *visit, const struct stored *stored, const struct place *from)
+void events_replay(struct request *request, const struct stored *stored,
+		   const struct output_log_position *from)
 {
 	if (!stored->result.block) {
-		stored_answer_result(visit, stored);
+		stored_answer_result(request, stored);
 		return;
 	}
-	struct events *events = events_new(visit, from);
+	struct events *events = events_new(request, from);
 	if (!events) {
 		return;
 	}
@@ -351,11 +353,11 @@ void events_replay(struct visit *visit, const struct stored *stored, const struc
 	if (!stored->failed) {
 		run_result_copy(&stored->result, &events->result);
 		if (!hold(events, events->result.block->size)) {
-			visit_refuse(visit, PROBLEM_BYTES_LIMITED,
-				     "your answers that wait to be taken are too large together "
-				     "(http.tenant_answer_bytes)");
+			request_refuse(request, PROBLEM_BYTES_LIMITED,
+				       "your answers that wait to be taken are too large together "
+				       "(http.tenant_answer_bytes)");
 			return;
 		}
 	}
-	begin_stream(visit, events, NULL);
+	begin_stream(request, events, NULL);
 }

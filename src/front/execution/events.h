@@ -12,10 +12,11 @@
 #define EVENTS_TYPE "text/event-stream"
 
 /* Last-Event-ID. 0, -EALREADY: all was seen, -EINVAL: not one of ours. NULL is the beginning. */
-int events_place(const char *id, struct place *ret);
+int events_position(const char *id, struct output_log_position *ret);
 /* The beginning of a stream. Call execution_submit(), if at all, afterwards. */
-void events_attach(struct visit *visit, struct execution *execution, const struct place *from,
-		   bool owner);
+void events_attach(struct request *request, struct execution *execution,
+		   const struct output_log_position *from, bool owner);
 /* All of it, of one that has ended. */
-void events_replay(struct visit *visit, const struct stored *stored, const struct place *from);
+void events_replay(struct request *request, const struct stored *stored,
+		   const struct output_log_position *from);
 #endif

@@ -31,7 +31,7 @@ void execution_free(struct execution *execution)
 	if (front->close_next == execution) {
 		front->close_next = execution->next;
 	}
-	execution_drop_ask(execution);
+	execution_drop_request(execution);
 	output_log_unref(execution->output);
 	run_result_done(&execution->result);
 	buf_done(&execution->failure);
@@ -43,7 +43,7 @@ void execution_free(struct execution *execution)
 void execution_fail(struct execution *execution)
 {
 	execution->failed = true;
-	execution_drop_ask(execution);
+	execution_drop_request(execution);
 	admission_leave(&execution->front->admission, &execution->ticket, 0, 0);
 	execution_save(execution);
 }
@@ -96,7 +96,7 @@ static void engine_failed(void *user, const struct brig_error *error)
 
 static void start(struct execution *execution)
 {
-	struct engine_call *call = &execution->ask->call;
+	struct engine_call *call = &execution->execution_request->call;
 	struct brig_error error = { 0 };
 
 	call->tenant = execution->tenant;
@@ -119,7 +119,7 @@ static void start(struct execution *execution)
 		engine_failed(execution, &error);
 	} else {
 		/* The engine has copied it all. */
-		execution_drop_ask(execution);
+		execution_drop_request(execution);
 	}
 }
 
@@ -248,31 +248,32 @@ static void begun(void *user, const struct brig_error *error, const char *data, 
 	}
 }
 
-static int copy_order(struct execution *execution, const struct execution_order *order)
+static int copy_submission(struct execution *execution, const struct submission *submission)
 {
-	memcpy(execution->tenant, order->caller->tenant, sizeof(execution->tenant));
-	memcpy(execution->caller, order->caller->name, sizeof(execution->caller));
-	execution->queued = order->queued;
-	execution->recorded = order->forced;
-	execution->stream = order->stream || order->queued;
-	execution->attached_stream = order->resumable && !order->queued;
-	execution->begun = order->begun;
-	execution->user = order->user;
-	record_digests(execution, order);
-	if (order->key && !(execution->key = strdup(order->key))) {
+	memcpy(execution->tenant, submission->caller->tenant, sizeof(execution->tenant));
+	memcpy(execution->caller, submission->caller->name, sizeof(execution->caller));
+	execution->queued = submission->queued;
+	execution->recorded = submission->forced;
+	execution->stream = submission->stream || submission->queued;
+	execution->attached_stream = submission->resumable && !submission->queued;
+	execution->begun = submission->begun;
+	execution->user = submission->user;
+	record_digests(execution, submission);
+	if (submission->key && !(execution->key = strdup(submission->key))) {
 		return -ENOMEM;
 	}
-	if (order->queued && !order->forced) {
-		execution->request = order->text ? block_ref(order->text)
-						 : block_copy(order->body, order->body_size);
+	if (submission->queued && !submission->forced) {
+		execution->request = submission->text
+					     ? block_ref(submission->text)
+					     : block_copy(submission->body, submission->body_size);
 		if (!execution->request) {
 			return -ENOMEM;
 		}
-		execution->request_size = order->body_size;
+		execution->request_size = submission->body_size;
 	}
-	execution->body_size = order->queued ? 0 : order->body_size;
-	if (order->id) {
-		memcpy(execution->id, order->id, sizeof(execution->id));
+	execution->body_size = submission->queued ? 0 : submission->body_size;
+	if (submission->id) {
+		memcpy(execution->id, submission->id, sizeof(execution->id));
 		return 0;
 	}
 	return id_make(execution->id);
@@ -289,38 +290,38 @@ static void link_in(struct execution *execution)
 	front->executions = execution;
 }
 
-int execution_new(struct front *front, const struct execution_order *order, struct execution **ret,
+int execution_new(struct front *front, const struct submission *submission, struct execution **ret,
 		  struct problem *problem)
 {
 	struct execution *execution = calloc(1, sizeof(*execution));
 	struct output_log *output =
-		output_log_new(admission_output(&front->admission, order->caller->tenant));
+		output_log_new(admission_output(&front->admission, submission->caller->tenant));
 
 	if (!execution || !output) {
 		output_log_unref(output);
 		free(execution);
-		ask_free(order->ask);
+		execution_request_free(submission->execution_request);
 		return problem_set(problem, PROBLEM_MEMORY_LOW, "no memory for the request");
 	}
 	execution->front = front;
 	execution->output = output;
-	execution->ask = order->ask;
+	execution->execution_request = submission->execution_request;
 	execution->ticket.granted = granted;
 	execution->ticket.refused = not_granted;
 	execution->ticket.user = execution;
 	execution->timer.due = due;
 	execution->timer.user = execution;
-	int r = order->forced ? 0 : record_room(front, problem);
-	r = r < 0 ? r : execution_bound_queued(front, order, problem);
+	int r = submission->forced ? 0 : record_room(front, problem);
+	r = r < 0 ? r : execution_bound_queued(front, submission, problem);
 	link_in(execution);
-	if (r == 0 && copy_order(execution, order) < 0) {
+	if (r == 0 && copy_submission(execution, submission) < 0) {
 		r = problem_set(problem, PROBLEM_MEMORY_LOW, "no memory for the request");
 	}
 	if (r == 0) {
-		r = admission_reserve(&front->admission, order->caller, order->forced,
+		r = admission_reserve(&front->admission, submission->caller, submission->forced,
 				      &execution->ticket, problem);
 	}
-	if (r == 0 && !order->forced && (order->queued || order->key)) {
+	if (r == 0 && !submission->forced && (submission->queued || submission->key)) {
 		r = record_begin(execution, begun, execution);
 		r = r < 0 ? record_refused(r, problem) : 0;
 	}

@@ -19,19 +19,19 @@
 struct front;
 struct execution;
 
-struct listener {
+struct execution_listener {
 	void (*output)(void *user); /* there is more; or NULL */
 	/* It is at its end: execution_result() tells. The listener is not on it any more. */
 	void (*ended)(void *user, struct execution *execution);
 	void *user;
 	/* the execution's own */
 	struct execution *execution;
-	struct listener *next, **link;
+	struct execution_listener *next, **link;
 };
 
-struct execution_order {
+struct submission {
 	const struct caller *caller;
-	struct ask *ask; /* taken over, also on failure */
+	struct execution_request *execution_request; /* taken over, also on failure */
 	/* Acknowledged before it runs: it goes on without listeners, and after a crash. */
 	bool queued;
 	bool forced; /* known to the ledger from an earlier life, as `id` */
@@ -54,7 +54,7 @@ struct execution_order {
 };
 
 /* 0, or refused with the problem. */
-int execution_new(struct front *front, const struct execution_order *order, struct execution **ret,
+int execution_new(struct front *front, const struct submission *submission, struct execution **ret,
 		  struct problem *problem);
 /*
  * Off it goes; call once, after the first listener is on. It may have ended, and be gone, when this
@@ -65,9 +65,9 @@ void execution_submit(struct execution *execution);
 struct execution *execution_find(struct front *front, const char *tenant, const char *id);
 const char *execution_id(const struct execution *execution);
 const char *execution_tenant(const struct execution *execution);
-void execution_listen(struct execution *execution, struct listener *listener);
+void execution_listen(struct execution *execution, struct execution_listener *listener);
 /* Nobody hears `listener` any more; when it was the last, a run that was for it alone ends. */
-void execution_unlisten(struct listener *listener);
+void execution_unlisten(struct execution_listener *listener);
 /* The listener cannot take more for now: the program is made to wait. */
 void execution_pause(struct execution *execution, bool paused);
 void execution_cancel(struct execution *execution);

@@ -10,18 +10,19 @@
 
 #include "front/execution/execution_internal.h"
 
-int execution_bound_queued(struct front *front, const struct execution_order *order,
+int execution_bound_queued(struct front *front, const struct submission *submission,
 			   struct problem *problem)
 {
-	size_t own = order->body_size, others = 0;
+	size_t own = submission->body_size, others = 0;
 
-	for (const struct execution *e = front->executions; e && order->queued; e = e->next) {
-		bool is_own = strcmp(e->tenant, order->caller->tenant) == 0;
+	for (const struct execution *e = front->executions; e && submission->queued; e = e->next) {
+		bool is_own = strcmp(e->tenant, submission->caller->tenant) == 0;
 		*(is_own ? &own : &others) += e->request_size;
 	}
 	const struct http_limits *limits = &front->limits;
 	bool own_fit = own <= limits->tenant_queued_bytes;
-	if (order->forced || !order->queued || (own_fit && own + others <= limits->queued_bytes)) {
+	if (submission->forced || !submission->queued ||
+	    (own_fit && own + others <= limits->queued_bytes)) {
 		return 0;
 	}
 	problem_set(problem, PROBLEM_QUEUE_FULL,
@@ -36,8 +37,8 @@ void execution_keep_body(struct execution *execution)
 {
 	struct front *front = execution->front;
 
-	execution->asker = NULL;
-	if (execution->ask && !execution->body_kept) {
+	execution->body_listener = NULL;
+	if (execution->execution_request && !execution->body_kept) {
 		execution->body_kept = execution->body_size;
 		http_bodies_keep(front->http,
 				 admission_budget(&front->admission, execution->tenant),
@@ -45,12 +46,12 @@ void execution_keep_body(struct execution *execution)
 	}
 }
 
-void execution_drop_ask(struct execution *execution)
+void execution_drop_request(struct execution *execution)
 {
 	struct front *front = execution->front;
 
-	ask_free(execution->ask);
-	execution->ask = NULL;
+	execution_request_free(execution->execution_request);
+	execution->execution_request = NULL;
 	if (execution->body_kept) {
 		http_bodies_give(front->http,
 				 admission_budget(&front->admission, execution->tenant),

@@ -27,8 +27,9 @@ struct execution {
 	char *key;             /* owned; or NULL */
 	struct block *request; /* a reference: so that it can be asked again after a crash */
 	size_t request_size;
-	struct ask *ask;        /* owned until it runs */
-	struct listener *asker; /* whose exchange the bytes of the ask are counted with; or NULL */
+	struct execution_request *execution_request; /* owned until it runs */
+	struct execution_listener
+		*body_listener; /* whose exchange the bytes of the ask are counted with; or NULL */
 	size_t body_size;       /* these bytes; 0: they are counted otherwise, as those in queue */
 	size_t body_kept;       /* the asker has left: these are counted for the execution */
 	bool queued, recorded, stream, attached_stream, cancelled, failed, paused;
@@ -37,12 +38,13 @@ struct execution {
 	struct engine_run *run;
 	struct loop_timer timer;
 	uint64_t patience_ns, started_ns;
-	struct listener *listeners;
+	struct execution_listener *listeners;
 	size_t listener_count;
-	struct listener *tell_next; /* in a round of telling them: who is to be told next */
-	bool tell_again;            /* there is more output than when that round began */
-	struct loop_timer tell;     /* there is something that they have not been told of */
-	uint64_t tell_ns;           /* no new round before */
+	struct execution_listener
+		*tell_next;     /* in a round of telling them: who is to be told next */
+	bool tell_again;        /* there is more output than when that round began */
+	struct loop_timer tell; /* there is something that they have not been told of */
+	uint64_t tell_ns;       /* no new round before */
 	void (*begun)(void *user, const struct problem *problem, const char *twin, bool same);
 	void *user;
 
@@ -63,19 +65,19 @@ void execution_free(struct execution *execution);
  * What was acknowledged stays in memory until its turn: so much of a tenant's, and of all. 0, or
  * refused with the problem.
  */
-int execution_bound_queued(struct front *front, const struct execution_order *order,
+int execution_bound_queued(struct front *front, const struct submission *submission,
 			   struct problem *problem);
 /* The asker has left and the ask stays: its bytes count as before. */
 void execution_keep_body(struct execution *execution);
 /* The ask is not wanted any more, and counts no more. */
-void execution_drop_ask(struct execution *execution);
+void execution_drop_request(struct execution *execution);
 /* There is more output: its listeners are told soon, once for all that comes until then. */
 void execution_tell_output(struct execution *execution);
 /* It is at its end: some listeners are told now, the others soon; then execution_told(). */
 void execution_tell_end(struct execution *execution);
 void execution_told(struct execution *execution);
 /* It hears nothing any more. */
-void listener_unlink(struct listener *listener);
+void listener_unlink(struct execution_listener *listener);
 /* It did not run, or not to its end: execution->problem says why. */
 void execution_fail(struct execution *execution);
 /* What happened is recorded, then told; the execution is gone afterwards, now or later. */

@@ -13,7 +13,7 @@
 /* So many are told in one go: then others have their turn. */
 #define LISTENERS_AT_ONCE 64u
 
-void execution_listen(struct execution *execution, struct listener *listener)
+void execution_listen(struct execution *execution, struct execution_listener *listener)
 {
 	listener->execution = execution;
 	listener->link = &execution->listeners;
@@ -23,12 +23,12 @@ void execution_listen(struct execution *execution, struct listener *listener)
 	}
 	execution->listeners = listener;
 	execution->listener_count++;
-	if (execution->body_size && !execution->asker && !execution->body_kept) {
-		execution->asker = listener;
+	if (execution->body_size && !execution->body_listener && !execution->body_kept) {
+		execution->body_listener = listener;
 	}
 }
 
-void listener_unlink(struct listener *listener)
+void listener_unlink(struct execution_listener *listener)
 {
 	struct execution *execution = listener->execution;
 
@@ -41,7 +41,7 @@ void listener_unlink(struct listener *listener)
 		listener->next->link = listener->link;
 	}
 	listener->execution = NULL;
-	if (execution->asker == listener) {
+	if (execution->body_listener == listener) {
 		execution_keep_body(execution);
 	}
 }
@@ -52,7 +52,7 @@ void listener_unlink(struct listener *listener)
 static void tell_some(struct execution *execution)
 {
 	for (unsigned i = 0; execution->tell_next && i < LISTENERS_AT_ONCE; i++) {
-		struct listener *listener = execution->tell_next;
+		struct execution_listener *listener = execution->tell_next;
 
 		execution->tell_next = listener->next;
 		if (listener->output) {
@@ -108,7 +108,7 @@ static void tell_end(void *user)
 	struct execution *execution = user;
 
 	for (unsigned i = 0; execution->listeners && i < LISTENERS_AT_ONCE; i++) {
-		struct listener *listener = execution->listeners;
+		struct execution_listener *listener = execution->listeners;
 
 		listener_unlink(listener);
 		listener->ended(listener->user, execution);
@@ -128,7 +128,7 @@ void execution_tell_end(struct execution *execution)
 	tell_end(execution);
 }
 
-void execution_unlisten(struct listener *listener)
+void execution_unlisten(struct execution_listener *listener)
 {
 	struct execution *execution = listener->execution;
 

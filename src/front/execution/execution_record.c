@@ -14,13 +14,13 @@
 
 #define ID_SIZE 26
 
-static void hash_code(const struct ask *ask, char hex[SHA256_HEX_SIZE])
+static void hash_code(const struct execution_request *execution_request, char hex[SHA256_HEX_SIZE])
 {
-	const struct brig_request *run = &ask->call.run;
+	const struct brig_request *run = &execution_request->call.run;
 	struct sha256 hash;
 
-	if (ask->code_sha256) {
-		memcpy(hex, ask->code_sha256, SHA256_HEX_SIZE);
+	if (execution_request->code_sha256) {
+		memcpy(hex, execution_request->code_sha256, SHA256_HEX_SIZE);
 		return;
 	}
 	sha256_init(&hash);
@@ -28,28 +28,28 @@ static void hash_code(const struct ask *ask, char hex[SHA256_HEX_SIZE])
 	sha256_hex(&hash, hex);
 }
 
-void record_digests(struct execution *execution, const struct execution_order *order)
+void record_digests(struct execution *execution, const struct submission *submission)
 {
 	struct sha256 hash;
 
-	hash_code(order->ask, execution->code_sha256);
-	if (!order->key) {
+	hash_code(submission->execution_request, execution->code_sha256);
+	if (!submission->key) {
 		return;
 	}
 	sha256_init(&hash);
-	sha256_add_field(&hash, order->path, strlen(order->path));
-	if (order->text_sha256[0]) {
+	sha256_add_field(&hash, submission->path, strlen(submission->path));
+	if (submission->text_sha256[0]) {
 		/* Which of the two depends on its length alone, so the same body has one digest. */
-		sha256_add_field(&hash, order->text_sha256, strlen(order->text_sha256));
+		sha256_add_field(&hash, submission->text_sha256, strlen(submission->text_sha256));
 	} else {
-		sha256_add_field(&hash, order->body, order->body_size);
+		sha256_add_field(&hash, submission->body, submission->body_size);
 	}
 	sha256_hex(&hash, execution->digest);
 }
 
 int record_begin(struct execution *execution, ledger_done *done, void *user)
 {
-	const struct engine_call *call = &execution->ask->call;
+	const struct engine_call *call = &execution->execution_request->call;
 	struct ledger_execution record = {
 		.id = execution->id,
 		.tenant = execution->tenant,

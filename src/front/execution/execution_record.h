@@ -6,7 +6,7 @@
 #include "front/execution/execution_internal.h"
 #include "ledger/ledger.h"
 
-void record_digests(struct execution *execution, const struct execution_order *order);
+void record_digests(struct execution *execution, const struct submission *submission);
 /* `user` is the execution: it waits for the answer, and is not recorded before. */
 int record_begin(struct execution *execution, ledger_done *done, void *user);
 /* Why a call of the ledger did not even begin: its caller's fault, or there is no room now. */

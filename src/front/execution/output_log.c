@@ -190,19 +190,19 @@ void output_log_clear(struct output_log *log)
 	cut(log, 0);
 }
 
-bool output_log_lacks(const struct output_log *log, const struct place *place)
+bool output_log_lacks(const struct output_log *log, const struct output_log_position *position)
 {
-	return place->seen[0] < log->gone[0] || place->seen[1] < log->gone[1];
+	return position->seen[0] < log->gone[0] || position->seen[1] < log->gone[1];
 }
 
 /* --- readers --------------------------------------------------------------------------------- */
 
-size_t output_log_left(const struct output_log *log, const struct place *place)
+size_t output_log_left(const struct output_log *log, const struct output_log_position *position)
 {
 	size_t left = 0;
 
 	for (int i = 0; i < 2; i++) {
-		size_t from = place->seen[i] > log->gone[i] ? place->seen[i] : log->gone[i];
+		size_t from = position->seen[i] > log->gone[i] ? position->seen[i] : log->gone[i];
 		size_t end = stream_end(log, i);
 		left += from < end ? end - from : 0;
 	}
@@ -224,28 +224,30 @@ static size_t whole_characters(const char *data, size_t size)
 }
 
 /* The last two segments can grow: whoever has seen all of them looks there again. */
-static size_t first_segment(const struct output_log *log, const struct place *place)
+static size_t first_segment(const struct output_log *log,
+			    const struct output_log_position *position)
 {
 	size_t settled = log->count > 2 ? log->count - 2 : 0;
 	size_t first =
-		place->segment > log->segments_gone ? place->segment - log->segments_gone : 0;
+		position->segment > log->segments_gone ? position->segment - log->segments_gone : 0;
 
 	return first < settled ? first : settled;
 }
 
-bool output_log_next(const struct output_log *log, struct place *place, struct output_part *ret)
+bool output_log_next(const struct output_log *log, struct output_log_position *position,
+		     struct output_part *ret)
 {
 	bool waits = false; /* an earlier segment has bytes that cannot go yet */
 
-	if (output_log_lacks(log, place)) {
+	if (output_log_lacks(log, position)) {
 		return false;
 	}
-	for (size_t i = first_segment(log, place); i < log->count; i++) {
+	for (size_t i = first_segment(log, position); i < log->count; i++) {
 		const struct segment *segment = &log->segments[i];
 		int which = segment->stream == 2;
-		size_t *seen = &place->seen[which];
+		size_t *seen = &position->seen[which];
 
-		place->segment = waits ? place->segment : log->segments_gone + i;
+		position->segment = waits ? position->segment : log->segments_gone + i;
 		if (segment->end <= *seen) {
 			continue;
 		}

@@ -30,7 +30,7 @@ struct output_budget {
 };
 
 /* A place in the output, as bytes of stdout and of stderr that have been seen. */
-struct place {
+struct output_log_position {
 	size_t seen[2];
 	size_t segment; /* where to look first, of all there were; 0 is always right */
 };
@@ -54,9 +54,10 @@ void output_log_end(struct output_log *log);
 /* Nobody reads it: all of it goes. */
 void output_log_clear(struct output_log *log);
 /* True: what comes next behind the place is not kept any more. */
-bool output_log_lacks(const struct output_log *log, const struct place *place);
+bool output_log_lacks(const struct output_log *log, const struct output_log_position *position);
 /* The next part behind `place`, which is moved; false: nothing now. */
-bool output_log_next(const struct output_log *log, struct place *place, struct output_part *ret);
+bool output_log_next(const struct output_log *log, struct output_log_position *position,
+		     struct output_part *ret);
 /* Bytes behind the place, of those that are kept. */
-size_t output_log_left(const struct output_log *log, const struct place *place);
+size_t output_log_left(const struct output_log *log, const struct output_log_position *position);
 #endif

@@ -30,7 +30,7 @@ struct relay *relay_of(const struct engine_run *run)
 	return (struct relay *)(void *)((const struct relay_call *)(const void *)run)->engine;
 }
 
-void *relay_call_new(struct engine *engine, size_t size, const struct engine_call *asked)
+void *relay_call_new(struct engine *engine, size_t size, const struct engine_call *given)
 {
 	struct relay *relay = (struct relay *)(void *)engine;
 	struct relay_call *call = calloc(1, size);
@@ -39,9 +39,9 @@ void *relay_call_new(struct engine *engine, size_t size, const struct engine_cal
 		return NULL;
 	}
 	call->engine = engine;
-	call->end = asked->end;
-	call->fail = asked->fail;
-	call->user = asked->user;
+	call->end = given->end;
+	call->fail = given->fail;
+	call->user = given->user;
 	call->link = &relay->calls;
 	call->next = relay->calls;
 	if (call->next) {

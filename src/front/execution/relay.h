@@ -32,7 +32,7 @@ struct relay *relay_new(size_t size, const struct engine_class *class, struct fr
 void relay_free(struct relay *relay);
 struct relay *relay_of(const struct engine_run *run);
 /* A call of `size` bytes, under way from here on; NULL: no memory. */
-void *relay_call_new(struct engine *engine, size_t size, const struct engine_call *asked);
+void *relay_call_new(struct engine *engine, size_t size, const struct engine_call *given);
 void relay_call_free(struct relay_call *call);
 /* For the class. */
 void relay_pause(struct engine_run *run, bool paused);

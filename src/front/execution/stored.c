@@ -111,68 +111,68 @@ void stored_write(const struct stored *stored, struct rope *out)
 	buf_addc(&out->text, '}');
 }
 
-static void answered(struct visit *visit, const struct question_text *text,
+static void answered(struct request *request, const struct ledger_query_text *text,
 		     const struct brig_error *error, const char *data, size_t size)
 {
 	struct stored stored = { 0 };
-	struct block *block = error ? NULL : ledger_answer_keep(visit->front->ledger);
+	struct block *block = error ? NULL : ledger_answer_keep(request->front->ledger);
 
 	(void)data;
 	(void)size;
 	if (error && error->errnum == ENOENT) {
-		visit_refuse(visit, PROBLEM_NOT_FOUND, "there is no such execution");
+		request_refuse(request, PROBLEM_NOT_FOUND, "there is no such execution");
 	} else if (error && error->errnum == ESTALE) {
-		visit_refuse(visit, PROBLEM_NOT_FOUND, "its result is not kept any more");
+		request_refuse(request, PROBLEM_NOT_FOUND, "its result is not kept any more");
 	} else if (!block || stored_read(block, &stored) < 0) {
-		visit_refuse(visit, PROBLEM_LEDGER_UNAVAILABLE, "the ledger does not answer");
+		request_refuse(request, PROBLEM_LEDGER_UNAVAILABLE, "the ledger does not answer");
 	} else {
-		visit_audit_other(visit, "operator.read", stored.tenant, visit->args[0]);
-		text->found(visit, &stored);
+		request_audit_other(request, "operator.read", stored.tenant, request->args[0]);
+		text->found(request, &stored);
 	}
 	stored_done(&stored);
 	block_unref(block);
 }
 
-void stored_get(struct visit *visit, const char *id,
-		void (*done)(struct visit *visit, const struct stored *stored))
+void stored_get(struct request *request, const char *id,
+		void (*done)(struct request *request, const struct stored *stored))
 {
-	struct question_text text = { .kind = QUESTION_EXECUTION, .found = done };
+	struct ledger_query_text text = { .kind = LEDGER_QUERY_EXECUTION, .found = done };
 
 	if (!id || !id_valid(id)) {
-		visit_refuse(visit, PROBLEM_NOT_FOUND, "there is no such execution");
+		request_refuse(request, PROBLEM_NOT_FOUND, "there is no such execution");
 		return;
 	}
 	memcpy(text.id, id, sizeof(text.id));
-	snprintf(text.tenant, sizeof(text.tenant), "%s", visit_reach(visit));
-	question_ask(visit, &text, answered);
+	snprintf(text.tenant, sizeof(text.tenant), "%s", request_tenant_scope(request));
+	ledger_query_send(request, &text, answered);
 }
 
-void stored_answer(struct visit *visit, const struct stored *stored)
+void stored_answer(struct request *request, const struct stored *stored)
 {
 	struct rope out = { 0 };
 
 	stored_write(stored, &out);
-	visit_rope(visit, 200, "application/json", &out);
+	request_answer_rope(request, 200, "application/json", &out);
 }
 
-void stored_answer_result(struct visit *visit, const struct stored *stored)
+void stored_answer_result(struct request *request, const struct stored *stored)
 {
 	struct problem problem = { 0 };
 
 	if (stored->failed) {
 		problem = stored->problem;
-		visit_problem(visit, &problem);
+		request_answer_problem(request, &problem);
 	} else if (stored->result.block) {
 		struct rope out = { 0 };
 
 		run_result_write(&stored->result, &out);
-		visit_rope(visit, 200, "application/json", &out);
+		request_answer_rope(request, 200, "application/json", &out);
 	} else if (strcmp(stored->status, "queued") == 0 ||
 		   strcmp(stored->status, "running") == 0) {
 		problem_set(&problem, PROBLEM_UNAVAILABLE, "it is still under way");
 		problem.retry_s = 1;
-		visit_problem(visit, &problem);
+		request_answer_problem(request, &problem);
 	} else {
-		visit_refuse(visit, PROBLEM_NOT_FOUND, "its result is not kept any more");
+		request_refuse(request, PROBLEM_NOT_FOUND, "its result is not kept any more");
 	}
 }

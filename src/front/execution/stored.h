@@ -28,10 +28,10 @@ void stored_write(const struct stored *stored, struct rope *out);
  * Asks the ledger for an execution of the visitor's tenant; `done` has the visit as its user. Only
  * a few of a tenant's questions are with the ledger at a time, the others wait here.
  */
-void stored_get(struct visit *visit, const char *id,
-		void (*done)(struct visit *visit, const struct stored *stored));
+void stored_get(struct request *request, const char *id,
+		void (*done)(struct request *request, const struct stored *stored));
 /* Answers with the execution object. */
-void stored_answer(struct visit *visit, const struct stored *stored);
+void stored_answer(struct request *request, const struct stored *stored);
 /* Answers with the result, or the problem, as if it had just ended. */
-void stored_answer_result(struct visit *visit, const struct stored *stored);
+void stored_answer_result(struct request *request, const struct stored *stored);
 #endif

@@ -5,84 +5,85 @@
 #define HOLD_BYTES  (256u << 10)
 #define PIECE_BYTES (64u << 10)
 
-void spout_init(struct spout *spout, struct turns *turns, struct http_budget *budget,
-		void (*go_on)(void *user), void *user)
+void stream_writer_init(struct stream_writer *writer, struct turns *turns,
+			struct http_budget *budget, void (*go_on)(void *user), void *user)
 {
-	*spout = (struct spout){
+	*writer = (struct stream_writer){
 		.turns = turns,
 		.turn = { .due = go_on, .user = user },
 		.budget = budget,
 	};
 }
 
-static void recount(struct spout *spout)
+static void recount(struct stream_writer *writer)
 {
-	size_t waiting = rope_left(&spout->waiting);
+	size_t waiting = rope_left(&writer->waiting);
 
-	if (spout->budget) {
-		spout->budget->answers += waiting - spout->charged;
-		spout->charged = waiting;
+	if (writer->budget) {
+		writer->budget->answers += waiting - writer->charged;
+		writer->charged = waiting;
 	}
 }
 
-void spout_done(struct spout *spout)
+void stream_writer_done(struct stream_writer *writer)
 {
-	turn_leave(&spout->turn);
-	rope_done(&spout->waiting);
-	recount(spout);
+	turn_leave(&writer->turn);
+	rope_done(&writer->waiting);
+	recount(writer);
 }
 
-static size_t write_piece(struct spout *spout, struct http_exchange *exchange)
+static size_t write_piece(struct stream_writer *writer, struct http_exchange *exchange)
 {
 	struct iovec pieces[ROPE_PIECES];
-	size_t count = rope_peek(&spout->waiting, PIECE_BYTES, pieces);
+	size_t count = rope_peek(&writer->waiting, PIECE_BYTES, pieces);
 	size_t size = count ? pieces[0].iov_len : 0;
 
 	if (exchange && size) {
-		spout->held = http_stream_write(exchange, pieces[0].iov_base, size) > HOLD_BYTES;
+		writer->held = http_stream_write(exchange, pieces[0].iov_base, size) > HOLD_BYTES;
 	}
-	rope_take(&spout->waiting, size);
+	rope_take(&writer->waiting, size);
 	return size;
 }
 
-void spout_resume(struct spout *spout, struct http_exchange *exchange)
+void stream_writer_resume(struct stream_writer *writer, struct http_exchange *exchange)
 {
-	while (!spout->held && !spout_empty(spout) && turns_left(spout->turns)) {
-		turns_spend(spout->turns, write_piece(spout, exchange));
+	while (!writer->held && !stream_writer_empty(writer) && turns_left(writer->turns)) {
+		turns_spend(writer->turns, write_piece(writer, exchange));
 	}
-	if (spout_empty(spout)) {
-		rope_done(&spout->waiting);
-	} else if (!spout->held) {
-		turn_join(spout->turns, &spout->turn);
+	if (stream_writer_empty(writer)) {
+		rope_done(&writer->waiting);
+	} else if (!writer->held) {
+		turn_join(writer->turns, &writer->turn);
 	}
-	recount(spout);
+	recount(writer);
 }
 
-void spout_put(struct spout *spout, struct http_exchange *exchange, struct rope *text)
+void stream_writer_put(struct stream_writer *writer, struct http_exchange *exchange,
+		       struct rope *text)
 {
-	rope_append(&spout->waiting, text);
+	rope_append(&writer->waiting, text);
 	rope_done(text);
-	spout_resume(spout, exchange);
+	stream_writer_resume(writer, exchange);
 }
 
-void spout_drained(struct spout *spout)
+void stream_writer_drained(struct stream_writer *writer)
 {
-	spout->held = false;
+	writer->held = false;
 }
 
-bool spout_ready(struct spout *spout)
+bool stream_writer_ready(struct stream_writer *writer)
 {
-	if (spout->held || !spout_empty(spout)) {
+	if (writer->held || !stream_writer_empty(writer)) {
 		return false;
 	}
-	if (!turns_left(spout->turns)) {
-		turn_join(spout->turns, &spout->turn);
+	if (!turns_left(writer->turns)) {
+		turn_join(writer->turns, &writer->turn);
 		return false;
 	}
 	return true;
 }
 
-bool spout_empty(const struct spout *spout)
+bool stream_writer_empty(const struct stream_writer *writer)
 {
-	return rope_left(&spout->waiting) == 0;
+	return rope_left(&writer->waiting) == 0;
 }

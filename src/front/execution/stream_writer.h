@@ -10,7 +10,7 @@
 #include "front/execution/turns.h"
 #include "http/http.h"
 
-struct spout {
+struct stream_writer {
 	struct turns *turns; /* borrowed */
 	struct turn turn;
 	struct rope waiting;
@@ -20,17 +20,18 @@ struct spout {
 };
 
 /* `go_on`: its turn has come; call spout_resume() and put more. */
-void spout_init(struct spout *spout, struct turns *turns, struct http_budget *budget,
-		void (*go_on)(void *user), void *user);
-void spout_done(struct spout *spout);
+void stream_writer_init(struct stream_writer *writer, struct turns *turns,
+			struct http_budget *budget, void (*go_on)(void *user), void *user);
+void stream_writer_done(struct stream_writer *writer);
 /* Takes the text over, and writes what goes now. `exchange` may be NULL: nobody reads. */
-void spout_put(struct spout *spout, struct http_exchange *exchange, struct rope *text);
+void stream_writer_put(struct stream_writer *writer, struct http_exchange *exchange,
+		       struct rope *text);
 /* The reader has taken what it was given: for `drained`. */
-void spout_drained(struct spout *spout);
+void stream_writer_drained(struct stream_writer *writer);
 /* Writes more of what waits, if there is a turn for it. */
-void spout_resume(struct spout *spout, struct http_exchange *exchange);
+void stream_writer_resume(struct stream_writer *writer, struct http_exchange *exchange);
 /* All that was put is with the HTTP layer, and more can come now; else `go_on` will be called. */
-bool spout_ready(struct spout *spout);
+bool stream_writer_ready(struct stream_writer *writer);
 /* All that was put is with the HTTP layer. */
-bool spout_empty(const struct spout *spout);
+bool stream_writer_empty(const struct stream_writer *writer);
 #endif

@@ -20,26 +20,26 @@
 struct batch_item {
 	struct batch_item *next;
 	struct batch *batch;
-	struct listener listener;
+	struct execution_listener listener;
 	size_t number;
 };
 
 struct batch {
-	struct visit *visit;
+	struct request *request;
 	struct document body;
 	json_t *programs, *inputs;
 	size_t width, count, next, ended, failed;
 	unsigned window, under_way;
 	bool events, filling, over;
 	struct batch_item *items; /* owned: those under way */
-	struct spout spout;
+	struct stream_writer writer;
 };
 
 static void fill(struct batch *batch);
 
 static void finish(struct batch *batch)
 {
-	visit_end_stream(batch->visit);
+	request_end_stream(batch->request);
 }
 
 static void begin_line(const struct batch *batch, const char *event, struct rope *line)
@@ -52,14 +52,14 @@ static void begin_line(const struct batch *batch, const char *event, struct rope
 static void put(struct batch *batch, struct rope *line)
 {
 	buf_adds(&line->text, batch->events ? "\n\n" : "\n");
-	spout_put(&batch->spout, batch->visit->exchange, line);
+	stream_writer_put(&batch->writer, batch->request->exchange, line);
 }
 
 /* A client that does not take its answers gets no more large ones. */
 static const struct run_result *affordable(const struct batch *batch,
 					   const struct run_result *result, struct problem *problem)
 {
-	struct http_budget *budget = batch->spout.budget;
+	struct http_budget *budget = batch->writer.budget;
 
 	if (!http_budget_take(budget, run_result_size(result))) {
 		problem_set(problem, PROBLEM_BYTES_LIMITED,
@@ -116,22 +116,23 @@ static void item_ended(void *user, struct execution *execution)
 }
 
 /* With an input, or without one (NULL). */
-static int make_ask(struct batch *batch, size_t program, json_t *input, struct ask **ret,
-		    struct problem *problem)
+static int make_execution_request(struct batch *batch, size_t program, json_t *input,
+				  struct execution_request **ret, struct problem *problem)
 {
 	char where[48];
 
 	snprintf(where, sizeof(where), "programs[%zu]", program);
-	int r = ask_read(ASK_RUN, json_array_get(batch->programs, program), batch->body.longs,
-			 where, ret, problem);
+	int r = execution_request_read(EXECUTION_REQUEST_RUN,
+				       json_array_get(batch->programs, program), batch->body.longs,
+				       where, ret, problem);
 	if (r == 0 && input) {
-		r = ask_overlay(*ret, input, "inputs", problem);
+		r = execution_request_overlay(*ret, input, "inputs", problem);
 	}
 	if (r == 0) {
-		r = front_permit(batch->visit->front, &batch->visit->caller, *ret, problem);
+		r = front_permit(batch->request->front, &batch->request->caller, *ret, problem);
 	}
 	if (r < 0) {
-		ask_free(*ret);
+		execution_request_free(*ret);
 		*ret = NULL;
 	}
 	return r;
@@ -140,22 +141,23 @@ static int make_ask(struct batch *batch, size_t program, json_t *input, struct a
 /* 1: not now, but when one of ours has ended. */
 static int begin_item(struct batch *batch, size_t number)
 {
-	struct front *front = batch->visit->front;
+	struct front *front = batch->request->front;
 	struct problem problem = { 0 };
-	struct execution_order order = { .caller = &batch->visit->caller };
+	struct submission submission = { .caller = &batch->request->caller };
 	struct execution *execution = NULL;
 	struct batch_item *item = calloc(1, sizeof(*item));
 	json_t *input = json_array_get(batch->inputs, number % batch->width);
 
-	if (!item || make_ask(batch, number / batch->width, input, &order.ask, &problem) < 0) {
+	if (!item || make_execution_request(batch, number / batch->width, input,
+					    &submission.execution_request, &problem) < 0) {
 		problem.kind = problem.kind ? problem.kind : PROBLEM_MEMORY_LOW;
 		free(item);
 		put_item(batch, number, NULL, &problem);
 		return 0;
 	}
 	/* What is large waits for a round of its own, however small the batch that it came in. */
-	turns_spend(&front->turns, ask_weight(order.ask));
-	if (execution_new(front, &order, &execution, &problem) < 0) {
+	turns_spend(&front->turns, execution_request_weight(submission.execution_request));
+	if (execution_new(front, &submission, &execution, &problem) < 0) {
 		free(item);
 		if (batch->under_way > 0) {
 			return 1;
@@ -165,7 +167,7 @@ static int begin_item(struct batch *batch, size_t number)
 	}
 	item->batch = batch;
 	item->number = number;
-	item->listener = (struct listener){ .ended = item_ended, .user = item };
+	item->listener = (struct execution_listener){ .ended = item_ended, .user = item };
 	item->next = batch->items;
 	batch->items = item;
 	batch->under_way++;
@@ -193,7 +195,7 @@ static void fill(struct batch *batch)
 	}
 	batch->filling = true;
 	while (batch->next < batch->count && batch->under_way < batch->window &&
-	       spout_ready(&batch->spout)) {
+	       stream_writer_ready(&batch->writer)) {
 		if (begin_item(batch, batch->next) > 0) {
 			break;
 		}
@@ -203,29 +205,29 @@ static void fill(struct batch *batch)
 	if (batch->ended == batch->count && !batch->over) {
 		put_summary(batch);
 	}
-	if (batch->over && spout_empty(&batch->spout)) {
+	if (batch->over && stream_writer_empty(&batch->writer)) {
 		finish(batch);
 	}
 }
 
 static void go_on(void *user)
 {
-	struct batch *batch = ((struct visit *)user)->state;
+	struct batch *batch = ((struct request *)user)->state;
 
-	spout_resume(&batch->spout, batch->visit->exchange);
+	stream_writer_resume(&batch->writer, batch->request->exchange);
 	fill(batch);
 }
 
 static void drained(void *user)
 {
-	spout_drained(&((struct batch *)((struct visit *)user)->state)->spout);
+	stream_writer_drained(&((struct batch *)((struct request *)user)->state)->writer);
 	go_on(user);
 }
 
 /* Also when the client has left: what is under way was for it alone. */
-static void closed(struct visit *visit)
+static void closed(struct request *request)
 {
-	struct batch *batch = visit->state;
+	struct batch *batch = request->state;
 
 	while (batch->items) {
 		struct batch_item *item = batch->items;
@@ -234,7 +236,7 @@ static void closed(struct visit *visit)
 		execution_unlisten(&item->listener);
 		free(item);
 	}
-	spout_done(&batch->spout);
+	stream_writer_done(&batch->writer);
 	document_done(&batch->body);
 	free(batch);
 }
@@ -265,14 +267,14 @@ static int read_batch(struct batch *batch, struct problem *problem)
 
 static int check_program(struct batch *batch, size_t program, struct problem *problem)
 {
-	struct ask *ask = NULL;
-	int r = make_ask(batch, program, NULL, &ask, problem);
+	struct execution_request *execution_request = NULL;
+	int r = make_execution_request(batch, program, NULL, &execution_request, problem);
 
-	if (r == 0 && (ask->stream || ask->call.session)) {
+	if (r == 0 && (execution_request->stream || execution_request->call.session)) {
 		r = problem_set(problem, PROBLEM_INVALID_REQUEST,
 				"programs[%zu]: no stream and no session in a batch", program);
 	}
-	ask_free(ask);
+	execution_request_free(execution_request);
 	return r;
 }
 
@@ -290,49 +292,50 @@ static int check_batch(struct batch *batch, struct problem *problem)
 	}
 	for (size_t i = 0; r == 0 && i < json_array_size(batch->inputs); i++) {
 		snprintf(where, sizeof(where), "inputs[%zu]", i);
-		r = ask_check_input(json_array_get(batch->inputs, i), batch->body.longs, where,
-				    problem);
+		r = execution_request_check_input(json_array_get(batch->inputs, i),
+						  batch->body.longs, where, problem);
 	}
 	return r;
 }
 
-void handle_batch(struct visit *visit)
+void handle_batch(struct request *request)
 {
 	struct problem problem = { 0 };
 	struct batch *batch = calloc(1, sizeof(*batch));
-	const struct token *token = visit->caller.token;
+	const struct token *token = request->caller.token;
 
 	if (!batch) {
-		visit_refuse(visit, PROBLEM_MEMORY_LOW, "no memory for the request");
+		request_refuse(request, PROBLEM_MEMORY_LOW, "no memory for the request");
 		return;
 	}
-	batch->visit = visit;
-	visit->state = batch;
-	spout_init(&batch->spout, &visit->front->turns, visit->exchange->budget, go_on, visit);
-	visit->closed = closed;
+	batch->request = request;
+	request->state = batch;
+	stream_writer_init(&batch->writer, &request->front->turns, request->exchange->budget, go_on,
+			   request);
+	request->closed = closed;
 	int r = 0;
-	if (visit_asks(visit, "Idempotency-Key")) {
+	if (request_header(request, "Idempotency-Key")) {
 		r = problem_set(&problem, PROBLEM_INVALID_REQUEST,
 				"Idempotency-Key: not for batches");
 	}
 	if (r == 0) {
-		r = body_read(visit->exchange, &batch->body, &problem);
+		r = body_read(request->exchange, &batch->body, &problem);
 	}
 	if (r == 0) {
 		r = read_batch(batch, &problem);
 	}
 	if (r < 0 || check_batch(batch, &problem) < 0) {
-		visit_problem(visit, &problem);
+		request_answer_problem(request, &problem);
 		return;
 	}
 	batch->window = token && token->concurrency ? (unsigned)token->concurrency
-						    : visit->front->admission.limits.running;
-	batch->events = visit_accepts(visit, EVENTS_TYPE);
-	visit->exchange->drained = drained;
-	visit_header(visit, "Cache-Control", "no-store");
-	visit_header(visit, "X-Content-Type-Options", "nosniff");
-	visit->front->counts.answers[2]++;
-	http_stream_begin(visit->exchange, 200,
+						    : request->front->admission.limits.running;
+	batch->events = request_accepts(request, EVENTS_TYPE);
+	request->exchange->drained = drained;
+	request_answer_header(request, "Cache-Control", "no-store");
+	request_answer_header(request, "X-Content-Type-Options", "nosniff");
+	request->front->counts.answers[2]++;
+	http_stream_begin(request->exchange, 200,
 			  batch->events ? EVENTS_TYPE : "application/x-ndjson");
 	fill(batch);
 }

@@ -4,33 +4,33 @@
 
 #include "front/execution/events.h"
 
-static void stored(struct visit *visit, const struct stored *found)
+static void stored(struct request *request, const struct stored *found)
 {
-	struct place from;
+	struct output_log_position from;
 
-	if (events_place(visit_asks(visit, "Last-Event-ID"), &from) == 0) {
-		events_replay(visit, found, &from);
+	if (events_position(request_header(request, "Last-Event-ID"), &from) == 0) {
+		events_replay(request, found, &from);
 	} else {
-		visit_empty(visit, 204);
+		request_answer_empty(request, 204);
 	}
 }
 
-void handle_execution_events(struct visit *visit)
+void handle_execution_events(struct request *request)
 {
 	struct execution *execution =
-		execution_find(visit->front, visit_reach(visit), visit->args[0]);
-	struct place from;
-	int r = events_place(visit_asks(visit, "Last-Event-ID"), &from);
+		execution_find(request->front, request_tenant_scope(request), request->args[0]);
+	struct output_log_position from;
+	int r = events_position(request_header(request, "Last-Event-ID"), &from);
 
 	if (r == -EINVAL) {
-		visit_refuse(visit, PROBLEM_INVALID_REQUEST,
-			     "Last-Event-ID: not an id that this service has given");
+		request_refuse(request, PROBLEM_INVALID_REQUEST,
+			       "Last-Event-ID: not an id that this service has given");
 	} else if (execution && r == 0) {
-		visit_audit_other(visit, "operator.read", execution_tenant(execution),
-				  visit->args[0]);
-		events_attach(visit, execution, &from, false);
+		request_audit_other(request, "operator.read", execution_tenant(execution),
+				    request->args[0]);
+		events_attach(request, execution, &from, false);
 	} else {
 		/* An event source that has seen all is told not to come again: 204. */
-		stored_get(visit, visit->args[0], stored);
+		stored_get(request, request->args[0], stored);
 	}
 }

@@ -11,125 +11,130 @@
 
 static void ended(void *user, struct execution *execution)
 {
-	struct visit *visit = user;
+	struct request *request = user;
 	const struct problem *problem;
 	const struct run_result *result = execution_result(execution, &problem);
 	struct rope text = { 0 };
 	char location[64];
 
 	snprintf(location, sizeof(location), "/v1/executions/%s", execution_id(execution));
-	visit_header(visit, "Location", location);
+	request_answer_header(request, "Location", location);
 	if (result) {
 		run_result_write(result, &text);
-		visit_rope(visit, 200, "application/json", &text);
+		request_answer_rope(request, 200, "application/json", &text);
 	} else {
-		visit_problem(visit, problem);
+		request_answer_problem(request, problem);
 	}
 }
 
-static void replay(struct visit *visit, const struct stored *stored)
+static void replay(struct request *request, const struct stored *stored)
 {
-	static const struct place beginning;
+	static const struct output_log_position beginning;
 
-	if (visit->status) {
-		events_replay(visit, stored, &beginning);
+	if (request->status) {
+		events_replay(request, stored, &beginning);
 	} else {
-		stored_answer_result(visit, stored);
+		stored_answer_result(request, stored);
 	}
 }
 
 /* The one that the key was first used for: under way, or in the ledger. `status`: as a stream. */
-static void follow(struct visit *visit, const char *twin)
+static void follow(struct request *request, const char *twin)
 {
-	static const struct place beginning;
-	struct execution *other = execution_find(visit->front, visit->caller.tenant, twin);
+	static const struct output_log_position beginning;
+	struct execution *other = execution_find(request->front, request->caller.tenant, twin);
 
-	visit->front->counts.replayed++;
-	visit_header(visit, "Idempotent-Replayed", "true");
-	if (other && visit->status) {
-		events_attach(visit, other, &beginning, false);
+	request->front->counts.replayed++;
+	request_answer_header(request, "Idempotent-Replayed", "true");
+	if (other && request->status) {
+		events_attach(request, other, &beginning, false);
 	} else if (other) {
-		visit->listener.ended = ended;
-		execution_listen(other, &visit->listener);
+		request->listener.ended = ended;
+		execution_listen(other, &request->listener);
 	} else {
-		stored_get(visit, twin, replay);
+		stored_get(request, twin, replay);
 	}
 }
 
-static void begun(struct visit *visit, const struct problem *problem, const char *twin, bool same)
+static void begun(struct request *request, const struct problem *problem, const char *twin,
+		  bool same)
 {
-	static const struct place beginning;
+	static const struct output_log_position beginning;
 
 	if (problem || twin) {
-		execution_unlisten(&visit->listener);
+		execution_unlisten(&request->listener);
 	}
 	if (problem) {
-		visit_problem(visit, problem);
+		request_answer_problem(request, problem);
 	} else if (twin && !same) {
-		visit_refuse(visit, PROBLEM_IDEMPOTENCY_MISMATCH,
-			     "Idempotency-Key: it was used for another request");
+		request_refuse(request, PROBLEM_IDEMPOTENCY_MISMATCH,
+			       "Idempotency-Key: it was used for another request");
 	} else if (twin) {
-		follow(visit, twin);
-	} else if (visit->status) {
-		events_attach(visit, visit->listener.execution, &beginning, true);
+		follow(request, twin);
+	} else if (request->status) {
+		events_attach(request, request->listener.execution, &beginning, true);
 	}
 }
 
-static void run(struct visit *visit, struct ask *ask)
+static void run(struct request *request, struct execution_request *execution_request)
 {
-	static const struct place beginning;
+	static const struct output_log_position beginning;
 	struct problem problem = { 0 };
 	struct execution *execution = NULL;
-	bool stream = ask->stream || visit_accepts(visit, EVENTS_TYPE);
-	struct execution_order order = { .ask = ask, .stream = stream, .resumable = stream };
-	bool keyed = visit_asks(visit, "Idempotency-Key") != NULL;
+	bool stream = execution_request->stream || request_accepts(request, EVENTS_TYPE);
+	struct submission submission = { .execution_request = execution_request,
+					 .stream = stream,
+					 .resumable = stream };
+	bool keyed = request_header(request, "Idempotency-Key") != NULL;
 
-	visit->status = stream;
-	if (order_place(visit, &order, begun, &execution, &problem) < 0) {
-		visit_problem(visit, &problem);
+	request->status = stream;
+	if (submission_begin(request, &submission, begun, &execution, &problem) < 0) {
+		request_answer_problem(request, &problem);
 		return;
 	}
-	visit->listener.ended = ended;
-	execution_listen(execution, &visit->listener);
+	request->listener.ended = ended;
+	execution_listen(execution, &request->listener);
 	if (stream && !keyed) {
-		events_attach(visit, execution, &beginning, true);
+		events_attach(request, execution, &beginning, true);
 	}
 	execution_submit(execution);
 }
 
-void handle_execute(struct visit *visit)
+void handle_execute(struct request *request)
 {
 	struct problem problem = { 0 };
-	struct ask *ask = NULL;
+	struct execution_request *execution_request = NULL;
 
-	if (ask_of_body(ASK_RUN, visit->exchange, &ask, &problem) < 0) {
-		visit_problem(visit, &problem);
+	if (execution_request_from_body(EXECUTION_REQUEST_RUN, request->exchange,
+					&execution_request, &problem) < 0) {
+		request_answer_problem(request, &problem);
 		return;
 	}
-	run(visit, ask);
+	run(request, execution_request);
 }
 
-void handle_session_execute(struct visit *visit)
+void handle_session_execute(struct request *request)
 {
 	struct problem problem = { 0 };
-	struct ask *ask = NULL;
+	struct execution_request *execution_request = NULL;
 
-	if (!visit->args[0] || !ask_session_id(visit->args[0])) {
-		visit_refuse(visit, PROBLEM_NOT_FOUND, "there is no such session");
+	if (!request->args[0] || !session_id_is_valid(request->args[0])) {
+		request_refuse(request, PROBLEM_NOT_FOUND, "there is no such session");
 		return;
 	}
-	int r = ask_of_body(ASK_RUN, visit->exchange, &ask, &problem);
-	if (r == 0 && ask->call.session) {
+	int r = execution_request_from_body(EXECUTION_REQUEST_RUN, request->exchange,
+					    &execution_request, &problem);
+	if (r == 0 && execution_request->call.session) {
 		r = problem_set(&problem, PROBLEM_INVALID_REQUEST,
 				"session: given twice, also in the path");
 	}
-	if (r == 0 && ask_in_session(ask, visit->args[0]) < 0) {
+	if (r == 0 && execution_request_in_session(execution_request, request->args[0]) < 0) {
 		r = problem_set(&problem, PROBLEM_MEMORY_LOW, "no memory for the request");
 	}
 	if (r < 0) {
-		ask_free(ask);
-		visit_problem(visit, &problem);
+		execution_request_free(execution_request);
+		request_answer_problem(request, &problem);
 		return;
 	}
-	run(visit, ask);
+	run(request, execution_request);
 }

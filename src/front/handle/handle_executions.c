@@ -14,7 +14,7 @@
 #include "front/request/submission.h"
 #include "role/log.h"
 
-static void accept_with(struct visit *visit, const char *id)
+static void accept_with(struct request *request, const char *id)
 {
 	struct buf text = { 0 };
 	struct json_out json = { .buf = &text };
@@ -26,32 +26,33 @@ static void accept_with(struct visit *visit, const char *id)
 	json_text(&json, "status", "accepted");
 	json_text(&json, "location", location);
 	json_close(&json, '}');
-	visit_header(visit, "Location", location);
-	visit_json(visit, 202, text.data ? text.data : "{}", text.data ? text.size : 2);
+	request_answer_header(request, "Location", location);
+	request_answer_json(request, 202, text.data ? text.data : "{}", text.data ? text.size : 2);
 	buf_done(&text);
 }
 
 /* It is in the ledger: from here on it will be run, whatever happens to us. */
-static void begun(struct visit *visit, const struct problem *problem, const char *twin, bool same)
+static void begun(struct request *request, const struct problem *problem, const char *twin,
+		  bool same)
 {
-	struct execution *execution = visit->listener.execution;
+	struct execution *execution = request->listener.execution;
 	char id[27] = "";
 
 	if (execution) {
 		memcpy(id, execution_id(execution), sizeof(id));
-		execution_unlisten(&visit->listener);
+		execution_unlisten(&request->listener);
 	}
 	if (problem) {
-		visit_problem(visit, problem);
+		request_answer_problem(request, problem);
 	} else if (twin && !same) {
-		visit_refuse(visit, PROBLEM_IDEMPOTENCY_MISMATCH,
-			     "Idempotency-Key: it was used for another request");
+		request_refuse(request, PROBLEM_IDEMPOTENCY_MISMATCH,
+			       "Idempotency-Key: it was used for another request");
 	} else if (twin) {
-		visit->front->counts.replayed++;
-		visit_header(visit, "Idempotent-Replayed", "true");
-		accept_with(visit, twin);
+		request->front->counts.replayed++;
+		request_answer_header(request, "Idempotent-Replayed", "true");
+		accept_with(request, twin);
 	} else {
-		accept_with(visit, id);
+		accept_with(request, id);
 	}
 }
 
@@ -61,68 +62,69 @@ static void ignore_end(void *user, struct execution *execution)
 	(void)execution;
 }
 
-void handle_executions_post(struct visit *visit)
+void handle_executions_post(struct request *request)
 {
 	struct problem problem = { 0 };
 	struct execution *execution = NULL;
-	struct execution_order order = { .queued = true };
+	struct submission submission = { .queued = true };
 
-	int r = ask_of_body(ASK_RUN, visit->exchange, &order.ask, &problem);
-	if (r == 0 && order.ask->stream) {
-		ask_free(order.ask);
+	int r = execution_request_from_body(EXECUTION_REQUEST_RUN, request->exchange,
+					    &submission.execution_request, &problem);
+	if (r == 0 && submission.execution_request->stream) {
+		execution_request_free(submission.execution_request);
 		r = problem_set(&problem, PROBLEM_INVALID_REQUEST,
 				"stream: not here; GET the execution's /events");
 	}
 	if (r == 0) {
-		r = order_place(visit, &order, begun, &execution, &problem);
+		r = submission_begin(request, &submission, begun, &execution, &problem);
 	}
 	if (r < 0) {
-		visit_problem(visit, &problem);
+		request_answer_problem(request, &problem);
 		return;
 	}
-	visit->listener.ended = ignore_end;
-	execution_listen(execution, &visit->listener);
+	request->listener.ended = ignore_end;
+	execution_listen(execution, &request->listener);
 	execution_submit(execution);
 }
 
 /* --- list ------------------------------------------------------------------------------------ */
 
-void handle_executions_list(struct visit *visit)
+void handle_executions_list(struct request *request)
 {
 	struct problem problem = { 0 };
 	struct list_query query;
 
-	if (list_query_read(visit->exchange->query, false, &query, &problem) < 0) {
-		visit_problem(visit, &problem);
+	if (list_query_read(request->exchange->query, false, &query, &problem) < 0) {
+		request_answer_problem(request, &problem);
 		return;
 	}
-	if (query.tenant[0] && strcmp(query.tenant, visit->caller.tenant) != 0 &&
-	    !visit->caller.is_operator) {
-		visit_refuse(visit, PROBLEM_FORBIDDEN,
-			     "other tenants' executions are for operators");
+	if (query.tenant[0] && strcmp(query.tenant, request->caller.tenant) != 0 &&
+	    !request->caller.is_operator) {
+		request_refuse(request, PROBLEM_FORBIDDEN,
+			       "other tenants' executions are for operators");
 		return;
 	}
-	struct question_text text = { .kind = QUESTION_EXECUTIONS, .limit = query.limit };
+	struct ledger_query_text text = { .kind = LEDGER_QUERY_EXECUTIONS, .limit = query.limit };
 	snprintf(text.tenant, sizeof(text.tenant), "%s",
-		 query.tenant[0] ? query.tenant : visit->caller.tenant);
+		 query.tenant[0] ? query.tenant : request->caller.tenant);
 	memcpy(text.id, query.before, sizeof(text.id));
-	question_ask(visit, &text, question_pass_on);
+	ledger_query_send(request, &text, ledger_query_pass_on);
 }
 
 /* --- one ------------------------------------------------------------------------------------- */
 
-void handle_execution_get(struct visit *visit)
+void handle_execution_get(struct request *request)
 {
-	stored_get(visit, visit->args[0], stored_answer);
+	stored_get(request, request->args[0], stored_answer);
 }
 
 static void cancelled(void *user, struct execution *execution)
 {
-	struct visit *visit = user;
+	struct request *request = user;
 	char id[27];
 
 	memcpy(id, execution_id(execution), sizeof(id));
-	stored_get(visit, id, stored_answer);
+	stored_get(request, id, stored_answer);
 }
 
 static void dropped(void *user, const struct brig_error *error, const char *data, size_t size)
@@ -136,43 +138,44 @@ static void dropped(void *user, const struct brig_error *error, const char *data
 }
 
 /* In a held queue: nobody but the ledger has it, so it is ended there. */
-static void cancel_held(struct visit *visit, const struct stored *stored)
+static void cancel_held(struct request *request, const struct stored *stored)
 {
 	struct problem problem = { 0 };
 	struct buf result = { 0 };
 	char id[27];
 
-	if (strcmp(stored->status, "queued") != 0 || !visit->front->queue_held ||
-	    execution_find(visit->front, visit_reach(visit), visit->args[0])) {
-		stored_answer(visit, stored);
+	if (strcmp(stored->status, "queued") != 0 || !request->front->queue_held ||
+	    execution_find(request->front, request_tenant_scope(request), request->args[0])) {
+		stored_answer(request, stored);
 		return;
 	}
-	memcpy(id, visit->args[0], sizeof(id));
+	memcpy(id, request->args[0], sizeof(id));
 	problem_set(&problem, PROBLEM_CANCELLED, "it was cancelled before it ran");
 	record_problem_write(id, &problem, &result);
 	int r = result.failed ? -ENOMEM
-			      : ledger_ended(visit->front->ledger, id, result.data, result.size,
+			      : ledger_ended(request->front->ledger, id, result.data, result.size,
 					     dropped, NULL);
 	buf_done(&result);
 	if (r < 0) {
-		visit_refuse(visit, PROBLEM_LEDGER_UNAVAILABLE, "it could not be recorded");
+		request_refuse(request, PROBLEM_LEDGER_UNAVAILABLE, "it could not be recorded");
 	} else {
-		stored_get(visit, id, stored_answer); /* answers come in the calls' order */
+		stored_get(request, id, stored_answer); /* answers come in the calls' order */
 	}
 }
 
 /* Answered when it has really ended, with what became of it. */
-void handle_execution_cancel(struct visit *visit)
+void handle_execution_cancel(struct request *request)
 {
 	struct execution *execution =
-		execution_find(visit->front, visit_reach(visit), visit->args[0]);
+		execution_find(request->front, request_tenant_scope(request), request->args[0]);
 
 	if (!execution) {
-		stored_get(visit, visit->args[0], cancel_held);
+		stored_get(request, request->args[0], cancel_held);
 		return;
 	}
-	visit_audit_other(visit, "operator.cancel", execution_tenant(execution), visit->args[0]);
-	visit->listener.ended = cancelled;
-	execution_listen(execution, &visit->listener);
+	request_audit_other(request, "operator.cancel", execution_tenant(execution),
+			    request->args[0]);
+	request->listener.ended = cancelled;
+	execution_listen(execution, &request->listener);
 	execution_cancel(execution);
 }

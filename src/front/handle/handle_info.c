@@ -7,18 +7,18 @@
 #include "base/error.h"
 #include "front/request/request.h"
 
-void handle_runtimes(struct visit *visit)
+void handle_runtimes(struct request *request)
 {
 	struct engine_call call = { .op = ENGINE_RUNTIMES };
 
-	visit_engine(visit, &call, NULL);
+	request_call_engine(request, &call, NULL);
 }
 
-void handle_policies(struct visit *visit)
+void handle_policies(struct request *request)
 {
 	struct engine_call call = { .op = ENGINE_POLICIES };
 
-	visit_engine(visit, &call, NULL);
+	request_call_engine(request, &call, NULL);
 }
 
 static enum brig_code code_of(const char *name)
@@ -34,7 +34,7 @@ static enum brig_code code_of(const char *name)
 /* A no is told as the run itself would be refused: in words that may leave the house. */
 static void checked(void *user, const char *data, size_t size)
 {
-	struct visit *visit = user;
+	struct request *request = user;
 	json_t *answer = json_loadb(data, size, 0, NULL);
 	json_t *why = json_object_get(answer, "error");
 	const char *message = json_string_value(json_object_get(why, "message"));
@@ -43,9 +43,9 @@ static void checked(void *user, const char *data, size_t size)
 	struct problem problem = { 0 };
 	struct buf text = { 0 };
 
-	visit->run = NULL;
+	request->run = NULL;
 	if (!json_is_false(json_object_get(answer, "allowed"))) {
-		visit_json(visit, 200, data, size);
+		request_answer_json(request, 200, data, size);
 		json_decref(answer);
 		return;
 	}
@@ -56,45 +56,46 @@ static void checked(void *user, const char *data, size_t size)
 	buf_adds(&text, "{\"allowed\":false,\"error\":");
 	problem_write(&problem, &text);
 	buf_addc(&text, '}');
-	visit_json(visit, 200, text.data ? text.data : "{}", text.data ? text.size : 2);
+	request_answer_json(request, 200, text.data ? text.data : "{}", text.data ? text.size : 2);
 	buf_done(&text);
 	json_decref(answer);
 }
 
-void handle_policy_check(struct visit *visit)
+void handle_policy_check(struct request *request)
 {
 	struct problem problem = { 0 };
-	struct ask *ask = NULL;
+	struct execution_request *execution_request = NULL;
 
-	if (ask_of_body(ASK_CHECK, visit->exchange, &ask, &problem) < 0 ||
-	    front_permit(visit->front, &visit->caller, ask, &problem) < 0) {
-		ask_free(ask);
-		visit_problem(visit, &problem);
+	if (execution_request_from_body(EXECUTION_REQUEST_CHECK, request->exchange,
+					&execution_request, &problem) < 0 ||
+	    front_permit(request->front, &request->caller, execution_request, &problem) < 0) {
+		execution_request_free(execution_request);
+		request_answer_problem(request, &problem);
 		return;
 	}
-	ask->call.op = ENGINE_POLICY_CHECK;
-	visit_engine(visit, &ask->call, checked);
-	ask_free(ask);
+	execution_request->call.op = ENGINE_POLICY_CHECK;
+	request_call_engine(request, &execution_request->call, checked);
+	execution_request_free(execution_request);
 }
 
 /* For everybody, and so without detail. */
-void handle_health(struct visit *visit)
+void handle_health(struct request *request)
 {
-	bool fine = !visit->front->draining;
-	const char *text = !fine                      ? "{\"status\":\"draining\"}"
-			   : visit->front->queue_held ? "{\"status\":\"ok\",\"queue\":\"held\"}"
-						      : "{\"status\":\"ok\"}";
+	bool fine = !request->front->draining;
+	const char *text = !fine                        ? "{\"status\":\"draining\"}"
+			   : request->front->queue_held ? "{\"status\":\"ok\",\"queue\":\"held\"}"
+							: "{\"status\":\"ok\"}";
 
-	visit_json(visit, fine ? 200 : 503, text, strlen(text));
+	request_answer_json(request, fine ? 200 : 503, text, strlen(text));
 }
 
-void handle_openapi(struct visit *visit)
+void handle_openapi(struct request *request)
 {
 	const struct embedded_file *file = embedded_find("schema/openapi.json");
 
 	if (file) {
-		visit_json(visit, 200, file->data, file->size);
+		request_answer_json(request, 200, file->data, file->size);
 	} else {
-		visit_refuse(visit, PROBLEM_NOT_FOUND, "the description was not built in");
+		request_refuse(request, PROBLEM_NOT_FOUND, "the description was not built in");
 	}
 }

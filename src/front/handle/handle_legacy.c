@@ -55,7 +55,7 @@ static const struct field fields[] = {
 	{ "language", field_name, AT(language), 0, 64 },
 	{ "code", take_value, AT(code), 0, 0 },
 	{ "input_data", take_value, AT(input), 0, 0 },
-	{ "files", field_object, AT(files), 0, ASK_FILES_MAX },
+	{ "files", field_object, AT(files), 0, EXECUTION_REQUEST_FILES_MAX },
 	{ "timeout_seconds", take_number, 0, 0, 0 },
 	{ "max_memory_mb", field_count, AT(memory_mb), 1, MEMORY_MAX_MB },
 };
@@ -122,7 +122,7 @@ static const char *error_code(enum problem_kind kind)
 						    : "SANDBOX_SETUP_FAILED";
 }
 
-static void refuse(struct visit *visit, const struct problem *problem)
+static void refuse(struct request *request, const struct problem *problem)
 {
 	const struct problem_info *info = problem_info(problem->kind);
 	struct buf text = { 0 };
@@ -130,7 +130,7 @@ static void refuse(struct visit *visit, const struct problem *problem)
 
 	/* Those are about the caller, not about the run, and come as they do everywhere. */
 	if (info->status == 429 || (info->status == 503 && problem->kind != PROBLEM_HOST_UNABLE)) {
-		visit_problem(visit, problem);
+		request_answer_problem(request, problem);
 		return;
 	}
 	const char *what = problem->detail[0] ? problem->detail : info->title;
@@ -139,14 +139,15 @@ static void refuse(struct visit *visit, const struct problem *problem)
 	bool more = problem->kind == PROBLEM_UNSUPPORTED_LANGUAGE && problem->remedy[0];
 	snprintf(message, sizeof(message), "%s%s%s", what, more ? "; " : "",
 		 more ? problem->remedy : "");
-	visit->front->counts.problems[problem->kind]++;
+	request->front->counts.problems[problem->kind]++;
 	json_open(&json, NULL, '{');
 	json_nil(&json, "execution_id");
 	json_text(&json, "status", "error_setup");
 	json_text(&json, "error_code", error_code(problem->kind));
 	json_text(&json, "error_message", message);
 	json_close(&json, '}');
-	visit_json(visit, info->status < 500 ? 400 : 500, text.data ? text.data : "{}", text.size);
+	request_answer_json(request, info->status < 500 ? 400 : 500, text.data ? text.data : "{}",
+			    text.size);
 	buf_done(&text);
 }
 
@@ -319,7 +320,7 @@ static void write_result(struct rope *out, const struct run_result *from, json_t
 
 static void ended(void *user, struct execution *execution)
 {
-	struct visit *visit = user;
+	struct request *request = user;
 	const struct problem *problem;
 	const struct run_result *result = execution_result(execution, &problem);
 	struct problem unreadable = { .kind = PROBLEM_INTERNAL };
@@ -327,57 +328,59 @@ static void ended(void *user, struct execution *execution)
 	struct rope answer = { 0 };
 
 	if (!skeleton) {
-		refuse(visit, result ? &unreadable : problem);
+		refuse(request, result ? &unreadable : problem);
 		return;
 	}
 	write_result(&answer, result, skeleton);
 	int status = strcmp(status_of(skeleton)->theirs, "error_setup") == 0 ? 500 : 200;
 	json_decref(skeleton);
-	visit_rope(visit, status, "application/json", &answer);
+	request_answer_rope(request, status, "application/json", &answer);
 }
 
 /* Keys came with a later dialect: here they are refused, rather than quietly not heeded. */
-static void no_key(struct visit *visit, const struct problem *problem, const char *twin, bool same)
+static void no_key(struct request *request, const struct problem *problem, const char *twin,
+		   bool same)
 {
 	(void)problem;
 	(void)twin;
 	(void)same;
-	(void)visit;
+	(void)request;
 }
 
-void handle_legacy(struct visit *visit)
+void handle_legacy(struct request *request)
 {
 	struct problem problem = { 0 };
 	struct legacy legacy = { 0 };
 	struct execution *execution = NULL;
-	struct execution_order order = { 0 };
+	struct submission submission = { 0 };
 	struct document body = { 0 };
 	int r = 0;
 
-	if (visit_asks(visit, "Idempotency-Key")) {
+	if (request_header(request, "Idempotency-Key")) {
 		r = problem_set(&problem, PROBLEM_INVALID_REQUEST,
 				"Idempotency-Key: not in this dialect");
 	}
 	if (r == 0) {
-		r = body_read(visit->exchange, &body, &problem);
+		r = body_read(request->exchange, &body, &problem);
 	}
 	if (r == 0) {
 		r = fields_read(body.root, "", fields, ARRAY_SIZE(fields), &legacy, &problem);
 	}
 	if (r == 0) {
 		json_t *own = translate(&legacy);
-		r = ask_read(ASK_RUN, own, body.longs, "", &order.ask, &problem);
+		r = execution_request_read(EXECUTION_REQUEST_RUN, own, body.longs, "",
+					   &submission.execution_request, &problem);
 		json_decref(own);
 	}
 	if (r == 0) {
-		r = order_place(visit, &order, no_key, &execution, &problem);
+		r = submission_begin(request, &submission, no_key, &execution, &problem);
 	}
 	document_done(&body);
 	if (r < 0) {
-		refuse(visit, &problem);
+		refuse(request, &problem);
 		return;
 	}
-	visit->listener.ended = ended;
-	execution_listen(execution, &visit->listener);
+	request->listener.ended = ended;
+	execution_listen(execution, &request->listener);
 	execution_submit(execution);
 }

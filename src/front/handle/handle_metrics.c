@@ -15,7 +15,7 @@
 #define METRICS_TYPE "application/openmetrics-text; version=1.0.0; charset=utf-8"
 
 struct metrics {
-	struct visit *visit; /* NULL: has left while the ledger was asked */
+	struct request *request; /* NULL: has left while the ledger was asked */
 	struct buf text;
 };
 
@@ -104,24 +104,24 @@ static void write_runs(struct buf *out, const struct front *front)
 		 (unsigned long long)total, (unsigned long long)total, counts->run_seconds_sum);
 }
 
-static void closed(struct visit *visit)
+static void closed(struct request *request)
 {
-	((struct metrics *)visit->state)->visit = NULL;
+	((struct metrics *)request->state)->request = NULL;
 }
 
 static void ledger_counted(void *user, const struct brig_error *error, const char *data,
 			   size_t size)
 {
 	struct metrics *metrics = user;
-	struct visit *visit = metrics->visit;
+	struct request *request = metrics->request;
 
 	if (!error) {
 		metrics_ledger(&metrics->text, data, size);
 	}
 	buf_adds(&metrics->text, "# EOF\n");
-	if (visit) {
-		visit->closed = NULL;
-		visit_answer(visit, 200, METRICS_TYPE, metrics->text.data, metrics->text.size);
+	if (request) {
+		request->closed = NULL;
+		request_answer(request, 200, METRICS_TYPE, metrics->text.data, metrics->text.size);
 	}
 	buf_done(&metrics->text);
 	free(metrics);
@@ -129,49 +129,49 @@ static void ledger_counted(void *user, const struct brig_error *error, const cha
 
 static void engine_counted(void *user, const char *data, size_t size)
 {
-	struct visit *visit = user;
+	struct request *request = user;
 	struct metrics *metrics = calloc(1, sizeof(*metrics));
 	struct brig_error error = { 0 };
 
-	visit->run = NULL;
+	request->run = NULL;
 	if (!metrics) {
-		visit_refuse(visit, PROBLEM_MEMORY_LOW, "no memory for the answer");
+		request_refuse(request, PROBLEM_MEMORY_LOW, "no memory for the answer");
 		return;
 	}
-	metrics->visit = visit;
-	visit->state = metrics;
-	visit->closed = closed;
-	write_http(&metrics->text, visit->front);
-	write_runs(&metrics->text, visit->front);
-	metrics_tenants(&metrics->text, visit->front);
+	metrics->request = request;
+	request->state = metrics;
+	request->closed = closed;
+	write_http(&metrics->text, request->front);
+	write_runs(&metrics->text, request->front);
+	metrics_tenants(&metrics->text, request->front);
 	metrics_engine(&metrics->text, data, size);
-	if (ledger_stats(visit->front->ledger, ledger_counted, metrics) < 0) {
+	if (ledger_stats(request->front->ledger, ledger_counted, metrics) < 0) {
 		ledger_counted(metrics, &error, NULL, 0);
 	}
 }
 
 /* A tenant is told of itself: what all do together tells each of the others. */
-static void answer_tenant(struct visit *visit)
+static void answer_tenant(struct request *request)
 {
 	struct buf text = { 0 };
 
-	metrics_tenant(&text, visit->front, visit->caller.tenant);
+	metrics_tenant(&text, request->front, request->caller.tenant);
 	buf_adds(&text, "# EOF\n");
 	if (text.failed) {
-		visit_refuse(visit, PROBLEM_MEMORY_LOW, "no memory for the answer");
+		request_refuse(request, PROBLEM_MEMORY_LOW, "no memory for the answer");
 	} else {
-		visit_answer(visit, 200, METRICS_TYPE, text.data, text.size);
+		request_answer(request, 200, METRICS_TYPE, text.data, text.size);
 	}
 	buf_done(&text);
 }
 
-void handle_metrics(struct visit *visit)
+void handle_metrics(struct request *request)
 {
 	struct engine_call call = { .op = ENGINE_STATS };
 
-	if (!visit->caller.is_operator) {
-		answer_tenant(visit);
+	if (!request->caller.is_operator) {
+		answer_tenant(request);
 		return;
 	}
-	visit_engine(visit, &call, engine_counted);
+	request_call_engine(request, &call, engine_counted);
 }

@@ -13,14 +13,14 @@
 
 struct queue_work {
 	struct front *front;
-	struct visit *visit; /* NULL: the operator has left; the work goes on */
+	struct request *request; /* NULL: the operator has left; the work goes on */
 	uint64_t dropped;
 	bool drops;
 };
 
-static void closed(struct visit *visit)
+static void closed(struct request *request)
 {
-	((struct queue_work *)visit->state)->visit = NULL;
+	((struct queue_work *)request->state)->request = NULL;
 }
 
 static uint64_t number_of(const char *data, size_t size, const char *key)
@@ -35,11 +35,11 @@ static uint64_t number_of(const char *data, size_t size, const char *key)
 static void answer(struct queue_work *work, uint64_t held)
 {
 	const struct front *front = work->front;
-	struct visit *visit = work->visit;
+	struct request *request = work->request;
 	struct buf text = { 0 };
 	struct json_out json = { .buf = &text };
 
-	if (visit) {
+	if (request) {
 		json_open(&json, NULL, '{');
 		json_text(&json, "state", front->queue_held ? "held" : "open");
 		json_u64(&json, "held", front->queue_held ? held : 0);
@@ -49,8 +49,9 @@ static void answer(struct queue_work *work, uint64_t held)
 			json_u64(&json, "dropped", work->dropped);
 		}
 		json_close(&json, '}');
-		visit->closed = NULL;
-		visit_json(visit, 200, text.data ? text.data : "{}", text.data ? text.size : 2);
+		request->closed = NULL;
+		request_answer_json(request, 200, text.data ? text.data : "{}",
+				    text.data ? text.size : 2);
 	}
 	buf_done(&text);
 	free(work);
@@ -58,9 +59,10 @@ static void answer(struct queue_work *work, uint64_t held)
 
 static void fail(struct queue_work *work)
 {
-	if (work->visit) {
-		work->visit->closed = NULL;
-		visit_refuse(work->visit, PROBLEM_LEDGER_UNAVAILABLE, "the ledger does not answer");
+	if (work->request) {
+		work->request->closed = NULL;
+		request_refuse(work->request, PROBLEM_LEDGER_UNAVAILABLE,
+			       "the ledger does not answer");
 	}
 	free(work);
 }
@@ -82,21 +84,21 @@ static void count(struct queue_work *work)
 }
 
 /* NULL: answered already. */
-static struct queue_work *begin(struct visit *visit)
+static struct queue_work *begin(struct request *request)
 {
-	if (!visit->caller.is_operator) {
-		visit_refuse(visit, PROBLEM_FORBIDDEN, "the queue is for operators alone");
+	if (!request->caller.is_operator) {
+		request_refuse(request, PROBLEM_FORBIDDEN, "the queue is for operators alone");
 		return NULL;
 	}
 	struct queue_work *work = calloc(1, sizeof(*work));
 	if (!work) {
-		visit_refuse(visit, PROBLEM_MEMORY_LOW, "no memory for the answer");
+		request_refuse(request, PROBLEM_MEMORY_LOW, "no memory for the answer");
 		return NULL;
 	}
-	work->front = visit->front;
-	work->visit = visit;
-	visit->state = work;
-	visit->closed = closed;
+	work->front = request->front;
+	work->request = request;
+	request->state = work;
+	request->closed = closed;
 	return work;
 }
 
@@ -110,21 +112,21 @@ static void released(struct front *front, const char *tenant, const char *event)
 	}
 }
 
-void handle_queue(struct visit *visit)
+void handle_queue(struct request *request)
 {
-	struct queue_work *work = begin(visit);
+	struct queue_work *work = begin(request);
 
 	if (work) {
 		count(work);
 	}
 }
 
-void handle_queue_release(struct visit *visit)
+void handle_queue_release(struct request *request)
 {
-	struct queue_work *work = begin(visit);
+	struct queue_work *work = begin(request);
 
 	if (work && work->front->queue_held) {
-		released(work->front, visit->caller.tenant, "queue.released");
+		released(work->front, request->caller.tenant, "queue.released");
 		front_recover(work->front);
 	}
 	if (work) {
@@ -159,9 +161,9 @@ static void drop_some(struct queue_work *work)
 	}
 }
 
-void handle_queue_drop(struct visit *visit)
+void handle_queue_drop(struct request *request)
 {
-	struct queue_work *work = begin(visit);
+	struct queue_work *work = begin(request);
 
 	if (work) {
 		work->drops = true;

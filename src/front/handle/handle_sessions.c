@@ -9,47 +9,48 @@
 
 static void opened(void *user, const char *data, size_t size)
 {
-	struct visit *visit = user;
+	struct request *request = user;
 	json_t *session = json_loadb(data, size, 0, NULL);
 	const char *id = json_string_value(json_object_get(session, "id"));
 	char location[128];
 
-	visit->run = NULL;
+	request->run = NULL;
 	if (id) {
 		snprintf(location, sizeof(location), "/v1/sessions/%s", id);
-		visit_header(visit, "Location", location);
+		request_answer_header(request, "Location", location);
 	}
-	visit_json(visit, 201, data, size);
+	request_answer_json(request, 201, data, size);
 	json_decref(session);
 }
 
 /* A session is not made for one who has left. */
-void handle_session_open(struct visit *visit)
+void handle_session_open(struct request *request)
 {
 	struct problem problem = { 0 };
-	struct ask *ask = NULL;
+	struct execution_request *execution_request = NULL;
 
-	if (ask_of_body(ASK_SESSION, visit->exchange, &ask, &problem) < 0 ||
-	    front_permit(visit->front, &visit->caller, ask, &problem) < 0 ||
-	    admission_quota(&visit->front->admission, &visit->caller, &problem) < 0) {
-		ask_free(ask);
-		visit_problem(visit, &problem);
+	if (execution_request_from_body(EXECUTION_REQUEST_SESSION, request->exchange,
+					&execution_request, &problem) < 0 ||
+	    front_permit(request->front, &request->caller, execution_request, &problem) < 0 ||
+	    admission_quota(&request->front->admission, &request->caller, &problem) < 0) {
+		execution_request_free(execution_request);
+		request_answer_problem(request, &problem);
 		return;
 	}
-	ask->call.op = ENGINE_SESSION_OPEN;
-	visit_engine(visit, &ask->call, opened);
-	ask_free(ask);
+	execution_request->call.op = ENGINE_SESSION_OPEN;
+	request_call_engine(request, &execution_request->call, opened);
+	execution_request_free(execution_request);
 }
 
-void handle_session_list(struct visit *visit)
+void handle_session_list(struct request *request)
 {
 	struct engine_call call = { .op = ENGINE_SESSION_LIST };
 	struct problem problem = { 0 };
 	struct list_query query;
-	const char *asked = visit->exchange->query;
+	const char *asked = request->exchange->query;
 
 	if (!asked || !*asked) {
-		visit_engine(visit, &call, NULL);
+		request_call_engine(request, &call, NULL);
 		return;
 	}
 	int r = list_query_read(asked, true, &query, &problem);
@@ -59,77 +60,79 @@ void handle_session_list(struct visit *visit)
 		problem_remedy(&problem, "leave the query away, or ask for state=gone");
 	}
 	if (r < 0) {
-		visit_problem(visit, &problem);
+		request_answer_problem(request, &problem);
 		return;
 	}
-	struct question_text text = { .kind = QUESTION_SESSIONS_GONE, .limit = query.limit };
-	snprintf(text.tenant, sizeof(text.tenant), "%s", visit->caller.tenant);
+	struct ledger_query_text text = { .kind = LEDGER_QUERY_SESSIONS_GONE,
+					  .limit = query.limit };
+	snprintf(text.tenant, sizeof(text.tenant), "%s", request->caller.tenant);
 	memcpy(text.id, query.before, sizeof(text.id));
-	question_ask(visit, &text, question_pass_on);
+	ledger_query_send(request, &text, ledger_query_pass_on);
 }
 
-static void with_session(struct visit *visit, enum engine_op op)
+static void with_session(struct request *request, enum engine_op op)
 {
-	struct engine_call call = { .op = op, .session = visit->args[0] };
+	struct engine_call call = { .op = op, .session = request->args[0] };
 
-	if (!visit->args[0] || !ask_session_id(visit->args[0])) {
-		visit_refuse(visit, PROBLEM_NOT_FOUND, "there is no such session");
+	if (!request->args[0] || !session_id_is_valid(request->args[0])) {
+		request_refuse(request, PROBLEM_NOT_FOUND, "there is no such session");
 		return;
 	}
-	visit_engine(visit, &call, NULL);
+	request_call_engine(request, &call, NULL);
 }
 
-void handle_session_get(struct visit *visit)
+void handle_session_get(struct request *request)
 {
-	with_session(visit, ENGINE_SESSION_GET);
+	with_session(request, ENGINE_SESSION_GET);
 }
 
-void handle_session_close(struct visit *visit)
+void handle_session_close(struct request *request)
 {
-	visit->audit = "session.close";
-	visit->status = 204;
-	with_session(visit, ENGINE_SESSION_CLOSE);
+	request->audit = "session.close";
+	request->status = 204;
+	with_session(request, ENGINE_SESSION_CLOSE);
 }
 
-void handle_session_interrupt(struct visit *visit)
+void handle_session_interrupt(struct request *request)
 {
-	with_session(visit, ENGINE_SESSION_INTERRUPT);
+	with_session(request, ENGINE_SESSION_INTERRUPT);
 }
 
 /* Its policy is known now: may whoever asks open such a session? */
 static void fork_looked(void *user, const char *data, size_t size)
 {
-	struct visit *visit = user;
+	struct request *request = user;
 	json_t *session = json_loadb(data, size, 0, NULL);
 	const char *policy = json_string_value(json_object_get(session, "policy"));
 	const char *state = json_string_value(json_object_get(session, "state"));
 	struct problem problem = { 0 };
-	struct ask ask = { .call = { .op = ENGINE_SESSION_FORK, .session = visit->args[0] } };
+	struct execution_request execution_request = { .call = { .op = ENGINE_SESSION_FORK,
+								 .session = request->args[0] } };
 
-	visit->run = NULL;
-	ask.call.run.policy = policy;
-	int r = front_permit(visit->front, &visit->caller, &ask, &problem);
+	request->run = NULL;
+	execution_request.call.run.policy = policy;
+	int r = front_permit(request->front, &request->caller, &execution_request, &problem);
 	if (r == 0 && (!policy || !state || strcmp(state, "gone") == 0)) {
 		const char *why = json_string_value(json_object_get(session, "reason"));
 		r = problem_set(&problem, PROBLEM_SESSION_GONE, "the session is gone: %s",
 				why ? why : "it has ended");
 	}
-	ask.call.run.policy = NULL;
+	execution_request.call.run.policy = NULL;
 	json_decref(session);
 	if (r < 0) {
-		visit_problem(visit, &problem);
+		request_answer_problem(request, &problem);
 	} else {
-		visit_engine(visit, &ask.call, opened);
+		request_call_engine(request, &execution_request.call, opened);
 	}
 }
 
-void handle_session_fork(struct visit *visit)
+void handle_session_fork(struct request *request)
 {
-	struct engine_call call = { .op = ENGINE_SESSION_GET, .session = visit->args[0] };
+	struct engine_call call = { .op = ENGINE_SESSION_GET, .session = request->args[0] };
 
-	if (!visit->args[0] || !ask_session_id(visit->args[0])) {
-		visit_refuse(visit, PROBLEM_NOT_FOUND, "there is no such session");
+	if (!request->args[0] || !session_id_is_valid(request->args[0])) {
+		request_refuse(request, PROBLEM_NOT_FOUND, "there is no such session");
 		return;
 	}
-	visit_engine(visit, &call, fork_looked);
+	request_call_engine(request, &call, fork_looked);
 }

@@ -17,14 +17,14 @@ struct counts {
 	uint64_t running, waiting, ended, wall_ns, cpu_ns;
 };
 
-static struct counts counts_of(const struct line *line)
+static struct counts counts_of(const struct tenant_queue *queue)
 {
-	return (struct counts){ .tenant = line->tenant,
-				.running = line->running,
-				.waiting = line->waiting,
-				.ended = line->ended,
-				.wall_ns = line->wall_ns,
-				.cpu_ns = line->cpu_ns };
+	return (struct counts){ .tenant = queue->tenant,
+				.running = queue->running,
+				.waiting = queue->waiting,
+				.ended = queue->ended,
+				.wall_ns = queue->wall_ns,
+				.cpu_ns = queue->cpu_ns };
 }
 
 static void add_counts(struct counts *sum, const struct counts *more)
@@ -41,10 +41,11 @@ static size_t find_top(const struct front *front, struct counts top[TOP_MAX], st
 {
 	size_t count = 0;
 
-	for (const struct line *line = front->admission.lines; line; line = line->next) {
-		struct counts now = counts_of(line);
+	for (const struct tenant_queue *queue = front->admission.queues; queue;
+	     queue = queue->next) {
+		struct counts now = counts_of(queue);
 
-		if (strcmp(line->tenant, OTHER) == 0) {
+		if (strcmp(queue->tenant, OTHER) == 0) {
 			add_counts(rest, &now);
 			continue;
 		}
@@ -116,9 +117,10 @@ void metrics_tenant(struct buf *out, const struct front *front, const char *tena
 {
 	struct counts own = { .tenant = tenant };
 
-	for (const struct line *line = front->admission.lines; line; line = line->next) {
-		if (strcmp(line->tenant, tenant) == 0) {
-			own = counts_of(line);
+	for (const struct tenant_queue *queue = front->admission.queues; queue;
+	     queue = queue->next) {
+		if (strcmp(queue->tenant, tenant) == 0) {
+			own = counts_of(queue);
 		}
 	}
 	metrics_one(out, "brig_executions_running", "gauge", "Your runs under way.", own.running);

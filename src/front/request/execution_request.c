@@ -21,7 +21,7 @@ static int take_start(void *into, const struct field *field, json_t *value, cons
 		      struct problem *problem)
 {
 	static const char *const words[] = { "auto", "cold", "warm" };
-	struct ask_fields *fields = into;
+	struct execution_request_fields *fields = into;
 
 	(void)field;
 	if (!json_is_string(value)) {
@@ -46,23 +46,23 @@ static int take_value(void *into, const struct field *field, json_t *value, cons
 	return 0;
 }
 
-#define AT(name) offsetof(struct ask_fields, name)
+#define AT(name) offsetof(struct execution_request_fields, name)
 
 /* What a session has comes first, then what only a run has, then what only a session has. */
 static const struct field table[] = {
 	{ "language", field_name, AT(language), 0, 64 },
 	{ "policy", field_name, AT(policy), 0, 64 },
 	{ "guard", field_name, AT(guard), 0, 16 },
-	{ "limits", ask_take_limits, 0, 0, 0 },
+	{ "limits", execution_request_take_limits, 0, 0, 0 },
 	{ "clamp", field_flag, AT(clamp), 0, 0 },
 	{ "consent", field_flag, AT(consent), 0, 0 },
 	{ "mounts", field_array, AT(mounts), 0, ENGINE_MOUNTS_MAX },
-	{ "timeout_ms", ask_take_ms, AT(timeout_ns), 1, 0 },
-	{ "env", field_object, AT(env), 0, ASK_ENV_MAX },
-	{ "files", field_array, AT(files), 0, ASK_FILES_MAX },
-	{ "network", field_array, AT(network), 0, ASK_HOSTS_MAX },
+	{ "timeout_ms", execution_request_take_ms, AT(timeout_ns), 1, 0 },
+	{ "env", field_object, AT(env), 0, EXECUTION_REQUEST_ENV_MAX },
+	{ "files", field_array, AT(files), 0, EXECUTION_REQUEST_FILES_MAX },
+	{ "network", field_array, AT(network), 0, EXECUTION_REQUEST_HOSTS_MAX },
 	{ "code", take_value, AT(code), 0, 0 },
-	{ "args", field_array, AT(args), 0, ASK_WORDS_MAX },
+	{ "args", field_array, AT(args), 0, EXECUTION_REQUEST_WORDS_MAX },
 	{ "stdin", take_value, AT(input), 0, 0 },
 	{ "stdin_base64", take_value, AT(input_base64), 0, 0 },
 	{ "out", field_array, AT(out), 0, PATH_GLOBS_MAX },
@@ -80,12 +80,12 @@ enum {
 	TABLE_RUN = 22,
 };
 
-static int read_fields(enum ask_kind kind, json_t *root, const char *where, struct ask_fields *ret,
-		       struct problem *problem)
+static int read_fields(enum execution_request_kind kind, json_t *root, const char *where,
+		       struct execution_request_fields *ret, struct problem *problem)
 {
 	struct field session[TABLE_SHARED + 2];
 
-	if (kind != ASK_SESSION) {
+	if (kind != EXECUTION_REQUEST_SESSION) {
 		return fields_read(root, where, table, TABLE_RUN, ret, problem);
 	}
 	memcpy(session, table, TABLE_SHARED * sizeof(table[0]));
@@ -93,22 +93,23 @@ static int read_fields(enum ask_kind kind, json_t *root, const char *where, stru
 	return fields_read(root, where, session, ARRAY_SIZE(session), ret, problem);
 }
 
-static int put_code(struct ask *ask, json_t *code, const char *where, struct problem *problem)
+static int put_code(struct execution_request *request, json_t *code, const char *where,
+		    struct problem *problem)
 {
-	struct brig_request *run = &ask->call.run;
+	struct brig_request *run = &request->call.run;
 	char full[160];
 
 	snprintf(full, sizeof(full), "%.120s%scode", where, *where ? "." : "");
-	ask->code_sha256 = json_longs_sha256(ask->longs, code);
-	return code ? field_long(ask->longs, code, full, LIMIT_CODE, &run->code, &run->code_size,
-				 problem)
+	request->code_sha256 = json_longs_sha256(request->longs, code);
+	return code ? field_long(request->longs, code, full, LIMIT_CODE, &run->code,
+				 &run->code_size, problem)
 		    : 0;
 }
 
-static int check_code(const struct ask *ask, const struct ask_fields *fields,
-		      struct problem *problem)
+static int check_code(const struct execution_request *request,
+		      const struct execution_request_fields *fields, struct problem *problem)
 {
-	if (!fields->code || text_is_blank(ask->call.run.code, ask->call.run.code_size)) {
+	if (!fields->code || text_is_blank(request->call.run.code, request->call.run.code_size)) {
 		problem_set(problem, PROBLEM_INVALID_REQUEST,
 			    fields->code ? "code: is empty" : "code: is missing");
 		problem_remedy(problem, "send the program's source text as \"code\"");
@@ -117,7 +118,7 @@ static int check_code(const struct ask *ask, const struct ask_fields *fields,
 	return 0;
 }
 
-static int check_fields(const struct ask_fields *fields, struct problem *problem)
+static int check_fields(const struct execution_request_fields *fields, struct problem *problem)
 {
 	if (fields->timeout_ns && fields->limits.wall_ns) {
 		return problem_set(problem, PROBLEM_INVALID_REQUEST,
@@ -127,13 +128,13 @@ static int check_fields(const struct ask_fields *fields, struct problem *problem
 		return problem_set(problem, PROBLEM_INVALID_REQUEST,
 				   "stdin: given twice, also as stdin_base64");
 	}
-	if (fields->session && !ask_session_id(fields->session)) {
+	if (fields->session && !session_id_is_valid(fields->session)) {
 		return problem_set(problem, PROBLEM_INVALID_REQUEST, "session: not a session's id");
 	}
 	return 0;
 }
 
-bool ask_session_id(const char *id)
+bool session_id_is_valid(const char *id)
 {
 	size_t length = strspn(id, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 				   "0123456789_-");
@@ -141,9 +142,10 @@ bool ask_session_id(const char *id)
 	return length > 0 && length <= 64 && id[length] == '\0';
 }
 
-static void put_fields(struct ask *ask, const struct ask_fields *fields)
+static void put_fields(struct execution_request *request,
+		       const struct execution_request_fields *fields)
 {
-	struct engine_call *call = &ask->call;
+	struct engine_call *call = &request->call;
 
 	call->op = ENGINE_EXECUTE;
 	call->session = fields->session;
@@ -168,107 +170,109 @@ static void put_fields(struct ask *ask, const struct ask_fields *fields)
 	if (fields->timeout_ns) {
 		call->run.limits.wall_ns = fields->timeout_ns;
 	}
-	ask->stream = fields->stream;
-	ask->language_given = fields->language != NULL;
+	request->stream = fields->stream;
+	request->language_given = fields->language != NULL;
 }
 
-int ask_read(enum ask_kind kind, json_t *root, struct json_longs *longs, const char *where,
-	     struct ask **ret, struct problem *problem)
+int execution_request_read(enum execution_request_kind kind, json_t *root, struct json_longs *longs,
+			   const char *where, struct execution_request **ret,
+			   struct problem *problem)
 {
-	struct ask_fields fields = { .want_value = true };
-	struct ask *ask = calloc(1, sizeof(*ask));
+	struct execution_request_fields fields = { .want_value = true };
+	struct execution_request *request = calloc(1, sizeof(*request));
 
-	if (!ask) {
+	if (!request) {
 		return problem_set(problem, PROBLEM_MEMORY_LOW, "no memory for the request");
 	}
-	ask->root = json_incref(root);
-	ask->longs = json_longs_ref(longs);
+	request->root = json_incref(root);
+	request->longs = json_longs_ref(longs);
 	int r = read_fields(kind, root, where, &fields, problem);
 	if (r == 0) {
-		put_fields(ask, &fields);
-		ask->call.block = json_longs_block(longs);
-		r = put_code(ask, fields.code, where, problem);
+		put_fields(request, &fields);
+		request->call.block = json_longs_block(longs);
+		r = put_code(request, fields.code, where, problem);
 	}
-	if (r == 0 && kind == ASK_RUN) {
-		r = check_code(ask, &fields, problem);
+	if (r == 0 && kind == EXECUTION_REQUEST_RUN) {
+		r = check_code(request, &fields, problem);
 	}
 	if (r == 0) {
 		r = check_fields(&fields, problem);
 	}
 	if (r == 0) {
-		r = ask_put_parts(ask, &fields, where, problem);
+		r = execution_request_put_parts(request, &fields, where, problem);
 	}
 	if (r < 0) {
-		ask_free(ask);
+		execution_request_free(request);
 		return r;
 	}
-	*ret = ask;
+	*ret = request;
 	return 0;
 }
 
-static int ask_of_document(enum ask_kind kind, struct document *document, struct ask **ret,
-			   struct problem *problem)
+static int from_document(enum execution_request_kind kind, struct document *document,
+			 struct execution_request **ret, struct problem *problem)
 {
-	int r = ask_read(kind, document->root, document->longs, "", ret, problem);
+	int r = execution_request_read(kind, document->root, document->longs, "", ret, problem);
 
 	document_done(document);
 	return r;
 }
 
-int ask_of_body(enum ask_kind kind, struct http_exchange *exchange, struct ask **ret,
-		struct problem *problem)
+int execution_request_from_body(enum execution_request_kind kind, struct http_exchange *exchange,
+				struct execution_request **ret, struct problem *problem)
 {
 	struct document document = { 0 };
 	int r = body_read(exchange, &document, problem);
 
-	return r < 0 ? r : ask_of_document(kind, &document, ret, problem);
+	return r < 0 ? r : from_document(kind, &document, ret, problem);
 }
 
-int ask_parse(enum ask_kind kind, const char *text, size_t size, struct ask **ret,
-	      struct problem *problem)
+int execution_request_parse(enum execution_request_kind kind, const char *text, size_t size,
+			    struct execution_request **ret, struct problem *problem)
 {
 	struct document document = { 0 };
 	int r = text_read(text, size, &document, problem);
 
-	return r < 0 ? r : ask_of_document(kind, &document, ret, problem);
+	return r < 0 ? r : from_document(kind, &document, ret, problem);
 }
 
-int ask_overlay(struct ask *ask, json_t *input, const char *where, struct problem *problem)
+int execution_request_overlay(struct execution_request *request, json_t *input, const char *where,
+			      struct problem *problem)
 {
 	static const struct field inputs[] = {
-		{ "env", field_object, AT(env), 0, ASK_ENV_MAX },
-		{ "files", field_array, AT(files), 0, ASK_FILES_MAX },
-		{ "args", field_array, AT(args), 0, ASK_WORDS_MAX },
+		{ "env", field_object, AT(env), 0, EXECUTION_REQUEST_ENV_MAX },
+		{ "files", field_array, AT(files), 0, EXECUTION_REQUEST_FILES_MAX },
+		{ "args", field_array, AT(args), 0, EXECUTION_REQUEST_WORDS_MAX },
 		{ "stdin", take_value, AT(input), 0, 0 },
 		{ "stdin_base64", take_value, AT(input_base64), 0, 0 },
 	};
-	struct ask_fields fields = { 0 };
+	struct execution_request_fields fields = { 0 };
 	int r = fields_read(input, where, inputs, ARRAY_SIZE(inputs), &fields, problem);
 
 	if (r == 0) {
 		r = check_fields(&fields, problem);
 	}
-	return r < 0 ? r : ask_put_parts(ask, &fields, where, problem);
+	return r < 0 ? r : execution_request_put_parts(request, &fields, where, problem);
 }
 
-int ask_check_input(json_t *input, struct json_longs *longs, const char *where,
-		    struct problem *problem)
+int execution_request_check_input(json_t *input, struct json_longs *longs, const char *where,
+				  struct problem *problem)
 {
-	struct ask *ask = calloc(1, sizeof(*ask));
+	struct execution_request *request = calloc(1, sizeof(*request));
 
-	if (ask) {
-		ask->longs = json_longs_ref(longs);
+	if (request) {
+		request->longs = json_longs_ref(longs);
 	}
-	int r = ask ? ask_overlay(ask, input, where, problem)
-		    : problem_set(problem, PROBLEM_MEMORY_LOW, "no memory for the request");
+	int r = request ? execution_request_overlay(request, input, where, problem)
+			: problem_set(problem, PROBLEM_MEMORY_LOW, "no memory for the request");
 
-	ask_free(ask);
+	execution_request_free(request);
 	return r;
 }
 
-size_t ask_weight(const struct ask *ask)
+size_t execution_request_weight(const struct execution_request *request)
 {
-	const struct brig_request *run = &ask->call.run;
+	const struct brig_request *run = &request->call.run;
 	size_t weight = run->code_size + run->stdin_size;
 
 	for (size_t i = 0; i < run->files_count; i++) {
@@ -277,62 +281,62 @@ size_t ask_weight(const struct ask *ask)
 	return weight;
 }
 
-int ask_copy(const struct engine_call *call, struct ask **ret)
+int execution_request_copy(const struct engine_call *call, struct execution_request **ret)
 {
-	struct ask *ask = calloc(1, sizeof(*ask));
+	struct execution_request *request = calloc(1, sizeof(*request));
 	size_t size = 0;
 
-	if (!ask) {
+	if (!request) {
 		return -ENOMEM;
 	}
-	int r = engine_pack(call, &ask->block, &size);
+	int r = engine_pack(call, &request->block, &size);
 	if (r == 0) {
-		r = engine_unpack(ask->block, size, call->block, &ask->unpacked);
+		r = engine_unpack(request->block, size, call->block, &request->unpacked);
 	}
 	if (r < 0) {
-		ask_free(ask);
+		execution_request_free(request);
 		return r;
 	}
-	ask->call = ask->unpacked.call;
-	ask->shared = call->block ? block_ref(call->block) : NULL;
-	*ret = ask;
+	request->call = request->unpacked.call;
+	request->shared = call->block ? block_ref(call->block) : NULL;
+	*ret = request;
 	return 0;
 }
 
-int ask_in_session(struct ask *ask, const char *id)
+int execution_request_in_session(struct execution_request *request, const char *id)
 {
-	ask->session = strdup(id);
-	if (!ask->session) {
+	request->session = strdup(id);
+	if (!request->session) {
 		return -ENOMEM;
 	}
-	ask->call.session = ask->session;
-	if (!ask->language_given) {
-		ask->call.run.language = NULL;
+	request->call.session = request->session;
+	if (!request->language_given) {
+		request->call.run.language = NULL;
 	}
 	return 0;
 }
 
-void ask_forget_proof(struct ask *ask)
+void execution_request_forget_proof(struct execution_request *request)
 {
-	if (ask->proof) {
-		explicit_bzero(ask->proof, strlen(ask->proof));
-		free(ask->proof);
+	if (request->proof) {
+		explicit_bzero(request->proof, strlen(request->proof));
+		free(request->proof);
 	}
-	ask->proof = NULL;
+	request->proof = NULL;
 }
 
-void ask_free(struct ask *ask)
+void execution_request_free(struct execution_request *request)
 {
-	if (!ask) {
+	if (!request) {
 		return;
 	}
-	ask_free_parts(ask);
-	free(ask->session);
-	ask_forget_proof(ask);
-	engine_unpacked_done(&ask->unpacked);
-	free(ask->block);
-	block_unref(ask->shared);
-	json_longs_unref(ask->longs);
-	json_decref(ask->root);
-	free(ask);
+	execution_request_free_parts(request);
+	free(request->session);
+	execution_request_forget_proof(request);
+	engine_unpacked_done(&request->unpacked);
+	free(request->block);
+	block_unref(request->shared);
+	json_longs_unref(request->longs);
+	json_decref(request->root);
+	free(request);
 }

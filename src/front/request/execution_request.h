@@ -10,19 +10,19 @@
 #include "engine/engine_pack.h"
 #include "front/request/fields.h"
 
-#define ASK_FILES_MAX 1000
-#define ASK_WORDS_MAX 1000 /* of args */
-#define ASK_ENV_MAX   256
-#define ASK_HOSTS_MAX 64 /* of network */
+#define EXECUTION_REQUEST_FILES_MAX 1000
+#define EXECUTION_REQUEST_WORDS_MAX 1000 /* of args */
+#define EXECUTION_REQUEST_ENV_MAX   256
+#define EXECUTION_REQUEST_HOSTS_MAX 64 /* of network */
 
 /* What is asked for may be less than a whole run. */
-enum ask_kind {
-	ASK_RUN,     /* code is needed */
-	ASK_SESSION, /* a session to open: no code, no input */
-	ASK_CHECK,   /* a run that is not run: code may be missing */
+enum execution_request_kind {
+	EXECUTION_REQUEST_RUN,     /* code is needed */
+	EXECUTION_REQUEST_SESSION, /* a session to open: no code, no input */
+	EXECUTION_REQUEST_CHECK,   /* a run that is not run: code may be missing */
 };
 
-struct ask {
+struct execution_request {
 	struct engine_call call; /* its pointers are into what follows */
 	bool stream;             /* asked for in the body */
 	bool language_given;
@@ -42,40 +42,42 @@ struct ask {
 	struct strlist policies; /* of the token, for a run in a session */
 	struct brig_file_in *files;
 	struct brig_mount *mounts;
-	struct ask_blob *blobs; /* owned: what was base64 */
+	struct execution_request_blob *blobs; /* owned: what was base64 */
 };
 
 struct http_exchange;
 /* From the body of a request. On failure there is nothing to free. */
-int ask_of_body(enum ask_kind kind, struct http_exchange *exchange, struct ask **ret,
-		struct problem *problem);
+int execution_request_from_body(enum execution_request_kind kind, struct http_exchange *exchange,
+				struct execution_request **ret, struct problem *problem);
 /* From a text. The same. */
-int ask_parse(enum ask_kind kind, const char *text, size_t size, struct ask **ret,
-	      struct problem *problem);
+int execution_request_parse(enum execution_request_kind kind, const char *text, size_t size,
+			    struct execution_request **ret, struct problem *problem);
 /* A copy of a call that somebody else has made; callbacks do not come along. 0 or -errno. */
-int ask_copy(const struct engine_call *call, struct ask **ret);
+int execution_request_copy(const struct engine_call *call, struct execution_request **ret);
 /* From an object that is a part of a body; takes references. */
-int ask_read(enum ask_kind kind, json_t *root, struct json_longs *longs, const char *where,
-	     struct ask **ret, struct problem *problem);
+int execution_request_read(enum execution_request_kind kind, json_t *root, struct json_longs *longs,
+			   const char *where, struct execution_request **ret,
+			   struct problem *problem);
 /*
  * Puts another input in place of the ask's own: an object with stdin, stdin_base64, args, env or
  * files. Whatever it does not name stays. It is of the same body.
  */
-int ask_overlay(struct ask *ask, json_t *input, const char *where, struct problem *problem);
+int execution_request_overlay(struct execution_request *request, json_t *input, const char *where,
+			      struct problem *problem);
 /* Could it be put in place of any ask's own? */
-int ask_check_input(json_t *input, struct json_longs *longs, const char *where,
-		    struct problem *problem);
+int execution_request_check_input(json_t *input, struct json_longs *longs, const char *where,
+				  struct problem *problem);
 /* Bytes that have to be copied for it, about: what it costs to hand it on. */
-size_t ask_weight(const struct ask *ask);
+size_t execution_request_weight(const struct execution_request *request);
 /* Makes it a run in that session, whose language holds if none was asked for. 0 or -ENOMEM. */
-int ask_in_session(struct ask *ask, const char *id);
-void ask_free(struct ask *ask);
+int execution_request_in_session(struct execution_request *request, const char *id);
+void execution_request_free(struct execution_request *request);
 /* What front_permit() has put into an ask that is not to be freed. */
-void ask_forget_proof(struct ask *ask);
+void execution_request_forget_proof(struct execution_request *request);
 
 /* An object of limits for a token, by the names that a result has for them. */
-int ask_ceilings(json_t *value, const char *where, struct brig_limits *ret,
-		 struct problem *problem);
+int execution_request_ceilings(json_t *value, const char *where, struct brig_limits *ret,
+			       struct problem *problem);
 /* File names as they may be handed in: as libbrig has them, and nothing that is odd elsewhere. */
-bool ask_file_name(const char *name, const char **why);
+bool file_name_is_valid(const char *name, const char **why);
 #endif

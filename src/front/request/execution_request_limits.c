@@ -11,8 +11,8 @@
  * What a request asks for is not judged here: the policy knows the range that holds and names it.
  * 0 would mean "as the policy says", so what is below any range travels as the smallest number.
  */
-int ask_take_ms(void *into, const struct field *field, json_t *value, const char *where,
-		struct problem *problem)
+int execution_request_take_ms(void *into, const struct field *field, json_t *value,
+			      const char *where, struct problem *problem)
 {
 	uint64_t *ret = (uint64_t *)(void *)((char *)into + field->offset);
 
@@ -63,19 +63,20 @@ static int asked_count(void *into, const struct field *field, json_t *value, con
 		LIMIT("net_bytes", count, net_bytes, 1, BYTES_MAX),                                \
 		LIMIT("grace_ms", ms, grace_ns, 0, MS_MAX)
 
-int ask_ceilings(json_t *value, const char *where, struct brig_limits *ret, struct problem *problem)
+int execution_request_ceilings(json_t *value, const char *where, struct brig_limits *ret,
+			       struct problem *problem)
 {
 	static const struct field fields[] = { LIMITS(field_ms, field_count) };
 
 	return fields_read(value, where, fields, ARRAY_SIZE(fields), ret, problem);
 }
 
-int ask_take_limits(void *into, const struct field *field, json_t *value, const char *where,
-		    struct problem *problem)
+int execution_request_take_limits(void *into, const struct field *field, json_t *value,
+				  const char *where, struct problem *problem)
 {
-	static const struct field fields[] = { LIMITS(ask_take_ms, asked_count) };
+	static const struct field fields[] = { LIMITS(execution_request_take_ms, asked_count) };
 
 	(void)field;
 	return fields_read(value, where, fields, ARRAY_SIZE(fields),
-			   &((struct ask_fields *)into)->limits, problem);
+			   &((struct execution_request_fields *)into)->limits, problem);
 }

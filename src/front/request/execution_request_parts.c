@@ -58,7 +58,8 @@ static bool env_name(const char *name)
 	       !(name[0] >= '0' && name[0] <= '9');
 }
 
-static int put_env(struct ask *ask, json_t *env, const char *where, struct problem *problem)
+static int put_env(struct execution_request *request, json_t *env, const char *where,
+		   struct problem *problem)
 {
 	const char *name;
 	json_t *value;
@@ -67,8 +68,8 @@ static int put_env(struct ask *ask, json_t *env, const char *where, struct probl
 	if (!env) {
 		return 0;
 	}
-	strlist_done(&ask->env);
-	ask->env = (struct strlist){ 0 };
+	strlist_done(&request->env);
+	request->env = (struct strlist){ 0 };
 	name_of(full, where, "env");
 	json_object_foreach(env, name, value)
 	{
@@ -79,29 +80,29 @@ static int put_env(struct ask *ask, json_t *env, const char *where, struct probl
 		if (!json_is_string(value)) {
 			return field_wrong(problem, full, "strings as values", value);
 		}
-		if (strlist_addf(&ask->env, "%s=%s", name, json_string_value(value)) < 0) {
+		if (strlist_addf(&request->env, "%s=%s", name, json_string_value(value)) < 0) {
 			return no_memory(problem);
 		}
 	}
-	ask->call.run.env = (const char *const *)ask->env.items;
+	request->call.run.env = (const char *const *)request->env.items;
 	return 0;
 }
 
-static int take_base64(struct ask *ask, json_t *value, const char *where, const void **ret,
-		       size_t *ret_size, struct problem *problem)
+static int take_base64(struct execution_request *request, json_t *value, const char *where,
+		       const void **ret, size_t *ret_size, struct problem *problem)
 {
 	const char *bytes;
 
-	if (json_longs_find(ask->longs, value, &bytes, ret_size)) {
+	if (json_longs_find(request->longs, value, &bytes, ret_size)) {
 		*ret = bytes;
 		return 0;
 	}
-	struct ask_blob *blob = calloc(1, sizeof(*blob));
+	struct execution_request_blob *blob = calloc(1, sizeof(*blob));
 	if (!blob) {
 		return no_memory(problem);
 	}
-	blob->next = ask->blobs;
-	ask->blobs = blob;
+	blob->next = request->blobs;
+	request->blobs = blob;
 	int r = field_base64(value, where, &blob->data, ret_size, problem);
 	if (r == 0) {
 		*ret = blob->data;
@@ -141,7 +142,7 @@ static bool has_marks(const char *name)
 	return false;
 }
 
-bool ask_file_name(const char *name, const char **why)
+bool file_name_is_valid(const char *name, const char **why)
 {
 	if (!path_is_beneath(name, why)) {
 		return false;
@@ -182,8 +183,8 @@ static int take_value(void *into, const struct field *field, json_t *value, cons
 	return 0;
 }
 
-static int put_file(struct ask *ask, json_t *item, const char *where, struct brig_file_in *ret,
-		    struct problem *problem)
+static int put_file(struct execution_request *request, json_t *item, const char *where,
+		    struct brig_file_in *ret, struct problem *problem)
 {
 	static const struct field fields[] = {
 		{ "path", field_text, offsetof(struct file_fields, path), 0, 1023 },
@@ -199,7 +200,7 @@ static int put_file(struct ask *ask, json_t *item, const char *where, struct bri
 	if (r < 0) {
 		return r;
 	}
-	if (!file.path || !ask_file_name(file.path, &why)) {
+	if (!file.path || !file_name_is_valid(file.path, &why)) {
 		problem_set(problem, PROBLEM_INVALID_REQUEST, "%s.path: %s", where,
 			    file.path ? why : "is missing");
 		problem_remedy(problem, "use a plain relative name such as data/in.csv");
@@ -213,16 +214,17 @@ static int put_file(struct ask *ask, json_t *item, const char *where, struct bri
 	ret->executable = file.executable;
 	if (file.base64) {
 		snprintf(full, sizeof(full), "%s.content_base64", where);
-		return take_base64(ask, file.base64, full, &ret->data, &ret->size, problem);
+		return take_base64(request, file.base64, full, &ret->data, &ret->size, problem);
 	}
 	const char *text = NULL;
 	snprintf(full, sizeof(full), "%s.content", where);
-	r = field_long(ask->longs, file.content, full, 0, &text, &ret->size, problem);
+	r = field_long(request->longs, file.content, full, 0, &text, &ret->size, problem);
 	ret->data = text;
 	return r;
 }
 
-static int put_files(struct ask *ask, json_t *array, const char *where, struct problem *problem)
+static int put_files(struct execution_request *request, json_t *array, const char *where,
+		     struct problem *problem)
 {
 	size_t count = json_array_size(array);
 	char full[160];
@@ -230,27 +232,28 @@ static int put_files(struct ask *ask, json_t *array, const char *where, struct p
 	if (!array) {
 		return 0;
 	}
-	free(ask->files);
-	ask->files = calloc(count ? count : 1, sizeof(*ask->files));
-	if (!ask->files) {
+	free(request->files);
+	request->files = calloc(count ? count : 1, sizeof(*request->files));
+	if (!request->files) {
 		return no_memory(problem);
 	}
 	for (size_t i = 0; i < count; i++) {
 		snprintf(full, sizeof(full), "%.120s%sfiles[%zu]", where, *where ? "." : "", i);
-		int r = put_file(ask, json_array_get(array, i), full, &ask->files[i], problem);
+		int r = put_file(request, json_array_get(array, i), full, &request->files[i],
+				 problem);
 		if (r < 0) {
 			return r;
 		}
 		for (size_t j = 0; j < i; j++) {
-			const char *other = ask->files[j].name;
-			if (other && strcmp(other, ask->files[i].name) == 0) {
+			const char *other = request->files[j].name;
+			if (other && strcmp(other, request->files[i].name) == 0) {
 				return problem_set(problem, PROBLEM_INVALID_REQUEST,
 						   "%s.path: the name is there twice", full);
 			}
 		}
 	}
-	ask->call.run.files = ask->files;
-	ask->call.run.files_count = count;
+	request->call.run.files = request->files;
+	request->call.run.files_count = count;
 	return 0;
 }
 
@@ -260,7 +263,8 @@ struct mount_fields {
 };
 
 /* Directories of the host, by the names that the policy has for them. */
-static int put_mounts(struct ask *ask, json_t *array, const char *where, struct problem *problem)
+static int put_mounts(struct execution_request *request, json_t *array, const char *where,
+		      struct problem *problem)
 {
 	static const struct field fields[] = {
 		{ "name", field_name, offsetof(struct mount_fields, name), 0, 64 },
@@ -273,9 +277,9 @@ static int put_mounts(struct ask *ask, json_t *array, const char *where, struct 
 	if (!array) {
 		return 0;
 	}
-	free(ask->mounts);
-	ask->mounts = calloc(count ? count : 1, sizeof(*ask->mounts));
-	if (!ask->mounts) {
+	free(request->mounts);
+	request->mounts = calloc(count ? count : 1, sizeof(*request->mounts));
+	if (!request->mounts) {
 		return no_memory(problem);
 	}
 	for (size_t i = 0; i < count; i++) {
@@ -291,25 +295,26 @@ static int put_mounts(struct ask *ask, json_t *array, const char *where, struct 
 		if (r < 0) {
 			return r;
 		}
-		ask->mounts[i] = (struct brig_mount){ .path = mount.name,
-						      .name = mount.as,
-						      .writable = mount.writable };
+		request->mounts[i] = (struct brig_mount){ .path = mount.name,
+							  .name = mount.as,
+							  .writable = mount.writable };
 	}
-	ask->call.run.mounts = ask->mounts;
-	ask->call.run.mounts_count = count;
+	request->call.run.mounts = request->mounts;
+	request->call.run.mounts_count = count;
 	return 0;
 }
 
-static int put_input(struct ask *ask, const struct ask_fields *fields, const char *where,
+static int put_input(struct execution_request *request,
+		     const struct execution_request_fields *fields, const char *where,
 		     struct problem *problem)
 {
-	struct brig_request *run = &ask->call.run;
+	struct brig_request *run = &request->call.run;
 	char full[160];
 
 	if (fields->input) {
 		const char *text = NULL;
 		name_of(full, where, "stdin");
-		int r = field_long(ask->longs, fields->input, full, LIMIT_STDIN, &text,
+		int r = field_long(request->longs, fields->input, full, LIMIT_STDIN, &text,
 				   &run->stdin_size, problem);
 		run->stdin_data = text;
 		return r;
@@ -318,50 +323,51 @@ static int put_input(struct ask *ask, const struct ask_fields *fields, const cha
 		return 0;
 	}
 	name_of(full, where, "stdin_base64");
-	return take_base64(ask, fields->input_base64, full, &run->stdin_data, &run->stdin_size,
+	return take_base64(request, fields->input_base64, full, &run->stdin_data, &run->stdin_size,
 			   problem);
 }
 
-int ask_put_parts(struct ask *ask, const struct ask_fields *fields, const char *where,
-		  struct problem *problem)
+int execution_request_put_parts(struct execution_request *request,
+				const struct execution_request_fields *fields, const char *where,
+				struct problem *problem)
 {
-	int r = put_words(fields->args, where, "args", &ask->args, problem);
+	int r = put_words(fields->args, where, "args", &request->args, problem);
 
 	if (r == 0) {
-		r = put_words(fields->out, where, "out", &ask->out, problem);
+		r = put_words(fields->out, where, "out", &request->out, problem);
 	}
 	if (r == 0) {
-		r = put_words(fields->network, where, "network", &ask->network, problem);
+		r = put_words(fields->network, where, "network", &request->network, problem);
 	}
-	ask->call.run.args = ask->args;
-	ask->call.run.network = ask->network;
-	ask->call.run.out = ask->out;
+	request->call.run.args = request->args;
+	request->call.run.network = request->network;
+	request->call.run.out = request->out;
 	if (r == 0) {
-		r = put_env(ask, fields->env, where, problem);
-	}
-	if (r == 0) {
-		r = put_files(ask, fields->files, where, problem);
+		r = put_env(request, fields->env, where, problem);
 	}
 	if (r == 0) {
-		r = put_mounts(ask, fields->mounts, where, problem);
+		r = put_files(request, fields->files, where, problem);
 	}
-	return r < 0 ? r : put_input(ask, fields, where, problem);
+	if (r == 0) {
+		r = put_mounts(request, fields->mounts, where, problem);
+	}
+	return r < 0 ? r : put_input(request, fields, where, problem);
 }
 
-void ask_free_parts(struct ask *ask)
+void execution_request_free_parts(struct execution_request *request)
 {
-	while (ask->blobs) {
-		struct ask_blob *blob = ask->blobs;
+	while (request->blobs) {
+		struct execution_request_blob *blob = request->blobs;
 
-		ask->blobs = blob->next;
+		request->blobs = blob->next;
 		free(blob->data);
 		free(blob);
 	}
-	strlist_done(&ask->env);
-	strlist_done(&ask->policies);
-	free(ask->args);
-	free(ask->out);
-	free(ask->network);
-	free(ask->files);
-	free(ask->mounts);
+	strlist_done(&request->env);
+	strlist_done(&request->policies);
+	free(request->args);
+	free(request->out);
+	free(request->network);
+	free(request->files);
+	free(request->mounts);
 }

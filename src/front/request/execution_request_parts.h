@@ -6,7 +6,7 @@
 #include "front/request/execution_request.h"
 
 /* What the table of fields fills. */
-struct ask_fields {
+struct execution_request_fields {
 	const char *language, *policy, *guard, *session;
 	json_t *env, *files, *args, *out, *network, *mounts;
 	json_t *code, *input, *input_base64; /* long ones: field_long() */
@@ -16,20 +16,21 @@ struct ask_fields {
 	enum brig_start start;
 };
 
-struct ask_blob {
-	struct ask_blob *next;
+struct execution_request_blob {
+	struct execution_request_blob *next;
 	void *data;
 };
 
 /* Takers for tables of fields: an object of limits, a time in milliseconds. */
-int ask_take_limits(void *into, const struct field *field, json_t *value, const char *where,
-		    struct problem *problem);
-int ask_take_ms(void *into, const struct field *field, json_t *value, const char *where,
-		struct problem *problem);
+int execution_request_take_limits(void *into, const struct field *field, json_t *value,
+				  const char *where, struct problem *problem);
+int execution_request_take_ms(void *into, const struct field *field, json_t *value,
+			      const char *where, struct problem *problem);
 
-bool ask_session_id(const char *id);
+bool session_id_is_valid(const char *id);
 /* Only what is given is put; the rest stays. */
-int ask_put_parts(struct ask *ask, const struct ask_fields *fields, const char *where,
-		  struct problem *problem);
-void ask_free_parts(struct ask *ask);
+int execution_request_put_parts(struct execution_request *request,
+				const struct execution_request_fields *fields, const char *where,
+				struct problem *problem);
+void execution_request_free_parts(struct execution_request *request);
 #endif

@@ -13,75 +13,75 @@
 #include "role/log.h"
 
 /* One line for each request, for those who want it. */
-static void log_access(const struct visit *visit)
+static void log_access(const struct request *request)
 {
-	if (visit->line) {
+	if (request->line) {
 		role_log(ROLE_INFO, "request", "request=%s status=%d caller=%s tenant=%s ms=%llu",
-			 visit->line, visit->answered,
-			 visit->caller.name[0] ? visit->caller.name : NULL,
-			 visit->caller.tenant[0] ? visit->caller.tenant : NULL,
-			 (unsigned long long)((clock_now_ns() - visit->began_ns) / 1000000));
+			 request->line, request->answered,
+			 request->caller.name[0] ? request->caller.name : NULL,
+			 request->caller.tenant[0] ? request->caller.tenant : NULL,
+			 (unsigned long long)((clock_now_ns() - request->began_ns) / 1000000));
 	}
 }
 
-void visit_free(struct visit *visit)
+void request_free(struct request *request)
 {
-	struct front *front = visit->front;
+	struct front *front = request->front;
 
-	log_access(visit);
+	log_access(request);
 
-	if (visit->closed) {
-		visit->closed(visit);
+	if (request->closed) {
+		request->closed(request);
 	}
-	if (visit->run) {
-		engine_forget(visit->run);
+	if (request->run) {
+		engine_forget(request->run);
 	}
-	execution_unlisten(&visit->listener);
-	*(visit->previous ? &visit->previous->next : &front->visits) = visit->next;
-	if (visit->next) {
-		visit->next->previous = visit->previous;
+	execution_unlisten(&request->listener);
+	*(request->previous ? &request->previous->next : &front->requests) = request->next;
+	if (request->next) {
+		request->next->previous = request->previous;
 	}
 	for (size_t i = 0; i < ROUTE_ARGS; i++) {
-		free(visit->args[i]);
+		free(request->args[i]);
 	}
-	free(visit->line);
-	free(visit);
+	free(request->line);
+	free(request);
 }
 
-void visit_header(struct visit *visit, const char *name, const char *value)
+void request_answer_header(struct request *request, const char *name, const char *value)
 {
-	if (visit->exchange) {
-		http_answer_header(visit->exchange, name, value);
+	if (request->exchange) {
+		http_answer_header(request->exchange, name, value);
 	}
 }
 
-const char *visit_asks(const struct visit *visit, const char *header)
+const char *request_header(const struct request *request, const char *header)
 {
-	return visit->exchange ? http_header_find(visit->exchange, header) : NULL;
+	return request->exchange ? http_header_find(request->exchange, header) : NULL;
 }
 
-bool visit_accepts(const struct visit *visit, const char *type)
+bool request_accepts(const struct request *request, const char *type)
 {
-	const char *accept = visit_asks(visit, "Accept");
+	const char *accept = request_header(request, "Accept");
 
 	return accept && strcasestr(accept, type) != NULL;
 }
 
 /* The exchange, if it can be answered: it is not the visit's any more. */
-static struct http_exchange *let_go(struct visit *visit, int status)
+static struct http_exchange *let_go(struct request *request, int status)
 {
-	struct http_exchange *exchange = visit->exchange;
+	struct http_exchange *exchange = request->exchange;
 
 	if (!exchange) {
 		return NULL;
 	}
-	visit->front->counts.answers[status / 100 % 6]++;
-	visit->answered = status;
+	request->front->counts.answers[status / 100 % 6]++;
+	request->answered = status;
 	http_answer_header(exchange, "X-Content-Type-Options", "nosniff");
 	http_answer_header(exchange, "Cache-Control", "no-store");
 	exchange->gone = NULL;
 	exchange->drained = NULL;
-	visit->exchange = NULL;
+	request->exchange = NULL;
 	if (http_streaming(exchange)) {
 		http_cut(exchange);
 		return NULL;
@@ -89,38 +89,39 @@ static struct http_exchange *let_go(struct visit *visit, int status)
 	return exchange;
 }
 
-void visit_answer(struct visit *visit, int status, const char *type, const void *data, size_t size)
+void request_answer(struct request *request, int status, const char *type, const void *data,
+		    size_t size)
 {
-	struct http_exchange *exchange = let_go(visit, status);
+	struct http_exchange *exchange = let_go(request, status);
 
 	if (exchange) {
 		http_respond(exchange, status, type, data, size);
 	}
-	visit_free(visit);
+	request_free(request);
 }
 
-void visit_rope(struct visit *visit, int status, const char *type, struct rope *text)
+void request_answer_rope(struct request *request, int status, const char *type, struct rope *text)
 {
-	struct http_exchange *exchange = let_go(visit, status);
+	struct http_exchange *exchange = let_go(request, status);
 
 	if (exchange) {
 		http_respond_rope(exchange, status, type, text);
 	}
 	rope_done(text);
-	visit_free(visit);
+	request_free(request);
 }
 
-void visit_json(struct visit *visit, int status, const char *json, size_t size)
+void request_answer_json(struct request *request, int status, const char *json, size_t size)
 {
-	visit_answer(visit, status, "application/json", json, size);
+	request_answer(request, status, "application/json", json, size);
 }
 
-void visit_empty(struct visit *visit, int status)
+void request_answer_empty(struct request *request, int status)
 {
-	visit_answer(visit, status, NULL, "", 0);
+	request_answer(request, status, NULL, "", 0);
 }
 
-void visit_problem(struct visit *visit, const struct problem *problem)
+void request_answer_problem(struct request *request, const struct problem *problem)
 {
 	struct problem said = *problem;
 	struct buf text = { 0 };
@@ -128,52 +129,53 @@ void visit_problem(struct visit *visit, const struct problem *problem)
 
 	problem_retry(&said);
 	problem_write(problem, &text);
-	visit->front->counts.problems[problem->kind]++;
+	request->front->counts.problems[problem->kind]++;
 	if (said.retry_s) {
 		snprintf(retry, sizeof(retry), "%u", said.retry_s);
-		visit_header(visit, "Retry-After", retry);
+		request_answer_header(request, "Retry-After", retry);
 	}
 	if (problem->kind == PROBLEM_UNAUTHORIZED) {
-		visit_header(visit, "WWW-Authenticate", "Bearer");
+		request_answer_header(request, "WWW-Authenticate", "Bearer");
 	}
-	visit_answer(visit, problem_info(problem->kind)->status, "application/problem+json",
-		     text.data ? text.data : "{}", text.data ? text.size : 2);
+	request_answer(request, problem_info(problem->kind)->status, "application/problem+json",
+		       text.data ? text.data : "{}", text.data ? text.size : 2);
 	buf_done(&text);
 }
 
-void visit_refuse(struct visit *visit, enum problem_kind kind, const char *detail)
+void request_refuse(struct request *request, enum problem_kind kind, const char *detail)
 {
 	struct problem problem = { 0 };
 
 	problem_set(&problem, kind, "%s", detail ? detail : "");
-	visit_problem(visit, &problem);
+	request_answer_problem(request, &problem);
 }
 
-const char *visit_reach(const struct visit *visit)
+const char *request_tenant_scope(const struct request *request)
 {
-	return visit->caller.is_operator ? LEDGER_ANY_TENANT : visit->caller.tenant;
+	return request->caller.is_operator ? LEDGER_ANY_TENANT : request->caller.tenant;
 }
 
-void visit_audit_other(struct visit *visit, const char *kind, const char *tenant, const char *id)
+void request_audit_other(struct request *request, const char *kind, const char *tenant,
+			 const char *id)
 {
 	struct buf facts = { 0 };
 	struct json_out json = { .buf = &facts };
 
-	if (strcmp(tenant, visit->caller.tenant) == 0) {
+	if (strcmp(tenant, request->caller.tenant) == 0) {
 		return;
 	}
 	json_open(&json, NULL, '{');
-	json_text(&json, "caller", visit->caller.name);
+	json_text(&json, "caller", request->caller.name);
 	json_text(&json, "execution", id);
 	json_close(&json, '}');
-	ledger_audit(visit->front->ledger, kind, tenant, facts.data ? facts.data : "{}", NULL,
+	ledger_audit(request->front->ledger, kind, tenant, facts.data ? facts.data : "{}", NULL,
 		     NULL);
 	buf_done(&facts);
 }
 
 /* --- asking the engine ----------------------------------------------------------------------- */
 
-static void audit(struct visit *visit, const char *data, size_t size)
+static void audit(struct request *request, const char *data, size_t size)
 {
 	struct buf facts = { 0 };
 	struct json_out json = { .buf = &facts };
@@ -181,13 +183,13 @@ static void audit(struct visit *visit, const char *data, size_t size)
 	const char *id = json_string_value(json_object_get(answer, "id"));
 
 	json_open(&json, NULL, '{');
-	json_text(&json, "caller", visit->caller.name);
-	json_text(&json, "session", id ? id : visit->args[0]);
-	if (visit->args[1]) {
-		json_text(&json, "file", visit->args[1]);
+	json_text(&json, "caller", request->caller.name);
+	json_text(&json, "session", id ? id : request->args[0]);
+	if (request->args[1]) {
+		json_text(&json, "file", request->args[1]);
 	}
 	json_close(&json, '}');
-	ledger_audit(visit->front->ledger, visit->audit, visit->caller.tenant,
+	ledger_audit(request->front->ledger, request->audit, request->caller.tenant,
 		     facts.data ? facts.data : "{}", NULL, NULL);
 	json_decref(answer);
 	buf_done(&facts);
@@ -195,82 +197,84 @@ static void audit(struct visit *visit, const char *data, size_t size)
 
 static void engine_end(void *user, const char *data, size_t size)
 {
-	struct visit *visit = user;
+	struct request *request = user;
 
-	visit->run = NULL;
-	if (visit->audit) {
-		audit(visit, data, size);
+	request->run = NULL;
+	if (request->audit) {
+		audit(request, data, size);
 	}
-	if (visit->status == 204) {
-		visit_empty(visit, 204);
+	if (request->status == 204) {
+		request_answer_empty(request, 204);
 	} else {
-		visit_json(visit, visit->status ? visit->status : 200, data, size);
+		request_answer_json(request, request->status ? request->status : 200, data, size);
 	}
 }
 
 static void engine_fail(void *user, const struct brig_error *error)
 {
-	struct visit *visit = user;
+	struct request *request = user;
 	struct problem problem = { 0 };
 
-	visit->run = NULL;
+	request->run = NULL;
 	problem_of_error(&problem, error);
 	/* A file that is not there is no failure, whoever has found that out. */
 	if (problem_info(problem.kind)->status >= 500) {
-		role_log_often(ROLE_ERROR, "engine.failed", visit->route->pattern,
-			       "route=%s why=%s", visit->route->pattern, error->message);
+		role_log_often(ROLE_ERROR, "engine.failed", request->route->pattern,
+			       "route=%s why=%s", request->route->pattern, error->message);
 	}
-	visit_problem(visit, &problem);
+	request_answer_problem(request, &problem);
 }
 
-void visit_engine(struct visit *visit, struct engine_call *call,
-		  void (*end)(void *user, const char *data, size_t size))
+void request_call_engine(struct request *request, struct engine_call *call,
+			 void (*end)(void *user, const char *data, size_t size))
 {
 	struct brig_error error = { 0 };
 
-	call->tenant = visit->caller.tenant;
-	call->caller = visit->caller.name; /* also who gives a person's consent, with call->proof */
-	call->run.tenant = visit->caller.tenant;
+	call->tenant = request->caller.tenant;
+	call->caller =
+		request->caller.name; /* also who gives a person's consent, with call->proof */
+	call->run.tenant = request->caller.tenant;
 	call->end = end ? end : engine_end;
 	call->fail = engine_fail;
-	call->user = visit;
-	if (engine_start(visit->front->engine, call, &visit->run, &error) < 0) {
-		visit->run = NULL;
-		engine_fail(visit, &error);
+	call->user = request;
+	if (engine_start(request->front->engine, call, &request->run, &error) < 0) {
+		request->run = NULL;
+		engine_fail(request, &error);
 	}
 }
 
 /* --- tokens that are gone --------------------------------------------------------------------- */
 
-static bool is_revoked(const struct visit *visit)
+static bool is_revoked(const struct request *request)
 {
-	return visit->caller.token &&
-	       !auth_stands(&visit->front->auth, visit->caller.tenant, visit->caller.name);
+	return request->caller.token &&
+	       !auth_stands(&request->front->auth, request->caller.tenant, request->caller.name);
 }
 
 /* The end of one may be the end of others: each time from the beginning. */
-static struct visit *find_revoked(const struct front *front)
+static struct request *find_revoked(const struct front *front)
 {
-	for (struct visit *visit = front->visits; visit; visit = visit->next) {
-		if (is_revoked(visit)) {
-			return visit;
+	for (struct request *request = front->requests; request; request = request->next) {
+		if (is_revoked(request)) {
+			return request;
 		}
 	}
 	return NULL;
 }
 
-void visits_revoke(struct front *front)
+void requests_revoke(struct front *front)
 {
-	struct visit *visit;
+	struct request *request;
 
-	for (visit = front->visits; visit; visit = visit->next) {
-		if (visit->caller.token && !is_revoked(visit)) {
-			visit->caller.token = tokens_named(&front->auth.tokens, visit->caller.name);
-			visit->caller.is_operator = visit->caller.token->is_operator;
+	for (request = front->requests; request; request = request->next) {
+		if (request->caller.token && !is_revoked(request)) {
+			request->caller.token =
+				tokens_named(&front->auth.tokens, request->caller.name);
+			request->caller.is_operator = request->caller.token->is_operator;
 		}
 	}
-	while ((visit = find_revoked(front)) != NULL) {
-		visit_refuse(visit, PROBLEM_UNAUTHORIZED, "the token is not valid any more");
+	while ((request = find_revoked(front)) != NULL) {
+		request_refuse(request, PROBLEM_UNAUTHORIZED, "the token is not valid any more");
 	}
 }
 
@@ -278,13 +282,13 @@ void visits_revoke(struct front *front)
 
 static void gone(void *user)
 {
-	struct visit *visit = user;
+	struct request *request = user;
 
-	visit->exchange = NULL;
-	if (visit->left) {
-		visit->left(visit);
+	request->exchange = NULL;
+	if (request->left) {
+		request->left(request);
 	} else {
-		visit_free(visit);
+		request_free(request);
 	}
 }
 
@@ -314,13 +318,13 @@ static bool says_nothing(const char *body, size_t size)
 	return count == 0 || (count == 2 && memcmp(seen, "{}", 2) == 0);
 }
 
-static int check_body(struct visit *visit, struct problem *problem)
+static int check_body(struct request *request, struct problem *problem)
 {
-	const struct http_exchange *exchange = visit->exchange;
-	const struct route *route = visit->route;
+	const struct http_exchange *exchange = request->exchange;
+	const struct route *route = request->route;
 
 	const char *name = NULL;
-	size_t most = route_body_max(visit->front, route, &name);
+	size_t most = route_body_max(request->front, route, &name);
 
 	if (exchange->body_size > most) {
 		return problem_set(problem,
@@ -341,83 +345,84 @@ static int check_body(struct visit *visit, struct problem *problem)
 	return 0;
 }
 
-static int check(struct visit *visit, struct problem *problem)
+static int check(struct request *request, struct problem *problem)
 {
-	struct front *front = visit->front;
-	struct http_exchange *exchange = visit->exchange;
+	struct front *front = request->front;
+	struct http_exchange *exchange = request->exchange;
 	enum problem_kind kind = auth_place(&front->auth, exchange);
 	char allowed[64];
 	bool known;
 
-	visit->route = route_find(exchange->method, exchange->path, visit->args, &known, allowed);
-	if (kind == PROBLEM_NONE && !(visit->route && visit->route->open)) {
-		kind = auth_caller(&front->auth, exchange, &visit->caller);
+	request->route =
+		route_find(exchange->method, exchange->path, request->args, &known, allowed);
+	if (kind == PROBLEM_NONE && !(request->route && request->route->open)) {
+		kind = auth_caller(&front->auth, exchange, &request->caller);
 	}
 	if (kind != PROBLEM_NONE) {
 		front_audit_refusal(front, exchange, kind);
 		return problem_set(problem, kind, "%s", "");
 	}
-	if (!visit->route && known) {
-		visit_header(visit, "Allow", allowed);
+	if (!request->route && known) {
+		request_answer_header(request, "Allow", allowed);
 		problem_set(problem, PROBLEM_METHOD_NOT_ALLOWED, "only %s here", allowed);
 		return -EINVAL;
 	}
-	if (!visit->route) {
+	if (!request->route) {
 		problem_set(problem, PROBLEM_NOT_FOUND, "there is no such path");
 		problem_remedy(problem, "GET /openapi.json lists them all");
 		return -ENOENT;
 	}
-	if (!exchange->budget && !visit->route->open) {
-		exchange->budget = admission_budget(&front->admission, visit->caller.tenant);
+	if (!exchange->budget && !request->route->open) {
+		exchange->budget = admission_budget(&front->admission, request->caller.tenant);
 	}
-	int r = check_body(visit, problem);
-	return r == 0 && !visit->route->open
-		       ? admission_rate(&front->admission, &visit->caller, problem)
+	int r = check_body(request, problem);
+	return r == 0 && !request->route->open
+		       ? admission_rate(&front->admission, &request->caller, problem)
 		       : r;
 }
 
-void visit_begin(struct front *front, struct http_exchange *exchange)
+void request_begin(struct front *front, struct http_exchange *exchange)
 {
-	struct visit *visit = calloc(1, sizeof(*visit));
+	struct request *request = calloc(1, sizeof(*request));
 	struct problem problem = { 0 };
 
-	if (!visit) {
+	if (!request) {
 		http_answer_header(exchange, "Retry-After", "2");
 		http_respond(exchange, 503, NULL, "", 0);
 		return;
 	}
-	visit->front = front;
-	visit->exchange = exchange;
-	visit->began_ns = clock_now_ns();
+	request->front = front;
+	request->exchange = exchange;
+	request->began_ns = clock_now_ns();
 	if (role_log_wanted(ROLE_INFO) &&
-	    asprintf(&visit->line, "%s %s", exchange->method, exchange->path) < 0) {
-		visit->line = NULL;
+	    asprintf(&request->line, "%s %s", exchange->method, exchange->path) < 0) {
+		request->line = NULL;
 	}
-	visit->listener.user = visit;
-	visit->next = front->visits;
-	if (visit->next) {
-		visit->next->previous = visit;
+	request->listener.user = request;
+	request->next = front->requests;
+	if (request->next) {
+		request->next->previous = request;
 	}
-	front->visits = visit;
+	front->requests = request;
 	exchange->gone = gone;
-	exchange->user = visit;
-	if (check(visit, &problem) < 0) {
-		visit_problem(visit, &problem);
+	exchange->user = request;
+	if (check(request, &problem) < 0) {
+		request_answer_problem(request, &problem);
 	} else {
-		visit->route->handle(visit);
+		request->route->handle(request);
 	}
 }
 
-void visit_end_stream(struct visit *visit)
+void request_end_stream(struct request *request)
 {
-	struct http_exchange *exchange = visit->exchange;
+	struct http_exchange *exchange = request->exchange;
 
 	if (exchange) {
 		exchange->gone = NULL;
 		exchange->drained = NULL;
-		visit->exchange = NULL;
-		visit->answered = 200;
+		request->exchange = NULL;
+		request->answered = 200;
 		http_stream_end(exchange);
 	}
-	visit_free(visit);
+	request_free(request);
 }

@@ -10,7 +10,7 @@
 
 #define ROUTE_ARGS 2
 
-struct visit;
+struct request;
 
 enum route_body {
 	ROUTE_NO_BODY,
@@ -25,7 +25,7 @@ struct route {
 	bool open;           /* for everybody: no token is needed */
 	enum route_body body;
 	enum upload_form form; /* of a long body */
-	void (*handle)(struct visit *visit);
+	void (*handle)(struct request *request);
 };
 
 struct front;
@@ -40,33 +40,33 @@ const struct route *route_find(const char *method, const char *path, char *args[
 			       bool *ret_known, char allowed[64]);
 
 /* The handlers, by the files that they are in. */
-void handle_execute(struct visit *visit); /* handle_execute.c */
-void handle_session_execute(struct visit *visit);
-void handle_executions_post(struct visit *visit); /* handle_executions.c */
-void handle_executions_list(struct visit *visit);
-void handle_execution_get(struct visit *visit);
-void handle_execution_cancel(struct visit *visit);
-void handle_execution_events(struct visit *visit); /* handle_events.c */
-void handle_batch(struct visit *visit);            /* handle_batch.c */
-void handle_session_open(struct visit *visit);     /* handle_sessions.c */
-void handle_session_list(struct visit *visit);
-void handle_session_get(struct visit *visit);
-void handle_session_close(struct visit *visit);
-void handle_session_interrupt(struct visit *visit);
-void handle_session_fork(struct visit *visit);
-void handle_file_list(struct visit *visit); /* handle_files.c */
-void handle_file_get(struct visit *visit);
-void handle_file_put(struct visit *visit);
-void handle_file_delete(struct visit *visit);
-void handle_runtimes(struct visit *visit); /* handle_info.c */
-void handle_policies(struct visit *visit);
-void handle_policy_check(struct visit *visit);
-void handle_health(struct visit *visit);
-void handle_openapi(struct visit *visit);
-void handle_metrics(struct visit *visit); /* handle_metrics.c */
-void handle_queue(struct visit *visit);   /* handle_queue.c */
-void handle_queue_release(struct visit *visit);
-void handle_queue_drop(struct visit *visit);
-void handle_legacy(struct visit *visit); /* handle_legacy.c */
-void handle_mcp(struct visit *visit);    /* front_mcp.c */
+void handle_execute(struct request *request); /* handle_execute.c */
+void handle_session_execute(struct request *request);
+void handle_executions_post(struct request *request); /* handle_executions.c */
+void handle_executions_list(struct request *request);
+void handle_execution_get(struct request *request);
+void handle_execution_cancel(struct request *request);
+void handle_execution_events(struct request *request); /* handle_events.c */
+void handle_batch(struct request *request);            /* handle_batch.c */
+void handle_session_open(struct request *request);     /* handle_sessions.c */
+void handle_session_list(struct request *request);
+void handle_session_get(struct request *request);
+void handle_session_close(struct request *request);
+void handle_session_interrupt(struct request *request);
+void handle_session_fork(struct request *request);
+void handle_file_list(struct request *request); /* handle_files.c */
+void handle_file_get(struct request *request);
+void handle_file_put(struct request *request);
+void handle_file_delete(struct request *request);
+void handle_runtimes(struct request *request); /* handle_info.c */
+void handle_policies(struct request *request);
+void handle_policy_check(struct request *request);
+void handle_health(struct request *request);
+void handle_openapi(struct request *request);
+void handle_metrics(struct request *request); /* handle_metrics.c */
+void handle_queue(struct request *request);   /* handle_queue.c */
+void handle_queue_release(struct request *request);
+void handle_queue_drop(struct request *request);
+void handle_legacy(struct request *request); /* handle_legacy.c */
+void handle_mcp(struct request *request);    /* front_mcp.c */
 #endif

@@ -13,25 +13,25 @@
 
 /* The ledger's answer comes even if the visitor has left. */
 struct waiting {
-	struct visit *visit; /* NULL: has left */
-	void (*begun)(struct visit *visit, const struct problem *problem, const char *twin,
+	struct request *request; /* NULL: has left */
+	void (*begun)(struct request *request, const struct problem *problem, const char *twin,
 		      bool same);
 };
 
-static void closed(struct visit *visit)
+static void closed(struct request *request)
 {
-	((struct waiting *)visit->state)->visit = NULL;
+	((struct waiting *)request->state)->request = NULL;
 }
 
 static void begun(void *user, const struct problem *problem, const char *twin, bool same)
 {
 	struct waiting *waiting = user;
-	struct visit *visit = waiting->visit;
+	struct request *request = waiting->request;
 
-	if (visit) {
-		visit->closed = NULL;
-		visit->state = NULL;
-		waiting->begun(visit, problem, twin, same);
+	if (request) {
+		request->closed = NULL;
+		request->state = NULL;
+		waiting->begun(request, problem, twin, same);
 	}
 	free(waiting);
 }
@@ -52,67 +52,69 @@ static int check_key(const char *key, struct problem *problem)
 }
 
 /* The body is not held: what is wanted of it was made as it came. */
-static int prepare_upload(struct visit *visit, struct execution_order *order,
+static int prepare_upload(struct request *request, struct submission *submission,
 			  struct problem *problem)
 {
-	if (order->key) {
-		upload_digest(visit->exchange, order->text_sha256);
+	if (submission->key) {
+		upload_digest(request->exchange, submission->text_sha256);
 	}
-	if (!order->queued) {
+	if (!submission->queued) {
 		return 0;
 	}
-	order->text = upload_text(visit->exchange, false);
-	return order->text ? 0
-			   : problem_set(problem, PROBLEM_MEMORY_LOW, "no memory for the request");
+	submission->text = upload_text(request->exchange, false);
+	return submission->text
+		       ? 0
+		       : problem_set(problem, PROBLEM_MEMORY_LOW, "no memory for the request");
 }
 
-static int prepare(struct visit *visit, struct execution_order *order, struct waiting **ret,
+static int prepare(struct request *request, struct submission *submission, struct waiting **ret,
 		   struct problem *problem)
 {
-	int r = front_permit(visit->front, &visit->caller, order->ask, problem);
+	int r = front_permit(request->front, &request->caller, submission->execution_request,
+			     problem);
 
-	order->caller = &visit->caller;
-	order->key = visit_asks(visit, "Idempotency-Key");
-	order->path = visit->exchange->path;
-	order->body = visit->exchange->body;
-	order->body_size = visit->exchange->body_size;
-	if (r == 0 && order->key) {
-		r = check_key(order->key, problem);
+	submission->caller = &request->caller;
+	submission->key = request_header(request, "Idempotency-Key");
+	submission->path = request->exchange->path;
+	submission->body = request->exchange->body;
+	submission->body_size = request->exchange->body_size;
+	if (r == 0 && submission->key) {
+		r = check_key(submission->key, problem);
 	}
-	if (r == 0 && upload_has(visit->exchange)) {
-		r = prepare_upload(visit, order, problem);
+	if (r == 0 && upload_has(request->exchange)) {
+		r = prepare_upload(request, submission, problem);
 	}
-	if (r == 0 && (order->key || order->queued)) {
+	if (r == 0 && (submission->key || submission->queued)) {
 		*ret = calloc(1, sizeof(**ret));
 		r = *ret ? 0 : problem_set(problem, PROBLEM_MEMORY_LOW, "no memory");
 	}
 	return r;
 }
 
-int order_place(struct visit *visit, struct execution_order *order,
-		void (*then)(struct visit *visit, const struct problem *problem, const char *twin,
-			     bool same),
-		struct execution **ret, struct problem *problem)
+int submission_begin(struct request *request, struct submission *submission,
+		     void (*then)(struct request *request, const struct problem *problem,
+				  const char *twin, bool same),
+		     struct execution **ret, struct problem *problem)
 {
 	struct waiting *waiting = NULL;
-	int r = prepare(visit, order, &waiting, problem);
+	int r = prepare(request, submission, &waiting, problem);
 
 	if (r < 0) {
-		ask_free(order->ask);
-		block_unref(order->text);
+		execution_request_free(submission->execution_request);
+		block_unref(submission->text);
 		return r;
 	}
-	order->begun = begun;
-	order->user = waiting;
-	r = execution_new(visit->front, order, ret, problem);
-	block_unref(TAKE_PTR(order->text));
+	submission->begun = begun;
+	submission->user = waiting;
+	r = execution_new(request->front, submission, ret, problem);
+	block_unref(TAKE_PTR(submission->text));
 	if (r < 0) {
 		free(waiting);
 	} else if (waiting) {
-		waiting->visit = visit;
+		waiting->request = request;
 		waiting->begun = then;
-		visit->state = waiting;
-		visit->closed = closed;
+		request->state = waiting;
+		request->closed = closed;
 	}
 	return r;
 }

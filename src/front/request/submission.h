@@ -9,8 +9,8 @@
  * Fills in what the visit knows and makes the execution; order->ask is taken over in any case.
  * `begun` is called later for orders with a key, and for queued ones, unless the visit is over.
  */
-int order_place(struct visit *visit, struct execution_order *order,
-		void (*begun)(struct visit *visit, const struct problem *problem, const char *twin,
-			      bool same),
-		struct execution **ret, struct problem *problem);
+int submission_begin(struct request *request, struct submission *submission,
+		     void (*begun)(struct request *request, const struct problem *problem,
+				   const char *twin, bool same),
+		     struct execution **ret, struct problem *problem);
 #endif
