@@ -49,7 +49,6 @@ struct engine_run {
 	struct engine_run *behind;                   /* who waits next */
 	struct execution_request *execution_request; /* owned: it waits */
 	bool under_way;
-	void (*end_block)(void *user, int block);
 };
 
 static struct call_turns *turns_of(struct engine_run *run)
@@ -146,15 +145,6 @@ static void inner_end(void *user, const char *data, size_t size)
 	run_free(run);
 }
 
-static void inner_end_block(void *user, int block)
-{
-	struct engine_run *run = user;
-
-	run->call.inner = NULL;
-	run->end_block(run->call.user, block);
-	run_free(run);
-}
-
 static void inner_fail(void *user, const struct brig_error *error)
 {
 	struct engine_run *run = user;
@@ -169,7 +159,7 @@ static int pass_on(struct engine_run *run, const struct engine_call *call, struc
 	struct engine_call inner = *call;
 
 	inner.end = inner_end;
-	inner.end_block = run->end_block ? inner_end_block : NULL;
+	inner.end_block = run->call.end_block ? relay_end_block : NULL;
 	inner.fail = inner_fail;
 	inner.user = run;
 	run->under_way = true;
@@ -252,7 +242,6 @@ static int start(struct engine *engine, const struct engine_call *call, struct e
 	}
 	struct engine_run *run = relay_call_new(engine, sizeof(*run), call);
 	if (run) {
-		run->end_block = call->end_block;
 		run->queue = queue_get(turns, call->tenant, paces[call->op]);
 	}
 	if (!run || !run->queue) {
@@ -310,7 +299,7 @@ static void ignore_fail(void *user, const struct brig_error *error)
  */
 static void forget(struct engine_run *run)
 {
-	if (!run->call.inner || run->queue->pace == CALL_LONG || run->end_block) {
+	if (!run->call.inner || run->queue->pace == CALL_LONG || run->call.end_block) {
 		drop(run);
 		return;
 	}
@@ -342,6 +331,7 @@ int call_engine_new(struct front *front, struct engine *inner, struct engine **r
 	if (!turns) {
 		return -ENOMEM;
 	}
+	turns->relay.call_free = run_free;
 	turns->turn = (struct loop_timer){ .due = turn, .user = turns };
 	*ret = &turns->relay.engine;
 	return 0;

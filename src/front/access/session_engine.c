@@ -38,7 +38,6 @@ struct engine_run {
 	struct brig_error error;
 	void (*output)(void *user, int stream, const void *data, size_t size);
 	void (*result)(void *user, struct block *result);
-	void (*end_block)(void *user, int block);
 };
 
 static struct session_relay *session_relay_of(struct engine_run *run)
@@ -287,15 +286,6 @@ static void inner_result(void *user, struct block *result)
 	run_free(run);
 }
 
-static void inner_end_block(void *user, int block)
-{
-	struct engine_run *run = user;
-
-	run->call.inner = NULL;
-	run->end_block(run->call.user, block);
-	run_free(run);
-}
-
 static void inner_fail(void *user, const struct brig_error *error)
 {
 	struct engine_run *run = user;
@@ -323,14 +313,13 @@ static int start(struct engine *engine, const struct engine_call *call, struct e
 	run->op = call->op;
 	run->output = call->output;
 	run->result = call->result;
-	run->end_block = call->end_block;
 	snprintf(run->tenant, sizeof(run->tenant), "%s", call->tenant);
 	snprintf(run->caller, sizeof(run->caller), "%s", call->caller ? call->caller : "unknown");
 	snprintf(run->session, sizeof(run->session), "%s", call->session ? call->session : "");
 	inner.output = call->output ? inner_output : NULL;
 	inner.end = inner_end;
 	inner.result = call->result ? inner_result : NULL;
-	inner.end_block = call->end_block ? inner_end_block : NULL;
+	inner.end_block = call->end_block ? relay_end_block : NULL;
 	inner.fail = inner_fail;
 	inner.user = run;
 	int r = engine_start(behind, &inner, &run->call.inner, &run->error);
@@ -381,6 +370,7 @@ int session_engine_new(struct front *front, struct engine *inner, struct engine 
 	if (!session_relay) {
 		return -ENOMEM;
 	}
+	session_relay->relay.call_free = run_free;
 	session_watch_begin(&session_relay->watch, front, inner);
 	*ret = &session_relay->relay.engine;
 	return 0;

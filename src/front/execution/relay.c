@@ -40,6 +40,7 @@ void *relay_call_new(struct engine *engine, size_t size, const struct engine_cal
 	}
 	call->engine = engine;
 	call->end = given->end;
+	call->end_block = given->end_block;
 	call->fail = given->fail;
 	call->user = given->user;
 	call->link = &relay->calls;
@@ -63,6 +64,16 @@ void relay_call_free(struct relay_call *call)
 		call->next->link = call->link;
 	}
 	free(call);
+}
+
+void relay_end_block(void *user, int block)
+{
+	struct relay_call *call = user;
+	struct engine_run *run = user;
+
+	call->inner = NULL;
+	call->end_block(call->user, block);
+	relay_of(run)->call_free(run);
 }
 
 void relay_pause(struct engine_run *run, bool paused)

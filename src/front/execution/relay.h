@@ -13,6 +13,7 @@ struct relay_call {
 	struct relay_call *next, **link;
 	struct engine_run *inner; /* NULL: not passed on yet, or it has answered */
 	void (*end)(void *user, const char *data, size_t size);
+	void (*end_block)(void *user, int block);
 	void (*fail)(void *user, const struct brig_error *error);
 	void *user;
 };
@@ -23,6 +24,7 @@ struct relay {
 	struct engine *inner;          /* borrowed */
 	struct relay_call *calls;      /* owned: those under way */
 	struct relay_call *close_next; /* of these, while they are closed one by one; or NULL */
+	void (*call_free)(struct engine_run *run); /* for relay_end_block() */
 };
 
 /* One of `size` bytes, all else in it zero; NULL: no memory. */
@@ -34,6 +36,8 @@ struct relay *relay_of(const struct engine_run *run);
 /* A call of `size` bytes, under way from here on; NULL: no memory. */
 void *relay_call_new(struct engine *engine, size_t size, const struct engine_call *given);
 void relay_call_free(struct relay_call *call);
+/* An engine_call's end_block: reports the end to the caller and frees the call. */
+void relay_end_block(void *user, int block);
 /* For the class. */
 void relay_pause(struct engine_run *run, bool paused);
 #endif
