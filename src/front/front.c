@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The front as a whole: beginning, coming in, end. */
+/* The front as a whole: start, incoming requests, end. */
 #include "front/front.h"
 
 #include <errno.h>
@@ -20,8 +20,8 @@ static void handle(void *user, struct http_exchange *exchange)
 }
 
 /*
- * Before a body is kept for anybody: is there such a route, and may they? What is refused here is
- * said without detail; what has no body is looked at by visit_begin() alone, which says more.
+ * Called before a body is read: does the route exist, and may the caller use it? Refusals here have
+ * no detail; a request without a body is checked by request_begin() alone, which gives the details.
  */
 static int admit(void *user, struct http_exchange *exchange, size_t *ret_limit)
 {
@@ -50,7 +50,7 @@ static int admit(void *user, struct http_exchange *exchange, size_t *ret_limit)
 	}
 	exchange->budget =
 		caller.tenant[0] ? admission_budget(&front->admission, caller.tenant) : NULL;
-	size_t most = LIMIT_EMPTY_BODY; /* what is refused anyway is refused with all detail */
+	size_t most = LIMIT_EMPTY_BODY; /* without a route it is refused later, with all details */
 	if (route) {
 		most = route_body_max(front, route, &exchange->limit);
 		exchange->sink = upload_new(route->form,
@@ -161,7 +161,7 @@ void front_options_complete(struct front_options *options, unsigned processors)
 	admission_processors(&admission, processors);
 	options->admission = admission.limits;
 	admission_done(&admission);
-	/* No bound of a tenant's own: as many as all together. */
+	/* No limit for one tenant: as many as all together. */
 	if (!options->admission.running_tenant) {
 		options->admission.running_tenant = options->admission.running;
 	}
@@ -177,7 +177,7 @@ int front_new(struct loop *loop, const struct front_options *options, struct fro
 		free(front);
 		return error_set(error, BRIG_E_SYSTEM, ENOMEM, "no memory for the front");
 	}
-	/* jansson would look for random bytes in a file, and there are no files here. */
+	/* jansson would read random bytes from a file, and this process cannot open files. */
 	json_object_seed(randombytes_random() | 1);
 	front->loop = loop;
 	turns_init(&front->turns, loop);
@@ -211,7 +211,7 @@ int front_new(struct loop *loop, const struct front_options *options, struct fro
 	return 0;
 }
 
-/* Queued ones stay for the next life; what runs is waited for. */
+/* Queued runs stay for the next start; running ones are waited for. */
 void front_look_drained(struct front *front)
 {
 	bool busy = front->requests != NULL || front->admission.running > 0;
@@ -253,11 +253,14 @@ void front_free(struct front *front)
 	}
 	front->drained = NULL;
 	front_watch_end(front);
-	/* Who leaves makes room for others, who shall not begin now: the next life runs them. */
+	/*
+	 * Requests that end make room for others, which must not start now: they run after the next
+	 * start.
+	 */
 	admission_close(&front->admission);
-	/* Each visit hears that its client is gone; their executions are dropped next. */
+	/* Each request is notified that its client has left; their executions are dropped next. */
 	http_server_free(front->http);
-	front->http = NULL; /* what was kept of bodies is given back to nobody */
+	front->http = NULL; /* there is no server any more to return the bytes of bodies to */
 	while (front->requests) {
 		request_free(front->requests);
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the parts of the front share. Private to it. */
+/* Shared by the parts of the front. Private to it. */
 #ifndef BRIG_FRONT_INTERNAL_H
 #define BRIG_FRONT_INTERNAL_H
 
@@ -10,7 +10,7 @@
 #define FRONT_STATUSES 16
 
 struct front_counts {
-	uint64_t answers[6]; /* by hundreds of their status */
+	uint64_t answers[6]; /* by the hundreds digit of their status */
 	uint64_t problems[PROBLEM_KINDS];
 	uint64_t executions[FRONT_STATUSES]; /* by enum brig_status */
 	uint64_t events[BRIG_EVENT_KINDS];
@@ -21,34 +21,35 @@ struct front_counts {
 
 struct front {
 	struct loop *loop;
-	struct engine *engine;   /* owned: the one that was given, behind those that follow */
-	struct engine *sessions; /* owned: records of sessions */
+	/* owned: the engine for all calls; it passes them on to those below */
+	struct engine *engine;
+	struct engine *sessions; /* owned: records sessions */
 	struct engine *forks;    /* owned */
 	struct ledger *ledger;
 	struct http_server *http; /* owned */
 	struct auth auth;
-	struct http_limits limits; /* all are set */
+	struct http_limits limits; /* complete: none is 0 */
 	struct admission admission;
-	struct execution *executions; /* all that are under way */
+	struct execution *executions; /* all in progress */
 	struct execution *close_next; /* of these, while they are closed one by one; or NULL */
-	struct request *requests;     /* requests that are not answered yet */
+	struct request *requests;     /* that are not answered yet */
 	struct front_counts counts;
-	struct turns turns;                  /* of all streams */
-	struct ledger_query *ledger_queries; /* owned: to the ledger (question.c) */
-	unsigned unsaved; /* ends that the ledger had no room for, and what they hold */
+	struct turns turns;                  /* shared by all streams */
+	struct ledger_query *ledger_queries; /* owned: see ledger_query.c */
+	unsigned unsaved; /* ends that the ledger had no room for, and the bytes they hold */
 	size_t unsaved_bytes;
-	uint64_t ledger_failed_ns; /* when it last could not record; 0: it can */
+	uint64_t ledger_failed_ns; /* when a record last failed; 0: records succeed */
 	uint64_t resume_ns;
-	uint64_t refusals_ns; /* when one was last audited, and how many since */
+	uint64_t refusals_ns; /* when one was last audited, and how many since then */
 	uint64_t refusals;
-	int64_t usage_day; /* of which the ledger was asked at the start */
-	bool queue_held;   /* what is pending in the ledger waits for an operator */
+	int64_t usage_day; /* the day that the ledger was asked about at the start */
+	bool queue_held;   /* executions that are pending in the ledger wait for an operator */
 	void (*queue_released)(void *user);
 	void *queue_user;
 	struct loop_timer look; /* at the host's memory */
 	struct engine_run *looking;
-	const struct caller *mcp_caller; /* by MCP, while its request is handled; or NULL */
-	struct engine *admitted; /* owned: the engine behind turns, ceilings and the ledger */
+	const struct caller *mcp_caller; /* of the MCP request that is being handled; or NULL */
+	struct engine *admitted; /* owned: with admission, ceilings and the ledger in front */
 	struct front_mcp *mcp;   /* owned */
 	void (*drained)(void *user);
 	void *drained_user;
@@ -56,42 +57,42 @@ struct front {
 };
 
 /*
- * The engine that is used for all: sessions are recorded in the ledger before they are told, and
- * what the warden does not know any more is looked up there. `inner` is borrowed.
+ * The engine for all calls: sessions are recorded in the ledger before they are reported, and
+ * sessions that the warden does not know any more are looked up there. `inner` is borrowed.
  */
 int session_engine_new(struct front *front, struct engine *inner, struct engine **ret);
-/* Calls that are no runs have turns, by tenant. `inner` is borrowed. */
+/* Calls that are not runs take turns, by tenant. `inner` is borrowed. */
 int call_engine_new(struct front *front, struct engine *inner, struct engine **ret);
 /* Forks wait for their turn, and are audited. `inner` is borrowed. */
 int fork_engine_new(struct front *front, struct engine *inner, struct engine **ret);
-/* No more turns: those that wait are refused. */
+/* Nothing starts any more: waiting forks are refused. */
 void fork_engine_close(struct engine *forks);
 /*
- * An engine for the protocol's tools: what they ask is checked, waits for its turn and is recorded
- * like all else. Tenants of its calls are callers' names.
+ * An engine for the tools of MCP: their calls are checked, wait for their turn and are recorded
+ * like all others. The tenants of its calls are names of callers.
  */
 int admitted_engine_new(struct front *front, struct engine **ret);
 int front_mcp_new(struct front *front, struct front_mcp **ret, struct brig_error *error);
 void front_mcp_drain(struct front_mcp *mcp);
-/* Cuts off those whose token is no more. */
+/* Ends the exchanges whose token is gone. */
 void front_mcp_revoke(struct front *front);
-/* After the HTTP server. */
+/* Call after the HTTP server has been freed. */
 void front_mcp_free(struct front_mcp *mcp);
-/* When the front goes: questions to the ledger that nobody waits for any more. */
+/* Frees queries to the ledger that no request waits for any more, when the front ends. */
 void ledger_queries_forget(struct front *front);
-/* Says `drained` when it is time; asked whenever something ends. */
+/* Calls `drained` when nothing is left; to be called whenever something ends. */
 void front_look_drained(struct front *front);
 /* Starts to watch the host's memory. */
 void front_watch_begin(struct front *front);
 void front_watch_end(struct front *front);
-/* What was used of daily limits: kept by the ledger, and asked for before anything runs. */
+/* Usage of daily limits: the ledger stores it, and is asked for it before anything runs. */
 void front_usage_begin(struct front *front);
-/* Queues again what was acknowledged in an earlier life. */
+/* Queues executions again that were acknowledged before a restart. */
 void front_recover(struct front *front);
-/* An audit line for one who was not let in; floods become one line. */
+/* Writes an audit record for a caller that was refused; a flood of them becomes one record. */
 void front_audit_refusal(struct front *front, const struct http_exchange *exchange,
 			 enum problem_kind kind);
-/* May this caller ask that? Also fills in the token's ceilings. */
+/* May this caller make this request? Also fills in the token's ceilings. */
 int front_permit(struct front *front, const struct caller *caller,
 		 struct execution_request *execution_request, struct problem *problem);
 #endif

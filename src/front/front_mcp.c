@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * /mcp: the Model Context Protocol on our HTTP. Who asks, and from where, has been checked before;
- * what is asked is the protocol layer's business, and what its tools run goes through the admitted
- * engine.
+ * /mcp: the Model Context Protocol over HTTP. The caller, Host and Origin have been checked before.
+ * The protocol layer handles the messages, and its tools run code through the admitted engine.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,13 +16,13 @@
 struct mcp_bridge;
 
 struct front_mcp {
-	struct mcp_bridge *exchanges; /* owned: those under way */
+	struct mcp_bridge *exchanges; /* owned: those in progress */
 	struct tools *tools;
 	struct mcp_server *server;
 	struct mcp_http *http;
 };
 
-/* One exchange in the protocol's clothes. */
+/* Connects an exchange of the HTTP server with one of the protocol. */
 struct mcp_bridge {
 	struct mcp_http_exchange mcp;
 	struct http_exchange *http;
@@ -110,7 +109,7 @@ static void gone(void *user)
 static struct mcp_bridge *find_revoked(const struct front *front)
 {
 	for (struct mcp_bridge *b = front->mcp->exchanges; b; b = b->next) {
-		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): who is freed is not in the list */
+		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): a freed one is not in the list */
 		if (b->caller.token &&
 		    !auth_stands(&front->auth, b->caller.tenant, b->caller.name)) {
 			return b;
@@ -174,9 +173,9 @@ void handle_mcp(struct request *request)
 		.root = body.root,
 		.refusal = read ? &refusal : NULL,
 		.tenant = bridge->caller.name,
-		.local = true, /* Host and Origin have been looked at */
+		.local = true, /* Host and Origin have been checked */
 	};
-	/* From here on the exchange is the protocol's. */
+	/* From here on the protocol owns the exchange. */
 	http->gone = gone;
 	http->drained = drained;
 	http->user = bridge;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* After a start: what was acknowledged in an earlier life, and never begun, is queued again. */
+/* After a start, executions that were acknowledged before and never started are queued again. */
 #include <stdlib.h>
 
 #include "base/id.h"
@@ -8,7 +8,7 @@
 #include "front/request/request.h"
 #include "role/log.h"
 
-/* It cannot be run any more (another configuration, say): that is its end, and it is recorded. */
+/* It cannot run any more (another configuration, for example): this ends it and is recorded. */
 static void give_up(struct front *front, const char *id, const struct problem *problem)
 {
 	struct buf result = { 0 };
@@ -63,7 +63,7 @@ static void recover_one(struct front *front, json_t *item)
 	}
 }
 
-/* A list of the ledger's making: a thousand at most, with the texts of their requests. */
+/* A list from the ledger: a thousand at most, with the bodies of their requests. */
 static json_t *parse_pending(const char *data, size_t size)
 {
 	static const struct json_bounds bounds = { .depth = 8, .values = 65536 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Other tokens while all goes on. Those that stay keep their sessions, runs and counts; those that
- * are gone keep nothing: an operator who revokes a token wants an end of what it does.
+ * Replacing the tokens while the service runs. Tokens that stay keep their sessions, runs and
+ * counts; tokens that are gone keep nothing: an operator who revokes a token wants its activity to
+ * end.
  */
 #include <stdlib.h>
 
@@ -23,7 +24,7 @@ static void audit(struct front *front, size_t cancelled)
 	buf_done(&facts);
 }
 
-/* Visits first: their runs end with them, and none of them begins another. */
+/* Requests first: their runs end with them, and none of them starts another. */
 int front_tokens(struct front *front, const char *text, size_t size, struct brig_error *error)
 {
 	struct tokens old = front->auth.tokens;

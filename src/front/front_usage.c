@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What callers with a daily limit have used outlives the service: each charge is told to the
- * ledger before the end of what was charged for, and after a start nothing is run until the ledger
- * has said what was used today.
+ * Usage of callers with a daily limit survives a restart: each charge is reported to the ledger
+ * before the end of the run, and after a start nothing runs until the ledger has reported today's
+ * usage.
  */
 #include <jansson.h>
 
 #include "front/front_internal.h"
 #include "role/log.h"
 
-/* What is not told now is told with the next charge: it is the sum. */
+/* An amount that is not reported now is included in the next charge: the ledger gets the sum. */
 static void used(void *user, const struct account *account)
 {
 	struct front *front = user;

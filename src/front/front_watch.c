@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the front must know from elsewhere: how much memory the host has left. It has no files, so
- * the engine is asked. And who may not ask for what.
+ * Watches the free memory of the host. The front cannot open files, so it asks the engine. Also
+ * checks what a caller may request.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -63,7 +63,7 @@ static void look(void *user)
 				    .fail = look_failed,
 				    .user = front };
 
-	/* Not behind calls of a tenant that has this name. */
+	/* Directly, so that it does not wait behind the calls of a tenant of this name. */
 	if (engine_start(front->forks, &call, &front->looking, NULL) < 0) {
 		look_again(front);
 	}
@@ -85,7 +85,7 @@ void front_watch_end(struct front *front)
 	}
 }
 
-/* Only the engine knows a session's policy. Copied: tokens are read anew while runs wait. */
+/* Only the engine knows a session's policy. A copy: tokens may be read again while runs wait. */
 static int put_policies(const struct token *token, struct execution_request *execution_request,
 			struct problem *problem)
 {
@@ -107,7 +107,10 @@ static int put_policies(const struct token *token, struct execution_request *exe
 	return r < 0 ? problem_set(problem, PROBLEM_MEMORY_LOW, "no memory for the request") : 0;
 }
 
-/* The warden looks for itself; here it is said in words, and to whom the mark belongs. */
+/*
+ * The warden checks this itself; here the refusal has a clear message, and names the caller to be
+ * marked.
+ */
 static int permit_consent(const struct caller *caller, struct execution_request *execution_request,
 			  struct problem *problem)
 {
@@ -148,14 +151,17 @@ int front_permit(struct front *front, const struct caller *caller,
 			return r;
 		}
 	}
-	/* What is not asked for is the policy's, or the session's: only the engine knows these. */
+	/*
+	 * Limits that are not given are the policy's, or the session's: only the engine knows
+	 * these.
+	 */
 	run->limits_most = caller->token ? caller->token->ceilings : (struct brig_limits){ 0 };
 	int r = permit_consent(caller, execution_request, problem);
 	r = r < 0 ? r : put_policies(caller->token, execution_request, problem);
 	return r < 0 || run->clamp ? r : token_bound(caller->token, &run->limits, problem);
 }
 
-/* --- those who were not let in --------------------------------------------------------------- */
+/* --- refused callers ------------------------------------------------------------------------- */
 
 void front_audit_refusal(struct front *front, const struct http_exchange *exchange,
 			 enum problem_kind kind)

@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "http1/characters.h"
 
-/* Those that this layer writes, or that would change how the answer is read. */
+/* Headers that this layer writes, or that would change how the answer is read. */
 static const char *const own[] = {
 	"Connection", "Content-Length",    "Content-Type", "Date",    "Keep-Alive",
 	"Trailer",    "Transfer-Encoding", "TE",           "Upgrade",
@@ -106,7 +106,7 @@ int answer_add(struct buf *headers, const char *name, const char *value)
 	return 0;
 }
 
-/* Not strftime: that asks the locale. */
+/* Not strftime: that depends on the locale. */
 void answer_date(time_t when, char ret[32])
 {
 	static const char days[][4] = { "Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat" };

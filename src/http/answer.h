@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The head of an answer. Whatever a handler gives, it is one head: names are tokens, values have no
- * control characters, and what frames the message is written here only.
+ * The head of an answer. For any headers that a handler sets, the result is one valid head: names are
+ * tokens, values have no control characters, and only this layer writes the headers that frame the
+ * message.
  */
 #ifndef BRIG_HTTP_ANSWER_H
 #define BRIG_HTTP_ANSWER_H
@@ -14,7 +15,7 @@
 
 #define ANSWER_HEADERS_MAX 16384
 
-/* How the answer's end is known. */
+/* How the client recognizes the end of the answer. */
 enum answer_end {
 	ANSWER_LENGTH,
 	ANSWER_CHUNKED,
@@ -27,12 +28,12 @@ struct answer_form {
 	enum answer_end end;
 	size_t length;
 	bool close;
-	bool say_keep_alive; /* to HTTP/1.0, where it is not understood by itself */
+	bool say_keep_alive; /* for HTTP/1.0, where it is not the default */
 };
 
 /* Adds a line to `headers`. -EINVAL, -E2BIG, -ENOMEM: nothing was added. */
 int answer_add(struct buf *headers, const char *name, const char *value);
-/* The whole head. Look at out->failed. */
+/* Writes the whole head. Check out->failed. */
 void answer_head(struct buf *out, const struct answer_form *form, const struct buf *headers);
 /* 1xx, 204 and 304 have none. */
 bool answer_has_body(int status);

@@ -23,13 +23,13 @@ static size_t next_capacity(const struct body *body, size_t needed, size_t expec
 	return capacity;
 }
 
-/* What is kept after its exchange may make it more than the limit for a moment. */
+/* Bodies that are kept after their exchange may exceed the limit for a moment. */
 static bool has_room(size_t used, size_t limit, size_t more)
 {
 	return used <= limit && more <= limit - used;
 }
 
-/* So many bytes are held for it now. */
+/* Counts `total` bytes as held for the body. */
 static int body_charge(struct body *body, size_t total)
 {
 	struct http_budget *budget = body->budget;
@@ -69,7 +69,7 @@ static int body_grow(struct body *body, size_t needed, size_t expected)
 	return 0;
 }
 
-/* What was held until now goes first. */
+/* The bytes that were held until now go first. */
 static int body_begin_to_sink(struct body *body)
 {
 	int r = body->size ? body->sink->take(body->sink, body->data, body->size) : 0;
@@ -81,7 +81,7 @@ static int body_begin_to_sink(struct body *body)
 	return r;
 }
 
-/* All bytes that came are counted, however few of them the sink keeps; or what it keeps. */
+/* All bytes that came are counted, however few of them the sink keeps; or those that it keeps. */
 static int body_sink(struct body *body, const char *data, size_t size)
 {
 	size_t held = body->sink->held(body->sink);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bytes that are held for somebody: see budget.h. */
+/* Bytes that are held for a tenant: see budget.h. */
 #include "http/budget.h"
 
 bool budget_allows(const struct http_budget *budget, size_t size)

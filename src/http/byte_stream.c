@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a connection's bytes travel: see carrier.h. In clear there is no call in between. */
+/* The bytes of a connection: see byte_stream.h. Without a transport the socket is used directly. */
 #include "http/byte_stream.h"
 
 #include <errno.h>

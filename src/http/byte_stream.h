@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a connection's bytes travel: in clear, or over another transport (see http.h). */
+/* The bytes of a connection: unencrypted, or over another transport (see http.h). */
 #ifndef BRIG_HTTP_BYTE_STREAM_H
 #define BRIG_HTTP_BYTE_STREAM_H
 
@@ -7,24 +7,24 @@
 
 struct byte_stream {
 	int fd;                                 /* owned */
-	const struct http_transport *transport; /* NULL: in clear */
-	void *state;                            /* owned; the transport's */
+	const struct http_transport *transport; /* NULL: unencrypted */
+	void *state;                            /* owned; the transport's state */
 };
 
-/* All over this socket goes by the transport from now on. 0 or -errno. */
+/* Uses the transport for this socket from now on. 0 or -errno. */
 int byte_stream_open(struct byte_stream *byte_stream, const struct http_transport *transport);
-/* What was agreed is forgotten: the rest is in clear. */
+/* Drops the transport's state: the rest is unencrypted. */
 void byte_stream_forget(struct byte_stream *byte_stream);
 void byte_stream_done(struct byte_stream *byte_stream);
 
-/* As the functions of the transport. */
+/* The same as the functions of the transport. */
 int byte_stream_begin(const struct byte_stream *byte_stream);
 ssize_t byte_stream_receive(const struct byte_stream *byte_stream, void *data, size_t size);
-/* How many bytes were taken (0: none now), or -errno. */
+/* How many bytes were sent (0: none now), or -errno. */
 ssize_t byte_stream_send(const struct byte_stream *byte_stream, const struct iovec *parts,
 			 size_t count);
-/* Nothing more is sent. 0, HTTP_WANTS_OUTPUT or -errno. */
+/* Ends the sending direction. 0, HTTP_WANTS_OUTPUT or -errno. */
 int byte_stream_end(const struct byte_stream *byte_stream);
-/* Takes what came as it is, to throw it away: bytes, 0 at the end, or -errno. */
+/* Reads bytes without decoding them, to discard them: their number, 0 at the end, or -errno. */
 ssize_t byte_stream_discard(const struct byte_stream *byte_stream, void *room, size_t size);
 #endif

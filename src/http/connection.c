@@ -13,7 +13,7 @@
 #include "http/exchange.h"
 #include "http/timeouts.h"
 
-#define HEAD_READ_BYTES 16384 /* no more, as what is read too much must be kept */
+#define HEAD_READ_BYTES 16384 /* no more, as bytes behind the head must be kept */
 #define DRAINED_BYTES   (64u * 1024)
 #define LINGER_BYTES    (4u * 1024 * 1024)
 
@@ -22,7 +22,7 @@ static bool is_reading(const struct http_connection *c)
 	return c->state >= CONNECTION_IDLE && c->state <= CONNECTION_BODY;
 }
 
-/* Is something to be done when bytes have come? */
+/* Does the connection wait for input? */
 static bool is_listening(const struct http_connection *c)
 {
 	return is_reading(c) || c->state == CONNECTION_LINGERING || c->state == CONNECTION_OPENING;
@@ -42,13 +42,13 @@ void connection_enter(struct http_connection *c, enum connection_state state)
 	timeouts_enter(c);
 }
 
-/* Called again as long as the end could not be said. */
+/* Called again until the end could be sent. */
 static void linger(struct http_connection *c)
 {
 	int r = byte_stream_end(&c->byte_stream);
 
 	c->input_size = 0;
-	c->said_end = r == 0;
+	c->end_sent = r == 0;
 	c->blocked = r == HTTP_WANTS_OUTPUT;
 	if (r < 0 && !c->blocked) {
 		c->broken = true;
@@ -80,8 +80,8 @@ static void watch(struct http_connection *c)
 {
 	uint32_t events = 0;
 
-	c->deaf = c->deaf && !is_listening(c);
-	events |= c->deaf || c->blocked ? 0 : EPOLLIN;
+	c->unread_input = c->unread_input && !is_listening(c);
+	events |= c->unread_input || c->blocked ? 0 : EPOLLIN;
 	events |= c->half_closed ? 0 : EPOLLRDHUP;
 	events |= outbox_waiting(&c->outbox) > 0 || c->blocked ? EPOLLOUT : 0;
 	if (events != c->events && loop_change(c->source, events) < 0) {
@@ -93,7 +93,7 @@ static void watch(struct http_connection *c)
 void connection_break(struct http_connection *c)
 {
 	c->broken = true;
-	/* Whoever called may still use it: its own timer ends it. */
+	/* The caller may still use the connection: its own timer ends it. */
 	if (!c->busy && loop_timer_set(c->server->loop, &c->timer, 0) < 0) {
 		shutdown(c->byte_stream.fd, SHUT_RDWR);
 	}
@@ -159,7 +159,7 @@ static size_t read_size(const struct http_connection *c)
 			    reader->http1.framing.chunked ? HEAD_READ_BYTES : SERVER_READ_BYTES);
 }
 
-/* Nobody decrypts what nobody looks at. */
+/* Discarded bytes are not decrypted. */
 static void discard(struct http_connection *c)
 {
 	ssize_t n = byte_stream_discard(&c->byte_stream, c->server->input, SERVER_READ_BYTES);
@@ -191,7 +191,7 @@ static void receive(struct http_connection *c)
 	c->input_size = (size_t)n;
 }
 
-/* --- one step after the other ---------------------------------------------------------------- */
+/* --- steps ----------------------------------------------------------------------------------- */
 
 static void after_feed(struct http_connection *c, size_t taken)
 {
@@ -250,7 +250,7 @@ static bool step(struct http_connection *c)
 	return false;
 }
 
-/* The server's room is for all: what is left there is put aside. */
+/* All connections share the server's buffer: the rest in it is copied. */
 static void keep_input(struct http_connection *c)
 {
 	if (c->input_size == 0) {
@@ -288,20 +288,20 @@ void connection_proceed(struct http_connection *c)
 	}
 }
 
-/* --- what the loop says ---------------------------------------------------------------------- */
+/* --- events of the loop ---------------------------------------------------------------------- */
 
 static void peer_closed(struct http_connection *c)
 {
 	bool waits = c->state == CONNECTION_WORKING || c->state == CONNECTION_STREAMING;
 
-	/* Over TCP nothing tells who still listens from who has gone: see http.h. */
+	/* Over TCP a client that still reads cannot be told from one that has left: see http.h. */
 	if (waits && !c->peer->who.local) {
 		c->broken = true;
 	}
 	c->half_closed = true;
 }
 
-static void hear(struct http_connection *c)
+static void on_readable(struct http_connection *c)
 {
 	if (c->state == CONNECTION_OPENING) {
 		open_transport(c);
@@ -319,7 +319,7 @@ static void ready(void *user, uint32_t events)
 	struct http_connection *c = user;
 
 	c->busy = true;
-	/* Whoever is gone will not take what the transport has to write. */
+	/* A peer that has left will not read the bytes that the transport has to write. */
 	if (events & (EPOLLERR | EPOLLHUP) || (c->blocked && events & EPOLLRDHUP)) {
 		c->broken = true;
 	}
@@ -328,10 +328,10 @@ static void ready(void *user, uint32_t events)
 	}
 	bool listens = is_listening(c);
 	if (!c->broken && listens && events & (c->blocked ? EPOLLOUT : EPOLLIN)) {
-		hear(c);
+		on_readable(c);
 	} else if (!c->broken && !listens) {
 		c->blocked = false;
-		c->deaf = c->deaf || events & EPOLLIN;
+		c->unread_input = c->unread_input || events & EPOLLIN;
 		if (events & EPOLLRDHUP) {
 			peer_closed(c);
 		}

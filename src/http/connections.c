@@ -57,7 +57,7 @@ bool connections_evict(struct http_server *server)
 	return evict_first(&server->idle) || evict_first(&server->heads);
 }
 
-/* They are in the order of their age: behind one that is too young there is none. */
+/* They are ordered by age: all that follow one that is too young are younger. */
 static bool evict_of_peer(const struct connection_queue *queue, const struct peer *peer)
 {
 	uint64_t now = clock_now_ns();
@@ -107,7 +107,7 @@ static int connection_new(struct http_server *server, int fd, const struct http_
 	return 0;
 }
 
-/* Whether it is read nobody waits for: there is no room for one that would be waited for. */
+/* Nothing waits for the peer to read it: there is no room to keep the connection. */
 static void turn_away(struct http_server *server, int fd)
 {
 	const struct http_server_options *options = &server->options;
@@ -168,7 +168,10 @@ void connection_end(struct http_connection *c)
 	loop_timer_clear(&c->timer);
 	loop_remove(c->source);
 	if (c->state == CONNECTION_IDLE) {
-		/* All was answered. It is tried once; what was cut off must not look like it. */
+		/*
+		 * Everything was answered. The end is tried once; a cut stream must not look
+		 * complete.
+		 */
 		(void)byte_stream_end(&c->byte_stream);
 	}
 	byte_stream_done(&c->byte_stream);

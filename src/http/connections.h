@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All connections of a server: how they come, how they go, and who gives way to another. */
+/* All connections of a server: accepting, ending, and evicting them. */
 #ifndef BRIG_HTTP_CONNECTIONS_H
 #define BRIG_HTTP_CONNECTIONS_H
 
@@ -8,12 +8,12 @@
 /* Takes the socket over, also when it fails. */
 void connections_accept(struct http_server *server, int fd);
 /*
- * Ends the one that is missed least: the longest idle, else the slowest head. False: there is none,
- * or it has only just come and had no chance yet.
+ * Ends the least important connection: the longest idle one, else the one with the slowest head.
+ * False: there is none, or it is too new to have had a chance.
  */
 bool connections_evict(struct http_server *server);
-/* Puts it at the end of a queue, out of the one that it was in; NULL: into none. */
+/* Moves it to the end of a queue, from the one that it was in; NULL: to none. */
 void connections_queue(struct http_connection *c, struct connection_queue *queue);
-/* Now, and for good: its exchange is abandoned, its memory freed. */
+/* Ends it now: its exchange is abandoned, its memory freed. */
 void connection_end(struct http_connection *c);
 #endif

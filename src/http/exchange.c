@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One request, from its first byte until the handler has it: see exchange.h. */
+/* One request, from its first byte until the handler gets it: see exchange.h. */
 #include "http/exchange.h"
 
 #include <stdlib.h>
@@ -37,7 +37,7 @@ void exchange_abandon(struct exchange *x)
 		x->in_callback = true;
 		x->shown.gone(x->shown.user);
 	} else if (x->given && !x->ended) {
-		/* It will be answered, perhaps after the server is no more. */
+		/* It will be answered, perhaps after the server has been freed. */
 		body_leave_pool(&x->reader.body);
 		return;
 	}
@@ -63,7 +63,7 @@ static void show_head(struct exchange *x)
 	x->shown.headers_count = reader->headers.count;
 }
 
-/* Only when the body has not begun to come by itself. */
+/* Only if the body has not begun to arrive by itself. */
 static void say_continue(struct exchange *x)
 {
 	static const char text[] = "HTTP/1.1 100 Continue\r\n\r\n";

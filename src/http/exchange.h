@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One request and its answer as the server's own parts see it. */
+/* One request and its answer, internal to the server. */
 #ifndef BRIG_HTTP_EXCHANGE_H
 #define BRIG_HTTP_EXCHANGE_H
 
@@ -9,26 +9,28 @@
 struct exchange {
 	struct http_exchange shown;
 	struct http_connection
-		*connection; /* NULL: the client is gone, or the answer is complete */
+		*connection; /* NULL: the client has left, or the answer is complete */
 	struct http_reader reader;
 	struct buf headers; /* of the answer */
-	bool given;         /* the handler has it */
-	bool in_callback;   /* whoever called back frees it */
+	bool given;         /* the handler owns it */
+	bool in_callback;   /* the function that called back frees it */
 	bool streaming;
-	bool chunked; /* the stream is */
+	bool chunked; /* of the stream */
 	bool ended;
 };
 
 /* NULL: out of memory. */
 struct exchange *exchange_new(struct http_connection *c);
 void exchange_free(struct exchange *x);
-/* The request has no client any more; frees it, unless a handler still has to answer it. */
+/* The client of the request has left; frees it, unless a handler still has to answer it. */
 void exchange_abandon(struct exchange *x);
 
-/* The head is complete: asks whether to go on. The reader is in another state afterwards, or the
- * exchange is over. */
+/*
+ * The head is complete: calls `admit`. Afterwards the reader is in another state, or the exchange
+ * has ended.
+ */
 void exchange_admit(struct exchange *x);
-/* The request is complete. */
+/* The request is complete: calls the handler. */
 void exchange_handle(struct exchange *x);
 /* No body may follow the answer's head. */
 bool exchange_is_head(const struct exchange *x);

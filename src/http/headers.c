@@ -12,7 +12,7 @@
 #include "base/utf8.h"
 #include "http1/http1.h"
 
-/* What may come in several lines: they are one list. All others have one value or none. */
+/* Headers that may occur several times: they are one list. All others have one value or none. */
 static const char *const lists[] = {
 	"Accept",
 	"Accept-Charset",
@@ -69,7 +69,9 @@ static char *cut(char *head, const struct http1_text *text)
 	return at;
 }
 
-/* Joins what follows list[first] under the same name to it; returns where the next text may go. */
+/*
+ * Joins the values after list[first] with the same name to it; returns where the next text may go.
+ */
 static char *join_list(struct headers *headers, size_t first, char *out)
 {
 	struct http_header *header = &headers->list[first];
@@ -111,7 +113,7 @@ static int join_lists(struct headers *headers, size_t text_size, const char **wh
 			return 400;
 		}
 		if (!out) {
-			/* Each line gives its value once, and two bytes at most between them. */
+			/* Each line adds its value once, and at most two bytes between them. */
 			headers->joined = malloc(text_size + 3 * headers->count);
 			if (!headers->joined) {
 				*why = "out of memory";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the limits are when nobody says: one table. brig-serve(1) and docs/api.md list them. */
+/* The default limits: one table. brig-serve(1) and docs/api.md list them. */
 #include "http/limits.h"
 
 #define KIB    1024u
@@ -11,9 +11,9 @@ static const struct http_limits defaults = {
 	.headers = 100,
 	.body_bytes = 64 * MIB,
 	.bodies_bytes = 256 * MIB,
-	.json_bytes = 32 * MIB, /* a file of 20 MB in base64, and all that a run has besides */
+	.json_bytes = 32 * MIB, /* a file of 20 MB in base64, and the rest of a run */
 	.file_bytes = 64 * MIB,
-	.tenant_body_bytes = 64 * MIB + 1, /* room for the largest body, and its end */
+	.tenant_body_bytes = 64 * MIB + 1, /* room for the largest body and its NUL */
 	.tenant_answer_bytes = 64 * MIB + 1,
 	.queued_bytes = 256 * MIB,
 	.tenant_queued_bytes = 64 * MIB,
@@ -39,7 +39,7 @@ void limits_complete(struct http_limits *limits)
 	COMPLETE(queued_bytes);
 	COMPLETE(tenant_queued_bytes);
 	COMPLETE(connections);
-	/* Nobody alone can take all places; a proxy, or a load test, can take most. */
+	/* No single peer can take all connections; a proxy, or a load test, can take most. */
 	if (!limits->connections_per_peer) {
 		limits->connections_per_peer = limits->connections - limits->connections / 8;
 	}

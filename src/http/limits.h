@@ -4,11 +4,11 @@
 
 #include "http/http.h"
 
-/* These are the same everywhere. */
-#define LIMIT_EMPTY_BODY (64u << 10) /* of a body that says nothing */
-#define LIMIT_CODE       (16u << 20) /* of a program's text; libbrig has the same */
+/* Limits that cannot be configured. */
+#define LIMIT_EMPTY_BODY (64u << 10) /* for requests that need no body */
+#define LIMIT_CODE       (16u << 20) /* of a program's text; the same as in libbrig */
 #define LIMIT_STDIN      (64u << 20)
 
-/* Sets those that are 0. */
+/* Sets the defaults of those that are 0. */
 void limits_complete(struct http_limits *limits);
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Accepting connections. A host that is short of descriptors makes it wait, not fail. */
+/* Accepting connections. A host that is short of descriptors makes it pause, not fail. */
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -60,8 +60,8 @@ static bool accept_one(struct http_listener *listener)
 
 	if (fd >= 0) {
 		/*
-		 * Answers are written whole: waiting for more only delays them. Peers that vanish
-		 * without a word are found out. Neither concerns a unix socket.
+		 * Answers are written whole: waiting for more only delays them. Keepalive detects
+		 * peers that vanish. Neither has an effect on a unix socket.
 		 */
 		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 		setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
@@ -82,7 +82,7 @@ static bool accept_one(struct http_listener *listener)
 	case EBADF:
 	case EINVAL:
 		return false;
-	default: /* the fault of one connection that is no more */
+	default: /* an error of one connection that is gone already */
 		return true;
 	}
 }

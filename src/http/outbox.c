@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What waits to be taken by the peer: see outbox.h. */
+/* Bytes that wait to be sent: see outbox.h. */
 #include "http/outbox.h"
 
 #include <errno.h>
@@ -20,7 +20,9 @@ static int make_room(struct outbox *outbox, size_t size)
 	if (outbox->capacity - outbox->end >= size) {
 		return 0;
 	}
-	/* Moving is worth it only when much is free, else each small part would move the rest. */
+	/*
+	 * Moving is worth it only when much is free, otherwise each small part would move the rest.
+	 */
 	if (outbox->start >= waiting && outbox->capacity - waiting >= size) {
 		memmove(outbox->data, outbox->data + outbox->start, waiting);
 	} else {
@@ -67,7 +69,7 @@ ssize_t outbox_send(struct outbox *outbox, const struct byte_stream *byte_stream
 	for (size_t i = 0; i < count; i++) {
 		size_t part = skip < parts[i].iov_len ? skip : parts[i].iov_len;
 		skip -= part;
-		/* An empty part may have no address to count from. */
+		/* An empty part may have no address to add to. */
 		int r = part == parts[i].iov_len
 				? 0
 				: keep(outbox, (const char *)parts[i].iov_base + part,

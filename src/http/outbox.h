@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What waits to be taken by the peer: sent at once as far as it goes, the rest kept. */
+/*
+ * Bytes that wait to be sent to the peer: as many as possible are sent at once, the rest is kept.
+ */
 #ifndef BRIG_HTTP_OUTBOX_H
 #define BRIG_HTTP_OUTBOX_H
 
@@ -11,13 +13,13 @@
 #include "base/rope.h"
 #include "http/byte_stream.h"
 
-/* So much goes out in one go: then others are looked after. */
+/* At most so much is sent in one go; then other connections have their turn. */
 #define OUTBOX_SLICE ((size_t)512 << 10)
 
 struct outbox {
 	char *data; /* owned; NULL while nothing waits */
 	size_t start, end, capacity;
-	struct rope rope; /* behind the data: the rest of an answer */
+	struct rope rope; /* after the data: the rest of an answer */
 };
 
 static inline size_t outbox_waiting(const struct outbox *outbox)
@@ -25,18 +27,18 @@ static inline size_t outbox_waiting(const struct outbox *outbox)
 	return outbox->end - outbox->start + rope_left(&outbox->rope);
 }
 
-/* An iovec wants a pointer that it could write to; sending does not. */
+/* An iovec needs a non-const pointer, although sending does not write to it. */
 static inline struct iovec outbox_part(const void *data, size_t size)
 {
 	return (struct iovec){ .iov_base = (void *)(uintptr_t)data, .iov_len = size };
 }
 
-/* Adds all parts. How many bytes were taken at once, or -errno. */
+/* Adds all parts. Returns how many bytes were sent at once, or -errno. */
 ssize_t outbox_send(struct outbox *outbox, const struct byte_stream *byte_stream,
 		    const struct iovec *parts, size_t count);
 /* Takes the rope over. It is sent when the outbox is flushed, and is the last of an answer. */
 void outbox_attach(struct outbox *outbox, struct rope *rope);
-/* The same for what waits, a slice of it. */
+/* The same for the bytes that wait, one slice of them. */
 ssize_t outbox_flush(struct outbox *outbox, const struct byte_stream *byte_stream);
 void outbox_done(struct outbox *outbox);
 #endif

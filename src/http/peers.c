@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who is connected, and how often: see peers.h. */
+/* Connected peers and the number of their connections: see peers.h. */
 #include "http/peers.h"
 
 #include <arpa/inet.h>

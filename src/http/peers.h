@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who is connected, and how often: one entry for each uid or address. */
+/* Connected peers and the number of their connections: one entry for each uid or address. */
 #ifndef BRIG_HTTP_PEERS_H
 #define BRIG_HTTP_PEERS_H
 
@@ -17,10 +17,10 @@ struct peers {
 	struct peer *buckets[PEERS_BUCKETS];
 };
 
-/* Who is at the other end of a connected socket. 0 or -errno. */
+/* Identifies the peer of a connected socket. 0 or -errno. */
 int peers_look(int fd, struct http_peer *ret);
-/* One connection more; NULL: out of memory. */
+/* Adds a connection; NULL: out of memory. */
 struct peer *peers_hold(struct peers *peers, const struct http_peer *who);
-/* One less; the last one frees it. */
+/* Removes a connection; the last one frees the entry. */
 void peers_release(struct peers *peers, struct peer *peer);
 #endif

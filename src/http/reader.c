@@ -17,7 +17,7 @@ static void refuse(struct http_reader *reader, int status, const char *why)
 	reader->why = why;
 }
 
-/* Which limit it was, how much it allows, and what it is called where it can be changed. */
+/* The message names the limit, its value, and its key in the configuration. */
 static void refuse_size(struct http_reader *reader, int status, const char *what, size_t limit,
 			const char *name)
 {
@@ -26,7 +26,7 @@ static void refuse_size(struct http_reader *reader, int status, const char *what
 	refuse(reader, status, reader->text);
 }
 
-/* Limits are told by the names that they have in the configuration. */
+/* Limits are named as in the configuration. */
 static void refuse_message(struct http_reader *reader)
 {
 	enum http1_error error = reader->http1.error;
@@ -73,7 +73,10 @@ void reader_done(struct http_reader *reader)
 	body_done(&reader->body);
 }
 
-/* Right after the line, not at the end of the head: who speaks no HTTP/1 may never send one. */
+/*
+ * Right after the line, not at the end of the head: a client of another protocol may never send
+ * one.
+ */
 static void end_line(struct http_reader *reader)
 {
 	const struct http1_line *line = &reader->http1.line;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Errors of this layer: an answer, then the end; nothing of what follows is looked at. */
+/* Errors of this layer: an answer, then the end of the connection; further input is ignored. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -12,7 +12,7 @@
 
 #define STREAM_HOLD_BYTES (256u * 1024)
 #define STREAM_MAX_BYTES  (16u * 1024 * 1024)
-#define SMALL_BYTES       (64u * 1024) /* an answer that is not worth refusing */
+#define SMALL_BYTES       (64u * 1024) /* an answer that is too small to be refused */
 
 /* `shown` is its first member. */
 static struct exchange *exchange_of(struct http_exchange *shown)
@@ -35,7 +35,7 @@ int http_answer_header(struct http_exchange *exchange, const char *name, const c
 	return answer_add(&x->headers, name, value);
 }
 
-/* The client has all that it will get of this one; the connection goes on with the next. */
+/* The answer is complete; the connection goes on with the next request. */
 static void finish(struct exchange *x)
 {
 	struct http_connection *c = x->connection;
@@ -63,7 +63,7 @@ static struct answer_form form_of(const struct exchange *x, int status, const ch
 	return (struct answer_form){
 		.status = status >= 200 && status <= 599 ? status : 500,
 		.content_type = content_type,
-		/* Before it was given to the handler, the rest of it is still to come. */
+		/* Before the handler owns it, the rest of the request is still to come. */
 		.close = !x->given || !x->reader.http1.framing.keep_alive || c->server->draining,
 		.say_keep_alive = x->reader.http1.line.minor == 0,
 	};
@@ -87,7 +87,7 @@ static void send_head(struct exchange *x, const struct answer_form *form, const 
 	buf_done(&head);
 }
 
-/* Who does not take answers gets no more large ones: what would be said instead. */
+/* A client that does not read its answers gets no more large ones: the body of the refusal. */
 static char *refuse_large(struct exchange *x)
 {
 	static const char why[] = "your answers that wait to be taken are too large together "
@@ -115,7 +115,7 @@ static void respond(struct exchange *x, int status, const char *content_type, co
 	}
 }
 
-/* True: the budget has no room for so much, and that was said. */
+/* True: the budget has no room for so much, and the client was refused. */
 static bool respond_large(struct exchange *x, size_t size)
 {
 	if (!x->connection || size <= SMALL_BYTES || budget_allows(x->shown.budget, size)) {
@@ -163,7 +163,7 @@ void http_stream_begin(struct http_exchange *exchange, int status, const char *c
 {
 	struct exchange *x = exchange_of(exchange);
 
-	/* A refusal before the body is whole, never a stream. */
+	/* A refusal before the body is complete is never a stream. */
 	if (x->ended || x->streaming || !x->given) {
 		return;
 	}
@@ -216,7 +216,7 @@ size_t http_stream_write(struct http_exchange *exchange, const void *data, size_
 	struct exchange *x = exchange_of(exchange);
 
 	if (!takes_data(x)) {
-		/* Writing on would be in vain, and `gone` is about to be called. */
+		/* More writing would be useless, and `gone` is about to be called. */
 		return x->connection && x->connection->broken ? SIZE_MAX : 0;
 	}
 	struct http_connection *c = x->connection;

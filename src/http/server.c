@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The server as a whole: beginning, counts, end. */
+/* The server as a whole: start, counts, end. */
 #include "http/server.h"
 
 #include <errno.h>

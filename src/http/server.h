@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The server as its own parts see it. */
+/* The server, internal to its own parts. */
 #ifndef BRIG_HTTP_SERVER_H
 #define BRIG_HTTP_SERVER_H
 
@@ -12,7 +12,7 @@
 struct http_connection;
 struct http_listener;
 
-/* In the order in which they came to it. */
+/* In the order in which they were added. */
 struct connection_queue {
 	struct http_connection *first, *last;
 };
@@ -25,21 +25,21 @@ struct http_server {
 	struct peers peers;
 
 	struct http_connection *connections; /* all */
-	struct connection_queue idle, heads; /* some of them: see connections_evict() */
+	struct connection_queue idle, heads; /* subsets of them: see connections_evict() */
 
 	struct http_listener *listeners;
-	struct loop_timer resume; /* accepting again after the host was short of something */
+	struct loop_timer resume; /* accepts again after the host was short of a resource */
 	bool accept_paused;
 
 	bool draining;
 	void (*drained)(void *user);
 	void *drained_user;
 
-	/* What is read goes here first: a connection that waits needs no room. */
+	/* The shared input buffer: a connection that waits needs none. */
 	char input[SERVER_READ_BYTES];
 };
 
-/* A connection has ended: room for another, or the end of a drain. */
+/* A connection has ended: there is room for another, or a drain may be complete. */
 void server_connection_ended(struct http_server *server);
 
 void listeners_remove(struct http_server *server);

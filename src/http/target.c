@@ -16,7 +16,7 @@ static int wrong(const char **why, const char *text)
 	return 400;
 }
 
-/* The byte that an escape stands for; -1: it is none. */
+/* The byte of an escape; -1: not a valid escape. */
 static int escape_read(const char *at, const char *end)
 {
 	if (end - at < 3) {
@@ -41,7 +41,10 @@ static int decode_path(const char *at, const char *end, char *out, const char **
 		if (byte < 0) {
 			return wrong(why, "the path has a wrong escape");
 		}
-		/* A slash that is none to a proxy in front of us, and one to us. */
+		/*
+		 * A proxy in front of the server would not treat it as a slash, but the server
+		 * would.
+		 */
 		if (byte < 0x20 || byte == 0x7f || byte == '/') {
 			return wrong(why, "the path has an escape that is not allowed");
 		}
@@ -66,7 +69,7 @@ static int check_text(const char *path, const char **why)
 	return 0;
 }
 
-/* After decoding, so that "%2e%2e" is what it means. */
+/* After decoding, so that "%2e%2e" is recognized. */
 static int check_parts(const char *path, const char **why)
 {
 	const char *part = path + 1;
@@ -113,7 +116,7 @@ int target_read(const char *target, size_t size, char **ret_path, size_t *ret_qu
 		*why = "the target is too long";
 		return 414;
 	}
-	/* Absolute forms name a host a second time; "*" and authorities have no use here. */
+	/* Absolute forms name a host a second time; "*" and authorities are not needed here. */
 	if (size == 0 || target[0] != '/') {
 		return wrong(why, "the target does not begin with \"/\"");
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * When a connection has waited long enough: see timeouts.h. Bodies and answers must move at
- * BYTES_PER_SECOND on average: every byte moves the deadline a little, and never further than the
- * whole patience from now. So neither one byte every few seconds nor a burst in advance helps.
+ * Timeouts of a connection: see timeouts.h. Bodies and answers must move at BYTES_PER_SECOND on
+ * average: every byte moves the deadline a little, and never further than the whole timeout from
+ * now. So neither one byte every few seconds nor a burst in advance helps.
  */
 #include "http/timeouts.h"
 
@@ -21,7 +21,7 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 
 static void set(struct http_connection *c, uint64_t at_ns)
 {
-	/* Without its deadline a connection could stay for ever. */
+	/* Without its deadline a connection could stay forever. */
 	if (!c->broken && loop_timer_set(c->server->loop, &c->timer, at_ns) < 0) {
 		connection_break(c);
 	}
@@ -62,7 +62,7 @@ void timeouts_enter(struct http_connection *c)
 		}
 		break;
 	case CONNECTION_LINGERING:
-		set(c, c->since_ns + (c->said_end ? LINGER_NS : limits->write_ns));
+		set(c, c->since_ns + (c->end_sent ? LINGER_NS : limits->write_ns));
 		break;
 	}
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When a connection has waited long enough. */
+/* Timeouts of a connection. */
 #ifndef BRIG_HTTP_TIMEOUTS_H
 #define BRIG_HTTP_TIMEOUTS_H
 
@@ -7,10 +7,10 @@
 
 struct http_connection;
 
-/* The connection is in another state. */
+/* The connection has entered another state. */
 void timeouts_enter(struct http_connection *c);
-/* Bytes of the body came. */
+/* Bytes of the body have arrived. */
 void timeouts_came(struct http_connection *c, size_t size);
-/* The kernel took bytes of the answer (0 is fine: there is more to be taken). */
+/* The kernel took bytes of the answer (0 is fine: there is more to send). */
 void timeouts_taken(struct http_connection *c, size_t size);
 #endif

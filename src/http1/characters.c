@@ -2,7 +2,7 @@
 /* The class of each byte: see characters.h. */
 #include "http1/characters.h"
 
-/* Not <ctype.h>: that asks the locale. */
+/* Not <ctype.h>: that depends on the locale. */
 const uint16_t character_classes[256] = {
 	[0x00 ... 0x08] = CLASS_CONTROL,
 	['\t'] = CLASS_TAB,

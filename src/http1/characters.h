@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which bytes may stand where: RFC 9110 (tokens, values), RFC 3986 (targets, hosts). */
+/* Which bytes are allowed where: RFC 9110 (tokens, values), RFC 3986 (targets, hosts). */
 #ifndef BRIG_HTTP1_CHARACTERS_H
 #define BRIG_HTTP1_CHARACTERS_H
 
@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Each byte has one class; sets of classes are what the rows of states.c are made of. */
+/* Each byte has one class; the rows of states.c consist of sets of classes. */
 enum character_class {
 	CLASS_CONTROL = 1 << 0,
 	CLASS_TAB = 1 << 1,
@@ -22,8 +22,8 @@ enum character_class {
 	CLASS_DIGIT = 1 << 10,
 	CLASS_HEX_LETTER = 1 << 11,
 	CLASS_LETTER = 1 << 12, /* the other letters */
-	CLASS_MARK = 1 << 13,   /* besides letters and digits in a token */
-	CLASS_OTHER = 1 << 14,  /* what else can be seen */
+	CLASS_MARK = 1 << 13,   /* allowed in a token, besides letters and digits */
+	CLASS_OTHER = 1 << 14,  /* all other visible characters */
 	CLASS_HIGH = 1 << 15,   /* above 0x7f */
 
 	CLASSES_HEX = CLASS_DIGIT | CLASS_HEX_LETTER,
@@ -32,7 +32,7 @@ enum character_class {
 	CLASSES_SPACE = CLASS_BLANK | CLASS_TAB,
 	CLASSES_VISIBLE = CLASSES_TOKEN | CLASS_COLON | CLASS_SEMICOLON | CLASS_EQUALS |
 			  CLASS_QUOTE | CLASS_BACKSLASH | CLASS_OTHER,
-	/* In a header's value; whether bytes above 0x7f form UTF-8 is not looked at here. */
+	/* In a header's value; whether bytes above 0x7f form valid UTF-8 is not checked here. */
 	CLASSES_VALUE = CLASSES_VISIBLE | CLASSES_SPACE | CLASS_HIGH,
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What happens on the way into a state. */
+/* Actions on entering a state. */
 #include <assert.h>
 #include <string.h>
 
@@ -31,7 +31,7 @@ static enum http1_event take_target(struct http1_reader *reader, unsigned char c
 	return fine ? HTTP1_MORE : http1_fail(reader, HTTP1_BAD_LINE_BYTE);
 }
 
-/* The blank in front of it, then its bytes. */
+/* The blank before it, then its bytes. */
 static enum http1_event take_version(struct http1_reader *reader, unsigned char c)
 {
 	struct http1_line *line = &reader->line;
@@ -125,7 +125,7 @@ static enum http1_event begin_trailer(struct http1_reader *reader, unsigned char
 	return reader->rules->extra_bytes ? HTTP1_MORE : http1_fail(reader, HTTP1_BAD_TRAILER);
 }
 
-/* Too large by its size, before its data. */
+/* Refused by its size, before its data. */
 static enum http1_event begin_chunk(struct http1_reader *reader, unsigned char c)
 {
 	(void)c;
@@ -147,7 +147,7 @@ static enum http1_event end_message(struct http1_reader *reader, unsigned char c
 	return HTTP1_END;
 }
 
-/* States that are not here have nothing to do. */
+/* States that are not listed have no action. */
 static enum http1_event (*const entered[HTTP1_STATES])(struct http1_reader *, unsigned char) = {
 	[HTTP1_TARGET_FIRST] = end_method,    [HTTP1_TARGET] = take_target,
 	[HTTP1_VERSION] = take_version,       [HTTP1_STATUS_VERSION] = take_version,

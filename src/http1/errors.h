@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What can be wrong with a message. */
+/* Errors in a message. */
 #ifndef BRIG_HTTP1_ERRORS_H
 #define BRIG_HTTP1_ERRORS_H
 
@@ -42,8 +42,8 @@ enum http1_error {
 	HTTP1_ERRORS,
 };
 
-/* The status that a server refuses such a request with. */
+/* The status with which a server refuses such a request. */
 int http1_error_status(enum http1_error error);
-/* For people. */
+/* A message for people. */
 const char *http1_error_text(enum http1_error error);
 #endif

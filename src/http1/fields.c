@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The fields of a head that the reader has found to be in order. */
+/* The fields of a head that the reader has checked. */
 #include <string.h>
 #include <strings.h>
 
@@ -17,7 +17,7 @@ static void trim(struct http1_text *text)
 	}
 }
 
-/* Each line has a colon and an end: the reader has seen them. */
+/* Each line has a colon and an end: the reader has checked them. */
 bool http1_next_field(const char *head, size_t *at, struct http1_field *ret)
 {
 	const char *line = head + *at;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the fields say of the message: its host, where its body ends, what comes after it. */
+/*
+ * Framing from the fields of a message: its host, the end of its body, whether the connection stays
+ * open.
+ */
 #include <assert.h>
 #include <string.h>
 #include <strings.h>
@@ -8,7 +11,7 @@
 #include "http1/characters.h"
 #include "http1/states.h"
 
-#define LENGTH_DIGITS_MAX 18 /* they always fit */
+#define LENGTH_DIGITS_MAX 18 /* numbers of so many digits always fit */
 
 struct framing_scan {
 	struct http1_reader *reader;
@@ -103,7 +106,7 @@ static const struct {
 	[KNOWN_LENGTH] = { NAMED("Content-Length"), read_length, true },
 	[KNOWN_ENCODING] = { NAMED("Transfer-Encoding"), read_encoding, true },
 	[KNOWN_EXPECT] = { NAMED("Expect"), read_expectation, false },
-	/* From here on they are lists, and may come again. */
+	/* From here on they are lists, and may be repeated. */
 	[KNOWN_LISTS] = { NAMED("Connection"), read_connection, true },
 	{ NAMED("Upgrade"), read_upgrade, false },
 };
@@ -114,7 +117,7 @@ static bool is_named(const struct http1_field *field, const struct http1_text *n
 	       strncasecmp(field->name.at, name->at, name->size) == 0;
 }
 
-/* Readers differ on tabs around these: some take "chunked", a tab, for another word. */
+/* Parsers differ on tabs around these: some take "chunked" and a tab for another word. */
 static bool has_tab(const struct http1_field *field)
 {
 	const char *colon = field->name.at + field->name.size;
@@ -140,7 +143,7 @@ static enum http1_error read_field(struct framing_scan *scan, const struct http1
 	return HTTP1_FINE;
 }
 
-/* A length where there can be no body is taken for one by some readers. */
+/* Some parsers take a length as valid where there can be no body. */
 static bool has_wrong_body(const struct framing_scan *scan)
 {
 	unsigned status = scan->reader->line.status;

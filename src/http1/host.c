@@ -10,7 +10,7 @@ static unsigned char byte_at(const struct http1_text *text, size_t at)
 	return at < text->size ? (unsigned char)text->at[at] : 0;
 }
 
-/* "[::1]": where it ends; 0: it is no address. */
+/* "[::1]": where it ends; 0: not an address. */
 static size_t skip_address(const struct http1_text *text)
 {
 	size_t at = 1;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reads one HTTP/1 message, a request or a response (RFC 9112), from bytes in any pieces. Strict:
- * what servers and proxies have read differently is refused. Pure: it keeps no bytes and takes no
- * memory.
+ * constructs that servers and proxies interpret differently are refused. Pure: it stores no bytes
+ * and allocates no memory.
  *
  *	http1_init          for each message
- *	http1_read          until HTTP1_HEAD; the caller keeps all bytes that it takes until then,
+ *	http1_read          until HTTP1_HEAD; the caller keeps all bytes that it uses until then,
  *	                    in one piece
- *	http1_read_fields   what the fields say of the message, from these bytes
- *	http1_begin_body    how large its body may be
+ *	http1_read_fields   the framing of the message, from these bytes
+ *	http1_begin_body    the largest size of its body
  *	http1_read          until HTTP1_END; the body comes as HTTP1_DATA
- *	http1_close         where the bytes end, if they do
+ *	http1_close         at the end of the input, if there is one
  */
 #ifndef BRIG_HTTP1_HTTP1_H
 #define BRIG_HTTP1_HTTP1_H
@@ -76,12 +76,12 @@ enum http1_state {
 };
 
 enum http1_event {
-	HTTP1_MORE,  /* all bytes were taken */
-	HTTP1_LINE,  /* the first line is complete, and right */
-	HTTP1_HEAD,  /* the head is complete; nothing more is taken before http1_begin_body() */
+	HTTP1_MORE,  /* all bytes were used */
+	HTTP1_LINE,  /* the first line is complete, and valid */
+	HTTP1_HEAD,  /* the head is complete; nothing more is used before http1_begin_body() */
 	HTTP1_DATA,  /* a part of the body */
-	HTTP1_END,   /* the message is complete; nothing more is taken */
-	HTTP1_WRONG, /* `error` says what; nothing more is taken */
+	HTTP1_END,   /* the message is complete; nothing more is used */
+	HTTP1_WRONG, /* see `error`; nothing more is used */
 };
 
 struct http1_text {
@@ -91,7 +91,7 @@ struct http1_text {
 
 #define HTTP1_VERSION_SIZE 8 /* "HTTP/1.1" */
 
-/* The first line; places are offsets in the head. */
+/* The first line; positions are offsets in the head. */
 struct http1_line {
 	size_t method_size; /* at 0 */
 	size_t target_at, target_size;
@@ -102,7 +102,7 @@ struct http1_line {
 	unsigned status_digits;
 };
 
-/* What the fields say of the message. */
+/* Framing of the message, from its fields. */
 struct http1_framing {
 	bool chunked;
 	bool has_length;
@@ -117,7 +117,7 @@ struct http1_reader {
 	const struct http1_rules *rules;
 	enum http1_state state;
 	enum http1_error error;
-	bool answers_head; /* the caller's: this response is one to HEAD */
+	bool answers_head; /* set by the caller: this is the response to HEAD */
 
 	struct http1_line line;
 	size_t head_size; /* so far; after HTTP1_HEAD: of the whole head */
@@ -126,26 +126,26 @@ struct http1_reader {
 	struct http1_framing framing;
 
 	uint64_t left;      /* of the body, or of this chunk */
-	uint64_t body_left; /* how much more the chunks may have */
+	uint64_t body_left; /* how many more bytes the chunks may have */
 	unsigned digits;    /* of the size of this chunk */
 	size_t extra_size;  /* bytes of extensions and trailers */
 };
 
 /* The rules are borrowed. */
 void http1_init(struct http1_reader *reader, const struct http1_rules *rules);
-/* Takes bytes from the front of `input`, up to the next event. *ret_data: of HTTP1_DATA, in it. */
+/* Uses bytes from the start of `input`, up to the next event. *ret_data: of HTTP1_DATA, in it. */
 enum http1_event http1_read(struct http1_reader *reader, struct http1_text *input,
 			    struct http1_text *ret_data);
 /* After HTTP1_HEAD, with the bytes of the head: fills `framing`. False: HTTP1_WRONG. */
 bool http1_read_fields(struct http1_reader *reader, const char *head);
 /* After http1_read_fields(). False: HTTP1_WRONG, the body is larger. */
 bool http1_begin_body(struct http1_reader *reader, uint64_t limit);
-/* No more bytes come: HTTP1_END, or HTTP1_WRONG. */
+/* The input has ended: HTTP1_END, or HTTP1_WRONG. */
 enum http1_event http1_close(struct http1_reader *reader);
 
-/* A response without a length and chunks is as long as the connection. */
+/* A response without a length or chunks ends with the connection. */
 bool http1_is_until_close(const struct http1_reader *reader);
-/* A response 1xx, but for 101: another one follows it. */
+/* A 1xx response other than 101: another one follows it. */
 bool http1_is_interim(const struct http1_reader *reader);
 
 struct http1_field {
@@ -154,9 +154,9 @@ struct http1_field {
 
 /* Next field of a complete head; `at` begins as fields_at. False: there are no more. */
 bool http1_next_field(const char *head, size_t *at, struct http1_field *ret);
-/* Next part of a list with commas, which is taken from its front; it may be empty. */
+/* Next part of a list with commas, which is removed from its start; it may be empty. */
 bool http1_next_word(struct http1_text *list, struct http1_text *ret);
-/* Without regard to case. */
+/* Compares without regard to case. */
 bool http1_text_is(const struct http1_text *text, const char *word);
 /* Is it a host's name or address, with a port or without? */
 bool http1_is_host(const struct http1_text *text);

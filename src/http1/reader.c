@@ -13,7 +13,7 @@ void http1_init(struct http1_reader *reader, const struct http1_rules *rules)
 	};
 }
 
-/* How many more bytes may come in this state. */
+/* How many more bytes this state may use. */
 static size_t allowance(const struct http1_reader *reader, enum http1_budget budget)
 {
 	switch (budget) {
@@ -51,7 +51,7 @@ static void take(struct http1_reader *reader, struct http1_text *input, enum htt
 	}
 }
 
-/* How many of these bytes change nothing. */
+/* How many of these bytes stay in the state. */
 static size_t count_stay(const char *at, size_t size, unsigned stay)
 {
 	size_t count = 0;
@@ -75,7 +75,7 @@ static enum http1_event follow_edge(struct http1_reader *reader, const struct ht
 	return http1_fail(reader, row->otherwise);
 }
 
-/* One state: the bytes that stay in it, and the one that leads out of it. */
+/* One state: the bytes that stay in it, and the byte that leads out of it. */
 static enum http1_event walk(struct http1_reader *reader, struct http1_text *input)
 {
 	const struct http1_row *row = &http1_rows[reader->state];
@@ -95,14 +95,14 @@ static enum http1_event walk(struct http1_reader *reader, struct http1_text *inp
 	return follow_edge(reader, row, c);
 }
 
-/* Where the data of a body ends, another state begins. */
+/* Another state begins at the end of the body's data. */
 static enum http1_event take_data(struct http1_reader *reader, struct http1_text *input,
 				  struct http1_text *ret)
 {
 	size_t size = input->size < reader->left ? input->size : (size_t)reader->left;
 
 	if (size == 0) {
-		return http1_fail(reader, HTTP1_LARGE_BODY); /* of one without an end */
+		return http1_fail(reader, HTTP1_LARGE_BODY); /* when its end is not known */
 	}
 	*ret = (struct http1_text){ input->at, size };
 	take(reader, input, HTTP1_UNCOUNTED, size);

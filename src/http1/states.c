@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The grammar: for each state the bytes that it stays with, those that lead on, and what is wrong
- * with all others. No CR without LF, no LF without CR, no folded line, no blank but where one must
- * be.
+ * The grammar: for each state the bytes that stay in it, those that lead on, and the error for all
+ * others. No CR without LF, no LF without CR, no folded line, no optional blanks.
  */
 #include "http1/states.h"
 
@@ -100,7 +99,7 @@ const struct http1_row http1_rows[HTTP1_STATES] = {
 				 .edges = { { TOKEN, HTTP1_EXTENSION_TOKEN, 0 },
 					    { CLASS_QUOTE, HTTP1_EXTENSION_QUOTED, 0 } },
 				 .otherwise = HTTP1_BAD_EXTENSION },
-	/* A value is the end of it: llhttp 8.1 takes nothing behind one. */
+	/* An extension ends with its value: llhttp 8.1 accepts nothing after one. */
 	[HTTP1_EXTENSION_TOKEN] = { IN_EXTRA, .stay = TOKEN,
 				    ONLY(CR, HTTP1_CHUNK_SIZE_END, HTTP1_BAD_EXTENSION) },
 	[HTTP1_EXTENSION_QUOTED] = { IN_EXTRA,

@@ -5,7 +5,7 @@
 
 #include "http1/http1.h"
 
-/* What the bytes of a state count against. */
+/* The limit for the bytes of a state. */
 enum http1_budget {
 	HTTP1_UNCOUNTED,
 	HTTP1_COUNTS_LINE,
@@ -23,16 +23,16 @@ struct http1_edge {
 
 struct http1_row {
 	enum http1_budget budget;
-	uint16_t stay; /* bytes that change nothing */
+	uint16_t stay; /* bytes that stay in the state */
 	enum http1_error otherwise;
 	struct http1_edge edges[HTTP1_EDGES_MAX];
 };
 
-/* States whose bytes are not looked at have no row of use here. */
+/* The rows of states whose bytes are not examined are not used. */
 extern const struct http1_row http1_rows[HTTP1_STATES];
 
-/* After a byte has led into this state. HTTP1_MORE: go on. enter.c. */
+/* Called after a byte has led into this state. HTTP1_MORE: go on. In enter.c. */
 enum http1_event http1_enter(struct http1_reader *reader, enum http1_state next, unsigned char c);
-/* HTTP1_WRONG. */
+/* Returns HTTP1_WRONG. */
 enum http1_event http1_fail(struct http1_reader *reader, enum http1_error error);
 #endif

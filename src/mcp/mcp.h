@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A server of the Model Context Protocol: both eras, any transport, no tools of its own. Whoever
- * makes one gives tables of what it offers; calls are asynchronous and end on the loop's thread.
+ * A server of the Model Context Protocol: both eras, any transport, no tools of its own. Its
+ * provider gives tables of tools, resources and prompts; calls are asynchronous and end on the
+ * loop's thread.
  *
- * Eras: up to 2025-11-25 a client says `initialize` first (legacy); 2026-07-28 is stateless, every
- * request says who it is from (modern). Tools do not see the difference, nor the transport.
+ * Eras: up to 2025-11-25 a client sends `initialize` first (legacy); 2026-07-28 is stateless, every
+ * request describes its client (modern). Tools do not see the difference, nor the transport.
  */
 #ifndef BRIG_MCP_MCP_H
 #define BRIG_MCP_MCP_H
@@ -17,10 +18,10 @@
 #include "base/error.h"
 #include "loop/loop.h"
 
-struct mcp_call; /* one request under way */
+struct mcp_call; /* one request in progress */
 struct mcp_server;
 
-/* JSON-RPC's own codes, for mcp_call_fail(). */
+/* Error codes of JSON-RPC, for mcp_call_fail(). */
 enum {
 	MCP_E_PARSE = -32700,
 	MCP_E_INVALID_REQUEST = -32600,
@@ -32,14 +33,14 @@ enum {
 	MCP_E_UNSUPPORTED_VERSION = -32022,
 };
 
-/* What a client may be able to do for us. */
+/* Optional abilities of a client. */
 enum mcp_ability {
 	MCP_SAMPLING = 1,    /* sampling/createMessage */
 	MCP_ELICITATION = 2, /* elicitation/create, by form */
 	MCP_ROOTS = 4,       /* roots/list */
 };
 
-enum mcp_level { /* of log messages, as syslog has them */
+enum mcp_level { /* of log messages, as in syslog */
 		 MCP_DEBUG,
 		 MCP_INFO,
 		 MCP_NOTICE,
@@ -50,26 +51,27 @@ enum mcp_level { /* of log messages, as syslog has them */
 		 MCP_EMERGENCY,
 };
 
-/* --- what a server offers ------------------------------------------------------------------------
+/*
+ * --- what a server offers ------------------------------------------------------------------------
  *
- * Texts and tables are the provider's and stay while the server is there. A function that gets a
- * struct mcp_call must end it, then or later, by exactly one of mcp_call_finish, mcp_call_fail and
- * mcp_call_ask; also after it was cancelled.
+ * Texts and tables belong to the provider and must exist as long as the server. A function that
+ * gets a struct mcp_call must end it, then or later, by exactly one of mcp_call_finish,
+ * mcp_call_fail and mcp_call_ask; also after it was cancelled.
  */
 
 struct mcp_tool {
 	const char *name; /* [A-Za-z0-9_.-]{1,128} */
 	const char *title;
 	const char *description;
-	const char *input_schema;  /* JSON text, "type":"object"; arguments are checked by it */
+	const char *input_schema;  /* JSON text, "type":"object"; arguments are validated with it */
 	const char *output_schema; /* JSON text, or NULL */
 	const char *annotations;   /* JSON text (readOnlyHint, ...), or NULL */
 	unsigned needs;            /* enum mcp_ability; a client without them is refused */
-	bool hidden;               /* answers to its name, and is not listed */
+	bool hidden;               /* can be called, but is not listed */
 	void (*call)(void *user, struct mcp_call *call, const json_t *arguments);
 };
 
-/* With a "{" in it the URI is a template and listed as such. */
+/* A URI with a "{" is a template and listed as such. */
 struct mcp_resource {
 	const char *uri;
 	const char *name;
@@ -119,61 +121,61 @@ struct mcp_provider {
 	bool resources_change;
 	bool resources_watch; /* mcp_server_updated() may be called */
 	bool log;             /* mcp_call_log() may be called */
-	uint64_t ttl_ms;      /* for how long a client may keep a list */
+	uint64_t ttl_ms;      /* for how long a client may cache a list */
 
 	void *user; /* of all functions above */
 };
 
-struct mcp_options {                   /* 0: what the comment says */
+struct mcp_options {                   /* 0: the default in parentheses */
 	size_t message_bytes;          /* one message of a client (32 MiB) */
-	unsigned calls_per_client;     /* under way at once (64) */
+	unsigned calls_per_client;     /* in progress at the same time (64) */
 	unsigned listeners;            /* subscriptions/listen, all clients (256) */
 	unsigned listeners_per_tenant; /* (16) */
-	uint64_t state_ns;             /* how long a requestState is good (10 minutes) */
-	const uint8_t *key; /* 32 bytes that seal it; NULL: random, so good for this server */
+	uint64_t state_ns;             /* how long a requestState is valid (10 minutes) */
+	const uint8_t *key; /* 32 bytes that seal it; NULL: random, so valid for this server only */
 };
 
-/* Everything is checked here: a schema that is no JSON, a name that is none. */
+/* Everything is checked here: schemas that are not JSON, invalid names. */
 int mcp_server_new(struct loop *loop, const struct mcp_provider *provider,
 		   const struct mcp_options *options, struct mcp_server **ret,
 		   struct brig_error *error);
-/* Ends what would stay open for ever (subscriptions), in good order: before shutting down. */
+/* Ends subscriptions, which would stay open forever: before shutting down. */
 void mcp_server_drain(struct mcp_server *server);
-/* Transports must be gone by then. Calls under way are cancelled; they may still be ended. */
+/* The transports must have been freed. Calls in progress are cancelled; they may still be ended. */
 void mcp_server_free(struct mcp_server *server);
 
 enum mcp_list { MCP_TOOLS, MCP_PROMPTS, MCP_RESOURCES };
-/* Tells all clients that want to know. */
+/* Notifies all clients that listen for it. */
 void mcp_server_changed(struct mcp_server *server, enum mcp_list list);
-/* Tells those clients of the tenant (NULL: all) that watch the resource. */
+/* Notifies the clients of the tenant (NULL: all) that watch the resource. */
 void mcp_server_updated(struct mcp_server *server, const char *tenant, const char *uri);
 
 /* --- a call ----------------------------------------------------------------------------------- */
 
-/* Who asks, as the transport says. Never NULL. */
+/* The caller, as authenticated by the transport. Never NULL. */
 const char *mcp_call_tenant(const struct mcp_call *call);
 const char *mcp_call_version(const struct mcp_call *call); /* "2025-11-25", ... */
-/* Can the client do this? */
+/* Does the client have this ability? */
 bool mcp_call_can(const struct mcp_call *call, enum mcp_ability ability);
 /* The name of a tool or a prompt, the URI of a resource; or NULL. */
 const char *mcp_call_name(const struct mcp_call *call);
 /* The arguments of a tool or a prompt; or NULL. */
 const json_t *mcp_call_arguments(const struct mcp_call *call);
-/* Somebody waits for progress. */
+/* The client wants progress notifications. */
 bool mcp_call_wants_progress(const struct mcp_call *call);
 bool mcp_call_is_cancelled(const struct mcp_call *call);
 
-/* Called once, when nobody wants the answer any more: stop, then end the call as usual. */
+/* Called once, when the answer is not wanted any more: stop, then end the call as usual. */
 void mcp_call_on_cancel(struct mcp_call *call, void (*cancelled)(void *user), void *user);
 
-/* Must grow from one to the next, else it is not sent. total 0: not known; message may be NULL. */
+/* `done` must grow each time, otherwise it is not sent. total 0: not known; message may be NULL. */
 void mcp_call_progress(struct mcp_call *call, double done, double total, const char *message);
-/* Takes `data` over. Sent when the client asked for messages of that level. */
+/* Takes `data` over. Sent if the client wants messages of that level. */
 void mcp_call_log(struct mcp_call *call, enum mcp_level level, const char *logger, json_t *data);
 
-/* Ends the call: the result as the protocol has it. Takes it over; NULL: out of memory. */
+/* Ends the call with a result of the protocol. Takes it over; NULL: out of memory. */
 void mcp_call_finish(struct mcp_call *call, json_t *result);
-/* Ends a tool's call with a text, and says whether that is an error (for the model to act on). */
+/* Ends a tool's call with a text; `is_error`: an error for the model to act on. */
 void mcp_call_finish_text(struct mcp_call *call, bool is_error, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 /* Ends the call with a protocol error. Takes `data` over; may be NULL. */
@@ -182,11 +184,11 @@ void mcp_call_fail(struct mcp_call *call, int code, json_t *data, const char *fo
 void mcp_call_no_resource(struct mcp_call *call, const char *uri);
 
 /*
- * Questions to the client. A function that needs an answer looks for it with mcp_call_answer();
- * if it is not there, it asks, which ends this call for it. When the answers have come, the
- * function is called again from its beginning, with the same arguments, the answers and `state`.
- * (Modern clients repeat the request; for legacy ones we wait.) An answer may never come, and
- * those that come are the client's: check them. A client that lacks the ability is refused.
+ * Questions to the client. A function that needs an answer looks for it with mcp_call_answer(); if
+ * there is none, it asks, which ends this call for it. When the answers have come, the function is
+ * called again from its beginning, with the same arguments, the answers and `state`. (Modern
+ * clients repeat the request; for legacy ones the server waits.) An answer may never come, and
+ * answers come from the client: check them. A client that lacks the ability is refused.
  */
 struct mcp_question {
 	const char *key;
@@ -195,24 +197,27 @@ struct mcp_question {
 };
 
 const json_t *mcp_call_answer(const struct mcp_call *call, const char *key); /* or NULL */
-/* What was given to mcp_call_ask(), sealed meanwhile; NULL at the first time. */
+/* The state given to mcp_call_ask(), which was sealed meanwhile; NULL at the first time. */
 const char *mcp_call_state(const struct mcp_call *call);
 void mcp_call_ask(struct mcp_call *call, const struct mcp_question *questions, size_t count,
 		  const char *state);
 
-/* Lets the connection go and has the client come back for the answer, where it can (legacy HTTP
- * from 2025-11-25 on); else nothing. */
+/*
+ * Closes the connection and lets the client come back for the answer, where it can (legacy HTTP
+ * from 2025-11-25 on); otherwise does nothing.
+ */
 void mcp_call_release(struct mcp_call *call);
 
-/* --- content of results --------------------------------------------------------------------------
+/*
+ * --- content of results --------------------------------------------------------------------------
  *
- * All give a new value, or NULL without memory. Bytes that are not UTF-8 become U+FFFD in texts.
+ * All return a new value, or NULL without memory. Bytes that are not UTF-8 become U+FFFD in texts.
  */
 json_t *mcp_string(const char *text, size_t size); /* a JSON string of any bytes */
 json_t *mcp_text(const char *text, size_t size);
 json_t *mcp_image(const char *mime_type, const void *data, size_t size);
 json_t *mcp_audio(const char *mime_type, const void *data, size_t size);
-/* What stands in "contents" of a read, and in "resource" of an embedded one. */
+/* An item of "contents" of a read, and of "resource" of an embedded one. */
 json_t *mcp_contents_text(const char *uri, const char *mime_type, const char *text, size_t size);
 json_t *mcp_contents_blob(const char *uri, const char *mime_type, const void *data, size_t size);
 json_t *mcp_embedded(json_t *contents); /* takes it over */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Batches (up to 2025-03-26). The messages of all batches wait in one line, and one of them is
- * taken in a round of the loop, by turns: a batch is as much work as its messages are, and others
- * are looked after in between. Answers are written as they come, and go out as one array: it can
- * be long.
+ * Batches (up to 2025-03-26). The messages of all batches wait in one queue, and one of them is
+ * handled in each round of the loop, by turns: a batch is as much work as its messages are, and
+ * other clients are served in between. Answers are written as they come, and sent as one array: it
+ * can be long.
  */
 #include <stdlib.h>
 
@@ -14,16 +14,16 @@
 
 struct mcp_batch {
 	struct mcp_channel channel;
-	struct mcp_channel *inner; /* NULL: gone */
+	struct mcp_channel *inner; /* NULL: it has ended */
 	size_t missing;            /* answers */
-	struct buf answers;        /* the array, but for its end */
-	/* While there are messages to take: */
+	struct buf answers;        /* the array, without its end */
+	/* While there are messages to handle: */
 	struct mcp_peer *peer; /* NULL: there are none */
 	json_t *messages;      /* owned */
 	size_t at;             /* the next of them */
 	bool cancelled[MCP_BATCH_MAX];
-	bool busy;              /* one is being taken */
-	struct mcp_batch *next; /* in the server's line */
+	bool busy;              /* one is being handled */
+	struct mcp_batch *next; /* in the server's queue */
 };
 
 static bool batch_send(struct mcp_channel *channel, const json_t *message, bool lossy)
@@ -33,7 +33,7 @@ static bool batch_send(struct mcp_channel *channel, const json_t *message, bool 
 	return batch->inner && batch->inner->class->send(batch->inner, message, lossy);
 }
 
-/* With its last message and its last answer it comes to its end. */
+/* The batch ends with its last message and its last answer. */
 static void batch_settle(struct mcp_batch *batch)
 {
 	if (batch->peer || batch->busy || batch->missing > 0) {
@@ -70,7 +70,10 @@ static void batch_answer(struct mcp_channel *channel, const json_t *message, int
 
 static const struct mcp_channel_class batch_class = { .send = batch_send, .answer = batch_answer };
 
-/* How many answers messages get, from one of them on: requests, and what is no message. */
+/*
+ * How many answers the messages from `at` on get: one for each request, and for each invalid
+ * message.
+ */
 static size_t answers_from(const json_t *messages, size_t at)
 {
 	struct mcp_message message;
@@ -84,9 +87,9 @@ static size_t answers_from(const json_t *messages, size_t at)
 	return count;
 }
 
-/* --- the line --------------------------------------------------------------------------------- */
+/* --- the queue -------------------------------------------------------------------------------- */
 
-static void line_add(struct mcp_server *server, struct mcp_batch *batch)
+static void queue_add(struct mcp_server *server, struct mcp_batch *batch)
 {
 	struct mcp_batch **end = &server->batches;
 
@@ -97,7 +100,7 @@ static void line_add(struct mcp_server *server, struct mcp_batch *batch)
 	*end = batch;
 }
 
-static void line_remove(struct mcp_server *server, const struct mcp_batch *batch)
+static void queue_remove(struct mcp_server *server, const struct mcp_batch *batch)
 {
 	struct mcp_batch **at = &server->batches;
 
@@ -107,13 +110,13 @@ static void line_remove(struct mcp_server *server, const struct mcp_batch *batch
 	*at = batch->next;
 }
 
-/* No more of its messages are taken; those that are left get no answer. */
+/* No more of its messages are handled; those that are left get no answer. */
 static void batch_over(struct mcp_batch *batch)
 {
 	if (!batch->peer) {
 		return;
 	}
-	line_remove(batch->peer->server, batch);
+	queue_remove(batch->peer->server, batch);
 	batch->peer->batches--;
 	batch->peer = NULL;
 	batch->missing -= answers_from(batch->messages, batch->at);
@@ -126,8 +129,8 @@ static void take_one(struct mcp_server *server)
 	struct mcp_batch *batch = server->batches;
 	json_t *message = json_incref(json_array_get(batch->messages, batch->at));
 
-	line_remove(server, batch);
-	line_add(server, batch);
+	queue_remove(server, batch);
+	queue_add(server, batch);
 	batch->busy = true;
 	if (batch->cancelled[batch->at++]) {
 		batch_answer(&batch->channel, NULL, 0);
@@ -152,7 +155,7 @@ void mcp_batches_due(void *user)
 {
 	struct mcp_server *server = user;
 
-	/* Without memory for the timer all are taken now. */
+	/* Without memory for the timer all are handled now. */
 	do {
 		if (server->batches) {
 			take_one(server);
@@ -177,7 +180,7 @@ static struct mcp_batch *batch_new(struct mcp_peer *peer, json_t *messages,
 	batch->peer = peer;
 	batch->messages = json_incref(messages);
 	peer->batches++;
-	line_add(peer->server, batch);
+	queue_add(peer->server, batch);
 	return batch;
 }
 
@@ -192,7 +195,7 @@ bool mcp_batch_receive(struct mcp_peer *peer, json_t *messages, struct mcp_chann
 		return true;
 	}
 	size_t answers = answers_from(messages, 0);
-	/* Notifications and responses are little work, and nobody waits for an answer to them. */
+	/* Notifications and responses are little work, and get no answer. */
 	for (size_t i = 0; answers == 0 && i < count; i++) {
 		mcp_peer_message(peer, json_array_get(messages, i), channel, channel);
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A call: its life, and what a function can do with it. */
+/* A call: its lifetime, and the functions for its handler. */
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
@@ -40,7 +40,7 @@ unsigned mcp_abilities(const json_t *capabilities)
 
 	for (size_t i = 0; i < ARRAY_SIZE(abilities); i++) {
 		const json_t *one = json_object_get(capabilities, abilities[i].name);
-		/* Elicitation by URL alone is not what we ask for; {} means by form. */
+		/* Elicitation by URL alone is not enough; {} means by form. */
 		if (json_is_object(one) &&
 		    (abilities[i].ability != MCP_ELICITATION || json_object_get(one, "form") ||
 		     !json_object_get(one, "url"))) {
@@ -133,13 +133,16 @@ static void call_end(struct mcp_call *call, json_t *message, int status)
 	json_decref(message);
 }
 
-/* What every result of the modern era has. */
+/* Adds the members that every result of the modern era has. */
 static void result_complete(const struct mcp_call *call, json_t *result)
 {
 	if (!json_object_get(result, "resultType")) {
 		json_object_set_new(result, "resultType", json_string("complete"));
 		if (call->method->flags & METHOD_CACHEABLE && !json_object_get(result, "ttlMs")) {
-			/* What is read changes as it likes; lists are the same until we say so. */
+			/*
+			 * Contents may change at any time; lists stay the same until a
+			 * notification.
+			 */
 			bool lasting = !(call->method->flags & METHOD_ASKS);
 			json_int_t ttl = lasting ? (json_int_t)call->server->provider->ttl_ms : 0;
 			json_object_set_new(result, "ttlMs", json_integer(ttl));
@@ -156,7 +159,7 @@ static void result_complete(const struct mcp_call *call, json_t *result)
 
 void mcp_call_finish(struct mcp_call *call, json_t *result)
 {
-	if (!call->channel) { /* also: the server may be gone */
+	if (!call->channel) { /* also when the server has been freed */
 		json_decref(result);
 		mcp_call_free(call);
 		return;
@@ -221,7 +224,7 @@ void mcp_call_fail(struct mcp_call *call, int code, json_t *data, const char *fo
 
 void mcp_call_no_resource(struct mcp_call *call, const char *uri)
 {
-	/* The code changed: -32002 was its own until 2025-11-25. */
+	/* The code changed: until 2025-11-25 it was -32002. */
 	mcp_call_fail(call, call->modern ? MCP_E_INVALID_PARAMS : -32002,
 		      json_pack("{s:s}", "uri", uri), "Resource not found");
 }

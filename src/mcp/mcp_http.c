@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The endpoint: what a request is, of which era, of which session. */
+/* The endpoint: finds the kind of a request, its era, and its session. */
 #include "mcp/mcp_http.h"
 
 #include <errno.h>
@@ -97,7 +97,7 @@ static bool accepts(struct mcp_http_exchange *exchange, const char *type, const 
 	return !list || strcasestr(list, type) || strstr(list, range) || strstr(list, "*/*");
 }
 
-/* What a POST is about, from its header and body. */
+/* A POST, from its headers and body. */
 struct post {
 	json_t *root; /* owned */
 	bool batch;
@@ -142,7 +142,7 @@ static bool post_read(struct mcp_http *http, struct mcp_http_exchange *exchange,
 	return true;
 }
 
-/* The era: the body says it, else the header. */
+/* The era: from the body, otherwise from the header. */
 static bool post_era(struct mcp_http_exchange *exchange, struct post *post)
 {
 	bool request = !post->batch && post->message.kind == MCP_REQUEST;
@@ -249,7 +249,7 @@ static void not_allowed(struct mcp_http_exchange *exchange)
 	refuse(exchange, 405, "only POST is for clients without a session");
 }
 
-/* The number that a text begins with, and what follows it; false: none. */
+/* The number at the start of a text, which is moved on; false: none. */
 static bool take_number(const char **text, unsigned *ret)
 {
 	char *end;
@@ -266,7 +266,7 @@ static bool take_number(const char **text, unsigned *ret)
 	return true;
 }
 
-/* The stream that an event's id ("2-15") is of, and the event's number. */
+/* The stream of an event's id ("2-15"), and the event's number. */
 static struct mcp_stream *event_stream(struct mcp_session *session, const char *id,
 				       unsigned *ret_number)
 {

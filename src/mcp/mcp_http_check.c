@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the headers of a request must say: who we are (DNS rebinding), and the same as its body. */
+/*
+ * Checks the headers of a request: they must name this server (DNS rebinding), and match its body.
+ */
 #include <math.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -12,7 +14,7 @@
 #define NAME_MAX_BYTES 256
 #define BASE64         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/="
 
-/* Is it one of our names, with any port or none? */
+/* Is it one of the server's names, with any port or none? */
 static bool authority_ours(const struct mcp_http *http, const char *authority)
 {
 	char name[NAME_MAX_BYTES];
@@ -51,7 +53,10 @@ bool mcp_host_allowed(const struct mcp_http *http, struct mcp_http_exchange *exc
 	return authority && authority_ours(http, authority);
 }
 
-/* The text of a header's value, decoded where it says so; NULL: no such header, or malformed. */
+/*
+ * The text of a header's value, decoded if it is marked as encoded; NULL: no such header, or
+ * malformed.
+ */
 static char *header_text(struct mcp_http_exchange *exchange, const char *name)
 {
 	const char *value = exchange->class->header(exchange, name);
@@ -73,7 +78,7 @@ static char *header_text(struct mcp_http_exchange *exchange, const char *name)
 		}
 		return strndup(value, size);
 	}
-	/* libsodium takes bytes above 127 for a letter. */
+	/* libsodium takes bytes above 127 as letters. */
 	if (strspn(value + 9, BASE64) < size - 11) {
 		return NULL;
 	}
@@ -121,7 +126,7 @@ static bool number_matches(struct mcp_http_exchange *exchange, const char *name,
 	return same;
 }
 
-/* A parameter that is to stand in a header as well. */
+/* A parameter that must be in a header as well. */
 static bool parameter_matches(struct mcp_http_exchange *exchange, const char *header,
 			      const json_t *value, struct buf *why)
 {
@@ -144,7 +149,7 @@ static bool parameter_matches(struct mcp_http_exchange *exchange, const char *he
 	return number_matches(exchange, name, value, why);
 }
 
-/* Follows the schema, which is ours. */
+/* Follows the schema, which is the server's own. */
 static bool parameters_match(struct mcp_http_exchange *exchange, const json_t *schema,
 			     const json_t *value, struct buf *why)
 {
@@ -171,7 +176,7 @@ bool mcp_headers_match(struct mcp_server *server, struct mcp_http_exchange *exch
 	const struct mcp_method *method = mcp_method_find(message->method, true);
 	const json_t *schema;
 
-	/* What the body lacks is told as that. */
+	/* A member that is missing in the body is reported as missing. */
 	if (json_is_string(version) &&
 	    !expect(exchange, "MCP-Protocol-Version", json_string_value(version), why)) {
 		return false;

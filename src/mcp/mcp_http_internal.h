@@ -9,30 +9,31 @@
 
 #define SESSION_ID 44 /* 32 random bytes as base64url, and the NUL */
 
-struct mcp_event { /* kept, should the client come back for it */
+struct mcp_event { /* kept in case the client comes back for it */
 	struct mcp_event *next;
 	unsigned number;
 	size_t size;
 	char text[];
 };
 
-/* A POST and its answer; or what a GET of a session listens to. */
+/* A POST and its answer; or the stream that a GET of a session reads. */
 struct mcp_stream {
 	struct mcp_channel channel;
 	struct mcp_http *http;
 	struct mcp_session *session;        /* NULL: modern */
-	struct mcp_peer peer;               /* modern: of this one request */
-	struct mcp_http_exchange *exchange; /* NULL: the client is away */
+	struct mcp_peer peer;               /* modern: for this one request */
+	struct mcp_http_exchange *exchange; /* NULL: the client is disconnected */
 	bool takes_events;
 	bool begun;      /* an event stream has begun */
-	bool ended;      /* the answer was given */
-	bool opens;      /* the answer tells the session's id */
-	unsigned number; /* in the session; 0: its general one */
+	bool ended;      /* the answer was sent */
+	bool opens;      /* the answer contains the session's id */
+	unsigned number; /* in the session; 0: its general stream */
 	unsigned last_event;
 	size_t backlog;
-	struct mcp_event *events;        /* owned, oldest first */
-	struct loop_timer timer;         /* keeps the stream alive; ends the patience */
-	struct mcp_stream *next, **link; /* of the session, newest first */
+	struct mcp_event *events; /* owned, oldest first */
+	/* keeps the stream alive; ends the wait for a disconnected client */
+	struct loop_timer timer;
+	struct mcp_stream *next, **link; /* in the session, newest first */
 };
 
 struct mcp_session { /* legacy */
@@ -60,7 +61,7 @@ struct mcp_http {
 
 /* mcp_http_check.c */
 bool mcp_host_allowed(const struct mcp_http *http, struct mcp_http_exchange *exchange);
-/* What of the headers does not match the modern request; NULL: all does. */
+/* Do the headers match the modern request? False: *why has the mismatch. */
 bool mcp_headers_match(struct mcp_server *server, struct mcp_http_exchange *exchange,
 		       const struct mcp_message *message, struct buf *why);
 
@@ -69,7 +70,7 @@ struct mcp_stream *mcp_stream_new(struct mcp_http *http, struct mcp_session *ses
 				  struct mcp_http_exchange *exchange, bool takes_events);
 void mcp_stream_init_general(struct mcp_stream *stream, struct mcp_session *session);
 void mcp_stream_free(struct mcp_stream *stream);
-/* The stream goes on in this exchange, behind the event with that number. */
+/* Continues the stream in this exchange, after the event with that number. */
 void mcp_stream_attach(struct mcp_stream *stream, struct mcp_http_exchange *exchange,
 		       unsigned last_event);
 /* The session ends: so do all its answers. */
@@ -79,12 +80,12 @@ void mcp_exchange_error(struct mcp_http_exchange *exchange, int status, json_t *
 
 /* mcp_http_session.c */
 struct mcp_session *mcp_session_new(struct mcp_http *http, const char *tenant);
-/* Of this tenant; that of another is not there. */
+/* A session of this tenant; those of others are not found. */
 struct mcp_session *mcp_session_find(struct mcp_http *http, const char *id, const char *tenant);
-/* Nobody finds it any more. It goes when nobody can be in the midst of using it. */
+/* It is not found any more. It is freed when no function can be using it. */
 void mcp_session_end(struct mcp_session *session);
 void mcp_session_bury(void *user);
-/* Throws old events away, and streams that were answered, but not the one at hand. */
+/* Drops old events, and streams that were answered, except the one at hand. */
 void mcp_session_trim(struct mcp_session *session, const struct mcp_stream *at_hand);
 void mcp_session_sweep(void *user);
 #endif

@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "mcp/mcp_http_internal.h"
 
-/* Kept of what was sent, should the client come back for it. */
+/* Sent events are kept within these limits, in case the client comes back for them. */
 #define EVENTS_BYTES  (1u << 20)
 #define STREAMS_ENDED 16
 #define SWEEP_NS      (30ull * 1000000000)
@@ -21,7 +21,7 @@ static bool session_idle(const struct mcp_session *session)
 	return !session->peer.calls && !session->peer.batches && !session->general.exchange;
 }
 
-/* Makes room by ending the one that was not used for longest; false: all are in use. */
+/* Makes room by ending the least recently used one; false: all are in use. */
 static bool make_room(struct mcp_http *http, const char *tenant)
 {
 	struct mcp_session *oldest = NULL;
@@ -91,7 +91,7 @@ struct mcp_session *mcp_session_find(struct mcp_http *http, const char *id, cons
 	if (strlen(id) != SESSION_ID - 1) {
 		return NULL;
 	}
-	/* All of them, each in the same time: how long it takes tells nothing. */
+	/* All of them, each in constant time: the duration reveals nothing. */
 	for (struct mcp_session *one = http->sessions; one; one = one->next) {
 		if (sodium_memcmp(one->id, id, SESSION_ID - 1) == 0 &&
 		    strcmp(one->peer.tenant, tenant) == 0) {
@@ -106,7 +106,7 @@ struct mcp_session *mcp_session_find(struct mcp_http *http, const char *id, cons
 
 static void session_free(struct mcp_session *session)
 {
-	/* Batches and calls first: they must not find a stream that is gone. */
+	/* Batches and calls first: they must not use a stream that has been freed. */
 	mcp_batch_drop(&session->peer, NULL);
 	while (session->peer.calls) {
 		mcp_peer_abandon(&session->peer, session->peer.calls->base);
@@ -146,7 +146,7 @@ void mcp_session_bury(void *user)
 	}
 }
 
-/* The oldest stream that has been answered, and how many there are; but for the one at hand. */
+/* The oldest stream that has been answered, and how many there are; except the one at hand. */
 static struct mcp_stream *oldest_ended(const struct mcp_session *session,
 				       const struct mcp_stream *at_hand, unsigned *ret_count)
 {
@@ -171,7 +171,7 @@ void mcp_session_trim(struct mcp_session *session, const struct mcp_stream *at_h
 	       (count > STREAMS_ENDED || session->events_bytes > EVENTS_BYTES)) {
 		mcp_stream_free(stream);
 	}
-	/* Then what is still going on loses its first events, but never the last one. */
+	/* Then streams in progress lose their first events, but never the last one. */
 	for (stream = session->streams; stream; stream = stream->next) {
 		while (session->events_bytes > EVENTS_BYTES && stream->events &&
 		       stream->events->next) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The answer to a POST: one JSON text, or, when something goes ahead of it, an event stream. That
- * of a legacy session outlives its connection: the client may come back with Last-Event-ID.
+ * The answer to a POST: one JSON text, or, when other messages precede it, an event stream. The
+ * stream of a legacy session outlives its connection: the client may come back with Last-Event-ID.
  */
 #include <stdio.h>
 #include <string.h>
@@ -30,7 +30,7 @@ static void stream_wait(struct mcp_stream *stream, uint64_t ns)
 	loop_timer_set(stream->http->server->loop, &stream->timer, clock_now_ns() + ns);
 }
 
-/* The exchange is done with: it calls us no more, and nor do we. */
+/* Detaches the exchange: neither side calls the other any more. */
 static struct mcp_http_exchange *stream_let_go(struct mcp_stream *stream)
 {
 	struct mcp_http_exchange *exchange = TAKE_PTR(stream->exchange);
@@ -47,7 +47,7 @@ static bool can_come_back(const struct mcp_stream *stream)
 	return stream->session && mcp_version_from(stream->session->peer.version, "2025-03-26");
 }
 
-/* Older clients do not expect an event without a message in it, nor to be sent away. */
+/* Older clients do not expect an event without a message in it, nor to be disconnected. */
 static bool can_be_primed(const struct mcp_stream *stream)
 {
 	return stream->session && mcp_version_from(stream->session->peer.version, "2025-11-25");
@@ -123,7 +123,7 @@ static void stream_event(struct mcp_stream *stream, const char *text, size_t siz
 		return;
 	}
 	stream->last_event++;
-	/* In this order: keeping may throw away, also what was just kept. */
+	/* In this order: keeping an event may drop others, even the one that was just kept. */
 	if (stream->exchange) {
 		write_event(stream, stream->last_event, text, size);
 	}
@@ -154,7 +154,7 @@ static bool channel_send(struct mcp_channel *channel, const json_t *message, boo
 
 /*
  * Ending an exchange lets its connection go on to the next request, which may be handled before
- * respond or stream_end returns: they come last, when nothing of ours is in use.
+ * respond or stream_end returns: they come last, when nothing of this layer is in use.
  */
 static void answer_json(struct mcp_stream *stream, const char *text, size_t size, int status)
 {
@@ -168,11 +168,11 @@ static void answer_json(struct mcp_stream *stream, const char *text, size_t size
 				 text, size);
 }
 
-/* At its end, with or without an answer. */
+/* Called at its end, with or without an answer. */
 static void stream_finish(struct mcp_stream *stream, const char *text, size_t size, bool answered)
 {
 	stream->ended = true;
-	if (!stream->begun) { /* cancelled: a stream without an answer says so best */
+	if (!stream->begun) { /* cancelled: shown by a stream without an answer */
 		stream_begin(stream);
 	}
 	if (answered) {
@@ -289,7 +289,7 @@ void mcp_stream_free(struct mcp_stream *stream)
 	loop_timer_clear(&stream->timer);
 	drop_events(stream);
 	if (stream->session && stream->number == 0) {
-		return; /* a part of the session */
+		return; /* a member of the session */
 	}
 	if (stream->session) {
 		*stream->link = stream->next;
@@ -315,7 +315,7 @@ static void stream_take(struct mcp_stream *stream, struct mcp_http_exchange *exc
 	exchange->state = stream;
 }
 
-/* Nobody comes back for it. */
+/* No client can come back for it. */
 static void stream_abandon(struct mcp_stream *stream)
 {
 	mcp_peer_abandon(stream_peer(stream), &stream->channel);
@@ -352,7 +352,7 @@ static void stream_due(void *user)
 void mcp_stream_attach(struct mcp_stream *stream, struct mcp_http_exchange *exchange,
 		       unsigned last_event)
 {
-	/* The client has given the old connection up; we did not know. */
+	/* The client has given up the old connection without our knowledge. */
 	struct mcp_http_exchange *old = stream->exchange ? stream_let_go(stream) : NULL;
 
 	stream_take(stream, exchange);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The parts of a server, for the files of this folder. Theory:
+ * The parts of a server, for the files of this folder.
  *
  * A peer is one client: a stdio connection, a legacy HTTP session, or a single modern HTTP request.
- * A transport reads messages and gives them to its peer together with a channel: the way back for
- * what belongs to that message. Each request becomes a call, which is in its peer's list until it
- * is answered or cancelled. A call is owned by the function that works on it, but while it waits
- * for the client (asking, listening) it is owned by its peer.
+ * A transport reads messages and gives them to its peer together with a channel, which takes the
+ * messages back that belong to this one. Each request becomes a call, which is in its peer's list
+ * until it is answered or cancelled. A call is owned by the function that works on it, but while it
+ * waits for the client (asking, listening) it is owned by its peer.
  */
 #ifndef BRIG_MCP_MCP_INTERNAL_H
 #define BRIG_MCP_MCP_INTERNAL_H
@@ -29,16 +29,19 @@ struct mcp_channel;
 
 struct mcp_channel_class {
 	/*
-	 * A message that goes ahead of the answer. A lossy one is left out when the client is slow.
-	 * False: there is no way to send it.
+	 * Sends a message before the answer. A lossy one is left out when the client is slow.
+	 * False: it cannot be sent.
 	 */
 	bool (*send)(struct mcp_channel *channel, const json_t *message, bool lossy);
 	/*
-	 * The answer, or NULL when there is none because the request was cancelled; `status` is
-	 * HTTP's. The caller does not touch the channel afterwards.
+	 * Sends the answer, or NULL when there is none because the request was cancelled; `status`
+	 * is HTTP's. The caller does not use the channel afterwards.
 	 */
 	void (*answer)(struct mcp_channel *channel, const json_t *message, int status);
-	/* The same with the text of it, of a batch; a batch itself needs none. NULL: no memory. */
+	/*
+	 * The same with the text of a batch's answer; the channel of a batch needs none. NULL: no
+	 * memory.
+	 */
 	void (*answer_text)(struct mcp_channel *channel, const char *text, size_t size);
 	void (*release)(struct mcp_channel *channel); /* mcp_call_release(); may be NULL */
 };
@@ -47,7 +50,7 @@ struct mcp_channel {
 	const struct mcp_channel_class *class;
 };
 
-struct mcp_watch {     /* what a client wants to be told of */
+struct mcp_watch {     /* changes that a client wants to be notified of */
 	bool lists[3]; /* by enum mcp_list */
 	json_t *uris;  /* owned; an array of strings, or NULL */
 };
@@ -55,23 +58,23 @@ struct mcp_watch {     /* what a client wants to be told of */
 struct mcp_peer {
 	struct mcp_server *server;
 	char *tenant; /* owned */
-	/* legacy: what initialize said */
+	/* legacy: from initialize */
 	const char *version;  /* static; NULL: not yet */
 	json_t *capabilities; /* owned */
 	enum mcp_level log_level;
 	struct mcp_watch watch;
-	/* where messages go that belong to no request; NULL: nowhere */
+	/* for messages that belong to no request; NULL: they are dropped */
 	struct mcp_channel *general;
 
 	struct mcp_call *calls;
 	unsigned calls_count;
-	unsigned batches; /* that have messages to take */
+	unsigned batches; /* that have messages to handle */
 	uint64_t last_question;
 	struct mcp_peer *next, **link; /* all peers of the server */
 };
 
 enum mcp_call_state_kind {
-	CALL_RUNNING,   /* a function of the provider has it */
+	CALL_RUNNING,   /* a function of the provider works on it */
 	CALL_ASKING,    /* legacy: waits for answers */
 	CALL_LISTENING, /* modern: subscriptions/listen */
 };
@@ -80,8 +83,8 @@ struct mcp_method;
 
 struct mcp_call {
 	struct mcp_server *server;
-	struct mcp_peer *peer;       /* NULL: nobody wants it any more */
-	struct mcp_channel *channel; /* NULL: likewise */
+	struct mcp_peer *peer;       /* NULL: the answer is not wanted any more */
+	struct mcp_channel *channel; /* NULL: the same */
 	struct mcp_channel *base;    /* the transport's own, where `channel` is a batch's */
 	const struct mcp_method *method;
 	enum mcp_call_state_kind kind;
@@ -89,12 +92,12 @@ struct mcp_call {
 	bool cancelled;
 	const char *version;  /* static */
 	char *tenant;         /* owned */
-	json_t *id;           /* owned, as all that follow */
+	json_t *id;           /* owned, as all below */
 	json_t *params;       /* always an object */
 	json_t *capabilities; /* of the client */
 	json_t *progress_token;
-	double progress; /* the last that was sent */
-	int log_level;   /* enum mcp_level; above all of them: nothing is wanted */
+	double progress; /* the last one that was sent */
+	int log_level;   /* enum mcp_level; above all of them: no messages are wanted */
 	json_t *answers; /* key -> result */
 	json_t *waiting; /* legacy: question's id (as text) -> key */
 	char *state;
@@ -107,24 +110,24 @@ struct mcp_call {
 struct mcp_server {
 	struct loop *loop;
 	const struct mcp_provider *provider;
-	struct mcp_options options; /* with the defaults put in */
+	struct mcp_options options; /* with the defaults filled in */
 	uint8_t key[MCP_SEAL_KEY];
-	json_t *all_tools; /* owned: as the provider's table, with the hidden ones */
-	json_t *tools;     /* owned: the arrays of the list methods, ready */
+	json_t *all_tools; /* owned: the provider's table, including hidden ones */
+	json_t *tools;     /* owned: the arrays for the list methods */
 	json_t *resources;
 	json_t *templates;
 	json_t *prompts;
 	json_t *info; /* {"name","title","version"} */
 	struct mcp_peer *peers;
 	unsigned listeners;
-	struct mcp_batch *batches; /* that have messages to take, in turn */
+	struct mcp_batch *batches; /* that have messages to handle, in turn */
 	struct loop_timer batches_due;
 };
 
 enum method_era { ERA_LEGACY = 1, ERA_MODERN = 2 };
 enum method_flags {
 	METHOD_EARLY = 1,     /* also before initialize */
-	METHOD_CACHEABLE = 2, /* modern results say for how long they are good */
+	METHOD_CACHEABLE = 2, /* modern results contain the time for which they are valid */
 	METHOD_ASKS = 4,      /* may answer input_required */
 };
 
@@ -148,22 +151,22 @@ json_t *mcp_server_capabilities(const struct mcp_server *server);
 int mcp_peer_init(struct mcp_peer *peer, struct mcp_server *server, const char *tenant);
 /* Cancels its calls; their channels are not used any more. */
 void mcp_peer_done(struct mcp_peer *peer);
-/* Cancels the calls that answer on this channel, which is gone. */
+/* Cancels the calls that answer on this channel, which has ended. */
 void mcp_peer_abandon(struct mcp_peer *peer, const struct mcp_channel *base);
 /*
- * A message or batch. True: `channel` will get one answer (or has got it); false: there is none to
- * come, these were notifications and responses.
+ * Handles a message or batch. True: `channel` will get one answer (or has got it); false: there
+ * will be none, these were notifications and responses.
  */
 bool mcp_peer_receive(struct mcp_peer *peer, json_t *root, struct mcp_channel *channel);
-/* One message that is no batch, with `channel` for its answer if it is a request. */
+/* Handles one message that is not a batch, with `channel` for its answer if it is a request. */
 bool mcp_peer_message(struct mcp_peer *peer, json_t *value, struct mcp_channel *channel,
 		      struct mcp_channel *base);
-/* The request as it is. HTTP has looked at the header, which also tells the era. */
+/* Handles a request. HTTP has checked the headers, which also determine the era. */
 void mcp_peer_request(struct mcp_peer *peer, const struct mcp_message *message, bool modern,
 		      struct mcp_channel *channel, struct mcp_channel *base);
 void mcp_peer_refuse(struct mcp_channel *channel, json_t *id, int code, int status, json_t *data,
 		     const char *text);
-/* Does the message say by itself that it is of the modern era? */
+/* Does the message itself show that it is of the modern era? */
 bool mcp_message_is_modern(const struct mcp_message *message);
 bool mcp_watch_wants(const struct mcp_watch *watch, const char *uri);
 void mcp_watch_done(struct mcp_watch *watch);
@@ -171,27 +174,27 @@ void mcp_watch_done(struct mcp_watch *watch);
 /* mcp_version.c */
 const char *mcp_version_known(const char *version, bool modern); /* the static text, or NULL */
 json_t *mcp_versions(void);
-bool mcp_version_from(const char *version, const char *first); /* is it that, or later? */
+bool mcp_version_from(const char *version, const char *first); /* that version, or a later one? */
 
 /* mcp_modern.c: NULL, or the error's text, with *ret_code and *ret_data */
 const char *mcp_modern_check(const struct mcp_message *message, int *ret_code, json_t **ret_data);
 
 /* mcp_batch.c */
-/* As mcp_peer_receive(), for an array. Its requests are taken in later rounds of the loop. */
+/* As mcp_peer_receive(), for an array. Its requests are handled in later rounds of the loop. */
 bool mcp_batch_receive(struct mcp_peer *peer, json_t *messages, struct mcp_channel *channel);
-void mcp_batches_due(void *user); /* the server */
-/* Requests with this id that wait will not be taken. */
+void mcp_batches_due(void *user); /* `user` is the server */
+/* Waiting requests with this id will not be handled. */
 void mcp_batch_cancel(struct mcp_peer *peer, const json_t *id);
-/* The channel of its batches is gone (NULL: of all), and nothing more of them is taken. */
+/* The channel of its batches has ended (NULL: of all), and nothing more of them is handled. */
 void mcp_batch_drop(struct mcp_peer *peer, const struct mcp_channel *channel);
-/* `channel` is a batch's: the inner one is gone. */
+/* `channel` is a batch's: the inner one has ended. */
 void mcp_batch_detach(struct mcp_channel *channel);
 
 /* mcp_call.c */
 void mcp_call_free(struct mcp_call *call);
 void mcp_call_cancel(struct mcp_call *call);
 void mcp_call_unlink(struct mcp_call *call);
-/* Sends a message ahead of the answer. */
+/* Sends a message before the answer. */
 bool mcp_call_send(struct mcp_call *call, const char *method, json_t *params, bool lossy);
 int mcp_level_find(const char *name); /* or -1 */
 unsigned mcp_abilities(const json_t *capabilities);
@@ -200,7 +203,7 @@ json_t *mcp_abilities_json(unsigned abilities);
 
 /* mcp_question.c */
 void mcp_question_answered(struct mcp_peer *peer, const struct mcp_message *response);
-/* Modern: puts inputResponses and requestState in. False: the call was failed. */
+/* Modern: reads inputResponses and requestState. False: the call has failed. */
 bool mcp_question_resume(struct mcp_call *call);
 /* Ends the call: the client lacks abilities that it needs. */
 void mcp_call_lacks(struct mcp_call *call, unsigned lacking);

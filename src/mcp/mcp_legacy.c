@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The legacy era (up to 2025-11-25): initialize, and what is remembered of a client. */
+/* The legacy era (up to 2025-11-25): initialize, and the state of a client. */
 #include <string.h>
 
 #include "mcp/mcp_internal.h"
@@ -20,7 +20,9 @@ void mcp_handle_initialize(struct mcp_call *call)
 		mcp_call_fail(call, MCP_E_INVALID_REQUEST, NULL, "initialize comes only once");
 		return;
 	}
-	/* A version that we do not have is answered with our best; the client goes on or leaves. */
+	/*
+	 * An unsupported version is answered with the latest one; the client continues or leaves.
+	 */
 	peer->version = mcp_version_known(asked, false);
 	peer->version = peer->version ? peer->version : VERSION_LATEST;
 	peer->capabilities = json_incref(capabilities);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Everything that a client controls and that has a bound, but for what struct mcp_options says. */
+/* Limits on everything that a client controls, except those in struct mcp_options. */
 #ifndef BRIG_MCP_MCP_LIMITS_H
 #define BRIG_MCP_MCP_LIMITS_H
 
 /* Nesting of a message. */
 #define MCP_DEPTH_MAX 64
-/* Values in a message: each takes some hundred bytes of memory, however short it was. */
+/* Values in a message: each takes some hundred bytes of memory, however short its text is. */
 #define MCP_VALUES_MAX 65536
 /* Messages in a batch (up to 2025-03-26). */
 #define MCP_BATCH_MAX 64
@@ -16,8 +16,8 @@
 #define MCP_URI_MAX     2048
 /* Bytes of a requestState, sealed. */
 #define MCP_STATE_MAX 65536
-/* Bytes that a slow client may leave waiting before it misses progress and log messages. */
+/* Unread bytes above which a slow client misses progress and log messages. */
 #define MCP_BACKLOG_LOSSY 262144
-/* And before a stdio client's requests are not read any more. */
+/* Unread bytes above which requests of a stdio client are not read any more. */
 #define MCP_BACKLOG_PAUSE 1048576
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* JSON-RPC messages: a look at the raw text, then jansson, then the shape. */
+/* JSON-RPC messages: checks the raw text, parses it with jansson, then checks the shape. */
 #include "mcp/mcp_message.h"
 
 #include <stdlib.h>
@@ -55,7 +55,7 @@ static bool id_valid(const json_t *id)
 	return json_is_integer(id) || (json_is_string(id) && json_string_length(id) <= MCP_ID_MAX);
 }
 
-/* What is wrong with the message as a whole. */
+/* The error of the message as a whole. */
 static const char *message_fault(const struct mcp_message *message, const json_t *value)
 {
 	const json_t *version = json_object_get(value, "jsonrpc");
@@ -113,7 +113,7 @@ json_t *mcp_message_result(json_t *id, json_t *result)
 
 json_t *mcp_message_error(json_t *id, int code, const char *text, json_t *data)
 {
-	/* An id that could not be read is left out: MCP has no null there. */
+	/* An id that could not be read is left out: MCP does not allow null there. */
 	return json_pack("{s:s, s:O*, s:{s:i, s:s, s:o*}}", "jsonrpc", "2.0", "id", id, "error",
 			 "code", code, "message", text, "data", data);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every request that is understood: the table. */
+/* The table of all supported requests. */
 #include <string.h>
 
 #include "base/cleanup.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The modern era (2026-07-28): what every request says about itself, discovery, listening. */
+/* The modern era (2026-07-28): the metadata of every request, discovery, listening. */
 #include <string.h>
 
 #include "mcp/mcp_internal.h"
@@ -9,7 +9,7 @@ bool mcp_message_is_modern(const struct mcp_message *message)
 {
 	const json_t *meta = json_object_get(message->params, "_meta");
 
-	/* Either key will do: what lacks the other is told so, in the modern way. */
+	/* Either key is enough: a request that lacks the other is refused as a modern one. */
 	return json_object_get(meta, META_VERSION) || json_object_get(meta, META_CAPABILITIES) ||
 	       strcmp(message->method, "server/discover") == 0 ||
 	       strcmp(message->method, "subscriptions/listen") == 0;
@@ -66,8 +66,8 @@ static bool may_listen(const struct mcp_call *call)
 	       own < server->options.listeners_per_tenant;
 }
 
-/* Takes what we can tell of out of the wish; the rest is left out of what is acknowledged. */
-static json_t *take_filter(struct mcp_call *call, const json_t *wish)
+/* Reads the supported parts of the filter; only these are acknowledged. */
+static json_t *take_filter(struct mcp_call *call, const json_t *filter)
 {
 	const struct mcp_provider *p = call->server->provider;
 	const struct {
@@ -78,14 +78,14 @@ static json_t *take_filter(struct mcp_call *call, const json_t *wish)
 		[MCP_PROMPTS] = { "promptsListChanged", p->prompts_change },
 		[MCP_RESOURCES] = { "resourcesListChanged", p->resources_change },
 	};
-	const json_t *uris = json_object_get(wish, "resourceSubscriptions");
+	const json_t *uris = json_object_get(filter, "resourceSubscriptions");
 	json_t *taken = json_object();
 	size_t i;
 	json_t *uri;
 
 	for (size_t list = 0; list < 3; list++) {
-		call->watch.lists[list] =
-			lists[list].offered && json_is_true(json_object_get(wish, lists[list].key));
+		call->watch.lists[list] = lists[list].offered &&
+					  json_is_true(json_object_get(filter, lists[list].key));
 		if (call->watch.lists[list]) {
 			json_object_set_new(taken, lists[list].key, json_true());
 		}
@@ -106,9 +106,9 @@ static json_t *take_filter(struct mcp_call *call, const json_t *wish)
 
 void mcp_handle_listen(struct mcp_call *call)
 {
-	const json_t *wish = json_object_get(call->params, "notifications");
+	const json_t *filter = json_object_get(call->params, "notifications");
 
-	if (!json_is_object(wish)) {
+	if (!json_is_object(filter)) {
 		mcp_call_fail(call, MCP_E_INVALID_PARAMS, NULL,
 			      "\"notifications\" must be an object");
 		return;
@@ -118,7 +118,7 @@ void mcp_handle_listen(struct mcp_call *call)
 			      "too many subscriptions: end some of them first");
 		return;
 	}
-	json_t *taken = take_filter(call, wish);
+	json_t *taken = take_filter(call, filter);
 	if (!mcp_call_send(call, "notifications/subscriptions/acknowledged",
 			   json_pack("{s:{s:O}, s:o}", "_meta", META_SUBSCRIPTION, call->id,
 				     "notifications", taken),

@@ -15,7 +15,7 @@ static bool offered(struct mcp_call *call, bool has)
 	return has;
 }
 
-/* Our lists have one page. */
+/* The lists have one page. */
 static void finish_list(struct mcp_call *call, const char *key, json_t *list)
 {
 	if (json_object_get(call->params, "cursor")) {
@@ -25,7 +25,7 @@ static void finish_list(struct mcp_call *call, const char *key, json_t *list)
 	}
 }
 
-/* "arguments", {} if there are none; NULL: the call was failed. */
+/* "arguments", {} if there are none; NULL: the call has failed. */
 static const json_t *arguments_of(struct mcp_call *call)
 {
 	json_t *arguments = json_object_get(call->params, "arguments");
@@ -48,7 +48,9 @@ void mcp_handle_tools_list(struct mcp_call *call)
 	}
 }
 
-/* From 2025-11-25 on the model hears of it, and can do better; before it is the client's. */
+/*
+ * From 2025-11-25 on the model gets the error and can correct it; before that the client gets it.
+ */
 static void refuse_arguments(struct mcp_call *call, const char *tool, const struct buf *why)
 {
 	const char *text = why->data ? why->data : "the arguments are wrong";
@@ -144,7 +146,7 @@ static const struct mcp_prompt *prompt_find(const struct mcp_provider *p, const 
 	return NULL;
 }
 
-/* The argument that is missing or no string; NULL: all is well. */
+/* The argument that is missing or not a string; NULL: all are valid. */
 static const char *prompt_fault(const struct mcp_prompt *prompt, const json_t *arguments)
 {
 	for (size_t i = 0; i < prompt->arguments_count; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A client: its messages, sorted; its calls. */
+/* A client: dispatches its messages; its calls. */
 #include "mcp/mcp_internal.h"
 
 #include <errno.h>
@@ -25,7 +25,7 @@ int mcp_peer_init(struct mcp_peer *peer, struct mcp_server *server, const char *
 	return 0;
 }
 
-/* Its channel is gone; what is left of a batch goes with its last call. */
+/* Its channel has ended; the rest of a batch ends with its last call. */
 static void call_abandon(struct mcp_call *call)
 {
 	if (call->channel && call->channel != call->base) {
@@ -40,7 +40,7 @@ void mcp_peer_abandon(struct mcp_peer *peer, const struct mcp_channel *base)
 {
 	mcp_batch_drop(peer, base);
 	struct mcp_call *call = peer->calls;
-	/* From the beginning each time: a call that is cancelled may end others. */
+	/* From the beginning each time: cancelling a call may end others. */
 	while (call) {
 		if (call->base == base) {
 			call_abandon(call);
@@ -123,7 +123,7 @@ static struct mcp_call *call_new(struct mcp_peer *peer, const struct mcp_message
 	return call;
 }
 
-/* Who the client is: said in the request itself, or by initialize. */
+/* The client's identity: from the request itself, or from initialize. */
 static void call_identify(struct mcp_call *call, const struct mcp_peer *peer, bool modern)
 {
 	const json_t *meta = json_object_get(call->params, "_meta");
@@ -140,7 +140,7 @@ static void call_identify(struct mcp_call *call, const struct mcp_peer *peer, bo
 	}
 }
 
-/* Why a request cannot be taken at all; NULL: it can. */
+/* Why a request cannot be handled at all; NULL: it can. */
 static const char *request_fault(const struct mcp_peer *peer, const struct mcp_method *method,
 				 const struct mcp_message *message, bool modern, int *ret_code)
 {
@@ -211,7 +211,7 @@ static void peer_notified(struct mcp_peer *peer, const struct mcp_message *messa
 			mcp_batch_cancel(peer, id);
 		}
 	}
-	/* All others are for our information, and of no use to us; unknown ones are ignored. */
+	/* All others are informational and not used; unknown ones are ignored. */
 }
 
 bool mcp_peer_message(struct mcp_peer *peer, json_t *value, struct mcp_channel *channel,

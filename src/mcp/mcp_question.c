@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Questions to the client. Modern: the request is answered with the questions, and comes again with
- * the answers; nothing is kept here. Legacy: the questions go out as requests and the call waits.
+ * Questions to the client. Modern: the request is answered with the questions, and is repeated with
+ * the answers; no state is kept here. Legacy: the questions are sent as requests and the call
+ * waits.
  */
 #include <stdio.h>
 #include <string.h>
@@ -106,7 +107,7 @@ static void ask_modern(struct mcp_call *call, const struct mcp_question *questio
 	mcp_call_finish(call, result);
 }
 
-/* For a tool's call the model is told; else the client. */
+/* For a tool's call the model gets the error; otherwise the client. */
 static void ask_failed(struct mcp_call *call, const char *method, const char *why)
 {
 	if (strcmp(call->method->name, "tools/call") == 0) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A small validator. It follows the schema, never the value: depth is the schema's. */
+/* A small validator. It recurses by the schema, never by the value: the schema bounds the depth. */
 #include "mcp/mcp_schema.h"
 
 #include <stdarg.h>
@@ -13,7 +13,7 @@
 #define PATH_SIZE 256
 
 struct schema_check {
-	char path[PATH_SIZE]; /* of the value at hand, "" at the top */
+	char path[PATH_SIZE]; /* of the current value, "" at the top */
 	struct buf *why;
 };
 
@@ -36,7 +36,7 @@ refuse(struct schema_check *check, const char *format, ...)
 	return false;
 }
 
-/* Goes down to a part of the value and up again. */
+/* Descends to a part of the value and returns. */
 static bool check_part(struct schema_check *check, const json_t *schema, const json_t *value,
 		       const char *name, size_t index)
 {
@@ -204,7 +204,7 @@ static bool check_members(struct schema_check *check, const json_t *schema, cons
 	const char *key;
 	json_t *one;
 
-	/* jansson's iterator wants a pointer that it could write through; it does not. */
+	/* jansson's iterator needs a non-const pointer; it does not write. */
 	json_object_foreach((json_t *)(uintptr_t)value, key, one)
 	{
 		const json_t *part = json_object_get(properties, key);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sealing requestState: base64url of the moment it ends, a keyed hash (BLAKE2b) and the state. The
- * hash is also over what the state belongs to, which the client has to send again anyway.
+ * Sealing requestState: base64url of the time it expires, a keyed hash (BLAKE2b) and the state. The
+ * hash also covers the request that the state belongs to, which the client has to repeat anyway.
  */
 #include "mcp/mcp_sealed.h"
 
@@ -17,7 +17,7 @@
 #define ALPHABET "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 #define VARIANT  sodium_base64_VARIANT_URLSAFE_NO_PADDING
 
-/* With its length before it, so that no two lists of fields look the same. */
+/* With its length before it, so that different lists of fields have different hashes. */
 static void hash_field(crypto_generichash_state *hash, const void *data, size_t size)
 {
 	uint64_t length = size;
@@ -72,7 +72,7 @@ char *mcp_seal(const struct mcp_seal *seal, const char *state, uint64_t good_s)
 	return text;
 }
 
-/* The state in what was decoded; NULL: it does not hold. */
+/* The state in the decoded bytes; NULL: not valid. */
 static char *open_seal(const struct mcp_seal *seal, const uint8_t *raw, size_t size)
 {
 	const char *state = (const char *)raw + HEAD;

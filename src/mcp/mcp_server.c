@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A server: what it offers, checked and made ready once; telling clients of changes. */
+/* A server: its tables, checked and prepared once; notifying clients of changes. */
 #include <errno.h>
 #include <sodium.h>
 #include <string.h>
@@ -25,7 +25,7 @@ static bool tool_name_valid(const char *name)
 		       size;
 }
 
-/* A JSON text of the provider: an object, or a mistake in the program. NULL stays NULL. */
+/* A JSON text of the provider: an object, or an error in the program. NULL stays NULL. */
 static int own_json(const char *name, const char *what, const char *text, json_t **ret,
 		    struct brig_error *error)
 {
@@ -263,7 +263,7 @@ void mcp_watch_done(struct mcp_watch *watch)
 	*watch = (struct mcp_watch){ 0 };
 }
 
-static void tell_peer(struct mcp_peer *peer, const char *method, const char *uri)
+static void notify_peer(struct mcp_peer *peer, const char *method, const char *uri)
 {
 	json_t *params = uri ? json_pack("{s:s}", "uri", uri) : NULL;
 	json_t *message = mcp_message_notification(method, params);
@@ -274,7 +274,7 @@ static void tell_peer(struct mcp_peer *peer, const char *method, const char *uri
 	json_decref(message);
 }
 
-static void tell_listener(struct mcp_call *call, const char *method, const char *uri)
+static void notify_listener(struct mcp_call *call, const char *method, const char *uri)
 {
 	mcp_call_send(
 		call, method,
@@ -283,15 +283,15 @@ static void tell_listener(struct mcp_call *call, const char *method, const char 
 }
 
 /* uri NULL: the list has changed. */
-static void tell(struct mcp_peer *peer, enum mcp_list list, const char *method, const char *uri)
+static void notify(struct mcp_peer *peer, enum mcp_list list, const char *method, const char *uri)
 {
 	if (peer->version && peer->general && (!uri || mcp_watch_wants(&peer->watch, uri))) {
-		tell_peer(peer, method, uri);
+		notify_peer(peer, method, uri);
 	}
 	for (struct mcp_call *call = peer->calls; call; call = call->next) {
 		if (call->kind == CALL_LISTENING &&
 		    (uri ? mcp_watch_wants(&call->watch, uri) : call->watch.lists[list])) {
-			tell_listener(call, method, uri);
+			notify_listener(call, method, uri);
 		}
 	}
 }
@@ -299,7 +299,7 @@ static void tell(struct mcp_peer *peer, enum mcp_list list, const char *method, 
 void mcp_server_changed(struct mcp_server *server, enum mcp_list list)
 {
 	for (struct mcp_peer *peer = server->peers; peer; peer = peer->next) {
-		tell(peer, list, list_names[list], NULL);
+		notify(peer, list, list_names[list], NULL);
 	}
 }
 
@@ -307,7 +307,7 @@ void mcp_server_updated(struct mcp_server *server, const char *tenant, const cha
 {
 	for (struct mcp_peer *peer = server->peers; peer; peer = peer->next) {
 		if (!tenant || strcmp(tenant, peer->tenant) == 0) {
-			tell(peer, MCP_RESOURCES, "notifications/resources/updated", uri);
+			notify(peer, MCP_RESOURCES, "notifications/resources/updated", uri);
 		}
 	}
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lines in, lines out. Descriptors are not made non-blocking, for they are shared with others: we
- * read when there is something, and write no more than a pipe takes at once.
+ * Lines in, lines out. The descriptors are not made non-blocking, for they are shared with other
+ * processes: this reads when there is input, and writes no more than a pipe takes at once.
  */
 #include "mcp/mcp_stdio.h"
 
@@ -28,16 +28,17 @@ struct mcp_stdio {
 	struct mcp_server *server;
 	struct mcp_peer peer;
 	int in, out;
-	struct loop_source *in_source; /* NULL: a plain file, which epoll does not take; or ended */
+	/* NULL: a plain file, which epoll does not support; or ended */
+	struct loop_source *in_source;
 	struct loop_source *out_source;
 	struct buf line;   /* read so far */
 	struct buf output; /* not written yet, from `written` on */
 	size_t written;
 	bool skipping; /* the rest of a line that was too long */
 	bool in_ended;
-	bool out_ended; /* nobody reads */
+	bool out_ended; /* the output has no reader */
 	bool paused;
-	struct loop_timer step; /* plain files; the end */
+	struct loop_timer step; /* for plain files, and for the end */
 	struct loop_timer grace;
 	void (*ended)(void *user);
 	void *user;
@@ -48,7 +49,7 @@ static size_t backlog(const struct mcp_stdio *stdio)
 	return stdio->output.size - stdio->written;
 }
 
-/* Soon, from the loop: whoever is on the stack now may still use us. */
+/* Soon, from the loop: a function on the stack may still use the object. */
 static void step_soon(struct mcp_stdio *stdio)
 {
 	loop_timer_set(stdio->server->loop, &stdio->step, clock_now_ns());
@@ -83,7 +84,7 @@ static bool out_ready(const struct mcp_stdio *stdio)
 	return poll(&fd, 1, 0) == 1 && fd.revents & (POLLOUT | POLLERR | POLLHUP);
 }
 
-/* As much as goes without waiting. */
+/* As much as possible without waiting. */
 static void out_write(struct mcp_stdio *stdio)
 {
 	while (backlog(stdio) > 0 && out_ready(stdio)) {
@@ -198,7 +199,7 @@ static void take_line(struct mcp_stdio *stdio, const char *text, size_t size)
 	json_decref(root);
 }
 
-/* Takes the lines that are complete; a line that grows too long is dropped, and said so once. */
+/* Handles complete lines; a line that grows too long is dropped, and reported once. */
 static void take_lines(struct mcp_stdio *stdio, const char *data, size_t size)
 {
 	while (size > 0) {
@@ -229,7 +230,7 @@ static void take_lines(struct mcp_stdio *stdio, const char *data, size_t size)
 	}
 }
 
-/* What waits for the client would wait for ever. */
+/* Cancels calls that wait for the client: they would wait forever. */
 static void end_waiting(struct mcp_stdio *stdio)
 {
 	struct mcp_call *call = stdio->peer.calls;
@@ -277,7 +278,7 @@ static void in_event(void *user, uint32_t events)
 {
 	struct mcp_stdio *stdio = user;
 
-	/* Paused, only its end is told; what waits before that is read later. */
+	/* While paused, only the end is noticed; input before it is read later. */
 	if (!stdio->paused || !(events & (EPOLLHUP | EPOLLERR))) {
 		in_read(stdio);
 	} else {
@@ -299,13 +300,13 @@ static void out_event(void *user, uint32_t events)
 	out_write(stdio);
 }
 
-/* Nothing is under way, and nothing waits to be written. */
+/* No calls are in progress, and nothing waits to be written. */
 static bool is_silent(const struct mcp_stdio *stdio)
 {
 	return !stdio->peer.calls && stdio->peer.batches == 0 && backlog(stdio) == 0;
 }
 
-/* Ends when there is nothing more to say, or nobody to say it to. */
+/* Ends when nothing is left to send, or the output has no reader. */
 static void step_due(void *user)
 {
 	struct mcp_stdio *stdio = user;
@@ -321,7 +322,7 @@ static void step_due(void *user)
 		}
 		return;
 	}
-	if (stdio->peer.batches > 0) { /* what comes behind a batch waits for it */
+	if (stdio->peer.batches > 0) { /* messages after a batch wait for it */
 		step_soon(stdio);
 	} else if (stdio->paused && backlog(stdio) <= MCP_BACKLOG_PAUSE / 2) {
 		in_watch(stdio);

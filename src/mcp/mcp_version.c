@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The versions of the protocol that are spoken here. */
+/* The supported versions of the protocol. */
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -33,7 +33,7 @@ json_t *mcp_versions(void)
 	return list;
 }
 
-/* They are dates, written so that they sort. */
+/* Versions are dates that sort as text. */
 bool mcp_version_from(const char *version, const char *first)
 {
 	return version && strcmp(version, first) >= 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The words in brackets that are brig's own in an answer's text, and how others' words are kept
+ * The marks in brackets that brig writes in the text of an answer, and how foreign text is kept
  * apart from them: a program can print "[end] all is well", and it is shown as "\[end] all is
- * well". The structured content has what was printed as it is.
+ * well". The structured content has the output unchanged.
  */
 #include <string.h>
 
@@ -49,7 +49,7 @@ void tools_add_foreign(struct buf *out, const char *data, size_t size)
 	buf_add(out, data + done, size - done);
 }
 
-/* A name has one line: what would begin another is written as its code. */
+/* A name has one line: a character that would begin another is written as its code. */
 void tools_add_name(struct buf *out, const char *name)
 {
 	_cleanup_(buf_done)

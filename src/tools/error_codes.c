@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What kind of trouble a run had, in the words of the older tool that programs may know. */
+/* Error codes of runs, with the names of the older tool that programs may know. */
 #include <stdio.h>
 #include <string.h>
 
@@ -28,14 +28,14 @@ json_t *tools_error_code(const char *status)
 	return json_string("RUNTIME_ERROR");
 }
 
-/* A run that did not begin: the shape of a result, so that it fits the tool's schema. */
+/* A run that did not start: in the shape of a result, so that it matches the tool's schema. */
 void tools_fail_execution(struct mcp_call *mcp, const struct brig_error *error)
 {
 	char text[sizeof(error->message) + sizeof(error->remedy) + 4];
 	int size = snprintf(text, sizeof(text), "%s.%s%s", error->message,
 			    error->remedy[0] ? " " : "", error->remedy);
-	json_t *said = mcp_text(text, (size_t)size);
-	json_t *answer = mcp_result(1, &said);
+	json_t *content = mcp_text(text, (size_t)size);
+	json_t *answer = mcp_result(1, &content);
 
 	if (answer) {
 		json_object_set_new(

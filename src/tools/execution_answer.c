@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The result of a run, as a model wants it: text first, images as images, the rest by handle. */
+/* The result of a run for a model: text first, images as images, the rest by handle. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -130,7 +130,7 @@ static json_t *structured(const struct tools_call *call, const json_t *result,
 	return object;
 }
 
-/* What an image begins with is looked at; its base64 is passed on as it is. */
+/* The first bytes determine the type of an image; its base64 is passed on unchanged. */
 static json_t *image_of(const struct outcome_file *file)
 {
 	struct outcome_stream bytes;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Why a run ended, in words that a model can act on. */
+/* Explains why a run ended, in words that a model can act on. */
 #include <string.h>
 
 #include "base/buf.h"
@@ -21,28 +21,28 @@ static void explain_refusal(const json_t *refusal, struct buf *out)
 	buf_addf(out, "%s %s.", line > 0 ? ":" : "", tools_text(refusal, "reason"));
 }
 
-/* What an event is called here; NULL: it is not told. */
+/* The description of an event; NULL: it is not mentioned. */
 static const char *event_words(const json_t *event)
 {
 	static const struct {
 		const char *kind, *words;
-	} told[] = {
+	} described[] = {
 		{ "connection.refused", "The sandbox refused a connection to" },
 		{ "limit.touched", "It met the limit" },
 	};
 	const char *kind = tools_text(event, "kind");
 
-	for (size_t i = 0; i < ARRAY_SIZE(told) && kind; i++) {
-		if (strcmp(kind, told[i].kind) == 0 && tools_text(event, "subject") &&
+	for (size_t i = 0; i < ARRAY_SIZE(described) && kind; i++) {
+		if (strcmp(kind, described[i].kind) == 0 && tools_text(event, "subject") &&
 		    tools_text(event, "reason")) {
-			return told[i].words;
+			return described[i].words;
 		}
 	}
 	return NULL;
 }
 
-/* A name that was asked for in a run without a network. */
-static bool is_vain_name(const json_t *result, const json_t *event)
+/* A name lookup in a run without a network. */
+static bool is_failed_lookup(const json_t *result, const json_t *event)
 {
 	const char *words = event_words(event);
 
@@ -50,7 +50,7 @@ static bool is_vain_name(const json_t *result, const json_t *event)
 	       strcmp(tools_text(event, "kind"), "connection.refused") == 0;
 }
 
-/* Which hosts it cannot have, and which limits it met: what can be done otherwise. */
+/* Denied hosts and limits that were reached, with alternatives. */
 static void explain_events(const json_t *result, struct buf *out)
 {
 	const json_t *events = json_object_get(result, "events");
@@ -59,7 +59,7 @@ static void explain_events(const json_t *result, struct buf *out)
 	for (size_t i = 0; i < json_array_size(events) && count < EVENTS_TOLD; i++) {
 		const json_t *event = json_array_get(events, i);
 		const char *words = event_words(event);
-		if (words && !is_vain_name(result, event)) {
+		if (words && !is_failed_lookup(result, event)) {
 			count++;
 			buf_addf(out, " %s %s: %s.", words, tools_text(event, "subject"),
 				 tools_text(event, "reason"));
@@ -67,24 +67,24 @@ static void explain_events(const json_t *result, struct buf *out)
 	}
 }
 
-/* Told once, and also of a program that went on without them. */
+/* Mentioned once, also for a program that went on without them. */
 static void explain_names(const json_t *result, struct buf *out)
 {
 	const json_t *events = json_object_get(result, "events");
 	const char *remedy = tools_text(json_object_get(result, "verdict"), "remedy");
 	_cleanup_(buf_done)
 	struct buf names = { 0 };
-	bool said = false;
+	bool mentioned = false;
 
 	for (size_t i = 0, count = 0; i < json_array_size(events) && count < EVENTS_TOLD; i++) {
 		const json_t *event = json_array_get(events, i);
-		if (is_vain_name(result, event)) {
+		if (is_failed_lookup(result, event)) {
 			const char *name = tools_text(event, "subject");
-			said |= remedy && strstr(remedy, name);
+			mentioned |= remedy && strstr(remedy, name);
 			buf_addf(&names, "%s%s", count++ ? ", " : "", name);
 		}
 	}
-	if (names.size && !said) {
+	if (names.size && !mentioned) {
 		buf_addf(out,
 			 " The program asked for %s: this run has no network. A run may reach the "
 			 "hosts that network.allow in the policy has.",
@@ -108,7 +108,7 @@ static void explain_end(const json_t *result, struct buf *out)
 		buf_addf(out, " Status: %s.", status);
 	}
 	explain_refusal(json_object_get(verdict, "refusal"), out);
-	/* Of a program that just exits, the remedy says the same again. */
+	/* For a program that just exits, the remedy would repeat the reason. */
 	if (tools_text(verdict, "remedy") && (!exited || tools_text(verdict, "operator_remedy"))) {
 		buf_addf(out, " %s", tools_text(verdict, "remedy"));
 		/* The remedy has the names of the command line and of the API. */
@@ -142,6 +142,6 @@ void tools_explain(const json_t *result, struct buf *out)
 	}
 	explain_names(result, &text);
 	if (text.size) {
-		buf_add(out, text.data + 1, text.size - 1); /* each sentence has a blank before */
+		buf_add(out, text.data + 1, text.size - 1); /* each sentence begins with a blank */
 	}
 }

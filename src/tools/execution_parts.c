@@ -9,7 +9,7 @@
 
 static json_t *load(const char *text, size_t size)
 {
-	/* A value may be 64 deep. */
+	/* A value may have a depth of 64. */
 	static const struct json_bounds bounds = { .depth = 80,
 						   .values = 200000,
 						   .allow_nul = true };
@@ -17,7 +17,7 @@ static json_t *load(const char *text, size_t size)
 	return json_bounded_load(text, size, &bounds, NULL);
 }
 
-/* Any value: the reader takes objects and arrays only, so it is put into one. */
+/* Any value: the reader accepts only objects and arrays, so it is put into an array. */
 static json_t *load_value(const struct outcome *outcome, const char *json)
 {
 	const struct outcome_part *part = &outcome->parts[OUTCOME_VALUE];
@@ -66,7 +66,7 @@ json_t *tools_skeleton(const struct outcome *outcome, const char *json)
 
 char *tools_bytes(struct outcome_stream *stream, size_t want, size_t *ret_size)
 {
-	/* A slice is whole characters: it needs some room more. */
+	/* A slice consists of whole characters: it needs some more room. */
 	char *data = malloc(want + 32);
 	size_t got = 0, more = 1;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Results that were cut for the model, so that the rest can be asked for: the newest ones, within
- * a bound on bytes for each tenant and for all, for a quarter of an hour.
+ * Results that were cut for the model, so that the rest can be read: the newest ones, within a
+ * limit of bytes for each tenant and for all, for a quarter of an hour.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -55,7 +55,7 @@ void kept_outputs_free(struct kept_outputs *kept)
 	free(kept);
 }
 
-/* Those behind the bounds go: the oldest are the last. */
+/* Drops entries above the limits: the oldest are last. */
 static void trim(struct kept_outputs *kept, const char *tenant)
 {
 	uint64_t now = clock_now_ns();
@@ -85,7 +85,7 @@ void kept_outputs_add(struct kept_outputs *kept, const char *tenant, const char 
 	if (!entry || !name) {
 		free(entry);
 		free(name);
-		return; /* then the rest cannot be had, and the asker is told so */
+		return; /* then the rest cannot be read, and the reader gets a message */
 	}
 	*entry = (struct kept_entry){
 		.next = kept->first,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Places in the text of a kept output. Where a byte stands is known only by decoding all in front
- * of it; so every 64 KiB a place is noted on the way, for this reader and for those to come.
+ * Positions in the text of a kept output. The position of a byte is known only by decoding all text
+ * before it; so every 64 KiB a position is recorded on the way, for this reader and later ones.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "tools/tools_internal.h"
 
 #define POSITION_BYTES 65536u
-#define POSITIONS_STEP 2u /* passed in one go */
+#define POSITIONS_STEP 2u /* decoded in one go */
 
 static int positions_add(struct output_positions *positions, const struct outcome_stream *stream)
 {
@@ -29,7 +29,7 @@ static int positions_add(struct output_positions *positions, const struct outcom
 	return 0;
 }
 
-/* To the last place in front of the offset; how many there are up to it. */
+/* Moves the stream to the last position before the offset; returns how many there are up to it. */
 static size_t positions_enter(const struct output_positions *positions,
 			      struct outcome_stream *stream, size_t offset)
 {
@@ -46,7 +46,7 @@ static size_t positions_enter(const struct output_positions *positions,
 int output_positions_seek(struct output_positions *positions, struct outcome_stream *stream,
 			  size_t offset)
 {
-	if (stream->base64) { /* a matter of counting */
+	if (stream->base64) { /* the position can be computed */
 		(void)outcome_stream_skip(stream, offset);
 		return 1;
 	}
@@ -55,7 +55,7 @@ int output_positions_seek(struct output_positions *positions, struct outcome_str
 		if (step == POSITIONS_STEP) {
 			return 0;
 		}
-		/* A character may keep it some bytes short of the place. */
+		/* A character may end some bytes before the position. */
 		passed++;
 		(void)outcome_stream_skip(stream, passed * POSITION_BYTES - stream->offset);
 		if (stream->at == stream->end) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names that callers have given to their sessions, each caller for itself. A name is good for as
- * long as its session is; those whose session must be gone by now make way when there are too many,
+ * Names that callers have given to their sessions, separate for each caller. A name is valid as
+ * long as its session is. When there are too many, names whose session must have ended are dropped,
  * and no others.
  */
 #include <errno.h>

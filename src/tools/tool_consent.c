@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A person's consent through the client: the policy wants it (auto_run), the client can ask a
- * person (elicitation), and the caller may hand on the answer. The answer holds for the call that
- * was asked about and for no other: its arguments are sealed into the question (mcp_call_ask).
+ * A person's consent through the client: the policy requires it (auto_run), the client can ask a
+ * person (elicitation), and the caller may pass the answer on. The answer is valid only for the
+ * call that was asked about: its arguments are sealed into the question (mcp_call_ask).
  */
 #include <stdio.h>
 #include <string.h>
@@ -31,7 +31,7 @@ bool tools_consent(const struct tools *tools, const struct mcp_call *mcp, const 
 	       (options->consent_asked && json_is_true(json_object_get(arguments, "consent")));
 }
 
-/* The start of the code, as a person can read it: what a terminal would act on is not in it. */
+/* The start of the code, readable for a person: without characters that a terminal would act on. */
 static void add_code(struct buf *text, const char *code, size_t size)
 {
 	size_t shown = tools_cut(code, size, SHOWN_BYTES);
@@ -67,8 +67,8 @@ static json_t *question(const struct mcp_call *mcp, const char *why)
 	} else {
 		buf_adds(&text, "Open a session whose code runs without being asked about?");
 	}
-	json_t *said = text.failed ? NULL : mcp_string(text.data, text.size);
-	return json_pack("{s:o, s:{s:s, s:{s:{s:s, s:s, s:b}}, s:[s]}}", "message", said,
+	json_t *message = text.failed ? NULL : mcp_string(text.data, text.size);
+	return json_pack("{s:o, s:{s:s, s:{s:{s:s, s:s, s:b}}, s:[s]}}", "message", message,
 			 "requestedSchema", "type", "object", "properties", "run", "type",
 			 "boolean", "title", "Run it", "default", 0, "required", "run");
 }
@@ -98,7 +98,7 @@ bool tools_declined(const struct mcp_call *mcp)
 	return mcp_call_answer(mcp, KEY) && !has_agreed(mcp);
 }
 
-/* A run that has not begun: the risk of its code is such that a person has to agree to it. */
+/* A run that has not started: the risk of its code requires that a person agrees. */
 bool tools_ask_for_risk(struct tools_call *call, const json_t *result)
 {
 	const json_t *verdict = json_object_get(result, "verdict");
@@ -106,7 +106,7 @@ bool tools_ask_for_risk(struct tools_call *call, const json_t *result)
 	const char *reason = tools_text(json_object_get(verdict, "refusal"), "reason");
 	const char *setting = tools_text(verdict, "operator_remedy");
 
-	/* Of a session consent is asked when it is opened. Code above refuse_from never runs. */
+	/* For a session, consent is asked when it is opened. Code above refuse_from never runs. */
 	return !call->session && cause && strcmp(cause, "risk") == 0 && reason && setting &&
 	       strstr(setting, "auto_run.ask_from") && tools_ask_consent(call, reason);
 }

@@ -13,12 +13,12 @@
 #define FILES_MAX 1000u
 #define WORDS_MAX 1000u
 
-#define LONG_BYTES (256u << 10) /* what is longer is shared with whoever runs it */
+#define LONG_BYTES (256u << 10) /* longer contents are shared with the warden */
 
 struct files {
 	struct brig_file_in *list;
 	size_t count;
-	struct spool spool;  /* of the long ones... */
+	struct spool spool;  /* of the long contents... */
 	struct block *block; /* ...a reference: all of them; or NULL */
 };
 
@@ -39,7 +39,7 @@ static void files_done(struct files *files)
 	block_unref(files->block);
 }
 
-/* In a memory file, all behind each other, with a NUL behind each. */
+/* Moves contents to a memory file, one after the other, each with a NUL after it. */
 static char *put_aside(struct files *files, char *data, size_t size)
 {
 	spool_add(&files->spool, data, size);
@@ -48,7 +48,7 @@ static char *put_aside(struct files *files, char *data, size_t size)
 	return NULL;
 }
 
-/* Where they are, now that there will be no more. */
+/* Sets their addresses, when the file is complete. */
 static int share_files(struct files *files, struct brig_error *error)
 {
 	size_t at = 0;
@@ -126,11 +126,11 @@ static uint64_t time_ns(const json_t *arguments, const char *name)
 {
 	double seconds = json_number_value(json_object_get(arguments, name));
 
-	/* Above any ceiling it is refused there, with the ceiling's name. */
+	/* A time above any ceiling is refused there, with the ceiling's name. */
 	return seconds > 1e6 ? (uint64_t)1e15 : (uint64_t)(seconds * 1e9);
 }
 
-/* Runs it, in the session that it names if there is one; `opened`: which was opened for it. */
+/* Runs the code, in its session if it names one; `opened`: the session was opened for it. */
 static void run(struct tools *tools, struct mcp_call *mcp, const json_t *arguments, bool opened)
 {
 	struct brig_error error = { 0 };
@@ -146,7 +146,7 @@ static void run(struct tools *tools, struct mcp_call *mcp, const json_t *argumen
 	    tools_words(json_object_get(arguments, "args"), "args", &args, &error) < 0 ||
 	    tools_words(json_object_get(arguments, "out"), "out", &out, &error) < 0 ||
 	    tools_words(json_object_get(arguments, "network"), "network", &network, &error) < 0) {
-		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): knows no cleanup attributes */
+		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): does not know cleanup attributes */
 		tools_fail_execution(mcp, &error);
 		return;
 	}
@@ -163,7 +163,9 @@ static void run(struct tools *tools, struct mcp_call *mcp, const json_t *argumen
 			.code_size = json_string_length(code),
 			.args = args[0] ? args : NULL,
 			.out = out[0] ? out : NULL,
-			/* A session that was opened for it has them, and a person's consent. */
+			/*
+			 * A session that was opened for the run has them, and a person's consent.
+			 */
 			.network = json_object_get(arguments, "network") && !opened ? network
 										    : NULL,
 			.files = files.list,

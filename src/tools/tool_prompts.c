@@ -5,11 +5,11 @@
 
 static void finish(struct mcp_call *mcp, const char *what, const struct buf *text)
 {
-	json_t *said = text->failed ? NULL : mcp_text(text->data, text->size);
+	json_t *content = text->failed ? NULL : mcp_text(text->data, text->size);
 
-	mcp_call_finish(mcp, said ? json_pack("{s:s, s:[{s:s, s:o}]}", "description", what,
-					      "messages", "role", "user", "content", said)
-				  : NULL);
+	mcp_call_finish(mcp, content ? json_pack("{s:s, s:[{s:s, s:o}]}", "description", what,
+						 "messages", "role", "user", "content", content)
+				     : NULL);
 }
 
 static void solve(void *user, struct mcp_call *mcp, const json_t *arguments)

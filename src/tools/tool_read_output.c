@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rest of a run's output, in pages. To find one, the text in front of it is decoded: some of it
- * for one of the calls in each round of the loop, by turns, and others are looked after in between.
+ * The rest of a run's output, in pages. To find a page, the text before it is decoded: a part of it
+ * for one of the calls in each round of the loop, by turns, so that other work is done in between.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 struct output_read {
 	struct output_read *next;
 	struct mcp_call *mcp;
-	const json_t *arguments; /* the call's own */
+	const json_t *arguments; /* owned by the call */
 };
 
 static bool is_named(const struct outcome_file *file, const char *name)
@@ -134,7 +134,7 @@ static void reads_due(void *user)
 	struct tools *tools = user;
 	struct output_read *read = take_first(tools);
 
-	/* Ending a call may begin the next one of its client. */
+	/* Ending a call may start the next one of its client. */
 	if (read_some(tools, read->mcp, read->arguments)) {
 		free(read);
 	} else {
@@ -167,7 +167,7 @@ void output_reads_init(struct tools *tools)
 	tools->reads_due = (struct loop_timer){ .due = reads_due, .user = tools };
 }
 
-/* The server that the calls came from is gone: nobody is answered. */
+/* The server of the calls has been freed: they are not answered. */
 void output_reads_done(struct tools *tools)
 {
 	loop_timer_clear(&tools->reads_due);

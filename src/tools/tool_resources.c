@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Resources of MCP: what runs have left and what is kept of it, and files of sessions.
+ * Resources of MCP: kept outputs and files of runs, and files of sessions.
  *
  *   brig://execution/ID/stdout, .../stderr, .../file/PATH
  *   brig://session/ID/file/PATH
  *
- * One that is longer than a resource may be is read in pages: read_output, read_file.
+ * One that is too long for a resource is read in pages: read_output, read_file.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -80,7 +80,7 @@ static bool parse(const char *uri, struct address *ret)
 	memcpy(ret->id, id, size);
 	const char *rest = id + size;
 	if (strncmp(rest, file, strlen(file)) == 0) {
-		/* Among what an execution left, these names are those of its streams. */
+		/* In an execution these names are reserved for its streams. */
 		return decode(rest + strlen(file), ret->name, sizeof(ret->name)) &&
 		       (ret->session ||
 			(strcmp(ret->name, "stdout") != 0 && strcmp(ret->name, "stderr") != 0));
@@ -224,7 +224,10 @@ void tools_list_resources(void *user, struct mcp_call *mcp, const char *cursor)
 	struct tools *tools = user;
 	json_t *list = json_array();
 
-	/* All of it is on the first page: what is kept is bounded. The next run may change it. */
+	/*
+	 * All of it is on the first page: the kept outputs are bounded. The next run may change
+	 * them.
+	 */
 	if (!cursor) {
 		kept_outputs_each(tools->kept, mcp_call_tenant(mcp), add_kept, list);
 	}

@@ -64,7 +64,7 @@ void tool_open_session(void *user, struct mcp_call *mcp, const json_t *arguments
 	open_session(user, mcp, arguments, &(struct tools_call){ .answer = tools_answer_json });
 }
 
-/* The engine's session object: its name holds from now on, and the code can run. */
+/* The engine's session object: the name is valid from now on, and the code can run. */
 static void opened_for(struct tools_call *call, const char *data, size_t size)
 {
 	struct tools *tools = call->tools;
@@ -138,7 +138,7 @@ void tool_list_files(void *user, struct mcp_call *mcp, const json_t *arguments)
 	      });
 }
 
-/* A path with a NUL in it would be another path from here on. */
+/* A path with a NUL in it would be cut there. */
 static bool path_is_text(struct mcp_call *mcp, const json_t *arguments)
 {
 	const json_t *path = json_object_get(arguments, "path");

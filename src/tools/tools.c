@@ -46,7 +46,7 @@ static const struct embedded_file *file_of(const char *name)
 	return embedded_find(path);
 }
 
-/* The text of a member: a string as it is, anything else as JSON. Kept with the tools. */
+/* The text of a member: a string unchanged, anything else as JSON. Owned by the tools. */
 static const char *keep_text(struct tools *tools, const json_t *file, const char *member)
 {
 	const json_t *value = json_object_get(file, member);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From a tool's call to the engine's and back: progress, cancellation, errors in words. */
+/* From a tool's call to the engine's and back: progress, cancellation, error messages. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,8 +80,8 @@ static void on_result(void *user, struct block *result)
 	drop(call);
 }
 
-/* Does the error say that the session is not there? A file may be what is missing, too. */
-static bool names_nothing(const struct tools_call *call, const struct brig_error *error)
+/* Does the error mean that the session is not found? A file may be missing as well. */
+static bool session_not_found(const struct tools_call *call, const struct brig_error *error)
 {
 	return error->errnum == ESTALE ||
 	       (call->executes && error->code == BRIG_E_INPUT && error->errnum == ENOENT);
@@ -98,17 +98,17 @@ static void on_fail(void *user, const struct brig_error *error)
 {
 	struct tools_call *call = user;
 
-	if (call->session && (call->arguments || names_nothing(call, error))) {
+	if (call->session && (call->arguments || session_not_found(call, error))) {
 		session_names_forget(call->tools->names, mcp_call_tenant(call->mcp), call->session);
 	}
 	if (!asks_a_person(call, error)) {
-		struct brig_error told = *error;
+		struct brig_error reported = *error;
 		if (error->code == BRIG_E_CONSENT && tools_declined(call->mcp)) {
-			error_remedy(&told, "the person who was asked did not agree");
+			error_remedy(&reported, "the person who was asked did not agree");
 		}
 		(call->resource   ? tools_fail_resource
 		 : call->executes ? tools_fail_execution
-				  : tools_fail)(call->mcp, &told);
+				  : tools_fail)(call->mcp, &reported);
 	}
 	drop(call);
 }
@@ -155,7 +155,7 @@ static struct tools_call *make(struct tools *tools, struct mcp_call *mcp,
 	return call;
 }
 
-/* A name becomes the id that it stands for; anything else stays as it is. */
+/* A name becomes the session's id; an id stays as it is. */
 static const char *id_of(struct tools *tools, const struct mcp_call *mcp, const char *session,
 			 char id[27])
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bytes for and from clients: base64, images, pages of text. */
+/* Contents for and from clients: base64, images, pages of text. */
 #include <errno.h>
 #include <sodium.h>
 #include <stdlib.h>

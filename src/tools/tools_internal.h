@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tools' functions share. */
+/* Shared by the functions of the tools. */
 #ifndef BRIG_TOOLS_TOOLS_INTERNAL_H
 #define BRIG_TOOLS_TOOLS_INTERNAL_H
 
@@ -7,7 +7,7 @@
 #include "tools/tools.h"
 
 #define PAGE_BYTES 16384u /* of an output, in one answer */
-/* Files of a list, as data/tools/list_files.json has it. */
+/* Files of a list, the same as in data/tools/list_files.json. */
 #define PAGE_FILES      500u
 #define PAGE_BYTES_MAX  65536u
 #define IMAGE_BYTES_MAX (4u << 20) /* of all images in one answer */
@@ -26,12 +26,12 @@ struct tools {
 	struct tools_options options;
 	struct mcp_provider provider;
 	struct mcp_tool *tools;
-	char **texts; /* that the table of tools points to */
+	char **texts; /* the table of tools points to them */
 	size_t texts_count;
 	struct kept_outputs *kept;
 	struct session_names *names;
-	struct tools_call *calls; /* under way */
-	/* Calls of read_output, in turn; see tool_read_output.c. */
+	struct tools_call *calls; /* in progress */
+	/* Waiting calls of read_output, in turn; see tool_read_output.c. */
 	struct output_read *reads, **reads_end; /* owned */
 	struct loop_timer reads_due;
 };
@@ -49,45 +49,47 @@ struct tools_call {
 	struct tools *tools;
 	struct mcp_call *mcp;
 	struct engine_run *run;
-	struct loop_timer beat; /* tells of progress */
+	struct loop_timer beat; /* reports progress */
 	uint64_t began_ns;
 	size_t output_bytes;
-	char *session; /* as the caller has it; or NULL */
-	/* Of execute_code, which goes on when its session is open; the call's own. Or NULL. */
+	char *session; /* the caller's name or id for it; or NULL */
+	/*
+	 * For execute_code, which continues when its session is open; owned by the call. Or NULL.
+	 */
 	const json_t *arguments;
 	bool executes; /* runs code */
-	bool resource; /* is no tool: a resource is read */
+	bool resource; /* not a tool: a resource is read */
 	size_t offset, limit;
-	/* Ends the MCP call with what the engine has answered; of a run: tools_answer_execution. */
+	/* Ends the MCP call with the engine's answer; for a run: tools_answer_execution. */
 	void (*answer)(struct tools_call *call, const char *data, size_t size);
 	struct tools_call *next, **from;
 };
 
-/* Hands the call to the engine. Whatever happens, the MCP call will be ended. */
+/* Passes the call to the engine. The MCP call will be ended in any case. */
 void tools_start(struct tools *tools, struct mcp_call *mcp, struct engine_call *call,
 		 const struct tools_call *as);
-/* Has a person agreed, as far as the caller may say so? */
+/* Has a person agreed, and may the caller pass that on? */
 bool tools_consent(const struct tools *tools, const struct mcp_call *mcp, const json_t *arguments);
 /*
- * A run was refused for want of consent. True: the client asks a person, and the tool will be
- * called again with the answer; the MCP call is not ours any more. `why`: what the person is told.
+ * A run was refused for lack of consent. True: the client asks a person, and the tool will be
+ * called again with the answer; the MCP call must not be used any more. `why`: shown to the person.
  */
 bool tools_ask_consent(struct tools_call *call, const char *why);
-/* The same for a result, if it is one of code that is too risky to run without consent. */
+/* The same for a result, if its code is too risky to run without consent. */
 bool tools_ask_for_risk(struct tools_call *call, const json_t *result);
 /* A person was asked, and did not agree. */
 bool tools_declined(const struct mcp_call *mcp);
 void tools_fail(struct mcp_call *mcp, const struct brig_error *error);
 /* The same for a run, with its code in the structured content. */
 void tools_fail_execution(struct mcp_call *mcp, const struct brig_error *error);
-/* The code of a run that ended so; null: it went well. */
+/* The error code for the status of a run; null: it succeeded. */
 json_t *tools_error_code(const char *status);
 /* The engine's JSON as text and as structured content. */
 void tools_answer_json(struct tools_call *call, const char *data, size_t size);
 void tools_answer_execution(struct tools_call *call, struct block *result);
 void tools_answer_file(struct tools_call *call, const char *data, size_t size);
 
-/* The text of an answer: brig's own marks, and what others said, in which there are none. */
+/* The text of an answer: brig's own marks, and foreign text, in which marks are escaped. */
 enum tools_mark { MARK_STDERR, MARK_CUT, MARK_VALUE, MARK_FILE, MARK_END, MARK_NOTHING };
 void tools_add_mark(struct buf *out, enum tools_mark mark); /* at the start of a line */
 void tools_add_foreign(struct buf *out, const char *data, size_t size);
@@ -98,41 +100,47 @@ static inline const char *tools_text(const json_t *object, const char *name)
 	return json_string_value(json_object_get(object, name));
 }
 bool tools_went_well(const json_t *result);
-/* Why a run ended, and what to do about it; nothing where there is nothing to say. */
+/* Why a run ended, and what to do about it; empty if there is nothing to explain. */
 void tools_explain(const json_t *result, struct buf *out);
 
-/* "content" or "content_base64" of an object, as bytes for free(); -EINVAL with an error. */
+/*
+ * "content" or "content_base64" of an object, as bytes; the caller frees them. -EINVAL with an
+ * error.
+ */
 int tools_content(const json_t *object, char **ret, size_t *ret_size, struct brig_error *error);
-/* Strings of an array, NULL-terminated, for free(); they stay the array's. */
+/*
+ * The strings of an array, NULL-terminated; the caller frees the list, the strings remain the
+ * array's.
+ */
 int tools_words(const json_t *array, const char *name, const char ***ret, struct brig_error *error);
-/* The type of an image that these bytes begin; NULL: none that clients show. */
+/* The type of an image that begins with these bytes; NULL: none that clients can show. */
 const char *tools_image_type(const void *data, size_t size);
 /* A page of bytes as content: text, or base64 when they are not text. */
 json_t *tools_page(const char *data, size_t size, size_t offset, size_t limit);
-/* Not in the middle of a character. */
+/* The length of the part up to `limit` that ends with a whole character. */
 size_t tools_cut(const char *data, size_t size, size_t limit);
 char *tools_decode(const char *base64, size_t *ret_size);
 
 /* A result without its long parts; "value" and "files", without their content, are put back. */
 json_t *tools_skeleton(const struct outcome *outcome, const char *json);
-/* About `want` bytes from where the stream is, for free(); NULL: no memory. */
+/* About `want` bytes from the stream's position; the caller frees them. NULL: no memory. */
 char *tools_bytes(struct outcome_stream *stream, size_t want, size_t *ret_size);
-/* A file's content as a stream, and its path, for free(); NULL: no memory. */
+/* A file's content as a stream, and its path, which the caller frees; NULL: no memory. */
 void tools_file_stream(const struct outcome_file *file, struct outcome_stream *ret);
 char *tools_file_path(const struct outcome_file *file);
 
-/* Places of an output, so that no part of its text is passed over twice. */
+/* Positions in an output, so that no part of its text is decoded twice. */
 struct output_position {
 	const char *at; /* in the text */
-	size_t offset;  /* in the bytes that it stands for */
+	size_t offset;  /* in the decoded bytes */
 };
 struct output_positions {
 	struct output_position *positions; /* owned */
 	size_t count, room;
 };
 /*
- * Takes a stream, at its beginning, to an offset. 1: it is there, or at its end; 0: this was enough
- * for one go, and with a new stream it goes on from here; -ENOMEM.
+ * Moves a stream from its beginning to an offset. 1: it is there, or at its end; 0: enough for one
+ * go, call again with a new stream; -ENOMEM.
  */
 int output_positions_seek(struct output_positions *positions, struct outcome_stream *stream,
 			  size_t offset);
@@ -143,12 +151,12 @@ struct kept_output {
 	struct output_positions positions[2]; /* of stdout and of stderr */
 };
 
-/* Results whose rest may be asked for: for a while, within a bound, each for its own tenant. */
+/* Results whose rest can be read later: for a while, within limits, each for its own tenant. */
 int kept_outputs_new(struct kept_outputs **ret);
 void kept_outputs_free(struct kept_outputs *kept);
 void kept_outputs_add(struct kept_outputs *kept, const char *tenant, const char *id,
 		      struct block *result);
-/* NULL: nothing is kept of it. */
+/* NULL: not found. */
 struct kept_output *kept_outputs_find(struct kept_outputs *kept, const char *tenant,
 				      const char *id);
 
@@ -162,16 +170,16 @@ void output_reads_done(struct tools *tools);
 int session_names_new(struct session_names **ret);
 void session_names_free(struct session_names *names);
 bool session_name_valid(const char *text, size_t size);
-/* The session's id; "": it is being opened; NULL: there is no such name. */
+/* The session's id; "": it is being opened; NULL: not found. */
 const char *session_names_find(struct session_names *names, const char *caller, const char *name);
-/* A new name, whose session is being opened; then opened() or forget(). */
+/* A new name, whose session is being opened; then call opened() or forget(). */
 int session_names_begin(struct session_names *names, const char *caller, const char *name,
 			struct brig_error *err);
 void session_names_opened(struct session_names *names, const char *caller, const char *name,
 			  const char *id, uint64_t idle_ns);
 void session_names_forget(struct session_names *names, const char *caller, const char *name);
 
-/* stdout, stderr or a file, and its places; those of a file stay empty. False: no such thing. */
+/* stdout, stderr or a file, and its positions; those of a file stay empty. False: not found. */
 bool tools_find_output(struct kept_output *kept, const char *name, struct outcome_stream *ret,
 		       struct output_positions **ret_positions);
 /* All that are kept for the tenant, the newest first. */

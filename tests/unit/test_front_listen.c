@@ -59,7 +59,7 @@ static void others(void *user, uint32_t events)
 
 	(void)events;
 	scene->in_one_go = 0;
-	if (!execution || !execution->tell.place) {
+	if (!execution || !execution->notify.place) {
 		loop_stop(scene->front.loop);
 	}
 }
@@ -97,25 +97,25 @@ static void test_many_parts_are_one_word(void **state)
 	execution->front = &scene.front;
 	execution->queued = true;
 	scene.front.executions = execution;
-	execution_tell_output(execution);
-	assert_int_equal(execution->tell.place, 0); /* no listener */
+	execution_notify_output(execution);
+	assert_int_equal(execution->notify.place, 0); /* nobody listens */
 	listen_all(&scene, execution);
 	for (unsigned i = 0; i < 1000; i++) {
-		execution_tell_output(execution);
+		execution_notify_output(execution);
 	}
 	assert_int_equal(scene.told, 0);
 	go_on(&scene);
 	assert_int_equal(scene.told, LISTENERS);
 	/* The more listeners there are, the longer the next notification waits. */
 	uint64_t now = clock_now_ns();
-	execution_tell_output(execution);
-	assert_true(execution->tell.place && execution->tell.at_ns == execution->tell_ns);
-	assert_true(execution->tell_ns < now + 100000000);
+	execution_notify_output(execution);
+	assert_true(execution->notify.place && execution->notify.at_ns == execution->notify_ns);
+	assert_true(execution->notify_ns < now + 100000000);
 	go_on(&scene);
 	assert_int_equal(scene.told, 2 * LISTENERS);
 	/* One leaves during its notification: the others are still notified. */
 	scene.leaves = true;
-	execution_tell_output(execution);
+	execution_notify_output(execution);
 	go_on(&scene);
 	assert_int_equal(scene.told, 3 * LISTENERS);
 	assert_null(scene.listeners[LISTENERS - 1].execution);
@@ -137,22 +137,22 @@ static void test_output_while_they_are_told(void **state)
 	execution->queued = true;
 	scene.front.executions = execution;
 	listen_all(&scene, execution);
-	execution_tell_output(execution);
-	execution->tell.due(execution->tell.user);
+	execution_notify_output(execution);
+	execution->notify.due(execution->notify.user);
 	assert_int_equal(scene.told, AT_ONCE);
-	loop_timer_clear(&execution->tell);
-	assert_int_equal(loop_timer_set(scene.front.loop, &execution->tell, 0), 0);
-	execution_tell_output(execution);
-	execution_unlisten(execution->tell_next);
+	loop_timer_clear(&execution->notify);
+	assert_int_equal(loop_timer_set(scene.front.loop, &execution->notify, 0), 0);
+	execution_notify_output(execution);
+	execution_unlisten(execution->notify_next);
 	go_on(&scene);
 	assert_int_equal(scene.told, 2 * (LISTENERS - 1));
 	/* All listeners in the queue leave: the next notification still comes. */
-	execution_tell_output(execution);
-	execution->tell.due(execution->tell.user);
-	while (execution->tell_next) {
-		execution_unlisten(execution->tell_next);
+	execution_notify_output(execution);
+	execution->notify.due(execution->notify.user);
+	while (execution->notify_next) {
+		execution_unlisten(execution->notify_next);
 	}
-	execution_tell_output(execution);
+	execution_notify_output(execution);
 	go_on(&scene);
 	assert_int_equal(scene.told, 2 * (LISTENERS - 1) + 2 * AT_ONCE);
 	for (unsigned i = 0; i < LISTENERS; i++) {
@@ -174,7 +174,7 @@ static void test_the_end_is_told_in_turns(void **state)
 	execution->front = &scene.front;
 	scene.front.executions = execution;
 	listen_all(&scene, execution);
-	execution_tell_output(execution); /* not reported: the end includes it */
+	execution_notify_output(execution); /* not told any more: whoever hears of the end looks */
 	execution_save(execution);
 	assert_int_equal(scene.ended, AT_ONCE);
 	assert_ptr_equal(scene.front.executions, execution);

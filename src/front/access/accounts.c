@@ -82,7 +82,7 @@ void accounts_tokens(struct account **list, const struct tokens *tokens)
 			free(account);
 			continue;
 		}
-		/* What was not counted begins with a full bucket. */
+		/* An account without a rate until now begins with a full bucket. */
 		if (token && account->rate_per_minute == 0) {
 			account->allowance = (double)token->rate_per_minute;
 			account->allowance_ns = clock_now_ns();
@@ -121,7 +121,7 @@ int64_t account_today(void)
 	return time(NULL) / DAY_S;
 }
 
-/* A new day begins with nothing used. */
+/* A new day begins with no time used. */
 static void turn_day(struct account *account)
 {
 	int64_t today = account_today();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lines that take turns. */
+/* Admission: queues that take turns. */
 #include "front/access/admission.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include "base/clock.h"
 
 #define RETRY_MAX_S   3600
-#define RUNNING_USUAL 4 /* until the engine has told of the processors */
+#define RUNNING_USUAL 4 /* until the engine has reported the number of processors */
 
 static void pump(struct admission *admission);
 
@@ -200,7 +200,7 @@ static void unlink_ticket(struct ticket *ticket)
 	ticket->next = ticket->previous = NULL;
 }
 
-/* The first in this line whose account has room. */
+/* The first ticket in this queue whose account has room. */
 static struct ticket *queue_head(const struct admission *admission, struct tenant_queue *queue)
 {
 	unsigned most = admission->limits.running_tenant;
@@ -222,7 +222,7 @@ static struct tenant_queue *queue_after(const struct admission *admission,
 	return queue && queue->next ? queue->next : admission->queues;
 }
 
-/* Is there room for a run of this tenant? Long runs of others keep nobody from a first one. */
+/* Is there room for a run of this tenant? Long runs of other tenants do not block its first one. */
 static bool has_room(const struct admission *admission, const struct tenant_queue *queue)
 {
 	const struct admission_limits *limits = &admission->limits;
@@ -234,7 +234,7 @@ static bool has_room(const struct admission *admission, const struct tenant_queu
 	       admission->memory_now >= limits->memory_floor;
 }
 
-/* The line behind that of the last turn comes first. */
+/* The queue after the one that had the last turn comes first. */
 static struct ticket *next_ticket(struct admission *admission)
 {
 	struct tenant_queue *first = queue_after(admission, admission->turn);
@@ -268,7 +268,7 @@ static void grant(struct admission *admission, struct ticket *ticket)
 	ticket->granted(ticket->user);
 }
 
-/* Quotas are looked at again: what came before it may have used them up since it was queued. */
+/* Quotas are checked again: runs in front of it may have used them up since it was queued. */
 static void grant_or_refuse(struct admission *admission, struct ticket *ticket)
 {
 	struct problem problem = { 0 };
@@ -280,7 +280,7 @@ static void grant_or_refuse(struct admission *admission, struct ticket *ticket)
 	}
 }
 
-/* A grant may end at once and come back here: then the outer turn goes on. */
+/* A granted run may end at once and call this again: then the outer call goes on. */
 static void pump(struct admission *admission)
 {
 	struct ticket *ticket;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who may run, and when. Everybody's runs wait in a line of their tenant; lines take turns. What
- * does not fit is refused at once, with an honest guess of when to come again.
+ * Admission: decides which runs may start, and when. Runs wait in a queue of their tenant; the
+ * queues take turns. A run that does not fit is refused at once, with an honest estimate of when to
+ * try again.
  */
 #ifndef BRIG_FRONT_ACCESS_ADMISSION_H
 #define BRIG_FRONT_ACCESS_ADMISSION_H
@@ -15,36 +16,36 @@
 #include "front/request/problem.h"
 #include "http/http.h"
 
-struct admission_limits {        /* 0: what the comment says */
-	unsigned running;        /* at once (2 for each processor) */
-	unsigned reserve;        /* more at once, for tenants that have none running (none) */
-	unsigned running_tenant; /* of one tenant (no less than all) */
-	unsigned queue;          /* waiting, all together (1024) */
-	unsigned queue_tenant;   /* of one tenant (256) */
-	uint64_t queue_ns;       /* a caller waits at most (30 s) */
-	uint64_t memory_floor;   /* refuse when the host has less (256 MiB) */
-	size_t body_bytes;       /* of one tenant's requests under way (no limit) */
-	size_t answer_bytes;     /* of one tenant's answers that wait to be taken (no limit) */
+struct admission_limits { /* 0: the default in parentheses */
+	unsigned running; /* at the same time (2 for each processor) */
+	unsigned reserve; /* more at the same time, for tenants that have none running (none) */
+	unsigned running_tenant; /* of one tenant (as many as all together) */
+	unsigned queue;          /* waiting, of all tenants (1024) */
+	unsigned queue_tenant;   /* waiting, of one tenant (256) */
+	uint64_t queue_ns;       /* the longest time in the queue (30 s) */
+	uint64_t memory_floor;   /* refuse while the host has less free (256 MiB) */
+	size_t body_bytes;       /* of one tenant's requests in progress (no limit) */
+	size_t answer_bytes;     /* of one tenant's answers that are not sent yet (no limit) */
 };
 
-/* A tenant's. */
+/* The runs of one tenant. */
 struct tenant_queue {
 	struct tenant_queue *next;
 	char tenant[TOKEN_NAME_MAX + 1];
 	struct ticket *first, *last;
-	unsigned waiting; /* reserved ones too */
+	unsigned waiting; /* includes reserved ones */
 	unsigned running;
-	uint64_t ended, wall_ns, cpu_ns; /* since the service's start */
+	uint64_t ended, wall_ns, cpu_ns; /* since the service started */
 	struct http_budget budget;
-	struct output_budget output; /* of its runs under way, for those who read it later */
+	struct output_budget output; /* of its runs in progress, for listeners that read it later */
 };
 
-/* One run's place; a part of whatever waits. */
+/* One run in a queue. It is a member of the object that waits. */
 struct ticket {
 	struct account *account;
 	struct tenant_queue *queue;
 	void (*granted)(void *user);
-	/* Its turn, but its quota is used up: it leaves. NULL: that is no reason. */
+	/* Its turn came, but its quota is used up: it leaves. NULL: it runs in any case. */
 	void (*refused)(void *user, const struct problem *problem);
 	void *user;
 	struct ticket *next, *previous;
@@ -55,51 +56,56 @@ struct admission {
 	struct admission_limits limits;
 	struct account *accounts;    /* owned */
 	struct tenant_queue *queues; /* owned */
-	struct tenant_queue *turn;   /* whose the last one was */
-	unsigned waiting;            /* reserved ones too */
+	struct tenant_queue *turn;   /* the queue that had the last turn */
+	unsigned waiting;            /* includes reserved ones */
 	unsigned running;
 	double run_ns;       /* moving average */
-	uint64_t memory_now; /* what the host has left; UINT64_MAX: not known */
+	uint64_t memory_now; /* free memory of the host; UINT64_MAX: not known */
 	bool pumping, again, closed;
-	bool restoring; /* nothing begins until it is known what was used today */
-	/* Of an account that has a daily limit: it was charged; or NULL. */
+	bool restoring; /* nothing starts until the ledger has reported today's usage */
+	/* Called when an account with a daily limit was charged; or NULL. */
 	void (*used)(void *user, const struct account *account);
 	void *used_user;
-	bool by_processors; /* nobody said how many may run at once */
+	bool by_processors; /* the number of runs at the same time was not configured */
 };
 
 void admission_init(struct admission *admission, const struct admission_limits *limits);
-/* How many the host has: this process has no file to read it from. */
+/* The number of processors of the host: this process cannot read it from a file. */
 void admission_processors(struct admission *admission, unsigned processors);
 void admission_done(struct admission *admission);
-/* What is held for a tenant; NULL: no memory to count it. */
+/* The budgets of a tenant; NULL: no memory to count it. */
 struct http_budget *admission_budget(struct admission *admission, const char *tenant);
 struct output_budget *admission_output(struct admission *admission, const char *tenant);
-/* Other tokens: those that stay keep their counts, under what is said of them now. */
+/*
+ * The tokens were read again. Accounts whose token stays keep their counts, under its new limits.
+ */
 void admission_tokens(struct admission *admission, const struct tokens *tokens);
-/* What an account used on a day in an earlier life; when all is told, turns begin. */
+/*
+ * Sets the time that an account used on a day before the restart. Runs start after
+ * admission_restored().
+ */
 void admission_restore(struct admission *admission, const struct tokens *tokens, const char *name,
 		       int64_t day, uint64_t cpu_ns);
 void admission_restored(struct admission *admission);
-/* Counts one request against the account's rate. 0, or refused with the problem. */
+/* Counts one request against the account's rate. 0, or refused, with the problem. */
 int admission_rate(struct admission *admission, const struct caller *caller,
 		   struct problem *problem);
-/* A place in the line, or refused. `forced`: it was acknowledged in an earlier life. */
+/* Reserves a place in the queue, or refuses. `forced`: it was acknowledged before a restart. */
 int admission_reserve(struct admission *admission, const struct caller *caller, bool forced,
 		      struct ticket *ticket, struct problem *problem);
-/* Into the line. `granted` is called when its turn is there, maybe before this returns. */
+/* Joins the queue. `granted` is called when its turn comes, possibly before this returns. */
 void admission_enter(struct admission *admission, struct ticket *ticket);
-/* Out of it, or done: whatever state it is in. Of a run: how long it took. */
+/* Leaves the queue, or ends the run, in any state. Of a run: the time that it took. */
 void admission_leave(struct admission *admission, struct ticket *ticket, uint64_t wall_ns,
 		     uint64_t cpu_ns);
-/* Processor time of an account's, and its tenant's, that no ticket stands for. */
+/* Charges an account, and its tenant, for processor time that belongs to no ticket. */
 void admission_charge(struct admission *admission, const char *tenant, const char *name,
 		      uint64_t cpu_ns);
 /* 0, or refused: the day's processor time is used up. */
 int admission_quota(struct admission *admission, const struct caller *caller,
 		    struct problem *problem);
-/* When it is worth coming again, with so much waiting. */
+/* When it is worth trying again, given the present queue. */
 unsigned admission_retry_s(const struct admission *admission);
-/* Nothing is granted any more; what waits stays. */
+/* Nothing is granted any more; waiting runs stay in the queue. */
 void admission_close(struct admission *admission);
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the parts of the engine before the engine share: see admitted_engine.c. */
+/* Shared by the parts of the admitted engine: see admitted_engine.c. */
 #ifndef BRIG_FRONT_ACCESS_ADMITTED_H
 #define BRIG_FRONT_ACCESS_ADMITTED_H
 
@@ -8,7 +8,7 @@
 struct admitted {
 	struct engine engine;
 	struct front *front;
-	struct engine_run *runs; /* owned: those under way */
+	struct engine_run *runs; /* owned: those in progress */
 };
 
 struct engine_run {
@@ -18,8 +18,8 @@ struct engine_run {
 	struct execution_listener listener;
 	struct loop_timer soon;
 	struct output_log_position position;
-	/* A fork: what is asked of the engine behind, by whom, and of which session. */
-	struct engine_run *inner; /* NULL: nothing is under way there */
+	/* For a fork: the call to the inner engine, its caller, and the session. */
+	struct engine_run *inner; /* NULL: no call is in progress there */
 	char caller_name[TOKEN_NAME_MAX + 1];
 	char session[65];
 	void (*output)(void *user, int stream, const void *data, size_t size);
@@ -29,13 +29,13 @@ struct engine_run {
 	void *user;
 };
 
-/* One of the engine's own, with the call's functions. NULL: no memory. */
+/* A run of this engine, with the call's callbacks. NULL: no memory. */
 struct engine_run *admitted_run_new(struct admitted *admitted, const struct engine_call *call);
 void admitted_run_free(struct engine_run *run);
 
 /*
- * Who asks: anew each time, because tokens may have been read again since. false: nobody knows what
- * they may.
+ * Looks the caller up each time, because the tokens may have been read again since. False: its
+ * rights are not known.
  */
 bool admitted_caller(const struct front *front, const char *caller_name, struct caller *ret);
 

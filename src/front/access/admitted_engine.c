@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An engine before the engine: askers are checked, runs wait for their turn and are recorded. */
+/* An engine in front of the engine: checks callers, queues their runs and has them recorded. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,7 +56,7 @@ struct engine_run *admitted_run_new(struct admitted *admitted, const struct engi
 	return run;
 }
 
-/* A local user's name is its tenant; a token has one. */
+/* A local user's name is also its tenant; a token has a tenant of its own. */
 bool admitted_caller(const struct front *front, const char *caller_name, struct caller *ret)
 {
 	bool known = auth_recall(&front->auth, caller_name, caller_name, ret);
@@ -64,7 +64,7 @@ bool admitted_caller(const struct front *front, const char *caller_name, struct 
 	if (ret->token) {
 		memcpy(ret->tenant, ret->token->tenant, sizeof(ret->tenant));
 	}
-	/* What a marked token showed is there as long as its request is handled. */
+	/* The token that a caller presented is available only while its request is handled. */
 	if (front->mcp_caller && strcmp(front->mcp_caller->name, ret->name) == 0) {
 		memcpy(ret->presented, front->mcp_caller->presented, sizeof(ret->presented));
 	}
@@ -106,7 +106,7 @@ static void ended(void *user, struct execution *execution)
 	admitted_run_free(run);
 }
 
-/* Not before start() has returned: answers come later than that. */
+/* Not before start() has returned: callbacks come later than that. */
 static void submit(void *user)
 {
 	struct engine_run *run = user;
@@ -159,7 +159,7 @@ static int start_run(struct admitted *admitted, const struct engine_call *call,
 	return 0;
 }
 
-/* The same names as everywhere in the API: the protocol's tools have not looked. */
+/* The same rules for names as in the HTTP API: the tools of MCP have not checked them. */
 static int check_words(const struct engine_call *call, struct brig_error *error)
 {
 	const struct {
@@ -234,7 +234,7 @@ static int start(struct engine *engine, const struct engine_call *call, struct e
 	if (call->op == ENGINE_SESSION_FORK) {
 		return admitted_fork(admitted, call, ret, error);
 	}
-	/* No tool asks for it, and nothing here would look whether the caller may. */
+	/* No tool needs it, and this engine does not check whether the caller may use it. */
 	if (call->op == ENGINE_SESSION_ENDED) {
 		return error_set(error, BRIG_E_INPUT, ENOTSUP, "there is no such call");
 	}
@@ -251,7 +251,10 @@ static int start(struct engine *engine, const struct engine_call *call, struct e
 	if (call->op == ENGINE_SESSION_CLOSE) {
 		audit_close(front, &caller, &execution_request.call);
 	}
-	/* The rest is the engine's own: what is started there is also cancelled there. */
+	/*
+	 * The other calls belong to the inner engine: a call that is started there is also
+	 * cancelled there.
+	 */
 	r = engine_start(front->engine, &execution_request.call, ret, error);
 	execution_request_forget_proof(&execution_request);
 	return r;
@@ -276,7 +279,7 @@ static void forget(struct engine_run *run)
 		engine_forget(run->inner);
 	}
 	admitted_run_free(run);
-	/* It was cancelled with its only listener; now it must also come to its end. */
+	/* It was cancelled together with its only listener; it must still reach its end. */
 	if (unsubmitted) {
 		execution_submit(unsubmitted);
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Forks of sessions for who does not come by a route of the API. A fork is a session that is opened
- * under the policy of another: whether the caller may have one is known only when that was looked
- * at, so there are two calls of the engine behind, one after the other.
+ * Forks of sessions for callers that do not use a route of the API. A fork is a session that is
+ * opened under the policy of another one. Whether the caller may open it is known only when that
+ * session has been read, so this makes two calls to the inner engine, one after the other.
  */
 #include <errno.h>
 #include <jansson.h>
@@ -47,7 +47,7 @@ static struct engine_call call_of(struct engine_run *run, const struct caller *c
 	};
 }
 
-/* Its policy is known now: may whoever asks open such a session? */
+/* The session's policy is known now: may the caller open a session under it? */
 static int permit(struct front *front, const struct caller *caller,
 		  struct execution_request *execution_request, const json_t *session,
 		  struct brig_error *error)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Callers and places. */
+/* Authentication: see auth.h. */
 #include "front/access/auth.h"
 
 #include <stdio.h>
@@ -18,7 +18,7 @@ void auth_done(struct auth *auth)
 	strlist_done(&auth->origins);
 }
 
-/* "name", "name:port", "[::1]:port": the length of the name; 0: it is none of these. */
+/* "name", "name:port", "[::1]:port": the length of the name; 0: none of these. */
 static size_t name_length(const char *host)
 {
 	size_t length = host[0] == '[' ? strcspn(host, "]") + 1 : strcspn(host, ":");
@@ -88,7 +88,10 @@ static enum problem_kind by_token(const struct auth *auth, const char *header, s
 	ret->is_operator = token->is_operator;
 	memcpy(ret->name, token->name, sizeof(ret->name));
 	memcpy(ret->tenant, token->tenant, sizeof(ret->tenant));
-	/* Kept only of those who may need it: the warden believes the token, not us. */
+	/*
+	 * Kept only if it may be needed: the warden checks the token itself and does not trust the
+	 * front.
+	 */
 	if (token->consent && strlen(header + 7) <= TOKEN_TEXT_MAX) {
 		ret->consent = true;
 		snprintf(ret->presented, sizeof(ret->presented), "%s", header + 7);
@@ -122,7 +125,7 @@ enum problem_kind auth_caller(const struct auth *auth, const struct http_exchang
 	const char *header = http_header_find(exchange, "Authorization");
 
 	*ret = (struct caller){ 0 };
-	/* Whoever shows a token wants to be that one, also on the unix socket. */
+	/* A caller that presents a token is identified by it, also on the unix socket. */
 	if (header || !exchange->peer.local) {
 		return header ? by_token(auth, header, ret) : PROBLEM_UNAUTHORIZED;
 	}
@@ -144,7 +147,10 @@ bool auth_recall(const struct auth *auth, const char *tenant, const char *name, 
 	ret->consent = ret->token ? ret->token->consent
 				  : strncmp(name, "uid:", 4) == 0 &&
 					    uid_consents(auth, (uid_t)strtoul(name + 4, NULL, 10));
-	/* Without its token nobody knows its ceilings: do not take it for one without any. */
+	/*
+	 * Without the token its ceilings are not known: do not treat it as a caller without
+	 * ceilings.
+	 */
 	return ret->token || (strncmp(name, "uid:", 4) == 0 &&
 			      uid_allowed(auth, (uid_t)strtoul(name + 4, NULL, 10)));
 }

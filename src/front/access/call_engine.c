@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An engine before the engine: calls that are no runs. A few of a tenant's are with the warden at a
- * time, some more wait here in their order, and what is above that is refused. So whoever asks for
- * lists as fast as it can takes no place in the warden's queue from anybody else. Runs and forks
- * have turns of their own (admission.h) and go straight through.
+ * An engine in front of the engine, for calls that are not runs. A few calls of a tenant are with
+ * the warden at a time, some more wait here in order, and calls above that are refused. So a client
+ * that requests lists as fast as it can takes no room in the warden's queue from other tenants.
+ * Runs and forks have turns of their own (admission.h) and pass straight through.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -16,7 +16,10 @@
 
 #define WAITING_MAX 256u
 
-/* What takes long does not keep the tenant's other calls waiting, such as those that end it. */
+/*
+ * Long calls are counted separately, so that they do not block the tenant's other calls, such as
+ * those that end them.
+ */
 enum call_pace { CALL_QUICK, CALL_LONG };
 
 static const unsigned under_way_max[] = { [CALL_QUICK] = 4, [CALL_LONG] = 8 };
@@ -28,26 +31,26 @@ static const enum call_pace paces[ENGINE_OPS] = {
 	[ENGINE_FILE_PUT] = CALL_LONG,
 };
 
-/* A tenant's: there as long as it has calls. */
+/* The calls of one tenant; it exists as long as there are any. */
 struct call_queue {
 	struct call_queue *next;
 	char tenant[TOKEN_NAME_MAX + 1];
 	enum call_pace pace;
 	unsigned under_way, waiting;
-	struct engine_run *first; /* of those that wait */
+	struct engine_run *first; /* the first that waits */
 };
 
 struct call_turns {
 	struct relay relay;
 	struct call_queue *queues; /* owned */
-	struct loop_timer turn;    /* somebody may begin who could not before */
+	struct loop_timer turn;    /* a call may have become able to start */
 };
 
 struct engine_run {
 	struct relay_call call;
 	struct call_queue *queue;
-	struct engine_run *behind;                   /* who waits next */
-	struct execution_request *execution_request; /* owned: it waits */
+	struct engine_run *behind;                   /* the next in the queue */
+	struct execution_request *execution_request; /* owned while it waits */
 	bool under_way;
 };
 
@@ -56,7 +59,7 @@ static struct call_turns *turns_of(struct engine_run *run)
 	return (struct call_turns *)(void *)relay_of(run);
 }
 
-/* --- lines ------------------------------------------------------------------------------------ */
+/* --- queues ----------------------------------------------------------------------------------- */
 
 static bool queue_has_turn(const struct call_queue *queue)
 {
@@ -182,7 +185,7 @@ static void begin_first(struct call_queue *queue)
 	}
 }
 
-/* The end of one may be the end of its line, and of others: each time from the beginning. */
+/* The end of one call may free its queue, and others: start from the beginning each time. */
 static struct call_queue *find_ready(const struct call_turns *turns)
 {
 	for (struct call_queue *queue = turns->queues; queue; queue = queue->next) {
@@ -293,9 +296,9 @@ static void ignore_fail(void *user, const struct brig_error *error)
 }
 
 /*
- * The warden does what it was asked for, whether somebody waits for it or not: a call keeps its
- * place until it is answered, or who asks and leaves would have as many as it can send. What takes
- * long is ended instead.
+ * The warden completes a call whether the caller still waits for it or not. So a call keeps its
+ * place until it is answered; otherwise a client that leaves after each call could have any number
+ * in progress. Long calls are ended instead.
  */
 static void forget(struct engine_run *run)
 {

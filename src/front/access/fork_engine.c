@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An engine before the engine: a fork of a session runs code in both, so it waits for its turn like
- * any run, within the caller's quota and concurrency, and is written into the audit chain. All
- * other calls go straight through. What a fork uses is charged by what the warden tells
- * (session_watch.c).
+ * An engine in front of the engine, for forks. A fork of a session runs code in both sessions, so
+ * it waits for its turn like any run, within the caller's quota and concurrency, and is written
+ * into the audit chain. All other calls pass straight through. A fork is charged with the usage
+ * that the warden reports (session_watch.c).
  */
 #include <errno.h>
 #include <jansson.h>
@@ -19,8 +19,8 @@
 struct engine_run {
 	struct relay_call call;
 	struct ticket ticket;
-	struct loop_timer timer;                     /* into the queue; then: its patience */
-	struct execution_request *execution_request; /* owned until it has begun */
+	struct loop_timer timer;                     /* joins the queue; later: the longest wait */
+	struct execution_request *execution_request; /* owned until it has started */
 	struct caller caller;
 	char session[65];
 	uint64_t started_ns;
@@ -120,7 +120,7 @@ static void too_late(void *user)
 	refused(run, &problem);
 }
 
-/* Not before start() has returned: answers come later than that. */
+/* Not before start() has returned: callbacks come later than that. */
 static void enter_queue(void *user)
 {
 	struct engine_run *run = user;
@@ -212,7 +212,7 @@ void fork_engine_close(struct engine *engine)
 
 	problem_set(&problem, PROBLEM_UNAVAILABLE, "the service is going down");
 	problem.retry_s = 2;
-	/* The answer to one may free others: relay_call_free() moves the next one on. */
+	/* The answer to one call may free others: relay_call_free() moves close_next on. */
 	for (struct relay_call *call = relay->calls; call; call = relay->close_next) {
 		struct engine_run *run = (struct engine_run *)(void *)call;
 

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Questions to the ledger: see question.h. */
+/* Queries to the ledger: see ledger_query.h. */
 #include "front/access/ledger_query.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define SENT_MAX    4u /* of one tenant at a time: each may be as long as a result is kept */
+#define SENT_MAX    4u /* of one tenant at a time: an answer may be as long as a stored result */
 #define WAITING_MAX 256u
 
-/* Once it is asked it cannot be taken back; its asker may leave. */
+/* A query that was sent cannot be taken back; its request may end before the answer. */
 struct ledger_query {
-	struct ledger_query *next; /* of all, the newest first */
+	struct ledger_query *next; /* in the list of all, the newest first */
 	struct front *front;
-	struct request *request; /* NULL: gone */
+	struct request *request; /* NULL: it has ended */
 	bool sent;
-	char tenant[TOKEN_NAME_MAX + 1]; /* who asks */
+	char tenant[TOKEN_NAME_MAX + 1]; /* of the request */
 	struct ledger_query_text text;
 	ledger_query_done *done;
 };
@@ -60,7 +60,7 @@ static struct request *detach_request(struct ledger_query *query)
 	return request;
 }
 
-/* The oldest of the tenant's that waits, unless enough of them are with the ledger. */
+/* The tenant's oldest query that waits, unless enough of them are with the ledger. */
 static struct ledger_query *next_query(const struct front *front, const char *tenant)
 {
 	struct ledger_query *oldest = NULL;
@@ -108,7 +108,7 @@ static int (*const send[])(struct ledger_query *query) = {
 
 static void send_next(struct front *front, const char *of)
 {
-	char tenant[TOKEN_NAME_MAX + 1]; /* whoever is refused takes its name along */
+	char tenant[TOKEN_NAME_MAX + 1]; /* a copy: refusing a request frees the original */
 	struct ledger_query *query;
 
 	(void)snprintf(tenant, sizeof(tenant), "%s", of);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Questions to the ledger that a request makes. A few of a tenant's are with the ledger at a time,
- * some more wait here in their order, and what is above that is refused with 429: so nobody's
- * questions take the place of others' in the ledger's queue.
+ * Queries to the ledger on behalf of a request. A few queries of a tenant are with the ledger at a
+ * time, some more wait here in order, and those above that are refused with 429. So no tenant takes
+ * the room of others in the ledger's queue.
  */
 #ifndef BRIG_FRONT_ACCESS_LEDGER_QUERY_H
 #define BRIG_FRONT_ACCESS_LEDGER_QUERY_H
@@ -19,10 +19,10 @@ enum ledger_query_kind {
 
 struct ledger_query_text {
 	enum ledger_query_kind kind;
-	char tenant[TOKEN_NAME_MAX + 1]; /* whose it may be; or LEDGER_ANY_TENANT */
-	char id[27];    /* the execution; of a list: it begins behind this one, if it is not "" */
+	char tenant[TOKEN_NAME_MAX + 1]; /* the owner of the execution; or LEDGER_ANY_TENANT */
+	char id[27];    /* of the execution; of a list: it begins after this one, if it is not "" */
 	unsigned limit; /* of a list */
-	/* Of an execution: who wants to know. */
+	/* For an execution: called with the answer. */
 	void (*found)(struct request *request, const struct stored *stored);
 };
 
@@ -30,11 +30,12 @@ typedef void ledger_query_done(struct request *request, const struct ledger_quer
 			       const struct brig_error *error, const char *data, size_t size);
 
 /*
- * `done` comes later, once, with what the ledger said, unless the visit ends before. The visit's
- * state and `closed` are used until then. If it cannot be asked the visit is refused.
+ * `done` is called later, once, with the ledger's answer, unless the request ends before. The
+ * request's state and `closed` are used until then. If the query cannot be sent the request is
+ * refused.
  */
 void ledger_query_send(struct request *request, const struct ledger_query_text *text,
 		       ledger_query_done *done);
-/* Answers with what has come, as it is. */
+/* Passes the ledger's answer on to the client unchanged. */
 ledger_query_done ledger_query_pass_on;
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An engine before the engine: sessions are in the ledger before anybody is told of them, and so is
- * their end. A session that the warden does not know may have been one of an earlier life: the
- * ledger says what became of it, to its own tenant alone. All other calls go straight through.
+ * An engine in front of the engine, for sessions. A session is recorded in the ledger before its id
+ * is reported, and so is its end. A session that the warden does not know may be from before a
+ * restart: then the ledger reports what became of it, to its own tenant alone. All other calls pass
+ * straight through.
  */
 #include <errno.h>
 #include <jansson.h>
@@ -22,11 +23,11 @@ struct session_relay {
 	struct session_watch watch;
 };
 
-/* A question to the ledger cannot be taken back; its asker may leave. */
+/* A query that was sent cannot be taken back; its caller may leave before the answer. */
 struct session_query {
-	struct engine_run *run; /* NULL: gone */
+	struct engine_run *run; /* NULL: it has ended */
 	struct session_relay *session_relay;
-	char tenant[TOKEN_NAME_MAX + 1], session[27]; /* that was opened for nobody then */
+	char tenant[TOKEN_NAME_MAX + 1], session[27]; /* to be closed if the caller has left */
 };
 
 struct engine_run {
@@ -66,7 +67,7 @@ static void fail(struct engine_run *run)
 	run_free(run);
 }
 
-/* --- closing what nobody wants --------------------------------------------------------------- */
+/* --- closing sessions without an owner ------------------------------------------------------- */
 
 static void closed(void *user, const char *data, size_t size)
 {
@@ -81,7 +82,7 @@ static void not_closed(void *user, const struct brig_error *error)
 	(void)error;
 }
 
-/* Whoever opened it is gone, or it could not be recorded. */
+/* The caller that opened it has left, or it could not be recorded. */
 static void close_session(struct session_relay *session_relay, const char *tenant, const char *id)
 {
 	struct engine_run *ignored = NULL;
@@ -94,7 +95,7 @@ static void close_session(struct session_relay *session_relay, const char *tenan
 	(void)engine_start(session_relay->relay.inner, &call, &ignored, NULL);
 }
 
-/* --- asking the ledger ----------------------------------------------------------------------- */
+/* --- queries to the ledger ------------------------------------------------------------------- */
 
 static struct session_query *query_new(struct engine_run *run)
 {
@@ -144,7 +145,7 @@ static void opening_recorded(void *user, const struct brig_error *error, const c
 	free(query);
 }
 
-/* It is there: recorded first, then told. */
+/* The session is open: it is recorded first, then reported. */
 static void record_opening(struct engine_run *run, const char *data, size_t size)
 {
 	struct session_query *query = query_new(run);
@@ -185,7 +186,7 @@ static void closing_recorded(void *user, const struct brig_error *error, const c
 	struct session_query *query = user;
 	struct engine_run *run = detach_run(query);
 
-	/* It is closed, whether that is known in a later life or not. */
+	/* It is closed, whether its end could be recorded or not. */
 	(void)error;
 	(void)data;
 	(void)size;
@@ -211,7 +212,9 @@ static void record_closing(struct engine_run *run, const char *data, size_t size
 	json_decref(object);
 }
 
-/* The warden does not know it. Nor does the ledger: then it is as the warden has said. */
+/*
+ * The warden does not know the session. If the ledger does not either, the warden's error stands.
+ */
 static void looked_up(void *user, const struct brig_error *error, const char *data, size_t size)
 {
 	struct session_query *query = user;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sessions that end by themselves: out of time, out of memory, with their interpreter. */
+/*
+ * Watches for sessions that end by themselves: out of time, out of memory, with their interpreter.
+ */
 #include "front/access/session_watch.h"
 
 #include <string.h>
@@ -20,7 +22,10 @@ uint64_t session_runs(const json_t *object)
 
 static void begin(void *user);
 
-/* What a line of the ledger can take: no controls, and no half of a character at its end. */
+/*
+ * Text that a record of the ledger can hold: no control characters, no partial character at its
+ * end.
+ */
 static void plain_text(const char *from, char *to, size_t size)
 {
 	size_t length = strnlen(from, size - 1);
@@ -35,7 +40,9 @@ static void plain_text(const char *from, char *to, size_t size)
 	}
 }
 
-/* What no result has told of: sessions between runs, forks, runs that nobody waited for. */
+/*
+ * Charges usage that no result has reported: sessions between runs, forks, runs without a listener.
+ */
 static void charge(struct front *front, const json_t *used)
 {
 	json_t *one;
@@ -69,7 +76,7 @@ static void ended(void *user, const char *data, size_t size)
 		const char *why = json_string_value(json_object_get(one, "reason"));
 
 		plain_text(why && *why ? why : "it has ended", reason, sizeof(reason));
-		/* Those that were closed are recorded already. */
+		/* Sessions that were closed are recorded already. */
 		if (tenant && id &&
 		    ledger_session_ended(watch->front->ledger, tenant, id, reason,
 					 session_runs(one), NULL, NULL) < 0) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Asks the warden which sessions have ended, all the time, and tells the ledger. */
+/* Asks the warden continuously which sessions have ended, and reports them to the ledger. */
 #ifndef BRIG_FRONT_ACCESS_SESSION_WATCH_H
 #define BRIG_FRONT_ACCESS_SESSION_WATCH_H
 
@@ -10,12 +10,12 @@
 struct session_watch {
 	struct front *front;
 	struct engine *inner;   /* borrowed */
-	struct engine_run *run; /* the question that is under way */
+	struct engine_run *run; /* the call in progress */
 	struct loop_timer again;
 };
 
 void session_watch_begin(struct session_watch *watch, struct front *front, struct engine *inner);
 void session_watch_end(struct session_watch *watch);
-/* Of a session object. */
+/* The number of runs in a session object. */
 uint64_t session_runs(const json_t *object);
 #endif

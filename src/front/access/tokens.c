@@ -88,11 +88,11 @@ static int take_limits(void *into, const struct field *field, json_t *value, con
 
 /*
  * Seconds since the epoch, by arithmetic alone: the C library's functions would read the host's
- * time zone, and here no file can be opened.
+ * time zone, and this process cannot open files.
  */
 static time_t seconds_of(int year, int month, int day, int seconds)
 {
-	/* Years begin in March, so that the odd day is the last. */
+	/* Years begin in March, so that the leap day is the last day. */
 	int64_t y = month <= 2 ? year - 1 : year;
 	int64_t m = (month + 9) % 12;
 	int64_t days = 365 * y + y / 4 - y / 100 + y / 400 + (m * 306 + 5) / 10 + day - 1;
@@ -100,7 +100,7 @@ static time_t seconds_of(int year, int month, int day, int seconds)
 	return (time_t)((days - 719468) * 86400 + seconds);
 }
 
-/* The next number of exactly so many digits, and what stands behind it; -1: there is none. */
+/* The next number of exactly so many digits, followed by `behind`; -1: not found. */
 static int take_digits(const char **text, int digits, char behind)
 {
 	int value = 0;
@@ -157,7 +157,7 @@ static const struct field token_fields[] = {
 	{ "operator", field_flag, AT(is_operator), 0, 0 },
 };
 
-/* One token under two names would stay when one of them is revoked. */
+/* A token under two names would stay valid when one of them is revoked. */
 static int check_single(const struct tokens *tokens, const struct token *token, const char *where,
 			struct problem *problem)
 {
@@ -181,7 +181,7 @@ static int read_token(struct tokens *tokens, json_t *value, const char *where,
 	static const unsigned char none[32];
 	struct token *token = &tokens->items[tokens->count];
 
-	/* Counted first, so that it is freed whatever happens. */
+	/* Counted first, so that it is freed in any case. */
 	tokens->count++;
 	int r = fields_read(value, where, token_fields, ARRAY_SIZE(token_fields), token, problem);
 	if (r < 0) {
@@ -299,7 +299,7 @@ int token_allows(const struct token *token, const char *policy, struct problem *
 struct bound {
 	const char *name;
 	size_t offset;
-	uint64_t scale; /* how many of ours are one of what the caller sees */
+	uint64_t scale; /* how many of the internal unit are one of the caller's unit */
 };
 
 #define LIMIT(name) offsetof(struct brig_limits, name)

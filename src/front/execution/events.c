@@ -12,15 +12,17 @@
 #include "front/execution/execution_record.h"
 #include "front/execution/stream_writer.h"
 
-#define REPLAY_SKIP ((size_t)256 << 10) /* bytes that a reader has seen are passed over by these */
-#define BEAT_NS     UINT64_C(15000000000) /* so that proxies do not take silence for death */
+/* bytes that the reader has already seen are skipped in steps of this size */
+#define REPLAY_SKIP ((size_t)256 << 10)
+/* so that proxies do not take a silent stream for a dead one */
+#define BEAT_NS UINT64_C(15000000000)
 
 enum phase {
-	EVENTS_LIVE,   /* the execution is under way: more may come */
-	EVENTS_LOG,    /* it is over: what is left of its output */
-	EVENTS_REPLAY, /* it was over before: its output from the result */
+	EVENTS_LIVE,   /* the execution is in progress: more may come */
+	EVENTS_LOG,    /* it has ended: the rest of its output */
+	EVENTS_REPLAY, /* it had ended before: its output from the result */
 	EVENTS_END,    /* the last event */
-	EVENTS_OVER,   /* all has been put into the spout */
+	EVENTS_OVER,   /* everything has been given to the writer */
 };
 
 struct events {
@@ -33,14 +35,14 @@ struct events {
 	struct run_result result; /* or the problem */
 	struct problem problem;
 	int replayed; /* 0: stdout is next, 1: stderr, 2: neither */
-	bool opened;  /* its stream */
+	bool opened;  /* the stream to replay */
 	struct outcome_stream stream;
-	size_t skip;                /* of that stream: the reader has seen it */
-	struct http_budget *budget; /* in which `held` bytes are counted */
+	size_t skip;                /* bytes of that stream that the reader has already seen */
+	struct http_budget *budget; /* the budget that counts the `held` bytes */
 	size_t held;
 };
 
-/* Digits, and what stands behind them. */
+/* Digits, followed by `behind`. */
 static bool take_number(const char **text, char behind, size_t *ret)
 {
 	char *end = NULL;
@@ -112,9 +114,9 @@ static void begin(struct request *request, const char *id)
 	http_stream_begin(request->exchange, 200, EVENTS_TYPE);
 }
 
-/* --- what comes next -------------------------------------------------------------------------- */
+/* --- the next event --------------------------------------------------------------------------- */
 
-/* A part of the output as the result has it: stdout, then stderr. False: there is no more. */
+/* The next part of the output from the result: stdout, then stderr. False: there is no more. */
 static bool next_replayed(struct events *events, struct rope *out)
 {
 	char room[OUTPUT_PART_MAX];
@@ -180,7 +182,7 @@ static bool next_event(struct events *events, struct rope *out)
 		}
 		break;
 	case EVENTS_END:
-		/* From here on it is the spout's, and counted there. */
+		/* From here on the writer owns the bytes and counts them. */
 		give_back(events);
 		write_end(out, &events->result, &events->problem);
 		run_result_done(&events->result);
@@ -215,7 +217,7 @@ static void more(void *user)
 	pump(user);
 }
 
-/* Its turn, or the reader has taken what it had. */
+/* Its turn has come, or the reader has taken the bytes that it was sent. */
 static void go_on(void *user)
 {
 	struct request *request = user;
@@ -246,7 +248,7 @@ static void beat(void *user)
 
 /* --- beginning and end ----------------------------------------------------------------------- */
 
-/* What a slow reader leaves waiting is its tenant's. False: that has enough already. */
+/* Bytes that wait for a slow reader count for its tenant. False: the tenant's budget is used up. */
 static bool hold(struct events *events, size_t size)
 {
 	if (!http_budget_take(events->budget, size)) {
@@ -256,7 +258,7 @@ static bool hold(struct events *events, size_t size)
 	return true;
 }
 
-/* It goes out at the reader's pace; the execution itself is over. */
+/* The rest is sent at the reader's pace; the execution itself has ended. */
 static void ended(void *user, struct execution *execution)
 {
 	struct request *request = user;
@@ -265,7 +267,7 @@ static void ended(void *user, struct execution *execution)
 	const struct run_result *result = execution_result(execution, &problem);
 	size_t size = output_log_left(events->log, &events->position);
 
-	/* What the log lacks is in the result. */
+	/* Output that the log lacks is in the result. */
 	bool lacks = output_log_lacks(events->log, &events->position);
 	events->phase = !lacks ? EVENTS_LOG : result ? EVENTS_REPLAY : EVENTS_END;
 	events->problem = *problem;
@@ -274,7 +276,9 @@ static void ended(void *user, struct execution *execution)
 		size = run_result_size(result) + (lacks ? 0 : size);
 	}
 	if (!hold(events, size)) {
-		/* The stream stops short of its end: whoever comes back goes on where it was. */
+		/*
+		 * The stream stops before its end: a reader that comes back continues from there.
+		 */
 		request_refuse(request, PROBLEM_BYTES_LIMITED, "");
 		return;
 	}

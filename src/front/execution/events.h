@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * An execution as server-sent events: `output` as it comes, then `result` or `error`. An event's id
- * is the place behind it: bytes of stdout and of stderr that have been sent. So whoever was cut off
- * goes on exactly there, also when the execution is only in the ledger any more.
+ * is the position after it: the bytes of stdout and of stderr that have been sent. So a reader that
+ * was cut off continues exactly there, also when only the ledger still has the execution.
  */
 #ifndef BRIG_FRONT_EXECUTION_EVENTS_H
 #define BRIG_FRONT_EXECUTION_EVENTS_H
@@ -11,12 +11,15 @@
 
 #define EVENTS_TYPE "text/event-stream"
 
-/* Last-Event-ID. 0, -EALREADY: all was seen, -EINVAL: not one of ours. NULL is the beginning. */
+/*
+ * Parses Last-Event-ID. 0, -EALREADY: everything was seen, -EINVAL: not a valid id. NULL is the
+ * beginning.
+ */
 int events_position(const char *id, struct output_log_position *ret);
-/* The beginning of a stream. Call execution_submit(), if at all, afterwards. */
+/* Begins a stream. Call execution_submit(), if at all, afterwards. */
 void events_attach(struct request *request, struct execution *execution,
 		   const struct output_log_position *from, bool owner);
-/* All of it, of one that has ended. */
+/* All events of an execution that has ended. */
 void events_replay(struct request *request, const struct stored *stored,
 		   const struct output_log_position *from);
 #endif

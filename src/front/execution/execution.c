@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The life of an execution. */
+/* An execution from its start to its end. */
 #include "front/execution/execution.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@ void execution_free(struct execution *execution)
 	struct front *front = execution->front;
 
 	loop_timer_clear(&execution->timer);
-	loop_timer_clear(&execution->tell);
+	loop_timer_clear(&execution->notify);
 	unsaved_forget(execution);
 	admission_leave(&front->admission, &execution->ticket, 0, 0);
 	if (execution->previous) {
@@ -53,10 +53,10 @@ static void engine_output(void *user, int stream, const void *data, size_t size)
 	struct execution *execution = user;
 
 	output_log_add(execution->output, stream, data, size);
-	execution_tell_output(execution);
+	execution_notify_output(execution);
 }
 
-/* What nobody reads now is read from the result later. */
+/* Output that has no reader now is read from the result later. */
 static void end_output(struct execution *execution)
 {
 	output_log_end(execution->output);
@@ -118,7 +118,7 @@ static void start(struct execution *execution)
 		execution->run = NULL;
 		engine_failed(execution, &error);
 	} else {
-		/* The engine has copied it all. */
+		/* The engine has copied all of it. */
 		execution_drop_request(execution);
 	}
 }
@@ -130,7 +130,7 @@ static void recorded_start(void *user, const struct brig_error *error, const cha
 
 	(void)data;
 	(void)size;
-	record_heard(execution->front, error);
+	record_ledger_answer(execution->front, error);
 	if (error) {
 		problem_set(&execution->problem, PROBLEM_LEDGER_UNAVAILABLE,
 			    "its start could not be recorded, so it was not started");
@@ -140,22 +140,23 @@ static void recorded_start(void *user, const struct brig_error *error, const cha
 	}
 }
 
-/* The ledger was not even asked: of its disk nothing is known. */
+/* The call to the ledger failed before it was sent: nothing is known about the ledger's disk. */
 static void unrecorded_start(struct execution *execution, int r)
 {
 	record_refused(r, &execution->problem);
 	execution_fail(execution);
 }
 
-/* Nobody waits for this one's record; but that there is none is worth knowing. */
-static void heard(void *user, const struct brig_error *error, const char *data, size_t size)
+/* No client waits for this record; but a failure to write it must be noticed. */
+static void ledger_answered(void *user, const struct brig_error *error, const char *data,
+			    size_t size)
 {
 	(void)data;
 	(void)size;
-	record_heard(user, error);
+	record_ledger_answer(user, error);
 }
 
-/* Its turn. What is to survive a crash must be known to have begun before it begins. */
+/* Its turn. The start of a queued run is recorded before it starts, so that it survives a crash. */
 static void granted(void *user)
 {
 	struct execution *execution = user;
@@ -172,9 +173,9 @@ static void granted(void *user)
 		return;
 	}
 	if (execution->recorded) {
-		ledger_started(ledger, execution->id, heard, execution->front);
+		ledger_started(ledger, execution->id, ledger_answered, execution->front);
 	} else {
-		r = record_begin(execution, heard, execution->front);
+		r = record_begin(execution, ledger_answered, execution->front);
 	}
 	if (r < 0) {
 		unrecorded_start(execution, r);
@@ -183,7 +184,7 @@ static void granted(void *user)
 	}
 }
 
-/* Its turn, too late: what came before it has used up what there was. */
+/* Its turn came too late: runs before it have used up the quota. */
 static void not_granted(void *user, const struct problem *problem)
 {
 	struct execution *execution = user;
@@ -192,7 +193,7 @@ static void not_granted(void *user, const struct problem *problem)
 	execution_fail(execution);
 }
 
-/* Nobody has come back, or it has waited too long for its turn. */
+/* The reader has not come back, or the time in the queue is over. */
 static void due(void *user)
 {
 	struct execution *execution = user;
@@ -210,7 +211,7 @@ static void due(void *user)
 	}
 }
 
-static void enter_line(struct execution *execution)
+static void enter_queue(struct execution *execution)
 {
 	struct front *front = execution->front;
 
@@ -229,7 +230,7 @@ static void begun(void *user, const struct brig_error *error, const char *data, 
 	bool same = false;
 	struct problem problem = { 0 };
 
-	record_heard(execution->front, error);
+	record_ledger_answer(execution->front, error);
 	if (error || record_twin(data, size, twin, &same) < 0) {
 		problem_set(&problem, PROBLEM_LEDGER_UNAVAILABLE, "it could not be recorded");
 		problem.retry_s = 2;
@@ -244,7 +245,7 @@ static void begun(void *user, const struct brig_error *error, const char *data, 
 			    "it was cancelled before it ran");
 		execution_fail(execution);
 	} else {
-		enter_line(execution);
+		enter_queue(execution);
 	}
 }
 
@@ -336,7 +337,7 @@ int execution_new(struct front *front, const struct submission *submission, stru
 void execution_submit(struct execution *execution)
 {
 	if (execution->recorded || !(execution->queued || execution->key)) {
-		enter_line(execution);
+		enter_queue(execution);
 	}
 }
 
@@ -374,7 +375,7 @@ void execution_cancel(struct execution *execution)
 		execution_pause(execution, false);
 		engine_cancel(execution->run);
 	}
-	/* In between, whoever takes the next step looks at `cancelled`. */
+	/* In other states, the next step checks `cancelled`. */
 }
 
 const struct run_result *execution_result(const struct execution *execution,

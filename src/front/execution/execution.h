@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One run from the question to the answer: recorded, waiting for its turn, running, recorded again.
- * Whoever wants to know of it is a listener; there may be none (asynchronous), one, or many.
+ * One run from request to answer: recorded, waiting for its turn, running, recorded again.
+ * Listeners are notified of its output and its end; there may be none (asynchronous), one, or many.
  *
- * It lives as long as it is under way. After its end the ledger alone remembers it; that is why
- * places in its output are counted in bytes: they mean the same in memory and in the ledger.
+ * The object exists while the run is in progress. After its end only the ledger has it. That is why
+ * positions in its output are counted in bytes: they mean the same in memory and in the ledger.
  */
 #ifndef BRIG_FRONT_EXECUTION_EXECUTION_H
 #define BRIG_FRONT_EXECUTION_EXECUTION_H
@@ -20,71 +20,80 @@ struct front;
 struct execution;
 
 struct execution_listener {
-	void (*output)(void *user); /* there is more; or NULL */
-	/* It is at its end: execution_result() tells. The listener is not on it any more. */
+	void (*output)(void *user); /* there is more output; or NULL */
+	/*
+	 * The execution has ended: see execution_result(). The listener has been removed from it.
+	 */
 	void (*ended)(void *user, struct execution *execution);
 	void *user;
-	/* the execution's own */
+	/* private to the execution */
 	struct execution *execution;
 	struct execution_listener *next, **link;
 };
 
 struct submission {
 	const struct caller *caller;
-	struct execution_request *execution_request; /* taken over, also on failure */
+	struct execution_request *execution_request; /* owned by execution_new(), also on failure */
 	/* Acknowledged before it runs: it goes on without listeners, and after a crash. */
 	bool queued;
-	bool forced; /* known to the ledger from an earlier life, as `id` */
+	bool forced; /* the ledger has it from before a restart, as `id` */
 	const char *id;
-	bool stream;      /* listeners want output as it comes */
-	bool resumable;   /* who leaves may come back for a while */
-	const char *key;  /* of the caller, so that a repeated request is the same one; or NULL */
-	const char *path; /* what was asked, for the digest behind a key */
+	bool stream;    /* listeners want output as it comes */
+	bool resumable; /* a reader that leaves may come back for a while */
+	/* the caller's idempotency key: a repeated request is the same one; or NULL */
+	const char *key;
+	const char *path; /* of the request, for the digest stored with the key */
 	const void *body;
 	size_t body_size;
-	/* Of a body that was too long to be held: itself, if it is queued; its hash, with a key. */
+	/*
+	 * For a body that was too long to be held: the body itself, if it is queued; its hash, with
+	 * a key.
+	 */
 	struct block *text;
 	char text_sha256[SHA256_HEX_SIZE];
 	/*
-	 * Called once, later, for orders with `queued` or a key: recorded. `twin`: there was one
-	 * with that key already, and this one is gone; `same`: the same was asked then.
+	 * Called once, later, for submissions with `queued` or a key, when they are recorded.
+	 * `twin`: an execution with that key exists already, and this one is gone; `same`: their
+	 * requests are equal.
 	 */
 	void (*begun)(void *user, const struct problem *problem, const char *twin, bool same);
 	void *user;
 };
 
-/* 0, or refused with the problem. */
+/* 0, or refused, with the problem. */
 int execution_new(struct front *front, const struct submission *submission, struct execution **ret,
 		  struct problem *problem);
 /*
- * Off it goes; call once, after the first listener is on. It may have ended, and be gone, when this
- * returns.
+ * Submits it; call once, after the first listener was added. The execution may have ended, and be
+ * freed, when this returns.
  */
 void execution_submit(struct execution *execution);
-/* NULL: none of this tenant (LEDGER_ANY_TENANT: of any) is under way. */
+/* NULL: no such execution of this tenant (LEDGER_ANY_TENANT: of any) is in progress. */
 struct execution *execution_find(struct front *front, const char *tenant, const char *id);
 const char *execution_id(const struct execution *execution);
 const char *execution_tenant(const struct execution *execution);
 void execution_listen(struct execution *execution, struct execution_listener *listener);
-/* Nobody hears `listener` any more; when it was the last, a run that was for it alone ends. */
+/* Removes the listener. When it was the last one, a run that was only for it ends. */
 void execution_unlisten(struct execution_listener *listener);
-/* The listener cannot take more for now: the program is made to wait. */
+/* The listener cannot take more for now: the program has to wait. */
 void execution_pause(struct execution *execution, bool paused);
 void execution_cancel(struct execution *execution);
 
-/* What it has written so far: the execution's, unless it is referenced. */
+/* Its output so far; it is freed with the execution unless a reference is taken. */
 struct output_log *execution_output(const struct execution *execution);
-/* After the end: the result; or NULL, and then the problem says why there is none. */
+/* After the end: the result; or NULL, and then the problem has the reason. */
 const struct run_result *execution_result(const struct execution *execution,
 					  const struct problem **ret_problem);
-/* Whoever asked for these may not ask any more: they are cancelled. Returns how many. */
+/* Cancels executions whose caller is not allowed any more. Returns their number. */
 size_t executions_revoke(struct front *front);
-/* The next of all, of whatever tenant. */
+/* The next one in the list of all tenants' executions. */
 struct execution *execution_next(const struct execution *execution);
-/* It has begun, or somebody waits for it: it is not one that a later life can begin with. */
+/* It has started, or a client waits for it: it cannot be left in the queue for the next start. */
 bool execution_unfinished(const struct execution *execution);
-/* No more turns: what somebody waits for is refused, what is queued stays in the ledger. */
+/*
+ * Nothing starts any more: runs with a waiting client are refused, queued ones stay in the ledger.
+ */
 void executions_close(struct front *front);
-/* When the front goes: nobody is told any more. */
+/* Frees all executions when the front ends, without notifying listeners. */
 void executions_drop(struct front *front);
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The body that an execution was asked with. It is held until the execution starts, though whoever
- * sent it may have left: with a key, or as a stream that can be resumed. All that time it counts
- * for the limits of bodies (http.tenant_body_bytes, http.bodies_bytes). What was acknowledged with
- * 202 has limits of its own (http.tenant_queued_bytes, http.queued_bytes).
+ * The body of the request for an execution. It is held until the execution starts, even if its
+ * client has left: with a key, or as a stream that can be resumed. During that time it counts for
+ * the limits of bodies (http.tenant_body_bytes, http.bodies_bytes). Bodies that were acknowledged
+ * with 202 have limits of their own (http.tenant_queued_bytes, http.queued_bytes).
  */
 #include <errno.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an execution holds. Private to execution*.c. */
+/* The fields of an execution. Private to execution*.c. */
 #ifndef BRIG_FRONT_EXECUTION_EXECUTION_INTERNAL_H
 #define BRIG_FRONT_EXECUTION_EXECUTION_INTERNAL_H
 
@@ -7,11 +7,11 @@
 #include "front/front_internal.h"
 
 enum execution_state {
-	EXECUTION_RECORDING, /* the ledger is told of it */
-	EXECUTION_WAITING,   /* for its turn */
-	EXECUTION_STARTING,  /* the ledger is told that it starts */
+	EXECUTION_RECORDING, /* its record is sent to the ledger */
+	EXECUTION_WAITING,   /* in the queue */
+	EXECUTION_STARTING,  /* its start is reported to the ledger */
 	EXECUTION_RUNNING,
-	EXECUTION_SAVING, /* the ledger is told how it ended */
+	EXECUTION_SAVING, /* its end is reported to the ledger */
 	EXECUTION_ENDED,
 };
 
@@ -25,26 +25,25 @@ struct execution {
 	char code_sha256[SHA256_HEX_SIZE];
 	char digest[SHA256_HEX_SIZE];
 	char *key;             /* owned; or NULL */
-	struct block *request; /* a reference: so that it can be asked again after a crash */
+	struct block *request; /* a reference: the body, to run it again after a crash */
 	size_t request_size;
 	struct execution_request *execution_request; /* owned until it runs */
 	struct execution_listener
-		*body_listener; /* whose exchange the bytes of the ask are counted with; or NULL */
-	size_t body_size;       /* these bytes; 0: they are counted otherwise, as those in queue */
-	size_t body_kept;       /* the asker has left: these are counted for the execution */
+		*body_listener; /* the listener whose exchange counts the body's bytes; or NULL */
+	size_t body_size; /* these bytes; 0: they are counted elsewhere, such as queued ones */
+	size_t body_kept; /* the client has left: these bytes are counted for the execution */
 	bool queued, recorded, stream, attached_stream, cancelled, failed, paused;
-	bool unrecorded; /* listeners are told that it ran, but not how it ended */
+	bool unrecorded; /* listeners were notified that it ran, but not how it ended */
 	struct ticket ticket;
 	struct engine_run *run;
 	struct loop_timer timer;
 	uint64_t patience_ns, started_ns;
 	struct execution_listener *listeners;
 	size_t listener_count;
-	struct execution_listener
-		*tell_next;     /* in a round of telling them: who is to be told next */
-	bool tell_again;        /* there is more output than when that round began */
-	struct loop_timer tell; /* there is something that they have not been told of */
-	uint64_t tell_ns;       /* no new round before */
+	struct execution_listener *notify_next; /* the next to be notified in this round */
+	bool notify_again;        /* there is more output than when that round began */
+	struct loop_timer notify; /* listeners are to be notified */
+	uint64_t notify_ns;       /* no new round before this time */
 	void (*begun)(void *user, const struct problem *problem, const char *twin, bool same);
 	void *user;
 
@@ -53,7 +52,7 @@ struct execution {
 	uint64_t save_since_ns,
 		save_wait_ns; /* the ledger has no room for it; 0: it has not failed */
 
-	/* What the ledger keeps: a result, or a failure's record. */
+	/* The record for the ledger: a result, or a failure. */
 	struct run_result result;
 	struct buf failure;
 	struct problem problem; /* of a failure */
@@ -62,28 +61,31 @@ struct execution {
 
 void execution_free(struct execution *execution);
 /*
- * What was acknowledged stays in memory until its turn: so much of a tenant's, and of all. 0, or
- * refused with the problem.
+ * Acknowledged bodies stay in memory until their turn: this bounds them for a tenant, and for all.
+ * 0, or refused, with the problem.
  */
 int execution_bound_queued(struct front *front, const struct submission *submission,
 			   struct problem *problem);
-/* The asker has left and the ask stays: its bytes count as before. */
+/* The client has left and the body stays: its bytes count as before. */
 void execution_keep_body(struct execution *execution);
-/* The ask is not wanted any more, and counts no more. */
+/* The body is not needed any more, and is not counted any more. */
 void execution_drop_request(struct execution *execution);
-/* There is more output: its listeners are told soon, once for all that comes until then. */
-void execution_tell_output(struct execution *execution);
-/* It is at its end: some listeners are told now, the others soon; then execution_told(). */
-void execution_tell_end(struct execution *execution);
-void execution_told(struct execution *execution);
-/* It hears nothing any more. */
+/* There is more output: listeners are notified soon, once for all that comes until then. */
+void execution_notify_output(struct execution *execution);
+/*
+ * It has ended: some listeners are notified now, the others soon; then execution_notified() is
+ * called.
+ */
+void execution_notify_end(struct execution *execution);
+void execution_notified(struct execution *execution);
+/* Removes the listener from its execution. */
 void listener_unlink(struct execution_listener *listener);
-/* It did not run, or not to its end: execution->problem says why. */
+/* It did not run, or not to its end: execution->problem has the reason. */
 void execution_fail(struct execution *execution);
-/* What happened is recorded, then told; the execution is gone afterwards, now or later. */
+/* Records the end, then notifies listeners; the execution is freed afterwards, now or later. */
 void execution_save(struct execution *execution);
-/* There is no time to wait for room: one more try, if it waits for one. */
+/* There is no time left to wait for room: tries once more, if it waits for room. */
 void execution_save_now(struct execution *execution);
-/* Of one that is freed: nobody tries to record it any more. */
+/* Called when it is freed: its end will not be recorded any more. */
 void unsaved_forget(struct execution *execution);
 #endif

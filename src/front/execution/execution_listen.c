@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Listeners of an execution: they hear of its output and of its end, and keep it running. */
+/*
+ * Listeners of an execution: they are notified of its output and of its end, and keep it running.
+ */
 #include "base/clock.h"
 #include "front/execution/execution.h"
 #include "front/execution/execution_internal.h"
 
 /*
- * A program chooses how small the parts of its output are, and its tenant how many listen: telling
- * each of them of each part is the product. With so much time between two rounds for each of them,
- * all of it together is a few hundredths of the front's time.
+ * A program chooses how small the parts of its output are, and its tenant how many listeners there
+ * are: notifying each listener of each part costs the product. With this much time between two
+ * rounds for each listener, the total is a few hundredths of the front's time.
  */
 #define LISTENER_NS UINT64_C(2000)
-/* So many are told in one go: then others have their turn. */
+/* So many are notified in one go; then other work has its turn. */
 #define LISTENERS_AT_ONCE 64u
 
 void execution_listen(struct execution *execution, struct execution_listener *listener)
@@ -32,8 +34,8 @@ void listener_unlink(struct execution_listener *listener)
 {
 	struct execution *execution = listener->execution;
 
-	if (execution->tell_next == listener) {
-		execution->tell_next = listener->next;
+	if (execution->notify_next == listener) {
+		execution->notify_next = listener->next;
 	}
 	execution->listener_count--;
 	*listener->link = listener->next;
@@ -48,13 +50,13 @@ void listener_unlink(struct execution_listener *listener)
 
 /* --- output ---------------------------------------------------------------------------------- */
 
-/* They hear what is new by themselves: a listener may leave while it is told. */
-static void tell_some(struct execution *execution)
+/* Listeners read the new output themselves: a listener may leave while it is notified. */
+static void notify_some(struct execution *execution)
 {
-	for (unsigned i = 0; execution->tell_next && i < LISTENERS_AT_ONCE; i++) {
-		struct execution_listener *listener = execution->tell_next;
+	for (unsigned i = 0; execution->notify_next && i < LISTENERS_AT_ONCE; i++) {
+		struct execution_listener *listener = execution->notify_next;
 
-		execution->tell_next = listener->next;
+		execution->notify_next = listener->next;
 		if (listener->output) {
 			listener->output(listener->user);
 		}
@@ -66,44 +68,44 @@ static void go_on(void *user)
 	struct execution *execution = user;
 
 	do {
-		tell_some(execution);
-	} while (execution->tell_next &&
-		 loop_timer_set(execution->front->loop, &execution->tell, clock_now_ns()) < 0);
-	if (!execution->tell_next && execution->tell_again) {
-		execution_tell_output(execution);
+		notify_some(execution);
+	} while (execution->notify_next &&
+		 loop_timer_set(execution->front->loop, &execution->notify, clock_now_ns()) < 0);
+	if (!execution->notify_next && execution->notify_again) {
+		execution_notify_output(execution);
 	}
 }
 
-static void tell(void *user)
+static void notify(void *user)
 {
 	struct execution *execution = user;
 
-	execution->tell_ns = clock_now_ns() + execution->listener_count * LISTENER_NS;
-	execution->tell_again = false;
-	execution->tell_next = execution->listeners;
-	execution->tell.due = go_on;
+	execution->notify_ns = clock_now_ns() + execution->listener_count * LISTENER_NS;
+	execution->notify_again = false;
+	execution->notify_next = execution->listeners;
+	execution->notify.due = go_on;
 	go_on(execution);
 }
 
-void execution_tell_output(struct execution *execution)
+void execution_notify_output(struct execution *execution)
 {
 	if (!execution->listeners) {
 		return;
 	}
-	if (execution->tell.place) {
-		execution->tell_again = true;
+	if (execution->notify.place) {
+		execution->notify_again = true;
 		return;
 	}
-	execution->tell.due = tell;
-	execution->tell.user = execution;
-	if (loop_timer_set(execution->front->loop, &execution->tell, execution->tell_ns) < 0) {
-		tell(execution);
+	execution->notify.due = notify;
+	execution->notify.user = execution;
+	if (loop_timer_set(execution->front->loop, &execution->notify, execution->notify_ns) < 0) {
+		notify(execution);
 	}
 }
 
 /* --- end ------------------------------------------------------------------------------------- */
 
-static void tell_end(void *user)
+static void notify_end(void *user)
 {
 	struct execution *execution = user;
 
@@ -114,18 +116,18 @@ static void tell_end(void *user)
 		listener->ended(listener->user, execution);
 	}
 	if (!execution->listeners) {
-		execution_told(execution);
-	} else if (loop_timer_set(execution->front->loop, &execution->tell, clock_now_ns()) < 0) {
-		tell_end(execution);
+		execution_notified(execution);
+	} else if (loop_timer_set(execution->front->loop, &execution->notify, clock_now_ns()) < 0) {
+		notify_end(execution);
 	}
 }
 
-void execution_tell_end(struct execution *execution)
+void execution_notify_end(struct execution *execution)
 {
-	loop_timer_clear(&execution->tell);
-	execution->tell.due = tell_end;
-	execution->tell.user = execution;
-	tell_end(execution);
+	loop_timer_clear(&execution->notify);
+	execution->notify.due = notify_end;
+	execution->notify.user = execution;
+	notify_end(execution);
 }
 
 void execution_unlisten(struct execution_listener *listener)
@@ -140,7 +142,7 @@ void execution_unlisten(struct execution_listener *listener)
 		return;
 	}
 	execution_pause(execution, false);
-	/* With a key the caller will ask again, and wants this very run's answer. */
+	/* With a key the caller will repeat the request, and wants the answer of this very run. */
 	if (execution->queued || execution->key) {
 		return;
 	}

@@ -39,7 +39,10 @@ void record_digests(struct execution *execution, const struct submission *submis
 	sha256_init(&hash);
 	sha256_add_field(&hash, submission->path, strlen(submission->path));
 	if (submission->text_sha256[0]) {
-		/* Which of the two depends on its length alone, so the same body has one digest. */
+		/*
+		 * Which of the two is used depends on the length alone, so the same body has one
+		 * digest.
+		 */
 		sha256_add_field(&hash, submission->text_sha256, strlen(submission->text_sha256));
 	} else {
 		sha256_add_field(&hash, submission->body, submission->body_size);
@@ -65,7 +68,10 @@ int record_begin(struct execution *execution, ledger_done *done, void *user)
 	};
 	int r = ledger_begin(execution->front->ledger, &record, done, user);
 
-	/* Who does not wait for the answer takes it for granted; its end comes behind it. */
+	/*
+	 * Without waiting for the answer it is taken as recorded; the record of its end comes after
+	 * it.
+	 */
 	if (r == 0 && user != execution) {
 		execution->recorded = true;
 	}
@@ -106,7 +112,7 @@ void record_result(struct execution *execution, struct block *block)
 	size_t at = sizeof(begin) - 1;
 	const char *json;
 
-	/* Under the id that was asked for: the engine has checked all else. */
+	/* Its id is the requested one: the engine has checked everything else. */
 	if (outcome_read(block->data, block->size, &result->outcome, &json) < 0 ||
 	    result->outcome.json_size < at + ID_SIZE || memcmp(json, begin, at) != 0 ||
 	    memcmp(json + at, execution->id, ID_SIZE) != 0) {
@@ -141,7 +147,7 @@ void record_failure(struct execution *execution)
 
 json_t *record_skeleton(const struct run_result *result)
 {
-	/* Of our own making, and short. */
+	/* Written by the front itself, and short. */
 	static const struct json_bounds bounds = { .depth = 16,
 						   .values = 65536,
 						   .allow_nul = true };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An execution and the ledger: what is written there and read from there. Private to the front. */
+/* Records of an execution in the ledger: written and read. Private to the front. */
 #ifndef BRIG_FRONT_EXECUTION_EXECUTION_RECORD_H
 #define BRIG_FRONT_EXECUTION_EXECUTION_RECORD_H
 
@@ -7,21 +7,21 @@
 #include "ledger/ledger.h"
 
 void record_digests(struct execution *execution, const struct submission *submission);
-/* `user` is the execution: it waits for the answer, and is not recorded before. */
+/* If `user` is the execution, it waits for the answer and is not recorded before. */
 int record_begin(struct execution *execution, ledger_done *done, void *user);
-/* Why a call of the ledger did not even begin: its caller's fault, or there is no room now. */
+/* Why a call to the ledger could not be sent: an error of the caller, or no room now. */
 int record_refused(int r, struct problem *problem);
-/* What the ledger said to a record; and whether it can be expected to take another. */
-void record_heard(struct front *front, const struct brig_error *error);
+/* Notes the ledger's answer to a record; and checks whether it can be expected to take another. */
+void record_ledger_answer(struct front *front, const struct brig_error *error);
 int record_room(struct front *front, struct problem *problem);
 /* The ledger's answer to begin: `twin` stays "" when the execution is new. */
 int record_twin(const char *data, size_t size, char twin[27], bool *ret_same);
-/* The engine's result, which has the execution's own id. */
+/* Takes the engine's result, which has the execution's own id. */
 void record_result(struct execution *execution, struct block *block);
-/* A failure as the ledger keeps it: {"id","status","error":{the problem}}. */
+/* A failure as the ledger stores it: {"id","status","error":{the problem}}. */
 void record_problem_write(const char *id, const struct problem *problem, struct buf *out);
 void record_failure(struct execution *execution);
-/* A result without its long parts, to look into; NULL: no memory. */
+/* A result without its long parts, for reading; NULL: no memory. */
 json_t *record_skeleton(const struct run_result *result);
 /* The problem in such a record; false: it is a real result. */
 bool record_problem(json_t *result, struct problem *ret);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An execution's end: recorded first, then told. A ledger without room is asked again until it has
- * some or the service ends. Who waits for the answer is told after a while that it ran and is not
- * recorded; the answer itself can be had later, from the ledger.
+ * The end of an execution: recorded first, then reported. A ledger without room is tried again
+ * until it has some or the service ends. A client that waits is answered after a while that the run
+ * is over and not recorded yet; the result can be read later, from the ledger.
  *
- * What is kept meanwhile is bounded: of results that are too large together only the fact is kept,
- * and with too many of them nothing new is begun.
+ * The results held meanwhile are bounded: when they are too large together only the fact of the run
+ * is kept, and when there are too many of them nothing new is started.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,23 +14,24 @@
 #include "front/execution/execution_record.h"
 #include "role/log.h"
 
-#define MS              UINT64_C(1000000)
-#define TRY_NS          (50 * MS)
-#define TRY_MAX_NS      (5000 * MS)
-#define PATIENCE_NS     (1500 * MS) /* for those who wait */
-#define UNSAVED_MAX     128u
-#define UNSAVED_BYTES   ((size_t)64 << 20)
-#define LEDGER_PAUSE_NS (1000 * MS) /* between two tries of new ones with a ledger that fails */
+#define MS            UINT64_C(1000000)
+#define TRY_NS        (50 * MS)
+#define TRY_MAX_NS    (5000 * MS)
+#define PATIENCE_NS   (1500 * MS) /* the longest time that clients wait */
+#define UNSAVED_MAX   128u
+#define UNSAVED_BYTES ((size_t)64 << 20)
+/* between two attempts to start new runs while the ledger fails */
+#define LEDGER_PAUSE_NS (1000 * MS)
 
-/* The ledger has it, or never will: everybody is told, and that is the end. */
+/* The ledger has it, or never will: all listeners are notified, and the execution ends. */
 static void finish(struct execution *execution)
 {
 	execution->state = EXECUTION_ENDED;
 	execution->unrecorded = false;
-	execution_tell_end(execution);
+	execution_notify_end(execution);
 }
 
-void execution_told(struct execution *execution)
+void execution_notified(struct execution *execution)
 {
 	struct front *front = execution->front;
 
@@ -39,7 +40,8 @@ void execution_told(struct execution *execution)
 		front_look_drained(front);
 	} else {
 		output_log_clear(
-			execution->output); /* its readers have it, and others the result */
+			/* readers hold references, and others read the result */
+			execution->output);
 	}
 }
 
@@ -51,14 +53,14 @@ static void unrecorded(struct execution *execution)
 	execution->failed = true;
 }
 
-/* Only for those who are told now: what is to be recorded stays what it is. */
-static void tell_unrecorded(struct execution *execution)
+/* Only for clients that are notified now: the record itself does not change. */
+static void notify_unrecorded(struct execution *execution)
 {
 	execution->unrecorded = true;
 	problem_set(&execution->excuse, PROBLEM_LEDGER_UNAVAILABLE, "%s", not_recorded);
 	problem_remedy(&execution->excuse, "it will be tried again: ask for /v1/executions/%s",
 		       execution->id);
-	execution_tell_end(execution);
+	execution_notify_end(execution);
 }
 
 static size_t kept_bytes(const struct execution *execution)
@@ -79,7 +81,7 @@ void unsaved_forget(struct execution *execution)
 	}
 }
 
-/* The fact is short, and for that there is room at last. */
+/* Only the fact of the run is kept: it is short, and there is room for it. */
 static void keep_fact_only(struct execution *execution)
 {
 	role_log_often(ROLE_ERROR, "ledger.result-dropped", "", "id=%s bytes=%zu", execution->id,
@@ -120,7 +122,7 @@ static void try_again(void *user)
 				       execution->failure.size, saved, execution);
 
 	if (r < 0) {
-		/* What is short now need not be so later; what is wrong stays wrong. */
+		/* A shortage may be over later; a wrong record stays wrong. */
 		bool later = r == -ENOBUFS || r == -ENOMEM || r == -EMFILE || r == -ENFILE;
 		failure.code = later ? BRIG_E_SYSTEM : BRIG_E_INPUT;
 		failure.errnum = -r;
@@ -128,7 +130,7 @@ static void try_again(void *user)
 	}
 }
 
-/* False: it cannot be had by trying again, or nobody has time for it. */
+/* False: trying again is of no use, or there is no time for it. */
 static bool save_later(struct execution *execution, const struct brig_error *error)
 {
 	struct front *front = execution->front;
@@ -140,7 +142,7 @@ static bool save_later(struct execution *execution, const struct brig_error *err
 	if (!execution->save_since_ns) {
 		keep(execution, error);
 	} else if (now - execution->save_since_ns > PATIENCE_NS) {
-		tell_unrecorded(execution);
+		notify_unrecorded(execution);
 	}
 	execution->timer.due = try_again;
 	if (loop_timer_set(front->loop, &execution->timer, now + execution->save_wait_ns) < 0) {
@@ -168,14 +170,14 @@ static void settle(struct execution *execution, const struct brig_error *error)
 	finish(execution);
 }
 
-/* The ledger's own word. */
+/* The ledger has answered. */
 static void saved(void *user, const struct brig_error *error, const char *data, size_t size)
 {
 	struct execution *execution = user;
 
 	(void)data;
 	(void)size;
-	record_heard(execution->front, error);
+	record_ledger_answer(execution->front, error);
 	settle(execution, error);
 }
 
@@ -200,7 +202,7 @@ void execution_save_now(struct execution *execution)
 	}
 }
 
-void record_heard(struct front *front, const struct brig_error *error)
+void record_ledger_answer(struct front *front, const struct brig_error *error)
 {
 	if (!error) {
 		front->ledger_failed_ns = 0;
@@ -215,7 +217,7 @@ int record_room(struct front *front, struct problem *problem)
 	bool failing = front->ledger_failed_ns && now - front->ledger_failed_ns < LEDGER_PAUSE_NS;
 
 	if (!failing && front->unsaved < UNSAVED_MAX) {
-		/* One in a while is let through, to see whether it can be recorded again. */
+		/* One is let through from time to time, to see whether it can be recorded again. */
 		front->ledger_failed_ns = front->ledger_failed_ns ? now : 0;
 		return 0;
 	}

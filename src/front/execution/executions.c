@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All executions that are under way, whoever asked for them. */
+/* All executions in progress, of all callers. */
 #include <string.h>
 
 #include "front/execution/execution.h"
 #include "front/execution/execution_internal.h"
 
-/* One that has ended is the ledger's, though some may still have to be told. */
+/*
+ * Once it has ended only the ledger is asked for it, even if some listeners are still to be
+ * notified.
+ */
 struct execution *execution_find(struct front *front, const char *tenant, const char *id)
 {
 	for (struct execution *e = front->executions; e; e = e->next) {
@@ -22,7 +25,7 @@ struct execution *execution_next(const struct execution *execution)
 	return execution->next;
 }
 
-/* The end of one may be the end of others: each time from the beginning. */
+/* The end of one may free others: start from the beginning each time. */
 static struct execution *find_revoked(const struct front *front)
 {
 	for (struct execution *e = front->executions; e; e = e->next) {
@@ -48,7 +51,7 @@ size_t executions_revoke(struct front *front)
 void executions_close(struct front *front)
 {
 	admission_close(&front->admission);
-	/* The end of one may free others: execution_free() moves the next one on. */
+	/* The end of one may free others: execution_free() moves close_next on. */
 	for (struct execution *e = front->executions; e; e = front->close_next) {
 		front->close_next = e->next;
 		if (e->state == EXECUTION_WAITING && !e->queued) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a run has written so far: see output_log.h. */
+/* The output of a run so far: see output_log.h. */
 #include "front/execution/output_log.h"
 
 #include <stdlib.h>
@@ -8,18 +8,18 @@
 #include "base/buf.h"
 #include "base/utf8.h"
 
-/* Bytes of one stream, up to the first of the other one behind them. */
+/* Bytes of one stream, up to the next byte of the other one. */
 struct segment {
 	int stream;
-	size_t end; /* in the stream's own count */
+	size_t end; /* counted in bytes of this stream */
 };
 
 struct output_log {
 	unsigned refs;
 	bool ended;
 	struct buf data[2];
-	size_t gone[2];           /* bytes in front of them that are not kept */
-	struct segment *segments; /* owned; the streams take turns */
+	size_t gone[2];           /* bytes before them that are not kept any more */
+	struct segment *segments; /* owned; the streams alternate */
 	size_t count, room;
 	size_t segments_gone;
 	struct output_budget *budget; /* NULL: not counted */
@@ -90,7 +90,7 @@ static bool make_room(struct output_log *log)
 	return true;
 }
 
-/* The segment that the stream's next bytes belong to; NULL: there is none, and no memory. */
+/* The segment for the next bytes of the stream; NULL: there is none, and no memory for one. */
 static struct segment *segment_for(struct output_log *log, int stream)
 {
 	struct segment *last = log->count ? &log->segments[log->count - 1] : NULL;
@@ -103,11 +103,11 @@ static struct segment *segment_for(struct output_log *log, int stream)
 		log->segments[at] = (struct segment){ .stream = stream };
 		return &log->segments[at];
 	}
-	/* The one before the last: the streams take turns. */
+	/* The second to last: the streams alternate. */
 	return log->count > 1 ? &log->segments[log->count - 2] : NULL;
 }
 
-/* --- what is not kept ------------------------------------------------------------------------ */
+/* --- dropping old output --------------------------------------------------------------------- */
 
 static void cut_stream(struct output_log *log, int i, size_t tail)
 {
@@ -127,7 +127,7 @@ static void cut_stream(struct output_log *log, int i, size_t tail)
 	}
 }
 
-/* Those in front that have nothing any more; the last two can still grow. */
+/* Drops the first segments, which are empty now; the last two can still grow. */
 static void cut_segments(struct output_log *log)
 {
 	size_t first = 0;
@@ -209,7 +209,7 @@ size_t output_log_left(const struct output_log *log, const struct output_log_pos
 	return left;
 }
 
-/* A character that is not all there yet waits for its rest: how many of these bytes go now. */
+/* A partial character waits for its rest: how many of these bytes can be sent now. */
 static size_t whole_characters(const char *data, size_t size)
 {
 	size_t back = 0;
@@ -223,7 +223,7 @@ static size_t whole_characters(const char *data, size_t size)
 	return wanted > back + 1 ? size - back - 1 : size;
 }
 
-/* The last two segments can grow: whoever has seen all of them looks there again. */
+/* The last two segments can grow: a reader that has seen all of them looks there again. */
 static size_t first_segment(const struct output_log *log,
 			    const struct output_log_position *position)
 {
@@ -237,7 +237,7 @@ static size_t first_segment(const struct output_log *log,
 bool output_log_next(const struct output_log *log, struct output_log_position *position,
 		     struct output_part *ret)
 {
-	bool waits = false; /* an earlier segment has bytes that cannot go yet */
+	bool waits = false; /* an earlier segment has bytes that cannot be sent yet */
 
 	if (output_log_lacks(log, position)) {
 		return false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Engines before an engine: see relay.h. */
+/* Engines in front of an engine: see relay.h. */
 #include "front/execution/relay.h"
 
 #include <stdlib.h>

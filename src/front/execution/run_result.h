@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A run's result as the front has it: the block that came, and what its outcome says. */
+/* The result of a run: the block that it came in, and its parsed outcome. */
 #ifndef BRIG_FRONT_EXECUTION_RUN_RESULT_H
 #define BRIG_FRONT_EXECUTION_RUN_RESULT_H
 
@@ -22,7 +22,7 @@ static inline size_t run_result_size(const struct run_result *result)
 	return (size_t)result->outcome.json_size;
 }
 
-/* The JSON at the end of a text. */
+/* Appends the JSON to a text. */
 static inline void run_result_write(const struct run_result *result, struct rope *out)
 {
 	rope_block(out, result->block, result->at, run_result_size(result));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the ledger tells, as the API has it. */
+/* Executions from the ledger, in the form of the API. */
 #include "front/execution/stored.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@ static bool read_failure(const char *result, size_t size, struct problem *ret)
 	return failed;
 }
 
-/* What stands in the head behind this, up to the next quote. */
+/* The text in the head after this key, up to the next quote. */
 static int head_word(const char *head, size_t head_size, const char *key, char *ret, size_t size)
 {
 	const char *word = memmem(head, head_size, key, strlen(key));
@@ -37,11 +37,11 @@ static int head_word(const char *head, size_t head_size, const char *key, char *
 	return 0;
 }
 
-/* The part in front of the result, which is short and of the ledger's own making. */
+/* Reads the part before the result, which is short and written by the ledger. */
 static int read_head(const char *data, size_t size, struct stored *ret)
 {
 	static const char key[] = ",\"result\":";
-	/* Nothing in front of the result can hold these: quotes inside of strings are escaped. */
+	/* This cannot occur before the result: quotes inside strings are escaped. */
 	const char *at = memmem(data, size < HEAD_MAX ? size : HEAD_MAX, key, sizeof(key) - 1);
 
 	if (!at || data[size - 1] != '}') {
@@ -77,7 +77,10 @@ int stored_read(struct block *block, struct stored *ret)
 	result->at = places + stored.head_size + (size_t)key;
 	const char *json = block->data + result->at;
 	if (result->outcome.magic) {
-		/* Another role's word: what it says of the JSON is looked at before it is used. */
+		/*
+		 * It comes from another role: what it claims about the JSON is checked before it is
+		 * used.
+		 */
 		if (outcome_check(&result->outcome, json, block->size - result->at - 1) < 0) {
 			return -EPROTO;
 		}

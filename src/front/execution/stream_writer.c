@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Streams at the reader's pace: see spout.h. */
+/* Streams at the reader's pace: see stream_writer.h. */
 #include "front/execution/stream_writer.h"
 
 #define HOLD_BYTES  (256u << 10)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rounds that are shared: see turns.h. */
+/* Sharing the rounds of the loop: see turns.h. */
 #include "front/execution/turns.h"
 
 static void arm(struct turns *turns)
 {
-	/* Without memory for a timer the next that spends something arms it. */
+	/* Without memory for a timer, the next stream that spends something sets it. */
 	if (!turns->timer.place) {
 		(void)loop_timer_set(turns->loop, &turns->timer, 0);
 	}
@@ -44,7 +44,7 @@ bool turns_left(const struct turns *turns)
 	return turns->used < TURN_BYTES;
 }
 
-/* Whatever is done costs something, however short it is. */
+/* Every action has a minimum cost, however short it is. */
 void turns_spend(struct turns *turns, size_t bytes)
 {
 	turns->used += bytes + 256;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How much the streams of all clients together may do in one round of the loop. A stream that
- * finds nothing left waits for a later round, first come, first served: however many readers there
- * are, and however fast they are, others are looked after in between.
+ * Bounds the work that the streams of all clients together do in one round of the loop. A stream
+ * that finds nothing left waits for a later round, first come, first served: other work is done in
+ * between, however many readers there are, and however fast they are.
  */
 #ifndef BRIG_FRONT_EXECUTION_TURNS_H
 #define BRIG_FRONT_EXECUTION_TURNS_H
@@ -15,14 +15,14 @@
 
 struct turns {
 	struct loop *loop;
-	struct loop_timer timer; /* a round is over */
-	size_t used;             /* of this round */
+	struct loop_timer timer; /* the end of a round */
+	size_t used;             /* in this round */
 	struct turn *first, **last;
 };
 
-/* Somebody who waits. Zero-initialise it, but for the callback. */
+/* A waiting stream. Zero-initialise it, except for the callback. */
 struct turn {
-	void (*due)(void *user); /* there is something left; may join again */
+	void (*due)(void *user); /* there is something left; it may join again */
 	void *user;
 	struct turn *next, **link; /* link NULL: it does not wait */
 	struct turns *turns;

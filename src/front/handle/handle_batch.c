@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * POST /v1/batch: each program with each input, answered one by one as they end: a line of JSON
- * each, or an event each. Only a few of them stand in the line at once, so that a batch is no
- * worse a neighbour than its owner's single runs.
+ * each, or an event each. Only a few of them are in the queue at the same time, so that a batch
+ * burdens other tenants no more than its owner's single runs.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -31,7 +31,7 @@ struct batch {
 	size_t width, count, next, ended, failed;
 	unsigned window, under_way;
 	bool events, filling, over;
-	struct batch_item *items; /* owned: those under way */
+	struct batch_item *items; /* owned: those in progress */
 	struct stream_writer writer;
 };
 
@@ -55,7 +55,7 @@ static void put(struct batch *batch, struct rope *line)
 	stream_writer_put(&batch->writer, batch->request->exchange, line);
 }
 
-/* A client that does not take its answers gets no more large ones. */
+/* A client that does not read its answers gets no more large ones. */
 static const struct run_result *affordable(const struct batch *batch,
 					   const struct run_result *result, struct problem *problem)
 {
@@ -138,7 +138,7 @@ static int make_execution_request(struct batch *batch, size_t program, json_t *i
 	return r;
 }
 
-/* 1: not now, but when one of ours has ended. */
+/* 1: not now, but when another item has ended. */
 static int begin_item(struct batch *batch, size_t number)
 {
 	struct front *front = batch->request->front;
@@ -155,7 +155,7 @@ static int begin_item(struct batch *batch, size_t number)
 		put_item(batch, number, NULL, &problem);
 		return 0;
 	}
-	/* What is large waits for a round of its own, however small the batch that it came in. */
+	/* Large items wait for a round of their own, however small their batch is. */
 	turns_spend(&front->turns, execution_request_weight(submission.execution_request));
 	if (execution_new(front, &submission, &execution, &problem) < 0) {
 		free(item);
@@ -187,7 +187,7 @@ static void put_summary(struct batch *batch)
 	put(batch, &line);
 }
 
-/* An item may end before it is begun here; then the outer turn goes on. */
+/* An item may end while it is started here; then the outer call goes on. */
 static void fill(struct batch *batch)
 {
 	if (batch->filling) {
@@ -224,7 +224,7 @@ static void drained(void *user)
 	go_on(user);
 }
 
-/* Also when the client has left: what is under way was for it alone. */
+/* Also when the client has left: the items in progress were only for it. */
 static void closed(struct request *request)
 {
 	struct batch *batch = request->state;
@@ -279,8 +279,8 @@ static int check_program(struct batch *batch, size_t program, struct problem *pr
 }
 
 /*
- * All of it is looked at before anything runs: each program and each input once, by itself. Each
- * with each other would be a thousand times as much, and the front has one thread.
+ * Everything is checked before anything runs: each program and each input once, by itself. Checking
+ * each combination would be a thousand times as much, and the front has one thread.
  */
 static int check_batch(struct batch *batch, struct problem *problem)
 {

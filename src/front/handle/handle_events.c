@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GET /v1/executions/{}/events: what an execution writes, while it runs or afterwards. */
+/* GET /v1/executions/{}/events: the output of an execution, while it runs or afterwards. */
 #include <errno.h>
 
 #include "front/execution/events.h"
@@ -30,7 +30,7 @@ void handle_execution_events(struct request *request)
 				    request->args[0]);
 		events_attach(request, execution, &from, false);
 	} else {
-		/* An event source that has seen all is told not to come again: 204. */
+		/* 204 tells an event source that has seen everything not to reconnect. */
 		stored_get(request, request->args[0], stored);
 	}
 }

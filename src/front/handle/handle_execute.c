@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* POST /v1/execute and runs in sessions: ask, wait, answer; or a stream of what happens. */
+/* POST /v1/execute and runs in sessions: submit, wait, answer; or a stream of events. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,7 +38,10 @@ static void replay(struct request *request, const struct stored *stored)
 	}
 }
 
-/* The one that the key was first used for: under way, or in the ledger. `status`: as a stream. */
+/*
+ * Follows the execution that the key was first used for: in progress, or in the ledger. `status`:
+ * as a stream.
+ */
 static void follow(struct request *request, const char *twin)
 {
 	static const struct output_log_position beginning;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Executions that go on by themselves: begun, listed, looked at, cancelled. */
+/* Asynchronous executions: submitted, listed, read, cancelled. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@ static void accept_with(struct request *request, const char *id)
 	buf_done(&text);
 }
 
-/* It is in the ledger: from here on it will be run, whatever happens to us. */
+/* It is in the ledger: from here on it will run, even after a crash of the service. */
 static void begun(struct request *request, const struct problem *problem, const char *twin,
 		  bool same)
 {
@@ -137,7 +137,7 @@ static void dropped(void *user, const struct brig_error *error, const char *data
 	}
 }
 
-/* In a held queue: nobody but the ledger has it, so it is ended there. */
+/* In a held queue: only the ledger has it, so it is ended there. */
 static void cancel_held(struct request *request, const struct stored *stored)
 {
 	struct problem problem = { 0 };
@@ -159,11 +159,12 @@ static void cancel_held(struct request *request, const struct stored *stored)
 	if (r < 0) {
 		request_refuse(request, PROBLEM_LEDGER_UNAVAILABLE, "it could not be recorded");
 	} else {
-		stored_get(request, id, stored_answer); /* answers come in the calls' order */
+		/* the ledger answers in the order of the calls */
+		stored_get(request, id, stored_answer);
 	}
 }
 
-/* Answered when it has really ended, with what became of it. */
+/* Answered when it has really ended, with its final state. */
 void handle_execution_cancel(struct request *request)
 {
 	struct execution *execution =

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files of a session, up and down. */
+/* Files of a session: listed, downloaded, uploaded, deleted. */
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -44,7 +44,7 @@ void handle_file_list(struct request *request)
 
 #define FILE_TYPE "application/octet-stream"
 
-/* Whatever it is: a browser must not take it for a page of ours. */
+/* A browser must not take it for a page of this service. */
 static void got(void *user, const char *data, size_t size)
 {
 	struct request *request = user;
@@ -54,7 +54,7 @@ static void got(void *user, const char *data, size_t size)
 	request_answer(request, 200, FILE_TYPE, data, size);
 }
 
-/* What is long is sent from where it lies: a copy of 60 MB takes 100 ms, which all wait for. */
+/* Long files are sent without a copy: copying 60 MB takes 100 ms, during which all clients wait. */
 static void got_block(void *user, int file)
 {
 	struct request *request = user;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the service can do, and that it is there. */
+/* Information about the service: runtimes, policies, health, the OpenAPI document. */
 #include <errno.h>
 #include <string.h>
 
@@ -31,7 +31,7 @@ static enum brig_code code_of(const char *name)
 	return BRIG_E_SYSTEM;
 }
 
-/* A no is told as the run itself would be refused: in words that may leave the house. */
+/* A refusal is reported as for the run itself: in words that reveal nothing about the host. */
 static void checked(void *user, const char *data, size_t size)
 {
 	struct request *request = user;
@@ -78,7 +78,7 @@ void handle_policy_check(struct request *request)
 	execution_request_free(execution_request);
 }
 
-/* For everybody, and so without detail. */
+/* Needs no token, and so gives no details. */
 void handle_health(struct request *request)
 {
 	bool fine = !request->front->draining;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * POST /api/sandbox/execute: the dialect of an older service, for programs that were written for
- * it. Times are seconds and clamped, memory is in megabytes, a timeout's exit code is -1.
+ * POST /api/sandbox/execute: the API of an older service, for programs that were written for it.
+ * Times are in seconds and clamped, memory is in megabytes, the exit code of a timeout is -1.
  */
 #include <errno.h>
 #include <math.h>
@@ -19,11 +19,11 @@
 #define TIMEOUT_MIN_S  1
 #define TIMEOUT_MAX_S  300
 #define MEMORY_MAX_MB  (1u << 20)
-#define TEXT_BYTES_MAX (2u << 20) /* of an answer's files, in base64, that are looked at */
+#define TEXT_BYTES_MAX (2u << 20) /* of an answer's files, in base64, that are checked for text */
 
 struct legacy {
 	const char *language;
-	json_t *code, *input, *files; /* as they are in ours */
+	json_t *code, *input, *files; /* the same as in the present API */
 	json_t *timeout;
 	uint64_t memory_mb;
 };
@@ -60,7 +60,7 @@ static const struct field fields[] = {
 	{ "max_memory_mb", field_count, AT(memory_mb), 1, MEMORY_MAX_MB },
 };
 
-/* A file is its text; one that is not text is {"content_base64": ...}, here and in answers. */
+/* A file is its text; a file that is not text is {"content_base64": ...}, here and in answers. */
 static json_t *translate_file(const char *name, json_t *content)
 {
 	if (!json_is_object(content)) {
@@ -73,7 +73,7 @@ static json_t *translate_file(const char *name, json_t *content)
 	return file;
 }
 
-/* The same question in our own words. */
+/* The same request in the present API. */
 static json_t *translate(const struct legacy *legacy)
 {
 	json_t *own = json_object();
@@ -87,7 +87,7 @@ static json_t *translate(const struct legacy *legacy)
 	} else {
 		json_object_set_new(own, "code", json_string(""));
 	}
-	/* What the operator allows is the most, whatever was asked. */
+	/* The operator's limits are the maximum, whatever was requested. */
 	json_object_set_new(own, "clamp", json_true());
 	if (legacy->input) {
 		json_object_set(own, "stdin", legacy->input);
@@ -128,14 +128,14 @@ static void refuse(struct request *request, const struct problem *problem)
 	struct buf text = { 0 };
 	struct json_out json = { .buf = &text };
 
-	/* Those are about the caller, not about the run, and come as they do everywhere. */
+	/* These concern the caller, not the run, and are answered as everywhere else. */
 	if (info->status == 429 || (info->status == 503 && problem->kind != PROBLEM_HOST_UNABLE)) {
 		request_answer_problem(request, problem);
 		return;
 	}
 	const char *what = problem->detail[0] ? problem->detail : info->title;
 	char message[sizeof(problem->detail) + sizeof(problem->remedy) + 2];
-	/* The languages that there are stand in the remedy. */
+	/* The available languages are in the remedy. */
 	bool more = problem->kind == PROBLEM_UNSUPPORTED_LANGUAGE && problem->remedy[0];
 	snprintf(message, sizeof(message), "%s%s%s", what, more ? "; " : "",
 		 more ? problem->remedy : "");
@@ -178,7 +178,7 @@ static const struct legacy_status *status_of(json_t *result)
 	return &other;
 }
 
-/* A part of the result's JSON as it stands there. */
+/* A part of the result's JSON, unchanged. */
 static void write_part(struct rope *out, const struct run_result *result,
 		       enum outcome_part_kind kind, const char *nothing)
 {
@@ -193,7 +193,7 @@ static void write_part(struct rope *out, const struct run_result *result,
 
 #define CUT_MARK "\\n[output truncated]\""
 
-/* The same with a mark where something is missing; of bytes in base64 the flag alone tells. */
+/* The same, with a mark where output is missing; for bytes in base64 only the flag shows it. */
 static void write_stream(struct rope *out, const struct run_result *from, json_t *result,
 			 enum outcome_part_kind kind, const char *flag)
 {
@@ -210,7 +210,7 @@ static void write_stream(struct rope *out, const struct run_result *from, json_t
 	buf_adds(&out->text, CUT_MARK);
 }
 
-/* Text, as far as it is cheap to tell: the front has one thread. */
+/* Text, as far as that is cheap to check: the front has one thread. */
 static bool write_text(struct json_out *json, const char *path, const char *base64, size_t size,
 		       size_t *budget)
 {
@@ -337,7 +337,7 @@ static void ended(void *user, struct execution *execution)
 	request_answer_rope(request, status, "application/json", &answer);
 }
 
-/* Keys came with a later dialect: here they are refused, rather than quietly not heeded. */
+/* Keys are not part of this API: they are refused rather than silently ignored. */
 static void no_key(struct request *request, const struct problem *problem, const char *twin,
 		   bool same)
 {

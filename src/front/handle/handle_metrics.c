@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * GET /metrics, as OpenMetrics text: counts of the front, the tenants, the engine and the ledger
- * for operators; for a tenant its own.
+ * GET /metrics, as OpenMetrics text. Operators get the counts of the front, the tenants, the engine
+ * and the ledger; a tenant gets its own.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 #define METRICS_TYPE "application/openmetrics-text; version=1.0.0; charset=utf-8"
 
 struct metrics {
-	struct request *request; /* NULL: has left while the ledger was asked */
+	struct request *request; /* NULL: the client has left before the ledger's answer */
 	struct buf text;
 };
 
@@ -150,7 +150,7 @@ static void engine_counted(void *user, const char *data, size_t size)
 	}
 }
 
-/* A tenant is told of itself: what all do together tells each of the others. */
+/* A tenant gets only its own counts: totals would reveal the activity of the others. */
 static void answer_tenant(struct request *request)
 {
 	struct buf text = { 0 };

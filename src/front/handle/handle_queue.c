@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The queue as operators see it. When the service has died several times in a row, what was queued
- * before its last start is held in the ledger: nobody's run is begun before an operator releases
- * or drops it. What is asked for from then on is run as always.
+ * The queue for operators. When the service has died several times in a row, executions that were
+ * queued before its last start are held in the ledger: none of them starts before an operator
+ * releases or drops them. New requests run as always.
  */
 #include <stdlib.h>
 
@@ -83,7 +83,7 @@ static void count(struct queue_work *work)
 	}
 }
 
-/* NULL: answered already. */
+/* NULL: the request has been answered. */
 static struct queue_work *begin(struct request *request)
 {
 	if (!request->caller.is_operator) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sessions: opened, looked at, interrupted, closed. Their runs are in handle_execute.c. */
+/* Sessions: opened, read, interrupted, forked, closed. Their runs are in handle_execute.c. */
 #include <stdio.h>
 #include <string.h>
 
@@ -23,7 +23,7 @@ static void opened(void *user, const char *data, size_t size)
 	json_decref(session);
 }
 
-/* A session is not made for one who has left. */
+/* No session is opened for a client that has left. */
 void handle_session_open(struct request *request)
 {
 	struct problem problem = { 0 };
@@ -98,7 +98,7 @@ void handle_session_interrupt(struct request *request)
 	with_session(request, ENGINE_SESSION_INTERRUPT);
 }
 
-/* Its policy is known now: may whoever asks open such a session? */
+/* The session's policy is known now: may the caller open a session under it? */
 static void fork_looked(void *user, const char *data, size_t size)
 {
 	struct request *request = user;

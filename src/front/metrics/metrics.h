@@ -5,15 +5,15 @@
 
 #include "front/front_internal.h"
 
-/* What every family begins with. */
+/* Writes the beginning of a family. */
 void metrics_family(struct buf *out, const char *name, const char *type, const char *help);
 /* A family of one sample. */
 void metrics_one(struct buf *out, const char *name, const char *type, const char *help,
 		 uint64_t value);
-/* Of the tenants, for operators; and of one, for itself. */
+/* All tenants, for operators; and one tenant, for itself. */
 void metrics_tenants(struct buf *out, const struct front *front);
 void metrics_tenant(struct buf *out, const struct front *front, const char *tenant);
-/* What the engine and the ledger tell of themselves, as objects with numbers. */
+/* Writes the objects with numbers that the engine and the ledger report. */
 void metrics_engine(struct buf *out, const char *data, size_t size);
 void metrics_ledger(struct buf *out, const char *data, size_t size);
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Figures of the engine and of the ledger, by a table: what is not in it is not in /metrics. */
+/*
+ * Figures that the engine and the ledger report, by a table: figures that are not in it are left
+ * out.
+ */
 #include <jansson.h>
 #include <string.h>
 
@@ -7,7 +10,7 @@
 #include "front/metrics/metrics.h"
 
 struct figure {
-	const char *group, *key; /* group NULL: at the top */
+	const char *group, *key; /* group NULL: at the top level */
 	const char *name, *type, *help;
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What tenants use, for /metrics. An operator sees those with the most processor time by name and
- * the rest as one, so that the number of series is bounded; a tenant sees itself and nobody else.
+ * Usage of tenants, for /metrics. An operator sees the tenants with the most processor time by name
+ * and the rest as one, so that the number of series is bounded; a tenant sees only itself.
  */
 #include "front/metrics/metrics.h"
 
@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 
 #define TOP_MAX 50
-#define OTHER   "other" /* as the name of all the rest */
+#define OTHER   "other" /* the name for all the rest */
 
 struct counts {
 	const char *tenant;
@@ -36,7 +36,7 @@ static void add_counts(struct counts *sum, const struct counts *more)
 	sum->cpu_ns += more->cpu_ns;
 }
 
-/* The highest first. A tenant that does not fit any more is part of the rest. */
+/* The highest first. A tenant that does not fit is counted in the rest. */
 static size_t find_top(const struct front *front, struct counts top[TOP_MAX], struct counts *rest)
 {
 	size_t count = 0;
@@ -68,7 +68,7 @@ static size_t find_top(const struct front *front, struct counts top[TOP_MAX], st
 static const struct {
 	const char *name, *type, *help;
 	size_t offset;
-	bool seconds; /* of nanoseconds */
+	bool seconds; /* the value is in nanoseconds */
 } families[] = {
 	{ "brig_tenant_executions_running", "gauge", "Runs of the tenant under way.",
 	  offsetof(struct counts, running), false },

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The fields of a run. */
+/* Reads a request to run code or to open a session. */
 #include "front/request/execution_request.h"
 
 #include <errno.h>
@@ -48,7 +48,7 @@ static int take_value(void *into, const struct field *field, json_t *value, cons
 
 #define AT(name) offsetof(struct execution_request_fields, name)
 
-/* What a session has comes first, then what only a run has, then what only a session has. */
+/* First the fields of runs and sessions, then those of runs only, then those of sessions only. */
 static const struct field table[] = {
 	{ "language", field_name, AT(language), 0, 64 },
 	{ "policy", field_name, AT(policy), 0, 64 },
@@ -153,7 +153,7 @@ static void put_fields(struct execution_request *request,
 	call->life_ns = fields->life_ns;
 	call->run = (struct brig_request){
 		.size = sizeof(call->run),
-		/* In a session the session's own language holds. */
+		/* In a session, the session's own language applies. */
 		.language = fields->language  ? fields->language
 			    : fields->session ? NULL
 					      : "python",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The limits that a run asks for, and those that a token has. */
+/* The limits of a run's request, and those of a token. */
 #include "front/request/execution_request_parts.h"
 
 #include "base/cleanup.h"
@@ -8,8 +8,9 @@
 #define BYTES_MAX (UINT64_C(1) << 50)
 
 /*
- * What a request asks for is not judged here: the policy knows the range that holds and names it.
- * 0 would mean "as the policy says", so what is below any range travels as the smallest number.
+ * The values are not checked here: the policy knows the allowed range and names it in its refusal.
+ * 0 would mean the policy's default, so a value below any range is passed on as the smallest
+ * number.
  */
 int execution_request_take_ms(void *into, const struct field *field, json_t *value,
 			      const char *where, struct problem *problem)
@@ -21,7 +22,7 @@ int execution_request_take_ms(void *into, const struct field *field, json_t *val
 	}
 	double ms = json_number_value(value);
 	if (ms == 0 && field->min == 0) {
-		return 0; /* as the policy says, which is the least */
+		return 0; /* the policy's default, which is the least */
 	}
 	*ret = !(ms >= 1e-6) ? 1 : ms > (double)MS_MAX ? MS_MAX * 1000000 : (uint64_t)(ms * 1e6);
 	return 0;
@@ -44,7 +45,7 @@ static int asked_count(void *into, const struct field *field, json_t *value, con
 	return 0;
 }
 
-/* The least that makes sense, and more than any policy would allow. */
+/* The smallest value that makes sense, and a value above the limits of any policy. */
 #define LIMIT(key, take, name, least, most)                                                        \
 	{                                                                                          \
 		key, take, offsetof(struct brig_limits, name), least, most                         \

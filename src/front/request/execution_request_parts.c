@@ -110,7 +110,7 @@ static int take_base64(struct execution_request *request, json_t *value, const c
 	return r;
 }
 
-/* Names that mean devices elsewhere, where results may be unpacked. */
+/* Names of devices on other systems, where results may be unpacked. */
 static bool is_device(const char *part, size_t length)
 {
 	static const char *const names[] = { "con", "prn", "aux", "nul" };
@@ -262,7 +262,7 @@ struct mount_fields {
 	bool writable;
 };
 
-/* Directories of the host, by the names that the policy has for them. */
+/* Directories of the host, by their names in the policy. */
 static int put_mounts(struct execution_request *request, json_t *array, const char *where,
 		      struct problem *problem)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parts of an ask that are lists: words, variables, files, input. Private to ask. */
+/* The lists in a request: words, variables, files, input. Private to execution_request*.c. */
 #ifndef BRIG_FRONT_REQUEST_EXECUTION_REQUEST_PARTS_H
 #define BRIG_FRONT_REQUEST_EXECUTION_REQUEST_PARTS_H
 
 #include "front/request/execution_request.h"
 
-/* What the table of fields fills. */
+/* Filled by the table of fields. */
 struct execution_request_fields {
 	const char *language, *policy, *guard, *session;
 	json_t *env, *files, *args, *out, *network, *mounts;
@@ -21,14 +21,14 @@ struct execution_request_blob {
 	void *data;
 };
 
-/* Takers for tables of fields: an object of limits, a time in milliseconds. */
+/* Read functions for tables of fields: an object of limits, a time in milliseconds. */
 int execution_request_take_limits(void *into, const struct field *field, json_t *value,
 				  const char *where, struct problem *problem);
 int execution_request_take_ms(void *into, const struct field *field, json_t *value,
 			      const char *where, struct problem *problem);
 
 bool session_id_is_valid(const char *id);
-/* Only what is given is put; the rest stays. */
+/* Only fields that are given are set; the others stay. */
 int execution_request_put_parts(struct execution_request *request,
 				const struct execution_request_fields *fields, const char *where,
 				struct problem *problem);

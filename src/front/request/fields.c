@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Strict JSON by tables of fields. */
+/* Strict reading of JSON by tables of fields. */
 #include "front/request/fields.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pages of what the ledger has: see listing.h. */
+/* Pages of the ledger's lists: see listing.h. */
 #include "front/request/listing.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #define LIST_USUAL 50
 #define LIST_MAX   1000
 
-/* A local user's begins with "uid:". */
+/* A local user's name begins with "uid:". */
 static bool tenant_ok(const char *name)
 {
 	return strcmp(name, LEDGER_ANY_TENANT) == 0 ||

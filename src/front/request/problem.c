@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of problems, and how brig's own errors map to it. */
+/* The table of problems, and the mapping of brig's own errors to it. */
 #include "front/request/problem.h"
 
 #include <errno.h>
@@ -146,7 +146,7 @@ void problem_remedy(struct problem *problem, const char *format, ...)
 	va_end(args);
 }
 
-/* Absolute paths of the host are nobody's business; those inside a cell are the caller's own. */
+/* Absolute paths of the host are not disclosed; paths inside a cell are the caller's own. */
 static bool is_of_cell(const char *path)
 {
 	return strncmp(path, "/sandbox", 8) == 0 || strncmp(path, "/mnt", 4) == 0;
@@ -179,13 +179,13 @@ struct mapping {
 	enum brig_code code;
 	int errnum; /* 0: any */
 	enum problem_kind kind;
-	const char *detail; /* NULL: the error's own words */
-	const char *remedy; /* of such a detail; NULL: the kind's */
+	const char *detail; /* NULL: the error's own message */
+	const char *remedy; /* for this detail; NULL: the default of the kind */
 };
 
 #define ROOM "try again later; whoever runs the host must make room on its disks"
 
-/* The first that fits. What is scarce is so whoever was looking for it: there the code is any. */
+/* The first match counts. A shortage is the same for every source: there the code is any. */
 static const struct mapping mappings[] = {
 	{ BRIG_E_NONE, EMFILE, PROBLEM_UNAVAILABLE, "the service has too much open at once",
 	  "end sessions that are not used; the operator can raise its LimitNOFILE" },
@@ -248,7 +248,7 @@ void problem_of_error(struct problem *problem, const struct brig_error *error)
 	problem_retry(problem);
 }
 
-/* Nobody should have to guess when to come again. */
+/* Every client is told when to try again. */
 void problem_retry(struct problem *problem)
 {
 	int status = problem_info(problem->kind)->status;

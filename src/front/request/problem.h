@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What can be answered instead of what was asked (RFC 9457, application/problem+json). The codes
- * are stable: clients may depend on them. Nothing of the host's inside gets into them: no paths, no
- * addresses.
+ * Answers for requests that failed (RFC 9457, application/problem+json). The codes are stable:
+ * clients may depend on them. They contain no details of the host: no paths, no addresses.
  */
 #ifndef BRIG_FRONT_REQUEST_PROBLEM_H
 #define BRIG_FRONT_REQUEST_PROBLEM_H
@@ -50,7 +49,7 @@ struct problem_info {
 	const char *code;
 	int status;
 	const char *title;
-	const char *remedy; /* when nothing better was said; NULL: there is none for all of them */
+	const char *remedy; /* the default; NULL: there is none */
 };
 
 struct problem {
@@ -61,20 +60,20 @@ struct problem {
 };
 
 const struct problem_info *problem_info(enum problem_kind kind);
-enum problem_kind problem_of_code(const char *code);  /* PROBLEM_INTERNAL: none such */
-enum problem_kind problem_of_status(int http_status); /* of the HTTP layer's own refusals */
+enum problem_kind problem_of_code(const char *code);  /* PROBLEM_INTERNAL: not found */
+enum problem_kind problem_of_status(int http_status); /* for refusals of the HTTP layer */
 
 /* Returns -EINVAL: `return problem_set(...)`. */
 int problem_set(struct problem *problem, enum problem_kind kind, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 void problem_remedy(struct problem *problem, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-/* What an engine or a ledger reported, in words that may leave the house. */
+/* An error of an engine or a ledger, in words that reveal nothing about the host. */
 void problem_of_error(struct problem *problem, const struct brig_error *error);
 
-/* A time for Retry-After, if it is one to come again after and has none. */
+/* Sets a time for Retry-After, if trying again makes sense and none is set. */
 void problem_retry(struct problem *problem);
-/* The way back, for those who ask by engine.h. */
+/* The reverse, for callers that use engine.h. */
 void problem_to_error(const struct problem *problem, struct brig_error *error);
 void problem_write(const struct problem *problem, struct buf *out);
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From a request to its handler, and from there to an answer. */
+/* Requests: from the HTTP exchange to a handler, and from there to an answer. */
 #include "front/request/request.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include "base/json/json_out.h"
 #include "role/log.h"
 
-/* One line for each request, for those who want it. */
+/* One log line for each request, at level info. */
 static void log_access(const struct request *request)
 {
 	if (request->line) {
@@ -67,7 +67,7 @@ bool request_accepts(const struct request *request, const char *type)
 	return accept && strcasestr(accept, type) != NULL;
 }
 
-/* The exchange, if it can be answered: it is not the visit's any more. */
+/* The exchange, if it can be answered: the request does not own it any more. */
 static struct http_exchange *let_go(struct request *request, int status)
 {
 	struct http_exchange *exchange = request->exchange;
@@ -123,15 +123,15 @@ void request_answer_empty(struct request *request, int status)
 
 void request_answer_problem(struct request *request, const struct problem *problem)
 {
-	struct problem said = *problem;
+	struct problem answered_problem = *problem;
 	struct buf text = { 0 };
 	char retry[16];
 
-	problem_retry(&said);
+	problem_retry(&answered_problem);
 	problem_write(problem, &text);
 	request->front->counts.problems[problem->kind]++;
-	if (said.retry_s) {
-		snprintf(retry, sizeof(retry), "%u", said.retry_s);
+	if (answered_problem.retry_s) {
+		snprintf(retry, sizeof(retry), "%u", answered_problem.retry_s);
 		request_answer_header(request, "Retry-After", retry);
 	}
 	if (problem->kind == PROBLEM_UNAUTHORIZED) {
@@ -173,7 +173,7 @@ void request_audit_other(struct request *request, const char *kind, const char *
 	buf_done(&facts);
 }
 
-/* --- asking the engine ----------------------------------------------------------------------- */
+/* --- calling the engine ---------------------------------------------------------------------- */
 
 static void audit(struct request *request, const char *data, size_t size)
 {
@@ -217,7 +217,7 @@ static void engine_fail(void *user, const struct brig_error *error)
 
 	request->run = NULL;
 	problem_of_error(&problem, error);
-	/* A file that is not there is no failure, whoever has found that out. */
+	/* A file that is not found is no failure of the engine. */
 	if (problem_info(problem.kind)->status >= 500) {
 		role_log_often(ROLE_ERROR, "engine.failed", request->route->pattern,
 			       "route=%s why=%s", request->route->pattern, error->message);
@@ -232,7 +232,8 @@ void request_call_engine(struct request *request, struct engine_call *call,
 
 	call->tenant = request->caller.tenant;
 	call->caller =
-		request->caller.name; /* also who gives a person's consent, with call->proof */
+		/* also the caller that passes on a person's consent, with call->proof */
+		request->caller.name;
 	call->run.tenant = request->caller.tenant;
 	call->end = end ? end : engine_end;
 	call->fail = engine_fail;
@@ -243,7 +244,7 @@ void request_call_engine(struct request *request, struct engine_call *call,
 	}
 }
 
-/* --- tokens that are gone --------------------------------------------------------------------- */
+/* --- revoked tokens --------------------------------------------------------------------------- */
 
 static bool is_revoked(const struct request *request)
 {
@@ -251,7 +252,7 @@ static bool is_revoked(const struct request *request)
 	       !auth_stands(&request->front->auth, request->caller.tenant, request->caller.name);
 }
 
-/* The end of one may be the end of others: each time from the beginning. */
+/* The end of one may free others: start from the beginning each time. */
 static struct request *find_revoked(const struct front *front)
 {
 	for (struct request *request = front->requests; request; request = request->next) {
@@ -278,7 +279,7 @@ void requests_revoke(struct front *front)
 	}
 }
 
-/* --- coming in ------------------------------------------------------------------------------- */
+/* --- incoming requests ----------------------------------------------------------------------- */
 
 static void gone(void *user)
 {
@@ -301,8 +302,8 @@ static bool is_json(const char *type)
 	       strchr(" ;", type[length]);
 }
 
-/* White space around nothing, or around an object with nothing in it. */
-static bool says_nothing(const char *body, size_t size)
+/* Only white space, or an empty object. */
+static bool is_blank_body(const char *body, size_t size)
 {
 	char seen[2];
 	size_t count = 0;
@@ -332,7 +333,7 @@ static int check_body(struct request *request, struct problem *problem)
 								: PROBLEM_CONTENT_TOO_LARGE,
 				   "the body has more than %zu bytes", most);
 	}
-	if (route->body == ROUTE_EMPTY && !says_nothing(exchange->body, exchange->body_size)) {
+	if (route->body == ROUTE_EMPTY && !is_blank_body(exchange->body, exchange->body_size)) {
 		problem_set(problem, PROBLEM_INVALID_REQUEST, "this call takes no fields");
 		problem_remedy(problem, "send no body, or {}");
 		return -EINVAL;

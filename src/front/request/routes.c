@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of routes, and how a path finds its line. */
+/* The table of routes, and finding the route of a path. */
 #include "front/request/routes.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What can be asked, as a table. */
+/* The routes of the API. */
 #ifndef BRIG_FRONT_REQUEST_ROUTES_H
 #define BRIG_FRONT_REQUEST_ROUTES_H
 
@@ -14,27 +14,28 @@ struct request;
 
 enum route_body {
 	ROUTE_NO_BODY,
-	ROUTE_EMPTY, /* nothing, or {}: many clients send no POST without a body */
-	ROUTE_JSON,  /* and nothing but application/json, so that no web page's form can send it */
+	ROUTE_EMPTY, /* nothing, or {}: many clients cannot send a POST without a body */
+	ROUTE_JSON,  /* application/json only, so that a web page's form cannot send it */
 	ROUTE_BYTES,
 };
 
 struct route {
 	const char *method;  /* NULL: any */
 	const char *pattern; /* {} is one part of the path, {*} all the rest */
-	bool open;           /* for everybody: no token is needed */
+	bool open;           /* no token is needed */
 	enum route_body body;
 	enum upload_form form; /* of a long body */
 	void (*handle)(struct request *request);
 };
 
 struct front;
-/* The largest body that it takes, and what that limit is called; NULL: it cannot be changed. */
+/* The largest body of the route, and the name of that limit; NULL: it cannot be configured. */
 size_t route_body_max(const struct front *front, const struct route *route, const char **ret_name);
 
 /*
- * NULL: none; then *ret_known tells whether the path is known with other methods, which are put
- * into `allowed`. Else the parts for {} are copied into args (free() them); NULL when not wanted.
+ * NULL: not found; then *ret_known is true if the path exists with other methods, which are put
+ * into `allowed`. Otherwise the parts for {} are copied into args (free() them); NULL when not
+ * wanted.
  */
 const struct route *route_find(const char *method, const char *path, char *args[ROUTE_ARGS],
 			       bool *ret_known, char allowed[64]);

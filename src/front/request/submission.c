@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Orders. */
+/* Submissions: see submission.h. */
 #include "front/request/submission.h"
 
 #include <errno.h>
@@ -11,9 +11,9 @@
 
 #define KEY_MAX 255
 
-/* The ledger's answer comes even if the visitor has left. */
+/* The ledger's answer comes even if the client has left. */
 struct waiting {
-	struct request *request; /* NULL: has left */
+	struct request *request; /* NULL: it has ended */
 	void (*begun)(struct request *request, const struct problem *problem, const char *twin,
 		      bool same);
 };
@@ -51,7 +51,7 @@ static int check_key(const char *key, struct problem *problem)
 	return 0;
 }
 
-/* The body is not held: what is wanted of it was made as it came. */
+/* The body itself is not held: the hash and the text were made while it arrived. */
 static int prepare_upload(struct request *request, struct submission *submission,
 			  struct problem *problem)
 {

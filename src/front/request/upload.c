@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Long bodies on their way in: see upload.h. */
+/* Receiving long bodies: see upload.h. */
 #include "front/request/upload.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include "base/spool.h"
 #include "mcp/mcp_limits.h"
 
-/* What a run has, wherever it stands. */
+/* The long strings of a run, at any level. */
 #define RUN(at)                                                                                    \
 	{ at "code", false, true }, { at "stdin", false, false },                                  \
 		{ at "stdin_base64", true, false }, { at "files.content", false, false },          \
@@ -33,7 +33,7 @@ static const struct json_place legacy_places[] = {
 	}
 
 static const struct form {
-	bool json, text; /* it is read as it comes; it is kept as it came */
+	bool json, text; /* it is parsed while it arrives; it is kept unchanged */
 	struct json_stream_options options;
 } forms[] = {
 	[UPLOAD_RUN] = { true,
@@ -52,7 +52,7 @@ static const struct form {
 			 { { .depth = MCP_DEPTH_MAX,
 			     .values = MCP_VALUES_MAX,
 			     .plain_max = FIELDS_PLAIN_MAX },
-			   NULL, /* its arguments are hashed as they are: all is put back */
+			   NULL, /* its arguments are hashed unchanged: all strings are put back */
 			   0,
 			   0 } },
 	[UPLOAD_BYTES] = { false, true, { { 0 }, NULL, 0, 0 } },
@@ -60,7 +60,7 @@ static const struct form {
 
 struct upload {
 	struct http_sink sink;
-	struct json_stream *json; /* owned; NULL: it is not read */
+	struct json_stream *json; /* owned; NULL: it is not parsed */
 	bool kept, hashed, used;
 	struct spool text;
 	struct sha256 hash;

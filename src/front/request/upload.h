@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A long body on its way in: JSON is read as it comes, and what is long in it goes to a memory
- * file; so do bytes. Nothing of it is on the heap but what jansson makes of the rest.
+ * Receives a long body: JSON is parsed while it arrives, and its long strings go to a memory file;
+ * so do plain bytes. Only the parsed rest is on the heap.
  */
 #ifndef BRIG_FRONT_REQUEST_UPLOAD_H
 #define BRIG_FRONT_REQUEST_UPLOAD_H
@@ -10,25 +10,25 @@
 #include "front/request/fields.h"
 #include "http/http.h"
 
-/* What a body is, so that it is known which of its strings may stay where they are. */
+/* The kind of a body, which determines which of its strings may stay in the memory file. */
 enum upload_form {
-	UPLOAD_NONE, /* nothing long is taken */
+	UPLOAD_NONE, /* no long body is accepted */
 	UPLOAD_RUN,
-	UPLOAD_QUEUED, /* the same; the text itself is wanted too, for the ledger */
+	UPLOAD_QUEUED, /* the same; the text itself is kept too, for the ledger */
 	UPLOAD_LEGACY,
 	UPLOAD_MCP,
 	UPLOAD_BYTES,
 };
 
-/* NULL: none is wanted, or no memory. `hashed`: upload_digest() will be asked for. */
+/* NULL: not needed, or no memory. `hashed`: upload_digest() will be called. */
 struct http_sink *upload_new(enum upload_form form, bool hashed);
 /* Does the sink have the body? */
 bool upload_has(const struct http_exchange *exchange);
-/* What was read, once. `why` tells why there is none. */
+/* The parsed body, once. If there is none `why` has the reason. */
 struct document upload_read(struct http_exchange *exchange, struct json_refusal *why);
 /*
- * The body itself, of a form that wants it, once; the caller's. `ended`: with a NUL behind it, as
- * all that is shared with the warden has. NULL: no memory.
+ * The body itself, once, for a form that keeps it; owned by the caller. `ended`: NUL-terminated, as
+ * everything that is shared with the warden. NULL: no memory.
  */
 struct block *upload_text(struct http_exchange *exchange, bool ended);
 /* Its hash, once. */
