@@ -145,7 +145,7 @@ static int begin(struct front *front, const struct front_options *options, struc
 		r = http_server_listen(front->http, options->sockets[i]);
 	}
 	if (r < 0) {
-		error_errno(error, BRIG_E_SYSTEM, -r, "the front cannot begin");
+		error_errno(error, BRIG_E_SYSTEM, -r, "the front cannot start");
 	}
 	return r;
 }

@@ -218,7 +218,7 @@ int front_mcp_new(struct front *front, struct front_mcp **ret, struct brig_error
 	}
 	if (r < 0) {
 		if (error && !error->message[0]) {
-			error_errno(error, BRIG_E_SYSTEM, -r, "MCP cannot begin");
+			error_errno(error, BRIG_E_SYSTEM, -r, "MCP cannot start");
 		}
 		front_mcp_free(mcp);
 		return r;

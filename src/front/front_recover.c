@@ -35,8 +35,7 @@ static void recover_one(struct front *front, json_t *item)
 		return;
 	}
 	if (!auth_recall(&front->auth, tenant, name, &caller)) {
-		problem_set(&problem, PROBLEM_UNAUTHORIZED,
-			    "whoever asked for it may not ask any more");
+		problem_set(&problem, PROBLEM_UNAUTHORIZED, "its caller is not allowed any more");
 		give_up(front, id, &problem);
 		return;
 	}

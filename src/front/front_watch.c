@@ -129,8 +129,9 @@ static int permit_consent(const struct caller *caller, struct execution_request 
 		return -EACCES;
 	}
 	if (caller->token && !caller->presented[0]) {
-		return problem_set(problem, PROBLEM_CONSENT_NOT_ALLOWED,
-				   "consent: it does not survive a restart; ask again");
+		return problem_set(
+			problem, PROBLEM_CONSENT_NOT_ALLOWED,
+			"consent: it does not survive a restart; send the request again");
 	}
 	execution_request->call.proof = execution_request->proof = strdup(caller->presented);
 	return execution_request->proof

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The head of an answer. For any headers that a handler sets, the result is one valid head: names are
- * tokens, values have no control characters, and only this layer writes the headers that frame the
- * message.
+ * The head of an answer. For any headers that a handler sets, the result is one valid head: names
+ * are tokens, values have no control characters, and only this layer writes the headers that frame
+ * the message.
  */
 #ifndef BRIG_HTTP_ANSWER_H
 #define BRIG_HTTP_ANSWER_H

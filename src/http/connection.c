@@ -67,7 +67,7 @@ static void open_transport(struct http_connection *c)
 	} else if (r == -EPROTOTYPE) {
 		c->server->counts.malformed++;
 		byte_stream_forget(&c->byte_stream);
-		connection_refuse(c, 400, "this port speaks TLS: ask it with https://");
+		connection_refuse(c, 400, "this port requires TLS: use https://");
 	} else if (r != HTTP_WANTS_INPUT && r != HTTP_WANTS_OUTPUT) {
 		c->server->counts.malformed++;
 		linger(c);
@@ -350,7 +350,7 @@ static void due(void *user)
 	} else {
 		c->server->counts.timed_out++;
 		if (is_reading(c)) {
-			connection_refuse(c, 408, "the request did not come in time");
+			connection_refuse(c, 408, "the request timed out");
 		} else {
 			c->broken = true;
 		}

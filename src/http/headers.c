@@ -109,7 +109,7 @@ static int join_lists(struct headers *headers, size_t text_size, const char **wh
 			continue;
 		}
 		if (!is_list(headers->list[i].name)) {
-			*why = "a header that has one value came twice";
+			*why = "a header that may have only one value was sent twice";
 			return 400;
 		}
 		if (!out) {

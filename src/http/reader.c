@@ -108,7 +108,7 @@ static void end_head(struct http_reader *reader)
 	if (status) {
 		refuse(reader, status, why);
 	} else if (http1->framing.expects_other) {
-		refuse(reader, 417, "the only expectation that is met here is \"100-continue\"");
+		refuse(reader, 417, "the only supported expectation is \"100-continue\"");
 	} else {
 		reader->state = READER_HEAD_DONE;
 	}

@@ -90,8 +90,8 @@ static void send_head(struct exchange *x, const struct answer_form *form, const 
 /* A client that does not read its answers gets no more large ones: the body of the refusal. */
 static char *refuse_large(struct exchange *x)
 {
-	static const char why[] = "your answers that wait to be taken are too large together "
-				  "(http.tenant_answer_bytes)";
+	static const char why[] =
+		"your unread answers are too large together (http.tenant_answer_bytes)";
 	const struct http_server_options *options = &x->connection->server->options;
 
 	answer_add(&x->headers, "Retry-After", "1");

@@ -39,7 +39,7 @@ static int decode_path(const char *at, const char *end, char *out, const char **
 		}
 		int byte = escape_read(at, end);
 		if (byte < 0) {
-			return wrong(why, "the path has a wrong escape");
+			return wrong(why, "the path has an invalid escape");
 		}
 		/*
 		 * A proxy in front of the server would not treat it as a slash, but the server
@@ -102,7 +102,7 @@ static int check_query(const char *at, const char *end, const char **why)
 			continue;
 		}
 		if (escape_read(at, end) <= 0) {
-			return wrong(why, "the query has a wrong escape");
+			return wrong(why, "the query has an invalid escape");
 		}
 		at += 3;
 	}

@@ -246,7 +246,7 @@ static void handle_post(struct mcp_http *http, struct mcp_http_exchange *exchang
 static void not_allowed(struct mcp_http_exchange *exchange)
 {
 	exchange->class->answer_header(exchange, "Allow", "POST");
-	refuse(exchange, 405, "only POST is for clients without a session");
+	refuse(exchange, 405, "clients without a session can only use POST");
 }
 
 /* The number at the start of a text, which is moved on; false: none. */
@@ -336,7 +336,7 @@ void mcp_http_handle(struct mcp_http *http, struct mcp_http_exchange *exchange)
 	exchange->gone = NULL;
 	exchange->drained = NULL;
 	if (!mcp_host_allowed(http, exchange)) {
-		refuse(exchange, 403, "Host or Origin is none of this server's names");
+		refuse(exchange, 403, "Host or Origin is not a name of this server");
 		return;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(methods); i++) {

@@ -103,7 +103,7 @@ static bool expect(struct mcp_http_exchange *exchange, const char *name, const c
 
 	if (!same) {
 		buf_addf(why, "Header mismatch: %s %s", name,
-			 text ? "does not say what the body says" : "is missing or malformed");
+			 text ? "does not match the body" : "is missing or malformed");
 	}
 	free(text);
 	return same;
@@ -120,7 +120,7 @@ static bool number_matches(struct mcp_http_exchange *exchange, const char *name,
 		    fabs(number - json_number_value(value)) < 1e-9;
 
 	if (!same) {
-		buf_addf(why, "Header mismatch: %s does not say what the body says", name);
+		buf_addf(why, "Header mismatch: %s does not match the body", name);
 	}
 	free(text);
 	return same;

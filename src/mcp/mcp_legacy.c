@@ -17,7 +17,8 @@ void mcp_handle_initialize(struct mcp_call *call)
 		return;
 	}
 	if (peer->version) {
-		mcp_call_fail(call, MCP_E_INVALID_REQUEST, NULL, "initialize comes only once");
+		mcp_call_fail(call, MCP_E_INVALID_REQUEST, NULL,
+			      "initialize may be sent only once");
 		return;
 	}
 	/*
@@ -44,7 +45,7 @@ void mcp_handle_set_level(struct mcp_call *call)
 	if (!call->server->provider->log) {
 		mcp_call_fail(call, MCP_E_METHOD_NOT_FOUND, NULL, "Method not found");
 	} else if (level < 0) {
-		mcp_call_fail(call, MCP_E_INVALID_PARAMS, NULL, "\"level\" is no log level");
+		mcp_call_fail(call, MCP_E_INVALID_PARAMS, NULL, "\"level\" is not a log level");
 	} else {
 		call->peer->log_level = (enum mcp_level)level;
 		mcp_call_finish(call, json_object());

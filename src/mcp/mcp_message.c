@@ -15,7 +15,7 @@ const char *mcp_message_refused(const struct json_refusal *refusal)
 		enum json_error_code code;
 		const char *why;
 	} reasons[] = {
-		{ json_error_duplicate_key, "a key stands twice" },
+		{ json_error_duplicate_key, "a key is there twice" },
 		{ json_error_invalid_utf8, "not UTF-8" },
 		{ json_error_null_character, "a NUL character" },
 		{ json_error_null_byte_in_key, "a NUL character" },

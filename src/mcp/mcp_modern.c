@@ -33,7 +33,7 @@ const char *mcp_modern_check(const struct mcp_message *message, int *ret_code, j
 		return "params._meta must have " META_CAPABILITIES;
 	}
 	if (level && mcp_level_find(json_string_value(level)) < 0) {
-		return "params._meta: " META_LOG_LEVEL " is no log level";
+		return "params._meta: " META_LOG_LEVEL " is not a log level";
 	}
 	if (!mcp_version_known(json_string_value(version), true)) {
 		*ret_code = MCP_E_UNSUPPORTED_VERSION;

@@ -19,7 +19,7 @@ static bool offered(struct mcp_call *call, bool has)
 static void finish_list(struct mcp_call *call, const char *key, json_t *list)
 {
 	if (json_object_get(call->params, "cursor")) {
-		mcp_call_fail(call, MCP_E_INVALID_PARAMS, NULL, "\"cursor\" is none of ours");
+		mcp_call_fail(call, MCP_E_INVALID_PARAMS, NULL, "\"cursor\" is not valid");
 	} else {
 		mcp_call_finish(call, json_pack("{s:O}", key, list));
 	}
@@ -53,7 +53,7 @@ void mcp_handle_tools_list(struct mcp_call *call)
  */
 static void refuse_arguments(struct mcp_call *call, const char *tool, const struct buf *why)
 {
-	const char *text = why->data ? why->data : "the arguments are wrong";
+	const char *text = why->data ? why->data : "the arguments are invalid";
 
 	if (mcp_version_from(call->version, "2025-11-25")) {
 		mcp_call_finish_text(call, true, "%s: %s.", tool, text);

@@ -149,11 +149,11 @@ static const char *request_fault(const struct mcp_peer *peer, const struct mcp_m
 		return "initialize must come first";
 	}
 	if (call_find(peer, message->id)) {
-		return "a request with this id is under way";
+		return "a request with this id is in progress";
 	}
 	if (peer->calls_count >= peer->server->options.calls_per_client) {
 		*ret_code = MCP_E_INTERNAL;
-		return "too many requests are under way: wait for some of them";
+		return "too many requests are in progress: wait for some of them";
 	}
 	*ret_code = MCP_E_INVALID_PARAMS;
 	if (method->name_key &&

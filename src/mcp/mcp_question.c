@@ -215,7 +215,7 @@ void mcp_question_answered(struct mcp_peer *peer, const struct mcp_message *resp
 		call->kind = CALL_RUNNING;
 		json_object_clear(call->waiting);
 		char text[256];
-		snprintf(text, sizeof(text), "it said: %s", why ? why : "no");
+		snprintf(text, sizeof(text), "it answered: %s", why ? why : "no");
 		ask_failed(call, "an answer", text);
 		return;
 	}

@@ -40,7 +40,7 @@ static int own_json(const char *name, const char *what, const char *text, json_t
 		json_decref(*ret);
 		*ret = NULL;
 		return error_set(error, BRIG_E_INPUT, EINVAL,
-				 "MCP tool %s: its %s is no JSON object", name, what);
+				 "MCP tool %s: its %s is not a JSON object", name, what);
 	}
 	return 0;
 }
@@ -50,7 +50,8 @@ static int add_tool(json_t *list, const struct mcp_tool *tool, struct brig_error
 	json_t *input = NULL, *output = NULL, *annotations = NULL;
 
 	if (!tool_name_valid(tool->name)) {
-		return error_set(error, BRIG_E_INPUT, EINVAL, "\"%s\" is no name for an MCP tool",
+		return error_set(error, BRIG_E_INPUT, EINVAL,
+				 "\"%s\" is not a valid name for an MCP tool",
 				 tool->name ? tool->name : "");
 	}
 	int r = own_json(tool->name, "input schema", tool->input_schema, &input, error);
@@ -139,7 +140,8 @@ static int server_offer(struct mcp_server *server, struct brig_error *error)
 		     json_array_size(server->resources) + json_array_size(server->templates) ==
 			     provider->resources_count;
 	return whole ? 0
-		     : error_set(error, BRIG_E_INPUT, EINVAL, "MCP: what is offered is not whole");
+		     : error_set(error, BRIG_E_INPUT, EINVAL,
+				 "MCP: the server's tables are incomplete");
 }
 
 static void set_options(struct mcp_server *server, const struct mcp_options *options)

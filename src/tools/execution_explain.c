@@ -28,7 +28,7 @@ static const char *event_words(const json_t *event)
 		const char *kind, *words;
 	} described[] = {
 		{ "connection.refused", "The sandbox refused a connection to" },
-		{ "limit.touched", "It met the limit" },
+		{ "limit.touched", "It reached the limit" },
 	};
 	const char *kind = tools_text(event, "kind");
 
@@ -86,8 +86,8 @@ static void explain_names(const json_t *result, struct buf *out)
 	}
 	if (names.size && !mentioned) {
 		buf_addf(out,
-			 " The program asked for %s: this run has no network. A run may reach the "
-			 "hosts that network.allow in the policy has.",
+			 " The program looked up %s: this run has no network. A run may reach the "
+			 "hosts in network.allow of the policy.",
 			 names.data);
 	}
 }

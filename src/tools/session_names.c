@@ -113,7 +113,7 @@ int session_names_begin(struct session_names *names, const char *caller, const c
 	}
 	if (!has_room(names, caller)) {
 		int r = error_set(err, BRIG_E_INPUT, EAGAIN, "there are too many named sessions");
-		error_remedy(err, "close one with close_session, or use a name that there is");
+		error_remedy(err, "close one with close_session, or use an existing name");
 		return r;
 	}
 	struct session_name *made = calloc(1, sizeof(*made));

@@ -65,7 +65,7 @@ static json_t *question(const struct mcp_call *mcp, const char *why)
 		buf_addf(&text, "Run this %s program?\n\n", language ? language : "Python");
 		add_code(&text, json_string_value(code), json_string_length(code));
 	} else {
-		buf_adds(&text, "Open a session whose code runs without being asked about?");
+		buf_adds(&text, "Open a session whose code runs without further questions?");
 	}
 	json_t *message = text.failed ? NULL : mcp_string(text.data, text.size);
 	return json_pack("{s:o, s:{s:s, s:{s:{s:s, s:s, s:b}}, s:[s]}}", "message", message,

@@ -45,7 +45,7 @@ static void repair(void *user, struct mcp_call *mcp, const json_t *arguments)
 		 "execute_code, and read how it ends.\n\n%s\n\n",
 		 language ? language : "Python", tools_text(arguments, "code"));
 	if (tools_text(arguments, "problem")) {
-		buf_addf(&text, "What is wrong with it: %s\n\n", tools_text(arguments, "problem"));
+		buf_addf(&text, "The problem: %s\n\n", tools_text(arguments, "problem"));
 	}
 	buf_adds(&text, "Find the cause, change as little as possible, and run it again until it "
 			"works. If a limit of the sandbox ended it, say which one: do not work "
@@ -54,12 +54,12 @@ static void repair(void *user, struct mcp_call *mcp, const json_t *arguments)
 }
 
 static const struct mcp_prompt_argument solve_arguments[] = {
-	{ "task", "what is to be found out or made", true },
+	{ "task", "the task to solve", true },
 	{ "language", "the language to write in (Python)", false },
 };
 static const struct mcp_prompt_argument repair_arguments[] = {
 	{ "code", "the program", true },
-	{ "problem", "what it does wrong", false },
+	{ "problem", "the problem with it", false },
 	{ "language", "its language (Python)", false },
 };
 

@@ -82,15 +82,16 @@ static bool read_some(struct tools *tools, struct mcp_call *mcp, const json_t *a
 	}
 	struct kept_output *kept = kept_outputs_find(tools->kept, mcp_call_tenant(mcp), id);
 	if (!kept) {
-		mcp_call_finish_text(mcp, true,
-				     "Nothing is kept of execution %s: its output was shown whole, "
-				     "or it is too long ago. Run the code again if it is needed.",
-				     id);
+		mcp_call_finish_text(
+			mcp, true,
+			"Nothing is stored of execution %s: its output was shown completely, or it "
+			"is too old. Run the code again if it is needed.",
+			id);
 		return true;
 	}
 	if (!tools_find_output(kept, name, &bytes, &positions)) {
 		mcp_call_finish_text(mcp, true,
-				     "Execution %s has no output of the name %s. Ask for stdout, "
+				     "Execution %s has no output of the name %s. Use stdout, "
 				     "stderr or the path of one of its files.",
 				     id, name);
 		return true;

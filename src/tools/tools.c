@@ -15,8 +15,8 @@
 #define TEXTS_PER_TOOL 5
 
 static const char instructions[] =
-	"Runs code in sealed, one-shot sandboxes: no network but the hosts that the policy allows, "
-	"no files but its own, limits on time, memory and output. Use execute_code for "
+	"Runs code in sealed, one-shot sandboxes: no network except the hosts that the policy "
+	"allows, no files except its own, limits on time, memory and output. Use execute_code for "
 	"everything; open_session first when later code needs the variables or files of earlier "
 	"code. A program's exit status and its error text are in the answer: read them, correct "
 	"the code, run it again.";

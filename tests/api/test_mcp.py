@@ -342,7 +342,7 @@ def test_long_output_in_pages(alice, bob):
     for wrong in ({"name": "out/none"}, {"execution_id": "01ARZ3NDEKTSV4RRFFQ69G5FAV"}):
         assert peer.call("read_output", **{"execution_id": mine, **wrong})["isError"]
     other = Peer(bob).call("read_output", execution_id=mine)
-    assert other["isError"] and "Nothing is kept" in other["content"][0]["text"]
+    assert other["isError"] and "Nothing is stored" in other["content"][0]["text"]
 
 
 def asked_meanwhile(alice, bob, peer, session, pages):
@@ -478,8 +478,8 @@ def test_names_without_a_network(alice):
     coped = Peer(alice).call("execute_code", code=ASKS + "print('coped')")
     words = coped["structuredContent"]["explanation"]
     assert coped["isError"] is False and coped["structuredContent"]["status"] == "ok"
-    assert words == ("The program asked for a.example, b.example: this run has no network. A run "
-                     "may reach the hosts that network.allow in the policy has.")
+    assert words == ("The program looked up a.example, b.example: this run has no network. A run "
+                     "may reach the hosts in network.allow of the policy.")
     assert words in coped["content"][0]["text"]
     failed = Peer(alice).call("execute_code", code=ASKS + "raise SystemExit(3)")
     words = failed["structuredContent"]["explanation"]

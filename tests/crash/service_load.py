@@ -22,7 +22,7 @@ UNDER_WAY = ("queued", "running")
 # Responses that mean "not now", and acknowledge nothing.
 NOT_NOW = {"queue_full", "memory_low", "ledger_unavailable", "unavailable", "queue_timeout",
            "session_limit"}
-NOT_NOW_WORDS = ("try again", "starting again", "could not be recorded")
+NOT_NOW_WORDS = ("try again", "restarting", "could not be recorded")
 MCP = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2026-07-28",
        "Mcp-Method": "tools/call", "Mcp-Name": "execute_code"}
 

@@ -222,7 +222,7 @@ def test_models_are_told(unix):
     code = "f = open('/sandbox/x', 'wb')\nwhile True: f.write(b'x' * 1000000)"
     _, result = post("tools/call", {"name": "execute_code", "arguments": {"code": code}})
     text = result["content"][0]["text"]
-    assert result["isError"] and "It met the limit disk_bytes: the disk was full." in text, text
+    assert result["isError"] and "It reached the limit disk_bytes: the disk was full." in text, text
 
 
 def test_links_by_the_service(unix):

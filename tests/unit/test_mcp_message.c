@@ -38,8 +38,8 @@ static void test_load(void **state)
 		{ "", "not JSON" },
 		{ "5", "not JSON" },
 		{ "{}{}", "not JSON" },
-		{ "{\"a\":1,\"a\":1}", "a key stands twice" },
-		{ "{\"a\":{\"b\":1,\"b\":2}}", "a key stands twice" },
+		{ "{\"a\":1,\"a\":1}", "a key is there twice" },
+		{ "{\"a\":{\"b\":1,\"b\":2}}", "a key is there twice" },
 		{ "{\"\xff\":1}", "not UTF-8" },
 		{ "{\"a\":\"\\u0000\"}", "a NUL character" },
 	};

@@ -149,10 +149,10 @@ static int check_room(const struct admission *admission, const struct tenant_que
 	int r = 0;
 
 	if (admission->closed) {
-		r = problem_set(problem, PROBLEM_UNAVAILABLE, "the service is going down");
+		r = problem_set(problem, PROBLEM_UNAVAILABLE, "the service is shutting down");
 	} else if (admission->memory_now < admission->limits.memory_floor) {
 		r = problem_set(problem, PROBLEM_MEMORY_LOW,
-				"the host is short of memory; nothing new is begun");
+				"the host is low on memory; no new runs are started");
 	} else if (admission->waiting >= admission->limits.queue) {
 		r = problem_set(problem, PROBLEM_QUEUE_FULL, "%u runs are waiting already",
 				admission->waiting);

@@ -82,7 +82,7 @@ static void looked(void *user, const char *data, size_t size)
 								       ENGINE_SESSION_FORK) };
 	json_t *session = json_loadb(data, size, 0, NULL);
 	int r = known ? permit(front, &caller, &execution_request, session, &error)
-		      : error_set(&error, BRIG_E_POLICY, EACCES, "nobody knows who asks");
+		      : error_set(&error, BRIG_E_POLICY, EACCES, "the caller is not known");
 	json_decref(session);
 	run->inner = NULL;
 	if (r == 0) {

@@ -115,7 +115,7 @@ static void too_late(void *user)
 	struct engine_run *run = user;
 	struct problem problem = { 0 };
 
-	problem_set(&problem, PROBLEM_QUEUE_TIMEOUT, "its turn did not come in time");
+	problem_set(&problem, PROBLEM_QUEUE_TIMEOUT, "timed out waiting in the queue");
 	problem.retry_s = admission_retry_s(&front_of(run)->admission);
 	refused(run, &problem);
 }
@@ -139,7 +139,7 @@ static int reserve(const struct engine_call *call, struct engine_run *run, struc
 
 	if (!auth_recall(&front->auth, call->tenant, call->caller ? call->caller : "",
 			 &run->caller)) {
-		return error_set(error, BRIG_E_POLICY, EACCES, "nobody knows who asks");
+		return error_set(error, BRIG_E_POLICY, EACCES, "the caller is not known");
 	}
 	int r = execution_request_copy(call, &run->execution_request);
 	if (r < 0) {
@@ -210,7 +210,7 @@ void fork_engine_close(struct engine *engine)
 	struct relay *relay = (struct relay *)(void *)engine;
 	struct problem problem = { 0 };
 
-	problem_set(&problem, PROBLEM_UNAVAILABLE, "the service is going down");
+	problem_set(&problem, PROBLEM_UNAVAILABLE, "the service is shutting down");
 	problem.retry_s = 2;
 	/* The answer to one call may free others: relay_call_free() moves close_next on. */
 	for (struct relay_call *call = relay->calls; call; call = relay->close_next) {

@@ -157,8 +157,7 @@ void ledger_query_send(struct request *request, const struct ledger_query_text *
 
 	if (!has_room(front, request->caller.tenant)) {
 		problem_set(&problem, PROBLEM_QUEUE_FULL,
-			    "%u of your questions for what is recorded are waiting already",
-			    WAITING_MAX);
+			    "%u of your queries to the ledger are waiting already", WAITING_MAX);
 		request_answer_problem(request, &problem);
 		return;
 	}

@@ -358,7 +358,7 @@ void events_replay(struct request *request, const struct stored *stored,
 		run_result_copy(&stored->result, &events->result);
 		if (!hold(events, events->result.block->size)) {
 			request_refuse(request, PROBLEM_BYTES_LIMITED,
-				       "your answers that wait to be taken are too large together "
+				       "your unread answers are too large together "
 				       "(http.tenant_answer_bytes)");
 			return;
 		}

@@ -201,7 +201,7 @@ static void due(void *user)
 	if (execution->state == EXECUTION_WAITING && !execution->queued &&
 	    clock_now_ns() >= execution->patience_ns) {
 		problem_set(&execution->problem, PROBLEM_QUEUE_TIMEOUT,
-			    "its turn did not come in time");
+			    "timed out waiting in the queue");
 		execution->problem.retry_s = admission_retry_s(&execution->front->admission);
 		execution_fail(execution);
 	} else if (!execution->listeners) {

@@ -45,7 +45,7 @@ void execution_notified(struct execution *execution)
 	}
 }
 
-static const char not_recorded[] = "it ran, but how it ended could not be recorded";
+static const char not_recorded[] = "it ran, but its end could not be recorded";
 
 static void unrecorded(struct execution *execution)
 {
@@ -58,8 +58,8 @@ static void notify_unrecorded(struct execution *execution)
 {
 	execution->unrecorded = true;
 	problem_set(&execution->excuse, PROBLEM_LEDGER_UNAVAILABLE, "%s", not_recorded);
-	problem_remedy(&execution->excuse, "it will be tried again: ask for /v1/executions/%s",
-		       execution->id);
+	problem_remedy(&execution->excuse,
+		       "recording it will be tried again: GET /v1/executions/%s", execution->id);
 	execution_notify_end(execution);
 }
 
@@ -87,7 +87,7 @@ static void keep_fact_only(struct execution *execution)
 	role_log_often(ROLE_ERROR, "ledger.result-dropped", "", "id=%s bytes=%zu", execution->id,
 		       kept_bytes(execution));
 	problem_set(&execution->problem, PROBLEM_LEDGER_UNAVAILABLE,
-		    "it ran, but its result could not be kept until it could be recorded");
+		    "it ran, but its result could not be held until it could be recorded");
 	execution->failed = true;
 	record_failure(execution);
 }
@@ -221,7 +221,7 @@ int record_room(struct front *front, struct problem *problem)
 		front->ledger_failed_ns = front->ledger_failed_ns ? now : 0;
 		return 0;
 	}
-	problem_set(problem, PROBLEM_LEDGER_UNAVAILABLE, "what is run now could not be recorded");
+	problem_set(problem, PROBLEM_LEDGER_UNAVAILABLE, "new runs could not be recorded");
 	problem_remedy(problem, "the operator must make room on the disk of the ledger");
 	problem->retry_s = 2;
 	return -ENOSPC;

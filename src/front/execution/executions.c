@@ -55,7 +55,8 @@ void executions_close(struct front *front)
 	for (struct execution *e = front->executions; e; e = front->close_next) {
 		front->close_next = e->next;
 		if (e->state == EXECUTION_WAITING && !e->queued) {
-			problem_set(&e->problem, PROBLEM_UNAVAILABLE, "the service is going down");
+			problem_set(&e->problem, PROBLEM_UNAVAILABLE,
+				    "the service is shutting down");
 			e->problem.retry_s = 2;
 			execution_fail(e);
 		} else {

@@ -125,7 +125,7 @@ static void answered(struct request *request, const struct ledger_query_text *te
 	if (error && error->errnum == ENOENT) {
 		request_refuse(request, PROBLEM_NOT_FOUND, "there is no such execution");
 	} else if (error && error->errnum == ESTALE) {
-		request_refuse(request, PROBLEM_NOT_FOUND, "its result is not kept any more");
+		request_refuse(request, PROBLEM_NOT_FOUND, "its result is not stored any more");
 	} else if (!block || stored_read(block, &stored) < 0) {
 		request_refuse(request, PROBLEM_LEDGER_UNAVAILABLE, "the ledger does not answer");
 	} else {
@@ -172,10 +172,10 @@ void stored_answer_result(struct request *request, const struct stored *stored)
 		request_answer_rope(request, 200, "application/json", &out);
 	} else if (strcmp(stored->status, "queued") == 0 ||
 		   strcmp(stored->status, "running") == 0) {
-		problem_set(&problem, PROBLEM_UNAVAILABLE, "it is still under way");
+		problem_set(&problem, PROBLEM_UNAVAILABLE, "it is still in progress");
 		problem.retry_s = 1;
 		request_answer_problem(request, &problem);
 	} else {
-		request_refuse(request, PROBLEM_NOT_FOUND, "its result is not kept any more");
+		request_refuse(request, PROBLEM_NOT_FOUND, "its result is not stored any more");
 	}
 }

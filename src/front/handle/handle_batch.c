@@ -62,9 +62,9 @@ static const struct run_result *affordable(const struct batch *batch,
 	struct http_budget *budget = batch->writer.budget;
 
 	if (!http_budget_take(budget, run_result_size(result))) {
-		problem_set(problem, PROBLEM_BYTES_LIMITED,
-			    "your answers that wait to be taken are too large together "
-			    "(http.tenant_answer_bytes)");
+		problem_set(
+			problem, PROBLEM_BYTES_LIMITED,
+			"your unread answers are too large together (http.tenant_answer_bytes)");
 		return NULL;
 	}
 	http_budget_give(budget, run_result_size(result));
@@ -255,7 +255,7 @@ static int read_batch(struct batch *batch, struct problem *problem)
 	batch->width = batch->inputs ? json_array_size(batch->inputs) : 1;
 	batch->count = json_array_size(batch->programs) * batch->width;
 	if (batch->count == 0) {
-		return problem_set(problem, PROBLEM_INVALID_REQUEST, "%s: there is nothing in it",
+		return problem_set(problem, PROBLEM_INVALID_REQUEST, "%s: is empty",
 				   json_array_size(batch->programs) ? "inputs" : "programs");
 	}
 	if (batch->count > BATCH_MAX) {

@@ -101,7 +101,7 @@ void handle_executions_list(struct request *request)
 	if (query.tenant[0] && strcmp(query.tenant, request->caller.tenant) != 0 &&
 	    !request->caller.is_operator) {
 		request_refuse(request, PROBLEM_FORBIDDEN,
-			       "other tenants' executions are for operators");
+			       "only operators may read other tenants' executions");
 		return;
 	}
 	struct ledger_query_text text = { .kind = LEDGER_QUERY_EXECUTIONS, .limit = query.limit };

@@ -96,6 +96,6 @@ void handle_openapi(struct request *request)
 	if (file) {
 		request_answer_json(request, 200, file->data, file->size);
 	} else {
-		request_refuse(request, PROBLEM_NOT_FOUND, "the description was not built in");
+		request_refuse(request, PROBLEM_NOT_FOUND, "the OpenAPI document was not built in");
 	}
 }

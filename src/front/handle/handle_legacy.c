@@ -358,7 +358,7 @@ void handle_legacy(struct request *request)
 
 	if (request_header(request, "Idempotency-Key")) {
 		r = problem_set(&problem, PROBLEM_INVALID_REQUEST,
-				"Idempotency-Key: not in this dialect");
+				"Idempotency-Key: not supported by this API");
 	}
 	if (r == 0) {
 		r = body_read(request->exchange, &body, &problem);

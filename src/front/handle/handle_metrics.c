@@ -70,7 +70,7 @@ static void write_runs(struct buf *out, const struct front *front)
 	const struct front_counts *counts = &front->counts;
 	uint64_t total = 0;
 
-	metrics_one(out, "brig_executions_running", "gauge", "Runs under way.",
+	metrics_one(out, "brig_executions_running", "gauge", "Runs in progress.",
 		    front->admission.running);
 	metrics_one(out, "brig_executions_waiting", "gauge", "Runs in the queue.",
 		    front->admission.waiting);

@@ -87,7 +87,7 @@ static void count(struct queue_work *work)
 static struct queue_work *begin(struct request *request)
 {
 	if (!request->caller.is_operator) {
-		request_refuse(request, PROBLEM_FORBIDDEN, "the queue is for operators alone");
+		request_refuse(request, PROBLEM_FORBIDDEN, "only operators may use the queue");
 		return NULL;
 	}
 	struct queue_work *work = calloc(1, sizeof(*work));

@@ -56,8 +56,8 @@ void handle_session_list(struct request *request)
 	int r = list_query_read(asked, true, &query, &problem);
 	if (r == 0 && !query.gone) {
 		r = problem_set(&problem, PROBLEM_INVALID_REQUEST,
-				"those that are open are not listed in pages");
-		problem_remedy(&problem, "leave the query away, or ask for state=gone");
+				"open sessions are not listed in pages");
+		problem_remedy(&problem, "omit the query, or use state=gone");
 	}
 	if (r < 0) {
 		request_answer_problem(request, &problem);

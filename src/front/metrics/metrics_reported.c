@@ -25,7 +25,7 @@ static const struct figure engine_figures[] = {
 	{ "runs", "failed", ENGINE "runs_failed", "counter", "Runs that were not ok." },
 	{ "runs", "cancelled", ENGINE "runs_cancelled", "counter", "Runs that were cancelled." },
 	{ "sessions", "open", ENGINE "sessions_open", "gauge", "Open sessions." },
-	{ "sessions", "busy", ENGINE "sessions_busy", "gauge", "Sessions with a run under way." },
+	{ "sessions", "busy", ENGINE "sessions_busy", "gauge", "Sessions with a run in progress." },
 	{ "sessions", "max", ENGINE "sessions_max", "gauge", "Sessions that may be open." },
 	{ "sessions", "opened", ENGINE "sessions_opened", "counter", "Sessions opened." },
 	{ "sessions", "gone", ENGINE "sessions_gone", "counter", "Sessions that are gone." },
@@ -37,14 +37,14 @@ static const struct figure engine_figures[] = {
 	{ "gate", "down_bytes", ENGINE "gate_down_bytes", "counter", "Bytes sent to cells." },
 	{ "memory", "total_bytes", ENGINE "memory_total_bytes", "gauge", "Memory of the host." },
 	{ "memory", "available_bytes", ENGINE "memory_available_bytes", "gauge",
-	  "Memory that the host has left." },
+	  "Free memory of the host." },
 };
 
 static const struct figure ledger_figures[] = {
 	{ NULL, "entries", LEDGER "entries", "gauge", "Entries of the audit chain." },
 	{ NULL, "checkpoint", LEDGER "checkpoint", "gauge", "Entry of the last checkpoint." },
 	{ NULL, "bytes", LEDGER "bytes", "gauge", "Size of the database." },
-	{ NULL, "executions", LEDGER "executions", "gauge", "Executions that are remembered." },
+	{ NULL, "executions", LEDGER "executions", "gauge", "Executions that are recorded." },
 	{ NULL, "pending", LEDGER "pending", "gauge",
 	  "Executions queued before a restart that wait to be queued again." },
 	{ NULL, "result_bytes", LEDGER "result_bytes", "gauge", "Size of the results kept." },

@@ -70,16 +70,16 @@ static const struct {
 	size_t offset;
 	bool seconds; /* the value is in nanoseconds */
 } families[] = {
-	{ "brig_tenant_executions_running", "gauge", "Runs of the tenant under way.",
+	{ "brig_tenant_executions_running", "gauge", "Runs of the tenant in progress.",
 	  offsetof(struct counts, running), false },
 	{ "brig_tenant_executions_waiting", "gauge", "Runs of the tenant in the queue.",
 	  offsetof(struct counts, waiting), false },
 	{ "brig_tenant_executions", "counter", "Runs of the tenant that have ended.",
 	  offsetof(struct counts, ended), false },
-	{ "brig_tenant_execution_seconds", "counter", "Time that they took on the clock.",
+	{ "brig_tenant_execution_seconds", "counter", "Wall-clock time of these runs.",
 	  offsetof(struct counts, wall_ns), true },
 	{ "brig_tenant_cpu_seconds", "counter",
-	  "Processor time of the tenant's: runs, compilers, forks, sessions between runs.",
+	  "Processor time of the tenant: runs, compilers, forks, sessions between runs.",
 	  offsetof(struct counts, cpu_ns), true },
 };
 
@@ -123,7 +123,7 @@ void metrics_tenant(struct buf *out, const struct front *front, const char *tena
 			own = counts_of(queue);
 		}
 	}
-	metrics_one(out, "brig_executions_running", "gauge", "Your runs under way.", own.running);
+	metrics_one(out, "brig_executions_running", "gauge", "Your runs in progress.", own.running);
 	metrics_one(out, "brig_executions_waiting", "gauge", "Your runs in the queue.",
 		    own.waiting);
 	metrics_family(out, "brig_execution_seconds", "summary", "Your runs that have ended.");

@@ -46,7 +46,7 @@ static int read_pair(const char *pair, size_t size, bool states, struct list_que
 			return 0;
 		}
 	}
-	problem_set(problem, PROBLEM_INVALID_REQUEST, "the query is wrong");
+	problem_set(problem, PROBLEM_INVALID_REQUEST, "the query is invalid");
 	problem_remedy(problem, "%sbefore=ID and limit=1..%d are allowed",
 		       states ? "state=gone, and with it " : "tenant=NAME, ", LIST_MAX);
 	return -EINVAL;

@@ -15,29 +15,28 @@
 
 static const struct problem_info table[PROBLEM_KINDS] = {
 	[PROBLEM_NONE] = { "none", 500, "No problem", NULL },
-	[PROBLEM_INVALID_JSON] = { "invalid_json", 400, "The body is not the JSON that is wanted",
-				   NULL },
-	[PROBLEM_INVALID_REQUEST] = { "invalid_request", 400, "The request is wrong", NULL },
+	[PROBLEM_INVALID_JSON] = { "invalid_json", 400, "The body is not acceptable JSON", NULL },
+	[PROBLEM_INVALID_REQUEST] = { "invalid_request", 400, "The request is invalid", NULL },
 	[PROBLEM_UNSUPPORTED_LANGUAGE] = { "unsupported_language", 400,
-					   "The language cannot be had here", NULL },
-	[PROBLEM_UNAUTHORIZED] = { "unauthorized", 401, "A valid token is needed", NULL },
+					   "The language is not available", NULL },
+	[PROBLEM_UNAUTHORIZED] = { "unauthorized", 401, "A valid token is required", NULL },
 	[PROBLEM_FORBIDDEN] = { "forbidden", 403, "Not allowed", NULL },
 	[PROBLEM_POLICY_NOT_ALLOWED] = { "policy_not_allowed", 403,
 					 "The token may not use this policy", NULL },
-	[PROBLEM_POLICY_FORBIDS] = { "policy_forbids", 403, "The policy forbids what was asked",
+	[PROBLEM_POLICY_FORBIDS] = { "policy_forbids", 403, "The policy forbids the request",
 				     NULL },
 	[PROBLEM_CONSENT_REQUIRED] = { "consent_required", 403,
-				       "The policy wants a person's consent first", NULL },
+				       "The policy requires a person's consent first", NULL },
 	[PROBLEM_CONSENT_NOT_ALLOWED] = { "consent_not_allowed", 403,
 					  "The caller may not give a person's consent", NULL },
 	[PROBLEM_NOT_FOUND] = { "not_found", 404, "Not found", NULL },
 	[PROBLEM_METHOD_NOT_ALLOWED] = { "method_not_allowed", 405,
-					 "The method does not apply here",
-					 "GET /openapi.json lists what can be asked" },
+					 "The method is not allowed here",
+					 "GET /openapi.json lists all requests" },
 	[PROBLEM_REQUEST_TIMEOUT] = { "request_timeout", 408, "The request came too slowly",
 				      "send it in one go; the operator can set "
 				      "http.head_timeout and http.body_timeout" },
-	[PROBLEM_SESSION_BUSY] = { "session_busy", 409, "The session is running something", NULL },
+	[PROBLEM_SESSION_BUSY] = { "session_busy", 409, "The session is busy", NULL },
 	[PROBLEM_CANCELLED] = { "cancelled", 409, "It was cancelled before it ran", NULL },
 	[PROBLEM_SESSION_GONE] = { "session_gone", 410, "The session is gone", NULL },
 	[PROBLEM_CONTENT_TOO_LARGE] = { "content_too_large", 413, "The body is too large",
@@ -50,15 +49,15 @@ static const struct problem_info table[PROBLEM_KINDS] = {
 					   "The key was used for another request",
 					   "give another request another key" },
 	[PROBLEM_RATE_LIMITED] = { "rate_limited", 429, "Too many requests",
-				   "wait as long as Retry-After says" },
-	[PROBLEM_BYTES_LIMITED] = { "bytes_limited", 429, "Too many bytes are under way",
-				    "wait for the answers that are under way, then send it again" },
-	[PROBLEM_QUEUE_FULL] = { "queue_full", 429, "Too much is waiting already",
-				 "wait as long as Retry-After says; the operator can "
-				 "raise runs.queue and runs.queue_per_tenant" },
+				   "wait for the time in Retry-After" },
+	[PROBLEM_BYTES_LIMITED] = { "bytes_limited", 429, "Too many bytes are in progress",
+				    "wait for the answers in progress, then send it again" },
+	[PROBLEM_QUEUE_FULL] = { "queue_full", 429, "The queue is full",
+				 "wait for the time in Retry-After; the operator can raise "
+				 "runs.queue and runs.queue_per_tenant" },
 	[PROBLEM_QUOTA_EXCEEDED] = { "quota_exceeded", 429, "The day's processor time is used up",
-				     "wait as long as Retry-After says; whoever gave the token can "
-				     "raise its processor time" },
+				     "wait for the time in Retry-After; the operator can raise the "
+				     "token's processor time" },
 	[PROBLEM_SESSION_LIMIT] = { "session_limit", 429, "Too many sessions",
 				    "end sessions that are not used: DELETE /v1/sessions/ID; "
 				    "the operator can raise sessions.max and "
@@ -66,20 +65,21 @@ static const struct problem_info table[PROBLEM_KINDS] = {
 	[PROBLEM_HEAD_TOO_LARGE] = { "head_too_large", 431, "The request's head is too large",
 				     "send fewer or shorter headers, or a shorter path" },
 	[PROBLEM_INTERNAL] = { "internal", 500, "brig failed", NULL },
-	[PROBLEM_HOST_UNABLE] = { "host_unable", 503, "The host lacks what the policy wants",
-				  "use a policy that wants less; or, on the host, brig doctor says "
-				  "what is missing" },
-	[PROBLEM_QUEUE_TIMEOUT] = { "queue_timeout", 503, "It waited too long for its turn",
+	[PROBLEM_HOST_UNABLE] = { "host_unable", 503,
+				  "The host lacks a feature that the policy requires",
+				  "use a policy that requires less; or, on the host, brig doctor "
+				  "reports what is missing" },
+	[PROBLEM_QUEUE_TIMEOUT] = { "queue_timeout", 503, "Timed out waiting in the queue",
 				    "try again later, or queue it: POST /v1/executions does not "
 				    "wait" },
-	[PROBLEM_MEMORY_LOW] = { "memory_low", 503, "The host is short of memory",
+	[PROBLEM_MEMORY_LOW] = { "memory_low", 503, "The host is low on memory",
 				 "try again later, or with less at once; the operator "
 				 "can set runs.memory_floor" },
 	[PROBLEM_LEDGER_UNAVAILABLE] = { "ledger_unavailable", 503,
-					 "What was asked cannot be recorded",
-					 "try again later; the service's log says what its ledger "
-					 "lacks" },
-	[PROBLEM_UNAVAILABLE] = { "unavailable", 503, "The service cannot do it now",
+					 "The request cannot be recorded",
+					 "try again later; the service's log has the error of its "
+					 "ledger" },
+	[PROBLEM_UNAVAILABLE] = { "unavailable", 503, "The service is not available now",
 				  "try again later" },
 };
 
@@ -183,14 +183,14 @@ struct mapping {
 	const char *remedy; /* for this detail; NULL: the default of the kind */
 };
 
-#define ROOM "try again later; whoever runs the host must make room on its disks"
+#define ROOM "try again later; the administrator of the host must make room on its disks"
 
 /* The first match counts. A shortage is the same for every source: there the code is any. */
 static const struct mapping mappings[] = {
-	{ BRIG_E_NONE, EMFILE, PROBLEM_UNAVAILABLE, "the service has too much open at once",
+	{ BRIG_E_NONE, EMFILE, PROBLEM_UNAVAILABLE, "the service has too many open files",
 	  "end sessions that are not used; the operator can raise its LimitNOFILE" },
-	{ BRIG_E_NONE, ENFILE, PROBLEM_UNAVAILABLE, "the host has too much open at once",
-	  "try again later; whoever runs the host can raise fs.file-max" },
+	{ BRIG_E_NONE, ENFILE, PROBLEM_UNAVAILABLE, "the host has too many open files",
+	  "try again later; the administrator of the host can raise fs.file-max" },
 	{ BRIG_E_NONE, ENOMEM, PROBLEM_MEMORY_LOW, "there is not enough memory for it now", NULL },
 	{ BRIG_E_INPUT, ENOENT, PROBLEM_NOT_FOUND, NULL, NULL },
 	{ BRIG_E_INPUT, EBUSY, PROBLEM_SESSION_BUSY, NULL, NULL },
@@ -207,20 +207,20 @@ static const struct mapping mappings[] = {
 	{ BRIG_E_POLICY, 0, PROBLEM_INVALID_REQUEST, NULL, NULL },
 	{ BRIG_E_RUNTIME, 0, PROBLEM_UNSUPPORTED_LANGUAGE, NULL, NULL },
 	{ BRIG_E_HOST, 0, PROBLEM_HOST_UNABLE,
-	  "this host lacks a layer of isolation that the policy wants", NULL },
+	  "this host lacks a layer of isolation that the policy requires", NULL },
 	{ BRIG_E_CONSENT, 0, PROBLEM_CONSENT_REQUIRED, NULL, NULL },
 	{ BRIG_E_SYSTEM, ENOTRECOVERABLE, PROBLEM_LEDGER_UNAVAILABLE,
-	  "what was asked cannot be recorded, so it was not done", NULL },
+	  "the request cannot be recorded, so it was not carried out", NULL },
 	{ BRIG_E_SYSTEM, ENOENT, PROBLEM_NOT_FOUND, "not found", NULL },
 	{ BRIG_E_SYSTEM, EAGAIN, PROBLEM_UNAVAILABLE, "the host has too many processes",
 	  "try again later; the operator can raise its TasksMax" },
 	{ BRIG_E_SYSTEM, ENOSPC, PROBLEM_UNAVAILABLE, "the host has no room left", ROOM },
 	{ BRIG_E_SYSTEM, EDQUOT, PROBLEM_UNAVAILABLE, "the host has no room left", ROOM },
 	{ BRIG_E_SYSTEM, EUSERS, PROBLEM_UNAVAILABLE, "the host has no room left",
-	  "try again later; whoever runs the host can raise user.max_user_namespaces" },
-	{ BRIG_E_SYSTEM, ENOBUFS, PROBLEM_UNAVAILABLE, "the service has too much to do", NULL },
-	{ BRIG_E_SYSTEM, EPIPE, PROBLEM_UNAVAILABLE, "the service is starting again", NULL },
-	{ BRIG_E_SYSTEM, ECONNRESET, PROBLEM_UNAVAILABLE, "the service is starting again", NULL },
+	  "try again later; the administrator of the host can raise user.max_user_namespaces" },
+	{ BRIG_E_SYSTEM, ENOBUFS, PROBLEM_UNAVAILABLE, "the service is overloaded", NULL },
+	{ BRIG_E_SYSTEM, EPIPE, PROBLEM_UNAVAILABLE, "the service is restarting", NULL },
+	{ BRIG_E_SYSTEM, ECONNRESET, PROBLEM_UNAVAILABLE, "the service is restarting", NULL },
 };
 
 void problem_of_error(struct problem *problem, const struct brig_error *error)
@@ -234,7 +234,8 @@ void problem_of_error(struct problem *problem, const struct brig_error *error)
 		}
 	}
 	if (!found) {
-		problem_set(problem, PROBLEM_INTERNAL, "brig could not do it; its log says why");
+		problem_set(problem, PROBLEM_INTERNAL,
+			    "internal error; the service's log has the reason");
 		return;
 	}
 	problem_set(problem, found->kind, "%s", found->detail ? found->detail : "");

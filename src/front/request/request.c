@@ -365,12 +365,12 @@ static int check(struct request *request, struct problem *problem)
 	}
 	if (!request->route && known) {
 		request_answer_header(request, "Allow", allowed);
-		problem_set(problem, PROBLEM_METHOD_NOT_ALLOWED, "only %s here", allowed);
+		problem_set(problem, PROBLEM_METHOD_NOT_ALLOWED, "allowed here: %s", allowed);
 		return -EINVAL;
 	}
 	if (!request->route) {
 		problem_set(problem, PROBLEM_NOT_FOUND, "there is no such path");
-		problem_remedy(problem, "GET /openapi.json lists them all");
+		problem_remedy(problem, "GET /openapi.json lists all paths");
 		return -ENOENT;
 	}
 	if (!exchange->budget && !request->route->open) {
