@@ -36,7 +36,7 @@ static int admit(void *user, struct http_exchange *exchange, size_t *ret_limit)
 	}
 	const struct route *route =
 		route_find(exchange->method, exchange->path, NULL, &known, allowed);
-	enum problem_kind kind = auth_place(&front->auth, exchange);
+	enum problem_kind kind = auth_check_origin(&front->auth, exchange);
 	if (kind == PROBLEM_NONE && !(route && route->open)) {
 		kind = auth_caller(&front->auth, exchange, &caller);
 	}
@@ -212,7 +212,7 @@ int front_new(struct loop *loop, const struct front_options *options, struct fro
 }
 
 /* Queued runs stay for the next start; running ones are waited for. */
-void front_look_drained(struct front *front)
+void front_check_drained(struct front *front)
 {
 	bool busy = front->requests != NULL || front->admission.running > 0;
 
@@ -232,7 +232,7 @@ static void http_drained(void *user)
 	struct front *front = user;
 
 	front->http_drained = true;
-	front_look_drained(front);
+	front_check_drained(front);
 }
 
 void front_drain(struct front *front, void (*done)(void *user), void *user)

@@ -81,7 +81,7 @@ void front_mcp_free(struct front_mcp *mcp);
 /* Frees queries to the ledger that no request waits for any more, when the front ends. */
 void ledger_queries_forget(struct front *front);
 /* Calls `drained` when nothing is left; to be called whenever something ends. */
-void front_look_drained(struct front *front);
+void front_check_drained(struct front *front);
 /* Starts to watch the host's memory. */
 void front_watch_begin(struct front *front);
 void front_watch_end(struct front *front);

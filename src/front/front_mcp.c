@@ -111,7 +111,7 @@ static struct mcp_bridge *find_revoked(const struct front *front)
 	for (struct mcp_bridge *b = front->mcp->exchanges; b; b = b->next) {
 		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): a freed one is not in the list */
 		if (b->caller.token &&
-		    !auth_stands(&front->auth, b->caller.tenant, b->caller.name)) {
+		    !auth_is_valid(&front->auth, b->caller.tenant, b->caller.name)) {
 			return b;
 		}
 	}

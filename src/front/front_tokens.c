@@ -44,6 +44,6 @@ int front_tokens(struct front *front, const char *text, size_t size, struct brig
 	audit(front, cancelled);
 	role_log(ROLE_NOTICE, "tokens-changed", "count=%zu cancelled=%zu", fresh.count, cancelled);
 	tokens_done(&old);
-	front_look_drained(front);
+	front_check_drained(front);
 	return 0;
 }

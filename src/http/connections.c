@@ -136,7 +136,7 @@ void connections_accept(struct http_server *server, int fd)
 {
 	struct http_peer who;
 	struct http_connection *c = NULL;
-	int r = peers_look(fd, &who);
+	int r = peers_identify(fd, &who);
 
 	r = r < 0 ? r : connection_new(server, fd, &who, &c);
 	if (r < 0) {

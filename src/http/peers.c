@@ -22,7 +22,7 @@ static int look_local(int fd, struct http_peer *ret)
 	return 0;
 }
 
-int peers_look(int fd, struct http_peer *ret)
+int peers_identify(int fd, struct http_peer *ret)
 {
 	union {
 		struct sockaddr any;

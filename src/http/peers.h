@@ -18,7 +18,7 @@ struct peers {
 };
 
 /* Identifies the peer of a connected socket. 0 or -errno. */
-int peers_look(int fd, struct http_peer *ret);
+int peers_identify(int fd, struct http_peer *ret);
 /* Adds a connection; NULL: out of memory. */
 struct peer *peers_hold(struct peers *peers, const struct http_peer *who);
 /* Removes a connection; the last one frees the entry. */

@@ -11,7 +11,7 @@
 
 #define NS_PER_SECOND    1000000000ull
 #define BYTES_PER_SECOND 1024
-#define BODY_PATIENCE_NS (10 * NS_PER_SECOND)
+#define BODY_TIMEOUT_NS  (10 * NS_PER_SECOND)
 #define LINGER_NS        (2 * NS_PER_SECOND)
 
 static uint64_t earlier(uint64_t a, uint64_t b)
@@ -27,9 +27,9 @@ static void set(struct http_connection *c, uint64_t at_ns)
 	}
 }
 
-static uint64_t body_patience(const struct http_connection *c)
+static uint64_t body_timeout_ns(const struct http_connection *c)
 {
-	return earlier(c->server->options.limits.body_ns, BODY_PATIENCE_NS);
+	return earlier(c->server->options.limits.body_ns, BODY_TIMEOUT_NS);
 }
 
 void timeouts_enter(struct http_connection *c)
@@ -49,7 +49,7 @@ void timeouts_enter(struct http_connection *c)
 		set(c, c->since_ns + limits->head_ns);
 		break;
 	case CONNECTION_BODY:
-		c->slack_ns = c->since_ns + body_patience(c);
+		c->slack_ns = c->since_ns + body_timeout_ns(c);
 		set(c, earlier(c->since_ns + limits->body_ns, c->slack_ns));
 		break;
 	case CONNECTION_WORKING:
@@ -67,22 +67,22 @@ void timeouts_enter(struct http_connection *c)
 	}
 }
 
-static void move_slack(struct http_connection *c, size_t size, uint64_t patience_ns)
+static void move_slack(struct http_connection *c, size_t size, uint64_t timeout_ns)
 {
 	uint64_t earned = size * (NS_PER_SECOND / BYTES_PER_SECOND);
 
-	c->slack_ns = earlier(c->slack_ns + earned, clock_now_ns() + patience_ns);
+	c->slack_ns = earlier(c->slack_ns + earned, clock_now_ns() + timeout_ns);
 }
 
 void timeouts_came(struct http_connection *c, size_t size)
 {
-	move_slack(c, size, body_patience(c));
+	move_slack(c, size, body_timeout_ns(c));
 	set(c, earlier(c->since_ns + c->server->options.limits.body_ns, c->slack_ns));
 }
 
 void timeouts_taken(struct http_connection *c, size_t size)
 {
-	uint64_t patience = c->server->options.limits.write_ns;
+	uint64_t timeout_ns = c->server->options.limits.write_ns;
 
 	if (c->broken || (c->state != CONNECTION_STREAMING && c->state != CONNECTION_FLUSHING)) {
 		return;
@@ -90,10 +90,10 @@ void timeouts_taken(struct http_connection *c, size_t size)
 	if (outbox_waiting(&c->outbox) == 0) {
 		loop_timer_clear(&c->timer);
 	} else if (c->timer.place == 0) {
-		c->slack_ns = clock_now_ns() + patience;
+		c->slack_ns = clock_now_ns() + timeout_ns;
 		set(c, c->slack_ns);
 	} else if (size > 0) {
-		move_slack(c, size, patience);
+		move_slack(c, size, timeout_ns);
 		set(c, c->slack_ns);
 	}
 }

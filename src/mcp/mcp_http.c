@@ -54,8 +54,8 @@ int mcp_http_new(struct mcp_server *server, const struct mcp_http_options *optio
 	o->away_ns = o->away_ns ? o->away_ns : AWAY_NS;
 	http->sweep.due = mcp_session_sweep;
 	http->sweep.user = http;
-	http->burial.due = mcp_session_bury;
-	http->burial.user = http;
+	http->free_ended.due = mcp_sessions_free_ended;
+	http->free_ended.user = http;
 	*ret = http;
 	return 0;
 }
@@ -69,9 +69,9 @@ void mcp_http_free(struct mcp_http *http)
 	while (http->sessions) {
 		mcp_session_end(http->sessions);
 	}
-	mcp_session_bury(http);
+	mcp_sessions_free_ended(http);
 	loop_timer_clear(&http->sweep);
-	loop_timer_clear(&http->burial);
+	loop_timer_clear(&http->free_ended);
 	for (char **host = http->hosts; host && *host; host++) {
 		free(*host);
 	}

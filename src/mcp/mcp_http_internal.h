@@ -56,7 +56,7 @@ struct mcp_http {
 	unsigned sessions_count;
 	struct mcp_session *ended;
 	struct loop_timer sweep;
-	struct loop_timer burial;
+	struct loop_timer free_ended;
 };
 
 /* mcp_http_check.c */
@@ -84,7 +84,7 @@ struct mcp_session *mcp_session_new(struct mcp_http *http, const char *tenant);
 struct mcp_session *mcp_session_find(struct mcp_http *http, const char *id, const char *tenant);
 /* It is not found any more. It is freed when no function can be using it. */
 void mcp_session_end(struct mcp_session *session);
-void mcp_session_bury(void *user);
+void mcp_sessions_free_ended(void *user);
 /* Drops old events, and streams that were answered, except the one at hand. */
 void mcp_session_trim(struct mcp_session *session, const struct mcp_stream *at_hand);
 void mcp_session_sweep(void *user);

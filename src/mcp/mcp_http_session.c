@@ -132,10 +132,10 @@ void mcp_session_end(struct mcp_session *session)
 	session->peer.general = NULL;
 	session->next = http->ended;
 	http->ended = session;
-	loop_timer_set(http->server->loop, &http->burial, clock_now_ns());
+	loop_timer_set(http->server->loop, &http->free_ended, clock_now_ns());
 }
 
-void mcp_session_bury(void *user)
+void mcp_sessions_free_ended(void *user)
 {
 	struct mcp_http *http = user;
 

@@ -64,7 +64,7 @@ static bool origin_allowed(const struct auth *auth, const char *origin)
 	return host && host_allowed(auth, host);
 }
 
-enum problem_kind auth_place(const struct auth *auth, const struct http_exchange *exchange)
+enum problem_kind auth_check_origin(const struct auth *auth, const struct http_exchange *exchange)
 {
 	const char *host = http_header_find(exchange, "Host");
 	const char *origin = http_header_find(exchange, "Origin");
@@ -155,7 +155,7 @@ bool auth_recall(const struct auth *auth, const char *tenant, const char *name, 
 			      uid_allowed(auth, (uid_t)strtoul(name + 4, NULL, 10)));
 }
 
-bool auth_stands(const struct auth *auth, const char *tenant, const char *name)
+bool auth_is_valid(const struct auth *auth, const char *tenant, const char *name)
 {
 	const struct token *token = tokens_named(&auth->tokens, name);
 

@@ -40,12 +40,12 @@ struct caller {
 
 void auth_done(struct auth *auth);
 /* PROBLEM_NONE, or PROBLEM_FORBIDDEN: Host or Origin is not allowed. */
-enum problem_kind auth_place(const struct auth *auth, const struct http_exchange *exchange);
+enum problem_kind auth_check_origin(const struct auth *auth, const struct http_exchange *exchange);
 /* PROBLEM_NONE, or PROBLEM_UNAUTHORIZED, or PROBLEM_FORBIDDEN. */
 enum problem_kind auth_caller(const struct auth *auth, const struct http_exchange *exchange,
 			      struct caller *ret);
 /* Does the token still exist, with the same tenant? Local users need none: always true. */
-bool auth_stands(const struct auth *auth, const char *tenant, const char *name);
+bool auth_is_valid(const struct auth *auth, const char *tenant, const char *name);
 /* The caller of a request from before a crash, by name. False: it is not allowed any more. */
 bool auth_recall(const struct auth *auth, const char *tenant, const char *name, struct caller *ret);
 #endif

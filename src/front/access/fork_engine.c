@@ -40,7 +40,7 @@ static void run_free(struct engine_run *run)
 	admission_leave(&front->admission, &run->ticket, wall_ns, 0);
 	execution_request_free(run->execution_request);
 	relay_call_free(&run->call);
-	front_look_drained(front);
+	front_check_drained(front);
 }
 
 static void fail(struct engine_run *run, const struct brig_error *error)

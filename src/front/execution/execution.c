@@ -199,7 +199,7 @@ static void due(void *user)
 	struct execution *execution = user;
 
 	if (execution->state == EXECUTION_WAITING && !execution->queued &&
-	    clock_now_ns() >= execution->patience_ns) {
+	    clock_now_ns() >= execution->queue_deadline_ns) {
 		problem_set(&execution->problem, PROBLEM_QUEUE_TIMEOUT,
 			    "timed out waiting in the queue");
 		execution->problem.retry_s = admission_retry_s(&execution->front->admission);
@@ -207,7 +207,8 @@ static void due(void *user)
 	} else if (!execution->listeners) {
 		execution_cancel(execution);
 	} else if (execution->state == EXECUTION_WAITING && !execution->queued) {
-		loop_timer_set(execution->front->loop, &execution->timer, execution->patience_ns);
+		loop_timer_set(execution->front->loop, &execution->timer,
+			       execution->queue_deadline_ns);
 	}
 }
 
@@ -217,8 +218,8 @@ static void enter_queue(struct execution *execution)
 
 	execution->state = EXECUTION_WAITING;
 	if (!execution->queued) {
-		execution->patience_ns = clock_now_ns() + front->admission.limits.queue_ns;
-		loop_timer_set(front->loop, &execution->timer, execution->patience_ns);
+		execution->queue_deadline_ns = clock_now_ns() + front->admission.limits.queue_ns;
+		loop_timer_set(front->loop, &execution->timer, execution->queue_deadline_ns);
 	}
 	admission_enter(&front->admission, &execution->ticket);
 }
@@ -226,19 +227,19 @@ static void enter_queue(struct execution *execution)
 static void begun(void *user, const struct brig_error *error, const char *data, size_t size)
 {
 	struct execution *execution = user;
-	char twin[27] = "";
+	char existing_id[27] = "";
 	bool same = false;
 	struct problem problem = { 0 };
 
 	record_ledger_answer(execution->front, error);
-	if (error || record_twin(data, size, twin, &same) < 0) {
+	if (error || record_existing(data, size, existing_id, &same) < 0) {
 		problem_set(&problem, PROBLEM_LEDGER_UNAVAILABLE, "it could not be recorded");
 		problem.retry_s = 2;
 	}
 	execution->recorded = true;
-	execution->begun(execution->user, problem.kind ? &problem : NULL, twin[0] ? twin : NULL,
-			 same);
-	if (problem.kind || twin[0]) {
+	execution->begun(execution->user, problem.kind ? &problem : NULL,
+			 existing_id[0] ? existing_id : NULL, same);
+	if (problem.kind || existing_id[0]) {
 		execution_free(execution);
 	} else if (execution->cancelled) {
 		problem_set(&execution->problem, PROBLEM_CANCELLED,

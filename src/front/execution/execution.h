@@ -53,10 +53,11 @@ struct submission {
 	char text_sha256[SHA256_HEX_SIZE];
 	/*
 	 * Called once, later, for submissions with `queued` or a key, when they are recorded.
-	 * `twin`: an execution with that key exists already, and this one is gone; `same`: their
-	 * requests are equal.
+	 * `existing_id`: an execution with that key exists already, and this one is gone; `same`:
+	 * their requests are equal.
 	 */
-	void (*begun)(void *user, const struct problem *problem, const char *twin, bool same);
+	void (*begun)(void *user, const struct problem *problem, const char *existing_id,
+		      bool same);
 	void *user;
 };
 

@@ -37,14 +37,15 @@ struct execution {
 	struct ticket ticket;
 	struct engine_run *run;
 	struct loop_timer timer;
-	uint64_t patience_ns, started_ns;
+	uint64_t queue_deadline_ns, started_ns;
 	struct execution_listener *listeners;
 	size_t listener_count;
 	struct execution_listener *notify_next; /* the next to be notified in this round */
 	bool notify_again;        /* there is more output than when that round began */
 	struct loop_timer notify; /* listeners are to be notified */
 	uint64_t notify_ns;       /* no new round before this time */
-	void (*begun)(void *user, const struct problem *problem, const char *twin, bool same);
+	void (*begun)(void *user, const struct problem *problem, const char *existing_id,
+		      bool same);
 	void *user;
 
 	struct output_log *output; /* a reference */

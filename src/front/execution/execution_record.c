@@ -91,14 +91,14 @@ int record_refused(int r, struct problem *problem)
 	return r;
 }
 
-int record_twin(const char *data, size_t size, char twin[27], bool *ret_same)
+int record_existing(const char *data, size_t size, char existing_id[27], bool *ret_same)
 {
 	json_t *root = json_loadb(data, size, 0, NULL);
 	const char *id = json_string_value(json_object_get(root, "id"));
 	int r = root ? 0 : -EPROTO;
 
 	if (id && id_valid(id)) {
-		memcpy(twin, id, ID_SIZE + 1);
+		memcpy(existing_id, id, ID_SIZE + 1);
 		*ret_same = json_is_true(json_object_get(root, "same"));
 	}
 	json_decref(root);

@@ -14,8 +14,8 @@ int record_refused(int r, struct problem *problem);
 /* Notes the ledger's answer to a record; and checks whether it can be expected to take another. */
 void record_ledger_answer(struct front *front, const struct brig_error *error);
 int record_room(struct front *front, struct problem *problem);
-/* The ledger's answer to begin: `twin` stays "" when the execution is new. */
-int record_twin(const char *data, size_t size, char twin[27], bool *ret_same);
+/* The ledger's answer to begin: `existing_id` stays "" when the execution is new. */
+int record_existing(const char *data, size_t size, char existing_id[27], bool *ret_same);
 /* Takes the engine's result, which has the execution's own id. */
 void record_result(struct execution *execution, struct block *block);
 /* A failure as the ledger stores it: {"id","status","error":{the problem}}. */

@@ -14,12 +14,12 @@
 #include "front/execution/execution_record.h"
 #include "role/log.h"
 
-#define MS            UINT64_C(1000000)
-#define TRY_NS        (50 * MS)
-#define TRY_MAX_NS    (5000 * MS)
-#define PATIENCE_NS   (1500 * MS) /* the longest time that clients wait */
-#define UNSAVED_MAX   128u
-#define UNSAVED_BYTES ((size_t)64 << 20)
+#define MS             UINT64_C(1000000)
+#define TRY_NS         (50 * MS)
+#define TRY_MAX_NS     (5000 * MS)
+#define CLIENT_WAIT_NS (1500 * MS) /* the longest time that clients wait */
+#define UNSAVED_MAX    128u
+#define UNSAVED_BYTES  ((size_t)64 << 20)
 /* between two attempts to start new runs while the ledger fails */
 #define LEDGER_PAUSE_NS (1000 * MS)
 
@@ -37,7 +37,7 @@ void execution_notified(struct execution *execution)
 
 	if (execution->state == EXECUTION_ENDED) {
 		execution_free(execution);
-		front_look_drained(front);
+		front_check_drained(front);
 	} else {
 		output_log_clear(
 			/* readers hold references, and others read the result */
@@ -141,7 +141,7 @@ static bool save_later(struct execution *execution, const struct brig_error *err
 	}
 	if (!execution->save_since_ns) {
 		keep(execution, error);
-	} else if (now - execution->save_since_ns > PATIENCE_NS) {
+	} else if (now - execution->save_since_ns > CLIENT_WAIT_NS) {
 		notify_unrecorded(execution);
 	}
 	execution->timer.due = try_again;

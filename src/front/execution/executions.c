@@ -29,7 +29,7 @@ struct execution *execution_next(const struct execution *execution)
 static struct execution *find_revoked(const struct front *front)
 {
 	for (struct execution *e = front->executions; e; e = e->next) {
-		if (!e->cancelled && !auth_stands(&front->auth, e->tenant, e->caller)) {
+		if (!e->cancelled && !auth_is_valid(&front->auth, e->tenant, e->caller)) {
 			return e;
 		}
 	}

@@ -42,10 +42,11 @@ static void replay(struct request *request, const struct stored *stored)
  * Follows the execution that the key was first used for: in progress, or in the ledger. `status`:
  * as a stream.
  */
-static void follow(struct request *request, const char *twin)
+static void follow(struct request *request, const char *existing_id)
 {
 	static const struct output_log_position beginning;
-	struct execution *other = execution_find(request->front, request->caller.tenant, twin);
+	struct execution *other =
+		execution_find(request->front, request->caller.tenant, existing_id);
 
 	request->front->counts.replayed++;
 	request_answer_header(request, "Idempotent-Replayed", "true");
@@ -55,25 +56,25 @@ static void follow(struct request *request, const char *twin)
 		request->listener.ended = ended;
 		execution_listen(other, &request->listener);
 	} else {
-		stored_get(request, twin, replay);
+		stored_get(request, existing_id, replay);
 	}
 }
 
-static void begun(struct request *request, const struct problem *problem, const char *twin,
+static void begun(struct request *request, const struct problem *problem, const char *existing_id,
 		  bool same)
 {
 	static const struct output_log_position beginning;
 
-	if (problem || twin) {
+	if (problem || existing_id) {
 		execution_unlisten(&request->listener);
 	}
 	if (problem) {
 		request_answer_problem(request, problem);
-	} else if (twin && !same) {
+	} else if (existing_id && !same) {
 		request_refuse(request, PROBLEM_IDEMPOTENCY_MISMATCH,
 			       "Idempotency-Key: it was used for another request");
-	} else if (twin) {
-		follow(request, twin);
+	} else if (existing_id) {
+		follow(request, existing_id);
 	} else if (request->status) {
 		events_attach(request, request->listener.execution, &beginning, true);
 	}

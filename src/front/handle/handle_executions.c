@@ -32,7 +32,7 @@ static void accept_with(struct request *request, const char *id)
 }
 
 /* It is in the ledger: from here on it will run, even after a crash of the service. */
-static void begun(struct request *request, const struct problem *problem, const char *twin,
+static void begun(struct request *request, const struct problem *problem, const char *existing_id,
 		  bool same)
 {
 	struct execution *execution = request->listener.execution;
@@ -44,13 +44,13 @@ static void begun(struct request *request, const struct problem *problem, const 
 	}
 	if (problem) {
 		request_answer_problem(request, problem);
-	} else if (twin && !same) {
+	} else if (existing_id && !same) {
 		request_refuse(request, PROBLEM_IDEMPOTENCY_MISMATCH,
 			       "Idempotency-Key: it was used for another request");
-	} else if (twin) {
+	} else if (existing_id) {
 		request->front->counts.replayed++;
 		request_answer_header(request, "Idempotent-Replayed", "true");
-		accept_with(request, twin);
+		accept_with(request, existing_id);
 	} else {
 		accept_with(request, id);
 	}

@@ -338,11 +338,11 @@ static void ended(void *user, struct execution *execution)
 }
 
 /* Keys are not part of this API: they are refused rather than silently ignored. */
-static void no_key(struct request *request, const struct problem *problem, const char *twin,
+static void no_key(struct request *request, const struct problem *problem, const char *existing_id,
 		   bool same)
 {
 	(void)problem;
-	(void)twin;
+	(void)existing_id;
 	(void)same;
 	(void)request;
 }

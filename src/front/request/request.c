@@ -249,7 +249,7 @@ void request_call_engine(struct request *request, struct engine_call *call,
 static bool is_revoked(const struct request *request)
 {
 	return request->caller.token &&
-	       !auth_stands(&request->front->auth, request->caller.tenant, request->caller.name);
+	       !auth_is_valid(&request->front->auth, request->caller.tenant, request->caller.name);
 }
 
 /* The end of one may free others: start from the beginning each time. */
@@ -350,7 +350,7 @@ static int check(struct request *request, struct problem *problem)
 {
 	struct front *front = request->front;
 	struct http_exchange *exchange = request->exchange;
-	enum problem_kind kind = auth_place(&front->auth, exchange);
+	enum problem_kind kind = auth_check_origin(&front->auth, exchange);
 	char allowed[64];
 	bool known;
 

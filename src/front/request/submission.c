@@ -14,8 +14,8 @@
 /* The ledger's answer comes even if the client has left. */
 struct waiting {
 	struct request *request; /* NULL: it has ended */
-	void (*begun)(struct request *request, const struct problem *problem, const char *twin,
-		      bool same);
+	void (*begun)(struct request *request, const struct problem *problem,
+		      const char *existing_id, bool same);
 };
 
 static void closed(struct request *request)
@@ -23,7 +23,7 @@ static void closed(struct request *request)
 	((struct waiting *)request->state)->request = NULL;
 }
 
-static void begun(void *user, const struct problem *problem, const char *twin, bool same)
+static void begun(void *user, const struct problem *problem, const char *existing_id, bool same)
 {
 	struct waiting *waiting = user;
 	struct request *request = waiting->request;
@@ -31,7 +31,7 @@ static void begun(void *user, const struct problem *problem, const char *twin, b
 	if (request) {
 		request->closed = NULL;
 		request->state = NULL;
-		waiting->begun(request, problem, twin, same);
+		waiting->begun(request, problem, existing_id, same);
 	}
 	free(waiting);
 }
@@ -93,7 +93,7 @@ static int prepare(struct request *request, struct submission *submission, struc
 
 int submission_begin(struct request *request, struct submission *submission,
 		     void (*then)(struct request *request, const struct problem *problem,
-				  const char *twin, bool same),
+				  const char *existing_id, bool same),
 		     struct execution **ret, struct problem *problem)
 {
 	struct waiting *waiting = NULL;

@@ -12,6 +12,6 @@
  */
 int submission_begin(struct request *request, struct submission *submission,
 		     void (*begun)(struct request *request, const struct problem *problem,
-				   const char *twin, bool same),
+				   const char *existing_id, bool same),
 		     struct execution **ret, struct problem *problem);
 #endif
