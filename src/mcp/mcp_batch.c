@@ -5,7 +5,9 @@
  * other clients are served in between. Answers are written as they come, and sent as one array: it
  * can be long.
  */
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -16,8 +18,10 @@ struct mcp_batch {
 	struct mcp_channel channel;
 	struct mcp_channel *inner; /* NULL: it has ended */
 	size_t missing;            /* answers */
-	struct buf answers;        /* the array, without its end */
-	/* While there are messages to handle: */
+	struct buf answers;        /* the array, but for its end */
+	struct mcp_peer *owner;    /* outlives the batch; its batch_bytes has ours */
+	size_t bytes;
+	/* While there are messages to take: */
 	struct mcp_peer *peer; /* NULL: there are none */
 	json_t *messages;      /* owned */
 	size_t at;             /* the next of them */
@@ -39,6 +43,7 @@ static void batch_settle(struct mcp_batch *batch)
 	if (batch->peer || batch->busy || batch->missing > 0) {
 		return;
 	}
+	batch->owner->batch_bytes -= batch->bytes;
 	if (batch->inner && batch->answers.size == 0) {
 		batch->inner->class->answer(batch->inner, NULL, 200);
 	} else if (batch->inner) {
@@ -51,6 +56,53 @@ static void batch_settle(struct mcp_batch *batch)
 	free(batch);
 }
 
+static size_t tenant_bytes(const struct mcp_peer *peer)
+{
+	size_t bytes = 0;
+
+	for (const struct mcp_peer *one = peer->server->peers; one; one = one->next) {
+		bytes += strcmp(one->tenant, peer->tenant) == 0 ? one->batch_bytes : 0;
+	}
+	return bytes;
+}
+
+/* Does an answer of this size fit? If not, `why` (of `room` bytes) is the error instead. */
+static bool answer_fits(const struct mcp_batch *batch, size_t size, char *why, size_t room)
+{
+	if (batch->bytes + size > MCP_BATCH_BYTES_MAX) {
+		snprintf(why, room,
+			 "the answer has %zu bytes, and all answers of a batch at most %d: send "
+			 "the request by itself",
+			 size, MCP_BATCH_BYTES_MAX);
+		return false;
+	}
+	if (tenant_bytes(batch->owner) + size > MCP_TENANT_BATCH_BYTES_MAX) {
+		snprintf(why, room,
+			 "the answer has %zu bytes, and answers that wait in your batches at most "
+			 "%d: wait for the other batches to end, or send the request by itself",
+			 size, MCP_TENANT_BATCH_BYTES_MAX);
+		return false;
+	}
+	return true;
+}
+
+/* The answer's text, or that of an error in its place. */
+static char *answer_text(const struct mcp_batch *batch, const json_t *message, size_t *ret_size)
+{
+	char *text = mcp_message_text(message, ret_size);
+	char why[200];
+
+	if (!text || answer_fits(batch, *ret_size, why, sizeof(why))) {
+		return text;
+	}
+	free(text);
+	json_t *error =
+		mcp_message_error(json_object_get(message, "id"), MCP_E_INTERNAL, why, NULL);
+	text = mcp_message_text(error, ret_size);
+	json_decref(error);
+	return text;
+}
+
 static void batch_answer(struct mcp_channel *channel, const json_t *message, int status)
 {
 	struct mcp_batch *batch = (struct mcp_batch *)channel;
@@ -58,8 +110,10 @@ static void batch_answer(struct mcp_channel *channel, const json_t *message, int
 	(void)status;
 	if (message && batch->inner) {
 		size_t size;
-		_cleanup_free_ char *text = mcp_message_text(message, &size);
+		_cleanup_free_ char *text = answer_text(batch, message, &size);
 
+		batch->bytes += size;
+		batch->owner->batch_bytes += size;
 		buf_addc(&batch->answers, batch->answers.size ? ',' : '[');
 		buf_add(&batch->answers, text ? text : "", size);
 		batch->answers.failed |= !text;
@@ -178,6 +232,7 @@ static struct mcp_batch *batch_new(struct mcp_peer *peer, json_t *messages,
 	batch->inner = channel;
 	batch->missing = answers;
 	batch->peer = peer;
+	batch->owner = peer;
 	batch->messages = json_incref(messages);
 	peer->batches++;
 	queue_add(peer->server, batch);

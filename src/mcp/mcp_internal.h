@@ -68,7 +68,8 @@ struct mcp_peer {
 
 	struct mcp_call *calls;
 	unsigned calls_count;
-	unsigned batches; /* that have messages to handle */
+	unsigned batches;   /* that have messages to take */
+	size_t batch_bytes; /* answers that wait in its batches */
 	uint64_t last_question;
 	struct mcp_peer *next, **link; /* all peers of the server */
 };

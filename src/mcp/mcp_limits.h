@@ -9,6 +9,9 @@
 #define MCP_VALUES_MAX 65536
 /* Messages in a batch (up to 2025-03-26). */
 #define MCP_BATCH_MAX 64
+/* Bytes of a batch's answers; and of those that wait in all batches of a tenant. */
+#define MCP_BATCH_BYTES_MAX        4194304
+#define MCP_TENANT_BATCH_BYTES_MAX 33554432
 /* Characters of a request's id, and of a progress token. */
 #define MCP_ID_MAX 256
 /* Resources that one client may watch. */

@@ -11,19 +11,24 @@
 #include <string.h>
 
 #include "mcp/mcp_internal.h"
+#include "mcp/mcp_limits.h"
 
-#define COUNT 10u
+#define COUNT      10u
+#define LONG_BYTES 1500000u
 
 struct world {
 	struct mcp_channel channel;
 	struct loop *loop;
 	struct mcp_server *server;
 	struct mcp_peer peer;
+	struct mcp_peer second, other; /* of the same tenant, and of another */
 	struct loop_timer turn;
-	struct mcp_call *kept[2 * COUNT];
+	struct mcp_call *kept[8 * COUNT];
 	unsigned turns, calls, answers;
 	unsigned in_this_turn, most_in_a_turn;
 	size_t answered; /* messages of the last answer */
+	size_t errors;   /* those of them that are errors */
+	size_t bytes;    /* of the last answer */
 };
 
 static bool ignore_send(struct mcp_channel *channel, const json_t *message, bool lossy)
@@ -47,11 +52,19 @@ static void note_answer(struct mcp_channel *channel, const json_t *message, int 
 static void note_text(struct mcp_channel *channel, const char *text, size_t size)
 {
 	struct world *world = (struct world *)channel;
-	json_t *list = json_loadb(text, size, 0, NULL);
+	json_t *list = json_loadb(text, size, 0, NULL), *one;
+	size_t i;
 
 	assert_true(json_is_array(list));
 	world->answers++;
 	world->answered = json_array_size(list);
+	world->bytes = size;
+	world->errors = 0;
+	json_array_foreach(list, i, one)
+	{
+		assert_true(json_is_integer(json_object_get(one, "id")));
+		world->errors += json_object_get(one, "error") != NULL;
+	}
 	json_decref(list);
 }
 
@@ -83,16 +96,24 @@ static void keep_call(void *user, struct mcp_call *call, const json_t *arguments
 	count_call(world);
 }
 
+static void finish_long(void *user, struct mcp_call *call, const json_t *arguments)
+{
+	(void)arguments;
+	count_call(user);
+	mcp_call_finish_text(call, false, "%*s", (int)LONG_BYTES, "");
+}
+
 static const struct mcp_tool tools[] = {
 	{ .name = "finish", .input_schema = "{\"type\":\"object\"}", .call = finish_call },
 	{ .name = "keep", .input_schema = "{\"type\":\"object\"}", .call = keep_call },
+	{ .name = "long", .input_schema = "{\"type\":\"object\"}", .call = finish_long },
 };
 
 static struct mcp_provider provider = {
 	.name = "unit",
 	.version = "1",
 	.tools = tools,
-	.tools_count = 2,
+	.tools_count = 3,
 };
 
 static void next_turn(void *user)
@@ -134,6 +155,8 @@ static int world_free(void **state)
 	struct world *world = *state;
 
 	mcp_peer_done(&world->peer);
+	mcp_peer_done(&world->second);
+	mcp_peer_done(&world->other);
 	for (unsigned i = 0; i < world->calls; i++) {
 		if (world->kept[i]) {
 			mcp_call_finish_text(world->kept[i], false, "late");
@@ -259,6 +282,70 @@ static void test_without_answers(void **state)
 	assert_int_equal(world->answers, 0);
 }
 
+/* Answers above the limit are replaced by errors with the same ids. */
+static void test_long_answers(void **state)
+{
+	struct world *world = *state;
+
+	say_batch(world, 0, "long");
+	run_turns(world, COUNT + 5);
+	assert_int_equal(world->calls, COUNT);
+	assert_int_equal(world->answered, COUNT);
+	assert_int_equal(world->errors, COUNT - MCP_BATCH_BYTES_MAX / LONG_BYTES);
+	assert_true(world->bytes < MCP_BATCH_BYTES_MAX + COUNT * 512);
+	assert_int_equal(world->peer.batch_bytes, 0);
+}
+
+/* Two long answers, and a call that keeps the batch from its end. */
+static void say_held_batch(struct world *world, struct mcp_peer *peer, unsigned id)
+{
+	json_t *list = json_pack("[o, o, o]", make_call(id, "long"), make_call(id + 1, "long"),
+				 make_call(id + 2, "keep"));
+
+	assert_true(mcp_peer_receive(peer, list, &world->channel));
+	json_decref(list);
+	run_turns(world, 5);
+}
+
+static void end_kept(struct world *world, unsigned call)
+{
+	struct mcp_call *kept = world->kept[call];
+
+	world->kept[call] = NULL;
+	mcp_call_finish_text(kept, false, "end");
+}
+
+/* Also of all batches of a tenant, over all its clients, while they wait; others have their own. */
+static void test_long_answers_of_a_tenant(void **state)
+{
+	struct world *world = *state;
+	unsigned most = MCP_TENANT_BATCH_BYTES_MAX / (2 * LONG_BYTES);
+	struct mcp_peer *second = &world->second, *other = &world->other;
+
+	assert_int_equal(mcp_peer_init(second, world->server, "me"), 0);
+	assert_int_equal(mcp_peer_init(other, world->server, "other"), 0);
+	second->version = other->version = "2025-03-26";
+	for (unsigned i = 0; i < most + 1; i++) {
+		say_held_batch(world, i % 2 ? second : &world->peer, 10 * i);
+	}
+	assert_true(world->peer.batch_bytes + second->batch_bytes <
+		    MCP_TENANT_BATCH_BYTES_MAX + 512);
+	say_held_batch(world, other, 0);
+	end_kept(world, world->calls - 1);
+	assert_int_equal(world->errors, 0);
+	end_kept(world, 3 * most + 2);
+	assert_int_equal(world->answered, 3);
+	assert_true(world->errors > 0);
+	/* The end of a batch makes room. */
+	end_kept(world, 2);
+	assert_int_equal(world->errors, 0);
+	say_held_batch(world, second, 1000);
+	end_kept(world, world->calls - 1);
+	assert_int_equal(world->errors, 0);
+	mcp_peer_abandon(&world->peer, &world->channel);
+	assert_int_equal(world->peer.batch_bytes, 0);
+}
+
 #define WITH_WORLD(test) cmocka_unit_test_setup_teardown(test, world_new, world_free)
 
 int main(void)
@@ -267,6 +354,7 @@ int main(void)
 		WITH_WORLD(test_one_in_a_turn), WITH_WORLD(test_two_batches),
 		WITH_WORLD(test_cancelled),     WITH_WORLD(test_abandoned),
 		WITH_WORLD(test_all_cancelled), WITH_WORLD(test_without_answers),
+		WITH_WORLD(test_long_answers),  WITH_WORLD(test_long_answers_of_a_tenant),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
