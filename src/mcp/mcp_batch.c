@@ -18,6 +18,7 @@ struct mcp_batch {
 	struct mcp_channel channel;
 	struct mcp_channel *inner; /* NULL: it has ended */
 	size_t missing;            /* answers */
+	int status;                /* without any answer */
 	struct buf answers;        /* the array, but for its end */
 	struct mcp_peer *owner;    /* outlives the batch; its batch_bytes has ours */
 	size_t bytes;
@@ -45,7 +46,7 @@ static void batch_settle(struct mcp_batch *batch)
 	}
 	batch->owner->batch_bytes -= batch->bytes;
 	if (batch->inner && batch->answers.size == 0) {
-		batch->inner->class->answer(batch->inner, NULL, 200);
+		batch->inner->class->answer(batch->inner, NULL, batch->status);
 	} else if (batch->inner) {
 		buf_addc(&batch->answers, ']');
 		batch->inner->class->answer_text(batch->inner,
@@ -231,6 +232,8 @@ static struct mcp_batch *batch_new(struct mcp_peer *peer, json_t *messages,
 	batch->channel.class = &batch_class;
 	batch->inner = channel;
 	batch->missing = answers;
+	/* Notifications alone are accepted when all are taken: until then their body counts. */
+	batch->status = answers > 0 ? 200 : 202;
 	batch->peer = peer;
 	batch->owner = peer;
 	batch->messages = json_incref(messages);
@@ -249,15 +252,10 @@ bool mcp_batch_receive(struct mcp_peer *peer, json_t *messages, struct mcp_chann
 				"batches are for 2025-03-26 and before, with 1 to 64 messages");
 		return true;
 	}
-	size_t answers = answers_from(messages, 0);
-	/* Notifications and responses are little work, and get no answer. */
-	for (size_t i = 0; answers == 0 && i < count; i++) {
-		mcp_peer_message(peer, json_array_get(messages, i), channel, channel);
-	}
-	if (answers > 0 && !batch_new(peer, messages, channel, answers)) {
+	if (!batch_new(peer, messages, channel, answers_from(messages, 0))) {
 		mcp_peer_refuse(channel, NULL, MCP_E_INTERNAL, 500, NULL, "out of memory");
 	}
-	return answers > 0;
+	return true;
 }
 
 void mcp_batch_cancel(struct mcp_peer *peer, const json_t *id)

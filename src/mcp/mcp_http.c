@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "mcp/mcp_http_internal.h"
+#include "mcp/mcp_limits.h"
 
 #define SESSION_NS (1800ull * 1000000000)
 #define AWAY_NS    (60ull * 1000000000)
@@ -215,6 +216,12 @@ static void post_legacy(struct mcp_http *http, struct mcp_http_exchange *exchang
 		if (opens) {
 			refuse(exchange, 503, "too many sessions: end some of them (DELETE)");
 		}
+		return;
+	}
+	if (post->batch && session->peer.batches >= MCP_BATCHES_MAX) {
+		mcp_exchange_error(exchange, 429, NULL, MCP_E_INTERNAL, NULL,
+				   "too many batches of this session are under way: wait until one "
+				   "of them has ended");
 		return;
 	}
 	struct mcp_stream *stream = mcp_stream_new(http, session, exchange, post->takes_events);

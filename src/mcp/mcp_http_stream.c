@@ -202,6 +202,14 @@ static void channel_answer_text(struct mcp_channel *channel, const char *text, s
 	answer_with((struct mcp_stream *)channel, text, size, 200);
 }
 
+static void answer_accepted(struct mcp_stream *stream)
+{
+	struct mcp_http_exchange *exchange = stream_let_go(stream);
+
+	mcp_stream_free(stream);
+	exchange->class->respond(exchange, 202, NULL, NULL, 0);
+}
+
 static void channel_answer(struct mcp_channel *channel, const json_t *message, int status)
 {
 	size_t size = 0;
@@ -209,6 +217,8 @@ static void channel_answer(struct mcp_channel *channel, const json_t *message, i
 
 	if (message) {
 		answer_with((struct mcp_stream *)channel, text, size, status);
+	} else if (status == 202) {
+		answer_accepted((struct mcp_stream *)channel);
 	} else {
 		stream_finish((struct mcp_stream *)channel, NULL, 0, false);
 	}

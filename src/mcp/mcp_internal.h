@@ -34,8 +34,9 @@ struct mcp_channel_class {
 	 */
 	bool (*send)(struct mcp_channel *channel, const json_t *message, bool lossy);
 	/*
-	 * Sends the answer, or NULL when there is none because the request was cancelled; `status`
-	 * is HTTP's. The caller does not use the channel afterwards.
+	 * The answer, or NULL when there is none because the request was cancelled; `status` is
+	 * HTTP's. NULL with 202: a batch without requests was taken. The caller does not touch the
+	 * channel afterwards.
 	 */
 	void (*answer)(struct mcp_channel *channel, const json_t *message, int status);
 	/*
@@ -181,7 +182,10 @@ bool mcp_version_from(const char *version, const char *first); /* that version, 
 const char *mcp_modern_check(const struct mcp_message *message, int *ret_code, json_t **ret_data);
 
 /* mcp_batch.c */
-/* As mcp_peer_receive(), for an array. Its requests are handled in later rounds of the loop. */
+/*
+ * As mcp_peer_receive(), for an array, but always true. Its messages are taken in later rounds of
+ * the loop.
+ */
 bool mcp_batch_receive(struct mcp_peer *peer, json_t *messages, struct mcp_channel *channel);
 void mcp_batches_due(void *user); /* `user` is the server */
 /* Waiting requests with this id will not be handled. */

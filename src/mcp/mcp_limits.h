@@ -9,6 +9,8 @@
 #define MCP_VALUES_MAX 65536
 /* Messages in a batch (up to 2025-03-26). */
 #define MCP_BATCH_MAX 64
+/* Batches of a session (HTTP) that have messages to take. By stdio what comes behind one waits. */
+#define MCP_BATCHES_MAX 4
 /* Bytes of a batch's answers; and of those that wait in all batches of a tenant. */
 #define MCP_BATCH_BYTES_MAX        4194304
 #define MCP_TENANT_BATCH_BYTES_MAX 33554432

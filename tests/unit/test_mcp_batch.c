@@ -25,6 +25,7 @@ struct world {
 	struct loop_timer turn;
 	struct mcp_call *kept[8 * COUNT];
 	unsigned turns, calls, answers;
+	int status; /* of the last answer without messages */
 	unsigned in_this_turn, most_in_a_turn;
 	size_t answered; /* messages of the last answer */
 	size_t errors;   /* those of them that are errors */
@@ -43,8 +44,8 @@ static void note_answer(struct mcp_channel *channel, const json_t *message, int 
 {
 	struct world *world = (struct world *)channel;
 
-	(void)status;
-	assert_null(message); /* the errors about a batch were written as they came */
+	world->status = status;
+	assert_null(message); /* what is said of a batch was written as it came */
 	world->answers++;
 	world->answered = 0;
 }
@@ -277,9 +278,34 @@ static void test_without_answers(void **state)
 {
 	struct world *world = *state;
 
-	say(world, json_pack("[o]", make_cancel(1)), false);
-	assert_int_equal(world->peer.batches, 0);
+	say(world, json_pack("[o]", make_cancel(1)), true);
 	assert_int_equal(world->answers, 0);
+	run_turns(world, 3);
+	assert_int_equal(world->peer.batches, 0);
+	assert_int_equal(world->answers, 1);
+	assert_int_equal(world->answered, 0);
+	assert_int_equal(world->status, 202);
+}
+
+/* Notifications, too, are one in a turn. */
+static void test_cancels_in_turn(void **state)
+{
+	struct world *world = *state;
+	json_t *list = json_array();
+
+	for (unsigned i = 0; i < COUNT; i++) {
+		say(world, make_call(i, "keep"), true);
+		json_array_append_new(list, make_cancel(i));
+	}
+	say(world, list, true);
+	assert_int_equal(world->peer.calls_count, COUNT);
+	run_turns(world, COUNT / 2);
+	assert_true(world->peer.calls_count >= COUNT / 2 - 2);
+	run_turns(world, COUNT);
+	assert_int_equal(world->peer.calls_count, 0);
+	assert_int_equal(world->peer.batches, 0);
+	/* One that is left goes with its client. */
+	say(world, json_pack("[o]", make_cancel(1)), true);
 }
 
 /* Answers above the limit are replaced by errors with the same ids. */
@@ -351,10 +377,15 @@ static void test_long_answers_of_a_tenant(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		WITH_WORLD(test_one_in_a_turn), WITH_WORLD(test_two_batches),
-		WITH_WORLD(test_cancelled),     WITH_WORLD(test_abandoned),
-		WITH_WORLD(test_all_cancelled), WITH_WORLD(test_without_answers),
-		WITH_WORLD(test_long_answers),  WITH_WORLD(test_long_answers_of_a_tenant),
+		WITH_WORLD(test_one_in_a_turn),
+		WITH_WORLD(test_two_batches),
+		WITH_WORLD(test_cancelled),
+		WITH_WORLD(test_abandoned),
+		WITH_WORLD(test_all_cancelled),
+		WITH_WORLD(test_without_answers),
+		WITH_WORLD(test_cancels_in_turn),
+		WITH_WORLD(test_long_answers),
+		WITH_WORLD(test_long_answers_of_a_tenant),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "mcp/mcp_limits.h"
 #include "test_mcp_exchange.h"
 
 #define MS 1000000ull
@@ -117,20 +118,29 @@ static struct fake_exchange *ask(struct world *world, const char *method, const 
 	return fake;
 }
 
-static int initialize(struct world *world, const char *tenant)
+#define INITIALIZE(version)                                                                        \
+	"{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{"                     \
+	"\"protocolVersion\":\"" version "\",\"capabilities\":{}}}"
+
+static int initialize_with(struct world *world, const char *tenant, const char *request)
 {
 	world->session[0] = '\0';
-	struct fake_exchange *fake =
-		ask(world, "POST", tenant,
-		    "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{"
-		    "\"protocolVersion\":\"2025-11-25\",\"capabilities\":{}}}");
+	struct fake_exchange *fake = ask(world, "POST", tenant, request);
 	snprintf(world->session, sizeof(world->session), "%s", fake->session);
 	return fake->status;
+}
+
+static int initialize(struct world *world, const char *tenant)
+{
+	return initialize_with(world, tenant, INITIALIZE("2025-11-25"));
 }
 
 #define CALL(id)                                                                                   \
 	"{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"tools/call\",\"params\":{"                \
 	"\"name\":\"keep\",\"_meta\":{\"progressToken\":1}}}"
+#define CANCEL                                                                                     \
+	"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/"                                         \
+	"cancelled\",\"params\":{\"requestId\":7}}"
 #define PING "{\"jsonrpc\":\"2.0\",\"id\":99,\"method\":\"ping\"}"
 
 static void stop(void *user)
@@ -305,14 +315,47 @@ static void test_hosts(void **state)
 	mcp_http_free(http);
 }
 
+/* Batches of one session that wait for their turns. */
+static void test_batches_bounded(void **state)
+{
+	struct world *world = *state;
+	struct fake_exchange *waiting[MCP_BATCHES_MAX];
+
+	assert_int_equal(initialize_with(world, "a", INITIALIZE("2025-03-26")), 200);
+	for (unsigned i = 0; i < MCP_BATCHES_MAX; i++) {
+		waiting[i] = ask(world, "POST", "a", "[" PING "," PING "]");
+		assert_int_equal(waiting[i]->status, 0);
+	}
+	struct fake_exchange *fake = ask(world, "POST", "a", "[" PING "]");
+	assert_int_equal(fake->status, 429);
+	assert_non_null(strstr(fake->text.data, "too many batches"));
+	assert_int_equal(ask(world, "POST", "a", PING)->status, 200);
+	run_for(world, 10 * MS);
+	for (unsigned i = 0; i < MCP_BATCHES_MAX; i++) {
+		assert_int_equal(waiting[i]->status, 200);
+	}
+	fake = ask(world, "POST", "a", "[" PING "]");
+	struct fake_exchange *silent = ask(world, "POST", "a", "[" CANCEL "," CANCEL "]");
+	struct fake_exchange *left = ask(world, "POST", "a", "[" CANCEL "," CANCEL "]");
+	fake_leave(left);
+	assert_int_equal(silent->status, 0);
+	run_for(world, 10 * MS);
+	assert_int_equal(fake->status, 200);
+	assert_int_equal(silent->status, 202);
+}
+
 #define WITH_WORLD(test) cmocka_unit_test_setup_teardown(test, world_new, world_free)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		WITH_WORLD(test_sessions_bounded),           WITH_WORLD(test_away),
-		WITH_WORLD(test_pipelined_delete),           WITH_WORLD(test_general_stream),
-		WITH_WORLD(test_pipelined_delete_of_stream), WITH_WORLD(test_hosts),
+		WITH_WORLD(test_sessions_bounded),
+		WITH_WORLD(test_away),
+		WITH_WORLD(test_pipelined_delete),
+		WITH_WORLD(test_general_stream),
+		WITH_WORLD(test_pipelined_delete_of_stream),
+		WITH_WORLD(test_hosts),
+		WITH_WORLD(test_batches_bounded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
