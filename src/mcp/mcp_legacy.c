@@ -26,7 +26,8 @@ void mcp_handle_initialize(struct mcp_call *call)
 	 */
 	peer->version = mcp_version_known(asked, false);
 	peer->version = peer->version ? peer->version : VERSION_LATEST;
-	peer->capabilities = json_incref(capabilities);
+	/* Only the abilities that are asked about: the rest may be as long as a message. */
+	peer->capabilities = mcp_abilities_json(mcp_abilities(capabilities));
 	mcp_call_finish(call, json_pack("{s:s, s:o, s:O, s:s*}", "protocolVersion", peer->version,
 					"capabilities", mcp_server_capabilities(call->server),
 					"serverInfo", call->server->info, "instructions",

@@ -196,6 +196,37 @@ static void test_providers(void **state)
 	mcp_server_free(server);
 }
 
+/* Of what the client can do, only the abilities that are asked about are kept. */
+static void test_capabilities_kept(void **state)
+{
+	static const struct {
+		const char *said, *kept;
+	} cases[] = {
+		{ "{}", "{}" },
+		{ "{\"roots\":{\"listChanged\":true},\"x\":[1,2,{\"y\":\"z\"}],\"sampling\":5}",
+		  "{\"roots\":{}}" },
+		{ "{\"elicitation\":{\"form\":{\"x\":1},\"url\":{}},\"sampling\":{\"y\":[]}}",
+		  "{\"elicitation\":{},\"sampling\":{}}" },
+		{ "{\"elicitation\":{\"url\":{}}}", "{}" },
+	};
+	struct world *world = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		char text[400];
+
+		snprintf(text, sizeof(text),
+			 "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{"
+			 "\"protocolVersion\":\"2025-06-18\",\"capabilities\":%s}}",
+			 cases[i].said);
+		say(world, text);
+		_cleanup_free_ char *kept =
+			json_dumps(world->peer.capabilities, JSON_COMPACT | JSON_SORT_KEYS);
+		assert_string_equal(kept, cases[i].kept);
+		mcp_peer_done(&world->peer);
+		assert_int_equal(mcp_peer_init(&world->peer, world->server, "me"), 0);
+	}
+}
+
 static void test_progress_grows(void **state)
 {
 	struct world *world = *state;
@@ -304,9 +335,10 @@ static void test_listeners_end(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_providers), WITH_WORLD(test_progress_grows),
-		WITH_WORLD(test_cancelled),       WITH_WORLD(test_ask_cancelled),
-		WITH_WORLD(test_ask_legacy),      WITH_WORLD(test_listeners_end),
+		cmocka_unit_test(test_providers), WITH_WORLD(test_capabilities_kept),
+		WITH_WORLD(test_progress_grows),  WITH_WORLD(test_cancelled),
+		WITH_WORLD(test_ask_cancelled),   WITH_WORLD(test_ask_legacy),
+		WITH_WORLD(test_listeners_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
