@@ -284,7 +284,7 @@ static struct mcp_stream *event_stream(struct mcp_session *session, const char *
 		return NULL;
 	}
 	for (struct mcp_stream *stream = session->streams; stream; stream = stream->next) {
-		if (stream->number == number && stream->begun) {
+		if (stream->number == number && stream->begun && !stream->is_long) {
 			return stream;
 		}
 	}

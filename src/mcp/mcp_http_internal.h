@@ -25,9 +25,10 @@ struct mcp_stream {
 	struct mcp_http_exchange *exchange; /* NULL: the client is disconnected */
 	bool takes_events;
 	bool begun;      /* an event stream has begun */
-	bool ended;      /* the answer was sent */
-	bool opens;      /* the answer contains the session's id */
-	unsigned number; /* in the session; 0: its general stream */
+	bool ended;      /* the answer was given */
+	bool opens;      /* the answer tells the session's id */
+	bool is_long;    /* the request, of more than MCP_AWAY_BODY_MAX */
+	unsigned number; /* in the session; 0: its general one */
 	unsigned last_event;
 	size_t backlog;
 	struct mcp_event *events; /* owned, oldest first */

@@ -44,13 +44,15 @@ static struct mcp_http_exchange *stream_let_go(struct mcp_stream *stream)
 
 static bool can_come_back(const struct mcp_stream *stream)
 {
-	return stream->session && mcp_version_from(stream->session->peer.version, "2025-03-26");
+	return stream->session && !stream->is_long &&
+	       mcp_version_from(stream->session->peer.version, "2025-03-26");
 }
 
 /* Older clients do not expect an event without a message in it, nor to be disconnected. */
 static bool can_be_primed(const struct mcp_stream *stream)
 {
-	return stream->session && mcp_version_from(stream->session->peer.version, "2025-11-25");
+	return can_come_back(stream) &&
+	       mcp_version_from(stream->session->peer.version, "2025-11-25");
 }
 
 static void stream_write(struct mcp_stream *stream, const struct buf *text)
@@ -259,6 +261,7 @@ struct mcp_stream *mcp_stream_new(struct mcp_http *http, struct mcp_session *ses
 	stream->channel.class = &stream_class;
 	stream->http = http;
 	stream->takes_events = takes_events;
+	stream->is_long = exchange->body_size > MCP_AWAY_BODY_MAX;
 	if (session) {
 		stream->session = session;
 		stream->number = ++session->last_stream;

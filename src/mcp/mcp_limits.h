@@ -21,7 +21,12 @@
 #define MCP_URI_MAX     2048
 /* Bytes of a requestState, sealed. */
 #define MCP_STATE_MAX 65536
-/* Unread bytes above which a slow client misses progress and log messages. */
+/*
+ * Bytes of a request (HTTP) whose client may leave and come back: while it is away, no exchange is
+ * there that the body counts for.
+ */
+#define MCP_AWAY_BODY_MAX 262144
+/* Bytes that a slow client may leave waiting before it misses progress and log messages. */
 #define MCP_BACKLOG_LOSSY 262144
 /* Unread bytes above which requests of a stdio client are not read any more. */
 #define MCP_BACKLOG_PAUSE 1048576

@@ -202,11 +202,6 @@ static void test_away(void **state)
 	assert_int_equal(world->cancels, 2);
 }
 
-static void delete_session(void *user)
-{
-	ask(user, "DELETE", "a", "");
-}
-
 static void end_kept(struct world *world, unsigned i)
 {
 	struct mcp_call *call = world->kept[i];
@@ -215,7 +210,42 @@ static void end_kept(struct world *world, unsigned i)
 	mcp_call_finish_text(call, false, "end");
 }
 
-/* The next request of a connection arrives while the last one is being answered, and ends both. */
+/* After a long request nobody comes back: its body counts only as long as its exchange. */
+static void test_away_from_long_request(void **state)
+{
+	struct world *world = *state;
+	_cleanup_(buf_done)
+	struct buf request = { 0 };
+
+	initialize(world, "a");
+	buf_addf(&request, "%*s" CALL("1"), MCP_AWAY_BODY_MAX, "");
+	struct fake_exchange *fake = ask(world, "POST", "a", request.data);
+	mcp_call_progress(world->kept[0], 1, 2, NULL);
+	assert_non_null(strstr(fake->text.data, "\"progress\":1.0"));
+	assert_null(strstr(fake->text.data, "id: "));
+	/* It cannot be taken over, nor sent away. */
+	struct fake_exchange *back = prepare(world, "GET", "a", "");
+	fake_add(back, "last-event-id", "2-0");
+	mcp_http_handle(world->http, &back->exchange);
+	mcp_call_release(world->kept[0]);
+	assert_false(fake->ended);
+	fake_leave(fake);
+	assert_int_equal(world->cancels, 1);
+	/* The answer of one that stays is complete. */
+	fake = ask(world, "POST", "a", request.data);
+	mcp_call_progress(world->kept[1], 1, 2, NULL);
+	end_kept(world, 1);
+	assert_true(fake->ended);
+	assert_non_null(strstr(fake->text.data, "\"text\":\"end\""));
+	assert_int_equal(world->cancels, 1);
+}
+
+static void delete_session(void *user)
+{
+	ask(user, "DELETE", "a", "");
+}
+
+/* The next request of a connection comes while the last one is being answered, and ends it all. */
 static void test_pipelined_delete(void **state)
 {
 	struct world *world = *state;
@@ -356,6 +386,7 @@ int main(void)
 		WITH_WORLD(test_pipelined_delete_of_stream),
 		WITH_WORLD(test_hosts),
 		WITH_WORLD(test_batches_bounded),
+		WITH_WORLD(test_away_from_long_request),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
