@@ -21,6 +21,10 @@
 #define MCP_URI_MAX     2048
 /* Bytes of a requestState, sealed. */
 #define MCP_STATE_MAX 65536
+/* Bytes of a prompt's argument, which is repeated in the answer. */
+#define MCP_PROMPT_ARGUMENT_MAX 65536
+/* Bytes of an unknown version that are repeated in the error. */
+#define MCP_VERSION_SHOWN 64
 /*
  * Bytes of a request (HTTP) whose client may leave and come back: while it is away, no exchange is
  * there that the body counts for.

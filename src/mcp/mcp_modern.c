@@ -37,8 +37,11 @@ const char *mcp_modern_check(const struct mcp_message *message, int *ret_code, j
 	}
 	if (!mcp_version_known(json_string_value(version), true)) {
 		*ret_code = MCP_E_UNSUPPORTED_VERSION;
-		*ret_data = json_pack("{s:o, s:s}", "supported", mcp_versions(), "requested",
-				      json_string_value(version));
+		size_t size = json_string_length(version);
+		*ret_data =
+			json_pack("{s:o, s:o}", "supported", mcp_versions(), "requested",
+				  mcp_string(json_string_value(version),
+					     size < MCP_VERSION_SHOWN ? size : MCP_VERSION_SHOWN));
 		return "Unsupported protocol version";
 	}
 	return NULL;

@@ -159,6 +159,19 @@ static const char *prompt_fault(const struct mcp_prompt *prompt, const json_t *a
 	return NULL;
 }
 
+/* The argument that is too long; NULL: none is. */
+static const char *prompt_excess(const struct mcp_prompt *prompt, const json_t *arguments)
+{
+	for (size_t i = 0; i < prompt->arguments_count; i++) {
+		const char *name = prompt->arguments[i].name;
+		if (json_string_length(json_object_get(arguments, name)) >
+		    MCP_PROMPT_ARGUMENT_MAX) {
+			return name;
+		}
+	}
+	return NULL;
+}
+
 void mcp_handle_prompts_get(struct mcp_call *call)
 {
 	const struct mcp_provider *p = call->server->provider;
@@ -180,6 +193,15 @@ void mcp_handle_prompts_get(struct mcp_call *call)
 	if (fault) {
 		mcp_call_fail(call, MCP_E_INVALID_PARAMS, NULL,
 			      "argument \"%s\" is required, and must be a string", fault);
+		return;
+	}
+	const char *excess = prompt_excess(prompt, arguments);
+	if (excess) {
+		mcp_call_fail(
+			call, MCP_E_INVALID_PARAMS, NULL,
+			"argument \"%s\" has %zu bytes, and a prompt's at most %d: shorten it",
+			excess, json_string_length(json_object_get(arguments, excess)),
+			MCP_PROMPT_ARGUMENT_MAX);
 		return;
 	}
 	prompt->get(p->user, call, arguments);

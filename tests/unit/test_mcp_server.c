@@ -15,6 +15,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "mcp/mcp_internal.h"
+#include "mcp/mcp_limits.h"
 
 #define ANY "{\"type\":\"object\"}"
 #define META(...)                                                                                  \
@@ -100,11 +101,24 @@ static const struct mcp_tool tools[] = {
 	{ .name = "ask", .input_schema = ANY, .call = ask_roots },
 };
 
+static void get_prompt(void *user, struct mcp_call *call, const json_t *arguments)
+{
+	(void)user;
+	mcp_call_finish(call, json_pack("{s:O}", "got", json_object_get(arguments, "x")));
+}
+
+static const struct mcp_prompt_argument prompt_arguments[] = { { "x", NULL, true } };
+static const struct mcp_prompt prompts[] = {
+	{ "p", NULL, NULL, prompt_arguments, 1, get_prompt },
+};
+
 static struct mcp_provider provider = {
 	.name = "unit",
 	.version = "1",
 	.tools = tools,
 	.tools_count = ARRAY_SIZE(tools),
+	.prompts = prompts,
+	.prompts_count = 1,
 	.tools_change = true,
 };
 
@@ -227,6 +241,43 @@ static void test_capabilities_kept(void **state)
 	}
 }
 
+static void get_prompt_of(struct world *world, int size)
+{
+	_cleanup_(buf_done)
+	struct buf text = { 0 };
+
+	buf_addf(&text,
+		 "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"prompts/get\",\"params\":{"
+		 "\"name\":\"p\",\"arguments\":{\"x\":\"%*s\"}}}",
+		 size, "");
+	world->heard.sent.size = 0;
+	say(world, text.data);
+}
+
+/* Words of the client that an answer repeats have a limit. */
+static void test_repeated_words(void **state)
+{
+	struct world *world = *state;
+	_cleanup_(buf_done)
+	struct buf text = { 0 };
+
+	initialize(world);
+	get_prompt_of(world, MCP_PROMPT_ARGUMENT_MAX);
+	assert_non_null(strstr(sent(world), "\"got\":"));
+	get_prompt_of(world, MCP_PROMPT_ARGUMENT_MAX + 1);
+	assert_non_null(strstr(sent(world), "-32602"));
+	assert_non_null(strstr(sent(world), "argument \\\"x\\\" has 65537 bytes"));
+	assert_true(strlen(sent(world)) < 300);
+	buf_addf(&text,
+		 "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":{\"_meta\":{"
+		 "\"" META_VERSION "\":\"%*s\",\"" META_CAPABILITIES "\":{}}}}",
+		 100000, "");
+	world->heard.sent.size = 0;
+	say(world, text.data);
+	assert_non_null(strstr(sent(world), "\"requested\":"));
+	assert_true(strlen(sent(world)) < 500);
+}
+
 static void test_progress_grows(void **state)
 {
 	struct world *world = *state;
@@ -337,8 +388,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_providers), WITH_WORLD(test_capabilities_kept),
 		WITH_WORLD(test_progress_grows),  WITH_WORLD(test_cancelled),
-		WITH_WORLD(test_ask_cancelled),   WITH_WORLD(test_ask_legacy),
-		WITH_WORLD(test_listeners_end),
+		WITH_WORLD(test_ask_cancelled),   WITH_WORLD(test_repeated_words),
+		WITH_WORLD(test_ask_legacy),      WITH_WORLD(test_listeners_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -28,7 +28,7 @@ struct world {
 	struct loop_timer turn;
 	unsigned turns, answers, empty, asked;
 	unsigned turns_at[CALLS]; /* of the answers */
-	char text[64];            /* of the last */
+	char text[96];            /* of the last */
 };
 
 static bool ignore_send(struct mcp_channel *channel, const json_t *message, bool lossy)
@@ -200,7 +200,31 @@ static void test_cancelled(void **state)
 	ask(world, 3 * LINES - 6); /* it still waits when all is freed */
 }
 
-/* Every position has the same content, however the stream got there. */
+/* The name is repeated where there is no such output: it has a limit. */
+static void test_long_name(void **state)
+{
+	struct world *world = *state;
+	_cleanup_free_ char *name = NULL;
+
+	for (int size = 4096; size <= 4097; size++) {
+		free(name);
+		assert_true(asprintf(&name, "%*s", size, "") == size);
+		json_t *message =
+			json_pack("{s:s, s:i, s:s, s:{s:s, s:{s:s, s:s}}}", "jsonrpc", "2.0", "id",
+				  (int)++world->asked, "method", "tools/call", "params", "name",
+				  "read_output", "arguments", "execution_id", ID, "name", name);
+		mcp_peer_receive(&world->peer, message, &world->channel);
+		json_decref(message);
+		if (size == 4096) {
+			assert_int_equal(loop_run(world->loop), 0);
+			assert_non_null(strstr(world->text, "has no output of the name"));
+		}
+	}
+	assert_int_equal(world->answers, 2);
+	assert_non_null(strstr(world->text, "argument \"name\" must have at most 4096"));
+}
+
+/* Every place is the same, however the stream came there. */
 static void test_same_places(void **state)
 {
 	struct world *world = *state;
@@ -232,6 +256,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_many, world_new, world_free),
 		cmocka_unit_test_setup_teardown(test_behind_the_end, world_new, world_free),
 		cmocka_unit_test_setup_teardown(test_cancelled, world_new, world_free),
+		cmocka_unit_test_setup_teardown(test_long_name, world_new, world_free),
 		cmocka_unit_test_setup_teardown(test_same_places, world_new, world_free),
 	};
 
