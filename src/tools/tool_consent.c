@@ -8,11 +8,15 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/utf8.h"
 #include "tools/tools_internal.h"
 
 #define KEY         "consent"
 #define SHOWN_BYTES 1500u
 #define SHOWN_LINES 30u
+/* Of files, arguments and hosts. */
+#define SHOWN_NAMES      5u
+#define SHOWN_NAME_BYTES 64u
 
 static bool has_agreed(const struct mcp_call *mcp)
 {
@@ -31,7 +35,43 @@ bool tools_consent(const struct tools *tools, const struct mcp_call *mcp, const 
 	       (options->consent_asked && json_is_true(json_object_get(arguments, "consent")));
 }
 
-/* The start of the code, readable for a person: without characters that a terminal would act on. */
+/* Controls, which a terminal acts on; characters that are not seen, or change others' order. */
+static bool is_hidden(uint32_t c)
+{
+	static const struct {
+		uint32_t first, last;
+	} ranges[] = {
+		{ 0, 0x1f },        { 0x7f, 0x9f },     { 0xad, 0xad },       { 0x61c, 0x61c },
+		{ 0x180e, 0x180e }, { 0x200b, 0x200f }, { 0x2028, 0x202e },   { 0x2060, 0x206f },
+		{ 0xfeff, 0xfeff }, { 0xfff9, 0xfffb }, { 0xe0000, 0xe0fff },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(ranges); i++) {
+		if (c >= ranges[i].first && c <= ranges[i].last) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Text as a person can read it: a hidden character is '?', and so is a quote in a name. */
+static void add_text(struct buf *text, const char *data, size_t size, bool is_name)
+{
+	for (size_t i = 0, used; i < size; i += used) {
+		uint32_t c;
+		bool valid = utf8_decode(data + i, size - i, &used, &c);
+		bool hides =
+			is_name ? is_hidden(c) || c == '"' : is_hidden(c) && c != '\n' && c != '\t';
+
+		if (!valid || hides) {
+			buf_addc(text, '?');
+		} else {
+			buf_add(text, data + i, used);
+		}
+	}
+}
+
+/* The start of the code. */
 static void add_code(struct buf *text, const char *code, size_t size)
 {
 	size_t shown = tools_cut(code, size, SHOWN_BYTES);
@@ -43,16 +83,68 @@ static void add_code(struct buf *text, const char *code, size_t size)
 			shown = i;
 		}
 	}
-	for (size_t i = 0; i < shown; i++) {
-		unsigned char c = (unsigned char)code[i];
-		buf_addc(text, (c < 0x20 && c != '\n' && c != '\t') || c == 0x7f ? '?' : (char)c);
-	}
+	add_text(text, code, shown, false);
 	if (shown < size) {
 		buf_addf(text, "\n(%zu bytes more)", size - shown);
 	}
 }
 
-static json_t *question(const struct mcp_call *mcp, const char *why)
+/* The first names of a list: strings, or objects with a path. */
+static void add_names(struct buf *text, const json_t *list)
+{
+	size_t count = json_array_size(list);
+
+	for (size_t i = 0; i < count && i < SHOWN_NAMES; i++) {
+		const json_t *item = json_array_get(list, i);
+		const json_t *name = json_is_object(item) ? json_object_get(item, "path") : item;
+		const char *data = json_string_value(name);
+		size_t size = json_string_length(name);
+		size_t shown = tools_cut(data, size, SHOWN_NAME_BYTES);
+
+		buf_adds(text, i ? ", \"" : "\"");
+		add_text(text, data, shown, true);
+		buf_adds(text, shown < size ? "...\"" : "\"");
+	}
+	if (count > SHOWN_NAMES) {
+		buf_addf(text, " and %zu more", count - SHOWN_NAMES);
+	}
+}
+
+/* The rest of the arguments that the answer covers, in one line; nothing where there are none. */
+static void add_rest(struct buf *text, const json_t *arguments)
+{
+	static const struct {
+		const char *key, *one, *many;
+	} lists[] = {
+		{ "files", "file", "files" },
+		{ "args", "argument", "arguments" },
+		{ "network", "host to connect to", "hosts to connect to" },
+	};
+	const char *lead = "With ";
+	size_t input = json_string_length(json_object_get(arguments, "stdin"));
+
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+		const json_t *list = json_object_get(arguments, lists[i].key);
+		size_t count = json_array_size(list);
+
+		if (count > 0) {
+			buf_addf(text, "%s%zu %s (", lead, count,
+				 count == 1 ? lists[i].one : lists[i].many);
+			add_names(text, list);
+			buf_addc(text, ')');
+			lead = ", ";
+		}
+	}
+	if (input > 0) {
+		buf_addf(text, "%s%zu bytes of standard input", lead, input);
+		lead = ", ";
+	}
+	if (lead[0] == ',') {
+		buf_adds(text, ".\n");
+	}
+}
+
+static json_t *question(const struct mcp_call *mcp, const char *why, bool opens_session)
 {
 	const json_t *arguments = mcp_call_arguments(mcp),
 		     *code = json_object_get(arguments, "code");
@@ -62,10 +154,23 @@ static json_t *question(const struct mcp_call *mcp, const char *why)
 
 	buf_addf(&text, "brig: %s.\n", why);
 	if (code) {
-		buf_addf(&text, "Run this %s program?\n\n", language ? language : "Python");
+		language = language ? language : "Python";
+		buf_adds(&text, "Run this ");
+		add_text(&text, language, strlen(language), true);
+		buf_adds(&text, " program?\n");
+		/* Before the code, which cannot imitate it there. */
+		add_rest(&text, arguments);
+		if (opens_session) {
+			buf_addf(&text,
+				 "The session %s is opened for it, whose later code runs without "
+				 "being asked about.\n",
+				 tools_text(arguments, "session_id"));
+		}
+		buf_addc(&text, '\n');
 		add_code(&text, json_string_value(code), json_string_length(code));
 	} else {
-		buf_adds(&text, "Open a session whose code runs without further questions?");
+		buf_adds(&text, "Open a session whose code runs without being asked about?\n");
+		add_rest(&text, arguments);
 	}
 	json_t *message = text.failed ? NULL : mcp_string(text.data, text.size);
 	return json_pack("{s:o, s:{s:s, s:{s:{s:s, s:s, s:b}}, s:[s]}}", "message", message,
@@ -85,7 +190,7 @@ bool tools_ask_consent(struct tools_call *call, const char *why)
 	}
 	struct mcp_question ask = { .key = KEY,
 				    .ability = MCP_ELICITATION,
-				    .params = question(mcp, why) };
+				    .params = question(mcp, why, call->arguments != NULL) };
 	if (!ask.params) {
 		return false;
 	}

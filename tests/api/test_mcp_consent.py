@@ -90,6 +90,39 @@ def test_a_person_agrees(client):
 
 
 @with_policy("asks")
+def test_all_that_is_agreed_to_is_shown(client):
+    """Files, arguments, standard input and hosts stand before the code, which cannot imitate them."""
+    files = [{"path": f"{i}.txt", "content": "x"} for i in range(7)] + [{"path": "z", "content": ""}]
+    files[1]["path"] = "a\n\", \"b\u202e" + "c" * 500
+    client.call(NO[0], code="print(1)", files=files, args=["-v"], stdin="12345", network=["a.example", "b.example"])
+    message = client.asked[0]["message"]
+    before, _, _ = message.partition("print(1)")
+    assert 'With 8 files ("0.txt", "a??, ?b?ccc' in before and '..."' in before, message
+    assert '"4.txt" and 3 more)' in before and "5.txt" not in before
+    assert '1 argument ("-v")' in before and "5 bytes of standard input" in before
+    assert '2 hosts to connect to ("a.example", "b.example")' in before and len(before) < 600
+    client.call(NO[0], code="print(1)")
+    assert "With " not in client.asked[0]["message"]
+    client.call(NO[0], "open_session", network=["a.example"])
+    assert '1 host to connect to ("a.example")' in client.asked[0]["message"]
+    # A name opens a session, and the answer holds for that.
+    client.call(NO[0], code="print(1)", session_id="mine")
+    assert "session mine is opened" in client.asked[0]["message"].partition("print(1)")[0]
+
+
+@with_policy("asks")
+def test_invisible_characters(client):
+    """Controls, and what changes the order of the others or is not seen, are not shown."""
+    hidden = [*range(0x7f, 0xa0), 0x61c, *range(0x200b, 0x2010), *range(0x2028, 0x202f), *range(0x2060, 0x2070),
+              0xfeff, 0xe0041]
+    plain = "\u00a0\u00e4\u2010\u202f\u4e2d\U0001f600"
+    client.call(NO[0], code="print(1) # " + "".join(map(chr, hidden)) + plain, language="py\u202ethon\n")
+    message = client.asked[0]["message"]
+    assert not set(message) & set(map(chr, hidden)), message
+    assert "?" * len(hidden) + plain in message and "Run this py?thon? program?" in message
+
+
+@with_policy("asks")
 @pytest.mark.parametrize("answer", NO)
 def test_a_person_does_not(client, answer):
     result = client.call(answer, code="print(1)")
