@@ -21,7 +21,7 @@ BUILD ?= build$(if $(SAN),/san)$(if $(FUZZ),/fuzz)
 
 include mk/flags.mk
 
-LAYERS  := base kernel net provider run native local policy runtime lib
+LAYERS  := base kernel broker_client net provider run native local policy runtime lib
 # The sources of layers: a layer is a directory, and its rooms are directories in it.
 sources_of = $(sort $(wildcard $(1:%=src/%/*.c) $(1:%=src/%/*/*.c)))
 LIB_SRC := $(call sources_of,$(LAYERS))
@@ -39,8 +39,8 @@ GATE_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(GATE_SRC))
 GATE_TLS_SRC := $(sort $(wildcard src/gate_tls/*.c))
 GATE_TLS_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(GATE_TLS_SRC))
 BROKER_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(BROKER_SRC))
-# What the linker puts in the place of functions that would load libraries (see mk/flags.mk).
-NOTHING_LATER := $(BUILD)/obj/src/ledger/no_loading.o $(BUILD)/obj/src/tls/no_names.o
+# Replacements for functions that would load code at run time (see mk/flags.mk).
+LINK_STUBS_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(sort $(wildcard src/link_stubs/*.c)))
 DATA    := $(sort $(wildcard data/policies/*.json data/runtimes/*.json data/schema/*.json \
 	data/syscalls/*.rules data/drivers/*.* data/tools/*.json data/guard/*))
 # One text in a cell, in parts here: see data/drivers/python/theory.py.
@@ -54,7 +54,7 @@ LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/obj/%.o) $(BUILD)/obj/gen/embedded.o $(BUILD)/
 # What a template loads into its interpreter: src/template on top of the lower layers.
 TEMPLATE_SRC := $(sort $(wildcard src/template/*.c))
 TEMPLATE_OBJ := $(TEMPLATE_SRC:%.c=$(BUILD)/obj/%.o)
-TEMPLATE_LIB := $(patsubst %.c,$(BUILD)/obj/%.o,$(filter src/base/% src/kernel/% src/net/% src/provider/% src/run/% src/native/%,$(LIB_SRC)))
+TEMPLATE_LIB := $(patsubst %.c,$(BUILD)/obj/%.o,$(filter src/base/% src/kernel/% src/broker_client/% src/net/% src/provider/% src/run/% src/native/%,$(LIB_SRC)))
 TEMPLATE     := $(BUILD)/template.so
 PYTHON_CFLAGS = -I$(shell scripts/python-headers.sh)
 CLI_OBJ := $(CLI_SRC:%.c=$(BUILD)/obj/%.o)
@@ -132,10 +132,10 @@ $(BUILD)/gen/gate.c: $(BUILD)/brig-gate scripts/embed-binary.sh
 	$(Q)scripts/embed-binary.sh $@ $(BUILD)/brig-gate gate_image
 
 # OpenSSL would load modules and look up names, if anybody asked it to: see mk/flags.mk.
-$(BUILD)/brig-gate-tls: $(GATE_TLS_OBJ) $(GATE_OBJ) $(NOTHING_LATER) $(BUILD)/template.a
+$(BUILD)/brig-gate-tls: $(GATE_TLS_OBJ) $(GATE_OBJ) $(LINK_STUBS_OBJ) $(BUILD)/template.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) $(LDFLAGS_PROGRAM) -s -Wl,--gc-sections -o $@ \
-		$(GATE_TLS_OBJ) $(filter-out %/gate/main.o,$(GATE_OBJ)) $(NOTHING_LATER) \
+		$(GATE_TLS_OBJ) $(filter-out %/gate/main.o,$(GATE_OBJ)) $(LINK_STUBS_OBJ) \
 		$(BUILD)/template.a -lssl -lcrypto
 
 $(BUILD)/gen/gate_tls.c: $(BUILD)/brig-gate-tls scripts/embed-binary.sh
@@ -158,7 +158,7 @@ $(BUILD)/sources: FORCE
 		echo '$(LIB_SRC) $(SERVE_SRC) $(CLI_SRC)' > $@
 
 $(LIB_OBJ): PIC := -fPIC -fvisibility=hidden -DBRIG_BUILDING
-$(CLI_OBJ) $(SERVE_OBJ) $(BROKER_OBJ) $(GATE_OBJ) $(GATE_TLS_OBJ): PIC := -fPIE
+$(CLI_OBJ) $(SERVE_OBJ) $(BROKER_OBJ) $(GATE_OBJ) $(GATE_TLS_OBJ) $(LINK_STUBS_OBJ): PIC := -fPIE
 
 $(BUILD)/obj/gen/%.o: $(BUILD)/gen/%.c $(BUILD)/flags | $(GEN_H)
 	@mkdir -p $(@D)
@@ -184,10 +184,10 @@ $(SHARED): $(LIB_OBJ) $(BUILD)/sources mk/libbrig.map
 
 # Static, because a program without a dynamic loader starts in a third of the time; position-
 # independent all the same, so that its addresses are random.
-$(BUILD)/brig: $(CLI_OBJ) $(BUILD)/libserve.a $(BUILD)/libbrig.a $(BUILD)/sources
+$(BUILD)/brig: $(CLI_OBJ) $(LINK_STUBS_OBJ) $(BUILD)/libserve.a $(BUILD)/libbrig.a $(BUILD)/sources
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) $(LDFLAGS_PROGRAM) -o $@ $(CLI_OBJ) \
-		$(NOTHING_LATER) $(BUILD)/libserve.a $(BUILD)/libbrig.a $(SERVE_LIBS) $(LIBS)
+		$(LINK_STUBS_OBJ) $(BUILD)/libserve.a $(BUILD)/libbrig.a $(SERVE_LIBS) $(LIBS)
 
 $(BUILD)/libserve.a: $(SERVE_OBJ) $(BUILD)/sources
 	$(call say,AR,$@)
@@ -229,4 +229,4 @@ help: ## list the targets
 FORCE:
 
 -include $(LIB_OBJ:.o=.d) $(SERVE_OBJ:.o=.d) $(BROKER_OBJ:.o=.d) $(GATE_OBJ:.o=.d) $(GATE_TLS_OBJ:.o=.d) \
-	$(CLI_OBJ:.o=.d) $(TEMPLATE_OBJ:.o=.d)
+	$(LINK_STUBS_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEMPLATE_OBJ:.o=.d)

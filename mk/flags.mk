@@ -46,8 +46,8 @@ CFLAGS_ALL   := -std=gnu17 $(CFLAGS) $(WARNINGS) $(HARDEN) $(SANITIZE) \
 LDFLAGS_ALL := -Wl,-z,relro,-z,now,-z,noexecstack,-z,separate-code -Wl,--as-needed $(LDFLAGS)
 # A library must name all that it needs; with sanitizers some of it comes from the program.
 LDFLAGS_DEFS := $(if $(SAN)$(FUZZ),,-Wl$(comma)-z$(comma)defs)
-# SQLite would load extensions if it were asked to, and OpenSSL modules; src/ledger/no_loading.c says
-# no instead. As clients, libtls and OpenSSL would look up names: src/tls/no_names.c.
+# SQLite would load extensions if it were asked to, and OpenSSL modules; src/link_stubs/no_loading.c says
+# no instead. As clients, libtls and OpenSSL would look up names: src/link_stubs/no_names.c.
 NO_LOADING := $(patsubst %,-Wl$(comma)--wrap=%,dlopen dlsym dlclose dlerror \
 	getaddrinfo freeaddrinfo gethostbyname)
 # A static program must not call what loads libraries later (name services, character sets): the

@@ -10,6 +10,8 @@ allowed() {
 	case $1 in
 	base) echo "" ;;
 	kernel) echo "base" ;;
+	link_stubs) echo "" ;;
+	broker_client) echo "base kernel" ;;
 	net | http1) echo "base" ;;
 	provider) echo "base kernel" ;;
 	run) echo "base kernel net provider" ;;
@@ -18,11 +20,11 @@ allowed() {
 	template) echo "base kernel provider run native" ;;
 	gate) echo "base kernel net loop http1" ;;
 	gate_tls) echo "base net loop gate" ;;
-	policy | runtime) echo "base kernel net provider run" ;;
-	lib) echo "base kernel net provider run native policy runtime" ;;
+	policy | runtime) echo "base kernel broker_client net provider run" ;;
+	lib) echo "base kernel broker_client net provider run native policy runtime" ;;
 	check) echo "base kernel net provider run native policy runtime lib" ;;
 	loop) echo "base" ;;
-	role) echo "base kernel loop" ;;
+	role) echo "base kernel broker_client loop" ;;
 	http) echo "base loop http1" ;;
 	tls) echo "base loop http" ;;
 	engine) echo "base kernel provider run policy runtime lib loop role" ;;
@@ -30,8 +32,8 @@ allowed() {
 	tools) echo "base loop engine mcp" ;;
 	ledger) echo "base kernel loop role" ;;
 	front) echo "base loop role http engine mcp tools ledger" ;;
-	serve) echo "base kernel loop role tls engine ledger front" ;;
-	broker) echo "base kernel role serve" ;; # of serve: control.h
+	serve) echo "base kernel broker_client loop role tls engine ledger front" ;;
+	broker) echo "base kernel broker_client role" ;;
 	cli) echo "base kernel net provider run native policy runtime lib check loop role http1 engine mcp tools ledger tls serve" ;;
 	*) return 1 ;;
 	esac
@@ -44,7 +46,7 @@ rooms() {
 	kernel | kernel/filter) echo "" ;;
 	kernel/cgroup) echo "kernel" ;;
 	kernel/probe) echo "kernel kernel/cgroup kernel/filter" ;;
-	lib) echo "base kernel net provider run native policy runtime" ;;
+	lib) echo "base kernel broker_client net provider run native policy runtime" ;;
 	lib/guard) echo "lib" ;;
 	lib/prepare) echo "lib lib/guard" ;;
 	lib/build) echo "lib lib/prepare" ;;

@@ -111,12 +111,12 @@ void outcome_skeleton(const struct outcome *outcome, const char *json, struct bu
 
 /* --- finding the parts in a JSON text --------------------------------------------------------- */
 
-struct scan {
+struct outcome_scan {
 	const char *at, *end;
 };
 
 /* Behind the closing quote; false: there is none. */
-static bool skip_string(struct scan *scan)
+static bool skip_string(struct outcome_scan *scan)
 {
 	const char *begin = scan->at;
 
@@ -139,7 +139,7 @@ static bool skip_string(struct scan *scan)
 	return false;
 }
 
-static bool skip_value(struct scan *scan)
+static bool skip_value(struct outcome_scan *scan)
 {
 	unsigned depth = 0;
 
@@ -190,7 +190,7 @@ static void take_member(struct outcome *outcome, const char *key, size_t key_siz
 
 int outcome_find(const char *json, size_t size, struct outcome *ret)
 {
-	struct scan scan = { json + 1, json + size };
+	struct outcome_scan scan = { json + 1, json + size };
 	struct outcome outcome;
 
 	outcome_init(&outcome);

@@ -9,22 +9,22 @@
 
 #include "kernel/cgroup/cgroup.h"
 
-enum hands_state {
-	HANDS_FRESH,  /* nothing was asked yet */
-	HANDS_MAPPED, /* the warden is in its namespace */
-	HANDS_STATES,
+enum broker_phase {
+	PHASE_NEW,    /* nothing was asked yet */
+	PHASE_MAPPED, /* the warden is in its namespace */
+	PHASE_COUNT,
 };
 
-struct hands {
-	enum hands_state state;
+struct broker_state {
+	enum broker_phase phase;
 	uid_t warden_id;               /* whom the warden becomes */
 	pid_t supervisor;              /* whose child the warden must be */
 	struct cgroup_manager *groups; /* owned; NULL: none */
 	bool delegated;                /* a group was made for the warden */
 };
 
-/* One question, as the kernel and the warden have it: who asks is the kernel's word. */
-struct question {
+/* One request, as the kernel and the warden have it: who asks is the kernel's word. */
+struct broker_request {
 	uint32_t kind; /* enum broker_kind */
 	pid_t pid;
 	int fd; /* what came along, or -1; stays the caller's */
@@ -34,11 +34,11 @@ struct question {
  * What to answer: 0 or more, or -errno, with a descriptor in `ret_fd` or -1. -EPROTO: not to be
  * asked like this, or not now; whoever asks is no longer ours.
  */
-int hands_answer(struct hands *hands, const struct question *question, int *ret_fd);
+int broker_handle(struct broker_state *state, const struct broker_request *request, int *ret_fd);
 /* Whatever was made for the warden goes. Bounded; what is still busy then is left to the next. */
-void hands_done(struct hands *hands);
+void broker_state_done(struct broker_state *state);
 
-/* The next question. 1; 0: the other end has gone; -errno: it broke the rules. */
-int question_read(int line, struct question *ret);
-int question_answer(int line, uint32_t kind, int result, int fd);
+/* The next request. 1; 0: the other end has gone; -errno: it broke the rules. */
+int broker_request_read(int line, struct broker_request *ret);
+int broker_request_reply(int line, uint32_t kind, int result, int fd);
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * brig-broker: root's hands, when the service runs as root. It is a program of its own that links
+ * brig-broker: does what only root may do, when the service runs as root. It is a program of its own that links
  * the C library and nothing else; the supervisor carries its image and starts it.
  *
  * Privileges: at its start, root's, to find the host's control groups, to remove what the dead have
@@ -22,9 +22,9 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "broker/broker.h"
+#include "role/control.h"
 #include "role/log.h"
 #include "role/seal.h"
-#include "serve/control.h"
 
 #define MS             UINT64_C(1000000)
 #define WARDEN_GOES_MS 8000 /* longer than the supervisor waits before it kills */
@@ -47,52 +47,52 @@ static bool is_ours(void)
 	return geteuid() == 0;
 }
 
-static void say(enum control_word word)
+static void send_control(enum control_message message)
 {
-	char byte = (char)word;
+	char byte = (char)message;
 
 	(void)send(FD_CONTROL, &byte, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 /* 1: go on; 0: it is over. */
-static int hear_supervisor(void)
+static int read_supervisor(void)
 {
-	char word;
-	ssize_t n = recv(FD_CONTROL, &word, 1, MSG_DONTWAIT);
+	char message;
+	ssize_t n = recv(FD_CONTROL, &message, 1, MSG_DONTWAIT);
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
 		return 1;
 	}
-	if (n == 1 && word == CONTROL_ASK) {
-		say(CONTROL_HERE);
+	if (n == 1 && message == CONTROL_PING) {
+		send_control(CONTROL_PONG);
 		return 1;
 	}
-	return n == 1 && word == CONTROL_DRAIN;
+	return n == 1 && message == CONTROL_DRAIN;
 }
 
 /* 1: answered; 0: the warden has gone; -errno. */
-static int hear_warden(struct hands *hands)
+static int handle_warden(struct broker_state *state)
 {
-	struct question question;
+	struct broker_request request;
 	_cleanup_close_ int answer = -1;
-	int r = question_read(FD_BROKER_WARDEN, &question);
+	int r = broker_request_read(FD_BROKER_WARDEN, &request);
 
 	if (r <= 0) {
 		return r == -EAGAIN || r == -EINTR ? 1 : r;
 	}
-	int result = hands_answer(hands, &question, &answer);
-	close_fd(&question.fd);
+	int result = broker_handle(state, &request, &answer);
+	close_fd(&request.fd);
 	if (result == -EPROTO) {
 		return result;
 	}
-	r = question_answer(FD_BROKER_WARDEN, question.kind, result, answer);
+	r = broker_request_reply(FD_BROKER_WARDEN, request.kind, result, answer);
 	return r < 0 ? r : 1;
 }
 
 /* Until the supervisor ends it, or the warden has said `until`. 1: that was said; 0: the end. */
-static int turn(struct hands *hands, bool *warden_gone, enum hands_state until)
+static int turn(struct broker_state *state, bool *warden_gone, enum broker_phase until)
 {
-	while (hands->state != until && !(until == HANDS_MAPPED && *warden_gone)) {
+	while (state->phase != until && !(until == PHASE_MAPPED && *warden_gone)) {
 		struct pollfd ready[] = {
 			{ .fd = FD_CONTROL, .events = POLLIN },
 			{ .fd = *warden_gone ? -1 : FD_BROKER_WARDEN, .events = POLLIN },
@@ -103,12 +103,12 @@ static int turn(struct hands *hands, bool *warden_gone, enum hands_state until)
 			}
 			continue;
 		}
-		int r = ready[1].revents ? hear_warden(hands) : 1;
+		int r = ready[1].revents ? handle_warden(state) : 1;
 		if (r < 0) {
 			return r;
 		}
 		*warden_gone |= r == 0;
-		if (ready[0].revents && hear_supervisor() == 0) {
+		if (ready[0].revents && read_supervisor() == 0) {
 			return 0;
 		}
 	}
@@ -130,7 +130,7 @@ static int seal(pid_t supervisor, struct brig_error *err)
  * What it had asked by then it waits for, and hears nothing else meanwhile: so that is answered,
  * but by a broker that is sealed only.
  */
-static void await_warden(struct hands *hands, bool answers)
+static void await_warden(struct broker_state *state, bool answers)
 {
 	struct pollfd line = { .fd = FD_BROKER_WARDEN, .events = answers ? POLLIN : 0 };
 	uint64_t now = clock_now_ns(), end = now + WARDEN_GOES_MS * MS;
@@ -138,33 +138,33 @@ static void await_warden(struct hands *hands, bool answers)
 	while (now < end) {
 		int n = poll(&line, 1, (int)((end - now) / MS) + 1);
 		if (n == 0 || (n < 0 && errno != EINTR) ||
-		    (n > 0 && (!answers || hear_warden(hands) <= 0))) {
+		    (n > 0 && (!answers || handle_warden(state) <= 0))) {
 			return;
 		}
 		now = clock_now_ns();
 	}
 }
 
-static int serve_warden(struct hands *hands, bool *sealed, struct brig_error *err)
+static int serve_warden(struct broker_state *state, bool *sealed, struct brig_error *err)
 {
 	bool warden_gone = false;
-	int r = cgroup_manager_new(NULL, &hands->groups, err);
+	int r = cgroup_manager_new(NULL, &state->groups, err);
 
 	if (r < 0) {
 		return r;
 	}
-	cgroup_manager_sweep(hands->groups);
+	cgroup_manager_sweep(state->groups);
 	/* A warden that stays root has no use for us, and closes the line. */
-	r = turn(hands, &warden_gone, HANDS_MAPPED);
+	r = turn(state, &warden_gone, PHASE_MAPPED);
 	if (r == 1) {
-		r = seal(hands->supervisor, err);
+		r = seal(state->supervisor, err);
 		if (r < 0) {
 			return r;
 		}
 		*sealed = true;
-		role_log(ROLE_INFO, "sealed", "warden=%u", (unsigned)hands->warden_id);
-		say(CONTROL_READY);
-		r = turn(hands, &warden_gone, HANDS_STATES);
+		role_log(ROLE_INFO, "sealed", "warden=%u", (unsigned)state->warden_id);
+		send_control(CONTROL_READY);
+		r = turn(state, &warden_gone, PHASE_COUNT);
 	}
 	return r < 0 ? error_errno(err, BRIG_E_SYSTEM, -r, "the warden's line") : 0;
 }
@@ -172,7 +172,7 @@ static int serve_warden(struct hands *hands, bool *sealed, struct brig_error *er
 int main(void)
 {
 	struct brig_error error = { 0 };
-	struct hands hands = { .supervisor = getppid() };
+	struct broker_state state = { .supervisor = getppid() };
 
 	role_log_open("broker", ROLE_INFO);
 	prctl(PR_SET_NAME, ROLE_PREFIX "broker", 0, 0, 0);
@@ -182,18 +182,18 @@ int main(void)
 		return STATUS_WRONG_START;
 	}
 	tzset(); /* while there are files: log lines have times */
-	hands.warden_id = seal_id(ROLE_WARDEN);
+	state.warden_id = seal_id(ROLE_WARDEN);
 	close(FD_CONFIG); /* which is for those who can read */
 	for (int fd = FD_CONTROL; fd <= FD_BROKER_LOCK; fd++) {
 		(void)fcntl(fd, F_SETFD, FD_CLOEXEC);
 	}
 	bool sealed = false;
-	int r = serve_warden(&hands, &sealed, &error);
+	int r = serve_warden(&state, &sealed, &error);
 	if (r < 0) {
 		role_log(ROLE_ERROR, "failed", "cause=%s", error.message);
 	} else {
-		await_warden(&hands, sealed);
+		await_warden(&state, sealed);
 	}
-	hands_done(&hands);
+	broker_state_done(&state);
 	return r == -EPROTO ? STATUS_BROKEN_RULES : r < 0 ? STATUS_FAILED : STATUS_FINE;
 }

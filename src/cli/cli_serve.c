@@ -10,7 +10,7 @@
 #include <jansson.h>
 
 #include "base/cleanup.h"
-#include "base/config_place.h"
+#include "base/config_path.h"
 #include "base/path.h"
 #include "base/strlist.h"
 #include "cli/cli.h"
@@ -107,7 +107,7 @@ static int set_words(const struct line *line, struct serve_config *config, struc
 static int read_config(void *user, struct serve_config *config, struct brig_error *err)
 {
 	const struct line *line = user;
-	_cleanup_free_ char *dir = line->config ? path_absolute(line->config) : config_place();
+	_cleanup_free_ char *dir = line->config ? path_absolute(line->config) : config_path();
 	int r;
 
 	if (!dir) {
@@ -123,10 +123,10 @@ static int read_config(void *user, struct serve_config *config, struct brig_erro
 	r = r < 0 ? r : set_listen(line, config, err);
 	r = r < 0 ? r : set_texts(line, config, err);
 	r = r < 0 ? r : set_words(line, config, err);
-	return r < 0 ? r : config_places(config, dir, err);
+	return r < 0 ? r : config_paths(config, dir, err);
 }
 
-static void say_where(struct buf *text, const struct listener *listener, bool tls)
+static void say_where(struct buf *text, const struct listen_socket *listener, bool tls)
 {
 	const char *place = listener->place;
 	bool is_path = strncmp(place, "unix:", 5) == 0;

@@ -14,7 +14,7 @@
 #define FILES_AT_ONCE  16u
 #define COPIED_AT_ONCE (512u << 10)
 
-struct pair {
+struct session_pair {
 	struct local_session *from, *to;
 };
 
@@ -54,7 +54,7 @@ static int go_on(struct fork_copy *copy, const char *path, struct brig_error *er
 
 /* --- the state ------------------------------------------------------------------------------- */
 
-static int begin_state(struct local_fork *fork, const struct pair *pair)
+static int begin_state(struct local_fork *fork, const struct session_pair *pair)
 {
 	struct fork_copy *copy = &fork->copy;
 	int r = session_file_open(pair->from->session, fork->state_path, STATE_BYTES, &copy->from,
@@ -68,7 +68,7 @@ static int begin_state(struct local_fork *fork, const struct pair *pair)
 					   &copy->upload, NULL);
 }
 
-static int step_state(struct local_fork *fork, const struct pair *pair)
+static int step_state(struct local_fork *fork, const struct session_pair *pair)
 {
 	struct fork_copy *copy = &fork->copy;
 	int r = fork->has_state && copy->from < 0 ? begin_state(fork, pair) : 0;
@@ -91,7 +91,7 @@ static int step_state(struct local_fork *fork, const struct pair *pair)
 
 /* --- files ----------------------------------------------------------------------------------- */
 
-static int step_list(struct local_fork *fork, const struct pair *pair)
+static int step_list(struct local_fork *fork, const struct session_pair *pair)
 {
 	(void)pair;
 	int r = session_listing_step(fork->copy.list, &fork->run->error);
@@ -113,7 +113,7 @@ static void leave_file(struct local_fork *fork, const char *path, const struct b
 }
 
 /* Holes and links cost the program nothing, but us time: what cannot fit is not begun. */
-static int begin_file(struct fork_copy *copy, const struct pair *pair,
+static int begin_file(struct fork_copy *copy, const struct session_pair *pair,
 		      const struct brig_session_file *file, struct brig_error *err)
 {
 	uint64_t most = pair->from->session->prepared.policy->files_in_bytes;
@@ -131,7 +131,7 @@ static int begin_file(struct fork_copy *copy, const struct pair *pair,
 					    file->executable, &copy->upload, err);
 }
 
-static void copy_file(struct local_fork *fork, const struct pair *pair,
+static void copy_file(struct local_fork *fork, const struct session_pair *pair,
 		      const struct brig_session_file *file)
 {
 	struct fork_copy *copy = &fork->copy;
@@ -148,7 +148,7 @@ static void copy_file(struct local_fork *fork, const struct pair *pair,
 }
 
 /* 1: that was all. */
-static int step_files(struct local_fork *fork, const struct pair *pair)
+static int step_files(struct local_fork *fork, const struct session_pair *pair)
 {
 	struct fork_copy *copy = &fork->copy;
 	uint64_t before = copy->bytes;
@@ -169,7 +169,7 @@ static int step_files(struct local_fork *fork, const struct pair *pair)
 
 /* --- turns ----------------------------------------------------------------------------------- */
 
-static int (*const steps[])(struct local_fork *fork, const struct pair *pair) = {
+static int (*const steps[])(struct local_fork *fork, const struct session_pair *pair) = {
 	[COPY_STATE] = step_state,
 	[COPY_LIST] = step_list,
 	[COPY_FILES] = step_files,
@@ -177,7 +177,7 @@ static int (*const steps[])(struct local_fork *fork, const struct pair *pair) = 
 
 void fork_copy_step(struct local_fork *fork)
 {
-	struct pair pair = { .from = fork_session(fork, fork->from) };
+	struct session_pair pair = { .from = fork_session(fork, fork->from) };
 
 	if (pair.from && !(pair.to = fork_find_new(fork))) {
 		return;

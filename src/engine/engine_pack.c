@@ -195,13 +195,13 @@ int engine_pack(const struct engine_call *call, char **ret, size_t *ret_size)
 
 /* --- reading --------------------------------------------------------------------------------- */
 
-struct reader {
+struct pack_reader {
 	const char *at, *end;
 	const struct block *shared; /* or NULL */
 	bool broken;                /* whatever is read from then on is 0 or NULL */
 };
 
-static uint64_t get_number(struct reader *in)
+static uint64_t get_number(struct pack_reader *in)
 {
 	uint64_t value = 0;
 
@@ -214,7 +214,7 @@ static uint64_t get_number(struct reader *in)
 	return value;
 }
 
-static uint64_t get_bounded(struct reader *in, uint64_t max)
+static uint64_t get_bounded(struct pack_reader *in, uint64_t max)
 {
 	uint64_t value = get_number(in);
 
@@ -225,7 +225,7 @@ static uint64_t get_bounded(struct reader *in, uint64_t max)
 	return value;
 }
 
-static const char *get_bytes(struct reader *in, size_t *size)
+static const char *get_bytes(struct pack_reader *in, size_t *size)
 {
 	uint64_t length = get_number(in);
 
@@ -244,7 +244,7 @@ static const char *get_bytes(struct reader *in, size_t *size)
 	return data;
 }
 
-static const char *get_shared(struct reader *in, size_t *size)
+static const char *get_shared(struct pack_reader *in, size_t *size)
 {
 	uint64_t at = get_number(in), length = get_number(in);
 
@@ -257,7 +257,7 @@ static const char *get_shared(struct reader *in, size_t *size)
 	return in->shared->data + at;
 }
 
-static const char *get_long(struct reader *in, size_t *size)
+static const char *get_long(struct pack_reader *in, size_t *size)
 {
 	uint64_t length;
 
@@ -272,7 +272,7 @@ static const char *get_long(struct reader *in, size_t *size)
 	return get_bytes(in, size);
 }
 
-static const char *get_text(struct reader *in)
+static const char *get_text(struct pack_reader *in)
 {
 	size_t size;
 	const char *text = get_bytes(in, &size);
@@ -284,7 +284,7 @@ static const char *get_text(struct reader *in)
 	return text;
 }
 
-static const char **get_list(struct reader *in)
+static const char **get_list(struct pack_reader *in)
 {
 	uint64_t count = get_number(in);
 
@@ -305,7 +305,7 @@ static const char **get_list(struct reader *in)
 	return list;
 }
 
-static struct brig_file_in *get_files(struct reader *in, size_t *ret_count)
+static struct brig_file_in *get_files(struct pack_reader *in, size_t *ret_count)
 {
 	uint64_t count = get_number(in);
 
@@ -330,7 +330,7 @@ static struct brig_file_in *get_files(struct reader *in, size_t *ret_count)
 }
 
 /* By name: nothing that could be a path of the host's gets further than here. */
-static struct brig_mount *get_mounts(struct reader *in, size_t *ret_count)
+static struct brig_mount *get_mounts(struct pack_reader *in, size_t *ret_count)
 {
 	uint64_t count = get_bounded(in, ENGINE_MOUNTS_MAX);
 
@@ -351,7 +351,7 @@ static struct brig_mount *get_mounts(struct reader *in, size_t *ret_count)
 	return mounts;
 }
 
-static void get_fields(struct reader *in, struct engine_unpacked *ret)
+static void get_fields(struct pack_reader *in, struct engine_unpacked *ret)
 {
 	struct engine_call *call = &ret->call;
 	char *base = (char *)call;
@@ -385,7 +385,7 @@ static void get_fields(struct reader *in, struct engine_unpacked *ret)
 
 int engine_unpack(const void *block, size_t size, struct block *shared, struct engine_unpacked *ret)
 {
-	struct reader in = { .at = block, .end = block, .shared = shared };
+	struct pack_reader in = { .at = block, .end = block, .shared = shared };
 
 	*ret = (struct engine_unpacked){ .call.run.size = sizeof(struct brig_request) };
 	if (!block) {

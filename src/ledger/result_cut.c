@@ -9,12 +9,12 @@
 #include "ledger/result_facts.h"
 
 /* How much of each part is kept: of a stream with its quotes, of the others all or nothing. */
-struct plan {
+struct cut_plan {
 	size_t kept[OUTCOME_PARTS];
 	size_t files; /* that are left out */
 };
 
-static size_t planned(const struct outcome *outcome, const struct plan *plan)
+static size_t planned(const struct outcome *outcome, const struct cut_plan *plan)
 {
 	size_t size = (size_t)outcome->json_size;
 
@@ -37,7 +37,7 @@ static size_t count_files(const struct outcome *outcome, const char *json)
 
 /* Files go first, then changes and a long value, then the end of what was printed. */
 static void make_plan(const struct outcome *outcome, const char *json, size_t max,
-		      struct plan *plan)
+		      struct cut_plan *plan)
 {
 	for (unsigned i = 0; i < OUTCOME_PARTS; i++) {
 		plan->kept[i] = (size_t)outcome->parts[i].size;
@@ -104,7 +104,7 @@ static void write_part(const struct outcome *outcome, const char *json, unsigned
 }
 
 /* What a result says of its own parts. */
-static int mark(json_t *skeleton, const struct outcome *outcome, const struct plan *plan)
+static int mark(json_t *skeleton, const struct outcome *outcome, const struct cut_plan *plan)
 {
 	static const char *const flags[] = { "stdout_truncated", "stderr_truncated" };
 	char note[160];
@@ -128,7 +128,7 @@ static int mark(json_t *skeleton, const struct outcome *outcome, const struct pl
 int result_cut(json_t *skeleton, const struct outcome *outcome, const char *json, size_t max,
 	       struct outcome *ret, struct buf *out)
 {
-	struct plan plan = { 0 };
+	struct cut_plan plan = { 0 };
 	struct outcome places;
 	size_t at = 0, head = out->size;
 

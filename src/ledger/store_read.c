@@ -64,7 +64,7 @@ static void add_execution(struct json_out *out, const struct store *store, sqlit
  * The blob is an outcome and its JSON, or, of failures and of old, JSON alone. All of it was looked
  * at before it went in; it has no NUL behind it. Of a long one it is the beginning.
  */
-struct kept {
+struct stored_result {
 	struct outcome outcome;
 	const char *json; /* NULL: there is none */
 	size_t size;      /* that is here */
@@ -72,7 +72,7 @@ struct kept {
 };
 
 static void read_long(sqlite3_stmt *row, const char *data, size_t size, uint64_t whole,
-		      struct kept *ret)
+		      struct stored_result *ret)
 {
 	uint64_t json_size = whole - sizeof(ret->outcome);
 
@@ -87,14 +87,14 @@ static void read_long(sqlite3_stmt *row, const char *data, size_t size, uint64_t
 	}
 }
 
-static void read_result(sqlite3_stmt *row, struct kept *ret)
+static void read_result(sqlite3_stmt *row, struct stored_result *ret)
 {
 	const char *data = sqlite3_column_blob(row, C_DATA);
 	size_t size = (size_t)sqlite3_column_bytes(row, C_DATA);
 	uint64_t whole = (uint64_t)sqlite3_column_int64(row, C_SIZE);
 	const char *json = data;
 
-	*ret = (struct kept){ 0 };
+	*ret = (struct stored_result){ 0 };
 	if (!data || size == 0) {
 		return; /* not kept any more */
 	}
@@ -120,18 +120,18 @@ int store_execution_get(struct store *store, const char *tenant, const char *id,
 	bool found = rc == SQLITE_ROW;
 
 	if (found) {
-		struct kept kept;
+		struct stored_result result;
 
-		read_result(store->statements[sql], &kept);
-		buf_add(answer, &kept.outcome, sizeof(kept.outcome));
+		read_result(store->statements[sql], &result);
+		buf_add(answer, &result.outcome, sizeof(result.outcome));
 		json_open(&out, NULL, '{');
 		add_execution(&out, store, store->statements[sql]);
 		json_raw(&out, "result", "");
-		buf_add(answer, kept.json ? kept.json : "null", kept.json ? kept.size : 4);
-		if (!kept.more.n) {
+		buf_add(answer, result.json ? result.json : "null", result.json ? result.size : 4);
+		if (!result.more.n) {
 			json_close(&out, '}');
 		}
-		*more = kept.more;
+		*more = result.more;
 	}
 	int r = store_result(store, rc, sql, error);
 	if (r == 0 && !found) {

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "kernel/broker.h"
+#include "broker_client/broker_client.h"
 #include "kernel/cgroup/cgroup.h"
 #include "policy/policy.h"
 #include "runtime/runtime.h"

@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 #include "base/embedded.h"
 #include "base/id.h"
-#include "kernel/broker.h"
+#include "broker_client/broker_client.h"
 
 #define POLICY_SIZE_MAX (1024 * 1024)
 

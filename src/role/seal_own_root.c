@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "kernel/broker.h"
+#include "broker_client/broker_client.h"
 #include "kernel/own_ids.h"
 #include "role/seal.h"
 

@@ -14,7 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/id.h"
-#include "kernel/broker.h"
+#include "broker_client/broker_client.h"
 
 #define FILE_MAX  (1024 * 1024)
 #define NAMES_MAX 256

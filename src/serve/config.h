@@ -116,7 +116,7 @@ int config_load(struct serve_config *config, const char *directory, struct brig_
 int config_file(const char *path, struct buf *ret, struct brig_error *err);
 
 /* Fills in places that were not said: by user, by environment. `base`: where serve.json lies. */
-int config_places(struct serve_config *config, const char *base, struct brig_error *err);
+int config_paths(struct serve_config *config, const char *base, struct brig_error *err);
 /* The same for files that often are links, if whoever made the link may be trusted. `secret`: and
  * nobody else may read it. */
 int config_file_linked(const char *path, bool secret, struct buf *ret, struct brig_error *err);

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
-#include "base/config_place.h"
+#include "base/config_path.h"
 #include "serve/config.h"
 
 #define FILE_BYTES_MAX (1 << 20)
@@ -165,7 +165,7 @@ static int place_state(struct serve_config *config, struct brig_error *err)
 		return 0;
 	}
 	config->state_dir = geteuid() == 0 ? strdup("/var/lib/brig")
-					   : config_user_place("XDG_STATE_HOME", ".local/state");
+					   : config_user_path("XDG_STATE_HOME", ".local/state");
 	if (!config->state_dir) {
 		error_set(err, BRIG_E_INPUT, ENOENT, "no place for state: HOME is not set");
 		error_remedy(err, "say where: brig serve --state DIR");
@@ -181,7 +181,7 @@ static int place_socket(struct serve_config *config, struct brig_error *err)
 	if (config->listen.count > 0) {
 		return 0;
 	}
-	runtime = geteuid() == 0 ? strdup("/run/brig") : config_user_place("XDG_RUNTIME_DIR", NULL);
+	runtime = geteuid() == 0 ? strdup("/run/brig") : config_user_path("XDG_RUNTIME_DIR", NULL);
 	int r = strlist_addf(&config->listen, "unix:%s/brig.sock",
 			     runtime ? runtime : config->state_dir);
 	return r < 0 ? error_errno(err, BRIG_E_SYSTEM, -r, "listen") : 0;
@@ -203,12 +203,12 @@ static int place_file(char **name, const char *base, struct brig_error *err)
 	return 0;
 }
 
-int config_places(struct serve_config *config, const char *base, struct brig_error *err)
+int config_paths(struct serve_config *config, const char *base, struct brig_error *err)
 {
 	int r = 0;
 
 	if (!config->config_dir) {
-		config->config_dir = config_place();
+		config->config_dir = config_path();
 		r = config->config_dir ? 0 : error_errno(err, BRIG_E_SYSTEM, ENOMEM, "config_dir");
 	}
 	if (!config->dev) { /* a trial has its places in a directory of its own */

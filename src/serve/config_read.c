@@ -11,7 +11,7 @@
 
 #define PATH_BYTES_MAX 128
 
-struct reader {
+struct config_reader {
 	struct serve_config *config;
 	struct json_doc doc;
 	bool internal;
@@ -44,7 +44,7 @@ static const char *text_of(const struct config_key *key, const json_t *value, ch
 	return NULL;
 }
 
-static int read_scalar(struct reader *reader, const char *path, const struct config_key *key,
+static int read_scalar(struct config_reader *reader, const char *path, const struct config_key *key,
 		       const json_t *value)
 {
 	struct brig_error why = { 0 };
@@ -66,7 +66,7 @@ static int read_scalar(struct reader *reader, const char *path, const struct con
 	return 0;
 }
 
-static int read_list(struct reader *reader, const char *path, const struct config_key *key,
+static int read_list(struct config_reader *reader, const char *path, const struct config_key *key,
 		     const json_t *value)
 {
 	struct strlist *list = (void *)((char *)reader->config + key->offset);
@@ -92,7 +92,7 @@ static int read_list(struct reader *reader, const char *path, const struct confi
 }
 
 /* What may stand beneath `parent`, for the remedy. */
-static int unknown(struct reader *reader, const char *path, const char *parent)
+static int unknown(struct config_reader *reader, const char *path, const char *parent)
 {
 	_cleanup_(buf_done)
 	struct buf list = { 0 };
@@ -130,7 +130,8 @@ static bool is_group(const char *name)
 	return false;
 }
 
-static int read_key(struct reader *reader, const char *path, const char *parent, json_t *value)
+static int read_key(struct config_reader *reader, const char *path, const char *parent,
+		    json_t *value)
 {
 	const struct config_key *key = config_key_find(path);
 
@@ -141,7 +142,7 @@ static int read_key(struct reader *reader, const char *path, const char *parent,
 					: read_scalar(reader, path, key, value);
 }
 
-static int read_group(struct reader *reader, const char *group, json_t *value)
+static int read_group(struct config_reader *reader, const char *group, json_t *value)
 {
 	const char *name;
 	json_t *item;
@@ -164,7 +165,7 @@ static int read_group(struct reader *reader, const char *group, json_t *value)
 	return 0;
 }
 
-static int read_all(struct reader *reader)
+static int read_all(struct config_reader *reader)
 {
 	const char *name;
 	json_t *item;
@@ -190,7 +191,7 @@ static int read_all(struct reader *reader)
 int config_read(struct serve_config *config, const char *name, const char *text, size_t size,
 		bool internal, struct brig_error *err)
 {
-	struct reader reader = { .config = config, .internal = internal, .err = err };
+	struct config_reader reader = { .config = config, .internal = internal, .err = err };
 	int r = json_doc_load(&reader.doc, name, text, size, err);
 
 	if (r == 0) {

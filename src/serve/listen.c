@@ -19,10 +19,10 @@
 #define BUSY_TRIES   40
 #define BUSY_WAIT_NS 50000000
 
-static int try_one(struct listener *listener, const char *text, const struct serve_config *config,
-		   struct brig_error *err)
+static int try_socket(struct listen_socket *listener, const char *text,
+		      const struct serve_config *config, struct brig_error *err)
 {
-	*listener = (struct listener){ .fd = -1 };
+	*listener = (struct listen_socket){ .fd = -1 };
 	if (strncmp(text, "unix:", 5) == 0) {
 		return listen_unix(listener, text + 5, config, err);
 	}
@@ -32,16 +32,16 @@ static int try_one(struct listener *listener, const char *text, const struct ser
 	return listen_tcp(listener, text, config, err);
 }
 
-static int open_one(struct listener *listener, const char *text, const struct serve_config *config,
-		    struct brig_error *err)
+static int open_socket(struct listen_socket *listener, const char *text,
+		       const struct serve_config *config, struct brig_error *err)
 {
 	const struct timespec wait = { .tv_nsec = BUSY_WAIT_NS };
-	int r = try_one(listener, text, config, err);
+	int r = try_socket(listener, text, config, err);
 
 	for (int i = 0; r == -EADDRINUSE && i < BUSY_TRIES; i++) {
 		close_fd(&listener->fd);
 		nanosleep(&wait, NULL);
-		r = try_one(listener, text, config, err);
+		r = try_socket(listener, text, config, err);
 	}
 	return r;
 }
@@ -60,13 +60,13 @@ static unsigned passed_count(void)
 	return count > LISTENERS_MAX ? LISTENERS_MAX + 1 : (unsigned)count;
 }
 
-static int take_passed(struct listener *listener, int fd, const struct serve_config *config,
+static int take_passed(struct listen_socket *listener, int fd, const struct serve_config *config,
 		       struct brig_error *err)
 {
 	int type = 0, accepts = 0;
 	socklen_t size = sizeof(type), accepts_size = sizeof(accepts);
 
-	*listener = (struct listener){ .fd = fd };
+	*listener = (struct listen_socket){ .fd = fd };
 	if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) < 0 ||
 	    getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &accepts, &accepts_size) < 0 ||
 	    type != SOCK_STREAM || !accepts) {
@@ -111,8 +111,8 @@ int listeners_open(struct listeners *listeners, const struct serve_config *confi
 		r = open_passed(listeners, passed, config, err);
 	}
 	for (size_t i = 0; r == 0 && passed == 0 && i < config->listen.count; i++) {
-		r = open_one(&listeners->items[listeners->count++], config->listen.items[i], config,
-			     err);
+		r = open_socket(&listeners->items[listeners->count++], config->listen.items[i],
+				config, err);
 	}
 	if (r < 0) {
 		listeners_done(listeners);
@@ -121,7 +121,7 @@ int listeners_open(struct listeners *listeners, const struct serve_config *confi
 }
 
 /* Another server may have put its own socket there since. */
-static void remove_file(const struct listener *listener)
+static void remove_file(const struct listen_socket *listener)
 {
 	struct stat st;
 
@@ -134,7 +134,7 @@ static void remove_file(const struct listener *listener)
 void listeners_done(struct listeners *listeners)
 {
 	for (unsigned i = 0; i < listeners->count; i++) {
-		struct listener *listener = &listeners->items[i];
+		struct listen_socket *listener = &listeners->items[i];
 		remove_file(listener);
 		close_fd(&listener->fd);
 		free(listener->place);

@@ -9,7 +9,7 @@
 
 #define LISTENERS_MAX 16
 
-struct listener {
+struct listen_socket {
 	int fd;      /* owned */
 	char *place; /* owned; "unix:/path" or "127.0.0.1:8080", the port as it really is */
 	/* Of a socket file that we have made, so that we remove no other. */
@@ -19,7 +19,7 @@ struct listener {
 };
 
 struct listeners {
-	struct listener items[LISTENERS_MAX];
+	struct listen_socket items[LISTENERS_MAX];
 	unsigned count;
 	bool tls; /* TCP was encrypted at the start */
 };

@@ -7,11 +7,11 @@
 #define LISTEN_BACKLOG 4096
 
 /* One socket each, into a zeroed listener. */
-int listen_unix(struct listener *listener, const char *path, const struct serve_config *config,
+int listen_unix(struct listen_socket *listener, const char *path, const struct serve_config *config,
 		struct brig_error *err);
-int listen_tcp(struct listener *listener, const char *text, const struct serve_config *config,
+int listen_tcp(struct listen_socket *listener, const char *text, const struct serve_config *config,
 	       struct brig_error *err);
 /* A TCP socket that exists: may its address be listened on? Fills in the place. */
-int listen_check(struct listener *listener, const struct serve_config *config,
+int listen_check(struct listen_socket *listener, const struct serve_config *config,
 		 struct brig_error *err);
 #endif

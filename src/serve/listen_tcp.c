@@ -120,7 +120,7 @@ static int check_address(const union address *address, const char *text,
 	return -EACCES;
 }
 
-int listen_check(struct listener *listener, const struct serve_config *config,
+int listen_check(struct listen_socket *listener, const struct serve_config *config,
 		 struct brig_error *err)
 {
 	union address address = { 0 };
@@ -142,7 +142,7 @@ int listeners_check(const struct listeners *listeners, const struct serve_config
 	int r = 0;
 
 	for (unsigned i = 0; r == 0 && i < listeners->count; i++) {
-		struct listener look = { .fd = listeners->items[i].fd };
+		struct listen_socket look = { .fd = listeners->items[i].fd };
 		r = listen_check(&look, config, err);
 		free(look.place);
 	}
@@ -167,7 +167,7 @@ int listen_check_places(const struct serve_config *config, struct brig_error *er
 	return r;
 }
 
-int listen_tcp(struct listener *listener, const char *text, const struct serve_config *config,
+int listen_tcp(struct listen_socket *listener, const char *text, const struct serve_config *config,
 	       struct brig_error *err)
 {
 	union address address;

@@ -169,7 +169,7 @@ static int publish(int fd, const struct sockaddr_un *hidden, const struct sockad
 	return 0;
 }
 
-int listen_unix(struct listener *listener, const char *path, const struct serve_config *config,
+int listen_unix(struct listen_socket *listener, const char *path, const struct serve_config *config,
 		struct brig_error *err)
 {
 	struct sockaddr_un address, hidden;

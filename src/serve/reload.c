@@ -85,9 +85,10 @@ int reload_offer(struct reload *reload, struct role_set *set, struct brig_error 
 	bool tokens = reload->news & RELOAD_TOKENS;
 	_cleanup_close_ int block =
 		tokens ? tokens_block(&reload->tokens) : role_tls_block(&reload->config, err);
-	int r = block < 0 ? block
-			  : role_child_give(&set->children[ROLE_FRONT],
-					    tokens ? CONTROL_TOKENS : CONTROL_CERTIFICATE, block);
+	int r = block < 0
+			? block
+			: role_child_send_fd(&set->children[ROLE_FRONT],
+					     tokens ? CONTROL_TOKENS : CONTROL_CERTIFICATE, block);
 
 	if (r < 0) {
 		return error_errno(err, BRIG_E_SYSTEM, -r, "cannot hand over the %s",
@@ -103,7 +104,7 @@ int reload_tell_warden(const struct buf *tokens, struct role_set *set)
 	_cleanup_close_ int block = tokens_block(tokens);
 
 	return block < 0 ? block
-			 : role_child_give(&set->children[ROLE_WARDEN], CONTROL_TOKENS, block);
+			 : role_child_send_fd(&set->children[ROLE_WARDEN], CONTROL_TOKENS, block);
 }
 
 void reload_take(struct reload *reload, struct serve_config *config, struct buf *tokens)

@@ -31,7 +31,7 @@ int reload_read(struct reload *reload, const struct serve_options *options,
 void reload_compare(struct reload *reload, const struct serve_config *config,
 		    const struct buf *tokens);
 /*
- * Shows the front the next of the news, tokens first: it answers with CONTROL_TAKEN or
+ * Shows the front the next of the news, tokens first: it answers with CONTROL_ACCEPTED or
  * CONTROL_REFUSED. The warden gets the tokens when the front has taken them.
  */
 int reload_offer(struct reload *reload, struct role_set *set, struct brig_error *err);

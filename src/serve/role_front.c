@@ -25,7 +25,7 @@
 #define FILES_BESIDES (512 + 2 * 1024)
 #define TLS_BYTES_MAX ((2 << 20) + 1)
 
-struct parts {
+struct front_parts {
 	struct engine *engine;
 	struct ledger *ledger;
 	struct front *front;
@@ -35,7 +35,7 @@ struct parts {
 	struct endpoint *endpoint; /* NULL: TCP is in clear */
 };
 
-static void parts_done(struct parts *parts)
+static void parts_done(struct front_parts *parts)
 {
 	front_free(parts->front);
 	engine_free(parts->engine);
@@ -48,7 +48,7 @@ static void parts_done(struct parts *parts)
 
 static void on_drain(void *user)
 {
-	struct parts *parts = user;
+	struct front_parts *parts = user;
 
 	front_drain(parts->front, role_drained, NULL);
 }
@@ -56,7 +56,7 @@ static void on_drain(void *user)
 /* The text is not kept: the front has what it needs of it. */
 static int on_tokens(void *user, int block)
 {
-	struct parts *parts = user;
+	struct front_parts *parts = user;
 	struct brig_error error = { 0 };
 	void *text = NULL;
 	size_t size = 0;
@@ -98,7 +98,7 @@ static int with_texts(int block, struct endpoint **endpoint, struct brig_error *
 
 static int on_certificate(void *user, int block)
 {
-	struct parts *parts = user;
+	struct front_parts *parts = user;
 	struct brig_error error = { 0 };
 	int r = with_texts(block, &parts->endpoint, &error);
 
@@ -122,7 +122,8 @@ static int list_uids(const struct strlist *numbers, uid_t **ret, struct brig_err
 	return 0;
 }
 
-static int open_front(struct role_process *process, struct parts *parts, struct brig_error *err)
+static int open_front(struct role_process *process, struct front_parts *parts,
+		      struct brig_error *err)
 {
 	const struct serve_config *config = &process->config;
 	int sockets[64];
@@ -154,7 +155,8 @@ static int open_front(struct role_process *process, struct parts *parts, struct 
 	return front_new(process->loop, &options, &parts->front, err);
 }
 
-static int open_parts(struct role_process *process, struct parts *parts, struct brig_error *err)
+static int open_parts(struct role_process *process, struct front_parts *parts,
+		      struct brig_error *err)
 {
 	int r = message_block_map(FD_FRONT_TOKENS, TOKENS_BYTES_MAX, &parts->tokens,
 				  &parts->tokens_size);
@@ -179,7 +181,7 @@ static int open_parts(struct role_process *process, struct parts *parts, struct 
 }
 
 /* Before the seal: OpenSSL may open what it likes now, and nothing later. */
-static int open_tls(struct parts *parts, struct brig_error *err)
+static int open_tls(struct front_parts *parts, struct brig_error *err)
 {
 	int r = with_texts(FD_FRONT_TLS, &parts->endpoint, err);
 
@@ -202,7 +204,7 @@ static void bound_connections(struct role_process *process)
 int role_front(struct role_process *process, struct brig_error *err)
 {
 	_cleanup_(parts_done)
-	struct parts parts = { 0 };
+	struct front_parts parts = { 0 };
 	uint64_t connections =
 		process->config.connections ? process->config.connections : CONNECTIONS_DEFAULT;
 	int r = open_tls(&parts, err);

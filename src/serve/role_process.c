@@ -40,9 +40,9 @@ static int find_role(const char *name, enum role_name *ret)
 	return -ENOENT;
 }
 
-static void say(enum control_word word)
+static void send_control(enum control_message message)
 {
-	char byte = (char)word;
+	char byte = (char)message;
 
 	(void)send(FD_CONTROL, &byte, 1, MSG_NOSIGNAL);
 }
@@ -50,13 +50,13 @@ static void say(enum control_word word)
 void role_drained(void *user)
 {
 	(void)user;
-	say(CONTROL_DRAINED);
+	send_control(CONTROL_DRAINED);
 }
 
 void role_queue_released(void *user)
 {
 	(void)user;
-	say(CONTROL_RELEASED);
+	send_control(CONTROL_RELEASED);
 }
 
 void role_peer_gone(void *user, const char *why)
@@ -71,13 +71,13 @@ void role_peer_gone(void *user, const char *why)
 }
 
 /* As recv() has it; a descriptor that came along is the caller's. */
-static ssize_t hear(char *word, int *ret_fd)
+static ssize_t receive_control(char *message_byte, int *ret_fd)
 {
 	union {
 		char room[CMSG_SPACE(sizeof(int))];
 		struct cmsghdr align;
 	} control = { 0 };
-	struct iovec part = { word, 1 };
+	struct iovec part = { message_byte, 1 };
 	struct msghdr message = { .msg_iov = &part,
 				  .msg_iovlen = 1,
 				  .msg_control = control.room,
@@ -91,9 +91,10 @@ static ssize_t hear(char *word, int *ret_fd)
 }
 
 /* What is to hold from now on, by the word that it comes with; NULL: no such word, or not here. */
-static int (*taker(const struct role_process *process, char word))(void *user, int block)
+static int (*update_handler(const struct role_process *process, char message))(void *user,
+									       int block)
 {
-	switch (word) {
+	switch (message) {
 	case CONTROL_TOKENS:
 		return process->tokens;
 	case CONTROL_CERTIFICATE:
@@ -107,19 +108,19 @@ static void on_control(void *user, uint32_t events)
 {
 	struct role_process *process = user;
 	_cleanup_close_ int block = -1;
-	char word = 0;
+	char message = 0;
 
 	(void)events;
-	ssize_t n = hear(&word, &block);
+	ssize_t n = receive_control(&message, &block);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
 		return;
 	}
-	int (*take)(void *user, int block) = n == 1 ? taker(process, word) : NULL;
-	if (take) {
-		say(take(process->user, block) < 0 ? CONTROL_REFUSED : CONTROL_TAKEN);
-	} else if (n == 1 && word == CONTROL_ASK) {
-		say(CONTROL_HERE);
-	} else if (n == 1 && word == CONTROL_DRAIN) {
+	int (*update)(void *user, int block) = n == 1 ? update_handler(process, message) : NULL;
+	if (update) {
+		send_control(update(process->user, block) < 0 ? CONTROL_REFUSED : CONTROL_ACCEPTED);
+	} else if (n == 1 && message == CONTROL_PING) {
+		send_control(CONTROL_PONG);
+	} else if (n == 1 && message == CONTROL_DRAIN) {
 		process->draining = true;
 		if (process->drain) {
 			process->drain(process->user);
@@ -221,7 +222,7 @@ int role_run(struct role_process *process, void (*drain)(void *user), void *user
 {
 	process->drain = drain;
 	process->user = user;
-	say(CONTROL_READY);
+	send_control(CONTROL_READY);
 	int r = loop_run(process->loop);
 
 	if (r < 0) {

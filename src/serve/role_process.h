@@ -4,9 +4,9 @@
 #define BRIG_SERVE_ROLE_PROCESS_H
 
 #include "loop/loop.h"
+#include "role/control.h"
 #include "role/seal.h"
 #include "serve/config.h"
-#include "serve/control.h"
 
 #define TOKENS_BYTES_MAX (1 << 20) /* of the operator's list of tokens */
 

@@ -61,27 +61,27 @@ bool role_set_brokered(void)
 static void child_done(struct role_child *child)
 {
 	loop_remove(child->death);
-	loop_remove(child->words);
-	child->death = child->words = NULL;
+	loop_remove(child->messages);
+	child->death = child->messages = NULL;
 	close_fd(&child->pidfd);
 	close_fd(&child->control);
 	child->alive = child->ready = false;
 	child->asked_ns = 0;
 }
 
-static void on_words(void *user, uint32_t events)
+static void on_messages(void *user, uint32_t events)
 {
 	struct role_child *child = user;
-	char word;
+	char message;
 
 	(void)events;
-	ssize_t n = recv(child->control, &word, 1, MSG_DONTWAIT);
+	ssize_t n = recv(child->control, &message, 1, MSG_DONTWAIT);
 	if (n == 1) {
-		child->set->word(child->set->user, child, word);
+		child->set->message(child->set->user, child, message);
 	} else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
 		/* Its end is gone; the process follows, and that is heard elsewhere. */
-		loop_remove(child->words);
-		child->words = NULL;
+		loop_remove(child->messages);
+		child->messages = NULL;
 	}
 }
 
@@ -161,7 +161,9 @@ static int watch(struct role_child *child)
 	struct loop *loop = child->set->loop;
 	int r = loop_add(loop, child->pidfd, EPOLLIN, on_death, child, &child->death);
 
-	return r < 0 ? r : loop_add(loop, child->control, EPOLLIN, on_words, child, &child->words);
+	return r < 0 ? r
+		     : loop_add(loop, child->control, EPOLLIN, on_messages, child,
+				&child->messages);
 }
 
 /* From Linux 6.3 on a host may want to be told that it is to be executed, or forbid it. */
@@ -349,18 +351,18 @@ bool role_set_ready(const struct role_set *set)
 	return true;
 }
 
-void role_child_tell(struct role_child *child, enum control_word word)
+void role_child_send(struct role_child *child, enum control_message message)
 {
-	char byte = (char)word;
+	char byte = (char)message;
 
 	if (child->alive) {
 		(void)send(child->control, &byte, 1, MSG_DONTWAIT | MSG_NOSIGNAL);
 	}
 }
 
-int role_child_give(struct role_child *child, enum control_word word, int fd)
+int role_child_send_fd(struct role_child *child, enum control_message message, int fd)
 {
-	char byte = (char)word;
+	char byte = (char)message;
 	struct iovec part = { &byte, 1 };
 
 	if (!child->alive) {
@@ -370,10 +372,10 @@ int role_child_give(struct role_child *child, enum control_word word, int fd)
 	return n < 0 ? (int)n : 0;
 }
 
-void role_set_tell(struct role_set *set, enum control_word word)
+void role_set_send(struct role_set *set, enum control_message message)
 {
 	for (int i = 0; i < ROLE_COUNT; i++) {
-		role_child_tell(&set->children[i], word);
+		role_child_send(&set->children[i], message);
 	}
 }
 

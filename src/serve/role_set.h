@@ -4,9 +4,9 @@
 #define BRIG_SERVE_ROLE_SET_H
 
 #include "loop/loop.h"
+#include "role/control.h"
 #include "role/seal.h"
 #include "serve/config.h"
-#include "serve/control.h"
 #include "serve/listen.h"
 #include "serve/state.h"
 
@@ -18,7 +18,7 @@ struct role_child {
 	struct role_set *set;
 	pid_t pid;
 	int pidfd, control; /* owned */
-	struct loop_source *death, *words;
+	struct loop_source *death, *messages;
 	bool alive, ready;
 	uint64_t asked_ns; /* a question waits for its answer since then; 0: none does */
 };
@@ -27,7 +27,7 @@ struct role_set {
 	struct loop *loop;
 	struct role_child children[ROLE_COUNT];
 	/* Called from the loop. */
-	void (*word)(void *user, struct role_child *child, char word);
+	void (*message)(void *user, struct role_child *child, char message);
 	void (*died)(void *user, struct role_child *child, int status); /* as waitpid(2) has it */
 	void *user;
 };
@@ -48,10 +48,10 @@ bool role_set_brokered(void);
 int role_set_start(struct role_set *set, const struct role_parts *parts, struct brig_error *err);
 bool role_set_alive(const struct role_set *set); /* any */
 bool role_set_ready(const struct role_set *set); /* all */
-void role_child_tell(struct role_child *child, enum control_word word);
+void role_child_send(struct role_child *child, enum control_message message);
 /* A word with a descriptor, which stays the caller's. 0 or -errno. */
-int role_child_give(struct role_child *child, enum control_word word, int fd);
-void role_set_tell(struct role_set *set, enum control_word word);
+int role_child_send_fd(struct role_child *child, enum control_message message, int fd);
+void role_set_send(struct role_set *set, enum control_message message);
 void role_set_kill(struct role_set *set);
 bool role_set_kill_but(struct role_set *set, enum role_name last); /* true: there were others */
 #endif

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "broker_client/broker_client.h"
 #include "engine/engine.h"
-#include "kernel/broker.h"
 #include "kernel/cgroup/cgroup.h"
 #include "serve/role_process.h"
 #include "serve/warden_consent.h"
@@ -20,14 +20,14 @@
 #define FILES_OF_SESSION 24   /* engine_local_room.c says which */
 #define FILES_BESIDES    2048 /* runs, cells that are kept ready */
 
-struct parts {
+struct warden_parts {
 	struct engine *engine;
 	struct engine_service *service;
 	struct broker broker;
 	struct warden_consent consent;
 };
 
-static void parts_done(struct parts *parts)
+static void parts_done(struct warden_parts *parts)
 {
 	engine_service_free(parts->service);
 	engine_free(parts->engine);
@@ -42,7 +42,8 @@ static _Noreturn void broker_gone(void)
 }
 
 /* A warden that has stayed root does it all itself. */
-static const struct broker *keep_broker(const struct role_process *process, struct parts *parts)
+static const struct broker *keep_broker(const struct role_process *process,
+					struct warden_parts *parts)
 {
 	if (!process->config.broker) {
 		return NULL;
@@ -55,7 +56,8 @@ static const struct broker *keep_broker(const struct role_process *process, stru
 	return &parts->broker;
 }
 
-static int open_engine(struct role_process *process, struct parts *parts, struct brig_error *err)
+static int open_engine(struct role_process *process, struct warden_parts *parts,
+		       struct brig_error *err)
 {
 	const struct serve_config *config = &process->config;
 	struct brig_warm_options warm = {
@@ -115,7 +117,7 @@ static void look_for_groups(void)
 /* Other tokens: other people may speak for a person. */
 static int on_tokens(void *user, int block)
 {
-	struct parts *parts = user;
+	struct warden_parts *parts = user;
 	struct brig_error error = { 0 };
 	int r = warden_consent_take(&parts->consent, block, &error);
 
@@ -125,7 +127,8 @@ static int on_tokens(void *user, int block)
 	return r;
 }
 
-static int open_consent(struct role_process *process, struct parts *parts, struct brig_error *err)
+static int open_consent(struct role_process *process, struct warden_parts *parts,
+			struct brig_error *err)
 {
 	if (sodium_init() < 0) {
 		return error_set(err, BRIG_E_SYSTEM, ENOSYS, "libsodium cannot begin");
@@ -139,7 +142,7 @@ static int open_consent(struct role_process *process, struct parts *parts, struc
 int role_warden(struct role_process *process, struct brig_error *err)
 {
 	_cleanup_(parts_done)
-	struct parts parts = { 0 };
+	struct warden_parts parts = { 0 };
 	int r = open_consent(process, &parts, err);
 
 	r = r < 0 ? r : role_seal(process, -1, files_wanted(&process->config), err);

@@ -16,9 +16,9 @@
 #include "base/cleanup.h"
 #include "base/strlist.h"
 #include "kernel/sys.h"
+#include "role/control.h"
 #include "role/log.h"
 #include "role/priority.h"
-#include "serve/control.h"
 
 #define FIRST_FD    3
 #define ABOVE_ALL   64 /* above every number that a role is given */

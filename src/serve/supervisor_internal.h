@@ -53,12 +53,12 @@ void supervisor_died(void *user, struct role_child *child, int status);
 /* What no operator says. Sockets and the state directory stay what they are until the end. */
 void supervisor_complete(struct supervisor *s, struct serve_config *config);
 
-/* From roles: supervisor_words.c. */
-void supervisor_word(void *user, struct role_child *child, char word);
+/* From roles: supervisor_messages.c. */
+void supervisor_message(void *user, struct role_child *child, char word);
 
 /* Another configuration: supervisor_reload.c. */
 void supervisor_reload(struct supervisor *s);
-void supervisor_reload_taken(struct supervisor *s, struct role_child *child);
+void supervisor_reload_accepted(struct supervisor *s, struct role_child *child);
 void supervisor_reload_refused(struct supervisor *s, struct role_child *child);
 
 /* Loop, signals and ticks: supervisor_watch.c. */

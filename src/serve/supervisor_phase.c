@@ -29,7 +29,7 @@ static void enter(struct supervisor *s, enum phase phase, uint64_t deadline_ns)
 
 void supervisor_end_set(struct supervisor *s)
 {
-	role_set_tell(&s->set, CONTROL_QUIT);
+	role_set_send(&s->set, CONTROL_QUIT);
 	enter(s, ENDING, GRACE_NS);
 }
 
@@ -148,7 +148,7 @@ void supervisor_ready(struct supervisor *s)
 void supervisor_drain(struct supervisor *s)
 {
 	if (s->phase == RUNNING) {
-		role_set_tell(&s->set, CONTROL_DRAIN);
+		role_set_send(&s->set, CONTROL_DRAIN);
 		enter(s, DRAINING, s->config->drain_ns);
 	} else if (s->phase == STARTING) {
 		supervisor_end_set(s);

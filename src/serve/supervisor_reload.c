@@ -99,7 +99,7 @@ static void answered(struct supervisor *s, void (*answer)(struct supervisor *s))
 	}
 }
 
-void supervisor_reload_taken(struct supervisor *s, struct role_child *child)
+void supervisor_reload_accepted(struct supervisor *s, struct role_child *child)
 {
 	(void)child;
 	answered(s, go_on);

@@ -64,7 +64,7 @@ static void on_tick(void *user)
 		}
 		if (!child->asked_ns) {
 			child->asked_ns = now;
-			role_child_tell(child, CONTROL_ASK);
+			role_child_send(child, CONTROL_PING);
 		} else if (s->config->answer_ns && now - child->asked_ns > s->config->answer_ns) {
 			role_log(ROLE_ERROR, "role-hangs", "which=%s", role_name(child->role));
 			role_set_kill(&s->set);
@@ -116,7 +116,7 @@ int supervisor_watch(struct supervisor *s, struct brig_error *err)
 	s->tick_ns = shorter(shorter(TICK_NS, watchdog / 2), s->config->answer_ns / 2);
 	r = r < 0 ? r : loop_timer_set(s->loop, &s->tick, clock_now_ns() + s->tick_ns);
 	s->set = (struct role_set){
-		.loop = s->loop, .word = supervisor_word, .died = supervisor_died, .user = s
+		.loop = s->loop, .message = supervisor_message, .died = supervisor_died, .user = s
 	};
 	return r < 0 ? error_errno(err, BRIG_E_SYSTEM, -r, "event loop") : 0;
 }

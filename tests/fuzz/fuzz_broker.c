@@ -10,7 +10,7 @@
 
 #include "base/cleanup.h"
 #include "broker/broker.h"
-#include "kernel/broker_messages.h"
+#include "broker_client/broker_messages.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -43,18 +43,18 @@ static void say(int line, const uint8_t *data, size_t size, unsigned fds)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	/* Not a child of the supervisor: no process ever gets ids by this. */
-	struct hands hands = { .supervisor = -2 };
+	struct broker_state broker = { .supervisor = -2 };
 	int pair[2], on = 1;
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
 		return 0;
 	}
 	setsockopt(pair[1], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on));
-	hands.state = size && data[0] & 1 ? HANDS_MAPPED : HANDS_FRESH;
+	broker.phase = size && data[0] & 1 ? PHASE_MAPPED : PHASE_NEW;
 	while (size > 1) {
 		unsigned fds = data[0] % (FDS_MAX + 1);
 		size_t length = data[0] / (FDS_MAX + 1) % 17;
-		struct question question;
+		struct broker_request request;
 		int answer = -1;
 
 		data++;
@@ -63,20 +63,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		say(pair[0], data, length, fds);
 		data += length;
 		size -= length;
-		int r = question_read(pair[1], &question);
-		if (r < 0 && question.fd >= 0) {
+		int r = broker_request_read(pair[1], &request);
+		if (r < 0 && request.fd >= 0) {
 			abort(); /* a refused record leaves nothing behind */
 		}
 		/* Mounts are for the other tests: here they would accumulate. */
-		if (r == 1 && question.kind != BROKER_DEVICES) {
-			(void)hands_answer(&hands, &question, &answer);
+		if (r == 1 && request.kind != BROKER_DEVICES) {
+			(void)broker_handle(&broker, &request, &answer);
 		}
-		close_fd(&question.fd);
+		close_fd(&request.fd);
 		close_fd(&answer);
 	}
 	close(pair[0]);
 	close(pair[1]);
-	if (hands.state == HANDS_STATES) {
+	if (broker.phase == PHASE_COUNT) {
 		abort();
 	}
 	return 0;

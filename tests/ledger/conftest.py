@@ -21,7 +21,6 @@ def driver(tmp_path_factory):
     sources = [HERE / "driver.c", *sorted((TREE / "src/ledger").glob("*.c")),
                TREE / "src/loop/loop.c", TREE / "src/role/message.c",
                TREE / "src/role/message_block.c", TREE / "src/role/message_queue.c"]
-    sources = [source for source in sources if source.name != "no_loading.c"]
     subprocess.run(["gcc", "-std=gnu17", "-D_GNU_SOURCE", "-O1", "-g", "-I", TREE / "include",
                     "-I", TREE / "src", "-o", program, *sources, BUILD / "libbrig.a",
                     "-lsqlite3", "-lm", "-ljansson", "-lsodium"], check=True, timeout=300)

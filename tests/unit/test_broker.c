@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "broker/broker.h"
-#include "kernel/broker_messages.h"
+#include "broker_client/broker_messages.h"
 
 struct line {
 	int warden, broker;
@@ -68,27 +68,27 @@ static unsigned open_count(void)
 	return count;
 }
 
-static void test_a_question_is_read(void **state)
+static void test_a_request_is_read(void **state)
 {
 	struct line line = line_make();
-	struct broker_message message = { .kind = BROKER_WHOSE };
-	struct question question;
+	struct broker_message message = { .kind = BROKER_OWNED_BY_ROOT };
+	struct broker_request request;
 
 	(void)state;
 	say(&line, &message, sizeof(message), &line.warden, 1);
-	assert_int_equal(question_read(line.broker, &question), 1);
-	assert_int_equal(question.kind, BROKER_WHOSE);
-	assert_int_equal(question.pid, getpid()); /* as reported by the kernel */
-	assert_true(question.fd >= 0 && fcntl(question.fd, F_GETFD) == FD_CLOEXEC);
-	close(question.fd);
-	assert_int_equal(question_read(line.broker, &question), -EAGAIN);
+	assert_int_equal(broker_request_read(line.broker, &request), 1);
+	assert_int_equal(request.kind, BROKER_OWNED_BY_ROOT);
+	assert_int_equal(request.pid, getpid()); /* the kernel's word */
+	assert_true(request.fd >= 0 && fcntl(request.fd, F_GETFD) == FD_CLOEXEC);
+	close(request.fd);
+	assert_int_equal(broker_request_read(line.broker, &request), -EAGAIN);
 	shutdown(line.warden, SHUT_RDWR);
-	assert_int_equal(question_read(line.broker, &question), 0);
+	assert_int_equal(broker_request_read(line.broker, &request), 0);
 	line_done(&line);
 }
 
 /* Packets that are not records of the table's form; and none of their descriptors stays open. */
-static void test_what_is_no_question(void **state)
+static void test_what_is_no_request(void **state)
 {
 	struct line line = line_make();
 	struct broker_message good = { .kind = BROKER_DEVICES };
@@ -110,20 +110,20 @@ static void test_what_is_no_question(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct question question;
+		struct broker_request request;
 		say(&line, cases[i].data, cases[i].size, two, cases[i].fds);
-		assert_int_equal(question_read(line.broker, &question), -EPROTO);
-		assert_int_equal(question.fd, -1);
+		assert_int_equal(broker_request_read(line.broker, &request), -EPROTO);
+		assert_int_equal(request.fd, -1);
 		assert_int_equal(open_count(), before);
 	}
 	line_done(&line);
 }
 
-static int ask(struct hands *hands, uint32_t kind, pid_t pid, int fd)
+static int ask(struct broker_state *broker, uint32_t kind, pid_t pid, int fd)
 {
-	struct question question = { .kind = kind, .pid = pid, .fd = fd };
+	struct broker_request request = { .kind = kind, .pid = pid, .fd = fd };
 	int answer = -1;
-	int r = hands_answer(hands, &question, &answer);
+	int r = broker_handle(broker, &request, &answer);
 
 	if (answer >= 0) {
 		close(answer);
@@ -133,40 +133,37 @@ static int ask(struct hands *hands, uint32_t kind, pid_t pid, int fd)
 
 static void test_order(void **state)
 {
-	struct hands hands = { .supervisor = getppid() };
+	struct broker_state broker = { .supervisor = getppid() };
 	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
 	(void)state;
-	/* Before the map nothing else is accepted. */
-	assert_int_equal(ask(&hands, BROKER_DEVICES, getpid(), -1), -EPROTO);
-	assert_int_equal(ask(&hands, BROKER_WHOSE, getpid(), fd), -EPROTO);
-	/*
-	 * Only a child of the supervisor is accepted. We are one; a child of another process is
-	 * not.
-	 */
-	hands.supervisor = getpid();
-	assert_int_equal(ask(&hands, BROKER_MAP, getpid(), -1), -EPROTO);
-	assert_int_equal(ask(&hands, BROKER_MAP, 1, -1), -EPROTO);
-	assert_int_equal(ask(&hands, BROKER_MAP, -1, -1), -EPROTO);
-	assert_int_equal(hands.state, HANDS_FRESH);
-	/* A process without a namespace of its own cannot be given other ids. */
-	hands.supervisor = getppid();
-	assert_true(ask(&hands, BROKER_MAP, getpid(), -1) < 0);
-	assert_int_equal(hands.state, HANDS_FRESH);
-	/* After the map no second one is accepted; descriptors must be where they belong. */
-	hands.state = HANDS_MAPPED;
-	assert_int_equal(ask(&hands, BROKER_MAP, getpid(), -1), -EPROTO);
-	assert_int_equal(ask(&hands, BROKER_DEVICES, getpid(), fd), -EPROTO);
-	assert_int_equal(ask(&hands, BROKER_WHOSE, getpid(), -1), -EPROTO);
-	assert_int_equal(ask(&hands, 0, getpid(), -1), -EPROTO);
-	assert_int_equal(ask(&hands, 4, getpid(), -1), -EPROTO);
-	assert_int_equal(ask(&hands, UINT32_MAX, getpid(), fd), -EPROTO);
+	/* Before the map nothing else. */
+	assert_int_equal(ask(&broker, BROKER_DEVICES, getpid(), -1), -EPROTO);
+	assert_int_equal(ask(&broker, BROKER_OWNED_BY_ROOT, getpid(), fd), -EPROTO);
+	/* For whom: a child of the supervisor. We are, but somebody else's child is not. */
+	broker.supervisor = getpid();
+	assert_int_equal(ask(&broker, BROKER_MAP, getpid(), -1), -EPROTO);
+	assert_int_equal(ask(&broker, BROKER_MAP, 1, -1), -EPROTO);
+	assert_int_equal(ask(&broker, BROKER_MAP, -1, -1), -EPROTO);
+	assert_int_equal(broker.phase, PHASE_NEW);
+	/* A process that has no namespace of its own cannot be given other ids. */
+	broker.supervisor = getppid();
+	assert_true(ask(&broker, BROKER_MAP, getpid(), -1) < 0);
+	assert_int_equal(broker.phase, PHASE_NEW);
+	/* After it, no second one; descriptors where they belong. */
+	broker.phase = PHASE_MAPPED;
+	assert_int_equal(ask(&broker, BROKER_MAP, getpid(), -1), -EPROTO);
+	assert_int_equal(ask(&broker, BROKER_DEVICES, getpid(), fd), -EPROTO);
+	assert_int_equal(ask(&broker, BROKER_OWNED_BY_ROOT, getpid(), -1), -EPROTO);
+	assert_int_equal(ask(&broker, 0, getpid(), -1), -EPROTO);
+	assert_int_equal(ask(&broker, 4, getpid(), -1), -EPROTO);
+	assert_int_equal(ask(&broker, UINT32_MAX, getpid(), fd), -EPROTO);
 	close(fd);
 }
 
 static void test_whose(void **state)
 {
-	struct hands hands = { .state = HANDS_MAPPED };
+	struct broker_state broker = { .phase = PHASE_MAPPED };
 	char name[] = "/tmp/brig-broker-XXXXXX";
 	int own = mkstemp(name);
 	int roots = open("/", O_PATH | O_CLOEXEC);
@@ -174,12 +171,12 @@ static void test_whose(void **state)
 
 	(void)state;
 	assert_true(own >= 0 && roots >= 0);
-	assert_int_equal(ask(&hands, BROKER_WHOSE, getpid(), own), geteuid() == 0);
+	assert_int_equal(ask(&broker, BROKER_OWNED_BY_ROOT, getpid(), own), geteuid() == 0);
 	assert_int_equal(fstat(roots, &st), 0);
-	assert_int_equal(ask(&hands, BROKER_WHOSE, getpid(), roots), st.st_uid == 0);
+	assert_int_equal(ask(&broker, BROKER_OWNED_BY_ROOT, getpid(), roots), st.st_uid == 0);
 	if (geteuid() == 0) {
 		assert_int_equal(fchown(own, 65534, 65534), 0);
-		assert_int_equal(ask(&hands, BROKER_WHOSE, getpid(), own), 0);
+		assert_int_equal(ask(&broker, BROKER_OWNED_BY_ROOT, getpid(), own), 0);
 	}
 	unlink(name);
 	close(own);
@@ -189,8 +186,8 @@ static void test_whose(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_question_is_read),
-		cmocka_unit_test(test_what_is_no_question),
+		cmocka_unit_test(test_a_request_is_read),
+		cmocka_unit_test(test_what_is_no_request),
 		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_whose),
 	};

@@ -13,17 +13,17 @@
 #include "base/utf8.h"
 
 /* An open object or array. */
-struct level {
+struct locate_level {
 	const char *path; /* what is still to be found in here; NULL: not on the way */
 	bool array;
 	size_t index; /* of the next element */
 };
 
-struct walk {
+struct locate_walk {
 	const char *text;
 	size_t size;
 	size_t at;
-	struct level levels[JSON_DEPTH_MAX];
+	struct locate_level levels[JSON_DEPTH_MAX];
 	size_t depth;
 	const char *path; /* as in a level, for the value that comes next */
 	bool want_key;    /* a string that comes next is a key */
@@ -125,7 +125,7 @@ static size_t string_end(const char *text, size_t size, size_t at)
 }
 
 /* At the first byte of an array's element: true when it is the one that is looked for. */
-static bool element_begin(struct walk *walk, struct level *level)
+static bool element_begin(struct locate_walk *walk, struct locate_level *level)
 {
 	char name[32];
 	int size = snprintf(name, sizeof(name), "[%zu]", level->index++);
@@ -141,7 +141,7 @@ static bool element_begin(struct walk *walk, struct level *level)
 }
 
 /* Takes the string at walk->at; true when it is the key that is looked for. */
-static bool string_take(struct walk *walk, const struct level *level)
+static bool string_take(struct locate_walk *walk, const struct locate_level *level)
 {
 	size_t start = walk->at;
 
@@ -163,7 +163,7 @@ static bool string_take(struct walk *walk, const struct level *level)
 }
 
 /* Brackets and commas; false when the nesting is not JSON's. */
-static bool punctuation_take(struct walk *walk, struct level *level, char c)
+static bool punctuation_take(struct locate_walk *walk, struct locate_level *level, char c)
 {
 	walk->at++;
 	switch (c) {
@@ -172,7 +172,7 @@ static bool punctuation_take(struct walk *walk, struct level *level, char c)
 		if (walk->depth == JSON_DEPTH_MAX) {
 			return false;
 		}
-		walk->levels[walk->depth++] = (struct level){ walk->path, c == '[', 0 };
+		walk->levels[walk->depth++] = (struct locate_level){ walk->path, c == '[', 0 };
 		walk->want_key = c == '{';
 		walk->path = NULL;
 		return true;
@@ -193,7 +193,7 @@ static bool punctuation_take(struct walk *walk, struct level *level, char c)
 }
 
 /* The inside of a number or a word, or a blank, begins nothing. */
-static bool begins_value(const struct walk *walk)
+static bool begins_value(const struct locate_walk *walk)
 {
 	static const char separators[] = " \t\r\n,:[{";
 	char c = walk->text[walk->at];
@@ -205,7 +205,7 @@ static bool begins_value(const struct walk *walk)
 
 bool json_locate(const char *text, size_t size, const char *path, size_t *ret)
 {
-	struct walk walk = { .text = text, .size = size, .path = path };
+	struct locate_walk walk = { .text = text, .size = size, .path = path };
 
 	if (*path == '\0') {
 		size_t at = 0;
@@ -216,7 +216,7 @@ bool json_locate(const char *text, size_t size, const char *path, size_t *ret)
 		return at < size;
 	}
 	while (walk.at < size) {
-		struct level *level = walk.depth ? &walk.levels[walk.depth - 1] : NULL;
+		struct locate_level *level = walk.depth ? &walk.levels[walk.depth - 1] : NULL;
 		size_t start = walk.at;
 		char c = text[start];
 

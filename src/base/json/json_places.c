@@ -6,7 +6,7 @@
 
 #include "base/json/json_longs.h"
 
-struct walk {
+struct place_walk {
 	const struct json_stream_options *options;
 	struct json_longs *longs;
 	const char *keys[JSON_STREAM_DEPTH_MAX];
@@ -14,7 +14,7 @@ struct walk {
 	size_t back; /* bytes that were put back */
 };
 
-static bool matches(const char *path, const struct walk *walk)
+static bool matches(const char *path, const struct place_walk *walk)
 {
 	for (size_t i = 0; i < walk->count; i++) {
 		size_t size = strcspn(path, ".");
@@ -32,7 +32,7 @@ static bool matches(const char *path, const struct walk *walk)
 	return false;
 }
 
-static const struct json_place *find_place(const struct walk *walk)
+static const struct json_place *find_place(const struct place_walk *walk)
 {
 	for (size_t i = 0; i < walk->options->places_count; i++) {
 		if (matches(walk->options->places[i].path, walk)) {
@@ -43,7 +43,7 @@ static const struct json_place *find_place(const struct walk *walk)
 }
 
 /* What comes in place of a mark. 0 with NULL: it stays in the file. */
-static int settle(struct walk *walk, struct json_long *item, const json_t *mark, json_t **ret)
+static int settle(struct place_walk *walk, struct json_long *item, const json_t *mark, json_t **ret)
 {
 	const struct json_place *place = find_place(walk);
 	size_t most = walk->options->back_max;
@@ -66,10 +66,10 @@ static int settle(struct walk *walk, struct json_long *item, const json_t *mark,
 	return *ret ? 0 : -ENOMEM;
 }
 
-static int put_back(struct walk *walk, json_t *value);
+static int put_back(struct place_walk *walk, json_t *value);
 
 /* All that begin like a mark are marks. */
-static int put_one(struct walk *walk, json_t *value, json_t **ret)
+static int put_one(struct place_walk *walk, json_t *value, json_t **ret)
 {
 	const char *text = json_string_value(value);
 
@@ -84,7 +84,7 @@ static int put_one(struct walk *walk, json_t *value, json_t **ret)
 }
 
 /* As deep as the bounds allow, which were looked at before. */
-static int put_back(struct walk *walk, json_t *value)
+static int put_back(struct place_walk *walk, json_t *value)
 {
 	json_t *string;
 	int r = 0;
@@ -110,7 +110,7 @@ static int put_back(struct walk *walk, json_t *value)
 int json_longs_put_back(struct json_longs *longs, const struct json_stream_options *options,
 			json_t *root)
 {
-	struct walk walk = { .options = options, .longs = longs };
+	struct place_walk walk = { .options = options, .longs = longs };
 
 	return put_back(&walk, root);
 }

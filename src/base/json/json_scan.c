@@ -17,7 +17,7 @@ enum place {
 	IN_BLOCK_COMMENT,
 };
 
-struct scan {
+struct json_scan {
 	const char *in;
 	size_t size;
 	char *out; /* never longer than `in`: a comment's character is one blank, of one byte */
@@ -28,20 +28,20 @@ struct scan {
 	struct json_fault *fault;
 };
 
-static size_t scan_fault(struct scan *scan, size_t at, const char *message, const char *remedy)
+static size_t scan_fault(struct json_scan *scan, size_t at, const char *message, const char *remedy)
 {
 	*scan->fault = (struct json_fault){ at, message, remedy };
 	return 0;
 }
 
-static size_t scan_copy(struct scan *scan, size_t at, size_t count)
+static size_t scan_copy(struct json_scan *scan, size_t at, size_t count)
 {
 	memcpy(scan->out + scan->out_size, scan->in + at, count);
 	scan->out_size += count;
 	return count;
 }
 
-static size_t scan_blank(struct scan *scan, size_t used, size_t blanks)
+static size_t scan_blank(struct json_scan *scan, size_t used, size_t blanks)
 {
 	memset(scan->out + scan->out_size, ' ', blanks);
 	scan->out_size += blanks;
@@ -49,7 +49,7 @@ static size_t scan_blank(struct scan *scan, size_t used, size_t blanks)
 }
 
 /* These take one thing at `at`, whose character is `used` bytes long; 0 is a fault. */
-static size_t scan_json(struct scan *scan, size_t at, size_t used)
+static size_t scan_json(struct json_scan *scan, size_t at, size_t used)
 {
 	char c = scan->in[at];
 	char next = at + 1 < scan->size ? scan->in[at + 1] : '\0';
@@ -72,7 +72,7 @@ static size_t scan_json(struct scan *scan, size_t at, size_t used)
 	return scan_copy(scan, at, used);
 }
 
-static size_t scan_string(struct scan *scan, size_t at, size_t used)
+static size_t scan_string(struct json_scan *scan, size_t at, size_t used)
 {
 	char c = scan->in[at];
 
@@ -86,7 +86,7 @@ static size_t scan_string(struct scan *scan, size_t at, size_t used)
 	return scan_copy(scan, at, used);
 }
 
-static size_t scan_comment(struct scan *scan, size_t at, size_t used)
+static size_t scan_comment(struct json_scan *scan, size_t at, size_t used)
 {
 	char c = scan->in[at];
 
@@ -104,7 +104,7 @@ static size_t scan_comment(struct scan *scan, size_t at, size_t used)
 	return scan_blank(scan, used, 1);
 }
 
-static size_t scan_one(struct scan *scan, size_t at)
+static size_t scan_one(struct json_scan *scan, size_t at)
 {
 	size_t used;
 	uint32_t c;
@@ -131,7 +131,7 @@ static size_t scan_one(struct scan *scan, size_t at)
 
 bool json_scan(const char *in, size_t size, char *out, size_t *ret_size, struct json_fault *fault)
 {
-	struct scan scan = { .in = in, .size = size, .out = out, .fault = fault };
+	struct json_scan scan = { .in = in, .size = size, .out = out, .fault = fault };
 	size_t used;
 
 	for (size_t at = 0; at < size; at += used) {

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "base/config_place.h"
+#include "base/config_path.h"
 #include "cli/options.h"
 #include "policy/policy.h"
 
@@ -31,7 +31,7 @@ static inline void policy_freep(struct policy **policy)
 /* Where the policies lie. The caller owns it; NULL: no memory. */
 static inline char *policy_line_place(const struct policy_line *line)
 {
-	return line->config ? strdup(line->config) : config_place();
+	return line->config ? strdup(line->config) : config_path();
 }
 
 /* Each gets its own name as argv[0] and returns brig's exit status. */

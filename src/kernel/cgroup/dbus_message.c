@@ -118,7 +118,7 @@ void dbus_message_build(struct buf *buf, const struct dbus_call *call, uint32_t 
 }
 
 /* A bounded look at received bytes; after any error `bad` is set and everything reads as 0. */
-struct reader {
+struct dbus_reader {
 	const uint8_t *data;
 	size_t size;
 	size_t at;
@@ -126,7 +126,7 @@ struct reader {
 	bool bad;
 };
 
-static const uint8_t *take(struct reader *reader, size_t size)
+static const uint8_t *take(struct dbus_reader *reader, size_t size)
 {
 	const uint8_t *at = reader->data + reader->at;
 
@@ -138,7 +138,7 @@ static const uint8_t *take(struct reader *reader, size_t size)
 	return at;
 }
 
-static void align(struct reader *reader, size_t alignment)
+static void align(struct dbus_reader *reader, size_t alignment)
 {
 	size_t rest = reader->at % alignment;
 
@@ -147,14 +147,14 @@ static void align(struct reader *reader, size_t alignment)
 	}
 }
 
-static uint8_t get_u8(struct reader *reader)
+static uint8_t get_u8(struct dbus_reader *reader)
 {
 	const uint8_t *at = take(reader, 1);
 
 	return at ? *at : 0;
 }
 
-static uint32_t get_u32(struct reader *reader)
+static uint32_t get_u32(struct dbus_reader *reader)
 {
 	const uint8_t *at;
 	uint32_t value;
@@ -179,7 +179,7 @@ static void copy_text(char *to, size_t to_size, const uint8_t *from, size_t size
 	to[n] = '\0';
 }
 
-static void get_text(struct reader *reader, size_t size, char *to, size_t to_size)
+static void get_text(struct dbus_reader *reader, size_t size, char *to, size_t to_size)
 {
 	const uint8_t *at = take(reader, size);
 	const uint8_t *end = take(reader, 1);
@@ -191,18 +191,18 @@ static void get_text(struct reader *reader, size_t size, char *to, size_t to_siz
 	copy_text(to, to_size, at, size);
 }
 
-static void get_string(struct reader *reader, char *to, size_t to_size)
+static void get_string(struct dbus_reader *reader, char *to, size_t to_size)
 {
 	get_text(reader, get_u32(reader), to, to_size);
 }
 
-static void get_signature(struct reader *reader, char *to, size_t to_size)
+static void get_signature(struct dbus_reader *reader, char *to, size_t to_size)
 {
 	get_text(reader, get_u8(reader), to, to_size);
 }
 
 /* All fields that the specification knows are strings, paths, signatures or numbers. */
-static void get_field(struct reader *reader, struct dbus_message *message, char signature[256])
+static void get_field(struct dbus_reader *reader, struct dbus_message *message, char signature[256])
 {
 	char type[256] = "", text[256] = "";
 	uint32_t number = 0;
@@ -233,7 +233,7 @@ static void get_field(struct reader *reader, struct dbus_message *message, char 
 	}
 }
 
-static void get_property(struct reader *reader, struct dbus_message *message)
+static void get_property(struct dbus_reader *reader, struct dbus_message *message)
 {
 	char type[256] = "";
 	uint32_t value;
@@ -248,9 +248,9 @@ static void get_property(struct reader *reader, struct dbus_message *message)
 
 size_t dbus_message_size(const uint8_t *header)
 {
-	struct reader reader = { .data = header,
-				 .size = DBUS_HEADER_SIZE,
-				 .big = header[0] == 'B' };
+	struct dbus_reader reader = { .data = header,
+				      .size = DBUS_HEADER_SIZE,
+				      .big = header[0] == 'B' };
 	uint32_t body, fields;
 
 	if ((header[0] != 'l' && header[0] != 'B') || header[1] == 0 || header[3] != VERSION) {
@@ -272,7 +272,7 @@ size_t dbus_message_size(const uint8_t *header)
 
 bool dbus_message_parse(const uint8_t *data, size_t size, struct dbus_message *ret)
 {
-	struct reader reader = { .data = data, .size = size };
+	struct dbus_reader reader = { .data = data, .size = size };
 	struct dbus_message message = { 0 };
 	char signature[256] = "";
 	size_t end;

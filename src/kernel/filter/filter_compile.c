@@ -19,7 +19,7 @@
 #define REACH        250 /* of 255: room for the two trampolines that one branch may need */
 #define RETURNS_KEPT 16
 
-struct builder {
+struct filter_builder {
 	struct sock_filter code[BPF_MAXINSNS];
 	unsigned head; /* the program so far is code[head..] */
 	bool full;
@@ -40,7 +40,7 @@ struct range {
 	uint32_t value;
 };
 
-static unsigned emit(struct builder *b, uint16_t code, uint8_t yes, uint8_t no, uint32_t k)
+static unsigned emit(struct filter_builder *b, uint16_t code, uint8_t yes, uint8_t no, uint32_t k)
 {
 	if (b->head == 0) {
 		b->full = true;
@@ -52,7 +52,7 @@ static unsigned emit(struct builder *b, uint16_t code, uint8_t yes, uint8_t no, 
 }
 
 /* `target`, or a jump to it close by. */
-static unsigned within_reach(struct builder *b, unsigned target)
+static unsigned within_reach(struct filter_builder *b, unsigned target)
 {
 	if (target - b->head <= REACH) {
 		return target;
@@ -60,14 +60,15 @@ static unsigned within_reach(struct builder *b, unsigned target)
 	return emit(b, BPF_JMP | BPF_JA, 0, 0, target - b->head);
 }
 
-static unsigned emit_branch(struct builder *b, uint16_t op, uint32_t k, unsigned yes, unsigned no)
+static unsigned emit_branch(struct filter_builder *b, uint16_t op, uint32_t k, unsigned yes,
+			    unsigned no)
 {
 	yes = within_reach(b, yes);
 	no = within_reach(b, no);
 	return emit(b, BPF_JMP | op | BPF_K, (uint8_t)(yes - b->head), (uint8_t)(no - b->head), k);
 }
 
-static unsigned emit_return(struct builder *b, uint32_t value)
+static unsigned emit_return(struct filter_builder *b, uint32_t value)
 {
 	unsigned i;
 
@@ -93,7 +94,8 @@ static unsigned emit_return(struct builder *b, uint32_t value)
 	return at;
 }
 
-static uint32_t return_value(const struct builder *b, enum filter_action action, uint16_t errnum)
+static uint32_t return_value(const struct filter_builder *b, enum filter_action action,
+			     uint16_t errnum)
 {
 	switch (action) {
 	case FILTER_ALLOW:
@@ -111,7 +113,7 @@ static uint32_t return_value(const struct builder *b, enum filter_action action,
 	return SECCOMP_RET_KILL_PROCESS;
 }
 
-static uint32_t rule_value(const struct builder *b, const struct filter_rule *rule)
+static uint32_t rule_value(const struct filter_builder *b, const struct filter_rule *rule)
 {
 	if (b->notify && rule->watch && rule->action != FILTER_KILL) {
 		return SECCOMP_RET_USER_NOTIF;
@@ -119,7 +121,7 @@ static uint32_t rule_value(const struct builder *b, const struct filter_rule *ru
 	return return_value(b, rule->action, rule->errnum);
 }
 
-static void emit_load(struct builder *b, unsigned arg, bool high, uint32_t mask)
+static void emit_load(struct filter_builder *b, unsigned arg, bool high, uint32_t mask)
 {
 	size_t offset =
 		offsetof(struct seccomp_data, args) + arg * sizeof(uint64_t) + (high ? 4 : 0);
@@ -131,8 +133,8 @@ static void emit_load(struct builder *b, unsigned arg, bool high, uint32_t mask)
 }
 
 /* Both words of each value: low, then high, then on to the next value. */
-static unsigned emit_wide_test(struct builder *b, const struct filter_test *test, unsigned found,
-			       unsigned missed)
+static unsigned emit_wide_test(struct filter_builder *b, const struct filter_test *test,
+			       unsigned found, unsigned missed)
 {
 	unsigned next = missed;
 
@@ -165,7 +167,7 @@ static unsigned run_start(const struct filter_test *test, unsigned last)
 	return last;
 }
 
-static unsigned emit_test(struct builder *b, const struct filter_test *test, unsigned holds,
+static unsigned emit_test(struct filter_builder *b, const struct filter_test *test, unsigned holds,
 			  unsigned fails)
 {
 	unsigned found = test->negate ? fails : holds;
@@ -196,7 +198,8 @@ static unsigned emit_test(struct builder *b, const struct filter_test *test, uns
 }
 
 /* The rules of one call, last to first: what does not hold goes on to the next. */
-static unsigned emit_rules(struct builder *b, const struct filter_rule *rules, unsigned count)
+static unsigned emit_rules(struct filter_builder *b, const struct filter_rule *rules,
+			   unsigned count)
 {
 	unsigned next = emit_return(b, return_value(b, FILTER_DENY, EPERM));
 
@@ -213,7 +216,7 @@ static unsigned emit_rules(struct builder *b, const struct filter_rule *rules, u
 }
 
 /* Depth is the logarithm of the number of ranges: 11 at most. */
-static unsigned emit_tree(struct builder *b, const struct filter *filter,
+static unsigned emit_tree(struct filter_builder *b, const struct filter *filter,
 			  const struct range *ranges, unsigned count)
 {
 	if (count == 1) {
@@ -245,7 +248,7 @@ static void add_range(struct range *ranges, unsigned *count, struct range range)
 }
 
 /* A call with one rule and no test has a simple answer; the gaps between calls are ENOSYS. */
-static unsigned make_ranges(const struct builder *b, const struct filter *filter,
+static unsigned make_ranges(const struct filter_builder *b, const struct filter *filter,
 			    struct range *ranges)
 {
 	uint32_t unknown = return_value(b, FILTER_ERRNO, ENOSYS);
@@ -275,7 +278,7 @@ static unsigned make_ranges(const struct builder *b, const struct filter *filter
 	return count;
 }
 
-static void emit_program(struct builder *b, const struct filter *filter)
+static void emit_program(struct filter_builder *b, const struct filter *filter)
 {
 	struct range ranges[2 * FILTER_CALLS_MAX + 1];
 	unsigned count = make_ranges(b, filter, ranges);
@@ -329,7 +332,7 @@ int filter_compile(const struct filter *filter, bool notify, struct bpf_program 
 	}
 
 	/* On the heap: libbrig may be called from a thread with a small stack. */
-	struct builder *b = malloc(sizeof(*b));
+	struct filter_builder *b = malloc(sizeof(*b));
 
 	if (!b) {
 		return error_errno(err, BRIG_E_SYSTEM, ENOMEM, "system-call filter");

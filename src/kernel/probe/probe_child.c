@@ -26,7 +26,7 @@
 #define ATTEMPT_NS UINT64_C(1500000000)
 #define REAP_NS    UINT64_C(300000000)
 
-struct child {
+struct probe_child {
 	pid_t pid;
 	int pidfd;      /* owned; -1: a kernel without them */
 	int release[2]; /* owned: we say that the ids are mapped */
@@ -89,7 +89,7 @@ static int child_try(const struct probe_attempt *attempt, struct probe_note *not
 	return r;
 }
 
-static _Noreturn void child_main(const struct probe_attempt *attempt, struct child *child)
+static _Noreturn void child_main(const struct probe_attempt *attempt, struct probe_child *child)
 {
 	struct probe_note note = { 0 };
 
@@ -101,7 +101,7 @@ static _Noreturn void child_main(const struct probe_attempt *attempt, struct chi
 }
 
 /* As step "clone" does it: clone3, else the old call, which knows no cgroup. */
-static int clone_child(const struct probe_attempt *attempt, struct child *child)
+static int clone_child(const struct probe_attempt *attempt, struct probe_child *child)
 {
 	int cgroup = attempt->group ? cgroup_clone_fd(attempt->group) : -1;
 	uint64_t flags = attempt->namespaces | CLONE_PIDFD;
@@ -127,7 +127,7 @@ static int clone_child(const struct probe_attempt *attempt, struct child *child)
 	return pid;
 }
 
-static int child_start(const struct probe_attempt *attempt, struct child *child)
+static int child_start(const struct probe_attempt *attempt, struct probe_child *child)
 {
 	sigset_t all, before;
 
@@ -174,7 +174,7 @@ static int map_ids(const struct probe_attempt *attempt, pid_t pid, struct probe_
 	return r;
 }
 
-static bool reaped(const struct child *child)
+static bool reaped(const struct probe_child *child)
 {
 	siginfo_t info = { 0 };
 
@@ -183,7 +183,7 @@ static bool reaped(const struct child *child)
 	       info.si_pid != 0;
 }
 
-static void child_end(struct child *child)
+static void child_end(struct probe_child *child)
 {
 	uint64_t deadline_ns = clock_now_ns() + REAP_NS;
 
@@ -207,7 +207,7 @@ static void child_end(struct child *child)
 	}
 }
 
-static int child_hear(const struct child *child, struct probe_note *note)
+static int child_hear(const struct probe_child *child, struct probe_note *note)
 {
 	uint64_t deadline_ns = clock_now_ns() + ATTEMPT_NS;
 	struct pollfd ready = { .fd = child->notes[0], .events = POLLIN };
@@ -234,7 +234,7 @@ static int child_hear(const struct child *child, struct probe_note *note)
 
 int probe_attempt(const struct probe_attempt *attempt, struct probe_note *ret)
 {
-	struct child child = { .pidfd = -1, .release = { -1, -1 }, .notes = { -1, -1 } };
+	struct probe_child child = { .pidfd = -1, .release = { -1, -1 }, .notes = { -1, -1 } };
 	struct probe_note note = { 0 };
 	int r = probe_step(&note, "clone", child_start(attempt, &child));
 

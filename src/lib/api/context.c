@@ -2,7 +2,7 @@
 /* Contexts: see context.h. */
 #include "lib/context.h"
 #include "base/cleanup.h"
-#include "base/config_place.h"
+#include "base/config_path.h"
 #include "base/path.h"
 #include "lib/api/audit_log.h"
 
@@ -22,7 +22,7 @@
 static char *default_cache_dir(void)
 {
 	return geteuid() == 0 ? strdup("/var/cache/brig")
-			      : config_user_place("XDG_CACHE_HOME", ".cache");
+			      : config_user_path("XDG_CACHE_HOME", ".cache");
 }
 
 static bool usable_dir(const char *path)
@@ -45,7 +45,7 @@ static bool usable_dir(const char *path)
 
 static int set_dirs(struct brig_context *context, const struct brig_context_options *options)
 {
-	context->config_dir = options->config_dir ? strdup(options->config_dir) : config_place();
+	context->config_dir = options->config_dir ? strdup(options->config_dir) : config_path();
 	if (!context->config_dir) {
 		return -ENOMEM;
 	}

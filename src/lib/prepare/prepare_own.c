@@ -8,7 +8,7 @@
 #include <errno.h>
 
 #include "base/cleanup.h"
-#include "base/config_place.h"
+#include "base/config_path.h"
 #include "base/path.h"
 #include "lib/context.h"
 #include "lib/prepare/prepare.h"
@@ -24,10 +24,10 @@ int prepare_check_own(const struct brig_context *context, struct spec_mount *mou
 		      struct brig_error *err)
 {
 	/* Also those that another environment would choose: the next run may have it. */
-	_cleanup_free_ char *config = config_user_place("XDG_CONFIG_HOME", ".config");
-	_cleanup_free_ char *config_home = config_user_place(NULL, ".config");
-	_cleanup_free_ char *cache = config_user_place("XDG_CACHE_HOME", ".cache");
-	_cleanup_free_ char *cache_home = config_user_place(NULL, ".cache");
+	_cleanup_free_ char *config = config_user_path("XDG_CONFIG_HOME", ".config");
+	_cleanup_free_ char *config_home = config_user_path(NULL, ".config");
+	_cleanup_free_ char *cache = config_user_path("XDG_CACHE_HOME", ".cache");
+	_cleanup_free_ char *cache_home = config_user_path(NULL, ".cache");
 	const struct {
 		const char *what, *path;
 	} own[] = {
@@ -41,7 +41,7 @@ int prepare_check_own(const struct brig_context *context, struct spec_mount *mou
 	};
 
 	for (size_t i = 0; mount->writable && i < ARRAY_SIZE(own); i++) {
-		if (own[i].path && config_leads_by(own[i].path, is_in_mount, mount)) {
+		if (own[i].path && config_path_leads_by(own[i].path, is_in_mount, mount)) {
 			int r = error_set(err, BRIG_E_INPUT, EACCES,
 					  "cannot mount %s for writing: brig's %s is in it, at %s",
 					  mount->path, own[i].what, own[i].path);

@@ -3,7 +3,7 @@
  * SQLite asks for these to load extensions, OpenSSL to load modules, which nobody here does. The
  * linker gives them ours (see mk/flags.mk), so that nothing could be loaded if someone tried.
  */
-#include "ledger/no_loading.h"
+#include "link_stubs/no_loading.h"
 
 #include <stddef.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the configuration lies: see config_place.h. */
-#include "base/config_place.h"
+/* Where the configuration lies: see config_path.h. */
+#include "base/config_path.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 
 #define LINKS_MAX 40 /* as the kernel has it */
 
-char *config_user_place(const char *name, const char *fallback)
+char *config_user_path(const char *name, const char *fallback)
 {
 	const char *base = name ? secure_getenv(name) : NULL;
 	const char *home = secure_getenv("HOME");
@@ -28,12 +28,12 @@ char *config_user_place(const char *name, const char *fallback)
 	return n < 0 ? NULL : path;
 }
 
-char *config_place(void)
+char *config_path(void)
 {
 	struct stat info;
 	/* Root's programs serve the machine: an environment does not choose their policies. */
 	_cleanup_free_ char *own =
-		geteuid() == 0 ? NULL : config_user_place("XDG_CONFIG_HOME", ".config");
+		geteuid() == 0 ? NULL : config_user_path("XDG_CONFIG_HOME", ".config");
 
 	if (own && stat(own, &info) == 0 && S_ISDIR(info.st_mode)) {
 		return TAKE_PTR(own);
@@ -89,7 +89,8 @@ static void trail_enter(struct trail *trail, const char *place, const char *part
 	}
 }
 
-bool config_leads_by(const char *path, bool (*is_it)(void *user, const char *place), void *user)
+bool config_path_leads_by(const char *path, bool (*is_it)(void *user, const char *place),
+			  void *user)
 {
 	struct trail trail = { 0 };
 	char part[NAME_MAX + 1], place[PATH_MAX], target[PATH_MAX];

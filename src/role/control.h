@@ -4,22 +4,22 @@
  * them with a descriptor. When the supervisor's end closes, the role ends; nothing else of the
  * service reaches a role by signal.
  */
-#ifndef BRIG_SERVE_CONTROL_H
-#define BRIG_SERVE_CONTROL_H
+#ifndef BRIG_ROLE_CONTROL_H
+#define BRIG_ROLE_CONTROL_H
 
-enum control_word {
+enum control_message {
 	/* to a role */
-	CONTROL_ASK = 'a',    /* are you there? */
+	CONTROL_PING = 'a',   /* are you there? */
 	CONTROL_DRAIN = 'd',  /* the front: take nothing new, answer what is under way */
 	CONTROL_TOKENS = 't', /* front, warden, with a sealed memory file: these hold from now on */
 	CONTROL_CERTIFICATE = 'c', /* the front, the same: as FD_FRONT_TLS has it */
 	CONTROL_QUIT = 'q',
 	/* to the supervisor */
 	CONTROL_READY = 'R',
-	CONTROL_HERE = 'A',
+	CONTROL_PONG = 'A',
 	CONTROL_DRAINED = 'D',
 	CONTROL_RELEASED = 'L', /* the queue is held no more */
-	CONTROL_TAKEN = 'T',    /* what came with the word holds */
+	CONTROL_ACCEPTED = 'T', /* what came with the word holds */
 	CONTROL_REFUSED = 'X',  /* it is wrong: the old stays */
 };
 

@@ -6,13 +6,13 @@
 #include "base/cleanup.h"
 #include "base/fdpass.h"
 #include "broker/broker.h"
-#include "kernel/broker_messages.h"
+#include "broker_client/broker_messages.h"
 
 /* Room for more than may come, so that what is too much is seen, and closed. */
 #define FDS_ROOM 4
 
 /* What came along: who it was, and at most one descriptor. */
-static int take_control(struct msghdr *header, struct question *ret)
+static int take_control(struct msghdr *header, struct broker_request *ret)
 {
 	int r = 0;
 
@@ -31,7 +31,7 @@ static int take_control(struct msghdr *header, struct question *ret)
 	return header->msg_flags & (MSG_TRUNC | MSG_CTRUNC) ? -EPROTO : r;
 }
 
-int question_read(int line, struct question *ret)
+int broker_request_read(int line, struct broker_request *ret)
 {
 	union {
 		struct cmsghdr align;
@@ -44,7 +44,7 @@ int question_read(int line, struct question *ret)
 				 .msg_control = control.space,
 				 .msg_controllen = sizeof(control.space) };
 
-	*ret = (struct question){ .fd = -1 };
+	*ret = (struct broker_request){ .fd = -1 };
 	ssize_t n = recvmsg(line, &header, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
 	if (n < 0) {
 		return errno == ECONNRESET ? 0 : -errno;
@@ -65,7 +65,7 @@ int question_read(int line, struct question *ret)
 	return 1;
 }
 
-int question_answer(int line, uint32_t kind, int result, int fd)
+int broker_request_reply(int line, uint32_t kind, int result, int fd)
 {
 	struct broker_message message = { .kind = kind, .result = result };
 	struct iovec part = { .iov_base = &message, .iov_len = sizeof(message) };

@@ -3,8 +3,8 @@
  * The way from a process without privileges to the broker, who has them (src/broker). Calls wait
  * for the answer. As an ordinary user, or as root by oneself, there is none: NULL.
  */
-#ifndef BRIG_KERNEL_BROKER_H
-#define BRIG_KERNEL_BROKER_H
+#ifndef BRIG_BROKER_CLIENT_BROKER_CLIENT_H
+#define BRIG_BROKER_CLIENT_BROKER_CLIENT_H
 
 #include <stdbool.h>
 #include <sys/stat.h>

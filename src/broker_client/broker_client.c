@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Asking the broker: see broker.h. */
-#include "kernel/broker.h"
+/* Requests to the broker: see broker_client.h. */
+#include "broker_client/broker_client.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/fdpass.h"
-#include "kernel/broker_messages.h"
+#include "broker_client/broker_messages.h"
 #include "kernel/devices.h"
 
 /* It does one thing at a time, and each is short: who is silent for so long has gone. */
@@ -102,7 +102,7 @@ bool owner_trusted(const struct broker *broker, int fd, const struct stat *st)
 	if (st->st_uid == 0 || st->st_uid == geteuid()) {
 		return true;
 	}
-	return broker && ask(broker, BROKER_WHOSE, fd, &none) == 1;
+	return broker && ask(broker, BROKER_OWNED_BY_ROOT, fd, &none) == 1;
 }
 
 const char *owner_remedy(const struct broker *broker, int errnum)

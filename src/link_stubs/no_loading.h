@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What stands for the C library's loader in a static program: see no_loading.c. */
-#ifndef BRIG_LEDGER_NO_LOADING_H
-#define BRIG_LEDGER_NO_LOADING_H
+#ifndef BRIG_LINK_STUBS_NO_LOADING_H
+#define BRIG_LINK_STUBS_NO_LOADING_H
 
 void *__wrap_dlopen(const char *file, int mode);
 void *__wrap_dlsym(void *handle, const char *name);

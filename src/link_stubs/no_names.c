@@ -3,7 +3,7 @@
  * libtls and OpenSSL can be clients too, and would look up names for it, by libraries that a static
  * program has to load. Nobody here asks them to. The linker gives them ours (see mk/flags.mk).
  */
-#include "tls/no_names.h"
+#include "link_stubs/no_names.h"
 
 #include <stddef.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BRIG_TLS_NO_NAMES_H
-#define BRIG_TLS_NO_NAMES_H
+#ifndef BRIG_LINK_STUBS_NO_NAMES_H
+#define BRIG_LINK_STUBS_NO_NAMES_H
 
 #include <netdb.h>
 

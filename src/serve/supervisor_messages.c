@@ -11,7 +11,7 @@ static void on_ready(struct supervisor *s, struct role_child *child)
 	}
 }
 
-static void on_here(struct supervisor *s, struct role_child *child)
+static void on_pong(struct supervisor *s, struct role_child *child)
 {
 	(void)s;
 	child->asked_ns = 0;
@@ -34,7 +34,7 @@ static void on_released(struct supervisor *s, struct role_child *child)
 	s->config->hold_queue = 0;
 }
 
-static void warden_taken(struct supervisor *s, struct role_child *child)
+static void warden_accepted(struct supervisor *s, struct role_child *child)
 {
 	(void)s;
 	(void)child;
@@ -49,31 +49,31 @@ static void warden_refused(struct supervisor *s, struct role_child *child)
 
 /* What may be said by whom; anything else is a role that is no longer ours. */
 static const struct {
-	char word;
+	char message;
 	unsigned roles;
-	void (*take)(struct supervisor *s, struct role_child *child);
-} words[] = {
+	void (*handle)(struct supervisor *s, struct role_child *child);
+} messages[] = {
 	{ CONTROL_READY, (1u << ROLE_COUNT) - 1, on_ready },
-	{ CONTROL_HERE, (1u << ROLE_COUNT) - 1, on_here },
+	{ CONTROL_PONG, (1u << ROLE_COUNT) - 1, on_pong },
 	{ CONTROL_DRAINED, 1u << ROLE_FRONT, on_drained },
 	{ CONTROL_RELEASED, 1u << ROLE_FRONT, on_released },
-	{ CONTROL_TAKEN, 1u << ROLE_FRONT, supervisor_reload_taken },
+	{ CONTROL_ACCEPTED, 1u << ROLE_FRONT, supervisor_reload_accepted },
 	{ CONTROL_REFUSED, 1u << ROLE_FRONT, supervisor_reload_refused },
-	{ CONTROL_TAKEN, 1u << ROLE_WARDEN, warden_taken },
+	{ CONTROL_ACCEPTED, 1u << ROLE_WARDEN, warden_accepted },
 	{ CONTROL_REFUSED, 1u << ROLE_WARDEN, warden_refused },
 };
 
-void supervisor_word(void *user, struct role_child *child, char word)
+void supervisor_message(void *user, struct role_child *child, char message)
 {
 	struct supervisor *s = user;
 
-	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
-		if (words[i].word == word && (words[i].roles & (1u << child->role))) {
-			words[i].take(s, child);
+	for (size_t i = 0; i < ARRAY_SIZE(messages); i++) {
+		if (messages[i].message == message && (messages[i].roles & (1u << child->role))) {
+			messages[i].handle(s, child);
 			return;
 		}
 	}
-	role_log(ROLE_ERROR, "unknown-word", "which=%s word=%x", role_name(child->role),
-		 (unsigned)(unsigned char)word);
+	role_log(ROLE_ERROR, "unknown-message", "which=%s message=%x", role_name(child->role),
+		 (unsigned)(unsigned char)message);
 	role_set_kill(&s->set);
 }
