@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the broker does, as a table: each kind of request, when it may be asked, and by what. There
- * is nothing in a request to believe: no path, no number, no id.
+ * The actions of the broker, as a table: each kind of request, the phase in which it is allowed,
+ * and the function that handles it. A request contains nothing that must be trusted: no path, no
+ * number, no id.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +23,7 @@
 #define REMOVE_TRIES   100
 #define REMOVE_WAIT_NS 20000000
 
-/* Field 4 of stat, behind the name, which may hold anything. */
+/* Field 4 of stat, behind the name, which may contain any character. */
 static pid_t parent_of(int proc)
 {
 	char text[512];
@@ -38,7 +39,10 @@ static pid_t parent_of(int proc)
 	return at && strlen(at) > 4 ? (pid_t)strtol(at + 4, NULL, 10) : -1;
 }
 
-/* The directory holds the process: should it end, its number means nobody here. */
+/*
+ * The open directory refers to this process: if it ends, its number cannot be mistaken for another
+ * process here.
+ */
 static int handle_map(struct broker_state *state, const struct broker_request *request, int *ret_fd)
 {
 	char path[32];
@@ -56,7 +60,10 @@ static int handle_map(struct broker_state *state, const struct broker_request *r
 	state->phase = PHASE_MAPPED;
 	r = state->groups ? cgroup_delegate(state->groups, state->warden_id, request->pid) : 0;
 	if (r < 0) {
-		/* Cells then go without, as on a host that has none; each result says so. */
+		/*
+		 * Cells then have no control groups, as on a host without them; each result reports
+		 * it.
+		 */
 		role_log(ROLE_WARNING, "no-group", "cause=%s", strerror(-r));
 	}
 	state->delegated = state->groups != NULL;
@@ -84,8 +91,8 @@ static int handle_owned_by_root(struct broker_state *state, const struct broker_
 
 static const struct {
 	uint32_t kind;
-	enum broker_phase phase; /* in which it may be asked */
-	bool fd;                 /* comes along */
+	enum broker_phase phase; /* in which it is allowed */
+	bool fd;                 /* a descriptor is required */
 	int (*handle)(struct broker_state *state, const struct broker_request *request,
 		      int *ret_fd);
 } rules[] = {

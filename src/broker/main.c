@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * brig-broker: does what only root may do, when the service runs as root. It is a program of its own that links
- * the C library and nothing else; the supervisor carries its image and starts it.
+ * brig-broker: does what only root may do, when the service runs as root. It is a program of its
+ * own that links the C library and nothing else; the supervisor carries its image and starts it.
  *
- * Privileges: at its start, root's, to find the host's control groups, to remove what the dead have
- * left, and to map the warden's ids. All of that is over before the warden has read a byte of
- * anybody else. Then it is sealed (role/seal.c), and what is left of root are the capabilities to
- * make device nodes and to remove the warden's group.
+ * Privileges: at its start it has all of root's, to find the host's control groups, to remove
+ * leftovers of processes that died, and to map the warden's ids. All of that is done before the
+ * warden has read any input of a client. Then it is sealed (role/seal.c), and keeps only the
+ * capabilities to make device nodes and to remove the warden's group.
  *
- * It answers the warden on one line and the supervisor on another, one record at a time, and ends
- * when the supervisor says so or is gone.
+ * It answers the warden on one socket and the supervisor on another, one record at a time, and ends
+ * when the supervisor tells it to or is gone.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -31,7 +31,7 @@
 
 enum { STATUS_FINE = 0, STATUS_BROKEN_RULES = 1, STATUS_WRONG_START = 2, STATUS_FAILED = 125 };
 
-/* Started by anyone but the supervisor these are not there. */
+/* These exist only if the supervisor started the process. */
 static bool is_ours(void)
 {
 	static const int lines[] = { FD_CONTROL, FD_BROKER_WARDEN };
@@ -54,7 +54,7 @@ static void send_control(enum control_message message)
 	(void)send(FD_CONTROL, &byte, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-/* 1: go on; 0: it is over. */
+/* 1: continue; 0: end. */
 static int read_supervisor(void)
 {
 	char message;
@@ -70,7 +70,7 @@ static int read_supervisor(void)
 	return n == 1 && message == CONTROL_DRAIN;
 }
 
-/* 1: answered; 0: the warden has gone; -errno. */
+/* 1: answered; 0: the warden has closed the line; -errno. */
 static int handle_warden(struct broker_state *state)
 {
 	struct broker_request request;
@@ -89,7 +89,7 @@ static int handle_warden(struct broker_state *state)
 	return r < 0 ? r : 1;
 }
 
-/* Until the supervisor ends it, or the warden has said `until`. 1: that was said; 0: the end. */
+/* Runs until the supervisor ends the broker (0) or the phase is `until` (1). */
 static int turn(struct broker_state *state, bool *warden_gone, enum broker_phase until)
 {
 	while (state->phase != until && !(until == PHASE_MAPPED && *warden_gone)) {
@@ -126,9 +126,10 @@ static int seal(pid_t supervisor, struct brig_error *err)
 }
 
 /*
- * Its group is busy until it has gone: it was told to when we were, and is killed if it stays.
- * What it had asked by then it waits for, and hears nothing else meanwhile: so that is answered,
- * but by a broker that is sealed only.
+ * The warden's group is busy until the warden has ended. The supervisor told it to end when it told
+ * the broker, and kills it if it stays. A request that it sent before is still answered, because
+ * the warden waits for the reply and reads nothing else meanwhile; but only a sealed broker
+ * answers.
  */
 static void await_warden(struct broker_state *state, bool answers)
 {
@@ -154,7 +155,7 @@ static int serve_warden(struct broker_state *state, bool *sealed, struct brig_er
 		return r;
 	}
 	cgroup_manager_sweep(state->groups);
-	/* A warden that stays root has no use for us, and closes the line. */
+	/* A warden that stays root does not need the broker, and closes the line. */
 	r = turn(state, &warden_gone, PHASE_MAPPED);
 	if (r == 1) {
 		r = seal(state->supervisor, err);
@@ -181,9 +182,9 @@ int main(void)
 			 "roles are started by brig serve only");
 		return STATUS_WRONG_START;
 	}
-	tzset(); /* while there are files: log lines have times */
+	tzset(); /* while files can be opened: log lines have times */
 	state.warden_id = seal_id(ROLE_WARDEN);
-	close(FD_CONFIG); /* which is for those who can read */
+	close(FD_CONFIG); /* not needed: the broker parses no text */
 	for (int fd = FD_CONTROL; fd <= FD_BROKER_LOCK; fd++) {
 		(void)fcntl(fd, F_SETFD, FD_CLOEXEC);
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One record from the warden, one back: see broker_messages.h. */
+/* Reads one record from the warden and sends the reply: see broker_messages.h. */
 #include <errno.h>
 #include <string.h>
 
@@ -8,10 +8,10 @@
 #include "broker/broker.h"
 #include "broker_client/broker_messages.h"
 
-/* Room for more than may come, so that what is too much is seen, and closed. */
+/* Space for more descriptors than are allowed, so that excess ones are noticed and closed. */
 #define FDS_ROOM 4
 
-/* What came along: who it was, and at most one descriptor. */
+/* The control data: the sender's pid and at most one descriptor. */
 static int take_control(struct msghdr *header, struct broker_request *ret)
 {
 	int r = 0;
@@ -49,7 +49,7 @@ int broker_request_read(int line, struct broker_request *ret)
 	if (n < 0) {
 		return errno == ECONNRESET ? 0 : -errno;
 	}
-	/* The end comes from nobody; an empty record has a sender, and perhaps descriptors. */
+	/* The end of the stream has no sender; an empty record has one, and perhaps descriptors. */
 	if (n == 0 && header.msg_controllen == 0) {
 		return 0;
 	}

@@ -11,7 +11,9 @@
 #include "broker_client/broker_messages.h"
 #include "kernel/devices.h"
 
-/* It does one thing at a time, and each is short: who is silent for so long has gone. */
+/*
+ * The broker does one thing at a time, and each is short: if it is silent for so long, it is gone.
+ */
 #define PATIENCE_MS 10000
 
 static int wait_for(int line, short events)
@@ -35,7 +37,7 @@ static int send_question(int line, uint32_t kind, int fd)
 	return n < 0 ? (int)n : 0;
 }
 
-/* `ret_fd` is what came along, or -1. Fails only when there is no answer. */
+/* `ret_fd` is the descriptor that was received, or -1. Fails only if there is no reply. */
 static int take_answer(int line, uint32_t kind, int *result, int *ret_fd)
 {
 	union {

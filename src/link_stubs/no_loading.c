@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * SQLite asks for these to load extensions, OpenSSL to load modules, which nobody here does. The
- * linker gives them ours (see mk/flags.mk), so that nothing could be loaded if someone tried.
+ * SQLite calls these functions to load extensions, OpenSSL to load modules. brig uses neither. The
+ * linker replaces them (see mk/flags.mk), so that loading always fails.
  */
 #include "link_stubs/no_loading.h"
 
@@ -29,5 +29,5 @@ int __wrap_dlclose(void *handle)
 
 const char *__wrap_dlerror(void)
 {
-	return "nothing is loaded here";
+	return "loading is disabled";
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What stands for the C library's loader in a static program: see no_loading.c. */
+/* Replacements for the C library's loader in a static program: see no_loading.c. */
 #ifndef BRIG_LINK_STUBS_NO_LOADING_H
 #define BRIG_LINK_STUBS_NO_LOADING_H
 

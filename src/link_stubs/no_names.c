@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libtls and OpenSSL can be clients too, and would look up names for it, by libraries that a static
- * program has to load. Nobody here asks them to. The linker gives them ours (see mk/flags.mk).
+ * libtls and OpenSSL also have clients, which would look up names, and a static program would have
+ * to load libraries for that. brig does not use these clients. The linker replaces the functions
+ * (see mk/flags.mk).
  */
 #include "link_stubs/no_names.h"
 

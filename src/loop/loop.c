@@ -17,7 +17,7 @@
 struct loop_source {
 	struct loop *loop;
 	int fd;
-	loop_ready *ready; /* NULL: removed; freed when no event can name it any more */
+	loop_ready *ready; /* NULL: removed; freed when no event can refer to it any more */
 	void *user;
 	struct loop_source *next_removed;
 };
@@ -25,13 +25,12 @@ struct loop_source {
 struct loop {
 	int epoll;
 	bool stopped;
-	struct loop_source
-		*removed; /* during a round: its events may be among those still to come */
+	struct loop_source *removed; /* during a round: pending events may still refer to it */
 	bool in_round;
 	struct loop_timer **heap; /* from 1; the first is the next due */
 	unsigned timers, room;
-	uint64_t firing_ns;     /* while timers fire: what is set now is due in a later round */
-	uint64_t longest_ns[2]; /* of this minute, and of the one before */
+	uint64_t firing_ns; /* while timers fire: a timer that is set now is due in a later round */
+	uint64_t longest_ns[2]; /* of this minute and of the previous one */
 	uint64_t minute_ns;     /* when this one began */
 };
 
@@ -194,7 +193,10 @@ void loop_timer_clear(struct loop_timer *timer)
 	sift_down(loop, last, last->place);
 }
 
-/* Only those that were due when it began: one that sets itself anew keeps nobody waiting. */
+/*
+ * Only timers that were due when it began: a timer that sets itself again does not delay the
+ * others.
+ */
 static void fire_due(struct loop *loop)
 {
 	uint64_t now = clock_now_ns();

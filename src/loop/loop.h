@@ -13,25 +13,28 @@ struct loop;
 struct loop_source;
 
 int loop_new(struct loop **ret);
-/* Sources and timers of others must be gone by then. */
+/* All sources and timers must have been removed before. */
 void loop_free(struct loop *loop);
 
-/* `events` as epoll has them: EPOLLIN, EPOLLOUT; EPOLLHUP and EPOLLERR always come. */
+/* `events` as in epoll: EPOLLIN, EPOLLOUT; EPOLLHUP and EPOLLERR are always reported. */
 typedef void loop_ready(void *user, uint32_t events);
 
-/* The descriptor stays the caller's, and must be open until the source is removed. */
+/* The descriptor is owned by the caller, and must stay open until the source is removed. */
 int loop_add(struct loop *loop, int fd, uint32_t events, loop_ready *ready, void *user,
 	     struct loop_source **ret);
 int loop_change(struct loop_source *source, uint32_t events);
-/* Any time, also from a callback, also its own; it is not called again. NULL does nothing. */
+/*
+ * Allowed at any time, also from a callback, also its own; it is not called again. NULL does
+ * nothing.
+ */
 void loop_remove(struct loop_source *source);
 
-/* A deadline, a part of whatever it belongs to. Zero-initialised it is not set. */
+/* A deadline, part of the object that it belongs to. Zero-initialised it is not set. */
 struct loop_timer {
 	void (*due)(void *user);
 	void *user;
 	uint64_t at_ns; /* CLOCK_MONOTONIC */
-	/* the loop's own */
+	/* private to the loop */
 	struct loop *loop;
 	unsigned place; /* in the heap, from 1; 0: not set */
 };
@@ -43,6 +46,6 @@ void loop_timer_clear(struct loop_timer *timer);
 /* Until loop_stop(); 0 or -errno. */
 int loop_run(struct loop *loop);
 void loop_stop(struct loop *loop);
-/* The longest round of the last one to two minutes: so long everybody else had to wait. */
+/* The longest round of the last one to two minutes: the time that all other sources had to wait. */
 uint64_t loop_longest_ns(const struct loop *loop);
 #endif

@@ -1,45 +1,45 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The line between the supervisor and a role: words of one byte on a SOCK_SEQPACKET pair, some of
- * them with a descriptor. When the supervisor's end closes, the role ends; nothing else of the
- * service reaches a role by signal.
+ * The control line between the supervisor and a role: messages of one byte on a SOCK_SEQPACKET
+ * pair, some with a descriptor. When the supervisor's end closes, the role ends; the service does
+ * not use signals for its roles.
  */
 #ifndef BRIG_ROLE_CONTROL_H
 #define BRIG_ROLE_CONTROL_H
 
 enum control_message {
 	/* to a role */
-	CONTROL_PING = 'a',   /* are you there? */
-	CONTROL_DRAIN = 'd',  /* the front: take nothing new, answer what is under way */
-	CONTROL_TOKENS = 't', /* front, warden, with a sealed memory file: these hold from now on */
-	CONTROL_CERTIFICATE = 'c', /* the front, the same: as FD_FRONT_TLS has it */
+	CONTROL_PING = 'a',   /* expects CONTROL_PONG */
+	CONTROL_DRAIN = 'd',  /* to the front: accept no new requests, finish the current ones */
+	CONTROL_TOKENS = 't', /* to front and warden, with a sealed memory file: the new tokens */
+	CONTROL_CERTIFICATE = 'c', /* to the front, likewise: in the format of FD_FRONT_TLS */
 	CONTROL_QUIT = 'q',
 	/* to the supervisor */
 	CONTROL_READY = 'R',
 	CONTROL_PONG = 'A',
 	CONTROL_DRAINED = 'D',
-	CONTROL_RELEASED = 'L', /* the queue is held no more */
-	CONTROL_ACCEPTED = 'T', /* what came with the word holds */
-	CONTROL_REFUSED = 'X',  /* it is wrong: the old stays */
+	CONTROL_RELEASED = 'L', /* the queue is no longer held */
+	CONTROL_ACCEPTED = 'T', /* the update that was sent is in force */
+	CONTROL_REFUSED = 'X',  /* the update is invalid: the old values stay */
 };
 
-/* Descriptors of a role, from 3 on. What is behind the control line depends on the role. */
+/* Descriptors of a role, from 3 on. Those behind the control line depend on the role. */
 enum role_fd {
-	FD_CONFIG = 3, /* a sealed memory file, as config_write() makes it */
+	FD_CONFIG = 3, /* a sealed memory file, written by config_write() */
 	FD_CONTROL,
 	FD_FIRST,
 
 	FD_FRONT_WARDEN = FD_FIRST,
 	FD_FRONT_LEDGER,
-	FD_FRONT_TOKENS,    /* a sealed memory file; empty: there are none */
-	FD_FRONT_TLS,       /* the same: certificate, NUL, key; empty: TCP is in clear */
-	FD_FRONT_LOCK,      /* never used: who waits for it knows that we listen no more */
-	FD_FRONT_LISTENERS, /* as many as the configuration says */
+	FD_FRONT_TOKENS, /* a sealed memory file; empty: there are no tokens */
+	FD_FRONT_TLS,    /* likewise: certificate, NUL, key; empty: TCP is not encrypted */
+	FD_FRONT_LOCK, /* never used: held open as a lock, released when the front listens no more */
+	FD_FRONT_LISTENERS, /* one for each listener of the configuration */
 
 	FD_WARDEN_FRONT = FD_FIRST,
 	FD_WARDEN_LOCK,
-	FD_WARDEN_TOKENS, /* the same as the front's */
-	FD_WARDEN_BROKER, /* as root only: see config's `broker` */
+	FD_WARDEN_TOKENS, /* the same file as the front's */
+	FD_WARDEN_BROKER, /* only as root: see `broker` in the configuration */
 
 	FD_LEDGER_FRONT = FD_FIRST,
 	FD_LEDGER_DIRECTORY,
@@ -49,6 +49,6 @@ enum role_fd {
 	FD_BROKER_LOCK,
 };
 
-#define ROLE_ARGUMENT "--role" /* the second word of a role's command line */
-#define ROLE_PREFIX   "brig-"  /* the first, with the role's name behind it */
+#define ROLE_ARGUMENT "--role" /* the second argument of a role's command line */
+#define ROLE_PREFIX   "brig-"  /* the first one, followed by the role's name */
 #endif

@@ -55,7 +55,9 @@ const char *role_level_name(enum role_level level)
 	return "info";
 }
 
-/* systemd tells which file its journal reads; only if that is our stderr are prefixes wanted. */
+/*
+ * systemd names the file that its journal reads; prefixes are written only if that is our stderr.
+ */
 static bool is_journal(void)
 {
 	const char *stream = secure_getenv("JOURNAL_STREAM");
@@ -88,7 +90,10 @@ static bool is_plain(uint32_t c)
 	return c > ' ' && c < 0x7f && c != '"' && c != '\\' && c != '=';
 }
 
-/* Controls of C1, marks that turn the direction of text round, separators: invisible, or worse. */
+/*
+ * C1 controls, marks that reverse the direction of text, and separators are not harmless: they are
+ * invisible, or worse.
+ */
 static bool is_harmless(uint32_t c)
 {
 	return c >= 0xa0 && c != 0xad && c != 0x61c && !(c >= 0x200b && c <= 0x200f) &&
@@ -133,8 +138,8 @@ void role_log_value(struct buf *out, const char *value, size_t size)
 
 /* --- formats ------------------------------------------------------------------------------ */
 
-/* The arguments that are left; in a struct, so that functions can take from the same list. */
-struct taker {
+/* The arguments that are left; in a struct, so that functions can consume the same list. */
+struct arguments {
 	va_list list;
 };
 
@@ -148,17 +153,17 @@ static void add_text(struct buf *value, const char *text, int most)
 	buf_add(value, text, strnlen(text, limit));
 }
 
-static void add_number(struct buf *value, struct taker *taker, char kind, unsigned longs)
+static void add_number(struct buf *value, struct arguments *arguments, char kind, unsigned longs)
 {
 	bool is_signed = kind == 'd' || kind == 'i';
 
 	if (is_signed) {
-		intmax_t n = longs ? va_arg(taker->list, long) : va_arg(taker->list, int);
+		intmax_t n = longs ? va_arg(arguments->list, long) : va_arg(arguments->list, int);
 		buf_addf(value, "%jd", n);
 		return;
 	}
-	uintmax_t n =
-		longs ? va_arg(taker->list, unsigned long) : va_arg(taker->list, unsigned int);
+	uintmax_t n = longs ? va_arg(arguments->list, unsigned long)
+			    : va_arg(arguments->list, unsigned int);
 	if (kind == 'x') {
 		buf_addf(value, "%jx", n);
 	} else {
@@ -169,14 +174,15 @@ static void add_number(struct buf *value, struct taker *taker, char kind, unsign
 _Static_assert(sizeof(long) == sizeof(long long) && sizeof(long) == sizeof(size_t),
 	       "l, ll and z are read alike");
 
-/* One conversion, `format` behind its '%'. Returns where the format goes on. */
-static const char *add_conversion(struct buf *value, struct taker *taker, const char *format)
+/* One conversion; `format` is behind its '%'. Returns where the format continues. */
+static const char *add_conversion(struct buf *value, struct arguments *arguments,
+				  const char *format)
 {
 	unsigned longs = 0;
 	int most = -1;
 
 	if (format[0] == '.' && format[1] == '*') {
-		most = va_arg(taker->list, int);
+		most = va_arg(arguments->list, int);
 		format += 2;
 	}
 	for (; *format == 'l' || *format == 'z' || *format == 'h' || *format == 'j'; format++) {
@@ -184,10 +190,10 @@ static const char *add_conversion(struct buf *value, struct taker *taker, const 
 	}
 	switch (*format) {
 	case 's':
-		add_text(value, va_arg(taker->list, const char *), most);
+		add_text(value, va_arg(arguments->list, const char *), most);
 		break;
 	case 'c': {
-		char c = (char)va_arg(taker->list, int);
+		char c = (char)va_arg(arguments->list, int);
 		buf_addc(value, c);
 		break;
 	}
@@ -195,17 +201,17 @@ static const char *add_conversion(struct buf *value, struct taker *taker, const 
 	case 'i':
 	case 'u':
 	case 'x':
-		add_number(value, taker, *format, longs);
+		add_number(value, arguments, *format, longs);
 		break;
-	default: /* not one of ours; the arguments behind it cannot be told apart any more */
+	default: /* not supported; the arguments behind it cannot be identified any more */
 		buf_adds(value, "?");
 		return "";
 	}
 	return format + 1;
 }
 
-/* One word "key=value" of the format. Returns what is behind it. */
-static const char *add_word(struct buf *line, struct taker *taker, const char *format)
+/* One "key=value" of the format. Returns the rest of it. */
+static const char *add_word(struct buf *line, struct arguments *arguments, const char *format)
 {
 	_cleanup_(buf_done)
 	struct buf value = { 0 };
@@ -220,7 +226,7 @@ static const char *add_word(struct buf *line, struct taker *taker, const char *f
 	buf_addc(line, '=');
 	for (format++; *format && *format != ' ';) {
 		if (*format == '%' && format[1] != '%') {
-			format = add_conversion(&value, taker, format + 1);
+			format = add_conversion(&value, arguments, format + 1);
 		} else {
 			format += *format == '%';
 			buf_addc(&value, *format++);
@@ -252,21 +258,21 @@ void role_log(enum role_level level, const char *event, const char *format, ...)
 {
 	_cleanup_(buf_done)
 	struct buf line = { 0 };
-	struct taker taker;
+	struct arguments arguments;
 	int saved = errno;
 
 	if (!role_log_wanted(level)) {
 		return;
 	}
 	add_head(&line, level == ROLE_ALWAYS ? ROLE_NOTICE : level, event);
-	va_start(taker.list, format);
+	va_start(arguments.list, format);
 	while (format && *format) {
 		while (*format == ' ') {
 			format++;
 		}
-		format = *format ? add_word(&line, &taker, format) : format;
+		format = *format ? add_word(&line, &arguments, format) : format;
 	}
-	va_end(taker.list);
+	va_end(arguments.list);
 	size_t size = line.size < LINE_BYTES ? line.size : LINE_BYTES;
 	if (!line.failed && size > 0) {
 		buf_addc(&line, '\n');

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the service says about itself: one line for each event, key=value, on stderr. Values may
- * come from strangers: whatever could end a line, begin another key or move a terminal is written
- * as an escape in quotes, so that nobody can forge a line.
+ * The log of the service: one line for each event, key=value, on stderr. Values may come from
+ * clients: characters that could end a line, begin another key or control a terminal are written as
+ * escapes in quotes, so that no client can forge a line.
  */
 #ifndef BRIG_ROLE_LOG_H
 #define BRIG_ROLE_LOG_H
@@ -16,8 +16,8 @@ enum role_level {
 	ROLE_ALWAYS = 0,  /* must be kept elsewhere: written at every level, as a notice */
 	ROLE_ERROR = 3,   /* something was lost, or cannot be done */
 	ROLE_WARNING = 4, /* weaker or slower than it should be */
-	ROLE_NOTICE = 5,  /* starts, stops, changes of who may do what */
-	ROLE_INFO = 6,    /* one for each request at the most */
+	ROLE_NOTICE = 5,  /* starts, stops, changes of permissions */
+	ROLE_INFO = 6,    /* at most one for each request */
 	ROLE_DEBUG = 7,
 };
 
@@ -29,15 +29,15 @@ const char *role_level_name(enum role_level level);
 void role_log_open(const char *role, enum role_level most);
 bool role_log_wanted(enum role_level level);
 /*
- * `format` is words "key=%s" with a blank between them, or NULL; a value is what the conversions
- * behind the "=" give: %s %.*s %c %d %i %u %x, with z, l, ll or h. NULL texts are "-".
+ * `format` is a list of "key=%s", separated by blanks, or NULL; a value is the result of the
+ * conversions behind the "=": %s %.*s %c %d %i %u %x, with z, l, ll or h. NULL texts are "-".
  */
 void role_log(enum role_level level, const char *event, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /*
- * The same where a caller decides how often: one line each second for an event and its cause, a
- * text, with a last word left_out=N if others were not written. At least one value.
+ * For events that a client can cause as often as it likes: one line per second for an event and its
+ * cause, a text, with left_out=N at the end if lines were omitted. At least one value.
  */
 #define role_log_often(level, event, cause, format, ...)                                           \
 	do {                                                                                       \
@@ -53,6 +53,6 @@ void role_log(enum role_level level, const char *event, const char *format, ...)
 	} while (0)
 bool role_log_due(const char *event, const char *cause, unsigned long long *left_out);
 
-/* A value as it stands in a line, for tests and for others who write such lines. */
+/* A value as it is written in a line, for tests and for other code that writes such lines. */
 void role_log_value(struct buf *out, const char *value, size_t size);
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lines that a caller can cause as often as it likes: one each second for an event and its cause,
- * with the number of those that were left out. Causes have words of callers in them, so there are
- * no more slots than these: whatever comes together in one counts as the same.
+ * Log lines that a client can cause as often as it likes: one per second for an event and its
+ * cause, with the number of omitted lines. Causes contain text of clients, so the number of slots
+ * is fixed: causes that share a slot count as the same.
  */
 #include <string.h>
 

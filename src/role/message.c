@@ -15,9 +15,9 @@
 #include "base/fdpass.h"
 #include "role/message_queue.h"
 
-/* So many in one go: a busy peer must not keep the others of the loop waiting. */
+/* The most records in one round: a busy peer must not delay the other sources of the loop. */
 #define BURST 64
-/* Before looking again whether there is room for a descriptor. */
+/* The delay before the next check whether a descriptor can be opened. */
 #define ROOM_NS UINT64_C(10000000)
 
 struct message_peer {
@@ -27,17 +27,17 @@ struct message_peer {
 	const struct message_rule *rules;
 	size_t rules_count;
 	unsigned fds_max;           /* of all rules */
-	int spare[MESSAGE_FDS_MAX]; /* owned: so many, to have room for those that come */
+	int spare[MESSAGE_FDS_MAX]; /* owned: placeholders, closed to make room for received ones */
 	struct loop_timer room;
-	bool waits; /* for room: nothing is read */
+	bool waits; /* for free descriptors: nothing is read */
 	void (*gone)(void *user, const char *why);
 	void *user;
-	bool over;   /* `gone` was called, or will be no more */
+	bool over;   /* `gone` was called, or must not be called any more */
 	bool *freed; /* set by free, for the loop over received records */
 
 	struct message_queue queue;
-	bool answers; /* takes nothing while too many of its answers wait */
-	bool full;    /* so it is now, or something was refused */
+	bool answers; /* reads no calls while too many of its replies wait */
+	bool full;    /* the queue is full now, or a message was rejected */
 	void (*has_room)(void *user);
 	char tail[MESSAGE_TAIL_MAX];
 };
@@ -77,14 +77,14 @@ static int send_now(int socket, const struct message *message, const int *fds, u
 	return n < 0 ? (int)n : 0;
 }
 
-/* ETOOMANYREFS: too many descriptors are on their way; it passes. */
-static bool passes(int r)
+/* ETOOMANYREFS: too many descriptors are in transit; this is temporary. */
+static bool is_temporary(int r)
 {
 	return r == -EAGAIN || r == -ENOBUFS || r == -ENOMEM || r == -ETOOMANYREFS;
 }
 
-/* Told when the queue was full and has room again. */
-static void look_at_queue(struct message_peer *peer)
+/* Called when the queue was full and has room again. */
+static void check_queue(struct message_peer *peer)
 {
 	if (!peer->full || !message_queue_has_room(&peer->queue)) {
 		return;
@@ -102,7 +102,7 @@ static void flush(struct message_peer *peer)
 		struct message_waiting *waiting = peer->queue.first;
 		int r = send_now(peer->socket, &waiting->message, waiting->fds, waiting->fds_count,
 				 waiting->tail, waiting->tail_size);
-		if (passes(r)) {
+		if (is_temporary(r)) {
 			break;
 		}
 		if (r < 0) {
@@ -112,7 +112,7 @@ static void flush(struct message_peer *peer)
 		message_queue_drop(&peer->queue);
 	}
 	watch(peer);
-	look_at_queue(peer);
+	check_queue(peer);
 }
 
 int message_post(struct message_peer *peer, const struct message *message, const int *fds,
@@ -126,7 +126,7 @@ int message_post(struct message_peer *peer, const struct message *message, const
 	}
 	if (!peer->queue.first) {
 		int r = send_now(peer->socket, message, fds, fds_count, tail, tail_size);
-		if (!passes(r)) {
+		if (!is_temporary(r)) {
 			return r;
 		}
 	}
@@ -156,7 +156,7 @@ void message_peer_answers(struct message_peer *peer, void (*has_room)(void *user
 	peer->has_room = has_room;
 }
 
-/* --- what comes ------------------------------------------------------------------------------ */
+/* --- receiving ------------------------------------------------------------------------------- */
 
 static void close_all(int fds[MESSAGE_FDS_MAX])
 {
@@ -165,7 +165,7 @@ static void close_all(int fds[MESSAGE_FDS_MAX])
 	}
 }
 
-/* All descriptors of a record, also of a broken one; nothing else may come with it. */
+/* Takes all descriptors of a record, also of an invalid one; no other control data is allowed. */
 static int take_fds(struct msghdr *header, int fds[MESSAGE_FDS_MAX], unsigned *count)
 {
 	bool broken = header->msg_flags & (MSG_TRUNC | MSG_CTRUNC);
@@ -189,9 +189,9 @@ static const struct message_rule *rule_for(const struct message_peer *peer, uint
 }
 
 /*
- * The kernel drops descriptors that a process has no room for, and takes the rest of the record for
- * received. So room is kept by descriptors that stand for nothing; should somebody else have had
- * it meanwhile, records wait in the socket until there is some again.
+ * The kernel drops descriptors that a process has no room for, and treats the rest of the record as
+ * received. So room is reserved with placeholder descriptors. If other code has used up the room
+ * meanwhile, records wait in the socket until there is some again.
  */
 static bool keep_room(struct message_peer *peer)
 {
@@ -217,7 +217,7 @@ static void look_for_room(void *user)
 	}
 }
 
-/* Without memory for a timer the loop comes back at once: that is dear, but no deadlock. */
+/* Without memory for a timer the loop polls at once again: expensive, but no deadlock. */
 static void wait_for_room(struct message_peer *peer)
 {
 	if (loop_timer_set(peer->loop, &peer->room, clock_now_ns() + ROOM_NS) == 0) {
@@ -226,8 +226,8 @@ static void wait_for_room(struct message_peer *peer)
 	}
 }
 
-/* 1: a record was taken; 0: none there; negative: the peer has to go, `why` says so. */
-static int take_one(struct message_peer *peer, const char **why)
+/* 1: a record was read; 0: none; negative: the peer must be closed, `why` is the reason. */
+static int receive_record(struct message_peer *peer, const char **why)
 {
 	union {
 		struct cmsghdr align;
@@ -254,7 +254,7 @@ static int take_one(struct message_peer *peer, const char **why)
 		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
 	}
 	int r = take_fds(&header, fds, &count);
-	if (n == 0) { /* the end, or an empty record: that can have descriptors */
+	if (n == 0) { /* the end, or an empty record, which can carry descriptors */
 		close_all(fds);
 		*why = "has ended";
 		return -EPIPE;
@@ -270,7 +270,7 @@ static int take_one(struct message_peer *peer, const char **why)
 		r = rule->take(peer->user, &message, fds, peer->tail, tail_size);
 	}
 	close_all(fds);
-	*why = "has sent what it may not";
+	*why = "has sent an invalid message";
 	return r < 0 ? r : 1;
 }
 
@@ -281,7 +281,7 @@ static void ready(void *user, uint32_t events)
 	const char *why = NULL;
 	int r = 0;
 
-	/* A callback may free the peer: then nothing of it can be looked at any more. */
+	/* A callback may free the peer: then it must not be accessed any more. */
 	peer->freed = &freed;
 	if (events & EPOLLOUT) {
 		flush(peer);
@@ -298,7 +298,7 @@ static void ready(void *user, uint32_t events)
 			wait_for_room(peer);
 			break;
 		}
-		r = take_one(peer, &why);
+		r = receive_record(peer, &why);
 		if (freed) {
 			return;
 		}
@@ -310,7 +310,7 @@ static void ready(void *user, uint32_t events)
 	if (r < 0) {
 		leave(peer, why);
 	} else {
-		keep_room(peer); /* before others have it */
+		keep_room(peer); /* before other code uses the room */
 	}
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is too long for a record travels in memory files: see message.h. */
+/* Data that is too long for a record is sent in memory files: see message.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -35,7 +35,7 @@ int message_block_make(const void *data, size_t size)
 	return r < 0 ? r : TAKE_FD(fd);
 }
 
-/* Sealed, so that what was checked stays what it is, and reading it cannot fault. */
+/* Sealed, so that it cannot change after it was checked, and reading it cannot fault. */
 int message_block_map(int fd, size_t max, void **ret, size_t *ret_size)
 {
 	struct stat info;

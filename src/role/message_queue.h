@@ -10,7 +10,7 @@ struct message_waiting {
 	struct message message;
 	int fds[MESSAGE_FDS_MAX]; /* owned */
 	unsigned fds_count;
-	size_t weight; /* of the tail and of what is in the memory files */
+	size_t weight; /* of the tail and the contents of the memory files */
 	size_t tail_size;
 	char tail[];
 };
@@ -22,13 +22,13 @@ struct message_queue {
 };
 
 void message_queue_init(struct message_queue *queue);
-/* Copies all, also the descriptors. -ENOMEM, -EMFILE, -ENFILE. */
+/* Copies everything, including the descriptors. -ENOMEM, -EMFILE, -ENFILE. */
 int message_queue_add(struct message_queue *queue, const struct message *message, const int *fds,
 		      unsigned fds_count, const void *tail, size_t tail_size);
-void message_queue_drop(struct message_queue *queue); /* the first one */
+void message_queue_drop(struct message_queue *queue); /* removes the first one */
 void message_queue_done(struct message_queue *queue);
-/* As many records or bytes as one end should have waiting for the other. */
+/* The most records or bytes that may wait. */
 bool message_queue_full(const struct message_queue *queue);
-/* Half of it: there is room again. */
+/* Below half of that: there is room again. */
 bool message_queue_has_room(const struct message_queue *queue);
 #endif

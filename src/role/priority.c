@@ -11,15 +11,19 @@
 #include "base/cleanup.h"
 
 /*
- * Slices are a request since Linux 6.12; before it they are ignored. A process with a shorter slice
- * than the running ones gets the processor at once when it wakes up, and no more of it in all.
+ * The kernel honours slices since Linux 6.12; older ones ignore them. A process with a shorter
+ * slice than the running ones gets the processor at once when it wakes up, and no more of it in
+ * total.
  */
 #define SLICE_NS 100000
-/* Three times the weight; what the kernel does for a cell in its threads must not wait for long. */
+/*
+ * Three times the weight; work that the kernel does for a cell in its own threads must not wait for
+ * long.
+ */
 #define NICE      (-5)
 #define NICE_TEXT "-5"
 
-/* As the kernel has had it since 3.14; the C library's headers clash with the kernel's own. */
+/* As in the kernel since 3.14; the C library's headers clash with the kernel's own. */
 struct attributes {
 	uint32_t size, policy;
 	uint64_t flags;
@@ -47,7 +51,7 @@ static void raise_session(void)
 	_cleanup_close_ int fd = open("/proc/self/autogroup", O_WRONLY | O_CLOEXEC);
 
 	if (fd >= 0 && write(fd, NICE_TEXT, sizeof(NICE_TEXT) - 1) < 0) {
-		return; /* as it was */
+		return; /* unchanged */
 	}
 }
 

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Everybody waits for a role that waits for the processor, so roles come before the programs of the
- * cells: by weight where the user may (root), and with short slices everywhere.
+ * All clients wait for a role that waits for the processor, so roles have priority over the
+ * programs of the cells: by weight where the user may set it (root), and with short slices
+ * everywhere.
  */
 #ifndef BRIG_ROLE_PRIORITY_H
 #define BRIG_ROLE_PRIORITY_H
 
 /*
- * Of this process, which has just begun a session. Its children are as they would be without: the
- * kernel resets nice values below 0 and slices (SCHED_FLAG_RESET_ON_FORK). What the host does not
- * give is done without.
+ * Raises the priority of this process, which has just begun a session. Its children have the usual
+ * one: the kernel resets nice values below 0 and slices (SCHED_FLAG_RESET_ON_FORK). On hosts that
+ * do not support this, it does nothing.
  */
 void priority_raise(void);
 #endif

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The roles' privileges, as a table.
+ * The privileges of the roles, as a table.
  *
- * front   Reads what strangers send. Keeps: its descriptors, memory, clocks, random bytes. No file
+ * front   Reads input of clients. Keeps: its descriptors, memory, clocks, random bytes. No file
  *         system, no new socket, no process, no id that owns anything.
- * ledger  Reads what the front sends. Keeps: the same, and the files beneath its own directory.
+ * ledger  Reads messages of the front. Keeps: the same, and the files beneath its own directory.
  * warden  Builds cells, for which libbrig needs namespaces, mounts, id maps, control groups, the
- *         runtimes' files, children. As root it becomes nobody on the host, and root of a user
- *         namespace that has the ids of cells and no others; what then still needs the host's root
- *         the broker does. It has no Landlock and no filter, since cells are made of what those
- *         take away. It reads no text of strangers: requests come from the front as counted
- *         records, and code goes into the cell as bytes. As an ordinary user it keeps what the
- *         user may do. On a host without user namespaces for ordinary users IT KEEPS ROOT AND ITS
- *         CAPABILITIES, and the log says so.
- * broker  Root's hands: the warden's id map and control group at the start, device nodes for each
- *         cell. Reads fixed records from the warden alone; no path, no text.
+ *         runtimes' files, children. As root it gives up all rights on the host, and becomes root
+ *         of a user namespace that has the ids of cells and no others; the broker does what then
+ *         still needs the host's root. It has no Landlock and no filter, because cells need the
+ *         calls that those forbid. It parses no input of clients: requests come from the front as
+ *         counted records, and code goes into the cell as bytes. As an ordinary user it keeps the
+ *         user's rights. On a host without user namespaces for ordinary users IT KEEPS ROOT AND
+ *         ITS CAPABILITIES, and the log reports it.
+ * broker  Acts as root: the warden's id map and control group at the start, device nodes for each
+ *         cell. Reads fixed records from the warden only; no path, no text.
  *
- * Lines that a host may lack (Landlock, namespaces in a container) are reported; all others are
- * required: a role that cannot have them does not start.
+ * Steps that a host may lack (Landlock, namespaces in a container) are reported; all others are
+ * required: a role that cannot apply them does not start.
  */
 #include "role/seal.h"
 
@@ -36,7 +36,7 @@
 #include "kernel/caps.h"
 #include "kernel/landlock.h"
 
-#define CAPS_TRIED 64 /* higher than any kernel's last capability */
+#define CAPS_TRIED 64 /* higher than the last capability of any kernel */
 
 #define BIT(role) (1u << (role))
 #define FRONT     BIT(ROLE_FRONT)
@@ -56,7 +56,7 @@ const char *role_name(enum role_name role)
 	return names[role];
 }
 
-/* --- the lines ---------------------------------------------------------------------------- */
+/* --- the steps of the table ----------------------------------------------------------------- */
 
 static int seal_core(const struct seal_options *options, struct seal_report *report)
 {
@@ -67,7 +67,10 @@ static int seal_core(const struct seal_options *options, struct seal_report *rep
 	return setrlimit(RLIMIT_CORE, &one) < 0 ? -errno : 0;
 }
 
-/* Up to the hard limit anyone may go, root above it too. Less than wanted is only reported. */
+/*
+ * Any user may raise the limit up to the hard limit, root above it too. A lower limit is only
+ * reported.
+ */
 static int seal_files(const struct seal_options *options, struct seal_report *report)
 {
 	struct rlimit limit;
@@ -98,7 +101,7 @@ static int seal_processes(const struct seal_options *options, struct seal_report
 
 /*
  * Sockets that it already has keep working, whatever network they belong to. No user namespace: in
- * one the ids of the peers of unix sockets would not be known.
+ * one, the ids of the peers of unix sockets would not be known.
  */
 static int seal_namespaces(const struct seal_options *options, struct seal_report *report)
 {
@@ -117,7 +120,7 @@ static int seal_landlock(const struct seal_options *options, struct seal_report 
 	if (abi <= 0) {
 		return -ENOTSUP;
 	}
-	/* Landlock itself asks for it, unless there is a capability that will soon be gone. */
+	/* Landlock requires it, unless the process has a capability that will soon be gone. */
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) {
 		return -errno;
 	}
@@ -125,7 +128,7 @@ static int seal_landlock(const struct seal_options *options, struct seal_report 
 	return landlock_enforce(abi, &place, options->directory >= 0 ? 1 : 0);
 }
 
-/* While there is the capability for it: afterwards no program could hand one out. */
+/* While it has the capability for it: afterwards no program that it starts could gain one. */
 static int seal_bounding(const struct seal_options *options, struct seal_report *report)
 {
 	(void)options;
@@ -144,7 +147,7 @@ static int seal_ids(const struct seal_options *options, struct seal_report *repo
 
 	(void)options;
 	if (id == geteuid()) {
-		return -ENOTSUP; /* this namespace has no id to spare */
+		return -ENOTSUP; /* this namespace has no unused id */
 	}
 	if (setgroups(0, NULL) < 0 || setresgid(id, id, id) < 0 || setresuid(id, id, id) < 0) {
 		return -errno;
@@ -162,7 +165,7 @@ static int seal_warden(const struct seal_options *options, struct seal_report *r
 	return r;
 }
 
-/* Mounts of device nodes; and the directories of a group that it gave to another user. */
+/* For mounts of device nodes, and for the directories of a group that it gave to another user. */
 static int seal_few_caps(const struct seal_options *options, struct seal_report *report)
 {
 	(void)options;
@@ -170,7 +173,7 @@ static int seal_few_caps(const struct seal_options *options, struct seal_report 
 	return caps_keep(1ull << CAP_SYS_ADMIN | 1ull << CAP_MKNOD | 1ull << CAP_DAC_OVERRIDE);
 }
 
-/* Without CAP_SETPCAP the bounding set stays, which means nothing without new privileges. */
+/* Without CAP_SETPCAP the bounding set stays, which has no effect without new privileges. */
 static int seal_caps(const struct seal_options *options, struct seal_report *report)
 {
 	(void)options;
@@ -193,7 +196,7 @@ static int seal_dumpable(const struct seal_options *options, struct seal_report 
 	return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ? -errno : 0;
 }
 
-/* Once more, because new ids have undone it; and the supervisor may have died before. */
+/* Set again, because the change of ids reset it; and the supervisor may have died before. */
 static int seal_parent(const struct seal_options *options, struct seal_report *report)
 {
 	(void)report;
@@ -213,8 +216,8 @@ static int seal_filter(const struct seal_options *options, struct seal_report *r
 }
 
 /*
- * In order: the ids need capabilities, the filter allows none of this. `may_lack`: a host without
- * it is still served. `root`: only root can, and only root must.
+ * In this order: the ids need capabilities, and the filter allows none of these calls. `may_lack`:
+ * the role also runs on a host without it. `root`: only root can do it, and only root must.
  */
 static const struct {
 	enum seal_kind kind;
@@ -229,7 +232,7 @@ static const struct {
 	{ SEAL_FILES, FRONT | WARDEN, false, true, "open-files",
 	  "a descriptor for each connection, several for each cell", seal_files },
 	{ SEAL_PROCESSES, FRONT | LEDGER | BROKER, false, false, "processes",
-	  "it has no use for a child or a thread", seal_processes },
+	  "it needs no child and no thread", seal_processes },
 	{ SEAL_NAMESPACES, FRONT | LEDGER, true, true, "namespaces",
 	  "its sockets were made by the supervisor; it needs no network of its own",
 	  seal_namespaces },
@@ -239,22 +242,21 @@ static const struct {
 	{ SEAL_BOUNDING, FRONT | LEDGER, true, true, "bounding-set",
 	  "no program that it could start may have a capability", seal_bounding },
 	{ SEAL_IDS, FRONT | LEDGER, true, true, "ids",
-	  "what has no file and no process of its own cannot be turned against one", seal_ids },
+	  "an id without files and processes gives access to none", seal_ids },
 	{ SEAL_OWN_ROOT, WARDEN, true, true, "own-root",
-	  "root on this host is more than cells need, should its records ever deceive it",
+	  "cells do not need root on this host; this limits an attack by its records",
 	  seal_warden },
-	{ SEAL_CAPS, FRONT | LEDGER, false, false, "capabilities", "nothing that it does needs one",
-	  seal_caps },
-	{ SEAL_CAPS, BROKER, false, false, "capabilities", "it makes nodes and mounts, no more",
+	{ SEAL_CAPS, FRONT | LEDGER, false, false, "capabilities", "it needs none", seal_caps },
+	{ SEAL_CAPS, BROKER, false, false, "capabilities", "it only makes device nodes and mounts",
 	  seal_few_caps },
 	{ SEAL_NNP, FRONT | WARDEN | LEDGER | BROKER, false, false, "no-new-privileges",
 	  "no set-user-id program is ever started", seal_nnp },
 	{ SEAL_DUMPABLE, FRONT | LEDGER | BROKER, false, false, "dumpable",
 	  "other processes of the user must not read tokens or attach to it", seal_dumpable },
 	{ SEAL_PARENT, FRONT | WARDEN | LEDGER | BROKER, false, false, "parent",
-	  "without the supervisor nobody would restart or stop it", seal_parent },
+	  "without the supervisor nothing would restart or stop it", seal_parent },
 	{ SEAL_CALLS, FRONT | LEDGER | BROKER, false, false, "system-calls",
-	  "the kernel is large; it needs a corner of it", seal_filter },
+	  "it needs only a few of the kernel's calls", seal_filter },
 };
 
 static size_t row_of(enum role_name role, enum seal_kind kind)
@@ -295,7 +297,7 @@ int seal_apply(const struct seal_options *options, struct seal_report *ret, stru
 {
 	bool root = geteuid() == 0;
 
-	/* Asked for now: by the time it is used there are no files. */
+	/* Determined now: later no files can be opened. */
 	*ret = (struct seal_report){ .id = seal_id(options->role) };
 	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
 		if (!(table[i].roles & BIT(options->role)) || (table[i].root && !root)) {
@@ -318,7 +320,7 @@ int seal_apply(const struct seal_options *options, struct seal_report *ret, stru
 
 /*
  * Above the ids of cells (idrange.c: 2,000,000 from 0x70000000), below 2^31. In a container whose
- * namespace has 65,536 ids: out of the few that systemd's list of ids calls unused.
+ * namespace has 65,536 ids: from the few that systemd's list of ids calls unused.
  */
 static const uid_t first_ids[] = { 0x70ff0000, 65521 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The system calls that are left to a role, each with its reason. Any other kills the process: a
- * role that makes a call outside of this list is no longer ours.
+ * The system calls that a role may make, each with its reason. Any other call kills the process: a
+ * role that makes one is compromised.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,7 +27,7 @@
 #define BOTH   (FRONT | LEDGER)
 #define ALL    (BOTH | BROKER)
 
-/* Conditions. Memory that can be executed is what an intruder needs next. */
+/* Conditions. Executable memory is the next thing an intruder needs. */
 static const uint64_t zero[] = { 0 };
 static const struct filter_test not_executable = {
 	.arg = 2, .mask = PROT_EXEC, .values_count = 1, .values = zero
@@ -55,45 +55,51 @@ static const uint64_t ioctls[] = { FIONREAD, FIONBIO, TCGETS };
 static const struct filter_test harmless_ioctl = {
 	.arg = 1, .mask = UINT32_MAX, .values_count = ARRAY_SIZE(ioctls), .values = ioctls
 };
-/* By number alone: what these mean on other levels is as harmless. TCP_ULP and filters are not. */
+/*
+ * By number alone: the same numbers on other levels are as harmless. TCP_ULP and filters are not.
+ */
 static const uint64_t options[] = { TCP_NODELAY, SO_KEEPALIVE, TCP_QUICKACK };
 static const struct filter_test plain_option = {
 	.arg = 2, .mask = UINT32_MAX, .values_count = ARRAY_SIZE(options), .values = options
 };
-/* Its own number is known when it is sealed: a mark for the test that is made then. */
+/*
+ * Its own pid is known only when it is sealed: this is a placeholder for the test that is made
+ * then.
+ */
 static const struct filter_test of_itself = { .arg = 0, .mask = UINT32_MAX };
 
 static const struct call {
 	const char *name;
 	unsigned roles;
 	const char *reason;
-	const struct filter_test *test; /* else it kills as well; NULL: always allowed */
+	const struct filter_test
+		*test; /* if it does not hold, the call kills; NULL: always allowed */
 } calls[] = {
 	{ "read", ALL, "sockets, signalfd, files", NULL },
 	{ "write", ALL, "sockets, the log, files", NULL },
 	{ "readv", BOTH, "sockets", NULL },
-	{ "writev", ALL, "sockets; the C library's last words", NULL },
+	{ "writev", ALL, "sockets; the C library's abort message", NULL },
 	{ "pread64", BOTH, "memory files; pages of the database", NULL },
 	{ "pwrite64", BOTH, "memory files; pages of the database", NULL },
 	{ "close", ALL, "descriptors", NULL },
 	{ "fcntl", FRONT, "flags, copies and seals of descriptors", &of_descriptors },
 	{ "fcntl", BROKER, "the same", &of_descriptors },
 	{ "fcntl", LEDGER, "the same, and SQLite's locks", NULL },
-	{ "fstat", ALL, "what a descriptor is", NULL },
+	{ "fstat", ALL, "the kind of a descriptor", NULL },
 	{ "newfstatat", FRONT, "the same, as the C library spells it; it reads no file",
 	  &of_the_descriptor },
 	{ "lseek", BOTH, "memory files; the database", NULL },
 	{ "ftruncate", BOTH, "memory files; the database", NULL },
-	{ "ioctl", BOTH, "how many bytes wait; is it a terminal", &harmless_ioctl },
+	{ "ioctl", BOTH, "number of bytes that wait; is it a terminal", &harmless_ioctl },
 
 	{ "sendmsg", ALL, "messages with descriptors", NULL },
 	{ "recvmsg", ALL, "messages with descriptors", NULL },
 	{ "sendto", ALL, "messages, answers", NULL },
 	{ "recvfrom", ALL, "messages, requests", NULL },
-	{ "getsockopt", BOTH, "who is at the other end; errors", NULL },
+	{ "getsockopt", BOTH, "credentials of the other end; errors", NULL },
 	{ "accept4", FRONT, "connections", NULL },
 	{ "setsockopt", FRONT, "TCP_NODELAY and the like", &plain_option },
-	{ "getsockname", FRONT, "where a listening socket is", NULL },
+	{ "getsockname", FRONT, "address of a listening socket", NULL },
 	{ "getpeername", FRONT, "address of a client", NULL },
 	{ "shutdown", FRONT, "ends of connections", NULL },
 
@@ -114,11 +120,11 @@ static const struct call {
 	{ "prctl", BOTH, "the C library names its memory", &names_memory },
 	{ "futex", ALL, "locks of the C library", NULL },
 	{ "sched_yield", BOTH, "locks of the C library", NULL },
-	{ "sysinfo", BOTH, "qsort asks how much memory there is", NULL },
+	{ "sysinfo", BOTH, "qsort looks up the size of the memory", NULL },
 
-	{ "clock_gettime", ALL, "time, where the vdso cannot tell", NULL },
-	{ "gettimeofday", BOTH, "time, where the vdso cannot tell", NULL },
-	{ "time", BOTH, "time, where the vdso cannot tell", NULL },
+	{ "clock_gettime", ALL, "time, where the vdso does not have it", NULL },
+	{ "gettimeofday", BOTH, "time, where the vdso does not have it", NULL },
+	{ "time", BOTH, "time, where the vdso does not have it", NULL },
 	{ "clock_nanosleep", LEDGER, "SQLite waits for a lock", NULL },
 	{ "clock_nanosleep", BROKER, "the last processes of a group leave", NULL },
 	{ "nanosleep", LEDGER, "SQLite waits for a lock", NULL },
@@ -127,17 +133,17 @@ static const struct call {
 
 	{ "getpid", ALL, "SQLite's locks; abort()", NULL },
 	{ "gettid", ALL, "abort()", NULL },
-	{ "geteuid", ALL, "SQLite asks before it changes an owner", NULL },
-	{ "getuid", BOTH, "whose files these are", NULL },
+	{ "geteuid", ALL, "SQLite checks it before it changes an owner", NULL },
+	{ "getuid", BOTH, "owner of the files", NULL },
 	{ "tgkill", ALL, "abort()", &of_itself },
 	{ "rt_sigaction", ALL, "abort()", NULL },
 	{ "rt_sigprocmask", ALL, "abort()", NULL },
 	{ "rt_sigreturn", ALL, "returns from a handler", NULL },
-	{ "restart_syscall", ALL, "a wait that was stopped and goes on", NULL },
+	{ "restart_syscall", ALL, "resumes a wait that was interrupted", NULL },
 	{ "exit", ALL, "the end", NULL },
 	{ "exit_group", ALL, "the end", NULL },
 
-	/* Files: Landlock says which. */
+	/* Files: Landlock decides which ones. */
 	{ "openat", LEDGER, "the database and its journal", NULL },
 	{ "open", LEDGER, "the same, as SQLite spells it", NULL },
 	{ "newfstatat", LEDGER, "is the file still the one that was opened", NULL },
@@ -146,26 +152,26 @@ static const struct call {
 	{ "readlink", LEDGER, "SQLite resolves the database's name", NULL },
 	{ "readlinkat", LEDGER, "SQLite resolves the database's name", NULL },
 	{ "getcwd", LEDGER, "SQLite resolves the database's name", NULL },
-	{ "access", LEDGER, "is there a journal to play back", NULL },
+	{ "access", LEDGER, "is there a journal to roll back", NULL },
 	{ "faccessat", LEDGER, "the same", NULL },
 	{ "faccessat2", LEDGER, "the same", NULL },
 	{ "unlink", LEDGER, "the journal, when it is done", NULL },
 	{ "unlinkat", LEDGER, "files that are out of date", NULL },
-	{ "renameat2", LEDGER, "files that appear whole", NULL },
-	{ "renameat", LEDGER, "files that appear whole", NULL },
-	{ "linkat", LEDGER, "files that appear whole", NULL },
+	{ "renameat2", LEDGER, "files that are published when complete", NULL },
+	{ "renameat", LEDGER, "files that are published when complete", NULL },
+	{ "linkat", LEDGER, "files that are published when complete", NULL },
 	{ "mkdirat", LEDGER, "its directories", NULL },
 	{ "getdents64", LEDGER, "its directories", NULL },
 	{ "fchmod", LEDGER, "the journal has the database's mode", NULL },
 	{ "fchown", LEDGER, "the journal has the database's owner", NULL },
-	{ "fsync", LEDGER, "an answer means that it is on the disk", NULL },
-	{ "fdatasync", LEDGER, "an answer means that it is on the disk", NULL },
+	{ "fsync", LEDGER, "a reply means that the data is on the disk", NULL },
+	{ "fdatasync", LEDGER, "a reply means that the data is on the disk", NULL },
 	{ "fallocate", LEDGER, "room for the database", NULL },
 	{ "flock", LEDGER, "its lock files", NULL },
 	{ "fstatfs", LEDGER, "can this file system share memory", NULL },
-	{ "statfs", LEDGER, "how much room is left", NULL },
+	{ "statfs", LEDGER, "free space", NULL },
 
-	/* The broker's work. It opens no file but directories of groups, to empty them. */
+	/* For the broker. It opens only directories of groups, to empty them. */
 	{ "fsopen", BROKER, "a file system for device nodes", NULL },
 	{ "fsconfig", BROKER, "the same", NULL },
 	{ "fsmount", BROKER, "the same", NULL },
@@ -173,7 +179,7 @@ static const struct call {
 	{ "fchmodat", BROKER, "device nodes", NULL },
 	{ "symlinkat", BROKER, "/dev/fd and the like", NULL },
 	{ "mkdirat", BROKER, "/dev/shm", NULL },
-	{ "newfstatat", BROKER, "whose a file is", &of_the_descriptor },
+	{ "newfstatat", BROKER, "owner of a file", &of_the_descriptor },
 	{ "unlinkat", BROKER, "the warden's group, at the end", NULL },
 	{ "openat", BROKER, "directories of the warden's group, at the end", &of_directories },
 	{ "getdents64", BROKER, "the same", NULL },
@@ -201,7 +207,7 @@ static const struct call *find(enum role_name role, unsigned number)
 	return NULL;
 }
 
-/* Every number has a rule, because one without would be answered with ENOSYS. */
+/* Every number has a rule, because a call without one would fail with ENOSYS. */
 static unsigned make_rules(enum role_name role, const struct filter_test *itself,
 			   struct filter_rule *rules)
 {

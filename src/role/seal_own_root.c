@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How the warden stops being root: it takes an id of its own, makes a user namespace and asks the
- * broker to map the ids of cells into it. Inside it is root over those ids, and may do to cells all
- * that cells need; outside it is nobody. A host may forbid ordinary users to make user namespaces,
- * or namespaces inside of namespaces: a child tries it first, because there is no way back.
+ * Takes the host's root away from the warden: it changes to an id of its own, makes a user
+ * namespace and asks the broker to map the ids of cells into it. Inside, it is root over those ids,
+ * and may do everything that cells need; outside, it has no rights. A host may forbid ordinary
+ * users to make user namespaces, or nested ones: a child tries it first, because it cannot be
+ * undone.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,8 +29,8 @@ static int leave(uid_t id)
 	return unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0 ? -errno : 0;
 }
 
-/* The child's part: all that the warden will do, with a namespace for a cell at the end. */
-static _Noreturn void try_all(uid_t id, int theirs)
+/* The child: does all that the warden will do, and at the end makes a namespace for a cell. */
+static _Noreturn void try_steps(uid_t id, int theirs)
 {
 	char mapped;
 	int r = leave(id);
@@ -52,8 +53,8 @@ static int map_child(pid_t child, uid_t id)
 	return proc < 0 ? -errno : own_ids_map(proc, id);
 }
 
-/* These say that the host does not have it. A shortage, which passes, does not. */
-static bool means_lacking(int errnum)
+/* These errors mean that the host does not support it. A shortage, which is temporary, does not. */
+static bool is_unsupported(int errnum)
 {
 	static const int lacking[] = { EPERM, ENOSYS, EINVAL, ENOSPC };
 
@@ -65,7 +66,7 @@ static bool means_lacking(int errnum)
 	return false;
 }
 
-/* The parent's part. */
+/* The parent. */
 static int lead(pid_t child, int line, uid_t id)
 {
 	char left;
@@ -94,7 +95,7 @@ static int try_first(uid_t id)
 	pid_t child = fork();
 	if (child == 0) {
 		close(ends[0]);
-		try_all(id, ends[1]);
+		try_steps(id, ends[1]);
 	}
 	int r = child < 0 ? -errno : 0;
 	close(ends[1]);
@@ -114,14 +115,14 @@ int seal_own_root(int line, uid_t id)
 	}
 	int r = try_first(id);
 	if (r < 0) {
-		return means_lacking(-r) ? -ENOTSUP : r;
+		return is_unsupported(-r) ? -ENOTSUP : r;
 	}
-	/* From here on there is no way back: it works, or the role does not start. */
+	/* From here on it cannot be undone: it works, or the role does not start. */
 	r = leave(id);
 	r = r < 0 ? r : broker_map(&broker);
 	if (r < 0) {
 		return r;
 	}
-	/* New ids took it away, and children could then not be looked into by /proc. */
+	/* The change of ids cleared it, and then children could not be inspected by /proc. */
 	return prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0 ? -errno : 0;
 }

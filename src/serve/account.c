@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 #include "base/units.h"
 
-/* "name:password:number:...": true if it is this name's. */
+/* "name:password:number:...": true if the line is that of `name`. */
 static bool read_line(char *line, const char *name, uint64_t *ret)
 {
 	char *rest = line;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The broker's program (src/broker), as it was built: a role that is not this same program. */
+/* The image of the broker (src/broker): the only role that is not this same program. */
 #ifndef BRIG_SERVE_BROKER_IMAGE_H
 #define BRIG_SERVE_BROKER_IMAGE_H
 

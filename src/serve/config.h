@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the operator says of the service: serve.json in the configuration directory, options on the
- * command line. One table (config_keys.c) is both; the roles get the outcome in the same form.
+ * The configuration of the service: serve.json in the configuration directory, and options on the
+ * command line. One table (config_keys.c) defines both; the roles get the result in the same
+ * format.
  */
 #ifndef BRIG_SERVE_CONFIG_H
 #define BRIG_SERVE_CONFIG_H
@@ -16,22 +17,23 @@
 #include "base/units.h"
 #include "role/log.h"
 
-/* Numbers: 0 is "as the part that it is for says", which brig-serve(1) tells. */
+/* Numbers: 0 means the default of the part that uses it; brig-serve(1) lists them. */
 struct serve_config {
 	struct strlist listen; /* "unix:/path", "127.0.0.1:8080", "[::1]:8080" */
 	uint64_t socket_mode;
 	char *socket_group;              /* owned; name or number; NULL: our own */
-	bool insecure_bind;              /* addresses of a network are allowed */
+	bool insecure_bind;              /* addresses that a network can reach are allowed */
 	char *state_dir;                 /* owned */
 	char *config_dir;                /* owned; policies, runtimes, serve.json */
-	char *cache_dir;                 /* owned; NULL: the library's own choice */
+	char *cache_dir;                 /* owned; NULL: the library's default */
 	char *tokens;                    /* owned; file with the tokens; NULL: none */
 	char *tls_certificate, *tls_key; /* owned; files; NULL: TCP is in clear */
-	struct strlist consent_users;    /* of those, who may consent in a request */
-	struct strlist users; /* names or numbers: who may use unix sockets, besides root and us */
-	struct strlist hosts, origins; /* by which names and from which pages TCP may be asked */
+	struct strlist consent_users;    /* those of `users` that may give consent in a request */
+	struct strlist
+		users; /* names or numbers: may use unix sockets, besides root and the service's user */
+	struct strlist hosts, origins; /* host names and web origins that are allowed for TCP */
 	uint64_t log_level;            /* enum role_level */
-	bool dev;                      /* a person tries it: their own state, nothing kept */
+	bool dev;                      /* a trial: state of its own, nothing is kept */
 
 	uint64_t head_bytes, headers, body_bytes, bodies_bytes;
 	uint64_t json_bytes, file_bytes;
@@ -49,28 +51,29 @@ struct serve_config {
 	bool warm;
 	uint64_t warm_cells, warm_pools, warm_memory_bytes, warm_clones, warm_age_ns;
 
-	uint64_t audit_ns; /* 0: for good */
+	uint64_t audit_ns; /* 0: for ever */
 	uint64_t retention_ns, history_ns, result_bytes, results_bytes;
 
-	uint64_t drain_ns;         /* for what runs, when asked to stop */
-	uint64_t answer_ns;        /* a role that is silent for longer is hung */
-	uint64_t restarts;         /* deaths in a row, each soon after its start; 0: without end */
-	uint64_t restart_hold;     /* after so many the queue is held; 0: never */
-	uint64_t restart_delay_ns; /* the longest wait before another try */
+	uint64_t drain_ns;         /* for runs to finish, before the service stops */
+	uint64_t answer_ns;        /* a role that does not answer for longer is hung */
+	uint64_t restarts;         /* deaths in a row, each soon after its start; 0: no limit */
+	uint64_t restart_hold;     /* the queue is held after so many; 0: never */
+	uint64_t restart_delay_ns; /* the longest delay before another start */
 
-	/* Told to the roles by the supervisor. */
-	uint64_t listeners;  /* how many sockets the front was given */
-	uint64_t broker;     /* 1: the warden was given a line to one */
-	uint64_t hold_queue; /* 1: what was queued in an earlier life waits for the operator */
+	/* Set by the supervisor for the roles. */
+	uint64_t listeners; /* the number of sockets that the front was given */
+	uint64_t broker;    /* 1: the warden was given a line to one */
+	uint64_t
+		hold_queue; /* 1: executions that were queued before the restart wait for the operator */
 	struct strlist consent_uids; /* `consent_users` as numbers */
 	struct strlist uids;         /* `users` as numbers, and the supervisor's own */
 	char *tls_print;             /* owned; hash of the certificate; NULL: TCP is in clear */
 
-	/* The supervisor's, for the front alone: what the files of TLS hold. */
+	/* The contents of the TLS files; the supervisor's, for the front only. */
 	struct buf certificate, key;
 };
 
-void config_init(struct serve_config *config); /* what holds if nothing is said */
+void config_init(struct serve_config *config); /* the defaults */
 void config_done(struct serve_config *config);
 
 enum config_kind {
@@ -88,49 +91,54 @@ struct config_key {
 	enum unit unit;
 	size_t offset;
 	uint64_t least, most;
-	bool internal; /* told to roles, not asked of operators */
+	bool internal; /* set for roles, not by operators */
 	const char *about;
 };
 extern const struct config_key config_keys[];
 extern const size_t config_keys_count;
 const struct config_key *config_key_find(const char *name);
 
-/* By its text, as an option has it; a list gets one more item. */
+/* Sets a value from its text, as in an option; to a list it adds one item. */
 int config_set(struct serve_config *config, const struct config_key *key, const char *text,
 	       struct brig_error *err);
 /* "KEY=VALUE". */
 int config_set_word(struct serve_config *config, const char *word, struct brig_error *err);
 
-/* All of a text; errors have line and column. `internal`: from the supervisor. */
+/* Parses a whole text; errors have line and column. `internal`: from the supervisor. */
 int config_read(struct serve_config *config, const char *name, const char *text, size_t size,
 		bool internal, struct brig_error *err);
 void config_write(const struct serve_config *config, struct buf *out);
-/* For a person: without what is internal. */
+/* For display: without internal keys. */
 void config_show(const struct serve_config *config, struct buf *out);
 
 /*
- * serve.json of the directory; none is no error. Files and directories that others can change are.
+ * serve.json of the directory; a missing file is no error. Files and directories that other users
+ * can change are.
  */
 int config_load(struct serve_config *config, const char *directory, struct brig_error *err);
-/* A file of the operator's, whole, under the same rules; -ENOENT without an error: not there. */
+/* Reads a whole file of the operator, with the same checks; -ENOENT without an error: not found. */
 int config_file(const char *path, struct buf *ret, struct brig_error *err);
 
-/* Fills in places that were not said: by user, by environment. `base`: where serve.json lies. */
+/*
+ * Fills in paths that were not set: by user, by environment. `base`: the directory of serve.json.
+ */
 int config_paths(struct serve_config *config, const char *base, struct brig_error *err);
-/* The same for files that often are links, if whoever made the link may be trusted. `secret`: and
- * nobody else may read it. */
+/*
+ * The same for files that often are links, if the owner of the link can be trusted. `secret`: no
+ * other user may read it.
+ */
 int config_file_linked(const char *path, bool secret, struct buf *ret, struct brig_error *err);
 /* Reads and checks `certificate` and `key`, if TLS is wanted. */
 int config_tls(struct serve_config *config, struct brig_error *err);
 void config_forget_tls(struct serve_config *config);
 /*
- * Looks up what it only names: `uids`, `certificate` and `key` are filled in, `tokens` is the text
- * of that file.
+ * Resolves the names in it: fills in `uids`, `certificate` and `key`; `tokens` is the text of that
+ * file.
  */
 int config_prepare(struct serve_config *config, struct buf *tokens, struct brig_error *err);
 /*
- * Looks at all that can be looked at without being in the way of a running service: users, files,
- * addresses, tokens. What nobody has said becomes what holds then.
+ * Checks everything that can be checked without disturbing a running service: users, files,
+ * addresses, tokens. Values that are not set get their defaults.
  */
 int config_check(struct serve_config *config, struct brig_error *err);
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `brig serve --check`: what a start would look at before it begins, and what holds where nothing
- * is said. Each default is asked of the part that has it.
+ * `brig serve --check`: the checks that a start would make before it begins, and the defaults of
+ * settings that are not set. Each default comes from the part that defines it.
  */
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each bound once: where it stands in the configuration, and where in the front's options. */
+/* Each bound once: its field in the configuration, and its field in the front's options. */
 #include "serve/config_front.h"
 
 #include <stddef.h>
@@ -14,7 +14,7 @@
 			sizeof(((struct front_options *)0)->in_options)                            \
 	}
 
-/* All are 64 bits wide in the configuration; here some are `unsigned`. */
+/* All are 64 bits wide in the configuration; in the options some are `unsigned`. */
 static const struct {
 	size_t config, option, size;
 } fields[] = {

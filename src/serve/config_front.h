@@ -7,6 +7,6 @@
 #include "serve/config.h"
 
 void config_to_front(const struct serve_config *config, struct front_options *ret);
-/* What holds where nothing was said. */
+/* The defaults, for bounds that were not set. */
 void config_of_front(const struct front_options *options, struct serve_config *ret);
 #endif

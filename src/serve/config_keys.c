@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every key of serve.json, and what it means. brig-serve(1) has the same list. */
+/* Every key of serve.json, and its meaning. brig-serve(1) has the same list. */
 #include <stddef.h>
 #include <string.h>
 
@@ -41,14 +41,15 @@ const struct config_key config_keys[] = {
 	  "mode of unix sockets, octal" },
 	TEXT("socket_group", socket_group, "group of unix sockets"),
 	FLAG("insecure_bind", insecure_bind, "allow addresses that a network can reach, in clear"),
-	TEXT("state_dir", state_dir, "where state is kept"),
-	TEXT("cache_dir", cache_dir, "where compiled programs are kept"),
+	TEXT("state_dir", state_dir, "directory for the state"),
+	TEXT("cache_dir", cache_dir, "directory for compiled programs"),
 	TEXT("tokens", tokens, "file with the tokens, relative to the configuration directory"),
-	LIST("users", users, 256, "who may use unix sockets, besides root and the service's user"),
+	LIST("users", users, 256,
+	     "users that may use unix sockets, besides root and the service's user"),
 	LIST("consent_users", consent_users, 256,
-	     "of them, who may give a person's consent in a request"),
-	LIST("hosts", hosts, 64, "names by which TCP may be asked, besides the loopback's"),
-	LIST("origins", origins, 64, "web pages that may ask"),
+	     "those of them that may give a person's consent in a request"),
+	LIST("hosts", hosts, 64, "host names allowed for TCP, besides the loopback's"),
+	LIST("origins", origins, 64, "web origins that may send requests"),
 	{ "log_level", CONFIG_LEVEL, UNIT_COUNT, PLACE(log_level), 0, 0, false,
 	  "error, warning, notice, info or debug" },
 
@@ -77,7 +78,7 @@ const struct config_key config_keys[] = {
 	TIME("http.head_timeout", head_ns, 3600 * SECOND, "for the head of a request"),
 	TIME("http.body_timeout", body_ns, 3600 * SECOND, "for the body of a request"),
 	TIME("http.idle_timeout", idle_ns, DAY, "between two requests"),
-	TIME("http.write_timeout", write_ns, 3600 * SECOND, "for a client that takes nothing"),
+	TIME("http.write_timeout", write_ns, 3600 * SECOND, "for a client that reads nothing"),
 
 	COUNT("runs.max", runs, 100000, "runs at once"),
 	COUNT("runs.reserve", runs_reserve, 100000,
@@ -86,11 +87,11 @@ const struct config_key config_keys[] = {
 	COUNT("runs.queue", queue, 1000000, "runs that wait"),
 	COUNT("runs.queue_per_tenant", queue_per_tenant, 1000000, "runs of one tenant that wait"),
 
-	TIME("runs.queue_timeout", queue_ns, DAY, "a caller waits for a turn at most"),
+	TIME("runs.queue_timeout", queue_ns, DAY, "longest time that a caller waits in the queue"),
 	BYTES("runs.memory_floor", memory_floor_bytes, UINT64_C(1) << 44,
 	      "refuse when the host has less memory left"),
 	TIME("runs.resume_timeout", resume_ns, 3600 * SECOND,
-	     "a stream whose reader has left waits for another"),
+	     "how long a stream waits for another reader"),
 
 	COUNT("sessions.max", sessions, 100000, "open sessions"),
 	COUNT("sessions.per_tenant", sessions_per_tenant, 100000, "open sessions of one tenant"),
@@ -112,10 +113,11 @@ const struct config_key config_keys[] = {
 	BYTES("results.total_bytes", results_bytes, UINT64_C(1) << 44, "all results together"),
 
 	TIME("audit.retention", audit_ns, 36500 * DAY,
-	     "how long entries of the audit chain are kept; 0: for good"),
+	     "how long entries of the audit chain are kept; 0: for ever"),
 
-	TIME("drain_timeout", drain_ns, DAY, "for what runs, when asked to stop"),
-	TIME("answer_timeout", answer_ns, DAY, "a role that is silent for longer is restarted"),
+	TIME("drain_timeout", drain_ns, DAY, "for runs to finish, when the service stops"),
+	TIME("answer_timeout", answer_ns, DAY,
+	     "a role that does not answer for longer is restarted"),
 	COUNT("restart.limit", restarts, 1000000, "quick deaths in a row before giving up"),
 	COUNT("restart.hold", restart_hold, 1000000,
 	      "quick deaths in a row before the queue is held; 0: never"),

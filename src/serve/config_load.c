@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finding serve.json and the places that it leaves open. The file decides who may run code here, so
- * it must belong to root or to whoever starts the service, and nobody else may change it.
+ * Finds serve.json, and fills in paths that are not set. The file decides who may run code here, so
+ * it must belong to root or to the user who starts the service, and no other user may be able to
+ * change it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +30,7 @@ static int check_trust(int fd, const char *path, mode_t kind, struct brig_error 
 	}
 	if (st.st_uid != 0 && st.st_uid != geteuid()) {
 		error_set(err, BRIG_E_INPUT, EPERM,
-			  "%s: owned by user %u, who could change what the service does", path,
+			  "%s: owned by user %u, who could change how the service behaves", path,
 			  (unsigned)st.st_uid);
 		error_remedy(err, "chown %u %s", (unsigned)geteuid(), path);
 		return -EPERM;
@@ -42,7 +43,7 @@ static int check_trust(int fd, const char *path, mode_t kind, struct brig_error 
 	return 0;
 }
 
-/* The directory itself: who can write to it can put another file in its place. */
+/* The directory itself: a user who can write to it can replace the file. */
 static int open_parent(const char *path, struct brig_error *err)
 {
 	_cleanup_free_ char *parent = NULL;
@@ -82,7 +83,7 @@ static int read_whole(int fd, const char *path, struct buf *ret, struct brig_err
 	return ret->failed ? error_errno(err, BRIG_E_SYSTEM, ENOMEM, "%s", path) : 0;
 }
 
-/* Others: those who are neither root nor us. A group may read what root gave to it. */
+/* Other users: neither root nor the service's own. A group may read a file that root gave to it. */
 static int check_secret(int fd, const char *path, struct brig_error *err)
 {
 	struct stat st;
@@ -122,7 +123,7 @@ int config_file(const char *path, struct buf *ret, struct brig_error *err)
 	return read_file(path, false, ret, err);
 }
 
-/* The link's directory is checked as the file's is: nobody else has made it. */
+/* The link's directory is checked like the file's: no other user can have made the link. */
 int config_file_linked(const char *path, bool secret, struct buf *ret, struct brig_error *err)
 {
 	_cleanup_close_ int parent = open_parent(path, err);
@@ -157,7 +158,7 @@ int config_load(struct serve_config *config, const char *directory, struct brig_
 		     : config_read(config, path, text.data ? text.data : "", text.size, false, err);
 }
 
-/* --- places ------------------------------------------------------------------------------- */
+/* --- paths ------------------------------------------------------------------------------- */
 
 static int place_state(struct serve_config *config, struct brig_error *err)
 {
@@ -167,8 +168,8 @@ static int place_state(struct serve_config *config, struct brig_error *err)
 	config->state_dir = geteuid() == 0 ? strdup("/var/lib/brig")
 					   : config_user_path("XDG_STATE_HOME", ".local/state");
 	if (!config->state_dir) {
-		error_set(err, BRIG_E_INPUT, ENOENT, "no place for state: HOME is not set");
-		error_remedy(err, "say where: brig serve --state DIR");
+		error_set(err, BRIG_E_INPUT, ENOENT, "no directory for state: HOME is not set");
+		error_remedy(err, "choose one: brig serve --state DIR");
 		return -ENOENT;
 	}
 	return 0;
@@ -187,7 +188,7 @@ static int place_socket(struct serve_config *config, struct brig_error *err)
 	return r < 0 ? error_errno(err, BRIG_E_SYSTEM, -r, "listen") : 0;
 }
 
-/* Names in the file are relative to the directory that it lies in. */
+/* Names in the file are relative to the directory of the file. */
 static int place_file(char **name, const char *base, struct brig_error *err)
 {
 	char *path = NULL;
@@ -211,7 +212,7 @@ int config_paths(struct serve_config *config, const char *base, struct brig_erro
 		config->config_dir = config_path();
 		r = config->config_dir ? 0 : error_errno(err, BRIG_E_SYSTEM, ENOMEM, "config_dir");
 	}
-	if (!config->dev) { /* a trial has its places in a directory of its own */
+	if (!config->dev) { /* a trial has its own directory */
 		r = r < 0 ? r : place_state(config, err);
 		r = r < 0 ? r : place_socket(config, err);
 	}

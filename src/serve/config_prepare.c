@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the configuration only names: users, and files. */
+/* Resolves the names in the configuration: users, and files. */
 #include <errno.h>
 #include <unistd.h>
 
@@ -38,7 +38,7 @@ static int add_users(const struct strlist *names, const char *key, struct strlis
 	return r < 0 ? error_errno(err, BRIG_E_SYSTEM, -r, "%s", key) : 0;
 }
 
-/* The front runs as somebody else, and must still know who started it. */
+/* The front runs as another user, and must still know the user who started the service. */
 static int list_users(struct serve_config *config, struct brig_error *err)
 {
 	strlist_done(&config->uids);

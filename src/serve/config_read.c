@@ -18,7 +18,7 @@ struct config_reader {
 	struct brig_error *err;
 };
 
-/* The value's text if it is of a kind that the key takes; else NULL, and what it should be. */
+/* The value's text if its type fits the key; else NULL, and the expected type. */
 static const char *text_of(const struct config_key *key, const json_t *value, char buffer[40],
 			   const char **ret_wanted)
 {
@@ -57,7 +57,7 @@ static int read_scalar(struct config_reader *reader, const char *path, const str
 				      wanted);
 	}
 	if (config_set(reader->config, key, text, &why) < 0) {
-		/* The message begins with the key; the place has it already. */
+		/* The message begins with the key, which the location already names. */
 		size_t size = strlen(key->name);
 		bool named = strncmp(why.message, key->name, size) == 0;
 		return json_doc_error(&reader->doc, path, BRIG_E_INPUT, reader->err, "%s",
@@ -91,7 +91,7 @@ static int read_list(struct config_reader *reader, const char *path, const struc
 	return 0;
 }
 
-/* What may stand beneath `parent`, for the remedy. */
+/* Lists the keys allowed beneath `parent`, for the remedy. */
 static int unknown(struct config_reader *reader, const char *path, const char *parent)
 {
 	_cleanup_(buf_done)
@@ -176,7 +176,7 @@ static int read_all(struct config_reader *reader)
 	}
 	json_object_foreach(reader->doc.root, name, item)
 	{
-		/* A dot in a name would make another key of it. */
+		/* A name with a dot would look like another key. */
 		bool plain = !strchr(name, '.');
 		int r = plain && is_group(name) ? read_group(reader, name, item)
 			: plain                 ? read_key(reader, name, "", item)
@@ -204,7 +204,7 @@ int config_read(struct serve_config *config, const char *name, const char *text,
 	return r;
 }
 
-/* --- and back ----------------------------------------------------------------------------- */
+/* --- writing ----------------------------------------------------------------------------- */
 
 static void write_value(struct json_out *out, const struct serve_config *config,
 			const struct config_key *key, const char *name)
@@ -215,7 +215,7 @@ static void write_value(struct json_out *out, const struct serve_config *config,
 	switch (key->kind) {
 	case CONFIG_NUMBER:
 		if (key->unit == UNIT_TIME) {
-			/* A bare number would be seconds. */
+			/* A bare number would mean seconds. */
 			unit_format(UNIT_TIME, *(const uint64_t *)field, buffer, sizeof(buffer));
 			json_text(out, name, buffer);
 		} else {
@@ -243,7 +243,7 @@ static void write_value(struct json_out *out, const struct serve_config *config,
 	}
 }
 
-/* Keys of one group stand together in the table. */
+/* Keys of one group are next to each other in the table. */
 static void write_keys(const struct serve_config *config, bool internal, struct buf *buf)
 {
 	struct json_out out = { .buf = buf };

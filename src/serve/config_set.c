@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values by their text, with errors that say what was expected. */
+/* Parses values; errors name the expected format. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -144,7 +144,7 @@ int config_set_word(struct serve_config *config, const char *word, struct brig_e
 	_cleanup_free_ char *name = NULL;
 
 	if (!equals) {
-		error_set(err, BRIG_E_INPUT, EINVAL, "\"%.64s\" is no KEY=VALUE", word);
+		error_set(err, BRIG_E_INPUT, EINVAL, "\"%.64s\" is not KEY=VALUE", word);
 		error_remedy(err, "write for example: --set runs.max=8");
 		return -EINVAL;
 	}

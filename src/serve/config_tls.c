@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The files behind tls.certificate and tls.key. What they hold stays in the configuration, to be
- * handed to every front that is started; who changes the files says so with SIGHUP.
+ * The files of tls.certificate and tls.key. Their contents stay in the configuration, and are sent
+ * to every front that is started; after changing the files, the operator sends SIGHUP.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -37,7 +37,7 @@ static int check_text(const char *key, const char *path, const struct buf *text,
 		return 0;
 	}
 	error_set(err, BRIG_E_INPUT, EINVAL, "%s: %s is %s", key, path,
-		  text->size ? "no text in PEM form" : "empty");
+		  text->size ? "not in PEM format" : "empty");
 	error_remedy(err, "it must have a line that begins with -----BEGIN");
 	return -EINVAL;
 }
@@ -49,12 +49,12 @@ static int check_both(const struct serve_config *config, struct brig_error *err)
 	if (config->tls_certificate && config->tls_key) {
 		return 0;
 	}
-	error_set(err, BRIG_E_INPUT, EINVAL, "%s is not said, and TLS needs both files", missing);
-	error_remedy(err, "say it, or leave both out: then TCP is in clear");
+	error_set(err, BRIG_E_INPUT, EINVAL, "%s is not set, and TLS needs both files", missing);
+	error_remedy(err, "set it, or leave both out: then TCP is in clear");
 	return -EINVAL;
 }
 
-/* So that another certificate makes another configuration. */
+/* So that a different certificate makes a different configuration. */
 static int note_print(struct serve_config *config, struct brig_error *err)
 {
 	char print[SHA256_HEX_SIZE];

@@ -15,7 +15,7 @@
 #include "serve/listen_internal.h"
 
 #define FIRST_PASSED 3 /* where systemd puts the first socket */
-/* The front of a server that was killed listens for a moment longer. */
+/* The front of a server that was killed still listens for a moment. */
 #define BUSY_TRIES   40
 #define BUSY_WAIT_NS 50000000
 
@@ -46,7 +46,7 @@ static int open_socket(struct listen_socket *listener, const char *text,
 	return r;
 }
 
-/* How many sockets systemd has handed to this very process. */
+/* The number of sockets that systemd has passed to this process. */
 static unsigned passed_count(void)
 {
 	const char *pid = secure_getenv("LISTEN_PID");
@@ -72,7 +72,7 @@ static int take_passed(struct listen_socket *listener, int fd, const struct serv
 	    type != SOCK_STREAM || !accepts) {
 		listener->fd = -1;
 		error_set(err, BRIG_E_INPUT, EINVAL,
-			  "descriptor %d from systemd is no listening stream socket", fd);
+			  "descriptor %d from systemd is not a listening stream socket", fd);
 		error_remedy(err, "use ListenStream= and Accept=no in the socket unit");
 		return -EINVAL;
 	}
@@ -120,7 +120,7 @@ int listeners_open(struct listeners *listeners, const struct serve_config *confi
 	return r;
 }
 
-/* Another server may have put its own socket there since. */
+/* Another server may have put its own socket there meanwhile. */
 static void remove_file(const struct listen_socket *listener)
 {
 	struct stat st;

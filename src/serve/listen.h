@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Listening sockets: made here, or handed over by systemd. */
+/* Listening sockets: opened here, or passed by systemd. */
 #ifndef BRIG_SERVE_LISTEN_H
 #define BRIG_SERVE_LISTEN_H
 
@@ -11,8 +11,8 @@
 
 struct listen_socket {
 	int fd;      /* owned */
-	char *place; /* owned; "unix:/path" or "127.0.0.1:8080", the port as it really is */
-	/* Of a socket file that we have made, so that we remove no other. */
+	char *place; /* owned; "unix:/path" or "127.0.0.1:8080", with the actual port */
+	/* Of a socket file that we have made, so that no other is removed. */
 	char *path; /* owned; or NULL */
 	dev_t device;
 	ino_t inode;
@@ -24,14 +24,14 @@ struct listeners {
 	bool tls; /* TCP was encrypted at the start */
 };
 
-/* By $LISTEN_FDS if it is for us, else as the configuration says. */
+/* From $LISTEN_FDS if it is for this process, else from the configuration. */
 int listeners_open(struct listeners *listeners, const struct serve_config *config,
 		   struct brig_error *err);
-/* The addresses of a configuration alone: could they be listened on? Nothing is opened. */
+/* Checks whether the addresses of a configuration may be listened on. Opens nothing. */
 int listen_check_places(const struct serve_config *config, struct brig_error *err);
-/* May they stay what they are with another configuration? */
+/* May the sockets stay as they are with another configuration? */
 int listeners_check(const struct listeners *listeners, const struct serve_config *config,
 		    struct brig_error *err);
-/* Socket files of ours go as well. */
+/* Also removes our socket files. */
 void listeners_done(struct listeners *listeners);
 #endif

@@ -11,7 +11,7 @@ int listen_unix(struct listen_socket *listener, const char *path, const struct s
 		struct brig_error *err);
 int listen_tcp(struct listen_socket *listener, const char *text, const struct serve_config *config,
 	       struct brig_error *err);
-/* A TCP socket that exists: may its address be listened on? Fills in the place. */
+/* A TCP socket that exists: may its address be listened on? Sets `place`. */
 int listen_check(struct listen_socket *listener, const struct serve_config *config,
 		 struct brig_error *err);
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * TCP. Where requests are in clear, any address that others than this host can reach needs the
- * operator's explicit word. Names are not resolved: an address is what is listened on.
+ * TCP. If requests are not encrypted, the operator must allow any address that other hosts can
+ * reach explicitly. Names are not resolved: only addresses are accepted.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -45,7 +45,7 @@ static int parse(const char *text, union address *ret, socklen_t *ret_size, stru
 	text += bracketed;
 	size -= bracketed ? 2 : 0;
 	if (size >= sizeof(host)) {
-		return wrong(text, "is no address", err);
+		return wrong(text, "is not an address", err);
 	}
 	memcpy(host, text, size);
 	host[size] = '\0';
@@ -63,7 +63,7 @@ static int parse(const char *text, union address *ret, socklen_t *ret_size, stru
 		*ret_size = sizeof(ret->v6);
 		return 0;
 	}
-	return wrong(host, "is no address; names are not looked up", err);
+	return wrong(host, "is not an address; names are not looked up", err);
 }
 
 static bool is_loopback(const union address *address)
@@ -116,7 +116,7 @@ static int check_address(const union address *address, const char *text,
 		  "listen: others can reach %s, and requests and tokens would travel in clear",
 		  text);
 	error_remedy(err, "set tls.certificate and tls.key; or listen on 127.0.0.1 behind a proxy "
-			  "with TLS; or insist: --insecure-bind");
+			  "with TLS; or allow it: --insecure-bind");
 	return -EACCES;
 }
 

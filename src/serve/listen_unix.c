@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A unix socket that clients see only when it is complete: it gets its mode, group and queue under
- * another name first. A file that is in the way goes only if it is a socket that nobody listens on.
+ * another name first. An existing file is removed only if it is a socket that no process listens
+ * on.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -37,8 +38,8 @@ static int fill(struct sockaddr_un *address, const char *path, struct brig_error
 }
 
 /*
- * The owner of the directory, and users that may write to it, can replace our socket by one of
- * their own and read what clients send. The sticky bit of a directory like /tmp prevents that.
+ * The owner of the directory, and users that may write to it, can replace our socket with their own
+ * and read what clients send. The sticky bit of a directory like /tmp prevents that.
  */
 static int check_parent(const char *parent, struct brig_error *err)
 {
@@ -64,7 +65,7 @@ static int check_parent(const char *parent, struct brig_error *err)
 	return 0;
 }
 
-/* The last directory is made if it is missing: /run is empty after a boot. */
+/* The last directory is created if it is missing: /run is empty after a boot. */
 static int make_parent(const char *path, struct brig_error *err)
 {
 	_cleanup_free_ char *parent = NULL;
@@ -83,7 +84,7 @@ static int make_parent(const char *path, struct brig_error *err)
 	return check_parent(parent, err);
 }
 
-/* 0: nothing is in the way any more. */
+/* 0: the path is free. */
 static int clear_stale(const struct sockaddr_un *address, struct brig_error *err)
 {
 	const char *path = address->sun_path;
@@ -130,7 +131,7 @@ static int set_access(const char *path, const struct serve_config *config, struc
 	return 0;
 }
 
-/* Under a name of its own until it is complete. */
+/* Under a temporary name until it is complete. */
 static int bind_hidden(int fd, const struct sockaddr_un *address, struct sockaddr_un *hidden,
 		       struct brig_error *err)
 {
@@ -142,7 +143,7 @@ static int bind_hidden(int fd, const struct sockaddr_un *address, struct sockadd
 		return error_set(err, BRIG_E_INPUT, ENAMETOOLONG, "listen: %s is too long",
 				 address->sun_path);
 	}
-	unlink(hidden->sun_path); /* of a process of our number that was killed here */
+	unlink(hidden->sun_path); /* left by a killed process with the same pid */
 	mode_t mask = umask(0177);
 	int r = bind(fd, (const struct sockaddr *)hidden, sizeof(*hidden)) < 0 ? -errno : 0;
 	umask(mask);

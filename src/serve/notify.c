@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Telling the service manager: see notify.h. */
+/* Notifies the service manager: see notify.h. */
 #include "serve/notify.h"
 
 #include <stddef.h>

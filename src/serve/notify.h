@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Telling the service manager how things stand, as sd_notify(3) does. Without one: nothing. */
+/* Reports the state to the service manager, as sd_notify(3) does. Does nothing without one. */
 #ifndef BRIG_SERVE_NOTIFY_H
 #define BRIG_SERVE_NOTIFY_H
 
@@ -7,6 +7,6 @@
 
 /* Lines of NAME=VALUE. */
 void notify_send(const char *text);
-/* How often WATCHDOG=1 is due at the least; 0: nobody waits for it. */
+/* The longest interval between two WATCHDOG=1; 0: not expected. */
 uint64_t notify_watchdog_ns(void);
 #endif

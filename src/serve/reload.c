@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A new configuration on its way: see reload.h. */
+/* Reloads the configuration: see reload.h. */
 #include "serve/reload.h"
 
 #include <string.h>
@@ -36,8 +36,8 @@ static bool same_bytes(const struct buf *a, const struct buf *b)
 	       (a->size == 0 || memcmp(a->data, b->data, a->size) == 0);
 }
 
-/* All but which certificate the files hold. */
-static void write_words(const struct serve_config *config, struct buf *ret)
+/* Everything except the contents of the certificate files. */
+static void write_settings(const struct serve_config *config, struct buf *ret)
 {
 	struct serve_config words = *config;
 
@@ -45,15 +45,15 @@ static void write_words(const struct serve_config *config, struct buf *ret)
 	config_write(&words, ret);
 }
 
-static bool same_words(const struct serve_config *a, const struct serve_config *b)
+static bool same_settings(const struct serve_config *a, const struct serve_config *b)
 {
 	_cleanup_(buf_done)
 	struct buf first = { 0 };
 	_cleanup_(buf_done)
 	struct buf second = { 0 };
 
-	write_words(a, &first);
-	write_words(b, &second);
+	write_settings(a, &first);
+	write_settings(b, &second);
 	return same_bytes(&first, &second);
 }
 
@@ -68,9 +68,12 @@ void reload_compare(struct reload *reload, const struct serve_config *config,
 {
 	reload->news = (same_bytes(&reload->tokens, tokens) ? 0 : RELOAD_TOKENS) |
 		       (renewed(&reload->config, config) ? RELOAD_CERTIFICATE : 0);
-	/* When all is as it was, the operator wants the roles to begin anew: for policies, say. */
-	reload->restart = !reload->news || !same_words(&reload->config, config);
-	if (reload->restart) { /* the next front begins with the certificate */
+	/*
+	 * If nothing has changed, the operator wants the roles to restart: to read policies again,
+	 * for example.
+	 */
+	reload->restart = !reload->news || !same_settings(&reload->config, config);
+	if (reload->restart) { /* the next front starts with the certificate */
 		reload->news &= RELOAD_TOKENS;
 	}
 }
@@ -91,7 +94,7 @@ int reload_offer(struct reload *reload, struct role_set *set, struct brig_error 
 					     tokens ? CONTROL_TOKENS : CONTROL_CERTIFICATE, block);
 
 	if (r < 0) {
-		return error_errno(err, BRIG_E_SYSTEM, -r, "cannot hand over the %s",
+		return error_errno(err, BRIG_E_SYSTEM, -r, "cannot send the %s",
 				   tokens ? "tokens" : "certificate");
 	}
 	reload->waits = tokens ? RELOAD_TOKENS : RELOAD_CERTIFICATE;
@@ -99,7 +102,7 @@ int reload_offer(struct reload *reload, struct role_set *set, struct brig_error 
 	return 0;
 }
 
-int reload_tell_warden(const struct buf *tokens, struct role_set *set)
+int reload_update_warden(const struct buf *tokens, struct role_set *set)
 {
 	_cleanup_close_ int block = tokens_block(tokens);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * brig-front: HTTP, MCP and JSON, where there is no privilege. It has the listening sockets, a line
- * to the warden and one to the ledger; what it gave up is in role/seal.c, and it did so before the
- * first byte of a stranger was read.
+ * brig-front: HTTP, MCP and JSON, without privileges. It has the listening sockets, a line to the
+ * warden and one to the ledger. role/seal.c lists the privileges that it gives up, before it reads
+ * the first byte from a client.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,8 +19,8 @@
 
 #define CONNECTIONS_DEFAULT 12000
 /*
- * Listening sockets, lines, the loop, the log, and memory files on their way; and those of bodies
- * that are too long to be held: two for each of as many as http.bodies_bytes has room for.
+ * Listening sockets, lines, the loop, the log, memory files in transit, and those of bodies that
+ * are too long to be kept in memory: two for each of as many as http.bodies_bytes has room for.
  */
 #define FILES_BESIDES (512 + 2 * 1024)
 #define TLS_BYTES_MAX ((2 << 20) + 1)
@@ -53,7 +53,7 @@ static void on_drain(void *user)
 	front_drain(parts->front, role_drained, NULL);
 }
 
-/* The text is not kept: the front has what it needs of it. */
+/* The text is not kept: the front keeps only what it needs of it. */
 static int on_tokens(void *user, int block)
 {
 	struct front_parts *parts = user;
@@ -74,8 +74,10 @@ static int on_tokens(void *user, int block)
 	return r;
 }
 
-/* Of both texts in one memory file, with a NUL in between. Empty: there are none, and TCP is in
- * clear. The descriptor stays the caller's. */
+/*
+ * Both texts are in one memory file, separated by a NUL. An empty file means that TCP is in clear.
+ * The caller owns the descriptor.
+ */
 static int with_texts(int block, struct endpoint **endpoint, struct brig_error *err)
 {
 	void *data = NULL;
@@ -180,7 +182,7 @@ static int open_parts(struct role_process *process, struct front_parts *parts,
 	return open_front(process, parts, err);
 }
 
-/* Before the seal: OpenSSL may open what it likes now, and nothing later. */
+/* Before the seal: OpenSSL can open files now, and not later. */
 static int open_tls(struct front_parts *parts, struct brig_error *err)
 {
 	int r = with_texts(FD_FRONT_TLS, &parts->endpoint, err);
@@ -189,7 +191,7 @@ static int open_tls(struct front_parts *parts, struct brig_error *err)
 	return r;
 }
 
-/* No more of them than leave descriptors for the work itself. */
+/* Limits connections, so that enough descriptors are left for runs. */
 static void bound_connections(struct role_process *process)
 {
 	uint64_t files = process->open_files;

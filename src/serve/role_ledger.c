@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * brig-ledger: SQLite and the audit chain. It has its directory and a line to the front; what it
- * gave up is in role/seal.c, and it did so before it opened the database.
+ * brig-ledger: SQLite and the audit chain. It has its directory and a line to the front.
+ * role/seal.c lists the privileges that it gives up, before it opens the database.
  */
 #include <string.h>
 #include <sys/prctl.h>
@@ -22,7 +22,10 @@ static void on_note(void *user, bool bad, const char *event, const char *text)
 		role_log_often(ROLE_ERROR, event, text, "text=%s", text);
 		return;
 	}
-	/* Only one that is kept elsewhere can tell that the ledger was put back. */
+	/*
+	 * Only a checkpoint that is kept elsewhere can show that the ledger was replaced by an
+	 * older copy.
+	 */
 	bool kept = strcmp(event, "checkpoint") == 0;
 	role_log(kept ? ROLE_ALWAYS : ROLE_INFO, event, "text=%s", text);
 }
@@ -34,7 +37,7 @@ static void parts_done(struct ledger_role **ledger)
 
 #define FLUSHER_NAME "brig-flusher"
 
-/* Ends with the ledger: its line is closed then, and it is killed. */
+/* Ends with the ledger: then its line is closed, and it is killed. */
 static _Noreturn void become_flusher(struct role_process *process, int socket)
 {
 	struct brig_error error = { 0 };
@@ -49,7 +52,10 @@ static _Noreturn void become_flusher(struct role_process *process, int socket)
 	_exit(0);
 }
 
-/* Before the seal, which takes away what makes processes. Without it the ledger does the work. */
+/*
+ * Before the seal, which forbids making processes. Without a flusher the ledger does the work
+ * itself.
+ */
 static int start_flusher(struct role_process *process)
 {
 	int pair[2];

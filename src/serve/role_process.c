@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A role's life between the supervisor's exec and its end. */
+/* The life of a role, from the supervisor's exec to its end. */
 #include "serve/role_process.h"
 
 #include <errno.h>
@@ -70,7 +70,7 @@ void role_peer_gone(void *user, const char *why)
 	loop_stop(process->loop);
 }
 
-/* As recv() has it; a descriptor that came along is the caller's. */
+/* Returns the same as recv(); the caller owns a descriptor that was received. */
 static ssize_t receive_control(char *message_byte, int *ret_fd)
 {
 	union {
@@ -90,7 +90,7 @@ static ssize_t receive_control(char *message_byte, int *ret_fd)
 	return n;
 }
 
-/* What is to hold from now on, by the word that it comes with; NULL: no such word, or not here. */
+/* The handler of an update; NULL: no such message, or not for this role. */
 static int (*update_handler(const struct role_process *process, char message))(void *user,
 									       int block)
 {
@@ -130,7 +130,7 @@ static void on_control(void *user, uint32_t events)
 	}
 }
 
-/* Started by anyone but the supervisor these are not there. */
+/* These exist only if the supervisor started the process. */
 static bool is_ours(void)
 {
 	int type = 0;
@@ -149,13 +149,14 @@ static int read_config(struct serve_config *config, struct brig_error *err)
 	if (r < 0) {
 		return error_errno(err, BRIG_E_SYSTEM, -r, "configuration");
 	}
-	r = config_read(config, "the supervisor's words", text ? text : "", size, true, err);
+	r = config_read(config, "the supervisor's configuration", text ? text : "", size, true,
+			err);
 	message_block_unmap(text, size);
 	close(FD_CONFIG);
 	return r;
 }
 
-/* What was placed for us survived an exec; it must not survive another. */
+/* Our descriptors had to survive an exec; they must not survive another. */
 static void keep_from_children(const struct serve_config *config)
 {
 	int last = FD_FRONT_LISTENERS + (int)config->listeners; /* no other role has more */
@@ -165,7 +166,10 @@ static void keep_from_children(const struct serve_config *config)
 	}
 }
 
-/* What the C library and jansson would open files for later, when there are none. */
+/*
+ * Initialises parts of the C library and jansson that would open files later, when it is not
+ * allowed.
+ */
 static void open_ahead(void)
 {
 	tzset();

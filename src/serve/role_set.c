@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The roles as one: see role_set.h. */
+/* The set of roles: see role_set.h. */
 #include "serve/role_set.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@
 #define MFD_EXEC 0x0010U
 #endif
 
-/* The two ends of each line between roles; [1] is the end of whoever asks. */
+/* The two ends of each line between roles; [1] is the caller's end. */
 struct lines {
 	int warden[2], ledger[2], broker[2]; /* the last is the warden's */
 };
@@ -44,7 +44,7 @@ static int make_pair(int pair[2])
 		       : 0;
 }
 
-/* Who asks is what the kernel says, not the message. */
+/* The broker identifies the sender by the kernel's credentials, not by the message. */
 static int make_broker_pair(int pair[2])
 {
 	int on = 1, r = make_pair(pair);
@@ -79,7 +79,7 @@ static void on_messages(void *user, uint32_t events)
 	if (n == 1) {
 		child->set->message(child->set->user, child, message);
 	} else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
-		/* Its end is gone; the process follows, and that is heard elsewhere. */
+		/* Its end is closed; the process is about to end, which on_death() handles. */
 		loop_remove(child->messages);
 		child->messages = NULL;
 	}
@@ -166,13 +166,13 @@ static int watch(struct role_child *child)
 				&child->messages);
 }
 
-/* From Linux 6.3 on a host may want to be told that it is to be executed, or forbid it. */
+/* From Linux 6.3 on, a host may require this flag for executable files, or forbid them. */
 static int make_executable_file(struct brig_error *err)
 {
 	unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
 	int fd = memfd_create("brig-broker", flags | MFD_EXEC);
 
-	if (fd < 0 && errno == EINVAL) { /* an older one */
+	if (fd < 0 && errno == EINVAL) { /* an older kernel */
 		fd = memfd_create("brig-broker", flags);
 	}
 	if (fd < 0) {
@@ -185,7 +185,7 @@ static int make_executable_file(struct brig_error *err)
 	return fd;
 }
 
-/* Sealed: what runs as root is what was built. */
+/* Sealed: root runs exactly the program that was built. */
 static int make_program(struct brig_error *err)
 {
 	_cleanup_close_ int fd = make_executable_file(err);
@@ -240,7 +240,7 @@ static int start_child(struct role_child *child, const struct role_parts *parts,
 	return r < 0 ? error_errno(err, BRIG_E_SYSTEM, -r, "event loop") : 0;
 }
 
-/* Of a start that did not come to its end: nobody is told, nobody is left. */
+/* Cleans up after a start that failed: without callbacks, and without leaving processes. */
 static void abandon(struct role_set *set)
 {
 	for (int i = 0; i < ROLE_COUNT; i++) {
@@ -258,10 +258,10 @@ static int make_block(const struct buf *text, const char *what, struct brig_erro
 	int fd = text->failed ? -ENOMEM
 			      : message_block_make(text->data ? text->data : "", text->size);
 
-	return fd < 0 ? error_errno(err, BRIG_E_SYSTEM, -fd, "cannot hand over %s", what) : fd;
+	return fd < 0 ? error_errno(err, BRIG_E_SYSTEM, -fd, "cannot send %s", what) : fd;
 }
 
-/* The key comes last, so that no smaller room with it is left behind. */
+/* The key comes last, so that growing the buffer leaves no copy of it in freed memory. */
 int role_tls_block(const struct serve_config *config, struct brig_error *err)
 {
 	struct buf text = { 0 };
@@ -300,7 +300,7 @@ static int make_blocks(struct blocks *blocks, const struct role_parts *parts,
 
 int role_set_start(struct role_set *set, const struct role_parts *parts, struct brig_error *err)
 {
-	/* The warden early: it takes the longest. */
+	/* The warden early: its start takes longest. */
 	static const enum role_name order[ROLE_COUNT] = { ROLE_BROKER, ROLE_WARDEN, ROLE_LEDGER,
 							  ROLE_FRONT };
 	_cleanup_(lines_done)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The roles as one: started together, connected to each other, ended together. */
+/* The set of roles: started together, connected to each other, ended together. */
 #ifndef BRIG_SERVE_ROLE_SET_H
 #define BRIG_SERVE_ROLE_SET_H
 
@@ -20,7 +20,7 @@ struct role_child {
 	int pidfd, control; /* owned */
 	struct loop_source *death, *messages;
 	bool alive, ready;
-	uint64_t asked_ns; /* a question waits for its answer since then; 0: none does */
+	uint64_t asked_ns; /* time of a ping without a reply; 0: none */
 };
 
 struct role_set {
@@ -28,11 +28,11 @@ struct role_set {
 	struct role_child children[ROLE_COUNT];
 	/* Called from the loop. */
 	void (*message)(void *user, struct role_child *child, char message);
-	void (*died)(void *user, struct role_child *child, int status); /* as waitpid(2) has it */
+	void (*died)(void *user, struct role_child *child, int status); /* as in waitpid(2) */
 	void *user;
 };
 
-/* What goes to the roles: all of it stays the caller's. */
+/* Input for the roles; the caller owns all of it. */
 struct role_parts {
 	const struct serve_config *config;
 	const struct listeners *listeners;
@@ -40,16 +40,19 @@ struct role_parts {
 	const struct buf *tokens; /* the file's text; empty: there are none */
 };
 
-/* The certificate and its key for the front, as FD_FRONT_TLS has it: a descriptor, or -errno. */
+/*
+ * The certificate and its key for the front, in the format of FD_FRONT_TLS: a descriptor, or
+ * -errno.
+ */
 int role_tls_block(const struct serve_config *config, struct brig_error *err);
-/* Is a broker part of it? As root, if its program is there. */
+/* Does the set have a broker? As root, if its program is built in. */
 bool role_set_brokered(void);
 /* All, or none. */
 int role_set_start(struct role_set *set, const struct role_parts *parts, struct brig_error *err);
 bool role_set_alive(const struct role_set *set); /* any */
 bool role_set_ready(const struct role_set *set); /* all */
 void role_child_send(struct role_child *child, enum control_message message);
-/* A word with a descriptor, which stays the caller's. 0 or -errno. */
+/* Sends a message with a descriptor, which the caller still owns. 0 or -errno. */
 int role_child_send_fd(struct role_child *child, enum control_message message, int fd);
 void role_set_send(struct role_set *set, enum control_message message);
 void role_set_kill(struct role_set *set);

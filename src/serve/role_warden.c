@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * brig-warden: owns cells, pools and sessions. What it keeps of privileges, and why, is at the top
- * of role/seal.c. What it reads are the front's records (engine/engine_messages.h), nothing
- * that a stranger has written but to be put into a cell as it is.
+ * brig-warden: owns cells, pools and sessions. The privileges that it keeps, and the reasons, are
+ * at the top of role/seal.c. It parses only the front's records (engine/engine_messages.h); data of
+ * clients is put into a cell unchanged.
  */
 #include <errno.h>
 #include <sodium.h>
@@ -17,7 +17,7 @@
 #include "serve/warden_consent.h"
 
 #define SESSIONS_USUAL   256
-#define FILES_OF_SESSION 24   /* engine_local_room.c says which */
+#define FILES_OF_SESSION 24   /* listed in engine_local_room.c */
 #define FILES_BESIDES    2048 /* runs, cells that are kept ready */
 
 struct warden_parts {
@@ -34,14 +34,17 @@ static void parts_done(struct warden_parts *parts)
 	warden_consent_done(&parts->consent);
 }
 
-/* At once: no run may be told of a failure that is only ours. They are `lost`, which is true. */
+/*
+ * Ends at once: no run may report a failure that is only ours. Its runs are reported as `lost`,
+ * which is correct.
+ */
 static _Noreturn void broker_gone(void)
 {
 	role_log(ROLE_WARNING, "peer-gone", "why=%s", "the broker has ended");
 	_exit(1);
 }
 
-/* A warden that has stayed root does it all itself. */
+/* A warden that has stayed root needs no broker. */
 static const struct broker *keep_broker(const struct role_process *process,
 					struct warden_parts *parts)
 {
@@ -85,7 +88,7 @@ static int open_engine(struct role_process *process, struct warden_parts *parts,
 	return engine_local_new(process->loop, &options, &parts->engine, err);
 }
 
-/* 0: what the hard limit gives is enough. Root can have more. */
+/* 0: the hard limit is enough. Root can raise it. */
 static unsigned files_wanted(const struct serve_config *config)
 {
 	uint64_t sessions = config->sessions ? config->sessions : SESSIONS_USUAL;
@@ -96,13 +99,16 @@ static unsigned files_wanted(const struct serve_config *config)
 										: (unsigned)wanted;
 }
 
-/* Without groups cells have weaker limits. Each result says so; whoever runs it should know too. */
+/*
+ * Without control groups cells have weaker limits. Each result reports it; the operator should know
+ * it too.
+ */
 static void look_for_groups(void)
 {
 	struct cgroup_manager *groups = NULL;
 
 	if (cgroup_manager_new(NULL, &groups, NULL) < 0) {
-		return; /* the engine will say why */
+		return; /* the engine reports the reason */
 	}
 	if (cgroup_manager_layers(groups)) {
 		role_log(ROLE_INFO, "groups", "means=%s where=%s", cgroup_manager_means(groups),
@@ -114,7 +120,7 @@ static void look_for_groups(void)
 	cgroup_manager_free(groups);
 }
 
-/* Other tokens: other people may speak for a person. */
+/* New tokens may change who can give a person's consent. */
 static int on_tokens(void *user, int block)
 {
 	struct warden_parts *parts = user;
@@ -131,7 +137,7 @@ static int open_consent(struct role_process *process, struct warden_parts *parts
 			struct brig_error *err)
 {
 	if (sodium_init() < 0) {
-		return error_set(err, BRIG_E_SYSTEM, ENOSYS, "libsodium cannot begin");
+		return error_set(err, BRIG_E_SYSTEM, ENOSYS, "cannot initialise libsodium");
 	}
 	parts->consent.uids = &process->config.consent_uids;
 	int r = warden_consent_take(&parts->consent, FD_WARDEN_TOKENS, err);

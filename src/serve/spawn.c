@@ -21,13 +21,13 @@
 #include "role/priority.h"
 
 #define FIRST_FD    3
-#define ABOVE_ALL   64 /* above every number that a role is given */
+#define ABOVE_ALL   64 /* above every descriptor that a role is given */
 #define STATUS_EXEC 125
 #define ALL_ROLES   ((1u << ROLE_COUNT) - 1)
 
 _Static_assert(FIRST_FD + SPAWN_FDS_MAX < ABOVE_ALL, "numbers of descriptors collide");
 
-/* What of our environment a role gets, and why. All else is nobody's business. */
+/* The environment variables that a role gets, and the reason for each. It gets no others. */
 static const struct {
 	const char *name;
 	unsigned roles;
@@ -44,7 +44,9 @@ static const struct {
 
 static int make_environment(enum role_name role, struct strlist *ret)
 {
-	/* UTC by its own rule: no file is looked for, once the role may not open any. */
+	/*
+	 * UTC by its own rule: no file is read, because the role will not be allowed to open any.
+	 */
 	int r = strlist_add(ret, "TZ=UTC0");
 
 	r = r < 0 ? r : strlist_add(ret, "LC_ALL=C");
@@ -58,7 +60,7 @@ static int make_environment(enum role_name role, struct strlist *ret)
 	return r;
 }
 
-/* Out of the way first: a descriptor may already have another's number. */
+/* Moved to high numbers first: a descriptor may already have the number of another. */
 static int place_fds(const struct spawn *spawn, int *program)
 {
 	int high[SPAWN_FDS_MAX];
@@ -87,7 +89,7 @@ static int place_fds(const struct spawn *spawn, int *program)
 	return sys_close_range((unsigned)last, ~0u, 0);
 }
 
-/* A session of its own: keys pressed at a terminal are for the supervisor. */
+/* A session of its own: keys pressed at a terminal are for the supervisor only. */
 static int become(const struct spawn *spawn, pid_t supervisor, int *program)
 {
 	static const int ignored[] = { SIGTERM, SIGINT, SIGHUP, SIGPIPE, SIGQUIT };
@@ -104,7 +106,10 @@ static int become(const struct spawn *spawn, pid_t supervisor, int *program)
 	}
 	priority_raise();
 	umask(077);
-	/* The supervisor says when it is over, by its line; signals to a group are for it. */
+	/*
+	 * The supervisor ends roles by their control line; signals to the group are for the
+	 * supervisor only.
+	 */
 	for (size_t i = 0; i < ARRAY_SIZE(ignored); i++) {
 		signal(ignored[i], SIG_IGN);
 	}
@@ -152,7 +157,7 @@ int spawn_role(const struct spawn *spawn, pid_t *ret_pid, int *ret_pidfd, struct
 	if (pid == 0) {
 		run_child(spawn, self, environment.items);
 	}
-	/* Not waited for yet, so the number is still its own. */
+	/* Not waited for yet, so the pid cannot have been reused. */
 	int pidfd = sys_pidfd_open(pid, 0);
 	if (pidfd < 0) {
 		kill(pid, SIGKILL);

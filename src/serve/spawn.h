@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Starting a role: this same program once more, or another, with nothing but what it is given. */
+/*
+ * Starts a role: this same program again, or another one, with only the descriptors and environment
+ * that are listed.
+ */
 #ifndef BRIG_SERVE_SPAWN_H
 #define BRIG_SERVE_SPAWN_H
 
@@ -13,9 +16,9 @@
 
 struct spawn {
 	enum role_name role;
-	int fds[SPAWN_FDS_MAX]; /* become 3, 4, ...; stay the caller's */
+	int fds[SPAWN_FDS_MAX]; /* become 3, 4, ...; owned by the caller */
 	unsigned fds_count;
-	int program; /* -1: this same one; stays the caller's */
+	int program; /* -1: this same program; owned by the caller */
 };
 
 int spawn_role(const struct spawn *spawn, pid_t *ret_pid, int *ret_pidfd, struct brig_error *err);

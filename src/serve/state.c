@@ -18,7 +18,7 @@
 #define LEDGER_DIR "ledger"
 #define LOCK_FILE  "lock"
 #define CACHE_DIR  "cache"
-/* Roles of a server that was killed need a moment to be gone. */
+/* The roles of a server that was killed need a moment to end. */
 #define LOCK_TRIES   40
 #define LOCK_WAIT_NS 50000000
 
@@ -62,7 +62,7 @@ static int open_directory(struct state *state, struct brig_error *err)
 {
 	int r = make_parents(state->path);
 
-	/* As root the ledger's own user must be able to pass through. */
+	/* As root, the ledger's user must be able to pass through. */
 	if (r < 0 || (mkdir(state->path, geteuid() == 0 ? 0711 : 0700) < 0 && errno != EEXIST)) {
 		return error_errno(err, BRIG_E_INPUT, r < 0 ? -r : errno,
 				   "cannot make the state directory %s", state->path);
@@ -117,8 +117,8 @@ static int take_lock(struct state *state, struct brig_error *err)
 }
 
 /*
- * Files of another id, from when the service ran as somebody else. Only plain files with one name
- * are given away: a link that was planted here could lead to anybody's file.
+ * Changes the owner of files from a time when the service ran as another user. Only plain files
+ * with one name: a link that was planted here could lead to any file.
  */
 static int give_files(int dir, uid_t id)
 {
@@ -163,7 +163,9 @@ static int open_ledger(struct state *state, uid_t id, struct brig_error *err)
 	int r = give_files(state->ledger, id);
 	if (r < 0 || fchown(state->ledger, id, id) < 0) {
 		return error_errno(err, BRIG_E_SYSTEM, r < 0 ? -r : errno,
-				   "cannot give %s/" LEDGER_DIR " to the ledger", state->path);
+				   "cannot change the owner of %s/" LEDGER_DIR
+				   " to that of the ledger",
+				   state->path);
 	}
 	return 0;
 }

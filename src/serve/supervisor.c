@@ -5,18 +5,18 @@
  *   brig serve
  *     |  makes the listening sockets and the state directory's lock, then starts, as one set,
  *     |--- brig-front   the listening sockets; a line to the warden, a line to the ledger
- *     |--- brig-broker  as root: what needs root; a line to the warden
+ *     |--- brig-broker  as root: acts that need root; a line to the warden
  *     |--- brig-warden  cells
  *     '--- brig-ledger  its directory
  *
- * Who dies when: a role that dies takes the set with it, because its peers have lost the state that
- * they shared; the set is started anew, and starting is recovering. Clients that come meanwhile
- * wait in the listening sockets' queues. When the supervisor dies, by whatever signal, the kernel
- * kills the roles (pdeathsig), and the warden's cells with it. The lock is free when the last has
- * gone.
+ * Deaths: a role that dies takes the set with it, because its peers have lost the state that they
+ * shared; the set is started again, and recovery is part of each start. Clients that connect
+ * meanwhile wait in the queues of the listening sockets. When the supervisor dies, by any signal,
+ * the kernel kills the roles (pdeathsig), and with the warden its cells. The lock is free when the
+ * last role has ended.
  *
- * Privileges: it keeps those of whoever starts it, since the broker must have them; but it takes
- * no byte from anyone outside. From roles it takes single bytes, by a table.
+ * Privileges: it keeps those of the user who starts it, because the broker needs them; but it reads
+ * no input from outside. From roles it reads single bytes, handled by a table.
  */
 #include <string.h>
 
@@ -27,11 +27,11 @@ static int open_all(struct supervisor *s, struct brig_error *err)
 {
 	int r = config_prepare(s->config, &s->tokens, err);
 
-	/* The lock before the socket: who does not have it must not touch another's. */
+	/* The lock before the socket: without it, the socket may belong to another server. */
 	r = r < 0 ? r
 		  : state_open(&s->state, s->config->dev ? NULL : s->config->state_dir,
 			       seal_id(ROLE_LEDGER), err);
-	if (r == 0 && s->config->listen.count == 0) { /* a trial: beside its state */
+	if (r == 0 && s->config->listen.count == 0) { /* a trial: next to its state */
 		r = strlist_addf(&s->config->listen, "unix:%s/brig.sock", s->state.path);
 		r = r < 0 ? error_errno(err, BRIG_E_SYSTEM, -r, "listen") : 0;
 	}
@@ -64,7 +64,7 @@ static void log_places(const struct supervisor *s)
 		role_log(ROLE_NOTICE, "listening", "place=%s", place);
 		if (strncmp(place, "unix:", 5) != 0 && !s->config->tokens) {
 			role_log(ROLE_WARNING, "no-tokens", "place=%s remedy=%s", place,
-				 "nobody can come in by TCP without --tokens FILE");
+				 "TCP accepts no client without --tokens FILE");
 		}
 	}
 }

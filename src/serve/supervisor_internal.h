@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The supervisor's parts, one file each: they share this. */
+/* Shared by the files of the supervisor. */
 #ifndef BRIG_SERVE_SUPERVISOR_INTERNAL_H
 #define BRIG_SERVE_SUPERVISOR_INTERNAL_H
 
@@ -13,9 +13,9 @@
 enum phase {
 	STARTING, /* not all roles are ready */
 	RUNNING,
-	DRAINING, /* the front answers what is under way */
-	ENDING,   /* all were told to quit, or killed */
-	RESTING,  /* no role is there; the next start is due */
+	DRAINING, /* the front finishes its current requests */
+	ENDING,   /* all roles were told to quit, or killed */
+	RESTING,  /* no role is running; the next start is scheduled */
 };
 
 struct supervisor {
@@ -32,9 +32,9 @@ struct supervisor {
 	enum phase phase;
 	struct loop_timer phase_timer, tick;
 	uint64_t started_ns, tick_ns;
-	unsigned quick; /* sets in a row that died at their start */
-	bool held;      /* what was queued waits for the operator's word */
-	bool stop;      /* when the set is gone, all is over */
+	unsigned quick; /* number of sets in a row that died at their start */
+	bool held;      /* queued executions wait for the operator's decision */
+	bool stop;      /* the supervisor ends when the set has ended */
 	bool told;      /* `ready` was called */
 	int result;
 	struct brig_error *err;
@@ -43,20 +43,20 @@ struct supervisor {
 /* Phases: supervisor_phase.c. */
 void supervisor_start(struct supervisor *s);
 void supervisor_ready(struct supervisor *s);
-/* The front answers what is under way; then the set ends. */
+/* The front finishes its current requests; then the set ends. */
 void supervisor_drain(struct supervisor *s);
 void supervisor_end_set(struct supervisor *s);
-/* Asked for the first time it drains, for the second it kills. */
+/* The first call drains, the second one kills. */
 void supervisor_stop(struct supervisor *s);
 void supervisor_deadline(void *user);
 void supervisor_died(void *user, struct role_child *child, int status);
-/* What no operator says. Sockets and the state directory stay what they are until the end. */
+/* Sets the internal keys. Sockets and the state directory stay the same until the end. */
 void supervisor_complete(struct supervisor *s, struct serve_config *config);
 
-/* From roles: supervisor_messages.c. */
-void supervisor_message(void *user, struct role_child *child, char word);
+/* Messages from roles: supervisor_messages.c. */
+void supervisor_message(void *user, struct role_child *child, char message);
 
-/* Another configuration: supervisor_reload.c. */
+/* Reloading the configuration: supervisor_reload.c. */
 void supervisor_reload(struct supervisor *s);
 void supervisor_reload_accepted(struct supervisor *s, struct role_child *child);
 void supervisor_reload_refused(struct supervisor *s, struct role_child *child);

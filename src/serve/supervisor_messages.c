@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What roles say to the supervisor: single bytes, by a table. */
+/* Messages from roles to the supervisor: single bytes, handled by a table. */
 #include "base/cleanup.h"
 #include "serve/supervisor_internal.h"
 
@@ -25,7 +25,7 @@ static void on_drained(struct supervisor *s, struct role_child *child)
 	}
 }
 
-/* The operator has said what becomes of the queue: deaths are counted anew. */
+/* The operator has decided about the queue: the count of deaths starts again. */
 static void on_released(struct supervisor *s, struct role_child *child)
 {
 	(void)child;
@@ -40,14 +40,14 @@ static void warden_accepted(struct supervisor *s, struct role_child *child)
 	(void)child;
 }
 
-/* The front has taken them: then only a new set has the same tokens everywhere. */
+/* The front has accepted the tokens, so only a new set has the same tokens in all roles. */
 static void warden_refused(struct supervisor *s, struct role_child *child)
 {
 	(void)child;
 	supervisor_drain(s);
 }
 
-/* What may be said by whom; anything else is a role that is no longer ours. */
+/* The messages that each role may send; a role that sends any other one cannot be trusted. */
 static const struct {
 	char message;
 	unsigned roles;

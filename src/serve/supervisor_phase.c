@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The life of a set of roles, in phases: started, running, drained, ended, and started again. Every
- * change of phase is here.
+ * The phases of a set of roles: started, running, drained, ended, and started again. Every change
+ * of phase is in this file.
  */
 #include "serve/supervisor_internal.h"
 
@@ -13,8 +13,8 @@
 
 #define START_NS  (60 * SECOND) /* for all roles to be ready */
 #define GRACE_NS  (5 * SECOND)  /* from "quit" to SIGKILL */
-#define QUICK_NS  (5 * SECOND)  /* a set that lived no longer has died at its start */
-#define DELAY_NS  (25 * MS)     /* before the second start; then twice as long each time */
+#define QUICK_NS  (5 * SECOND)  /* a set that lives shorter has died at its start */
+#define DELAY_NS  (25 * MS)     /* before the second start; doubled each time */
 #define DOUBLINGS 20
 
 static void enter(struct supervisor *s, enum phase phase, uint64_t deadline_ns)
@@ -22,7 +22,9 @@ static void enter(struct supervisor *s, enum phase phase, uint64_t deadline_ns)
 	s->phase = phase;
 	loop_timer_clear(&s->phase_timer);
 	if (deadline_ns) {
-		/* Without memory for a timer there is no deadline; the phase itself goes on. */
+		/*
+		 * Without memory for a timer there is no deadline; the phase continues without one.
+		 */
 		(void)loop_timer_set(s->loop, &s->phase_timer, clock_now_ns() + deadline_ns);
 	}
 }
@@ -33,7 +35,7 @@ void supervisor_end_set(struct supervisor *s)
 	enter(s, ENDING, GRACE_NS);
 }
 
-/* Nothing is left of the set. */
+/* All roles of the set have ended. */
 static void rest(struct supervisor *s, uint64_t delay_ns)
 {
 	if (s->stop) {
@@ -60,7 +62,7 @@ static void give_up(struct supervisor *s)
 	s->stop = true;
 }
 
-/* The first death of a set that was not asked to end. */
+/* Called for the first death in a set that was not told to end. */
 static void count_death(struct supervisor *s)
 {
 	bool quick = clock_now_ns() - s->started_ns < QUICK_NS;
@@ -89,7 +91,7 @@ void supervisor_died(void *user, struct role_child *child, int status)
 	if (s->phase == STARTING || s->phase == RUNNING) {
 		count_death(s);
 	}
-	if (s->reload.waits) { /* nobody is there to answer: the next front is asked */
+	if (s->reload.waits) { /* no front can reply: the next one is asked */
 		reload_drop(&s->reload);
 		s->reload.again = true;
 	}
@@ -159,7 +161,7 @@ void supervisor_drain(struct supervisor *s)
 
 void supervisor_stop(struct supervisor *s)
 {
-	if (s->stop) { /* asked twice: now */
+	if (s->stop) { /* second request: end now */
 		role_set_kill(&s->set);
 		if (s->phase != ENDING) {
 			enter(s, ENDING, GRACE_NS);
@@ -168,7 +170,7 @@ void supervisor_stop(struct supervisor *s)
 	}
 	role_log(ROLE_NOTICE, "stopping", "drain_ms=%lu",
 		 (unsigned long)(s->config->drain_ns / MS));
-	notify_send("STOPPING=1\nSTATUS=Answering what is under way");
+	notify_send("STOPPING=1\nSTATUS=Finishing current requests");
 	s->stop = true;
 	supervisor_drain(s);
 }

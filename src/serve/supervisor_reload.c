@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SIGHUP: a new configuration is read, shown to the front, and put in force or refused. */
+/* SIGHUP: the configuration is read again, sent to the front, and applied or rejected. */
 #include "serve/supervisor_internal.h"
 
 #include <stdio.h>
@@ -7,13 +7,16 @@
 #include "base/clock.h"
 #include "serve/notify.h"
 
-/* What was read is in force; with more in it than the front could take the roles begin anew. */
+/*
+ * Applies the new configuration; if more has changed than the front can apply, the roles are
+ * restarted.
+ */
 static void apply(struct supervisor *s)
 {
 	reload_take(&s->reload, s->config, &s->tokens);
 	s->quick = 0;
-	/* A warden with the old list would go on to believe tokens that are no more. */
-	s->reload.restart |= reload_tell_warden(&s->tokens, &s->set) < 0;
+	/* A warden with the old list would still accept tokens that were removed. */
+	s->reload.restart |= reload_update_warden(&s->tokens, &s->set) < 0;
 	role_log_open("supervisor", (enum role_level)s->config->log_level);
 	role_log(ROLE_NOTICE, "reloaded", "restart=%s", s->reload.restart ? "true" : "false");
 	if (s->reload.restart) {
@@ -60,7 +63,7 @@ void supervisor_reload(struct supervisor *s)
 	}
 }
 
-/* The front has taken one of the news. If the next cannot be shown, only a new front has both. */
+/* The front has accepted an update. If the next one cannot be sent, only a new front has both. */
 static void go_on(struct supervisor *s)
 {
 	struct brig_error error = { 0 };
@@ -75,14 +78,15 @@ static void go_on(struct supervisor *s)
 }
 
 /*
- * Wrong tokens are the operator's mistake: nothing has changed yet, and nothing does. A certificate
- * was checked before it was shown: what failed is the front, and a new one begins with it.
+ * Invalid tokens are the operator's mistake: nothing has changed yet, and nothing will. A
+ * certificate was checked before it was sent: the failure is the front's, and a new front starts
+ * with the certificate.
  */
 static void front_refused(struct supervisor *s)
 {
 	if (s->reload.waits == RELOAD_TOKENS) {
 		reload_drop(&s->reload);
-		refuse_reload(s, "the tokens are wrong; the front's line says where");
+		refuse_reload(s, "the tokens are invalid; the front's log line names the place");
 	} else {
 		s->reload.restart = true;
 		apply(s);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What wakes the supervisor: signals, a tick by which roles are asked whether they are there. */
+/* The supervisor's events: signals, and a tick at which the roles are pinged. */
 #include "serve/supervisor_internal.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "serve/notify.h"
 
-#define TICK_NS           (5 * SECOND) /* how often roles are asked whether they are there */
+#define TICK_NS           (5 * SECOND) /* interval of the pings */
 #define TICK_LEAST_NS     (50 * MS)
 #define STRANGERS_AT_ONCE 256
 
@@ -33,8 +33,8 @@ static void on_signal(void *user, uint32_t events)
 	}
 }
 
-/* As pid 1 of a container it inherits what others leave behind. Roles are waited for elsewhere. */
-static void reap_strangers(struct supervisor *s)
+/* As pid 1 of a container it inherits orphaned processes. Roles are waited for elsewhere. */
+static void reap_orphans(struct supervisor *s)
 {
 	for (int i = 0; getpid() == 1 && i < STRANGERS_AT_ONCE; i++) {
 		siginfo_t info = { 0 };
@@ -51,7 +51,7 @@ static void reap_strangers(struct supervisor *s)
 	}
 }
 
-/* Are they all there? A role that hangs is as good as dead, and is made so. */
+/* Pings the roles. A role that hangs is killed. */
 static void on_tick(void *user)
 {
 	struct supervisor *s = user;
@@ -71,7 +71,7 @@ static void on_tick(void *user)
 			break;
 		}
 	}
-	reap_strangers(s);
+	reap_orphans(s);
 	notify_send("WATCHDOG=1");
 	(void)loop_timer_set(s->loop, &s->tick, now + s->tick_ns);
 }
@@ -95,7 +95,7 @@ static int hear_signals(struct supervisor *s)
 	return loop_add(s->loop, s->signals, EPOLLIN, on_signal, s, &s->signals_source);
 }
 
-/* 0 is no wish. */
+/* 0: not set. */
 static uint64_t shorter(uint64_t a_ns, uint64_t b_ns)
 {
 	uint64_t least = b_ns && b_ns < a_ns ? b_ns : a_ns;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A person's consent: see warden_consent.h. */
+/* Callers that may give a person's consent: see warden_consent.h. */
 #include "serve/warden_consent.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Callers that may give consent, as the warden knows it from the supervisor: tokens that the
- * operator has marked, and users. The front cannot add to it; of a token it must show the token
- * itself, which it has only while somebody uses it.
+ * Callers that may give a person's consent, as the supervisor reports it to the warden: users, and
+ * tokens that the operator has marked. The front cannot add any; for a token it must send the token
+ * itself, which it has only while a client uses it.
  */
 #ifndef BRIG_SERVE_WARDEN_CONSENT_H
 #define BRIG_SERVE_WARDEN_CONSENT_H
@@ -15,7 +15,7 @@ struct warden_consent {
 	const struct strlist *uids; /* borrowed: of users */
 };
 
-/* The tokens in a block of the supervisor's, in place of those that there were. */
+/* Replaces the tokens with those in a block of the supervisor's. */
 int warden_consent_take(struct warden_consent *consent, int block, struct brig_error *err);
 /* For engine_service_consent(). */
 bool warden_may_consent(void *user, const struct engine_call *call);
