@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who runs code for HTTP and MCP: calls, each with a tenant, answered by callbacks on the loop's
- * thread. Two kinds of engine: `local` has libbrig in this process (brig mcp, and the warden's
- * role), `remote` sends the same calls to a warden in another process. Whoever uses an engine does
- * not know which it is.
+ * Runs code for HTTP and MCP: calls, each with a tenant, answered by callbacks on the loop's
+ * thread. There are two kinds of engine: `local` has libbrig in this process (brig mcp, and the
+ * warden's role), `remote` sends the same calls to a warden in another process. The caller of an
+ * engine does not know which kind it is.
  */
 #ifndef BRIG_ENGINE_ENGINE_H
 #define BRIG_ENGINE_ENGINE_H
@@ -19,10 +19,10 @@ enum engine_op {
 	ENGINE_SESSION_GET,
 	ENGINE_SESSION_LIST, /* -> {"sessions":[...]} of the tenant */
 	ENGINE_SESSION_CLOSE,
-	ENGINE_SESSION_INTERRUPT, /* the run that is under way ends; the state stays */
+	ENGINE_SESSION_INTERRUPT, /* the current run ends; the state stays */
 	/*
-	 * Another session like it, with copies of its files and of what its interpreter can tell
-	 * -> the new session's object, and "forked_from", "carried":[name...],
+	 * Opens a copy of a session, with copies of its files and of the state that its interpreter
+	 * can save -> the new session's object, and "forked_from", "carried":[name...],
 	 * "left":[{"name","why"}...], "files":{"copied":N,"left":[{"path","why"}...]}
 	 */
 	ENGINE_SESSION_FORK,
@@ -36,7 +36,7 @@ enum engine_op {
 	ENGINE_FILE_DELETE,
 	ENGINE_RUNTIMES,     /* -> {"runtimes":[...]} as `brig runtimes --json` */
 	ENGINE_POLICIES,     /* -> {"policies":[...]} */
-	ENGINE_POLICY_CHECK, /* would `run` be allowed? -> what it would get, without running */
+	ENGINE_POLICY_CHECK, /* would `run` be allowed? -> its settings, without running */
 	/*
 	 * -> {"ended":[{"tenant","id","reason","runs"}...],
 	 *     "used":[{"tenant","caller","cpu_ms"}...]}
@@ -51,55 +51,54 @@ enum engine_op {
 
 /*
  * The session object: {"id","language","policy","state":"idle|busy|gone","created_at",
- * "expires_at","idle_timeout_ms","runs","reason"}; "reason" says why a session is gone, for as
- * long as its tombstone is kept (an hour).
+ * "expires_at","idle_timeout_ms","runs","reason"}; "reason" is why a session is gone, for as long
+ * as its tombstone is kept (an hour).
  */
 
 struct engine_call {
 	enum engine_op op;
-	const char *tenant;  /* never NULL: nothing of another tenant can be named */
-	const char *caller;  /* who asks, for the records and who is charged; or NULL */
-	const char *id;      /* that a run's result is to have; NULL: one of the engine's own */
-	const char *proof;   /* of a caller who brings a person's consent: the token; or NULL */
+	const char *tenant;  /* never NULL: objects of another tenant cannot be named */
+	const char *caller;  /* for the records and for charging; or NULL */
+	const char *id;      /* for the result of a run; NULL: the engine makes one */
+	const char *proof;   /* of a caller who gives a person's consent: the token; or NULL */
 	const char *session; /* id, for session and file calls and for runs in a session; or NULL */
 	const char *path;    /* of a file, beneath /sandbox */
 	const void *data;    /* its content, for ENGINE_FILE_PUT */
 	size_t size;
-	struct block *block; /* that what is long (data, code, input, files) may lie in: that is
-			      * shared then, not copied; or NULL */
-	uint64_t list_max;   /* of a list: so many at most; 0: all that there are */
-	uint64_t idle_ns; /* of a session to open: closed after so long without a run; 0: default */
-	uint64_t life_ns; /* and after so long in any case */
+	struct block *block; /* contains long values (data, code, input, files); or NULL */
+	uint64_t list_max;   /* the most items of a list; 0: all */
+	uint64_t idle_ns;    /* of a session to open: the time without a run; 0: default */
+	uint64_t life_ns;    /* and its longest life */
 	/*
 	 * Of a run (all but file, command, feed, callbacks; mounts are the policy's own) or of a
 	 * session to open (language, policy, limits, env, files, mounts).
 	 */
 	struct brig_request run;
 	/*
-	 * Of a run in a session: the policies that whoever asks may use, NULL-terminated; NULL:
-	 * any. The session may have been opened by somebody who may use others.
+	 * For a run in a session: the policies that the caller may use, NULL-terminated; NULL: any.
+	 * The session may have been opened by a caller who may use others.
 	 */
 	const char *const *policies;
-	bool stream; /* `output` is wanted; else it is in the result alone */
-	bool unseen; /* nobody is told of its result; for the engine's own, on this side alone */
+	bool stream; /* `output` is called; else the output is only in the result */
+	bool unseen; /* the result is not reported; only for the engine's own calls, on this side */
 
 	/*
-	 * Exactly one of end, result and fail comes, once, later than engine_start() returns.
-	 * Pointers are good for the call only.
+	 * Exactly one of end, result and fail is called, once, after engine_start() has returned.
+	 * Pointers are valid during the call only.
 	 */
 	void (*output)(void *user, int stream, const void *data, size_t size);
 	void (*end)(void *user, const char *data, size_t size);
 	/*
-	 * Of a run: comes instead of `end`, when it is set. The block, which may be kept, is an
+	 * For a run: called instead of `end`, if it is set. The block, which may be kept, is an
 	 * outcome with its JSON (base/outcome.h): it has been checked.
 	 */
 	void (*result)(void *user, struct block *result);
 	/*
-	 * Instead of `end`, for who can take an answer as a memory file; or NULL. Of another
-	 * process: it is to be checked (block_map()), and is not the callee's.
+	 * Called instead of `end`, for callers that accept an answer as a memory file; or NULL. A
+	 * block from another process must be checked (block_map()), and is not owned by the callee.
 	 */
 	void (*end_block)(void *user, int block);
-	/* error->code tells what kind; errnum ENOENT: no such session or file (of this tenant). */
+	/* error->code is the kind; errnum ENOENT: session or file not found (for this tenant). */
 	void (*fail)(void *user, const struct brig_error *error);
 	void *user;
 };
@@ -110,13 +109,13 @@ struct engine_run; /* one call under way */
 struct engine_class {
 	int (*start)(struct engine *engine, const struct engine_call *call, struct engine_run **ret,
 		     struct brig_error *error);
-	/* The cell is killed; `end` still comes, with status "cancelled". */
+	/* Kills the cell; `end` is still called, with status "cancelled". */
 	void (*cancel)(struct engine_run *run);
-	/* As cancel, and no callback comes any more: the asker is gone. */
+	/* Like cancel, but no callback is called any more: the client is gone. */
 	void (*forget)(struct engine_run *run);
 	/* Holds the program's output back, or lets it come again: back-pressure. */
 	void (*pause)(struct engine_run *run, bool paused);
-	/* Holds back what makes large answers, or lets it go on: nobody takes them now. Or NULL. */
+	/* Suspends work on large answers, or resumes it: nothing reads them now. Or NULL. */
 	void (*hold)(struct engine *engine, bool held);
 	void (*free)(struct engine *engine);
 };
@@ -125,7 +124,7 @@ struct engine {
 	const struct engine_class *class;
 };
 
-/* What a call says is copied. The handle is good until end, fail or forget. */
+/* The call is copied. The handle is valid until end, fail or forget. */
 static inline int engine_start(struct engine *engine, const struct engine_call *call,
 			       struct engine_run **ret, struct brig_error *error)
 {
@@ -162,35 +161,36 @@ struct engine_options {
 	struct brig_context_options context;
 	unsigned sessions_max;        /* 0: 256 */
 	unsigned sessions_per_tenant; /* 0: 32 */
-	uint64_t idle_ns; /* default and ceiling of idle leases; 0: 10 minutes, 1 hour */
+	uint64_t idle_ns; /* default and maximum of idle leases; 0: 10 minutes, 1 hour */
 	uint64_t idle_max_ns;
 	uint64_t life_max_ns;        /* 0: 24 hours */
-	const struct broker *broker; /* who does what only root may; NULL: nobody, or we can */
+	const struct broker *broker; /* for acts that need root; NULL: none, or not needed */
 };
 
-/* Sets those that are 0; of cells made ahead, where they are wanted. */
+/* Sets those that are 0; those of cells made ahead only if they are used. */
 void engine_options_complete(struct engine_options *options);
 void engine_warm_complete(struct brig_warm_options *options);
 /* In this process. */
 int engine_local_new(struct loop *loop, const struct engine_options *options, struct engine **ret,
 		     struct brig_error *error);
-/* Cells for such runs of the tenant's are made ahead from now on, if they are at all. */
+/* From now on, cells for such runs of the tenant are made ahead, if warm cells are enabled. */
 void engine_local_warm(struct engine *engine, const char *tenant, const struct brig_request *like);
 /*
- * In the process at the other end of a role's socket, which it takes over. `gone`: that process has
- * died. Nobody knows how far its calls came, so neither end nor fail comes any more, also not of
- * those that are started now; handles stay good until they are forgotten or the engine is freed.
+ * The engine is in the process at the other end of a role's socket, which it owns. `gone`: that
+ * process has died. The state of its calls is unknown, so neither end nor fail is called any more,
+ * also not for calls that are started now; handles stay valid until they are forgotten or the
+ * engine is freed.
  */
 int engine_remote_new(struct loop *loop, int socket, void (*gone)(void *user, const char *why),
 		      void *user, struct engine **ret);
-/* That other end: answers calls by an engine of its own. */
+/* The other end: answers calls with an engine of its own. */
 struct engine_service;
 int engine_service_new(struct loop *loop, int socket, struct engine *engine,
 		       void (*gone)(void *user, const char *why), void *user,
 		       struct engine_service **ret);
 /*
- * Callers that may give consent, which opens policies without walls: what the front says is not
- * enough. Without this nobody may.
+ * Decides which callers may give a person's consent, which allows policies without isolation: the
+ * front's claim is not enough. Without this function no caller may.
  */
 void engine_service_consent(struct engine_service *service,
 			    bool (*may)(void *user, const struct engine_call *call), void *user);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Processor time that is in no result: what sessions use between their runs, the runs of forks,
- * runs that failed after their compiler had run, or whose asker has left. It is summed up for each
- * caller and told to whoever keeps the records, once a second at most.
+ * Processor time that is in no result: time that sessions use between their runs, the runs of
+ * forks, and runs that failed after their compiler had run or whose client has left. It is summed
+ * up for each caller and reported to the watcher, once a second at most.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "engine/engine_local.h"
 #include "lib/session/session.h"
 
-#define BILLS_MAX 4096 /* callers: tokens and local users are the operator's */
+#define BILLS_MAX 4096 /* callers: tokens and local users, which the operator defines */
 #define TELL_NS   UINT64_C(1000000000)
 
 struct local_bill {
@@ -34,7 +34,7 @@ void local_bills_look(struct local *local)
 {
 	if (local->bills && local->watcher && !local->bills_due.place) {
 		local->bills_due = (struct loop_timer){ .due = bills_due, .user = local };
-		/* Without memory for a timer it is told with what is told next. */
+		/* Without memory for a timer it is included in the next report. */
 		(void)loop_timer_set(local->loop, &local->bills_due, clock_now_ns() + TELL_NS);
 	}
 }

@@ -15,7 +15,7 @@ static unsigned count_waiting(const struct local *local, const char *tenant)
 {
 	unsigned count = 0;
 
-	for (const struct local_file *f = local->files; f; f = f->next) {
+	LIST_EACH(const struct local_file, f, &local->files, node) {
 		count += !f->begun && strcmp(f->tenant, tenant) == 0;
 	}
 	return count;
@@ -32,7 +32,7 @@ static unsigned count_begun(const struct local *local, const char *tenant)
 	return count;
 }
 
-/* The first that waits, of the tenant that has begun the fewest; NULL: enough are begun. */
+/* The first waiting call of the tenant with the fewest active ones; NULL: enough are active. */
 static struct local_file *next_to_begin(const struct local *local)
 {
 	struct local_file *best = NULL;
@@ -41,11 +41,14 @@ static struct local_file *next_to_begin(const struct local *local)
 	if (count_begun(local, NULL) == FILES_BEGUN) {
 		return NULL;
 	}
-	for (struct local_file *f = local->files; f && least > 0; f = f->next) {
+	LIST_EACH(struct local_file, f, &local->files, node) {
 		unsigned own = f->begun ? least : count_begun(local, f->tenant);
 		if (own < least) {
 			least = own;
 			best = f;
+		}
+		if (least == 0) {
+			break;
 		}
 	}
 	return best;
@@ -61,39 +64,20 @@ static void swap_begun(struct local *local, struct local_file *old, struct local
 	}
 }
 
-static void unlink_file(struct local_file *file)
-{
-	struct local *local = file->run->local;
-
-	*file->link = file->next;
-	if (file->next) {
-		file->next->link = file->link;
-	} else {
-		local->files_end = file->link;
-	}
-	local->files_count--;
-}
-
-static void append(struct local *local, struct local_file *file)
-{
-	file->next = NULL;
-	file->link = local->files_end;
-	*file->link = file;
-	local->files_end = &file->next;
-	local->files_count++;
-}
-
 static struct local_file *next_begun(const struct local *local)
 {
-	struct local_file *file = local->files;
-
-	while (file && !file->begun) {
-		file = file->next;
+	LIST_EACH(struct local_file, file, &local->files, node) {
+		if (file->begun) {
+			return file;
+		}
 	}
-	return file;
+	return NULL;
 }
 
-/* One slice of one call in a round of the loop: all others of the warden's have theirs, too. */
+/*
+ * Does one slice of one call in a round of the loop, so that the warden's other work is not
+ * delayed.
+ */
 static void turn(void *user)
 {
 	struct local *local = user;
@@ -115,15 +99,14 @@ static void turn(void *user)
 		local_file_drop(run);
 		local_finish(run);
 	} else { /* behind those that wait */
-		unlink_file(file);
-		append(local, file);
+		list_move_last(&local->files, &file->node);
 	}
 	local_files_go_on(local);
 }
 
 void local_files_go_on(struct local *local)
 {
-	if (local->files && !local->files_held && !local->files_turn.place) {
+	if (!list_empty(&local->files) && !local->files_held && !local->files_turn.place) {
 		local->files_turn.due = turn;
 		local->files_turn.user = local;
 		(void)loop_timer_set(local->loop, &local->files_turn, clock_now_ns());
@@ -136,12 +119,13 @@ void local_file_drop(struct engine_run *run)
 
 	if (file) {
 		swap_begun(run->local, file, NULL);
-		unlink_file(file);
+		list_remove(&run->local->files, &file->node);
+		run->local->files_count--;
 		local_file_done(file);
 	}
 }
 
-/* What is to be written: a share of the block that it came in, or a copy. */
+/* Keeps the data to write: a reference to the block that contains it, or a copy. */
 static int keep_data(struct local_file *file, const struct engine_call *call)
 {
 	file->size = call->size;
@@ -178,13 +162,13 @@ int local_file_call(struct local *local, const struct engine_call *call, struct 
 	if (call->op != ENGINE_FILE_LIST && !call->path) {
 		return error_set(err, BRIG_E_INPUT, EINVAL, "the name of the file is missing");
 	}
-	/* At once: who asks for what is not there need not wait to hear it. */
+	/* At once: an error for a missing session need not wait in the queue. */
 	if (!local_session_find(local, call, err)) {
 		return err && err->errnum ? -err->errnum : -ENOENT;
 	}
 	if (local->files_count >= FILES_WAITING ||
 	    count_waiting(local, call->tenant) >= FILES_WAITING_TENANT) {
-		return error_set(err, BRIG_E_SYSTEM, ENOBUFS, "too many file calls wait already");
+		return error_set(err, BRIG_E_SYSTEM, ENOBUFS, "too many file calls are waiting");
 	}
 	struct local_file *file = calloc(1, sizeof(*file));
 	if (!file) {
@@ -197,7 +181,8 @@ int local_file_call(struct local *local, const struct engine_call *call, struct 
 		return error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory for a call");
 	}
 	run->file = file;
-	append(local, file);
+	list_append(&local->files, &file->node);
+	local->files_count++;
 	local_files_go_on(local);
 	return 0;
 }

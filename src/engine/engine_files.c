@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files of sessions, as calls, slice by slice. What keeps hostile trees harmless is in
- * lib/session/session_files.c. */
+/*
+ * File calls of sessions, slice by slice. The protection against hostile trees is in
+ * lib/session/session_files.c.
+ */
 #include "engine/engine_files.h"
 
 #include <errno.h>
@@ -64,7 +66,7 @@ static void print_file(struct json_out *json, const struct brig_session_file *fi
 	json_close(json, '}');
 }
 
-/* A page of them begins behind a path. */
+/* A page begins behind a path. */
 static size_t find_first(const struct brig_session_file *files, size_t count, const char *after)
 {
 	size_t first = 0;
@@ -98,7 +100,7 @@ static int end_page(struct local_file *file, bool truncated)
 	return 1;
 }
 
-/* First all are looked for, then they are printed. */
+/* First all files are found, then they are printed. */
 static int step_list(struct local_file *file)
 {
 	size_t count = 0;
@@ -154,7 +156,7 @@ static int copy_chunk(int from, int to, size_t size, size_t *at)
 	return written < 0 ? -errno : 0;
 }
 
-/* It may have shrunk meanwhile: what is behind its end now was never read. */
+/* The file may have shrunk meanwhile: the part behind its end was never read. */
 static int end_copy(int from, int to, size_t size)
 {
 	off_t end = lseek(from, 0, SEEK_END);
@@ -241,7 +243,7 @@ static int step_delete(struct local_file *file)
 /* --- by call --------------------------------------------------------------------------------- */
 
 static const struct {
-	int (*begin)(struct local_file *file); /* NULL: all is done in one slice */
+	int (*begin)(struct local_file *file); /* NULL: everything is done in one slice */
 	int (*step)(struct local_file *file);
 } steps[ENGINE_OPS] = {
 	[ENGINE_FILE_LIST] = { begin_list, step_list },

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A fork of a session: another one like it, with copies of its files and of what its interpreter
- * can tell of its state. That is two runs of a text of ours (data/drivers/fork.*): one in the old
- * session writes the state to a file there, one in the new session reads its copy. To us it is
- * bytes that a program has written, of which nothing is looked at; only the list of names beside it
- * is read, line by line. It is made of the engine's own calls, so that whatever happens to either
- * session meanwhile, or is done to it, is as it always is.
+ * Forks a session: opens another one like it, with copies of its files and of the state that its
+ * interpreter can save. That takes two runs of our own code (data/drivers/fork.*): one in the old
+ * session writes the state to a file there, one in the new session reads its copy. The warden
+ * treats the state as opaque bytes of a program; it only reads the list of names next to it, line
+ * by line. A fork is made of the engine's own calls, so that everything that happens to either
+ * session meanwhile is handled as usual.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #include "base/error.h"
 #include "engine/engine_fork.h"
 
-/* For either run, where the session does not have less. */
+/* For either run, unless the session's limit is lower. */
 #define RUN_NS UINT64_C(10000000000)
 
 struct local_session *fork_session(struct local_fork *fork, const char *id)
@@ -45,7 +45,7 @@ static void inner_failed(void *user, const struct brig_error *error)
 	fork_fail(fork);
 }
 
-/* The text that goes with the session's driver: "session.py", "fork.py". NULL: there is none. */
+/* The code that belongs to the session's driver: "session.py", "fork.py". NULL: there is none. */
 static const struct embedded_file *find_text(const struct local_session *session)
 {
 	const char *driver = session->session->prepared.runtime->session_driver;
@@ -75,7 +75,7 @@ static void run_text(struct local_fork *fork, struct local_session *session, con
 		.run = { .args = args, .limits_most = { .wall_ns = RUN_NS, .cpu_ns = RUN_NS } },
 	};
 
-	if (!text) { /* a driver of somebody else's: the files are what can be had */
+	if (!text) { /* a custom driver: only the files can be copied */
 		end(fork, "", 0);
 		return;
 	}
@@ -87,12 +87,12 @@ static void run_text(struct local_fork *fork, struct local_session *session, con
 		failed(fork, &error);
 		return;
 	}
-	session->runs--; /* it is none of the caller's */
+	session->runs--; /* not counted as a run of the caller */
 }
 
-/* --- the way --------------------------------------------------------------------------------- */
+/* --- the steps ------------------------------------------------------------------------------ */
 
-/* What it was given is of the old session's making, and can be its end: that is no fork. */
+/* The state comes from the old session, and may end the new one: then the fork fails. */
 static void new_one_ended(void *user, const struct brig_error *why)
 {
 	struct local_fork *fork = user;
@@ -131,10 +131,10 @@ static void loaded(void *user, const char *data, size_t size)
 	}
 	(void)brig_session_delete(session->session, fork->state_path, NULL);
 	if (fork->has_state && fork_take_names(fork, session) < 0) {
-		fork_nothing_carried(fork, "the new interpreter could not take the state");
+		fork_nothing_carried(fork, "the new interpreter could not load the state");
 	}
 	fork_answer(fork, session);
-	fork->to[0] = '\0'; /* it stays */
+	fork->to[0] = '\0'; /* the session stays */
 	local_finish(fork->run);
 }
 
@@ -148,7 +148,7 @@ void fork_copied(struct local_fork *fork)
 	}
 }
 
-/* The old session has written down what it could, or not. */
+/* The old session has saved its state, or could not. */
 static void saved(void *user, const char *data, size_t size)
 {
 	struct local_fork *fork = user;
@@ -163,7 +163,7 @@ static void saved(void *user, const char *data, size_t size)
 	}
 	fork->has_state = true;
 	if (fork_take_names(fork, from) < 0) {
-		fork_nothing_carried(fork, "the interpreter could not tell its state");
+		fork_nothing_carried(fork, "the interpreter could not save its state");
 	}
 	fork_start_copy(fork);
 }

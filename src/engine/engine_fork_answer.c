@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a fork has come to: the new session, what it has of the old one, and what it has not. */
+/*
+ * The answer of a fork: the new session, the parts that were copied, and the parts that were not.
+ */
 #include <string.h>
 
 #include "engine/engine_fork.h"
@@ -26,7 +28,7 @@ void fork_answer(struct local_fork *fork, struct local_session *session)
 	struct json_out json = { .buf = &run->answer };
 
 	local_session_describe(&json, session);
-	/* In front of the end of the object. */
+	/* Before the end of the object. */
 	run->answer.size -= !run->answer.failed && run->answer.size ? 1 : 0;
 	json_text(&json, "forked_from", fork->from);
 	json_list(&json, "carried", &fork->carried);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a fork copies: the interpreter's state, then the files, a slice in each turn and from file
- * to file. None of it is kept on the heap, and what cannot fit is not read.
+ * The copying part of a fork: the interpreter's state, then the files, one slice in each turn, from
+ * file to file. Nothing is kept on the heap, and a file that cannot fit is not read.
  */
 #include <errno.h>
 
@@ -33,7 +33,7 @@ void fork_copy_done(struct fork_copy *copy)
 	session_listing_free(TAKE_PTR(copy->list));
 }
 
-/* One step of the file that is open. 1: it is there; 0: there is more of it; -errno. */
+/* One step of the current file. 1: it is complete; 0: there is more of it; -errno. */
 static int go_on(struct fork_copy *copy, const char *path, struct brig_error *err)
 {
 	size_t before = copy->at;
@@ -82,9 +82,9 @@ static int step_state(struct local_fork *fork, const struct session_pair *pair)
 	end_file(copy);
 	(void)brig_session_delete(pair->from->session, fork->state_path, NULL);
 	if (r < 0) {
-		fork_nothing_carried(fork, "the interpreter could not tell its state");
+		fork_nothing_carried(fork, "the interpreter could not save its state");
 	}
-	copy->bytes = 0; /* it does not stay there */
+	copy->bytes = 0; /* the state file is removed later */
 	copy->phase = COPY_LIST;
 	return session_listing_new(pair->from->session, &copy->list, &fork->run->error);
 }
@@ -112,7 +112,10 @@ static void leave_file(struct local_fork *fork, const char *path, const struct b
 	}
 }
 
-/* Holes and links cost the program nothing, but us time: what cannot fit is not begun. */
+/*
+ * Holes and links cost the program nothing, but cost us time: a file that cannot fit is not
+ * started.
+ */
 static int begin_file(struct fork_copy *copy, const struct session_pair *pair,
 		      const struct brig_session_file *file, struct brig_error *err)
 {
@@ -147,7 +150,7 @@ static void copy_file(struct local_fork *fork, const struct session_pair *pair,
 	copy->file += r != 0;
 }
 
-/* 1: that was all. */
+/* 1: done. */
 static int step_files(struct local_fork *fork, const struct session_pair *pair)
 {
 	struct fork_copy *copy = &fork->copy;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What of its state a session's interpreter could tell, by name: the list beside the state. */
+/*
+ * Reads the list next to the saved state: the names that the interpreter could save, and those that
+ * it could not.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +10,7 @@
 #include "engine/engine_fork.h"
 
 #define NAMES_BYTES (256u << 10)
-/* Both lists can be filled: what comes behind them is not even compared with them. */
+/* Enough to fill both lists; lines behind that are ignored. */
 #define LINES_MAX (2u * FORK_NAMES_MAX)
 
 static int keep(struct local_fork *fork, struct strlist *list, const char *text)
@@ -33,7 +36,7 @@ static void uncarry(struct local_fork *fork, const char *name, size_t size)
 	}
 }
 
-/* "+NAME" or "-NAME\tWHY": whatever else there is in a line is the tenant's own business. */
+/* "+NAME" or "-NAME\tWHY"; lines in any other format are ignored. */
 static int take_line(struct local_fork *fork, char *line)
 {
 	if (line[0] == '+' && line[1]) {

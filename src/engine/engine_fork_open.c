@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A session like another one, for a fork: as it was asked for, and no more than either may have. */
+/*
+ * Opens a session like another one, for a fork: with the same request, limited to the rights of
+ * both callers.
+ */
 #include <errno.h>
 
 #include "base/error.h"
 #include "engine/engine_fork.h"
 
-/* What the old one has may be more than may be had by whoever asks now. */
+/* The old session may have more than the current caller may have. */
 int fork_check_limits(const struct local_session *from, const struct brig_limits *may,
 		      struct brig_error *err)
 {
@@ -23,7 +26,7 @@ int fork_check_limits(const struct local_session *from, const struct brig_limits
 	return 0;
 }
 
-/* The smaller one of each; 0 is no bound. */
+/* The smaller one of each; 0: no limit. */
 static struct brig_limits least(struct brig_limits caller, struct brig_limits opener)
 {
 	for (size_t i = 0; i < limit_table_count; i++) {
@@ -34,7 +37,10 @@ static struct brig_limits least(struct brig_limits caller, struct brig_limits op
 	return caller;
 }
 
-/* Hosts as they were asked for: no list is all that the policy has, an empty one is none. */
+/*
+ * The hosts of the original request: no list means all hosts of the policy, an empty list means
+ * none.
+ */
 static const char *const *network_of(const struct local_session *from)
 {
 	static const char *const none[] = { NULL };
@@ -45,7 +51,7 @@ static const char *const *network_of(const struct local_session *from)
 	return from->network.count ? (const char *const *)from->network.items : none;
 }
 
-/* Nothing less than it had; "off" may be less than the policy has for other languages. */
+/* Not less than the old session had; "off" may be less than the policy has for other languages. */
 static const char *guard_of(const struct local_session *from)
 {
 	enum guard_mode mode = from->session->prepared.guard.mode;

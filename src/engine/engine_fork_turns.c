@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Turns of forks. So many are under way, of a tenant only a few; those that wait begin by tenant,
- * that of the fewest first. Of those that copy, one does a slice in a round of the loop.
+ * Schedules forks. The number of active ones is bounded, in total and for each tenant; the next one
+ * to begin is of the tenant with the fewest active ones. Of those that copy, one does a slice in a
+ * round of the loop.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -18,14 +19,14 @@ static unsigned count_forks(const struct local *local, const char *tenant, bool 
 {
 	unsigned count = 0;
 
-	for (const struct local_fork *f = local->forks; f; f = f->next) {
+	LIST_EACH(const struct local_fork, f, &local->forks, node) {
 		count += (f->state == FORK_WAITING) == waiting &&
 			 (!tenant || strcmp(f->tenant, tenant) == 0);
 	}
 	return count;
 }
 
-/* NULL: nobody waits who may begin. */
+/* NULL: none may begin. */
 static struct local_fork *next_to_begin(const struct local *local)
 {
 	struct local_fork *best = NULL;
@@ -34,12 +35,15 @@ static struct local_fork *next_to_begin(const struct local *local)
 	if (count_forks(local, NULL, false) >= FORKS_MAX) {
 		return NULL;
 	}
-	for (struct local_fork *f = local->forks; f && least > 0; f = f->next) {
+	LIST_EACH(struct local_fork, f, &local->forks, node) {
 		unsigned own =
 			f->state == FORK_WAITING ? count_forks(local, f->tenant, false) : least;
 		if (own < least) {
 			least = own;
 			best = f;
+		}
+		if (least == 0) {
+			break;
 		}
 	}
 	return best;
@@ -47,30 +51,12 @@ static struct local_fork *next_to_begin(const struct local *local)
 
 static struct local_fork *next_to_copy(const struct local *local)
 {
-	struct local_fork *fork = local->forks;
-
-	while (fork && fork->state != FORK_COPYING) {
-		fork = fork->next;
+	LIST_EACH(struct local_fork, fork, &local->forks, node) {
+		if (fork->state == FORK_COPYING) {
+			return fork;
+		}
 	}
-	return fork;
-}
-
-static void unlink_fork(struct local *local, struct local_fork *fork)
-{
-	*fork->link = fork->next;
-	if (fork->next) {
-		fork->next->link = fork->link;
-	} else {
-		local->forks_end = fork->link;
-	}
-}
-
-static void append(struct local *local, struct local_fork *fork)
-{
-	fork->next = NULL;
-	fork->link = local->forks_end;
-	*fork->link = fork;
-	local->forks_end = &fork->next;
+	return NULL;
 }
 
 static void go_on(struct local *local);
@@ -84,8 +70,7 @@ static void turn(void *user)
 		fork->state = FORK_BEGUN;
 		fork_begin(fork);
 	} else if ((fork = next_to_copy(local)) != NULL) {
-		unlink_fork(local, fork); /* behind the others */
-		append(local, fork);
+		list_move_last(&local->forks, &fork->node);
 		fork_copy_step(fork);
 	}
 	go_on(local);
@@ -116,7 +101,7 @@ static void fork_free(struct local_fork *fork)
 	free(fork);
 }
 
-/* What there is of it in either session. */
+/* Removes the traces of the fork in both sessions. */
 static void clear_away(struct local_fork *fork)
 {
 	struct local_session *from = fork_session(fork, fork->from);
@@ -127,7 +112,7 @@ static void clear_away(struct local_fork *fork)
 		(void)brig_session_delete(from->session, fork->names_path, NULL);
 	}
 	if (to) {
-		local_session_end(to, "it was not forked to the end");
+		local_session_end(to, "its fork was not completed");
 	}
 }
 
@@ -139,7 +124,7 @@ void local_fork_drop(struct engine_run *run)
 	if (!fork) {
 		return;
 	}
-	unlink_fork(local, fork);
+	list_remove(&local->forks, &fork->node);
 	if (fork->inner) {
 		engine_forget(fork->inner);
 	}
@@ -148,7 +133,7 @@ void local_fork_drop(struct engine_run *run)
 	go_on(local);
 }
 
-/* --- a new one ------------------------------------------------------------------------------- */
+/* --- new forks ------------------------------------------------------------------------------- */
 
 static int name_files(struct local_fork *fork)
 {
@@ -198,7 +183,8 @@ int local_session_fork(struct local *local, const struct engine_call *call, stru
 	}
 	if (count_forks(local, call->tenant, true) >= FORKS_WAITING_TENANT) {
 		return error_set(err, BRIG_E_INPUT, EAGAIN,
-				 "%u of your forks wait already: try later", FORKS_WAITING_TENANT);
+				 "%u of your forks are waiting already: try later",
+				 FORKS_WAITING_TENANT);
 	}
 	int r = fork_check_limits(from, &call->run.limits_most, err);
 	if (r < 0) {
@@ -210,7 +196,7 @@ int local_session_fork(struct local *local, const struct engine_call *call, stru
 	}
 	fork->run = run;
 	run->fork = fork;
-	append(local, fork);
+	list_append(&local->forks, &fork->node);
 	go_on(local);
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Output is gathered into records: see engine_gather.h. */
+/* Gathers output into records: see engine_gather.h. */
 #include "engine/engine_gather.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 
 _Static_assert(MESSAGE_TAIL_MAX <= UINT16_MAX, "a piece's size is 16 bits");
 
-/* So that the rest of a record is not filled with heads of pieces without bytes. */
+/* So that a record does not end with the header of an empty piece. */
 static bool has_room_for_piece(const struct engine_gathered *record)
 {
 	return record->pieces < ENGINE_PIECES_MAX &&
@@ -34,7 +34,7 @@ static void begin_piece(struct engine_gather *gather, struct engine_gathered *re
 	gather->bytes += sizeof(piece);
 }
 
-/* A record whose last piece is of this stream and can take a byte; NULL: no memory. */
+/* A record whose last piece belongs to this stream and has room for a byte; NULL: no memory. */
 static struct engine_gathered *record_for(struct engine_gather *gather, int stream)
 {
 	struct engine_gathered *record = gather->last;

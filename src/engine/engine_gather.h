@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A run's output on its way to the front: pieces of both streams in the order in which they came,
- * gathered into records. A program may write single bytes, and change streams with each: so a
- * record has many pieces, and both bytes and pieces of a record have a bound.
+ * A run's output on its way to the front: pieces of both streams in their original order, gathered
+ * into records. A program may write single bytes, and switch streams with each: so a record has
+ * many pieces, and both its bytes and its pieces are bounded.
  */
 #ifndef BRIG_ENGINE_ENGINE_GATHER_H
 #define BRIG_ENGINE_ENGINE_GATHER_H
@@ -13,13 +13,13 @@
 
 #include "role/message.h"
 
-/* In front of the bytes of each piece. */
+/* Precedes the bytes of each piece. */
 struct engine_piece {
 	uint16_t stream; /* 1 or 2 */
 	uint16_t size;
 };
 
-/* The front does something for each piece: so many of them are a slice of its time. */
+/* The front does some work for each piece: this bounds the time that a record takes. */
 #define ENGINE_PIECES_MAX 256u
 
 struct engine_gathered {
@@ -35,16 +35,16 @@ struct engine_gather {
 	size_t bytes;                         /* of all records */
 };
 
-/* -ENOMEM: not all of it was taken. */
+/* -ENOMEM: a part was not added. */
 int engine_gather_add(struct engine_gather *gather, int stream, const void *data, size_t size);
-/* Is the first record as long as it gets? */
+/* Is the first record complete? */
 bool engine_gather_has_whole(const struct engine_gather *gather);
-void engine_gather_drop(struct engine_gather *gather); /* the first record */
+void engine_gather_drop(struct engine_gather *gather); /* removes the first record */
 void engine_gather_done(struct engine_gather *gather);
 
 /*
- * The next piece of a record that came, from `at` on: 1, 0 at the end, or -EPROTO when the record
- * is not made of pieces. `at` moves on.
+ * The next piece of a received record, from `at` on: 1, 0 at the end, or -EPROTO when the record
+ * does not consist of pieces. Advances `at`.
  */
 int engine_piece_next(const char *tail, size_t size, size_t *at, struct engine_piece *ret,
 		      const char **ret_data);

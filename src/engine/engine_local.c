@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The engine in this process: calls come in, answers go out. See engine_local.h. */
+/* The engine in this process: receives calls, sends answers. See engine_local.h. */
 #include "engine/engine_local.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@
 #include "role/message.h"
 
 #define SECOND_NS 1000000000ull
-#define TIDY_NS   20000000ull /* the dying need a moment */
+#define TIDY_NS   20000000ull /* processes that were killed need a moment */
 
 static local_start *const starters[ENGINE_OPS] = {
 	[ENGINE_EXECUTE] = local_execute,
@@ -79,15 +79,12 @@ static void free_run(struct engine_run *run)
 	brig_result_free(run->written);
 	block_unref(run->block);
 	buf_done(&run->answer);
-	*run->link = run->next;
-	if (run->next) {
-		run->next->link = run->link;
-	}
+	list_remove(&local->runs, &run->node);
 	free(run);
 	tidy(local);
 }
 
-/* As it is, to whoever can take it so; else as bytes. */
+/* As a block, if the caller accepts one; else as bytes. */
 static void finish_block(struct engine_run *run)
 {
 	struct brig_error error = { 0 };
@@ -100,7 +97,7 @@ static void finish_block(struct engine_run *run)
 	}
 	int r = message_block_map(run->file_block, SIZE_MAX, &data, &size);
 	if (r < 0) {
-		error_errno(&error, BRIG_E_SYSTEM, -r, "the file cannot be handed over");
+		error_errno(&error, BRIG_E_SYSTEM, -r, "the file cannot be sent");
 		run->fail(run->user, &error);
 		return;
 	}
@@ -149,7 +146,7 @@ static int start(struct engine *engine, const struct engine_call *call, struct e
 	struct local *local = local_of(engine);
 
 	if ((unsigned)call->op >= ENGINE_OPS || !starters[call->op] || !call->tenant) {
-		return error_set(error, BRIG_E_INPUT, EINVAL, "no such call");
+		return error_set(error, BRIG_E_INPUT, EINVAL, "unknown call");
 	}
 	int r = local_room(call, error);
 	if (r < 0) {
@@ -163,8 +160,6 @@ static int start(struct engine *engine, const struct engine_call *call, struct e
 		.unseen = call->unseen,
 		.head = { engine },
 		.local = local,
-		.next = local->runs,
-		.link = &local->runs,
 		.op = call->op,
 		.stream = call->stream && call->output,
 		.output = call->output,
@@ -178,14 +173,11 @@ static int start(struct engine *engine, const struct engine_call *call, struct e
 	snprintf(run->tenant, sizeof(run->tenant), "%s", call->tenant);
 	snprintf(run->caller, sizeof(run->caller), "%s", call->caller ? call->caller : "");
 	run->share = shares_of(&local->shares, run->tenant);
-	if (run->next) {
-		run->next->link = &run->next;
-	}
-	local->runs = run;
+	list_prepend(&local->runs, &run->node);
 	if (call->id && id_valid(call->id)) {
 		memcpy(run->id, call->id, sizeof(run->id));
 	}
-	/* What a run costs is counted step by step, as it goes. */
+	/* The cost of a run is counted step by step, while it runs. */
 	run->call_ns = call->op == ENGINE_EXECUTE ? 0 : share_clock_ns();
 	r = starters[call->op](local, call, run, error);
 	(void)local_call_charge(run);
@@ -199,7 +191,7 @@ static int start(struct engine *engine, const struct engine_call *call, struct e
 
 static void cancel(struct engine_run *run)
 {
-	/* Begun and ended: so there is a result that says so. */
+	/* It began and ended: so there is a result that reports it. */
 	if (run->wait && !local_wait_over(run)) {
 		return;
 	}
@@ -222,10 +214,10 @@ static void cancel(struct engine_run *run)
 	}
 }
 
-/* It goes on until its cell is gone: nobody waits for that. */
+/* It continues until its cell is gone; nothing waits for that. */
 static void forget(struct engine_run *run)
 {
-	/* It has ended, and nobody will be told what it has cost. */
+	/* It has ended, and its cost would not be reported otherwise. */
 	if (run->writer && !run->unseen) {
 		local_bill(run->local, run->tenant, run->caller, run->written->usage.cpu_ns);
 	}
@@ -259,13 +251,13 @@ static void hold_files(struct engine *engine, bool held)
 static void free_engine(struct engine *engine)
 {
 	struct local *local = local_of(engine);
+	struct engine_run *run;
 
-	/* They have calls of their own among the others. */
-	for (struct engine_run *run = local->runs; run; run = run->next) {
-		local_fork_drop(run);
+	/* Forks have calls of their own in the list. */
+	LIST_EACH(struct engine_run, it, &local->runs, node) {
+		local_fork_drop(it);
 	}
-	for (struct engine_run *run = local->runs, *next; run; run = next) {
-		next = run->next;
+	while ((run = LIST_FIRST(&local->runs, struct engine_run, node))) {
 		free_run(run);
 	}
 	local_sessions_free(local);
@@ -321,9 +313,6 @@ int engine_local_new(struct loop *loop, const struct engine_options *options, st
 	}
 	local->engine.class = &local_class;
 	local->loop = loop;
-	local->waiting_end = &local->waiting;
-	local->files_end = &local->files;
-	local->forks_end = &local->forks;
 	local->patience_ns = LOCAL_PATIENCE_NS;
 	local->shares.cores = (unsigned)get_nprocs();
 	local->tidy = (struct loop_timer){ .due = tidy, .user = local };
@@ -343,7 +332,7 @@ int engine_local_new(struct loop *loop, const struct engine_options *options, st
 			error_errno(error, BRIG_E_SYSTEM, -r, "cannot watch the pools");
 		}
 	}
-	/* What it points to is the caller's. */
+	/* The caller owns its pointers. */
 	local->options.context = (struct brig_context_options){ 0 };
 	if (r < 0) {
 		free_engine(&local->engine);
@@ -359,7 +348,7 @@ void engine_local_warm(struct engine *engine, const char *tenant, const struct b
 
 	request.size = sizeof(request);
 	request.tenant = tenant;
-	request.code = "0"; /* pools are found by what would be run */
+	request.code = "0"; /* pools are found by the code to run */
 	request.code_size = 1;
 	context_begin_warm(local_of(engine)->context, &request);
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the local engine can tell: runtimes, policies, what a run would get, how it is doing. */
+/*
+ * Information from the local engine: runtimes, policies, the effective settings of a run,
+ * statistics.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,7 +103,7 @@ int local_policy_check(struct local *local, const struct engine_call *call, stru
 	request.mounts_listed = true;
 	request.network_own = false;
 	request.tenant = call->tenant;
-	/* Without code the question is about the language and the limits alone. */
+	/* Without code, only the language and the limits are checked. */
 	if (!request.code) {
 		request.code = "0";
 		request.code_size = 1;
@@ -122,7 +125,7 @@ void engine_warm_complete(struct brig_warm_options *options)
 	warm_options_complete(options);
 }
 
-/* --- how it is doing ------------------------------------------------------------------------ */
+/* --- statistics ------------------------------------------------------------------------------ */
 
 static void print_pools(struct json_out *json, const struct warm *warm)
 {

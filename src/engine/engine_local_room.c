@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Room for descriptors. A session holds about twenty of them as long as it lives (its cell's
- * sockets, pipes, pidfds, directories and counters, and what waits for each), a run about as many
- * while it runs. Who begins with too few fails half-way; so that is looked at before, and sessions
- * leave some for runs.
+ * Checks for free descriptors. A session holds about twenty of them for its whole life (its cell's
+ * sockets, pipes, pidfds, directories and counters, and an epoll entry for each), a run about as
+ * many while it runs. A start with too few would fail half-way; so they are checked before, and
+ * sessions leave some for runs.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -14,10 +14,10 @@
 #include "engine/engine_local.h"
 
 #define FOR_A_RUN      64u
-#define FOR_RUNS       256u /* that sessions leave, where there are enough */
-#define SHARE_FOR_RUNS 8u   /* else this part of all */
+#define FOR_RUNS       256u /* that sessions leave, if there are enough */
+#define SHARE_FOR_RUNS 8u   /* otherwise this part of the total */
 
-/* Before 6.2 the kernel did not tell; then they are counted. */
+/* Before 6.2 the kernel did not report the number; then they are counted. */
 static uint64_t count_open(void)
 {
 	struct stat info;
@@ -55,7 +55,8 @@ int local_room(const struct engine_call *call, struct brig_error *err)
 	    count_open() + wanted(call->op, limit.rlim_cur) <= limit.rlim_cur) {
 		return 0;
 	}
-	int r = error_set(err, BRIG_E_SYSTEM, EMFILE, "%llu descriptors are not enough for %s more",
+	int r = error_set(err, BRIG_E_SYSTEM, EMFILE,
+			  "%llu descriptors are not enough for another %s",
 			  (unsigned long long)limit.rlim_cur,
 			  call->op == ENGINE_SESSION_OPEN ? "a session" : "a run");
 	error_remedy(err, "raise the limit of open files (LimitNOFILE=), or allow less at once");

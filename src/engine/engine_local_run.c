@@ -34,7 +34,9 @@ static void count_end(struct local *local, const struct brig_result *result)
 	local->counts.cancelled += result && result->status == BRIG_CANCELLED;
 }
 
-/* What it has cost is in its result, which somebody is charged by; unless there is nobody. */
+/*
+ * Its cost is in its result, by which the caller is charged; unless the result is sent to nobody.
+ */
 static void bill_run(struct engine_run *run, const struct brig_result *result)
 {
 	if (!result) {
@@ -66,7 +68,7 @@ static void take_result(struct engine_run *run)
 	run->run = NULL;
 }
 
-/* A slice of the result's JSON. Others are looked after before the next one. */
+/* Writes a slice of the result's JSON. Other work is done before the next slice. */
 static void write_result(void *user)
 {
 	struct engine_run *run = user;
@@ -89,7 +91,7 @@ static void write_result(void *user)
 	local_finish(run);
 }
 
-/* It has ended. What is short is one slice. */
+/* The run has ended. A short result takes one slice. */
 static void begin_to_write(struct engine_run *run)
 {
 	int r = run->written ? result_writer_new(run->written, OUTCOME_JSON_MAX, true, &run->writer)
@@ -147,7 +149,7 @@ static void pass_output(void *user, int stream, const void *data, size_t size)
 	}
 }
 
-/* What a tenant cannot ask for is not there, whatever the call says. */
+/* Clears fields that a tenant may not set, whatever the call contains. */
 static struct brig_request request_of(const struct engine_call *call, struct engine_run *run)
 {
 	struct brig_request request = call->run;
@@ -156,7 +158,7 @@ static struct brig_request request_of(const struct engine_call *call, struct eng
 	request.file = NULL;
 	request.command = NULL;
 	request.mounts_listed = true;
-	request.network_own = false; /* as the policy says, and no more */
+	request.network_own = false; /* only as in the policy */
 	request.stdin_feed = false;
 	request.tenant = call->tenant;
 	request.on_output = run->stream ? pass_output : NULL;
@@ -174,11 +176,13 @@ static int check_language(const struct local_session *session, const struct brig
 	    strlist_has(&runtime->aliases, request->language)) {
 		return 0;
 	}
-	return error_set(err, BRIG_E_INPUT, EINVAL, "the session speaks %s, not %.31s",
+	return error_set(err, BRIG_E_INPUT, EINVAL, "the session's language is %s, not %.31s",
 			 runtime->name, request->language);
 }
 
-/* It has one, for good: what asks for another, or may not use this one, is not for it. */
+/*
+ * A session keeps its policy: a run that needs another one, or may not use this one, is rejected.
+ */
 static int check_policy(const struct local_session *session, const struct engine_call *call,
 			struct brig_error *err)
 {
@@ -236,7 +240,7 @@ int local_begin(struct engine_run *run, const struct engine_call *call, struct b
 	for (size_t i = 0; i < request.files_count && r == 0; i++) {
 		if (request.files[i].path) {
 			r = error_set(err, BRIG_E_INPUT, EINVAL,
-				      "input files are handed in by content");
+				      "input files must be sent with their content");
 		}
 	}
 	local->context->shared = call->block;
@@ -261,7 +265,7 @@ int local_begin(struct engine_run *run, const struct engine_call *call, struct b
 int local_execute(struct local *local, const struct engine_call *call, struct engine_run *run,
 		  struct brig_error *err)
 {
-	/* Who waits already comes first: a cell may have got ready since somebody looked. */
+	/* Runs that already wait come first: a cell may have become ready since the last check. */
 	local_wait_look(local);
 	if (!call->session && local_wait_is_worth(local, call)) {
 		return local_wait(run, call, err);

@@ -60,7 +60,7 @@ static void go_on(void *user)
 	(void)loop_change(run->source, EPOLLIN);
 }
 
-/* What happens in its cell meanwhile is seen then: all of it in one turn. */
+/* Events in its cell during that time are handled later, all in one turn. */
 void local_turn_hold(struct engine_run *run, uint64_t began_ns)
 {
 	uint64_t at_ns = local_turn_over(run, began_ns);
@@ -75,7 +75,10 @@ void local_turn_hold(struct engine_run *run, uint64_t began_ns)
 
 /* --- sessions -------------------------------------------------------------------------------- */
 
-/* The descriptor of a run contains that of its session: heard twice, a held run would go on. */
+/*
+ * The descriptor of a run contains that of its session: if both were watched, a held run would
+ * continue.
+ */
 static void listen_to_session(struct local_session *session)
 {
 	bool silent = session->current || session->held.place;

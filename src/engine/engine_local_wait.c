@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A run whose cell is being made waits for it, as starting another would take longer. The warden
- * has one thread for everybody: so the call waits here, not the thread in libbrig.
+ * A run whose cell is being made waits for it, because starting another cell would take longer. The
+ * warden has one thread for all tenants: so the call waits here, and the thread does not wait in
+ * libbrig.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,7 +16,6 @@
 #include "lib/context.h"
 
 struct local_wait {
-	struct engine_run *next, **link;
 	struct engine_unpacked asked; /* in the block */
 	char *block;
 	struct block *shared; /* a reference; or NULL */
@@ -41,6 +41,11 @@ bool local_wait_is_worth(struct local *local, const struct engine_call *call)
 	return context_worth_waiting(local->context, &request);
 }
 
+static struct engine_run *next_waiting(const struct engine_run *run)
+{
+	return LIST_NEXT(run, struct engine_run, waiting_node);
+}
+
 void local_wait_drop(struct engine_run *run)
 {
 	struct local_wait *wait = TAKE_PTR(run->wait);
@@ -49,14 +54,9 @@ void local_wait_drop(struct engine_run *run)
 		return;
 	}
 	if (run->local->look_next == run) {
-		run->local->look_next = wait->next;
+		run->local->look_next = next_waiting(run);
 	}
-	*wait->link = wait->next;
-	if (wait->next) {
-		wait->next->wait->link = wait->link;
-	} else {
-		run->local->waiting_end = wait->link;
-	}
+	list_remove(&run->local->waiting, &run->waiting_node);
 	loop_timer_clear(&wait->patience);
 	wait_free(wait);
 }
@@ -86,17 +86,20 @@ static void impatient(void *user)
 void local_wait_look(struct local *local)
 {
 	/*
-	 * In turn: the first of those who want the same kind of cell takes it. Who wants another
-	 * kind, of another tenant too, does not wait for them. One that begins may fail, and
-	 * whoever is told may forget others: so the next one is kept where dropping it moves it on.
+	 * In order: the first of those that need the same kind of cell gets it. Runs that need
+	 * another kind, or belong to another tenant, do not wait for them. A run that begins may
+	 * fail, and its callback may forget other calls: so the next one is kept in a field that
+	 * local_wait_drop() updates.
 	 */
-	for (struct engine_run *run = local->waiting; run; run = local->look_next) {
-		local->look_next = run->wait->next;
+	local->look_next = LIST_FIRST(&local->waiting, struct engine_run, waiting_node);
+	while (local->look_next) {
+		struct engine_run *run = local->look_next;
+
+		local->look_next = next_waiting(run);
 		if (!local_wait_is_worth(local, &run->wait->asked.call)) {
 			local_wait_over(run);
 		}
 	}
-	local->look_next = NULL;
 }
 
 int local_wait(struct engine_run *run, const struct engine_call *call, struct brig_error *err)
@@ -119,9 +122,7 @@ int local_wait(struct engine_run *run, const struct engine_call *call, struct br
 		wait_free(wait);
 		return error_errno(err, BRIG_E_SYSTEM, -r, "the call cannot wait for its cell");
 	}
-	wait->link = local->waiting_end;
-	*wait->link = run;
-	local->waiting_end = &wait->next;
+	list_append(&local->waiting, &run->waiting_node);
 	run->wait = wait;
 	return 0;
 }

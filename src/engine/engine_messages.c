@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What both ends of a remote engine need: see engine_messages.h. */
+/* Shared by both ends of a remote engine: see engine_messages.h. */
 #include "engine/engine_messages.h"
 
 #include <errno.h>
@@ -50,11 +50,11 @@ struct engine_node *engine_calls_any(const struct engine_calls *calls)
 	return NULL;
 }
 
-int engine_ask(struct message_peer *peer, uint64_t serial, const void *data, size_t size,
-	       const struct block *shared)
+int engine_send_call(struct message_peer *peer, uint64_t serial, const void *data, size_t size,
+		     const struct block *shared)
 {
 	bool is_short = size <= MESSAGE_TAIL_MAX, shares = shared && shared->fd >= 0;
-	struct message message = { .kind = ENGINE_SAY_CALL, .serial = serial, .value = shares };
+	struct message message = { .kind = ENGINE_MESSAGE_CALL, .serial = serial, .value = shares };
 	_cleanup_close_ int packed = is_short ? -1 : message_block_make(data, size);
 	int fds[MESSAGE_FDS_MAX];
 	unsigned count = 0;
@@ -72,8 +72,8 @@ int engine_ask(struct message_peer *peer, uint64_t serial, const void *data, siz
 			    is_short ? size : 0);
 }
 
-int engine_say(struct message_peer *peer, enum engine_message kind, uint64_t serial,
-	       const void *data, size_t size)
+int engine_send(struct message_peer *peer, enum engine_message kind, uint64_t serial,
+		const void *data, size_t size)
 {
 	struct message message = { .kind = kind, .serial = serial };
 
@@ -89,8 +89,8 @@ bool engine_is_shortage(int r)
 	return r == -ENOMEM || r == -EMFILE || r == -ENFILE || r == -EAGAIN;
 }
 
-int engine_hear(const int *fds, const void *tail, size_t tail_size, size_t max, const void **ret,
-		size_t *ret_size, void **ret_mapped)
+int engine_receive(const int *fds, const void *tail, size_t tail_size, size_t max, const void **ret,
+		   size_t *ret_size, void **ret_mapped)
 {
 	*ret_mapped = NULL;
 	*ret = tail;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The two ends of a remote engine: what they say to each other. A call has a serial number of the
- * front's; all that belongs to it carries that number.
+ * The messages between the two ends of a remote engine. A call has a serial number that the front
+ * chooses; all messages about it carry that number.
  */
 #ifndef BRIG_ENGINE_ENGINE_MESSAGES_H
 #define BRIG_ENGINE_ENGINE_MESSAGES_H
@@ -14,30 +14,30 @@ enum engine_message {
 	/* front -> warden */
 	/*
 	 * The packed call: behind the record, or in a block when long. value 1: another block
-	 * follows, which its long values lie in.
+	 * follows, which contains its long values.
 	 */
-	ENGINE_SAY_CALL = 1,
-	ENGINE_SAY_CANCEL,
-	ENGINE_SAY_FORGET,
-	ENGINE_SAY_TAKEN, /* number, value: so many more bytes and records were passed on */
+	ENGINE_MESSAGE_CALL = 1,
+	ENGINE_MESSAGE_CANCEL,
+	ENGINE_MESSAGE_FORGET,
+	ENGINE_MESSAGE_CONSUMED, /* number, value: bytes and records consumed since the last one */
 	/* warden -> front */
-	ENGINE_SAY_OUTPUT, /* pieces behind the record: engine_gather.h */
-	ENGINE_SAY_END,    /* the answer, behind the record or in a block; value 1: an outcome */
-	ENGINE_SAY_FAIL,   /* struct brig_error */
+	ENGINE_MESSAGE_OUTPUT, /* pieces behind the record: engine_gather.h */
+	ENGINE_MESSAGE_END,  /* the answer, behind the record or in a block; value 1: an outcome */
+	ENGINE_MESSAGE_FAIL, /* struct brig_error */
 };
 
-/* More calls at once than any front of ours would make. */
+/* More calls at once than a correct front would make. */
 #define ENGINE_CALLS_MAX 16384u
 /*
- * So much output of a run may be under way, in so many records; then its pipes are left to fill up.
- * A record that is not whole waits until all before it were taken.
+ * The most output of a run that may be in transit, in bytes and in records; then its pipes fill up.
+ * A record that is not complete waits until all before it were consumed.
  */
 #define ENGINE_WINDOW         (256u << 10)
 #define ENGINE_WINDOW_RECORDS 16u
-/* The longest answer that is no outcome: a file of a session. */
+/* The longest answer that is not an outcome: a file of a session. */
 #define ENGINE_ANSWER_MAX (512u << 20)
 
-/* Calls by their serial number. A node is part of what it stands for. */
+/* Calls by their serial number. The node is a member of the call. */
 #define ENGINE_CHAINS 256u
 
 struct engine_node {
@@ -58,17 +58,17 @@ struct engine_node *engine_calls_any(const struct engine_calls *calls);
 struct message_peer;
 struct block;
 /*
- * A record with bytes: behind it when they fit, else in a block. A call may be refused with
- * -ENOBUFS (message_send), engine_say() is for what must be heard (message_post). `shared`: what
- * long values of the call lie in; or NULL.
+ * Sends a record with bytes: behind it when they fit, else in a block. A call may be rejected with
+ * -ENOBUFS (message_send); engine_send() is for messages that must arrive (message_post). `shared`:
+ * contains the long values of the call; or NULL.
  */
-int engine_ask(struct message_peer *peer, uint64_t serial, const void *data, size_t size,
-	       const struct block *shared);
-int engine_say(struct message_peer *peer, enum engine_message kind, uint64_t serial,
-	       const void *data, size_t size);
-/* The host or this process is short of something: no fault of the peer's. */
+int engine_send_call(struct message_peer *peer, uint64_t serial, const void *data, size_t size,
+		     const struct block *shared);
+int engine_send(struct message_peer *peer, enum engine_message kind, uint64_t serial,
+		const void *data, size_t size);
+/* The host or this process is short of a resource: not the peer's fault. */
 bool engine_is_shortage(int r);
-/* The bytes of such a record; `ret_mapped` is to be unmapped when not NULL. */
-int engine_hear(const int *fds, const void *tail, size_t tail_size, size_t max, const void **ret,
-		size_t *ret_size, void **ret_mapped);
+/* Reads the bytes of such a record; unmap `ret_mapped` when it is not NULL. */
+int engine_receive(const int *fds, const void *tail, size_t tail_size, size_t max, const void **ret,
+		   size_t *ret_size, void **ret_mapped);
 #endif

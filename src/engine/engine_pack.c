@@ -13,11 +13,9 @@
 
 #define MAGIC 0x6c6c61636769726cu
 #define NONE  UINT64_MAX /* as a length: NULL */
-#define THERE (NONE - 1) /* as a length: place and length in the block that came along follow */
+#define THERE (NONE - 1) /* as a length: offset and length in the shared block follow */
 
-/*
- * The fields of a call in their order, each once: packing and unpacking go by the same lists.
- */
+/* The fields of a call in their order, each once: packing and unpacking use the same lists. */
 #define FIELD(member) offsetof(struct engine_call, member)
 
 static const size_t texts[] = {
@@ -77,7 +75,7 @@ static void put_number(struct buf *out, uint64_t value)
 	buf_add(out, &value, sizeof(value));
 }
 
-/* With a NUL behind it that does not count, so that text can be used where it lies. */
+/* Followed by a NUL that is not counted, so that text can be used in place. */
 static void put_bytes(struct buf *out, const void *data, size_t size)
 {
 	put_number(out, data ? size : NONE);
@@ -96,7 +94,7 @@ bool engine_call_shares(const struct engine_call *call, const void *data, size_t
 	       size < shared->size - (at - begin);
 }
 
-/* What is long may have come in a block of its own. */
+/* Long data may be in the shared block. */
 static void put_long(struct buf *out, const struct engine_call *call, const void *data, size_t size)
 {
 	if (!engine_call_shares(call, data, size)) {
@@ -198,7 +196,7 @@ int engine_pack(const struct engine_call *call, char **ret, size_t *ret_size)
 struct pack_reader {
 	const char *at, *end;
 	const struct block *shared; /* or NULL */
-	bool broken;                /* whatever is read from then on is 0 or NULL */
+	bool broken;                /* everything that is read from then on is 0 or NULL */
 };
 
 static uint64_t get_number(struct pack_reader *in)
@@ -291,7 +289,7 @@ static const char **get_list(struct pack_reader *in)
 	if (in->broken || count == NONE) {
 		return NULL;
 	}
-	/* Each item takes nine bytes at least: a count that cannot be true allocates nothing. */
+	/* Each item takes at least nine bytes: an impossible count allocates nothing. */
 	if (count > ENGINE_ITEMS_MAX || count > (uint64_t)(in->end - in->at) / 9) {
 		in->broken = true;
 		return NULL;
@@ -329,7 +327,7 @@ static struct brig_file_in *get_files(struct pack_reader *in, size_t *ret_count)
 	return files;
 }
 
-/* By name: nothing that could be a path of the host's gets further than here. */
+/* By name: a path of the host is rejected here. */
 static struct brig_mount *get_mounts(struct pack_reader *in, size_t *ret_count)
 {
 	uint64_t count = get_bounded(in, ENGINE_MOUNTS_MAX);

@@ -30,7 +30,7 @@ struct engine_run {
 	void (*fail)(void *user, const struct brig_error *error);
 	void *user;
 	bool paused, cancelled;
-	/* Passed on while paused: not yet reported as taken. */
+	/* Consumed while paused: not reported yet. */
 	uint64_t held_bytes;
 	uint32_t held_records;
 };
@@ -45,14 +45,14 @@ static struct engine_run *run_of(struct engine_node *node)
 	return (struct engine_run *)(void *)((char *)node - offsetof(struct engine_run, node));
 }
 
-/* Each is said a bounded number of times for a call, so it is never refused. */
+/* Sent a bounded number of times for a call, so it is never rejected. */
 static void say(struct engine_run *run, enum engine_message kind, uint64_t number, uint32_t value)
 {
 	struct message message = {
 		.kind = kind, .value = value, .serial = run->node.serial, .number = number
 	};
 
-	/* One that cannot be sent has a peer that is going: its end is told by `gone`. */
+	/* If it cannot be sent, the peer is gone: `gone` is called for that. */
 	message_post(remote_of(run)->peer, &message, NULL, 0, NULL, 0);
 }
 
@@ -64,7 +64,8 @@ static void drop(struct engine_run *run)
 
 static int refuse(struct brig_error *error)
 {
-	return error_set(error, BRIG_E_SYSTEM, ENOBUFS, "too many calls wait for the warden");
+	return error_set(error, BRIG_E_SYSTEM, ENOBUFS,
+			 "too many calls are waiting for the warden");
 }
 
 static int remote_start(struct engine *engine, const struct engine_call *call,
@@ -80,7 +81,7 @@ static int remote_start(struct engine *engine, const struct engine_call *call,
 	int r = engine_pack(call, &block, &size);
 	if (r < 0) {
 		return error_errno(error, r == -E2BIG ? BRIG_E_INPUT : BRIG_E_SYSTEM, -r,
-				   "the request cannot be handed over");
+				   "the request cannot be sent to the warden");
 	}
 	struct engine_run *run = malloc(sizeof(*run));
 	if (!run) {
@@ -96,15 +97,15 @@ static int remote_start(struct engine *engine, const struct engine_call *call,
 		.fail = call->fail,
 		.user = call->user,
 	};
-	r = engine_ask(remote->peer, run->node.serial, block, size, call->block);
+	r = engine_send_call(remote->peer, run->node.serial, block, size, call->block);
 	if (r == -ENOBUFS) {
 		free(run);
 		return refuse(error);
 	}
-	/* A warden that has just died: this one is lost as those before it are. */
+	/* The warden has just died: this call is lost like those before it. */
 	if (r < 0 && r != -EPIPE && r != -ECONNRESET) {
 		free(run);
-		return error_errno(error, BRIG_E_SYSTEM, -r, "the warden cannot be asked");
+		return error_errno(error, BRIG_E_SYSTEM, -r, "the warden cannot be reached");
 	}
 	remote->serial++;
 	engine_calls_add(&remote->calls, &run->node);
@@ -116,13 +117,13 @@ static void remote_cancel(struct engine_run *run)
 {
 	if (!run->cancelled) {
 		run->cancelled = true;
-		say(run, ENGINE_SAY_CANCEL, 0, 0);
+		say(run, ENGINE_MESSAGE_CANCEL, 0, 0);
 	}
 }
 
 static void remote_forget(struct engine_run *run)
 {
-	say(run, ENGINE_SAY_FORGET, 0, 0);
+	say(run, ENGINE_MESSAGE_FORGET, 0, 0);
 	drop(run);
 }
 
@@ -130,7 +131,7 @@ static void remote_pause(struct engine_run *run, bool paused)
 {
 	run->paused = paused;
 	if (!paused && run->held_records) {
-		say(run, ENGINE_SAY_TAKEN, run->held_bytes, run->held_records);
+		say(run, ENGINE_MESSAGE_CONSUMED, run->held_bytes, run->held_records);
 		run->held_bytes = run->held_records = 0;
 	}
 }
@@ -147,9 +148,9 @@ static void remote_free(struct engine *engine)
 	free(remote);
 }
 
-/* --- what the warden says -------------------------------------------------------------------- */
+/* --- messages from the warden ---------------------------------------------------------------- */
 
-/* 0 with NULL: of a call that was forgotten while this was on its way. */
+/* 0 with NULL: the call was forgotten while this message was in transit. */
 static int find(struct engine_remote *remote, uint64_t serial, struct engine_run **ret)
 {
 	struct engine_node *node = engine_calls_find(&remote->calls, serial);
@@ -190,9 +191,9 @@ static int take_output(void *user, const struct message *message, int fds[MESSAG
 		run->held_bytes += tail_size;
 		run->held_records++;
 	} else if (run) {
-		say(run, ENGINE_SAY_TAKEN, tail_size, 1);
+		say(run, ENGINE_MESSAGE_CONSUMED, tail_size, 1);
 	}
-	/* A call may be forgotten while its output is told: it is looked for each time. */
+	/* A call may be forgotten during its output callback: so it is looked up each time. */
 	while (run && run->output && engine_piece_next(tail, tail_size, &at, &piece, &data) == 1) {
 		run->output(run->user, piece.stream, data, piece.size);
 		find(remote, message->serial, &run);
@@ -200,7 +201,7 @@ static int take_output(void *user, const struct message *message, int fds[MESSAG
 	return 0;
 }
 
-/* The block of a run's result: checked, and the caller's. */
+/* The block of a run's result: checked, and owned by the caller. */
 static int hear_result(int *fd, const void *tail, size_t tail_size, struct block **ret)
 {
 	struct outcome outcome;
@@ -224,7 +225,7 @@ static void tell_shortage(const struct engine_run *run, int r)
 {
 	struct brig_error error = { 0 };
 
-	error_errno(&error, BRIG_E_SYSTEM, -r, "the result cannot be taken");
+	error_errno(&error, BRIG_E_SYSTEM, -r, "the result cannot be received");
 	run->fail(run->user, &error);
 }
 
@@ -275,7 +276,7 @@ static int take_end(void *user, const struct message *message, int fds[MESSAGE_F
 		ended.end_block(ended.user, fds[0]);
 		return 0;
 	}
-	r = engine_hear(fds, tail, tail_size, ENGINE_ANSWER_MAX, &data, &size, &mapped);
+	r = engine_receive(fds, tail, tail_size, ENGINE_ANSWER_MAX, &data, &size, &mapped);
 	if (r < 0 && !engine_is_shortage(r)) {
 		return -EPROTO;
 	}
@@ -311,14 +312,14 @@ static int take_fail(void *user, const struct message *message, int fds[MESSAGE_
 }
 
 static const struct message_rule rules[] = {
-	{ ENGINE_SAY_OUTPUT, "output", 0, 0, MESSAGE_TAIL_MAX, take_output },
-	{ ENGINE_SAY_END, "end", 0, 1, MESSAGE_TAIL_MAX, take_end },
-	{ ENGINE_SAY_FAIL, "fail", 0, 0, sizeof(struct brig_error), take_fail },
+	{ ENGINE_MESSAGE_OUTPUT, "output", 0, 0, MESSAGE_TAIL_MAX, take_output },
+	{ ENGINE_MESSAGE_END, "end", 0, 1, MESSAGE_TAIL_MAX, take_end },
+	{ ENGINE_MESSAGE_FAIL, "fail", 0, 0, sizeof(struct brig_error), take_fail },
 };
 
 /*
- * Calls under way are not failed: they may have run to their end or not at all. Who is told that
- * they failed would record that, and the same would be answered to whoever asks again.
+ * Calls under way are not failed: they may have run to their end or not at all. A failure would be
+ * recorded, and repeated to every client that asks again.
  */
 static void peer_gone(void *user, const char *why)
 {

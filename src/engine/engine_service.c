@@ -6,6 +6,7 @@
 #include "base/block.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/list.h"
 #include "engine/engine.h"
 #include "engine/engine_gather.h"
 #include "engine/engine_messages.h"
@@ -20,112 +21,105 @@ struct engine_service {
 	struct engine *engine;
 	struct message_peer *peer;
 	struct engine_calls calls;
-	uint64_t serial;        /* of the latest call: they come in order, none twice */
-	bool held;              /* what makes large answers */
-	struct served *blocked; /* their output waits for room in the queue */
+	uint64_t serial;     /* of the latest call: they come in order, none twice */
+	bool held;           /* work on large answers is suspended */
+	struct list blocked; /* struct service_call: their output waits for room in the queue */
 	void (*gone)(void *user, const char *why);
 	void *user;
-	bool (*may_consent)(void *user, const struct engine_call *call); /* NULL: nobody */
+	bool (*may_consent)(void *user, const struct engine_call *call); /* NULL: no caller may */
 	void *consent_user;
 };
 
-struct served {
+struct service_call {
 	struct engine_node node;
 	struct engine_service *service;
 	struct engine_run *run;
-	struct engine_gather gather; /* output that is not sent yet */
-	uint64_t bytes;              /* of output that the front has not yet taken */
+	struct engine_gather gather; /* output that was not sent yet */
+	uint64_t bytes;              /* of output that the front has not consumed yet */
 	unsigned records;
 	bool paused;
-	bool blocked;                /* the queue has no room for it... */
-	struct served *next_blocked; /* ...and it is in this list */
+	bool blocked;                  /* the queue has no room for its output... */
+	struct list_node blocked_node; /* ...and it is in the service's list */
 };
 
-static struct served *served_of(struct engine_node *node)
+static struct service_call *call_of(struct engine_node *node)
 {
-	return (struct served *)(void *)((char *)node - offsetof(struct served, node));
+	return (struct service_call *)(void *)((char *)node - offsetof(struct service_call, node));
 }
 
-static void unblock(struct served *served)
+static void unblock(struct service_call *call)
 {
-	struct served **at = &served->service->blocked;
-
-	while (served->blocked && *at) {
-		if (*at == served) {
-			*at = served->next_blocked;
-			served->blocked = false;
-			return;
-		}
-		at = &(*at)->next_blocked;
+	if (call->blocked) {
+		list_remove(&call->service->blocked, &call->blocked_node);
+		call->blocked = false;
 	}
 }
 
-static void drop(struct served *served)
+static void drop(struct service_call *call)
 {
-	unblock(served);
-	engine_gather_done(&served->gather);
-	engine_calls_remove(&served->service->calls, &served->node);
-	free(served);
+	unblock(call);
+	engine_gather_done(&call->gather);
+	engine_calls_remove(&call->service->calls, &call->node);
+	free(call);
 }
 
-/* --- what the engine says -------------------------------------------------------------------- */
+/* --- callbacks of the engine ----------------------------------------------------------------- */
 
-/* No memory for a short record: the front would wait for this end for ever. */
+/* No memory for a short record: the front would wait for the end of a call for ever. */
 static void give_up(struct engine_service *service)
 {
-	service->gone(service->user, "cannot be told of an end");
+	service->gone(service->user, "cannot be sent the end of a call");
 }
 
-/* Too much of it is under way: it waits, and nobody else does. */
-static void look_at_window(struct served *served)
+/* Too much output is in transit: this call is paused, and no other. */
+static void check_window(struct service_call *call)
 {
-	uint64_t bytes = served->bytes + served->gather.bytes;
+	uint64_t bytes = call->bytes + call->gather.bytes;
 
-	if (!served->paused && (served->blocked || bytes > ENGINE_WINDOW ||
-				served->records >= ENGINE_WINDOW_RECORDS)) {
-		served->paused = true;
-		engine_pause(served->run, true);
-	} else if (served->paused && !served->blocked && bytes <= ENGINE_WINDOW / 2 &&
-		   served->records <= ENGINE_WINDOW_RECORDS / 2) {
-		served->paused = false;
-		engine_pause(served->run, false);
+	if (!call->paused &&
+	    (call->blocked || bytes > ENGINE_WINDOW || call->records >= ENGINE_WINDOW_RECORDS)) {
+		call->paused = true;
+		engine_pause(call->run, true);
+	} else if (call->paused && !call->blocked && bytes <= ENGINE_WINDOW / 2 &&
+		   call->records <= ENGINE_WINDOW_RECORDS / 2) {
+		call->paused = false;
+		engine_pause(call->run, false);
 	}
 }
 
-static int send_first(struct served *served, sender *by)
+static int send_first(struct service_call *call, sender *by)
 {
-	const struct engine_gathered *record = served->gather.first;
-	struct message message = { .kind = ENGINE_SAY_OUTPUT, .serial = served->node.serial };
-	int r = by(served->service->peer, &message, NULL, 0, record->data, record->size);
+	const struct engine_gathered *record = call->gather.first;
+	struct message message = { .kind = ENGINE_MESSAGE_OUTPUT, .serial = call->node.serial };
+	int r = by(call->service->peer, &message, NULL, 0, record->data, record->size);
 
 	if (r == 0) {
-		served->bytes += record->size;
-		served->records++;
-		engine_gather_drop(&served->gather);
+		call->bytes += record->size;
+		call->records++;
+		engine_gather_drop(&call->gather);
 	}
 	return r;
 }
 
 /*
- * Whole records as far as the window goes; what is short waits for those before it, so that more of
- * it can come together. When the queue is full it stays here until there is room.
+ * Sends complete records as far as the window allows; an incomplete one waits for those before it,
+ * so that it can grow. When the queue is full, output stays here until there is room.
  */
-static void send_output(struct served *served)
+static void send_output(struct service_call *call)
 {
 	int r = 0;
 
-	while (r == 0 && served->gather.first && served->records < ENGINE_WINDOW_RECORDS &&
-	       (served->records == 0 || engine_gather_has_whole(&served->gather))) {
-		r = send_first(served, message_send);
+	while (r == 0 && call->gather.first && call->records < ENGINE_WINDOW_RECORDS &&
+	       (call->records == 0 || engine_gather_has_whole(&call->gather))) {
+		r = send_first(call, message_send);
 	}
-	if (r < 0 && r != -EPIPE && !served->blocked) {
-		served->blocked = true;
-		served->next_blocked = served->service->blocked;
-		served->service->blocked = served;
+	if (r < 0 && r != -EPIPE && !call->blocked) {
+		call->blocked = true;
+		list_prepend(&call->service->blocked, &call->blocked_node);
 	}
 }
 
-/* Files that nobody takes are not read either. */
+/* Files are not read while nothing receives them. */
 static void hold(struct engine_service *service, bool held)
 {
 	if (service->engine->class->hold && service->held != held) {
@@ -137,70 +131,70 @@ static void hold(struct engine_service *service, bool held)
 static void has_room(void *user)
 {
 	struct engine_service *service = user;
-	struct served *served;
-	struct served *list = service->blocked;
+	struct service_call *call;
+	struct list blocked = service->blocked;
 
-	service->blocked = NULL;
-	while ((served = list)) {
-		list = served->next_blocked;
-		served->blocked = false;
-		send_output(served);
-		look_at_window(served);
+	service->blocked = (struct list){ 0 };
+	while ((call = LIST_FIRST(&blocked, struct service_call, blocked_node))) {
+		list_remove(&blocked, &call->blocked_node);
+		call->blocked = false;
+		send_output(call);
+		check_window(call);
 	}
 	hold(service, message_full(service->peer));
 }
 
-/* Without memory a part is missing here; the result has it all. */
+/* Without memory a part is missing here; the result has everything. */
 static void on_output(void *user, int stream, const void *data, size_t size)
 {
-	struct served *served = user;
+	struct service_call *call = user;
 
-	(void)engine_gather_add(&served->gather, stream, data, size);
-	if (!served->blocked) {
-		send_output(served);
+	(void)engine_gather_add(&call->gather, stream, data, size);
+	if (!call->blocked) {
+		send_output(call);
 	}
-	look_at_window(served);
+	check_window(call);
 }
 
-/* What is left of it goes before the end: no more than was read from two pipes in one go. */
-static void send_rest(struct served *served)
+/* Sends the rest before the end: no more than was read from two pipes at once. */
+static void send_rest(struct service_call *call)
 {
-	while (served->gather.first && send_first(served, message_post) == 0) {
+	while (call->gather.first && send_first(call, message_post) == 0) {
 	}
 }
 
-static void say_failed(struct engine_service *service, uint64_t serial,
-		       const struct brig_error *error)
+static void send_failure(struct engine_service *service, uint64_t serial,
+			 const struct brig_error *error)
 {
-	if (engine_say(service->peer, ENGINE_SAY_FAIL, serial, error, sizeof(*error)) < 0) {
+	if (engine_send(service->peer, ENGINE_MESSAGE_FAIL, serial, error, sizeof(*error)) < 0) {
 		give_up(service);
 	}
 }
 
-/* What is long needs a descriptor and memory; that there is none is a failure like others. */
-static void not_handed_over(struct engine_service *service, uint64_t serial, int r)
+/* Long data needs a descriptor and memory; if there is none, the call fails like others. */
+static void not_sent(struct engine_service *service, uint64_t serial, int r)
 {
 	struct brig_error error = { 0 };
 
 	if (r < 0) {
-		error_errno(&error, BRIG_E_SYSTEM, -r, "the result cannot be handed over");
-		say_failed(service, serial, &error);
+		error_errno(&error, BRIG_E_SYSTEM, -r, "the result cannot be sent");
+		send_failure(service, serial, &error);
 	}
 }
 
-static void ended(struct served *served, int r)
+static void ended(struct service_call *call, int r)
 {
-	struct engine_service *service = served->service;
-	uint64_t serial = served->node.serial;
+	struct engine_service *service = call->service;
+	uint64_t serial = call->node.serial;
 
-	drop(served);
-	not_handed_over(service, serial, r);
+	drop(call);
+	not_sent(service, serial, r);
 }
 
-/* A short block goes behind the record; a memory file is passed on as it is. */
+/* A short block is sent behind the record; a memory file is passed on unchanged. */
 static int send_result(struct message_peer *peer, uint64_t serial, const struct block *result)
 {
-	struct message message = { .kind = ENGINE_SAY_END, .value = 1, .serial = serial };
+	struct message message = { .kind = ENGINE_MESSAGE_END, .value = 1, .serial = serial };
 
 	if (result->fd < 0 && result->size > MESSAGE_TAIL_MAX) {
 		return -EMSGSIZE;
@@ -211,84 +205,84 @@ static int send_result(struct message_peer *peer, uint64_t serial, const struct 
 
 static void on_result(void *user, struct block *result)
 {
-	struct served *served = user;
-	struct engine_service *service = served->service;
-	uint64_t serial = served->node.serial;
+	struct service_call *call = user;
+	struct engine_service *service = call->service;
+	uint64_t serial = call->node.serial;
 
-	send_rest(served);
+	send_rest(call);
 	int r = send_result(service->peer, serial, result);
-	drop(served);
-	not_handed_over(service, serial, r);
+	drop(call);
+	not_sent(service, serial, r);
 }
 
 static void on_end(void *user, const char *data, size_t size)
 {
-	struct served *served = user;
+	struct service_call *call = user;
 
-	send_rest(served);
-	ended(served,
-	      engine_say(served->service->peer, ENGINE_SAY_END, served->node.serial, data, size));
+	send_rest(call);
+	ended(call,
+	      engine_send(call->service->peer, ENGINE_MESSAGE_END, call->node.serial, data, size));
 }
 
 static void on_end_block(void *user, int block)
 {
-	struct served *served = user;
-	struct message message = { .kind = ENGINE_SAY_END, .serial = served->node.serial };
+	struct service_call *call = user;
+	struct message message = { .kind = ENGINE_MESSAGE_END, .serial = call->node.serial };
 
-	struct engine_service *service = served->service;
+	struct engine_service *service = call->service;
 
-	send_rest(served);
-	ended(served, message_post(service->peer, &message, &block, 1, NULL, 0));
+	send_rest(call);
+	ended(call, message_post(service->peer, &message, &block, 1, NULL, 0));
 	hold(service, message_full(service->peer));
 }
 
 static void on_fail(void *user, const struct brig_error *error)
 {
-	struct served *served = user;
-	struct engine_service *service = served->service;
-	uint64_t serial = served->node.serial;
+	struct service_call *call = user;
+	struct engine_service *service = call->service;
+	uint64_t serial = call->node.serial;
 
-	send_rest(served);
-	drop(served);
-	say_failed(service, serial, error);
+	send_rest(call);
+	drop(call);
+	send_failure(service, serial, error);
 }
 
-/* --- what the front says --------------------------------------------------------------------- */
+/* --- messages from the front ----------------------------------------------------------------- */
 
 static void refuse(struct engine_service *service, uint64_t serial, int errnum)
 {
 	struct brig_error error = { 0 };
 
-	error_errno(&error, BRIG_E_SYSTEM, errnum, "the warden cannot take the call");
-	say_failed(service, serial, &error);
+	error_errno(&error, BRIG_E_SYSTEM, errnum, "the warden cannot accept the call");
+	send_failure(service, serial, &error);
 }
 
-static void start(struct engine_service *service, uint64_t serial, struct engine_call *call)
+static void start(struct engine_service *service, uint64_t serial, struct engine_call *request)
 {
 	struct brig_error error = { 0 };
-	struct served *served = calloc(1, sizeof(*served));
+	struct service_call *call = calloc(1, sizeof(*call));
 
-	if (!served) {
+	if (!call) {
 		refuse(service, serial, ENOMEM);
 		return;
 	}
-	served->service = service;
-	served->node.serial = serial;
-	engine_calls_add(&service->calls, &served->node);
-	call->output = call->stream ? on_output : NULL;
-	call->end = on_end;
-	call->result = on_result;
-	call->end_block = on_end_block;
-	call->fail = on_fail;
-	call->user = served;
-	call->run.consent = call->run.consent && service->may_consent &&
-			    service->may_consent(service->consent_user, call);
-	if (engine_start(service->engine, call, &served->run, &error) < 0) {
-		on_fail(served, &error);
+	call->service = service;
+	call->node.serial = serial;
+	engine_calls_add(&service->calls, &call->node);
+	request->output = request->stream ? on_output : NULL;
+	request->end = on_end;
+	request->result = on_result;
+	request->end_block = on_end_block;
+	request->fail = on_fail;
+	request->user = call;
+	request->run.consent = request->run.consent && service->may_consent &&
+			       service->may_consent(service->consent_user, request);
+	if (engine_start(service->engine, request, &call->run, &error) < 0) {
+		on_fail(call, &error);
 	}
 }
 
-/* What is long can be shared, in whichever block it came. */
+/* Long data can be shared, in whichever block it was sent. */
 static int start_packed(struct engine_service *service, uint64_t serial, const void *data,
 			size_t size, struct block *packed, struct block *shared)
 {
@@ -303,7 +297,7 @@ static int start_packed(struct engine_service *service, uint64_t serial, const v
 	return r;
 }
 
-/* The descriptors of a call: what it is packed in, and what its long values lie in. */
+/* The descriptors of a call: its packed form, and the block with its long values. */
 static int take_blocks(const struct message *message, int fds[MESSAGE_FDS_MAX], size_t tail_size,
 		       struct block **ret_packed, struct block **ret_shared)
 {
@@ -341,67 +335,68 @@ static int take_call(void *user, const struct message *message, int fds[MESSAGE_
 	return r;
 }
 
-/* 0 with NULL: of a call whose end is on its way. */
-static int find(struct engine_service *service, uint64_t serial, struct served **ret)
+/* 0 with NULL: the end of the call is in transit. */
+static int find(struct engine_service *service, uint64_t serial, struct service_call **ret)
 {
 	struct engine_node *node = engine_calls_find(&service->calls, serial);
 
-	*ret = node ? served_of(node) : NULL;
+	*ret = node ? call_of(node) : NULL;
 	return node || (serial && serial <= service->serial) ? 0 : -EPROTO;
 }
 
-static int cancel(struct served *served, const struct message *message)
+static int cancel(struct service_call *call, const struct message *message)
 {
 	(void)message;
-	engine_cancel(served->run);
+	engine_cancel(call->run);
 	return 0;
 }
 
-static int forget(struct served *served, const struct message *message)
+static int forget(struct service_call *call, const struct message *message)
 {
 	(void)message;
-	engine_forget(served->run);
-	drop(served);
+	engine_forget(call->run);
+	drop(call);
 	return 0;
 }
 
-static int taken(struct served *served, const struct message *message)
+static int consumed(struct service_call *call, const struct message *message)
 {
-	if (message->number > served->bytes || message->value > served->records) {
+	if (message->number > call->bytes || message->value > call->records) {
 		return -EPROTO;
 	}
-	served->bytes -= message->number;
-	served->records -= message->value;
-	if (!served->blocked) {
-		send_output(served);
+	call->bytes -= message->number;
+	call->records -= message->value;
+	if (!call->blocked) {
+		send_output(call);
 	}
-	look_at_window(served);
+	check_window(call);
 	return 0;
 }
 
-/* What is said of a call that was made before. */
-static int take_word(void *user, const struct message *message, int fds[MESSAGE_FDS_MAX],
-		     const void *tail, size_t tail_size)
+/* Messages about an existing call. */
+static int take_message(void *user, const struct message *message, int fds[MESSAGE_FDS_MAX],
+			const void *tail, size_t tail_size)
 {
-	static int (*const words[])(struct served * served, const struct message *message) = {
-		[ENGINE_SAY_CANCEL] = cancel,
-		[ENGINE_SAY_FORGET] = forget,
-		[ENGINE_SAY_TAKEN] = taken,
+	static int (*const handlers[])(struct service_call * call,
+				       const struct message *message) = {
+		[ENGINE_MESSAGE_CANCEL] = cancel,
+		[ENGINE_MESSAGE_FORGET] = forget,
+		[ENGINE_MESSAGE_CONSUMED] = consumed,
 	};
-	struct served *served;
-	int r = find(user, message->serial, &served);
+	struct service_call *call;
+	int r = find(user, message->serial, &call);
 
 	(void)fds;
 	(void)tail;
 	(void)tail_size;
-	return r < 0 || !served ? r : words[message->kind](served, message);
+	return r < 0 || !call ? r : handlers[message->kind](call, message);
 }
 
 static const struct message_rule rules[] = {
-	{ ENGINE_SAY_CALL, "call", 0, 2, MESSAGE_TAIL_MAX, take_call },
-	{ ENGINE_SAY_CANCEL, "cancel", 0, 0, 0, take_word },
-	{ ENGINE_SAY_FORGET, "forget", 0, 0, 0, take_word },
-	{ ENGINE_SAY_TAKEN, "taken", 0, 0, 0, take_word },
+	{ ENGINE_MESSAGE_CALL, "call", 0, 2, MESSAGE_TAIL_MAX, take_call },
+	{ ENGINE_MESSAGE_CANCEL, "cancel", 0, 0, 0, take_message },
+	{ ENGINE_MESSAGE_FORGET, "forget", 0, 0, 0, take_message },
+	{ ENGINE_MESSAGE_CONSUMED, "taken", 0, 0, 0, take_message },
 };
 
 static void peer_gone(void *user, const char *why)
@@ -449,9 +444,9 @@ void engine_service_free(struct engine_service *service)
 		return;
 	}
 	while ((node = engine_calls_any(&service->calls))) {
-		struct served *served = served_of(node);
-		engine_forget(served->run);
-		drop(served);
+		struct service_call *call = call_of(node);
+		engine_forget(call->run);
+		drop(call);
 	}
 	message_peer_free(service->peer);
 	free(service);

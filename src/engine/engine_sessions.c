@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The table of sessions: who has which, until when, and what became of it. An id says nothing and
- * cannot be guessed (80 random bits), but that is not relied on: what belongs to another tenant is
- * not there at all.
+ * The table of sessions: their tenants, leases and ends. An id reveals nothing and cannot be
+ * guessed (80 random bits), but that is not relied on: sessions of another tenant are never found.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -50,8 +49,9 @@ void local_session_touch(struct local_session *session)
 
 static struct local_session *find_living(struct local *local, const struct engine_call *call)
 {
-	for (struct local_session *it = local->sessions; it && call->session; it = it->next) {
-		if (!it->ended && !it->opener && strcmp(it->id, call->session) == 0) {
+	LIST_EACH(struct local_session, it, &local->sessions, node) {
+		if (call->session && !it->ended && !it->opener &&
+		    strcmp(it->id, call->session) == 0) {
 			return strcmp(it->tenant, call->tenant) == 0 ? it : NULL;
 		}
 	}
@@ -72,10 +72,9 @@ struct local_session *local_session_find(struct local *local, const struct engin
 		error_set(err, BRIG_E_INPUT, ESTALE, "the session is gone: %s", stone->reason);
 		error_remedy(err, "open another one; its files and variables are lost");
 	} else {
-		error_set(err, BRIG_E_INPUT, ENOENT, "there is no such session");
-		error_remedy(
-			err,
-			"open one first; a name of your own is one after code has run with it");
+		error_set(err, BRIG_E_INPUT, ENOENT, "session not found");
+		error_remedy(err, "open one first; a session with a name exists after code has run "
+				  "with that name");
 	}
 	return NULL;
 }
@@ -106,10 +105,7 @@ static void free_session(struct local_session *session)
 		session->opener->session = NULL;
 	}
 	brig_session_close(session->session);
-	*session->link = session->next;
-	if (session->next) {
-		session->next->link = session->link;
-	}
+	list_remove(&session->local->sessions, &session->node);
 	session->local->sessions_count--;
 	strlist_done(&session->env);
 	strlist_done(&session->network);
@@ -119,8 +115,9 @@ static void free_session(struct local_session *session)
 
 void local_sessions_free(struct local *local)
 {
-	for (struct local_session *session = local->sessions, *next; session; session = next) {
-		next = session->next;
+	struct local_session *session;
+
+	while ((session = LIST_FIRST(&local->sessions, struct local_session, node))) {
 		free_session(session);
 	}
 	local_tombstones_free(local);
@@ -130,7 +127,7 @@ unsigned local_sessions_busy(const struct local *local)
 {
 	unsigned busy = 0;
 
-	for (const struct local_session *it = local->sessions; it; it = it->next) {
+	LIST_EACH(const struct local_session, it, &local->sessions, node) {
 		busy += it->current != NULL;
 	}
 	return busy;
@@ -148,8 +145,8 @@ static void lease_due(void *user)
 	}
 	bool old = now >= session->born_ns + session->life_ns;
 	snprintf(reason, sizeof(reason),
-		 old ? "it was open for %llu seconds, its longest time"
-		     : "nothing was done in it for %llu seconds",
+		 old ? "it was open for %llu seconds, the longest time allowed"
+		     : "it was idle for %llu seconds",
 		 (unsigned long long)((old ? session->life_ns : session->idle_ns) / 1000000000u));
 	local_session_end(session, reason);
 }
@@ -181,7 +178,7 @@ static void opened(struct local_session *session)
 	run->session = NULL;
 	local_session_touch(session);
 	if (run->forgotten) {
-		local_session_end(session, "whoever opened it was gone");
+		local_session_end(session, "the client that opened it was gone");
 	} else {
 		local_session_describe(&json, session);
 	}
@@ -227,7 +224,7 @@ static int check_room(const struct local *local, const char *tenant, struct brig
 {
 	unsigned own = 0;
 
-	for (const struct local_session *it = local->sessions; it; it = it->next) {
+	LIST_EACH(const struct local_session, it, &local->sessions, node) {
 		own += !it->ended && strcmp(it->tenant, tenant) == 0;
 	}
 	if (own >= local->options.sessions_per_tenant) {
@@ -261,7 +258,7 @@ static int add_session(struct local *local, const struct engine_call *call,
 	request.code = request.file = NULL;
 	request.command = NULL;
 	request.mounts_listed = true;
-	request.network_own = false; /* as the policy says, and no more */
+	request.network_own = false; /* only as in the policy */
 	request.tenant = call->tenant;
 	session->idle_ns = lease(call->idle_ns, options->idle_ns, options->idle_max_ns);
 	session->life_ns = lease(call->life_ns, options->life_max_ns, options->life_max_ns);
@@ -308,12 +305,7 @@ int local_session_open(struct local *local, const struct engine_call *call, stru
 		return error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory for a session");
 	}
 	session->local = local;
-	session->next = local->sessions;
-	session->link = &local->sessions;
-	if (session->next) {
-		session->next->link = &session->next;
-	}
-	local->sessions = session;
+	list_prepend(&local->sessions, &session->node);
 	local->sessions_count++;
 	r = add_session(local, call, session, err);
 	if (r < 0) {
@@ -338,7 +330,7 @@ int local_session_get(struct local *local, const struct engine_call *call, struc
 	} else if (stone) {
 		local_tombstone_print(&json, stone);
 	} else {
-		return error_set(err, BRIG_E_INPUT, ENOENT, "there is no such session");
+		return error_set(err, BRIG_E_INPUT, ENOENT, "session not found");
 	}
 	return local_finish_soon(run);
 }
@@ -351,7 +343,7 @@ int local_session_list(struct local *local, const struct engine_call *call, stru
 	(void)err;
 	json_open(&json, NULL, '{');
 	json_open(&json, "sessions", '[');
-	for (const struct local_session *it = local->sessions; it; it = it->next) {
+	LIST_EACH(const struct local_session, it, &local->sessions, node) {
 		if (!it->ended && !it->opener && strcmp(it->tenant, call->tenant) == 0) {
 			local_session_describe(&json, it);
 		}
@@ -387,7 +379,7 @@ int local_session_interrupt(struct local *local, const struct engine_call *call,
 	if (!session) {
 		return err && err->errnum ? -err->errnum : -ENOENT;
 	}
-	/* That there is nothing to interrupt is no error: it may just have ended. */
+	/* If there is nothing to interrupt, that is no error: the run may just have ended. */
 	brig_session_interrupt(session->session);
 	local_session_describe(&json, session);
 	return local_finish_soon(run);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What sessions look like from outside, and what is left of those that are gone. */
+/* The session object, and the tombstones of sessions that are gone. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,7 +44,7 @@ static void drop(struct local_tombstone **at)
 	free(old);
 }
 
-/* Nobody can make the others' go: the oldest of the same tenant make room first. */
+/* Tenants cannot displace each other's: the oldest of the same tenant are removed first. */
 static void trim(struct local *local, const char *tenant)
 {
 	uint64_t now = clock_now_ns();
@@ -112,7 +112,7 @@ void local_tombstones_free(struct local *local)
 	}
 }
 
-/* --- whoever keeps the records --------------------------------------------------------------- */
+/* --- the watcher ----------------------------------------------------------------------------- */
 
 static void tell(void *user)
 {
@@ -144,7 +144,7 @@ void local_watcher_end(struct local *local)
 
 	run->answered = run->answered.place ? run->answered
 					    : (struct loop_timer){ .due = tell, .user = run };
-	/* Without memory for a timer it is told with the next one. */
+	/* Without memory for a timer it is reported with the next one. */
 	(void)loop_timer_set(local->loop, &run->answered, clock_now_ns());
 }
 
@@ -165,7 +165,8 @@ int local_session_ended(struct local *local, const struct engine_call *call, str
 {
 	(void)call;
 	if (local->watcher) {
-		return error_set(err, BRIG_E_INPUT, EBUSY, "somebody waits for it already");
+		return error_set(err, BRIG_E_INPUT, EBUSY,
+				 "another call is already waiting for it");
 	}
 	local->watcher = run;
 	local_watcher_look(local);
@@ -173,7 +174,7 @@ int local_session_ended(struct local *local, const struct engine_call *call, str
 	return 0;
 }
 
-/* --- as others see them ---------------------------------------------------------------------- */
+/* --- session objects ------------------------------------------------------------------------- */
 
 void local_session_print(struct json_out *json, const struct local_session_facts *facts)
 {

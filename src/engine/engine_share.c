@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#define SHARES_MAX 4096 /* tenants are the operator's */
+#define SHARES_MAX 4096 /* tenants are defined by the operator */
 
 struct share *shares_of(struct shares *shares, const char *tenant)
 {
@@ -37,7 +37,7 @@ void shares_free(struct shares *shares)
 	}
 }
 
-/* How many times longer than the debt it takes to pay it. */
+/* The time to pay a debt, as a multiple of the debt. */
 static uint64_t slowness(const struct shares *shares)
 {
 	return (uint64_t)SHARE_DEBTORS * (shares->debtors ? shares->debtors : 1);

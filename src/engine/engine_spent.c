@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The processor time of a tenant's cells, as far as it is remembered: see engine_share.h. */
+/* The recent processor time of a tenant's cells: see engine_share.h. */
 #include "engine/engine_share.h"
 
-#define SPENT_MOST_NS UINT64_C(1000000000) /* more is not held against anybody */
+#define SPENT_MOST_NS UINT64_C(1000000000) /* the most that counts */
 
 static unsigned at_least_one(unsigned count)
 {

@@ -12,11 +12,12 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/list.h"
 #include "ledger/ledger_messages.h"
 #include "role/message.h"
 
-struct call {
-	struct call *next;
+struct ledger_call {
+	struct list_node node;
 	uint64_t serial;
 	ledger_done *done;
 	void *user;
@@ -26,7 +27,7 @@ struct ledger {
 	struct message_peer *peer; /* owned */
 	void (*gone)(void *user, const char *why);
 	void *user;
-	struct call *first, **last; /* owned */
+	struct list calls; /* struct ledger_call, owned: those without an answer, in order */
 	unsigned under_way;
 	uint64_t serial;
 	/* While an answer is told: its block, or its bytes when it is short. */
@@ -35,30 +36,25 @@ struct ledger {
 	size_t size;
 };
 
-static struct call *take_at(struct ledger *ledger, struct call **at)
+static void remove_call(struct ledger *ledger, struct ledger_call *call)
 {
-	struct call *call = *at;
-
-	if (call) {
-		*at = call->next;
-		ledger->last = *at ? ledger->last : at;
-		ledger->under_way--;
-	}
-	return call;
+	list_remove(&ledger->calls, &call->node);
+	ledger->under_way--;
 }
 
 /* Near the beginning: only calls about long results are in front of it. */
-static struct call **find(struct ledger *ledger, uint64_t serial)
+static struct ledger_call *find_call(const struct ledger *ledger, uint64_t serial)
 {
-	struct call **at = &ledger->first;
-
-	while (*at && (*at)->serial != serial) {
-		at = &(*at)->next;
+	LIST_EACH(struct ledger_call, call, &ledger->calls, node) {
+		if (call->serial == serial) {
+			return call;
+		}
 	}
-	return at;
+	return NULL;
 }
 
-static void finish(struct call *call, const struct brig_error *error, const char *data, size_t size)
+static void finish(struct ledger_call *call, const struct brig_error *error, const char *data,
+		   size_t size)
 {
 	if (call->done) {
 		call->done(call->user, error, data, size);
@@ -87,8 +83,8 @@ static int take_answer(void *user, const struct message *message, int fds[MESSAG
 	struct brig_error error = { 0 };
 	struct block *block = NULL;
 
-	struct call **at = find(ledger, message->serial);
-	if (!*at) {
+	struct ledger_call *call = find_call(ledger, message->serial);
+	if (!call) {
 		return -EPROTO;
 	}
 	int r = 0;
@@ -99,7 +95,7 @@ static int take_answer(void *user, const struct message *message, int fds[MESSAG
 	if (r == -EPROTO) {
 		return r;
 	}
-	struct call *call = take_at(ledger, at);
+	remove_call(ledger, call);
 	if (message->value) {
 		error_of(message, tail, size, &error);
 		finish(call, &error, NULL, 0);
@@ -148,7 +144,6 @@ int ledger_new(struct loop *loop, int socket, void (*gone)(void *user, const cha
 	}
 	ledger->gone = gone;
 	ledger->user = user;
-	ledger->last = &ledger->first;
 	int r = message_peer_new(loop, socket, rules, ARRAY_SIZE(rules), peer_gone, ledger,
 				 &ledger->peer);
 	if (r < 0) {
@@ -161,13 +156,14 @@ int ledger_new(struct loop *loop, int socket, void (*gone)(void *user, const cha
 
 void ledger_free(struct ledger *ledger)
 {
-	struct call *call;
+	struct ledger_call *call;
 
 	if (!ledger) {
 		return;
 	}
 	message_peer_free(ledger->peer);
-	while ((call = take_at(ledger, &ledger->first))) {
+	while ((call = LIST_FIRST(&ledger->calls, struct ledger_call, node))) {
+		remove_call(ledger, call);
 		free(call);
 	}
 	free(ledger);
@@ -232,12 +228,12 @@ static int call_with(struct ledger *ledger, struct message message, struct ledge
 	if (r < 0) {
 		return r;
 	}
-	struct call *under_way = malloc(sizeof(*under_way));
+	struct ledger_call *under_way = malloc(sizeof(*under_way));
 	if (!under_way) {
 		return -ENOMEM;
 	}
 	message.serial = ledger->serial + 1;
-	*under_way = (struct call){ .serial = message.serial, .done = done, .user = user };
+	*under_way = (struct ledger_call){ .serial = message.serial, .done = done, .user = user };
 	r = send_form(ledger, &message, form, texts, ready);
 	/* A role that has just died: as those before it, this one is never answered. */
 	if (r < 0 && r != -EPIPE && r != -ECONNRESET) {
@@ -245,8 +241,7 @@ static int call_with(struct ledger *ledger, struct message message, struct ledge
 		return r;
 	}
 	ledger->serial++;
-	*ledger->last = under_way;
-	ledger->last = &under_way->next;
+	list_append(&ledger->calls, &under_way->node);
 	ledger->under_way++;
 	return 0;
 }

@@ -3,6 +3,7 @@
 #ifndef BRIG_LEDGER_ROLE_INTERNAL_H
 #define BRIG_LEDGER_ROLE_INTERNAL_H
 
+#include "base/list.h"
 #include "ledger/flusher.h"
 #include "ledger/ledger_role.h"
 #include "ledger/store.h"
@@ -21,10 +22,6 @@ struct answer {
 struct long_job;
 
 /* First in, first out. */
-struct long_list {
-	struct long_job *first, **end; /* owned */
-};
-
 enum long_kind { LONG_STORE, LONG_BEGIN, LONG_READ, LONG_KINDS };
 
 struct ledger_role {
@@ -36,10 +33,10 @@ struct ledger_role {
 	struct flusher flusher;
 	struct loop_timer commit, flush, checkpoint, sweep, jobs_due;
 	/* See ledger_role_long.h. */
-	struct long_list jobs;                /* under way, in turn */
-	struct long_list waiting[LONG_KINDS]; /* for a place among them */
-	unsigned active[LONG_KINDS];          /* of those under way */
-	uint64_t begun_ns;                    /* of the transaction */
+	struct list jobs;                /* struct long_job, owned: under way, in turn */
+	struct list waiting[LONG_KINDS]; /* the same: those that wait for a place */
+	unsigned active[LONG_KINDS];     /* of those under way */
+	uint64_t begun_ns;               /* of the transaction */
 	uint64_t flush_due_ns;  /* the flush waits for a quiet moment since then; 0: it does not */
 	struct answer *answers; /* owned: ANSWERS_MAX of them */
 	unsigned answers_count;

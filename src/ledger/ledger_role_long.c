@@ -18,21 +18,12 @@ static void job_free(struct long_job *job)
 	free(job);
 }
 
-static void list_add(struct long_list *list, struct long_job *job)
+/* The list must not be empty. */
+static struct long_job *take_first(struct list *list)
 {
-	job->next = NULL;
-	*list->end = job;
-	list->end = &job->next;
-}
+	struct long_job *job = LIST_FIRST(list, struct long_job, node);
 
-static struct long_job *list_take(struct long_list *list)
-{
-	struct long_job *job = list->first;
-
-	list->first = job->next;
-	if (!list->first) {
-		list->end = &list->first;
-	}
+	list_remove(list, &job->node);
 	return job;
 }
 
@@ -51,7 +42,7 @@ struct long_job *long_job_new(struct ledger_role *role, enum long_kind kind, uin
 		job->serial = serial;
 		job->answer = -1;
 		(void)strncat(job->id, id, sizeof(job->id) - 1);
-		list_add(&role->waiting[kind], job);
+		list_append(&role->waiting[kind], &job->node);
 	}
 	return job;
 }
@@ -99,20 +90,20 @@ static const struct {
 static void fill_places(struct ledger_role *role)
 {
 	for (unsigned kind = 0; kind < LONG_KINDS; kind++) {
-		while (role->waiting[kind].first && role->active[kind] < kinds[kind].most) {
+		while (!list_empty(&role->waiting[kind]) && role->active[kind] < kinds[kind].most) {
 			role->active[kind]++;
-			list_add(&role->jobs, list_take(&role->waiting[kind]));
+			list_append(&role->jobs, &take_first(&role->waiting[kind])->node);
 		}
 	}
 }
 
 static void one_turn(struct ledger_role *role)
 {
-	struct long_job *job = list_take(&role->jobs);
+	struct long_job *job = take_first(&role->jobs);
 	int r = kinds[job->kind].step(role, job);
 
 	if (r == 0) {
-		list_add(&role->jobs, job);
+		list_append(&role->jobs, &job->node);
 		return;
 	}
 	if (r < 0 && !job->error.errnum) {
@@ -131,11 +122,11 @@ static void jobs_due(void *user)
 	/* What others have said so far is theirs, whatever becomes of this part. */
 	role_commit_now(role);
 	fill_places(role);
-	if (role->jobs.first) {
+	if (!list_empty(&role->jobs)) {
 		one_turn(role);
 	}
 	fill_places(role);
-	if (role->jobs.first && !go_on_later(role)) {
+	if (!list_empty(&role->jobs) && !go_on_later(role)) {
 		role_long_finish(role);
 	}
 }
@@ -143,22 +134,18 @@ static void jobs_due(void *user)
 void role_long_finish(struct ledger_role *role)
 {
 	/* A reader can ask for a result again; an end is told only once. */
-	while (role->waiting[LONG_READ].first) {
-		struct long_job *job = list_take(&role->waiting[LONG_READ]);
+	while (!list_empty(&role->waiting[LONG_READ])) {
+		struct long_job *job = take_first(&role->waiting[LONG_READ]);
 
 		long_refuse(role, job->serial, "no time for the answer");
 		job_free(job);
 	}
-	for (fill_places(role); role->jobs.first; fill_places(role)) {
+	for (fill_places(role); !list_empty(&role->jobs); fill_places(role)) {
 		one_turn(role);
 	}
 }
 
 void role_long_init(struct ledger_role *role)
 {
-	role->jobs.end = &role->jobs.first;
-	for (unsigned kind = 0; kind < LONG_KINDS; kind++) {
-		role->waiting[kind].end = &role->waiting[kind].first;
-	}
 	role->jobs_due = (struct loop_timer){ .due = jobs_due, .user = role };
 }

@@ -11,7 +11,7 @@
 #include "ledger/ledger_role_internal.h"
 
 struct long_job {
-	struct long_job *next;
+	struct list_node node;
 	enum long_kind kind;
 	uint64_t serial; /* of the call */
 	char id[27];     /* of the execution */

@@ -31,9 +31,9 @@ enum role_fd {
 
 	FD_FRONT_WARDEN = FD_FIRST,
 	FD_FRONT_LEDGER,
-	FD_FRONT_TOKENS, /* a sealed memory file; empty: there are no tokens */
-	FD_FRONT_TLS,    /* likewise: certificate, NUL, key; empty: TCP is not encrypted */
-	FD_FRONT_LOCK, /* never used: held open as a lock, released when the front listens no more */
+	FD_FRONT_TOKENS,    /* a sealed memory file; empty: there are no tokens */
+	FD_FRONT_TLS,       /* likewise: certificate, NUL, key; empty: TCP is not encrypted */
+	FD_FRONT_LOCK,      /* never used: holds the lock while the front listens */
 	FD_FRONT_LISTENERS, /* one for each listener of the configuration */
 
 	FD_WARDEN_FRONT = FD_FIRST,

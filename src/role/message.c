@@ -62,7 +62,8 @@ static bool takes(const struct message_peer *peer)
 static int watch(struct message_peer *peer)
 {
 	return loop_change(peer->source,
-			   (takes(peer) ? EPOLLIN : 0) | (peer->queue.first ? EPOLLOUT : 0));
+			   (takes(peer) ? EPOLLIN : 0) |
+				   (message_queue_first(&peer->queue) ? EPOLLOUT : 0));
 }
 
 static int send_now(int socket, const struct message *message, const int *fds, unsigned fds_count,
@@ -98,8 +99,9 @@ static void check_queue(struct message_peer *peer)
 
 static void flush(struct message_peer *peer)
 {
-	while (peer->queue.first) {
-		struct message_waiting *waiting = peer->queue.first;
+	struct message_waiting *waiting;
+
+	while ((waiting = message_queue_first(&peer->queue))) {
 		int r = send_now(peer->socket, &waiting->message, waiting->fds, waiting->fds_count,
 				 waiting->tail, waiting->tail_size);
 		if (is_temporary(r)) {
@@ -124,7 +126,7 @@ int message_post(struct message_peer *peer, const struct message *message, const
 	if (fds_count > MESSAGE_FDS_MAX || tail_size > MESSAGE_TAIL_MAX) {
 		return -EMSGSIZE;
 	}
-	if (!peer->queue.first) {
+	if (!message_queue_first(&peer->queue)) {
 		int r = send_now(peer->socket, message, fds, fds_count, tail, tail_size);
 		if (!is_temporary(r)) {
 			return r;
@@ -329,7 +331,6 @@ int message_peer_new(struct loop *loop, int socket, const struct message_rule *r
 	peer->rules_count = count;
 	peer->gone = gone;
 	peer->user = user;
-	message_queue_init(&peer->queue);
 	memset(peer->spare, -1, sizeof(peer->spare));
 	peer->room = (struct loop_timer){ .due = look_for_room, .user = peer };
 	for (size_t i = 0; i < count; i++) {

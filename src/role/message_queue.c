@@ -12,11 +12,6 @@
 #define BYTES_MAX   ((size_t)64 << 20)
 #define RECORDS_MAX 4096u
 
-void message_queue_init(struct message_queue *queue)
-{
-	*queue = (struct message_queue){ .last = &queue->first };
-}
-
 static void waiting_free(struct message_waiting *waiting)
 {
 	for (unsigned i = 0; i < waiting->fds_count; i++) {
@@ -62,21 +57,22 @@ int message_queue_add(struct message_queue *queue, const struct message *message
 	if (tail_size) {
 		memcpy(waiting->tail, tail, tail_size);
 	}
-	*queue->last = waiting;
-	queue->last = &waiting->next;
+	list_append(&queue->waiting, &waiting->node);
 	queue->bytes += waiting->weight;
 	queue->records++;
 	return 0;
 }
 
+struct message_waiting *message_queue_first(const struct message_queue *queue)
+{
+	return LIST_FIRST(&queue->waiting, struct message_waiting, node);
+}
+
 void message_queue_drop(struct message_queue *queue)
 {
-	struct message_waiting *waiting = queue->first;
+	struct message_waiting *waiting = message_queue_first(queue);
 
-	queue->first = waiting->next;
-	if (!queue->first) {
-		queue->last = &queue->first;
-	}
+	list_remove(&queue->waiting, &waiting->node);
 	queue->bytes -= waiting->weight;
 	queue->records--;
 	waiting_free(waiting);
@@ -84,7 +80,7 @@ void message_queue_drop(struct message_queue *queue)
 
 void message_queue_done(struct message_queue *queue)
 {
-	while (queue->first) {
+	while (!list_empty(&queue->waiting)) {
 		message_queue_drop(queue);
 	}
 }

@@ -3,10 +3,11 @@
 #ifndef BRIG_ROLE_MESSAGE_QUEUE_H
 #define BRIG_ROLE_MESSAGE_QUEUE_H
 
+#include "base/list.h"
 #include "role/message.h"
 
 struct message_waiting {
-	struct message_waiting *next;
+	struct list_node node;
 	struct message message;
 	int fds[MESSAGE_FDS_MAX]; /* owned */
 	unsigned fds_count;
@@ -16,15 +17,15 @@ struct message_waiting {
 };
 
 struct message_queue {
-	struct message_waiting *first, **last;
-	size_t bytes; /* of all weights */
+	struct list waiting; /* struct message_waiting */
+	size_t bytes;        /* of all weights */
 	unsigned records;
 };
 
-void message_queue_init(struct message_queue *queue);
 /* Copies everything, including the descriptors. -ENOMEM, -EMFILE, -ENFILE. */
 int message_queue_add(struct message_queue *queue, const struct message *message, const int *fds,
 		      unsigned fds_count, const void *tail, size_t tail_size);
+struct message_waiting *message_queue_first(const struct message_queue *queue); /* or NULL */
 void message_queue_drop(struct message_queue *queue); /* removes the first one */
 void message_queue_done(struct message_queue *queue);
 /* The most records or bytes that may wait. */

@@ -68,7 +68,7 @@ static const struct filter_test plain_option = {
  */
 static const struct filter_test of_itself = { .arg = 0, .mask = UINT32_MAX };
 
-static const struct call {
+static const struct allowed_call {
 	const char *name;
 	unsigned roles;
 	const char *reason;
@@ -195,7 +195,7 @@ const char *seal_call_reason(enum role_name role, const char *name)
 	return NULL;
 }
 
-static const struct call *find(enum role_name role, unsigned number)
+static const struct allowed_call *find(enum role_name role, unsigned number)
 {
 	const char *name = syscall_name(number);
 
@@ -214,7 +214,7 @@ static unsigned make_rules(enum role_name role, const struct filter_test *itself
 	unsigned count = 0;
 
 	for (unsigned number = 0; number < FILTER_CALLS_MAX; number++) {
-		const struct call *call = find(role, number);
+		const struct allowed_call *call = find(role, number);
 		if (call) {
 			rules[count++] = (struct filter_rule){
 				.call = (uint16_t)number,

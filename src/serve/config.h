@@ -29,11 +29,10 @@ struct serve_config {
 	char *tokens;                    /* owned; file with the tokens; NULL: none */
 	char *tls_certificate, *tls_key; /* owned; files; NULL: TCP is in clear */
 	struct strlist consent_users;    /* those of `users` that may give consent in a request */
-	struct strlist
-		users; /* names or numbers: may use unix sockets, besides root and the service's user */
-	struct strlist hosts, origins; /* host names and web origins that are allowed for TCP */
-	uint64_t log_level;            /* enum role_level */
-	bool dev;                      /* a trial: state of its own, nothing is kept */
+	struct strlist users;            /* may use unix sockets, besides root and the service */
+	struct strlist hosts, origins;   /* host names and web origins that are allowed for TCP */
+	uint64_t log_level;              /* enum role_level */
+	bool dev;                        /* a trial: state of its own, nothing is kept */
 
 	uint64_t head_bytes, headers, body_bytes, bodies_bytes;
 	uint64_t json_bytes, file_bytes;
@@ -61,10 +60,9 @@ struct serve_config {
 	uint64_t restart_delay_ns; /* the longest delay before another start */
 
 	/* Set by the supervisor for the roles. */
-	uint64_t listeners; /* the number of sockets that the front was given */
-	uint64_t broker;    /* 1: the warden was given a line to one */
-	uint64_t
-		hold_queue; /* 1: executions that were queued before the restart wait for the operator */
+	uint64_t listeners;          /* the number of sockets that the front was given */
+	uint64_t broker;             /* 1: the warden was given a line to one */
+	uint64_t hold_queue;         /* 1: executions of an earlier queue wait for the operator */
 	struct strlist consent_uids; /* `consent_users` as numbers */
 	struct strlist uids;         /* `users` as numbers, and the supervisor's own */
 	char *tls_print;             /* owned; hash of the certificate; NULL: TCP is in clear */

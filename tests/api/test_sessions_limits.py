@@ -8,7 +8,7 @@ import threading
 import pytest
 from conftest import serve
 
-LONGEST = "it was open for 1 seconds, its longest time"
+LONGEST = "it was open for 1 seconds, the longest time allowed"
 
 
 def open_session(client, **fields):

@@ -150,16 +150,16 @@ static void test_gone(void **state)
 	}
 }
 
-static const struct local_fork *first_fork(const struct fixture *fixture)
+static const struct list *all_forks(const struct fixture *fixture)
 {
-	return ((const struct local *)(const void *)fixture->engine)->forks;
+	return &((const struct local *)(const void *)fixture->engine)->forks;
 }
 
 static unsigned under_way(const struct fixture *fixture, const char *tenant)
 {
 	unsigned count = 0;
 
-	for (const struct local_fork *f = first_fork(fixture); f; f = f->next) {
+	LIST_EACH(const struct local_fork, f, all_forks(fixture), node) {
 		count += f->state != FORK_WAITING && strcmp(f->tenant, tenant) == 0;
 	}
 	return count;
@@ -231,7 +231,8 @@ static void test_copied_in_slices(void **state)
 	while (!outcome.ended) {
 		run_for(&fixture, 0);
 		assert_int_equal(outcome.failed, 0);
-		const struct local_fork *under = first_fork(&fixture);
+		const struct local_fork *under =
+			LIST_FIRST(all_forks(&fixture), const struct local_fork, node);
 		turns += under && under->state == FORK_COPYING;
 	}
 	assert_true(turns >= MEGABYTES + FILES / 16);
@@ -250,7 +251,8 @@ static void test_copied_in_slices(void **state)
 
 static void take_names(struct fixture *fixture, const char *text, struct local_fork *fork)
 {
-	struct local_session *session = ((struct local *)(void *)fixture->engine)->sessions;
+	struct local *local = (struct local *)(void *)fixture->engine;
+	struct local_session *session = LIST_FIRST(&local->sessions, struct local_session, node);
 
 	*fork = (struct local_fork){ .names_path = "names" };
 	assert_int_equal(

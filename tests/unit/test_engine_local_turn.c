@@ -82,6 +82,11 @@ static void test_a_held_run_in_a_session_is_not_heard(void **state)
 	teardown(&fixture);
 }
 
+static const struct local_session *only_session(struct fixture *fixture)
+{
+	return LIST_FIRST(&local_of(fixture)->sessions, const struct local_session, node);
+}
+
 static void test_a_session_is_held_between_runs(void **state)
 {
 	struct fixture fixture;
@@ -93,10 +98,10 @@ static void test_a_session_is_held_between_runs(void **state)
 	open_session(&fixture, NULL, 0, id);
 	json_decref(run_in(&fixture, id, REFUSED_BETWEEN_RUNS));
 	for (uint64_t end = clock_now_ns() + PATIENCE_NS;
-	     !held && local_of(&fixture)->sessions && clock_now_ns() < end;) {
+	     !held && only_session(&fixture) && clock_now_ns() < end;) {
 		put_in_debt(&fixture);
 		run_for(&fixture, MS / 2);
-		held = local_of(&fixture)->sessions && local_of(&fixture)->sessions->held.place;
+		held = only_session(&fixture) && only_session(&fixture)->held.place;
 	}
 	assert_true(held);
 	assert_true(local_of(&fixture)->shares.debtors == 1);

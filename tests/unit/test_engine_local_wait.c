@@ -35,7 +35,7 @@ static unsigned waiting(struct fixture *fixture)
 {
 	unsigned count = 0;
 
-	for (struct engine_run *run = local_of(fixture)->runs; run; run = run->next) {
+	LIST_EACH(struct engine_run, run, &local_of(fixture)->runs, node) {
 		count += run->wait != NULL;
 	}
 	return count;
@@ -268,6 +268,11 @@ static void test_paused(void **state)
 	teardown(&fixture);
 }
 
+static const struct engine_run *first_waiting(struct fixture *fixture)
+{
+	return LIST_FIRST(&local_of(fixture)->waiting, struct engine_run, waiting_node);
+}
+
 /* In the order of arrival; and no newcomer takes the cell that another waits for. */
 static void test_many(void **state)
 {
@@ -286,9 +291,9 @@ static void test_many(void **state)
 	assert_true(waiting(&fixture) >= MANY);
 	while (waiting(&fixture)) {
 		/* The first in the queue stays the first until it begins. */
-		before = local_of(&fixture)->waiting;
+		before = first_waiting(&fixture);
 		run_for(&fixture, 1 * MS);
-		bool begun = local_of(&fixture)->waiting != before;
+		bool begun = first_waiting(&fixture) != before;
 		for (int i = 0; i < count && begun; i++) {
 			assert_true(outcomes[i].run != before || !before->wait);
 		}

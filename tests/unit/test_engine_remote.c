@@ -417,14 +417,14 @@ static void a_lying_front_is_left(void **state)
 	static const struct lie lies[] = {
 		{ { .kind = 0 }, NULL, 0 },
 		{ { .kind = 99, .serial = 1 }, NULL, 0 },
-		{ { .kind = ENGINE_SAY_END, .serial = 1 }, NULL, 0 },
-		{ { .kind = ENGINE_SAY_CALL, .serial = 1 }, "garbage", 7 },
-		{ { .kind = ENGINE_SAY_CALL, .serial = 1 }, NULL, 0 },
-		{ { .kind = ENGINE_SAY_CALL, .serial = 2 }, NULL, 0 },
-		{ { .kind = ENGINE_SAY_CANCEL, .serial = 1 }, NULL, 0 },
-		{ { .kind = ENGINE_SAY_TAKEN, .serial = 1, .number = 1 }, NULL, 0 },
-		{ { .kind = ENGINE_SAY_FORGET, .serial = 7 }, NULL, 0 },
-		{ { .kind = ENGINE_SAY_CANCEL, .serial = 1 }, "tail", 4 },
+		{ { .kind = ENGINE_MESSAGE_END, .serial = 1 }, NULL, 0 },
+		{ { .kind = ENGINE_MESSAGE_CALL, .serial = 1 }, "garbage", 7 },
+		{ { .kind = ENGINE_MESSAGE_CALL, .serial = 1 }, NULL, 0 },
+		{ { .kind = ENGINE_MESSAGE_CALL, .serial = 2 }, NULL, 0 },
+		{ { .kind = ENGINE_MESSAGE_CANCEL, .serial = 1 }, NULL, 0 },
+		{ { .kind = ENGINE_MESSAGE_CONSUMED, .serial = 1, .number = 1 }, NULL, 0 },
+		{ { .kind = ENGINE_MESSAGE_FORGET, .serial = 7 }, NULL, 0 },
+		{ { .kind = ENGINE_MESSAGE_CANCEL, .serial = 1 }, "tail", 4 },
 	};
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(lies); i++) {
@@ -453,15 +453,15 @@ static void a_lying_front_is_left(void **state)
 static void a_lying_warden_is_left(void **state)
 {
 	static const struct lie lies[] = {
-		{ { .kind = ENGINE_SAY_END, .serial = 2 }, "x", 1 },
-		{ { .kind = ENGINE_SAY_OUTPUT, .serial = 1 }, "x", 1 },
-		{ { .kind = ENGINE_SAY_OUTPUT, .serial = 1 }, NULL, 0 },
-		{ { .kind = ENGINE_SAY_OUTPUT, .serial = 1 }, "\3\0\1\0x", 5 },
-		{ { .kind = ENGINE_SAY_OUTPUT, .serial = 1 }, "\1\0\0\0", 4 },
-		{ { .kind = ENGINE_SAY_OUTPUT, .serial = 1 }, "\1\0\2\0x", 5 },
-		{ { .kind = ENGINE_SAY_OUTPUT, .serial = 1 }, "\1\0\1\0xy", 6 },
-		{ { .kind = ENGINE_SAY_FAIL, .serial = 1 }, "short", 5 },
-		{ { .kind = ENGINE_SAY_CALL, .serial = 1 }, "x", 1 },
+		{ { .kind = ENGINE_MESSAGE_END, .serial = 2 }, "x", 1 },
+		{ { .kind = ENGINE_MESSAGE_OUTPUT, .serial = 1 }, "x", 1 },
+		{ { .kind = ENGINE_MESSAGE_OUTPUT, .serial = 1 }, NULL, 0 },
+		{ { .kind = ENGINE_MESSAGE_OUTPUT, .serial = 1 }, "\3\0\1\0x", 5 },
+		{ { .kind = ENGINE_MESSAGE_OUTPUT, .serial = 1 }, "\1\0\0\0", 4 },
+		{ { .kind = ENGINE_MESSAGE_OUTPUT, .serial = 1 }, "\1\0\2\0x", 5 },
+		{ { .kind = ENGINE_MESSAGE_OUTPUT, .serial = 1 }, "\1\0\1\0xy", 6 },
+		{ { .kind = ENGINE_MESSAGE_FAIL, .serial = 1 }, "short", 5 },
+		{ { .kind = ENGINE_MESSAGE_CALL, .serial = 1 }, "x", 1 },
 	};
 
 	(void)state;

@@ -156,7 +156,7 @@ static void test_leftovers_take_turns(void **state)
 	for (unsigned i = 0; i < 4; i++) {
 		assert_int_equal(cgroup_manager_tidy(&m), i < 3);
 	}
-	assert_null(m.leftovers);
+	assert_true(list_empty(&m.leftovers));
 	assert_int_equal(m.leftovers_count, 0);
 }
 

@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include "base/buf.h"
+#include "base/list.h"
 #include "kernel/cgroup/cgroup.h"
 #include "kernel/cgroup/dbus.h"
 
@@ -75,8 +76,7 @@ struct cgroup_manager {
 	uint64_t cpu_count;        /* 0: not asked yet */
 	bool confined;             /* root in a user namespace of our own only */
 	bool hurried;              /* whoever removes a group does not wait */
-	struct cgroup *leftovers;  /* owned: groups that could not be removed yet, next try first */
-	struct cgroup *leftovers_end;
+	struct list leftovers;     /* owned: groups that could not be removed yet, next try first */
 	size_t leftovers_count;
 };
 
@@ -93,7 +93,7 @@ enum cgroup_figure {
 
 struct cgroup {
 	struct cgroup_manager *manager; /* borrowed */
-	struct cgroup *next;            /* of the leftovers */
+	struct list_node node;          /* of the leftovers */
 	unsigned tries;                 /* to remove it */
 	char name[CGROUP_NAME_MAX];
 	struct cgroup_limits limits;

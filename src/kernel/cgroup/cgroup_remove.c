@@ -72,19 +72,16 @@ void cgroup_manager_hurry(struct cgroup_manager *manager)
 
 static struct cgroup *take_leftover(struct cgroup_manager *manager)
 {
-	struct cgroup *cgroup = manager->leftovers;
+	struct cgroup *cgroup = LIST_FIRST(&manager->leftovers, struct cgroup, node);
 
-	manager->leftovers = cgroup->next;
-	manager->leftovers_end = manager->leftovers ? manager->leftovers_end : NULL;
+	list_remove(&manager->leftovers, &cgroup->node);
 	manager->leftovers_count--;
 	return cgroup;
 }
 
 static void keep_leftover(struct cgroup_manager *manager, struct cgroup *cgroup)
 {
-	cgroup->next = NULL;
-	*(manager->leftovers ? &manager->leftovers_end->next : &manager->leftovers) = cgroup;
-	manager->leftovers_end = cgroup;
+	list_append(&manager->leftovers, &cgroup->node);
 	manager->leftovers_count++;
 }
 
@@ -93,7 +90,7 @@ bool cgroup_manager_tidy(struct cgroup_manager *manager)
 {
 	size_t left = manager->leftovers_count; /* none is tried twice */
 
-	for (size_t i = 0; manager->leftovers && i < left && i < TIDY_AT_ONCE; i++) {
+	for (size_t i = 0; i < left && i < TIDY_AT_ONCE; i++) {
 		struct cgroup *cgroup = take_leftover(manager);
 
 		if (try_remove(cgroup)) {
@@ -102,12 +99,12 @@ bool cgroup_manager_tidy(struct cgroup_manager *manager)
 			keep_leftover(manager, cgroup);
 		}
 	}
-	return manager->leftovers != NULL;
+	return !list_empty(&manager->leftovers);
 }
 
 void cgroup_leftovers_free(struct cgroup_manager *manager)
 {
-	while (manager->leftovers) {
+	while (!list_empty(&manager->leftovers)) {
 		struct cgroup *cgroup = take_leftover(manager);
 
 		remove_bounded(cgroup);
