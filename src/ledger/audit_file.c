@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading a database's audit chain: see audit_file.h. */
+/* Reads the audit chain of a database: see audit_file.h. */
 #include "ledger/audit_file.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include "ledger/schema.h"
 #include "ledger/store.h"
 
-/* The only way to say "nobody writes to it" is a URI. */
+/* SQLite accepts "immutable" only in a URI. */
 static void uri_of(const char *path, bool immutable, struct buf *out)
 {
 	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -56,7 +56,7 @@ static int open_once(const char *path, bool immutable, sqlite3 **db, struct brig
 	return r;
 }
 
-/* A log beside it may have newer entries: then it must not be read without. */
+/* A log next to it may have newer entries: then it must not be read without the log. */
 static bool has_log(const char *path)
 {
 	_cleanup_(buf_done)
@@ -67,7 +67,7 @@ static bool has_log(const char *path)
 	return name.failed || (stat(name.data, &info) == 0 && info.st_size > 0);
 }
 
-/* Are the two tables that are read just those of ours? A virtual one could be any code. */
+/* Are the two tables that are read exactly ours? A virtual table could run any code. */
 static int check_tables(sqlite3 *db, struct brig_error *error)
 {
 	static const char sql[] =
@@ -85,10 +85,13 @@ static int check_tables(sqlite3 *db, struct brig_error *error)
 	if (count == 2) {
 		return 0;
 	}
-	return error_set(error, BRIG_E_INPUT, EBADMSG, "it has no audit chain of brig's");
+	return error_set(error, BRIG_E_INPUT, EBADMSG, "it has no audit chain of brig");
 }
 
-/* A text becomes a database of its own, which SQLite removes; then all is read alike. */
+/*
+ * A text is loaded into a temporary database, which SQLite removes; then both are read in the same
+ * way.
+ */
 static int open_text(const char *path, struct audit_file *ret, struct brig_error *error)
 {
 	struct audit_file file = { 0 };
@@ -116,7 +119,7 @@ int audit_file_anchor(const struct audit_file *file, struct chain_checkpoint *re
 	sqlite3_stmt *statement = NULL;
 	int r = 0;
 
-	/* Ledgers of old have no such table. */
+	/* Old ledgers have no such table. */
 	if (sqlite3_prepare_v2(file->db, "SELECT line FROM anchor NOT INDEXED", -1, &statement,
 			       NULL) == SQLITE_OK &&
 	    sqlite3_step(statement) == SQLITE_ROW) {
@@ -140,7 +143,9 @@ int audit_file_open(const char *path, struct audit_file *ret, struct brig_error 
 		return open_text(path, ret, error);
 	}
 	int r = open_once(path, false, &file.db, error);
-	/* A directory that we may not write to: SQLite cannot share a log with others there. */
+	/*
+	 * In a directory without write permission SQLite cannot share a log with other processes.
+	 */
 	if ((r == -EACCES || r == -EROFS) && !has_log(path)) {
 		r = open_once(path, true, &file.db, error);
 	}
@@ -172,7 +177,7 @@ int audit_file_again(struct audit_file *file, struct brig_error *error)
 {
 	int rc = sqlite3_exec(file->db, "COMMIT; BEGIN", NULL, NULL, NULL);
 
-	return rc == SQLITE_OK ? 0 : store_error(file->db, rc, error, "cannot read again");
+	return rc == SQLITE_OK ? 0 : store_error(file->db, rc, error, "cannot start a new read");
 }
 
 static void fill_row(sqlite3_stmt *statement, struct audit_row *row)
@@ -197,7 +202,7 @@ static void fill_row(sqlite3_stmt *statement, struct audit_row *row)
 	};
 }
 
-/* The ledger's own tables refuse such values; a file that was changed by others may have them. */
+/* The ledger's own tables reject such values; a file that was changed by others may have them. */
 static const char *find_type(sqlite3_stmt *statement)
 {
 	static const struct {
@@ -217,7 +222,7 @@ static const char *find_type(sqlite3_stmt *statement)
 	return NULL;
 }
 
-/* What is compared and printed ends at a zero byte; what is hashed does not. */
+/* Comparing and printing end at a zero byte; hashing does not. */
 static const char *find_end(const struct chain_entry *entry)
 {
 	return memchr(entry->kind, 0, entry->kind_size)       ? "kind"
@@ -236,7 +241,7 @@ static int walk(struct audit_file *file, sqlite3_stmt *statement,
 	while (r == 0 && (rc = sqlite3_step(statement)) == SQLITE_ROW) {
 		struct audit_row row = { .hash = none };
 
-		/* First: reading a value as a text makes it one. */
+		/* First: reading a value as text converts it. */
 		const char *odd = find_type(statement);
 		fill_row(statement, &row);
 		row.odd = odd ? odd : find_end(&row.entry);
@@ -254,7 +259,7 @@ static int walk(struct audit_file *file, sqlite3_stmt *statement,
 
 static int bind(sqlite3_stmt *statement, const struct audit_query *query)
 {
-	/* No number of ours is beyond what SQLite can hold. */
+	/* No number of ours exceeds SQLite's range. */
 	const uint64_t most = INT64_MAX;
 	uint64_t numbers[] = { query->after, query->since_ms, query->sequence,
 			       query->limit ? query->limit : most };
@@ -271,7 +276,7 @@ static int bind(sqlite3_stmt *statement, const struct audit_query *query)
 	return rc;
 }
 
-/* By the table itself: an index could be made to show something else. */
+/* From the table itself: an index could have been changed to show something else. */
 #define QUERY                                                                                      \
 	"SELECT sequence, time_ms, kind, tenant, facts, hash FROM audit NOT INDEXED "              \
 	"WHERE sequence > ?1 AND time_ms >= ?2 AND (?3 = 0 OR sequence = ?3) AND "                 \

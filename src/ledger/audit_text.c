@@ -15,7 +15,7 @@
 
 #define MARK       "brig-audit-1 "
 #define FACTS      ",\"facts\":"
-#define LINE_MAX_  (64u << 20) /* no entry of the ledger's is as long */
+#define LINE_MAX_  (64u << 20) /* longer than any entry of the ledger */
 #define NUMBER_MAX INT64_C(999999999999999999)
 
 void audit_text_entry(const struct audit_row *row, struct buf *out)
@@ -31,7 +31,7 @@ void audit_text_entry(const struct audit_row *row, struct buf *out)
 	json_textn(&json, "kind", entry->kind, entry->kind_size);
 	json_textn(&json, "tenant", entry->tenant, entry->tenant_size);
 	json_text(&json, "hash", hash);
-	/* As they stand in the chain, byte by byte: that is what is hashed. */
+	/* Exactly as in the chain, because these bytes are hashed. */
 	json_raw(&json, "facts", entry->facts);
 	json_close(&json, '}');
 	buf_addc(out, '\n');
@@ -90,7 +90,7 @@ static bool take_number(const json_t *object, const char *key, int64_t *ret)
 	return json_is_integer(value) && *ret >= 0 && *ret <= NUMBER_MAX;
 }
 
-/* Facts are taken as they stand, between the key and the end of the line. */
+/* Facts are copied unchanged, from the key to the end of the line. */
 static int load_entry(struct loader *loader, const char *line, size_t size)
 {
 	static const char *const texts[] = { "kind", "tenant" };
@@ -155,7 +155,7 @@ static int load_all(struct loader *loader, FILE *file, const char *path, struct 
 	}
 	return r == 0 ? 0
 		      : error_set(error, BRIG_E_INPUT, -r,
-				  "%s:%" PRIu64 ": neither an entry nor a checkpoint, or twice",
+				  "%s:%" PRIu64 ": not an entry or a checkpoint, or a duplicate",
 				  path, number);
 }
 

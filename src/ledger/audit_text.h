@@ -13,10 +13,12 @@
 #include "base/buf.h"
 #include "ledger/audit_file.h"
 
-/* The line of an entry. Only of one whose texts are those of the ledger: `odd` is not set. */
+/* The line of an entry, which must have the ledger's types: `odd` is not set. */
 void audit_text_entry(const struct audit_row *row, struct buf *out);
-/* Is this the beginning of such a file, and not of a database? */
+/* Does the file begin like such a text, and not like a database? */
 bool audit_text_is(const char *path);
-/* Into an empty database of the ledger's tables. 0 or -errno; -EBADMSG: it is no such text. */
+/*
+ * Loads it into an empty database with the ledger's tables. 0 or -errno; -EBADMSG: not such a text.
+ */
 int audit_text_load(const char *path, sqlite3 *db, struct brig_error *error);
 #endif

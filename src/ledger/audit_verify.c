@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Verifying an audit chain: see audit_verify.h. One pass, entries and checkpoints side by side. */
+/* Verifies an audit chain: see audit_verify.h. One pass over entries and checkpoints together. */
 #include "ledger/audit_verify.h"
 
 #include <errno.h>
@@ -13,12 +13,12 @@
 
 struct verifier {
 	struct audit_claims *claims;
-	size_t known_at; /* the first known one that is not behind us; they are in order */
+	size_t known_at; /* the first known checkpoint that was not passed yet; they are sorted */
 	void (*found)(void *user, uint64_t sequence, const char *what);
 	void *user;
 	struct audit_report *report;
 	sqlite3_stmt *checkpoints;
-	struct chain_checkpoint next; /* the next one to come */
+	struct chain_checkpoint next; /* the next checkpoint */
 	bool has_next;
 	uint64_t number; /* of the last checkpoint */
 };
@@ -58,7 +58,7 @@ static bool good_checkpoint(struct verifier *verifier, const char *line, size_t 
 	return true;
 }
 
-/* To the next checkpoint that says something; bad ones are told and passed over. */
+/* To the next valid checkpoint; invalid ones are reported and skipped. */
 static void advance(struct verifier *verifier)
 {
 	uint64_t before = verifier->next.sequence;
@@ -94,7 +94,7 @@ static void hold_checkpoints(struct verifier *verifier, const struct chain_head 
 				verifier->next.number);
 		} else if (memcmp(verifier->next.hash, head->hash, CHAIN_HASH_SIZE) != 0) {
 			finding(verifier, head->sequence,
-				"not what checkpoint %" PRIu64
+				"differs from the entry that checkpoint %" PRIu64
 				" signs: this or an entry before it was changed",
 				verifier->next.number);
 		} else {
@@ -120,7 +120,7 @@ static void hold_known(struct verifier *verifier, const struct chain_head *head)
 		known->seen = true;
 		if (memcmp(known->checkpoint.hash, head->hash, CHAIN_HASH_SIZE) != 0) {
 			finding(verifier, head->sequence,
-				"%s knows another entry: this or one before it was changed",
+				"%s has another hash: this entry or one before it was changed",
 				known->where);
 		}
 	}
@@ -136,20 +136,20 @@ static int each_entry(void *user, const struct audit_row *row)
 
 	if (entry->sequence != report->head.sequence + 1) {
 		finding(verifier, entry->sequence,
-			"follows entry %" PRIu64 ": those between are missing",
+			"follows entry %" PRIu64 ": the entries between are missing",
 			report->head.sequence);
 	}
 	chain_hash(&report->head, entry, hash);
 	if (memcmp(hash, row->hash, CHAIN_HASH_SIZE) != 0) {
 		finding(verifier, entry->sequence,
-			"does not have its hash: it was changed, or the one before it");
+			"its hash does not match: this entry or the one before it was changed");
 	}
 	if (row->odd) {
 		finding(verifier, entry->sequence,
 			"its %s is not stored as the ledger stores it: lists may not show it",
 			row->odd);
 	}
-	/* From here on as the file has it: one change is one finding, not many. */
+	/* From here on with the file's hash: one change is one finding, not many. */
 	memcpy(head.hash, row->hash, CHAIN_HASH_SIZE);
 	report->first_ms = report->entries ? report->first_ms : entry->time_ms;
 	report->last_ms = entry->time_ms;
@@ -160,7 +160,7 @@ static int each_entry(void *user, const struct audit_row *row)
 	return 0;
 }
 
-/* What nothing on the chain has answered. */
+/* Reports known checkpoints that were not found on the chain. */
 static void hold_rest(struct verifier *verifier)
 {
 	const struct audit_report *report = verifier->report;
@@ -179,11 +179,11 @@ static void hold_rest(struct verifier *verifier)
 		}
 	}
 	if (report->entries && !report->checkpoints && !verifier->claims->keyless) {
-		finding(verifier, 0, "no checkpoint: the ledger signs when it starts");
+		finding(verifier, 0, "there is no checkpoint, but the ledger signs when it starts");
 	}
 }
 
-/* Entries are numbered from 1: what is below would be on no list. */
+/* Entries are numbered from 1: entries below would be on no list. */
 static void look_below(struct verifier *verifier, sqlite3 *db)
 {
 	sqlite3_stmt *statement = NULL;
@@ -191,7 +191,7 @@ static void look_below(struct verifier *verifier, sqlite3 *db)
 	if (sqlite3_prepare_v2(db, "SELECT 1 FROM audit NOT INDEXED WHERE sequence < 1", -1,
 			       &statement, NULL) != SQLITE_OK ||
 	    sqlite3_step(statement) != SQLITE_DONE) {
-		finding(verifier, 0, "there are entries in front of the first");
+		finding(verifier, 0, "there are entries before the first");
 	}
 	sqlite3_finalize(statement);
 }
@@ -228,7 +228,7 @@ static int by_sequence(const void *a, const void *b)
 	return left < right ? -1 : left > right;
 }
 
-/* Where a file goes on from: what was read before it, or an anchor that a checkpoint signs. */
+/* The start of a file: the end of the previous one, or an anchor that a checkpoint signs. */
 static void begin_at(struct verifier *verifier, struct audit_file *file, bool first)
 {
 	struct audit_report *report = verifier->report;
@@ -245,11 +245,11 @@ static void begin_at(struct verifier *verifier, struct audit_file *file, bool fi
 		hold_known(verifier, &report->head);
 	} else if (r == 1 && anchor.sequence > report->head.sequence) {
 		finding(verifier, anchor.sequence,
-			"what is kept begins behind this entry, the archives end at %" PRIu64,
+			"the ledger begins behind this entry, but the archives end at %" PRIu64,
 			report->head.sequence);
 	} else if (r == 1 && anchor.sequence == report->head.sequence &&
 		   memcmp(anchor.hash, report->head.hash, CHAIN_HASH_SIZE) != 0) {
-		finding(verifier, anchor.sequence, "not the entry that is archived");
+		finding(verifier, anchor.sequence, "differs from the archived entry");
 	}
 }
 
@@ -261,7 +261,7 @@ static int verify_file(struct verifier *verifier, struct audit_file *file, bool 
 	}
 	look_below(verifier, file->db);
 	begin_at(verifier, file, first);
-	/* Behind what was read before: entries that are archived may still be there. */
+	/* After the entries that were already read: archived entries may still be there. */
 	const struct audit_query rest = { .after = verifier->report->head.sequence };
 	int rc = sqlite3_prepare_v2(file->db,
 				    "SELECT number, line FROM checkpoints NOT INDEXED "
@@ -275,7 +275,7 @@ static int verify_file(struct verifier *verifier, struct audit_file *file, bool 
 	}
 	advance(verifier);
 	int r = audit_file_query(file, &rest, each_entry, verifier, error);
-	/* A file is whole by itself: what its own checkpoints sign is in it. */
+	/* Each file is complete: the entries that its checkpoints sign must be in it. */
 	for (; r == 0 && verifier->has_next; advance(verifier)) {
 		finding(verifier, verifier->next.sequence,
 			"checkpoint %" PRIu64 " signs this entry, but the chain ends at %" PRIu64,

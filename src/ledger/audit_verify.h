@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Holds an audit chain against its hashes, its signatures and what else is known of it. */
+/* Verifies an audit chain: its hashes, its signatures, and checkpoints that were kept elsewhere. */
 #ifndef BRIG_LEDGER_AUDIT_VERIFY_H
 #define BRIG_LEDGER_AUDIT_VERIFY_H
 
 #include "ledger/audit_file.h"
 
-#define AUDIT_FINDINGS_MAX 1000 /* told one by one; the rest is only counted */
+#define AUDIT_FINDINGS_MAX 1000 /* reported one by one; the rest is only counted */
 
 /* A checkpoint that was kept outside the database: it must still be on the chain. */
 struct audit_known {
 	const char *where; /* "audit.head" */
 	struct chain_checkpoint checkpoint;
-	bool seen; /* by audit_verify() */
+	bool seen; /* found by audit_verify() */
 };
 
 struct audit_claims {
 	unsigned char public[CHAIN_KEY_SIZE];
-	bool keyless;              /* nothing is signed: only links are held against each other */
+	bool keyless;              /* nothing is signed: only the links are checked */
 	struct audit_known *known; /* owned */
 	size_t known_count, known_room;
 };
@@ -31,12 +31,12 @@ struct audit_report {
 	struct chain_head head;
 	uint64_t first_ms, last_ms;
 	uint64_t checkpoints;
-	uint64_t signed_entries; /* up to the last good checkpoint; the rest is linked only */
+	uint64_t signed_entries; /* up to the last valid checkpoint; later ones are only linked */
 	uint64_t findings;
-	uint64_t archived; /* entries in front of the first file, which nothing was seen of */
+	uint64_t archived; /* entries before the first file, which were not checked */
 };
 
-/* `found` gets the sequence of the entry, or 0, and a line. 0: read to the end; -errno. */
+/* `found` gets the sequence number of the entry, or 0, and a line. 0: read to the end; -errno. */
 /* `files`: archives in their order, then the ledger: all as one chain. */
 int audit_verify(struct audit_file *files, size_t count, struct audit_claims *claims,
 		 void (*found)(void *user, uint64_t sequence, const char *what), void *user,

@@ -51,7 +51,7 @@ static int write_and_sync(int fd, const char *data, size_t size)
 	return r < 0 ? r : fsync(fd) < 0 ? -errno : 0;
 }
 
-/* Whole or not at all. Nobody else writes here: the ledger has locked the directory. */
+/* Complete or not at all. No other process writes here: the ledger has locked the directory. */
 static int replace_file(int dir, const char *name, const char *data, size_t size)
 {
 	char temporary[64];
@@ -73,7 +73,7 @@ static int replace_file(int dir, const char *name, const char *data, size_t size
 		unlinkat(dir, temporary, 0);
 		return r;
 	}
-	/* Where directories cannot be synced (some FUSE) the name may be lost with the power. */
+	/* Where directories cannot be synced (some FUSE) a power failure may lose the name. */
 	(void)!fsync(dir);
 	return 0;
 }
@@ -120,7 +120,7 @@ static int read_seed(int dir, bool make, unsigned char seed[CHAIN_KEY_SIZE],
 	if (!good) {
 		error_set(error, BRIG_E_SYSTEM, EBADMSG, "%s is damaged: it must be %d hex digits",
 			  CHAIN_KEY_NAME, 2 * CHAIN_KEY_SIZE);
-		error_remedy(error, "put the file back from a copy");
+		error_remedy(error, "restore the file from a copy");
 		return -EBADMSG;
 	}
 	return 0;
@@ -133,7 +133,7 @@ int chain_key_load(int dir, bool make, struct chain_key *ret, struct brig_error 
 	unsigned char public[CHAIN_KEY_SIZE];
 
 	if (sodium_init() < 0) {
-		return error_set(error, BRIG_E_SYSTEM, ENOSYS, "libsodium cannot be used here");
+		return error_set(error, BRIG_E_SYSTEM, ENOSYS, "cannot initialise libsodium");
 	}
 	int r = read_seed(dir, make, seed, error);
 	if (r < 0) {
@@ -163,7 +163,7 @@ int chain_head_read(int dir, struct chain_checkpoint *ret, struct brig_error *er
 	}
 	if (!chain_line_parse(line, (size_t)size, ret)) {
 		return error_set(error, BRIG_E_SYSTEM, EBADMSG,
-				 "%s is damaged: it is no checkpoint", CHAIN_HEAD_NAME);
+				 "%s is damaged: it is not a checkpoint", CHAIN_HEAD_NAME);
 	}
 	return 1;
 }

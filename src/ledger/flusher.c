@@ -21,7 +21,7 @@ static ssize_t hear(int socket, char *byte)
 	return n;
 }
 
-/* Opened for each: at its end the role must be the last that has the database open. */
+/* Opened for each flush: at its end the role must be the last to have the database open. */
 static int flush(int dir)
 {
 	struct store *store = NULL;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is in SQLite's log goes to the disk, and from there into the database: copies of megabytes,
- * and syncs that take as long as the disk is busy. The role has one thread that everybody waits
- * for, so a process of its own does it, with a connection of its own. SQLite lets one write to the
- * log while another takes what is in it.
+ * Writes SQLite's log to the disk, and from there into the database: copies of megabytes, and syncs
+ * that take as long as the disk is busy. The role has one thread that all clients wait for, so a
+ * process of its own does it, with a connection of its own. SQLite lets one process write to the
+ * log while another copies it to the database.
  *
- * One byte asks, one byte answers. Without it (no process to be had, or it has died) the role does
- * it.
+ * One byte is the request, one byte the reply. Without a flusher (it could not be started, or has
+ * died) the role does the work itself.
  */
 #ifndef BRIG_LEDGER_FLUSHER_H
 #define BRIG_LEDGER_FLUSHER_H
@@ -16,7 +16,7 @@
 #include "base/error.h"
 #include "loop/loop.h"
 
-/* The process: until the other end of the socket is closed. It is sealed as the ledger is. */
+/* The process: runs until the other end of the socket is closed. It is sealed like the ledger. */
 void flusher_serve(int state_dirfd, int socket);
 
 /* The role's end. */
@@ -24,15 +24,15 @@ struct flusher {
 	int socket; /* owned; -1: there is none */
 	bool busy;
 	struct loop_source *source;
-	/* It has done it, or could not. */
+	/* The flush has succeeded or failed. */
 	void (*done)(void *user, int result);
 	void *user;
 };
 
-/* Takes the socket; -1 is fine. */
+/* Owns the socket; -1 is allowed. */
 int flusher_init(struct flusher *flusher, struct loop *loop, int socket,
 		 void (*done)(void *user, int result), void *user);
 void flusher_done(struct flusher *flusher);
-/* False: nobody to ask. True: it is under way, and `done` comes. */
+/* False: there is no flusher. True: it has begun, and `done` will be called. */
 bool flusher_ask(struct flusher *flusher);
 #endif

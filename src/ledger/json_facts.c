@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* JSON that comes to the ledger: see json_facts.h. */
+/* JSON input of the ledger: see json_facts.h. */
 #include "ledger/json_facts.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 int json_facts_load(const char *text, size_t size, json_t **ret)
 {
 	static const struct json_bounds bounds = {
-		.depth = 80,       /* a result's value may be 64 deep */
+		.depth = 80,       /* a result's value may be 64 levels deep */
 		.values = 2000000, /* each takes some forty bytes */
 		.allow_nul = true,
 	};

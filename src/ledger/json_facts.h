@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* JSON that comes to the ledger, from a front that may be somebody else's by then. */
+/* JSON input of the ledger, from a front that may have been compromised. */
 #ifndef BRIG_LEDGER_JSON_FACTS_H
 #define BRIG_LEDGER_JSON_FACTS_H
 
@@ -7,6 +7,6 @@
 
 /* An object without duplicate keys; -EPROTO, -ENOMEM. */
 int json_facts_load(const char *text, size_t size, json_t **ret);
-/* One spelling for each value: keys in order, no blanks. free() it; NULL: no memory. */
+/* One representation for each value: sorted keys, no blanks. free() it; NULL: no memory. */
 char *json_canonical(const json_t *value);
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The front's side of the ledger: see ledger.h. Answers come in the order of the calls, but for
+ * The front's side of the ledger: see ledger.h. Answers arrive in the order of the calls, except
  * those about long results, which others overtake.
  */
 #include "ledger/ledger.h"
@@ -30,7 +30,7 @@ struct ledger {
 	struct list calls; /* struct ledger_call, owned: those without an answer, in order */
 	unsigned under_way;
 	uint64_t serial;
-	/* While an answer is told: its block, or its bytes when it is short. */
+	/* During an answer's callback: its block, or its bytes when it is short. */
 	struct block *answer;
 	const char *data;
 	size_t size;
@@ -42,7 +42,7 @@ static void remove_call(struct ledger *ledger, struct ledger_call *call)
 	ledger->under_way--;
 }
 
-/* Near the beginning: only calls about long results are in front of it. */
+/* Near the beginning: only calls about long results are before it. */
 static struct ledger_call *find_call(const struct ledger *ledger, uint64_t serial)
 {
 	LIST_EACH(struct ledger_call, call, &ledger->calls, node) {
@@ -99,8 +99,8 @@ static int take_answer(void *user, const struct message *message, int fds[MESSAG
 	if (message->value) {
 		error_of(message, tail, size, &error);
 		finish(call, &error, NULL, 0);
-	} else if (r < 0) { /* no room for it here */
-		error_errno(&error, BRIG_E_SYSTEM, -r, "the ledger's answer cannot be taken");
+	} else if (r < 0) { /* not enough memory or descriptors */
+		error_errno(&error, BRIG_E_SYSTEM, -r, "the ledger's answer cannot be received");
 		finish(call, &error, NULL, 0);
 	} else {
 		ledger->answer = block;
@@ -124,8 +124,8 @@ static const struct message_rule rules[] = {
 };
 
 /*
- * Calls under way are not answered: they may be in the database or not. "It was not recorded" would
- * make somebody ask again for what will be run after the next start.
+ * Calls under way are not answered: they may be in the database or not. If they failed with "not
+ * recorded", a client would repeat a call that will be run after the next start.
  */
 static void peer_gone(void *user, const char *why)
 {
@@ -172,8 +172,8 @@ void ledger_free(struct ledger *ledger)
 /* --- calls ----------------------------------------------------------------------------------- */
 
 /*
- * The last text in a block, when it is too long for a record. `ready`: a memory file that is that
- * text; -1: none.
+ * The last text is sent in a block, when it is too long for a record. `ready`: a memory file with
+ * that text; -1: none.
  */
 static int send_form(struct ledger *ledger, const struct message *message,
 		     const struct ledger_form *form, struct ledger_text *texts, int ready)
@@ -206,7 +206,10 @@ static int send_form(struct ledger *ledger, const struct message *message,
 					  tail.size);
 }
 
-/* What has begun must be able to end, however many questions there are: half is for these alone. */
+/*
+ * Executions that have begun must be able to end, however many reads there are: half of the calls
+ * is reserved for them.
+ */
 static unsigned calls_max(uint32_t kind)
 {
 	bool must = kind == LEDGER_STARTED || kind == LEDGER_ENDED || kind == LEDGER_AUDIT ||
@@ -235,7 +238,7 @@ static int call_with(struct ledger *ledger, struct message message, struct ledge
 	message.serial = ledger->serial + 1;
 	*under_way = (struct ledger_call){ .serial = message.serial, .done = done, .user = user };
 	r = send_form(ledger, &message, form, texts, ready);
-	/* A role that has just died: as those before it, this one is never answered. */
+	/* The role has just died: like the calls before it, this one is never answered. */
 	if (r < 0 && r != -EPIPE && r != -ECONNRESET) {
 		free(under_way);
 		return r;
@@ -273,7 +276,7 @@ int ledger_begin(struct ledger *ledger, const struct ledger_execution *execution
 	};
 	int ready = -1;
 
-	/* What runs now has no second life: its request need not travel. */
+	/* An execution that runs now is never run again: its request is not stored. */
 	if (execution->queued && execution->request) {
 		texts[BEGIN_REQUEST] =
 			(struct ledger_text){ execution->request->data, execution->request->size };

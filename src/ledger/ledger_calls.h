@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From a call's form to the store. */
+/* From the form of a call to the store. */
 #ifndef BRIG_LEDGER_CALLS_H
 #define BRIG_LEDGER_CALLS_H
 
@@ -7,8 +7,8 @@
 #include "role/message.h"
 
 /*
- * The texts fulfil the form. -EPROTO: no honest front says that. Other errors are the answer. When
- * `more` is set, the answer is the beginning of a longer one.
+ * The texts are valid for the form. -EPROTO: a correct front does not send this. Other errors are
+ * the answer. When `more` is set, the answer is the beginning of a longer one.
  */
 int ledger_call(struct store *store, const struct message *message, const struct ledger_text *texts,
 		struct buf *answer, struct store_more *more, struct brig_error *error);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The forms of the ledger's calls, and how they travel: see ledger_messages.h. */
+/* The forms of the ledger's calls, and their format in messages: see ledger_messages.h. */
 #include "ledger/ledger_messages.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@ static bool is_id(const struct ledger_text *text)
 	return id_valid(text->data);
 }
 
-/* Names end in logs and on terminals: nothing that acts there. */
+/* Names appear in logs and on terminals: no control characters. */
 static bool is_name(const struct ledger_text *text)
 {
 	for (size_t i = 0; i < text->size; i++) {
@@ -34,8 +34,8 @@ static bool is_digest(const struct ledger_text *text)
 }
 
 /*
- * What the front says of its own; all other kinds are the ledger's, which records what it has seen
- * itself. A front that was taken over can invent no others.
+ * The kinds that the front may record; all other kinds are the ledger's, which records only its own
+ * observations. A compromised front cannot forge those.
  */
 static const char *const front_kinds[] = {
 	"auth.refused",   "operator.cancel", "operator.read", "queue.dropped",
@@ -178,11 +178,11 @@ int ledger_form_unpack(const struct ledger_form *form, const void *data, size_t 
 			texts[i] = (struct ledger_text){ 0 };
 			continue;
 		}
-		/* One more for the NUL. */
+		/* Plus one for the NUL. */
 		if ((size_t)(end - at) <= length || at[length] != '\0') {
 			return -EPROTO;
 		}
-		/* Only what is bytes anyway may have a NUL within. */
+		/* Only fields of bytes may contain a NUL. */
 		if (form->fields[i].valid != is_bytes && memchr(at, '\0', length)) {
 			return -EPROTO;
 		}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The ledger role: see ledger_role.h. A round of the loop takes the records that wait on the
+ * The ledger role: see ledger_role.h. A round of the loop handles the records that wait on the
  * socket, each within a savepoint of one transaction; when no more wait, or the window is over, it
- * is committed and the answers are sent. When the commit fails, all of them are that error.
+ * is committed and the answers are sent. If the commit fails, all answers are that error.
  */
 #include "ledger/ledger_role.h"
 
@@ -33,9 +33,9 @@ void role_note(struct ledger_role *role, bool bad, const char *event, const char
 /* --- calls ----------------------------------------------------------------------------------- */
 
 /*
- * All that was done in this transaction is undone: whoever waits for its end is told. A call that
- * is refused and was the first undoes nobody's: a session that is closed and ends by itself at once
- * is told of twice, and the second time there is none.
+ * Everything in this transaction is rolled back: all calls that wait for its end get the error. A
+ * call that was rejected and was the first one rolls back no other: a session that is closed and
+ * ends by itself at the same time is reported twice, and the second time it is not found.
  */
 static void fail_all(struct ledger_role *role, const struct brig_error *error)
 {
@@ -72,7 +72,7 @@ static int answer_call(struct ledger_role *role, const struct message *message,
 		if (r == 0) {
 			r = store_release(role->store, error);
 		}
-		/* A question that is wrong, alone in its transaction, is nobody else's trouble. */
+		/* An invalid call that is alone in its transaction affects no other. */
 		bool alone = !role->store->has_mark && error->code == BRIG_E_INPUT;
 		if (r < 0 && !store_back(role->store) && !alone) {
 			fail_all(role, error);
@@ -104,10 +104,10 @@ static int take_texts(struct ledger_role *role, const struct message *message, i
 		last->data = block ? block : "";
 		last->size = block_size;
 	}
-	if (r < 0 && r != -EPROTO) { /* no memory to look at it */
+	if (r < 0 && r != -EPROTO) { /* no memory to check it */
 		struct answer *answer = &role->answers[role->answers_count++];
 		*answer = (struct answer){ .serial = message->serial };
-		error_errno(&answer->error, BRIG_E_SYSTEM, -r, "the record cannot be taken");
+		error_errno(&answer->error, BRIG_E_SYSTEM, -r, "the record cannot be stored");
 		return 0;
 	}
 	if (r == 0 && ledger_form_check(form, texts, &name) < 0) {
@@ -141,7 +141,7 @@ static int take(void *user, const struct message *message, int fds[MESSAGE_FDS_M
 	if (role->answers_count == ANSWERS_MAX || role->answers_bytes > ANSWER_BYTES) {
 		role_commit_now(role);
 	} else if (!role->commit.place) {
-		/* Due at once: behind all that this round of the loop still takes. */
+		/* Due at once: after all records of this round of the loop. */
 		return loop_timer_set(role->loop, &role->commit, 0);
 	}
 	return 0;
@@ -208,7 +208,7 @@ void ledger_options_complete(struct ledger_options *options)
 	}
 }
 
-/* An entry of the ledger's own, signed at once. */
+/* Appends an entry of the ledger's own, signed at once. */
 static int record(struct ledger_role *role, const char *kind, const char *facts,
 		  struct brig_error *error)
 {
@@ -254,7 +254,7 @@ static int start(struct ledger_role *role, int dir, struct brig_error *error)
 	return r;
 }
 
-/* jansson would look for a file that the role cannot open, and then take the time of day. */
+/* jansson would open a file, which the role must not do, and then use the time of day. */
 static void seed_hashes(void)
 {
 	size_t seed = 0;
@@ -274,7 +274,7 @@ static int make(struct ledger_role *role, int dir, struct brig_error *error)
 		return error_set(error, BRIG_E_SYSTEM, ENOMEM, "no memory");
 	}
 	seed_hashes();
-	/* A limit on the size of files is an error to us, not a reason to die. */
+	/* A limit on the size of files must cause an error, not a death. */
 	signal(SIGXFSZ, SIG_IGN);
 	return start(role, dir, error);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ledger role's answers: they wait for the commit, and go out together. */
+/* The ledger role's answers: they wait for the commit, and are sent together. */
 #include <errno.h>
 #include <string.h>
 
@@ -24,7 +24,7 @@ int role_send_text(struct ledger_role *role, struct message *message, const char
 	if (size <= MESSAGE_TAIL_MAX) {
 		return message_post(role->peer, message, NULL, 0, data, size);
 	}
-	/* That needs descriptors, and other answers may have them all. */
+	/* That needs descriptors, and other answers may use all of them. */
 	_cleanup_close_ int block = message_block_make(data, size);
 	return role_send_block(role, message, block);
 }
@@ -42,7 +42,7 @@ int role_send_error(struct ledger_role *role, struct message *message,
 	return message_post(role->peer, message, NULL, 0, text, first + second);
 }
 
-/* Without memory for a short one: the calls that follow would have no answers either. */
+/* Without memory for a short answer, the calls that follow would get none either. */
 void role_sent(struct ledger_role *role, int r)
 {
 	if (r < 0 && r != -EPIPE) {

@@ -21,7 +21,7 @@ bool role_long_begin(struct ledger_role *role, uint64_t serial, const void *form
 	} else {
 		buf_done(&copy);
 		message_block_unmap(block, size);
-		long_refuse(role, serial, "the record cannot be taken");
+		long_refuse(role, serial, "the record cannot be stored");
 	}
 	return true;
 }
@@ -36,7 +36,7 @@ static int request_undo(struct store *store, struct long_job *job, struct brig_e
 	return store_request_undo(store, &job->request, error);
 }
 
-/* The execution comes last: it is there with all of its request, or not at all. */
+/* The execution is stored last: it exists with its whole request, or not at all. */
 static int request_finish(struct store *store, struct long_job *job, struct brig_error *error)
 {
 	struct ledger_text texts[LEDGER_FIELDS_MAX] = { 0 };
@@ -50,7 +50,7 @@ static int request_finish(struct store *store, struct long_job *job, struct brig
 	if (r == 0 && job->begun.failed) {
 		r = error_set(error, BRIG_E_SYSTEM, ENOMEM, "no memory for the answer");
 	}
-	/* One whose key is known needs none. */
+	/* If its key is known, the request is not needed. */
 	return r < 0 ? r : store_request_undo(store, &job->request, error);
 }
 

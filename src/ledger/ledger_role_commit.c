@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When the ledger role commits, writes its log into the database, signs and sweeps. */
+/* Commits of the ledger role, and the tasks around them: flushing the log, signing, deleting. */
 #include <poll.h>
 
 #include "base/cleanup.h"
@@ -15,7 +15,7 @@ void role_arm(struct ledger_role *role, struct loop_timer *timer, uint64_t in_ns
 	}
 }
 
-/* Out of room, perhaps: with the log in the database, the log's own room can be used anew. */
+/* The disk may be full: when the log is in the database, the log's own space can be reused. */
 void role_failed(struct ledger_role *role, const struct brig_error *error)
 {
 	role_note(role, true, "failed", error->message);
@@ -40,7 +40,7 @@ void role_sign_now(struct ledger_role *role)
 	role_note(role, false, "checkpoint", line);
 }
 
-/* Parts of requests that have begun: their room is wanted by those that come. */
+/* Parts of requests that have begun: new ones need their space. */
 static void sweep_soon(struct ledger_role *role)
 {
 	uint64_t at = clock_now_ns() + SWEEP_AGAIN;
@@ -115,7 +115,10 @@ static void flush_due(void *user)
 	if (flusher_ask(&role->flusher)) {
 		return;
 	}
-	/* All wait while the disk takes its time: rather when nobody does, if that is soon. */
+	/*
+	 * All clients wait while the disk is busy: so it is delayed to an idle moment, if there is
+	 * one soon.
+	 */
 	role->flush_due_ns = role->flush_due_ns ? role->flush_due_ns : now;
 	if (store_in_transaction(role->store) ||
 	    (more_waits(role) && now - role->flush_due_ns < role->options.flush_ns)) {

@@ -16,7 +16,7 @@ bool role_long_store(struct ledger_role *role, uint64_t serial, const char *id, 
 		job->block_size = size;
 	} else {
 		message_block_unmap(block, size);
-		long_refuse(role, serial, "the record cannot be taken");
+		long_refuse(role, serial, "the record cannot be stored");
 	}
 	return true;
 }
@@ -50,7 +50,7 @@ int long_store_some(struct ledger_role *role, struct long_job *job)
 	return r;
 }
 
-/* On a full disk its parts would be in the way of others, who need less. */
+/* On a full disk its parts would take the space of others that need less. */
 static void take_back(struct ledger_role *role, struct long_job *job)
 {
 	struct brig_error unused = { 0 };
@@ -67,7 +67,7 @@ void long_answer_stored(struct ledger_role *role, struct long_job *job)
 
 	if (job->error.errnum == EPROTO) { /* as for a short one */
 		role_note(role, true, "refused", ledger_forms[LEDGER_ENDED].name);
-		role->options.gone(role->options.user, "sends what is no result");
+		role->options.gone(role->options.user, "sends an invalid result");
 		return;
 	}
 	if (job->error.errnum && job->error.code != BRIG_E_INPUT) {

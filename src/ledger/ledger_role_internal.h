@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the ledger role holds. Private to ledger_role*.c. */
+/* The state of the ledger role. Private to ledger_role*.c. */
 #ifndef BRIG_LEDGER_ROLE_INTERNAL_H
 #define BRIG_LEDGER_ROLE_INTERNAL_H
 
@@ -16,7 +16,7 @@ struct answer {
 	uint64_t serial;
 	struct brig_error error; /* errnum 0: none */
 	struct buf data;
-	struct store_more more; /* the data is the beginning of what is asked for */
+	struct store_more more; /* the data is the beginning of the answer */
 };
 
 struct long_job;
@@ -29,7 +29,7 @@ struct ledger_role {
 	struct ledger_options options;
 	struct store *store;       /* owned */
 	struct message_peer *peer; /* owned */
-	int socket;                /* the peer's, to see whether more waits */
+	int socket;                /* the peer's, to check whether more records wait */
 	struct flusher flusher;
 	struct loop_timer commit, flush, checkpoint, sweep, jobs_due;
 	/* See ledger_role_long.h. */
@@ -37,7 +37,7 @@ struct ledger_role {
 	struct list waiting[LONG_KINDS]; /* the same: those that wait for a place */
 	unsigned active[LONG_KINDS];     /* of those under way */
 	uint64_t begun_ns;               /* of the transaction */
-	uint64_t flush_due_ns;  /* the flush waits for a quiet moment since then; 0: it does not */
+	uint64_t flush_due_ns;  /* when the flush became due, while it is delayed; 0: it is not */
 	struct answer *answers; /* owned: ANSWERS_MAX of them */
 	unsigned answers_count;
 	size_t answers_bytes;
@@ -47,10 +47,10 @@ void role_note(struct ledger_role *role, bool bad, const char *event, const char
 
 /* --- ledger_role_answers.c --- */
 
-/* All that wait; `failure`: of the commit, and so of each that has none of its own. */
+/* Sends all answers; `failure`: that of the commit, for each answer without an error of its own. */
 void role_send_answers(struct ledger_role *role, const struct brig_error *failure);
 
-/* To the front: 0, or -errno, which is for role_sent(). */
+/* To the front: 0, or -errno, for role_sent(). */
 int role_send_text(struct ledger_role *role, struct message *message, const char *data,
 		   size_t size);
 int role_send_block(struct ledger_role *role, struct message *message, int block);
@@ -62,17 +62,17 @@ void role_sent(struct ledger_role *role, int r);
 
 void role_long_init(struct ledger_role *role);
 /*
- * An end with a long result: true, and the block is the role's from here on, which answers when it
- * is stored; false: it is short, to be done like any other call.
+ * An execution ends with a long result: true, and the role owns the block from here on, and answers
+ * when it is stored; false: it is short, and handled like any other call.
  */
 bool role_long_store(struct ledger_role *role, uint64_t serial, const char *id, void *block,
 		     size_t size);
-/* The same for a queued execution with a long request; `form` is what came beside the block. */
+/* The same for a queued execution with a long request; `form` is the rest of the call. */
 bool role_long_begin(struct ledger_role *role, uint64_t serial, const void *form, size_t form_size,
 		     void *block, size_t size);
-/* An answer that has more will be sent later. */
+/* An answer that has more is sent later. */
 void role_long_read(struct ledger_role *role, const struct answer *answer);
-/* Now, all of them: the loop comes to its end. */
+/* Finishes all of them now: the loop ends. */
 void role_long_finish(struct ledger_role *role);
 
 /* --- ledger_role_commit.c --- */
@@ -81,7 +81,7 @@ void role_timers_init(struct ledger_role *role);
 void role_timers_done(struct ledger_role *role);
 /* Sets it, if it is not set. */
 void role_arm(struct ledger_role *role, struct loop_timer *timer, uint64_t in_ns);
-/* Out of room, perhaps: with the log in the database, the log's own room can be used anew. */
+/* The disk may be full: when the log is in the database, the log's own space can be reused. */
 void role_failed(struct ledger_role *role, const struct brig_error *error);
 void role_sign_now(struct ledger_role *role);
 void role_commit_now(struct ledger_role *role);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Jobs by turns: see ledger_role_long.h. */
+/* Jobs that take turns: see ledger_role_long.h. */
 #include "ledger/ledger_role_long.h"
 
 #include <errno.h>
@@ -75,7 +75,7 @@ int long_in_transaction(struct ledger_role *role, struct long_job *job, long_act
 
 /* --- turns ------------------------------------------------------------------------------------ */
 
-/* How many of a kind are under way at once, and what they do. */
+/* The most active jobs of a kind, and their functions. */
 static const struct {
 	unsigned most;
 	int (*step)(struct ledger_role *role, struct long_job *job);
@@ -86,7 +86,7 @@ static const struct {
 	[LONG_READ] = { 12, long_read_some, long_answer_read },
 };
 
-/* Those that wait take the places that are free. */
+/* Starts waiting jobs where places are free. */
 static void fill_places(struct ledger_role *role)
 {
 	for (unsigned kind = 0; kind < LONG_KINDS; kind++) {
@@ -107,19 +107,19 @@ static void one_turn(struct ledger_role *role)
 		return;
 	}
 	if (r < 0 && !job->error.errnum) {
-		error_set(&job->error, BRIG_E_SYSTEM, EIO, "the record cannot be taken");
+		error_set(&job->error, BRIG_E_SYSTEM, EIO, "the record cannot be stored");
 	}
 	role->active[job->kind]--;
 	kinds[job->kind].answer(role, job);
 	job_free(job);
-	role_commit_now(role); /* what follows a commit: signing, flushing */
+	role_commit_now(role); /* after a commit: signing, flushing */
 }
 
 static void jobs_due(void *user)
 {
 	struct ledger_role *role = user;
 
-	/* What others have said so far is theirs, whatever becomes of this part. */
+	/* Calls of others are committed first, whatever the result of this part. */
 	role_commit_now(role);
 	fill_places(role);
 	if (!list_empty(&role->jobs)) {
@@ -133,11 +133,11 @@ static void jobs_due(void *user)
 
 void role_long_finish(struct ledger_role *role)
 {
-	/* A reader can ask for a result again; an end is told only once. */
+	/* A client can read a result again; an end is sent only once. */
 	while (!list_empty(&role->waiting[LONG_READ])) {
 		struct long_job *job = take_first(&role->waiting[LONG_READ]);
 
-		long_refuse(role, job->serial, "no time for the answer");
+		long_refuse(role, job->serial, "the service is stopping");
 		job_free(job);
 	}
 	for (fill_places(role); !list_empty(&role->jobs); fill_places(role)) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Long results are stored and read a part at a time, and long requests stored: one part of one of
- * them in each round of the loop, by turns, and between two parts whatever else has come. Some of
- * each kind are under way; the others wait behind them, and have nothing but the bytes that came
- * (what is stored) or an id (what is read).
+ * Long results are stored and read a part at a time, and long requests are stored so: one part of
+ * one of them in each round of the loop, in turns, with other calls between two parts. Some of each
+ * kind are active; the others wait, and hold only the received bytes (to be stored) or an id (to be
+ * read).
  */
 #ifndef BRIG_LEDGER_ROLE_LONG_H
 #define BRIG_LEDGER_ROLE_LONG_H
@@ -20,20 +20,20 @@ struct long_job {
 	void *block; /* owned: a mapping */
 	size_t block_size;
 	/* A result: */
-	struct store_ended *ended; /* owned; NULL: it has not begun */
+	struct store_ended *ended; /* owned; NULL: not begun */
 	/* A request: */
 	struct buf form; /* the texts of the call */
 	struct store_request request;
 	struct buf begun; /* the answer */
 	/* Reading: */
 	struct store_more more;
-	int answer; /* owned: a memory file; -1: it has not begun */
+	int answer; /* owned: a memory file; -1: not begun */
 };
 
-/* One that waits for its place; NULL: no memory. */
+/* Adds a waiting job; NULL: no memory. */
 struct long_job *long_job_new(struct ledger_role *role, enum long_kind kind, uint64_t serial,
 			      const char *id);
-/* Answers a call that no job could be made of. */
+/* Answers a call for which no job could be made. */
 void long_refuse(struct ledger_role *role, uint64_t serial, const char *what);
 
 typedef int long_act(struct store *store, struct long_job *job, struct brig_error *error);
@@ -41,7 +41,7 @@ typedef int long_act(struct store *store, struct long_job *job, struct brig_erro
 int long_in_transaction(struct ledger_role *role, struct long_job *job, long_act *act,
 			struct brig_error *error);
 
-/* A turn (0: there is more to do; 1: it is done; -errno), and what is said at the end. */
+/* A turn (0: there is more to do; 1: done; -errno), and the answer at the end. */
 int long_store_some(struct ledger_role *role, struct long_job *job); /* ledger_role_ended.c */
 void long_answer_stored(struct ledger_role *role, struct long_job *job);
 int long_begin_some(struct ledger_role *role, struct long_job *job); /* ledger_role_begin.c */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Questions for long results, as jobs: see ledger_role_long.h. */
+/* Reads of long results, as jobs: see ledger_role_long.h. */
 #include <errno.h>
 
 #include "base/cleanup.h"
@@ -14,7 +14,7 @@ void role_long_read(struct ledger_role *role, const struct answer *answer)
 	}
 }
 
-/* Its beginning, as it is by now: a result may be deleted while somebody waits for it. */
+/* Its beginning, in its current state: a result may be deleted while a client waits for it. */
 static int read_begin(struct ledger_role *role, struct long_job *job, struct buf *out)
 {
 	int r = store_execution_get(role->store, LEDGER_ANY_TENANT, job->id, out, &job->more,

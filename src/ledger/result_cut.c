@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Making a result that is too large to keep smaller: see result_facts.h. */
+/* Shortens a result that is too large to keep: see result_facts.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "base/utf8.h"
 #include "ledger/result_facts.h"
 
-/* How much of each part is kept: of a stream with its quotes, of the others all or nothing. */
+/* The size that is kept of each part: of a stream with its quotes, of the others all or nothing. */
 struct cut_plan {
 	size_t kept[OUTCOME_PARTS];
 	size_t files; /* that are left out */
@@ -35,7 +35,7 @@ static size_t count_files(const struct outcome *outcome, const char *json)
 	return count;
 }
 
-/* Files go first, then changes and a long value, then the end of what was printed. */
+/* Files are removed first, then changes and a long value, then the end of the output. */
 static void make_plan(const struct outcome *outcome, const char *json, size_t max,
 		      struct cut_plan *plan)
 {
@@ -57,13 +57,13 @@ static void make_plan(const struct outcome *outcome, const char *json, size_t ma
 	}
 }
 
-/* Whole groups of base64; or whole characters, and no half of an escape. */
+/* Whole groups of base64; or whole characters, and no part of an escape. */
 static size_t cut_at(const char *text, size_t size, bool base64)
 {
 	if (base64) {
 		return size / 4 * 4;
 	}
-	/* An escape has six bytes at most: one that begins in the last five may go on behind. */
+	/* An escape has at most six bytes: one that begins in the last five may be cut. */
 	for (size_t back = 1; back < 6 && back <= size; back++) {
 		size_t slashes = 0;
 
@@ -73,7 +73,7 @@ static size_t cut_at(const char *text, size_t size, bool base64)
 		while (back + slashes < size && text[size - back - slashes - 1] == '\\') {
 			slashes++;
 		}
-		/* This one begins an escape when an even number stands before it. */
+		/* It begins an escape when an even number of backslashes is before it. */
 		size_t first = size - back;
 		if (slashes % 2 == 0 && first + (text[first + 1] == 'u' ? 6 : 2) > size) {
 			return first;
@@ -103,7 +103,7 @@ static void write_part(const struct outcome *outcome, const char *json, unsigned
 	}
 }
 
-/* What a result says of its own parts. */
+/* Marks the parts that were cut. */
 static int mark(json_t *skeleton, const struct outcome *outcome, const struct cut_plan *plan)
 {
 	static const char *const flags[] = { "stdout_truncated", "stderr_truncated" };

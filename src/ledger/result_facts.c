@@ -26,7 +26,7 @@ const char *result_status(const json_t *result)
 	return NULL;
 }
 
-/* Short texts and numbers; what is longer is nothing that brig itself says. */
+/* Short texts and numbers; brig itself writes no longer ones. */
 static void add_fact(struct json_out *out, const char *key, const json_t *value)
 {
 	char number[32];
@@ -45,7 +45,7 @@ static void add_fact(struct json_out *out, const char *key, const json_t *value)
 	}
 }
 
-/* Keys in order, here and below: that is the canonical form. */
+/* Sorted keys, here and below: that is the canonical form. */
 static const char *const verdict_keys[] = { "cause", "limit", "limit_name", "peak", NULL };
 static const char *const denial_keys[] = { "call", "count", "meaning", "reason", NULL };
 static const char *const usage_keys[] = { "cpu_ms",    "disk_bytes",     "memory_peak_bytes",
@@ -76,7 +76,7 @@ static void add_part(struct json_out *out, const char *key, const json_t *from,
 	json_close(out, '}');
 }
 
-/* Whom it has talked to, or wanted to; only of runs that had a network. */
+/* The hosts that it connected to, or tried to; only for runs that had a network. */
 static void add_network(struct json_out *out, const json_t *list)
 {
 	static const char *const keys[] = { "address", "bytes_down", "bytes_up", "host",
@@ -93,7 +93,7 @@ static void add_network(struct json_out *out, const json_t *list)
 	json_close(out, ']');
 }
 
-/* What the run is to be remembered for; runs without any have no such facts. */
+/* Notable events of the run; runs without any have no such facts. */
 static void add_events(struct json_out *out, const json_t *result)
 {
 	static const char *const keys[] = {
@@ -122,7 +122,7 @@ static void add_events(struct json_out *out, const json_t *result)
 	json_close(out, ']');
 }
 
-/* As the result has it, or else as it was asked for. */
+/* From the result, or else from the request. */
 static void add_either(struct json_out *out, const char *key, const json_t *result,
 		       const char *asked)
 {
@@ -135,25 +135,25 @@ static void add_either(struct json_out *out, const char *key, const json_t *resu
 	}
 }
 
-void result_facts(const struct result_who *who, const json_t *result, struct buf *buf)
+void result_facts(const struct result_origin *origin, const json_t *result, struct buf *buf)
 {
 	struct json_out out = { .buf = buf };
 	const json_t *verdict = json_object_get(result, "verdict");
 
 	json_open(&out, NULL, '{');
-	json_text(&out, "caller", who->caller);
-	json_text(&out, "code_sha256", who->code_sha256);
+	json_text(&out, "caller", origin->caller);
+	json_text(&out, "code_sha256", origin->code_sha256);
 	add_part(&out, "denial", json_object_get(verdict, "denial"), denial_keys);
 	add_events(&out, result);
-	json_text(&out, "execution", who->execution);
+	json_text(&out, "execution", origin->execution);
 	add_fact(&out, "exit_code", json_object_get(result, "exit_code"));
-	add_either(&out, "language", result, who->language);
+	add_either(&out, "language", result, origin->language);
 	add_part(&out, "limits", json_object_get(result, "limits"), limit_keys);
 	add_network(&out, json_object_get(result, "network"));
-	add_either(&out, "policy", result, who->policy);
+	add_either(&out, "policy", result, origin->policy);
 	add_fact(&out, "provider", json_object_get(result, "provider"));
 	add_fact(&out, "runtime", json_object_get(result, "runtime"));
-	json_text(&out, "session", who->session);
+	json_text(&out, "session", origin->session);
 	add_fact(&out, "signal", json_object_get(result, "signal"));
 	add_fact(&out, "start", json_object_get(result, "start"));
 	json_text(&out, "status", result_status(result));

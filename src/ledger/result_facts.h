@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the ledger reads out of a result, and how it makes a result smaller. */
+/* Reads the facts of a result for the ledger, and shortens results. */
 #ifndef BRIG_LEDGER_RESULT_FACTS_H
 #define BRIG_LEDGER_RESULT_FACTS_H
 
@@ -8,11 +8,11 @@
 
 #include "base/outcome.h"
 
-/* Its status, if it is one that results can have; else NULL. The text is static. */
+/* Its status, if it is a valid one; else NULL. The text is static. */
 const char *result_status(const json_t *result);
 
-/* Who asked, and for what. Any but the first may be NULL. */
-struct result_who {
+/* The caller and the request. Any but the first may be NULL. */
+struct result_origin {
 	const char *execution;
 	const char *caller;
 	const char *session;
@@ -22,13 +22,13 @@ struct result_who {
 };
 
 /*
- * An object for the audit chain: who, and how the run ended: status, verdict, denial, usage,
- * limits; never what it printed or wrote. Whatever is not of the right kind or size is null.
+ * An object for the audit chain: the caller, and how the run ended: status, verdict, denial, usage,
+ * limits; never its output. Values of the wrong type or size become null.
  */
-void result_facts(const struct result_who *who, const json_t *result, struct buf *out);
+void result_facts(const struct result_origin *origin, const json_t *result, struct buf *out);
 /*
- * Makes it fit into about `max` bytes, a result all the same: files go first, then changes and
- * value, then the end of what was printed. `skeleton` is the result without its long parts, and is
+ * Shortens it to about `max` bytes; it stays a valid result: files are removed first, then changes
+ * and value, then the end of the output. `skeleton` is the result without its long parts, and is
  * changed. Appends the JSON; `ret` is its outcome.
  */
 int result_cut(json_t *skeleton, const struct outcome *outcome, const char *json, size_t max,

@@ -10,21 +10,22 @@
 #include "ledger/store.h"
 
 /*
- * One line for each version: what brings a file of the version before it there. Lines are never
- * changed once they are released, new ones are added.
+ * One string for each version: the migration from the version before it. Strings are never changed
+ * once they are released; new ones are added.
  *
  * executions.state: 0 queued, 1 running, 2 ended. requests has a row while its execution is queued;
- * results as long as it is kept. All executions below progress.ended_below have ended, which stays
- * true once it was: what has not is found without an index that every run would have to write. The
- * chain only ever grows, and the triggers are there to stop our own mistakes; against others there
- * are hashes and signatures. Its front goes when the anchor was moved, which store_archive.c does.
- * A session that has no end is open; after a start there is none. usage is what callers that have a
- * limit for a day have used on the day of their last run. Of a long result the row has only the
- * beginning, and result_parts the rest: k is 4096 times its n and the number of the part. Of a long
- * request the row is empty, and request_parts has it in the same way, with m in the place of n. The
- * row of long_requests is there before its parts are and until they are deleted; it has no n before
- * the last part has come, and is gone when they may be deleted. Triggers keep the owner of each
- * result and the bytes that each tenant has: finding whose must go is no look at all of them.
+ * results as long as it is kept. All executions below progress.ended_below have ended, and that
+ * never changes back: so open ones are found without an index that every run would have to write.
+ * The chain only ever grows, and the triggers are there to stop our own mistakes; hashes and
+ * signatures protect it against others. Its front is deleted after the anchor was moved, which
+ * store_archive.c does. A session without an end is open; after a start there is none. usage is the
+ * processor time that callers with a daily limit have used on the day of their last run. For a long
+ * result the row has only the beginning, and result_parts the rest: k is 4096 times its n plus the
+ * number of the part. For a long request the row is empty, and request_parts has it in the same
+ * way, with m in place of n. The row of long_requests exists before its parts and until they are
+ * deleted; it has no n before the last part is stored, and is marked gone when they may be deleted.
+ * Triggers keep the owner of each result and the total bytes of each tenant, so that finding the
+ * results to delete needs no full scan.
  */
 static const char *const migrations[] = {
 	"CREATE TABLE executions ("
@@ -208,7 +209,7 @@ int schema_apply(sqlite3 *db, struct brig_error *error)
 	}
 	if (version > VERSION || version < 0) {
 		error_set(error, BRIG_E_SYSTEM, ENOTSUP,
-			  "the ledger is of version %d; this brig knows up to %d", version,
+			  "the ledger has version %d; this brig supports up to %d", version,
 			  VERSION);
 		error_remedy(error, "use the newer brig that has written it");
 		return -ENOTSUP;
@@ -216,7 +217,7 @@ int schema_apply(sqlite3 *db, struct brig_error *error)
 	return version < VERSION ? migrate(db, version, VERSION, error) : 0;
 }
 
-/* Everything that is defined, as one text. */
+/* All definitions, as one text. */
 static int describe(sqlite3 *db, struct buf *out, struct brig_error *error)
 {
 	static const char sql[] = "SELECT type || ' ' || name || ' on ' || tbl_name || ': ' || "
@@ -235,7 +236,7 @@ static int describe(sqlite3 *db, struct buf *out, struct brig_error *error)
 	return rc == SQLITE_DONE ? 0 : store_error(db, rc, error, "cannot read the schema");
 }
 
-/* The first line that is not the same in both. */
+/* The first line that differs. */
 static int differs(const struct buf *have, const struct buf *want, struct brig_error *error)
 {
 	const char *a = have->data ? have->data : "", *b = want->data;
@@ -248,7 +249,7 @@ static int differs(const struct buf *have, const struct buf *want, struct brig_e
 	error_set(error, BRIG_E_SYSTEM, EBADMSG,
 		  "the database has other tables, indexes or triggers than brig makes: %.*s",
 		  length > 80 ? 80 : length, *line ? line : "something is missing");
-	error_remedy(error, "someone has changed the file: put it back from a copy that verifies");
+	error_remedy(error, "the file was changed: restore it from a copy that verifies");
 	return -EBADMSG;
 }
 
@@ -259,7 +260,7 @@ int schema_check(sqlite3 *db, struct brig_error *error)
 	sqlite3 *fresh = NULL;
 	int version = VERSION;
 
-	/* A copy of a ledger of old has what was made then. */
+	/* A copy of an old ledger has the definitions of its version. */
 	if (read_version(db, &version, error) < 0 || version < 1 || version > VERSION) {
 		version = VERSION;
 	}

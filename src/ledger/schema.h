@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The database's tables, once. A file has one version (user_version) and is brought up to ours. */
+/*
+ * The tables of the database. A file has a version (user_version) and is migrated to the current
+ * one.
+ */
 #ifndef BRIG_LEDGER_SCHEMA_H
 #define BRIG_LEDGER_SCHEMA_H
 
@@ -7,11 +10,11 @@
 
 #include "base/error.h"
 
-/* Makes the tables of an empty file, or brings those of an older version up to date. */
+/* Makes the tables in an empty file, or migrates those of an older version. */
 int schema_apply(sqlite3 *db, struct brig_error *error);
 /*
- * Is every table, index and trigger just what it should be, and nothing else there? A trigger that
- * someone has added would run with every entry. -EBADMSG: no, and what differs.
+ * Is every table, index and trigger exactly as defined, and nothing else there? A trigger that was
+ * added would run with every entry. -EBADMSG: no, and the difference.
  */
 int schema_check(sqlite3 *db, struct brig_error *error);
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opening the ledger's database, and its transactions: see store.h. */
+/* Opens the ledger's database, and runs its transactions: see store.h. */
 #include "ledger/store.h"
 
 #include <errno.h>
@@ -19,9 +19,9 @@
 #define LOCK_TRIES   50
 
 /*
- * NORMAL: a commit is there after a crash of any process; after a loss of power it is there if the
- * log had been flushed since (store_flush). That is done every second or two; within a commit only
- * when the log has come to 64 MiB before that.
+ * NORMAL: a commit survives a crash of any process; it survives a power failure if the log was
+ * flushed since (store_flush). That is done every second or two; within a commit only when the log
+ * has reached 64 MiB before that.
  */
 static const char settings[] = "PRAGMA auto_vacuum = NONE;"
 			       "PRAGMA journal_mode = WAL;"
@@ -70,8 +70,8 @@ int store_harden(sqlite3 *db, struct brig_error *error)
 }
 
 /*
- * Two ledgers on one database would each go on with a chain of their own. One that was just killed
- * may need a moment to be gone.
+ * Two ledgers on one database would each continue with a chain of their own. A ledger that was just
+ * killed may need a moment to end.
  */
 static int take_lock(struct store *store, struct brig_error *error)
 {
@@ -273,8 +273,10 @@ void store_rollback(struct store *store)
 int store_mark(struct store *store, struct brig_error *error)
 {
 	store->marked = store->now;
-	/* The first one needs no mark: all goes back to the beginning. A mark costs a copy of every
-	 * page that is changed behind it. */
+	/*
+	 * The first call needs no savepoint: a rollback goes back to the beginning. A savepoint
+	 * costs a copy of every page that is changed after it.
+	 */
 	store->has_mark = !store->is_first;
 	store->is_first = false;
 	return store->has_mark ? plain(store, SQL_MARK, error) : 0;
@@ -302,7 +304,7 @@ int store_flush(struct store *store, bool truncate, struct brig_error *error)
 		store->db, NULL, truncate ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE,
 		NULL, NULL);
 
-	/* Busy: a reader still needs the log; the rest is written when it has gone. */
+	/* Busy: a reader still needs the log; the rest is written after it has finished. */
 	return rc == SQLITE_OK || rc == SQLITE_BUSY
 		       ? 0
 		       : store_error(store->db, rc, error, "cannot flush the ledger");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The ledger's database: one connection, statements prepared once. Knows nothing of messages. All
- * that writes is called between store_begin() and store_commit(); what fails in between goes back
- * to the mark that was set before it.
+ * The ledger's database: one connection, statements prepared once. It does not depend on messages.
+ * All functions that write are called between store_begin() and store_commit(); a failure in
+ * between rolls back to the mark that was set before.
  */
 #ifndef BRIG_LEDGER_STORE_H
 #define BRIG_LEDGER_STORE_H
@@ -86,11 +86,12 @@ enum statement {
 	SQL_STATEMENTS,
 };
 
-/* What is counted in memory, and must go back when a transaction does. */
+/* Counted in memory, and restored when a transaction is rolled back. */
 struct store_tally {
 	struct chain_head head;
 	struct chain_checkpoint checkpoint; /* the last one; number 0: none yet */
-	struct chain_checkpoint anchor; /* what is kept begins behind it; number 0: at the first */
+	struct chain_checkpoint
+		anchor; /* the chain begins behind it; number 0: with the first entry */
 	uint64_t executions;
 	uint64_t result_bytes;
 };
@@ -98,46 +99,49 @@ struct store_tally {
 struct store {
 	sqlite3 *db; /* owned */
 	sqlite3_stmt *statements[SQL_STATEMENTS];
-	sqlite3_vfs vfs; /* how files are found: by the directory's descriptor */
+	sqlite3_vfs vfs; /* finds files by the directory's descriptor */
 	bool vfs_registered;
 	int dir;  /* owned */
 	int lock; /* owned */
 	struct chain_key key;
 	struct store_tally now, committed, marked;
-	bool is_first; /* no call has been made in this transaction */
+	bool is_first; /* this transaction has had no call yet */
 	bool has_mark;
-	bool has_gone;         /* parts of requests that may be deleted; perhaps */
-	bool archived_taken;   /* what brig audit archive has said */
-	int64_t pending_after; /* the last one that was handed out */
-	int64_t pending_last;  /* the last one that was there at the start */
+	bool has_gone;         /* there may be parts of requests to delete */
+	bool archived_taken;   /* the file of brig audit archive was read */
+	int64_t pending_after; /* the last one that was returned */
+	int64_t pending_last;  /* the last one that existed at the start */
 	uint64_t result_age_ms, result_max, result_total_max, history_age_ms, audit_age_ms;
 };
 
 struct store_limits {
-	uint64_t result_age_ms;    /* results are kept so long; 0: for ever */
+	uint64_t result_age_ms;    /* how long results are kept; 0: for ever */
 	uint64_t result_total_max; /* bytes of all results; 0: no limit */
-	uint64_t result_max;       /* of one; more is cut */
-	uint64_t history_age_ms;   /* rows of executions are kept so long; 0: for ever */
-	uint64_t audit_age_ms;     /* entries of the audit chain are kept so long; 0: for ever */
+	uint64_t result_max;       /* of one; longer ones are cut */
+	uint64_t history_age_ms;   /* how long rows of executions are kept; 0: for ever */
+	uint64_t audit_age_ms;     /* how long entries of the audit chain are kept; 0: for ever */
 };
 
-/* --- what is archived or too old goes (store_archive.c) --- */
+/* --- deletes archived or old entries (store_archive.c) --- */
 
 int store_anchor_read(struct store *store, struct brig_error *error);
 /* In a transaction. `more`: there is more to be done at once. */
 int store_archive_sweep(struct store *store, bool *more, struct brig_error *error);
-/* When that is committed: a crash before this takes the word once more, which changes nothing. */
+/*
+ * After the commit: if the process crashes before this, the file is read again, which changes
+ * nothing.
+ */
 void store_archive_done(struct store *store);
-/* The entry itself, or with 0 the last one: store_audit.c. 0: there is none; 1; -errno. */
+/* The entry, or with 0 the last one: store_audit.c. 0: not found; 1; -errno. */
 int store_head_at(struct store *store, uint64_t sequence, struct chain_head *ret,
 		  struct brig_error *error);
 
 /* --- opening, transactions (store.c) --- */
 
-/* Opens or makes the database, checks that its chain goes on from where it was, recovers. */
+/* Opens or makes the database, checks that its chain is continuous, recovers. */
 int store_open(int dir, const struct store_limits *limits, struct store **ret,
 	       struct brig_error *error);
-/* A second connection to a database that somebody has opened, for store_flush() alone. */
+/* A second connection to an open database, for store_flush() only. */
 int store_open_for_flush(int dir, struct store **ret, struct brig_error *error);
 void store_close(struct store *store);
 
@@ -145,10 +149,10 @@ int store_begin(struct store *store, struct brig_error *error);
 int store_commit(struct store *store, struct brig_error *error);
 void store_rollback(struct store *store);
 bool store_in_transaction(const struct store *store);
-/* One call within a transaction: it is there as a whole, or not at all. */
+/* One call within a transaction: it is stored completely, or not at all. */
 int store_mark(struct store *store, struct brig_error *error);
 int store_release(struct store *store, struct brig_error *error);
-/* False: the whole transaction is gone, as SQLite does on a full disk. */
+/* False: the whole transaction was rolled back, as SQLite does on a full disk. */
 bool store_back(struct store *store);
 /* Writes the log into the database, and both to the disk. */
 int store_flush(struct store *store, bool truncate, struct brig_error *error);
@@ -157,16 +161,16 @@ int store_flush(struct store *store, bool truncate, struct brig_error *error);
 
 /*
  * Binds and makes one step: "t" const char * (or NULL), "i" int64_t, "b" const void * and size_t.
- * SQLITE_ROW, SQLITE_DONE, or another code. store_done() before the statement is used again.
+ * SQLITE_ROW, SQLITE_DONE, or another code. Call store_done() before using the statement again.
  */
 int store_run(struct store *store, enum statement which, const char *types, ...);
 void store_done(struct store *store, enum statement which);
 /* For statements without rows: 0 or the error. */
 int store_result(struct store *store, int rc, enum statement which, struct brig_error *error);
-/* -errno for a code of SQLite's, with its message. */
+/* -errno for a code of SQLite, with its message. */
 int store_error(sqlite3 *db, int rc, struct brig_error *error, const char *what);
 int store_prepare(struct store *store, struct brig_error *error);
-/* Settings that make SQLite distrust the file, and do nothing that was not asked for. */
+/* Settings that make SQLite distrust the file, and disable features that are not used. */
 int store_harden(sqlite3 *db, struct brig_error *error);
 uint64_t store_time_ms(void);
 
@@ -176,37 +180,37 @@ void store_vfs_unregister(struct store *store);
 
 /* --- executions (store_executions.c, store_ended.c, store_read.c) --- */
 
-/* `request`: a long one, all of whose parts are stored; or NULL. */
+/* `request`: a long one, whose parts are all stored; or NULL. */
 struct store_request;
 int store_execution_begin(struct store *store, const struct ledger_text *texts, bool queued,
 			  const struct store_request *request, struct buf *answer,
 			  struct brig_error *error);
 int store_execution_started(struct store *store, const char *id, struct brig_error *error);
-/* -EPROTO: `result` is no result. */
+/* -EPROTO: `result` is invalid. */
 int store_execution_ended(struct store *store, const char *id, const char *result, size_t size,
 			  struct brig_error *error);
 
-/* A result longer than this lies in parts of that size. */
+/* A longer result is stored in parts of this size. */
 #define STORE_PART_BYTES ((size_t)256 << 10)
 #define STORE_LONG_BYTES (2 * STORE_PART_BYTES)
 
 /*
- * The same in steps. What is opened needs its bytes until it is freed. Each step (0; 1: all parts
- * are stored; -errno) may be in a transaction of its own, with those of others in between; the end
- * is there with the last call.
+ * The same in steps. An open one needs its bytes until it is freed. Each step (0; 1: all parts are
+ * stored; -errno) may be in a transaction of its own, with those of others in between; the end is
+ * stored with the last call.
  */
 struct store_ended;
 int store_ended_open(struct store *store, const char *id, const char *result, size_t size,
 		     struct store_ended **ret, struct brig_error *error);
 int store_ended_step(struct store *store, struct store_ended *ended, struct brig_error *error);
 int store_ended_finish(struct store *store, struct store_ended *ended, struct brig_error *error);
-/* Removes the parts of one that cannot be finished. */
+/* Removes the parts of a result that cannot be finished. */
 int store_ended_undo(struct store *store, struct store_ended *ended, struct brig_error *error);
 void store_ended_free(struct store_ended *ended);
 
 /*
- * A queued request that is longer than STORE_LONG_BYTES goes in before its execution does, with a
- * step (as of store_ended) for each part. What is not taken by store_execution_begin() is undone.
+ * A queued request that is longer than STORE_LONG_BYTES is stored before its execution, with a step
+ * (as in store_ended) for each part. Without store_execution_begin() it must be undone.
  */
 struct store_request {
 	const char *data; /* borrowed */
@@ -227,7 +231,7 @@ struct store_more {
 	char id[27];   /* of the execution */
 };
 
-/* The answer of one that has more has everything up to there; "}" is to come behind it. */
+/* An answer that has more is complete up to there; "}" follows at the end. */
 int store_execution_get(struct store *store, const char *tenant, const char *id, struct buf *answer,
 			struct store_more *more, struct brig_error *error);
 /* Appends the next part. 1: it was the last; 0; -ESTALE: the result was deleted meanwhile. */
@@ -236,17 +240,19 @@ int store_more_read(struct store *store, struct store_more *more, struct buf *ou
 int store_execution_list(struct store *store, const char *tenant, const char *before,
 			 unsigned limit, struct buf *answer, struct brig_error *error);
 int store_execution_pending(struct store *store, struct buf *answer, struct brig_error *error);
-uint64_t store_execution_pending_count(struct store *store); /* that were not handed out yet */
-/* A few of these end, cancelled. 0 of them: none is left. */
+uint64_t store_execution_pending_count(struct store *store); /* that were not returned yet */
+/* Cancels a few of these. 0 of them: none is left. */
 int store_execution_drop(struct store *store, unsigned *ret_dropped, struct brig_error *error);
-/* What was under way when the last ledger ended is lost now. */
+/* Executions that were running when the last ledger ended become lost. */
 int store_recover(struct store *store, uint64_t *ret_lost, struct brig_error *error);
-/* Deletes a few results that are over age or over the total, and old rows. 1: there may be more. */
+/*
+ * Deletes a few results that are too old or exceed the total, and old rows. 1: there may be more.
+ */
 int store_sweep(struct store *store, struct brig_error *error);
 
 /* --- sessions (store_sessions.c) --- */
 
-/* Ended ones of a tenant: the oldest make room. */
+/* Ended ones of a tenant: the oldest are deleted. */
 #define STORE_SESSIONS_A_TENANT 1000
 
 int store_session_opened(struct store *store, const struct ledger_text *texts, uint64_t idle_ms,
@@ -258,30 +264,30 @@ int store_session_get(struct store *store, const char *tenant, const char *id, s
 /* Those that have ended. */
 int store_session_list(struct store *store, const char *tenant, const char *before, unsigned limit,
 		       struct buf *answer, struct brig_error *error);
-/* Within a transaction: what is open has ended with the service that had it. */
+/* Within a transaction: open sessions have ended with the previous service. */
 int store_session_recover(struct store *store, struct brig_error *error);
 /* Deletes a few that ended long ago. */
 int store_session_sweep(struct store *store, bool *more, struct brig_error *error);
 
 /* --- processor time of a day (store_usage.c) --- */
 
-/* All that the caller has used on that day. */
+/* The total that the caller has used on that day. */
 int store_usage_put(struct store *store, const char *caller, uint64_t day, uint64_t cpu_ns,
 		    struct brig_error *error);
-/* Of that day; of others it is forgotten. */
+/* Of that day; other days are deleted. */
 int store_usage_list(struct store *store, uint64_t day, struct buf *answer,
 		     struct brig_error *error);
 
 /* --- the audit chain (store_audit.c) --- */
 
-/* `facts` of our own making, in canonical form. */
+/* `facts` are made by the ledger, in canonical form. */
 int store_append(struct store *store, const char *kind, const char *tenant, const char *facts,
 		 struct brig_error *error);
-/* `facts`: any object; NULL: {}. -EPROTO: it is none. */
+/* `facts`: any object; NULL: {}. -EPROTO: not an object. */
 int store_audit(struct store *store, const char *kind, const char *tenant, const char *facts,
 		size_t facts_size, struct brig_error *error);
 /* Signs the last entry, in a transaction of its own, and writes the head file. */
 int store_checkpoint(struct store *store, struct brig_error *error);
-/* Reads where the chain stands, and holds key and head file against it. */
+/* Reads the end of the chain, and checks the key and the head file against it. */
 int store_audit_open(struct store *store, struct brig_error *error);
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The front of the audit chain goes when it has been archived, or when it is older than the
- * operator wants it kept. What stays begins at an anchor: a checkpoint, signed long ago, that says
- * what the first entry links to. So the rest verifies by itself, and behind the archives as one
- * chain. A little at a time: others wait.
+ * Deletes the front of the audit chain when it has been archived, or when it is older than the
+ * operator wants. The rest begins at an anchor: a checkpoint, signed long ago, with the hash that
+ * the first entry links to. So the rest can be verified by itself, and together with the archives
+ * as one chain. A little at a time, because other calls wait.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -16,7 +16,7 @@
 
 #define ROWS_AT_ONCE 256
 
-/* The last entry that is signed stays: the ledger goes on from it when it starts. */
+/* The last signed entry stays: the ledger continues from it when it starts. */
 static bool may_go(const struct store *store, const struct chain_checkpoint *until)
 {
 	return until->sequence > store->now.anchor.sequence &&
@@ -24,7 +24,7 @@ static bool may_go(const struct store *store, const struct chain_checkpoint *unt
 	       chain_signed_by(store->key.public, until);
 }
 
-/* From here on all up to this checkpoint may be deleted; the chain says so itself. */
+/* From here on all entries up to this checkpoint may be deleted; the chain itself records it. */
 static int move_anchor(struct store *store, const struct chain_checkpoint *until, const char *kind,
 		       struct brig_error *error)
 {
@@ -45,7 +45,9 @@ static int move_anchor(struct store *store, const struct chain_checkpoint *until
 	return r;
 }
 
-/* brig audit archive has left a checkpoint: all up to it is in a file that was verified. */
+/*
+ * brig audit archive has left a checkpoint: all entries up to it are in a file that was verified.
+ */
 static int take_archived(struct store *store, bool *taken, struct brig_error *error)
 {
 	char line[CHAIN_LINE_MAX];
@@ -54,11 +56,11 @@ static int take_archived(struct store *store, bool *taken, struct brig_error *er
 	long size = chain_file_read(store->dir, CHAIN_ARCHIVED_NAME, line, sizeof(line));
 
 	if (size < 0) {
-		return 0; /* there is none */
+		return 0; /* not found */
 	}
 	*taken = true;
 	if (!chain_line_parse(line, (size_t)size, &until) || !may_go(store, &until)) {
-		return 0; /* done already, or none of ours */
+		return 0; /* already done, or not ours */
 	}
 	int r = store_head_at(store, until.sequence, &head, error);
 	if (r < 0 || memcmp(head.hash, until.hash, CHAIN_HASH_SIZE) != 0) {
@@ -67,7 +69,7 @@ static int take_archived(struct store *store, bool *taken, struct brig_error *er
 	return move_anchor(store, &until, "ledger.archived", error);
 }
 
-/* The newest checkpoint that is old enough, of the oldest ones. */
+/* The newest checkpoint that is old enough, among the oldest ones. */
 static int take_old(struct store *store, struct brig_error *error)
 {
 	sqlite3_stmt *row = store->statements[SQL_CHECKPOINTS_OLD];
@@ -138,7 +140,8 @@ int store_anchor_read(struct store *store, struct brig_error *error)
 		good = line && chain_line_parse(line, strlen(line), &store->now.anchor);
 	}
 	int r = store_result(store, rc, SQL_ANCHOR_GET, error);
-	return r < 0 || good ? r
-			     : error_set(error, BRIG_E_SYSTEM, EBADMSG,
-					 "the audit chain does not go on: its anchor is damaged");
+	return r < 0 || good
+		       ? r
+		       : error_set(error, BRIG_E_SYSTEM, EBADMSG,
+				   "the audit chain cannot be continued: its anchor is damaged");
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The audit chain in the database: adding to it, signing it, going on with it after a start. */
+/* The audit chain in the database: appending to it, signing it, continuing it after a start. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,7 +66,7 @@ static int put_checkpoint(struct store *store, const struct chain_checkpoint *ch
 	int rc = store_run(store, SQL_CHECKPOINT_PUT, "it", (int64_t)checkpoint->number, line);
 	r = store_result(store, rc, SQL_CHECKPOINT_PUT, error);
 	if (r == 0) {
-		/* A good moment: not too often, not too seldom. */
+		/* Here because it is called neither too often nor too rarely. */
 		rc = store_run(store, SQL_PROGRESS, "");
 		r = store_result(store, rc, SQL_PROGRESS, error);
 	}
@@ -90,8 +90,10 @@ int store_checkpoint(struct store *store, struct brig_error *error)
 	chain_sign(&store->key, &checkpoint);
 	int r = put_checkpoint(store, &checkpoint, error);
 	if (r == 0) {
-		/* First the database, then the head: a head that is ahead means that entries are
-		 * gone, and a loss of power must not look like that. */
+		/*
+		 * First the database, then the head: a head that is ahead means that entries were
+		 * removed, and a power failure must not look like that.
+		 */
 		r = store_flush(store, false, error);
 	}
 	return r < 0 ? r : chain_head_write(store->dir, &checkpoint, error);
@@ -101,9 +103,9 @@ int store_checkpoint(struct store *store, struct brig_error *error)
 
 static int broken(struct brig_error *error, const char *what)
 {
-	error_set(error, BRIG_E_SYSTEM, EBADMSG, "the audit chain does not go on: %s", what);
-	error_remedy(error, "see what brig audit verify says; put the state directory back from a "
-			    "copy that verifies, or begin anew with an empty one");
+	error_set(error, BRIG_E_SYSTEM, EBADMSG, "the audit chain cannot be continued: %s", what);
+	error_remedy(error, "run brig audit verify; restore the state directory from a "
+			    "copy that verifies, or start with an empty one");
 	return -EBADMSG;
 }
 
@@ -139,7 +141,7 @@ int store_head_at(struct store *store, uint64_t sequence, struct chain_head *ret
 	return r < 0 ? r : found;
 }
 
-/* Is the entry that a checkpoint has signed still in the database, as it was? */
+/* Is the entry that a checkpoint has signed still in the database, unchanged? */
 static int hold_against(struct store *store, const struct chain_checkpoint *checkpoint,
 			const char *missing, struct brig_error *error)
 {
@@ -148,7 +150,7 @@ static int hold_against(struct store *store, const struct chain_checkpoint *chec
 	if (!chain_signed_by(store->key.public, checkpoint)) {
 		return broken(error, "a checkpoint was not signed with " CHAIN_KEY_NAME);
 	}
-	/* What was in front of the anchor is elsewhere; and it is the ledger that moves it. */
+	/* Entries before the anchor are elsewhere; and only the ledger moves the anchor. */
 	if (checkpoint->sequence <= store->now.anchor.sequence) {
 		return 0;
 	}
@@ -175,7 +177,7 @@ int store_audit_open(struct store *store, struct brig_error *error)
 	if (r < 0) {
 		return r;
 	}
-	/* A new key for an old chain would make all that was signed worthless. */
+	/* A new key for an old chain would make all signatures worthless. */
 	r = chain_key_load(store->dir, store->now.checkpoint.number == 0, &store->key, error);
 	if (r < 0) {
 		return r;
@@ -194,6 +196,6 @@ int store_audit_open(struct store *store, struct brig_error *error)
 	return r <= 0 ? r
 		      : hold_against(store, &saved,
 				     "entries that " CHAIN_HEAD_NAME
-				     " knows are gone: the database is older than it, or another",
+				     " has are gone: the database is older than it, or another one",
 				     error);
 }

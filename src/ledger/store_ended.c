@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Executions as they end. A long result goes in by parts, and then all the rest at once. */
+/* Ends of executions. A long result is stored in parts, and then all the rest at once. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,19 +9,19 @@
 #include "ledger/result_facts.h"
 #include "ledger/store_executions.h"
 
-/* What came: a result of a run, or a short record of a failure without an outcome. */
+/* The input: a result of a run, or a short record of a failure without an outcome. */
 struct store_ended {
 	char id[27];
-	struct open_one one;
-	const char *data; /* borrowed, or of `shorter` */
+	struct open_execution one;
+	const char *data; /* borrowed, or part of `shorter` */
 	size_t size;
 	const char *json;
 	struct outcome outcome;
-	json_t *skeleton;   /* owned: all but the long parts */
+	json_t *skeleton;   /* owned: everything except the long parts */
 	struct buf facts;   /* for the audit chain */
-	struct buf shorter; /* what is kept of it, when it is too long */
-	size_t first;       /* bytes that are no part of their own */
-	unsigned part;      /* parts that are stored */
+	struct buf shorter; /* the shortened result, when it is too long */
+	size_t first;       /* bytes that are not in a separate part */
+	unsigned part;      /* number of stored parts */
 };
 
 static int no_memory(struct brig_error *error)
@@ -60,8 +60,8 @@ static int read_all(struct store_ended *ended)
 
 static int take_facts(struct store_ended *ended, struct brig_error *error)
 {
-	const struct open_one *one = &ended->one;
-	const struct result_who who = {
+	const struct open_execution *one = &ended->one;
+	const struct result_origin origin = {
 		.execution = ended->id,
 		.caller = one->caller,
 		.session = one->session[0] ? one->session : NULL,
@@ -70,7 +70,7 @@ static int take_facts(struct store_ended *ended, struct brig_error *error)
 		.code_sha256 = one->code[0] ? one->code : NULL,
 	};
 
-	result_facts(&who, ended->skeleton, &ended->facts);
+	result_facts(&origin, ended->skeleton, &ended->facts);
 	return ended->facts.failed ? no_memory(error) : 0;
 }
 
@@ -87,7 +87,7 @@ static int cut(struct store_ended *ended, size_t max, struct brig_error *error)
 	if (r == -ENOMEM) {
 		return no_memory(error);
 	}
-	/* What cannot be made smaller is no result of ours. */
+	/* A result that cannot be shortened is not ours. */
 	if (r < 0 || outcome.json_size > 2 * max) {
 		return error_set(error, BRIG_E_INPUT, EFBIG, "a result of %zu bytes",
 				 (size_t)ended->outcome.json_size);
@@ -136,7 +136,7 @@ int store_ended_open(struct store *store, const char *id, const char *data, size
 	if (r == 0) {
 		r = take_facts(ended, error);
 	}
-	/* The last: it changes the skeleton. */
+	/* Last: it changes the skeleton. */
 	if (r == 0) {
 		r = cut(ended, (size_t)store->result_max, error);
 	}
@@ -174,9 +174,9 @@ int store_ended_undo(struct store *store, struct store_ended *ended, struct brig
 }
 
 /*
- * Cancelled or refused before it ran. One without a request was not acknowledged either: when it
- * was refused (no turn in time, a service that goes down), its key is free for another try. A lost
- * one may have run.
+ * Cancelled or rejected before it ran. Without a request it was not acknowledged either: if it was
+ * rejected (timed out in the queue, or the service stops), its key can be used for another try. A
+ * lost one may have run.
  */
 static int end_unbegun(struct store *store, int64_t n, json_t *result, struct brig_error *error)
 {
@@ -212,14 +212,13 @@ int store_ended_finish(struct store *store, struct store_ended *ended, struct br
 	int64_t n = ended->one.n;
 	int r = 0;
 
-	/* Others may have had their turns since it was looked up. */
+	/* Other calls may have been handled since it was looked up. */
 	if (ended->outcome.json_size > STORE_PART_BYTES) {
 		r = execution_find_open(store, ended->id, RUNNING, &ended->one, error);
 	}
 	if (r == 0 && ended->one.n != n) {
 		return error_set(error, BRIG_E_SYSTEM, ESTALE,
-				 "execution %s was taken back while its result was stored",
-				 ended->id);
+				 "execution %s was removed while its result was stored", ended->id);
 	}
 	if (r == 0 && ended->one.state == QUEUED) {
 		r = end_unbegun(store, ended->one.n, ended->skeleton, error);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Executions as they come and run. Each step is an entry of the audit chain too. */
+/* Executions as they are queued and started. Each step is also an entry of the audit chain. */
 #include <errno.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "ledger/json_facts.h"
 #include "ledger/store_executions.h"
 
-/* 1: the key is known, and the answer says whose; 0: it is new. */
+/* 1: the key is known, and the answer names its execution; 0: it is new. */
 static int find_key(struct store *store, const struct ledger_text *texts, struct buf *answer,
 		    struct brig_error *error)
 {
@@ -37,7 +37,7 @@ static int find_key(struct store *store, const struct ledger_text *texts, struct
 static int audit_begin(struct store *store, const struct ledger_text *texts, bool queued,
 		       struct brig_error *error)
 {
-	/* In order: that is the canonical form. */
+	/* Sorted: that is the canonical form. */
 	static const struct {
 		const char *name;
 		enum begin_field field;
@@ -75,7 +75,7 @@ static int insert(struct store *store, const struct ledger_text *texts, bool que
 
 	if ((rc & 0xff) == SQLITE_CONSTRAINT) {
 		store_done(store, SQL_INSERT);
-		return error_set(error, BRIG_E_INPUT, EEXIST, "execution %s is there already",
+		return error_set(error, BRIG_E_INPUT, EEXIST, "execution %s already exists",
 				 texts[BEGIN_ID].data);
 	}
 	return store_result(store, rc, SQL_INSERT, error);
@@ -92,7 +92,9 @@ int store_execution_begin(struct store *store, const struct ledger_text *texts, 
 		return r < 0 ? r : 0;
 	}
 	r = insert(store, texts, queued, error);
-	/* What runs now is lost with us: its request would be of no use to anyone. */
+	/*
+	 * An execution that runs now is lost if the service dies: its request would be of no use.
+	 */
 	if (r == 0 && queued && text->data) {
 		r = store_request_put(store, (int64_t)sqlite3_last_insert_rowid(store->db), text,
 				      request, error);
@@ -112,7 +114,7 @@ int store_execution_begin(struct store *store, const struct ledger_text *texts, 
 	return r;
 }
 
-/* NULL is "" here: none of them is empty when it is given. */
+/* NULL becomes "": none of them is empty when it is given. */
 static void keep(sqlite3_stmt *row, int column, char *out, size_t size)
 {
 	const char *text = (const char *)sqlite3_column_text(row, column);
@@ -122,7 +124,7 @@ static void keep(sqlite3_stmt *row, int column, char *out, size_t size)
 }
 
 int execution_find_open(struct store *store, const char *id, enum execution_state before,
-			struct open_one *ret, struct brig_error *error)
+			struct open_execution *ret, struct brig_error *error)
 {
 	sqlite3_stmt *row = store->statements[SQL_OPEN_ONE];
 	int rc = store_run(store, SQL_OPEN_ONE, "t", id);
@@ -143,10 +145,10 @@ int execution_find_open(struct store *store, const char *id, enum execution_stat
 		return r;
 	}
 	if (!found) {
-		return error_set(error, BRIG_E_INPUT, ENOENT, "no execution %s", id);
+		return error_set(error, BRIG_E_INPUT, ENOENT, "execution %s not found", id);
 	}
 	if (ret->state > (int64_t)before) {
-		return error_set(error, BRIG_E_INPUT, EALREADY, "execution %s has %s already", id,
+		return error_set(error, BRIG_E_INPUT, EALREADY, "execution %s has already %s", id,
 				 ret->state == ENDED ? "ended" : "begun");
 	}
 	return 0;
@@ -154,7 +156,7 @@ int execution_find_open(struct store *store, const char *id, enum execution_stat
 
 int store_execution_started(struct store *store, const char *id, struct brig_error *error)
 {
-	struct open_one one = { 0 };
+	struct open_execution one = { 0 };
 	int r = execution_find_open(store, id, QUEUED, &one, error);
 
 	if (r == 0) {
@@ -162,7 +164,7 @@ int store_execution_started(struct store *store, const char *id, struct brig_err
 		r = store_result(store, rc, SQL_START, error);
 	}
 	if (r == 0) {
-		/* It has the code in it, and is not run a second time. */
+		/* It contains the code, and is not run a second time. */
 		r = store_request_drop(store, one.n, error);
 	}
 	return r < 0 ? r : 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An execution that has not ended, for the files that move it on. Private to store_*.c. */
+/* An execution that has not ended, for the files that change it. Private to store_*.c. */
 #ifndef BRIG_LEDGER_STORE_EXECUTIONS_H
 #define BRIG_LEDGER_STORE_EXECUTIONS_H
 
@@ -7,8 +7,8 @@
 
 enum execution_state { QUEUED, RUNNING, ENDED };
 
-/* A row that has not ended: its number, and, when it is wanted, who asked. */
-struct open_one {
+/* A row that has not ended: its number, and, if requested, the caller. */
+struct open_execution {
 	int64_t n;
 	int64_t state;
 	char tenant[129];
@@ -19,33 +19,33 @@ struct open_one {
 	char code[65];
 };
 
-/* -ENOENT: there is none; -EALREADY: it has come further than `before`. */
+/* -ENOENT: not found; -EALREADY: it is past the state `before`. */
 int execution_find_open(struct store *store, const char *id, enum execution_state before,
-			struct open_one *ret, struct brig_error *error);
+			struct open_execution *ret, struct brig_error *error);
 
 /* --- requests (store_request.c) --- */
 
-/* `request`: a long one, all of whose parts are stored; NULL: the text is stored here. */
+/* `request`: a long one, whose parts are all stored; NULL: the text is stored here. */
 int store_request_put(struct store *store, int64_t n, const struct ledger_text *text,
 		      const struct store_request *request, struct brig_error *error);
-/* 1: there was one; 0: there was none. The parts of a long one go later. */
+/* 1: there was one; 0: there was none. The parts of a long one are deleted later. */
 int store_request_drop(struct store *store, int64_t n, struct brig_error *error);
-/* All of a long one. */
+/* The whole text of a long one. */
 int store_request_read(struct store *store, int64_t m, uint64_t size, struct buf *out,
 		       struct brig_error *error);
-/* Those that were half stored when the last ledger ended may go. */
+/* Requests that were partly stored when the last ledger ended may be deleted. */
 int store_request_recover(struct store *store, struct brig_error *error);
 /* Deletes a few parts. */
 int store_request_sweep(struct store *store, bool *more, struct brig_error *error);
 
 /* --- parts of long results (store_parts.c) --- */
 
-/* Parts that a result may have: their keys are made of its number and theirs. */
+/* The most parts of a result: their keys consist of its number and theirs. */
 #define STORE_PARTS_MAX 4096u
 
-/* Once more is the same. */
+/* Storing it again has no effect. */
 int store_part_put(struct store *store, int64_t n, unsigned part, const void *data, size_t size,
 		   struct brig_error *error);
-/* 0, or up to `most` are gone: how many. */
+/* 0, or up to `most` were deleted: how many. */
 int store_parts_drop(struct store *store, int64_t n, unsigned most, struct brig_error *error);
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Long results lie in parts. Each is written, read and deleted in a turn of its own, so that
- * nobody waits for a whole one. The first part is the results' own row, which comes last when they
- * are written: a result is there as a whole, or not at all.
+ * Long results are stored in parts. Each is written, read and deleted in a turn of its own, so that
+ * other calls do not wait for a whole result. The first part is in the result's own row, which is
+ * written last: a result exists completely, or not at all.
  */
 #include <errno.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the ledger knows of executions, as JSON. */
+/* Reads executions from the ledger, as JSON. */
 #include <errno.h>
 #include <string.h>
 
@@ -9,9 +9,9 @@
 #include "ledger/timestamp.h"
 
 #define PENDING_MAX       1000
-#define PENDING_BYTES_MAX ((size_t)1 << 20) /* one at least; more are asked for again */
+#define PENDING_BYTES_MAX ((size_t)1 << 20) /* at least one; the client asks again for more */
 
-/* As EXECUTION_COLUMNS has them. */
+/* In the order of EXECUTION_COLUMNS. */
 enum {
 	C_ID,
 	C_STATE,
@@ -61,13 +61,13 @@ static void add_execution(struct json_out *out, const struct store *store, sqlit
 }
 
 /*
- * The blob is an outcome and its JSON, or, of failures and of old, JSON alone. All of it was looked
- * at before it went in; it has no NUL behind it. Of a long one it is the beginning.
+ * The blob is an outcome and its JSON, or, for failures and old rows, JSON only. All of it was
+ * checked before it was stored; it has no NUL at its end. For a long one it is the beginning.
  */
 struct stored_result {
 	struct outcome outcome;
 	const char *json; /* NULL: there is none */
-	size_t size;      /* that is here */
+	size_t size;      /* of the part that is here */
 	struct store_more more;
 };
 
@@ -96,7 +96,7 @@ static void read_result(sqlite3_stmt *row, struct stored_result *ret)
 
 	*ret = (struct stored_result){ 0 };
 	if (!data || size == 0) {
-		return; /* not kept any more */
+		return; /* no longer kept */
 	}
 	if (size < whole && size > sizeof(ret->outcome)) {
 		read_long(row, data, size, whole, ret);
@@ -135,7 +135,7 @@ int store_execution_get(struct store *store, const char *tenant, const char *id,
 	}
 	int r = store_result(store, rc, sql, error);
 	if (r == 0 && !found) {
-		r = error_set(error, BRIG_E_INPUT, ENOENT, "no execution %s", id);
+		r = error_set(error, BRIG_E_INPUT, ENOENT, "execution %s not found", id);
 	}
 	return r;
 }
@@ -153,7 +153,7 @@ int store_execution_list(struct store *store, const char *tenant, const char *be
 	limit = limit == 0 || limit > LEDGER_LIST_MAX ? LEDGER_LIST_MAX : limit;
 	json_open(&out, NULL, '{');
 	json_open(&out, "executions", '[');
-	/* One more than was asked for tells whether there are more. '~' is above every id. */
+	/* One more than the limit shows whether there are more. '~' is above every id. */
 	before = before ? before : "~";
 	int rc = any ? store_run(store, sql, "ti", before, (int64_t)limit + 1)
 		     : store_run(store, sql, "tti", tenant, before, (int64_t)limit + 1);
@@ -170,10 +170,10 @@ int store_execution_list(struct store *store, const char *tenant, const char *be
 	return store_result(store, rc, sql, error);
 }
 
-/* As SQL_PENDING has them, behind the texts. */
+/* In the order of SQL_PENDING, behind the texts. */
 enum { P_CREATED = 9, P_REQUEST, P_LONG, P_SIZE };
 
-/* The request of a row: as it is there, or put together from its parts. */
+/* The request of a row: as stored there, or assembled from its parts. */
 static int read_request(struct store *store, sqlite3_stmt *row, struct buf *out,
 			struct brig_error *error)
 {

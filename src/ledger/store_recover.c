@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What ends without having run to its end, and gets a result that says so: after a start whatever
- * was under way is lost; what is still queued can be dropped.
+ * Executions that end without a result of their own, and get one that explains it: after a start,
+ * those that were running are lost; those that are still queued can be dropped.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #define DROPPED_AT_ONCE 64u
 #define NO_HASH         "@sha256:0000000000000000000000000000000000000000000000000000000000000000"
 
-struct lost {
+struct unfinished_execution {
 	char id[27];
 	char language[32];
 	char policy[160];
@@ -27,7 +27,7 @@ static void keep(char *out, size_t size, const unsigned char *text)
 	(void)strncat(out, text ? (const char *)text : "", size - 1);
 }
 
-/* "name@sha256:digits", as results have it; a name alone gets a hash of zeros: not known. */
+/* "name@sha256:digits", as in results; a name alone gets a hash of zeros: unknown. */
 static void policy_of(const char *known, char *out, size_t size)
 {
 	char name[65] = "";
@@ -47,28 +47,28 @@ static void policy_of(const char *known, char *out, size_t size)
 	(void)snprintf(out, size, "%s%s", name, whole ? at : NO_HASH);
 }
 
-/* Why it has no result of its own. */
-struct unfinished {
+/* The reason why it has no result of its own. */
+struct unfinished_reason {
 	enum brig_status status;
 	const char *cause, *remedy, *operator_remedy;
 };
 
-static const struct unfinished was_lost = {
+static const struct unfinished_reason was_lost = {
 	.status = BRIG_LOST,
 	.cause = "lost",
-	.remedy = "The service stopped while this was under way; nobody knows how far it came. "
+	.remedy = "The service stopped while this was under way; it is not known how far it came. "
 		  "Run it again if that does no harm.",
 	.operator_remedy = "See the service's log for why it stopped.",
 };
 
-static const struct unfinished was_dropped = {
+static const struct unfinished_reason was_dropped = {
 	.status = BRIG_CANCELLED,
 	.cause = "cancelled",
-	.remedy = "The operator dropped the queue before this was run. Ask for it again.",
+	.remedy = "The operator dropped the queue before this was run. Send the request again.",
 	.operator_remedy = "The queue was held because the service died several times in a row.",
 };
 
-static char *result_of(const struct lost *lost, const struct unfinished *why)
+static char *result_of(const struct unfinished_execution *lost, const struct unfinished_reason *why)
 {
 	char none[] = "";
 	struct brig_result result = {
@@ -90,8 +90,8 @@ static char *result_of(const struct lost *lost, const struct unfinished *why)
 	return brig_result_json(&result);
 }
 
-static int end_one(struct store *store, const struct lost *lost, const struct unfinished *why,
-		   struct brig_error *error)
+static int end_unfinished(struct store *store, const struct unfinished_execution *lost,
+			  const struct unfinished_reason *why, struct brig_error *error)
 {
 	_cleanup_free_ char *result = result_of(lost, why);
 
@@ -99,9 +99,9 @@ static int end_one(struct store *store, const struct lost *lost, const struct un
 		      : error_set(error, BRIG_E_SYSTEM, ENOMEM, "no memory");
 }
 
-/* 1: found one. `last`: no later one than that. */
-static int next_of(struct store *store, enum statement which, int64_t last, struct lost *ret,
-		   struct brig_error *error)
+/* 1: found one. `last`: the last one to consider. */
+static int next_of(struct store *store, enum statement which, int64_t last,
+		   struct unfinished_execution *ret, struct brig_error *error)
 {
 	sqlite3_stmt *row = store->statements[which];
 	int rc = which == SQL_LOST ? store_run(store, which, "i", ret->n)
@@ -120,7 +120,7 @@ static int next_of(struct store *store, enum statement which, int64_t last, stru
 
 int store_execution_drop(struct store *store, unsigned *ret_dropped, struct brig_error *error)
 {
-	struct lost lost = { .n = store->pending_after };
+	struct unfinished_execution lost = { .n = store->pending_after };
 	unsigned count = 0;
 	int r = 1;
 
@@ -128,7 +128,7 @@ int store_execution_drop(struct store *store, unsigned *ret_dropped, struct brig
 		r = next_of(store, SQL_PENDING_NEXT, store->pending_last, &lost, error);
 		if (r == 1) {
 			count++;
-			r = end_one(store, &lost, &was_dropped, error) < 0 ? -EIO : 1;
+			r = end_unfinished(store, &lost, &was_dropped, error) < 0 ? -EIO : 1;
 		}
 	}
 	*ret_dropped = count;
@@ -137,7 +137,7 @@ int store_execution_drop(struct store *store, unsigned *ret_dropped, struct brig
 
 int store_recover(struct store *store, uint64_t *ret_lost, struct brig_error *error)
 {
-	struct lost lost = { 0 };
+	struct unfinished_execution lost = { 0 };
 	uint64_t count = 0;
 	int r = store_begin(store, error);
 
@@ -145,9 +145,9 @@ int store_recover(struct store *store, uint64_t *ret_lost, struct brig_error *er
 		return r;
 	}
 	while ((r = next_of(store, SQL_LOST, 0, &lost, error)) == 1) {
-		/* A long result of which the last part did not come is of no use. */
+		/* A long result without its last part is of no use. */
 		r = store_parts_drop(store, lost.n, STORE_PARTS_MAX, error);
-		r = r < 0 ? r : end_one(store, &lost, &was_lost, error);
+		r = r < 0 ? r : end_unfinished(store, &lost, &was_lost, error);
 		if (r < 0) {
 			break;
 		}

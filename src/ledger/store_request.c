@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Requests of queued executions. A long one lies in parts, as a long result does: each is written
- * and deleted in a turn of its own. They come before the execution that they are for, so they have
- * a number of their own, m.
+ * Requests of queued executions. A long one is stored in parts, like a long result: each is written
+ * and deleted in a turn of its own. They are stored before their execution, so they have a number
+ * of their own, m.
  */
 #include "ledger/store_executions.h"
 
@@ -42,7 +42,7 @@ int store_request_step(struct store *store, struct store_request *request, struc
 	}
 	request->part += r == 0;
 	if (r < 0 && first) {
-		request->m = 0; /* it is rolled back */
+		request->m = 0; /* it was rolled back */
 	}
 	return r;
 }
@@ -98,7 +98,7 @@ int store_request_read(struct store *store, int64_t m, uint64_t size, struct buf
 	size_t got = 1;
 	int r = 0;
 
-	/* One that lacks a part is no request any more, and is refused as such: others are not. */
+	/* A request that lacks a part is invalid, and is rejected as such: others are not. */
 	for (unsigned part = 0; r == 0 && got > 0 && out->size < size; part++) {
 		int rc = store_run(store, SQL_REQUEST_PART_GET, "i", key_of(m, part));
 		got = rc == SQLITE_ROW ? (size_t)sqlite3_column_bytes(row, 0) : 0;
@@ -119,7 +119,7 @@ int store_request_recover(struct store *store, struct brig_error *error)
 	return store_result(store, rc, SQL_LONG_LOST, error);
 }
 
-/* The first that is gone; 0: there is none. */
+/* The first one to delete; 0: none. */
 static int find_gone(struct store *store, int64_t *ret, struct brig_error *error)
 {
 	int rc = store_run(store, SQL_LONG_GONE, "");

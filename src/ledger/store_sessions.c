@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sessions: that they were opened, and why they are gone. They themselves die with the service;
- * what is kept here lets it say so afterwards.
+ * Sessions: that they were opened, and why they are gone. The sessions themselves end with the
+ * service; these records let it report so afterwards.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 
 #define ROWS_AT_ONCE 256
 
-/* As SESSION_COLUMNS has them. */
+/* In the order of SESSION_COLUMNS. */
 enum { C_ID, C_LANGUAGE, C_POLICY, C_IDLE, C_RUNS, C_CREATED, C_ENDED, C_REASON };
 
 static int append(struct store *store, const char *kind, const char *tenant, struct buf *facts,
@@ -38,14 +38,14 @@ int store_session_opened(struct store *store, const struct ledger_text *texts, u
 
 	if ((rc & 0xff) == SQLITE_CONSTRAINT) {
 		store_done(store, SQL_SESSION_PUT);
-		return error_set(error, BRIG_E_INPUT, EEXIST, "session %s is there already",
+		return error_set(error, BRIG_E_INPUT, EEXIST, "session %s already exists",
 				 texts[OPENED_ID].data);
 	}
 	int r = store_result(store, rc, SQL_SESSION_PUT, error);
 	if (r < 0) {
 		return r;
 	}
-	/* In order: that is the canonical form. */
+	/* Sorted: that is the canonical form. */
 	json_open(&out, NULL, '{');
 	json_text(&out, "caller", texts[OPENED_CALLER].data);
 	json_text(&out, "language", texts[OPENED_LANGUAGE].data);
@@ -116,7 +116,8 @@ int store_session_get(struct store *store, const char *tenant, const char *id, s
 		add_session(&out, store->statements[SQL_SESSION_ONE]);
 	}
 	int r = store_result(store, rc, SQL_SESSION_ONE, error);
-	return r == 0 && !found ? error_set(error, BRIG_E_INPUT, ENOENT, "no session %s", id) : r;
+	return r == 0 && !found ? error_set(error, BRIG_E_INPUT, ENOENT, "session %s not found", id)
+				: r;
 }
 
 int store_session_list(struct store *store, const char *tenant, const char *before, unsigned limit,
@@ -130,7 +131,7 @@ int store_session_list(struct store *store, const char *tenant, const char *befo
 	limit = limit == 0 || limit > LEDGER_LIST_MAX ? LEDGER_LIST_MAX : limit;
 	json_open(&out, NULL, '{');
 	json_open(&out, "sessions", '[');
-	/* One more than was asked for tells whether there are more. '~' is above every id. */
+	/* One more than the limit shows whether there are more. '~' is above every id. */
 	int rc = store_run(store, SQL_SESSION_LIST, "tti", tenant, before ? before : "~",
 			   (int64_t)limit + 1);
 	for (; rc == SQLITE_ROW && count < limit; rc = sqlite3_step(row), count++) {
@@ -145,7 +146,7 @@ int store_session_list(struct store *store, const char *tenant, const char *befo
 	return store_result(store, rc, SQL_SESSION_LIST, error);
 }
 
-/* --- after a start, and now and then --------------------------------------------------------- */
+/* --- after a start, and periodically --------------------------------------------------------- */
 
 /* 1: found one. */
 static int next_open(struct store *store, char tenant[129], char id[27], struct brig_error *error)
@@ -170,7 +171,7 @@ int store_session_recover(struct store *store, struct brig_error *error)
 	(void)snprintf(reason, sizeof(reason), "lost: the service was restarted at %s",
 		       timestamp_format(store_time_ms(), time));
 	while ((r = next_open(store, tenant, id, error)) == 1) {
-		/* One that cannot be ended would be found for ever: that is an error. */
+		/* A session that cannot be ended would be found for ever: that is an error. */
 		r = store_session_ended(store, tenant, id, reason, 0, error);
 		if (r < 0) {
 			return r;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every statement of the ledger, once, and how they are run. */
+/* Every statement of the ledger, and the functions that run them. */
 #include <errno.h>
 #include <stdarg.h>
 #include <string.h>
@@ -86,7 +86,7 @@ static const char *const texts[SQL_STATEMENTS] = {
 			  "WHERE o.tenant = ? ORDER BY o.n LIMIT ?",
 	[SQL_RESULT_EMPTY] = "UPDATE results SET data = x'' WHERE n = ?",
 	[SQL_RESULT_DROP] = "DELETE FROM results WHERE n = ?",
-	/* Only the oldest are looked at: a look at all of them would take long when none is due. */
+	/* Only the oldest rows are checked: a full scan would take long when none is due. */
 	[SQL_FORGET] = "DELETE FROM executions WHERE n IN (SELECT n FROM (SELECT n, state, "
 		       "ended_ms FROM executions ORDER BY n LIMIT ?) WHERE state = 2 AND "
 		       "ended_ms <= ?) AND n NOT IN (SELECT n FROM results)",
@@ -155,7 +155,7 @@ int store_error(sqlite3 *db, int rc, struct brig_error *error, const char *what)
 	if (errnum == ENOSPC) {
 		error_remedy(error, "make room on the file system of the state directory");
 	} else if (errnum == EBADMSG) {
-		error_remedy(error, "the database is damaged: put it back from a copy");
+		error_remedy(error, "the database is damaged: restore it from a copy");
 	}
 	return -errnum;
 }
@@ -210,7 +210,7 @@ void store_done(struct store *store, enum statement which)
 
 int store_result(struct store *store, int rc, enum statement which, struct brig_error *error)
 {
-	/* Before the reset, which may change what the connection says of its last error. */
+	/* Before the reset, which may change the error message of the connection. */
 	int r = rc == SQLITE_DONE || rc == SQLITE_ROW
 			? 0
 			: store_error(store->db, rc, error, "the ledger cannot write");

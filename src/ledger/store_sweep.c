@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Results are kept for so long, and up to so many bytes: above that, those of the tenant that has
- * most go first. A little at a time: others wait.
- * The pages stay in the file, for what comes next: it is no larger than the limits make it. */
+/*
+ * Deletes results that are too old, or exceed the total size: then those of the tenant with the
+ * most bytes first. A little at a time, because other calls wait. The pages stay in the file, for
+ * new data: it does not outgrow the limits.
+ */
 #include <stdio.h>
 
 #include "base/cleanup.h"
@@ -12,13 +14,13 @@
 #define PARTS_AT_ONCE   16u
 #define ROWS_AT_ONCE    256
 
-struct doomed {
+struct old_result {
 	int64_t n;
 	uint64_t size;
 };
 
 struct choice {
-	struct doomed list[RESULTS_AT_ONCE];
+	struct old_result list[RESULTS_AT_ONCE];
 	size_t count;
 	uint64_t bytes;
 };
@@ -27,11 +29,11 @@ static void add(struct choice *choice, sqlite3_stmt *row)
 {
 	uint64_t size = (uint64_t)sqlite3_column_int64(row, 1);
 
-	choice->list[choice->count++] = (struct doomed){ sqlite3_column_int64(row, 0), size };
+	choice->list[choice->count++] = (struct old_result){ sqlite3_column_int64(row, 0), size };
 	choice->bytes += size;
 }
 
-/* What has begun to go is not left half gone. */
+/* A result whose deletion has begun is deleted completely. */
 static int choose_half_gone(struct store *store, struct choice *choice, struct brig_error *error)
 {
 	sqlite3_stmt *row = store->statements[SQL_HALF_GONE];
@@ -62,7 +64,7 @@ static int choose_old(struct store *store, struct choice *choice, struct brig_er
 struct largest {
 	char tenant[129];
 	uint64_t bytes;
-	uint64_t next; /* what the one behind it has */
+	uint64_t next; /* of the second largest */
 };
 
 static int find_largest(struct store *store, struct largest *ret, struct brig_error *error)
@@ -84,8 +86,8 @@ static int find_largest(struct store *store, struct largest *ret, struct brig_er
 }
 
 /*
- * All together have too much: the oldest of the tenant that has most must go, until another one
- * has. So whoever fills the ledger loses results of its own.
+ * The total is too large: the oldest results of the tenant with the most bytes are deleted, until
+ * another tenant has the most. So a tenant that fills the ledger loses its own results.
  */
 static int choose_of_largest(struct store *store, struct choice *choice, struct brig_error *error)
 {
@@ -110,7 +112,7 @@ static int choose_of_largest(struct store *store, struct choice *choice, struct 
 	return store_result(store, rc, SQL_OLDEST_OF, error);
 }
 
-/* Which must go: of one kind in one go, the others have their turn later. */
+/* Chooses results to delete: of one kind at a time, the other kinds later. */
 static int choose(struct store *store, struct choice *choice, struct brig_error *error)
 {
 	static int (*const kinds[])(struct store * store, struct choice * choice,
@@ -127,8 +129,8 @@ static int choose(struct store *store, struct choice *choice, struct brig_error 
 	return r;
 }
 
-/* Its parts first, while it is empty for readers. 1: there are more of them. */
-static int drop_parts(struct store *store, const struct doomed *one, struct brig_error *error)
+/* Its parts first, while readers see it as empty. 1: there are more of them. */
+static int drop_parts(struct store *store, const struct old_result *one, struct brig_error *error)
 {
 	int gone = store_parts_drop(store, one->n, PARTS_AT_ONCE, error);
 	if (gone <= 0) {
@@ -141,18 +143,18 @@ static int drop_parts(struct store *store, const struct doomed *one, struct brig
 
 static int drop(struct store *store, const struct choice *choice, struct brig_error *error)
 {
-	const struct doomed *doomed = choice->list;
+	const struct old_result *old = choice->list;
 	int r = 0;
 
 	for (size_t i = 0; i < choice->count && r == 0; i++) {
-		r = drop_parts(store, &doomed[i], error);
+		r = drop_parts(store, &old[i], error);
 		if (r != 0) {
-			return r < 0 ? r : 0; /* the others have their turn later */
+			return r < 0 ? r : 0; /* the others are deleted later */
 		}
-		int rc = store_run(store, SQL_RESULT_DROP, "i", doomed[i].n);
+		int rc = store_run(store, SQL_RESULT_DROP, "i", old[i].n);
 		r = store_result(store, rc, SQL_RESULT_DROP, error);
 		uint64_t have = store->now.result_bytes;
-		store->now.result_bytes -= doomed[i].size < have ? doomed[i].size : have;
+		store->now.result_bytes -= old[i].size < have ? old[i].size : have;
 	}
 	return r;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What callers with a daily limit have used: kept, so that a new start does not give it back. */
+/* The processor time of callers with a daily limit: stored, so that a restart does not reset it. */
 #include "base/json/json_out.h"
 #include "ledger/store.h"
 

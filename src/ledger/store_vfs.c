@@ -2,7 +2,7 @@
 /*
  * SQLite opens files by path, and makes every path absolute. The role has a directory's descriptor
  * and may not even search the directories above it. So its files are named through that descriptor;
- * all else is SQLite's own way. Nothing can be loaded.
+ * everything else is SQLite's own. Nothing can be loaded.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -12,7 +12,7 @@ const char *timestamp_format(uint64_t time_ms, char text[TIMESTAMP_SIZE])
 	time_t seconds = (time_t)(time_ms / 1000);
 	struct tm parts;
 
-	/* No zone is asked for: that would read files. */
+	/* No time zone is used: that would read files. */
 	if (!gmtime_r(&seconds, &parts) || parts.tm_year > 9999 - 1900) {
 		(void)snprintf(text, TIMESTAMP_SIZE, "9999-12-31T23:59:59.999Z");
 		return text;
