@@ -27,7 +27,7 @@ static const struct {
 static int fill(int dir)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(nodes); i++) {
-		/* Modes once more: the host program's umask is not ours to change. */
+		/* The modes are set again: the host program's umask must not be changed. */
 		if (mknodat(dir, nodes[i].name, S_IFCHR | 0666,
 			    makedev(MEMORY_MAJOR, nodes[i].minor)) < 0 ||
 		    fchmodat(dir, nodes[i].name, 0666, 0) < 0) {

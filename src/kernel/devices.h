@@ -4,9 +4,9 @@
 #define BRIG_KERNEL_DEVICES_H
 
 /*
- * A detached tmpfs with null, zero, full, random, urandom, the links fd and stdin to stderr, and
- * an empty shm. The nodes are this cell's inodes: locks, times and inotify watches on them meet
- * nobody else's. Returns an fd, or -errno.
+ * A detached tmpfs with null, zero, full, random, urandom, the links fd and stdin to stderr, and an
+ * empty shm. The nodes are inodes of this cell only: locks, times and inotify watches on them are
+ * not shared. Returns an fd, or -errno.
  */
 int devices_make(void);
 #endif

@@ -28,7 +28,7 @@ static int write_map(pid_t pid, const char *file, unsigned from, unsigned to)
 	return write(fd, text, strlen(text)) < 0 ? -errno : 0;
 }
 
-/* Until the other end closes, however its owner ended: the helper outlives nobody. */
+/* Waits until the other end closes, however its owner ended: the helper never outlives it. */
 static _Noreturn void wait_for_end(const int ends[2])
 {
 	char none;
@@ -55,7 +55,7 @@ static int open_map(pid_t pid, const struct stat *owner, uid_t id, gid_t gid)
 	return r < 0 ? -errno : r;
 }
 
-/* A namespace needs a process for as long as it takes to get a handle on it. */
+/* A namespace needs a process until there is a descriptor of it. */
 static int map_namespace(const struct stat *owner, uid_t id, gid_t gid)
 {
 	int ends[2];
@@ -65,7 +65,10 @@ static int map_namespace(const struct stat *owner, uid_t id, gid_t gid)
 	if (pipe2(ends, O_CLOEXEC) < 0) {
 		return -errno;
 	}
-	/* Handlers of the host program must not run in the child, nor its SIGCHLD see it. */
+	/*
+	 * Handlers of the host program must not run in the child, and it must get no SIGCHLD for
+	 * it.
+	 */
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &before);
 	int pid = sys_result(syscall(SYS_clone, CLONE_NEWUSER, NULL, NULL, NULL, NULL));

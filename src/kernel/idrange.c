@@ -2,8 +2,8 @@
 /*
  * Id ranges: see idrange.h. The kernel is the registry: a slot is an abstract socket address that
  * only one process on this host can be bound to, so that there is no file to go stale. A slot that
- * somebody else has bound is passed over; ids come from a stretch that no distribution uses
- * (above systemd's container range, below 2^31).
+ * another process has bound is skipped; ids come from a range that no distribution uses (above
+ * systemd's container range, below 2^31).
  */
 #include "kernel/idrange.h"
 

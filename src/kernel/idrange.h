@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ids of its own for every concurrent cell, when brig runs as root. */
+/* Unique ids for every concurrent cell, when brig runs as root. */
 #ifndef BRIG_KERNEL_IDRANGE_H
 #define BRIG_KERNEL_IDRANGE_H
 
@@ -11,7 +11,7 @@
 #define IDRANGE_COUNT 2000000u
 
 /*
- * Takes a free pair of host ids. They are held by the returned fd and free again when it closes,
+ * Reserves a free pair of host ids. They are held by the returned fd and free again when it closes,
  * however its holder ends. Returns the fd, or -errno.
  */
 int idrange_take(uint32_t *first_id, struct brig_error *err);

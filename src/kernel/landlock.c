@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Landlock: see landlock.h. The ABI ladder is in one table, so that a new kernel is a new row. */
+/*
+ * Landlock: see landlock.h. The versions of the ABI are in one table, so that a new kernel is a new
+ * row.
+ */
 #include "kernel/landlock.h"
 
 #include <errno.h>
@@ -9,14 +12,14 @@
 #include "base/cleanup.h"
 #include "kernel/sys.h"
 
-/* Rights newer than the headers of the oldest system that we build on. */
+/* Rights newer than the headers of the oldest supported build system. */
 #define RIGHT_REFER           (1ull << 13)
 #define RIGHT_TRUNCATE        (1ull << 14)
 #define RIGHT_IOCTL_DEV       (1ull << 15)
 #define SCOPE_ABSTRACT_SOCKET (1ull << 0)
 #define SCOPE_SIGNAL          (1ull << 1)
 
-/* The kernel's struct as of ABI 6; older kernels take the shorter size. */
+/* The kernel's struct as of ABI 6; older kernels accept the shorter size. */
 struct ruleset {
 	uint64_t handled_fs;
 	uint64_t handled_net;

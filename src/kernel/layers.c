@@ -76,7 +76,7 @@ void layer_list(layer_set set, char *text, unsigned size)
 		unsigned length = (unsigned)strlen(layer_table[i].name);
 		bool blank = used > 0;
 
-		/* A name that does not fit whole is left out: half a name would be a lie. */
+		/* A name that does not fit is omitted: a part of it would be wrong. */
 		if (length + blank + 1 > size - used) {
 			return;
 		}

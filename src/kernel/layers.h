@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The layers of a cell, by name: what policies may waive, doctor probes and results list. */
+/* The layers of a cell, by name: policies may waive them, doctor probes them, results list them. */
 #ifndef BRIG_KERNEL_LAYERS_H
 #define BRIG_KERNEL_LAYERS_H
 
@@ -40,7 +40,7 @@ typedef uint32_t layer_set;
 struct layer_info {
 	const char *name;  /* "userns" */
 	const char *about; /* what it does */
-	const char *loss;  /* what is lost without it */
+	const char *loss;  /* the consequence of its absence */
 };
 extern const struct layer_info layer_table[LAYER_COUNT];
 

@@ -10,7 +10,7 @@
 
 #include "kernel/sys.h"
 
-/* Part by part, when there is no openat2: no link is followed, at any place. */
+/* One component at a time, when there is no openat2: no link is followed anywhere. */
 static int open_by_parts(const char *path)
 {
 	char part[NAME_MAX + 1];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opening a directory by path with no link followed, at any place. Async-signal-safe. */
+/* Opens a directory by path without following any link. Async-signal-safe. */
 #ifndef BRIG_KERNEL_NOLINKS_H
 #define BRIG_KERNEL_NOLINKS_H
 
-/* An O_PATH fd, or -errno (ELOOP, ENOTDIR: a link is on the way). */
+/* An O_PATH fd, or -errno (ELOOP, ENOTDIR: the path contains a link). */
 int open_without_links(const char *path);
 #endif

@@ -5,6 +5,6 @@
 
 #include <sys/types.h>
 
-/* Writes to /proc/PID/FILE, in one go. 0 or -errno. */
+/* Writes to /proc/PID/FILE, in one call. 0 or -errno. */
 int proc_write(pid_t pid, const char *file, const char *text);
 #endif

@@ -10,7 +10,7 @@
 
 #include "base/cleanup.h"
 
-#define FIELDS_BEFORE 4 /* mount, parent, device, root: then comes the mount point */
+#define FIELDS_BEFORE 4 /* mount, parent, device, root: then the mount point follows */
 
 static bool octal(const char *digits)
 {
@@ -35,7 +35,7 @@ static void unescape(char *text)
 	*to = '\0';
 }
 
-/* The line's mount point, cut out of it; NULL: the line is not as the kernel writes it. */
+/* The line's mount point, terminated in place; NULL: the line does not have the kernel's format. */
 static char *mount_point(char *line)
 {
 	char *rest = line;
@@ -73,7 +73,7 @@ int submount_find(const char *mountinfo, const char *dir, char **ret)
 	while (getline(&line, &size, mounts) > 0) {
 		const char *at = mount_point(line);
 		if (!at) {
-			return -EIO; /* what cannot be read might be what is looked for */
+			return -EIO; /* the part that cannot be read might contain it */
 		}
 		if (strncmp(at, dir, length) == 0 && at[length] == '/' && at[length + 1] != '\0') {
 			*ret = strdup(at);

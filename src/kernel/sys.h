@@ -25,7 +25,7 @@
 		sys_r_ < 0 ? -errno : (int)sys_r_;                                                 \
 	})
 
-/* Straight to the kernel, errno untouched: for code that shares memory with another process. */
+/* Calls the kernel directly, errno untouched: for code that shares memory with another process. */
 static inline long sys_raw(long number, long a, long b, long c)
 {
 	long result;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One control group per cell: which kind this host gives, and what all kinds share. */
+/* One control group per cell: finds the kind that this host has, and does what all kinds share. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -20,7 +20,7 @@
 typedef int (*probe_fn)(struct cgroup_manager *manager, const struct cgroup_facts *facts,
 			struct buf *why);
 
-/* In order of preference. The last always takes. */
+/* In order of preference. The last one always succeeds. */
 static const probe_fn probes[] = {
 	cgroup_v2_probe,
 	cgroup_v1_probe,
@@ -100,7 +100,7 @@ void cgroup_manager_free(struct cgroup_manager *manager)
 	}
 	cgroup_leftovers_free(manager);
 	for (size_t i = 0; i < manager->tree_count; i++) {
-		/* The common parent goes with its last user; a busy one stays. */
+		/* The common parent is removed with its last user; a busy one stays. */
 		if (*manager->trees[i].prefix) {
 			unlinkat(manager->trees[i].fd, "brig", AT_REMOVEDIR);
 		}
@@ -213,7 +213,7 @@ int cgroup_limit(struct cgroup *cgroup, const struct cgroup_limits *limits)
 	cgroup->limits = *limits;
 	int r = cgroup->manager->ops->limit(cgroup);
 	if (r < 0) {
-		cgroup->limits = before; /* what is in force is not known: the cell must go */
+		cgroup->limits = before; /* the limits in force are unknown: the cell must end */
 	}
 	return r;
 }
@@ -234,7 +234,9 @@ int cgroup_join_fds(struct cgroup *cgroup, int fds[CGROUP_JOIN_MAX])
 {
 	int count = 0;
 
-	/* v2 checks the rights of who opened the file: a clone without any may use it. */
+	/*
+	 * v2 checks the rights of the process that opened the file: a clone without any may use it.
+	 */
 	if (cgroup->dir_fd >= 0 && cgroup->join_fds[0] < 0) {
 		cgroup->join_fds[0] =
 			openat(cgroup->dir_fd, "cgroup.procs", O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -260,7 +262,7 @@ int cgroup_attach(struct cgroup *cgroup, pid_t pid, struct brig_error *err)
 	return cgroup->manager->ops->attach(cgroup, pid, err);
 }
 
-/* Made when it is asked for: by then the child is on its way, and this runs beside it. */
+/* Made on the first call: by then the child is starting, and this runs in parallel. */
 int cgroup_event_fd(struct cgroup *cgroup, short *ret_events)
 {
 	bool polls = cgroup->manager->ops->memory_fd_polls;
@@ -268,7 +270,7 @@ int cgroup_event_fd(struct cgroup *cgroup, short *ret_events)
 
 	if (!cgroup->watched) {
 		cgroup->manager->ops->watch(cgroup);
-		/* A scope's group is not there before attach: then ask again. */
+		/* A scope's group does not exist before attach: then call again. */
 		cgroup->watched = !polls || cgroup->dir_fd >= 0;
 	}
 	fd = polls ? cgroup->memory_fd : cgroup->event_fd;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A group for another user: made by root, filled by a process without privileges. What that
- * process may write are the files that a cgroup file system wants written to make groups beneath
- * and to move processes among them; the group's own limits stay root's.
+ * A group for another user: made by root, used by a process without privileges. That process may
+ * write the files that are needed to make groups beneath it and to move processes among them; root
+ * keeps the group's own limits.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 
 #define PREPARE_TRIES 8
 
-/* Of v2 and of v1; which of them a group has is the kernel's business. */
+/* Of v2 and of v1; a group has only those of its kind. */
 static const char *const given[] = { ".", "cgroup.procs", "cgroup.subtree_control",
 				     "cgroup.threads", "tasks" };
 
@@ -40,13 +40,13 @@ static int make_directory(int tree_fd, const char *path)
 	return fd < 0 ? -errno : fd;
 }
 
-/* The way to it leads through root's parent of all groups, made under whatever umask. */
+/* The path to it leads through root's parent of all groups, made with any umask. */
 static int open_parent(const struct cgroup_tree *tree)
 {
 	return *tree->prefix && fchmodat(tree->fd, tree->prefix, 0755, 0) < 0 ? -errno : 0;
 }
 
-/* v2 hands controllers on only from groups without processes: who fills it lives in a leaf. */
+/* v2 passes controllers on only from groups without processes: so the process lives in a leaf. */
 static int make_leaf(int dir_fd, unsigned controllers, uid_t user)
 {
 	int r = cgroup_v2_enable(dir_fd, controllers);
@@ -61,7 +61,7 @@ static int make_leaf(int dir_fd, unsigned controllers, uid_t user)
 
 /*
  * The warden must not wait for the processor behind its own cells. On v2 its leaf has more weight
- * than all of them; on v1 it stays where it is, beside their parent.
+ * than all of them; on v1 it stays in its group, next to their parent.
  */
 #define LEAF_WEIGHT "10000" /* where that of a group is 100 */
 
@@ -83,7 +83,7 @@ static int delegate_tree(const struct cgroup_manager *manager, size_t tree, cons
 		if (leaf < 0) {
 			return leaf;
 		}
-		(void)cgroup_file_write(leaf, "cpu.weight", LEAF_WEIGHT); /* if it is offered */
+		(void)cgroup_file_write(leaf, "cpu.weight", LEAF_WEIGHT); /* if the kernel has it */
 		close_fd(&dir);
 		dir = leaf;
 	}
@@ -106,7 +106,7 @@ int cgroup_delegate(struct cgroup_manager *manager, uid_t user, pid_t pid)
 	char path[CGROUP_PATH_MAX];
 	int r = 0;
 
-	/* Another brig may remove the common parent in between, for which EAGAIN stands. */
+	/* Another brig may remove the common parent meanwhile; then the result is EAGAIN. */
 	for (int tries = 0; tries < PREPARE_TRIES; tries++) {
 		if (strcmp(manager->ops->means, "cgroup2") == 0) {
 			r = cgroup_v2_prepare(manager, manager->trees[0].controllers, NULL);

@@ -56,8 +56,8 @@ ssize_t cgroup_file_read(int dir_fd, const char *path, char *text, size_t size)
 		}
 		used += (size_t)n;
 		/*
-		 * Lists come in pieces of about a page; a shorter answer is the end. Saves the
-		 * last, empty read of every file.
+		 * Lists are returned in pieces of about a page; a shorter result is the end. This
+		 * saves the last, empty read of every file.
 		 */
 		if (n == 0 || ((size_t)n < want && n < 2048)) {
 			break;

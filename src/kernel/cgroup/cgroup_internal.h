@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the kinds of control group share: the table of operations, the objects, small files. */
+/* Shared by the kinds of control group: the table of operations, the objects, small files. */
 #ifndef BRIG_KERNEL_CGROUP_CGROUP_INTERNAL_H
 #define BRIG_KERNEL_CGROUP_CGROUP_INTERNAL_H
 
@@ -18,7 +18,7 @@
 #define CGROUP_TREES_MAX 4   /* v1: pids, memory, cpu, cpuacct, when each is mounted alone */
 #define CGROUP_TEXT_MAX  4096
 
-/* v2: where processes stay that would be in the way of handing controllers on. */
+/* v2: the leaf for processes that would prevent passing controllers on. */
 #define CGROUP_LEAF "brig-supervisor"
 
 #define CGROUP_MEMORY  1u
@@ -31,30 +31,30 @@ struct cgroup_tree {
 	int fd;               /* owned */
 	unsigned controllers; /* CGROUP_* */
 	const char *prefix;   /* "" or "brig/": in front of every name; a literal */
-	dev_t device;         /* v1: which hierarchy it is */
+	dev_t device;         /* v1: identifies the hierarchy */
 };
 
 struct cgroup_ops {
 	const char *means;
 	bool memory_fd_polls; /* POLLPRI on memory.events */
 	int (*create)(struct cgroup *cgroup, struct brig_error *err);
-	int (*limit)(struct cgroup *cgroup); /* cgroup->limits are new ones; NULL: it cannot */
+	int (*limit)(struct cgroup *cgroup); /* applies new cgroup->limits; NULL: not supported */
 	int (*attach)(struct cgroup *cgroup, pid_t pid, struct brig_error *err);
-	int (*admit)(struct cgroup *cgroup, uid_t id); /* NULL: there is no need */
+	int (*admit)(struct cgroup *cgroup, uid_t id); /* NULL: not needed */
 	void (*usage)(struct cgroup *cgroup, struct cgroup_usage *usage);
 	void (*watch)(struct cgroup *cgroup); /* makes the event fd, if the kind has one */
 	void (*event_clear)(struct cgroup *cgroup);
 	bool (*kill)(struct cgroup *cgroup);
-	void (*weigh)(struct cgroup *cgroup, unsigned part); /* NULL: it cannot */
+	void (*weigh)(struct cgroup *cgroup, unsigned part); /* NULL: not supported */
 	void (*hurry)(struct cgroup *cgroup);  /* lifts the limit on processor time; NULL: none */
 	bool (*remove)(struct cgroup *cgroup); /* one try; true: nothing is left */
 };
 
-/* What the host shows, read once and handed to every probe. */
+/* Facts of the host, read once and passed to every probe. */
 struct cgroup_facts {
 	const char *root;
 	int root_fd;
-	bool real;        /* not a test's fake tree: file system types must be right */
+	bool real;        /* not a test's fake tree: file system types are checked */
 	const char *self; /* the text of /proc/self/cgroup */
 	bool no_systemd;
 };
@@ -70,17 +70,17 @@ struct cgroup_manager {
 	struct dbus_address bus;   /* scope */
 	bool bus_is_private;       /* scope: systemd's own socket, no message bus between */
 	int scope_root_fd;         /* scope: the v2 mount; owned, -1 elsewhere */
-	pid_t pid;                 /* whose start time this is: a fork has another */
+	pid_t pid;                 /* of the process with this start time: a fork has another one */
 	unsigned long long start;  /* /proc/<pid>/stat field 22 */
 	unsigned long long pid_ns; /* 0 in the host's first pid namespace */
-	uint64_t cpu_count;        /* 0: not asked yet */
+	uint64_t cpu_count;        /* 0: not read yet */
 	bool confined;             /* root in a user namespace of our own only */
-	bool hurried;              /* whoever removes a group does not wait */
+	bool hurried;              /* groups are removed without waiting */
 	struct list leftovers;     /* owned: groups that could not be removed yet, next try first */
 	size_t leftovers_count;
 };
 
-/* v1: what is read at every look. */
+/* v1: the counters that are read each time. */
 enum cgroup_figure {
 	CGROUP_TASKS_NOW,
 	CGROUP_TASKS_PEAK,
@@ -103,13 +103,13 @@ struct cgroup {
 	int dir_fd;                     /* v2, scope; owned */
 	int memory_fd;                  /* v2: memory.events, which is polled; owned */
 	int event_fd;                   /* v1's eventfd; owned */
-	bool watched;                   /* memory_fd and event_fd are as good as they get */
-	struct cgroup_usage last;       /* scope: systemd may remove the group before we look */
+	bool watched;                   /* memory_fd and event_fd are set as far as possible */
+	struct cgroup_usage last;       /* scope: systemd may remove the group before it is read */
 };
 
 extern const struct cgroup_ops cgroup_v1_ops;
 
-/* Each looks whether the host has its kind. 1: taken, 0: not here (says so in `why`), -errno. */
+/* Each checks whether the host has its kind. 1: yes, 0: no (with the reason in `why`), -errno. */
 int cgroup_v2_probe(struct cgroup_manager *manager, const struct cgroup_facts *facts,
 		    struct buf *why);
 int cgroup_v1_probe(struct cgroup_manager *manager, const struct cgroup_facts *facts,
@@ -140,26 +140,26 @@ int cgroup_systemd_call(const struct cgroup_manager *manager, const struct dbus_
 			uint64_t deadline_ns, struct dbus_message *answer);
 bool cgroup_systemd_delegates(struct cgroup_manager *manager, const char *path);
 
-/* Those that are left: waits for them. cgroup_remove.c */
+/* Waits for the leftovers. cgroup_remove.c */
 void cgroup_leftovers_free(struct cgroup_manager *manager);
 
-/* Swap has to be limited only where there is any; asking is cheaper than the write. */
+/* Swap must be limited only where there is any; checking is cheaper than the write. */
 bool cgroup_host_swaps(void);
-/* Is the limit below what the machine has, so that the cpu controller is of use? */
+/* Is the limit below the machine's total, so that the cpu controller is needed? */
 bool cgroup_cpu_limited(struct cgroup *cgroup);
-/* The kernel's least quota is 1 ms: shares under a hundredth of a core need a longer period. */
+/* The kernel's smallest quota is 1 ms: shares under a hundredth of a core need a longer period. */
 void cgroup_cpu_quota(uint64_t millicores, uint64_t *quota_us, uint64_t *period_us);
 
 /* Names: cgroup_name.c */
 int cgroup_name_make(struct cgroup_manager *manager, const char *id, char name[CGROUP_NAME_MAX]);
 bool cgroup_name_stale(struct cgroup_manager *manager, const char *name);
-/* What cgroup_delegate() makes. */
+/* The name of a delegated group. */
 #define CGROUP_DELEGATED "warden"
 bool cgroup_name_is_delegated(const char *name);
 
-/* Killing by hand where there is no cgroup.kill: cgroup_sweep.c */
+/* Kills processes one by one where there is no cgroup.kill: cgroup_sweep.c */
 void cgroup_kill_members(int tree_fd, const char *group);
-/* Groups inside of a group, as deep as we make them: one try to remove each. */
+/* Groups inside a group, as deep as we make them: tries once to remove each. */
 void cgroup_remove_inner(int tree_fd, const char *group, bool kill);
 
 /* Small files: cgroup_file.c. Paths are relative to a directory fd; links are not followed. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names of groups: brig-<pid>-<start time>-<id>. Whoever finds one can tell whether its maker
- * still lives, also after the pid was given to another process.
+ * Names of groups: brig-<pid>-<start time>-<id>. They show whether the creator still lives, even
+ * after its pid was reused by another process.
  *
- * A pid means something in one pid namespace only. A maker in any but the host's first one adds
+ * A pid is valid in one pid namespace only. A creator in any but the host's first one adds
  * ":<namespace's inode>", so that a sweep from another namespace leaves its groups alone.
  */
 #include <errno.h>
@@ -22,8 +22,8 @@
 #define PID_NS_FIRST 0xEFFFFFFCu /* PROC_PID_INIT_INO: fixed since Linux 3.8 */
 
 /*
- * Field 22. The name in field 2 may hold blanks and brackets: count from the last bracket. One that
- * only waits for its parent to hear of its end (field 3: Z, X) is as good as gone.
+ * Field 22. The name in field 2 may contain blanks and brackets: count from the last bracket. A
+ * process that only waits to be reaped (field 3: Z, X) counts as gone.
  */
 static int start_time(const char *pid, unsigned long long *ret)
 {
@@ -99,7 +99,7 @@ int cgroup_name_make(struct cgroup_manager *manager, const char *id, char name[C
 	return n < CGROUP_NAME_MAX ? 0 : -ENAMETOOLONG;
 }
 
-/* Takes "<number><end>" off the front. */
+/* Parses "<number><end>" and advances. */
 static bool take_number(const char **text, char end, unsigned long long *ret)
 {
 	uint64_t value;
@@ -155,7 +155,7 @@ bool cgroup_name_is_delegated(const char *name)
 	return name_parse(name, &pid, &start, &pid_ns, id) && strcmp(id, CGROUP_DELEGATED) == 0;
 }
 
-/* When in doubt the maker lives: a group left over is a smaller harm than a cell killed. */
+/* In doubt the creator lives: a group left over is less harm than a cell killed. */
 bool cgroup_name_stale(struct cgroup_manager *manager, const char *name)
 {
 	unsigned long long pid, start, pid_ns, now;

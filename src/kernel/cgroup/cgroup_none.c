@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A host that gives no control groups: nothing is limited here, nothing is measured. */
+/* A host without control groups: nothing is limited here, nothing is measured. */
 #include <errno.h>
 
 #include "kernel/cgroup/cgroup_internal.h"

@@ -8,13 +8,14 @@
 #include "base/clock.h"
 #include "kernel/cgroup/cgroup_internal.h"
 
-#define REMOVE_NS         UINT64_C(2000000000)
-#define REMOVE_SLEEP_MIN  50000L
-#define REMOVE_SLEEP_MAX  20000000L
-#define TIDY_AT_ONCE      16
-#define REMOVE_KILL_AFTER 4 /* tries: the dying need a moment, killing them again does not help */
+#define REMOVE_NS        UINT64_C(2000000000)
+#define REMOVE_SLEEP_MIN 50000L
+#define REMOVE_SLEEP_MAX 20000000L
+#define TIDY_AT_ONCE     16
+#define REMOVE_KILL_AFTER                                                                          \
+	4 /* tries: exiting processes need a moment, killing them again does not help */
 
-/* What still lives in it after the first tries is killed: by the kernel, or one by one. */
+/* Kills processes that are still alive after the first tries: by the kernel, or one by one. */
 static void kill_again(struct cgroup *cgroup)
 {
 	struct cgroup_manager *manager = cgroup->manager;
@@ -33,7 +34,7 @@ static void kill_again(struct cgroup *cgroup)
 	}
 }
 
-/* One try. True: nothing is left of it. */
+/* Tries once. True: nothing is left of it. */
 static bool try_remove(struct cgroup *cgroup)
 {
 	if (cgroup->manager->ops->remove(cgroup)) {
@@ -85,7 +86,7 @@ static void keep_leftover(struct cgroup_manager *manager, struct cgroup *cgroup)
 	manager->leftovers_count++;
 }
 
-/* Round by round: those that do not go are last, and keep none of the others from its try. */
+/* Round robin: groups that cannot be removed go to the end, and do not delay the others. */
 bool cgroup_manager_tidy(struct cgroup_manager *manager)
 {
 	size_t left = manager->leftovers_count; /* none is tried twice */
@@ -119,8 +120,8 @@ void cgroup_free(struct cgroup *cgroup)
 	}
 	struct cgroup_manager *manager = cgroup->manager;
 	/*
-	 * Files first: of one that is open while its directory goes the kernel keeps a kilobyte in
-	 * its caches until memory is short.
+	 * Files first: if a file is open while its directory is removed, the kernel keeps a
+	 * kilobyte in its caches until memory is short.
 	 */
 	cgroup_join_done(cgroup);
 	cgroup_rest(cgroup);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A scope of the user's systemd: what an ordinary user whose login session is not delegated has.
- * systemd makes one transient scope per cell and moves the cell's first process, which waits, into
- * it. It removes the scope by itself when all in it are dead.
+ * A scope of the user's systemd: for an ordinary user whose login session is not delegated. systemd
+ * makes one transient scope per cell and moves the cell's first process, which waits, into it. It
+ * removes the scope by itself when all its processes are dead.
  *
  * This is the slow way (tens of milliseconds, in systemd). A delegated scope around brig
  * (`systemd-run --user --scope -p Delegate=yes`) is the fast one.
@@ -25,8 +25,8 @@
 static const struct cgroup_ops scope_ops;
 
 /*
- * The controllers that the user's systemd can hand out are those delegated to its own group,
- * .../user@<uid>.service: above us when we are one of its units, else beside our session.
+ * The controllers that the user's systemd can delegate are those delegated to its own group,
+ * .../user@<uid>.service: above us when we are one of its units, else next to our session.
  */
 static unsigned manager_controllers(const struct cgroup_facts *facts, int mount_fd)
 {
@@ -173,7 +173,7 @@ static int ask(struct cgroup *cgroup, const char *unit, pid_t pid, uint64_t dead
 	return r;
 }
 
-/* The answer only says that the job is queued: look until the process is really in it. */
+/* The reply only means that the job is queued: wait until the process is really in it. */
 static int wait_until_in(pid_t pid, const char *unit, uint64_t deadline_ns, char *path, size_t size)
 {
 	char file[48], text[CGROUP_TEXT_MAX];
@@ -201,7 +201,7 @@ static int wait_until_in(pid_t pid, const char *unit, uint64_t deadline_ns, char
 	}
 }
 
-/* Trust, and look: a scope whose limits did not take is no scope. */
+/* The limits are checked: a scope whose limits did not take effect is not used. */
 static int check_limits(struct cgroup *cgroup)
 {
 	const struct cgroup_limits *limits = &cgroup->limits;
@@ -232,7 +232,8 @@ static int enter(struct cgroup *cgroup, const char *path)
 	}
 	/*
 	 * No memory.oom.group: when all die at once systemd may remove the group before its
-	 * counters are read. So the greatest dies, pid 1 of the cell stays, and we do the rest.
+	 * counters are read. So the largest process dies, pid 1 of the cell stays, and we kill the
+	 * rest.
 	 */
 	return check_limits(cgroup);
 }
@@ -281,7 +282,7 @@ static void keep_greater(uint64_t *value, uint64_t seen)
 	*value = *value < seen ? seen : *value;
 }
 
-/* systemd removes the group soon after its last process: what was seen before still holds. */
+/* systemd removes the group soon after its last process: then the last values are used. */
 static void scope_usage(struct cgroup *cgroup, struct cgroup_usage *usage)
 {
 	struct cgroup_usage last = cgroup->last;
@@ -302,7 +303,7 @@ static void scope_usage(struct cgroup *cgroup, struct cgroup_usage *usage)
 	cgroup->last = *usage;
 }
 
-/* The figures are taken first: once all are dead systemd removes the group. */
+/* The counters are read first: once all are dead systemd removes the group. */
 static bool scope_kill(struct cgroup *cgroup)
 {
 	struct cgroup_usage usage = { 0 };
@@ -313,7 +314,7 @@ static bool scope_kill(struct cgroup *cgroup)
 
 static bool scope_remove(struct cgroup *cgroup)
 {
-	/* Gone, or empty: systemd takes it from here. */
+	/* Gone, or empty: systemd removes it. */
 	char text[256];
 	uint64_t populated;
 

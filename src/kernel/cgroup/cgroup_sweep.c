@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Groups whose maker was killed before it could remove them: found by name, emptied, removed.
- * With nothing to find this is one fstat() per hierarchy.
+ * Groups whose creator was killed before it could remove them: found by name, emptied, removed. If
+ * there are none, this is one fstat() per hierarchy.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -19,7 +19,7 @@
 #include "base/clock.h"
 #include "kernel/cgroup/cgroup_internal.h"
 
-#define MEMBERS_MAX 64 /* killed per pass; the caller comes again while some are left */
+#define MEMBERS_MAX 64 /* killed per pass; the caller repeats while some are left */
 #define GROUP_NS    UINT64_C(500000000)
 #define SWEEP_NS    UINT64_C(3000000000)
 
@@ -57,8 +57,8 @@ static bool listed(pid_t pid, const pid_t *pids, size_t count)
 }
 
 /*
- * A pid may be given to another process between reading the list and the signal. A pidfd opened
- * in between is either of the member that is still listed afterwards, or of a dead process.
+ * A pid may be reused by another process between reading the list and the signal. A pidfd opened in
+ * between refers either to the member that is still listed afterwards, or to a dead process.
  */
 void cgroup_kill_members(int tree_fd, const char *group)
 {
@@ -67,7 +67,7 @@ void cgroup_kill_members(int tree_fd, const char *group)
 	char path[CGROUP_PATH_MAX];
 	size_t count, left;
 
-	/* No new ones meanwhile; the file is there in the pids hierarchy only. */
+	/* Prevents new ones meanwhile; the file exists in the pids hierarchy only. */
 	snprintf(path, sizeof(path), "%s/pids.max", group);
 	cgroup_file_write(tree_fd, path, "0");
 	count = read_members(tree_fd, group, before);
@@ -163,7 +163,7 @@ static DIR *open_populated(const struct cgroup_tree *tree)
 	return dir;
 }
 
-/* A name found in one hierarchy is removed from this and all that follow: it counts once. */
+/* A name found in one hierarchy is removed from this and all later ones: it counts once. */
 static int sweep_tree(struct cgroup_manager *manager, size_t tree, uint64_t deadline_ns)
 {
 	DIR *dir = open_populated(&manager->trees[tree]);

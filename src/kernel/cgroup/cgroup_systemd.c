@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Talking with the user's systemd: where it listens, calls to it, and what it has delegated. */
+/*
+ * Communicates with the user's systemd: finds its socket, calls it, and reads what it has
+ * delegated.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +15,7 @@
 
 #define ASK_NS UINT64_C(500000000)
 
-/* systemd's own socket first: it is there also where no message bus is installed. */
+/* systemd's own socket first: it exists even where no message bus is installed. */
 int cgroup_systemd_find(struct cgroup_manager *manager)
 {
 	static const char *const names[] = { "systemd/private", "bus" };
@@ -71,8 +74,8 @@ static bool unit_path(const char *unit, char *path, size_t size)
 }
 
 /*
- * Only the system's systemd marks what it delegates with an attribute; the user's (as of 252)
- * has to be asked. `path` is a group's path in the v2 tree.
+ * Only the system's systemd marks delegated groups with an attribute; the user's (as of 252) must
+ * be asked. `path` is a group's path in the v2 tree.
  */
 bool cgroup_systemd_delegates(struct cgroup_manager *manager, const char *path)
 {

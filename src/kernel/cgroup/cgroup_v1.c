@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cgroup v1: one directory per hierarchy, made inside this process's own group, so that whatever
- * limits brig limits its cells too.
+ * cgroup v1: one directory per hierarchy, made inside this process's own group, so that limits on
+ * brig also apply to its cells.
  *
- * There is no common parent group: making and removing one costs as much as the cell's own
- * (55 + 43 us for memory alone). Files are reached by the tree's fd and "<name>/<file>", which
- * saves opening each directory.
+ * There is no common parent group: making and removing one costs as much as the cell's own (55 + 43
+ * us for memory alone). Files are reached by the tree's fd and "<name>/<file>", which saves opening
+ * each directory.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -50,9 +50,9 @@ static int set(struct cgroup *cgroup, int tree, const char *file, uint64_t value
 }
 
 /*
- * What waits in TCP and UDP sockets has an account of its own, which is kept only where it has a
- * limit. It comes on top of the cell's memory, so it is a part of that. Each TCP socket may hold
- * some bytes all the same; what many of them hold is seen by whoever looks (sockets_bytes).
+ * Data in TCP and UDP sockets has a counter of its own, which is kept only if it has a limit. It is
+ * not part of the cell's memory, so it gets a part of that limit. Each TCP socket may still hold
+ * some bytes; the total of many is seen in sockets_bytes.
  */
 static int limit_sockets(struct cgroup *cgroup, int tree, const char **what)
 {
@@ -60,7 +60,7 @@ static int limit_sockets(struct cgroup *cgroup, int tree, const char **what)
 
 	*what = "memory.kmem.tcp.limit_in_bytes";
 	int r = set(cgroup, tree, *what, bytes < SOCKETS_LEAST ? SOCKETS_LEAST : bytes);
-	return r == -ENOENT ? 0 : r; /* a kernel without accounts of its own memory */
+	return r == -ENOENT ? 0 : r; /* a kernel without accounting of kernel memory */
 }
 
 static int limit_memory(struct cgroup *cgroup, int tree, const char **what)
@@ -123,7 +123,7 @@ static int limit_in_tree(struct cgroup *cgroup, size_t i, const char **what)
 	return r;
 }
 
-/* A hierarchy that was left out at birth cannot be had later. */
+/* A hierarchy that was not used at the start cannot be added later. */
 static int v1_limit(struct cgroup *cgroup)
 {
 	const char *what;
@@ -193,7 +193,7 @@ static int v1_admit(struct cgroup *cgroup, uid_t id)
 		if (!cgroup->made[i]) {
 			continue;
 		}
-		/* The mode once more: the service's umask leaves nothing to others. */
+		/* The mode is set again: the service's umask allows others nothing. */
 		if (fchmodat(tree->fd, cgroup->name, 0711, 0) < 0 ||
 		    fchownat(tree->fd, file_path(cgroup, "tasks", path), id, id,
 			     AT_SYMLINK_NOFOLLOW) < 0) {
@@ -209,7 +209,7 @@ static int v1_admit(struct cgroup *cgroup, uid_t id)
 	return 1;
 }
 
-/* What is read at every look, by its place in usage_fds. */
+/* The counters that are read each time, by their index in usage_fds. */
 static const struct {
 	unsigned bit;
 	const char *file;
@@ -222,7 +222,7 @@ static const struct {
 	[CGROUP_SOCKETS_NOW] = { CGROUP_MEMORY, "memory.kmem.tcp.usage_in_bytes" },
 };
 
-/* Opened at the first look, kept for the next, which somebody may be waiting for. */
+/* Opened at the first read, kept open for the next, which must be fast. */
 static int figure_fd(struct cgroup *cgroup, enum cgroup_figure figure)
 {
 	int tree = tree_of(cgroup->manager, figures[figure].bit);
@@ -257,8 +257,8 @@ static bool get(struct cgroup *cgroup, enum cgroup_figure figure, uint64_t *ret)
 }
 
 /*
- * Out of memory is told by an eventfd. The kernel needs the other file only to find the group. Not
- * fatal: the counters tell it too, only later.
+ * Out of memory is reported by an eventfd. The kernel needs the other file only to find the group.
+ * Not fatal: the counters show it too, only later.
  */
 static void v1_watch(struct cgroup *cgroup)
 {
@@ -288,7 +288,7 @@ static void count_oom_kills(struct cgroup *cgroup, struct cgroup_usage *usage)
 	cgroup_text_value(text, "oom_kill", &usage->oom_kills);
 }
 
-/* Without the limit having been reached nothing was refused: then the file is not read. */
+/* If the limit was not reached, nothing was refused: then the file is not read. */
 static void count_refusals(struct cgroup *cgroup, struct cgroup_usage *usage)
 {
 	int tree = tree_of(cgroup->manager, CGROUP_PIDS);
@@ -351,8 +351,8 @@ static void v1_weigh(struct cgroup *cgroup, unsigned part)
 }
 
 /*
- * The death of pid 1 kills the others, but it has to get its turn first, among all of them: so they
- * are killed one by one before anything is given.
+ * The death of pid 1 kills the others, but it must be scheduled first, among all of them: so they
+ * are killed one by one before the quota is lifted.
  */
 static void v1_hurry(struct cgroup *cgroup)
 {
@@ -368,7 +368,9 @@ static void v1_hurry(struct cgroup *cgroup)
 	(void)cgroup_file_write(fd, file_path(cgroup, "cpu.shares", path), SHARES_MOST);
 }
 
-/* Called again while it is not done: what is left in a group by then is killed one by one. */
+/*
+ * Called again until it is done: processes that are left in a group by then are killed one by one.
+ */
 static bool v1_remove(struct cgroup *cgroup)
 {
 	struct cgroup_manager *manager = cgroup->manager;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Does the host have cgroup v1: this process's own directory in each hierarchy that is of use. */
+/* Detects cgroup v1: this process's own directory in each hierarchy that is needed. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -13,7 +13,7 @@
 #include "base/cleanup.h"
 #include "kernel/cgroup/cgroup_internal.h"
 
-/* memory comes first: making it is the slowest and the likeliest to fail. */
+/* memory comes first: making it is slowest and most likely to fail. */
 static const struct {
 	const char *name;
 	unsigned bit;
@@ -25,7 +25,7 @@ static const struct {
 	{ "cpuacct", CGROUP_CPUACCT, 0 },
 };
 
-/* Where a controller is mounted: some hosts have the pair without the links to it. */
+/* The mount of a controller: some hosts have the pair without the links to it. */
 static int open_mount(const struct cgroup_facts *facts, const char *name)
 {
 	static const char *const pairs[] = { "cpu,cpuacct", "cpuacct,cpu" };
@@ -39,8 +39,8 @@ static int open_mount(const struct cgroup_facts *facts, const char *name)
 }
 
 /*
- * The warden is in a group of its own above its cells' groups, but not in the hierarchy that
- * shares out processors (cgroup_delegate.c): there that group is below, under the same name.
+ * The warden is in a group of its own above its cells' groups, but not in the cpu hierarchy
+ * (cgroup_delegate.c): there that group is below, under the same name.
  */
 static void add_warden(const char *self, char *own, size_t size)
 {
@@ -87,7 +87,7 @@ static int open_own(const struct cgroup_facts *facts, const char *name, struct b
 	return fd;
 }
 
-/* Root's own directories need no question to the kernel: this is on every run's path. */
+/* Root's own directories need no check by the kernel: this is on every run's path. */
 static int check_directory(const struct cgroup_facts *facts, int fd, dev_t *ret_device)
 {
 	struct statfs fs;

@@ -39,7 +39,7 @@ int cgroup_v2_probe(struct cgroup_manager *manager, const struct cgroup_facts *f
 	return r;
 }
 
-/* The cpu controller costs something in every context switch: only when it is to limit. */
+/* The cpu controller has a cost in every context switch: it is used only for a limit. */
 static unsigned wanted(struct cgroup *cgroup)
 {
 	unsigned bits = cgroup->manager->trees[0].controllers & (CGROUP_MEMORY | CGROUP_PIDS);
@@ -48,8 +48,8 @@ static unsigned wanted(struct cgroup *cgroup)
 }
 
 /*
- * ENOENT: the parent was removed by another brig that ended, or never was; EAGAIN: it went away
- * while it was made ready.
+ * ENOENT: the parent was removed by another brig that ended, or never existed; EAGAIN: it was
+ * removed while it was prepared.
  */
 static int make_directory(struct cgroup *cgroup, struct brig_error *err)
 {
@@ -90,7 +90,7 @@ static int make_directory(struct cgroup *cgroup, struct brig_error *err)
 struct setting {
 	const char *file;
 	char text[48];
-	bool optional; /* kernels before it, or built without it, hold the limit all the same */
+	bool optional; /* older kernels, or those built without it, still enforce the limit */
 };
 
 static size_t settings(struct cgroup *cgroup, struct setting list[5])
@@ -158,7 +158,7 @@ static int v2_create(struct cgroup *cgroup, struct brig_error *err)
 				O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	r = cgroup->dir_fd < 0 ? -errno : limit(cgroup, &what);
 	if (r == -ENOENT && cgroup->dir_fd >= 0) {
-		/* The parent is there but another brig has not enabled its controllers yet. */
+		/* The parent exists but another brig has not enabled its controllers yet. */
 		r = cgroup_v2_prepare(manager, wanted(cgroup), err);
 		r = r < 0 ? r : limit(cgroup, &what);
 	}
@@ -171,7 +171,7 @@ static int v2_create(struct cgroup *cgroup, struct brig_error *err)
 	return 0;
 }
 
-/* poll() tells of a change since the last read, so there has to be a first one. */
+/* poll() reports changes since the last read, so there must be a first one. */
 void cgroup_v2_watch(struct cgroup *cgroup)
 {
 	if (cgroup->dir_fd < 0) {
@@ -191,7 +191,9 @@ void cgroup_v2_event_clear(struct cgroup *cgroup)
 	}
 }
 
-/* "oom" counts in the group whose limit was reached, "oom_kill" in the one that died for it. */
+/*
+ * "oom" counts in the group whose limit was reached, "oom_kill" in the group of the killed process.
+ */
 static void count_oom_kills(const char *events, struct cgroup_usage *usage)
 {
 	uint64_t own = 0;
@@ -210,7 +212,7 @@ void cgroup_v2_usage(struct cgroup *cgroup, struct cgroup_usage *usage)
 
 	usage->has_memory = cgroup_file_read_u64(fd, "memory.current", &usage->memory_now_bytes);
 	if (usage->has_memory) {
-		/* memory.peak is of Linux 5.19; before it, the greatest value that we saw. */
+		/* memory.peak exists since Linux 5.19; before, the greatest value that was read. */
 		if (!cgroup_file_read_u64(fd, "memory.peak", &usage->memory_peak_bytes)) {
 			usage->memory_peak_bytes = usage->memory_now_bytes;
 		}
@@ -241,7 +243,7 @@ void cgroup_v2_usage(struct cgroup *cgroup, struct cgroup_usage *usage)
 	cgroup->last = *usage;
 }
 
-/* cgroup.kill is of Linux 5.14. */
+/* cgroup.kill exists since Linux 5.14. */
 bool cgroup_v2_kill(struct cgroup *cgroup)
 {
 	return cgroup->dir_fd >= 0 && cgroup_file_write(cgroup->dir_fd, "cgroup.kill", "1") == 0;

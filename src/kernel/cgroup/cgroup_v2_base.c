@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cgroup v2: where groups may be made, and making that place ready.
+ * cgroup v2: finds the directory in which groups may be made, and prepares it.
  *
- * The rules of the house: a manager (systemd) owns the tree; only a delegated subtree is ours to
- * shape. A directory is taken as delegated when systemd says so, in an attribute or when asked,
- * when it is where ownership changes from another user to ours, or when it is the root of a cgroup
- * namespace. That it can be written is not enough: all groups of a user's own systemd can be, and
- * it would switch our controllers off again.
+ * The rules: a manager (systemd) owns the tree; only a delegated subtree may be changed. A
+ * directory counts as delegated when systemd says so, in an attribute or when asked, when it is
+ * where ownership changes from another user to ours, or when it is the root of a cgroup namespace.
+ * Write permission is not enough: all groups of a user's own systemd are writable, and it would
+ * disable our controllers again.
  *
  * Root without a delegated subtree makes /sys/fs/cgroup/brig.
  */
@@ -84,7 +84,7 @@ int cgroup_v2_mount(const struct cgroup_facts *facts, const char **ret_name)
 	return -ENOENT;
 }
 
-/* The walk over cgroup.procs that moving and checking share. `each` returns 0 or -errno. */
+/* The loop over cgroup.procs that moving and checking share. `each` returns 0 or -errno. */
 static int for_each_process(int dir_fd, int (*each)(int leaf_fd, const char *pid), int leaf_fd)
 {
 	static const size_t size = 64 * 1024;
@@ -117,14 +117,14 @@ static int check_ours(int unused, const char *pid)
 	struct stat st;
 
 	(void)unused;
-	/* "0" is a process that our pid namespace cannot see: surely not ours. */
+	/* "0" is a process that our pid namespace cannot see: not ours. */
 	if (strcmp(pid, "0") == 0 || snprintf(path, sizeof(path), "/proc/%s", pid) >= 32) {
 		return -EPERM;
 	}
 	if (stat(path, &st) < 0) {
 		return errno == ENOENT ? 0 : -errno;
 	}
-	/* Of a service some roles have other ids: in what is delegated to root all are its own. */
+	/* Some roles of a service have other ids: in a group delegated to root all are its own. */
 	return geteuid() == 0 || st.st_uid == geteuid() ? 0 : -EPERM;
 }
 
@@ -138,7 +138,7 @@ static int move_process(int leaf_fd, const char *pid)
 	return r == -ESRCH ? 0 : r;
 }
 
-/* "No internal processes": a group with processes cannot hand controllers to its children. */
+/* "No internal processes": a group with processes cannot pass controllers on to its children. */
 static int evacuate(int base_fd)
 {
 	_cleanup_close_ int leaf = -1;
@@ -186,7 +186,10 @@ int cgroup_v2_enable(int dir_fd, unsigned wanted)
 	return 0;
 }
 
-/* A user's processes in the way are moved to a leaf beside the cells, once per delegated scope. */
+/*
+ * A user's processes that prevent this are moved to a leaf next to the cells, once per delegated
+ * scope.
+ */
 static int prepare_delegated(int base_fd, unsigned wanted)
 {
 	int r = cgroup_v2_enable(base_fd, wanted);
@@ -200,7 +203,7 @@ static int prepare_delegated(int base_fd, unsigned wanted)
 	return r;
 }
 
-/* Another brig may remove the parent at any time, so this may have to be done again. */
+/* Another brig may remove the parent at any time, so this may have to be repeated. */
 static int prepare_parent(int mount_fd, unsigned wanted)
 {
 	_cleanup_close_ int fd = -1;
@@ -217,7 +220,7 @@ static int prepare_parent(int mount_fd, unsigned wanted)
 		return errno == ENOENT ? -EAGAIN : -errno;
 	}
 	r = cgroup_v2_enable(fd, wanted);
-	/* Removed in between: its files are gone (ENODEV, ENOENT). */
+	/* Removed meanwhile: its files are gone (ENODEV, ENOENT). */
 	return r == -ENODEV || r == -ENOENT ? -EAGAIN : r;
 }
 
@@ -244,11 +247,11 @@ static bool attribute_set(int fd, const char *name)
 	return fgetxattr(fd, name, value, sizeof(value)) == 1 && value[0] == '1';
 }
 
-/* A place that is looked at: a directory, its path in the tree, and how we came to it. */
+/* A candidate: a directory, its path in the tree, and how it was found. */
 struct candidate {
 	int fd;
 	const char *path; /* "" is the root of our cgroup namespace */
-	bool over_leaf;   /* its child that we are in is a leaf which an earlier brig made */
+	bool over_leaf;   /* its child that we are in is a leaf that an earlier brig made */
 	bool may_ask;     /* systemd */
 };
 
@@ -271,7 +274,7 @@ static bool delegated(struct cgroup_manager *manager, const struct candidate *pl
 	return place->may_ask && cgroup_systemd_delegates(manager, place->path);
 }
 
-/* Can groups with memory and pids limits be made in it? Says what is in the way. */
+/* Can groups with memory and pids limits be made in it? Returns the obstacle. */
 static const char *unusable(struct cgroup_manager *manager, const struct candidate *place,
 			    unsigned *ret_controllers)
 {
@@ -310,7 +313,7 @@ static int take(struct cgroup_manager *manager, int fd, unsigned bits, const cha
 	return where ? 1 : -ENOMEM;
 }
 
-/* Own group, or the one above it: then ours is a leaf that systemd or an earlier brig made. */
+/* Our own group, or the one above it: then ours is a leaf that systemd or an earlier brig made. */
 static int take_delegated(struct cgroup_manager *manager, const struct cgroup_facts *facts,
 			  int mount_fd, const char *mount_name, const char **obstacle)
 {
@@ -330,9 +333,7 @@ static int take_delegated(struct cgroup_manager *manager, const struct cgroup_fa
 			char *slash = strrchr(own, '/');
 			const char *base = slash ? slash + 1 : own;
 
-			/*
-			 * Beside init.scope there are the units of a systemd, not leaves of ours.
-			 */
+			/* The siblings of init.scope are units of a systemd, not leaves of ours. */
 			if (*own == '\0' || strcmp(base, "init.scope") == 0) {
 				return 0;
 			}
@@ -374,7 +375,7 @@ int cgroup_v2_base(struct cgroup_manager *manager, const struct cgroup_facts *fa
 	unsigned offered;
 	int r;
 
-	/* A controller is in one hierarchy only: no need to look for these two in v2. */
+	/* A controller is in one hierarchy only: these two need not be searched in v2. */
 	if (bound_to_v1(facts->self, "memory") && bound_to_v1(facts->self, "pids")) {
 		buf_addf(why, "%scgroup v2: memory and pids belong to v1 on this host",
 			 why->size ? "; " : "");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A conversation over D-Bus: address, connection, authentication, one call. */
+/* A D-Bus client: address, connection, authentication, one call. */
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -39,7 +39,7 @@ static int hex_digit(char c)
 	return at ? (int)(at - digits) : -1;
 }
 
-/* "%2f" stands for '/'. NUL is refused: it would cut the path short. */
+/* "%2f" means '/'. NUL is rejected: it would cut the path short. */
 static bool unescape(const char *text, size_t size, char *out, size_t out_size)
 {
 	size_t n = 0;
@@ -119,11 +119,14 @@ int dbus_connect(const struct dbus_address *address)
 	    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0) {
 		return -errno;
 	}
-	/* Whoever else listens there would learn of our runs and could pretend to limit them. */
+	/* Another listener would learn of our runs and could pretend to limit them. */
 	if (peer.uid != geteuid() && peer.uid != 0) {
 		return -EPERM;
 	}
-	/* A pid that we name would be another process there, and be moved in the cell's stead. */
+	/*
+	 * A pid that we send would be another process there, and would be moved in place of the
+	 * cell.
+	 */
 	if (peer.pid == 0) {
 		return -EXDEV;
 	}
@@ -173,7 +176,7 @@ static int send_all(int fd, const void *data, size_t size, uint64_t deadline_ns)
 	return 0;
 }
 
-/* Exactly so many bytes: nothing of what follows is taken, so no buffer has to be kept. */
+/* Reads exactly `size` bytes, none of the following ones, so no buffer must be kept. */
 static int receive_all(int fd, void *data, size_t size, uint64_t deadline_ns)
 {
 	char *at = data;
@@ -215,7 +218,7 @@ static int receive_line(int fd, char line[LINE_MAX_SIZE], uint64_t deadline_ns)
 	return -EBADMSG;
 }
 
-/* SASL EXTERNAL: the uid in decimal, each digit in hexadecimal; the kernel vouches for it. */
+/* SASL EXTERNAL: the uid in decimal, each digit in hexadecimal; the kernel certifies it. */
 int dbus_authenticate(int fd, uint64_t deadline_ns)
 {
 	char uid[16], request[96], line[LINE_MAX_SIZE];
@@ -269,7 +272,7 @@ static int receive_message(int fd, uint64_t deadline_ns, struct dbus_message *me
 	return r;
 }
 
-/* Waits for the answer to our call; signals and the answer to the greeting are passed over. */
+/* Waits for the reply to our call; signals and the reply to the greeting are skipped. */
 static int receive_answer(int fd, uint64_t deadline_ns, struct dbus_message *answer)
 {
 	for (int i = 0; i < DBUS_SKIP_MAX; i++) {
@@ -302,7 +305,7 @@ int dbus_call(int fd, const struct dbus_call *call, bool hello, uint64_t deadlin
 	int r;
 
 	*answer = (struct dbus_message){ 0 };
-	/* The greeting and the call go out together: one round trip less. */
+	/* The greeting and the call are sent together: one round trip less. */
 	if (hello) {
 		dbus_message_build(&out, &hello_call, SERIAL_HELLO);
 	}

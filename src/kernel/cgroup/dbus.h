@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The little of D-Bus that asking a service manager for something takes: connect to a unix socket,
- * authenticate as oneself, send one call, wait for its answer. Every wait has a deadline
- * (clock_now_ns), every length a bound; what comes back is not trusted.
+ * The subset of D-Bus that is needed for a request to a service manager: connect to a unix socket,
+ * authenticate as oneself, send one call, wait for its reply. Every wait has a deadline
+ * (clock_now_ns), every length a bound; the reply is not trusted.
  */
 #ifndef BRIG_KERNEL_CGROUP_DBUS_H
 #define BRIG_KERNEL_CGROUP_DBUS_H
@@ -15,8 +15,8 @@
 
 #include "base/buf.h"
 
-#define DBUS_MESSAGE_MAX 65536u /* greater ones end the conversation */
-#define DBUS_SKIP_MAX    256    /* messages that are not the answer, before we give up */
+#define DBUS_MESSAGE_MAX 65536u /* longer ones end the connection */
+#define DBUS_SKIP_MAX    256    /* messages that are not the reply, before it gives up */
 #define DBUS_HEADER_SIZE 16u    /* the fixed part, up to the length of the header fields */
 
 struct dbus_address {
@@ -29,8 +29,8 @@ int dbus_address_parse(const char *text, struct dbus_address *ret);
 int dbus_address_path(const char *path, struct dbus_address *ret);
 
 /*
- * A connected fd, or -errno. -EPERM: the listener is neither this user's nor root's. -EXDEV: it
- * lives in a pid namespace above ours, so that our pids mean nothing to it.
+ * A connected fd, or -errno. -EPERM: the listener is neither this user's nor root's. -EXDEV: it is
+ * in a pid namespace above ours, so our pids are invalid there.
  */
 int dbus_connect(const struct dbus_address *address);
 int dbus_authenticate(int fd, uint64_t deadline_ns);
@@ -45,7 +45,7 @@ struct dbus_call {
 };
 
 struct dbus_message {
-	uint8_t type; /* 1 call, 2 answer, 3 error, 4 signal */
+	uint8_t type; /* 1 call, 2 reply, 3 error, 4 signal */
 	uint32_t reply_serial;
 	char error_name[128];
 	char text[256];   /* the body's first string, if it begins with one */
@@ -54,8 +54,8 @@ struct dbus_message {
 };
 
 /*
- * `hello`: the peer is a message bus, which wants to be greeted first. 0, or -errno; -EREMOTEIO:
- * the peer answered with an error, named and explained in `answer`.
+ * `hello`: the peer is a message bus, which must be greeted first. 0, or -errno; -EREMOTEIO: the
+ * peer replied with an error, named and explained in `answer`.
  */
 int dbus_call(int fd, const struct dbus_call *call, bool hello, uint64_t deadline_ns,
 	      struct dbus_message *answer);
@@ -66,7 +66,7 @@ void dbus_put_u32(struct buf *buf, uint32_t value);
 void dbus_put_u64(struct buf *buf, uint64_t value);
 void dbus_put_string(struct buf *buf, const char *text);
 void dbus_put_signature(struct buf *buf, const char *text);
-/* Array: begin gives a mark for end. `alignment` is that of the elements. */
+/* Array: begin returns a mark for end. `alignment` is that of the elements. */
 struct dbus_array {
 	size_t length_at;
 	size_t start;
@@ -78,7 +78,7 @@ void dbus_array_end(struct buf *buf, struct dbus_array array);
 void dbus_message_build(struct buf *buf, const struct dbus_call *call, uint32_t serial);
 
 /*
- * How long the message is that begins with these DBUS_HEADER_SIZE bytes. 0: malformed or too
+ * The length of the message that begins with these DBUS_HEADER_SIZE bytes. 0: malformed or too
  * long.
  */
 size_t dbus_message_size(const uint8_t *header);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* D-Bus messages: writing calls, reading answers. No input or output; tests/fuzz/fuzz_dbus.c. */
+/* D-Bus messages: writes calls, reads replies. No input or output; tests/fuzz/fuzz_dbus.c. */
 #include <endian.h>
 #include <string.h>
 
@@ -60,7 +60,7 @@ struct dbus_array dbus_array_begin(struct buf *buf, size_t alignment)
 
 	dbus_put_u32(buf, 0);
 	array.length_at = buf->size - 4;
-	/* The length does not count the padding in front of the first element. */
+	/* The length does not include the padding before the first element. */
 	dbus_put_align(buf, alignment);
 	array.start = buf->size;
 	return array;
@@ -117,7 +117,7 @@ void dbus_message_build(struct buf *buf, const struct dbus_call *call, uint32_t 
 	buf_done(&message);
 }
 
-/* A bounded look at received bytes; after any error `bad` is set and everything reads as 0. */
+/* Bounded reads of received bytes; after any error `bad` is set and everything reads as 0. */
 struct dbus_reader {
 	const uint8_t *data;
 	size_t size;
@@ -168,7 +168,7 @@ static uint32_t get_u32(struct dbus_reader *reader)
 	return reader->big ? be32toh(value) : le32toh(value);
 }
 
-/* Copies as much as fits, control characters replaced: it ends in messages for people. */
+/* Copies as much as fits, with control characters replaced: it appears in messages for users. */
 static void copy_text(char *to, size_t to_size, const uint8_t *from, size_t size)
 {
 	size_t n = size < to_size ? size : to_size - 1;
@@ -201,7 +201,7 @@ static void get_signature(struct dbus_reader *reader, char *to, size_t to_size)
 	get_text(reader, get_u8(reader), to, to_size);
 }
 
-/* All fields that the specification knows are strings, paths, signatures or numbers. */
+/* All fields of the specification are strings, paths, signatures or numbers. */
 static void get_field(struct dbus_reader *reader, struct dbus_message *message, char signature[256])
 {
 	char type[256] = "", text[256] = "";

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs a filter program on paper, as the kernel would. Knows the instructions that the compiler
- * emits and no other; whatever is odd answers with a kill, so that a faulty program cannot pass.
+ * Simulates a filter program, as the kernel would run it. Supports the instructions that the
+ * compiler emits and no other; anything unexpected returns a kill, so that a faulty program cannot
+ * pass.
  */
 #include <string.h>
 
@@ -25,7 +26,7 @@ uint32_t bpf_evaluate(const struct bpf_program *program, const struct seccomp_da
 {
 	uint32_t a = 0;
 
-	/* Jumps go forwards only: it ends after `count` instructions at the latest. */
+	/* Jumps only go forwards: it ends after at most `count` instructions. */
 	for (uint64_t i = 0; i < program->count; i++) {
 		const struct sock_filter *insn = &program->code[i];
 

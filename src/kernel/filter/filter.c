@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The written table of a filter, read plainly: no cleverness here, because this is what the
- * compiled program is held against.
+ * Interprets the table of a filter in the simplest way, because the compiled program is checked
+ * against this.
  */
 #include "kernel/filter/filter.h"
 
@@ -51,7 +51,7 @@ static bool rule_holds(const struct filter_rule *rule, const uint64_t args[6])
 	return true;
 }
 
-/* Index of the first rule of a call, or of where it would stand. */
+/* Index of the first rule of a call, or the position where it would be. */
 static unsigned first_rule(const struct filter *filter, uint32_t call)
 {
 	unsigned low = 0;
@@ -72,7 +72,7 @@ static unsigned first_rule(const struct filter *filter, uint32_t call)
 struct filter_decision filter_decide(const struct filter *filter, uint32_t arch, uint32_t call,
 				     const uint64_t args[6])
 {
-	/* i386 and x32 reach the same kernel by other numbers: no table holds for them. */
+	/* i386 and x32 reach the same kernel with other numbers: no table applies to them. */
 	if (arch != AUDIT_ARCH_X86_64 || call >= FILTER_X32_BIT) {
 		return (struct filter_decision){ .action = FILTER_KILL };
 	}

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A filter's table as a BPF program: a balanced tree over ranges of call numbers, with the tests
- * of arguments at its leaves. Why our own: docs/design/decisions/0001-own-bpf-compiler.md.
+ * Compiles a filter's table to a BPF program: a balanced tree over ranges of call numbers, with the
+ * tests of arguments at its leaves. Why it is our own:
+ * docs/design/decisions/0001-own-bpf-compiler.md.
  *
  * The program is written from its end to its beginning. BPF jumps only forwards, so every target
- * is already in its place when a jump to it is written: no second pass, no patching, and a target
- * too far for the 8 bits of a conditional jump gets an unconditional one put in between.
+ * already exists when a jump to it is written: no second pass, no patching, and a target too far
+ * for the 8 bits of a conditional jump gets an unconditional one in between.
  */
 #include <errno.h>
 #include <linux/audit.h>
@@ -24,7 +25,7 @@ struct filter_builder {
 	unsigned head; /* the program so far is code[head..] */
 	bool full;
 	bool notify;
-	/* Where each recent return stands, so that branches near to it share it. */
+	/* The position of each recent return, so that nearby branches share it. */
 	struct {
 		uint32_t value;
 		unsigned at;
@@ -32,10 +33,10 @@ struct filter_builder {
 	unsigned returns_count;
 };
 
-/* Numbers [first, next range's first) that have the same answer. */
+/* Numbers [first, next range's first) with the same result. */
 struct range {
 	uint16_t first;
-	uint16_t rules; /* how many rules decide; 0: `value` is the answer */
+	uint16_t rules; /* number of rules that decide; 0: `value` is the result */
 	uint16_t rule;  /* first of them */
 	uint32_t value;
 };
@@ -51,7 +52,7 @@ static unsigned emit(struct filter_builder *b, uint16_t code, uint8_t yes, uint8
 	return b->head;
 }
 
-/* `target`, or a jump to it close by. */
+/* `target`, or a jump to it nearby. */
 static unsigned within_reach(struct filter_builder *b, unsigned target)
 {
 	if (target - b->head <= REACH) {
@@ -132,7 +133,7 @@ static void emit_load(struct filter_builder *b, unsigned arg, bool high, uint32_
 	emit(b, BPF_LD | BPF_W | BPF_ABS, 0, 0, (uint32_t)offset);
 }
 
-/* Both words of each value: low, then high, then on to the next value. */
+/* Both words of each value: low, then high, then the next value. */
 static unsigned emit_wide_test(struct filter_builder *b, const struct filter_test *test,
 			       unsigned found, unsigned missed)
 {
@@ -184,7 +185,7 @@ static unsigned emit_test(struct filter_builder *b, const struct filter_test *te
 		uint32_t last_value = (uint32_t)test->values[i - 1];
 
 		if (i - first >= RUN_WORTH) {
-			/* The kernel's price is by the instruction: two for the whole run. */
+			/* The cost is per instruction: two for the whole run of values. */
 			unsigned above = emit_branch(b, BPF_JGT, last_value, next, found);
 			next = emit_branch(b, BPF_JGE, (uint32_t)test->values[first], above, next);
 			i = first;
@@ -197,7 +198,7 @@ static unsigned emit_test(struct filter_builder *b, const struct filter_test *te
 	return b->head;
 }
 
-/* The rules of one call, last to first: what does not hold goes on to the next. */
+/* The rules of one call, last to first: if one does not hold, the next is tested. */
 static unsigned emit_rules(struct filter_builder *b, const struct filter_rule *rules,
 			   unsigned count)
 {
@@ -247,7 +248,7 @@ static void add_range(struct range *ranges, unsigned *count, struct range range)
 	ranges[(*count)++] = range;
 }
 
-/* A call with one rule and no test has a simple answer; the gaps between calls are ENOSYS. */
+/* A call with one rule and no test has a fixed result; the gaps between calls are ENOSYS. */
 static unsigned make_ranges(const struct filter_builder *b, const struct filter *filter,
 			    struct range *ranges)
 {
@@ -307,7 +308,7 @@ static bool tests_valid(const struct filter_rule *rule)
 	return true;
 }
 
-/* The table must be as its contract says, or the tree would be wrong without a word. */
+/* The table must fulfil its contract, or the tree would be wrong without an error. */
 static int check_table(const struct filter *filter, struct brig_error *err)
 {
 	for (unsigned i = 0; i < filter->count; i++) {
@@ -349,7 +350,7 @@ int filter_compile(const struct filter *filter, bool notify, struct bpf_program 
 	if (b->full) {
 		r = error_set(
 			err, BRIG_E_POLICY, E2BIG,
-			"system-call filter: more than the %d instructions that the kernel takes",
+			"system-call filter: more than the %d instructions that the kernel accepts",
 			BPF_MAXINSNS);
 		error_remedy(err,
 			     "name fewer single system calls, or use groups without conditions");

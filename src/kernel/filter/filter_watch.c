@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Watching calls that a filter allows, or answers without a record: they wait for the listener,
- * which tells of them, and answers as the filter would have, or lets them go on
+ * Watches calls that a filter allows, or answers without a record: they wait for the listener,
+ * which reports them, and answers as the filter would have, or lets them continue
  * (SECCOMP_USER_NOTIF_FLAG_CONTINUE).
  *
- * The manual warns of that flag: what a pointer points to may change between the look and the
- * call. Here nothing rests on a look. The listener asks filter_decide(), on the same register
- * values that the compiled program would have judged; nobody can change those while the call
- * waits (a tracer could, and no tracer is allowed), and no byte of the caller's memory has a say.
- * So a watched filter allows exactly what the same filter allows unwatched. What is read from the
- * caller's memory besides is for the record alone, and the record may be lied to.
+ * The manual warns of that flag: the memory behind a pointer may change between the check and the
+ * call. Here nothing depends on such memory. The listener calls filter_decide(), with the same
+ * register values that the compiled program would have seen; they cannot change while the call
+ * waits (a tracer could change them, and no tracer is allowed), and no byte of the caller's memory
+ * matters. So a watched filter allows exactly what the same filter allows unwatched. Other reads of
+ * the caller's memory are for the record only, and the record may be deceived.
  *
  * It is not invisible, though. Each call costs two switches to the listener and back; and a signal
- * whose handler is set without SA_RESTART, in the moment before the call is heard, makes it fail
- * with EINTR, also calls that never do otherwise. After that moment only a kill wakes it, where
- * the kernel is not older than 5.19.
+ * whose handler is set without SA_RESTART, in the moment before the listener has received the call,
+ * makes it fail with EINTR, also calls that otherwise never do. After that moment only a kill wakes
+ * it, if the kernel is 5.19 or newer.
  */
 #include <errno.h>
 
@@ -22,14 +22,14 @@
 #include "kernel/filter/filter.h"
 
 /*
- * write: by it the listener's number is told, before there is anybody who listens. The others must
- * not come back with EINTR, as a call that waits to be heard can: no program is ready for that.
- * Every program has them, so there is nothing to learn.
+ * write: it sends the listener's number, before there is a listener. The others must not return
+ * EINTR, as a call that waits for the listener can: no program expects that. Every program makes
+ * them, so there is nothing to learn.
  */
 static const char *const never_watched[] = { "write", "exit", "exit_group", "rt_sigreturn",
 					     "restart_syscall" };
 
-/* They reach into a process that waits, or take the listener from who holds it. */
+/* They can change a process that waits, or take the listener from its holder. */
 static const char *const never_combined[] = { "ptrace", "process_vm_writev", "pidfd_getfd" };
 
 static bool is_among(unsigned call, const char *const *names, size_t count)
@@ -80,7 +80,7 @@ int filter_watch(struct filter *filter, const struct call_set *calls, struct bri
 	for (unsigned i = 0; i < filter->count; i++) {
 		struct filter_rule *rule = &filter->rules[i];
 
-		/* What is refused is told of anyway; who is killed has nobody to wait for. */
+		/* A refused call is reported anyway; a killed process does not wait. */
 		rule->watch = (rule->action == FILTER_ALLOW || rule->action == FILTER_ERRNO) &&
 			      call_set_has(calls, rule->call) &&
 			      !is_among(rule->call, never_watched, ARRAY_SIZE(never_watched));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Symbolic constants of system-call arguments: what rules may write and verdicts show. The values
- * are the kernel's x86_64 ABI, written out so that the headers of an old build host lack nothing.
+ * Symbolic constants of system-call arguments, for rules and verdicts. The values are the kernel's
+ * x86_64 ABI, written out so that they do not depend on the headers of an old build host.
  */
 #include "kernel/filter/syscall_constant.h"
 

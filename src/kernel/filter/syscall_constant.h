@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sets of symbolic constants: what a value means depends on which argument it stands in. */
+/* Sets of symbolic constants: the meaning of a value depends on its argument. */
 #ifndef BRIG_KERNEL_FILTER_SYSCALL_CONSTANT_H
 #define BRIG_KERNEL_FILTER_SYSCALL_CONSTANT_H
 
@@ -47,7 +47,7 @@ enum constant_set {
 };
 
 struct constant {
-	char name[36]; /* in place: a pointer would be relocated at every start */
+	char name[36]; /* an array: a pointer would be relocated at every start */
 	uint32_t value;
 	enum constant_set set;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a refused call meant: "socket(AF_ALG, SOCK_SEQPACKET, 0)". Scalars only: what a pointer
- * points to may change while it is read, and is the program's own business.
+ * Describes a refused call: "socket(AF_ALG, SOCK_SEQPACKET, 0)". Scalars only: the memory behind a
+ * pointer may change while it is read, and is not recorded.
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -21,8 +21,8 @@ enum form {
 	FORM_NAME,      /* one constant of a set */
 	FORM_FLAGS,     /* several of a set */
 	FORM_SOCK_TYPE, /* one of a set below the flags */
-	FORM_PROTOCOL,  /* by the family in front of it */
-	FORM_OPTION,    /* by the level in front of it */
+	FORM_PROTOCOL,  /* depends on the family before it */
+	FORM_OPTION,    /* depends on the level before it */
 };
 
 struct argument {
@@ -168,7 +168,7 @@ static void add_flags(struct text *text, enum constant_set set, uint32_t value)
 	}
 }
 
-/* Levels are protocols, but for a few of their own. */
+/* Levels are protocols, except a few of their own. */
 static void add_level(struct text *text, uint32_t level)
 {
 	if (constant_name(CONSTANT_LEVEL, level)) {
@@ -244,7 +244,7 @@ static void add_argument(struct text *text, const struct argument *argument, uns
 	case FORM_FLAGS:
 		add_flags(text, argument->set, low);
 		break;
-	case FORM_SOCK_TYPE: /* the flags above say nothing about why it was refused */
+	case FORM_SOCK_TYPE: /* the flags above do not explain the refusal */
 		add_name(text, CONSTANT_SOCKTYPE, low & 0xf);
 		break;
 	case FORM_PROTOCOL:

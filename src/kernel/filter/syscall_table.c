@@ -12,7 +12,7 @@ int syscall_number(const char *name)
 	for (const char *c = name; *c != '\0'; c++) {
 		hash = SYSCALL_HASH_STEP(hash, (unsigned char)*c);
 	}
-	/* The table is less than half full: the next free place is never far. */
+	/* The table is less than half full: the next free slot is always near. */
 	for (; syscall_hash[hash] != 0; hash = (hash + 1) % SYSCALL_HASH_SIZE) {
 		unsigned number = syscall_hash[hash] - 1u;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The order in which a host is probed, and what each attempt means for its layer. */
+/* The order in which a host is probed, and the meaning of each attempt for its layer. */
 #include "kernel/probe/probe.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 
 #define LANDLOCK_ABI_SCOPES 6 /* signals and abstract sockets, Linux 6.12 */
 
-/* In a user namespace like a cell's, or where the caller stands. */
+/* In a user namespace like a cell's, or in the caller's. */
 enum where { IN_CELL, HERE };
 
 static const struct {
@@ -61,7 +61,7 @@ static void conclude(struct probe_finding *finding, int r, const struct probe_no
 	}
 }
 
-/* What an attempt that worked found out besides. */
+/* Adds further findings of a successful attempt. */
 static void refine(enum layer layer, const struct probe_note *note, struct probe_finding *finding)
 {
 	int value = note->values[0];
@@ -99,7 +99,7 @@ static int try_ids(struct probe_attempt *base, struct probe_finding *finding)
 			.state = PROBE_MISSING,
 			.errnum = EPERM,
 			.detail = "needs userns",
-			.repair = "mend userns first",
+			.repair = "fix userns first",
 		};
 		return -1;
 	}
@@ -166,7 +166,7 @@ void probe_run(struct cgroup_manager *groups, struct probe_report *ret)
 	conclude(&ret->layers[LAYER_USERNS], probe_attempt(&base, &note), &note);
 	base.inside = NULL;
 	if (ret->layers[LAYER_USERNS].state == PROBE_MISSING) {
-		base.namespaces = 0; /* root can make the others all the same */
+		base.namespaces = 0; /* root can still make the others */
 	}
 	int ids = try_ids(&base, &ret->layers[LAYER_UIDRANGE]);
 	run_trials(&base, ret);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What this host can enforce, found out by trying: every layer in a throw-away child that makes
- * the same calls with the same flags as a cell's set-up does. Bounded in time; nothing is left.
+ * Finds out what this host can enforce, by trying: every layer in a temporary child that makes the
+ * same calls with the same flags as a cell's set-up does. Bounded in time; nothing is left behind.
  */
 #ifndef BRIG_KERNEL_PROBE_PROBE_H
 #define BRIG_KERNEL_PROBE_PROBE_H
@@ -19,7 +19,7 @@
 
 enum probe_state {
 	PROBE_OK,
-	PROBE_DEGRADED, /* there, but weaker or slower than it could be */
+	PROBE_DEGRADED, /* it works, but weaker or slower than it could */
 	PROBE_MISSING,
 };
 const char *probe_state_name(enum probe_state state);
@@ -28,10 +28,10 @@ struct probe_finding {
 	enum probe_state state;
 	int errnum;                    /* why it is missing; 0: see detail */
 	char detail[PROBE_DETAIL_MAX]; /* one line; may be "" when all is well */
-	char repair[PROBE_REPAIR_MAX]; /* what to do, mostly a command; "" when all is well */
+	char repair[PROBE_REPAIR_MAX]; /* the remedy, usually a command; "" when all is well */
 };
 
-/* System calls that brig uses outside the layers, or that decide how well a layer works. */
+/* System calls that brig uses outside the layers, or that determine how well a layer works. */
 enum probe_call {
 	PROBE_CALL_CLONE3,
 	PROBE_CALL_INTO_CGROUP,
@@ -51,7 +51,7 @@ struct probe_call_info {
 };
 extern const struct probe_call_info probe_call_table[PROBE_CALLS];
 
-/* Settings that decide, or explain, what is missing. */
+/* Settings that cause, or explain, missing layers. */
 enum probe_sysctl {
 	PROBE_SYSCTL_USERNS_CLONE,    /* Debian's own */
 	PROBE_SYSCTL_APPARMOR_USERNS, /* Ubuntu's own */
@@ -72,13 +72,13 @@ struct probe_host {
 	char kernel[65];
 	unsigned major, minor;
 	uid_t uid;
-	char container[32];  /* what kind; "": none was recognised */
+	char container[32];  /* its kind; "": none was recognised */
 	bool user_namespace; /* brig itself is in one that is not the host's first */
 	bool systemd;        /* it runs this host */
 	bool cgroup2;        /* mounted as the only hierarchy */
 	int seccomp;         /* mode of a filter that brig itself runs under; 0: none */
 	uint64_t capabilities;
-	char proc_mask[128]; /* first thing mounted over a part of /proc; "": none */
+	char proc_mask[128]; /* the first mount over a part of /proc; "": none */
 	char core_pattern[129];
 	int64_t sysctls[PROBE_SYSCTLS]; /* -1: not on this host */
 	char executable[256];           /* brig's own path */
@@ -90,10 +90,10 @@ struct probe_report {
 	struct probe_host host;
 };
 
-/* `groups` may be NULL: then the cgroup layers are missing. Always fills all of the report. */
+/* `groups` may be NULL: then the cgroup layers are missing. Always fills the whole report. */
 void probe_run(struct cgroup_manager *groups, struct probe_report *ret);
 
-/* Facts of the host that take no layer away, but that an operator should know. */
+/* Facts of the host that cost no layer, but that an operator should know. */
 struct probe_remark {
 	const char *name;
 	bool (*applies)(const struct probe_host *host);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which of the newer system calls are there. Each is made in a way that cannot succeed, or does
- * nothing, and told by its errno: a call that is not there says ENOSYS, or EPERM by a filter.
+ * Checks which of the newer system calls exist. Each is made in a way that cannot succeed, or does
+ * nothing, and recognised by its errno: a missing call returns ENOSYS, or EPERM from a filter.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,13 +27,13 @@ const struct probe_call_info probe_call_table[PROBE_CALLS] = {
 				 "files are collected name by name with O_NOFOLLOW instead" },
 };
 
-/* No such fd: EBADF is an answer of the call itself. */
+/* Not an open fd: EBADF comes from the call itself. */
 #define NO_FD 0x3fffffff
 
 static int clone3_with(uint64_t flags)
 {
 	struct clone_args args = { .flags = flags, .cgroup = NO_FD };
-	/* CLONE_FS with a new mount namespace is refused by every kernel: never a child. */
+	/* CLONE_FS with a new mount namespace is rejected by every kernel: never a child. */
 	int r = sys_clone3(&args, sizeof(args));
 
 	if (r == 0) {
@@ -70,7 +70,10 @@ static int try_close_range(void)
 	return r < 0 ? r : sys_close_range(NO_FD, NO_FD, CLOSE_RANGE_CLOEXEC);
 }
 
-/* Without privilege the first two do not come as far as their arguments: EPERM is an answer. */
+/*
+ * Without privilege the first two fail before they check their arguments: EPERM means that they
+ * exist.
+ */
 static int try_mount_api(void)
 {
 	_cleanup_close_ int fs = sys_fsopen("tmpfs");
@@ -90,7 +93,9 @@ static int try_mount_setattr(void)
 	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY };
 	int r = sys_mount_setattr(NO_FD, "", AT_EMPTY_PATH, &attr);
 
-	/* Without privilege it may not come as far as the fd; the rootfs layer tells the rest. */
+	/*
+	 * Without privilege it may fail before it checks the fd; the rootfs layer covers the rest.
+	 */
 	return r == -EBADF || r == -EPERM ? 0 : r;
 }
 

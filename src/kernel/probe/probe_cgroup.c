@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Trying control groups: one is made with limits, a child is born in it, and it is removed. */
+/* Tries control groups: makes one with limits, starts a child in it, and removes it. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -30,7 +30,7 @@ set_all(struct probe_finding layers[LAYER_COUNT], enum probe_state state, int er
 	}
 }
 
-/* 0 or -errno; `err` says more when it was the making that failed. */
+/* 0 or -errno; `err` has the details if the group could not be made. */
 static int try_group(struct cgroup_manager *groups, const struct probe_attempt *base,
 		     struct probe_note *note, struct brig_error *err)
 {
@@ -64,7 +64,7 @@ void probe_cgroup(struct cgroup_manager *groups, const struct probe_attempt *bas
 	if (given == 0) {
 		return;
 	}
-	/* A doctor or a run that was killed may have left its group. */
+	/* A doctor or a run that was killed may have left its group behind. */
 	cgroup_manager_sweep(groups);
 	int r = try_group(groups, base, &note, &err);
 	if (r < 0) {
@@ -72,7 +72,7 @@ void probe_cgroup(struct cgroup_manager *groups, const struct probe_attempt *bas
 			err.message[0] ? err.message : note.what, strerror(-r));
 		return;
 	}
-	/* systemd takes tens of milliseconds for what a delegated group does in one. */
+	/* systemd needs tens of milliseconds for what a delegated group does in one. */
 	bool slow = strcmp(means, "systemd-scope") == 0;
 	for (size_t i = 0; i < GROUP_LAYERS; i++) {
 		struct probe_finding *finding = &layers[group_layers[i]];

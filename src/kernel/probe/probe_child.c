@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A throw-away child in which something is tried: born like a cell's pid 1, told when its ids are
- * mapped, killed by its pidfd when it takes too long. It dies with us, and what it mounts lives in
- * its own mount namespace, so nothing is left however it or we end.
+ * A temporary child for an attempt: started like a cell's pid 1, notified when its ids are mapped,
+ * killed by its pidfd when it takes too long. It dies with us, and its mounts are in its own mount
+ * namespace, so nothing is left however it or we end.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,9 +28,9 @@
 
 struct probe_child {
 	pid_t pid;
-	int pidfd;      /* owned; -1: a kernel without them */
-	int release[2]; /* owned: we say that the ids are mapped */
-	int notes[2];   /* owned: the child says how it went */
+	int pidfd;      /* owned; -1: the kernel has none */
+	int release[2]; /* owned: reports to the child that the ids are mapped */
+	int notes[2];   /* owned: the child reports the result */
 };
 
 int probe_step(struct probe_note *note, const char *what, int r)
@@ -76,7 +76,7 @@ static int child_try(const struct probe_attempt *attempt, struct probe_note *not
 	char byte;
 	int r = probe_step(note, "join the cgroup", join(attempt));
 
-	/* End of file: our parent died, or could not map the ids and says so itself. */
+	/* End of file: our parent died, or could not map the ids and reports it itself. */
 	if (r == 0 && read(release, &byte, 1) != 1) {
 		_exit(1);
 	}
@@ -100,7 +100,7 @@ static _Noreturn void child_main(const struct probe_attempt *attempt, struct pro
 	_exit(write(child->notes[1], &note, sizeof(note)) == sizeof(note) ? 0 : 1);
 }
 
-/* As step "clone" does it: clone3, else the old call, which knows no cgroup. */
+/* Like step "clone": clone3, else the old call, which does not support cgroups. */
 static int clone_child(const struct probe_attempt *attempt, struct probe_child *child)
 {
 	int cgroup = attempt->group ? cgroup_clone_fd(attempt->group) : -1;
@@ -112,7 +112,7 @@ static int clone_child(const struct probe_attempt *attempt, struct probe_child *
 	};
 	int pid = -ENOSYS;
 
-	/* A plain child needs nothing new: it is what finds out whether clone3 is there. */
+	/* A plain child needs no new call: it finds out whether clone3 exists. */
 	if (attempt->namespaces || cgroup >= 0) {
 		pid = sys_clone3(&args, sizeof(args));
 	}
@@ -178,7 +178,7 @@ static bool reaped(const struct probe_child *child)
 {
 	siginfo_t info = { 0 };
 
-	/* __WALL: a child without an exit signal is not seen otherwise. */
+	/* __WALL: otherwise a child without an exit signal is not found. */
 	return waitid(P_PID, (id_t)child->pid, &info, WEXITED | WNOHANG | __WALL) < 0 ||
 	       info.si_pid != 0;
 }
@@ -188,7 +188,7 @@ static void child_end(struct probe_child *child)
 	uint64_t deadline_ns = clock_now_ns() + REAP_NS;
 
 	if (child->pid > 0) {
-		/* We have not reaped it, so its number is still its own where pidfds are not. */
+		/* It was not reaped yet, so its pid is still valid where there are no pidfds. */
 		if (child->pidfd < 0 || sys_pidfd_send_signal(child->pidfd, SIGKILL) == -ENOSYS) {
 			kill(child->pid, SIGKILL);
 		}
@@ -207,7 +207,7 @@ static void child_end(struct probe_child *child)
 	}
 }
 
-static int child_hear(const struct probe_child *child, struct probe_note *note)
+static int child_read(const struct probe_child *child, struct probe_note *note)
 {
 	uint64_t deadline_ns = clock_now_ns() + ATTEMPT_NS;
 	struct pollfd ready = { .fd = child->notes[0], .events = POLLIN };
@@ -249,7 +249,7 @@ int probe_attempt(const struct probe_attempt *attempt, struct probe_note *ret)
 		r = write(child.release[1], "", 1) == 1 ? 0 : -errno;
 	}
 	if (r == 0) {
-		r = child_hear(&child, &note);
+		r = child_read(&child, &note);
 	}
 	child_end(&child);
 	note.errnum = -r;

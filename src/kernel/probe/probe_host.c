@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Facts about the host that explain what is missing. Read only; what cannot be read is unknown. */
+/*
+ * Facts about the host that explain missing layers. Read only; a value that cannot be read is
+ * unknown.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -28,7 +31,7 @@ const char *const probe_sysctl_names[PROBE_SYSCTLS] = {
 	[PROBE_SYSCTL_PTRACE_SCOPE] = "kernel.yama.ptrace_scope",
 };
 
-/* A small file as text without its last newline. False: not there, or not ours to read. */
+/* Reads a small file as text without its last newline. False: not found, or not readable. */
 static bool read_text(const char *path, char *text, size_t size)
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
@@ -88,7 +91,9 @@ static bool in_user_namespace(void)
 	return first != 0 || outside != 0 || count < UINT32_MAX;
 }
 
-/* A file system that was unpacked from an image has the marks too, so they alone prove nothing. */
+/*
+ * A file system that was unpacked from an image has these marks too, so they alone prove nothing.
+ */
 static bool in_pid_namespace(void)
 {
 	static const char first[] =
@@ -126,8 +131,8 @@ static void find_container(struct probe_host *host)
 }
 
 /*
- * A mount over a part of /proc: the kernel then refuses a fresh proc in a user namespace, because
- * it would show what is hidden. binfmt_misc lies on an empty directory and does not count.
+ * A mount over a part of /proc: the kernel then refuses a new proc in a user namespace, because it
+ * would show the hidden part. binfmt_misc is on an empty directory and does not count.
  */
 static void find_proc_mask(struct probe_host *host)
 {
@@ -159,7 +164,7 @@ static void read_kernel(struct probe_host *host)
 	}
 }
 
-/* Only a path that needs no quoting goes into a command that we advise. */
+/* Only a path that needs no quoting is used in a suggested command. */
 static void find_executable(struct probe_host *host)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Trying the mounts of a cell's root, in a mount namespace that goes with the child. */
+/* Tries the mounts of a cell's root, in a mount namespace that ends with the child. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -11,7 +11,7 @@
 #include "kernel/probe/probe_internal.h"
 #include "kernel/sys.h"
 
-/* A directory that every host has, and from which most runtimes are taken. */
+/* A directory that every host has, and that most runtimes use. */
 #define SHARED "/usr"
 
 int probe_private(const struct probe_attempt *attempt, struct probe_note *note)
@@ -21,7 +21,7 @@ int probe_private(const struct probe_attempt *attempt, struct probe_note *note)
 			  mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ? -errno : 0);
 }
 
-/* As step "mount.root": on top of "/", and the working directory. Returns its fd, or -errno. */
+/* Like step "mount.root": on top of "/", and the working directory. Returns its fd, or -errno. */
 static int make_root(struct probe_note *note)
 {
 	_cleanup_close_ int fs = -1;
@@ -96,7 +96,7 @@ static int pivot(struct probe_note *note)
 	return r;
 }
 
-/* The reason for the second namespace: from inside it a read-only mount stays read-only. */
+/* The reason for the second namespace: inside it a read-only mount stays read-only. */
 static int check_locked(struct probe_note *note)
 {
 	struct mount_attr undo = { .attr_clr = MOUNT_ATTR_RDONLY };
@@ -131,7 +131,7 @@ int probe_rootfs(const struct probe_attempt *attempt, struct probe_note *note)
 		r = probe_step(note, "mount_setattr",
 			       sys_mount_setattr(root, "", AT_EMPTY_PATH, &lock));
 	}
-	/* Without user namespaces there is none to lock against; that layer says so itself. */
+	/* Without user namespaces there is none to lock against; that layer reports it itself. */
 	if (r >= 0 && (attempt->namespaces & CLONE_NEWUSER)) {
 		r = check_locked(note);
 	}
@@ -147,7 +147,7 @@ int probe_overlay(const struct probe_attempt *attempt, struct probe_note *note)
 	if (r >= 0) {
 		r = make_dir(note, "proc");
 	}
-	/* The second lower layer is an empty directory: an overlay wants two. */
+	/* The second lower layer is an empty directory: an overlay needs two. */
 	if (r >= 0 && mount("brig", SHARED, "overlay", MS_RDONLY | MS_NOSUID | MS_NODEV,
 			    "lowerdir=" SHARED ":proc") < 0) {
 		r = probe_step(note, "mount overlay", -errno);

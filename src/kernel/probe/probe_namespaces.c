@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Trying the namespaces: that one is made says little, so each is used for what it is wanted for.
- */
+/* Tries the namespaces: making one proves little, so each is used for its purpose. */
 #include <errno.h>
 #include <fcntl.h>
 #include <net/if.h>
@@ -88,11 +86,11 @@ int probe_time(const struct probe_attempt *attempt, struct probe_note *note)
 	if (unshare(CLONE_NEWTIME) < 0) {
 		return probe_step(note, "unshare", -errno);
 	}
-	/* /proc/self is ours only while we are dumpable, which a change of ids ends. */
+	/* /proc/self is ours only while the process is dumpable, which a change of ids ends. */
 	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0) {
 		return probe_step(note, "prctl", -errno);
 	}
-	/* A day ahead is the same write as a cell's, without a number to be made. */
+	/* A day ahead is the same write as a cell's, without formatting a number. */
 	return probe_step(
 		note, "write timens_offsets",
 		write_self("/proc/self/timens_offsets", "monotonic 86400 0\nboottime 86400 0\n"));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Facts of the host that take no layer away. */
+/* Facts of the host that cost no layer. */
 #include "base/cleanup.h"
 #include "kernel/probe/probe_internal.h"
 
@@ -28,14 +28,14 @@ static bool filtered(const struct probe_host *host)
 	return host->seccomp != 0;
 }
 
-/* The warden writes the answer to sysinfo(2) into the program's memory: an attach, to Yama. */
+/* The warden writes the answer to sysinfo(2) into the program's memory: an attach, for Yama. */
 static bool ptrace_locked(const struct probe_host *host)
 {
 	return host->uid != 0 && host->sysctls[PROBE_SYSCTL_PTRACE_SCOPE] >= 2;
 }
 
 const struct probe_remark probe_remarks[] = {
-	{ "kernel", old_kernel, "older than 5.13, the first with every call that brig wants",
+	{ "kernel", old_kernel, "older than 5.13, the first with every call that brig uses",
 	  "boot Linux 5.13 or newer" },
 	{ "core_pattern", core_helper,
 	  "crashes are piped to a helper on the host, which reads what a hostile program left",

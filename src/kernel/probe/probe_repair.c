@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * From what is missing to the command that mends it. One table, first row that fits.
- */
+/* From a missing layer to the command that fixes it. One table, the first matching row. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +7,7 @@
 #include "base/cleanup.h"
 #include "kernel/probe/probe_internal.h"
 
-/* Which setting bounds a layer's namespaces, and which kernel brought it. */
+/* The setting that bounds a layer's namespaces, and the kernel that introduced it. */
 static const struct {
 	enum probe_sysctl most;
 	const char *config;
@@ -55,8 +53,8 @@ static const struct {
 #define DELEGATE_SCOPE "run it in a scope of its own: systemd-run --user --scope -p Delegate=yes "
 
 /*
- * flags=(unconfined) with the userns rule is Ubuntu's own way to name a program that may: nothing
- * else about it changes.
+ * flags=(unconfined) with the userns rule is Ubuntu's own way to allow a program this: nothing else
+ * about it changes.
  */
 #define APPARMOR_PROFILE                                                                           \
 	"as root: printf 'abi <abi/4.0>,\\ninclude <tunables/global>\\nprofile brig %E "           \
@@ -104,7 +102,7 @@ static bool filtered(const struct probe_host *host)
 	return host->seccomp != 0;
 }
 
-/* A kernel that has every call, and a filter that hides some of them. */
+/* A kernel that has every call, but a filter that hides some of them. */
 static bool hidden_by_filter(const struct probe_host *host)
 {
 	return filtered(host) && (host->major > 5 || (host->major == 5 && host->minor >= 13));
@@ -196,7 +194,9 @@ static enum probe_sysctl limiting(const struct probe_host *host, enum layer laye
 	enum probe_sysctl own = origins[layer].most;
 	int64_t all = host->sysctls[PROBE_SYSCTL_MAX_USER];
 
-	/* Every attempt makes a user namespace too: the smaller bound is the one that was met. */
+	/*
+	 * Every attempt also makes a user namespace: the smaller limit is the one that was reached.
+	 */
 	return all >= 0 && all < host->sysctls[own] ? PROBE_SYSCTL_MAX_USER : own;
 }
 

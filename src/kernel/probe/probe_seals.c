@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Trying what the payload process takes away from itself, and that it is really gone. */
+/*
+ * Tries the restrictions that the payload process puts on itself, and checks that they are
+ * effective.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
@@ -24,7 +27,7 @@
 #define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1UL << 5)
 #endif
 
-/* The call that the filters refuse, and an errno that it never gives by itself. */
+/* The call that the filters refuse, and an errno that it never returns by itself. */
 #define REFUSED       SYS_getppid
 #define REFUSED_ERRNO EXDEV
 #define HEAR_MS       1000
@@ -70,7 +73,7 @@ int probe_landlock(const struct probe_attempt *attempt, struct probe_note *note)
 	if (r < 0) {
 		return r;
 	}
-	/* A file without a name: were it made, nothing would be left of it. */
+	/* A file without a name: if it were made, nothing would be left of it. */
 	_cleanup_close_ int fd = open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	return probe_step(note, "the rules are not enforced", fd >= 0 ? -ENOLCK : 0);
 }
@@ -103,8 +106,8 @@ int probe_seccomp(const struct probe_attempt *attempt, struct probe_note *note)
 	return r < 0 ? r : probe_step(note, "the filter has no effect", refused() ? 0 : -ENOLCK);
 }
 
-/* Hears of one refused call, and answers it. */
-static int hear(struct probe_note *note, int listener)
+/* Receives one refused call, and answers it. */
+static int receive(struct probe_note *note, int listener)
 {
 	struct seccomp_notif call = { 0 };
 	struct seccomp_notif_resp answer = { .error = -REFUSED_ERRNO };
@@ -121,8 +124,8 @@ static int hear(struct probe_note *note, int listener)
 			  ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &answer) < 0 ? -errno : 0);
 }
 
-/* Only the hearer may hold the listener: when it dies the call must come back, not wait. */
-static _Noreturn void ask(int listener)
+/* Only the receiver may hold the listener: when it dies the call must return, not wait. */
+static _Noreturn void make_refused_call(int listener)
 {
 	close(listener);
 	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
@@ -149,9 +152,9 @@ int probe_notify(const struct probe_attempt *attempt, struct probe_note *note)
 	}
 	int pid = sys_result(syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL));
 	if (pid == 0) {
-		ask(listener);
+		make_refused_call(listener);
 	}
-	r = pid < 0 ? probe_step(note, "clone", pid) : hear(note, listener);
+	r = pid < 0 ? probe_step(note, "clone", pid) : receive(note, listener);
 	if (r < 0) {
 		return r;
 	}
