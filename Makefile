@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # brig's build: GNU make alone, one pass, every product under $(BUILD). `make help` lists the targets.
 #
-# Sources are found by wildcard: adding a file is adding a file. The objects of the LAYERS are
+# Sources are found by wildcard: a new file needs no entry here. The objects of the LAYERS are
 # compiled once, position-independent, and become libbrig.a and libbrig.so; src/cli and the service
 # become brig.
 
@@ -21,21 +21,21 @@ BUILD ?= build$(if $(SAN),/san)$(if $(FUZZ),/fuzz)
 
 include mk/flags.mk
 
-LAYERS  := base kernel broker_client net provider run native local policy runtime lib
-# The sources of layers: a layer is a directory, and its rooms are directories in it.
+LAYERS  := base kernel broker_client net run native policy runtime lib
+# The sources of layers: a layer is a directory, and its rooms are its subdirectories.
 sources_of = $(sort $(wildcard $(1:%=src/%/*.c) $(1:%=src/%/*/*.c)))
 LIB_SRC := $(call sources_of,$(LAYERS))
 CLI_SRC := $(call sources_of,check cli)
-# The service: linked into brig, no part of the library.
+# The service: linked into brig, not part of the library.
 SERVICE := loop role http1 http tls engine mcp tools ledger front serve
 SERVE_SRC := $(call sources_of,$(SERVICE))
 SERVE_OBJ := $(SERVE_SRC:%.c=$(BUILD)/obj/%.o) $(BUILD)/obj/gen/broker.o
-# A program of its own, which brig carries: the C library, the lower layers, no other library.
+# The broker: a separate program, embedded in brig, with the C library and the lower layers only.
 BROKER_SRC := $(sort $(wildcard src/broker/*.c)) src/role/log.c src/role/seal.c \
 	src/role/seal_calls.c src/role/seal_own_root.c
 GATE_SRC := $(sort $(wildcard src/gate/*.c src/http1/*.c)) src/loop/loop.c
 GATE_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(GATE_SRC))
-# The same with OpenSSL, for cells where TLS is opened.
+# The gate with OpenSSL, for cells whose TLS is opened.
 GATE_TLS_SRC := $(sort $(wildcard src/gate_tls/*.c))
 GATE_TLS_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(GATE_TLS_SRC))
 BROKER_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(BROKER_SRC))
@@ -43,7 +43,7 @@ BROKER_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(BROKER_SRC))
 LINK_STUBS_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(sort $(wildcard src/link_stubs/*.c)))
 DATA    := $(sort $(wildcard data/policies/*.json data/runtimes/*.json data/schema/*.json \
 	data/syscalls/*.rules data/drivers/*.* data/tools/*.json data/guard/*))
-# One text in a cell, in parts here: see data/drivers/python/theory.py.
+# One file in a cell, several here: see data/drivers/python/theory.py.
 PYTHON_DRIVER := $(patsubst %,data/drivers/python/%.py,theory graft parts load value conclude ending \
 	program script fresh environment rehearse cold template main)
 GEN_H   := $(BUILD)/gen/syscall_names.h
@@ -51,7 +51,7 @@ GEN_H   := $(BUILD)/gen/syscall_names.h
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/obj/%.o) $(BUILD)/obj/gen/embedded.o $(BUILD)/obj/gen/template.o \
 	$(BUILD)/obj/gen/gate.o $(BUILD)/obj/gen/gate_tls.o
 
-# What a template loads into its interpreter: src/template on top of the lower layers.
+# The shared object that a template loads into its interpreter: src/template and the lower layers.
 TEMPLATE_SRC := $(sort $(wildcard src/template/*.c))
 TEMPLATE_OBJ := $(TEMPLATE_SRC:%.c=$(BUILD)/obj/%.o)
 TEMPLATE_LIB := $(patsubst %.c,$(BUILD)/obj/%.o,$(filter src/base/% src/kernel/% src/broker_client/% src/net/% src/provider/% src/run/% src/native/%,$(LIB_SRC)))
@@ -76,7 +76,7 @@ $(BUILD)/gen/data/drivers/python.py: $(PYTHON_DRIVER) Makefile
 	$(call say,GEN,$@)
 	$(Q)cat $(PYTHON_DRIVER) > $@
 
-# The directories count as well: a file that was added or removed changes them and nothing else.
+# The directories are dependencies as well: adding or removing a file changes only them.
 $(BUILD)/gen/embedded.c: scripts/embed.sh $(DATA) $(sort $(dir $(DATA))) \
 		$(BUILD)/gen/data/drivers/python.py
 	@mkdir -p $(@D)
@@ -88,7 +88,7 @@ $(BUILD)/gen/embedded.c: scripts/embed.sh $(DATA) $(sort $(dir $(DATA))) \
 $(BUILD)/obj/src/template/python.o: CPPFLAGS_ALL += $(PYTHON_CFLAGS)
 $(TEMPLATE_SRC:%.c=$(BUILD)/obj/%.o): PIC := -fPIC -fvisibility=hidden
 
-# An interpreter brings no sanitizer's library: those variants have no templates.
+# An interpreter does not load the sanitizer's library: those variants have no templates.
 $(TEMPLATE): $(if $(SAN)$(FUZZ),,$(TEMPLATE_OBJ) $(BUILD)/template.a) mk/template.map
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
@@ -96,7 +96,7 @@ $(TEMPLATE): $(if $(SAN)$(FUZZ),,$(TEMPLATE_OBJ) $(BUILD)/template.a) mk/templat
 		-Wl$(comma)--gc-sections -Wl$(comma)--version-script=mk/template.map -o $@ \
 		$(TEMPLATE_OBJ) $(BUILD)/template.a)
 
-# An archive, so that only what is called comes along.
+# An archive, so that only the functions that are called are linked.
 $(BUILD)/template.a: $(TEMPLATE_LIB) $(BUILD)/sources
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(AR) rcsD $@ $(TEMPLATE_LIB)
@@ -108,7 +108,7 @@ $(BUILD)/gen/template.c: $(TEMPLATE) scripts/embed-binary.sh
 
 # --- the broker --------------------------------------------------------------------------------------
 
-# Out of the template's archive comes what it calls of base and kernel.
+# The template's archive has the functions of the lower layers that it calls.
 $(BUILD)/brig-broker: $(BROKER_OBJ) $(BUILD)/template.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) $(LDFLAGS_PLAIN) -s -Wl,--gc-sections -o $@ \
@@ -131,7 +131,7 @@ $(BUILD)/gen/gate.c: $(BUILD)/brig-gate scripts/embed-binary.sh
 	$(call say,GEN,$@)
 	$(Q)scripts/embed-binary.sh $@ $(BUILD)/brig-gate gate_image
 
-# OpenSSL would load modules and look up names, if anybody asked it to: see mk/flags.mk.
+# OpenSSL could load modules and look up names; the stubs prevent it: see mk/flags.mk.
 $(BUILD)/brig-gate-tls: $(GATE_TLS_OBJ) $(GATE_OBJ) $(LINK_STUBS_OBJ) $(BUILD)/template.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) $(LDFLAGS_PROGRAM) -s -Wl,--gc-sections -o $@ \
@@ -145,13 +145,13 @@ $(BUILD)/gen/gate_tls.c: $(BUILD)/brig-gate-tls scripts/embed-binary.sh
 
 # --- objects -------------------------------------------------------------------------------------
 
-# Holds the flags that the objects were made with; changes only when they do.
+# Contains the flags of the objects; rewritten only when they change.
 $(BUILD)/flags: FORCE
 	@mkdir -p $(@D)
 	@echo '$(subst ','\'',$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL))' | cmp -s - $@ || \
 		echo '$(subst ','\'',$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL))' > $@
 
-# The same for the list of sources, so that a deleted file leaves the archive too.
+# The same for the list of sources, so that a deleted file is removed from the archive too.
 $(BUILD)/sources: FORCE
 	@mkdir -p $(@D)
 	@echo '$(LIB_SRC) $(SERVE_SRC) $(CLI_SRC)' | cmp -s - $@ || \

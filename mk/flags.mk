@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# How things are compiled and linked. scripts/check-hardening.sh holds the results against this.
+# Flags of the compiler and the linker. scripts/check-hardening.sh checks the resulting programs.
 
 ifeq ($(origin CC),default)
 CC :=
@@ -11,7 +11,7 @@ OBJCOPY ?= objcopy
 CFLAGS  ?= -O2 -g
 WERROR  ?= -Werror
 
-# V=1 shows the commands themselves.
+# V=1 prints the commands.
 Q   := $(if $(V),,@)
 say  = $(if $(V),,@printf '  %-4s %s\n' '$(1)' '$(2)')
 
@@ -22,21 +22,21 @@ IS_CLANG := $(findstring clang,$(notdir $(CC)))
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wundef \
 	-Wpointer-arith -Wcast-qual -Wwrite-strings -Wformat=2 -Wvla -Wimplicit-fallthrough $(WERROR)
 
-# Control-flow protection has another name on each processor.
+# Control-flow protection has a different flag on each processor.
 CFI_x86_64  := -fcf-protection=full
 CFI_aarch64 := -mbranch-protection=standard
 
 HARDEN := -fstack-protector-strong -fstack-clash-protection $(CFI_$(ARCH))
-# clang 14 wants a second flag for this; it only ever builds the fuzzers.
+# clang 14 needs a second flag for this; it builds only the fuzzers.
 HARDEN += $(if $(IS_CLANG),,-ftrivial-auto-var-init=zero)
-# Sanitizers see the plain calls only: a fortified one would hide the fault from them.
+# Sanitizers check plain calls only: a fortified call would hide the fault from them.
 HARDEN += $(if $(SAN)$(FUZZ),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3)
 
 SANITIZE_san  := -fsanitize=address,undefined
 SANITIZE_fuzz := -fsanitize=fuzzer-no-link,address,undefined
 SANITIZE      := $(if $(SAN),$(SANITIZE_san)) $(if $(FUZZ),$(SANITIZE_fuzz))
 SANITIZE      += $(if $(SAN)$(FUZZ),-fno-sanitize-recover=all -fno-omit-frame-pointer)
-# gcc's instrumentation makes it see uninitialised uses that are not there.
+# With instrumentation gcc reports uninitialised uses that do not exist.
 SANITIZE      += $(if $(SAN),$(if $(IS_CLANG),,-Wno-maybe-uninitialized))
 
 CPPFLAGS_ALL := -D_GNU_SOURCE -Iinclude -Isrc -I$(BUILD)/gen -I$(BUILD) $(CPPFLAGS)
@@ -44,14 +44,14 @@ CFLAGS_ALL   := -std=gnu17 $(CFLAGS) $(WARNINGS) $(HARDEN) $(SANITIZE) \
 	-ffile-prefix-map=$(CURDIR)/=
 
 LDFLAGS_ALL := -Wl,-z,relro,-z,now,-z,noexecstack,-z,separate-code -Wl,--as-needed $(LDFLAGS)
-# A library must name all that it needs; with sanitizers some of it comes from the program.
+# A library must be linked with everything it needs; with sanitizers the program has a part of it.
 LDFLAGS_DEFS := $(if $(SAN)$(FUZZ),,-Wl$(comma)-z$(comma)defs)
-# SQLite would load extensions if it were asked to, and OpenSSL modules; src/link_stubs/no_loading.c says
-# no instead. As clients, libtls and OpenSSL would look up names: src/link_stubs/no_names.c.
+# SQLite could load extensions, and OpenSSL modules; src/link_stubs/no_loading.c makes that fail. As
+# clients, libtls and OpenSSL could look up names: src/link_stubs/no_names.c.
 NO_LOADING := $(patsubst %,-Wl$(comma)--wrap=%,dlopen dlsym dlclose dlerror \
 	getaddrinfo freeaddrinfo gethostbyname)
-# A static program must not call what loads libraries later (name services, character sets): the
-# linker warns of it, and here that is an error.
+# A static program must not call functions that load libraries later (name services, character
+# sets): the linker warns of them, and here a warning is an error.
 LDFLAGS_PLAIN   := $(if $(SAN)$(FUZZ),-pie,-static-pie -Wl$(comma)--fatal-warnings)
 LDFLAGS_PROGRAM := $(LDFLAGS_PLAIN) $(if $(SAN)$(FUZZ),,$(NO_LOADING))
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# make install and its reverse. DESTDIR stages; PREFIX and the *DIR variables choose the places.
-# Without DESTDIR this host is meant: scdoc is installed if it is missing, for the man pages, and the
-# loader is told of the library.
+# make install and uninstall. DESTDIR stages; PREFIX and the *DIR variables set the directories.
+# Without DESTDIR it installs on this host: scdoc is installed if it is missing, for the man pages, and
+# ldconfig registers the library.
 
 PREFIX      ?= /usr/local
 BINDIR      ?= $(PREFIX)/bin
@@ -31,8 +31,8 @@ $(BUILD)/man/%: man/%.scd
 .PHONY: man
 man: $(MAN) ## make the man pages (needs scdoc)
 
-# Only the public API may be linked against: internal names become local, so that they can collide
-# with nothing in the program that links the archive.
+# Only the public API may be linked against: internal names become local, so that they cannot collide
+# with names of the program that links the archive.
 $(BUILD)/install/libbrig.a: $(BUILD)/libbrig.a
 	@mkdir -p $(@D)
 	$(call say,AR,$@)
@@ -45,7 +45,7 @@ $(BUILD)/install/brig.pc: mk/brig.pc.in include/brig/brig.h FORCE
 	$(Q)sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' \
 		-e 's|@INCLUDEDIR@|$(INCLUDEDIR)|' -e 's|@VERSION@|$(VERSION)|' $< > $@
 
-# The units name the program where it is installed.
+# The units contain the path of the installed program.
 UNITS := $(notdir $(wildcard data/systemd/*))
 $(UNITS:%=$(BUILD)/install/%): $(BUILD)/install/%: data/systemd/% FORCE
 	@mkdir -p $(@D)
@@ -69,7 +69,7 @@ INSTALLED := \
 	$(if $(SCDOC),$(foreach m,$(MAN),644:$m:$(MANDIR)/man$(patsubst .%,%,$(suffix $m))/$(notdir $m)))
 LINKS := $(LIBDIR)/libbrig.so.$(SOVERSION) $(LIBDIR)/libbrig.so
 
-# Both only root can do; whoever else installs, does so below a directory of their own.
+# Only root can do both; other users install below a directory of their own.
 as_root = $(if $(DESTDIR),,@[ "$$(id -u)" -ne 0 ] || $(1))
 
 .PHONY: install
@@ -87,10 +87,10 @@ install-files: all $(BUILD)/install/libbrig.a $(BUILD)/install/brig.pc $(UNITS:%
 	done
 	@for link in $(LINKS); do \
 		ln -sf libbrig.so.$(VERSION) "$(DESTDIR)$$link"; echo "  $(DESTDIR)$$link"; done
-	@$(if $(SCDOC),,echo 'scdoc is not here: man pages were left out (apt-get install scdoc)')
+	@$(if $(SCDOC),,echo 'scdoc not found: man pages were omitted (apt-get install scdoc)')
 
 .PHONY: uninstall
-uninstall: ## remove what install put there
+uninstall: ## remove the installed files
 	@set -eu; for item in $(INSTALLED); do rm -fv "$(DESTDIR)$${item##*:}"; done
 	@rm -fv $(LINKS:%="$(DESTDIR)%")
 	@for dir in "$(DESTDIR)$(INCLUDEDIR)/brig" "$(DESTDIR)$(DOCDIR)"; do \

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Test programs and the targets that run them. scripts/run-tests.sh explains the counts.
+# Test programs and the targets that run them. scripts/run-tests.sh counts the results.
 
 FUZZ_SECONDS ?= 60
 SOAK_RUNS    ?= 100000
@@ -8,17 +8,17 @@ SOAK_MINUTES ?= 30
 # Parts of run-tests.sh, for `make test` and `make test-bare`: all, unless some are named.
 PARTS        ?=
 
-# One program for each tests/unit/test_*.c; other .c files beside it are linked into all of them.
+# One program for each tests/unit/test_*.c; other .c files there are linked into all of them.
 UNIT_SRC     := $(sort $(wildcard tests/unit/test_*.c tests/unit/*/test_*.c))
 UNIT_SUPPORT := $(filter-out $(UNIT_SRC),$(sort $(wildcard tests/unit/*.c tests/unit/*/*.c)))
 UNIT_BIN     := $(UNIT_SRC:tests/%.c=$(BUILD)/tests/%)
 UNIT_OBJ     := $(UNIT_SRC:%.c=$(BUILD)/obj/%.o) $(UNIT_SUPPORT:%.c=$(BUILD)/obj/%.o)
-# The command line's own parts can be tested as well, all but its main().
+# The parts of the command line can be tested as well, except its main().
 UNIT_CLI     := $(filter-out %/main.o,$(CLI_OBJ))
-# So can the broker's.
+# Likewise for the broker.
 BROKER_PARTS := $(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out %/main.c,$(wildcard src/broker/*.c)))
 
-# And the gate's: an archive, since most of it needs a network.
+# And for the gate: an archive, since most of it needs a network.
 GATE_PARTS := $(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out %/main.c,$(wildcard src/gate/*.c src/gate_tls/*.c)))
 
 $(BUILD)/libgate.a: $(GATE_PARTS)
@@ -34,7 +34,7 @@ EXAMPLE_BIN := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard examples/*.c)))
 $(UNIT_OBJ) $(FUZZ_OBJ): PIC := -fPIE -Itests/unit
 
 # llhttp is the oracle of the reader of HTTP/1. It comes as sources: Debian's node-llhttp has no
-# library of it. Strict: no lenient reading of what a proxy may read otherwise.
+# library of it. Strict: no lenient parsing of input that a proxy may parse differently.
 LLHTTP         := /usr/share/llhttp
 LLHTTP_INCLUDE := /usr/share/include/llhttp
 LLHTTP_OBJ     := $(patsubst %,$(BUILD)/obj/llhttp/%.o,api http llhttp)
@@ -65,7 +65,7 @@ $(FUZZ_BIN): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(BROKER_PARTS) $(BUILD)/l
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) -fsanitize=fuzzer -pie -o $@ $^ $(SERVE_LIBS) $(LIBS)
 
-# Examples see what a user of the library sees: the public header and the shared library.
+# Examples use what a user of the library has: the public header and the shared library.
 $(EXAMPLE_BIN): $(BUILD)/%: %.c include/brig/brig.h $(SHARED) $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
@@ -87,7 +87,7 @@ fuzz-variant:
 RUN_TESTS = +@MAKE='$(MAKE)' BUILD='$(BUILD)' FUZZ_SECONDS='$(FUZZ_SECONDS)' scripts/run-tests.sh
 
 SUITES := $(patsubst tests/%,%,$(sort $(patsubst %/,%,$(dir $(wildcard tests/*/test_*.py)))))
-# The attacks once more, on cells that were made ahead.
+# The attacks again, on cells that were made ahead.
 SUITES += attack-warm
 
 .PHONY: test check test-unit test-san test-suites fuzz fuzz-smoke soak soak-service soak-hostile test-vm test-bare \

@@ -6,7 +6,7 @@
 
 #define NONE 0xff
 
-/* The value of each letter, from '+' to 'z'; all others have none. */
+/* The value of each letter, from '+' to 'z'; all others are invalid. */
 #define FIRST '+'
 static const unsigned char values[] = {
 	62,   NONE, NONE, NONE, 63,   52,   53, 54, 55, 56, 57, 58, 59, 60, 61, NONE,
@@ -23,7 +23,7 @@ static unsigned char value_of(char letter)
 	return at < sizeof(values) ? values[at] : NONE;
 }
 
-/* Four letters; false: one of them is none. */
+/* Decodes four letters; false: one of them is invalid. */
 static bool decode_four(const char *text, unsigned char out[3])
 {
 	unsigned char a = value_of(text[0]), b = value_of(text[1]);
@@ -35,7 +35,7 @@ static bool decode_four(const char *text, unsigned char out[3])
 	return !((a | b | c | d) & 0x80);
 }
 
-/* The last four, with zeros in place of the padding: they must leave no bits. 0: they are wrong. */
+/* Decodes the last four, with zeros in place of the padding: no bits may be left. 0: invalid. */
 static size_t decode_last(const char four[4], unsigned char *out)
 {
 	size_t padding = four[3] != '=' ? 0 : four[2] != '=' ? 1 : 2;
@@ -51,7 +51,7 @@ static size_t decode_last(const char four[4], unsigned char *out)
 	return 3 - padding;
 }
 
-/* The four letters that have gathered. */
+/* Decodes the four collected letters. */
 static size_t take_gathered(struct base64_stream *stream, unsigned char *out)
 {
 	size_t size = stream->padded ? 0 : decode_last(stream->four, out);

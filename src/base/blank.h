@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Text with nothing in it. */
+/* Checks for text without content. */
 #ifndef BRIG_BASE_BLANK_H
 #define BRIG_BASE_BLANK_H
 
@@ -7,10 +7,10 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Longer code counts as a program: nobody has to wait for a look at all of it. */
+/* Longer code counts as a program: so checking it never takes long. */
 #define BLANK_BYTES_MAX ((size_t)64 << 10)
 
-/* Empty, or white space alone; a NUL is something. */
+/* Empty, or only white space; a NUL counts as content. */
 static inline bool text_is_blank(const char *text, size_t size)
 {
 	if (size > BLANK_BYTES_MAX) {

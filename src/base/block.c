@@ -12,7 +12,7 @@
 
 #include "base/cleanup.h"
 
-/* With these, what was checked stays what it is, and reading it cannot fault. */
+/* With these seals, checked data cannot change, and reading it cannot fault. */
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
 
 static struct block *block_new(int fd, const char *data, size_t size)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bytes that nobody changes any more, held by several at once without a copy: in memory, or in a
- * sealed memory file that can be passed on to another process as it is.
+ * Immutable bytes with several owners and without copies: in memory, or in a sealed memory file
+ * that can be passed on to another process unchanged.
  */
 #ifndef BRIG_BASE_BLOCK_H
 #define BRIG_BASE_BLOCK_H
@@ -17,11 +17,11 @@ struct block {
 
 /* NULL: no memory. */
 struct block *block_copy(const void *data, size_t size);
-/* Takes over what malloc() gave, also on failure. */
+/* Takes ownership of malloc()ed memory, also on failure. */
 struct block *block_adopt(char *data, size_t size);
 /*
- * Maps a memory file, and takes the descriptor over on success. -EPROTO: it can change, or has more
- * than `max` bytes, or none.
+ * Maps a memory file, and takes ownership of the descriptor on success. -EPROTO: it is not sealed,
+ * has more than `max` bytes, or none.
  */
 int block_map(int *fd, size_t max, struct block **ret);
 struct block *block_ref(struct block *block);

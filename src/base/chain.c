@@ -43,7 +43,7 @@ void chain_hex(const unsigned char *data, size_t size, char *hex)
 	sodium_bin2hex(hex, 2 * size + 1, data, size);
 }
 
-/* Lower case only: one spelling for each value. */
+/* Lower case only: one representation for each value. */
 bool chain_unhex(const char *hex, size_t size, unsigned char *data, size_t data_size)
 {
 	static const char digits[] = "0123456789abcdef";
@@ -62,7 +62,7 @@ bool chain_unhex(const char *hex, size_t size, unsigned char *data, size_t data_
 	return true;
 }
 
-/* What is signed; its length. */
+/* Writes the text that is signed; returns its length. */
 static size_t signed_text(const struct chain_checkpoint *checkpoint, char text[CHAIN_LINE_MAX])
 {
 	char hash[CHAIN_HEX_SIZE];
@@ -101,7 +101,7 @@ void chain_line(const struct chain_checkpoint *checkpoint, char line[CHAIN_LINE_
 	(void)snprintf(line + size, CHAIN_LINE_MAX - size, " %s", signature);
 }
 
-/* One word and the blank behind it; false: there is none. */
+/* Reads one word and the blank behind it; false: there is none. */
 static bool take_word(const char **at, const char *end, const char **word, size_t *size)
 {
 	const char *blank = memchr(*at, ' ', (size_t)(end - *at));
@@ -118,7 +118,7 @@ static bool take_number(const char **at, const char *end, uint64_t *ret)
 	size_t size;
 	uint64_t value = 0;
 
-	/* 18 digits always fit. A leading zero would be a second spelling. */
+	/* 18 digits always fit. A leading zero would be a second representation. */
 	if (!take_word(at, end, &word, &size) || size > 18 || (word[0] == '0' && size > 1)) {
 		return false;
 	}

@@ -27,13 +27,13 @@ struct chain_entry {
 	uint64_t time_ms;  /* since 1970 */
 	const char *kind;
 	size_t kind_size;
-	const char *tenant; /* "" of none */
+	const char *tenant; /* "" if there is none */
 	size_t tenant_size;
-	const char *facts; /* JSON: an object, keys in order, no blanks */
+	const char *facts; /* JSON: an object, sorted keys, no blanks */
 	size_t facts_size;
 };
 
-/* What the next entry links to. All zeros before the first. */
+/* The hash that the next entry links to. All zeros before the first. */
 struct chain_head {
 	uint64_t sequence;
 	unsigned char hash[CHAIN_HASH_SIZE];
@@ -44,7 +44,7 @@ void chain_hash(const struct chain_head *previous, const struct chain_entry *ent
 
 struct chain_checkpoint {
 	uint64_t number;   /* of the checkpoint, from 1, without gaps */
-	uint64_t sequence; /* of the last entry that it covers; so many entries there are */
+	uint64_t sequence; /* of the last entry that it covers; equals the number of entries */
 	uint64_t time_ms;
 	unsigned char hash[CHAIN_HASH_SIZE];
 	unsigned char signature[CHAIN_SIGNATURE_SIZE];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scope-bound ownership: a local that owns something says so in its declaration. */
+/* Scope-bound ownership: the declaration of a local that owns something shows it. */
 #ifndef BRIG_BASE_CLEANUP_H
 #define BRIG_BASE_CLEANUP_H
 
@@ -35,7 +35,7 @@ static inline void cleanup_free(void *p)
 	free(*(void **)p);
 }
 
-/* Closes and forgets; a closed fd variable is -1. */
+/* Closes it and sets it to -1. */
 static inline void close_fd(int *fd)
 {
 	if (*fd >= 0) {

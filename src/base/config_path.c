@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the configuration lies: see config_path.h. */
+/* Finds the configuration: see config_path.h. */
 #include "base/config_path.h"
 
 #include <limits.h>
@@ -11,7 +11,7 @@
 
 #include "base/cleanup.h"
 
-#define LINKS_MAX 40 /* as the kernel has it */
+#define LINKS_MAX 40 /* the kernel's limit */
 
 char *config_user_path(const char *name, const char *fallback)
 {
@@ -31,7 +31,7 @@ char *config_user_path(const char *name, const char *fallback)
 char *config_path(void)
 {
 	struct stat info;
-	/* Root's programs serve the machine: an environment does not choose their policies. */
+	/* Root's programs serve the machine: the environment must not choose their policies. */
 	_cleanup_free_ char *own =
 		geteuid() == 0 ? NULL : config_user_path("XDG_CONFIG_HOME", ".config");
 
@@ -41,13 +41,13 @@ char *config_path(void)
 	return strdup(CONFIG_DIR_MACHINE);
 }
 
-/* A path that is walked part by part: where that led so far, and what is left of it. */
+/* A path that is resolved part by part: the resolved part, and the rest. */
 struct trail {
 	char real[PATH_MAX];
 	char rest[PATH_MAX];
 };
 
-/* Puts what a link holds in front of the rest. False: it is too long to lead anywhere. */
+/* Puts the target of a link in front of the rest. False: it is too long. */
 static bool trail_follow(struct trail *trail, const char *target)
 {
 	char rest[PATH_MAX];
@@ -63,7 +63,7 @@ static bool trail_follow(struct trail *trail, const char *target)
 	return true;
 }
 
-/* Takes the next part off the rest; "": there is none. False: it is too long. */
+/* Removes the next part from the rest; "": there is none. False: it is too long. */
 static bool trail_next(struct trail *trail, char part[NAME_MAX + 1])
 {
 	const char *at = trail->rest + strspn(trail->rest, "/");
@@ -78,7 +78,7 @@ static bool trail_next(struct trail *trail, char part[NAME_MAX + 1])
 	return true;
 }
 
-/* A part that is no link, be it there or not. */
+/* A part that is not a link, whether it exists or not. */
 static void trail_enter(struct trail *trail, const char *place, const char *part)
 {
 	if (strcmp(part, "..") == 0) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Directories of brig's that nobody named: the user's own, or the machine's. */
+/* Default directories of brig: the user's own, or the machine's. */
 #ifndef BRIG_BASE_CONFIG_PATH_H
 #define BRIG_BASE_CONFIG_PATH_H
 
@@ -8,19 +8,19 @@
 #define CONFIG_DIR_MACHINE "/etc/brig"
 
 /*
- * $NAME/brig if $NAME is an absolute path (NULL: there is no such name), else
- * $HOME/<fallback>/brig; NULL: neither is there.
+ * $NAME/brig if $NAME is an absolute path (NULL: no such variable), else $HOME/<fallback>/brig;
+ * NULL: neither is set.
  */
 char *config_user_path(const char *name, const char *fallback);
 
 /*
- * Where policies, runtimes and serve.json are looked for: for an ordinary user
- * $XDG_CONFIG_HOME/brig (or ~/.config/brig) if it is a directory, else /etc/brig. NULL: no memory.
+ * The directory of policies, runtimes and serve.json: for an ordinary user $XDG_CONFIG_HOME/brig
+ * (or ~/.config/brig) if it is a directory, else /etc/brig. NULL: no memory.
  */
 char *config_path(void);
 /*
- * Asks of each place by which a path leads: every link on the way, and where it ends. What is not
- * there yet counts as well: a link that dangles can be given its target. True: one of them is it.
+ * Calls `is_it` for every link on a path, and for its end. Paths that do not exist yet count as
+ * well: the target of a dangling link can be created later. True: it returned true for one of them.
  */
 bool config_path_leads_by(const char *path, bool (*is_it)(void *user, const char *place),
 			  void *user);

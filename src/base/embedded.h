@@ -14,6 +14,6 @@ struct embedded_file {
 extern const struct embedded_file embedded_files[];
 extern const size_t embedded_files_count;
 
-/* NULL: there is none. */
+/* NULL: not found. */
 const struct embedded_file *embedded_find(const char *path);
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Filling in struct brig_error: every text is one clean line that ends in its field. */
+/* Fills in struct brig_error: every text is one clean line that fits its field. */
 #include "base/error.h"
 
 #include <errno.h>
@@ -12,8 +12,8 @@
 _Static_assert(sizeof(((struct brig_error *)NULL)->remedy) == TEXT_SIZE, "one size for both texts");
 
 /*
- * Names of files, keys and tokens come from strangers: a control character in one must neither
- * break the line nor reach a terminal as a command. Cuts never leave half a UTF-8 character.
+ * Names of files, keys and tokens come from clients: a control character in one must neither break
+ * the line nor control a terminal. Cutting never leaves a part of a UTF-8 character.
  */
 static void text_tidy(char *text, bool cut)
 {
@@ -34,7 +34,7 @@ static void text_tidy(char *text, bool cut)
 	memcpy(text + end, "...", sizeof("..."));
 }
 
-/* Built aside first: an argument may be the very field that is written. */
+/* Built in a separate buffer first: an argument may be the field that is written. */
 __attribute__((format(printf, 2, 0))) static void text_set(char *field, const char *format,
 							   va_list args, const char *tail)
 {
@@ -55,8 +55,8 @@ __attribute__((format(printf, 2, 0))) static void text_set(char *field, const ch
 }
 
 /*
- * A negative errnum is a caller's slip; returned as it is, it would be a positive number, which
- * callers take for success.
+ * A negative errnum is a mistake of the caller; its negation would be a positive number, which
+ * means success.
  */
 static int error_start(struct brig_error *err, enum brig_code code, int errnum)
 {

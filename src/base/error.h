@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Filling in struct brig_error. All accept err == NULL. */
+/* Fills in struct brig_error. All functions accept err == NULL. */
 #ifndef BRIG_BASE_ERROR_H
 #define BRIG_BASE_ERROR_H
 
@@ -13,7 +13,7 @@ int error_set(struct brig_error *err, enum brig_code code, int errnum, const cha
 int error_errno(struct brig_error *err, enum brig_code code, int errnum, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 
-/* Puts context in front of the message ("policy strict: "), on the way up. */
+/* Adds context in front of the message ("policy strict: "), on the way up. */
 void error_wrap(struct brig_error *err, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Descriptors on their way over a unix socket, in one message with the bytes they belong to. */
+/*
+ * Sends and receives descriptors over a unix socket, in one message with the bytes they belong to.
+ */
 #ifndef BRIG_BASE_FDPASS_H
 #define BRIG_BASE_FDPASS_H
 
@@ -11,14 +13,15 @@
 #define FDPASS_MAX 128
 
 /*
- * Sends; without descriptors it is a plain message. They stay the caller's. The bytes that were
- * sent, or -errno. Async-signal-safe.
+ * Sends; without descriptors it is a plain message. The caller keeps them. Returns the number of
+ * bytes sent, or -errno. Async-signal-safe.
  */
 ssize_t fdpass_send(int socket, const struct iovec *parts, size_t parts_count, const int *fds,
 		    size_t fds_count, int flags);
 /*
- * What came with a message, also with a broken one: these are open in this process by now. The
- * first `room` are the caller's, the others are closed. Returns how many came. Async-signal-safe.
+ * Takes the descriptors of a message, also of an invalid one: they are already open in this
+ * process. The caller owns the first `room`, the others are closed. Returns how many there were.
+ * Async-signal-safe.
  */
 size_t fdpass_take(struct msghdr *message, int *fds, size_t room);
 #endif

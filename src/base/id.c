@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Run ids (ULIDs) and the names that operators give to things. */
+/* Run ids (ULIDs) and names that operators choose. */
 #include "base/id.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records of results, and what they say of the JSON: see outcome.h. */
+/* Records of results, and their checks against the JSON: see outcome.h. */
 #include "base/outcome.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 
 #define MAGIC UINT64_C(0x31656d6f6374756f) /* "outcome1" */
 
-/* What a part is replaced by, and what it begins and ends with. */
+/* The replacement for each part, and its first and last character. */
 static const struct {
 	const char *key, *nothing;
 	char open, close; /* 0: any */
@@ -38,7 +38,7 @@ static bool part_is_sound(const char *json, size_t size, unsigned kind,
 				     text[part->size - 1] == parts[kind].close);
 }
 
-/* Each where it can be, one behind the other. */
+/* Each part is within the JSON, one behind the other. */
 static bool parts_are_sound(const struct outcome *outcome, const char *json)
 {
 	size_t after = 0;
@@ -115,7 +115,7 @@ struct outcome_scan {
 	const char *at, *end;
 };
 
-/* Behind the closing quote; false: there is none. */
+/* Moves behind the closing quote; false: there is none. */
 static bool skip_string(struct outcome_scan *scan)
 {
 	const char *begin = scan->at;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How a run ended, for programs: a record of fixed size in front of the result's JSON, which is for
- * clients. A role that passes a result on reads the record, and finds the long parts of the JSON by
- * their places; nobody parses a whole result.
+ * The end of a run, for programs: a record of fixed size in front of the result's JSON, which is
+ * for clients. A role that passes a result on reads the record, and finds the long parts of the
+ * JSON by their offsets; no role parses a whole result.
  */
 #ifndef BRIG_BASE_OUTCOME_H
 #define BRIG_BASE_OUTCOME_H
@@ -12,13 +12,13 @@
 #include "base/block.h"
 #include "base/buf.h"
 
-/* The longest result that the service makes, keeps and passes on: its JSON. */
+/* The longest JSON of a result that the service makes, keeps and passes on. */
 #define OUTCOME_JSON_MAX ((size_t)96 << 20)
-/* All of it but the long parts. */
+/* Everything except the long parts. */
 #define OUTCOME_SKELETON_MAX ((size_t)2 << 20)
 #define OUTCOME_MAX          (sizeof(struct outcome) + OUTCOME_JSON_MAX)
 
-/* The parts that a program can make long, in the order in which they stand. */
+/* The parts that a program can make long, in their order. */
 enum outcome_part_kind {
 	OUTCOME_STDOUT,
 	OUTCOME_STDERR,
@@ -34,7 +34,7 @@ struct outcome_part {
 };
 
 enum outcome_flags {
-	OUTCOME_BASE64 = 1, /* stdout and stderr are written in it */
+	OUTCOME_BASE64 = 1, /* stdout and stderr are base64 */
 };
 
 struct outcome {
@@ -45,26 +45,26 @@ struct outcome {
 	uint32_t unused;
 	uint64_t cpu_ns, wall_ns;
 	uint64_t event_counts[BRIG_EVENT_KINDS];
-	uint64_t bytes[2]; /* of stdout and of stderr, as the program wrote them */
+	uint64_t bytes[2]; /* of stdout and of stderr, as written by the program */
 	uint64_t json_size;
 	struct outcome_part parts[OUTCOME_PARTS];
 };
 
 void outcome_init(struct outcome *outcome);
-/* -EPROTO: it is none, or what it says of this JSON cannot be. */
+/* -EPROTO: invalid, or inconsistent with this JSON. */
 int outcome_check(const struct outcome *outcome, const char *json, size_t size);
 /*
- * The record that a block begins with, and the JSON behind it. -EPROTO: it is none, or what it says
- * of the JSON cannot be.
+ * Reads the record at the beginning of a block, and the JSON behind it. -EPROTO: invalid, or
+ * inconsistent with the JSON.
  */
 int outcome_read(const char *data, size_t size, struct outcome *ret, const char **ret_json);
 /*
- * The same from the JSON alone, in one pass that makes nothing: for results that were kept before
- * there were records. Only status, flags and places are filled in. -EPROTO: no such object, or its
- * long parts do not stand in their order.
+ * The same from the JSON alone, in one pass without allocations: for results that were stored
+ * before there were records. Only status, flags and offsets are set. -EPROTO: not such an object,
+ * or its long parts are not in their order.
  */
 int outcome_find(const char *json, size_t size, struct outcome *ret);
-/* The result without its long parts, which are "", null or []; it is small and may be parsed. */
+/* The result without its long parts, which become "", null or []; it is small and may be parsed. */
 void outcome_skeleton(const struct outcome *outcome, const char *json, struct buf *out);
 
 /* --- a stream in slices ----------------------------------------------------------------------- */
@@ -78,7 +78,7 @@ struct outcome_stream {
 /* 0: stdout, 1: stderr. */
 void outcome_stream_open(const struct outcome *outcome, const char *json, int stream,
 			 struct outcome_stream *ret);
-/* Passes over at most `size` bytes; how many it were. Fewer: that is the end. */
+/* Skips at most `size` bytes; returns how many. Fewer: that is the end. */
 size_t outcome_stream_skip(struct outcome_stream *stream, size_t size);
 /* At most `room` bytes (16 at least), whole characters of text; 0 at the end. */
 size_t outcome_stream_read(struct outcome_stream *stream, char *out, size_t room);
@@ -86,14 +86,14 @@ size_t outcome_stream_read(struct outcome_stream *stream, char *out, size_t room
 /* --- files ------------------------------------------------------------------------------------ */
 
 struct outcome_file {
-	const char *head; /* the object up to its content: JSON, but for the last "}" */
+	const char *head; /* the object up to its content: JSON, except the last "}" */
 	size_t head_size;
 	uint64_t size; /* of the file */
 	const char *base64;
 	size_t base64_size;
 };
 
-/* The next one; `at` is the caller's, 0 at the beginning. False: no more. */
+/* The next file; `at` is kept by the caller, 0 at the beginning. False: no more. */
 bool outcome_file_next(const struct outcome *outcome, const char *json, size_t *at,
 		       struct outcome_file *ret);
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The long parts of a result, a slice at a time: see outcome.h. */
+/* Reads the long parts of a result, a slice at a time: see outcome.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,7 +22,7 @@ void outcome_stream_open(const struct outcome *outcome, const char *json, int st
 	}
 }
 
-/* The bytes that a text in base64 stands for. */
+/* The number of bytes that a base64 text decodes to. */
 static size_t base64_bytes(const char *text, size_t size)
 {
 	size_t bytes = size / 4 * 3;
@@ -33,12 +33,12 @@ static size_t base64_bytes(const char *text, size_t size)
 	return size ? bytes : 0;
 }
 
-/* How much of the text an escape takes; 0: it is cut short. */
+/* The length of an escape in the text; 0: it is cut. */
 static size_t escape_size(const char *at, size_t left)
 {
 	size_t size = left > 1 && at[1] == 'u' ? 6 : 2;
 
-	/* The first half of a pair: the other one belongs to it. */
+	/* The first half of a pair: includes the other one. */
 	if (size == 6 && left >= 12 && (at[2] | 0x20) == 'd' && strchr("89abAB", at[3]) &&
 	    at[6] == '\\') {
 		size = 12;
@@ -46,7 +46,7 @@ static size_t escape_size(const char *at, size_t left)
 	return size <= left ? size : 0;
 }
 
-/* One step of a text: a run of plain bytes or an escape. 0: the end, or no text of ours. */
+/* One step of a text: a run of plain bytes or an escape. 0: the end, or invalid. */
 static size_t text_step(struct outcome_stream *stream, char *out, size_t room)
 {
 	size_t left = (size_t)(stream->end - stream->at);
@@ -75,7 +75,7 @@ static size_t text_step(struct outcome_stream *stream, char *out, size_t room)
 		return decoded;
 	}
 	run = slash ? (size_t)(slash - stream->at) : run;
-	/* Not in the middle of a character, unless it is longer than any is. */
+	/* Not in the middle of a character, unless it is longer than any valid one. */
 	for (size_t back = 0; !slash && run < left && back < 3 && run > 1; back++) {
 		if (!utf8_continues(stream->at[run])) {
 			break;
@@ -96,12 +96,12 @@ static size_t text_take(struct outcome_stream *stream, char *out, size_t room)
 	do {
 		step = used < room ? text_step(stream, out ? out + used : NULL, room - used) : 0;
 		used += step;
-		/* Short of the room there may be half a character's place left: leave it. */
+		/* The last bytes of the room may be too few for a character: leave them. */
 	} while (step > 0 && room - used >= 4);
 	return used;
 }
 
-/* The place is a matter of counting: four characters for three bytes. */
+/* The position can be computed: four characters for three bytes. */
 static size_t base64_read(struct outcome_stream *stream, char *out, size_t room)
 {
 	size_t size = (size_t)(stream->end - stream->begin);
@@ -119,7 +119,7 @@ static size_t base64_read(struct outcome_stream *stream, char *out, size_t room)
 	return got - drop;
 }
 
-/* Bytes at the end that begin a character whose rest is not here. */
+/* Bytes at the end that begin an incomplete character. */
 static size_t unfinished(const char *data, size_t size)
 {
 	for (size_t back = 1; back <= 3 && back < size; back++) {
@@ -166,7 +166,7 @@ static bool file_size(const char *head, size_t head_size, uint64_t *ret)
 	static const char key[] = "\",\"size\":";
 	const char *found = memmem(head, head_size, key, sizeof(key) - 1);
 
-	/* Behind the path: no text in front of it can hold a quote. */
+	/* Behind the path: no text before it can contain a quote. */
 	*ret = found ? strtoull(found + sizeof(key) - 1, NULL, 10) : 0;
 	return found != NULL;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names that cross the border, checked as text. */
+/* Checks names from outside as text. */
 #include "base/path.h"
 
 #include <stdint.h>

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Globs on relative paths. Both sides may be hostile, so nothing backtracks: the pattern becomes
- * a row of tokens, and all the places in it where the path read so far can stand are kept as one
- * set of bits, moved on by each byte of the path. Time is linear in the path, whatever the stars.
+ * Globs on relative paths. Both sides may be hostile, so nothing backtracks: the pattern becomes a
+ * row of tokens, and all states that the path so far can be in are kept as one set of bits, updated
+ * by each byte of the path. Time is linear in the path, whatever the stars.
  *
- * Where "**" is a whole part it also stands for no directory at all: "out/(**)/x", written without
- * the parentheses, matches "out/x".
+ * If "**" is a whole part it also matches no directory at all: "out/(**)/x", written without the
+ * parentheses, matches "out/x".
  *
- * A dot that starts a part is matched only by a dot that starts a part of the pattern: whoever
- * writes a wildcard does not think of .git, .ssh or .bashrc.
+ * A dot that starts a part is matched only by a dot that starts a part of the pattern: the author
+ * of a wildcard usually does not mean .git, .ssh or .bashrc.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -20,12 +20,12 @@
 
 #define WORDS ((PATH_GLOB_BYTES_MAX + 1) / 64)
 
-/* Wildcards tell apart no more than these. */
+/* Wildcards distinguish only these. */
 enum kind {
 	KIND_SLASH,
 	KIND_TAIL, /* a continuation byte of UTF-8 */
 	KIND_OTHER,
-	KIND_HIDES, /* a dot that starts a part: no wildcard stands for it */
+	KIND_HIDES, /* a dot that starts a part: no wildcard matches it */
 	KIND_COUNT,
 };
 
@@ -76,14 +76,14 @@ static void directories_add(struct glob *glob)
 	bit_set(glob->skip, glob->last++);
 }
 
-/* One character, not one byte: the state behind it waits while the character goes on. */
+/* One character, not one byte: the state behind it stays during continuation bytes. */
 static void any_add(struct glob *glob)
 {
 	bit_set(glob->step[KIND_OTHER], glob->last++);
 	bit_set(glob->stay[KIND_TAIL], glob->last);
 }
 
-/* In words; a wildcard in it counts as well, which does no harm. */
+/* In words; a wildcard is counted as well, which does no harm. */
 static size_t literals_of(const char *pattern, size_t size)
 {
 	bool seen[256] = { false };
@@ -109,7 +109,7 @@ static void literal_add(struct glob *glob, unsigned char byte, unsigned *rows)
 static void glob_compile(struct glob *glob, const char *pattern, size_t size)
 {
 	bool part_start = true;
-	bool directories = false; /* the last token: another such would add nothing */
+	bool directories = false; /* the last token: another one would add nothing */
 	unsigned rows = 0;
 
 	glob->words = size / 64 + 1;
@@ -154,14 +154,14 @@ static void skip_once(uint64_t *set, const uint64_t *mask, size_t words)
 	}
 }
 
-/* Two tokens in a row that may match nothing are the most there are: directories, then a star. */
+/* At most two tokens in a row may match nothing: directories, then a star. */
 static void skip_all(const struct glob *glob, uint64_t *set)
 {
 	skip_once(set, glob->skip, glob->words);
 	skip_once(set, glob->skip, glob->words);
 }
 
-/* Moves the set over one byte; false when no place is left. */
+/* Updates the set with one byte; false when it is empty. */
 static bool glob_step(const struct glob *glob, uint64_t *set, unsigned char byte, bool part_start)
 {
 	enum kind kind = byte_kind(byte, part_start);
@@ -187,7 +187,7 @@ static bool glob_step(const struct glob *glob, uint64_t *set, unsigned char byte
 	return left != 0;
 }
 
-/* What a pattern needs: its rows of literals, one for each byte that stands in it. */
+/* Allocates a pattern with its rows of literals, one for each byte in it. */
 static struct glob *glob_new(const char *pattern)
 {
 	size_t size = strnlen(pattern, PATH_GLOB_BYTES_MAX + 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files that appear whole: see publish.h. */
+/* Publishes complete files: see publish.h. */
 #include "base/publish.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@ int publish_file(int dir, const char *name, const void *data, size_t size)
 	if (r < 0) {
 		return r;
 	}
-	/* By way of /proc: a link from the fd itself is for the privileged only. */
+	/* Through /proc: a link from the fd itself needs a privilege. */
 	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	return linkat(AT_FDCWD, path, dir, name, AT_SYMLINK_FOLLOW) < 0 ? -errno : 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SHA-256 by libsodium, and fields that cannot run into each other. */
+/* SHA-256 by libsodium, with fields that cannot be confused. */
 #include "base/sha256.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@ void sha256_init(struct sha256 *hash)
 
 void sha256_add(struct sha256 *hash, const void *data, size_t size)
 {
-	/* An empty field may come as NULL, which libsodium's memcpy must not see. */
+	/* An empty field may be NULL, which must not be passed to libsodium's memcpy. */
 	if (size > 0) {
 		crypto_hash_sha256_update(&hash->state, data, size);
 	}

@@ -17,7 +17,7 @@ void sha256_init(struct sha256 *hash);
 void sha256_add(struct sha256 *hash, const void *data, size_t size);
 /* A field with its length in front, so that ("ab","c") and ("a","bc") differ. */
 void sha256_add_field(struct sha256 *hash, const void *data, size_t size);
-/* All of an open file, whatever its offset is; the bytes that it had, or -errno. */
+/* Hashes a whole open file, whatever its offset; returns its size in bytes, or -errno. */
 int64_t sha256_fd(int fd, char hex[SHA256_HEX_SIZE]);
 void sha256_hex(struct sha256 *hash, char hex[SHA256_HEX_SIZE]);
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bytes on their way to a memory file: see spool.h. */
+/* Collects bytes in a memory file: see spool.h. */
 #include "base/spool.h"
 
 #include <errno.h>
@@ -66,7 +66,7 @@ int spool_end(struct spool *spool, struct block **ret)
 	spool_flush(spool);
 	r = spool->error ? spool->error : memfile_seal(spool->fd);
 	r = r < 0 ? r : block_map(&spool->fd, spool->size, ret);
-	spool->open = spool->open && r < 0; /* else it is the block's */
+	spool->open = spool->open && r < 0; /* else the block owns it */
 	spool_done(spool);
 	return r;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bytes that come in parts and are too many for the heap: they are written to a memory file, which
- * is sealed at the end and can be handed to another process as it is.
+ * Bytes that arrive in parts and are too many for the heap: they are written to a memory file,
+ * which is sealed at the end and can be passed to another process unchanged.
  */
 #ifndef BRIG_BASE_SPOOL_H
 #define BRIG_BASE_SPOOL_H
@@ -11,12 +11,12 @@
 
 #include "base/block.h"
 
-#define SPOOL_ROOM (32u << 10) /* bytes that wait until it is worth a write */
+#define SPOOL_ROOM (32u << 10) /* bytes that are buffered before a write */
 
 struct spool {
 	bool open;   /* there is a file... */
-	int fd;      /* ...which this is; owned */
-	size_t size; /* with those that wait */
+	int fd;      /* ...with this descriptor; owned */
+	size_t size; /* including the buffered ones */
 	size_t waiting;
 	char *room; /* owned */
 	int error;  /* -errno of the first failure; nothing is added from then on */
@@ -24,7 +24,9 @@ struct spool {
 
 /* Zero-initialise it. */
 void spool_add(struct spool *spool, const void *data, size_t size);
-/* All of it, sealed and mapped; the caller's. 0 or -errno; -ENODATA: nothing was added. */
+/*
+ * The whole data, sealed and mapped; owned by the caller. 0 or -errno; -ENODATA: nothing was added.
+ */
 int spool_end(struct spool *spool, struct block **ret);
 void spool_done(struct spool *spool);
 #endif

@@ -35,7 +35,7 @@ static int strlist_grow(struct strlist *list)
 	return 0;
 }
 
-/* Takes the string, also when it fails. */
+/* Takes ownership of the string, also when it fails. */
 static int strlist_push(struct strlist *list, char *text)
 {
 	if (!text || strlist_grow(list) < 0) {

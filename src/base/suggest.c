@@ -47,7 +47,7 @@ void suggest(struct suggestion *best, const char *word, const char *candidate)
 
 	unsigned far = distance(word, word_length, candidate, length);
 
-	/* Half of a word changed is another word. */
+	/* If half of a word has changed, it is another word. */
 	if (far * 2 <= length && far <= 4 && (!best->word || far < best->distance)) {
 		best->word = candidate;
 		best->distance = far;

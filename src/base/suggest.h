@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* "Did you mean": what comes nearest to a misspelt word. */
+/* "Did you mean": finds the word nearest to a misspelt one. */
 #ifndef BRIG_BASE_SUGGEST_H
 #define BRIG_BASE_SUGGEST_H
 
@@ -8,6 +8,6 @@ struct suggestion {
 	unsigned distance;
 };
 
-/* Remembers `candidate` if it is near to `word` and nearer than what came before. */
+/* Keeps `candidate` if it is near to `word` and nearer than the best so far. */
 void suggest(struct suggestion *best, const char *word, const char *candidate);
 #endif

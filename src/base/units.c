@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Numbers with units. Integers all the way: no strtod, so no locale, no exponent, no hexadecimal,
- * no infinity, and 0.3s is 300000000 ns, not one less.
+ * Numbers with units. Only integers: no strtod, so no locale, no exponent, no hexadecimal, no
+ * infinity, and 0.3s is 300000000 ns, not one less.
  */
 #include "base/units.h"
 
@@ -40,7 +40,10 @@ static const struct suffix time_suffixes[] = {
 
 static const struct suffix cores_suffixes[] = { { "", 1000 }, { NULL, 0 } };
 
-/* What unit_format may choose from, largest first; `decimals` is how exact a fraction may be. */
+/*
+ * The forms that unit_format may choose, largest first; `decimals` is the most decimals of a
+ * fraction.
+ */
 struct form {
 	const char *text;
 	uint64_t factor;
@@ -59,13 +62,13 @@ static const struct form cores_forms[] = { { "", 1000, 3 } };
 
 static const struct {
 	const char *description;
-	const char *spelling; /* of all that is taken */
+	const char *spelling; /* of all accepted forms */
 	const struct suffix *suffixes;
 	const struct form *forms;
 	size_t forms_count;
 	const char *zero;
 } kinds[] = {
-	[UNIT_COUNT] = { "a whole number such as 64", "write digits alone", count_suffixes,
+	[UNIT_COUNT] = { "a whole number such as 64", "write digits only", count_suffixes,
 			 count_forms, ARRAY_SIZE(count_forms), "0" },
 	[UNIT_BYTES] = { "a size such as 256M",
 			 "write bytes, or a number with K, M or G, such as 256M or 2g",
@@ -141,7 +144,7 @@ int unit_parse(enum unit unit, const char *text, uint64_t *ret)
 	if (whole == 0 || factor == 0) {
 		return -EINVAL;
 	}
-	/* "5." is no number, and there is no half of a byte, a nanosecond or a process. */
+	/* "5." is not a number, and there is no half of a byte, a nanosecond or a process. */
 	if (*(text + whole) == '.' && (fraction == 0 || factor == 1)) {
 		return -EINVAL;
 	}
@@ -153,7 +156,7 @@ int unit_parse(enum unit unit, const char *text, uint64_t *ret)
 	if (__builtin_add_overflow(value, fraction_scale(digits, fraction, factor), &value)) {
 		return -ERANGE;
 	}
-	/* Too small to express must not become 0, which means "no limit given" elsewhere. */
+	/* A value that is too small must not become 0, which means "no limit given" elsewhere. */
 	if (value == 0 && strpbrk(text, "123456789")) {
 		return -ERANGE;
 	}
@@ -161,7 +164,7 @@ int unit_parse(enum unit unit, const char *text, uint64_t *ret)
 	return 0;
 }
 
-/* Writes value / factor with its fraction; false when that many decimals cannot say it exactly. */
+/* Writes value / factor with its fraction; false when that many decimals are not exact. */
 static bool form_print(const struct form *form, uint64_t value, char *buffer, size_t size)
 {
 	char decimals[16] = "";

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Numbers with units, as people write them in options and policies: "256M", "1.5s", "64", "0.5".
- * Strict: no sign, no blank, no trailing bytes, no overflow, no NaN, at most 32 characters.
+ * Numbers with units, as in options and policies: "256M", "1.5s", "64", "0.5". Strict: no sign, no
+ * blank, no trailing bytes, no overflow, no NaN, at most 32 characters.
  */
 #ifndef BRIG_BASE_UNITS_H
 #define BRIG_BASE_UNITS_H
@@ -18,10 +18,10 @@ enum unit {
 
 /* 0, -EINVAL (not such a number), -ERANGE (does not fit). */
 int unit_parse(enum unit unit, const char *text, uint64_t *ret);
-/* Short text for people: "256M", "1.5s", "64", "0.5"; always NUL-terminated. */
+/* Short text for display: "256M", "1.5s", "64", "0.5"; always NUL-terminated. */
 const char *unit_format(enum unit unit, uint64_t value, char *buffer, size_t size);
-/* How such a value is written, for error messages: "a size such as 256M". */
+/* The format of such a value, for error messages: "a size such as 256M". */
 const char *unit_describe(enum unit unit);
-/* "write seconds, or ...": for who has not. */
+/* "write seconds, or ...": for remedies. */
 const char *unit_spelling(enum unit unit);
 #endif

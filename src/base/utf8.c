@@ -8,8 +8,8 @@
 #include "base/json/json_out.h"
 
 /*
- * What may follow which first byte. The range of the second byte is what keeps out overlong forms
- * (E0, F0), surrogates (ED) and all above U+10FFFF (F4).
+ * The bytes that may follow each first byte. The range of the second byte excludes overlong forms
+ * (E0, F0), surrogates (ED) and everything above U+10FFFF (F4).
  */
 static const struct lead {
 	unsigned char first, last;

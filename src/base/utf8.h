@@ -8,15 +8,15 @@
 #include <stdint.h>
 
 /*
- * One character from data[0..size), size > 0. True: *ret is the character. False: the bytes are
- * none, and *ret is U+FFFD. Either way *used (1 to 4) is how many bytes it took: of a wrong
- * sequence the part that could have begun a character, as Unicode recommends for replacing.
+ * Decodes one character from data[0..size), size > 0. True: *ret is the character. False: the bytes
+ * are invalid, and *ret is U+FFFD. Either way *used (1 to 4) is how many bytes were consumed: of an
+ * invalid sequence the part that could have begun a character, as Unicode recommends for replacing.
  */
 bool utf8_decode(const char *data, size_t size, size_t *used, uint32_t *ret);
 
 /*
- * Writes 1 to 4 bytes for a character up to U+10FFFF; returns how many. Not utf8_encode: the static
- * jansson has a function of that name.
+ * Writes 1 to 4 bytes for a character up to U+10FFFF; returns how many. Not named utf8_encode: the
+ * static jansson has a function of that name.
  */
 size_t utf8_write(uint32_t c, char out[4]);
 

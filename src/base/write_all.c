@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writing until all is written: see write_all.h. */
+/* Writes until everything is written: see write_all.h. */
 #include "base/write_all.h"
 
 #include <errno.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writing until all is written. */
+/* Writes until everything is written. */
 #ifndef BRIG_BASE_WRITE_ALL_H
 #define BRIG_BASE_WRITE_ALL_H
 
 #include <stddef.h>
 
-/* 0 or -errno; for descriptors that block, and files. Async-signal-safe. */
+/* 0 or -errno; for blocking descriptors, and files. Async-signal-safe. */
 int write_all(int fd, const void *data, size_t size);
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* JSON with bounds: see json_bounded.h. Linear in the text, whatever stands in it. */
+/* JSON with bounds: see json_bounded.h. Linear in the text, whatever it contains. */
 #include "base/json/json_bounded.h"
 
 #include <stdio.h>
@@ -9,32 +9,32 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 
-#define LARGE_BYTES (16u << 10) /* shorter ones are read as they are: errors have their place */
-#define LONG_BYTES  64u         /* a string that is worth lifting */
+#define LARGE_BYTES (16u << 10) /* shorter ones are parsed directly: errors have a position */
+#define LONG_BYTES  64u         /* a string that is worth extracting */
 /*
- * In place of a lifted string: this character and a number. Strings that begin with it are lifted
- * too, however short, so that nobody can write a mark.
+ * Replaces an extracted string: this character and a number. Strings that begin with it are
+ * extracted too, however short, so that no input can contain a mark.
  */
 #define MARK      '\1'
 #define MARK_TEXT "\\u0001"
 
-struct lifted {
+struct extracted {
 	const char *text; /* between the quotes */
 	size_t size;
 };
 
-struct lift {
+struct extraction {
 	const struct json_bounds *bounds;
 	struct json_refusal *why;
-	struct buf plain; /* what is left */
-	struct lifted *items;
+	struct buf plain; /* the rest of the text */
+	struct extracted *items;
 	size_t count, room;
 };
 
-static void lift_done(struct lift *lift)
+static void extraction_done(struct extraction *extraction)
 {
-	buf_done(&lift->plain);
-	free(lift->items);
+	buf_done(&extraction->plain);
+	free(extraction->items);
 }
 
 static bool refuse(struct json_refusal *why, enum json_refusal_kind kind, enum json_error_code code,
@@ -45,7 +45,7 @@ static bool refuse(struct json_refusal *why, enum json_refusal_kind kind, enum j
 	return false;
 }
 
-/* The quote that ends the string which begins at text[at - 1]; `size`: there is none. */
+/* The quote that ends the string that begins at text[at - 1]; `size`: there is none. */
 static size_t string_end(const char *text, size_t at, size_t size)
 {
 	const char *quote = memchr(text + at, '"', size - at);
@@ -56,7 +56,7 @@ static size_t string_end(const char *text, size_t at, size_t size)
 		if (at > size) {
 			return size;
 		}
-		/* Only when that one was escaped is there a need to look for another. */
+		/* Only if that quote was escaped, another one must be searched. */
 		if (text + at > quote) {
 			quote = memchr(text + at, '"', size - at);
 		}
@@ -77,24 +77,24 @@ static bool is_key(const char *text, size_t behind, size_t size)
 	return behind < size && text[behind] == ':';
 }
 
-static bool add_lifted(struct lift *lift, const char *text, size_t size)
+static bool add_extracted(struct extraction *extraction, const char *text, size_t size)
 {
-	if (lift->count == lift->room) {
-		size_t room = lift->room ? 2 * lift->room : 16;
-		struct lifted *more = reallocarray(lift->items, room, sizeof(*more));
+	if (extraction->count == extraction->room) {
+		size_t room = extraction->room ? 2 * extraction->room : 16;
+		struct extracted *more = reallocarray(extraction->items, room, sizeof(*more));
 		if (!more) {
 			return false;
 		}
-		lift->items = more;
-		lift->room = room;
+		extraction->items = more;
+		extraction->room = room;
 	}
-	lift->items[lift->count] = (struct lifted){ text, size };
-	buf_addf(&lift->plain, "\"" MARK_TEXT "%zu\"", lift->count++);
+	extraction->items[extraction->count] = (struct extracted){ text, size };
+	buf_addf(&extraction->plain, "\"" MARK_TEXT "%zu\"", extraction->count++);
 	return true;
 }
 
-/* A string from text[at] on: lifted, or kept. Where it ends, behind the quote. */
-static size_t take_string(struct lift *lift, const char *text, size_t at, size_t size)
+/* A string from text[at] on: extracted, or kept. Returns its end, behind the quote. */
+static size_t take_string(struct extraction *extraction, const char *text, size_t at, size_t size)
 {
 	size_t end = string_end(text, at + 1, size);
 	size_t length = end - at - 1;
@@ -102,29 +102,29 @@ static size_t take_string(struct lift *lift, const char *text, size_t at, size_t
 		    memcmp(text + at + 1, MARK_TEXT, strlen(MARK_TEXT)) == 0;
 
 	if (end < size && (length >= LONG_BYTES || mark) && !is_key(text, end + 1, size)) {
-		if (!add_lifted(lift, text + at + 1, length)) {
-			lift->plain.failed = true;
+		if (!add_extracted(extraction, text + at + 1, length)) {
+			extraction->plain.failed = true;
 		}
 	} else {
-		buf_add(&lift->plain, text + at, (end < size ? end + 1 : size) - at);
+		buf_add(&extraction->plain, text + at, (end < size ? end + 1 : size) - at);
 	}
 	return end < size ? end + 1 : size;
 }
 
-/* Blanks become one: there may be megabytes of them. */
-static size_t take_blanks(struct lift *lift, const char *text, size_t at, size_t size)
+/* Blanks are reduced to one: there may be megabytes of them. */
+static size_t take_blanks(struct extraction *extraction, const char *text, size_t at, size_t size)
 {
 	while (at < size && is_blank(text[at])) {
 		at++;
 	}
-	buf_addc(&lift->plain, ' ');
+	buf_addc(&extraction->plain, ' ');
 	return at;
 }
 
-/* Counts depth and values; in a large text also takes it apart. */
-static bool look_over(struct lift *lift, const char *text, size_t size, bool large)
+/* Counts depth and values; from a large text it also extracts the strings. */
+static bool look_over(struct extraction *extraction, const char *text, size_t size, bool large)
 {
-	const struct json_bounds *bounds = lift->bounds;
+	const struct json_bounds *bounds = extraction->bounds;
 	unsigned depth = 0;
 	size_t values = 0;
 
@@ -138,76 +138,76 @@ static bool look_over(struct lift *lift, const char *text, size_t size, bool lar
 		}
 		values += c == '{' || c == '[' || c == ',' || c == ':';
 		if (depth > bounds->depth) {
-			return refuse(lift->why, JSON_TOO_DEEP, json_error_stack_overflow,
+			return refuse(extraction->why, JSON_TOO_DEEP, json_error_stack_overflow,
 				      "nested too deep");
 		}
 		if (values > bounds->values ||
-		    (bounds->plain_max && lift->plain.size > bounds->plain_max)) {
-			return refuse(lift->why, JSON_TOO_MANY, json_error_unknown,
+		    (bounds->plain_max && extraction->plain.size > bounds->plain_max)) {
+			return refuse(extraction->why, JSON_TOO_MANY, json_error_unknown,
 				      "too many values");
 		}
 		if (!large) {
 			i = c == '"' ? string_end(text, i + 1, size) + 1 : i + 1;
 		} else if (c == '"') {
-			i = take_string(lift, text, i, size);
+			i = take_string(extraction, text, i, size);
 		} else if (is_blank(c)) {
-			i = take_blanks(lift, text, i, size);
+			i = take_blanks(extraction, text, i, size);
 		} else {
-			buf_addc(&lift->plain, c);
+			buf_addc(&extraction->plain, c);
 			i++;
 		}
 	}
-	return !lift->plain.failed ||
-	       refuse(lift->why, JSON_NO_MEMORY, json_error_out_of_memory, "out of memory");
+	return !extraction->plain.failed ||
+	       refuse(extraction->why, JSON_NO_MEMORY, json_error_out_of_memory, "out of memory");
 }
 
-/* NULL: refused. */
-static json_t *make_string(struct lift *lift, const char *mark)
+/* NULL: rejected. */
+static json_t *make_string(struct extraction *extraction, const char *mark)
 {
-	const struct lifted *item = &lift->items[strtoul(mark, NULL, 10)];
+	const struct extracted *item = &extraction->items[strtoul(mark, NULL, 10)];
 	_cleanup_free_ char *decoded = malloc(item->size ? item->size : 1);
 	const char *why = "out of memory";
 	size_t size = 0;
 	enum json_error_code code =
-		decoded ? json_string_decode(item->text, item->size, lift->bounds->allow_nul,
+		decoded ? json_string_decode(item->text, item->size, extraction->bounds->allow_nul,
 					     decoded, &size, &why)
 			: json_error_out_of_memory;
 	json_t *string = code == json_error_unknown ? json_stringn_nocheck(decoded, size) : NULL;
 
 	if (!string) {
 		bool short_of = code == json_error_unknown || code == json_error_out_of_memory;
-		refuse(lift->why, short_of ? JSON_NO_MEMORY : JSON_NOT_JSON, code, why);
+		refuse(extraction->why, short_of ? JSON_NO_MEMORY : JSON_NOT_JSON, code, why);
 	}
 	return string;
 }
 
-static bool put_back(struct lift *lift, json_t *value);
+static bool put_back(struct extraction *extraction, json_t *value);
 
-/* As deep as the bounds allow, which were looked at before. */
-static bool put_one(struct lift *lift, json_t *value, json_t **ret)
+/* As deep as the bounds allow, which were checked before. */
+static bool put_one(struct extraction *extraction, json_t *value, json_t **ret)
 {
 	const char *text = json_string_value(value);
 
 	*ret = NULL;
 	if (!text || text[0] != MARK) {
-		return put_back(lift, value);
+		return put_back(extraction, value);
 	}
-	*ret = make_string(lift, text + 1);
+	*ret = make_string(extraction, text + 1);
 	return *ret != NULL;
 }
 
-static bool put_back(struct lift *lift, json_t *value)
+static bool put_back(struct extraction *extraction, json_t *value)
 {
 	json_t *string;
 
 	for (size_t i = 0; i < json_array_size(value); i++) {
-		if (!put_one(lift, json_array_get(value, i), &string) ||
+		if (!put_one(extraction, json_array_get(value, i), &string) ||
 		    (string && json_array_set_new(value, i, string) < 0)) {
 			return false;
 		}
 	}
 	for (void *at = json_object_iter(value); at; at = json_object_iter_next(value, at)) {
-		if (!put_one(lift, json_object_iter_value(at), &string) ||
+		if (!put_one(extraction, json_object_iter_value(at), &string) ||
 		    (string && json_object_iter_set_new(value, at, string) < 0)) {
 			return false;
 		}
@@ -236,18 +236,19 @@ json_t *json_bounded_load(const char *text, size_t size, const struct json_bound
 			  struct json_refusal *why)
 {
 	struct json_refusal unheard;
-	_cleanup_(lift_done)
-	struct lift lift = { .bounds = bounds, .why = why ? why : &unheard };
+	_cleanup_(extraction_done)
+	struct extraction extraction = { .bounds = bounds, .why = why ? why : &unheard };
 	bool large = size > LARGE_BYTES;
 
-	if (!look_over(&lift, text, size, large)) {
+	if (!look_over(&extraction, text, size, large)) {
 		return NULL;
 	}
 	if (!large) {
-		return parse(text, size, bounds, false, lift.why);
+		return parse(text, size, bounds, false, extraction.why);
 	}
-	json_t *root = parse(lift.plain.data, lift.plain.size, bounds, true, lift.why);
-	if (root && !put_back(&lift, root)) {
+	json_t *root =
+		parse(extraction.plain.data, extraction.plain.size, bounds, true, extraction.why);
+	if (root && !put_back(&extraction, root)) {
 		json_decref(root);
 		root = NULL;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading JSON with comments: our own scan first, then jansson, then positions for messages. */
+/* Reads JSON with comments: our own scan first, then jansson, then positions for messages. */
 #include "base/json/json_in.h"
 
 #include <errno.h>
@@ -14,8 +14,8 @@
 #define SIZE_LIMIT (1024 * 1024)
 
 /*
- * jansson says where the token at fault ends, and quotes it: "... near 'tru'". People look for where
- * it begins. A quote that does not stand there in the text changes nothing.
+ * jansson reports the end of the wrong token, and quotes it: "... near 'tru'". Users look for its
+ * beginning. A quote that is not found in the text changes nothing.
  */
 static size_t token_start(const struct json_doc *doc, const json_error_t *error)
 {

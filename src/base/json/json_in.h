@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading JSON with comments (slash-slash and slash-star), for policies and runtime files.
- * Strict: duplicate keys, depth over 32, size over 1 MiB, trailing data, NUL are errors.
- * Comments are blanked with spaces before jansson sees the text, so that lines and columns hold.
+ * Reads JSON with comments (slash-slash and slash-star), for policies and runtime files. Strict:
+ * duplicate keys, depth over 32, size over 1 MiB, trailing data, NUL are errors. Comments are
+ * replaced by spaces before jansson parses the text, so that lines and columns stay valid.
  */
 #ifndef BRIG_BASE_JSON_JSON_IN_H
 #define BRIG_BASE_JSON_JSON_IN_H
@@ -23,8 +23,8 @@ int json_doc_load(struct json_doc *doc, const char *name, const char *text, size
 void json_doc_done(struct json_doc *doc);
 
 /*
- * Where a key stands: `path` is like "limits.memory" or "mounts[2].mode". Fills line and column
- * (1-based) of the key (or array element); 1,1 when it cannot be found.
+ * The position of a key: `path` is like "limits.memory" or "mounts[2].mode". Sets line and column
+ * (1-based) of the key (or array element); 1,1 when it is not found.
  */
 void json_doc_locate(const struct json_doc *doc, const char *path, int *line, int *column);
 

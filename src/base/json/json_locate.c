@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finding where a key of a JSON text stands. One pass and no recursion: for each open bracket it
- * is remembered how much of the path led there. A key with a dot in its name is so found as well
- * as a key in a key.
+ * Finds the position of a key in a JSON text. One pass and no recursion: for each open bracket it
+ * keeps how much of the path led there. So a key with a dot in its name is found as well as a
+ * nested key.
  */
 #include "base/json/json_locate.h"
 
@@ -14,7 +14,7 @@
 
 /* An open object or array. */
 struct locate_level {
-	const char *path; /* what is still to be found in here; NULL: not on the way */
+	const char *path; /* the part still to be found in here; NULL: not on the path */
 	bool array;
 	size_t index; /* of the next element */
 };
@@ -25,8 +25,8 @@ struct locate_walk {
 	size_t at;
 	struct locate_level levels[JSON_DEPTH_MAX];
 	size_t depth;
-	const char *path; /* as in a level, for the value that comes next */
-	bool want_key;    /* a string that comes next is a key */
+	const char *path; /* as in a level, for the next value */
+	bool want_key;    /* the next string is a key */
 };
 
 static bool hex4(const char *text, size_t size, uint32_t *ret)
@@ -102,7 +102,7 @@ static const char *key_match(const char *key, size_t size, const char *path)
 	return path;
 }
 
-/* Behind the name of a key or element: the end, ".key" or "[0]". */
+/* After the name of a key or element: the end, ".key" or "[0]". */
 static const char *path_descend(const char *rest)
 {
 	if (rest && *rest == '.') {
@@ -111,7 +111,10 @@ static const char *path_descend(const char *rest)
 	return rest && *rest == '[' ? rest : NULL;
 }
 
-/* Behind a whole string whose opening quote is at `at`; the end of the text when it has no end. */
+/*
+ * The position after a string whose opening quote is at `at`; the end of the text when it is not
+ * terminated.
+ */
 static size_t string_end(const char *text, size_t size, size_t at)
 {
 	for (size_t i = at + 1; i < size; i++) {
@@ -124,7 +127,7 @@ static size_t string_end(const char *text, size_t size, size_t at)
 	return size;
 }
 
-/* At the first byte of an array's element: true when it is the one that is looked for. */
+/* At the first byte of an array's element: true when it is the one that is searched. */
 static bool element_begin(struct locate_walk *walk, struct locate_level *level)
 {
 	char name[32];
@@ -140,7 +143,7 @@ static bool element_begin(struct locate_walk *walk, struct locate_level *level)
 	return false;
 }
 
-/* Takes the string at walk->at; true when it is the key that is looked for. */
+/* Reads the string at walk->at; true when it is the key that is searched. */
 static bool string_take(struct locate_walk *walk, const struct locate_level *level)
 {
 	size_t start = walk->at;
@@ -162,7 +165,7 @@ static bool string_take(struct locate_walk *walk, const struct locate_level *lev
 	return false;
 }
 
-/* Brackets and commas; false when the nesting is not JSON's. */
+/* Brackets and commas; false when the nesting is invalid. */
 static bool punctuation_take(struct locate_walk *walk, struct locate_level *level, char c)
 {
 	walk->at++;
@@ -192,7 +195,7 @@ static bool punctuation_take(struct locate_walk *walk, struct locate_level *leve
 	}
 }
 
-/* The inside of a number or a word, or a blank, begins nothing. */
+/* The inside of a number or a word, or a blank, does not begin a value. */
 static bool begins_value(const struct locate_walk *walk)
 {
 	static const char separators[] = " \t\r\n,:[{";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finding where a key of a JSON text stands, for messages. Private to json_in. */
+/* Finds the position of a key in a JSON text, for messages. Private to json_in. */
 #ifndef BRIG_BASE_JSON_JSON_LOCATE_H
 #define BRIG_BASE_JSON_JSON_LOCATE_H
 

@@ -94,7 +94,7 @@ bool json_long_begin(struct json_long_writer *writer, bool base64, bool hashed)
 	return true;
 }
 
-/* From here on it is text: what was decoded stands for the letters before. */
+/* From here on it is text: the decoded bytes are those of the letters before. */
 static void stop_decoding(struct json_long_writer *writer)
 {
 	current(writer)->decoded = writer->spool.size - current(writer)->at;

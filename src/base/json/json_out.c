@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writing JSON. Text comes from programs that nobody has read, and ends on terminals, in logs and
- * in web pages: what could act there (controls, line separators, bidi overrides) is escaped.
+ * Writes JSON. Text comes from untrusted programs, and appears on terminals, in logs and in web
+ * pages: characters that could have an effect there (controls, line separators, bidi overrides) are
+ * escaped.
  */
 #include "base/json/json_out.h"
 
@@ -12,7 +13,7 @@
 #include "base/cleanup.h"
 #include "base/utf8.h"
 
-/* Ranges outside ASCII that are never written as they are. */
+/* Ranges outside ASCII that are always escaped. */
 static const struct {
 	uint32_t first, last;
 } harmful[] = {
@@ -64,7 +65,7 @@ static void ascii_escape(struct buf *buf, char c)
 
 static void escaped_add(struct buf *buf, const char *text, size_t size)
 {
-	size_t start = 0; /* of the run that can be copied as it is */
+	size_t start = 0; /* of the run that can be copied unchanged */
 	size_t i = 0;
 
 	while (i < size) {
@@ -156,7 +157,7 @@ bool json_measure(struct json_measure *measure, const char *text, size_t size, s
 	return measure->at >= size;
 }
 
-/* All that stands in front of a value. */
+/* Everything before a value. */
 static void item_start(struct json_out *out, const char *key)
 {
 	if (out->comma) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writing JSON into a buf, with commas and escapes done right. Output is pure ASCII-safe UTF-8. */
+/* Writes JSON into a buf, with correct commas and escapes. Output is pure ASCII-safe UTF-8. */
 #ifndef BRIG_BASE_JSON_JSON_OUT_H
 #define BRIG_BASE_JSON_JSON_OUT_H
 
@@ -22,8 +22,8 @@ void json_text(struct json_out *out, const char *key,
 	       const char *text); /* NULL gives null; invalid UTF-8 becomes U+FFFD */
 void json_textn(struct json_out *out, const char *key, const char *text, size_t size);
 /*
- * A long string in parts: open, any number of texts (of whole characters) or of bytes in base64 (by
- * threes, but for the last), close.
+ * A long string in parts: open, any number of texts (of whole characters) or of bytes in base64 (in
+ * multiples of three, except the last), close.
  */
 void json_part_open(struct json_out *out, const char *key);
 void json_part_text(struct json_out *out, const char *text, size_t size);
@@ -36,21 +36,24 @@ void json_ms(struct json_out *out, const char *key,
 	     uint64_t ns); /* milliseconds with up to 3 decimals */
 void json_bool(struct json_out *out, const char *key, bool value);
 void json_nil(struct json_out *out, const char *key); /* not json_null: that is jansson's */
-void json_raw(struct json_out *out, const char *key, const char *json); /* ready JSON, trusted */
+void json_raw(struct json_out *out, const char *key, const char *json); /* finished JSON, trusted */
 void json_list(struct json_out *out, const char *key, const struct strlist *list); /* of texts */
 
-/* What a text takes between its quotes, found out in slices. Zero-initialise it, but for `room`. */
+/* Measures the size of a text between its quotes, in slices. Zero-initialise it, except `room`. */
 struct json_measure {
 	size_t at, cost;
-	size_t room, fits; /* so much of the text takes no more than `room` */
+	size_t room, fits; /* the part of the text whose size is at most `room` */
 	bool invalid;      /* it is not UTF-8 */
 };
 
-/* Goes on by about `more` bytes; true: that was all of it. */
+/* Continues by about `more` bytes; true: done. */
 bool json_measure(struct json_measure *measure, const char *text, size_t size, size_t more);
 
 bool utf8_valid(const char *data, size_t size);
 
-/* JSON of a stranger's, which is valid: what could act on a terminal is escaped, as it is here. */
+/*
+ * Valid JSON from an untrusted source: characters that could have an effect on a terminal are
+ * escaped, as in this file.
+ */
 void json_add_harmless(struct buf *buf, const char *json, size_t size);
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Long strings that go back to their places in the document, and those that do not. */
+/* Puts long strings back in their places in the document, or leaves them in the file. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,21 +42,21 @@ static const struct json_place *find_place(const struct place_walk *walk)
 	return NULL;
 }
 
-/* What comes in place of a mark. 0 with NULL: it stays in the file. */
+/* The replacement for a mark. 0 with NULL: it stays in the file. */
 static int settle(struct place_walk *walk, struct json_long *item, const json_t *mark, json_t **ret)
 {
 	const struct json_place *place = find_place(walk);
 	size_t most = walk->options->back_max;
 
 	*ret = NULL;
-	/* The reader of the document knows this place, and takes the text from the memory file. */
+	/* The reader of the document knows this place, and reads the text from the memory file. */
 	if (place && item->decoded == (place->base64 ? item->size : 0) &&
 	    (item->sha256 || !place->hashed)) {
 		item->node = mark;
 		return 0;
 	}
 	if (most && item->size > most && item->wrong && place && place->base64) {
-		*ret = json_string("!"); /* no base64 either, and that is all there is to say */
+		*ret = json_string("!"); /* also not base64, which is all that matters */
 	} else if (most && item->size > most - walk->back) {
 		return -E2BIG;
 	} else {
@@ -68,7 +68,7 @@ static int settle(struct place_walk *walk, struct json_long *item, const json_t 
 
 static int put_back(struct place_walk *walk, json_t *value);
 
-/* All that begin like a mark are marks. */
+/* All strings that begin like a mark are marks. */
 static int put_one(struct place_walk *walk, json_t *value, json_t **ret)
 {
 	const char *text = json_string_value(value);
@@ -77,13 +77,13 @@ static int put_one(struct place_walk *walk, json_t *value, json_t **ret)
 	if (!text || text[0] != JSON_MARK) {
 		return put_back(walk, value);
 	}
-	/* Marks are ours alone; one that names nothing would lead outside of the list. */
+	/* Only we write marks; a wrong number would point outside of the list. */
 	size_t number = strtoul(text + 1, NULL, 10);
 	return number < walk->longs->count ? settle(walk, &walk->longs->items[number], value, ret)
 					   : -EBADMSG;
 }
 
-/* As deep as the bounds allow, which were looked at before. */
+/* As deep as the bounds allow, which were checked before. */
 static int put_back(struct place_walk *walk, json_t *value)
 {
 	json_t *string;

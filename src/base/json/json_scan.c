@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The first look at a JSON text. It blanks the comments, and refuses what jansson would take (deep
- * nesting) or would name badly (NUL, wrong UTF-8).
+ * The first scan of a JSON text. It blanks the comments, and rejects input that jansson would
+ * accept (deep nesting) or report badly (NUL, invalid UTF-8).
  */
 #include "base/json/json_scan.h"
 
@@ -23,7 +23,7 @@ struct json_scan {
 	char *out; /* never longer than `in`: a comment's character is one blank, of one byte */
 	size_t out_size;
 	enum place place;
-	size_t comment; /* where the block comment began */
+	size_t comment; /* the start of the block comment */
 	int depth;
 	struct json_fault *fault;
 };
@@ -48,7 +48,7 @@ static size_t scan_blank(struct json_scan *scan, size_t used, size_t blanks)
 	return used;
 }
 
-/* These take one thing at `at`, whose character is `used` bytes long; 0 is a fault. */
+/* These read one item at `at`, whose character is `used` bytes long; 0 is a fault. */
 static size_t scan_json(struct json_scan *scan, size_t at, size_t used)
 {
 	char c = scan->in[at];
@@ -76,7 +76,7 @@ static size_t scan_string(struct json_scan *scan, size_t at, size_t used)
 {
 	char c = scan->in[at];
 
-	/* A string cannot go on in the next line; jansson will say so. */
+	/* A string cannot continue in the next line; jansson will report it. */
 	if (c == '"' || c == '\n') {
 		scan->place = IN_JSON;
 	} else if (c == '\\' && at + 1 < scan->size &&

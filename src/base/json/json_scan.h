@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The first look at a JSON text, before jansson sees it. Private to json_in. */
+/* The first scan of a JSON text, before jansson parses it. Private to json_in. */
 #ifndef BRIG_BASE_JSON_JSON_SCAN_H
 #define BRIG_BASE_JSON_JSON_SCAN_H
 

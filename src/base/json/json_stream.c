@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* JSON as it comes: see json_stream.h. Linear in the text, whatever stands in it. */
+/* JSON as it arrives: see json_stream.h. Linear in the text, whatever it contains. */
 #include "base/json/json_stream.h"
 
 #include <errno.h>
@@ -11,14 +11,14 @@
 #include "base/buf.h"
 #include "base/json/json_longs.h"
 
-#define LONG_BYTES 64u /* a string that is worth taking out */
-#define NAME_MAX_  32u /* of a key that is looked at */
+#define LONG_BYTES 64u /* a string that is worth extracting */
+#define NAME_MAX_  32u /* of a key that is compared */
 
 enum stream_state {
 	STREAM_PLAIN, /* between strings */
-	STREAM_KEY,   /* in a key: it stays where it is, however long */
+	STREAM_KEY,   /* in a key: it is never extracted, however long */
 	STREAM_SHORT, /* in a string that may still be short */
-	STREAM_LONG,  /* in one that is not */
+	STREAM_LONG,  /* in a long one */
 };
 
 struct json_stream {
@@ -32,11 +32,11 @@ struct json_stream {
 	uint64_t objects; /* a bit for each level: it is an object, not an array */
 	unsigned depth;
 	size_t values;
-	char key[NAME_MAX_]; /* the last one, as it stands there... */
-	size_t key_size;     /* ...if it has no more than its room */
+	char key[NAME_MAX_]; /* the last one, undecoded... */
+	size_t key_size;     /* ...if it fits */
 	char first[LONG_BYTES];
 	size_t first_size;
-	struct buf plain; /* what is left for jansson */
+	struct buf plain; /* the rest, for jansson */
 	struct json_long_writer writer;
 };
 
@@ -93,7 +93,7 @@ static void refuse_memory(struct json_stream *stream)
 	refuse(stream, JSON_NO_MEMORY, json_error_out_of_memory, "out of memory");
 }
 
-/* What the last key names, in whatever place: is it written in base64, is its hash wanted? */
+/* Is the value of the last key base64, and is its hash requested? In any place of the document. */
 static void look_at_key(const struct json_stream *stream, bool *ret_base64, bool *ret_hashed)
 {
 	*ret_base64 = *ret_hashed = false;
@@ -128,7 +128,7 @@ static void write_long(struct json_stream *stream, const char *text, size_t size
 	}
 }
 
-/* There is more of it than is worth keeping, or it could be taken for a mark. */
+/* It is too long to keep, or could be mistaken for a mark. */
 static void begin_long(struct json_stream *stream)
 {
 	size_t number = stream->writer.longs->count;
@@ -151,7 +151,7 @@ static bool is_mark(const struct json_stream *stream)
 	return stream->first_size >= size && memcmp(stream->first, JSON_MARK_TEXT, size) == 0;
 }
 
-/* How many bytes were taken: what is left belongs to a long string. */
+/* Returns how many bytes were consumed: the rest belongs to a long string. */
 static size_t short_part(struct json_stream *stream, const char *text, size_t size, bool end)
 {
 	size_t room = sizeof(stream->first) - stream->first_size;
@@ -182,7 +182,7 @@ static void key_part(struct json_stream *stream, const char *text, size_t size, 
 	}
 }
 
-/* What stands between quotes, or some of it. */
+/* Text between quotes, or a part of it. */
 static void string_part(struct json_stream *stream, const char *text, size_t size, bool end)
 {
 	size_t taken = 0;
@@ -199,7 +199,7 @@ static void string_part(struct json_stream *stream, const char *text, size_t siz
 	}
 }
 
-/* How many of these bytes belong to the string, and whether its quote follows. */
+/* The number of bytes that belong to the string, and whether its quote follows. */
 static size_t string_span(struct json_stream *stream, const char *text, size_t size, bool *ret_end)
 {
 	size_t at = stream->escaped ? 1 : 0;
@@ -214,7 +214,7 @@ static size_t string_span(struct json_stream *stream, const char *text, size_t s
 			stream->escaped = true;
 			return size;
 		}
-		/* Only when that one was escaped is there a need to look for another. */
+		/* Only if that quote was escaped, another one must be searched. */
 		if (quote && text + at > quote) {
 			quote = memchr(text + at, '"', size - at);
 		}
@@ -287,7 +287,7 @@ static void take_character(struct json_stream *stream, char c)
 	default:
 		break;
 	}
-	/* Blanks become one: there may be megabytes of them. */
+	/* Blanks are reduced to one: there may be megabytes of them. */
 	if (c != '"' && !(blank && stream->blank)) {
 		buf_addc(&stream->plain, c);
 	}
@@ -330,7 +330,7 @@ static json_t *parse(struct json_stream *stream)
 	return root;
 }
 
-/* The file is closed; its strings can be had from now on. */
+/* The file is complete; its strings can be read from now on. */
 static bool seal(struct json_stream *stream)
 {
 	struct json_longs *longs = stream->writer.longs;

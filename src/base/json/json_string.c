@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A JSON string's characters, eight at a time where nothing stands in the way. */
+/* Decodes the characters of a JSON string, eight at a time where possible. */
 #include <stdint.h>
 #include <string.h>
 
@@ -27,7 +27,7 @@ static int hex_digit(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* \uXXXX at text[0]; -1: it is none. */
+/* \uXXXX at text[0]; -1: it is not. */
 static int32_t read_unit(const char *text, size_t size)
 {
 	int32_t value = 0;
@@ -45,7 +45,9 @@ static int32_t read_unit(const char *text, size_t size)
 	return value;
 }
 
-/* How many bytes of the text it took; 0: it is no character. Surrogates come in pairs. */
+/*
+ * Returns how many bytes of the text were consumed; 0: not a character. Surrogates come in pairs.
+ */
 static size_t read_unicode(const char *text, size_t size, uint32_t *ret)
 {
 	int32_t first = read_unit(text, size);
@@ -65,7 +67,7 @@ static size_t read_unicode(const char *text, size_t size, uint32_t *ret)
 	return 12;
 }
 
-/* An escape: how many bytes of the text it took; 0: it is none. */
+/* An escape: how many bytes of the text were consumed; 0: invalid. */
 static size_t read_escape(const char *text, size_t size, uint32_t *ret)
 {
 	static const char names[] = "\"\\/bfnrt";
@@ -79,18 +81,18 @@ static size_t read_escape(const char *text, size_t size, uint32_t *ret)
 	return read_unicode(text, size, ret);
 }
 
-/* What one character may take: an escaped pair of surrogates, or four bytes. */
+/* The longest character: an escaped pair of surrogates, or four bytes. */
 #define ESCAPE_MAX 12
 #define BYTES_MAX  4
 
-/* It may go on in the next part. */
+/* It may continue in the next part. */
 static bool is_cut(const char *text, size_t left, bool final)
 {
 	return !final && left < (text[0] == '\\' ? ESCAPE_MAX : BYTES_MAX) &&
 	       (text[0] == '\\' || (unsigned char)text[0] >= 0x80);
 }
 
-/* One character that is no plain byte: how many bytes of the text it took; 0: *ret_why. */
+/* One character that is not a plain byte: how many bytes of the text were consumed; 0: *ret_why. */
 static size_t decode_special(const char *text, size_t size, bool allow_nul, char *out,
 			     size_t *ret_used, struct json_part *part)
 {
