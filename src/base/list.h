@@ -66,8 +66,10 @@ static inline void *list_container(const struct list_node *node, size_t offset)
 /* The first struct of a list, and the one behind another; NULL: none. */
 #define LIST_FIRST(list, type, member) LIST_CONTAINER((list)->first, type, member)
 #define LIST_NEXT(item, type, member)  LIST_CONTAINER((item)->member.next, type, member)
+/* NOLINTBEGIN(bugprone-macro-parentheses): a type and a name cannot be in parentheses */
 /* `item` must stay in the list while its block runs; use LIST_FIRST to empty a list. */
 #define LIST_EACH(type, item, list, member)                                                        \
 	for (type *item = LIST_FIRST(list, type, member); item;                                    \
 	     item = LIST_NEXT(item, type, member))
+/* NOLINTEND(bugprone-macro-parentheses) */
 #endif

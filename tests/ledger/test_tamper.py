@@ -123,7 +123,7 @@ def test_changed_and_rehashed(state, verify, column, value):
         db.execute(f"UPDATE audit SET {column} = ? WHERE sequence = 77", (value,))
         rehash(db, 77)
     valid, findings = verify(state)
-    assert not valid and "not what checkpoint" in findings[0]
+    assert not valid and "differs from the entry that checkpoint" in findings[0]
 
 
 @pytest.mark.parametrize("where", ["first", "middle", "last"])

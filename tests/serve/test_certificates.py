@@ -282,8 +282,8 @@ def test_wrong_time(tmp_path, pair, start, end, words):
 
 
 @pytest.mark.parametrize(("tls", "words"), [
-    ({"certificate": "own.pem"}, "tls.key is not said"),
-    ({"key": "own.key"}, "tls.certificate is not said"),
+    ({"certificate": "own.pem"}, "tls.key is not set"),
+    ({"key": "own.key"}, "tls.certificate is not set"),
     ({"certificate": 1, "key": "x"}, "must be a text"),
     ({"cert": "x"}, "allowed: certificate, key"),
     ({"print": "x"}, "unknown key"),
