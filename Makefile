@@ -21,7 +21,7 @@ BUILD ?= build$(if $(SAN),/san)$(if $(FUZZ),/fuzz)
 
 include mk/flags.mk
 
-LAYERS  := base kernel broker_client net run native policy runtime lib
+LAYERS  := base kernel broker_client net provider run native local policy runtime lib
 # The sources of layers: a layer is a directory, and its rooms are its subdirectories.
 sources_of = $(sort $(wildcard $(1:%=src/%/*.c) $(1:%=src/%/*/*.c)))
 LIB_SRC := $(call sources_of,$(LAYERS))
