@@ -12,7 +12,7 @@
  * give each cell ids of its own and to make control groups; as an ordinary user it needs user
  * namespaces and nothing else. Code is never parsed here: it is copied into the cell as bytes.
  * What comes out of a cell is hostile: it is counted and cut by the library, escaped in JSON
- * (base/json/json_out.h), and made harmless before it reaches a terminal (terminal.h).
+ * (base/json/json_out.h), and made harmless before it reaches a terminal (terminal_escape.h).
  */
 #include <errno.h>
 #include <fcntl.h>

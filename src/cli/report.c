@@ -14,7 +14,7 @@
 #include "base/json/json_out.h"
 #include "base/units.h"
 #include "cli/exit_status.h"
-#include "cli/terminal.h"
+#include "cli/terminal_escape.h"
 
 #define EVENTS_SHOWN 8
 #define NAMES_SHOWN  3

@@ -9,7 +9,7 @@
  *	passing     bytes, both ways
  *	leaving     a last word is on its way, in TLS that is opened
  *
- * Where TLS is opened (open.c), the sockets of both sides are changed for ones that have the
+ * Where TLS is opened (tls_open.c), the sockets of both sides are changed for ones that have the
  * content, and from then on the connection is one of plain HTTP.
  *
  * Where a protocol need not be known beforehand, it is looked at while bytes already come back.
@@ -19,9 +19,9 @@
 
 #include "base/buf.h"
 #include "gate/hello_reply.h"
-#include "gate/opener.h"
 #include "gate/pump.h"
-#include "gate/watch.h"
+#include "gate/socket_watch.h"
+#include "gate/tls_opener.h"
 #include "http1/http1.h"
 
 enum connection_state {
@@ -88,29 +88,35 @@ void connection_step(struct connection *connection);
 void connection_wait(struct connection *connection);
 
 /*
- * Reads and judges the first bytes: look.c. 1: known; 0: more must come; -errno: refused,
+ * Reads and judges the first bytes: inspect.c. 1: known; 0: more must come; -errno: refused,
  * -EDQUOT by the limit on bytes.
  */
 int connection_look(struct connection *connection);
-/* Adds to the first bytes: look.c. 1: something came; 0: nothing now; -errno. */
+/* Adds to the first bytes: inspect.c. 1: something came; 0: nothing now; -errno. */
 int connection_read_first(struct connection *connection);
-/* A whole ClientHello for this host? Its size. 0, -EAGAIN: it goes on; -errno: refused: look.c. */
+/*
+ * Checks for a whole ClientHello for this host, and returns its size: inspect.c. 0; -EAGAIN: more
+ * must come; -errno: refused.
+ */
 int connection_judge_hello(struct connection *connection, size_t *ret_size);
-/* So many first bytes are a ClientHello that was looked at, and go out: follow.c. 0 or -errno. */
+/*
+ * The first `size` bytes are a ClientHello that was inspected, and go out: tls_passthrough.c.
+ * 0 or -errno.
+ */
 int connection_follow_hello(struct connection *connection, size_t size);
 bool connection_is_followed(const struct connection *connection);
 /* From when on the server may answer. 0 or -errno. */
 int connection_follow_begin(struct connection *connection);
 /* What comes behind it, from both sides. 0; -EBADMSG, -EPERM: refused; -EDQUOT; -errno. */
 int connection_follow(struct connection *connection);
-/* Is there a chunked body that has not ended? look.c. */
+/* Is there a chunked body that has not ended? inspect.c. */
 bool connection_is_measured(const struct connection *connection);
-/* How much of what has come belongs to a chunked body: look.c. 0 or -errno. */
+/* How much of what has come belongs to a chunked body: inspect.c. 0 or -errno. */
 int connection_measure(struct connection *connection);
-/* A last word in the protocol's own language, so that the program can tell why: look.c. */
+/* A last word in the protocol's own language, so that the program can tell why: inspect.c. */
 bool connection_explain(struct connection *connection, enum gate_verdict verdict);
 
-/* TLS to the cell is opened from here on, its ClientHello has been looked at: open.c. */
+/* TLS to the cell is opened from here on, its ClientHello has been looked at: tls_open.c. */
 void connection_open_inside(struct connection *connection);
 /* TLS to the host, which is connected: then connection_pass(). */
 void connection_open_outside(struct connection *connection);

@@ -4,7 +4,7 @@
 #define BRIG_GATE_GATE_H
 
 #include "base/buf.h"
-#include "gate/names.h"
+#include "gate/name_table.h"
 #include "gate/resolve.h"
 #include "net/gate_messages.h"
 
@@ -73,7 +73,7 @@ struct gate {
 	unsigned strangers_count;
 };
 
-/* Orders of the warden, by a table of what may come when: orders.c. 0, or -EPROTO. */
+/* Orders of the warden, by a table of what may come when: messages.c. 0, or -EPROTO. */
 int gate_take_order(struct gate *gate, const void *data, size_t size);
 /* One record from each line. 1: taken; 0: the other end is gone; -errno. */
 int gate_hear_warden(struct gate *gate);
@@ -87,15 +87,15 @@ const struct net_rule *gate_rule_for_name(const struct gate *gate, const char *n
 const struct net_rule *gate_rule_for_address(const struct gate *gate,
 					     const struct net_address *address, uint16_t port);
 
-/* Listeners that the cell's init has made: listen.c. 0 or -EPROTO. */
+/* Listeners that the cell's init has made: cell_listeners.c. 0 or -EPROTO. */
 int gate_listen(struct gate *gate, const int *fds, unsigned count);
 void gate_listen_done(struct gate *gate);
 
-/* Answers one question of the cell; returns the answer's size: answer.c. */
+/* Answers one question of the cell; returns the answer's size: dns_answer.c. */
 size_t gate_answer(struct gate *gate, const uint8_t *query, size_t size, uint8_t *out, size_t room);
 void gate_on_datagram(void *user, uint32_t events);
 
-/* What may still be sent and received: budget.c. */
+/* What may still be sent and received: byte_budget.c. */
 uint64_t gate_budget(const struct gate *gate);
 /*
  * For bytes that no connection of the cell's carries: questions and answers about names, and what
@@ -111,7 +111,7 @@ void connection_new(struct gate *gate, int fd);
 void dns_stream_new(struct gate *gate, int fd);
 void connection_free_all(struct gate *gate);
 
-/* To the warden: report.c. What there is no room for is counted. */
+/* To the warden: warden_reports.c. What there is no room for is counted. */
 void report_connection(struct gate *gate, const struct gate_connection *record);
 /* One more was refused that there is no record of. */
 void report_refused(struct gate *gate);

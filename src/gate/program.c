@@ -28,7 +28,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "gate/opener.h"
+#include "gate/tls_opener.h"
 #include "kernel/sys.h"
 
 enum { STATUS_FINE = 0, STATUS_BROKEN_RULES = 1, STATUS_WRONG_START = 2, STATUS_FAILED = 125 };

@@ -10,9 +10,9 @@
 
 #include "base/cleanup.h"
 #include "gate_tls/authority.h"
-#include "gate_tls/end.h"
-#include "gate_tls/rehearsal.h"
-#include "gate_tls/wire.h"
+#include "gate_tls/socket_bio.h"
+#include "gate_tls/tls_end.h"
+#include "gate_tls/trial_handshake.h"
 
 const struct tls_host *tls_host_find(const struct gate *gate, const char *name)
 {

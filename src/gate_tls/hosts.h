@@ -5,7 +5,7 @@
 
 #include <openssl/ssl.h>
 
-#include "gate/opener.h"
+#include "gate/tls_opener.h"
 
 /* What is said of application protocols: HTTP/1.1 is what the gate can read. */
 #define TLS_ONE_PROTOCOL "http/1.1"
@@ -27,7 +27,7 @@ extern const struct opener tls_opener;
 /* NULL: there is none of that name. */
 const struct tls_host *tls_host_find(const struct gate *gate, const char *name);
 
-/* Contexts of both kinds: context.c. NULL: no memory, or OpenSSL does not want to. */
+/* Contexts of both kinds: ssl_context.c. NULL: no memory, or OpenSSL does not want to. */
 SSL_CTX *tls_server_context(struct tls_host *host);
 SSL_CTX *tls_client_context(X509_STORE *trusted);
 /* Whom a client wants to speak to, and nobody else. */

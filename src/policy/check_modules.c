@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/embedded.h"
-#include "policy/reader.h"
+#include "policy/policy_reader.h"
 
 /* "numpy" may stand for itself, and for what is beneath it. */
 static bool is_known(json_t *table, const char *name)

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "policy/reader.h"
+#include "policy/policy_reader.h"
 
 #define VALUE_MAX 8192
 

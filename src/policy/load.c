@@ -14,7 +14,7 @@
 #include "base/embedded.h"
 #include "base/id.h"
 #include "base/sha256.h"
-#include "policy/reader.h"
+#include "policy/policy_reader.h"
 #include "policy/source.h"
 #include "policy/trace.h"
 

@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "base/id.h"
 #include "base/path.h"
-#include "policy/reader.h"
+#include "policy/policy_reader.h"
 
 #define MOUNTS_MAX 64
 

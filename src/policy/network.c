@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/path.h"
-#include "policy/reader.h"
+#include "policy/policy_reader.h"
 
 #define CONNECTIONS_MAX 256
 #define TOTAL_MAX       UINT64_C(1000000)

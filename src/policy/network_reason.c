@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "policy/reader.h"
+#include "policy/policy_reader.h"
 
 #define REASON_MAX 256
 

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "policy/reader.h"
+#include "policy/policy_reader.h"
 
 struct policy *policy_new(void)
 {

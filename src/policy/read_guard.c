@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "policy/reader.h"
+#include "policy/policy_reader.h"
 
 #define OPERATIONS_MAX UINT64_C(1000000000000)
 #define RECURSION_MIN  UINT64_C(50) /* less, and nothing that prints can run */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "policy/reader.h"
+#include "policy/policy_reader.h"
 
 #define END_MAX      UINT64_C(1000000000)
 #define WATCHED_MAX  64

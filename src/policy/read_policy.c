@@ -5,7 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/id.h"
-#include "policy/reader.h"
+#include "policy/policy_reader.h"
 #include "policy/syscalls.h"
 
 #define DESCRIPTION_MAX 500

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/embedded.h"
-#include "policy/reader.h"
+#include "policy/policy_reader.h"
 
 void policy_trace_done(struct policy_trace *trace)
 {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "runtime/ask.h"
+#include "runtime/program_output.h"
 #include "runtime/runtime.h"
 
 #define TIMEOUT_MS 5000

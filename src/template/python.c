@@ -15,8 +15,8 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 
-#include "template/holes.h"
-#include "template/leave.h"
+#include "template/clone_exit.h"
+#include "template/heap_holes.h"
 #include "template/serve.h"
 
 /* PyBUF_WRITE, which the stable ABI has by this value, but only names from 3.11 on. */

@@ -20,7 +20,7 @@
 #include "kernel/sys.h"
 #include "native/init.h"
 #include "native/plan_pack.h"
-#include "template/leave.h"
+#include "template/clone_exit.h"
 #include "template/process_area.h"
 
 #define SIGNALS 65

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "gate_tls/wire.h"
+#include "gate_tls/socket_bio.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

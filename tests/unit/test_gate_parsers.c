@@ -13,8 +13,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "gate/client_hello.h"
 #include "gate/dns_message.h"
-#include "gate/hello.h"
 #include "gate/hello_reply.h"
 #include "gate/host_files.h"
 #include "gate/http_head.h"

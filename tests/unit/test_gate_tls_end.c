@@ -17,9 +17,9 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "gate_tls/authority.h"
-#include "gate_tls/end.h"
 #include "gate_tls/hosts.h"
-#include "gate_tls/wire.h"
+#include "gate_tls/socket_bio.h"
+#include "gate_tls/tls_end.h"
 
 #define NAME        "a.test"
 #define FRAGMENT    512 /* the shortest that OpenSSL makes */

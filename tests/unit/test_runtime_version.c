@@ -16,7 +16,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "runtime/ask.h"
+#include "runtime/program_output.h"
 #include "runtime/runtime.h"
 #include "runtime/version_cache.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cli/doctor/cli_doctor.h"
-#include "cli/terminal.h"
+#include "cli/terminal_escape.h"
 
 #define NAME_WIDTH  18
 #define STATE_WIDTH 9

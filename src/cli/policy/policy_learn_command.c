@@ -14,7 +14,7 @@
 #include "cli/policy/policy_learn.h"
 #include "cli/read_input.h"
 #include "cli/report.h"
-#include "cli/run/outlet.h"
+#include "cli/run/output_writer.h"
 
 #define INPUT_BYTES_MAX (16u << 20)
 #define AT(field)       offsetof(struct learn_line, field)

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "cli/terminal.h"
+#include "cli/terminal_escape.h"
 
 static const char *what(const struct brig_request *request)
 {

@@ -5,7 +5,7 @@
 
 #include <brig/brig.h>
 
-#include "cli/run/outlet.h"
+#include "cli/run/output_writer.h"
 
 struct run_pump {
 	struct brig_run *run;  /* borrowed */

@@ -16,7 +16,7 @@
 #include "cli/report.h"
 #include "cli/service/client.h"
 #include "cli/service/event_reader.h"
-#include "cli/terminal.h"
+#include "cli/terminal_escape.h"
 
 #define SILENCE_MS 300 /* without -f: so long nothing new, and what there is has been shown */
 

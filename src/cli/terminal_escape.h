@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Text of strangers on a terminal. A terminal obeys what is printed on it: colours that hide text,
+ * a new title, the clipboard (OSC 52), answers typed back as if by its owner. So nothing but
+ * printable text, newline and tab passes; the rest is shown as a visible escape such as \x1b.
+ */
+#ifndef BRIG_CLI_TERMINAL_ESCAPE_H
+#define BRIG_CLI_TERMINAL_ESCAPE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buf.h"
+
+/* State between pieces of one stream. Zero-initialise it. */
+struct terminal {
+	char held[4]; /* the start of a character whose end has not come yet */
+	unsigned held_size;
+	bool held_return; /* a carriage return: harmless only if a newline follows */
+};
+
+void terminal_add(struct terminal *terminal, const void *data, size_t size, struct buf *out);
+/* The stream is at its end: shows what was held back. */
+void terminal_end(struct terminal *terminal, struct buf *out);
+#endif

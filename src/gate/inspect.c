@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The first bytes of a connection: TLS and HTTP must be for the host that it was made for. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/cleanup.h"
+#include "gate/client_hello.h"
+#include "gate/connection.h"
+#include "gate/http_head.h"
+
+#define FIRST_MAX     HTTP_HEAD_MAX
+#define DRAINED_MAX   64 /* reads: a program that writes on and on is cut off instead */
+#define TLS_HANDSHAKE 0x16
+#define TLS_MAJOR     0x03
+
+int connection_read_first(struct connection *c)
+{
+	char data[4096];
+	size_t room = FIRST_MAX - c->first.size;
+	ssize_t n = recv(c->inside, data, room < sizeof(data) ? room : sizeof(data), MSG_DONTWAIT);
+
+	if (n <= 0) {
+		return n < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : -EPIPE;
+	}
+	buf_add(&c->first, data, (size_t)n);
+	return c->first.failed ? -ENOMEM : 1;
+}
+
+/* It counts as what goes out, and against the limit. */
+static int send_first(struct connection *c, const char *data, size_t size)
+{
+	buf_add(&c->head, data, size);
+	if (c->gate->bytes + c->head.size > c->gate->limits.bytes) {
+		return -EDQUOT;
+	}
+	c->record.bytes_up += c->head.size;
+	c->gate->bytes += c->head.size;
+	return c->head.failed ? -ENOMEM : 1;
+}
+
+/* A hello without a name goes to whatever the host has as its first: only where all is allowed. */
+int connection_judge_hello(struct connection *c, size_t *ret_size)
+{
+	char name[NET_NAME_MAX + 1] = "";
+	int r = hello_parse((const unsigned char *)c->first.data, c->first.size, name, ret_size);
+
+	if (r == -EAGAIN) {
+		return c->first.size < FIRST_MAX ? -EAGAIN : -EBADMSG;
+	}
+	if (r < 0 || (name[0] && strcmp(name, c->record.host) != 0) ||
+	    (!name[0] && c->protocol == NET_TLS)) {
+		return -EPERM;
+	}
+	return 0;
+}
+
+static int look_at_hello(struct connection *c)
+{
+	size_t size;
+	int r = connection_judge_hello(c, &size);
+
+	if (r < 0) {
+		return r == -EAGAIN ? 0 : r;
+	}
+	r = c->opened ? 0 : connection_follow_hello(c, size);
+	return r < 0 ? r : 1;
+}
+
+static int look_at_request(struct connection *c)
+{
+	struct http_extra extras[GATE_CREDENTIALS_MAX];
+	struct http_expect expect = { .name = c->record.host,
+				      .port = (uint16_t)c->record.port,
+				      .scheme = c->opened ? "https://" : "http://",
+				      .extras = extras };
+
+	for (unsigned i = 0; i < c->gate->credentials_count; i++) {
+		const struct gate_credential *credential = &c->gate->credentials[i];
+		/* What was meant for TLS never goes in clear, whatever the program asks for. */
+		if (strcmp(credential->name, c->record.host) == 0 &&
+		    credential->opened == c->opened) {
+			extras[expect.extras_count++] =
+				(struct http_extra){ credential->header, credential->value };
+		}
+	}
+	buf_done(&c->head);
+	int r = http_head_rewrite(&c->http, c->first.data, c->first.size, &expect, &c->head);
+	if (r < 0) {
+		return r == -EAGAIN ? 0 : r;
+	}
+	/* What comes behind this request would be a second one. */
+	const char *body = c->first.data + c->http.head_size;
+	long came = http_body_take(&c->http, body, c->first.size - c->http.head_size);
+	if (came < 0) {
+		return (int)came;
+	}
+	c->body = c->http.framing.chunked ? 0 : c->http.left;
+	return send_first(c, body, (size_t)came);
+}
+
+bool connection_is_measured(const struct connection *c)
+{
+	return c->http.framing.chunked && c->http.state != HTTP1_DONE;
+}
+
+/* They are looked at where they wait, and then passed on as far as they belong to it. */
+int connection_measure(struct connection *c)
+{
+	char data[16384];
+
+	if (!connection_is_measured(c) || c->up.left || c->up.held) {
+		return 0;
+	}
+	ssize_t n = recv(c->inside, data, sizeof(data), MSG_PEEK | MSG_DONTWAIT);
+	if (n <= 0) {
+		return n < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : -EPIPE;
+	}
+	long came = http_body_take(&c->http, data, (size_t)n);
+	c->up.left = came > 0 ? (uint64_t)came : 0;
+	return came < 0 ? (int)came : 0;
+}
+
+/* Whoever need not say at once what it is: only TLS is looked into, the rest passes. */
+static int look_at_anything(struct connection *c)
+{
+	const unsigned char *data = (const unsigned char *)c->first.data;
+
+	if (data[0] != TLS_HANDSHAKE || (c->first.size > 1 && data[1] != TLS_MAJOR)) {
+		return send_first(c, c->first.data, c->first.size);
+	}
+	return look_at_hello(c);
+}
+
+int connection_look(struct connection *c)
+{
+	int r = connection_read_first(c);
+
+	/* The end without a byte: there is nothing to be wrong with. */
+	if (r == -EPIPE && c->protocol == NET_ANY && c->first.size == 0) {
+		return 1;
+	}
+	if (r <= 0) {
+		return r;
+	}
+	switch (c->protocol) {
+	case NET_TLS:
+		return look_at_hello(c);
+	case NET_HTTP:
+		return look_at_request(c);
+	default:
+		return look_at_anything(c);
+	}
+}
+
+/* The numbers are those of RFC 8446: unrecognized_name, access_denied. */
+static void explain_tls(const struct connection *c, enum gate_verdict verdict)
+{
+	unsigned char alert[] = {
+		0x15, 0x03, 0x03, 0x00, 0x02, 0x02, verdict == GATE_REFUSED_PROTOCOL ? 112 : 49
+	};
+
+	(void)send(c->inside, alert, sizeof(alert), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+static void explain_http(const struct connection *c, enum gate_verdict verdict)
+{
+	static const char *const words[GATE_VERDICTS] = {
+		[GATE_REFUSED_ADDRESS] = "the host stands for a private or special address",
+		[GATE_REFUSED_PROTOCOL] = "this is no plain request for the connection's host",
+		[GATE_REFUSED_PEER] = "the host did not prove by TLS that it is who it must be",
+		[GATE_UNRESOLVED] = "the host's name is not known",
+		[GATE_UNREACHABLE] = "the host does not answer",
+	};
+	char text[512], body[160];
+	const char *word = words[verdict] ? words[verdict] : "refused";
+	int size = snprintf(body, sizeof(body), "brig: %s\n", word);
+	int n = snprintf(text, sizeof(text),
+			 "HTTP/1.1 %s\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n"
+			 "Connection: close\r\n\r\n%s",
+			 verdict >= GATE_REFUSED_PEER ? "502 Bad Gateway" : "403 Forbidden", size,
+			 body);
+
+	(void)send(c->inside, text, (size_t)n, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+bool connection_explain(struct connection *c, enum gate_verdict verdict)
+{
+	char rest[4096];
+
+	/* Once something came from outside, the program is in a conversation with somebody else. */
+	if (c->record.bytes_down || c->first.size == 0 || c->protocol == NET_ANY) {
+		return false;
+	}
+	if (c->protocol == NET_TLS) {
+		explain_tls(c, verdict);
+	} else {
+		explain_http(c, verdict);
+	}
+	/* Bytes that were not read would turn the end into a reset, and lose the word. */
+	for (int i = 0; i < DRAINED_MAX; i++) {
+		if (recv(c->inside, rest, sizeof(rest), MSG_DONTWAIT) < (ssize_t)sizeof(rest)) {
+			break;
+		}
+	}
+	return true;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which made-up address stands for which name, in one cell. */
+#ifndef BRIG_GATE_NAME_TABLE_H
+#define BRIG_GATE_NAME_TABLE_H
+
+#include "net/address.h"
+#include "net/name.h"
+
+#define NAMES_MAX 1024
+
+struct names {
+	char (*list)[NET_NAME_MAX + 1]; /* owned; the address counts from its place */
+	unsigned count;
+};
+
+/* The address of a name, the same each time. -ENOSPC: too many names; -ENOMEM. */
+int names_give(struct names *names, const char *name, struct net_address *ret);
+/* NULL: the address was never given out. */
+const char *names_find(const struct names *names, const struct net_address *address);
+#endif

@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Ends of TLS: see tls_end.h. Bytes that come encrypted from the network go out decrypted, and the
+ * other way round. Each direction has room for one record, and waits while that cannot be sent.
+ */
+#include "gate_tls/tls_end.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <openssl/err.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "gate/socket_watch.h"
+#include "gate_tls/handshake_result.h"
+#include "gate_tls/hosts.h"
+#include "gate_tls/tls_overhead.h"
+
+#define RECORD_MAX 16384
+#define TURNS      8
+#define TURN_BYTES (64u << 10)
+
+struct half {
+	char data[RECORD_MAX];
+	size_t at, size;
+	bool over; /* nothing comes behind this */
+};
+
+struct end {
+	struct tls_end base; /* first: what others see */
+	struct gate *gate;
+	struct tls_end_options options;
+	SSL *ssl;
+	struct wire wire;
+	struct toll toll;
+	int plain; /* owned */
+	struct watch wire_watch, plain_watch;
+	struct half down, up;       /* to the plain side; to the wire */
+	bool writes;                /* OpenSSL waits until the wire takes more */
+	bool reads_first;           /* it seals nothing before more has come: a message in parts */
+	const struct tls_end *like; /* ends as this one did; NULL: cleanly */
+};
+
+static bool has(const struct half *half)
+{
+	return half->at < half->size;
+}
+
+static void fail(struct end *end, enum gate_cause cause)
+{
+	end->base.failed = true;
+	end->base.cause = cause;
+}
+
+/* true: it is only a matter of waiting. */
+static bool waits(struct end *end, int r)
+{
+	int error = SSL_get_error(end->ssl, r);
+
+	end->writes |= error == SSL_ERROR_WANT_WRITE;
+	return error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE;
+}
+
+/* --- shaking hands --------------------------------------------------------------------------- */
+
+static void shake(struct end *end)
+{
+	int r = SSL_do_handshake(end->ssl);
+
+	if (r == 1) {
+		end->base.open = greeting_is_good(end->ssl);
+	}
+	if (!end->base.open && (r == 1 || !waits(end, r))) {
+		fail(end, greeting_cause(end->ssl));
+	}
+}
+
+/* --- both directions ------------------------------------------------------------------------- */
+
+/* All of these: true when something has moved. */
+static bool move_out(struct end *end, struct half *half)
+{
+	ssize_t n = send(end->plain, half->data + half->at, half->size - half->at,
+			 MSG_DONTWAIT | MSG_NOSIGNAL);
+
+	if (n < 0 && errno != EAGAIN && errno != EINTR) {
+		fail(end, GATE_CAUSE_NONE);
+	}
+	half->at += n > 0 ? (size_t)n : 0;
+	return n > 0;
+}
+
+static bool open_record(struct end *end, struct half *half)
+{
+	int n = SSL_read(end->ssl, half->data, sizeof(half->data));
+
+	if (n > 0) {
+		half->at = 0;
+		half->size = (size_t)n;
+		end->toll.unsealed += (uint64_t)n;
+		return true;
+	}
+	if (waits(end, n)) {
+		return false;
+	}
+	bool said = SSL_get_error(end->ssl, n) == SSL_ERROR_ZERO_RETURN;
+	if (!said && !end->wire.over) {
+		fail(end, GATE_CAUSE_NONE);
+		return false;
+	}
+	end->base.ragged = !said;
+	half->over = true;
+	(void)shutdown(end->plain, SHUT_WR);
+	return true;
+}
+
+static bool go_down(struct end *end)
+{
+	struct half *half = &end->down;
+
+	if (has(half)) {
+		return move_out(end, half);
+	}
+	return !half->over && open_record(end, half);
+}
+
+static bool move_in(struct end *end, struct half *half)
+{
+	ssize_t n = recv(end->plain, half->data, sizeof(half->data), MSG_DONTWAIT);
+
+	if (n < 0) {
+		if (errno != EAGAIN && errno != EINTR) {
+			fail(end, GATE_CAUSE_NONE);
+		}
+		return false;
+	}
+	half->at = 0;
+	half->size = (size_t)n;
+	half->over = n == 0;
+	end->toll.sealed += (uint64_t)n;
+	return true;
+}
+
+static bool seal_record(struct end *end, struct half *half)
+{
+	int n = SSL_write(end->ssl, half->data + half->at, (int)(half->size - half->at));
+
+	end->reads_first = n <= 0 && SSL_want_read(end->ssl);
+	if (n > 0) {
+		half->at += (size_t)n;
+		return true;
+	}
+	if (!waits(end, n)) {
+		fail(end, GATE_CAUSE_NONE);
+	}
+	return false;
+}
+
+/* The end is said, unless the one that we pass on from was cut off. */
+static bool finish(struct end *end)
+{
+	if (!end->like || !end->like->ragged) {
+		int r = SSL_shutdown(end->ssl);
+		if (r < 0 && waits(end, r) && end->writes) {
+			return false;
+		}
+	}
+	(void)shutdown(end->wire.fd, SHUT_WR);
+	end->base.flushed = true;
+	return true;
+}
+
+static bool go_up(struct end *end)
+{
+	struct half *half = &end->up;
+
+	if (has(half)) {
+		return seal_record(end, half);
+	}
+	if (half->over) {
+		return !end->base.flushed && finish(end);
+	}
+	return move_in(end, half);
+}
+
+/* --- waiting --------------------------------------------------------------------------------- */
+
+static void on_ready(void *user, uint32_t events);
+
+static void wait_for_more(struct end *end)
+{
+	bool open = end->base.open;
+	bool reads = !open || (!has(&end->down) && !end->down.over);
+	bool takes = open && !has(&end->up) && !end->up.over;
+	/* Also what had its turn, and is not over. */
+	bool gives = end->writes || (has(&end->up) && !end->reads_first) ||
+		     (end->up.over && !end->base.flushed);
+	uint32_t wire = (reads ? EPOLLIN : 0u) | (gives ? EPOLLOUT : 0u);
+	uint32_t plain = (takes ? EPOLLIN : 0u) | (has(&end->down) ? EPOLLOUT : 0u);
+
+	struct watch_wish wires = {
+		.fd = end->wire.fd,
+		.events = wire,
+		/* What a host has sent before its reset is still for the program. */
+		.resets = SSL_is_server(end->ssl) && !end->base.flushed,
+		.ready = on_ready,
+		.user = end,
+	};
+	struct watch_wish plains = {
+		.fd = end->plain, .events = plain, .ready = on_ready, .user = end
+	};
+
+	if (watch_set(&end->wire_watch, end->gate->loop, &wires) < 0 ||
+	    watch_set(&end->plain_watch, end->gate->loop, &plains) < 0) {
+		fail(end, GATE_CAUSE_NONE);
+	}
+}
+
+static void on_ready(void *user, uint32_t events)
+{
+	struct end *end = user;
+	const struct tls_end before = end->base;
+
+	if (watch_is_gone(&end->wire_watch, events)) {
+		fail(end, GATE_CAUSE_NONE); /* the program has gone */
+	}
+	end->writes = end->reads_first = false;
+	end->wire.left = toll_room(&end->toll, TURN_BYTES);
+	ERR_clear_error();
+	if (!end->base.open) {
+		shake(end);
+	}
+	bool moves = end->base.open;
+	for (int i = 0; moves && !end->base.failed && i < TURNS; i++) {
+		moves = go_down(end);
+		moves = (!end->base.failed && go_up(end)) || moves;
+	}
+	ERR_clear_error();
+	if (!toll_pay(&end->toll, &end->wire, false)) {
+		return; /* the gate ends all connections, this one too */
+	}
+	if (!end->base.failed) {
+		wait_for_more(end);
+	}
+	if (end->base.failed) {
+		watch_done(&end->wire_watch);
+		watch_done(&end->plain_watch);
+	}
+	/* The last thing: it may be freed by this. */
+	if (end->base.open != before.open || end->base.failed != before.failed ||
+	    end->base.flushed != before.flushed) {
+		end->options.changed(end->options.user);
+	}
+}
+
+/* --- beginning and end ----------------------------------------------------------------------- */
+
+static int make_pair(struct end *end, int *plain)
+{
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) < 0) {
+		return -errno;
+	}
+	end->plain = pair[0];
+	*plain = pair[1];
+	return 0;
+}
+
+static int begin(struct end *end, SSL_CTX *context, int *plain)
+{
+	const struct tls_hosts *hosts = end->gate->opener_state;
+
+	buf_add(&end->wire.first, end->options.first, end->options.first_size);
+	end->ssl = context && !end->wire.first.failed ? SSL_new(context) : NULL;
+	BIO *bio = end->ssl ? wire_bio_new(hosts->wires, &end->wire) : NULL;
+	if (!bio) {
+		return -ENOMEM;
+	}
+	SSL_set_bio(end->ssl, bio, bio);
+	return make_pair(end, plain);
+}
+
+static struct end *end_new(struct gate *gate, const struct tls_end_options *options)
+{
+	struct end *end = calloc(1, sizeof(*end));
+	int wire = options->wire, on = 1;
+
+	if (!end) {
+		close_fd(&wire);
+		return NULL;
+	}
+	(void)setsockopt(wire, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	end->gate = gate;
+	end->options = *options;
+	end->wire.fd = wire;
+	end->plain = -1;
+	return end;
+}
+
+/* The handshake begins from the loop, so that whoever asked for it is told by what it expects. */
+static int start(struct end *end, int r, struct tls_end **ret, int *plain)
+{
+	struct watch_wish first = {
+		.fd = end->wire.fd, .events = EPOLLIN | EPOLLOUT, .ready = on_ready, .user = end
+	};
+
+	r = r < 0 ? r : watch_set(&end->wire_watch, end->gate->loop, &first);
+	if (r < 0) {
+		end_free(&end->base, true);
+		close_fd(plain);
+		return r;
+	}
+	*ret = &end->base;
+	return 0;
+}
+
+int end_accept(struct gate *gate, const struct tls_end_options *options, struct tls_end **ret,
+	       int *plain)
+{
+	const struct tls_host *host = tls_host_find(gate, options->host);
+	struct end *end = end_new(gate, options);
+
+	if (!end) {
+		return -ENOMEM;
+	}
+	int r = begin(end, host ? host->server : NULL, plain);
+	if (r == 0) {
+		SSL_set_accept_state(end->ssl);
+	}
+	return start(end, r, ret, plain);
+}
+
+int end_connect(struct gate *gate, const struct tls_end_options *options, struct tls_end **ret,
+		int *plain)
+{
+	const struct tls_host *host = tls_host_find(gate, options->host);
+	struct end *end = end_new(gate, options);
+
+	if (!end) {
+		return -ENOMEM;
+	}
+	end->toll.gate = gate;
+	int r = begin(end, host ? host->client : NULL, plain);
+	if (r == 0) {
+		SSL_set_connect_state(end->ssl);
+		if (!tls_name_peer(end->ssl, options->host)) {
+			r = -ENOMEM;
+		}
+	}
+	return start(end, r, ret, plain);
+}
+
+void end_follow(struct tls_end *end, const struct tls_end *other)
+{
+	((struct end *)end)->like = other;
+}
+
+void end_free(struct tls_end *base, bool reset)
+{
+	struct end *end = (struct end *)base;
+	struct linger now = { .l_onoff = 1 };
+
+	if (!end) {
+		return;
+	}
+	watch_done(&end->wire_watch);
+	watch_done(&end->plain_watch);
+	(void)toll_pay(&end->toll, &end->wire, true);
+	/* Who did not get through the handshake has been told so in its own language. */
+	if (reset && end->wire.fd >= 0 && !end->base.cause) {
+		(void)setsockopt(end->wire.fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
+	}
+	SSL_free(end->ssl);
+	buf_done(&end->wire.first);
+	close_fd(&end->wire.fd);
+	close_fd(&end->plain);
+	/* There may be a credential in it. */
+	explicit_bzero(end, sizeof(*end));
+	free(end);
+}

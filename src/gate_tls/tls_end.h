@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One end of TLS: a socket of the network on one side, one that has the content on the other. */
+#ifndef BRIG_GATE_TLS_TLS_END_H
+#define BRIG_GATE_TLS_TLS_END_H
+
+#include "gate/tls_opener.h"
+
+/* As struct opener says. */
+int end_accept(struct gate *gate, const struct tls_end_options *options, struct tls_end **ret,
+	       int *plain);
+int end_connect(struct gate *gate, const struct tls_end_options *options, struct tls_end **ret,
+		int *plain);
+void end_follow(struct tls_end *end, const struct tls_end *other);
+void end_free(struct tls_end *end, bool reset);
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The free memory between a template's objects: see heap_holes.h. */
+#include "template/heap_holes.h"
+
+#include <malloc.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Python keeps objects of up to 512 bytes in pools of one size each, behind a header. */
+#define SIZE_STEP  16
+#define LARGEST    512
+#define PAGE       4096
+#define HEADER     48
+#define RUN        4            /* so many blocks in a row from its start: a pool that was empty */
+#define FILL_BYTES (256 * 1024) /* in one size; whoever needs more has other pools than these */
+
+struct block {
+	struct block *before;
+};
+
+static bool starts_pool(const struct block *block)
+{
+	return (uintptr_t)block % PAGE == HEADER;
+}
+
+/* Frees `count` blocks from the last one on; -1: all. */
+static void release(const struct holes_allocator *allocator, struct block *last, int count)
+{
+	while (last && count-- != 0) {
+		struct block *before = last->before;
+		allocator->release(last);
+		last = before;
+	}
+}
+
+/* Takes blocks until they come from an empty pool; that one is left to the clones. */
+static void fill_size(const struct holes_allocator *allocator, size_t size)
+{
+	struct block *last = NULL;
+	int run = 0;
+
+	for (size_t taken = 0; taken < FILL_BYTES; taken += size) {
+		struct block *block = allocator->allocate(size);
+		if (!block) {
+			break;
+		}
+		bool next = run > 0 && (char *)block == (char *)last + size;
+		run = next ? run + 1 : starts_pool(block);
+		block->before = last;
+		last = block;
+		if (run == RUN) {
+			release(allocator, last, RUN);
+			return;
+		}
+	}
+	release(allocator, last, -1);
+}
+
+void holes_fill(const struct holes_allocator *allocator)
+{
+#ifdef __GLIBC__
+	malloc_trim(0);
+#endif
+	for (size_t size = SIZE_STEP; size <= LARGEST; size += SIZE_STEP) {
+		fill_size(allocator, size);
+	}
+}
