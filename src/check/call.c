@@ -122,25 +122,26 @@ static void decide_by(const struct check *check, const struct check_call *call,
 
 	if (!rule) {
 		policy_trace_key(&check->trace, "syscalls", NULL, &ret->origin);
-		check_say(ret, CHECK_REFUSED,
-			  any ? "no rule holds for these arguments: EPERM, and recorded"
-			      : "nothing in the list has this call: ENOSYS");
+		check_set_answer(ret, CHECK_REFUSED,
+				 any ? "no rule holds for these arguments: EPERM, and recorded"
+				     : "nothing in the list has this call: ENOSYS");
 		repair_call(check, name, !any, ret);
 		return;
 	}
 	policy_trace_rule(&check->trace, check->policy, rule, &ret->origin);
 	if (rule->action == FILTER_ALLOW) {
-		check_say(ret, CHECK_ALLOWED, "%s", rule->reason);
+		check_set_answer(ret, CHECK_ALLOWED, "%s", rule->reason);
 		return;
 	}
 	if (rule->action == FILTER_KILL) {
-		check_say(ret, CHECK_REFUSED, "ends the program: %s", rule->reason);
+		check_set_answer(ret, CHECK_REFUSED, "ends the program: %s", rule->reason);
 	} else if (rule->errnum == 0) {
-		check_say(ret, CHECK_ALLOWED, "succeeds and does nothing: %s", rule->reason);
+		check_set_answer(ret, CHECK_ALLOWED, "succeeds and does nothing: %s", rule->reason);
 		return;
 	} else {
-		check_say(ret, CHECK_REFUSED, "%s (%s%s)", rule->reason, error_name(rule->errnum),
-			  rule->action == FILTER_DENY ? ", recorded" : "");
+		check_set_answer(ret, CHECK_REFUSED, "%s (%s%s)", rule->reason,
+				 error_name(rule->errnum),
+				 rule->action == FILTER_DENY ? ", recorded" : "");
 	}
 	if (rule->remedy) {
 		snprintf(ret->repair, sizeof(ret->repair), "%s", rule->remedy);
@@ -170,9 +171,10 @@ static void depends(const struct check *check, const struct outcomes *outcomes,
 		policy_trace_rule(&check->trace, check->policy, no, &other);
 		origin_print(&other, &place);
 	}
-	check_say(ret, CHECK_DEPENDS, "by its arguments: allowed here (%s); refused %s%s%s%s",
-		  yes ? yes->reason : "", no ? "by " : "when no rule holds for them",
-		  no && place.data ? place.data : "", no ? ": " : "", no ? no->reason : "");
+	check_set_answer(ret, CHECK_DEPENDS,
+			 "by its arguments: allowed here (%s); refused %s%s%s%s",
+			 yes ? yes->reason : "", no ? "by " : "when no rule holds for them",
+			 no && place.data ? place.data : "", no ? ": " : "", no ? no->reason : "");
 	snprintf(ret->repair, sizeof(ret->repair),
 		 "ask with arguments: CALL(ARGUMENT, ...), where _ is any value");
 }
@@ -188,7 +190,7 @@ void check_call_decide(struct check *check, const struct check_call *call, struc
 
 	if (check->policy->filter.count == 0) {
 		policy_trace_key(&check->trace, "provider", NULL, &ret->origin);
-		check_say(ret, CHECK_ALLOWED, "the provider local filters no system call");
+		check_set_answer(ret, CHECK_ALLOWED, "the provider local filters no system call");
 		return;
 	}
 	for (unsigned i = 0; i < ARRAY_SIZE(call->known); i++) {

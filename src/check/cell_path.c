@@ -16,12 +16,12 @@
 
 #define LINKS_MAX 40
 
-struct walk {
+struct cell_path_walk {
 	const struct plan *plan;
 	char at[PATH_MAX];   /* so far, without a slash at either end */
 	char rest[PATH_MAX]; /* still to be walked */
 	unsigned links;
-	struct place *ret;
+	struct cell_path *ret;
 };
 
 static bool is_below(const char *path, const char *directory)
@@ -62,7 +62,7 @@ static const struct step *find_mount(const struct plan *plan, const char *path)
 }
 
 /* One component off the front of what is left. */
-static bool next_part(struct walk *walk, char part[NAME_MAX + 1])
+static bool next_part(struct cell_path_walk *walk, char part[NAME_MAX + 1])
 {
 	const char *from = walk->rest + strspn(walk->rest, "/");
 	size_t length = strcspn(from, "/");
@@ -77,7 +77,7 @@ static bool next_part(struct walk *walk, char part[NAME_MAX + 1])
 }
 
 /* A link's text goes in front of what is left. */
-static bool follow(struct walk *walk, const char *target)
+static bool follow(struct cell_path_walk *walk, const char *target)
 {
 	char rest[PATH_MAX];
 	int n = snprintf(rest, sizeof(rest), "%s/%s", target, walk->rest);
@@ -102,11 +102,11 @@ static unsigned bits_of(const struct stat *info)
 
 enum went { WENT_ON, WENT_LINK, WENT_NOWHERE };
 
-static enum went walk_host(struct walk *walk, const struct step *bind, const char *next)
+static enum went walk_host(struct cell_path_walk *walk, const struct step *bind, const char *next)
 {
 	char host[PATH_MAX], target[PATH_MAX];
 	struct stat info;
-	struct place *place = walk->ret;
+	struct cell_path *place = walk->ret;
 	int n = snprintf(host, sizeof(host), "%s%s", bind->text, next + strlen(bind->path));
 
 	if (n < 0 || n >= PATH_MAX || lstat(host, &info) < 0) {
@@ -122,9 +122,9 @@ static enum went walk_host(struct walk *walk, const struct step *bind, const cha
 	}
 	place->directory = S_ISDIR(info.st_mode);
 	place->mode = bits_of(&info);
-	place->kind = PLACE_HOST;
+	place->kind = CELL_PATH_HOST;
 	if (place->directory && !(place->mode & 1) && walk->rest[strspn(walk->rest, "/")]) {
-		place->kind = PLACE_CLOSED;
+		place->kind = CELL_PATH_CLOSED;
 		return WENT_NOWHERE;
 	}
 	return WENT_ON;
@@ -142,7 +142,7 @@ static bool is_device(const char *name)
 	return false;
 }
 
-static enum went walk_devices(struct walk *walk, const char *next)
+static enum went walk_devices(struct cell_path_walk *walk, const char *next)
 {
 	static const struct {
 		const char *name, *target;
@@ -159,15 +159,15 @@ static enum went walk_devices(struct walk *walk, const char *next)
 		}
 	}
 	bool top = strcmp(next, "dev") == 0;
-	walk->ret->kind = top                                ? PLACE_MADE
-			  : is_device(next + strlen("dev/")) ? PLACE_DEVICE
-							     : PLACE_MISSING;
+	walk->ret->kind = top                                ? CELL_PATH_MADE
+			  : is_device(next + strlen("dev/")) ? CELL_PATH_DEVICE
+							     : CELL_PATH_MISSING;
 	walk->ret->directory = top;
-	return walk->ret->kind == PLACE_MISSING ? WENT_NOWHERE : WENT_ON;
+	return walk->ret->kind == CELL_PATH_MISSING ? WENT_NOWHERE : WENT_ON;
 }
 
 /* What brig itself has put there. */
-static enum went walk_made(struct walk *walk, const char *next)
+static enum went walk_made(struct cell_path_walk *walk, const char *next)
 {
 	const struct step *link = find_step(walk->plan, STEP_LINK, next);
 
@@ -178,17 +178,17 @@ static enum went walk_made(struct walk *walk, const char *next)
 	if (!directory && !find_step(walk->plan, STEP_FILE, next)) {
 		return WENT_NOWHERE;
 	}
-	walk->ret->kind = PLACE_MADE;
+	walk->ret->kind = CELL_PATH_MADE;
 	walk->ret->directory = directory;
 	return WENT_ON;
 }
 
 /* Links of the kernel's that lead out of /proc. */
-static enum went walk_proc(struct walk *walk, const char *next)
+static enum went walk_proc(struct cell_path_walk *walk, const char *next)
 {
 	bool root = strcmp(next, "proc/self/root") == 0;
 
-	walk->ret->kind = PLACE_PROC;
+	walk->ret->kind = CELL_PATH_PROC;
 	walk->ret->directory = strcmp(next, "proc") == 0;
 	if (root || strcmp(next, "proc/self/cwd") == 0) {
 		return follow(walk, root ? "/" : "/sandbox") ? WENT_LINK : WENT_NOWHERE;
@@ -196,14 +196,14 @@ static enum went walk_proc(struct walk *walk, const char *next)
 	return WENT_ON;
 }
 
-static enum went walk_to(struct walk *walk, const char *next)
+static enum went walk_to(struct cell_path_walk *walk, const char *next)
 {
 	const struct step *mount = find_mount(walk->plan, next);
 	bool shm = is_below(next, "dev/shm");
 
 	if (shm || (mount && mount->kind == STEP_WRITABLE)) {
 		/* What is in there is the program's own matter. */
-		walk->ret->kind = shm ? PLACE_SHM : PLACE_WRITABLE;
+		walk->ret->kind = shm ? CELL_PATH_SHM : CELL_PATH_WRITABLE;
 		walk->ret->directory = strcmp(next, shm ? "dev/shm" : mount->path) == 0;
 		return WENT_ON;
 	}
@@ -218,23 +218,23 @@ static enum went walk_to(struct walk *walk, const char *next)
 	case STEP_DEVICES:
 		return walk_devices(walk, next);
 	default:
-		walk->ret->kind = PLACE_DEVICE;
+		walk->ret->kind = CELL_PATH_DEVICE;
 		walk->ret->directory = false;
 		return WENT_ON;
 	}
 }
 
-static enum went walk_back(struct walk *walk)
+static enum went walk_back(struct cell_path_walk *walk)
 {
 	char *slash = strrchr(walk->at, '/');
 
 	*(slash ? slash : walk->at) = '\0';
-	walk->ret->kind = PLACE_MADE;
+	walk->ret->kind = CELL_PATH_MADE;
 	walk->ret->directory = true;
 	return walk->at[0] ? walk_to(walk, walk->at) : WENT_ON;
 }
 
-static enum went walk_part(struct walk *walk, const char *part)
+static enum went walk_part(struct cell_path_walk *walk, const char *part)
 {
 	char next[PATH_MAX];
 
@@ -252,26 +252,27 @@ static enum went walk_part(struct walk *walk, const char *part)
 	return went;
 }
 
-void place_find(const struct plan *plan, const char *path, struct place *ret)
+void cell_path_resolve(const struct plan *plan, const char *path, struct cell_path *ret)
 {
-	struct walk walk = { .plan = plan, .ret = ret };
+	struct cell_path_walk walk = { .plan = plan, .ret = ret };
 	char part[NAME_MAX + 1];
 
-	*ret = (struct place){ .kind = PLACE_MADE, .directory = true };
+	*ret = (struct cell_path){ .kind = CELL_PATH_MADE, .directory = true };
 	if (strlen(path) >= sizeof(walk.rest)) {
-		ret->kind = PLACE_MISSING;
+		ret->kind = CELL_PATH_MISSING;
 		return;
 	}
 	snprintf(walk.rest, sizeof(walk.rest), "%s", path);
 	while (next_part(&walk, part)) {
 		if (walk_part(&walk, part) == WENT_NOWHERE) {
-			ret->kind = ret->kind == PLACE_CLOSED ? PLACE_CLOSED : PLACE_MISSING;
+			ret->kind = ret->kind == CELL_PATH_CLOSED ? CELL_PATH_CLOSED
+								  : CELL_PATH_MISSING;
 			break;
 		}
 	}
 	/* A name that is longer than any can be. */
-	if (walk.rest[strspn(walk.rest, "/")] && ret->kind != PLACE_CLOSED) {
-		ret->kind = PLACE_MISSING;
+	if (walk.rest[strspn(walk.rest, "/")] && ret->kind != CELL_PATH_CLOSED) {
+		ret->kind = CELL_PATH_MISSING;
 	}
 	snprintf(ret->path, sizeof(ret->path), "/%.4000s", walk.at);
 }

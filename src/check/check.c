@@ -113,7 +113,8 @@ static void see_to_consent(const struct check *check, struct check_answer *answe
 			 "give the word: brig run --yes, or consent in the request");
 		return;
 	}
-	check_say(answer, CHECK_REFUSED, "the policy runs nothing by itself (auto_run: never)");
+	check_set_answer(answer, CHECK_REFUSED,
+			 "the policy runs nothing by itself (auto_run: never)");
 	check_repair(check, answer, REPAIR_SET, "auto_run", NULL, "\"ask\"");
 }
 

@@ -7,7 +7,8 @@
 #include "base/cleanup.h"
 #include "check/internal.h"
 
-void check_say(struct check_answer *answer, enum check_verdict verdict, const char *format, ...)
+void check_set_answer(struct check_answer *answer, enum check_verdict verdict, const char *format,
+		      ...)
 {
 	va_list args;
 

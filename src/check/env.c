@@ -37,17 +37,18 @@ int check_answer_env(struct check *check, const char *text, struct check_answer 
 	}
 	if (entry >= 0) {
 		policy_trace_item(&check->trace, "env", "allow", (size_t)entry, &ret->origin);
-		check_say(ret, CHECK_ALLOWED, "\"%s\" lets a request set it%s",
-			  check->policy->env_allow.items[entry], set);
+		check_set_answer(ret, CHECK_ALLOWED, "\"%s\" lets a request set it%s",
+				 check->policy->env_allow.items[entry], set);
 		snprintf(ret->condition, sizeof(ret->condition), "--env %.128s=VALUE", text);
 		return 0;
 	}
 	policy_trace_key(&check->trace, "env", "allow", &ret->origin);
-	check_say(ret, CHECK_REFUSED, "%s%s",
-		  policy_env_dangerous(text)
-			  ? "it changes which code runs: no pattern opens it, only its exact name"
-			  : "no entry of the list has it",
-		  set);
+	check_set_answer(
+		ret, CHECK_REFUSED, "%s%s",
+		policy_env_dangerous(text)
+			? "it changes which code runs: no pattern opens it, only its exact name"
+			: "no entry of the list has it",
+		set);
 	snprintf(what, sizeof(what), "\"%s\"", text);
 	check_repair(check, ret, REPAIR_ADD, "env", "allow", what);
 	return 0;

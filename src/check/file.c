@@ -25,12 +25,13 @@ static void missing(const struct check *check, enum wish wish, const char *path,
 	const char *slash = strrchr(path, '/');
 
 	if (wish == WISH_WRITE) {
-		check_say(ret, CHECK_REFUSED, "nothing can be made there: the root is read-only");
+		check_set_answer(ret, CHECK_REFUSED,
+				 "nothing can be made there: the root is read-only");
 		snprintf(ret->repair, sizeof(ret->repair), "write beneath /sandbox or /tmp");
 		return;
 	}
-	check_say(ret, CHECK_REFUSED, "there is no such file in the cell%s",
-		  there ? ", only on the host" : "");
+	check_set_answer(ret, CHECK_REFUSED, "there is no such file in the cell%s",
+			 there ? ", only on the host" : "");
 	if (there && S_ISDIR(info.st_mode)) {
 		snprintf(ret->repair, sizeof(ret->repair),
 			 mounts ? "mount it: --ro %.128s, and look in /mnt/%.64s"
@@ -42,25 +43,26 @@ static void missing(const struct check *check, enum wish wish, const char *path,
 	}
 }
 
-static void writable(const struct check *check, enum wish wish, const struct place *place,
+static void writable(const struct check *check, enum wish wish, const struct cell_path *place,
 		     struct check_answer *ret)
 {
 	if (wish == WISH_WRITE) {
 		policy_trace_key(&check->trace, "limits", "disk", &ret->origin);
-		check_say(ret, CHECK_ALLOWED,
-			  "the cell's own place, as far as the limit on disk goes");
+		check_set_answer(ret, CHECK_ALLOWED,
+				 "the cell's own place, as far as the limit on disk goes");
 	} else if (wish == WISH_READ) {
-		check_say(ret, CHECK_ALLOWED, "the cell's own place: what the run puts there");
+		check_set_answer(ret, CHECK_ALLOWED,
+				 "the cell's own place: what the run puts there");
 	} else if (place->directory) {
-		check_say(ret, CHECK_REFUSED, "it is a directory");
-	} else if (place->kind == PLACE_SHM) {
-		check_say(ret, CHECK_REFUSED, "shared memory is never executable");
+		check_set_answer(ret, CHECK_REFUSED, "it is a directory");
+	} else if (place->kind == CELL_PATH_SHM) {
+		check_set_answer(ret, CHECK_REFUSED, "shared memory is never executable");
 	} else {
 		bool may = check->policy->exec_writable;
 		policy_trace_key(&check->trace, "exec_writable", NULL, &ret->origin);
-		check_say(ret, may ? CHECK_ALLOWED : CHECK_REFUSED,
-			  may ? "files in writable places may be executed"
-			      : "files in writable places may not be executed");
+		check_set_answer(ret, may ? CHECK_ALLOWED : CHECK_REFUSED,
+				 may ? "files in writable places may be executed"
+				     : "files in writable places may not be executed");
 		if (!may) {
 			check_repair(check, ret, REPAIR_SET, "exec_writable", NULL, "true");
 		}
@@ -94,7 +96,7 @@ static bool leads_on(const char *path)
 }
 
 /* The cell's /proc has processes alone. */
-static void proc(const struct check *check, enum wish wish, const struct place *place,
+static void proc(const struct check *check, enum wish wish, const struct cell_path *place,
 		 struct check_answer *ret)
 {
 	bool sealed = (check->cell.spec.layers & LAYER_BIT(LAYER_LANDLOCK)) != 0;
@@ -106,78 +108,82 @@ static void proc(const struct check *check, enum wish wish, const struct place *
 
 	/* Of another user, and so not to be seen. */
 	if (number && part == 1 && inside[1] == '1') {
-		check_say(ret, CHECK_REFUSED, "process 1 is brig's, and not to be seen");
+		check_set_answer(ret, CHECK_REFUSED, "process 1 is brig's, and not to be seen");
 	} else if (!own) {
-		check_say(ret, CHECK_REFUSED, "the cell's /proc has its own processes alone");
+		check_set_answer(ret, CHECK_REFUSED,
+				 "the cell's /proc has its own processes alone");
 	} else if (leads_on(inside)) {
-		check_say(ret, CHECK_DEPENDS,
-			  "a link of the kernel's: it depends on where it "
-			  "leads then");
+		check_set_answer(ret, CHECK_DEPENDS,
+				 "a link of the kernel's: it depends on where it "
+				 "leads then");
 	} else if (wish == WISH_WRITE && !sealed) {
-		check_say(ret, CHECK_DEPENDS,
-			  "without the layer landlock a process can write to "
-			  "some of its own files");
+		check_set_answer(ret, CHECK_DEPENDS,
+				 "without the layer landlock a process can write to "
+				 "some of its own files");
 	} else if (wish == WISH_READ) {
-		check_say(ret, CHECK_ALLOWED, "the cell's own processes, as the kernel has it");
+		check_set_answer(ret, CHECK_ALLOWED,
+				 "the cell's own processes, as the kernel has it");
 	} else {
-		check_say(ret, CHECK_REFUSED, "nothing in /proc can be %s", wish_names[wish]);
+		check_set_answer(ret, CHECK_REFUSED, "nothing in /proc can be %s",
+				 wish_names[wish]);
 	}
 }
 
-static void host(enum wish wish, const struct place *place, struct check_answer *ret)
+static void host(enum wish wish, const struct cell_path *place, struct check_answer *ret)
 {
 	if (wish == WISH_WRITE) {
-		check_say(ret, CHECK_REFUSED, "the host's file, read-only in every cell");
+		check_set_answer(ret, CHECK_REFUSED, "the host's file, read-only in every cell");
 		snprintf(ret->repair, sizeof(ret->repair), "write beneath /sandbox or /tmp");
 	} else if (wish == WISH_EXEC && place->directory) {
-		check_say(ret, CHECK_REFUSED, "it is a directory");
+		check_set_answer(ret, CHECK_REFUSED, "it is a directory");
 	} else if (!(place->mode & (wish == WISH_READ ? 4u : 1u))) {
-		check_say(ret, CHECK_REFUSED, "its mode does not let it be %s", wish_names[wish]);
+		check_set_answer(ret, CHECK_REFUSED, "its mode does not let it be %s",
+				 wish_names[wish]);
 	} else {
-		check_say(ret, CHECK_ALLOWED,
-			  "the host's, read-only: the language of the cell needs it");
+		check_set_answer(ret, CHECK_ALLOWED,
+				 "the host's, read-only: the language of the cell needs it");
 	}
 }
 
 static void made(enum wish wish, struct check_answer *ret)
 {
 	if (wish == WISH_READ) {
-		check_say(ret, CHECK_ALLOWED, "made up by brig, the same in every cell");
+		check_set_answer(ret, CHECK_ALLOWED, "made up by brig, the same in every cell");
 		return;
 	}
-	check_say(ret, CHECK_REFUSED, "made up by brig, and read-only");
+	check_set_answer(ret, CHECK_REFUSED, "made up by brig, and read-only");
 	if (wish == WISH_WRITE) {
 		snprintf(ret->repair, sizeof(ret->repair), "write beneath /sandbox or /tmp");
 	}
 }
 
 static void by_place(const struct check *check, enum wish wish, const char *path,
-		     const struct place *place, struct check_answer *ret)
+		     const struct cell_path *place, struct check_answer *ret)
 {
 	switch (place->kind) {
-	case PLACE_MISSING:
+	case CELL_PATH_MISSING:
 		missing(check, wish, path, ret);
 		return;
-	case PLACE_MADE:
+	case CELL_PATH_MADE:
 		made(wish, ret);
 		return;
-	case PLACE_HOST:
+	case CELL_PATH_HOST:
 		host(wish, place, ret);
 		return;
-	case PLACE_WRITABLE:
-	case PLACE_SHM:
+	case CELL_PATH_WRITABLE:
+	case CELL_PATH_SHM:
 		writable(check, wish, place, ret);
 		return;
-	case PLACE_DEVICE:
-		check_say(ret, wish == WISH_EXEC ? CHECK_REFUSED : CHECK_ALLOWED,
-			  "one of the five devices of every cell");
+	case CELL_PATH_DEVICE:
+		check_set_answer(ret, wish == WISH_EXEC ? CHECK_REFUSED : CHECK_ALLOWED,
+				 "one of the five devices of every cell");
 		return;
-	case PLACE_PROC:
+	case CELL_PATH_PROC:
 		proc(check, wish, place, ret);
 		return;
-	case PLACE_CLOSED:
-		check_say(ret, CHECK_REFUSED,
-			  "a directory on the way is not open to the program's user");
+	case CELL_PATH_CLOSED:
+		check_set_answer(ret, CHECK_REFUSED,
+				 "a directory on the way is not open to the program's user");
 		return;
 	}
 }
@@ -190,12 +196,12 @@ static void listed(const struct check *check, enum wish wish, size_t index,
 
 	policy_trace_item(&check->trace, "mounts", NULL, index, &ret->origin);
 	if (wish == WISH_WRITE && !mount->writable) {
-		check_say(ret, CHECK_REFUSED, "%s is mounted for reading only", mount->path);
+		check_set_answer(ret, CHECK_REFUSED, "%s is mounted for reading only", mount->path);
 		snprintf(ret->repair, sizeof(ret->repair), "set its mode to \"rw\" (%s:%d)",
 			 ret->origin.name, ret->origin.line);
 		return;
 	}
-	check_say(ret, CHECK_ALLOWED, "%s of the host is mounted here", mount->path);
+	check_set_answer(ret, CHECK_ALLOWED, "%s of the host is mounted here", mount->path);
 	snprintf(ret->condition, sizeof(ret->condition), "%s %s",
 		 wish == WISH_WRITE ? "--rw" : "--ro", mount->name);
 }
@@ -213,15 +219,15 @@ static void by_caller(const struct check *check, enum wish wish, const char *nam
 
 	check_origin_word(check, "caller_mounts", NULL, words[may], &ret->origin);
 	if (may >= (writes ? CALLER_MOUNTS_RW : CALLER_MOUNTS_RO)) {
-		check_say(ret, CHECK_ALLOWED,
-			  "whoever calls brig on this host may mount a directory here");
+		check_set_answer(ret, CHECK_ALLOWED,
+				 "whoever calls brig on this host may mount a directory here");
 		snprintf(ret->condition, sizeof(ret->condition), "%s %s=DIR",
 			 writes ? "--rw" : "--ro", name);
 		return;
 	}
-	check_say(ret, CHECK_REFUSED,
-		  "no mount of the policy has this name, and callers may mount %s",
-		  may == CALLER_MOUNTS_NONE ? "nothing" : "for reading only");
+	check_set_answer(ret, CHECK_REFUSED,
+			 "no mount of the policy has this name, and callers may mount %s",
+			 may == CALLER_MOUNTS_NONE ? "nothing" : "for reading only");
 	check_repair(check, ret, REPAIR_SET, "caller_mounts", NULL, writes ? "\"rw\"" : "\"ro\"");
 }
 
@@ -269,7 +275,7 @@ static void by_execve(struct check *check, struct check_answer *ret)
 static int answer(struct check *check, enum wish wish, const char *path, struct check_answer *ret,
 		  struct brig_error *err)
 {
-	struct place place;
+	struct cell_path place;
 
 	if (path[0] != '/') {
 		int r = error_set(err, BRIG_E_INPUT, EINVAL, "\"%.128s\" is no path of the cell",
@@ -279,22 +285,22 @@ static int answer(struct check *check, enum wish wish, const char *path, struct 
 	}
 	if (!provider_can(check->policy->provider, ABILITY_OWN_ROOT)) {
 		policy_trace_key(&check->trace, "provider", NULL, &ret->origin);
-		check_say(ret, CHECK_ALLOWED,
-			  "the provider local has no walls: whatever the caller may");
+		check_set_answer(ret, CHECK_ALLOWED,
+				 "the provider local has no walls: whatever the caller may");
 		return 0;
 	}
 	if (!by_mount(check, wish, path, ret)) {
 		int r = check_cell(check);
 		/* A policy that runs nothing has no cell to look into. */
 		if (r < 0 && check->policy->auto_run == AUTO_RUN_NEVER) {
-			check_say(ret, CHECK_ALLOWED, "not decided");
+			check_set_answer(ret, CHECK_ALLOWED, "not decided");
 			return 0;
 		}
 		if (r < 0) {
 			*err = check->why;
 			return r;
 		}
-		place_find(&check->plan, path, &place);
+		cell_path_resolve(&check->plan, path, &place);
 		by_place(check, wish, path, &place, ret);
 	}
 	if (wish == WISH_EXEC && ret->verdict == CHECK_ALLOWED) {

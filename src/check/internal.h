@@ -15,8 +15,8 @@ void check_origin_word(const struct check *check, const char *section, const cha
 void check_origin_limit(const struct check *check, const char *section,
 			const struct limit_info *info, uint64_t value, struct origin *ret);
 
-void check_say(struct check_answer *answer, enum check_verdict verdict, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
+void check_set_answer(struct check_answer *answer, enum check_verdict verdict, const char *format,
+		      ...) __attribute__((format(printf, 3, 4)));
 /* "add X to KEY (FILE:LINE)": of a list; or "set KEY to X". */
 enum repair_kind { REPAIR_ADD, REPAIR_SET };
 void check_repair(const struct check *check, struct check_answer *answer, enum repair_kind kind,
@@ -33,23 +33,23 @@ void check_call_decide(struct check *check, const struct check_call *call,
 		       struct check_answer *ret);
 
 /* What a path in the cell leads to. */
-enum place_kind {
-	PLACE_MISSING,
-	PLACE_MADE,     /* made up by brig, read-only */
-	PLACE_HOST,     /* the host's, read-only: what the language needs */
-	PLACE_WRITABLE, /* the cell's own */
-	PLACE_SHM,      /* likewise, and never executable */
-	PLACE_DEVICE,
-	PLACE_PROC,
-	PLACE_CLOSED, /* there, and not for the program's user */
+enum cell_path_kind {
+	CELL_PATH_MISSING,
+	CELL_PATH_MADE,     /* made up by brig, read-only */
+	CELL_PATH_HOST,     /* the host's, read-only: what the language needs */
+	CELL_PATH_WRITABLE, /* the cell's own */
+	CELL_PATH_SHM,      /* likewise, and never executable */
+	CELL_PATH_DEVICE,
+	CELL_PATH_PROC,
+	CELL_PATH_CLOSED, /* there, and not for the program's user */
 };
-struct place {
-	enum place_kind kind;
+struct cell_path {
+	enum cell_path_kind kind;
 	char path[4096]; /* with no link on the way, as far as that is known */
 	bool directory;
-	unsigned mode; /* of PLACE_HOST: its bits for the program's user, 0 to 7 */
+	unsigned mode; /* of CELL_PATH_HOST: its bits for the program's user, 0 to 7 */
 };
-void place_find(const struct plan *plan, const char *path, struct place *ret);
+void cell_path_resolve(const struct plan *plan, const char *path, struct cell_path *ret);
 
 int check_answer_call(struct check *check, const char *text, struct check_answer *ret,
 		      struct brig_error *err);

@@ -37,7 +37,7 @@ static void by_guard(const struct check *check, const struct runtime *runtime,
 			check_origin_word(check, "guard", "mode", guard_mode_names[mode],
 					  &ret->origin);
 		}
-		check_say(ret, ask ? CHECK_ASK : CHECK_REFUSED, "%s", why.message);
+		check_set_answer(ret, ask ? CHECK_ASK : CHECK_REFUSED, "%s", why.message);
 		snprintf(ret->repair, sizeof(ret->repair), "%s", why.remedy);
 	}
 	guard_done(&guard);
@@ -58,7 +58,7 @@ int check_answer_language(struct check *check, const char *text, struct check_an
 	policy_trace_key(&check->trace, "runtimes", NULL, &ret->origin);
 	if (!policy_runtime_allowed(check->policy, runtime->name)) {
 		char what[48];
-		check_say(ret, CHECK_REFUSED, "%s is not in the list", runtime->name);
+		check_set_answer(ret, CHECK_REFUSED, "%s is not in the list", runtime->name);
 		snprintf(what, sizeof(what), "\"%s\"", runtime->name);
 		check_repair(check, ret, REPAIR_ADD, "runtimes", NULL, what);
 		return 0;
@@ -67,8 +67,9 @@ int check_answer_language(struct check *check, const char *text, struct check_an
 		policy_trace_item(&check->trace, "runtimes", NULL,
 				  index_of(runtimes, runtime->name), &ret->origin);
 	}
-	check_say(ret, CHECK_ALLOWED, "%s",
-		  runtimes->count ? "it is in the list" : "the list is empty: all languages");
+	check_set_answer(ret, CHECK_ALLOWED, "%s",
+			 runtimes->count ? "it is in the list"
+					 : "the list is empty: all languages");
 	by_guard(check, runtime, ret);
 	if (ret->verdict == CHECK_ALLOWED && !runtime->generic && runtime_find(runtime, &why) < 0) {
 		size_t used = strlen(ret->reason);

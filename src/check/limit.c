@@ -52,12 +52,12 @@ int check_answer_limit(struct check *check, const char *text, struct check_answe
 	check_origin_limit(check, "ceiling", info, *limit_of(&most, info), &ret->origin);
 	unit_format(info->unit, *limit_of(&most, info), ceiling, sizeof(ceiling));
 	if (policy_limits(check->policy, &wanted, &got, &why) == 0) {
-		check_say(ret, CHECK_ALLOWED, "at most %s may be asked for", ceiling);
+		check_set_answer(ret, CHECK_ALLOWED, "at most %s may be asked for", ceiling);
 		snprintf(ret->condition, sizeof(ret->condition), "%s %s", info->option, value);
 		return 0;
 	}
 	char what[40];
-	check_say(ret, CHECK_REFUSED, "above the ceiling of %s", ceiling);
+	check_set_answer(ret, CHECK_REFUSED, "above the ceiling of %s", ceiling);
 	snprintf(what, sizeof(what), "\"%s\"", value);
 	if (ret->origin.kind == ORIGIN_FILE && check->trace.texts[TRACE_OPERATOR].place &&
 	    strcmp(ret->origin.name, check->trace.texts[TRACE_OPERATOR].place) == 0) {

@@ -96,7 +96,7 @@ static void by_list(const struct check *check, const char *name, struct check_an
 
 	if (!find_part(name, in_list, list, part)) {
 		policy_trace_key(&check->trace, "guard", "allowed_modules", &ret->origin);
-		check_say(ret, CHECK_REFUSED, "it is not among the allowed modules");
+		check_set_answer(ret, CHECK_REFUSED, "it is not among the allowed modules");
 		repair(check, name, ret);
 		return;
 	}
@@ -105,7 +105,7 @@ static void by_list(const struct check *check, const char *name, struct check_an
 		i++;
 	}
 	policy_trace_item(&check->trace, "guard", "allowed_modules", i, &ret->origin);
-	check_say(ret, CHECK_ALLOWED, "\"%s\" is among the allowed modules", part);
+	check_set_answer(ret, CHECK_ALLOWED, "\"%s\" is among the allowed modules", part);
 }
 
 static void by_imports(const struct check *check, const struct modules *modules, const char *name,
@@ -115,13 +115,13 @@ static void by_imports(const struct check *check, const struct modules *modules,
 
 	if (!find_part(name, in_object, modules->refused, part)) {
 		check_origin_word(check, "guard", "mode", "imports", &ret->origin);
-		check_say(ret, CHECK_ALLOWED,
-			  "the guard's mode imports refuses only the modules of its list");
+		check_set_answer(ret, CHECK_ALLOWED,
+				 "the guard's mode imports refuses only the modules of its list");
 		return;
 	}
 	table_origin(modules, "imports_refused", part, &ret->origin);
-	check_say(ret, CHECK_REFUSED, "the guard's mode imports refuses %s: it %s", part,
-		  json_string_value(json_object_get(modules->refused, part)));
+	check_set_answer(ret, CHECK_REFUSED, "the guard's mode imports refuses %s: it %s", part,
+			 json_string_value(json_object_get(modules->refused, part)));
 	snprintf(ret->repair, sizeof(ret->repair),
 		 "list all modules that may be imported, with %s, as guard.allowed_modules", name);
 }
@@ -133,8 +133,8 @@ static void by_strict(const struct check *check, const struct modules *modules, 
 
 	if (!json_object_get(modules->known, name)) {
 		check_origin_word(check, "guard", "mode", "strict", &ret->origin);
-		check_say(ret, CHECK_REFUSED,
-			  "the guard's mode strict has no such module in its table");
+		check_set_answer(ret, CHECK_REFUSED,
+				 "the guard's mode strict has no such module in its table");
 		snprintf(ret->repair, sizeof(ret->repair),
 			 "answer the three questions for it in data/guard/modules.json, and build "
 			 "brig anew; or use the mode imports");
@@ -146,13 +146,14 @@ static void by_strict(const struct check *check, const struct modules *modules, 
 	}
 	table_origin(modules, "modules", name, &ret->origin);
 	if (find_part(name, by_default, modules->known, part)) {
-		check_say(ret, CHECK_ALLOWED, "the guard's mode strict has it by default");
+		check_set_answer(ret, CHECK_ALLOWED, "the guard's mode strict has it by default");
 		return;
 	}
 	json_t *files = json_object_get(json_object_get(modules->known, name), "files");
-	check_say(ret, CHECK_REFUSED,
-		  "the guard's mode strict has it only for policies that name it (files: %s)",
-		  json_string_value(files) ? json_string_value(files) : "?");
+	check_set_answer(
+		ret, CHECK_REFUSED,
+		"the guard's mode strict has it only for policies that name it (files: %s)",
+		json_string_value(files) ? json_string_value(files) : "?");
 	repair(check, name, ret);
 }
 
@@ -183,8 +184,8 @@ int check_answer_module(struct check *check, const char *text, struct check_answ
 	}
 	if (guard->mode == GUARD_OFF) {
 		check_origin_word(check, "guard", "mode", "off", &ret->origin);
-		check_say(ret, CHECK_ALLOWED,
-			  "the guard is off: all of Python, and the cell is the boundary");
+		check_set_answer(ret, CHECK_ALLOWED,
+				 "the guard is off: all of Python, and the cell is the boundary");
 	} else if (guard->mode == GUARD_STRICT) {
 		by_strict(check, &modules, text, ret);
 	} else if (guard->own_modules) {

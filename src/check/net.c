@@ -100,11 +100,11 @@ static void allow(const struct net_rule *rule, const struct target *target,
 	};
 	char text[NET_RULE_TEXT];
 
-	check_say(ret, CHECK_ALLOWED, "%s is allowed%s%s", net_rule_format(rule, text),
-		  !target->named ? ""
-		  : rule->local  ? ", at a private address too"
-				 : ", if it resolves to a public address",
-		  shapes[net_rule_protocol(rule, target->port)]);
+	check_set_answer(ret, CHECK_ALLOWED, "%s is allowed%s%s", net_rule_format(rule, text),
+			 !target->named ? ""
+			 : rule->local  ? ", at a private address too"
+					: ", if it resolves to a public address",
+			 shapes[net_rule_protocol(rule, target->port)]);
 }
 
 static void repair(const struct check *check, const struct target *target, bool local,
@@ -122,10 +122,11 @@ static void refuse_address(const struct check *check, const struct target *targe
 {
 	bool never = target->class == NET_NEVER;
 
-	check_say(ret, CHECK_REFUSED, "it is %s%s", class_names[target->class],
-		  never                       ? ", whatever a rule says"
-		  : target->class == NET_LINK ? ": only local: with this very address allows it"
-					      : ": only a rule with local: allows it");
+	check_set_answer(ret, CHECK_REFUSED, "it is %s%s", class_names[target->class],
+			 never ? ", whatever a rule says"
+			 : target->class == NET_LINK
+				 ? ": only local: with this very address allows it"
+				 : ": only a rule with local: allows it");
 	if (!never && check->policy->network.caller == CALLER_NETWORK_LOCAL &&
 	    !target->rule.local) {
 		snprintf(ret->repair, sizeof(ret->repair), "ask for it: --net local:%s",
@@ -140,11 +141,12 @@ static bool is_closed(const struct check *check, const struct target *target,
 		      struct check_answer *ret)
 {
 	if (target->port == NET_DNS_PORT) {
-		check_say(ret, CHECK_REFUSED, "port 53 is the gate's own: it looks names up");
+		check_set_answer(ret, CHECK_REFUSED,
+				 "port 53 is the gate's own: it looks names up");
 		return true;
 	}
 	if (policy_trace_ceiling(&check->trace, "network", NULL, &ret->origin)) {
-		check_say(ret, CHECK_REFUSED, "the operator allows no network at all");
+		check_set_answer(ret, CHECK_REFUSED, "the operator allows no network at all");
 		snprintf(ret->repair, sizeof(ret->repair),
 			 "the operator has to take network out of %s", ret->origin.name);
 		return true;
@@ -175,12 +177,12 @@ static void ask_for(const struct check *check, const struct target *target, bool
 	if (!policy_trace_key(&check->trace, "network", "allow", &ret->origin)) {
 		policy_trace_key(&check->trace, "network", NULL, &ret->origin);
 	}
-	check_say(ret, CHECK_REFUSED, "%s%s",
-		  host_known ? "the host is in the list, this port is not"
-			     : "nothing in the list allows it",
-		  target->class == NET_LOCAL && !target->named
-			  ? "; a cell's loopback and private networks are not the host's"
-			  : "");
+	check_set_answer(ret, CHECK_REFUSED, "%s%s",
+			 host_known ? "the host is in the list, this port is not"
+				    : "nothing in the list allows it",
+			 target->class == NET_LOCAL && !target->named
+				 ? "; a cell's loopback and private networks are not the host's"
+				 : "");
 	repair(check, target, target->class != NET_PUBLIC || target->rule.local, ret);
 }
 
@@ -197,7 +199,8 @@ int check_answer_net(struct check *check, const char *text, struct check_answer 
 	}
 	if (!provider_can(check->policy->provider, ABILITY_NETWORK)) {
 		policy_trace_key(&check->trace, "provider", NULL, &ret->origin);
-		check_say(ret, CHECK_ALLOWED, "the provider local does not hold the network back");
+		check_set_answer(ret, CHECK_ALLOWED,
+				 "the provider local does not hold the network back");
 		return 0;
 	}
 	if (is_closed(check, &target, ret)) {

@@ -18,7 +18,7 @@
 #include "mcp/mcp_stdio.h"
 #include "tools/tools.h"
 
-struct line {
+struct mcp_args {
 	const char *config;
 	const char *audit;
 	const char *policy;
@@ -28,15 +28,15 @@ struct line {
 
 static const struct option_info options[] = {
 	{ "--policy", "POLICY", "what the code may do (default)", option_take_text,
-	  offsetof(struct line, policy), NULL },
+	  offsetof(struct mcp_args, policy), NULL },
 	{ "--config", "DIR", "the operator's policies and runtimes (/etc/brig)",
-	  option_take_directory, offsetof(struct line, config), NULL },
+	  option_take_directory, offsetof(struct mcp_args, config), NULL },
 	{ "--audit", "FILE", "add a record of each run to this audit chain ($BRIG_AUDIT)",
-	  option_take_text, offsetof(struct line, audit), NULL },
+	  option_take_text, offsetof(struct mcp_args, audit), NULL },
 	{ "--cold", NULL, "make every cell when it is asked for, none ahead", option_take_flag,
-	  offsetof(struct line, cold), NULL },
+	  offsetof(struct mcp_args, cold), NULL },
 	{ "--yes", NULL, "a person agrees to these runs", option_take_flag,
-	  offsetof(struct line, yes), NULL },
+	  offsetof(struct mcp_args, yes), NULL },
 };
 
 static const struct syntax syntax = {
@@ -54,8 +54,8 @@ static const struct syntax syntax = {
 /* Longer than it takes to answer what the client has sent before we were there. */
 #define WARM_AFTER_NS UINT64_C(5000000)
 
-struct parts {
-	const struct line *line;
+struct mcp_parts {
+	const struct mcp_args *args;
 	struct loop_timer warm;
 	struct loop *loop;
 	struct engine *engine;
@@ -64,7 +64,7 @@ struct parts {
 	struct mcp_stdio *stdio;
 };
 
-static void parts_done(struct parts *parts)
+static void parts_done(struct mcp_parts *parts)
 {
 	loop_timer_clear(&parts->warm);
 	mcp_stdio_free(parts->stdio);
@@ -76,7 +76,7 @@ static void parts_done(struct parts *parts)
 
 static void ended(void *user)
 {
-	struct parts *parts = user;
+	struct mcp_parts *parts = user;
 
 	loop_stop(parts->loop);
 }
@@ -91,25 +91,25 @@ static bool may_consent(void *user, const char *caller)
 /* A model thinks before its first call: by then there is a cell for what it will ask for. */
 static void warm_up(void *user)
 {
-	struct parts *parts = user;
-	const struct brig_request like = { .language = "python", .policy = parts->line->policy };
+	struct mcp_parts *parts = user;
+	const struct brig_request like = { .language = "python", .policy = parts->args->policy };
 
 	engine_local_warm(parts->engine, TENANT, &like);
 }
 
-static int serve(const struct line *line, struct parts *parts, struct brig_error *err)
+static int serve(const struct mcp_args *args, struct mcp_parts *parts, struct brig_error *err)
 {
 	const struct brig_warm_options warm = { .size = sizeof(warm), .cells_max = 2 };
 	const struct engine_options with = {
 		.context = {
 			.size = sizeof(with.context),
-			.config_dir = line->config,
-			.audit_file = line->audit,
-			.warm = line->cold ? NULL : &warm,
+			.config_dir = args->config,
+			.audit_file = args->audit,
+			.warm = args->cold ? NULL : &warm,
 		},
 	};
-	const struct tools_options tools = { .policy = line->policy,
-					     .consent = line->yes,
+	const struct tools_options tools = { .policy = args->policy,
+					     .consent = args->yes,
 					     .may_consent = may_consent };
 	int r = loop_new(&parts->loop);
 
@@ -126,9 +126,9 @@ static int serve(const struct line *line, struct parts *parts, struct brig_error
 	}
 	r = mcp_stdio_new(parts->server, STDIN_FILENO, STDOUT_FILENO, TENANT, ended, parts,
 			  &parts->stdio);
-	parts->line = line;
+	parts->args = args;
 	parts->warm = (struct loop_timer){ .due = warm_up, .user = parts };
-	if (r == 0 && !line->cold) {
+	if (r == 0 && !args->cold) {
 		r = loop_timer_set(parts->loop, &parts->warm, clock_now_ns() + WARM_AFTER_NS);
 	}
 	r = r < 0 ? r : loop_run(parts->loop);
@@ -138,7 +138,7 @@ static int serve(const struct line *line, struct parts *parts, struct brig_error
 static int work(void *into, const struct arguments *given)
 {
 	_cleanup_(parts_done)
-	struct parts parts = { 0 };
+	struct mcp_parts parts = { 0 };
 	struct brig_error err = { 0 };
 
 	(void)given;
@@ -148,7 +148,7 @@ static int work(void *into, const struct arguments *given)
 
 int command_mcp(int argc, char **argv)
 {
-	struct line line = { 0 };
+	struct mcp_args args = { 0 };
 
-	return command_work(&syntax, argc, argv, &line, work);
+	return command_work(&syntax, argc, argv, &args, work);
 }

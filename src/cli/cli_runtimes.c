@@ -9,7 +9,7 @@
 #include "cli/report.h"
 #include "lib/prepare/listing.h"
 
-struct line {
+struct runtimes_args {
 	bool json;
 	const char *config;
 };
@@ -36,7 +36,7 @@ static void print_text(struct runtime *const *all, size_t count, struct buf *out
 
 static int list(void *into, const struct arguments *given)
 {
-	const struct line *line = into;
+	const struct runtimes_args *args = into;
 	struct brig_error error = { 0 };
 	struct brig_context *context = NULL;
 	struct runtime **all = NULL;
@@ -44,14 +44,14 @@ static int list(void *into, const struct arguments *given)
 	_cleanup_(buf_done)
 	struct buf out = { 0 };
 	struct brig_context_options options = { .size = sizeof(options),
-						.config_dir = line->config };
+						.config_dir = args->config };
 	int status;
 
 	(void)given;
 	if (brig_context_new(&options, &context, &error) < 0 ||
 	    listing_load_runtimes(context, &all, &count, &error) < 0) {
-		status = report_error(&error, line->json);
-	} else if (line->json) {
+		status = report_error(&error, args->json);
+	} else if (args->json) {
 		listing_print_runtimes(all, count, &out);
 		status = report_json(out.failed ? NULL : out.data);
 	} else {
@@ -66,10 +66,10 @@ static int list(void *into, const struct arguments *given)
 int command_runtimes(int argc, char **argv)
 {
 	static const struct option_info options[] = {
-		{ "--json", NULL, "print JSON", option_take_flag, offsetof(struct line, json),
-		  NULL },
+		{ "--json", NULL, "print JSON", option_take_flag,
+		  offsetof(struct runtimes_args, json), NULL },
 		{ "--config", "DIR", "the operator's runtimes (/etc/brig)", option_take_directory,
-		  offsetof(struct line, config), NULL },
+		  offsetof(struct runtimes_args, config), NULL },
 	};
 	static const struct syntax syntax = {
 		.command = "runtimes",
@@ -80,7 +80,7 @@ int command_runtimes(int argc, char **argv)
 		.options = options,
 		.options_count = ARRAY_SIZE(options),
 	};
-	struct line line = { 0 };
+	struct runtimes_args args = { 0 };
 
-	return command_work(&syntax, argc, argv, &line, list);
+	return command_work(&syntax, argc, argv, &args, list);
 }

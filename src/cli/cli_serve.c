@@ -20,7 +20,7 @@
 #include "serve/supervisor.h"
 
 /* What the line says; kept, because SIGHUP reads the file again and the line still holds. */
-struct line {
+struct serve_args {
 	const char *config;
 	struct strlist listen, set;
 	const char *state, *tokens, *log_level, *socket_mode, *socket_group;
@@ -33,11 +33,11 @@ static const struct {
 	size_t offset;
 	bool path;
 } texts[] = {
-	{ "state_dir", offsetof(struct line, state), true },
-	{ "tokens", offsetof(struct line, tokens), true },
-	{ "log_level", offsetof(struct line, log_level), false },
-	{ "socket_mode", offsetof(struct line, socket_mode), false },
-	{ "socket_group", offsetof(struct line, socket_group), false },
+	{ "state_dir", offsetof(struct serve_args, state), true },
+	{ "tokens", offsetof(struct serve_args, tokens), true },
+	{ "log_level", offsetof(struct serve_args, log_level), false },
+	{ "socket_mode", offsetof(struct serve_args, socket_mode), false },
+	{ "socket_group", offsetof(struct serve_args, socket_group), false },
 };
 
 static int no_memory(struct brig_error *err)
@@ -45,15 +45,16 @@ static int no_memory(struct brig_error *err)
 	return error_errno(err, BRIG_E_SYSTEM, ENOMEM, "options");
 }
 
-static int set_listen(const struct line *line, struct serve_config *config, struct brig_error *err)
+static int set_listen(const struct serve_args *args, struct serve_config *config,
+		      struct brig_error *err)
 {
 	const struct config_key *key = config_key_find("listen");
 
-	if (line->listen.count > 0) { /* instead of the file's, not besides */
+	if (args->listen.count > 0) { /* instead of the file's, not besides */
 		strlist_done(&config->listen);
 	}
-	for (size_t i = 0; i < line->listen.count; i++) {
-		const char *item = line->listen.items[i];
+	for (size_t i = 0; i < args->listen.count; i++) {
+		const char *item = args->listen.items[i];
 		bool is_path = strncmp(item, "unix:", 5) == 0;
 		_cleanup_free_ char *path = is_path ? path_absolute(item + 5) : NULL;
 		_cleanup_free_ char *whole = NULL;
@@ -70,10 +71,11 @@ static int set_listen(const struct line *line, struct serve_config *config, stru
 	return 0;
 }
 
-static int set_texts(const struct line *line, struct serve_config *config, struct brig_error *err)
+static int set_texts(const struct serve_args *args, struct serve_config *config,
+		     struct brig_error *err)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
-		const char *value = *(const char *const *)((const char *)line + texts[i].offset);
+		const char *value = *(const char *const *)((const char *)args + texts[i].offset);
 		_cleanup_free_ char *path = value && texts[i].path ? path_absolute(value) : NULL;
 
 		if (!value) {
@@ -87,15 +89,16 @@ static int set_texts(const struct line *line, struct serve_config *config, struc
 			return r;
 		}
 	}
-	config->insecure_bind = config->insecure_bind || line->insecure_bind;
-	config->dev = line->dev;
+	config->insecure_bind = config->insecure_bind || args->insecure_bind;
+	config->dev = args->dev;
 	return 0;
 }
 
-static int set_words(const struct line *line, struct serve_config *config, struct brig_error *err)
+static int set_words(const struct serve_args *args, struct serve_config *config,
+		     struct brig_error *err)
 {
-	for (size_t i = 0; i < line->set.count; i++) {
-		int r = config_set_word(config, line->set.items[i], err);
+	for (size_t i = 0; i < args->set.count; i++) {
+		int r = config_set_word(config, args->set.items[i], err);
 		if (r < 0) {
 			return r;
 		}
@@ -106,23 +109,23 @@ static int set_words(const struct line *line, struct serve_config *config, struc
 /* The file first, then the line. */
 static int read_config(void *user, struct serve_config *config, struct brig_error *err)
 {
-	const struct line *line = user;
-	_cleanup_free_ char *dir = line->config ? path_absolute(line->config) : config_path();
+	const struct serve_args *args = user;
+	_cleanup_free_ char *dir = args->config ? path_absolute(args->config) : config_path();
 	int r;
 
 	if (!dir) {
 		return no_memory(err);
 	}
-	if (line->config) {
+	if (args->config) {
 		if (access(dir, R_OK | X_OK) < 0) {
-			return error_errno(err, BRIG_E_INPUT, errno, "--config %s", line->config);
+			return error_errno(err, BRIG_E_INPUT, errno, "--config %s", args->config);
 		}
 		config->config_dir = strdup(dir);
 	}
 	r = config_load(config, dir, err);
-	r = r < 0 ? r : set_listen(line, config, err);
-	r = r < 0 ? r : set_texts(line, config, err);
-	r = r < 0 ? r : set_words(line, config, err);
+	r = r < 0 ? r : set_listen(args, config, err);
+	r = r < 0 ? r : set_texts(args, config, err);
+	r = r < 0 ? r : set_words(args, config, err);
 	return r < 0 ? r : config_paths(config, dir, err);
 }
 
@@ -170,24 +173,24 @@ static int print_config(const struct serve_config *config)
 
 static int run(void *into, const struct arguments *given)
 {
-	struct line *line = into;
+	struct serve_args *args = into;
 	struct brig_error error = { 0 };
 	struct serve_config config;
 	int status;
 
 	(void)given;
 	config_init(&config);
-	if (line->dev) {
+	if (args->dev) {
 		config.log_level = ROLE_INFO;
 	}
-	if (read_config(line, &config, &error) < 0) {
+	if (read_config(args, &config, &error) < 0) {
 		status = report_usage(&error, false);
-	} else if (line->check) {
+	} else if (args->check) {
 		status = config_check(&config, &error) < 0 ? report_usage(&error, false)
 							   : print_config(&config);
 	} else {
 		struct serve_options options = {
-			.config = &config, .reload = read_config, .ready = on_ready, .user = line
+			.config = &config, .reload = read_config, .ready = on_ready, .user = args
 		};
 		status = serve(&options, &error) == 0 ? STATUS_OK
 			 : error.code == BRIG_E_INPUT ? report_usage(&error, false)
@@ -199,27 +202,27 @@ static int run(void *into, const struct arguments *given)
 
 static const struct option_info options[] = {
 	{ "--listen", "PLACE", "unix:PATH or ADDRESS:PORT; again for more", option_take_list,
-	  offsetof(struct line, listen), NULL },
-	{ "--state", "DIR", "where state is kept", option_take_text, offsetof(struct line, state),
-	  NULL },
+	  offsetof(struct serve_args, listen), NULL },
+	{ "--state", "DIR", "where state is kept", option_take_text,
+	  offsetof(struct serve_args, state), NULL },
 	{ "--config", "DIR", "serve.json, policies and runtimes of the operator", option_take_text,
-	  offsetof(struct line, config), NULL },
+	  offsetof(struct serve_args, config), NULL },
 	{ "--tokens", "FILE", "who may come in by TCP", option_take_text,
-	  offsetof(struct line, tokens), NULL },
+	  offsetof(struct serve_args, tokens), NULL },
 	{ "--socket-mode", "MODE", "of unix sockets, octal (0600)", option_take_text,
-	  offsetof(struct line, socket_mode), NULL },
+	  offsetof(struct serve_args, socket_mode), NULL },
 	{ "--socket-group", "GROUP", "of unix sockets", option_take_text,
-	  offsetof(struct line, socket_group), NULL },
+	  offsetof(struct serve_args, socket_group), NULL },
 	{ "--insecure-bind", NULL, "allow addresses that a network can reach, in clear",
-	  option_take_flag, offsetof(struct line, insecure_bind), NULL },
+	  option_take_flag, offsetof(struct serve_args, insecure_bind), NULL },
 	{ "--log-level", "LEVEL", "error, warning, notice, info or debug", option_take_text,
-	  offsetof(struct line, log_level), NULL },
+	  offsetof(struct serve_args, log_level), NULL },
 	{ "--set", "KEY=VALUE", "any key of serve.json; again for more", option_take_list,
-	  offsetof(struct line, set), NULL },
+	  offsetof(struct serve_args, set), NULL },
 	{ "--dev", NULL, "a trial: state that is removed at the end", option_take_flag,
-	  offsetof(struct line, dev), NULL },
+	  offsetof(struct serve_args, dev), NULL },
 	{ "--check", NULL, "only look at the configuration, and print what holds", option_take_flag,
-	  offsetof(struct line, check), NULL },
+	  offsetof(struct serve_args, check), NULL },
 };
 
 static const struct syntax syntax = {
@@ -236,13 +239,13 @@ static const struct syntax syntax = {
 
 int command_serve(int argc, char **argv)
 {
-	struct line line = { 0 };
+	struct serve_args args = { 0 };
 
 	/* The ledger keeps the record; its roles could not write to another one. */
 	(void)unsetenv("BRIG_AUDIT");
-	int status = command_work(&syntax, argc, argv, &line, run);
+	int status = command_work(&syntax, argc, argv, &args, run);
 
-	strlist_done(&line.listen);
-	strlist_done(&line.set);
+	strlist_done(&args.listen);
+	strlist_done(&args.set);
 	return status;
 }

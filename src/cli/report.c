@@ -39,7 +39,7 @@ static int write_all(int fd, const char *data, size_t size)
 
 static int write_harmless(int fd, const struct buf *text)
 {
-	struct terminal terminal = { 0 };
+	struct terminal_escape terminal = { 0 };
 	_cleanup_(buf_done)
 	struct buf shown = { 0 };
 
@@ -49,8 +49,8 @@ static int write_harmless(int fd, const struct buf *text)
 	if (isatty(fd) != 1) {
 		return write_all(fd, text->data, text->size);
 	}
-	terminal_add(&terminal, text->data, text->size, &shown);
-	terminal_end(&terminal, &shown);
+	terminal_escape_add(&terminal, text->data, text->size, &shown);
+	terminal_escape_end(&terminal, &shown);
 	return shown.failed ? -ENOMEM : write_all(fd, shown.data, shown.size);
 }
 

@@ -89,7 +89,8 @@ static size_t show(const char *data, size_t size, struct buf *out)
 }
 
 /* The character that was cut by the end of the last piece, with its end from this one. */
-static size_t finish_held(struct terminal *terminal, const char *data, size_t size, struct buf *out)
+static size_t finish_held(struct terminal_escape *terminal, const char *data, size_t size,
+			  struct buf *out)
 {
 	size_t at = 0;
 
@@ -111,7 +112,8 @@ static size_t finish_held(struct terminal *terminal, const char *data, size_t si
 	return at;
 }
 
-void terminal_add(struct terminal *terminal, const void *data, size_t size, struct buf *out)
+void terminal_escape_add(struct terminal_escape *terminal, const void *data, size_t size,
+			 struct buf *out)
 {
 	const char *text = data;
 
@@ -151,11 +153,11 @@ void terminal_add(struct terminal *terminal, const void *data, size_t size, stru
 	}
 }
 
-void terminal_end(struct terminal *terminal, struct buf *out)
+void terminal_escape_end(struct terminal_escape *terminal, struct buf *out)
 {
 	if (terminal->held_return) {
 		show_ascii('\r', out);
 	}
 	show_bytes(terminal->held, terminal->held_size, out);
-	*terminal = (struct terminal){ 0 };
+	*terminal = (struct terminal_escape){ 0 };
 }

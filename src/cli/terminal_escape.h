@@ -13,13 +13,14 @@
 #include "base/buf.h"
 
 /* State between pieces of one stream. Zero-initialise it. */
-struct terminal {
+struct terminal_escape {
 	char held[4]; /* the start of a character whose end has not come yet */
 	unsigned held_size;
 	bool held_return; /* a carriage return: harmless only if a newline follows */
 };
 
-void terminal_add(struct terminal *terminal, const void *data, size_t size, struct buf *out);
+void terminal_escape_add(struct terminal_escape *terminal, const void *data, size_t size,
+			 struct buf *out);
 /* The stream is at its end: shows what was held back. */
-void terminal_end(struct terminal *terminal, struct buf *out);
+void terminal_escape_end(struct terminal_escape *terminal, struct buf *out);
 #endif

@@ -11,7 +11,7 @@ uint64_t gate_budget(const struct gate *gate)
 	return gate->limits.bytes > gate->bytes ? gate->limits.bytes - gate->bytes : 0;
 }
 
-void gate_spend(struct gate *gate)
+void gate_end_budget(struct gate *gate)
 {
 	report_spent(gate);
 	connection_free_all(gate);
@@ -19,10 +19,10 @@ void gate_spend(struct gate *gate)
 
 static void on_spent(void *user)
 {
-	gate_spend(user);
+	gate_end_budget(user);
 }
 
-bool gate_pay(struct gate *gate, uint64_t bytes)
+bool gate_charge(struct gate *gate, uint64_t bytes)
 {
 	if (bytes < gate_budget(gate)) {
 		gate->bytes += bytes;

@@ -10,7 +10,7 @@
 
 #define ACCEPTS_AT_ONCE 16
 
-static void take_all(struct listener *listener, void (*take)(struct gate *gate, int fd))
+static void take_all(struct gate_listener *listener, void (*take)(struct gate *gate, int fd))
 {
 	for (int i = 0; i < ACCEPTS_AT_ONCE; i++) {
 		int fd = accept4(listener->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -59,8 +59,8 @@ int gate_listen(struct gate *gate, const int *fds, unsigned count)
 	int r = count < 2 ? -EPROTO : 0;
 
 	for (unsigned i = 0; i < count; i++) {
-		struct listener *listener = &gate->listeners[gate->listeners_count++];
-		*listener = (struct listener){ .gate = gate, .fd = fds[i] };
+		struct gate_listener *listener = &gate->listeners[gate->listeners_count++];
+		*listener = (struct gate_listener){ .gate = gate, .fd = fds[i] };
 		loop_ready *ready = r == 0 ? handler_of(i, fds[i]) : NULL;
 		if (r == 0) {
 			r = ready ? loop_add(gate->loop, fds[i], EPOLLIN, ready, listener,
@@ -74,7 +74,7 @@ int gate_listen(struct gate *gate, const int *fds, unsigned count)
 void gate_listen_done(struct gate *gate)
 {
 	while (gate->listeners_count) {
-		struct listener *listener = &gate->listeners[--gate->listeners_count];
+		struct gate_listener *listener = &gate->listeners[--gate->listeners_count];
 		loop_remove(listener->source);
 		close_fd(&listener->fd);
 	}

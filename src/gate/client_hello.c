@@ -15,12 +15,12 @@
 #define NAME_HOST        0
 
 /* What is left to read; a read beyond the end makes it bad, and stays so. */
-struct reader {
+struct hello_reader {
 	const uint8_t *at, *end;
 	bool bad;
 };
 
-static unsigned number(struct reader *reader, unsigned bytes)
+static unsigned number(struct hello_reader *reader, unsigned bytes)
 {
 	unsigned value = 0;
 
@@ -35,10 +35,10 @@ static unsigned number(struct reader *reader, unsigned bytes)
 }
 
 /* A part whose length stands in front of it, in so many bytes. */
-static struct reader part(struct reader *reader, unsigned bytes)
+static struct hello_reader part(struct hello_reader *reader, unsigned bytes)
 {
 	unsigned length = number(reader, bytes);
-	struct reader inner = { .at = reader->at, .end = reader->at, .bad = reader->bad };
+	struct hello_reader inner = { .at = reader->at, .end = reader->at, .bad = reader->bad };
 
 	if (reader->bad || (size_t)(reader->end - reader->at) < length) {
 		reader->bad = inner.bad = true;
@@ -99,16 +99,16 @@ static int unwrap(const uint8_t *data, size_t size, uint8_t out[HELLO_MAX], size
 	return 0;
 }
 
-static int read_server_name(struct reader list, char ret[NET_NAME_MAX + 1])
+static int read_server_name(struct hello_reader list, char ret[NET_NAME_MAX + 1])
 {
-	struct reader names = part(&list, 2);
+	struct hello_reader names = part(&list, 2);
 
 	if (list.bad || list.at != list.end || ret[0]) {
 		return -EBADMSG;
 	}
 	while (names.at < names.end) {
 		unsigned type = number(&names, 1);
-		struct reader name = part(&names, 2);
+		struct hello_reader name = part(&names, 2);
 		/*
 		 * One name of one kind: with two, server and gate might take different ones. And no
 		 * dot at its end, which RFC 6066 does not have: to a server it is another name.
@@ -124,7 +124,7 @@ static int read_server_name(struct reader list, char ret[NET_NAME_MAX + 1])
 
 static int read_hello(const uint8_t *data, size_t size, char ret[NET_NAME_MAX + 1])
 {
-	struct reader hello = { .at = data + HANDSHAKE_HEAD, .end = data + size };
+	struct hello_reader hello = { .at = data + HANDSHAKE_HEAD, .end = data + size };
 
 	number(&hello, 2); /* version */
 	for (int i = 0; i < 8; i++) {
@@ -139,13 +139,13 @@ static int read_hello(const uint8_t *data, size_t size, char ret[NET_NAME_MAX + 
 	if (hello.at == hello.end) {
 		return 0;
 	}
-	struct reader extensions = part(&hello, 2);
+	struct hello_reader extensions = part(&hello, 2);
 	if (hello.bad || hello.at != hello.end) {
 		return -EBADMSG;
 	}
 	while (extensions.at < extensions.end) {
 		unsigned type = number(&extensions, 2);
-		struct reader extension = part(&extensions, 2);
+		struct hello_reader extension = part(&extensions, 2);
 		if (extensions.bad) {
 			return -EBADMSG;
 		}
@@ -159,14 +159,14 @@ static int read_hello(const uint8_t *data, size_t size, char ret[NET_NAME_MAX + 
 
 int hello_name_parse(const unsigned char *data, size_t size, char ret[NET_NAME_MAX + 1])
 {
-	struct reader list = { .at = data, .end = data + size };
+	struct hello_reader list = { .at = data, .end = data + size };
 
 	ret[0] = '\0';
 	return read_server_name(list, ret);
 }
 
-int hello_parse(const unsigned char *data, size_t size, char ret[NET_NAME_MAX + 1],
-		size_t *ret_size)
+int client_hello_parse(const unsigned char *data, size_t size, char ret[NET_NAME_MAX + 1],
+		       size_t *ret_size)
 {
 	uint8_t handshake[HELLO_MAX];
 	size_t length = 0, records = 0;

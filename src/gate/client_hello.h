@@ -13,8 +13,8 @@
  * many bytes it has, with its records, in which nothing else may be. 0; -EAGAIN: it goes on;
  * -EBADMSG: it is no ClientHello, or its name is no name of a host.
  */
-int hello_parse(const unsigned char *data, size_t size, char ret[NET_NAME_MAX + 1],
-		size_t *ret_size);
+int client_hello_parse(const unsigned char *data, size_t size, char ret[NET_NAME_MAX + 1],
+		       size_t *ret_size);
 /* The same of its extension "server_name" alone. 0 or -EBADMSG. */
 int hello_name_parse(const unsigned char *data, size_t size, char ret[NET_NAME_MAX + 1]);
 #endif

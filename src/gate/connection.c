@@ -14,13 +14,13 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 
-/* For the first bytes of a protocol that is looked at before anything is sent. */
-#define LOOK_PATIENCE_NS 30000000000ull
+/* For the first bytes of a protocol that is inspected before anything is sent. */
+#define INSPECT_TIMEOUT_NS 30000000000ull
 
-void connection_free(struct connection *c)
+void connection_free(struct cell_connection *c)
 {
-	watch_done(&c->in_watch);
-	watch_done(&c->out_watch);
+	socket_watch_done(&c->in_watch);
+	socket_watch_done(&c->out_watch);
 	loop_timer_clear(&c->timer);
 	lookup_free(c->lookup);
 	buf_done(&c->first);
@@ -56,7 +56,7 @@ static void reset(int fd)
 }
 
 /* A request that has been answered is over, though the connection was not shut from inside. */
-static bool is_whole(const struct connection *c)
+static bool is_whole(const struct cell_connection *c)
 {
 	bool sent = c->up.left == 0 && !connection_is_measured(c);
 
@@ -64,7 +64,7 @@ static bool is_whole(const struct connection *c)
 	       (!c->in_end || c->in_end->flushed);
 }
 
-void connection_end(struct connection *c, enum gate_verdict verdict)
+void connection_end(struct cell_connection *c, enum gate_verdict verdict)
 {
 	c->record.verdict = verdict;
 	c->record.took_ns = clock_now_ns() - c->born_ns;
@@ -77,7 +77,7 @@ void connection_end(struct connection *c, enum gate_verdict verdict)
 		reset(c->outside);
 	}
 	if (explained && c->in_end && !c->in_end->failed) {
-		connection_leave(c);
+		connection_close_gracefully(c);
 	} else {
 		connection_free(c);
 	}
@@ -87,7 +87,7 @@ void connection_free_all(struct gate *gate)
 {
 	while (gate->connections) {
 		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): its end takes it from the list */
-		if (gate->connections->state == CONNECTION_LEAVING) {
+		if (gate->connections->state == CONNECTION_CLOSING) {
 			connection_free(gate->connections);
 			continue;
 		}
@@ -97,7 +97,7 @@ void connection_free_all(struct gate *gate)
 
 /* --- passing bytes ------------------------------------------------------------------------- */
 
-static int send_head(struct connection *c)
+static int send_head(struct cell_connection *c)
 {
 	while (c->head_sent < c->head.size) {
 		ssize_t n = send(c->outside, c->head.data + c->head_sent,
@@ -110,7 +110,7 @@ static int send_head(struct connection *c)
 	return 0;
 }
 
-static int64_t pump(struct connection *c, struct pump *which, uint64_t *counter)
+static int64_t pump(struct cell_connection *c, struct pump *which, uint64_t *counter)
 {
 	/* Bytes are paid for when they come, so that no more than the limit ever passes. */
 	int64_t came = pump_run(which, gate_budget(c->gate));
@@ -122,33 +122,33 @@ static int64_t pump(struct connection *c, struct pump *which, uint64_t *counter)
 	return came;
 }
 
-static void refuse(struct connection *c, int why)
+static void refuse(struct cell_connection *c, int why)
 {
 	if (why == -EDQUOT) {
-		gate_spend(c->gate);
+		gate_end_budget(c->gate);
 	} else {
 		connection_end(c, GATE_REFUSED_PROTOCOL);
 	}
 }
 
-static int follow(struct connection *c)
+static int follow(struct cell_connection *c)
 {
 	int r = c->hello == HELLO_NONE ? 0 : connection_follow_begin(c);
 
 	return r < 0 || c->hello == HELLO_NONE ? r : connection_follow(c);
 }
 
-void connection_step(struct connection *c)
+void connection_step(struct cell_connection *c)
 {
 	int r = 0;
 
-	if (!c->looked) {
-		r = connection_look(c);
+	if (!c->inspected) {
+		r = connection_inspect(c);
 		if (r < 0) {
 			refuse(c, r);
 			return;
 		}
-		c->looked = r == 1;
+		c->inspected = r == 1;
 	}
 	r = connection_measure(c);
 	if (r == 0) {
@@ -162,14 +162,14 @@ void connection_step(struct connection *c)
 		r = send_head(c);
 	}
 	bool free = !connection_is_followed(c);
-	if (r == 0 && free && c->looked && c->head_sent == c->head.size) {
+	if (r == 0 && free && c->inspected && c->head_sent == c->head.size) {
 		r = pump(c, &c->up, &c->record.bytes_up) < 0 ? -EIO : 0;
 	}
 	if (r == 0 && free && c->back_sent == c->back.size) {
 		r = pump(c, &c->down, &c->record.bytes_down) < 0 ? -EIO : 0;
 	}
 	if (gate_budget(c->gate) == 0) {
-		gate_spend(c->gate);
+		gate_end_budget(c->gate);
 		return;
 	}
 	if (r < 0 || is_whole(c)) {
@@ -179,7 +179,7 @@ void connection_step(struct connection *c)
 	connection_wait(c);
 }
 
-void connection_pass(struct connection *c)
+void connection_pass(struct cell_connection *c)
 {
 	int on = 1;
 
@@ -202,31 +202,31 @@ void connection_pass(struct connection *c)
 
 static void on_inside(void *user, uint32_t events)
 {
-	struct connection *c = user;
-	bool gone = watch_is_gone(&c->in_watch, events);
+	struct cell_connection *c = user;
+	bool gone = socket_watch_is_gone(&c->in_watch, events);
 
 	if (c->state == CONNECTION_PASSING && !gone) {
 		connection_step(c);
 		return;
 	}
-	if (c->state != CONNECTION_LOOKING) {
+	if (c->state != CONNECTION_INSPECTING) {
 		connection_end(c, GATE_ALLOWED); /* nobody is there for whom it would go on */
 		return;
 	}
-	int r = connection_look(c);
+	int r = connection_inspect(c);
 	if (r < 0) {
 		refuse(c, r);
 	} else if (r == 1 && c->opened && !c->in_end) {
 		connection_open_inside(c);
 	} else if (r == 1) {
-		c->looked = true;
+		c->inspected = true;
 		connection_resolve(c);
 	}
 }
 
 static void on_outside(void *user, uint32_t events)
 {
-	struct connection *c = user;
+	struct cell_connection *c = user;
 
 	(void)events;
 	if (c->state == CONNECTION_PASSING) {
@@ -236,9 +236,9 @@ static void on_outside(void *user, uint32_t events)
 	}
 }
 
-static uint32_t wanted_inside(const struct connection *c)
+static uint32_t wanted_inside(const struct cell_connection *c)
 {
-	if (c->state == CONNECTION_LOOKING) {
+	if (c->state == CONNECTION_INSPECTING) {
 		return EPOLLIN;
 	}
 	if (c->state != CONNECTION_PASSING) {
@@ -246,12 +246,13 @@ static uint32_t wanted_inside(const struct connection *c)
 	}
 	bool measures = connection_is_measured(c) && !c->up.held;
 	bool more = measures || pump_wants_in(&c->up);
-	bool reads = !c->looked || (c->hello != HELLO_SENT && c->head_sent == c->head.size && more);
+	bool reads =
+		!c->inspected || (c->hello != HELLO_SENT && c->head_sent == c->head.size && more);
 	bool writes = c->back_sent < c->back.size || pump_wants_out(&c->down);
 	return (reads ? EPOLLIN : 0u) | (writes ? EPOLLOUT : 0u);
 }
 
-static uint32_t wanted_outside(const struct connection *c)
+static uint32_t wanted_outside(const struct cell_connection *c)
 {
 	if (c->state == CONNECTION_DIALLING) {
 		return EPOLLOUT;
@@ -264,15 +265,16 @@ static uint32_t wanted_outside(const struct connection *c)
 	return (reads ? EPOLLIN : 0u) | (writes ? EPOLLOUT : 0u);
 }
 
-void connection_wait(struct connection *c)
+void connection_wait(struct cell_connection *c)
 {
 	bool resets = c->state == CONNECTION_PASSING && !c->in_end && !c->down.over;
-	struct watch_wish inside = { c->inside, wanted_inside(c), resets, on_inside, c };
-	struct watch_wish outside = { c->outside, wanted_outside(c), false, on_outside, c };
-	int r = watch_set(&c->in_watch, c->gate->loop, &inside);
+	struct socket_watch_request inside = { c->inside, wanted_inside(c), resets, on_inside, c };
+	struct socket_watch_request outside = { c->outside, wanted_outside(c), false, on_outside,
+						c };
+	int r = socket_watch_set(&c->in_watch, c->gate->loop, &inside);
 
 	if (r == 0 && c->outside >= 0) {
-		r = watch_set(&c->out_watch, c->gate->loop, &outside);
+		r = socket_watch_set(&c->out_watch, c->gate->loop, &outside);
 	}
 	if (r < 0) {
 		connection_end(c, GATE_UNREACHABLE);
@@ -300,11 +302,11 @@ static bool is_too_fast(struct gate *gate)
 }
 
 /* What it was made for: a name, by its made-up address, or an address. */
-static enum gate_verdict find_rule(struct connection *c, const struct net_address *to,
+static enum gate_verdict find_rule(struct cell_connection *c, const struct net_address *to,
 				   uint16_t port)
 {
 	struct gate *gate = c->gate;
-	const char *name = names_find(&gate->names, to);
+	const char *name = name_table_find(&gate->names, to);
 	bool known = false;
 
 	/* In the cell "localhost" is the cell; as a rule it is this host, if none has the address. */
@@ -323,7 +325,7 @@ static enum gate_verdict find_rule(struct connection *c, const struct net_addres
 	return c->rule ? GATE_ALLOWED : GATE_REFUSED_ADDRESS;
 }
 
-static enum gate_verdict admit(struct connection *c)
+static enum gate_verdict admit(struct cell_connection *c)
 {
 	struct gate *gate = c->gate;
 	struct sockaddr_storage name;
@@ -345,14 +347,14 @@ static enum gate_verdict admit(struct connection *c)
 	return verdict;
 }
 
-static void on_silence(void *user)
+static void on_timeout(void *user)
 {
 	connection_end(user, GATE_REFUSED_PROTOCOL);
 }
 
 void connection_new(struct gate *gate, int fd)
 {
-	struct connection *c = calloc(1, sizeof(*c));
+	struct cell_connection *c = calloc(1, sizeof(*c));
 
 	if (!c || gate->spent) {
 		reset(fd);
@@ -360,14 +362,14 @@ void connection_new(struct gate *gate, int fd)
 		free(c);
 		return;
 	}
-	*c = (struct connection){ .gate = gate,
-				  .next = gate->connections,
-				  .link = &gate->connections,
-				  .record = { .kind = GATE_CONNECTION },
-				  .born_ns = clock_now_ns(),
-				  .inside = fd,
-				  .outside = -1,
-				  .body = UINT64_MAX };
+	*c = (struct cell_connection){ .gate = gate,
+				       .next = gate->connections,
+				       .link = &gate->connections,
+				       .record = { .kind = GATE_CONNECTION },
+				       .born_ns = clock_now_ns(),
+				       .inside = fd,
+				       .outside = -1,
+				       .body = UINT64_MAX };
 	http1_init(&c->http, &http_head_rules);
 	if (c->next) {
 		c->next->link = &c->next;
@@ -383,12 +385,12 @@ void connection_new(struct gate *gate, int fd)
 	c->protocol = net_rule_protocol(c->rule, (uint16_t)c->record.port);
 	c->opened = c->named && c->protocol == NET_TLS && gate_opens(gate, c->record.host);
 	if (c->protocol == NET_ANY) {
-		c->looked = !c->named;
+		c->inspected = !c->named;
 		connection_resolve(c);
 		return;
 	}
-	c->timer = (struct loop_timer){ .due = on_silence, .user = c };
-	if (loop_timer_set(gate->loop, &c->timer, clock_now_ns() + LOOK_PATIENCE_NS) < 0) {
+	c->timer = (struct loop_timer){ .due = on_timeout, .user = c };
+	if (loop_timer_set(gate->loop, &c->timer, clock_now_ns() + INSPECT_TIMEOUT_NS) < 0) {
 		connection_end(c, GATE_UNREACHABLE);
 		return;
 	}

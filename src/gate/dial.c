@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "gate/connection.h"
 
-#define DIAL_PATIENCE_NS 15000000000ull
+#define DIAL_TIMEOUT_NS 15000000000ull
 /*
  * What the kernel holds of a connection is charged to nobody, and grows to many megabytes each way
  * when one side is fast and the other does not read. So a few connections at a time, which is what
@@ -21,7 +21,7 @@
 #define WIDE_MAX     4
 #define BUFFER_BYTES (256 << 10) /* the kernel takes twice that, with its own share */
 
-static bool is_permitted(const struct connection *c, const struct net_address *address)
+static bool is_permitted(const struct cell_connection *c, const struct net_address *address)
 {
 	enum net_class class = net_classify(address);
 
@@ -32,7 +32,7 @@ static bool is_permitted(const struct connection *c, const struct net_address *a
 	return net_rule_permits(c->rule, address, class);
 }
 
-static void bound_buffers(struct connection *c)
+static void bound_buffers(struct cell_connection *c)
 {
 	int size = BUFFER_BYTES;
 
@@ -46,7 +46,7 @@ static void bound_buffers(struct connection *c)
 	}
 }
 
-static int dial(struct connection *c, const struct net_address *address)
+static int dial(struct cell_connection *c, const struct net_address *address)
 {
 	struct sockaddr_storage to;
 	socklen_t size = net_address_to(address, (uint16_t)c->record.port, &to);
@@ -65,7 +65,7 @@ static int dial(struct connection *c, const struct net_address *address)
 	return 0;
 }
 
-static void dial_next(struct connection *c)
+static void dial_next(struct cell_connection *c)
 {
 	while (c->tried < c->addresses.count) {
 		const struct net_address *address = &c->addresses.addresses[c->tried++];
@@ -87,24 +87,24 @@ static void dial_next(struct connection *c)
 
 static void on_resolved(void *user, const struct resolved *result)
 {
-	struct connection *c = user;
+	struct cell_connection *c = user;
 
 	c->addresses = *result;
 	lookup_free(TAKE_PTR(c->lookup));
 	dial_next(c);
 }
 
-static void on_late(void *user)
+static void on_timeout(void *user)
 {
 	connection_end(user, GATE_UNREACHABLE);
 }
 
-void connection_resolve(struct connection *c)
+void connection_resolve(struct cell_connection *c)
 {
 	loop_timer_clear(&c->timer);
 	c->state = CONNECTION_RESOLVING;
-	c->timer = (struct loop_timer){ .due = on_late, .user = c };
-	if (loop_timer_set(c->gate->loop, &c->timer, clock_now_ns() + DIAL_PATIENCE_NS) < 0) {
+	c->timer = (struct loop_timer){ .due = on_timeout, .user = c };
+	if (loop_timer_set(c->gate->loop, &c->timer, clock_now_ns() + DIAL_TIMEOUT_NS) < 0) {
 		connection_end(c, GATE_UNREACHABLE);
 		return;
 	}
@@ -120,13 +120,13 @@ void connection_resolve(struct connection *c)
 	connection_wait(c);
 }
 
-void connection_dialled(struct connection *c)
+void connection_dialled(struct cell_connection *c)
 {
 	int failure = 0;
 	socklen_t size = sizeof(failure);
 
 	if (getsockopt(c->outside, SOL_SOCKET, SO_ERROR, &failure, &size) < 0 || failure) {
-		watch_done(&c->out_watch);
+		socket_watch_done(&c->out_watch);
 		close_fd(&c->outside);
 		dial_next(c);
 		return;

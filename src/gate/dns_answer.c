@@ -12,31 +12,33 @@
 /* 512 is what every resolver takes; there is never more than one address. */
 #define ANSWER_MAX 512
 
-static void tell_stranger(struct gate *gate, const char *name)
+static void report_unknown_name(struct gate *gate, const char *name)
 {
 	struct gate_connection record = { .kind = GATE_CONNECTION, .verdict = GATE_REFUSED_NAME };
 
 	uint64_t now = clock_now_ns();
 	unsigned i = 0;
 
-	while (i < gate->strangers_count && strcmp(gate->strangers[i], name) != 0) {
+	while (i < gate->unknown_names_count && strcmp(gate->unknown_names[i], name) != 0) {
 		i++;
 	}
-	if (i == GATE_STRANGERS_MAX) {
+	if (i == GATE_UNKNOWN_NAMES_MAX) {
 		report_refused(gate);
 		return;
 	}
-	if (i < gate->strangers_count && now - gate->strangers_ns[i] < GATE_STRANGER_NS) {
+	if (i < gate->unknown_names_count &&
+	    now - gate->unknown_names_ns[i] < GATE_UNKNOWN_NAME_NS) {
 		return;
 	}
-	gate->strangers_count += i == gate->strangers_count;
-	gate->strangers_ns[i] = now;
-	memcpy(gate->strangers[i], name, strlen(name) + 1);
+	gate->unknown_names_count += i == gate->unknown_names_count;
+	gate->unknown_names_ns[i] = now;
+	memcpy(gate->unknown_names[i], name, strlen(name) + 1);
 	memcpy(record.host, name, strlen(name) + 1);
 	report_connection(gate, &record);
 }
 
-size_t gate_answer(struct gate *gate, const uint8_t *query, size_t size, uint8_t *out, size_t room)
+size_t gate_answer_query(struct gate *gate, const uint8_t *query, size_t size, uint8_t *out,
+			 size_t room)
 {
 	struct dns_question question;
 	struct net_address address;
@@ -55,21 +57,21 @@ size_t gate_answer(struct gate *gate, const uint8_t *query, size_t size, uint8_t
 	}
 	if (!known) {
 		if (question.name[0]) {
-			tell_stranger(gate, question.name);
+			report_unknown_name(gate, question.name);
 		}
 		return dns_answer_make(query, &question, DNS_NO_NAME, NULL, out, room);
 	}
 	if (question.type != DNS_A) {
 		return dns_answer_make(query, &question, DNS_FINE, NULL, out, room);
 	}
-	r = names_give(&gate->names, question.name, &address);
+	r = name_table_assign(&gate->names, question.name, &address);
 	return dns_answer_make(query, &question, r < 0 ? DNS_FAILED : DNS_FINE,
 			       r < 0 ? NULL : &address, out, room);
 }
 
 void gate_on_datagram(void *user, uint32_t events)
 {
-	struct listener *listener = user;
+	struct gate_listener *listener = user;
 	uint8_t query[ANSWER_MAX], out[ANSWER_MAX];
 
 	(void)events;
@@ -81,11 +83,11 @@ void gate_on_datagram(void *user, uint32_t events)
 		if (n < 0) {
 			return;
 		}
-		if (!gate_pay(listener->gate, (size_t)n)) {
+		if (!gate_charge(listener->gate, (size_t)n)) {
 			return;
 		}
-		size_t size = gate_answer(listener->gate, query, (size_t)n, out, sizeof(out));
-		if (size && gate_pay(listener->gate, size)) {
+		size_t size = gate_answer_query(listener->gate, query, (size_t)n, out, sizeof(out));
+		if (size && gate_charge(listener->gate, size)) {
 			(void)sendto(listener->fd, out, size, MSG_DONTWAIT | MSG_NOSIGNAL,
 				     (struct sockaddr *)&from, length);
 		}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * DNS messages, both ways: questions of the cell, which are answered here, and answers of the
- * host's name servers. Pure: bytes in, bytes out; both come from strangers.
+ * host's name servers. Pure: bytes in, bytes out; both come from unknown_names.
  */
 #ifndef BRIG_GATE_DNS_MESSAGE_H
 #define BRIG_GATE_DNS_MESSAGE_H

@@ -31,7 +31,7 @@ static void end(struct dns_stream *stream)
 	free(stream);
 }
 
-static void on_late(void *user)
+static void on_timeout(void *user)
 {
 	end(user);
 }
@@ -52,12 +52,12 @@ static void on_ready(void *user, uint32_t events)
 	if (n > 0 && (stream->used < 2 || (stream->used < want && want <= sizeof(stream->data)))) {
 		return;
 	}
-	if (n > 0 && want <= sizeof(stream->data) && gate_pay(stream->gate, want)) {
-		size_t size = gate_answer(stream->gate, stream->data + 2, want - 2, out + 2,
-					  sizeof(out) - 2);
+	if (n > 0 && want <= sizeof(stream->data) && gate_charge(stream->gate, want)) {
+		size_t size = gate_answer_query(stream->gate, stream->data + 2, want - 2, out + 2,
+						sizeof(out) - 2);
 		out[0] = (uint8_t)(size >> 8);
 		out[1] = (uint8_t)size;
-		if (size && gate_pay(stream->gate, size + 2)) {
+		if (size && gate_charge(stream->gate, size + 2)) {
 			(void)send(stream->fd, out, size + 2, MSG_DONTWAIT | MSG_NOSIGNAL);
 		}
 	}
@@ -74,7 +74,7 @@ void dns_stream_new(struct gate *gate, int fd)
 	}
 	stream->gate = gate;
 	stream->fd = fd;
-	stream->timer = (struct loop_timer){ .due = on_late, .user = stream };
+	stream->timer = (struct loop_timer){ .due = on_timeout, .user = stream };
 	gate->streams++;
 	if (loop_add(gate->loop, fd, EPOLLIN, on_ready, stream, &stream->source) < 0 ||
 	    loop_timer_set(gate->loop, &stream->timer, clock_now_ns() + PATIENCE_NS) < 0) {

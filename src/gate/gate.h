@@ -13,21 +13,21 @@
  * Names that were asked for and refused are told once each, as far as this goes, and again when
  * they are asked for later: one program asks several times for the same.
  */
-#define GATE_STRANGERS_MAX 32
-#define GATE_STRANGER_NS   UINT64_C(1000000000)
+#define GATE_UNKNOWN_NAMES_MAX 32
+#define GATE_UNKNOWN_NAME_NS   UINT64_C(1000000000)
 
-struct connection;
-struct opener;
+struct cell_connection;
+struct tls_opener;
 
-struct listener {
+struct gate_listener {
 	struct gate *gate;
 	int fd; /* owned */
 	struct loop_source *source;
 };
 
 /* How many connections of a kind the warden was told of lately. */
-struct telling {
-	unsigned told;
+struct report_rate {
+	unsigned count;
 	uint64_t last_ns;
 };
 
@@ -39,8 +39,8 @@ struct trust {
 
 struct gate {
 	struct loop *loop;
-	const struct opener *opener; /* NULL: TLS is never opened */
-	void *opener_state;          /* its own */
+	const struct tls_opener *opener; /* NULL: TLS is never opened */
+	void *opener_state;              /* its own */
 	struct gate_limits limits;
 	struct net_rule rules[NET_RULES_MAX];
 	unsigned rules_count;
@@ -50,16 +50,16 @@ struct gate {
 	unsigned trusts_count;
 	bool begun;
 
-	struct names names;
+	struct name_table names;
 	struct resolver resolver;
-	struct listener listeners[GATE_LISTENERS_MAX];
+	struct gate_listener listeners[GATE_LISTENERS_MAX];
 	unsigned listeners_count;
 	struct loop_source *warden, *cell;
 	int routes; /* owned; asks which addresses are the host's own. -errno: none can be asked */
 
-	struct connection *connections; /* owned, a list */
-	unsigned open, wide, streams, untold;
-	struct telling told, told_refused, told_names;
+	struct cell_connection *connections; /* owned, a list */
+	unsigned open, wide, streams, unreported;
+	struct report_rate rate_allowed, rate_refused, rate_names;
 	uint64_t made;
 	uint64_t refused;     /* without a record */
 	uint64_t bytes;       /* both ways, of all */
@@ -68,16 +68,16 @@ struct gate {
 	struct loop_timer spending;
 	double tokens; /* for new connections */
 	uint64_t tokens_ns;
-	char strangers[GATE_STRANGERS_MAX][NET_NAME_MAX + 1];
-	uint64_t strangers_ns[GATE_STRANGERS_MAX]; /* when it was told */
-	unsigned strangers_count;
+	char unknown_names[GATE_UNKNOWN_NAMES_MAX][NET_NAME_MAX + 1];
+	uint64_t unknown_names_ns[GATE_UNKNOWN_NAMES_MAX]; /* when it was told */
+	unsigned unknown_names_count;
 };
 
 /* Orders of the warden, by a table of what may come when: messages.c. 0, or -EPROTO. */
-int gate_take_order(struct gate *gate, const void *data, size_t size);
+int gate_take_message(struct gate *gate, const void *data, size_t size);
 /* One record from each line. 1: taken; 0: the other end is gone; -errno. */
-int gate_hear_warden(struct gate *gate);
-int gate_hear_cell(struct gate *gate);
+int gate_read_warden(struct gate *gate);
+int gate_read_cell(struct gate *gate);
 
 /* Does the operator want TLS to this host opened? */
 bool gate_opens(const struct gate *gate, const char *name);
@@ -92,7 +92,8 @@ int gate_listen(struct gate *gate, const int *fds, unsigned count);
 void gate_listen_done(struct gate *gate);
 
 /* Answers one question of the cell; returns the answer's size: dns_answer.c. */
-size_t gate_answer(struct gate *gate, const uint8_t *query, size_t size, uint8_t *out, size_t room);
+size_t gate_answer_query(struct gate *gate, const uint8_t *query, size_t size, uint8_t *out,
+			 size_t room);
 void gate_on_datagram(void *user, uint32_t events);
 
 /* What may still be sent and received: byte_budget.c. */
@@ -101,9 +102,9 @@ uint64_t gate_budget(const struct gate *gate);
  * For bytes that no connection of the cell's carries: questions and answers about names, and what
  * TLS adds. false: there are not as many left, they must not go on, and soon all is over.
  */
-bool gate_pay(struct gate *gate, uint64_t bytes);
+bool gate_charge(struct gate *gate, uint64_t bytes);
 /* There are none left: tells the warden, and ends all connections. */
-void gate_spend(struct gate *gate);
+void gate_end_budget(struct gate *gate);
 
 /* A connection of the cell's has come: connection.c. Takes the socket. */
 void connection_new(struct gate *gate, int fd);
@@ -120,7 +121,7 @@ void report_spent(struct gate *gate);
 void report_total(struct gate *gate);
 
 /* The whole program: program.c. Returns its exit status. `opener` may be NULL. */
-int gate_program(const struct opener *opener);
+int gate_program(const struct tls_opener *opener);
 
 /* Whatever it does not need, for good: seal.c. 0 or -errno. */
 int gate_seal(const struct gate *gate);

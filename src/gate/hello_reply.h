@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a server says to a ClientHello: does it want another one (a HelloRetryRequest of TLS 1.3),
- * which then must be looked at as well? Follows the server's bytes as they pass; nothing is kept.
+ * which then must be inspected as well? Follows the server's bytes as they pass; nothing is kept.
  * Pure.
  */
 #ifndef BRIG_GATE_HELLO_REPLY_H

@@ -16,7 +16,7 @@ const struct http1_rules http_head_rules = {
 	.raw_target = true,
 };
 
-struct head {
+struct request_head {
 	const struct http_expect *expect;
 	const struct http1_reader *reader;
 	struct buf *out;
@@ -89,7 +89,7 @@ static bool is_refused(const struct http1_text *method)
 	return false;
 }
 
-static int write_line(struct head *head, const char *data)
+static int write_line(struct request_head *head, const char *data)
 {
 	const struct http1_line *line = &head->reader->line;
 	struct http1_text method = { data, line->method_size };
@@ -110,7 +110,7 @@ static int write_line(struct head *head, const char *data)
 	return 0;
 }
 
-static bool is_replaced(const struct head *head, const struct http1_text *name)
+static bool is_replaced(const struct request_head *head, const struct http1_text *name)
 {
 	/* What is about this connection ends here. */
 	static const char *const dropped[] = { "Connection", "Keep-Alive", "Proxy-Connection",
@@ -130,7 +130,7 @@ static bool is_replaced(const struct head *head, const struct http1_text *name)
 }
 
 /* In its one spelling: to the server another one may be another site, or its first. */
-static int write_host(struct head *head, const struct http1_text *value, bool replaced)
+static int write_host(struct request_head *head, const struct http1_text *value, bool replaced)
 {
 	head->has_host = true;
 	if (!is_host(head->expect, value)) {
@@ -147,7 +147,7 @@ static int write_host(struct head *head, const struct http1_text *value, bool re
 	return 0;
 }
 
-static int write_field(struct head *head, const struct http1_field *field)
+static int write_field(struct request_head *head, const struct http1_field *field)
 {
 	bool replaced = is_replaced(head, &field->name);
 
@@ -167,7 +167,7 @@ static int write_field(struct head *head, const struct http1_field *field)
 	return 0;
 }
 
-static int write_fields(struct head *head, const char *data)
+static int write_fields(struct request_head *head, const char *data)
 {
 	struct http1_field field;
 	size_t at = head->reader->fields_at;
@@ -204,7 +204,7 @@ static int read_head(struct http1_reader *reader, const char *data, size_t size)
 int http_head_rewrite(struct http1_reader *reader, const char *data, size_t size,
 		      const struct http_expect *expect, struct buf *out)
 {
-	struct head head = { .expect = expect, .reader = reader, .out = out };
+	struct request_head head = { .expect = expect, .reader = reader, .out = out };
 	int r = read_head(reader, data, size);
 
 	r = r < 0 ? r : write_line(&head, data);

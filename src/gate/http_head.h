@@ -2,7 +2,7 @@
 /*
  * The head of an HTTP/1 request: is it for the host that the connection was made for? Written again
  * with what the gate adds: credentials, and the end of the connection after this request, because
- * the next one would not be looked at. And where its body ends. The bytes are read by http1. Pure.
+ * the next one would not be inspected. And where its body ends. The bytes are read by http1. Pure.
  */
 #ifndef BRIG_GATE_HTTP_HEAD_H
 #define BRIG_GATE_HTTP_HEAD_H

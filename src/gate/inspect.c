@@ -15,7 +15,7 @@
 #define TLS_HANDSHAKE 0x16
 #define TLS_MAJOR     0x03
 
-int connection_read_first(struct connection *c)
+int connection_read_first(struct cell_connection *c)
 {
 	char data[4096];
 	size_t room = FIRST_MAX - c->first.size;
@@ -29,7 +29,7 @@ int connection_read_first(struct connection *c)
 }
 
 /* It counts as what goes out, and against the limit. */
-static int send_first(struct connection *c, const char *data, size_t size)
+static int send_first(struct cell_connection *c, const char *data, size_t size)
 {
 	buf_add(&c->head, data, size);
 	if (c->gate->bytes + c->head.size > c->gate->limits.bytes) {
@@ -41,10 +41,11 @@ static int send_first(struct connection *c, const char *data, size_t size)
 }
 
 /* A hello without a name goes to whatever the host has as its first: only where all is allowed. */
-int connection_judge_hello(struct connection *c, size_t *ret_size)
+int connection_judge_hello(struct cell_connection *c, size_t *ret_size)
 {
 	char name[NET_NAME_MAX + 1] = "";
-	int r = hello_parse((const unsigned char *)c->first.data, c->first.size, name, ret_size);
+	int r = client_hello_parse((const unsigned char *)c->first.data, c->first.size, name,
+				   ret_size);
 
 	if (r == -EAGAIN) {
 		return c->first.size < FIRST_MAX ? -EAGAIN : -EBADMSG;
@@ -56,7 +57,7 @@ int connection_judge_hello(struct connection *c, size_t *ret_size)
 	return 0;
 }
 
-static int look_at_hello(struct connection *c)
+static int inspect_hello(struct cell_connection *c)
 {
 	size_t size;
 	int r = connection_judge_hello(c, &size);
@@ -68,7 +69,7 @@ static int look_at_hello(struct connection *c)
 	return r < 0 ? r : 1;
 }
 
-static int look_at_request(struct connection *c)
+static int inspect_request(struct cell_connection *c)
 {
 	struct http_extra extras[GATE_CREDENTIALS_MAX];
 	struct http_expect expect = { .name = c->record.host,
@@ -100,13 +101,13 @@ static int look_at_request(struct connection *c)
 	return send_first(c, body, (size_t)came);
 }
 
-bool connection_is_measured(const struct connection *c)
+bool connection_is_measured(const struct cell_connection *c)
 {
 	return c->http.framing.chunked && c->http.state != HTTP1_DONE;
 }
 
-/* They are looked at where they wait, and then passed on as far as they belong to it. */
-int connection_measure(struct connection *c)
+/* They are inspected where they wait, and then passed on as far as they belong to it. */
+int connection_measure(struct cell_connection *c)
 {
 	char data[16384];
 
@@ -122,18 +123,18 @@ int connection_measure(struct connection *c)
 	return came < 0 ? (int)came : 0;
 }
 
-/* Whoever need not say at once what it is: only TLS is looked into, the rest passes. */
-static int look_at_anything(struct connection *c)
+/* Whoever need not say at once what it is: only TLS is inspected, the rest passes. */
+static int inspect_any(struct cell_connection *c)
 {
 	const unsigned char *data = (const unsigned char *)c->first.data;
 
 	if (data[0] != TLS_HANDSHAKE || (c->first.size > 1 && data[1] != TLS_MAJOR)) {
 		return send_first(c, c->first.data, c->first.size);
 	}
-	return look_at_hello(c);
+	return inspect_hello(c);
 }
 
-int connection_look(struct connection *c)
+int connection_inspect(struct cell_connection *c)
 {
 	int r = connection_read_first(c);
 
@@ -146,16 +147,16 @@ int connection_look(struct connection *c)
 	}
 	switch (c->protocol) {
 	case NET_TLS:
-		return look_at_hello(c);
+		return inspect_hello(c);
 	case NET_HTTP:
-		return look_at_request(c);
+		return inspect_request(c);
 	default:
-		return look_at_anything(c);
+		return inspect_any(c);
 	}
 }
 
 /* The numbers are those of RFC 8446: unrecognized_name, access_denied. */
-static void explain_tls(const struct connection *c, enum gate_verdict verdict)
+static void explain_tls(const struct cell_connection *c, enum gate_verdict verdict)
 {
 	unsigned char alert[] = {
 		0x15, 0x03, 0x03, 0x00, 0x02, 0x02, verdict == GATE_REFUSED_PROTOCOL ? 112 : 49
@@ -164,7 +165,7 @@ static void explain_tls(const struct connection *c, enum gate_verdict verdict)
 	(void)send(c->inside, alert, sizeof(alert), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-static void explain_http(const struct connection *c, enum gate_verdict verdict)
+static void explain_http(const struct cell_connection *c, enum gate_verdict verdict)
 {
 	static const char *const words[GATE_VERDICTS] = {
 		[GATE_REFUSED_ADDRESS] = "the host stands for a private or special address",
@@ -185,7 +186,7 @@ static void explain_http(const struct connection *c, enum gate_verdict verdict)
 	(void)send(c->inside, text, (size_t)n, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-bool connection_explain(struct connection *c, enum gate_verdict verdict)
+bool connection_explain(struct cell_connection *c, enum gate_verdict verdict)
 {
 	char rest[4096];
 

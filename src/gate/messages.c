@@ -120,7 +120,7 @@ static const struct {
 	{ GATE_BEGIN, sizeof(struct gate_word), true, take_begin },
 };
 
-int gate_take_order(struct gate *gate, const void *data, size_t size)
+int gate_take_message(struct gate *gate, const void *data, size_t size)
 {
 	uint32_t kind;
 
@@ -141,7 +141,7 @@ int gate_take_order(struct gate *gate, const void *data, size_t size)
 }
 
 /* After the beginning nothing comes but the end. */
-int gate_hear_warden(struct gate *gate)
+int gate_read_warden(struct gate *gate)
 {
 	union {
 		struct gate_limits limits;
@@ -159,12 +159,12 @@ int gate_hear_warden(struct gate *gate)
 	if (n <= 0) {
 		return n < 0 ? -errno : 0;
 	}
-	int r = gate_take_order(gate, &record, (size_t)n);
+	int r = gate_take_message(gate, &record, (size_t)n);
 	explicit_bzero(&record, sizeof(record));
 	return r < 0 ? r : 1;
 }
 
-int gate_hear_cell(struct gate *gate)
+int gate_read_cell(struct gate *gate)
 {
 	union {
 		char bytes[CMSG_SPACE(sizeof(int) * GATE_LISTENERS_MAX)];

@@ -16,7 +16,7 @@ static void put(uint32_t number, struct net_address *ret)
 						(uint8_t)(number >> 8), (uint8_t)number } };
 }
 
-int names_give(struct names *names, const char *name, struct net_address *ret)
+int name_table_assign(struct name_table *names, const char *name, struct net_address *ret)
 {
 	for (unsigned i = 0; i < names->count; i++) {
 		if (strcmp(names->list[i], name) == 0) {
@@ -24,7 +24,7 @@ int names_give(struct names *names, const char *name, struct net_address *ret)
 			return 0;
 		}
 	}
-	if (names->count == NAMES_MAX) {
+	if (names->count == NAME_TABLE_MAX) {
 		return -ENOSPC;
 	}
 	if (names->count % 64 == 0) {
@@ -39,7 +39,7 @@ int names_give(struct names *names, const char *name, struct net_address *ret)
 	return 0;
 }
 
-const char *names_find(const struct names *names, const struct net_address *address)
+const char *name_table_find(const struct name_table *names, const struct net_address *address)
 {
 	uint32_t number = (uint32_t)address->bytes[0] << 24 | (uint32_t)address->bytes[1] << 16 |
 			  (uint32_t)address->bytes[2] << 8 | address->bytes[3];

@@ -6,15 +6,15 @@
 #include "net/address.h"
 #include "net/name.h"
 
-#define NAMES_MAX 1024
+#define NAME_TABLE_MAX 1024
 
-struct names {
+struct name_table {
 	char (*list)[NET_NAME_MAX + 1]; /* owned; the address counts from its place */
 	unsigned count;
 };
 
 /* The address of a name, the same each time. -ENOSPC: too many names; -ENOMEM. */
-int names_give(struct names *names, const char *name, struct net_address *ret);
+int name_table_assign(struct name_table *names, const char *name, struct net_address *ret);
 /* NULL: the address was never given out. */
-const char *names_find(const struct names *names, const struct net_address *address);
+const char *name_table_find(const struct name_table *names, const struct net_address *address);
 #endif

@@ -17,8 +17,8 @@
  * Where the operator wants TLS to a host opened, the program is another one (src/gate_tls), which
  * makes an authority for this cell before it is sealed.
  *
- * It ends when the warden shuts its line down, or is gone in any way: that is looked for at every
- * turn of the loop, and nothing here waits for anything else.
+ * It ends when the warden shuts its line down, or is gone in any way: each
+ * turn of the loop checks for that, and nothing here waits for anything else.
  */
 #include <errno.h>
 #include <signal.h>
@@ -58,7 +58,7 @@ static void on_cell(void *user, uint32_t events)
 	struct gate *gate = user;
 
 	(void)events;
-	if (gate_hear_cell(gate) < 0) {
+	if (gate_read_cell(gate) < 0) {
 		_exit(STATUS_BROKEN_RULES);
 	}
 	loop_remove(TAKE_PTR(gate->cell));
@@ -89,9 +89,9 @@ static int open_prepare(struct gate *gate)
 	return r;
 }
 
-static bool pay_for_names(void *user, size_t bytes)
+static bool charge_for_names(void *user, size_t bytes)
 {
-	return gate_pay(user, bytes);
+	return gate_charge(user, bytes);
 }
 
 static int prepare(struct gate *gate)
@@ -99,7 +99,7 @@ static int prepare(struct gate *gate)
 	int r = 0;
 
 	while (!gate->begun) {
-		r = gate_hear_warden(gate);
+		r = gate_read_warden(gate);
 		if (r <= 0) {
 			return r < 0 ? r : -ECANCELED;
 		}
@@ -114,7 +114,7 @@ static int prepare(struct gate *gate)
 	if (r == 0) {
 		gate->resolver.loop = gate->loop;
 		gate->resolver.six = has_six();
-		gate->resolver.pay = pay_for_names;
+		gate->resolver.pay = charge_for_names;
 		gate->resolver.user = gate;
 		gate->routes = net_routes_open(); /* the seal has no such sockets */
 		r = gate_seal(gate);
@@ -128,7 +128,7 @@ static int prepare(struct gate *gate)
 	return r;
 }
 
-int gate_program(const struct opener *opener)
+int gate_program(const struct tls_opener *opener)
 {
 	struct gate gate = { .opener = opener, .routes = -1 };
 

@@ -18,7 +18,7 @@
 #define DNS_PORT    53
 
 /* One question; by UDP all share a socket, by TCP each has one. */
-struct question {
+struct dns_query {
 	uint16_t type, id;
 	bool over;
 	struct dns_reply reply;
@@ -38,12 +38,12 @@ struct lookup {
 	unsigned tries;
 	int udp; /* owned; -1: none */
 	struct loop_source *source;
-	struct question questions[TYPES];
+	struct dns_query questions[TYPES];
 	unsigned count;
 	struct resolved result;
 };
 
-static void close_tcp(struct question *question)
+static void close_tcp(struct dns_query *question)
 {
 	loop_remove(TAKE_PTR(question->source));
 	close_fd(&question->tcp);
@@ -127,7 +127,7 @@ static void next_server(struct lookup *lookup)
 
 static void on_tcp(void *user, uint32_t events)
 {
-	struct question *question = user;
+	struct dns_query *question = user;
 	struct lookup *lookup = question->lookup;
 	uint8_t query[2 + DNS_QUERY_MAX];
 	size_t size = dns_query_make(lookup->name, question->type, question->id, query + 2);
@@ -185,7 +185,7 @@ static void on_tcp(void *user, uint32_t events)
 	}
 }
 
-static int ask_by_tcp(struct question *question)
+static int ask_by_tcp(struct dns_query *question)
 {
 	struct lookup *lookup = question->lookup;
 
@@ -200,7 +200,7 @@ static int ask_by_tcp(struct question *question)
 static int take_datagram(struct lookup *lookup, const uint8_t *data, size_t size)
 {
 	for (unsigned i = 0; i < lookup->count; i++) {
-		struct question *question = &lookup->questions[i];
+		struct dns_query *question = &lookup->questions[i];
 		if (question->over || question->tcp >= 0 ||
 		    dns_reply_parse(data, size, lookup->name, question->type, question->id,
 				    &question->reply) < 0) {
@@ -247,7 +247,7 @@ static int ask_all(struct lookup *lookup)
 		return -EIO;
 	}
 	for (unsigned i = 0; i < lookup->count; i++) {
-		struct question *question = &lookup->questions[i];
+		struct dns_query *question = &lookup->questions[i];
 		uint8_t query[DNS_QUERY_MAX];
 		if (question->over) {
 			continue;

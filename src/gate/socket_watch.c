@@ -6,7 +6,8 @@
 
 #include "base/cleanup.h"
 
-int watch_set(struct watch *watch, struct loop *loop, const struct watch_wish *wish)
+int socket_watch_set(struct socket_watch *watch, struct loop *loop,
+		     const struct socket_watch_request *wish)
 {
 	bool stays = wish->events || wish->resets;
 
@@ -23,13 +24,13 @@ int watch_set(struct watch *watch, struct loop *loop, const struct watch_wish *w
 					&watch->source);
 }
 
-void watch_done(struct watch *watch)
+void socket_watch_done(struct socket_watch *watch)
 {
 	loop_remove(TAKE_PTR(watch->source));
 	watch->events = 0;
 }
 
-bool watch_is_gone(const struct watch *watch, uint32_t events)
+bool socket_watch_is_gone(const struct socket_watch *watch, uint32_t events)
 {
 	/* A connection whose reset was read before reports only the end. */
 	return watch->source && !watch->events && (events & (EPOLLERR | EPOLLHUP));

@@ -5,12 +5,12 @@
 
 #include "loop/loop.h"
 
-struct watch {
+struct socket_watch {
 	struct loop_source *source; /* NULL: nothing */
 	uint32_t events;
 };
 
-struct watch_wish {
+struct socket_watch_request {
 	int fd;
 	uint32_t events;
 	bool resets; /* with no events: it stays for the word that the other side has gone */
@@ -19,8 +19,9 @@ struct watch_wish {
 };
 
 /* A socket that nothing is wanted of is taken out: its end would be told without end. */
-int watch_set(struct watch *watch, struct loop *loop, const struct watch_wish *wish);
-void watch_done(struct watch *watch);
+int socket_watch_set(struct socket_watch *watch, struct loop *loop,
+		     const struct socket_watch_request *wish);
+void socket_watch_done(struct socket_watch *watch);
 /* Of a socket that stayed for that word alone: was it said? */
-bool watch_is_gone(const struct watch *watch, uint32_t events);
+bool socket_watch_is_gone(const struct socket_watch *watch, uint32_t events);
 #endif

@@ -10,23 +10,23 @@
 #include "base/clock.h"
 #include "gate/connection.h"
 
-#define LEAVE_PATIENCE_NS 2000000000ull
+#define CLOSE_TIMEOUT_NS 2000000000ull
 
 /* From the connection's last word until it is gone, or nobody takes it. */
-static void on_left(void *user)
+static void on_close_timeout(void *user)
 {
 	connection_free(user);
 }
 
 static void on_inside_changed(void *user)
 {
-	struct connection *c = user;
+	struct cell_connection *c = user;
 
-	if (c->state == CONNECTION_LEAVING) {
+	if (c->state == CONNECTION_CLOSING) {
 		if (c->in_end->failed || c->in_end->flushed) {
 			connection_free(c);
 		}
-	} else if (c->in_end->failed && c->state == CONNECTION_LOOKING) {
+	} else if (c->in_end->failed && c->state == CONNECTION_INSPECTING) {
 		c->record.cause = c->in_end->cause;
 		connection_end(c, GATE_REFUSED_PROTOCOL);
 	} else if (c->in_end->failed) {
@@ -36,7 +36,7 @@ static void on_inside_changed(void *user)
 	}
 }
 
-void connection_open_inside(struct connection *c)
+void connection_open_inside(struct cell_connection *c)
 {
 	struct tls_end_options options = {
 		.host = c->record.host,
@@ -47,7 +47,7 @@ void connection_open_inside(struct connection *c)
 		.user = c,
 	};
 
-	watch_done(&c->in_watch);
+	socket_watch_done(&c->in_watch);
 	int r = c->gate->opener->accept(c->gate, &options, &c->in_end, &c->inside);
 	buf_done(&c->first);
 	if (r < 0) {
@@ -60,19 +60,19 @@ void connection_open_inside(struct connection *c)
 
 static void on_outside_changed(void *user)
 {
-	struct connection *c = user;
+	struct cell_connection *c = user;
 
-	if (c->out_end->failed && c->state == CONNECTION_GREETING) {
+	if (c->out_end->failed && c->state == CONNECTION_HANDSHAKE) {
 		c->record.cause = c->out_end->cause;
 		connection_end(c, c->record.cause ? GATE_REFUSED_PEER : GATE_UNREACHABLE);
 	} else if (c->out_end->failed) {
 		connection_end(c, GATE_ALLOWED);
-	} else if (c->out_end->open && c->state == CONNECTION_GREETING) {
+	} else if (c->out_end->open && c->state == CONNECTION_HANDSHAKE) {
 		connection_pass(c);
 	}
 }
 
-void connection_open_outside(struct connection *c)
+void connection_open_outside(struct cell_connection *c)
 {
 	struct tls_end_options options = {
 		.host = c->record.host,
@@ -81,8 +81,8 @@ void connection_open_outside(struct connection *c)
 		.user = c,
 	};
 
-	watch_done(&c->out_watch);
-	c->state = CONNECTION_GREETING;
+	socket_watch_done(&c->out_watch);
+	c->state = CONNECTION_HANDSHAKE;
 	if (c->gate->opener->connect(c->gate, &options, &c->out_end, &c->outside) < 0) {
 		connection_end(c, GATE_UNREACHABLE);
 		return;
@@ -92,18 +92,18 @@ void connection_open_outside(struct connection *c)
 	connection_wait(c);
 }
 
-void connection_leave(struct connection *c)
+void connection_close_gracefully(struct cell_connection *c)
 {
-	watch_done(&c->in_watch);
-	watch_done(&c->out_watch);
+	socket_watch_done(&c->in_watch);
+	socket_watch_done(&c->out_watch);
 	loop_timer_clear(&c->timer);
 	lookup_free(TAKE_PTR(c->lookup));
 	c->gate->opener->follow(c->in_end, NULL);
 	c->gate->opener->free(TAKE_PTR(c->out_end), true);
-	c->state = CONNECTION_LEAVING;
+	c->state = CONNECTION_CLOSING;
 	(void)shutdown(c->inside, SHUT_WR);
-	c->timer = (struct loop_timer){ .due = on_left, .user = c };
-	if (loop_timer_set(c->gate->loop, &c->timer, clock_now_ns() + LEAVE_PATIENCE_NS) < 0) {
+	c->timer = (struct loop_timer){ .due = on_close_timeout, .user = c };
+	if (loop_timer_set(c->gate->loop, &c->timer, clock_now_ns() + CLOSE_TIMEOUT_NS) < 0) {
 		connection_free(c);
 	}
 }

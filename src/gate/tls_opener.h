@@ -28,7 +28,7 @@ struct tls_end_options {
 	void *user;
 };
 
-struct opener {
+struct tls_opener {
 	/*
 	 * Before the seal, when all orders have come: makes the cell's authority, and whatever is
 	 * signed by it; the key that signs is gone when this returns. `ret` says what the trouble

@@ -2,7 +2,7 @@
 /*
  * TLS that passes unopened, behind its ClientHello. A server of TLS 1.3 may want a second one, in
  * clear as well, and take the name from there. So what the program says waits until the server has
- * answered: only when it has taken the hello that was looked at does the rest pass unseen. What the
+ * answered: only when it has taken the hello that was inspected does the rest pass unseen. What the
  * server says is followed on its way, and never waits.
  */
 #include <errno.h>
@@ -13,21 +13,21 @@
 #include "gate/client_hello.h"
 #include "gate/connection.h"
 
-#define HELLO_PATIENCE_NS 30000000000ull
-#define PIECE_BYTES       4096
-#define RECORD_HEAD       5
-#define RECORD_MAX        (16384 + 256) /* sealed, with what that adds */
-#define RECORD_CHANGE     20
-#define RECORD_HANDSHAKE  22
-#define RECORD_DATA       23
+#define HELLO_TIMEOUT_NS 30000000000ull
+#define PIECE_BYTES      4096
+#define RECORD_HEAD      5
+#define RECORD_MAX       (16384 + 256) /* sealed, with what that adds */
+#define RECORD_CHANGE    20
+#define RECORD_HANDSHAKE 22
+#define RECORD_DATA      23
 
-bool connection_is_followed(const struct connection *c)
+bool connection_is_followed(const struct cell_connection *c)
 {
 	return c->hello == HELLO_SENT || c->hello == HELLO_AGAIN;
 }
 
 /* It counts as what goes out, and against the limit. */
-static int pass_up(struct connection *c, size_t size)
+static int pass_up(struct cell_connection *c, size_t size)
 {
 	if (size >= gate_budget(c->gate)) {
 		return -EDQUOT;
@@ -43,35 +43,35 @@ static int pass_up(struct connection *c, size_t size)
 	return 0;
 }
 
-static void on_silence(void *user)
+static void on_timeout(void *user)
 {
 	connection_end(user, GATE_UNREACHABLE);
 }
 
-int connection_follow_hello(struct connection *c, size_t size)
+int connection_follow_hello(struct cell_connection *c, size_t size)
 {
 	c->hello = HELLO_SENT;
 	return pass_up(c, size);
 }
 
-int connection_follow_begin(struct connection *c)
+int connection_follow_begin(struct cell_connection *c)
 {
-	if (!connection_is_followed(c) || c->timer.due == on_silence) {
+	if (!connection_is_followed(c) || c->timer.due == on_timeout) {
 		return 0;
 	}
-	c->timer = (struct loop_timer){ .due = on_silence, .user = c };
-	return loop_timer_set(c->gate->loop, &c->timer, clock_now_ns() + HELLO_PATIENCE_NS);
+	c->timer = (struct loop_timer){ .due = on_timeout, .user = c };
+	return loop_timer_set(c->gate->loop, &c->timer, clock_now_ns() + HELLO_TIMEOUT_NS);
 }
 
-static int finish(struct connection *c)
+static int finish(struct cell_connection *c)
 {
 	c->hello = HELLO_DONE;
 	loop_timer_clear(&c->timer);
 	return c->first.size ? pass_up(c, c->first.size) : 0;
 }
 
-/* Which hello is it that the server speaks of? It must be the last one that was looked at. */
-static int judge_reply(struct connection *c, unsigned retries_before)
+/* Which hello is it that the server speaks of? It must be the last one that was inspected. */
+static int judge_reply(struct cell_connection *c, unsigned retries_before)
 {
 	bool again = c->reply.retries > retries_before;
 
@@ -84,7 +84,7 @@ static int judge_reply(struct connection *c, unsigned retries_before)
 	return c->reply.decided ? finish(c) : 0;
 }
 
-static int hear_server(struct connection *c)
+static int read_server(struct cell_connection *c)
 {
 	char data[PIECE_BYTES];
 	uint64_t most = gate_budget(c->gate);
@@ -106,7 +106,7 @@ static int hear_server(struct connection *c)
 	return c->back.failed ? -ENOMEM : judge_reply(c, before);
 }
 
-static int send_back(struct connection *c)
+static int send_back(struct cell_connection *c)
 {
 	while (c->back_sent < c->back.size) {
 		ssize_t n = send(c->inside, c->back.data + c->back_sent,
@@ -120,7 +120,7 @@ static int send_back(struct connection *c)
 }
 
 /* Records that may come before the second hello: early data, which the server drops, and such. */
-static int skip_record(struct connection *c)
+static int skip_record(struct cell_connection *c)
 {
 	const unsigned char *data = (const unsigned char *)c->first.data;
 	size_t size = c->first.size < RECORD_HEAD ? 0 : (size_t)data[3] << 8 | data[4];
@@ -134,7 +134,7 @@ static int skip_record(struct connection *c)
 	return pass_up(c, RECORD_HEAD + size);
 }
 
-static int look_at_records(struct connection *c)
+static int inspect_records(struct cell_connection *c)
 {
 	int r = 0;
 
@@ -150,9 +150,9 @@ static int look_at_records(struct connection *c)
 	return r == -EAGAIN ? 0 : r;
 }
 
-static int hear_program(struct connection *c)
+static int read_program(struct cell_connection *c)
 {
-	int r = look_at_records(c);
+	int r = inspect_records(c);
 
 	if (r < 0 || c->hello != HELLO_AGAIN || c->head_sent < c->head.size) {
 		return r;
@@ -160,18 +160,18 @@ static int hear_program(struct connection *c)
 	/* All that was in it has gone. */
 	c->head.size = c->head_sent = 0;
 	r = connection_read_first(c);
-	return r == 1 ? look_at_records(c) : r;
+	return r == 1 ? inspect_records(c) : r;
 }
 
-int connection_follow(struct connection *c)
+int connection_follow(struct cell_connection *c)
 {
 	int r = send_back(c);
 
 	if (r == 0 && connection_is_followed(c) && c->back_sent == c->back.size) {
-		r = hear_server(c);
+		r = read_server(c);
 	}
 	if (r == 0) {
 		r = send_back(c);
 	}
-	return r == 0 && c->hello == HELLO_AGAIN ? hear_program(c) : r;
+	return r == 0 && c->hello == HELLO_AGAIN ? read_program(c) : r;
 }

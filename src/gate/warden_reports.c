@@ -10,20 +10,20 @@
 #include "base/clock.h"
 #include "gate/gate.h"
 
-#define TELL_AGAIN_NS 100000000u
+#define REPORT_AGAIN_NS 100000000u
 
-static bool may_tell(struct telling *telling)
+static bool may_report(struct report_rate *rate)
 {
-	uint64_t now = clock_now_ns(), again = (now - telling->last_ns) / TELL_AGAIN_NS;
+	uint64_t now = clock_now_ns(), again = (now - rate->last_ns) / REPORT_AGAIN_NS;
 
 	if (again) {
-		telling->told -= again < telling->told ? (unsigned)again : telling->told;
-		telling->last_ns = now;
+		rate->count -= again < rate->count ? (unsigned)again : rate->count;
+		rate->last_ns = now;
 	}
-	return telling->told < GATE_TOLD_MAX;
+	return rate->count < GATE_TOLD_MAX;
 }
 
-static int say(const void *record, size_t size)
+static int send_record(const void *record, size_t size)
 {
 	return send(GATE_FD_WARDEN, record, size, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
 }
@@ -32,19 +32,19 @@ void report_connection(struct gate *gate, const struct gate_connection *record)
 {
 	bool refused = gate_is_refusal(record->verdict);
 	/* Each has room of its own, so that none of them is hidden by many of the others. */
-	struct telling *telling = !refused       ? &gate->told
-				  : record->port ? &gate->told_refused
-						 : &gate->told_names;
+	struct report_rate *rate = !refused       ? &gate->rate_allowed
+				   : record->port ? &gate->rate_refused
+						  : &gate->rate_names;
 
 	struct gate_connection whole = *record;
 
 	whole.extra_bytes = gate->extra_bytes;
-	if (may_tell(telling) && say(&whole, sizeof(whole)) == 0) {
-		telling->told++;
+	if (may_report(rate) && send_record(&whole, sizeof(whole)) == 0) {
+		rate->count++;
 		gate->extra_bytes = 0;
 		return;
 	}
-	gate->untold++;
+	gate->unreported++;
 	if (refused) {
 		report_refused(gate);
 	}
@@ -55,12 +55,12 @@ void report_refused(struct gate *gate)
 {
 	struct gate_word word = { .kind = GATE_REFUSED, .value = (uint32_t)++gate->refused };
 
-	say(&word, sizeof(word));
+	send_record(&word, sizeof(word));
 }
 
 void report_authority(const struct gate_authority *authority)
 {
-	say(authority, sizeof(*authority));
+	send_record(authority, sizeof(*authority));
 }
 
 void report_spent(struct gate *gate)
@@ -69,7 +69,7 @@ void report_spent(struct gate *gate)
 
 	if (!gate->spent) {
 		gate->spent = true;
-		say(&word, sizeof(word));
+		send_record(&word, sizeof(word));
 	}
 }
 
@@ -77,11 +77,11 @@ void report_total(struct gate *gate)
 {
 	struct gate_total total = {
 		.kind = GATE_TOTAL,
-		.untold = gate->untold,
+		.untold = gate->unreported,
 		.connections = gate->made,
 		.refused = gate->refused,
 		.bytes = gate->bytes,
 	};
 
-	say(&total, sizeof(total));
+	send_record(&total, sizeof(total));
 }

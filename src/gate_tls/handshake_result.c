@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "gate_tls/hosts.h"
 
-enum gate_cause greeting_cause(const SSL *ssl)
+enum gate_cause handshake_failure_cause(const SSL *ssl)
 {
 	static const struct {
 		long result;
@@ -49,7 +49,7 @@ static bool is_one_protocol(const SSL *ssl)
 	       (size == strlen(TLS_ONE_PROTOCOL) && memcmp(name, TLS_ONE_PROTOCOL, size) == 0);
 }
 
-bool greeting_is_good(const SSL *ssl)
+bool handshake_is_valid(const SSL *ssl)
 {
 	/* Asked for once more: without a certificate there would be nothing to refuse. */
 	bool proved = SSL_is_server(ssl) ||

@@ -9,7 +9,7 @@
 #include "net/gate_messages.h"
 
 /* It is done: is the other one who it must be, and are we to speak HTTP/1.1? */
-bool greeting_is_good(const SSL *ssl);
+bool handshake_is_valid(const SSL *ssl);
 /* It is not good, or has failed: why. */
-enum gate_cause greeting_cause(const SSL *ssl);
+enum gate_cause handshake_failure_cause(const SSL *ssl);
 #endif

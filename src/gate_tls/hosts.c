@@ -123,7 +123,7 @@ static int make_servers(struct tls_hosts *hosts, struct gate_authority *ret)
 		r = make_server(&authority, &hosts->list[i]);
 	}
 	r = r < 0 ? r : write_text(authority.certificate, ret);
-	r = r < 0 ? r : rehearse(hosts, authority.certificate);
+	r = r < 0 ? r : trial_handshakes(hosts, authority.certificate);
 	authority_free(&authority);
 	return r;
 }
@@ -137,7 +137,8 @@ static int prepare(struct gate *gate, struct gate_authority *ret)
 	struct tls_hosts *hosts = calloc(1, sizeof(*hosts));
 
 	ret->trouble = GATE_TROUBLE_MADE;
-	if (!hosts || OPENSSL_init_ssl(options, NULL) != 1 || !(hosts->wires = wire_method_new())) {
+	if (!hosts || OPENSSL_init_ssl(options, NULL) != 1 ||
+	    !(hosts->wires = socket_bio_method_new())) {
 		free(hosts);
 		return -ENOMEM;
 	}
@@ -153,10 +154,10 @@ static int prepare(struct gate *gate, struct gate_authority *ret)
 	return r;
 }
 
-const struct opener tls_opener = {
+const struct tls_opener tls_opener = {
 	.prepare = prepare,
-	.accept = end_accept,
-	.connect = end_connect,
-	.follow = end_follow,
-	.free = end_free,
+	.accept = tls_end_accept,
+	.connect = tls_end_connect,
+	.follow = tls_end_follow,
+	.free = tls_end_free,
 };

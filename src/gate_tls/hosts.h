@@ -22,7 +22,7 @@ struct tls_hosts {
 	BIO_METHOD *wires; /* owned */
 };
 
-extern const struct opener tls_opener;
+extern const struct tls_opener tls_opener;
 
 /* NULL: there is none of that name. */
 const struct tls_host *tls_host_find(const struct gate *gate, const char *name);

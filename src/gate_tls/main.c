@@ -10,7 +10,7 @@
  * where programs find it among those that they trust.
  *
  * Privileges: those of brig-gate, and pairs of sockets of its own. No file is read, no library or
- * module loaded, no name looked up by OpenSSL; its texts and tables are made before the seal.
+ * module loaded, no name resolved by OpenSSL; its texts and tables are made before the seal.
  */
 #include "gate_tls/hosts.h"
 

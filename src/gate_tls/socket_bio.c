@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-static int take_first(struct wire *wire, char *data, int room)
+static int take_first(struct socket_bio *wire, char *data, int room)
 {
 	size_t left = wire->first.size - wire->first_taken;
 	size_t size = left < (size_t)room ? left : (size_t)room;
@@ -20,9 +20,9 @@ static int take_first(struct wire *wire, char *data, int room)
 	return (int)size;
 }
 
-static int wire_read(BIO *bio, char *data, int room)
+static int socket_bio_read(BIO *bio, char *data, int room)
 {
-	struct wire *wire = BIO_get_data(bio);
+	struct socket_bio *wire = BIO_get_data(bio);
 
 	BIO_clear_retry_flags(bio);
 	if (room <= 0) {
@@ -43,9 +43,9 @@ static int wire_read(BIO *bio, char *data, int room)
 	return n < 0 ? -1 : (int)n;
 }
 
-static int wire_write(BIO *bio, const char *data, int size)
+static int socket_bio_write(BIO *bio, const char *data, int size)
 {
-	struct wire *wire = BIO_get_data(bio);
+	struct socket_bio *wire = BIO_get_data(bio);
 
 	BIO_clear_retry_flags(bio);
 	if (size <= 0) {
@@ -59,29 +59,29 @@ static int wire_write(BIO *bio, const char *data, int size)
 	return n < 0 ? -1 : (int)n;
 }
 
-static long wire_control(BIO *bio, int what, long number, void *pointer)
+static long socket_bio_control(BIO *bio, int what, long number, void *pointer)
 {
-	const struct wire *wire = BIO_get_data(bio);
+	const struct socket_bio *wire = BIO_get_data(bio);
 
 	(void)number;
 	(void)pointer;
 	return what == BIO_CTRL_FLUSH ? 1 : what == BIO_CTRL_EOF ? wire->over : 0;
 }
 
-BIO_METHOD *wire_method_new(void)
+BIO_METHOD *socket_bio_method_new(void)
 {
 	BIO_METHOD *method = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "wire");
 
-	if (!method || BIO_meth_set_read(method, wire_read) != 1 ||
-	    BIO_meth_set_write(method, wire_write) != 1 ||
-	    BIO_meth_set_ctrl(method, wire_control) != 1) {
+	if (!method || BIO_meth_set_read(method, socket_bio_read) != 1 ||
+	    BIO_meth_set_write(method, socket_bio_write) != 1 ||
+	    BIO_meth_set_ctrl(method, socket_bio_control) != 1) {
 		BIO_meth_free(method);
 		return NULL;
 	}
 	return method;
 }
 
-BIO *wire_bio_new(const BIO_METHOD *method, struct wire *wire)
+BIO *socket_bio_new(const BIO_METHOD *method, struct socket_bio *wire)
 {
 	BIO *bio = BIO_new(method);
 

@@ -12,7 +12,7 @@
 
 #include "base/buf.h"
 
-struct wire {
+struct socket_bio {
 	int fd; /* owned */
 	struct buf first;
 	size_t first_taken;
@@ -22,7 +22,7 @@ struct wire {
 };
 
 /* NULL: no memory. Once. */
-BIO_METHOD *wire_method_new(void);
+BIO_METHOD *socket_bio_method_new(void);
 /* Borrows the wire. NULL: no memory. */
-BIO *wire_bio_new(const BIO_METHOD *method, struct wire *wire);
+BIO *socket_bio_new(const BIO_METHOD *method, struct socket_bio *wire);
 #endif

@@ -31,15 +31,15 @@ struct half {
 	bool over; /* nothing comes behind this */
 };
 
-struct end {
+struct openssl_end {
 	struct tls_end base; /* first: what others see */
 	struct gate *gate;
 	struct tls_end_options options;
 	SSL *ssl;
-	struct wire wire;
-	struct toll toll;
+	struct socket_bio wire;
+	struct tls_overhead overhead;
 	int plain; /* owned */
-	struct watch wire_watch, plain_watch;
+	struct socket_watch wire_watch, plain_watch;
 	struct half down, up;       /* to the plain side; to the wire */
 	bool writes;                /* OpenSSL waits until the wire takes more */
 	bool reads_first;           /* it seals nothing before more has come: a message in parts */
@@ -51,14 +51,14 @@ static bool has(const struct half *half)
 	return half->at < half->size;
 }
 
-static void fail(struct end *end, enum gate_cause cause)
+static void fail(struct openssl_end *end, enum gate_cause cause)
 {
 	end->base.failed = true;
 	end->base.cause = cause;
 }
 
 /* true: it is only a matter of waiting. */
-static bool waits(struct end *end, int r)
+static bool waits(struct openssl_end *end, int r)
 {
 	int error = SSL_get_error(end->ssl, r);
 
@@ -68,22 +68,22 @@ static bool waits(struct end *end, int r)
 
 /* --- shaking hands --------------------------------------------------------------------------- */
 
-static void shake(struct end *end)
+static void shake(struct openssl_end *end)
 {
 	int r = SSL_do_handshake(end->ssl);
 
 	if (r == 1) {
-		end->base.open = greeting_is_good(end->ssl);
+		end->base.open = handshake_is_valid(end->ssl);
 	}
 	if (!end->base.open && (r == 1 || !waits(end, r))) {
-		fail(end, greeting_cause(end->ssl));
+		fail(end, handshake_failure_cause(end->ssl));
 	}
 }
 
 /* --- both directions ------------------------------------------------------------------------- */
 
 /* All of these: true when something has moved. */
-static bool move_out(struct end *end, struct half *half)
+static bool move_out(struct openssl_end *end, struct half *half)
 {
 	ssize_t n = send(end->plain, half->data + half->at, half->size - half->at,
 			 MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -95,14 +95,14 @@ static bool move_out(struct end *end, struct half *half)
 	return n > 0;
 }
 
-static bool open_record(struct end *end, struct half *half)
+static bool open_record(struct openssl_end *end, struct half *half)
 {
 	int n = SSL_read(end->ssl, half->data, sizeof(half->data));
 
 	if (n > 0) {
 		half->at = 0;
 		half->size = (size_t)n;
-		end->toll.unsealed += (uint64_t)n;
+		end->overhead.unsealed += (uint64_t)n;
 		return true;
 	}
 	if (waits(end, n)) {
@@ -119,7 +119,7 @@ static bool open_record(struct end *end, struct half *half)
 	return true;
 }
 
-static bool go_down(struct end *end)
+static bool go_down(struct openssl_end *end)
 {
 	struct half *half = &end->down;
 
@@ -129,7 +129,7 @@ static bool go_down(struct end *end)
 	return !half->over && open_record(end, half);
 }
 
-static bool move_in(struct end *end, struct half *half)
+static bool move_in(struct openssl_end *end, struct half *half)
 {
 	ssize_t n = recv(end->plain, half->data, sizeof(half->data), MSG_DONTWAIT);
 
@@ -142,11 +142,11 @@ static bool move_in(struct end *end, struct half *half)
 	half->at = 0;
 	half->size = (size_t)n;
 	half->over = n == 0;
-	end->toll.sealed += (uint64_t)n;
+	end->overhead.sealed += (uint64_t)n;
 	return true;
 }
 
-static bool seal_record(struct end *end, struct half *half)
+static bool seal_record(struct openssl_end *end, struct half *half)
 {
 	int n = SSL_write(end->ssl, half->data + half->at, (int)(half->size - half->at));
 
@@ -162,7 +162,7 @@ static bool seal_record(struct end *end, struct half *half)
 }
 
 /* The end is said, unless the one that we pass on from was cut off. */
-static bool finish(struct end *end)
+static bool finish(struct openssl_end *end)
 {
 	if (!end->like || !end->like->ragged) {
 		int r = SSL_shutdown(end->ssl);
@@ -175,7 +175,7 @@ static bool finish(struct end *end)
 	return true;
 }
 
-static bool go_up(struct end *end)
+static bool go_up(struct openssl_end *end)
 {
 	struct half *half = &end->up;
 
@@ -192,7 +192,7 @@ static bool go_up(struct end *end)
 
 static void on_ready(void *user, uint32_t events);
 
-static void wait_for_more(struct end *end)
+static void wait_for_more(struct openssl_end *end)
 {
 	bool open = end->base.open;
 	bool reads = !open || (!has(&end->down) && !end->down.over);
@@ -203,7 +203,7 @@ static void wait_for_more(struct end *end)
 	uint32_t wire = (reads ? EPOLLIN : 0u) | (gives ? EPOLLOUT : 0u);
 	uint32_t plain = (takes ? EPOLLIN : 0u) | (has(&end->down) ? EPOLLOUT : 0u);
 
-	struct watch_wish wires = {
+	struct socket_watch_request wires = {
 		.fd = end->wire.fd,
 		.events = wire,
 		/* What a host has sent before its reset is still for the program. */
@@ -211,26 +211,26 @@ static void wait_for_more(struct end *end)
 		.ready = on_ready,
 		.user = end,
 	};
-	struct watch_wish plains = {
+	struct socket_watch_request plains = {
 		.fd = end->plain, .events = plain, .ready = on_ready, .user = end
 	};
 
-	if (watch_set(&end->wire_watch, end->gate->loop, &wires) < 0 ||
-	    watch_set(&end->plain_watch, end->gate->loop, &plains) < 0) {
+	if (socket_watch_set(&end->wire_watch, end->gate->loop, &wires) < 0 ||
+	    socket_watch_set(&end->plain_watch, end->gate->loop, &plains) < 0) {
 		fail(end, GATE_CAUSE_NONE);
 	}
 }
 
 static void on_ready(void *user, uint32_t events)
 {
-	struct end *end = user;
+	struct openssl_end *end = user;
 	const struct tls_end before = end->base;
 
-	if (watch_is_gone(&end->wire_watch, events)) {
+	if (socket_watch_is_gone(&end->wire_watch, events)) {
 		fail(end, GATE_CAUSE_NONE); /* the program has gone */
 	}
 	end->writes = end->reads_first = false;
-	end->wire.left = toll_room(&end->toll, TURN_BYTES);
+	end->wire.left = tls_overhead_room(&end->overhead, TURN_BYTES);
 	ERR_clear_error();
 	if (!end->base.open) {
 		shake(end);
@@ -241,15 +241,15 @@ static void on_ready(void *user, uint32_t events)
 		moves = (!end->base.failed && go_up(end)) || moves;
 	}
 	ERR_clear_error();
-	if (!toll_pay(&end->toll, &end->wire, false)) {
+	if (!tls_overhead_charge(&end->overhead, &end->wire, false)) {
 		return; /* the gate ends all connections, this one too */
 	}
 	if (!end->base.failed) {
 		wait_for_more(end);
 	}
 	if (end->base.failed) {
-		watch_done(&end->wire_watch);
-		watch_done(&end->plain_watch);
+		socket_watch_done(&end->wire_watch);
+		socket_watch_done(&end->plain_watch);
 	}
 	/* The last thing: it may be freed by this. */
 	if (end->base.open != before.open || end->base.failed != before.failed ||
@@ -260,7 +260,7 @@ static void on_ready(void *user, uint32_t events)
 
 /* --- beginning and end ----------------------------------------------------------------------- */
 
-static int make_pair(struct end *end, int *plain)
+static int make_pair(struct openssl_end *end, int *plain)
 {
 	int pair[2];
 
@@ -272,13 +272,13 @@ static int make_pair(struct end *end, int *plain)
 	return 0;
 }
 
-static int begin(struct end *end, SSL_CTX *context, int *plain)
+static int begin(struct openssl_end *end, SSL_CTX *context, int *plain)
 {
 	const struct tls_hosts *hosts = end->gate->opener_state;
 
 	buf_add(&end->wire.first, end->options.first, end->options.first_size);
 	end->ssl = context && !end->wire.first.failed ? SSL_new(context) : NULL;
-	BIO *bio = end->ssl ? wire_bio_new(hosts->wires, &end->wire) : NULL;
+	BIO *bio = end->ssl ? socket_bio_new(hosts->wires, &end->wire) : NULL;
 	if (!bio) {
 		return -ENOMEM;
 	}
@@ -286,9 +286,9 @@ static int begin(struct end *end, SSL_CTX *context, int *plain)
 	return make_pair(end, plain);
 }
 
-static struct end *end_new(struct gate *gate, const struct tls_end_options *options)
+static struct openssl_end *end_new(struct gate *gate, const struct tls_end_options *options)
 {
-	struct end *end = calloc(1, sizeof(*end));
+	struct openssl_end *end = calloc(1, sizeof(*end));
 	int wire = options->wire, on = 1;
 
 	if (!end) {
@@ -304,15 +304,15 @@ static struct end *end_new(struct gate *gate, const struct tls_end_options *opti
 }
 
 /* The handshake begins from the loop, so that whoever asked for it is told by what it expects. */
-static int start(struct end *end, int r, struct tls_end **ret, int *plain)
+static int start(struct openssl_end *end, int r, struct tls_end **ret, int *plain)
 {
-	struct watch_wish first = {
+	struct socket_watch_request first = {
 		.fd = end->wire.fd, .events = EPOLLIN | EPOLLOUT, .ready = on_ready, .user = end
 	};
 
-	r = r < 0 ? r : watch_set(&end->wire_watch, end->gate->loop, &first);
+	r = r < 0 ? r : socket_watch_set(&end->wire_watch, end->gate->loop, &first);
 	if (r < 0) {
-		end_free(&end->base, true);
+		tls_end_free(&end->base, true);
 		close_fd(plain);
 		return r;
 	}
@@ -320,11 +320,11 @@ static int start(struct end *end, int r, struct tls_end **ret, int *plain)
 	return 0;
 }
 
-int end_accept(struct gate *gate, const struct tls_end_options *options, struct tls_end **ret,
-	       int *plain)
+int tls_end_accept(struct gate *gate, const struct tls_end_options *options, struct tls_end **ret,
+		   int *plain)
 {
 	const struct tls_host *host = tls_host_find(gate, options->host);
-	struct end *end = end_new(gate, options);
+	struct openssl_end *end = end_new(gate, options);
 
 	if (!end) {
 		return -ENOMEM;
@@ -336,16 +336,16 @@ int end_accept(struct gate *gate, const struct tls_end_options *options, struct 
 	return start(end, r, ret, plain);
 }
 
-int end_connect(struct gate *gate, const struct tls_end_options *options, struct tls_end **ret,
-		int *plain)
+int tls_end_connect(struct gate *gate, const struct tls_end_options *options, struct tls_end **ret,
+		    int *plain)
 {
 	const struct tls_host *host = tls_host_find(gate, options->host);
-	struct end *end = end_new(gate, options);
+	struct openssl_end *end = end_new(gate, options);
 
 	if (!end) {
 		return -ENOMEM;
 	}
-	end->toll.gate = gate;
+	end->overhead.gate = gate;
 	int r = begin(end, host ? host->client : NULL, plain);
 	if (r == 0) {
 		SSL_set_connect_state(end->ssl);
@@ -356,22 +356,22 @@ int end_connect(struct gate *gate, const struct tls_end_options *options, struct
 	return start(end, r, ret, plain);
 }
 
-void end_follow(struct tls_end *end, const struct tls_end *other)
+void tls_end_follow(struct tls_end *end, const struct tls_end *other)
 {
-	((struct end *)end)->like = other;
+	((struct openssl_end *)end)->like = other;
 }
 
-void end_free(struct tls_end *base, bool reset)
+void tls_end_free(struct tls_end *base, bool reset)
 {
-	struct end *end = (struct end *)base;
+	struct openssl_end *end = (struct openssl_end *)base;
 	struct linger now = { .l_onoff = 1 };
 
 	if (!end) {
 		return;
 	}
-	watch_done(&end->wire_watch);
-	watch_done(&end->plain_watch);
-	(void)toll_pay(&end->toll, &end->wire, true);
+	socket_watch_done(&end->wire_watch);
+	socket_watch_done(&end->plain_watch);
+	(void)tls_overhead_charge(&end->overhead, &end->wire, true);
 	/* Who did not get through the handshake has been told so in its own language. */
 	if (reset && end->wire.fd >= 0 && !end->base.cause) {
 		(void)setsockopt(end->wire.fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));

@@ -5,11 +5,11 @@
 
 #include "gate/tls_opener.h"
 
-/* As struct opener says. */
-int end_accept(struct gate *gate, const struct tls_end_options *options, struct tls_end **ret,
-	       int *plain);
-int end_connect(struct gate *gate, const struct tls_end_options *options, struct tls_end **ret,
-		int *plain);
-void end_follow(struct tls_end *end, const struct tls_end *other);
-void end_free(struct tls_end *end, bool reset);
+/* As struct tls_opener says. */
+int tls_end_accept(struct gate *gate, const struct tls_end_options *options, struct tls_end **ret,
+		   int *plain);
+int tls_end_connect(struct gate *gate, const struct tls_end_options *options, struct tls_end **ret,
+		    int *plain);
+void tls_end_follow(struct tls_end *end, const struct tls_end *other);
+void tls_end_free(struct tls_end *end, bool reset);
 #endif

@@ -5,9 +5,9 @@
 /* A record that has come in part, or is not opened yet, may still become content. */
 #define RECORD_ROOM (5 + 16384 + 256)
 
-size_t toll_room(const struct toll *toll, size_t most)
+size_t tls_overhead_room(const struct tls_overhead *overhead, size_t most)
 {
-	uint64_t budget = toll->gate ? gate_budget(toll->gate) : UINT64_MAX;
+	uint64_t budget = overhead->gate ? gate_budget(overhead->gate) : UINT64_MAX;
 
 	return budget < most ? (size_t)budget : most;
 }
@@ -17,15 +17,15 @@ static uint64_t above(uint64_t all, uint64_t part)
 	return all > part ? all - part : 0;
 }
 
-bool toll_pay(struct toll *toll, const struct wire *wire, bool over)
+bool tls_overhead_charge(struct tls_overhead *overhead, const struct socket_bio *wire, bool over)
 {
-	uint64_t due = above(wire->sent, toll->sealed) +
-		       above(wire->received, toll->unsealed + (over ? 0 : RECORD_ROOM));
+	uint64_t due = above(wire->sent, overhead->sealed) +
+		       above(wire->received, overhead->unsealed + (over ? 0 : RECORD_ROOM));
 
-	if (!toll->gate || due <= toll->paid) {
+	if (!overhead->gate || due <= overhead->paid) {
 		return true;
 	}
-	due -= toll->paid;
-	toll->paid += due;
-	return gate_pay(toll->gate, due);
+	due -= overhead->paid;
+	overhead->paid += due;
+	return gate_charge(overhead->gate, due);
 }

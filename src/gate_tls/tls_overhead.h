@@ -9,17 +9,17 @@
 #include "gate/gate.h"
 #include "gate_tls/socket_bio.h"
 
-struct toll {
+struct tls_overhead {
 	struct gate *gate;         /* NULL: nothing is to be paid, for the cell's own end */
 	uint64_t sealed, unsealed; /* content, so far */
 	uint64_t paid;
 };
 
 /* How much may come by the wire in one turn. */
-size_t toll_room(const struct toll *toll, size_t most);
+size_t tls_overhead_room(const struct tls_overhead *overhead, size_t most);
 /*
  * Pays for what has gone by the wire since the last time; `over`: nothing comes any more. false:
  * the limit is reached, and soon all is over.
  */
-bool toll_pay(struct toll *toll, const struct wire *wire, bool over);
+bool tls_overhead_charge(struct tls_overhead *overhead, const struct socket_bio *wire, bool over);
 #endif

@@ -52,7 +52,7 @@ static bool meet(const struct tls_host *host, SSL_CTX *client_context, int versi
 	return met;
 }
 
-int rehearse(const struct tls_hosts *hosts, X509 *authority)
+int trial_handshakes(const struct tls_hosts *hosts, X509 *authority)
 {
 	static const int versions[] = { TLS1_2_VERSION, TLS1_3_VERSION };
 	X509_STORE *store = X509_STORE_new();

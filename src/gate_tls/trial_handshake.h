@@ -10,5 +10,5 @@
 #include "gate_tls/hosts.h"
 
 /* Also a proof: what the cell is shown is trusted by who trusts `authority`. 0 or -EIO. */
-int rehearse(const struct tls_hosts *hosts, X509 *authority);
+int trial_handshakes(const struct tls_hosts *hosts, X509 *authority);
 #endif

@@ -23,10 +23,10 @@ static bool is_known(json_t *table, const char *name)
 	return false;
 }
 
-static int refuse(struct reader *reader, size_t at)
+static int refuse(struct policy_reader *reader, size_t at)
 {
 	json_t *guard = json_object_get(reader->doc->root, "guard");
-	char path[READER_PATH_MAX] = "guard";
+	char path[POLICY_PATH_MAX] = "guard";
 
 	if (json_object_get(guard, "allowed_modules")) {
 		snprintf(path, sizeof(path), "guard.allowed_modules[%zu]", at);
@@ -39,7 +39,7 @@ static int refuse(struct reader *reader, size_t at)
 	return -EINVAL;
 }
 
-int policy_check_modules(struct reader *reader)
+int policy_check_modules(struct policy_reader *reader)
 {
 	const struct policy_guard *guard = &reader->policy->guard;
 	const struct embedded_file *file = embedded_find("guard/modules.json");

@@ -15,14 +15,14 @@
 	 LAYER_BIT(LAYER_NETNS) | LAYER_BIT(LAYER_ROOTFS) | LAYER_BIT(LAYER_CAPS) |                \
 	 LAYER_BIT(LAYER_NNP) | LAYER_BIT(LAYER_SECCOMP))
 
-static bool has_key(const struct reader *reader, const char *section, const char *key)
+static bool has_key(const struct policy_reader *reader, const char *section, const char *key)
 {
 	json_t *object = json_object_get(reader->doc->root, section);
 
 	return key ? json_object_get(object, key) != NULL : object != NULL;
 }
 
-static int check_ceiling(struct reader *reader)
+static int check_ceiling(struct policy_reader *reader)
 {
 	struct policy *policy = reader->policy;
 
@@ -30,7 +30,7 @@ static int check_ceiling(struct reader *reader)
 		const struct limit_info *info = &limit_table[i];
 		uint64_t limit = *limit_of(&policy->limits, info);
 		uint64_t ceiling = *limit_of(&policy->ceiling, info);
-		char path[READER_PATH_MAX], low[40], high[40];
+		char path[POLICY_PATH_MAX], low[40], high[40];
 
 		if (limit <= ceiling) {
 			continue;
@@ -48,7 +48,7 @@ static int check_ceiling(struct reader *reader)
 	return 0;
 }
 
-static int contradiction(struct reader *reader, const char *path, const char *message,
+static int contradiction(struct policy_reader *reader, const char *path, const char *message,
 			 const char *remedy)
 {
 	json_doc_error(reader->doc, path, BRIG_E_POLICY, reader->err, "%s", message);
@@ -58,27 +58,27 @@ static int contradiction(struct reader *reader, const char *path, const char *me
 
 /* --- abilities -------------------------------------------------------------------------------- */
 
-static bool runs_unasked(const struct reader *reader)
+static bool runs_unasked(const struct policy_reader *reader)
 {
 	return reader->policy->auto_run == AUTO_RUN_YES;
 }
 
-static bool guards(const struct reader *reader)
+static bool guards(const struct policy_reader *reader)
 {
 	return reader->policy->guard.mode != GUARD_OFF;
 }
 
-static bool filters_calls(const struct reader *reader)
+static bool filters_calls(const struct policy_reader *reader)
 {
 	return reader->policy->syscalls.count > 0;
 }
 
-static bool rules_network(const struct reader *reader)
+static bool rules_network(const struct policy_reader *reader)
 {
 	return has_key(reader, "network", NULL) || reader->policy->network.allow_count > 0;
 }
 
-static bool watches_calls(const struct reader *reader)
+static bool watches_calls(const struct policy_reader *reader)
 {
 	return reader->policy->monitor.calls.count + reader->policy->monitor.files.count > 0;
 }
@@ -87,7 +87,7 @@ static bool watches_calls(const struct reader *reader)
 static const struct need {
 	enum ability ability;
 	const char *key;
-	bool (*wanted)(const struct reader *reader);
+	bool (*wanted)(const struct policy_reader *reader);
 	const char *lack, *repair;
 } needs[] = {
 	{ ABILITY_WALLS, "auto_run", runs_unasked,
@@ -102,7 +102,7 @@ static const struct need {
 	  "leave monitor.calls and monitor.files out" },
 };
 
-static int check_abilities(struct reader *reader)
+static int check_abilities(struct policy_reader *reader)
 {
 	const struct provider *provider = reader->policy->provider;
 
@@ -122,7 +122,7 @@ static int check_abilities(struct reader *reader)
 }
 
 /* One thing by two names: whoever says it twice may not mean the same. */
-static int check_monitor(struct reader *reader)
+static int check_monitor(struct policy_reader *reader)
 {
 	json_t *monitor = json_object_get(reader->doc->root, "monitor");
 	json_t *ends = json_object_get(monitor, "end_after");
@@ -136,7 +136,7 @@ static int check_monitor(struct reader *reader)
 }
 
 /* What a cell with walls cannot do without. */
-static int check_walls(struct reader *reader)
+static int check_walls(struct policy_reader *reader)
 {
 	layer_set wrong = reader->policy->may_miss & ESSENTIAL;
 
@@ -161,11 +161,11 @@ static int check_walls(struct reader *reader)
 }
 
 /* A program that can write where policies are read from writes its own. */
-static int check_mounts(struct reader *reader, const char *config_dir)
+static int check_mounts(struct policy_reader *reader, const char *config_dir)
 {
 	for (size_t i = 0; config_dir && i < reader->policy->mounts_count; i++) {
 		const struct policy_mount *mount = &reader->policy->mounts[i];
-		char path[READER_PATH_MAX];
+		char path[POLICY_PATH_MAX];
 
 		if (!mount->writable || !path_overlaps(mount->path, config_dir)) {
 			continue;
@@ -178,7 +178,7 @@ static int check_mounts(struct reader *reader, const char *config_dir)
 	return 0;
 }
 
-int policy_check(struct reader *reader, const char *config_dir)
+int policy_check(struct policy_reader *reader, const char *config_dir)
 {
 	int r = check_ceiling(reader);
 

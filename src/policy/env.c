@@ -106,7 +106,7 @@ bool policy_env_allowed(const struct policy *policy, const char *name)
 	return policy_env_entry(policy, name) >= 0;
 }
 
-static int check_pattern(struct reader *reader, const char *path, const char *item)
+static int check_pattern(struct policy_reader *reader, const char *path, const char *item)
 {
 	size_t length = strlen(item);
 	bool star = length > 0 && item[length - 1] == '*';
@@ -120,7 +120,7 @@ static int check_pattern(struct reader *reader, const char *path, const char *it
 	return -EINVAL;
 }
 
-static int read_allow(struct reader *reader, const char *path, json_t *value)
+static int read_allow(struct policy_reader *reader, const char *path, json_t *value)
 {
 	return read_strings(reader, path, value, check_pattern, &reader->policy->env_allow);
 }
@@ -149,7 +149,7 @@ static int set_variable(struct strlist *list, const char *name, const char *valu
 	return 0;
 }
 
-static int read_set(struct reader *reader, const char *path, json_t *value)
+static int read_set(struct policy_reader *reader, const char *path, json_t *value)
 {
 	const char *key;
 	json_t *item;
@@ -160,7 +160,7 @@ static int read_set(struct reader *reader, const char *path, json_t *value)
 	}
 	json_object_foreach(value, key, item)
 	{
-		char below[READER_PATH_MAX];
+		char below[POLICY_PATH_MAX];
 		const char *text;
 
 		reader_path(below, path, key);
@@ -183,7 +183,7 @@ static int read_set(struct reader *reader, const char *path, json_t *value)
 	return 0;
 }
 
-int read_env(struct reader *reader, const char *path, json_t *value)
+int read_env(struct policy_reader *reader, const char *path, json_t *value)
 {
 	static const struct reader_key keys[] = { { "set", read_set }, { "allow", read_allow } };
 

@@ -46,7 +46,7 @@ const struct limit_info limit_table[] = {
 };
 const size_t limit_table_count = ARRAY_SIZE(limit_table);
 
-static int unknown_limit(struct reader *reader, const char *path, const char *key)
+static int unknown_limit(struct policy_reader *reader, const char *path, const char *key)
 {
 	const char *names[ARRAY_SIZE(limit_table)];
 
@@ -56,7 +56,8 @@ static int unknown_limit(struct reader *reader, const char *path, const char *ke
 	return reader_unknown(reader, path, "limit", key, names, ARRAY_SIZE(limit_table));
 }
 
-int read_limits(struct reader *reader, const char *path, json_t *value, struct brig_limits *ret)
+int read_limits(struct policy_reader *reader, const char *path, json_t *value,
+		struct brig_limits *ret)
 {
 	const char *key;
 	json_t *item;
@@ -67,7 +68,7 @@ int read_limits(struct reader *reader, const char *path, json_t *value, struct b
 	}
 	json_object_foreach(value, key, item)
 	{
-		char below[READER_PATH_MAX];
+		char below[POLICY_PATH_MAX];
 		const struct limit_info *info = limit_table;
 		const struct limit_info *end = limit_table + limit_table_count;
 

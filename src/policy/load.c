@@ -67,7 +67,7 @@ static int keep(const struct policy_source *source, enum trace_level level, cons
 static int apply_text(const struct json_doc *doc, struct policy *policy, const char *config_dir,
 		      struct brig_error *err)
 {
-	struct reader reader = { doc, policy, err };
+	struct policy_reader reader = { doc, policy, err };
 	int r = read_policy(&reader);
 
 	if (r < 0) {
@@ -145,7 +145,7 @@ static int apply_operator(const struct policy_source *source, struct policy *pol
 	if (r < 0) {
 		return r;
 	}
-	return read_operator_ceiling(&(struct reader){ &doc, policy, err });
+	return read_operator_ceiling(&(struct policy_reader){ &doc, policy, err });
 }
 
 /*
@@ -163,7 +163,7 @@ static int check_links(const struct policy *policy, const struct json_doc *doc,
 	for (size_t i = 0; i < policy->mounts_count; i++) {
 		_cleanup_close_ int fd = (int)syscall(SYS_openat2, AT_FDCWD, policy->mounts[i].path,
 						      &how, sizeof(how));
-		char path[READER_PATH_MAX];
+		char path[POLICY_PATH_MAX];
 
 		if (fd >= 0 || (errno != ELOOP && errno != ENOTDIR)) {
 			continue;

@@ -26,7 +26,7 @@ static void mounts_free(struct policy *policy)
 }
 
 /* Which of its keys an item has; unknown ones are errors here as everywhere. */
-static int read_texts(struct reader *reader, const char *path, json_t *item,
+static int read_texts(struct policy_reader *reader, const char *path, json_t *item,
 		      const char *texts[TEXT_COUNT])
 {
 	const char *key;
@@ -38,7 +38,7 @@ static int read_texts(struct reader *reader, const char *path, json_t *item,
 	}
 	json_object_foreach(item, key, value)
 	{
-		char below[READER_PATH_MAX];
+		char below[POLICY_PATH_MAX];
 		size_t i = 0;
 
 		reader_path(below, path, key);
@@ -80,9 +80,10 @@ static const char *path_fault(const char *path)
 	return path_is_beneath(path + 1, &why) ? NULL : why;
 }
 
-static int check_texts(struct reader *reader, const char *path, const char *const texts[TEXT_COUNT])
+static int check_texts(struct policy_reader *reader, const char *path,
+		       const char *const texts[TEXT_COUNT])
 {
-	char below[READER_PATH_MAX];
+	char below[POLICY_PATH_MAX];
 	const char *why = path_fault(texts[TEXT_PATH]);
 
 	if (!id_name_valid(texts[TEXT_NAME])) {
@@ -116,7 +117,7 @@ static int check_texts(struct reader *reader, const char *path, const char *cons
 	return 0;
 }
 
-int read_mounts(struct reader *reader, const char *path, json_t *value)
+int read_mounts(struct policy_reader *reader, const char *path, json_t *value)
 {
 	struct policy *policy = reader->policy;
 	int r = read_array(reader, path, value, MOUNTS_MAX);
@@ -132,7 +133,7 @@ int read_mounts(struct reader *reader, const char *path, json_t *value)
 	for (size_t i = 0; i < json_array_size(value); i++) {
 		struct policy_mount *mount = &policy->mounts[i];
 		const char *texts[TEXT_COUNT] = { NULL };
-		char below[READER_PATH_MAX];
+		char below[POLICY_PATH_MAX];
 
 		snprintf(below, sizeof(below), "%s[%zu]", path, i);
 		r = read_texts(reader, below, json_array_get(value, i), texts);

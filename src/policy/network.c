@@ -47,7 +47,7 @@ void policy_network_done(struct policy_network *network)
 	network->caller = CALLER_NETWORK_NONE;
 }
 
-static int complain(struct reader *reader, const char *path, const struct brig_error *why)
+static int complain(struct policy_reader *reader, const char *path, const struct brig_error *why)
 {
 	json_doc_error(reader->doc, path, BRIG_E_POLICY, reader->err, "%s", why->message);
 	error_remedy(reader->err, "%s", why->remedy);
@@ -58,17 +58,17 @@ static int complain(struct reader *reader, const char *path, const struct brig_e
 
 /* The rule that is being read: its keys have no room for it in the reader. */
 struct rule_reader {
-	struct reader reader; /* first: what the keys are handed */
+	struct policy_reader reader; /* first: what the keys are handed */
 	struct net_rule *rule;
 	char **reason;
 };
 
-static struct net_rule *rule_of(struct reader *reader)
+static struct net_rule *rule_of(struct policy_reader *reader)
 {
 	return ((struct rule_reader *)reader)->rule;
 }
 
-static int read_host(struct reader *reader, const char *path, json_t *value)
+static int read_host(struct policy_reader *reader, const char *path, json_t *value)
 {
 	struct brig_error why = { 0 };
 	const char *text;
@@ -81,7 +81,7 @@ static int read_host(struct reader *reader, const char *path, json_t *value)
 	return r < 0 ? complain(reader, path, &why) : 0;
 }
 
-static int read_ports(struct reader *reader, const char *path, json_t *value)
+static int read_ports(struct policy_reader *reader, const char *path, json_t *value)
 {
 	const char *text;
 	int r = read_string(reader, path, value, &text);
@@ -95,7 +95,7 @@ static int read_ports(struct reader *reader, const char *path, json_t *value)
 	return r;
 }
 
-static int read_local(struct reader *reader, const char *path, json_t *value)
+static int read_local(struct policy_reader *reader, const char *path, json_t *value)
 {
 	bool local = false;
 	int r = read_bool(reader, path, value, &local);
@@ -104,7 +104,7 @@ static int read_local(struct reader *reader, const char *path, json_t *value)
 	return r;
 }
 
-static int read_protocol(struct reader *reader, const char *path, json_t *value)
+static int read_protocol(struct policy_reader *reader, const char *path, json_t *value)
 {
 	const struct reader_choice names = { protocol_names, ARRAY_SIZE(protocol_names) };
 	unsigned choice = 0;
@@ -114,14 +114,14 @@ static int read_protocol(struct reader *reader, const char *path, json_t *value)
 	return r;
 }
 
-static int read_rule_reason(struct reader *reader, const char *path, json_t *value)
+static int read_rule_reason(struct policy_reader *reader, const char *path, json_t *value)
 {
 	return read_reason(reader, path, value, ((struct rule_reader *)reader)->reason);
 }
 
 /* "HOST:PORTS", or an object that says more. */
-static int read_rule(struct reader *reader, const char *path, json_t *value, struct net_rule *ret,
-		     char **reason)
+static int read_rule(struct policy_reader *reader, const char *path, json_t *value,
+		     struct net_rule *ret, char **reason)
 {
 	static const struct reader_key keys[] = {
 		{ "host", read_host },          { "ports", read_ports },
@@ -129,7 +129,7 @@ static int read_rule(struct reader *reader, const char *path, json_t *value, str
 		{ "reason", read_rule_reason },
 	};
 	struct rule_reader own = { .reader = *reader, .rule = ret, .reason = reason };
-	char below[READER_PATH_MAX];
+	char below[POLICY_PATH_MAX];
 
 	*ret = (struct net_rule){ 0 };
 	if (!json_is_object(value)) {
@@ -154,7 +154,7 @@ static int read_rule(struct reader *reader, const char *path, json_t *value, str
 	return r;
 }
 
-static int read_allow(struct reader *reader, const char *path, json_t *value)
+static int read_allow(struct policy_reader *reader, const char *path, json_t *value)
 {
 	struct policy_network *network = &reader->policy->network;
 	int r = read_array(reader, path, value, NET_RULES_MAX);
@@ -171,7 +171,7 @@ static int read_allow(struct reader *reader, const char *path, json_t *value)
 		return error_errno(reader->err, BRIG_E_SYSTEM, ENOMEM, "%s", path);
 	}
 	for (size_t i = 0; r == 0 && i < count; i++) {
-		char below[READER_PATH_MAX];
+		char below[POLICY_PATH_MAX];
 		snprintf(below, sizeof(below), "%.100s[%zu]", path, i);
 		r = read_rule(reader, below, json_array_get(value, i), &rules[i], &reasons[i]);
 	}
@@ -191,21 +191,21 @@ static int read_allow(struct reader *reader, const char *path, json_t *value)
 /* --- credentials --------------------------------------------------------------------------- */
 
 struct credential_reader {
-	struct reader reader;
+	struct policy_reader reader;
 	struct policy_credential *credential;
 };
 
-static struct policy_credential *credential_of(struct reader *reader)
+static struct policy_credential *credential_of(struct policy_reader *reader)
 {
 	return ((struct credential_reader *)reader)->credential;
 }
 
-static int wrong(struct reader *reader, const char *path, const char *what)
+static int wrong(struct policy_reader *reader, const char *path, const char *what)
 {
 	return json_doc_error(reader->doc, path, BRIG_E_POLICY, reader->err, "%s", what);
 }
 
-static int read_credential_host(struct reader *reader, const char *path, json_t *value)
+static int read_credential_host(struct policy_reader *reader, const char *path, json_t *value)
 {
 	const char *text;
 	int r = read_string(reader, path, value, &text);
@@ -215,7 +215,7 @@ static int read_credential_host(struct reader *reader, const char *path, json_t 
 		       : wrong(reader, path, "must be the name of one host");
 }
 
-static int read_credential_header(struct reader *reader, const char *path, json_t *value)
+static int read_credential_header(struct policy_reader *reader, const char *path, json_t *value)
 {
 	struct policy_credential *credential = credential_of(reader);
 	const char *text;
@@ -234,7 +234,7 @@ static int read_credential_header(struct reader *reader, const char *path, json_
 	return 0;
 }
 
-static int read_path(struct reader *reader, const char *path, json_t *value, char **ret)
+static int read_path(struct policy_reader *reader, const char *path, json_t *value, char **ret)
 {
 	const char *text;
 	int r = read_string(reader, path, value, &text);
@@ -250,17 +250,18 @@ static int read_path(struct reader *reader, const char *path, json_t *value, cha
 	return *ret ? 0 : error_errno(reader->err, BRIG_E_SYSTEM, ENOMEM, "%s", path);
 }
 
-static int read_credential_file(struct reader *reader, const char *path, json_t *value)
+static int read_credential_file(struct policy_reader *reader, const char *path, json_t *value)
 {
 	return read_path(reader, path, value, &credential_of(reader)->file);
 }
 
-static int read_credential_authorities(struct reader *reader, const char *path, json_t *value)
+static int read_credential_authorities(struct policy_reader *reader, const char *path,
+				       json_t *value)
 {
 	return read_path(reader, path, value, &credential_of(reader)->authorities);
 }
 
-static int read_credential_tls(struct reader *reader, const char *path, json_t *value)
+static int read_credential_tls(struct policy_reader *reader, const char *path, json_t *value)
 {
 	const struct reader_choice names = { tls_names, ARRAY_SIZE(tls_names) };
 	unsigned choice = 0;
@@ -276,7 +277,7 @@ static bool same(const char *a, const char *b)
 }
 
 /* What no key can tell by itself; `list[last]` is the newest. */
-static int check_credential(struct reader *reader, const char *path,
+static int check_credential(struct policy_reader *reader, const char *path,
 			    const struct policy_credential *list, size_t last)
 {
 	const struct policy_credential *own = &list[last];
@@ -298,7 +299,7 @@ static int check_credential(struct reader *reader, const char *path,
 	return 0;
 }
 
-static int read_credentials(struct reader *reader, const char *path, json_t *value)
+static int read_credentials(struct policy_reader *reader, const char *path, json_t *value)
 {
 	static const struct reader_key keys[] = {
 		{ "host", read_credential_host },
@@ -324,7 +325,7 @@ static int read_credentials(struct reader *reader, const char *path, json_t *val
 	network->credentials_count = count;
 	for (size_t i = 0; r == 0 && i < count; i++) {
 		struct credential_reader own = { .reader = *reader, .credential = &list[i] };
-		char below[READER_PATH_MAX];
+		char below[POLICY_PATH_MAX];
 		snprintf(below, sizeof(below), "%.100s[%zu]", path, i);
 		r = read_object(&own.reader, below, json_array_get(value, i), keys,
 				ARRAY_SIZE(keys));
@@ -335,7 +336,7 @@ static int read_credentials(struct reader *reader, const char *path, json_t *val
 
 /* --- the section --------------------------------------------------------------------------- */
 
-static int read_caller(struct reader *reader, const char *path, json_t *value)
+static int read_caller(struct policy_reader *reader, const char *path, json_t *value)
 {
 	const struct reader_choice names = { caller_names, ARRAY_SIZE(caller_names) };
 	unsigned choice = 0;
@@ -345,25 +346,25 @@ static int read_caller(struct reader *reader, const char *path, json_t *value)
 	return r;
 }
 
-static int read_connections(struct reader *reader, const char *path, json_t *value)
+static int read_connections(struct policy_reader *reader, const char *path, json_t *value)
 {
 	return read_quantity(reader, path, value, UNIT_COUNT, 1, CONNECTIONS_MAX,
 			     &reader->policy->network.connections);
 }
 
-static int read_total(struct reader *reader, const char *path, json_t *value)
+static int read_total(struct policy_reader *reader, const char *path, json_t *value)
 {
 	return read_quantity(reader, path, value, UNIT_COUNT, 1, TOTAL_MAX,
 			     &reader->policy->network.connections_total);
 }
 
-static int read_rate(struct reader *reader, const char *path, json_t *value)
+static int read_rate(struct policy_reader *reader, const char *path, json_t *value)
 {
 	return read_quantity(reader, path, value, UNIT_COUNT, 1, TOTAL_MAX,
 			     &reader->policy->network.rate);
 }
 
-int read_network(struct reader *reader, const char *path, json_t *value)
+int read_network(struct policy_reader *reader, const char *path, json_t *value)
 {
 	static const struct reader_key keys[] = {
 		{ "allow", read_allow },

@@ -7,7 +7,7 @@
 
 #define REASON_MAX 256
 
-int read_reason(struct reader *reader, const char *path, json_t *value, char **ret)
+int read_reason(struct policy_reader *reader, const char *path, json_t *value, char **ret)
 {
 	const char *text;
 	int r = read_string(reader, path, value, &text);
@@ -30,7 +30,7 @@ int read_reason(struct reader *reader, const char *path, json_t *value, char **r
 	return *ret ? 0 : error_errno(reader->err, BRIG_E_SYSTEM, ENOMEM, "%s", path);
 }
 
-int read_reasons(struct reader *reader, const char *path, json_t *value)
+int read_reasons(struct policy_reader *reader, const char *path, json_t *value)
 {
 	static const char *const words[] = { "optional", "required" };
 	const struct reader_choice names = { words, 2 };

@@ -35,7 +35,7 @@ static const char *kind_name(const json_t *value)
 	return "null";
 }
 
-static int wrong_kind(struct reader *reader, const char *path, const json_t *value,
+static int wrong_kind(struct policy_reader *reader, const char *path, const json_t *value,
 		      const char *wanted)
 {
 	json_doc_error(reader->doc, path, BRIG_E_POLICY, reader->err, "must be %s, not %s", wanted,
@@ -43,13 +43,13 @@ static int wrong_kind(struct reader *reader, const char *path, const json_t *val
 	return -EINVAL;
 }
 
-int reader_path(char path[READER_PATH_MAX], const char *parent, const char *key)
+int reader_path(char path[POLICY_PATH_MAX], const char *parent, const char *key)
 {
-	return snprintf(path, READER_PATH_MAX, "%s%s%s", parent, *parent ? "." : "", key);
+	return snprintf(path, POLICY_PATH_MAX, "%s%s%s", parent, *parent ? "." : "", key);
 }
 
-int reader_unknown(struct reader *reader, const char *path, const char *what, const char *word,
-		   const char *const *names, size_t count)
+int reader_unknown(struct policy_reader *reader, const char *path, const char *what,
+		   const char *word, const char *const *names, size_t count)
 {
 	_cleanup_(buf_done)
 	struct buf list = { 0 };
@@ -66,7 +66,7 @@ int reader_unknown(struct reader *reader, const char *path, const char *what, co
 	return -EINVAL;
 }
 
-static int unknown_key(struct reader *reader, const char *path, const char *key,
+static int unknown_key(struct policy_reader *reader, const char *path, const char *key,
 		       const struct reader_key *keys, size_t count)
 {
 	const char *names[KEYS_MAX];
@@ -78,12 +78,12 @@ static int unknown_key(struct reader *reader, const char *path, const char *key,
 	return reader_unknown(reader, path, "key", key, names, n);
 }
 
-int read_is_object(struct reader *reader, const char *path, json_t *value)
+int read_is_object(struct policy_reader *reader, const char *path, json_t *value)
 {
 	return json_is_object(value) ? 0 : wrong_kind(reader, path, value, "an object { ... }");
 }
 
-int read_object(struct reader *reader, const char *path, json_t *value,
+int read_object(struct policy_reader *reader, const char *path, json_t *value,
 		const struct reader_key *keys, size_t count)
 {
 	const char *key;
@@ -95,7 +95,7 @@ int read_object(struct reader *reader, const char *path, json_t *value,
 	}
 	json_object_foreach(value, key, item)
 	{
-		char below[READER_PATH_MAX];
+		char below[POLICY_PATH_MAX];
 		size_t i = 0;
 
 		reader_path(below, path, key);
@@ -114,7 +114,7 @@ int read_object(struct reader *reader, const char *path, json_t *value,
 	return 0;
 }
 
-int read_string(struct reader *reader, const char *path, json_t *value, const char **ret)
+int read_string(struct policy_reader *reader, const char *path, json_t *value, const char **ret)
 {
 	if (!json_is_string(value)) {
 		return wrong_kind(reader, path, value, "a text in quotes");
@@ -123,7 +123,7 @@ int read_string(struct reader *reader, const char *path, json_t *value, const ch
 	return 0;
 }
 
-int read_bool(struct reader *reader, const char *path, json_t *value, bool *ret)
+int read_bool(struct policy_reader *reader, const char *path, json_t *value, bool *ret)
 {
 	if (!json_is_boolean(value)) {
 		return wrong_kind(reader, path, value, "true or false");
@@ -132,7 +132,7 @@ int read_bool(struct reader *reader, const char *path, json_t *value, bool *ret)
 	return 0;
 }
 
-int read_choice(struct reader *reader, const char *path, json_t *value,
+int read_choice(struct policy_reader *reader, const char *path, json_t *value,
 		const struct reader_choice *choice, unsigned *ret)
 {
 	const char *text;
@@ -167,7 +167,7 @@ static const char *quantity_text(const json_t *value, char *buffer, size_t size)
 	return NULL;
 }
 
-int read_quantity(struct reader *reader, const char *path, json_t *value, enum unit unit,
+int read_quantity(struct policy_reader *reader, const char *path, json_t *value, enum unit unit,
 		  uint64_t least, uint64_t most, uint64_t *ret)
 {
 	char buffer[40], low[40], high[40];
@@ -194,7 +194,7 @@ int read_quantity(struct reader *reader, const char *path, json_t *value, enum u
 	return 0;
 }
 
-int read_array(struct reader *reader, const char *path, json_t *value, size_t most)
+int read_array(struct policy_reader *reader, const char *path, json_t *value, size_t most)
 {
 	if (!json_is_array(value)) {
 		return wrong_kind(reader, path, value, "a list [ ... ]");
@@ -206,8 +206,8 @@ int read_array(struct reader *reader, const char *path, json_t *value, size_t mo
 	return 0;
 }
 
-int read_strings(struct reader *reader, const char *path, json_t *value,
-		 int (*check)(struct reader *reader, const char *path, const char *item),
+int read_strings(struct policy_reader *reader, const char *path, json_t *value,
+		 int (*check)(struct policy_reader *reader, const char *path, const char *item),
 		 struct strlist *ret)
 {
 	_cleanup_(strlist_done)
@@ -215,7 +215,7 @@ int read_strings(struct reader *reader, const char *path, json_t *value,
 	int r = read_array(reader, path, value, STRINGS_MAX);
 
 	for (size_t i = 0; r == 0 && i < json_array_size(value); i++) {
-		char below[READER_PATH_MAX];
+		char below[POLICY_PATH_MAX];
 		const char *text;
 
 		snprintf(below, sizeof(below), "%s[%zu]", path, i);

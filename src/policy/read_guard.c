@@ -25,7 +25,7 @@ const char *const auto_run_names[AUTO_RUNS] = {
 
 #define CHOICE(names) (&(const struct reader_choice){ names, ARRAY_SIZE(names) })
 
-int read_guard_mode(struct reader *reader, const char *path, json_t *value)
+int read_guard_mode(struct policy_reader *reader, const char *path, json_t *value)
 {
 	unsigned choice = 0;
 	int r = read_choice(reader, path, value, CHOICE(guard_mode_names), &choice);
@@ -37,7 +37,7 @@ int read_guard_mode(struct reader *reader, const char *path, json_t *value)
 }
 
 /* "json", "os.path": parts of letters, digits and underscores. */
-static int check_module(struct reader *reader, const char *path, const char *item)
+static int check_module(struct policy_reader *reader, const char *path, const char *item)
 {
 	bool sound = strlen(item) <= MODULE_MAX && item[0];
 	char before = '.';
@@ -57,7 +57,7 @@ static int check_module(struct reader *reader, const char *path, const char *ite
 	return -EINVAL;
 }
 
-static int read_modules(struct reader *reader, const char *path, json_t *value)
+static int read_modules(struct policy_reader *reader, const char *path, json_t *value)
 {
 	int r = read_strings(reader, path, value, check_module, &reader->policy->guard.modules);
 
@@ -65,19 +65,19 @@ static int read_modules(struct reader *reader, const char *path, json_t *value)
 	return r;
 }
 
-static int read_operations(struct reader *reader, const char *path, json_t *value)
+static int read_operations(struct policy_reader *reader, const char *path, json_t *value)
 {
 	return read_quantity(reader, path, value, UNIT_COUNT, 0, OPERATIONS_MAX,
 			     &reader->policy->guard.operations);
 }
 
-static int read_recursion(struct reader *reader, const char *path, json_t *value)
+static int read_recursion(struct policy_reader *reader, const char *path, json_t *value)
 {
 	return read_quantity(reader, path, value, UNIT_COUNT, RECURSION_MIN, RECURSION_MAX,
 			     &reader->policy->guard.recursion);
 }
 
-int read_guard(struct reader *reader, const char *path, json_t *value)
+int read_guard(struct policy_reader *reader, const char *path, json_t *value)
 {
 	static const struct reader_key keys[] = {
 		{ "mode", read_guard_mode },
@@ -90,7 +90,7 @@ int read_guard(struct reader *reader, const char *path, json_t *value)
 				     : read_guard_mode(reader, path, value);
 }
 
-static int read_score(struct reader *reader, const char *path, json_t *value, unsigned *ret)
+static int read_score(struct policy_reader *reader, const char *path, json_t *value, unsigned *ret)
 {
 	uint64_t score = 0;
 	int r = read_quantity(reader, path, value, UNIT_COUNT, 1, SCORE_MAX, &score);
@@ -101,17 +101,17 @@ static int read_score(struct reader *reader, const char *path, json_t *value, un
 	return r;
 }
 
-static int read_ask_from(struct reader *reader, const char *path, json_t *value)
+static int read_ask_from(struct policy_reader *reader, const char *path, json_t *value)
 {
 	return read_score(reader, path, value, &reader->policy->risk.ask);
 }
 
-static int read_refuse_from(struct reader *reader, const char *path, json_t *value)
+static int read_refuse_from(struct policy_reader *reader, const char *path, json_t *value)
 {
 	return read_score(reader, path, value, &reader->policy->risk.refuse);
 }
 
-int read_auto_run(struct reader *reader, const char *path, json_t *value)
+int read_auto_run(struct policy_reader *reader, const char *path, json_t *value)
 {
 	static const struct reader_key keys[] = {
 		{ "ask_from", read_ask_from },

@@ -20,15 +20,15 @@ static const char *const too_frequent[] = {
 	"poll", "exit",          "exit_group",     "rt_sigreturn", "restart_syscall",
 };
 
-static int wrong_item(struct reader *reader, const char *path, const char *item, const char *why,
-		      const char *remedy)
+static int wrong_item(struct policy_reader *reader, const char *path, const char *item,
+		      const char *why, const char *remedy)
 {
 	json_doc_error(reader->doc, path, BRIG_E_POLICY, reader->err, "\"%.64s\" %s", item, why);
 	error_remedy(reader->err, "%s", remedy);
 	return -EINVAL;
 }
 
-static int check_call(struct reader *reader, const char *path, const char *item)
+static int check_call(struct policy_reader *reader, const char *path, const char *item)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(too_frequent); i++) {
 		if (strcmp(item, too_frequent[i]) == 0) {
@@ -46,7 +46,7 @@ static int check_call(struct reader *reader, const char *path, const char *item)
 				    "\"socket\"");
 }
 
-static int check_pattern(struct reader *reader, const char *path, const char *item)
+static int check_pattern(struct policy_reader *reader, const char *path, const char *item)
 {
 	static const char remedy[] = "name paths in the cell, such as \"/etc/shadow\", "
 				     "\"/proc/*/mem\" or \"/sandbox/**\"";
@@ -70,8 +70,8 @@ static int check_pattern(struct reader *reader, const char *path, const char *it
 	return 0;
 }
 
-static int read_watched(struct reader *reader, const char *path, json_t *value,
-			int (*check)(struct reader *, const char *, const char *),
+static int read_watched(struct policy_reader *reader, const char *path, json_t *value,
+			int (*check)(struct policy_reader *, const char *, const char *),
 			struct strlist *ret)
 {
 	int r = read_array(reader, path, value, WATCHED_MAX);
@@ -79,38 +79,38 @@ static int read_watched(struct reader *reader, const char *path, json_t *value,
 	return r < 0 ? r : read_strings(reader, path, value, check, ret);
 }
 
-static int read_calls(struct reader *reader, const char *path, json_t *value)
+static int read_calls(struct policy_reader *reader, const char *path, json_t *value)
 {
 	return read_watched(reader, path, value, check_call, &reader->policy->monitor.calls);
 }
 
-static int read_patterns(struct reader *reader, const char *path, json_t *value)
+static int read_patterns(struct policy_reader *reader, const char *path, json_t *value)
 {
 	return read_watched(reader, path, value, check_pattern, &reader->policy->monitor.files);
 }
 
-static int read_most(struct reader *reader, const char *path, json_t *value, uint64_t *ret)
+static int read_most(struct policy_reader *reader, const char *path, json_t *value, uint64_t *ret)
 {
 	return read_quantity(reader, path, value, UNIT_COUNT, 0, END_MAX, ret);
 }
 
-int read_denials_max(struct reader *reader, const char *path, json_t *value)
+int read_denials_max(struct policy_reader *reader, const char *path, json_t *value)
 {
 	return read_most(reader, path, value, &reader->policy->monitor.end_after.denied_calls);
 }
 
-static int read_refused(struct reader *reader, const char *path, json_t *value)
+static int read_refused(struct policy_reader *reader, const char *path, json_t *value)
 {
 	return read_most(reader, path, value,
 			 &reader->policy->monitor.end_after.refused_connections);
 }
 
-static int read_watched_most(struct reader *reader, const char *path, json_t *value)
+static int read_watched_most(struct policy_reader *reader, const char *path, json_t *value)
 {
 	return read_most(reader, path, value, &reader->policy->monitor.end_after.watched);
 }
 
-static int read_end_after(struct reader *reader, const char *path, json_t *value)
+static int read_end_after(struct policy_reader *reader, const char *path, json_t *value)
 {
 	static const struct reader_key keys[] = {
 		{ "denied_calls", read_denials_max },
@@ -121,7 +121,7 @@ static int read_end_after(struct reader *reader, const char *path, json_t *value
 	return read_object(reader, path, value, keys, ARRAY_SIZE(keys));
 }
 
-int read_monitor(struct reader *reader, const char *path, json_t *value)
+int read_monitor(struct policy_reader *reader, const char *path, json_t *value)
 {
 	static const struct reader_key keys[] = {
 		{ "calls", read_calls },

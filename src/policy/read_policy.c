@@ -21,7 +21,7 @@ const char *const caller_mounts_names[CALLER_MOUNTS] = {
 
 #define CHOICE(names) (&(const struct reader_choice){ names, ARRAY_SIZE(names) })
 
-static int read_description(struct reader *reader, const char *path, json_t *value)
+static int read_description(struct policy_reader *reader, const char *path, json_t *value)
 {
 	const char *text;
 	int r = read_string(reader, path, value, &text);
@@ -45,14 +45,14 @@ static int read_description(struct reader *reader, const char *path, json_t *val
 }
 
 /* The loader has dealt with it; here it is only known. */
-static int read_extends(struct reader *reader, const char *path, json_t *value)
+static int read_extends(struct policy_reader *reader, const char *path, json_t *value)
 {
 	const char *text;
 
 	return read_string(reader, path, value, &text);
 }
 
-static int read_provider(struct reader *reader, const char *path, json_t *value)
+static int read_provider(struct policy_reader *reader, const char *path, json_t *value)
 {
 	const char *names[PROVIDERS_MAX];
 	size_t count = 0;
@@ -69,7 +69,7 @@ static int read_provider(struct reader *reader, const char *path, json_t *value)
 	return r;
 }
 
-static int read_on_output_limit(struct reader *reader, const char *path, json_t *value)
+static int read_on_output_limit(struct policy_reader *reader, const char *path, json_t *value)
 {
 	unsigned choice = 0;
 	int r = read_choice(reader, path, value, CHOICE(output_names), &choice);
@@ -80,7 +80,7 @@ static int read_on_output_limit(struct reader *reader, const char *path, json_t 
 	return r;
 }
 
-static int read_caller_mounts(struct reader *reader, const char *path, json_t *value)
+static int read_caller_mounts(struct policy_reader *reader, const char *path, json_t *value)
 {
 	unsigned choice = 0;
 	int r = read_choice(reader, path, value, CHOICE(caller_mounts_names), &choice);
@@ -91,7 +91,7 @@ static int read_caller_mounts(struct reader *reader, const char *path, json_t *v
 	return r;
 }
 
-static int check_layer(struct reader *reader, const char *path, const char *item)
+static int check_layer(struct policy_reader *reader, const char *path, const char *item)
 {
 	const char *names[LAYER_COUNT];
 
@@ -104,7 +104,7 @@ static int check_layer(struct reader *reader, const char *path, const char *item
 	return reader_unknown(reader, path, "layer", item, names, LAYER_COUNT);
 }
 
-static int read_may_miss(struct reader *reader, const char *path, json_t *value)
+static int read_may_miss(struct policy_reader *reader, const char *path, json_t *value)
 {
 	_cleanup_(strlist_done)
 	struct strlist names = { 0 };
@@ -120,53 +120,53 @@ static int read_may_miss(struct reader *reader, const char *path, json_t *value)
 	return 0;
 }
 
-static int read_own_limits(struct reader *reader, const char *path, json_t *value)
+static int read_own_limits(struct policy_reader *reader, const char *path, json_t *value)
 {
 	return read_limits(reader, path, value, &reader->policy->limits);
 }
 
-static int read_ceiling(struct reader *reader, const char *path, json_t *value)
+static int read_ceiling(struct policy_reader *reader, const char *path, json_t *value)
 {
 	return read_limits(reader, path, value, &reader->policy->ceiling);
 }
 
-static int read_compile_limits(struct reader *reader, const char *path, json_t *value)
+static int read_compile_limits(struct policy_reader *reader, const char *path, json_t *value)
 {
 	return read_limits(reader, path, value, &reader->policy->compile_limits);
 }
 
-static int read_compile(struct reader *reader, const char *path, json_t *value)
+static int read_compile(struct policy_reader *reader, const char *path, json_t *value)
 {
 	static const struct reader_key keys[] = { { "limits", read_compile_limits } };
 
 	return read_object(reader, path, value, keys, ARRAY_SIZE(keys));
 }
 
-static int read_in_bytes(struct reader *reader, const char *path, json_t *value)
+static int read_in_bytes(struct policy_reader *reader, const char *path, json_t *value)
 {
 	return read_quantity(reader, path, value, UNIT_BYTES, 0, FILES_BYTES_MAX,
 			     &reader->policy->files_in_bytes);
 }
 
-static int read_in_count(struct reader *reader, const char *path, json_t *value)
+static int read_in_count(struct policy_reader *reader, const char *path, json_t *value)
 {
 	return read_quantity(reader, path, value, UNIT_COUNT, 0, FILES_MAX,
 			     &reader->policy->files_in_count);
 }
 
-static int read_out_bytes(struct reader *reader, const char *path, json_t *value)
+static int read_out_bytes(struct policy_reader *reader, const char *path, json_t *value)
 {
 	return read_quantity(reader, path, value, UNIT_BYTES, 0, FILES_BYTES_MAX,
 			     &reader->policy->files_out_bytes);
 }
 
-static int read_out_count(struct reader *reader, const char *path, json_t *value)
+static int read_out_count(struct policy_reader *reader, const char *path, json_t *value)
 {
 	return read_quantity(reader, path, value, UNIT_COUNT, 0, FILES_MAX,
 			     &reader->policy->files_out_count);
 }
 
-static int read_files(struct reader *reader, const char *path, json_t *value)
+static int read_files(struct policy_reader *reader, const char *path, json_t *value)
 {
 	static const struct reader_key keys[] = {
 		{ "in_bytes", read_in_bytes },
@@ -178,7 +178,7 @@ static int read_files(struct reader *reader, const char *path, json_t *value)
 	return read_object(reader, path, value, keys, ARRAY_SIZE(keys));
 }
 
-static int check_name(struct reader *reader, const char *path, const char *item)
+static int check_name(struct policy_reader *reader, const char *path, const char *item)
 {
 	if (id_name_valid(item)) {
 		return 0;
@@ -189,22 +189,22 @@ static int check_name(struct reader *reader, const char *path, const char *item)
 	return -EINVAL;
 }
 
-static int read_runtimes(struct reader *reader, const char *path, json_t *value)
+static int read_runtimes(struct policy_reader *reader, const char *path, json_t *value)
 {
 	return read_strings(reader, path, value, check_name, &reader->policy->runtimes);
 }
 
-static int read_exec_writable(struct reader *reader, const char *path, json_t *value)
+static int read_exec_writable(struct policy_reader *reader, const char *path, json_t *value)
 {
 	return read_bool(reader, path, value, &reader->policy->exec_writable);
 }
 
-static int read_terminal(struct reader *reader, const char *path, json_t *value)
+static int read_terminal(struct policy_reader *reader, const char *path, json_t *value)
 {
 	return read_bool(reader, path, value, &reader->policy->terminal);
 }
 
-static int check_syscall(struct reader *reader, const char *path, const char *item)
+static int check_syscall(struct policy_reader *reader, const char *path, const char *item)
 {
 	struct brig_error why = { 0 };
 
@@ -216,12 +216,12 @@ static int check_syscall(struct reader *reader, const char *path, const char *it
 	return -EINVAL;
 }
 
-static int read_syscalls(struct reader *reader, const char *path, json_t *value)
+static int read_syscalls(struct policy_reader *reader, const char *path, json_t *value)
 {
 	return read_strings(reader, path, value, check_syscall, &reader->policy->syscalls);
 }
 
-int read_policy(struct reader *reader)
+int read_policy(struct policy_reader *reader)
 {
 	static const struct reader_key keys[] = {
 		{ "description", read_description },
@@ -269,7 +269,7 @@ static unsigned lower(unsigned a, unsigned b)
 	return a == 0 || (b != 0 && b < a) ? b : a;
 }
 
-int read_operator_ceiling(struct reader *reader)
+int read_operator_ceiling(struct policy_reader *reader)
 {
 	static const struct reader_key keys[] = {
 		{ "ceiling", read_ceiling },

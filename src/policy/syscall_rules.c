@@ -10,7 +10,7 @@
 #define WORD_MAX 32
 
 /* A field of a line, without the blanks around it. */
-struct field {
+struct rule_field {
 	const char *start;
 	const char *end;
 };
@@ -22,7 +22,7 @@ static bool blank(char c)
 	return c == ' ' || c == '\t';
 }
 
-static struct field trim(const char *start, const char *end)
+static struct rule_field trim(const char *start, const char *end)
 {
 	while (start < end && blank(*start)) {
 		start++;
@@ -30,10 +30,10 @@ static struct field trim(const char *start, const char *end)
 	while (end > start && blank(end[-1])) {
 		end--;
 	}
-	return (struct field){ start, end };
+	return (struct rule_field){ start, end };
 }
 
-static bool split(const char *line, const char *end, struct field fields[FIELD_COUNT])
+static bool split(const char *line, const char *end, struct rule_field fields[FIELD_COUNT])
 {
 	for (unsigned i = 0; i < FIELD_REASON; i++) {
 		const char *bar = line;
@@ -51,7 +51,7 @@ static bool split(const char *line, const char *end, struct field fields[FIELD_C
 }
 
 /* For the tables' own functions, which want NUL at the end. */
-static const char *word(struct field field, char text[WORD_MAX])
+static const char *word(struct rule_field field, char text[WORD_MAX])
 {
 	size_t length = (size_t)(field.end - field.start);
 
@@ -150,7 +150,7 @@ static const char *narrow(struct rule_builder *builder, struct filter_rule *rule
 }
 
 static const char *parse_rule(struct rule_builder *builder, const char *origin,
-			      const struct field fields[FIELD_COUNT])
+			      const struct rule_field fields[FIELD_COUNT])
 {
 	struct filter_rule rule = { .reason = fields[FIELD_REASON].start, .origin = origin };
 	size_t reason = (size_t)(fields[FIELD_REASON].end - rule.reason);
@@ -202,8 +202,8 @@ int syscall_rules_parse(struct rule_builder *builder, const char *origin, const 
 	}
 	while (text < stop) {
 		const char *end = text + strlen(text);
-		struct field line = trim(text, end);
-		struct field fields[FIELD_COUNT];
+		struct rule_field line = trim(text, end);
+		struct rule_field fields[FIELD_COUNT];
 
 		number++;
 		text = end + 1;

@@ -65,7 +65,7 @@ static void locate(const struct trace_text *text, const char *path, struct origi
 static json_t *find_at(const struct trace_text *text, const char *section, const char *key,
 		       int index, struct origin *ret)
 {
-	char path[READER_PATH_MAX];
+	char path[POLICY_PATH_MAX];
 	bool whole = false;
 	json_t *value = text->doc.root ? find(text, section, key, &whole) : NULL;
 

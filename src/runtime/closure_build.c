@@ -17,19 +17,19 @@
 /* Names that every Linux program may start a path with; on merged-usr hosts they are links. */
 static const char *const root_links[] = { "/bin", "/sbin", "/lib", "/lib64", "/lib32" };
 
-struct builder {
+struct closure_builder {
 	struct closure_set set;
 	const char *words[PLACEHOLDER_COUNT];
 	struct brig_error *err;
 };
 
-static void builder_done(struct builder *builder)
+static void builder_done(struct closure_builder *builder)
 {
 	closure_set_done(&builder->set);
 }
 
 /* Adds one path as it is; what is missing is skipped. */
-static int add_path(struct builder *builder, const char *path)
+static int add_path(struct closure_builder *builder, const char *path)
 {
 	int r = closure_set_add(&builder->set, path, NULL, builder->err);
 
@@ -40,7 +40,7 @@ static int add_path(struct builder *builder, const char *path)
 			    : error_errno(builder->err, BRIG_E_RUNTIME, -r, "closure: %s", path);
 }
 
-static int add_glob(struct builder *builder, const char *pattern)
+static int add_glob(struct closure_builder *builder, const char *pattern)
 {
 	glob_t found = { 0 };
 	int r = glob(pattern, GLOB_NOSORT | GLOB_NOESCAPE, NULL, &found);
@@ -63,7 +63,7 @@ static int add_glob(struct builder *builder, const char *pattern)
 }
 
 /* 1: a directory and no link; 0: not; -errno: a shortage, which must not shrink the closure. */
-static int is_real_dir(struct builder *builder, const char *path)
+static int is_real_dir(struct closure_builder *builder, const char *path)
 {
 	struct stat st;
 
@@ -80,7 +80,7 @@ static int is_real_dir(struct builder *builder, const char *path)
  * A whole directory, because interpreters load more by name than they are linked against, and
  * because one mount is cheaper than many.
  */
-static int add_library_dir(struct builder *builder)
+static int add_library_dir(struct closure_builder *builder)
 {
 	char multiarch[PATH_MAX];
 	int r;
@@ -103,7 +103,7 @@ static int add_library_dir(struct builder *builder)
 	return r < 0 ? r : add_path(builder, "/lib");
 }
 
-static int add_group(struct builder *builder, const char *name)
+static int add_group(struct closure_builder *builder, const char *name)
 {
 	const char *const *entries = closure_group(name);
 	int r = strcmp(name, "@libs") == 0 ? add_library_dir(builder) : 0;
@@ -114,7 +114,7 @@ static int add_group(struct builder *builder, const char *name)
 	return r;
 }
 
-static int add_entry(struct builder *builder, const char *entry)
+static int add_entry(struct closure_builder *builder, const char *entry)
 {
 	_cleanup_(buf_done)
 	struct buf path = { 0 };
@@ -143,7 +143,7 @@ static int add_entry(struct builder *builder, const char *entry)
 					: add_path(builder, path.data);
 }
 
-static int add_entries(struct builder *builder, const struct strlist *entries)
+static int add_entries(struct closure_builder *builder, const struct strlist *entries)
 {
 	int r = 0;
 
@@ -154,7 +154,7 @@ static int add_entries(struct builder *builder, const struct strlist *entries)
 }
 
 /* "/bin -> usr/bin" without what it leads to; nothing where /bin is a directory of its own. */
-static int add_root_links(struct builder *builder)
+static int add_root_links(struct closure_builder *builder)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(root_links); i++) {
 		int r = closure_set_add_link(&builder->set, root_links[i]);
@@ -178,7 +178,7 @@ static bool uses_program(const struct strlist *argv)
 	return false;
 }
 
-static int build(struct builder *builder, const struct runtime *runtime, bool with_compiler)
+static int build(struct closure_builder *builder, const struct runtime *runtime, bool with_compiler)
 {
 	enum program_kind kind;
 	int r = add_root_links(builder);
@@ -201,7 +201,7 @@ int runtime_closure(const struct runtime *runtime, bool with_compiler, struct cl
 {
 	const char *slash = runtime->real_program ? strrchr(runtime->real_program, '/') : NULL;
 	_cleanup_(builder_done)
-	struct builder builder = {
+	struct closure_builder builder = {
 		.err = err,
 		.words = { [PLACEHOLDER_PROGRAM] = runtime->program,
 			   [PLACEHOLDER_PREFIX] = runtime->prefix,
@@ -224,7 +224,7 @@ int runtime_closure(const struct runtime *runtime, bool with_compiler, struct cl
 }
 
 /* A script may start anything: it gets what the runtime for any command has, and itself. */
-static int add_command_runtime(struct builder *builder, struct brig_error *err)
+static int add_command_runtime(struct closure_builder *builder, struct brig_error *err)
 {
 	struct runtime *command = NULL;
 	struct runtime_source built_in = { 0 };
@@ -240,7 +240,7 @@ static int add_command_runtime(struct builder *builder, struct brig_error *err)
 int program_closure(const char *program, struct closure *ret, struct brig_error *err)
 {
 	_cleanup_(builder_done)
-	struct builder builder = {
+	struct closure_builder builder = {
 		.err = err,
 		.words = { [PLACEHOLDER_MULTIARCH] = closure_multiarch },
 	};

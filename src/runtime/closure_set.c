@@ -73,14 +73,14 @@ static int push(struct closure_set *set, enum closure_kind kind, const char *pat
 	return 0;
 }
 
-struct walk {
+struct path_walk {
 	char real[PATH_MAX]; /* resolved so far, without a slash at the end; "" is the root */
 	char rest[PATH_MAX]; /* still to go */
 	unsigned links;
 	mode_t mode; /* of what `real` names */
 };
 
-static void walk_up(struct walk *walk)
+static void walk_up(struct path_walk *walk)
 {
 	char *slash = strrchr(walk->real, '/');
 
@@ -91,7 +91,7 @@ static void walk_up(struct walk *walk)
 }
 
 /* Takes the next part of `rest` into `name`; false at the end. */
-static bool walk_part(struct walk *walk, char name[NAME_MAX + 1], int *error)
+static bool walk_part(struct path_walk *walk, char name[NAME_MAX + 1], int *error)
 {
 	char *start = walk->rest + strspn(walk->rest, "/");
 	size_t size = strcspn(start, "/");
@@ -110,7 +110,7 @@ static bool walk_part(struct walk *walk, char name[NAME_MAX + 1], int *error)
 }
 
 /* Goes on where the text of a link leads. */
-static int walk_link(struct walk *walk, const char *text)
+static int walk_link(struct path_walk *walk, const char *text)
 {
 	char rest[PATH_MAX];
 
@@ -139,7 +139,7 @@ static const char *known_link(const struct closure_set *set, const char *path)
 	return NULL;
 }
 
-static int walk_new_link(struct closure_set *set, struct walk *walk, const char *link)
+static int walk_new_link(struct closure_set *set, struct path_walk *walk, const char *link)
 {
 	char text[PATH_MAX];
 	ssize_t size = readlink(link, text, sizeof(text) - 1);
@@ -153,7 +153,7 @@ static int walk_new_link(struct closure_set *set, struct walk *walk, const char 
 	return r < 0 ? r : walk_link(walk, text);
 }
 
-static int walk_step(struct closure_set *set, struct walk *walk, const char *name)
+static int walk_step(struct closure_set *set, struct path_walk *walk, const char *name)
 {
 	char next[PATH_MAX];
 	struct stat st;
@@ -187,7 +187,7 @@ static int walk_step(struct closure_set *set, struct walk *walk, const char *nam
 	return 0;
 }
 
-static int walk_path(struct closure_set *set, struct walk *walk, const char *path)
+static int walk_path(struct closure_set *set, struct path_walk *walk, const char *path)
 {
 	char name[NAME_MAX + 1];
 	int r = 0;
@@ -209,7 +209,7 @@ static int walk_path(struct closure_set *set, struct walk *walk, const char *pat
 	return r;
 }
 
-static int add_real(struct closure_set *set, const struct walk *walk, const char *path,
+static int add_real(struct closure_set *set, const struct path_walk *walk, const char *path,
 		    struct brig_error *err)
 {
 	const char *real = walk->real[0] ? walk->real : "/";
@@ -228,7 +228,7 @@ static int add_real(struct closure_set *set, const struct walk *walk, const char
 
 int closure_set_add(struct closure_set *set, const char *path, char *real, struct brig_error *err)
 {
-	struct walk walk;
+	struct path_walk walk;
 	size_t before = set->count;
 	int r = walk_path(set, &walk, path);
 

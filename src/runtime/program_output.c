@@ -16,14 +16,14 @@
 
 #define STACK_SIZE 32768
 
-struct child {
+struct program_child {
 	const char *program;
 	char *const *argv;
 	int output;
 };
 
 /* Becomes the program; signals are blocked, and the host's handlers still in place. */
-static void become(const struct child *child, pid_t parent)
+static void become(const struct program_child *child, pid_t parent)
 {
 	static const char *const no_env[] = { NULL };
 	struct sigaction ordinary = { .sa_handler = SIG_DFL };
@@ -50,7 +50,7 @@ static void become(const struct child *child, pid_t parent)
  */
 static int child_main(void *data)
 {
-	const struct child *child = data;
+	const struct program_child *child = data;
 	pid_t self = getpid();
 	siginfo_t info;
 	/* Not close-on-exec: where the host had closed 0, this one is to stay. */
@@ -98,24 +98,24 @@ static int collect(int fd, uint64_t deadline_ns, struct buf *ret)
 		if (n <= 0) {
 			return n < 0 ? -errno : 0;
 		}
-		if (ret->size + (size_t)n > ASK_OUTPUT_MAX) {
-			n = (ssize_t)(ASK_OUTPUT_MAX - ret->size);
+		if (ret->size + (size_t)n > PROGRAM_OUTPUT_MAX) {
+			n = (ssize_t)(PROGRAM_OUTPUT_MAX - ret->size);
 		}
 		buf_add(ret, chunk, (size_t)n);
-		if (ret->size >= ASK_OUTPUT_MAX) {
+		if (ret->size >= PROGRAM_OUTPUT_MAX) {
 			return 0;
 		}
 	}
 }
 
-int ask_program(const char *program, char *const argv[], int timeout_ms, struct buf *ret)
+int program_output_read(const char *program, char *const argv[], int timeout_ms, struct buf *ret)
 {
 	uint64_t deadline_ns = clock_now_ns() + (uint64_t)timeout_ms * 1000000u;
 	_cleanup_close_ int read_fd = -1;
 	_cleanup_close_ int write_fd = -1;
 	_cleanup_close_ int pid_fd = -1;
 	_Alignas(16) char stack[STACK_SIZE];
-	struct child child = { .program = program, .argv = argv };
+	struct program_child child = { .program = program, .argv = argv };
 	sigset_t all, before;
 	siginfo_t info;
 	int fds[2];

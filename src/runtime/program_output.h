@@ -5,12 +5,12 @@
 
 #include "base/buf.h"
 
-#define ASK_OUTPUT_MAX 4096
+#define PROGRAM_OUTPUT_MAX 4096
 
 /*
  * Runs program with argv in an empty environment, standard input empty, and collects what it
- * prints, on either stream, up to ASK_OUTPUT_MAX. -ETIMEDOUT: it was killed. How it exits does
+ * prints, on either stream, up to PROGRAM_OUTPUT_MAX. -ETIMEDOUT: it was killed. How it exits does
  * not matter. The child has no exit signal: the caller's own wait() calls never see it.
  */
-int ask_program(const char *program, char *const argv[], int timeout_ms, struct buf *ret);
+int program_output_read(const char *program, char *const argv[], int timeout_ms, struct buf *ret);
 #endif

@@ -44,7 +44,7 @@ static int ask_version(const struct runtime *runtime, char version[VERSION_BYTES
 		r = strlist_add(&argv, runtime->version_argv.items[i]);
 	}
 	if (r == 0) {
-		r = ask_program(runtime->program, argv.items, TIMEOUT_MS, &output);
+		r = program_output_read(runtime->program, argv.items, TIMEOUT_MS, &output);
 	}
 	if (r < 0) {
 		r = error_errno(err, BRIG_E_RUNTIME, -r, "cannot ask %s for its version",

@@ -14,7 +14,7 @@
 #define SCAN_MAX       (1024u * 1024u)
 #define NAME_MAX_BYTES 48
 
-struct scan {
+struct source_scan {
 	const struct source_words *words;
 	const char *at, *end;
 	unsigned depth;   /* of braces */
@@ -37,7 +37,7 @@ static bool is_word_byte(char c)
 	       u == '_' || u == '$' || u >= 0x80;
 }
 
-static bool starts(const struct scan *scan, const char *text)
+static bool starts(const struct source_scan *scan, const char *text)
 {
 	size_t size = strlen(text);
 
@@ -45,14 +45,14 @@ static bool starts(const struct scan *scan, const char *text)
 }
 
 /* Moves behind `text`, or to the end. */
-static void skip_past(struct scan *scan, const char *text)
+static void skip_past(struct source_scan *scan, const char *text)
 {
 	const char *found = memmem(scan->at, (size_t)(scan->end - scan->at), text, strlen(text));
 
 	scan->at = found ? found + strlen(text) : scan->end;
 }
 
-static void skip_quoted(struct scan *scan, char quote)
+static void skip_quoted(struct source_scan *scan, char quote)
 {
 	for (scan->at++; scan->at < scan->end; scan->at++) {
 		if (*scan->at == '\\') {
@@ -65,7 +65,7 @@ static void skip_quoted(struct scan *scan, char quote)
 }
 
 /* Comments and literals; false when there is none here. */
-static bool skip_opaque(struct scan *scan)
+static bool skip_opaque(struct source_scan *scan)
 {
 	if (starts(scan, "//")) {
 		skip_past(scan, "\n");
@@ -90,7 +90,7 @@ static void keep_first(char to[64], const char *name)
 	}
 }
 
-static void take_package(struct scan *scan)
+static void take_package(struct source_scan *scan)
 {
 	size_t used = 0;
 
@@ -106,7 +106,7 @@ static void take_package(struct scan *scan)
 	scan->package[used] = '\0';
 }
 
-static void take_type_name(struct scan *scan, const char *name)
+static void take_type_name(struct source_scan *scan, const char *name)
 {
 	scan->expect_name = false;
 	(void)snprintf(scan->type, sizeof(scan->type), "%s", name);
@@ -116,7 +116,7 @@ static void take_type_name(struct scan *scan, const char *name)
 	}
 }
 
-static bool calls_follow(const struct scan *scan)
+static bool calls_follow(const struct source_scan *scan)
 {
 	const char *at = scan->at;
 
@@ -126,7 +126,7 @@ static bool calls_follow(const struct scan *scan)
 	return at < scan->end && *at == '(';
 }
 
-static void take_word(struct scan *scan)
+static void take_word(struct source_scan *scan)
 {
 	const char *start = scan->at;
 	char word[NAME_MAX_BYTES + 1];
@@ -156,7 +156,7 @@ static void take_word(struct scan *scan)
 	}
 }
 
-static void take_mark(struct scan *scan)
+static void take_mark(struct source_scan *scan)
 {
 	char c = *scan->at++;
 
@@ -171,7 +171,7 @@ static void take_mark(struct scan *scan)
 	}
 }
 
-static void scan_code(struct scan *scan)
+static void scan_code(struct source_scan *scan)
 {
 	while (scan->at < scan->end) {
 		char c = *scan->at;
@@ -204,7 +204,7 @@ static const char *extension_of(const char *path)
 void runtime_source_name(const struct runtime *runtime, const char *path, const char *code,
 			 size_t size, struct runtime_source_name *ret)
 {
-	struct scan scan = {
+	struct source_scan scan = {
 		.words = &runtime->words,
 		.at = code,
 		.end = code + (size > SCAN_MAX ? SCAN_MAX : size),

@@ -62,7 +62,7 @@ static void say_done(void)
 	syscall(SYS_sysinfo, NULL, DONE_MAGIC, (long)leaving.status);
 }
 
-void template_leave_register(void)
+void template_exit_register(void)
 {
 	/* What is registered first is called last. Without it a program ends as ever. */
 	atexit(say_done);

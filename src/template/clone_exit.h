@@ -7,7 +7,7 @@
 
 bool template_is_single_threaded(void);
 /* In the template, before anything is loaded that might have to do something at the end. */
-void template_leave_register(void);
+void template_exit_register(void);
 /* In the template, when all is loaded. */
 void template_leave_prepare(void);
 /* In a payload. `parks`: its filter lets it say that it is done. */

@@ -14,33 +14,34 @@
 #define RUN        4            /* so many blocks in a row from its start: a pool that was empty */
 #define FILL_BYTES (256 * 1024) /* in one size; whoever needs more has other pools than these */
 
-struct block {
-	struct block *before;
+struct heap_block {
+	struct heap_block *before;
 };
 
-static bool starts_pool(const struct block *block)
+static bool starts_pool(const struct heap_block *block)
 {
 	return (uintptr_t)block % PAGE == HEADER;
 }
 
 /* Frees `count` blocks from the last one on; -1: all. */
-static void release(const struct holes_allocator *allocator, struct block *last, int count)
+static void release(const struct heap_holes_allocator *allocator, struct heap_block *last,
+		    int count)
 {
 	while (last && count-- != 0) {
-		struct block *before = last->before;
+		struct heap_block *before = last->before;
 		allocator->release(last);
 		last = before;
 	}
 }
 
 /* Takes blocks until they come from an empty pool; that one is left to the clones. */
-static void fill_size(const struct holes_allocator *allocator, size_t size)
+static void fill_size(const struct heap_holes_allocator *allocator, size_t size)
 {
-	struct block *last = NULL;
+	struct heap_block *last = NULL;
 	int run = 0;
 
 	for (size_t taken = 0; taken < FILL_BYTES; taken += size) {
-		struct block *block = allocator->allocate(size);
+		struct heap_block *block = allocator->allocate(size);
 		if (!block) {
 			break;
 		}
@@ -56,7 +57,7 @@ static void fill_size(const struct holes_allocator *allocator, size_t size)
 	release(allocator, last, -1);
 }
 
-void holes_fill(const struct holes_allocator *allocator)
+void heap_holes_fill(const struct heap_holes_allocator *allocator)
 {
 #ifdef __GLIBC__
 	malloc_trim(0);

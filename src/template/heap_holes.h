@@ -10,10 +10,10 @@
 #include <stddef.h>
 
 /* The interpreter's own memory for small objects. */
-struct holes_allocator {
+struct heap_holes_allocator {
 	void *(*allocate)(size_t size);
 	void (*release)(void *block);
 };
 
-void holes_fill(const struct holes_allocator *allocator);
+void heap_holes_fill(const struct heap_holes_allocator *allocator);
 #endif

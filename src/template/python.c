@@ -90,14 +90,14 @@ static PyObject *wait_for_order(PyObject *module, PyObject *args)
 static PyObject *serve(PyObject *module, PyObject *args)
 {
 	static const struct template_hooks hooks = { before_clone, after_clone };
-	static const struct holes_allocator objects = { PyObject_Malloc, PyObject_Free };
+	static const struct heap_holes_allocator objects = { PyObject_Malloc, PyObject_Free };
 	const char *name;
 	int socket, plan;
 
 	if (!PyArg_ParseTuple(args, "iis", &socket, &plan, &name)) {
 		return NULL;
 	}
-	holes_fill(&objects);
+	heap_holes_fill(&objects);
 	int r = template_serve(socket, plan, name, &hooks);
 	if (r < 0) {
 		errno = -r;
@@ -338,7 +338,7 @@ PyMODINIT_FUNC PyInit__brig(void)
 	PyObject *module = PyModule_Create(&definition);
 	PyObject *program = module ? PyType_FromSpec(&program_spec) : NULL;
 
-	template_leave_register();
+	template_exit_register();
 	if (module && (!program || PyModule_AddObject(module, "program", program) < 0)) {
 		Py_XDECREF(program);
 		Py_CLEAR(module);

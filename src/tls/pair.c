@@ -13,13 +13,13 @@
 
 #define CHAIN_MAX 16
 
-struct pair {
+struct certificate_pair {
 	const char *certificate_name, *key_name;
 	X509 *certificate; /* owned */
 	EVP_PKEY *key;     /* owned */
 };
 
-static void pair_done(struct pair *pair)
+static void pair_done(struct certificate_pair *pair)
 {
 	X509_free(pair->certificate);
 	EVP_PKEY_free(pair->key);
@@ -62,7 +62,7 @@ static int no_certificate(const char *name, struct brig_error *err)
 }
 
 /* All of the file, though only the first one matters here: a client needs the others too. */
-static int read_certificate(struct pair *pair, const struct endpoint_texts *texts,
+static int read_certificate(struct certificate_pair *pair, const struct endpoint_texts *texts,
 			    struct brig_error *err)
 {
 	_cleanup_(free_bio)
@@ -88,7 +88,8 @@ static int read_certificate(struct pair *pair, const struct endpoint_texts *text
 	return at_end() ? 0 : no_certificate(pair->certificate_name, err);
 }
 
-static int read_key(struct pair *pair, const struct endpoint_texts *texts, struct brig_error *err)
+static int read_key(struct certificate_pair *pair, const struct endpoint_texts *texts,
+		    struct brig_error *err)
 {
 	_cleanup_(free_bio)
 	BIO *bio = BIO_new_mem_buf(texts->key, (int)texts->key_size);
@@ -116,7 +117,7 @@ static int read_key(struct pair *pair, const struct endpoint_texts *texts, struc
 	return -EINVAL;
 }
 
-static int check_match(const struct pair *pair, struct brig_error *err)
+static int check_match(const struct certificate_pair *pair, struct brig_error *err)
 {
 	if (X509_check_private_key(pair->certificate, pair->key) == 1) {
 		return 0;
@@ -135,7 +136,8 @@ static time_t to_time(const ASN1_TIME *time)
 	return time && ASN1_TIME_to_tm(time, &parts) == 1 ? timegm(&parts) : 0;
 }
 
-static int check_time(const struct pair *pair, time_t *ret_expires, struct brig_error *err)
+static int check_time(const struct certificate_pair *pair, time_t *ret_expires,
+		      struct brig_error *err)
 {
 	time_t from = to_time(X509_get0_notBefore(pair->certificate));
 	time_t until = to_time(X509_get0_notAfter(pair->certificate));
@@ -159,7 +161,7 @@ static int check_time(const struct pair *pair, time_t *ret_expires, struct brig_
 }
 
 /* What only shows when it is used, such as keys that are too short for OpenSSL. */
-static int check_use(const struct pair *pair, const struct endpoint_texts *texts,
+static int check_use(const struct certificate_pair *pair, const struct endpoint_texts *texts,
 		     struct brig_error *err)
 {
 	struct endpoint *endpoint = NULL;
@@ -179,7 +181,8 @@ int pair_check(const struct endpoint_texts *texts, const char *certificate_name,
 	       const char *key_name, time_t *ret_expires, struct brig_error *err)
 {
 	_cleanup_(pair_done)
-	struct pair pair = { .certificate_name = certificate_name, .key_name = key_name };
+	struct certificate_pair pair = { .certificate_name = certificate_name,
+					 .key_name = key_name };
 	int r = library_init(err);
 
 	r = r < 0 ? r : read_certificate(&pair, texts, err);

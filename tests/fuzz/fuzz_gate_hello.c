@@ -13,10 +13,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char name[NET_NAME_MAX + 1] = "", again[NET_NAME_MAX + 1] = "";
 	size_t used = 0, used_again = 0;
-	int whole = hello_parse(data, size, name, &used);
+	int whole = client_hello_parse(data, size, name, &used);
 
 	for (size_t cut = 0; cut < size && size < 400; cut++) {
-		int r = hello_parse(data, cut, again, &used_again);
+		int r = client_hello_parse(data, cut, again, &used_again);
 		if (r != -EAGAIN && r != whole) {
 			abort();
 		}

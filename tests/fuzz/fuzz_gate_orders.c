@@ -18,7 +18,7 @@ int gate_listen(struct gate *gate, const int *fds, unsigned count)
 /* Two bytes give the length of the next record. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const struct opener opener = { 0 }; /* a peer that reads its messages */
+	static const struct tls_opener opener = { 0 }; /* one that takes what is meant for it */
 	struct gate *gate = calloc(1, sizeof(*gate));
 	char text[NET_RULE_TEXT];
 
@@ -31,7 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		data += 2;
 		size -= 2;
 		length = length < size ? length : size;
-		int r = gate_take_order(gate, data, length);
+		int r = gate_take_message(gate, data, length);
 		data += length;
 		size -= length;
 		if (r < 0) {

@@ -40,7 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		net_rule_parse("b.test:80", &gate.rules[1], NULL);
 		gate.rules_count = 2;
 	}
-	size_t answer = gate_answer(&gate, data, size, out, room);
+	size_t answer = gate_answer_query(&gate, data, size, out, room);
 	if (answer > room) {
 		abort();
 	}

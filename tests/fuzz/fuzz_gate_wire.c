@@ -43,7 +43,7 @@ static void say(struct peer *peer, size_t size)
 	}
 }
 
-static void hear(struct peer *peer, struct wire *wire, BIO *bio, size_t room)
+static void hear(struct peer *peer, struct socket_bio *wire, BIO *bio, size_t room)
 {
 	char got[256];
 	size_t before = wire->left, ahead = wire->first.size - wire->first_taken;
@@ -64,7 +64,7 @@ static void hear(struct peer *peer, struct wire *wire, BIO *bio, size_t room)
 }
 
 /* Two bytes a step: the kind, and the amount. */
-static void step(struct peer *peer, struct wire *wire, BIO *bio, const uint8_t what[2])
+static void step(struct peer *peer, struct socket_bio *wire, BIO *bio, const uint8_t what[2])
 {
 	char answer[8] = "answer";
 
@@ -92,7 +92,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static BIO_METHOD *method;
 	int pair[2];
 
-	method = method ? method : wire_method_new();
+	method = method ? method : socket_bio_method_new();
 	/* The number of steps, the amount read ahead; the steps; the bytes. */
 	if (!method || size < 2 || size < 2 + 2 * (size_t)(data[0] % STEPS_MAX) ||
 	    size > BYTES_MAX || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) {
@@ -103,11 +103,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct peer peer = { .line = pair[1],
 			     .data = steps + 2 * count,
 			     .size = size - 2 - 2 * count };
-	struct wire wire = { .fd = pair[0] };
+	struct socket_bio wire = { .fd = pair[0] };
 
 	peer.said = data[1] < peer.size ? data[1] : peer.size;
 	buf_add(&wire.first, peer.data, peer.said);
-	BIO *bio = wire_bio_new(method, &wire);
+	BIO *bio = socket_bio_new(method, &wire);
 	check(bio && !wire.first.failed);
 	for (size_t i = 0; i < count; i++) {
 		step(&peer, &wire, bio, steps + 2 * i);

@@ -26,7 +26,7 @@ static struct syntax syntax_of(enum run_command command)
 				.rest = true };
 }
 
-static int parse(struct run_line *line, struct brig_error *err, int argc, const char *const *words)
+static int parse(struct run_args *line, struct brig_error *err, int argc, const char *const *words)
 {
 	struct syntax syntax = syntax_of(RUN_COMMAND_RUN);
 	char *argv[16] = { 0 };
@@ -45,7 +45,7 @@ static int parse(struct run_line *line, struct brig_error *err, int argc, const 
 
 static void test_forms(void **state)
 {
-	struct run_line line;
+	struct run_args line;
 
 	(void)state;
 	assert_int_equal(PARSE(&line, NULL, "run", "--lang", "python", "x.py", "--policy=strict",
@@ -61,7 +61,7 @@ static void test_forms(void **state)
 	assert_string_equal(line.given.operands[0], "x.py");
 	assert_int_equal(line.out.count, 2);
 	assert_null(line.given.rest);
-	run_line_done(&line);
+	run_args_done(&line);
 
 	assert_int_equal(PARSE(&line, NULL, "run", "-", "-c", "-1"), 0);
 	assert_string_equal(line.given.operands[0], "-");
@@ -75,7 +75,7 @@ static void test_forms(void **state)
 
 static void test_errors(void **state)
 {
-	struct run_line line;
+	struct run_args line;
 	struct brig_error err = { 0 };
 
 	(void)state;
@@ -99,7 +99,7 @@ static void test_limit_errors(void **state)
 	static const char *const bad[] = { "", "-1", "1x", "1 s", "nan", "1e9" };
 	/* The policy states the range of these; 0 must not become "as the policy says". */
 	static const char *const outside[] = { "0", "0ms", "99999999999999999999h" };
-	struct run_line line;
+	struct run_args line;
 	struct brig_error err = { 0 };
 
 	(void)state;
@@ -119,7 +119,7 @@ static void test_limit_errors(void **state)
 /* The prefix of an option is not the option. */
 static void test_no_abbreviation(void **state)
 {
-	struct run_line line;
+	struct run_args line;
 	struct brig_error err = { 0 };
 
 	(void)state;

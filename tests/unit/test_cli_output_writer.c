@@ -20,29 +20,29 @@
 #define MANY (1u << 20)
 
 /* Adds MANY bytes to a descriptor without a reader, then reads all of it. */
-static void fill_and_empty(int in, int out, enum outlet_kind kind)
+static void fill_and_empty(int in, int out, enum output_writer_kind kind)
 {
 	static char block[MANY];
 	char got[65536];
-	struct outlet outlet;
+	struct output_writer writer;
 	size_t sum = 0;
 
 	memset(block, 'x', sizeof(block));
-	outlet_init(&outlet, in);
-	assert_int_equal(outlet.kind, kind);
-	outlet_add(&outlet, block, sizeof(block)); /* would hang if it could block */
-	assert_true(outlet_waits(&outlet));
+	output_writer_init(&writer, in);
+	assert_int_equal(writer.kind, kind);
+	output_writer_add(&writer, block, sizeof(block)); /* would hang if it could block */
+	assert_true(output_writer_waits(&writer));
 	while (sum < MANY) {
 		ssize_t n = read(out, got, sizeof(got));
 		assert_true(n > 0);
 		sum += (size_t)n;
-		outlet_pump(&outlet);
+		output_writer_pump(&writer);
 	}
-	assert_false(outlet_waits(&outlet));
-	assert_int_equal(outlet.errnum, 0);
+	assert_false(output_writer_waits(&writer));
+	assert_int_equal(writer.errnum, 0);
 	/* The descriptor that is shared with others keeps its flags. */
 	assert_int_equal(fcntl(in, F_GETFL) & O_NONBLOCK, 0);
-	outlet_done(&outlet);
+	output_writer_done(&writer);
 }
 
 static void test_pipe(void **state)
@@ -51,7 +51,7 @@ static void test_pipe(void **state)
 
 	(void)state;
 	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
-	fill_and_empty(ends[1], ends[0], OUTLET_OWN);
+	fill_and_empty(ends[1], ends[0], OUTPUT_WRITER_OWN);
 	close(ends[0]);
 	close(ends[1]);
 }
@@ -62,14 +62,14 @@ static void test_socket(void **state)
 
 	(void)state;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
-	fill_and_empty(ends[1], ends[0], OUTLET_SOCKET);
+	fill_and_empty(ends[1], ends[0], OUTPUT_WRITER_SOCKET);
 	close(ends[0]);
 	close(ends[1]);
 }
 
 static void test_no_reader(void **state)
 {
-	struct outlet outlet;
+	struct output_writer writer;
 	sigset_t pipe_only;
 	int ends[2];
 
@@ -78,13 +78,13 @@ static void test_no_reader(void **state)
 	sigaddset(&pipe_only, SIGPIPE);
 	sigprocmask(SIG_BLOCK, &pipe_only, NULL);
 	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
-	outlet_init(&outlet, ends[1]);
+	output_writer_init(&writer, ends[1]);
 	close(ends[0]);
-	outlet_add(&outlet, "x", 1);
-	assert_int_equal(outlet.errnum, EPIPE);
-	assert_false(outlet_waits(&outlet));
-	outlet_add(&outlet, "y", 1);
-	outlet_done(&outlet);
+	output_writer_add(&writer, "x", 1);
+	assert_int_equal(writer.errnum, EPIPE);
+	assert_false(output_writer_waits(&writer));
+	output_writer_add(&writer, "y", 1);
+	output_writer_done(&writer);
 	close(ends[1]);
 }
 

@@ -49,13 +49,14 @@ static const struct {
 
 static char *shown(const char *in, size_t size, size_t piece)
 {
-	struct terminal terminal = { 0 };
+	struct terminal_escape terminal = { 0 };
 	struct buf out = { 0 };
 
 	for (size_t at = 0; at < size; at += piece) {
-		terminal_add(&terminal, in + at, size - at < piece ? size - at : piece, &out);
+		terminal_escape_add(&terminal, in + at, size - at < piece ? size - at : piece,
+				    &out);
 	}
-	terminal_end(&terminal, &out);
+	terminal_escape_end(&terminal, &out);
 	return buf_take(&out);
 }
 

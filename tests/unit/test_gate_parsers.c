@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The parsers of the gate for untrusted input: DNS both ways, ClientHello, HTTP heads, the host's
- * files.
- */
+/* Parsers of untrusted input: DNS both ways, ClientHello, HTTP heads, the host's files. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -115,11 +112,11 @@ static void test_hello(void **state)
 	size_t size = make_hello(data, one, 1), used = 0;
 
 	(void)state;
-	assert_int_equal(hello_parse(data, size, name, &used), 0);
+	assert_int_equal(client_hello_parse(data, size, name, &used), 0);
 	assert_int_equal(used, size);
 	assert_string_equal(name, "example.org");
 	for (size_t cut = 0; cut < size; cut++) {
-		assert_int_equal(hello_parse(data, cut, name, &used), -EAGAIN);
+		assert_int_equal(client_hello_parse(data, cut, name, &used), -EAGAIN);
 	}
 	/* In two records. */
 	memcpy(split, "\x16\x03\x01\0\x0a", 5);
@@ -129,17 +126,17 @@ static void test_hello(void **state)
 	split[19] = (unsigned char)rest;
 	memcpy(split + 20, data + 15, rest);
 	name[0] = '\0';
-	assert_int_equal(hello_parse(split, 20 + rest, name, &used), 0);
+	assert_int_equal(client_hello_parse(split, 20 + rest, name, &used), 0);
 	assert_string_equal(name, "example.org");
 	size = make_hello(data, two, 2);
-	assert_int_equal(hello_parse(data, size, name, &used), -EBADMSG);
+	assert_int_equal(client_hello_parse(data, size, name, &used), -EBADMSG);
 	size = make_hello(data, odd, 1);
-	assert_int_equal(hello_parse(data, size, name, &used), -EBADMSG);
+	assert_int_equal(client_hello_parse(data, size, name, &used), -EBADMSG);
 	size = make_hello(data, NULL, 0);
-	assert_int_equal(hello_parse(data, size, name, &used), 0);
+	assert_int_equal(client_hello_parse(data, size, name, &used), 0);
 	assert_string_equal(name, "");
 	data[0] = 23;
-	assert_int_equal(hello_parse(data, size, name, &used), -EBADMSG);
+	assert_int_equal(client_hello_parse(data, size, name, &used), -EBADMSG);
 }
 
 /* However an answer is cut, the result is the same. */

@@ -172,7 +172,7 @@ static void make_gate(struct scene *scene, const struct authority *authority)
 	X509_STORE *store = X509_STORE_new();
 
 	scene->hosts = calloc(1, sizeof(*scene->hosts));
-	scene->hosts->wires = wire_method_new();
+	scene->hosts->wires = socket_bio_method_new();
 	scene->hosts->count = 1;
 	memcpy(scene->hosts->list[0].name, NAME, sizeof(NAME));
 	assert_int_equal(X509_STORE_add_cert(store, authority->certificate), 1);
@@ -200,7 +200,7 @@ static void meet(struct scene *scene)
 	scene->host.loop = scene->gate.loop;
 	scene->host.fd = pair[1];
 	options.wire = pair[0];
-	assert_int_equal(end_connect(&scene->gate, &options, &scene->end, &scene->plain), 0);
+	assert_int_equal(tls_end_connect(&scene->gate, &options, &scene->end, &scene->plain), 0);
 	assert_int_equal(loop_add(scene->gate.loop, pair[1], EPOLLIN, host_stirs, &scene->host,
 				  &scene->host.source),
 			 0);
@@ -208,7 +208,7 @@ static void meet(struct scene *scene)
 
 static void part(struct scene *scene)
 {
-	end_free(scene->end, true);
+	tls_end_free(scene->end, true);
 	loop_remove(scene->host.source);
 	loop_free(scene->gate.loop);
 	close(scene->plain);
@@ -267,7 +267,7 @@ static void test_what_tls_adds_is_paid(void **state)
 	assert_int_equal(scene.host.got, sizeof(body));
 	uint64_t wire = scene.host.wire;
 	struct gate *gate = &scene.gate;
-	end_free(TAKE_PTR(scene.end), true);
+	tls_end_free(TAKE_PTR(scene.end), true);
 	assert_int_equal(gate->bytes + sizeof(body), wire);
 	assert_int_equal(gate->extra_bytes, gate->bytes);
 	part(&scene);

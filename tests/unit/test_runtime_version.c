@@ -27,7 +27,7 @@ static int ask_sh(const char *script, int timeout_ms, struct buf *output)
 	char *argv[] = { shell, option, copy, NULL };
 
 	(void)snprintf(copy, sizeof(copy), "%s", script);
-	return ask_program("/bin/sh", argv, timeout_ms, output);
+	return program_output_read("/bin/sh", argv, timeout_ms, output);
 }
 
 static void test_ask(void **state)
@@ -60,8 +60,8 @@ static void test_ask_limits(void **state)
 	(void)state;
 	assert_int_equal(ask_sh("echo started; sleep 60", 300, &output), -ETIMEDOUT);
 	assert_int_equal(ask_sh("while :; do echo much; done", 5000, &much), 0);
-	assert_int_equal(much.size, ASK_OUTPUT_MAX);
-	assert_int_equal(ask_program("/nonexistent", argv, 5000, &none), 0);
+	assert_int_equal(much.size, PROGRAM_OUTPUT_MAX);
+	assert_int_equal(program_output_read("/nonexistent", argv, 5000, &none), 0);
 	assert_int_equal(none.size, 0);
 	assert_true(clock_now_ns() - start < UINT64_C(5000000000));
 	assert_int_equal(waitpid(-1, NULL, __WALL), -1);

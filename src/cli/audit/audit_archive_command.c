@@ -208,16 +208,16 @@ static int tell_ledger(const char *path, const struct chain_checkpoint *until,
 		     : 0;
 }
 
-static int archive(const struct audit_line *line, const char *path, uint64_t before_ms,
+static int archive(const struct audit_args *args, const char *path, uint64_t before_ms,
 		   struct archiver *archiver, struct brig_error *error)
 {
 	_cleanup_(audit_claims_done)
 	struct audit_claims claims = { 0 };
 	_cleanup_(buf_done)
 	struct buf partial = { 0 };
-	int r = audit_claims_read(line, path, &claims, error);
+	int r = audit_claims_read(args, path, &claims, error);
 
-	buf_addf(&partial, "%s.partial", line->operand);
+	buf_addf(&partial, "%s.partial", args->operand);
 	if (r < 0 || partial.failed) {
 		return r < 0 ? r : error_set(error, BRIG_E_SYSTEM, ENOMEM, "no memory");
 	}
@@ -225,39 +225,39 @@ static int archive(const struct audit_line *line, const char *path, uint64_t bef
 	r = r < 0 ? r : copy_out(archiver, partial.data, before_ms, error);
 	r = r < 0 ? r : check(partial.data, &archiver->until, &claims, error);
 	/* Never over another archive. */
-	if (r == 0 && link(partial.data, line->operand) < 0) {
-		r = error_errno(error, BRIG_E_INPUT, errno, "cannot make %s", line->operand);
+	if (r == 0 && link(partial.data, args->operand) < 0) {
+		r = error_errno(error, BRIG_E_INPUT, errno, "cannot make %s", args->operand);
 	}
 	if (archiver->fd >= 0) {
 		(void)unlink(partial.data);
 	}
-	return r < 0 || line->keep ? r : tell_ledger(path, &archiver->until, error);
+	return r < 0 || args->keep ? r : tell_ledger(path, &archiver->until, error);
 }
 
-static int print(const struct audit_line *line, const struct archiver *archiver)
+static int print(const struct audit_args *args, const struct archiver *archiver)
 {
 	_cleanup_(buf_done)
 	struct buf out = { 0 };
 	struct json_out json = { .buf = &out };
 	uint64_t first = archiver->anchor.sequence + 1, last = archiver->until.sequence;
 
-	if (line->json) {
+	if (args->json) {
 		json_open(&json, NULL, '{');
-		json_text(&json, "file", line->operand);
+		json_text(&json, "file", args->operand);
 		json_u64(&json, "first", first);
 		json_u64(&json, "last", last);
-		json_bool(&json, "kept", line->keep);
+		json_bool(&json, "kept", args->keep);
 		json_close(&json, '}');
 		return report_json(out.failed ? NULL : out.data);
 	}
 	buf_addf(&out, "entries %" PRIu64 " to %" PRIu64 " are in %s, which was verified\n%s\n",
-		 first, last, line->operand,
-		 line->keep ? "the ledger keeps them"
+		 first, last, args->operand,
+		 args->keep ? "the ledger keeps them"
 			    : "the ledger deletes them when it next looks for what must go");
 	return report_text(&out);
 }
 
-int audit_command_archive(const struct audit_line *line)
+int audit_command_archive(const struct audit_args *args)
 {
 	_cleanup_free_ char *path = NULL;
 	_cleanup_(audit_file_done)
@@ -266,17 +266,17 @@ int audit_command_archive(const struct audit_line *line)
 	struct archiver archiver = { .file = &file, .fd = -1, .error = &error };
 	uint64_t before_ms = UINT64_MAX;
 
-	if (!line->operand) {
+	if (!args->operand) {
 		error_set(&error, BRIG_E_INPUT, EINVAL, "audit archive: into which file?");
-		return report_usage(&error, line->json);
+		return report_usage(&error, args->json);
 	}
-	if (audit_time_of("--before", line->before, &before_ms, &error) < 0) {
-		return report_usage(&error, line->json);
+	if (audit_time_of("--before", args->before, &before_ms, &error) < 0) {
+		return report_usage(&error, args->json);
 	}
-	int r = audit_path(line, &path, &error);
-	r = r < 0 ? r : archive(line, path, before_ms, &archiver, &error);
+	int r = audit_path(args, &path, &error);
+	r = r < 0 ? r : archive(args, path, before_ms, &archiver, &error);
 	sqlite3_finalize(archiver.checkpoints);
 	close_fd(&archiver.fd);
 	buf_done(&archiver.out);
-	return r < 0 ? report_error(&error, line->json) : print(line, &archiver);
+	return r < 0 ? report_error(&error, args->json) : print(args, &archiver);
 }

@@ -49,22 +49,22 @@ static char *default_state(void)
 	return home && home[0] == '/' ? joined(home, ".local/state/brig") : strdup(".");
 }
 
-int audit_path(const struct audit_line *line, char **ret, struct brig_error *error)
+int audit_path(const struct audit_args *args, char **ret, struct brig_error *error)
 {
 	static const char *const places[] = { "ledger/" STORE_NAME, STORE_NAME };
 
-	if (line->file && access(line->file, F_OK) < 0) {
-		return error_errno(error, BRIG_E_INPUT, errno, "cannot open %s", line->file);
+	if (args->file && access(args->file, F_OK) < 0) {
+		return error_errno(error, BRIG_E_INPUT, errno, "cannot open %s", args->file);
 	}
-	if (line->file) {
-		*ret = strdup(line->file);
+	if (args->file) {
+		*ret = strdup(args->file);
 		if (!*ret) {
 			error_set(error, BRIG_E_SYSTEM, ENOMEM, "no memory");
 			return -ENOMEM;
 		}
 		return 0;
 	}
-	_cleanup_free_ char *state = line->state ? strdup(line->state) : default_state();
+	_cleanup_free_ char *state = args->state ? strdup(args->state) : default_state();
 	for (size_t i = 0; state && i < ARRAY_SIZE(places); i++) {
 		_cleanup_free_ char *path = joined(state, places[i]);
 		if (path && access(path, F_OK) == 0) {
@@ -82,30 +82,30 @@ int audit_path(const struct audit_line *line, char **ret, struct brig_error *err
 
 /* --- what it is held against ---------------------------------------------------------------- */
 
-static int read_key(const struct audit_line *line, int dir, struct audit_claims *claims,
+static int read_key(const struct audit_args *args, int dir, struct audit_claims *claims,
 		    struct brig_error *error)
 {
 	char text[2 * CHAIN_KEY_SIZE + 2];
 	long size;
 
-	if (line->key && chain_public_parse(line->key, strlen(line->key), claims->public)) {
+	if (args->key && chain_public_parse(args->key, strlen(args->key), claims->public)) {
 		return 0;
 	}
-	size = line->key ? chain_file_read(AT_FDCWD, line->key, text, sizeof(text))
+	size = args->key ? chain_file_read(AT_FDCWD, args->key, text, sizeof(text))
 			 : chain_file_read(dir, CHAIN_PUBLIC_NAME, text, sizeof(text));
-	if (size == -ENOENT && !line->key && line->file && audit_text_is(line->file)) {
+	if (size == -ENOENT && !args->key && args->file && audit_text_is(args->file)) {
 		claims->keyless = true; /* the record of brig run --audit */
 		return 0;
 	}
 	if (size < 0) {
 		error_errno(error, BRIG_E_INPUT, (int)-size, "cannot read the public key %s",
-			    line->key ? line->key : CHAIN_PUBLIC_NAME);
+			    args->key ? args->key : CHAIN_PUBLIC_NAME);
 		error_remedy(error, "name it: --key FILE, or its 64 hex digits");
 		return (int)size;
 	}
 	if (!chain_public_parse(text, (size_t)size, claims->public)) {
 		return error_set(error, BRIG_E_INPUT, EINVAL, "%s is no public key of brig's",
-				 line->key ? line->key : CHAIN_PUBLIC_NAME);
+				 args->key ? args->key : CHAIN_PUBLIC_NAME);
 	}
 	return 0;
 }
@@ -177,7 +177,7 @@ static int add_expected(struct audit_claims *claims, const char *text, struct br
 		       : r;
 }
 
-int audit_claims_read(const struct audit_line *line, const char *path, struct audit_claims *ret,
+int audit_claims_read(const struct audit_args *args, const char *path, struct audit_claims *ret,
 		      struct brig_error *error)
 {
 	char parent[PATH_MAX];
@@ -192,9 +192,9 @@ int audit_claims_read(const struct audit_line *line, const char *path, struct au
 	parent[length] = '\0';
 	_cleanup_close_ int dir = open(length ? parent : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	*ret = (struct audit_claims){ 0 };
-	int r = read_key(line, dir, ret, error);
-	for (size_t i = 0; i < line->expect.count && r == 0; i++) {
-		r = add_expected(ret, line->expect.items[i], error);
+	int r = read_key(args, dir, ret, error);
+	for (size_t i = 0; i < args->expect.count && r == 0; i++) {
+		r = add_expected(ret, args->expect.items[i], error);
 	}
 	if (r < 0) {
 		return r;
@@ -315,17 +315,17 @@ static int by_beginning(const void *a, const void *b)
 	return left.sequence < right.sequence ? -1 : left.sequence > right.sequence;
 }
 
-static int verify(const struct audit_line *line, const char *path, struct audit_report *report,
+static int verify(const struct audit_args *args, const char *path, struct audit_report *report,
 		  struct audit_claims *claims, struct findings *findings, struct brig_error *error)
 {
-	size_t archives = line->archive.count, opened = 0;
+	size_t archives = args->archive.count, opened = 0;
 	struct audit_file *files = calloc(archives + 1, sizeof(*files));
 	/* The head first: the ledger may be writing, and then the database is newer. */
-	int r = files ? audit_claims_read(line, path, claims, error)
+	int r = files ? audit_claims_read(args, path, claims, error)
 		      : error_set(error, BRIG_E_SYSTEM, ENOMEM, "no memory");
 
 	for (; r == 0 && opened < archives; opened++) {
-		r = audit_file_open(line->archive.items[opened], &files[opened], error);
+		r = audit_file_open(args->archive.items[opened], &files[opened], error);
 	}
 	if (r == 0 && files && archives) {
 		qsort(files, archives, sizeof(*files), by_beginning);
@@ -337,7 +337,7 @@ static int verify(const struct audit_line *line, const char *path, struct audit_
 	/* An archive: it is signed, and nothing can be said of it without the key. */
 	if (r == 0 && claims->keyless && report->checkpoints) {
 		r = error_set(error, BRIG_E_INPUT, ENOENT,
-			      "cannot verify the signatures of %s: no public key", line->file);
+			      "cannot verify the signatures of %s: no public key", args->file);
 		error_remedy(error, "name it: --key FILE (audit.pub in the ledger's directory), or "
 				    "its 64 hex digits");
 	}
@@ -348,7 +348,7 @@ static int verify(const struct audit_line *line, const char *path, struct audit_
 	return r;
 }
 
-int audit_command_verify(const struct audit_line *line)
+int audit_command_verify(const struct audit_args *args)
 {
 	_cleanup_free_ char *path = NULL;
 	_cleanup_(audit_claims_done)
@@ -362,23 +362,23 @@ int audit_command_verify(const struct audit_line *line)
 	findings.json.buf = &findings.buf;
 	int r = -ENOMEM;
 	if (sodium_init() >= 0) {
-		r = audit_path(line, &path, &error);
+		r = audit_path(args, &path, &error);
 	} else {
 		error_set(&error, BRIG_E_SYSTEM, ENOMEM, "no memory");
 	}
 	if (r == 0 && path) {
 		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): knows no cleanup attributes */
-		r = verify(line, path, &report, &claims, &findings, &error);
+		r = verify(args, path, &report, &claims, &findings, &error);
 	}
 	if (r < 0) {
 		/* A database that is damaged is a finding as well. */
 		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): knows no cleanup attributes */
-		status = report_error(&error, line->json);
+		status = report_error(&error, args->json);
 		status = r == -EBADMSG ? STATUS_BROKEN : status;
 	} else {
 		chain_hex(claims.public, CHAIN_KEY_SIZE, key);
 		const char *shown = claims.keyless ? NULL : key;
-		status = line->json ? print_json(&report, &findings, shown)
+		status = args->json ? print_json(&report, &findings, shown)
 				    : print_text(&report, &findings, shown);
 		status = status == STATUS_OK && report.findings ? STATUS_BROKEN : status;
 	}

@@ -24,7 +24,7 @@
 #define STATUS_NONE 1 /* nothing of that kind */
 
 struct printer {
-	const struct audit_line *line;
+	const struct audit_args *args;
 	struct buf out;
 	bool whole; /* all of an entry */
 	uint64_t shown;
@@ -45,10 +45,10 @@ static int each(void *user, const struct audit_row *row)
 {
 	struct printer *printer = user;
 
-	if (printer->whole && !printer->line->json) {
+	if (printer->whole && !printer->args->json) {
 		audit_print_long(row, &printer->out);
 	} else {
-		audit_print(row, printer->line->json, &printer->out);
+		audit_print(row, printer->args->json, &printer->out);
 	}
 	printer->shown++;
 	printer->last = row->entry.sequence;
@@ -94,34 +94,34 @@ static int limit_of(const char *text, uint64_t *ret, struct brig_error *error)
 	return error_set(error, BRIG_E_INPUT, EINVAL, "--limit: '%s' is no count", text);
 }
 
-static int query_of(const struct audit_line *line, struct audit_query *query,
+static int query_of(const struct audit_args *args, struct audit_query *query,
 		    struct brig_error *error)
 {
-	query->kind = line->kind;
-	query->tenant = line->tenant;
-	int r = audit_time_of("--since", line->since, &query->since_ms, error);
-	return r < 0 ? r : limit_of(line->limit, &query->limit, error);
+	query->kind = args->kind;
+	query->tenant = args->tenant;
+	int r = audit_time_of("--since", args->since, &query->since_ms, error);
+	return r < 0 ? r : limit_of(args->limit, &query->limit, error);
 }
 
-static int open_file(const struct audit_line *line, struct audit_file *file,
+static int open_file(const struct audit_args *args, struct audit_file *file,
 		     struct brig_error *error)
 {
 	_cleanup_free_ char *path = NULL;
-	int r = audit_path(line, &path, error);
+	int r = audit_path(args, &path, error);
 
 	return r < 0 ? r : audit_file_open(path, file, error);
 }
 
-static int print_all(const struct audit_line *line, struct audit_query *query, bool whole,
+static int print_all(const struct audit_args *args, struct audit_query *query, bool whole,
 		     bool follow)
 {
 	_cleanup_(audit_file_done)
 	struct audit_file file = { 0 };
 	struct brig_error error = { 0 };
-	struct printer printer = { .line = line, .whole = whole };
+	struct printer printer = { .args = args, .whole = whole };
 	const struct timespec pause = { .tv_nsec = FOLLOW_MS * 1000000L };
 
-	int r = open_file(line, &file, &error);
+	int r = open_file(args, &file, &error);
 	if (r == 0) {
 		r = audit_file_query(&file, query, each, &printer, &error);
 	}
@@ -138,38 +138,38 @@ static int print_all(const struct audit_line *line, struct audit_query *query, b
 		flush(&printer);
 	}
 	if (r < 0) {
-		return report_error(&error, line->json);
+		return report_error(&error, args->json);
 	}
 	return printer.status == STATUS_OK && whole && !printer.shown ? STATUS_NONE
 								      : printer.status;
 }
 
-static int list(const struct audit_line *line)
+static int list(const struct audit_args *args)
 {
 	struct audit_query query = { 0 };
 	struct brig_error error = { 0 };
 
-	return query_of(line, &query, &error) < 0 ? report_usage(&error, line->json)
-						  : print_all(line, &query, false, false);
+	return query_of(args, &query, &error) < 0 ? report_usage(&error, args->json)
+						  : print_all(args, &query, false, false);
 }
 
-static int tail(const struct audit_line *line)
+static int tail(const struct audit_args *args)
 {
 	struct audit_query query = { .last = true };
 	struct brig_error error = { 0 };
 
-	if (query_of(line, &query, &error) < 0) {
-		return report_usage(&error, line->json);
+	if (query_of(args, &query, &error) < 0) {
+		return report_usage(&error, args->json);
 	}
 	query.limit = query.limit ? query.limit : TAIL_SHOWN;
-	return print_all(line, &query, false, line->follow);
+	return print_all(args, &query, false, args->follow);
 }
 
-static int show(const struct audit_line *line)
+static int show(const struct audit_args *args)
 {
 	struct audit_query query = { 0 };
 	struct brig_error error = { 0 };
-	const char *what = line->operand;
+	const char *what = args->operand;
 
 	if (what && id_valid(what)) {
 		query.execution = what;
@@ -177,19 +177,19 @@ static int show(const struct audit_line *line)
 		error_set(&error, BRIG_E_INPUT, EINVAL, "audit show: %s%s%s", what ? "'" : "",
 			  what ? what : "which entry?", what ? "' is no entry" : "");
 		error_remedy(&error, "the number of an entry, or the id of an execution");
-		return report_usage(&error, line->json);
+		return report_usage(&error, args->json);
 	}
-	int status = print_all(line, &query, true, false);
+	int status = print_all(args, &query, true, false);
 	if (status == STATUS_NONE) {
 		error_set(&error, BRIG_E_INPUT, ENOENT, "the chain has no entry %s", what);
-		report_error(&error, line->json);
+		report_error(&error, args->json);
 	}
 	return status;
 }
 
 static const struct action {
 	const char *name;
-	int (*act)(const struct audit_line *line);
+	int (*act)(const struct audit_args *args);
 	bool operand;
 } actions[] = {
 	{ "verify", audit_command_verify, false },
@@ -201,34 +201,34 @@ static const struct action {
 
 static int act(void *into, const struct arguments *given)
 {
-	struct audit_line *line = into;
+	struct audit_args *args = into;
 	struct suggestion best = { 0 };
 	struct brig_error error = { 0 };
 	const char *name = given->operands_count > 0 ? given->operands[0] : "verify";
 
-	line->operand = given->operands_count > 1 ? given->operands[1] : NULL;
+	args->operand = given->operands_count > 1 ? given->operands[1] : NULL;
 	for (size_t i = 0; i < ARRAY_SIZE(actions); i++) {
 		suggest(&best, name, actions[i].name);
 		if (strcmp(actions[i].name, name) != 0) {
 			continue;
 		}
-		if (line->operand && !actions[i].operand) {
+		if (args->operand && !actions[i].operand) {
 			error_set(&error, BRIG_E_INPUT, EINVAL,
-				  "audit %s: unexpected argument '%s'", name, line->operand);
+				  "audit %s: unexpected argument '%s'", name, args->operand);
 			error_remedy(&error, "name a file with --file FILE, a state directory with "
 					     "--state DIR");
-			return report_usage(&error, line->json);
+			return report_usage(&error, args->json);
 		}
-		return actions[i].act(line);
+		return actions[i].act(args);
 	}
 	error_set(&error, BRIG_E_INPUT, EINVAL, "audit: unknown action '%s'", name);
 	error_remedy(&error, "%s%s%sactions are verify, list, show ENTRY, tail and archive FILE",
 		     best.word ? "did you mean " : "", best.word ? best.word : "",
 		     best.word ? "? " : "");
-	return report_usage(&error, line->json);
+	return report_usage(&error, args->json);
 }
 
-#define AT(field) offsetof(struct audit_line, field), NULL
+#define AT(field) offsetof(struct audit_args, field), NULL
 
 int command_audit(int argc, char **argv)
 {
@@ -270,10 +270,10 @@ int command_audit(int argc, char **argv)
 		.options_count = ARRAY_SIZE(options),
 		.operands_max = 2,
 	};
-	struct audit_line line = { 0 };
-	int status = command_work(&syntax, argc, argv, &line, act);
+	struct audit_args args = { 0 };
+	int status = command_work(&syntax, argc, argv, &args, act);
 
-	strlist_done(&line.expect);
-	strlist_done(&line.archive);
+	strlist_done(&args.expect);
+	strlist_done(&args.archive);
 	return status;
 }

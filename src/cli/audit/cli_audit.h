@@ -8,7 +8,7 @@
 #include "ledger/audit_file.h"
 #include "ledger/audit_verify.h"
 
-struct audit_line {
+struct audit_args {
 	bool json, follow, keep;
 	const char *state, *file, *key, *since, *before, *kind, *tenant, *limit;
 	struct strlist expect, archive;
@@ -16,9 +16,9 @@ struct audit_line {
 };
 
 /* Where the database is: by --file, --state, or where brig serve has it. free() it. */
-int audit_path(const struct audit_line *line, char **ret, struct brig_error *error);
+int audit_path(const struct audit_args *args, char **ret, struct brig_error *error);
 /* The key and the checkpoints that the chain is held against; `path` is the database's. */
-int audit_claims_read(const struct audit_line *line, const char *path, struct audit_claims *ret,
+int audit_claims_read(const struct audit_args *args, const char *path, struct audit_claims *ret,
 		      struct brig_error *error);
 
 /* An entry for people, or as JSON; a line of its own. */
@@ -29,6 +29,6 @@ void audit_print_long(const struct audit_row *row, struct buf *out);
 /* How long ago, or when; nothing without a text. */
 int audit_time_of(const char *option, const char *text, uint64_t *ret, struct brig_error *error);
 
-int audit_command_verify(const struct audit_line *line);
-int audit_command_archive(const struct audit_line *line);
+int audit_command_verify(const struct audit_args *args);
+int audit_command_archive(const struct audit_args *args);
 #endif

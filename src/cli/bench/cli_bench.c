@@ -16,7 +16,7 @@
 #define CELLS_MAX 64
 #define RUNS      200
 
-struct line {
+struct bench_args {
 	const char *code, *language, *policy, *config;
 	unsigned runs, in_flight, cells;
 	bool json, yes;
@@ -42,42 +42,42 @@ static int take_number(void *into, const struct option_info *option, const char 
 	return 0;
 }
 
-static int make_request(const struct line *line, const char *file, struct brig_request *ret,
+static int make_request(const struct bench_args *args, const char *file, struct brig_request *ret,
 			struct brig_error *err)
 {
-	bool python = !line->language || strcmp(line->language, "python") == 0;
+	bool python = !args->language || strcmp(args->language, "python") == 0;
 
-	if (line->code && file) {
+	if (args->code && file) {
 		return error_set(err, BRIG_E_INPUT, EINVAL, "code was given twice: by -c and as %s",
 				 file);
 	}
-	if (!line->code && !file && !python) {
+	if (!args->code && !file && !python) {
 		int r = error_set(err, BRIG_E_INPUT, EINVAL, "there is nothing to run");
-		error_remedy(err, "give -c CODE or a file in %s", line->language);
+		error_remedy(err, "give -c CODE or a file in %s", args->language);
 		return r;
 	}
 	*ret = (struct brig_request){
 		.size = sizeof(*ret),
-		.language = line->language,
+		.language = args->language,
 		.file = file,
 		.code = file         ? NULL
-			: line->code ? line->code
+			: args->code ? args->code
 				     : "print(1)",
-		.policy = line->policy,
-		.consent = line->yes,
+		.policy = args->policy,
+		.consent = args->yes,
 	};
 	return 0;
 }
 
-static void fill_in(struct line *line)
+static void fill_in(struct bench_args *args)
 {
 	long online = sysconf(_SC_NPROCESSORS_ONLN);
 	unsigned processors = online > 0 && online < BENCH_IN_FLIGHT_MAX ? (unsigned)online : 1;
 
-	line->runs = line->runs ? line->runs : RUNS;
-	line->in_flight = line->in_flight ? line->in_flight : processors;
-	line->cells = line->cells ? line->cells : 2 * line->in_flight;
-	line->cells = line->cells < CELLS_MAX ? line->cells : CELLS_MAX;
+	args->runs = args->runs ? args->runs : RUNS;
+	args->in_flight = args->in_flight ? args->in_flight : processors;
+	args->cells = args->cells ? args->cells : 2 * args->in_flight;
+	args->cells = args->cells < CELLS_MAX ? args->cells : CELLS_MAX;
 }
 
 /* The first run tells what it is, and brings files of the host into memory. */
@@ -182,7 +182,7 @@ static int measure(struct brig_context *context, const struct brig_request *requ
 
 static int bench(void *into, const struct arguments *given)
 {
-	struct line *line = into;
+	struct bench_args *args = into;
 	struct brig_error error = { 0 };
 	struct brig_context *context = NULL;
 	struct brig_request request;
@@ -190,21 +190,21 @@ static int bench(void *into, const struct arguments *given)
 	struct buf out = { 0 };
 	int status;
 
-	if (make_request(line, given->operands[0], &request, &error) < 0) {
-		return report_usage(&error, line->json);
+	if (make_request(args, given->operands[0], &request, &error) < 0) {
+		return report_usage(&error, args->json);
 	}
-	fill_in(line);
-	struct bench figures = { .runs = line->runs,
-				 .in_flight = line->in_flight,
-				 .cells = line->cells };
-	struct brig_warm_options warm = { .size = sizeof(warm), .cells_max = line->cells };
+	fill_in(args);
+	struct bench figures = { .runs = args->runs,
+				 .in_flight = args->in_flight,
+				 .cells = args->cells };
+	struct brig_warm_options warm = { .size = sizeof(warm), .cells_max = args->cells };
 	struct brig_context_options options = { .size = sizeof(options),
-						.config_dir = line->config,
+						.config_dir = args->config,
 						.warm = &warm };
 	if (brig_context_new(&options, &context, &error) < 0 ||
 	    measure(context, &request, &figures, &error) < 0) {
-		status = report_error(&error, line->json);
-	} else if (line->json) {
+		status = report_error(&error, args->json);
+	} else if (args->json) {
 		bench_print_json(&figures, &out);
 		status = report_json(out.failed ? NULL : out.data);
 	} else {
@@ -218,7 +218,7 @@ static int bench(void *into, const struct arguments *given)
 	return status;
 }
 
-#define AT(field) offsetof(struct line, field)
+#define AT(field) offsetof(struct bench_args, field)
 
 int command_bench(int argc, char **argv)
 {
@@ -258,7 +258,7 @@ int command_bench(int argc, char **argv)
 			 "rounds.\n"
 			 "\"pool full\" are requests that find all cells ready.",
 	};
-	struct line line = { 0 };
+	struct bench_args args = { 0 };
 
-	return command_work(&syntax, argc, argv, &line, bench);
+	return command_work(&syntax, argc, argv, &args, bench);
 }

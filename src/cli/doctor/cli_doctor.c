@@ -17,16 +17,16 @@
 
 #define STATUS_LACKING 1 /* something that the policy wants is missing */
 
-struct line {
+struct doctor_args {
 	bool json;
 	const char *policy;
 };
 
 static const struct option_info options[] = {
-	{ "--json", NULL, "print one JSON object", option_take_flag, offsetof(struct line, json),
-	  NULL },
+	{ "--json", NULL, "print one JSON object", option_take_flag,
+	  offsetof(struct doctor_args, json), NULL },
 	{ "--policy", "NAME", "the policy to hold the host against (default: default)",
-	  option_take_text, offsetof(struct line, policy), NULL },
+	  option_take_text, offsetof(struct doctor_args, policy), NULL },
 };
 
 static const struct syntax syntax = {
@@ -108,15 +108,15 @@ static int diagnose(void *into, const struct arguments *given)
 	_cleanup_(cleanup_policy)
 	struct policy *policy = NULL;
 	_cleanup_free_ struct diagnosis *diagnosis = NULL;
-	const struct line *line = into;
+	const struct doctor_args *args = into;
 	struct brig_error error = { 0 };
 
 	(void)given;
 	if (brig_context_new(NULL, &context, &error) < 0) {
-		return report_error(&error, line->json);
+		return report_error(&error, args->json);
 	}
-	if (policy_load(&context->policies, line->policy, &policy, &error) < 0) {
-		return report_usage(&error, line->json);
+	if (policy_load(&context->policies, args->policy, &policy, &error) < 0) {
+		return report_usage(&error, args->json);
 	}
 	diagnosis = calloc(1, sizeof(*diagnosis));
 	if (!diagnosis) {
@@ -128,13 +128,13 @@ static int diagnose(void *into, const struct arguments *given)
 	probe_run(context->groups, &diagnosis->report);
 	judge(diagnosis);
 	doctor_try_warm(diagnosis);
-	int status = print(diagnosis, line->json);
+	int status = print(diagnosis, args->json);
 	return status != STATUS_OK ? status : diagnosis->ok ? STATUS_OK : STATUS_LACKING;
 }
 
 int command_doctor(int argc, char **argv)
 {
-	struct line line = { .policy = "default" };
+	struct doctor_args args = { .policy = "default" };
 
-	return command_work(&syntax, argc, argv, &line, diagnose);
+	return command_work(&syntax, argc, argv, &args, diagnose);
 }

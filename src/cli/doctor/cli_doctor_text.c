@@ -25,10 +25,10 @@ struct page {
 /* Texts that come from files of the host go to a terminal only as what can be seen. */
 static void put(struct page *page, const char *text)
 {
-	struct terminal terminal = { 0 };
+	struct terminal_escape terminal = { 0 };
 
-	terminal_add(&terminal, text, strlen(text), page->out);
-	terminal_end(&terminal, page->out);
+	terminal_escape_add(&terminal, text, strlen(text), page->out);
+	terminal_escape_end(&terminal, page->out);
 }
 
 static void put_row(struct page *page, const char *name, enum probe_state state, const char *word,

@@ -12,16 +12,16 @@
 #define POLICY_BYTES_MAX (1u << 20) /* of a file */
 
 /* The start of every action's line: a struct that an action fills begins with it. */
-struct policy_line {
+struct policy_args {
 	bool json;
 	const char *config;
 };
 
 /* What is behind the names of the rows of --json and --config. */
-#define POLICY_JSON NULL, "print JSON", option_take_flag, offsetof(struct policy_line, json), NULL
+#define POLICY_JSON NULL, "print JSON", option_take_flag, offsetof(struct policy_args, json), NULL
 #define POLICY_CONFIG                                                                              \
 	"DIR", "the operator's policies (/etc/brig)", option_take_directory,                       \
-		offsetof(struct policy_line, config), NULL
+		offsetof(struct policy_args, config), NULL
 
 static inline void policy_freep(struct policy **policy)
 {
@@ -29,9 +29,9 @@ static inline void policy_freep(struct policy **policy)
 }
 
 /* Where the policies lie. The caller owns it; NULL: no memory. */
-static inline char *policy_line_place(const struct policy_line *line)
+static inline char *policy_args_place(const struct policy_args *args)
 {
-	return line->config ? strdup(line->config) : config_path();
+	return args->config ? strdup(args->config) : config_path();
 }
 
 /* Each gets its own name as argv[0] and returns brig's exit status. */

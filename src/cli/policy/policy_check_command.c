@@ -11,8 +11,8 @@
 #include "cli/read_input.h"
 #include "cli/report.h"
 
-struct check_line {
-	struct policy_line line; /* first: the shared options fill it */
+struct check_args {
+	struct policy_args common; /* first: the shared options fill it */
 	const char *policy;
 	struct questions questions;
 };
@@ -52,32 +52,32 @@ static int print_valid(const struct policy *policy, const char *place, bool as_j
 }
 
 /* Without a directory of policies it is looked at by itself: the host's own is not asked. */
-static int validate(const struct check_line *line, const struct policy_given *given)
+static int validate(const struct check_args *args, const struct policy_given *given)
 {
-	const struct policy_source source = { .config_dir = line->line.config, .given = given };
+	const struct policy_source source = { .config_dir = args->common.config, .given = given };
 	struct brig_error error = { 0 };
 	_cleanup_(policy_freep)
 	struct policy *policy = NULL;
 
 	if (policy_load(&source, given->name, &policy, &error) < 0) {
 		/* A check that finds something has done its work: 1, as linters say it. */
-		report_error(&error, line->line.json);
+		report_error(&error, args->common.json);
 		return 1;
 	}
-	return print_valid(policy, given->place, line->line.json);
+	return print_valid(policy, given->place, args->common.json);
 }
 
-static int usage(const struct check_line *line, const char *what)
+static int usage(const struct check_args *args, const char *what)
 {
 	struct brig_error error = { 0 };
 
 	error_set(&error, BRIG_E_INPUT, EINVAL, "policy check: %s", what);
 	error_remedy(&error, "brig policy check FILE, or - for stdin; with questions, FILE or "
 			     "--policy NAME");
-	return report_usage(&error, line->line.json);
+	return report_usage(&error, args->common.json);
 }
 
-static int check_file(const struct check_line *line, const char *operand)
+static int check_file(const struct check_args *args, const char *operand)
 {
 	struct brig_error error = { 0 };
 	_cleanup_(buf_done)
@@ -87,36 +87,36 @@ static int check_file(const struct check_line *line, const char *operand)
 
 	name_of(place, name);
 	if (read_input(operand, POLICY_BYTES_MAX, &text, &error) < 0) {
-		report_error(&error, line->line.json);
+		report_error(&error, args->common.json);
 		return 1;
 	}
 	const struct policy_given given = { name, place, text.data ? text.data : "", text.size };
-	return line->questions.count ? questions_answer(&line->questions, line->line.config, name,
-							&given, line->line.json)
-				     : validate(line, &given);
+	return args->questions.count ? questions_answer(&args->questions, args->common.config, name,
+							&given, args->common.json)
+				     : validate(args, &given);
 }
 
-static int check(const struct check_line *line, const char *operand)
+static int check(const struct check_args *args, const char *operand)
 {
-	if (operand && line->policy) {
-		return usage(line, "a file and --policy exclude each other");
+	if (operand && args->policy) {
+		return usage(args, "a file and --policy exclude each other");
 	}
 	if (operand) {
-		return check_file(line, operand);
+		return check_file(args, operand);
 	}
-	if (line->questions.count == 0) {
-		return usage(line, line->policy ? "nothing was asked" : "no file was given");
+	if (args->questions.count == 0) {
+		return usage(args, args->policy ? "nothing was asked" : "no file was given");
 	}
-	return questions_answer(&line->questions, line->line.config,
-				line->policy ? line->policy : "default", NULL, line->line.json);
+	return questions_answer(&args->questions, args->common.config,
+				args->policy ? args->policy : "default", NULL, args->common.json);
 }
 
 static int take_question(void *into, const struct option_info *option, const char *value,
 			 struct brig_error *err)
 {
-	struct check_line *line = into;
+	struct check_args *args = into;
 
-	return questions_add(&line->questions, option->data, value, err);
+	return questions_add(&args->questions, option->data, value, err);
 }
 
 size_t policy_check_options(struct option_info ret[POLICY_OPTIONS_MAX])
@@ -125,7 +125,7 @@ size_t policy_check_options(struct option_info ret[POLICY_OPTIONS_MAX])
 		{ "--json", POLICY_JSON },
 		{ "--config", POLICY_CONFIG },
 		{ "--policy", "NAME", "the policy that is asked (default)", option_take_text,
-		  offsetof(struct check_line, policy), NULL },
+		  offsetof(struct check_args, policy), NULL },
 	};
 	size_t count = ARRAY_SIZE(own);
 
@@ -156,18 +156,18 @@ int policy_command_check(int argc, char **argv)
 		.operands_max = 1,
 		.notes = "Files are those of a cell for the first --language, else for python.",
 	};
-	struct check_line line = { 0 };
+	struct check_args args = { 0 };
 	struct arguments given;
 	struct brig_error error = { 0 };
 	int status;
 
-	if (options_parse(&syntax, argc, argv, &line, &given, &error) < 0) {
+	if (options_parse(&syntax, argc, argv, &args, &given, &error) < 0) {
 		status = report_usage(&error, options_mention(argc, argv, "--json"));
 	} else if (given.help) {
 		status = report_help(&syntax);
 	} else {
-		status = check(&line, given.operands_count ? given.operands[0] : NULL);
+		status = check(&args, given.operands_count ? given.operands[0] : NULL);
 	}
-	questions_done(&line.questions);
+	questions_done(&args.questions);
 	return status;
 }

@@ -24,11 +24,11 @@ static void cleanup_runtime(struct runtime **runtime)
 }
 
 /* Always cold, and compiled anew: what a cache saves would be missing in the record. */
-static int new_context(const struct learn_line *line, struct brig_context **ret,
+static int new_context(const struct learn_args *args, struct brig_context **ret,
 		       struct brig_error *err)
 {
 	struct brig_context_options options = { .size = sizeof(options),
-						.config_dir = line->run.config,
+						.config_dir = args->run.config,
 						.no_cache = true };
 
 	return brig_context_new(&options, ret, err);
@@ -142,7 +142,7 @@ int learn_session_run(struct learn_session *session, struct brig_error *err)
 	struct brig_request *request = &session->request.request;
 	_cleanup_(cleanup_context)
 	struct brig_context *context = NULL;
-	int r = new_context(session->line, &context, err);
+	int r = new_context(session->args, &context, err);
 
 	if (r < 0) {
 		return r;
@@ -200,7 +200,7 @@ static int verify(struct learn_session *session, struct brig_error *err)
 	if (request.mounts_count > MOUNTS_MAX) {
 		return error_set(err, BRIG_E_INPUT, E2BIG, "more than %d mounts", MOUNTS_MAX);
 	}
-	int r = new_context(session->line, &context, err);
+	int r = new_context(session->args, &context, err);
 	if (r < 0) {
 		return r;
 	}

@@ -8,14 +8,14 @@
 #include "cli/run/run_options.h"
 #include "lib/learn/learn.h"
 
-struct learn_line {
-	struct run_line run; /* first: its rows fill it */
+struct learn_args {
+	struct run_args run; /* first: its rows fill it */
 	const char *file, *extend, *input;
 	bool no_verify;
 };
 
 struct learn_session {
-	const struct learn_line *line;
+	const struct learn_args *args;
 	struct run_request request;
 	struct buf input;        /* standard input of every run */
 	struct policy *under;    /* owned */

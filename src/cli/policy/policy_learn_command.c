@@ -17,11 +17,11 @@
 #include "cli/run/output_writer.h"
 
 #define INPUT_BYTES_MAX (16u << 20)
-#define AT(field)       offsetof(struct learn_line, field)
+#define AT(field)       offsetof(struct learn_args, field)
 
 static int read_earlier(struct learn_session *session, struct brig_error *err)
 {
-	const char *path = session->line->extend;
+	const char *path = session->args->extend;
 	_cleanup_(buf_done)
 	struct buf text = { 0 };
 
@@ -43,57 +43,57 @@ static int read_earlier(struct learn_session *session, struct brig_error *err)
 }
 
 /* Before anything runs: an answer that cannot be kept should not cost a run. */
-static int check_file(const struct learn_line *line, struct brig_error *err)
+static int check_file(const struct learn_args *args, struct brig_error *err)
 {
-	bool same = line->file && line->extend && strcmp(line->file, line->extend) == 0;
+	bool same = args->file && args->extend && strcmp(args->file, args->extend) == 0;
 
-	if (!line->file || line->run.force || same || access(line->file, F_OK) != 0) {
+	if (!args->file || args->run.force || same || access(args->file, F_OK) != 0) {
 		return 0;
 	}
-	int r = error_set(err, BRIG_E_INPUT, EEXIST, "%s is there already", line->file);
-	error_remedy(err, "--force replaces it; --extend %s keeps what it allows", line->file);
+	int r = error_set(err, BRIG_E_INPUT, EEXIST, "%s is there already", args->file);
+	error_remedy(err, "--force replaces it; --extend %s keeps what it allows", args->file);
 	return r;
 }
 
 /* Whole or not at all: written beside it, then renamed. */
-static int write_file(const struct learn_line *line, const struct buf *text, struct brig_error *err)
+static int write_file(const struct learn_args *args, const struct buf *text, struct brig_error *err)
 {
 	_cleanup_free_ char *temporary = NULL;
 
-	if (asprintf(&temporary, "%s.XXXXXX", line->file) < 0) {
+	if (asprintf(&temporary, "%s.XXXXXX", args->file) < 0) {
 		temporary = NULL;
 		return error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory");
 	}
 	_cleanup_close_ int fd = mkostemp(temporary, O_CLOEXEC);
 	if (fd < 0) {
-		return error_errno(err, BRIG_E_INPUT, errno, "cannot write %s", line->file);
+		return error_errno(err, BRIG_E_INPUT, errno, "cannot write %s", args->file);
 	}
-	bool replaces = line->run.force || line->extend;
+	bool replaces = args->run.force || args->extend;
 	int r = write_all(fd, text->data, text->size);
 	if (r == 0 &&
 	    (fchmod(fd, 0644) < 0 || fsync(fd) < 0 ||
-	     (replaces ? rename(temporary, line->file) : link(temporary, line->file)) < 0)) {
+	     (replaces ? rename(temporary, args->file) : link(temporary, args->file)) < 0)) {
 		r = -errno;
 	}
 	unlink(temporary);
-	return r == 0 ? 0 : error_errno(err, BRIG_E_INPUT, -r, "cannot write %s", line->file);
+	return r == 0 ? 0 : error_errno(err, BRIG_E_INPUT, -r, "cannot write %s", args->file);
 }
 
 /* Stdout is the policy's, so what the program printed goes to stderr, harmless on a terminal. */
 static void show_output(const struct brig_result *result)
 {
-	struct outlet out;
+	struct output_writer out;
 
-	outlet_init(&out, STDERR_FILENO);
-	outlet_add(&out, result->stdout_data, result->stdout_size);
-	outlet_add(&out, result->stderr_data, result->stderr_size);
-	outlet_end(&out);
-	while (outlet_waits(&out)) {
+	output_writer_init(&out, STDERR_FILENO);
+	output_writer_add(&out, result->stdout_data, result->stdout_size);
+	output_writer_add(&out, result->stderr_data, result->stderr_size);
+	output_writer_end(&out);
+	while (output_writer_waits(&out)) {
 		struct pollfd ready = { .fd = out.fd, .events = POLLOUT };
 		poll(&ready, 1, -1);
-		outlet_pump(&out);
+		output_writer_pump(&out);
 	}
-	outlet_done(&out);
+	output_writer_done(&out);
 	report_verdict(result);
 }
 
@@ -148,27 +148,27 @@ static void tell_verdict(const struct learn_session *session)
 
 static int tell(const struct learn_session *session)
 {
-	const struct learn_line *line = session->line;
+	const struct learn_args *args = session->args;
 	struct brig_error error = { 0 };
 	_cleanup_(buf_done)
 	struct buf out = { 0 };
 	int status = session->verified && !learn_session_same(session) ? 1 : 0;
 	int printed = 0;
 
-	if (line->file && write_file(line, &session->text, &error) < 0) {
-		return report_error(&error, line->run.json);
+	if (args->file && write_file(args, &session->text, &error) < 0) {
+		return report_error(&error, args->run.json);
 	}
-	if (line->run.json) {
+	if (args->run.json) {
 		print_json(session, &out);
 		printed = report_json(out.failed ? NULL : out.data);
 	} else {
 		tell_verdict(session);
-		printed = line->file ? 0 : report_text(&session->text);
+		printed = args->file ? 0 : report_text(&session->text);
 	}
 	return printed ? printed : status;
 }
 
-static int learn_line_run(const struct learn_line *line)
+static int learn_line_run(const struct learn_args *args)
 {
 	struct learn_session *session = calloc(1, sizeof(*session));
 	struct brig_error error = { 0 };
@@ -176,22 +176,22 @@ static int learn_line_run(const struct learn_line *line)
 
 	if (!session) {
 		error_set(&error, BRIG_E_SYSTEM, ENOMEM, "no memory");
-		return report_error(&error, line->run.json);
+		return report_error(&error, args->run.json);
 	}
-	session->line = line;
-	if (check_file(line, &error) < 0 ||
-	    run_request_make(&line->run, &session->request, &error) < 0) {
-		status = report_usage(&error, line->run.json);
+	session->args = args;
+	if (check_file(args, &error) < 0 ||
+	    run_request_make(&args->run, &session->request, &error) < 0) {
+		status = report_usage(&error, args->run.json);
 	} else if (read_earlier(session, &error) < 0 ||
-		   (line->input &&
-		    read_input(line->input, INPUT_BYTES_MAX, &session->input, &error) < 0) ||
+		   (args->input &&
+		    read_input(args->input, INPUT_BYTES_MAX, &session->input, &error) < 0) ||
 		   learn_session_run(session, &error) < 0) {
-		status = report_error(&error, line->run.json);
+		status = report_error(&error, args->run.json);
 	} else {
-		if (!line->run.json) {
+		if (!args->run.json) {
 			show_output(session->result);
 		}
-		if (!line->no_verify) {
+		if (!args->no_verify) {
 			learn_session_verify(session);
 		}
 		status = tell(session);
@@ -225,7 +225,7 @@ size_t policy_learn_options(struct option_info ret[POLICY_OPTIONS_MAX])
 int policy_command_learn(int argc, char **argv)
 {
 	struct option_info options[POLICY_OPTIONS_MAX];
-	struct learn_line line = { 0 };
+	struct learn_args args = { 0 };
 	struct brig_error error = { 0 };
 	int status;
 
@@ -245,13 +245,13 @@ int policy_command_learn(int argc, char **argv)
 		.notes = "Exit status: 0 learned, and under the policy it ended the same; 1 it "
 			 "ended\notherwise; 125 error of brig's own; 2 usage.",
 	};
-	if (options_parse(&syntax, argc, argv, &line, &line.run.given, &error) < 0) {
+	if (options_parse(&syntax, argc, argv, &args, &args.run.given, &error) < 0) {
 		status = report_usage(&error, options_mention(argc, argv, "--json"));
-	} else if (line.run.given.help) {
+	} else if (args.run.given.help) {
 		status = report_help(&syntax);
 	} else {
-		status = learn_line_run(&line);
+		status = learn_line_run(&args);
 	}
-	run_line_done(&line.run);
+	run_args_done(&args.run);
 	return status;
 }

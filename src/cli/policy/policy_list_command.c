@@ -8,8 +8,8 @@
 
 static int list(void *of, const struct arguments *given)
 {
-	const struct policy_line *line = of;
-	_cleanup_free_ char *place = policy_line_place(line);
+	const struct policy_args *args = of;
+	_cleanup_free_ char *place = policy_args_place(args);
 	struct policy_source source = { .config_dir = place };
 	struct brig_error error = { 0 };
 	_cleanup_(strlist_done)
@@ -18,7 +18,7 @@ static int list(void *of, const struct arguments *given)
 	struct buf out = { 0 };
 
 	(void)given;
-	if (line->json) {
+	if (args->json) {
 		int r = listing_print_policies(&source, &out, &error);
 		return r < 0 ? report_error(&error, true)
 			     : report_json(out.failed ? NULL : out.data);
@@ -55,7 +55,7 @@ int policy_command_list(int argc, char **argv)
 		.options = options,
 		.options_count = ARRAY_SIZE(options),
 	};
-	struct policy_line line = { 0 };
+	struct policy_args args = { 0 };
 
-	return command_work(&syntax, argc, argv, &line, list);
+	return command_work(&syntax, argc, argv, &args, list);
 }

@@ -8,9 +8,9 @@
 
 static int show(void *of, const struct arguments *given)
 {
-	const struct policy_line *line = of;
+	const struct policy_args *args = of;
 	const char *name = given->operands_count ? given->operands[0] : "default";
-	_cleanup_free_ char *place = policy_line_place(line);
+	_cleanup_free_ char *place = policy_args_place(args);
 	struct policy_source source = { .config_dir = place };
 	struct brig_error error = { 0 };
 	_cleanup_(policy_freep)
@@ -19,9 +19,9 @@ static int show(void *of, const struct arguments *given)
 	struct buf out = { 0 };
 
 	if (policy_load(&source, name, &policy, &error) < 0) {
-		return report_error(&error, line->json);
+		return report_error(&error, args->json);
 	}
-	if (line->json) {
+	if (args->json) {
 		policy_print_json(policy, &out);
 		return report_json(out.failed ? NULL : out.data);
 	}
@@ -44,7 +44,7 @@ int policy_command_show(int argc, char **argv)
 		.options_count = ARRAY_SIZE(options),
 		.operands_max = 1,
 	};
-	struct policy_line line = { 0 };
+	struct policy_args args = { 0 };
 
-	return command_work(&syntax, argc, argv, &line, show);
+	return command_work(&syntax, argc, argv, &args, show);
 }

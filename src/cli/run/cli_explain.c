@@ -149,7 +149,7 @@ static void print_json(const struct explanation *e, struct buf *out)
 	out->failed |= plan.failed;
 }
 
-static int explain_line(const struct run_line *line)
+static int explain_line(const struct run_args *args)
 {
 	struct brig_error error = { 0 };
 	struct run_request request;
@@ -159,19 +159,19 @@ static int explain_line(const struct run_line *line)
 		.compile = { .ids = -1, .workdir_fd = -1, .spec = { .devices = -1 } }
 	};
 	struct brig_context_options options = { .size = sizeof(options),
-						.config_dir = line->config,
-						.no_cache = line->no_cache };
+						.config_dir = args->config,
+						.no_cache = args->no_cache };
 	_cleanup_(buf_done)
 	struct buf out = { 0 };
 	int status;
 
-	if (run_request_make(line, &request, &error) < 0) {
-		return report_usage(&error, line->json);
+	if (run_request_make(args, &request, &error) < 0) {
+		return report_usage(&error, args->json);
 	}
 	if (brig_context_new(&options, &context, &error) < 0 ||
-	    explain(context, &request.request, line->time, &e, &error) < 0) {
-		status = report_error(&error, line->json);
-	} else if (line->json) {
+	    explain(context, &request.request, args->time, &e, &error) < 0) {
+		status = report_error(&error, args->json);
+	} else if (args->json) {
 		print_json(&e, &out);
 		status = report_json(out.failed ? NULL : out.data);
 	} else {
@@ -206,17 +206,17 @@ int command_explain(int argc, char **argv)
 		.operands_max = 1,
 		.rest = true,
 	};
-	struct run_line line = { 0 };
+	struct run_args args = { 0 };
 	struct brig_error error = { 0 };
 	int status;
 
-	if (options_parse(&syntax, argc, argv, &line, &line.given, &error) < 0) {
+	if (options_parse(&syntax, argc, argv, &args, &args.given, &error) < 0) {
 		status = report_usage(&error, options_mention(argc, argv, "--json"));
-	} else if (line.given.help) {
+	} else if (args.given.help) {
 		status = report_help(&syntax);
 	} else {
-		status = explain_line(&line);
+		status = explain_line(&args);
 	}
-	run_line_done(&line);
+	run_args_done(&args);
 	return status;
 }

@@ -36,7 +36,7 @@ static void cleanup_result(struct brig_result **result)
 
 /* Where output goes, and the end of what was written to stderr. */
 struct output {
-	struct outlet out[2];
+	struct output_writer out[2];
 	char tail[1024];
 	size_t tail_size;
 };
@@ -60,19 +60,19 @@ static void on_output(void *user, int stream, const void *data, size_t size)
 {
 	struct output *output = user;
 
-	outlet_add(&output->out[stream == STDERR_FILENO], data, size);
+	output_writer_add(&output->out[stream == STDERR_FILENO], data, size);
 	if (stream == STDERR_FILENO) {
 		keep_tail(output, data, size);
 	}
 }
 
 /* A program that wants the file beside it: nothing of its directory is in the cell by itself. */
-static void hint_at_project(const struct run_line *line, const struct brig_result *result,
+static void hint_at_project(const struct run_args *args, const struct brig_result *result,
 			    const struct output *output)
 {
-	const char *file = line->given.operands_count ? line->given.operands[0] : NULL;
+	const char *file = args->given.operands_count ? args->given.operands[0] : NULL;
 
-	if (result->status != BRIG_FAILED || line->project || !file || strcmp(file, "-") == 0) {
+	if (result->status != BRIG_FAILED || args->project || !file || strcmp(file, "-") == 0) {
 		return;
 	}
 	_cleanup_free_ char *missing = run_project_missing(file, output->tail);
@@ -95,40 +95,40 @@ static int start(struct brig_context *context, struct brig_request *request, boo
 	return r;
 }
 
-static int write_files(const struct run_line *line, const struct brig_result *result,
+static int write_files(const struct run_args *args, const struct brig_result *result,
 		       struct brig_error *err)
 {
-	bool wanted = line->out_dir || (line->out.count > 0 && !line->json);
+	bool wanted = args->out_dir || (args->out.count > 0 && !args->json);
 
 	if (!wanted) {
 		return 0;
 	}
-	struct run_files_options options = { .dir = line->out_dir ? line->out_dir : ".",
-					     .force = line->force,
-					     .exec = line->out_exec };
+	struct run_files_options options = { .dir = args->out_dir ? args->out_dir : ".",
+					     .force = args->force,
+					     .exec = args->out_exec };
 	int r = run_files_write(result, &options, err);
 	return r < 0 ? r : 1;
 }
 
 /* Compilers talk before the program does: what they said was not streamed. */
-static void show_compiler_text(const struct brig_result *result, struct outlet *out)
+static void show_compiler_text(const struct brig_result *result, struct output_writer *out)
 {
 	if (result->status == BRIG_COMPILE_FAILED) {
-		outlet_add(&out[0], result->stdout_data, result->stdout_size);
-		outlet_add(&out[1], result->stderr_data, result->stderr_size);
-		outlet_end(&out[0]);
-		outlet_end(&out[1]);
+		output_writer_add(&out[0], result->stdout_data, result->stdout_size);
+		output_writer_add(&out[1], result->stderr_data, result->stderr_size);
+		output_writer_end(&out[0]);
+		output_writer_end(&out[1]);
 	}
 }
 
-static int tell(const struct run_line *line, const struct brig_result *result, const char *json,
+static int tell(const struct run_args *args, const struct brig_result *result, const char *json,
 		int caught)
 {
 	struct brig_error error = { 0 };
 	int status = caught ? STATUS_SIGNAL + caught : exit_status_of(result);
-	int r = write_files(line, result, &error);
+	int r = write_files(args, result, &error);
 
-	if (line->json) {
+	if (args->json) {
 		int printed = report_json(json);
 		status = printed ? printed : status;
 	} else {
@@ -140,7 +140,7 @@ static int tell(const struct run_line *line, const struct brig_result *result, c
 		}
 		run_files_report(result, r != 0);
 	}
-	if (line->time) {
+	if (args->time) {
 		report_usage_figures(result);
 	}
 	if (r < 0) {
@@ -151,9 +151,9 @@ static int tell(const struct run_line *line, const struct brig_result *result, c
 	return status;
 }
 
-static int run_with(const struct run_line *line, struct run_request *request, struct output *output)
+static int run_with(const struct run_args *args, struct run_request *request, struct output *output)
 {
-	struct outlet *out = output->out;
+	struct output_writer *out = output->out;
 	struct brig_error error = { 0 };
 	_cleanup_(cleanup_context)
 	struct brig_context *context = NULL;
@@ -162,61 +162,61 @@ static int run_with(const struct run_line *line, struct run_request *request, st
 	_cleanup_(cleanup_result)
 	struct brig_result *result = NULL;
 	struct brig_context_options options = { .size = sizeof(options),
-						.config_dir = line->config,
-						.audit_file = line->audit,
-						.no_cache = line->no_cache };
+						.config_dir = args->config,
+						.audit_file = args->audit,
+						.no_cache = args->no_cache };
 	/* One cell is made ahead, and it is this run's: there will be no second one. */
 	struct brig_warm_options warm = { .size = sizeof(warm), .cells_max = 1, .pools_max = 1 };
 
 	if (request->request.start == BRIG_START_WARM) {
 		options.warm = &warm;
 	}
-	request->request.stdin_feed = run_line_feeds(line);
-	if (!line->json) {
+	request->request.stdin_feed = run_args_feeds(args);
+	if (!args->json) {
 		request->request.on_output = on_output;
 		request->request.user = output;
 		request->request.discard_output = true;
 	}
 	_cleanup_close_ int signals = -1;
 	if (brig_context_new(&options, &context, &error) < 0) {
-		return report_error(&error, line->json);
+		return report_error(&error, args->json);
 	}
 	/* Heard from the start on: a signal between start and loop must not be lost. */
-	signals = run_signals_open(line->terminal);
+	signals = run_signals_open(args->terminal);
 	if (signals < 0) {
 		error_errno(&error, BRIG_E_SYSTEM, -signals, "cannot listen for signals");
-		return report_error(&error, line->json);
+		return report_error(&error, args->json);
 	}
-	if (start(context, &request->request, !line->json, &run, &error) < 0) {
-		return report_error(&error, line->json);
+	if (start(context, &request->request, !args->json, &run, &error) < 0) {
+		return report_error(&error, args->json);
 	}
 	_cleanup_(screen_give_back)
 	struct screen screen = { 0 };
-	if (line->terminal && screen_take(&screen, &error) < 0) {
-		return report_error(&error, line->json);
+	if (args->terminal && screen_take(&screen, &error) < 0) {
+		return report_error(&error, args->json);
 	}
 	struct run_pump pump = { .run = run,
 				 .signals = signals,
 				 .feeding = request->request.stdin_feed,
-				 .out = { line->json ? NULL : &out[0],
-					  line->json ? NULL : &out[1] } };
+				 .out = { args->json ? NULL : &out[0],
+					  args->json ? NULL : &out[1] } };
 	int r = run_pump(&pump, &error);
 	screen_give_back(&screen);
 	if (r < 0) {
-		return report_error(&error, line->json);
+		return report_error(&error, args->json);
 	}
 	result = brig_run_take_result(run);
 	if (!result) {
 		error_set(&error, BRIG_E_SYSTEM, 0, "the run left no result");
-		return report_error(&error, line->json);
+		return report_error(&error, args->json);
 	}
-	if (!line->json) {
+	if (!args->json) {
 		show_compiler_text(result, out);
 	}
-	_cleanup_free_ char *json = line->json ? brig_result_json(result) : NULL;
-	int status = tell(line, result, json, pump.caught);
-	if (!line->json) {
-		hint_at_project(line, result, output);
+	_cleanup_free_ char *json = args->json ? brig_result_json(result) : NULL;
+	int status = tell(args, result, json, pump.caught);
+	if (!args->json) {
+		hint_at_project(args, result, output);
 	}
 	return status;
 }
@@ -227,7 +227,7 @@ static int on_service_output(void *user, int stream, const void *data, size_t si
 	struct output *output = user;
 
 	on_output(output, stream, data, size);
-	return outlet_flush(&output->out[stream == STDERR_FILENO]);
+	return output_writer_flush(&output->out[stream == STDERR_FILENO]);
 }
 
 static int drop_output(void *user, int stream, const void *data, size_t size)
@@ -236,7 +236,7 @@ static int drop_output(void *user, int stream, const void *data, size_t size)
 	return 0; /* the result has it all */
 }
 
-static int run_by_service(const struct run_line *line, struct run_request *request,
+static int run_by_service(const struct run_args *args, struct run_request *request,
 			  struct output *output)
 {
 	struct brig_error error = { 0 };
@@ -244,66 +244,66 @@ static int run_by_service(const struct run_line *line, struct run_request *reque
 	struct brig_result *result = NULL;
 	_cleanup_free_ char *json = NULL;
 
-	int r = run_service(line, request, line->json ? drop_output : on_service_output, output,
+	int r = run_service(args, request, args->json ? drop_output : on_service_output, output,
 			    &result, &json, &error);
 	if (r == -EPIPE) {
 		return STATUS_SIGNAL + SIGPIPE;
 	}
 	if (r < 0) {
-		return report_error(&error, line->json);
+		return report_error(&error, args->json);
 	}
-	outlet_end(&output->out[0]);
-	outlet_end(&output->out[1]);
-	int status = tell(line, result, json, 0);
-	if (!line->json) {
-		hint_at_project(line, result, output);
+	output_writer_end(&output->out[0]);
+	output_writer_end(&output->out[1]);
+	int status = tell(args, result, json, 0);
+	if (!args->json) {
+		hint_at_project(args, result, output);
 	}
 	return status;
 }
 
-static int check_terminal(const struct run_line *line, struct brig_error *err)
+static int check_terminal(const struct run_args *args, struct brig_error *err)
 {
-	if (line->terminal && (line->json || line->service)) {
+	if (args->terminal && (args->json || args->service)) {
 		return error_set(err, BRIG_E_INPUT, EINVAL,
 				 "-it does not go with --json or --service");
 	}
-	if (line->terminal && !run_line_feeds(line)) {
+	if (args->terminal && !run_args_feeds(args)) {
 		return error_set(err, BRIG_E_INPUT, EINVAL,
 				 "-it does not go with -: the code is read from there");
 	}
 	return 0;
 }
 
-static int run_line(const struct run_line *line)
+static int run_line(const struct run_args *args)
 {
 	struct brig_error error = { 0 };
 	struct run_request request;
 	struct output output = { 0 };
 
-	if (check_terminal(line, &error) < 0 || run_request_make(line, &request, &error) < 0) {
-		return report_usage(&error, line->json);
+	if (check_terminal(args, &error) < 0 || run_request_make(args, &request, &error) < 0) {
+		return report_usage(&error, args->json);
 	}
-	if (line->terminal && screen_check(&request.request, &error) < 0) {
+	if (args->terminal && screen_check(&request.request, &error) < 0) {
 		run_request_done(&request);
-		return report_usage(&error, line->json);
+		return report_usage(&error, args->json);
 	}
-	outlet_init(&output.out[0], STDOUT_FILENO);
-	outlet_init(&output.out[1], STDERR_FILENO);
-	output.out[0].interactive = line->terminal;
-	int status = line->service ? run_by_service(line, &request, &output)
-				   : run_with(line, &request, &output);
-	outlet_done(&output.out[0]);
-	outlet_done(&output.out[1]);
+	output_writer_init(&output.out[0], STDOUT_FILENO);
+	output_writer_init(&output.out[1], STDERR_FILENO);
+	output.out[0].interactive = args->terminal;
+	int status = args->service ? run_by_service(args, &request, &output)
+				   : run_with(args, &request, &output);
+	output_writer_done(&output.out[0]);
+	output_writer_done(&output.out[1]);
 	run_request_done(&request);
 	return status;
 }
 
 static int work(void *into, const struct arguments *given)
 {
-	struct run_line *line = into;
+	struct run_args *args = into;
 
-	line->given = *given;
-	return line->schema ? report_json(brig_result_schema()) : run_line(line);
+	args->given = *given;
+	return args->schema ? report_json(brig_result_schema()) : run_line(args);
 }
 
 int command_run(int argc, char **argv)
@@ -329,9 +329,9 @@ int command_run(int argc, char **argv)
 			 "not\n"
 			 "found, 2 usage.",
 	};
-	struct run_line line = { 0 };
-	int status = command_work(&syntax, argc, argv, &line, work);
+	struct run_args args = { 0 };
+	int status = command_work(&syntax, argc, argv, &args, work);
 
-	run_line_done(&line);
+	run_args_done(&args);
 	return status;
 }

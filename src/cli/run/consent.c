@@ -34,7 +34,7 @@ bool consent_ask(const struct brig_context *context, const struct brig_request *
 	struct buf question = { 0 };
 	_cleanup_(buf_done)
 	struct buf shown = { 0 };
-	struct terminal terminal = { 0 };
+	struct terminal_escape terminal = { 0 };
 	struct policy *policy = NULL;
 
 	/* Without a terminal on both there is nobody who could have read the question. */
@@ -47,7 +47,7 @@ bool consent_ask(const struct brig_context *context, const struct brig_request *
 	buf_addf(&question, "Run %s under policy %s%s? [y/N] ", what(request), policy->name,
 		 provider_can(policy->provider, ABILITY_WALLS) ? "" : ", outside of a cell");
 	policy_free(policy);
-	terminal_add(&terminal, question.data, question.size, &shown);
+	terminal_escape_add(&terminal, question.data, question.size, &shown);
 	_cleanup_close_ int tty = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC);
 	if (!asks || tty < 0 || shown.failed || write(tty, shown.data, shown.size) < 0) {
 		return false;

@@ -24,109 +24,109 @@ static int open_anew(int fd)
 	return open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 }
 
-void outlet_init(struct outlet *outlet, int fd)
+void output_writer_init(struct output_writer *writer, int fd)
 {
 	struct stat info;
 
-	*outlet = (struct outlet){ .fd = fd, .own = -1, .kind = OUTLET_SHARED };
-	outlet->is_terminal = isatty(fd) == 1;
+	*writer = (struct output_writer){ .fd = fd, .own = -1, .kind = OUTPUT_WRITER_SHARED };
+	writer->is_terminal = isatty(fd) == 1;
 	if (fstat(fd, &info) < 0) {
-		outlet->errnum = errno;
+		writer->errnum = errno;
 		return;
 	}
 	if (S_ISSOCK(info.st_mode)) {
-		outlet->kind = OUTLET_SOCKET;
-	} else if (S_ISFIFO(info.st_mode) || outlet->is_terminal) {
-		outlet->own = open_anew(fd);
-		if (outlet->own >= 0) {
-			outlet->fd = outlet->own;
-			outlet->kind = OUTLET_OWN;
+		writer->kind = OUTPUT_WRITER_SOCKET;
+	} else if (S_ISFIFO(info.st_mode) || writer->is_terminal) {
+		writer->own = open_anew(fd);
+		if (writer->own >= 0) {
+			writer->fd = writer->own;
+			writer->kind = OUTPUT_WRITER_OWN;
 		}
 	} else {
-		outlet->kind = OUTLET_FILE;
+		writer->kind = OUTPUT_WRITER_FILE;
 	}
 }
 
-void outlet_done(struct outlet *outlet)
+void output_writer_done(struct output_writer *writer)
 {
-	close_fd(&outlet->own);
-	buf_done(&outlet->queue);
+	close_fd(&writer->own);
+	buf_done(&writer->queue);
 }
 
-static ssize_t write_some(const struct outlet *outlet, const char *data, size_t size)
+static ssize_t write_some(const struct output_writer *writer, const char *data, size_t size)
 {
-	struct pollfd ready = { .fd = outlet->fd, .events = POLLOUT };
+	struct pollfd ready = { .fd = writer->fd, .events = POLLOUT };
 
-	switch (outlet->kind) {
-	case OUTLET_SOCKET:
-		return send(outlet->fd, data, size, MSG_DONTWAIT | MSG_NOSIGNAL);
-	case OUTLET_SHARED:
+	switch (writer->kind) {
+	case OUTPUT_WRITER_SOCKET:
+		return send(writer->fd, data, size, MSG_DONTWAIT | MSG_NOSIGNAL);
+	case OUTPUT_WRITER_SHARED:
 		/* A pipe that can be written to has room for PIPE_BUF bytes. */
 		if (poll(&ready, 1, 0) == 0) {
 			errno = EAGAIN;
 			return -1;
 		}
-		return write(outlet->fd, data, size < PIPE_BUF ? size : PIPE_BUF);
+		return write(writer->fd, data, size < PIPE_BUF ? size : PIPE_BUF);
 	default:
-		return write(outlet->fd, data, size);
+		return write(writer->fd, data, size);
 	}
 }
 
-void outlet_pump(struct outlet *outlet)
+void output_writer_pump(struct output_writer *writer)
 {
-	struct buf *queue = &outlet->queue;
+	struct buf *queue = &writer->queue;
 
-	if (queue->failed && !outlet->errnum) {
-		outlet->errnum = ENOMEM;
+	if (queue->failed && !writer->errnum) {
+		writer->errnum = ENOMEM;
 	}
-	while (!outlet->errnum && outlet->at < queue->size) {
-		ssize_t n = write_some(outlet, queue->data + outlet->at, queue->size - outlet->at);
+	while (!writer->errnum && writer->at < queue->size) {
+		ssize_t n = write_some(writer, queue->data + writer->at, queue->size - writer->at);
 		if (n >= 0) {
-			outlet->at += (size_t)n;
+			writer->at += (size_t)n;
 		} else if (errno == EAGAIN) {
 			return;
 		} else if (errno != EINTR) {
-			outlet->errnum = errno;
+			writer->errnum = errno;
 		}
 	}
 	queue->size = 0;
-	outlet->at = 0;
+	writer->at = 0;
 }
 
-void outlet_add(struct outlet *outlet, const void *data, size_t size)
+void output_writer_add(struct output_writer *writer, const void *data, size_t size)
 {
-	if (outlet->errnum) {
+	if (writer->errnum) {
 		return;
 	}
-	if (outlet->interactive) {
-		screen_filter_add(&outlet->screen, data, size, &outlet->queue);
-	} else if (outlet->is_terminal) {
-		terminal_add(&outlet->terminal, data, size, &outlet->queue);
+	if (writer->interactive) {
+		screen_filter_add(&writer->screen, data, size, &writer->queue);
+	} else if (writer->is_terminal) {
+		terminal_escape_add(&writer->terminal, data, size, &writer->queue);
 	} else {
-		buf_add(&outlet->queue, data, size);
+		buf_add(&writer->queue, data, size);
 	}
-	outlet_pump(outlet);
+	output_writer_pump(writer);
 }
 
-void outlet_end(struct outlet *outlet)
+void output_writer_end(struct output_writer *writer)
 {
-	terminal_end(&outlet->terminal, &outlet->queue);
-	screen_filter_end(&outlet->screen, &outlet->queue);
-	outlet_pump(outlet);
+	terminal_escape_end(&writer->terminal, &writer->queue);
+	screen_filter_end(&writer->screen, &writer->queue);
+	output_writer_pump(writer);
 }
 
-bool outlet_waits(const struct outlet *outlet)
+bool output_writer_waits(const struct output_writer *writer)
 {
-	return !outlet->errnum && outlet->at < outlet->queue.size;
+	return !writer->errnum && writer->at < writer->queue.size;
 }
 
-int outlet_flush(struct outlet *outlet)
+int output_writer_flush(struct output_writer *writer)
 {
-	while (outlet_waits(outlet)) {
-		struct pollfd ready = { .fd = outlet->fd, .events = POLLOUT };
+	while (output_writer_waits(writer)) {
+		struct pollfd ready = { .fd = writer->fd, .events = POLLOUT };
 
 		poll(&ready, 1, -1);
-		outlet_pump(outlet);
+		output_writer_pump(writer);
 	}
-	return -outlet->errnum;
+	return -writer->errnum;
 }

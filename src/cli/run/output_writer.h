@@ -14,19 +14,19 @@
 #include "cli/run/screen.h"
 #include "cli/terminal_escape.h"
 
-enum outlet_kind {
-	OUTLET_FILE,   /* a regular file: takes everything at once */
-	OUTLET_SOCKET, /* sends have a flag of their own for not blocking */
-	OUTLET_OWN,    /* a pipe or terminal, opened anew, so that O_NONBLOCK is ours alone */
-	OUTLET_SHARED, /* cannot be opened anew: asked before each small write */
+enum output_writer_kind {
+	OUTPUT_WRITER_FILE,   /* a regular file: takes everything at once */
+	OUTPUT_WRITER_SOCKET, /* sends have a flag of their own for not blocking */
+	OUTPUT_WRITER_OWN, /* a pipe or terminal, opened anew, so that O_NONBLOCK is ours alone */
+	OUTPUT_WRITER_SHARED, /* cannot be opened anew: asked before each small write */
 };
 
-struct outlet {
+struct output_writer {
 	int fd;  /* where writes go */
 	int own; /* owned: the same when it was opened anew; or -1 */
-	enum outlet_kind kind;
+	enum output_writer_kind kind;
 	bool is_terminal;
-	struct terminal terminal;
+	struct terminal_escape terminal;
 	bool interactive; /* the program has the terminal: what moves on the screen passes */
 	struct screen_filter screen;
 	struct buf queue;
@@ -34,14 +34,14 @@ struct outlet {
 	int errnum; /* writing failed for good, and why; later bytes are dropped */
 };
 
-void outlet_init(struct outlet *outlet, int fd);
-void outlet_done(struct outlet *outlet);
-void outlet_add(struct outlet *outlet, const void *data, size_t size);
+void output_writer_init(struct output_writer *writer, int fd);
+void output_writer_done(struct output_writer *writer);
+void output_writer_add(struct output_writer *writer, const void *data, size_t size);
 /* The program prints no more: shows what a cut character held back. */
-void outlet_end(struct outlet *outlet);
+void output_writer_end(struct output_writer *writer);
 /* Writes what can be written now. */
-void outlet_pump(struct outlet *outlet);
-bool outlet_waits(const struct outlet *outlet);
+void output_writer_pump(struct output_writer *writer);
+bool output_writer_waits(const struct output_writer *writer);
 /* Waits until all is written. 0, or -errno when writing failed for good. */
-int outlet_flush(struct outlet *outlet);
+int output_writer_flush(struct output_writer *writer);
 #endif

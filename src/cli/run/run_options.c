@@ -8,11 +8,11 @@
 #include "base/cleanup.h"
 #include "policy/policy.h"
 
-#define AT(field) offsetof(struct run_line, field)
+#define AT(field) offsetof(struct run_args, field)
 
 enum { RUN = 1, EXPLAIN = 2, LEARN = 4, BOTH = RUN | EXPLAIN, ALL = BOTH | LEARN };
 
-struct row {
+struct option_row {
 	unsigned commands;
 	struct option_info option;
 };
@@ -38,14 +38,14 @@ int run_start_parse(const char *from, const char *word, enum brig_start *ret,
 static int take_start(void *into, const struct option_info *option, const char *value,
 		      struct brig_error *err)
 {
-	struct run_line *line = into;
+	struct run_args *args = into;
 
-	line->start_given = true;
-	return run_start_parse(option->name, value, &line->start, err);
+	args->start_given = true;
+	return run_start_parse(option->name, value, &args->start, err);
 }
 
 /* In front of the limits... */
-static const struct row first[] = {
+static const struct option_row first[] = {
 	{ ALL, { "-c", "CODE", "the code itself", option_take_text, AT(code), NULL } },
 	{ ALL,
 	  { "--lang", "LANGUAGE", "language; else by extension or #! line", option_take_text,
@@ -56,7 +56,7 @@ static const struct row first[] = {
 };
 
 /* ...and behind them. */
-static const struct row last[] = {
+static const struct option_row last[] = {
 	{ ALL,
 	  { "--clamp", NULL, "limits that the policy refuses become the nearest it allows",
 	    option_take_flag, AT(clamp), NULL } },
@@ -143,7 +143,7 @@ static const struct row last[] = {
 static int take_limit(void *into, const struct option_info *option, const char *value,
 		      struct brig_error *err)
 {
-	struct run_line *line = into;
+	struct run_args *args = into;
 	const struct limit_info *info = option->data;
 	uint64_t number;
 	int r = unit_parse(info->unit, value, &number);
@@ -161,7 +161,7 @@ static int take_limit(void *into, const struct option_info *option, const char *
 		error_remedy(err, "give at least 1");
 		return r;
 	}
-	*limit_of(&line->limits, info) = r < 0                    ? info->most + 1
+	*limit_of(&args->limits, info) = r < 0                    ? info->most + 1
 					 : number || !info->usual ? number
 								  : 1;
 	return 0;
@@ -209,12 +209,12 @@ size_t run_options(enum run_command command, struct option_info ret[RUN_OPTIONS_
 	return count;
 }
 
-void run_line_done(struct run_line *line)
+void run_args_done(struct run_args *args)
 {
-	strlist_done(&line->in);
-	strlist_done(&line->out);
-	strlist_done(&line->ro);
-	strlist_done(&line->rw);
-	strlist_done(&line->env);
-	strlist_done(&line->net);
+	strlist_done(&args->in);
+	strlist_done(&args->out);
+	strlist_done(&args->ro);
+	strlist_done(&args->rw);
+	strlist_done(&args->env);
+	strlist_done(&args->net);
 }

@@ -9,7 +9,7 @@
 #include "cli/options.h"
 
 /* What was said, as it was said. Strings are borrowed from argv. */
-struct run_line {
+struct run_args {
 	const char *code, *language, *policy, *out_dir, *config, *audit;
 	struct brig_limits limits;
 	struct strlist in, out, ro, rw, env, net;
@@ -20,7 +20,7 @@ struct run_line {
 	bool start_given;
 	struct arguments given;
 };
-void run_line_done(struct run_line *line);
+void run_args_done(struct run_args *args);
 
 #define RUN_OPTIONS_MAX 48
 
@@ -43,9 +43,9 @@ struct run_request {
 	struct buf code; /* from stdin */
 };
 /* -EINVAL: the line is wrong. Reads the code from stdin if that is what was asked. */
-int run_request_make(const struct run_line *line, struct run_request *ret, struct brig_error *err);
+int run_request_make(const struct run_args *args, struct run_request *ret, struct brig_error *err);
 void run_request_done(struct run_request *request);
 
 /* Does stdin belong to the program? Not when the code was read from it. */
-bool run_line_feeds(const struct run_line *line);
+bool run_args_feeds(const struct run_args *args);
 #endif

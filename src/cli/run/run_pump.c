@@ -94,7 +94,7 @@ static void pump_outlets(struct run_pump *pump, const struct pollfd *fds)
 {
 	for (int i = 0; i < 2; i++) {
 		if (fds[AT_STDOUT + i].fd >= 0 && fds[AT_STDOUT + i].revents) {
-			outlet_pump(pump->out[i]);
+			output_writer_pump(pump->out[i]);
 		}
 	}
 }
@@ -107,8 +107,8 @@ static void watch(const struct run_pump *pump, bool running, struct pollfd fds[F
 	fds[AT_SIGNALS] = (struct pollfd){ pump->signals, POLLIN, 0 };
 	fds[AT_STDIN] = (struct pollfd){ hungry ? STDIN_FILENO : -1, POLLIN, 0 };
 	for (int i = 0; i < 2; i++) {
-		const struct outlet *out = pump->out[i];
-		bool waits = out && outlet_waits(out);
+		const struct output_writer *out = pump->out[i];
+		bool waits = out && output_writer_waits(out);
 		fds[AT_STDOUT + i] = (struct pollfd){ waits ? out->fd : -1, POLLOUT, 0 };
 	}
 }
@@ -124,8 +124,8 @@ static void check_reader(struct run_pump *pump)
 
 static bool out_waits(const struct run_pump *pump)
 {
-	return (pump->out[0] && outlet_waits(pump->out[0])) ||
-	       (pump->out[1] && outlet_waits(pump->out[1]));
+	return (pump->out[0] && output_writer_waits(pump->out[0])) ||
+	       (pump->out[1] && output_writer_waits(pump->out[1]));
 }
 
 /* The run is over; its last bytes may still wait for a slow reader. A signal gives them up. */
@@ -135,7 +135,7 @@ static void drain(struct run_pump *pump)
 
 	for (int i = 0; i < 2; i++) {
 		if (pump->out[i]) {
-			outlet_end(pump->out[i]);
+			output_writer_end(pump->out[i]);
 		}
 	}
 	while (out_waits(pump) && (pump->caught == 0 || pump->caught == SIGPIPE)) {

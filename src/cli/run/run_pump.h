@@ -8,11 +8,12 @@
 #include "cli/run/output_writer.h"
 
 struct run_pump {
-	struct brig_run *run;  /* borrowed */
-	struct outlet *out[2]; /* borrowed: brig's stdout and stderr; NULL: output is not shown */
-	bool feeding;          /* stdin goes to the program */
-	int signals;           /* borrowed: a signalfd */
-	int caught;            /* the signal that ended the run; 0: none */
+	struct brig_run *run; /* borrowed */
+	struct output_writer
+		*out[2]; /* borrowed: brig's stdout and stderr; NULL: output is not shown */
+	bool feeding;    /* stdin goes to the program */
+	int signals;     /* borrowed: a signalfd */
+	int caught;      /* the signal that ended the run; 0: none */
 
 	char chunk[16384]; /* read from stdin, not yet taken by the run */
 	size_t size, at;

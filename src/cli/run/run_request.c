@@ -47,19 +47,19 @@ static const char *last_part(const char *path)
 }
 
 /* The directory of FILE; without a file, the one that brig was started in. */
-static int list_project(const struct run_line *line, struct run_request *ret,
+static int list_project(const struct run_args *args, struct run_request *ret,
 			struct brig_error *err)
 {
-	const char *operand = line->given.operands_count ? line->given.operands[0] : NULL;
+	const char *operand = args->given.operands_count ? args->given.operands[0] : NULL;
 	bool file = operand && strcmp(operand, "-") != 0;
 
 	return run_project_list(file ? operand : NULL, &ret->beside_names, &ret->beside_paths, err);
 }
 
-static int make_files(const struct run_line *line, struct run_request *ret, struct brig_error *err)
+static int make_files(const struct run_args *args, struct run_request *ret, struct brig_error *err)
 {
-	int r = line->project ? list_project(line, ret, err) : 0;
-	size_t count = line->in.count + ret->beside_names.count;
+	int r = args->project ? list_project(args, ret, err) : 0;
+	size_t count = args->in.count + ret->beside_names.count;
 
 	if (r < 0 || count == 0) {
 		return r;
@@ -68,9 +68,9 @@ static int make_files(const struct run_line *line, struct run_request *ret, stru
 	if (!ret->files) {
 		return no_memory(err);
 	}
-	for (size_t i = 0; i < line->in.count; i++) {
+	for (size_t i = 0; i < args->in.count; i++) {
 		struct brig_file_in *file = &ret->files[i];
-		if (split_name(line->in.items[i], &ret->names, &file->name, &file->path) < 0) {
+		if (split_name(args->in.items[i], &ret->names, &file->name, &file->path) < 0) {
 			return no_memory(err);
 		}
 		if (!file->name) {
@@ -78,7 +78,7 @@ static int make_files(const struct run_line *line, struct run_request *ret, stru
 		}
 	}
 	for (size_t i = 0; i < ret->beside_names.count; i++) {
-		ret->files[line->in.count + i] =
+		ret->files[args->in.count + i] =
 			(struct brig_file_in){ .name = ret->beside_names.items[i],
 					       .path = ret->beside_paths.items[i] };
 	}
@@ -100,26 +100,26 @@ static int add_mounts(const struct strlist *words, bool writable, struct run_req
 	return 0;
 }
 
-static int make_mounts(const struct run_line *line, struct run_request *ret, struct brig_error *err)
+static int make_mounts(const struct run_args *args, struct run_request *ret, struct brig_error *err)
 {
-	size_t count = line->ro.count + line->rw.count;
+	size_t count = args->ro.count + args->rw.count;
 
 	if (count == 0) {
 		return 0;
 	}
 	ret->mounts = calloc(count, sizeof(*ret->mounts));
-	if (!ret->mounts || add_mounts(&line->ro, false, ret) < 0 ||
-	    add_mounts(&line->rw, true, ret) < 0) {
+	if (!ret->mounts || add_mounts(&args->ro, false, ret) < 0 ||
+	    add_mounts(&args->rw, true, ret) < 0) {
 		return no_memory(err);
 	}
 	ret->request.mounts = ret->mounts;
 	return 0;
 }
 
-static int make_env(const struct run_line *line, struct run_request *ret, struct brig_error *err)
+static int make_env(const struct run_args *args, struct run_request *ret, struct brig_error *err)
 {
-	for (size_t i = 0; i < line->env.count; i++) {
-		const char *word = line->env.items[i];
+	for (size_t i = 0; i < args->env.count; i++) {
+		const char *word = args->env.items[i];
 		const char *value = strchr(word, '=') ? "" : getenv(word);
 
 		if (!value) {
@@ -167,19 +167,19 @@ static int read_code(struct buf *code, struct brig_error *err)
 	return code->failed ? no_memory(err) : 0;
 }
 
-static int make_source(const struct run_line *line, struct run_request *ret, struct brig_error *err)
+static int make_source(const struct run_args *args, struct run_request *ret, struct brig_error *err)
 {
 	struct brig_request *request = &ret->request;
-	const char *operand = line->given.operands_count ? line->given.operands[0] : NULL;
-	const char *const *rest = (const char *const *)line->given.rest;
+	const char *operand = args->given.operands_count ? args->given.operands[0] : NULL;
+	const char *const *rest = (const char *const *)args->given.rest;
 
-	if (line->code && operand) {
+	if (args->code && operand) {
 		int r = error_set(err, BRIG_E_INPUT, EINVAL,
 				  "code was given twice: by -c and as %s", operand);
 		error_remedy(err, "arguments of the program come behind --");
 		return r;
 	}
-	if (!line->code && !operand) {
+	if (!args->code && !operand) {
 		if (!rest || !rest[0]) {
 			int r = error_set(err, BRIG_E_INPUT, EINVAL, "there is nothing to run");
 			error_remedy(err, "give a file, - for stdin, -c CODE, or -- CMD ARGS");
@@ -189,8 +189,8 @@ static int make_source(const struct run_line *line, struct run_request *ret, str
 		return 0;
 	}
 	request->args = rest;
-	request->code = line->code;
-	if (line->code && text_is_blank(line->code, strlen(line->code))) {
+	request->code = args->code;
+	if (args->code && text_is_blank(args->code, strlen(args->code))) {
 		return error_set(err, BRIG_E_INPUT, EINVAL, "-c: the code is empty");
 	}
 	if (operand && strcmp(operand, "-") == 0) {
@@ -204,52 +204,52 @@ static int make_source(const struct run_line *line, struct run_request *ret, str
 }
 
 /* The variable lets a whole suite of tests be run either way. */
-static int make_start(const struct run_line *line, struct run_request *ret, struct brig_error *err)
+static int make_start(const struct run_args *args, struct run_request *ret, struct brig_error *err)
 {
 	const char *word = getenv("BRIG_START");
 
-	if (line->start_given || !word || !word[0]) {
+	if (args->start_given || !word || !word[0]) {
 		return 0;
 	}
 	return run_start_parse("the variable BRIG_START", word, &ret->request.start, err);
 }
 
-bool run_line_feeds(const struct run_line *line)
+bool run_args_feeds(const struct run_args *args)
 {
-	return line->given.operands_count == 0 || strcmp(line->given.operands[0], "-") != 0;
+	return args->given.operands_count == 0 || strcmp(args->given.operands[0], "-") != 0;
 }
 
-int run_request_make(const struct run_line *line, struct run_request *ret, struct brig_error *err)
+int run_request_make(const struct run_args *args, struct run_request *ret, struct brig_error *err)
 {
 	*ret = (struct run_request){ .request = { .size = sizeof(ret->request),
-						  .language = line->language,
-						  .policy = line->policy,
-						  .limits = line->limits,
-						  .changes = line->changes,
-						  .tenant = line->tenant,
-						  .start = line->start,
-						  .want_value = line->value,
-						  .consent = line->yes,
-						  .clamp = line->clamp,
-						  .guard = line->guard,
-						  .check = line->check } };
-	ret->request.out = (const char *const *)line->out.items;
+						  .language = args->language,
+						  .policy = args->policy,
+						  .limits = args->limits,
+						  .changes = args->changes,
+						  .tenant = args->tenant,
+						  .start = args->start,
+						  .want_value = args->value,
+						  .consent = args->yes,
+						  .clamp = args->clamp,
+						  .guard = args->guard,
+						  .check = args->check } };
+	ret->request.out = (const char *const *)args->out.items;
 	/* Who has a shell on this host has its network too: the policy says how far that goes. */
-	ret->request.network = (const char *const *)line->net.items;
+	ret->request.network = (const char *const *)args->net.items;
 	ret->request.network_own = true;
-	int r = make_files(line, ret, err);
+	int r = make_files(args, ret, err);
 
 	if (r == 0) {
-		r = make_mounts(line, ret, err);
+		r = make_mounts(args, ret, err);
 	}
 	if (r == 0) {
-		r = make_env(line, ret, err);
+		r = make_env(args, ret, err);
 	}
 	if (r == 0) {
-		r = make_source(line, ret, err);
+		r = make_source(args, ret, err);
 	}
 	if (r == 0) {
-		r = make_start(line, ret, err);
+		r = make_start(args, ret, err);
 	}
 	if (r < 0) {
 		run_request_done(ret);

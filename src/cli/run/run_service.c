@@ -16,7 +16,7 @@
 #include "cli/service/event_reader.h"
 #include "cli/service/problem_read.h"
 
-struct listener {
+struct event_listener {
 	run_service_output *take;
 	void *user;
 	struct brig_result *result; /* owned */
@@ -25,7 +25,7 @@ struct listener {
 	bool failed;
 };
 
-static int take_output(struct listener *listener, json_t *data)
+static int take_output(struct event_listener *listener, json_t *data)
 {
 	_cleanup_(buf_done)
 	struct buf bytes = { 0 };
@@ -37,7 +37,7 @@ static int take_output(struct listener *listener, json_t *data)
 		       : listener->take(listener->user, fd, bytes.data, bytes.size);
 }
 
-static int take_failure(struct listener *listener, json_t *problem)
+static int take_failure(struct event_listener *listener, json_t *problem)
 {
 	listener->failed = true;
 	problem_read(problem, 0, listener->err);
@@ -46,7 +46,7 @@ static int take_failure(struct listener *listener, json_t *problem)
 
 static int take_event(void *user, const char *name, json_t *data, const char *text)
 {
-	struct listener *listener = user;
+	struct event_listener *listener = user;
 
 	if (strcmp(name, "output") == 0) {
 		return take_output(listener, data);
@@ -62,22 +62,22 @@ static int take_event(void *user, const char *name, json_t *data, const char *te
 	return listener->result && listener->json ? 1 : -ENOMEM;
 }
 
-int run_service(const struct run_line *line, const struct run_request *request,
+int run_service(const struct run_args *args, const struct run_request *request,
 		run_service_output *take, void *user, struct brig_result **ret, char **ret_json,
 		struct brig_error *err)
 {
-	struct listener listener = { .take = take, .user = user, .err = err };
+	struct event_listener listener = { .take = take, .user = user, .err = err };
 	struct event_reader events = { .take = take_event, .user = &listener };
 	struct client_answer answer = { 0 };
 	_cleanup_(buf_done)
 	struct buf body = { 0 };
-	struct client_request ask = { .socket = line->service,
+	struct client_request ask = { .socket = args->service,
 				      .method = "POST",
 				      .path = "/v1/execute",
 				      .body = &body,
 				      .take = event_reader_take,
 				      .user = &events };
-	int r = run_service_body(line, request, &body, err);
+	int r = run_service_body(args, request, &body, err);
 
 	if (r == 0) {
 		r = client_ask(&ask, &answer, err);

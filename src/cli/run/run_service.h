@@ -6,7 +6,7 @@
 #include "cli/run/run_options.h"
 
 /* The request as a service reads it (POST /v1/execute), into `ret`. */
-int run_service_body(const struct run_line *line, const struct run_request *request,
+int run_service_body(const struct run_args *args, const struct run_request *request,
 		     struct buf *ret, struct brig_error *err);
 
 /*
@@ -14,7 +14,7 @@ int run_service_body(const struct run_line *line, const struct run_request *requ
  * returned. *ret is owned by the caller; *ret_json is its text as the service wrote it.
  */
 typedef int run_service_output(void *user, int stream, const void *data, size_t size);
-int run_service(const struct run_line *line, const struct run_request *request,
+int run_service(const struct run_args *args, const struct run_request *request,
 		run_service_output *take, void *user, struct brig_result **ret, char **ret_json,
 		struct brig_error *err);
 #endif

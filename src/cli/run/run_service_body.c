@@ -14,21 +14,21 @@
 #define INPUT_BYTES_MAX (64u << 20) /* more than a service takes: it says so itself */
 
 /* What only makes sense where the cell is on this host. */
-static int check_line(const struct run_line *line, struct brig_error *err)
+static int check_line(const struct run_args *args, struct brig_error *err)
 {
 	const struct {
 		const char *option, *remedy;
 		bool given;
 	} local[] = {
 		{ "-- CMD", "hand in code: a file, - or -c",
-		  !line->code && !line->given.operands_count },
+		  !args->code && !args->given.operands_count },
 		{ "--ro and --rw",
 		  "directories of this host are not there; copy files in with --in",
-		  line->ro.count + line->rw.count > 0 },
-		{ "--config", "the service has policies of its own", line->config != NULL },
-		{ "--audit", "the service keeps a record of its own", line->audit != NULL },
-		{ "--tenant", "the service knows by the token who you are", line->tenant != NULL },
-		{ "--no-cache", "the service keeps its own build cache", line->no_cache },
+		  args->ro.count + args->rw.count > 0 },
+		{ "--config", "the service has policies of its own", args->config != NULL },
+		{ "--audit", "the service keeps a record of its own", args->audit != NULL },
+		{ "--tenant", "the service knows by the token who you are", args->tenant != NULL },
+		{ "--no-cache", "the service keeps its own build cache", args->no_cache },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(local); i++) {
@@ -99,12 +99,12 @@ static int add_files(const struct brig_request *request, struct json_out *out,
 }
 
 /* All of it: a service takes the input with the request. A person at a terminal has none. */
-static int add_stdin(const struct run_line *line, struct json_out *out, struct brig_error *err)
+static int add_stdin(const struct run_args *args, struct json_out *out, struct brig_error *err)
 {
 	_cleanup_(buf_done)
 	struct buf input = { 0 };
 
-	if (!run_line_feeds(line) || isatty(STDIN_FILENO) == 1) {
+	if (!run_args_feeds(args) || isatty(STDIN_FILENO) == 1) {
 		return 0;
 	}
 	int r = read_input("-", INPUT_BYTES_MAX, &input, err);
@@ -160,13 +160,13 @@ static void add_limits(const struct brig_limits *limits, struct json_out *out)
 	json_close(out, '}');
 }
 
-int run_service_body(const struct run_line *line, const struct run_request *given, struct buf *ret,
+int run_service_body(const struct run_args *args, const struct run_request *given, struct buf *ret,
 		     struct brig_error *err)
 {
 	static const char *const starts[] = { "auto", "cold", "warm" };
 	const struct brig_request *request = &given->request;
 	struct json_out out = { .buf = ret };
-	int r = check_line(line, err);
+	int r = check_line(args, err);
 
 	if (r < 0) {
 		return r;
@@ -174,7 +174,7 @@ int run_service_body(const struct run_line *line, const struct run_request *give
 	json_open(&out, NULL, '{');
 	r = add_code(request, &out, err);
 	r = r < 0 ? r : add_files(request, &out, err);
-	r = r < 0 ? r : add_stdin(line, &out, err);
+	r = r < 0 ? r : add_stdin(args, &out, err);
 	if (r < 0) {
 		return r;
 	}

@@ -13,14 +13,14 @@
 #include "cli/report.h"
 #include "cli/service/client.h"
 
-struct line {
+struct kill_args {
 	bool json;
 	const char *socket;
 };
 
 static int end(void *into, const struct arguments *given)
 {
-	const struct line *line = into;
+	const struct kill_args *args = into;
 	const char *id = given->operands[0];
 	struct brig_error error = { 0 };
 	json_t *execution = NULL;
@@ -34,13 +34,13 @@ static int end(void *into, const struct arguments *given)
 			  id ? "'%s' is not an execution's id" : "no execution was named%s",
 			  id ? id : "");
 		error_remedy(&error, "brig ps lists them");
-		return report_usage(&error, line->json);
+		return report_usage(&error, args->json);
 	}
 	snprintf(path, sizeof(path), "/v1/executions/%s", id);
-	if (client_get(line->socket, "DELETE", path, &execution, &error) < 0) {
-		return report_error(&error, line->json);
+	if (client_get(args->socket, "DELETE", path, &execution, &error) < 0) {
+		return report_error(&error, args->json);
 	}
-	if (line->json) {
+	if (args->json) {
 		_cleanup_free_ char *text = json_dumps(execution, JSON_COMPACT);
 		status = report_json(text);
 	} else {
@@ -55,8 +55,8 @@ int command_kill(int argc, char **argv)
 {
 	static const struct option_info options[] = {
 		{ "--json", NULL, "print the execution as JSON", option_take_flag,
-		  offsetof(struct line, json), NULL },
-		SERVICE_OPTIONS(struct line, socket),
+		  offsetof(struct kill_args, json), NULL },
+		SERVICE_OPTIONS(struct kill_args, socket),
 	};
 	static const struct syntax syntax = {
 		.command = "kill",
@@ -68,7 +68,7 @@ int command_kill(int argc, char **argv)
 		.options_count = ARRAY_SIZE(options),
 		.operands_max = 1,
 	};
-	struct line line = { 0 };
+	struct kill_args args = { 0 };
 
-	return command_work(&syntax, argc, argv, &line, end);
+	return command_work(&syntax, argc, argv, &args, end);
 }

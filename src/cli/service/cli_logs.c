@@ -20,20 +20,20 @@
 
 #define SILENCE_MS 300 /* without -f: so long nothing new, and what there is has been shown */
 
-struct line {
+struct logs_args {
 	bool follow, json;
 	const char *socket;
 };
 
-struct reader {
+struct log_reader {
 	bool json;
-	struct terminal terminals[2];
+	struct terminal_escape terminals[2];
 	char status[24]; /* of the result, when it has come */
 	char failure[512];
 };
 
 /* On a terminal a stranger's bytes are made harmless; in a pipe they are what they are. */
-static int show(struct reader *reader, int fd, const void *data, size_t size)
+static int show(struct log_reader *reader, int fd, const void *data, size_t size)
 {
 	_cleanup_(buf_done)
 	struct buf shown = { 0 };
@@ -41,11 +41,11 @@ static int show(struct reader *reader, int fd, const void *data, size_t size)
 	if (isatty(fd) != 1) {
 		return write_all(fd, data, size);
 	}
-	terminal_add(&reader->terminals[fd == STDERR_FILENO], data, size, &shown);
+	terminal_escape_add(&reader->terminals[fd == STDERR_FILENO], data, size, &shown);
 	return shown.failed ? -ENOMEM : write_all(fd, shown.data, shown.size);
 }
 
-static int show_output(struct reader *reader, json_t *data)
+static int show_output(struct log_reader *reader, json_t *data)
 {
 	_cleanup_(buf_done)
 	struct buf bytes = { 0 };
@@ -92,7 +92,7 @@ static int print_event(const char *name, const char *text)
 
 static int take_event(void *user, const char *name, json_t *data, const char *text)
 {
-	struct reader *reader = user;
+	struct log_reader *reader = user;
 
 	if (reader->json) {
 		return print_event(name, text);
@@ -134,10 +134,10 @@ static int newest(const char *socket, char id[27], struct brig_error *error)
 
 static int logs(void *into, const struct arguments *given)
 {
-	const struct line *line = into;
+	const struct logs_args *args = into;
 	const char *wanted = given->operands[0];
 	struct brig_error error = { 0 };
-	struct reader reader = { .json = line->json };
+	struct log_reader reader = { .json = args->json };
 	struct event_reader events = { .take = take_event, .user = &reader };
 	struct client_answer answer = { 0 };
 	char id[27] = "", path[80];
@@ -146,19 +146,19 @@ static int logs(void *into, const struct arguments *given)
 	if (wanted && !id_valid(wanted)) {
 		error_set(&error, BRIG_E_INPUT, EINVAL, "'%s' is not an execution's id", wanted);
 		error_remedy(&error, "brig ps --all lists them");
-		return report_usage(&error, line->json);
+		return report_usage(&error, args->json);
 	}
 	if (!wanted) {
-		r = newest(line->socket, id, &error);
+		r = newest(args->socket, id, &error);
 	} else {
 		memcpy(id, wanted, 27);
 	}
 	if (r == 0) {
 		snprintf(path, sizeof(path), "/v1/executions/%s/events", id);
-		struct client_request request = { .socket = line->socket,
+		struct client_request request = { .socket = args->socket,
 						  .method = "GET",
 						  .path = path,
-						  .silence_ms = line->follow ? 0 : SILENCE_MS,
+						  .silence_ms = args->follow ? 0 : SILENCE_MS,
 						  .take = event_reader_take,
 						  .user = &events };
 		r = client_ask(&request, &answer, &error);
@@ -167,9 +167,9 @@ static int logs(void *into, const struct arguments *given)
 	bool silent = answer.silent;
 	client_answer_done(&answer);
 	if (r < 0) {
-		return report_error(&error, line->json);
+		return report_error(&error, args->json);
 	}
-	if (line->json) {
+	if (args->json) {
 		return STATUS_OK;
 	}
 	if (reader.failure[0]) {
@@ -186,12 +186,12 @@ int command_logs(int argc, char **argv)
 {
 	static const struct option_info options[] = {
 		{ "-f", NULL, "wait for more, until it ends", option_take_flag,
-		  offsetof(struct line, follow), NULL },
-		{ "--follow", NULL, "the same", option_take_flag, offsetof(struct line, follow),
-		  NULL },
+		  offsetof(struct logs_args, follow), NULL },
+		{ "--follow", NULL, "the same", option_take_flag,
+		  offsetof(struct logs_args, follow), NULL },
 		{ "--json", NULL, "print each event as a line of JSON", option_take_flag,
-		  offsetof(struct line, json), NULL },
-		SERVICE_OPTIONS(struct line, socket),
+		  offsetof(struct logs_args, json), NULL },
+		SERVICE_OPTIONS(struct logs_args, socket),
 	};
 	static const struct syntax syntax = {
 		.command = "logs",
@@ -203,7 +203,7 @@ int command_logs(int argc, char **argv)
 		.options_count = ARRAY_SIZE(options),
 		.operands_max = 1,
 	};
-	struct line line = { 0 };
+	struct logs_args args = { 0 };
 
-	return command_work(&syntax, argc, argv, &line, logs);
+	return command_work(&syntax, argc, argv, &args, logs);
 }

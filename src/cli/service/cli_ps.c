@@ -11,7 +11,7 @@
 #include "cli/service/client.h"
 #include "cli/service/ps_table.h"
 
-struct line {
+struct ps_args {
 	bool json, all;
 	const char *socket, *tenant;
 };
@@ -20,19 +20,19 @@ struct line {
 
 static int list(void *into, const struct arguments *given)
 {
-	const struct line *line = into;
+	const struct ps_args *args = into;
 	struct brig_error error = { 0 };
 	json_t *page = NULL;
 	_cleanup_(buf_done)
 	struct buf out = { 0 };
 
 	(void)given;
-	if (ps_page(line->socket, line->tenant, line->all, PAGE_MAX, &page, &error) < 0) {
-		return report_error(&error, line->json);
+	if (ps_page(args->socket, args->tenant, args->all, PAGE_MAX, &page, &error) < 0) {
+		return report_error(&error, args->json);
 	}
-	ps_filter(page, line->all);
+	ps_filter(page, args->all);
 	int status;
-	if (line->json) {
+	if (args->json) {
 		_cleanup_free_ char *text = json_dumps(page, JSON_COMPACT);
 		status = report_json(text);
 	} else {
@@ -50,12 +50,12 @@ int command_ps(int argc, char **argv)
 {
 	static const struct option_info options[] = {
 		{ "--all", NULL, "also those that have ended; for operators, of all tenants",
-		  option_take_flag, offsetof(struct line, all), NULL },
+		  option_take_flag, offsetof(struct ps_args, all), NULL },
 		{ "--tenant", "NAME", "of this tenant, for operators; * for all", option_take_text,
-		  offsetof(struct line, tenant), NULL },
-		{ "--json", NULL, "print JSON", option_take_flag, offsetof(struct line, json),
+		  offsetof(struct ps_args, tenant), NULL },
+		{ "--json", NULL, "print JSON", option_take_flag, offsetof(struct ps_args, json),
 		  NULL },
-		SERVICE_OPTIONS(struct line, socket),
+		SERVICE_OPTIONS(struct ps_args, socket),
 	};
 	static const struct syntax syntax = {
 		.command = "ps",
@@ -64,7 +64,7 @@ int command_ps(int argc, char **argv)
 		.options = options,
 		.options_count = ARRAY_SIZE(options),
 	};
-	struct line line = { 0 };
+	struct ps_args args = { 0 };
 
-	return command_work(&syntax, argc, argv, &line, list);
+	return command_work(&syntax, argc, argv, &args, list);
 }

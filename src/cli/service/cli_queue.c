@@ -11,7 +11,7 @@
 #include "cli/report.h"
 #include "cli/service/client.h"
 
-struct line {
+struct queue_args {
 	bool json;
 	const char *socket;
 };
@@ -44,7 +44,7 @@ static void print(json_t *queue, struct buf *out)
 
 static int ask(void *into, const struct arguments *given)
 {
-	const struct line *line = into;
+	const struct queue_args *args = into;
 	const char *word = given->operands[0] ? given->operands[0] : verbs[0].word;
 	struct brig_error error = { 0 };
 	json_t *queue = NULL;
@@ -59,12 +59,12 @@ static int ask(void *into, const struct arguments *given)
 	if (i == ARRAY_SIZE(verbs)) {
 		error_set(&error, BRIG_E_INPUT, EINVAL, "queue: unknown action '%s'", word);
 		error_remedy(&error, "brig queue [show|release|drop]");
-		return report_usage(&error, line->json);
+		return report_usage(&error, args->json);
 	}
-	if (client_get(line->socket, verbs[i].method, verbs[i].path, &queue, &error) < 0) {
-		return report_error(&error, line->json);
+	if (client_get(args->socket, verbs[i].method, verbs[i].path, &queue, &error) < 0) {
+		return report_error(&error, args->json);
 	}
-	if (line->json) {
+	if (args->json) {
 		_cleanup_free_ char *text = json_dumps(queue, JSON_COMPACT);
 		status = report_json(text);
 	} else {
@@ -78,9 +78,9 @@ static int ask(void *into, const struct arguments *given)
 int command_queue(int argc, char **argv)
 {
 	static const struct option_info options[] = {
-		{ "--json", NULL, "print JSON", option_take_flag, offsetof(struct line, json),
+		{ "--json", NULL, "print JSON", option_take_flag, offsetof(struct queue_args, json),
 		  NULL },
-		SERVICE_OPTIONS(struct line, socket),
+		SERVICE_OPTIONS(struct queue_args, socket),
 	};
 	static const struct syntax syntax = {
 		.command = "queue",
@@ -94,7 +94,7 @@ int command_queue(int argc, char **argv)
 		.options_count = ARRAY_SIZE(options),
 		.operands_max = 1,
 	};
-	struct line line = { 0 };
+	struct queue_args args = { 0 };
 
-	return command_work(&syntax, argc, argv, &line, ask);
+	return command_work(&syntax, argc, argv, &args, ask);
 }

@@ -22,7 +22,7 @@
 #define ROWS_OURS   5 /* above the table */
 #define INTERVAL_MS 1000
 
-struct line {
+struct top_args {
 	bool once, json;
 	const char *socket;
 };
@@ -131,23 +131,23 @@ static size_t rows(void)
 		       : ROWS_USUAL - ROWS_OURS;
 }
 
-static int draw(const struct line *line, struct figures *figures, bool first, bool live,
+static int draw(const struct top_args *args, struct figures *figures, bool first, bool live,
 		struct brig_error *error)
 {
 	struct figures before = *figures;
 	json_t *page = NULL;
 	_cleanup_(buf_done)
 	struct buf out = { 0 };
-	int r = read_figures(line->socket, figures, error);
+	int r = read_figures(args->socket, figures, error);
 
 	if (r == 0) {
-		r = ps_page(line->socket, NULL, true, 200, &page, error);
+		r = ps_page(args->socket, NULL, true, 200, &page, error);
 	}
 	if (r < 0) {
 		return r;
 	}
-	ps_filter(page, !live && !line->json);
-	if (line->json) {
+	ps_filter(page, !live && !args->json);
+	if (args->json) {
 		_cleanup_free_ char *text = to_json(figures, page);
 		json_decref(page);
 		return report_json(text) == STATUS_OK ? 0 : -EIO;
@@ -185,18 +185,18 @@ static bool wait_a_while(int signals)
 
 static int top(void *into, const struct arguments *given)
 {
-	const struct line *line = into;
+	const struct top_args *args = into;
 	struct brig_error error = { 0 };
 	struct figures figures = { 0 };
-	bool live = !line->once && !line->json && isatty(STDOUT_FILENO) == 1 &&
+	bool live = !args->once && !args->json && isatty(STDOUT_FILENO) == 1 &&
 		    isatty(STDIN_FILENO) == 1;
 	sigset_t set;
 
 	(void)given;
-	int r = draw(line, &figures, true, live, &error);
+	int r = draw(args, &figures, true, live, &error);
 	if (!live || r < 0) {
 		return r == -EIO ? STATUS_ERROR
-		       : r < 0   ? report_error(&error, line->json)
+		       : r < 0   ? report_error(&error, args->json)
 				 : STATUS_OK;
 	}
 	sigemptyset(&set);
@@ -205,7 +205,7 @@ static int top(void *into, const struct arguments *given)
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	_cleanup_close_ int signals = signalfd(-1, &set, SFD_CLOEXEC);
 	while (r == 0 && wait_a_while(signals)) {
-		r = draw(line, &figures, false, true, &error);
+		r = draw(args, &figures, false, true, &error);
 	}
 	return r < 0 && error.message[0] ? report_error(&error, false) : STATUS_OK;
 }
@@ -214,10 +214,10 @@ int command_top(int argc, char **argv)
 {
 	static const struct option_info options[] = {
 		{ "--once", NULL, "print once, also on a terminal", option_take_flag,
-		  offsetof(struct line, once), NULL },
+		  offsetof(struct top_args, once), NULL },
 		{ "--json", NULL, "print once, as JSON", option_take_flag,
-		  offsetof(struct line, json), NULL },
-		SERVICE_OPTIONS(struct line, socket),
+		  offsetof(struct top_args, json), NULL },
+		SERVICE_OPTIONS(struct top_args, socket),
 	};
 	static const struct syntax syntax = {
 		.command = "top",
@@ -229,7 +229,7 @@ int command_top(int argc, char **argv)
 		.options = options,
 		.options_count = ARRAY_SIZE(options),
 	};
-	struct line line = { 0 };
+	struct top_args args = { 0 };
 
-	return command_work(&syntax, argc, argv, &line, top);
+	return command_work(&syntax, argc, argv, &args, top);
 }

@@ -9,14 +9,14 @@
 #include "base/cleanup.h"
 #include "cli/service/client.h"
 
-struct row {
+struct problem_row {
 	const char *problem;
 	enum brig_code code;
 	int errnum;
 	const char *remedy; /* where the service has none */
 };
 
-static const struct row rows[] = {
+static const struct problem_row rows[] = {
 	{ "invalid_request", BRIG_E_INPUT, ERANGE, NULL },
 	{ "unsupported_language", BRIG_E_RUNTIME, ENOENT, NULL },
 	{ "policy_not_allowed", BRIG_E_POLICY, EPERM, NULL },
@@ -30,7 +30,7 @@ static const struct row rows[] = {
 	  "NAME" },
 };
 
-static const struct row *row_of(const char *problem)
+static const struct problem_row *row_of(const char *problem)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		if (strcmp(rows[i].problem, problem) == 0) {
@@ -42,7 +42,7 @@ static const struct row *row_of(const char *problem)
 
 int problem_read(json_t *problem, int status, struct brig_error *err)
 {
-	const struct row *row = row_of(client_text(problem, "code"));
+	const struct problem_row *row = row_of(client_text(problem, "code"));
 	const char *detail = client_text(problem, "detail");
 	const char *remedy = client_text(problem, "remedy");
 	bool ours = status >= 400 && status < 500;

@@ -23,7 +23,7 @@
 #define TOKEN_BYTES 32
 #define DAY_S       86400
 
-struct line {
+struct token_args {
 	bool json, consent, is_operator;
 	const char *tenant, *file, *rate, *concurrency, *cpu, *days;
 	struct strlist policies;
@@ -86,55 +86,55 @@ static int add_expiry(json_t *entry, const char *days, struct brig_error *err)
 	return 0;
 }
 
-static int make_entry(const struct line *line, const char *name, const char *hash, json_t *entry,
-		      struct brig_error *err)
+static int make_entry(const struct token_args *args, const char *name, const char *hash,
+		      json_t *entry, struct brig_error *err)
 {
 	json_object_set_new(entry, "name", json_string(name));
 	json_object_set_new(entry, "hash", json_string(hash));
-	json_object_set_new(entry, "tenant", json_string(line->tenant ? line->tenant : name));
-	if (line->policies.count > 0) {
+	json_object_set_new(entry, "tenant", json_string(args->tenant ? args->tenant : name));
+	if (args->policies.count > 0) {
 		json_t *list = json_array();
-		for (size_t i = 0; i < line->policies.count; i++) {
-			if (!id_name_valid(line->policies.items[i])) {
+		for (size_t i = 0; i < args->policies.count; i++) {
+			if (!id_name_valid(args->policies.items[i])) {
 				json_decref(list);
 				return error_set(err, BRIG_E_INPUT, EINVAL,
 						 "--policy: %s is not a policy's name",
-						 line->policies.items[i]);
+						 args->policies.items[i]);
 			}
-			json_array_append_new(list, json_string(line->policies.items[i]));
+			json_array_append_new(list, json_string(args->policies.items[i]));
 		}
 		json_object_set_new(entry, "policies", list);
 	}
-	if (line->consent) {
+	if (args->consent) {
 		json_object_set_new(entry, "consent", json_true());
 	}
-	if (line->is_operator) {
+	if (args->is_operator) {
 		json_object_set_new(entry, "operator", json_true());
 	}
-	int r = add_count(entry, "rate_per_minute", "--rate", line->rate, err);
-	r = r < 0 ? r : add_count(entry, "concurrency", "--concurrency", line->concurrency, err);
-	r = r < 0 ? r : add_count(entry, "cpu_seconds_per_day", "--cpu-per-day", line->cpu, err);
-	return r < 0 ? r : add_expiry(entry, line->days, err);
+	int r = add_count(entry, "rate_per_minute", "--rate", args->rate, err);
+	r = r < 0 ? r : add_count(entry, "concurrency", "--concurrency", args->concurrency, err);
+	r = r < 0 ? r : add_count(entry, "cpu_seconds_per_day", "--cpu-per-day", args->cpu, err);
+	return r < 0 ? r : add_expiry(entry, args->days, err);
 }
 
-static int print(const struct line *line, const char *token, json_t *entry)
+static int print(const struct token_args *args, const char *token, json_t *entry)
 {
 	_cleanup_(buf_done)
 	struct buf out = { 0 };
 	_cleanup_free_ char *text = NULL;
 
-	if (line->json) {
+	if (args->json) {
 		json_t *both = json_pack("{s:s,s:O}", "token", token, "entry", entry);
 		text = json_dumps(both, JSON_COMPACT);
 		json_decref(both);
 		return report_json(text);
 	}
 	buf_addf(&out, "%s\n", token);
-	if (line->file) {
+	if (args->file) {
 		report_line(
 			"the token is shown this once; its hash is in %s now. A running service "
 			"takes it up when it is told to reload (SIGHUP)",
-			line->file);
+			args->file);
 	} else {
 		text = json_dumps(entry, JSON_COMPACT);
 		report_line(
@@ -145,14 +145,14 @@ static int print(const struct line *line, const char *token, json_t *entry)
 	return report_text(&out);
 }
 
-static int token_new(const struct line *line, const char *name)
+static int token_new(const struct token_args *args, const char *name)
 {
 	struct brig_error error = { 0 };
 	struct made made = { 0 };
 	json_t *entry = json_object();
 	int r = 0;
 
-	if (!id_name_valid(name) || (line->tenant && !*line->tenant)) {
+	if (!id_name_valid(name) || (args->tenant && !*args->tenant)) {
 		r = error_set(&error, BRIG_E_INPUT, EINVAL, "'%s' cannot be a token's name", name);
 		error_remedy(&error, "letters, digits, '.', '_' and '-': brig token new NAME");
 	} else if (!entry || sodium_init() < 0) {
@@ -160,12 +160,12 @@ static int token_new(const struct line *line, const char *name)
 	}
 	if (r == 0) {
 		make(&made);
-		r = make_entry(line, name, made.hash, entry, &error);
+		r = make_entry(args, name, made.hash, entry, &error);
 	}
-	if (r == 0 && line->file) {
-		r = token_file_add(line->file, entry, &error);
+	if (r == 0 && args->file) {
+		r = token_file_add(args->file, entry, &error);
 	}
-	int status = r < 0 ? report_error(&error, line->json) : print(line, made.token, entry);
+	int status = r < 0 ? report_error(&error, args->json) : print(args, made.token, entry);
 	sodium_memzero(&made, sizeof(made));
 	json_decref(entry);
 	return status;
@@ -190,7 +190,7 @@ static void print_entry(json_t *entry, struct buf *out)
 					: "-");
 }
 
-static int token_list(const struct line *line, const char *name)
+static int token_list(const struct token_args *args, const char *name)
 {
 	struct brig_error error = { 0 };
 	json_t *root = NULL;
@@ -201,14 +201,14 @@ static int token_list(const struct line *line, const char *name)
 	int status;
 
 	(void)name;
-	if (token_file_read(line->file, &root, &error) < 0) {
-		return report_error(&error, line->json);
+	if (token_file_read(args->file, &root, &error) < 0) {
+		return report_error(&error, args->json);
 	}
 	json_array_foreach(json_object_get(root, "tokens"), index, entry)
 	{
 		json_object_del(entry, "hash");
 	}
-	if (line->json) {
+	if (args->json) {
 		_cleanup_free_ char *text = json_dumps(root, JSON_COMPACT);
 		status = report_json(text);
 	} else {
@@ -223,15 +223,15 @@ static int token_list(const struct line *line, const char *name)
 	return status;
 }
 
-static int token_revoke(const struct line *line, const char *name)
+static int token_revoke(const struct token_args *args, const char *name)
 {
 	struct brig_error error = { 0 };
-	int r = token_file_remove(line->file, name, &error);
+	int r = token_file_remove(args->file, name, &error);
 
 	if (r < 0) {
-		return report_error(&error, line->json);
+		return report_error(&error, args->json);
 	}
-	if (line->json) {
+	if (args->json) {
 		json_t *told = json_pack("{s:s}", "revoked", name);
 		_cleanup_free_ char *text = json_dumps(told, JSON_COMPACT);
 		json_decref(told);
@@ -239,32 +239,33 @@ static int token_revoke(const struct line *line, const char *name)
 	}
 	report_line("%s is not in %s any more; a running service takes that up when it is told to "
 		    "reload (SIGHUP)",
-		    name, line->file);
+		    name, args->file);
 	return STATUS_OK;
 }
 
 static const struct action {
 	const char *word;
 	bool file, name; /* are needed */
-	int (*work)(const struct line *line, const char *name);
+	int (*work)(const struct token_args *args, const char *name);
 } actions[] = {
 	{ "new", false, true, token_new },
 	{ "list", true, false, token_list },
 	{ "revoke", true, true, token_revoke },
 };
 
-static int lacking(const struct line *line, const char *word, const char *what, const char *remedy)
+static int lacking(const struct token_args *args, const char *word, const char *what,
+		   const char *remedy)
 {
 	struct brig_error error = { 0 };
 
 	error_set(&error, BRIG_E_INPUT, EINVAL, "token%s%s: %s", *word ? " " : "", word, what);
 	error_remedy(&error, "%s", remedy);
-	return report_usage(&error, line->json);
+	return report_usage(&error, args->json);
 }
 
 static int act(void *into, const struct arguments *given)
 {
-	struct line *line = into;
+	struct token_args *args = into;
 	const char *word = given->operands_count ? given->operands[0] : "";
 	const char *name = given->operands_count > 1 ? given->operands[1] : NULL;
 
@@ -273,16 +274,16 @@ static int act(void *into, const struct arguments *given)
 			continue;
 		}
 		if (actions[i].name && !name) {
-			return lacking(line, word, "the token's name is missing",
+			return lacking(args, word, "the token's name is missing",
 				       "letters, digits, '.', '_' and '-'");
 		}
-		if (actions[i].file && !line->file) {
-			return lacking(line, word, "no file was named",
+		if (actions[i].file && !args->file) {
+			return lacking(args, word, "no file was named",
 				       "--file FILE, as brig serve --tokens has it");
 		}
-		return actions[i].work(line, name);
+		return actions[i].work(args, name);
 	}
-	return lacking(line, word, *word ? "there is no such action" : "no action was given",
+	return lacking(args, word, *word ? "there is no such action" : "no action was given",
 		       "brig token new NAME, brig token list, brig token revoke NAME");
 }
 
@@ -290,24 +291,24 @@ int command_token(int argc, char **argv)
 {
 	static const struct option_info options[] = {
 		{ "--tenant", "NAME", "whose executions and sessions it sees (its own name)",
-		  option_take_text, offsetof(struct line, tenant), NULL },
+		  option_take_text, offsetof(struct token_args, tenant), NULL },
 		{ "--policy", "NAME", "a policy that it may use; again for more (all)",
-		  option_take_list, offsetof(struct line, policies), NULL },
+		  option_take_list, offsetof(struct token_args, policies), NULL },
 		{ "--rate", "N", "requests a minute (no limit)", option_take_text,
-		  offsetof(struct line, rate), NULL },
+		  offsetof(struct token_args, rate), NULL },
 		{ "--concurrency", "N", "runs at once (no limit)", option_take_text,
-		  offsetof(struct line, concurrency), NULL },
+		  offsetof(struct token_args, concurrency), NULL },
 		{ "--cpu-per-day", "SECONDS", "processor time a day (no limit)", option_take_text,
-		  offsetof(struct line, cpu), NULL },
+		  offsetof(struct token_args, cpu), NULL },
 		{ "--days", "N", "it expires after so many days (never)", option_take_text,
-		  offsetof(struct line, days), NULL },
+		  offsetof(struct token_args, days), NULL },
 		{ "--consent", NULL, "it may give a person's consent, for policies that want one",
-		  option_take_flag, offsetof(struct line, consent), NULL },
+		  option_take_flag, offsetof(struct token_args, consent), NULL },
 		{ "--operator", NULL, "sees and ends what all tenants run; sees all metrics",
-		  option_take_flag, offsetof(struct line, is_operator), NULL },
+		  option_take_flag, offsetof(struct token_args, is_operator), NULL },
 		{ "--file", "FILE", "the file of tokens; new makes it if it is not there",
-		  option_take_text, offsetof(struct line, file), NULL },
-		{ "--json", NULL, "print JSON", option_take_flag, offsetof(struct line, json),
+		  option_take_text, offsetof(struct token_args, file), NULL },
+		{ "--json", NULL, "print JSON", option_take_flag, offsetof(struct token_args, json),
 		  NULL },
 	};
 	static const struct syntax syntax = {
@@ -323,9 +324,9 @@ int command_token(int argc, char **argv)
 		.options_count = ARRAY_SIZE(options),
 		.operands_max = 2,
 	};
-	struct line line = { 0 };
-	int status = command_work(&syntax, argc, argv, &line, act);
+	struct token_args args = { 0 };
+	int status = command_work(&syntax, argc, argv, &args, act);
 
-	strlist_done(&line.policies);
+	strlist_done(&args.policies);
 	return status;
 }
