@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The limit on bytes, both ways and of all together: what connections carry, questions for names
- * with their answers, and what TLS adds where it is opened. Whatever can carry a message counts.
+ * The limit on bytes, in both directions and of all connections together: the bytes that
+ * connections carry, DNS queries with their answers, and the bytes that TLS adds where it is
+ * opened. All bytes that could carry a message count.
  */
 #include "base/clock.h"
 #include "gate/gate.h"
@@ -33,7 +34,7 @@ bool gate_charge(struct gate *gate, uint64_t bytes)
 		return false;
 	}
 	gate->bytes = gate->limits.bytes;
-	/* From the loop: whoever pays is in the middle of something that this would free. */
+	/* From the loop: the caller is still using connections that this would free. */
 	gate->spending = (struct loop_timer){ .due = on_spent, .user = gate };
 	if (loop_timer_set(gate->loop, &gate->spending, clock_now_ns()) < 0) {
 		report_spent(gate);

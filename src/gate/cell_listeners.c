@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sockets that cell's init has made in the cell's network: what comes by them is the cell's. */
+/*
+ * The listening sockets that the cell's init made in the cell's network. All that arrives there
+ * comes from the cell.
+ */
 #include <errno.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -41,7 +44,7 @@ static int option(int fd, int name)
 	return getsockopt(fd, SOL_SOCKET, name, &value, &size) < 0 ? -1 : value;
 }
 
-/* In the order of GATE_LISTENERS; a socket of another kind is not what we were promised. */
+/* In the order of GATE_LISTENERS. A socket of another kind breaks the protocol. */
 static loop_ready *handler_of(unsigned index, int fd)
 {
 	int type = option(fd, SO_TYPE), domain = option(fd, SO_DOMAIN);

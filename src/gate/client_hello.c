@@ -14,7 +14,7 @@
 #define EXTENSION_NAME   0
 #define NAME_HOST        0
 
-/* What is left to read; a read beyond the end makes it bad, and stays so. */
+/* The bytes left to read. A read beyond the end sets `bad`, which stays set. */
 struct hello_reader {
 	const uint8_t *at, *end;
 	bool bad;
@@ -34,7 +34,7 @@ static unsigned number(struct hello_reader *reader, unsigned bytes)
 	return value;
 }
 
-/* A part whose length stands in front of it, in so many bytes. */
+/* A part with its length in front of it, in this many bytes. */
 static struct hello_reader part(struct hello_reader *reader, unsigned bytes)
 {
 	unsigned length = number(reader, bytes);
@@ -50,8 +50,8 @@ static struct hello_reader part(struct hello_reader *reader, unsigned bytes)
 }
 
 /*
- * The handshake's bytes out of the records that it comes in; how many bytes those have. 0, -EAGAIN,
- * -EBADMSG.
+ * Unwraps the handshake message from its records, and returns how many bytes those have. 0,
+ * -EAGAIN, -EBADMSG.
  */
 static int unwrap(const uint8_t *data, size_t size, uint8_t out[HELLO_MAX], size_t *ret_size,
 		  size_t *ret_records)
@@ -85,7 +85,7 @@ static int unwrap(const uint8_t *data, size_t size, uint8_t out[HELLO_MAX], size
 				return -EBADMSG;
 			}
 		}
-		/* A second message in the same record would go along unseen. */
+		/* A second message in the same record would pass without inspection. */
 		if (used >= HANDSHAKE_HEAD && used - here + length > want) {
 			return -EBADMSG;
 		}
@@ -110,8 +110,8 @@ static int read_server_name(struct hello_reader list, char ret[NET_NAME_MAX + 1]
 		unsigned type = number(&names, 1);
 		struct hello_reader name = part(&names, 2);
 		/*
-		 * One name of one kind: with two, server and gate might take different ones. And no
-		 * dot at its end, which RFC 6066 does not have: to a server it is another name.
+		 * Exactly one name of one kind: with two, server and gate might use different ones.
+		 * No dot at its end, which RFC 6066 forbids: to a server it is another name.
 		 */
 		if (names.bad || type != NAME_HOST || ret[0] ||
 		    (name.at < name.end && name.end[-1] == '.') ||

@@ -45,7 +45,10 @@ void connection_free(struct cell_connection *c)
 	free(c);
 }
 
-/* What is refused looks like a reset: nobody shall take it for the end of an answer. */
+/*
+ * A refused connection ends with a reset, so that a program cannot take it for the end of a
+ * response.
+ */
 static void reset(int fd)
 {
 	struct linger now = { .l_onoff = 1 };
@@ -55,7 +58,7 @@ static void reset(int fd)
 	}
 }
 
-/* A request that has been answered is over, though the connection was not shut from inside. */
+/* A request with a complete response is over, even if the program did not close its side. */
 static bool is_whole(const struct cell_connection *c)
 {
 	bool sent = c->up.left == 0 && !connection_is_measured(c);
@@ -68,7 +71,7 @@ void connection_end(struct cell_connection *c, enum gate_verdict verdict)
 {
 	c->record.verdict = verdict;
 	c->record.took_ns = clock_now_ns() - c->born_ns;
-	/* First: a program that has seen its refusal may be over before it is told. */
+	/* First: a program that has seen its refusal may end before the report is sent. */
 	report_connection(c->gate, &c->record);
 	bool explained = verdict != GATE_ALLOWED && connection_explain(c, verdict);
 	c->cut = !explained && !is_whole(c);
@@ -86,7 +89,7 @@ void connection_end(struct cell_connection *c, enum gate_verdict verdict)
 void connection_free_all(struct gate *gate)
 {
 	while (gate->connections) {
-		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): its end takes it from the list */
+		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): its end removes it from the list */
 		if (gate->connections->state == CONNECTION_CLOSING) {
 			connection_free(gate->connections);
 			continue;
@@ -112,7 +115,7 @@ static int send_head(struct cell_connection *c)
 
 static int64_t pump(struct cell_connection *c, struct pump *which, uint64_t *counter)
 {
-	/* Bytes are paid for when they come, so that no more than the limit ever passes. */
+	/* Bytes are charged when they arrive, so that no more than the limit ever passes. */
 	int64_t came = pump_run(which, gate_budget(c->gate));
 
 	if (came > 0) {
@@ -210,7 +213,7 @@ static void on_inside(void *user, uint32_t events)
 		return;
 	}
 	if (c->state != CONNECTION_INSPECTING) {
-		connection_end(c, GATE_ALLOWED); /* nobody is there for whom it would go on */
+		connection_end(c, GATE_ALLOWED); /* the program has gone */
 		return;
 	}
 	int r = connection_inspect(c);
@@ -283,7 +286,7 @@ void connection_wait(struct cell_connection *c)
 
 /* --- the beginning ------------------------------------------------------------------------- */
 
-/* So many in a second, and as many at once. */
+/* A rate per second, and a burst of the same size. */
 static bool is_too_fast(struct gate *gate)
 {
 	uint64_t now = clock_now_ns();
@@ -301,7 +304,7 @@ static bool is_too_fast(struct gate *gate)
 	return false;
 }
 
-/* What it was made for: a name, by its made-up address, or an address. */
+/* The destination: a name, found by its made-up address, or an address. */
 static enum gate_verdict find_rule(struct cell_connection *c, const struct net_address *to,
 				   uint16_t port)
 {
@@ -309,7 +312,10 @@ static enum gate_verdict find_rule(struct cell_connection *c, const struct net_a
 	const char *name = name_table_find(&gate->names, to);
 	bool known = false;
 
-	/* In the cell "localhost" is the cell; as a rule it is this host, if none has the address. */
+	/*
+	 * In the cell "localhost" is the cell. A rule for localhost means this host, unless another
+	 * rule has the address.
+	 */
 	if (!name && net_address_is_loopback(to) && !gate_rule_for_address(gate, to, port)) {
 		name = gate_rule_for_name(gate, "localhost", port, &known) ? "localhost" : NULL;
 	}

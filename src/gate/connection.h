@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One connection of the cell's, from its coming to its end.
+ * One connection of the cell, from its start to its end.
  *
- *	looking     what does it begin with: is it for the host that it was made for
- *	resolving   what are the host's addresses
- *	dialling    one after the other that may be connected to
- *	greeting    the host must prove who it is, where its TLS is opened
- *	passing     bytes, both ways
- *	leaving     a last word is on its way, in TLS that is opened
+ *	inspecting  are its first bytes for the host that it was made for?
+ *	resolving   finding the host's addresses
+ *	dialling    connecting to the allowed ones, one after the other
+ *	handshake   the host must prove its identity, where its TLS is opened
+ *	passing     bytes, in both directions
+ *	closing     the last bytes are being sent, in TLS that is opened
  *
- * Where TLS is opened (tls_open.c), the sockets of both sides are changed for ones that have the
- * content, and from then on the connection is one of plain HTTP.
+ * Where TLS is opened (tls_open.c), the sockets of both sides are replaced by sockets with the
+ * decrypted content, and from then on the connection is one of plain HTTP.
  *
- * Where a protocol need not be known beforehand, it is inspected while bytes already come back.
+ * Where a protocol need not be known beforehand, the first bytes are inspected while the host may
+ * already answer.
  */
 #ifndef BRIG_GATE_CONNECTION_H
 #define BRIG_GATE_CONNECTION_H
@@ -36,8 +37,8 @@ enum connection_state {
 /* TLS that passes unopened: may the program send another ClientHello in clear? */
 enum hello_state {
 	HELLO_NONE,  /* no TLS, or none yet */
-	HELLO_SENT,  /* the server has not said whether it takes it */
-	HELLO_AGAIN, /* it wants another one, which must be inspected as well */
+	HELLO_SENT,  /* the server has not accepted it yet */
+	HELLO_AGAIN, /* the server wants another one, which must be inspected as well */
 	HELLO_DONE,
 };
 
@@ -48,12 +49,12 @@ struct cell_connection {
 	const struct net_rule *rule;
 	enum net_protocol protocol;
 	bool named;     /* made for a name, not for an address */
-	bool opened;    /* its TLS is */
-	bool cut;       /* it did not come to its end by itself */
-	bool wide;      /* its buffers outside grow as the host allows */
+	bool opened;    /* its TLS is opened */
+	bool cut;       /* it ended early */
+	bool wide;      /* its outer buffers grow as far as the host allows */
 	bool inspected; /* its first bytes have been checked, or need not be */
 	struct gate_connection record;
-	struct net_address target; /* for an address */
+	struct net_address target; /* when not made for a name */
 	uint64_t born_ns;
 
 	int inside, outside;              /* owned; -1: none */
@@ -65,34 +66,34 @@ struct cell_connection {
 	unsigned tried;
 	bool forbidden; /* some address of the name may not be connected to */
 
-	struct buf first; /* the first bytes from inside, until they are known */
-	struct buf head;  /* what goes out before anything else */
+	struct buf first; /* the first bytes from inside, until they are inspected */
+	struct buf head;  /* bytes that go out before anything else */
 	size_t head_sent;
 	enum hello_state hello;
-	struct hello_reply reply; /* of the server, to a hello */
-	struct buf back;          /* what it has said, on its way to the program */
+	struct hello_reply reply; /* the server's reply to a ClientHello */
+	struct buf back;          /* bytes of the server on their way to the program */
 	size_t back_sent;
-	uint64_t body;            /* how much may follow it; UINT64_MAX: any */
-	struct http1_reader http; /* of the request; measures its chunks as they come */
+	uint64_t body;            /* how many bytes may follow; UINT64_MAX: any number */
+	struct http1_reader http; /* of the request; measures its chunks as they arrive */
 	struct pump up, down;
 	bool piped;
 };
 
-/* The end, for a reason that is told. */
+/* Ends the connection and reports the reason. */
 void connection_end(struct cell_connection *connection, enum gate_verdict verdict);
-/* Without a word. */
+/* Frees it without a report. */
 void connection_free(struct cell_connection *connection);
-/* Moves what can be moved. */
+/* Moves all bytes that can be moved now. */
 void connection_step(struct cell_connection *connection);
-/* Waits for what its state needs; ends it when that cannot be had. */
+/* Waits for the events that its state needs; ends the connection when that fails. */
 void connection_wait(struct cell_connection *connection);
 
 /*
- * Reads and judges the first bytes: inspect.c. 1: known; 0: more must come; -errno: refused,
+ * Reads and checks the first bytes: inspect.c. 1: known; 0: more must come; -errno: refused,
  * -EDQUOT by the limit on bytes.
  */
 int connection_inspect(struct cell_connection *connection);
-/* Adds to the first bytes: inspect.c. 1: something came; 0: nothing now; -errno. */
+/* Adds to the first bytes: inspect.c. 1: some arrived; 0: none now; -errno. */
 int connection_read_first(struct cell_connection *connection);
 /*
  * Checks for a whole ClientHello for this host, and returns its size: inspect.c. 0; -EAGAIN: more
@@ -105,27 +106,30 @@ int connection_judge_hello(struct cell_connection *connection, size_t *ret_size)
  */
 int connection_follow_hello(struct cell_connection *connection, size_t size);
 bool connection_is_followed(const struct cell_connection *connection);
-/* From when on the server may answer. 0 or -errno. */
+/* To call from the moment when the server may answer. 0 or -errno. */
 int connection_follow_begin(struct cell_connection *connection);
-/* What comes behind it, from both sides. 0; -EBADMSG, -EPERM: refused; -EDQUOT; -errno. */
+/* The bytes after the ClientHello, of both sides. 0; -EBADMSG, -EPERM: refused; -EDQUOT; -errno. */
 int connection_follow(struct cell_connection *connection);
 /* Is there a chunked body that has not ended? inspect.c. */
 bool connection_is_measured(const struct cell_connection *connection);
-/* How much of what has come belongs to a chunked body: inspect.c. 0 or -errno. */
+/* Finds how many of the received bytes belong to a chunked body: inspect.c. 0 or -errno. */
 int connection_measure(struct cell_connection *connection);
-/* A last word in the protocol's own language, so that the program can tell why: inspect.c. */
+/*
+ * Sends a final error in the connection's own protocol, so that the program can see the reason:
+ * inspect.c.
+ */
 bool connection_explain(struct cell_connection *connection, enum gate_verdict verdict);
 
-/* TLS to the cell is opened from here on, its ClientHello has been inspected: tls_open.c. */
+/* Opens TLS to the cell, after its ClientHello was inspected: tls_open.c. */
 void connection_open_inside(struct cell_connection *connection);
-/* TLS to the host, which is connected: then connection_pass(). */
+/* Opens TLS to the connected host; then connection_pass(). */
 void connection_open_outside(struct cell_connection *connection);
-/* Until what was said has gone through the cell's TLS, or for a moment. */
+/* Stays open until all that was written has gone through the cell's TLS, or for a short time. */
 void connection_close_gracefully(struct cell_connection *connection);
 
-/* From here on it is for dial.c, until it calls connection_pass(). */
+/* Resolves and connects, in dial.c, which then calls connection_pass(). */
 void connection_resolve(struct cell_connection *connection);
-/* The socket to the outside stirs while it is being connected. */
+/* An event on the outer socket while it is being connected. */
 void connection_dialled(struct cell_connection *connection);
 void connection_pass(struct cell_connection *connection);
 #endif

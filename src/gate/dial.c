@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From a host to a connected socket. The addresses are found out once; each is judged; the one that
- * was judged is the one that is connected to.
+ * From a host to a connected socket. The addresses are resolved once; each is checked; the address
+ * that was checked is the one that is connected to.
  */
 #include <errno.h>
 #include <sys/epoll.h>
@@ -14,12 +14,12 @@
 
 #define DIAL_TIMEOUT_NS 15000000000ull
 /*
- * What the kernel holds of a connection is charged to nobody, and grows to many megabytes each way
- * when one side is fast and the other does not read. So a few connections at a time, which is what
- * programs need, are as fast as the host allows; the others have buffers that are bounded.
+ * The kernel's memory for a connection is charged to no cgroup, and grows to many megabytes in each
+ * direction when one side is fast and the other does not read. So a few connections at a time,
+ * enough for usual programs, are as fast as the host allows; the others have bounded buffers.
  */
 #define WIDE_MAX     4
-#define BUFFER_BYTES (256 << 10) /* the kernel takes twice that, with its own share */
+#define BUFFER_BYTES (256 << 10) /* the kernel takes twice that, with its own overhead */
 
 static bool is_permitted(const struct cell_connection *c, const struct net_address *address)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names for the cell. Whatever it asks, nothing is asked outside: a name that a rule has gets a
- * made-up address, by which the gate will know it again; there is no other name.
+ * DNS for the cell. No query of the cell goes out: a name that a rule allows gets a made-up
+ * address, by which the gate recognizes it later; all other names do not exist.
  */
 #include <errno.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "gate/gate.h"
 
-/* 512 is what every resolver takes; there is never more than one address. */
+/* 512 is the size that every resolver accepts; there is never more than one address. */
 #define ANSWER_MAX 512
 
 static void report_unknown_name(struct gate *gate, const char *name)

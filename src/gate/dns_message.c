@@ -7,7 +7,7 @@
 
 #define FLAG_CUT    0x02
 #define TYPE_CNAME  5
-#define TTL_GIVEN   30 /* seconds: the gate's own table outlives it */
+#define TTL_GIVEN   30 /* seconds: the gate's own table lives longer */
 #define CHAIN_MAX   8
 #define RECORDS_MAX 64
 
@@ -52,7 +52,7 @@ size_t dns_query_make(const char *name, uint16_t type, uint16_t id, uint8_t out[
 
 	memset(out, 0, DNS_HEAD);
 	put16(out, id);
-	out[2] = 0x01; /* recursion, please */
+	out[2] = 0x01; /* recursion desired */
 	put16(out + 4, 1);
 	while (*name) {
 		size_t length = strcspn(name, ".");
@@ -87,7 +87,7 @@ static int read_record(const uint8_t *data, size_t size, size_t *at, struct reco
 	return *at > size ? -EBADMSG : 0;
 }
 
-/* One pass over the answers, for records of one owner. 1: `owner` is another name for it now. */
+/* One pass over the answers, for records of one owner. 1: `owner` now holds an alias of it. */
 static int pass(const uint8_t *data, size_t size, size_t at, uint16_t type, char *owner,
 		struct dns_reply *reply)
 {
@@ -117,7 +117,7 @@ static int pass(const uint8_t *data, size_t size, size_t at, uint16_t type, char
 			struct net_address found = { .family = type == DNS_A ? 4 : 6 };
 			uint16_t port;
 			memcpy(found.bytes, data + record.data, width);
-			/* There and back: IPv4 in disguise becomes IPv4. */
+			/* Converted there and back, so that an IPv4-mapped address becomes IPv4. */
 			net_address_to(&found, 0, &from);
 			net_address_from(&from, &reply->addresses[reply->count++], &port);
 		}

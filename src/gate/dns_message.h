@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * DNS messages, both ways: questions of the cell, which are answered here, and answers of the
- * host's name servers. Pure: bytes in, bytes out; both come from unknown_names.
+ * DNS messages in both directions: the cell's queries, which are answered here, and answers of the
+ * host's name servers. Pure: bytes in, bytes out; both come from untrusted peers.
  */
 #ifndef BRIG_GATE_DNS_MESSAGE_H
 #define BRIG_GATE_DNS_MESSAGE_H
@@ -16,7 +16,9 @@
 enum dns_type { DNS_A = 1, DNS_AAAA = 28 };
 enum dns_code { DNS_FINE = 0, DNS_FORMAT = 1, DNS_FAILED = 2, DNS_NO_NAME = 3, DNS_REFUSED = 5 };
 
-/* Answers `query`, with an address or without (NULL). Returns the size; `room` is enough at 512. */
+/*
+ * Answers `query`, with an address or without (NULL). Returns the size; a `room` of 512 is enough.
+ */
 size_t dns_answer_make(const uint8_t *query, const struct dns_question *question,
 		       enum dns_code code, const struct net_address *address, uint8_t *out,
 		       size_t room);
@@ -30,7 +32,7 @@ struct dns_reply {
 	struct net_address addresses[DNS_ADDRESSES_MAX];
 };
 
-/* 0, or -EBADMSG: not an answer to this question. */
+/* 0, or -EBADMSG: not an answer to this query. */
 int dns_reply_parse(const uint8_t *data, size_t size, const char *name, uint16_t type, uint16_t id,
 		    struct dns_reply *ret);
 #endif

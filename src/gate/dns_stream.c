@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Questions by TCP: a few at a time, one answer each, then the end. */
+/* DNS queries by TCP: a few at a time, one answer each, then the connection ends. */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -10,8 +10,8 @@
 #include "base/clock.h"
 #include "gate/gate.h"
 
-#define STREAMS_MAX 16
-#define PATIENCE_NS 5000000000ull
+#define STREAMS_MAX       16
+#define SERVER_TIMEOUT_NS 5000000000ull
 
 struct dns_stream {
 	struct gate *gate;
@@ -77,7 +77,7 @@ void dns_stream_new(struct gate *gate, int fd)
 	stream->timer = (struct loop_timer){ .due = on_timeout, .user = stream };
 	gate->streams++;
 	if (loop_add(gate->loop, fd, EPOLLIN, on_ready, stream, &stream->source) < 0 ||
-	    loop_timer_set(gate->loop, &stream->timer, clock_now_ns() + PATIENCE_NS) < 0) {
+	    loop_timer_set(gate->loop, &stream->timer, clock_now_ns() + SERVER_TIMEOUT_NS) < 0) {
 		end(stream);
 	}
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Answers to a ClientHello: see hello_reply.h. The numbers are those of RFC 8446. */
+/* Replies to a ClientHello: see hello_reply.h. The numbers are those of RFC 8446. */
 #include "gate/hello_reply.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@
 #define SERVER_HELLO     2
 #define RANDOM_AT        6
 
-/* The random of a ServerHello that is a HelloRetryRequest: SHA-256 of these words. */
+/* The random of a ServerHello that is a HelloRetryRequest: SHA-256 of that name. */
 static const uint8_t retry[] = {
 	0xcf, 0x21, 0xad, 0x74, 0xe5, 0x9a, 0x61, 0x11, 0xbe, 0x1d, 0x8c,
 	0x02, 0x1e, 0x65, 0xb8, 0x91, 0xc2, 0xa2, 0x11, 0x16, 0x7a, 0xbb,
@@ -26,13 +26,15 @@ static size_t message_size(const struct hello_reply *reply)
 	return MESSAGE_HEAD + ((size_t)head[1] << 16 | (size_t)head[2] << 8 | head[3]);
 }
 
-/* As much of a message as tells what it is has come. */
+/* Enough of a message has arrived to identify it. */
 static void judge_message(struct hello_reply *reply)
 {
 	size_t size = message_size(reply), want = REPLY_MESSAGE_HEAD;
 	bool hello = reply->message[0] == SERVER_HELLO;
 
-	/* Servers of old may ask for a hello at any time; nothing else comes before theirs. */
+	/*
+	 * Old servers may ask for a hello at any time; nothing else comes before their ServerHello.
+	 */
 	if ((!hello && reply->message[0] != HELLO_REQUEST) || (hello && size < want)) {
 		reply->decided = true;
 		return;

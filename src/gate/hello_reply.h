@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a server says to a ClientHello: does it want another one (a HelloRetryRequest of TLS 1.3),
- * which then must be inspected as well? Follows the server's bytes as they pass; nothing is kept.
- * Pure.
+ * A server's reply to a ClientHello: detects whether it wants another one (a HelloRetryRequest of
+ * TLS 1.3), which then must be inspected as well. Follows the server's bytes as they pass; nothing
+ * is stored. Pure.
  */
 #ifndef BRIG_GATE_HELLO_REPLY_H
 #define BRIG_GATE_HELLO_REPLY_H
@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define REPLY_RECORD_HEAD 5
-/* Type, length, version and random of a ServerHello: what tells one from the other. */
+/* Type, length, version and random of a ServerHello, which tell the two kinds apart. */
 #define REPLY_MESSAGE_HEAD 38
 
 /* Zero-initialised at the beginning of a connection. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the host says about names: /etc/resolv.conf and /etc/hosts, read once. */
+/* The host's own configuration of names: /etc/resolv.conf and /etc/hosts, read once. */
 #ifndef BRIG_GATE_HOST_FILES_H
 #define BRIG_GATE_HOST_FILES_H
 

@@ -54,7 +54,7 @@ static bool is_host(const struct http_expect *expect, const struct http1_text *t
 	return net_name_normal(text->at, length, name) && strcmp(name, expect->name) == 0;
 }
 
-/* Only the path goes on: "http://example.org/x" is for a proxy, which the host is not. */
+/* Only the path is sent on: "http://example.org/x" is for a proxy, and the host is none. */
 static int read_target(const struct http_expect *expect, struct http1_text target,
 		       struct http1_text *path)
 {
@@ -76,7 +76,10 @@ static int read_target(const struct http_expect *expect, struct http1_text targe
 	return is_host(expect, &authority) ? 0 : -EPERM;
 }
 
-/* For a proxy, which the host is not; or answered with the request, credentials and all. */
+/*
+ * Methods for a proxy, which the host is not; or methods that return the request itself, with its
+ * credentials.
+ */
 static bool is_refused(const struct http1_text *method)
 {
 	static const char *const refused[] = { "CONNECT", "TRACE", "TRACK" };
@@ -112,7 +115,7 @@ static int write_line(struct request_head *head, const char *data)
 
 static bool is_replaced(const struct request_head *head, const struct http1_text *name)
 {
-	/* What is about this connection ends here. */
+	/* Headers about this connection are not passed on. */
 	static const char *const dropped[] = { "Connection", "Keep-Alive", "Proxy-Connection",
 					       "Proxy-Authorization", "Upgrade" };
 
@@ -129,7 +132,9 @@ static bool is_replaced(const struct request_head *head, const struct http1_text
 	return false;
 }
 
-/* In its one spelling: to the server another one may be another site, or its first. */
+/*
+ * In its normal form: a server may take another spelling for another site, or for its default one.
+ */
 static int write_host(struct request_head *head, const struct http1_text *value, bool replaced)
 {
 	head->has_host = true;
@@ -151,7 +156,7 @@ static int write_field(struct request_head *head, const struct http1_field *fiel
 {
 	bool replaced = is_replaced(head, &field->name);
 
-	/* Not even the tab that could hide a blank. */
+	/* Not even a tab, which could hide a blank. */
 	if (memchr(field->value.at, '\t', field->value.size)) {
 		return -EBADMSG;
 	}

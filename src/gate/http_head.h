@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The head of an HTTP/1 request: is it for the host that the connection was made for? Written again
- * with what the gate adds: credentials, and the end of the connection after this request, because
- * the next one would not be inspected. And where its body ends. The bytes are read by http1. Pure.
+ * The head of an HTTP/1 request: checks that it is for the host that the connection was made for.
+ * The head is rewritten with credentials and "Connection: close", because a second request would
+ * not be inspected. Also finds where the body ends. The bytes are parsed by http1. Pure.
  */
 #ifndef BRIG_GATE_HTTP_HEAD_H
 #define BRIG_GATE_HTTP_HEAD_H
@@ -19,11 +19,11 @@
 extern const struct http1_rules http_head_rules;
 
 struct http_extra {
-	const char *header, *value; /* replaces what the program has sent under this name */
+	const char *header, *value; /* replaces a header of this name from the program */
 };
 
 struct http_expect {
-	const char *name; /* of the host, in its one spelling */
+	const char *name; /* of the host, in its normal form */
 	uint16_t port;
 	const char *scheme; /* "http://", or "https://" where TLS was opened */
 	const struct http_extra *extras;
@@ -31,8 +31,8 @@ struct http_expect {
 };
 
 /*
- * `data`: all that has come; the reader goes on where it was. 0: `out` has the new head, and the
- * reader is at the body; -EAGAIN: it goes on; -EBADMSG: it is no such request; -EPERM: it is for
+ * `data`: all bytes so far; the reader continues where it was. 0: `out` has the new head, and the
+ * reader is at the body; -EAGAIN: more must come; -EBADMSG: not a valid request; -EPERM: it is for
  * another host; -ENOMEM.
  */
 int http_head_rewrite(struct http1_reader *reader, const char *data, size_t size,

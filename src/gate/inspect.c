@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The first bytes of a connection: TLS and HTTP must be for the host that it was made for. */
+/*
+ * Inspects the first bytes of a connection: TLS and HTTP must be for the host that it was made for.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +13,7 @@
 #include "gate/http_head.h"
 
 #define FIRST_MAX     HTTP_HEAD_MAX
-#define DRAINED_MAX   64 /* reads: a program that writes on and on is cut off instead */
+#define DRAINED_MAX   64 /* reads: a program that never stops writing is cut off instead */
 #define TLS_HANDSHAKE 0x16
 #define TLS_MAJOR     0x03
 
@@ -28,7 +30,7 @@ int connection_read_first(struct cell_connection *c)
 	return c->first.failed ? -ENOMEM : 1;
 }
 
-/* It counts as what goes out, and against the limit. */
+/* Charges these bytes as sent, and against the limit. */
 static int send_first(struct cell_connection *c, const char *data, size_t size)
 {
 	buf_add(&c->head, data, size);
@@ -40,7 +42,10 @@ static int send_first(struct cell_connection *c, const char *data, size_t size)
 	return c->head.failed ? -ENOMEM : 1;
 }
 
-/* A hello without a name goes to whatever the host has as its first: only where all is allowed. */
+/*
+ * A ClientHello without a name reaches the host's default site: accepted only where any protocol
+ * is.
+ */
 int connection_judge_hello(struct cell_connection *c, size_t *ret_size)
 {
 	char name[NET_NAME_MAX + 1] = "";
@@ -79,7 +84,10 @@ static int inspect_request(struct cell_connection *c)
 
 	for (unsigned i = 0; i < c->gate->credentials_count; i++) {
 		const struct gate_credential *credential = &c->gate->credentials[i];
-		/* What was meant for TLS never goes in clear, whatever the program asks for. */
+		/*
+		 * A credential that is meant for TLS is never sent in clear, whatever the program
+		 * requests.
+		 */
 		if (strcmp(credential->name, c->record.host) == 0 &&
 		    credential->opened == c->opened) {
 			extras[expect.extras_count++] =
@@ -91,7 +99,7 @@ static int inspect_request(struct cell_connection *c)
 	if (r < 0) {
 		return r == -EAGAIN ? 0 : r;
 	}
-	/* What comes behind this request would be a second one. */
+	/* Bytes after this request would be a second request. */
 	const char *body = c->first.data + c->http.head_size;
 	long came = http_body_take(&c->http, body, c->first.size - c->http.head_size);
 	if (came < 0) {
@@ -106,7 +114,10 @@ bool connection_is_measured(const struct cell_connection *c)
 	return c->http.framing.chunked && c->http.state != HTTP1_DONE;
 }
 
-/* They are inspected where they wait, and then passed on as far as they belong to it. */
+/*
+ * The bytes are inspected in the socket's buffer, and then passed on as far as they belong to the
+ * body.
+ */
 int connection_measure(struct cell_connection *c)
 {
 	char data[16384];
@@ -123,7 +134,7 @@ int connection_measure(struct cell_connection *c)
 	return came < 0 ? (int)came : 0;
 }
 
-/* Whoever need not say at once what it is: only TLS is inspected, the rest passes. */
+/* A protocol that need not be known: only TLS is inspected, the rest passes. */
 static int inspect_any(struct cell_connection *c)
 {
 	const unsigned char *data = (const unsigned char *)c->first.data;
@@ -138,7 +149,7 @@ int connection_inspect(struct cell_connection *c)
 {
 	int r = connection_read_first(c);
 
-	/* The end without a byte: there is nothing to be wrong with. */
+	/* Closed without a byte: nothing to refuse. */
 	if (r == -EPIPE && c->protocol == NET_ANY && c->first.size == 0) {
 		return 1;
 	}
@@ -168,11 +179,11 @@ static void explain_tls(const struct cell_connection *c, enum gate_verdict verdi
 static void explain_http(const struct cell_connection *c, enum gate_verdict verdict)
 {
 	static const char *const words[GATE_VERDICTS] = {
-		[GATE_REFUSED_ADDRESS] = "the host stands for a private or special address",
-		[GATE_REFUSED_PROTOCOL] = "this is no plain request for the connection's host",
-		[GATE_REFUSED_PEER] = "the host did not prove by TLS that it is who it must be",
-		[GATE_UNRESOLVED] = "the host's name is not known",
-		[GATE_UNREACHABLE] = "the host does not answer",
+		[GATE_REFUSED_ADDRESS] = "the host resolves to a private or special address",
+		[GATE_REFUSED_PROTOCOL] = "not a plain request for the connection's host",
+		[GATE_REFUSED_PEER] = "the host did not prove its identity by TLS",
+		[GATE_UNRESOLVED] = "the host's name was not found",
+		[GATE_UNREACHABLE] = "cannot connect to the host",
 	};
 	char text[512], body[160];
 	const char *word = words[verdict] ? words[verdict] : "refused";
@@ -190,7 +201,7 @@ bool connection_explain(struct cell_connection *c, enum gate_verdict verdict)
 {
 	char rest[4096];
 
-	/* Once something came from outside, the program is in a conversation with somebody else. */
+	/* Once the host has answered, the program is in the middle of its conversation. */
 	if (c->record.bytes_down || c->first.size == 0 || c->protocol == NET_ANY) {
 		return false;
 	}
@@ -199,7 +210,7 @@ bool connection_explain(struct cell_connection *c, enum gate_verdict verdict)
 	} else {
 		explain_http(c, verdict);
 	}
-	/* Bytes that were not read would turn the end into a reset, and lose the word. */
+	/* Unread bytes would turn the close into a reset, and the message would be lost. */
 	for (int i = 0; i < DRAINED_MAX; i++) {
 		if (recv(c->inside, rest, sizeof(rest), MSG_DONTWAIT) < (ssize_t)sizeof(rest)) {
 			break;

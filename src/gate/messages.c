@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What comes by the two lines: from the warden what the cell may do, from its init the sockets. */
+/*
+ * Messages on the two sockets: the warden sends what the cell may do, the cell's init sends the
+ * listening sockets.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -110,7 +113,7 @@ static int take_begin(struct gate *gate, const void *data)
 static const struct {
 	uint32_t kind;
 	size_t size;
-	bool limited; /* may come only after the limits, which come once */
+	bool limited; /* accepted only after the limits, which come once */
 	int (*take)(struct gate *gate, const void *data);
 } orders[] = {
 	{ GATE_LIMITS, sizeof(struct gate_limits), false, take_limits },
@@ -140,7 +143,7 @@ int gate_take_message(struct gate *gate, const void *data, size_t size)
 	return -EPROTO;
 }
 
-/* After the beginning nothing comes but the end. */
+/* After GATE_BEGIN nothing comes but the end. */
 int gate_read_warden(struct gate *gate)
 {
 	union {

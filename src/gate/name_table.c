@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names: see name_table.h. */
+/* Names and their addresses: see name_table.h. */
 #include "gate/name_table.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* 198.18.0.1 and on: the range for tests of network devices, which is nowhere in use. */
+/* 198.18.0.1 and on: the range for benchmarks of network devices, which is used nowhere else. */
 #define FIRST 0xc6120001u
 
 static void put(uint32_t number, struct net_address *ret)

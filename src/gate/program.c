@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The gate: the only way out of a cell to the network, one process for each cell that has one.
+ * The gate: the only way from a cell to the network, one process for each cell that has one.
  *
  * Theory of operation. The cell's network is a loopback and nothing else. While it is built, its
  * init makes every address that could be allowed an address of that loopback (198.18.0.0/15, which
- * stands for names, and the ranges that rules name), listens on every allowed port, and hands the
- * sockets to us. So a connection to anywhere else has no route, one to another port is refused by
- * the cell's own kernel, and one that is left comes to us, who know by the address of its own end
- * what it was made for. We answer the cell's questions for names with made-up addresses, resolve
- * the true ones ourselves when a connection comes, judge them, and pass bytes on.
+ * stands for names, and the ranges of the rules), listens on every allowed port, and sends the
+ * sockets to the gate. So a connection to any other address has no route, one to another port is
+ * refused by the cell's own kernel, and every other connection reaches the gate, where its local
+ * address tells the destination. The gate answers the cell's DNS queries with made-up addresses,
+ * resolves the true ones itself when a connection comes, checks them, and passes bytes on.
  *
- * Privileges: at its start the starter's, to read /etc/resolv.conf and /etc/hosts and to change its
- * ids. Then it is sealed (seal.c): no file, no child, no id of anybody else's, sockets of the
- * network and no others. All bytes of the cell and of the hosts outside are read after that.
+ * Privileges: at its start those of its parent, to read /etc/resolv.conf and /etc/hosts and to
+ * change its ids. Then it is sealed (seal.c): no files, no children, no foreign ids, and only
+ * sockets of the network. All bytes of the cell and of the hosts outside are read after that.
  *
- * Where the operator wants TLS to a host opened, the program is another one (src/gate_tls), which
- * makes an authority for this cell before it is sealed.
+ * Where the operator wants TLS to a host opened, another program is used (src/gate_tls), which
+ * makes a certificate authority for this cell before it is sealed.
  *
- * It ends when the warden shuts its line down, or is gone in any way: each
- * turn of the loop checks for that, and nothing here waits for anything else.
+ * It ends when the warden closes its socket, or is gone in any way: each turn of the loop checks
+ * for that, and nothing here waits for anything else.
  */
 #include <errno.h>
 #include <signal.h>
@@ -46,7 +46,7 @@ static void on_warden(void *user, uint32_t events)
 	struct gate *gate = user;
 
 	(void)events;
-	/* Whatever it is, it is the end: after the beginning nothing else is due. */
+	/* Any event is the end: after GATE_BEGIN the warden sends nothing more. */
 	gate_listen_done(gate);
 	connection_free_all(gate);
 	report_total(gate);
@@ -65,8 +65,8 @@ static void on_cell(void *user, uint32_t events)
 	close(GATE_FD_CELL);
 }
 
-/* Is there a way to IPv6 addresses at all? A socket that is not used tells. */
-static bool has_six(void)
+/* Does the host have a route to IPv6 addresses? An unused socket is enough to find out. */
+static bool has_ipv6(void)
 {
 	struct net_address somewhere = { 6, { 0x20, 0x01, 0x48, 0x60, 0x48, 0x60 } };
 	struct sockaddr_storage to;
@@ -76,7 +76,7 @@ static bool has_six(void)
 	return fd >= 0 && connect(fd, (struct sockaddr *)&to, size) == 0;
 }
 
-/* Whoever started us waits for the authority: it is told what the trouble is, too. */
+/* The parent waits for the authority: it also receives the reason of a failure. */
 static int open_prepare(struct gate *gate)
 {
 	struct gate_authority authority = { .kind = GATE_AUTHORITY };
@@ -113,10 +113,10 @@ static int prepare(struct gate *gate)
 	}
 	if (r == 0) {
 		gate->resolver.loop = gate->loop;
-		gate->resolver.six = has_six();
-		gate->resolver.pay = charge_for_names;
+		gate->resolver.has_ipv6 = has_ipv6();
+		gate->resolver.charge = charge_for_names;
 		gate->resolver.user = gate;
-		gate->routes = net_routes_open(); /* the seal has no such sockets */
+		gate->routes = net_routes_open(); /* the seal allows no such sockets */
 		r = gate_seal(gate);
 	}
 	if (r == 0) {

@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 
-/* Large enough to move pages by the dozen; small enough for the quota of pipes that a user has. */
+/* Large enough to move many pages at once; small enough for the quota of pipes that a user has. */
 #define PIPE_BYTES (512 << 10)
 #define TURNS      8
 
@@ -19,7 +19,7 @@ int pump_init(struct pump *pump, int from, int to)
 	if (pipe2(pump->pipe, O_CLOEXEC | O_NONBLOCK) < 0) {
 		return -errno;
 	}
-	/* An ordinary user has a quota for large pipes; a small one does as well, more slowly. */
+	/* An ordinary user has a quota for large pipes; a small one works as well, only slower. */
 	(void)fcntl(pump->pipe[1], F_SETPIPE_SZ, PIPE_BYTES);
 	return 0;
 }
@@ -35,7 +35,7 @@ static bool is_nothing(void)
 	return errno == EAGAIN || errno == EINTR;
 }
 
-/* 1: something came; 0: not now; -errno. */
+/* 1: bytes arrived; 0: not now; -errno. */
 static int take_in(struct pump *pump, uint64_t budget, int64_t *came)
 {
 	uint64_t most = pump->left < budget ? pump->left : budget;

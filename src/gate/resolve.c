@@ -12,12 +12,12 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 
-#define PATIENCE_NS (2 * 1000000000ull) /* for one server */
-#define ROUNDS      2
-#define TYPES       2
-#define DNS_PORT    53
+#define SERVER_TIMEOUT_NS (2 * 1000000000ull) /* for one server */
+#define ROUNDS            2
+#define TYPES             2
+#define DNS_PORT          53
 
-/* One question; by UDP all share a socket, by TCP each has one. */
+/* One query; by UDP all share a socket, by TCP each has its own. */
 struct dns_query {
 	uint16_t type, id;
 	bool over;
@@ -110,7 +110,7 @@ static int dial_server(const struct lookup *lookup, int type)
 
 static bool pay(const struct lookup *lookup, size_t bytes)
 {
-	return lookup->resolver->pay(lookup->resolver->user, bytes);
+	return lookup->resolver->charge(lookup->resolver->user, bytes);
 }
 
 static int try_server(struct lookup *lookup);
@@ -196,7 +196,7 @@ static int ask_by_tcp(struct dns_query *question)
 					    question, &question->source);
 }
 
-/* Whoever it is from, only what answers one of our questions counts. */
+/* Replies are accepted from any address, but only if they answer an open query. */
 static int take_datagram(struct lookup *lookup, const uint8_t *data, size_t size)
 {
 	for (unsigned i = 0; i < lookup->count; i++) {
@@ -210,7 +210,7 @@ static int take_datagram(struct lookup *lookup, const uint8_t *data, size_t size
 			return ask_by_tcp(question);
 		}
 		if (question->reply.code != DNS_FINE && question->reply.code != DNS_NO_NAME) {
-			return -EIO; /* another server may know better */
+			return -EIO; /* another server may have an answer */
 		}
 		question->over = true;
 	}
@@ -228,7 +228,7 @@ static void on_udp(void *user, uint32_t events)
 		return;
 	}
 	if (n < 0 || !pay(lookup, (size_t)n) || take_datagram(lookup, data, (size_t)n) < 0) {
-		next_server(lookup); /* nobody is there, or it cannot tell */
+		next_server(lookup); /* no server there, or it has no answer */
 	} else if (all_over(lookup)) {
 		finish(lookup);
 	}
@@ -264,10 +264,10 @@ static int ask_all(struct lookup *lookup)
 	return 0;
 }
 
-/* A server that cannot be asked has used up its turn; the timer goes on to the next. */
+/* A server that cannot be reached has used up its turn; the timer moves on to the next. */
 static int try_server(struct lookup *lookup)
 {
-	uint64_t patience = ask_all(lookup) < 0 ? 0 : PATIENCE_NS;
+	uint64_t patience = ask_all(lookup) < 0 ? 0 : SERVER_TIMEOUT_NS;
 
 	return loop_timer_set(lookup->resolver->loop, &lookup->timer, clock_now_ns() + patience);
 }
@@ -299,7 +299,7 @@ int lookup_start(struct resolver *resolver, const char *name, lookup_done *done,
 	lookup->result.count = host_files_find(&resolver->files, name, lookup->result.addresses,
 					       DNS_ADDRESSES_MAX);
 	*ret = lookup;
-	/* A name without a dot is none of the public network's: it is in the file or nowhere. */
+	/* A name without a dot is not public: it is in /etc/hosts or does not exist. */
 	if (lookup->result.count || !strchr(name, '.')) {
 		lookup->timer.due = on_known;
 		int r = loop_timer_set(resolver->loop, &lookup->timer, clock_now_ns());
@@ -308,8 +308,10 @@ int lookup_start(struct resolver *resolver, const char *name, lookup_done *done,
 		}
 		return r;
 	}
-	lookup->count = resolver->six ? TYPES : 1;
-	/* Who asks is told by the answer, and must not hear of it before this returns. */
+	lookup->count = resolver->has_ipv6 ? TYPES : 1;
+	/*
+	 * The caller gets the answer by its callback, which must not be called before this returns.
+	 */
 	int r = try_server(lookup);
 	if (r < 0) {
 		lookup_free(TAKE_PTR(*ret));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From names to addresses, by the host's name servers. Each question goes out from a port of its
- * own with a number of its own, and only a true answer to it counts. What comes of it is what the
- * connection is made to: nobody asks a second time.
+ * Resolves names by the host's name servers. Each query has a port and an id of its own, and only
+ * an exact answer to it is accepted. The connection is made to the addresses found here: a name is
+ * not resolved a second time.
  */
 #ifndef BRIG_GATE_RESOLVE_H
 #define BRIG_GATE_RESOLVE_H
@@ -14,9 +14,9 @@
 struct resolver {
 	struct loop *loop;
 	struct host_files files;
-	bool six; /* the host has a way to IPv6 addresses */
-	/* Before a question is sent, and when an answer has come. false: no more of them. */
-	bool (*pay)(void *user, size_t bytes);
+	bool has_ipv6; /* the host has a route to IPv6 addresses */
+	/* Called before a query is sent, and when an answer has arrived. false: no more of them. */
+	bool (*charge)(void *user, size_t bytes);
 	void *user;
 };
 
@@ -26,12 +26,12 @@ struct resolved {
 };
 
 struct lookup;
-/* `done` comes once, later, from the loop; with no address when there is none. */
+/* `done` is called once, later, from the loop; without an address when there is none. */
 typedef void lookup_done(void *user, const struct resolved *result);
 
-/* 0 or -errno, and then `done` never comes. */
+/* 0 or -errno, and then `done` is never called. */
 int lookup_start(struct resolver *resolver, const char *name, lookup_done *done, void *user,
 		 struct lookup **ret);
-/* Ends it, before or after; NULL does nothing. */
+/* Ends it, before or after `done`; NULL does nothing. */
 void lookup_free(struct lookup *lookup);
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which rule allows a connection; and where the operator wants it opened. */
+/* Finds the rule that allows a connection, and whether the operator wants its TLS opened. */
 #include <string.h>
 
 #include "gate/gate.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the gate gives up before it has read a byte of the cell: ids, capabilities, files, children,
- * and all system calls but those of this list. It keeps the network, which is what it is for.
+ * Gives up privileges before the gate reads a byte of the cell: ids, capabilities, files, children,
+ * and all system calls but those of this list. The network stays, which is the gate's purpose.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +26,7 @@
 
 /* Two sockets and two pipes each; and its own. */
 #define FILES_OF_CONNECTION 6
-#define FILES_OF_OPENED     4 /* and two pairs of sockets that the content goes through */
+#define FILES_OF_OPENED     4 /* and two pairs of sockets that carry the content */
 #define FILES_MORE          128
 #define MEMORY_BYTES        (256u << 20)
 
@@ -40,7 +40,7 @@ static const struct filter_test of_the_network = {
 };
 static const uint64_t unix_family[] = { AF_UNIX };
 static const uint64_t plain_stream[] = { SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK };
-/* Both: a pair of datagram sockets could be connected anew, to somebody else's. */
+/* Both tests: a pair of datagram sockets could be connected again, to another process. */
 static const struct filter_test of_this_process[] = {
 	{ .arg = 0, .mask = UINT32_MAX, .values_count = 1, .values = unix_family },
 	{ .arg = 1, .mask = UINT32_MAX, .values_count = 1, .values = plain_stream },
@@ -53,30 +53,33 @@ static const uint64_t pipe_size[] = { F_SETPIPE_SZ };
 static const struct filter_test sizes_pipe = {
 	.arg = 1, .mask = UINT32_MAX, .values_count = 1, .values = pipe_size
 };
-/* By number alone: what these mean on other levels is as harmless. TCP_ULP and filters are not. */
+/*
+ * By number alone: the same numbers are as harmless on other levels. TCP_ULP and filters are not.
+ */
 static const uint64_t options[] = { TCP_NODELAY, SO_LINGER, SO_SNDBUF, SO_RCVBUF };
 static const struct filter_test plain_option = {
 	.arg = 2, .mask = UINT32_MAX, .values_count = ARRAY_SIZE(options), .values = options
 };
-/* Its own number is known when it is sealed: a mark for the test that is made then. */
+/* The process id is known when the gate is sealed: a marker that the test is made for then. */
 static const struct filter_test of_itself = { .arg = 0, .mask = UINT32_MAX };
 
 static const struct call {
 	const char *name, *reason;
-	const struct filter_test *test; /* else it kills as well; NULL: always allowed */
+	/* any other value kills the process as well; NULL: always allowed */
+	const struct filter_test *test;
 } calls[] = {
-	{ "recvfrom", "first bytes, questions, orders", NULL },
+	{ "recvfrom", "first bytes, DNS, messages of the warden", NULL },
 	{ "recvmsg", "the cell's sockets", NULL },
-	{ "sendto", "answers, heads, reports", NULL },
-	{ "splice", "bytes, both ways", NULL },
-	{ "pipe2", "what they pass through", NULL },
-	{ "fcntl", "a large one", &sizes_pipe },
+	{ "sendto", "DNS answers, request heads, reports", NULL },
+	{ "splice", "bytes, in both directions", NULL },
+	{ "pipe2", "the pipes that they pass through", NULL },
+	{ "fcntl", "the size of a pipe", &sizes_pipe },
 	{ "accept4", "connections of the cell", NULL },
 	{ "socket", "connections to the outside", &of_the_network },
 	{ "connect", "the same", NULL },
 	{ "shutdown", "the end of one direction", NULL },
-	{ "getsockname", "what a connection was made for", NULL },
-	{ "getsockopt", "did it come about", NULL },
+	{ "getsockname", "the destination of a connection", NULL },
+	{ "getsockopt", "the result of connect()", NULL },
 	{ "setsockopt", "no delay; a reset at the end; buffers", &plain_option },
 	{ "close", "descriptors", NULL },
 	{ "epoll_create1", "the loop", NULL },
@@ -84,8 +87,8 @@ static const struct call {
 	{ "epoll_wait", "the loop", NULL },
 	{ "epoll_pwait", "the loop, by newer C libraries", NULL },
 	{ "epoll_pwait2", "the same", NULL },
-	{ "clock_gettime", "time, where the vdso cannot tell", NULL },
-	{ "getrandom", "numbers of questions", NULL },
+	{ "clock_gettime", "time, where the vdso does not have it", NULL },
+	{ "getrandom", "ids of DNS queries", NULL },
 	{ "brk", "memory", NULL },
 	{ "mmap", "memory that is not executable", &not_executable },
 	{ "mprotect", "memory that is not executable", &not_executable },
@@ -94,22 +97,22 @@ static const struct call {
 	{ "madvise", "memory", NULL },
 	{ "prctl", "the C library names its memory", &names_memory },
 	{ "futex", "locks of the C library", NULL },
-	{ "writev", "the C library's last words", NULL },
+	{ "writev", "error messages of the C library", NULL },
 	{ "getpid", "abort()", NULL },
 	{ "gettid", "abort()", NULL },
 	{ "tgkill", "abort()", &of_itself },
 	{ "rt_sigaction", "abort()", NULL },
 	{ "rt_sigprocmask", "abort()", NULL },
-	{ "restart_syscall", "a wait that was stopped and goes on", NULL },
+	{ "restart_syscall", "a wait that continues after a stop", NULL },
 	{ "exit", "the end", NULL },
 	{ "exit_group", "the end", NULL },
 };
 
-/* And where TLS is opened. */
+/* Further calls where TLS is opened. */
 static const struct call opener_calls[] = {
-	{ "socketpair", "what the content goes through", of_this_process },
+	{ "socketpair", "the sockets that carry the content", of_this_process },
 	{ "sysinfo", "the C library sorts authorities, and asks how much memory there is", NULL },
-	{ "gettimeofday", "dates of certificates, where the vdso cannot tell", NULL },
+	{ "gettimeofday", "dates of certificates, where the vdso does not have the time", NULL },
 	{ "time", "the same", NULL },
 };
 
@@ -227,7 +230,7 @@ int gate_seal(const struct gate *gate)
 	r = r < 0 ? r : seal_ids(gate);
 	if (r == 0) {
 		r = caps_drop_all();
-		/* Without CAP_SETPCAP the bounding set stays, and means nothing. */
+		/* Without CAP_SETPCAP the bounding set stays, and has no effect. */
 		r = r == -EPERM ? caps_give_up() : r;
 	}
 	if (r == 0 && (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||

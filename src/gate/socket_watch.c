@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Watches: see socket_watch.h. */
+/* Watched sockets: see socket_watch.h. */
 #include "gate/socket_watch.h"
 
 #include <sys/epoll.h>
@@ -32,6 +32,6 @@ void socket_watch_done(struct socket_watch *watch)
 
 bool socket_watch_is_gone(const struct socket_watch *watch, uint32_t events)
 {
-	/* A connection whose reset was read before reports only the end. */
+	/* A connection whose reset was read before reports only the hangup. */
 	return watch->source && !watch->events && (events & (EPOLLERR | EPOLLHUP));
 }

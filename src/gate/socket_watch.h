@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is waited for on one socket, at the moment. */
+/* The events that one socket is watched for at the moment. */
 #ifndef BRIG_GATE_SOCKET_WATCH_H
 #define BRIG_GATE_SOCKET_WATCH_H
 
@@ -13,15 +13,15 @@ struct socket_watch {
 struct socket_watch_request {
 	int fd;
 	uint32_t events;
-	bool resets; /* with no events: it stays for the word that the other side has gone */
+	bool resets; /* without events: stays watched for a reset by the other side */
 	loop_ready *ready;
 	void *user;
 };
 
-/* A socket that nothing is wanted of is taken out: its end would be told without end. */
+/* A socket without wanted events is removed: its hangup would be reported again and again. */
 int socket_watch_set(struct socket_watch *watch, struct loop *loop,
 		     const struct socket_watch_request *wish);
 void socket_watch_done(struct socket_watch *watch);
-/* Of a socket that stayed for that word alone: was it said? */
+/* For a socket that is watched for a reset alone: has it come? */
 bool socket_watch_is_gone(const struct socket_watch *watch, uint32_t events);
 #endif

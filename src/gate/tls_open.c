@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Connections whose TLS is opened. First the cell's end: then the program's request can be read,
- * and is judged as any in clear. Only for a good one is the host connected to; only when it has
- * proved who it is does anything go there, the credential first of all.
+ * and is inspected like one in clear. Only for an accepted request is the host connected to; only
+ * after the host has proved its identity is anything sent there, above all the credential.
  */
 #include <sys/socket.h>
 
@@ -12,7 +12,7 @@
 
 #define CLOSE_TIMEOUT_NS 2000000000ull
 
-/* From the connection's last word until it is gone, or nobody takes it. */
+/* Waits until the connection's last bytes are sent, but not for ever. */
 static void on_close_timeout(void *user)
 {
 	connection_free(user);
@@ -87,7 +87,7 @@ void connection_open_outside(struct cell_connection *c)
 		connection_end(c, GATE_UNREACHABLE);
 		return;
 	}
-	/* What the host has cut off must not look whole to the program. */
+	/* A response that the host has cut off must not look complete to the program. */
 	c->gate->opener->follow(c->in_end, c->out_end);
 	connection_wait(c);
 }

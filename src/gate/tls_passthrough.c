@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * TLS that passes unopened, behind its ClientHello. A server of TLS 1.3 may want a second one, in
- * clear as well, and take the name from there. So what the program says waits until the server has
- * answered: only when it has taken the hello that was inspected does the rest pass unseen. What the
- * server says is followed on its way, and never waits.
+ * TLS that passes unopened, after its ClientHello. A server of TLS 1.3 may request a second
+ * ClientHello, in clear as well, and take the name from there. So the program's bytes wait until
+ * the server has answered: only when it has accepted the inspected ClientHello does the rest pass
+ * without inspection. The server's bytes are followed as they pass, and never wait.
  */
 #include <errno.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 #define HELLO_TIMEOUT_NS 30000000000ull
 #define PIECE_BYTES      4096
 #define RECORD_HEAD      5
-#define RECORD_MAX       (16384 + 256) /* sealed, with what that adds */
+#define RECORD_MAX       (16384 + 256) /* encrypted, with the overhead */
 #define RECORD_CHANGE    20
 #define RECORD_HANDSHAKE 22
 #define RECORD_DATA      23
@@ -26,7 +26,7 @@ bool connection_is_followed(const struct cell_connection *c)
 	return c->hello == HELLO_SENT || c->hello == HELLO_AGAIN;
 }
 
-/* It counts as what goes out, and against the limit. */
+/* Charges these bytes as sent, and against the limit. */
 static int pass_up(struct cell_connection *c, size_t size)
 {
 	if (size >= gate_budget(c->gate)) {
@@ -70,7 +70,7 @@ static int finish(struct cell_connection *c)
 	return c->first.size ? pass_up(c, c->first.size) : 0;
 }
 
-/* Which hello is it that the server speaks of? It must be the last one that was inspected. */
+/* Which ClientHello does the server answer? It must be the last one that was inspected. */
 static int judge_reply(struct cell_connection *c, unsigned retries_before)
 {
 	bool again = c->reply.retries > retries_before;
@@ -96,7 +96,7 @@ static int read_server(struct cell_connection *c)
 		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
 	}
 	if (n == 0) {
-		return finish(c); /* the end is for the pumps */
+		return finish(c); /* the pumps handle the end */
 	}
 	c->record.bytes_down += (uint64_t)n;
 	c->gate->bytes += (uint64_t)n;
@@ -119,7 +119,9 @@ static int send_back(struct cell_connection *c)
 	return 0;
 }
 
-/* Records that may come before the second hello: early data, which the server drops, and such. */
+/*
+ * Records that may come before the second ClientHello, such as early data, which the server drops.
+ */
 static int skip_record(struct cell_connection *c)
 {
 	const unsigned char *data = (const unsigned char *)c->first.data;
@@ -157,7 +159,7 @@ static int read_program(struct cell_connection *c)
 	if (r < 0 || c->hello != HELLO_AGAIN || c->head_sent < c->head.size) {
 		return r;
 	}
-	/* All that was in it has gone. */
+	/* All of it was sent. */
 	c->head.size = c->head_sent = 0;
 	r = connection_read_first(c);
 	return r == 1 ? inspect_records(c) : r;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the warden is told. Never waits for it: a warden that does not read loses lines. Of very
- * many connections only the first are told one by one, and then as many as a slow clock allows: a
- * session goes on for long, and what its later runs connect to must not stay unsaid.
+ * Reports to the warden. They never block: a warden that does not read loses records. Of very many
+ * connections only the first are reported one by one, and after that a few per second: a session
+ * lives long, and the connections of its later runs must be reported as well.
  */
 #include <errno.h>
 #include <sys/socket.h>
@@ -31,7 +31,7 @@ static int send_record(const void *record, size_t size)
 void report_connection(struct gate *gate, const struct gate_connection *record)
 {
 	bool refused = gate_is_refusal(record->verdict);
-	/* Each has room of its own, so that none of them is hidden by many of the others. */
+	/* Each kind has a limit of its own, so that many of one kind do not hide another. */
 	struct report_rate *rate = !refused       ? &gate->rate_allowed
 				   : record->port ? &gate->rate_refused
 						  : &gate->rate_names;
@@ -50,7 +50,7 @@ void report_connection(struct gate *gate, const struct gate_connection *record)
 	}
 }
 
-/* The count so far: if this one is lost, the next one makes up for it. */
+/* The total so far: if this record is lost, the next one includes it. */
 void report_refused(struct gate *gate)
 {
 	struct gate_word word = { .kind = GATE_REFUSED, .value = (uint32_t)++gate->refused };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Authorities: see authority.h. */
+/* Certificate authorities: see authority.h. */
 #include "gate_tls/authority.h"
 
 #include <errno.h>
@@ -12,7 +12,10 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 
-/* A cell that lives longer has to be made anew; an hour back, for clocks that are set meanwhile. */
+/*
+ * A cell that lives longer has to be made again; valid from an hour ago, for clocks that are
+ * adjusted meanwhile.
+ */
 #define LIFE_SECONDS (30L * 24 * 3600)
 #define SKEW_SECONDS 3600L
 
@@ -47,7 +50,7 @@ static int set_serial(X509 *certificate)
 	if (RAND_bytes(bytes, sizeof(bytes)) != 1) {
 		return -EIO;
 	}
-	bytes[0] &= 0x7f; /* it is a positive number */
+	bytes[0] &= 0x7f; /* a positive number */
 	bytes[0] |= 0x40;
 	BIGNUM *number = BN_bin2bn(bytes, sizeof(bytes), NULL);
 	bool fine = number && BN_to_ASN1_INTEGER(number, X509_get_serialNumber(certificate));
@@ -63,7 +66,7 @@ static int add_name(X509_NAME *name, const char *field, const char *text)
 		       : -EIO;
 }
 
-/* Everything but the extensions and the signature. NULL: it could not be made. */
+/* All but the extensions and the signature. NULL: it could not be made. */
 static X509 *certificate_new(EVP_PKEY *key, const char *unit)
 {
 	X509 *certificate = X509_new();
@@ -81,7 +84,7 @@ static X509 *certificate_new(EVP_PKEY *key, const char *unit)
 	return certificate;
 }
 
-/* Names of hosts have no character that means something here: net_name_normal(). */
+/* Host names have no character that has a meaning here: net_name_normal(). */
 static char *constraints_of(const char *const *names, unsigned count)
 {
 	struct buf text = { 0 };
@@ -94,7 +97,7 @@ static char *constraints_of(const char *const *names, unsigned count)
 	return buf_take(&text);
 }
 
-/* No two cells have authorities of one name: programs look them up by it. */
+/* No two cells have authorities of the same name: programs look them up by it. */
 static int unit_new(char unit[64])
 {
 	unsigned char bytes[8];
@@ -134,7 +137,7 @@ int authority_new(const char *const *names, unsigned count, struct authority *re
 	return 0;
 }
 
-/* OpenSSL overwrites private numbers when it frees them. */
+/* OpenSSL overwrites private keys when it frees them. */
 void authority_free(struct authority *authority)
 {
 	EVP_PKEY_free(authority->key);

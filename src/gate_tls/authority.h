@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The authority of one cell: made, used for the certificates of its hosts, and gone. Its key is in
- * the memory of this process from authority_new() to authority_free(), and nowhere else ever.
+ * The certificate authority of one cell: made, used for the certificates of its hosts, and erased.
+ * Its key is in the memory of this process from authority_new() to authority_free(), and never
+ * anywhere else.
  */
 #ifndef BRIG_GATE_TLS_AUTHORITY_H
 #define BRIG_GATE_TLS_AUTHORITY_H
@@ -14,7 +15,7 @@ struct authority {
 	X509 *certificate;
 };
 
-/* It can speak for these hosts, and no others. 0 or -EIO. */
+/* It can sign for these hosts, and no others. 0 or -EIO. */
 int authority_new(const char *const *names, unsigned count, struct authority *ret);
 void authority_free(struct authority *authority);
 /* A server's certificate for this host alone, with a key of its own. 0 or -EIO. */

@@ -38,7 +38,7 @@ enum gate_cause handshake_failure_cause(const SSL *ssl)
 	return GATE_CAUSE_CERTIFICATE;
 }
 
-/* Nothing at all is HTTP/1.1 as well: who does not know of this has no other. */
+/* No protocol at all means HTTP/1.1 as well: a peer without ALPN has no other. */
 static bool is_one_protocol(const SSL *ssl)
 {
 	const unsigned char *name;
@@ -51,7 +51,9 @@ static bool is_one_protocol(const SSL *ssl)
 
 bool handshake_is_valid(const SSL *ssl)
 {
-	/* Asked for once more: without a certificate there would be nothing to refuse. */
+	/*
+	 * Checked once more: without a certificate the verification would have nothing to refuse.
+	 */
 	bool proved = SSL_is_server(ssl) ||
 		      (SSL_get0_peer_certificate(ssl) && SSL_get_verify_result(ssl) == X509_V_OK);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a handshake has ended. */
+/* Evaluates a finished handshake. */
 #ifndef BRIG_GATE_TLS_HANDSHAKE_RESULT_H
 #define BRIG_GATE_TLS_HANDSHAKE_RESULT_H
 
@@ -8,8 +8,8 @@
 
 #include "net/gate_messages.h"
 
-/* It is done: is the other one who it must be, and are we to speak HTTP/1.1? */
+/* It is done: is the peer the expected one, and is the protocol HTTP/1.1? */
 bool handshake_is_valid(const SSL *ssl);
-/* It is not good, or has failed: why. */
+/* Why it failed, or is not valid. */
 enum gate_cause handshake_failure_cause(const SSL *ssl);
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Before the seal: the authority, and all that OpenSSL will need. See hosts.h, main.c. */
+/*
+ * Preparation before the seal: the authority, and all data that OpenSSL will need. See hosts.h,
+ * main.c.
+ */
 #include "gate_tls/hosts.h"
 
 #include <errno.h>
@@ -51,7 +54,7 @@ static const struct trust *trust_for(const struct gate *gate, const char *name)
 	return all;
 }
 
-/* What the hosts are held against: those of one text share what was read from it. */
+/* The trusted authorities of each host: hosts with the same PEM text share one store. */
 static int make_clients(struct gate *gate, struct tls_hosts *hosts, struct gate_authority *ret)
 {
 	X509_STORE *stores[ARRAY_SIZE(gate->trusts)] = { NULL };

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The hosts whose TLS is opened: what the gate shows the cell for each, and wants of them. */
+/*
+ * The hosts whose TLS is opened: the certificate that the gate presents to the cell for each, and
+ * the proof that it requires from the host.
+ */
 #ifndef BRIG_GATE_TLS_HOSTS_H
 #define BRIG_GATE_TLS_HOSTS_H
 
@@ -7,7 +10,7 @@
 
 #include "gate/tls_opener.h"
 
-/* What is said of application protocols: HTTP/1.1 is what the gate can read. */
+/* The one application protocol (ALPN): the gate can read HTTP/1.1. */
 #define TLS_ONE_PROTOCOL "http/1.1"
 
 struct tls_host {
@@ -24,14 +27,14 @@ struct tls_hosts {
 
 extern const struct tls_opener tls_opener;
 
-/* NULL: there is none of that name. */
+/* NULL: no host of that name. */
 const struct tls_host *tls_host_find(const struct gate *gate, const char *name);
 
-/* Contexts of both kinds: ssl_context.c. NULL: no memory, or OpenSSL does not want to. */
+/* Contexts of both kinds: ssl_context.c. NULL: no memory, or an error of OpenSSL. */
 SSL_CTX *tls_server_context(struct tls_host *host);
 SSL_CTX *tls_client_context(X509_STORE *trusted);
-/* Whom a client wants to speak to, and nobody else. */
+/* Sets the only peer that a client accepts. */
 bool tls_name_peer(SSL *ssl, const char *name);
-/* The authorities in a PEM text; NULL: there is none, or something else. */
+/* The authorities in a PEM text; NULL: it has none, or is not valid PEM. */
 X509_STORE *tls_store_parse(const char *text, size_t size);
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Wires: see socket_bio.h. */
+/* Sockets for OpenSSL: see socket_bio.h. */
 #include "gate_tls/socket_bio.h"
 
 #include <errno.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What TLS may be, on both sides: 1.2 and 1.3, forward secret, nothing resumed, HTTP/1.1 only. */
+/*
+ * The settings of TLS on both sides: versions 1.2 and 1.3, forward secrecy, no resumption, HTTP/1.1
+ * only.
+ */
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
@@ -33,7 +36,7 @@ static SSL_CTX *context_new(const SSL_METHOD *method)
 	return context;
 }
 
-/* A program that wants another protocol is told so; one that says nothing is fine. */
+/* A program that wants another protocol gets an alert; one without ALPN is accepted. */
 static int choose_protocol(SSL *ssl, const unsigned char **out, unsigned char *out_size,
 			   const unsigned char *offered, unsigned int size, void *user)
 {
@@ -49,7 +52,7 @@ static int choose_protocol(SSL *ssl, const unsigned char **out, unsigned char *o
 	return SSL_TLSEXT_ERR_OK;
 }
 
-/* The second hello as well, which a program sends when it is asked for another key. */
+/* Checks the second ClientHello as well, which a program sends when it is asked for another key. */
 static int judge_hello(SSL *ssl, int *alert, void *user)
 {
 	const struct tls_host *host = user;
@@ -81,7 +84,7 @@ SSL_CTX *tls_client_context(X509_STORE *trusted)
 {
 	SSL_CTX *context = context_new(TLS_client_method());
 
-	/* The one function of its kind that returns 0 when it is done. */
+	/* The only function of its kind that returns 0 on success. */
 	if (context && SSL_CTX_set_alpn_protos(context, protocols, sizeof(protocols) - 1) != 0) {
 		SSL_CTX_free(context);
 		return NULL;
@@ -114,7 +117,7 @@ X509_STORE *tls_store_parse(const char *text, size_t size)
 		count += X509_STORE_add_cert(store, certificate) == 1;
 		X509_free(certificate);
 	}
-	/* A text that ends in the middle of one is not what the operator meant. */
+	/* A PEM text that ends in the middle of a certificate is an operator's mistake. */
 	bool whole = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE;
 	ERR_clear_error();
 	BIO_free(bio);

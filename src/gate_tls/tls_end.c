@@ -28,11 +28,11 @@
 struct half {
 	char data[RECORD_MAX];
 	size_t at, size;
-	bool over; /* nothing comes behind this */
+	bool over; /* end of input */
 };
 
 struct openssl_end {
-	struct tls_end base; /* first: what others see */
+	struct tls_end base; /* first: the part that callers see */
 	struct gate *gate;
 	struct tls_end_options options;
 	SSL *ssl;
@@ -40,10 +40,11 @@ struct openssl_end {
 	struct tls_overhead overhead;
 	int plain; /* owned */
 	struct socket_watch wire_watch, plain_watch;
-	struct half down, up;       /* to the plain side; to the wire */
-	bool writes;                /* OpenSSL waits until the wire takes more */
-	bool reads_first;           /* it seals nothing before more has come: a message in parts */
-	const struct tls_end *like; /* ends as this one did; NULL: cleanly */
+	struct half down, up; /* to the plain side; to the network */
+	bool writes;          /* OpenSSL waits until the socket is writable */
+	/* it must read before it can encrypt more: a message has come in parts */
+	bool reads_first;
+	const struct tls_end *like; /* closes as this one did; NULL: cleanly */
 };
 
 static bool has(const struct half *half)
@@ -57,7 +58,7 @@ static void fail(struct openssl_end *end, enum gate_cause cause)
 	end->base.cause = cause;
 }
 
-/* true: it is only a matter of waiting. */
+/* true: not an error, only waiting. */
 static bool waits(struct openssl_end *end, int r)
 {
 	int error = SSL_get_error(end->ssl, r);
@@ -82,7 +83,7 @@ static void shake(struct openssl_end *end)
 
 /* --- both directions ------------------------------------------------------------------------- */
 
-/* All of these: true when something has moved. */
+/* All of these: true when bytes have moved. */
 static bool move_out(struct openssl_end *end, struct half *half)
 {
 	ssize_t n = send(end->plain, half->data + half->at, half->size - half->at,
@@ -161,7 +162,7 @@ static bool seal_record(struct openssl_end *end, struct half *half)
 	return false;
 }
 
-/* The end is said, unless the one that we pass on from was cut off. */
+/* Sends close_notify, unless the side that we pass on from was cut off. */
 static bool finish(struct openssl_end *end)
 {
 	if (!end->like || !end->like->ragged) {
@@ -197,7 +198,7 @@ static void wait_for_more(struct openssl_end *end)
 	bool open = end->base.open;
 	bool reads = !open || (!has(&end->down) && !end->down.over);
 	bool takes = open && !has(&end->up) && !end->up.over;
-	/* Also what had its turn, and is not over. */
+	/* Also a direction that has used its turn, and is not over. */
 	bool gives = end->writes || (has(&end->up) && !end->reads_first) ||
 		     (end->up.over && !end->base.flushed);
 	uint32_t wire = (reads ? EPOLLIN : 0u) | (gives ? EPOLLOUT : 0u);
@@ -206,7 +207,7 @@ static void wait_for_more(struct openssl_end *end)
 	struct socket_watch_request wires = {
 		.fd = end->wire.fd,
 		.events = wire,
-		/* What a host has sent before its reset is still for the program. */
+		/* Bytes that a host has sent before its reset still go to the program. */
 		.resets = SSL_is_server(end->ssl) && !end->base.flushed,
 		.ready = on_ready,
 		.user = end,
@@ -251,7 +252,7 @@ static void on_ready(void *user, uint32_t events)
 		socket_watch_done(&end->wire_watch);
 		socket_watch_done(&end->plain_watch);
 	}
-	/* The last thing: it may be freed by this. */
+	/* Last: the end may be freed by this. */
 	if (end->base.open != before.open || end->base.failed != before.failed ||
 	    end->base.flushed != before.flushed) {
 		end->options.changed(end->options.user);
@@ -303,7 +304,9 @@ static struct openssl_end *end_new(struct gate *gate, const struct tls_end_optio
 	return end;
 }
 
-/* The handshake begins from the loop, so that whoever asked for it is told by what it expects. */
+/*
+ * The handshake begins from the loop, so that the caller first gets its result, then the callback.
+ */
 static int start(struct openssl_end *end, int r, struct tls_end **ret, int *plain)
 {
 	struct socket_watch_request first = {
@@ -372,7 +375,7 @@ void tls_end_free(struct tls_end *base, bool reset)
 	socket_watch_done(&end->wire_watch);
 	socket_watch_done(&end->plain_watch);
 	(void)tls_overhead_charge(&end->overhead, &end->wire, true);
-	/* Who did not get through the handshake has been told so in its own language. */
+	/* A peer whose handshake failed has received an alert. */
 	if (reset && end->wire.fd >= 0 && !end->base.cause) {
 		(void)setsockopt(end->wire.fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
 	}
@@ -380,7 +383,7 @@ void tls_end_free(struct tls_end *base, bool reset)
 	buf_done(&end->wire.first);
 	close_fd(&end->wire.fd);
 	close_fd(&end->plain);
-	/* There may be a credential in it. */
+	/* It may contain a credential. */
 	explicit_bzero(end, sizeof(*end));
 	free(end);
 }

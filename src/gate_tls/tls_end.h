@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One end of TLS: a socket of the network on one side, one that has the content on the other. */
+/*
+ * One end of TLS: a network socket on one side, a socket with the decrypted content on the other.
+ */
 #ifndef BRIG_GATE_TLS_TLS_END_H
 #define BRIG_GATE_TLS_TLS_END_H
 
 #include "gate/tls_opener.h"
 
-/* As struct tls_opener says. */
+/* As in struct tls_opener. */
 int tls_end_accept(struct gate *gate, const struct tls_end_options *options, struct tls_end **ret,
 		   int *plain);
 int tls_end_connect(struct gate *gate, const struct tls_end_options *options, struct tls_end **ret,

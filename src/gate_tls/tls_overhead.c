@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tolls: see tls_overhead.h. */
+/* Bytes that TLS adds: see tls_overhead.h. */
 #include "gate_tls/tls_overhead.h"
 
-/* A record that has come in part, or is not opened yet, may still become content. */
+/* A record that is incomplete, or not decrypted yet, may still become content. */
 #define RECORD_ROOM (5 + 16384 + 256)
 
 size_t tls_overhead_room(const struct tls_overhead *overhead, size_t most)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What TLS adds on the way to a host counts as bytes of the network: handshakes, heads of records,
- * padding. The content is counted by whoever passes it on.
+ * Counts the bytes that TLS adds on the way to a host as bytes of the network: handshakes, record
+ * headers, padding. The content is counted by the connection that passes it on.
  */
 #ifndef BRIG_GATE_TLS_TLS_OVERHEAD_H
 #define BRIG_GATE_TLS_TLS_OVERHEAD_H
@@ -10,16 +10,16 @@
 #include "gate_tls/socket_bio.h"
 
 struct tls_overhead {
-	struct gate *gate;         /* NULL: nothing is to be paid, for the cell's own end */
+	struct gate *gate;         /* NULL: not charged, for the cell's own end */
 	uint64_t sealed, unsealed; /* content, so far */
 	uint64_t paid;
 };
 
-/* How much may come by the wire in one turn. */
+/* How many bytes may be read from the network in one turn. */
 size_t tls_overhead_room(const struct tls_overhead *overhead, size_t most);
 /*
- * Pays for what has gone by the wire since the last time; `over`: nothing comes any more. false:
- * the limit is reached, and soon all is over.
+ * Charges all bytes since the last call; `over`: no more will come. false: the limit is reached,
+ * and the run ends soon.
  */
 bool tls_overhead_charge(struct tls_overhead *overhead, const struct socket_bio *wire, bool over);
 #endif

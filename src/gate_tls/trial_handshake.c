@@ -16,7 +16,7 @@ static bool goes_on(SSL *ssl, int r)
 	return r == 1 || error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE;
 }
 
-/* 1: they have met; 0: they do not want to. */
+/* true: the handshake succeeded. */
 static bool shake(SSL *server, SSL *client)
 {
 	bool met = false;
@@ -64,7 +64,7 @@ int trial_handshakes(const struct tls_hosts *hosts, X509 *authority)
 		for (size_t j = 0; fine && j < ARRAY_SIZE(versions); j++) {
 			fine = meet(&hosts->list[i], trusting, versions[j]);
 		}
-		/* The true host's authorities must not know ours. */
+		/* The true host's authorities must not trust ours. */
 		fine = fine && !meet(&hosts->list[i], hosts->list[i].client, TLS1_3_VERSION);
 	}
 	SSL_CTX_free(trusting);

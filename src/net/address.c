@@ -14,7 +14,7 @@ static unsigned width(const struct net_address *address)
 	return address->family == 4 ? 32 : 128;
 }
 
-/* ::ffff:1.2.3.4 reaches the same host as 1.2.3.4: there must be one name for it. */
+/* ::ffff:1.2.3.4 reaches the same host as 1.2.3.4: both must have the same form. */
 static void unmap(struct net_address *address)
 {
 	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
@@ -98,7 +98,7 @@ int net_prefix_parse(const char *text, struct net_prefix *ret)
 			return -EINVAL;
 		}
 		unsigned long bits = strtoul(digits, NULL, 10);
-		/* The length of ::ffff:10.0.0.0/104 is that of another notation. */
+		/* The prefix length of ::ffff:10.0.0.0/104 counts in the other notation. */
 		if (bits > prefix.bits || (prefix.address.family == 4 && strchr(copy, ':'))) {
 			return -EINVAL;
 		}
@@ -127,13 +127,15 @@ bool net_prefix_is_one(const struct net_prefix *prefix)
 	return prefix->bits == width(&prefix->address);
 }
 
-/* The first line that has the address decides. From the IANA registries of special addresses. */
+/*
+ * The first line that contains the address decides. From the IANA registries of special addresses.
+ */
 static const struct {
 	uint8_t family, bits;
 	uint8_t bytes[16];
 	enum net_class class;
 } places[] = {
-	{ 4, 8, { 0 }, NET_NEVER },  /* "this network": the kernel takes it for us */
+	{ 4, 8, { 0 }, NET_NEVER },  /* "this network": the kernel takes it for this host */
 	{ 4, 8, { 10 }, NET_LOCAL }, /* private */
 	{ 4, 32, { 100, 100, 100, 200 }, NET_LINK }, /* a cloud's metadata */
 	{ 4, 10, { 100, 64 }, NET_LOCAL },           /* carriers' own */
@@ -159,12 +161,12 @@ static const struct {
 	{ 6, 32, { 0x20, 0x01, 0x0d, 0xb8 }, NET_NEVER }, /* documentation */
 	{ 6, 20, { 0x3f, 0xff, 0x00 }, NET_NEVER },       /* documentation */
 	{ 6, 23, { 0x20, 0x01, 0x00 }, NET_NEVER },       /* Teredo and other protocols' own */
-	{ 6, 16, { 0x20, 0x02 }, NET_NEVER },             /* 6to4: an IPv4 address in disguise */
+	{ 6, 16, { 0x20, 0x02 }, NET_NEVER },             /* 6to4: an embedded IPv4 address */
 	{ 6, 3, { 0x20 }, NET_PUBLIC },
 	{ 6, 0, { 0 }, NET_NEVER }, /* multicast, unassigned, old mappings of IPv4 */
 };
 
-/* 64:ff9b::/96 is a translator's way to an IPv4 address: it counts as that. */
+/* 64:ff9b::/96 is translated to an IPv4 address: it is classified as that. */
 static bool is_translated(const struct net_address *address)
 {
 	static const uint8_t translator[12] = { 0x00, 0x64, 0xff, 0x9b };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Addresses of the network, ranges of them, and what kind of place they stand for. */
+/* Network addresses, ranges of them, and the kind of network that they belong to. */
 #ifndef BRIG_NET_ADDRESS_H
 #define BRIG_NET_ADDRESS_H
 
@@ -23,30 +23,30 @@ struct net_prefix {
 enum net_class {
 	NET_PUBLIC,
 	NET_LOCAL, /* this host, this network: loopback, private ranges, carriers' own */
-	NET_LINK,  /* link-local, and where clouds answer questions about credentials */
+	NET_LINK,  /* link-local, and the metadata services of clouds, which hand out credentials */
 	NET_NEVER, /* multicast, unspecified, documentation, tunnels that hide an address */
 };
 
 #define NET_ADDRESS_TEXT 48
 
-/* Plain notation only: no octal, no hexadecimal, no parts left out, no zone. 0 or -EINVAL. */
+/* Plain notation only: no octal, no hexadecimal, no omitted parts, no zone. 0 or -EINVAL. */
 int net_address_parse(const char *text, struct net_address *ret);
 const char *net_address_format(const struct net_address *address, char text[NET_ADDRESS_TEXT]);
 bool net_address_equal(const struct net_address *a, const struct net_address *b);
 
-/* "10.0.0.0/8"; without a length it is the one address. Bits behind the length must be zero. */
+/* "10.0.0.0/8"; without a length it is one address. Bits after the prefix must be zero. */
 int net_prefix_parse(const char *text, struct net_prefix *ret);
 bool net_prefix_has(const struct net_prefix *prefix, const struct net_address *address);
 bool net_prefix_covers(const struct net_prefix *wide, const struct net_prefix *narrow);
-/* It is one single address. */
+/* Is it a single address? */
 bool net_prefix_is_one(const struct net_prefix *prefix);
 
 enum net_class net_classify(const struct net_address *address);
 bool net_address_is_loopback(const struct net_address *address);
 /*
- * Is it one of this host's own, all of them? Asked of the kernel's routes by a socket that
- * net_routes_open() has made (or -errno); nothing is sent to the network. When the kernel cannot be
- * asked, it is.
+ * Is it one of this host's own addresses? Asks the kernel's routing table by a socket from
+ * net_routes_open() (or -errno); nothing is sent to the network. If the kernel cannot be asked:
+ * true.
  */
 int net_routes_open(void);
 bool net_address_is_own(int routes, const struct net_address *address);

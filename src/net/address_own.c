@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An address of this very host is local, however public it looks: what listens there may count on
- * being reached from elsewhere only through a firewall. The kernel's routes tell where a connection
- * would go, for every address of the host: the source address that it would have tells of the first
- * one of each network only. Each answer is for now: addresses come and go.
+ * Detects addresses of this host. Such an address is local, however public it looks: a service
+ * there may rely on a firewall against access from elsewhere. The kernel's routing table knows
+ * every address of the host; the source address of a connection would show only the first one of
+ * each network. The table is asked each time, because addresses change.
  */
 #include <errno.h>
 #include <linux/rtnetlink.h>
@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "net/address.h"
 
-#define ANSWERS_MAX 4 /* an answer that came late, for an earlier question, is passed over */
+#define ANSWERS_MAX 4 /* a late answer to an earlier request is skipped */
 
 struct route_question {
 	struct nlmsghdr head;
@@ -47,7 +47,7 @@ static int ask(int routes, const struct net_address *address, uint32_t number)
 	return n < 0 ? -errno : 0;
 }
 
-/* The type of the route (RTN_...), or -errno; -EAGAIN: this answers another question. */
+/* The type of the route (RTN_...), or -errno; -EAGAIN: this answers another request. */
 static int read_answer(const void *data, size_t size, uint32_t number)
 {
 	struct nlmsghdr head;
@@ -73,10 +73,10 @@ static int read_answer(const void *data, size_t size, uint32_t number)
 	return route.rtm_type;
 }
 
-/* The kernel answers while the question is sent: there is nothing to wait for. */
+/* The kernel answers during the send call: there is no need to wait. */
 static int route_type(int routes, const struct net_address *address)
 {
-	uint32_t number = (uint32_t)clock_now_ns(); /* another than that of the question before */
+	uint32_t number = (uint32_t)clock_now_ns(); /* differs from that of the request before */
 	char data[1024];
 	int r = ask(routes, address, number);
 
@@ -100,7 +100,7 @@ bool net_address_is_own(int routes, const struct net_address *address)
 {
 	switch (route_type(routes, address)) {
 	case RTN_UNICAST:
-	/* There is no way to it: a connection fails, and the kernel says why. */
+	/* No route: the connection will fail, and the kernel reports why. */
 	case -ENETUNREACH:
 	case -EHOSTUNREACH:
 	case -ENETDOWN:
@@ -108,7 +108,7 @@ bool net_address_is_own(int routes, const struct net_address *address)
 	case -EINVAL: /* "blackhole" */
 		return false;
 	default:
-		/* Local, broadcast, anycast; or it cannot be told, and then it is not public. */
+		/* Local, broadcast, anycast; or unknown, which does not count as public. */
 		return true;
 	}
 }

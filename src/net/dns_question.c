@@ -42,7 +42,7 @@ int dns_name_read(const uint8_t *data, size_t size, size_t *at, char ret[NET_NAM
 		if (length > 63 || place + 1 + length > size || used + length + 1 > sizeof(text)) {
 			return -EBADMSG;
 		}
-		/* A dot within a label would read as another name. */
+		/* A dot within a label would look like another name. */
 		odd |= memchr(data + place + 1, '.', length) != NULL;
 		memcpy(text + used, data + place + 1, length);
 		used += length;

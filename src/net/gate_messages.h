@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is said between a cell's gate and those who start it: fixed records on SOCK_SEQPACKET pairs.
- * The size of a record is that of its kind; anything else is a broken peer, and the end.
+ * The protocol between a cell's gate and its parents: fixed records on SOCK_SEQPACKET pairs. Each
+ * kind of record has one size; any other size is a protocol error and ends the connection.
  */
 #ifndef BRIG_NET_GATE_MESSAGES_H
 #define BRIG_NET_GATE_MESSAGES_H
@@ -11,11 +11,11 @@
 
 #include "net/rule.h"
 
-/* Numbers of the two lines in the gate. */
+/* Descriptors of the two sockets in the gate. */
 #define GATE_FD_WARDEN 3
 #define GATE_FD_CELL   4
 
-/* Where a cell asks for names, and where its made-up addresses are from. */
+/* The address of the cell's resolver, and the range of its made-up addresses. */
 #define GATE_RESOLVER  "127.0.0.53"
 #define GATE_SYNTHETIC "198.18.0.0/15"
 
@@ -25,8 +25,8 @@
 #define GATE_TRUST_MAX       8192
 #define GATE_AUTHORITY_MAX   16384
 /*
- * Connections of a run that are told of one by one, and as many refused ones, and as many names
- * that were not given; those behind are only counted.
+ * The most connections of a run that are reported one by one; the same number of refused ones, and
+ * of refused names. Further ones are only counted.
  */
 #define GATE_TOLD_MAX 128
 
@@ -44,12 +44,12 @@ enum gate_kind {
 	GATE_CONNECTION,
 	GATE_REFUSED, /* value: how many were refused without a record, so far */
 	GATE_SPENT,   /* the limit on bytes is reached: the run is over */
-	GATE_TOTAL,   /* its last word, when the warden has shut its side down */
+	GATE_TOTAL,   /* the last record, after the warden has closed its side */
 };
 
 struct gate_limits {
 	uint32_t kind;
-	uint32_t id;          /* whom to become, as root; 0: stays who it is */
+	uint32_t id;          /* the user id to change to, as root; 0: no change */
 	uint64_t bytes;       /* both directions, all connections */
 	uint32_t connections; /* at a time */
 	uint32_t connections_total;
@@ -63,8 +63,8 @@ struct gate_rule {
 };
 
 /*
- * Added to every HTTP request to this host; the program never has it. `opened`: to those within
- * TLS, which is opened for it, and never in clear; else to those in clear.
+ * Added to every HTTP request to this host; the program never sees it. `opened`: only to requests
+ * within TLS, which is opened for that, and never in clear; else only to those in clear.
  */
 struct gate_credential {
 	uint32_t kind;
@@ -75,8 +75,8 @@ struct gate_credential {
 };
 
 /*
- * Authorities that a host's certificate is held against where its TLS is opened: PEM, piece by
- * piece. Without a name: for all hosts that have none of their own.
+ * Authorities that a host's certificate is verified against where its TLS is opened: PEM, in
+ * pieces. Without a name: for all hosts that have none of their own.
  */
 struct gate_trust {
 	uint32_t kind;
@@ -87,7 +87,7 @@ struct gate_trust {
 
 enum gate_trouble {
 	GATE_TROUBLE_NONE,
-	GATE_TROUBLE_TRUST, /* there is no certificate in what a host is to be held against */
+	GATE_TROUBLE_TRUST, /* no certificate among the trusted authorities of a host */
 	GATE_TROUBLE_MADE,  /* the authority could not be made */
 	GATE_TROUBLES,
 };
@@ -96,7 +96,7 @@ enum gate_trouble {
 struct gate_authority {
 	uint32_t kind;
 	uint32_t trouble;            /* enum gate_trouble */
-	char host[NET_NAME_MAX + 1]; /* that the trouble is with; "" all */
+	char host[NET_NAME_MAX + 1]; /* that has the trouble; "": all */
 	char text[GATE_AUTHORITY_MAX];
 };
 
@@ -107,31 +107,31 @@ struct gate_word {
 
 enum gate_verdict {
 	GATE_ALLOWED,
-	GATE_REFUSED_NAME,     /* no rule has the name */
-	GATE_REFUSED_PORT,     /* a rule has the host, none this port of it */
-	GATE_REFUSED_ADDRESS,  /* it stands for a private or special address */
+	GATE_REFUSED_NAME,     /* no rule allows the name */
+	GATE_REFUSED_PORT,     /* a rule allows the host, but not this port */
+	GATE_REFUSED_ADDRESS,  /* it resolves to a private or special address */
 	GATE_REFUSED_PROTOCOL, /* not TLS or HTTP where it must be, or for another name */
 	GATE_REFUSED_COUNT,    /* too many connections */
-	GATE_REFUSED_PEER,     /* where TLS is opened: the host did not prove who it is */
-	GATE_UNRESOLVED,       /* the name is not known */
+	GATE_REFUSED_PEER,     /* where TLS is opened: the host did not prove its identity */
+	GATE_UNRESOLVED,       /* the name was not found */
 	GATE_UNREACHABLE,
 	GATE_SPENT_BYTES, /* cut off by the limit on bytes */
 	GATE_VERDICTS,
 };
 
-/* What stands behind a verdict, where TLS is opened. */
+/* The reason behind a verdict, where TLS is opened. */
 enum gate_cause {
 	GATE_CAUSE_NONE,
 	GATE_CAUSE_UNTRUSTED,
 	GATE_CAUSE_NAME,
 	GATE_CAUSE_TIME,
-	GATE_CAUSE_CERTIFICATE, /* anything else that is wrong with it */
+	GATE_CAUSE_CERTIFICATE, /* any other fault of the certificate */
 	GATE_CAUSE_PROTOCOL,    /* no TLS 1.2 or later, no HTTP/1.1 */
-	GATE_CAUSE_PROGRAM,     /* the program broke the handshake off, or cannot do it */
+	GATE_CAUSE_PROGRAM,     /* the program ended the handshake, or cannot do it */
 	GATE_CAUSES,
 };
 
-/* What could not be reached was not refused. */
+/* An unreachable host was not refused. */
 static inline bool gate_is_refusal(uint32_t verdict)
 {
 	return verdict >= GATE_REFUSED_NAME && verdict <= GATE_REFUSED_PEER;
@@ -140,18 +140,19 @@ static inline bool gate_is_refusal(uint32_t verdict)
 struct gate_connection {
 	uint32_t kind;
 	uint32_t verdict; /* enum gate_verdict */
-	uint32_t port;    /* 0: a name that was asked for and not given */
+	uint32_t port;    /* 0: a name that was asked for and refused */
 	uint32_t cause;   /* enum gate_cause */
 	uint64_t bytes_up, bytes_down;
-	uint64_t extra_bytes; /* besides, since the last record: names, and what TLS adds */
+	/* outside of connections, since the last record: DNS, and the overhead of TLS */
+	uint64_t extra_bytes;
 	uint64_t took_ns;
 	char host[NET_NAME_MAX + 1];    /* name, or address */
-	char address[NET_ADDRESS_TEXT]; /* where it went; "" nowhere */
+	char address[NET_ADDRESS_TEXT]; /* the address connected to; "": none */
 };
 
 struct gate_total {
 	uint32_t kind;
-	uint32_t untold; /* connections that there was no record of */
+	uint32_t untold; /* connections without a record */
 	uint64_t connections;
 	uint64_t refused; /* of those without a record */
 	uint64_t bytes;

@@ -12,7 +12,7 @@
 #define PORT_HTTPS 443
 #define LOCAL_MARK "local:"
 
-/* 1 to 65535, plain digits. Returns what is behind them, or NULL. */
+/* 1 to 65535, plain digits. Returns the text after them, or NULL. */
 static const char *take_port(const char *at, uint16_t *ret)
 {
 	unsigned value = 0;
@@ -115,7 +115,7 @@ static int parse(const char *text, struct net_rule *rule)
 		rest = text + length;
 		r = parse_host(text, length, rule);
 	}
-	/* Written down, this name would be the mark. */
+	/* Written as text, this name would be the "local:" prefix. */
 	if (r == 0 && !rule->local && strcmp(rule->name, "local") == 0) {
 		r = -EINVAL;
 	}
@@ -155,7 +155,7 @@ bool net_rule_is_sound(const struct net_rule *rule)
 	     rule->host == NET_HOST_PREFIX)) {
 		return false;
 	}
-	/* What can be written and read again is what was meant. */
+	/* A rule is sound if it is the same after it was written and parsed again. */
 	return parse(net_rule_format(rule, text), &again) == 0 && again.host == rule->host &&
 	       strcmp(again.name, rule->name) == 0;
 }
@@ -264,7 +264,10 @@ bool net_rule_permits(const struct net_rule *rule, const struct net_address *add
 	case NET_LOCAL:
 		return rule->local;
 	case NET_LINK:
-		/* Credentials are there for the asking: only who names the very address. */
+		/*
+		 * Metadata services hand out credentials: only a rule with the exact address
+		 * reaches them.
+		 */
 		return rule->local && rule->host == NET_HOST_PREFIX &&
 		       net_prefix_is_one(&rule->prefix) &&
 		       net_address_equal(&rule->prefix.address, address);
@@ -277,7 +280,7 @@ bool net_rule_permits(const struct net_rule *rule, const struct net_address *add
 enum net_protocol net_rule_protocol(const struct net_rule *rule, uint16_t port)
 {
 	if (rule->host == NET_HOST_PREFIX) {
-		return NET_ANY; /* there is no name to hold it against */
+		return NET_ANY; /* there is no name to compare with */
 	}
 	if (rule->protocol != NET_BY_PORT) {
 		return (enum net_protocol)rule->protocol;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One line of what a cell may reach: a host, its ports, and whether it may be on this network.
- * Written as HOST[:PORTS], with "local:" in front for what is not on the public network:
+ * A network rule: a host, its ports, and whether it may be on a private network.
+ * Written as HOST[:PORTS], with "local:" in front for hosts that are not public:
  *
  *	pypi.org                    ports 80 and 443
  *	*.example.org:443           any name below, not example.org itself
  *	*:443                       any name
- *	192.0.43.0/24:8000-8010     addresses themselves; [2001:500::]/32:443
- *	local:db.internal:5432      a name that may stand for a private address
+ *	192.0.43.0/24:8000-8010     addresses; [2001:500::]/32:443
+ *	local:db.internal:5432      a name that may resolve to a private address
  */
 #ifndef BRIG_NET_RULE_H
 #define BRIG_NET_RULE_H
@@ -19,9 +19,9 @@
 #define NET_RULES_MAX      64
 #define NET_RULE_PORTS_MAX 8
 #define NET_RULE_TEXT      (NET_NAME_MAX + 128)
-/* Sockets that a cell's gate listens on: every allowed port has one. */
+/* Sockets that a cell's gate listens on: one for every allowed port. */
 #define NET_PORTS_MAX 64
-/* Names are asked for here; it is the gate's own port and never allowed. */
+/* The port for DNS, which belongs to the gate and is never allowed. */
 #define NET_DNS_PORT 53
 
 enum net_host {
@@ -31,7 +31,7 @@ enum net_host {
 	NET_HOST_PREFIX,
 };
 
-/* What a connection must look like. */
+/* The protocol that a connection must use. */
 enum net_protocol {
 	NET_BY_PORT, /* 443: TLS; 80: HTTP; else anything */
 	NET_TLS,     /* a ClientHello for the name that the connection was made for */
@@ -61,10 +61,10 @@ const char *net_rule_format(const struct net_rule *rule, char text[NET_RULE_TEXT
 int net_ports_parse(const char *text, struct net_rule *ret);
 
 bool net_rule_has_port(const struct net_rule *rule, uint16_t port);
-/* `name` in its one spelling. */
+/* `name` is in its normal form. */
 bool net_rule_has_name(const struct net_rule *rule, const char *name);
 bool net_rule_has_address(const struct net_rule *rule, const struct net_address *address);
-/* All that `narrow` allows is allowed by `wide`, but for `local`, which is not looked at. */
+/* Does `wide` allow all that `narrow` allows? `local` is ignored. */
 bool net_rule_covers(const struct net_rule *wide, const struct net_rule *narrow);
 /* May a connection that this rule allows go to this address? */
 bool net_rule_permits(const struct net_rule *rule, const struct net_address *address,
@@ -72,8 +72,8 @@ bool net_rule_permits(const struct net_rule *rule, const struct net_address *add
 enum net_protocol net_rule_protocol(const struct net_rule *rule, uint16_t port);
 
 /*
- * The rule that decides of a connection; NULL: none allows it. `host_known`: some rule has the
- * name, if not the port.
+ * The rule that decides about a connection; NULL: none allows it. `host_known`: a rule has the
+ * name, but not the port.
  */
 const struct net_rule *net_rules_for_name(const struct net_rule *rules, size_t count,
 					  const char *name, uint16_t port, bool *host_known);

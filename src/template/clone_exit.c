@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The end of a clone: see clone_exit.h. */
+/* The exit of a clone: see clone_exit.h. */
 #include "template/clone_exit.h"
 
 #include <link.h>
@@ -11,15 +11,15 @@
 #include "kernel/sys.h"
 #include "native/done.h"
 
-struct leaving {
-	pid_t pid; /* who may say that the program is done; 0: nobody yet */
+struct clone_exit {
+	pid_t pid; /* the process that may report that the program is done; 0: none yet */
 	bool asked;
 	int status;
-	unsigned long long loaded; /* objects that were ever loaded, as of the template */
+	unsigned long long loaded; /* the count of objects ever loaded, in the template */
 };
 
 /* One template in one process. */
-static struct leaving leaving;
+static struct clone_exit clone_exit;
 
 bool template_is_single_threaded(void)
 {
@@ -47,40 +47,46 @@ static unsigned long long count_loaded(void)
 }
 
 /*
- * Of all that exit(3) calls this comes last, but for what the C library does itself: it calls the
- * destructors of loaded objects, and writes out streams. Those of the template's own objects do
- * nothing that anybody could see; where the program has loaded others, they are waited for.
+ * Runs last of all that exit(3) calls, except for the C library's own work: destructors of loaded
+ * objects, and flushing of streams. Those of the template's own objects have no visible effect;
+ * where the program has loaded others, they are waited for.
  */
-static void say_done(void)
+static void report_done(void)
 {
-	/* A thread may hold a stream's lock for ever; and with two threads it is not at rest. */
-	if (!leaving.asked || getpid() != leaving.pid || count_loaded() != leaving.loaded ||
-	    !template_is_single_threaded()) {
+	/*
+	 * A thread may hold a stream's lock for ever; and with two threads the process is not at
+	 * rest.
+	 */
+	if (!clone_exit.asked || getpid() != clone_exit.pid ||
+	    count_loaded() != clone_exit.loaded || !template_is_single_threaded()) {
 		return;
 	}
 	fflush(NULL);
-	syscall(SYS_sysinfo, NULL, DONE_MAGIC, (long)leaving.status);
+	syscall(SYS_sysinfo, NULL, DONE_MAGIC, (long)clone_exit.status);
 }
 
 void template_exit_register(void)
 {
-	/* What is registered first is called last. Without it a program ends as ever. */
-	atexit(say_done);
+	/*
+	 * The first function to be registered is called last. If this fails, programs end the usual
+	 * way.
+	 */
+	atexit(report_done);
 }
 
-void template_leave_prepare(void)
+void template_exit_prepare(void)
 {
-	leaving.loaded = count_loaded();
+	clone_exit.loaded = count_loaded();
 }
 
-void template_leave_begin(bool parks)
+void template_exit_begin(bool parks)
 {
-	leaving.pid = parks ? getpid() : 0;
+	clone_exit.pid = parks ? getpid() : 0;
 }
 
-_Noreturn void template_leave(int status)
+_Noreturn void template_exit(int status)
 {
-	leaving.asked = true;
-	leaving.status = status;
+	clone_exit.asked = true;
+	clone_exit.status = status;
 	exit(status);
 }

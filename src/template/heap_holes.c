@@ -11,8 +11,8 @@
 #define LARGEST    512
 #define PAGE       4096
 #define HEADER     48
-#define RUN        4            /* so many blocks in a row from its start: a pool that was empty */
-#define FILL_BYTES (256 * 1024) /* in one size; whoever needs more has other pools than these */
+#define RUN        4 /* this many blocks in a row from its start mean that the pool was empty */
+#define FILL_BYTES (256 * 1024) /* in one size; larger needs are served by other pools */
 
 struct heap_block {
 	struct heap_block *before;
@@ -23,7 +23,7 @@ static bool starts_pool(const struct heap_block *block)
 	return (uintptr_t)block % PAGE == HEADER;
 }
 
-/* Frees `count` blocks from the last one on; -1: all. */
+/* Frees `count` blocks from the last one back; -1: all. */
 static void release(const struct heap_holes_allocator *allocator, struct heap_block *last,
 		    int count)
 {
@@ -34,7 +34,7 @@ static void release(const struct heap_holes_allocator *allocator, struct heap_bl
 	}
 }
 
-/* Takes blocks until they come from an empty pool; that one is left to the clones. */
+/* Takes blocks until they come from an empty pool; that pool is left to the clones. */
 static void fill_size(const struct heap_holes_allocator *allocator, size_t size)
 {
 	struct heap_block *last = NULL;

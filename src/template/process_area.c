@@ -41,7 +41,7 @@ static bool read_stat(uint64_t fields[STAT_FIELDS])
 		return false;
 	}
 	text[n] = '\0';
-	/* The name, in parentheses, may have blanks; what follows has not. */
+	/* The name, in parentheses, may contain blanks; the fields after it do not. */
 	char *at = strrchr(text, ')');
 	for (int field = 3; at && field < STAT_FIELDS; field++) {
 		at = strchr(at + 1, ' ');
@@ -51,7 +51,9 @@ static bool read_stat(uint64_t fields[STAT_FIELDS])
 	       fields[STAT_ARG_END] >= fields[STAT_ARG_START];
 }
 
-/* The values that the C library looks at: behind the pointers to arguments and environment. */
+/*
+ * The auxiliary values that the C library reads: behind the pointers to arguments and environment.
+ */
 static Elf64_auxv_t *stack_auxv(uint64_t start_stack)
 {
 	uint64_t *at = (uint64_t *)(uintptr_t)start_stack;
@@ -75,7 +77,7 @@ static size_t set_ids(Elf64_auxv_t *auxv, uint32_t id)
 		case AT_EGID:
 			auxv[count].a_un.a_val = id;
 			break;
-		case AT_EXECFN: /* by which descriptor it was started */
+		case AT_EXECFN: /* the descriptor that it was started by */
 			memset((char *)(uintptr_t)auxv[count].a_un.a_val, 0,
 			       strlen((char *)(uintptr_t)auxv[count].a_un.a_val));
 			break;
@@ -121,7 +123,7 @@ void process_area_take(struct process_area *area, size_t args_size, size_t env_s
 		.auxv_size = (uint32_t)auxv_size,
 		.exe_fd = (uint32_t)-1,
 	};
-	/* A kernel without it shows zeros behind what there is: no harm. */
+	/* A kernel without it shows zeros after the text, which does no harm. */
 	prctl(PR_SET_MM, PR_SET_MM_MAP, &map, sizeof(map), 0);
 }
 

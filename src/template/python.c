@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The template's way into Python: a module on the stable ABI, so that one build serves every
- * version from 3.8 on. It is loaded from a memory file; nothing has to be installed.
+ * The template's interface to Python: a module on the stable ABI, so that one build works with
+ * every version from 3.8 on. It is loaded from a memory file; nothing has to be installed.
  */
 #define Py_LIMITED_API 0x03080000
 #define PY_SSIZE_T_CLEAN
@@ -19,7 +19,7 @@
 #include "template/heap_holes.h"
 #include "template/serve.h"
 
-/* PyBUF_WRITE, which the stable ABI has by this value, but only names from 3.11 on. */
+/* PyBUF_WRITE: part of the stable ABI by this value, but named only from 3.11 on. */
 #define BUFFER_WRITE 0x200
 
 static void before_clone(void)
@@ -46,7 +46,7 @@ static PyObject *word_list(const char *const *words, uint64_t count)
 	return list;
 }
 
-/* As an interpreter reads its environment: of two entries of one name the first counts. */
+/* Like an interpreter reads its environment: of two entries with one name the first counts. */
 static PyObject *variable_dict(const char *const *entries, uint64_t count)
 {
 	PyObject *dict = PyDict_New();
@@ -68,7 +68,7 @@ static PyObject *variable_dict(const char *const *entries, uint64_t count)
 	return dict;
 }
 
-/* wait() -> (words, {name: value} of bytes, value_fd): the order. */
+/* wait() -> (words, {name: value} of bytes, value_fd): the assignment. */
 static PyObject *wait_for_order(PyObject *module, PyObject *args)
 {
 	struct template_assignment assignment;
@@ -108,8 +108,8 @@ static PyObject *serve(PyObject *module, PyObject *args)
 }
 
 /*
- * The functions below look at what the template has made without taking references: each would be
- * a write, and in a clone the first write to a page has the whole page copied.
+ * The functions below read the template's objects without taking references: each reference would
+ * be a write, and in a clone the first write to a page copies the whole page.
  */
 
 /* additions(space, known) -> names in the dictionary that are not in the dictionary or set. */
@@ -133,7 +133,7 @@ static PyObject *additions(PyObject *module, PyObject *args)
 	return list;
 }
 
-/* changed({name: (space, names)}) -> the pairs whose space has another size than its names. */
+/* changed({name: (space, names)}) -> the pairs whose space differs in size from its names. */
 static PyObject *changed(PyObject *module, PyObject *spaces)
 {
 	PyObject *list = PyList_New(0), *name, *pair;
@@ -149,7 +149,7 @@ static PyObject *changed(PyObject *module, PyObject *spaces)
 	return list;
 }
 
-/* real_path(path): as os.path.realpath() has it, for a path that exists; else None. */
+/* real_path(path): like os.path.realpath(), for a path that exists; else None. */
 static PyObject *real_path(PyObject *module, PyObject *path)
 {
 	PyObject *bytes = NULL, *text = NULL;
@@ -186,7 +186,7 @@ static PyObject *map_file(PyObject *module, PyObject *args)
 	return PyMemoryView_FromMemory(at, size, BUFFER_WRITE);
 }
 
-/* hide(): from here on no other process of this user can look into this one, or change it. */
+/* hide(): from now on no other process of this user can read this one, or change it. */
 static PyObject *hide(PyObject *module, PyObject *args)
 {
 	(void)module;
@@ -198,7 +198,7 @@ static PyObject *hide(PyObject *module, PyObject *args)
 	return Py_None;
 }
 
-/* leave(status): ends the process as C programs do, without the interpreter's own part. */
+/* leave(status): ends the process like a C program, without the interpreter's own finalization. */
 static PyObject *leave(PyObject *module, PyObject *args)
 {
 	int status;
@@ -207,23 +207,24 @@ static PyObject *leave(PyObject *module, PyObject *args)
 	if (!PyArg_ParseTuple(args, "i", &status)) {
 		return NULL;
 	}
-	template_leave(status);
+	template_exit(status);
 }
 
 /*
- * An iterator that gives nothing, and runs a program when it is asked for the first time: python's
- * own iterators are stages below which no frame is seen, but none of them stops an exception.
+ * An iterator that yields nothing, and runs a program on its first call: no frame is visible below
+ * python's own iterators, but none of them stops an exception.
  */
 struct program {
 	PyObject ob_base;
-	PyObject *codes; /* a tuple: the program's, and that of an expression that it ends in */
+	/* a tuple: the code of the program, and of the expression that it ends in */
+	PyObject *codes;
 	PyObject *space; /* its globals */
 };
 
 static void program_keep(PyObject *space, const char *name, PyObject *value)
 {
 	if (value && PyDict_SetItemString(space, name, value) < 0) {
-		PyErr_Clear(); /* no memory: then there is none */
+		PyErr_Clear(); /* no memory: leave it out */
 	}
 	Py_XDECREF(value);
 }
@@ -242,7 +243,7 @@ static PyObject *program_error(void)
 	return value;
 }
 
-/* Under these names, which no source text can spell, the driver looks for them. */
+/* The driver looks for them under these names, which no source text can spell. */
 static PyObject *program_next(PyObject *self)
 {
 	struct program *program = (struct program *)(void *)self;

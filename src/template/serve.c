@@ -32,7 +32,7 @@ struct serving {
 	struct plan plan;
 	struct plan_sizes sizes;
 	struct spec spec;
-	void *block; /* that the plan lies in */
+	void *block; /* that contains the plan */
 	size_t block_size;
 	struct cell cell;
 	sigjmp_buf resume;
@@ -94,7 +94,7 @@ static int read_plan(int fd)
 	return plan_unpack(block, serving.block_size, &serving.plan, &serving.sizes, &serving.spec);
 }
 
-/* What is shared stays so in every clone: one run could leave notes there for the next. */
+/* Shared memory stays shared in every clone: one run could leave data there for the next. */
 static bool shares_memory(void)
 {
 	char line[8192];
@@ -111,8 +111,8 @@ static bool shares_memory(void)
 	return shares;
 }
 
-/* The next request, with its descriptors. Whatever is wrong with it, the template has to go. */
-static unsigned hear(int socket, int fds[WIRE_FDS_MAX])
+/* Reads the next request, with its descriptors. The template exits on any error. */
+static unsigned read_request(int socket, int fds[WIRE_FDS_MAX])
 {
 	struct pollfd ready = { .fd = socket, .events = POLLIN };
 	struct wire_record record;
@@ -165,7 +165,7 @@ static uint64_t namespaces(void)
 	return 0;
 }
 
-/* The parent of the clone is our own: the keeper, which waits for it. */
+/* The clone's parent is the template's own parent: the keeper, which waits for it. */
 static void clone_cell(int socket)
 {
 	struct wire_record record = { .kind = WIRE_CLONED };
@@ -204,10 +204,10 @@ int template_serve(int socket, int plan_fd, const char *name, const struct templ
 	}
 	prctl(PR_SET_NAME, name, 0, 0, 0);
 	remember_process();
-	template_leave_prepare();
+	template_exit_prepare();
 	if (sigsetjmp(serving.resume, 0)) {
 		restore_process();
-		template_leave_begin(serving.spec.parks);
+		template_exit_begin(serving.spec.parks);
 		return 0;
 	}
 	ready.value = (uint32_t)getpid();
@@ -216,7 +216,7 @@ int template_serve(int socket, int plan_fd, const char *name, const struct templ
 	}
 	for (;;) {
 		int fds[WIRE_FDS_MAX];
-		unsigned count = hear(socket, fds);
+		unsigned count = read_request(socket, fds);
 		make_cell(fds, count);
 		hooks->before();
 		clone_cell(socket);
@@ -228,8 +228,8 @@ int template_serve(int socket, int plan_fd, const char *name, const struct templ
 }
 
 /*
- * Out of the way of the program's own files, below any limit that can be meant; not for what the
- * program starts.
+ * Above the program's own files, below any sensible limit; not inherited by programs that it
+ * starts.
  */
 static int move_high(int fd)
 {
@@ -257,7 +257,7 @@ void template_wait(struct template_assignment *ret)
 	process_area_write(&serving.area, assignment->argv, assignment->envp);
 	/* The strings that it pointed to were the template's, and are gone. */
 	environ = (char **)(uintptr_t)assignment->envp;
-	/* It names ids of the host. */
+	/* It contains ids of the host. */
 	munmap(serving.block, serving.block_size);
 	ret->assignment = *assignment;
 	ret->value_fd = serving.cell.value_fd < 0 ? -1 : move_high(serving.cell.value_fd);

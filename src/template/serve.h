@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The template's loop: waits for the warden's word, clones itself into a new cell, tells the pid.
- * Knows nothing of the interpreter around it.
+ * The template's loop: waits for a request of the warden, clones itself into a new cell, reports
+ * the pid. Knows nothing of the interpreter around it.
  */
 #ifndef BRIG_TEMPLATE_SERVE_H
 #define BRIG_TEMPLATE_SERVE_H
 
 #include "native/cell.h"
 
-/* What a clone that has become a payload goes on with. */
+/* The work of a clone that has become a payload. */
 struct template_assignment {
 	struct assignment assignment;
 	int value_fd;
@@ -21,11 +21,11 @@ struct template_hooks {
 };
 
 /*
- * `name` is what the process is called. Returns only in a payload process, sealed, for the
- * interpreter to get ready; in the template it exits when the warden is gone. -errno: the plan
- * cannot be read, or the process has a second thread.
+ * `name` is the name of the process. Returns only in a payload process, sealed, for the interpreter
+ * to get ready; in the template it exits when the warden is gone. -errno: the plan cannot be read,
+ * or the process has a second thread.
  */
 int template_serve(int socket, int plan_fd, const char *name, const struct template_hooks *hooks);
-/* In that payload: waits for its order. Does not return when there will be none. */
+/* In that payload: waits for its assignment. Does not return if none comes. */
 void template_wait(struct template_assignment *ret);
 #endif

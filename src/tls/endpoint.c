@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * TLS as a transport of HTTP: see endpoint.h. libtls reads and writes the socket by our functions,
- * so that none blocks, none raises a signal, and none reads for ever: a peer that sends nothing but
- * records without content must not keep the loop from all others.
+ * so that none blocks, none raises a signal, and none reads for ever: a peer that sends only
+ * records without content must not keep the loop from other connections.
  */
 #include "tls/endpoint.h"
 
@@ -18,15 +18,19 @@
 #include "tls/library.h"
 
 #define RECORD_BYTES 16384       /* the most that one record holds */
-#define TURN_BYTES   (64 * 1024) /* read from a socket before others have their turn */
-/* Of version 1.2. What libtls calls "secure" is OpenSSL's default, which knows CBC and keys that
- * are sent to the certificate's owner for keeping. */
+#define TURN_BYTES   (64 * 1024) /* read from a socket before the next one gets its turn */
+/*
+ * Of version 1.2. The set that libtls calls "secure" is OpenSSL's default, which includes CBC and
+ * key exchange without forward secrecy.
+ */
 #define CIPHERS "ECDHE+AESGCM:ECDHE+CHACHA20"
 
 _Static_assert(HTTP_TRANSPORT_BYTES >= RECORD_BYTES, "a part of a record would be left behind");
 
-/* A certificate and its key in use. Connections that were opened with it are its holders: a
- * handshake under way asks OpenSSL's context, which asks libtls's. */
+/*
+ * A certificate and its key in use. Connections that were opened with it hold a reference: a
+ * handshake in progress uses OpenSSL's context, which uses libtls's.
+ */
 struct identity {
 	struct tls *server; /* owned */
 	size_t holders;
@@ -35,7 +39,7 @@ struct identity {
 struct endpoint {
 	struct identity *identity; /* of new connections; held */
 	struct http_transport transport;
-	char record[RECORD_BYTES]; /* parts of an answer, put together */
+	char record[RECORD_BYTES]; /* parts of a response, put together */
 };
 
 struct link {
@@ -44,10 +48,10 @@ struct link {
 	struct tls *tls;           /* owned */
 	int fd;                    /* the connection's */
 	size_t turn;               /* bytes that may still be read now */
-	bool heard;                /* the first byte has come */
-	bool clear;                /* and is one of HTTP */
+	bool heard;                /* the first byte was read */
+	bool clear;                /* and it is plain HTTP */
 	bool open;                 /* the handshake is done */
-	bool failed;               /* nothing can be said any more */
+	bool failed;               /* nothing can be sent any more */
 };
 
 static void identity_drop(struct identity *identity)
@@ -117,7 +121,7 @@ static void *link_open(void *user, int fd)
 	return link;
 }
 
-/* What libtls answers, in the transport's terms. */
+/* The result of libtls, as the transport returns it. */
 static ssize_t outcome(struct link *link, ssize_t n)
 {
 	if (n == TLS_WANT_POLLIN) {
@@ -131,7 +135,7 @@ static ssize_t outcome(struct link *link, ssize_t n)
 }
 
 /*
- * In version 1.3 the client has the last word, and nothing of ours follows that would carry the
+ * In version 1.3 the client sends the last message, and we send nothing that would carry the
  * acknowledgement: a client that waits for it before it sends its request would wait 40 ms.
  */
 static void acknowledge(const struct link *link)
@@ -162,8 +166,7 @@ static ssize_t link_receive(void *state, void *data, size_t size)
 	return outcome(link, tls_read(link->tls, data, size));
 }
 
-/* Up to one record from behind the first `skip` bytes; where it lies, as far as it goes without
- * copying. */
+/* Up to one record after the first `skip` bytes; in place if that needs no copy. */
 static struct iovec gather(struct endpoint *endpoint, const struct iovec *parts, size_t count,
 			   size_t skip)
 {
@@ -190,8 +193,8 @@ static struct iovec gather(struct endpoint *endpoint, const struct iovec *parts,
 }
 
 /*
- * A record that was begun must be finished with the same bytes. It is: what was not taken comes
- * again in the same order, and at least as much of it.
+ * A record that was begun must be finished with the same bytes. It is: bytes that were not taken
+ * come again in the same order, and at least as many.
  */
 static ssize_t link_send(void *state, const struct iovec *parts, size_t count)
 {
@@ -207,7 +210,7 @@ static ssize_t link_send(void *state, const struct iovec *parts, size_t count)
 		if (n == HTTP_WANTS_OUTPUT) {
 			return (ssize_t)sent;
 		}
-		if (n < 0) { /* to read first: only who renegotiates has to */
+		if (n < 0) { /* needs to read first: only a renegotiating client does */
 			link->failed = true;
 			return -EPROTO;
 		}
@@ -223,7 +226,7 @@ static int link_end(void *state)
 		return 0;
 	}
 	int r = tls_close(link->tls);
-	link->failed = r != TLS_WANT_POLLOUT; /* said, or never to be said */
+	link->failed = r != TLS_WANT_POLLOUT; /* sent, or never to be sent */
 	return link->failed ? 0 : HTTP_WANTS_OUTPUT;
 }
 
@@ -252,7 +255,7 @@ static int configure(struct tls *server, struct tls_config *config,
 	if (tls_configure(server, config) < 0) {
 		return error_set(err, BRIG_E_INPUT, EINVAL, "TLS: %s", tls_error(server));
 	}
-	/* OpenSSL has the key now; the text that it was made of is not needed. */
+	/* OpenSSL has the key now; the text that it was parsed from is not needed. */
 	tls_config_clear_keys(config);
 	return 0;
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The server's side of TLS as a transport of HTTP: versions 1.2 and 1.3, ciphers with
- * authentication and forward secrecy alone, no renegotiation, no resumption, no client
- * certificates.
+ * The server's side of TLS as a transport of HTTP: versions 1.2 and 1.3, only ciphers with
+ * authentication and forward secrecy, no renegotiation, no resumption, no client certificates.
  */
 #ifndef BRIG_TLS_ENDPOINT_H
 #define BRIG_TLS_ENDPOINT_H
@@ -14,8 +13,10 @@
 
 struct endpoint;
 
-/* Texts in PEM form; they stay the caller's. All that OpenSSL would open or ask for later is done
- * here, so that no file is needed afterwards. */
+/*
+ * Texts in PEM form; they stay the caller's. All files that OpenSSL would open later are read here,
+ * so that no file is needed afterwards.
+ */
 struct endpoint_texts {
 	const char *certificate; /* the server's own, then the rest of its chain */
 	size_t certificate_size;
@@ -25,8 +26,8 @@ struct endpoint_texts {
 
 int endpoint_new(const struct endpoint_texts *texts, struct endpoint **ret, struct brig_error *err);
 /*
- * Another certificate and key for new connections; those that are open keep what they began with.
- * On failure all stays as it was. Needs no file, and no call that a connection does not need.
+ * Another certificate and key for new connections; open ones keep theirs. On failure nothing
+ * changes. Needs no file, and no system call that a connection does not need.
  */
 int endpoint_renew(struct endpoint *endpoint, const struct endpoint_texts *texts,
 		   struct brig_error *err);

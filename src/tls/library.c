@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is said to OpenSSL before it is used: see library.h. */
+/* Initialization of OpenSSL: see library.h. */
 #include "tls/library.h"
 
 #include <errno.h>
@@ -8,9 +8,9 @@
 #include <tls.h>
 
 /*
- * Called for each connection that libtls makes, which has no words for these. An idle connection
- * keeps no buffers. Nothing is kept to resume sessions by: what a key was used for ends with the
- * connection, and strangers fill no cache.
+ * Called for each connection that libtls makes, which has no options for these. An idle connection
+ * keeps no buffers. No session is stored for resumption: a key is not used beyond its connection,
+ * and clients cannot fill a cache.
  */
 static void set_up(void *parent, void *ptr, CRYPTO_EX_DATA *data, int index, long number,
 		   void *argument)
@@ -29,14 +29,14 @@ int library_init(struct brig_error *err)
 	static const uint64_t options = OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_NO_ATEXIT |
 					OPENSSL_INIT_LOAD_SSL_STRINGS |
 					OPENSSL_INIT_LOAD_CRYPTO_STRINGS;
-	static bool done; /* what is set up is the whole process */
+	static bool done; /* for the whole process */
 
 	if (done) {
 		return 0;
 	}
 	if (OPENSSL_init_ssl(options, NULL) != 1 || tls_init() != 0 ||
 	    SSL_get_ex_new_index(0, NULL, set_up, NULL, NULL) < 0) {
-		return error_set(err, BRIG_E_SYSTEM, ENOMEM, "OpenSSL does not begin: %s",
+		return error_set(err, BRIG_E_SYSTEM, ENOMEM, "OpenSSL could not be initialized: %s",
 				 library_reason());
 	}
 	done = true;

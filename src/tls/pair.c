@@ -31,7 +31,7 @@ static void free_bio(BIO **bio)
 	BIO_free(*bio);
 }
 
-/* Nobody is there to be asked for a passphrase. */
+/* There is no user to ask for a passphrase. */
 static int no_passphrase(char *buffer, int size, int writes, void *user)
 {
 	bool *asked = user;
@@ -56,12 +56,15 @@ static int no_certificate(const char *name, struct brig_error *err)
 	} else {
 		error_set(err, BRIG_E_INPUT, EINVAL, "tls.certificate: %s is damaged: %s", name,
 			  library_reason());
-		error_remedy(err, "get it anew from whoever has issued it");
+		error_remedy(err, "get it again from its issuer");
 	}
 	return -EINVAL;
 }
 
-/* All of the file, though only the first one matters here: a client needs the others too. */
+/*
+ * Reads the whole file, though only the first certificate matters here: a client needs the others
+ * too.
+ */
 static int read_certificate(struct certificate_pair *pair, const struct endpoint_texts *texts,
 			    struct brig_error *err)
 {
@@ -124,7 +127,8 @@ static int check_match(const struct certificate_pair *pair, struct brig_error *e
 	}
 	error_set(err, BRIG_E_INPUT, EINVAL, "tls.key: %s is not the key of the certificate in %s",
 		  pair->key_name, pair->certificate_name);
-	error_remedy(err, "give both of one issue; of a chain the server's own certificate must "
+	error_remedy(err, "use the key and certificate of one issue; in a chain the server's own "
+			  "certificate must "
 			  "come first");
 	return -EINVAL;
 }
@@ -155,12 +159,12 @@ static int check_time(const struct certificate_pair *pair, time_t *ret_expires,
 	}
 	error_set(err, BRIG_E_INPUT, EINVAL, "tls.certificate: %s %s %s", pair->certificate_name,
 		  now < from ? "is not valid before" : "has expired on", text);
-	error_remedy(err, now < from ? "wait, or set this host's clock right"
+	error_remedy(err, now < from ? "wait, or correct this host's clock"
 				     : "renew it; no client would accept it");
 	return -EINVAL;
 }
 
-/* What only shows when it is used, such as keys that are too short for OpenSSL. */
+/* Finds faults that only show in use, such as keys that are too short for OpenSSL. */
 static int check_use(const struct certificate_pair *pair, const struct endpoint_texts *texts,
 		     struct brig_error *err)
 {

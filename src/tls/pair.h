@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A certificate and its key, before they are used: what is wrong with them is said while there is
- * still somebody to read it.
+ * Checks a certificate and its key before they are used, so that faults are reported at the start.
  */
 #ifndef BRIG_TLS_PAIR_H
 #define BRIG_TLS_PAIR_H
@@ -11,7 +10,7 @@
 #include "base/error.h"
 #include "tls/endpoint.h"
 
-/* Do they belong together, and are they good now? The names are for the messages. */
+/* Do they belong together, and are they valid now? The names are for the messages. */
 int pair_check(const struct endpoint_texts *texts, const char *certificate_name,
 	       const char *key_name, time_t *ret_expires, struct brig_error *err);
 #endif
