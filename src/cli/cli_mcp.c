@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `brig mcp`: brig's tools for one client that has started us, by standard input and output. No
+ * `brig mcp`: brig's tools for the one client that started it, on standard input and output. No
  * server is needed: cells are started from this process.
  */
 #include <errno.h>
@@ -27,31 +27,31 @@ struct mcp_args {
 };
 
 static const struct option_info options[] = {
-	{ "--policy", "POLICY", "what the code may do (default)", option_take_text,
+	{ "--policy", "POLICY", "the policy of the code (default)", option_take_text,
 	  offsetof(struct mcp_args, policy), NULL },
 	{ "--config", "DIR", "the operator's policies and runtimes (/etc/brig)",
 	  option_take_directory, offsetof(struct mcp_args, config), NULL },
 	{ "--audit", "FILE", "add a record of each run to this audit chain ($BRIG_AUDIT)",
 	  option_take_text, offsetof(struct mcp_args, audit), NULL },
-	{ "--cold", NULL, "make every cell when it is asked for, none ahead", option_take_flag,
+	{ "--cold", NULL, "make every cell on demand, none in advance", option_take_flag,
 	  offsetof(struct mcp_args, cold), NULL },
-	{ "--yes", NULL, "a person agrees to these runs", option_take_flag,
-	  offsetof(struct mcp_args, yes), NULL },
+	{ "--yes", NULL, "consent to these runs", option_take_flag, offsetof(struct mcp_args, yes),
+	  NULL },
 };
 
 static const struct syntax syntax = {
 	.command = "mcp",
 	.usage = "mcp [OPTIONS]",
 	.about = "Serves the Model Context Protocol on standard input and output: the tool\n"
-		 "execute_code and those for sessions and files. For programs that start their\n"
-		 "tools themselves; a service for many is brig serve.",
+		 "execute_code and those for sessions and files. For clients that start their\n"
+		 "own MCP servers; a service for many clients is brig serve.",
 	.options = options,
 	.options_count = ARRAY_SIZE(options),
 	.notes = "In a client's list of servers: {\"command\": \"brig\", \"args\": [\"mcp\"]}",
 };
 
 #define TENANT "local"
-/* Longer than it takes to answer what the client has sent before we were there. */
+/* Longer than it takes to answer the requests that the client sent before our start. */
 #define WARM_AFTER_NS UINT64_C(5000000)
 
 struct mcp_parts {
@@ -81,14 +81,14 @@ static void ended(void *user)
 	loop_stop(parts->loop);
 }
 
-/* The client was started by the user, and asks the person who sits in front of it. */
+/* The client was started by the user, and asks that user. */
 static bool may_consent(void *user, const char *caller)
 {
 	(void)user, (void)caller;
 	return true;
 }
 
-/* A model thinks before its first call: by then there is a cell for what it will ask for. */
+/* A model thinks before its first call: a cell is ready by then. */
 static void warm_up(void *user)
 {
 	struct mcp_parts *parts = user;
@@ -114,7 +114,7 @@ static int serve(const struct mcp_args *args, struct mcp_parts *parts, struct br
 	int r = loop_new(&parts->loop);
 
 	if (r < 0) {
-		return error_errno(err, BRIG_E_SYSTEM, -r, "the event loop");
+		return error_errno(err, BRIG_E_SYSTEM, -r, "cannot create the event loop");
 	}
 	r = engine_local_new(parts->loop, &with, &parts->engine, err);
 	r = r < 0 ? r : tools_new(parts->loop, parts->engine, &tools, &parts->tools, err);
@@ -132,7 +132,8 @@ static int serve(const struct mcp_args *args, struct mcp_parts *parts, struct br
 		r = loop_timer_set(parts->loop, &parts->warm, clock_now_ns() + WARM_AFTER_NS);
 	}
 	r = r < 0 ? r : loop_run(parts->loop);
-	return r < 0 ? error_errno(err, BRIG_E_SYSTEM, -r, "standard input and output") : 0;
+	return r < 0 ? error_errno(err, BRIG_E_SYSTEM, -r, "cannot use standard input and output")
+		     : 0;
 }
 
 static int work(void *into, const struct arguments *given)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `brig runtimes`: which languages there are, and which of them this host has. */
+/* `brig runtimes`: lists the languages, and which of them this host has. */
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -27,7 +27,8 @@ static void print_text(struct runtime *const *all, size_t count, struct buf *out
 			buf_addf(out, "%-12s %-12s %s\n", runtime->name,
 				 runtime->version[0] ? runtime->version : "?", runtime->program);
 		} else {
-			buf_addf(out, "%-12s %-12s not here; to install it: apt-get install %s\n",
+			buf_addf(out,
+				 "%-12s %-12s not installed; to install it: apt-get install %s\n",
 				 runtime->name, "-",
 				 runtime->package_hint ? runtime->package_hint : runtime->name);
 		}
@@ -74,9 +75,8 @@ int command_runtimes(int argc, char **argv)
 	static const struct syntax syntax = {
 		.command = "runtimes",
 		.usage = "runtimes [OPTIONS]",
-		.about = "Lists the languages that brig knows, with the version and the program "
-			 "that this\n"
-			 "host has for each, or how to install it.",
+		.about = "Lists the languages that brig supports, with the version and the\n"
+			 "program on this host for each, or how to install it.",
 		.options = options,
 		.options_count = ARRAY_SIZE(options),
 	};

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `brig serve`: the service, from the command line. What it does is in src/serve/supervisor.c. */
+/*
+ * `brig serve`: the command line of the service. The service itself is in src/serve/supervisor.c.
+ */
 #include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -19,7 +21,9 @@
 #include "cli/report.h"
 #include "serve/supervisor.h"
 
-/* What the line says; kept, because SIGHUP reads the file again and the line still holds. */
+/*
+ * The options of the command line; kept, because SIGHUP reads the file again and they still apply.
+ */
 struct serve_args {
 	const char *config;
 	struct strlist listen, set;
@@ -50,7 +54,7 @@ static int set_listen(const struct serve_args *args, struct serve_config *config
 {
 	const struct config_key *key = config_key_find("listen");
 
-	if (args->listen.count > 0) { /* instead of the file's, not besides */
+	if (args->listen.count > 0) { /* replaces the file's list */
 		strlist_done(&config->listen);
 	}
 	for (size_t i = 0; i < args->listen.count; i++) {
@@ -106,7 +110,7 @@ static int set_words(const struct serve_args *args, struct serve_config *config,
 	return 0;
 }
 
-/* The file first, then the line. */
+/* The file first, then the command line. */
 static int read_config(void *user, struct serve_config *config, struct brig_error *err)
 {
 	const struct serve_args *args = user;
@@ -134,7 +138,8 @@ static void say_where(struct buf *text, const struct listen_socket *listener, bo
 	const char *place = listener->place;
 	bool is_path = strncmp(place, "unix:", 5) == 0;
 
-	buf_addf(text, "brig serves on %s. To try it:\n\n  curl %s%s http%s://%s/v1/execute \\\n",
+	buf_addf(text,
+		 "brig is listening on %s. To try it:\n\n  curl %s%s http%s://%s/v1/execute \\\n",
 		 place, is_path ? "--unix-socket " : "-H \"Authorization: Bearer $TOKEN\"",
 		 is_path ? place + 5 : "", tls && !is_path ? "s" : "",
 		 is_path ? "localhost" : place);
@@ -142,7 +147,7 @@ static void say_where(struct buf *text, const struct listen_socket *listener, bo
 		       "    -d '{\"language\":\"python\",\"code\":\"print(6 * 7)\"}'\n\n");
 }
 
-/* For a person who has just typed it; the log has the same for everybody else. */
+/* For the user at the terminal; the log has the same information. */
 static void on_ready(void *user, const struct listeners *listeners)
 {
 	_cleanup_(buf_done)
@@ -201,35 +206,35 @@ static int run(void *into, const struct arguments *given)
 }
 
 static const struct option_info options[] = {
-	{ "--listen", "PLACE", "unix:PATH or ADDRESS:PORT; again for more", option_take_list,
+	{ "--listen", "PLACE", "unix:PATH or ADDRESS:PORT; repeatable", option_take_list,
 	  offsetof(struct serve_args, listen), NULL },
-	{ "--state", "DIR", "where state is kept", option_take_text,
+	{ "--state", "DIR", "the directory for state", option_take_text,
 	  offsetof(struct serve_args, state), NULL },
 	{ "--config", "DIR", "serve.json, policies and runtimes of the operator", option_take_text,
 	  offsetof(struct serve_args, config), NULL },
-	{ "--tokens", "FILE", "who may come in by TCP", option_take_text,
+	{ "--tokens", "FILE", "the file of tokens for access by TCP", option_take_text,
 	  offsetof(struct serve_args, tokens), NULL },
-	{ "--socket-mode", "MODE", "of unix sockets, octal (0600)", option_take_text,
+	{ "--socket-mode", "MODE", "mode of unix sockets, octal (0600)", option_take_text,
 	  offsetof(struct serve_args, socket_mode), NULL },
-	{ "--socket-group", "GROUP", "of unix sockets", option_take_text,
+	{ "--socket-group", "GROUP", "group of unix sockets", option_take_text,
 	  offsetof(struct serve_args, socket_group), NULL },
-	{ "--insecure-bind", NULL, "allow addresses that a network can reach, in clear",
-	  option_take_flag, offsetof(struct serve_args, insecure_bind), NULL },
+	{ "--insecure-bind", NULL, "allow network addresses without TLS", option_take_flag,
+	  offsetof(struct serve_args, insecure_bind), NULL },
 	{ "--log-level", "LEVEL", "error, warning, notice, info or debug", option_take_text,
 	  offsetof(struct serve_args, log_level), NULL },
-	{ "--set", "KEY=VALUE", "any key of serve.json; again for more", option_take_list,
+	{ "--set", "KEY=VALUE", "set any key of serve.json; repeatable", option_take_list,
 	  offsetof(struct serve_args, set), NULL },
-	{ "--dev", NULL, "a trial: state that is removed at the end", option_take_flag,
+	{ "--dev", NULL, "trial mode: state is removed at the end", option_take_flag,
 	  offsetof(struct serve_args, dev), NULL },
-	{ "--check", NULL, "only look at the configuration, and print what holds", option_take_flag,
-	  offsetof(struct serve_args, check), NULL },
+	{ "--check", NULL, "only check the configuration, and print the effective values",
+	  option_take_flag, offsetof(struct serve_args, check), NULL },
 };
 
 static const struct syntax syntax = {
 	.command = "serve",
 	.usage = "serve [OPTIONS]",
-	.about = "Serves the HTTP API until SIGTERM or Ctrl-C. Without options: on a unix socket "
-		 "of its own\nuser, /run/brig/brig.sock for root, $XDG_RUNTIME_DIR/brig/brig.sock "
+	.about = "Serves the HTTP API until SIGTERM or Ctrl-C. Without options: on a unix socket\n"
+		 "of its own user, /run/brig/brig.sock for root, $XDG_RUNTIME_DIR/brig/brig.sock\n"
 		 "otherwise.",
 	.options = options,
 	.options_count = ARRAY_SIZE(options),
@@ -241,7 +246,7 @@ int command_serve(int argc, char **argv)
 {
 	struct serve_args args = { 0 };
 
-	/* The ledger keeps the record; its roles could not write to another one. */
+	/* The ledger writes the audit chain; its roles could not write to another one. */
 	(void)unsetenv("BRIG_AUDIT");
 	int status = command_work(&syntax, argc, argv, &args, run);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The way of every command: see command.h. */
+/* The common part of every command: see command.h. */
 #include "cli/command.h"
 
 #include <string.h>
 
 #include "cli/report.h"
 
-/* Who asked for JSON, of a command that has it, gets errors of the line in it, too. */
+/* With --json, for a command that has it, errors of the command line are JSON as well. */
 static bool wants_json(const struct syntax *syntax, int argc, char **argv)
 {
 	for (size_t i = 0; i < syntax->options_count; i++) {

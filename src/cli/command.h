@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The way of every command: options into a line, help if it was asked for, then the work. */
+/*
+ * The common part of every command: parses the options, shows help if requested, then does the
+ * work.
+ */
 #ifndef BRIG_CLI_COMMAND_H
 #define BRIG_CLI_COMMAND_H
 
@@ -7,7 +10,7 @@
 
 #include "cli/options.h"
 
-/* Which service is asked: two words that all commands share which ask one. */
+/* Which service to use: two options that all commands with a service share. */
 #define SERVICE_OPTIONS(type, member)                                                              \
 	{ "--service",                                                                             \
 	  "URL",                                                                                   \
@@ -20,7 +23,10 @@
 			offsetof(type, member), NULL                                               \
 	}
 
-/* The exit status. `line` is what the options fill; what it owns stays the caller's to free. */
+/*
+ * Returns the exit status. `line` is the struct that the options fill; the caller frees its
+ * contents.
+ */
 int command_work(const struct syntax *syntax, int argc, char **argv, void *line,
 		 int (*work)(void *line, const struct arguments *given));
 #endif

@@ -52,11 +52,11 @@ int exit_status_of_error(const struct brig_error *error)
 {
 	size_t code = (size_t)error->code;
 
-	/* As shells tell it: 127 not found, 126 found but not to be executed. */
+	/* As shells do: 127 not found, 126 found but not executable. */
 	if (strcmp(error->step, "exec") == 0) {
 		return error->errnum == ENOENT ? STATUS_NOT_FOUND : STATUS_REFUSED;
 	}
-	/* A limit that is out of the policy's range is a wrong option. */
+	/* A limit outside of the policy's range is a wrong option. */
 	if (error->code == BRIG_E_INPUT && error->errnum == ERANGE) {
 		return STATUS_USAGE;
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * brig's exit status. The program's own, when it ended by itself; 128 + N when signal N ended it;
- * else one of these, which brig-run(1) lists too. A program can exit with the same numbers: who
- * must know for certain asks for --json.
+ * else one of these, which brig-run(1) lists too. A program can exit with the same numbers: only
+ * --json is unambiguous.
  */
 #ifndef BRIG_CLI_EXIT_STATUS_H
 #define BRIG_CLI_EXIT_STATUS_H
@@ -11,7 +11,7 @@
 
 enum exit_status {
 	STATUS_OK = 0,
-	STATUS_USAGE = 2, /* the command line is wrong */
+	STATUS_USAGE = 2, /* the command line is invalid */
 	STATUS_NETWORK_LIMIT = 116,
 	STATUS_DISK_LIMIT = 117,
 	STATUS_OUTPUT_LIMIT = 118,
@@ -22,8 +22,8 @@ enum exit_status {
 	STATUS_PROCESS_LIMIT = 123,
 	STATUS_TIMEOUT = 124,   /* as timeout(1) */
 	STATUS_ERROR = 125,     /* brig itself failed, or the host */
-	STATUS_REFUSED = 126,   /* the policy, the guard or a person said no */
-	STATUS_NOT_FOUND = 127, /* no such program, or the language is not installed */
+	STATUS_REFUSED = 126,   /* refused by the policy, the guard or the user */
+	STATUS_NOT_FOUND = 127, /* program not found, or the language is not installed */
 	STATUS_SIGNAL = 128,    /* plus the signal's number */
 };
 

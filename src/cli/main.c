@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * brig: runs code that nobody has read in a sealed cell.
+ * brig: runs untrusted code in a sealed cell.
  *
  * Theory of operation. There is no daemon: `brig run` links libbrig, and is itself the warden of
- * the one cell that it starts (src/native/cell.h tells how a cell is built and who dies when). The
- * process has one thread and one loop (run_pump.c): it moves bytes between its own streams and the
- * cell's pipes, hears signals by a signalfd, and lets the library watch the limits. Every other
- * command asks the library something, prints the answer and ends.
+ * the one cell that it starts (src/native/cell.h describes how a cell is built, and which process
+ * ends with which). The process has one thread and one loop (run_pump.c): it moves bytes between
+ * its own streams and the cell's pipes, reads signals from a signalfd, and lets the library watch
+ * the limits. Every other command makes one request to the library, prints the result and ends.
  *
- * Privileges. brig is never set-user-id and keeps what its caller has. As root it uses that to
+ * Privileges. brig is never set-user-id and keeps its caller's privileges. As root it uses them to
  * give each cell ids of its own and to make control groups; as an ordinary user it needs user
  * namespaces and nothing else. Code is never parsed here: it is copied into the cell as bytes.
- * What comes out of a cell is hostile: it is counted and cut by the library, escaped in JSON
- * (base/json/json_out.h), and made harmless before it reaches a terminal (terminal_escape.h).
+ * Output of a cell is hostile: it is counted and cut by the library, escaped in JSON
+ * (base/json/json_out.h), and escaped before it reaches a terminal (terminal_escape.h).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -38,18 +38,19 @@ static int command_version(int argc, char **argv);
 static const struct command commands[] = {
 	{ "run", "run code or a program in a cell", command_run },
 	{ "explain", "show the plan of a run without running it", command_explain },
-	{ "doctor", "say what this host can enforce, and how to mend the rest", command_doctor },
-	{ "runtimes", "list the languages that are here", command_runtimes },
+	{ "doctor", "check what this host can enforce, and how to repair the rest",
+	  command_doctor },
+	{ "runtimes", "list the available languages", command_runtimes },
 	{ "bench", "measure cold and warm runs on this host", command_bench },
-	{ "mcp", "offer the tools of the Model Context Protocol on stdin and stdout", command_mcp },
+	{ "mcp", "serve the Model Context Protocol on stdin and stdout", command_mcp },
 	{ "policy", "list, show, check or learn policies", command_policy },
 	{ "serve", "serve the HTTP API on a socket", command_serve },
-	{ "ps", "list what a service runs for you", command_ps },
-	{ "logs", "print what an execution of a service has written", command_logs },
+	{ "ps", "list your executions of a service", command_ps },
+	{ "logs", "print the output of an execution of a service", command_logs },
 	{ "kill", "end an execution of a service", command_kill },
-	{ "queue", "look at a service's queue, and release or drop a held one", command_queue },
-	{ "top", "watch a service", command_top },
-	{ "token", "make, list or revoke tokens for the service", command_token },
+	{ "queue", "show the queue of a service, and release or drop a held one", command_queue },
+	{ "top", "monitor a service", command_top },
+	{ "token", "create, list or revoke tokens for the service", command_token },
 	{ "audit", "verify or read the audit chain of the service", command_audit },
 	{ "help", "explain brig or a command", command_help },
 	{ "version", "print the version", command_version },
@@ -75,7 +76,7 @@ static const struct command *find(const struct command *table, size_t count, con
 static void overview(struct buf *text)
 {
 	buf_adds(text, "usage: brig COMMAND [ARGS...]\n\n"
-		       "Runs code that nobody has read in a sealed cell, and says how it ended.\n\n"
+		       "Runs untrusted code in a sealed cell, and reports how it ended.\n\n"
 		       "Commands:\n");
 	for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
 		buf_addf(text, "  %-10s %s\n", commands[i].name, commands[i].about);
@@ -134,7 +135,7 @@ static int command_version(int argc, char **argv)
 	return report_text(&text);
 }
 
-/* A stream that was closed would be taken by the next file that is opened. */
+/* The next file that is opened would take the number of a closed stream. */
 static int fill_streams(void)
 {
 	int fd;
@@ -157,8 +158,9 @@ int main(int argc, char **argv)
 	}
 	if (argc < 2) {
 		struct brig_error error = { 0 };
-		error_set(&error, BRIG_E_INPUT, EINVAL, "no command was given");
-		error_remedy(&error, "brig --help lists them; a first run: brig run -c 'print(1)'");
+		error_set(&error, BRIG_E_INPUT, EINVAL, "missing command");
+		error_remedy(&error,
+			     "brig --help lists the commands; a first run: brig run -c 'print(1)'");
 		return report_usage(&error, false);
 	}
 	int role = serve_role_main(argc, argv);

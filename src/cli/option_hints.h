@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Options of other tools, and what brig has in their place. */
+/* Options of other tools, and their equivalents in brig. */
 #ifndef BRIG_CLI_OPTION_HINTS_H
 #define BRIG_CLI_OPTION_HINTS_H
 

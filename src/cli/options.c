@@ -40,7 +40,7 @@ int option_take_directory(void *into, const struct option_info *option, const ch
 
 	if (errnum) {
 		int r = error_errno(err, BRIG_E_INPUT, errnum, "%s %s", option->name, value);
-		error_remedy(err, "name a directory that is there");
+		error_remedy(err, "give an existing directory");
 		return r;
 	}
 	return option_take_text(into, option, value, err);
@@ -135,11 +135,11 @@ static int take_operand(const struct syntax *syntax, const char *word, struct ar
 	int r = error_set(err, BRIG_E_INPUT, EINVAL, "%s: unexpected argument '%s'",
 			  syntax->command, word);
 	if (syntax->rest) {
-		error_remedy(
-			err, "arguments of the program come behind --, as in: brig %s %s -- %s",
-			syntax->command, ret->operands_count ? ret->operands[0] : "FILE", word);
+		error_remedy(err, "put arguments of the program after --, as in: brig %s %s -- %s",
+			     syntax->command, ret->operands_count ? ret->operands[0] : "FILE",
+			     word);
 	} else {
-		error_remedy(err, "brig %s --help shows the forms", syntax->command);
+		error_remedy(err, "brig %s --help shows the usage", syntax->command);
 	}
 	return r;
 }

@@ -14,15 +14,18 @@
 
 struct option_info {
 	const char *name;  /* "--lang" */
-	const char *value; /* what help calls its value: "LANGUAGE"; NULL: it takes none */
+	const char *value; /* the name of its value in the help: "LANGUAGE"; NULL: it takes none */
 	const char *about;
 	int (*take)(void *into, const struct option_info *option, const char *value,
 		    struct brig_error *err);
-	size_t offset;    /* of the field in `into`, for the takers below */
-	const void *data; /* for takers of one's own */
+	size_t offset;    /* of the field in `into`, for the functions below */
+	const void *data; /* for custom functions */
 };
 
-/* Takers: a bool, a const char *, the same for a directory that must be there, a struct strlist. */
+/*
+ * Functions that store a value: a bool, a const char *, the same for an existing directory, a
+ * struct strlist.
+ */
 int option_take_flag(void *into, const struct option_info *option, const char *value,
 		     struct brig_error *err);
 int option_take_text(void *into, const struct option_info *option, const char *value,
@@ -34,12 +37,12 @@ int option_take_list(void *into, const struct option_info *option, const char *v
 
 struct syntax {
 	const char *command; /* "run" */
-	const char *usage;   /* one form a line: what stands behind "brig " */
+	const char *usage;   /* one form per line, without the leading "brig " */
 	const char *about;
 	const struct option_info *options;
 	size_t options_count;
 	unsigned operands_max;
-	bool rest;         /* "--" and words behind it may be there */
+	bool rest;         /* "--" and words after it are allowed */
 	const char *notes; /* end of the help text; or NULL */
 };
 
@@ -48,15 +51,15 @@ struct syntax {
 struct arguments {
 	const char *operands[OPERANDS_MAX];
 	unsigned operands_count;
-	char **rest; /* NULL-terminated words behind "--"; NULL: there was no "--" */
-	bool help;   /* asked for: the rest of the line was not looked at */
+	char **rest; /* NULL-terminated words after "--"; NULL: there was no "--" */
+	bool help;   /* help was requested: the other words were not parsed */
 };
 
-/* -EINVAL with an error for people: the line is wrong. */
+/* -EINVAL with an error for people: the command line is invalid. */
 int options_parse(const struct syntax *syntax, int argc, char **argv, void *into,
 		  struct arguments *ret, struct brig_error *err);
 void options_help(const struct syntax *syntax, struct buf *out);
 
-/* Is the flag on the line, in front of any "--"? For errors of lines that cannot be parsed. */
+/* Is the flag on the command line, before any "--"? For errors of lines that cannot be parsed. */
 bool options_mention(int argc, char **argv, const char *flag);
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The help text of a command, from the same table that parses its line. */
+/* The help text of a command, from the same table that parses its options. */
 #include <stdio.h>
 #include <string.h>
 
@@ -40,7 +40,7 @@ void options_help(const struct syntax *syntax, struct buf *out)
 		const struct option_info *option = &syntax->options[i];
 		add_option(option->name, option->value, option->about, out);
 	}
-	add_option("--help", NULL, "explain the command", out);
+	add_option("--help", NULL, "show this help", out);
 	if (syntax->notes) {
 		buf_addf(out, "\n%s\n", syntax->notes);
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading what the line names: see read_input.h. */
+/* Reads files that the command line names: see read_input.h. */
 #include "cli/read_input.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A file that the line names, read whole; "-" is standard input. */
+/* Reads a whole file that the command line names; "-" is standard input. */
 #ifndef BRIG_CLI_READ_INPUT_H
 #define BRIG_CLI_READ_INPUT_H
 

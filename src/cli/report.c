@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What brig itself says: see report.h. */
+/* brig's own output: see report.h. */
 #include "cli/report.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@
 #define EVENTS_SHOWN 8
 #define NAMES_SHOWN  3
 
-/* 0 or -errno; waits where the stream, which is not ours alone, does not block by itself. */
+/* 0 or -errno; waits if the stream, which other processes share, is non-blocking. */
 static int write_all(int fd, const char *data, size_t size)
 {
 	while (size > 0) {
@@ -54,7 +54,7 @@ static int write_harmless(int fd, const struct buf *text)
 	return shown.failed ? -ENOMEM : write_all(fd, shown.data, shown.size);
 }
 
-/* A reader that went away (head, less) is no failure worth a line. */
+/* A reader that has closed the pipe (head, less) is not worth an error. */
 static int stdout_status(int r)
 {
 	if (r == -EPIPE) {
@@ -80,7 +80,7 @@ int report_json(const char *json)
 	if (!json) {
 		return stdout_status(-ENOMEM);
 	}
-	/* Some of it is a service's: brig's own has nothing to escape. */
+	/* Some of it comes from a service: brig's own JSON has nothing to escape. */
 	json_add_harmless(&text, json, strlen(json));
 	buf_addc(&text, '\n');
 	return stdout_status(text.failed ? -ENOMEM
@@ -158,13 +158,13 @@ static void report_risk(const struct brig_result *result)
 	}
 }
 
-/* A name that was asked for in a run without a network. */
+/* A name that the program tried to resolve in a run without a network. */
 static bool is_vain_name(const struct brig_result *result, const struct brig_event *event)
 {
 	return event->kind == BRIG_EVENT_CONNECTION_REFUSED && !result->networked;
 }
 
-/* In one line, and also of a program that went on without them; unless the remedy says it. */
+/* In one line, also for a program that continued without them; unless the remedy has it already. */
 static void report_names(const struct brig_result *result)
 {
 	_cleanup_(buf_done)
@@ -177,13 +177,14 @@ static void report_names(const struct brig_result *result)
 		}
 	}
 	if (count && !strstr(result->remedy, "no network")) {
-		report_line("network: the run has no network, and the program asked for %s%s. Name "
+		report_line("network: the run has no network, but the program tried to reach %s%s. "
+			    "Allow "
 			    "hosts with --net, or in network.allow of the policy.",
 			    names.data ? names.data : "names", count > NAMES_SHOWN ? ", ..." : "");
 	}
 }
 
-/* What the operator has asked to be told; and all that was refused, if it did not go well. */
+/* Events that the operator has requested; and all refusals, if the run failed. */
 static void report_events(const struct brig_result *result)
 {
 	bool well = result->status == BRIG_OK;
@@ -198,12 +199,12 @@ static void report_events(const struct brig_result *result)
 				strcmp(event->subject, result->denial.meaning) != 0) ||
 			       event->kind == BRIG_EVENT_CONNECTION_REFUSED;
 
-		/* The others are said by the verdict, or at its side. */
+		/* The verdict reports the others. */
 		if (!watched && (well || !refused || is_vain_name(result, event))) {
 			continue;
 		}
 		if (told++ == EVENTS_SHOWN) {
-			report_line("event: more of them are in the result (--json)");
+			report_line("event: further events are in the result (--json)");
 			return;
 		}
 		report_line("event: %s, %llu: %s: %s", brig_event_name(event->kind),
@@ -216,7 +217,7 @@ void report_verdict(const struct brig_result *result)
 	const char *status = brig_status_name(result->status);
 
 	if (strcmp(result->cause, "checked") == 0) {
-		report_line("checked: the guard would let it run; nothing was run");
+		report_line("checked: the guard allows it; nothing was run");
 	}
 	if (result->risk_known) {
 		report_risk(result);
@@ -226,7 +227,7 @@ void report_verdict(const struct brig_result *result)
 	if (result->status == BRIG_OK || result->status == BRIG_CANCELLED) {
 		return;
 	}
-	/* What was refused comes first: the remedy is read by who knows of what. */
+	/* The refused thing comes first: the remedy refers to it. */
 	if (result->refused && result->refusal.line && !result->refusal.column) {
 		report_line("refused: line %u: %s", result->refusal.line, result->refusal.reason);
 	} else if (result->refused && result->refusal.line) {
@@ -240,7 +241,7 @@ void report_verdict(const struct brig_result *result)
 		report_line("%s: ended by signal %d (SIG%s). %s", status, result->signal,
 			    name ? name : "?", result->remedy);
 	} else if (result->status != BRIG_FAILED || result->refused || result->operator_remedy[0]) {
-		/* A program that just exits with a number has said why itself. */
+		/* A program that exits with a number has reported the reason itself. */
 		report_line("%s: %s%s%s", status, result->remedy,
 			    result->operator_remedy[0] ? " " : "", result->operator_remedy);
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What brig itself says: texts and JSON on stdout, one-line reports on stderr. */
+/* brig's own output: texts and JSON on stdout, one-line reports on stderr. */
 #ifndef BRIG_CLI_REPORT_H
 #define BRIG_CLI_REPORT_H
 
@@ -8,22 +8,25 @@
 #include "base/buf.h"
 #include "cli/options.h"
 
-/* Everything to stdout, harmless on a terminal. Returns an exit status: 0, or that it failed. */
+/*
+ * Prints everything on stdout, escaped on a terminal. Returns an exit status: 0, or that writing
+ * failed.
+ */
 int report_text(const struct buf *text);
 /* A text for programs, ended by a newline. */
 int report_json(const char *json);
 
-/* "brig: ..." on stderr; harmless on a terminal. */
+/* "brig: ..." on stderr; escaped on a terminal. */
 void report_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* The error as text on stderr or as JSON on stdout; returns the exit status that goes with it. */
+/* The error as text on stderr or as JSON on stdout; returns the matching exit status. */
 int report_error(const struct brig_error *error, bool json);
-/* The same for a command line that is wrong. */
+/* The same for an invalid command line. */
 int report_usage(const struct brig_error *error, bool json);
 int report_help(const struct syntax *syntax);
 
 /* Why a run ended, unless it just exited: one line on stderr. */
 void report_verdict(const struct brig_result *result);
-/* What it used, one line on stderr. */
+/* The resources that it used: one line on stderr. */
 void report_usage_figures(const struct brig_result *result);
 #endif

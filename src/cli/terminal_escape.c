@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Making text harmless for terminals: see terminal_escape.h. */
+/* Escapes text for terminals: see terminal_escape.h. */
 #include "cli/terminal_escape.h"
 
 #include <stdint.h>
@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "base/utf8.h"
 
-/* Characters outside ASCII that act instead of being seen. */
+/* Characters outside ASCII that have effects instead of being visible. */
 static const struct {
 	uint32_t first, last;
 } acting[] = {
@@ -20,7 +20,7 @@ static const struct {
 	{ 0x2060, 0x206f },   /* invisible operators, bidi isolates */
 	{ 0xfeff, 0xfeff },   /* byte order mark */
 	{ 0xfff9, 0xfffb },   /* interlinear annotations */
-	{ 0xe0000, 0xe007f }, /* tags: text that nobody sees */
+	{ 0xe0000, 0xe007f }, /* tags: invisible text */
 };
 
 static bool acts(uint32_t c)
@@ -51,7 +51,7 @@ static void show_ascii(char c, struct buf *out)
 	}
 }
 
-/* Can these bytes, which are no character, become one when more come? */
+/* Can these bytes, which are not a character, become one with more bytes? */
 static bool may_grow(const char *data, size_t used, size_t left)
 {
 	unsigned char first = (unsigned char)data[0];
@@ -60,7 +60,7 @@ static bool may_grow(const char *data, size_t used, size_t left)
 	return used == left && first >= 0xc2 && first <= 0xf4 && used < whole;
 }
 
-/* Returns how much was dealt with; the rest is the start of a character. */
+/* Returns how many bytes were used; the rest is the start of a character. */
 static size_t show(const char *data, size_t size, struct buf *out)
 {
 	size_t i = 0;
@@ -88,7 +88,7 @@ static size_t show(const char *data, size_t size, struct buf *out)
 	return i;
 }
 
-/* The character that was cut by the end of the last piece, with its end from this one. */
+/* Completes the character that was cut by the end of the last piece. */
 static size_t finish_held(struct terminal_escape *terminal, const char *data, size_t size,
 			  struct buf *out)
 {
@@ -127,7 +127,7 @@ void terminal_escape_add(struct terminal_escape *terminal, const void *data, siz
 
 	size_t at = finish_held(terminal, text, size, out);
 	while (at < size) {
-		/* A carriage return in front of a newline changes nothing, and is left out. */
+		/* A carriage return before a newline changes nothing, and is left out. */
 		const char *found = memchr(text + at, '\r', size - at);
 		size_t part = found ? (size_t)(found - (text + at)) : size - at;
 		size_t done = show(text + at, part, out);

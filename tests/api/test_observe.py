@@ -108,7 +108,7 @@ def test_logs_follow(service, unix):
 
 def test_commands_that_find_nothing(service):
     assert "no such execution" in command(service, "kill", "01ARZ3NDEKTSV4RRFFQ69G5FAV", expect=125).stderr
-    assert "not an execution's id" in command(service, "kill", "x", expect=2).stderr
+    assert "not an execution id" in command(service, "kill", "x", expect=2).stderr
     done = subprocess.run([BRIG, "ps", "--socket", "/nonexistent/sock"], capture_output=True, text=True,
                           check=False)
     assert done.returncode == 125 and "brig serve" in done.stderr

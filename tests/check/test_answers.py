@@ -154,7 +154,7 @@ def test_text(brig):
     (["--limit", "memory=1"], "at least"),
     (["--env", "A=1"], "without a value"),
     (["--module", "os..path"], "no name"),
-    (["--policy", "default"], "nothing was asked"),
+    (["--policy", "default"], "missing question"),
     ([str(TREE / "data/policies/default.json"), "--policy", "default", "--env", "A"], "exclude"),
 ])
 def test_bad_questions(brig, args, words):

@@ -40,7 +40,7 @@ def test_a_run_leaves_a_record(tmp_path, how):
     assert file.stat().st_mode & 0o777 == 0o600
     done = brig("audit", "verify", "--file", file)
     assert done.returncode == 0 and "ok: 4 entries" in done.stdout, done
-    assert "there is no key, and none is signed" in done.stdout and "0000" not in done.stdout, done
+    assert "there is no key, so none is signed" in done.stdout and "0000" not in done.stdout, done
     assert json.loads(brig("audit", "verify", "--json", "--file", file).stdout)["public_key"] is None
     listed = brig("audit", "list", "--file", file, "--kind", "execution.ended", "--json").stdout
     assert len(listed.splitlines()) == 2

@@ -62,7 +62,7 @@ def test_what_has_no_pool(brig):
     (["--runs", "0"], "--runs: '0' is out of range", 2),
     (["--in-flight", "65"], "out of range", 2),
     (["--cells", "x"], "out of range", 2),
-    (["--lang", "bash"], "nothing to run", 2),
+    (["--lang", "bash"], "missing code or command", 2),
     (["-c", "1", "file.py"], "given twice", 2),
     (["-c", "raise SystemExit(3)"], "ended with failed", 125),
     (["nonesuch.py"], "nonesuch.py", 125)])

@@ -267,7 +267,7 @@ def test_cells_that_cannot_be_made_ahead(tmp_path):
     assert warm["broken"]["state"] == "degraded" and "/bin/false" in warm["broken"]["detail"]
     done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=True)
     assert re.search("^warm broken +degraded ", done.stdout, re.MULTILINE)
-    assert done.stdout.endswith(" wants; started cold each time: broken\n")
+    assert done.stdout.endswith(" requires; started cold each time: broken\n")
 
 
 def children():

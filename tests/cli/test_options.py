@@ -331,7 +331,7 @@ def test_project(brig, project):
 def test_a_missing_neighbour_is_named(brig, project):
     done = brig("run", str(project / "main.py"))
     assert done.returncode == 1
-    assert b"brig: import: helper.py lies beside " in done.stderr
+    assert b"brig: import: helper.py is next to " in done.stderr
     assert b"--project" in done.stderr
     (project / "other.py").write_text("import nothing_of_the_kind\n")
     done = brig("run", str(project / "other.py"))

@@ -170,7 +170,7 @@ def test_a_policy_without(person):
 
 @pytest.mark.parametrize("words, what", [
     (["-c", "1"], b"not a terminal"), (["--json", "-c", "1"], b"--json"),
-    (["-"], b"the code is read from there")])
+    (["-"], b"stdin is the code")])
 def test_where_there_is_none(words, what):
     done = run_brig("run", "-it", *words)
     assert done.returncode == 2

@@ -26,7 +26,7 @@ def insist(file, *args):
         done = token(file, *args)
         if done.returncode == 0:
             return
-        assert "is being changed" in done.stderr, done
+        assert "is locked by another process" in done.stderr, done
     raise AssertionError("never had a turn")
 
 

@@ -160,7 +160,7 @@ def test_explain_says_so(opened, world):
     assert any("ca-certificates.crt" in line for line in lines), done["stdout"]
     assert any("brig-cell.pem" in line for line in lines), done["stdout"]
     done = world.brig("policy", "show", *opened.options[:2], "open")
-    assert "api.test: Authorization, in TLS that is opened" in done["stdout"], done
+    assert "api.test: Authorization, in opened TLS" in done["stdout"], done
 
 
 def test_only_where_the_run_reaches_the_host(opened):

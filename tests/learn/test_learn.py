@@ -84,7 +84,7 @@ def test_never_overwrites_unasked(learned):
     learned.learn("--", "true")
     before = learned.text
     done = learned.learn("--", "ls", expect=2)
-    assert b"is there already" in done.stderr and learned.text == before
+    assert b"already exists" in done.stderr and learned.text == before
     learned.learn("--force", "--", "ls")
     assert learned.text != before
 
@@ -227,7 +227,7 @@ def test_not_without_walls(brig):
 
 
 @pytest.mark.parametrize("args, words", [
-    ([], b"nothing to run"),
+    ([], b"missing code or command"),
     (["--extend", "/nonexistent", "--", "true"], b"/nonexistent"),
     (["--policy", "nosuch", "--", "true"], b"nosuch"),
     (["--out", "/nonexistent/x", "--", "true"], b"/nonexistent/x"),

@@ -100,7 +100,7 @@ def test_text(config, start):
                               capture_output=True, text=True, timeout=120, check=False)
         return done.returncode, [line for line in done.stderr.splitlines() if "network" in line]
 
-    line = "brig: network: the run has no network, and the program asked for {}. Name hosts with " \
+    line = "brig: network: the run has no network, but the program tried to reach {}. Allow hosts with " \
            "--net, or in network.allow of the policy."
     assert lines("ask('a.example')") == (0, [line.format("a.example")])
     status, said = lines("ask('a.example', 'b.example')\nsys.exit(3)")

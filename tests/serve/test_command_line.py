@@ -86,7 +86,7 @@ def test_json_is_what_the_service_says(run):
     (["--tenant", "x", "-c", "1"], "--tenant"), (["--no-cache", "-c", "1"], "--no-cache")])
 def test_what_only_this_host_can_do(run, words, what):
     done = run(*words)
-    assert f"--service does not go with {what}".encode() in done.stderr
+    assert f"--service cannot be combined with {what}".encode() in done.stderr
 
 
 def test_output_that_nobody_reads_ends_the_run(server):
@@ -129,7 +129,7 @@ def test_tcp_and_tls(encrypted):
                                  "http://[::1", "http://[::1]x", "http://a/path", "http://a b"])
 def test_addresses_that_are_none(url):
     done = brig("run", "--service", url, "-c", "1")
-    assert b"is not the address of a service" in done.stderr, done
+    assert b"is not a valid service address" in done.stderr, done
 
 
 def test_a_host_that_is_not_there():

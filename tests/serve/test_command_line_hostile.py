@@ -109,7 +109,7 @@ def test_answers_that_are_not_http(hostile, answer, why):
     """They are refused as soon as that is known, whatever a part of them could mean."""
     done = hostile(answer, "run", "--service", hostile.url, "-c", "1")
     assert done.returncode == 125
-    assert b"does not speak HTTP as expected: " in done.stderr and why in done.stderr
+    assert b"is not valid HTTP: " in done.stderr and why in done.stderr
 
 
 @pytest.mark.parametrize("path", ["../x", "/x", "a/../../x", "a" * 300 + "/x", "", ".", "a/", ".git/x"])

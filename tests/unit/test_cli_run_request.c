@@ -90,7 +90,7 @@ static void test_source(void **state)
 	assert_int_equal(run_request_make(&args, &request, &err), -EINVAL);
 	args = (struct run_args){ .given = { .rest = none } };
 	assert_int_equal(run_request_make(&args, &request, &err), -EINVAL);
-	assert_string_equal(err.message, "there is nothing to run");
+	assert_string_equal(err.message, "missing code or command");
 	args = (struct run_args){ .code = "" };
 	assert_int_equal(run_request_make(&args, &request, &err), -EINVAL);
 }

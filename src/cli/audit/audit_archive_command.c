@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `brig audit archive FILE`: the front of the chain goes into a file, which is verified; then the
- * ledger is told that it need not keep it. The ledger deletes the entries itself, when it looks for
- * what must go. Whenever this ends, entries are in the ledger, in the file, or in both.
+ * `brig audit archive FILE`: copies the oldest part of the chain to a file and verifies it; then
+ * marks it in the ledger as archived. The ledger deletes the entries itself, at its next clean-up.
+ * If this is interrupted at any point, the entries are in the ledger, in the file, or in both.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +30,7 @@ struct archiver {
 	int fd;
 	struct buf out;
 	sqlite3_stmt *checkpoints;
-	struct chain_checkpoint anchor, until; /* from behind the one up to the other */
+	struct chain_checkpoint anchor, until; /* from after the first up to the second */
 	struct chain_checkpoint next;
 	bool has_next;
 	struct brig_error *error;
@@ -83,7 +83,7 @@ static int each_entry(void *user, const struct audit_row *row)
 	}
 	if (row->odd) {
 		return error_set(archiver->error, BRIG_E_INPUT, EBADMSG,
-				 "entry %" PRIu64 " was changed: see what brig audit verify says",
+				 "entry %" PRIu64 "was changed: run brig audit verify for details",
 				 sequence);
 	}
 	audit_text_entry(row, &archiver->out);
@@ -96,7 +96,10 @@ static int each_entry(void *user, const struct audit_row *row)
 	return archiver->out.size < CHUNK ? 0 : write_out(archiver);
 }
 
-/* Up to which checkpoint? The last one of all stays, so that the ledger can go on from it. */
+/*
+ * Chooses the checkpoint to archive up to. The last one stays, so that the ledger can continue from
+ * it.
+ */
 static int choose(struct archiver *archiver, uint64_t before_ms, struct brig_error *error)
 {
 	uint64_t last = 0;
@@ -116,10 +119,11 @@ static int choose(struct archiver *archiver, uint64_t before_ms, struct brig_err
 	if (archiver->until.number) {
 		return 0;
 	}
-	error_set(error, BRIG_E_INPUT, ENOENT, "there is nothing to archive");
-	error_remedy(error,
-		     "only what a checkpoint has signed can be, but for the last one; name a "
-		     "later --before, or wait");
+	error_set(error, BRIG_E_INPUT, ENOENT, "nothing to archive");
+	error_remedy(
+		error,
+		"only entries signed by a checkpoint, except the last one, can be archived; give a "
+		"later --before, or wait");
 	return -ENOENT;
 }
 
@@ -160,7 +164,7 @@ static void found(void *user, uint64_t sequence, const char *what)
 	}
 }
 
-/* What is on the disk, not what was meant to be there. */
+/* Verifies the file on the disk, not the bytes in memory. */
 static int check(const char *path, const struct chain_checkpoint *until,
 		 const struct audit_claims *claims, struct brig_error *error)
 {
@@ -174,13 +178,13 @@ static int check(const char *path, const struct chain_checkpoint *until,
 	r = r < 0 ? r : audit_verify(&file, 1, &key, found, error, &report, error);
 	if (r == 0 && (report.findings || report.head.sequence != until->sequence ||
 		       memcmp(report.head.hash, until->hash, CHAIN_HASH_SIZE) != 0)) {
-		found(error, until->sequence, "the archive does not end with it");
+		found(error, until->sequence, "the archive does not end with this entry");
 		r = -EBADMSG;
 	}
 	return r;
 }
 
-/* Beside the database, as its owner: the ledger looks there. */
+/* Next to the database, with the same owner: the ledger reads it there. */
 static int tell_ledger(const char *path, const struct chain_checkpoint *until,
 		       struct brig_error *error)
 {
@@ -204,7 +208,8 @@ static int tell_ledger(const char *path, const struct chain_checkpoint *until,
 			       AT_SYMLINK_NOFOLLOW) < 0) {
 		r = -errno;
 	}
-	return r < 0 ? error_errno(error, BRIG_E_SYSTEM, -r, "cannot tell the ledger in %s", parent)
+	return r < 0 ? error_errno(error, BRIG_E_SYSTEM, -r,
+				   "cannot mark the entries as archived in %s", parent)
 		     : 0;
 }
 
@@ -224,7 +229,7 @@ static int archive(const struct audit_args *args, const char *path, uint64_t bef
 	r = audit_file_open(path, archiver->file, error);
 	r = r < 0 ? r : copy_out(archiver, partial.data, before_ms, error);
 	r = r < 0 ? r : check(partial.data, &archiver->until, &claims, error);
-	/* Never over another archive. */
+	/* Never replaces another archive. */
 	if (r == 0 && link(partial.data, args->operand) < 0) {
 		r = error_errno(error, BRIG_E_INPUT, errno, "cannot make %s", args->operand);
 	}
@@ -253,7 +258,7 @@ static int print(const struct audit_args *args, const struct archiver *archiver)
 	buf_addf(&out, "entries %" PRIu64 " to %" PRIu64 " are in %s, which was verified\n%s\n",
 		 first, last, args->operand,
 		 args->keep ? "the ledger keeps them"
-			    : "the ledger deletes them when it next looks for what must go");
+			    : "the ledger deletes them at its next clean-up");
 	return report_text(&out);
 }
 
@@ -267,7 +272,7 @@ int audit_command_archive(const struct audit_args *args)
 	uint64_t before_ms = UINT64_MAX;
 
 	if (!args->operand) {
-		error_set(&error, BRIG_E_INPUT, EINVAL, "audit archive: into which file?");
+		error_set(&error, BRIG_E_INPUT, EINVAL, "audit archive: missing file name");
 		return report_usage(&error, args->json);
 	}
 	if (audit_time_of("--before", args->before, &before_ms, &error) < 0) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Entries of the audit chain, for people and for programs. The file is not believed: see there. */
+/* Entries of the audit chain, for people and for programs. The file is not trusted: see there. */
 #include <inttypes.h>
 
 #include "base/cleanup.h"
@@ -8,7 +8,7 @@
 #include "ledger/json_facts.h"
 #include "ledger/timestamp.h"
 
-/* Only what is JSON goes into JSON as it is; the rest is a text. */
+/* Only valid JSON is added as JSON; anything else is added as a string. */
 static void add_facts(struct json_out *out, const struct chain_entry *entry)
 {
 	json_t *facts = NULL;
@@ -44,7 +44,7 @@ static void print_json(const struct audit_row *row, struct buf *out)
 	buf_addc(out, '\n');
 }
 
-/* A line of strangers' text stays one line. */
+/* Untrusted text stays on one line. */
 static void add_line(struct buf *out, const char *text, size_t size)
 {
 	for (size_t i = 0; i < size; i++) {

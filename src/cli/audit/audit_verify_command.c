@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `brig audit verify`: what the chain is held against, and what came of it. */
+/* `brig audit verify`: reads what the chain is verified against, and prints the result. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -26,7 +26,7 @@
 #define MARK          "brig-audit-1 " /* begins a checkpoint */
 #define EVENT         "event=checkpoint"
 
-/* --- where things are ----------------------------------------------------------------------- */
+/* --- locations ------------------------------------------------------------------------------ */
 
 static char *joined(const char *a, const char *b)
 {
@@ -73,14 +73,14 @@ int audit_path(const struct audit_args *args, char **ret, struct brig_error *err
 		}
 	}
 	int errnum = errno ? errno : ENOENT;
-	error_errno(error, BRIG_E_INPUT, errnum, "there is no ledger in %s", state ? state : "?");
+	error_errno(error, BRIG_E_INPUT, errnum, "no ledger found in %s", state ? state : "?");
 	error_remedy(error, "%s",
 		     errnum == EACCES ? "run it as the user of the service, or on a copy: --file"
-				      : "name the state directory of brig serve: --state DIR");
+				      : "give the state directory of brig serve: --state DIR");
 	return -errnum;
 }
 
-/* --- what it is held against ---------------------------------------------------------------- */
+/* --- what it is verified against ------------------------------------------------------------ */
 
 static int read_key(const struct audit_args *args, int dir, struct audit_claims *claims,
 		    struct brig_error *error)
@@ -100,11 +100,11 @@ static int read_key(const struct audit_args *args, int dir, struct audit_claims 
 	if (size < 0) {
 		error_errno(error, BRIG_E_INPUT, (int)-size, "cannot read the public key %s",
 			    args->key ? args->key : CHAIN_PUBLIC_NAME);
-		error_remedy(error, "name it: --key FILE, or its 64 hex digits");
+		error_remedy(error, "give it with --key FILE, or its 64 hex digits");
 		return (int)size;
 	}
 	if (!chain_public_parse(text, (size_t)size, claims->public)) {
-		return error_set(error, BRIG_E_INPUT, EINVAL, "%s is no public key of brig's",
+		return error_set(error, BRIG_E_INPUT, EINVAL, "%s is not a public key of brig",
 				 args->key ? args->key : CHAIN_PUBLIC_NAME);
 	}
 	return 0;
@@ -116,18 +116,15 @@ static int add_known(struct audit_claims *claims, const char *where, const char 
 	struct chain_checkpoint checkpoint;
 
 	if (!chain_line_parse(line, size, &checkpoint)) {
-		return error_set(error, BRIG_E_INPUT, EINVAL, "%s: this is no checkpoint: %.*s",
-				 where, (int)(size < 40 ? size : 40), line);
+		return error_set(error, BRIG_E_INPUT, EINVAL, "%s: not a checkpoint: %.*s", where,
+				 (int)(size < 40 ? size : 40), line);
 	}
 	return audit_claims_add(claims, where, &checkpoint) == 0
 		       ? 0
 		       : error_set(error, BRIG_E_SYSTEM, ENOMEM, "no memory");
 }
 
-/*
- * The checkpoint in a line of a log. What other lines tell are words of strangers, and may look
- * like one.
- */
+/* The checkpoint in a line of a log. Other lines contain untrusted text, and may look like one. */
 static int add_line(struct audit_claims *claims, const char *where, char *line,
 		    struct brig_error *error)
 {
@@ -139,7 +136,7 @@ static int add_line(struct audit_claims *claims, const char *where, char *line,
 	return add_known(claims, where, mark, strcspn(mark, "\n\"\\"), error);
 }
 
-/* All of it, however long it is. A last line that is not whole is still being written. */
+/* The whole file, however long it is. An incomplete last line is still being written. */
 static int add_log(struct audit_claims *claims, const char *path, struct brig_error *error)
 {
 	_cleanup_free_ char *line = NULL;
@@ -163,7 +160,7 @@ static int add_log(struct audit_claims *claims, const char *path, struct brig_er
 	return r;
 }
 
-/* A line itself, or a file of lines. Of a log only the checkpoints are taken. */
+/* A checkpoint itself, or a file of lines. Of a log only the checkpoints are used. */
 static int add_expected(struct audit_claims *claims, const char *text, struct brig_error *error)
 {
 	size_t before = claims->known_count;
@@ -207,7 +204,7 @@ int audit_claims_read(const struct audit_args *args, const char *path, struct au
 	return r < 0 ? r : 0;
 }
 
-/* --- what came of it ------------------------------------------------------------------------ */
+/* --- the result ----------------------------------------------------------------------------- */
 
 struct findings {
 	struct buf text;
@@ -282,13 +279,13 @@ static int print_text(const struct audit_report *report, const struct findings *
 	if (key) {
 		buf_addf(&out,
 			 "\n  checkpoints: %" PRIu64 ", signed up to entry %" PRIu64 "; %" PRIu64
-			 " behind it are linked, not signed yet\n  head %s\n  key  %s\n",
+			 "after it are linked, but not signed yet\n  head %s\n  key  %s\n",
 			 report->checkpoints, covered,
 			 report->head.sequence > covered ? report->head.sequence - covered : 0,
 			 head, key);
 	} else {
 		buf_addf(&out,
-			 "\n  each is linked to the one before; there is no key, and none is "
+			 "\n  each is linked to the one before; there is no key, so none is "
 			 "signed\n  head %s\n",
 			 head);
 	}
@@ -305,7 +302,7 @@ static int print_text(const struct audit_report *report, const struct findings *
 	return report_text(&out);
 }
 
-/* In the order of what they begin with, whatever the order on the command line. */
+/* In the order of their first entries, whatever the order on the command line. */
 static int by_beginning(const void *a, const void *b)
 {
 	struct chain_checkpoint left = { 0 }, right = { 0 };
@@ -334,12 +331,13 @@ static int verify(const struct audit_args *args, const char *path, struct audit_
 		r = audit_file_open(path, &files[opened++], error);
 	}
 	r = r < 0 ? r : audit_verify(files, opened, claims, found, findings, report, error);
-	/* An archive: it is signed, and nothing can be said of it without the key. */
+	/* An archive: it is signed, and cannot be verified without the key. */
 	if (r == 0 && claims->keyless && report->checkpoints) {
 		r = error_set(error, BRIG_E_INPUT, ENOENT,
 			      "cannot verify the signatures of %s: no public key", args->file);
-		error_remedy(error, "name it: --key FILE (audit.pub in the ledger's directory), or "
-				    "its 64 hex digits");
+		error_remedy(error,
+			     "give it with --key FILE (audit.pub in the ledger's directory), or "
+			     "its 64 hex digits");
 	}
 	for (size_t i = 0; files && i <= archives; i++) {
 		audit_file_done(&files[i]);
@@ -371,7 +369,7 @@ int audit_command_verify(const struct audit_args *args)
 		r = verify(args, path, &report, &claims, &findings, &error);
 	}
 	if (r < 0) {
-		/* A database that is damaged is a finding as well. */
+		/* A damaged database is a finding as well. */
 		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): knows no cleanup attributes */
 		status = report_error(&error, args->json);
 		status = r == -EBADMSG ? STATUS_BROKEN : status;

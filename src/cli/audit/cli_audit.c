@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `brig audit`: is the audit chain whole, and what does it say? */
+/* `brig audit`: verifies the audit chain, and prints its entries. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,12 +21,12 @@
 #define TAIL_SHOWN  20
 #define FOLLOW_MS   500
 #define DAY_MS      UINT64_C(86400000)
-#define STATUS_NONE 1 /* nothing of that kind */
+#define STATUS_NONE 1 /* no matching entry */
 
 struct printer {
 	const struct audit_args *args;
 	struct buf out;
-	bool whole; /* all of an entry */
+	bool whole; /* the whole entry */
 	uint64_t shown;
 	uint64_t last; /* sequence */
 	int status;
@@ -58,7 +58,7 @@ static int each(void *user, const struct audit_row *row)
 	return printer->status == STATUS_OK ? 0 : 1;
 }
 
-/* "1h": so long ago; "2026-01-31", "2026-01-31T12:00:00Z": then. */
+/* "1h": an age; "2026-01-31", "2026-01-31T12:00:00Z": a time. */
 int audit_time_of(const char *option, const char *text, uint64_t *ret, struct brig_error *error)
 {
 	uint64_t ns;
@@ -80,8 +80,8 @@ int audit_time_of(const char *option, const char *text, uint64_t *ret, struct br
 	if (timestamp_parse(text, ret) == 0) {
 		return 0;
 	}
-	error_set(error, BRIG_E_INPUT, EINVAL, "%s: '%s' is no time", option, text);
-	error_remedy(error, "how long ago, such as 90m or 30d, or when, such as 2026-01-31 or "
+	error_set(error, BRIG_E_INPUT, EINVAL, "%s: '%s' is not a valid time", option, text);
+	error_remedy(error, "give an age such as 90m or 30d, or a date such as 2026-01-31 or "
 			    "2026-01-31T12:00:00Z");
 	return -EINVAL;
 }
@@ -91,7 +91,7 @@ static int limit_of(const char *text, uint64_t *ret, struct brig_error *error)
 	if (!text || (unit_parse(UNIT_COUNT, text, ret) == 0 && *ret > 0)) {
 		return 0;
 	}
-	return error_set(error, BRIG_E_INPUT, EINVAL, "--limit: '%s' is no count", text);
+	return error_set(error, BRIG_E_INPUT, EINVAL, "--limit: '%s' is not a valid number", text);
 }
 
 static int query_of(const struct audit_args *args, struct audit_query *query,
@@ -175,13 +175,13 @@ static int show(const struct audit_args *args)
 		query.execution = what;
 	} else if (!what || unit_parse(UNIT_COUNT, what, &query.sequence) < 0 || !query.sequence) {
 		error_set(&error, BRIG_E_INPUT, EINVAL, "audit show: %s%s%s", what ? "'" : "",
-			  what ? what : "which entry?", what ? "' is no entry" : "");
-		error_remedy(&error, "the number of an entry, or the id of an execution");
+			  what ? what : "missing entry", what ? "' is not an entry" : "");
+		error_remedy(&error, "give the number of an entry, or the id of an execution");
 		return report_usage(&error, args->json);
 	}
 	int status = print_all(args, &query, true, false);
 	if (status == STATUS_NONE) {
-		error_set(&error, BRIG_E_INPUT, ENOENT, "the chain has no entry %s", what);
+		error_set(&error, BRIG_E_INPUT, ENOENT, "entry %s not found in the chain", what);
 		report_error(&error, args->json);
 	}
 	return status;
@@ -215,7 +215,7 @@ static int act(void *into, const struct arguments *given)
 		if (args->operand && !actions[i].operand) {
 			error_set(&error, BRIG_E_INPUT, EINVAL,
 				  "audit %s: unexpected argument '%s'", name, args->operand);
-			error_remedy(&error, "name a file with --file FILE, a state directory with "
+			error_remedy(&error, "give a file with --file FILE, a state directory with "
 					     "--state DIR");
 			return report_usage(&error, args->json);
 		}
@@ -237,35 +237,34 @@ int command_audit(int argc, char **argv)
 		  AT(state) },
 		{ "--file", "FILE", "a copy of ledger.db, an archive, or a file of --audit",
 		  option_take_text, AT(file) },
-		{ "--archive", "FILE", "verify: what was archived before, with the ledger as one",
+		{ "--archive", "FILE", "verify: an archive, verified together with the ledger",
 		  option_take_list, AT(archive) },
-		{ "--before", "TIME", "archive: what is older, 90d or 2026-01-31 (all)",
+		{ "--before", "TIME", "archive: entries older than 90d or 2026-01-31 (all)",
 		  option_take_text, AT(before) },
-		{ "--keep", NULL, "archive: the ledger keeps it as well", option_take_flag,
-		  AT(keep) },
+		{ "--keep", NULL, "archive: keep the entries in the ledger as well",
+		  option_take_flag, AT(keep) },
 		{ "--key", "PUB", "verify: the public key, a file or 64 hex digits",
 		  option_take_text, AT(key) },
-		{ "--expect", "LINE",
-		  "verify: a checkpoint that was seen before, or a file of them", option_take_list,
-		  AT(expect) },
-		{ "--since", "TIME", "list, tail: 90m ago, or since 2026-01-31T12:00:00Z",
+		{ "--expect", "LINE", "verify: an earlier checkpoint, or a file of them",
+		  option_take_list, AT(expect) },
+		{ "--since", "TIME", "list, tail: an age such as 90m, or 2026-01-31T12:00:00Z",
 		  option_take_text, AT(since) },
 		{ "--kind", "KIND", "list, tail: such as execution or session.open",
 		  option_take_text, AT(kind) },
 		{ "--tenant", "NAME", "list, tail: of this tenant", option_take_text, AT(tenant) },
-		{ "--limit", "COUNT", "list, tail: at most so many (tail: 20)", option_take_text,
+		{ "--limit", "COUNT", "list, tail: at most this many (tail: 20)", option_take_text,
 		  AT(limit) },
-		{ "--follow", NULL, "tail: go on as entries come", option_take_flag, AT(follow) },
-		{ "--json", NULL, "print JSON; entries one a line", option_take_flag, AT(json) },
+		{ "--follow", NULL, "tail: wait for new entries", option_take_flag, AT(follow) },
+		{ "--json", NULL, "print JSON, one entry per line", option_take_flag, AT(json) },
 	};
 	static const struct syntax syntax = {
 		.command = "audit",
 		.usage = "audit [verify] [OPTIONS]\naudit list [OPTIONS]\n"
 			 "audit show SEQUENCE|EXECUTION [OPTIONS]\naudit tail [OPTIONS]\n"
 			 "audit archive FILE [OPTIONS]",
-		.about = "Verifies the audit chain that brig serve writes: 0 when it is whole, 1 "
-			 "when not; or\n"
-			 "shows what is in it. Works while the service runs, and on a copy.",
+		.about = "Verifies the audit chain that brig serve writes: 0 when it is intact,\n"
+			 "1 when not; or shows its entries. Works while the service runs, and on\n"
+			 "a copy.",
 		.options = options,
 		.options_count = ARRAY_SIZE(options),
 		.operands_max = 2,

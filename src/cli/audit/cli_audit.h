@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the parts of `brig audit` share. */
+/* Declarations that the parts of `brig audit` share. */
 #ifndef BRIG_CLI_AUDIT_CLI_AUDIT_H
 #define BRIG_CLI_AUDIT_CLI_AUDIT_H
 
@@ -12,12 +12,12 @@ struct audit_args {
 	bool json, follow, keep;
 	const char *state, *file, *key, *since, *before, *kind, *tenant, *limit;
 	struct strlist expect, archive;
-	const char *operand; /* behind the action; or NULL */
+	const char *operand; /* after the action; or NULL */
 };
 
-/* Where the database is: by --file, --state, or where brig serve has it. free() it. */
+/* The path of the database: by --file, --state, or the default of brig serve. free() it. */
 int audit_path(const struct audit_args *args, char **ret, struct brig_error *error);
-/* The key and the checkpoints that the chain is held against; `path` is the database's. */
+/* The key and the checkpoints that the chain is verified against; `path` is the database's. */
 int audit_claims_read(const struct audit_args *args, const char *path, struct audit_claims *ret,
 		      struct brig_error *error);
 
@@ -26,7 +26,7 @@ void audit_print(const struct audit_row *row, bool json, struct buf *out);
 /* All of it, many lines. */
 void audit_print_long(const struct audit_row *row, struct buf *out);
 
-/* How long ago, or when; nothing without a text. */
+/* An age or a time; nothing without a text. */
 int audit_time_of(const char *option, const char *text, uint64_t *ret, struct brig_error *error);
 
 int audit_command_verify(const struct audit_args *args);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs by the number: see bench_load.h. */
+/* Many runs in a row: see bench_load.h. */
 #include "cli/bench/bench_load.h"
 
 #include <errno.h>
@@ -55,7 +55,7 @@ static int start_one(const struct bench_load *load, struct flights *flights, str
 static int check(const struct brig_result *result, struct brig_error *err)
 {
 	if (!result) {
-		return error_set(err, BRIG_E_SYSTEM, EIO, "a run left no result");
+		return error_set(err, BRIG_E_SYSTEM, EIO, "a run ended without a result");
 	}
 	if (result->status == BRIG_OK) {
 		return 0;
@@ -63,11 +63,11 @@ static int check(const struct brig_result *result, struct brig_error *err)
 	int r = error_set(err, BRIG_E_INPUT, ECANCELED, "a run (%s) ended with %s: %.200s",
 			  result->start, brig_status_name(result->status),
 			  result->stderr_size ? result->stderr_data : result->remedy);
-	error_remedy(err, "give code that ends well: `brig run` shows what is wrong with this");
+	error_remedy(err, "give code that ends without an error: `brig run` shows the failure");
 	return r;
 }
 
-/* The clock stops with the end of the run; to free it is part of the load, not of the latency. */
+/* The clock stops when the run ends; freeing it is part of the load, not of the latency. */
 static int end_one(struct flight *flight, struct bench_samples *samples, struct brig_error *err)
 {
 	samples->wall_ns[samples->count++] = clock_now_ns() - flight->start_ns;

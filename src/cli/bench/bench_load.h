@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Many runs of one request, a fixed number of them under way at any time: one thread, one loop
- * over the runs' descriptors and the context's. Uses the public interface alone, as any program
- * with an event loop would.
+ * Many runs of one request, a fixed number of them at the same time: one thread, one loop over the
+ * runs' descriptors and the context's. Uses the public interface alone, like any program with an
+ * event loop.
  */
 #ifndef BRIG_CLI_BENCH_BENCH_LOAD_H
 #define BRIG_CLI_BENCH_BENCH_LOAD_H
@@ -17,17 +17,18 @@ struct bench_load {
 	unsigned runs;
 	unsigned in_flight; /* 1 to BENCH_IN_FLIGHT_MAX */
 	/*
-	 * Wait for so many ready cells in front of each run, off the clock: what a request costs
-	 * that finds its pool filled. 0: the next run starts when one has ended. With one in
-	 * flight only.
+	 * Wait for this many ready cells before each run, not counted in its time: the cost of a
+	 * request that finds its pool full. 0: the next run starts when one has ended. Only with
+	 * one in flight.
 	 */
 	unsigned ready;
 };
 
 struct bench_samples {
-	uint64_t *wall_ns; /* owned: from brig_run_start() to the result, in the order of ends */
+	/* owned: from brig_run_start() to the result, in the order in which runs ended */
+	uint64_t *wall_ns;
 	size_t count;
-	size_t warm; /* so many came from a pool */
+	size_t warm; /* how many came from a pool */
 	uint64_t elapsed_ns;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory by /proc: see bench_memory.h. */
+/* Memory figures from /proc: see bench_memory.h. */
 #include "cli/bench/bench_memory.h"
 
 #include <dirent.h>
@@ -17,8 +17,8 @@
 
 struct process {
 	pid_t pid, parent;
-	bool inside; /* in a process namespace beneath ours */
-	bool ours;   /* beneath this process */
+	bool inside; /* in a process namespace below ours */
+	bool ours;   /* below this process */
 };
 
 struct processes {
@@ -40,7 +40,7 @@ static int read_file(pid_t pid, const char *name, char *text, size_t size)
 	return 0;
 }
 
-/* The number behind a name at the start of a line; NULL: there is none. */
+/* The number after a name at the start of a line; NULL: not found. */
 static const char *field(const char *text, const char *name)
 {
 	char start[32];
@@ -121,7 +121,7 @@ static bool is_ours(const struct processes *all, pid_t pid)
 	return false;
 }
 
-/* Until nobody is added: a child can have a lower number than its parent. */
+/* Until no process is added: a child can have a lower number than its parent. */
 static void mark_ours(struct processes *all)
 {
 	bool added = true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What waiting cells cost: the memory of those processes beneath this one that live in a process
- * namespace of their own. Templates and keepers, which do not, are told apart.
+ * The memory of waiting cells: of those processes below this one that have a process namespace of
+ * their own. Templates and keepers, which have none, are counted separately.
  */
 #ifndef BRIG_CLI_BENCH_BENCH_MEMORY_H
 #define BRIG_CLI_BENCH_BENCH_MEMORY_H
@@ -9,11 +9,12 @@
 #include <stdint.h>
 
 struct bench_memory_sum {
-	uint64_t private_bytes;      /* pages that nobody else has */
-	uint64_t resident_bytes;     /* all that they can see in memory */
-	uint64_t proportional_bytes; /* shared ones too, divided by those who share them */
+	uint64_t private_bytes;  /* pages that are not shared */
+	uint64_t resident_bytes; /* all their pages in memory */
+	/* shared pages too, divided by the number of processes that share them */
+	uint64_t proportional_bytes;
 	unsigned processes;
-	unsigned unread; /* processes whose memory may not be looked at */
+	unsigned unread; /* processes whose memory cannot be read */
 };
 
 struct bench_memory {

@@ -9,7 +9,7 @@
 
 struct row_info {
 	const char *start;
-	bool loaded; /* so many in flight as was asked; else one */
+	bool loaded; /* with the requested number in flight; else one */
 	bool ready;
 };
 
@@ -82,7 +82,7 @@ static void print_memory(const struct bench *bench, struct buf *out)
 	double kib = 1024.0 * bench->cells;
 
 	if (cells->unread || cells->processes == 0) {
-		buf_adds(out, "\nmemory of a ready cell: the host does not let it be seen\n");
+		buf_adds(out, "\nmemory of a ready cell: not readable on this host\n");
 		return;
 	}
 	buf_addf(out,

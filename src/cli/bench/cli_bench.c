@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `brig bench`: how long runs take on this host, cold and from a pool, and what a pool costs. */
+/*
+ * `brig bench`: measures how long runs take on this host, cold and from a pool, and the cost of a
+ * pool.
+ */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,7 +14,7 @@
 #include "cli/command.h"
 #include "cli/report.h"
 
-/* Nobody should be able to keep a shared host busy for hours by a slip of the finger. */
+/* A typing error must not keep a shared host busy for hours. */
 #define RUNS_MAX  100000
 #define CELLS_MAX 64
 #define RUNS      200
@@ -48,11 +51,11 @@ static int make_request(const struct bench_args *args, const char *file, struct 
 	bool python = !args->language || strcmp(args->language, "python") == 0;
 
 	if (args->code && file) {
-		return error_set(err, BRIG_E_INPUT, EINVAL, "code was given twice: by -c and as %s",
+		return error_set(err, BRIG_E_INPUT, EINVAL, "code given twice: by -c and as %s",
 				 file);
 	}
 	if (!args->code && !file && !python) {
-		int r = error_set(err, BRIG_E_INPUT, EINVAL, "there is nothing to run");
+		int r = error_set(err, BRIG_E_INPUT, EINVAL, "missing code or command");
 		error_remedy(err, "give -c CODE or a file in %s", args->language);
 		return r;
 	}
@@ -80,7 +83,7 @@ static void fill_in(struct bench_args *args)
 	args->cells = args->cells < CELLS_MAX ? args->cells : CELLS_MAX;
 }
 
-/* The first run tells what it is, and brings files of the host into memory. */
+/* The first run gives the name of the runtime, and brings files of the host into memory. */
 static int look_once(struct brig_context *context, const struct brig_request *request,
 		     struct bench *bench, struct brig_error *err)
 {
@@ -109,7 +112,7 @@ static int look_once(struct brig_context *context, const struct brig_request *re
 	return r;
 }
 
-/* A language without pools is no failure: its cold figures are worth having. */
+/* A language without pools is not a failure: its cold figures are still useful. */
 static int fill_pool(struct brig_context *context, const struct brig_request *request,
 		     struct bench *bench, struct brig_error *err)
 {
@@ -125,7 +128,7 @@ static int fill_pool(struct brig_context *context, const struct brig_request *re
 		return r;
 	}
 	bench->warm = true;
-	bench_memory_read(&bench->memory); /* no answer is shown as none */
+	bench_memory_read(&bench->memory); /* if it fails, none is shown */
 	return 0;
 }
 
@@ -154,7 +157,7 @@ static int measure_row(struct brig_context *context, const struct brig_request *
 	return r;
 }
 
-/* Cold and warm take turns, so that what else the host does hits both alike. */
+/* Cold and warm runs alternate, so that other load on the host affects both alike. */
 static int measure(struct brig_context *context, const struct brig_request *request,
 		   struct bench *bench, struct brig_error *err)
 {
@@ -230,33 +233,32 @@ int command_bench(int argc, char **argv)
 		  option_take_text, AT(code), NULL },
 		{ "--lang", "LANGUAGE", "language; else by extension or #! line", option_take_text,
 		  AT(language), NULL },
-		{ "--policy", "POLICY", "what it may do", option_take_text, AT(policy), NULL },
-		{ "--runs", "N", "so many runs for each line of the table (200)", take_number,
-		  AT(runs), &runs },
-		{ "--in-flight", "N", "so many at a time (one for each processor)", take_number,
+		{ "--policy", "POLICY", "the policy of the runs", option_take_text, AT(policy),
+		  NULL },
+		{ "--runs", "N", "runs for each line of the table (200)", take_number, AT(runs),
+		  &runs },
+		{ "--in-flight", "N", "runs at the same time (one for each CPU)", take_number,
 		  AT(in_flight), &in_flight },
-		{ "--cells", "N", "so many ready cells (two for each in flight)", take_number,
+		{ "--cells", "N", "ready cells (two for each run at the same time)", take_number,
 		  AT(cells), &cells },
 		{ "--config", "DIR", "the operator's policies and runtimes (/etc/brig)",
 		  option_take_directory, AT(config), NULL },
-		{ "--yes", NULL, "a person agrees to these runs", option_take_flag, AT(yes), NULL },
+		{ "--yes", NULL, "consent to these runs", option_take_flag, AT(yes), NULL },
 		{ "--json", NULL, "print JSON", option_take_flag, AT(json), NULL },
 	};
 	static const struct syntax syntax = {
 		.command = "bench",
 		.usage = "bench [OPTIONS] [FILE]\n"
 			 "bench [OPTIONS] -c CODE",
-		.about = "Measures runs on this host: cold ones, and warm ones from a pool of "
-			 "cells that\n"
-			 "were made ahead. Latencies are from the request to its result; runs/s "
-			 "is what can\n"
-			 "be kept up, the making of new cells included.",
+		.about = "Measures runs on this host: cold ones, and warm ones from a pool of\n"
+			 "cells that were made in advance. Latencies are from the request to its\n"
+			 "result; runs/s is the sustained rate, including the making of new\n"
+			 "cells.",
 		.options = options,
 		.options_count = ARRAY_SIZE(options),
 		.operands_max = 1,
-		.notes = "Cold and warm take turns in five rounds; runs/s is the median of the "
-			 "rounds.\n"
-			 "\"pool full\" are requests that find all cells ready.",
+		.notes = "Cold and warm runs alternate in five rounds; runs/s is the median of\n"
+			 "the rounds. \"pool full\": requests that find all cells ready.",
 	};
 	struct bench_args args = { 0 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `brig bench` measures, and how it is shown. */
+/* The figures of `brig bench`, and their output. */
 #ifndef BRIG_CLI_BENCH_CLI_BENCH_H
 #define BRIG_CLI_BENCH_CLI_BENCH_H
 
@@ -11,9 +11,9 @@
 
 enum bench_row {
 	BENCH_COLD,       /* one at a time */
-	BENCH_COLD_LOAD,  /* so many in flight */
-	BENCH_WARM_READY, /* one at a time, the pool filled in front of each */
-	BENCH_WARM,       /* one at a time, and the pool filled on the side */
+	BENCH_COLD_LOAD,  /* several in flight */
+	BENCH_WARM_READY, /* one at a time, the pool full before each */
+	BENCH_WARM,       /* one at a time, and the pool filled in parallel */
 	BENCH_WARM_LOAD,
 	BENCH_ROWS,
 };

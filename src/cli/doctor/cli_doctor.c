@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `brig doctor`: what this host can enforce, and how to mend the rest. */
+/* `brig doctor`: what this host can enforce, and how to repair the rest. */
 #include "cli/doctor/cli_doctor.h"
 
 #include <stddef.h>
@@ -15,7 +15,7 @@
 #include "cli/options.h"
 #include "cli/report.h"
 
-#define STATUS_LACKING 1 /* something that the policy wants is missing */
+#define STATUS_LACKING 1 /* something that the policy requires is missing */
 
 struct doctor_args {
 	bool json;
@@ -25,19 +25,19 @@ struct doctor_args {
 static const struct option_info options[] = {
 	{ "--json", NULL, "print one JSON object", option_take_flag,
 	  offsetof(struct doctor_args, json), NULL },
-	{ "--policy", "NAME", "the policy to hold the host against (default: default)",
+	{ "--policy", "NAME", "the policy to check the host against (default: default)",
 	  option_take_text, offsetof(struct doctor_args, policy), NULL },
 };
 
 static const struct syntax syntax = {
 	.command = "doctor",
 	.usage = "doctor [--json] [--policy NAME]",
-	.about = "Tries every layer of a cell on this host, says what is lost without the missing "
-		 "ones, and\nhow to mend them.",
+	.about = "Tests every layer of a cell on this host, and reports what is lost without the\n"
+		 "missing ones, and how to repair them.",
 	.options = options,
 	.options_count = ARRAY_SIZE(options),
-	.notes = "Exit status: 0, the host has all that the policy wants; 1, something is missing; "
-		 "2, the\ncommand line or the policy is wrong.\n",
+	.notes = "Exit status: 0, the host has all that the policy requires; 1, something is\n"
+		 "missing; 2, the command line or the policy is invalid.",
 };
 
 static void cleanup_context(struct brig_context **context)
@@ -76,7 +76,7 @@ static bool wants_colour(void)
 	       !(terminal && strcmp(terminal, "dumb") == 0);
 }
 
-/* With colours the text has escapes of our own, and what is not ours is harmless in it already. */
+/* With colours the text has escapes of our own; untrusted text in it is escaped already. */
 static int print_coloured(const struct buf *text)
 {
 	if (text->failed || fwrite(text->data, 1, text->size, stdout) != text->size ||

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `brig doctor` found, and its two forms. */
+/* The findings of `brig doctor`, and their two output forms. */
 #ifndef BRIG_CLI_DOCTOR_CLI_DOCTOR_H
 #define BRIG_CLI_DOCTOR_CLI_DOCTOR_H
 
@@ -13,7 +13,7 @@
 #define DOCTOR_WARM_MAX  16
 #define DOCTOR_WARM_LOSS "each run is started cold, which takes longer"
 
-/* Whether cells of a language can be made ahead. Without it each run is started cold. */
+/* Whether cells of a language can be made in advance. Otherwise each run is started cold. */
 struct doctor_warm {
 	char language[32];
 	struct probe_finding found;
@@ -24,7 +24,7 @@ struct diagnosis {
 	const struct brig_context *context; /* borrowed */
 	const struct policy *policy;        /* borrowed */
 	struct probe_report report;
-	layer_set lacking; /* layers that the policy wants and the host has not */
+	layer_set lacking; /* layers that the policy requires and the host lacks */
 	bool call_lacking; /* a system call without which no cell can be built */
 	bool ok;
 	struct doctor_warm warm[DOCTOR_WARM_MAX];
@@ -37,7 +37,7 @@ void doctor_try_warm(struct diagnosis *diagnosis);
 void doctor_text(const struct diagnosis *diagnosis, bool colour, struct buf *out);
 void doctor_json(const struct diagnosis *diagnosis, struct buf *out);
 
-/* Does the policy go without this layer? */
+/* Does the policy work without this layer? */
 static inline bool doctor_waives(const struct diagnosis *diagnosis, enum layer layer)
 {
 	return !provider_can(diagnosis->policy->provider, ABILITY_WALLS) ||

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `brig doctor` for people: a table, remarks, the repairs once each, and a last line. */
+/* `brig doctor` for people: a table, remarks, each repair once, and a last line. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,7 +22,7 @@ struct page {
 	struct buf *out;
 };
 
-/* Texts that come from files of the host go to a terminal only as what can be seen. */
+/* Texts from files of the host are printed on a terminal with visible characters only. */
 static void put(struct page *page, const char *text)
 {
 	struct terminal_escape terminal = { 0 };
@@ -48,7 +48,7 @@ static void put_more(struct page *page, const char *head, const char *text)
 	buf_addc(page->out, '\n');
 }
 
-/* The three cgroup layers mostly have one cause, which is long: it is told once. */
+/* The three cgroup layers mostly have the same cause, which is long: it is printed once. */
 static const char *detail_of(const struct page *page, int layer, char *text, size_t size)
 {
 	const struct probe_finding *layers = page->diagnosis->report.layers;
@@ -77,13 +77,13 @@ static void put_layers(struct page *page)
 			put_more(page, "lost: ", layer_table[i].loss);
 			put_more(page, "",
 				 doctor_waives(diagnosis, (enum layer)i)
-					 ? "the policy goes without it"
-					 : "the policy wants it: nothing runs");
+					 ? "the policy does not require it"
+					 : "the policy requires it: nothing can run");
 		}
 	}
 }
 
-/* Those that are there share a row. */
+/* Available calls share a row. */
 static void put_calls(struct page *page)
 {
 	const struct probe_finding *calls = page->diagnosis->report.calls;
@@ -121,7 +121,7 @@ static void put_host(struct page *page)
 		put_row(page, "cache", PROBE_OK, "ok", context->cache_dir);
 	} else {
 		put_row(page, "cache", PROBE_DEGRADED, "none",
-			"no directory that is this user's alone: each run compiles anew");
+			"no private directory of this user: each run compiles again");
 		put_more(page, "repair: ",
 			 host->uid == 0
 				 ? "install -d -m 700 -o root /var/cache/brig"
@@ -153,7 +153,7 @@ static void put_warm(struct page *page)
 	}
 }
 
-/* One repair, with all that it mends; `count` findings of a kind, named by `name`. */
+/* One repair, with all findings that it fixes; `count` findings of a kind, named by `name`. */
 static void put_repairs(struct page *page, const struct probe_finding *findings, int count,
 			const char *(*name)(int))
 {
@@ -189,7 +189,7 @@ static const char *call_name(int call)
 	return probe_call_table[call].name;
 }
 
-/* ok is what the policy wants; what is merely slow is said all the same. */
+/* "ok" is about the policy's requirements; merely slow parts are reported as well. */
 static void put_slow(struct page *page)
 {
 	const char *before = "; started cold each time: ";
@@ -212,12 +212,13 @@ static void put_verdict(struct page *page)
 
 	buf_adds(page->out, page->colour ? colours[diagnosis->ok ? PROBE_OK : PROBE_MISSING] : "");
 	if (diagnosis->ok) {
-		buf_addf(page->out, "\nok: this host has all that policy %s wants", policy);
+		buf_addf(page->out, "\nok: this host has all that policy %s requires", policy);
 		put_slow(page);
 	} else {
 		layer_list(diagnosis->lacking, lacking, sizeof(lacking));
-		buf_addf(page->out, "\nnot ok: policy %s wants what this host lacks: %s%s%s",
-			 policy, lacking, diagnosis->lacking && diagnosis->call_lacking ? ", " : "",
+		buf_addf(page->out,
+			 "\nnot ok: policy %s requires layers that this host lacks: %s%s%s", policy,
+			 lacking, diagnosis->lacking && diagnosis->call_lacking ? ", " : "",
 			 diagnosis->call_lacking ? "system calls" : "");
 	}
 	buf_adds(page->out, page->colour ? "\033[0m\n" : "\n");

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `brig doctor` and cells made ahead: one of each language that says how is really made. */
+/*
+ * `brig doctor` and cells made in advance: makes one of each language whose runtime file supports
+ * it.
+ */
 #include <errno.h>
 #include <stdio.h>
 
@@ -15,13 +18,13 @@ static void cleanup_context(struct brig_context **context)
 	brig_context_free(*context);
 }
 
-/* Others wait before their exec, which is the cold start as far as it goes. */
+/* Others wait before their exec, which is a cold start up to that point. */
 static bool has_way_ahead(struct runtime *runtime)
 {
 	return (runtime->template || runtime->driver[0]) && runtime_find(runtime, NULL) == 0;
 }
 
-/* The pool gives up after some failures, and otherwise after a while: this ends in any case. */
+/* The pool gives up after some failures, and otherwise after a timeout: this always ends. */
 static void try_one(struct brig_context *context, const struct diagnosis *diagnosis,
 		    const struct runtime *runtime, struct doctor_warm *ret)
 {
@@ -44,7 +47,7 @@ static void try_one(struct brig_context *context, const struct diagnosis *diagno
 	ret->found.state = PROBE_DEGRADED;
 	ret->found.errnum = -r;
 	snprintf(ret->found.detail, sizeof(ret->found.detail), "with %s: %.200s", runtime->program,
-		 r == -EAGAIN ? "started ahead, it does not come to wait for code" : error.message);
+		 r == -EAGAIN ? "started ahead, it never became ready for code" : error.message);
 }
 
 void doctor_try_warm(struct diagnosis *diagnosis)

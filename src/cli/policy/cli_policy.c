@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `brig policy`: finds the action that is meant and hands it the rest of the line. Each action is
- * a command of its own, with its own options and help: see cli_policy.h.
+ * `brig policy`: finds the action and passes it the other words. Each action is a command of its
+ * own, with its own options and help: see cli_policy.h.
  */
 #include "cli/policy/cli_policy.h"
 
@@ -44,7 +44,7 @@ static int unknown_action(const char *name, bool json)
 	return report_usage(&error, json);
 }
 
-/* Is the word behind it its value? An option means the same to all actions that have it. */
+/* Is the next word its value? An option has the same meaning for all actions that have it. */
 static bool takes_value(const char *word)
 {
 	size_t (*const tables[])(struct option_info ret[POLICY_OPTIONS_MAX]) = {
@@ -63,7 +63,7 @@ static bool takes_value(const char *word)
 	return false;
 }
 
-/* The first word that is no option and no option's value; 0: there is none. */
+/* The first word that is not an option and not an option's value; 0: there is none. */
 static int find_action(int argc, char **argv)
 {
 	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
@@ -75,7 +75,7 @@ static int find_action(int argc, char **argv)
 	return 0;
 }
 
-/* The line without the action's word, which options may stand in front of. */
+/* The command line without the action's word, which may come after options. */
 static int act(const struct action *action, int argc, char **argv, int at)
 {
 	_cleanup_free_ char **words = calloc((size_t)argc + 1, sizeof(*words));
@@ -116,9 +116,8 @@ static int help(void)
 			 "policy check FILE [OPTIONS]\n"
 			 "policy check [FILE | --policy NAME] QUESTION... [OPTIONS]\n"
 			 "policy learn [OPTIONS] FILE|-- CMD [ARGS...]",
-		.about = "Lists the policies, shows what one says with all that it leaves unsaid "
-			 "filled in,\n"
-			 "checks a file, says whether one allows something, or learns one from a "
+		.about = "Lists the policies, shows one with all defaults filled in, checks a\n"
+			 "file, tells whether a policy allows something, or learns one from a\n"
 			 "program.",
 		.options = options,
 		.options_count = ARRAY_SIZE(options),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The actions of `brig policy`, one file each, and what they share. */
+/* The actions of `brig policy`, one file each, and their shared parts. */
 #ifndef BRIG_CLI_POLICY_CLI_POLICY_H
 #define BRIG_CLI_POLICY_CLI_POLICY_H
 
@@ -11,13 +11,13 @@
 
 #define POLICY_BYTES_MAX (1u << 20) /* of a file */
 
-/* The start of every action's line: a struct that an action fills begins with it. */
+/* The options of every action: each action's struct begins with it. */
 struct policy_args {
 	bool json;
 	const char *config;
 };
 
-/* What is behind the names of the rows of --json and --config. */
+/* The rows of --json and --config, after their names. */
 #define POLICY_JSON NULL, "print JSON", option_take_flag, offsetof(struct policy_args, json), NULL
 #define POLICY_CONFIG                                                                              \
 	"DIR", "the operator's policies (/etc/brig)", option_take_directory,                       \
@@ -28,7 +28,7 @@ static inline void policy_freep(struct policy **policy)
 	policy_free(*policy);
 }
 
-/* Where the policies lie. The caller owns it; NULL: no memory. */
+/* The directory of the policies. The caller owns it; NULL: no memory. */
 static inline char *policy_args_place(const struct policy_args *args)
 {
 	return args->config ? strdup(args->config) : config_path();
@@ -41,8 +41,8 @@ int policy_command_check(int argc, char **argv);
 int policy_command_learn(int argc, char **argv);
 
 /*
- * The rows of those that take more than the others; how many. The action's word may stand behind
- * options, so whoever looks for it has to know which of them have values.
+ * The rows of actions with further options; returns how many. The action's word may come after
+ * options, so the search for it must know which of them have values.
  */
 #define POLICY_OPTIONS_MAX 64
 size_t policy_check_options(struct option_info ret[POLICY_OPTIONS_MAX]);

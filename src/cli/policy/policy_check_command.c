@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `brig policy check`: is a file a policy; and would this be allowed, and by which line? */
+/*
+ * `brig policy check`: checks a file; and answers whether something would be allowed, and by which
+ * line.
+ */
 #include <errno.h>
 #include <string.h>
 
@@ -51,7 +54,9 @@ static int print_valid(const struct policy *policy, const char *place, bool as_j
 	return report_json(out.failed ? NULL : out.data);
 }
 
-/* Without a directory of policies it is looked at by itself: the host's own is not asked. */
+/*
+ * Without a directory of policies the file is checked alone: the host's own directory is not used.
+ */
 static int validate(const struct check_args *args, const struct policy_given *given)
 {
 	const struct policy_source source = { .config_dir = args->common.config, .given = given };
@@ -60,7 +65,7 @@ static int validate(const struct check_args *args, const struct policy_given *gi
 	struct policy *policy = NULL;
 
 	if (policy_load(&source, given->name, &policy, &error) < 0) {
-		/* A check that finds something has done its work: 1, as linters say it. */
+		/* A check with findings has succeeded: 1, as linters return. */
 		report_error(&error, args->common.json);
 		return 1;
 	}
@@ -99,13 +104,13 @@ static int check_file(const struct check_args *args, const char *operand)
 static int check(const struct check_args *args, const char *operand)
 {
 	if (operand && args->policy) {
-		return usage(args, "a file and --policy exclude each other");
+		return usage(args, "a file and --policy cannot be combined");
 	}
 	if (operand) {
 		return check_file(args, operand);
 	}
 	if (args->questions.count == 0) {
-		return usage(args, args->policy ? "nothing was asked" : "no file was given");
+		return usage(args, args->policy ? "missing question" : "missing file");
 	}
 	return questions_answer(&args->questions, args->common.config,
 				args->policy ? args->policy : "default", NULL, args->common.json);
@@ -124,7 +129,7 @@ size_t policy_check_options(struct option_info ret[POLICY_OPTIONS_MAX])
 	static const struct option_info own[] = {
 		{ "--json", POLICY_JSON },
 		{ "--config", POLICY_CONFIG },
-		{ "--policy", "NAME", "the policy that is asked (default)", option_take_text,
+		{ "--policy", "NAME", "the policy to check (default)", option_take_text,
 		  offsetof(struct check_args, policy), NULL },
 	};
 	size_t count = ARRAY_SIZE(own);
@@ -145,12 +150,10 @@ int policy_command_check(int argc, char **argv)
 		.command = "policy check",
 		.usage = "policy check FILE [OPTIONS]\n"
 			 "policy check [FILE | --policy NAME] QUESTION... [OPTIONS]",
-		.about = "Checks a file, or - for stdin: 0 when it is a policy, 1 when not. With "
-			 "questions:\n"
-			 "would this be allowed, and by which line? 0 when all of it is, 1 when "
-			 "something is\n"
-			 "refused, wants a person's consent, or depends on what was left open. "
-			 "Nothing is run.",
+		.about = "Checks a file, or - for stdin: 0 when it is a valid policy, 1 when\n"
+			 "not. With questions: would this be allowed, and by which line? 0 when\n"
+			 "everything is, 1 when something is refused, requires consent, or\n"
+			 "depends on details that the question leaves open. Nothing is run.",
 		.options = options,
 		.options_count = policy_check_options(options),
 		.operands_max = 1,

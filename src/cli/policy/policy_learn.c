@@ -11,7 +11,7 @@
 #include "lib/prepare/prepare.h"
 
 #define PROPOSED   "learned"
-#define MOUNTS_MAX 32 /* more than that no run can have */
+#define MOUNTS_MAX 32 /* the most that a run can have */
 
 static void cleanup_context(struct brig_context **context)
 {
@@ -23,7 +23,7 @@ static void cleanup_runtime(struct runtime **runtime)
 	runtime_free(*runtime);
 }
 
-/* Always cold, and compiled anew: what a cache saves would be missing in the record. */
+/* Always cold, and compiled again: steps that a cache saves would be missing in the record. */
 static int new_context(const struct learn_args *args, struct brig_context **ret,
 		       struct brig_error *err)
 {
@@ -45,7 +45,7 @@ static int execute(struct brig_context *context, const struct brig_request *requ
 	}
 	if (r == 0) {
 		*ret = brig_run_take_result(run);
-		r = *ret ? 0 : error_set(err, BRIG_E_SYSTEM, EIO, "the run left no result");
+		r = *ret ? 0 : error_set(err, BRIG_E_SYSTEM, EIO, "the run ended without a result");
 	}
 	brig_run_free(run);
 	return r;
@@ -98,12 +98,12 @@ static int propose(struct learn_session *session, struct brig_context *context,
 	int r = policy_parse(PROPOSED, session->text.data, session->text.size, &parsed, err);
 	policy_free(parsed);
 	if (r < 0) {
-		error_wrap(err, "what was learned is no policy: ");
+		error_wrap(err, "the learned rules are not a valid policy: ");
 	}
 	return r;
 }
 
-/* Did it look for a host by name? Without a network the C library gives up after this file. */
+/* Did it try to resolve a host name? Without a network the C library gives up after this file. */
 static bool wanted_names(const struct learn *learn)
 {
 	for (size_t i = 0; i < learn->paths_count; i++) {
@@ -115,8 +115,8 @@ static bool wanted_names(const struct learn *learn)
 }
 
 /*
- * Once more, unwatched, with a gate that lets nobody through: it is asked for the names, and its
- * log has them. What goes wrong here only makes the record shorter.
+ * Runs it again, unwatched, with a gate that allows nothing: the gate receives the queries, and its
+ * log has the names. A failure here only makes the record shorter.
  */
 static void ask_names(struct learn_session *session, struct brig_context *context)
 {
@@ -172,7 +172,7 @@ int learn_session_run(struct learn_session *session, struct brig_error *err)
 	return propose(session, context, err);
 }
 
-/* Under the proposal directories are asked for by name, and as far as it goes. */
+/* Under the proposal directories are requested by name, as far as it has them. */
 static void ask_by_name(const struct learn_session *session, const struct policy *policy,
 			struct brig_mount *mounts)
 {
@@ -219,7 +219,7 @@ static int verify(struct learn_session *session, struct brig_error *err)
 	ask_by_name(session, policy, mounts);
 	policy_free(policy);
 	request.mounts = request.mounts_count ? mounts : NULL;
-	/* All that it may have is in the policy: nothing is asked for beyond. */
+	/* All permissions are in the policy: nothing else is requested. */
 	request.network = NULL;
 	request.network_own = false;
 	request.limits = (struct brig_limits){ 0 };

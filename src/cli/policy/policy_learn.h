@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The runs of `brig policy learn`: one that is watched, and one under what came of it. */
+/* The runs of `brig policy learn`: one that is watched, and one under the learned policy. */
 #ifndef BRIG_CLI_POLICY_POLICY_LEARN_H
 #define BRIG_CLI_POLICY_POLICY_LEARN_H
 
@@ -23,15 +23,15 @@ struct learn_session {
 	struct learn learn;
 	struct brig_result *result; /* owned: of the watched run */
 	struct buf text;            /* the proposal */
-	bool verified;              /* `again` tells: */
+	bool verified;              /* `again` is valid: */
 	struct brig_result *again;  /* owned: the run under the proposal */
-	struct brig_error refusal;  /* why there is none; code 0: there is */
+	struct brig_error refusal;  /* why there is none; code 0: there is one */
 };
 
 int learn_session_run(struct learn_session *session, struct brig_error *err);
-/* Runs it again under the proposal. What is wrong with that is in the session. */
+/* Runs it again under the proposal. Errors are stored in the session. */
 void learn_session_verify(struct learn_session *session);
-/* Did both end alike? */
+/* Did both end the same way? */
 bool learn_session_same(const struct learn_session *session);
 void learn_session_done(struct learn_session *session);
 #endif

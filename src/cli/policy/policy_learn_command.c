@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `brig policy learn`: runs a program, watches what it does, and proposes the smallest policy. */
+/*
+ * `brig policy learn`: runs a program, watches its system calls, and proposes the smallest policy.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -42,7 +44,7 @@ static int read_earlier(struct learn_session *session, struct brig_error *err)
 	return r;
 }
 
-/* Before anything runs: an answer that cannot be kept should not cost a run. */
+/* Before anything runs: a result that cannot be saved should not cost a run. */
 static int check_file(const struct learn_args *args, struct brig_error *err)
 {
 	bool same = args->file && args->extend && strcmp(args->file, args->extend) == 0;
@@ -50,12 +52,13 @@ static int check_file(const struct learn_args *args, struct brig_error *err)
 	if (!args->file || args->run.force || same || access(args->file, F_OK) != 0) {
 		return 0;
 	}
-	int r = error_set(err, BRIG_E_INPUT, EEXIST, "%s is there already", args->file);
-	error_remedy(err, "--force replaces it; --extend %s keeps what it allows", args->file);
+	int r = error_set(err, BRIG_E_INPUT, EEXIST, "%s already exists", args->file);
+	error_remedy(err, "use --force to replace it, or --extend %s to keep its rules",
+		     args->file);
 	return r;
 }
 
-/* Whole or not at all: written beside it, then renamed. */
+/* Completely or not at all: written to a temporary file, then renamed. */
 static int write_file(const struct learn_args *args, const struct buf *text, struct brig_error *err)
 {
 	_cleanup_free_ char *temporary = NULL;
@@ -79,7 +82,7 @@ static int write_file(const struct learn_args *args, const struct buf *text, str
 	return r == 0 ? 0 : error_errno(err, BRIG_E_INPUT, -r, "cannot write %s", args->file);
 }
 
-/* Stdout is the policy's, so what the program printed goes to stderr, harmless on a terminal. */
+/* Stdout is for the policy, so the program's output goes to stderr, escaped on a terminal. */
 static void show_output(const struct brig_result *result)
 {
 	struct output_writer out;
@@ -124,8 +127,7 @@ static void print_json(const struct learn_session *session, struct buf *out)
 static void tell_verdict(const struct learn_session *session)
 {
 	if (session->result->status != BRIG_OK) {
-		report_line("the program ended as %s: what it would have done further on was not "
-			    "learned",
+		report_line("the program ended as %s: its further actions were not learned",
 			    brig_status_name(session->result->status));
 	}
 	if (session->refusal.code) {
@@ -138,7 +140,7 @@ static void tell_verdict(const struct learn_session *session)
 			    brig_status_name(session->again->status),
 			    alike ? "" : ", with other output");
 	} else if (session->verified && session->again) {
-		report_line("verify: under the policy it ended otherwise: %s, exit status %d; it "
+		report_line("verify: under the policy it ended differently: %s, exit status %d; it "
 			    "was %s, %d",
 			    brig_status_name(session->again->status), session->again->exit_code,
 			    brig_status_name(session->result->status), session->result->exit_code);
@@ -206,7 +208,7 @@ size_t policy_learn_options(struct option_info ret[POLICY_OPTIONS_MAX])
 	static const struct option_info own[] = {
 		{ "--out", "FILE", "write the policy to FILE; else to stdout", option_take_text,
 		  AT(file), NULL },
-		{ "--extend", "FILE", "keep what this policy allows, and add what is needed",
+		{ "--extend", "FILE", "keep the rules of this policy, and add missing ones",
 		  option_take_text, AT(extend), NULL },
 		{ "--stdin", "FILE", "standard input of the program; -: brig's own",
 		  option_take_text, AT(input), NULL },
@@ -234,16 +236,15 @@ int policy_command_learn(int argc, char **argv)
 		.usage = "policy learn [OPTIONS] FILE [-- ARGS...]\n"
 			 "policy learn [OPTIONS] -c CODE [-- ARGS...]\n"
 			 "policy learn [OPTIONS] -- CMD [ARGS...]",
-		.about = "Runs a program in a cell, watches every system call, and proposes the "
-			 "smallest\n"
-			 "policy that lets it do what it did. Then runs it once more under that "
+		.about = "Runs a program in a cell, watches every system call, and proposes the\n"
+			 "smallest policy that the program needs. Then runs it again under that\n"
 			 "policy.",
 		.options = options,
 		.options_count = policy_learn_options(options),
 		.operands_max = 1,
 		.rest = true,
-		.notes = "Exit status: 0 learned, and under the policy it ended the same; 1 it "
-			 "ended\notherwise; 125 error of brig's own; 2 usage.",
+		.notes = "Exit status: 0 learned, and under the policy it ended the same; 1 it\n"
+			 "ended differently; 125 error of brig itself; 2 usage.",
 	};
 	if (options_parse(&syntax, argc, argv, &args, &args.run.given, &error) < 0) {
 		status = report_usage(&error, options_mention(argc, argv, "--json"));

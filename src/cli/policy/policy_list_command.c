@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `brig policy list`: which policies there are. */
+/* `brig policy list`: lists the available policies. */
 #include "base/cleanup.h"
 #include "cli/command.h"
 #include "cli/policy/cli_policy.h"
@@ -51,7 +51,7 @@ int policy_command_list(int argc, char **argv)
 	static const struct syntax syntax = {
 		.command = "policy list",
 		.usage = "policy [list] [OPTIONS]",
-		.about = "Lists the policies that there are, and what each is for.",
+		.about = "Lists the available policies, and the purpose of each.",
 		.options = options,
 		.options_count = ARRAY_SIZE(options),
 	};

@@ -63,7 +63,7 @@ static void print_network(const struct policy *policy, struct buf *out)
 	for (size_t i = 0; i < network->credentials_count; i++) {
 		const struct policy_credential *credential = &network->credentials[i];
 		buf_addf(out, "%-17s %s: %s%s\n", "credential", credential->name,
-			 credential->header, credential->opened ? ", in TLS that is opened" : "");
+			 credential->header, credential->opened ? ", in opened TLS" : "");
 	}
 }
 

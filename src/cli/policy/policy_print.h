@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A policy as it is in force: what its file leaves unsaid is filled in. */
+/* Prints a policy as it is in force: with all defaults filled in. */
 #ifndef BRIG_CLI_POLICY_POLICY_PRINT_H
 #define BRIG_CLI_POLICY_POLICY_PRINT_H
 

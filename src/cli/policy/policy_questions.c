@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Asking a policy, and printing what it says: see policy_questions.h. */
+/* Asks a policy, and prints the answers: see policy_questions.h. */
 #include "cli/policy/policy_questions.h"
 
 #include <errno.h>
@@ -31,7 +31,7 @@ int questions_add(struct questions *questions, const struct check_kind *kind, co
 	return 0;
 }
 
-/* The cell that files are looked for in is one of the language that is asked about. */
+/* Files are looked up in a cell of the language that a question names. */
 static const char *language_of(const struct questions *questions)
 {
 	for (size_t i = 0; i < questions->count; i++) {
@@ -45,7 +45,7 @@ static const char *language_of(const struct questions *questions)
 static int wrong_question(const struct question *question, struct brig_error *error, bool json)
 {
 	error_wrap(error, "policy check: %s %s: ", question->kind->option, question->text);
-	/* The host may lack what a cell needs: then it is not the line that is wrong. */
+	/* The host may lack something that a cell needs: then the command line is not at fault. */
 	return error->code == BRIG_E_INPUT ? report_usage(error, json) : report_error(error, json);
 }
 
@@ -91,7 +91,7 @@ int questions_answer(const struct questions *questions, const char *config_dir, 
 
 	if (check_open(&check, config_dir, policy, given, &error) < 0) {
 		status = report_error(&error, json);
-		/* Of a file that is no policy it is said as without questions. */
+		/* A file that is not a valid policy has the same status as without questions. */
 		status = given ? 1 : status;
 	} else {
 		status = answer_all(&check, questions, json);

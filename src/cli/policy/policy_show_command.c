@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `brig policy show`: what a policy says, with all that it leaves unsaid filled in. */
+/* `brig policy show`: prints a policy with all defaults filled in. */
 #include "base/cleanup.h"
 #include "cli/command.h"
 #include "cli/policy/cli_policy.h"
@@ -38,8 +38,7 @@ int policy_command_show(int argc, char **argv)
 	static const struct syntax syntax = {
 		.command = "policy show",
 		.usage = "policy show [NAME] [OPTIONS]",
-		.about = "Shows what a policy (default) says, with all that it leaves unsaid "
-			 "filled in.",
+		.about = "Shows a policy (default: default), with all defaults filled in.",
 		.options = options,
 		.options_count = ARRAY_SIZE(options),
 		.operands_max = 1,

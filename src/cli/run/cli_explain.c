@@ -191,16 +191,12 @@ int command_explain(int argc, char **argv)
 		.command = "explain",
 		.usage = "explain [OPTIONS] FILE | - | -c CODE [-- ARGS...]\n"
 			 "explain [OPTIONS] -- CMD [ARGS...]",
-		.about =
-			"Shows the plan of a run: every step that builds its cell, in order, who "
-			"carries\n"
-			"it out (the warden outside, init inside, the payload process that becomes "
-			"the\n"
-			"program), what it is about and why; then the rules behind it, each with "
-			"the line\n"
-			"of the policy that says it and the steps that carry it out. Nothing runs, "
-			"unless\n"
-			"--time is given.",
+		.about = "Shows the plan of a run: every step that builds its cell, in order,\n"
+			 "with the process that carries it out (the warden outside, init inside,\n"
+			 "the payload process that becomes the program), its subject and its\n"
+			 "reason; then the rules behind the plan, each with its line in the\n"
+			 "policy and the steps that enforce it. Nothing runs, unless --time is\n"
+			 "given.",
 		.options = options,
 		.options_count = run_options(RUN_COMMAND_EXPLAIN, options),
 		.operands_max = 1,

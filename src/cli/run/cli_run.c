@@ -34,7 +34,7 @@ static void cleanup_result(struct brig_result **result)
 	brig_result_free(*result);
 }
 
-/* Where output goes, and the end of what was written to stderr. */
+/* Where output goes, and the end of the text on stderr. */
 struct output {
 	struct output_writer out[2];
 	char tail[1024];
@@ -66,7 +66,7 @@ static void on_output(void *user, int stream, const void *data, size_t size)
 	}
 }
 
-/* A program that wants the file beside it: nothing of its directory is in the cell by itself. */
+/* For a program that needs a file next to it: its directory is not in the cell by default. */
 static void hint_at_project(const struct run_args *args, const struct brig_result *result,
 			    const struct output *output)
 {
@@ -77,7 +77,7 @@ static void hint_at_project(const struct run_args *args, const struct brig_resul
 	}
 	_cleanup_free_ char *missing = run_project_missing(file, output->tail);
 	if (missing) {
-		report_line("import: %s lies beside %s, but not in the cell; --project copies the "
+		report_line("import: %s is next to %s, but not in the cell; --project copies the "
 			    "directory, --in a file",
 			    missing, file);
 	}
@@ -110,7 +110,7 @@ static int write_files(const struct run_args *args, const struct brig_result *re
 	return r < 0 ? r : 1;
 }
 
-/* Compilers talk before the program does: what they said was not streamed. */
+/* Compilers print before the program does: their output was not streamed. */
 static void show_compiler_text(const struct brig_result *result, struct output_writer *out)
 {
 	if (result->status == BRIG_COMPILE_FAILED) {
@@ -136,7 +136,7 @@ static int tell(const struct run_args *args, const struct brig_result *result, c
 		if (result->value_json) {
 			report_line("value: %s", result->value_json);
 		} else if (result->value_repr) {
-			report_line("value, which is no JSON: %s", result->value_repr);
+			report_line("value, which is not JSON: %s", result->value_repr);
 		}
 		run_files_report(result, r != 0);
 	}
@@ -144,7 +144,7 @@ static int tell(const struct run_args *args, const struct brig_result *result, c
 		report_usage_figures(result);
 	}
 	if (r < 0) {
-		/* The result is out already: this can only be told to a person. */
+		/* The result is printed already: this error can only go to stderr. */
 		report_error(&error, false);
 		return STATUS_ERROR;
 	}
@@ -165,7 +165,7 @@ static int run_with(const struct run_args *args, struct run_request *request, st
 						.config_dir = args->config,
 						.audit_file = args->audit,
 						.no_cache = args->no_cache };
-	/* One cell is made ahead, and it is this run's: there will be no second one. */
+	/* One cell is made in advance, for this run: there will be no second one. */
 	struct brig_warm_options warm = { .size = sizeof(warm), .cells_max = 1, .pools_max = 1 };
 
 	if (request->request.start == BRIG_START_WARM) {
@@ -181,10 +181,10 @@ static int run_with(const struct run_args *args, struct run_request *request, st
 	if (brig_context_new(&options, &context, &error) < 0) {
 		return report_error(&error, args->json);
 	}
-	/* Heard from the start on: a signal between start and loop must not be lost. */
+	/* Opened before the start: a signal between start and loop must not be lost. */
 	signals = run_signals_open(args->terminal);
 	if (signals < 0) {
-		error_errno(&error, BRIG_E_SYSTEM, -signals, "cannot listen for signals");
+		error_errno(&error, BRIG_E_SYSTEM, -signals, "cannot set up signal handling");
 		return report_error(&error, args->json);
 	}
 	if (start(context, &request->request, !args->json, &run, &error) < 0) {
@@ -207,7 +207,7 @@ static int run_with(const struct run_args *args, struct run_request *request, st
 	}
 	result = brig_run_take_result(run);
 	if (!result) {
-		error_set(&error, BRIG_E_SYSTEM, 0, "the run left no result");
+		error_set(&error, BRIG_E_SYSTEM, 0, "the run ended without a result");
 		return report_error(&error, args->json);
 	}
 	if (!args->json) {
@@ -221,7 +221,7 @@ static int run_with(const struct run_args *args, struct run_request *request, st
 	return status;
 }
 
-/* Waits for whoever reads: the service then waits with its program. */
+/* Waits for the reader of our stdout: the service then waits with its program. */
 static int on_service_output(void *user, int stream, const void *data, size_t size)
 {
 	struct output *output = user;
@@ -233,7 +233,7 @@ static int on_service_output(void *user, int stream, const void *data, size_t si
 static int drop_output(void *user, int stream, const void *data, size_t size)
 {
 	(void)user, (void)stream, (void)data, (void)size;
-	return 0; /* the result has it all */
+	return 0; /* the result contains it all */
 }
 
 static int run_by_service(const struct run_args *args, struct run_request *request,
@@ -265,11 +265,11 @@ static int check_terminal(const struct run_args *args, struct brig_error *err)
 {
 	if (args->terminal && (args->json || args->service)) {
 		return error_set(err, BRIG_E_INPUT, EINVAL,
-				 "-it does not go with --json or --service");
+				 "-it cannot be combined with --json or --service");
 	}
 	if (args->terminal && !run_args_feeds(args)) {
 		return error_set(err, BRIG_E_INPUT, EINVAL,
-				 "-it does not go with -: the code is read from there");
+				 "-it cannot be combined with -: stdin is the code");
 	}
 	return 0;
 }
@@ -325,7 +325,7 @@ int command_run(int argc, char **argv)
 			 "network,\n"
 			 "117 disk, 118 output, 121 cpu, 122 memory, 123 process limit, 124 "
 			 "timeout,\n"
-			 "119 compile failed, 120 lost, 125 error of brig's own, 126 refused, 127 "
+			 "119 compile failed, 120 lost, 125 error of brig itself, 126 refused, 127 "
 			 "not\n"
 			 "found, 2 usage.",
 	};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Asking a person: see consent.h. */
+/* Asks the user for consent: see consent.h. */
 #include "cli/run/consent.h"
 
 #include <fcntl.h>
@@ -37,7 +37,7 @@ bool consent_ask(const struct brig_context *context, const struct brig_request *
 	struct terminal_escape terminal = { 0 };
 	struct policy *policy = NULL;
 
-	/* Without a terminal on both there is nobody who could have read the question. */
+	/* Without a terminal on both there is no user who could have read the question. */
 	if (isatty(STDIN_FILENO) != 1 || isatty(STDERR_FILENO) != 1 ||
 	    policy_load(&context->policies, request->policy ? request->policy : "default", &policy,
 			NULL) < 0) {

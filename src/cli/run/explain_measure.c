@@ -35,7 +35,8 @@ int explain_build(struct brig_context *context, const struct brig_request *reque
 	if (r == 0) {
 		r = error_set(err, BRIG_E_INPUT, ENOENT,
 			      "the code did not compile, or there is no build cache");
-		error_remedy(err, "brig run shows what the compiler says; do not use --no-cache");
+		error_remedy(err,
+			     "run brig run to see the compiler's errors, and leave out --no-cache");
 	}
 	return r < 0 ? r : 0;
 }

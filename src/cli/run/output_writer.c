@@ -13,8 +13,8 @@
 #include "base/cleanup.h"
 
 /*
- * O_NONBLOCK belongs to the open file, which the shell and every other process on the same
- * terminal or pipe share with us; so it is set on a description of our own.
+ * O_NONBLOCK belongs to the open file, which the shell and every other process on the same terminal
+ * or pipe share with us; so it is set on an open file of our own.
  */
 static int open_anew(int fd)
 {
@@ -61,7 +61,7 @@ static ssize_t write_some(const struct output_writer *writer, const char *data, 
 	case OUTPUT_WRITER_SOCKET:
 		return send(writer->fd, data, size, MSG_DONTWAIT | MSG_NOSIGNAL);
 	case OUTPUT_WRITER_SHARED:
-		/* A pipe that can be written to has room for PIPE_BUF bytes. */
+		/* A writable pipe has room for PIPE_BUF bytes. */
 		if (poll(&ready, 1, 0) == 0) {
 			errno = EAGAIN;
 			return -1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A result out of its JSON: see result_read.h. */
+/* Parses a result from its JSON: see result_read.h. */
 #include "cli/run/result_read.h"
 
 #include <stdio.h>
@@ -114,7 +114,7 @@ static enum brig_event_kind read_kind(json_t *event)
 	return (enum brig_event_kind)kind;
 }
 
-/* Kinds that a newer service has are left out. */
+/* Kinds that only a newer service knows are left out. */
 static int read_events(json_t *json, struct brig_result *result)
 {
 	json_t *events = json_object_get(json, "events");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writing files that come back: see run_files.h. */
+/* Writes returned files: see run_files.h. */
 #include "cli/run/run_files.h"
 
 #include <errno.h>
@@ -15,8 +15,9 @@
 #include "cli/report.h"
 
 /*
- * Part by part, each by the descriptor of the one before and none of them a link: this needs no
- * openat2, and no link planted meanwhile can lead away. *ret_name is the last part.
+ * Component by component, each by the descriptor of the one before and none of them a link: this
+ * needs no openat2, and a link that is planted meanwhile cannot lead elsewhere. *ret_name is the
+ * last component.
  */
 static int open_parent(int dir, const char *path, const char **ret_name)
 {
@@ -58,8 +59,8 @@ static int write_data(int fd, const char *data, uint64_t size)
 }
 
 /*
- * git runs what hooks/ and config in there name, at the next commit or even status. Whatever the
- * case: some file systems fold it.
+ * git runs programs from hooks/ and config in there, at the next commit or even status. Case is
+ * ignored: some file systems fold it.
  */
 static bool in_git_directory(const char *path)
 {
@@ -86,7 +87,10 @@ static int write_file(int dir, const struct brig_file_out *file,
 	if (parent < 0) {
 		return parent;
 	}
-	/* Removed, not truncated: what else has that file open or linked keeps it as it was. */
+	/*
+	 * Removed, not truncated: a process that has the old file open or linked keeps it
+	 * unchanged.
+	 */
 	if (options->force && unlinkat(parent, name, 0) < 0 && errno != ENOENT) {
 		return -errno;
 	}
@@ -108,9 +112,10 @@ static int write_error(const char *dir, const char *path, int errnum, struct bri
 	int r = error_errno(err, BRIG_E_INPUT, errnum, "cannot write %s beneath %s", path, dir);
 
 	if (errnum == EEXIST) {
-		error_remedy(err, "remove it, choose another --out-dir, or allow it with --force");
+		error_remedy(err,
+			     "remove it, choose another --out-dir, or replace it with --force");
 	} else if (errnum == ELOOP || errnum == ENOTDIR) {
-		error_remedy(err, "something on the way is a link or a file, and is not followed");
+		error_remedy(err, "a part of the path is a link or a file, and is not followed");
 	}
 	return r;
 }
@@ -128,7 +133,7 @@ int run_files_write(const struct brig_result *result, const struct run_files_opt
 	if (mkdir(dir, 0777) < 0 && errno != EEXIST) {
 		return error_errno(err, BRIG_E_INPUT, errno, "cannot make --out-dir %s", dir);
 	}
-	/* The directory itself is the caller's own word: here a link is followed. */
+	/* The directory itself was given by the caller: here a link is followed. */
 	_cleanup_close_ int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0) {
 		return error_errno(err, BRIG_E_INPUT, errno, "cannot open --out-dir %s", dir);
@@ -151,7 +156,7 @@ int run_files_write(const struct brig_result *result, const struct run_files_opt
 		}
 	}
 	if (git > 0) {
-		report_line("files: %zu not written, %s first: git would run what lies there", git,
+		report_line("files: %zu not written, %s first: git would run files there", git,
 			    first_git);
 	}
 	return 0;

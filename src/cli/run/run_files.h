@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files that come back from a run, written beneath a directory of the caller's. */
+/* Files that a run returns, written below a directory of the caller. */
 #ifndef BRIG_CLI_RUN_RUN_FILES_H
 #define BRIG_CLI_RUN_RUN_FILES_H
 
@@ -9,17 +9,17 @@
 
 struct run_files_options {
 	const char *dir;
-	bool force; /* replace what is there already */
+	bool force; /* replace existing files */
 	bool exec;  /* keep the execute bits */
 };
 
 /*
- * Their names and modes were chosen by a program that nobody has read: no link is followed, nothing
- * that is there already is replaced unless `force`, nothing can be executed unless `exec`, nothing
- * is written outside of `dir`, and nothing ever into a git directory: git would run it.
+ * Their names and modes were chosen by an untrusted program: no link is followed, no existing file
+ * is replaced unless `force`, no file is executable unless `exec`, nothing is written outside of
+ * `dir`, and nothing ever into a git directory: git would run it.
  */
 int run_files_write(const struct brig_result *result, const struct run_files_options *options,
 		    struct brig_error *err);
-/* What came back and where it is, what changed: lines on stderr. */
+/* The returned files and their location, and the changes: lines on stderr. */
 void run_files_report(const struct brig_result *result, bool written);
 #endif

@@ -44,66 +44,65 @@ static int take_start(void *into, const struct option_info *option, const char *
 	return run_start_parse(option->name, value, &args->start, err);
 }
 
-/* In front of the limits... */
+/* Before the limits... */
 static const struct option_row first[] = {
-	{ ALL, { "-c", "CODE", "the code itself", option_take_text, AT(code), NULL } },
+	{ ALL, { "-c", "CODE", "the code to run", option_take_text, AT(code), NULL } },
 	{ ALL,
 	  { "--lang", "LANGUAGE", "language; else by extension or #! line", option_take_text,
 	    AT(language), NULL } },
 	{ ALL,
-	  { "--policy", "POLICY", "what it may do: default, strict, open, ...", option_take_text,
-	    AT(policy), NULL } },
+	  { "--policy", "POLICY", "the policy of the run: default, strict, open, ...",
+	    option_take_text, AT(policy), NULL } },
 };
 
-/* ...and behind them. */
+/* ...and after them. */
 static const struct option_row last[] = {
 	{ ALL,
-	  { "--clamp", NULL, "limits that the policy refuses become the nearest it allows",
+	  { "--clamp", NULL, "change refused limits to the nearest that the policy allows",
 	    option_take_flag, AT(clamp), NULL } },
 	{ ALL,
-	  { "--guard", "MODE", "look at Python before it runs: off, imports, strict",
+	  { "--guard", "MODE", "check Python code before it runs: off, imports, strict",
 	    option_take_text, AT(guard), NULL } },
 	{ RUN,
-	  { "--check", NULL, "only look at the code: what the guard says, and its risk",
+	  { "--check", NULL, "only check the code with the guard, and print its risk",
 	    option_take_flag, AT(check), NULL } },
 	{ ALL,
 	  { "--in", "[NAME=]FILE", "copy a file to /sandbox/NAME; repeatable", option_take_list,
 	    AT(in), NULL } },
 	{ ALL,
-	  { "--project", NULL, "copy the files of FILE's directory too, but for hidden ones",
+	  { "--project", NULL, "also copy the files of FILE's directory, except hidden ones",
 	    option_take_flag, AT(project), NULL } },
 	{ BOTH,
-	  { "--out", "GLOB", "bring back files of /sandbox besides out/; repeatable",
+	  { "--out", "GLOB", "return files of /sandbox in addition to out/; repeatable",
 	    option_take_list, AT(out), NULL } },
 	{ RUN,
-	  { "--out-dir", "DIR", "write files that come back beneath DIR (\".\" with --out)",
+	  { "--out-dir", "DIR", "write returned files below DIR (\".\" with --out)",
 	    option_take_text, AT(out_dir), NULL } },
 	{ RUN,
-	  { "--out-exec", NULL, "let files that come back keep their execute bits",
-	    option_take_flag, AT(out_exec), NULL } },
+	  { "--out-exec", NULL, "keep the execute bits of returned files", option_take_flag,
+	    AT(out_exec), NULL } },
 	{ RUN | LEARN,
-	  { "--force", NULL, "replace files that are there already", option_take_flag, AT(force),
-	    NULL } },
+	  { "--force", NULL, "replace existing files", option_take_flag, AT(force), NULL } },
 	{ BOTH,
-	  { "--changes", NULL, "report what was created, modified and deleted", option_take_flag,
+	  { "--changes", NULL, "report created, modified and deleted files", option_take_flag,
 	    AT(changes), NULL } },
 	{ ALL,
-	  { "--ro", "[NAME=]DIR", "show a directory as /mnt/NAME; repeatable", option_take_list,
+	  { "--ro", "[NAME=]DIR", "mount a directory at /mnt/NAME; repeatable", option_take_list,
 	    AT(ro), NULL } },
 	{ ALL,
 	  { "--rw", "[NAME=]DIR", "the same, writable; repeatable", option_take_list, AT(rw),
 	    NULL } },
 	{ ALL,
-	  { "--net", "HOST[:PORTS]", "let it connect to a host; repeatable", option_take_list,
+	  { "--net", "HOST[:PORTS]", "allow connections to a host; repeatable", option_take_list,
 	    AT(net), NULL } },
 	{ ALL,
 	  { "--env", "NAME[=VALUE]", "set a variable, or pass brig's own; repeatable",
 	    option_take_list, AT(env), NULL } },
 	{ ALL,
-	  { "--yes", NULL, "a person agrees to this run (policies with auto_run \"ask\")",
-	    option_take_flag, AT(yes), NULL } },
+	  { "--yes", NULL, "consent to this run (policies with auto_run \"ask\")", option_take_flag,
+	    AT(yes), NULL } },
 	{ BOTH,
-	  { "--no-cache", NULL, "compile anew, keep nothing", option_take_flag, AT(no_cache),
+	  { "--no-cache", NULL, "compile again, and store nothing", option_take_flag, AT(no_cache),
 	    NULL } },
 	{ ALL,
 	  { "--config", "DIR", "the operator's policies and runtimes (/etc/brig)",
@@ -112,24 +111,25 @@ static const struct option_row last[] = {
 	  { "--audit", "FILE", "add a record of the run to this audit chain ($BRIG_AUDIT)",
 	    option_take_text, AT(audit), NULL } },
 	{ RUN,
-	  { "-it", NULL, "give it a terminal: this one (policies with \"terminal\" true)",
+	  { "-it", NULL, "give the program this terminal (policies with \"terminal\" true)",
 	    option_take_flag, AT(terminal), NULL } },
 	{ RUN, { "--tty", NULL, "the same", option_take_flag, AT(terminal), NULL } },
 	{ RUN,
-	  { "--service", "URL", "let a service run it: http://HOST:PORT, unix:PATH ($BRIG_TOKEN)",
+	  { "--service", "URL", "run it on a service: http://HOST:PORT, unix:PATH ($BRIG_TOKEN)",
 	    option_take_text, AT(service), NULL } },
 	{ RUN,
 	  { "--start", "HOW", "cold; warm: from a template; auto (cold)", take_start, 0, NULL } },
 	{ RUN,
-	  { "--tenant", "NAME", "whose code this is; cells made ahead are not shared",
+	  { "--tenant", "NAME", "the owner of the code; tenants share no prepared cells",
 	    option_take_text, AT(tenant), NULL } },
 	{ RUN,
-	  { "--value", NULL, "report what the last expression, or `result`, evaluates to",
+	  { "--value", NULL, "report the value of the last expression, or of `result`",
 	    option_take_flag, AT(value), NULL } },
 	{ RUN,
-	  { "--time", NULL, "say on stderr what the run used", option_take_flag, AT(time), NULL } },
+	  { "--time", NULL, "print the resources that the run used, on stderr", option_take_flag,
+	    AT(time), NULL } },
 	{ EXPLAIN,
-	  { "--time", NULL, "run it, and show how long each step took", option_take_flag, AT(time),
+	  { "--time", NULL, "run it, and show the time of each step", option_take_flag, AT(time),
 	    NULL } },
 	{ RUN,
 	  { "--json", NULL, "print the result as one JSON object", option_take_flag, AT(json),
@@ -154,11 +154,14 @@ static int take_limit(void *into, const struct option_info *option, const char *
 		error_remedy(err, "%s", unit_spelling(info->unit));
 		return r;
 	}
-	/* The policy names the range that holds; 0 would mean "as the policy says" to it. */
+	/*
+	 * The policy's own error names the valid range; 0 would mean "use the policy's value" to
+	 * it.
+	 */
 	if (r == 0 && number == 0 && info->least <= 1 && info->usual) {
 		r = error_set(err, BRIG_E_INPUT, ERANGE, "%s: %s is out of range", option->name,
 			      value);
-		error_remedy(err, "give at least 1");
+		error_remedy(err, "give 1 or more");
 		return r;
 	}
 	*limit_of(&args->limits, info) = r < 0                    ? info->most + 1
@@ -192,7 +195,7 @@ size_t run_options(enum run_command command, struct option_info ret[RUN_OPTIONS_
 	}
 	for (size_t i = 0; i < limit_table_count; i++) {
 		const struct limit_info *info = &limit_table[i];
-		/* A limit of what cells do not have cannot be asked for. */
+		/* A limit on something that cells do not have is not an option. */
 		if (info->option && info->most > 0 && count < RUN_OPTIONS_MAX - ARRAY_SIZE(last)) {
 			ret[count++] = (struct option_info){ .name = info->option,
 							     .value = unit_value(info->unit),

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The line of `brig run`, `brig explain` and `brig policy learn`, and the request of it. */
+/*
+ * The command line of `brig run`, `brig explain` and `brig policy learn`, and the request made from
+ * it.
+ */
 #ifndef BRIG_CLI_RUN_RUN_OPTIONS_H
 #define BRIG_CLI_RUN_RUN_OPTIONS_H
 
@@ -8,7 +11,7 @@
 #include "base/strlist.h"
 #include "cli/options.h"
 
-/* What was said, as it was said. Strings are borrowed from argv. */
+/* The options as given. Strings are borrowed from argv. */
 struct run_args {
 	const char *code, *language, *policy, *out_dir, *config, *audit;
 	struct brig_limits limits;
@@ -28,11 +31,11 @@ enum run_command { RUN_COMMAND_RUN, RUN_COMMAND_EXPLAIN, RUN_COMMAND_LEARN };
 /* The rows of a command: limits come from the table of limits. Returns how many. */
 size_t run_options(enum run_command command, struct option_info ret[RUN_OPTIONS_MAX]);
 
-/* "auto", "cold" or "warm"; `from` is who said it, for the error. */
+/* "auto", "cold" or "warm"; `from` is its source, for the error. */
 int run_start_parse(const char *from, const char *word, enum brig_start *ret,
 		    struct brig_error *err);
 
-/* A request, with what it points to. */
+/* A request, with the data that it points to. */
 struct run_request {
 	struct brig_request request;
 	struct brig_file_in *files;                /* owned */
@@ -42,7 +45,7 @@ struct run_request {
 	struct strlist env;
 	struct buf code; /* from stdin */
 };
-/* -EINVAL: the line is wrong. Reads the code from stdin if that is what was asked. */
+/* -EINVAL: the command line is invalid. Reads the code from stdin if requested. */
 int run_request_make(const struct run_args *args, struct run_request *ret, struct brig_error *err);
 void run_request_done(struct run_request *request);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The files beside a program: see run_project.h. */
+/* The files next to a program: see run_project.h. */
 #include "cli/run/run_project.h"
 
 #include <dirent.h>
@@ -36,7 +36,7 @@ static int too_many(const struct listing *listing)
 			  "--project: %s has more than %u files, or is deeper than %u directories",
 			  listing->root, PROJECT_FILES_MAX, PROJECT_DEPTH_MAX);
 
-	error_remedy(listing->err, "name single files with --in, or show the directory with --ro");
+	error_remedy(listing->err, "copy single files with --in, or mount the directory with --ro");
 	return r;
 }
 
@@ -111,7 +111,7 @@ int run_project_list(const char *file, struct strlist *names, struct strlist *pa
 	if (!root) {
 		return error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory for --project");
 	}
-	/* The directory itself is the caller's own word: here a link is followed. */
+	/* The directory itself was given by the caller: here a link is followed. */
 	_cleanup_close_ int fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0) {
 		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): knows no cleanup attributes */
@@ -121,7 +121,7 @@ int run_project_list(const char *file, struct strlist *names, struct strlist *pa
 	return list_directory(&listing, fd, ".", "", 0);
 }
 
-/* A plain word of a file name at the start of `text`; its length. */
+/* A plain part of a file name at the start of `text`; its length. */
 static size_t plain_length(const char *text)
 {
 	return strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-");

@@ -30,7 +30,9 @@ int run_signals_open(bool resizes)
 		sigaddset(&heard, SIGWINCH);
 	}
 	blocked = heard;
-	/* A reader that went away is told by EPIPE; dying of it would leave the cell unwatched. */
+	/*
+	 * A closed reader is reported by EPIPE; dying of the signal would leave the cell unwatched.
+	 */
 	sigaddset(&blocked, SIGPIPE);
 	if (sigprocmask(SIG_BLOCK, &blocked, NULL) < 0) {
 		return -errno;
@@ -58,8 +60,8 @@ static void hear_signal(struct run_pump *pump)
 }
 
 /*
- * poll says that there is something, so this read does not block; O_NONBLOCK is not set, because
- * the shell reads from the same open file.
+ * poll reports input, so this read does not block; O_NONBLOCK is not set, because the shell reads
+ * from the same open file.
  */
 static void read_stdin(struct run_pump *pump)
 {
@@ -79,7 +81,7 @@ static void feed(struct run_pump *pump)
 	while (pump->at < pump->size) {
 		long n = brig_run_feed(pump->run, pump->chunk + pump->at, pump->size - pump->at);
 		if (n == 0) {
-			return; /* full: the run's fd tells when there is room */
+			return; /* full: the run's fd reports when there is room */
 		}
 		if (n < 0) {
 			pump->at = pump->size = 0; /* the program closed its input */
@@ -113,7 +115,7 @@ static void watch(const struct run_pump *pump, bool running, struct pollfd fds[F
 	}
 }
 
-/* Nobody reads what the program prints: it may as well end, as any filter would. */
+/* The reader of the program's output is gone: the program may end, as any filter would. */
 static void check_reader(struct run_pump *pump)
 {
 	if (pump->out[0] && pump->out[0]->errnum && !pump->caught) {
@@ -128,7 +130,7 @@ static bool out_waits(const struct run_pump *pump)
 	       (pump->out[1] && output_writer_waits(pump->out[1]));
 }
 
-/* The run is over; its last bytes may still wait for a slow reader. A signal gives them up. */
+/* The run is over; its last bytes may still wait for a slow reader. A signal discards them. */
 static void drain(struct run_pump *pump)
 {
 	struct pollfd fds[FDS];

@@ -20,10 +20,10 @@ struct run_pump {
 };
 
 /*
- * The signals that end a run, blocked and readable from the fd that is returned; -errno. Those
- * that brig was started to ignore (nohup) stay ignored.
+ * The signals that end a run, blocked and readable from the returned fd; -errno. Signals that brig
+ * was started to ignore (nohup) stay ignored.
  */
-int run_signals_open(bool resizes); /* and SIGWINCH, which does not */
+int run_signals_open(bool resizes); /* and SIGWINCH, which does not end it */
 
 int run_pump(struct run_pump *pump, struct brig_error *err);
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From the words of a line to a request. */
+/* Makes a request from the words of a command line. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "cli/run/run_options.h"
 #include "cli/run/run_project.h"
 
-/* More than any request may hold: what is beyond is refused here already. */
+/* More than any request may contain: larger input is refused here already. */
 #define CODE_BYTES_MAX (16u << 20)
 
 static int no_memory(struct brig_error *err)
@@ -124,7 +124,7 @@ static int make_env(const struct run_args *args, struct run_request *ret, struct
 
 		if (!value) {
 			int r = error_set(err, BRIG_E_INPUT, EINVAL,
-					  "--env %s: there is no such variable", word);
+					  "--env %s: the variable is not set", word);
 			error_remedy(err, "set it with --env %s=VALUE", word);
 			return r;
 		}
@@ -156,7 +156,7 @@ static int read_code(struct buf *code, struct brig_error *err)
 		buf_add(code, chunk, (size_t)n);
 		if (code->size > CODE_BYTES_MAX) {
 			return error_set(err, BRIG_E_INPUT, EFBIG,
-					 "the code from stdin has more than 16 MiB");
+					 "the code from stdin is larger than 16 MiB");
 		}
 	}
 	if (text_is_blank(code->data, code->size)) {
@@ -174,14 +174,14 @@ static int make_source(const struct run_args *args, struct run_request *ret, str
 	const char *const *rest = (const char *const *)args->given.rest;
 
 	if (args->code && operand) {
-		int r = error_set(err, BRIG_E_INPUT, EINVAL,
-				  "code was given twice: by -c and as %s", operand);
-		error_remedy(err, "arguments of the program come behind --");
+		int r = error_set(err, BRIG_E_INPUT, EINVAL, "code given twice: by -c and as %s",
+				  operand);
+		error_remedy(err, "put arguments of the program after --");
 		return r;
 	}
 	if (!args->code && !operand) {
 		if (!rest || !rest[0]) {
-			int r = error_set(err, BRIG_E_INPUT, EINVAL, "there is nothing to run");
+			int r = error_set(err, BRIG_E_INPUT, EINVAL, "missing code or command");
 			error_remedy(err, "give a file, - for stdin, -c CODE, or -- CMD ARGS");
 			return r;
 		}
@@ -203,7 +203,7 @@ static int make_source(const struct run_args *args, struct run_request *ret, str
 	return 0;
 }
 
-/* The variable lets a whole suite of tests be run either way. */
+/* The variable lets a whole test suite run either way. */
 static int make_start(const struct run_args *args, struct run_request *ret, struct brig_error *err)
 {
 	const char *word = getenv("BRIG_START");
@@ -234,7 +234,9 @@ int run_request_make(const struct run_args *args, struct run_request *ret, struc
 						  .guard = args->guard,
 						  .check = args->check } };
 	ret->request.out = (const char *const *)args->out.items;
-	/* Who has a shell on this host has its network too: the policy says how far that goes. */
+	/*
+	 * A user with a shell on this host has its network too: the policy decides how much of it.
+	 */
 	ret->request.network = (const char *const *)args->net.items;
 	ret->request.network_own = true;
 	int r = make_files(args, ret, err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A run of a service's: see run_service.h. The answer is a stream of events; a connection that is
- * closed ends the run, so a signal that ends brig ends it too.
+ * A run on a service: see run_service.h. The response is a stream of events. Closing the connection
+ * ends the run, so a signal that ends brig ends it too.
  */
 #include "cli/run/run_service.h"
 

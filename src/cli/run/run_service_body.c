@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A request as a service reads it: see run_service.h. */
+/* A request in the service's format: see run_service.h. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,30 +11,30 @@
 #include "policy/policy.h"
 #include "runtime/runtime.h"
 
-#define INPUT_BYTES_MAX (64u << 20) /* more than a service takes: it says so itself */
+#define INPUT_BYTES_MAX (64u << 20) /* more than a service accepts: the service reports the error */
 
-/* What only makes sense where the cell is on this host. */
+/* Options that only make sense where the cell is on this host. */
 static int check_line(const struct run_args *args, struct brig_error *err)
 {
 	const struct {
 		const char *option, *remedy;
 		bool given;
 	} local[] = {
-		{ "-- CMD", "hand in code: a file, - or -c",
+		{ "-- CMD", "give code: a file, - or -c",
 		  !args->code && !args->given.operands_count },
 		{ "--ro and --rw",
-		  "directories of this host are not there; copy files in with --in",
+		  "the service cannot mount directories of this host; copy files with --in",
 		  args->ro.count + args->rw.count > 0 },
-		{ "--config", "the service has policies of its own", args->config != NULL },
-		{ "--audit", "the service keeps a record of its own", args->audit != NULL },
-		{ "--tenant", "the service knows by the token who you are", args->tenant != NULL },
-		{ "--no-cache", "the service keeps its own build cache", args->no_cache },
+		{ "--config", "the service uses its own policies", args->config != NULL },
+		{ "--audit", "the service writes its own audit chain", args->audit != NULL },
+		{ "--tenant", "the token determines the tenant", args->tenant != NULL },
+		{ "--no-cache", "the service has its own build cache", args->no_cache },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(local); i++) {
 		if (local[i].given) {
 			int r = error_set(err, BRIG_E_INPUT, EINVAL,
-					  "--service does not go with %s", local[i].option);
+					  "--service cannot be combined with %s", local[i].option);
 			error_remedy(err, "%s", local[i].remedy);
 			return r;
 		}
@@ -98,7 +98,7 @@ static int add_files(const struct brig_request *request, struct json_out *out,
 	return 0;
 }
 
-/* All of it: a service takes the input with the request. A person at a terminal has none. */
+/* All of it: a service takes the input with the request. A terminal counts as empty input. */
 static int add_stdin(const struct run_args *args, struct json_out *out, struct brig_error *err)
 {
 	_cleanup_(buf_done)

@@ -11,7 +11,7 @@ int screen_check(struct brig_request *request, struct brig_error *err)
 	if (isatty(STDIN_FILENO) != 1 || isatty(STDOUT_FILENO) != 1) {
 		int r = error_set(err, BRIG_E_INPUT, ENOTTY,
 				  "-it: stdin and stdout are not a terminal");
-		error_remedy(err, "leave -it out: streams pass through without it");
+		error_remedy(err, "leave out -it: streams pass through without it");
 		return r;
 	}
 	request->terminal = true;
@@ -47,7 +47,7 @@ int screen_take(struct screen *screen, struct brig_error *err)
 void screen_give_back(struct screen *screen)
 {
 	if (screen->raw) {
-		/* Flushed: answers and keys that were for the program are not for the shell. */
+		/* Flushed: answers and keys that were for the program must not reach the shell. */
 		tcsetattr(STDIN_FILENO, TCSAFLUSH, &screen->before);
 		screen->raw = false;
 	}

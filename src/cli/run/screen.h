@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * brig's own terminal while a program has it (brig run -it): raw, so that each key is the
- * program's; and what the program prints, without the sequences that reach beyond the screen.
+ * brig's own terminal while a program uses it (brig run -it): in raw mode, so that each key goes to
+ * the program; and a filter for the program's output, without the sequences that have effects
+ * beyond the screen.
  */
 #ifndef BRIG_CLI_RUN_SCREEN_H
 #define BRIG_CLI_RUN_SCREEN_H
@@ -26,35 +27,37 @@ void screen_give_back(struct screen *screen);
 
 /*
  * Text in UTF-8, cursor, colours, erasing and the modes of screen_modes.c pass. Titles, the
- * clipboard, queries that the terminal answers as if its owner typed, C1 controls in any form, and
- * all other strings of commands do not: they are left out.
+ * clipboard, queries that the terminal answers as if its user typed, C1 controls in any form, and
+ * all other command strings do not: they are left out.
  */
 struct screen_filter {
 	enum {
 		SCREEN_TEXT = 0,
 		SCREEN_CHARACTER, /* in a character of more than one byte */
-		SCREEN_ESCAPE,    /* behind ESC */
-		SCREEN_CHARSET,   /* behind ESC ( and its like: one more */
-		SCREEN_SEQUENCE,  /* behind ESC [ */
-		SCREEN_STRING,    /* behind ESC ] P X ^ _: until BEL or ESC \ */
+		SCREEN_ESCAPE,    /* after ESC */
+		SCREEN_CHARSET,   /* after ESC ( and similar: one more byte */
+		SCREEN_SEQUENCE,  /* after ESC [ */
+		SCREEN_STRING,    /* after ESC ] P X ^ _: until BEL or ESC \ */
 		SCREEN_STRING_ESCAPE,
 	} state;
 	char held[64]; /* the sequence or character so far */
 	unsigned size;
-	bool dropped; /* it is longer than that, or has what no harmless one has */
-	/* What the program left otherwise than it was. */
-	uint32_t modes; /* by their places in the table of modes */
+	bool dropped; /* it is too long, or has a byte that no harmless one has */
+	/* Modes that the program has changed. */
+	uint32_t modes; /* by their index in the table of modes */
 	bool coloured, charset, keypad;
 };
 void screen_filter_add(struct screen_filter *filter, const char *data, size_t size,
 		       struct buf *out);
 /*
- * The program is gone: the modes are as before it. With the mouse still reported, each click would
- * type into the shell; with concealed text, nobody would see what brig says.
+ * The program has ended: restores the modes. With mouse reports still on, each click would type
+ * into the shell; with concealed text, brig's own messages would be invisible.
  */
 void screen_filter_end(struct screen_filter *filter, struct buf *out);
 
-/* A whole ESC [ sequence, that ends with h or l: may it pass? Keeps in mind what it changes. */
+/*
+ * A whole ESC [ sequence that ends with h or l: may it pass? Remembers the modes that it changes.
+ */
 bool screen_modes_take(struct screen_filter *filter);
 void screen_modes_end(struct screen_filter *filter, struct buf *out);
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a program with a terminal may do to it: see screen.h. */
+/* The filter for a program with a terminal: see screen.h. */
 #include <string.h>
 
 #include "base/utf8.h"
@@ -10,11 +10,11 @@
  * regions. Not among them: n, c, x, t (the terminal answers), i (prints on paper), p and q.
  */
 static const char harmless_sequences[] = "@ABCDEFGHIJKLMPSTXZ`abdefghlmrsu";
-/* With "?" the same letters are others, and some are queries: modes and erasing alone. */
+/* With "?" the same letters have other meanings, and some are queries: only modes and erasing. */
 static const char harmless_private[] = "hlJK";
-/* Behind ESC alone: save, restore, index, reset of the screen, keypad. */
+/* After ESC alone: save, restore, index, reset of the screen, keypad. */
 static const char harmless_escapes[] = "78DEHMc=>";
-/* Terminals have been seen to take numbers of many digits at their word. */
+/* Some terminals act on numbers of many digits literally. */
 #define DIGITS_MAX 5
 
 static const char replacement[] = "\xef\xbf\xbd";
@@ -62,7 +62,7 @@ static bool is_c1(uint32_t c)
 	return c >= 0x80 && c < 0xa0;
 }
 
-/* False: the character ended before this byte, which is no part of it. */
+/* False: the character ended before this byte, which is not part of it. */
 static bool take_character(struct screen_filter *filter, char c, struct buf *out)
 {
 	unsigned char first = (unsigned char)filter->held[0];
@@ -126,7 +126,7 @@ static void take_charset(struct screen_filter *filter, char c, struct buf *out)
 	filter->state = SCREEN_TEXT;
 }
 
-/* Numbers alone, and "?" in front of them at most: all else begins or makes another command. */
+/* Digits only, with at most a leading "?": anything else begins or makes another command. */
 static bool is_plain(const struct screen_filter *filter, bool private)
 {
 	unsigned digits = 0;
@@ -154,7 +154,7 @@ static bool is_harmless(struct screen_filter *filter)
 	if (last == 'h' || last == 'l') {
 		return screen_modes_take(filter);
 	}
-	if (last == 'b') { /* repeats a character: no more often than a line is long */
+	if (last == 'b') { /* repeats a character: at most once per column of a line */
 		return filter->size <= strlen("\x1b[123b");
 	}
 	if (last == 'm') {
@@ -166,7 +166,7 @@ static bool is_harmless(struct screen_filter *filter)
 static void take_sequence(struct screen_filter *filter, char c, struct buf *out)
 {
 	if (c == '\x1b') {
-		filter->state = SCREEN_ESCAPE; /* it was cut */
+		filter->state = SCREEN_ESCAPE; /* the sequence was cut */
 		return;
 	}
 	if (c == '\x18' || c == '\x1a') {

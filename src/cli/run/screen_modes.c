@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Modes of a terminal that a program may set: those that programs for a screen use. Others lock the
- * keyboard, or have the terminal report at once what nobody asked for.
+ * Modes of a terminal that a program may set: those that full-screen programs use. Others lock the
+ * keyboard, or make the terminal send reports at once.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "cli/run/screen.h"
 
 static const struct {
-	bool private; /* behind ESC [ ? */
+	bool private; /* after ESC [ ? */
 	bool on;      /* before any program */
 	unsigned number;
 } modes[] = {
@@ -23,7 +23,7 @@ static const struct {
 	{ true, false, 6 },    /* origin */
 	{ true, true, 7 },     /* wrap */
 	{ true, false, 12 },   /* blinking cursor */
-	{ true, true, 25 },    /* cursor is seen */
+	{ true, true, 25 },    /* cursor is visible */
 	{ true, false, 45 },   /* wrap backwards */
 	{ true, false, 66 },   /* keypad */
 	{ true, false, 69 },   /* margins */

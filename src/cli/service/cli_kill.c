@@ -31,7 +31,7 @@ static int end(void *into, const struct arguments *given)
 
 	if (!id || !id_valid(id)) {
 		error_set(&error, BRIG_E_INPUT, EINVAL,
-			  id ? "'%s' is not an execution's id" : "no execution was named%s",
+			  id ? "'%s' is not an execution id" : "missing execution id%s",
 			  id ? id : "");
 		error_remedy(&error, "brig ps lists them");
 		return report_usage(&error, args->json);
@@ -61,9 +61,9 @@ int command_kill(int argc, char **argv)
 	static const struct syntax syntax = {
 		.command = "kill",
 		.usage = "kill [OPTIONS] ID",
-		.about = "Ends an execution of a service, waits until nothing of it is left, and "
-			 "says what\n"
-			 "became of it. One that has ended already stays as it is.",
+		.about = "Ends an execution of a service, waits until all its processes are\n"
+			 "gone, and prints its final status. An execution that has ended already\n"
+			 "is not changed.",
 		.options = options,
 		.options_count = ARRAY_SIZE(options),
 		.operands_max = 1,

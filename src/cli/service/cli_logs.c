@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `brig logs`: what an execution of a service has written, or is writing. */
+/* `brig logs`: prints the output of an execution of a service, ended or running. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@
 #include "cli/service/event_reader.h"
 #include "cli/terminal_escape.h"
 
-#define SILENCE_MS 300 /* without -f: so long nothing new, and what there is has been shown */
+#define SILENCE_MS 300 /* without -f: after this long without output, all of it was shown */
 
 struct logs_args {
 	bool follow, json;
@@ -28,11 +28,11 @@ struct logs_args {
 struct log_reader {
 	bool json;
 	struct terminal_escape terminals[2];
-	char status[24]; /* of the result, when it has come */
+	char status[24]; /* of the result, after it has arrived */
 	char failure[512];
 };
 
-/* On a terminal a stranger's bytes are made harmless; in a pipe they are what they are. */
+/* On a terminal untrusted bytes are escaped; in a pipe they are passed unchanged. */
 static int show(struct log_reader *reader, int fd, const void *data, size_t size)
 {
 	_cleanup_(buf_done)
@@ -55,7 +55,7 @@ static int show_output(struct log_reader *reader, json_t *data)
 	return r < 0 ? r : show(reader, fd, bytes.data, bytes.size);
 }
 
-/* What was watched; and what was refused, if it did not go well. As brig run has it. */
+/* Watched events; and refusals, if the run failed. As in brig run. */
 static void show_events(json_t *result)
 {
 	json_t *events = json_object_get(result, "events");
@@ -73,7 +73,7 @@ static void show_events(json_t *result)
 	}
 }
 
-/* A line for each event: the service's own JSON, with nothing in it that a terminal obeys. */
+/* One line per event: the service's own JSON, without bytes that a terminal would obey. */
 static int print_event(const char *name, const char *text)
 {
 	_cleanup_(buf_done)
@@ -125,7 +125,7 @@ static int newest(const char *socket, char id[27], struct brig_error *error)
 		if (id_valid(found)) {
 			memcpy(id, found, 27);
 		} else {
-			r = error_set(error, BRIG_E_INPUT, ENOENT, "there are no executions");
+			r = error_set(error, BRIG_E_INPUT, ENOENT, "no executions found");
 		}
 		json_decref(page);
 	}
@@ -144,7 +144,7 @@ static int logs(void *into, const struct arguments *given)
 	int r = 0;
 
 	if (wanted && !id_valid(wanted)) {
-		error_set(&error, BRIG_E_INPUT, EINVAL, "'%s' is not an execution's id", wanted);
+		error_set(&error, BRIG_E_INPUT, EINVAL, "'%s' is not an execution id", wanted);
 		error_remedy(&error, "brig ps --all lists them");
 		return report_usage(&error, args->json);
 	}
@@ -175,7 +175,7 @@ static int logs(void *into, const struct arguments *given)
 	if (reader.failure[0]) {
 		report_line("%s did not run: %s", id, reader.failure);
 	} else if (silent) {
-		report_line("%s is still under way; brig logs -f %s follows it", id, id);
+		report_line("%s is still running; brig logs -f %s follows it", id, id);
 	} else if (strcmp(reader.status, "ok") != 0) {
 		report_line("%s ended: %s", id, reader.status);
 	}
@@ -196,9 +196,8 @@ int command_logs(int argc, char **argv)
 	static const struct syntax syntax = {
 		.command = "logs",
 		.usage = "logs [OPTIONS] [ID]",
-		.about = "Prints what an execution of a service has written: its stdout to stdout, "
-			 "its\n"
-			 "stderr to stderr. Without an ID it is your newest one.",
+		.about = "Prints the output of an execution of a service: its stdout to stdout,\n"
+			 "its stderr to stderr. Without an ID: of your newest one.",
 		.options = options,
 		.options_count = ARRAY_SIZE(options),
 		.operands_max = 1,

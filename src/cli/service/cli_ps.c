@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `brig ps`: what a service is running for you. */
+/* `brig ps`: lists your executions of a service. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,7 +39,8 @@ static int list(void *into, const struct arguments *given)
 		(ps_narrow() ? ps_short : ps_table)(page, 0, &out);
 		status = report_text(&out);
 		if (json_is_string(json_object_get(page, "next"))) {
-			report_line("there are more: only the newest %d were looked at", PAGE_MAX);
+			report_line("more executions exist: only the newest %d are shown",
+				    PAGE_MAX);
 		}
 	}
 	json_decref(page);
@@ -49,10 +50,10 @@ static int list(void *into, const struct arguments *given)
 int command_ps(int argc, char **argv)
 {
 	static const struct option_info options[] = {
-		{ "--all", NULL, "also those that have ended; for operators, of all tenants",
+		{ "--all", NULL, "include ended ones; for operators, of all tenants",
 		  option_take_flag, offsetof(struct ps_args, all), NULL },
-		{ "--tenant", "NAME", "of this tenant, for operators; * for all", option_take_text,
-		  offsetof(struct ps_args, tenant), NULL },
+		{ "--tenant", "NAME", "only of this tenant, for operators; * for all",
+		  option_take_text, offsetof(struct ps_args, tenant), NULL },
 		{ "--json", NULL, "print JSON", option_take_flag, offsetof(struct ps_args, json),
 		  NULL },
 		SERVICE_OPTIONS(struct ps_args, socket),
@@ -60,7 +61,7 @@ int command_ps(int argc, char **argv)
 	static const struct syntax syntax = {
 		.command = "ps",
 		.usage = "ps [OPTIONS]",
-		.about = "Lists the executions that a service runs, or will run, for you.",
+		.about = "Lists your running and queued executions of a service.",
 		.options = options,
 		.options_count = ARRAY_SIZE(options),
 	};

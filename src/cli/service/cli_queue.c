@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `brig queue`: looks at a service's queue, and decides about one that is held. */
+/* `brig queue`: shows a service's queue, and releases or drops a held one. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +37,8 @@ static void print(json_t *queue, struct buf *out)
 		buf_addf(out, "%lld dropped\n", number(queue, "dropped"));
 	}
 	if (strcmp(client_text(queue, "state"), "held") == 0) {
-		buf_adds(out, "The service died several times in a row. See its log for why, then: "
+		buf_adds(out, "The service crashed several times in a row. See its log for the "
+			      "reason, then run: "
 			      "brig queue release, or brig queue drop\n");
 	}
 }
@@ -85,11 +86,10 @@ int command_queue(int argc, char **argv)
 	static const struct syntax syntax = {
 		.command = "queue",
 		.usage = "queue [OPTIONS] [show|release|drop]",
-		.about = "Shows the queue of a service. A queue is held when the service died "
-			 "several times in\n"
-			 "a row: release runs what is in it, drop ends it as cancelled. For "
-			 "operators: root,\n"
-			 "the user that the service runs as, and tokens with that mark.",
+		.about = "Shows the queue of a service. A queue is held after the service\n"
+			 "crashed several times in a row: release runs its entries, drop cancels\n"
+			 "them. For operators: root, the user of the service, and tokens made\n"
+			 "with --operator.",
 		.options = options,
 		.options_count = ARRAY_SIZE(options),
 		.operands_max = 1,

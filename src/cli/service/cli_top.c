@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `brig top`: a service at a glance; on a terminal again and again, else once. */
+/* `brig top`: a service at a glance; on a terminal refreshed until stopped, else once. */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -91,7 +91,7 @@ static void write_figures(const struct figures *now, const struct figures *befor
 	buf_adds(out, "\n\n");
 }
 
-/* Figures that an asker is not told are left out. */
+/* Figures that the caller may not see are left out. */
 static char *to_json(const struct figures *now, json_t *page)
 {
 	const struct {
@@ -160,13 +160,13 @@ static int draw(const struct top_args *args, struct figures *figures, bool first
 	}
 	json_decref(page);
 	if (live) {
-		/* Home, and what was below is gone; our own sequence, so not through report. */
+		/* Cursor home, and clear below; our own sequence, so not through report. */
 		(void)!write(STDOUT_FILENO, "\033[H\033[J", 6);
 	}
 	return report_text(&out) == STATUS_OK ? 0 : -EIO;
 }
 
-/* False: somebody has had enough. */
+/* False: the user has stopped it. */
 static bool wait_a_while(int signals)
 {
 	struct pollfd ready[] = { { .fd = signals, .events = POLLIN },
@@ -222,10 +222,9 @@ int command_top(int argc, char **argv)
 	static const struct syntax syntax = {
 		.command = "top",
 		.usage = "top [OPTIONS]",
-		.about = "Shows what a service is doing: how much, how fast, and your executions; "
-			 "to an\n"
-			 "operator those of all. On a terminal it goes on until q and Enter; else "
-			 "it prints once.",
+		.about = "Shows the load and speed of a service, and your executions; to an\n"
+			 "operator those of all tenants. On a terminal it refreshes until q and\n"
+			 "Enter; else it prints once.",
 		.options = options,
 		.options_count = ARRAY_SIZE(options),
 	};

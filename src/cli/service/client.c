@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One question, one connection, one answer. */
+/* One request, one connection, one response. */
 #include "cli/service/client.h"
 
 #include <errno.h>
@@ -28,7 +28,8 @@ static int read_some(struct client_response *response, struct service_link *link
 	}
 	ssize_t n = service_link_receive(link, chunk, sizeof(chunk));
 	if (n < 0) {
-		return error_errno(err, BRIG_E_SYSTEM, (int)-n, "the service's answer breaks off");
+		return error_errno(err, BRIG_E_SYSTEM, (int)-n,
+				   "the response of the service is incomplete");
 	}
 	return n == 0 ? client_response_close(response, err)
 		      : client_response_take(response, chunk, (size_t)n, err);
@@ -44,7 +45,7 @@ static int refused(const struct client_answer *answer, struct brig_error *err)
 	return r;
 }
 
-/* A token is for TCP alone: by a unix socket the kernel says who asks. */
+/* A token is only sent by TCP: on a unix socket the kernel identifies the caller. */
 static int write_head(const struct client_request *request, const struct service_link *link,
 		      struct buf *out, struct brig_error *err)
 {
@@ -54,7 +55,7 @@ static int write_head(const struct client_request *request, const struct service
 					 "0123456789_-")]) {
 		int r = error_set(err, BRIG_E_INPUT, EINVAL, "BRIG_TOKEN is not a brig token");
 		error_remedy(err,
-			     "set it to what brig token new printed, without quotes or spaces");
+			     "set it to the output of brig token new, without quotes or spaces");
 		return r;
 	}
 	if (token && *token && link->exposed) {
@@ -116,7 +117,9 @@ int client_ask(const struct client_request *request, struct client_answer *ret,
 	}
 	r = send_request(request, &link, err);
 	client_response_init(&response, request, ret);
-	/* A service that refuses need not read it all: it has said why before it closed. */
+	/*
+	 * A service that refuses need not read everything: it has sent the reason before it closed.
+	 */
 	struct brig_error late = { 0 };
 	int read = r == 0             ? read_response(&response, &link, err)
 		   : r == -ECONNRESET ? read_response(&response, &link, &late)
@@ -153,7 +156,9 @@ int client_get(const char *socket, const char *method, const char *path, json_t 
 	*ret = json_loadb(answer.body.data ? answer.body.data : "", answer.body.size,
 			  JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
 	client_answer_done(&answer);
-	return *ret ? 0 : error_set(err, BRIG_E_SYSTEM, EPROTO, "the service's answer is not JSON");
+	return *ret ? 0
+		    : error_set(err, BRIG_E_SYSTEM, EPROTO,
+				"the response of the service is not JSON");
 }
 
 const char *client_text(json_t *object, const char *key)

@@ -42,12 +42,13 @@ static int pass_on(struct client_response *response, const struct http1_text *da
 				      : keep(response->answer, data);
 
 	if (r < 0 && err && !err->message[0]) {
-		return error_errno(err, BRIG_E_SYSTEM, -r, "the service's answer cannot be read");
+		return error_errno(err, BRIG_E_SYSTEM, -r,
+				   "the response of the service cannot be read");
 	}
 	return r;
 }
 
-/* What is wrong with it stays the reader's, which says so next. */
+/* Errors stay in the reader, which reports them next. */
 static void begin_body(struct client_response *response)
 {
 	struct http1_reader *reader = &response->reader;
@@ -58,7 +59,7 @@ static void begin_body(struct client_response *response)
 	}
 }
 
-/* Another one follows an interim response. */
+/* After an interim response another one follows. */
 static int end_response(struct client_response *response)
 {
 	if (!http1_is_interim(&response->reader)) {
@@ -73,11 +74,12 @@ static int fail(const struct client_response *response, struct brig_error *err)
 {
 	enum http1_error error = response->reader.error;
 
-	if (error == HTTP1_CUT_OFF) { /* EPIPE is stdout's */
-		return error_set(err, BRIG_E_SYSTEM, ECONNRESET, "the service's answer breaks off");
+	if (error == HTTP1_CUT_OFF) { /* EPIPE means stdout */
+		return error_set(err, BRIG_E_SYSTEM, ECONNRESET,
+				 "the response of the service is incomplete");
 	}
 	return error_set(err, BRIG_E_SYSTEM, EPROTO,
-			 "the service does not speak HTTP as expected: %s",
+			 "the response of the service is not valid HTTP: %s",
 			 http1_error_text(error));
 }
 

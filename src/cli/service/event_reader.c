@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Events out of bytes: see event_reader.h. */
+/* Parses events from bytes: see event_reader.h. */
 #include "cli/service/event_reader.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@ static int take_event(struct event_reader *reader, char *text)
 		name = strncmp(l, "event: ", 7) == 0 ? l + 7 : name;
 		data = strncmp(l, "data: ", 6) == 0 ? l + 6 : data;
 	}
-	/* Programs write NUL as they write all else. */
+	/* Programs may write NUL like any other byte. */
 	json_t *value = name && data ? json_loads(data, JSON_ALLOW_NUL, NULL) : NULL;
 	if (!value) {
 		return 0;
@@ -36,7 +36,7 @@ int event_reader_take(void *user, const char *data, size_t size)
 {
 	struct event_reader *reader = user;
 	struct buf *text = &reader->text;
-	/* The end of an event may be cut in two: one byte of it may be here already. */
+	/* The end of an event may be split: its first byte may be here already. */
 	size_t from = text->size ? text->size - 1 : 0;
 	size_t used = 0;
 	char *end;
@@ -51,7 +51,7 @@ int event_reader_take(void *user, const char *data, size_t size)
 		r = take_event(reader, text->data + used);
 		from = used = (size_t)(end - text->data) + 2;
 	}
-	/* An event that is not whole stays where it is, however long. */
+	/* An incomplete event stays in the buffer, however long. */
 	if (used > 0 && text->data) {
 		memmove(text->data, text->data + used, text->size - used + 1);
 		text->size -= used;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A stream of events (SSE) of a service, taken apart. */
+/* Parses a stream of events (SSE) of a service. */
 #ifndef BRIG_CLI_SERVICE_EVENT_READER_H
 #define BRIG_CLI_SERVICE_EVENT_READER_H
 
@@ -8,13 +8,13 @@
 #include "base/buf.h"
 
 struct event_reader {
-	/* 0: go on; 1: enough; or -errno. `text` is the event's data as it came. */
+	/* 0: continue; 1: enough; or -errno. `text` is the event's data as received. */
 	int (*take)(void *user, const char *name, json_t *data, const char *text);
 	void *user;
-	struct buf text; /* of the event that has begun */
+	struct buf text; /* of the current event */
 };
 
-/* The shape of client_request.take: `user` is the reader. */
+/* Has the type of client_request.take: `user` is the reader. */
 int event_reader_take(void *reader, const char *data, size_t size);
 void event_reader_done(struct event_reader *reader);
 

@@ -26,7 +26,7 @@ static const struct problem_row rows[] = {
 	{ "not_found", BRIG_E_INPUT, ENOENT, NULL },
 	{ "host_unable", BRIG_E_HOST, EOPNOTSUPP, NULL },
 	{ "unauthorized", BRIG_E_INPUT, EACCES,
-	  "put the token into $BRIG_TOKEN; the operator makes one: brig token new "
+	  "put a token into $BRIG_TOKEN; the operator creates one: brig token new "
 	  "NAME" },
 };
 
@@ -51,7 +51,7 @@ int problem_read(json_t *problem, int status, struct brig_error *err)
 			  : ours ? BRIG_E_INPUT
 				 : BRIG_E_SYSTEM,
 			  row ? row->errnum : EACCES, "%s",
-			  *detail ? detail : "the service refused");
+			  *detail ? detail : "the service refused the request");
 
 	if (*remedy || (row && row->remedy)) {
 		error_remedy(err, "%s", *remedy ? remedy : row->remedy);

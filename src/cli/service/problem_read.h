@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A problem that a service has answered, as the error that brig would have had itself. */
+/* Converts an error response of a service to the error that brig itself would report. */
 #ifndef BRIG_CLI_SERVICE_PROBLEM_READ_H
 #define BRIG_CLI_SERVICE_PROBLEM_READ_H
 
@@ -7,6 +7,6 @@
 
 #include "base/error.h"
 
-/* status: of HTTP; 0 within a stream of events. Returns what error_set() does. */
+/* status: of HTTP; 0 within a stream of events. Returns the result of error_set(). */
 int problem_read(json_t *problem, int status, struct brig_error *err);
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A line for each execution. */
+/* One line for each execution. */
 #include "cli/service/ps_table.h"
 
 #include <errno.h>
@@ -20,12 +20,13 @@ int ps_page(const char *socket, const char *tenant, bool all, unsigned limit, js
 	char path[128];
 
 	if (whose && (strlen(whose) > 64 || whose[strcspn(whose, "&#/?% ")] != '\0')) {
-		return error_set(error, BRIG_E_INPUT, EINVAL, "--tenant: %s is not a name", whose);
+		return error_set(error, BRIG_E_INPUT, EINVAL, "--tenant: %s is not a valid name",
+				 whose);
 	}
 	snprintf(path, sizeof(path), "/v1/executions?limit=%u%s%s", limit, whose ? "&tenant=" : "",
 		 whose ? whose : "");
 	int r = client_get(socket, "GET", path, ret, &refused);
-	if (r < 0 && all && !tenant) { /* not an operator: then all are its own */
+	if (r < 0 && all && !tenant) { /* not an operator: then all are the caller's own */
 		snprintf(path, sizeof(path), "/v1/executions?limit=%u", limit);
 		return client_get(socket, "GET", path, ret, error);
 	}

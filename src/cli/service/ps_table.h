@@ -8,17 +8,17 @@
 #include "base/buf.h"
 #include "base/error.h"
 
-/* Leaves only those under way in {"executions":[...]}, unless all are wanted. */
+/* Leaves only queued and running ones in {"executions":[...]}, unless all are wanted. */
 void ps_filter(json_t *page, bool all);
 /*
- * A page of executions, the newest first: of this tenant; NULL: the asker's own, or with `all`
- * those of all tenants, if the asker is an operator.
+ * A page of executions, the newest first: of this tenant; NULL: the caller's own, or with `all`
+ * those of all tenants, if the caller is an operator.
  */
 int ps_page(const char *socket, const char *tenant, bool all, unsigned limit, json_t **ret,
 	    struct brig_error *error);
-/* At most so many lines; 0: all. The short one has no more than 80 columns. */
+/* At most this many lines; 0: all. The short form has at most 80 columns. */
 void ps_short(json_t *page, size_t most, struct buf *out);
 void ps_table(json_t *page, size_t most, struct buf *out);
-/* Is stdout a terminal that the long one does not fit on? */
+/* Is stdout a terminal that is too narrow for the long form? */
 bool ps_narrow(void);
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reaching a service: see service_link.h. */
+/* Connects to a service: see service_link.h. */
 #include "cli/service/service_link.h"
 
 #include <errno.h>
@@ -36,7 +36,7 @@ static int connect_unix(const char *path)
 	return TAKE_FD(fd);
 }
 
-/* Where `brig serve` puts its socket: the user's own service first, then the machine's. */
+/* The default sockets of `brig serve`: the user's own service first, then the machine's. */
 static int connect_usual(struct buf *tried)
 {
 	static const struct {
@@ -75,15 +75,15 @@ static int no_service(const char *where, int errnum, struct brig_error *err)
 {
 	int r = error_errno(err, BRIG_E_SYSTEM, errnum, "no service answers at %s", where);
 
-	error_remedy(err, "start one with brig serve, or say where it is: --service URL");
+	error_remedy(err, "start one with brig serve, or give its address: --service URL");
 	return r;
 }
 
 static int tls_failed(struct service_link *link, struct brig_error *err)
 {
 	const char *why = link->tls ? tls_error(link->tls) : NULL;
-	int r = error_set(err, BRIG_E_SYSTEM, EPROTO, "TLS with %s fails: %s", link->host,
-			  why ? why : "no reason given");
+	int r = error_set(err, BRIG_E_SYSTEM, EPROTO, "TLS handshake with %s failed: %s",
+			  link->host, why ? why : "unknown reason");
 
 	error_remedy(err,
 		     "set BRIG_CA to a file with the authority that signed its certificate; use "
@@ -91,7 +91,7 @@ static int tls_failed(struct service_link *link, struct brig_error *err)
 	return r;
 }
 
-/* Versions, ciphers and the check of names are libtls's own: strict. */
+/* Versions, ciphers and the check of names are the strict defaults of libtls. */
 static int begin_tls(struct service_link *link, const char *name, struct brig_error *err)
 {
 	const char *own = getenv("BRIG_CA");
@@ -102,7 +102,10 @@ static int begin_tls(struct service_link *link, const char *name, struct brig_er
 	if (r < 0) {
 		return r;
 	}
-	/* libtls writes without MSG_NOSIGNAL. Of stdout a write tells as much as the signal. */
+	/*
+	 * libtls writes without MSG_NOSIGNAL. For stdout the failed write reports as much as the
+	 * signal.
+	 */
 	signal(SIGPIPE, SIG_IGN);
 	config = tls_config_new();
 	link->tls = tls_client();
@@ -111,7 +114,7 @@ static int begin_tls(struct service_link *link, const char *name, struct brig_er
 	} else if (tls_config_set_ca_file(config, ca) < 0) {
 		r = error_set(err, BRIG_E_INPUT, ENOENT, "cannot read authorities from %s: %s", ca,
 			      tls_config_error(config));
-		error_remedy(err, "install ca-certificates, or set BRIG_CA to a file of yours");
+		error_remedy(err, "install ca-certificates, or set BRIG_CA to your own file");
 	} else if (tls_configure(link->tls, config) < 0 ||
 		   tls_connect_socket(link->tls, link->fd, name) < 0 ||
 		   tls_handshake(link->tls) < 0) {
@@ -121,7 +124,7 @@ static int begin_tls(struct service_link *link, const char *name, struct brig_er
 	return r;
 }
 
-/* Is the other end this host? Of a v4 address in v6 clothes as well. */
+/* Is the other end this host? Also for an IPv4-mapped IPv6 address. */
 static bool is_loopback(int fd)
 {
 	union {
@@ -196,11 +199,11 @@ void service_link_close(struct service_link *link)
 	close_fd(&link->fd);
 }
 
-/* No EPIPE, which would be taken for stdout's. */
+/* Not EPIPE, which would mean stdout. */
 static int hung_up(struct brig_error *err)
 {
 	int r = error_set(err, BRIG_E_SYSTEM, ECONNRESET,
-			  "the service closed the connection before it had the whole request");
+			  "the service closed the connection before it had read the whole request");
 
 	error_remedy(err, "send less: a request with its files has a limit (http.json_bytes)");
 	return r;
@@ -222,7 +225,7 @@ int service_link_send(struct service_link *link, const char *data, size_t size,
 			return errno == EPIPE || errno == ECONNRESET
 				       ? hung_up(err)
 				       : error_errno(err, BRIG_E_SYSTEM, errno,
-						     "cannot ask the service");
+						     "cannot send the request to the service");
 		}
 		if (n > 0) {
 			data += n;

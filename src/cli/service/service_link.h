@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A connection to a service: unix:PATH or PATH, http://HOST[:PORT], https://HOST[:PORT]. Blocking,
- * for commands that ask one question.
+ * for commands with a single request.
  */
 #ifndef BRIG_CLI_SERVICE_SERVICE_LINK_H
 #define BRIG_CLI_SERVICE_SERVICE_LINK_H
@@ -14,13 +14,13 @@ struct tls;
 
 struct service_link {
 	int fd;          /* owned */
-	struct tls *tls; /* owned; NULL: in clear */
+	struct tls *tls; /* owned; NULL: no TLS */
 	char host[256];  /* for the Host header */
-	bool remote;     /* by TCP: a token is wanted */
-	bool exposed;    /* in clear, to another host: a token is not for that */
+	bool remote;     /* by TCP: needs a token */
+	bool exposed;    /* without TLS, to another host: no token may be sent */
 };
 
-/* `where` NULL: $BRIG_URL, $BRIG_SOCKET, or where a service usually is. */
+/* `where` NULL: $BRIG_URL, $BRIG_SOCKET, or the default location. */
 int service_link_open(const char *where, struct service_link *ret, struct brig_error *err);
 void service_link_close(struct service_link *link);
 int service_link_send(struct service_link *link, const char *data, size_t size,

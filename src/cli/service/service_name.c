@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names of services: see service_name.h. A static program cannot look up names as the host does:
- * the C library would load modules for it. getent(1) is that very library as a program.
+ * Addresses of services: see service_name.h. A static program cannot resolve names as the host
+ * does: the C library would load modules for it. getent(1) is the same library as a program.
  */
 #include "cli/service/service_name.h"
 
@@ -23,8 +23,7 @@
 
 static int bad_name(const char *text, struct brig_error *err)
 {
-	int r = error_set(err, BRIG_E_INPUT, EINVAL, "%.200s is not the address of a service",
-			  text);
+	int r = error_set(err, BRIG_E_INPUT, EINVAL, "%.200s is not a valid service address", text);
 
 	error_remedy(err, "write unix:/path/brig.sock, http://HOST:PORT or https://HOST:PORT");
 	return r;
@@ -39,7 +38,7 @@ static bool port_valid(const char *port)
 	       number < 65536;
 }
 
-/* HOST, HOST:PORT or [ADDRESS]:PORT; a slash at the end is of no meaning. */
+/* HOST, HOST:PORT or [ADDRESS]:PORT; a slash at the end is ignored. */
 static int parse_authority(const char *text, const char *rest, struct service_name *ret,
 			   struct brig_error *err)
 {
@@ -94,12 +93,12 @@ int service_name_parse(const char *text, struct service_name *ret, struct brig_e
 	bool named = strncmp(text, "unix:", 5) == 0;
 	ret->path = named ? text + 5 : text;
 	if (!named && !strchr(text, '/') && strchr(text, ':')) {
-		return bad_name(text, err); /* HOST:PORT: which of the two protocols? */
+		return bad_name(text, err); /* HOST:PORT: the protocol is missing */
 	}
 	return *ret->path && !strstr(ret->path, "://") ? 0 : bad_name(text, err);
 }
 
-/* What `getent ahosts NAME` prints: lines that begin with an address. */
+/* Reads the output of `getent ahosts NAME`: lines that begin with an address. */
 static int ask_getent(const char *host, char answer[ANSWER_BYTES])
 {
 	char program[] = "/usr/bin/getent", database[] = "ahosts", end[] = "--";
@@ -181,8 +180,8 @@ int service_name_connect(const struct service_name *name, struct brig_error *err
 	if (fd < 0) {
 		error_errno(err, BRIG_E_SYSTEM, -fd, "no service answers at %s port %s", name->host,
 			    name->port);
-		error_remedy(err, "look whether brig serve --listen has that address, and whether "
-				  "a firewall is on the way");
+		error_remedy(err, "check that brig serve --listen has that address, and that no "
+				  "firewall blocks it");
 	}
 	return fd;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The name of a service, as people write it, and the way to a host of that name. */
+/* Parses the address of a service as users write it, and connects to its host. */
 #ifndef BRIG_CLI_SERVICE_SERVICE_NAME_H
 #define BRIG_CLI_SERVICE_SERVICE_NAME_H
 
@@ -17,6 +17,6 @@ struct service_name {
 };
 
 int service_name_parse(const char *text, struct service_name *ret, struct brig_error *err);
-/* A connected socket, or -errno. Names are looked up by the host's own getent. */
+/* A connected socket, or -errno. Names are resolved by the host's own getent. */
 int service_name_connect(const struct service_name *name, struct brig_error *err);
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `brig token`: tokens for the service's TCP door. A new one is shown once; its hash is kept in the
- * file, which is listed and which tokens are taken out of.
+ * `brig token`: tokens for access to the service by TCP. A new one is shown once; its hash is
+ * stored in the file. Also lists the tokens of the file, and removes them.
  */
 #include <errno.h>
 #include <sodium.h>
@@ -59,7 +59,7 @@ static int add_count(json_t *entry, const char *key, const char *option, const c
 		return 0;
 	}
 	if (unit_parse(UNIT_COUNT, text, &value) < 0 || value == 0 || value > INT64_MAX) {
-		return error_set(err, BRIG_E_INPUT, EINVAL, "%s: %s is not a number from 1 on",
+		return error_set(err, BRIG_E_INPUT, EINVAL, "%s: %s is not a number of 1 or more",
 				 option, text);
 	}
 	json_object_set_new(entry, key, json_integer((json_int_t)value));
@@ -75,8 +75,8 @@ static int add_expiry(json_t *entry, const char *days, struct brig_error *err)
 		return 0;
 	}
 	if (unit_parse(UNIT_COUNT, days, &count) < 0 || count == 0 || count > 36500) {
-		return error_set(err, BRIG_E_INPUT, EINVAL, "--days: %s is not from 1 to 36500",
-				 days);
+		return error_set(err, BRIG_E_INPUT, EINVAL,
+				 "--days: %s is not a number from 1 to 36500", days);
 	}
 	time_t end = time(NULL) + (time_t)count * DAY_S;
 	struct tm parts;
@@ -98,7 +98,7 @@ static int make_entry(const struct token_args *args, const char *name, const cha
 			if (!id_name_valid(args->policies.items[i])) {
 				json_decref(list);
 				return error_set(err, BRIG_E_INPUT, EINVAL,
-						 "--policy: %s is not a policy's name",
+						 "--policy: %s is not a valid policy name",
 						 args->policies.items[i]);
 			}
 			json_array_append_new(list, json_string(args->policies.items[i]));
@@ -132,14 +132,13 @@ static int print(const struct token_args *args, const char *token, json_t *entry
 	buf_addf(&out, "%s\n", token);
 	if (args->file) {
 		report_line(
-			"the token is shown this once; its hash is in %s now. A running service "
-			"takes it up when it is told to reload (SIGHUP)",
+			"the token is shown only once; its hash is now in %s. A running service "
+			"uses it after a reload (SIGHUP)",
 			args->file);
 	} else {
 		text = json_dumps(entry, JSON_COMPACT);
-		report_line(
-			"the token is shown this once; put this into the list \"tokens\" of the "
-			"service's file:");
+		report_line("the token is shown only once; add this entry to the list \"tokens\" "
+			    "of the service's file:");
 		report_line("%s", text ? text : "");
 	}
 	return report_text(&out);
@@ -153,8 +152,8 @@ static int token_new(const struct token_args *args, const char *name)
 	int r = 0;
 
 	if (!id_name_valid(name) || (args->tenant && !*args->tenant)) {
-		r = error_set(&error, BRIG_E_INPUT, EINVAL, "'%s' cannot be a token's name", name);
-		error_remedy(&error, "letters, digits, '.', '_' and '-': brig token new NAME");
+		r = error_set(&error, BRIG_E_INPUT, EINVAL, "'%s' is not a valid token name", name);
+		error_remedy(&error, "use letters, digits, '.', '_' and '-': brig token new NAME");
 	} else if (!entry || sodium_init() < 0) {
 		r = error_set(&error, BRIG_E_SYSTEM, ENOMEM, "no memory, or no random bytes");
 	}
@@ -171,7 +170,7 @@ static int token_new(const struct token_args *args, const char *name)
 	return status;
 }
 
-/* --- those that there are -------------------------------------------------------------------- */
+/* --- existing tokens -------------------------------------------------------------------------- */
 
 static void print_entry(json_t *entry, struct buf *out)
 {
@@ -237,15 +236,14 @@ static int token_revoke(const struct token_args *args, const char *name)
 		json_decref(told);
 		return report_json(text);
 	}
-	report_line("%s is not in %s any more; a running service takes that up when it is told to "
-		    "reload (SIGHUP)",
+	report_line("%s was removed from %s; a running service notices after a reload (SIGHUP)",
 		    name, args->file);
 	return STATUS_OK;
 }
 
 static const struct action {
 	const char *word;
-	bool file, name; /* are needed */
+	bool file, name; /* are required */
 	int (*work)(const struct token_args *args, const char *name);
 } actions[] = {
 	{ "new", false, true, token_new },
@@ -274,39 +272,39 @@ static int act(void *into, const struct arguments *given)
 			continue;
 		}
 		if (actions[i].name && !name) {
-			return lacking(args, word, "the token's name is missing",
+			return lacking(args, word, "missing token name",
 				       "letters, digits, '.', '_' and '-'");
 		}
 		if (actions[i].file && !args->file) {
-			return lacking(args, word, "no file was named",
-				       "--file FILE, as brig serve --tokens has it");
+			return lacking(args, word, "missing token file",
+				       "give the file of brig serve --tokens with --file FILE");
 		}
 		return actions[i].work(args, name);
 	}
-	return lacking(args, word, *word ? "there is no such action" : "no action was given",
+	return lacking(args, word, *word ? "unknown subcommand" : "missing subcommand",
 		       "brig token new NAME, brig token list, brig token revoke NAME");
 }
 
 int command_token(int argc, char **argv)
 {
 	static const struct option_info options[] = {
-		{ "--tenant", "NAME", "whose executions and sessions it sees (its own name)",
+		{ "--tenant", "NAME", "the tenant of its executions and sessions (its own name)",
 		  option_take_text, offsetof(struct token_args, tenant), NULL },
-		{ "--policy", "NAME", "a policy that it may use; again for more (all)",
+		{ "--policy", "NAME", "a policy that it may use; repeatable (all)",
 		  option_take_list, offsetof(struct token_args, policies), NULL },
-		{ "--rate", "N", "requests a minute (no limit)", option_take_text,
+		{ "--rate", "N", "requests per minute (no limit)", option_take_text,
 		  offsetof(struct token_args, rate), NULL },
 		{ "--concurrency", "N", "runs at once (no limit)", option_take_text,
 		  offsetof(struct token_args, concurrency), NULL },
-		{ "--cpu-per-day", "SECONDS", "processor time a day (no limit)", option_take_text,
+		{ "--cpu-per-day", "SECONDS", "CPU time per day (no limit)", option_take_text,
 		  offsetof(struct token_args, cpu), NULL },
-		{ "--days", "N", "it expires after so many days (never)", option_take_text,
+		{ "--days", "N", "expires after this many days (never)", option_take_text,
 		  offsetof(struct token_args, days), NULL },
-		{ "--consent", NULL, "it may give a person's consent, for policies that want one",
+		{ "--consent", NULL, "may give consent, for policies that require it",
 		  option_take_flag, offsetof(struct token_args, consent), NULL },
-		{ "--operator", NULL, "sees and ends what all tenants run; sees all metrics",
+		{ "--operator", NULL, "may list and end the runs of all tenants; sees all metrics",
 		  option_take_flag, offsetof(struct token_args, is_operator), NULL },
-		{ "--file", "FILE", "the file of tokens; new makes it if it is not there",
+		{ "--file", "FILE", "the token file; created by new if it does not exist",
 		  option_take_text, offsetof(struct token_args, file), NULL },
 		{ "--json", NULL, "print JSON", option_take_flag, offsetof(struct token_args, json),
 		  NULL },
@@ -315,11 +313,9 @@ int command_token(int argc, char **argv)
 		.command = "token",
 		.usage = "token new NAME [OPTIONS]\ntoken list --file FILE [--json]\n"
 			 "token revoke NAME --file FILE [--json]",
-		.about = "Makes a token for those who use a service by TCP. The token itself is "
-			 "printed\n"
-			 "once; the service's file of tokens gets its hash. Lists those in a file, "
-			 "or takes one\n"
-			 "out of it.",
+		.about = "Creates a token for clients of a service by TCP. The token itself is\n"
+			 "printed once; its hash goes into the service's token file. Also lists\n"
+			 "the tokens of a file, or removes one.",
 		.options = options,
 		.options_count = ARRAY_SIZE(options),
 		.operands_max = 2,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Changing the file of tokens. */
+/* Changes the token file. */
 #include "cli/token/token_file.h"
 
 #include <errno.h>
@@ -28,8 +28,8 @@ static int read_file(int fd, const char *path, struct buf *ret, struct brig_erro
 		return error_set(err, BRIG_E_INPUT, EINVAL, "%s is not a regular file", path);
 	}
 	if ((info.st_mode & 022) || (info.st_uid != geteuid() && info.st_uid != 0)) {
-		error_set(err, BRIG_E_INPUT, EPERM, "%s can be changed by others", path);
-		error_remedy(err, "chmod 600 %s, and see who owns it", path);
+		error_set(err, BRIG_E_INPUT, EPERM, "%s is writable by other users", path);
+		error_remedy(err, "chmod 600 %s, and check its owner", path);
 		return -EPERM;
 	}
 	while ((n = read(fd, chunk, sizeof(chunk))) > 0 && ret->size <= BYTES_MAX) {
@@ -76,10 +76,10 @@ static int append(json_t *root, json_t *entry, const char *path, struct brig_err
 	{
 		const char *other = json_string_value(json_object_get(item, "name"));
 		if (other && strcmp(other, name) == 0) {
-			error_set(err, BRIG_E_INPUT, EEXIST, "%s has a token %s already", path,
+			error_set(err, BRIG_E_INPUT, EEXIST, "%s already has a token %s", path,
 				  name);
 			error_remedy(err,
-				     "brig token revoke %s --file %s takes it out; or choose "
+				     "remove it with brig token revoke %s --file %s, or choose "
 				     "another name",
 				     name, path);
 			return -EEXIST;
@@ -90,7 +90,7 @@ static int append(json_t *root, json_t *entry, const char *path, struct brig_err
 		       : 0;
 }
 
-/* Group and mode stay: the service's own user has to be able to read the new file. */
+/* Keeps group and mode: the service's own user must be able to read the new file. */
 static int keep_access(int old, int fd)
 {
 	struct stat info;
@@ -102,7 +102,7 @@ static int keep_access(int old, int fd)
 	return 0;
 }
 
-/* Under another name first, then in one step in the place of the old one. */
+/* Written under another name first, then renamed over the old file. */
 static int replace(int old, const char *path, json_t *root, struct brig_error *err)
 {
 	_cleanup_free_ char *text = json_dumps(root, JSON_INDENT(2));
@@ -125,7 +125,7 @@ static int replace(int old, const char *path, json_t *root, struct brig_error *e
 	return 0;
 }
 
-/* All of that name: none of them must hold any more. */
+/* All of that name: none of them may stay valid. */
 static int take_out(json_t *root, const char *name, const char *path, struct brig_error *err)
 {
 	json_t *list = json_object_get(root, "tokens");
@@ -147,7 +147,7 @@ static int take_out(json_t *root, const char *name, const char *path, struct bri
 	return -ENOENT;
 }
 
-/* The holder of the lock before us may have put another file in this one's place. */
+/* The previous holder of the lock may have replaced the file. */
 static bool is_in_place(int fd, const char *path)
 {
 	struct stat ours, named;
@@ -156,7 +156,7 @@ static bool is_in_place(int fd, const char *path)
 	       ours.st_ino == named.st_ino;
 }
 
-/* Two who change it at once must not lose each other's: a token that was revoked stays revoked. */
+/* Two concurrent changes must not lose each other: a revoked token stays revoked. */
 static int open_locked(const char *path, int flags, struct brig_error *err)
 {
 	for (int i = 0; i < LOCK_TRIES; i++) {
@@ -167,13 +167,14 @@ static int open_locked(const char *path, int flags, struct brig_error *err)
 			return error_errno(err, BRIG_E_INPUT, errno, "cannot open %s", path);
 		}
 		if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
-			return error_errno(err, BRIG_E_INPUT, errno, "%s is being changed", path);
+			return error_errno(err, BRIG_E_INPUT, errno,
+					   "%s is locked by another process", path);
 		}
 		if (is_in_place(fd, path)) {
 			return TAKE_FD(fd);
 		}
 	}
-	return error_errno(err, BRIG_E_INPUT, EBUSY, "%s is being changed", path);
+	return error_errno(err, BRIG_E_INPUT, EBUSY, "%s is locked by another process", path);
 }
 
 int token_file_read(const char *path, json_t **ret, struct brig_error *err)
