@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* System calls: what the policy's filter makes of one. */
+/* System calls: how the policy's filter decides about one. */
 #include <errno.h>
 #include <linux/audit.h>
 #include <stdio.h>
@@ -11,9 +11,9 @@
 
 #define OUTCOMES_MAX 64
 
-/* What may come of a call, when an argument is open: in the order of the rules. */
+/* The possible results of a call with unknown arguments: in the order of the rules. */
 struct outcomes {
-	const struct filter_rule *rules[OUTCOMES_MAX]; /* NULL: none holds */
+	const struct filter_rule *rules[OUTCOMES_MAX]; /* NULL: no rule applies */
 	unsigned count;
 };
 
@@ -65,7 +65,7 @@ static void find_outcomes(const struct filter *filter, const struct check_call *
 	ret->rules[ret->count++] = NULL;
 }
 
-/* An answer of 0 without effect is no refusal that a program could see. */
+/* A rule that returns 0 without effect is not a refusal that a program could see. */
 static bool lets(const struct filter_rule *rule)
 {
 	return rule && (rule->action == FILTER_ALLOW ||
@@ -79,7 +79,7 @@ static const char *error_name(unsigned errnum)
 	return name ? name : "an error";
 }
 
-/* "@socket, @unix": the groups that have a rule that allows it. */
+/* "@socket, @unix": the groups with a rule that allows it. */
 static void groups_with(const char *name, struct buf *out)
 {
 	char start[48];
@@ -123,8 +123,8 @@ static void decide_by(const struct check *check, const struct check_call *call,
 	if (!rule) {
 		policy_trace_key(&check->trace, "syscalls", NULL, &ret->origin);
 		check_set_answer(ret, CHECK_REFUSED,
-				 any ? "no rule holds for these arguments: EPERM, and recorded"
-				     : "nothing in the list has this call: ENOSYS");
+				 any ? "no rule applies to these arguments: EPERM, and recorded"
+				     : "the call is not in the list: ENOSYS");
 		repair_call(check, name, !any, ret);
 		return;
 	}
@@ -150,7 +150,7 @@ static void decide_by(const struct check *check, const struct check_call *call,
 	}
 }
 
-/* Some arguments are let through and others not: a line of each kind is named. */
+/* Some arguments are allowed and others not: one line of each kind is named. */
 static void depends(const struct check *check, const struct outcomes *outcomes,
 		    struct check_answer *ret)
 {
@@ -173,7 +173,7 @@ static void depends(const struct check *check, const struct outcomes *outcomes,
 	}
 	check_set_answer(ret, CHECK_DEPENDS,
 			 "by its arguments: allowed here (%s); refused %s%s%s%s",
-			 yes ? yes->reason : "", no ? "by " : "when no rule holds for them",
+			 yes ? yes->reason : "", no ? "by " : "when no rule applies",
 			 no && place.data ? place.data : "", no ? ": " : "", no ? no->reason : "");
 	snprintf(ret->repair, sizeof(ret->repair),
 		 "ask with arguments: CALL(ARGUMENT, ...), where _ is any value");
@@ -181,7 +181,10 @@ static void depends(const struct check *check, const struct outcomes *outcomes,
 
 void check_call_decide(struct check *check, const struct check_call *call, struct check_answer *ret)
 {
-	/* Where a cell can be prepared its filter counts: a host may lack what a rule needs. */
+	/*
+	 * If a cell can be prepared, its filter is used: a host may lack something that a rule
+	 * needs.
+	 */
 	const struct filter *filter =
 		check_cell(check) == 0 ? &check->cell.policy->filter : &check->policy->filter;
 	struct outcomes outcomes;

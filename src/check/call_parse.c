@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A system call as a person writes it: "ptrace" leaves all of its arguments open; in
- * "socket(AF_INET, SOCK_STREAM|SOCK_CLOEXEC)" what is not written is zero, and "_" is open.
+ * Parses a system call as users write it: "ptrace" leaves all of its arguments unknown; in
+ * "socket(AF_INET, SOCK_STREAM|SOCK_CLOEXEC)" missing arguments are zero, and "_" is unknown.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 
 #define WORD_MAX 64
 
-/* Words that rules have no need for. */
+/* Constants that rules do not use. */
 static const struct {
 	const char *name;
 	uint64_t value;
@@ -55,7 +55,7 @@ static bool value_of(const char *word, uint64_t *ret)
 
 static int unknown_word(const char *word, struct brig_error *err)
 {
-	int r = error_set(err, BRIG_E_INPUT, EINVAL, "\"%s\" is no value of an argument", word);
+	int r = error_set(err, BRIG_E_INPUT, EINVAL, "\"%s\" is not a valid argument", word);
 
 	error_remedy(err, "write a number, or a constant such as AF_INET, several with |; _ is any "
 			  "value");
@@ -114,10 +114,11 @@ static int parse_arguments(const char *at, struct check_call *ret, struct brig_e
 		if (*at == ',') {
 			at = skip(at + 1);
 		} else if (*at != ')') {
-			return error_set(err, BRIG_E_INPUT, EINVAL, "\")\" is missing");
+			return error_set(err, BRIG_E_INPUT, EINVAL, "missing \")\"");
 		}
 	}
-	return *skip(at + 1) ? error_set(err, BRIG_E_INPUT, EINVAL, "something follows \")\"") : 0;
+	return *skip(at + 1) ? error_set(err, BRIG_E_INPUT, EINVAL, "unexpected text after \")\"")
+			     : 0;
 }
 
 int check_call_parse(const char *text, struct check_call *ret, struct brig_error *err)
@@ -141,7 +142,7 @@ int check_call_parse(const char *text, struct check_call *ret, struct brig_error
 				suggest(&best, name, candidate);
 			}
 		}
-		int r = error_set(err, BRIG_E_INPUT, EINVAL, "\"%s\" is no system call", name);
+		int r = error_set(err, BRIG_E_INPUT, EINVAL, "\"%s\" is not a system call", name);
 		error_remedy(err, "%s%s%swrite CALL or CALL(ARGUMENT, ...)",
 			     best.word ? "did you mean " : "", best.word ? best.word : "",
 			     best.word ? "? " : "");
@@ -153,5 +154,5 @@ int check_call_parse(const char *text, struct check_call *ret, struct brig_error
 	}
 	return *rest == '(' ? parse_arguments(rest + 1, ret, err)
 			    : error_set(err, BRIG_E_INPUT, EINVAL,
-					"\"%s\" is no system call with arguments", text);
+					"\"%s\" is not a system call with arguments", text);
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a path leads to in a cell: the plan's steps are walked as the kernel would walk what comes
- * of them. Beneath a bind it is the host's own tree that is looked at, but a link in there leads
- * on in the cell's.
+ * Resolves a path in a cell: follows the plan's steps as the kernel would follow the resulting
+ * mounts. Below a bind the host's own tree is read, but links there are resolved in the cell.
  */
 #include <errno.h>
 #include <limits.h>
@@ -19,7 +18,7 @@
 struct cell_path_walk {
 	const struct plan *plan;
 	char at[PATH_MAX];   /* so far, without a slash at either end */
-	char rest[PATH_MAX]; /* still to be walked */
+	char rest[PATH_MAX]; /* still to be resolved */
 	unsigned links;
 	struct cell_path *ret;
 };
@@ -32,7 +31,7 @@ static bool is_below(const char *path, const char *directory)
 	       (path[length] == '\0' || path[length] == '/');
 }
 
-/* The step of such a kind that makes this very path. */
+/* The step of this kind that makes exactly this path. */
 static const struct step *find_step(const struct plan *plan, enum step_kind kind, const char *path)
 {
 	for (unsigned i = 0; i < plan->count; i++) {
@@ -61,7 +60,7 @@ static const struct step *find_mount(const struct plan *plan, const char *path)
 	return found;
 }
 
-/* One component off the front of what is left. */
+/* Takes the first component of the remaining path. */
 static bool next_part(struct cell_path_walk *walk, char part[NAME_MAX + 1])
 {
 	const char *from = walk->rest + strspn(walk->rest, "/");
@@ -76,7 +75,7 @@ static bool next_part(struct cell_path_walk *walk, char part[NAME_MAX + 1])
 	return true;
 }
 
-/* A link's text goes in front of what is left. */
+/* Puts a link's target before the remaining path. */
 static bool follow(struct cell_path_walk *walk, const char *target)
 {
 	char rest[PATH_MAX];
@@ -92,7 +91,9 @@ static bool follow(struct cell_path_walk *walk, const char *target)
 	return true;
 }
 
-/* The bits that the program's user gets: who calls brig is, without root, its user in the cell. */
+/*
+ * The mode bits for the program's user: without root, the caller of brig is that user in the cell.
+ */
 static unsigned bits_of(const struct stat *info)
 {
 	bool own = geteuid() != 0 && info->st_uid == geteuid();
@@ -166,7 +167,7 @@ static enum went walk_devices(struct cell_path_walk *walk, const char *next)
 	return walk->ret->kind == CELL_PATH_MISSING ? WENT_NOWHERE : WENT_ON;
 }
 
-/* What brig itself has put there. */
+/* A path that brig itself has made. */
 static enum went walk_made(struct cell_path_walk *walk, const char *next)
 {
 	const struct step *link = find_step(walk->plan, STEP_LINK, next);
@@ -183,7 +184,7 @@ static enum went walk_made(struct cell_path_walk *walk, const char *next)
 	return WENT_ON;
 }
 
-/* Links of the kernel's that lead out of /proc. */
+/* Links of the kernel that lead out of /proc. */
 static enum went walk_proc(struct cell_path_walk *walk, const char *next)
 {
 	bool root = strcmp(next, "proc/self/root") == 0;
@@ -202,7 +203,7 @@ static enum went walk_to(struct cell_path_walk *walk, const char *next)
 	bool shm = is_below(next, "dev/shm");
 
 	if (shm || (mount && mount->kind == STEP_WRITABLE)) {
-		/* What is in there is the program's own matter. */
+		/* The contents are up to the program. */
 		walk->ret->kind = shm ? CELL_PATH_SHM : CELL_PATH_WRITABLE;
 		walk->ret->directory = strcmp(next, shm ? "dev/shm" : mount->path) == 0;
 		return WENT_ON;
@@ -270,7 +271,7 @@ void cell_path_resolve(const struct plan *plan, const char *path, struct cell_pa
 			break;
 		}
 	}
-	/* A name that is longer than any can be. */
+	/* A component that is too long for any file system. */
 	if (walk.rest[strspn(walk.rest, "/")] && ret->kind != CELL_PATH_CLOSED) {
 		ret->kind = CELL_PATH_MISSING;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Asking a policy: see check.h. */
+/* Answers questions about a policy: see check.h. */
 #include "check/check.h"
 
 #include <errno.h>
@@ -20,9 +20,9 @@ const struct check_kind check_kinds[] = {
 	  check_answer_call },
 	{ "net", "--net", "HOST[:PORT]", "a connection by TCP (port 443)", check_answer_net },
 	{ "read", "--read", "PATH", "reading a file of the cell", check_answer_read },
-	{ "write", "--write", "PATH", "writing one", check_answer_write },
-	{ "exec", "--exec", "PATH", "executing one", check_answer_exec },
-	{ "limit", "--limit", "NAME=VALUE", "asking for a limit: memory=2G", check_answer_limit },
+	{ "write", "--write", "PATH", "writing a file of the cell", check_answer_write },
+	{ "exec", "--exec", "PATH", "executing a file of the cell", check_answer_exec },
+	{ "limit", "--limit", "NAME=VALUE", "requesting a limit: memory=2G", check_answer_limit },
 	{ "language", "--language", "NAME", "running code of a language", check_answer_language },
 	{ "env", "--env", "NAME", "setting a variable", check_answer_env },
 	{ "module", "--module", "NAME", "importing a module in python", check_answer_module },
@@ -44,7 +44,7 @@ int check_open(struct check *check, const char *config_dir, const char *policy,
 	source->given = given;
 	source->trace = &check->trace;
 	r = policy_load(source, policy, &check->policy, err);
-	/* A cell that is prepared reads the same policy again, and leaves no trace. */
+	/* Preparing a cell reads the same policy again, without a trace. */
 	source->trace = NULL;
 	return r;
 }
@@ -59,7 +59,7 @@ void check_done(struct check *check)
 	*check = (struct check){ 0 };
 }
 
-/* Python, unless the policy has others alone. */
+/* Python, unless the policy allows only others. */
 static const char *cell_language(const struct check *check)
 {
 	const struct strlist *runtimes = &check->policy->runtimes;
@@ -108,13 +108,12 @@ static void see_to_consent(const struct check *check, struct check_answer *answe
 		size_t used = strlen(answer->reason);
 		answer->verdict = CHECK_ASK;
 		snprintf(answer->reason + used, sizeof(answer->reason) - used,
-			 "; and the policy runs nothing without a person's consent");
+			 "; and the policy requires consent for every run");
 		snprintf(answer->repair, sizeof(answer->repair),
-			 "give the word: brig run --yes, or consent in the request");
+			 "give consent: brig run --yes, or consent in the request");
 		return;
 	}
-	check_set_answer(answer, CHECK_REFUSED,
-			 "the policy runs nothing by itself (auto_run: never)");
+	check_set_answer(answer, CHECK_REFUSED, "the policy never runs code (auto_run: never)");
 	check_repair(check, answer, REPAIR_SET, "auto_run", NULL, "\"ask\"");
 }
 

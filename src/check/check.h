@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * "Would this be allowed, and by which line?": questions about a policy, answered by the code that
- * a run is decided by, without running anything. One file for each kind of question.
+ * decides in a run, without running anything. One file for each kind of question.
  */
 #ifndef BRIG_CHECK_CHECK_H
 #define BRIG_CHECK_CHECK_H
@@ -14,7 +14,7 @@ enum check_verdict {
 	CHECK_ALLOWED,
 	CHECK_REFUSED,
 	CHECK_ASK,     /* it would be, with a person's consent */
-	CHECK_DEPENDS, /* on what the question leaves open */
+	CHECK_DEPENDS, /* on details that the question leaves open */
 };
 extern const char *const check_verdict_names[];
 
@@ -22,25 +22,26 @@ struct check_answer {
 	enum check_verdict verdict;
 	struct origin origin; /* of the line that decides */
 	char reason[640];
-	char condition[440]; /* what the run has to ask for, such as "--ro data"; or "" */
-	char repair[640];    /* which key to change where; or "" */
+	char condition[440]; /* the option that the run needs, such as "--ro data"; or "" */
+	char repair[640];    /* the key to change, and where; or "" */
 };
 
 struct check {
 	struct brig_context *context; /* owned */
 	struct policy *policy;        /* owned */
 	struct policy_trace trace;
-	const char *language; /* of the cell that files are looked for in; NULL: one is chosen */
+	/* of the cell that files are looked up in; NULL: chosen automatically */
+	const char *language;
 
-	/* Prepared when the first question needs it. */
+	/* Prepared by the first question that needs it. */
 	bool tried;
-	int failed; /* -errno, and why */
+	int failed; /* -errno, and the reason */
 	struct brig_error why;
 	struct prepared cell;
 	struct plan plan;
 };
 
-/* `given` stands for `policy` if it has that name; both are borrowed. */
+/* `given` replaces `policy` if it has that name; both are borrowed. */
 int check_open(struct check *check, const char *config_dir, const char *policy,
 	       const struct policy_given *given, struct brig_error *err);
 void check_done(struct check *check);
@@ -51,14 +52,14 @@ struct check_kind {
 	const char *option; /* "--call" */
 	const char *value;
 	const char *about;
-	/* -EINVAL with an error: the question makes no sense. */
+	/* -EINVAL with an error: the question is invalid. */
 	int (*answer)(struct check *check, const char *text, struct check_answer *ret,
 		      struct brig_error *err);
 };
 extern const struct check_kind check_kinds[];
 extern const size_t check_kinds_count;
 
-/* Answers, and sees to what may run without a person's consent. */
+/* Answers, and considers whether code may run without a person's consent. */
 int check_ask(struct check *check, const struct check_kind *kind, const char *text,
 	      struct check_answer *ret, struct brig_error *err);
 

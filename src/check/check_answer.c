@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parts of an answer: what is said, whose line it is, and what would change it. */
+/* The parts of an answer: its text, the line that decides, and the change that would allow it. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,7 +25,7 @@ static bool is_word(const json_t *value, const char *word)
 	return text && strcmp(text, word) == 0;
 }
 
-/* What the policy, or the one that it extends, says itself. */
+/* The value in the policy itself, or in the one that it extends. */
 static json_t *own_value(const struct check *check, const char *section, const char *key)
 {
 	for (int level = TRACE_OWN; level <= TRACE_PARENT; level++) {
@@ -70,7 +70,7 @@ void check_origin_limit(const struct check *check, const char *section,
 	json_t *ceiling = policy_trace_ceiling(&check->trace, "ceiling", info->key, &above);
 	bool said = policy_trace_key(&check->trace, section, info->key, ret);
 
-	/* A policy without a ceiling has its limit for one. */
+	/* A policy without a ceiling uses its limit as the ceiling. */
 	if (!said) {
 		section = "limits";
 		policy_trace_key(&check->trace, section, info->key, ret);

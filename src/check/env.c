@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Variables that a request sets. */
+/* Environment variables that a request sets. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -30,14 +30,14 @@ int check_answer_env(struct check *check, const char *text, struct check_answer 
 
 	if (text[0] == '\0' || strspn(text, letters) != strlen(text) || strlen(text) > 128 ||
 	    (text[0] >= '0' && text[0] <= '9')) {
-		int r = error_set(err, BRIG_E_INPUT, EINVAL, "\"%.64s\" is no name of a variable",
-				  text);
+		int r = error_set(err, BRIG_E_INPUT, EINVAL,
+				  "\"%.64s\" is not a valid variable name", text);
 		error_remedy(err, "write the name alone, without a value");
 		return r;
 	}
 	if (entry >= 0) {
 		policy_trace_item(&check->trace, "env", "allow", (size_t)entry, &ret->origin);
-		check_set_answer(ret, CHECK_ALLOWED, "\"%s\" lets a request set it%s",
+		check_set_answer(ret, CHECK_ALLOWED, "\"%s\" allows a request to set it%s",
 				 check->policy->env_allow.items[entry], set);
 		snprintf(ret->condition, sizeof(ret->condition), "--env %.128s=VALUE", text);
 		return 0;
@@ -46,8 +46,8 @@ int check_answer_env(struct check *check, const char *text, struct check_answer 
 	check_set_answer(
 		ret, CHECK_REFUSED, "%s%s",
 		policy_env_dangerous(text)
-			? "it changes which code runs: no pattern opens it, only its exact name"
-			: "no entry of the list has it",
+			? "it changes which code runs: no pattern allows it, only its exact name"
+			: "no entry of the list matches",
 		set);
 	snprintf(what, sizeof(what), "\"%s\"", text);
 	check_repair(check, ret, REPAIR_ADD, "env", "allow", what);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files of the cell: what can be read, written and executed where. */
+/* Files of the cell: which can be read, written and executed. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +15,7 @@ enum wish { WISH_READ, WISH_WRITE, WISH_EXEC };
 
 static const char *const wish_names[] = { "read", "written", "executed" };
 
-/* What can be said of a path outside of everything that the cell has. */
+/* For a path that does not exist in the cell. */
 static void missing(const struct check *check, enum wish wish, const char *path,
 		    struct check_answer *ret)
 {
@@ -26,20 +26,20 @@ static void missing(const struct check *check, enum wish wish, const char *path,
 
 	if (wish == WISH_WRITE) {
 		check_set_answer(ret, CHECK_REFUSED,
-				 "nothing can be made there: the root is read-only");
-		snprintf(ret->repair, sizeof(ret->repair), "write beneath /sandbox or /tmp");
+				 "the path does not exist, and the root is read-only");
+		snprintf(ret->repair, sizeof(ret->repair), "write below /sandbox or /tmp");
 		return;
 	}
-	check_set_answer(ret, CHECK_REFUSED, "there is no such file in the cell%s",
+	check_set_answer(ret, CHECK_REFUSED, "not found in the cell%s",
 			 there ? ", only on the host" : "");
 	if (there && S_ISDIR(info.st_mode)) {
 		snprintf(ret->repair, sizeof(ret->repair),
-			 mounts ? "mount it: --ro %.128s, and look in /mnt/%.64s"
+			 mounts ? "mount it with --ro %.128s, then use /mnt/%.64s"
 				: "let the operator list %.128s in mounts; it is then /mnt/NAME",
 			 path, slash && slash[1] ? slash + 1 : "NAME");
 	} else if (there) {
 		snprintf(ret->repair, sizeof(ret->repair),
-			 "hand it in: --in %.200s; it is then beneath /sandbox", path);
+			 "copy it with --in %.200s; it is then below /sandbox", path);
 	}
 }
 
@@ -49,10 +49,9 @@ static void writable(const struct check *check, enum wish wish, const struct cel
 	if (wish == WISH_WRITE) {
 		policy_trace_key(&check->trace, "limits", "disk", &ret->origin);
 		check_set_answer(ret, CHECK_ALLOWED,
-				 "the cell's own place, as far as the limit on disk goes");
+				 "the cell's own directory, up to the limit on disk");
 	} else if (wish == WISH_READ) {
-		check_set_answer(ret, CHECK_ALLOWED,
-				 "the cell's own place: what the run puts there");
+		check_set_answer(ret, CHECK_ALLOWED, "the cell's own directory: files of the run");
 	} else if (place->directory) {
 		check_set_answer(ret, CHECK_REFUSED, "it is a directory");
 	} else if (place->kind == CELL_PATH_SHM) {
@@ -61,15 +60,15 @@ static void writable(const struct check *check, enum wish wish, const struct cel
 		bool may = check->policy->exec_writable;
 		policy_trace_key(&check->trace, "exec_writable", NULL, &ret->origin);
 		check_set_answer(ret, may ? CHECK_ALLOWED : CHECK_REFUSED,
-				 may ? "files in writable places may be executed"
-				     : "files in writable places may not be executed");
+				 may ? "files in writable directories may be executed"
+				     : "files in writable directories may not be executed");
 		if (!may) {
 			check_repair(check, ret, REPAIR_SET, "exec_writable", NULL, "true");
 		}
 	}
 }
 
-/* A link of the kernel's, which leads wherever the process has something open. */
+/* A link of the kernel, which leads to whatever file the process has open. */
 static bool leads_on(const char *path)
 {
 	static const struct {
@@ -95,7 +94,7 @@ static bool leads_on(const char *path)
 	return false;
 }
 
-/* The cell's /proc has processes alone. */
+/* The cell's /proc contains processes only. */
 static void proc(const struct check *check, enum wish wish, const struct cell_path *place,
 		 struct check_answer *ret)
 {
@@ -106,23 +105,23 @@ static void proc(const struct check *check, enum wish wish, const struct cell_pa
 	bool own = *inside == '\0' || strncmp(inside, "/self", 5) == 0 ||
 		   strncmp(inside, "/thread-self", 12) == 0 || number;
 
-	/* Of another user, and so not to be seen. */
+	/* It belongs to another user, and is hidden. */
 	if (number && part == 1 && inside[1] == '1') {
-		check_set_answer(ret, CHECK_REFUSED, "process 1 is brig's, and not to be seen");
+		check_set_answer(ret, CHECK_REFUSED, "process 1 belongs to brig, and is hidden");
 	} else if (!own) {
 		check_set_answer(ret, CHECK_REFUSED,
-				 "the cell's /proc has its own processes alone");
+				 "the cell's /proc contains only its own processes");
 	} else if (leads_on(inside)) {
 		check_set_answer(ret, CHECK_DEPENDS,
-				 "a link of the kernel's: it depends on where it "
-				 "leads then");
+				 "a link of the kernel: it depends on its target "
+				 "at that time");
 	} else if (wish == WISH_WRITE && !sealed) {
 		check_set_answer(ret, CHECK_DEPENDS,
 				 "without the layer landlock a process can write to "
 				 "some of its own files");
 	} else if (wish == WISH_READ) {
 		check_set_answer(ret, CHECK_ALLOWED,
-				 "the cell's own processes, as the kernel has it");
+				 "the cell's own processes, as the kernel shows them");
 	} else {
 		check_set_answer(ret, CHECK_REFUSED, "nothing in /proc can be %s",
 				 wish_names[wish]);
@@ -133,27 +132,27 @@ static void host(enum wish wish, const struct cell_path *place, struct check_ans
 {
 	if (wish == WISH_WRITE) {
 		check_set_answer(ret, CHECK_REFUSED, "the host's file, read-only in every cell");
-		snprintf(ret->repair, sizeof(ret->repair), "write beneath /sandbox or /tmp");
+		snprintf(ret->repair, sizeof(ret->repair), "write below /sandbox or /tmp");
 	} else if (wish == WISH_EXEC && place->directory) {
 		check_set_answer(ret, CHECK_REFUSED, "it is a directory");
 	} else if (!(place->mode & (wish == WISH_READ ? 4u : 1u))) {
-		check_set_answer(ret, CHECK_REFUSED, "its mode does not let it be %s",
+		check_set_answer(ret, CHECK_REFUSED, "its mode does not allow it to be %s",
 				 wish_names[wish]);
 	} else {
 		check_set_answer(ret, CHECK_ALLOWED,
-				 "the host's, read-only: the language of the cell needs it");
+				 "the host's file, read-only: the language of the cell needs it");
 	}
 }
 
 static void made(enum wish wish, struct check_answer *ret)
 {
 	if (wish == WISH_READ) {
-		check_set_answer(ret, CHECK_ALLOWED, "made up by brig, the same in every cell");
+		check_set_answer(ret, CHECK_ALLOWED, "made by brig, the same in every cell");
 		return;
 	}
-	check_set_answer(ret, CHECK_REFUSED, "made up by brig, and read-only");
+	check_set_answer(ret, CHECK_REFUSED, "made by brig, and read-only");
 	if (wish == WISH_WRITE) {
-		snprintf(ret->repair, sizeof(ret->repair), "write beneath /sandbox or /tmp");
+		snprintf(ret->repair, sizeof(ret->repair), "write below /sandbox or /tmp");
 	}
 }
 
@@ -183,12 +182,12 @@ static void by_place(const struct check *check, enum wish wish, const char *path
 		return;
 	case CELL_PATH_CLOSED:
 		check_set_answer(ret, CHECK_REFUSED,
-				 "a directory on the way is not open to the program's user");
+				 "the program's user may not enter a directory of the path");
 		return;
 	}
 }
 
-/* A directory that the policy has under this name. */
+/* A directory that the policy lists under this name. */
 static void listed(const struct check *check, enum wish wish, size_t index,
 		   struct check_answer *ret)
 {
@@ -196,7 +195,7 @@ static void listed(const struct check *check, enum wish wish, size_t index,
 
 	policy_trace_item(&check->trace, "mounts", NULL, index, &ret->origin);
 	if (wish == WISH_WRITE && !mount->writable) {
-		check_set_answer(ret, CHECK_REFUSED, "%s is mounted for reading only", mount->path);
+		check_set_answer(ret, CHECK_REFUSED, "%s is mounted read-only", mount->path);
 		snprintf(ret->repair, sizeof(ret->repair), "set its mode to \"rw\" (%s:%d)",
 			 ret->origin.name, ret->origin.line);
 		return;
@@ -220,18 +219,18 @@ static void by_caller(const struct check *check, enum wish wish, const char *nam
 	check_origin_word(check, "caller_mounts", NULL, words[may], &ret->origin);
 	if (may >= (writes ? CALLER_MOUNTS_RW : CALLER_MOUNTS_RO)) {
 		check_set_answer(ret, CHECK_ALLOWED,
-				 "whoever calls brig on this host may mount a directory here");
+				 "callers on this host may mount a directory here");
 		snprintf(ret->condition, sizeof(ret->condition), "%s %s=DIR",
 			 writes ? "--rw" : "--ro", name);
 		return;
 	}
 	check_set_answer(ret, CHECK_REFUSED,
 			 "no mount of the policy has this name, and callers may mount %s",
-			 may == CALLER_MOUNTS_NONE ? "nothing" : "for reading only");
+			 may == CALLER_MOUNTS_NONE ? "nothing" : "read-only");
 	check_repair(check, ret, REPAIR_SET, "caller_mounts", NULL, writes ? "\"rw\"" : "\"ro\"");
 }
 
-/* /mnt/NAME is there only in a run that asks for it. false: another path. */
+/* /mnt/NAME exists only in a run that mounts it. false: another path. */
 static bool by_mount(const struct check *check, enum wish wish, const char *path,
 		     struct check_answer *ret)
 {
@@ -259,7 +258,7 @@ static bool by_mount(const struct check *check, enum wish wish, const char *path
 	return true;
 }
 
-/* To be executed it must be let in by the filter as well; in a mount, by exec_writable too. */
+/* To be executed, the filter must allow it as well; in a mount, exec_writable too. */
 static void by_execve(struct check *check, struct check_answer *ret)
 {
 	struct check_call call = { .number = SYS_execve };
@@ -278,9 +277,9 @@ static int answer(struct check *check, enum wish wish, const char *path, struct 
 	struct cell_path place;
 
 	if (path[0] != '/') {
-		int r = error_set(err, BRIG_E_INPUT, EINVAL, "\"%.128s\" is no path of the cell",
+		int r = error_set(err, BRIG_E_INPUT, EINVAL, "\"%.128s\" is not an absolute path",
 				  path);
-		error_remedy(err, "write it from its root: /sandbox/%.128s", path);
+		error_remedy(err, "write the full path in the cell: /sandbox/%.128s", path);
 		return r;
 	}
 	if (!provider_can(check->policy->provider, ABILITY_OWN_ROOT)) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Languages: by the policy's list, its guard, and what it says of code of unknown risk. */
+/* Languages: by the policy's list, its guard, and its rule for code of unknown risk. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Limits that a request asks for, against the policy's ceiling. */
+/* Limits that a request sets, compared with the policy's ceiling. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,7 +20,7 @@ static const struct limit_info *find_limit(const char *text, size_t length, stru
 			return &limit_table[i];
 		}
 	}
-	error_set(err, BRIG_E_INPUT, EINVAL, "\"%s\" is no limit", name);
+	error_set(err, BRIG_E_INPUT, EINVAL, "\"%s\" is not a limit", name);
 	error_remedy(err, "%s%s%swrite NAME=VALUE, such as memory=2G",
 		     best.word ? "did you mean " : "", best.word ? best.word : "",
 		     best.word ? "? " : "");
@@ -52,7 +52,7 @@ int check_answer_limit(struct check *check, const char *text, struct check_answe
 	check_origin_limit(check, "ceiling", info, *limit_of(&most, info), &ret->origin);
 	unit_format(info->unit, *limit_of(&most, info), ceiling, sizeof(ceiling));
 	if (policy_limits(check->policy, &wanted, &got, &why) == 0) {
-		check_set_answer(ret, CHECK_ALLOWED, "at most %s may be asked for", ceiling);
+		check_set_answer(ret, CHECK_ALLOWED, "a run may request at most %s", ceiling);
 		snprintf(ret->condition, sizeof(ret->condition), "%s %s", info->option, value);
 		return 0;
 	}

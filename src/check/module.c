@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Modules of Python, as the guard of the policy has it. The rule is that of data/guard/modules.py,
- * which a test holds this one against; the table is the same file.
+ * Modules of Python, as the guard of the policy decides. The rule is that of data/guard/modules.py,
+ * which a test compares with this one; the table is the same file.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -16,8 +16,8 @@
 
 struct modules {
 	struct json_doc doc;
-	json_t *known;   /* what strict can hand out at all */
-	json_t *refused; /* what imports refuses */
+	json_t *known;   /* all modules that strict can allow */
+	json_t *refused; /* modules that imports refuses */
 };
 
 static int modules_load(struct modules *ret, struct brig_error *err)
@@ -49,8 +49,8 @@ static void table_origin(const struct modules *modules, const char *section, con
 }
 
 /*
- * "a", "a.b", "a.b.c": the first of them that `has` says yes to, in `ret`. Who may import a package
- * may import what is in it.
+ * "a", "a.b", "a.b.c": the first of them that `has` accepts, in `ret`. Permission for a package
+ * includes its contents.
  */
 static bool find_part(const char *name, bool (*has)(const void *of, const char *part),
 		      const void *of, char ret[MODULE_MAX + 1])
@@ -134,10 +134,11 @@ static void by_strict(const struct check *check, const struct modules *modules, 
 	if (!json_object_get(modules->known, name)) {
 		check_origin_word(check, "guard", "mode", "strict", &ret->origin);
 		check_set_answer(ret, CHECK_REFUSED,
-				 "the guard's mode strict has no such module in its table");
-		snprintf(ret->repair, sizeof(ret->repair),
-			 "answer the three questions for it in data/guard/modules.json, and build "
-			 "brig anew; or use the mode imports");
+				 "the module is not in the table of the guard's mode strict");
+		snprintf(
+			ret->repair, sizeof(ret->repair),
+			"answer the three questions for it in data/guard/modules.json, and rebuild "
+			"brig; or use the mode imports");
 		return;
 	}
 	if (check->policy->guard.own_modules) {
@@ -146,13 +147,14 @@ static void by_strict(const struct check *check, const struct modules *modules, 
 	}
 	table_origin(modules, "modules", name, &ret->origin);
 	if (find_part(name, by_default, modules->known, part)) {
-		check_set_answer(ret, CHECK_ALLOWED, "the guard's mode strict has it by default");
+		check_set_answer(ret, CHECK_ALLOWED,
+				 "the guard's mode strict allows it by default");
 		return;
 	}
 	json_t *files = json_object_get(json_object_get(modules->known, name), "files");
 	check_set_answer(
 		ret, CHECK_REFUSED,
-		"the guard's mode strict has it only for policies that name it (files: %s)",
+		"the guard's mode strict allows it only for policies that list it (files: %s)",
 		json_string_value(files) ? json_string_value(files) : "?");
 	repair(check, name, ret);
 }
@@ -176,7 +178,8 @@ int check_answer_module(struct check *check, const char *text, struct check_answ
 	int r = modules_load(&modules, err);
 
 	if (r == 0 && !is_module(text)) {
-		r = error_set(err, BRIG_E_INPUT, EINVAL, "\"%.64s\" is no name of a module", text);
+		r = error_set(err, BRIG_E_INPUT, EINVAL, "\"%.64s\" is not a valid module name",
+			      text);
 		error_remedy(err, "write it in full, such as json or os.path");
 	}
 	if (r < 0) {
@@ -184,8 +187,9 @@ int check_answer_module(struct check *check, const char *text, struct check_answ
 	}
 	if (guard->mode == GUARD_OFF) {
 		check_origin_word(check, "guard", "mode", "off", &ret->origin);
-		check_set_answer(ret, CHECK_ALLOWED,
-				 "the guard is off: all of Python, and the cell is the boundary");
+		check_set_answer(
+			ret, CHECK_ALLOWED,
+			"the guard is off: all modules are allowed, and the cell is the boundary");
 	} else if (guard->mode == GUARD_STRICT) {
 		by_strict(check, &modules, text, ret);
 	} else if (guard->own_modules) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Connections, judged by the gate's own rules: first what every run of the policy may reach, then
- * what it may reach if the caller asks for it. No name is looked up.
+ * Connections, decided by the gate's own rules: first those that every run of the policy may make,
+ * then those that it may make if the caller requests them. No name is resolved.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,12 +14,12 @@ static const char *const class_names[] = {
 	[NET_PUBLIC] = "a public address",
 	[NET_LOCAL] = "an address of this host or of its private networks",
 	[NET_LINK] = "a link-local address, where clouds hand out credentials",
-	[NET_NEVER] = "an address that nothing may be sent to",
+	[NET_NEVER] = "an address that is never allowed",
 };
 
-/* What is asked about: one host or address, and one port. */
+/* The destination in question: one host or address, and one port. */
 struct target {
-	struct net_rule rule; /* as a request would be read */
+	struct net_rule rule; /* parsed like the rule of a request */
 	char text[NET_RULE_TEXT];
 	uint16_t port;
 	bool named;
@@ -58,7 +58,7 @@ static int parse_target(const char *text, struct target *ret, struct brig_error 
 	}
 	ret->port = rule->ports[0].first;
 	net_rule_format(rule, ret->text);
-	/* In a cell this name is an address, before anybody is asked. */
+	/* In a cell this name is a fixed address, before any query. */
 	if (ret->named && strcmp(rule->name, "localhost") == 0) {
 		ret->named = false;
 		rule->prefix.address =
@@ -83,7 +83,7 @@ static const struct net_rule *find_rule(const struct policy_network *network,
 	}
 	const struct net_rule *rule =
 		net_rules_for_address(network->allow, network->allow_count, address, target->port);
-	/* As the gate does it: the host's loopback has a name as well. */
+	/* Like the gate: the host's loopback has a name as well. */
 	return rule || !net_address_is_loopback(address)
 		       ? rule
 		       : net_rules_for_name(network->allow, network->allow_count, "localhost",
@@ -123,38 +123,38 @@ static void refuse_address(const struct check *check, const struct target *targe
 	bool never = target->class == NET_NEVER;
 
 	check_set_answer(ret, CHECK_REFUSED, "it is %s%s", class_names[target->class],
-			 never ? ", whatever a rule says"
+			 never ? ", which no rule can allow"
 			 : target->class == NET_LINK
-				 ? ": only local: with this very address allows it"
-				 : ": only a rule with local: allows it");
+				 ? ": only a local: rule with this exact address allows it"
+				 : ": only a local: rule allows it");
 	if (!never && check->policy->network.caller == CALLER_NETWORK_LOCAL &&
 	    !target->rule.local) {
-		snprintf(ret->repair, sizeof(ret->repair), "ask for it: --net local:%s",
+		snprintf(ret->repair, sizeof(ret->repair), "request it: --net local:%s",
 			 target->text);
 	} else if (!never) {
 		repair(check, target, true, ret);
 	}
 }
 
-/* The ports of the gate itself, and what the operator's ceiling has to say. */
+/* The port of the gate itself, and the operator's ceiling. */
 static bool is_closed(const struct check *check, const struct target *target,
 		      struct check_answer *ret)
 {
 	if (target->port == NET_DNS_PORT) {
 		check_set_answer(ret, CHECK_REFUSED,
-				 "port 53 is the gate's own: it looks names up");
+				 "port 53 belongs to the gate, which resolves names");
 		return true;
 	}
 	if (policy_trace_ceiling(&check->trace, "network", NULL, &ret->origin)) {
 		check_set_answer(ret, CHECK_REFUSED, "the operator allows no network at all");
 		snprintf(ret->repair, sizeof(ret->repair),
-			 "the operator has to take network out of %s", ret->origin.name);
+			 "the operator has to remove network from %s", ret->origin.name);
 		return true;
 	}
 	return false;
 }
 
-/* Nothing of the policy's own list allows it: may the caller ask for it? */
+/* The policy's own list does not allow it: may the caller request it? */
 static void ask_for(const struct check *check, const struct target *target, bool host_known,
 		    struct check_answer *ret)
 {
@@ -171,7 +171,7 @@ static void ask_for(const struct check *check, const struct target *target, bool
 		}
 		allow(&rules[0], target, ret);
 		snprintf(ret->condition, sizeof(ret->condition),
-			 "--net %s, of whoever calls brig on this host", target->text);
+			 "--net %s, by a caller on this host", target->text);
 		return;
 	}
 	if (!policy_trace_key(&check->trace, "network", "allow", &ret->origin)) {
@@ -179,7 +179,7 @@ static void ask_for(const struct check *check, const struct target *target, bool
 	}
 	check_set_answer(ret, CHECK_REFUSED, "%s%s",
 			 host_known ? "the host is in the list, this port is not"
-				    : "nothing in the list allows it",
+				    : "no entry of the list allows it",
 			 target->class == NET_LOCAL && !target->named
 				 ? "; a cell's loopback and private networks are not the host's"
 				 : "");

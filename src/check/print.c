@@ -9,7 +9,7 @@ void check_print(const struct check_kind *kind, const char *text, const struct c
 		[CHECK_ALLOWED] = "note",
 		[CHECK_REFUSED] = "to allow it",
 		[CHECK_ASK] = "needed",
-		[CHECK_DEPENDS] = "to know",
+		[CHECK_DEPENDS] = "to find out",
 	};
 
 	buf_addf(out, "%-8s %s %s\n         ", check_verdict_names[answer->verdict], kind->name,
@@ -17,7 +17,7 @@ void check_print(const struct check_kind *kind, const char *text, const struct c
 	origin_print(&answer->origin, out);
 	buf_addf(out, ": %s\n", answer->reason);
 	if (answer->condition[0]) {
-		buf_addf(out, "         if the run asks for it: %s\n", answer->condition);
+		buf_addf(out, "         if the run requests it: %s\n", answer->condition);
 	}
 	if (answer->repair[0]) {
 		buf_addf(out, "         %s: %s\n", leads[answer->verdict], answer->repair);

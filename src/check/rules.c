@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finding the rules of a run: see rules.h. One function for each section of a policy. */
+/* Finds the rules of a run: see rules.h. One function for each section of a policy. */
 #include "check/rules.h"
 
 #include <stdio.h>
@@ -23,7 +23,7 @@ void run_rules_done(struct run_rules *rules)
 	*rules = (struct run_rules){ 0 };
 }
 
-/* A new row; without memory one that is thrown away. */
+/* A new row; without memory one that is discarded. */
 static struct run_rule *add(struct finder *finder, const char *section, const char *key)
 {
 	struct run_rules *rules = finder->rules;
@@ -44,7 +44,7 @@ static struct run_rule *add(struct finder *finder, const char *section, const ch
 	return rule;
 }
 
-/* Steps of a kind; `text` and `path` (may be NULL) narrow it down. */
+/* Steps of a kind; `text` and `path` (may be NULL) select among them. */
 static void add_steps(const struct finder *finder, struct run_rule *rule, enum step_kind kind,
 		      const char *text, const char *path)
 {
@@ -61,7 +61,7 @@ static void add_steps(const struct finder *finder, struct run_rule *rule, enum s
 
 /* --- limits -------------------------------------------------------------------------------- */
 
-/* Which steps hold a limit; the others are watched from outside. */
+/* The steps that enforce a limit; other limits are watched from outside. */
 static const struct {
 	const char *limit;
 	enum step_kind kind;
@@ -112,7 +112,7 @@ static void find_mounts(struct finder *finder)
 		size_t at = 0;
 		char path[80];
 
-		/* By the directory: a request may give it another name. */
+		/* By the directory: a request may mount it under another name. */
 		while (at < policy->mounts_count &&
 		       strcmp(policy->mounts[at].path, mount->path) != 0) {
 			at++;
@@ -247,7 +247,7 @@ static void find_consent(struct finder *finder)
 	snprintf(rule->value, sizeof(rule->value), "%s", words[policy->auto_run]);
 }
 
-/* Layers that this cell goes without, and the word that lets it. */
+/* Layers that this cell lacks, and the key that permits it. */
 static void find_missing(struct finder *finder)
 {
 	const struct spec *spec = &finder->p->spec;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rules behind a prepared run: what holds, which line says so, and which steps carry it out. */
+/*
+ * The rules behind a prepared run: their values, the lines that set them, and the steps that
+ * enforce them.
+ */
 #ifndef BRIG_CHECK_RULES_H
 #define BRIG_CHECK_RULES_H
 
@@ -12,7 +15,7 @@
 struct run_rule {
 	char name[80];   /* "limits.memory" */
 	char value[400]; /* "256M" */
-	bool asked;      /* by the request, within what the line says */
+	bool asked;      /* by the request, within the limit of the line */
 	struct origin origin;
 	unsigned steps[RULE_STEPS_MAX]; /* numbers in the plan, from 1 */
 	unsigned steps_count;
@@ -25,7 +28,7 @@ struct run_rules {
 };
 void run_rules_done(struct run_rules *rules);
 
-/* `trace` is of the policy that `p` was prepared with; `plan` was made of it. */
+/* `trace` is of the policy that `p` was prepared with; `plan` was made from it. */
 void run_rules_find(const struct prepared *p, const struct plan *plan,
 		    const struct policy_trace *trace, struct run_rules *ret);
 void run_rules_print(const struct run_rules *rules, struct buf *out);

@@ -2,7 +2,7 @@
 /* The rules of a run for people and for programs. */
 #include "check/rules.h"
 
-/* "4, 94-96": numbers that follow each other as one range. */
+/* "4, 94-96": consecutive numbers as one range. */
 static void add_numbers(const struct run_rule *rule, struct buf *out)
 {
 	for (unsigned i = 0; i < rule->steps_count; i++) {
@@ -26,7 +26,7 @@ void run_rules_print(const struct run_rules *rules, struct buf *out)
 		const struct run_rule *rule = &rules->items[i];
 
 		buf_addf(out, "%-17s  %-14s  %s", rule->name, rule->value,
-			 rule->asked ? "asked for, within " : "");
+			 rule->asked ? "requested, within " : "");
 		origin_print(&rule->origin, out);
 		if (rule->steps_count) {
 			buf_addf(out, "; step%s ", rule->steps_count > 1 ? "s" : "");

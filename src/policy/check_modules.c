@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The modules that a policy lists, against those that the guard's strict mode knows. */
+/* Compares the modules that a policy lists with those that the guard's strict mode knows. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "base/embedded.h"
 #include "policy/policy_reader.h"
 
-/* "numpy" may stand for itself, and for what is beneath it. */
+/* "numpy" may stand for itself, and for its submodules. */
 static bool is_known(json_t *table, const char *name)
 {
 	size_t length = strlen(name);
@@ -32,10 +32,10 @@ static int refuse(struct policy_reader *reader, size_t at)
 		snprintf(path, sizeof(path), "guard.allowed_modules[%zu]", at);
 	}
 	json_doc_error(reader->doc, guard ? path : "", BRIG_E_POLICY, reader->err,
-		       "guard strict can never allow module \"%.64s\"",
+		       "guard mode strict cannot allow the module \"%.64s\"",
 		       reader->policy->guard.modules.items[at]);
-	error_remedy(reader->err, "take it from guard.allowed_modules, or set guard.mode to "
-				  "\"imports\"; strict has the modules of docs/guard.md");
+	error_remedy(reader->err, "remove it from guard.allowed_modules, or set guard.mode to "
+				  "\"imports\"; docs/guard.md lists the modules of strict");
 	return -EINVAL;
 }
 

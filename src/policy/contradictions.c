@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Contradictions: two sentences of a policy that cannot both hold are an error, not a guess. */
+/* Contradictions: two settings of a policy that cannot both apply are an error, not a guess. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "base/path.h"
 #include "policy/policy_reader.h"
 
-/* Without these there is no cell at all, whatever a policy says. */
+/* No cell can be built without these, whatever a policy sets. */
 #define ESSENTIAL                                                                                  \
 	(LAYER_BIT(LAYER_USERNS) | LAYER_BIT(LAYER_IPCNS) | LAYER_BIT(LAYER_UTSNS) |               \
 	 LAYER_BIT(LAYER_PROC) | LAYER_BIT(LAYER_PIDNS) | LAYER_BIT(LAYER_MNTNS) |                 \
@@ -121,7 +121,7 @@ static int check_abilities(struct policy_reader *reader)
 	return 0;
 }
 
-/* One thing by two names: whoever says it twice may not mean the same. */
+/* The same setting under two names: two values could differ. */
 static int check_monitor(struct policy_reader *reader)
 {
 	json_t *monitor = json_object_get(reader->doc->root, "monitor");
@@ -131,8 +131,8 @@ static int check_monitor(struct policy_reader *reader)
 		return 0;
 	}
 	return contradiction(reader, "denials_max",
-			     "the same as monitor.end_after.denied_calls, which is there too",
-			     "keep one of the two");
+			     "the same as monitor.end_after.denied_calls, which is also set",
+			     "remove one of the two");
 }
 
 /* What a cell with walls cannot do without. */
@@ -154,13 +154,13 @@ static int check_walls(struct policy_reader *reader)
 		layer_list(wrong, list, sizeof(list));
 		json_doc_error(reader->doc, "may_miss", BRIG_E_POLICY, reader->err,
 			       "no cell can be built without: %s", list);
-		error_remedy(reader->err, "take it from the list");
+		error_remedy(reader->err, "remove it from the list");
 		return -EINVAL;
 	}
 	return 0;
 }
 
-/* A program that can write where policies are read from writes its own. */
+/* A program that can write to the directory of policies could write its own policy. */
 static int check_mounts(struct policy_reader *reader, const char *config_dir)
 {
 	for (size_t i = 0; config_dir && i < reader->policy->mounts_count; i++) {

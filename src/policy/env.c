@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The environment: what a policy sets, and which names a request may set.
+ * The environment: variables that a policy sets, and names that a request may set.
  *
  * Variables that change which code an interpreter or loader runs are refused unless the policy
- * names them exactly: a pattern never opens them. They could only affect the cell itself, but a
- * service that hands on a client's variables should not hand on these.
+ * names them exactly: a pattern never allows them. They could only affect the cell itself, but a
+ * service that passes on a client's variables should not pass on these.
  */
 #include <errno.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 
 #define VALUE_MAX 8192
 
-/* A trailing '*' stands for any rest. */
+/* A trailing '*' matches any rest. */
 static const char *const dangerous[] = {
 	/* the dynamic loader and the C library */
 	"LD_*", "GLIBC_TUNABLES", "GCONV_PATH", "GETCONF_DIR", "HOSTALIASES", "LOCALDOMAIN",
@@ -37,7 +37,7 @@ static const char *const dangerous[] = {
 	"BRIG_*"
 };
 
-/* Python's variables that change how it prints, not what it runs. */
+/* Python's variables that change its output, not the code that it runs. */
 static const char *const harmless[] = {
 	"PYTHONDONTWRITEBYTECODE", "PYTHONFAULTHANDLER", "PYTHONHASHSEED",
 	"PYTHONIOENCODING",        "PYTHONUNBUFFERED",   "PYTHONUTF8",
@@ -115,7 +115,7 @@ static int check_pattern(struct policy_reader *reader, const char *path, const c
 		return 0;
 	}
 	json_doc_error(reader->doc, path, BRIG_E_POLICY, reader->err,
-		       "\"%.64s\" is no name of a variable", item);
+		       "\"%.64s\" is not a valid variable name", item);
 	error_remedy(reader->err, "write NAME, PREFIX_* or * (every name but the dangerous ones)");
 	return -EINVAL;
 }
@@ -125,7 +125,7 @@ static int read_allow(struct policy_reader *reader, const char *path, json_t *va
 	return read_strings(reader, path, value, check_pattern, &reader->policy->env_allow);
 }
 
-/* Sets NAME in the list, in place of what an inherited policy has set. */
+/* Sets NAME in the list, replacing the value of an inherited policy. */
 static int set_variable(struct strlist *list, const char *name, const char *value)
 {
 	struct strlist merged = { 0 };
@@ -167,7 +167,7 @@ static int read_set(struct policy_reader *reader, const char *path, json_t *valu
 		r = read_string(reader, below, item, &text);
 		if (r == 0 && !name_valid(key, strlen(key))) {
 			r = json_doc_error(reader->doc, below, BRIG_E_POLICY, reader->err,
-					   "\"%.64s\" is no name of a variable", key);
+					   "\"%.64s\" is not a valid variable name", key);
 		}
 		if (r == 0 && strlen(text) > VALUE_MAX) {
 			r = json_doc_error(reader->doc, below, BRIG_E_POLICY, reader->err,

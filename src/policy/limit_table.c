@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every limit, once; and how a policy and a request set them. */
+/* The table of all limits; and how a policy and a request set them. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -107,7 +107,7 @@ static int below_least(const struct policy *policy, const struct limit_info *inf
 	unit_format(info->unit, ceiling, most, sizeof(most));
 	error_set(err, BRIG_E_INPUT, ERANGE, "%s %s is out of range: policy %s allows %s to %s",
 		  info->key, names, policy->name, least, most);
-	error_remedy(err, "ask for at least %s and at most %s", least, most);
+	error_remedy(err, "use a value from %s to %s", least, most);
 	return -ERANGE;
 }
 
@@ -121,14 +121,14 @@ static int above_ceiling(const struct policy *policy, const struct limit_info *i
 	unit_format(info->unit, ceiling, most, sizeof(most));
 	error_set(err, BRIG_E_POLICY, ERANGE, "%s %s %s is above the ceiling of %s in policy %s",
 		  info->key, asked, names, most, policy->name);
-	error_remedy(err, "ask for at most %s, or let the operator raise ceiling.%s of the policy",
+	error_remedy(err, "use at most %s, or let the operator raise ceiling.%s of the policy",
 		     most, info->key);
 	return -ERANGE;
 }
 
 /*
- * A request that raises the time on the clock wants the program to work for that long: processor
- * time that it does not name grows in the same proportion, up to its ceiling.
+ * A request with a longer wall-clock time wants the program to work for that long: CPU time that it
+ * does not set grows in the same proportion, up to its ceiling.
  */
 static void cpu_follows_wall(const struct policy *policy, const struct brig_limits *wanted,
 			     struct brig_limits *limits)

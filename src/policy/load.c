@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From a name or a text to a policy: what it extends, its own keys, the operator's ceiling, and a
- * hash over all of them.
+ * Loads a policy from a name or a text: the policy that it extends, its own keys, the operator's
+ * ceiling, and a hash over all of them.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +26,7 @@ static void policy_freep(struct policy **policy)
 	policy_free(*policy);
 }
 
-/* A ceiling that is not set is the limit itself; a compiler gets what a program gets. */
+/* A ceiling that is not set equals the limit; a compiler gets the same limits as a program. */
 static void fill_limits(struct policy *policy)
 {
 	for (size_t i = 0; i < limit_table_count; i++) {
@@ -39,7 +39,7 @@ static void fill_limits(struct policy *policy)
 	}
 }
 
-/* The text of a policy by name. 1, 0 (no such policy) or negative. */
+/* The text of a policy by name. 1, 0 (not found) or negative. */
 static int find_text(const struct policy_source *source, const char *name, struct policy_text *ret,
 		     struct brig_error *err)
 {
@@ -56,7 +56,7 @@ static int find_text(const struct policy_source *source, const char *name, struc
 	return r != 0 ? r : policy_text_built_in(file, ret, err);
 }
 
-/* For who wants to know later which line it was. */
+/* For later questions about the deciding line. */
 static int keep(const struct policy_source *source, enum trace_level level, const char *name,
 		const struct policy_text *text, struct brig_error *err)
 {
@@ -77,7 +77,7 @@ static int apply_text(const struct json_doc *doc, struct policy *policy, const c
 	return policy_check(&reader, config_dir);
 }
 
-/* What `name` extends: one level, and a policy of its own name means the built-in one. */
+/* Loads the policy that `name` extends: one level, and its own name means the built-in one. */
 static int apply_parent(const struct json_doc *doc, const char *name, struct policy *policy,
 			const struct policy_source *source, struct sha256 *hash,
 			struct brig_error *err)
@@ -90,15 +90,15 @@ static int apply_parent(const struct json_doc *doc, const char *name, struct pol
 	int r = 0;
 
 	if (!parent) {
-		return 0; /* not there; or not a text, which the reader will say */
+		return 0; /* not set; or not a text, which the reader will report */
 	}
 	if (id_name_valid(parent)) {
 		r = find_text(strcmp(parent, name) == 0 ? NULL : source, parent, &text, err);
 	}
 	if (r == 0) {
-		json_doc_error(doc, "extends", BRIG_E_POLICY, err, "no policy \"%.64s\"", parent);
-		error_remedy(err,
-			     "name a policy that is there: default, strict or one of your own");
+		json_doc_error(doc, "extends", BRIG_E_POLICY, err, "policy not found: \"%.64s\"",
+			       parent);
+		error_remedy(err, "give an existing policy: default, strict or one of your own");
 		return -ENOENT;
 	}
 	if (r > 0) {
@@ -149,8 +149,8 @@ static int apply_operator(const struct policy_source *source, struct policy *pol
 }
 
 /*
- * A mount whose path is or passes through a link would follow whoever can change the link. What
- * is not there is no error yet: only a run that asks for it needs it.
+ * The path of a mount must not contain a link, whose owner could change the target. A missing path
+ * is not an error yet: only a run that mounts it needs it.
  */
 static int check_links(const struct policy *policy, const struct json_doc *doc,
 		       struct brig_error *err)
@@ -174,7 +174,7 @@ static int check_links(const struct policy *policy, const struct json_doc *doc,
 		snprintf(path, sizeof(path), "mounts[%zu].path", i);
 		json_doc_error(doc, path, BRIG_E_POLICY, err, "\"%.128s\" %s",
 			       policy->mounts[i].path,
-			       link ? "is, or leads through, a link" : "is not a directory");
+			       link ? "is a link, or contains one" : "is not a directory");
 		error_remedy(err, "write the real path (realpath %.128s)", policy->mounts[i].path);
 		return -EINVAL;
 	}
@@ -241,7 +241,7 @@ static int no_policy(const struct policy_source *source, const char *name, struc
 	char list[256] = "";
 	size_t used = 0;
 
-	error_set(err, BRIG_E_POLICY, ENOENT, "no policy \"%.64s\"", name);
+	error_set(err, BRIG_E_POLICY, ENOENT, "policy not found: \"%.64s\"", name);
 	if (policy_names(source, &names, NULL) < 0) {
 		return -ENOENT;
 	}
@@ -249,7 +249,7 @@ static int no_policy(const struct policy_source *source, const char *name, struc
 		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s",
 					 i > 0 ? ", " : "", names.items[i]);
 	}
-	error_remedy(err, "there are: %s", list);
+	error_remedy(err, "available: %s", list);
 	return -ENOENT;
 }
 
@@ -261,9 +261,9 @@ int policy_load(const struct policy_source *source, const char *name, struct pol
 	int r;
 
 	if (!name || !id_name_valid(name)) {
-		error_set(err, BRIG_E_INPUT, EINVAL, "\"%.64s\" is no name of a policy",
+		error_set(err, BRIG_E_INPUT, EINVAL, "\"%.64s\" is not a valid policy name",
 			  name ? name : "");
-		error_remedy(err, "letters, digits, '.', '_' and '-', at most 64; not a path");
+		error_remedy(err, "use letters, digits, '.', '_' and '-', at most 64; not a path");
 		return -EINVAL;
 	}
 	r = find_text(source, name, &text, err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Directories that the operator allows by name. Paths are read strictly, or not at all. */
+/* Directories that the operator allows by name. Their paths are parsed strictly. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 #define MOUNTS_MAX 64
 
-/* The keys of one mount, each of them required. */
+/* The keys of one mount, all of them required. */
 enum { TEXT_NAME, TEXT_PATH, TEXT_MODE, TEXT_COUNT };
 static const char *const text_names[TEXT_COUNT] = { "name", "path", "mode" };
 
@@ -25,7 +25,7 @@ static void mounts_free(struct policy *policy)
 	policy->mounts_count = 0;
 }
 
-/* Which of its keys an item has; unknown ones are errors here as everywhere. */
+/* Reads the keys of an item; unknown ones are errors, as everywhere. */
 static int read_texts(struct policy_reader *reader, const char *path, json_t *item,
 		      const char *texts[TEXT_COUNT])
 {
@@ -75,7 +75,7 @@ static const char *path_fault(const char *path)
 		return "must not be the whole host";
 	}
 	if (strpbrk(path, "*?[")) {
-		return "must be one directory: no pattern";
+		return "must be one directory, not a pattern";
 	}
 	return path_is_beneath(path + 1, &why) ? NULL : why;
 }
@@ -88,10 +88,11 @@ static int check_texts(struct policy_reader *reader, const char *path,
 
 	if (!id_name_valid(texts[TEXT_NAME])) {
 		reader_path(below, path, "name");
-		return json_doc_error(reader->doc, below, BRIG_E_POLICY, reader->err,
-				      "\"%.64s\" is no name: letters, digits, '.', '_' and '-', "
-				      "at most 64, no '.' or '-' first",
-				      texts[TEXT_NAME]);
+		return json_doc_error(
+			reader->doc, below, BRIG_E_POLICY, reader->err,
+			"\"%.64s\" is not a valid name: use letters, digits, '.', '_' and '-', "
+			"at most 64, no '.' or '-' first",
+			texts[TEXT_NAME]);
 	}
 	if (why) {
 		reader_path(below, path, "path");
@@ -111,7 +112,7 @@ static int check_texts(struct policy_reader *reader, const char *path,
 		if (strcmp(reader->policy->mounts[i].name, texts[TEXT_NAME]) == 0) {
 			reader_path(below, path, "name");
 			return json_doc_error(reader->doc, below, BRIG_E_POLICY, reader->err,
-					      "\"%s\" stands there twice", texts[TEXT_NAME]);
+					      "\"%s\" is listed twice", texts[TEXT_NAME]);
 		}
 	}
 	return 0;

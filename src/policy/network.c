@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The network of a policy: "none", or whom its cells may reach; and what a request makes of it. */
+/*
+ * The network of a policy: "none", or the hosts that its cells may reach; and the rules of a
+ * request.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +16,7 @@
 #define CREDENTIALS_MAX 16
 
 static const char *const caller_names[] = { "none", "public", "local" };
-/* TLS to a host passes as it is, unless it is to be opened for a credential. */
+/* TLS to a host passes unopened, unless it is opened for a credential. */
 static const char *const tls_names[] = { "pass", "open" };
 static const char *const protocol_names[] = { "by_port", "tls", "http", "any" };
 
@@ -56,9 +59,9 @@ static int complain(struct policy_reader *reader, const char *path, const struct
 
 /* --- rules --------------------------------------------------------------------------------- */
 
-/* The rule that is being read: its keys have no room for it in the reader. */
+/* The rule being read, which the plain reader has no field for. */
 struct rule_reader {
-	struct policy_reader reader; /* first: what the keys are handed */
+	struct policy_reader reader; /* first: the keys get a pointer to it */
 	struct net_rule *rule;
 	char **reason;
 };
@@ -88,7 +91,7 @@ static int read_ports(struct policy_reader *reader, const char *path, json_t *va
 
 	if (r == 0 && net_ports_parse(text, rule_of(reader)) < 0) {
 		json_doc_error(reader->doc, path, BRIG_E_POLICY, reader->err,
-			       "\"%.64s\" is no list of ports", text);
+			       "\"%.64s\" is not a valid list of ports", text);
 		error_remedy(reader->err, "write \"443\", \"80,443\" or \"8000-8010\"");
 		r = -EINVAL;
 	}
@@ -119,7 +122,7 @@ static int read_rule_reason(struct policy_reader *reader, const char *path, json
 	return read_reason(reader, path, value, ((struct rule_reader *)reader)->reason);
 }
 
-/* "HOST:PORTS", or an object that says more. */
+/* "HOST:PORTS", or an object with more keys. */
 static int read_rule(struct policy_reader *reader, const char *path, json_t *value,
 		     struct net_rule *ret, char **reason)
 {
@@ -135,7 +138,10 @@ static int read_rule(struct policy_reader *reader, const char *path, json_t *val
 	if (!json_is_object(value)) {
 		return read_host(&own.reader, path, value);
 	}
-	/* The host first, whatever the order in the file: it brings ports, which others replace. */
+	/*
+	 * The host first, whatever the order in the file: it sets default ports, which other keys
+	 * replace.
+	 */
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
 		json_t *item = json_object_get(value, keys[i].name);
 		if (!item && i == 0) {
@@ -212,7 +218,7 @@ static int read_credential_host(struct policy_reader *reader, const char *path, 
 
 	return r < 0 || net_name_normal(text, strlen(text), credential_of(reader)->name)
 		       ? r
-		       : wrong(reader, path, "must be the name of one host");
+		       : wrong(reader, path, "must be one host name");
 }
 
 static int read_credential_header(struct policy_reader *reader, const char *path, json_t *value)
@@ -228,7 +234,7 @@ static int read_credential_header(struct policy_reader *reader, const char *path
 	if (length == 0 || length >= sizeof(credential->header) ||
 	    strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") !=
 		    length) {
-		return wrong(reader, path, "must be the name of a header");
+		return wrong(reader, path, "must be a header name");
 	}
 	memcpy(credential->header, text, length + 1);
 	return 0;
@@ -276,18 +282,17 @@ static bool same(const char *a, const char *b)
 	return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
-/* What no key can tell by itself; `list[last]` is the newest. */
+/* Checks across keys; `list[last]` is the newest. */
 static int check_credential(struct policy_reader *reader, const char *path,
 			    const struct policy_credential *list, size_t last)
 {
 	const struct policy_credential *own = &list[last];
 
 	if (!own->name[0] || !own->header[0] || !own->file) {
-		return wrong(reader, path, "wants \"host\", \"header\" and \"file\"");
+		return wrong(reader, path, "requires \"host\", \"header\" and \"file\"");
 	}
 	if (own->authorities && !own->opened) {
-		return wrong(reader, path,
-			     "\"authorities\" means something with \"tls\": \"open\" only");
+		return wrong(reader, path, "\"authorities\" requires \"tls\": \"open\"");
 	}
 	for (size_t i = 0; own->opened && i < last; i++) {
 		if (list[i].opened && strcmp(list[i].name, own->name) == 0 &&
@@ -319,7 +324,7 @@ static int read_credentials(struct policy_reader *reader, const char *path, json
 	if (!list) {
 		return error_errno(reader->err, BRIG_E_SYSTEM, ENOMEM, "%s", path);
 	}
-	/* The policy's from here on, whatever comes. */
+	/* Owned by the policy from here on, even after an error. */
 	forget_credentials(network);
 	network->credentials = list;
 	network->credentials_count = count;
@@ -392,9 +397,9 @@ static int refuse(const struct policy *policy, const char *text, bool local, str
 {
 	error_set(err, BRIG_E_POLICY, EACCES, "policy %s does not allow the network host %s",
 		  policy->name, text);
-	error_remedy(err, local ? "the operator can set network.caller to \"local\", or name it in "
+	error_remedy(err, local ? "the operator can set network.caller to \"local\", or add it to "
 				  "network.allow, in the policy"
-				: "ask for one of network.allow, or let the operator add it there");
+				: "use a host of network.allow, or let the operator add it there");
 	return -EACCES;
 }
 
@@ -415,7 +420,7 @@ static int take_wanted(const struct policy *policy, const char *text, bool own,
 			return 0;
 		}
 	}
-	/* What a caller asks for beyond the list has no reason beside it. */
+	/* A host that a caller requests beyond the list has no reason. */
 	if (own && network->reasons_required && network->caller != CALLER_NETWORK_NONE) {
 		error_set(err, BRIG_E_POLICY, EACCES,
 			  "the network host %s is not in policy %s, and the operator requires a "

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Why a rule of the network is there: a text beside each, which the operator may demand. */
+/* The reason for a network rule: a text for each, which the operator may require. */
 #include <errno.h>
 #include <string.h>
 
@@ -22,7 +22,7 @@ int read_reason(struct policy_reader *reader, const char *path, json_t *value, c
 	}
 	if (!fits) {
 		json_doc_error(reader->doc, path, BRIG_E_POLICY, reader->err,
-			       "must be a line of text, at most %d bytes", REASON_MAX);
+			       "must be one line of text, at most %d bytes", REASON_MAX);
 		return -EINVAL;
 	}
 	free(*ret);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A policy: what a cell may do. One JSON file with comments each; see docs/policy.md.
- * Operator's ceiling > named policy > request: each level only tightens the one above.
+ * A policy: the permissions and limits of a cell. One JSON file with comments each; see
+ * docs/policy.md. Operator's ceiling > named policy > request: each level only tightens the one
+ * above.
  */
 #ifndef BRIG_POLICY_POLICY_H
 #define BRIG_POLICY_POLICY_H
@@ -16,7 +17,7 @@
 #include "run/spec.h"
 
 enum auto_run {
-	AUTO_RUN_YES, /* may run without asking */
+	AUTO_RUN_YES, /* may run without consent */
 	AUTO_RUN_ASK, /* only with a person's consent (request.consent) */
 	AUTO_RUN_NEVER,
 };
@@ -25,31 +26,34 @@ extern const char *const auto_run_names[AUTO_RUNS];
 
 enum output_action {
 	OUTPUT_END, /* the run ends with output_limit */
-	OUTPUT_CUT, /* the rest is discarded, the run goes on */
+	OUTPUT_CUT, /* the rest is discarded, the run continues */
 };
 
-/* How Python code is looked at before it runs, loosest first: see docs/guard.md. */
+/* How Python code is checked before it runs, loosest first: see docs/guard.md. */
 enum guard_mode { GUARD_OFF, GUARD_IMPORTS, GUARD_STRICT };
 #define GUARD_MODES 3
 extern const char *const guard_mode_names[GUARD_MODES];
 
-/* From such a score on code needs a consent to run, and from such a one it is not run at all. */
+/* Code with at least the first score needs consent, with at least the second it is refused. */
 struct policy_risk {
 	unsigned ask, refuse; /* 1 to 100; 0: never */
 };
 
 struct policy_guard {
 	enum guard_mode mode;
-	bool own_modules;       /* `modules` was given: else each mode has its own */
+	bool own_modules;       /* `modules` was given: else each mode has its own list */
 	struct strlist modules; /* that may be imported */
 	uint64_t operations;    /* 0: not counted */
-	uint64_t recursion;     /* 0: as the interpreter has it */
+	uint64_t recursion;     /* 0: the interpreter's default */
 };
 
-/* What is noted of a run beyond what is refused, and what ends it: see docs/monitoring.md. */
+/*
+ * The events of a run that are recorded in addition to refusals, and those that end it: see
+ * docs/monitoring.md.
+ */
 struct policy_monitor {
-	struct strlist calls; /* names: allowed, and noted */
-	struct strlist files; /* patterns of absolute paths: noted when they are opened */
+	struct strlist calls; /* names: allowed, and recorded */
+	struct strlist files; /* patterns of absolute paths: recorded when they are opened */
 	/* `denials_max` is another name for denied_calls. */
 	struct event_limits end_after;
 };
@@ -65,21 +69,21 @@ struct policy_mount {
 	bool writable;
 };
 
-/* What whoever calls brig on this host may ask for beyond the policy's list. */
+/* The hosts that a caller on this host may request beyond the policy's list. */
 enum caller_network { CALLER_NETWORK_NONE, CALLER_NETWORK_PUBLIC, CALLER_NETWORK_LOCAL };
 
 /* A header that the gate adds to requests to a host. */
 struct policy_credential {
 	char name[NET_NAME_MAX + 1];
 	char header[64];
-	char *file;        /* owned, absolute: has the value */
+	char *file;        /* owned, absolute: contains the value */
 	bool opened;       /* within TLS, which the gate opens for it; else in clear */
-	char *authorities; /* owned, absolute: whom to trust there; NULL: as the host does */
+	char *authorities; /* owned, absolute: trusted authorities; NULL: the host's */
 };
 
 struct policy_network {
 	struct net_rule *allow; /* owned */
-	char **reasons;         /* owned, as many: why each is there, or NULL */
+	char **reasons;         /* owned, one for each: its reason, or NULL */
 	size_t allow_count;
 	bool reasons_required;
 	enum caller_network caller;
@@ -99,8 +103,8 @@ struct policy {
 	struct policy_risk risk;
 	layer_set may_miss;
 
-	struct brig_limits limits;         /* what a run gets unless it asks */
-	struct brig_limits ceiling;        /* the most that a run may ask for */
+	struct brig_limits limits;         /* of a run that requests none */
+	struct brig_limits ceiling;        /* the most that a run may request */
 	struct brig_limits compile_limits; /* for the compiler's own cell */
 	enum output_action on_output_limit;
 
@@ -120,24 +124,24 @@ struct policy {
 	struct policy_network network;
 	struct policy_guard guard;
 	struct policy_monitor monitor;
-	bool exec_writable; /* files in writable places may be executed */
+	bool exec_writable; /* files in writable directories may be executed */
 	bool terminal;      /* a request may have a terminal */
 
 	struct strlist syscalls; /* "@basic", "@process", "-mount", "kill:ptrace", as written */
-	struct filter filter;    /* the table that comes of it */
-	char extends[65];        /* what it was read on top of, by name; or "" */
+	struct filter filter;    /* the resulting table */
+	char extends[65];        /* the name of the policy that it extends; or "" */
 };
 
-/* Every limit, once: drives parsing, merging, options, results and documentation. */
+/* The table of all limits: used for parsing, merging, options, results and documentation. */
 struct limit_info {
 	const char *key;    /* in policies: "memory" */
-	const char *name;   /* in results: "memory_bytes"; "wall_ms" for what is kept in ns */
+	const char *name;   /* in results: "memory_bytes"; "wall_ms" for values in ns */
 	const char *option; /* "--memory" */
 	enum unit unit;
 	size_t offset;  /* in struct brig_limits */
 	uint64_t least; /* smallest value that makes sense */
 	uint64_t most;
-	uint64_t usual; /* what a policy that does not say gets */
+	uint64_t usual; /* the default of a policy */
 	const char *about;
 };
 extern const struct limit_info limit_table[];
@@ -147,15 +151,16 @@ static inline uint64_t *limit_of(struct brig_limits *limits, const struct limit_
 	return (uint64_t *)((char *)limits + info->offset);
 }
 
-/* Where data comes from: operator's directory first, then what was built in. */
+/* The sources of policies: operator's directory first, then built-in ones. */
 struct policy_source {
-	const char *config_dir;           /* has policies/; may be NULL */
-	const struct broker *broker;      /* knows whose the files are; NULL: we see it ourselves */
+	const char *config_dir; /* contains policies/; may be NULL */
+	/* knows the owners of the files; NULL: checked directly */
+	const struct broker *broker;
 	const struct policy_given *given; /* found before all others; NULL: none */
-	struct policy_trace *trace;       /* gets the texts that are read; NULL: not wanted */
+	struct policy_trace *trace;       /* receives the texts that are read; NULL: not wanted */
 };
 
-/* A policy that no directory holds. */
+/* A policy that is in no directory. */
 struct policy_given {
 	const char *name;
 	const char *place; /* for messages */
@@ -171,28 +176,31 @@ void policy_free(struct policy *policy);
 /* Names of all policies that can be loaded. */
 int policy_names(const struct policy_source *source, struct strlist *ret, struct brig_error *err);
 
-/* The request's limits within the policy's: unset ones as it says, above its ceiling an error. */
+/*
+ * The request's limits within the policy's: unset ones as in the policy, above its ceiling an
+ * error.
+ */
 int policy_limits(const struct policy *policy, const struct brig_limits *wanted,
 		  struct brig_limits *ret, struct brig_error *err);
 /*
- * The rules of a run: what the policy allows, or what the request asks for of it. `own`: as far as
- * network.caller goes, it may ask for more. Returns how many, none is 0; or -errno.
+ * The rules of a run: those of the policy, or those of them that the request selects. `own`: within
+ * network.caller, it may request more. Returns how many, 0 for none; or -errno.
  */
 int policy_network_rules(const struct policy *policy, const char *const *wanted, bool own,
 			 struct net_rule ret[NET_RULES_MAX], struct brig_error *err);
 void policy_network_done(struct policy_network *network);
-/* The same, and what is not wanted expressly is at most as much as `most` says; 0: as it is. */
+/* The same, and limits that are not requested are at most those of `most`; 0: no such bound. */
 int policy_limits_within(const struct policy *policy, const struct brig_limits *wanted,
 			 const struct brig_limits *most, struct brig_limits *ret,
 			 struct brig_error *err);
-/* What is asked for becomes what can be had: no less than makes sense, no more than both allow. */
+/* Clamps requested limits to the allowed range: not below the least, not above both maxima. */
 void policy_limits_clamp(const struct policy *policy, const struct brig_limits *most,
 			 struct brig_limits *limits);
-/* The mode of a request (NULL: as the policy has it), which may be stricter and not looser. */
+/* The mode of a request (NULL: the policy's), which may be stricter but not looser. */
 int policy_guard_mode(const struct policy *policy, const char *wanted, enum guard_mode *ret,
 		      struct brig_error *err);
 bool policy_env_allowed(const struct policy *policy, const char *name);
-/* The entry of env.allow that lets a request set it; -1: none does. */
+/* The entry of env.allow that lets a request set it; -1: none. */
 int policy_env_entry(const struct policy *policy, const char *name);
 /* It changes which code an interpreter or loader runs: only its exact name allows it. */
 bool policy_env_dangerous(const char *name);

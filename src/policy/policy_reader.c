@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Typed values out of JSON: the kind, the range, and where it went wrong. */
+/* Typed values from JSON: checks kind and range, and reports the position of errors. */
 #include "policy/policy_reader.h"
 
 #include <errno.h>
@@ -150,7 +150,7 @@ int read_choice(struct policy_reader *reader, const char *path, json_t *value,
 	return reader_unknown(reader, path, "value", text, choice->names, choice->count);
 }
 
-/* As a person would have written it: 30 and 0.5 go the same way as "30s" and "500ms". */
+/* As text in the usual notation: 30 and 0.5 are handled like "30s" and "500ms". */
 static const char *quantity_text(const json_t *value, char *buffer, size_t size)
 {
 	if (json_is_string(value)) {
@@ -222,7 +222,7 @@ int read_strings(struct policy_reader *reader, const char *path, json_t *value,
 		r = read_string(reader, below, json_array_get(value, i), &text);
 		if (r == 0 && strlist_has(&list, text)) {
 			r = json_doc_error(reader->doc, below, BRIG_E_POLICY, reader->err,
-					   "\"%.64s\" stands there twice", text);
+					   "\"%.64s\" is listed twice", text);
 		}
 		if (r == 0 && check) {
 			r = check(reader, below, text);

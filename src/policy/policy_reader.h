@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading typed values out of a policy's JSON, with errors that point at the place. */
+/* Reads typed values from a policy's JSON, with errors that give the position. */
 #ifndef BRIG_POLICY_POLICY_READER_H
 #define BRIG_POLICY_POLICY_READER_H
 
@@ -12,14 +12,14 @@
 
 struct policy_reader {
 	const struct json_doc *doc;
-	struct policy *policy; /* what is filled in */
+	struct policy *policy; /* filled in by the functions below */
 	struct brig_error *err;
 };
 
-/* What a policy that says nothing is: closed wherever there is a choice. NULL: no memory. */
+/* An empty policy: the strictest value of every setting. NULL: no memory. */
 struct policy *policy_new(void);
 
-/* One key of an object and what reads it. `path` is where the value stands: "limits.memory". */
+/* One key of an object and its reader. `path` is the position of the value: "limits.memory". */
 struct reader_key {
 	const char *name;
 	int (*read)(struct policy_reader *reader, const char *path, json_t *value);
@@ -34,7 +34,7 @@ struct reader_choice {
 /* All return 0 or a negative errno with the error filled in. `path` of the whole file is "". */
 int read_object(struct policy_reader *reader, const char *path, json_t *value,
 		const struct reader_key *keys, size_t count);
-/* An object whose keys the caller looks at. */
+/* Checks for an object; the caller reads its keys. */
 int read_is_object(struct policy_reader *reader, const char *path, json_t *value);
 int read_string(struct policy_reader *reader, const char *path, json_t *value, const char **ret);
 int read_bool(struct policy_reader *reader, const char *path, json_t *value, bool *ret);
@@ -50,38 +50,38 @@ int read_strings(struct policy_reader *reader, const char *path, json_t *value,
 /* An array of anything. */
 int read_array(struct policy_reader *reader, const char *path, json_t *value, size_t most);
 
-/* "unknown key", with what comes nearest; `names` is the list for the remedy. */
+/* "unknown key", with the nearest known one; `names` is the list for the remedy. */
 int reader_unknown(struct policy_reader *reader, const char *path, const char *what,
 		   const char *word, const char *const *names, size_t count);
 int reader_path(char path[POLICY_PATH_MAX], const char *parent, const char *key);
 
-/* What the keys of a policy are made of, one file each. */
+/* The sections of a policy, one file each. */
 int read_limits(struct policy_reader *reader, const char *path, json_t *value,
 		struct brig_limits *ret);
 int read_mounts(struct policy_reader *reader, const char *path, json_t *value);
 int read_network(struct policy_reader *reader, const char *path, json_t *value);
-/* Why a rule is there, and whether each must say so: network_reason.c. */
+/* The reason of a rule, and whether each rule needs one: network_reason.c. */
 int read_reason(struct policy_reader *reader, const char *path, json_t *value, char **ret);
 int read_reasons(struct policy_reader *reader, const char *path, json_t *value);
 int policy_network_check_reasons(const struct policy_network *network, const char *name,
 				 struct brig_error *err);
 int read_guard(struct policy_reader *reader, const char *path, json_t *value);
-/* The word alone, as the operator's ceiling has it. */
+/* The mode alone, as in the operator's ceiling. */
 int read_guard_mode(struct policy_reader *reader, const char *path, json_t *value);
 /* "yes", "ask", "never", or thresholds of the risk score. */
 int read_auto_run(struct policy_reader *reader, const char *path, json_t *value);
 int read_monitor(struct policy_reader *reader, const char *path, json_t *value);
 int read_denials_max(struct policy_reader *reader, const char *path, json_t *value);
-/* Both lists, and of each threshold the lower one. */
+/* Joins both lists, and takes the lower of each threshold. */
 int monitor_tighten(struct policy *policy, const struct policy_monitor *more);
 int read_env(struct policy_reader *reader, const char *path, json_t *value);
-/* The whole file: every key but "extends", which the loader has seen to. */
+/* The whole file: every key except "extends", which the loader has handled. */
 int read_policy(struct policy_reader *reader);
 /* The operator's ceiling.json: tightens the policy. */
 int read_operator_ceiling(struct policy_reader *reader);
 
-/* Sentences that cannot both be true. `config_dir` may be NULL. */
-/* What guard.mode strict would ignore. */
+/* Checks for modules that guard.mode strict would ignore. */
 int policy_check_modules(struct policy_reader *reader);
+/* Checks for settings that contradict each other. `config_dir` may be NULL. */
 int policy_check(struct policy_reader *reader, const char *config_dir);
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a policy says of the guard, and of what may run without a person's consent. */
+/* Reads the sections of a policy about the guard, and about consent. */
 #include <errno.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "policy/policy_reader.h"
 
 #define OPERATIONS_MAX UINT64_C(1000000000000)
-#define RECURSION_MIN  UINT64_C(50) /* less, and nothing that prints can run */
+#define RECURSION_MIN  UINT64_C(50) /* with less, no program that prints can run */
 #define RECURSION_MAX  UINT64_C(1000000)
 #define MODULE_MAX     128
 #define SCORE_MAX      UINT64_C(100)
@@ -52,7 +52,7 @@ static int check_module(struct policy_reader *reader, const char *path, const ch
 		return 0;
 	}
 	json_doc_error(reader->doc, path, BRIG_E_POLICY, reader->err,
-		       "\"%.64s\" is no name of a module", item);
+		       "\"%.64s\" is not a valid module name", item);
 	error_remedy(reader->err, "name each module in full, such as \"json\" or \"os.path\"");
 	return -EINVAL;
 }
@@ -141,10 +141,11 @@ int policy_guard_mode(const struct policy *policy, const char *wanted, enum guar
 		}
 		if (i < own) {
 			int r = error_set(err, BRIG_E_POLICY, EACCES,
-					  "guard %s is looser than policy %s has it: %s", wanted,
+					  "guard %s is looser than that of policy %s: %s", wanted,
 					  policy->name, guard_mode_names[own]);
-			error_remedy(err, "leave it out, or let the operator change guard in the "
-					  "policy");
+			error_remedy(err,
+				     "leave out the guard, or let the operator change guard in the "
+				     "policy");
 			return r;
 		}
 		*ret = (enum guard_mode)i;

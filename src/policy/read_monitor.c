@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a policy says of events: what is noted, and how many of them end a run. */
+/*
+ * Reads the section of a policy about events: which are recorded, and how many of them end a run.
+ */
 #include <errno.h>
 #include <string.h>
 
@@ -11,8 +13,8 @@
 #define PATTERN_SIZE 255
 
 /*
- * Each costs the program a way through brig: those that are made all the time are not for this.
- * Nor are those by which a process ends or comes back from a signal.
+ * Each watched call makes a detour through brig: very frequent calls cannot be watched. Nor can
+ * calls that end a process or return from a signal.
  */
 static const char *const too_frequent[] = {
 	"read", "write",         "futex",          "mmap",         "munmap",
@@ -34,33 +36,33 @@ static int check_call(struct policy_reader *reader, const char *path, const char
 		if (strcmp(item, too_frequent[i]) == 0) {
 			return wrong_item(
 				reader, path, item,
-				"cannot be watched: it is made too often, or must not wait",
-				"watch what leads to it, such as \"openat\" or "
+				"cannot be watched: it is called too often, or must not wait",
+				"watch a call that leads to it, such as \"openat\" or "
 				"\"socket\"");
 		}
 	}
 	return syscall_number(item) >= 0
 		       ? 0
-		       : wrong_item(reader, path, item, "is no system call of this machine",
-				    "name calls as in their manual, such as \"execve\" or "
+		       : wrong_item(reader, path, item, "is not a system call of this machine",
+				    "use the names of the manual, such as \"execve\" or "
 				    "\"socket\"");
 }
 
 static int check_pattern(struct policy_reader *reader, const char *path, const char *item)
 {
-	static const char remedy[] = "name paths in the cell, such as \"/etc/shadow\", "
+	static const char remedy[] = "use paths in the cell, such as \"/etc/shadow\", "
 				     "\"/proc/*/mem\" or \"/sandbox/**\"";
 
 	if (item[0] != '/' || !item[1]) {
-		return wrong_item(reader, path, item, "is no absolute path", remedy);
+		return wrong_item(reader, path, item, "is not an absolute path", remedy);
 	}
 	if (strlen(item) > PATTERN_SIZE) {
 		return wrong_item(reader, path, item, "is longer than 255 bytes", remedy);
 	}
 	if (strstr(item, "//") || strstr(item, "/../") || strstr(item, "/./")) {
-		return wrong_item(
-			reader, path, item,
-			"has an empty part, \".\" or \"..\": no path that is compared has", remedy);
+		return wrong_item(reader, path, item,
+				  "has an empty part, \".\" or \"..\", and would never match",
+				  remedy);
 	}
 	for (const char *at = item; *at; at++) {
 		if ((unsigned char)*at < ' ' || *at == 0x7f) {

@@ -44,7 +44,7 @@ static int read_description(struct policy_reader *reader, const char *path, json
 	return 0;
 }
 
-/* The loader has dealt with it; here it is only known. */
+/* The loader has handled it; here it is only a known key. */
 static int read_extends(struct policy_reader *reader, const char *path, json_t *value)
 {
 	const char *text;
@@ -184,8 +184,8 @@ static int check_name(struct policy_reader *reader, const char *path, const char
 		return 0;
 	}
 	json_doc_error(reader->doc, path, BRIG_E_POLICY, reader->err,
-		       "\"%.64s\" is no name of a runtime", item);
-	error_remedy(reader->err, "name each runtime, such as \"python\"; an empty list means all");
+		       "\"%.64s\" is not a valid runtime name", item);
+	error_remedy(reader->err, "list each runtime, such as \"python\"; an empty list means all");
 	return -EINVAL;
 }
 
@@ -297,7 +297,10 @@ int read_operator_ceiling(struct policy_reader *reader)
 	if (r < 0) {
 		return r;
 	}
-	/* Any word about it is a refusal, but that reasons are required: rules are for policies. */
+	/*
+	 * In the ceiling any value of it refuses the network, except "reasons": rules belong in
+	 * policies.
+	 */
 	const json_t *network = json_object_get(reader->doc->root, "network");
 	policy->network.reasons_required |= operators.network.reasons_required;
 	if (network && !(json_object_size(network) == 1 && json_object_get(network, "reasons"))) {
@@ -307,7 +310,10 @@ int read_operator_ceiling(struct policy_reader *reader)
 	clip_limits(&policy->limits, &operators.ceiling);
 	clip_limits(&policy->ceiling, &operators.ceiling);
 	clip_limits(&policy->compile_limits, &operators.ceiling);
-	/* The enums go from one end to the other: later is stricter, and looser. */
+	/*
+	 * The two enums have opposite orders: later values are stricter in one, looser in the
+	 * other.
+	 */
 	if (operators.auto_run > policy->auto_run) {
 		policy->auto_run = operators.auto_run;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading policy texts, trusting only files that nobody else can change. */
+/* Reads policy texts, and trusts only files that no other user can change. */
 #include "policy/source.h"
 
 #include <dirent.h>
@@ -22,7 +22,7 @@ void policy_text_done(struct policy_text *text)
 	*text = (struct policy_text){ 0 };
 }
 
-/* Root and we ourselves may own it; group and others may not write to it. */
+/* Root and brig's own user may own it; group and others may not write to it. */
 static int check_trust(const struct policy_source *source, int fd, const char *place, mode_t kind,
 		       off_t *ret_size, struct brig_error *err)
 {
@@ -93,7 +93,7 @@ static int open_trusted(const struct policy_source *source, int dir, const char 
 	return r < 0 ? r : TAKE_FD(fd);
 }
 
-/* The directory itself may be reached by a link: its name is the operator's own word. */
+/* The directory itself may be a link: its name was given by the operator. */
 static int open_config(const struct policy_source *source, struct brig_error *err)
 {
 	const char *config_dir = source->config_dir;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where policies come from: the operator's directory first, then what was built in. */
+/* The sources of policies: the operator's directory first, then built-in texts. */
 #ifndef BRIG_POLICY_SOURCE_H
 #define BRIG_POLICY_SOURCE_H
 
@@ -15,15 +15,16 @@ struct policy_text {
 void policy_text_done(struct policy_text *text);
 
 /*
- * `file` is relative to the source's config_dir, which is there: "policies/x.json", "ceiling.json". 1: read; 0: there is none.
- * A file or directory that others can change is an error: it could be anyone's policy.
+ * `file` is relative to the source's config_dir, which is set: "policies/x.json", "ceiling.json".
+ * 1: read; 0: not found. A file or directory that others can change is an error: its content cannot
+ * be trusted.
  */
 int policy_text_configured(const struct policy_source *source, const char *file,
 			   struct policy_text *ret, struct brig_error *err);
-/* The policy that the source was given. 1, 0 (it is not called so) or -ENOMEM. */
+/* The policy that the source was given. 1, 0 (it has another name) or -ENOMEM. */
 int policy_text_given(const struct policy_source *source, const char *name, struct policy_text *ret,
 		      struct brig_error *err);
-/* Likewise for what was built in: 1 or 0, or -ENOMEM. */
+/* The same for built-in texts: 1 or 0, or -ENOMEM. */
 int policy_text_built_in(const char *file, struct policy_text *ret, struct brig_error *err);
 /* Names in config_dir/policies, sorted into `ret` by the caller. */
 int policy_names_configured(const struct policy_source *source, struct strlist *ret,

@@ -17,8 +17,8 @@
 struct cursor {
 	struct rule_builder *builder;
 	const char *at;
-	const char *end; /* behind it stands a byte that no condition has: '|' or NUL */
-	const char *why; /* the first thing that is wrong; or NULL */
+	const char *end; /* the byte at the end is one that no condition has: '|' or NUL */
+	const char *why; /* the first error; or NULL */
 };
 
 static bool fail(struct cursor *c, const char *why)
@@ -50,7 +50,7 @@ static bool accept(struct cursor *c, const char *token)
 	return true;
 }
 
-/* A word only counts when no other letter follows: "in" is not the start of "interface". */
+/* A word only matches when no other letter follows: "in" does not match "interface". */
 static bool accept_word(struct cursor *c, const char *word)
 {
 	const char *before = c->at;
@@ -192,7 +192,7 @@ const char *syscall_condition_parse(struct rule_builder *builder, const char *te
 	} while (accept(&c, ";"));
 	skip_blanks(&c);
 	if (c.at < c.end) {
-		return "something follows the condition";
+		return "unexpected text after the condition";
 	}
 	rule->tests = tests;
 	rule->tests_count = (uint8_t)count;

@@ -50,7 +50,7 @@ static bool split(const char *line, const char *end, struct rule_field fields[FI
 	return memchr(line, '|', (size_t)(end - line)) == NULL;
 }
 
-/* For the tables' own functions, which want NUL at the end. */
+/* For functions that need a NUL at the end. */
 static const char *word(struct rule_field field, char text[WORD_MAX])
 {
 	size_t length = (size_t)(field.end - field.start);
@@ -63,7 +63,7 @@ static const char *word(struct rule_field field, char text[WORD_MAX])
 	return text;
 }
 
-/* Errors that a rule may answer with, the commonest first. */
+/* Errors that a rule may return, the most common first. */
 static const struct {
 	char name[16];
 	uint16_t errnum;
@@ -122,16 +122,16 @@ static const char *parse_action(const char *text, struct filter_rule *rule)
 		if (!parse_errno(rest, &rule->errnum)) {
 			return "unknown error name";
 		}
-		/* A refusal that looks like success would hide itself. */
+		/* A refusal that returns success could not be noticed. */
 		if (rule->errnum == 0 && rule->action == FILTER_DENY) {
-			return "only errno may answer 0";
+			return "only errno may return 0";
 		}
 		return NULL;
 	}
 	return "the action is allow, deny ERROR, errno ERROR or kill";
 }
 
-/* The policy's own condition, behind those of the line: its tests follow them in the builder. */
+/* The policy's own condition, after those of the line: its tests follow them in the builder. */
 static const char *narrow(struct rule_builder *builder, struct filter_rule *rule)
 {
 	struct filter_rule own = { 0 };
@@ -171,9 +171,9 @@ static const char *parse_rule(struct rule_builder *builder, const char *origin,
 	if (why) {
 		return why;
 	}
-	/* It is used where it stands, so nothing may come between it and the NUL. */
+	/* It is used in place, so nothing may come between it and the NUL. */
 	if (reason == 0 || reason >= FILTER_REASON_MAX || rule.reason[reason] != '\0') {
-		return "a reason is missing, too long, or has blanks behind it";
+		return "a reason is missing, too long, or has trailing blanks";
 	}
 	if (fields[FIELD_CONDITION].start != fields[FIELD_CONDITION].end) {
 		why = syscall_condition_parse(builder, fields[FIELD_CONDITION].start,
@@ -197,8 +197,8 @@ int syscall_rules_parse(struct rule_builder *builder, const char *origin, const 
 	unsigned number = 0;
 
 	if (size > 0 && stop[-1] != '\0') {
-		return error_set(err, BRIG_E_POLICY, EINVAL, "system-call group %s: no end",
-				 origin);
+		return error_set(err, BRIG_E_POLICY, EINVAL,
+				 "system-call group %s: unterminated text", origin);
 	}
 	while (text < stop) {
 		const char *end = text + strlen(text);

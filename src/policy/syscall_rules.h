@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parsing the lines of data/syscalls: CALL | ACTION | CONDITION | REASON. */
+/* Parses the lines of data/syscalls: CALL | ACTION | CONDITION | REASON. */
 #ifndef BRIG_POLICY_SYSCALL_RULES_H
 #define BRIG_POLICY_SYSCALL_RULES_H
 
@@ -18,19 +18,23 @@ struct rule_builder {
 	uint64_t *values; /* RULE_VALUES_TOTAL_MAX of them */
 	unsigned values_count;
 	bool skip[FILTER_CALLS_MAX]; /* calls that the policy decides by name */
-	bool single;                 /* of a group only one call is wanted, this one: */
+	bool single;                 /* only one call of a group is wanted, this one: */
 	int only;
-	const char *where; /* what is allowed of it only where this holds; or NULL */
+	const char *where; /* its permissions apply only where this condition holds; or NULL */
 };
 
 /*
- * Adds the rules of one group. Every line of the text, the last one too, ends with NUL: rules point
- * into it for their reasons, so it must live as long as they do; likewise `origin` ("@basic").
+ * Adds the rules of one group. Every line of the text, including the last one, ends with NUL: rules
+ * point into it for their reasons, so it must live as long as they do; likewise `origin`
+ * ("@basic").
  */
 int syscall_rules_parse(struct rule_builder *builder, const char *origin, const char *text,
 			size_t size, struct brig_error *err);
 
-/* One CONDITION field, up to `end`: adds to the builder's tests. Returns what is wrong, or NULL. */
+/*
+ * Parses one CONDITION field, up to `end`: adds to the builder's tests. Returns an error text, or
+ * NULL.
+ */
 const char *syscall_condition_parse(struct rule_builder *builder, const char *text, const char *end,
 				    struct filter_rule *rule);
 #endif

@@ -7,6 +7,6 @@
 
 #define SYSCALL_ENTRIES_MAX 512
 
-/* Is it a known group or call? On failure the error says what comes nearest. */
+/* Is it a known group or call? On failure the error suggests the nearest name. */
 int syscall_entry_check(const char *entry, struct brig_error *err);
 #endif

@@ -3,9 +3,9 @@
  * From a policy's list ("@basic", "@basic:ioctl arg1 == TCGETS", "ptrace", "-kill", "kill:mount")
  * to the table of a filter.
  *
- * A group brings its rules; "@group:call" those for one call, and a condition behind it narrows
- * what they allow, and only that. A call that stands in the list by name is decided by that entry
- * alone, wherever it stands: the groups' rules for it do not count.
+ * A group adds its rules; "@group:call" those for one call, and a condition after it narrows only
+ * what they allow. A call that is in the list by name is decided by that entry alone, wherever it
+ * is in the list: the groups' rules for it are ignored.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@
 #define GROUP_PREFIX "syscalls/"
 #define GROUP_SUFFIX ".rules"
 
-/* What stands in front of a call's name. */
+/* Prefixes of a call's name. */
 static const struct {
 	const char *prefix;
 	enum filter_action action;
@@ -30,10 +30,11 @@ static const struct {
 } entry_kinds[] = {
 	{ "-", FILTER_DENY, EPERM, "refused by name in this policy" },
 	{ "kill:", FILTER_KILL, 0, "ends the program, by name in this policy" },
-	{ "", FILTER_ALLOW, 0, "allowed by name in this policy" }, /* last: every name begins so */
+	/* last: every name begins with it */
+	{ "", FILTER_ALLOW, 0, "allowed by name in this policy" },
 };
 
-/* The name of the group that a file holds: `length` bytes of the result; or NULL. */
+/* The name of the group in a file: `length` bytes of the result; or NULL. */
 static const char *group_of(const struct embedded_file *file, size_t *length)
 {
 	size_t prefix = strlen(GROUP_PREFIX);
@@ -48,7 +49,7 @@ static const char *group_of(const struct embedded_file *file, size_t *length)
 	return file->path + prefix;
 }
 
-/* The name ends where one call of it is meant. */
+/* The name ends at a colon where only one call of it is meant. */
 static const struct embedded_file *find_group(const char *name)
 {
 	for (size_t i = 0; i < embedded_files_count; i++) {
@@ -75,7 +76,7 @@ static int unknown_group(const char *entry, struct brig_error *err)
 			buf_addf(&list, "%s@%.*s", list.size > 0 ? ", " : "", (int)length, group);
 		}
 	}
-	error_set(err, BRIG_E_POLICY, EINVAL, "\"%.64s\" is no group of system calls", entry);
+	error_set(err, BRIG_E_POLICY, EINVAL, "\"%.64s\" is not a group of system calls", entry);
 	error_remedy(err, "the groups are %s", list.data ? list.data : "none");
 	return -EINVAL;
 }
@@ -91,7 +92,7 @@ static int unknown_call(const char *entry, const char *name, struct brig_error *
 			suggest(&best, name, candidate);
 		}
 	}
-	error_set(err, BRIG_E_POLICY, EINVAL, "\"%.64s\": no such system call%s%s%s", entry,
+	error_set(err, BRIG_E_POLICY, EINVAL, "\"%.64s\": unknown system call%s%s%s", entry,
 		  best.word ? "; did you mean \"" : "", best.word ? best.word : "",
 		  best.word ? "\"?" : "");
 	error_remedy(err, "write \"@group\", \"call\" to allow, \"-call\" to refuse, "
@@ -168,7 +169,7 @@ int syscall_entry_check(const char *entry, struct brig_error *err)
 	return syscall_number(name) >= 0 ? 0 : unknown_call(entry, name, err);
 }
 
-/* Calls by name come first, so that groups know what to leave out. */
+/* Calls by name come first, so that groups can leave them out. */
 static int add_calls(struct rule_builder *builder, const struct strlist *wanted,
 		     struct brig_error *err)
 {
@@ -188,7 +189,7 @@ static int add_calls(struct rule_builder *builder, const struct strlist *wanted,
 		}
 		if (builder->skip[number]) {
 			return error_set(err, BRIG_E_POLICY, EINVAL,
-					 "system call %s is named twice",
+					 "system call %s is listed twice",
 					 syscall_name((unsigned)number));
 		}
 		builder->skip[number] = true;
@@ -206,7 +207,7 @@ static int add_calls(struct rule_builder *builder, const struct strlist *wanted,
 	return 0;
 }
 
-/* Where rules keep the names of their groups. */
+/* The memory for the names of groups in rules. */
 static size_t texts_size(const struct strlist *wanted)
 {
 	size_t size = 1;
@@ -239,7 +240,7 @@ static int add_groups(struct rule_builder *builder, const struct strlist *wanted
 		const char *origin = texts;
 		unsigned before = builder->count;
 
-		/* Without the condition: what stands behind the call's name. */
+		/* Without the condition, which follows the call's name. */
 		texts = stpncpy(texts, entry, strcspn(entry, " "));
 		*texts++ = '\0';
 		builder->only = one_call(entry, &builder->where);
@@ -251,9 +252,9 @@ static int add_groups(struct rule_builder *builder, const struct strlist *wanted
 			return r;
 		}
 		if (builder->single && builder->count == before) {
-			r = error_set(err, BRIG_E_POLICY, EINVAL, "%s: the group has no such call",
-				      origin);
-			error_remedy(err, "brig policy show tells what is in a group");
+			r = error_set(err, BRIG_E_POLICY, EINVAL,
+				      "%s: the call is not in the group", origin);
+			error_remedy(err, "brig policy show lists the calls of a group");
 			return r;
 		}
 	}
@@ -261,8 +262,8 @@ static int add_groups(struct rule_builder *builder, const struct strlist *wanted
 }
 
 /*
- * By call number, keeping the order of lines. In place, following each rule to where the one that
- * it pushes out belongs: fewer pages are touched than with a second array.
+ * By call number, keeping the order of lines. In place, by following cycles of moved rules: fewer
+ * pages are touched than with a second array.
  */
 static void sort_rules(struct filter_rule *rules, unsigned count)
 {
@@ -301,7 +302,7 @@ int syscalls_resolve(const struct strlist *wanted, struct filter *ret, struct br
 		return error_set(err, BRIG_E_POLICY, E2BIG, "more than %d entries of system calls",
 				 SYSCALL_ENTRIES_MAX);
 	}
-	/* Room for the most there can be; pages that nobody writes to cost nothing. */
+	/* Room for the maximum; pages that are not written to cost nothing. */
 	filter.rules = builder.rules = malloc(FILTER_RULES_MAX * sizeof(*filter.rules));
 	filter.tests = builder.tests = malloc(RULE_TESTS_TOTAL_MAX * sizeof(*filter.tests));
 	filter.values = builder.values = malloc(RULE_VALUES_TOTAL_MAX * sizeof(*filter.values));

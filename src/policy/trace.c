@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which line decides: see trace.h. Nothing is kept while policies are read; it is looked up. */
+/*
+ * Finds the deciding line: see trace.h. Nothing is stored while policies are read; it is looked up
+ * afterwards.
+ */
 #include "policy/trace.h"
 
 #include <errno.h>
@@ -35,8 +38,8 @@ int policy_trace_add(struct policy_trace *trace, enum trace_level level, const c
 }
 
 /*
- * A word instead of a section stands for the whole of it, but for the guard: there it is the mode,
- * and the modules stay what they are.
+ * A word instead of a section stands for all of it, except for the guard: there it is the mode, and
+ * the modules are not affected.
  */
 static json_t *find(const struct trace_text *text, const char *section, const char *key,
 		    bool *ret_whole)
@@ -108,7 +111,7 @@ json_t *policy_trace_ceiling(const struct policy_trace *trace, const char *secti
 	return find_at(&trace->texts[TRACE_OPERATOR], section, key, -1, ret);
 }
 
-/* Reasons are used where they stand in the group's text, whose lines end with NUL. */
+/* Reasons point into the group's text, whose lines end with NUL. */
 static bool group_line(const struct filter_rule *rule, struct origin *ret)
 {
 	char path[96];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The texts that a policy was read from, kept to say which line of which of them decides: its own,
- * the one that it extends, and the operator's ceiling.
+ * The texts that a policy was read from, kept to find the deciding line: its own, the one that it
+ * extends, and the operator's ceiling.
  */
 #ifndef BRIG_POLICY_TRACE_H
 #define BRIG_POLICY_TRACE_H
@@ -17,7 +17,7 @@ struct policy_trace {
 		char *place; /* owned */
 		bool built_in;
 		char name[65];
-		struct json_doc doc; /* without a root: there is no such text */
+		struct json_doc doc; /* without a root: no such text */
 	} texts[TRACE_LEVELS];
 };
 void policy_trace_done(struct policy_trace *trace);
@@ -27,18 +27,18 @@ int policy_trace_add(struct policy_trace *trace, enum trace_level level, const c
 		     const struct policy_text *text, struct brig_error *err);
 
 /*
- * Where SECTION.KEY is said, `key` may be NULL: by the policy itself, else by what it extends.
- * false: by neither, and the origin is unsaid.
+ * Where SECTION.KEY is set, `key` may be NULL: by the policy itself, else by the one that it
+ * extends. false: by neither, and the origin is ORIGIN_UNSAID.
  */
 bool policy_trace_key(const struct policy_trace *trace, const char *section, const char *key,
 		      struct origin *ret);
 /* The same for an element of its list. */
 bool policy_trace_item(const struct policy_trace *trace, const char *section, const char *key,
 		       size_t index, struct origin *ret);
-/* Where the operator's ceiling says it; the value too. */
+/* Where the operator's ceiling sets it; returns the value. */
 json_t *policy_trace_ceiling(const struct policy_trace *trace, const char *section, const char *key,
 			     struct origin *ret);
-/* Of a rule of the policy's filter. false: no line of a text is behind it. */
+/* For a rule of the policy's filter. false: it comes from no text. */
 bool policy_trace_rule(const struct policy_trace *trace, const struct policy *policy,
 		       const struct filter_rule *rule, struct origin *ret);
 #endif

@@ -28,7 +28,7 @@ static void builder_done(struct closure_builder *builder)
 	closure_set_done(&builder->set);
 }
 
-/* Adds one path as it is; what is missing is skipped. */
+/* Adds one path as it is; a missing path is skipped. */
 static int add_path(struct closure_builder *builder, const char *path)
 {
 	int r = closure_set_add(&builder->set, path, NULL, builder->err);
@@ -53,7 +53,7 @@ static int add_glob(struct closure_builder *builder, const char *pattern)
 	} else if (found.gl_pathc > GLOB_MATCHES_MAX) {
 		r = error_set(builder->err, BRIG_E_RUNTIME, E2BIG,
 			      "closure: %s matches more than %d paths", pattern, GLOB_MATCHES_MAX);
-		error_remedy(builder->err, "name a directory instead");
+		error_remedy(builder->err, "list a directory instead");
 	}
 	for (size_t i = 0; r == 0 && i < found.gl_pathc; i++) {
 		r = add_path(builder, found.gl_pathv[i]);
@@ -62,7 +62,10 @@ static int add_glob(struct closure_builder *builder, const char *pattern)
 	return r;
 }
 
-/* 1: a directory and no link; 0: not; -errno: a shortage, which must not shrink the closure. */
+/*
+ * 1: a directory and not a link; 0: not; -errno: out of resources, which must not shrink the
+ * closure.
+ */
 static int is_real_dir(struct closure_builder *builder, const char *path)
 {
 	struct stat st;
@@ -128,7 +131,7 @@ static int add_entry(struct closure_builder *builder, const char *entry)
 	r = placeholder_expand(entry, builder->words, &path, &missing);
 	if (r == -ENOENT) {
 		return error_set(builder->err, BRIG_E_RUNTIME, EINVAL,
-				 "closure: %s: nothing to put for {%s}", entry,
+				 "closure: %s: no value for {%s}", entry,
 				 placeholder_name(missing));
 	}
 	if (r < 0) {
@@ -153,7 +156,7 @@ static int add_entries(struct closure_builder *builder, const struct strlist *en
 	return r;
 }
 
-/* "/bin -> usr/bin" without what it leads to; nothing where /bin is a directory of its own. */
+/* "/bin -> usr/bin" without its target; nothing where /bin is a directory of its own. */
 static int add_root_links(struct closure_builder *builder)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(root_links); i++) {
@@ -212,7 +215,7 @@ int runtime_closure(const struct runtime *runtime, bool with_compiler, struct cl
 
 	if (!runtime->generic && !runtime->program) {
 		return error_set(err, BRIG_E_RUNTIME, EINVAL,
-				 "runtime %s: its program has not been looked for", runtime->name);
+				 "runtime %s: its program was not searched for", runtime->name);
 	}
 	r = build(&builder, runtime, with_compiler);
 	if (r < 0) {
@@ -223,7 +226,7 @@ int runtime_closure(const struct runtime *runtime, bool with_compiler, struct cl
 	return 0;
 }
 
-/* A script may start anything: it gets what the runtime for any command has, and itself. */
+/* A script may start any program: it gets the closure of the runtime "command", and itself. */
 static int add_command_runtime(struct closure_builder *builder, struct brig_error *err)
 {
 	struct runtime *command = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Adding a program, its #! interpreters, its loader and its libraries. */
+/* Adds a program, its #! interpreters, its loader and its libraries. */
 #include "runtime/closure_program.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 #define SCRIPT_DEPTH_MAX 4 /* as the kernel */
 #define LIBRARIES_MAX    512
 
-/* Where the loader looks without a configuration; %s is the multiarch name. */
+/* The loader's default directories; %s is the multiarch name. */
 static const char *const library_dirs[] = {
 	"/lib/%s", "/usr/lib/%s", "/lib64", "/usr/lib64", "/lib", "/usr/lib",
 };
@@ -28,7 +28,7 @@ static const char *dir_of(const char *path, char dir[PATH_MAX])
 	return dir;
 }
 
-/* The file is there: either covered already, or now an item of its own. 1 when it is new. */
+/* The file exists: either covered already, or now an item of its own. 1 when it is new. */
 static int try_library(struct closure_set *set, const char *path, char real[PATH_MAX])
 {
 	int r = closure_set_add(set, path, real, NULL);
@@ -109,7 +109,7 @@ static int search(struct closure_set *set, const struct elf_needs *needs, const 
 	return r == -ENOENT ? search_defaults(set, name, real) : r;
 }
 
-/* Looks for each library that one object names; those that are new are queued. */
+/* Finds each library that one object names; new ones are queued. */
 static int add_needed(struct closure_set *set, const char *object, const struct elf_needs *needs,
 		      struct strlist *queue)
 {
@@ -150,7 +150,7 @@ static int add_libraries(struct closure_set *set, const char *program,
 		_cleanup_(elf_needs_done)
 		struct elf_needs needs = { 0 };
 
-		/* Something that is no library after all is the loader's to complain about. */
+		/* A file that is not a library is reported by the loader. */
 		if (read_object(queue.items[i], &needs) == 0) {
 			r = add_needed(set, queue.items[i], &needs, &queue);
 		}
@@ -192,7 +192,7 @@ static int add_object(struct closure_set *set, const char *path, char real[PATH_
 	int r = closure_set_add(set, path, real, NULL);
 
 	if (r == -EPERM) {
-		/* The caller will copy it in; its libraries are needed all the same. */
+		/* The caller will copy it in; its libraries are needed in any case. */
 		r = realpath(path, real) ? 0 : -errno;
 	}
 	if (r == 0) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Adding a program and what it is linked against to a closure. */
+/* Adds a program and its libraries to a closure. */
 #ifndef BRIG_RUNTIME_CLOSURE_PROGRAM_H
 #define BRIG_RUNTIME_CLOSURE_PROGRAM_H
 
@@ -8,10 +8,10 @@
 enum program_kind { PROGRAM_STATIC, PROGRAM_DYNAMIC, PROGRAM_SCRIPT };
 
 /*
- * Adds the program (but not one that lies where closures never reach, such as /tmp), the
- * interpreters of its #! line, the loader, and each library that no
- * directory of the set covers already. A library that cannot be found is left out: the loader
- * will name it. What a covered library needs in turn is taken to be covered too.
+ * Adds the program (but not one in a directory that closures never include, such as /tmp), the
+ * interpreters of its #! line, the loader, and each library that no directory of the set covers
+ * already. A library that cannot be found is left out: the loader will report it. The libraries of
+ * a covered library are assumed to be covered too.
  */
 int closure_add_program(struct closure_set *set, const char *program, enum program_kind *ret_kind,
 			struct brig_error *err);

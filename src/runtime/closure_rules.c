@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The fence around closures, and the groups of entries that runtimes share. */
+/* The host paths that closures may include, and the groups of entries that runtimes share. */
 #include "runtime/closure_rules.h"
 
 #include <string.h>
@@ -19,13 +19,13 @@ const char closure_loader[] = "/lib/ld-linux-riscv64-lp64d.so.1";
 #error "brig knows x86_64, aarch64 and riscv64"
 #endif
 
-/* Directories that are never shown as a whole: they hold what is the host's own business. */
+/* Directories that are never shown as a whole: they contain the host's own data. */
 static const char *const refused_whole[] = {
 	"/",    "/boot", "/etc",       "/home", "/media",   "/opt",     "/root",
 	"/srv", "/usr",  "/usr/local", "/var",  "/var/lib", "/var/tmp",
 };
 
-/* Neither these nor anything in them: brig makes its own, or they are alive. */
+/* Neither these nor anything in them: brig makes its own, or they change all the time. */
 static const char *const refused_tree[] = {
 	"/dev",
 	"/mnt",
@@ -60,7 +60,7 @@ const char *closure_refuses(const char *path)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(refused_whole); i++) {
 		if (strcmp(path, refused_whole[i]) == 0) {
-			return "is too much of the host; name what is needed in it";
+			return "is too large a part of the host; list the needed files in it";
 		}
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(refused_tree); i++) {
@@ -71,7 +71,7 @@ const char *closure_refuses(const char *path)
 	return NULL;
 }
 
-/* What os.system(), popen() and their like start. */
+/* The shell of os.system(), popen() and the like. */
 static const char *const shell_group[] = { "/bin/sh", NULL };
 
 /* A C compiler as a linker: gcc or cc, the assembler, the linkers, start files, headers. */
@@ -88,7 +88,7 @@ static const char *const locale_group[] = {
 	NULL,
 };
 
-/* Filled in by the builder, which looks where this host keeps its libraries. */
+/* Completed by the builder, which finds the library directories of this host. */
 static const char *const libs_group[] = { closure_loader, NULL };
 
 static const struct {

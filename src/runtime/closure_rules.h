@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which host paths a closure may name: the fence around what a data file can show to a cell. */
+/* Which host paths a closure may include: limits what a data file can show to a cell. */
 #ifndef BRIG_RUNTIME_CLOSURE_RULES_H
 #define BRIG_RUNTIME_CLOSURE_RULES_H
 
@@ -7,8 +7,8 @@
 #include <stddef.h>
 
 /*
- * NULL when the absolute path may be shown; else why not (a static text). Used on what is
- * written and again on what its links lead to.
+ * NULL when the absolute path may be shown; else why not (a static text). Used on the path as
+ * written and again on the targets of its links.
  */
 const char *closure_refuses(const char *path);
 

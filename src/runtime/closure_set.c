@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Building a closure. A path is walked part by part, the way the kernel will in the cell, so that
- * every link on the way becomes an item and every file or directory is named by its real path.
+ * Builds a closure. A path is resolved component by component, as the kernel will do in the cell,
+ * so that every link on the way becomes an item and every file or directory is named by its real
+ * path.
  */
 #include "runtime/closure_set.h"
 
@@ -75,9 +76,9 @@ static int push(struct closure_set *set, enum closure_kind kind, const char *pat
 
 struct path_walk {
 	char real[PATH_MAX]; /* resolved so far, without a slash at the end; "" is the root */
-	char rest[PATH_MAX]; /* still to go */
+	char rest[PATH_MAX]; /* the remaining path */
 	unsigned links;
-	mode_t mode; /* of what `real` names */
+	mode_t mode; /* of the file that `real` names */
 };
 
 static void walk_up(struct path_walk *walk)
@@ -90,7 +91,7 @@ static void walk_up(struct path_walk *walk)
 	walk->mode = S_IFDIR;
 }
 
-/* Takes the next part of `rest` into `name`; false at the end. */
+/* Takes the next component of `rest` into `name`; false at the end. */
 static bool walk_part(struct path_walk *walk, char name[NAME_MAX + 1], int *error)
 {
 	char *start = walk->rest + strspn(walk->rest, "/");
@@ -109,7 +110,7 @@ static bool walk_part(struct path_walk *walk, char name[NAME_MAX + 1], int *erro
 	return true;
 }
 
-/* Goes on where the text of a link leads. */
+/* Continues with the target of a link. */
 static int walk_link(struct path_walk *walk, const char *text)
 {
 	char rest[PATH_MAX];
@@ -242,7 +243,7 @@ int closure_set_add(struct closure_set *set, const char *path, char *real, struc
 	if (r < 0) {
 		truncate_to(set, before);
 		if (r == -ENOTDIR || r == -EACCES) {
-			/* What cannot be seen from here cannot be shown either. */
+			/* A path that brig cannot see cannot be shown either. */
 			r = -ENOENT;
 		}
 		return r;
@@ -282,7 +283,9 @@ bool closure_set_covers(const struct closure_set *set, const char *real)
 	return false;
 }
 
-/* Like strcmp, with '/' before every other byte: what is in a directory stands right behind it. */
+/*
+ * Like strcmp, with '/' before every other byte: the contents of a directory come right after it.
+ */
 static int compare(const void *left, const void *right)
 {
 	const unsigned char *a = (const void *)((const struct closure_item *)left)->path;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading the operator's runtimes/ directory. A runtime file decides what of the host a cell sees,
- * so it must belong to root or to whoever runs brig, and nobody else may be able to change it.
+ * Reads the operator's runtimes/ directory. A runtime file decides which files of the host a cell
+ * sees, so it must belong to root or to the user of brig, and no other user may be able to change
+ * it.
  */
 #include "runtime/config_file.h"
 
@@ -40,7 +41,7 @@ static int check_trust(const struct runtime_source *source, int fd, const char *
 		return -EPERM;
 	}
 	if (st.st_mode & (S_IWGRP | S_IWOTH)) {
-		error_set(err, BRIG_E_RUNTIME, EPERM, "%s can be changed by others: not trusted",
+		error_set(err, BRIG_E_RUNTIME, EPERM, "%s is writable by other users: not trusted",
 			  what);
 		error_remedy(err, "chmod go-w %s", what);
 		return -EPERM;
@@ -78,7 +79,7 @@ int config_dir_open(const struct runtime_source *source, struct brig_error *err)
 	return r < 0 ? r : TAKE_FD(fd);
 }
 
-/* "python" of "python.json"; false for what is no runtime file (editors leave such things). */
+/* "python" of "python.json"; false for other files (such as those that editors leave). */
 static bool name_of(const char *file, char name[NAME_MAX + 1])
 {
 	size_t size = strlen(file), tail = sizeof(extension) - 1;
@@ -103,7 +104,7 @@ static void close_dir(DIR **dir)
 	}
 }
 
-/* A stream of its own: reading it moves no offset of the caller's. */
+/* A separate stream: reading it does not move the caller's offset. */
 static DIR *open_stream(int dir_fd)
 {
 	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading the operator's runtimes/ directory: only what nobody else could have written. */
+/* Reads the operator's runtimes/ directory: only files that no other user could have written. */
 #ifndef BRIG_RUNTIME_CONFIG_FILE_H
 #define BRIG_RUNTIME_CONFIG_FILE_H
 
@@ -8,11 +8,11 @@
 #include "base/strlist.h"
 #include "runtime/runtime.h"
 
-/* runtimes/ in the source's config_dir, which is there; -ENOENT (no error filled): none. */
+/* runtimes/ in the source's config_dir, which is set; -ENOENT (no error filled): none. */
 int config_dir_open(const struct runtime_source *source, struct brig_error *err);
 /* Names of the runtimes in it, in order: NAME of each NAME.json. */
 int config_dir_names(int dir_fd, struct strlist *ret, struct brig_error *err);
-/* The text of NAME.json; -ENOENT (no error filled): there is none. */
+/* The text of NAME.json; -ENOENT (no error filled): not found. */
 int config_file_read(const struct runtime_source *source, int dir_fd, const char *name,
 		     struct buf *ret, struct brig_error *err);
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading an ELF file's program headers and dynamic section. */
+/* Reads an ELF file's program headers and dynamic section. */
 #include "runtime/elf_needs.h"
 
 #include <elf.h>
@@ -35,7 +35,7 @@ struct elf {
 	Elf64_Dyn dynamic[DYNAMIC_MAX];
 	size_t dynamic_count;
 	uint64_t strings_offset, strings_size;
-	char near[NEAR_SIZE]; /* strings read last: those of one kind stand together */
+	char near[NEAR_SIZE]; /* the strings read last: strings of one kind are close together */
 	uint64_t near_offset;
 	size_t near_size;
 };
@@ -107,7 +107,7 @@ static const Elf64_Phdr *find_segment(const struct elf *elf, uint32_t type)
 	return NULL;
 }
 
-/* The dynamic section names addresses in memory; the segments say where in the file these are. */
+/* The dynamic section has addresses in memory; the segments give their offsets in the file. */
 static int offset_of(const struct elf *elf, uint64_t address, uint64_t *ret)
 {
 	for (size_t i = 0; i < elf->segments_count; i++) {
@@ -208,7 +208,7 @@ static int take_entry(struct elf *elf, const Elf64_Dyn *entry, struct elf_needs 
 	case DT_RUNPATH:
 		return read_string(elf, entry->d_un.d_val, needs->runpath);
 	case DT_RPATH:
-		/* The loader looks at it only where there is no DT_RUNPATH. */
+		/* The loader uses it only without a DT_RUNPATH. */
 		return needs->runpath[0] ? 0 : read_string(elf, entry->d_un.d_val, needs->runpath);
 	default:
 		return 0;

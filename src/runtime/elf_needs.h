@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an ELF program says it needs: its loader, its libraries and where to look for them. */
+/* The dependencies of an ELF program: its loader, its libraries and their search path. */
 #ifndef BRIG_RUNTIME_ELF_NEEDS_H
 #define BRIG_RUNTIME_ELF_NEEDS_H
 
@@ -15,8 +15,8 @@ struct elf_needs {
 
 void elf_needs_done(struct elf_needs *needs);
 /*
- * 0; -ENOEXEC: no ELF file; -EBADMSG: one that is broken or for another machine; -errno. The
- * bytes are not trusted: everything is read by offset and checked against named bounds.
+ * 0; -ENOEXEC: not an ELF file; -EBADMSG: damaged, or for another machine; -errno. The bytes are
+ * not trusted: everything is read by offset and checked against named bounds.
  */
 int elf_needs_read(int fd, struct elf_needs *ret);
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An argv template and the values of one run make the argv of that run. */
+/* Makes the argv of a run from an argv template and the run's values. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,11 +10,10 @@
 #include "runtime/runtime.h"
 
 #define MIB (1024u * 1024u)
-/* What {memory_mb} says where nothing limits memory. */
+/* The value of {memory_mb} without a memory limit. */
 #define UNLIMITED_BYTES (1024u * (uint64_t)MIB)
 /*
- * Of the memory, so much may be an interpreter's heap: its own code, stacks and caches need the
- * rest.
+ * The share of the memory for an interpreter's heap: its own code, stacks and caches need the rest.
  */
 #define HEAP_PERCENT 60
 
@@ -39,8 +38,8 @@ static int expand_item(const char *text, const char *const *words, struct strlis
 	int r = placeholder_expand(text, words, &item, &missing);
 
 	if (r == -ENOENT) {
-		return error_set(err, BRIG_E_RUNTIME, EINVAL, "\"%s\": nothing to put for {%s}",
-				 text, placeholder_name(missing));
+		return error_set(err, BRIG_E_RUNTIME, EINVAL, "\"%s\": no value for {%s}", text,
+				 placeholder_name(missing));
 	}
 	if (r < 0) {
 		return error_errno(err, BRIG_E_SYSTEM, -r, "cannot expand \"%s\"", text);
@@ -72,7 +71,8 @@ int runtime_expand(const struct strlist *argv, const struct runtime_values *valu
 		if (strcmp(argv->items[i], "{args}") == 0) {
 			r = expand_args(values, &list);
 			if (r < 0) {
-				return error_errno(err, BRIG_E_SYSTEM, -r, "cannot take arguments");
+				return error_errno(err, BRIG_E_SYSTEM, -r,
+						   "cannot add the arguments");
 			}
 			continue;
 		}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finding and replacing {words} in templates. */
+/* Finds and replaces {words} in templates. */
 #include "runtime/placeholder.h"
 
 #include <errno.h>

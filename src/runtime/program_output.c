@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Starting a program and reading what it prints, within a time. */
+/* Starts a program and reads its output, with a timeout. */
 #include "runtime/program_output.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@ struct program_child {
 	int output;
 };
 
-/* Becomes the program; signals are blocked, and the host's handlers still in place. */
+/* Executes the program; signals are blocked, and the host's handlers still in place. */
 static void become(const struct program_child *child, pid_t parent)
 {
 	static const char *const no_env[] = { NULL };
@@ -37,23 +37,23 @@ static void become(const struct program_child *child, pid_t parent)
 	    sigprocmask(SIG_SETMASK, &none, NULL) == 0) {
 		execve(child->program, child->argv, (char *const *)(uintptr_t)no_env);
 	}
-	/* Not _exit(): a sanitizer would have its say first, into the answer. */
+	/* Not _exit(): a sanitizer would first print into the output. */
 	for (;;) {
 		syscall(SYS_exit_group, 127);
 	}
 }
 
 /*
- * In a copy of the host's memory: only calls that are safe behind a fork. exec gives a process
- * its SIGCHLD back, and the host is never to see one of ours; so the host's child does not exec,
- * but waits for a child of its own, which dies with it.
+ * In a copy of the host's memory: only calls that are safe after a fork. exec restores a process's
+ * SIGCHLD, and the host must never receive one of ours; so the host's child does not exec, but
+ * waits for a child of its own, which dies with it.
  */
 static int child_main(void *data)
 {
 	const struct program_child *child = data;
 	pid_t self = getpid();
 	siginfo_t info;
-	/* Not close-on-exec: where the host had closed 0, this one is to stay. */
+	/* Not close-on-exec: if the host had closed 0, this one must stay open. */
 	int null_fd = open("/dev/null", O_RDONLY);
 
 	if (null_fd < 0 || dup2(null_fd, 0) < 0 || dup2(child->output, 1) < 0 ||
@@ -125,14 +125,14 @@ int program_output_read(const char *program, char *const argv[], int timeout_ms,
 		return -errno;
 	}
 	read_fd = fds[0];
-	/* Out of the way of 0 to 2, which a host may have closed and the child is about to fill. */
+	/* Above 0 to 2, which a host may have closed and the child is about to fill. */
 	write_fd = fcntl(fds[1], F_DUPFD_CLOEXEC, 3);
 	(void)close(fds[1]);
 	if (write_fd < 0) {
 		return -errno;
 	}
 	child.output = write_fd;
-	/* A handler of the host program must not run in the child, where its world is gone. */
+	/* A handler of the host program must not run in the child, where its state is invalid. */
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &before);
 	/* No SIGCHLD among the flags: a host that waits for its own children must not get ours. */
@@ -143,7 +143,7 @@ int program_output_read(const char *program, char *const argv[], int timeout_ms,
 	}
 	close_fd(&write_fd);
 	r = collect(read_fd, deadline_ns, ret);
-	/* What is left of it has nothing more to say. */
+	/* Its further output is not needed. */
 	(void)syscall(SYS_pidfd_send_signal, pid_fd, SIGKILL, NULL, 0);
 	while (waitid(P_PIDFD, (id_t)pid_fd, &info, WEXITED | __WALL) < 0 && errno == EINTR) {
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The life of a struct runtime. */
+/* Allocates and frees a struct runtime. */
 #include "runtime/runtime.h"
 
 #include "base/cleanup.h"

@@ -16,9 +16,9 @@
 #include "runtime/version_cache.h"
 
 /*
- * Languages that tie the name of a file to what is in it (Java) say with which words: the file is
- * named after the type that follows "public ... class", the program is started by the name of the
- * type that holds the entry function.
+ * For languages that tie the name of a file to its contents (Java): the file is named after the
+ * type that follows "public ... class", the program is started by the name of the type that
+ * contains the entry function.
  */
 struct source_words {
 	char exported[32];    /* "public" */
@@ -43,42 +43,44 @@ struct runtime {
 
 	struct strlist
 		compile; /* argv; empty: interpreted. {program} {source} {output} {memory_mb}... */
-	char output
-		[64]; /* what the compiler leaves: file or directory in /sandbox, e.g. "program" */
+	char output[64]; /* the compiler's result: file or directory in /sandbox, e.g. "program" */
 	struct strlist run; /* argv, with the same placeholders, {args} last */
 	struct strlist env; /* NAME=VALUE */
 	struct strlist compile_env;
 	struct strlist closure; /* paths and globs needed to run; missing ones are skipped */
 	struct strlist compile_closure;    /* paths needed in addition to compile */
-	struct brig_limits compile_limits; /* of the compiler's cell; 0: as the policy says */
+	struct brig_limits compile_limits; /* of the compiler's cell; 0: as in the policy */
 	struct brig_limits compile_least;  /* a request does not tighten them below this */
-	uint64_t least_memory_bytes; /* below this it cannot even start: an error that says so */
+	uint64_t least_memory_bytes;       /* with less it cannot even start: an error says so */
 	uint64_t least_processes;
 
-	/* Made ahead: see docs/runtimes.md. */
+	/* Cells made in advance: see docs/runtimes.md. */
 	bool template;          /* it is a Python that brig can warm and clone */
 	struct strlist preload; /* modules that a template imports */
 	char driver[64];        /* script of data/drivers/ that waits in a started one; "": none */
-	struct strlist driver_argv; /* how it is started with it: {driver} is the script */
-	/* Cold, with the value of the last expression: a script that runs the program. */
+	struct strlist driver_argv; /* argv to start it with the script {driver} */
+	/* A cold run with the value of the last expression: a script that runs the program. */
 	char value_driver[64];
 	struct strlist value_argv;
-	/* A session: the script that stays in the cell and runs what comes. "": not possible. */
+	/*
+	 * A session: the script that stays in the cell and runs code on request. "": not supported.
+	 */
 	char session_driver[64];
 	struct strlist session_argv;
-	struct strlist driver_env; /* names, or prefix*, that it has read when it waits */
+	struct strlist driver_env; /* names, or prefix*, that it has read before it waits */
 
 	/* filled by detection */
-	char *program;               /* owned: path of the program found; NULL: not installed */
-	char *real_program;          /* owned: the same with no link on the way */
-	char *prefix;                /* owned: real_program without its last two parts; {prefix} */
+	char *program;      /* owned: path of the program found; NULL: not installed */
+	char *real_program; /* owned: the same with no link on the way */
+	/* owned: real_program without its last two components; {prefix} */
+	char *prefix;
 	char version[VERSION_BYTES]; /* "3.11.2" */
-	char *package_hint;          /* owned: Debian package that brings it */
+	char *package_hint;          /* owned: Debian package that contains it */
 };
 
 struct runtime_source {
-	const char *config_dir;      /* has runtimes/; may be NULL */
-	const struct broker *broker; /* knows whose the files are; NULL: we see it ourselves */
+	const char *config_dir;      /* contains runtimes/; may be NULL */
+	const struct broker *broker; /* knows the owners of the files; NULL: checked directly */
 };
 
 int runtime_parse(const char *name, const char *text, size_t size, struct runtime **ret,
@@ -88,7 +90,7 @@ void runtime_free(struct runtime *runtime);
 /* All runtimes, parsed, not yet detected; free each and the array. */
 int runtime_load_all(const struct runtime_source *source, struct runtime ***ret, size_t *ret_count,
 		     struct brig_error *err);
-/* By name or alias. -ENOENT with a message that lists what there is. */
+/* By name or alias. -ENOENT with a message that lists the available ones. */
 int runtime_load(const struct runtime_source *source, const char *name, struct runtime **ret,
 		 struct brig_error *err);
 /* By extension, then by #! line of `head`. */
@@ -100,22 +102,24 @@ int runtime_for_file(const struct runtime_source *source, const char *path, cons
  * install.
  */
 int runtime_find(struct runtime *runtime, struct brig_error *err);
-/* Also asks it for its version; kept by path, size and mtime in memory and in cache_dir. Both may
- * be NULL. */
+/*
+ * Also gets its version from the program; cached by path, size and mtime in memory and in
+ * cache_dir. Both may be NULL.
+ */
 int runtime_version(struct runtime *runtime, const char *cache_dir, struct version_memory *memory,
 		    struct brig_error *err);
 
-/* What of the host it needs. with_compiler: also what compiling needs. */
+/* The host files that it needs. with_compiler: also those for compiling. */
 int runtime_closure(const struct runtime *runtime, bool with_compiler, struct closure *ret,
 		    struct brig_error *err);
 /*
- * For any program: its file and the libraries that it names; a static one needs itself alone; a
- * script gets its interpreters and the closure of "command". A program in /tmp, /run and other
- * places that brig makes anew in the cell is left out: the caller copies it in.
+ * For any program: its file and its libraries; a static one needs only itself; a script gets its
+ * interpreters and the closure of "command". A program in /tmp, /run and other directories that
+ * brig makes new in the cell is left out: the caller copies it in.
  */
 int program_closure(const char *program, struct closure *ret, struct brig_error *err);
 
-struct runtime_values { /* what placeholders stand for */
+struct runtime_values { /* values of placeholders */
 	const char *program, *source, *output;
 	const char *const *args; /* NULL-terminated; NULL: none */
 	uint64_t memory_bytes;
@@ -128,7 +132,9 @@ struct runtime_source_name {
 	char file[64];  /* "code.py", "Hello.java": in /sandbox */
 	char main[128]; /* {main}: "Hello", "org.example.Hello"; "" when the runtime has no words */
 };
-/* What to call the source: as the code asks, else by the extension of `path` (may be NULL). */
+/*
+ * The name of the source file: as the code requires, else by the extension of `path` (may be NULL).
+ */
 void runtime_source_name(const struct runtime *runtime, const char *path, const char *code,
 			 size_t size, struct runtime_source_name *ret);
 /* Expands an argv template. */

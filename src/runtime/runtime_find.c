@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Is the language installed here? Only files are looked at; nothing is started. */
+/* Finds out whether the language is installed. Only checks files; starts nothing. */
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 #include "runtime/runtime.h"
 
-/* A regular file that can be executed; `real` gets its path without links. */
+/* A regular, executable file; `real` gets its path without links. */
 static bool is_program(const char *path, char real[PATH_MAX])
 {
 	struct stat st;
@@ -65,7 +65,7 @@ int runtime_find(struct runtime *runtime, struct brig_error *err)
 			return take(runtime, runtime->candidates.items[i], real, err);
 		}
 	}
-	r = error_set(err, BRIG_E_RUNTIME, ENOENT, "%s is not installed: there is no %s",
+	r = error_set(err, BRIG_E_RUNTIME, ENOENT, "%s is not installed: %s not found",
 		      runtime->name,
 		      runtime->candidates.count ? runtime->candidates.items[0] : "program");
 	if (runtime->package_hint) {

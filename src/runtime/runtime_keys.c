@@ -9,7 +9,7 @@
 #define SIZED(field) AT(field), .size = sizeof(((struct runtime *)0)->field)
 
 /* NOLINTBEGIN(bugprone-macro-parentheses): the name of a member takes none */
-/* The compiler's cell: what it has at most, and what a request cannot take from it. */
+/* The compiler's cell: its limits, and the minimum that a request cannot lower. */
 #define CELL_KEYS(name, member)                                                                    \
 	static const struct runtime_key name[] = {                                                 \
 		{ "wall", KEY_NUMBER, AT(member.wall_ns), .unit = UNIT_TIME },                     \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The keys of a runtime file, as a table: it drives parsing and its messages. */
+/* The keys of a runtime file, as a table: used for parsing and for messages. */
 #ifndef BRIG_RUNTIME_RUNTIME_KEYS_H
 #define BRIG_RUNTIME_RUNTIME_KEYS_H
 
@@ -8,7 +8,7 @@
 
 #include "base/units.h"
 
-/* What a value is, and where in struct runtime it goes. */
+/* The kind of a value, and its field in struct runtime. */
 enum key_kind {
 	KEY_FLAG,   /* bool */
 	KEY_TEXT,   /* char[size] */
@@ -16,7 +16,7 @@ enum key_kind {
 	KEY_LIST,   /* struct strlist, of an array of texts */
 	KEY_ENV,    /* struct strlist of NAME=VALUE, of an object */
 	KEY_NUMBER, /* uint64_t, by unit */
-	KEY_OBJECT, /* keys of its own */
+	KEY_OBJECT, /* nested keys */
 };
 
 struct runtime_key {
@@ -24,7 +24,9 @@ struct runtime_key {
 	enum key_kind kind;
 	size_t offset;
 	size_t size;
-	/* Is one text fit for the key? NULL: yes; else a static text that ends "must be ...". */
+	/*
+	 * Is one text valid for the key? NULL: yes; else a static text that begins "must be ...".
+	 */
 	const char *(*rule)(const char *text);
 	enum unit unit;
 	const struct runtime_key *keys; /* ends with a NULL name */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where runtimes come from: the operator's directory first, then what was built in. Asking for one
- * by name reads that one file; asking by alias or extension parses only files that hold the text.
+ * The sources of runtimes: the operator's directory first, then built-in files. Loading by name
+ * reads that one file; loading by alias or extension parses only files that contain the text.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -140,7 +140,7 @@ static bool match_shebang(const struct runtime *runtime, const char *text)
 	return strlist_has(&runtime->shebangs, text);
 }
 
-/* Parses one file if it `holds` the quoted text (or, the second time, if it does not). */
+/* Parses one file if it contains the quoted text (or, the second time, if it does not). */
 static int try_one(const struct library *library, const char *name, const char *text,
 		   const char *quoted, bool holds, match_fn *match, struct runtime **ret,
 		   struct brig_error *err)
@@ -232,7 +232,7 @@ int runtime_load(const struct runtime_source *source, const char *name, struct r
 		r = search(&library, name, match_alias, ret, err);
 	}
 	if (r == -ENOENT) {
-		r = error_set(err, BRIG_E_RUNTIME, ENOENT, "there is no language \"%.64s\"", name);
+		r = error_set(err, BRIG_E_RUNTIME, ENOENT, "unknown language \"%.64s\"", name);
 		remedy_names(&library, err);
 	}
 	return r;
@@ -277,7 +277,7 @@ int runtime_load_all(const struct runtime_source *source, struct runtime ***ret,
 	return 0;
 }
 
-/* The program of a #! line, without its directory and, for env, the word behind it. */
+/* The program of a #! line, without its directory; for env, the next word. */
 static bool shebang_name(const char *head, size_t size, char name[64])
 {
 	char line[256];
@@ -313,7 +313,7 @@ static int search_shebang(struct library *library, const char *head, size_t size
 		return -ENOENT;
 	}
 	r = search(library, name, match_shebang, ret, err);
-	/* "python3.12", "lua5.4": once more without the version. */
+	/* "python3.12", "lua5.4": try again without the version. */
 	length = strlen(name);
 	while (length > 0 && strchr("0123456789.-", name[length - 1])) {
 		name[--length] = '\0';
@@ -321,7 +321,7 @@ static int search_shebang(struct library *library, const char *head, size_t size
 	return r == -ENOENT && length ? search(library, name, match_shebang, ret, err) : r;
 }
 
-/* Extensions that people try, of languages that brig has no runtime for. */
+/* Common extensions of languages that brig has no runtime for. */
 static const char *extension_remedy(const char *tail)
 {
 	static const struct {
@@ -329,7 +329,8 @@ static const char *extension_remedy(const char *tail)
 	} known[] = {
 		{ "ts", "TypeScript has no runtime here: compile it (tsc) and run the .js file" },
 		{ "tsx", "TypeScript has no runtime here: compile it (tsc) and run the .js file" },
-		{ "ipynb", "a notebook is no program: export it (jupyter nbconvert --to script)" },
+		{ "ipynb",
+		  "a notebook is not a program: export it (jupyter nbconvert --to script)" },
 	};
 
 	for (size_t i = 0; tail && i < ARRAY_SIZE(known); i++) {
@@ -337,7 +338,7 @@ static const char *extension_remedy(const char *tail)
 			return known[i].remedy;
 		}
 	}
-	return "name the language, as in --lang python; brig runtimes lists them";
+	return "give the language, as in --lang python; brig runtimes lists them";
 }
 
 int runtime_for_file(const struct runtime_source *source, const char *path, const char *head,
@@ -361,7 +362,7 @@ int runtime_for_file(const struct runtime_source *source, const char *path, cons
 	}
 	if (r == -ENOENT) {
 		r = error_set(err, BRIG_E_RUNTIME, ENOENT,
-			      "%.200s: neither its extension nor a #! line tells the language",
+			      "%.200s: cannot tell the language from its extension or a #! line",
 			      path);
 		error_remedy(err, "%s", extension_remedy(dot ? dot + 1 : NULL));
 	}

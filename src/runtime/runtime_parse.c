@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From the text of a runtime file to a struct runtime, strictly: what is unknown is an error. */
+/* Parses a runtime file into a struct runtime, strictly: unknown keys are errors. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #include "runtime/runtime_keys.h"
 
 #define LIST_MAX  256
-#define PATH_SIZE 192 /* of a key's place in the file: "compile.argv[12]" */
+#define PATH_SIZE 192 /* for the position of a key: "compile.argv[12]" */
 
 struct parse {
 	const struct json_doc *doc;
@@ -29,7 +29,7 @@ static void *field_of(const struct parse *parse, const struct runtime_key *key)
 	return (char *)parse->runtime + key->offset;
 }
 
-/* The text of a value, when it is one and fits the key's rule. */
+/* The text of a value, if it is one and fits the key's rule. */
 static int take_text(const struct parse *parse, const struct runtime_key *key, const char *path,
 		     const json_t *value, const char **ret)
 {
@@ -144,7 +144,7 @@ static int set_env(const struct parse *parse, const struct runtime_key *key, con
 
 		(void)snprintf(item_path, sizeof(item_path), "%.80s.%.80s", path, name);
 		if (!is_env_name(name)) {
-			return FAIL(parse, item_path, "is no name of a variable");
+			return FAIL(parse, item_path, "is not a valid variable name");
 		}
 		r = take_text(parse, key, item_path, item, &text);
 		if (r < 0) {
@@ -208,11 +208,13 @@ static int unknown_key(const struct parse *parse, const struct runtime_key *keys
 	for (; keys->name; keys++) {
 		buf_addf(&known, "%s%s", known.size ? ", " : "", keys->name);
 	}
-	error_remedy(parse->err, "the keys there are %s", known.data ? known.data : "");
+	error_remedy(parse->err, "the valid keys are %s", known.data ? known.data : "");
 	return r;
 }
 
-/* As deep as the table of keys is, never as deep as the file: an unknown key ends it. */
+/*
+ * The recursion is as deep as the table of keys, never as deep as the file: an unknown key ends it.
+ */
 static int set_object(const struct parse *parse, const struct runtime_key *keys, const char *path,
 		      json_t *value)
 {
@@ -242,7 +244,7 @@ static int set_object(const struct parse *parse, const struct runtime_key *keys,
 	return 0;
 }
 
-/* What must be there, and what must not be there together. */
+/* Checks for required keys, and for keys that exclude each other. */
 static int check_whole(const struct parse *parse)
 {
 	const struct runtime *rt = parse->runtime;
@@ -260,14 +262,14 @@ static int check_whole(const struct parse *parse)
 		{ rt->run.count && !strlist_has(&rt->run, "{args}"), "run.argv",
 		  "has no {args}: the program would never get its arguments" },
 		{ rt->driver[0] && !strlist_has(&rt->driver_argv, "{driver}"), "warm.argv",
-		  "has no {driver}: nothing would wait in it" },
+		  "has no {driver}: no script would wait in it" },
 		{ !rt->driver[0] && rt->driver_argv.count, "warm.driver", "is missing" },
 		{ (rt->value_driver[0] != 0) != strlist_has(&rt->value_argv, "{driver}"),
 		  "value.argv", "needs {driver}, and value.driver to name it" },
 		{ (rt->session_driver[0] != 0) != strlist_has(&rt->session_argv, "{driver}"),
 		  "session.argv", "needs {driver}, and session.driver to name it" },
 		{ rt->driver[0] && rt->template, "warm.driver",
-		  "a runtime is cloned from a template, or started ahead, not both" },
+		  "a runtime is either cloned from a template or started in advance, not both" },
 		{ rt->words.types.count && !rt->words.fallback[0], "named_by.fallback",
 		  "is missing" },
 	};
@@ -290,8 +292,8 @@ int runtime_parse(const char *name, const char *text, size_t size, struct runtim
 	int r;
 
 	if (!id_name_valid(name) || strlen(name) >= sizeof(parse.runtime->name)) {
-		return error_set(err, BRIG_E_RUNTIME, EINVAL, "\"%.64s\" is no name of a runtime",
-				 name);
+		return error_set(err, BRIG_E_RUNTIME, EINVAL,
+				 "\"%.64s\" is not a valid runtime name", name);
 	}
 	(void)snprintf(file, sizeof(file), "runtimes/%s.json", name);
 	r = json_doc_load(&doc, file, text, size, err);

@@ -37,7 +37,7 @@ const char *rule_name(const char *text)
 	return NULL;
 }
 
-/* "numpy", "xml.etree": what an import statement names. */
+/* "numpy", "xml.etree": names for an import statement. */
 const char *rule_module(const char *text)
 {
 	static const char bytes[] =
@@ -66,7 +66,7 @@ const char *rule_word(const char *text)
 	return size == 0 || size > 31 || strspn(text, bytes) != size ? "must be one word" : NULL;
 }
 
-/* No empty, "." or ".." part: what is written is what is meant. */
+/* No empty, "." or ".." component: the path means what it says. */
 static bool is_plain_absolute(const char *text)
 {
 	return text[0] == '/' && text[1] != '\0' && path_is_beneath(text + 1, NULL);
@@ -85,11 +85,12 @@ const char *rule_argv(const char *text)
 		return rule_text(text);
 	}
 	if (!placeholder_check(text, PLACE_ARGV, bad, sizeof(bad))) {
-		return "must have no placeholders but {program} {prefix} {source} {output} {main} "
+		return "must contain no placeholders but {program} {prefix} {source} {output} "
+		       "{main} "
 		       "{memory_mb} {heap_mb} {args}";
 	}
 	if (placeholder_used(text, PLACEHOLDER_ARGS) && strcmp(text, "{args}") != 0) {
-		return "must have {args} alone, not as a part of an argument";
+		return "must contain {args} as a whole argument, not as a part of one";
 	}
 	return NULL;
 }
@@ -103,7 +104,7 @@ const char *rule_warm_argv(const char *text)
 	}
 	return placeholder_check(text, PLACE_WARM, bad, sizeof(bad))
 		       ? NULL
-		       : "must have no placeholders but {program} {prefix} {source} {memory_mb} "
+		       : "must contain no placeholders but {program} {prefix} {source} {memory_mb} "
 			 "{heap_mb} {driver}";
 }
 
@@ -115,11 +116,11 @@ const char *rule_value_argv(const char *text)
 		return rule_text(text);
 	}
 	if (!placeholder_check(text, PLACE_VALUE, bad, sizeof(bad))) {
-		return "must have no placeholders but {program} {prefix} {source} {memory_mb} "
+		return "must contain no placeholders but {program} {prefix} {source} {memory_mb} "
 		       "{heap_mb} {driver} {args}";
 	}
 	return placeholder_used(text, PLACEHOLDER_ARGS) && strcmp(text, "{args}") != 0
-		       ? "must have {args} alone, not as a part of an argument"
+		       ? "must contain {args} as a whole argument, not as a part of one"
 		       : NULL;
 }
 
@@ -130,7 +131,7 @@ const char *rule_env_name(const char *text)
 	size_t size = strspn(text, bytes);
 
 	return size == 0 || size > 64 || (text[size] && strcmp(text + size, "*") != 0)
-		       ? "must be the name of a variable, or how such names begin and a *"
+		       ? "must be a variable name, or a prefix of such names and a *"
 		       : NULL;
 }
 
@@ -143,16 +144,17 @@ const char *rule_closure(const char *text)
 		return closure_group(text) ? NULL : "must be one of @libs @locale @shell @cc";
 	}
 	if (!placeholder_check(text, PLACE_CLOSURE, bad, sizeof(bad))) {
-		return "must have no placeholders but {program} {prefix} {realname} {multiarch}";
+		return "must contain no placeholders but {program} {prefix} {realname} {multiarch}";
 	}
 	if (strncmp(text, prefix, sizeof(prefix) - 1) == 0) {
 		text += sizeof(prefix) - 1;
 		return text[0] == '\0' || is_plain_absolute(text)
 			       ? NULL
-			       : "must go on with / behind {prefix}";
+			       : "must continue with / after {prefix}";
 	}
 	if (!is_plain_absolute(text)) {
 		return "must be an absolute path, {prefix}/... or a @group, without . and .. in it";
 	}
-	return closure_refuses(text) ? "must not be so much, or such a part, of the host" : NULL;
+	return closure_refuses(text) ? "must not be such a large or private part of the host"
+				     : NULL;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the texts in a runtime file may be. Each returns NULL, or how the text must be. */
+/* Rules for the texts in a runtime file. Each returns NULL, or a text that begins "must ...". */
 #ifndef BRIG_RUNTIME_RUNTIME_RULES_H
 #define BRIG_RUNTIME_RUNTIME_RULES_H
 
@@ -11,7 +11,7 @@ const char *rule_word(const char *text);    /* a word of a programming language 
 const char *rule_program(const char *text); /* an absolute path */
 const char *rule_argv(const char *text);    /* with placeholders */
 const char *rule_value_argv(const char *text);
-const char *rule_warm_argv(const char *text); /* the same, of a start ahead */
+const char *rule_warm_argv(const char *text); /* the same, for a start in advance */
 const char *rule_env_name(const char *text);  /* NAME, or PREFIX* */
 const char *rule_closure(const char *text);   /* a path, a glob, or @group */
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which version of a language is installed: the program itself is asked, once. */
+/* Finds the installed version of a language: the program itself prints it, once. */
 #include <errno.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 
 #define TIMEOUT_MS 5000
 
-/* The word that starts with a digit, behind the pattern (or anywhere, when there is none). */
+/* The word that starts with a digit, after the pattern (or anywhere, without one). */
 static void find_version(const char *text, const char *pattern, char version[VERSION_BYTES])
 {
 	static const char bytes[] =
@@ -47,7 +47,7 @@ static int ask_version(const struct runtime *runtime, char version[VERSION_BYTES
 		r = program_output_read(runtime->program, argv.items, TIMEOUT_MS, &output);
 	}
 	if (r < 0) {
-		r = error_errno(err, BRIG_E_RUNTIME, -r, "cannot ask %s for its version",
+		r = error_errno(err, BRIG_E_RUNTIME, -r, "cannot get the version of %s",
 				runtime->program);
 		error_remedy(err, "check that %s starts", runtime->program);
 		return r;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What to call a source file. Most languages do not care; Java wants the file named after its
- * public class and is started by the class that holds main. The code is hostile text: it is only
- * scanned, once, in linear time, and all that can come of it is a checked file name.
+ * Chooses the name of a source file. Most languages accept any; Java requires the name of the
+ * public class and is started by the class that contains main. The code is hostile text: it is only
+ * scanned, once, in linear time, and the only result is a checked file name.
  */
 #include <stdio.h>
 #include <string.h>
@@ -20,12 +20,12 @@ struct source_scan {
 	unsigned depth;   /* of braces */
 	bool exported;    /* the declaration being read has the word "public" */
 	bool expect_name; /* the next word is the name of a type */
-	bool after_dot;   /* in "Foo.class" the word is no declaration */
+	bool after_dot;   /* in "Foo.class" the word is not a declaration */
 	bool after_word;  /* the token before was a word: "void main", not "= main" */
 	char type[64];    /* top-level type being read */
 	char first[64];   /* first top-level type */
 	char public_[64]; /* first exported one */
-	char entry[64];   /* first one that holds the entry function */
+	char entry[64];   /* first one that contains the entry function */
 	char package[64];
 };
 
@@ -44,7 +44,7 @@ static bool starts(const struct source_scan *scan, const char *text)
 	return (size_t)(scan->end - scan->at) >= size && memcmp(scan->at, text, size) == 0;
 }
 
-/* Moves behind `text`, or to the end. */
+/* Moves to the end of `text`, or of the input. */
 static void skip_past(struct source_scan *scan, const char *text)
 {
 	const char *found = memmem(scan->at, (size_t)(scan->end - scan->at), text, strlen(text));

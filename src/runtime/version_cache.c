@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Remembering versions: starting a JVM to hear "17.0.16" takes longer than most runs. */
+/* Caches versions: starting a JVM to read "17.0.16" takes longer than most runs. */
 #include "runtime/version_cache.h"
 
 #include <errno.h>
@@ -47,7 +47,7 @@ int version_key(const char *real_program, char *const *argv, char key[SHA256_HEX
 	return 0;
 }
 
-/* cache_dir/versions, made if wanted; only if it is ours and nobody else can write to it. */
+/* cache_dir/versions, made if wanted; only if it is ours and no other user can write to it. */
 static int open_folder(const char *cache_dir, bool make)
 {
 	_cleanup_close_ int cache_fd = -1;
@@ -95,7 +95,7 @@ void version_remember(const char *cache_dir, const char *key, const char *versio
 
 	if (dir_fd >= 0 && publish_file(dir_fd, key, version, strlen(version)) == -EEXIST &&
 	    unlinkat(dir_fd, key, 0) == 0) {
-		/* What is there was not to be recalled: it is no version. */
+		/* The existing file was not accepted: it is not a version. */
 		(void)publish_file(dir_fd, key, version, strlen(version));
 	}
 }

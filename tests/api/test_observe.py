@@ -81,7 +81,7 @@ def test_ps_logs_kill(service, unix):
     listed = json.loads(command(service, "ps", "--json").stdout)
     assert mine in [e["id"] for e in listed["executions"]]
     done = command(service, "logs", mine)
-    assert done.stdout == "one\n" and done.stderr.startswith("two\n") and "under way" in done.stderr
+    assert done.stdout == "one\n" and done.stderr.startswith("two\n") and "still running" in done.stderr
     assert command(service, "kill", mine).stdout == f"{mine} cancelled\n"
     assert mine not in command(service, "ps").stdout
     assert mine in command(service, "ps", "--all").stdout

@@ -147,15 +147,15 @@ def test_text(brig):
     (["--net", "a b"], "not a valid host"),
     (["--net", "example.org:80,444"], "more than one port"),
     (["--net", "example.org:1-9"], "more than one port"),
-    (["--read", "relative"], "no path"),
+    (["--read", "relative"], "not an absolute path"),
     (["--limit", "memmory=1G"], "memory"),
     (["--limit", "memory"], "memory=VALUE"),
     (["--limit", "memory=lots"], "lots"),
     (["--limit", "memory=1"], "at least"),
     (["--env", "A=1"], "without a value"),
-    (["--module", "os..path"], "no name"),
+    (["--module", "os..path"], "not a valid module name"),
     (["--policy", "default"], "missing question"),
-    ([str(TREE / "data/policies/default.json"), "--policy", "default", "--env", "A"], "exclude"),
+    ([str(TREE / "data/policies/default.json"), "--policy", "default", "--env", "A"], "cannot be combined"),
 ])
 def test_bad_questions(brig, args, words):
     done = brig("policy", "check", *args)

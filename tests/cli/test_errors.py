@@ -13,7 +13,7 @@ import pytest
         (["run", "--qqqqqqqqq"], "--qqqqqqqqq", "--help"),
         (["run", "--memory"], "--memory needs a value", "--memory SIZE"),
         (["run", "--memory", "lots", "-c", "x"], "'lots' is not a size", "256M"),
-        (["run", "--memory", "0", "-c", "x"], "out of range", "at least"),
+        (["run", "--memory", "0", "-c", "x"], "out of range", "use a value from"),
         (["run", "--memory", "-5", "-c", "x"], "is not a size", "256M"),
         (["run", "--memory", "2gb", "-c", "x"], "is not a size", "K, M or G"),
         (["run", "--timeout", "1e3", "-c", "x"], "--timeout", "5s"),

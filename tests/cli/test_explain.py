@@ -105,7 +105,7 @@ def test_rules(brig):
     assert rule_of(plan, "network.allow")["value"] == "none"
     assert rule_of(plan, "runtimes")["value"] == "python"
     text = brig("explain", "--memory", "1G", "-c", "x").stdout.decode()
-    assert re.search(r"(?m)^limits\.memory +1G +asked for, within built-in policy default, line \d+", text)
+    assert re.search(r"(?m)^limits\.memory +1G +requested, within built-in policy default, line \d+", text)
 
 
 def test_rules_name_the_file(brig, tmp_path):

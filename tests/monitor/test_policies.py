@@ -11,8 +11,8 @@ from conftest import BRIG
 WRONG = [
     ('{ "monitor": 3 }', "monitor", "must be an object"),
     ('{ "monitor": { "call": [] } }', "monitor.call", "calls"),
-    ('{ "monitor": { "calls": ["execv"] } }', "monitor.calls[0]", "no system call"),
-    ('{ "monitor": { "calls": ["@basic"] } }', "monitor.calls[0]", "no system call"),
+    ('{ "monitor": { "calls": ["execv"] } }', "monitor.calls[0]", "not a system call"),
+    ('{ "monitor": { "calls": ["@basic"] } }', "monitor.calls[0]", "not a system call"),
     ('{ "monitor": { "calls": ["openat", "write"] } }', "monitor.calls[1]", "cannot be watched"),
     ('{ "monitor": { "calls": ["exit_group"] } }', "monitor.calls[0]", "cannot be watched"),
     ('{ "monitor": { "files": ["etc/shadow"] } }', "monitor.files[0]", "absolute"),
@@ -25,7 +25,7 @@ WRONG = [
     ('{ "monitor": { "end_after": { "denied": 1 } } }', "monitor.end_after.denied",
      "denied_calls"),
     ('{ "denials_max": 5,\n "monitor": { "end_after": { "denied_calls": 5 } } }', "denials_max",
-     "keep one of the two"),
+     "remove one of the two"),
 ]
 
 

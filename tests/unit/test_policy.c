@@ -141,7 +141,7 @@ static void test_bad_policies(void **state)
 		{ "{ \"provider\": \"local\", \"network\": \"none\" }", "1:24", "network", "" },
 		{ "{ \"provider\": \"native\" }", "1:1", "needs a list", "extends" },
 		{ "{ \"syscalls\": [] }", "1:3", "needs a list", "" },
-		{ "{ \"syscalls\": [\"@basic\", \"@nope\"] }", "1:26", "no group", "@basic" },
+		{ "{ \"syscalls\": [\"@basic\", \"@nope\"] }", "1:26", "not a group", "@basic" },
 		{ "{ \"syscalls\": [\"@basic\", \"@basic\"] }", "1:26", "twice", "" },
 		{ "{ \"syscalls\": [\"opne\"] }", "1:16", "did you mean \"open\"", "" },
 		{ "{ \"syscalls\": \"@basic\" }", "1:3", "must be a list", "" },
@@ -155,9 +155,9 @@ static void test_bad_policies(void **state)
 		{ "{ \"guard\": { \"mode\": \"tight\" } }", "1:14", "unknown value", "strict" },
 		{ "{ \"guard\": { \"modules\": [] } }", "1:14", "unknown key", "allowed_modules" },
 		{ "{ \"guard\": { \"allowed_modules\": [\"a b\"] } }", "1:34",
-		  "no name of a module", "os.path" },
+		  "not a valid module name", "os.path" },
 		{ "{ \"guard\": { \"allowed_modules\": [\"a..b\"] } }", "1:34",
-		  "no name of a module", "os.path" },
+		  "not a valid module name", "os.path" },
 		{ "{ \"guard\": { \"recursion\": 3 } }", "1:14", "", "" },
 		{ "{ \"auto_run\": { \"ask_from\": 0 } }", "1:17", "", "" },
 		{ "{ \"auto_run\": { \"ask_from\": 101 } }", "1:17", "", "" },
@@ -166,14 +166,14 @@ static void test_bad_policies(void **state)
 		  "person's consent", "ask" },
 		{ "{ \"exec_writable\": \"no\" }", "1:3", "must be true or false", "" },
 		{ "{ \"denials_max\": -3 }", "1:3", "", "" },
-		{ "{ \"runtimes\": [\"*\"] }", "1:16", "no name of a runtime",
+		{ "{ \"runtimes\": [\"*\"] }", "1:16", "not a valid runtime name",
 		  "empty list means all" },
-		{ "{ \"runtimes\": [\"../x\"] }", "1:16", "no name of a runtime", "" },
-		{ "{ \"env\": { \"set\": { \"A=B\": \"x\" } } }", "1:21", "no name of a variable",
-		  "" },
-		{ "{ \"env\": { \"allow\": [\"A B\"] } }", "1:22", "no name of a variable",
+		{ "{ \"runtimes\": [\"../x\"] }", "1:16", "not a valid runtime name", "" },
+		{ "{ \"env\": { \"set\": { \"A=B\": \"x\" } } }", "1:21",
+		  "not a valid variable name", "" },
+		{ "{ \"env\": { \"allow\": [\"A B\"] } }", "1:22", "not a valid variable name",
 		  "PREFIX_*" },
-		{ "{ \"env\": { \"allow\": [\"\"] } }", "1:22", "no name of a variable", "" },
+		{ "{ \"env\": { \"allow\": [\"\"] } }", "1:22", "not a valid variable name", "" },
 		{ "{ \"env\": { \"pass\": [] } }", "1:12", "unknown key", "set, allow" },
 		{ "{ \"mounts\": [{\"name\": \"d\", \"path\": \"data\", \"mode\": \"ro\"}] }",
 		  "1:28", "absolute", "full path" },
@@ -184,11 +184,11 @@ static void test_bad_policies(void **state)
 		{ "{ \"mounts\": [{\"name\": \"d\", \"path\": \"/\", \"mode\": \"ro\"}] }", "1:28",
 		  "whole host", "" },
 		{ "{ \"mounts\": [{\"name\": \"d\", \"path\": \"/home/*\", \"mode\": \"ro\"}] }",
-		  "1:28", "no pattern", "" },
+		  "1:28", "not a pattern", "" },
 		{ "{ \"mounts\": [{\"name\": \"d\", \"path\": \"/d\", \"mode\": \"r\"}] }", "1:42",
 		  "unknown value", "ro, rw" },
 		{ "{ \"mounts\": [{\"name\": \"../d\", \"path\": \"/d\", \"mode\": \"ro\"}] }",
-		  "1:15", "no name", "" },
+		  "1:15", "not a valid name", "" },
 		{ "{ \"mounts\": [{\"name\": \"d\", \"path\": \"/d\"}] }", "1:14",
 		  "\"mode\" is missing", "" },
 		{ "{ \"mounts\": [{\"nam\": \"d\"}] }", "1:15", "unknown key", "name, path, mode" },
@@ -197,8 +197,8 @@ static void test_bad_policies(void **state)
 		  "\"path\": \"/e\", \"mode\": \"ro\"}] }",
 		  "1:58", "twice", "" },
 		{ "{ \"caller_mounts\": \"all\" }", "1:3", "unknown value", "none, ro, rw" },
-		{ "{ \"extends\": \"nosuch\" }", "1:3", "no policy", "" },
-		{ "{ \"extends\": \"../default\" }", "1:3", "no policy", "" },
+		{ "{ \"extends\": \"nosuch\" }", "1:3", "policy not found", "" },
+		{ "{ \"extends\": \"../default\" }", "1:3", "policy not found", "" },
 		{ "{ \"extends\": 3 }", "1:3", "must be a text", "" },
 		{ "{ \"compile\": { \"wall\": 3 } }", "1:16", "unknown key", "limits" },
 		{ "{ \"files\": { \"in_count\": 1000000 } }", "1:14", "out of range", "" },
@@ -474,9 +474,9 @@ static void test_names(void **state)
 	assert_int_equal(names.count, 4);
 	assert_string_equal(names.items[0], "default");
 	assert_string_equal(names.items[1], "mine");
-	assert_refused(place, "nosuch", "no policy", "default, mine, open, strict");
+	assert_refused(place, "nosuch", "policy not found", "default, mine, open, strict");
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
-		assert_refused(place, bad[i], "no name of a policy", "");
+		assert_refused(place, bad[i], "not a valid policy name", "");
 	}
 }
 

@@ -68,12 +68,12 @@ static void test_bad_entries(void **state)
 		const char *entries[2];
 		const char *message;
 	} cases[] = {
-		{ { "@bsic", NULL }, "no group" },  { { "raed", NULL }, "\"read\"" },
-		{ { "", NULL }, "no such" },        { { "@", NULL }, "no group" },
-		{ { "-", NULL }, "no such" },       { { "kill:", NULL }, "no such" },
-		{ { "--read", NULL }, "no such" },  { { "read", "-read" }, "twice" },
-		{ { "@../x", NULL }, "no group" },  { { "*", NULL }, "no such" },
-		{ { "-@basic", NULL }, "no such" },
+		{ { "@bsic", NULL }, "not a group" }, { { "raed", NULL }, "\"read\"" },
+		{ { "", NULL }, "unknown" },          { { "@", NULL }, "not a group" },
+		{ { "-", NULL }, "unknown" },         { { "kill:", NULL }, "unknown" },
+		{ { "--read", NULL }, "unknown" },    { { "read", "-read" }, "twice" },
+		{ { "@../x", NULL }, "not a group" }, { { "*", NULL }, "unknown" },
+		{ { "-@basic", NULL }, "unknown" },
 	};
 
 	(void)state;
@@ -115,8 +115,8 @@ static void test_bad_lines(void **state)
 		{ "read | allow | arg0 == | a", "missing" },
 		{ "read | allow | arg0 == NOSUCH | a", "unknown constant" },
 		{ "read | allow | arg0 == 12x | a", "bad number" },
-		{ "read | allow | arg0 == 1 2 | a", "follows" },
-		{ "read | allow | arg0 == 1,2 | a", "follows" },
+		{ "read | allow | arg0 == 1 2 | a", "unexpected text" },
+		{ "read | allow | arg0 == 1,2 | a", "unexpected text" },
 		{ "read | allow | arg0 == 0x100000000 | a", "wide" },
 		{ "read | allow | arg0 & 0x100000000 == 0 | a", "wide" },
 		{ "read | allow | arg0 & 0xf == 0x10 | a", "mask" },
@@ -234,13 +234,13 @@ static void test_single_calls_of_groups(void **state)
 static void test_bad_single_calls(void **state)
 {
 	static const char *const bad[][2] = {
-		{ "@basic:nosuch", "no such system call" },
-		{ "@nosuch:read", "no group" },
-		{ "@basic:", "no such system call" },
+		{ "@basic:nosuch", "unknown system call" },
+		{ "@nosuch:read", "not a group" },
+		{ "@basic:", "unknown system call" },
 		{ "@basic:ioctl arg9 == 1", "arg0 to arg5" },
 		{ "@basic:ioctl arg1 == NOSUCH", "unknown constant" },
-		{ "@basic:ioctl arg1 == 1 | x", "follows the condition" },
-		{ "@file:socket", "no such call" },
+		{ "@basic:ioctl arg1 == 1 | x", "after the condition" },
+		{ "@file:socket", "not in the group" },
 	};
 
 	(void)state;
