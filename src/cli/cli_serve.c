@@ -158,7 +158,7 @@ static void on_ready(void *user, const struct listeners *listeners)
 		return;
 	}
 	for (unsigned i = 0; i < listeners->count; i++) {
-		say_where(&text, &listeners->items[i], listeners->tls);
+		print_address(&text, &listeners->items[i], listeners->tls);
 	}
 	buf_adds(&text, "Ctrl-C stops it.\n");
 	report_text(&text);

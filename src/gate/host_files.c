@@ -110,7 +110,7 @@ unsigned host_files_find(const struct host_files *files, const char *name, struc
 {
 	unsigned count = 0;
 
-	/* Never asked for outside, whatever the file says: RFC 6761. */
+	/* Never sent to a name server, whatever the file contains: RFC 6761. */
 	if (strcmp(name, "localhost") == 0 || net_name_is_below(name, "localhost")) {
 		static const struct net_address here[] = { { 4, { 127, 0, 0, 1 } },
 							   { 6, { [15] = 1 } } };

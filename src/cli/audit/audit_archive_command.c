@@ -185,8 +185,8 @@ static int check(const char *path, const struct chain_checkpoint *until,
 }
 
 /* Next to the database, with the same owner: the ledger reads it there. */
-static int tell_ledger(const char *path, const struct chain_checkpoint *until,
-		       struct brig_error *error)
+static int mark_archived(const char *path, const struct chain_checkpoint *until,
+			 struct brig_error *error)
 {
 	char line[CHAIN_LINE_MAX], parent[PATH_MAX];
 	const char *slash = strrchr(path, '/');
@@ -236,7 +236,7 @@ static int archive(const struct audit_args *args, const char *path, uint64_t bef
 	if (archiver->fd >= 0) {
 		(void)unlink(partial.data);
 	}
-	return r < 0 || args->keep ? r : tell_ledger(path, &archiver->until, error);
+	return r < 0 || args->keep ? r : mark_archived(path, &archiver->until, error);
 }
 
 static int print(const struct audit_args *args, const struct archiver *archiver)

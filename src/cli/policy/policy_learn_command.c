@@ -124,7 +124,7 @@ static void print_json(const struct learn_session *session, struct buf *out)
 	json_close(&json, '}');
 }
 
-static void tell_verdict(const struct learn_session *session)
+static void report_outcome(const struct learn_session *session)
 {
 	if (session->result->status != BRIG_OK) {
 		report_line("the program ended as %s: its further actions were not learned",
@@ -164,7 +164,7 @@ static int tell(const struct learn_session *session)
 		print_json(session, &out);
 		printed = report_json(out.failed ? NULL : out.data);
 	} else {
-		tell_verdict(session);
+		report_outcome(session);
 		printed = args->file ? 0 : report_text(&session->text);
 	}
 	return printed ? printed : status;

@@ -109,7 +109,7 @@ static int write_file(int dir, const struct brig_file_out *file,
 
 static int write_error(const char *dir, const char *path, int errnum, struct brig_error *err)
 {
-	int r = error_errno(err, BRIG_E_INPUT, errnum, "cannot write %s beneath %s", path, dir);
+	int r = error_errno(err, BRIG_E_INPUT, errnum, "cannot write %s below %s", path, dir);
 
 	if (errnum == EEXIST) {
 		error_remedy(err,

@@ -41,7 +41,7 @@ int run_signals_open(bool resizes)
 	return fd < 0 ? -errno : fd;
 }
 
-static void hear_signal(struct run_pump *pump)
+static void read_signal(struct run_pump *pump)
 {
 	struct signalfd_siginfo info;
 
@@ -146,7 +146,7 @@ static void drain(struct run_pump *pump)
 			return;
 		}
 		if (fds[AT_SIGNALS].revents) {
-			hear_signal(pump);
+			read_signal(pump);
 		}
 		pump_outlets(pump, fds);
 	}
@@ -169,7 +169,7 @@ int run_pump(struct run_pump *pump, struct brig_error *err)
 			break;
 		}
 		if (fds[AT_SIGNALS].revents) {
-			hear_signal(pump);
+			read_signal(pump);
 		}
 		if (fds[AT_STDIN].revents) {
 			read_stdin(pump);
