@@ -133,7 +133,7 @@ static int read_config(void *user, struct serve_config *config, struct brig_erro
 	return r < 0 ? r : config_paths(config, dir, err);
 }
 
-static void say_where(struct buf *text, const struct listen_socket *listener, bool tls)
+static void print_address(struct buf *text, const struct listen_socket *listener, bool tls)
 {
 	const char *place = listener->place;
 	bool is_path = strncmp(place, "unix:", 5) == 0;

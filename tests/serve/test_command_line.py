@@ -115,7 +115,7 @@ def test_tcp_and_tls(encrypted):
     done = brig("run", "--service", url, "-c", "1", token="x\r\nA: b", ca=ca)
     assert b"BRIG_TOKEN is not a brig token" in done.stderr
     done = brig("run", "--service", url, "-c", "1", token=token)
-    assert b"TLS with 127.0.0.1" in done.stderr and b"BRIG_CA" in done.stderr
+    assert b"TLS handshake with 127.0.0.1" in done.stderr and b"BRIG_CA" in done.stderr
     # Whether its response comes in time or not: a service that hangs up is an error, not silence.
     (encrypted.config / "f").write_bytes(bytes(60 << 20))
     done = brig("run", "--service", url, "--in", encrypted.config / "f", "-c", "1", token=token, ca=ca)

@@ -36,7 +36,7 @@ static int parse(struct run_args *line, struct brig_error *err, int argc, const 
 		argv[i] = (char *)(uintptr_t)words[i];
 	}
 	/* `rest` points into argv: valid for tests that read it before they return */
-	*line = (struct run_line){ 0 };
+	*line = (struct run_args){ 0 };
 	return options_parse(&syntax, argc, argv, line, &line->given, err);
 }
 #define PARSE(line, err, ...)                                                                      \
