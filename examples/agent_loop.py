@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An agent that does not believe its model: every attempt is run, and judged by what it does.
+"""An agent that does not trust its model: every attempt is run, and judged by its output.
 
     PYTHONPATH=clients/python python3 examples/agent_loop.py
 
-The model here is a list of attempts, each worse than one hopes for. What a real one would be told
-after a failure is exactly what is printed: the output, why the cell ended it, and the remedy.
-Expected answers never enter the cell, so no program can find them there.
+The model here is a list of attempts, most of them wrong. A real model would get exactly the printed
+text after a failure: the output, why the cell ended it, and the remedy. Expected outputs never
+enter the cell, so no program can find them there.
 """
 
 import brig
@@ -14,15 +14,15 @@ TASK = "Read numbers from standard input, separated by blanks. Print their media
 CASES = [("3 1 2", 2), ("4 1 3 2", 2.5), ("7", 7)]
 
 ATTEMPTS = [
-    # It would rather look at everybody's traffic.
+    # It tries to read network traffic.
     "import socket\n"
     "socket.socket(socket.AF_PACKET, socket.SOCK_RAW)\n",
-    # It sorts until it is sorted.
+    # It loops forever.
     "numbers = [float(word) for word in input().split()]\n"
     "while numbers != sorted(numbers, reverse=True):\n"
     "    numbers.sort()\n"
     "print(numbers[0])\n",
-    # It has forgotten that a list can have an even length.
+    # It forgets that a list can have an even length.
     "numbers = sorted(float(word) for word in input().split())\n"
     "print(numbers[len(numbers) // 2])\n",
     "import statistics\n"
@@ -31,12 +31,12 @@ ATTEMPTS = [
 
 
 def ask_model(attempt, feedback):
-    """Stands for a call of a model with the task and what was wrong with its last answer."""
+    """Replaces a call of a model with the task and the error of its last attempt."""
     return ATTEMPTS[attempt]
 
 
 def verify(client, code):
-    """What is wrong with the code, in words for its author; None: nothing that we can see."""
+    """Returns the error of the code, for its author; None: no error was found."""
     for given, expected in CASES:
         result = client.execute(code, stdin=given, timeout=60, limits={"cpu_ms": 500})
         if not result.ok:
@@ -61,7 +61,7 @@ def main():
         if feedback is None:
             print(f"attempt {attempt + 1}: passes all {len(CASES)} cases")
             return 0
-        # It was written by the code, in part: nothing in it should reach the terminal as it is.
+        # The code wrote a part of it: it must be made harmless for the terminal.
         print(f"attempt {attempt + 1}: {brig.printable(feedback)}")
     return 1
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A session that loads data once, answers questions about it, and sends a picture back.
+"""A session that loads data once, answers questions about it, and returns a picture.
 
     PYTHONPATH=clients/python python3 examples/data_session.py [DIRECTORY]
 
@@ -20,7 +20,7 @@ with open("weather.csv") as file:
 len(days)
 """
 
-# What somebody asks, step by step. `days` is still there each time.
+# Questions of a user, step by step. `days` is kept between them.
 QUESTIONS = {
     "warmest day": "max(days, key=lambda day: day['celsius'])['day']",
     "mean": "round(statistics.mean(day['celsius'] for day in days), 1)",
@@ -55,13 +55,13 @@ except ImportError:
 
 
 def weather():
-    """A year that has only ups and downs."""
+    """Made-up temperatures of a year."""
     rows = [f"{day},{10 - 12 * math.cos(day / 58):.1f}" for day in range(1, 366)]
     return "\n".join(["day,celsius", *rows]) + "\n"
 
 
 def main(directory):
-    # A service for this script alone; one that runs already is brig.Client().
+    # A service for this script only; for a running one use brig.Client().
     with brig.Server() as client, client.session("python", timeout=20) as session:
         session.put("weather.csv", weather())
         print("rows:", session.run(LOAD).value)

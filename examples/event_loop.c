@@ -3,9 +3,9 @@
  * Several runs inside a program that has an event loop, a timer and a child of its own.
  *
  * Each run is one descriptor for poll(): readable means "call brig_run_step()", which never blocks.
- * Output comes by callback while the programs run. The fourth program never ends, and is cancelled
- * by the host's own timer. The host also has a child, learns of its end by SIGCHLD, and reaps it
- * with waitpid(-1): neither ever meets a process of brig's.
+ * Output is passed to a callback while the programs run. The fourth program never ends, and is
+ * cancelled by the host's own timer. The host also has a child, is notified of its end by SIGCHLD,
+ * and reaps it with waitpid(-1): neither ever involves a process of brig.
  */
 #include <errno.h>
 #include <poll.h>
@@ -35,7 +35,7 @@ struct job {
 	const char *language;
 	const char *code;
 	struct brig_run *run; /* NULL: ended */
-	struct line lines[2]; /* of each stream, what has come of the line so far */
+	struct line lines[2]; /* of each stream, the current line so far */
 };
 
 struct host {
@@ -54,8 +54,8 @@ static void print_line(struct job *job, int stream)
 }
 
 /*
- * Bytes as they come. Pieces have no meaning: a line may come in several, and several lines in
- * one. What is sure is the order within a stream.
+ * Receives output. Pieces have no meaning: a line may arrive in several, and several lines in one.
+ * Only the order within a stream is guaranteed.
  */
 static void on_output(void *user, int stream, const void *data, size_t size)
 {
@@ -81,7 +81,7 @@ static int start_job(struct brig_context *brig, struct job *job)
 		.code = job->code,
 		.on_output = on_output,
 		.user = job,
-		.discard_output = true, /* the callback has had it already */
+		.discard_output = true, /* the callback gets it */
 	};
 	int r = brig_run_start(brig, &request, &job->run, &error);
 
@@ -181,7 +181,7 @@ static int set_up(struct host *host)
 	return start_child(host);
 }
 
-/* One turn: false when nothing is left to wait for. */
+/* One round: false when nothing is left to wait for. */
 static bool turn(struct host *host)
 {
 	struct pollfd ready[JOBS + 2] = {
@@ -192,7 +192,7 @@ static bool turn(struct host *host)
 
 	for (int i = 0; i < JOBS; i++) {
 		struct job *job = &host->jobs[i];
-		/* poll() passes over a negative descriptor. */
+		/* poll() ignores a negative descriptor. */
 		ready[i + 2] = (struct pollfd){ .fd = job->run ? brig_run_fd(job->run) : -1,
 						.events = POLLIN };
 		left |= job->run != NULL;
@@ -244,7 +244,7 @@ int main(void)
 	}
 	while (status == EXIT_SUCCESS && turn(&host)) {
 	}
-	/* Also ends what is under way, and leaves nothing behind. */
+	/* Also ends active runs, and leaves nothing behind. */
 	for (int i = 0; i < JOBS; i++) {
 		brig_run_free(host.jobs[i].run);
 	}

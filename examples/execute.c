@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The short way: run code to its end, then look at the result.
+ * The short way: run code to its end, then read the result.
  *
  *	execute LANGUAGE CODE     execute python 'print(6 * 7)'
  *	execute FILE              execute hello.go
  *
- * The program's output is printed as it was; why it ended goes to standard error when that is not
- * simply "it ended well". The exit status is the program's, or 120 when it has none.
+ * The program's output is printed unchanged; why it ended is printed on standard error, unless it
+ * succeeded. The exit status is the program's, or 120 when it has none.
  */
 #include <stdio.h>
 #include <string.h>
@@ -47,7 +47,8 @@ int main(int argc, char **argv)
 	struct brig_context *brig = NULL;
 	struct brig_result *result = NULL;
 	struct brig_error error = { 0 };
-	/* Zero means "as the policy says". A request can ask for less, never for more than it. */
+	/* Zero means "as in the policy". A request can ask for less, or for more up to its ceiling.
+	 * */
 	struct brig_request options = {
 		.size = sizeof(options),
 		.limits = { .wall_ns = 10ull * 1000 * 1000 * 1000 },
@@ -58,13 +59,13 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: execute LANGUAGE CODE | execute FILE\n");
 		return 2;
 	}
-	/* One context serves any number of runs; it is cheap, but need not be made each time. */
+	/* One context serves any number of runs; it is cheap, but one is enough. */
 	int r = brig_context_new(NULL, &brig, &error);
 	if (r == 0) {
 		r = argc == 3 ? brig_execute_code(brig, argv[1], argv[2], &options, &result, &error)
 			      : brig_execute_file(brig, argv[1], &options, &result, &error);
 	}
-	/* An error means: it did not run. A program that ran and failed is a result. */
+	/* An error means: it did not run. A program that ran and failed gives a result. */
 	if (r == 0 && result) {
 		status = print_result(result);
 	} else {

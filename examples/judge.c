@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A judge: runs one program against many inputs, and compares what it prints with what it should.
+ * A judge: runs one program with many inputs, and compares its output with the expected one.
  *
  *	judge SOLUTION DIRECTORY
  *
@@ -18,7 +18,7 @@
 
 #define CASE_BYTES_MAX (64u << 20)
 
-/* What a contest calls the ways to end. Those that are not here are the judge's own trouble. */
+/* The verdicts of a contest. Statuses that are not here are errors of the judge. */
 static const struct {
 	enum brig_status status;
 	const char *verdict;
@@ -58,7 +58,7 @@ static bool read_text(const char *dir, const char *name, const char *ending, str
 	return whole;
 }
 
-/* Blanks and empty lines at the end of the output are forgiven; nothing else is. */
+/* Only blanks and empty lines at the end of the output are ignored. */
 static size_t without_tail(const char *data, size_t size)
 {
 	while (size > 0 && strchr(" \t\r\n", data[size - 1]) && data[size - 1] != '\0') {
@@ -83,7 +83,7 @@ static const char *judge(const struct brig_result *result, const struct text *ex
 	return same ? "accepted" : "wrong answer";
 }
 
-/* 1 accepted, 0 not, -1: there is no sense in going on. */
+/* 1 accepted, 0 not, -1: stop, because all further runs would fail as well. */
 static int try_case(struct brig_context *brig, const char *solution, const char *name,
 		    const struct text *input, const struct text *expected)
 {
@@ -93,7 +93,7 @@ static int try_case(struct brig_context *brig, const char *solution, const char 
 		.size = sizeof(options),
 		.stdin_data = input->data,
 		.stdin_size = input->size,
-		/* The processor's time is what is judged; the clock on the wall only guards it. */
+		/* The limit of the contest is processor time; the wall clock is only a backstop. */
 		.limits = { .cpu_ns = 2ull * 1000 * 1000 * 1000,
 			    .wall_ns = 10ull * 1000 * 1000 * 1000,
 			    .memory_bytes = 256ull << 20 },

@@ -3,8 +3,8 @@
 
     PYTHONPATH=clients/python python3 examples/judge.py
 
-All runs are one batch: they come back as they end, and a program that does not end, eats all
-memory or does not compile costs only itself. (examples/judge.c does the same for C, with files.)
+All runs are one batch: results arrive as the runs end, and a program that does not end, uses all
+memory or does not compile affects only itself. (examples/judge.c does the same for C, with files.)
 """
 
 import brig

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// An agent's tool in Node: code runs in a session, output is shown as it comes, and what takes too
-// long for the one who asked is cut off without losing the session.
+// An agent's tool in Node: code runs in a session, output is shown as it is printed, and a run that
+// takes too long for the caller is interrupted without losing the session.
 //
 //     node examples/node_agent.mjs
 //
-// The model is a list of calls; a real one would read what this prints.
+// The model is a list of calls; a real one would read the output of this program.
 import { Problem, Server, printable } from "../clients/javascript/index.mjs";
 
 const PATIENCE_MS = 1500;
@@ -52,7 +52,7 @@ try {
 	}
 	await session.close();
 } catch (error) {
-	// brig could not do what was asked, and says what would help.
+	// brig could not do it, and the error has a remedy.
 	console.error(error instanceof Problem ? `${error.code}: ${error.remedy}` : error);
 	process.exitCode = 1;
 } finally {

@@ -5,9 +5,9 @@
  *	plugin_host DIRECTORY < text
  *
  * A plug-in is a source file in any language that brig knows: it reads the text from standard input
- * and prints what should become of it. None of them can see the host's files, the network or the
- * other plug-ins. One that fails, takes too long or does what it must not is left out, and the text
- * goes on without it: the reason is told on standard error, for its author.
+ * and prints the changed text. None of them can see the host's files, the network or the other
+ * plug-ins. A plug-in that fails, takes too long or does something forbidden is skipped: the reason
+ * is printed on standard error, for its author.
  */
 #include <dirent.h>
 #include <stdio.h>
@@ -72,7 +72,7 @@ static void pass_through(struct brig_context *brig, const char *dir, const char 
 			error.remedy);
 		return;
 	}
-	/* Half a text is worse than the one before. */
+	/* Half a text is worse than the unchanged one. */
 	if (result->status == BRIG_OK && !result->stdout_truncated) {
 		set_text(text, result->stdout_data, result->stdout_size);
 	} else {

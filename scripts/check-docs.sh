@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The documentation says what is there: links lead somewhere, options exist, and every option,
-# step, layer and field of the result is written down. usage: check-docs.sh PATH-OF-BRIG
+# Checks the documentation: links and options exist, every option, step, layer and field of the
+# result is documented, and lines are at most 120 columns. usage: check-docs.sh PATH-OF-BRIG
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -47,6 +47,21 @@ for page in $pages; do
 			wrong "$page: there is no heading for $link"
 		fi
 	done <"$dir/links"
+done
+
+# --- width ---------------------------------------------------------------------------------------
+
+# Lines of prose have at most 120 columns. Tables and fenced code cannot be wrapped, nor can a line
+# that is one word, such as a link; check-layers.sh reads "It may include:" as one line. Fences
+# become empty lines, so that the line numbers stay right.
+for page in $pages; do
+	awk '/^ *```/ { fenced = !fenced; print ""; next } fenced { print ""; next } { print }' "$page" |
+		LC_ALL=C.UTF-8 grep -nE '^.{121,}' |
+		grep -E '^[0-9]+: *([-*+>] |[0-9]+\. )*[^ |]+ ' |
+		grep -v '^[0-9]*:It may include: ' >"$dir/long" || true
+	while IFS=: read -r line _; do
+		wrong "$page:$line: more than 120 columns"
+	done <"$dir/long"
 done
 
 # --- options -------------------------------------------------------------------------------------

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Types of brig's client; docs/clients.md and docs/result.md say what they mean.
+// Types of brig's client, described in docs/clients.md and docs/result.md.
 
 export type Content = string | Uint8Array;
 
@@ -9,7 +9,7 @@ export interface InputFile {
 	executable?: boolean;
 }
 
-/** Each tightens what the policy gives. */
+/** Each replaces the policy's limit. */
 export interface Limits {
 	wallMs?: number;
 	cpuMs?: number;
@@ -25,7 +25,7 @@ export interface Limits {
 	netBytes?: number;
 }
 
-/** How Python code is looked at before it runs; each is stricter than the one before. */
+/** How Python code is checked before it runs; each is stricter than the one before. */
 export type Guard = "off" | "imports" | "strict";
 
 export interface Input {
@@ -36,9 +36,9 @@ export interface Input {
 }
 
 export interface RunOptions extends Input {
-	/** "python" if nothing is said. */
+	/** "python" by default. */
 	language?: string;
-	/** Globs of files to bring back; what is in out/ always comes. */
+	/** Globs of files to return; files in out/ always are. */
 	out?: string[];
 	timeoutMs?: number;
 	limits?: Limits;
@@ -49,7 +49,7 @@ export interface RunOptions extends Input {
 	/** Directories that the policy lists, by name. */
 	mounts?: (string | { name: string; as?: string; writable?: boolean })[];
 	policy?: string;
-	/** At least as strict as the policy has it. */
+	/** At least as strict as in the policy. */
 	guard?: Guard;
 	/** Hosts to connect to, such as "*.example.org:443", of those that the policy allows. */
 	network?: string[];
@@ -57,7 +57,7 @@ export interface RunOptions extends Input {
 	changes?: boolean;
 	start?: "auto" | "cold" | "warm";
 	idempotencyKey?: string;
-	/** Fields of the API that this version has no name for. */
+	/** Fields of the API that this version does not support by name. */
 	more?: Record<string, unknown>;
 	/** Ends the run. */
 	signal?: AbortSignal;
@@ -109,7 +109,7 @@ export interface Denial {
 	count: number;
 }
 
-/** What the guard refused, and where in the code. */
+/** A refusal of the guard, with its place in the code. */
 export interface Refusal {
 	rule: string;
 	reason: string;
@@ -117,13 +117,13 @@ export interface Refusal {
 	column: number | null;
 }
 
-/** What the guard makes of the code: 0 to 100. */
+/** The guard's risk score of the code: 0 to 100. */
 export interface Risk {
 	score: number;
 	reasons: string[];
 }
 
-/** One that the program made or tried; `verdict` is allowed, or why it came to nothing. */
+/** A connection that the program made or tried; `verdict` is allowed, or why it failed. */
 export interface Connection {
 	host: string;
 	port: number;
@@ -134,7 +134,7 @@ export interface Connection {
 	ms: number;
 }
 
-/** What a run did that its operator wants to know of; `kind` is "call.denied" or the like. */
+/** A denied or watched action of a run; `kind` is "call.denied" or similar. */
 export interface RunEvent {
 	kind: string;
 	subject: string;
@@ -167,7 +167,7 @@ export declare class ExecutionResult {
 	readonly stderrTruncated: boolean;
 	readonly encoding: "utf-8" | "base64";
 	readonly value: unknown;
-	/** How the language shows a value that is no JSON. */
+	/** How the language shows a value that is not JSON. */
 	readonly valueRepr: string | null;
 	readonly files: ResultFile[];
 	readonly filesNote: string | null;
@@ -189,7 +189,7 @@ export declare class ExecutionResult {
 	readonly network: Connection[];
 	readonly risk: Risk | null;
 	readonly events: RunEvent[];
-	/** More than the list has room for. */
+	/** Those that did not fit into the list. */
 	readonly eventsDropped: number;
 	/** All of them, by kind. */
 	readonly eventCounts: Record<string, number>;
@@ -198,7 +198,7 @@ export declare class ExecutionResult {
 	readonly ok: boolean;
 	/** How it ended, what was refused and the remedy, in one line. */
 	readonly why: string;
-	/** All output, and why it ended unless it went well. */
+	/** All output, and why it ended unless it succeeded. */
 	readonly text: string;
 	file(path: string): ResultFile | null;
 	/** Writes all files beneath a directory, and nowhere else; returns their paths. */
@@ -308,15 +308,15 @@ export interface ClientOptions {
 	token?: string;
 	/** A file with certificates to trust; else $BRIG_CA. */
 	ca?: string;
-	/** How long an answer may take (600000). */
+	/** The time limit for a response (600000). */
 	deadlineMs?: number;
-	/** How large an answer may be (256 MiB). */
+	/** The size limit of a response (256 MiB). */
 	maxBytes?: number;
-	/** How often what was refused for lack of room is asked again (4)... */
+	/** How often a request that was refused with 429 is retried (4)... */
 	retries?: number;
 	/** ...and for how long in all (30000). */
 	retryMs?: number;
-	/** Let a token go in clear to a host that is not this one. */
+	/** Allow sending a token in clear to another host. */
 	allowClear?: boolean;
 }
 
@@ -385,15 +385,15 @@ export declare class BadAnswer extends BrigError {}
 export declare class NeedsService extends BrigError {}
 export declare class UnsafePath extends BrigError {}
 
-/** Runs code where brig is to be found, and waits for its result. */
+/** Runs code with the default Client, and waits for its result. */
 export declare function executeCode(code: string, options?: RunOptions): Promise<ExecutionResult>;
 export declare function executeFile(path: string, options?: RunOptions): Promise<ExecutionResult>;
-/** An idempotency key that nobody else has. */
+/** Returns a unique idempotency key. */
 export declare function newKey(): string;
-/** What a program printed, with nothing in it that a terminal would obey. */
+/** Returns a program's output without control sequences for a terminal. */
 export declare function printable(text: string): string;
 
-/** What SecureSandbox says of a run. */
+/** The result of a run by SecureSandbox. */
 export interface SandboxResult {
 	status: "success" | "timeout" | "error";
 	output: string;
@@ -405,17 +405,17 @@ export interface SandboxResult {
 export declare class SecureSandbox {
 	/** Options are those of Client.execute(). */
 	constructor(client?: Client | null, options?: RunOptions);
-	/** Never rejects for what the code does, nor because it could not be run. In seconds. */
+	/** Never rejects because of the code, nor because it could not be run. In seconds. */
 	execute(code: string, timeout?: number): Promise<SandboxResult>;
 	/** The same with the usual client. */
 	static execute(code: string, timeout?: number): Promise<SandboxResult>;
 }
 
-/** What the older execute_code() answers. */
+/** The result of the older execute_code(). */
 export interface LegacyResult {
 	stdout: string;
 	stderr: string;
-	/** -1: brig's own trouble, or the time is up. */
+	/** -1: an error of brig, or a timeout. */
 	exit_code: number;
 	/** In seconds. */
 	execution_time: number;
@@ -437,7 +437,7 @@ export interface LegacyResult {
 	} | null;
 }
 
-/** As older programs know it. */
+/** The form for older programs. */
 export declare namespace legacy {
 	/** Timeout in seconds; calls with the same session_id share their state. */
 	function execute_code(
@@ -448,7 +448,7 @@ export declare namespace legacy {
 		session_id?: string | null,
 		options?: { client?: Client; limits?: ExecutionLimits },
 	): Promise<LegacyResult>;
-	/** What a run may use; the operator's ceilings hold in any case. */
+	/** The limits of a run; the operator's ceilings apply in any case. */
 	class ExecutionLimits {
 		constructor(given?: {
 			timeout_seconds?: number;
@@ -461,7 +461,7 @@ export declare namespace legacy {
 		readonly cpu_cores: number;
 		readonly max_output_chars: number;
 	}
-	/** What the code printed, or "Error: ..."; by the sandbox. */
+	/** The output of the code in the sandbox, or "Error: ...". */
 	function execute_python_sandbox(code: string): Promise<string>;
 	/** Ends the sessions of that name; there need be none. */
 	function close_session(session_id: string): Promise<void>;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Run code that nobody has read in sealed cells. A program that fails, runs too long or is stopped
-// is a result; an exception means that it did not run.
+// Runs untrusted code in sealed cells. A program that fails, times out or is stopped gives a
+// result; an exception means that it did not run.
 "use strict";
 
 const { Client, newKey } = require("./lib/client.js");
@@ -11,13 +11,13 @@ const { ExecutionResult } = require("./lib/result.js");
 const { SecureSandbox } = require("./lib/sandbox.js");
 const { Server } = require("./lib/server.js");
 
-// Runs code where brig is to be found (see Client), and waits for its result.
+// Runs code with the default Client, and waits for its result.
 const executeCode = (code, options) => new Client().execute(code, options);
 
-// Runs a source file; its language by ending or #! line if nothing is said.
+// Runs a source file; the default language is that of its extension or #! line.
 const executeFile = (path, options) => new Client().executeFile(path, options);
 
-// What a program printed, with nothing in it that a terminal would obey.
+// Returns a program's output without control sequences for a terminal.
 function printable(text) {
 	// eslint-disable-next-line no-control-regex
 	return text.replace(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The same objects for `import`: a result is an ExecutionResult whoever asks.
+// The same objects for `import`: the classes are the same for both ways to load them.
 import brig from "./index.js";
 
 export const {

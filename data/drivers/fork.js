@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state of a session's interpreter: what fork.py says holds here too. Values that can be cloned
-// are serialized together; functions and classes go by their text, if they are no closures; modules
-// by their names. What `const` has declared is declared by `let`.
+// Copies the state of a session's interpreter: see fork.py. Values that can be cloned are
+// serialized together; functions and classes are copied by their text, unless they are closures;
+// modules by their names. Names that were declared by `const` are declared by `let`.
 (() => {
 	const fs = require('fs');
 	const inspector = require('inspector');
@@ -46,7 +46,7 @@
 			return answer;
 		}
 
-		// What let, const and class have declared.
+		// Names that were declared by let, const and class.
 		lexicalNames() {
 			return this.ask('Runtime.globalLexicalScopeNames', {})?.names ?? [];
 		}
@@ -82,7 +82,7 @@
 
 	const PLAIN = [types.isDate, types.isRegExp, types.isAnyArrayBuffer, types.isBoxedPrimitive];
 
-	// Why it cannot be cloned, or comes out as something else; undefined: it can.
+	// Why it cannot be cloned, or changes when it is cloned; undefined: it can.
 	function obstacle(value, budget) {
 		const seen = new Set();
 		const waiting = [value];
@@ -180,10 +180,11 @@
 		try {
 			process.chdir(state.cwd);
 		} catch {
-			// It was not one that could be copied.
+			// It could not be copied.
 		}
-		// A class may extend another: so those that fail are tried again while that helps. What let
-		// has declared in vain cannot be declared again, so the text is tried by itself first.
+		// A class may extend another: so failed ones are tried again while that helps. A
+		// name whose declaration by let has failed cannot be declared again, so the text is
+		// tried alone first.
 		let waiting = state.parts;
 		for (let before = -1; waiting.length && waiting.length !== before;) {
 			before = waiting.length;

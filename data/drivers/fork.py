@@ -1,23 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-# The state of a session's interpreter, as far as it can be told: a run in the session that is
+# Copies the state of a session's interpreter, as far as possible: a run in the session that is
 # forked saves it to a file, a run in the new one loads it from its copy of that file. Both have the
-# word and the file's name as arguments; FILE.names has a line for each name: "+NAME", or "-NAME",
-# a tab, and why it was left behind. It is code of the tenant's like any other.
+# word and the file's name as arguments; FILE.names has a line for each name: "+NAME", or "-NAME", a
+# tab, and why it was left out. It is treated like code of the tenant.
 #
-# Values are pickled. Functions of the session go by their code, closures and defaults, modules by
-# their names, classes by the text of the run that made them. What pickle refuses stays behind.
+# Values are pickled. Functions of the session are copied by their code, closures and defaults,
+# modules by their names, classes by the text of the run that made them. Values that pickle refuses
+# are left out.
 def _brig_fork():
     import ast, importlib, io, marshal, os, pickle, sys, types
 
     LIMIT = 8 << 20
-    EARLY = 4096  # smaller ones are also told by themselves: classes may need them
+    EARLY = 4096  # smaller ones are also saved separately: classes may need them
     TEXT_LIMIT = 1 << 20
 
     class TooLarge(Exception):
         pass
 
     class Bounded(io.RawIOBase):
-        """What pickle writes, as long as it is little."""
+        """The output of pickle, up to a limit."""
 
         def __init__(self):
             self.parts, self.left = [], LIMIT
@@ -29,7 +30,7 @@ def _brig_fork():
             self.parts.append(bytes(data))
             return len(data)
 
-    # What the pickles call by name.
+    # Functions that the pickles call by name.
     def make_function(code, name, cells):
         return types.FunctionType(marshal.loads(code), main, name, None, cells)
 
@@ -171,7 +172,7 @@ def _brig_fork():
             try:
                 main[name] = pickle.loads(data)
             except BaseException:
-                pass  # perhaps when the classes are there
+                pass  # perhaps later, when the classes exist
         make_classes(state["classes"], left)
         try:
             main.update(pickle.loads(state["whole"]))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# The state of a session's shell: what fork.py says holds here too. Variables, functions, aliases,
-# options and the directory are carried; jobs and traps are not.
+# Copies the state of a session's shell: see fork.py. Variables, functions, aliases, options and the
+# directory are copied; jobs and traps are not.
 __brig_fork_flags=$-
 if [[ $1 == save ]]; then
-	# In a subshell: nothing that is used here is part of the state.
+	# In a subshell: variables that are used here are not part of the state.
 	(
 		set +euxvfCa
 		own='^(__brig_.*|BASH.*|_|[EU]*UID|PPID|SHELLOPTS|FUNCNAME|GROUPS|DIRSTACK|S?RANDOM|SECONDS'

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waits in a started Node.js for its order. Loaded with --require, which Node.js does before it looks
-// at the program's file: when this returns, Node.js itself runs the program, by the same way and with
-// the same frames on the stack as ever. No code of a tenant has run before.
+// Waits in a started Node.js for its assignment. Loaded with --require, which Node.js does before
+// it reads the program's file: when this returns, Node.js itself runs the program, in the usual way
+// and with the usual frames on the stack. No code of a tenant has run before.
 //
-// The order is the block of src/native/assignment.c. Whatever goes wrong ends the process without a word:
-// brig then starts the program in another cell, made for it.
+// The assignment is the block of src/native/assignment.c. Any error ends the process silently: brig
+// then starts the program in another cell, made for it.
 'use strict';
 
 const fs = require('fs');
@@ -30,10 +30,11 @@ function leaveNoTrace() {
 	}
 }
 
-// The first use of a thing costs far more than the next: so what is due on arrival of the order, and
-// what nearly every program does first, has been done once before. Nothing of it may be left, and
-// nothing may wait in a queue that the program's own events go through. Standard output stays as it
-// is: as a stream it would no longer block, which programs that write to it by number rely on.
+// The first use of a function costs far more than the next: so the work that follows the
+// assignment, and the first actions of nearly every program, are done once in advance. They must
+// leave no traces, and nothing may wait in a queue of the program's own events. Standard output is
+// not touched: as a stream it would no longer block, which programs that write to it by number rely
+// on.
 function rehearse() {
 	const { Console } = require('console');
 	const { Socket } = require('net');
@@ -41,7 +42,7 @@ function rehearse() {
 	const quiet = new Console({ stdout: { write() {} }, ignoreErrors: false, colorMode: false });
 	quiet.log('%s', 'text', 1, { a: [1] });
 	quiet.error(new Error('text'));
-	new Socket({ readable: false, writable: true }); // what standard output will be: a pipe
+	new Socket({ readable: false, writable: true }); // like standard output later: a pipe
 	require('tty');
 
 	const block = Buffer.alloc(128);
@@ -91,7 +92,7 @@ function texts(block, count, table) {
 	return list;
 }
 
-// Node.js has read its flags: they must be those of the order.
+// Node.js has read its flags: they must be those of the assignment.
 function setArguments(argv) {
 	const flags = process.execArgv.length;
 	const same = process.execArgv.every((flag, i) => flag === argv[i + 1]);
@@ -148,7 +149,7 @@ function writeFiles(block, count, table) {
 	}
 }
 
-// The object of a chain of prototypes that has the property itself.
+// Returns the object of a chain of prototypes that has the property itself.
 function ownerOf(object, name) {
 	while (!Object.hasOwn(object, name)) {
 		object = Object.getPrototypeOf(object);
@@ -156,8 +157,8 @@ function ownerOf(object, name) {
 	return object;
 }
 
-// The wait is not the program's: its clocks go on as if there had been none. Returns what sets it.
-// Node.js 18 has another prototype between performance and that of its class than 20 has.
+// The program's clocks must not include the time of waiting. Returns the function that corrects
+// them. Node.js 18 has another prototype between performance and that of its class than 20 has.
 function shiftClocks() {
 	let waited = 0;
 	const { apply } = Reflect;
@@ -190,7 +191,8 @@ function serve() {
 	setWait(performance.now() - since);
 	setArguments(texts(block, argc, argv));
 	setEnvironment(texts(block, envc, env));
-	// Not before: Node.js looks for a package.json where it is, and remembers that there is none.
+	// Not before: Node.js looks for a package.json in its directory, and remembers that there
+	// is none.
 	process.chdir(dirname(process.argv[1]));
 	writeFiles(block, inputs, inputsAt);
 	fs.writeSync(READY_FD, 'b');
@@ -198,7 +200,7 @@ function serve() {
 }
 
 leaveNoTrace();
-// What a thread has instead says so. To ask worker_threads would put another chdir in its place.
+// A thread has a replacement that reports it. Asking worker_threads would install another chdir.
 if (!process.chdir.disabled) {
 	try {
 		serve();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The interpreter of a session: runs what comes by descriptor 3, one piece after the other, as the
-// REPL of Node.js would: what a run declares is there for the next, and await works anywhere. What is
-// said on the descriptor: src/lib/session/session_channel.h. The code that it runs owns it.
+// The interpreter of a session: runs the code that arrives by descriptor 3, one piece after the
+// other, as the REPL of Node.js would: the next run sees the declarations of the previous ones, and
+// await works anywhere. The protocol on the descriptor: src/lib/session/session_channel.h. The code
+// has full control over this process.
 'use strict';
 
 const fs = require('fs');
@@ -23,7 +24,7 @@ class Exit extends Error {}
 const channel = new net.Socket({ fd: CHANNEL_FD, readable: true, writable: true });
 let chunks = [];
 let size = 0;
-let current = null; // the run under way
+let current = null; // the active run
 let pending = false; // it was interrupted before it began
 
 // Never read and never printed: only its evaluator is used.
@@ -37,9 +38,9 @@ const server = repl.start({
 	writer: String,
 });
 const evaluate = server.eval;
-// What a fork of the session need not carry.
+// Names that a fork of the session need not copy.
 Object.defineProperty(globalThis, Symbol.for('brig.names'), { value: new Set(Object.getOwnPropertyNames(globalThis)) });
-// What the code throws ends up here, later or at once, and would be printed by the REPL.
+// Exceptions of the code arrive here, later or at once, and would be printed by the REPL.
 server._domain.removeAllListeners('error');
 server._domain.on('error', (error) => {
 	if (current) {
@@ -47,7 +48,8 @@ server._domain.on('error', (error) => {
 	}
 });
 
-// Whatever this calls is stopped by SIGINT, be it an endless loop. What awaits is stopped by interrupt().
+// SIGINT stops code that this calls, even an endless loop. Code that awaits is stopped by
+// interrupt().
 const turn = new vm.Script('globalThis[Symbol.for("brig.turn")]()', { filename: 'node:vm' });
 
 // The REPL has one, and code that is stopped leaves it in the middle.
@@ -68,7 +70,7 @@ function callStoppable(code) {
 
 function describe(error) {
 	const text = error && error.stack ? String(error.stack) : `Uncaught ${inspect(error)}`;
-	// What is beneath the run is the driver and Node.js itself.
+	// Frames beneath the run are those of the driver and of Node.js itself.
 	const lines = text.split('\n');
 	const end = lines.findIndex((line) => /^ {4}at .*(node:vm|node:repl|node:internal|REPLServer)/.test(line));
 	return (end > 0 ? lines.slice(0, end) : lines).join('\n');
@@ -82,7 +84,7 @@ function encode(value) {
 			return data;
 		}
 	} catch {
-		// JSON has nothing like it.
+		// It cannot be written as JSON.
 	}
 	return value === undefined ? Buffer.alloc(0) : encodeShown(value);
 }
@@ -123,13 +125,13 @@ function fail(run, error) {
 	finish(run, stopped ? 130 : 1, undefined);
 }
 
-// The lowest free number is given out: so it is 0 again.
+// The lowest free number is used: so it is 0 again.
 function setInput(data) {
 	const path = `/tmp/.stdin-${process.pid}`;
 	try {
 		fs.closeSync(0);
 	} catch {
-		// The program has done so.
+		// The program has closed it already.
 	}
 	if (data.length) {
 		fs.rmSync(path, { force: true });
@@ -151,7 +153,7 @@ function setInput(data) {
 }
 
 function execute(run, code) {
-	// An error that nobody has caught, of this run or of what one before it has left behind.
+	// An uncaught error, of this run or of code that an earlier run has left behind.
 	process.removeAllListeners('uncaughtException');
 	process.on('uncaughtException', (error) => {
 		if (current) {
@@ -183,7 +185,7 @@ function execute(run, code) {
 	}
 }
 
-// How the code has ended. What must not be stopped in the middle waits until it cannot be.
+// Reports how the code has ended. Work that must not be interrupted waits until it cannot be.
 function settle(run, error, value) {
 	if (run.stoppable) {
 		run.outcome ??= [error, value];
@@ -196,7 +198,7 @@ function settle(run, error, value) {
 	}
 }
 
-// The whole request, or nothing yet.
+// Returns the whole request, or nothing yet.
 function next() {
 	leaveDomains();
 	if (current || !size) {
@@ -233,13 +235,13 @@ function next() {
 	execute(current, code);
 }
 
-// While code runs without a break, Node.js itself stops it; this is for what awaits.
+// Node.js itself stops code that runs without a break; this is for code that awaits.
 function interrupt() {
 	if (current) {
 		fail(current, Object.assign(new Error('interrupted'), { code: INTERRUPTED, stack: 'interrupted' }));
 		return;
 	}
-	// For a run that is on its way, which is read in this turn or the next; or one that has ended.
+	// For a run that is about to arrive, in this turn or the next; or one that has ended.
 	pending = true;
 	setImmediate(() => setImmediate(() => {
 		pending = false;
@@ -255,7 +257,7 @@ process.on('unhandledRejection', (error) => {
 channel.on('data', (chunk) => {
 	chunks.push(chunk);
 	size += chunk.length;
-	setImmediate(next); // a signal that has come with it is heard first
+	setImmediate(next); // a signal that arrived with it is handled first
 });
 channel.on('end', () => process.reallyExit(0));
 channel.on('error', () => process.reallyExit(0));

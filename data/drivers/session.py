@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# The interpreter of a session: runs what comes by descriptor 3, one piece after the other, in one
-# namespace. What is said there: src/lib/session/session_channel.h.
+# The interpreter of a session: runs the code that arrives by descriptor 3, one piece after the
+# other, in one namespace. The protocol: src/lib/session/session_channel.h.
 #
 # It is used in two ways: as a script, and as the first part of a template's driver (python/*.py
-# follow), whose clones call serve_session(). The code that it runs owns it: there are no secrets
-# here.
+# follow), whose clones call serve_session(). The code has full control over this process: there are
+# no secrets here.
 import os
 import sys
 
@@ -12,12 +12,12 @@ SESSION_PATH = "/etc/brig/session.py"
 SESSION_FD = 3
 SESSION_HIGH_FD = 255
 SESSION_VALUE_BYTES = 64 * 1024
-SESSION_REPR_CHARS = 4000  # of a value that JSON has nothing like: src/lib/guard/value.h
+SESSION_REPR_CHARS = 4000  # of a value that is not JSON: src/lib/guard/value.h
 SESSION_SOURCES = 200  # whose lines tracebacks can show
 
 
 def session_move(fd, below=0):
-    """Out of the way of the program's own files, and of what it starts."""
+    """Moves a descriptor above those of the program and of its children."""
     high = min(os.sysconf("SC_OPEN_MAX"), SESSION_HIGH_FD + 1) - 1 - below
     if fd >= high:
         return fd
@@ -34,7 +34,7 @@ class SessionChannel:
     def fill(self):
         more = os.read(self.fd, 1 << 16)
         if not more:
-            os._exit(0)  # nobody will ask for anything any more
+            os._exit(0)  # the warden has gone: there will be no more requests
         self.data += more
 
     def line(self, most=1 << 16):
@@ -75,7 +75,7 @@ class SessionChannel:
 
 
 class SessionPipes(SessionChannel):
-    """The same between two processes of a session."""
+    """The same for a channel between two processes of a session."""
 
     def __init__(self, fd, out):
         self.fd, self.out = session_move(fd, 1), session_move(out, 2)
@@ -122,7 +122,7 @@ class Session:
     def on_interrupt(self, number, frame):
         if self.running:
             raise KeyboardInterrupt
-        # For a run that is on its way; or for one that has just ended: too late.
+        # For a run that is about to arrive; or for one that has just ended: too late.
         self.pending = self.reading or self.channel.waiting()
 
     def compile(self, source, name):
@@ -135,7 +135,7 @@ class Session:
         return build(tree, name, "exec") if tree.body else None, last
 
     def remember(self, name, source):
-        """For tracebacks and inspect."""
+        """Keeps the source for tracebacks and inspect."""
         text = source.decode("utf-8", "replace")
         self.sources[name] = (len(text), None, text.splitlines(True), name)
         while len(self.sources) > SESSION_SOURCES:
@@ -144,14 +144,14 @@ class Session:
             sys.modules["linecache"].cache.update(self.sources)
 
     def trim(self, trace):
-        """Takes the frame of on_interrupt() away."""
+        """Removes the frame of on_interrupt()."""
         while trace and trace.tb_next:
             if trace.tb_next.tb_frame.f_globals is globals():
                 trace.tb_next = None
             trace = trace.tb_next
 
     def report(self, error):
-        """What an interpreter does about an uncaught exception; returns the run's status."""
+        """Handles an uncaught exception as an interpreter does; returns the run's status."""
         if isinstance(error, SystemExit):
             code = error.code
             if code is None or isinstance(code, int):
@@ -163,7 +163,7 @@ class Session:
             trace = trace.tb_next
         self.trim(trace)
         error.__traceback__ = trace
-        if not self.guard:  # of a guarded program nothing is kept: see hold()
+        if not self.guard:  # nothing of a guarded program is kept: see hold()
             sys.last_type, sys.last_value, sys.last_traceback = type(error), error, trace
         if getattr(sys, "excepthook", None) is not sys.__excepthook__:
             sys.excepthook(type(error), error, trace)
@@ -176,7 +176,7 @@ class Session:
         return 130 if isinstance(error, KeyboardInterrupt) else 1
 
     def execute(self, source, name):
-        """Status, value, and by what rule the guard has stopped it, if it has."""
+        """Returns status, value, and the rule by which the guard has stopped it, if it has."""
         value, status, stopped = None, 0, b""
         try:
             body, last = self.compile(source, name)
@@ -196,7 +196,7 @@ class Session:
             self.running = False
             if self.guard:
                 if isinstance(error, GuardRefusal):
-                    # The checker has seen something else: a file that has changed since.
+                    # The checker has seen other content: a file that has changed since.
                     print("refused:", error, file=sys.stderr)
                     return 1, None, ("%(rule)s %(line)d" % error.record).encode()
                 stopped = (self.guard.stopped(error) or "").encode()
@@ -205,8 +205,8 @@ class Session:
         return status, value, stopped
 
     def hold(self):
-        """From here to the next program the guard's hook lets things pass: nothing of a program
-        may run meanwhile, also no destructor of its garbage.
+        """From here to the next program the guard's hook allows everything: no code of a program
+        may run meanwhile, not even a destructor of its garbage.
         """
         if self.guard:
             self.gc.disable()
@@ -220,11 +220,11 @@ class Session:
             if len(data) <= SESSION_VALUE_BYTES:
                 return data
         except BaseException:
-            pass  # JSON has nothing like it
+            pass  # it cannot be written as JSON
         return self.encode_repr(value)
 
     def encode_repr(self, value):
-        """How the value shows itself, as far as there is room for it."""
+        """Returns the representation of the value, up to the limit."""
         try:
             text = str.__str__(repr(value))
             if len(text) > SESSION_REPR_CHARS:
@@ -252,7 +252,7 @@ class Session:
     def turn(self):
         self.pending = self.reading = False
         serial, source, valued = self.read()
-        # A run may have left it to somebody else, or to nobody.
+        # A run may have set another handler, or none.
         self.signal.signal(self.signal.SIGINT, self.on_interrupt)
         self.signal.pthread_sigmask(self.signal.SIG_UNBLOCK, [self.signal.SIGINT])
         name = f"<run-{serial}>"
@@ -273,7 +273,7 @@ class Session:
 
     def serve(self, warden):
         self.signal.signal(self.signal.SIGINT, self.on_interrupt)
-        # The warden learns from it which process is to be interrupted.
+        # It tells the warden which process to interrupt.
         os.write(warden, b"ready\n")
         if warden != self.channel.fd:
             os.close(warden)
@@ -290,7 +290,7 @@ def session_compile(tree, name, how):
 
 
 def serve_session(fd, words=()):
-    """With the guard's order, the texts of data/guard come before this one."""
+    """With an assignment for the guard, the texts of data/guard come before this one."""
     if not words:
         channel = SessionChannel(fd)
         Session(channel).serve(channel.fd)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# The shell of a session: runs what comes by descriptor 3, one piece after the other. What is said
-# there: src/lib/session/session_channel.h. The code that it runs owns it.
+# The shell of a session: runs the code that arrives by descriptor 3, one piece after the other. The
+# protocol: src/lib/session/session_channel.h. The code has full control over this process.
 #
-# A shell that is not interactive cannot be thrown back to its beginning. So exit and SIGINT make
-# every command that follows return at once, by a DEBUG trap, until the code has been left.
+# A shell that is not interactive cannot be reset to its prompt. So exit and SIGINT make every
+# following command return at once, by a DEBUG trap, until the code has ended.
 
-# Out of the way of the code's own descriptors, where the limit on them allows it.
+# Above the code's own descriptors, where the limit on them allows it.
 if [[ ! -e /dev/fd/62 ]]; then
 	exec 62<&3 62>&3 3>&-
 fi
@@ -38,7 +38,7 @@ __brig_interrupt() {
 	fi
 }
 
-# In the session's own shell it ends the run; in any other it does what it always does.
+# In the session's own shell it ends the run; in any other it works as usual.
 exit() {
 	local status=${1:-$?}
 	if (( BASHPID != $$ )); then
@@ -91,7 +91,8 @@ __brig_done() { # STATUS FLAGS
 	__brig_stop= __brig_serial=
 }
 
-# What really ends a shell, such as `set -e`: another one takes its place, with all that can be told.
+# If the shell itself ends, such as by `set -e`, another one replaces it, with all state that can be
+# copied.
 __brig_survive() { # STATUS FLAGS
 	set +euxvfCa
 	trap - DEBUG EXIT

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# The last layer of `strict`: python itself reports what is about to happen, and a hook of this kind
-# can never be taken away again. It knows what no allowed program does; and whatever way a program
-# found to do it all the same, it ends here. (Behind it is still the cell.)
+# The last layer of `strict`: python itself reports operations before they happen, and a hook of
+# this kind can never be removed. It lists operations that no allowed program performs; a program
+# that found a way to them is stopped here. (The cell is still behind it.)
 
 GUARD_NEVER = (
     "os.", "subprocess.", "socket.", "ctypes.", "shutil.", "mmap.", "fcntl.", "pty.", "gc.",
@@ -12,25 +12,25 @@ GUARD_NEVER = (
 GUARD_WATCHED = {"open", "exec", "compile", "os.listdir", "os.scandir", "sys._getframe",
                  "object.__getattr__", "object.__setattr__", "object.__delattr__", "import",
                  "function.__new__", "sys.settrace", "sys.setprofile", "code.__new__"}
-# Functions of python's own that compile text: of fields' names, which have been looked at.
+# Functions of python itself that compile text: names of fields, which have been checked.
 GUARD_COMPILERS = {"_create_fn", "add_fns_to_class", "namedtuple", "__init__", "parse",
                    "_call_with_frames_removed", "source_to_code", "_compile_bytecode",
                    "exec_module"}
-# What the hook itself does when it looks who has caused something.
+# Operations of the hook itself when it looks for the cause of an operation.
 GUARD_HOOK_EVENTS = ("sys._getframe", "object.__getattr__")
-# The code of functions that stand for a program's, where those have no frames of their own.
+# The code of functions that represent the program, where its own have no frames.
 GUARD_STANDING = []
 
 
 def guard_hook():
-    """The hook; and who can tell it to rest, which nothing that a program is given leads to. It has
-    names of its own of the program's texts, for the same reason.
+    """Returns the hook, and the function that disables it, which a program cannot reach. It has its
+    own copy of the names of the program's texts, for the same reason.
     """
     getframe, looking, resting, own = sys._getframe, False, False, set()
     roots = tuple({p + "/" for p in (sys.prefix, sys.base_prefix, sys.exec_prefix)})
     usual = roots + ("/usr/lib/", "/usr/local/lib/", "/usr/share/zoneinfo/")
 
-    # No method of an argument's is called that could be the program's.
+    # No method of an argument is called that the program could have defined.
     def is_library(path):
         return type(path) is str and path.startswith(usual) and "/../" not in path + "/"
 
@@ -47,19 +47,19 @@ def guard_hook():
         if event == "open":
             return may_open(*args)
         try:
-            frame = getframe(2)  # who has caused it
+            frame = getframe(2)  # the cause
         except ValueError:
-            return True  # nobody: the program has ended, or has not begun
+            return True  # none: the program has ended, or has not begun
         if frame.f_code.co_filename == own_file:
             return True
         if frame.f_code.co_filename in own:
             return event == "import"
-        if event in ("exec", "compile", "code.__new__"):  # the last by imports, in python 3.8
+        if event in ("exec", "compile", "code.__new__"):  # the last one by imports, in python 3.8
             return frame.f_code.co_name in GUARD_COMPILERS
         return True
 
     def rests():
-        """Not for what the program has a part in: a destructor of its own, say."""
+        """Does not apply to calls that involve the program, such as a destructor of its own."""
         return resting and not guard_is_called(getframe(1), own)
 
     def hook(event, args):
@@ -87,7 +87,7 @@ def guard_hook():
 
 
 def guard_is_called(frame, own, until=None):
-    """Has the program a part in it? Frames from `until` on do not count; without any, None."""
+    """Is the program involved? Frames from `until` on are ignored; without any, None."""
     while frame is not None:
         code = frame.f_code
         if code is until:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The builtins of `strict`, and the functions of modules that take attributes' names as text.
+# The builtins of `strict`, and the functions of modules that accept names of attributes as text.
 import builtins as _guard_builtins
 
 GUARD_PLAIN = """
@@ -12,7 +12,7 @@ GUARD_PLAIN = """
 
 
 class GuardType:
-    """type() with one argument. What would be a metaclass is this object itself."""
+    """type() with one argument. In place of a metaclass it returns this object itself."""
 
     def __call__(self, *things):
         if len(things) != 1:
@@ -84,7 +84,7 @@ def guard_formatter():
 
 
 class GuardBuiltins:
-    """Functions that close over the rules; the program has nothing of them but the call."""
+    """Functions that close over the rules; the program can only call them."""
 
     def __init__(self, rules, declared, importer):
         self.rules, self.declared, self.own = rules, declared, set()
@@ -112,7 +112,7 @@ class GuardBuiltins:
             raise GuardAttributeError(reason[0])
 
     def make_build_class(self):
-        """Remembers the program's own classes: their private attributes are its own."""
+        """Records the program's own classes: it may use their private attributes."""
         build, own, space = _guard_builtins.__build_class__, self.own, self.space
 
         def build_class(body, name, *bases, **named):
@@ -124,7 +124,7 @@ class GuardBuiltins:
         return build_class
 
     def make_own(self):
-        """Whether an object is the program's to change: itself, or a refusal."""
+        """Returns the object if the program may change it; otherwise raises a refusal."""
         own, slow, space = self.own, guard_check_change, self.space
 
         def check(thing, name=""):
@@ -133,8 +133,8 @@ class GuardBuiltins:
         return check
 
     def make_fetch(self):
-        """fetch(), which remembers what it has found of the program's classes: where none of the
-        others that they are derived from has it, so that it will be nobody else's.
+        """fetch() with a cache for attributes of the program's classes: only if none of their other
+        base classes has it, so that it cannot come from another class later.
         """
         good, real, slow, own = set(), getattr, self.fetch, self.own
 
@@ -151,14 +151,14 @@ class GuardBuiltins:
         return fetch
 
     def owned(self, thing, name):
-        """Is the attribute the program's, and not one of python's own classes?"""
+        """Does the attribute belong to the program, and not to one of python's own classes?"""
         kind = type(thing)
         bases = kind.__mro__
         if issubclass(kind, super):
             kind, bases = thing.__self_class__, thing.__self_class__.__mro__
             bases = bases[bases.index(thing.__thisclass__) + 1 :]
         elif issubclass(kind, type):
-            # What its metaclass has is found last.
+            # Attributes of its metaclass are found last.
             kind, bases = thing, (*thing.__mro__, *bases)
         for base in bases:
             if name in base.__dict__:
@@ -166,7 +166,7 @@ class GuardBuiltins:
         return kind in self.own
 
     def fetch(self, thing, name):
-        """An attribute that has been checked: private ones of the program's own classes alone, and
+        """Returns a checked attribute: private ones only of the program's own classes, and
         str.format in its safe form.
         """
         if name == "__init__":

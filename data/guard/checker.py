@@ -1,24 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-# The look at a session's code, in a process of its own.
+# Checks a session's code, in a process of its own.
 #
-# The process that runs a session's code is the code's: what it says of the guard is worth nothing.
-# So before the session's first run the driver parts in two. The checker keeps the channel to the
-# warden; the other process, which runs the code, has only pipes to the checker. Each run comes to
-# the checker first, is looked at there, and is handed on if nothing is wrong with it. So only the
-# checker can say that code was refused; and code that was refused has never reached the process
-# that runs code.
+# The code controls the process that runs it: reports of that process about the guard cannot be
+# trusted. So before the session's first run the driver forks. The checker keeps the channel to the
+# warden; the other process, which runs the code, has only pipes to the checker. Each run arrives at
+# the checker first, is checked there, and is passed on if it is allowed. So only the checker can
+# report that code was refused; and refused code never reaches the process that runs code.
 #
-# The code shares a user and a cell with the checker. It can kill it, which ends the session. It
-# cannot look into it, or change it: the checker is not dumpable, has no directory of the code's in
+# The code shares a user and a cell with the checker. It can kill the checker, which ends the
+# session. It cannot read or change it: the checker is not dumpable, has no directory of the code in
 # its path, and has imported all that it needs.
 
 
 def guard_hide():
-    """This process is hidden from others of its user: ptrace, /proc/PID/mem and their like."""
+    """Protects this process from others of its user: ptrace, /proc/PID/mem and similar."""
     if globals().get("native"):
         native.hide()
         return
-    # There is no other way to prctl(2). The whole of ctypes would make executable memory.
+    # There is no other way to call prctl(2). The whole of ctypes would make executable memory.
     import _ctypes
 
     prctl = _ctypes.dlsym(_ctypes.dlopen(None, 2), "prctl")
@@ -35,7 +34,7 @@ def guard_part(guard, fd):
         status = 1
         try:
             os.setsid()  # interrupts are for the code
-            if os.fork() == 0:  # nobody's child: the code may wait for its own
+            if os.fork() == 0:  # not its child: the code may wait for its own children
                 os.close(down[0])
                 os.close(up[1])
                 GuardChecker(guard, SessionChannel(fd), SessionPipes(up[0], down[1])).serve()
@@ -90,21 +89,21 @@ class GuardChecker:
         self.relay(serial)
 
     def look(self, source, name):
-        """The record of a refusal; None: it may run."""
+        """Returns the record of a refusal; None: it may run."""
         try:
             self.guard.compile(self.guard.look(source, name), name)
         except GuardRefusal as refusal:
             return self.guard.record(refusal.record)
         except SyntaxError:
-            return None  # the interpreter says so itself: it runs nothing of it
+            return None  # the interpreter reports it itself, and runs nothing of it
         except BaseException:
             no = GuardRefusal("size", "the code cannot be looked at", "Simplify it.")
             return self.guard.record(no.record)
         return None
 
     def relay(self, serial):
-        """The answer of the process that runs code: it may be anything. What is not the one answer
-        that is due ends the session.
+        """Reads the response of the process that runs code, which cannot be trusted. Anything but
+        the one expected response ends the session.
         """
         word, number, status, size = self.runner.line(GUARD_ANSWER_BYTES).split(b" ")
         if word not in (b"done", b"stopped") or number != serial:

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-# A function leads to the globals that it was defined with. Those of the driver hold the guard of
-# the program, and what it reports by. So what a program can get at has globals of its own, with
-# nothing in it but the guard's functions and tables.
+# A function has a reference to the globals that it was defined with. Those of the driver contain
+# the guard of the program, and its channel for reports. So functions that a program can reach have
+# globals of their own, with only the guard's functions and tables.
 
 GUARD_KEPT = {"Guard", "GuardReport", "GuardChecker", "guard_part", "guard_hide", "guard_detach"}
 guard_detached = []
 
 
 def guard_detach():
-    """Once, before anything is handed to a program."""
+    """Called once, before a program gets any of the functions."""
     if guard_detached:
         return
     here = globals()

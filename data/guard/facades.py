@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-# What an import gives in `strict`: an object with the public names of the table and nothing else.
-# No attribute of it is a module, unless that is another facade.
+# The result of an import in `strict`: an object with the public names of the table and nothing
+# else. None of its attributes is a module, except other facades.
 
 
 class GuardFacade:
-    """Stands for a module; it cannot be changed."""
+    """Represents a module; it cannot be changed."""
 
-    # A program may call __init__ of anything: what it fills would be the program's to choose.
+    # A program may call __init__ of any object: it could choose the content.
     def __init__(self, *given, **named):
         raise GuardAttributeError("modules cannot be changed in strict mode")
 
@@ -27,7 +27,7 @@ class GuardFacade:
     def __repr__(self):
         return "<module '%s'>" % self.__dict__[".name"]
 
-    # Nothing that copies or pickles goes further than the object itself.
+    # Copying and pickling stop at the object itself.
     def __reduce_ex__(self, protocol):
         raise GuardPermissionError("modules cannot be copied")
 
@@ -41,12 +41,12 @@ class GuardFacade:
 def guard_facade(name, exports):
     facade = object.__new__(GuardFacade)
     facade.__dict__.update(exports)
-    facade.__dict__[".name"] = name  # no __name__: by that `from` would find the real module
+    facade.__dict__[".name"] = name  # no __name__: `from` would find the real module by it
     return facade
 
 
 class GuardModule:
-    """What type() says of a facade: nothing leads from it to the guard."""
+    """The result of type() for a facade: it has no reference to the guard."""
 
     __slots__ = ()
 
@@ -59,7 +59,7 @@ GuardModule.__module__ = "builtins"
 
 
 class GuardLocal:
-    """A file of the program's own, with its public names as they are now."""
+    """A file of the program itself, with its current public names."""
 
     def __init__(self, name, space):
         try:
@@ -83,7 +83,7 @@ class GuardLocal:
     __delattr__ = __setattr__
 
 
-# C code of python's own imports these in the name of the program that called it.
+# C code of python imports these on behalf of the program that called it.
 GUARD_INTERNAL = {"_strptime", "_io", "time", "datetime", "math", "re", "decimal", "copyreg",
                   "numpy.core._methods", "numpy.core._dtype", "numpy.core._internal",
                   "numpy.core._exceptions", "numpy.core.arrayprint", "numpy.core._ufunc_config",
@@ -91,12 +91,12 @@ GUARD_INTERNAL = {"_strptime", "_io", "time", "datetime", "math", "re", "decimal
 
 
 GUARD_IMPORT_DEPTH = 1000
-# Modules that do while they are imported what the hook refuses.
+# Modules whose import needs operations that the hook refuses.
 GUARD_AHEAD = ("numpy", "pandas")
 
 
 class GuardImporter:
-    """Has nothing of the guard's but the rules: a program is given this one."""
+    """Has only the rules of the guard, because a program gets this object."""
 
     def __init__(self, rules, local_codes):
         self.rules, self.local_codes = rules, local_codes
@@ -123,15 +123,15 @@ class GuardImporter:
         raise GuardImportError(self.rules.why_not(name)[0])
 
     def ahead(self, names):
-        """Of these modules those which the hook would not let do their work: before the program
-        begins, and while the hook rests.
+        """Imports those of these modules that the hook would block: before the program begins,
+        while the hook is disabled.
         """
         for name in sorted(names):
             if name.partition(".")[0] in GUARD_AHEAD and self.rules.is_module(name):
                 try:
                     self.load(name)
                 except Exception:
-                    pass  # the program is told when it gets there
+                    pass  # the program gets the error when it reaches its import
 
     def load(self, name):
         limit = sys.getrecursionlimit()
@@ -162,7 +162,7 @@ class GuardImporter:
         return facade
 
     def prepare(self):
-        """Whatever has imported them: other modules use these as well."""
+        """Applies to every import of them: other modules use these as well."""
         for name, prepare in GUARD_PREPARE.items():
             if name in sys.modules and name not in self.prepared:
                 self.prepared.add(name)

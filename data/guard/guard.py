@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The guard of one program, or of one session: looks at code, says no, makes what runs.
+# The guard of one program, or of one session: checks code, refuses it, or makes the code that runs.
 import os
 import sys
 
@@ -10,7 +10,7 @@ guard_table = []  # parsed once, in a template ahead
 
 
 class GuardScan:
-    """What the scanner beneath `json` wants to know."""
+    """The settings of the scanner beneath `json`."""
 
     strict, object_hook, object_pairs_hook = True, None, None
     parse_float, parse_int, parse_constant, memo = float, int, None, {}
@@ -23,14 +23,14 @@ def guard_modules():
 
 
 def guard_parse_json(text):
-    """Not by `json`, which the program may have a file for."""
+    """Does not use `json`, which a file of the program may replace."""
     from _json import make_scanner
 
     return make_scanner(GuardScan)(text, 0)[0]
 
 
 def guard_json(record):
-    """Of texts, numbers and dicts."""
+    """Writes texts, numbers and dicts."""
     from _json import encode_basestring_ascii as text
 
     def write(value):
@@ -48,7 +48,7 @@ class Guard:
         self.rules = GuardRules(guard_modules(), self.order, directory)
         self.path, self.rest = None, lambda rests, texts=(): None  # see guard_hook()
         self.local_codes, self.own = {}, set()  # by name; and the names of all its texts
-        self.texts = set()  # the same, for what the program could reach
+        self.texts = set()  # the same, for code that the program could reach
         self.declared = self.builtins = self.importer = self.hooked = None
         self.exhausted = lambda: False
         self.risk = None
@@ -66,7 +66,7 @@ class Guard:
             line = source.count(b"\n", 0, error.start) + 1
             raise GuardRefusal("syntax", "the source is not UTF-8", "Save it as UTF-8.", line=line)
         for line in text.split("\n", 2)[:2]:
-            # What python itself would read it as is what is looked at.
+            # The text is decoded exactly as python itself would.
             if line.lstrip()[:1] == "#" and "coding" in line:
                 name = line.partition("coding")[2].lstrip(":= ").split()[:1]
                 plain = (name or ["utf-8"])[0].lower().replace("_", "-").rstrip("-*;")
@@ -83,7 +83,7 @@ class Guard:
                                "Break long expressions into statements.")
 
     def look(self, source, path):
-        """The tree, changed so that it can run; GuardRefusal or SyntaxError."""
+        """Returns the tree, changed so that it can run; raises GuardRefusal or SyntaxError."""
         tree = self.parse(source, path)
         nodes = guard_nodes(tree)
         if self.order["score"]:
@@ -141,7 +141,7 @@ class Guard:
                         self.rules.check_import(whole, node)
 
     def look_at_locals(self, nodes):
-        """Files of the program's own are part of it: looked at before anything runs."""
+        """Files of the program are part of it: they are checked before anything runs."""
         for node, _ in nodes:
             names = []
             if guard_is(node, "Import"):
@@ -173,8 +173,8 @@ class Guard:
     # --- when it may run ---
 
     def begin(self, path, main):
-        """Makes `main` the module of a guarded program. Nothing of the driver's may run between
-        this and the program but what is listed in audit.py.
+        """Makes `main` the module of a guarded program. Between this and the program the driver may
+        only run code that is listed in audit.py.
         """
         self.path = path
         self.own.add(path)
@@ -191,7 +191,7 @@ class Guard:
             sys.setrecursionlimit(self.order["recursion"])
 
     def make_builtins(self):
-        """They have the rules, and not this object: what a program is given does not lead to it."""
+        """They have the rules, and not this object: a program must not reach it."""
         self.importer = GuardImporter(self.rules, self.local_codes)
         functions = GuardBuiltins(self.rules, self.declared, self.importer)
         self.importer.begin(functions)
@@ -245,7 +245,7 @@ class Guard:
             self.hooked = True
             builtins.__import__, importlib.import_module = importer, import_module
 
-    # --- what it says ---
+    # --- reports ---
 
     def record(self, refusal=None, end=None):
         record = {}
@@ -262,8 +262,9 @@ class Guard:
         return guard_json(record)[: GUARD_RECORD_BYTES - 1]
 
     def stopped(self, error):
-        """Rule and line of a run that the guard has ended, or that ended by its refusal. That is
-        all: the program could say it as well, so what is said about it is for others to write.
+        """Writes rule and line of a run that the guard has ended, or that ended by its refusal.
+        Nothing more: the program could write it as well, so the texts about it come from the
+        warden.
         """
         if self.exhausted():
             return "operations 0"

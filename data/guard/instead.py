@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# Functions and classes of modules in the form that `strict` hands out.
+# Functions and classes of modules in the form that programs get in `strict`.
 
 
 def guard_wrappers(own):
-    """wraps() copies the usual attributes, and no others that a caller could name. Caches are of
-    functions: they take over all that an object of another kind has.
+    """wraps() copies the usual attributes, and no others that a caller could name. Caches accept
+    only functions: they copy all attributes of other objects.
     """
     import functools
 
@@ -42,8 +42,8 @@ def guard_wrappers(own):
 
 
 def guard_typing(stand_in):
-    """The real type() is not handed out, nor are other classes of classes; and nothing is noted on
-    what is another's.
+    """Programs do not get the real type() or other metaclasses; and nothing is stored on objects of
+    others.
     """
     import typing
 
@@ -69,7 +69,7 @@ def guard_typing(stand_in):
 
 
 class GuardNamespace:
-    """types.SimpleNamespace, which takes no names that python itself asks for."""
+    """types.SimpleNamespace, which refuses names that python itself looks up."""
 
     def __init__(self, *given, **named):
         if given and sys.version_info < (3, 13):
@@ -107,7 +107,7 @@ GuardNamespace.__module__ = "types"
 
 
 def guard_dataclass(check, own):
-    """With slots the class is made anew: it is still the program's."""
+    """With slots a new class is made: it still belongs to the program."""
     import dataclasses
 
     def dataclass(cls=None, **options):
@@ -126,7 +126,7 @@ def guard_dataclass(check, own):
 
 
 def guard_namedtuple(check, own):
-    """The fields become code: so they are plain text, or nothing."""
+    """The fields become code: so they must be plain text."""
     import collections
 
     def namedtuple(typename, field_names, *, rename=False, defaults=None):

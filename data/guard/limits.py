@@ -3,7 +3,7 @@
 
 
 def guard_counter(most):
-    """A function that counts; and one that tells whether there were too many."""
+    """Returns a function that counts, and one that reports whether there were too many."""
     left = most
 
     def tick():

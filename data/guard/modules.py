@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The rules: which modules and which attributes a program may ask for. The modules are those of
-# modules.json, which is the one place where one is let in.
+# The rules: which modules and which attributes a program may use. The modules are those of
+# modules.json, which is the only list of allowed modules.
 
 GUARD_INSTEAD = {
     "__dict__": "Use vars(x): it gives a copy of what an object of your own has.",
@@ -35,7 +35,7 @@ class GuardRules:
     # --- modules ---
 
     def local(self, name):
-        """A file of the program's own."""
+        """A file of the program itself."""
         path = "%s/%s.py" % (self.directory, name)
         return path if name.isidentifier() and os.path.isfile(path) else None
 
@@ -52,7 +52,7 @@ class GuardRules:
         return name in self.table and self.allowed(name)
 
     def why_not(self, name):
-        """Reason, remedy and what an operator can do, of a module that is not allowed."""
+        """Reason, remedy and operator's remedy for a module that is not allowed."""
         top = name.partition(".")[0]
         if not self.strict and self.chosen is None:
             what = self.refused.get(name) or self.refused.get(top)
@@ -73,7 +73,7 @@ class GuardRules:
             raise GuardRefusal("import", *self.why_not(name), node)
 
     def exports(self, name):
-        """The names that a module hands out; None: all but modules and private ones."""
+        """The names of a module that programs get; None: all but modules and private ones."""
         names = self.table[name]["names"]
         return None if names == ["*"] else names
 
@@ -96,7 +96,7 @@ class GuardRules:
     # --- attributes ---
 
     def attribute(self, name, declared):
-        """None: it may be asked for; else the reason and the way round."""
+        """None: it may be used; else the reason and an alternative."""
         if guard_is_dunder(name):
             return ("the attribute %s belongs to python itself" % name,
                     GUARD_INSTEAD.get(name, "Use the operator or the builtin that stands for it."))

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# The guard's names: what `strict` lets a program write, and what it says about the rest. Data alone.
+# The guard's names: the names that `strict` allows in a program, and the messages for others. Only
+# data.
 
 GUARD_SOURCE_BYTES = 1 << 20
 GUARD_NODES_MAX = 200000
 
-# The kinds of syntax that may occur. What a later python adds is refused until it is listed here.
+# The allowed kinds of syntax. Additions of a later python are refused until they are listed here.
 GUARD_SYNTAX = set(
     """
     Module Expression Interactive
@@ -27,7 +28,7 @@ GUARD_SYNTAX_REASONS = {
     "AsyncWith": "async with needs an event loop, which opens sockets",
 }
 
-# Names that no program text may use, though builtins do not have them anyway: to say so early.
+# Names that no program text may use, though builtins do not have them anyway: for an early error.
 GUARD_NO_NAMES = {
     "eval": "json.loads() or int(), float() for data; write code out as code",
     "exec": "write code out as code",
@@ -50,10 +51,10 @@ _PROTOCOL = (
 ).split()
 _PROTOCOL += _OPERATORS + ["r" + it for it in _OPERATORS] + ["i" + it for it in _OPERATORS]
 
-# Methods that may be called by name: each is what an operator or a builtin does as well.
+# Methods that may be called by name: an operator or a builtin does the same.
 GUARD_CALLED = {"__%s__" % it for it in _PROTOCOL}
 # Methods that a class may define. Not those by which copy and pickle build objects, nor those of
-# metaclasses: with them a program hands names to code that the guard does not see.
+# metaclasses: with them a program passes names to code that the guard does not see.
 GUARD_DEFINED = GUARD_CALLED | {
     "__%s__" % it
     for it in (
@@ -62,9 +63,9 @@ GUARD_DEFINED = GUARD_CALLED | {
     ).split()
 }
 GUARD_BY_SUPER = GUARD_CALLED | {"__init_subclass__"}
-# Attributes that are text, whatever they are asked of.
+# Attributes that are text for every object.
 GUARD_READ = {"__name__", "__doc__", "__qualname__"}
-# What a class may assign to.
+# Names that a class may assign to.
 GUARD_CLASS_NAMES = {"__slots__", "__match_args__", "__hash__"}
 GUARD_GLOBAL_NAMES = {"__name__", "__debug__"}
 
@@ -80,12 +81,12 @@ GUARD_NO_ATTRIBUTES = dict.fromkeys(_FRAMES, "frames and code objects lead out o
 GUARD_NO_ATTRIBUTES["mro"] = "the bases of a class lead to those of others"
 GUARD_NO_ATTRIBUTES["obj"] = "the object of an AttributeError can be one of python's own"
 GUARD_NO_ATTRIBUTES["ctypes"] = "it leads to memory as such"
-# By these a class says that anything can be an instance of it.
+# With these a class can accept any object as its instance.
 GUARD_TYPING_NAMES = {"_is_protocol", "_is_runtime_protocol"}
 GUARD_NO_ATTRIBUTES.update(dict.fromkeys(GUARD_TYPING_NAMES, "they are for typing to set"))
-# Methods of texts that take attributes by name: they are handed out in a safe form alone.
+# Methods of texts that read attributes by name: programs get them only in a safe form.
 GUARD_FORMATS = {"format", "format_map"}
-# Of data frames: text that is evaluated as code.
+# Methods of data frames that evaluate text as code.
 GUARD_NO_TABLE_ATTRIBUTES = {
     "eval": "pandas evaluates the text as code",
     "query": "pandas evaluates the text as code; select with df[df.x > 1]",
@@ -93,9 +94,9 @@ GUARD_NO_TABLE_ATTRIBUTES = {
     "tofile": "it writes files",
 }
 
-# Modules that are there without an import, where the policy allows them.
+# Modules that are available without an import, where the policy allows them.
 GUARD_PRELOADED = {"math", "json"}
-# Private names that are made for everybody.
+# Private names that are meant for public use.
 GUARD_PRIVATE = {"_fields", "_replace", "_asdict", "_make", "_field_defaults"}
 
 

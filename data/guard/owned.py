@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# What is the program's own, in `strict`: what its classes may derive from and define, and which
+# Ownership in `strict`: which bases and definitions the program's classes may have, and which
 # objects it may change. The rest of python trusts its own classes: a program that changes one of
-# them, or has python take another object for one, reaches attributes by names of its choice.
+# them, or makes python mistake another object for one, reaches attributes by names of its choice.
 
 GuardFunction = type(lambda: 0)
-# Of python's own modules: objects of these classes tell python which attributes to use.
+# Classes of python's own modules whose objects determine which attributes python uses.
 GUARD_UNCHANGED = {"abc", "dataclasses", "enum", "functools", "types", "typing"}
 GUARD_CHANGED = {"partial", "_lru_cache_wrapper", "SimpleNamespace"}
 
@@ -14,14 +14,14 @@ def guard_is_class(thing):
 
 
 def guard_is_own(kind, own):
-    """Is it a class of the program's, or one that python has made of such a one? Enum and dataclass()
-    do.
+    """Is it a class of the program, or one that python has derived from it, as Enum and dataclass()
+    do?
     """
     return kind in own or not own.isdisjoint(kind.__mro__)
 
 
 def guard_check_change(thing, own, builtins, name=""):
-    """Returns the thing, if the program may set and delete its attributes."""
+    """Returns the object, if the program may set and delete its attributes."""
     kind = type(thing)
     if guard_is_class(thing):
         if thing not in own:
@@ -42,7 +42,7 @@ def guard_check_change(thing, own, builtins, name=""):
 
 
 def guard_bind_init(thing, own):
-    """X.__init__, for objects of the program's own classes alone."""
+    """X.__init__, only for objects of the program's own classes."""
     it = thing.__self__ if issubclass(type(thing), super) else thing
     real = thing.__init__
     if not guard_is_class(it):
@@ -61,8 +61,8 @@ def guard_bind_init(thing, own):
 # --- classes ---
 
 def guard_check_bases(bases, own):
-    """Classes alone. What is no class would be asked which class it stands for, or its own class
-    would be called as a metaclass.
+    """Only classes. Python would ask any other object which class it represents, or call its class
+    as a metaclass.
     """
     typing = sys.modules.get("typing")
     special = [it for it in (getattr(typing, "NamedTuple", None), getattr(typing, "TypedDict", None))
@@ -87,8 +87,8 @@ def guard_entries(base, bases, own):
 
 
 def guard_check_base(base):
-    """Objects of these hand on questions for attributes to other objects; make classes; or have it
-    told by an attribute of theirs which attribute of another object they set.
+    """Objects of these forward attribute lookups to other objects; make classes; or have an
+    attribute that determines which attribute of another object they set.
     """
     typing, functools = sys.modules.get("typing"), sys.modules.get("functools")
     alias = getattr(typing, "_BaseGenericAlias", getattr(typing, "_GenericAlias", super))
@@ -98,7 +98,7 @@ def guard_check_base(base):
 
 
 class GuardMade:
-    """Stands first in a class's body: python tells it of the class before it tells others."""
+    """The first entry of a class's body: python notifies it of the class before others."""
 
     def __init__(self, own):
         self.own = own
@@ -112,10 +112,10 @@ GUARD_MADE = "__guard_made__"
 
 
 class GuardMaking:
-    """What a class statement calls for its metaclass: the real one, with a body that was looked at.
-    Methods of the program's (__init_subclass__, __set_name__) have the class before the statement
-    ends, so nothing is left to be mended then. What the bases are, python has found out by now: it
-    can be something else than what the statement was looked at with.
+    """Called by a class statement as its metaclass: calls the real one, with a checked body.
+    Methods of the program (__init_subclass__, __set_name__) get the class before the statement
+    ends, so later corrections would be too late. Python has resolved the bases by now: they can
+    differ from those in the checked statement.
     """
 
     def __init__(self, own, builtins):
@@ -161,13 +161,13 @@ class GuardMaking:
         return made
 
 
-# --- methods that python calls by itself: they have a frame that can be told for the program's ---
+# --- methods that python itself calls: they have a frame that identifies the program ---
 
 GUARD_NO_METHODS = {"__init_subclass__", "__class_getitem__", "__hash__"}
 
 
 def guard_is_foreign(name, value, builtins):
-    """Is it something else than a function of the program's?"""
+    """Is it anything but a function of the program?"""
     if type(value) is GuardFunction:
         return value.__globals__.get("__builtins__") is not builtins
     plain = type(value) in (type(None), type(object.__init__), type(str.join))
@@ -184,7 +184,7 @@ def guard_stand_for(function):
 
 
 def guard_is_stream(kind):
-    """Is it one of those that call close() when they go?"""
+    """Is it one of those that call close() when they are destroyed?"""
     streams = sys.modules.get("_io")
     return streams is not None and issubclass(kind, streams._IOBase)
 
@@ -213,13 +213,13 @@ def guard_check_slots(space):
 
 
 def guard_is_protocol(kind):
-    """Is anything an instance that has the attributes?"""
+    """Is every object with these attributes an instance?"""
     meta = getattr(sys.modules.get("typing"), "_ProtocolMeta", None)
     return meta is not None and issubclass(type(kind), meta) and kind.__dict__.get("_is_protocol")
 
 
 def guard_annotations(cls):
-    """The names that dataclass() makes fields of."""
+    """The names that dataclass() turns into fields."""
     if sys.version_info >= (3, 14):
         import annotationlib
 
@@ -240,7 +240,7 @@ def guard_check_annotations(cls, check, own):
     guard_check_fields((cls,), names, own)
 
 
-# Bases that have no attributes which a field could stand for.
+# Bases without attributes that a field could refer to.
 GUARD_PLAIN_BASES = {"object", "Generic", "Protocol", "ABC"}
 
 
@@ -271,13 +271,13 @@ def guard_check_fields(bases, names, own):
 
 
 def guard_check_made(made):
-    """What a pattern would take from whatever has the attributes of a protocol."""
+    """Attributes that a pattern would read from any object that matches a protocol."""
     if "__match_args__" in made.__dict__ and guard_is_protocol(made):
         type.__setattr__(made, "__match_args__", ())
 
 
-# What python asks an object about itself, by names with double underscores, is answered by its
-# class: never by a method of the program's.
+# Python's own lookups of names with double underscores are answered by the object's class, never by
+# a method of the program.
 def guard_bound(function, thing):
     bind = getattr(type(function), "__get__", None)
     return bind(function, thing, type(thing)) if bind else function
@@ -303,8 +303,8 @@ def guard_getattr(made, function, own):
     return __getattr__
 
 
-# What a class makes is its own, or plain data. Python and its modules set attributes of what they
-# have got from a class, and call its __init__.
+# A class makes only objects of its own, or plain data. Python and its modules set attributes of
+# objects that a class has made, and call their __init__.
 GUARD_DATA = (int, float, complex, bool, str, bytes, tuple, frozenset, type(None))
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# What is changed in python's own modules, in `strict`, where they would take a program's word for
-# something: names of attributes, and objects that are another's.
+# Patches of python's own modules, in `strict`, where they would trust data from a program: names of
+# attributes, and objects of others.
 
 
 def guard_no_attribute(what, name):
@@ -9,7 +9,7 @@ def guard_no_attribute(what, name):
 
 def guard_prepare_enum(enum):
     """Names of members can be given as text: then they must be names of members. They are read
-    once, and handed on as plain texts and pairs.
+    once, and passed on as plain texts and pairs.
     """
     kind = type(enum.Enum)
     create = kind._create_
@@ -68,7 +68,7 @@ def guard_prepare_typing(typing):
     call = alias.__call__
 
     def called(self, *args, **named):
-        # Of Type[int] that would be the real type().
+        # For Type[int] that would be the real type().
         if guard_is_class(self.__origin__) and issubclass(self.__origin__, type):
             raise TypeError("%r cannot be called in strict mode" % (self,))
         return call(self, *args, **named)
@@ -77,7 +77,7 @@ def guard_prepare_typing(typing):
 
 
 def guard_prepare_abc(ahead, own):
-    """A class that others are registered with is what patterns take them for."""
+    """Patterns treat registered classes as subclasses of the class."""
     kind = sys.modules["abc"].ABCMeta
     real, getframe = kind.register, sys._getframe
 
@@ -114,8 +114,8 @@ GUARD_COPIED = {"__orig_class__", "__notes__"}
 
 
 def guard_prepare_copy(copy):
-    """copy builds objects by methods that it asks the object for. It gets those of the class: what
-    the program has among the attributes of an object, or answers by __getattr__, does not count.
+    """copy builds objects by methods that it looks up on the object. Here it gets those of the
+    class: attributes of the object itself, and results of __getattr__, are ignored.
     """
     real, missing, none = setattr, object(), object()
 
@@ -141,11 +141,11 @@ def guard_prepare_copy(copy):
         return get(thing, name, none) is not none
 
     def part(thing, memo):
-        """A class is never copied, whatever the program says that it was copied to."""
+        """A class is never copied, whatever copy the program has put into `memo`."""
         return thing if memo is None or guard_is_class(thing) else copy.deepcopy(thing, memo)
 
     def parts(state, memo):
-        """A copy of the state itself is not asked for either."""
+        """The state's own copy methods are not used either."""
         if type(state) is tuple:
             return tuple([parts(it, memo) if type(it) is dict else part(it, memo) for it in state])
         if type(state) is not dict:
@@ -169,7 +169,7 @@ def guard_prepare_copy(copy):
             set_attribute(made, name, value)
 
     def reconstruct(thing, memo, function, args, state=None, items=None, pairs=None, **more):
-        """The library's own applies the state to whatever the program has made."""
+        """The library's own function would apply the state to any object of the program."""
         made = function(*[part(it, memo) for it in args])
         applies = not (state is None and items is None and pairs is None)
         if applies and type(made) is not type(thing):

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# A guarded program within its driver (data/drivers/python, whose text follows): looked at, let run
-# or refused, and concluded.
+# A guarded program within its driver (data/drivers/python, whose text follows): checked, run or
+# refused, and concluded.
 
 
 def take_guard(argv, pipe):
-    """Takes the guard's order from in front of the source; returns the rest."""
+    """Takes the guard's assignment, which precedes the source; returns the rest."""
     global guarding, reporting
     if pipe is None:
         leave_refused("nobody would hear the guard")
@@ -20,7 +20,7 @@ def leave_refused(text="", status=126):
 
 
 def load_guarded(path, valued):
-    """The program's code, if the guard has nothing against it. It does not come back if it has."""
+    """Returns the program's code if the guard allows it; otherwise it does not return."""
     order, code = guarding.order, None
     try:
         tree = guarding.look(read(path), path)
@@ -50,7 +50,7 @@ def load_guarded(path, valued):
 
 
 def conclude_guarded(error):
-    """Tells what of the program's end was the guard's doing."""
+    """Reports whether the guard caused the program's end."""
     stopped = os.getpid() == reporting.pipe.pid and guarding.stopped(error)
     if guarding.mode == "strict" and error is not None:
         guard_trim(error)

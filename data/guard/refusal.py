@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What the guard says no with: before the program runs, and while it runs.
+# Refusals of the guard: before the program runs, and while it runs.
 
 
 class GuardRefusal(Exception):
@@ -18,7 +18,7 @@ class GuardRefusal(Exception):
         self.record.update(more)
 
 
-# At run time, as exceptions that programs know; what is uncaught becomes part of the verdict.
+# At run time, as subclasses of standard exceptions; an uncaught one becomes part of the verdict.
 class GuardImportError(ModuleNotFoundError):
     pass
 
@@ -31,13 +31,13 @@ class GuardPermissionError(PermissionError):
     pass
 
 
-# As programs see them, they are nobody's in particular.
+# For programs they belong to no module.
 for _kind in (GuardImportError, GuardAttributeError, GuardPermissionError):
     _kind.__module__ = "builtins"
 
 
 class GuardOperations(BaseException):
-    """Every loop and call from here on raises it again, so to catch it does not help."""
+    """Every loop and call from here on raises it again, so catching it does not help."""
 
 
 GUARD_ERRORS = {
@@ -48,7 +48,7 @@ GUARD_ERRORS = {
 
 
 def guard_trim(error):
-    """Takes the guard's own frames out of a traceback."""
+    """Removes the guard's own frames from a traceback."""
     own, first = guard_trim.__code__.co_filename, error.__traceback__
     while first and first.tb_frame.f_code.co_filename == own:
         first = first.tb_next
@@ -63,7 +63,7 @@ def guard_trim(error):
 
 
 def guard_line_of(error, own):
-    """Where in the program's own text it was raised."""
+    """Returns the place in the program's own text where it was raised."""
     line, trace = 0, error.__traceback__
     while trace:
         if trace.tb_frame.f_code.co_filename in own:

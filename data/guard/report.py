@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-# The memory file of a guarded program, which the warden reads. It has three parts: what the guard
-# says before the program runs, the value, and the rule and line by which the program ended.
+# The memory file of a guarded program, which the warden reads. It has three parts: the guard's
+# report before the program runs, the value, and the rule and line by which the program ended.
 #
-# When the program may run, the file is sealed against all writing but by what is mapped already:
-# that is the last two parts. A mapping can be moved and made longer, but not begin earlier in its
-# file. So nobody can change the first part any more.
+# When the program may run, the file is sealed against all writing except by existing mappings:
+# those of the last two parts. A mapping can be moved and made longer, but not begin earlier in its
+# file. So the first part cannot be changed any more.
 GUARD_ADD_SEALS, GUARD_SEAL_SEAL, GUARD_SEAL_WRITE, GUARD_SEAL_FUTURE = 1033, 1, 8, 16
 GUARD_VALUE_BYTES, GUARD_END_BYTES = 64 * 1024, 4096
 
 
 class GuardReport:
     def __init__(self, pipe):
-        # Now: later the program's directory may be where modules are looked for.
+        # Now: later modules may be imported from the program's directory.
         import fcntl
 
         self.pipe, self.fd, self.fcntl = pipe, pipe.fd, fcntl.fcntl
@@ -30,7 +30,7 @@ class GuardReport:
         self.fcntl(self.fd, GUARD_ADD_SEALS, seals | GUARD_SEAL_SEAL)
 
     def refuse(self, data):
-        """For good: the reader can tell that no program has written it."""
+        """Seals it permanently: the reader can verify that no program has written it."""
         self.write(data)
         self.seal(GUARD_SEAL_WRITE)
 

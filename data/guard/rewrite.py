@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Changes to a program's tree, after it was looked at. Names with a dot in front are the guard's own:
-# no program text can spell them.
+# Changes to a program's tree, after it was checked. Names with a dot in front belong to the guard:
+# no program text can contain them.
 GUARD_TYPE, GUARD_FETCH, GUARD_TICK, GUARD_OWN = ".type", ".fetch", ".tick", ".own"
 
 
@@ -28,7 +28,7 @@ def guard_replace(parent, old, new):
 
 
 def guard_plain_template(node):
-    """A text with replacement fields that have no attributes in them, also none within others."""
+    """Is it a text whose replacement fields, also nested ones, have no attributes?"""
     if not guard_is(node, "Constant") or type(node.value) is not str:
         return False
     return "." not in node.value.replace("{:.", "{:") and "_" not in node.value \
@@ -47,11 +47,11 @@ def guard_mangled(name, node, parents):
 
 
 def guard_soften(walk):
-    """`x.__class__` becomes type(x); format() methods, private attributes and __init__() are taken
-    by way of the guard, which knows whose they are. So it is with what is set: `x.y = z` asks the
-    guard whether x is the program's to change.
+    """`x.__class__` becomes type(x); format() methods, private attributes and __init__() are read
+    through the guard, which knows their owner. The same applies to assignments: `x.y = z` asks the
+    guard whether the program may change x.
     """
-    # From the inside out: who is replaced has its own insides done.
+    # From the inside out: when a node is replaced, its children are done.
     for node, parent in reversed(walk.nodes):
         if not guard_is(node, "Attribute"):
             continue
@@ -81,7 +81,7 @@ def guard_tick(like):
 
 
 def guard_count(nodes):
-    """Each turn of a loop, each call and each element of a comprehension is an operation."""
+    """Each iteration of a loop, each call and each element of a comprehension is an operation."""
     for node, parent in nodes:
         if guard_is(node, "For", "While", "FunctionDef", "AsyncFunctionDef", "AsyncFor"):
             body = node.body

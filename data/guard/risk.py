@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# How risky a program looks: points for what its tree contains, with reasons. It is a hint for who
-# decides whether a person should look first. It is no proof of anything.
+# The risk score of a program: points for elements of its tree, with reasons. It is a hint whether a
+# person should review the code first. It proves nothing.
 
 GUARD_RISK_MODULES = {
     "ctypes": (50, "calls native code"), "cffi": (50, "calls native code"),
@@ -56,7 +56,7 @@ class GuardRisk:
                 look(self, node)
 
     def add(self, key, points, reason, node):
-        """The same thing counts once, where it is first found."""
+        """The same finding counts once, where it is first found."""
         if points and key not in self.points:
             self.points[key] = (points, "line %d: %s (+%d)" % (node.lineno, reason, points))
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# Data frames, in `strict`. pandas takes methods by their names in many places (agg, apply, transform,
-# pivot_table), evaluates text as code, and gives columns out as attributes.
+# Data frames, in `strict`. pandas accepts methods by their names in many places (agg, apply,
+# transform, pivot_table), evaluates text as code, and returns columns as attributes.
 
-# Where it looks up what it is given the name of.
+# Modules in which it looks up methods by name.
 GUARD_TABLE_MODULES = ("pandas.core.apply", "pandas.core.base", "pandas.core.frame",
                        "pandas.core.generic", "pandas.core.series", "pandas.core.resample",
                        "pandas.core.groupby.", "pandas.core.window.", "pandas.core.reshape.")
@@ -20,7 +20,7 @@ def guard_prepare_pandas(pandas):
     guard_prepare_evaluation(pandas, modules)
     guard_prepare_columns(pandas)
     if "pandas.core.apply" not in modules or "pandas.core.generic" not in modules:
-        # Another pandas than those that are known: it does without.
+        # Another version of pandas: it does not have it.
         for kind in (pandas.DataFrame, pandas.Series):
             for name in ("agg", "aggregate", "apply", "transform", "groupby", "resample", "rolling",
                          "expanding", "ewm", "pivot_table"):
@@ -42,7 +42,7 @@ def guard_take_out(where, name):
 
 
 def guard_constants(module):
-    """All text in a module's own code: attributes that it asks for by itself are among it."""
+    """All texts in a module's own code: they include the attributes that it uses itself."""
     left, seen, found = [], set(), set()
     for value in list(vars(module).values()):
         if type(value) is GuardFunction and value.__module__ == module.__name__:
@@ -69,7 +69,7 @@ def guard_constants(module):
 
 
 def guard_table_getters(constants, numpy, without):
-    """getattr() and hasattr() of a module that takes names from programs."""
+    """getattr() and hasattr() of a module that accepts names from programs."""
     real, missing = getattr, object()
     never = {*GUARD_NO_TABLE_ATTRIBUTES, *GUARD_NO_ATTRIBUTES, *GUARD_FORMATS} - {"obj"}
 
@@ -92,7 +92,7 @@ def guard_table_getters(constants, numpy, without):
 
 
 def guard_prepare_evaluation(pandas, modules):
-    """eval() and query() of frames, by whatever way they are called; and plots by modules' names."""
+    """eval() and query() of frames, in every way to call them; and plots by names of modules."""
     known = modules.get("pandas.core.computation.eval")
     real = getattr(known, "eval", None) or getattr(pandas, "eval", None)
     for module in [pandas, *modules.values()]:
@@ -110,7 +110,7 @@ def guard_prepare_evaluation(pandas, modules):
 
 
 def guard_prepare_columns(pandas):
-    """numpy asks for attributes that tell where memory is: a column cannot be one."""
+    """numpy reads attributes that contain memory addresses: a column must not be one."""
     for kind in {base for it in (pandas.DataFrame, pandas.Series) for base in it.__mro__}:
         if "__getattr__" in vars(kind):
             guard_answer_plain(kind, vars(kind)["__getattr__"])

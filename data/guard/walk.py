@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The look at a program's tree, in `strict`. It is done without recursion, on the very tree that is
-# compiled afterwards: there is no second reading that could see something else.
+# Checks a program's tree, in `strict`. This is done without recursion, on the same tree that is
+# compiled afterwards: there is no second parser that could disagree.
 
 
 import _ast
@@ -8,8 +8,8 @@ import _string
 
 
 def guard_nodes(tree):
-    """All of them, each with its parent, from the top on; but for those that say how a name is
-    used, which are looked at with it.
+    """All nodes, each with its parent, from the top on; except those that tell how a name is used,
+    which are checked with the name.
     """
     left, found = [(tree, None)], []
     node_kind, context = _ast.AST, _ast.expr_context
@@ -32,7 +32,7 @@ def guard_nodes(tree):
 
 
 def guard_table_of(kind):
-    """Which method of a class looks at which kind of node."""
+    """Which method of a class checks which kind of node."""
     return {name[5:]: getattr(kind, name) for name in dir(kind) if name[:5] == "look_"}
 
 
@@ -41,7 +41,7 @@ def guard_is(node, *kinds):
 
 
 class GuardDeclared:
-    """What the program calls its own: private attributes, names it binds, modules it imports."""
+    """Names of the program: private attributes, names it binds, modules it imports."""
 
     def __init__(self, nodes):
         self.private = set(GUARD_PRIVATE)
@@ -92,7 +92,7 @@ class GuardDeclared:
         self.tables |= module.partition(".")[0] in ("pandas", "numpy")
 
     def forget(self, names):
-        """What is bound may be anything."""
+        """A bound name may refer to any object."""
         for name in names:
             self.modules.pop(name, None)
 
@@ -114,14 +114,14 @@ class GuardDeclared:
 
 
 class GuardWalk:
-    """Checks one tree. `rules` knows which modules there are, and what they hand out."""
+    """Checks one tree. `rules` has the allowed modules and their names."""
 
     def __init__(self, nodes, rules):
         self.rules = rules
         self.nodes = nodes
         self.declared = GuardDeclared(self.nodes)
         self.parents = {id(node): parent for node, parent in self.nodes}
-        self.called = set()  # attributes that stand in front of their call
+        self.called = set()  # attributes that are called directly
         self.optional = set()  # imports whose failure the program expects
         for node, parent in self.nodes:
             if guard_is(node, "Call"):
@@ -184,7 +184,7 @@ class GuardWalk:
                                "Use %s." % GUARD_NO_NAMES[name], "", node)
 
     def look_class_name(self, name, assignment):
-        """What patterns look up by position is a list of attributes like any other."""
+        """Attributes that patterns read by position are checked like any other."""
         if name != "__match_args__":
             return
         value = assignment.value
@@ -198,13 +198,13 @@ class GuardWalk:
             self.pattern(text, assignment)
 
     def pattern(self, name, node):
-        """What a pattern takes is taken by python itself, whomever it belongs to."""
+        """Python itself reads the attributes of a pattern, from any object."""
         if name[:1] == "_" and name not in GUARD_PRIVATE or name in GUARD_FORMATS:
             raise GuardRefusal("attribute", "%s cannot be taken by a pattern" % name,
                                "Take it by name, or match a public attribute.", "", node)
 
     def look_AnnAssign(self, node, parent):
-        """Fields of data classes and protocols are looked up in whatever a pattern is matched to."""
+        """Fields of data classes and protocols are looked up in any matched object."""
         name = getattr(node.target, "id", "")
         if guard_is(parent, "ClassDef") and name in GUARD_NO_ATTRIBUTES:
             self.attribute(name, node)
@@ -256,7 +256,7 @@ class GuardWalk:
     # --- attributes ---
 
     def attribute(self, name, node):
-        """By whatever way it is asked for, without a call behind it."""
+        """An attribute in any form of access, without a call after it."""
         reason = self.rules.attribute(name, self.declared)
         if reason:
             raise GuardRefusal("attribute", reason[0], reason[1], "", node)
@@ -280,7 +280,7 @@ class GuardWalk:
         self.attribute(name, node)
 
     def look_Call(self, node, parent):
-        """Names that are given as text, as far as they are plain to see."""
+        """Names that are given as text, as far as they are literal."""
         name = getattr(node.func, "id", None)
         if name == "type" and len(node.args) > 1 and name not in self.declared.bound:
             raise GuardRefusal("call", "type() makes no classes in strict mode",
@@ -304,10 +304,10 @@ class GuardWalk:
                 if spec and depth < 2:
                     self.template(spec, node, depth + 1)
         except ValueError:
-            pass  # it will say so itself
+            pass  # it will report it itself
 
     def module_of(self, node):
-        """The module that an expression stands for, if that can be told."""
+        """The module that an expression refers to, if that is known."""
         if guard_is(node, "Name"):
             return self.declared.modules.get(node.id)
         if guard_is(node, "Attribute"):

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every request of the API as data: what is sent, and whether it may be sent again.
+// Every request of the API as data: its content, and whether it may be sent again.
 "use strict";
 
 const { ExecutionResult } = require("./result.js");
@@ -11,7 +11,7 @@ const EVENTS = "text/event-stream";
 
 function id(value) {
 	if (!/^[A-Za-z0-9_-]{1,64}$/.test(value)) {
-		throw new TypeError(`${JSON.stringify(value)} is no id`);
+		throw new TypeError(`${JSON.stringify(value)} is not an id`);
 	}
 	return value;
 }
@@ -28,7 +28,7 @@ function query(path, fields) {
 const get = (path, headers = {}) => ({ method: "GET", path, headers, safe: true });
 const remove = (path) => ({ method: "DELETE", path, headers: {}, safe: true });
 
-// `safe`: to send it twice does the same as to send it once.
+// `safe`: sending it twice has the same effect as sending it once.
 function post(path, fields, { key, accept, safe = key !== undefined } = {}) {
 	const headers = {
 		"Content-Type": "application/json",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A way to brig.
+// A connection to brig.
 "use strict";
 
 const { randomBytes } = require("node:crypto");
@@ -51,11 +51,11 @@ class Client {
 
 	// --- running code ---
 
-	// Runs code and waits for its result, whatever that is. options.signal ends it.
+	// Runs code and waits for its result, even if it fails. options.signal ends it.
 	async execute(code, options = {}) {
 		const place = await this._place();
 		if (place.kind === "spawn") {
-			runFields(options); // An option that does not exist is the same mistake everywhere.
+			runFields(options); // An unknown option is an error everywhere.
 			return spawn.run(
 				place.path,
 				{ language: "python", ...options, code },
@@ -66,7 +66,7 @@ class Client {
 		return new ExecutionResult(await this._json(call, options.signal));
 	}
 
-	// Runs a source file; its language by ending or #! line if nothing is said.
+	// Runs a source file; the default language is that of its extension or #! line.
 	async executeFile(file, options = {}) {
 		const code = await fs.promises.readFile(file, "utf-8");
 		const place = await this._place();
@@ -86,7 +86,7 @@ class Client {
 		return Stream.open(this, call, { signal: options.signal });
 	}
 
-	// Orders a run, and comes back as soon as that is recorded.
+	// Submits a run, and returns as soon as it is recorded.
 	async submit(code, options = {}) {
 		const call = calls.submit(
 			runFields({ ...options, code }),
@@ -111,13 +111,14 @@ class Client {
 		return Stream.open(this, calls.events(id, after), { id, after, signal });
 	}
 
-	// Ends a run; comes back when nothing is left of it.
+	// Ends a run; returns when it has ended completely.
 	async cancel(id) {
 		return executionOf(await this._json(calls.cancel(id)));
 	}
 
-	// Each program with each input, as they end. A program is {code, ...options of execute()}; an
-	// input has stdin, args, env or files, in place of the program's own.
+	// Runs each program with each input; yields the results as they end. A program is {code,
+	// ...options of execute()}; an input has stdin, args, env or files, in place of the
+	// program's own.
 	async *batch(programs, inputs, { signal } = {}) {
 		if ((await this._place()).kind === "spawn") {
 			yield* this.#spawnBatch(programs, inputs ?? [{}], signal);
@@ -137,7 +138,7 @@ class Client {
 			if (raw.done === true) {
 				if (raw.count !== count) {
 					throw new BadAnswer(
-						"the answer is wrong: lines are missing",
+						"invalid response: lines are missing",
 					);
 				}
 				return;
@@ -188,7 +189,7 @@ class Client {
 		return pageOf("sessions", sessionOf)(await this._json(calls.sessions(page)));
 	}
 
-	// --- what there is ---
+	// --- information ---
 
 	async runtimes() {
 		const place = await this._place();
@@ -224,9 +225,9 @@ class Client {
 		return (await this._ask(calls.metrics())).toString("utf-8");
 	}
 
-	// --- asking ---
+	// --- requests ---
 
-	// The answer's head, of a success; its body is still to come.
+	// The head of a successful response; its body has not been read yet.
 	async _tryOpen(call, signal) {
 		const place = await this._place();
 		if (place.kind === "spawn") {

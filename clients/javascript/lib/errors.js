@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can go wrong. A program that ran and failed is no error: it is a result.
+// The errors. A program that ran and failed is not an error: it gives a result.
 "use strict";
 
 class BrigError extends Error {
@@ -10,8 +10,8 @@ class BrigError extends Error {
 	}
 }
 
-// brig answered that it did not run, or did not do, what was asked. `code` is stable; `title`,
-// `detail` and `remedy` are for people.
+// brig refused the request, or could not run it. `code` is stable; `title`, `detail` and `remedy`
+// are for people.
 class Problem extends BrigError {
 	constructor({ code, title, detail = "", remedy = null, status = 0, retryAfter = null }) {
 		super(`${code}: ${detail || title}`, remedy);
@@ -19,13 +19,13 @@ class Problem extends BrigError {
 	}
 }
 
-// Nobody answers there, or the program is not to be found. Nothing was asked.
+// No service answers, or the program was not found. Nothing was sent.
 class CannotConnect extends BrigError {}
-// The connection ended before the answer did. Whether it ran is not known.
+// The connection ended before the response was complete. Whether the code ran is not known.
 class ConnectionLost extends BrigError {}
-// The answer did not come in the time that the client was given.
+// The response did not arrive within the client's deadline.
 class DeadlineExceeded extends ConnectionLost {}
-// The answer is not what brig says: too large, malformed, or of the wrong type.
+// The response is invalid: too large, malformed, or of the wrong type.
 class BadAnswer extends BrigError {}
 // Only a running service can do this.
 class NeedsService extends BrigError {}

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers that come bit by bit: lines, server-sent events, and what they mean.
+// Streamed responses: lines, server-sent events, and their meaning.
 "use strict";
 
 const { BadAnswer, Problem } = require("./errors.js");
 const { ExecutionResult } = require("./result.js");
 const strict = require("./strict.js");
 
-const TOO_LARGE = ["the answer is too large", "raise maxBytes of the client"];
+const TOO_LARGE = ["the response is too large", "raise maxBytes of the client"];
 
-// Cuts pieces of bytes into lines of at most so many bytes.
+// Splits pieces of bytes into lines of a limited length.
 async function* linesOf(pieces, most) {
 	let parts = [],
 		size = 0;
@@ -34,7 +34,7 @@ async function* linesOf(pieces, most) {
 	}
 }
 
-// {name, data, id} of each event.
+// Yields {name, data, id} of each event.
 async function* rawEvents(pieces, most) {
 	let event = { name: "message", id: null },
 		data = [],
@@ -71,7 +71,7 @@ async function* rawEvents(pieces, most) {
 		} else if (name === "id") {
 			event.id = value.toString("latin1");
 			if (!/^[\x21-\x7e]{1,64}$/.test(event.id)) {
-				throw new BadAnswer("the answer is malformed: the id of an event");
+				throw new BadAnswer("malformed response: the id of an event");
 			}
 		}
 	}
@@ -89,7 +89,7 @@ function problemOf(value, retryAfter = null) {
 	});
 }
 
-// What an event of a run means; null: it is of a later version.
+// Converts an event of a run; null: it is of a later version.
 function eventOf({ name, data, id }) {
 	if (name === "result") {
 		return { type: "result", result: new ExecutionResult(strict.parse(data)), id };
@@ -120,7 +120,7 @@ function eventOf({ name, data, id }) {
 function batchItem(raw) {
 	const { result = null, error = null } = raw;
 	if ((result === null) === (error === null)) {
-		throw new BadAnswer("the answer is wrong: a line needs a result or an error");
+		throw new BadAnswer("invalid response: a line needs a result or an error");
 	}
 	return {
 		program: strict.integer(raw.program, "program"),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One request on a connection of its own, and its answer as it comes.
+// One request on a connection of its own, and its response as it arrives.
 "use strict";
 
 const http = require("node:http");
@@ -48,7 +48,7 @@ function options(place, call, config) {
 	};
 }
 
-// What a failed request means, by how far it was.
+// The error of a failed request, by its progress.
 function meaning(error, place, connected) {
 	if (error instanceof BrigError) {
 		return error;
@@ -57,7 +57,7 @@ function meaning(error, place, connected) {
 		return new CannotConnect(`${place.name}: ${error.message}`, START_ONE);
 	}
 	if (String(error.code).startsWith("HPE_")) {
-		return new BadAnswer(`the answer is malformed: ${error.code}`);
+		return new BadAnswer(`malformed response: ${error.code}`);
 	}
 	return new ConnectionLost(`the connection ended: ${error.message}`);
 }
@@ -74,10 +74,11 @@ class Exchange {
 			this.request.on("error", reject);
 			this.request.once("upgrade", (response, socket) => {
 				socket.destroy();
-				reject(new BadAnswer("the answer does not come to its point"));
+				reject(new BadAnswer("unexpected interim response"));
 			});
 		});
-		// Whoever waits for the head hears of it; a failure before that is nobody's surprise.
+		// The caller that waits for the head gets the error; an earlier one must not be
+		// reported as unhandled.
 		this.head.catch(() => {});
 		this.request.once("socket", (socket) => {
 			socket.once(place.tls ? "secureConnect" : "connect", () => {
@@ -94,12 +95,12 @@ class Exchange {
 		this.request.end(call.body);
 	}
 
-	// The time for the answer begins anew.
+	// Restarts the deadline.
 	waitLonger() {
 		clearTimeout(this.timer);
 		const ms = this.config.deadlineMs;
 		this.timer = setTimeout(() => {
-			this.late = new DeadlineExceeded(`no answer within ${ms} ms`);
+			this.late = new DeadlineExceeded(`no response within ${ms} ms`);
 			this.request.destroy(this.late);
 			this.response?.destroy(this.late);
 		}, ms);
@@ -116,7 +117,7 @@ class Exchange {
 		return this.late ?? meaning(error, this.place, this.connected);
 	}
 
-	// The answer's head, of a success; its body is still to come.
+	// The head of a successful response; its body has not been read yet.
 	async open() {
 		try {
 			this.response = await this.head;
@@ -135,7 +136,7 @@ class Exchange {
 				!["application/problem+json", "application/json"].includes(kind)
 			) {
 				throw new BadAnswer(
-					`HTTP status ${statusCode} without a problem: is that brig?`,
+					`HTTP status ${statusCode} without a problem: this is not brig`,
 				);
 			}
 			const after = /^[0-9]{1,9}$/.test(headers["retry-after"] || "")
@@ -154,7 +155,7 @@ class Exchange {
 			}
 			if (!this.response.complete) {
 				throw new ConnectionLost(
-					"the connection ended before the answer did",
+					"the connection ended before the response was complete",
 				);
 			}
 		} catch (error) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a client hands out: streams, executions and sessions.
+// Objects of a client: streams, executions and sessions.
 "use strict";
 
 const { setTimeout: sleep } = require("node:timers/promises");
@@ -9,8 +9,8 @@ const { eventOf, rawEvents } = require("./events.js");
 const { runFields } = require("./request.js");
 const { Retries } = require("./retry.js");
 
-// What a run writes, as it comes: use it with `for await`. The last event has type "result". A
-// connection that is lost is taken up again where it was cut. Whoever leaves early ends the run.
+// The output of a run as it is written: use it with `for await`. The last event has type "result".
+// A lost connection is resumed where it was cut. Leaving the loop early ends the run.
 class Stream {
 	constructor(client, exchange, { id = null, after = null, signal } = {}) {
 		this.client = client;
@@ -34,7 +34,7 @@ class Stream {
 
 	async cancel() {
 		if (!this.id) {
-			throw new BrigError("the stream has no id to cancel it by");
+			throw new BrigError("the stream has no id, so it cannot be cancelled");
 		}
 		return this.client.cancel(this.id);
 	}
@@ -112,7 +112,7 @@ class Stream {
 	}
 }
 
-// A run that goes on by itself: ask how far it is, wait for it, end it.
+// An asynchronous run: get its state, wait for it, end it.
 class Execution {
 	constructor(client, id) {
 		this.client = client;
@@ -134,7 +134,7 @@ class Execution {
 				throw (
 					state.error ??
 					new BrigError(
-						`the result of ${this.id} is not kept any more`,
+						`the result of ${this.id} is no longer kept`,
 					)
 				);
 			}
@@ -158,7 +158,7 @@ class Execution {
 	}
 }
 
-// An interpreter whose state and files stay from run to run.
+// An interpreter that keeps state and files from run to run.
 class Session {
 	constructor(client, state) {
 		this.client = client;
@@ -184,12 +184,12 @@ class Session {
 		);
 	}
 
-	// Ends the run that is under way; the state stays.
+	// Ends the active run; the state is kept.
 	async interrupt() {
 		return sessionOf(await this.client._json(calls.interrupt(this.id)));
 	}
 
-	// Another one like it. `opened.raw` tells what was carried over, and what was left.
+	// Returns a copy of it. `opened.raw` lists the copied names, and those that were left out.
 	async fork() {
 		return new Session(
 			this.client,

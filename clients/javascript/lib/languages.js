@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The language of a source file, by what the runtimes themselves say.
+// The language of a source file, by the data of the runtimes.
 "use strict";
 
 const path = require("node:path");
@@ -33,7 +33,7 @@ function languageOf(file, code, runtimes) {
 				[one.name, ...listed(one.aliases)].includes(program),
 			));
 	if (!found || typeof found.name !== "string") {
-		throw new BrigError(`the language of ${file} cannot be told`, "say language");
+		throw new BrigError(`the language of ${file} is unknown`, "pass language");
 	}
 	return found.name;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// execute_code() as older programs know it: arguments in another order, other names in the answer.
+// execute_code() for older programs: arguments in another order, other names in the result.
 "use strict";
 
 const { Client } = require("./client.js");
@@ -9,7 +9,7 @@ const { SecureSandbox } = require("./sandbox.js");
 const TIMEOUT_LEAST = 1;
 const TIMEOUT_MOST = 300;
 const SESSIONS_MAX = 32;
-// What is not here is an execution_error.
+// All other statuses are an execution_error.
 const STATUSES = new Map(
 	Object.entries({
 		ok: "success",
@@ -21,7 +21,7 @@ const STATUSES = new Map(
 	}),
 );
 
-// What kind of trouble it was.
+// The kind of error.
 const CODES = new Map(
 	Object.entries({
 		timeout: "EXECUTION_TIMEOUT",
@@ -32,7 +32,7 @@ const CODES = new Map(
 const CUT = "\n[output truncated]";
 const MIB = 1 << 20;
 
-// What a run may use; what the operator allows is the most, whatever it says.
+// The limits of a run; the operator's ceilings apply in any case.
 class ExecutionLimits {
 	static #ranges = {
 		timeout_seconds: [30, TIMEOUT_LEAST, TIMEOUT_MOST],
@@ -44,7 +44,7 @@ class ExecutionLimits {
 	constructor(given = {}) {
 		for (const name of Object.keys(given)) {
 			if (!Object.hasOwn(ExecutionLimits.#ranges, name)) {
-				throw new TypeError(`there is no limit ${name}`);
+				throw new TypeError(`unknown limit ${name}`);
 			}
 		}
 		for (const [name, range] of Object.entries(ExecutionLimits.#ranges)) {
@@ -62,7 +62,7 @@ class ExecutionLimits {
 	}
 }
 
-// By name, which is this process's own: promises, so that calls at the same time share one.
+// By name, local to this process: promises, so that concurrent calls share one.
 const sessions = new Map();
 
 // The first call with a name opens the session.
@@ -90,7 +90,7 @@ async function close_session(session_id) {
 		sessions.delete(which);
 	}
 	for (const [, { opening }] of ended) {
-		// It is gone already, or the service is.
+		// The session has ended already, or the service has.
 		await opening.then((session) => session.close()).catch(() => {});
 	}
 }
@@ -121,7 +121,7 @@ function answer(status, error_message, error_code = CODES.get(status) ?? null) {
 	};
 }
 
-// With a mark where something is missing.
+// Returns the output, with a mark where it was cut.
 function cut(text, truncated, most) {
 	const kept = most !== undefined && text.length > most ? text.slice(0, most) : text;
 	return truncated || kept.length < text.length ? kept + CUT : text;
@@ -150,7 +150,7 @@ function answerOf(result, most) {
 	};
 }
 
-// Of a language that is not there, with those that are.
+// The message for an unsupported language, with the supported ones.
 async function failed(error, client) {
 	if (error.code !== "unsupported_language") {
 		return answer("setup_error", error.message);
@@ -173,9 +173,8 @@ async function run(client, language, code, options, session_id) {
 	return (await sessionOf(client, language, session_id)).run(code, options);
 }
 
-// Never rejects for what the code does, nor because it could not be run. timeout in seconds,
-// clamped to 1..300 and to what the operator allows; exit_code is -1 for brig's own trouble, and
-// when the time is up.
+// Never rejects because of the code, nor because it could not be run. timeout in seconds, clamped
+// to 1..300 and to the operator's ceiling; exit_code is -1 for an error of brig, and for a timeout.
 async function execute_code(
 	language,
 	code,
@@ -213,7 +212,7 @@ async function execute_code(
 			error instanceof Problem &&
 			["session_gone", "not_found"].includes(error.code)
 		) {
-			await close_session(session_id); // The next call begins a new one.
+			await close_session(session_id); // The next call opens a new one.
 		}
 		return failed(error, client);
 	}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run is asked with, from JavaScript's words to those of the API.
+// The fields of a request, from JavaScript's names to those of the API.
 "use strict";
 
 const { Problem } = require("./errors.js");
@@ -25,7 +25,7 @@ const OPTIONS = new Map(
 	}),
 );
 const TIMES = new Set(["timeoutMs", "idleTimeoutMs", "lifetimeMs"]);
-// Said to the client, not to brig.
+// Options of the client, not of brig.
 const OWN = new Set(["signal", "idempotencyKey", "stdin", "files", "more", "session", "code", "mounts"]);
 
 const snake = (name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
@@ -36,13 +36,13 @@ function asField(name, value) {
 		: { [`${name}_base64`]: Buffer.from(value).toString("base64") };
 }
 
-// brig says which times it allows; what is no time at all does not get to it.
+// brig checks the allowed range; a value that is not a time is refused here.
 function milliseconds(name, value) {
 	if (typeof value !== "number") {
 		throw new TypeError(`${name} is a number of milliseconds`);
 	}
 	if (!Number.isFinite(value)) {
-		const why = `${name}: ${value} is no time`;
+		const why = `${name}: ${value} is not a valid time`;
 		const remedy = "give a number of milliseconds";
 		throw new Problem({ code: "invalid_request", title: why, detail: why, remedy });
 	}
@@ -66,7 +66,7 @@ function runFields(options) {
 	const fields = {};
 	for (const [name, value] of Object.entries(options)) {
 		if (!OPTIONS.has(name) && !OWN.has(name)) {
-			throw new TypeError(`there is no option ${name}`);
+			throw new TypeError(`unknown option ${name}`);
 		}
 		if (value !== undefined && value !== null && OPTIONS.has(name)) {
 			fields[OPTIONS.get(name)] = TIMES.has(name)

@@ -19,7 +19,7 @@ function readFile(value) {
 	const hash = createHash("sha256").update(file.content).digest("hex");
 	if (file.size !== file.content.length || file.sha256 !== hash) {
 		throw new BadAnswer(
-			"the answer is wrong: a file's size or hash is not that of its content",
+			"invalid response: a file's size or hash does not match its content",
 		);
 	}
 	return file;
@@ -199,7 +199,7 @@ class ExecutionResult {
 		return words.join("; ");
 	}
 
-	// What to show to a person or a model: all output, and why it ended unless it went well.
+	// For display to a person or a model: all output, and why it ended unless it succeeded.
 	get text() {
 		const parts = [this.stdout, this.stderr]
 			.filter(Boolean)

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// When to ask again, and how long to wait before.
+// When to retry, and how long to wait before.
 "use strict";
 
 const { setTimeout: sleep } = require("node:timers/promises");
 const { ConnectionLost, DeadlineExceeded, Problem } = require("./errors.js");
 
-// Waiting does not help there, or not as long as anybody waits.
+// Waiting does not help for these, or not within a reasonable time.
 const HOPELESS = ["host_unable", "quota_exceeded", "session_limit"];
 
 function isWorthIt(call, error) {
 	if (error instanceof Problem) {
-		// 429 is said before anything is begun; 503 also of what may have run.
+		// 429 is sent before anything is started; 503 also for requests that may have run.
 		return (
 			!HOPELESS.includes(error.code) &&
 			(error.status === 429 || (error.status === 503 && call.safe))
@@ -26,13 +26,13 @@ class Retries {
 		this.next = 100;
 	}
 
-	// Waits if it makes sense to ask again, and throws the error if not.
+	// Waits if a retry makes sense, and throws the error if not.
 	async pause(call, error, signal) {
 		const plain =
 			error instanceof Problem && error.retryAfter !== null
 				? error.retryAfter * 1000
 				: this.next;
-		// Those who were turned away together should not come back together.
+		// Clients that were refused together should not retry together.
 		const wait = plain * (1 + Math.random() / 4);
 		if (this.times <= 0 || wait > this.left || !isWorthIt(call, error)) {
 			throw error;

@@ -22,8 +22,8 @@ class SecureSandbox {
 		return new SecureSandbox().execute(code, timeout);
 	}
 
-	// Never rejects for what the code does, nor because it could not be run. timeout in seconds,
-	// and at most what the operator allows.
+	// Never rejects because of the code, nor because it could not be run. timeout in seconds,
+	// limited by the operator's ceiling.
 	async execute(code, timeout = 5.0) {
 		let result;
 		try {

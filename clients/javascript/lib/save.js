@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writing a result's files beneath a directory, whatever their names say and whoever changes it.
+// Writes a result's files below a directory, safe against hostile names and concurrent changes.
 "use strict";
 
 const fs = require("node:fs");
@@ -18,14 +18,14 @@ function partsOf(name) {
 		parts.some((part) => part === "" || part === "." || part === "..")
 	) {
 		throw new UnsafePath(
-			`the file name ${JSON.stringify(name)} is not one beneath a directory`,
+			`the file name ${JSON.stringify(name)} is not a relative path below a directory`,
 		);
 	}
 	return parts;
 }
 
-// Node has no openat(): a descriptor's name in /proc stands for the directory itself, wherever
-// somebody may have moved it.
+// Node has no openat(): a descriptor's name in /proc refers to the directory itself, even if it has
+// been moved.
 const below = (directory, name) => `/proc/self/fd/${directory}/${name}`;
 
 function enter(parent, name, whole) {
@@ -40,7 +40,7 @@ function enter(parent, name, whole) {
 		return fs.openSync(below(parent, name), O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
 	} catch (error) {
 		throw new UnsafePath(
-			`${JSON.stringify(whole)}: a part of it is there, and is no directory`,
+			`${JSON.stringify(whole)}: a part of it exists and is not a directory`,
 		);
 	}
 }
@@ -80,8 +80,8 @@ function saveOne(root, file, overwrite, executable) {
 	} catch (error) {
 		if (error.code === "EEXIST") {
 			throw new UnsafePath(
-				`${JSON.stringify(file.path)} is there already`,
-				"say overwrite: true",
+				`${JSON.stringify(file.path)} exists already`,
+				"pass overwrite: true",
 			);
 		}
 		throw error;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A service of one's own, for scripts and tests; what serves others is started by the system.
+// A private service, for scripts and tests; a shared one is started by the system.
 "use strict";
 
 const { spawn } = require("node:child_process");
@@ -18,11 +18,11 @@ class Server {
 		Object.assign(this, { program: findProgram(program), options, startMs, client });
 	}
 
-	// Starts `brig serve` in a directory that nobody else uses, and gives a client for it.
+	// Starts `brig serve` in a private directory, and returns a client for it.
 	async start() {
 		// Short: the path of a unix socket has at most 107 bytes.
 		this.place = fs.mkdtempSync("/tmp/brig-own-");
-		// As root a part of the service is another user, who has to pass through it.
+		// As root a part of the service is another user, which needs access to it.
 		fs.chmodSync(this.place, 0o711);
 		this.url = `unix:${this.place}/socket`;
 		const log = fs.openSync(path.join(this.place, "log"), "w");

@@ -18,7 +18,7 @@ const { inputFiles, milliseconds, mountFields, snake } = require("./request.js")
 const { ExecutionResult } = require("./result.js");
 const strict = require("./strict.js");
 
-// What a policy's limits are called on the command line.
+// The names of a policy's limits on the command line.
 const LIMITS = {
 	wall_ms: ["--timeout", "ms"],
 	cpu_ms: ["--cpu-time", "ms"],
@@ -34,7 +34,7 @@ const LIMITS = {
 	grace_ms: ["--grace", "ms"],
 };
 const GRACE_MS = 15_000;
-// The command line's words for what the service says with others.
+// The error codes of the command line, and those of the service.
 const CODES = {
 	input: "invalid_request",
 	policy: "policy_forbids",
@@ -43,7 +43,7 @@ const CODES = {
 	consent: "consent_required",
 	system: "internal",
 };
-// Variables that mean something to brig itself: handed on by value, not by its environment.
+// Variables that brig itself uses: passed by value, not by its environment.
 const OWN = /^(PATH|HOME|LANG|TZ|TMPDIR|(LD|LC|XDG|BRIG|MALLOC|GLIBC|ASAN|UBSAN)_.*)$/;
 
 function needsService(what) {
@@ -66,7 +66,7 @@ function limitWords(limits) {
 	});
 }
 
-// A command line can be read by every user of the host, an environment cannot.
+// Every user of the host can read a command line, but not an environment.
 function envWords(variables, env) {
 	return Object.entries(variables).flatMap(([name, value]) => {
 		if (OWN.test(name)) {
@@ -131,7 +131,7 @@ async function commandOf(options, place) {
 		add("--guard", guard);
 	}
 	if (network?.length === 0) {
-		throw needsService("to ask for no host");
+		throw needsService("an empty list of hosts");
 	}
 	network?.forEach((host) => add("--net", host));
 	if (start) {
@@ -160,7 +160,7 @@ async function commandOf(options, place) {
 	return { words, env: own };
 }
 
-// What brig prints; it is ended when it prints too much, takes too long, or nobody wants it.
+// Reads the output of brig, which is ended when it prints too much, takes too long, or is aborted.
 function collect(program, words, { env = process.env, stdin = "", maxBytes, deadlineMs, signal }) {
 	return new Promise((resolve, reject) => {
 		signal?.throwIfAborted();
@@ -169,11 +169,11 @@ function collect(program, words, { env = process.env, stdin = "", maxBytes, dead
 		let size = 0,
 			failure = null,
 			last = null;
-		// brig ends its cell when it is told to go.
+		// brig ends its cell on SIGTERM.
 		const end = (error) => {
 			failure ??= error;
 			child.kill("SIGTERM");
-			// Whatever else was started in its place has to go as well.
+			// Any other program that was started in its place must be killed as well.
 			last ??= setTimeout(() => child.kill("SIGKILL"), GRACE_MS);
 		};
 		const onAbort = () => end(signal.reason);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading answers: what is not as it should be is a BadAnswer, never a surprise further on.
+// Reads responses: an invalid value throws BadAnswer at once, not an error later.
 "use strict";
 
 const { BadAnswer } = require("./errors.js");
@@ -7,7 +7,7 @@ const { BadAnswer } = require("./errors.js");
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 function wrong(where, what) {
-	return new BadAnswer(`the answer is wrong: ${where} should be ${what}`);
+	return new BadAnswer(`invalid response: ${where} should be ${what}`);
 }
 
 function parse(data) {
@@ -15,14 +15,14 @@ function parse(data) {
 		return JSON.parse(decoder.decode(data));
 	} catch (error) {
 		throw new BadAnswer(
-			`the answer is not JSON: ${String(error.message).slice(0, 200)}`,
+			`the response is not JSON: ${String(error.message).slice(0, 200)}`,
 		);
 	}
 }
 
 const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
 
-// A reader for one type; `maybe` lets null and what is not there pass, as null.
+// A reader for one type; `maybe` accepts null and missing values, as null.
 function reader(what, holds) {
 	const read = (value, where) => {
 		if (!holds(value)) {
@@ -40,8 +40,8 @@ const list = reader("a list", Array.isArray);
 const text = reader("a text", (value) => typeof value === "string");
 const boolean = reader("true or false", (value) => typeof value === "boolean");
 const number = reader("a number", (value) => Number.isFinite(value));
-const integer = reader("a whole number", (value) => Number.isInteger(value));
-// An id, a status, a code: what may stand in a path or a message.
+const integer = reader("an integer", (value) => Number.isInteger(value));
+// An id, a status, a code: text that is allowed in a path or a message.
 const word = reader(
 	"a word",
 	(value) =>
@@ -59,7 +59,7 @@ function base64(value, where) {
 	return Buffer.from(plain, "base64");
 }
 
-// The entries of an object, each read; without a prototype, so that no name means anything.
+// The entries of an object, each read; without a prototype, so that no name has a special meaning.
 function mapOf(read, value, where) {
 	const found = Object.create(null);
 	for (const [name, item] of Object.entries(object(value, where))) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where brig is: an address, the places where a service usually is, or the program itself.
+// Where brig is: an address, the default paths of a service, or the program itself.
 "use strict";
 
 const fs = require("node:fs");
@@ -7,7 +7,7 @@ const net = require("node:net");
 const path = require("node:path");
 const { BrigError, CannotConnect } = require("./errors.js");
 
-const START_ONE = "start one with brig serve, or say where it is: $BRIG_URL";
+const START_ONE = "start one with brig serve, or set $BRIG_URL";
 
 function isExecutable(file) {
 	try {
@@ -29,8 +29,8 @@ function findProgram(name) {
 	const found = places.find(isExecutable);
 	if (!found) {
 		throw new CannotConnect(
-			`there is no program ${wanted}`,
-			"install brig, or name it in $BRIG",
+			`program not found: ${wanted}`,
+			"install brig, or set $BRIG",
 		);
 	}
 	return path.resolve(found);
@@ -72,23 +72,23 @@ function parseTcp(address, { token, allowClear }) {
 	try {
 		url = new URL(address);
 	} catch {
-		throw new BrigError(`${address} is no address of a service`, "https://HOST:PORT");
+		throw new BrigError(`${address} is not the address of a service`, "https://HOST:PORT");
 	}
 	if (url.username || url.password) {
 		throw new BrigError(
-			"a token does not belong into an address",
-			"say token, or $BRIG_TOKEN",
+			"an address must not contain a token",
+			"pass token, or set $BRIG_TOKEN",
 		);
 	}
 	if (url.pathname !== "/" || url.search || url.hash) {
-		throw new BrigError(`${address} is no address of a service`, "https://HOST:PORT");
+		throw new BrigError(`${address} is not the address of a service`, "https://HOST:PORT");
 	}
 	const tls = url.protocol === "https:";
 	const host = url.hostname.replace(/^\[|\]$/g, "");
 	if (token && !tls && !allowClear && !isLoopback(host)) {
 		throw new BrigError(
-			`a token would go to ${host} in clear`,
-			"use https://, or say allowClear",
+			`a token would be sent to ${host} in clear`,
+			"use https://, or pass allowClear",
 		);
 	}
 	return {
@@ -112,12 +112,12 @@ function parse(url, options) {
 		return parseTcp(url, options);
 	}
 	throw new BrigError(
-		`${JSON.stringify(url)} is no address of brig`,
+		`${JSON.stringify(url)} is not an address of brig`,
 		"unix:PATH, http://HOST:PORT, https://HOST:PORT or spawn:",
 	);
 }
 
-// What was said; else $BRIG_URL, $BRIG_SOCKET, a service that answers, the program.
+// The given address; else $BRIG_URL, $BRIG_SOCKET, a service that answers, the program.
 async function find() {
 	const named = process.env.BRIG_SOCKET;
 	if (named) {
@@ -134,7 +134,7 @@ async function find() {
 	} catch (error) {
 		throw new CannotConnect(
 			`no service answers at ${usualSockets().join(", ")}, and ` +
-				"there is no program brig",
+				"the program brig was not found",
 			START_ONE,
 		);
 	}

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run code that nobody has read in sealed cells.
+"""Runs untrusted code in sealed cells.
 
     import brig
 
     result = brig.execute_code("print(6 * 7)")
     print(result.status, result.stdout)
 
-A program that fails, runs too long or is stopped is a result; an exception means that it did not
-run. Client has all that a service offers, AsyncClient the same for asyncio.
+A program that fails, times out or is stopped gives a result; an exception means that it did not
+run. Client has all functions of a service, AsyncClient the same for asyncio.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u20
 def execute_code(
     code: str, language: str = "python", **options: "Unpack[RunOptions]"
 ) -> ExecutionResult:
-    """Runs code where brig is to be found (see Client), and waits for its result.
+    """Runs code with the default Client, and waits for its result.
 
     Options: args, stdin, env, files, out, timeout (seconds), limits, policy, guard, network,
     want_value, changes.
@@ -73,12 +73,12 @@ def execute_file(
     language: Optional[str] = None,
     **options: "Unpack[RunOptions]",
 ) -> ExecutionResult:
-    """Runs a source file; its language by ending or #! line if nothing is said."""
+    """Runs a source file; the default language is that of its extension or #! line."""
     return Client().execute_file(path, language, **options)
 
 
 def printable(text: str) -> str:
-    """What a program printed, with nothing in it that a terminal would obey."""
+    """Returns a program's output without control sequences for a terminal."""
     return _CONTROL.sub(lambda found: f"\\x{ord(found.group()):02x}", text)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The same for asyncio: AsyncClient. To cancel a task that waits for a run ends the run."""
+"""The same for asyncio: AsyncClient. Cancelling a task that waits for a run ends the run."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 
 
 class AsyncClient(Way):
-    """A way to brig, for asyncio. The arguments are those of Client."""
+    """A connection to brig, for asyncio. The arguments are those of Client."""
 
     async def __aenter__(self) -> "AsyncClient":
         return self
 
     async def __aexit__(self, *ignored: object) -> None:
-        """Nothing is kept open."""
+        """Does nothing: no connection is kept open."""
 
     # --- running code ---
 
@@ -140,7 +140,7 @@ class AsyncClient(Way):
                        limit: Optional[int] = None) -> "Page[SessionState]":
         return await self._ask(calls.sessions(gone, before, limit))
 
-    # --- what there is ---
+    # --- information ---
 
     async def runtimes(self) -> List[Dict[str, Any]]:
         if self.place.kind == "spawn":
@@ -165,7 +165,7 @@ class AsyncClient(Way):
     async def metrics(self) -> str:
         return await self._ask(calls.metrics())
 
-    # --- asking ---
+    # --- requests ---
 
     async def _listing(self, command: str, name: str) -> List[Dict[str, Any]]:
         loop = asyncio.get_running_loop()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One request on an asyncio connection, and its answer as it comes."""
+"""One request on an asyncio connection, and its response as it arrives."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class AsyncExchange:
 
     @classmethod
     async def open(cls, place: where.Place, request: bytes, seconds: float) -> "AsyncExchange":
-        """Sends the request, and reads the head of the answer."""
+        """Sends the request, and reads the head of the response."""
         try:
             connect: Any = (
                 asyncio.open_unix_connection(place.path) if place.kind == "unix"
@@ -54,7 +54,7 @@ class AsyncExchange:
 
     def close(self) -> None:
         with contextlib.suppress(Exception):
-            # Not close(): TLS would wait for the other side's word.
+            # Not close(): TLS would wait for the other side.
             self._writer.transport.abort()
 
     def wait_longer(self) -> None:
@@ -73,7 +73,7 @@ class AsyncExchange:
         async for piece in self.pieces():
             size += len(piece)
             if size > most:
-                raise BadAnswer("the answer is too large", "raise max_bytes of the client")
+                raise BadAnswer("the response is too large", "raise max_bytes of the client")
             parts.append(piece)
         return b"".join(parts)
 
@@ -81,14 +81,14 @@ class AsyncExchange:
         try:
             return await asyncio.wait_for(work, max(0, self._end - time.monotonic()))
         except asyncio.TimeoutError:
-            raise DeadlineExceeded(f"no answer within {self._seconds:g} s") from None
+            raise DeadlineExceeded(f"no response within {self._seconds:g} s") from None
 
     async def _send(self, request: bytes) -> None:
         self._writer.write(request)
         try:
             await self._in_time(self._writer.drain())
         except (BrokenPipeError, ConnectionResetError):
-            pass  # It may have said why before it closed.
+            pass  # It may have sent the reason before it closed.
         except OSError as error:
             raise ConnectionLost(f"the connection ended: {error}") from None
 

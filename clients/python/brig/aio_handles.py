@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an AsyncClient hands out: streams, executions and sessions."""
+"""Objects of an AsyncClient: streams, executions and sessions."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class AsyncStream:
 
     async def cancel(self) -> ExecutionState:
         if not self.id:
-            raise BrigError("the stream has no id to cancel it by")
+            raise BrigError("the stream has no id, so it cannot be cancelled")
         return await self._client.cancel(self.id)
 
     async def wait(self) -> ExecutionResult:

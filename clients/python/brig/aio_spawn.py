@@ -28,12 +28,12 @@ async def _read_all(reader: asyncio.StreamReader, most: int) -> bytes:
             return b"".join(parts)
         size += len(part)
         if size > most:
-            raise BadAnswer("the answer is too large", "raise max_bytes of the client")
+            raise BadAnswer("the response is too large", "raise max_bytes of the client")
         parts.append(part)
 
 
 async def _drain(process: asyncio.subprocess.Process) -> None:
-    # asyncio does not see the end of a process whose output nobody takes.
+    # asyncio does not see the end of a process whose output is not read.
     assert process.stdout
     while await process.stdout.read(64 << 10):
         pass
@@ -41,7 +41,7 @@ async def _drain(process: asyncio.subprocess.Process) -> None:
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
-    """brig ends its cell when it is told to go; whatever else was started has to go as well."""
+    """brig ends its cell on SIGTERM; any other program must be killed as well."""
     for end in (process.terminate, process.kill):
         with contextlib.suppress(ProcessLookupError):
             end()

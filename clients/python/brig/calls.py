@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every request of the API as data: what is sent, how its answer is read, whether to ask again."""
+"""Every request of the API as data: its content, how its response is read, whether to retry it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Call(Generic[T]):
-    """`safe`: to send it twice does the same as to send it once."""
+    """`safe`: sending it twice has the same effect as sending it once."""
 
     method: str
     path: str
@@ -47,7 +47,7 @@ class Call(Generic[T]):
 
 @dataclass(frozen=True)
 class ExecutionState:
-    """How far an execution is. `result` of one that ran, `error` of one that could not."""
+    """The state of an execution. `result` of one that ran, `error` of one that could not."""
 
     id: str
     status: str
@@ -68,7 +68,7 @@ class ExecutionState:
 
 @dataclass(frozen=True)
 class SessionState:
-    """`state` is idle, busy or gone; then `reason` says why."""
+    """`state` is idle, busy or gone; for gone, `reason` has the cause."""
 
     id: str
     state: str
@@ -89,14 +89,14 @@ class SessionFile:
 
 @dataclass(frozen=True)
 class Page(Generic[T]):
-    """`next` is `before` of the page that follows; None: there is none."""
+    """`next` is the value of `before` for the next page; None: there is none."""
 
     items: List[T]
     next: Optional[str]
 
 
 def new_key() -> str:
-    """An idempotency key that nobody else has."""
+    """Returns a unique idempotency key."""
     return secrets.token_urlsafe(18)
 
 
@@ -108,16 +108,16 @@ def _seconds(value: Optional[str]) -> Optional[float]:
 
 
 def error_of(answer: Answer) -> BrigError:
-    """What an answer that is no success means."""
+    """Returns the error for a response that is not a success."""
     kind = answer.headers.get("content-type", "").split(";")[0].strip()
     if answer.status < 400 or kind not in ("application/problem+json", "application/json"):
-        return BadAnswer(f"HTTP status {answer.status} without a problem: is that brig?")
+        return BadAnswer(f"HTTP status {answer.status} without a problem: this is not brig")
     return problem_of(answer.json(), _seconds(answer.headers.get("retry-after")),
                       answer.headers.get("location"))
 
 
 def location_id(headers: Mapping[str, str]) -> Optional[str]:
-    """The execution that an answer's Location names."""
+    """The execution that a response's Location names."""
     found = re.fullmatch(r"/v1/executions/([0-9A-Z]{26})", headers.get("location", ""))
     return found.group(1) if found else None
 
@@ -198,12 +198,13 @@ def _files(answer: Answer) -> List[SessionFile]:
     return [_session_file(item) for item in _named_list("files")(answer)]
 
 
-# --- asking --------------------------------------------------------------------------------------
+# --- requests
+# --------------------------------------------------------------------------------------
 
 
 def _id(value: str) -> str:
     if not re.fullmatch("[A-Za-z0-9_-]{1,64}", value):
-        raise ValueError(f"{value!r} is no id")
+        raise ValueError(f"{value!r} is not an id")
     return value
 
 

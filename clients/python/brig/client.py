@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The client that waits. brig.aio has the same for asyncio."""
+"""The synchronous client. brig.aio has the same for asyncio."""
 
 from __future__ import annotations
 
@@ -28,29 +28,29 @@ if TYPE_CHECKING:
 
 
 class Client(Way):
-    """A way to brig.
+    """A connection to brig.
 
     url: "unix:PATH", "http://HOST:PORT", "https://HOST:PORT", or "spawn:" to start a process of
-    `brig run` for each run. Without one: $BRIG_URL, $BRIG_SOCKET, a service at its usual place, or
+    `brig run` for each run. Without one: $BRIG_URL, $BRIG_SOCKET, a service at its default path, or
     the program. token (or $BRIG_TOKEN) is for TCP; ca names a file with certificates to trust.
 
-    deadline is the time in seconds that an answer may take, max_bytes how large it may be. What was
-    refused for lack of room is asked again, at most `retries` times in `retry_seconds` in all;
-    what may have run is not, unless it has an idempotency key.
+    deadline is the time limit in seconds for a response, max_bytes its size limit. Requests that
+    were refused with 429 are retried, at most `retries` times in `retry_seconds` in all; those that
+    may have run are not, unless they have an idempotency key.
     """
 
     def __enter__(self) -> "Client":
         return self
 
     def __exit__(self, *ignored: object) -> None:
-        """Nothing is kept open."""
+        """Does nothing: no connection is kept open."""
 
     # --- running code ---
 
     def execute(self, code: str, language: Optional[str] = "python", *,
                 idempotency_key: Optional[str] = None,
                 **options: "Unpack[RunOptions]") -> ExecutionResult:
-        """Runs code and waits for its result, whatever that is."""
+        """Runs code and waits for its result, even if it fails."""
         if self.place.kind == "spawn":
             return spawn.run(self.place.path, code, language, most=self.max_bytes,
                              deadline=self.deadline, **options)
@@ -61,10 +61,10 @@ class Client(Way):
 
     def execute_file(self, path: Union[str, "os.PathLike[str]"], language: Optional[str] = None,
                      **options: "Unpack[RunOptions]") -> ExecutionResult:
-        """Runs a source file; its language by ending or #! line if nothing is said."""
+        """Runs a source file; the default language is that of its extension or #! line."""
         if self.place.kind == "spawn":
             if not os.path.isfile(path):
-                raise FileNotFoundError(f"there is no file {os.fspath(path)}")
+                raise FileNotFoundError(f"file not found: {os.fspath(path)}")
             return spawn.run(self.place.path, "", language, most=self.max_bytes,
                              deadline=self.deadline, file=os.path.abspath(path), **options)
         code = Path(path).read_text(encoding="utf-8")
@@ -79,7 +79,7 @@ class Client(Way):
     def submit(self, code: str, language: str = "python", *,
                idempotency_key: Optional[str] = None,
                **options: "Unpack[RunOptions]") -> Execution:
-        """Orders a run, and comes back as soon as that is recorded."""
+        """Submits a run, and returns as soon as it is recorded."""
         fields = run_fields(code, language, **options)
         return Execution(self, self._ask(calls.submit(fields, idempotency_key or new_key())))
 
@@ -92,16 +92,16 @@ class Client(Way):
         return self._ask(calls.executions(before, limit))
 
     def events(self, which: str, after: Optional[str] = None) -> Stream:
-        """The stream of an execution, from its beginning or behind an event."""
+        """The stream of an execution, from its beginning or after an event."""
         return Stream(self, calls.events(which, after), which, after)
 
     def cancel(self, which: str) -> ExecutionState:
-        """Ends a run; comes back when nothing is left of it."""
+        """Ends a run; returns when it has ended completely."""
         return self._ask(calls.cancel(which))
 
     def batch(self, programs: Sequence[Mapping[str, Any]],
               inputs: Optional[Sequence[Mapping[str, Any]]] = None) -> Iterator[BatchItem]:
-        """Each program with each input, as they end.
+        """Runs each program with each input; yields the results as they end.
 
         A program is {"code": ..., "language": ...} with any option of execute(); an input has
         stdin, args, env or files, in place of the program's own.
@@ -116,7 +116,7 @@ class Client(Way):
 
     def session(self, language: str = "python",
                 **options: "Unpack[SessionOptions]") -> Session:
-        """Opens one, for runs that share variables and files."""
+        """Opens a session, for runs that share variables and files."""
         return Session(self, self._ask(calls.open_session(session_fields(language, **options))))
 
     def attach(self, which: str) -> Session:
@@ -127,7 +127,7 @@ class Client(Way):
                  limit: Optional[int] = None) -> "Page[SessionState]":
         return self._ask(calls.sessions(gone, before, limit))
 
-    # --- what there is ---
+    # --- information ---
 
     def runtimes(self) -> List[Dict[str, Any]]:
         if self.place.kind == "spawn":
@@ -145,7 +145,7 @@ class Client(Way):
         return self._ask(calls.check(run_fields(code, language, **options)))
 
     def health(self) -> str:
-        """"ok" or "draining"; raises if nobody answers."""
+        """"ok" or "draining"; raises if no service answers."""
         if self.place.kind == "spawn":
             spawn.listing(self.place.path, "runtimes", "runtimes")
             return "ok"
@@ -154,7 +154,7 @@ class Client(Way):
     def metrics(self) -> str:
         return self._ask(calls.metrics())
 
-    # --- asking ---
+    # --- requests ---
 
     def _try_open(self, call: Call[Any]) -> Exchange:
         exchange = Exchange(self.place, self._encode(call), self.deadline)
@@ -169,7 +169,7 @@ class Client(Way):
             raise
 
     def _open(self, call: Call[Any]) -> Exchange:
-        """The answer's head, of a success; its body is still to come."""
+        """The head of a successful response; its body has not been read yet."""
         retries = self._retries()
         while True:
             try:

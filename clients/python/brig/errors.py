@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What can go wrong. A program that ran and failed is no error: it is a result."""
+"""The exceptions. A program that ran and failed is not an error: it gives a result."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Optional
 
 
 class BrigError(Exception):
-    """Everything that this package raises by itself."""
+    """The base class of all exceptions of this package."""
 
     remedy: Optional[str] = None
 
@@ -21,10 +21,10 @@ class BrigError(Exception):
 
 
 class Problem(BrigError):
-    """brig answered that it did not run, or did not do, what was asked.
+    """brig refused the request, or could not run it.
 
     `code` is stable and meant for programs; `title`, `detail` and `remedy` are for people.
-    `retry_after` has the seconds after which it makes sense to ask again, if brig said so.
+    `retry_after` has the seconds after which a retry makes sense, if brig sent them.
     """
 
     def __init__(
@@ -54,23 +54,23 @@ class Problem(BrigError):
 
 
 class CannotConnect(BrigError):
-    """Nobody answers there, or the program `brig` is not to be found. Nothing was asked."""
+    """No service answers, or the program `brig` was not found. Nothing was sent."""
 
 
 class ConnectionLost(BrigError):
-    """The connection ended before the answer did. Whether it ran is not known."""
+    """The connection ended before the response was complete. Whether the code ran is not known."""
 
 
 class DeadlineExceeded(ConnectionLost):
-    """The answer did not come in the time that the client was given."""
+    """The response did not arrive within the client's deadline."""
 
 
 class BadAnswer(BrigError):
-    """The answer is not what brig says: too large, malformed, or of the wrong type."""
+    """The response is invalid: too large, malformed, or of the wrong type."""
 
 
 class NeedsService(BrigError):
-    """Only a running service can do this; without one there is `execute` and `batch`."""
+    """Only a running service can do this; without one there are `execute` and `batch`."""
 
 
 class UnsafePath(BrigError):

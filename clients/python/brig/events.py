@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Answers that come bit by bit: lines, server-sent events, and what they mean."""
+"""Streamed responses: lines, server-sent events, and their meaning."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ Event = Union[Output, Finished]
 
 @dataclass(frozen=True)
 class BatchItem:
-    """One program with one input: a result, or the problem that kept it from running."""
+    """One program with one input: a result, or the problem that prevented the run."""
 
     program: int
     input: int
@@ -49,7 +49,7 @@ class BatchItem:
 
 
 class Lines:
-    """Cuts bytes into lines of at most so many bytes."""
+    """Splits bytes into lines of a limited length."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -68,7 +68,7 @@ class Lines:
     def _add(self, part: bytes) -> None:
         self._size += len(part)
         if self._size > self._most:
-            raise BadAnswer("the answer is too large", "raise max_bytes of the client")
+            raise BadAnswer("the response is too large", "raise max_bytes of the client")
         self._parts.append(part)
 
 
@@ -106,14 +106,14 @@ class EventParser:
         if name == b"data":
             self._size += len(value) + 1
             if self._size > self._most:
-                raise BadAnswer("the answer is too large", "raise max_bytes of the client")
+                raise BadAnswer("the response is too large", "raise max_bytes of the client")
             self._data.append(value)
         elif name == b"event":
             self._event.name = value.decode("latin-1")
         elif name == b"id":
             place = value.decode("latin-1")
             if not _PLACE.fullmatch(place):
-                raise BadAnswer("the answer is malformed: the id of an event")
+                raise BadAnswer("malformed response: the id of an event")
             self._event.id = place
 
 
@@ -132,7 +132,7 @@ def problem_of(value: Any, retry_after: Optional[float] = None,
 
 
 def event_of(raw: RawEvent) -> Optional[Event]:
-    """What an event of a run means; raises the problem of one that could not run."""
+    """Converts an event of a run; raises the problem of one that could not run."""
     if raw.name == "result":
         return Finished(ExecutionResult.from_json(strict.parse(raw.data)), raw.id)
     if raw.name == "error":
@@ -142,14 +142,14 @@ def event_of(raw: RawEvent) -> Optional[Event]:
     fields = strict.an_object(strict.parse(raw.data), "output")
     stream = strict.text(fields.get("stream"), "output.stream")
     if stream not in ("stdout", "stderr"):
-        raise BadAnswer("the answer is wrong: output.stream")
+        raise BadAnswer("invalid response: output.stream")
     if "data_base64" in fields:
         return Output(stream, strict.data(fields["data_base64"], "output.data_base64"), raw.id)
     return Output(stream, strict.text(fields.get("data"), "output.data").encode(), raw.id)
 
 
 class BatchParser:
-    """The lines of a batch. .done: its last line was there, and it counts what came."""
+    """The lines of a batch. .done: the last line has arrived, and its count is correct."""
 
     def __init__(self, most: int) -> None:
         self._lines = Lines(most)
@@ -162,10 +162,10 @@ class BatchParser:
                 continue
             raw = strict.an_object(strict.parse(line), "line")
             if self.done:
-                raise BadAnswer("the answer is wrong: it goes on behind its end")
+                raise BadAnswer("invalid response: data after its end")
             if raw.get("done") is True:
                 if strict.integer(raw.get("count"), "count") != self._count:
-                    raise BadAnswer("the answer is wrong: lines are missing")
+                    raise BadAnswer("invalid response: lines are missing")
                 self.done = True
                 continue
             self._count += 1
@@ -175,7 +175,7 @@ class BatchParser:
     def _item(raw: Any) -> BatchItem:
         result, error = raw.get("result"), raw.get("error")
         if (result is None) == (error is None):
-            raise BadAnswer("the answer is wrong: a line needs a result or an error")
+            raise BadAnswer("invalid response: a line needs a result or an error")
         return BatchItem(
             program=strict.integer(raw.get("program"), "program"),
             input=strict.integer(raw.get("input"), "input"),

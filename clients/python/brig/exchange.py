@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One request on a socket, and its answer as it comes."""
+"""One request on a socket, and its response as it arrives."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RECEIVE = 64 << 10
 
 
 class Exchange:
-    """One request on a connection of its own, and its answer as it comes."""
+    """One request on a connection of its own, and its response as it arrives."""
 
     def __init__(self, place: where.Place, request: bytes, seconds: float):
         self._seconds = seconds
@@ -40,7 +40,7 @@ class Exchange:
         self._socket.close()
 
     def wait_longer(self) -> None:
-        """The time for the answer begins anew: something has come."""
+        """Restarts the deadline: data has arrived."""
         self._end = time.monotonic() + self._seconds
 
     def pieces(self) -> Iterator[bytes]:
@@ -56,7 +56,7 @@ class Exchange:
         for piece in self.pieces():
             size += len(piece)
             if size > most:
-                raise BadAnswer("the answer is too large", "raise max_bytes of the client")
+                raise BadAnswer("the response is too large", "raise max_bytes of the client")
             parts.append(piece)
         return b"".join(parts)
 
@@ -82,7 +82,7 @@ class Exchange:
     def _limit(self) -> None:
         left = self._end - time.monotonic()
         if left <= 0:
-            raise DeadlineExceeded(f"no answer within {self._seconds:g} s")
+            raise DeadlineExceeded(f"no response within {self._seconds:g} s")
         self._socket.settimeout(left)
 
     def _send(self, request: bytes) -> None:
@@ -92,7 +92,7 @@ class Exchange:
         except socket.timeout:
             raise DeadlineExceeded(f"not sent within {self._seconds:g} s") from None
         except (BrokenPipeError, ConnectionResetError):
-            pass  # It may have said why before it closed.
+            pass  # It may have sent the reason before it closed.
         except OSError as error:
             raise ConnectionLost(f"the connection ended: {error}") from None
 
@@ -101,7 +101,7 @@ class Exchange:
             self._limit()
             data = self._socket.recv(RECEIVE)
         except socket.timeout:
-            raise DeadlineExceeded(f"no answer within {self._seconds:g} s") from None
+            raise DeadlineExceeded(f"no response within {self._seconds:g} s") from None
         except OSError as error:
             raise ConnectionLost(f"the connection ended: {error}") from None
         if data:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a client hands out: streams, executions and sessions."""
+"""Objects of a client: streams, executions and sessions."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 
 class Stream:
-    """What a run writes, as it comes; iterate over it. The last event is a Finished.
+    """The output of a run as it is written; iterate over it. The last event is a Finished.
 
-    A connection that is lost is taken up again where it was cut. `result` is there after the end,
-    `id` from the beginning. Whoever leaves early ends the run: close(), or use it with `with`.
+    A lost connection is resumed where it was cut. `result` is set after the end, `id` from the
+    beginning. Closing it early ends the run: close(), or use it with `with`.
     """
 
     def __init__(self, client: "Client", call: Call[None], execution: Optional[str] = None,
@@ -56,9 +56,9 @@ class Stream:
             self._exchange.close()
 
     def cancel(self) -> ExecutionState:
-        """Ends the run at once; the stream then comes to its end."""
+        """Ends the run at once; then the stream ends."""
         if not self.id:
-            raise BrigError("the stream has no id to cancel it by")
+            raise BrigError("the stream has no id, so it cannot be cancelled")
         return self._client.cancel(self.id)
 
     def wait(self) -> ExecutionResult:
@@ -127,7 +127,7 @@ class Stream:
 
 
 class Execution:
-    """A run that goes on by itself: ask how far it is, wait for it, end it."""
+    """An asynchronous run: get its state, wait for it, end it."""
 
     def __init__(self, client: "Client", which: str):
         self._client = client
@@ -140,7 +140,7 @@ class Execution:
         return self._client.execution(self.id)
 
     def wait(self, seconds: Optional[float] = None, interval: float = 0.05) -> ExecutionResult:
-        """The result, when it is there; raises the Problem of one that could not run."""
+        """Waits for the result; raises the Problem of a run that could not start."""
         end = None if seconds is None else time.monotonic() + seconds
         while True:
             state = self.poll()
@@ -162,11 +162,11 @@ class Execution:
 def ended_result(state: ExecutionState) -> ExecutionResult:
     if state.result:
         return state.result
-    raise state.error or BrigError(f"the result of {state.id} is not kept any more")
+    raise state.error or BrigError(f"the result of {state.id} is no longer kept")
 
 
 class Session:
-    """An interpreter whose state and files stay from run to run. Closed at the end of a `with`."""
+    """An interpreter that keeps state and files from run to run. Closed at the end of a `with`."""
 
     def __init__(self, client: "Client", state: SessionState):
         self._client = client
@@ -195,11 +195,11 @@ class Session:
         return Stream(self._client, calls.stream(fields, idempotency_key))
 
     def interrupt(self) -> SessionState:
-        """Ends the run that is under way; the state stays."""
+        """Ends the active run; the state is kept."""
         return self._client._ask(calls.interrupt(self.id))
 
     def fork(self) -> "Session":
-        """Another one like it. `opened.raw` tells what was carried over, and what was left."""
+        """Returns a copy. `opened.raw` lists the copied names, and those that were left out."""
         return Session(self._client, self._client._ask(calls.fork(self.id)))
 
     def state(self) -> SessionState:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HTTP/1.1 without sockets: requests as bytes, and a parser that is fed what comes.
+"""HTTP/1.1 without sockets: requests as bytes, and a parser that is fed with received bytes.
 
-One connection is for one request. Whoever answers is not trusted: every length is bounded, and what
-is not understood is refused.
+One connection is for one request. The server is not trusted: every length is bounded, and unknown
+forms are refused.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ _VALUE = re.compile(r"[\x20-\x7e]*")
 def encode_request(
     method: str, target: str, host: str, headers: Mapping[str, str], body: Optional[bytes]
 ) -> bytes:
-    """The whole request. Nothing that a caller hands in can add a line to its head."""
+    """The whole request. No argument of a caller can add a line to its head."""
     fields = {"Host": host, "Connection": "close", "User-Agent": "brig-python", **headers}
     if body is not None or method in ("POST", "PUT"):
         fields["Content-Length"] = str(len(body or b""))
     if not _VISIBLE.fullmatch(target):
-        raise ValueError(f"{target!r} cannot be asked for")
+        raise ValueError(f"{target!r} is not a valid path")
     for name, value in fields.items():
         if not _FIELD.fullmatch(name) or not _VALUE.fullmatch(value):
-            raise ValueError(f"{name}: only visible ASCII characters can stand in a header")
+            raise ValueError(f"{name}: a header can have only visible ASCII characters")
     lines = [f"{method} {target} HTTP/1.1", *(f"{name}: {value}" for name, value in fields.items())]
     return ("\r\n".join(lines) + "\r\n\r\n").encode("ascii") + (body or b"")
 
 
 class Parser:
-    """feed() gives the pieces of the body; .status and .headers are there once .has_head is."""
+    """feed() returns the pieces of the body; .status and .headers are set once .has_head is."""
 
     def __init__(self) -> None:
         self.status = 0
@@ -63,27 +63,27 @@ class Parser:
         if self.has_head and self._state == self._read_rest:
             self.done = True
         if not self.done:
-            raise ConnectionLost("the connection ended before the answer did")
+            raise ConnectionLost("the connection ended before the response was complete")
 
-    # Each state takes what it can; True: there may be more to do.
+    # Each state processes what it can; True: there may be more to do.
 
     def _read_head(self, pieces: List[bytes]) -> bool:
         end = self._buffer.find(b"\r\n\r\n", 0, HEAD_MAX)
         if end < 0:
             if len(self._buffer) >= HEAD_MAX:
-                raise BadAnswer("the head of the answer is too large")
+                raise BadAnswer("the head of the response is too large")
             return False
         lines = bytes(self._buffer[:end]).split(b"\r\n")
         del self._buffer[: end + 4]
         found = _STATUS.fullmatch(lines[0])
         if not found:
-            raise BadAnswer("the answer is not HTTP")
+            raise BadAnswer("the response is not HTTP")
         self.status = int(found.group(1))
         self.headers = self._fields(lines[1:])
         if self.status < 200:
             self._interim += 1
             if self.status == 101 or self._interim > INTERIM_MAX:
-                raise BadAnswer("the answer does not come to its point")
+                raise BadAnswer("unexpected interim response")
             return True
         self.has_head = True
         self._begin_body()
@@ -96,9 +96,9 @@ class Parser:
             name, colon, value = line.decode("latin-1").partition(":")
             name = name.lower()
             if not colon or not _FIELD.fullmatch(name):
-                raise BadAnswer("the head of the answer is malformed")
+                raise BadAnswer("the head of the response is malformed")
             if name in fields and name in ("content-length", "transfer-encoding"):
-                raise BadAnswer(f"the answer has {name} twice")
+                raise BadAnswer(f"the response has {name} twice")
             fields.setdefault(name, value.strip())
         return fields
 
@@ -109,11 +109,11 @@ class Parser:
             self.done = True
         elif coding is not None:
             if coding.lower() != "chunked" or length is not None:
-                raise BadAnswer("the answer's length cannot be told")
+                raise BadAnswer("the length of the response is ambiguous")
             self._state = self._read_chunk_line
         elif length is not None:
             if not re.fullmatch("[0-9]{1,18}", length):
-                raise BadAnswer("the answer's length is no number")
+                raise BadAnswer("the length of the response is not a number")
             self._left = int(length)
             self.done = self._left == 0
             self._state = self._read_sized
@@ -142,7 +142,7 @@ class Parser:
         end = self._buffer.find(b"\r\n", 0, most)
         if end < 0:
             if len(self._buffer) >= most:
-                raise BadAnswer("the answer is malformed: a line is too long")
+                raise BadAnswer("malformed response: a line is too long")
             return None
         return self._take(end + 2)[:-2]
 
@@ -152,7 +152,7 @@ class Parser:
             return False
         size = line.split(b";")[0].strip()
         if not re.fullmatch(b"[0-9A-Fa-f]{1,15}", size):
-            raise BadAnswer("the answer is malformed: a chunk has no length")
+            raise BadAnswer("malformed response: a chunk has no length")
         self._left = int(size, 16)
         self._state = self._read_chunk if self._left else self._read_trailer
         return True
@@ -168,7 +168,7 @@ class Parser:
         if len(self._buffer) < 2:
             return False
         if self._take(2) != b"\r\n":
-            raise BadAnswer("the answer is malformed: a chunk has no end")
+            raise BadAnswer("malformed response: a chunk has no end")
         self._state = self._read_chunk_line
         return True
 
@@ -178,6 +178,6 @@ class Parser:
             return False
         self._interim += 1
         if self._interim > 64:
-            raise BadAnswer("the answer is malformed: its trailer does not end")
+            raise BadAnswer("malformed response: its trailer does not end")
         self.done = line == b""
         return not self.done

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The language of a source file, by what the runtimes themselves say."""
+"""The language of a source file, by the data of the runtimes."""
 
 from __future__ import annotations
 
@@ -31,4 +31,4 @@ def language_of(path: str, code: str, runtimes: List[Dict[str, Any]]) -> str:
                 known.append(name)
             if wanted and wanted in known and isinstance(name, str):
                 return name
-    raise BrigError(f"the language of {path} cannot be told", "say language=")
+    raise BrigError(f"the language of {path} is unknown", "pass language=")

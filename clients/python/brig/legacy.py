@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""execute_code() as older programs know it: arguments in another order, the result a dict."""
+"""execute_code() for older programs: arguments in another order, the result a dict."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .sandbox import SecureSandbox
 
 TIMEOUT_LEAST, TIMEOUT_MOST = 1, 300
 SESSIONS_MAX = 32
-# What is not here is an execution_error.
+# All other statuses are an execution_error.
 STATUSES = {
     "ok": "success",
     "timeout": "timeout",
@@ -26,7 +26,7 @@ STATUSES = {
     "error": "setup_error",
 }
 
-# What kind of trouble it was.
+# The kind of error.
 CODES = {"timeout": "EXECUTION_TIMEOUT", "execution_error": "RUNTIME_ERROR",
          "setup_error": "SANDBOX_SETUP_FAILED"}
 CUT = "\n[output truncated]"
@@ -37,7 +37,7 @@ _sessions: Dict[Tuple[str, str, str], Session] = {}
 
 
 def _session(client: Client, language: str, name: str) -> Session:
-    """The first call with a name opens the session; names are this process's own."""
+    """The first call with a name opens the session; names are local to this process."""
     which = (str(client.place), language, name)
     with _lock:
         if which not in _sessions:
@@ -56,7 +56,7 @@ def close_session(session_id: str) -> None:
         try:
             session.close()
         except BrigError:
-            pass  # It is gone already, or the service is.
+            pass  # The session has ended already, or the service has.
 
 
 def _exit_code(result: ExecutionResult) -> int:
@@ -70,7 +70,7 @@ def _exit_code(result: ExecutionResult) -> int:
 
 @dataclass(frozen=True)
 class ExecutionLimits:
-    """What a run may use; what the operator allows is the most, whatever it says."""
+    """The limits of a run; the operator's ceilings apply in any case."""
 
     timeout_seconds: float = 30
     memory_mb: int = 256
@@ -99,7 +99,7 @@ def _answer(status: str, error: Optional[str] = None, code: Optional[str] = None
 
 
 def _cut(text: str, truncated: bool, most: Optional[int]) -> str:
-    """With a mark where something is missing."""
+    """Returns the output, with a mark where it was cut."""
     if most is not None and len(text) > most:
         text, truncated = text[:most], True
     return text + CUT if truncated else text
@@ -128,11 +128,10 @@ def execute_code(language: str, code: str, stdin: Optional[str] = None,
                  timeout: Optional[float] = None, session_id: Optional[str] = None, *,
                  limits: Optional[ExecutionLimits] = None, client: Optional[Client] = None
                  ) -> Dict[str, Any]:
-    """stdout, stderr, exit_code (-1: brig's own trouble, or the time is up), execution_time in
-    seconds, status (success, timeout, execution_error, setup_error), error_message, error_code,
-    resource_usage, limits_applied. The timeout (30 s, if nothing is said) is clamped to 1..300 and
-    to what the operator allows. Never raises for what the code does, nor because it could not be
-    run.
+    """stdout, stderr, exit_code (-1: an error of brig, or a timeout), execution_time in seconds,
+    status (success, timeout, execution_error, setup_error), error_message, error_code,
+    resource_usage, limits_applied. The timeout (30 s by default) is clamped to 1..300 and to the
+    operator's ceiling. Never raises because of the code, nor because it could not be run.
     """
     if timeout is None:
         timeout = limits.timeout_seconds if limits else 30
@@ -154,13 +153,13 @@ def execute_code(language: str, code: str, stdin: Optional[str] = None,
     except BrigError as error:
         if session_id is not None and isinstance(error, Problem) and error.code in (
                 "session_gone", "not_found"):
-            close_session(session_id)  # The next call begins a new one.
+            close_session(session_id)  # The next call opens a new one.
         return _failed(error, client)
     return _result(result, limits.max_output_chars if limits else None)
 
 
 def _failed(error: BrigError, client: Optional[Client]) -> Dict[str, Any]:
-    """Of a language that is not there, with those that are."""
+    """The message for an unsupported language, with the supported ones."""
     if not isinstance(error, Problem) or error.code != "unsupported_language":
         return _answer("setup_error", str(error))
     try:
@@ -173,8 +172,8 @@ def _failed(error: BrigError, client: Optional[Client]) -> Dict[str, Any]:
 
 
 def execute_python_sandbox(code: str) -> str:
-    """The name of a tool that ran code in its own process. This one runs it in the sandbox: what
-    it printed, or what went wrong.
+    """The name of a tool that ran code in its own process. This one runs it in the sandbox, and
+    returns its output or the error.
     """
     done = SecureSandbox.execute(code)
     return done.output if done.status == "success" else f"Error: {done.error}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run is asked with, from Python's words to those of the API."""
+"""The fields of a request, from Python's names to those of the API."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from typing import (
 from .errors import Problem
 
 Content = Union[str, bytes]
-# How Python code is looked at before it runs; each is stricter than the one before.
+# How Python code is checked before it runs; each is stricter than the one before.
 Guard = Literal["off", "imports", "strict"]
 
 
 @dataclass(frozen=True)
 class InputFile:
-    """A file for /sandbox, where the name alone does not say everything."""
+    """A file for /sandbox with more properties than a name."""
 
     path: str
     content: Content
@@ -31,29 +31,29 @@ Files = Union[Mapping[str, Content], Iterable[InputFile]]
 
 
 class RunOptions(TypedDict, total=False):
-    """What each way to run code takes besides the code and its language."""
+    """Options of every way to run code, besides the code and its language."""
 
     args: Sequence[str]
     stdin: Content
     env: Mapping[str, str]
     files: Files  # {"data/in.csv": "..."} or InputFile objects
-    out: Sequence[str]  # globs of files to bring back; what is in out/ always comes
+    out: Sequence[str]  # globs of files to return; files in out/ always are
     timeout: float  # seconds on the clock
-    limits: Mapping[str, float]  # {"memory_bytes": 64 << 20}: each tightens the policy's
-    clamp: bool  # limits that the policy refuses become the nearest it allows
-    consent: bool  # a person agrees to this run, where the policy wants that
+    limits: Mapping[str, float]  # {"memory_bytes": 64 << 20}: each replaces the policy's
+    clamp: bool  # limits that the policy refuses become the nearest allowed value
+    consent: bool  # a person agrees to this run, where the policy requires it
     mounts: Mounts  # ["data"] or [{"name": "data", "writable": True}], of those the policy lists
     policy: str
-    guard: Guard  # at least as strict as the policy has it
+    guard: Guard  # at least as strict as in the policy
     network: Sequence[str]  # ["pypi.org", "*.example.org:443"], of those that the policy allows
     want_value: bool
     changes: bool
     start: Literal["auto", "cold", "warm"]
-    more: Mapping[str, Any]  # fields of the API that this version has no name for
+    more: Mapping[str, Any]  # fields of the API that this version does not support by name
 
 
 class SessionOptions(TypedDict, total=False):
-    """What a session is opened with."""
+    """Options of a new session."""
 
     env: Mapping[str, str]
     files: Files
@@ -71,7 +71,7 @@ class SessionOptions(TypedDict, total=False):
 
 
 def _as_field(name: str, value: Content) -> Dict[str, str]:
-    """Text as it is; bytes that are no text as base64."""
+    """Text unchanged; other bytes as base64."""
     if isinstance(value, str):
         return {name: value}
     return {f"{name}_base64": base64.b64encode(value).decode()}
@@ -93,11 +93,11 @@ def file_fields(files: Files) -> List[Dict[str, Any]]:
 
 
 def milliseconds(name: str, seconds: float) -> float:
-    """brig says which times it allows; what is no time at all does not get to it."""
+    """brig checks the allowed range; a value that is not a time is refused here."""
     if isinstance(seconds, bool) or not isinstance(seconds, (int, float)):
         raise TypeError(f"{name} is a number of seconds")
     if not math.isfinite(seconds):
-        why = f"{name}: {seconds} is no time"
+        why = f"{name}: {seconds} is not a valid time"
         raise Problem("invalid_request", why, why, "give a number of seconds")
     return max(0, round(seconds * 1000, 3))
 
@@ -109,7 +109,7 @@ def input_fields(
     env: Optional[Mapping[str, str]] = None,
     files: Optional[Files] = None,
 ) -> Dict[str, Any]:
-    """What may differ from input to input of a batch."""
+    """Options that may differ from input to input of a batch."""
     fields: Dict[str, Any] = {}
     if args is not None:
         fields["args"] = list(args)
@@ -144,7 +144,7 @@ def run_fields(
     unknown = set(rest) - {"out", "limits", "clamp", "consent", "policy", "guard", "network",
                            "want_value", "changes", "start", "session"}
     if unknown:
-        raise TypeError(f"there is no option {', '.join(sorted(unknown))}")
+        raise TypeError(f"unknown option {', '.join(sorted(unknown))}")
     fields: Dict[str, Any] = {"code": code, "language": language}
     fields.update(input_fields(args=args, stdin=stdin, env=env, files=files))
     if mounts is not None:

@@ -30,7 +30,7 @@ class ResultFile:
 
 @dataclass(frozen=True)
 class Change:
-    """What is different in /sandbox: `kind` is created, modified or deleted."""
+    """A change in /sandbox: `kind` is created, modified or deleted."""
 
     path: str
     kind: str
@@ -50,7 +50,7 @@ class Denial:
 
 @dataclass(frozen=True)
 class Refusal:
-    """What the guard refused, and where in the code."""
+    """A refusal of the guard, with its place in the code."""
 
     rule: str
     reason: str
@@ -60,7 +60,7 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Risk:
-    """What the guard makes of the code: 0 to 100."""
+    """The guard's risk score of the code: 0 to 100."""
 
     score: int
     reasons: List[str]
@@ -68,7 +68,7 @@ class Risk:
 
 @dataclass(frozen=True)
 class Connection:
-    """One that the program made or tried; `verdict` is allowed, or why it came to nothing."""
+    """A connection that the program made or tried; `verdict` is allowed, or why it failed."""
 
     host: str
     port: int
@@ -81,7 +81,7 @@ class Connection:
 
 @dataclass(frozen=True)
 class RunEvent:
-    """What a run did that its operator wants to know of; `kind` is "call.denied" or the like."""
+    """A denied or watched action of a run; `kind` is "call.denied" or similar."""
 
     kind: str
     subject: str
@@ -106,9 +106,9 @@ class Verdict:
 
 @dataclass(frozen=True)
 class ExecutionResult:
-    """How one run ended: what it printed, which files it made, why it ended, what it used.
+    """The result of one run: its output, its files, why it ended, the resources it used.
 
-    `stdout` and `stderr` are text (what is no UTF-8 is replaced); the exact bytes are in
+    `stdout` and `stderr` are text (bytes that are not UTF-8 are replaced); the exact bytes are in
     `stdout_bytes` and `stderr_bytes`. `raw` is the whole object, as brig sent it.
     """
 
@@ -124,7 +124,7 @@ class ExecutionResult:
     stderr_truncated: bool
     encoding: str
     value: Any
-    value_repr: Optional[str]  # of a value that is no JSON
+    value_repr: Optional[str]  # of a value that is not JSON
     files: List[ResultFile]
     files_note: Optional[str]
     changes: Optional[List[Change]]
@@ -144,7 +144,7 @@ class ExecutionResult:
     network: List[Connection]  # of a run that had one
     risk: Optional[Risk]
     events: List[RunEvent]
-    events_dropped: int  # more than the list has room for
+    events_dropped: int  # those that did not fit into the list
     event_counts: Dict[str, int]  # all of them, by kind
     raw: Dict[str, Any] = field(repr=False, compare=False)
 
@@ -154,7 +154,7 @@ class ExecutionResult:
 
     @property
     def text(self) -> str:
-        """What to show to a person or a model: all output, and why it ended unless it went well."""
+        """For display to a person or a model: all output, and why it ended unless it succeeded."""
         parts = [part.rstrip("\n") for part in (self.stdout, self.stderr) if part]
         if not self.ok:
             parts.append(f"[{self.why}]")
@@ -180,7 +180,7 @@ class ExecutionResult:
         return "; ".join(words)
 
     def file(self, path: str) -> ResultFile:
-        """The file of that name; KeyError: it did not come back."""
+        """The file of that name; KeyError: it was not returned."""
         for found in self.files:
             if found.path == path:
                 return found
@@ -195,16 +195,16 @@ class ExecutionResult:
     ) -> List[str]:
         """Writes all files beneath a directory, and nowhere else; returns their paths.
 
-        A name with "..", one that begins at the root, or one that a link stands in the way of
-        is an UnsafePath; names are looked at before anything is written. What is there already
-        is only replaced with `overwrite`; execute bits are only kept with `executable`.
+        A name with "..", an absolute one, or one with a link in its path is an UnsafePath; names
+        are checked before anything is written. Existing files are only replaced with `overwrite`;
+        execute bits are only kept with `executable`.
         """
         entries = [(item.path, item.content, item.executable and executable) for item in self.files]
         return save_all(directory, entries, overwrite)
 
     @classmethod
     def from_json(cls, value: Any) -> "ExecutionResult":
-        """Of the object that brig sends; what is wrong with it is a BadAnswer."""
+        """Converts the object that brig sends; raises BadAnswer if it is invalid."""
         return _result(strict.an_object(value, "result"))
 
 
@@ -214,7 +214,7 @@ def _streams(raw: Dict[str, Any]) -> Tuple[str, bytes, bytes]:
         return encoding, strict.data(raw.get("stdout"), "stdout"), strict.data(
             raw.get("stderr"), "stderr")
     if encoding != "utf-8":
-        raise BadAnswer(f"the answer is wrong: encoding {encoding}")
+        raise BadAnswer(f"invalid response: encoding {encoding}")
     out, err = strict.text(raw.get("stdout"), "stdout"), strict.text(raw.get("stderr"), "stderr")
     return encoding, out.encode(), err.encode()
 
@@ -229,7 +229,7 @@ def _file(value: Any) -> ResultFile:
         content=strict.data(raw.get("content_base64"), "files[].content_base64"),
     )
     if made.size != len(made.content) or made.sha256 != hashlib.sha256(made.content).hexdigest():
-        raise BadAnswer("the answer is wrong: a file's size or hash is not that of its content")
+        raise BadAnswer("invalid response: a file's size or hash does not match its content")
     return made
 
 

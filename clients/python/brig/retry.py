@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When to ask again, and how long to wait before."""
+"""When to retry, and how long to wait before."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any, Optional
 from .calls import Call
 from .errors import BrigError, ConnectionLost, DeadlineExceeded, Problem
 
-# Waiting does not help there, or not as long as anybody waits.
+# Waiting does not help for these, or not within a reasonable time.
 HOPELESS = ("host_unable", "quota_exceeded", "session_limit")
 
 
 class Retries:
-    """For one call: at most so many times, and so many seconds in all."""
+    """For one call: limits on the number of retries, and on the seconds in all."""
 
     def __init__(self, times: int, seconds: float) -> None:
         self._times = times
@@ -22,13 +22,13 @@ class Retries:
         self._next = 0.1
 
     def pause(self, call: Call[Any], error: BrigError) -> Optional[float]:
-        """Seconds to wait before asking again; None: do not."""
+        """Seconds to wait before a retry; None: do not retry."""
         if self._times <= 0 or not self._is_worth_it(call, error):
             return None
         wait = self._next
         if isinstance(error, Problem) and error.retry_after is not None:
             wait = error.retry_after
-        # Those who were turned away together should not come back together.
+        # Clients that were refused together should not retry together.
         wait *= 1 + random.random() / 4
         if wait > self._left:
             return None
@@ -42,8 +42,8 @@ class Retries:
         if isinstance(error, Problem):
             if error.code in HOPELESS:
                 return False
-            # 429 is said before anything is begun; 503 also of what may have run.
+            # 429 is sent before anything is started; 503 also for requests that may have run.
             return error.status == 429 or (error.status == 503 and call.safe)
-        # Nobody waits twice as long as the time that was given.
+        # The wait must not exceed the remaining time.
         return call.safe and isinstance(error, ConnectionLost) and not isinstance(
             error, DeadlineExceeded)

@@ -14,7 +14,7 @@ GRACE_MS = 500  # from SIGTERM to SIGKILL, when the time is up
 
 class SandboxResult(Dict[str, Any]):
     """A dict of status ("success", "timeout" or "error"), output and error; also as attributes.
-    `result` is what brig answered, or None.
+    `result` is brig's result, or None.
     """
 
     def __init__(self, status: str, output: str, error: Optional[str],
@@ -61,8 +61,8 @@ class SecureSandbox:
 
     @_ByClassOrObject
     def execute(self, code: str, timeout: float = 5.0) -> SandboxResult:
-        """Never raises for what the code does, nor because it could not be run. The timeout is
-        in seconds, and at most what the operator allows.
+        """Never raises because of the code, nor because it could not be run. The timeout is in
+        seconds, and limited by the operator's ceiling.
         """
         try:
             result = self._run(code, timeout)

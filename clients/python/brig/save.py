@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writing a result's files beneath a directory, whatever their names say and whoever changes it."""
+"""Writes a result's files below a directory, safe against hostile names and concurrent changes."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ DEPTH_MAX = 64
 
 
 def parts_of(path: str) -> List[str]:
-    """The names on the way; UnsafePath if one of them is none."""
+    """The parts of the path; UnsafePath if one of them is invalid."""
     parts = path.split("/")
     if "\0" in path or len(parts) > DEPTH_MAX or any(part in ("", ".", "..") for part in parts):
-        raise UnsafePath(f"the file name {path!r} is not one beneath a directory")
+        raise UnsafePath(f"the file name {path!r} is not a relative path below a directory")
     return parts
 
 
@@ -28,11 +28,11 @@ def _enter(parent: int, name: str, path: str) -> int:
     try:
         return os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=parent)
     except OSError as error:
-        raise UnsafePath(f"{path!r}: {name!r} is there, and is no directory: {error.strerror}")
+        raise UnsafePath(f"{path!r}: {name!r} exists and is not a directory: {error.strerror}")
 
 
 def _write(parent: int, name: str, content: bytes, mode: int) -> None:
-    # O_EXCL follows no link, and finds none of ours in anybody's hands.
+    # O_EXCL follows no link, and never opens a file that another process has made.
     fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode, dir_fd=parent)
     with open(fd, "wb") as file:
         file.write(content)
@@ -65,7 +65,7 @@ def _save(root: int, path: str, content: bytes, mode: int, overwrite: bool) -> N
         try:
             _write(at, name, content, mode)
         except FileExistsError:
-            raise UnsafePath(f"{path!r} is there already", "say overwrite=True") from None
+            raise UnsafePath(f"{path!r} exists already", "pass overwrite=True") from None
     finally:
         os.close(at)
 

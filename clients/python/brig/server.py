@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A service of one's own, for as long as a `with` lasts."""
+"""A private service for the duration of a `with`."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from .errors import BrigError, CannotConnect
 
 
 class Server:
-    """`with Server() as client:` starts `brig serve` on a socket in a directory that nobody else
-    uses, and ends it afterwards. For scripts and tests.
+    """`with Server() as client:` starts `brig serve` on a socket in a private directory, and ends
+    it afterwards. For scripts and tests.
     """
 
     def __init__(self, options: Sequence[str] = (), program: Optional[str] = None,
@@ -32,7 +32,7 @@ class Server:
     def start(self) -> Client:
         # Short: the path of a unix socket has at most 107 bytes.
         self._place = tempfile.TemporaryDirectory(prefix="brig-own-", dir="/tmp")
-        # As root a part of the service is another user, who has to pass through it.
+        # As root a part of the service is another user, which needs access to it.
         os.chmod(self._place.name, 0o711)
         self.url = f"unix:{self._place.name}/socket"
         log = os.path.join(self._place.name, "log")

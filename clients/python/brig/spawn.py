@@ -20,7 +20,7 @@ from .events import BatchItem
 from .request import input_files, milliseconds, mount_fields
 from .result import ExecutionResult
 
-# What a policy's limits are called on the command line, and how their values are written.
+# The names of a policy's limits on the command line, and how their values are written.
 LIMITS = {
     "wall_ms": ("--timeout", "{:.6f}ms"),
     "cpu_ms": ("--cpu-time", "{:.6f}ms"),
@@ -36,7 +36,7 @@ LIMITS = {
     "grace_ms": ("--grace", "{:.6f}ms"),
 }
 GRACE = 15  # seconds
-# The command line's words for what the service says with others.
+# The error codes of the command line, and those of the service.
 CODES = {
     "input": "invalid_request",
     "policy": "policy_forbids",
@@ -45,7 +45,7 @@ CODES = {
     "consent": "consent_required",
     "system": "internal",
 }
-# Variables that mean something to brig itself: handed on by value, not by its environment.
+# Variables that brig itself uses: passed by value, not by its environment.
 _OWN = re.compile(r"PATH|HOME|LANG|TZ|TMPDIR|(LD|LC|XDG|BRIG|MALLOC|GLIBC|ASAN|UBSAN)_.*")
 
 
@@ -72,7 +72,7 @@ def _limit_words(limits: Mapping[str, float]) -> Iterator[str]:
 
 
 def _env_words(variables: Mapping[str, str]) -> Tuple[List[str], Dict[str, str]]:
-    """A command line can be read by every user of the host, an environment cannot."""
+    """Every user of the host can read a command line, but not an environment."""
     words: List[str] = []
     given = dict(os.environ)
     for name, value in variables.items():
@@ -94,7 +94,7 @@ def _write(directory: Path, name: str, content: Any, executable: bool = False) -
 @contextlib.contextmanager
 def prepare(program: str, code: str, language: Optional[str], file: Optional[str] = None,
             **options: Any) -> Iterator[Command]:
-    """The command line of a run, and the files that it names, as long as it is needed."""
+    """The command line of a run, and its files, as long as they are needed."""
     more = options.pop("more", None)
     if more or options.pop("session", None):
         raise needs_service("this field" if more else "a session")
@@ -124,7 +124,7 @@ def prepare(program: str, code: str, language: Optional[str], file: Optional[str
         if isinstance(network, str):
             raise TypeError("network is a list of hosts")
         if network is not None and not network:
-            raise needs_service("to ask for no host")
+            raise needs_service("an empty list of hosts")
         for host in network or ():
             words += ["--net", host]
         for glob in options.pop("out", None) or ():
@@ -138,7 +138,7 @@ def prepare(program: str, code: str, language: Optional[str], file: Optional[str
         stdin = options.pop("stdin", None) or b""
         args = options.pop("args", None)
         if options:
-            raise TypeError(f"there is no option {', '.join(sorted(options))}")
+            raise TypeError(f"unknown option {', '.join(sorted(options))}")
         words += [*env_words, file or _write(place, "code", code)]
         if args:
             words += ["--", *args]
@@ -146,7 +146,7 @@ def prepare(program: str, code: str, language: Optional[str], file: Optional[str
 
 
 def read(output: bytes, status: int) -> ExecutionResult:
-    """What brig printed: a result, or why there is none."""
+    """Reads the output of brig: a result, or why there is none."""
     if not output.strip():
         raise BadAnswer(f"brig ended with status {status} and no result")
     raw = strict.an_object(strict.parse(output), "result")
@@ -160,7 +160,7 @@ def read(output: bytes, status: int) -> ExecutionResult:
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:
-    """brig ends its cell when it is told to go; whatever else was started has to go as well."""
+    """brig ends its cell on SIGTERM; any other program must be killed as well."""
     process.terminate()
     try:
         process.wait(GRACE)
@@ -206,7 +206,7 @@ def _collect(words: List[str], env: Mapping[str, str], stdin: bytes, most: int, 
         assert process.stdout is not None
         output = process.stdout.read(most + 1)
         if len(output) > most:
-            raise BadAnswer("the answer is too large", "raise max_bytes of the client")
+            raise BadAnswer("the response is too large", "raise max_bytes of the client")
         status = process.wait()
     finally:
         timer.cancel()

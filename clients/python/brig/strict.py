@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading answers: what is not as it should be is a BadAnswer, never a surprise further on."""
+"""Reads responses: an invalid value raises BadAnswer at once, not an error later."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ _WORD = re.compile(r"[A-Za-z0-9_.+-]{1,64}")
 
 
 def _integer(text: str) -> Any:
-    # Longer ones take quadratic time to convert; they stay what they are, a text.
+    # Longer ones take quadratic time to convert; they stay text.
     return int(text) if len(text) <= DIGITS_MAX else text
 
 
 def _constant(text: str) -> Any:
-    raise ValueError(f"{text} is no JSON")
+    raise ValueError(f"{text} is not JSON")
 
 
 def parse(data: bytes) -> Any:
-    """JSON of somebody whom we do not trust."""
+    """Parses untrusted JSON."""
     try:
         return json.loads(data.decode("utf-8"), parse_int=_integer, parse_constant=_constant)
     except RecursionError:
-        raise BadAnswer("the answer is nested too deep") from None
+        raise BadAnswer("the response is nested too deep") from None
     except ValueError as error:
-        raise BadAnswer(f"the answer is not JSON: {error}") from None
+        raise BadAnswer(f"the response is not JSON: {error}") from None
 
 
 def clean(text: str) -> str:
-    """Half a surrogate cannot be encoded, and would raise wherever the text is used."""
+    """Half a surrogate cannot be encoded, and would cause errors wherever the text is used."""
     try:
         text.encode()
         return text
@@ -44,7 +44,7 @@ def clean(text: str) -> str:
 
 
 def _wrong(where: str, what: str, value: Any) -> BadAnswer:
-    return BadAnswer(f"the answer is wrong: {where} should be {what}, not {type(value).__name__}")
+    return BadAnswer(f"invalid response: {where} should be {what}, not {type(value).__name__}")
 
 
 def an_object(value: Any, where: str) -> Dict[str, Any]:
@@ -70,7 +70,7 @@ def maybe_text(value: Any, where: str) -> Optional[str]:
 
 
 def word(value: Any, where: str) -> str:
-    """An id, a status, a code: what may stand in a path or a message."""
+    """An id, a status, a code: text that is allowed in a path or a message."""
     if not isinstance(value, str) or not _WORD.fullmatch(value) or value in (".", ".."):
         raise _wrong(where, "a word", value)
     return value
@@ -94,7 +94,7 @@ def maybe_number(value: Any, where: str) -> Optional[float]:
 
 def integer(value: Any, where: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
-        raise _wrong(where, "a whole number", value)
+        raise _wrong(where, "an integer", value)
     return value
 
 
@@ -107,4 +107,4 @@ def data(value: Any, where: str) -> bytes:
     try:
         return base64.b64decode(text(value, where), validate=True)
     except (binascii.Error, ValueError):
-        raise BadAnswer(f"the answer is wrong: {where} is not base64") from None
+        raise BadAnswer(f"invalid response: {where} is not base64") from None

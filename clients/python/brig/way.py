@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What both clients are made with: where brig is, and how patiently it is asked."""
+"""Settings of both clients: where brig is, time limits and retries."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Way:
         return Retries(*self._retry)
 
     def _encode(self, call: Call[Any]) -> bytes:
-        """The request as it is sent; there must be somebody to send it to."""
+        """The request as it is sent; raises if there is no service."""
         if self.place.kind == "spawn":
             raise spawn.needs_service(f"{call.method} {call.path.split('?')[0]}")
         headers = dict(call.headers)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where brig is: an address, the places where a service usually is, or the program itself."""
+"""Where brig is: an address, the default paths of a service, or the program itself."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from .errors import BrigError, CannotConnect
 
-START_ONE = "start one with brig serve, or say where it is: $BRIG_URL"
+START_ONE = "start one with brig serve, or set $BRIG_URL"
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ def find_program(name: Optional[str] = None) -> str:
     wanted = name or os.environ.get("BRIG") or "brig"
     found = shutil.which(wanted)
     if not found:
-        raise CannotConnect(f"there is no program {wanted}", "install brig, or name it in $BRIG")
+        raise CannotConnect(f"program not found: {wanted}", "install brig, or set $BRIG")
     return os.path.abspath(found)
 
 
@@ -91,14 +91,14 @@ def _tls(ca: Optional[str]) -> ssl.SSLContext:
 def _tcp(url: str, token: Optional[str], ca: Optional[str], clear: bool) -> Place:
     parts = urlsplit(url)
     if not parts.hostname or parts.path not in ("", "/") or parts.query or parts.fragment:
-        raise BrigError(f"{url} is no address of a service", "https://HOST:PORT")
+        raise BrigError(f"{url} is not the address of a service", "https://HOST:PORT")
     if parts.username is not None or parts.password is not None:
-        raise BrigError("a token does not belong into an address", "say token=, or $BRIG_TOKEN")
+        raise BrigError("an address must not contain a token", "pass token=, or set $BRIG_TOKEN")
     encrypted = parts.scheme == "https"
     if token and not encrypted and not clear and not _is_loopback(parts.hostname):
         raise BrigError(
-            f"a token would go to {parts.hostname} in clear",
-            "use https://, or say allow_clear=True",
+            f"a token would be sent to {parts.hostname} in clear",
+            "use https://, or pass allow_clear=True",
         )
     port = parts.port or (443 if encrypted else 80)
     return Place("tcp", host=parts.hostname, port=port, tls=_tls(ca) if encrypted else None)
@@ -113,14 +113,14 @@ def parse(url: str, token: Optional[str], ca: Optional[str], clear: bool) -> Pla
     if scheme in ("http", "https"):
         return _tcp(url, token, ca, clear)
     raise BrigError(
-        f"{url!r} is no address of brig", "unix:PATH, http://HOST:PORT, https://HOST:PORT or spawn:"
+        f"{url!r} is not an address of brig", "unix:PATH, http://HOST:PORT, https://HOST:PORT or spawn:"
     )
 
 
 def find(
     url: Optional[str], token: Optional[str], ca: Optional[str], clear: bool
 ) -> Place:
-    """What was said; else $BRIG_URL, $BRIG_SOCKET, a service that answers, the program."""
+    """The given address; else $BRIG_URL, $BRIG_SOCKET, a service that answers, the program."""
     said = url or os.environ.get("BRIG_URL")
     if said:
         return parse(said, token, ca, clear)

@@ -9,7 +9,7 @@ AGAIN = (
 
 
 def exec_guarded(program, words, entries, value_fd, session):
-    """A new interpreter, and the same driver in it: guarded code is never left to itself."""
+    """Starts a new interpreter with the same driver in it: guarded code never runs without it."""
     if value_fd != SCRIPT_VALUE_FD:
         os.dup2(value_fd, SCRIPT_VALUE_FD)
     else:

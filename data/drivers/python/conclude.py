@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-# After the program's last line: what an interpreter says and does at its end.
+# After the program's last line: output and actions of an interpreter at its end.
 
 
 class DieOfInterrupt:
-    """In sys this is one of the last objects to go. The interpreter itself dies a little later."""
+    """In sys this is one of the last objects to be deleted. The interpreter ends a little later."""
 
     def __init__(self, guard):
         self.rest = guard and guard.rest
 
     def __del__(self, kill=os.kill, pid=os.getpid):
         if self.rest:
-            self.rest(True)  # not before: destructors of the program's come first
+            self.rest(True)  # not before: destructors of the program come first
         kill(pid(), 2)
 
 
@@ -19,11 +19,11 @@ def flush_streams():
         try:
             getattr(sys, name).flush()
         except BaseException:
-            pass  # what cannot be written is tried again, and reported, at the very end
+            pass  # a failed write is repeated, and reported, at the very end
 
 
 def report(error):
-    """What the interpreter does about an uncaught exception."""
+    """Handles an uncaught exception as the interpreter does."""
     kind, trace = type(error), error.__traceback__
     sys.last_type, sys.last_value, sys.last_traceback = kind, error, trace
     if sys.version_info >= (3, 12):

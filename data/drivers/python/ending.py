@@ -3,18 +3,19 @@
 
 
 class Ending:
-    """Ends the interpreter of a clone without taking apart what the template has made.
+    """Ends the interpreter of a clone without destroying the template's objects.
 
     An interpreter that ends destroys every module and type that it has. In a clone that writes to
-    nearly every page of the heap, which takes longer than most programs. Only what the program has
-    made can be seen to go: its modules, and what it has put into those of others. So that is taken
-    apart, in the order in which an interpreter does it, and the rest is left to the kernel.
+    nearly every page of the heap, which takes longer than most programs. The end is visible only
+    for the program's own objects: its modules, and the objects that it has put into other modules.
+    So these are destroyed, in the order in which an interpreter does it, and the rest is left to
+    the kernel.
 
-    It is the first function that atexit knows, hence the last that it calls: threads have been
-    joined by then, and the program's own functions have run.
+    It is the first function that is registered with atexit, hence the last that it calls: threads
+    have been joined by then, and the program's own functions have run.
     """
 
-    # Of sys: what an interpreter forgets first, so that no traceback keeps objects alive.
+    # Attributes of sys that an interpreter clears first, so that no traceback keeps objects alive.
     FORGOTTEN = (
         "path argv ps1 ps2 last_type last_value last_traceback last_exc path_hooks "
         "path_importer_cache meta_path __interactivehook__"
@@ -28,7 +29,7 @@ class Ending:
         import atexit
 
         if "atexit" not in known:
-            del sys.modules["atexit"]  # the program may never have heard of it
+            del sys.modules["atexit"]  # the program may not have imported it
 
         self.leave, self.status, self.atexit = leave, None, atexit
         self.ref, self.collect = _weakref.ref, gc.collect
@@ -37,7 +38,7 @@ class Ending:
             atexit.register(self.function)
 
     def remember(self):
-        """What is there now is the template's."""
+        """Records the current modules and names: they belong to the template."""
         self.spaces = {
             name: (vars(module), set(vars(module)))
             for name, module in sys.modules.items()
@@ -46,9 +47,9 @@ class Ending:
         self.functions = self.atexit._ncallbacks()
 
     def forget_functions(self):
-        """All have run. Those of the program keep its module alive, with the files open in it.
+        """All functions have run. Those of the program keep its module alive, with its open files.
 
-        False: they stay, in the list that is being gone through.
+        False: they stay, because atexit is still iterating over its list.
         """
         if self.atexit._ncallbacks() == self.functions:
             return True
@@ -56,11 +57,11 @@ class Ending:
         return sys.version_info < (3, 14)
 
     def take(self, error):
-        """How the program ended: with the exception, or well. What is rare goes the long way."""
+        """Records how the program ended; rare cases end like a plain interpreter."""
         try:
             code = error.code if isinstance(error, SystemExit) else None if error is None else 1
         except BaseException:
-            return  # a subclass that has ideas of its own
+            return  # a subclass with another meaning of `code`
         if code is None or type(code) is int and -(2**31) <= code < 2**31:
             self.status = (code or 0) & 0xFF
         elif isinstance(error, SystemExit) and type(code) is str:
@@ -76,7 +77,7 @@ class Ending:
         return left
 
     def forget_additions(self):
-        """What the program has put into the template's modules."""
+        """Removes names that the program has added to the template's modules."""
         for space, names in native.changed(self.spaces):
             for name in native.additions(space, names):
                 del space[name]
@@ -107,7 +108,7 @@ class Ending:
             sys.__dict__[name] = sys.__dict__["__" + name + "__"]
         self.collect()
         if sys.version_info >= (3, 10):
-            sys.modules["io"] = None  # who reports an error from here on cannot read the source
+            sys.modules["io"] = None  # errors that are reported from here on cannot read the source
         left = self.modules_of_program()
         self.forget_additions()
         self.collect()

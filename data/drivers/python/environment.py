@@ -3,7 +3,7 @@
 
 
 class Environment:
-    """The template's environment, and how a run's takes its place."""
+    """The template's environment, and its replacement by that of a run."""
 
     CTYPE = (b"LC_ALL", b"LC_CTYPE", b"LANG")  # the first that is not empty counts
 
@@ -16,7 +16,7 @@ class Environment:
         self.before = dict(os.environb)
 
     def replace(self, after):
-        """The C library has it already."""
+        """Replaces python's copy; the C library has the new environment already."""
         before = self.before
         ctype = [after[name] for name in self.CTYPE if after.get(name)] or [b"C"]
         fixed = after.get(b"LC_ALL") or after.get(b"PYTHONCOERCECLOCALE") == b"0"
@@ -27,7 +27,7 @@ class Environment:
         names = [name for name in {**before, **after} if before.get(name) != after.get(name)]
         if any(name.startswith(b"PYTHON") for name in names):
             raise Cold
-        # The old ones stay with the template.
+        # The template keeps the old ones.
         os.environ._data = os.environb._data = sys.modules["posix"].environ = after
         if any(name in names for name in self.CTYPE):
             self.locale.setlocale(self.locale.LC_CTYPE, "")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# What a clone has of its own, and not of the template: random numbers, times, names, signals.
+# State that each clone must not share with the template: random numbers, times, names, signals.
 #
-# Nothing here goes by the process id, as the modules' own care does: it is the same in all cells.
+# The process id cannot be used to detect a fork, as the modules do: it is the same in all cells.
 
 TWISTER_WORDS = 624  # the state of that generator
 
@@ -11,7 +11,7 @@ def fresh_multiprocessing(process):
 
 
 def fresh_numpy(random):
-    # Of the words that seed() would find by a longer way.
+    # The same words as seed() would use, but faster.
     words = sys.modules["numpy"].frombuffer(os.urandom(4 * TWISTER_WORDS), "u4")
     random.set_state(("MT19937", words, TWISTER_WORDS))
 

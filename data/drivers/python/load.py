@@ -19,8 +19,8 @@ def read(path):
 
 
 def load_program(path, valued):
-    """Its code objects, to be run one after the other."""
-    # A new interpreter says the warnings again.
+    """Returns its code objects, to be run one after the other."""
+    # A new interpreter would print the warnings again.
     stderr, sys.stderr = sys.stderr, warnings
     try:
         source, parts = read(path), None

@@ -1,25 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-# The program's code in less memory than by its tree (graft.py).
+# Compiles the program's code in less memory than by its tree (graft.py).
 #
-# That tree is one of python objects, of types that are spread over the heap: to make it has a
-# clone copy three times as many pages as to compile the text. A template's extension catches what
-# a program raises; and the value can be had by compiling the last expression by itself.
+# That tree consists of python objects, of types that are spread over the heap: making it causes a
+# clone to copy three times as many pages as compiling the text. A template's extension catches the
+# exceptions of a program; and the value is found by compiling the last expression separately.
 
-# These start no expression,
+# These words never start an expression,
 STATEMENTS = (
     b"import from def class if for while with try async global nonlocal del pass assert raise"
 ).split()
-# these no statement,
+# these never start a statement,
 INSIDE = (b" ", b"\t", b"\n", b"#", b")", b"]", b"}", b"else:", b"else ", b"elif ", b"elif(")
 INSIDE += (b"except:", b"except ", b"except(", b"except*", b"finally:", b"finally ")
-# and these look at frames, of which there are two then, or make lines that are none of ours.
+# and these inspect frames, of which there are two then, or split lines differently than we do.
 OTHERWISE = (b"_getframe", b"currentframe", b"inspect", b"settrace", b"set_trace", b"breakpoint")
 OTHERWISE += (b"profile", b"monitoring", b"__future__", b"\r", b"\f")
 STRINGS = (b"'", b'"')
 
 
 def last_statement(source):
-    """Where the line starts that a last statement of the program can start with; None: unclear."""
+    """Start of the line that can begin the program's last statement; None: unclear."""
     if any(word in source for word in OTHERWISE):
         return None
     if any(b"coding" in line for line in source.split(b"\n", 2)[:2]):
@@ -37,8 +37,8 @@ def last_statement(source):
 
 
 def compile_parts(source, path, valued):
-    """The program's code and, if it ends in an expression whose value is wanted, that of the
-    expression by itself. None: it takes the tree to know.
+    """The program's code and, if it ends in an expression whose value is requested, that of the
+    expression alone. None: the tree is needed to decide.
     """
     if not valued:
         return (compile(source, path, "exec", 0, True),)
@@ -53,7 +53,7 @@ def compile_parts(source, path, valued):
             return compile(source[:at], path, "exec", 0, True), last
         except SyntaxError:
             pass
-    # What compiles by itself has no bracket that another line opens or closes: it is the last
+    # A line that compiles alone has no bracket that another line opens or closes: it is the last
     # statement, and no expression, unless it is several in one line.
     code = compile(tail, path, "exec", 0, True)
     if b";" in tail:

@@ -5,7 +5,7 @@ held = []  # the program's code, its module, and where the value goes
 
 
 def begin(_):
-    # What the frames of the driver have held is no business of the program.
+    # The program must not see objects of the driver's frames.
     trace = sys.last_traceback
     while trace:
         trace.tb_frame.clear()
@@ -17,8 +17,8 @@ def begin(_):
     if native:
         return native.program(parts, space)
     # Called without arguments, a module's code has its globals for locals. An iterator that has
-    # met its sentinel lets go of the function, hence of the globals: nothing of the driver's keeps
-    # the program's objects alive when the interpreter finalizes them.
+    # reached its sentinel releases the function, hence the globals: no reference of the driver
+    # keeps the program's objects alive when the interpreter finalizes them.
     return iter(FunctionType(parts[0], space), None)
 
 
@@ -32,8 +32,8 @@ def end(stages):
 
 
 class Index(type):
-    """The hook is `range`, which is called with an exception's type and asks that for its index:
-    the list of what a chain of iterators gives, of which the first is the program.
+    """The hook is `range`, which is called with an exception's type and asks that for its index: a
+    list of the results of a chain of iterators, of which the first is the program.
 
     No link of it is a python function, and since python 3.9 none counts as a level of recursion.
     """
@@ -44,8 +44,8 @@ class Index(type):
             end,
             zip(
                 map(list, map(begin, [None])),
-                # A tracer that the program leaves behind is to see the interpreter end, but not
-                # the driver.
+                # A tracer that the program leaves set must see the interpreter end, but not the
+                # driver.
                 iter(sys.gettrace, held),
                 map(sys.settrace, [None]),
                 map(sys.setprofile, [None]),

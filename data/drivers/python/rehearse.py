@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# What is done ahead, so that a clone need not: a first compilation, a whole run, a guarded one.
+# Work that is done ahead, so that a clone need not: a first compilation, a whole run, a guarded
+# one.
 
-REHEARSALS = 16  # python specializes what has run eight times or so
+REHEARSALS = 16  # python specializes code that has run about eight times
 
 WARM_UP = """
 def squares(n):
@@ -20,7 +21,7 @@ except ValueError as error:
 
 
 def warm_up():
-    """Pays for what an interpreter's first compilation, calls and output cost."""
+    """Pays the cost of an interpreter's first compilation, calls and output in advance."""
     before = set(sys.modules)
     stdout, sys.stdout = sys.stdout, io.TextIOWrapper(io.BytesIO())
     try:
@@ -44,10 +45,11 @@ x
 
 
 def rehearse(environment):
-    """What every run does, and no more: in a clone, each page written to is one to copy.
+    """Does what every run does, and no more: in a clone, each page written to must be copied.
 
-    It is done in a clone while nobody waits; and before in the template, often enough for python
-    to have specialized the code and bound its symbols, so that a clone has not to write that.
+    It is done in a clone before there is a request for it; and earlier in the template, often
+    enough for python to have specialized the code and bound its symbols, so that a clone need not
+    write that.
     """
     environment.replace(dict(environment.before))
     native.real_path(os.getcwd())
@@ -77,7 +79,7 @@ def rehearse_guard(text):
 
 
 def warm_guard():
-    """What the guard costs at its first use is paid ahead."""
+    """Pays the cost of the guard's first use in advance."""
     if "Guard" not in globals():
         return  # the driver by itself
     import fcntl

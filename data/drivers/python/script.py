@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# A cold run that wants a value: this text is the interpreter's script.
+# A cold run with a value: this text is the interpreter's script.
 
 
 def be_script():

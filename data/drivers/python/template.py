@@ -3,7 +3,7 @@
 
 
 def settle():
-    """Removes what the imports have left besides modules; returns all generators of random."""
+    """Removes side effects of the imports besides modules; returns all generators of random."""
     import gc
 
     cache = sys.path_importer_cache
@@ -18,7 +18,7 @@ def settle():
     grafts.append(parse(SKELETON, ""))
     gc.collect()
     kind = getattr(sys.modules.get("_random"), "Random", ())
-    # Modules have hidden ones. Those that had a constant for a seed cannot be told from others.
+    # Modules have hidden ones. Those with a constant seed cannot be distinguished from others.
     generators = [it for it in gc.get_objects() if issubclass(type(it), kind)]
     gc.freeze()
     return generators
@@ -50,7 +50,7 @@ def be_template(serve, names, leave):
     fresh_signals()
     generators = settle()
 
-    # To let go of these is to write to each object that they hold.
+    # Releasing these would write to each object that they hold.
     kept.extend((sys._getframe().f_code, sys._getframe(1).f_code, sys._getframe(2).f_code))
     kept.extend((environment, generators, sys.modules["__main__"], os.environ._data))
     order = serve()
@@ -82,7 +82,7 @@ def be_template(serve, names, leave):
         rest = take_guard(words, pipe) if words[:1] == [GUARD_WORD] else words
         start(rest, options, "", pipe)
     except Exception:
-        # Cold, or a module of another make than expected: better late than not fresh.
+        # Cold, or an unexpected version of a module: a slow start is better than shared state.
         if GUARD_WORD in words[:2]:
             try:
                 exec_guarded(argv[0], words, entries, value_fd, session)

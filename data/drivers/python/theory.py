@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# Runs a program in an interpreter that is already there, as `python3 SOURCE ARGUMENTS` would.
+# Runs a program in an existing interpreter, as `python3 SOURCE ARGUMENTS` would.
 #
 # It is used in two ways:
 #  - In a template the text is executed with `serve` and `preload` among its globals. The modules
-#    are imported, the heap is frozen, serve() is called. It comes back in clones only, one for each
+#    are imported, the heap is frozen, serve() is called. It returns only in clones, one for each
 #    run, with the run's arguments, environment and value descriptor; or, in a clone that is made
 #    before there is a run for it, with a function that waits for one and returns these.
 #  - As a script, `python3 python.py SOURCE ARGUMENTS`, for a cold run that wants a value: the value
@@ -11,28 +11,29 @@
 #
 # The program must not find the driver below it: not in tracebacks, not in inspect.stack(), not by
 # the stack levels of warnings, not in the depth at which recursion ends. When an interpreter
-# reports an uncaught exception, it calls the hook with no frame left. So the driver ends by one,
-# and the hook is made to run the program: see Index. That way the interpreter also ends as ever:
-# threads are joined, atexit's functions run, objects are finalized, files are flushed.
+# reports an uncaught exception, it calls the hook with no frame left. So the driver ends with an
+# exception, and the hook is made to run the program: see Index. That way the interpreter also ends
+# as usual: threads are joined, atexit's functions run, objects are finalized, files are flushed.
 #
 # The value is that of the last statement, if that is an expression and not None, or else that of
-# the global `result`. JSON must have its like.
+# the global `result`. It must be possible to write it as JSON.
 #
-# Where the code is guarded, the texts of data/guard come before this one, and an order for them
-# before the source's path. Then nothing of the program runs before the guard has looked at it.
+# Where the code is guarded, the texts of data/guard come before this one, and an assignment for
+# them before the source's path. Then nothing of the program runs before the guard has checked it.
 #
 # Its parts are joined to one text when brig is built, in the order of the Makefile's list: each but
-# the last only defines. One text, because a program may find no module of ours, and because a cell
-# that starts has less to open.
+# the last only defines. One text, because a program must not find a module of the driver, and
+# because a starting cell then opens fewer files.
 #
-# What a running interpreter cannot imitate (a source that does not compile, PYTHON* variables,
-# another character set) is left to a new one that takes its place by exec: see Cold.
+# Cases that a running interpreter cannot imitate (a source that does not compile, PYTHON*
+# variables, another character set) are left to a new interpreter, which replaces it by exec: see
+# Cold.
 import io
 import os
 import sys
 
 SCRIPT_VALUE_FD = 3
-HIGH_FD = 255  # above the program's own files, below any limit that can be meant
+HIGH_FD = 255  # above the program's own files, below any reasonable limit
 GUARD_WORD = "/etc/brig/guard"
 
 # Names in the program's globals that no source text can spell.
