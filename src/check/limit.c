@@ -14,7 +14,7 @@ static const struct limit_info *find_limit(const char *text, size_t length, stru
 	char name[32];
 
 	snprintf(name, sizeof(name), "%.*s", length < sizeof(name) ? (int)length : 31, text);
-	for (size_t i = 0; i < limit_table_count; i++) {
+	for (size_t i = 0; i < LIMITS_COUNT; i++) {
 		suggest(&best, name, limit_table[i].key);
 		if (strcmp(name, limit_table[i].key) == 0) {
 			return &limit_table[i];

@@ -84,7 +84,7 @@ static void find_limits(struct finder *finder)
 	struct brig_limits held = finder->p->spec.limits, usual = finder->p->policy->limits;
 	struct brig_limits most = finder->p->policy->ceiling;
 
-	for (size_t i = 0; i < limit_table_count; i++) {
+	for (size_t i = 0; i < LIMITS_COUNT; i++) {
 		const struct limit_info *info = &limit_table[i];
 		uint64_t value = *limit_of(&held, info);
 		struct run_rule *rule = add(finder, "limits", info->key);

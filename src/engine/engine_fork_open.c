@@ -14,7 +14,7 @@ int fork_check_limits(const struct local_session *from, const struct brig_limits
 {
 	struct brig_limits has = from->session->asked, most = *may;
 
-	for (size_t i = 0; i < limit_table_count; i++) {
+	for (size_t i = 0; i < LIMITS_COUNT; i++) {
 		uint64_t bound = *limit_of(&most, &limit_table[i]);
 		if (bound && *limit_of(&has, &limit_table[i]) > bound) {
 			error_set(err, BRIG_E_INPUT, EINVAL,
@@ -29,7 +29,7 @@ int fork_check_limits(const struct local_session *from, const struct brig_limits
 /* The smaller one of each; 0: no limit. */
 static struct brig_limits least(struct brig_limits caller, struct brig_limits opener)
 {
-	for (size_t i = 0; i < limit_table_count; i++) {
+	for (size_t i = 0; i < LIMITS_COUNT; i++) {
 		uint64_t *a = limit_of(&caller, &limit_table[i]);
 		uint64_t b = *limit_of(&opener, &limit_table[i]);
 		*a = !*a || (b && b < *a) ? b : *a;

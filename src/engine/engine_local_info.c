@@ -46,7 +46,7 @@ int local_policies(struct local *local, const struct engine_call *call, struct e
 static void print_limits(struct json_out *json, struct brig_limits limits)
 {
 	json_open(json, "limits", '{');
-	for (size_t i = 0; i < limit_table_count; i++) {
+	for (size_t i = 0; i < LIMITS_COUNT; i++) {
 		const struct limit_info *info = &limit_table[i];
 		uint64_t value = *limit_of(&limits, info);
 		if (info->unit == UNIT_TIME) {

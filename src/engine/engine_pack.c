@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/id.h"
+#include "base/limits.h"
 
 #define MAGIC 0x6c6c61636769726cu
 #define NONE  UINT64_MAX /* as a length: NULL */
@@ -27,33 +28,10 @@ static const size_t numbers[] = {
 	FIELD(list_max),
 	FIELD(idle_ns),
 	FIELD(life_ns),
-	FIELD(run.limits.wall_ns),
-	FIELD(run.limits.cpu_ns),
-	FIELD(run.limits.cpu_millicores),
-	FIELD(run.limits.memory_bytes),
-	FIELD(run.limits.processes),
-	FIELD(run.limits.disk_bytes),
-	FIELD(run.limits.disk_inodes),
-	FIELD(run.limits.open_files),
-	FIELD(run.limits.file_bytes),
-	FIELD(run.limits.stdout_bytes),
-	FIELD(run.limits.stderr_bytes),
-	FIELD(run.limits.net_bytes),
-	FIELD(run.limits.grace_ns),
-	FIELD(run.limits_most.wall_ns),
-	FIELD(run.limits_most.cpu_ns),
-	FIELD(run.limits_most.cpu_millicores),
-	FIELD(run.limits_most.memory_bytes),
-	FIELD(run.limits_most.processes),
-	FIELD(run.limits_most.disk_bytes),
-	FIELD(run.limits_most.disk_inodes),
-	FIELD(run.limits_most.open_files),
-	FIELD(run.limits_most.file_bytes),
-	FIELD(run.limits_most.stdout_bytes),
-	FIELD(run.limits_most.stderr_bytes),
-	FIELD(run.limits_most.net_bytes),
-	FIELD(run.limits_most.grace_ns),
 };
+
+/* Each is a row of LIMITS_COUNT numbers. */
+static const size_t limits[] = { FIELD(run.limits), FIELD(run.limits_most) };
 
 static const size_t flags[] = {
 	FIELD(stream),      FIELD(run.changes), FIELD(run.want_value),
@@ -160,6 +138,9 @@ int engine_pack(const struct engine_call *call, char **ret, size_t *ret_size)
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
 		put_number(&out, *(const uint64_t *)(const void *)(base + numbers[i]));
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
+		buf_add(&out, base + limits[i], sizeof(struct brig_limits));
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(flags); i++) {
 		put_number(&out, *(const bool *)(base + flags[i]));
@@ -362,6 +343,11 @@ static void get_fields(struct pack_reader *in, struct engine_unpacked *ret)
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
 		*(uint64_t *)(void *)(base + numbers[i]) = get_number(in);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
+		for (size_t j = 0; j < LIMITS_COUNT; j++) {
+			((uint64_t *)(void *)(base + limits[i]))[j] = get_number(in);
+		}
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(flags); i++) {
 		*(bool *)(base + flags[i]) = get_bounded(in, 1);

@@ -2,12 +2,14 @@
 /* Facts of a result: see result_facts.h. */
 #include "ledger/result_facts.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include <brig/brig.h>
 
 #include "base/cleanup.h"
 #include "base/json/json_out.h"
+#include "base/limits.h"
 
 #define TEXT_MAX        256
 #define CONNECTIONS_MAX 8
@@ -51,12 +53,6 @@ static const char *const denial_keys[] = { "call", "count", "meaning", "reason",
 static const char *const usage_keys[] = { "cpu_ms",    "disk_bytes",     "memory_peak_bytes",
 					  "net_bytes", "processes_peak", "wall_ms",
 					  NULL };
-static const char *const limit_keys[] = {
-	"cpu_millicores", "cpu_ms",    "disk_bytes", "disk_inodes", "file_bytes",
-	"memory_bytes",   "net_bytes", "open_files", "processes",   "stderr_bytes",
-	"stdout_bytes",   "wall_ms",   NULL,
-};
-
 static const enum brig_event_kind event_order[BRIG_EVENT_KINDS] = {
 	BRIG_EVENT_CALL_DENIED,  BRIG_EVENT_CALL_WATCHED,  BRIG_EVENT_CONNECTION_REFUSED,
 	BRIG_EVENT_FILE_WATCHED, BRIG_EVENT_GUARD_REFUSED, BRIG_EVENT_LIMIT_TOUCHED,
@@ -74,6 +70,22 @@ static void add_part(struct json_out *out, const char *key, const json_t *from,
 		add_fact(out, keys[i], json_object_get(from, keys[i]));
 	}
 	json_close(out, '}');
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static void add_limits(struct json_out *out, const json_t *limits)
+{
+	const char *names[LIMITS_COUNT + 1] = { NULL };
+
+	for (size_t i = 0; i < LIMITS_COUNT; i++) {
+		names[i] = limit_table[i].name;
+	}
+	qsort(names, LIMITS_COUNT, sizeof(names[0]), compare_names);
+	add_part(out, "limits", limits, names);
 }
 
 /* The hosts that it connected to, or tried to; only for runs that had a network. */
@@ -148,7 +160,7 @@ void result_facts(const struct result_origin *origin, const json_t *result, stru
 	json_text(&out, "execution", origin->execution);
 	add_fact(&out, "exit_code", json_object_get(result, "exit_code"));
 	add_either(&out, "language", result, origin->language);
-	add_part(&out, "limits", json_object_get(result, "limits"), limit_keys);
+	add_limits(&out, json_object_get(result, "limits"));
 	add_network(&out, json_object_get(result, "network"));
 	add_either(&out, "policy", result, origin->policy);
 	add_fact(&out, "provider", json_object_get(result, "provider"));

@@ -9,7 +9,7 @@
 
 static const struct limit_info *find_limit(const char *name)
 {
-	for (size_t i = 0; i < limit_table_count; i++) {
+	for (size_t i = 0; i < LIMITS_COUNT; i++) {
 		if (strcmp(limit_table[i].name, name) == 0) {
 			return &limit_table[i];
 		}
@@ -17,12 +17,6 @@ static const struct limit_info *find_limit(const char *name)
 	return NULL;
 }
 
-static uint64_t value_of(const struct brig_limits *limits, const struct limit_info *info)
-{
-	return *(const uint64_t *)(const void *)((const char *)limits + info->offset);
-}
-
-/* The other way to do with little output. */
 static const char *also(const struct limit_info *info)
 {
 	bool output = strcmp(info->key, "stdout") == 0 || strcmp(info->key, "stderr") == 0;
@@ -42,8 +36,8 @@ static void say_room(const struct limit_info *info, const struct policy *policy,
 	snprintf(result->remedy + length, sizeof(result->remedy) - length,
 		 " Or ask for more: %s (%s), up to %s.", info->option, info->name, most);
 	/* A request that asked for less than the policy gives leaves the operator nothing to do. */
-	uint64_t given = value_of(&policy->limits, info);
-	if (value_of(&result->limits, info) < given) {
+	uint64_t given = limit_value(&policy->limits, info);
+	if (limit_value(&result->limits, info) < given) {
 		unit_format(info->unit, given, most, sizeof(most));
 		snprintf(result->operator_remedy, sizeof(result->operator_remedy),
 			 "The request asked for less than policy %s gives, %s.%s", policy->name,
@@ -85,9 +79,9 @@ void remedy_limit(const struct remedy_for *who, struct brig_result *result)
 			 "Raise compile.limits.%s in policy %s.", info->key, who->policy->name);
 		return;
 	}
-	uint64_t value = value_of(&result->limits, info);
-	uint64_t ceiling = value_of(&who->policy->ceiling, info);
-	uint64_t own = value_of(&who->most, info);
+	uint64_t value = limit_value(&result->limits, info);
+	uint64_t ceiling = limit_value(&who->policy->ceiling, info);
+	uint64_t own = limit_value(&who->most, info);
 	bool callers = own && own < ceiling;
 	uint64_t bound = callers ? own : ceiling;
 

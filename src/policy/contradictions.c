@@ -26,7 +26,7 @@ static int check_ceiling(struct policy_reader *reader)
 {
 	struct policy *policy = reader->policy;
 
-	for (size_t i = 0; i < limit_table_count; i++) {
+	for (size_t i = 0; i < LIMITS_COUNT; i++) {
 		const struct limit_info *info = &limit_table[i];
 		uint64_t limit = *limit_of(&policy->limits, info);
 		uint64_t ceiling = *limit_of(&policy->ceiling, info);

@@ -29,7 +29,7 @@ static void policy_freep(struct policy **policy)
 /* A ceiling that is not set equals the limit; a compiler gets the same limits as a program. */
 static void fill_limits(struct policy *policy)
 {
-	for (size_t i = 0; i < limit_table_count; i++) {
+	for (size_t i = 0; i < LIMITS_COUNT; i++) {
 		uint64_t limit = *limit_of(&policy->limits, &limit_table[i]);
 		uint64_t *ceiling = limit_of(&policy->ceiling, &limit_table[i]);
 		uint64_t *compile = limit_of(&policy->compile_limits, &limit_table[i]);

@@ -18,7 +18,7 @@ struct policy *policy_new(void)
 	policy->network = (struct policy_network){ .connections = 32,
 						   .connections_total = 10000,
 						   .rate = 100 };
-	for (size_t i = 0; i < limit_table_count; i++) {
+	for (size_t i = 0; i < LIMITS_COUNT; i++) {
 		*limit_of(&policy->limits, &limit_table[i]) = limit_table[i].usual;
 	}
 	return policy;

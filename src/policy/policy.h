@@ -8,8 +8,8 @@
 #define BRIG_POLICY_POLICY_H
 
 #include "base/error.h"
+#include "base/limits.h"
 #include "base/strlist.h"
-#include "base/units.h"
 #include "kernel/filter/filter.h"
 #include "kernel/layers.h"
 #include "net/rule.h"
@@ -131,25 +131,6 @@ struct policy {
 	struct filter filter;    /* the resulting table */
 	char extends[65];        /* the name of the policy that it extends; or "" */
 };
-
-/* The table of all limits: used for parsing, merging, options, results and documentation. */
-struct limit_info {
-	const char *key;    /* in policies: "memory" */
-	const char *name;   /* in results: "memory_bytes"; "wall_ms" for values in ns */
-	const char *option; /* "--memory" */
-	enum unit unit;
-	size_t offset;  /* in struct brig_limits */
-	uint64_t least; /* smallest value that makes sense */
-	uint64_t most;
-	uint64_t usual; /* the default of a policy */
-	const char *about;
-};
-extern const struct limit_info limit_table[];
-extern const size_t limit_table_count;
-static inline uint64_t *limit_of(struct brig_limits *limits, const struct limit_info *info)
-{
-	return (uint64_t *)((char *)limits + info->offset);
-}
 
 /* The sources of policies: operator's directory first, then built-in ones. */
 struct policy_source {

@@ -252,7 +252,7 @@ int read_policy(struct policy_reader *reader)
 
 static void clip_limits(struct brig_limits *limits, const struct brig_limits *ceiling)
 {
-	for (size_t i = 0; i < limit_table_count; i++) {
+	for (size_t i = 0; i < LIMITS_COUNT; i++) {
 		struct brig_limits most = *ceiling;
 		uint64_t value = *limit_of(&most, &limit_table[i]);
 		uint64_t *limit = limit_of(limits, &limit_table[i]);

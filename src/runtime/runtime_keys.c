@@ -8,31 +8,14 @@
 #define AT(field)    .offset = offsetof(struct runtime, field)
 #define SIZED(field) AT(field), .size = sizeof(((struct runtime *)0)->field)
 
-/* NOLINTBEGIN(bugprone-macro-parentheses): the name of a member takes none */
-/* The compiler's cell: its limits, and the minimum that a request cannot lower. */
-#define CELL_KEYS(name, member)                                                                    \
-	static const struct runtime_key name[] = {                                                 \
-		{ "wall", KEY_NUMBER, AT(member.wall_ns), .unit = UNIT_TIME },                     \
-		{ "cpu", KEY_NUMBER, AT(member.cpu_ns), .unit = UNIT_TIME },                       \
-		{ "memory", KEY_NUMBER, AT(member.memory_bytes), .unit = UNIT_BYTES },             \
-		{ "processes", KEY_NUMBER, AT(member.processes), .unit = UNIT_COUNT },             \
-		{ "disk", KEY_NUMBER, AT(member.disk_bytes), .unit = UNIT_BYTES },                 \
-		{ "inodes", KEY_NUMBER, AT(member.disk_inodes), .unit = UNIT_COUNT },              \
-		{ "open_files", KEY_NUMBER, AT(member.open_files), .unit = UNIT_COUNT },           \
-		{ "file_size", KEY_NUMBER, AT(member.file_bytes), .unit = UNIT_BYTES },            \
-		{ 0 },                                                                             \
-	}
-CELL_KEYS(limit_keys, compile_limits);
-CELL_KEYS(compile_least_keys, compile_least);
-/* NOLINTEND(bugprone-macro-parentheses) */
-
 static const struct runtime_key compile_keys[] = {
 	{ "argv", KEY_LIST, AT(compile), .rule = rule_argv },
 	{ "output", KEY_TEXT, SIZED(output), .rule = rule_file },
 	{ "env", KEY_ENV, AT(compile_env), .rule = rule_text },
 	{ "closure", KEY_LIST, AT(compile_closure), .rule = rule_closure },
-	{ "limits", KEY_OBJECT, .keys = limit_keys },
-	{ "least", KEY_OBJECT, .keys = compile_least_keys },
+	/* of the compiler's cell, and the minimum that a request cannot lower */
+	{ "limits", KEY_LIMITS, AT(compile_limits) },
+	{ "least", KEY_LIMITS, AT(compile_least) },
 	{ 0 },
 };
 

@@ -16,6 +16,7 @@ enum key_kind {
 	KEY_LIST,   /* struct strlist, of an array of texts */
 	KEY_ENV,    /* struct strlist of NAME=VALUE, of an object */
 	KEY_NUMBER, /* uint64_t, by unit */
+	KEY_LIMITS, /* struct brig_limits, by the table of limits: those of a compiler */
 	KEY_OBJECT, /* nested keys */
 };
 

@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/id.h"
 #include "base/json/json_in.h"
+#include "base/limits.h"
 #include "runtime/runtime.h"
 #include "runtime/runtime_keys.h"
 
@@ -174,6 +175,50 @@ static int set_number(const struct parse *parse, const struct runtime_key *key, 
 	return 0;
 }
 
+static int unknown_limit(const struct parse *parse, const char *path)
+{
+	_cleanup_(buf_done)
+	struct buf known = { 0 };
+	int r = FAIL(parse, path, "unknown limit");
+
+	for (size_t i = 0; i < LIMITS_COUNT; i++) {
+		if (limit_table[i].of_compiler) {
+			buf_addf(&known, "%s%s", known.size ? ", " : "", limit_table[i].key);
+		}
+	}
+	error_remedy(parse->err, "the valid limits are %s", known.data ? known.data : "");
+	return r;
+}
+
+static int set_limits(const struct parse *parse, const struct runtime_key *key, const char *path,
+		      json_t *value)
+{
+	const char *name;
+	json_t *item;
+
+	if (!json_is_object(value)) {
+		return FAIL(parse, path, "must be an object");
+	}
+	json_object_foreach(value, name, item)
+	{
+		const struct limit_info *info = limit_find(name);
+		char item_path[PATH_SIZE];
+
+		(void)snprintf(item_path, sizeof(item_path), "%.80s.%.80s", path, name);
+		if (!info || !info->of_compiler) {
+			return unknown_limit(parse, item_path);
+		}
+		struct runtime_key limit = { .name = name,
+					     .offset = key->offset + info->offset,
+					     .unit = info->unit };
+		int r = set_number(parse, &limit, item_path, item);
+		if (r < 0) {
+			return r;
+		}
+	}
+	return 0;
+}
+
 static int set_object(const struct parse *parse, const struct runtime_key *keys, const char *path,
 		      json_t *value);
 
@@ -193,6 +238,8 @@ static int set_key(const struct parse *parse, const struct runtime_key *key, con
 		return set_env(parse, key, path, value);
 	case KEY_NUMBER:
 		return set_number(parse, key, path, value);
+	case KEY_LIMITS:
+		return set_limits(parse, key, path, value);
 	case KEY_OBJECT:
 		return set_object(parse, key->keys, path, value);
 	}

@@ -18,7 +18,7 @@ static void hold(int truth)
 
 static void check(struct policy *policy)
 {
-	for (size_t i = 0; i < limit_table_count; i++) {
+	for (size_t i = 0; i < LIMITS_COUNT; i++) {
 		hold(*limit_of(&policy->limits, &limit_table[i]) <=
 		     *limit_of(&policy->ceiling, &limit_table[i]));
 		hold(*limit_of(&policy->limits, &limit_table[i]) >= limit_table[i].least);

@@ -165,7 +165,7 @@ def test_request_tightens_the_compilers_limits(brig):
     (config / "runtimes" / "slow.json").write_text(
         '{"extensions": ["slow"], "source": "code.slow", "program": ["/bin/bash"],'
         '"compile": {"argv": ["{program}", "-c", "while :; do :; done"],'
-        '"output": "program", "least": {"cpu": "300ms", "memory": "32M"}},'
+        '"output": "program", "least": {"cpu_time": "300ms", "memory": "32M"}},'
         '"run": {"argv": ["{output}", "{args}"]}, "closure": ["@libs", "@shell"]}')
     for asked, got in (("600ms", 600), ("10ms", 300)):
         result = brig.result("--config", config, "--cpu-time", asked, "--memory", "16M",

@@ -72,7 +72,7 @@ static void test_limit_table(void **state)
 	struct policy *strict = load(&built_in, "strict");
 
 	(void)state;
-	for (size_t i = 0; i < limit_table_count; i++) {
+	for (size_t i = 0; i < LIMITS_COUNT; i++) {
 		const struct limit_info *info = &limit_table[i];
 
 		assert_int_equal(*limit_of(&standard->limits, info), info->usual);
@@ -82,7 +82,7 @@ static void test_limit_table(void **state)
 		assert_true(info->least <= info->most);
 		assert_int_equal(strncmp(info->option, "--", 2), 0);
 	}
-	assert_int_equal(limit_table_count * sizeof(uint64_t), sizeof(struct brig_limits));
+	assert_int_equal(LIMITS_COUNT * sizeof(uint64_t), sizeof(struct brig_limits));
 	policy_free(standard);
 	policy_free(strict);
 }

@@ -36,7 +36,7 @@ static void limits_table(const struct policy *policy, struct buf *out)
 
 	buf_addf(out, "\n%-17s %12s %12s %12s  %s\n", "LIMIT", "DEFAULT", "CEILING", "COMPILER",
 		 "OF");
-	for (size_t i = 0; i < limit_table_count; i++) {
+	for (size_t i = 0; i < LIMITS_COUNT; i++) {
 		const struct limit_info *info = &limit_table[i];
 		char usual[40], most[40], building[40];
 
@@ -195,7 +195,7 @@ static void json_limits(struct json_out *json, const char *key, const struct bri
 	struct brig_limits copy = *limits;
 
 	json_open(json, key, '{');
-	for (size_t i = 0; i < limit_table_count; i++) {
+	for (size_t i = 0; i < LIMITS_COUNT; i++) {
 		const struct limit_info *info = &limit_table[i];
 		if (info->unit == UNIT_TIME) {
 			json_ms(json, info->name, *limit_of(&copy, info));

@@ -193,7 +193,7 @@ size_t run_options(enum run_command command, struct option_info ret[RUN_OPTIONS_
 	for (size_t i = 0; i < ARRAY_SIZE(first); i++) {
 		ret[count++] = first[i].option;
 	}
-	for (size_t i = 0; i < limit_table_count; i++) {
+	for (size_t i = 0; i < LIMITS_COUNT; i++) {
 		const struct limit_info *info = &limit_table[i];
 		/* A limit on something that cells do not have is not an option. */
 		if (info->option && info->most > 0 && count < RUN_OPTIONS_MAX - ARRAY_SIZE(last)) {

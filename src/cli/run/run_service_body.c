@@ -147,7 +147,7 @@ static void add_limits(const struct brig_limits *limits, struct json_out *out)
 	struct brig_limits copy = *limits;
 
 	json_open(out, "limits", '{');
-	for (size_t i = 0; i < limit_table_count; i++) {
+	for (size_t i = 0; i < LIMITS_COUNT; i++) {
 		const struct limit_info *info = &limit_table[i];
 		uint64_t value = *limit_of(&copy, info);
 

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/id.h"
 #include "base/json/json_in.h"
+#include "base/limits.h"
 #include "front/request/execution_request.h"
 
 #define HASH_PREFIX "blake2b:"
@@ -296,40 +297,17 @@ int token_allows(const struct token *token, const char *policy, struct problem *
 	return -EACCES;
 }
 
-struct bound {
-	const char *name;
-	size_t offset;
-	uint64_t scale; /* how many of the internal unit are one of the caller's unit */
-};
-
-#define LIMIT(name) offsetof(struct brig_limits, name)
-
-static const struct bound bounds[] = {
-	{ "wall_ms", LIMIT(wall_ns), 1000000 },         { "cpu_ms", LIMIT(cpu_ns), 1000000 },
-	{ "cpu_millicores", LIMIT(cpu_millicores), 1 }, { "memory_bytes", LIMIT(memory_bytes), 1 },
-	{ "processes", LIMIT(processes), 1 },           { "disk_bytes", LIMIT(disk_bytes), 1 },
-	{ "disk_inodes", LIMIT(disk_inodes), 1 },       { "open_files", LIMIT(open_files), 1 },
-	{ "file_bytes", LIMIT(file_bytes), 1 },         { "stdout_bytes", LIMIT(stdout_bytes), 1 },
-	{ "stderr_bytes", LIMIT(stderr_bytes), 1 },     { "net_bytes", LIMIT(net_bytes), 1 },
-	{ "grace_ms", LIMIT(grace_ns), 1000000 },
-};
-
-static uint64_t limit_at(const struct brig_limits *limits, size_t offset)
-{
-	return *(const uint64_t *)(const void *)((const char *)limits + offset);
-}
-
 int token_bound(const struct token *token, const struct brig_limits *limits,
 		struct problem *problem)
 {
-	for (size_t i = 0; token && i < ARRAY_SIZE(bounds); i++) {
-		const struct bound *bound = &bounds[i];
-		uint64_t ceiling = limit_at(&token->ceilings, bound->offset);
+	for (size_t i = 0; token && i < LIMITS_COUNT; i++) {
+		const struct limit_info *info = &limit_table[i];
+		uint64_t ceiling = limit_value(&token->ceilings, info);
 
-		if (ceiling && limit_at(limits, bound->offset) > ceiling) {
+		if (ceiling && limit_value(limits, info) > ceiling) {
 			problem_set(problem, PROBLEM_INVALID_REQUEST,
-				    "limits.%s: at most %llu with this token", bound->name,
-				    (unsigned long long)(ceiling / bound->scale));
+				    "limits.%s: at most %llu with this token", info->name,
+				    (unsigned long long)(ceiling / limit_scale(info)));
 			return -ERANGE;
 		}
 	}

@@ -3,6 +3,7 @@
 #include "front/request/execution_request_parts.h"
 
 #include "base/cleanup.h"
+#include "base/limits.h"
 
 #define MS_MAX    UINT64_C(1000000000000)
 #define BYTES_MAX (UINT64_C(1) << 50)
@@ -45,39 +46,47 @@ static int asked_count(void *into, const struct field *field, json_t *value, con
 	return 0;
 }
 
-/* The smallest value that makes sense, and a value above the limits of any policy. */
-#define LIMIT(key, take, name, least, most)                                                        \
-	{                                                                                          \
-		key, take, offsetof(struct brig_limits, name), least, most                         \
+/*
+ * The fields of the table of limits, with these functions for times and for numbers. A limit whose
+ * least value is above 1 is left to the policy, whose refusal names the range.
+ */
+typedef int (*take_function)(void *into, const struct field *field, json_t *value,
+			     const char *where, struct problem *problem);
+
+static void limit_fields(take_function ms, take_function count, struct field fields[LIMITS_COUNT])
+{
+	for (size_t i = 0; i < LIMITS_COUNT; i++) {
+		const struct limit_info *info = &limit_table[i];
+		bool time = info->unit == UNIT_TIME;
+		fields[i] = (struct field){
+			.name = info->name,
+			.take = time ? ms : count,
+			.offset = info->offset,
+			.min = time                            ? info->least != 0
+			       : info->unit == UNIT_MILLICORES ? info->least
+			       : info->least > 1               ? 2
+							       : 1,
+			.max = time ? MS_MAX : BYTES_MAX,
+		};
 	}
-#define LIMITS(ms, count)                                                                          \
-	LIMIT("wall_ms", ms, wall_ns, 1, MS_MAX), LIMIT("cpu_ms", ms, cpu_ns, 1, MS_MAX),          \
-		LIMIT("cpu_millicores", count, cpu_millicores, 10, BYTES_MAX),                     \
-		LIMIT("memory_bytes", count, memory_bytes, 2, BYTES_MAX),                          \
-		LIMIT("processes", count, processes, 1, BYTES_MAX),                                \
-		LIMIT("disk_bytes", count, disk_bytes, 2, BYTES_MAX),                              \
-		LIMIT("disk_inodes", count, disk_inodes, 2, BYTES_MAX),                            \
-		LIMIT("open_files", count, open_files, 2, BYTES_MAX),                              \
-		LIMIT("file_bytes", count, file_bytes, 1, BYTES_MAX),                              \
-		LIMIT("stdout_bytes", count, stdout_bytes, 1, BYTES_MAX),                          \
-		LIMIT("stderr_bytes", count, stderr_bytes, 1, BYTES_MAX),                          \
-		LIMIT("net_bytes", count, net_bytes, 1, BYTES_MAX),                                \
-		LIMIT("grace_ms", ms, grace_ns, 0, MS_MAX)
+}
 
 int execution_request_ceilings(json_t *value, const char *where, struct brig_limits *ret,
 			       struct problem *problem)
 {
-	static const struct field fields[] = { LIMITS(field_ms, field_count) };
+	struct field fields[LIMITS_COUNT];
 
-	return fields_read(value, where, fields, ARRAY_SIZE(fields), ret, problem);
+	limit_fields(field_ms, field_count, fields);
+	return fields_read(value, where, fields, LIMITS_COUNT, ret, problem);
 }
 
 int execution_request_take_limits(void *into, const struct field *field, json_t *value,
 				  const char *where, struct problem *problem)
 {
-	static const struct field fields[] = { LIMITS(execution_request_take_ms, asked_count) };
+	struct field fields[LIMITS_COUNT];
 
 	(void)field;
-	return fields_read(value, where, fields, ARRAY_SIZE(fields),
+	limit_fields(execution_request_take_ms, asked_count, fields);
+	return fields_read(value, where, fields, LIMITS_COUNT,
 			   &((struct execution_request_fields *)into)->limits, problem);
 }

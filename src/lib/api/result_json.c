@@ -234,7 +234,7 @@ static void add_limits(struct json_out *out, const struct brig_limits *limits)
 	struct brig_limits copy = *limits;
 
 	json_open(out, "limits", '{');
-	for (size_t i = 0; i < limit_table_count; i++) {
+	for (size_t i = 0; i < LIMITS_COUNT; i++) {
 		const struct limit_info *info = &limit_table[i];
 		quantity(out, info->name, info->name, *limit_of(&copy, info));
 	}

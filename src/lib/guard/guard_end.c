@@ -41,7 +41,7 @@ static const struct end ends[] = {
 	  "Raise guard.recursion of the policy." },
 };
 
-static uint64_t limit_value(const struct guard *guard, const struct end *end)
+static uint64_t guard_limit_value(const struct guard *guard, const struct end *end)
 {
 	return *(const uint64_t *)(const void *)((const char *)guard + end->limit);
 }
@@ -57,7 +57,7 @@ static const struct end *find(const struct guard *guard, const char *text, const
 		}
 		*ret = text + length + 1;
 		bool has = guard->mode >= ends[i].least &&
-			   (!ends[i].limit || limit_value(guard, &ends[i]));
+			   (!ends[i].limit || guard_limit_value(guard, &ends[i]));
 		return has ? &ends[i] : NULL;
 	}
 	return NULL;
@@ -92,7 +92,7 @@ void guard_end(const struct guard *guard, const char *text, struct brig_result *
 	snprintf(result->cause, sizeof(result->cause), "%s", end->limit ? end->rule : "guard");
 	if (end->limit) {
 		snprintf(result->limit_name, sizeof(result->limit_name), "%s", end->rule);
-		result->limit = result->peak = limit_value(guard, end);
+		result->limit = result->peak = guard_limit_value(guard, end);
 	}
 	if (end->ends) {
 		result->status = BRIG_DENIED;

@@ -148,11 +148,11 @@ void learn_print_limits(const struct learn *learn, const struct learn_origin *or
 	struct brig_limits had = origin->result->limits;
 
 	buf_adds(out, "\t\"limits\": {\n");
-	for (size_t i = 0; i < limit_table_count; i++) {
+	for (size_t i = 0; i < LIMITS_COUNT; i++) {
 		const struct limit_info *info = &limit_table[i];
 		uint64_t value = limit_for(learn, origin, info, *limit_of(&had, info));
 
-		print_limit(learn, info, value, i + 1 == limit_table_count, out);
+		print_limit(learn, info, value, i + 1 == LIMITS_COUNT, out);
 	}
 	buf_adds(out, "\t},\n");
 	if (!origin->compiled) {
@@ -162,10 +162,10 @@ void learn_print_limits(const struct learn *learn, const struct learn_origin *or
 	buf_adds(out, "\t// A compiler runs in a cell of its own, with the calls below; its limits "
 		      "are\n\t// those of the policy that this was learned under.\n"
 		      "\t\"compile\": { \"limits\": {\n");
-	for (size_t i = 0; i < limit_table_count; i++) {
+	for (size_t i = 0; i < LIMITS_COUNT; i++) {
 		buf_addf(out, "\t\t\"%s\": ", limit_table[i].key);
 		print_value(out, limit_table[i].unit, *limit_of(&had, &limit_table[i]));
-		buf_adds(out, i + 1 < limit_table_count ? ",\n" : "\n");
+		buf_adds(out, i + 1 < LIMITS_COUNT ? ",\n" : "\n");
 	}
 	buf_adds(out, "\t} },\n");
 }

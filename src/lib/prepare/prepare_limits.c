@@ -11,7 +11,7 @@
 /* A runtime's own limits are for what it needs less of: they never widen the policy's. */
 static void tighten(struct brig_limits *limits, const struct brig_limits *by)
 {
-	for (size_t i = 0; i < limit_table_count; i++) {
+	for (size_t i = 0; i < LIMITS_COUNT; i++) {
 		uint64_t value = *limit_of((struct brig_limits *)(uintptr_t)by, &limit_table[i]);
 		if (value && value < *limit_of(limits, &limit_table[i])) {
 			*limit_of(limits, &limit_table[i]) = value;
@@ -30,7 +30,7 @@ static void tighten_by_request(struct brig_limits *limits, const struct brig_lim
 	struct brig_limits wanted = *asked, floors = *least;
 
 	wanted.stdout_bytes = wanted.stderr_bytes = wanted.net_bytes = 0;
-	for (size_t i = 0; i < limit_table_count; i++) {
+	for (size_t i = 0; i < LIMITS_COUNT; i++) {
 		uint64_t *value = limit_of(&wanted, &limit_table[i]);
 		uint64_t floor = *limit_of(&floors, &limit_table[i]);
 

@@ -68,7 +68,7 @@ static int find_limits(const struct brig_session *session, const struct brig_req
 	int r = policy_limits_within(session->prepared.policy, &session->asked, &session->most,
 				     &usual, err);
 
-	for (size_t i = 0; r == 0 && i < limit_table_count; i++) {
+	for (size_t i = 0; r == 0 && i < LIMITS_COUNT; i++) {
 		uint64_t value = *limit_of(&own, &limit_table[i]);
 		uint64_t bound = *limit_of(&most, &limit_table[i]);
 		uint64_t unasked = *limit_of(&usual, &limit_table[i]);

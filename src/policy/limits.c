@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of all limits; and how a policy and a request set them. */
+/* How a policy and a request set limits. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,53 +7,16 @@
 #include "base/cleanup.h"
 #include "policy/policy_reader.h"
 
-#define MS  UINT64_C(1000000)
-#define SEC (1000 * MS)
-#define DAY (86400 * SEC)
-#define KIB UINT64_C(1024)
-#define MIB (1024 * KIB)
-#define TIB (1024 * 1024 * MIB)
-
-#define AT(field) offsetof(struct brig_limits, field)
-
-const struct limit_info limit_table[] = {
-	{ "wall", "wall_ms", "--timeout", UNIT_TIME, AT(wall_ns), 1 * MS, 7 * DAY, 30 * SEC,
-	  "wall-clock time" },
-	{ "cpu_time", "cpu_ms", "--cpu-time", UNIT_TIME, AT(cpu_ns), 1 * MS, 7 * DAY, 30 * SEC,
-	  "CPU time of all processes together" },
-	{ "cpu", "cpu_millicores", "--cpu", UNIT_MILLICORES, AT(cpu_millicores), 10, 1024000, 1000,
-	  "share of the CPUs; 1 is one whole core" },
-	{ "memory", "memory_bytes", "--memory", UNIT_BYTES, AT(memory_bytes), 1 * MIB, 64 * TIB,
-	  256 * MIB, "memory of all processes, including files in memory" },
-	{ "processes", "processes", "--processes", UNIT_COUNT, AT(processes), 1, 32768, 64,
-	  "processes and threads together" },
-	{ "disk", "disk_bytes", "--disk", UNIT_BYTES, AT(disk_bytes), 4 * KIB, 64 * TIB, 64 * MIB,
-	  "all writable directories together" },
-	{ "inodes", "disk_inodes", "--inodes", UNIT_COUNT, AT(disk_inodes), 16, 16777216, 4096,
-	  "files and directories" },
-	{ "open_files", "open_files", "--open-files", UNIT_COUNT, AT(open_files), 8, 1048576, 256,
-	  "open files of one process" },
-	{ "file_size", "file_bytes", "--file-size", UNIT_BYTES, AT(file_bytes), 1, 64 * TIB,
-	  64 * MIB, "the largest single file" },
-	{ "stdout", "stdout_bytes", "--stdout", UNIT_BYTES, AT(stdout_bytes), 1, 16 * 1024 * MIB,
-	  1 * MIB, "standard output to keep" },
-	{ "stderr", "stderr_bytes", "--stderr", UNIT_BYTES, AT(stderr_bytes), 1, 16 * 1024 * MIB,
-	  1 * MIB, "standard error to keep" },
-	{ "net", "net_bytes", "--net-bytes", UNIT_BYTES, AT(net_bytes), 0, 64 * TIB, 64 * MIB,
-	  "bytes to and from the network" },
-	{ "grace", "grace_ms", "--grace", UNIT_TIME, AT(grace_ns), 0, 60 * SEC, 0,
-	  "time between SIGTERM and SIGKILL after a timeout" },
-};
-const size_t limit_table_count = ARRAY_SIZE(limit_table);
+#define MS UINT64_C(1000000)
 
 static int unknown_limit(struct policy_reader *reader, const char *path, const char *key)
 {
-	const char *names[ARRAY_SIZE(limit_table)];
+	const char *names[LIMITS_COUNT];
 
-	for (size_t i = 0; i < ARRAY_SIZE(limit_table); i++) {
+	for (size_t i = 0; i < LIMITS_COUNT; i++) {
 		names[i] = limit_table[i].key;
 	}
-	return reader_unknown(reader, path, "limit", key, names, ARRAY_SIZE(limit_table));
+	return reader_unknown(reader, path, "limit", key, names, LIMITS_COUNT);
 }
 
 int read_limits(struct policy_reader *reader, const char *path, json_t *value,
@@ -70,7 +33,7 @@ int read_limits(struct policy_reader *reader, const char *path, json_t *value,
 	{
 		char below[POLICY_PATH_MAX];
 		const struct limit_info *info = limit_table;
-		const struct limit_info *end = limit_table + limit_table_count;
+		const struct limit_info *end = limit_table + LIMITS_COUNT;
 
 		reader_path(below, path, key);
 		while (info < end && strcmp(info->key, key) != 0) {
@@ -156,7 +119,7 @@ int policy_limits(const struct policy *policy, const struct brig_limits *wanted,
 {
 	struct brig_limits limits = policy->limits;
 
-	for (size_t i = 0; wanted && i < limit_table_count; i++) {
+	for (size_t i = 0; wanted && i < LIMITS_COUNT; i++) {
 		const struct limit_info *info = &limit_table[i];
 		struct brig_limits asked = *wanted;
 		struct brig_limits most = policy->ceiling;
@@ -186,7 +149,7 @@ void policy_limits_clamp(const struct policy *policy, const struct brig_limits *
 {
 	struct brig_limits ceilings = policy->ceiling, bounds = *most;
 
-	for (size_t i = 0; i < limit_table_count; i++) {
+	for (size_t i = 0; i < LIMITS_COUNT; i++) {
 		const struct limit_info *info = &limit_table[i];
 		uint64_t *value = limit_of(limits, info);
 		uint64_t ceiling = *limit_of(&ceilings, info), bound = *limit_of(&bounds, info);
@@ -207,7 +170,7 @@ int policy_limits_within(const struct policy *policy, const struct brig_limits *
 	struct brig_limits asked = *wanted, bounds = *most;
 	int r = policy_limits(policy, wanted, ret, err);
 
-	for (size_t i = 0; r == 0 && i < limit_table_count; i++) {
+	for (size_t i = 0; r == 0 && i < LIMITS_COUNT; i++) {
 		const struct limit_info *info = &limit_table[i];
 		uint64_t bound = *limit_of(&bounds, info);
 
