@@ -26,7 +26,10 @@
 /* Descriptors that must survive until the exec go above those of the program. */
 static int lift(int *fd)
 {
-	*fd = fcntl(*fd, F_DUPFD_CLOEXEC, 3);
+	int low = *fd;
+
+	*fd = fcntl(low, F_DUPFD_CLOEXEC, 3);
+	close(low);
 	return *fd < 0 ? -errno : 0;
 }
 
@@ -36,13 +39,18 @@ static void tell(int control, const struct local_message *message)
 	}
 }
 
+static _Noreturn void leave(void)
+{
+	orphans_kill();
+	_exit(125);
+}
+
 static _Noreturn void fail(int control, enum local_stage stage, int errnum)
 {
 	struct local_message message = { .kind = LOCAL_FAILED, .stage = stage, .errnum = errnum };
 
 	tell(control, &message);
-	orphans_kill();
-	_exit(125);
+	leave();
 }
 
 /* --- the program ------------------------------------------------------------------------------ */
@@ -122,8 +130,12 @@ static pid_t start_program(struct local_start *start)
 	pid_t supervisor = getpid();
 	int ends[2];
 
-	if (pipe2(ends, O_CLOEXEC) < 0) {
-		fail(start->control, LOCAL_SPAWN, errno);
+	/* Above 2: those numbers are the program's, and are free here. */
+	int r = pipe2(ends, O_CLOEXEC) < 0 ? -errno : 0;
+	r = r < 0 ? r : lift(&ends[0]);
+	r = r < 0 ? r : lift(&ends[1]);
+	if (r < 0) {
+		fail(start->control, LOCAL_SPAWN, -r);
 	}
 	pid_t pid = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
 	if (pid < 0) {
@@ -131,7 +143,7 @@ static pid_t start_program(struct local_start *start)
 	}
 	if (pid == 0) {
 		enum local_stage stage = LOCAL_SPAWN;
-		int r = become_program(start, supervisor, &stage);
+		r = become_program(start, supervisor, &stage);
 		message.stage = stage;
 		message.errnum = -r;
 		if (write(ends[1], &message, sizeof(message)) < 0) {
@@ -193,8 +205,11 @@ static bool reap(pid_t program, siginfo_t *ended)
 {
 	for (;;) {
 		siginfo_t info = { 0 };
-		if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG) < 0 && errno != EINTR) {
-			return false;
+		if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG) < 0) {
+			if (errno == EINTR) {
+				continue;
+			}
+			leave(); /* the program's end would never be noticed */
 		}
 		if (info.si_pid == 0) {
 			return false;
@@ -260,13 +275,12 @@ static void watch(int control, pid_t program, siginfo_t *ended)
 	while (!reap(program, ended)) {
 		struct signalfd_siginfo drain;
 		if (poll(ready, 2, -1) < 0 && errno != EINTR) {
-			break;
+			leave();
 		}
 		while (read(ready[0].fd, &drain, sizeof(drain)) > 0) {
 		}
 		if (ready[1].revents && !obey(control, program)) {
-			orphans_kill();
-			_exit(125);
+			leave();
 		}
 	}
 }
