@@ -52,7 +52,8 @@ static int take_done(struct run *run)
 static int listen_for(struct run *run, uint32_t events)
 {
 	struct native_cell *native = native_of(run);
-	struct epoll_event want = { .events = events, .data = { .u32 = NATIVE_EVENT_DENIAL } };
+	struct epoll_event want = { .events = events,
+				    .data = { .u32 = RUN_EVENT_CELL + NATIVE_EVENT_DENIAL } };
 
 	return epoll_ctl(run->epoll, EPOLL_CTL_MOD, native->denials.listener, &want) < 0 ? -errno
 											 : 0;
