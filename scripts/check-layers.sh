@@ -43,8 +43,8 @@ allowed() {
 # the others share. A layer that is not here has no rule within.
 rooms() {
 	case $1 in
-	kernel | kernel/filter) echo "" ;;
-	kernel/cgroup) echo "kernel" ;;
+	kernel) echo "" ;;
+	kernel/cgroup | kernel/filter) echo "kernel" ;;
 	kernel/probe) echo "kernel kernel/cgroup kernel/filter" ;;
 	lib) echo "base kernel broker_client net provider run native policy runtime" ;;
 	lib/guard) echo "lib" ;;

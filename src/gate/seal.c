@@ -6,12 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <netinet/tcp.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -20,9 +15,8 @@
 #include "base/cleanup.h"
 #include "gate/gate.h"
 #include "kernel/caps.h"
-#include "kernel/filter/filter.h"
+#include "kernel/filter/filter_seal.h"
 #include "kernel/landlock.h"
-#include "kernel/sys.h"
 
 /* Two sockets and two pipes each; and its own. */
 #define FILES_OF_CONNECTION 6
@@ -30,10 +24,6 @@
 #define FILES_MORE          128
 #define MEMORY_BYTES        (256u << 20)
 
-static const uint64_t zero[] = { 0 };
-static const struct filter_test not_executable = {
-	.arg = 2, .mask = PROT_EXEC, .values_count = 1, .values = zero
-};
 static const uint64_t families[] = { AF_INET, AF_INET6 };
 static const struct filter_test of_the_network = {
 	.arg = 0, .mask = UINT32_MAX, .values_count = ARRAY_SIZE(families), .values = families
@@ -44,10 +34,6 @@ static const uint64_t plain_stream[] = { SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBL
 static const struct filter_test of_this_process[] = {
 	{ .arg = 0, .mask = UINT32_MAX, .values_count = 1, .values = unix_family },
 	{ .arg = 1, .mask = UINT32_MAX, .values_count = 1, .values = plain_stream },
-};
-static const uint64_t quiet_prctl[] = { PR_SET_VMA };
-static const struct filter_test names_memory = {
-	.arg = 0, .mask = UINT32_MAX, .values_count = 1, .values = quiet_prctl
 };
 static const uint64_t pipe_size[] = { F_SETPIPE_SZ };
 static const struct filter_test sizes_pipe = {
@@ -60,130 +46,59 @@ static const uint64_t options[] = { TCP_NODELAY, SO_LINGER, SO_SNDBUF, SO_RCVBUF
 static const struct filter_test plain_option = {
 	.arg = 2, .mask = UINT32_MAX, .values_count = ARRAY_SIZE(options), .values = options
 };
-/* The process id is known when the gate is sealed: a marker that the test is made for then. */
-static const struct filter_test of_itself = { .arg = 0, .mask = UINT32_MAX };
+#define PLAIN  1u
+#define OPENER 2u /* a gate that opens TLS */
+#define BOTH   (PLAIN | OPENER)
 
-static const struct call {
-	const char *name, *reason;
-	/* any other value kills the process as well; NULL: always allowed */
-	const struct filter_test *test;
-} calls[] = {
-	{ "recvfrom", "first bytes, DNS, messages of the warden", NULL },
-	{ "recvmsg", "the cell's sockets", NULL },
-	{ "sendto", "DNS answers, request heads, reports", NULL },
-	{ "splice", "bytes, in both directions", NULL },
-	{ "pipe2", "the pipes that they pass through", NULL },
-	{ "fcntl", "the size of a pipe", &sizes_pipe },
-	{ "accept4", "connections of the cell", NULL },
-	{ "socket", "connections to the outside", &of_the_network },
-	{ "connect", "the same", NULL },
-	{ "shutdown", "the end of one direction", NULL },
-	{ "getsockname", "the destination of a connection", NULL },
-	{ "getsockopt", "the result of connect()", NULL },
-	{ "setsockopt", "no delay; a reset at the end; buffers", &plain_option },
-	{ "close", "descriptors", NULL },
-	{ "epoll_create1", "the loop", NULL },
-	{ "epoll_ctl", "the loop", NULL },
-	{ "epoll_wait", "the loop", NULL },
-	{ "epoll_pwait", "the loop, by newer C libraries", NULL },
-	{ "epoll_pwait2", "the same", NULL },
-	{ "clock_gettime", "time, where the vdso does not have it", NULL },
-	{ "getrandom", "ids of DNS queries", NULL },
-	{ "brk", "memory", NULL },
-	{ "mmap", "memory that is not executable", &not_executable },
-	{ "mprotect", "memory that is not executable", &not_executable },
-	{ "munmap", "memory", NULL },
-	{ "mremap", "memory", NULL },
-	{ "madvise", "memory", NULL },
-	{ "prctl", "the C library names its memory", &names_memory },
-	{ "futex", "locks of the C library", NULL },
-	{ "writev", "error messages of the C library", NULL },
-	{ "getpid", "abort()", NULL },
-	{ "gettid", "abort()", NULL },
-	{ "tgkill", "abort()", &of_itself },
-	{ "rt_sigaction", "abort()", NULL },
-	{ "rt_sigprocmask", "abort()", NULL },
-	{ "restart_syscall", "a wait that continues after a stop", NULL },
-	{ "exit", "the end", NULL },
-	{ "exit_group", "the end", NULL },
+static const struct sealed_call calls[] = {
+	{ "recvfrom", BOTH, "first bytes, DNS, messages of the warden", NULL, 0 },
+	{ "recvmsg", BOTH, "the cell's sockets", NULL, 0 },
+	{ "sendto", BOTH, "DNS answers, request heads, reports", NULL, 0 },
+	{ "splice", BOTH, "bytes, in both directions", NULL, 0 },
+	{ "pipe2", BOTH, "the pipes that they pass through", NULL, 0 },
+	{ "fcntl", BOTH, "the size of a pipe", &sizes_pipe, 0 },
+	{ "accept4", BOTH, "connections of the cell", NULL, 0 },
+	{ "socket", BOTH, "connections to the outside", &of_the_network, 0 },
+	{ "connect", BOTH, "the same", NULL, 0 },
+	{ "shutdown", BOTH, "the end of one direction", NULL, 0 },
+	{ "getsockname", BOTH, "the destination of a connection", NULL, 0 },
+	{ "getsockopt", BOTH, "the result of connect()", NULL, 0 },
+	{ "setsockopt", BOTH, "no delay; a reset at the end; buffers", &plain_option, 0 },
+	{ "close", BOTH, "descriptors", NULL, 0 },
+	{ "epoll_create1", BOTH, "the loop", NULL, 0 },
+	{ "epoll_ctl", BOTH, "the loop", NULL, 0 },
+	{ "epoll_wait", BOTH, "the loop", NULL, 0 },
+	{ "epoll_pwait", BOTH, "the loop, by newer C libraries", NULL, 0 },
+	{ "epoll_pwait2", BOTH, "the same", NULL, 0 },
+	{ "clock_gettime", BOTH, "time, where the vdso does not have it", NULL, 0 },
+	{ "getrandom", BOTH, "ids of DNS queries", NULL, 0 },
+	{ "brk", BOTH, "memory", NULL, 0 },
+	{ "mmap", BOTH, "memory that is not executable", &seal_not_executable, 0 },
+	{ "mprotect", BOTH, "memory that is not executable", &seal_not_executable, 0 },
+	{ "munmap", BOTH, "memory", NULL, 0 },
+	{ "mremap", BOTH, "memory", NULL, 0 },
+	{ "madvise", BOTH, "memory", NULL, 0 },
+	{ "prctl", BOTH, "the C library names its memory", &seal_names_memory, 0 },
+	{ "futex", BOTH, "locks of the C library", NULL, 0 },
+	{ "writev", BOTH, "error messages of the C library", NULL, 0 },
+	{ "getpid", BOTH, "abort()", NULL, 0 },
+	{ "gettid", BOTH, "abort()", NULL, 0 },
+	{ "tgkill", BOTH, "abort()", &seal_of_itself, 0 },
+	{ "rt_sigaction", BOTH, "abort()", NULL, 0 },
+	{ "rt_sigprocmask", BOTH, "abort()", NULL, 0 },
+	{ "restart_syscall", BOTH, "a wait that continues after a stop", NULL, 0 },
+	{ "exit", BOTH, "the end", NULL, 0 },
+	{ "exit_group", BOTH, "the end", NULL, 0 },
+
+	/* Further calls where TLS is opened. */
+	{ "socketpair", OPENER, "the sockets that carry the content", of_this_process,
+	  ARRAY_SIZE(of_this_process) },
+	{ "sysinfo", OPENER, "the C library sorts authorities, and asks how much memory there is",
+	  NULL, 0 },
+	{ "gettimeofday", OPENER, "dates of certificates, where the vdso does not have the time",
+	  NULL, 0 },
+	{ "time", OPENER, "the same", NULL, 0 },
 };
-
-/* Further calls where TLS is opened. */
-static const struct call opener_calls[] = {
-	{ "socketpair", "the sockets that carry the content", of_this_process },
-	{ "sysinfo", "the C library sorts authorities, and asks how much memory there is", NULL },
-	{ "gettimeofday", "dates of certificates, where the vdso does not have the time", NULL },
-	{ "time", "the same", NULL },
-};
-
-static const struct call *find_in(const struct call *list, size_t count, const char *name)
-{
-	for (size_t i = 0; name && i < count; i++) {
-		if (strcmp(list[i].name, name) == 0) {
-			return &list[i];
-		}
-	}
-	return NULL;
-}
-
-static const struct call *find(const struct gate *gate, unsigned number)
-{
-	const char *name = syscall_name(number);
-	const struct call *call = find_in(calls, ARRAY_SIZE(calls), name);
-
-	return call || !gate->opener ? call : find_in(opener_calls, ARRAY_SIZE(opener_calls), name);
-}
-
-static uint8_t tests_of(const struct call *call)
-{
-	return call->test == of_this_process ? ARRAY_SIZE(of_this_process) : call->test != NULL;
-}
-
-static unsigned make_rules(const struct gate *gate, const struct filter_test *itself,
-			   struct filter_rule *rules)
-{
-	unsigned count = 0;
-
-	for (unsigned number = 0; number < FILTER_CALLS_MAX; number++) {
-		const struct call *call = find(gate, number);
-		if (call) {
-			rules[count++] = (struct filter_rule){ .call = (uint16_t)number,
-							       .action = FILTER_ALLOW,
-							       .tests = call->test == &of_itself
-										? itself
-										: call->test,
-							       .tests_count = tests_of(call),
-							       .reason = call->reason };
-		}
-		if (!call || call->test) {
-			rules[count++] = (struct filter_rule){ .call = (uint16_t)number,
-							       .action = FILTER_KILL };
-		}
-	}
-	return count;
-}
-
-static int seal_calls(const struct gate *gate)
-{
-	_cleanup_free_ struct filter_rule *rules = calloc(2 * FILTER_CALLS_MAX, sizeof(*rules));
-	_cleanup_(bpf_program_done)
-	struct bpf_program program = { 0 };
-	uint64_t self = (uint64_t)getpid();
-	struct filter_test itself = of_itself;
-
-	if (!rules) {
-		return -ENOMEM;
-	}
-	itself.values = &self;
-	itself.values_count = 1;
-	struct filter filter = { .rules = rules, .count = make_rules(gate, &itself, rules) };
-	int r = filter_compile(&filter, false, &program, NULL);
-	if (r < 0) {
-		return r;
-	}
-	struct sock_fprog code = { .len = (unsigned short)program.count, .filter = program.code };
-	return sys_seccomp(SECCOMP_SET_MODE_FILTER, 0, &code);
-}
 
 /* Where the host's own hard limit is lower, that stays. */
 static int limit(int what, rlim_t value)
@@ -240,5 +155,6 @@ int gate_seal(const struct gate *gate)
 	if (r == 0 && abi > 0) {
 		r = landlock_enforce(abi, NULL, 0);
 	}
-	return r < 0 ? r : seal_calls(gate);
+	return r < 0 ? r
+		     : filter_seal(calls, ARRAY_SIZE(calls), gate->opener ? OPENER : PLAIN, NULL);
 }
