@@ -26,8 +26,8 @@ static const char *also(const struct limit_info *info)
 		      : "";
 }
 
-static void say_room(const struct limit_info *info, const struct policy *policy, uint64_t bound,
-		     struct brig_result *result)
+static void advise_caller(const struct limit_info *info, const struct policy *policy,
+			  uint64_t bound, struct brig_result *result)
 {
 	size_t length = strlen(result->remedy);
 	char most[32];
@@ -48,8 +48,8 @@ static void say_room(const struct limit_info *info, const struct policy *policy,
 		 "Raise limits.%s in policy %s.%s", info->key, policy->name, also(info));
 }
 
-static void say_ceiling(const struct limit_info *info, const struct policy *policy, uint64_t value,
-			bool callers, struct brig_result *result)
+static void advise_operator(const struct limit_info *info, const struct policy *policy,
+			    uint64_t value, bool callers, struct brig_result *result)
 {
 	char text[32];
 
@@ -86,8 +86,8 @@ void remedy_limit(const struct remedy_for *who, struct brig_result *result)
 	uint64_t bound = callers ? own : ceiling;
 
 	if (value < bound) {
-		say_room(info, who->policy, bound, result);
+		advise_caller(info, who->policy, bound, result);
 	} else {
-		say_ceiling(info, who->policy, value, callers, result);
+		advise_operator(info, who->policy, value, callers, result);
 	}
 }

@@ -213,11 +213,11 @@ static void test_smaller_pools_do_not_wait(void **state)
 	if (brig_context_warm(place->brig, &like, 4, &error) < 0) {
 		fail_msg("%s", error.message);
 	}
-	assert_int_equal(warm->dead_count, 0);
+	assert_int_equal(warm->ended_count, 0);
 	warm->pools[0]->target = 0;
 	warm_step(warm, WARM_ALL_PIECES);
 	assert_int_equal(warm->pools[0]->count, 0);
-	assert_true(warm->dead_count > 0);
+	assert_true(warm->ended_count > 0);
 }
 
 /* As many cells as they like, up to an even part of the memory. */

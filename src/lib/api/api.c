@@ -42,7 +42,7 @@ void run_end_phase(struct brig_run *run)
 	}
 	/* A service has other runs to look after: it does not wait for the kernel. */
 	if (run->phase.run && warm && run->context->hurried &&
-	    warm_bury_run(warm, &run->phase.run, run->phase.prepared)) {
+	    warm_reap_run(warm, &run->phase.run, run->phase.prepared)) {
 		return;
 	}
 	phase_done(&run->phase);
@@ -86,7 +86,7 @@ static int keep_request(struct brig_run *run, const struct brig_request *request
 	return r < 0 ? error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory for the request") : 0;
 }
 
-static void let_go_of_pool(struct brig_run *run)
+static void release_pool(struct brig_run *run)
 {
 	warm_cell_free(TAKE_PTR(run->cell));
 	if (run->pool) {
@@ -96,7 +96,7 @@ static void let_go_of_pool(struct brig_run *run)
 }
 
 /* Nothing of the program has happened: it is started as if there had been no pool. */
-static int start_after_all(struct brig_run *run, struct brig_error *err)
+static int start_cold_instead(struct brig_run *run, struct brig_error *err)
 {
 	run_end_phase(run);
 	warm_cell_free(TAKE_PTR(run->cell));
@@ -158,7 +158,7 @@ static int start_warm(struct brig_run *run, const struct brig_request *request,
 	if (!pool || !warm_pool_await(pool, request->start, run->context->hurried)) {
 		return 0;
 	}
-	int r = prepare_on(&pool->base, request, &run->program, err);
+	int r = prepare_request(&pool->base, request, &run->program, err);
 	if (r < 0) {
 		return r;
 	}
@@ -175,7 +175,7 @@ static int start_warm(struct brig_run *run, const struct brig_request *request,
 				 run->phase.run, &unused);
 	}
 	if (r < 0) {
-		r = start_after_all(run, err);
+		r = start_cold_instead(run, err);
 	}
 	return r < 0 ? r : 1;
 }
@@ -277,7 +277,7 @@ static void describe(const struct brig_run *run, struct brig_result *result)
 }
 
 /* A cell that was made ahead is taken apart behind the caller's back. */
-static void bury_phase(struct brig_run *run)
+static void reap_phase(struct brig_run *run)
 {
 	if (!run->cell) {
 		run_end_phase(run);
@@ -286,7 +286,7 @@ static void bury_phase(struct brig_run *run)
 	epoll_ctl(run->epoll, EPOLL_CTL_DEL, run->phase.run->epoll, NULL);
 	run->cell->run = TAKE_PTR(run->phase.run);
 	phase_done(&run->phase);
-	warm_bury(run->context->warm, TAKE_PTR(run->cell));
+	warm_reap(run->context->warm, TAKE_PTR(run->cell));
 }
 
 static int step(struct brig_run *run, struct brig_error *error)
@@ -299,7 +299,7 @@ static int step(struct brig_run *run, struct brig_error *error)
 	int r = phase_step(&run->phase, error);
 	if (r < 0 && run->phase.warm && run->phase.run->build_failed &&
 	    run->phase.run->facts.ending == ENDING_NONE) {
-		return start_after_all(run, error);
+		return start_cold_instead(run, error);
 	}
 	if (r == PHASE_RESTARTED) {
 		return run_watch_phase(run, error);
@@ -324,7 +324,7 @@ static int step(struct brig_run *run, struct brig_error *error)
 				run->phase.run->value, run->program.guard.on ? RUN_GUARD_BYTES : 0,
 				&run->result->value_repr);
 		}
-		bury_phase(run);
+		reap_phase(run);
 		/* Who can crash it, or tried what is refused, learns nothing for the next try. */
 		if (run->pool && !run->pool->retired && run->pool->base.spec.cloned &&
 		    (run->result->signal || run->result->denied)) {
@@ -375,7 +375,7 @@ void brig_run_free(struct brig_run *run)
 	(void)audit_log_ended(run, NULL, &unused);
 	session_run_free(run->session);
 	run_end_phase(run);
-	let_go_of_pool(run);
+	release_pool(run);
 	prepared_done(&run->program);
 	prepared_done(&run->compile);
 	strlist_done(&run->globs);

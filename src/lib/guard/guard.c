@@ -83,8 +83,8 @@ static int no_score(const struct policy *policy, const struct brig_request *requ
 	return r;
 }
 
-static int make_order(const struct policy *policy, const struct brig_request *request,
-		      struct guard *guard)
+static int make_instructions(const struct policy *policy, const struct brig_request *request,
+			     struct guard *guard)
 {
 	const struct policy_guard *rules = &policy->guard;
 	struct buf buf = { 0 };
@@ -103,8 +103,8 @@ static int make_order(const struct policy *policy, const struct brig_request *re
 	json_int(&out, "check", request->check);
 	json_int(&out, "value", request->want_value);
 	json_close(&out, '}');
-	guard->order = buf_take(&buf);
-	return guard->order ? 0 : -ENOMEM;
+	guard->instructions = buf_take(&buf);
+	return guard->instructions ? 0 : -ENOMEM;
 }
 
 int guard_decide(const struct policy *policy, const struct brig_request *request,
@@ -137,23 +137,23 @@ int guard_decide(const struct policy *policy, const struct brig_request *request
 	}
 	guard.on = guard.mode != GUARD_OFF || request->check || policy->risk.ask ||
 		   policy->risk.refuse;
-	if (guard.on && make_order(policy, request, &guard) < 0) {
+	if (guard.on && make_instructions(policy, request, &guard) < 0) {
 		return error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory");
 	}
 	*ret = guard;
 	return 0;
 }
 
-int guard_words(const struct guard *guard, struct strlist *argv, size_t at)
+int guard_add_instructions(const struct guard *guard, struct strlist *argv, size_t at)
 {
 	int r = strlist_insert(argv, at, GUARD_MARK);
 
-	return r < 0 ? r : strlist_insert(argv, at + 1, guard->order);
+	return r < 0 ? r : strlist_insert(argv, at + 1, guard->instructions);
 }
 
 void guard_done(struct guard *guard)
 {
-	free(guard->order);
+	free(guard->instructions);
 	free(guard->text);
 	*guard = (struct guard){ 0 };
 }

@@ -23,7 +23,7 @@ struct guard {
 	enum guard_mode mode;
 	bool check;                     /* and does no more */
 	uint64_t operations, recursion; /* its limits; 0: none */
-	char *order;                    /* owned: JSON for the driver */
+	char *instructions;             /* owned: JSON for the driver */
 	char *text;                     /* owned: the guard's own code with a driver's behind it */
 	size_t text_size;
 };
@@ -32,7 +32,7 @@ struct guard {
 int guard_decide(const struct policy *policy, const struct brig_request *request,
 		 const struct runtime *runtime, struct guard *ret, struct brig_error *err);
 /* Puts the order in front of the word at `at`. 0 or -ENOMEM. */
-int guard_words(const struct guard *guard, struct strlist *argv, size_t at);
+int guard_add_instructions(const struct guard *guard, struct strlist *argv, size_t at);
 /* The driver's text behind the guard's: for free(). */
 char *guard_text(const char *driver, size_t size, size_t *ret_size);
 /* For the part that a driver itself does not have: the same as a list, "guard/names.py" first. */

@@ -106,7 +106,7 @@ static void reject(const char *rule, const json_t *why, struct brig_result *resu
 }
 
 /* The guard has not said that the program may begin, and yet it ended: the guard is broken. */
-static void doubt(struct brig_result *result)
+static void report_broken_guard(struct brig_result *result)
 {
 	if (result->status != BRIG_OK && result->status != BRIG_FAILED) {
 		return;
@@ -136,7 +136,7 @@ void guard_take_refused(const struct guard *guard, const char *text, size_t size
 	if (rule) {
 		reject(rule, why, result);
 	} else if (!guard->check || why) {
-		doubt(result);
+		report_broken_guard(result);
 	}
 	json_decref(record);
 }
@@ -178,7 +178,7 @@ void guard_read(const struct guard *guard, int fd, struct brig_result *result)
 	bool runs = seals >= 0 && (seals & F_SEAL_SEAL) && (seals & F_SEAL_FUTURE_WRITE);
 
 	if (n <= 0 || (!refused && !runs)) {
-		doubt(result);
+		report_broken_guard(result);
 		return;
 	}
 	size_t size = strnlen(text, (size_t)n);

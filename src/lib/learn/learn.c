@@ -100,7 +100,7 @@ static void note_use(struct learn *learn, struct learn_call *use, const struct w
 	note_values(learn, call->number, call->args);
 }
 
-static void heard(void *user, const struct watched_call *call)
+static void note_call(void *user, const struct watched_call *call)
 {
 	struct learn *learn = user;
 	char about[LEARN_FIRST_MAX] = "";
@@ -109,8 +109,8 @@ static void heard(void *user, const struct watched_call *call)
 		return;
 	}
 	struct learn_call *use = &learn->calls[call->number];
-	learn_paths_hear(learn, call, about, sizeof(about));
-	learn_network_hear(learn, call, about, sizeof(about));
+	learn_paths_note(learn, call, about, sizeof(about));
+	learn_network_note(learn, call, about, sizeof(about));
 	/* Brig answers it with figures of the cell: nothing was refused. */
 	bool refused = call->decision.action == FILTER_DENY && call->number != SYS_sysinfo;
 	if (refused) {
@@ -122,7 +122,7 @@ static void heard(void *user, const struct watched_call *call)
 
 void learn_init(struct learn *learn)
 {
-	*learn = (struct learn){ .watch = { .needed = true, .heard = heard, .user = learn } };
+	*learn = (struct learn){ .watch = { .needed = true, .heard = note_call, .user = learn } };
 	call_set_fill(&learn->watch.calls);
 }
 

@@ -112,10 +112,10 @@ struct learn_narrowing {
 extern const struct learn_narrowing learn_narrowings[LEARN_NARROWED];
 
 /* Files that the call names; what it is about, for `first`, or "". */
-void learn_paths_hear(struct learn *learn, const struct watched_call *call, char *about,
+void learn_paths_note(struct learn *learn, const struct watched_call *call, char *about,
 		      size_t size);
 /* The same for whom it wants to reach. */
-void learn_network_hear(struct learn *learn, const struct watched_call *call, char *about,
+void learn_network_note(struct learn *learn, const struct watched_call *call, char *about,
 			size_t size);
 /* Entries of "syscalls", one a line, within what the policy `under` has. 0 or -ENOMEM. */
 int learn_print_syscalls(const struct learn *learn, const struct policy *under, struct buf *out);

@@ -57,7 +57,7 @@ static bool question_name(const unsigned char *data, size_t size, char *ret, siz
 	return out > 0 && at + 5 <= size;
 }
 
-static void hear_question(struct learn *learn, const struct watched_call *call, uint64_t address,
+static void note_question(struct learn *learn, const struct watched_call *call, uint64_t address,
 			  uint64_t size, char *about, size_t about_size)
 {
 	unsigned char data[QUESTION_MAX];
@@ -74,7 +74,7 @@ static void hear_question(struct learn *learn, const struct watched_call *call, 
 }
 
 /* The first piece of a message: a question never has more. */
-static void hear_message(struct learn *learn, const struct watched_call *call, uint64_t address,
+static void note_message(struct learn *learn, const struct watched_call *call, uint64_t address,
 			 char *about, size_t size)
 {
 	struct msghdr head;
@@ -86,10 +86,10 @@ static void hear_message(struct learn *learn, const struct watched_call *call, u
 		    sizeof(piece)) {
 		return;
 	}
-	hear_question(learn, call, (uint64_t)(uintptr_t)piece.iov_base, piece.iov_len, about, size);
+	note_question(learn, call, (uint64_t)(uintptr_t)piece.iov_base, piece.iov_len, about, size);
 }
 
-static void hear_address(struct learn *learn, const struct watched_call *call, char *about,
+static void note_address(struct learn *learn, const struct watched_call *call, char *about,
 			 size_t size)
 {
 	union {
@@ -124,19 +124,19 @@ static void hear_address(struct learn *learn, const struct watched_call *call, c
 	snprintf(about, size, "%s", text);
 }
 
-void learn_network_hear(struct learn *learn, const struct watched_call *call, char *about,
+void learn_network_note(struct learn *learn, const struct watched_call *call, char *about,
 			size_t size)
 {
 	switch (call->number) {
 	case SYS_connect:
-		hear_address(learn, call, about, size);
+		note_address(learn, call, about, size);
 		break;
 	case SYS_sendto:
-		hear_question(learn, call, call->args[1], call->args[2], about, size);
+		note_question(learn, call, call->args[1], call->args[2], about, size);
 		break;
 	case SYS_sendmsg:
 	case SYS_sendmmsg: /* an array whose members begin as the other's does */
-		hear_message(learn, call, call->args[1], about, size);
+		note_message(learn, call, call->args[1], about, size);
 		break;
 	case SYS_socket:
 	case SYS_socketpair:

@@ -86,7 +86,7 @@ static bool is_writable_place(const char *path)
 }
 
 /* Code that is mapped from a file counts as executed, as it does for the mount's flag. */
-static void hear_mapping(struct learn *learn, const struct watched_call *call)
+static void note_mapping(struct learn *learn, const struct watched_call *call)
 {
 	char link[48], path[WATCHED_PATH_MAX];
 
@@ -118,13 +118,13 @@ static void note(struct learn *learn, const struct watched_call *call, const cha
 	}
 }
 
-void learn_paths_hear(struct learn *learn, const struct watched_call *call, char *about,
+void learn_paths_note(struct learn *learn, const struct watched_call *call, char *about,
 		      size_t size)
 {
 	char path[WATCHED_PATH_MAX];
 	const struct watched_name *name = watched_name_of(call->number);
 
-	hear_mapping(learn, call);
+	note_mapping(learn, call);
 	/* A pipe or socket has no path. */
 	if (!name || watched_named_path(call, name, path, sizeof(path)) <= 0 || path[0] != '/') {
 		return;

@@ -44,7 +44,7 @@ static void print_rule(const struct learn_origin *origin, const char *reached, c
 	learn_print_quoted(out, text);
 }
 
-static void print_wish(struct buf *out, const char *what, const struct strlist *list)
+static void print_wanted(struct buf *out, const char *what, const struct strlist *list)
 {
 	for (size_t i = 0; i < list->count; i++) {
 		buf_addf(out, "\t//   %s ", what);
@@ -66,9 +66,9 @@ void learn_print_network(const struct learn *learn, const struct learn_origin *o
 		buf_adds(out, "\t// Whom it wanted to reach. What the gate has not let through is "
 			      "not proposed: to learn\n\t// with a host, run again with --net "
 			      "HOST.\n");
-		print_wish(out, "refused", &learn->missed);
-		print_wish(out, "asked for the name", &learn->names);
-		print_wish(out, "connected, or tried to:", &learn->addresses);
+		print_wanted(out, "refused", &learn->missed);
+		print_wanted(out, "asked for the name", &learn->names);
+		print_wanted(out, "connected, or tried to:", &learn->addresses);
 	}
 	if (learn->reached.count == 0 && kept == 0) {
 		buf_adds(out, "\t\"network\": \"none\", // it reached nobody\n");

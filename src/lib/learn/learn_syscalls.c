@@ -49,8 +49,8 @@ static const struct {
 };
 
 /* Refused by name when they were not used, so that a program that does more leaves a trace. */
-static const char *const telling[] = { "socket", "clone",        "fork",
-				       "vfork",  "memfd_create", "execveat" };
+static const char *const reported[] = { "socket", "clone",        "fork",
+					"vfork",  "memfd_create", "execveat" };
 
 static const char *always_why(unsigned call)
 {
@@ -249,18 +249,18 @@ static void print_refused(const struct learn *learn, struct buf *out)
 	}
 }
 
-static void print_telling(const struct learn *learn, const struct filter *dangerous,
-			  struct buf *out)
+static void print_reported(const struct learn *learn, const struct filter *dangerous,
+			   struct buf *out)
 {
 	buf_adds(out, "\n\t\t// Not used: refused by name, so that the verdict tells of it. All "
 		      "other calls are\n\t\t// unknown (ENOSYS).\n");
-	for (size_t i = 0; i < ARRAY_SIZE(telling); i++) {
-		int number = syscall_number(telling[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(reported); i++) {
+		int number = syscall_number(reported[i]);
 		const struct learn_call *use = number < 0 ? NULL : &learn->calls[number];
 
 		if (use && !use->allowed && !use->answered && !use->kept &&
 		    !rule_of(dangerous, (unsigned)number)) {
-			buf_addf(out, "\t\t\"-%s\",\n", telling[i]);
+			buf_addf(out, "\t\t\"-%s\",\n", reported[i]);
 		}
 	}
 }
@@ -282,7 +282,7 @@ int learn_print_syscalls(const struct learn *learn, const struct policy *under, 
 	for (size_t i = 0; i < ARRAY_SIZE(groups); i++) {
 		print_group(learn, under, &dangerous, groups[i], out);
 	}
-	print_telling(learn, &dangerous, out);
+	print_reported(learn, &dangerous, out);
 	print_refused(learn, out);
 	buf_adds(out, "\t\t\"@dangerous\" // refused, and recorded in the verdict\n\t]\n");
 	return out->failed ? -ENOMEM : 0;

@@ -95,7 +95,7 @@ static int spawn(int program, int warden, int cell, int *pidfd)
 	return pid < 0 ? pid : 0;
 }
 
-static int tell(int line, const void *record, size_t size)
+static int send_record(int line, const void *record, size_t size)
 {
 	ssize_t n;
 
@@ -106,22 +106,22 @@ static int tell(int line, const void *record, size_t size)
 }
 
 /* Without a name: for all hosts that have none of their own. */
-static int tell_trust(int line, const char *name, const char *text, size_t size)
+static int send_trust(int line, const char *name, const char *text, size_t size)
 {
-	struct gate_trust order = { .kind = GATE_TRUST };
+	struct gate_trust part = { .kind = GATE_TRUST };
 	int r = 0;
 
-	memcpy(order.name, name, strlen(name) + 1);
-	for (size_t at = 0; r == 0 && at < size; at += order.size) {
+	memcpy(part.name, name, strlen(name) + 1);
+	for (size_t at = 0; r == 0 && at < size; at += part.size) {
 		size_t left = size - at;
-		order.size = (uint32_t)(left < sizeof(order.text) ? left : sizeof(order.text));
-		memcpy(order.text, text + at, order.size);
-		r = tell(line, &order, sizeof(order));
+		part.size = (uint32_t)(left < sizeof(part.text) ? left : sizeof(part.text));
+		memcpy(part.text, text + at, part.size);
+		r = send_record(line, &part, sizeof(part));
 	}
 	return r;
 }
 
-static int tell_all(int line, const struct prepared *p)
+static int send_rules(int line, const struct prepared *p)
 {
 	const struct policy_network *network = &p->policy->network;
 	struct gate_limits limits = {
@@ -133,27 +133,27 @@ static int tell_all(int line, const struct prepared *p)
 		.rate = (uint32_t)network->rate,
 	};
 	struct gate_word begin = { .kind = GATE_BEGIN };
-	int r = tell(line, &limits, sizeof(limits));
+	int r = send_record(line, &limits, sizeof(limits));
 
 	for (size_t i = 0; r == 0 && i < p->gate->rules_count; i++) {
 		struct gate_rule rule = { .kind = GATE_RULE, .rule = p->gate->rules[i] };
-		r = tell(line, &rule, sizeof(rule));
+		r = send_record(line, &rule, sizeof(rule));
 	}
 	for (size_t i = 0; r == 0 && i < p->gate->credentials_count; i++) {
-		r = tell(line, &p->gate->credentials[i], sizeof(p->gate->credentials[i]));
+		r = send_record(line, &p->gate->credentials[i], sizeof(p->gate->credentials[i]));
 	}
 	for (size_t i = 0; r == 0 && i < p->gate->trusts_count; i++) {
 		const struct prepared_trust *trust = &p->gate->trusts[i];
-		r = tell_trust(line, trust->name, trust->text.data, trust->text.size);
+		r = send_trust(line, trust->name, trust->text.data, trust->text.size);
 	}
 	if (r == 0 && p->gate->trusts_host) {
-		r = tell_trust(line, "", p->gate->bundle.data, p->gate->bundle_host);
+		r = send_trust(line, "", p->gate->bundle.data, p->gate->bundle_host);
 	}
-	return r < 0 ? r : tell(line, &begin, sizeof(begin));
+	return r < 0 ? r : send_record(line, &begin, sizeof(begin));
 }
 
 /* What the gate has made for this cell. 0 or -errno; -EPROTO: it has gone, or says nothing. */
-static int hear_authority(int line, struct gate_authority *ret)
+static int receive_authority(int line, struct gate_authority *ret)
 {
 	struct pollfd said = { .fd = line, .events = POLLIN };
 	int r;
@@ -176,7 +176,7 @@ static int hear_authority(int line, struct gate_authority *ret)
 static int take_authority(int line, struct prepared *p, struct brig_error *err)
 {
 	struct gate_authority said = { 0 };
-	int r = hear_authority(line, &said);
+	int r = receive_authority(line, &said);
 
 	if (r < 0) {
 		return r;
@@ -235,7 +235,7 @@ static int start(struct brig_context *context, struct prepared *p, struct gate_p
 		return r;
 	}
 	close_fd(&warden_theirs); /* so that its end is seen */
-	r = tell_all(ret->line, p);
+	r = send_rules(ret->line, p);
 	return r == 0 && p->gate->opens ? take_authority(ret->line, p, err) : r;
 }
 

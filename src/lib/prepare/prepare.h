@@ -85,11 +85,11 @@ int prepare(struct brig_context *context, const struct brig_request *request, en
  * The request's own part, on top of what a pool has prepared for all requests like it. Nothing is
  * asked of the host but what the request names. The pool must outlive it, unless it is thawed.
  */
-int prepare_on(const struct prepared *base, const struct brig_request *request,
-	       struct prepared *ret, struct brig_error *err);
+int prepare_request(const struct prepared *base, const struct brig_request *request,
+		    struct prepared *ret, struct brig_error *err);
 /* The same for a session, on top of a pool of clones. */
-int prepare_session_on(const struct prepared *base, const struct brig_request *request,
-		       struct prepared *ret, struct brig_error *err);
+int prepare_session_request(const struct prepared *base, const struct brig_request *request,
+			    struct prepared *ret, struct brig_error *err);
 /*
  * For a pool: cells whose interpreter is started ahead, by a script that then waits in it. What
  * such a cell has from its start are the limits that this request asks for.
@@ -150,9 +150,9 @@ int prepare_inputs(const struct brig_request *request, struct prepared *prepared
 		   struct brig_error *err);
 /* What a directory is called beneath /mnt. */
 const char *prepare_mount_name(const struct brig_mount *mount);
-/* No directory of brig's own may be written: prepare_own.c. */
-int prepare_check_own(const struct brig_context *context, struct spec_mount *mount,
-		      struct brig_error *err);
+/* No directory of brig's own may be written: prepare_protected.c. */
+int prepare_check_protected(const struct brig_context *context, struct spec_mount *mount,
+			    struct brig_error *err);
 int prepare_mounts(const struct brig_context *context, const struct brig_request *request,
 		   struct prepared *prepared, struct brig_error *err);
 /* Who may be reached; last of what the limits depend on. */

@@ -95,7 +95,7 @@ static int add_guard(struct prepared *p, struct strlist *argv, const struct embe
 		return 0;
 	}
 	guard->text = guard_text(driver->data, driver->size, &guard->text_size);
-	int r = guard->text ? guard_words(guard, argv, 2) : -ENOMEM;
+	int r = guard->text ? guard_add_instructions(guard, argv, 2) : -ENOMEM;
 	const char *const *options = guard->mode == GUARD_STRICT ? alone : without_site;
 	for (size_t i = 0; r == 0 && options[i]; i++) {
 		r = strlist_insert(argv, 1 + i, options[i]);

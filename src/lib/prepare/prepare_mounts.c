@@ -227,7 +227,7 @@ int prepare_mounts(const struct brig_context *context, const struct brig_request
 		r = add_mount(p, &request->mounts[i], request->mounts_listed, err);
 		/* Those that the policy lists were looked at when it was read. */
 		if (r == 0 && !request->mounts_listed) {
-			r = prepare_check_own(context, &p->mounts[i], err);
+			r = prepare_check_protected(context, &p->mounts[i], err);
 		}
 	}
 	return r;

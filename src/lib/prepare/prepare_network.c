@@ -178,7 +178,7 @@ static int fill(struct prepared *p, struct prepared_gate *gate, struct brig_erro
 	return r;
 }
 
-static int no_walls(struct brig_error *err)
+static int no_network(struct brig_error *err)
 {
 	int r = error_set(err, BRIG_E_POLICY, ENOTSUP,
 			  "the policy has no walls: it does not hold the network back");
@@ -200,7 +200,7 @@ int prepare_network(const struct brig_request *request, struct prepared *p, stru
 		return count;
 	}
 	if (!provider_can(p->spec.provider, ABILITY_NETWORK)) {
-		return no_walls(err);
+		return no_network(err);
 	}
 	struct prepared_gate *gate = p->gate = calloc(1, sizeof(*gate));
 	if (!gate) {

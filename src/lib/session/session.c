@@ -143,7 +143,7 @@ static void explain_end(struct brig_session *session, const struct brig_result *
 	} else if (result->limit_name[0] || result->status == BRIG_DENIED) {
 		snprintf(session->reason, sizeof(session->reason), "it was ended%s: %s (%s)%s",
 			 when, brig_status_name(result->status), result->cause,
-			 session->soft ? ", and could not be interrupted" : "");
+			 session->interrupted ? ", and could not be interrupted" : "");
 	} else if (result->signal) {
 		snprintf(session->reason, sizeof(session->reason),
 			 "its interpreter was ended%s by signal %d", when, result->signal);
@@ -163,7 +163,7 @@ static void drop_channel(struct brig_session *session)
 }
 
 /* From here on its descriptor stays readable. */
-static void bury(struct brig_session *session, int r)
+static void finish_session(struct brig_session *session, int r)
 {
 	struct brig_result *result = r == 1 ? phase_take_result(&session->phase) : NULL;
 	const struct itimerspec at_once = { .it_value = { .tv_nsec = 1 } };
@@ -171,7 +171,7 @@ static void bury(struct brig_session *session, int r)
 	explain_end(session, result);
 	session->state = BRIG_SESSION_GONE;
 	drop_channel(session);
-	session_cell_ignore(session);
+	session_cell_detach(session);
 	timerfd_settime(session->timer, 0, &at_once, NULL);
 	close_fd(&session->driver);
 	session_lose_run(session, result, r);
@@ -190,7 +190,7 @@ static void take_ready(struct brig_session *session)
 	if (session->channel.driver > 0) {
 		session->driver = sys_pidfd_open(session->channel.driver, 0);
 	}
-	int r = session_cell_lodge(session);
+	int r = session_cell_attach(session);
 	if (r < 0) {
 		brig_session_end(session, "its cell cannot be watched");
 		return;
@@ -216,7 +216,7 @@ void session_pump(struct brig_session *session)
 	}
 }
 
-static void hear_driver(struct brig_session *session)
+static void receive_answer(struct brig_session *session)
 {
 	struct channel_answer answer;
 
@@ -229,7 +229,7 @@ static void hear_driver(struct brig_session *session)
 	if (session->channel.fd < 0) {
 		return;
 	}
-	int r = channel_hear(&session->channel, &answer);
+	int r = channel_receive(&session->channel, &answer);
 	if (r == 1 && !answer.done) {
 		take_ready(session);
 	} else if (r == 1) {
@@ -264,7 +264,7 @@ static void look(struct brig_session *session)
 		brig_session_end(session, "its code closed the interpreter's own channel");
 		return;
 	}
-	if (session->state == BRIG_SESSION_BUSY && session->soft != ENDING_NONE) {
+	if (session->state == BRIG_SESSION_BUSY && session->interrupted != ENDING_NONE) {
 		session_signal(session); /* the first one may have come at a bad moment */
 	}
 	if (session->state != BRIG_SESSION_IDLE || run->state >= RUN_ENDING) {
@@ -287,14 +287,14 @@ int brig_session_step(struct brig_session *session)
 		session_collect(session);
 		return 0;
 	}
-	hear_driver(session);
+	receive_answer(session);
 	if (session->collecting) {
 		return 0; /* what else there is to hear would count for the run that has ended */
 	}
 	look(session);
 	int r = session_cell_step(session);
 	if (r != 0) {
-		bury(session, r);
+		finish_session(session, r);
 	}
 	return session->state == BRIG_SESSION_GONE;
 }

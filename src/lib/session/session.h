@@ -54,11 +54,11 @@ struct brig_session {
 	struct brig_limits most;   /* and what it may have had unasked */
 	struct brig_limits limits; /* of the latest run; the spec has what is watched now */
 	struct session_run
-		*current;     /* borrowed: under way, or waiting for the driver; NULL: none */
-	enum ending soft;     /* why the run was interrupted */
-	bool cancelled;       /* before it has begun */
-	uint64_t lost_cpu_ns; /* of results that nobody was there to take */
-	bool collecting;      /* a run has ended, and its files are being collected... */
+		*current;        /* borrowed: under way, or waiting for the driver; NULL: none */
+	enum ending interrupted; /* why the run was interrupted */
+	bool cancelled;          /* before it has begun */
+	uint64_t lost_cpu_ns;    /* of results that nobody was there to take */
+	bool collecting;         /* a run has ended, and its files are being collected... */
 	/* ...what the driver said of it; the value is the channel's. */
 	struct channel_answer answer;
 };
@@ -116,9 +116,9 @@ int session_cell_start(struct brig_session *session, const struct brig_request *
 int session_cell_step(struct brig_session *session);
 void session_cell_done(struct brig_session *session);
 /* The cell listens in the session's own set from here on. On failure it must end. */
-int session_cell_lodge(struct brig_session *session);
+int session_cell_attach(struct brig_session *session);
 /* It has ended: nothing more is heard of it. */
-void session_cell_ignore(struct brig_session *session);
+void session_cell_detach(struct brig_session *session);
 /* Language, runtime and policy of a result. */
 void session_describe(const struct brig_session *session, struct brig_result *result);
 /* When to look next: soon, or with 0 never. Only while its cell is there. */

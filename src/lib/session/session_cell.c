@@ -84,7 +84,7 @@ static struct warm_pool *find_pool(struct brig_session *session, const struct br
 	return warm_pool_await(pool, request->start, session->context->hurried) ? pool : NULL;
 }
 
-int session_cell_lodge(struct brig_session *session)
+int session_cell_attach(struct brig_session *session)
 {
 	struct run *run = session->phase.run;
 
@@ -92,7 +92,7 @@ int session_cell_lodge(struct brig_session *session)
 	return run_attach(run, session->epoll, session->timer);
 }
 
-void session_cell_ignore(struct brig_session *session)
+void session_cell_detach(struct brig_session *session)
 {
 	struct run *run = session->phase.run;
 
@@ -105,12 +105,12 @@ void session_cell_ignore(struct brig_session *session)
 
 static void end_phase(struct brig_session *session)
 {
-	session_cell_ignore(session);
+	session_cell_detach(session);
 	phase_done(&session->phase);
 }
 
 /* The clone came to nothing: no code of anybody has run in it. */
-static int start_after_all(struct brig_session *session, struct brig_error *err)
+static int start_cold_instead(struct brig_session *session, struct brig_error *err)
 {
 	end_phase(session);
 	warm_cell_free(TAKE_PTR(session->cell));
@@ -122,7 +122,7 @@ static int start_warm(struct brig_session *session, struct warm_pool *pool,
 		      const struct brig_request *request, struct brig_error *err)
 {
 	struct brig_error unused = { 0 };
-	int r = prepare_session_on(&pool->base, request, &session->prepared, err);
+	int r = prepare_session_request(&pool->base, request, &session->prepared, err);
 
 	if (r < 0) {
 		return r;
@@ -141,7 +141,7 @@ static int start_warm(struct brig_session *session, struct warm_pool *pool,
 		r = phase_assign(&session->phase, session->context, &session->prepared, &options,
 				 session->phase.run, &unused);
 	}
-	return r < 0 ? start_after_all(session, err) : 0;
+	return r < 0 ? start_cold_instead(session, err) : 0;
 }
 
 int session_cell_start(struct brig_session *session, const struct brig_request *request,
@@ -167,7 +167,7 @@ int session_cell_step(struct brig_session *session)
 
 	if (r != 0 && r != PHASE_RESTARTED && opening && session->phase.warm &&
 	    session->phase.run->facts.ending == ENDING_NONE) {
-		r = start_after_all(session, &session->error);
+		r = start_cold_instead(session, &session->error);
 		return r;
 	}
 	if (r == PHASE_RESTARTED) {
@@ -177,7 +177,7 @@ int session_cell_step(struct brig_session *session)
 }
 
 /* Taken apart behind the caller's back, where there is somebody to do it. */
-static bool bury(struct brig_session *session)
+static bool reap(struct brig_session *session)
 {
 	struct warm *warm = session->context->warm;
 	struct run *run = session->phase.run;
@@ -185,19 +185,19 @@ static bool bury(struct brig_session *session)
 	if (!warm || !run) {
 		return false;
 	}
-	session_cell_ignore(session);
+	session_cell_detach(session);
 	if (!session->cell) {
-		return warm_bury_run(warm, &session->phase.run, &session->prepared);
+		return warm_reap_run(warm, &session->phase.run, &session->prepared);
 	}
 	run_end_now(run, ENDING_CANCELLED);
 	session->cell->run = TAKE_PTR(session->phase.run);
-	warm_bury(warm, TAKE_PTR(session->cell));
+	warm_reap(warm, TAKE_PTR(session->cell));
 	return true;
 }
 
 void session_cell_done(struct brig_session *session)
 {
-	if (!bury(session)) {
+	if (!reap(session)) {
 		end_phase(session);
 		warm_cell_free(TAKE_PTR(session->cell));
 	}

@@ -201,7 +201,7 @@ void channel_forget(struct channel *channel)
 	buf_done(&channel->in);
 }
 
-int channel_hear(struct channel *channel, struct channel_answer *ret)
+int channel_receive(struct channel *channel, struct channel_answer *ret)
 {
 	/* At most a value's worth, and so at most so many turns. */
 	for (;;) {

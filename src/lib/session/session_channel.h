@@ -59,7 +59,7 @@ static inline bool channel_wants_write(const struct channel *channel)
 	return channel->at < channel->out.size;
 }
 /* 1: an answer; 0: not yet; -EPIPE: closed; -EPROTO: not what is due. */
-int channel_hear(struct channel *channel, struct channel_answer *ret);
+int channel_receive(struct channel *channel, struct channel_answer *ret);
 /* The answer has been used. */
 void channel_forget(struct channel *channel);
 #endif

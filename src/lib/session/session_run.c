@@ -63,7 +63,7 @@ void session_begin_run(struct brig_session *session)
 		return;
 	}
 	session->limits = session->prepared.spec.limits = run->limits;
-	session->soft = ENDING_NONE;
+	session->interrupted = ENDING_NONE;
 	session->state = BRIG_SESSION_BUSY;
 	session_arm(session, 0);
 	struct run_options options = options_of(session, run);
@@ -140,10 +140,10 @@ void session_interrupt(struct brig_session *session, enum ending why)
 		return; /* it has ended */
 	}
 	session_signal(session);
-	if (session->soft != ENDING_NONE) {
+	if (session->interrupted != ENDING_NONE) {
 		return;
 	}
-	session->soft = why;
+	session->interrupted = why;
 	run->facts.ending = why;
 	/* From now on it is the time of grace that runs out. */
 	limits->wall_ns = clock_now_ns() - run->watch.start_ns + SESSION_GRACE_NS;
@@ -163,11 +163,11 @@ enum ending session_due(void *user, enum ending why)
 	if (why != ENDING_WALL && why != ENDING_CPU && !output) {
 		return why;
 	}
-	if (session->soft == ENDING_NONE) {
+	if (session->interrupted == ENDING_NONE) {
 		session_interrupt(session, why);
 		return ENDING_NONE;
 	}
-	return output ? ENDING_NONE : session->soft;
+	return output ? ENDING_NONE : session->interrupted;
 }
 
 /* --- it has ended --------------------------------------------------------------------------- */
@@ -218,11 +218,11 @@ static void take_answer(const struct brig_session *session, const struct channel
 }
 
 /* The result is whole, or there is none: the driver is free for the next run. */
-static void end_lap(struct brig_session *session, struct brig_result *result, int r)
+static void finish_round(struct brig_session *session, struct brig_result *result, int r)
 {
 	session->collecting = false;
 	session->state = BRIG_SESSION_IDLE;
-	session->soft = ENDING_NONE;
+	session->interrupted = ENDING_NONE;
 	session->cancelled = false;
 	if (result) {
 		take_answer(session, &session->answer, result);
@@ -244,7 +244,7 @@ void session_collect(struct brig_session *session)
 	int r = run_round_result(session->phase.run, &result);
 
 	if (r != 0) {
-		end_lap(session, result, r < 0 ? r : 0);
+		finish_round(session, result, r < 0 ? r : 0);
 	}
 }
 
@@ -254,7 +254,7 @@ static void finish(struct brig_session *session, const struct channel_answer *an
 	session->answer = *answer;
 	int r = run_round_end(session->phase.run, answer->status);
 	if (r < 0) {
-		end_lap(session, NULL, r);
+		finish_round(session, NULL, r);
 		return;
 	}
 	session->collecting = true;

@@ -207,7 +207,7 @@ int template_start(const struct prepared *base, struct template **ret, struct br
 		r = wire_send(template->socket, &release, NULL, 0);
 	}
 	if (r < 0) {
-		int keeper = template_leave(template);
+		int keeper = template_end(template);
 		if (keeper >= 0) {
 			sys_pidfd_send_signal(keeper, SIGKILL);
 			if (!template_gone(keeper, 1000)) {
@@ -229,7 +229,7 @@ int template_ask(struct template *template, struct run *run, int devices)
 	return r;
 }
 
-int template_hear(struct template *template, pid_t *ret_pid, int *ret_pidfd)
+int template_receive(struct template *template, pid_t *ret_pid, int *ret_pidfd)
 {
 	struct wire_record record;
 	int fds[WIRE_FDS_MAX] = { [0 ... WIRE_FDS_MAX - 1] = -1 };
@@ -260,7 +260,7 @@ int template_hear(struct template *template, pid_t *ret_pid, int *ret_pidfd)
 	return r == 1 && record.kind == WIRE_CLONED && record.errnum > 0 ? -record.errnum : -EPIPE;
 }
 
-int template_leave(struct template *template)
+int template_end(struct template *template)
 {
 	int keeper = template->keeper;
 

@@ -14,11 +14,11 @@
 
 struct template
 {
-	int keeper;   /* owned: pidfd; who is moved from here is to be waited for */
-	int socket;   /* owned: to the interpreter */
-	bool ready;   /* it has told that it is warm */
-	bool stirred; /* there is something to hear from it */
-	bool broken;  /* it has ended, or said something wrong */
+	int keeper;    /* owned: pidfd; who is moved from here is to be waited for */
+	int socket;    /* owned: to the interpreter */
+	bool ready;    /* it has told that it is warm */
+	bool readable; /* there is something to hear from it */
+	bool broken;   /* it has ended, or said something wrong */
 	unsigned clones;
 	uint64_t born_ns;
 };
@@ -30,12 +30,12 @@ int template_start(const struct prepared *base, struct template **ret, struct br
 /* Asks for a clone with the run's descriptors. The answer comes by the socket. */
 int template_ask(struct template *template, struct run *run, int devices);
 /* 1: an answer, with the pid and pidfd of the clone; 0: none yet, or "ready"; -errno. */
-int template_hear(struct template *template, pid_t *ret_pid, int *ret_pidfd);
+int template_receive(struct template *template, pid_t *ret_pid, int *ret_pidfd);
 /*
  * Tells it to end. Its keeper stays until the last run that was cloned from it has ended: its
  * pidfd is returned, for template_gone(); -1: none.
  */
-int template_leave(struct template *template);
+int template_end(struct template *template);
 /* True: the keeper has ended, and was waited for; the fd is closed. Waits up to so long. */
 bool template_gone(int keeper, int wait_ms);
 #endif

@@ -68,44 +68,44 @@ int warm_new(struct brig_context *context, const struct brig_warm_options *optio
 	return 0;
 }
 
-static void wait_for_leaving(struct warm *warm, int wait_ms)
+static void wait_for_keepers(struct warm *warm, int wait_ms)
 {
 	uint64_t deadline = clock_now_ns() + (uint64_t)wait_ms * 1000000u;
 
-	for (unsigned i = 0; i < warm->leaving_count; i++) {
+	for (unsigned i = 0; i < warm->keepers_count; i++) {
 		uint64_t now = clock_now_ns();
 		int left = now < deadline ? (int)((deadline - now) / 1000000u) : 0;
-		if (template_gone(warm->leaving[i], left)) {
-			warm->leaving[i--] = warm->leaving[--warm->leaving_count];
+		if (template_gone(warm->keepers[i], left)) {
+			warm->keepers[i--] = warm->keepers[--warm->keepers_count];
 		}
 	}
 }
 
 static bool make_room(struct warm *warm)
 {
-	if (warm->leaving_count < warm->leaving_room) {
+	if (warm->keepers_count < warm->keepers_room) {
 		return true;
 	}
-	unsigned room = warm->leaving_room ? 2 * warm->leaving_room : 16;
-	int *list = realloc(warm->leaving, room * sizeof(*list));
+	unsigned room = warm->keepers_room ? 2 * warm->keepers_room : 16;
+	int *list = realloc(warm->keepers, room * sizeof(*list));
 	if (!list) {
 		return false;
 	}
-	warm->leaving = list;
-	warm->leaving_room = room;
+	warm->keepers = list;
+	warm->keepers_room = room;
 	return true;
 }
 
 /* One for each template that a run is still left of: never waited for here. */
-void warm_leave(struct warm *warm, struct template *template)
+void warm_end_template(struct warm *warm, struct template *template)
 {
-	int keeper = template_leave(template);
+	int keeper = template_end(template);
 
 	if (keeper < 0) {
 		return;
 	}
 	if (make_room(warm)) {
-		warm->leaving[warm->leaving_count++] = keeper;
+		warm->keepers[warm->keepers_count++] = keeper;
 	} else {
 		close(keeper);
 	}
@@ -119,10 +119,10 @@ void warm_free(struct warm *warm)
 	while (warm->count) {
 		warm_pool_unuse(warm->pools[--warm->count]);
 	}
-	warm_bury_step(warm, true);
-	wait_for_leaving(warm, LEAVE_MS);
-	free(warm->leaving);
-	free(warm->dead);
+	warm_reap_step(warm, true);
+	wait_for_keepers(warm, LEAVE_MS);
+	free(warm->keepers);
+	free(warm->ended);
 	close_fd(&warm->epoll);
 	free(warm);
 }
@@ -170,12 +170,12 @@ static void step_template(struct warm_pool *pool)
 	pid_t pid = 0;
 	int pidfd = -1, r = 0;
 
-	if (!pool->template || !pool->template->stirred) {
+	if (!pool->template || !pool->template->readable) {
 		return;
 	}
-	pool->template->stirred = false;
+	pool->template->readable = false;
 	while (pool->template && pool->warm->pieces &&
-	       (r = template_hear(pool->template, &pid, &pidfd)) == 1) {
+	       (r = template_receive(pool->template, &pid, &pidfd)) == 1) {
 		pool->warm->pieces--;
 		answer(pool, pid, pidfd);
 	}
@@ -190,14 +190,14 @@ static void step_next(struct warm_pool *pool)
 	pid_t pid = 0;
 	int pidfd = -1;
 
-	if (!pool->next || !pool->next->stirred) {
+	if (!pool->next || !pool->next->readable) {
 		return;
 	}
-	pool->next->stirred = false;
-	if (template_hear(pool->next, &pid, &pidfd) != 0 || pool->next->broken) {
+	pool->next->readable = false;
+	if (template_receive(pool->next, &pid, &pidfd) != 0 || pool->next->broken) {
 		close_fd(&pidfd);
 		epoll_ctl(pool->warm->epoll, EPOLL_CTL_DEL, pool->next->socket, NULL);
-		warm_leave(pool->warm, TAKE_PTR(pool->next));
+		warm_end_template(pool->warm, TAKE_PTR(pool->next));
 		fail(pool);
 	}
 }
@@ -219,10 +219,10 @@ static void step_cells(struct warm_pool *pool)
 
 	for (unsigned i = 0; i < pool->count; i++) {
 		struct warm_cell *cell = pool->cells[i];
-		if (cell->asked || !cell->stirred) {
+		if (cell->asked || !cell->readable) {
 			continue;
 		}
-		cell->stirred = false;
+		cell->readable = false;
 		enum run_state before = cell->run->state;
 		int r = run_step(cell->run, &unused);
 		if (r != 0) {
@@ -269,7 +269,7 @@ static void start_template(struct warm_pool *pool, struct template **ret)
 		return;
 	}
 	*ret = template;
-	want.data.ptr = &template->stirred;
+	want.data.ptr = &template->readable;
 	if (epoll_ctl(pool->warm->epoll, EPOLL_CTL_ADD, template->socket, &want) < 0) {
 		fail(pool);
 	}
@@ -278,7 +278,7 @@ static void start_template(struct warm_pool *pool, struct template **ret)
 static void take_next(struct warm_pool *pool)
 {
 	epoll_ctl(pool->warm->epoll, EPOLL_CTL_DEL, pool->template->socket, NULL);
-	warm_leave(pool->warm, pool->template);
+	warm_end_template(pool->warm, pool->template);
 	pool->template = TAKE_PTR(pool->next);
 }
 
@@ -351,7 +351,7 @@ static void fill(struct warm_pool *pool, uint64_t now_ns)
 }
 
 /* Who has something to say: only those are asked, however many are waiting. */
-static void listen_to_all(struct warm *warm)
+static void mark_readable(struct warm *warm)
 {
 	struct epoll_event ready[EVENTS_MAX];
 	int count = epoll_wait(warm->epoll, ready, EVENTS_MAX, 0);
@@ -369,7 +369,7 @@ bool warm_is_low(const struct warm *warm)
 			return true;
 		}
 	}
-	return warm->dead_count > WARM_DEAD_MANY;
+	return warm->ended_count > WARM_ENDED_MANY;
 }
 
 void warm_step(struct warm *warm, unsigned pieces)
@@ -377,10 +377,10 @@ void warm_step(struct warm *warm, unsigned pieces)
 	uint64_t now = clock_now_ns();
 
 	warm->pieces = pieces;
-	listen_to_all(warm);
+	mark_readable(warm);
 
-	warm_bury_step(warm, false);
-	wait_for_leaving(warm, 0);
+	warm_reap_step(warm, false);
+	wait_for_keepers(warm, 0);
 	/* Another is the first each time: a pool that always wants more leaves some for others. */
 	warm->turn++;
 	for (unsigned i = 0; i < warm->count; i++) {

@@ -24,7 +24,7 @@ struct warm_cell {
 	int devices;      /* owned until the cell has them */
 	int set;          /* borrowed: the epoll that knows its address */
 	bool asked;       /* the template has not answered yet */
-	bool stirred;     /* there is something to hear from it */
+	bool readable;    /* there is something to hear from it */
 };
 
 /* What a policy and a runtime were read from; another answer means: read again. */
@@ -53,8 +53,8 @@ struct warm_pool {
 	uint64_t rest_until_ns;
 };
 
-#define WARM_POOLS_MAX 64
-#define WARM_DEAD_MANY 32 /* it is worth while to look after them */
+#define WARM_POOLS_MAX  64
+#define WARM_ENDED_MANY 32 /* it is worth while to look after them */
 
 struct warm {
 	struct brig_context *context;     /* borrowed */
@@ -62,10 +62,10 @@ struct warm {
 	int epoll;                        /* owned */
 	struct warm_pool *pools[WARM_POOLS_MAX];
 	unsigned count;
-	int *leaving; /* owned: keepers of templates that were told to end */
-	unsigned leaving_count, leaving_room;
-	struct warm_cell **dead; /* owned */
-	unsigned dead_count, dead_room;
+	int *keepers; /* owned: keepers of templates that were told to end */
+	unsigned keepers_count, keepers_room;
+	struct warm_cell **ended; /* owned */
+	unsigned ended_count, ended_room;
 	bool closed;         /* there are no pools: only the dead are looked after */
 	uint64_t looked_ns;  /* when memory was last looked at */
 	bool pressed;        /* it was short then */
@@ -81,7 +81,7 @@ int warm_new(struct brig_context *context, const struct brig_warm_options *optio
 void warm_free(struct warm *warm);
 
 /* Takes leave of a template; its keeper is waited for later. */
-void warm_leave(struct warm *warm, struct template *template);
+void warm_end_template(struct warm *warm, struct template *template);
 
 /*
  * Goes on with what is in the making; makes more where there is too little. Never blocks. Up to
@@ -124,16 +124,16 @@ struct warm_cell *warm_cell_remove(struct warm_cell **list, unsigned *count, uns
 
 /*
  * A run whose result is there already: the kernel is still taking its cell apart. Takes the cell,
- * with its run, and lets go of it later. warm_bury.c
+ * with its run, and lets go of it later. warm_reap.c
  */
-void warm_bury(struct warm *warm, struct warm_cell *cell);
+void warm_reap(struct warm *warm, struct warm_cell *cell);
 /*
  * The same of a cell that was not made ahead; it is killed. Takes the run, and what of `prepared`
  * the cell needs until it is gone. False: it cannot, and the caller has to wait.
  */
-bool warm_bury_run(struct warm *warm, struct run **run, struct prepared *prepared);
+bool warm_reap_run(struct warm *warm, struct run **run, struct prepared *prepared);
 /* Lets go of those that are gone; of all, waiting for them, when told so. */
-void warm_bury_step(struct warm *warm, bool all);
+void warm_reap_step(struct warm *warm, bool all);
 
 /* How many there should be: warm_size.c */
 void warm_size_asked(struct warm_pool *pool, bool hit);

@@ -45,7 +45,7 @@ static int begin(struct warm_pool *pool, struct warm_cell *cell, struct brig_err
 
 int warm_cell_launch(struct warm_cell *cell, pid_t pid, int pidfd, struct brig_error *err)
 {
-	struct epoll_event want = { .events = EPOLLIN, .data = { .ptr = &cell->stirred } };
+	struct epoll_event want = { .events = EPOLLIN, .data = { .ptr = &cell->readable } };
 
 	if (pid) {
 		native_cloned(cell->run, pid, pidfd);

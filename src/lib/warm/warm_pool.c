@@ -60,7 +60,7 @@ static bool is_current(const struct warm_pool *pool)
 	return memcmp(now, pool->stamps, sizeof(now)) == 0;
 }
 
-static bool speaks(const struct runtime *runtime, const struct brig_request *request)
+static bool matches_language(const struct runtime *runtime, const struct brig_request *request)
 {
 	if (request->language) {
 		return strcmp(request->language, runtime->name) == 0 ||
@@ -100,7 +100,8 @@ static bool fits(const struct warm_pool *pool, const struct brig_request *reques
 		policy_limits_clamp(pool->base.policy, &request->limits_most, &asked);
 	}
 	if (pool->retired || !same_text(pool->policy, request->policy) ||
-	    !same_text(pool->tenant, request->tenant) || !speaks(pool->base.runtime, request) ||
+	    !same_text(pool->tenant, request->tenant) ||
+	    !matches_language(pool->base.runtime, request) ||
 	    policy_limits_within(pool->base.policy, &asked, &request->limits_most, &wanted,
 				 &unused) < 0) {
 		return false;
@@ -254,7 +255,7 @@ void warm_pool_drop_last(struct warm_pool *pool)
 
 	epoll_ctl(pool->warm->epoll, EPOLL_CTL_DEL, cell->run->epoll, NULL);
 	run_end_now(cell->run, ENDING_CANCELLED); /* kills; the kernel needs its time */
-	warm_bury(pool->warm, cell);
+	warm_reap(pool->warm, cell);
 }
 
 void warm_pool_drop(struct warm_pool *pool)
@@ -264,19 +265,19 @@ void warm_pool_drop(struct warm_pool *pool)
 	}
 }
 
-static void leave_template(struct warm_pool *pool, struct template **template)
+static void end_template(struct warm_pool *pool, struct template **template)
 {
 	if (*template) {
 		epoll_ctl(pool->warm->epoll, EPOLL_CTL_DEL, (*template)->socket, NULL);
-		warm_leave(pool->warm, TAKE_PTR(*template));
+		warm_end_template(pool->warm, TAKE_PTR(*template));
 	}
 }
 
 static void empty(struct warm_pool *pool)
 {
 	warm_pool_drop(pool);
-	leave_template(pool, &pool->template);
-	leave_template(pool, &pool->next);
+	end_template(pool, &pool->template);
+	end_template(pool, &pool->next);
 }
 
 void warm_pool_free(struct warm_pool *pool)

@@ -4,8 +4,8 @@
 
 #include "lib/prepare/prepare.h"
 
-static int prepare_over(const struct prepared *base, const struct brig_request *request,
-			enum purpose purpose, struct prepared *p, struct brig_error *err)
+static int prepare_on_base(const struct prepared *base, const struct brig_request *request,
+			   enum purpose purpose, struct prepared *p, struct brig_error *err)
 {
 	*p = (struct prepared){
 		.shared = base->shared,
@@ -48,7 +48,7 @@ static int prepare_over(const struct prepared *base, const struct brig_request *
 					       : prepare_argv(request, p, err);
 	}
 	if (r == 0 && purpose == PURPOSE_RUN && p->guard.on &&
-	    guard_words(&p->guard, &p->argv, 1) < 0) {
+	    guard_add_instructions(&p->guard, &p->argv, 1) < 0) {
 		r = error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory for the guard");
 	}
 	if (r == 0 && prepare_wants_value(request, p)) {
@@ -62,16 +62,16 @@ static int prepare_over(const struct prepared *base, const struct brig_request *
 	return 0;
 }
 
-int prepare_on(const struct prepared *base, const struct brig_request *request,
-	       struct prepared *ret, struct brig_error *err)
+int prepare_request(const struct prepared *base, const struct brig_request *request,
+		    struct prepared *ret, struct brig_error *err)
 {
-	return prepare_over(base, request, PURPOSE_RUN, ret, err);
+	return prepare_on_base(base, request, PURPOSE_RUN, ret, err);
 }
 
-int prepare_session_on(const struct prepared *base, const struct brig_request *request,
-		       struct prepared *ret, struct brig_error *err)
+int prepare_session_request(const struct prepared *base, const struct brig_request *request,
+			    struct prepared *ret, struct brig_error *err)
 {
-	return prepare_over(base, request, PURPOSE_SESSION, ret, err);
+	return prepare_on_base(base, request, PURPOSE_SESSION, ret, err);
 }
 
 int prepare_cold(struct prepared *p, struct brig_error *err)

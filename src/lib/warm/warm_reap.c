@@ -16,30 +16,30 @@ static bool is_gone(const struct warm_cell *cell)
 
 static void let_go(struct warm *warm, unsigned index)
 {
-	warm_cell_free(warm_cell_remove(warm->dead, &warm->dead_count, index));
+	warm_cell_free(warm_cell_remove(warm->ended, &warm->ended_count, index));
 }
 
 /* As many as there are descriptors for: whoever begins a run looks at that. */
 static bool make_room(struct warm *warm)
 {
-	if (warm->dead_count < warm->dead_room) {
+	if (warm->ended_count < warm->ended_room) {
 		return true;
 	}
-	unsigned room = warm->dead_room ? 2 * warm->dead_room : 64;
-	struct warm_cell **list = reallocarray(warm->dead, room, sizeof(struct warm_cell *));
+	unsigned room = warm->ended_room ? 2 * warm->ended_room : 64;
+	struct warm_cell **list = reallocarray(warm->ended, room, sizeof(struct warm_cell *));
 	if (!list) {
 		return false;
 	}
-	warm->dead = list;
-	warm->dead_room = room;
+	warm->ended = list;
+	warm->ended_room = room;
 	return true;
 }
 
-void warm_bury(struct warm *warm, struct warm_cell *cell)
+void warm_reap(struct warm *warm, struct warm_cell *cell)
 {
-	struct epoll_event want = { .events = EPOLLIN, .data = { .ptr = &cell->stirred } };
+	struct epoll_event want = { .events = EPOLLIN, .data = { .ptr = &cell->readable } };
 
-	cell->stirred = false;
+	cell->readable = false;
 	/* The request's spec goes with the request. */
 	run_keep_spec(cell->run, &cell->spec);
 	if (is_gone(cell) || !make_room(warm) ||
@@ -47,10 +47,10 @@ void warm_bury(struct warm *warm, struct warm_cell *cell)
 		warm_cell_free(cell);
 		return;
 	}
-	warm->dead[warm->dead_count++] = cell;
+	warm->ended[warm->ended_count++] = cell;
 }
 
-bool warm_bury_run(struct warm *warm, struct run **run, struct prepared *prepared)
+bool warm_reap_run(struct warm *warm, struct run **run, struct prepared *prepared)
 {
 	struct warm_cell *cell = calloc(1, sizeof(*cell));
 
@@ -63,14 +63,14 @@ bool warm_bury_run(struct warm *warm, struct run **run, struct prepared *prepare
 	cell->set = warm->epoll;
 	run_end_now(*run, ENDING_CANCELLED);
 	cell->run = TAKE_PTR(*run);
-	warm_bury(warm, cell);
+	warm_reap(warm, cell);
 	return true;
 }
 
-void warm_bury_step(struct warm *warm, bool all)
+void warm_reap_step(struct warm *warm, bool all)
 {
-	for (unsigned i = 0; i < warm->dead_count && (all || warm->pieces); i++) {
-		if (all || (warm->dead[i]->stirred && is_gone(warm->dead[i]))) {
+	for (unsigned i = 0; i < warm->ended_count && (all || warm->pieces); i++) {
+		if (all || (warm->ended[i]->readable && is_gone(warm->ended[i]))) {
 			warm->pieces -= !all;
 			let_go(warm, i--);
 		}

@@ -20,8 +20,8 @@ static bool is_in_mount(void *user, const char *place)
 	return path_overlaps(mount->path, place);
 }
 
-int prepare_check_own(const struct brig_context *context, struct spec_mount *mount,
-		      struct brig_error *err)
+int prepare_check_protected(const struct brig_context *context, struct spec_mount *mount,
+			    struct brig_error *err)
 {
 	/* Also those that another environment would choose: the next run may have it. */
 	_cleanup_free_ char *config = config_user_path("XDG_CONFIG_HOME", ".config");

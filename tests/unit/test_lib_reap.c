@@ -59,7 +59,7 @@ static void step_until_gone(struct brig_context *context)
 {
 	uint64_t end = clock_now_ns() + HANG_NS;
 
-	while (context->warm->dead_count || cgroup_manager_tidy(context->groups)) {
+	while (context->warm->ended_count || cgroup_manager_tidy(context->groups)) {
 		struct pollfd ready = { .fd = brig_context_fd(context), .events = POLLIN };
 		poll(&ready, 1, 10);
 		brig_context_step(context);
@@ -79,7 +79,7 @@ static void freed_runs_are_not_waited_for(void **state)
 	for (unsigned i = 0; i < 8; i++) {
 		brig_run_free(runs[i]);
 	}
-	assert_in_range(context->warm->dead_count, 1, 8);
+	assert_in_range(context->warm->ended_count, 1, 8);
 	step_until_gone(context);
 }
 
@@ -91,7 +91,7 @@ static void many_may_be_dying(void **state)
 
 	for (unsigned i = 0; i < RUNS; i++) {
 		brig_run_free(start(context));
-		most = context->warm->dead_count > most ? context->warm->dead_count : most;
+		most = context->warm->ended_count > most ? context->warm->ended_count : most;
 	}
 	assert_in_range(most, 1, RUNS);
 	step_until_gone(context);
