@@ -127,7 +127,7 @@ def test_names_of_sessions_are_checked(alice):
         assert answer["isError"] and "1 to 64 letters" in answer["content"][0]["text"], name
     assert "error" in peer.messages("execute_code", {"code": "1", "session_id": "x" * 65})[-1]
     foreign = peer.call("execute_code", code="1", session_id="01ARZ3NDEKTSV4RRFFQ69G5FAV")
-    assert foreign["isError"] and "no such session" in foreign["content"][0]["text"]
+    assert foreign["isError"] and "session not found" in foreign["content"][0]["text"]
     assert peer.call("list_sessions")["structuredContent"]["sessions"] == []
 
 
@@ -206,7 +206,7 @@ def test_fork(alice, bob):
     assert alice.ask("GET", f"/v1/sessions/{made['id']}").json()["state"] == "idle"
     for wrong in (session, made["id"], "01ARZ3NDEKTSV4RRFFQ69G5FAV", "", "x" * 64):
         answer = Peer(bob).call("fork_session", session_id=wrong)
-        assert answer["isError"] and "no such session" in answer["content"][0]["text"]
+        assert answer["isError"] and "session not found" in answer["content"][0]["text"]
     for one in (session, made["id"]):
         peer.call("close_session", session_id=one)
     gone = peer.call("fork_session", session_id=session)

@@ -89,7 +89,7 @@ def test_sdk_and_brig(npm, request, tmp_path, transport):
     assert seen["named"]["stdout"] == "42\n" and seen["named"]["session_id"] == "my-state_1"
     for name, words in (("guard", "socket"), ("failed", "exit status 3"), ("language", "nosuch"),
                         ("argument", 'argument "code" must be a string'),
-                        ("nobody", "no such session"), ("unnamed", "1 to 64 letters"), ("closed", "gone")):
+                        ("nobody", "session not found"), ("unnamed", "1 to 64 letters"), ("closed", "gone")):
         assert seen[name]["error"] and words in seen[name]["text"], (name, seen[name])
     assert seen["unknown"] == -32602
     assert seen["after"] == "still here\n"

@@ -136,7 +136,7 @@ MCP_TOOLS = [
 @pytest.mark.parametrize("tool,arguments", MCP_TOOLS)
 def test_a11_mcp_tools(attacker, belongings, tool, arguments):
     wrong, text = attacker.mcp().text(tool, session_id=belongings.session, **arguments)
-    assert wrong and "no such session" in text
+    assert wrong and "session not found" in text
     assert belongings.SECRET not in text
 
 

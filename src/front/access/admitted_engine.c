@@ -171,7 +171,7 @@ static int check_words(const struct engine_call *call, struct brig_error *error)
 		{ call->run.language, id_name_valid, EINVAL, "language: not a name" },
 		{ call->run.policy, id_name_valid, EINVAL, "policy: not a name" },
 		{ call->run.guard, id_name_valid, EINVAL, "guard: not a name" },
-		{ call->session, session_id_is_valid, ENOENT, "there is no such session" },
+		{ call->session, session_id_is_valid, ENOENT, "session not found" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {

@@ -123,7 +123,7 @@ void handle_session_execute(struct request *request)
 	struct execution_request *execution_request = NULL;
 
 	if (!request->args[0] || !session_id_is_valid(request->args[0])) {
-		request_refuse(request, PROBLEM_NOT_FOUND, "there is no such session");
+		request_refuse(request, PROBLEM_NOT_FOUND, "session not found");
 		return;
 	}
 	int r = execution_request_from_body(EXECUTION_REQUEST_RUN, request->exchange,

@@ -20,7 +20,7 @@ static bool prepare(struct request *request, enum engine_op op, struct engine_ca
 				      .session = request->args[0],
 				      .path = request->args[1] };
 	if (!call->session || !session_id_is_valid(call->session)) {
-		request_refuse(request, PROBLEM_NOT_FOUND, "there is no such session");
+		request_refuse(request, PROBLEM_NOT_FOUND, "session not found");
 		return false;
 	}
 	if (op != ENGINE_FILE_LIST && (!call->path || !file_name_is_valid(call->path, &why))) {

@@ -75,7 +75,7 @@ static void with_session(struct request *request, enum engine_op op)
 	struct engine_call call = { .op = op, .session = request->args[0] };
 
 	if (!request->args[0] || !session_id_is_valid(request->args[0])) {
-		request_refuse(request, PROBLEM_NOT_FOUND, "there is no such session");
+		request_refuse(request, PROBLEM_NOT_FOUND, "session not found");
 		return;
 	}
 	request_call_engine(request, &call, NULL);
@@ -131,7 +131,7 @@ void handle_session_fork(struct request *request)
 	struct engine_call call = { .op = ENGINE_SESSION_GET, .session = request->args[0] };
 
 	if (!request->args[0] || !session_id_is_valid(request->args[0])) {
-		request_refuse(request, PROBLEM_NOT_FOUND, "there is no such session");
+		request_refuse(request, PROBLEM_NOT_FOUND, "session not found");
 		return;
 	}
 	request_call_engine(request, &call, fork_looked);
