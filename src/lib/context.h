@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a program keeps between runs: where data lies, and what the host's cgroups are. */
+/* The state that a program keeps between runs: its directories, and the host's cgroups. */
 #ifndef BRIG_LIB_CONTEXT_H
 #define BRIG_LIB_CONTEXT_H
 
@@ -19,34 +19,34 @@ struct brig_context {
 	struct version_memory versions; /* of the languages that were used */
 	struct policy_source policies;
 	struct runtime_source runtimes;
-	struct broker broker; /* when `brokered`: who has the privileges that we lack */
+	struct broker broker; /* when `brokered`: has the privileges that we lack */
 	bool brokered;
 	struct cgroup_manager *groups; /* owned */
 	struct warm *warm;             /* owned: cells made ahead; NULL: none wanted */
 	/* owned: brig-gate, to be started, and the one that opens TLS; -1: not made yet */
 	int gate_programs[2];
 	const struct call_watch
-		*watch; /* borrowed: who watches the calls of its runs; NULL: nobody */
-	/* borrowed: what input files of the request that is started now may lie in; or NULL */
+		*watch; /* borrowed: watches the calls of its runs; NULL: they are not watched */
+	/* borrowed: may hold the input files of the request that is started now; or NULL */
 	struct block *shared;
 	int audit;        /* owned: the record of all runs; -1: none */
-	char *audit_file; /* owned: where that is */
-	bool swept;       /* what the dead left behind was looked for */
+	char *audit_file; /* owned: its path */
+	bool swept;       /* the remains of dead processes were removed */
 	bool hurried;     /* see context_hurry() */
 };
-/* From now on what only root may do is asked for there; the line stays the caller's. */
+/* From now on the broker does what only root may do; the caller still owns the connection. */
 void context_use_broker(struct brig_context *context, const struct broker *broker);
 /*
- * Others wait for the caller's thread: starts do not wait for a cell, and ends not for the kernel;
- * brig_context_fd() tells when there is something to do about them.
+ * The caller's thread has other work: a start does not wait for a cell, nor an end for the kernel;
+ * brig_context_fd() is readable when they need a step.
  */
 int context_hurry(struct brig_context *context, struct brig_error *err);
 /* Device nodes for one cell: an fd, or -errno. */
 int context_devices(const struct brig_context *context);
-/* Is a cell for such a request in the making, while none is ready? */
+/* Is a cell for such a request being made, while none is ready? */
 bool context_worth_waiting(struct brig_context *context, const struct brig_request *request);
-/* Begins to make cells for such requests, and does not wait for them; nothing where it cannot. */
+/* Begins to make cells for such requests, without waiting; does nothing where that fails. */
 void context_begin_warm(struct brig_context *context, const struct brig_request *like);
-/* Start-up is recovery: removes what the dead have left behind. Once. */
+/* Start-up is recovery: removes what dead processes have left behind. Once. */
 void context_sweep(struct brig_context *context, const struct provider *provider);
 #endif

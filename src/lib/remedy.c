@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What can be done about a limit: see remedy.h. */
+/* Advice about a limit that was reached: see remedy.h. */
 #include "lib/remedy.h"
 
 #include <stdio.h>
@@ -17,6 +17,12 @@ static const struct limit_info *find_limit(const char *name)
 	return NULL;
 }
 
+static uint64_t value_of(const struct brig_limits *limits, const struct limit_info *info)
+{
+	return *(const uint64_t *)(const void *)((const char *)limits + info->offset);
+}
+
+/* The alternative to a higher limit on output. */
 static const char *also(const struct limit_info *info)
 {
 	bool output = strcmp(info->key, "stdout") == 0 || strcmp(info->key, "stderr") == 0;
@@ -35,9 +41,9 @@ static void advise_caller(const struct limit_info *info, const struct policy *po
 	unit_format(info->unit, bound, most, sizeof(most));
 	snprintf(result->remedy + length, sizeof(result->remedy) - length,
 		 " Or ask for more: %s (%s), up to %s.", info->option, info->name, most);
-	/* A request that asked for less than the policy gives leaves the operator nothing to do. */
-	uint64_t given = limit_value(&policy->limits, info);
-	if (limit_value(&result->limits, info) < given) {
+	/* If the request asked for less than the policy gives, the operator cannot help. */
+	uint64_t given = value_of(&policy->limits, info);
+	if (value_of(&result->limits, info) < given) {
 		unit_format(info->unit, given, most, sizeof(most));
 		snprintf(result->operator_remedy, sizeof(result->operator_remedy),
 			 "The request asked for less than policy %s gives, %s.%s", policy->name,
@@ -67,27 +73,27 @@ static void advise_operator(const struct limit_info *info, const struct policy *
 		 text, info->key, policy->name, also(info));
 }
 
-void remedy_limit(const struct remedy_for *who, struct brig_result *result)
+void remedy_limit(const struct remedy_for *run, struct brig_result *result)
 {
 	const struct limit_info *info = find_limit(result->limit_name);
 
 	if (!info) {
 		return;
 	}
-	if (who->compiler) {
+	if (run->compiler) {
 		snprintf(result->operator_remedy, sizeof(result->operator_remedy),
-			 "Raise compile.limits.%s in policy %s.", info->key, who->policy->name);
+			 "Raise compile.limits.%s in policy %s.", info->key, run->policy->name);
 		return;
 	}
-	uint64_t value = limit_value(&result->limits, info);
-	uint64_t ceiling = limit_value(&who->policy->ceiling, info);
-	uint64_t own = limit_value(&who->most, info);
+	uint64_t value = value_of(&result->limits, info);
+	uint64_t ceiling = value_of(&run->policy->ceiling, info);
+	uint64_t own = value_of(&run->most, info);
 	bool callers = own && own < ceiling;
 	uint64_t bound = callers ? own : ceiling;
 
 	if (value < bound) {
-		advise_caller(info, who->policy, bound, result);
+		advise_caller(info, run->policy, bound, result);
 	} else {
-		advise_operator(info, who->policy, value, callers, result);
+		advise_operator(info, run->policy, value, callers, result);
 	}
 }

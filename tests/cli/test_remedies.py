@@ -52,7 +52,7 @@ def test_a_policy_without_a_cell_has_no_guard(brig):
     for option in (["--guard", "strict"], ["--check"]):
         done = brig("run", "--policy", "open", "--yes", *option, "-c", "1")
         text = done.stderr.decode()
-        assert done.returncode == 126 and "policy open has no cell" in text, text
+        assert done.returncode == 126 and "provider local has no guard" in text, text
         assert "native" in text and "use python" not in text
 
 

@@ -282,7 +282,7 @@ static void test_softly(void **state)
 	result = run_request(session, &request);
 	assert_int_equal(result->status, BRIG_CPU_LIMIT);
 	brig_result_free(result);
-	/* What the runs before have used is not this one's. */
+	/* The usage of earlier runs is not counted for this one. */
 	request.code = "x";
 	result = run_request(session, &request);
 	assert_int_equal(result->status, BRIG_OK);
@@ -491,7 +491,7 @@ static void test_left_behind(void **state)
 	       BRIG_OK, "", NULL);
 	struct timespec pause = { .tv_nsec = 300000000 };
 	nanosleep(&pause, NULL);
-	/* What is printed between runs belongs to none. */
+	/* Output between runs belongs to no run. */
 	expect(session, "print('mine')", BRIG_OK, "mine\n", NULL);
 	expect(session, "p.kill(); p.wait()", BRIG_OK, "", "-9");
 	/* A flood while nobody reads does not come to us at all. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The public way in: see brig.h. A run has one or two phases, the compiler's cell and the
- * program's; one outer epoll fd stands for whichever is under way, so that the caller's event
- * loop never has to know.
+ * The public functions for runs: see brig.h. A run has one or two phases, the compiler's cell and
+ * the program's. One outer epoll fd is used for both, so that the caller's event loop needs no
+ * change between them.
  */
 #include <errno.h>
 #include <poll.h>
@@ -32,7 +32,7 @@ int run_watch_phase(struct brig_run *run, struct brig_error *err)
 	return 0;
 }
 
-/* By hand: a copy in a process that the host has forked would keep it in the set. */
+/* Removed explicitly: a copy in a process that the host has forked would keep it in the set. */
 void run_end_phase(struct brig_run *run)
 {
 	struct warm *warm = run->context->warm;
@@ -40,7 +40,7 @@ void run_end_phase(struct brig_run *run)
 	if (run->phase.run) {
 		epoll_ctl(run->epoll, EPOLL_CTL_DEL, run->phase.run->epoll, NULL);
 	}
-	/* A service has other runs to look after: it does not wait for the kernel. */
+	/* A service has other runs: it does not wait for the kernel. */
 	if (run->phase.run && warm && run->context->hurried &&
 	    warm_reap_run(warm, &run->phase.run, run->phase.prepared)) {
 		return;
@@ -95,7 +95,7 @@ static void release_pool(struct brig_run *run)
 	}
 }
 
-/* Nothing of the program has happened: it is started as if there had been no pool. */
+/* The program has not begun: it is started as if there were no pool. */
 static int start_cold_instead(struct brig_run *run, struct brig_error *err)
 {
 	run_end_phase(run);
@@ -114,12 +114,12 @@ static struct warm_pool *pool_of(struct brig_context *context, const struct brig
 		return NULL;
 	}
 	struct warm_pool *pool = warm_pool_for(warm, request, &unused);
-	/* Without a template a waiting cell has nobody who could hand out a value. */
+	/* Without a template a waiting cell has no driver that could report a value... */
 	if (!pool || (request->want_value && !pool->base.spec.cloned &&
 		      pool->base.runtime->value_driver[0])) {
 		return NULL;
 	}
-	/* Nor one who could look at the code. */
+	/* ...or check the code. */
 	if (!pool->base.spec.cloned && (pool->base.guard.on || request->guard || request->check)) {
 		return NULL;
 	}
@@ -148,7 +148,7 @@ void context_begin_warm(struct brig_context *context, const struct brig_request 
 	}
 }
 
-/* 1: started from a pool; 0: it has to be cold; -errno: the request is wrong. */
+/* 1: started from a pool; 0: it must start cold; -errno: the request is invalid. */
 static int start_warm(struct brig_run *run, const struct brig_request *request,
 		      struct brig_error *err)
 {
@@ -167,7 +167,7 @@ static int start_warm(struct brig_run *run, const struct brig_request *request,
 	pool->uses++;
 	run->pool = pool;
 	run->cell = warm_pool_take(pool);
-	/* Before the order goes out: what fails after it could start the program twice. */
+	/* Before the assignment is sent: a failure after it could start the program twice. */
 	run->phase.run = TAKE_PTR(run->cell->run);
 	r = run_watch_phase(run, &unused);
 	if (r == 0) {
@@ -233,7 +233,7 @@ int brig_run_start(struct brig_context *context, const struct brig_request *requ
 	if (!run) {
 		return error_set(error, BRIG_E_SYSTEM, ENOMEM, "no memory for a run");
 	}
-	/* An older caller's struct is shorter: what it does not know is zero. */
+	/* An older caller's struct is shorter: the missing fields are zero. */
 	memcpy(&whole, request,
 	       request->size && request->size < sizeof(whole) ? request->size : sizeof(whole));
 	run->context = context;
@@ -276,7 +276,7 @@ static void describe(const struct brig_run *run, struct brig_result *result)
 	result->compile_cpu_ns = run->compile_cpu_ns;
 }
 
-/* A cell that was made ahead is taken apart behind the caller's back. */
+/* A cell that was made ahead is removed later: the caller does not wait for it. */
 static void reap_phase(struct brig_run *run)
 {
 	if (!run->cell) {
@@ -314,7 +314,8 @@ static int step(struct brig_run *run, struct brig_error *error)
 		}
 	} else {
 		run->result = phase_take_result(&run->phase);
-		run->result->usage.cpu_ns += run->compile_cpu_ns; /* all that the request cost */
+		run->result->usage.cpu_ns +=
+			run->compile_cpu_ns; /* the whole cost of the request */
 		if (run->program.guard.on) {
 			guard_read(&run->program.guard, run->phase.run->value, run->result);
 		}
@@ -325,7 +326,7 @@ static int step(struct brig_run *run, struct brig_error *error)
 				&run->result->value_repr);
 		}
 		reap_phase(run);
-		/* Who can crash it, or tried what is refused, learns nothing for the next try. */
+		/* Knowledge from a crash or a denied call must not help against the next clone. */
 		if (run->pool && !run->pool->retired && run->pool->base.spec.cloned &&
 		    (run->result->signal || run->result->denied)) {
 			warm_pool_distrust(run->pool);
@@ -338,14 +339,14 @@ static int step(struct brig_run *run, struct brig_error *error)
 int brig_run_step(struct brig_run *run, struct brig_error *error)
 {
 	if (run->end < 0) {
-		return error_set(error, BRIG_E_SYSTEM, -run->end, "the run has failed already");
+		return error_set(error, BRIG_E_SYSTEM, -run->end, "the run has already failed");
 	}
 	if (run->end == 0) {
 		run->end = step(run, error);
 		int r = run->end > 0 ? audit_log_ended(run, run->result, error) : 0;
 		run->end = r < 0 ? r : run->end;
 	}
-	/* While the program runs there is time to make the next cell; its end must not wait. */
+	/* The next cell is made while the program runs; its end must not be delayed. */
 	if (run->end == 0 && run->context->warm && warm_is_low(run->context->warm)) {
 		warm_step(run->context->warm, 1);
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A run's first phase, of languages that are compiled: the compiler in a cell of its own. */
+/* A run's first phase, for compiled languages: the compiler in a cell of its own. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 int run_start_compiler(struct brig_run *run, struct brig_error *err)
 {
 	const char *output = run->program.runtime->output;
-	/* The output is a file, or a directory with whatever the compiler puts there. */
+	/* The output is a file, or a directory with any files. */
 	int r = strlist_add(&run->globs, output);
 
 	if (r == 0) {
@@ -31,7 +31,7 @@ int run_start_compiler(struct brig_run *run, struct brig_error *err)
 	return r < 0 ? r : run_watch_phase(run, err);
 }
 
-/* Only what the runtime calls its output is the compiler's; out/ is nobody's here. */
+/* Only the runtime's output path belongs to the compiler; out/ is dropped. */
 static void drop_out(struct brig_result *built)
 {
 	size_t kept = 0;
@@ -49,7 +49,7 @@ static void drop_out(struct brig_result *built)
 	built->files_count = kept;
 }
 
-/* The compiler has ended: its output becomes the program's input, or its text the result. */
+/* The compiler has ended: its output becomes the program's input, or its messages the result. */
 int run_finish_compiler(struct brig_run *run, struct brig_error *err)
 {
 	struct brig_result *built = phase_take_result(&run->phase);
@@ -61,12 +61,13 @@ int run_finish_compiler(struct brig_run *run, struct brig_error *err)
 	drop_out(built);
 	if (built->status != BRIG_OK || built->files_count == 0 || cut || run->cancelled) {
 		if (built->status == BRIG_OK && cut) {
-			/* Half of a program is none: it is neither run nor kept for others. */
+			/* An incomplete program is neither run nor cached. */
 			built->status = BRIG_COMPILE_FAILED;
-			snprintf(built->remedy, sizeof(built->remedy),
-				 "The compiler made more than can be taken over: at most %d files, "
-				 "and what its disk limit allows. Split the program.",
-				 COMPILED_FILES_MAX);
+			snprintf(
+				built->remedy, sizeof(built->remedy),
+				"The output of the compiler is too large: at most %d files, within "
+				"its disk limit. Split the program.",
+				COMPILED_FILES_MAX);
 		} else if (built->status == BRIG_OK || built->status == BRIG_FAILED) {
 			built->status = BRIG_COMPILE_FAILED;
 			snprintf(built->remedy, sizeof(built->remedy),
@@ -78,8 +79,8 @@ int run_finish_compiler(struct brig_run *run, struct brig_error *err)
 		return 1;
 	}
 	/*
-	 * An input file that changed while the compiler read it: nobody knows what this was made
-	 * of.
+	 * If an input file changed while the compiler read it, the output may not belong to the
+	 * key.
 	 */
 	if (run->key[0] && build_key_holds(&run->compile, run->key)) {
 		build_cache_store(run->context->cache_dir, run->key, built->files,

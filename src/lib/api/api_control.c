@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the caller does to a run that is under way: input, pauses, an end. */
+/* Functions of the caller for a run that is under way: input, pauses, cancellation. */
 #include <errno.h>
 
 #include "base/cleanup.h"
@@ -11,7 +11,7 @@ long brig_run_feed(struct brig_run *run, const void *data, size_t size)
 	if (run->session) {
 		return -EPIPE;
 	}
-	/* While the compiler is at work, or the cell is built, the program's input has to wait. */
+	/* While the compiler runs, or the cell is built, the program's input has to wait. */
 	if (run->compiling || (run->phase.run && run->phase.run->state < RUN_RUNNING)) {
 		return 0;
 	}
@@ -22,7 +22,7 @@ void brig_run_feed_end(struct brig_run *run)
 {
 	run->options.stdin_feed = false;
 	if (!run->compiling && run->phase.run) {
-		run->phase.options.stdin_feed = false; /* if the cell has to be built again */
+		run->phase.options.stdin_feed = false; /* if the cell is built again */
 		run_feed_end(run->phase.run);
 	}
 }
@@ -33,7 +33,7 @@ int brig_run_resize(struct brig_run *run, uint16_t rows, uint16_t columns)
 	if (!run->options.terminal) {
 		return -ENOTTY;
 	}
-	/* One that is not built yet, or has to be built again, begins with it. */
+	/* A cell that is not built yet, or is built again, begins with this size. */
 	run->phase.options.terminal_size = run->options.terminal_size;
 	if (run->end != 0 || run->compiling || !run->phase.run) {
 		return 0;
@@ -45,8 +45,8 @@ void brig_run_used_before(struct brig_run *run, uint64_t cpu_ns)
 {
 	struct phase *phase = run->session ? &run->session->session->phase : &run->phase;
 
-	run->options.used_before_ns = cpu_ns;   /* for the program, when a compiler comes first */
-	phase->options.used_before_ns = cpu_ns; /* if the cell has to be built again */
+	run->options.used_before_ns = cpu_ns;   /* for the program, if a compiler runs first */
+	phase->options.used_before_ns = cpu_ns; /* if the cell is built again */
 	if (phase->run) {
 		watch_used_before(&phase->run->watch, cpu_ns);
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A run in a session: the same to its caller as one in a cell of its own. */
+/* A run in a session: for the caller the same as a run in a cell of its own. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "lib/api/api_run.h"
 #include "lib/api/audit_log.h"
 
-/* Either of them says that there is something to do for the run. */
+/* The run needs a step when either descriptor is readable. */
 static int watch_session(struct brig_run *run, const struct brig_session *session)
 {
 	struct epoll_event want = { .events = EPOLLIN };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A context's pools, as its caller sees them. */
+/* The public functions for a context's pools. */
 #include <errno.h>
 
 #include "lib/context.h"

@@ -21,12 +21,12 @@
 #include "lib/api/api_run.h"
 #include "lib/context.h"
 
-#define TAIL_MAX (64u << 10) /* no line of ours is as long */
+#define TAIL_MAX (64u << 10) /* longer than any of our lines */
 #define BEGIN    "{\"sequence\":"
 #define HASH     "\"hash\":\""
 
-#define LOCK_PATIENCE_NS 10000000000ull
-#define LOCK_PAUSE_NS    2000000
+#define LOCK_TIMEOUT_NS 10000000000ull
+#define LOCK_PAUSE_NS   2000000
 
 int audit_log_open(const char *path, struct brig_error *err)
 {
@@ -42,7 +42,7 @@ int audit_log_open(const char *path, struct brig_error *err)
 				     path);
 }
 
-/* A line of ours, or the start of one: all else is a file of somebody's. */
+/* One of our lines, or the start of one. Anything else means that the file is not ours. */
 static bool is_ours(const char *line, size_t size)
 {
 	return strncmp(line, BEGIN, size < strlen(BEGIN) ? size : strlen(BEGIN)) == 0;
@@ -62,8 +62,8 @@ static int read_line(const char *line, struct chain_head *ret)
 }
 
 /*
- * What the next entry links to. A line that is not whole was never told to anybody: it goes; but
- * only when it is one of ours, behind others of ours.
+ * Reads the entry that the next one links to. An incomplete line was never acknowledged: it is
+ * removed, but only if it is one of ours, behind other lines of ours.
  */
 static int read_head(int fd, struct chain_head *ret)
 {
@@ -96,7 +96,7 @@ static int read_head(int fd, struct chain_head *ret)
 	return r;
 }
 
-/* Behind entry `after`: a file without that one was written to by somebody else. */
+/* After the entry `after`: a file without that entry was changed by another program. */
 static int add_locked(int fd, const char *kind, const char *facts, uint64_t *after)
 {
 	struct stat info;
@@ -141,10 +141,10 @@ static int add_locked(int fd, const char *kind, const char *facts, uint64_t *aft
 	return n == (ssize_t)line.size && fdatasync(fd) == 0 ? 0 : n < 0 ? -errno : -ENOSPC;
 }
 
-/* A program that can read the file can lock it: the wait has an end. */
+/* Any program that can read the file can lock it, so the wait is bounded. */
 static int lock(int fd)
 {
-	uint64_t end = clock_now_ns() + LOCK_PATIENCE_NS;
+	uint64_t end = clock_now_ns() + LOCK_TIMEOUT_NS;
 
 	while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
 		struct timespec pause = { .tv_nsec = LOCK_PAUSE_NS };
@@ -171,8 +171,7 @@ static int add(struct brig_run *run, const char *kind, const struct buf *facts,
 	}
 	if (r < 0) {
 		error_errno(err, BRIG_E_SYSTEM, -r, "the run cannot be recorded in the audit file");
-		error_remedy(err,
-			     "see what brig audit verify --file FILE says, or name another file");
+		error_remedy(err, "run brig audit verify --file FILE, or use another file");
 	}
 	return r;
 }
@@ -191,7 +190,8 @@ int audit_log_accepted(struct brig_run *run, const struct brig_request *request,
 	}
 	int r = id_make(run->record);
 	if (r < 0) {
-		return error_errno(err, BRIG_E_SYSTEM, -r, "no name for the run's record");
+		return error_errno(err, BRIG_E_SYSTEM, -r,
+				   "cannot make an id for the run's record");
 	}
 	if (request->code) {
 		sha256_init(&sum);
@@ -199,7 +199,7 @@ int audit_log_accepted(struct brig_run *run, const struct brig_request *request,
 			   request->code_size ? request->code_size : strlen(request->code));
 		sha256_hex(&sum, code);
 	}
-	/* Keys in order, no blanks: as in every entry of a chain. */
+	/* Sorted keys, no blanks: as in every entry of a chain. */
 	json_open(&json, NULL, '{');
 	json_text(&json, "code_sha256", code[0] ? code : NULL);
 	json_text(&json, "command", request->command ? request->command[0] : NULL);

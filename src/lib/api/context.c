@@ -16,8 +16,8 @@
 #include "lib/warm/warm.h"
 
 /*
- * Where compiled programs and versions are kept: root's own place, or the user's. Made with mode
- * 0700; a directory that belongs to somebody else, or that others can write, is not used.
+ * The directory of compiled programs and versions: of root, or of the user. It is made with mode
+ * 0700; a directory of another owner, or that others can write to, is not used.
  */
 static char *default_cache_dir(void)
 {
@@ -31,7 +31,7 @@ static bool usable_dir(const char *path)
 	char parent[4096];
 	const char *slash = strrchr(path, '/');
 
-	/* ~/.cache may not be there yet on a fresh account. */
+	/* ~/.cache may not exist yet in a new account. */
 	if (mkdir(path, 0700) < 0 && errno == ENOENT && slash && slash != path &&
 	    (size_t)(slash - path) < sizeof(parent)) {
 		memcpy(parent, path, (size_t)(slash - path));
@@ -73,7 +73,7 @@ int brig_context_new(const struct brig_context_options *options, struct brig_con
 		context->gate_programs[0] = context->gate_programs[1] = -1;
 		context->audit = -1;
 	}
-	/* An older caller's struct is shorter: what it does not know is zero. */
+	/* An older caller's struct is shorter: the missing fields are zero. */
 	if (options) {
 		memcpy(&whole, options,
 		       options->size && options->size < sizeof(whole) ? options->size
@@ -83,7 +83,7 @@ int brig_context_new(const struct brig_context_options *options, struct brig_con
 		brig_context_free(context);
 		return error_set(error, BRIG_E_SYSTEM, ENOMEM, "no memory for a context");
 	}
-	/* What the tests use to stand for a host without cgroups; it can only take away. */
+	/* For tests, which simulate a host without cgroups; it can only disable them. */
 	const char *off = secure_getenv("BRIG_NO_CGROUP");
 	struct cgroup_options groups = { .disabled = off && *off };
 	int r = cgroup_manager_new(&groups, &context->groups, error);

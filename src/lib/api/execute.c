@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The short way: run to the end and hand back the result. */
+/* The short form: runs to the end and returns the result. */
 #include <errno.h>
 #include <string.h>
 
@@ -44,7 +44,7 @@ int brig_execute_code(struct brig_context *context, const char *language, const 
 	struct brig_request request = copy_options(options);
 
 	if (!code) {
-		return error_set(error, BRIG_E_INPUT, EINVAL, "there is no code");
+		return error_set(error, BRIG_E_INPUT, EINVAL, "missing code");
 	}
 	request.language = language;
 	request.code = code;
@@ -59,7 +59,7 @@ int brig_execute_file(struct brig_context *context, const char *path,
 	struct brig_request request = copy_options(options);
 
 	if (!path) {
-		return error_set(error, BRIG_E_INPUT, EINVAL, "there is no file");
+		return error_set(error, BRIG_E_INPUT, EINVAL, "missing file");
 	}
 	request.file = path;
 	return execute(context, &request, ret, error);

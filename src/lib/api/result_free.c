@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The end of a result. */
+/* Frees a result. */
 #include <stdlib.h>
 
 #include <brig/brig.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The result object but for its long parts, which result_writer.c writes:
- * data/schema/result.schema.json says what it looks like.
+ * The result object, except for its long parts, which result_writer.c writes:
+ * data/schema/result.schema.json describes it.
  */
 #include <string.h>
 
@@ -46,13 +46,13 @@ const char *brig_code_name(enum brig_code code)
 	return (size_t)code < ARRAY_SIZE(code_names) ? code_names[code] : "system";
 }
 
-/* "" is how the struct says "none". */
+/* In the struct "" means "none". */
 static void text_or_nil(struct json_out *out, const char *key, const char *text)
 {
 	json_text(out, key, text[0] ? text : NULL);
 }
 
-/* What is counted in nanoseconds is told in milliseconds, and its name says so. */
+/* Times are counted in nanoseconds and printed in milliseconds; their names end in _ms. */
 static bool is_time(const char *name)
 {
 	size_t length = strlen(name);

@@ -15,9 +15,9 @@
 
 #define CHANGES_AT_ONCE 256u
 #define FILES_AT_ONCE   64u
-#define HELD_MAX        ((size_t)1 << 20)  /* before it goes into the memory file */
-#define INLINE_MAX      ((size_t)24 << 10) /* shorter ones are not worth a file */
-/* What a change and a file take besides their names, which may take six bytes for one. */
+#define HELD_MAX        ((size_t)1 << 20)  /* in memory; then it is written to the memory file */
+#define INLINE_MAX      ((size_t)24 << 10) /* shorter results need no file */
+/* Bytes of a change and a file besides their names, whose characters may take six bytes. */
 #define CHANGE_BYTES 256u
 #define FILE_BYTES   256u
 
@@ -29,12 +29,12 @@ struct result_writer {
 	size_t max;
 	bool shared;
 	struct json_measure measures[2];
-	size_t kept[2]; /* bytes of each stream that go in */
+	size_t kept[2]; /* bytes of each stream that are included */
 	bool text;
 	size_t room;     /* for files and changes */
-	size_t item, at; /* where it is in a list, and in a stream or file */
+	size_t item, at; /* the position in a list, and in a stream or file */
 	size_t files_left, changes_left;
-	size_t work; /* of this step: bytes that were looked at or written */
+	size_t work; /* of this step: bytes that were read or written */
 	struct outcome outcome;
 	struct json_out json;
 	struct buf text_buf; /* not yet in the file */
@@ -42,7 +42,7 @@ struct result_writer {
 	size_t flushed;
 };
 
-/* When both streams together are too long: half each, and something is left for files. */
+/* If both streams together are too long: half each, and a part is left for files. */
 static size_t stream_share(const struct result_writer *w)
 {
 	return (w->room - w->room / 8) / 2;
@@ -79,7 +79,7 @@ void result_writer_free(struct result_writer *w)
 	}
 }
 
-/* --- what goes in ----------------------------------------------------------------------------- */
+/* --- measuring -------------------------------------------------------------------------------- */
 
 static const char *stream_data(const struct brig_result *result, int stream, size_t *ret_size)
 {
@@ -153,7 +153,7 @@ static void part_ends(struct result_writer *w, enum outcome_part_kind kind)
 	w->state++;
 }
 
-/* A slice of a stream or file, and whether that was its end. */
+/* Writes a slice of a stream or file. True: that was its end. */
 static bool put_slice(struct result_writer *w, const char *data, size_t size, bool text)
 {
 	size_t left = size - w->at;
@@ -223,7 +223,7 @@ static bool charge(struct result_writer *w, const char *name, size_t bytes)
 	return true;
 }
 
-/* True: the file is whole, or left out. */
+/* True: the file is complete, or left out. */
 static bool put_file(struct result_writer *w, const struct brig_file_out *file)
 {
 	if (w->at == 0) {
@@ -315,7 +315,7 @@ static void put_changes(struct result_writer *w)
 	}
 }
 
-/* --- where it goes ---------------------------------------------------------------------------- */
+/* --- writing --------------------------------------------------------------------------------- */
 
 static int flush(struct result_writer *w)
 {

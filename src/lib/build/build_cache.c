@@ -27,7 +27,7 @@ static void add_number(struct sha256 *hash, uint64_t number)
 	sha256_add_field(hash, &number, sizeof(number));
 }
 
-/* A compiler with tighter limits may make less: its output is not for runs with wider ones. */
+/* Tighter limits may change a compiler's output: runs with wider limits do not use it. */
 static void add_limits(struct sha256 *hash, const struct brig_limits *limits)
 {
 	add_number(hash, limits->memory_bytes);
@@ -48,7 +48,7 @@ static void add_list(struct sha256 *hash, const struct strlist *list)
 	}
 }
 
-/* A file's own hash stands for it: its size may not be what it was when it was opened. */
+/* The hash of a file covers its length: its size may have changed since it was opened. */
 static int add_fd(struct sha256 *hash, int fd)
 {
 	char hex[SHA256_HEX_SIZE];
@@ -60,7 +60,7 @@ static int add_fd(struct sha256 *hash, int fd)
 	return n < 0 ? (int)n : 0;
 }
 
-/* Of files of the host: as they are now. */
+/* Input files on the host count with their present size. */
 static uint64_t input_bytes(const struct prepared *compile)
 {
 	uint64_t bytes = 0;
@@ -125,7 +125,7 @@ int build_key(const struct prepared *compile, char key[65])
 	return 0;
 }
 
-/* build/ beneath the cache directory: ours alone, or not used. */
+/* build/ beneath the cache directory. It is not used if others own it or can write to it. */
 static int open_cache(const char *cache_dir)
 {
 	struct stat info;
@@ -199,7 +199,7 @@ int build_cache_load(const char *cache_dir, const char *key, struct prepared *ru
 	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): it does not know cleanup attributes */
 	r = r < 0 ? -EBADMSG : build_entry_read(data, size, run, err);
 	if (r == -EBADMSG) {
-		/* Torn, not ours, or tampered with: as if it were not there, and soon it is not. */
+		/* Torn, of another owner, or modified: it is removed, and counts as not found. */
 		unlinkat(dir, key, 0);
 		while (run->inputs_count > before) {
 			struct spec_input *input = &run->inputs[--run->inputs_count];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether a request is guarded, and what the driver is told: see guard.h. */
+/* Decides whether a request is guarded, and makes the driver's instructions: see guard.h. */
 #include "lib/guard/guard.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include "base/embedded.h"
 #include "base/json/json_out.h"
 
-/* Each only defines; the order is that of their use of each other. */
+/* Each file only defines names; a file comes after the files that it uses. */
 const char *const guard_files[] = {
 	"guard/names.py",   "guard/refusal.py", "guard/walk.py",     "guard/rewrite.py",
 	"guard/modules.py", "guard/facades.py", "guard/tables.py",   "guard/prepare.py",
@@ -26,7 +26,7 @@ char *guard_text(const char *driver, size_t size, size_t *ret_size)
 	struct buf text = { 0 };
 
 	if (table) {
-		/* It has no backslash and no quotes of this kind: a test sees to it. */
+		/* A test checks that it has no backslash and no quotes of this kind. */
 		buf_addf(&text, "GUARD_TABLE = '''");
 		buf_add(&text, table->data, table->size);
 		buf_addf(&text, "'''\n");
@@ -44,11 +44,12 @@ char *guard_text(const char *driver, size_t size, size_t *ret_size)
 	return buf_take(&text);
 }
 
-/* A guard is part of a cell: without walls there is nothing that it could be in front of. */
-static int no_cell(const struct policy *policy, const char *what, struct brig_error *err)
+/* The guard is part of a driver in the cell: a provider without drivers has no guard. */
+static int no_driver(const struct policy *policy, const char *what, struct brig_error *err)
 {
-	int r = error_set(err, BRIG_E_POLICY, ENOTSUP, "policy %s has no cell: code cannot be %s",
-			  policy->name, what);
+	int r = error_set(err, BRIG_E_POLICY, ENOTSUP,
+			  "provider %s has no guard: code cannot be %s", policy->provider->name,
+			  what);
 	error_remedy(err, "use a policy with provider \"native\", such as default");
 	return r;
 }
@@ -57,7 +58,7 @@ static int no_guard(const struct policy *policy, enum guard_mode mode, const cha
 		    struct brig_error *err)
 {
 	if (!provider_can(policy->provider, ABILITY_VALUE)) {
-		return no_cell(policy, "guarded there", err);
+		return no_driver(policy, "guarded", err);
 	}
 	int r = error_set(
 		err, BRIG_E_POLICY, ENOTSUP,
@@ -69,7 +70,7 @@ static int no_guard(const struct policy *policy, enum guard_mode mode, const cha
 	return r;
 }
 
-/* Nobody can say how risky it is: so a person has to. */
+/* There is no risk score for this language, so a person has to give consent. */
 static int no_score(const struct policy *policy, const struct brig_request *request,
 		    const char *language, struct brig_error *err)
 {
@@ -77,9 +78,10 @@ static int no_score(const struct policy *policy, const struct brig_request *requ
 		return 0;
 	}
 	int r = error_set(err, BRIG_E_CONSENT, EACCES,
-			  "policy %s goes by the risk of code, which nobody can tell for %s",
+			  "policy %s decides by the risk of code, which is not known for %s",
 			  policy->name, language);
-	error_remedy(err, "a person has to agree: brig run --yes, or consent in the request");
+	error_remedy(err,
+		     "a person has to give consent: brig run --yes, or consent in the request");
 	return r;
 }
 
@@ -123,10 +125,10 @@ int guard_decide(const struct policy *policy, const struct brig_request *request
 	}
 	if (!able) {
 		if (request->check && !provider_can(policy->provider, ABILITY_VALUE)) {
-			r = no_cell(policy, "checked there", err);
+			r = no_driver(policy, "checked", err);
 		} else if (request->check) {
 			r = error_set(err, BRIG_E_INPUT, ENOTSUP,
-				      "only python in a cell can be checked, and not %s", language);
+				      "only python can be checked, not %s", language);
 		} else if (guard.mode != GUARD_OFF) {
 			r = no_guard(policy, guard.mode, language, err);
 		} else {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a guarded program ended: see guard_end.h. */
+/* The end of a guarded program: see guard_end.h. */
 #include "lib/guard/guard_end.h"
 
 #include <stdio.h>
@@ -11,9 +11,9 @@
 
 struct end {
 	const char *rule;
-	enum guard_mode least; /* the mode that has the rule */
+	enum guard_mode least; /* the loosest mode that has the rule */
 	size_t limit;          /* in struct guard; 0: the rule is no limit */
-	bool ends;             /* the program was not asked */
+	bool ends;             /* the guard itself ended the program */
 	const char *reason, *remedy, *operator_remedy;
 };
 
@@ -29,7 +29,7 @@ static const struct end ends[] = {
 	  NAMED "Do without that call.", "Only guard \"imports\" or \"off\" have all calls." },
 	{ "name", GUARD_STRICT, 0, false, "a name that is not allowed was used", NAMED, "" },
 	{ "syntax", GUARD_STRICT, 0, false, "syntax that is not allowed was used", NAMED, "" },
-	{ "size", GUARD_IMPORTS, 0, false, "the code is too large to be looked at", NAMED, "" },
+	{ "size", GUARD_IMPORTS, 0, false, "the code is too large to be checked", NAMED, "" },
 	{ "operations", GUARD_IMPORTS, offsetof(struct guard, operations), true,
 	  "too many loop turns, calls and elements",
 	  "The program took too many steps. Look for endless loops; use a better algorithm, or "
@@ -46,7 +46,7 @@ static uint64_t guard_limit_value(const struct guard *guard, const struct end *e
 	return *(const uint64_t *)(const void *)((const char *)guard + end->limit);
 }
 
-/* The row that `text` begins with, if this guard has such a rule; `*ret` is what is behind it. */
+/* The row whose rule `text` begins with, if this guard has it; `*ret` is the text after it. */
 static const struct end *find(const struct guard *guard, const char *text, const char **ret)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the guard in a cell has to say, before the program has run: see guard.h. */
+/* Reads the report of the guard in a cell: see guard.h. */
 #include <fcntl.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -15,18 +15,18 @@
 #define F_SEAL_FUTURE_WRITE 0x0010
 #endif
 
-/* The rules that data/guard can refuse by. */
+/* The rules by which data/guard can refuse code. */
 static const char *const rules[] = {
 	"import", "attribute", "name", "call", "syntax", "size", "risk"
 };
 
-/* One line: names of the code's own are in some texts. `lines`: a list, one line each. */
+/* One line, since some texts contain names from the code. `lines`: a list, one line each. */
 static void copy(char *to, size_t size, const json_t *object, const char *key, bool lines)
 {
 	const char *text = json_string_value(json_object_get(object, key));
 
 	snprintf(to, size, "%s", text ? text : "");
-	/* A character that does not fit goes as a whole. */
+	/* A character that does not fit is removed whole. */
 	size_t length = strlen(to);
 	while (length > 0 && text && strlen(text) > length &&
 	       ((unsigned char)to[length - 1] & 0x80)) {
@@ -105,7 +105,7 @@ static void reject(const char *rule, const json_t *why, struct brig_result *resu
 		 strcmp(rule, "risk") == 0 ? "risk" : "guard");
 }
 
-/* The guard has not said that the program may begin, and yet it ended: the guard is broken. */
+/* The program ended, but the guard never allowed it to begin: the guard is broken. */
 static void report_broken_guard(struct brig_result *result)
 {
 	if (result->status != BRIG_OK && result->status != BRIG_FAILED) {
@@ -115,9 +115,9 @@ static void report_broken_guard(struct brig_result *result)
 	result->exit_code = -1;
 	snprintf(result->cause, sizeof(result->cause), "guard");
 	snprintf(result->remedy, sizeof(result->remedy),
-		 "The guard could not look at the code; the code was not run.");
+		 "The guard could not examine the code; the code was not run.");
 	snprintf(result->operator_remedy, sizeof(result->operator_remedy),
-		 "stderr has what went wrong; report this.");
+		 "The cause is in stderr; report this.");
 }
 
 static json_t *parse(const char *text, size_t size)
@@ -154,7 +154,7 @@ void guard_take_stopped(const struct guard *guard, const char *text, size_t size
 	json_decref(record);
 }
 
-/* The program was let run: the risk is from before, all else is the program's own word. */
+/* The program ran: the risk is from before, and the program could write all the rest. */
 static void read_end(const struct guard *guard, int fd, const char *before, size_t size,
 		     struct brig_result *result)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values: see value.h. The program owns every byte: what is not strict JSON is no value. */
+/* Values: see value.h. The program can write every byte: only strict JSON is a value. */
 #include "lib/guard/value.h"
 
 #include <jansson.h>
@@ -13,7 +13,7 @@
 
 #define DEPTH_MAX 64
 
-/* Counted on the text: the parser itself recurses. */
+/* Counted in the text, because the parser recurses. */
 static bool is_shallow(const char *text, size_t size)
 {
 	unsigned depth = 0;
@@ -36,7 +36,7 @@ static bool is_shallow(const char *text, size_t size)
 	return true;
 }
 
-/* How the program shows what it has instead: one JSON string, and not a long one. */
+/* The text of a value that JSON cannot express: one JSON string of bounded length. */
 static char *read_repr(const char *text, size_t size)
 {
 	json_t *value = json_loadb(text, size, JSON_DECODE_ANY, NULL);

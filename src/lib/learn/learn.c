@@ -13,7 +13,7 @@
 
 #define ALL_BITS UINT32_MAX
 
-/* Where one number opens a door of its own: those that were used are named. */
+/* Calls whose arguments decide what they do: the proposal names the used values. */
 const struct learn_narrowing learn_narrowings[LEARN_NARROWED] = {
 	{ "socket", { { 0, ALL_BITS, CONSTANT_FAMILY }, { 1, 0xf, CONSTANT_SOCKTYPE } } },
 	{ "socketpair", { { 0, ALL_BITS, CONSTANT_FAMILY } } },
@@ -111,7 +111,7 @@ static void note_call(void *user, const struct watched_call *call)
 	struct learn_call *use = &learn->calls[call->number];
 	learn_paths_note(learn, call, about, sizeof(about));
 	learn_network_note(learn, call, about, sizeof(about));
-	/* Brig answers it with figures of the cell: nothing was refused. */
+	/* Brig answers sysinfo with figures of the cell: that is not a refusal. */
 	bool refused = call->decision.action == FILTER_DENY && call->number != SYS_sysinfo;
 	if (refused) {
 		note_refusal(use, call, about);
@@ -193,7 +193,7 @@ int learn_take_result(struct learn *learn, const struct brig_result *result)
 	return learn_take_connections(learn, result);
 }
 
-/* --- what was learned before ---------------------------------------------------------------- */
+/* --- earlier policies ----------------------------------------------------------------------- */
 
 static bool test_has(const struct filter_test *test, uint32_t value)
 {
@@ -205,7 +205,7 @@ static bool test_has(const struct filter_test *test, uint32_t value)
 	return found != test->negate;
 }
 
-/* The values of one argument that a rule allows: what all of its tests on it have. */
+/* The values of one argument that a rule allows: those that pass all of its tests. */
 static void keep_values(struct learn_values *values, const struct filter_rule *rule, uint8_t arg)
 {
 	const struct filter_test *first = NULL;

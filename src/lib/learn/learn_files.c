@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Directories and files in a proposal: what was mounted, what was used, what was not there. */
+/* Directories and files in a proposal: mounted, used, missing. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -13,7 +13,7 @@
 #include "kernel/sys.h"
 #include "lib/learn/learn.h"
 
-#define SHOWN_MAX  40 /* of the files, as comments */
+#define SHOWN_MAX  40 /* files, as comments */
 #define ABSENT_MAX 20
 
 static const char *last_part(const char *path)
@@ -101,7 +101,7 @@ static void print_mounts(const struct learn *learn, const struct learn_origin *o
 	buf_adds(out, "\t\"caller_mounts\": \"none\",\n");
 }
 
-/* Beneath these the cell has its own, or nothing at all. */
+/* Beneath these the cell has its own files, or none. */
 static bool is_own(const char *path)
 {
 	static const char *const own[] = { "/proc/",    "/sys/", "/dev/", "/run/",
@@ -116,9 +116,9 @@ static bool is_own(const char *path)
 }
 
 /*
- * The path is the program's word, and a look must not do anything by itself: no link is followed,
- * nothing is mounted or asked of another host. So it is looked up in what the kernel has in memory;
- * else in the root's own file system.
+ * The program chose the path, and the lookup must have no effect: no link is followed, nothing is
+ * mounted or requested from another host. So the path is looked up in the kernel's cache; else in
+ * the root's own file system.
  */
 static bool is_on_host(const char *path)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The record as JSON: all that was seen, for other programs. */
+/* The whole record as JSON, for other programs. */
 #include "lib/learn/learn.h"
 
 static void print_calls(const struct learn *learn, struct json_out *json)

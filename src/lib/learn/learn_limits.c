@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The limits of a proposal: what was used, with a margin; never more than the run had. */
+/* The limits of a proposal: the used amounts with a margin, never more than the run had. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -36,7 +36,7 @@ static const struct margin margins[] = {
 
 static uint64_t used_of(const struct learn *learn, const char *key)
 {
-	/* A look from outside can miss processes that live shortly. */
+	/* Sampling from outside can miss short-lived processes. */
 	uint64_t seen = learn->children < 8 ? learn->children + 1 : 8;
 	const struct {
 		const char *key;
@@ -106,7 +106,7 @@ static uint64_t limit_for(const struct learn *learn, const struct learn_origin *
 	return value < info->least ? info->least : value;
 }
 
-/* Exact, unlike what is printed for people. */
+/* Exact, unlike the values that are printed for people. */
 static void print_value(struct buf *out, enum unit unit, uint64_t value)
 {
 	if (unit == UNIT_TIME && value % SECOND == 0) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whom a program wants to reach: addresses that it connects to, and names in its questions to a
- * name server. Without a gate nobody answers it, but what it asks tells what it would need.
+ * The hosts that a program wants to reach: addresses that it connects to, and names in its queries
+ * to a name server. Without a gate they are not answered, but the queries show what it would need.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -21,17 +21,17 @@
 static void remember(struct strlist *list, const char *text)
 {
 	if (list->count < LEARN_NAMES_MAX && !strlist_has(list, text)) {
-		/* The record is shorter then: there is nobody here to tell. */
+		/* Without memory the record is shorter: this function cannot report it. */
 		(void)!strlist_add(list, text);
 	}
 }
 
-/* "example.org" of a question with one name in it; false: it is something else. */
+/* "example.org" of a query with one name; false: it is not such a query. */
 static bool question_name(const unsigned char *data, size_t size, char *ret, size_t ret_size)
 {
 	size_t at = HEAD_BYTES, out = 0;
 
-	/* A plain question, one of them, and no answers. */
+	/* A standard query with one question and no answers. */
 	if (size < HEAD_BYTES + 5 || (data[2] & 0xf8) != 0 || data[4] != 0 || data[5] != 1 ||
 	    data[6] || data[7] || data[8] || data[9]) {
 		return false;
@@ -73,7 +73,7 @@ static void note_question(struct learn *learn, const struct watched_call *call, 
 	}
 }
 
-/* The first piece of a message: a question never has more. */
+/* Only the first piece of a message: a query has no more. */
 static void note_message(struct learn *learn, const struct watched_call *call, uint64_t address,
 			 char *about, size_t size)
 {
@@ -135,7 +135,7 @@ void learn_network_note(struct learn *learn, const struct watched_call *call, ch
 		note_question(learn, call, call->args[1], call->args[2], about, size);
 		break;
 	case SYS_sendmsg:
-	case SYS_sendmmsg: /* an array whose members begin as the other's does */
+	case SYS_sendmmsg: /* an array; its members begin with such a struct */
 		note_message(learn, call, call->args[1], about, size);
 		break;
 	case SYS_socket:

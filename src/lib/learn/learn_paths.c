@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files that a program names in its calls, and what for. */
+/* Files that a program names in its calls, and their use. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -15,8 +15,8 @@
 #include "lib/learn/learn.h"
 
 /*
- * Is it there, in the cell? Resolved as the cell would: its links lead nowhere outside. What the
- * program changes meanwhile may be missed: it is for the record only.
+ * Does the path exist in the cell? Resolved as in the cell: its links do not lead outside. Changes
+ * that the program makes meanwhile may be missed: this is only for the record.
  */
 static bool is_in_cell(const struct watched_call *call, const char *path)
 {
@@ -31,7 +31,7 @@ static bool is_in_cell(const struct watched_call *call, const char *path)
 	return fd != -ENOENT && fd != -ENOTDIR;
 }
 
-/* FNV-1a: who chooses paths that collide only makes our record slower. */
+/* FNV-1a: colliding paths only slow down the record. */
 static uint64_t hash_of(const char *path)
 {
 	uint64_t hash = UINT64_C(0xcbf29ce484222325);
@@ -81,11 +81,11 @@ static bool is_writable_place(const char *path)
 			return true;
 		}
 	}
-	/* What has no name is memory of its own: "/memfd:x (deleted)". */
+	/* A memory file has no path: "/memfd:x (deleted)". */
 	return strncmp(path, "/memfd:", 7) == 0;
 }
 
-/* Code that is mapped from a file counts as executed, as it does for the mount's flag. */
+/* Code that is mapped from a file counts as executed, as for the mount flag noexec. */
 static void note_mapping(struct learn *learn, const struct watched_call *call)
 {
 	char link[48], path[WATCHED_PATH_MAX];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The proposal as a whole: a complete policy file whose comments say what each line is for. */
+/* The whole proposal: a complete policy file whose comments explain each line. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -22,8 +22,8 @@ static void print_head(const struct learn *learn, const struct learn_origin *ori
 
 	buf_adds(out, "// Learned by brig policy learn. This is what the program did, not what it "
 		      "should be allowed:\n"
-		      "// a hostile program is written down as faithfully as a good one. Read it "
-		      "before you use it.\n// Program: ");
+		      "// a hostile program is recorded as exactly as a good one. Read it before "
+		      "you use it.\n// Program: ");
 	learn_print_plain(out, origin->program);
 	buf_adds(out, "\n// Learned under the policy ");
 	learn_print_plain(out, origin->base);
@@ -34,10 +34,10 @@ static void print_head(const struct learn *learn, const struct learn_origin *ori
 	}
 	buf_adds(out, ".\n");
 	if (result->status != BRIG_OK) {
-		buf_adds(out, "// IT DID NOT END WELL: what it would have done further on is not "
-			      "in here.\n");
+		buf_adds(out, "// IT DID NOT END WELL: calls that it would have made later are "
+			      "missing here.\n");
 	}
-	buf_adds(out, "// Another run may do more. --extend joins what it needs to this file.\n");
+	buf_adds(out, "// Another run may do more. --extend adds its calls to this file.\n");
 }
 
 static void print_list(struct buf *out, const char *key, const struct strlist *list)
@@ -79,7 +79,7 @@ static bool had_layer(const struct brig_result *result, const char *name)
 	return false;
 }
 
-/* Only what was missing here: elsewhere a wall that is not there refuses the run. */
+/* Only the layers that were missing here: on another host a missing layer refuses the run. */
 static void print_layers(const struct learn_origin *origin, struct buf *out)
 {
 	const char *between = "";
@@ -110,17 +110,17 @@ static void print_amounts(const struct learn *learn, const struct learn_origin *
 			  struct buf *out)
 {
 	const struct policy *under = origin->under, *earlier = origin->extended;
-	/* The source is a file as well, and what a compiler leaves may be several. */
+	/* The source is a file as well, and a compiler may leave several. */
 	uint64_t in = origin->compiled ? under->files_in_count : origin->request->files_count + 1;
 	uint64_t out_count = learn->files_count * 2, out_bytes = learn->files_bytes * 2;
 
-	/* A file that has a few bytes today may have a page of them tomorrow: as for stdout. */
+	/* A file of a few bytes may be longer next time: a minimum, as for stdout. */
 	out_bytes = learn->files_count ? greater(out_bytes, OUT_BYTES_LEAST) : 0;
 	in = in < under->files_in_count ? in : under->files_in_count;
 	out_count = out_count < under->files_out_count ? out_count : under->files_out_count;
 	out_bytes = out_bytes < under->files_out_bytes ? out_bytes : under->files_out_bytes;
 	buf_addf(out,
-		 "\t// Handed in: %zu besides the program itself. Brought back: %" PRIu64
+		 "\t// Input files: %zu besides the program itself. Output files: %" PRIu64
 		 ", and twice that is allowed.\n"
 		 "\t\"files\": { \"in_bytes\": %" PRIu64 ", \"in_count\": %" PRIu64
 		 ", \"out_bytes\": %" PRIu64 ", \"out_count\": %" PRIu64 " },\n",
@@ -173,7 +173,7 @@ static int print_runtimes(const struct learn_origin *origin, struct buf *out)
 	_cleanup_(strlist_done)
 	struct strlist names = { 0 };
 	bool code = strcmp(origin->result->language, "command") != 0;
-	/* An empty list means all: what the base has named stays named. */
+	/* An empty list means all: if the base names runtimes, so does the proposal. */
 	bool named = code || origin->under->runtimes.count > 0;
 	int r = named ? strlist_add(&names, origin->result->language) : 0;
 
@@ -212,7 +212,7 @@ static void print_guard(const struct learn_origin *origin, struct buf *out)
 	buf_adds(out, " },\n");
 }
 
-/* That it tried is the program's word: what the base forbids stays forbidden. */
+/* The program cannot widen its policy by trying: what the base forbids stays forbidden. */
 static void print_exec(const struct learn *learn, const struct learn_origin *origin,
 		       struct buf *out)
 {
@@ -225,7 +225,7 @@ static void print_exec(const struct learn *learn, const struct learn_origin *ori
 				       : "it tried to run code from a place that it can write to");
 }
 
-/* What the base wants to know, and when it ends a run, stays as it is. */
+/* The base's settings for monitoring stay as they are. */
 static void print_monitor(const struct policy_monitor *monitor, struct buf *out)
 {
 	const struct event_limits *most = &monitor->end_after;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The network of a proposal: whom the gate let it reach; the others as comments. */
+/* The network of a proposal: the hosts that it reached through the gate; others as comments. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "lib/learn/learn.h"
 
-/* Was it by a rule for this network's own addresses? Then it has to be one again. */
+/* Was it allowed by a rule for local addresses? Then the proposal needs such a rule again. */
 static bool is_local(const struct learn_origin *origin, const char *host, uint16_t port)
 {
 	struct net_rule rules[NET_RULES_MAX];
@@ -63,15 +63,15 @@ void learn_print_network(const struct learn *learn, const struct learn_origin *o
 
 	if (learn->missed.count || (learn->names.count && !origin->result->networked) ||
 	    learn->addresses.count) {
-		buf_adds(out, "\t// Whom it wanted to reach. What the gate has not let through is "
-			      "not proposed: to learn\n\t// with a host, run again with --net "
-			      "HOST.\n");
+		buf_adds(out,
+			 "\t// Hosts that it wanted to reach. Refused hosts are not proposed: to "
+			 "learn with a host,\n\t// run again with --net HOST.\n");
 		print_wanted(out, "refused", &learn->missed);
 		print_wanted(out, "asked for the name", &learn->names);
 		print_wanted(out, "connected, or tried to:", &learn->addresses);
 	}
 	if (learn->reached.count == 0 && kept == 0) {
-		buf_adds(out, "\t\"network\": \"none\", // it reached nobody\n");
+		buf_adds(out, "\t\"network\": \"none\", // it reached no host\n");
 		return;
 	}
 	buf_adds(out, "\t\"network\": { \"allow\": [");
@@ -88,6 +88,6 @@ void learn_print_network(const struct learn *learn, const struct learn_origin *o
 	buf_addf(out,
 		 "], \"caller\": \"none\", \"connections\": %" PRIu64
 		 ", \"connections_total\": %" PRIu64 ", \"rate\": %" PRIu64
-		 " }, // whom it reached\n",
+		 " }, // the hosts that it reached\n",
 		 most->connections, most->connections_total, most->rate);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The system calls of a proposal, one a line, each as its group has it: a call by its bare name
- * would lose the group's conditions. Where one argument decides what a call is for, the values
- * that it had are named.
+ * The system calls of a proposal, one in a line, each as a member of its group: a call by its bare
+ * name would lose the group's conditions. If an argument decides the purpose of a call, the values
+ * that were used are named.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -14,9 +14,9 @@
 #include "lib/learn/learn.h"
 
 /*
- * What is there without having been seen: calls that are never watched, and those that the same
- * program makes in one run and not in the next (memory, locks, signals), none of which opens
- * anything.
+ * Calls that are proposed even if they were not seen: those that are never watched, and those that
+ * the same program makes in one run and not in the next (memory, locks, signals). None of them
+ * gives access to anything.
  */
 static const struct {
 	const char *call, *why;
@@ -48,7 +48,7 @@ static const struct {
 	{ "getcwd", "brig starts a cell that was made ahead by that" },
 };
 
-/* Refused by name when they were not used, so that a program that does more leaves a trace. */
+/* Refused by name if they were not used, so that the verdict reports a program that does more. */
 static const char *const reported[] = { "socket", "clone",        "fork",
 					"vfork",  "memfd_create", "execveat" };
 
@@ -84,7 +84,7 @@ static void print_value(struct buf *out, int set, uint32_t value)
 	}
 }
 
-/* What the policy above asks of the call, beyond its group: "arg0 == AF_UNIX"; or NULL. */
+/* The condition of the policy `under` for the call, beyond its group: "arg0 == AF_UNIX"; or NULL. */
 static const char *condition_above(const struct policy *under, const char *group, const char *name)
 {
 	char head[64];
@@ -120,7 +120,7 @@ static void print_condition(const struct learn *learn, const char *above, unsign
 			}
 			unsigned index = narrowing->arguments[k].index;
 			if (values->count == 0) {
-				/* Only probed, and answered: what the rules allow was not used. */
+				/* Only probed and answered: no allowed value was used. */
 				buf_addf(out, "%swide arg%u == 0xffffffffffffffff", between, index);
 				between = " ; ";
 				continue;
@@ -192,7 +192,7 @@ static void print_call(const struct learn *learn, const struct policy *under, un
 	buf_adds(out, "\n");
 }
 
-/* Everything of one group; "" stands for calls that the policy has by name. */
+/* All calls of one group; "" stands for calls that the policy has by name. */
 static void print_group(const struct learn *learn, const struct policy *under,
 			const struct filter *dangerous, const char *group, struct buf *out)
 {
@@ -202,7 +202,7 @@ static void print_group(const struct learn *learn, const struct policy *under,
 		bool used = use->allowed || use->answered || use->kept;
 		char own[16] = "";
 
-		/* What is always there is so only as far as the policy above has it. */
+		/* A call that was not used is proposed only if the policy `under` has it. */
 		if (!used && (!always_why(call) || !rule)) {
 			continue;
 		}
@@ -212,7 +212,7 @@ static void print_group(const struct learn *learn, const struct policy *under,
 			snprintf(own, sizeof(own), "%.*s", (int)strcspn(rule->origin, ":"),
 				 rule->origin);
 		}
-		/* By its bare name it is allowed whole: only if the policy above does so. */
+		/* A bare name allows all of a call: only if the policy `under` does so. */
 		if (own[0] != '@' && !use->kept && (!rule || rule->action != FILTER_ALLOW)) {
 			continue;
 		}
@@ -233,10 +233,10 @@ static void print_refused(const struct learn *learn, struct buf *out)
 			continue;
 		}
 		if (first) {
-			buf_adds(out,
-				 "\n\t\t// Refused while it was learned, and not proposed. "
-				 "Who allows such a call\n"
-				 "\t\t// by name allows all of it; read docs/policy.md first.\n");
+			buf_adds(out, "\n\t\t// Refused while it was learned, and not proposed. "
+				      "A call that is\n"
+				      "\t\t// allowed by name is allowed with all arguments; read "
+				      "docs/policy.md first.\n");
 			first = false;
 		}
 		buf_addf(out, "\t\t// \"%s\", // refused ", syscall_name(call));
@@ -252,7 +252,7 @@ static void print_refused(const struct learn *learn, struct buf *out)
 static void print_reported(const struct learn *learn, const struct filter *dangerous,
 			   struct buf *out)
 {
-	buf_adds(out, "\n\t\t// Not used: refused by name, so that the verdict tells of it. All "
+	buf_adds(out, "\n\t\t// Not used: refused by name, so that the verdict reports them. All "
 		      "other calls are\n\t\t// unknown (ENOSYS).\n");
 	for (size_t i = 0; i < ARRAY_SIZE(reported); i++) {
 		int number = syscall_number(reported[i]);

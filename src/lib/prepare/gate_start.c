@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Starting a cell's gate: a program of its own, out of memory, which is told its rules before the
- * cell is built. Between clone and exec only async-signal-safe calls: the host may have threads.
+ * Starts a cell's gate: a separate program, executed from memory, which receives its rules before
+ * the cell is built. Only async-signal-safe calls between clone and exec: the host program may have
+ * threads.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,12 +23,12 @@
 #include "lib/prepare/prepare.h"
 #include "net/gate_messages.h"
 
-#define ABOVE_ALL  16 /* out of the way of the numbers that the gate's lines get */
+#define ABOVE_ALL  16 /* above the descriptor numbers of the gate's sockets */
 #define EXEC_FAILS 127
-/* It reads certificates and makes keys: milliseconds, on a host that is not at its end. */
-#define AUTHORITY_PATIENCE_MS 10000
+/* The gate reads certificates and makes keys: milliseconds, unless the host is overloaded. */
+#define AUTHORITY_TIMEOUT_MS 10000
 
-/* Once for each context. OpenSSL is only where it is wanted. */
+/* Once for each context. Only the gate that opens TLS contains OpenSSL. */
 static int program_of(struct brig_context *context, bool opens, int *ret)
 {
 	int *program = &context->gate_programs[opens];
@@ -77,11 +78,11 @@ static int spawn(int program, int warden, int cell, int *pidfd)
 	struct clone_args args = {
 		.flags = CLONE_PIDFD,
 		.pidfd = (uintptr_t)pidfd,
-		.exit_signal = 0, /* a host program's SIGCHLD and wait(-1) never see it */
+		.exit_signal = 0, /* not reported by a host program's SIGCHLD and wait(-1) */
 	};
 	sigset_t all, before;
 
-	/* A handler of the host program must not run in the child, where its world is gone. */
+	/* A signal handler of the host program must not run in the child, without its threads. */
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &before);
 	int pid = sys_clone3(&args, sizeof(args));
@@ -105,7 +106,7 @@ static int send_record(int line, const void *record, size_t size)
 	return n < 0 ? -errno : 0;
 }
 
-/* Without a name: for all hosts that have none of their own. */
+/* An empty name stands for all hosts without authorities of their own. */
 static int send_trust(int line, const char *name, const char *text, size_t size)
 {
 	struct gate_trust part = { .kind = GATE_TRUST };
@@ -152,14 +153,14 @@ static int send_rules(int line, const struct prepared *p)
 	return r < 0 ? r : send_record(line, &begin, sizeof(begin));
 }
 
-/* What the gate has made for this cell. 0 or -errno; -EPROTO: it has gone, or says nothing. */
+/* The authority that the gate made for this cell. 0 or -errno; -EPROTO: no valid reply. */
 static int receive_authority(int line, struct gate_authority *ret)
 {
-	struct pollfd said = { .fd = line, .events = POLLIN };
+	struct pollfd ready = { .fd = line, .events = POLLIN };
 	int r;
 
 	do {
-		r = poll(&said, 1, AUTHORITY_PATIENCE_MS);
+		r = poll(&ready, 1, AUTHORITY_TIMEOUT_MS);
 	} while (r < 0 && errno == EINTR);
 	if (r <= 0) {
 		return r < 0 ? -errno : -ETIMEDOUT;
@@ -175,26 +176,26 @@ static int receive_authority(int line, struct gate_authority *ret)
 
 static int take_authority(int line, struct prepared *p, struct brig_error *err)
 {
-	struct gate_authority said = { 0 };
-	int r = receive_authority(line, &said);
+	struct gate_authority reply = { 0 };
+	int r = receive_authority(line, &reply);
 
 	if (r < 0) {
 		return r;
 	}
-	if (said.trouble == GATE_TROUBLE_TRUST) {
+	if (reply.trouble == GATE_TROUBLE_TRUST) {
 		error_set(err, BRIG_E_POLICY, EINVAL,
-			  "TLS to %s cannot be opened: there is no good certificate in what it is "
-			  "to be held against",
-			  said.host);
+			  "TLS to %s cannot be opened: its list of authorities has no valid "
+			  "certificate",
+			  reply.host);
 		error_remedy(err,
-			     "put certificates of authorities, PEM, into the file that is "
+			     "put PEM certificates of authorities into the file that is "
 			     "\"authorities\" of its credential, or else into the host's list");
 		return -EINVAL;
 	}
-	if (said.trouble || !said.text[0]) {
+	if (reply.trouble || !reply.text[0]) {
 		return -EIO;
 	}
-	return prepared_gate_trust(p, said.text, err);
+	return prepared_gate_trust(p, reply.text, err);
 }
 
 void gate_stop(struct gate_process *gate)
@@ -234,7 +235,7 @@ static int start(struct brig_context *context, struct prepared *p, struct gate_p
 		ret->pidfd = -1;
 		return r;
 	}
-	close_fd(&warden_theirs); /* so that its end is seen */
+	close_fd(&warden_theirs); /* so that the end of the gate closes the socket */
 	r = send_rules(ret->line, p);
 	return r == 0 && p->gate->opens ? take_authority(ret->line, p, err) : r;
 }

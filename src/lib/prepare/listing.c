@@ -14,7 +14,7 @@ int listing_load_runtimes(struct brig_context *context, struct runtime ***ret, s
 	int r = runtime_load_all(&context->runtimes, ret, ret_count, err);
 
 	for (size_t i = 0; r == 0 && i < *ret_count; i++) {
-		/* One that is missing, or hides its version, is still listed. */
+		/* A runtime that is missing, or has no known version, is still listed. */
 		if (!(*ret)[i]->generic && runtime_find((*ret)[i], NULL) == 0) {
 			runtime_version((*ret)[i], context->cache_dir, &context->versions, NULL);
 		}

@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 
-/* What a policy lets a program hand out is no matter of what its compiler makes of it. */
+/* The policy's bounds on a program's files do not apply to the output of its compiler. */
 static void bound_files(const struct prepared *p, struct collect_options *collect)
 {
 	bool compiles = p->purpose == PURPOSE_COMPILE;
@@ -69,7 +69,7 @@ static int start_once(struct phase *phase, struct brig_error *err)
 	if (r == 0) {
 		watch_used_before(&phase->run->watch, phase->options.used_before_ns);
 	}
-	/* The cell has its end now, and the run the other: what is left is of a failure. */
+	/* The cell has one end now, and the run the other; anything left here is from a failure. */
 	if (p->gate) {
 		close_fd(&p->spec.gate);
 		gate_stop(&gate);
@@ -77,7 +77,7 @@ static int start_once(struct phase *phase, struct brig_error *err)
 	return r;
 }
 
-/* Says "the host does not have this"; a shortage, or a signal, does not take a wall away. */
+/* The error means that the host lacks the layer. A shortage, or a signal, removes no layer. */
 static bool means_missing(int errnum)
 {
 	static const int missing[] = { ENOSYS, EOPNOTSUPP, EINVAL, EPERM, EACCES, ENODEV, EROFS };
@@ -124,7 +124,7 @@ int phase_start(struct phase *phase, struct brig_context *context, struct prepar
 			break;
 		}
 	}
-	/* Not before the cell has started, which somebody waits for. */
+	/* Only after the cell has started: a caller is waiting for it. */
 	context_sweep(context, prepared->spec.provider);
 	if (r < 0 && err) {
 		*err = own;

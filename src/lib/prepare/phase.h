@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One cell of a run, built again with fewer layers when the host turns out to lack one that the
- * policy may miss. The program has not started then, so nothing happens twice.
+ * One cell of a run. It is built again with fewer layers when the host turns out to lack one that
+ * is in the policy's may_miss. The program has not started then, so nothing happens twice.
  */
 #ifndef BRIG_LIB_PREPARE_PHASE_H
 #define BRIG_LIB_PREPARE_PHASE_H
@@ -9,12 +9,15 @@
 #include "lib/prepare/prepare.h"
 #include "run/run.h"
 
-/* What a compiler may make: each becomes an input of the program's cell, and a step of its plan. */
+/*
+ * Maximum number of files that a compiler may make: each becomes an input of the program's cell,
+ * and a step of its plan.
+ */
 #define COMPILED_FILES_MAX 256
 
 struct phase_options {
 	const char *const *globs;
-	struct strlist own_globs; /* when globs is made from a request */
+	struct strlist own_globs; /* when globs is copied from a request */
 	bool changes;
 	const void *stdin_data;
 	size_t stdin_size;
@@ -24,8 +27,8 @@ struct phase_options {
 	void *user;
 	bool guarded;
 	bool want_value;
-	const struct run_session *session; /* borrowed; NULL: the cell is the run's alone */
-	bool terminal;                     /* in place of pipes... */
+	const struct run_session *session; /* borrowed; NULL: the cell has one run only */
+	bool terminal;                     /* in place of pipes */
 	struct terminal_size terminal_size;
 	bool measure;            /* time each step, for `brig explain --time` */
 	uint64_t used_before_ns; /* see brig_run_used_before() */
@@ -43,10 +46,10 @@ struct phase {
 
 int phase_start(struct phase *phase, struct brig_context *context, struct prepared *prepared,
 		const struct phase_options *options, struct brig_error *err);
-/* The same with a cell that was made ahead, which is the phase's from here on. */
+/* The same with a cell that was made ahead, which the phase owns from here on. */
 int phase_assign(struct phase *phase, struct brig_context *context, struct prepared *prepared,
 		 const struct phase_options *options, struct run *held, struct brig_error *err);
-/* 1 ended, 0 go on, PHASE_RESTARTED: phase->run is a new one; -errno. */
+/* 1 ended, 0 not yet, PHASE_RESTARTED: phase->run is a new one; -errno. */
 int phase_step(struct phase *phase, struct brig_error *err);
 struct brig_result *phase_take_result(struct phase *phase);
 void phase_done(struct phase *phase);

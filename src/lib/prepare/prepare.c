@@ -24,26 +24,36 @@ int prepare_identity(struct prepared *p, struct brig_error *err)
 	return 0;
 }
 
-static int prepare_into(struct brig_context *context, const struct brig_request *request,
-			struct prepared *p, struct brig_error *err)
+/* Loads the policy and the program that the request names. */
+static int load(struct brig_context *context, const struct brig_request *request,
+		struct prepared *p, struct brig_error *err)
 {
-	struct spec *spec = &p->spec;
 	int r = prepare_check(request, p->purpose, err);
+	if (r < 0) {
+		return r;
+	}
+	r = policy_load(&context->policies, request->policy ? request->policy : "default",
+			&p->policy, err);
+	if (r < 0) {
+		return r;
+	}
+	r = prepare_consent(p->policy, request, err);
+	if (r < 0) {
+		return r;
+	}
+	p->spec.provider = p->policy->provider;
+	p->spec.exec_writable = p->policy->exec_writable || p->purpose == PURPOSE_COMPILE;
+	return request->command ? prepare_command(context, request, p, err)
+				: prepare_code(context, request, p, err);
+}
 
-	if (r == 0) {
-		r = policy_load(&context->policies, request->policy ? request->policy : "default",
-				&p->policy, err);
-	}
-	if (r == 0) {
-		r = prepare_consent(p->policy, request, err);
-	}
-	if (r == 0) {
-		spec->provider = p->policy->provider;
-		spec->exec_writable = p->policy->exec_writable || p->purpose == PURPOSE_COMPILE;
-		r = request->command ? prepare_command(context, request, p, err)
-				     : prepare_code(context, request, p, err);
-	}
-	if (r == 0 && p->purpose == PURPOSE_RUN && request->terminal) {
+/* Decides terminal, guard, limits and layers. */
+static int decide(struct brig_context *context, const struct brig_request *request,
+		  struct prepared *p, struct brig_error *err)
+{
+	int r = 0;
+
+	if (p->purpose == PURPOSE_RUN && request->terminal) {
 		r = prepare_terminal(p, err);
 	}
 	if (r == 0 && p->purpose != PURPOSE_COMPILE) {
@@ -52,13 +62,20 @@ static int prepare_into(struct brig_context *context, const struct brig_request 
 	if (r == 0) {
 		r = prepare_limits(request, p, err);
 	}
-	if (r == 0) {
-		prepare_cpus(spec);
-		r = prepare_layers(context, p, err);
+	if (r < 0) {
+		return r;
 	}
-	if (r == 0) {
-		r = prepare_network(request, p, err);
-	}
+	prepare_cpus(&p->spec);
+	return prepare_layers(context, p, err);
+}
+
+/* Takes the identity, and opens the files and directories of the run. */
+static int acquire(struct brig_context *context, const struct brig_request *request,
+		   struct prepared *p, struct brig_error *err)
+{
+	const struct provider *provider = p->spec.provider;
+	int r = prepare_network(request, p, err);
+
 	if (r == 0) {
 		r = prepare_identity(p, err);
 	}
@@ -68,31 +85,49 @@ static int prepare_into(struct brig_context *context, const struct brig_request 
 	if (r == 0 && p->purpose != PURPOSE_COMPILE) {
 		r = prepare_mounts(context, request, p, err);
 	}
-	if (r == 0 && spec->provider->make_workdir) {
-		r = spec->provider->make_workdir(&p->workdir, &p->workdir_fd, err);
+	if (r == 0 && provider->make_workdir) {
+		r = provider->make_workdir(&p->workdir, &p->workdir_fd, err);
+	}
+	return r;
+}
+
+/* The program alone, or with a driver, which reports its value or stays for a session. */
+static int make_command_line(const struct brig_request *request, struct prepared *p,
+			     struct brig_error *err)
+{
+	bool session = p->purpose == PURPOSE_SESSION;
+
+	if (!session && !prepare_wants_value(request, p)) {
+		return prepare_argv(request, p, err);
+	}
+	int r = session ? prepare_session(request, p, err)
+			: prepare_valued(request, p, &p->argv, err);
+	if (r < 0) {
+		return r;
+	}
+	prepared_set_driver(p, session ? p->runtime->session_driver : p->runtime->value_driver);
+	p->spec.valued = true;
+	return 0;
+}
+
+static int prepare_into(struct brig_context *context, const struct brig_request *request,
+			struct prepared *p, struct brig_error *err)
+{
+	int r = load(context, request, p, err);
+
+	if (r == 0) {
+		r = decide(context, request, p, err);
+	}
+	if (r == 0) {
+		r = acquire(context, request, p, err);
 	}
 	if (r == 0) {
 		r = prepare_env(request, p, err);
 	}
-	if (r == 0 && p->purpose == PURPOSE_SESSION) {
-		r = prepare_session(request, p, err);
-		if (r == 0) {
-			prepared_set_driver(p, p->runtime->session_driver);
-			spec->valued = true;
-		}
-	} else if (r == 0 && prepare_wants_value(request, p)) {
-		r = prepare_valued(request, p, &p->argv, err);
-		if (r == 0) {
-			prepared_set_driver(p, p->runtime->value_driver);
-			spec->valued = true;
-		}
-	} else if (r == 0) {
-		r = prepare_argv(request, p, err);
-	}
 	if (r == 0) {
-		r = prepare_filter(p, err);
+		r = make_command_line(request, p, err);
 	}
-	return r;
+	return r < 0 ? r : prepare_filter(p, err);
 }
 
 int prepare(struct brig_context *context, const struct brig_request *request, enum purpose purpose,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* May the request run at all: it names one thing to run, and who must agree has agreed. */
+/* Checks that a request names one program to run, and has the consent that it needs. */
 #include <errno.h>
 #include <string.h>
 
@@ -13,19 +13,19 @@ int prepare_check(const struct brig_request *request, enum purpose purpose, stru
 	if (purpose == PURPOSE_SESSION) {
 		return given ? error_set(
 				       err, BRIG_E_INPUT, EINVAL,
-				       "a session is opened without code: that comes with its runs")
+				       "a session is opened without code; send code with its runs")
 			     : 0;
 	}
 
 	if (given != 1) {
 		return error_set(err, BRIG_E_INPUT, EINVAL,
 				 given ? "code, file and command exclude each other"
-				       : "there is nothing to run");
+				       : "missing code or command");
 	}
 	return 0;
 }
 
-/* Each pattern may be compared with every file, so there is a bound on all of them together too. */
+/* Each pattern may be compared with every file, so their sum is bounded too. */
 int prepare_check_out(const char *const *out, struct brig_error *err)
 {
 	size_t count = 0, bytes = 0;
@@ -44,23 +44,22 @@ int prepare_check_out(const char *const *out, struct brig_error *err)
 	}
 	if (r == 0 && count > PATH_GLOBS_MAX) {
 		r = error_set(err, BRIG_E_INPUT, E2BIG,
-			      "there are %zu patterns for output files; at most %d are allowed",
-			      count, PATH_GLOBS_MAX);
+			      "%zu patterns for output files; at most %d are allowed", count,
+			      PATH_GLOBS_MAX);
 	} else if (r == 0 && bytes > PATH_GLOBS_BYTES_MAX) {
-		r = error_set(
-			err, BRIG_E_INPUT, E2BIG,
-			"the patterns for output files have %zu bytes; at most %d are allowed "
-			"in all",
-			bytes, PATH_GLOBS_BYTES_MAX);
+		r = error_set(err, BRIG_E_INPUT, E2BIG,
+			      "the patterns for output files have %zu bytes in all; at most %d are "
+			      "allowed",
+			      bytes, PATH_GLOBS_BYTES_MAX);
 	}
 	if (r < 0) {
 		error_remedy(err, "use fewer or shorter patterns, such as results/**, or write to "
-				  "out/, which always comes back");
+				  "out/, whose files are always returned");
 	}
 	return r;
 }
 
-/* auto_run: what may happen without a person's consent. */
+/* auto_run decides whether a run needs a person's consent. */
 int prepare_consent(const struct policy *policy, const struct brig_request *request,
 		    struct brig_error *err)
 {

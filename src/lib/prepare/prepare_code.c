@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The code of a request: from text or file, to a runtime and what it needs of the host. */
+/* The code of a request, from text or file; its runtime, and the runtime's closure. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ static int keep_code(struct prepared *p, const char *code, size_t size, struct b
 	}
 	if (text_is_blank(code, size)) {
 		int r = error_set(err, BRIG_E_INPUT, EINVAL, "the code is empty");
-		error_remedy(err, "hand in at least one statement");
+		error_remedy(err, "send at least one statement");
 		return r;
 	}
 	p->code = malloc(size + 1);
@@ -87,7 +87,7 @@ static int find_runtime(struct brig_context *context, const struct brig_request 
 		return runtime_for_file(source, request->file ? request->file : "", p->code,
 					p->code_size, &p->runtime, err);
 	}
-	/* The documents that brig grew from: execute_code(code, language = "python"). */
+	/* The requirements have the default: execute_code(code, language = "python"). */
 	return runtime_load(source, "python", &p->runtime, err);
 }
 
@@ -113,7 +113,7 @@ int prepare_code(struct brig_context *context, const struct brig_request *reques
 	}
 	if (r == 0 && p->runtime->generic) {
 		r = error_set(err, BRIG_E_RUNTIME, EINVAL,
-			      "%s is no language for code; it stands for programs",
+			      "%s is not a language for code; it stands for programs",
 			      p->runtime->name);
 	}
 	if (r == 0 && !policy_runtime_allowed(p->policy, p->runtime->name)) {
@@ -124,7 +124,7 @@ int prepare_code(struct brig_context *context, const struct brig_request *reques
 	if (r == 0) {
 		r = runtime_find(p->runtime, err);
 	}
-	if (r == 0) { /* costs a process the first time */
+	if (r == 0) { /* starts a process the first time */
 		r = runtime_version(p->runtime, context->cache_dir, &context->versions, err);
 	}
 	if (r == 0 && provider_can(p->policy->provider, ABILITY_OWN_ROOT)) {

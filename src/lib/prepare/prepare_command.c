@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A bare command: any program, of the distribution or of the caller's own. */
+/* A bare command: any program, of the distribution or of the caller. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -27,7 +27,7 @@ static char *find_program(const char *name)
 	for (size_t i = 0; i < ARRAY_SIZE(search_dirs); i++) {
 		int n = snprintf(path, sizeof(path), "%s/%s", search_dirs[i], name);
 		if (n > 0 && (size_t)n < sizeof(path) && access(path, X_OK) == 0) {
-			/* Not the link's end: busybox and its like look at their own name. */
+			/* Links are not resolved: busybox and its like depend on their name. */
 			return strdup(path);
 		}
 	}
@@ -35,8 +35,8 @@ static char *find_program(const char *name)
 	return NULL;
 }
 
-/* Is it the path of something that the request itself brings: "/mnt/NAME/..." or an input file? */
-static bool brought_in(const struct brig_request *request, const char *path)
+/* Is it in a mount or an input file of the request itself: "/mnt/NAME/...", "/sandbox/..."? */
+static bool is_in_request(const struct brig_request *request, const char *path)
 {
 	for (size_t i = 0; i < request->mounts_count && strncmp(path, "/mnt/", 5) == 0; i++) {
 		const char *name = prepare_mount_name(&request->mounts[i]);
@@ -66,7 +66,7 @@ static bool of_distribution(const char *path)
 	return false;
 }
 
-/* The caller's own program is copied in: no path of the host shows, no lock is shared. */
+/* The caller's own program is copied in: that shows no path of the host, and shares no lock. */
 static int copy_in(const char *program, struct prepared *p, char *inside, size_t size,
 		   struct brig_error *err)
 {
@@ -130,7 +130,7 @@ int prepare_command(struct brig_context *context, const struct brig_request *req
 		return r;
 	}
 	bool inside_cell =
-		provider_can(p->policy->provider, ABILITY_OWN_ROOT) && brought_in(request, name);
+		provider_can(p->policy->provider, ABILITY_OWN_ROOT) && is_in_request(request, name);
 	_cleanup_free_ char *program = inside_cell ? strdup(name) : find_program(name);
 	if (!program) {
 		r = error_errno(err, BRIG_E_INPUT, errno, "cannot find the program %s", name);

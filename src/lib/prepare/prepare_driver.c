@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The words that start the program: the runtime's own; or a script of ours before it, which hands
- * out a value, waits for the program, or stays for a session. In front of a script goes the guard.
+ * The command line of the program: the runtime's own; or a driver of ours, which reports a value,
+ * waits for the program, or stays for a session. The guard is put in front of a driver.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -11,10 +11,10 @@
 #include "base/embedded.h"
 #include "lib/prepare/prepare.h"
 
-/* A century: what a run may use is watched by the warden alone. */
+/* A century: only the warden limits the processor time of a run in a session. */
 #define SESSION_CPU_NS (100ull * 365 * 86400 * 1000000000)
 
-/* An argv of the runtime's, with this request's values. */
+/* One of the runtime's argvs, with the values of this request. */
 static int expand(const struct brig_request *request, struct prepared *p,
 		  const struct strlist *argv, const char *driver, struct strlist *ret,
 		  struct brig_error *err)
@@ -58,7 +58,7 @@ static const struct embedded_file *find_driver(const char *name)
 	return embedded_find(path);
 }
 
-/* Where it will be in the cell. */
+/* Sets the path of the driver in the cell. */
 static int name_driver(struct prepared *p, const char *name, struct brig_error *err)
 {
 	if (!find_driver(name)) {
@@ -78,14 +78,14 @@ bool prepare_wants_value(const struct brig_request *request, const struct prepar
 }
 
 /*
- * Neither variables nor files of the program's have a say in the guard. In the looser modes the
- * program has its variables (PYTHON* are refused, see policy/env.c), but no directory of its own
- * out of which an interpreter runs code as it starts.
+ * Variables and files of the program must not influence the guard. In the looser modes the program
+ * keeps its variables (PYTHON* are refused, see policy/env.c), but has no directory of its own from
+ * which the interpreter runs code as it starts.
  */
 static const char *const alone[] = { "-I", "-u", "-B", NULL };
 static const char *const without_site[] = { "-s", NULL };
 
-/* The driver at `argv` gets the guard in front of it, and its order behind it. */
+/* Puts the guard in front of the driver's text, and the instructions into `argv`. */
 static int add_guard(struct prepared *p, struct strlist *argv, const struct embedded_file *driver,
 		     struct brig_error *err)
 {
@@ -103,7 +103,7 @@ static int add_guard(struct prepared *p, struct strlist *argv, const struct embe
 	return r < 0 ? error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory for the guard") : 0;
 }
 
-/* The program is run by a script of ours, which hands out its value. */
+/* The program is run by a driver of ours, which reports its value. */
 int prepare_valued(const struct brig_request *request, struct prepared *p, struct strlist *ret,
 		   struct brig_error *err)
 {
@@ -123,7 +123,7 @@ void prepared_set_driver(struct prepared *p, const char *name)
 	p->spec.driver_size = p->guard.text ? p->guard.text_size : file->size;
 }
 
-/* A script of ours stays in the cell. The cell's limit on cpu time is for all runs together. */
+/* A driver of ours stays in the cell. The cell's limit on cpu time is for all runs together. */
 int prepare_session(const struct brig_request *request, struct prepared *p, struct brig_error *err)
 {
 	const char *name = p->runtime->session_driver;
@@ -131,13 +131,14 @@ int prepare_session(const struct brig_request *request, struct prepared *p, stru
 	if (!name[0]) {
 		int r = error_set(err, BRIG_E_RUNTIME, ENOTSUP, "%s has no sessions",
 				  p->runtime->name);
-		error_remedy(err, "run it without one, or use python, javascript or bash");
+		error_remedy(err, "run it without a session, or use python, javascript or bash");
 		return r;
 	}
 	if (!provider_can(p->spec.provider, ABILITY_SESSIONS)) {
-		return error_set(err, BRIG_E_POLICY, ENOTSUP,
-				 "policy %s has no walls: there are no sessions without",
-				 p->policy->name);
+		int r = error_set(err, BRIG_E_POLICY, ENOTSUP, "provider %s has no sessions",
+				  p->spec.provider->name);
+		error_remedy(err, PROVIDER_REMEDY);
+		return r;
 	}
 	int r = name_driver(p, name, err);
 	p->spec.limits.cpu_ns = SESSION_CPU_NS;
@@ -155,7 +156,7 @@ int prepare_driver(struct prepared *p, const struct brig_request *request, struc
 	if (r < 0) {
 		return r;
 	}
-	/* The warden counts the request's own time; the back-stop of the cell is for them all. */
+	/* The warden limits the request's own time; the limits of the cell are a backstop. */
 	p->spec.limits.cpu_ns = p->policy->ceiling.cpu_ns;
 	p->spec.limits.wall_ns = p->policy->ceiling.wall_ns;
 	p->spec.limits.grace_ns = 0;

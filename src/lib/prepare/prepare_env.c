@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The program's environment: a clean one, made up; the caller's own never leaks in. */
+/* The program's environment: made from scratch; nothing of the caller's own is in it. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 
 #define ENV_BYTES_MAX (128u << 10)
 
-/* Later ones win: a NAME that is there already is replaced. */
+/* An entry with the same NAME is replaced. */
 static int put(struct strlist *env, const char *pair)
 {
 	size_t length = strcspn(pair, "=");
@@ -67,7 +67,7 @@ static int put_request(const struct brig_request *request, struct prepared *p,
 		}
 		if (!policy_env_allowed(p->policy, name)) {
 			int r = error_set(err, BRIG_E_POLICY, EACCES,
-					  "policy %s does not let a request set %s",
+					  "policy %s does not allow a request to set %s",
 					  p->policy->name, name);
 			error_remedy(err, "name it in the policy's env.allow");
 			return r;
@@ -96,7 +96,7 @@ int prepare_env(const struct brig_request *request, struct prepared *p, struct b
 		"LANG=C.UTF-8",
 		"TZ=UTC0",
 	};
-	/* Who brings a list of authorities along would not know the cell's own. */
+	/* Programs with a list of authorities of their own do not know the cell's authority. */
 	static const char *const trusting[] = {
 		"CURL_CA_BUNDLE=" SPEC_CERTIFICATES,    "REQUESTS_CA_BUNDLE=" SPEC_CERTIFICATES,
 		"PIP_CERT=" SPEC_CERTIFICATES,          "GIT_SSL_CAINFO=" SPEC_CERTIFICATES,
@@ -108,7 +108,7 @@ int prepare_env(const struct brig_request *request, struct prepared *p, struct b
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(base); i++) {
 		r = strlist_add(&p->env, base[i]);
 	}
-	/* OpenSSL looks where its distribution has put it; others know the name. */
+	/* OpenSSL reads the file of its distribution; other programs know this variable. */
 	if (r == 0 && (p->spec.certificates || p->spec.opened)) {
 		r = strlist_add(&p->env, "SSL_CERT_FILE=" SPEC_CERTIFICATES);
 	}

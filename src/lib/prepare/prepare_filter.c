@@ -12,13 +12,13 @@
 #include "native/done.h"
 
 /*
- * Memory that no process's figures show: only a control group counts it. Without one it is not to
- * be had, or the limit on memory would hold nothing.
+ * Memory that is in the figures of no process: only a control group counts it. Without one these
+ * calls are denied, or the limit on memory would have no effect.
  */
 static const char *const unseen_memory[] = { "memfd_create", "shmget", "semget", "msgget",
 					     "mq_open" };
 
-/* Whatever the policy says of them; what it refuses or kills for stays as it is. */
+/* Denies these calls even if the policy allows them. A rule that denies or kills stays as it is. */
 static void tighten(struct filter *filter)
 {
 	for (unsigned i = 0; i < filter->count; i++) {
@@ -31,16 +31,17 @@ static void tighten(struct filter *filter)
 			}
 			rule->action = FILTER_DENY;
 			rule->errnum = EPERM;
-			rule->reason = "without a memory control group nothing counts such memory";
-			rule->remedy = "Give brig control groups that limit memory (brig doctor "
-				       "tells how): with them the policy decides.";
+			rule->reason = "without a memory control group such memory is not counted";
+			rule->remedy =
+				"Give brig control groups that limit memory (see brig doctor): "
+				"with them the policy decides.";
 		}
 	}
 }
 
 /*
- * What a program has begun with these goes on while it sleeps, and only its death ends it; or it
- * holds up who reads its files. The built-in lists refuse them all.
+ * Operations that a program starts with these calls continue while it sleeps, until it dies; a
+ * lease delays the process that reads its files. The built-in lists refuse them all.
  */
 static const struct {
 	unsigned call;
@@ -52,7 +53,7 @@ static const struct {
 	{ SYS_fcntl, { 0, F_SETLEASE, F_WRLCK } },
 };
 
-/* Whether the end of a program can be taken from its own word: native/done.h. */
+/* Can the program itself report that it is done? See native/done.h. */
 static bool parks(const struct filter *filter)
 {
 	static const uint64_t done[6] = { 0, DONE_MAGIC };
@@ -63,13 +64,13 @@ static bool parks(const struct filter *filter)
 			return false;
 		}
 	}
-	/* Another policy may kill for it: it must not even be asked. */
+	/* A policy may kill for this call: then it must not be made at all. */
 	return filter_decide(filter, AUDIT_ARCH_X86_64, SYS_sysinfo, done).action == FILTER_DENY;
 }
 
 /*
- * Of two filters that both want to ask somebody, the newer one asks its own listener; and there is
- * only one at a time. So ours is never given up where a program may bring another.
+ * If two filters want to notify a listener, the newer one notifies its own; and a process can have
+ * only one listener. So ours is kept where a program may install another filter.
  */
 static bool may_listen(const struct filter *filter)
 {
@@ -79,12 +80,12 @@ static bool may_listen(const struct filter *filter)
 	return filter_decide(filter, AUDIT_ARCH_X86_64, SYS_seccomp, own).action == FILTER_ALLOW;
 }
 
-/* A compiler is the operator's own program, and has no events to tell. */
+/* A compiler is the operator's own program: it is not monitored. */
 static int take_monitor(struct prepared *p)
 {
 	const struct policy_monitor *policy = &p->policy->monitor;
 
-	monitor_done(&p->monitor); /* where a layer was given up, it is there already */
+	monitor_done(&p->monitor); /* set before, if a layer was removed since */
 	if (monitor_init(&p->monitor, &policy->files) < 0) {
 		return -ENOMEM;
 	}
@@ -96,7 +97,7 @@ static int take_monitor(struct prepared *p)
 	return 0;
 }
 
-/* Who watches has the filter's own word on what is allowed: the marks change nothing else. */
+/* Marks the watched calls. The marks do not change what the filter allows. */
 static int watch_calls(struct prepared *p, bool notify, struct brig_error *err)
 {
 	struct call_set calls = { 0 };
@@ -124,7 +125,7 @@ static int watch_calls(struct prepared *p, bool notify, struct brig_error *err)
 	return filter_watch(&p->policy->filter, &calls, err);
 }
 
-/* In front of the policy's own groups, which know no terminals. */
+/* In front of the policy's own groups, which have no rules for terminals. */
 static int add_terminal(struct prepared *p, struct brig_error *err)
 {
 	_cleanup_(strlist_done)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Input files: names checked as text, contents opened or copied, all within the policy's bounds. */
+/* Input files: checks their names, opens or copies their contents, applies the policy's bounds. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ static int add_from_path(struct prepared *p, const struct brig_file_in *file,
 			 struct brig_error *err)
 {
 	struct stat info;
-	/* The caller's own path, so links on the way are the caller's business; not at its end. */
+	/* The path is the caller's own: it may contain links, but must not end in one. */
 	_cleanup_close_ int fd =
 		open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
 
@@ -113,7 +113,7 @@ int prepare_check_inputs(const struct prepared *p, size_t count, uint64_t bytes,
 					: p->spec.limits.disk_bytes;
 		int r = error_set(err, BRIG_E_INPUT, EFBIG, "the input files have more than %s",
 				  unit_format(UNIT_BYTES, most, text, sizeof(text)));
-		error_remedy(err, "hand in less, or raise --disk and the policy's files.in_bytes");
+		error_remedy(err, "send less, or raise --disk and the policy's files.in_bytes");
 		return r;
 	}
 	return 0;
@@ -129,7 +129,7 @@ static int check_bounds(const struct prepared *p, struct brig_error *err)
 	return prepare_check_inputs(p, p->inputs_count, bytes, err);
 }
 
-/* The source goes into the compiler's cell, or into that of the interpreter. */
+/* The source goes into the cell of the compiler or the interpreter. */
 static int add_code(struct prepared *p, struct brig_error *err)
 {
 	bool compiled = p->runtime && p->runtime->compile.count > 0;
@@ -147,7 +147,7 @@ static int add_code(struct prepared *p, struct brig_error *err)
 
 int prepare_inputs(const struct brig_request *request, struct prepared *p, struct brig_error *err)
 {
-	/* Too many are not even looked at. */
+	/* If there are too many, none is opened. */
 	int r = prepare_check_inputs(p, request->files_count, 0, err);
 
 	if (r == 0) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which layers a cell has. All of them, unless the host is known to lack one; a layer that turns
- * out to fail while the cell is built is given up afterwards, if the policy may miss it.
+ * Decides the layers of a cell: all of them, unless the host is known to lack one. A layer that
+ * fails while the cell is built is removed afterwards, if it is in the policy's may_miss.
  */
 #include <errno.h>
 #include <string.h>
@@ -11,9 +11,9 @@
 static int refuse(const struct policy *policy, enum layer layer, struct brig_error *err)
 {
 	int r = error_set(err, BRIG_E_HOST, ENOTSUP,
-			  "policy %s wants the layer %s (%s), and this host does not give it",
-			  policy->name, layer_table[layer].name, layer_table[layer].about);
-	error_remedy(err, "brig doctor tells the repair; or name %s in the policy's may_miss: %s",
+			  "policy %s wants the layer %s (%s), which this host lacks", policy->name,
+			  layer_table[layer].name, layer_table[layer].about);
+	error_remedy(err, "see brig doctor for the repair; or name %s in the policy's may_miss: %s",
 		     layer_table[layer].name, layer_table[layer].loss);
 	return r;
 }
@@ -45,11 +45,11 @@ int prepare_without(struct prepared *p, enum layer layer, struct brig_error *err
 {
 	layer_set missing = LAYER_BIT(layer);
 
-	/* What would have to change is the pool's, and others start from it. */
+	/* The filter belongs to the pool, and other requests start from it. */
 	if (p->borrowed) {
 		return refuse(p->policy, layer, err);
 	}
-	/* The group is one thing: if it cannot be had, none of its controllers can. */
+	/* All controllers are in one group: without the group there is none of them. */
 	if (missing & LAYERS_CGROUP) {
 		missing = p->spec.layers & LAYERS_CGROUP;
 	}

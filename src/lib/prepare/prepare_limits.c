@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a run may use: the policy's limits, the request's within them, the runtime's least. The
+ * The limits of a run: the policy's, the request's within them, and the runtime's minimum. The
  * compiler's cell has limits of its own, by policy and runtime; a request tightens them as well.
  */
 #include <errno.h>
@@ -8,7 +8,7 @@
 
 #include "lib/prepare/prepare.h"
 
-/* A runtime's own limits are for what it needs less of: they never widen the policy's. */
+/* A runtime's own limits can only be lower than the policy's. */
 static void tighten(struct brig_limits *limits, const struct brig_limits *by)
 {
 	for (size_t i = 0; i < LIMITS_COUNT; i++) {
@@ -20,9 +20,9 @@ static void tighten(struct brig_limits *limits, const struct brig_limits *by)
 }
 
 /*
- * What a request asks for is meant for its program, and a compiler may need more: it is tightened
- * down to what the runtime says that it needs, and no further. How much of the output is kept says
- * nothing of the compiler's messages.
+ * The limits of a request are meant for its program, and a compiler may need more: its limits are
+ * tightened down to the runtime's minimum for the compiler, and no further. Limits on output and
+ * network do not apply to the compiler.
  */
 static void tighten_by_request(struct brig_limits *limits, const struct brig_limits *asked,
 			       const struct brig_limits *least)
@@ -39,7 +39,7 @@ static void tighten_by_request(struct brig_limits *limits, const struct brig_lim
 	tighten(limits, &wanted);
 }
 
-/* The operator's word comes last: nothing that a compiler needs is more than a token may have. */
+/* The token's maximum is applied last: it also binds the compiler, whatever that needs. */
 static void prepare_compile_limits(const struct brig_request *request, struct prepared *p)
 {
 	struct brig_limits *limits = &p->spec.limits;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Host directories that a request asks for: opened once, without following links; then by fd. */
+/* Host directories of a request: opened once, without following links, then used by fd. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -24,7 +24,7 @@
 #define MOUNTS_MAX 32
 
 /*
- * The kernel's own file systems and the whole root are never handed in, whatever they are called.
+ * The kernel's own file systems and the whole root are never mounted, whatever their path.
  */
 static int check_directory(int fd, const char *path, struct brig_error *err)
 {
@@ -35,7 +35,7 @@ static int check_directory(int fd, const char *path, struct brig_error *err)
 	struct statfs fs;
 
 	if (fstat(fd, &here) < 0 || stat("/", &root) < 0 || fstatfs(fd, &fs) < 0) {
-		return error_errno(err, BRIG_E_INPUT, errno, "cannot look at %s", path);
+		return error_errno(err, BRIG_E_INPUT, errno, "cannot examine %s", path);
 	}
 	bool bad = here.st_dev == root.st_dev && here.st_ino == root.st_ino;
 	for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
@@ -84,7 +84,7 @@ const char *prepare_mount_name(const struct brig_mount *mount)
 	return mount->name ? mount->name : slash ? slash + 1 : mount->path;
 }
 
-/* Where an open directory is: the path without links, as the kernel knows it. */
+/* The path of an open directory, without links, as the kernel reports it. */
 static char *path_of(int fd)
 {
 	char link[32], path[PATH_MAX];
@@ -95,9 +95,9 @@ static char *path_of(int fd)
 }
 
 /*
- * Only the directory's own file system goes into the cell. Where another lies on top of a part of
- * it, that would show what is meant to be covered; the kernel lets only root do so, and says EINVAL
- * to anybody else.
+ * Only the directory's own file system goes into the cell. If another one is mounted on a part of
+ * it, the covered files would become visible; the kernel allows that to root only, and returns
+ * EINVAL to other users.
  */
 static int check_submounts(const char *path, struct brig_error *err)
 {
@@ -105,7 +105,7 @@ static int check_submounts(const char *path, struct brig_error *err)
 	int r = submount_find("/proc/self/mountinfo", path, &found);
 
 	if (r < 0) {
-		return error_errno(err, BRIG_E_SYSTEM, -r, "cannot tell what is mounted beneath %s",
+		return error_errno(err, BRIG_E_SYSTEM, -r, "cannot find the mounts beneath %s",
 				   path);
 	}
 	if (r == 0) {
@@ -118,7 +118,7 @@ static int check_submounts(const char *path, struct brig_error *err)
 	return r;
 }
 
-/* For who may not name directories of the host: what the operator has listed is all there is. */
+/* The error for a caller that may use only the directories that the operator has listed. */
 static int check_listed(const struct policy *policy, const char *name, struct brig_error *err)
 {
 	_cleanup_(buf_done)
@@ -141,7 +141,7 @@ static int add_mount(struct prepared *p, const struct brig_mount *mount, bool li
 	const char *path = listed ? listed->path : mount->path;
 	const char *name = prepare_mount_name(mount);
 
-	/* Where the operator's directories are is nothing to those who only know their names. */
+	/* A caller that knows only the names does not learn the operator's paths. */
 	const char *shown = listed_only ? mount->path : path;
 
 	if (listed_only && !listed) {
@@ -168,8 +168,8 @@ static int add_mount(struct prepared *p, const struct brig_mount *mount, bool li
 	if (fd < 0) {
 		r = error_errno(err, BRIG_E_INPUT, -fd, "cannot mount %s", shown);
 		if (r == -ELOOP || r == -ENOTDIR) {
-			error_remedy(err, "name the directory itself, with no link on the way "
-					  "(realpath tells)");
+			error_remedy(err, "name the directory by a path without links (see "
+					  "realpath)");
 		}
 		return r;
 	}
@@ -179,7 +179,7 @@ static int add_mount(struct prepared *p, const struct brig_mount *mount, bool li
 	}
 	_cleanup_free_ char *found = path_of(fd);
 	if (!found) {
-		return error_errno(err, BRIG_E_SYSTEM, errno, "cannot tell where %s is", shown);
+		return error_errno(err, BRIG_E_SYSTEM, errno, "cannot find the path of %s", shown);
 	}
 	r = check_submounts(found, err);
 	if (r < 0 && listed_only) {
@@ -216,8 +216,12 @@ int prepare_mounts(const struct brig_context *context, const struct brig_request
 		return error_set(err, BRIG_E_INPUT, E2BIG, "more than %d mounts", MOUNTS_MAX);
 	}
 	if (!provider_can(p->spec.provider, ABILITY_MOUNTS)) {
-		return error_set(err, BRIG_E_INPUT, EINVAL,
-				 "a run without walls sees the host's directories as they are");
+		r = error_set(err, BRIG_E_INPUT, EINVAL,
+			      "provider %s has no mounts: the program sees the host's directories "
+			      "as they are",
+			      p->spec.provider->name);
+		error_remedy(err, "leave --ro and --rw out, or " PROVIDER_REMEDY);
+		return r;
 	}
 	p->mounts = calloc(request->mounts_count, sizeof(*p->mounts));
 	if (!p->mounts) {
@@ -225,7 +229,7 @@ int prepare_mounts(const struct brig_context *context, const struct brig_request
 	}
 	for (size_t i = 0; r == 0 && i < request->mounts_count; i++) {
 		r = add_mount(p, &request->mounts[i], request->mounts_listed, err);
-		/* Those that the policy lists were looked at when it was read. */
+		/* The directories of the policy were checked when it was loaded. */
 		if (r == 0 && !request->mounts_listed) {
 			r = prepare_check_protected(context, &p->mounts[i], err);
 		}
@@ -233,7 +237,7 @@ int prepare_mounts(const struct brig_context *context, const struct brig_request
 	return r;
 }
 
-/* Detached mounts are used up by the cell that they go into; a second try needs new ones. */
+/* A detached mount can be used by one cell only: a second try needs new ones. */
 int prepare_trees(struct brig_context *context, struct prepared *p, struct brig_error *err)
 {
 	struct spec *spec = &p->spec;
@@ -251,9 +255,9 @@ int prepare_trees(struct brig_context *context, struct prepared *p, struct brig_
 		close_fd(&mount->tree);
 		mount->tree = idmount_clone(mount->fd, spec->first_id + 1, spec->first_id + 1);
 		if (mount->tree < 0) {
-			/* A file system that cannot do it (tmpfs before 6.3) is mounted as it is:
-			 * its own rights then hold. From here, as root: the cell's set-up has no
-			 * right to walk there. */
+			/* A file system without id maps (tmpfs before 6.3) is mounted as it is,
+			 * with its own permissions. It is cloned here, as root: the set-up of the
+			 * cell may not be permitted to reach it. */
 			mount->tree = sys_open_tree(
 				mount->fd, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH);
 		}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The network of a run: its rules, and what of them the cell is built with. */
+/* The network of a run: its rules, and the ports and routes of the cell that follow from them. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "kernel/idrange.h"
 #include "lib/prepare/prepare.h"
 
-/* Where distributions keep the list of authorities that TLS trusts. */
+/* The paths of the list of trusted TLS authorities, by distribution. */
 static const char *const certificate_files[] = {
 	"/etc/ssl/certs/ca-certificates.crt",
 	"/etc/pki/tls/certs/ca-bundle.crt",
@@ -27,7 +27,7 @@ static bool is_name(const struct net_rule *rule)
 	return rule->host != NET_HOST_PREFIX;
 }
 
-/* The loopback is the cell's own already: there is no route to make. */
+/* The cell has its own loopback: it needs no route. */
 static bool is_loopback(const struct net_prefix *prefix)
 {
 	const struct net_address *address = &prefix->address;
@@ -60,7 +60,7 @@ static int make_ports(struct prepared_gate *gate, struct brig_error *err)
 
 	if (count < 0) {
 		error_set(err, BRIG_E_POLICY, E2BIG,
-			  "the network hosts have more than %d ports between them", NET_PORTS_MAX);
+			  "the network hosts have more than %d ports in all", NET_PORTS_MAX);
 		error_remedy(err, "name the ports that this run needs: --net HOST:PORT");
 		return -E2BIG;
 	}
@@ -89,7 +89,7 @@ static int read_value(const struct policy_credential *from, char value[GATE_VALU
 	}
 	return n > 0 ? 0
 		     : error_set(err, BRIG_E_POLICY, EINVAL,
-				 "credential file %s has no single line of text", from->file);
+				 "credential file %s is not a single line of text", from->file);
 }
 
 static int make_credentials(struct prepared_gate *gate, struct brig_error *err)
@@ -124,7 +124,7 @@ bool prepared_gate_opens(const struct prepared_gate *gate, const struct policy_c
 	return false;
 }
 
-/* Only for hosts that this run may reach: the gate need not know the others. */
+/* Only for hosts that this run may reach: the gate does not get the others. */
 static int add_credential(struct prepared_gate *gate, const struct policy_credential *from,
 			  struct brig_error *err)
 {
@@ -178,15 +178,6 @@ static int fill(struct prepared *p, struct prepared_gate *gate, struct brig_erro
 	return r;
 }
 
-static int no_network(struct brig_error *err)
-{
-	int r = error_set(err, BRIG_E_POLICY, ENOTSUP,
-			  "the policy has no walls: it does not hold the network back");
-
-	error_remedy(err, "leave the network hosts out, or use a policy with walls");
-	return r;
-}
-
 int prepare_network(const struct brig_request *request, struct prepared *p, struct brig_error *err)
 {
 	struct net_rule rules[NET_RULES_MAX];
@@ -200,7 +191,11 @@ int prepare_network(const struct brig_request *request, struct prepared *p, stru
 		return count;
 	}
 	if (!provider_can(p->spec.provider, ABILITY_NETWORK)) {
-		return no_network(err);
+		int r = error_set(err, BRIG_E_POLICY, ENOTSUP,
+				  "provider %s cannot restrict the network",
+				  p->spec.provider->name);
+		error_remedy(err, "leave the network hosts out, or " PROVIDER_REMEDY);
+		return r;
 	}
 	struct prepared_gate *gate = p->gate = calloc(1, sizeof(*gate));
 	if (!gate) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Brig's own directories. A program that can write where policies are read from writes the policy
- * of the next run; one that can write the cache, the next run's program; one that can write the
- * audit file, the record of itself. No such directory is given to it, and neither is one in which
- * it could be made.
+ * Brig's own directories, which no program may write to. A program that can write to the
+ * configuration can write the policy of the next run; in the cache, the next run's program; in the
+ * audit file, the record of its own run. Such a directory is not mounted for writing, nor is one in
+ * which it could be made.
  */
 #include <errno.h>
 
@@ -23,7 +23,7 @@ static bool is_in_mount(void *user, const char *place)
 int prepare_check_protected(const struct brig_context *context, struct spec_mount *mount,
 			    struct brig_error *err)
 {
-	/* Also those that another environment would choose: the next run may have it. */
+	/* Also the directories of another environment: the next run may have that one. */
 	_cleanup_free_ char *config = config_user_path("XDG_CONFIG_HOME", ".config");
 	_cleanup_free_ char *config_home = config_user_path(NULL, ".config");
 	_cleanup_free_ char *cache = config_user_path("XDG_CACHE_HOME", ".cache");

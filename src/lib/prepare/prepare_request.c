@@ -1,8 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A request's own part, on top of what a pool has prepared for all that are like it. */
+/* Prepares a request on the base that a pool has prepared for all requests like it. */
 #include <errno.h>
 
 #include "lib/prepare/prepare.h"
+
+static int load(const struct brig_request *request, struct prepared *p, struct brig_error *err)
+{
+	int r = prepare_check(request, p->purpose, err);
+
+	if (r == 0) {
+		r = prepare_consent(p->policy, request, err);
+	}
+	if (r == 0) {
+		r = prepare_source(request, p, err);
+	}
+	if (r == 0) {
+		r = guard_decide(p->policy, request, p->runtime, &p->guard, err);
+	}
+	if (r == 0) {
+		runtime_source_name(p->runtime, request->file, p->code ? p->code : "", p->code_size,
+				    &p->source);
+	}
+	return r;
+}
+
+static int make_command_line(const struct brig_request *request, struct prepared *p,
+			     struct brig_error *err)
+{
+	int r = p->purpose == PURPOSE_SESSION ? prepare_session(request, p, err)
+					      : prepare_argv(request, p, err);
+
+	if (r == 0 && p->purpose == PURPOSE_RUN && p->guard.on &&
+	    guard_add_instructions(&p->guard, &p->argv, 1) < 0) {
+		r = error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory for the guard");
+	}
+	if (r == 0 && prepare_wants_value(request, p)) {
+		r = prepare_valued(request, p, &p->cold_argv, err);
+	}
+	return r;
+}
 
 static int prepare_on_base(const struct prepared *base, const struct brig_request *request,
 			   enum purpose purpose, struct prepared *p, struct brig_error *err)
@@ -22,19 +58,8 @@ static int prepare_on_base(const struct prepared *base, const struct brig_reques
 		.spec = base->spec,
 	};
 	p->spec.devices = -1;
-	int r = prepare_check(request, purpose, err);
+	int r = load(request, p, err);
 	if (r == 0) {
-		r = prepare_consent(p->policy, request, err);
-	}
-	if (r == 0) {
-		r = prepare_source(request, p, err);
-	}
-	if (r == 0) {
-		r = guard_decide(p->policy, request, p->runtime, &p->guard, err);
-	}
-	if (r == 0) {
-		runtime_source_name(p->runtime, request->file, p->code ? p->code : "", p->code_size,
-				    &p->source);
 		r = prepare_limits(request, p, err);
 	}
 	if (r == 0) {
@@ -44,15 +69,7 @@ static int prepare_on_base(const struct prepared *base, const struct brig_reques
 		r = prepare_env(request, p, err);
 	}
 	if (r == 0) {
-		r = purpose == PURPOSE_SESSION ? prepare_session(request, p, err)
-					       : prepare_argv(request, p, err);
-	}
-	if (r == 0 && purpose == PURPOSE_RUN && p->guard.on &&
-	    guard_add_instructions(&p->guard, &p->argv, 1) < 0) {
-		r = error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory for the guard");
-	}
-	if (r == 0 && prepare_wants_value(request, p)) {
-		r = prepare_valued(request, p, &p->cold_argv, err);
+		r = make_command_line(request, p, err);
 	}
 	if (r < 0) {
 		prepared_done(p);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where TLS to a host is opened: whom the gate trusts there, and whom the cell's programs do. Both
- * are read here, by whoever runs brig; the gate reads no file of the operator's.
+ * The trusted authorities where TLS to a host is opened: those of the gate, and those of the cell's
+ * programs. Both are read here, with the permissions of brig's caller; the gate reads no files of
+ * the operator.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,20 +28,21 @@ static int read_text(const char *path, struct buf *ret, struct brig_error *err)
 	}
 	if (!S_ISREG(info.st_mode)) {
 		return error_set(err, BRIG_E_POLICY, EINVAL,
-				 "certificate authorities %s is no file", path);
+				 "certificate authorities %s is not a file", path);
 	}
 	while ((n = read(fd, data, sizeof(data))) > 0 && ret->size <= TRUST_BYTES_MAX) {
 		buf_add(ret, data, (size_t)n);
 	}
 	if (n != 0 || ret->size == 0 || ret->failed) {
-		return error_set(err, BRIG_E_POLICY, EINVAL,
-				 "certificate authorities %s cannot be read, or is no such list",
-				 path);
+		return error_set(
+			err, BRIG_E_POLICY, EINVAL,
+			"certificate authorities %s cannot be read, is empty or is too large",
+			path);
 	}
 	return 0;
 }
 
-/* The host's own list goes to the cell as well, with the cell's authority behind it. */
+/* The host's own list goes into the cell as well, followed by the cell's authority. */
 static int read_default(struct prepared *p, struct brig_error *err)
 {
 	struct buf *bundle = &p->gate->bundle;
@@ -71,7 +73,7 @@ static int read_own(struct prepared *p, const struct policy_credential *from,
 	if (!from->authorities && !p->spec.certificates) {
 		error_set(err, BRIG_E_POLICY, ENOENT,
 			  "TLS to %s cannot be opened: this host has no list of certificate "
-			  "authorities to hold it against",
+			  "authorities",
 			  from->name);
 		error_remedy(err, "install ca-certificates, or name a file as \"authorities\" of "
 				  "the credential");
@@ -86,7 +88,7 @@ static int read_own(struct prepared *p, const struct policy_credential *from,
 	return read_text(from->authorities, &trust->text, err);
 }
 
-/* A host may have several credentials, and is told of once. */
+/* A host may have several credentials, and is named once. */
 static void name_host(struct prepared_gate *gate, const struct policy_credential *list, size_t last)
 {
 	for (size_t i = 0; i < last; i++) {
@@ -129,7 +131,7 @@ int prepared_gate_trust(struct prepared *p, const char *authority, struct brig_e
 {
 	struct prepared_gate *gate = p->gate;
 
-	/* A start that is tried again has another authority. */
+	/* A second start has another authority. */
 	gate->bundle.size = gate->bundle_host;
 	buf_adds(&gate->bundle, authority);
 	gate->authority.size = 0;

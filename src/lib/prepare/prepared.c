@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What was prepared, as it is held: connected to its spec, added to, let go. */
+/* The prepared run as an object: connects its spec, adds inputs, frees it. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

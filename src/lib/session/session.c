@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A session's life: opened, stepped, ended. See session.h. */
+/* Opens, steps and ends a session. See session.h. */
 #include "lib/session/session.h"
 
 #include <errno.h>
@@ -17,8 +17,8 @@
 
 void session_arm(struct brig_session *session, uint64_t in_ns)
 {
-	session->look_ns = in_ns ? clock_now_ns() + in_ns : 0;
-	session->phase.run->alarm_ns = session->look_ns;
+	session->check_ns = in_ns ? clock_now_ns() + in_ns : 0;
+	session->phase.run->alarm_ns = session->check_ns;
 	run_arm(session->phase.run);
 }
 
@@ -107,7 +107,7 @@ void brig_session_end(struct brig_session *session, const char *reason)
 		snprintf(session->reason, sizeof(session->reason), "%s", reason);
 	}
 	struct run *run = session->phase.run;
-	/* Without a group nobody can tell of the dead what they have used. */
+	/* Without a control group the usage cannot be measured after their death. */
 	if (session->state == BRIG_SESSION_IDLE && run->state < RUN_ENDING) {
 		(void)watch_look(&run->watch, clock_now_ns(), &run->facts);
 	}
@@ -125,7 +125,7 @@ void brig_session_close(struct brig_session *session)
 
 /* --- the end -------------------------------------------------------------------------------- */
 
-/* What ended the cell, in words for whoever asks for it later. */
+/* The reason of the cell's end, for later requests. */
 static void explain_end(struct brig_session *session, const struct brig_result *result)
 {
 	const char *when = session->state == BRIG_SESSION_BUSY ? "" : " between runs";
@@ -153,7 +153,7 @@ static void explain_end(struct brig_session *session, const struct brig_result *
 	}
 }
 
-/* Nothing more is heard or said. By hand: a copy elsewhere would keep it in the set. */
+/* Closes the channel. Removed explicitly: a copy elsewhere would keep it in the set. */
 static void drop_channel(struct brig_session *session)
 {
 	if (session->channel.fd >= 0) {
@@ -177,7 +177,7 @@ static void finish_session(struct brig_session *session, int r)
 	session_lose_run(session, result, r);
 }
 
-/* --- what there is to hear ------------------------------------------------------------------ */
+/* --- events ----------------------------------------------------------------------------------- */
 
 static void take_ready(struct brig_session *session)
 {
@@ -198,13 +198,14 @@ static void take_ready(struct brig_session *session)
 	session->state = BRIG_SESSION_IDLE;
 	run_count_idle(run);
 	run_rest(run);
-	session_arm(session, SESSION_LOOK_NS);
+	session_arm(session, SESSION_CHECK_NS);
 	session_begin_run(session);
 }
 
 void session_pump(struct brig_session *session)
 {
-	channel_pump(&session->channel); /* nobody reads there: the other direction will tell */
+	channel_pump(
+		&session->channel); /* an error means a closed channel, which reading reports */
 
 	bool writing = channel_wants_write(&session->channel);
 	struct epoll_event want = { .events = writing ? EPOLLIN | EPOLLOUT : EPOLLIN,
@@ -237,8 +238,8 @@ static void receive_answer(struct brig_session *session)
 	} else if (r < 0) {
 		drop_channel(session);
 		/*
-		 * Closed: it is just ending, or something else runs in its place. The end of the
-		 * cell says more, and the run's limits see to it that there is one.
+		 * Closed: it is ending, or another program runs in its place. The end of the cell
+		 * gives the reason, and the run's limits ensure that it ends.
 		 */
 		if (r != -EPIPE) {
 			brig_session_end(session,
@@ -251,21 +252,21 @@ static void receive_answer(struct brig_session *session)
 	session_pump(session);
 }
 
-/* Between runs nobody else looks: what a thread that was left behind may use is one run's worth. */
-static void look(struct brig_session *session)
+/* Between runs only this checks the cell: threads left behind may use as much as one run. */
+static void check_cell(struct brig_session *session)
 {
 	struct run *run = session->phase.run;
 
-	if (!session->look_ns || clock_now_ns() < session->look_ns) {
+	if (!session->check_ns || clock_now_ns() < session->check_ns) {
 		return;
 	}
-	session->look_ns = run->alarm_ns = 0;
+	session->check_ns = run->alarm_ns = 0;
 	if (session->channel.fd < 0 && session->state == BRIG_SESSION_IDLE) {
 		brig_session_end(session, "its code closed the interpreter's own channel");
 		return;
 	}
 	if (session->state == BRIG_SESSION_BUSY && session->interrupted != ENDING_NONE) {
-		session_signal(session); /* the first one may have come at a bad moment */
+		session_signal(session); /* the first one may have been missed */
 	}
 	if (session->state != BRIG_SESSION_IDLE || run->state >= RUN_ENDING) {
 		return;
@@ -275,7 +276,7 @@ static void look(struct brig_session *session)
 		return;
 	}
 	run_check_idle(run);
-	session_arm(session, SESSION_LOOK_NS);
+	session_arm(session, SESSION_CHECK_NS);
 }
 
 int brig_session_step(struct brig_session *session)
@@ -289,9 +290,9 @@ int brig_session_step(struct brig_session *session)
 	}
 	receive_answer(session);
 	if (session->collecting) {
-		return 0; /* what else there is to hear would count for the run that has ended */
+		return 0; /* other events would count for the run that has ended */
 	}
-	look(session);
+	check_cell(session);
 	int r = session_cell_step(session);
 	if (r != 0) {
 		finish_session(session, r);
@@ -302,7 +303,7 @@ int brig_session_step(struct brig_session *session)
 int brig_session_interrupt(struct brig_session *session)
 {
 	if (session->current && session->state != BRIG_SESSION_BUSY) {
-		session->cancelled = true; /* its run has not begun yet, and never will */
+		session->cancelled = true; /* its run has not begun, and will not begin */
 		return 0;
 	}
 	if (session->state != BRIG_SESSION_BUSY) {

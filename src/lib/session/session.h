@@ -3,13 +3,13 @@
  * Sessions: a cell in which an interpreter stays. See brig.h and docs/sessions.md.
  *
  * Theory of operation. The cell is like any other, built by the same plan; its program is a driver
- * of ours (data/drivers/session.*), which has a socket to us as descriptor 3 and runs what comes
- * from there. The code of a run shares the driver's process and can do with it what it likes: so
- * nothing that the driver says is believed beyond "this run has ended with this status and value".
+ * of ours (data/drivers/session.*), which has a socket to us as descriptor 3 and runs the code that
+ * it receives there. The code of a run shares the driver's process and controls it: so the only
+ * accepted message is "this run has ended with this status and value".
  *
  * A session is stepped by its own descriptor or by that of its run; both do the same. A run ends
- * by the driver's answer, or with the cell. Limits of a run are reached softly: the code is
- * interrupted by SIGINT, and only if it does not answer within SESSION_GRACE_NS the cell is killed.
+ * with the driver's answer, or with the cell. If a run reaches a limit, its code is interrupted by
+ * SIGINT; the cell is killed only if the driver does not answer within SESSION_GRACE_NS.
  */
 #ifndef BRIG_LIB_SESSION_SESSION_H
 #define BRIG_LIB_SESSION_SESSION_H
@@ -21,11 +21,11 @@
 #include "run/run.h"
 
 #define SESSION_GRACE_NS 1000000000ull
-/* How long an interpreter may take to start. */
-#define SESSION_PATIENCE_NS 30000000000ull
-/* How often an idle cell is looked at. */
-#define SESSION_LOOK_NS 5000000000ull
-/* More is better handed in as a file. */
+/* The time that an interpreter may take to start. */
+#define SESSION_START_NS 30000000000ull
+/* The interval of the checks of an idle cell. */
+#define SESSION_CHECK_NS 5000000000ull
+/* Longer input has to be sent as a file. */
 #define SESSION_STDIN_BYTES_MAX (32u << 20)
 #define SESSION_CODE_BYTES_MAX  (16u << 20)
 
@@ -35,47 +35,46 @@ struct brig_session {
 	struct brig_context *context; /* borrowed */
 	unsigned uses;                /* its handle, and that of a run */
 	enum brig_session_state state;
-	char reason[200];        /* why it is gone, or is about to be */
+	char reason[200];        /* why it has ended, or is ending */
 	struct brig_error error; /* when it could not be opened */
-	int epoll, timer;        /* owned; its cell's too, once that is there */
-	uint64_t look_ns;        /* when there is something to look at; 0: never */
+	int epoll, timer;        /* owned; also used for its cell, once that is ready */
+	uint64_t check_ns;       /* when the cell is checked next; 0: never */
 
 	struct prepared prepared;
 	struct phase phase;
 	struct warm_pool *pool; /* used; NULL: started cold */
 	struct warm_cell *cell; /* owned: identity of a cell that was made ahead */
 	struct run_session link;
-	int inside; /* owned until the driver is there: its end of the channel */
+	int inside; /* owned until the driver is ready: its end of the channel */
 	struct channel channel;
-	bool writing; /* there is more to write to it */
+	bool writing; /* there are bytes to write to the channel */
 	int driver;   /* owned: pidfd of the driver; -1: not known */
 
-	struct brig_limits asked;  /* by the request that opened it */
-	struct brig_limits most;   /* and what it may have had unasked */
-	struct brig_limits limits; /* of the latest run; the spec has what is watched now */
-	struct session_run
-		*current;        /* borrowed: under way, or waiting for the driver; NULL: none */
-	enum ending interrupted; /* why the run was interrupted */
-	bool cancelled;          /* before it has begun */
-	uint64_t lost_cpu_ns;    /* of results that nobody was there to take */
-	bool collecting;         /* a run has ended, and its files are being collected... */
-	/* ...what the driver said of it; the value is the channel's. */
+	struct brig_limits asked;    /* by the request that opened it */
+	struct brig_limits most;     /* the maximum of that request's caller */
+	struct brig_limits limits;   /* of the latest run; the spec has the limits that apply now */
+	struct session_run *current; /* borrowed: running, or waiting for the driver; NULL: none */
+	enum ending interrupted;     /* why the run was interrupted */
+	bool cancelled;              /* before the run has begun */
+	uint64_t lost_cpu_ns;        /* of runs whose handle was freed before their end */
+	bool collecting;             /* a run has ended, and its files are being collected */
+	/* The driver's answer for that run; the value is in the channel. */
 	struct channel_answer answer;
 };
 
-/* One run, as its handle sees it. */
+/* One run: the object behind its handle. */
 struct session_run {
 	struct brig_session *session; /* used */
-	struct brig_request request;  /* until it is sent; then of no meaning */
+	struct brig_request request;  /* valid until it is sent */
 	struct buf code, input;
 	struct strlist args, globs;
-	struct session_inputs *inputs; /* owned: to be written before it begins; NULL: all are */
-	bool paused;                   /* before it began */
+	struct session_inputs *inputs; /* owned: not written yet; NULL: all are written */
+	bool paused;                   /* paused before it began */
 	struct brig_error error;       /* why it could not begin */
 	struct brig_limits limits;
-	struct brig_result *result; /* owned: it has ended */
-	int ended;                  /* owned: an eventfd, readable then */
-	int end;                    /* 1: ended; -errno: failed; 0: under way */
+	struct brig_result *result; /* owned: set when it has ended */
+	int ended;                  /* owned: an eventfd, readable when it has ended */
+	int end;                    /* 1: ended; -errno: failed; 0: not yet */
 };
 
 /* The handle's side of a run; struct brig_run wraps it. session_run_start.c, session_run.c */
@@ -86,20 +85,21 @@ void session_run_cancel(struct session_run *run);
 void session_run_pause(struct session_run *run, bool paused);
 void session_run_free(struct session_run *run);
 
-/* The driver waits, and so does a run: tells it, or sees to the run's files first. */
+/* If driver and run are ready: sends the run, or begins to write its input files first. */
 void session_begin_run(struct brig_session *session);
-/* A slice of these files; then the run begins, or fails. */
+/* Writes a slice of the input files; after the last one the run begins, or fails. */
 void session_put_inputs(struct brig_session *session);
-/* The driver has answered; or the cell has ended, and `result` is what came of it. */
+/* The driver has answered. */
 void session_finish_run(struct brig_session *session, const struct channel_answer *answer);
-/* Goes on with the files of a run that has ended: nothing else happens to its cell meanwhile. */
+/* Continues to collect the files of a run that has ended; its cell does nothing else meanwhile. */
 void session_collect(struct brig_session *session);
+/* The cell has ended, and the run with it; `result` is the cell's, or NULL with an error `r`. */
 void session_lose_run(struct brig_session *session, struct brig_result *result, int r);
-/* Processor time that is in no run's result: of opening it, and between runs. It only grows. */
+/* Processor time that is in no run's result: of the opening, and between runs. It only grows. */
 uint64_t session_idle_cpu_ns(const struct brig_session *session);
-/* Goes on writing to the driver. */
+/* Continues to write to the driver. */
 void session_pump(struct brig_session *session);
-/* What a limit of a run means for the cell. */
+/* A limit of a run was reached: how the cell has to end, or ENDING_NONE: not yet. */
 enum ending session_due(void *user, enum ending why);
 /* SIGINT to the driver and all of its process group. */
 void session_interrupt(struct brig_session *session, enum ending why);
@@ -115,12 +115,12 @@ int session_cell_start(struct brig_session *session, const struct brig_request *
 /* 1: the cell has ended; 0; -errno with the reason in session->error. */
 int session_cell_step(struct brig_session *session);
 void session_cell_done(struct brig_session *session);
-/* The cell listens in the session's own set from here on. On failure it must end. */
+/* From here on the cell's descriptors are in the session's own set. On failure it must end. */
 int session_cell_attach(struct brig_session *session);
-/* It has ended: nothing more is heard of it. */
+/* The cell has ended: its descriptors are removed from the set. */
 void session_cell_detach(struct brig_session *session);
-/* Language, runtime and policy of a result. */
+/* Sets language, runtime and policy of a result. */
 void session_describe(const struct brig_session *session, struct brig_result *result);
-/* When to look next: soon, or with 0 never. Only while its cell is there. */
+/* Sets the next check in so many ns; 0: never. Only while its cell exists. */
 void session_arm(struct brig_session *session, uint64_t in_ns);
 #endif

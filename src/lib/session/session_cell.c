@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A session's cell: from a pool's template where there is one, else made now. See session.h. */
+/* A session's cell: from a pool if there is one, else made now. See session.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static struct phase_options options_of(const struct brig_session *session)
 	return (struct phase_options){ .keep_output = false, .session = &session->link };
 }
 
-/* With `ready` the channel is there, of a cell made ahead, which has the other end already. */
+/* `ready`: the channel of a cell made ahead, which has the other end already; -1: makes one. */
 static int open_channel(struct brig_session *session, int ready, struct brig_error *err)
 {
 	struct epoll_event want = { .events = EPOLLIN, .data = { .u32 = RUN_OWNERS_EVENT } };
@@ -55,10 +55,10 @@ static int start_cold(struct brig_session *session, struct brig_error *err)
 	return r < 0 ? r : watch_cell(session, err);
 }
 
-/* What is printed before the first run is nobody's; a driver that is not there gets its time. */
+/* Output before the first run belongs to no run. The driver has its own time limit to start. */
 static void set_opening_limits(struct brig_session *session)
 {
-	session->prepared.spec.limits.wall_ns = SESSION_PATIENCE_NS;
+	session->prepared.spec.limits.wall_ns = SESSION_START_NS;
 	session->prepared.spec.limits.stdout_bytes = 0;
 	session->prepared.spec.limits.stderr_bytes = 0;
 }
@@ -72,7 +72,7 @@ static struct warm_pool *find_pool(struct brig_session *session, const struct br
 	if (!warm || request->start == BRIG_START_COLD) {
 		return NULL;
 	}
-	like.code = "0"; /* pools are found by what would be run */
+	like.code = "0"; /* pools are found by a request with code */
 	like.code_size = 1;
 	struct warm_pool *pool = warm_pool_for(warm, &like, &unused);
 	if (!pool || !pool->base.spec.cloned || !pool->base.runtime->session_driver[0]) {
@@ -109,7 +109,7 @@ static void end_phase(struct brig_session *session)
 	phase_done(&session->phase);
 }
 
-/* The clone came to nothing: no code of anybody has run in it. */
+/* The clone failed before any code of a tenant ran in it: starts a cold cell instead. */
 static int start_cold_instead(struct brig_session *session, struct brig_error *err)
 {
 	end_phase(session);
@@ -176,7 +176,7 @@ int session_cell_step(struct brig_session *session)
 	return r;
 }
 
-/* Taken apart behind the caller's back, where there is somebody to do it. */
+/* Lets the pools free the cell later, if there are any. */
 static bool reap(struct brig_session *session)
 {
 	struct warm *warm = session->context->warm;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The way to a session's driver: see session_channel.h. */
+/* The channel to a session's driver: see session_channel.h. */
 #include "lib/session/session_channel.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@ int channel_adopt(struct channel *channel, int fd)
 	int on = 1;
 
 	*channel = (struct channel){ .fd = fd, .due = true };
-	/* Ours alone: to the driver it is a plain blocking file. */
+	/* Only our end is non-blocking: the driver's end is a plain blocking file. */
 	if (fcntl(fd, F_SETFL, O_NONBLOCK) < 0 ||
 	    setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) < 0) {
 		return -errno;
@@ -85,8 +85,8 @@ int channel_pump(struct channel *channel)
 	return 0;
 }
 
-/* Who has written this, as the kernel knows it. Before any code of a tenant: it is our driver. */
-static ssize_t receive_signed(struct channel *channel, char *data, size_t size)
+/* Also receives the sender's pid from the kernel: our driver's, as no tenant's code has run yet. */
+static ssize_t receive_first(struct channel *channel, char *data, size_t size)
 {
 	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(struct ucred))];
 	struct iovec part = { data, size };
@@ -98,20 +98,20 @@ static ssize_t receive_signed(struct channel *channel, char *data, size_t size)
 	struct cmsghdr *head = n > 0 ? CMSG_FIRSTHDR(&message) : NULL;
 
 	if (head && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_CREDENTIALS) {
-		struct ucred who;
-		memcpy(&who, CMSG_DATA(head), sizeof(who));
-		channel->driver = who.pid;
+		struct ucred sender;
+		memcpy(&sender, CMSG_DATA(head), sizeof(sender));
+		channel->driver = sender.pid;
 	}
 	return n;
 }
 
-/* Descriptors that somebody sends along are dropped by the kernel: there is no room for them. */
+/* Descriptors that are sent along are dropped by the kernel: there is no space for them. */
 static int receive(struct channel *channel, size_t most)
 {
 	char chunk[4096];
 	size_t size = most < sizeof(chunk) ? most : sizeof(chunk);
 	ssize_t n = channel->ready ? recv(channel->fd, chunk, size, 0)
-				   : receive_signed(channel, chunk, size);
+				   : receive_first(channel, chunk, size);
 
 	if (n < 0) {
 		return errno == EAGAIN || errno == EINTR ? 0 : -EPIPE;
@@ -123,7 +123,7 @@ static int receive(struct channel *channel, size_t most)
 	return channel->in.failed ? -ENOMEM : 1;
 }
 
-/* Digits alone, at most 20 of them; moves on behind the byte that ends them. */
+/* Only digits, at most 20; moves `*at` past the byte that ends them. */
 static bool take_number(const char **at, char end, uint64_t most, uint64_t *ret)
 {
 	uint64_t value = 0;
@@ -145,7 +145,7 @@ static bool take_number(const char **at, char end, uint64_t most, uint64_t *ret)
 	return true;
 }
 
-/* The line is there, with its end. 1: the whole answer is; 0: its value is not; -EPROTO. */
+/* The first line was received. 1: so was the whole answer; 0: the value is incomplete; -EPROTO. */
 static int read_answer(struct channel *channel, struct channel_answer *ret)
 {
 	static const char ready[] = "ready\n";
@@ -203,7 +203,7 @@ void channel_forget(struct channel *channel)
 
 int channel_receive(struct channel *channel, struct channel_answer *ret)
 {
-	/* At most a value's worth, and so at most so many turns. */
+	/* The length of an answer is bounded, and so is the number of rounds. */
 	for (;;) {
 		int r = receive(channel, HEAD_BYTES + RUN_VALUE_BYTES);
 		if (r <= 0) {

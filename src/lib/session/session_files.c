@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Files of a session, while its code may be running: every name is resolved by the kernel beneath
- * the cell's own directory, without links, without other mounts, one open for one look. Where the
- * cell has an id of its own it is taken on for the moment: what the program may not do, or fill,
- * is not done for it either, and what is made is the program's.
+ * the cell's own directory, without links, without other mounts, and opened once. If the cell has
+ * an id of its own, the files are accessed with that id: the permissions and limits of the program
+ * apply, and new files belong to it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -35,7 +35,7 @@ void file_identity_give_back(struct file_identity *identity)
 
 uint32_t session_file_owner(const struct brig_session *session)
 {
-	/* Of a clone the identity is its own, not its pool's. */
+	/* A clone has its own identity, not that of its pool. */
 	const struct spec *spec = session->cell ? &session->cell->spec : &session->prepared.spec;
 
 	return spec->ranged ? spec->first_id + 1 : 0;
@@ -60,7 +60,7 @@ int session_file_check_name(const char *path, struct brig_error *err)
 		return 0;
 	}
 	int r = error_set(err, BRIG_E_INPUT, EINVAL, "file name %.200s is refused: %s", path,
-			  why ? why : "it is no name");
+			  why ? why : "not a valid name");
 	error_remedy(err, "use a plain relative name such as data/in.csv");
 	return r;
 }
@@ -79,7 +79,7 @@ int session_file_check(const struct brig_session *session, const char *path, str
 
 static int open_beneath(int dir, const char *path, int flags, mode_t mode)
 {
-	/* openat2 refuses flags that mean nothing. */
+	/* openat2 rejects flags that have no effect. */
 	int calm = flags & O_PATH ? 0 : O_NONBLOCK | O_NOCTTY;
 	struct open_how how = {
 		.flags = (uint64_t)(flags | O_NOFOLLOW | O_CLOEXEC | calm),
@@ -97,9 +97,9 @@ static int refuse(struct brig_error *err, int r, const char *what, const char *p
 		int errnum;
 		const char *message;
 	} known[] = {
-		{ ENOENT, "there is no such file" },
-		{ ELOOP, "there is a link on the way, and links are not followed" },
-		{ EXDEV, "it lies outside of /sandbox" },
+		{ ENOENT, "file not found" },
+		{ ELOOP, "the path contains a link, and links are not followed" },
+		{ EXDEV, "it is outside of /sandbox" },
 		{ ENXIO, "it is not a regular file" },
 		{ EINVAL, "it is not a regular file" },
 		{ ENOSPC, "the session's disk is full" },
@@ -154,7 +154,7 @@ int session_file_open(struct brig_session *session, const char *path, size_t max
 	return r < 0 ? refuse(err, r, "read", path) : 0;
 }
 
-/* It may grow or shrink meanwhile: what it had when it was opened is the most. */
+/* It may grow or shrink meanwhile: at most its size at the open is read. */
 static int read_up_to(int fd, size_t room, char **ret, size_t *ret_size)
 {
 	_cleanup_free_ char *data = malloc(room + 1);
@@ -195,7 +195,7 @@ int brig_session_get(struct brig_session *session, const char *path, size_t max,
 
 /* --- write ---------------------------------------------------------------------------------- */
 
-/* The directory that a path's last part lies in, with those on the way made as needed. */
+/* Opens the parent directory of a path, and with `make` creates missing directories. */
 static int open_parent(int sandbox, const char *path, bool make, const char **ret_name)
 {
 	char part[256];
@@ -218,7 +218,7 @@ static int open_parent(int sandbox, const char *path, bool make, const char **re
 	return dir;
 }
 
-/* What is there under the name may be replaced if it is a file; never a directory. */
+/* An existing file may be replaced; anything else, such as a directory, may not. */
 static int check_target(int dir, const char *name)
 {
 	struct stat info;
@@ -229,7 +229,7 @@ static int check_target(int dir, const char *name)
 	return S_ISREG(info.st_mode) ? 0 : -EINVAL;
 }
 
-/* Under a name that nobody knows. */
+/* Creates the file under a random temporary name. */
 static int begin_put(struct session_upload *upload)
 {
 	mode_t mode = upload->executable ? 0755 : 0644;
@@ -292,15 +292,15 @@ int session_upload_open(struct brig_session *session, const char *path, bool exe
 }
 
 /*
- * In one step under its own name: whoever looks sees the old file or the new one. rename()
- * replaces a link that was planted meanwhile, it does not follow it.
+ * Renames the file in one step: a reader sees the old file or the new one. rename() replaces a link
+ * that was made meanwhile, and does not follow it.
  */
 int session_upload_end(struct session_upload *upload, const char *path, struct brig_error *err)
 {
 	_cleanup_(file_identity_give_back)
 	struct file_identity identity = { 0 };
 	file_identity_take(upload->owner, &identity);
-	/* The caller's umask is not the program's. */
+	/* The caller's umask must not apply to the program's files. */
 	if (fchmod(upload->fd, upload->executable ? 0755 : 0644) < 0 ||
 	    renameat(upload->dir, upload->temporary, upload->dir, upload->name) < 0) {
 		return refuse(err, -errno, "write", path);

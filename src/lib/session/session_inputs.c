@@ -19,8 +19,8 @@
 struct session_input {
 	char *name; /* owned */
 	const char *data;
-	char *copy;          /* owned: the data; or NULL... */
-	struct block *block; /* ...and it lies in this one, a reference */
+	char *copy;          /* owned: the data; NULL: it is in `block` */
+	struct block *block; /* a reference; or NULL */
 	size_t size;
 	bool executable;
 };
@@ -28,12 +28,12 @@ struct session_input {
 struct session_inputs {
 	struct session_input *all; /* owned */
 	size_t count;
-	size_t at;                    /* the one that is written */
-	struct session_upload upload; /* of it, once there is one */
+	size_t at;                    /* the one that is being written */
+	struct session_upload upload; /* of that one, once it has begun */
 	size_t written;
 };
 
-/* The same bounds as in a cell of its own, and as for any file that is put there. */
+/* The same bounds as for a run in its own cell, and for any file that is put into a session. */
 static int check_files(const struct brig_session *session, const struct brig_request *request,
 		       struct brig_error *err)
 {
@@ -46,7 +46,7 @@ static int check_files(const struct brig_session *session, const struct brig_req
 	for (size_t i = 0; r == 0 && i < request->files_count; i++) {
 		const struct brig_file_in *file = &request->files[i];
 		r = file->path ? error_set(err, BRIG_E_INPUT, EINVAL,
-					   "files for a run in a session are handed in by content")
+					   "files for a run in a session are sent by content")
 			       : session_file_check_name(file->name ? file->name : "", err);
 	}
 	return r;
@@ -137,9 +137,9 @@ static int end_file(struct session_inputs *inputs, const struct session_input *i
 	return r;
 }
 
-/* A name, or a piece of what belongs there. */
-static int go_on(struct session_inputs *inputs, struct brig_session *session,
-		 struct brig_error *err)
+/* Begins a file, writes a piece of it, or ends it. */
+static int write_more(struct session_inputs *inputs, struct brig_session *session,
+		      struct brig_error *err)
 {
 	const struct session_input *input = &inputs->all[inputs->at];
 
@@ -158,7 +158,7 @@ int session_inputs_step(struct session_inputs *inputs, struct brig_session *sess
 	int r = 0;
 
 	while (r == 0 && inputs->at < inputs->count) {
-		r = go_on(inputs, session, err);
+		r = write_more(inputs, session, err);
 		if (clock_now_ns() >= deadline_ns) {
 			break;
 		}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The files of a session, listed while its code may be running. See session_files.h. */
+/* Lists the files of a session, while its code may be running. See session_files.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +46,7 @@ static int keep_file(struct session_listing *list, const struct walk_entry *entr
 	return 0;
 }
 
-/* 1: that is enough. */
+/* 1: the list is full. */
 static int list_entry(struct session_listing *list, const struct walk_entry *entry)
 {
 	list->bytes += strlen(entry->path);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One run in a session: told to the driver, interrupted, ended. See session.h. */
+/* One run in a session: sent to the driver, interrupted, ended. See session.h. */
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@
 #define PIDFD_SIGNAL_PROCESS_GROUP (1u << 2)
 #endif
 
-/* --- it begins ------------------------------------------------------------------------------ */
+/* --- the beginning -------------------------------------------------------------------------- */
 
 static struct run_options options_of(const struct brig_session *session,
 				     const struct session_run *run)
@@ -59,7 +59,7 @@ void session_begin_run(struct brig_session *session)
 		return;
 	}
 	if (run->inputs && !session->cancelled) {
-		session_arm(session, 1); /* at once, and others before it */
+		session_arm(session, 1); /* in the next step, so that other work comes first */
 		return;
 	}
 	session->limits = session->prepared.spec.limits = run->limits;
@@ -88,11 +88,11 @@ void session_begin_run(struct brig_session *session)
 	session_pump(session);
 }
 
-/* The session is as it was, but for the files that are there already. */
+/* The session stays as it was, except for the files that were already written. */
 static void fail_to_begin(struct brig_session *session, int r)
 {
 	session->cancelled = false;
-	session_arm(session, SESSION_LOOK_NS);
+	session_arm(session, SESSION_CHECK_NS);
 	end_run(session, NULL, r);
 }
 
@@ -111,9 +111,9 @@ void session_put_inputs(struct brig_session *session)
 	session_begin_run(session);
 }
 
-/* --- it has to stop ------------------------------------------------------------------------- */
+/* --- interruption --------------------------------------------------------------------------- */
 
-/* The group is the driver's own from its start: it leads its session, and cannot leave it. */
+/* The driver leads its own process group from its start, and cannot leave it. */
 void session_signal(const struct brig_session *session)
 {
 	pid_t pid = session->channel.driver;
@@ -125,7 +125,7 @@ void session_signal(const struct brig_session *session)
 		    PIDFD_SIGNAL_PROCESS_GROUP) == 0) {
 		return;
 	}
-	/* Before 6.9: by number, while the pidfd says that it is still the same process. */
+	/* Before 6.9: by number, while the pidfd shows that it is still the same process. */
 	if (sys_pidfd_send_signal(session->driver, 0) == 0 && pid > 1) {
 		kill(-pid, SIGINT);
 	}
@@ -145,7 +145,7 @@ void session_interrupt(struct brig_session *session, enum ending why)
 	}
 	session->interrupted = why;
 	run->facts.ending = why;
-	/* From now on it is the time of grace that runs out. */
+	/* From now on the grace period is the limit. */
 	limits->wall_ns = clock_now_ns() - run->watch.start_ns + SESSION_GRACE_NS;
 	limits->cpu_ns = NO_LIMIT;
 	run_arm(run);
@@ -170,9 +170,9 @@ enum ending session_due(void *user, enum ending why)
 	return output ? ENDING_NONE : session->interrupted;
 }
 
-/* --- it has ended --------------------------------------------------------------------------- */
+/* --- the end -------------------------------------------------------------------------------- */
 
-/* With what it has come to; NULL and r: it could not. */
+/* With its result; NULL and `r`: it failed. */
 static void end_run(struct brig_session *session, struct brig_result *result, int r)
 {
 	struct session_run *run = TAKE_PTR(session->current);
@@ -217,7 +217,7 @@ static void take_answer(const struct brig_session *session, const struct channel
 	}
 }
 
-/* The result is whole, or there is none: the driver is free for the next run. */
+/* The result is complete, or there is none: the driver is free for the next run. */
 static void finish_round(struct brig_session *session, struct brig_result *result, int r)
 {
 	session->collecting = false;
@@ -231,7 +231,7 @@ static void finish_round(struct brig_session *session, struct brig_result *resul
 	if (r == 0) {
 		r = run_rest(session->phase.run);
 	}
-	session_arm(session, SESSION_LOOK_NS);
+	session_arm(session, SESSION_CHECK_NS);
 	end_run(session, result, r);
 	if (r < 0) {
 		brig_session_end(session, "there was no memory for a run's result");
@@ -310,7 +310,7 @@ void session_run_pause(struct session_run *run, bool paused)
 	}
 }
 
-/* The output would go to somebody who is not there any more. */
+/* The handle is freed: the output has no receiver any more. */
 static void abandon(struct session_run *run)
 {
 	struct brig_session *session = run->session;

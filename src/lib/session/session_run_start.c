@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A run in a session is asked for: checked against what the session is, kept until it begins. */
+/* Starts a run in a session: checks the request against the session, keeps it until it begins. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,9 +27,10 @@ static int check_request(const struct brig_request *request, struct brig_error *
 		return error_set(err, BRIG_E_INPUT, EINVAL, "the code is empty");
 	}
 	if (request->stdin_feed || request->stdin_size > SESSION_STDIN_BYTES_MAX) {
-		return error_set(err, BRIG_E_INPUT, EFBIG,
-				 "the input of a run in a session must be handed in at once, and "
-				 "have at most 32 MiB");
+		return error_set(
+			err, BRIG_E_INPUT, EFBIG,
+			"the input of a run in a session must be sent at once, and have at "
+			"most 32 MiB");
 	}
 	if (limits->memory_bytes || limits->processes || limits->disk_bytes ||
 	    limits->disk_inodes || limits->cpu_millicores || limits->open_files ||
@@ -43,7 +44,7 @@ static int check_request(const struct brig_request *request, struct brig_error *
 	if (prepare_check_out(request->out, err) < 0) {
 		return -E2BIG;
 	}
-	/* The cell's gate has its rules for good: to seem to tighten them would be worse. */
+	/* The rules of the cell's gate are fixed: a run cannot tighten them. */
 	if (request->network) {
 		int r = error_set(err, BRIG_E_INPUT, EINVAL,
 				  "a session's network cannot be chosen anew for a run");
@@ -56,7 +57,7 @@ static int check_request(const struct brig_request *request, struct brig_error *
 				     : 0;
 }
 
-/* What the run asks for, else what the session was opened with, else what the policy says. */
+/* The limits of the run's request, else of the session's, else of the policy. */
 static int find_limits(const struct brig_session *session, const struct brig_request *request,
 		       struct brig_limits *ret, struct brig_error *err)
 {
@@ -73,14 +74,14 @@ static int find_limits(const struct brig_session *session, const struct brig_req
 		uint64_t bound = *limit_of(&most, &limit_table[i]);
 		uint64_t unasked = *limit_of(&usual, &limit_table[i]);
 
-		/* Whoever asks now may be allowed less than whoever opened the session. */
+		/* The caller of the run may be allowed less than the caller that opened it. */
 		unasked = bound && bound < unasked ? bound : unasked;
 		*limit_of(&want, &limit_table[i]) = value ? value : unasked;
 	}
 	return r < 0 ? r : policy_limits(session->prepared.policy, &want, ret, err);
 }
 
-/* What ran before has seen to the interpreter: to tighten the guard would mean nothing. */
+/* Earlier runs may have changed the interpreter: a tighter guard would have no effect. */
 static int check_guard(const struct brig_session *session, const struct brig_request *request,
 		       struct brig_error *err)
 {

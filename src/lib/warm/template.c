@@ -25,13 +25,13 @@
 #include "native/native.h"
 #include "native/plan_pack.h"
 
-/* What its clones can become: the one that stays in a session, or the one that runs a program. */
+/* The drivers that a clone can become: one stays in a session, the other runs a program. */
 #define SESSION "drivers/session.py"
 #define DRIVER  "drivers/python.py"
 
 enum { FD_SOCKET, FD_IMAGE, FD_PLAN, FD_DRIVER };
 
-/* 3 is the socket, 4 the image, 5 the plan, 6 the driver. What follows are modules to preload. */
+/* 3 is the socket, 4 the image, 5 the plan, 6 the driver. The arguments are modules to preload. */
 static const char boot[] = "def boot():\n"
 			   " import sys\n"
 			   " from importlib import machinery as m, util as u\n"
@@ -57,7 +57,7 @@ bool template_possible(const struct prepared *base)
 	       embedded_find(SESSION) && embedded_find(DRIVER);
 }
 
-/* One text of all: the guard and the session only define, the last one does. */
+/* One text: the guard and the session only define names, the last part runs. */
 static int driver_file(void)
 {
 	const struct embedded_file *session = embedded_find(SESSION),
@@ -72,7 +72,7 @@ static int driver_file(void)
 	return whole ? memfile_make("brig-driver", whole, size) : -ENOMEM;
 }
 
-/* Only a program itself: what a script starts is not ours to know. */
+/* The interpreter must be an ELF program: it is not known what a script would start. */
 static int open_program(const char *path)
 {
 	char magic[4];
@@ -101,9 +101,9 @@ static int pack(const struct spec *spec, struct brig_error *err)
 }
 
 /*
- * Functions are looked up ahead: with each that is first called in a clone, that would write to a
- * page of tables. Libraries that start threads of their own at import cannot be cloned. And room
- * for what a program's own environment may have more than this.
+ * LD_BIND_NOW: symbols are resolved ahead, since a first call in a clone would write to a shared
+ * page of tables. One thread: libraries that start threads at import cannot be cloned. BRIG_ROOM:
+ * space for the variables that a program's own environment has in addition.
  */
 static const char *const more_env[] = {
 	"LD_BIND_NOW=1",
@@ -149,7 +149,7 @@ static int start(const struct prepared *base, int fds[KEEPER_FDS], int outside, 
 		argv[argc++] = preload->items[i];
 	}
 	if (base->guard.on) {
-		argv[argc++] = GUARD_MARK; /* its clones rehearse that, too */
+		argv[argc++] = GUARD_MARK; /* it then rehearses the guard, too */
 	}
 	struct keeper keeper = {
 		.ranged = base->spec.ranged,
@@ -241,8 +241,8 @@ int template_receive(struct template *template, pid_t *ret_pid, int *ret_pidfd)
 	}
 	if (r == 1 && record.kind == WIRE_WARM && count == 0 && !template->ready) {
 		/*
-		 * Programs have the pid 2 or 3 in every cell: libraries that tell a fork by its pid
-		 * would not tell one from a template with that number.
+		 * Programs have the pid 2 or 3 in every cell. Libraries that detect a fork by a
+		 * changed pid would not detect it if the template had the same pid.
 		 */
 		template->ready = true;
 		template->broken |= record.value == 2 || record.value == 3;

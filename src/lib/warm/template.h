@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A template: a warmed interpreter that cells are cloned from, and the keeper that is its parent
- * and theirs (native/keeper.h). It runs no code of any tenant; it hears fixed records from the
- * warden and nobody else.
+ * A template: a warmed interpreter that cells are cloned from, and the keeper, which is the parent
+ * of both (native/keeper.h). It runs no code of any tenant, and receives only fixed records, only
+ * from the warden.
  */
 #ifndef BRIG_LIB_WARM_TEMPLATE_H
 #define BRIG_LIB_WARM_TEMPLATE_H
@@ -14,28 +14,28 @@
 
 struct template
 {
-	int keeper;    /* owned: pidfd; who is moved from here is to be waited for */
+	int keeper;    /* owned: pidfd; it must be waited for after template_end() */
 	int socket;    /* owned: to the interpreter */
-	bool ready;    /* it has told that it is warm */
-	bool readable; /* there is something to hear from it */
-	bool broken;   /* it has ended, or said something wrong */
+	bool ready;    /* it has reported that it is warm */
+	bool readable; /* the socket has a record, or was closed */
+	bool broken;   /* it has ended, or sent an invalid record */
 	unsigned clones;
 	uint64_t born_ns;
 };
 
-/* Does the runtime have one? */
+/* Can the runtime have a template? */
 bool template_possible(const struct prepared *base);
-/* Starts it; it gets warm by itself. base->spec.cloned must be set. */
+/* Starts it; it then warms up by itself. base->spec.cloned must be set. */
 int template_start(const struct prepared *base, struct template **ret, struct brig_error *err);
-/* Asks for a clone with the run's descriptors. The answer comes by the socket. */
+/* Requests a clone with the run's descriptors. The answer arrives on the socket. */
 int template_ask(struct template *template, struct run *run, int devices);
 /* 1: an answer, with the pid and pidfd of the clone; 0: none yet, or "ready"; -errno. */
 int template_receive(struct template *template, pid_t *ret_pid, int *ret_pidfd);
 /*
- * Tells it to end. Its keeper stays until the last run that was cloned from it has ended: its
+ * Ends it. Its keeper stays until the last run that was cloned from it has ended: the keeper's
  * pidfd is returned, for template_gone(); -1: none.
  */
 int template_end(struct template *template);
-/* True: the keeper has ended, and was waited for; the fd is closed. Waits up to so long. */
+/* Waits up to `wait_ms`. True: the keeper has ended and was waited for; the fd is closed. */
 bool template_gone(int keeper, int wait_ms);
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The context's pools, and what is done for them a little at a time. See warm.h. */
+/* The context's pools, and the work for them in small steps. See warm.h. */
 #include "lib/warm/warm.h"
 
 #include <errno.h>
@@ -12,16 +12,16 @@
 #include "base/clock.h"
 
 #define SECOND_NS 1000000000ull
-/* So many failures in a row, and the pool rests for a while. */
+/* After so many failures in a row the pool makes no cells for a while. */
 #define FAILURES_MAX 3
 #define REST_NS      (30 * SECOND_NS)
-/* How long a template may take to get warm. */
-#define PATIENCE_NS (60 * SECOND_NS)
-/* Being made at a time, for each processor: most of the time they wait for the kernel (RCU). */
+/* The time that a template may take to warm up. */
+#define WARM_UP_NS (60 * SECOND_NS)
+/* Cells made at a time, for each processor: most of the time they wait for the kernel (RCU). */
 #define MAKING_MAX 3
 #define EVENTS_MAX 64
-/* How long a keeper may take whose children are all told to end. */
-#define LEAVE_MS 5000
+/* The time that a keeper may take to end, once all of its children are ending. */
+#define KEEPER_MS 5000
 
 static unsigned count_processors(void)
 {
@@ -96,7 +96,7 @@ static bool make_room(struct warm *warm)
 	return true;
 }
 
-/* One for each template that a run is still left of: never waited for here. */
+/* A keeper stays as long as a run of its template: this does not wait for it. */
 void warm_end_template(struct warm *warm, struct template *template)
 {
 	int keeper = template_end(template);
@@ -120,7 +120,7 @@ void warm_free(struct warm *warm)
 		warm_pool_unuse(warm->pools[--warm->count]);
 	}
 	warm_reap_step(warm, true);
-	wait_for_keepers(warm, LEAVE_MS);
+	wait_for_keepers(warm, KEEPER_MS);
 	free(warm->keepers);
 	free(warm->ended);
 	close_fd(&warm->epoll);
@@ -138,13 +138,13 @@ static void fail(struct warm_pool *pool)
 		pool->rest_until_ns = clock_now_ns() + REST_NS;
 		pool->failures = 0;
 		warm_pool_distrust(pool);
-		/* Next time without a template or driver: perhaps it is that which fails. */
+		/* Next time without a template or driver: they may be the cause. */
 		pool->base.spec.cloned = pool->base.spec.prestarted = false;
 		pool->base.spec.held = true;
 	}
 }
 
-/* The template's next answer belongs to the cell that has waited longest. */
+/* The template's next answer is for the cell that has waited longest. */
 static void answer(struct warm_pool *pool, pid_t pid, int pidfd)
 {
 	struct brig_error unused = { 0 };
@@ -202,7 +202,7 @@ static void step_next(struct warm_pool *pool)
 	}
 }
 
-/* Somebody waits for the template's answer. */
+/* Does a cell wait for the template's answer? */
 static bool is_asked(const struct warm_pool *pool)
 {
 	for (unsigned i = 0; i < pool->count; i++) {
@@ -248,7 +248,7 @@ static bool is_old(const struct warm_pool *pool, uint64_t now_ns)
 	return now_ns - pool->template->born_ns > pool->warm->options.age_ns;
 }
 
-/* So early that the next one is warm by the time it is needed. */
+/* Early enough that the next template is warm when it is needed. */
 static bool wants_next(const struct warm_pool *pool, uint64_t now_ns)
 {
 	const struct brig_warm_options *options = &pool->warm->options;
@@ -287,7 +287,7 @@ void warm_rotate(struct warm_pool *pool, uint64_t now_ns)
 	if (!pool->template || now_ns < pool->rest_until_ns) {
 		return;
 	}
-	if (!pool->template->ready && now_ns - pool->template->born_ns > PATIENCE_NS) {
+	if (!pool->template->ready && now_ns - pool->template->born_ns > WARM_UP_NS) {
 		warm_pool_distrust(pool); /* an import that does not end */
 		fail(pool);
 		return;
@@ -297,7 +297,7 @@ void warm_rotate(struct warm_pool *pool, uint64_t now_ns)
 	}
 	bool next = pool->next && pool->next->ready;
 	if (pool->template && is_old(pool, now_ns)) {
-		warm_pool_drop(pool); /* what it made is as old */
+		warm_pool_drop(pool); /* its cells are as old */
 		if (next) {
 			take_next(pool);
 		} else {
@@ -332,7 +332,7 @@ static void fill(struct warm_pool *pool, uint64_t now_ns)
 	unsigned target = warm_size_target(pool, now_ns);
 	struct brig_error unused = { 0 };
 
-	/* Not one whose answer is on its way: the next cell would take it for its own. */
+	/* Not a cell whose answer is still due: the next cell would receive that answer. */
 	while (pool->count > target && !pool->cells[pool->count - 1]->asked) {
 		warm_pool_drop_last(pool);
 	}
@@ -350,7 +350,7 @@ static void fill(struct warm_pool *pool, uint64_t now_ns)
 	}
 }
 
-/* Who has something to say: only those are asked, however many are waiting. */
+/* Marks the cells and templates with data: only these are stepped, however many are waiting. */
 static void mark_readable(struct warm *warm)
 {
 	struct epoll_event ready[EVENTS_MAX];
@@ -381,7 +381,7 @@ void warm_step(struct warm *warm, unsigned pieces)
 
 	warm_reap_step(warm, false);
 	wait_for_keepers(warm, 0);
-	/* Another is the first each time: a pool that always wants more leaves some for others. */
+	/* A different pool is first each time, so that no pool takes all of the work. */
 	warm->turn++;
 	for (unsigned i = 0; i < warm->count; i++) {
 		struct warm_pool *pool = warm->pools[(i + warm->turn) % warm->count];

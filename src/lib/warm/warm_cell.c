@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One cell made ahead: its identity, and how it comes to be. See warm.h. */
+/* One cell made ahead: its identity and its start. See warm.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -10,7 +10,7 @@
 #include "lib/warm/warm.h"
 #include "native/native.h"
 
-/* Ids and devices of its own; all else is as the pool has it. */
+/* The cell has its own ids and devices; all else is the pool's. */
 static int identify(const struct warm_pool *pool, struct warm_cell *cell, struct brig_error *err)
 {
 	struct spec *spec = &cell->spec;
@@ -37,7 +37,7 @@ static int begin(struct warm_pool *pool, struct warm_cell *cell, struct brig_err
 		.filter = filter->count ? filter : NULL,
 		.watch = pool->base.watch,
 		.monitor = pool->base.monitor.on ? &pool->base.monitor : NULL,
-		.stdin_feed = true, /* stays open until the order */
+		.stdin_feed = true, /* stays open until the assignment */
 	};
 
 	return run_begin(&options, &cell->run, err);
@@ -52,7 +52,7 @@ int warm_cell_launch(struct warm_cell *cell, pid_t pid, int pidfd, struct brig_e
 	}
 	int r = run_launch(cell->run, err);
 
-	/* Not before: its input has room from the start, and nobody would ask it about that. */
+	/* Not earlier: its input is writable from the start, which would only cause wake-ups. */
 	if (r == 0 && epoll_ctl(cell->set, EPOLL_CTL_ADD, cell->run->epoll, &want) < 0) {
 		r = error_errno(err, BRIG_E_SYSTEM, errno, "cannot watch a waiting cell");
 	}
@@ -96,7 +96,7 @@ void warm_cell_free(struct warm_cell *cell)
 	if (!cell) {
 		return;
 	}
-	/* By hand: whoever holds a copy (a keeper that is just starting, too) keeps them there. */
+	/* Explicitly: a copy of the descriptor, as in a new keeper, would keep them in the set. */
 	if (cell->run) {
 		epoll_ctl(cell->set, EPOLL_CTL_DEL, cell->run->epoll, NULL);
 		epoll_ctl(cell->set, EPOLL_CTL_DEL, cell->run->end_fd, NULL);

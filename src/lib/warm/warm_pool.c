@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pools: found by what a request asks, filled, emptied. See warm.h. */
+/* Pools: found for a request, created, retired. See warm.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "lib/warm/warm.h"
 
-#define PLACE_MAX 4096
+#define PATH_BYTES 4096
 /* A tenant that replaces its own pools sooner than this has more kinds than pools can serve. */
 #define CHURN_NS UINT64_C(30000000000)
 
@@ -23,7 +23,7 @@ static bool same_text(const char *a, const char *b)
 
 static struct warm_stamp stamp_of(const char *dir, const char *kind, const char *name)
 {
-	char path[PLACE_MAX];
+	char path[PATH_BYTES];
 	struct stat info;
 	bool own_path = strchr(name, '/') != NULL;
 
@@ -73,7 +73,7 @@ static bool matches_language(const struct runtime *runtime, const struct brig_re
 	return strcmp(runtime->name, "python") == 0 && strncmp(request->code, "#!", 2) != 0;
 }
 
-/* An interpreter that was started ahead has been told of more already. */
+/* An interpreter that was started ahead already has its source's name and more limits. */
 static bool fits_started(const struct warm_pool *pool, const struct brig_request *request,
 			 const struct brig_limits *wanted)
 {
@@ -89,7 +89,7 @@ static bool fits_started(const struct warm_pool *pool, const struct brig_request
 	       wanted->file_bytes == built->file_bytes;
 }
 
-/* Of the limits only those count that are built into a cell. */
+/* Only the limits that are built into a cell are compared. */
 static bool fits(const struct warm_pool *pool, const struct brig_request *request)
 {
 	const struct brig_limits *built = &pool->base.spec.limits;
@@ -124,13 +124,14 @@ static int check_kind(const struct brig_request *request, struct brig_error *err
 	if (request->network && request->network[0]) {
 		return refuse(err, "it has a network");
 	}
-	return request->mounts_count ? refuse(err, "it brings directories of its own") : 0;
+	return request->mounts_count ? refuse(err, "it has mounts") : 0;
 }
 
 static int check_base(const struct prepared *base, struct brig_error *err)
 {
 	if (!provider_can(base->spec.provider, ABILITY_HOLD)) {
-		return refuse(err, "the policy has no walls");
+		return error_set(err, BRIG_E_INPUT, ENOTSUP, "provider %s makes no cells ahead",
+				 base->spec.provider->name);
 	}
 	if (base->gate) {
 		return refuse(err, "the policy allows a network");
@@ -141,7 +142,7 @@ static int check_base(const struct prepared *base, struct brig_error *err)
 	return 0;
 }
 
-/* What all requests of the pool have in common; the rest is filled in for each. */
+/* Prepares the common part of all requests of the pool; the rest is filled in for each. */
 static int prepare_base(struct warm_pool *pool, const struct brig_request *request,
 			struct brig_error *err)
 {
@@ -152,7 +153,7 @@ static int prepare_base(struct warm_pool *pool, const struct brig_request *reque
 		.code_size = request->code_size,
 		.file = request->file,
 		.policy = request->policy,
-		.consent = true, /* asked of every request again */
+		.consent = true, /* checked again for every request */
 		.limits = { .disk_bytes = request->limits.disk_bytes,
 			    .disk_inodes = request->limits.disk_inodes,
 			    .cpu_millicores = request->limits.cpu_millicores },
@@ -166,10 +167,10 @@ static int prepare_base(struct warm_pool *pool, const struct brig_request *reque
 	if (r < 0) {
 		return r;
 	}
-	/* Who guards code is in the template. */
+	/* The guard is part of the template, so pooled cells carry no driver. */
 	pool->base.spec.driver = pool->base.spec.driver_text = NULL;
 	pool->base.spec.valued = false;
-	/* A cell takes its input files from its order. */
+	/* A cell receives its input files with its assignment. */
 	pool->base.spec.inputs_count = 0;
 	if (pool->base.runtime->driver[0]) {
 		like.limits = request->limits;
@@ -188,7 +189,7 @@ static void set_template(struct warm_pool *pool)
 			(spec->layers & LAYER_BIT(LAYER_USERNS));
 
 	spec->cloned = possible;
-	/* It is not born in its group: the template may not put it there. */
+	/* A clone is not created in its group: the template is not permitted to do that. */
 	if (possible && strcmp(cgroup_manager_means(pool->warm->context->groups), "cgroup2") == 0) {
 		layer_set groups = LAYER_BIT(LAYER_CGROUP_MEMORY) | LAYER_BIT(LAYER_CGROUP_PIDS) |
 				   LAYER_BIT(LAYER_CGROUP_CPU);
@@ -196,7 +197,7 @@ static void set_template(struct warm_pool *pool)
 	}
 }
 
-static bool names(const struct strlist *patterns, const char *pair, size_t length)
+static bool matches_any(const struct strlist *patterns, const char *pair, size_t length)
 {
 	for (size_t i = 0; i < patterns->count; i++) {
 		const char *pattern = patterns->items[i];
@@ -209,7 +210,7 @@ static bool names(const struct strlist *patterns, const char *pair, size_t lengt
 	return false;
 }
 
-/* What a started interpreter has read of its environment already must be what is asked for. */
+/* Variables that a started interpreter has already read must have the requested values. */
 static int check_env(const struct warm_pool *pool, const struct brig_request *request,
 		     struct brig_error *err)
 {
@@ -217,7 +218,7 @@ static int check_env(const struct warm_pool *pool, const struct brig_request *re
 
 	for (const char *const *pair = request->env; pair && *pair; pair++) {
 		if (base->spec.prestarted &&
-		    names(&base->runtime->driver_env, *pair, strcspn(*pair, "=")) &&
+		    matches_any(&base->runtime->driver_env, *pair, strcspn(*pair, "=")) &&
 		    !strlist_has(&base->env, *pair)) {
 			return refuse(err, "it sets a variable that the interpreter starts with");
 		}
@@ -254,7 +255,7 @@ void warm_pool_drop_last(struct warm_pool *pool)
 	struct warm_cell *cell = pool->cells[--pool->count];
 
 	epoll_ctl(pool->warm->epoll, EPOLL_CTL_DEL, cell->run->epoll, NULL);
-	run_end_now(cell->run, ENDING_CANCELLED); /* kills; the kernel needs its time */
+	run_end_now(cell->run, ENDING_CANCELLED); /* kills it; the kernel needs time to remove it */
 	warm_reap(pool->warm, cell);
 }
 
@@ -317,17 +318,17 @@ static unsigned pools_of(const struct warm *warm, const char *tenant)
 }
 
 /*
- * The tenant with the most pools makes room, and among equals the one that asks: the requests of
- * one tenant cost no other tenant a pool. Of its pools it is the one that was asked the longest
- * time ago.
+ * The tenant with the most pools loses one, and among equals the tenant of the request: the
+ * requests of one tenant cost no other tenant a pool. Of its pools the least recently used is
+ * retired.
  */
-static void retire_one(struct warm *warm, const char *asks, struct warm_pool *fresh)
+static void retire_one(struct warm *warm, const char *tenant, struct warm_pool *fresh)
 {
 	unsigned victim = 0, most = 0;
 
 	for (unsigned i = 0; i < warm->count; i++) {
 		const struct warm_pool *pool = warm->pools[i];
-		unsigned has = pools_of(warm, pool->tenant) + same_text(pool->tenant, asks);
+		unsigned has = pools_of(warm, pool->tenant) + same_text(pool->tenant, tenant);
 		if (has > most || (has == most && pool->used_ns < warm->pools[victim]->used_ns)) {
 			most = has;
 			victim = i;
@@ -335,10 +336,10 @@ static void retire_one(struct warm *warm, const char *asks, struct warm_pool *fr
 	}
 	const struct warm_pool *pool = warm->pools[victim];
 	/*
-	 * The processor time of warming a pool is billed to nobody. A tenant with a new kind of
-	 * request each time would make others pay: such a pool starts nothing for a while.
+	 * The processor time of warming a pool is charged to no tenant. A tenant with a new kind of
+	 * request each time would use it at the cost of others: its new pool waits for a while.
 	 */
-	if (same_text(pool->tenant, asks) && fresh->born_ns - pool->born_ns < CHURN_NS) {
+	if (same_text(pool->tenant, tenant) && fresh->born_ns - pool->born_ns < CHURN_NS) {
 		fresh->rest_until_ns = fresh->born_ns + CHURN_NS;
 	}
 	retire(warm, victim);

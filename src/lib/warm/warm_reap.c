@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Used cells, until the kernel has taken them apart: nobody waits for that. See warm.h. */
+/* Used cells, until the kernel has removed them, so that no caller waits for it. See warm.h. */
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -14,12 +14,12 @@ static bool is_gone(const struct warm_cell *cell)
 	return cell->run->end_fd < 0 || cell->run->gone || poll(&ended, 1, 0) != 0;
 }
 
-static void let_go(struct warm *warm, unsigned index)
+static void free_cell(struct warm *warm, unsigned index)
 {
 	warm_cell_free(warm_cell_remove(warm->ended, &warm->ended_count, index));
 }
 
-/* As many as there are descriptors for: whoever begins a run looks at that. */
+/* Not bounded here: the descriptors are bounded where a run begins. */
 static bool make_room(struct warm *warm)
 {
 	if (warm->ended_count < warm->ended_room) {
@@ -40,7 +40,7 @@ void warm_reap(struct warm *warm, struct warm_cell *cell)
 	struct epoll_event want = { .events = EPOLLIN, .data = { .ptr = &cell->readable } };
 
 	cell->readable = false;
-	/* The request's spec goes with the request. */
+	/* The request's spec is freed with the request. */
 	run_keep_spec(cell->run, &cell->spec);
 	if (is_gone(cell) || !make_room(warm) ||
 	    epoll_ctl(warm->epoll, EPOLL_CTL_ADD, cell->run->end_fd, &want) < 0) {
@@ -72,7 +72,7 @@ void warm_reap_step(struct warm *warm, bool all)
 	for (unsigned i = 0; i < warm->ended_count && (all || warm->pieces); i++) {
 		if (all || (warm->ended[i]->readable && is_gone(warm->ended[i]))) {
 			warm->pieces -= !all;
-			let_go(warm, i--);
+			free_cell(warm, i--);
 		}
 	}
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How many cells a pool should have: as many as lately would have been of use. See warm.h. */
+/* The wanted number of cells of a pool: as many as were useful lately. See warm.h. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,14 +10,14 @@
 #include "lib/warm/warm.h"
 
 #define SECOND_NS 1000000000ull
-/* A pool that nobody asks shrinks by half in this time, down to nothing. */
-#define IDLE_NS (60 * SECOND_NS)
-#define LOOK_NS SECOND_NS
-/* Of the host's memory: with less than this left there is none to keep cells in. */
+/* A pool without requests is halved after each such time, down to nothing. */
+#define IDLE_NS  (60 * SECOND_NS)
+#define CHECK_NS SECOND_NS
+/* The part of the host's memory that must be available; with less, no cells are kept. */
 #define LEAST_PART 16
-/* What a waiting cell is counted with: its own pages, page tables and kernel objects. */
+/* The estimate for a waiting cell: its own pages, page tables and kernel objects. */
 #define CELL_BYTES (1u << 20)
-/* The same of an interpreter that shares nothing but its files with the others. */
+/* The same for an interpreter that shares only its files with the others. */
 #define STARTED_CELL_BYTES (8u << 20)
 
 void warm_size_asked(struct warm_pool *pool, bool hit)
@@ -64,7 +64,7 @@ static bool same_tenant(const struct warm_pool *a, const struct warm_pool *b)
 	       (a->tenant && b->tenant && strcmp(a->tenant, b->tenant) == 0);
 }
 
-/* What the other pools leave for this one: of all memory, and of its tenant's even part of it. */
+/* The bytes that the other pools leave: of all memory, and of the tenant's equal share. */
 static uint64_t bytes_left(const struct warm_pool *pool)
 {
 	const struct warm *warm = pool->warm;
@@ -91,7 +91,7 @@ unsigned warm_size_target(struct warm_pool *pool, uint64_t now_ns)
 {
 	struct warm *warm = pool->warm;
 
-	if (now_ns - warm->looked_ns > LOOK_NS) {
+	if (now_ns - warm->looked_ns > CHECK_NS) {
 		warm->looked_ns = now_ns;
 		warm->pressed = host_is_short();
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Waiting for a cell that is made ahead: as long as it is worth while. See warm.h. */
+/* Waits for a cell that is made ahead, as long as that is sensible. See warm.h. */
 #include <errno.h>
 #include <poll.h>
 
@@ -7,11 +7,11 @@
 #include "lib/warm/warm.h"
 
 /*
- * How long a request waits that wants a warm cell and none other; and any other request, when some
- * are on their way. A cold start would take as long, and be in the way of those.
+ * The time that a request waits if it requires a warm cell; and that any other request waits while
+ * cells are being made. A cold start would take as long, and slow those down.
  */
-#define WAIT_NS   20000000000ull
-#define GLANCE_NS 40000000ull
+#define WAIT_NS       20000000000ull
+#define SHORT_WAIT_NS 40000000ull
 
 static int wait_for(struct warm_pool *pool, unsigned cells, uint64_t wait_ns,
 		    struct brig_error *err)
@@ -46,11 +46,11 @@ bool warm_pool_await(struct warm_pool *pool, enum brig_start start, bool hurried
 	struct brig_error unused = { 0 };
 
 	if (hurried) {
-		/* Whoever asks waits by a loop of its own. */
+		/* The caller waits in its own event loop. */
 	} else if (start == BRIG_START_WARM) {
 		(void)wait_for(pool, 1, WAIT_NS, &unused);
 	} else if (!warm_pool_ready(pool) && warm_pool_making(pool)) {
-		(void)wait_for(pool, 1, GLANCE_NS, &unused);
+		(void)wait_for(pool, 1, SHORT_WAIT_NS, &unused);
 	}
 	bool hit = warm_pool_ready(pool) > 0;
 	warm_size_asked(pool, hit);
