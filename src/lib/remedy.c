@@ -17,11 +17,6 @@ static const struct limit_info *find_limit(const char *name)
 	return NULL;
 }
 
-static uint64_t value_of(const struct brig_limits *limits, const struct limit_info *info)
-{
-	return *(const uint64_t *)(const void *)((const char *)limits + info->offset);
-}
-
 /* The alternative to a higher limit on output. */
 static const char *also(const struct limit_info *info)
 {
@@ -42,8 +37,8 @@ static void advise_caller(const struct limit_info *info, const struct policy *po
 	snprintf(result->remedy + length, sizeof(result->remedy) - length,
 		 " Or ask for more: %s (%s), up to %s.", info->option, info->name, most);
 	/* If the request asked for less than the policy gives, the operator cannot help. */
-	uint64_t given = value_of(&policy->limits, info);
-	if (value_of(&result->limits, info) < given) {
+	uint64_t given = limit_value(&policy->limits, info);
+	if (limit_value(&result->limits, info) < given) {
 		unit_format(info->unit, given, most, sizeof(most));
 		snprintf(result->operator_remedy, sizeof(result->operator_remedy),
 			 "The request asked for less than policy %s gives, %s.%s", policy->name,
@@ -85,9 +80,9 @@ void remedy_limit(const struct remedy_for *run, struct brig_result *result)
 			 "Raise compile.limits.%s in policy %s.", info->key, run->policy->name);
 		return;
 	}
-	uint64_t value = value_of(&result->limits, info);
-	uint64_t ceiling = value_of(&run->policy->ceiling, info);
-	uint64_t own = value_of(&run->most, info);
+	uint64_t value = limit_value(&result->limits, info);
+	uint64_t ceiling = limit_value(&run->policy->ceiling, info);
+	uint64_t own = limit_value(&run->most, info);
 	bool callers = own && own < ceiling;
 	uint64_t bound = callers ? own : ceiling;
 
