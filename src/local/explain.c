@@ -10,7 +10,7 @@
 #include "local/local.h"
 #include "run/rlimits.h"
 
-struct printer {
+struct explain_printer {
 	const struct spec *spec;
 	bool as_json;
 	struct json_out json;
@@ -18,7 +18,7 @@ struct printer {
 	unsigned count;
 };
 
-static void print_step(struct printer *printer, const char *actor, const char *name,
+static void print_step(struct explain_printer *printer, const char *actor, const char *name,
 		       const char *what, const char *why)
 {
 	printer->count++;
@@ -36,7 +36,7 @@ static void print_step(struct printer *printer, const char *actor, const char *n
 	json_close(&printer->json, '}');
 }
 
-static void print_limits(struct printer *printer)
+static void print_limits(struct explain_printer *printer)
 {
 	struct rlimit_value values[RLIMITS_MAX];
 	size_t count = rlimits_of(printer->spec, RLIMITS_ALL, values);
@@ -48,7 +48,7 @@ static void print_limits(struct printer *printer)
 	}
 }
 
-/* The directory has another name each time. */
+/* The directory has a different name in each run. */
 static void add_word(const char *own, const char *word, struct buf *out)
 {
 	size_t length = strlen(own);
@@ -60,7 +60,7 @@ static void add_word(const char *own, const char *word, struct buf *out)
 	}
 }
 
-static void print_exec(struct printer *printer)
+static void print_exec(struct explain_printer *printer)
 {
 	_cleanup_(buf_done)
 	struct buf words = { 0 };
@@ -79,7 +79,7 @@ static void print_exec(struct printer *printer)
 
 void local_explain(const struct spec *spec, bool json, struct buf *out)
 {
-	struct printer printer = {
+	struct explain_printer printer = {
 		.spec = spec, .as_json = json, .json = { .buf = out }, .out = out
 	};
 
@@ -91,7 +91,8 @@ void local_explain(const struct spec *spec, bool json, struct buf *out)
 		print_step(&printer, "warden", "cgroup", "", "limits of all processes together");
 	}
 	print_step(&printer, "warden", "clone", "", "the supervisor, with the caller's rights");
-	print_step(&printer, "supervisor", "subreaper", "", "what the program leaves ends with it");
+	print_step(&printer, "supervisor", "subreaper", "",
+		   "processes that the program leaves are ended");
 	print_step(&printer, "supervisor", "spawn", "", "the process that becomes the program");
 	print_step(&printer, "program", "session", "", "a process group of its own");
 	print_step(&printer, "program", "stdio", "", "the streams");

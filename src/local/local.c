@@ -19,7 +19,7 @@
 #include "kernel/sys.h"
 #include "local/workdir.h"
 
-/* How long the supervisor has to kill what is left, before it is killed itself. */
+/* How long the supervisor may take to kill the remaining processes, before it is killed itself. */
 #define PATIENCE_NS 3000000000ull
 
 enum local_event { LOCAL_EVENT_CONTROL, LOCAL_EVENT_END };
@@ -108,7 +108,7 @@ static int clone_supervisor(struct run *run, struct local_start *start)
 	return 0;
 }
 
-static int command(struct run *run, char command)
+static int send_command(struct run *run, char command)
 {
 	return send(local_of(run)->control, &command, 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno
 											  : 0;
@@ -134,7 +134,7 @@ static int start_all(struct run *run, struct local_start *start)
 	if (r == 0 && local->group && !run->options.spec->join_by_write) {
 		r = cgroup_attach(local->group, local->pid, NULL);
 	}
-	r = r < 0 ? r : command(run, LOCAL_GO);
+	r = r < 0 ? r : send_command(run, LOCAL_GO);
 	run->watch.group = local->group;
 	return r < 0 ? r : listen_all(run);
 }
@@ -153,7 +153,7 @@ static int launch(struct run *run, struct brig_error *err)
 
 /* --- events ----------------------------------------------------------------------------------- */
 
-/* By stage: what failed, and the repair. */
+/* By stage: the step, the error, the remedy. */
 static const struct {
 	const char *step, *message, *remedy;
 } stages[LOCAL_STAGES] = {
@@ -214,7 +214,7 @@ static bool take_message(struct run *run, const struct local_message *message)
 	}
 }
 
-/* 1: a message was taken; 0: there is none; -EPROTO: it is not one, or not in its place. */
+/* 1: a message was handled; 0: there is none; -EPROTO: it is invalid, or out of order. */
 static int next_message(struct run *run)
 {
 	struct local_message message;
@@ -260,7 +260,7 @@ static int on_end(struct run *run)
 	return 1;
 }
 
-static int event(struct run *run, unsigned number)
+static int on_event(struct run *run, unsigned number)
 {
 	return number == LOCAL_EVENT_CONTROL ? on_control(run) : on_end(run);
 }
@@ -283,13 +283,13 @@ static int ask_to_end(struct run *run)
 	struct local_cell *local = local_of(run);
 
 	if (!local->started || local->asked) {
-		return 0; /* as soon as it has started */
+		return 0; /* sent as soon as it has started */
 	}
 	local->asked = true;
-	return command(run, LOCAL_TERM);
+	return send_command(run, LOCAL_TERM);
 }
 
-/* The supervisor kills what is beneath it when the control socket closes. */
+/* The supervisor kills all its descendants when the control socket closes. */
 static void kill_all(struct run *run)
 {
 	struct local_cell *local = local_of(run);
@@ -345,7 +345,7 @@ static void close_cell(struct run *run)
 	run->cell = NULL;
 }
 
-static void nothing(struct run *run)
+static void do_nothing(struct run *run)
 {
 	(void)run;
 }
@@ -367,7 +367,7 @@ const struct provider local_provider = {
 	.remove_workdir = workdir_remove,
 	.open = open_cell,
 	.launch = launch,
-	.event = event,
+	.event = on_event,
 	.listen = listen_all,
 	.mute = mute,
 	.alarm = no_alarm,
@@ -375,11 +375,11 @@ const struct provider local_provider = {
 	.ask_to_end = ask_to_end,
 	.kill = kill_all,
 	.ended = ended,
-	.report = nothing,
-	.advise = nothing,
-	.next_round = nothing,
-	.rest = nothing,
-	.take_options = nothing,
-	.release = nothing,
+	.report = do_nothing,
+	.advise = do_nothing,
+	.next_round = do_nothing,
+	.rest = do_nothing,
+	.take_options = do_nothing,
+	.release = do_nothing,
 	.close = close_cell,
 };

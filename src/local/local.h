@@ -3,8 +3,8 @@
  * A trusted local run: a process group with the caller's own rights, and no walls.
  *
  * The warden starts a supervisor, which starts the program. The supervisor is the subreaper of all
- * that the program starts, and kills it when the program ends, when the warden says so, or when the
- * warden's end of the control socket closes.
+ * processes that the program starts, and kills them when the program ends or when the warden's end
+ * of the control socket closes.
  */
 #ifndef BRIG_LOCAL_LOCAL_H
 #define BRIG_LOCAL_LOCAL_H
@@ -12,7 +12,7 @@
 #include "kernel/cgroup/cgroup.h"
 #include "run/run_internal.h"
 
-/* What the supervisor tells the warden, in this order; FAILED comes in place of the others. */
+/* Messages of the supervisor to the warden, in this order; FAILED comes in place of the others. */
 enum local_kind {
 	LOCAL_STARTED = 1, /* the program has begun */
 	LOCAL_EXITED,
@@ -33,13 +33,13 @@ enum local_stage {
 struct local_message {
 	uint32_t kind;  /* enum local_kind */
 	uint32_t stage; /* of FAILED */
-	int32_t errnum; /* likewise */
+	int32_t errnum; /* the same */
 	int32_t code, status;
 	uint32_t unused;
-	uint64_t cpu_ns; /* of the program, and of all that was reaped */
+	uint64_t cpu_ns; /* of the program, and of all reaped processes */
 };
 
-/* From the warden to the supervisor: a byte each. The end of file means: kill all. */
+/* Commands of the warden to the supervisor: a byte each. End of file: kill all. */
 enum local_command {
 	LOCAL_GO = 'g',   /* it is in its control group: begin */
 	LOCAL_TERM = 't', /* SIGTERM to the program's process group */
@@ -55,7 +55,7 @@ struct local_cell {
 	enum local_stage build_stage;
 };
 
-/* Everything that the supervisor needs, before the clone. */
+/* The supervisor's input, made before the clone. */
 struct local_start {
 	const struct spec *spec;
 	int control; /* its end */
@@ -65,8 +65,8 @@ struct local_start {
 	int join_count;
 };
 
-/* The steps of a start: explain.c. */
+/* Prints the steps of a start: explain.c. */
 void local_explain(const struct spec *spec, bool json, struct buf *out);
-/* The supervisor, from its first instruction: supervise.c. */
+/* The code of the supervisor, from its first instruction: supervise.c. */
 _Noreturn void local_supervise(struct local_start *start);
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Local runs have no pid namespace. Their supervisor is the subreaper: its descendants stay beneath
- * it, even after double forks and setsid, so killing its children until there are none reaches all.
+ * it, even after double forks and setsid, so killing its children until there are none kills all of
+ * them.
  */
 #include "local/orphans.h"
 

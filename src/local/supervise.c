@@ -23,8 +23,8 @@
 #include "run/rlimits.h"
 #include "run/terminal.h"
 
-/* Descriptors that must survive until the exec go above those of the program. */
-static int lift(int *fd)
+/* Moves a descriptor that must survive until the exec above those of the program. */
+static int lift_fd(int *fd)
 {
 	int low = *fd;
 
@@ -33,7 +33,7 @@ static int lift(int *fd)
 	return *fd < 0 ? -errno : 0;
 }
 
-static void tell(int control, const struct local_message *message)
+static void send_message(int control, const struct local_message *message)
 {
 	while (send(control, message, sizeof(*message), MSG_NOSIGNAL) < 0 && errno == EINTR) {
 	}
@@ -45,11 +45,11 @@ static _Noreturn void leave(void)
 	_exit(125);
 }
 
-static _Noreturn void fail(int control, enum local_stage stage, int errnum)
+static _Noreturn void fail_start(int control, enum local_stage stage, int errnum)
 {
 	struct local_message message = { .kind = LOCAL_FAILED, .stage = stage, .errnum = errnum };
 
-	tell(control, &message);
+	send_message(control, &message);
 	leave();
 }
 
@@ -123,7 +123,7 @@ static int become_program(struct local_start *start, pid_t supervisor, enum loca
 	return -errno;
 }
 
-/* A pipe that closes at exec: the program has begun, or the message in it says why not. */
+/* Uses a pipe that closes at exec: the program has begun, or the message in it has the error. */
 static pid_t start_program(struct local_start *start)
 {
 	struct local_message message = { .kind = LOCAL_FAILED };
@@ -132,14 +132,14 @@ static pid_t start_program(struct local_start *start)
 
 	/* Above 2: those numbers are the program's, and are free here. */
 	int r = pipe2(ends, O_CLOEXEC) < 0 ? -errno : 0;
-	r = r < 0 ? r : lift(&ends[0]);
-	r = r < 0 ? r : lift(&ends[1]);
+	r = r < 0 ? r : lift_fd(&ends[0]);
+	r = r < 0 ? r : lift_fd(&ends[1]);
 	if (r < 0) {
-		fail(start->control, LOCAL_SPAWN, -r);
+		fail_start(start->control, LOCAL_SPAWN, -r);
 	}
 	pid_t pid = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
 	if (pid < 0) {
-		fail(start->control, LOCAL_SPAWN, errno);
+		fail_start(start->control, LOCAL_SPAWN, errno);
 	}
 	if (pid == 0) {
 		enum local_stage stage = LOCAL_SPAWN;
@@ -158,10 +158,11 @@ static pid_t start_program(struct local_start *start)
 	} while (n < 0 && errno == EINTR);
 	close(ends[0]);
 	if (n != 0) {
-		fail(start->control, message.stage, n == sizeof(message) ? message.errnum : EIO);
+		fail_start(start->control, message.stage,
+			   n == sizeof(message) ? message.errnum : EIO);
 	}
 	message = (struct local_message){ .kind = LOCAL_STARTED };
-	tell(start->control, &message);
+	send_message(start->control, &message);
 	return pid;
 }
 
@@ -177,7 +178,7 @@ static int join_group(const struct local_start *start)
 	return 0;
 }
 
-/* Keeps the control socket and the streams. */
+/* Closes everything but the control socket and the streams. */
 static int close_others(const struct local_start *start)
 {
 	int keep[4] = { start->control, start->stdio[0], start->stdio[1], start->stdio[2] };
@@ -200,8 +201,8 @@ static int close_others(const struct local_start *start)
 	return sys_close_range(next, ~0u, 0);
 }
 
-/* True: the program itself has ended, and *ended says how. */
-static bool reap(pid_t program, siginfo_t *ended)
+/* True: the program itself has ended; *ended has its status. */
+static bool reap_children(pid_t program, siginfo_t *ended)
 {
 	for (;;) {
 		siginfo_t info = { 0 };
@@ -221,8 +222,8 @@ static bool reap(pid_t program, siginfo_t *ended)
 	}
 }
 
-/* False: the warden is gone, or wants an end. */
-static bool obey(int control, pid_t program)
+/* False: the warden is gone, or ends the run. */
+static bool handle_command(int control, pid_t program)
 {
 	char command = 0;
 	ssize_t n = recv(control, &command, 1, MSG_DONTWAIT);
@@ -258,7 +259,7 @@ static uint64_t cpu_used(void)
 	       (uint64_t)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1000u;
 }
 
-static void watch(int control, pid_t program, siginfo_t *ended)
+static void wait_for_end(int control, pid_t program, siginfo_t *ended)
 {
 	sigset_t children;
 
@@ -269,17 +270,17 @@ static void watch(int control, pid_t program, siginfo_t *ended)
 		{ .fd = control, .events = POLLIN },
 	};
 	if (ready[0].fd < 0) {
-		fail(control, LOCAL_SPAWN, errno);
+		fail_start(control, LOCAL_SPAWN, errno);
 	}
-	/* The first look comes before the first sleep: it may have ended already. */
-	while (!reap(program, ended)) {
+	/* Checked before the first sleep: the program may have ended already. */
+	while (!reap_children(program, ended)) {
 		struct signalfd_siginfo drain;
 		if (poll(ready, 2, -1) < 0 && errno != EINTR) {
 			leave();
 		}
 		while (read(ready[0].fd, &drain, sizeof(drain)) > 0) {
 		}
-		if (ready[1].revents && !obey(control, program)) {
+		if (ready[1].revents && !handle_command(control, program)) {
 			leave();
 		}
 	}
@@ -290,18 +291,18 @@ _Noreturn void local_supervise(struct local_start *start)
 	siginfo_t ended = { 0 };
 	int r = process_reset_signals();
 
-	r = r < 0 ? r : lift(&start->control);
+	r = r < 0 ? r : lift_fd(&start->control);
 	for (int i = 0; i < 3 && r == 0; i++) {
-		r = lift(&start->stdio[i]);
+		r = lift_fd(&start->stdio[i]);
 	}
 	r = r < 0 ? r : join_group(start);
 	if (r < 0) {
-		fail(start->control, LOCAL_GROUP, -r);
+		fail_start(start->control, LOCAL_GROUP, -r);
 	}
-	/* The warden's own end goes too: the supervisor must notice its death. */
+	/* The warden's own end is closed too: the supervisor must notice the warden's death. */
 	r = close_others(start);
 	if (r < 0 || prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0) {
-		fail(start->control, LOCAL_SPAWN, r < 0 ? -r : errno);
+		fail_start(start->control, LOCAL_SPAWN, r < 0 ? -r : errno);
 	}
 	if (!wait_for_go(start->control)) {
 		_exit(125);
@@ -310,14 +311,14 @@ _Noreturn void local_supervise(struct local_start *start)
 	for (int i = 0; i < 3; i++) {
 		close_fd(&start->stdio[i]);
 	}
-	watch(start->control, program, &ended);
+	wait_for_end(start->control, program, &ended);
 	struct local_message message = {
 		.kind = LOCAL_EXITED,
 		.code = ended.si_code,
 		.status = ended.si_status,
 		.cpu_ns = cpu_used(),
 	};
-	tell(start->control, &message);
+	send_message(start->control, &message);
 	orphans_kill();
 	_exit(0);
 }

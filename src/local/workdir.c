@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Local working directories: see workdir.h. The maker holds a lock on it as long as it lives, so
- * that directories of dead makers are recognized and removed.
+ * Local working directories: see workdir.h. The process that makes one holds a lock on it as long
+ * as it lives, so that directories of dead processes are recognized and removed.
  */
 #include "local/workdir.h"
 
@@ -20,7 +20,7 @@
 
 #define PREFIX    "brig-run-"
 #define DEPTH_MAX 64
-#define YOUNG_S   60 /* may not be locked yet */
+#define YOUNG_S   60 /* younger ones may not be locked yet */
 
 static const char *base_dir(void)
 {
@@ -29,7 +29,7 @@ static const char *base_dir(void)
 	return dir && dir[0] == '/' ? dir : "/tmp";
 }
 
-/* Depth-first by dirfd; what is too deep or not ours to remove stays, and is swept another time. */
+/* Depth-first by dirfd; files that are too deep or cannot be removed stay until the next sweep. */
 static void remove_tree(int parent, const char *name, int depth)
 {
 	if (unlinkat(parent, name, 0) == 0 || (errno != EISDIR && errno != EPERM) ||

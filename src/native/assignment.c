@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Orders: see order.h. */
+/* Assignments: see assignment.h. */
 #include "native/assignment.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include "run/rlimits.h"
 
 /* The block starts with this; tables follow, then texts and data. Offsets count from its start. */
-struct head {
+struct assignment_head {
 	uint64_t size;
 	uint64_t argc, argv_at; /* argc + 1 offsets, the last one 0 */
 	uint64_t envc, env_at;
@@ -23,7 +23,7 @@ struct head {
 	uint64_t inputs_count, inputs_at;
 };
 
-/* On its way an input's two pointers are offsets of the same width. */
+/* In the block an input's two pointers are offsets of the same width. */
 _Static_assert(sizeof(void *) == sizeof(uint64_t), "offsets become pointers in place");
 
 static size_t count_of(const char *const *list)
@@ -36,7 +36,7 @@ static size_t count_of(const char *const *list)
 	return count;
 }
 
-static uint64_t put(char *block, uint64_t *at, const void *data, size_t size)
+static uint64_t put_bytes(char *block, uint64_t *at, const void *data, size_t size)
 {
 	uint64_t where = *at;
 
@@ -76,7 +76,7 @@ static uint64_t texts_size(const char *const *list)
 
 static uint64_t block_size(const struct spec *spec, size_t argc, size_t envc, size_t rlimits)
 {
-	uint64_t size = sizeof(struct head) + (argc + envc + 2) * sizeof(uint64_t) +
+	uint64_t size = sizeof(struct assignment_head) + (argc + envc + 2) * sizeof(uint64_t) +
 			rlimits * sizeof(struct assignment_rlimit) +
 			spec->inputs_count * sizeof(struct assignment_input) +
 			texts_size(spec->argv) + texts_size(spec->envp);
@@ -94,13 +94,13 @@ static void put_texts(char *block, uint64_t table, uint64_t *at, const char *con
 	uint64_t *offsets = (uint64_t *)(void *)(block + table);
 
 	for (; list && *list; list++) {
-		*offsets++ = put(block, at, *list, strlen(*list) + 1);
+		*offsets++ = put_bytes(block, at, *list, strlen(*list) + 1);
 	}
 	*offsets = 0;
 }
 
-static int fill(char *block, const struct spec *spec, const struct rlimit_value *rlimits,
-		struct head *head)
+static int fill_block(char *block, const struct spec *spec, const struct rlimit_value *rlimits,
+		      struct assignment_head *head)
 {
 	struct assignment_rlimit *limits =
 		(struct assignment_rlimit *)(void *)(block + head->rlimits_at);
@@ -116,11 +116,11 @@ static int fill(char *block, const struct spec *spec, const struct rlimit_value 
 	}
 	for (size_t i = 0; i < head->inputs_count; i++) {
 		const struct spec_input *input = &spec->inputs[i];
-		uint64_t name = put(block, &at, input->name, strlen(input->name) + 1);
+		uint64_t name = put_bytes(block, &at, input->name, strlen(input->name) + 1);
 		uint64_t data = at;
 		int r = 0;
 		if (input->data) {
-			put(block, &at, input->data, input->size);
+			put_bytes(block, &at, input->data, input->size);
 		} else {
 			r = put_file(block, &at, input);
 		}
@@ -137,12 +137,13 @@ static int fill(char *block, const struct spec *spec, const struct rlimit_value 
 	return 0;
 }
 
-/* Where everything goes, but for the texts and data, which follow. */
-static int lay_out(const struct spec *spec, struct rlimit_value *rlimits, struct head *ret)
+/* The offsets of all tables; texts and data follow them. */
+static int lay_out(const struct spec *spec, struct rlimit_value *rlimits,
+		   struct assignment_head *ret)
 {
 	size_t argc = count_of(spec->argv), envc = count_of(spec->envp);
 	size_t count = rlimits_of(spec, RLIMITS_OF_REQUEST, rlimits);
-	struct head head = { .argc = argc, .envc = envc, .rlimits_count = count };
+	struct assignment_head head = { .argc = argc, .envc = envc, .rlimits_count = count };
 
 	head.size = block_size(spec, argc, envc, count);
 	head.inputs_count = spec->inputs_count;
@@ -157,14 +158,14 @@ static int lay_out(const struct spec *spec, struct rlimit_value *rlimits, struct
 int assignment_pack(const struct spec *spec, char **ret, size_t *ret_size)
 {
 	struct rlimit_value rlimits[RLIMITS_MAX];
-	struct head head;
+	struct assignment_head head;
 	int r = lay_out(spec, rlimits, &head);
 
 	if (r < 0) {
 		return r;
 	}
 	_cleanup_free_ char *block = malloc(head.size);
-	r = block ? fill(block, spec, rlimits, &head) : -ENOMEM;
+	r = block ? fill_block(block, spec, rlimits, &head) : -ENOMEM;
 	if (r < 0) {
 		return r;
 	}
@@ -175,19 +176,19 @@ int assignment_pack(const struct spec *spec, char **ret, size_t *ret_size)
 
 int assignment_open(void)
 {
-	int fd = memfd_create("brig-order", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	int fd = memfd_create("brig-assignment", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
 	return fd < 0 ? -errno : fd;
 }
 
 /*
- * Straight into the file: input files may be large, and are copied once. Room is taken first, since
- * there is no other way to hear that there is none.
+ * Writes directly into the file: input files may be large, and are copied only once. The space is
+ * allocated first, since a lack of it could not be noticed later.
  */
 int assignment_write(int fd, const struct spec *spec)
 {
 	struct rlimit_value rlimits[RLIMITS_MAX];
-	struct head head;
+	struct assignment_head head;
 	int r = lay_out(spec, rlimits, &head);
 
 	if (r < 0) {
@@ -201,21 +202,22 @@ int assignment_write(int fd, const struct spec *spec)
 	if (block == MAP_FAILED) {
 		return -errno;
 	}
-	r = fill(block, spec, rlimits, &head);
+	r = fill_block(block, spec, rlimits, &head);
 	munmap(block, room);
 	return r < 0 ? r : memfile_seal(fd);
 }
 
 /* A table of `count` entries of `width` bytes lies within the block, aligned. */
-static bool holds(uint64_t size, uint64_t at, uint64_t count, uint64_t width)
+static bool table_fits(uint64_t size, uint64_t at, uint64_t count, uint64_t width)
 {
-	return at % sizeof(uint64_t) == 0 && at >= sizeof(struct head) && at <= size &&
+	return at % sizeof(uint64_t) == 0 && at >= sizeof(struct assignment_head) && at <= size &&
 	       count <= (size - at) / width;
 }
 
 static bool is_text(const char *block, uint64_t size, uint64_t at)
 {
-	return at >= sizeof(struct head) && at < size && memchr(block + at, 0, size - at);
+	return at >= sizeof(struct assignment_head) && at < size &&
+	       memchr(block + at, 0, size - at);
 }
 
 static bool read_texts(char *block, uint64_t size, uint64_t count, uint64_t table)
@@ -236,7 +238,7 @@ static bool read_texts(char *block, uint64_t size, uint64_t count, uint64_t tabl
 	return true;
 }
 
-static bool read_inputs(char *block, uint64_t size, const struct head *head)
+static bool read_inputs(char *block, uint64_t size, const struct assignment_head *head)
 {
 	struct assignment_input *inputs =
 		(struct assignment_input *)(void *)(block + head->inputs_at);
@@ -257,7 +259,7 @@ static bool read_inputs(char *block, uint64_t size, const struct head *head)
 int assignment_read(void *bytes, size_t size, struct assignment *ret)
 {
 	char *block = bytes;
-	struct head head;
+	struct assignment_head head;
 
 	if (size < sizeof(head)) {
 		return -EPROTO;
@@ -267,11 +269,12 @@ int assignment_read(void *bytes, size_t size, struct assignment *ret)
 	    head.envc >= head.size || head.argc == 0) {
 		return -EPROTO;
 	}
-	if (!holds(head.size, head.argv_at, head.argc + 1, sizeof(uint64_t)) ||
-	    !holds(head.size, head.env_at, head.envc + 1, sizeof(uint64_t)) ||
-	    !holds(head.size, head.rlimits_at, head.rlimits_count,
-		   sizeof(struct assignment_rlimit)) ||
-	    !holds(head.size, head.inputs_at, head.inputs_count, sizeof(struct assignment_input))) {
+	if (!table_fits(head.size, head.argv_at, head.argc + 1, sizeof(uint64_t)) ||
+	    !table_fits(head.size, head.env_at, head.envc + 1, sizeof(uint64_t)) ||
+	    !table_fits(head.size, head.rlimits_at, head.rlimits_count,
+			sizeof(struct assignment_rlimit)) ||
+	    !table_fits(head.size, head.inputs_at, head.inputs_count,
+			sizeof(struct assignment_input))) {
 		return -EPROTO;
 	}
 	if (!read_texts(block, head.size, head.argc, head.argv_at) ||

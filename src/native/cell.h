@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A cell while it is being built, and the processes that build it.
+ * The state of a cell that is being built, and the processes that build it.
  *
  * Theory of operation. The warden (brig itself, or a program that links libbrig) makes the plan,
- * then carries out its own steps: control group, clone3, id maps. The clone is the cell's pid 1.
- * It carries out the init steps, in the set-up user namespace where it is root; then it spawns
- * the payload process, which takes its own id, enters the inner user namespace (so that the mount
- * flags are locked), drops everything and execs the program. pid 1 then gives up its privileges
- * too and only reaps: it is brig-init.
+ * then carries out its own steps: control group, clone3, id maps. The clone is the cell's pid 1. It
+ * carries out the init steps, in the set-up user namespace where it is root; then it spawns the
+ * payload process, which takes its own id, enters the inner user namespace (so that the mount flags
+ * are locked), drops everything and execs the program. pid 1 then gives up its privileges too and
+ * only reaps: it is brig-init.
  *
- * Who dies when: brig-init dies when the warden's end of the control socket closes, however the
- * warden ended; and with brig-init the kernel kills all else in the pid namespace. When the
- * program ends, brig-init reports and exits.
+ * Lifetimes: brig-init dies when the warden's end of the control socket closes, however the warden
+ * ended; with brig-init the kernel kills every other process in the pid namespace. When the program
+ * ends, brig-init reports and exits.
  *
  * After the clone only async-signal-safe calls are made: the host may have threads.
  */
@@ -25,11 +25,12 @@
 #include "native/plan.h"
 #include "native/wire.h"
 
-/* Makes the network namespace while pid 1 builds the root: it is the slowest one to make. */
+/* Makes the network namespace, the slowest one to make, while pid 1 builds the root. */
 struct net_helper {
 	pid_t pid;
-	int fd;       /* of the namespace; or -errno */
-	int settings; /* /proc/sys of the host, where each network has its own; -1: not there */
+	int fd; /* the namespace; or -errno */
+	/* /proc/sys of the host, where each network has its own settings; -1: not there */
+	int settings;
 	_Alignas(16) char stack[8192];
 };
 
@@ -43,39 +44,39 @@ struct cell {
 	char id[27];
 	pid_t pid;
 	int pidfd;          /* owned */
-	bool foreign;       /* a template's keeper is its parent, and waits for it */
+	bool foreign;       /* its parent is a template's keeper, which waits for it */
 	int control;        /* owned: the warden's end; in the cell: its own end */
 	int control_inside; /* owned until the clone */
 
 	/* the cell's side */
-	int stdio[3];  /* what becomes 0, 1, 2; owned until the clone */
-	bool terminal; /* they are one, and the program's own */
-	int root;      /* the new root, while it is built */
-	int note[2];   /* payload -> init */
-	int go[2];     /* init -> payload; in a cell made ahead warden -> payload, [0] alone */
+	int stdio[3];       /* become 0, 1, 2; owned until the clone */
+	bool terminal;      /* they are one terminal, the program's own */
+	int root;           /* the new root, while it is built */
+	int report_pipe[2]; /* payload -> init */
+	int go[2];          /* init -> payload; in a cell made ahead warden -> payload, [0] alone */
 	pid_t payload;
 	int payload_pidfd;
-	int assignment_fd;            /* made ahead: where the order will be; -1: none */
-	int value_fd;                 /* where the program's value goes; -1: none */
+	int assignment_fd;            /* made ahead: the file for the assignment; -1: none */
+	int value_fd;                 /* the file for the program's value; -1: none */
 	int channel_fd;               /* made ahead: its end of a session's channel; -1: none */
 	struct assignment assignment; /* in the payload */
-	/* Set in a template: where a sealed payload goes on that does not exec; does not return. */
+	/* Set in a template: continues a sealed payload that does not exec; does not return. */
 	void (*resumed)(struct cell *cell);
 	struct net_helper net;
-	int names; /* without a network: what hears of names that are asked for; -1: nothing */
-	int listeners[NET_PORTS_MAX + 2]; /* for the gate: names by UDP, by TCP, then each port */
+	int names; /* without a network: the socket that receives failed name lookups; -1: none */
+	int listeners[NET_PORTS_MAX + 2]; /* for the gate: DNS by UDP, by TCP, then each port */
 	unsigned listeners_count;
 	unsigned failed; /* index of the step that failed */
 };
 
 typedef int (*step_function)(struct cell *cell, const struct step *step);
 
-/* The one loop: carries out all steps of one actor, in order. 0 or -errno with cell->failed. */
+/* The only loop: carries out all steps of one actor, in order. 0 or -errno with cell->failed. */
 int cell_execute(struct cell *cell, enum actor actor);
-/* The same for those behind the last one that was carried out. */
+/* The same for the steps after the last one that was carried out. */
 int cell_execute_rest(struct cell *cell, enum actor actor);
 
-/* The functions, by kind; each file brings its own. */
+/* The functions, by kind, grouped by their files. */
 int step_cgroup(struct cell *cell, const struct step *step);
 int step_clone(struct cell *cell, const struct step *step);
 int step_idmap(struct cell *cell, const struct step *step);
@@ -140,6 +141,6 @@ int step_letgo(struct cell *cell, const struct step *step);
 int step_channel(struct cell *cell, const struct step *step);
 int step_exec(struct cell *cell, const struct step *step);
 
-/* pid 1 of the cell, from its first instruction; never returns. */
+/* The code of the cell's pid 1, from its first instruction; never returns. */
 _Noreturn void init_main(struct cell *cell);
 #endif

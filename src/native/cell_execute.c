@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The one loop that carries out a plan, and the table of what it calls. */
+/* The only loop that carries out a plan, and the table of its functions. */
 #include <errno.h>
 
 #include "base/clock.h"

@@ -32,10 +32,10 @@ bool denials_is_asleep(const struct denials *denials)
 }
 
 /*
- * sysinfo(2) tells the host's load, memory and uptime. Programs (Java, node) ask it how much
- * memory there is, so they get an answer: the cell's own. The bytes go into the caller's memory
- * through an fd that is opened first and used only if the call is still waiting; a wrong pointer
- * is the caller's EFAULT.
+ * sysinfo(2) shows the host's load, memory and uptime. Programs (Java, node) use it to find the
+ * amount of memory, so they get the cell's own. The bytes are written into the caller's memory
+ * through an fd that is opened first and used only if the call is still waiting; an invalid pointer
+ * gives EFAULT.
  */
 static int answer_sysinfo(const struct denials *denials, const struct seccomp_notif *call)
 {
@@ -60,8 +60,8 @@ static int answer_sysinfo(const struct denials *denials, const struct seccomp_no
 	return n == (ssize_t)sizeof(info) ? 0 : EFAULT;
 }
 
-static void record(struct denials *denials, const struct seccomp_notif *call,
-		   const struct filter_decision *decision)
+static void record_denial(struct denials *denials, const struct seccomp_notif *call,
+			  const struct filter_decision *decision)
 {
 	struct brig_denial *first = &denials->first;
 	unsigned number = (unsigned)call->data.nr;
@@ -80,8 +80,8 @@ static void record(struct denials *denials, const struct seccomp_notif *call,
 	first->count++;
 }
 
-static void tell(const struct denials *denials, const struct seccomp_notif *notif,
-		 const struct filter_decision *decision)
+static void report_call(const struct denials *denials, const struct seccomp_notif *notif,
+			const struct filter_decision *decision)
 {
 	struct watched_call call = { .pid = (pid_t)notif->pid,
 				     .number = (unsigned)notif->data.nr,
@@ -90,8 +90,8 @@ static void tell(const struct denials *denials, const struct seccomp_notif *noti
 				     .id = notif->id };
 
 	memcpy(call.args, notif->data.args, sizeof(call.args));
-	if (denials->watch && denials->watch->heard) {
-		denials->watch->heard(denials->watch->user, &call);
+	if (denials->watch && denials->watch->on_call) {
+		denials->watch->on_call(denials->watch->user, &call);
 	}
 	if (denials->noted) {
 		denials->noted(denials->noted_user, &call);
@@ -99,10 +99,10 @@ static void tell(const struct denials *denials, const struct seccomp_notif *noti
 }
 
 /*
- * Before Linux 6.11 NOTIF_RECV waits for ever when there is nothing to hear, also when the last
- * process under the filter is gone; and epoll tells of that hang-up whether asked to or not.
+ * Before Linux 6.11 NOTIF_RECV waits forever when there is no call, also when the last process
+ * under the filter is gone; and epoll always reports that hang-up, whatever the mask is.
  */
-static short state_of(const struct denials *denials)
+static short poll_listener(const struct denials *denials)
 {
 	struct pollfd state = { .fd = denials->listener, .events = POLLIN };
 
@@ -129,29 +129,29 @@ bool denials_dismiss(struct denials *denials)
 
 static void count_answer(struct denials *denials)
 {
-	denials->tired = denials->answered >= SYSINFO_ANSWERS_MAX;
-	denials->answered += !denials->tired;
+	denials->pause_due = denials->answered >= SYSINFO_ANSWERS_MAX;
+	denials->answered += !denials->pause_due;
 }
 
-/* Not answered yet: its caller sleeps until it is dismissed or killed. */
+/* Sends no answer yet: the caller sleeps until it is dismissed or killed. */
 static bool take_done(struct denials *denials, const struct seccomp_notif *call, int status)
 {
-	if (denials->done_count >= DONE_LOOKS_MAX) {
+	if (denials->done_count >= DONE_CHECKS_MAX) {
 		count_answer(denials);
 	}
 	denials->done = true;
 	denials->done_id = call->id;
 	denials->done_pid = (pid_t)call->pid;
 	denials->done_status = status;
-	return denials->parks && denials->done_count++ < DONE_LOOKS_MAX ? true
-									: denials_dismiss(denials);
+	return denials->parks && denials->done_count++ < DONE_CHECKS_MAX ? true
+									 : denials_dismiss(denials);
 }
 
-bool denials_hear(struct denials *denials)
+bool denials_receive(struct denials *denials)
 {
 	struct seccomp_notif call = { 0 };
 	struct seccomp_notif_resp answer = { 0 };
-	short state = state_of(denials);
+	short state = poll_listener(denials);
 	uint64_t args[6];
 	int status;
 
@@ -159,13 +159,15 @@ bool denials_hear(struct denials *denials)
 		return !(state & (POLLHUP | POLLERR | POLLNVAL));
 	}
 	if (ioctl(denials->listener, SECCOMP_IOCTL_NOTIF_RECV, &call) < 0) {
-		/* ENOENT: the caller was killed meanwhile; others: it is of no more use */
+		/*
+		 * ENOENT: the caller was killed meanwhile; other errors: the listener is unusable
+		 */
 		return errno == ENOENT || errno == EINTR;
 	}
 	memcpy(args, call.data.args, sizeof(args));
 	struct filter_decision decision =
 		filter_decide(denials->filter, call.data.arch, (uint32_t)call.data.nr, args);
-	tell(denials, &call, &decision);
+	report_call(denials, &call, &decision);
 	answer.id = call.id;
 	if (decision.rule && decision.rule->watch) {
 		/* As the compiled filter would have decided, on the same values. */
@@ -178,7 +180,7 @@ bool denials_hear(struct denials *denials)
 		return send_answer(denials, &answer) == 0;
 	}
 	answer.error = decision.errnum ? -(int)decision.errnum : -EPERM;
-	if (call.data.nr == SYS_sysinfo && done_is(args, &status)) {
+	if (call.data.nr == SYS_sysinfo && done_call_is(args, &status)) {
 		return take_done(denials, &call, status);
 	}
 	if (call.data.nr == SYS_sysinfo) {
@@ -186,11 +188,14 @@ bool denials_hear(struct denials *denials)
 		answer.error = -answer_sysinfo(denials, &call);
 		return send_answer(denials, &answer) == 0;
 	}
-	record(denials, &call, &decision);
-	/* Whoever cannot be answered must not wait: without the listener the call fails at once. */
+	record_denial(denials, &call, &decision);
+	/*
+	 * A caller that cannot be answered must not wait: without the listener its call fails at
+	 * once.
+	 */
 	if (send_answer(denials, &answer) < 0) {
 		return false;
 	}
-	return ++denials->heard < DENIALS_HEARD_MAX || denials->watch || denials->monitor ||
+	return ++denials->received < DENIALS_RECEIVED_MAX || denials->watch || denials->monitor ||
 	       denials->spec->keeps_listener;
 }

@@ -4,8 +4,8 @@
  *
  * Privileges: root of the set-up user namespace while it builds the cell; none at all from
  * init.seal on. It reads nothing that the payload wrote: not its output, not its files, only the
- * kernel's word on how it ended. It cannot be traced (not dumpable), and as pid 1 it gets no
- * signal from inside.
+ * kernel's report of its end. It cannot be traced (not dumpable), and as pid 1 it gets no signal
+ * from inside.
  *
  * How the payload process is started, and why it shares our descriptors at first: spawn.c.
  */
@@ -34,8 +34,8 @@ int init_lift(int *fd)
 	return *fd < 0 ? -errno : 0;
 }
 
-/* With pid 1 the kernel kills all else in the namespace. */
-static _Noreturn void leave(void)
+/* With pid 1 the kernel kills all other processes in the namespace. */
+static _Noreturn void exit_cell(void)
 {
 	_exit(125);
 }
@@ -45,10 +45,10 @@ _Noreturn void init_die(struct cell *cell, unsigned step, int errnum)
 	struct wire_record record = { .kind = WIRE_FAILED, .value = step, .errnum = errnum };
 
 	wire_send(cell->control, &record, NULL, 0);
-	leave();
+	exit_cell();
 }
 
-/* Keeps the control socket alone. */
+/* Closes everything but the control socket. */
 static int close_rest(const struct cell *cell)
 {
 	int r = 0;
@@ -59,8 +59,8 @@ static int close_rest(const struct cell *cell)
 	return r < 0 ? r : sys_close_range((unsigned)cell->control + 1, ~0u, 0);
 }
 
-/* True: the program itself has ended, and *ended says how. */
-static bool reap(struct cell *cell, siginfo_t *ended)
+/* True: the program itself has ended; *ended has its status. */
+static bool reap_children(struct cell *cell, siginfo_t *ended)
 {
 	for (;;) {
 		siginfo_t info = { 0 };
@@ -68,7 +68,8 @@ static bool reap(struct cell *cell, siginfo_t *ended)
 			if (errno == EINTR) {
 				continue;
 			}
-			leave(); /* the program is ours to wait for: without that, no end */
+			/* the program is our child: without waitid its end would go unnoticed */
+			exit_cell();
 		}
 		if (info.si_pid == 0) {
 			return false;
@@ -80,33 +81,35 @@ static bool reap(struct cell *cell, siginfo_t *ended)
 	}
 }
 
-/* The warden asks which process the program is; anything else it says is an order to die. */
-static bool answer_who(struct cell *cell)
+/* The warden requests a pidfd of the program; any other message means that the cell must end. */
+static bool send_program(struct cell *cell)
 {
 	struct wire_record record;
 	int fds[WIRE_FDS_MAX];
 	unsigned count = 0;
 
-	if (wire_receive(cell->control, &record, fds, &count) != 1 || record.kind != WIRE_WHO ||
-	    count != 0) {
+	if (wire_receive(cell->control, &record, fds, &count) != 1 ||
+	    record.kind != WIRE_GET_PROGRAM || count != 0) {
 		return false;
 	}
 	int pidfd = sys_pidfd_open(cell->payload, 0);
 	if (pidfd >= 0) {
-		record = (struct wire_record){ .kind = WIRE_THIS };
+		record = (struct wire_record){ .kind = WIRE_PROGRAM };
 		wire_send(cell->control, &record, &pidfd, 1);
 		close(pidfd);
 	}
 	return true;
 }
 
-static void watch(struct cell *cell, siginfo_t *ended)
+static void wait_for_program(struct cell *cell, siginfo_t *ended)
 {
 	sigset_t children;
 
 	sigemptyset(&children);
 	sigaddset(&children, SIGCHLD);
-	/* Blocked since before the clone; but were it not, no death would ever be heard of. */
+	/*
+	 * Blocked since before the clone; set again, because without it no death would be noticed.
+	 */
 	if (sigprocmask(SIG_BLOCK, &children, NULL) < 0) {
 		init_die(cell, cell->failed, errno);
 	}
@@ -118,23 +121,23 @@ static void watch(struct cell *cell, siginfo_t *ended)
 		{ .fd = signals, .events = POLLIN },
 		{ .fd = cell->control, .events = POLLIN },
 	};
-	/* The first look comes before the first sleep: it may have ended already. */
-	while (!reap(cell, ended)) {
+	/* Checked before the first sleep: the program may have ended already. */
+	while (!reap_children(cell, ended)) {
 		struct signalfd_siginfo drain;
 		if (poll(ready, 2, -1) < 0 && errno != EINTR) {
-			leave();
+			exit_cell();
 		}
 		while (read(signals, &drain, sizeof(drain)) > 0) {
 		}
-		if (ready[1].revents && !answer_who(cell)) {
-			leave(); /* the warden is gone, or wants an end */
+		if (ready[1].revents && !send_program(cell)) {
+			exit_cell(); /* the warden is gone, or ends the cell */
 		}
 	}
 }
 
 /*
- * Whoever loses its parent becomes our child: when we have none, nobody is left. The warden need
- * not wait then until we too are gone, with all our namespaces.
+ * A process that loses its parent becomes our child: without children no other process is left.
+ * Then the warden need not wait until this process is gone too, with all its namespaces.
  */
 static bool is_alone(void)
 {
@@ -169,7 +172,7 @@ _Noreturn void init_main(struct cell *cell)
 {
 	siginfo_t ended;
 
-	/* The warden's own end must be the warden's alone, or its death would go unnoticed. */
+	/* Only the warden may have its own end, or its death would go unnoticed. */
 	close_fd(&cell->control);
 	cell->control = cell->control_inside;
 	int r = init_lift(&cell->control);
@@ -193,7 +196,7 @@ _Noreturn void init_main(struct cell *cell)
 	struct wire_record record = { .kind = WIRE_STARTED };
 	wire_send(cell->control, &record, NULL, 0);
 
-	watch(cell, &ended);
+	wait_for_program(cell, &ended);
 	record = (struct wire_record){
 		.kind = WIRE_EXITED,
 		.value = (uint32_t)ended.si_code | (is_alone() ? WIRE_ALONE : 0),
@@ -201,6 +204,6 @@ _Noreturn void init_main(struct cell *cell)
 		.cpu_ns = cpu_used(),
 	};
 	wire_send(cell->control, &record, NULL, 0);
-	/* With pid 1 the kernel kills and reaps all that is left in the namespace. */
+	/* With pid 1 the kernel kills and reaps all processes left in the namespace. */
 	_exit(0);
 }

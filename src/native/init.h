@@ -1,30 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Between the payload process and brig-init, until exec. */
+/* The interface between the payload process and brig-init, until exec. */
 #ifndef BRIG_NATIVE_INIT_H
 #define BRIG_NATIVE_INIT_H
 
 #include "native/cell.h"
-#include "native/init_note.h"
+#include "native/payload_report.h"
 
-/* Numbers that are kept for the payload's last steps: the least that limits.open_files can be. */
+/* Descriptors that are kept free for the payload's last steps: the least limits.open_files. */
 #define INIT_ROOM_FDS 8
 
-/* What the program is to have as its descriptor for a value. */
+/* The purpose of the program's descriptor 3. */
 enum init_wants {
 	INIT_WANTS_NOTHING,
 	INIT_WANTS_VALUE,
 	INIT_WANTS_CHANNEL, /* a session's; made ahead only */
 };
 
-/* The word that the payload waits for: brig-init's, or the warden's in a cell made ahead. */
+/*
+ * The message that the payload waits for: from brig-init, or from the warden in a cell made ahead.
+ */
 struct init_go {
 	uint32_t wants; /* enum init_wants */
 };
 
-/* The payload's way to tell brig-init which step failed. */
+/* Reports the failed step to brig-init, and ends the payload process. */
 _Noreturn void payload_die(struct cell *cell, int errnum);
-/* Tells the warden which step failed, and ends the cell. */
+/* Reports the failed step to the warden, and ends the cell. */
 _Noreturn void init_die(struct cell *cell, unsigned step, int errnum);
-/* 0, 1 and 2 will be the program's: what must survive until exec has to be above. */
+/* 0, 1 and 2 will be the program's: moves a descriptor that must survive until exec above them. */
 int init_lift(int *fd);
 #endif

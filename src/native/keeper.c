@@ -20,15 +20,15 @@
 #include "kernel/caps.h"
 #include "kernel/proc_write.h"
 #include "kernel/sys.h"
-#include "native/outer.h"
+#include "native/template_view.h"
 #include "native/wire.h"
 
-#define OUTSIDE (CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS)
-/* Above all numbers that the interpreter will have. */
+#define KEEPER_NAMESPACES (CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS)
+/* Above all descriptors of the interpreter. */
 #define SAFE_FD    32
 #define PROGRAM_FD (3 + KEEPER_FDS)
 
-/* What the host program handles, blocks or has open is nothing to the interpreter. */
+/* The interpreter does not inherit the host program's signal handlers. */
 static void forget_signals(void)
 {
 	struct sigaction ordinary = { .sa_handler = SIG_DFL };
@@ -54,7 +54,7 @@ static int await_release(int socket)
 	return r == 1 && record.kind == WIRE_RELEASE && count == 0 ? 0 : -ECANCELED;
 }
 
-/* Pipes, as a program has them that runs in a cell: an interpreter looks at what they are. */
+/* Pipes, like those of a program in a cell: an interpreter checks the type of its streams. */
 static int take_fds(const struct keeper *keeper, int program)
 {
 	int in[2], out[2], fds[KEEPER_FDS + 3];
@@ -75,7 +75,7 @@ static int take_fds(const struct keeper *keeper, int program)
 			return -errno;
 		}
 	}
-	/* The reading end stays here, so that a stray word of the interpreter does not kill it. */
+	/* The reading end stays here, so that output of the interpreter does not raise SIGPIPE. */
 	int reader = fcntl(out[0], F_DUPFD_CLOEXEC, SAFE_FD);
 	if (reader < 0 || dup2(fds[0], 0) < 0 || dup2(fds[1], 1) < 0 || dup2(fds[1], 2) < 0) {
 		return -errno;
@@ -92,8 +92,8 @@ static int take_fds(const struct keeper *keeper, int program)
 	return r < 0 ? r : sys_close_range((unsigned)reader + 1, ~0u, 0);
 }
 
-/* In the keeper and in the template, each for itself. */
-static int drop(const struct keeper *keeper)
+/* Called in the keeper and in the template. */
+static int drop_privileges(const struct keeper *keeper)
 {
 	if (!keeper->ranged) {
 		return caps_drop_all();
@@ -103,7 +103,10 @@ static int drop(const struct keeper *keeper)
 	    syscall(SYS_setresuid, keeper->id, keeper->id, keeper->id) < 0) {
 		return -errno;
 	}
-	/* By hand, too: securebits can make them survive. With no_new_privs none comes back. */
+	/*
+	 * Explicitly too: securebits can make capabilities survive. With no_new_privs none is
+	 * regained.
+	 */
 	return caps_give_up();
 }
 
@@ -112,30 +115,30 @@ static _Noreturn void become_template(const struct keeper *keeper, pid_t parent)
 	sigset_t none;
 
 	sigemptyset(&none);
-	/* The signal of the parent's death is forgotten with a change of ids: that comes first. */
-	if (drop(keeper) == 0 && prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == 0 &&
+	/* A change of ids clears the signal of the parent's death, so the ids change first. */
+	if (drop_privileges(keeper) == 0 && prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == 0 &&
 	    getppid() == parent && sigprocmask(SIG_SETMASK, &none, NULL) == 0) {
 		syscall(SYS_execveat, PROGRAM_FD, keeper->name, keeper->argv, keeper->envp, 0);
 	}
 	_exit(127);
 }
 
-static _Noreturn void keep(const struct keeper *keeper)
+static _Noreturn void keeper_main(const struct keeper *keeper)
 {
 	struct rlimit no_core = { 1, 1 };
 	siginfo_t info;
 	int program = -1;
 
-	/* The warden's own end must be the warden's alone, or its death would go unnoticed. */
+	/* Only the warden may have its own end, or its death would go unnoticed. */
 	close(keeper->outside);
 	forget_signals();
 	umask(022);
 	int r = await_release(keeper->fds[0]);
 	if (r == 0) {
-		r = outer_build(keeper->closure);
+		r = template_view_build(keeper->closure);
 	}
 	if (r == 0) {
-		r = program = outer_program(keeper->program, keeper->name);
+		r = program = template_view_copy_program(keeper->program, keeper->name);
 	}
 	if (r >= 0) {
 		r = take_fds(keeper, program);
@@ -149,8 +152,11 @@ static _Noreturn void keep(const struct keeper *keeper)
 	if (pid == 0) {
 		become_template(keeper, self);
 	}
-	/* What is the interpreter's must end with it: only the reading end of its output stays. */
-	if (drop(keeper) < 0 || sys_close_range(0, PROGRAM_FD, 0) < 0) {
+	/*
+	 * The interpreter's descriptors must close with it: only the reading end of its output
+	 * stays.
+	 */
+	if (drop_privileges(keeper) < 0 || sys_close_range(0, PROGRAM_FD, 0) < 0) {
 		_exit(126);
 	}
 	for (;;) {
@@ -163,7 +169,7 @@ static _Noreturn void keep(const struct keeper *keeper)
 int keeper_start(const struct keeper *keeper, int *ret_pidfd)
 {
 	struct clone_args args = {
-		.flags = CLONE_PIDFD | OUTSIDE | (keeper->ranged ? 0 : CLONE_NEWUSER),
+		.flags = CLONE_PIDFD | KEEPER_NAMESPACES | (keeper->ranged ? 0 : CLONE_NEWUSER),
 		.pidfd = (uintptr_t)ret_pidfd,
 		.exit_signal = 0,
 	};
@@ -173,13 +179,13 @@ int keeper_start(const struct keeper *keeper, int *ret_pidfd)
 	sigprocmask(SIG_SETMASK, &all, &before);
 	int pid = sys_clone3(&args, sizeof(args));
 	if (pid == 0) {
-		keep(keeper);
+		keeper_main(keeper);
 	}
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return pid;
 }
 
-/* Not 0: who has dropped everything there could not map that id on to a cell's namespace. */
+/* Not 0: a process without capabilities there could not map that id into a cell's namespace. */
 int keeper_map(pid_t pid, uid_t uid, gid_t gid)
 {
 	char text[64];

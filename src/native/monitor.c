@@ -70,7 +70,7 @@ void monitor_tidy(char *path)
 	*out = '\0';
 }
 
-/* Globs are of relative paths: neither side has its first slash. */
+/* Globs match relative paths: neither side has its first slash. */
 static const char *find_pattern(const struct monitor *monitor, const char *path)
 {
 	uint64_t work = 0;
@@ -80,11 +80,11 @@ static const char *find_pattern(const struct monitor *monitor, const char *path)
 }
 
 /*
- * Where links lead, in the cell's own root. Nothing is opened but the place itself, and what the
- * program changes meanwhile may be missed: it is a look, not a wall.
+ * Resolves links in the cell's own root. The file is opened only as O_PATH, and changes that the
+ * program makes meanwhile may be missed: this observes, it does not protect.
  */
-static bool follow(const struct monitor *monitor, const struct watched_call *call,
-		   char path[WATCHED_PATH_MAX])
+static bool follow_links(const struct monitor *monitor, const struct watched_call *call,
+			 char path[WATCHED_PATH_MAX])
 {
 	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT };
 	char link[32];
@@ -107,7 +107,7 @@ static bool follow(const struct monitor *monitor, const struct watched_call *cal
 	return true;
 }
 
-/* Who is not root cannot read a process that is not dumpable: then that is what is told. */
+/* Without root a process that is not dumpable cannot be read: then this is reported. */
 static const char unseen[] = "(unreadable)";
 static const char hidden[] = "the program hides its memory";
 
@@ -129,7 +129,7 @@ const char *monitor_file(const struct monitor *monitor, const struct watched_cal
 	}
 	monitor_tidy(path);
 	const char *pattern = find_pattern(monitor, path);
-	if (!pattern && follow(monitor, call, path)) {
+	if (!pattern && follow_links(monitor, call, path)) {
 		pattern = find_pattern(monitor, path);
 	}
 	return pattern;

@@ -16,7 +16,7 @@
 #include "base/cleanup.h"
 #include "kernel/landlock.h"
 #include "kernel/sys.h"
-#include "run/offline.h"
+#include "run/network_advice.h"
 
 #define ALL_LAYERS (LAYER_BIT(LAYER_COUNT) - 1)
 
@@ -64,13 +64,16 @@ int native_on_init(struct run *run)
 	siginfo_t info = { 0 };
 	struct rusage used = { 0 };
 
-	/* The raw call: glibc's waitid has no room for the usage of all that pid 1 has reaped. */
+	/*
+	 * The raw call: glibc's waitid cannot return the usage of all processes that pid 1 has
+	 * reaped.
+	 */
 	int r = sys_result(syscall(SYS_waitid, P_PIDFD, native->cell.pidfd, &info,
 				   WEXITED | WNOHANG | __WALL, &used));
 	if (r == -ECHILD && native->cell.foreign) {
 		native->cell.pid = 0;
 		run->gone = true;
-		return 1; /* its keeper waits for it; that the fd is readable says that it ended */
+		return 1; /* its keeper waits for it; the readable fd shows that it ended */
 	}
 	if (r < 0) {
 		return r;
@@ -97,12 +100,12 @@ static int (*const handlers[NATIVE_EVENTS])(struct run *) = {
 	[NATIVE_EVENT_DRIVER] = native_on_driver,
 };
 
-static int event(struct run *run, unsigned number)
+static int on_event(struct run *run, unsigned number)
 {
 	return number < NATIVE_EVENTS ? handlers[number](run) : 0;
 }
 
-/* All that a cell can have which is past its start; what is closed or was never there is -1. */
+/* All descriptors of a cell after its start; -1: closed, or never opened. */
 static int listen_all(struct run *run)
 {
 	const struct native_cell *native = native_of(run);
@@ -153,16 +156,16 @@ static void next_round(struct run *run)
 	struct native_cell *native = native_of(run);
 	struct denials *denials = &native->denials;
 
-	native->who = native->who == WHO_TOLD ? WHO_UNASKED : native->who;
+	native->request = native->request == REQUEST_ANSWERED ? REQUEST_NONE : native->request;
 	denials->any = false;
 	denials->first = (struct brig_denial){ 0 };
 	denials->remedy = NULL;
-	denials->heard = denials->answered = 0;
+	denials->received = denials->answered = 0;
 }
 
 static void rest(struct run *run)
 {
-	/* Where the group has all figures, nothing is looked up in /proc. */
+	/* Where the group has all figures, /proc is not needed. */
 	if (run->watch.counted) {
 		run->watch.proc = -1;
 		close_fd(&native_of(run)->proc);
@@ -174,7 +177,7 @@ static int ended(struct run *run, struct brig_error *err)
 	struct native_cell *native = native_of(run);
 
 	native_last_messages(run);
-	native_driver_last_words(run);
+	native_driver_last_report(run);
 	if (native->build_errnum && run->facts.ending == ENDING_NONE) {
 		return native_build_error(&native->plan.steps[native->build_step],
 					  native->build_errnum, err);
@@ -199,7 +202,7 @@ static void advise(struct run *run)
 	const struct spec *spec = run->options.spec;
 
 	if (!spec->gate_ports_count && (spec->layers & LAYER_BIT(LAYER_NETNS))) {
-		offline_remedy(native_names_first(run->result),
+		network_advice(native_names_first(run->result),
 			       run->out[run->out[0].terminal ? 0 : 1].tail, run->result);
 	}
 }
@@ -213,7 +216,7 @@ static void release(struct run *run)
 
 /* --- the end ---------------------------------------------------------------------------------- */
 
-/* SIGKILL to pid 1 is SIGKILL to the namespace; the cgroup does it in one go where it can. */
+/* SIGKILL to pid 1 kills the namespace; the cgroup kills all at once where it can. */
 void native_kill(struct run *run)
 {
 	const struct cell *cell = &native_of(run)->cell;
@@ -222,13 +225,13 @@ void native_kill(struct run *run)
 		cgroup_kill(cell->group);
 	}
 	sys_pidfd_send_signal(cell->pidfd, SIGKILL);
-	/* Afterwards: before it the program itself would have had it. */
+	/* After the kill: earlier, the program itself would profit from it. */
 	if (cell->group) {
 		cgroup_hurry(cell->group);
 	}
 }
 
-/* Kills, and waits until the kernel is done. */
+/* Kills the cell, and waits until the kernel has ended it. */
 static void reap_now(struct run *run)
 {
 	const struct cell *cell = &native_of(run)->cell;
@@ -325,7 +328,7 @@ const struct provider native_provider = {
 	.open = native_open,
 	.launch = native_launch,
 	.assign = native_assign,
-	.event = event,
+	.event = on_event,
 	.listen = listen_all,
 	.mute = mute,
 	.alarm = native_listen_again,

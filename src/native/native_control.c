@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What brig-init says of its cell, record by record: see wire.h. */
+/* Handles the records that brig-init sends: see wire.h. */
 #include <errno.h>
 #include <sys/epoll.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "native/native.h"
 
-#define LAST_MESSAGES_MAX 16u /* more than there are */
+#define LAST_MESSAGES_MAX 16u /* more than brig-init sends */
 
 static void take_failure(struct run *run, const struct wire_record *record)
 {
@@ -20,7 +20,7 @@ static void take_end(struct run *run, const struct wire_record *record)
 	run_take_end(run, (int)(record->value & ~WIRE_ALONE), record->status, record->cpu_ns);
 }
 
-/* 0, -errno, or 1: the cell has ended. -EPROTO: nobody asked for it. */
+/* 0, -errno, or 1: the cell has ended. -EPROTO: it was not requested. */
 static int take_record(struct run *run, const struct wire_record *record, int *fds)
 {
 	struct native_cell *native = native_of(run);
@@ -33,7 +33,10 @@ static int take_record(struct run *run, const struct wire_record *record, int *f
 		}
 		native->names.fd = TAKE_FD(fds[3]);
 		run->watch.init = native->cell.pid;
-		/* Measured by brig-init: when this is read, the program may be writing already. */
+		/*
+		 * Measured by brig-init: when this record is read, the program may already be
+		 * writing.
+		 */
 		run->watch.disk_base_bytes = (uint64_t)record->value * 4096u;
 		run->watch.inodes_base = record->status > 0 ? (uint64_t)record->status : 0;
 		break;
@@ -44,13 +47,13 @@ static int take_record(struct run *run, const struct wire_record *record, int *f
 	case WIRE_HELD:
 		return run_held(run);
 	case WIRE_STARTED:
-		/* Of a cell that has a driver this is not the program yet. */
+		/* In a cell with a driver this is not the program yet. */
 		if (run->state <= RUN_ASSIGNED && native->driver.state == DRIVER_NONE) {
 			run->state = RUN_RUNNING;
 		}
 		run_begun(run);
 		break;
-	case WIRE_THIS:
+	case WIRE_PROGRAM:
 		return native_take_program(run, fds[0]) ? 0 : -EPROTO;
 	case WIRE_FAILED:
 		take_failure(run, record);
@@ -58,11 +61,14 @@ static int take_record(struct run *run, const struct wire_record *record, int *f
 	case WIRE_EXITED:
 		take_end(run, record);
 		run_look_last(run);
-		/* Only what is buried later: else the caller would have to wait for the kernel. */
+		/*
+		 * Only for warm cells, which are freed later: else the caller would have to wait
+		 * for the kernel.
+		 */
 		if (!run->options.warm) {
 			return 0;
 		}
-		/* A kill that is under way has the last word. */
+		/* A kill that is under way takes precedence. */
 		return run->state < RUN_ENDING && (record->value & WIRE_ALONE) ? 1 : 0;
 	default:
 		break;
@@ -99,7 +105,7 @@ int native_on_control(struct run *run)
 		if (taken != 0 && taken != -EPROTO) {
 			return taken;
 		}
-		/* Nothing more is read: what there is, and how much, would be up to the cell. */
+		/* Nothing more is read: the cell would decide what and how much. */
 		if (!good || taken == -EPROTO) {
 			epoll_ctl(run->epoll, EPOLL_CTL_DEL, native->cell.control, NULL);
 			run_end(run, ENDING_PROTOCOL);
@@ -110,9 +116,9 @@ int native_on_control(struct run *run)
 
 static bool is_in_place(struct run *run, const struct wire_record *record, unsigned fds_count)
 {
-	/* The answer to a question may come too late, but only to one that was asked. */
+	/* The response to a request may come too late, but it must have been requested. */
 	return wire_check(&native_of(run)->wire, record, fds_count) == 0 &&
-	       (record->kind != WIRE_THIS || native_take_program(run, -1));
+	       (record->kind != WIRE_PROGRAM || native_take_program(run, -1));
 }
 
 void native_last_messages(struct run *run)

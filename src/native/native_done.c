@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the listener tells: refused calls, and that a program is done (done.h). */
+/* Handles the listener's calls: refused calls, and reports of being done (done_call.h). */
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
@@ -8,21 +8,24 @@
 #include "base/clock.h"
 #include "native/native.h"
 
-/* Between two answers to who asks all the time: at most a hundred turns of the loop a second. */
-#define TIRED_NS 10000000u
-/* Brig-init, and who has said that it is done. */
+/*
+ * The pause between two answers to a program that calls sysinfo all the time: at most a hundred
+ * turns of the loop a second.
+ */
+#define PAUSE_NS 10000000u
+/* Brig-init, and the process that reported being done. */
 #define PARKED_TASKS 2
 /*
- * What may be left for the kernel to take apart when the run counts as ended. Who has used more is
- * waited for: else runs, one after the other, could hold more memory than as many as run at once
- * may, and work of the kernel that nobody is billed for.
+ * The most memory that the kernel may still have to free when the run counts as ended. For a
+ * program that has used more, brig waits: else a sequence of runs could hold more memory than the
+ * runs at one time may, and cause kernel work that is charged to none of them.
  */
 #define PARKED_BYTES_MAX (16ull << 20)
 
 /*
- * Somebody in the cell is done: see done.h. Whoever it is, a program or a child of it, true or not:
- * it sleeps. If it is alone, the cell is at rest, and what can be seen of it now is all that there
- * will ever be. 1: that is the end; 0: not now.
+ * A process in the cell reports that it is done: see done_call.h. Whether it is the program or a
+ * child, and whether it is true or not: it sleeps. If it is alone, no code of the cell runs any
+ * more, and its state is final. 1: the run has ended; 0: it has not.
  */
 static int take_done(struct run *run)
 {
@@ -30,7 +33,10 @@ static int take_done(struct run *run)
 	bool runs = run->state == RUN_ASSIGNED || run->state == RUN_RUNNING;
 	bool driven = native->driver.state == DRIVER_NONE || native->driver.state == DRIVER_DONE;
 
-	/* Only what is buried later; and brig-init's word on how it ended comes first. */
+	/*
+	 * Only for warm cells, which are freed later; and a status reported by brig-init takes
+	 * precedence.
+	 */
 	if (!run->options.warm || !runs || !driven || native->build_errnum || run->facts.exited) {
 		return 0;
 	}
@@ -59,12 +65,12 @@ static int listen_for(struct run *run, uint32_t events)
 											 : 0;
 }
 
-/* Calls that come meanwhile wait. */
+/* Calls that arrive meanwhile wait. */
 static int stop_listening(struct run *run)
 {
 	struct native_cell *native = native_of(run);
-	native->denials.tired = false;
-	run->cell_alarm_ns = clock_now_ns() + TIRED_NS;
+	native->denials.pause_due = false;
+	run->cell_alarm_ns = clock_now_ns() + PAUSE_NS;
 	int r = listen_for(run, 0);
 	return r < 0 ? r : run_arm(run);
 }
@@ -79,7 +85,7 @@ int native_listen_again(struct run *run)
 int native_on_denial(struct run *run)
 {
 	struct native_cell *native = native_of(run);
-	bool hears = denials_hear(&native->denials);
+	bool open = denials_receive(&native->denials);
 	if (native->denials.done) {
 		int r = native_on_control(run);
 		if (r == 0) {
@@ -88,29 +94,30 @@ int native_on_denial(struct run *run)
 		if (r != 0) {
 			return r;
 		}
-		/* Who is being killed need not wake up for it. */
-		hears = run->state >= RUN_ENDING || denials_dismiss(&native->denials);
+		/* A process that is being killed need not be woken. */
+		open = run->state >= RUN_ENDING || denials_dismiss(&native->denials);
 		native->denials.done = false;
 	}
-	if (!hears) {
+	if (!open) {
 		/*
-		 * Taken out by name: brig-init may hold a copy, and a close alone would not do
-		 * it.
+		 * Removed explicitly: brig-init may hold a copy, and then closing alone would not
+		 * remove it.
 		 */
 		epoll_ctl(run->epoll, EPOLL_CTL_DEL, native->denials.listener, NULL);
 		denials_done(&native->denials);
 	}
 	run_end_over(run);
-	return hears && native->denials.tired && run->state < RUN_ENDING ? stop_listening(run) : 0;
+	return open && native->denials.pause_due && run->state < RUN_ENDING ? stop_listening(run)
+									    : 0;
 }
 
-/* Its death takes longer than it has lived, perhaps on our processor: it must not go first. */
+/* Its death may take longer than its life, perhaps on our processor: it must not run before us. */
 void native_kill_parked(struct run *run)
 {
 	struct native_cell *native = native_of(run);
 	struct sched_param same = { 0 };
 
-	/* If it has died in its sleep, the number may be another's by now. */
+	/* If it has died in its sleep, its pid may have been reused. */
 	if (denials_is_asleep(&native->denials)) {
 		sched_setscheduler(native->denials.done_pid, SCHED_BATCH, &same);
 	}

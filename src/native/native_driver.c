@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A cell whose interpreter was started ahead. A driver, our own script, waits in it: no code of a
- * tenant has run in the cell before its order. Two pipes lead there. By one the order goes in; by
- * the other the driver says, one byte each, that it waits and that the program begins. It closes
- * both before the program's first instruction. Anything else that comes, or that does not come, is
- * a cell that could not be built: the request is started cold.
+ * tenant has run in the cell before its assignment. There are two pipes. One carries the assignment
+ * to the driver; on the other the driver reports, by one byte each, that it waits and that the
+ * program begins. It closes both before the program's first instruction. Any other byte, or a
+ * missing one, counts as a cell that could not be built: the request is started cold.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,10 +16,10 @@
 #include "native/assignment.h"
 #include "native/native.h"
 
-enum { SAYS_READY = 'r', SAYS_BEGINS = 'b' };
+enum { DRIVER_IS_READY = 'r', DRIVER_BEGINS = 'b' };
 
-/* The driver's end goes where it is in nobody's way, until it gets its number at exec. */
-static int lift(int *fd)
+/* Moves the driver's end above all numbers in use, until it gets its own number at exec. */
+static int lift_fd(int *fd)
 {
 	int high = fcntl(*fd, F_DUPFD_CLOEXEC, DRIVER_FDS_END);
 
@@ -48,7 +48,7 @@ static int make_channel(struct run *run, uint64_t number, int *ours, int *theirs
 	int r = step ? run_pipe(ours, theirs, we_read) : -EINVAL;
 
 	if (r == 0) {
-		r = lift(theirs);
+		r = lift_fd(theirs);
 	}
 	if (r == 0) {
 		step->fd = *theirs;
@@ -88,18 +88,21 @@ void native_driver_launched(struct run *run)
 	close_fd(&native->driver.inside[1]);
 }
 
-static void stop_hearing(struct run *run)
+static void close_ready(struct run *run)
 {
 	struct native_cell *native = native_of(run);
 	if (native->driver.ready >= 0) {
-		/* By hand: a copy in a process that the host forked would keep it there. */
+		/*
+		 * Removed explicitly: a copy in a process that the host forked would keep it in the
+		 * set.
+		 */
 		epoll_ctl(run->epoll, EPOLL_CTL_DEL, native->driver.ready, NULL);
 		close_fd(&native->driver.ready);
 	}
 }
 
-/* As when exec fails: nothing of the program has happened. */
-static void fail(struct run *run)
+/* As when exec fails: no code of the program was executed. */
+static void fail_start(struct run *run)
 {
 	struct native_cell *native = native_of(run);
 	unsigned step = 0;
@@ -110,34 +113,35 @@ static void fail(struct run *run)
 	native_build_failed(run, step, EPIPE);
 }
 
-/* What the driver says last is still in the pipe when its death is already known. */
-void native_driver_last_words(struct run *run)
+/* The driver's last byte may still be in the pipe when its death is already known. */
+void native_driver_last_report(struct run *run)
 {
 	struct native_cell *native = native_of(run);
-	char said[2];
+	char bytes[2];
 
 	if (native->driver.state != DRIVER_ASSIGNED || native->driver.ready < 0) {
 		return;
 	}
-	bool begun = read(native->driver.ready, said, sizeof(said)) == 1 && said[0] == SAYS_BEGINS;
-	stop_hearing(run);
+	bool begun =
+		read(native->driver.ready, bytes, sizeof(bytes)) == 1 && bytes[0] == DRIVER_BEGINS;
+	close_ready(run);
 	native->driver.state = DRIVER_DONE;
 	if (!begun && native->build_errnum == 0) {
-		fail(run);
+		fail_start(run);
 	}
 }
 
-static int take_word(struct run *run, char word)
+static int take_report(struct run *run, char report)
 {
 	struct native_cell *native = native_of(run);
 	struct native_driver *driver = &native->driver;
 
-	if (driver->state == DRIVER_STARTING && word == SAYS_READY) {
+	if (driver->state == DRIVER_STARTING && report == DRIVER_IS_READY) {
 		driver->state = DRIVER_WAITING;
 		return run_held(run);
 	}
-	if (driver->state == DRIVER_ASSIGNED && word == SAYS_BEGINS) {
-		stop_hearing(run);
+	if (driver->state == DRIVER_ASSIGNED && report == DRIVER_BEGINS) {
+		close_ready(run);
 		driver->state = DRIVER_DONE;
 		run->state = RUN_RUNNING;
 		run_begun(run);
@@ -150,27 +154,27 @@ int native_on_driver(struct run *run)
 {
 	struct native_cell *native = native_of(run);
 	struct native_driver *driver = &native->driver;
-	char said[2];
+	char bytes[2];
 
 	if (driver->ready < 0) {
 		return 0;
 	}
-	ssize_t n = read(driver->ready, said, sizeof(said));
+	ssize_t n = read(driver->ready, bytes, sizeof(bytes));
 	if (n < 0) {
 		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
 	}
 	if (run->state >= RUN_ENDING) {
-		stop_hearing(run);
+		close_ready(run);
 		return 0;
 	}
-	int r = n == 1 ? take_word(run, said[0]) : -EPROTO;
+	int r = n == 1 ? take_report(run, bytes[0]) : -EPROTO;
 	if (r != -EPROTO) {
 		return r;
 	}
-	stop_hearing(run);
+	close_ready(run);
 	if (driver->state == DRIVER_ASSIGNED) {
 		driver->state = DRIVER_DONE;
-		fail(run);
+		fail_start(run);
 		native_kill(run);
 	} else {
 		run_end(run, ENDING_PROTOCOL);
@@ -187,8 +191,8 @@ int native_on_assignment(struct run *run)
 	return 0;
 }
 
-/* The driver writes the files, and has the program's limits already. */
-static bool fits(const struct spec *spec)
+/* The driver writes the files under the program's limits. */
+static bool files_fit(const struct spec *spec)
 {
 	for (size_t i = 0; i < spec->inputs_count; i++) {
 		if (spec->inputs[i].size > spec->limits.file_bytes) {
@@ -202,7 +206,7 @@ int native_driver_assign(struct run *run, const struct spec *spec)
 {
 	struct native_cell *native = native_of(run);
 	struct feed *feed = &native->driver.assignment;
-	int r = fits(spec) ? assignment_pack(spec, &feed->data, &feed->size) : -E2BIG;
+	int r = files_fit(spec) ? assignment_pack(spec, &feed->data, &feed->size) : -E2BIG;
 
 	if (r < 0) {
 		return r;

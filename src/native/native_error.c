@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Why a cell could not be built, in words: the step, the cause, the repair. */
+/* Error messages for cells that could not be built: the step, the cause, the remedy. */
 #include <errno.h>
 #include <string.h>
 
@@ -21,24 +21,24 @@ static const struct {
 	  "raise ulimit -u, or run fewer cells at once" },
 	{ STEP_INNER, EPERM, BRIG_E_HOST, "the host does not allow nested user namespaces",
 	  "see brig doctor" },
-	{ STEP_PROC, EPERM, BRIG_E_HOST, "the host does not allow a /proc of its own",
+	{ STEP_PROC, EPERM, BRIG_E_HOST, "the host does not allow the cell its own /proc",
 	  "inside a container: run it with an unmasked /proc (docker: --security-opt "
 	  "systempaths=unconfined)" },
 	{ STEP_INPUT, ENOSPC, BRIG_E_INPUT, "the input files do not fit into the cell's disk",
-	  "raise --disk or --inodes, or hand in less" },
+	  "raise --disk or --inodes, or pass fewer files" },
 	{ STEP_INPUT, EEXIST, BRIG_E_INPUT, "two input files have the same name", "rename one" },
 	{ STEP_INPUT, ENOTDIR, BRIG_E_INPUT, "an input file lies beneath another input file",
 	  "rename one" },
 	{ STEP_INPUT, ESTALE, BRIG_E_INPUT, "an input file shrank while it was copied",
-	  "hand it in again" },
+	  "pass it again" },
 	{ STEP_EXEC, ENOENT, BRIG_E_INPUT, "the program is not in the cell",
-	  "name it by its full path, or hand it in with --in" },
+	  "name it by its full path, or pass it with --in" },
 	{ STEP_EXEC, EACCES, BRIG_E_INPUT, "the program cannot be executed",
 	  "chmod +x it; policies with exec_writable false forbid programs in /sandbox" },
-	{ STEP_EXEC, ENOEXEC, BRIG_E_INPUT, "the file is no program",
+	{ STEP_EXEC, ENOEXEC, BRIG_E_INPUT, "the file is not a program",
 	  "start it with its interpreter" },
 	{ STEP_EXEC, E2BIG, BRIG_E_INPUT, "arguments and environment are too large",
-	  "hand long data in by a file or by stdin" },
+	  "pass long data in a file or by stdin" },
 };
 
 int native_build_error(const struct step *step, int errnum, struct brig_error *err)
@@ -59,7 +59,7 @@ int native_build_error(const struct step *step, int errnum, struct brig_error *e
 	if (r == 0) {
 		r = error_set(err, BRIG_E_SYSTEM, errnum, "cannot build the cell: step %s%s%s: %s",
 			      name, *thing ? " " : "", thing, strerror(errnum));
-		error_remedy(err, "brig doctor tells what this host can enforce");
+		error_remedy(err, "brig doctor shows what this host can enforce");
 	}
 	error_step(err, name);
 	return r;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* System calls that the listener reports, as events of the run. */
+/* Records system calls that the listener reports as events of the run. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -45,7 +45,7 @@ static void note_watched(struct run *run, const struct watched_call *call)
 	}
 }
 
-/* The program's own beginning is nothing that it does. */
+/* The exec that starts the program is not an action of the program. */
 static bool is_beginning(struct run *run, const struct watched_call *call)
 {
 	struct native_cell *native = native_of(run);
@@ -55,7 +55,7 @@ static bool is_beginning(struct run *run, const struct watched_call *call)
 	return first;
 }
 
-static void heard(void *user, const struct watched_call *call)
+static void on_call(void *user, const struct watched_call *call)
 {
 	struct run *run = user;
 	const struct filter_rule *rule = call->decision.rule;
@@ -65,7 +65,7 @@ static void heard(void *user, const struct watched_call *call)
 		if (monitored && !is_beginning(run, call)) {
 			note_watched(run, call);
 		}
-	} else if (call->number != SYS_sysinfo) { /* which is answered: see denials.c */
+	} else if (call->number != SYS_sysinfo) { /* it is answered: see denials.c */
 		note_call(run, call, BRIG_EVENT_CALL_DENIED,
 			  rule ? rule->reason : "not on the policy's list");
 	}
@@ -75,6 +75,6 @@ void native_note_begin(struct run *run)
 {
 	struct native_cell *native = native_of(run);
 
-	native->denials.noted = heard;
+	native->denials.noted = on_call;
 	native->denials.noted_user = run;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * SIGTERM for the program. It comes from outside of the cell: brig-init is asked which process the
- * program is, and sends a pidfd of it.
+ * SIGTERM for the program. It is sent from outside of the cell: brig-init sends a pidfd of the
+ * program on request.
  */
 #include <signal.h>
 #include <unistd.h>
@@ -14,9 +14,9 @@
 #endif
 
 /*
- * The program may have begun before brig-init's message about it is read: one that is still being
- * started is asked to end as soon as it is known to have begun. A cell that is made ahead has no
- * program while it is built, nor has a session's.
+ * The program may have begun before brig-init's message about that is read: a program that is still
+ * being started is asked to end as soon as it is known to have begun. A cell that is made ahead has
+ * no program while it is built, nor has a session's cell.
  */
 bool native_has_program(const struct run *run)
 {
@@ -25,7 +25,7 @@ bool native_has_program(const struct run *run)
 	bool starting = run->state == RUN_ASSIGNED || (run->state == RUN_SETTING_UP && !ahead);
 
 	if (native_of(run)->wire == WIRE_ENDED) {
-		return false; /* it has ended: what it left behind is killed at once */
+		return false; /* it has ended: processes that it left behind are killed at once */
 	}
 	return run->state == RUN_RUNNING || (starting && !run->options.session);
 }
@@ -33,28 +33,28 @@ bool native_has_program(const struct run *run)
 int native_ask_to_end(struct run *run)
 {
 	struct native_cell *native = native_of(run);
-	struct wire_record record = { .kind = WIRE_WHO };
+	struct wire_record record = { .kind = WIRE_GET_PROGRAM };
 
-	/* An answer that is still due, to a question of the round before, serves as well. */
-	if (native->who != WHO_UNASKED || run->state != RUN_RUNNING ||
+	/* A response that is still due for the round before serves as well. */
+	if (native->request != REQUEST_NONE || run->state != RUN_RUNNING ||
 	    native->wire != WIRE_RUNNING) {
 		return 0;
 	}
-	native->who = WHO_ASKED;
+	native->request = REQUEST_SENT;
 	return wire_send(native->cell.control, &record, NULL, 0);
 }
 
-/* The program's process group, where the kernel can do that; else the program itself. */
+/* Signals the program's process group, where the kernel can do that; else the program itself. */
 bool native_take_program(struct run *run, int pidfd)
 {
 	struct native_cell *native = native_of(run);
 
-	if (native->who != WHO_ASKED) {
+	if (native->request != REQUEST_SENT) {
 		return false;
 	}
-	/* The round that it was asked for may have ended meanwhile: then it can be asked again. */
-	native->who = run->grace_end_ns ? WHO_TOLD : WHO_UNASKED;
-	if (pidfd >= 0 && native->who == WHO_TOLD && run->state < RUN_ENDING &&
+	/* The round of the request may have ended meanwhile: then it can be requested again. */
+	native->request = run->grace_end_ns ? REQUEST_ANSWERED : REQUEST_NONE;
+	if (pidfd >= 0 && native->request == REQUEST_ANSWERED && run->state < RUN_ENDING &&
 	    syscall(SYS_pidfd_send_signal, pidfd, SIGTERM, NULL, PIDFD_SIGNAL_PROCESS_GROUP) < 0) {
 		sys_pidfd_send_signal(pidfd, SIGTERM);
 	}

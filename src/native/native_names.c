@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names that a program without a network has asked for. The cell's kernel refuses each question by
- * ICMP, and a raw socket has kept the first of these refusals (step_names): here the names are read
- * from them, at the end of a run. They are the program's own bytes, and end nothing.
+ * Names that a program without a network tried to resolve. The cell's kernel refuses each query by
+ * ICMP, and a raw socket keeps the first of these refusals (step_names). The names are read from
+ * them here, at the end of a run. The program controls these bytes, so they never end a run.
  */
 #include <linux/icmp.h>
 #include <netinet/ip.h>
@@ -17,13 +17,13 @@
 #include "net/rule.h"
 
 #define REFUSAL_BYTES 1024 /* the kernel's own are 576 */
-#define REFUSALS_MAX  64   /* more than the socket has room for */
-#define MEMINFO_COUNT 9    /* of SO_MEMINFO; the last are the drops: linux/sock_diag.h */
+#define REFUSALS_MAX  64   /* more than the socket holds */
+#define MEMINFO_COUNT 9    /* of SO_MEMINFO; the last is the number of drops: linux/sock_diag.h */
 
 static const char no_network[] = "this run has no network: name the host with --net, or in "
 				 "network.allow of the policy";
 
-/* What is behind an IP header at the start of `data`; NULL: nothing is. */
+/* The payload after an IP header at the start of `data`; NULL: none. */
 static const uint8_t *ip_payload(const uint8_t *data, size_t size, uint8_t protocol,
 				 size_t *ret_size)
 {
@@ -37,7 +37,7 @@ static const uint8_t *ip_payload(const uint8_t *data, size_t size, uint8_t proto
 	return data + head;
 }
 
-/* IP, ICMP, and the refused packet: IP, UDP to the port of names, and the question. */
+/* IP, ICMP, and the refused packet: IP, UDP to the DNS port, and the question. */
 static bool read_refusal(const uint8_t *data, size_t size, struct dns_question *ret)
 {
 	const uint8_t *at = ip_payload(data, size, IPPROTO_ICMP, &size);
@@ -66,7 +66,7 @@ static void names_note_one(struct run *run, const struct dns_question *question,
 						  .at_ns = at_ns });
 }
 
-/* Questions that the socket had no room to keep. */
+/* Counts queries for which the socket had no room. */
 static void names_note_rest(struct run *run)
 {
 	struct native_cell *native = native_of(run);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A native cell from the plan to its launch. */
+/* Prepares and launches a native cell. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 #include "native/native.h"
 
-/* The program may open /dev/stdout and its like anew: then the pipe must be its own. */
+/* The program may open /dev/stdout and the like anew: for that it must own the pipe. */
 static int give_stdio(struct run *run)
 {
 	struct native_cell *native = native_of(run);
@@ -26,7 +26,7 @@ static int give_stdio(struct run *run)
 	return 0;
 }
 
-/* It may become a session's: a socket made here is none of the cell's network. */
+/* For a cell that a session may take: a socket made here does not belong to the cell's network. */
 static int make_channel(struct run *run)
 {
 	struct native_cell *native = native_of(run);
@@ -40,7 +40,7 @@ static int make_channel(struct run *run)
 	return 0;
 }
 
-/* What a cell made ahead gets its assignment by. */
+/* The descriptors for the assignment of a cell made ahead. */
 static int make_assignment(struct run *run)
 {
 	struct native_cell *native = native_of(run);
@@ -50,7 +50,7 @@ static int make_assignment(struct run *run)
 		native->assignment = native->cell.assignment_fd = assignment_open();
 		r = native->assignment < 0 ? native->assignment : 0;
 	}
-	/* Others exec: then it would be the interpreter's. */
+	/* Other cells call exec, and the interpreter would get this descriptor. */
 	if (r == 0 && run->options.spec->cloned) {
 		r = run_make_value(&run->value);
 		native->cell.value_fd = run->value;
@@ -108,7 +108,7 @@ static struct native_cell *cell_new(struct run *run)
 		.terminal = run->out[0].terminal,
 		.root = -1,
 		.names = -1,
-		.note = { -1, -1 },
+		.report_pipe = { -1, -1 },
 		.go = { -1, -1 },
 		.assignment_fd = -1,
 		.value_fd = run->value,
@@ -178,7 +178,10 @@ static int explain_failure(struct run *run, int r, struct brig_error *err)
 {
 	struct native_cell *native = native_of(run);
 
-	/* Ours fail as well when the cell has given up: then its reason is the reason. */
+	/*
+	 * The warden's steps also fail when the cell has given up: then the cell's reason is
+	 * reported.
+	 */
 	native_last_messages(run);
 	if (!native->build_errnum) {
 		native_build_failed(run, native->cell.failed, -r);

@@ -24,7 +24,7 @@
 struct step *plan_add(struct plan *plan, enum step_kind kind)
 {
 	/*
-	 * The bound is far above any real plan; a spec that gets there is refused, see plan_make.
+	 * The bound is far above any real plan; a spec that reaches it is refused, see plan_make.
 	 */
 	if (plan->count == PLAN_STEPS_MAX) {
 		return &plan->steps[PLAN_STEPS_MAX];
@@ -44,14 +44,14 @@ const char *plan_text(struct plan *plan, const char *format, ...)
 	int n = vsnprintf(at, room, format, args);
 	va_end(args);
 	if (n < 0 || (size_t)n >= room) {
-		plan->arena_used = plan->arena_size; /* seen by plan_make */
+		plan->arena_used = plan->arena_size; /* checked by plan_make */
 		return "";
 	}
 	plan->arena_used += (size_t)n + 1;
 	return at;
 }
 
-/* Which layer asks for which namespace. */
+/* The namespace of each layer. */
 static const struct {
 	enum layer layer;
 	uint64_t flag;
@@ -66,7 +66,7 @@ static bool has(const struct spec *spec, enum layer layer)
 	return (spec->layers & LAYER_BIT(layer)) != 0;
 }
 
-/* The parent of its user namespace is its template's, where the warden is not. */
+/* The parent of its user namespace is its template's, to which the warden does not belong. */
 static bool maps_itself(const struct spec *spec)
 {
 	return spec->cloned && !spec->ranged && has(spec, LAYER_USERNS);
@@ -79,7 +79,7 @@ static void add_warden_steps(struct plan *plan)
 			    LAYER_BIT(LAYER_CGROUP_CPU);
 	bool grouped = (spec->layers & cgroups) != 0;
 
-	/* Where the child writes itself in, the group is made while the child is already busy. */
+	/* Where the child joins by itself, the group is made while the child already works. */
 	if (grouped && !spec->join_by_write) {
 		plan_add(plan, STEP_CGROUP);
 	}
@@ -130,11 +130,11 @@ static void add_init_start(struct plan *plan)
 			const char *file, *value;
 		} counts[] = {
 			/*
-			 * inotify is counted for the user who made the cell: one could use up all
+			 * inotify is counted per user of the host: one cell could use up all of it
 			 */
 			{ "/proc/sys/user/max_inotify_instances", "16" },
 			{ "/proc/sys/user/max_inotify_watches", "4096" },
-			/* the inner one is all; a second wall behind the filter */
+			/* only the inner one; a second barrier behind the filter */
 			{ "/proc/sys/user/max_user_namespaces", "1" },
 		};
 		for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
@@ -157,7 +157,10 @@ static void add_listener(struct plan *plan, uint16_t port, int type, const char 
 	step->text = address;
 }
 
-/* Each address that could be allowed is made the cell's own, each allowed port listened on. */
+/*
+ * Each address that could be allowed becomes a local address of the cell; each allowed port gets a
+ * listener.
+ */
 static void add_gate_steps(struct plan *plan)
 {
 	const struct spec *spec = plan->spec;
@@ -206,7 +209,7 @@ static void add_payload_steps(struct plan *plan)
 		inner->flags = CLONE_NEWUSER | (has(spec, LAYER_MNTNS) ? CLONE_NEWNS : 0);
 		inner->text = plan_text(plan, "1000 %u 1\n", spec->ranged ? 1u : 0u);
 	}
-	/* A driver goes there when its order has come: what is there now is not what will be. */
+	/* A driver enters /sandbox when it has its assignment, which brings the input files. */
 	plan_add(plan, STEP_WORKDIR)->path = spec->prestarted ? "/" : "/sandbox";
 	add_rlimits(plan);
 	if (has(spec, LAYER_CAPS)) {
@@ -249,7 +252,7 @@ int plan_make(const struct spec *spec, struct plan *ret, struct brig_error *err)
 {
 	struct plan plan = { .spec = spec, .arena_size = PLAN_ARENA_BYTES };
 
-	/* One more than the bound: where steps beyond it go. */
+	/* One more than the bound: steps beyond it are written there. */
 	plan.steps = calloc(PLAN_STEPS_MAX + 1, sizeof(*plan.steps));
 	plan.arena = malloc(plan.arena_size);
 	if (!plan.steps || !plan.arena) {

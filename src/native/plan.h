@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The plan: the ordered list of typed steps that builds a cell. Data, made by plan_make() from a
- * spec, printed by `brig explain`, pinned by golden tests, executed by one loop (steps.h).
+ * The plan: the ordered list of typed steps that builds a cell. It is data: made by plan_make()
+ * from a spec, printed by `brig explain`, fixed by golden tests, executed by one loop
+ * (cell_execute.c).
  */
 #ifndef BRIG_NATIVE_PLAN_H
 #define BRIG_NATIVE_PLAN_H
@@ -13,7 +14,7 @@
 #include "base/error.h"
 #include "run/spec.h"
 
-/* Who carries a step out. */
+/* The process that carries out a step. */
 enum actor {
 	ACTOR_WARDEN,  /* brig itself, on the host */
 	ACTOR_INIT,    /* the cell's pid 1, while it sets up */
@@ -87,10 +88,39 @@ enum step_kind {
 	STEP_KINDS,
 };
 
+/*
+ * The kinds share their fields, so that a plan can be packed, printed and searched without a case
+ * for each. `path` is the target, relative to the new root, and `fd` is -1, except:
+ *
+ *   CLONE, INNER     flags: CLONE_NEW*; INNER also text: the line of both id maps
+ *   IDMAP            text: the uid map; path: the gid map; value: 1: deny setgroups first
+ *   SELFMAP          text: the line of both id maps
+ *   BECOME           value: 1: setgroups is allowed
+ *   COUNTS           path: the file on the host; text: its content
+ *   ROOT             size, value: bytes and inodes; text, path: the same as text
+ *   OVERLAY, PROC    text: options of the mount; OVERLAY: path may be one of the host
+ *   DIR, FILE, INPUT value: the mode; FILE and INPUT also data, size; INPUT also fd: the source
+ *   LINK             text: the link's target
+ *   BIND, DEVICE     text: the source on the host; flags: MOUNT_ATTR_*
+ *   DEVICES          fd: the mount; flags: its attributes; text, value: shm and its attributes
+ *   WRITABLE         flags: MOUNT_ATTR_*
+ *   MOUNT            text: the source; fd: it, or its clone if value is 1; flags: MOUNT_ATTR_*
+ *   ROUTE            data: struct net_prefix; text: the same as text
+ *   LISTEN           value: the port; flags: the type of the socket; text: the address, or NULL
+ *   GATE             fd: the gate's socket
+ *   HOSTNAME         text: the name
+ *   SEAL             value: 1: drop capabilities
+ *   USER             value: the id
+ *   WORKDIR, EXEC    path: as the program sees it
+ *   RLIMIT           text: the name; flags: the resource; value: the limit
+ *   LANDLOCK         value: the ABI
+ *   SECCOMP          data, size: the instructions and their number; value: 1: with a listener
+ *   VALUE, CHANNEL   value: the number of the descriptor; CHANNEL also fd: the pipe
+ */
 struct step {
 	enum step_kind kind;
-	const char *path; /* target, relative to the new root; or what the kind says */
-	const char *text; /* source path, link text, value: what the kind says */
+	const char *path;
+	const char *text;
 	const void *data;
 	uint64_t size;
 	uint64_t value;
@@ -101,11 +131,11 @@ struct step {
 #define PLAN_STEPS_MAX 512
 
 /*
- * Where a driver finds its pipes. Above the numbers that interpreters take for themselves at their
- * start: a program's files have the numbers that they would have without them.
+ * The descriptors of a driver's pipes. They are above the numbers that interpreters use at their
+ * start, so that a program's files get the same numbers as without a driver.
  */
-#define DRIVER_ASSIGNMENT_FD 30 /* its order, to read */
-#define DRIVER_READY_FD      31 /* how far it is, to write */
+#define DRIVER_ASSIGNMENT_FD 30 /* its assignment, to read */
+#define DRIVER_READY_FD      31 /* its reports, to write */
 #define DRIVER_FDS_END       32
 
 struct plan {

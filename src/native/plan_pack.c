@@ -13,7 +13,7 @@
 #include "base/cleanup.h"
 #include "base/memfile.h"
 
-struct head {
+struct plan_head {
 	uint64_t size;
 	uint64_t count;
 	uint64_t layers;
@@ -43,7 +43,7 @@ static uint64_t text_size(const char *text)
 	return text ? aligned(strlen(text) + 1) : 0;
 }
 
-static uint64_t put(char *block, uint64_t *at, const void *data, uint64_t size)
+static uint64_t put_bytes(char *block, uint64_t *at, const void *data, uint64_t size)
 {
 	uint64_t where = *at;
 
@@ -62,9 +62,9 @@ static uint64_t texts_size(const char *const *list)
 	return size;
 }
 
-static void fill(char *block, uint64_t size, const struct plan *plan)
+static void fill_block(char *block, uint64_t size, const struct plan *plan)
 {
-	struct head head = {
+	struct plan_head head = {
 		.size = size,
 		.count = plan->count,
 		.layers = plan->spec->layers,
@@ -83,25 +83,25 @@ static void fill(char *block, uint64_t size, const struct plan *plan)
 		const struct step *from = &plan->steps[i];
 		struct step to = *from;
 		if (from->path) {
-			to.path = (const char *)(uintptr_t)put(block, &at, from->path,
-							       strlen(from->path) + 1);
+			to.path = (const char *)(uintptr_t)put_bytes(block, &at, from->path,
+								     strlen(from->path) + 1);
 		}
 		if (from->text) {
-			to.text = (const char *)(uintptr_t)put(block, &at, from->text,
-							       strlen(from->text) + 1);
+			to.text = (const char *)(uintptr_t)put_bytes(block, &at, from->text,
+								     strlen(from->text) + 1);
 		}
 		if (from->data) {
-			to.data = (const void *)(uintptr_t)put(block, &at, from->data,
-							       data_size(from));
+			to.data = (const void *)(uintptr_t)put_bytes(block, &at, from->data,
+								     data_size(from));
 		}
-		to.fd = -1; /* every clone is handed its own */
+		to.fd = -1; /* every clone receives its own */
 		steps[i] = to;
 	}
 }
 
 int plan_pack(const struct plan *plan)
 {
-	uint64_t size = sizeof(struct head) + plan->count * sizeof(struct step);
+	uint64_t size = sizeof(struct plan_head) + plan->count * sizeof(struct step);
 
 	for (unsigned i = 0; i < plan->count; i++) {
 		const struct step *step = &plan->steps[i];
@@ -115,14 +115,14 @@ int plan_pack(const struct plan *plan)
 	if (block == MAP_FAILED) {
 		return -errno;
 	}
-	fill(block, size, plan);
+	fill_block(block, size, plan);
 	munmap(block, size);
 	int r = memfile_seal(fd);
 	return r < 0 ? r : TAKE_FD(fd);
 }
 
-/* Turns one offset into a pointer; `need` bytes must be there, or a whole text when it is 0. */
-static bool point(char *block, uint64_t size, const void **pointer, uint64_t need)
+/* Turns one offset into a pointer; `need` bytes must follow, or a whole text when it is 0. */
+static bool make_pointer(char *block, uint64_t size, const void **pointer, uint64_t need)
 {
 	uint64_t at = (uintptr_t)*pointer;
 
@@ -141,8 +141,8 @@ static bool unpack_step(char *block, uint64_t size, struct step *step)
 	const void *path = step->path, *text = step->text, *data = step->data;
 
 	if ((unsigned)step->kind >= STEP_KINDS || (data && step->size > size) ||
-	    !point(block, size, &path, 0) || !point(block, size, &text, 0) ||
-	    (data && !point(block, size, &data, data_size(step)))) {
+	    !make_pointer(block, size, &path, 0) || !make_pointer(block, size, &text, 0) ||
+	    (data && !make_pointer(block, size, &data, data_size(step)))) {
 		return false;
 	}
 	step->path = path;
@@ -155,7 +155,7 @@ int plan_unpack(void *bytes, size_t size, struct plan *ret, struct plan_sizes *s
 		struct spec *spec)
 {
 	char *block = bytes;
-	struct head head;
+	struct plan_head head;
 
 	if (size < sizeof(head)) {
 		return -EPROTO;

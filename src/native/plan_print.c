@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The plan for people and for programs. The same spec prints the same text on every host and in
- * every run: ids and descriptors, which change from run to run, are told in words.
+ * Prints the plan for people and for programs. The same spec prints the same text on every host and
+ * in every run: ids and descriptors, which change from run to run, are described in words.
  */
 #include <inttypes.h>
 #include <linux/mount.h>
@@ -39,7 +39,7 @@ static void add_size(struct buf *out, uint64_t bytes)
 	buf_adds(out, unit_format(UNIT_BYTES, bytes, text, sizeof(text)));
 }
 
-static void say_namespaces(const struct plan *plan, const struct step *step, struct buf *out)
+static void print_namespaces(const struct plan *plan, const struct step *step, struct buf *out)
 {
 	const char *blank = "";
 
@@ -52,43 +52,43 @@ static void say_namespaces(const struct plan *plan, const struct step *step, str
 	}
 }
 
-static void say_idmap(const struct plan *plan, const struct step *step, struct buf *out)
+static void print_idmap(const struct plan *plan, const struct step *step, struct buf *out)
 {
 	(void)step;
 	buf_adds(out, plan->spec->ranged ? "0-1 are two ids that no other cell has"
 					 : "0 is the caller's id");
 }
 
-static void say_root(const struct plan *plan, const struct step *step, struct buf *out)
+static void print_root(const struct plan *plan, const struct step *step, struct buf *out)
 {
 	(void)plan;
 	add_size(out, step->size);
 	buf_addf(out, ", %" PRIu64 " inodes", step->value);
 }
 
-/* A name within the new root. */
-static void say_path(const struct plan *plan, const struct step *step, struct buf *out)
+/* A path within the new root. */
+static void print_path(const struct plan *plan, const struct step *step, struct buf *out)
 {
 	(void)plan;
 	buf_addf(out, "%s%s", step->path && step->path[0] == '/' ? "" : "/",
 		 step->path ? step->path : "");
 }
 
-static void say_dir(const struct plan *plan, const struct step *step, struct buf *out)
+static void print_dir(const struct plan *plan, const struct step *step, struct buf *out)
 {
-	say_path(plan, step, out);
+	print_path(plan, step, out);
 	buf_addf(out, " %04" PRIo64, step->value);
 }
 
-static void say_link(const struct plan *plan, const struct step *step, struct buf *out)
+static void print_link(const struct plan *plan, const struct step *step, struct buf *out)
 {
-	say_path(plan, step, out);
+	print_path(plan, step, out);
 	buf_addf(out, " -> %s", step->text);
 }
 
-static void say_file(const struct plan *plan, const struct step *step, struct buf *out)
+static void print_file(const struct plan *plan, const struct step *step, struct buf *out)
 {
-	say_path(plan, step, out);
+	print_path(plan, step, out);
 	if (step->size) {
 		buf_addf(out, " (%" PRIu64 " bytes)", step->size);
 	}
@@ -97,49 +97,49 @@ static void say_file(const struct plan *plan, const struct step *step, struct bu
 	}
 }
 
-static void say_input(const struct plan *plan, const struct step *step, struct buf *out)
+static void print_input(const struct plan *plan, const struct step *step, struct buf *out)
 {
 	(void)plan;
 	buf_addf(out, "/sandbox/%s (%" PRIu64 " bytes)", step->path, step->size);
 }
 
-static void say_mount(const struct plan *plan, const struct step *step, struct buf *out)
+static void print_mount(const struct plan *plan, const struct step *step, struct buf *out)
 {
-	say_path(plan, step, out);
+	print_path(plan, step, out);
 	buf_adds(out, step->flags & MOUNT_ATTR_RDONLY ? " ro" : " rw");
 }
 
-static void say_writable(const struct plan *plan, const struct step *step, struct buf *out)
+static void print_writable(const struct plan *plan, const struct step *step, struct buf *out)
 {
-	say_path(plan, step, out);
+	print_path(plan, step, out);
 	buf_adds(out, step->flags & MOUNT_ATTR_NOEXEC ? " noexec" : "");
 }
 
-static void say_text(const struct plan *plan, const struct step *step, struct buf *out)
+static void print_text(const struct plan *plan, const struct step *step, struct buf *out)
 {
 	(void)plan;
 	buf_adds(out, step->text);
 }
 
-static void say_user(const struct plan *plan, const struct step *step, struct buf *out)
+static void print_user(const struct plan *plan, const struct step *step, struct buf *out)
 {
 	(void)plan;
 	buf_addf(out, "id %" PRIu64 " of the set-up namespace", step->value);
 }
 
-static void say_inner(const struct plan *plan, const struct step *step, struct buf *out)
+static void print_inner(const struct plan *plan, const struct step *step, struct buf *out)
 {
-	say_namespaces(plan, step, out);
+	print_namespaces(plan, step, out);
 	buf_adds(out, "; id 1000");
 }
 
-static void say_workdir(const struct plan *plan, const struct step *step, struct buf *out)
+static void print_workdir(const struct plan *plan, const struct step *step, struct buf *out)
 {
 	(void)plan;
 	buf_adds(out, step->path);
 }
 
-static void say_rlimit(const struct plan *plan, const struct step *step, struct buf *out)
+static void print_rlimit(const struct plan *plan, const struct step *step, struct buf *out)
 {
 	bool bytes = step->flags == RLIMIT_FSIZE || step->flags == RLIMIT_DATA ||
 		     step->flags == RLIMIT_STACK || step->flags == RLIMIT_MEMLOCK;
@@ -153,20 +153,20 @@ static void say_rlimit(const struct plan *plan, const struct step *step, struct 
 	}
 }
 
-static void say_landlock(const struct plan *plan, const struct step *step, struct buf *out)
+static void print_landlock(const struct plan *plan, const struct step *step, struct buf *out)
 {
 	(void)plan;
 	buf_addf(out, "ABI %" PRIu64, step->value);
 }
 
-static void say_seccomp(const struct plan *plan, const struct step *step, struct buf *out)
+static void print_seccomp(const struct plan *plan, const struct step *step, struct buf *out)
 {
 	(void)plan;
 	buf_addf(out, "%" PRIu64 " instructions%s", step->size,
 		 step->value ? ", refusals are recorded" : "");
 }
 
-static void say_exec(const struct plan *plan, const struct step *step, struct buf *out)
+static void print_exec(const struct plan *plan, const struct step *step, struct buf *out)
 {
 	const char *blank = "";
 
@@ -178,34 +178,39 @@ static void say_exec(const struct plan *plan, const struct step *step, struct bu
 	}
 }
 
-static void say_port(const struct plan *plan, const struct step *step, struct buf *out)
+static void print_port(const struct plan *plan, const struct step *step, struct buf *out)
 {
 	(void)plan;
 	buf_addf(out, "%s %s%s%" PRIu64, step->flags == SOCK_DGRAM ? "udp" : "tcp",
 		 step->text ? step->text : "", step->text ? " " : "", step->value);
 }
 
-/* What a step is about, by kind; NULL: its name says all. */
-static void (*const say[STEP_KINDS])(const struct plan *, const struct step *, struct buf *) = {
-	[STEP_CLONE] = say_namespaces,  [STEP_IDMAP] = say_idmap,       [STEP_ROOT] = say_root,
-	[STEP_OVERLAY] = say_path,      [STEP_DIR] = say_dir,           [STEP_LINK] = say_link,
-	[STEP_FILE] = say_file,         [STEP_BIND] = say_text,         [STEP_DEVICE] = say_text,
-	[STEP_PROC] = say_text,         [STEP_WRITABLE] = say_writable, [STEP_INPUT] = say_input,
-	[STEP_MOUNT] = say_mount,       [STEP_HOSTNAME] = say_text,     [STEP_USER] = say_user,
-	[STEP_INNER] = say_inner,       [STEP_WORKDIR] = say_workdir,   [STEP_RLIMIT] = say_rlimit,
-	[STEP_LANDLOCK] = say_landlock, [STEP_SECCOMP] = say_seccomp,   [STEP_EXEC] = say_exec,
-	[STEP_ROUTE] = say_text,        [STEP_LISTEN] = say_port,
+/* Prints the details of a step, by kind; NULL: its name suffices. */
+static void (*const printers[STEP_KINDS])(const struct plan *, const struct step *,
+					  struct buf *) = {
+	[STEP_CLONE] = print_namespaces,  [STEP_IDMAP] = print_idmap,
+	[STEP_ROOT] = print_root,         [STEP_OVERLAY] = print_path,
+	[STEP_DIR] = print_dir,           [STEP_LINK] = print_link,
+	[STEP_FILE] = print_file,         [STEP_BIND] = print_text,
+	[STEP_DEVICE] = print_text,       [STEP_PROC] = print_text,
+	[STEP_WRITABLE] = print_writable, [STEP_INPUT] = print_input,
+	[STEP_MOUNT] = print_mount,       [STEP_HOSTNAME] = print_text,
+	[STEP_USER] = print_user,         [STEP_INNER] = print_inner,
+	[STEP_WORKDIR] = print_workdir,   [STEP_RLIMIT] = print_rlimit,
+	[STEP_LANDLOCK] = print_landlock, [STEP_SECCOMP] = print_seccomp,
+	[STEP_EXEC] = print_exec,         [STEP_ROUTE] = print_text,
+	[STEP_LISTEN] = print_port,
 };
 
 static void describe(const struct plan *plan, const struct step *step, struct buf *out)
 {
-	if (say[step->kind]) {
-		say[step->kind](plan, step, out);
+	if (printers[step->kind]) {
+		printers[step->kind](plan, step, out);
 	}
 }
 
-/* Words of a command line may hold anything; a line of the plan stays one line. */
-static void tidy(struct buf *text)
+/* Arguments may contain any bytes; a line of the plan stays one line. */
+static void replace_controls(struct buf *text)
 {
 	for (size_t i = 0; i < text->size; i++) {
 		unsigned char c = (unsigned char)text->data[i];
@@ -223,7 +228,7 @@ void plan_print(const struct plan *plan, const uint64_t *took_ns, struct buf *ou
 		struct buf what = { 0 };
 
 		describe(plan, step, &what);
-		tidy(&what);
+		replace_controls(&what);
 		if (took_ns) {
 			buf_addf(out, "%8.1f us ", (double)took_ns[i] / 1000.0);
 		}

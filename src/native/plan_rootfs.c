@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The root of a cell: one tmpfs, so that one quota covers every writable place; on it the
- * closure's directories (read-only), a made-up /etc, five devices, an own /proc, and /sandbox,
- * /tmp and /dev/shm as the only places that can be written.
+ * The root of a cell: one tmpfs, so that one quota covers every writable place; on it the closure's
+ * directories (read-only), a generated /etc, five devices, a separate /proc, and /sandbox, /tmp and
+ * /dev/shm as the only writable places.
  */
 #include "native/plan_rootfs.h"
 
@@ -14,7 +14,7 @@
 
 #define PAGE_BYTES 4096u
 
-static bool made(const struct plan *plan, const char *path, size_t length)
+static bool is_made(const struct plan *plan, const char *path, size_t length)
 {
 	for (unsigned i = 0; i < plan->count; i++) {
 		const struct step *step = &plan->steps[i];
@@ -28,19 +28,19 @@ static bool made(const struct plan *plan, const char *path, size_t length)
 
 static void add_dir(struct plan *plan, const char *path, uint64_t mode)
 {
-	if (!made(plan, path, strlen(path))) {
+	if (!is_made(plan, path, strlen(path))) {
 		struct step *step = plan_add(plan, STEP_DIR);
 		step->path = path;
 		step->value = mode;
 	}
 }
 
-/* Directories on the way to `path` (relative) that are not there yet. */
+/* Adds the missing parent directories of `path` (relative). */
 static void add_parents(struct plan *plan, const char *path)
 {
 	for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
 		size_t length = (size_t)(slash - path);
-		if (!made(plan, path, length)) {
+		if (!is_made(plan, path, length)) {
 			struct step *step = plan_add(plan, STEP_DIR);
 			step->path = plan_text(plan, "%.*s", (int)length, path);
 			step->value = 0755;
@@ -80,9 +80,9 @@ static size_t top_length(const char *path)
 }
 
 /*
- * An overlay laid over each top directory that the closure takes from, in the set-up's own mount
- * namespace: what is bound from there afterwards has inodes of this cell alone, so locks, leases
- * and inotify watches on shared files meet nobody else's (threat-model.md: L1, L2).
+ * An overlay over each top directory that the closure uses, in the set-up's own mount namespace:
+ * directories bound from there afterwards have inodes of this cell alone, so locks, leases and
+ * inotify watches on shared files are not shared with other cells (threat-model.md: L1, L2).
  */
 static void add_overlays(struct plan *plan)
 {
@@ -157,7 +157,8 @@ static void add_host_devices(struct plan *plan)
 		bind->text = devices[i].host;
 		bind->path = devices[i].path;
 		/*
-		 * Read-only is about the node, its times and mode: the device is written as ever.
+		 * Read-only concerns the node, its times and mode: the device can be written as
+		 * usual.
 		 */
 		bind->flags = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC;
 	}
@@ -186,7 +187,7 @@ static void add_devices(struct plan *plan)
 	step->value = MOUNT_ATTR_NODEV | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC;
 }
 
-/* Where programs look for the authorities that they trust. */
+/* The file in which programs look for trusted authorities. */
 static void add_certificates(struct plan *plan)
 {
 	add_parents(plan, &SPEC_CERTIFICATES[1]);
@@ -199,7 +200,7 @@ static void add_certificates(struct plan *plan)
 	bind->flags = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC;
 }
 
-/* The same, where the gate speaks for some hosts: only this cell's programs trust it. */
+/* The same, where the gate terminates TLS for some hosts: only this cell's programs trust it. */
 static void add_authority(struct plan *plan)
 {
 	const struct spec *spec = plan->spec;
@@ -224,13 +225,14 @@ static void add_etc(struct plan *plan)
 	add_file(plan, "etc/hosts", "127.0.0.1 localhost brig\n::1 localhost\n");
 	bool gated = plan->spec->gate_ports_count > 0;
 	/*
-	 * Without a gate nobody is there, which the kernel says at once; the warden hears who was
-	 * asked for (run_names.c). "files" at the end makes of it a name that does not exist.
+	 * Without a gate there is no resolver, which the kernel reports at once; the warden reads
+	 * the names of the queries (native_names.c). With "files" at the end such a name counts as
+	 * not found.
 	 */
 	add_file(plan, "etc/nsswitch.conf",
 		 gated ? "passwd: files\ngroup: files\nhosts: files dns\n"
 		       : "passwd: files\ngroup: files\nhosts: files dns files\n");
-	/* It answers at once or not at all: once is enough. */
+	/* The resolver answers at once or not at all: one attempt is enough. */
 	add_file(plan, "etc/resolv.conf",
 		 gated ? "nameserver " GATE_RESOLVER "\noptions attempts:1\n"
 		       : "nameserver " GATE_RESOLVER "\noptions attempts:1 timeout:1\n");
@@ -240,7 +242,7 @@ static void add_etc(struct plan *plan)
 		add_certificates(plan);
 	}
 	add_file(plan, "etc/hostname", "brig\n");
-	/* There is no sysfs; programs that size thread pools ask these three. */
+	/* There is no sysfs; programs that size thread pools read these three. */
 	add_file(plan, "sys/devices/system/cpu/online", range);
 	add_file(plan, "sys/devices/system/cpu/possible", range);
 	add_file(plan, "sys/devices/system/cpu/present", range);
@@ -282,10 +284,7 @@ static void add_mounts(struct plan *plan)
 			      (mount->writable ? 0 : MOUNT_ATTR_RDONLY) |
 			      (mount->writable && !spec->exec_writable ? MOUNT_ATTR_NOEXEC : 0);
 		if (!mount->writable && (spec->layers & LAYER_BIT(LAYER_OVERLAY))) {
-			/*
-			 * Sockets of the host that lie there cannot be reached through an
-			 * overlay.
-			 */
+			/* Sockets of the host in it cannot be reached through an overlay. */
 			struct step *cover = plan_add(plan, STEP_OVERLAY);
 			cover->path = path;
 			cover->text = plan_text(plan, "lowerdir=proc:%s", path);
@@ -293,7 +292,7 @@ static void add_mounts(struct plan *plan)
 	}
 }
 
-/* What the skeleton takes of the tmpfs, so that the program's quota is what the policy says. */
+/* Adds the skeleton's use of the tmpfs, so that the program gets the whole quota of the policy. */
 static void size_root(struct plan *plan, unsigned root)
 {
 	uint64_t pages = 1, inodes = 1;
@@ -307,7 +306,7 @@ static void size_root(struct plan *plan, unsigned root)
 			pages += (step->size + PAGE_BYTES - 1) / PAGE_BYTES;
 		}
 		if (step->kind == STEP_LINK && strlen(step->text) >= 128) {
-			pages++; /* short links live in the inode */
+			pages++; /* short links are stored in the inode */
 		}
 	}
 	const struct brig_limits *limits = &plan->spec->limits;
@@ -329,7 +328,7 @@ void plan_rootfs(struct plan *plan)
 	plan_add(plan, STEP_ROOT);
 	add_dir(plan, "proc", 0555);
 	add_dir(plan, "mnt", 0755);
-	/* Before the overlays: these are looked up again on the host's own tree. */
+	/* Before the overlays: mounts are looked up again on the host's own tree. */
 	add_mounts(plan);
 	if (spec->layers & LAYER_BIT(LAYER_OVERLAY)) {
 		add_overlays(plan);
@@ -346,7 +345,7 @@ void plan_rootfs(struct plan *plan)
 	add_writable(plan, "sandbox", 0700, spec->exec_writable);
 	add_dir(plan, "sandbox/out", 0700);
 	add_writable(plan, "tmp", 01777, spec->exec_writable);
-	/* From here on what is written is the cell's own, and charged to it. */
+	/* From here on written data belongs to the cell, and is charged to it. */
 	if (spec->join_by_write) {
 		plan_add(plan, STEP_JOIN);
 	}

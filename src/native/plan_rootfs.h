@@ -6,7 +6,7 @@
 #include "native/plan.h"
 
 struct step *plan_add(struct plan *plan, enum step_kind kind);
-/* A text in the plan's arena. */
+/* Makes a text in the plan's arena. */
 const char *plan_text(struct plan *plan, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 

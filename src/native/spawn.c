@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How the payload process comes to be, and to exec.
+ * Starts the payload process, up to its exec.
  *
- * It is spawned with a descriptor table shared with brig-init: so its seccomp listener is in our
- * table too, and we can hand it to the warden although the payload's filter may forbid it to send
- * anything. While it drops what it has, brig-init gives up its own privileges beside it; the
- * program's first instruction comes only after both are done:
+ * It shares its descriptor table with brig-init at first: so its seccomp listener is in our table
+ * too, and we can send it to the warden although the payload's filter may forbid it to send
+ * anything. While it drops its privileges, brig-init gives up its own; the program's first
+ * instruction comes only after both are done:
  *
  *	payload                            brig-init
  *	  session ... seccomp                init.seal
- *	  note: listener is fd N     --->    sends it to the warden
- *	  note: ready                --->    takes a descriptor table of its own
- *	  waits                      <---    go; in a cell made ahead it is the warden who says so
+ *	  report: listener is fd N   --->    sends it to the warden
+ *	  report: ready              --->    unshares the descriptor table
+ *	  waits                      <---    go (in a cell made ahead the warden sends it)
  *	  exec: its end closes       --->    end of file: the program runs
  */
 #include <errno.h>
@@ -27,7 +27,7 @@
 
 _Noreturn void payload_die(struct cell *cell, int errnum)
 {
-	init_note_write(cell->note[1], INIT_NOTE_FAILED, cell->failed, errnum);
+	payload_report_write(cell->report_pipe[1], PAYLOAD_REPORT_FAILED, cell->failed, errnum);
 	_exit(127);
 }
 
@@ -35,14 +35,14 @@ static _Noreturn void payload_main(struct cell *cell)
 {
 	int r = cell_execute(cell, ACTOR_PAYLOAD);
 
-	/* Only a failure comes back: the last step is exec. */
+	/* Returns only on failure: the last step is exec. */
 	payload_die(cell, -r);
 }
 
 /*
- * The limit on open files is in force before the last walls are: what they open (two at a time, and
- * the listener) must find numbers below the least limit there is. So the pipes go above it. On a
- * host that has no numbers there, they stay where they are.
+ * The limit on open files applies before the last steps, whose descriptors (two at a time, and the
+ * listener) need numbers below the lowest possible limit. So the pipes are moved above it. On a
+ * host without numbers there, they stay where they are.
  */
 static int make_room(int *fd)
 {
@@ -51,7 +51,10 @@ static int make_room(int *fd)
 	if (above < 0) {
 		return errno == EINVAL || errno == EMFILE ? init_lift(fd) : -errno;
 	}
-	/* The copy below 3 stays: a number left free there would be taken, then lost to stdio. */
+	/*
+	 * A descriptor below 3 stays open: its number would be reused, and then overwritten by
+	 * stdio.
+	 */
 	if (*fd > 2) {
 		close(*fd);
 	}
@@ -62,13 +65,14 @@ static int make_room(int *fd)
 int step_spawn(struct cell *cell, const struct step *step)
 {
 	(void)step;
-	/* Pipes: a socket would be one of the cell's network, for the program to see. */
-	if (pipe2(cell->note, O_CLOEXEC) < 0 ||
+	/* Pipes: a socket would belong to the cell's network, where the program could see it. */
+	if (pipe2(cell->report_pipe, O_CLOEXEC) < 0 ||
 	    (cell->go[0] < 0 && pipe2(cell->go, O_CLOEXEC) < 0)) {
 		return -errno;
 	}
-	int *ends[] = { &cell->note[0],       &cell->note[1],  &cell->go[0],     &cell->go[1],
-			&cell->assignment_fd, &cell->value_fd, &cell->channel_fd };
+	int *ends[] = { &cell->report_pipe[0], &cell->report_pipe[1], &cell->go[0],
+			&cell->go[1],          &cell->assignment_fd,  &cell->value_fd,
+			&cell->channel_fd };
 	int r = 0;
 	for (size_t i = 0; i < ARRAY_SIZE(ends) && r == 0; i++) {
 		r = *ends[i] < 0 ? 0 : make_room(ends[i]);
@@ -88,12 +92,12 @@ int step_spawn(struct cell *cell, const struct step *step)
 	return 0;
 }
 
-/* The payload's side: everything is dropped; waits until brig-init is sealed as well. */
+/* The payload's side: all privileges are dropped; waits until brig-init is sealed as well. */
 int step_go(struct cell *cell, const struct step *step)
 {
 	struct init_go go;
 	ssize_t n;
-	int r = init_note_write(cell->note[1], INIT_NOTE_READY, 0, 0);
+	int r = payload_report_write(cell->report_pipe[1], PAYLOAD_REPORT_READY, 0, 0);
 
 	(void)step;
 	if (r < 0) {
@@ -105,7 +109,7 @@ int step_go(struct cell *cell, const struct step *step)
 	if (n != sizeof(go)) {
 		return -ECANCELED;
 	}
-	/* Of what a cell made ahead could give, what is wanted of this one stays. */
+	/* A cell made ahead has both descriptors; only the one that the request needs stays. */
 	if (go.wants == INIT_WANTS_CHANNEL && cell->channel_fd >= 0) {
 		close_fd(&cell->value_fd);
 		cell->value_fd = TAKE_FD(cell->channel_fd);
@@ -116,11 +120,14 @@ int step_go(struct cell *cell, const struct step *step)
 	return 0;
 }
 
-/* The next note, checked; 0: the payload's end has closed; -errno. A dead warden ends the wait. */
-static int next_note(struct cell *cell, enum init_note_state *state, struct init_note *note)
+/*
+ * The next report, checked; 0: the payload's end has closed; -errno. A dead warden ends the wait.
+ */
+static int next_report(struct cell *cell, enum payload_report_state *state,
+		       struct payload_report *report)
 {
 	struct pollfd ready[3] = {
-		{ .fd = cell->note[0], .events = POLLIN },
+		{ .fd = cell->report_pipe[0], .events = POLLIN },
 		{ .fd = cell->control, .events = POLLIN },
 		{ .fd = cell->payload_pidfd, .events = POLLIN },
 	};
@@ -131,29 +138,29 @@ static int next_note(struct cell *cell, enum init_note_state *state, struct init
 		}
 	}
 	if (ready[0].revents) {
-		int r = init_note_read(cell->note[0], note);
-		int checked = r == 1 ? init_note_check(state, note, cell->plan->count) : 0;
+		int r = payload_report_read(cell->report_pipe[0], report);
+		int checked = r == 1 ? payload_report_check(state, report, cell->plan->count) : 0;
 		return checked < 0 ? checked : r;
 	}
-	/* Gone: the warden, or the payload without a word. */
+	/* The warden is gone, or the payload without a report. */
 	return ready[1].revents ? -ECANCELED : -ECHILD;
 }
 
-static int take_note(struct cell *cell, const struct init_note *note)
+static int take_report(struct cell *cell, const struct payload_report *report)
 {
 	struct wire_record record = { .kind = WIRE_LISTENER };
-	int listener = (int)note->value;
+	int listener = (int)report->value;
 	int r;
 
-	switch (note->kind) {
-	case INIT_NOTE_FAILED:
-		init_die(cell, note->value, note->errnum);
-	case INIT_NOTE_LISTENER:
-		record.value = (uint32_t)note->errnum;
+	switch (report->kind) {
+	case PAYLOAD_REPORT_FAILED:
+		init_die(cell, report->value, report->errnum);
+	case PAYLOAD_REPORT_LISTENER:
+		record.value = (uint32_t)report->errnum;
 		r = wire_send(cell->control, &record, &listener, 1);
-		close(listener); /* the warden's alone from here on */
+		close(listener); /* only the warden has it from here on */
 		return r;
-	case INIT_NOTE_READY:
+	case PAYLOAD_REPORT_READY:
 		return 1;
 	default:
 		return -EPROTO;
@@ -162,25 +169,25 @@ static int take_note(struct cell *cell, const struct init_note *note)
 
 int step_ready(struct cell *cell, const struct step *step)
 {
-	enum init_note_state state = INIT_NOTES_NONE;
-	struct init_note note = { 0 };
+	enum payload_report_state state = PAYLOAD_REPORTS_NONE;
+	struct payload_report report = { 0 };
 	int r = 0;
 
 	(void)step;
 	while (r == 0) {
-		r = next_note(cell, &state, &note);
-		r = r == 1 ? take_note(cell, &note) : r < 0 ? r : -ECHILD;
+		r = next_report(cell, &state, &report);
+		r = r == 1 ? take_report(cell, &report) : r < 0 ? r : -ECHILD;
 	}
 	return r < 0 ? r : 0;
 }
 
-/* From here on the tables are two: closing its ends in ours leaves it the only holder. */
-static int part_tables(struct cell *cell)
+/* Separates the tables: when we close the payload's ends, only the payload has them. */
+static int unshare_table(struct cell *cell)
 {
 	if (unshare(CLONE_FILES) < 0) {
 		return -errno;
 	}
-	close_fd(&cell->note[1]);
+	close_fd(&cell->report_pipe[1]);
 	close_fd(&cell->go[0]);
 	close_fd(&cell->assignment_fd);
 	close_fd(&cell->value_fd);
@@ -188,8 +195,8 @@ static int part_tables(struct cell *cell)
 	return 0;
 }
 
-/* Keeps these two, which are above 2. */
-static int close_but(int a, int b)
+/* Closes all but these two, which are above 2. */
+static int close_except(int a, int b)
 {
 	unsigned low = (unsigned)(a < b ? a : b), high = (unsigned)(a < b ? b : a);
 	int r = sys_close_range(0, low - 1, 0);
@@ -201,34 +208,34 @@ static int close_but(int a, int b)
 }
 
 /*
- * A cell made ahead is sealed on both sides. From here on it is the warden who says go, to the
- * payload itself; we only pass on what becomes of it.
+ * A cell made ahead is sealed on both sides. From here on the warden sends the start message to the
+ * payload itself; brig-init only passes on how it ends.
  */
 int step_hold(struct cell *cell, const struct step *step)
 {
 	struct wire_record record = { .kind = WIRE_HELD };
 	struct sched_param same = { 0 };
-	int r = part_tables(cell);
+	int r = unshare_table(cell);
 
 	(void)step;
-	/* The end of the notes tells of the payload's own end too. */
+	/* The end of file on the reports also shows the payload's own end. */
 	if (r == 0) {
-		r = close_but(cell->control, cell->note[0]);
+		r = close_except(cell->control, cell->report_pipe[0]);
 		cell->payload_pidfd = -1;
 	}
 	/*
-	 * To pass on, and to die, is not urgent: with this we wait until those who work go to
-	 * sleep, the warden and the program, rather than interrupt them.
+	 * Passing on the status, and dying, is not urgent: with this policy brig-init waits until
+	 * the warden and the program sleep, rather than interrupt them.
 	 */
 	sched_setscheduler(0, SCHED_BATCH, &same);
 	return r < 0 ? r : wire_send(cell->control, &record, NULL, 0);
 }
 
-static int say_go(struct cell *cell)
+static int send_go(struct cell *cell)
 {
 	struct init_go go = { .wants =
 				      cell->value_fd >= 0 ? INIT_WANTS_VALUE : INIT_WANTS_NOTHING };
-	int r = part_tables(cell);
+	int r = unshare_table(cell);
 
 	if (r == 0 && write(cell->go[1], &go, sizeof(go)) != sizeof(go)) {
 		r = -EIO;
@@ -238,19 +245,19 @@ static int say_go(struct cell *cell)
 
 int step_start(struct cell *cell, const struct step *step)
 {
-	struct init_note note = { 0 };
+	struct payload_report report = { 0 };
 
 	(void)step;
-	int said = cell->plan->spec->held ? 0 : say_go(cell);
-	if (said < 0) {
-		return said;
+	int sent = cell->plan->spec->held ? 0 : send_go(cell);
+	if (sent < 0) {
+		return sent;
 	}
-	enum init_note_state state = INIT_NOTES_READY;
-	int r = next_note(cell, &state, &note);
+	enum payload_report_state state = PAYLOAD_REPORTS_READY;
+	int r = next_report(cell, &state, &report);
 	if (r == 1) {
-		take_note(cell, &note); /* exec failed: does not come back */
+		take_report(cell, &report); /* exec failed: does not return */
 		return -EPROTO;
 	}
-	/* A death right after exec is an end like any other: the reaper will tell. */
+	/* A death right after exec is an ordinary end, which the reaper reports. */
 	return r == -ECHILD ? 0 : r;
 }

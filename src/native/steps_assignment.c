@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A cell that was made ahead: its payload waits, sealed on both sides, until an order says what to
- * run. It has had the file that the order will be in since its birth.
+ * A cell that was made ahead: its payload waits, sealed on both sides, for its assignment. It has
+ * had the file for the assignment since it was made.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 #include "native/cell.h"
 #include "native/init.h"
 
-/* The working directory is /sandbox, empty but for out/: no link can be on the way. */
+/* The working directory is /sandbox, empty except for out/: the path can have no link in it. */
 static int make_parents(const char *path)
 {
 	char part[4096];
@@ -49,14 +49,14 @@ static int write_input(const struct assignment_input *input)
 	return fd < 0 ? -errno : write_all(fd, input->data, input->size);
 }
 
-static int limit(const struct assignment_rlimit *limit)
+static int lower_limit(const struct assignment_rlimit *limit)
 {
 	struct rlimit now, want;
 
 	if (getrlimit((__rlimit_resource_t)limit->resource, &now) < 0) {
 		return -errno;
 	}
-	/* Where the host's own hard limit is lower, that holds: it cannot be raised here. */
+	/* Where the host's own hard limit is lower, it stays: it cannot be raised here. */
 	want.rlim_max = limit->value < now.rlim_max ? limit->value : now.rlim_max;
 	want.rlim_cur = want.rlim_max;
 	return setrlimit((__rlimit_resource_t)limit->resource, &want) < 0 ? -errno : 0;
@@ -78,19 +78,22 @@ int step_assign(struct cell *cell, const struct step *step)
 	}
 	close_fd(&cell->assignment_fd);
 	r = assignment_read(block, (size_t)info.st_size, &cell->assignment);
-	/* Files come first: a limit on the size of files is the program's, not ours. */
+	/*
+	 * Files come first: the limit on the size of files applies to the program, not to its
+	 * inputs.
+	 */
 	for (uint64_t i = 0; r == 0 && i < cell->assignment.inputs_count; i++) {
 		r = write_input(&cell->assignment.inputs[i]);
 	}
 	for (uint64_t i = 0; r == 0 && i < cell->assignment.rlimits_count; i++) {
-		r = limit(&cell->assignment.rlimits[i]);
+		r = lower_limit(&cell->assignment.rlimits[i]);
 	}
 	return r;
 }
 
 /*
- * The interpreter's own part of getting ready, with nobody waiting for it. It goes on with the
- * steps behind this one when it is done (cell_execute_rest).
+ * The interpreter prepares itself here, before any request waits for it. Then it continues with the
+ * steps after this one (cell_execute_rest).
  */
 int step_resume(struct cell *cell, const struct step *step)
 {
@@ -99,7 +102,9 @@ int step_resume(struct cell *cell, const struct step *step)
 	return -EIO;
 }
 
-/* What exec would close is closed here; brig-init sees the end of the pipe, as with exec. */
+/*
+ * Closes the descriptors that exec would close; brig-init sees the end of the pipe, as with exec.
+ */
 int step_letgo(struct cell *cell, const struct step *step)
 {
 	(void)step;
@@ -114,19 +119,19 @@ int step_letgo(struct cell *cell, const struct step *step)
 }
 
 /*
- * Pipes that exec leaves open. brig-init has a descriptor table of its own by now, so any number
- * can be taken but that of the pipe that tells it of a failure.
+ * Pipes that exec leaves open. brig-init has a separate descriptor table by now, so any number can
+ * be used except that of the pipe on which failures are reported to it.
  */
 int step_channel(struct cell *cell, const struct step *step)
 {
 	int number = (int)step->value;
 
-	if (cell->note[1] == number) {
-		int moved = fcntl(cell->note[1], F_DUPFD_CLOEXEC, DRIVER_FDS_END);
+	if (cell->report_pipe[1] == number) {
+		int moved = fcntl(cell->report_pipe[1], F_DUPFD_CLOEXEC, DRIVER_FDS_END);
 		if (moved < 0) {
 			return -errno;
 		}
-		cell->note[1] = moved;
+		cell->report_pipe[1] = moved;
 	}
 	int r = sys_result(syscall(SYS_dup3, step->fd, number, 0));
 	return r < 0 ? r : 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Steps of the cell's pid 1 that are not about files: identity, keyring, network, clocks. */
+/* Steps of the cell's pid 1 that do not concern files: identity, keyring, clocks. */
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -19,9 +19,9 @@
 #include "kernel/sys.h"
 #include "native/cell.h"
 
-/* Waits for the warden's next word; it must be the one that is due. */
-static int hear(struct cell *cell, enum wire_kind kind, int fds[WIRE_FDS_MAX], unsigned *count,
-		uint32_t *value)
+/* Waits for the warden's next record, which must be of this kind. */
+static int receive_record(struct cell *cell, enum wire_kind kind, int fds[WIRE_FDS_MAX],
+			  unsigned *count, uint32_t *value)
 {
 	struct pollfd ready = { .fd = cell->control, .events = POLLIN };
 	struct wire_record record = { 0 };
@@ -36,7 +36,9 @@ static int hear(struct cell *cell, enum wire_kind kind, int fds[WIRE_FDS_MAX], u
 	return r == 1 && record.kind == (uint32_t)kind ? 0 : -ECANCELED;
 }
 
-/* The kernel asks who opened the file: where it was not root, it must be who joins. */
+/*
+ * The kernel checks the opener of the file: unless that is root, the joining process must open it.
+ */
 static int open_tasks(int *fd)
 {
 	int tasks = openat(*fd, "tasks", O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -49,13 +51,13 @@ static int open_tasks(int *fd)
 	return 0;
 }
 
-/* By writing "0", each process for itself: a pid written by another stalls for milliseconds. */
+/* Each process writes "0" itself: a pid written by another process stalls for milliseconds. */
 int step_join(struct cell *cell, const struct step *step)
 {
 	int fds[WIRE_FDS_MAX];
 	unsigned count = 0;
 	uint32_t directories = 0;
-	int r = hear(cell, WIRE_GROUP, fds, &count, &directories);
+	int r = receive_record(cell, WIRE_GROUP, fds, &count, &directories);
 
 	(void)step;
 	for (unsigned i = 0; i < count; i++) {
@@ -74,13 +76,13 @@ int step_await(struct cell *cell, const struct step *step)
 	unsigned count = 0;
 
 	(void)step;
-	/* Time that would be spent waiting: the payload inherits from us. */
+	/* Done in time that would be spent waiting: the payload inherits the signals. */
 	int r = process_reset_signals();
 	if (r < 0) {
 		return r;
 	}
 	uint32_t none;
-	return hear(cell, WIRE_RELEASE, fds, &count, &none);
+	return receive_record(cell, WIRE_RELEASE, fds, &count, &none);
 }
 
 static int write_self(const char *path, const char *text)
@@ -104,7 +106,7 @@ int step_selfmap(struct cell *cell, const struct step *step)
 	return r < 0 ? r : write_self("/proc/self/gid_map", step->text);
 }
 
-static bool keeps(const struct cell *cell, int fd)
+static bool is_kept(const struct cell *cell, int fd)
 {
 	if (fd == cell->control || fd == cell->stdio[0] || fd == cell->stdio[1] ||
 	    fd == cell->stdio[2] || fd == cell->value_fd || fd == cell->channel_fd ||
@@ -119,7 +121,7 @@ static bool keeps(const struct cell *cell, int fd)
 	return false;
 }
 
-/* Closes the gaps between the few that are needed; 0 to 2 go too, unless they are among them. */
+/* Closes the gaps between the descriptors that are needed; 0 to 2 too, unless they are needed. */
 int step_close(struct cell *cell, const struct step *step)
 {
 	unsigned next = 0;
@@ -136,7 +138,7 @@ int step_close(struct cell *cell, const struct step *step)
 				 : i == 6 ? cell->go[0]
 				 : i == 7 ? cell->channel_fd
 					  : cell->plan->steps[i - 8].fd;
-			if (fd >= (int)next && keeps(cell, fd) && (keep < 0 || fd < keep)) {
+			if (fd >= (int)next && is_kept(cell, fd) && (keep < 0 || fd < keep)) {
 				keep = fd;
 			}
 		}
@@ -157,13 +159,16 @@ int step_close(struct cell *cell, const struct step *step)
 int step_become(struct cell *cell, const struct step *step)
 {
 	(void)cell;
-	/* The umask is the host program's: our modes are meant as written. */
+	/* The umask is the host program's: brig's modes must apply as written. */
 	umask(0);
-	/* By number: the C library's own would look for the host's other threads, under a lock. */
+	/*
+	 * Raw system calls: the C library's functions would signal the host's other threads, under
+	 * a lock.
+	 */
 	if (syscall(SYS_setresgid, 0, 0, 0) < 0) {
 		return -errno;
 	}
-	/* Where setgroups is denied (an ordinary user's map) no group can be gained either. */
+	/* Where setgroups is denied (an ordinary user's map), no group can be gained anyway. */
 	if (step->value && syscall(SYS_setgroups, 0, NULL) < 0) {
 		return -errno;
 	}
@@ -173,14 +178,14 @@ int step_become(struct cell *cell, const struct step *step)
 	return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ? -errno : 0;
 }
 
-/* Settings of our own user namespace, through the host's /proc while it is still in sight. */
+/* Settings of our own user namespace, through the host's /proc while it is still mounted. */
 int step_counts(struct cell *cell, const struct step *step)
 {
 	_cleanup_close_ int fd = open(step->path, O_WRONLY | O_CLOEXEC);
 
 	(void)cell;
 	if (fd < 0) {
-		/* Kernels without the setting, and containers that lock it, do not count for us. */
+		/* Kernels without the setting, and containers that lock it, are no error. */
 		return errno == ENOENT || errno == EROFS || errno == EACCES ? 0 : -errno;
 	}
 	return write(fd, step->text, strlen(step->text)) < 0 ? -errno : 0;
@@ -195,7 +200,7 @@ int step_keyring(struct cell *cell, const struct step *step)
 	return r == -ENOSYS ? 0 : r < 0 ? r : 0;
 }
 
-/* Only now, inside the group: a namespace made at the clone would show the group's name. */
+/* Not before it is inside the group: a namespace made at the clone would show the group's name. */
 int step_cgroupns(struct cell *cell, const struct step *step)
 {
 	(void)cell;
@@ -243,7 +248,7 @@ static char *put_offset(char *at, const char *clock_name, clockid_t clock)
 	return stpcpy(at, " 0\n");
 }
 
-/* The host's uptime is nobody's business: children are born with clocks near zero. */
+/* Hides the host's uptime: children start with clocks near zero. */
 int step_time(struct cell *cell, const struct step *step)
 {
 	char text[96];
@@ -257,7 +262,8 @@ int step_time(struct cell *cell, const struct step *step)
 	at = put_offset(at, "monotonic", CLOCK_MONOTONIC);
 	at = put_offset(at, "boottime", CLOCK_BOOTTIME);
 	/*
-	 * /proc/self is ours only while we are dumpable; there is no payload yet that could look.
+	 * /proc/self can be opened only while we are dumpable; there is no payload yet that could
+	 * read it.
 	 */
 	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0) {
 		return -errno;

@@ -32,40 +32,46 @@ int step_private(struct cell *cell, const struct step *step)
 
 int step_root(struct cell *cell, const struct step *step)
 {
+	const struct {
+		const char *name, *value;
+	} options[] = {
+		{ "size", step->text },
+		{ "nr_inodes", step->path },
+		{ "mode", "0755" },
+	};
 	_cleanup_close_ int fs = sys_fsopen("tmpfs");
-	int r = fs;
 
-	if (r >= 0) {
-		r = sys_fsconfig(fs, FSCONFIG_SET_STRING, "size", step->text);
+	if (fs < 0) {
+		return fs;
 	}
-	if (r >= 0) {
-		r = sys_fsconfig(fs, FSCONFIG_SET_STRING, "nr_inodes", step->path);
+	for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
+		int r = sys_fsconfig(fs, FSCONFIG_SET_STRING, options[i].name, options[i].value);
+		if (r < 0) {
+			return r;
+		}
 	}
-	if (r >= 0) {
-		r = sys_fsconfig(fs, FSCONFIG_SET_STRING, "mode", "0755");
+	int r = sys_fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL);
+	if (r < 0) {
+		return r;
 	}
-	if (r >= 0) {
-		r = sys_fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL);
+	cell->root = sys_fsmount(fs, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+	if (cell->root < 0) {
+		return cell->root;
 	}
-	if (r >= 0) {
-		r = cell->root = sys_fsmount(fs, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+	/* On top of "/": host paths are still resolved beneath it, so it hides nothing. */
+	r = sys_move_mount(cell->root, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH);
+	if (r < 0) {
+		return r;
 	}
-	/* On top of "/": paths of the host still start beneath it, so nothing is hidden by it. */
-	if (r >= 0) {
-		r = sys_move_mount(cell->root, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH);
-	}
-	if (r >= 0) {
-		r = fchdir(cell->root) < 0 ? -errno : 0;
-	}
-	return r < 0 ? r : 0;
+	return fchdir(cell->root) < 0 ? -errno : 0;
 }
 
 int step_overlay(struct cell *cell, const struct step *step)
 {
 	(void)cell;
 	/*
-	 * An overlay wants two layers. The upper one is the root's own empty "proc": statfs tells
-	 * of that one, so the host's disk does not show.
+	 * An overlay needs two layers. The upper one is the root's own empty "proc": statfs reports
+	 * that one, so the host's disk is not visible.
 	 */
 	return mount("brig", step->path, "overlay", MS_RDONLY | MS_NOSUID | MS_NODEV, step->text) <
 			       0
@@ -106,11 +112,11 @@ int step_file(struct cell *cell, const struct step *step)
 static int attach_tree(struct cell *cell, int tree, const char *path, uint64_t attributes)
 {
 	/*
-	 * Private: a clone of a shared mount is its peer, and what is laid over it here (the
+	 * Private: a clone of a shared mount is its peer, and a mount on top of it here (the
 	 * overlay on a read-only directory) would appear on the host.
 	 */
 	struct mount_attr attr = { .attr_set = attributes, .propagation = MS_PRIVATE };
-	/* All of it: the operator's own mounts beneath the directory came along. */
+	/* Recursive: the clone includes the operator's own mounts beneath the directory. */
 	int r = sys_mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr);
 
 	if (r < 0) {
@@ -121,7 +127,8 @@ static int attach_tree(struct cell *cell, int tree, const char *path, uint64_t a
 
 /*
  * A mount of the host beneath the directory is locked in this namespace: a clone without it would
- * show what it hides, so the kernel refuses that one with EINVAL (has_locked_children, since 3.12).
+ * reveal the files that it covers, so the kernel refuses that with EINVAL (has_locked_children,
+ * since 3.12).
  */
 static int clone_tree(const char *path)
 {
@@ -174,8 +181,8 @@ int step_writable(struct cell *cell, const struct step *step)
 
 /*
  * A directory that was opened outside cannot be cloned from inside: its mount belongs to the host's
- * namespace. So it is looked up again in our copy of that tree, links refused, and must be the
- * very directory that was opened and checked; one that was swapped meanwhile is refused.
+ * namespace. So it is looked up again in our copy of that tree, without links, and must be the same
+ * directory that was opened and checked; one that was swapped meanwhile is refused.
  */
 static int find_again(int known, const char *path)
 {
@@ -196,7 +203,7 @@ static int find_again(int known, const char *path)
 
 int step_mount(struct cell *cell, const struct step *step)
 {
-	/* With ids of its own the warden has cloned and id-mapped the tree already. */
+	/* For a cell with ids of its own the warden has already cloned and id-mapped the tree. */
 	if (step->value) {
 		_cleanup_close_ int own = step->fd;
 		return attach_tree(cell, own, step->path, step->flags);
@@ -302,7 +309,7 @@ int step_pivot(struct cell *cell, const struct step *step)
 {
 	(void)cell;
 	(void)step;
-	/* "." twice: the old root is stacked on the new one, then taken away. */
+	/* "." twice: the old root is stacked on the new one, then unmounted. */
 	int r = sys_pivot_root(".", ".");
 	if (r < 0) {
 		return r;
@@ -326,7 +333,7 @@ int step_handles(struct cell *cell, const struct step *step)
 	struct wire_record record = { .kind = WIRE_HANDLES };
 	_cleanup_close_ int sandbox = open("/sandbox", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	_cleanup_close_ int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	/* While its network is at hand: nobody in the cell can read it later. */
+	/* Opened while it can be read: later no process in the cell can. */
 	_cleanup_close_ int sockets = open("/proc/self/net/sockstat", O_RDONLY | O_CLOEXEC);
 	_cleanup_close_ int names = TAKE_FD(cell->names);
 	int fds[4] = { sandbox, proc, sockets, names };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The network namespace. Making one takes longer than all other namespaces together, and needs
- * nothing that pid 1 is doing meanwhile; so a helper makes it on another core. The helper shares
- * our memory and descriptors and makes raw system calls only: errno is ours. And what of it leads
- * to the cell's gate: routes to itself, and sockets that listen.
+ * The network namespace. Making one takes longer than all other namespaces together, and does not
+ * depend on the work of pid 1 meanwhile; so a helper makes it on another core. The helper shares
+ * our memory and descriptors and makes only raw system calls, because errno is ours. This file also
+ * has the cell's side of the gate: routes to itself, and listening sockets.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +24,7 @@
 #include "native/cell.h"
 #include "net/gate_messages.h"
 
-/* AF_INET is in every kernel that has networks; without it there is nothing to bring up. */
+/* AF_INET is in every kernel with networks; without it there is no interface to bring up. */
 static int loopback_up(void)
 {
 	struct ifreq request = { .ifr_name = "lo", .ifr_flags = IFF_UP };
@@ -42,9 +42,9 @@ static int loopback_up(void)
 }
 
 /*
- * A TCP buffer grows by itself, to many times of what a socket of another kind may hold; here no
- * more than that. A socket that a program has closed is forgotten soon, so that the gate learns of
- * it. Kernels without a setting, and containers that lock it, are passed over.
+ * A TCP buffer grows by itself, to many times the size of other sockets' buffers; here it is
+ * limited to their size. A socket that a program has closed is removed soon, so that the gate
+ * notices it. Kernels without a setting, and containers that lock it, are skipped.
  */
 static const struct {
 	const char *path, *value;
@@ -55,7 +55,7 @@ static const struct {
 	{ "net/ipv4/tcp_fin_timeout", "10", 2 },
 };
 
-static bool passed_over(long r)
+static bool is_skipped(long r)
 {
 	return r == -ENOENT || r == -EROFS || r == -EACCES;
 }
@@ -64,7 +64,7 @@ static int write_settings(int proc)
 {
 	for (size_t i = 0; proc >= 0 && i < ARRAY_SIZE(settings); i++) {
 		long fd = sys_raw(SYS_openat, proc, (long)settings[i].path, O_WRONLY | O_CLOEXEC);
-		if (passed_over(fd)) {
+		if (is_skipped(fd)) {
 			continue;
 		}
 		long r = fd < 0 ? fd
@@ -96,9 +96,9 @@ int step_net(struct cell *cell, const struct step *step)
 
 	(void)step;
 	net->fd = -EIO;
-	/* Opened by us: by the time that the helper looks, the host's /proc may be out of sight. */
+	/* Opened here: when the helper needs it, the host's /proc may be unmounted already. */
 	net->settings = open("/proc/sys", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (net->settings < 0 && !passed_over(-errno)) {
+	if (net->settings < 0 && !is_skipped(-errno)) {
 		return -errno;
 	}
 	net->pid = clone(helper, net->stack + sizeof(net->stack), CLONE_VM | CLONE_FILES, net);
@@ -124,9 +124,9 @@ int step_netenter(struct cell *cell, const struct step *step)
 }
 
 /*
- * Files of /proc/self/net that tell of the whole host, in every network: packets by processor,
- * memory and sockets of each protocol, routes that were looked up. They are ours to lock, as root
- * of the namespace that the network belongs to, and then closed to every process in it.
+ * Files of /proc/self/net that show figures of the whole host in every network: packets by
+ * processor, memory and sockets of each protocol, cached routes. As root of the namespace that owns
+ * the network, brig-init can remove their permissions; then no process in it can read them.
  */
 static const char *const host_wide[] = { "softnet_stat", "sockstat", "sockstat6", "protocols",
 					 "ptype",        "rt_cache", "rt_acct",   "stat" };
@@ -138,7 +138,7 @@ int step_nethide(struct cell *cell, const struct step *step)
 	(void)cell;
 	(void)step;
 	for (size_t i = 0; net >= 0 && i < ARRAY_SIZE(host_wide); i++) {
-		/* A kernel without it, or where it is the host's root's, is passed over. */
+		/* Skipped on a kernel without it, or where it belongs to the host's root. */
 		if (fchmodat(net, host_wide[i], 0, 0) < 0 && errno != ENOENT && errno != EPERM) {
 			return -errno;
 		}
@@ -148,7 +148,7 @@ int step_nethide(struct cell *cell, const struct step *step)
 
 /* --- the gate ------------------------------------------------------------------------------ */
 
-/* "Any of these is me": the kernel then delivers to whoever listens here. */
+/* A local route: the kernel delivers packets for these addresses to listeners in the cell. */
 static size_t make_route(const struct net_prefix *prefix, char *buffer)
 {
 	struct nlmsghdr *head = (struct nlmsghdr *)buffer;
@@ -191,14 +191,17 @@ int step_route(struct cell *cell, const struct step *step)
 		return n < 0 ? -errno : -EIO;
 	}
 	const struct nlmsgerr *answer = NLMSG_DATA(head);
-	/* Two rules may name the same range; and a kernel without IPv6 has no way there anyway. */
+	/*
+	 * Two rules may name the same range; and a kernel without IPv6 cannot reach such addresses
+	 * anyway.
+	 */
 	bool fine = answer->error == -EEXIST ||
 		    (prefix->address.family == 6 && answer->error == -EAFNOSUPPORT) ||
 		    (prefix->address.family == 6 && answer->error == -EOPNOTSUPP);
 	return fine ? 0 : answer->error;
 }
 
-/* For both families where there are both. */
+/* Listens on both families where the kernel has both. */
 static int open_listener(const struct step *step, struct sockaddr_storage *at, socklen_t *size)
 {
 	struct net_address any = { .family = 6 };
@@ -224,24 +227,24 @@ static int open_listener(const struct step *step, struct sockaddr_storage *at, s
 }
 
 /*
- * A program that closes a connection while its host says nothing looks like one that has ended its
- * side and listens on. The kernel asks now and then whether anybody is there; what is accepted
- * here inherits that.
+ * A program that closes a connection while its host is silent looks like one that has shut down
+ * only its sending side. Keepalive packets reveal the difference; accepted connections inherit
+ * these options.
  */
-static int ask_who_is_there(int fd)
+static int set_keepalive(int fd)
 {
 	static const struct {
 		int level, name, value;
-	} asks[] = {
+	} options[] = {
 		{ SOL_SOCKET, SO_KEEPALIVE, 1 },
 		{ IPPROTO_TCP, TCP_KEEPIDLE, 10 }, /* seconds */
 		{ IPPROTO_TCP, TCP_KEEPINTVL, 5 },
 		{ IPPROTO_TCP, TCP_KEEPCNT, 6 },
 	};
 
-	for (size_t i = 0; i < ARRAY_SIZE(asks); i++) {
-		if (setsockopt(fd, asks[i].level, asks[i].name, &asks[i].value,
-			       sizeof(asks[i].value)) < 0) {
+	for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
+		if (setsockopt(fd, options[i].level, options[i].name, &options[i].value,
+			       sizeof(options[i].value)) < 0) {
 			return -errno;
 		}
 	}
@@ -261,7 +264,7 @@ int step_listen(struct cell *cell, const struct step *step)
 	    (step->flags == SOCK_STREAM && listen(fd, SOMAXCONN) < 0)) {
 		return -errno;
 	}
-	int r = step->flags == SOCK_STREAM ? ask_who_is_there(fd) : 0;
+	int r = step->flags == SOCK_STREAM ? set_keepalive(fd) : 0;
 	if (r < 0) {
 		return r;
 	}
@@ -272,7 +275,9 @@ int step_listen(struct cell *cell, const struct step *step)
 	return 0;
 }
 
-/* From here on nobody in the cell has them: what comes by them is the gate's alone. */
+/*
+ * From here on no process in the cell has these sockets: only the gate accepts their connections.
+ */
 int step_gate(struct cell *cell, const struct step *step)
 {
 	struct gate_word word = { .kind = GATE_LISTENERS, .value = cell->listeners_count };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Steps of the process that becomes the program: it takes away from itself all that it has. */
+/* Steps of the process that becomes the program: it drops all its own privileges. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -45,7 +45,7 @@ int step_stdio(struct cell *cell, const struct step *step)
 		if (dup2(cell->stdio[i], i) < 0) {
 			return -errno;
 		}
-		/* The limit on descriptors comes soon, and the last walls need some themselves. */
+		/* The limit on descriptors comes soon, and the last steps need some themselves. */
 		close_fd(&cell->stdio[i]);
 	}
 	if (cell->terminal) {
@@ -54,7 +54,10 @@ int step_stdio(struct cell *cell, const struct step *step)
 			return r;
 		}
 	}
-	/* All else is close-on-exec already, or was closed by fd.close: this is the second wall. */
+	/*
+	 * All others are close-on-exec already, or were closed by fd.close: this is a second
+	 * barrier.
+	 */
 	return sys_close_range(3, ~0u, CLOSE_RANGE_CLOEXEC);
 }
 
@@ -66,7 +69,10 @@ int step_user(struct cell *cell, const struct step *step)
 	if (syscall(SYS_setresgid, id, id, id) < 0 || syscall(SYS_setresuid, id, id, id) < 0) {
 		return -errno;
 	}
-	/* The change of id made /proc/self root's: the inner map could not be written. */
+	/*
+	 * After the change of ids /proc/self belongs to root, and the inner map could not be
+	 * written.
+	 */
 	return prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0 ? -errno : 0;
 }
 
@@ -143,7 +149,7 @@ int step_landlock(struct cell *cell, const struct step *step)
 		if (count == PLACES_MAX) {
 			return -E2BIG;
 		}
-		/* Relative to "/", where the working directory is not: go there by fd. */
+		/* Relative to "/", which is not the working directory. */
 		places[count++] = (struct landlock_place){ .path = mount->path, .writable = true };
 	}
 	if (count > 5 && chdir("/") < 0) {
@@ -169,7 +175,7 @@ int step_seccomp(struct cell *cell, const struct step *step)
 	}
 	int r = sys_seccomp(SECCOMP_SET_MODE_FILTER, flags, &program);
 	if (r == -EINVAL && step->value) {
-		/* before 5.19: a refused call then waits uninterrupted by lesser signals too */
+		/* before 5.19: a signal can then interrupt a call that waits for its answer */
 		flags = SECCOMP_FILTER_FLAG_NEW_LISTENER;
 		r = sys_seccomp(SECCOMP_SET_MODE_FILTER, flags, &program);
 	}
@@ -177,12 +183,12 @@ int step_seccomp(struct cell *cell, const struct step *step)
 		return r;
 	}
 	bool killable = (flags & SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV) != 0;
-	return step->value
-		       ? init_note_write(cell->note[1], INIT_NOTE_LISTENER, (uint32_t)r, killable)
-		       : 0;
+	return step->value ? payload_report_write(cell->report_pipe[1], PAYLOAD_REPORT_LISTENER,
+						  (uint32_t)r, killable)
+			   : 0;
 }
 
-/* The descriptor table is ours alone by now: what may be there under this number goes. */
+/* The descriptor table is not shared any more: a descriptor with this number is replaced. */
 int step_value(struct cell *cell, const struct step *step)
 {
 	int fd = (int)step->value;

@@ -27,10 +27,13 @@ int step_clone(struct cell *cell, const struct step *step)
 	int cgroup = cell->group ? cgroup_clone_fd(cell->group) : -1;
 	sigset_t all, before;
 
-	/* A handler of the host program must not run in the child, where its world is gone. */
+	/*
+	 * A handler of the host program must not run in the child, which has none of its other
+	 * threads.
+	 */
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &before);
-	/* A template's clone is there already, made with these very flags. */
+	/* A template's clone exists already, made with the same flags. */
 	int pid = cell->foreign ? cell->pid : process_clone(step->flags, cgroup, &cell->pidfd);
 	if (pid == 0) {
 		init_main(cell);

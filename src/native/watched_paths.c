@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls that name a file: one table for all who look at paths, so that none misses a way. */
+/* Calls that name a file: one table for all code that checks paths, so that none misses a call. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "native/watched.h"
+#include "native/watched_call.h"
 
 #define NONE (-1)
 
@@ -93,7 +93,10 @@ unsigned watched_use_of(const struct watched_call *call, const struct watched_na
 	if (call->number != SYS_openat2) {
 		return use_of_flags(call->args[name->path + 1]);
 	}
-	/* Its flags begin a structure in memory; where none can be read the call fails as well. */
+	/*
+	 * Its flags are at the start of a structure in memory; if that cannot be read, the call
+	 * fails too.
+	 */
 	ssize_t n = watched_read(call, call->args[2], &flags, sizeof(flags));
 	return n == sizeof(flags) ? use_of_flags(flags) : WATCHED_LOOK;
 }

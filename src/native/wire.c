@@ -28,7 +28,7 @@ static void close_all(const int *fds, unsigned count)
 
 int wire_receive(int socket, struct wire_record *record, int fds[WIRE_FDS_MAX], unsigned *fds_count)
 {
-	/* Room for one more than there may be, to tell too many from no room for them. */
+	/* Room for one more than allowed, to distinguish too many fds from a full table. */
 	union {
 		char bytes[CMSG_SPACE(sizeof(int) * (WIRE_FDS_MAX + 1))];
 		struct cmsghdr align;
@@ -47,7 +47,7 @@ int wire_receive(int socket, struct wire_record *record, int fds[WIRE_FDS_MAX], 
 		n = recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
 	} while (n < 0 && errno == EINTR);
 	if (n < 0) {
-		/* The peer died with data of ours unread: for us that is its end. */
+		/* The peer died with data of ours unread: treated as end of file. */
 		return errno == ECONNRESET ? 0 : -errno;
 	}
 	unsigned came = (unsigned)fdpass_take(&message, fds, WIRE_FDS_MAX);
@@ -58,14 +58,14 @@ int wire_receive(int socket, struct wire_record *record, int fds[WIRE_FDS_MAX], 
 	bool lost = (message.msg_flags & MSG_CTRUNC) != 0;
 	if (!whole || came > WIRE_FDS_MAX || lost) {
 		close_all(fds, came < WIRE_FDS_MAX ? came : WIRE_FDS_MAX);
-		/* A good record whose fds found no room: our own table is full. */
+		/* A valid record whose fds were dropped: our own table is full. */
 		return whole && lost && came <= WIRE_FDS_MAX ? -EMFILE : -EPROTO;
 	}
 	*fds_count = came;
 	return 1;
 }
 
-/* What may come in which state, with how many fds, and what state follows. */
+/* The records allowed in each state, their number of fds, and the next state. */
 static const struct wire_rule {
 	enum wire_state from;
 	enum wire_kind kind;
@@ -85,7 +85,7 @@ static const struct wire_rule {
 	{ WIRE_WAITING, WIRE_FAILED, 0, WIRE_ENDED },
 	{ WIRE_WAITING, WIRE_STARTED, 0, WIRE_RUNNING },
 	{ WIRE_HAVE_LISTENER, WIRE_STARTED, 0, WIRE_RUNNING },
-	{ WIRE_RUNNING, WIRE_THIS, 1, WIRE_RUNNING },
+	{ WIRE_RUNNING, WIRE_PROGRAM, 1, WIRE_RUNNING },
 	{ WIRE_RUNNING, WIRE_EXITED, 0, WIRE_ENDED },
 };
 

@@ -83,7 +83,7 @@ static bool watches_calls(const struct policy_reader *reader)
 	return reader->policy->monitor.calls.count + reader->policy->monitor.files.count > 0;
 }
 
-/* What a policy wants, the ability that it takes, and the repair where the provider lacks it. */
+/* Settings of a policy, the ability that each needs, and the remedy where the provider lacks it. */
 static const struct need {
 	enum ability ability;
 	const char *key;
@@ -135,7 +135,7 @@ static int check_monitor(struct policy_reader *reader)
 			     "remove one of the two");
 }
 
-/* What a cell with walls cannot do without. */
+/* Settings and layers that a cell with walls needs. */
 static int check_walls(struct policy_reader *reader)
 {
 	layer_set wrong = reader->policy->may_miss & ESSENTIAL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The seam between a run and the wall that holds it.
+ * The interface between a run and the technology that isolates it.
  *
  * A provider is one technology of isolation: a table of functions, and a set of abilities. Each run
  * has one cell, whose state is the provider's own. The run feeds and reads the streams, watches the
@@ -27,16 +27,19 @@ struct run;
 struct run_options;
 struct spec;
 
-/* What a provider can do. A policy or a request that needs more is refused by name. */
+/*
+ * The abilities of a provider. A policy or a request that needs more is refused, and the error
+ * names the ability.
+ */
 enum ability {
 	ABILITY_WALLS,      /* the program cannot reach the host */
-	ABILITY_OWN_ROOT,   /* it has a file system of its own, with a closure in it */
-	ABILITY_MOUNTS,     /* directories of the host can be given to it */
-	ABILITY_NETWORK,    /* the network is closed, but for a gate */
+	ABILITY_OWN_ROOT,   /* it has its own file system, with a closure in it */
+	ABILITY_MOUNTS,     /* directories of the host can be mounted in it */
+	ABILITY_NETWORK,    /* the network is closed, except for a gate */
 	ABILITY_CALL_RULES, /* system calls are filtered by rules */
 	ABILITY_CALL_WATCH, /* system calls can be watched */
 	ABILITY_HOLD,       /* cells can be made ahead */
-	ABILITY_VALUE,      /* a driver runs the program, and hands out its value */
+	ABILITY_VALUE,      /* a driver runs the program, and returns its value */
 	ABILITY_SESSIONS,   /* one cell can hold several runs, one after the other */
 	ABILITY_PLAN,       /* a cell is built by a plan, which can be shown */
 	ABILITY_COUNT,
@@ -51,25 +54,25 @@ struct provider {
 	ability_set abilities;
 
 	/*
-	 * Which layers a cell has on this host: those in spec->layers. Layers that the provider
-	 * would have and the host lacks are returned: the policy decides if it can do without.
+	 * Sets spec->layers to the layers of a cell on this host. Returns the provider's layers
+	 * that the host lacks: the policy decides whether they may be missing.
 	 */
 	layer_set (*resolve)(const struct cgroup_manager *groups, struct spec *spec);
-	/* Removes what processes that were killed left on the host. NULL: nothing is left. */
+	/* Removes files that killed processes left on the host. NULL: there are none. */
 	void (*sweep)(void);
 	/*
-	 * The steps of a start, in order: lines for people, or {"steps": [...]} as JSON. NULL: by
-	 * the plan.
+	 * Prints the steps of a start, in order: lines for people, or {"steps": [...]} as JSON.
+	 * NULL: the plan is printed.
 	 */
 	void (*explain)(const struct spec *spec, bool json, struct buf *out);
 	/*
-	 * The layer that a step of the build stands for, by its name; or -1. A cell can be built
-	 * again without it. NULL: no step stands for a layer.
+	 * The layer that a step of the build belongs to, by the step's name; or -1. A cell can be
+	 * built again without that layer. NULL: no step belongs to a layer.
 	 */
 	int (*layer_of)(const char *step);
 	/*
-	 * A directory on the host that the program starts in; the descriptor keeps it. NULL: the
-	 * cell has one of its own.
+	 * Makes a directory on the host in which the program starts; it is kept as long as the
+	 * descriptor is open. NULL: the cell has its own.
 	 */
 	int (*make_workdir)(char **ret_path, int *ret_fd, struct brig_error *err);
 	void (*remove_workdir)(const char *path);
@@ -80,35 +83,37 @@ struct provider {
 	int (*launch)(struct run *run, struct brig_error *err);
 	/* The assignment of a held cell: the program begins. NULL: there are no held cells. */
 	int (*assign)(struct run *run, const struct spec *spec);
-	/* A descriptor of the cell's is ready: its number is the provider's. 1: the cell ended. */
+	/* A descriptor of the cell is ready; the provider chose its number. 1: the cell ended. */
 	int (*event)(struct run *run, unsigned number);
-	/* Adds the descriptors of the cell to the run's set, which is a new one. */
+	/* Adds the descriptors of the cell to the run's new set. */
 	int (*listen)(struct run *run);
-	/* Takes those out whose cell has ended, and which would go on to report it. */
+	/* Removes descriptors of an ended cell, which would report its end again and again. */
 	void (*mute)(struct run *run);
-	/* The moment run->cell_alarm_ns has come. */
+	/* The time run->cell_alarm_ns is reached. */
 	int (*alarm)(struct run *run);
-	/* Is there a program, or will there be one soon, that a signal could be sent to? */
+	/* Is there a program, or will there be one soon, to which a signal can be sent? */
 	bool (*has_program)(const struct run *run);
 	/* Asks the program to end: SIGTERM, now or as soon as it has begun. */
 	int (*ask_to_end)(struct run *run);
 	/* Kills every process of the cell. */
 	void (*kill)(struct run *run);
-	/* The cell ended: reads its last messages. -errno: it was never built, and err has why. */
+	/*
+	 * The cell ended: reads its last messages. -errno: it was never built; err has the reason.
+	 */
 	int (*ended)(struct run *run, struct brig_error *err);
 	/* The provider's own part of the result, before the verdict... */
 	void (*report)(struct run *run);
-	/* ...and behind it: what the user can do about a failure. */
+	/* ...and after it: advice for the user about a failure. */
 	void (*advise)(struct run *run);
 	/* The next round of a session: its counts start from zero. */
 	void (*next_round)(struct run *run);
-	/* The cell has no run for a while: closes what only a run needs. */
+	/* The cell has no run for a while: closes descriptors that only a run needs. */
 	void (*rest)(struct run *run);
 	/* run->options are new. */
 	void (*take_options)(struct run *run);
-	/* The result is taken, and nothing of the cell is needed any more. */
+	/* The result was taken, and the cell is not needed any more. */
 	void (*release)(struct run *run);
-	/* Ends what is left, and frees run->cell. */
+	/* Ends the remaining processes, and frees run->cell. */
 	void (*close)(struct run *run);
 };
 
@@ -117,7 +122,7 @@ extern const struct provider native_provider, local_provider;
 /* All of them, the default first; NULL-terminated. */
 #define PROVIDERS_MAX 16
 extern const struct provider *const providers[];
-/* NULL: none has that name. */
+/* NULL: not found. */
 const struct provider *provider_find(const char *name);
 
 static inline bool provider_can(const struct provider *provider, enum ability ability)

@@ -56,8 +56,8 @@ void changes_done(struct changes *changes)
 	*changes = (struct changes){ 0 };
 }
 
-static int add(struct changes *changes, const char *path, char kind, uint64_t size,
-	       const char *sha256)
+static int add_change(struct changes *changes, const char *path, char kind, uint64_t size,
+		      const char *sha256)
 {
 	if (changes->count == changes->capacity) {
 		size_t capacity = changes->capacity ? changes->capacity * 2 : 16;
@@ -96,15 +96,15 @@ struct changes_base *changes_find(const struct changes *changes, const char *pat
 	return bsearch(&key, changes->base, changes->base_count, sizeof(*changes->base), by_path);
 }
 
-static bool is_free(const struct walk_entry *entry, const struct changes_base *base)
+static bool has_input_size(const struct walk_entry *entry, const struct changes_base *base)
 {
 	return base && base->size == (uint64_t)entry->stat->st_size;
 }
 
 /*
- * Links and holes cost the program nothing, but us time: each file is read once, and all of them up
- * to a sum. An input of the size that it had is always read, or a large one would be called
- * modified: no more than what was handed in.
+ * Links and holes cost the program nothing, but cost us time: each file is read once, and files are
+ * read only up to a sum. An input of unchanged size is always read, or a large one would be
+ * reported as modified. That is never more than the size of the inputs.
  */
 bool changes_wants_hash(const struct changes *changes, const struct walk_entry *entry,
 			const struct changes_base *base, char sha256[65])
@@ -116,7 +116,7 @@ bool changes_wants_hash(const struct changes *changes, const struct walk_entry *
 		memcpy(sha256, link->sha256, sizeof(link->sha256));
 		return false;
 	}
-	return is_free(entry, base) ||
+	return has_input_size(entry, base) ||
 	       (uint64_t)stat->st_size <= CHANGES_HASH_BYTES_MAX - changes->hashed_bytes;
 }
 
@@ -125,7 +125,7 @@ void changes_hashed(struct changes *changes, const struct walk_entry *entry,
 {
 	const struct stat *stat = entry->stat;
 
-	changes->hashed_bytes += is_free(entry, base) ? 0 : (uint64_t)stat->st_size;
+	changes->hashed_bytes += has_input_size(entry, base) ? 0 : (uint64_t)stat->st_size;
 	if (stat->st_nlink > 1) {
 		struct changes_link *kept =
 			&changes->links[changes->links_count++ % CHANGES_LINKS_MAX];
@@ -137,7 +137,7 @@ void changes_hashed(struct changes *changes, const struct walk_entry *entry,
 bool changes_wants_base(const struct walk_entry *entry, const struct changes_base *base,
 			const char sha256[65])
 {
-	return sha256[0] && is_free(entry, base) && !base->sha256[0];
+	return sha256[0] && has_input_size(entry, base) && !base->sha256[0];
 }
 
 int changes_see(struct changes *changes, const struct walk_entry *entry, struct changes_base *base,
@@ -146,19 +146,19 @@ int changes_see(struct changes *changes, const struct walk_entry *entry, struct 
 	uint64_t size = S_ISREG(entry->stat->st_mode) ? (uint64_t)entry->stat->st_size : 0;
 
 	if (!base) {
-		return add(changes, entry->path, 'c', size, sha256);
+		return add_change(changes, entry->path, 'c', size, sha256);
 	}
 	base->seen = true;
-	/* Of another size it was not even read. */
+	/* A file whose size changed was not even read. */
 	bool same = sha256[0] && strcmp(base->sha256, sha256) == 0;
-	return same ? 0 : add(changes, entry->path, 'm', size, sha256);
+	return same ? 0 : add_change(changes, entry->path, 'm', size, sha256);
 }
 
 int changes_end(struct changes *changes)
 {
 	for (size_t i = 0; i < changes->base_count; i++) {
 		if (!changes->base[i].seen) {
-			int r = add(changes, changes->base[i].path, 'd', 0, "");
+			int r = add_change(changes, changes->base[i].path, 'd', 0, "");
 			if (r < 0) {
 				return r;
 			}

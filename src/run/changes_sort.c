@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The list of changes, sorted a little at a time: a merge sort from the bottom up. */
+/* Sorts the list of changes a little at a time: a merge sort from the bottom up. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@ static size_t least(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-/* The next two runs of the list, which become one in the spare list. */
+/* The next two sorted sequences, which are merged into one in the spare list. */
 static void begin_pair(struct changes_sort *sort, size_t count, size_t from)
 {
 	sort->left = sort->out = from;
@@ -31,7 +31,7 @@ static bool left_is_next(const struct changes_sort *sort, const struct brig_chan
 	return strcmp(list[sort->left].path, list[sort->right].path) <= 0;
 }
 
-/* All pairs are merged: the spare list is the better sorted one. */
+/* All pairs are merged: the spare list now has the longer sorted sequences. */
 static void end_pass(struct changes *changes)
 {
 	struct changes_sort *sort = &changes->sort;

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-/* One thing of the host that the cell sees, read-only. */
+/* A path of the host that the cell sees, read-only. */
 enum closure_kind { CLOSURE_DIR, CLOSURE_FILE, CLOSURE_LINK };
 struct closure_item {
 	enum closure_kind kind;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Collection: see collect.h. Bounded by the policy in bytes and count, whatever is there. One entry
- * of the tree after the other; what has to be read of it is read piece by piece before the next.
+ * Collection: see collect.h. Bytes and files are bounded by the policy. The entries of the tree are
+ * handled one after the other; a file is read piece by piece before the next entry.
  */
 #include "run/collect.h"
 
@@ -16,15 +16,15 @@
 #include "base/clock.h"
 #include "base/path.h"
 #include "run/changes.h"
-#include "run/pieces.h"
+#include "run/hash_pieces.h"
 #include "run/walk.h"
 
-/* What is being read. */
+/* The purpose of the file that is being read. */
 enum reading {
 	READING_NOTHING,
-	READING_FILE,   /* it comes back */
-	READING_CHANGE, /* only its hash is wanted */
-	READING_INPUT,  /* what was handed in under that name */
+	READING_FILE,   /* it is returned */
+	READING_CHANGE, /* only its hash is needed */
+	READING_INPUT,  /* the input file of that name */
 };
 
 struct collection {
@@ -32,12 +32,12 @@ struct collection {
 	struct brig_result *result;
 	struct path_globs *globs; /* owned */
 	struct walk *walk;        /* owned */
-	struct walk_entry entry;  /* the one that is looked at */
+	struct walk_entry entry;  /* the current one */
 	struct changes changes;
 	struct changes_base *base; /* of the entry; or NULL */
-	bool sorting;              /* all has been seen: the list of changes is put in order */
+	bool sorting;              /* after the last entry: the list of changes is being sorted */
 	enum reading reading;
-	struct pieces pieces;
+	struct hash_pieces pieces;
 	struct brig_file_out file; /* owned while it is read */
 	char sha256[65];           /* of the entry; "": not known */
 	uint64_t bytes;
@@ -47,7 +47,7 @@ struct collection {
 	unsigned not_matched;
 };
 
-static bool wanted(struct collection *c, const char *path)
+static bool is_wanted(struct collection *c, const char *path)
 {
 	if (strncmp(path, "out/", 4) == 0) {
 		return true;
@@ -59,7 +59,7 @@ static bool wanted(struct collection *c, const char *path)
 	return path_globs_find(c->globs, path, true, &c->work) >= 0;
 }
 
-/* By the time of the last change of any kind: that one no program can set. */
+/* By the time of the last change of the inode (ctime): no program can set that. */
 static bool is_old(const struct collection *c, const struct stat *stat)
 {
 	uint64_t changed_ns =
@@ -68,14 +68,14 @@ static bool is_old(const struct collection *c, const struct stat *stat)
 	return changed_ns < c->options.since_ns;
 }
 
-static void begin_reading(struct collection *c, enum reading what, struct pieces pieces)
+static void begin_reading(struct collection *c, enum reading what, struct hash_pieces pieces)
 {
 	c->reading = what;
 	c->pieces = pieces;
-	pieces_begin(&c->pieces);
+	hash_pieces_begin(&c->pieces);
 }
 
-/* 1: it is being read; 0: it stays behind. */
+/* 1: it is being read; 0: it is not returned. */
 static int begin_file(struct collection *c)
 {
 	uint64_t size = (uint64_t)c->entry.stat->st_size;
@@ -105,8 +105,9 @@ static int begin_file(struct collection *c)
 	if (!c->file.path || !c->file.data) {
 		return -ENOMEM;
 	}
-	begin_reading(c, READING_FILE,
-		      (struct pieces){ .fd = TAKE_FD(fd), .into = c->file.data, .size = size });
+	begin_reading(
+		c, READING_FILE,
+		(struct hash_pieces){ .fd = TAKE_FD(fd), .into = c->file.data, .size = size });
 	return 1;
 }
 
@@ -125,10 +126,10 @@ static int compare_input(struct collection *c)
 	}
 	input = c->base->input;
 	begin_reading(c, READING_INPUT,
-		      (struct pieces){ .fd = input->fd,
-				       .borrowed = true,
-				       .from = input->data,
-				       .size = c->base->size });
+		      (struct hash_pieces){ .fd = input->fd,
+					    .borrowed = true,
+					    .from = input->data,
+					    .size = c->base->size });
 	return 0;
 }
 
@@ -137,7 +138,7 @@ static int begin_change(struct collection *c)
 	const struct stat *stat = c->entry.stat;
 
 	c->base = changes_find(&c->changes, c->entry.path);
-	/* What has come back has its hash. */
+	/* A file that is returned has its hash already. */
 	if (c->sha256[0] || !S_ISREG(stat->st_mode) ||
 	    !changes_wants_hash(&c->changes, &c->entry, c->base, c->sha256)) {
 		return compare_input(c);
@@ -147,7 +148,7 @@ static int begin_change(struct collection *c)
 		return end_change(c);
 	}
 	begin_reading(c, READING_CHANGE,
-		      (struct pieces){ .fd = fd, .size = (uint64_t)stat->st_size });
+		      (struct hash_pieces){ .fd = fd, .size = (uint64_t)stat->st_size });
 	return 0;
 }
 
@@ -162,7 +163,7 @@ static int begin_entry(struct collection *c)
 	int r = 0;
 
 	c->sha256[0] = '\0';
-	if (!S_ISDIR(stat->st_mode) && !is_old(c, stat) && wanted(c, c->entry.path)) {
+	if (!S_ISDIR(stat->st_mode) && !is_old(c, stat) && is_wanted(c, c->entry.path)) {
 		if (S_ISREG(stat->st_mode)) {
 			r = begin_file(c);
 		} else {
@@ -181,14 +182,17 @@ static int end_file(struct collection *c)
 	return look_for_change(c);
 }
 
-/* The last piece was read; or, of what is only hashed, there is none to be had. */
+/*
+ * The last piece was read; or the file could not be read, which is no error if only its hash was
+ * needed.
+ */
 static int end_reading(struct collection *c, int r)
 {
 	enum reading what = c->reading;
 	char sha256[65] = "";
 
 	c->reading = READING_NOTHING;
-	pieces_done(&c->pieces);
+	hash_pieces_done(&c->pieces);
 	if (r < 0 && what != READING_CHANGE) {
 		return r;
 	}
@@ -232,9 +236,9 @@ static int write_note(struct collection *c, const struct walk_report *report)
 		 "them (files.out_count, files.out_bytes)");
 	add_note(&note, c->not_regular, "link(s) or special file(s) were not followed");
 	add_note(&note, c->not_matched,
-		 "entry(ies) were not compared with the patterns, which are too much work");
+		 "entry(ies) were not compared with the patterns, which need too much work");
 	add_note(&note, report->odd_names, "entry(ies) with unusable names were left behind");
-	add_note(&note, report->too_deep, "entry(ies) lie too deep");
+	add_note(&note, report->too_deep, "entry(ies) are too deep");
 	add_note(&note, report->too_many, "time(s) the walk ended at its entry limit");
 	if (note.size) {
 		c->result->files_note = buf_take(&note);
@@ -243,7 +247,7 @@ static int write_note(struct collection *c, const struct walk_report *report)
 	return 0;
 }
 
-static int finish(struct collection *c)
+static int end_walk(struct collection *c)
 {
 	struct brig_result *result = c->result;
 
@@ -295,11 +299,13 @@ int collect_begin(int sandbox, const struct collect_options *options, struct bri
 	return 0;
 }
 
-/* One piece of what is read, or the next entry, or a part of what comes after all of them. */
-static int go_on(struct collection *c)
+/*
+ * Reads a piece of the current file, or takes the next entry, or after the last one sorts a part.
+ */
+static int do_step(struct collection *c)
 {
 	if (c->reading != READING_NOTHING) {
-		int r = pieces_step(&c->pieces);
+		int r = hash_pieces_step(&c->pieces);
 		return r == 0 ? 0 : end_reading(c, r);
 	}
 	if (c->sorting) {
@@ -309,7 +315,7 @@ static int go_on(struct collection *c)
 	if (r == 1) {
 		return begin_entry(c);
 	}
-	return r == 0 ? finish(c) : r == 2 ? 0 : r;
+	return r == 0 ? end_walk(c) : r == 2 ? 0 : r;
 }
 
 int collect_step(struct collection *c, uint64_t deadline_ns)
@@ -317,7 +323,7 @@ int collect_step(struct collection *c, uint64_t deadline_ns)
 	int r = 0;
 
 	do {
-		r = go_on(c);
+		r = do_step(c);
 	} while (r == 0 && clock_now_ns() < deadline_ns);
 	return r;
 }
@@ -335,7 +341,7 @@ void collect_free(struct collection *c)
 	if (!c) {
 		return;
 	}
-	pieces_done(&c->pieces);
+	hash_pieces_done(&c->pieces);
 	free(c->file.path);
 	free(c->file.data);
 	changes_done(&c->changes);

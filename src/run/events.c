@@ -8,12 +8,13 @@
 
 #include "base/cleanup.h"
 
-/* How many distinct ones are told of each kind. */
+/* How many distinct events of each kind are listed. */
 static const struct {
 	const char *name;
 	size_t room;
-	size_t of_reason; /* and of those about one line of the policy */
-	bool by_call;     /* one for each call and rule: its arguments are the program's to vary */
+	size_t of_reason; /* and how many of those for one line of the policy */
+	/* one for each call and rule: the program could vary the arguments without end */
+	bool by_call;
 } kinds[BRIG_EVENT_KINDS] = {
 	[BRIG_EVENT_CALL_DENIED] = { "call.denied", 16, 16, true },
 	[BRIG_EVENT_CALL_WATCHED] = { "call.watched", 8, 8, true },
@@ -31,7 +32,7 @@ const char *brig_event_name(enum brig_event_kind kind)
 void events_escape(const char *bytes, size_t size, char *text, size_t room)
 {
 	static const char more[] = "...";
-	size_t used = 0, fits = 0; /* what may stay in front of the dots */
+	size_t used = 0, fits = 0; /* how much of the text can precede the dots */
 
 	for (size_t i = 0; i < size; i++) {
 		unsigned char byte = (unsigned char)bytes[i];
@@ -64,9 +65,9 @@ static bool is_same(const struct brig_event *event, const struct brig_event *oth
 	return strcmp(event->subject, other->subject) == 0;
 }
 
-/* The one that it counts for; NULL: a new one. `ret_room`: whether there is room for such. */
-static struct brig_event *find(const struct brig_result *result, const struct brig_event *event,
-			       bool *ret_room)
+/* The listed event that this one counts for; NULL: it is new. `ret_room`: is there room for it? */
+static struct brig_event *find_event(const struct brig_result *result,
+				     const struct brig_event *event, bool *ret_room)
 {
 	size_t of_kind = 0, of_reason = 0;
 
@@ -92,7 +93,7 @@ void events_note(struct brig_result *result, const struct event *event)
 
 	events_escape(event->subject, event->subject_size, noted.subject, sizeof(noted.subject));
 	events_escape(event->reason, strlen(event->reason), noted.reason, sizeof(noted.reason));
-	struct brig_event *known = find(result, &noted, &room);
+	struct brig_event *known = find_event(result, &noted, &room);
 	if (!known && room) {
 		struct brig_event *list =
 			reallocarray(result->events, result->events_count + 1, sizeof(*list));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Events of a run, aggregated into its result. Bounded, and so that a program cannot push out what
- * it has done by doing more of something else: each kind has room of its own, each line of the
- * policy only a part of it, and the counts by kind are always whole.
+ * Events of a run, aggregated into its result. The list is bounded, and a program cannot push an
+ * event out of it by causing many others: each kind has room of its own, each line of the policy
+ * may take only a part of it, and the counts by kind are always complete.
  */
 #ifndef BRIG_RUN_EVENTS_H
 #define BRIG_RUN_EVENTS_H
@@ -19,7 +19,7 @@ struct event_limits {
 	uint64_t watched; /* calls and files together */
 };
 
-/* One thing that happened. `subject` may have any bytes. */
+/* `subject` may have any bytes. */
 struct event {
 	enum brig_event_kind kind;
 	const char *subject;
@@ -29,14 +29,14 @@ struct event {
 	uint64_t count; /* 0: as 1 */
 };
 
-/* Memory that is short costs the subject, never the count. */
+/* Without memory the subject is lost, but the event is always counted. */
 void events_note(struct brig_result *result, const struct event *event);
-/* Such as have no subject that is known. */
+/* Events whose subject is not known. */
 void events_note_unnamed(struct brig_result *result, enum brig_event_kind kind, uint64_t count);
-/* Printable ASCII, the rest as \xNN; what does not fit ends in "...". Always a text. */
+/* Printable ASCII, other bytes as \xNN; text that does not fit ends in "...". Always terminated. */
 void events_escape(const char *bytes, size_t size, char *text, size_t room);
 
-/* The threshold that is crossed: its key in policies, and the most that it allows; else NULL. */
+/* The threshold that was crossed: its key in policies, and its value; else NULL. */
 const char *events_over(const struct brig_result *result, const struct event_limits *limits,
 			enum brig_event_kind kind, uint64_t *ret_most);
 #endif

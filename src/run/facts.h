@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is known of a run at its end: the input of the verdict. */
+/* The facts about a run at its end: the input of the verdict. */
 #ifndef BRIG_RUN_FACTS_H
 #define BRIG_RUN_FACTS_H
 
@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Why the warden ended it; NONE: it ended by itself. */
+/* Why the warden ended the run; NONE: it ended by itself. */
 enum ending {
 	ENDING_NONE,
 	ENDING_WALL,
@@ -19,10 +19,10 @@ enum ending {
 	ENDING_DENIALS,
 	ENDING_CONNECTIONS, /* too many were refused */
 	ENDING_WATCHED,
-	ENDING_NETWORK, /* bytes */
+	ENDING_NETWORK, /* too many bytes */
 	ENDING_GATE,    /* the gate is gone */
 	ENDING_CANCELLED,
-	ENDING_PROTOCOL, /* brig-init said something that it must not: the cell is not trusted */
+	ENDING_PROTOCOL, /* brig-init sent an invalid message: the cell is not trusted */
 };
 
 /* The threshold of the policy's monitor.end_after that an event has crossed. */
@@ -44,20 +44,20 @@ struct facts {
 	uint64_t cpu_ns;
 	uint64_t memory_peak_bytes;
 	uint64_t processes_peak;
-	uint64_t tasks_now; /* at the last look, brig-init included; 0: nobody counts them */
+	uint64_t tasks_now; /* at the last check, with brig-init; 0: not counted */
 	uint64_t disk_peak_bytes;
 	uint64_t inodes_peak;
 	uint64_t net_bytes;
 	uint64_t oom_kills;
-	bool oom_outside;  /* by a limit above the cell's, or the host */
-	bool sockets_over; /* what waits in sockets has an account of its own, and is too much */
+	bool oom_outside;  /* by a limit above the cell's, or by the host */
+	bool sockets_over; /* too much data waits in sockets, which are counted separately */
 	uint64_t fork_refusals;
-	bool disk_full; /* no page was left at some look */
+	bool disk_full; /* some check found no free page */
 	bool inodes_full;
-	bool file_full;            /* a file has the size that a file may have */
+	bool file_full;            /* a file has the largest size allowed */
 	bool processes_full;       /* the same, where no cgroup counts refusals */
-	char kill_calls[96];       /* that the policy kills for; "": none */
-	const char *denial_remedy; /* what an operator can do about it; NULL: change the policy */
+	char kill_calls[96];       /* calls for which the policy kills; "": none */
+	const char *denial_remedy; /* advice for the operator; NULL: change the policy */
 	struct event_over over;
 };
 #endif

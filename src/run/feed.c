@@ -53,8 +53,8 @@ long feed_add(struct feed *feed, const void *data, size_t size)
 }
 
 /*
- * write() to a pipe without a reader raises SIGPIPE, and a library must not install a handler.
- * So the signal is blocked for this thread, and one that the write itself raised is taken away.
+ * write() to a pipe without a reader raises SIGPIPE, and a library must not install a handler. So
+ * the signal is blocked for this thread, and one that the write itself raised is removed.
  */
 static ssize_t write_quietly(int fd, const char *data, size_t size)
 {
@@ -95,7 +95,7 @@ void feed_pump(struct feed *feed)
 		} else if (errno == EAGAIN) {
 			return;
 		} else if (errno != EINTR) {
-			close_fd(&feed->fd); /* the program closed its input: its own affair */
+			close_fd(&feed->fd); /* the program closed its input: no error */
 			return;
 		}
 	}

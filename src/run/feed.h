@@ -13,17 +13,17 @@ struct feed {
 	char *data; /* owned: bytes not yet written */
 	size_t size;
 	size_t at;
-	bool open; /* more may be fed */
+	bool open; /* more bytes may be added */
 };
 
 /* Copies the text. 0 or -ENOMEM. */
 int feed_init(struct feed *feed, int fd, const void *data, size_t size, bool open);
 void feed_done(struct feed *feed);
-/* Takes up to a buffer's worth; returns how many bytes, 0 when full. */
+/* Accepts up to a buffer of bytes; returns how many, 0 when full. */
 long feed_add(struct feed *feed, const void *data, size_t size);
-/* Writes what fits; closes after the last byte. A reader that is gone is no error. */
+/* Writes as much as fits; closes after the last byte. A missing reader is no error. */
 void feed_pump(struct feed *feed);
-/* One small write to a pipe with room, without a signal when nobody reads. 0 or -errno. */
+/* One small write to a pipe with room, without SIGPIPE if there is no reader. 0 or -errno. */
 int feed_write(int fd, const void *data, size_t size);
 static inline bool feed_wants_write(const struct feed *feed)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Did a file reach the size that a file may have? See file_limit.h. */
+/* Detects files of the largest size allowed: see file_limit.h. */
 #include "run/file_limit.h"
 
 #include <stddef.h>
@@ -19,7 +19,7 @@ bool file_limit_reached(int sandbox, uint64_t limit_bytes)
 	struct walk_entry entry;
 	unsigned directories = 0;
 	bool full = false;
-	/* 2: names that are no entries, which cost as much. */
+	/* 2: only names that are no entries, which cost as much. */
 	int r = walk_new(sandbox, &walk) == 0 ? 2 : 0;
 
 	while (r > 0 && !full &&

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Did a file in /sandbox reach the size that a file may have? The kernel sends SIGXFSZ, which most
- * interpreters ignore: the write then fails with EFBIG, and the program's own error is all that
- * there is. A file of just that size is what tells. Call when the program has ended.
+ * Did a file in /sandbox reach the largest size allowed? The kernel sends SIGXFSZ, which most
+ * interpreters ignore: the write then fails with EFBIG, and only the program's own error reports
+ * it. A file of exactly that size is the evidence. Call when the program has ended.
  */
 #ifndef BRIG_RUN_FILE_LIMIT_H
 #define BRIG_RUN_FILE_LIMIT_H
@@ -11,9 +11,9 @@
 #include <stdint.h>
 
 /*
- * So many names are looked at, usable or not, and a directory counts as eight: it is opened and
- * listed. The walk is the warden's time, a millisecond or two of it. A tmpfs lists what was made
- * last first.
+ * The most names that are checked, usable or not; a directory counts as eight, because it is opened
+ * and listed. The walk takes a millisecond or two of the warden's time. A tmpfs lists the newest
+ * files first.
  */
 #define FILE_LIMIT_FILES_MAX 1024u
 

@@ -22,7 +22,10 @@ size_t rlimits_of(const struct spec *spec, enum rlimits_which which,
 		{ "core", RLIMIT_CORE, RLIMITS_FIXED, true, 1 },
 		{ "nofile", RLIMIT_NOFILE, RLIMITS_OF_REQUEST, true, limits->open_files },
 		{ "fsize", RLIMIT_FSIZE, RLIMITS_OF_REQUEST, true, limits->file_bytes },
-		/* A back-stop for the cell-wide watch: a second of grace, then the kernel kills. */
+		/*
+		 * In case the check of the whole cell fails: a second later the kernel kills the
+		 * process.
+		 */
 		{ "cpu", RLIMIT_CPU, RLIMITS_OF_REQUEST, true, limits->cpu_ns / 1000000000u + 2 },
 		{ "memlock", RLIMIT_MEMLOCK, RLIMITS_FIXED, true, 65536 },
 		{ "msgqueue", RLIMIT_MSGQUEUE, RLIMITS_FIXED, true, 819200 },
@@ -35,7 +38,8 @@ size_t rlimits_of(const struct spec *spec, enum rlimits_which which,
 		/*
 		 * Counted per user namespace since 5.14, so for the cell alone, even when the outer
 		 * id is shared. Not for trusted local runs: there it would count the caller's own
-		 * processes. Above the group's limit where there is one: that tells of hits.
+		 * processes. Higher than the group's limit where there is one, because only the
+		 * group reports refused forks.
 		 */
 		{ "nproc", RLIMIT_NPROC, RLIMITS_OF_REQUEST,
 		  (spec->layers & LAYER_BIT(LAYER_USERNS)) != 0,

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The limits of each process of a cell, by the spec: for a plan, and for an assignment. */
+/*
+ * The resource limits of each process of a cell, from the spec: for a plan, and for an assignment.
+ */
 #ifndef BRIG_RUN_RLIMITS_H
 #define BRIG_RUN_RLIMITS_H
 
@@ -13,12 +15,10 @@ struct rlimit_value {
 
 #define RLIMITS_MAX 16
 
-/*
- * Those of every cell, those that the request decides, or both. Returns how many. Pure.
- */
+/* The limits of every cell, those that the request decides, or both. Returns how many. Pure. */
 enum rlimits_which { RLIMITS_FIXED = 1, RLIMITS_OF_REQUEST = 2, RLIMITS_ALL = 3 };
 size_t rlimits_of(const struct spec *spec, enum rlimits_which which,
 		  struct rlimit_value values[RLIMITS_MAX]);
-/* Lowers the limit of this process, hard and soft. A hard limit of the host that is lower stays. */
+/* Lowers the limit of this process, hard and soft. A lower hard limit of the host stays. */
 int rlimit_lower(int resource, uint64_t value);
 #endif

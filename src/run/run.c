@@ -12,9 +12,12 @@
 #include "base/clock.h"
 #include "run/run_internal.h"
 
-/* Other limits are looked at so often while a program that was told to end has time for it. */
+/*
+ * How often the other limits are checked while a program that was asked to end has its grace
+ * period.
+ */
 #define GRACE_LOOK_NS 10000000u
-/* What an owner may have in a set that it shares with its run. */
+/* The most events of an owner's own in a set that it shares with its run. */
 #define OWNERS_EVENTS 2
 
 int run_listen(struct run *run, int fd, unsigned event, uint32_t events)
@@ -33,7 +36,7 @@ int run_arm(struct run *run)
 	} else if (run->state != RUN_HELD) {
 		next = watch_next_ns(&run->watch, now, &run->facts);
 	}
-	/* The limits of time have been reached: it is that time that runs out. */
+	/* In the grace period only its own end counts: the limits of time were reached already. */
 	if (run->grace_end_ns && run->state < RUN_ENDING) {
 		uint64_t look = now + GRACE_LOOK_NS;
 		next = look < run->grace_end_ns ? look : run->grace_end_ns;
@@ -84,13 +87,13 @@ static int on_timer(struct run *run)
 		}
 	}
 	if (run->state == RUN_HELD) {
-		return run_arm(run); /* the owner has been woken */
+		return run_arm(run); /* this wakes the owner */
 	}
 	if (run->state == RUN_ENDING) {
 		if (now < run->kill_deadline_ns) {
 			return run_arm(run);
 		}
-		run->facts.stuck = !run->gate.closing; /* that has had its time */
+		run->facts.stuck = !run->gate.closing; /* the gate had its time to finish */
 		return 1;
 	}
 	enum ending due = watch_look(&run->watch, now, &run->facts);
@@ -109,7 +112,10 @@ static int on_output(struct run *run, int index)
 		return r;
 	}
 	if (r == 0 && stream->fd >= 0) {
-		/* By hand: a copy in a process that the host forked would keep it there. */
+		/*
+		 * Removed explicitly: a copy in a process that the host forked would keep it in the
+		 * set.
+		 */
 		epoll_ctl(run->epoll, EPOLL_CTL_DEL, stream->fd, NULL);
 		close_fd(&stream->fd);
 	}
@@ -160,7 +166,7 @@ static int handle(struct run *run, uint32_t event)
 				      : run->provider->event(run, event - RUN_EVENT_CELL);
 }
 
-/* The group's event fd is known only when the scope exists; it is added at the first chance. */
+/* The group's event fd is known only when the scope exists; it is added as soon as possible. */
 static void watch_group(struct run *run)
 {
 	short events = 0;
@@ -233,7 +239,7 @@ int run_pause(struct run *run, bool paused)
 	static const enum run_event events[2] = { RUN_EVENT_STDOUT, RUN_EVENT_STDERR };
 	int r = 0;
 
-	/* Taken out altogether: the end of a stream would be reported without being asked for. */
+	/* Removed from the set: with an empty mask epoll would still report the end of a stream. */
 	for (int i = 0; i < 2 && run->paused != paused && r == 0; i++) {
 		if (run->out[i].fd >= 0 && paused) {
 			epoll_ctl(run->epoll, EPOLL_CTL_DEL, run->out[i].fd, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One run, as the warden sees it: starts the cell, pumps its streams, watches its limits, ends it,
- * collects what is left. Non-blocking; one epoll fd stands for all of it.
+ * One run, as the warden sees it: starts the cell, pumps its streams, watches its limits, ends it
+ * and collects its files. Non-blocking; one epoll fd covers all of it.
  */
 #ifndef BRIG_RUN_RUN_H
 #define BRIG_RUN_RUN_H
@@ -16,10 +16,10 @@
 #include "run/terminal.h"
 #include "run/watch.h"
 
-/* A cell that outlives its runs: what its owner wants to be asked. See lib/session/session.h. */
+/* For a cell that outlives its runs: the callback of its owner. See lib/session/session.h. */
 struct run_session {
-	int channel; /* borrowed: what the program gets as descriptor 3 */
-	/* A limit is reached: the ending that the cell comes to for it; NONE: seen to. */
+	int channel; /* borrowed: becomes the program's descriptor 3 */
+	/* A limit is reached. Returns the ending for the cell; NONE: the owner has handled it. */
 	enum ending (*due)(void *user, enum ending why);
 	void *user;
 };
@@ -29,14 +29,14 @@ struct monitor;
 
 /* A gate that was started for a cell. */
 struct gate_process {
-	int line;  /* by which it tells */
+	int line;  /* the socket on which it reports */
 	int pidfd; /* without an exit signal */
 };
 
 struct run_options {
 	const struct spec *spec; /* must outlive the run */
 	struct cgroup_manager *groups;
-	const struct filter *filter; /* for what denials mean; NULL: none */
+	const struct filter *filter; /* to explain denials; NULL: none */
 	bool cut_output;             /* over the limit: discard, do not end the run */
 	struct event_limits end_after;
 	struct collect_options collect;
@@ -48,21 +48,22 @@ struct run_options {
 	void *user;
 	bool terminal; /* in place of three pipes */
 	struct terminal_size terminal_size;
-	bool warm;                         /* the cell was made ahead */
-	bool measure;                      /* time each step */
-	bool want_value;                   /* of the last expression, where the language has one */
-	bool guarded;                      /* the driver itself closes what takes the value */
+	bool warm;    /* the cell was made ahead */
+	bool measure; /* measure the time of each step */
+	/* return the last expression's value, where the language has one */
+	bool want_value;
+	bool guarded;                      /* the driver itself seals the value's file */
 	const struct run_session *session; /* NULL: the cell is this run's alone */
-	struct gate_process *gate;         /* the run's from here on; NULL: none */
-	const struct call_watch *watch;    /* borrowed; NULL: nobody watches its calls */
+	struct gate_process *gate;         /* owned by the run from here on; NULL: none */
+	const struct call_watch *watch;    /* borrowed; NULL: its calls are not watched */
 	const struct monitor *monitor;     /* borrowed; NULL: the policy watches nothing */
 };
 
 /* The longest value that a program can leave, as JSON. */
 #define RUN_VALUE_BYTES 65536
 /*
- * A guarded program's memory file. First what the guard has to say of the code: sealed before the
- * program begins. Then the value; and last, what a driver that ran the program says of its end.
+ * The layout of a guarded program's memory file: the guard's report on the code, sealed before the
+ * program begins; the value; and the report on the program's end of a driver that ran it.
  */
 #define RUN_GUARD_BYTES 8192
 #define RUN_END_BYTES   4096
@@ -70,108 +71,110 @@ struct run_options {
 
 enum run_state {
 	RUN_SETTING_UP,
-	RUN_HELD,     /* made ahead, sealed: waits for an order */
-	RUN_ASSIGNED, /* has it; the program has not begun yet */
+	RUN_HELD,     /* made ahead, sealed: waits for an assignment */
+	RUN_ASSIGNED, /* has its assignment; the program has not begun yet */
 	RUN_RUNNING,
-	RUN_ENDING, /* killed, or ended by itself: waiting until the last process is gone */
+	RUN_ENDING, /* killed, or ended by itself: waiting for the last process to end */
 	RUN_COLLECTING,
 	RUN_DONE,
 };
 
-/* What the cell's gate has told: see run_gate.c. */
+/* The reports of the cell's gate: see run_gate.c. */
 struct run_gate {
 	int line, pidfd;              /* owned; -1: none */
-	bool closing;                 /* its last words are due */
-	bool any;                     /* there is, or was, one */
+	bool closing;                 /* its last records are due */
+	bool any;                     /* the cell has, or had, a gate */
 	struct brig_connection *list; /* owned */
 	size_t count;
 	uint64_t untold;
-	uint64_t refused;           /* without a record, at its last word */
-	uint64_t bytes, bytes_base; /* at the last word; and of earlier runs in this cell */
+	uint64_t refused;           /* without a record, at the last report */
+	uint64_t bytes, bytes_base; /* at the last report; and of earlier runs in this cell */
 };
 
 struct run {
 	struct run_options options;
 	const struct provider *provider;
-	void *cell;  /* the provider's own state of it */
-	char id[27]; /* of the run; the cell's own may be older */
+	void *cell;  /* the provider's state of the cell */
+	char id[27]; /* of the run; the cell's own id may be older */
 	enum run_state state;
 	int epoll;              /* owned, unless it is attached */
 	int timer;              /* likewise */
-	bool attached;          /* both are its owner's: run_attach() */
-	uint64_t alarm_ns;      /* when the owner wants to be woken by the timer; 0: never */
-	uint64_t cell_alarm_ns; /* likewise the provider */
+	bool attached;          /* both belong to its owner: run_attach() */
+	uint64_t alarm_ns;      /* when the timer is to wake the owner; 0: never */
+	uint64_t cell_alarm_ns; /* the same for the provider */
 	bool group_watched;
-	bool paused; /* its output is not read */
+	bool paused; /* its output is not being read */
 	int sandbox; /* owned: the directory of the cell's files; -1: none */
-	int value;   /* owned: memory that the program may leave its value in; -1: none */
+	int value;   /* owned: the memory file for the program's value; -1: none */
 	int end_fd;  /* borrowed: readable when the cell has ended; -1: not started */
-	bool gone;   /* the cell has ended, and the kernel has nothing left of it */
-	/* The build of the cell failed: not by the program, and before it began. */
+	bool gone;   /* the cell has ended, and the kernel has freed all of it */
+	/* Building the cell failed, before the program began. */
 	bool build_failed;
-	bool parked;   /* the program is done, and sleeps until it is killed */
-	int inside[3]; /* owned: the cell's ends of the streams, until it has them */
+	bool parked;   /* the program has reported that it is done, and sleeps until it is killed */
+	int inside[3]; /* owned: the cell's ends of the streams, until they are passed to it */
 	struct stream out[2];
 	struct feed in;
 	struct run_gate gate;
-	struct watch watch;
+	struct limit_watch watch;
 	struct facts facts;
-	uint64_t grace_end_ns; /* the program was asked to end, and is killed then; 0: not asked */
-	uint64_t idle_cpu_ns;  /* of a session: used between runs, and so in no result */
+	/* the program was asked to end, and is killed at this time; 0: not asked */
+	uint64_t grace_end_ns;
+	uint64_t idle_cpu_ns; /* of a session: used between runs, so in no result */
 	uint64_t kill_deadline_ns;
 	struct brig_result *result; /* owned */
 	struct collection *files;   /* owned: being collected, for the result; NULL: not now */
-	bool files_cut;             /* some that were asked for have stayed behind */
+	bool files_cut;             /* some requested files were not returned */
 };
 
-/* Builds the cell up to the program's start, which then comes by run_step. */
+/* Begins to build the cell; the program starts during run_step(). */
 int run_start(const struct run_options *options, struct run **ret, struct brig_error *err);
 /* The same in two halves. */
 int run_begin(const struct run_options *options, struct run **ret, struct brig_error *err);
 int run_launch(struct run *run, struct brig_error *err);
 /*
- * Gives a held cell its order: from here on it is the request's run. On failure the cell is of no
- * use any more, and nothing of the request has happened.
+ * Gives a held cell its assignment: from here on it is the request's run. On failure the cell
+ * cannot be used any more, and nothing of the request has been executed.
  */
 int run_assign(struct run *run, const struct run_options *options, struct brig_error *err);
 int run_step(struct run *run, struct brig_error *err); /* 1 ended, 0 go on, -errno */
 long run_feed(struct run *run, const void *data, size_t size);
 void run_feed_end(struct run *run);
-/* -ENOTTY: it has no terminal. */
+/* -ENOTTY: the run has no terminal. */
 int run_resize(struct run *run, const struct terminal_size *size);
 void run_end(struct run *run, enum ending why);
-/* Without a time of grace: what ends is the cell, not only the run that is in it. */
+/* Without a grace period: ends the cell, not only the run in it. */
 void run_end_now(struct run *run, enum ending why);
-/* Leaves output in its pipes, so that the program has to wait; or reads it again. */
+/* Leaves output in its pipes, so that the program has to wait; or resumes reading it. */
 int run_pause(struct run *run, bool paused);
 /*
- * The end of one run in a cell that goes on: as if the program had ended with this status. What
- * came of it is there when run_round_result() is 1; at 0 the loop wakes up for the next try, before
- * which nothing else may be done with it. The next run starts from nothing.
+ * The end of one run in a cell that continues: as if the program had ended with this status. The
+ * result is ready when run_round_result() returns 1. When it returns 0, the loop wakes up for the
+ * next call, and nothing else may be done with the run before that. The next run starts with empty
+ * figures.
  */
 int run_round_end(struct run *run, int exit_code);
 int run_round_result(struct run *run, struct brig_result **ret);
-/* Until the next one nothing is watched, and output waits. */
+/* Until the next run nothing is watched, and output waits in its pipes. */
 int run_rest(struct run *run);
-/* The next one: from here on these options hold, and the limits that their spec has now. */
+/* Starts the next run: from here on these options apply, with the current limits of their spec. */
 int run_resume(struct run *run, const struct run_options *options);
-/* A look at a cell that rests: ends it if a limit is reached. */
+/* Checks a cell that rests: ends it if a limit is reached. */
 void run_check_idle(struct run *run);
-/* What was used since the last run ended, or since the cell was there, is no run's. */
+/* Counts the use since the last run ended, or since the cell was made, as idle use. */
 void run_count_idle(struct run *run);
-/* Sets the timer for the next look: after a change of limits, or of alarm_ns. */
+/* Sets the timer for the next check: call after a change of limits, or of alarm_ns. */
 int run_arm(struct run *run);
 /*
- * From here on the owner's set and timer serve for the run's own, which are closed: of cells that
- * rest there may be thousands. The timer is in the set already; whatever else the owner has there
- * is to have RUN_OWNERS_EVENT as its data, and stays the owner's to hear. On failure the cell must
- * end.
+ * From here on the run uses its owner's set and timer and closes its own, because there may be
+ * thousands of resting cells. The timer is in the set already; the owner's other descriptors in it
+ * must have RUN_OWNERS_EVENT as their data, and the owner handles their events. On failure the cell
+ * must end.
  */
 #define RUN_OWNERS_EVENT UINT32_MAX
 int run_attach(struct run *run, int epoll, int timer);
-/* They go: nothing is heard of the run any more. */
+/* Gives up the owner's set and timer: the run receives no more events. */
 void run_detach(struct run *run);
-/* What it was started with goes: from here on this spec, of the cell's own, serves. */
+/* Replaces the spec of the start, which may be freed then, by this one, which the cell owns. */
 void run_keep_spec(struct run *run, const struct spec *spec);
 void run_free(struct run *run);
 #endif

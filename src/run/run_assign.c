@@ -11,9 +11,9 @@
 #include "run/run_internal.h"
 
 /*
- * A fixed size that nobody can change: the program writes there, and may write anything. The last
- * seal is ours, or that of a driver that guards the code (lib/guard/guard.h), before the program
- * begins.
+ * Its size is fixed and cannot be changed; the program writes to it, and may write anything. The
+ * last seal is set here, or by a driver that guards the code (lib/guard/guard.h), before the
+ * program begins.
  */
 int run_make_value(int *ret)
 {
@@ -44,7 +44,7 @@ int run_give_value(struct run *run, const struct run_options *options)
 	return run->value < 0 ? -errno : 0;
 }
 
-/* What the cell's group allows becomes what the request may have. */
+/* Sets the limits of the cell's group to those of the request. */
 static int limit_group(struct run *run, const struct spec *spec)
 {
 	struct cgroup_limits limits = {
@@ -56,8 +56,8 @@ static int limit_group(struct run *run, const struct spec *spec)
 	return run->watch.group ? cgroup_limit(run->watch.group, &limits) : 0;
 }
 
-/* Files that are handed in are not what the program has written: as in a cell made now. */
-static void expect_inputs(struct watch *watch, const struct spec *spec)
+/* Input files do not count as written by the program, as in a cell that is not made ahead. */
+static void expect_inputs(struct limit_watch *watch, const struct spec *spec)
 {
 	for (size_t i = 0; i < spec->inputs_count; i++) {
 		watch->disk_base_bytes += (spec->inputs[i].size + 4095) / 4096 * 4096;
@@ -102,37 +102,55 @@ void run_keep_spec(struct run *run, const struct spec *spec)
 int run_held(struct run *run)
 {
 	run->state = run->state == RUN_SETTING_UP ? RUN_HELD : run->state;
-	/* The processor time that the build took is not the program's. */
+	/* The processor time of the build does not count for the program. */
 	watch_rebase(&run->watch, &run->facts);
 	return run_arm(run);
 }
 
-int run_assign(struct run *run, const struct run_options *options, struct brig_error *err)
+/* The descriptor for a value is closed, or sealed, or becomes a session's channel. */
+static int settle_value(struct run *run, const struct run_options *options)
 {
-	uint64_t now = clock_now_ns();
-	int r = run->state == RUN_HELD ? id_make(run->id) : -ESTALE;
-
-	if (r == 0) {
-		r = limit_group(run, options->spec);
-	}
-	if (r == 0) {
-		r = take_options(run, options);
-	}
 	if (!options->want_value) {
 		close_fd(&run->value);
-	} else if (r == 0 && !options->session) {
-		r = seal_value(run, options);
+		return 0;
 	}
-	if (r == 0) {
-		expect_inputs(&run->watch, options->spec);
-		watch_start(&run->watch, now);
-		run->state = RUN_ASSIGNED;
-		r = run_arm(run);
+	return options->session ? 0 : seal_value(run, options);
+}
+
+static int take_assignment(struct run *run, const struct run_options *options, uint64_t now)
+{
+	int r = run->state == RUN_HELD ? id_make(run->id) : -ESTALE;
+
+	if (r < 0) {
+		return r;
 	}
-	/* The last thing that can fail: the program may begin with it. */
-	if (r == 0) {
-		r = run->provider->assign(run, options->spec);
+	r = limit_group(run, options->spec);
+	if (r < 0) {
+		return r;
 	}
+	r = take_options(run, options);
+	if (r < 0) {
+		return r;
+	}
+	r = settle_value(run, options);
+	if (r < 0) {
+		return r;
+	}
+	expect_inputs(&run->watch, options->spec);
+	watch_start(&run->watch, now);
+	run->state = RUN_ASSIGNED;
+	r = run_arm(run);
+	if (r < 0) {
+		return r;
+	}
+	/* The last call that can fail: it may start the program. */
+	return run->provider->assign(run, options->spec);
+}
+
+int run_assign(struct run *run, const struct run_options *options, struct brig_error *err)
+{
+	int r = take_assignment(run, options, clock_now_ns());
+
 	if (r < 0) {
 		return error_errno(err, BRIG_E_SYSTEM, -r,
 				   "cannot give the waiting cell its assignment");

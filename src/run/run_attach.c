@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A run that listens in its owner's set instead of one of its own. See run.h. */
+/* A run that uses its owner's epoll set instead of its own. See run.h. */
 #include <errno.h>
 #include <sys/epoll.h>
 
 #include "base/cleanup.h"
 #include "run/run_internal.h"
 
-/* All that a cell can have which is past its start; what is closed or was never there is -1. */
+/* All descriptors of a cell after its start; -1: closed, or never opened. */
 static int listen_again(struct run *run)
 {
 	const struct {
@@ -26,7 +26,7 @@ static int listen_again(struct run *run)
 			r = run_listen(run, list[i].fd, list[i].event, list[i].events);
 		}
 	}
-	run->group_watched = false; /* the next step does it */
+	run->group_watched = false; /* the next step adds it */
 	return r < 0 ? r : run->provider->listen(run);
 }
 

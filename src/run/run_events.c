@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A run's events, as they come; and its end when the policy has had enough of them. */
+/* Records a run's events, and ends it when it has crossed a threshold of the policy. */
 #include <stdio.h>
 #include <string.h>
 
@@ -14,9 +14,9 @@ static const enum ending endings[BRIG_EVENT_KINDS] = {
 	[BRIG_EVENT_CONNECTION_REFUSED] = ENDING_CONNECTIONS,
 };
 
-/* The first that was too much is what the verdict names. */
-static void look_over(struct run *run, enum brig_event_kind kind, const char *subject,
-		      const char *reason)
+/* The verdict names the first event that crossed a threshold. */
+static void check_thresholds(struct run *run, enum brig_event_kind kind, const char *subject,
+			     const char *reason)
 {
 	struct event_over *over = &run->facts.over;
 	uint64_t most = 0;
@@ -46,12 +46,12 @@ void run_note_only(struct run *run, const struct event *event)
 	uint64_t now = clock_now_ns();
 
 	if (!run->result) {
-		return; /* it is taken: nobody would see it */
+		return; /* the result was taken already */
 	}
 	timed.at_ns = now > run->watch.start_ns ? now - run->watch.start_ns : 0;
 	events_note(run->result, &timed);
 	events_escape(event->subject, event->subject_size, subject, sizeof(subject));
-	look_over(run, event->kind, subject, event->reason);
+	check_thresholds(run, event->kind, subject, event->reason);
 }
 
 void run_note(struct run *run, const struct event *event)
@@ -64,7 +64,7 @@ void run_note_unnamed(struct run *run, enum brig_event_kind kind, uint64_t count
 {
 	if (run->result) {
 		events_note_unnamed(run->result, kind, count);
-		look_over(run, kind, "not told by name", "there were too many");
+		check_thresholds(run, kind, "not named", "there were too many to list");
 		run_end_over(run);
 	}
 }
@@ -85,9 +85,9 @@ void run_note_limits(struct run *run)
 		const char *name, *reason;
 		uint64_t count;
 	} limits[] = {
-		{ "memory_bytes", "processes were killed for want of memory",
+		{ "memory_bytes", "processes were killed because memory ran out",
 		  facts->oom_outside ? 0 : facts->oom_kills },
-		{ "processes", "more processes or threads were wanted",
+		{ "processes", "more processes or threads were requested",
 		  facts->fork_refusals ? facts->fork_refusals : facts->processes_full },
 		{ "disk_bytes", "the disk was full", facts->disk_full },
 		{ "disk_inodes", "there was no room for another file", facts->inodes_full },

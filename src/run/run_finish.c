@@ -12,9 +12,9 @@
 #include "run/run_internal.h"
 #include "run/verdict.h"
 
-#define SLICE_NS 1000000u /* of collecting, before others have their turn */
+#define SLICE_NS 1000000u /* of collecting, before other runs are served */
 
-/* All writers are dead, or parked: what the pipes still hold is all that there will ever be. */
+/* All writers are dead, or parked: nothing more will be written to the pipes. */
 static void drain(struct stream *stream)
 {
 	while (stream->fd >= 0) {
@@ -99,7 +99,7 @@ void run_take_end(struct run *run, int code, int status, uint64_t cpu_ns)
 	run->facts.exited = true;
 	run->facts.end_code = code;
 	run->facts.end_status = status;
-	/* Without a group, and with a parent that is not us, there is no other figure. */
+	/* Without a group, and with a parent other than this process, this is the only figure. */
 	run_take_cpu(run, cpu_ns);
 }
 
@@ -128,9 +128,9 @@ int run_finish(struct run *run, struct brig_error *err)
 	}
 	drain(&run->out[0]);
 	drain(&run->out[1]);
-	/* Who is parked uses nothing: the look that found it alone was the last. */
+	/* A parked program uses nothing: the check that found it alone was the last. */
 	if (!run->parked) {
-		run->watch.proc = -1; /* nobody is left there */
+		run->watch.proc = -1; /* no process is left in it */
 		watch_look(&run->watch, clock_now_ns(), &run->facts);
 	}
 	for (int i = 0; i < 2 && ending == ENDING_NONE && !run->options.cut_output; i++) {
@@ -155,7 +155,7 @@ int run_collect_some(struct run *run)
 		run->files_cut = run->files && (r < 0 || collect_is_cut(run->files));
 		collect_free(TAKE_PTR(run->files));
 	} else if (timerfd_settime(run->timer, 0, &at_once, NULL) < 0) {
-		r = -errno; /* nobody would call again */
+		r = -errno; /* no event would cause another call */
 	}
 	return r;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The cell's gate, as the warden sees it: a line by which it tells of connections, one record each
- * as they end. When the cell has ended, our side of the line is shut down; the gate tells what is
- * left, and ends. A gate that goes before that, or breaks the rules, ends the run.
+ * The cell's gate, as the warden sees it: a socket on which it reports each connection when that
+ * ends. When the cell has ended, our side of the socket is shut down; the gate reports the rest and
+ * exits. A gate that exits earlier, or breaks the protocol, ends the run.
  */
 #include <errno.h>
 #include <poll.h>
@@ -20,9 +20,9 @@
 #include "net/gate_messages.h"
 #include "run/run_internal.h"
 
-#define LAST_WORDS_NS 500000000u
-/* So that a program that is refused all the time holds up nobody else. */
-#define RECORDS_A_TURN 512 /* more than the line holds at a time */
+#define GATE_CLOSE_NS 500000000u
+/* So that a program with many refused connections does not hold up other runs. */
+#define RECORDS_A_TURN 512 /* more than the socket holds at a time */
 
 static const char *const verdicts[GATE_VERDICTS] = {
 	[GATE_ALLOWED] = "allowed",
@@ -41,10 +41,10 @@ static const char by_program[] = "the program did not finish the handshake: it d
 				 "cell's authority, or speaks no HTTP/1.1 in TLS 1.2 or later";
 
 static const char *const causes[GATE_CAUSES] = {
-	[GATE_CAUSE_UNTRUSTED] = "no authority that is trusted has signed the host's certificate",
+	[GATE_CAUSE_UNTRUSTED] = "the host's certificate is not signed by a trusted authority",
 	[GATE_CAUSE_NAME] = "the host's certificate is for another name",
 	[GATE_CAUSE_TIME] = "the host's certificate has expired, or is not valid yet",
-	[GATE_CAUSE_CERTIFICATE] = "the host's certificate is not good for a server",
+	[GATE_CAUSE_CERTIFICATE] = "the host's certificate is not valid for a server",
 	[GATE_CAUSE_PROTOCOL] = "the host does not speak HTTP/1.1 in TLS 1.2 or later",
 	[GATE_CAUSE_PROGRAM] = by_program,
 };
@@ -66,24 +66,24 @@ static bool is_text(const char *text, size_t room)
 	return end != NULL;
 }
 
-/* By verdict: what it means, and what would mend it. */
+/* By verdict: its meaning, and the remedy. */
 static const struct {
 	const char *meaning, *operator_remedy;
 } refusals[GATE_VERDICTS] = {
-	[GATE_REFUSED_NAME] = { "no rule has that name",
+	[GATE_REFUSED_NAME] = { "no rule allows that name",
 				"If it should be reached, name it with --net, or in network.allow "
 				"of the policy." },
-	[GATE_REFUSED_PORT] = { "the host is allowed, that port of it is not",
+	[GATE_REFUSED_PORT] = { "the host is allowed, but not that port",
 				"If it should be reached, name the port with --net HOST:PORT, or "
 				"in network.allow." },
 	[GATE_REFUSED_ADDRESS] = { "it is a private or special address, or one without a rule",
 				   "If it should be reached, allow it as a local host: --net "
 				   "local:HOST:PORT, or \"local\" in network.allow." },
-	[GATE_REFUSED_PROTOCOL] = { "it was not TLS or HTTP for that very host",
+	[GATE_REFUSED_PROTOCOL] = { "it was not TLS or HTTP for that host",
 				    "If the host speaks something else there, set \"protocol\" "
 				    "of its rule to \"any\"." },
-	[GATE_REFUSED_PEER] = { "the host did not prove who it is, which must be where its TLS is "
-				"opened",
+	[GATE_REFUSED_PEER] = { "the host's certificate could not be verified, which is required "
+				"where its TLS is opened",
 				"If it is a private service, name the file with its authorities as "
 				"\"authorities\" of its credential; else let the host renew its "
 				"certificate." },
@@ -105,7 +105,7 @@ static void note_refusal(struct run *run, const struct gate_connection *record)
 				       .reason = refusals[record->verdict].meaning });
 }
 
-/* Refused ones that it had no room to tell of, as the gate counts them. */
+/* Refused connections that the gate counted without a record each. */
 static void note_refused(struct run *run, uint64_t count)
 {
 	if (count > run->gate.refused) {
@@ -185,14 +185,14 @@ static int take_record(struct run *run, const void *data, size_t size)
 	return -EPROTO;
 }
 
-static void hang_up(struct run *run)
+static void close_line(struct run *run)
 {
-	/* By hand: a copy in a process that the host forked would keep it there. */
+	/* Removed explicitly: a copy in a process that the host forked would keep it in the set. */
 	epoll_ctl(run->epoll, EPOLL_CTL_DEL, run->gate.line, NULL);
 	close_fd(&run->gate.line);
 }
 
-/* 1: the cell has ended, and all is told. */
+/* 1: the cell has ended, and the gate has reported everything. */
 int run_on_gate(struct run *run)
 {
 	union {
@@ -211,7 +211,7 @@ int run_on_gate(struct run *run)
 			return r;
 		}
 		if (r < 0) {
-			hang_up(run);
+			close_line(run);
 			if (run->gate.closing) {
 				return 1;
 			}
@@ -228,10 +228,10 @@ bool run_gate_over(struct run *run)
 	}
 	run->gate.closing = true;
 	shutdown(run->gate.line, SHUT_WR);
-	/* What has told its end already would go on doing so. */
+	/* Descriptors that have reported the cell's end would report it again and again. */
 	run->provider->mute(run);
 	run->state = RUN_ENDING;
-	run->kill_deadline_ns = clock_now_ns() + LAST_WORDS_NS;
+	run->kill_deadline_ns = clock_now_ns() + GATE_CLOSE_NS;
 	run_arm(run);
 	return run_on_gate(run) == 1;
 }
@@ -285,7 +285,10 @@ void run_gate_done(struct run *run)
 
 	close_fd(&gate->line);
 	if (gate->pidfd >= 0) {
-		/* It has told all, or nobody wants to hear it: others wait for this thread. */
+		/*
+		 * It has reported everything, or the rest is not needed. Other runs wait for this
+		 * thread.
+		 */
 		if (poll(&dead, 1, 0) <= 0) {
 			sys_pidfd_send_signal(gate->pidfd, SIGKILL);
 		}

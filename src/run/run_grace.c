@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A time of grace: a program that has to end is asked to by SIGTERM, and has until then to put its
- * things in order. Nothing that happens in the cell moves the deadline, and the verdict stands
- * already.
+ * The grace period: a program that has to end gets SIGTERM, and may clean up until the period is
+ * over. Nothing that happens in the cell moves the deadline, and the verdict is already decided.
  */
 #include "base/clock.h"
 #include "run/run_internal.h"
 
-/* All other reasons have nothing to do with time, and end the run at once. */
+/* For all other reasons the run is ended at once. */
 static bool is_due_to_time(enum ending why)
 {
 	return why == ENDING_WALL || why == ENDING_CPU || why == ENDING_CANCELLED;
@@ -34,11 +33,11 @@ bool run_grace_begin(struct run *run, enum ending why)
 void run_begun(struct run *run)
 {
 	if (run->grace_end_ns && run->provider->ask_to_end(run) < 0) {
-		run_end_now(run, run->facts.ending); /* there is no way to ask it */
+		run_end_now(run, run->facts.ending); /* it cannot be asked */
 	}
 }
 
-/* In that time the other limits hold; those of time have been reached. */
+/* In that period the other limits apply; those of time have been reached. */
 bool run_grace_look(struct run *run, uint64_t now, enum ending due)
 {
 	if (!run->grace_end_ns) {

@@ -12,69 +12,75 @@ enum run_event {
 	RUN_EVENT_STDIN,
 	RUN_EVENT_GROUP,
 	RUN_EVENT_GATE,
-	RUN_EVENT_CELL, /* the first of the provider's own */
+	RUN_EVENT_CELL, /* the first of the provider's */
 	RUN_EVENTS = RUN_EVENT_CELL + 8,
 };
 
 /* --- for providers ---------------------------------------------------------------------------- */
 
-/* Adds a descriptor to the run's set; the provider's own from RUN_EVENT_CELL on. */
+/* Adds a descriptor to the run's set; the provider's events start at RUN_EVENT_CELL. */
 int run_listen(struct run *run, int fd, unsigned event, uint32_t events);
 /* One pipe; `ours` non-blocking. */
 int run_pipe(int *ours, int *theirs, bool we_read);
-/* Memory for a value. */
+/* Makes the memory file for a value. */
 int run_make_value(int *ret);
-/* The program ended, by the kernel's code and status; cpu_ns is of all that was waited for. */
+/*
+ * The program ended with this code and status of the kernel's; cpu_ns is that of all processes that
+ * were waited for.
+ */
 void run_take_end(struct run *run, int code, int status, uint64_t cpu_ns);
-/* A cell without a group has used so much processor time since it was made. */
+/* The processor time of a cell without a group since it was made. */
 void run_take_cpu(struct run *run, uint64_t cpu_ns);
-/* The last look inside, before systemd removes a scope, which it does as soon as it is empty. */
+/* The last check, before systemd removes the scope, which it does as soon as that is empty. */
 void run_look_last(struct run *run);
-/* The program has begun: one that has to end already is asked to. */
+/* The program has begun: asks it to end if it already has to. */
 void run_begun(struct run *run);
-/* A cell that is made ahead waits for its assignment from here on. */
+/* From here on a cell that was made ahead waits for its assignment. */
 int run_held(struct run *run);
-/* Notes an event, and ends a run that has too many; the second leaves that to run_end_over(). */
+/* Records an event, and ends a run that has too many; the second leaves that to run_end_over(). */
 void run_note(struct run *run, const struct event *event);
 void run_note_only(struct run *run, const struct event *event);
 void run_end_over(struct run *run);
-/* How long the last process of a cell may take from the kill to its end. */
+/* How long the last process of a cell may take to end after the kill. */
 #define RUN_KILL_PATIENCE_NS 10000000000ull
 
 /* --- within run ------------------------------------------------------------------------------- */
 
-/* A time of grace: run_grace.c. True: it has one, and is not to be killed yet. */
+/* The grace period: run_grace.c. True: it has begun, and the program must not be killed yet. */
 bool run_grace_begin(struct run *run, enum ending why);
-/* A look within that time. False: it is none. */
+/* A check in that period. False: there is none. */
 bool run_grace_look(struct run *run, uint64_t now, enum ending due);
-/* Limits and receivers of the streams, as the options have them. */
+/* Sets the limits and receivers of the streams from the options. */
 void run_take_output_options(struct run *run);
-/* What the program finds as descriptor 3, if anything: such memory, or a session's channel. */
+/* Makes the program's descriptor 3, if it has one: a memory file, or a session's channel. */
 int run_give_value(struct run *run, const struct run_options *options);
-/* All but files and changes. */
+/* Fills in all but files and changes. */
 int run_fill_result(struct run *run);
-/* Everything is dead: fills in the result, but for what is collected then. */
+/* All processes are dead: fills in the result, except for the files, which are collected next. */
 int run_finish(struct run *run, struct brig_error *err);
-/* Some of the files. 1: all are there, and the run is done; 0: to be called again; -errno. */
+/* Collects some files. 1: all are collected, and the run is done; 0: call again; -errno. */
 int run_collect(struct run *run, struct brig_error *err);
-/* That was all of it, or could not be: `r` is what became of it. */
+/* The end of the run; `r` is its result, or -errno. */
 int run_done(struct run *run, int r);
-/* A slice of what there is to collect; the loop wakes up if there is more. As run_collect(). */
+/* Collects for a slice of time; the loop wakes up if there is more. Returns as run_collect(). */
 int run_collect_some(struct run *run);
 
-/* A cell that was there before gets its run: what is noted already was before its time. */
+/* A cell that was made ahead gets its run: events recorded before count as at its start. */
 void run_note_start(struct run *run);
 void run_note_unnamed(struct run *run, enum brig_event_kind kind, uint64_t count);
-/* At its end: limits that were in its way. */
+/* At its end: records the limits that it reached. */
 void run_note_limits(struct run *run);
 
 /* The cell's gate: run_gate.c. Without one these do nothing. */
 int run_gate_listen(struct run *run);
 int run_on_gate(struct run *run);
-/* The cell has ended: has the gate told all? Asks for it, and then not more than half a second. */
+/*
+ * The cell has ended: has the gate reported everything? Requests that, and waits for half a second
+ * at most.
+ */
 bool run_gate_over(struct run *run);
 void run_gate_fill(struct run *run);
-/* What a program could do about a host that it was refused, if that is why it failed. */
+/* Advice for a program that failed because a host was refused. */
 void run_gate_remedy(struct brig_result *result);
 void run_gate_done(struct run *run);
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The end of a cell by force, and of all that was held for it. */
+/* Kills a cell, and frees everything that was held for it. */
 #include <stdlib.h>
 
 #include "base/cleanup.h"
@@ -18,7 +18,7 @@ void run_end_now(struct run *run, enum ending why)
 	if (run->state >= RUN_ENDING) {
 		return;
 	}
-	/* The verdict of one that had a time of grace stands. */
+	/* After a grace period the verdict is already decided. */
 	run->facts.ending = run->grace_end_ns ? run->facts.ending : why;
 	run->state = RUN_ENDING;
 	run->kill_deadline_ns = clock_now_ns() + RUN_KILL_PATIENCE_NS;

@@ -12,7 +12,7 @@
 #include "run/run_internal.h"
 
 /* The next run has limits, streams and refusals of its own. */
-static int start_over(struct run *run)
+static int reset_figures(struct run *run)
 {
 	for (int i = 0; i < 2; i++) {
 		stream_start_over(&run->out[i]);
@@ -21,14 +21,14 @@ static int start_over(struct run *run)
 	run->grace_end_ns = 0;
 	run->gate.bytes_base = run->gate.bytes;
 	run->provider->next_round(run);
-	uint64_t told_ns = run->facts.cpu_ns;
+	uint64_t reported_ns = run->facts.cpu_ns;
 	uint64_t used_ns = watch_rebase(&run->watch, &run->facts);
-	run->idle_cpu_ns += used_ns > told_ns ? used_ns - told_ns : 0;
+	run->idle_cpu_ns += used_ns > reported_ns ? used_ns - reported_ns : 0;
 	run->result = calloc(1, sizeof(*run->result));
 	return run->result ? 0 : -ENOMEM;
 }
 
-/* Its programs may still run: a file that changes under our hands is left behind. */
+/* Its programs may still run: a file that changes while it is read is not returned. */
 static void note_lost_files(struct run *run)
 {
 	free(run->result->files_note);
@@ -39,13 +39,15 @@ int run_round_end(struct run *run, int exit_code)
 {
 	enum ending ending = run->facts.ending;
 
-	/* Once: more than a pipe holds is what comes after the end, from whoever is left. */
+	/*
+	 * Once: anything beyond a full pipe was written after the end, by processes that are left.
+	 */
 	for (int i = 0; i < 2; i++) {
 		if (run->out[i].fd >= 0) {
 			stream_pump(&run->out[i]);
 		}
 	}
-	run_on_gate(run); /* what it has told by now, which may be what ends the run */
+	run_on_gate(run); /* its reports so far, which may end the run */
 	ending = ending == ENDING_NONE ? run->facts.ending : ending;
 	run->facts.wall_ns = clock_now_ns() - run->watch.start_ns;
 	watch_look(&run->watch, clock_now_ns(), &run->facts);
@@ -77,7 +79,7 @@ int run_round_result(struct run *run, struct brig_result **ret)
 		note_lost_files(run);
 	}
 	*ret = TAKE_PTR(run->result);
-	r = start_over(run);
+	r = reset_figures(run);
 	if (r < 0) {
 		brig_result_free(TAKE_PTR(*ret));
 	}
@@ -87,7 +89,7 @@ int run_round_result(struct run *run, struct brig_result **ret)
 int run_rest(struct run *run)
 {
 	if (run->state >= RUN_ENDING) {
-		return 0; /* it is being killed, and there is nothing to come back to */
+		return 0; /* it is being killed, and cannot be resumed */
 	}
 	run->state = RUN_HELD;
 	run->options.cut_output = true;
@@ -106,7 +108,7 @@ void run_check_idle(struct run *run)
 {
 	uint64_t now = clock_now_ns();
 
-	watch_start(&run->watch, now); /* no time runs out between runs */
+	watch_start(&run->watch, now); /* no wall time is counted between runs */
 	enum ending due = watch_look(&run->watch, now, &run->facts);
 	watch_rest(&run->watch);
 	if (due != ENDING_NONE) {
@@ -114,7 +116,7 @@ void run_check_idle(struct run *run)
 	}
 }
 
-/* What was printed between the runs belongs to none of them. */
+/* Output between the runs belongs to none of them. */
 static void skip_output(struct stream *stream)
 {
 	stream->keep = false;

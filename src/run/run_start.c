@@ -35,7 +35,7 @@ static int make_pipes(struct run *run, int *in)
 	return r;
 }
 
-/* All three are one terminal: what is printed comes by the first stream, the second is empty. */
+/* All three are one terminal: all output comes from the first stream, and the second is empty. */
 static int make_terminal(struct run *run, int *in)
 {
 	_cleanup_close_ int nobody = -1;
@@ -86,7 +86,7 @@ static int make_loop(struct run *run)
 		{ run->timer, RUN_EVENT_TIMER, EPOLLIN },
 		{ run->out[0].fd, RUN_EVENT_STDOUT, EPOLLIN },
 		{ run->out[1].fd, RUN_EVENT_STDERR, EPOLLIN },
-		/* Edge-triggered: a pipe with room is no news; room after fullness is. */
+		/* Edge-triggered: only room in a pipe that was full is reported. */
 		{ run->in.fd, RUN_EVENT_STDIN, EPOLLOUT | EPOLLET },
 	};
 	int r = 0;
@@ -114,8 +114,9 @@ static struct run *run_new(const struct run_options *options)
 		run->gate.line = TAKE_FD(options->gate->line);
 		run->gate.pidfd = TAKE_FD(options->gate->pidfd);
 	}
-	run->watch =
-		(struct watch){ .spec = options->spec, .sandbox = -1, .proc = -1, .sockets = -1 };
+	run->watch = (struct limit_watch){
+		.spec = options->spec, .sandbox = -1, .proc = -1, .sockets = -1
+	};
 	return run;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Output streams: see stream.h. What is beyond the limit is read and thrown away, never stored. */
+/* Output streams: see stream.h. Bytes beyond the limit are read and discarded, never stored. */
 #include "run/stream.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 
-#define CHUNK_BYTES   65536 /* what a pipe holds */
+#define CHUNK_BYTES   65536 /* the capacity of a pipe */
 #define CHUNKS_A_TURN 16    /* so that a flood on one stream starves nothing else */
 
 void stream_done(struct stream *stream)
@@ -38,7 +38,7 @@ void stream_start_over(struct stream *stream)
 	stream->tail[0] = '\0';
 }
 
-static void take(struct stream *stream, const char *data, size_t size)
+static void accept_bytes(struct stream *stream, const char *data, size_t size)
 {
 	uint64_t room = stream->seen < stream->limit ? stream->limit - stream->seen : 0;
 	size_t part = size < room ? size : (size_t)room;
@@ -63,7 +63,7 @@ int stream_pump(struct stream *stream)
 	for (int i = 0; i < CHUNKS_A_TURN; i++) {
 		ssize_t n = read(stream->fd, chunk, sizeof(chunk));
 		if (n > 0) {
-			take(stream, chunk, (size_t)n);
+			accept_bytes(stream, chunk, (size_t)n);
 			continue;
 		}
 		if (n == 0) {

@@ -23,7 +23,7 @@ int terminal_open(const struct terminal_size *size, int *ret_ours, int *ret_thei
 	if (ours < 0 || ioctl(ours, TIOCSPTLCK, &unlocked) < 0) {
 		return -errno;
 	}
-	/* By descriptor (since Linux 4.13): a name in /dev/pts may be another instance's. */
+	/* By descriptor (since Linux 4.13): a name in /dev/pts may belong to another instance. */
 	_cleanup_close_ int theirs = ioctl(ours, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
 	/* Most hosts let the group `tty` write to each other's terminals. */
 	if (theirs < 0 || fchmod(theirs, 0600) < 0) {
@@ -45,7 +45,7 @@ int terminal_resize(int ours, const struct terminal_size *size)
 	return ioctl(ours, TIOCSWINSZ, &window) < 0 ? -errno : 0;
 }
 
-/* By its number, and it must be the very one: /dev/pts may be of another instance. */
+/* Opened by its number, and then compared: /dev/pts may belong to another instance. */
 static int open_locked(int tree, const struct stat *known)
 {
 	char name[16];

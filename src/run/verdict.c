@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-/* Why a run ended, as a row: what it is called, which limit it is about, what to do. */
+/* A row for each cause of a run's end: its name, its limit, the remedies. */
 struct cause {
 	enum brig_status status;
 	const char *name;
@@ -37,7 +37,7 @@ enum cause_kind {
 	CAUSE_STDOUT,
 	CAUSE_STDERR,
 	CAUSE_FOREIGN_CALL,
-	CAUSE_KILL_CALL, /* or the former: the kernel does not say */
+	CAUSE_KILL_CALL, /* or a foreign call: the kernel does not report which */
 	CAUSE_DENIALS,
 	CAUSE_CONNECTIONS,
 	CAUSE_WATCHED,
@@ -194,7 +194,7 @@ static enum cause_kind find_cause(const struct facts *facts, const struct brig_r
 			return facts->kill_calls[0] ? CAUSE_KILL_CALL : CAUSE_FOREIGN_CALL;
 		case SIGXFSZ:
 			return CAUSE_FILE_SIZE;
-		case SIGXCPU: /* which a program can also send to itself */
+		case SIGXCPU: /* a program can also send it to itself */
 		case SIGKILL:
 			if (facts->cpu_ns >= limits->cpu_ns) {
 				return CAUSE_CPU;
@@ -204,7 +204,7 @@ static enum cause_kind find_cause(const struct facts *facts, const struct brig_r
 			break;
 		}
 	}
-	/* It failed; if a limit was in its way, that is the better answer. */
+	/* It failed; if a limit was reached, that is the more useful cause. */
 	if (facts->disk_full) {
 		return CAUSE_DISK;
 	}
@@ -220,7 +220,7 @@ static enum cause_kind find_cause(const struct facts *facts, const struct brig_r
 	return facts->end_code == CLD_EXITED ? CAUSE_EXIT : CAUSE_SIGNAL;
 }
 
-/* What the program did, and the line of the policy that ended it for that. */
+/* Names the last event, and the line of the policy that ended the run. */
 static void name_event(const struct event_over *over, struct brig_result *result)
 {
 	snprintf(result->remedy, sizeof(result->remedy),
@@ -232,7 +232,10 @@ static void name_event(const struct event_over *over, struct brig_result *result
 		 over->key, (unsigned long long)over->most);
 }
 
-/* The kernel kills without telling for which call: so all that the policy kills for are named. */
+/*
+ * The kernel does not report the call that it killed for, so all calls that the policy kills for
+ * are named.
+ */
 static void name_kill_calls(const struct facts *facts, struct brig_result *result)
 {
 	snprintf(

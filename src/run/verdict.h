@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From facts to a verdict: a pure function, so that every case is a unit test. */
+/* Derives the verdict from the facts: a pure function, so that every case has a unit test. */
 #ifndef BRIG_RUN_VERDICT_H
 #define BRIG_RUN_VERDICT_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Walking a payload's tree: see walk.h. One step at a time, with one open directory per level. */
+/* Walks a payload's tree: see walk.h. One step at a time, with one open directory per level. */
 #include "run/walk.h"
 
 #include <dirent.h>
@@ -14,27 +14,27 @@
 #include "base/path.h"
 #include "kernel/sys.h"
 
-/* Names that are no entries: a program may have made nothing else. */
+/* The most names without an entry in one step: a program may have made nothing else. */
 #define NAMES_AT_ONCE 256u
 
-struct level {
+struct walk_level {
 	DIR *dir;      /* owned */
 	size_t length; /* of the path up to and including this directory's '/' */
 };
 
 struct walk {
-	struct level levels[WALK_DEPTH_MAX];
+	struct walk_level levels[WALK_DEPTH_MAX];
 	unsigned depth;
 	char path[1024];
-	struct stat stat; /* of the entry that was reported last... */
-	bool entered;     /* ...which is no directory, or was gone into */
+	struct stat stat; /* of the entry that was returned last... */
+	bool entered;     /* ...which is no directory, or was entered */
 	unsigned entries;
 	struct walk_report report;
 };
 
 /*
  * Opens one name in a directory. openat2 refuses links, magic links and other mounts by itself;
- * without it, O_NOFOLLOW on a single name is the same.
+ * without it, O_NOFOLLOW has the same effect on a single name.
  */
 static int open_name(int dir, const char *name, int flags)
 {
@@ -52,7 +52,7 @@ static int open_name(int dir, const char *name, int flags)
 	return fd;
 }
 
-/* The owner may have taken the right to read away; we own it too, so we give it back. */
+/* The program may have removed the permission to read; we own the file too, so we restore it. */
 static int open_again(int dir, const char *name, int flags, mode_t mode)
 {
 	char path[32];
@@ -92,7 +92,7 @@ int walk_open(const struct walk_entry *entry)
 	return TAKE_FD(fd);
 }
 
-static int push(struct walk *walk, int fd, size_t length)
+static int push_level(struct walk *walk, int fd, size_t length)
 {
 	DIR *dir = fdopendir(fd);
 
@@ -101,19 +101,19 @@ static int push(struct walk *walk, int fd, size_t length)
 		close(fd);
 		return -saved;
 	}
-	walk->levels[walk->depth++] = (struct level){ .dir = dir, .length = length };
+	walk->levels[walk->depth++] = (struct walk_level){ .dir = dir, .length = length };
 	return 0;
 }
 
-static void pop(struct walk *walk)
+static void pop_level(struct walk *walk)
 {
 	closedir(walk->levels[--walk->depth].dir);
 }
 
-/* Enters the directory that was reported last. */
-static int enter(struct walk *walk)
+/* Enters the directory that was returned last. */
+static int enter_directory(struct walk *walk)
 {
-	struct level *level = &walk->levels[walk->depth - 1];
+	struct walk_level *level = &walk->levels[walk->depth - 1];
 	const char *name = walk->path + level->length;
 
 	if (walk->depth == WALK_DEPTH_MAX) {
@@ -127,13 +127,13 @@ static int enter(struct walk *walk)
 	}
 	size_t length = level->length + strlen(name);
 	walk->path[length] = '/';
-	return push(walk, fd, length + 1);
+	return push_level(walk, fd, length + 1);
 }
 
-/* 1: an entry; 0: nothing to report of this name. */
-static int visit(struct walk *walk, const char *name, struct walk_entry *ret)
+/* 1: an entry; 0: this name is skipped. */
+static int visit_name(struct walk *walk, const char *name, struct walk_entry *ret)
 {
-	struct level *level = &walk->levels[walk->depth - 1];
+	struct walk_level *level = &walk->levels[walk->depth - 1];
 	int dir = dirfd(level->dir);
 	size_t size = strlen(name);
 
@@ -162,7 +162,7 @@ int walk_new(int root, struct walk **ret)
 	if (walk) {
 		walk->entered = true;
 	}
-	int r = fd < 0 ? fd : push(walk, fd, 0);
+	int r = fd < 0 ? fd : push_level(walk, fd, 0);
 	if (r < 0) {
 		walk_free(walk);
 		return r;
@@ -174,14 +174,14 @@ int walk_new(int root, struct walk **ret)
 void walk_free(struct walk *walk)
 {
 	while (walk && walk->depth > 0) {
-		pop(walk);
+		pop_level(walk);
 	}
 	free(walk);
 }
 
 int walk_next(struct walk *walk, struct walk_entry *ret)
 {
-	int r = walk->entered ? 0 : enter(walk);
+	int r = walk->entered ? 0 : enter_directory(walk);
 
 	walk->entered = true;
 	for (unsigned names = 0; r == 0 && walk->depth > 0; names++) {
@@ -190,7 +190,7 @@ int walk_next(struct walk *walk, struct walk_entry *ret)
 		}
 		struct dirent *next = readdir(walk->levels[walk->depth - 1].dir);
 		if (!next) {
-			pop(walk);
+			pop_level(walk);
 			continue;
 		}
 		if (strcmp(next->d_name, ".") == 0 || strcmp(next->d_name, "..") == 0) {
@@ -200,7 +200,7 @@ int walk_next(struct walk *walk, struct walk_entry *ret)
 			walk->report.too_many = true;
 			break;
 		}
-		r = visit(walk, next->d_name, ret);
+		r = visit_name(walk, next->d_name, ret);
 	}
 	return r;
 }

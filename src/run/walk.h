@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Walking what a payload left behind, as hostile as it likes: links, fifos, sockets, devices,
- * names that are no text, trees of any depth. Nothing is followed; every step is by dirfd.
- * Call only when every process of the cell is dead.
+ * Walks the tree that a hostile payload left behind: links, fifos, sockets, devices, names that are
+ * not text, trees of any depth. No link is followed; every step is relative to a directory
+ * descriptor. Call only when every process of the cell is dead.
  */
 #ifndef BRIG_RUN_WALK_H
 #define BRIG_RUN_WALK_H
@@ -28,15 +28,15 @@ struct walk_report {
 
 struct walk;
 
-/* A walk in steps, each of a few names: for whoever has others to serve meanwhile. */
+/* A walk in steps of a few names each, for a caller that serves other runs meanwhile. */
 int walk_new(int root, struct walk **ret);
 void walk_free(struct walk *walk);
-/* 1: an entry, which holds until the next call; 2: none yet; 0: that was all; -errno. */
+/* 1: an entry, valid until the next call; 2: none in this step; 0: the end; -errno. */
 int walk_next(struct walk *walk, struct walk_entry *ret);
 const struct walk_report *walk_report_of(const struct walk *walk);
-/* How many names it has read so far, also those that are no entries: that is what it costs. */
+/* How many names it has read so far, also those that are no entries: the cost of the walk. */
 unsigned walk_names(const struct walk *walk);
 
-/* A regular file for reading, whatever its mode; -errno when it is anything else. */
+/* Opens a regular file for reading, whatever its mode; -errno for anything else. */
 int walk_open(const struct walk_entry *entry);
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Watching a cell: see watch.h. The kernel enforces memory, processes and disk by itself; what is
- * looked at from time to time is cpu time (no cgroup limits that), peaks that the kernel does not
- * keep, and, on hosts without cgroups, memory.
+ * Watches a cell: see watch.h. The kernel enforces the limits of memory, processes and disk by
+ * itself. Checked from time to time are cpu time (no cgroup limits that), peaks that the kernel
+ * does not keep, and, on hosts without cgroups, memory.
  */
 #include "run/watch.h"
 
@@ -18,28 +18,31 @@
 #define LOOK_LEAST_NS      (2ull * MS_NS)
 #define LOOK_MOST_NS       (100ull * MS_NS)
 #define LOOK_WITHOUT_GROUP (10ull * MS_NS)
-/* A program that was refused so many forks is a bomb, not a program that copes. */
+/* A program that was refused this many forks is a fork bomb, not a program that copes. */
 #define FORK_REFUSALS_MAX 256
-/* What a socket can hold; its buffers cannot be made larger. So many are free of charge. */
+/*
+ * The most bytes in a socket, whose buffers cannot be enlarged; and how many sockets are not
+ * counted.
+ */
 #define SOCKET_BYTES (256u << 10)
 #define SOCKETS_FREE 64u
 
 /*
- * The more processor time a run has used, the more it makes way for those that have just begun: it
- * has this part of the usual weight. Most runs end in the first age.
+ * The more processor time a run has used, the more it yields to runs that have just begun: its
+ * weight is divided by `part`. Most runs end in the first age.
  */
 static const struct {
 	uint64_t cpu_ns;
 	unsigned part;
 } ages[] = { { 0, 1 }, { 20ull * MS_NS, 5 }, { 200ull * MS_NS, 25 } };
-#define AGES_WATCHED_NS (1000ull * MS_NS) /* so long it is looked at when an age may be over */
+#define AGES_WATCHED_NS (1000ull * MS_NS) /* how long it is checked when an age may be over */
 
-void watch_start(struct watch *watch, uint64_t now_ns)
+void watch_start(struct limit_watch *watch, uint64_t now_ns)
 {
 	watch->start_ns = now_ns;
 }
 
-void watch_done(struct watch *watch)
+void watch_done(struct limit_watch *watch)
 {
 	proc_memory_done(&watch->memory);
 }
@@ -56,7 +59,7 @@ static uint64_t since(uint64_t value, uint64_t base)
 	return value > base ? value - base : 0;
 }
 
-static void look_at_disk(struct watch *watch, struct facts *facts)
+static void look_at_disk(struct limit_watch *watch, struct facts *facts)
 {
 	struct statfs fs;
 
@@ -73,7 +76,7 @@ static void look_at_disk(struct watch *watch, struct facts *facts)
 	facts->inodes_full |= fs.f_ffree == 0;
 }
 
-/* "sockets: used 7": those of the cell's own network alone, on their way to a process too. */
+/* "sockets: used 7": only those of the cell's own network, also those being sent to a process. */
 static uint64_t sockets_used(int fd)
 {
 	static const char head[] = "sockets: used ";
@@ -87,7 +90,7 @@ static uint64_t sockets_used(int fd)
 	return strncmp(text, head, strlen(head)) == 0 ? strtoull(text + strlen(head), NULL, 10) : 0;
 }
 
-/* Nothing tells what waits in them: many count as full, a few as nothing. */
+/* The bytes that wait in sockets are not known: many sockets count as full, a few as empty. */
 static uint64_t sockets_bytes(int fd, uint64_t most)
 {
 	uint64_t used = sockets_used(fd);
@@ -95,7 +98,7 @@ static uint64_t sockets_bytes(int fd, uint64_t most)
 	return used > SOCKETS_FREE && used * SOCKET_BYTES > most ? used * SOCKET_BYTES : 0;
 }
 
-static void look_at_usage(struct watch *watch, struct facts *facts)
+static void look_at_usage(struct limit_watch *watch, struct facts *facts)
 {
 	struct cgroup_usage usage = { 0 };
 
@@ -109,7 +112,7 @@ static void look_at_usage(struct watch *watch, struct facts *facts)
 	facts->tasks_now = usage.has_processes ? usage.processes_now : 0;
 	raise_to(&facts->memory_peak_bytes, usage.memory_peak_bytes + usage.sockets_bytes);
 	facts->sockets_over = usage.sockets_bytes > watch->spec->limits.memory_bytes / 2;
-	/* brig-init is in the group, but not the program's */
+	/* brig-init is in the group, but does not count for the program */
 	raise_to(&facts->processes_peak, usage.processes_peak ? usage.processes_peak - 1 : 0);
 	raise_to(&facts->processes_peak, usage.processes_now ? usage.processes_now - 1 : 0);
 	raise_to(&facts->cpu_ns, since(usage.cpu_ns, watch->cpu_base_ns));
@@ -131,8 +134,8 @@ static void look_at_usage(struct watch *watch, struct facts *facts)
 	}
 }
 
-/* By all that has been used up to now. */
-static void take_age(struct watch *watch, uint64_t used_ns)
+/* By all processor time used up to now. */
+static void take_age(struct limit_watch *watch, uint64_t used_ns)
 {
 	uint64_t cpu_ns = used_ns + watch->used_before_ns;
 	unsigned age = 0;
@@ -146,7 +149,7 @@ static void take_age(struct watch *watch, uint64_t used_ns)
 	}
 }
 
-uint64_t watch_rebase(struct watch *watch, struct facts *facts)
+uint64_t watch_rebase(struct limit_watch *watch, struct facts *facts)
 {
 	struct facts before = { 0 };
 	uint64_t last_ns = watch->cpu_base_ns;
@@ -156,18 +159,18 @@ uint64_t watch_rebase(struct watch *watch, struct facts *facts)
 	watch->cpu_base_ns = before.cpu_ns;
 	watch->refusals_base = before.fork_refusals;
 	*facts = (struct facts){ 0 };
-	take_age(watch, 0); /* what the last run of a session has used is not the next one's */
+	take_age(watch, 0); /* the use of a session's last run does not count for the next */
 	return since(before.cpu_ns, last_ns);
 }
 
-void watch_used_before(struct watch *watch, uint64_t cpu_ns)
+void watch_used_before(struct limit_watch *watch, uint64_t cpu_ns)
 {
 	watch->used_before_ns = cpu_ns;
 	take_age(watch, 0);
 }
 
-/* Until when it can be in its age, if it has one processor. */
-static uint64_t age_left_ns(const struct watch *watch, uint64_t now_ns, uint64_t used_ns)
+/* How long its age lasts at least, if it uses one processor. */
+static uint64_t age_left_ns(const struct limit_watch *watch, uint64_t now_ns, uint64_t used_ns)
 {
 	uint64_t cpu_ns = used_ns + watch->used_before_ns;
 
@@ -178,14 +181,14 @@ static uint64_t age_left_ns(const struct watch *watch, uint64_t now_ns, uint64_t
 	return ages[watch->age + 1].cpu_ns - cpu_ns;
 }
 
-enum ending watch_look(struct watch *watch, uint64_t now_ns, struct facts *facts)
+enum ending watch_look(struct limit_watch *watch, uint64_t now_ns, struct facts *facts)
 {
 	const struct brig_limits *limits = &watch->spec->limits;
 
 	look_at_disk(watch, facts);
 	look_at_usage(watch, facts);
 	take_age(watch, facts->cpu_ns);
-	/* A process limit by rlimit leaves no trace but this. */
+	/* A process limit by rlimit leaves no other trace. */
 	facts->processes_full |=
 		watch->spec->watch_processes && facts->processes_peak >= limits->processes;
 	if (facts->oom_kills > 0 || facts->sockets_over) {
@@ -206,14 +209,14 @@ enum ending watch_look(struct watch *watch, uint64_t now_ns, struct facts *facts
 	return ENDING_NONE;
 }
 
-void watch_rest(struct watch *watch)
+void watch_rest(struct limit_watch *watch)
 {
 	if (watch->group) {
 		cgroup_rest(watch->group);
 	}
 }
 
-uint64_t watch_next_ns(const struct watch *watch, uint64_t now_ns, const struct facts *facts)
+uint64_t watch_next_ns(const struct limit_watch *watch, uint64_t now_ns, const struct facts *facts)
 {
 	const struct spec *spec = watch->spec;
 	uint64_t wall_end = watch->start_ns + spec->limits.wall_ns;
@@ -221,10 +224,13 @@ uint64_t watch_next_ns(const struct watch *watch, uint64_t now_ns, const struct 
 		spec->limits.cpu_ns > facts->cpu_ns ? spec->limits.cpu_ns - facts->cpu_ns : 0;
 	/* Not before the cpu time can be used up, if every core works for the cell. */
 	uint64_t wait = cpu_left / (spec->cpus ? spec->cpus : 1);
-	/* What is not counted by the kernel is lost with every process that ends between looks. */
+	/*
+	 * Use that the kernel does not count is lost with every process that ends between two
+	 * checks.
+	 */
 	bool counted = !spec->watch_memory && (spec->layers & LAYER_BIT(LAYER_CGROUP_CPU));
 	uint64_t most = counted ? LOOK_MOST_NS : LOOK_WITHOUT_GROUP;
-	/* Where only looking holds the limit on memory: the nearer it is, the more often. */
+	/* Where only these checks enforce the limit of memory: the nearer it is, the more often. */
 	if (spec->watch_memory && facts->memory_peak_bytes > spec->limits.memory_bytes / 4) {
 		most = LOOK_LEAST_NS;
 	}

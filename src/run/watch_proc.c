@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Summing /proc: see watch_proc.h. */
+/* Sums the figures in /proc: see watch_proc.h. */
 #include "run/watch_proc.h"
 
 #include <dirent.h>
@@ -15,13 +15,13 @@
 #include "kernel/sys.h"
 
 #define PROCESSES_MAX 4096 /* more than any policy's limit on processes allows */
-#define INIT_PID      1    /* brig-init: its own time is brig's, but it waits for orphans */
+#define INIT_PID      1    /* brig-init: its own time counts for brig, but it waits for orphans */
 
-struct look {
+struct proc_scan {
 	struct proc_seen *seen; /* owned */
 	size_t count, capacity;
 	uint64_t ticks;
-	bool partial; /* something that is there could not be read */
+	bool partial; /* an existing process could not be read */
 	struct proc_usage sum;
 };
 
@@ -36,23 +36,23 @@ static int read_small(int proc, const char *path, char *text, size_t size)
 	return 0;
 }
 
-/* Grown by doubling; without memory the process is summed all the same, but not remembered. */
-static void remember(struct look *look, const struct proc_seen *seen)
+/* Grown by doubling; without memory the process is counted, but not remembered. */
+static void remember(struct proc_scan *scan, const struct proc_seen *seen)
 {
-	if (look->count == look->capacity) {
-		size_t capacity = look->capacity ? look->capacity * 2 : 16;
-		struct proc_seen *list = realloc(look->seen, capacity * sizeof(*list));
+	if (scan->count == scan->capacity) {
+		size_t capacity = scan->capacity ? scan->capacity * 2 : 16;
+		struct proc_seen *list = realloc(scan->seen, capacity * sizeof(*list));
 		if (!list) {
-			look->partial = true;
+			scan->partial = true;
 			return;
 		}
-		look->seen = list;
-		look->capacity = capacity;
+		scan->seen = list;
+		scan->capacity = capacity;
 	}
-	look->seen[look->count++] = *seen;
+	scan->seen[scan->count++] = *seen;
 }
 
-/* What stands behind the last ')': the program chooses its own name, brackets and all. */
+/* Fields after the last ')': the program chooses its own name, which may contain brackets. */
 enum stat_field {
 	STAT_PARENT = 1,
 	STAT_UTIME = 11,
@@ -80,30 +80,30 @@ static bool stat_field(const char *text, enum stat_field field, uint64_t *ret)
 	return errno == 0;
 }
 
-static void add_stat(struct look *look, uint64_t pid, const char *text)
+static void add_stat(struct proc_scan *scan, uint64_t pid, const char *text)
 {
 	uint64_t utime, stime, start, cutime, cstime, threads;
 
 	if (!stat_field(text, STAT_UTIME, &utime) || !stat_field(text, STAT_STIME, &stime) ||
 	    !stat_field(text, STAT_CUTIME, &cutime) || !stat_field(text, STAT_CSTIME, &cstime) ||
 	    !stat_field(text, STAT_THREADS, &threads) || !stat_field(text, STAT_START, &start)) {
-		look->partial = true;
+		scan->partial = true;
 		return;
 	}
 	struct proc_seen seen = { .pid = pid,
 				  .start = start,
 				  .own = pid == INIT_PID ? 0 : utime + stime,
 				  .waited = (uint64_t)cutime + (uint64_t)cstime };
-	look->sum.tasks += pid == INIT_PID ? 0 : (uint64_t)threads;
-	look->ticks += seen.own + seen.waited;
-	remember(look, &seen);
+	scan->sum.tasks += pid == INIT_PID ? 0 : (uint64_t)threads;
+	scan->ticks += seen.own + seen.waited;
+	remember(scan, &seen);
 }
 
 /*
- * What the process made itself: not what it maps from files. Shared memory counts once for each.
- * At the start of a line, because the first line is a name that the program chooses.
+ * Memory of the process itself, without mapped files. Shared memory counts once for each process.
+ * Matched at the start of a line, because the first line is a name that the program chooses.
  */
-static bool add_memory(struct look *look, const char *text)
+static bool add_memory(struct proc_scan *scan, const char *text)
 {
 	static const char *const kinds[] = { "\nRssAnon:", "\nRssShmem:", "\nVmPTE:", "\nVmSwap:" };
 	bool any = false;
@@ -112,7 +112,7 @@ static bool add_memory(struct look *look, const char *text)
 		const char *at = strstr(text, kinds[i]);
 		if (at) {
 			any = true;
-			look->sum.memory_bytes += strtoull(at + strlen(kinds[i]), NULL, 10) * 1024u;
+			scan->sum.memory_bytes += strtoull(at + strlen(kinds[i]), NULL, 10) * 1024u;
 		}
 	}
 	return any;
@@ -124,13 +124,13 @@ static DIR *open_list(int proc, const char *path)
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 
 	if (dir) {
-		(void)TAKE_FD(fd); /* closedir does it */
+		(void)TAKE_FD(fd); /* closedir closes it */
 	}
 	return dir;
 }
 
-/* A first thread that has ended shows no memory, though the others still have it all. */
-static void add_memory_by_thread(struct look *look, int proc, const char *pid)
+/* A first thread that has ended shows no memory, though the other threads still have all of it. */
+static void add_memory_by_thread(struct proc_scan *scan, int proc, const char *pid)
 {
 	char path[64], text[4096];
 	bool found = false;
@@ -145,7 +145,7 @@ static void add_memory_by_thread(struct look *look, int proc, const char *pid)
 		}
 		tried++;
 		snprintf(path, sizeof(path), "%.20s/task/%.20s/status", pid, entry->d_name);
-		found = read_small(proc, path, text, sizeof(text)) == 0 && add_memory(look, text);
+		found = read_small(proc, path, text, sizeof(text)) == 0 && add_memory(scan, text);
 	}
 	if (dir) {
 		closedir(dir);
@@ -153,8 +153,9 @@ static void add_memory_by_thread(struct look *look, int proc, const char *pid)
 }
 
 /*
- * brig-init hides from an ordinary user in the cell's /proc, because it cannot be traced; the
- * warden's own /proc shows it, if that belongs to the warden's pid namespace: its parent tells.
+ * brig-init is hidden from an ordinary user in the cell's /proc, because it cannot be traced. The
+ * warden's own /proc shows it, if that belongs to the warden's pid namespace: its parent proves
+ * that.
  */
 static bool read_own_init(pid_t init, char *text, size_t size)
 {
@@ -168,30 +169,30 @@ static bool read_own_init(pid_t init, char *text, size_t size)
 	return stat_field(text, STAT_PARENT, &parent) && parent == (uint64_t)getpid();
 }
 
-static void add_init(struct look *look, int proc, pid_t init)
+static void add_init(struct proc_scan *scan, int proc, pid_t init)
 {
 	char text[4096];
 
 	if (read_own_init(init, text, sizeof(text)) ||
 	    read_small(proc, "1/stat", text, sizeof(text)) == 0) {
-		add_stat(look, INIT_PID, text);
+		add_stat(scan, INIT_PID, text);
 	}
 }
 
-static void add_process(struct look *look, int proc, const char *pid)
+static void add_process(struct proc_scan *scan, int proc, const char *pid)
 {
 	char path[64], text[4096];
 
 	snprintf(path, sizeof(path), "%.20s/stat", pid);
 	int r = read_small(proc, path, text, sizeof(text));
 	if (r < 0) {
-		look->partial |= r == -EMFILE || r == -ENFILE || r == -ENOMEM || r == -EINTR;
+		scan->partial |= r == -EMFILE || r == -ENFILE || r == -ENOMEM || r == -EINTR;
 		return;
 	}
-	add_stat(look, strtoull(pid, NULL, 10), text);
+	add_stat(scan, strtoull(pid, NULL, 10), text);
 	snprintf(path, sizeof(path), "%.20s/status", pid);
-	if (read_small(proc, path, text, sizeof(text)) == 0 && !add_memory(look, text)) {
-		add_memory_by_thread(look, proc, pid);
+	if (read_small(proc, path, text, sizeof(text)) == 0 && !add_memory(scan, text)) {
+		add_memory_by_thread(scan, proc, pid);
 	}
 }
 
@@ -203,20 +204,22 @@ static int by_pid(const void *a, const void *b)
 	return left < right ? -1 : left > right;
 }
 
-/* What is gone since the last look, and what more is waited for; both in ticks. */
-static void compare(const struct proc_memory *memory, const struct look *look, uint64_t *gone,
-		    uint64_t *waited)
+/*
+ * The time of processes that are gone since the last scan, and the time newly waited for; in ticks.
+ */
+static void sum_changes(const struct proc_memory *memory, const struct proc_scan *scan,
+			uint64_t *gone, uint64_t *waited)
 {
 	size_t i = 0;
 
 	*gone = *waited = 0;
-	for (size_t j = 0; j < look->count; j++) {
-		const struct proc_seen *now = &look->seen[j];
+	for (size_t j = 0; j < scan->count; j++) {
+		const struct proc_seen *now = &scan->seen[j];
 
 		for (; i < memory->count && memory->seen[i].pid < now->pid; i++) {
 			*gone += memory->seen[i].own + memory->seen[i].waited;
 		}
-		/* Who is new cannot have waited for anybody older. */
+		/* A new process cannot have waited for an older one. */
 		if (i < memory->count && memory->seen[i].pid == now->pid) {
 			const struct proc_seen *then = &memory->seen[i++];
 			if (then->start != now->start) {
@@ -232,60 +235,64 @@ static void compare(const struct proc_memory *memory, const struct look *look, u
 }
 
 /*
- * Who was waited for shows in the parent's figures, with at least what was last seen of it. The
- * rest of what is gone is lost, but only at the look after: a look is no instant, and the parent
- * may have been read before its child ended.
+ * A process that was waited for shows in its parent's figures, with at least the time last seen.
+ * The rest of the time that is gone is lost, but only at the scan after: a scan takes time, and the
+ * parent may have been read before its child ended.
  */
-static void settle(struct proc_memory *memory, struct look *look)
+static void compare_scans(struct proc_memory *memory, struct proc_scan *scan)
 {
 	uint64_t gone, waited;
 
-	if (look->count) {
-		qsort(look->seen, look->count, sizeof(*look->seen), by_pid);
+	if (scan->count) {
+		qsort(scan->seen, scan->count, sizeof(*scan->seen), by_pid);
 	}
-	compare(memory, look, &gone, &waited);
+	sum_changes(memory, scan, &gone, &waited);
 	uint64_t found = waited < memory->missing ? waited : memory->missing;
 	memory->lost += memory->missing - found;
 	waited -= found;
 	memory->missing = gone > waited ? gone - waited : 0;
 	free(memory->seen);
-	memory->seen = TAKE_PTR(look->seen);
-	memory->count = look->count;
+	memory->seen = TAKE_PTR(scan->seen);
+	memory->count = scan->count;
 }
 
 void proc_usage(int proc, pid_t init, struct proc_memory *memory, struct proc_usage *ret)
 {
-	struct look look = { 0 };
+	struct proc_scan scan = { 0 };
 	DIR *dir = open_list(proc, ".");
 	unsigned seen = 0;
 
-	look.partial = !dir;
-	/* First, as the kernel lists parents before children: what ends meanwhile counts once. */
-	add_init(&look, proc, init);
+	scan.partial = !dir;
+	/*
+	 * First, as the kernel lists parents before children: a process that ends meanwhile counts
+	 * once.
+	 */
+	add_init(&scan, proc, init);
 	for (struct dirent *entry; dir && (entry = readdir(dir));) {
 		if (entry->d_name[0] < '1' || entry->d_name[0] > '9' ||
 		    strcmp(entry->d_name, "1") == 0) {
 			continue;
 		}
 		if (seen++ == PROCESSES_MAX) {
-			look.partial = true;
+			scan.partial = true;
 			break;
 		}
-		add_process(&look, proc, entry->d_name);
+		add_process(&scan, proc, entry->d_name);
 	}
 	if (dir) {
 		closedir(dir);
 	}
 	/*
-	 * Who was not seen is not gone for that: the last whole look stays what is compared with.
+	 * A process that was not seen may still exist: the next scan is compared with the last
+	 * complete one.
 	 */
-	if (!look.partial) {
-		settle(memory, &look);
+	if (!scan.partial) {
+		compare_scans(memory, &scan);
 	}
-	free(look.seen);
-	look.sum.cpu_ns =
-		(look.ticks + memory->lost) * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
-	*ret = look.sum;
+	free(scan.seen);
+	scan.sum.cpu_ns =
+		(scan.ticks + memory->lost) * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
+	*ret = scan.sum;
 }
 
 void proc_memory_done(struct proc_memory *memory)

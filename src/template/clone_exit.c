@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "kernel/sys.h"
-#include "native/done.h"
+#include "native/done_call.h"
 
 struct clone_exit {
 	pid_t pid; /* the process that may report that the program is done; 0: none yet */
@@ -62,7 +62,7 @@ static void report_done(void)
 		return;
 	}
 	fflush(NULL);
-	syscall(SYS_sysinfo, NULL, DONE_MAGIC, (long)clone_exit.status);
+	syscall(SYS_sysinfo, NULL, DONE_CALL_MAGIC, (long)clone_exit.status);
 }
 
 void template_exit_register(void)

@@ -140,7 +140,7 @@ static void make_cell(const int *fds, unsigned count)
 		.stdio = { fds[1], fds[2], fds[3] },
 		.root = -1,
 		.names = -1,
-		.note = { -1, -1 },
+		.report_pipe = { -1, -1 },
 		.go = { fds[4], -1 },
 		.assignment_fd = fds[5],
 		.value_fd = fds[6],

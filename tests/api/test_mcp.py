@@ -484,4 +484,4 @@ def test_names_without_a_network(alice):
     failed = Peer(alice).call("execute_code", code=ASKS + "raise SystemExit(3)")
     words = failed["structuredContent"]["explanation"]
     assert failed["isError"] and words.count("no network") == 1, words
-    assert "asked for a.example" in words and "(network)" in words
+    assert "tried to reach a.example" in words and "(network)" in words

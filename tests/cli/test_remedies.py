@@ -90,7 +90,7 @@ def test_a_cell_without_a_network_says_so(brig, result_of, language):
     assert "has no network" in result["verdict"]["remedy"]
     assert "network.allow" in result["verdict"]["operator_remedy"]
     done = brig("run", "--lang", language, "-c", ASKS[language])
-    assert done.stderr.count(b"brig: failed: The program asked for ") == 1
+    assert done.stderr.count(b"brig: failed: The program tried to reach ") == 1
     assert done.stderr.count(b"no network") == 1
 
 

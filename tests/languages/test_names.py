@@ -54,5 +54,5 @@ def test_asks(brig, language):
 def test_programs(brig, program):
     result = brig.result("--", shutil.which(program[0]), *program[1:], f"http://{NAME}/")
     assert result["status"] == "failed" and told(result) == {("connection.refused", NAME)}, result
-    assert f"asked for {NAME}, and its cell has no network" in result["verdict"]["remedy"]
+    assert f"tried to reach {NAME}, but its cell has no network" in result["verdict"]["remedy"]
     assert "network.allow" in result["verdict"]["operator_remedy"]

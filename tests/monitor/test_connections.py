@@ -45,7 +45,7 @@ print(reach("public.test"), reach("elsewhere.test"), reach("public.test", 8080))
     result = run(code, "public.test:80", "public.test:443")
     events = {event["subject"]: event for event in of_kind(result, "connection.refused")}
     assert "elsewhere.test" in events, result
-    assert events["elsewhere.test"]["reason"] == "no rule has that name"
+    assert events["elsewhere.test"]["reason"] == "no rule allows that name"
     assert result["event_counts"]["connection.refused"] == sum(e["count"] for e in events.values())
     assert result["status"] == "ok"
 

@@ -45,7 +45,7 @@ def test_who_copes_is_told(run):
 def test_who_fails_has_a_remedy(run):
     result = run("import urllib.request\nurllib.request.urlopen('http://example.org/')")
     assert result["status"] == "failed" and result["exit_code"] == 1
-    assert "asked for example.org, and its cell has no network" in result["verdict"]["remedy"]
+    assert "tried to reach example.org, but its cell has no network" in result["verdict"]["remedy"]
     assert "network.allow" in result["verdict"]["operator_remedy"]
 
 
@@ -79,7 +79,7 @@ def test_what_is_no_name(run, name):
     """Only valid host names get into brig's own messages."""
     result = run(ASK + f"send(question({name}))\nsys.exit(1)")
     assert names(result) == ["(not a host's name)"], result
-    assert "asked for (not a host's name), and its cell has no" in result["verdict"]["remedy"]
+    assert "tried to reach (not a host's name), but its cell has no" in result["verdict"]["remedy"]
 
 
 def test_a_flood_is_counted(run):
@@ -105,7 +105,7 @@ def test_text(config, start):
     assert lines("ask('a.example')") == (0, [line.format("a.example")])
     status, said = lines("ask('a.example', 'b.example')\nsys.exit(3)")
     assert status == 3 and len(said) == 1, said
-    assert said[0].startswith("brig: failed: The program asked for a.example, and its cell has no")
+    assert said[0].startswith("brig: failed: The program tried to reach a.example, but its cell has no")
     assert lines("ask(*'a.example b.example c.example d.example'.split())") == (
         0, [line.format("a.example, b.example, c.example, ...")])
     assert lines("ask('localhost')") == (0, [])

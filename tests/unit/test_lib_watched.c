@@ -19,7 +19,7 @@
 #include "base/cleanup.h"
 #include "filter_fixture.h"
 #include "lib/context.h"
-#include "native/watched.h"
+#include "native/watched_call.h"
 #include "policy/policy.h"
 
 struct seen {
@@ -60,7 +60,7 @@ static struct brig_context *new_context(struct seen *seen)
 	if (seen) {
 		call_set_fill(&seen->watch.calls);
 		seen->watch.needed = true;
-		seen->watch.heard = heard;
+		seen->watch.on_call = heard;
 		seen->watch.user = seen;
 		context->watch = &seen->watch;
 	}

@@ -65,14 +65,14 @@ static void say(const struct words *words, enum wire_kind kind)
 {
 	struct wire_record record = { .kind = kind, .value = CLD_EXITED, .status = 7 };
 
-	assert_int_equal(wire_send(words->theirs, &record, &words->any, kind == WIRE_THIS ? 1 : 0),
-			 0);
+	assert_int_equal(
+		wire_send(words->theirs, &record, &words->any, kind == WIRE_PROGRAM ? 1 : 0), 0);
 }
 
 static void flood(const struct words *words)
 {
 	for (unsigned i = 0; i < FLOOD; i++) {
-		say(words, WIRE_THIS);
+		say(words, WIRE_PROGRAM);
 	}
 	say(words, WIRE_EXITED);
 }
@@ -107,7 +107,7 @@ static void test_asked_once(void **state)
 {
 	struct words *words = *state;
 
-	words->native->who = WHO_ASKED;
+	words->native->request = REQUEST_SENT;
 	flood(words);
 	native_last_messages(words->run);
 	assert_int_equal(count_unread(words), FLOOD - 1);
@@ -118,8 +118,8 @@ static void test_a_late_answer(void **state)
 {
 	struct words *words = *state;
 
-	words->native->who = WHO_ASKED;
-	say(words, WIRE_THIS);
+	words->native->request = REQUEST_SENT;
+	say(words, WIRE_PROGRAM);
 	say(words, WIRE_EXITED);
 	native_last_messages(words->run);
 	assert_true(words->run->facts.exited);
@@ -173,16 +173,16 @@ static void test_an_answer_for_the_round_before(void **state)
 	struct words *words = *state;
 
 	words->run->state = RUN_RUNNING;
-	words->native->who = WHO_ASKED;
+	words->native->request = REQUEST_SENT;
 	native_provider.next_round(words->run);
-	say(words, WIRE_THIS);
+	say(words, WIRE_PROGRAM);
 	assert_int_equal(native_on_control(words->run), 0);
 	assert_int_equal(words->run->state, RUN_RUNNING);
 	assert_int_equal(words->run->facts.ending, ENDING_NONE);
 	/* The next round can ask again, and the answer is used. */
-	assert_int_equal(words->native->who, WHO_UNASKED);
+	assert_int_equal(words->native->request, REQUEST_NONE);
 	assert_int_equal(native_ask_to_end(words->run), 0);
-	assert_int_equal(words->native->who, WHO_ASKED);
+	assert_int_equal(words->native->request, REQUEST_SENT);
 }
 
 int main(void)

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "native/done.h"
+#include "native/done_call.h"
 #include "native/wire.h"
 
 struct channel {
@@ -227,13 +227,15 @@ static void test_every_combination(void **state)
 		{ WIRE_HAVE_LISTENER, WIRE_STARTED, 0 }, { WIRE_HAVE_HANDLES, WIRE_HELD, 0 },
 		{ WIRE_HAVE_LISTENER, WIRE_HELD, 0 },    { WIRE_WAITING, WIRE_FAILED, 0 },
 		{ WIRE_WAITING, WIRE_STARTED, 0 },       { WIRE_RUNNING, WIRE_EXITED, 0 },
-		{ WIRE_RUNNING, WIRE_THIS, 1 },
+		{ WIRE_RUNNING, WIRE_PROGRAM, 1 },
 	};
-	static const uint32_t kinds[] = { 0,           WIRE_RELEASE,  WIRE_GROUP,      WIRE_HANDLES,
-					  WIRE_FAILED, WIRE_LISTENER, WIRE_HELD,       WIRE_STARTED,
-					  WIRE_EXITED, WIRE_WHO,      WIRE_THIS,       WIRE_WARM,
-					  WIRE_CLONE,  WIRE_CLONED,   WIRE_CLONED + 1, 0x7fffffff,
-					  0x80000000,  UINT32_MAX };
+	static const uint32_t kinds[] = {
+		0,           WIRE_RELEASE,     WIRE_GROUP,      WIRE_HANDLES,
+		WIRE_FAILED, WIRE_LISTENER,    WIRE_HELD,       WIRE_STARTED,
+		WIRE_EXITED, WIRE_GET_PROGRAM, WIRE_PROGRAM,    WIRE_WARM,
+		WIRE_CLONE,  WIRE_CLONED,      WIRE_CLONED + 1, 0x7fffffff,
+		0x80000000,  UINT32_MAX
+	};
 	unsigned passed = 0;
 
 	(void)state;
@@ -267,11 +269,11 @@ static void test_done(void **state)
 		bool is;
 		int status;
 	} cases[] = {
-		{ { 0, DONE_MAGIC, 0 }, true, 0 },
-		{ { 0, DONE_MAGIC, 259 }, true, 3 },
-		{ { 0, DONE_MAGIC, UINT64_MAX }, true, 255 },
-		{ { 1, DONE_MAGIC, 0 }, false, 0 },
-		{ { 0, DONE_MAGIC & UINT32_MAX, 0 }, false, 0 },
+		{ { 0, DONE_CALL_MAGIC, 0 }, true, 0 },
+		{ { 0, DONE_CALL_MAGIC, 259 }, true, 3 },
+		{ { 0, DONE_CALL_MAGIC, UINT64_MAX }, true, 255 },
+		{ { 1, DONE_CALL_MAGIC, 0 }, false, 0 },
+		{ { 0, DONE_CALL_MAGIC & UINT32_MAX, 0 }, false, 0 },
 		{ { 0, 0, 0 }, false, 0 },
 	};
 
@@ -279,7 +281,7 @@ static void test_done(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		uint64_t args[6] = { cases[i].args[0], cases[i].args[1], cases[i].args[2] };
 		int status = -1;
-		assert_int_equal(done_is(args, &status), cases[i].is);
+		assert_int_equal(done_call_is(args, &status), cases[i].is);
 		assert_true(!cases[i].is || status == cases[i].status);
 	}
 }

@@ -75,7 +75,7 @@ static void test_flood(void **state)
 
 		snprintf(subject, sizeof(subject), "/tmp/%u", i);
 		add(result, BRIG_EVENT_FILE_WATCHED, subject, "monitor.files: /tmp/*");
-		add(result, BRIG_EVENT_CONNECTION_REFUSED, subject, "no rule has that name");
+		add(result, BRIG_EVENT_CONNECTION_REFUSED, subject, "no rule allows that name");
 		add(result, BRIG_EVENT_CALL_DENIED, subject, subject);
 	}
 	assert_true(result->events_count <= 4 + 8 + 16);

@@ -231,7 +231,7 @@ static void test_looks(void **state)
 {
 	struct spec spec = { .limits = { .wall_ns = 60000000000u, .cpu_ns = 60000000000u },
 			     .cpus = 1 };
-	struct watch watch = { .spec = &spec, .sandbox = -1, .proc = -1, .sockets = -1 };
+	struct limit_watch watch = { .spec = &spec, .sandbox = -1, .proc = -1, .sockets = -1 };
 	struct facts facts = { 0 };
 
 	(void)state;

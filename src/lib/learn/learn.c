@@ -122,7 +122,7 @@ static void note_call(void *user, const struct watched_call *call)
 
 void learn_init(struct learn *learn)
 {
-	*learn = (struct learn){ .watch = { .needed = true, .heard = note_call, .user = learn } };
+	*learn = (struct learn){ .watch = { .needed = true, .on_call = note_call, .user = learn } };
 	call_set_fill(&learn->watch.calls);
 }
 

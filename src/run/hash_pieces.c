@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading piece by piece: see pieces.h. */
-#include "run/pieces.h"
+/* Reading piece by piece: see hash_pieces.h. */
+#include "run/hash_pieces.h"
 
 #include <errno.h>
 #include <unistd.h>
@@ -9,13 +9,13 @@
 
 #define PIECE_BYTES (64u << 10) /* about a fifth of a millisecond */
 
-void pieces_begin(struct pieces *pieces)
+void hash_pieces_begin(struct hash_pieces *pieces)
 {
 	pieces->at = 0;
 	sha256_init(&pieces->hash);
 }
 
-void pieces_done(struct pieces *pieces)
+void hash_pieces_done(struct hash_pieces *pieces)
 {
 	if (!pieces->borrowed) {
 		close_fd(&pieces->fd);
@@ -23,7 +23,7 @@ void pieces_done(struct pieces *pieces)
 	pieces->fd = -1;
 }
 
-static int read_piece(struct pieces *pieces, size_t size)
+static int read_piece(struct hash_pieces *pieces, size_t size)
 {
 	char chunk[PIECE_BYTES];
 	char *to = pieces->into ? pieces->into + pieces->at : chunk;
@@ -36,7 +36,7 @@ static int read_piece(struct pieces *pieces, size_t size)
 		return -errno;
 	}
 	if (n == 0) {
-		/* Shorter than it was: what is only hashed is hashed as it is. */
+		/* Shorter than before. A file that is only hashed is hashed as it is. */
 		return pieces->into ? -EIO : 1;
 	}
 	sha256_add(&pieces->hash, to, (size_t)n);
@@ -44,7 +44,7 @@ static int read_piece(struct pieces *pieces, size_t size)
 	return 0;
 }
 
-int pieces_step(struct pieces *pieces)
+int hash_pieces_step(struct hash_pieces *pieces)
 {
 	uint64_t left = pieces->size - pieces->at;
 	size_t size = left < PIECE_BYTES ? (size_t)left : PIECE_BYTES;

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What runtimes say when a name is not resolved or an address has no route: see offline.h. */
-#include "run/offline.h"
+/*
+ * Error texts of runtimes for a name that is not resolved or an address without a route: see
+ * network_advice.h.
+ */
+#include "run/network_advice.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -25,25 +28,25 @@ static const char *const complaints[] = {
 	"Bad hostname",             /* Perl */
 };
 
-static bool wanted_a_host(const char *words)
+static bool shows_network_failure(const char *output)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(complaints); i++) {
-		if (strcasestr(words, complaints[i])) {
+		if (strcasestr(output, complaints[i])) {
 			return true;
 		}
 	}
 	return false;
 }
 
-void offline_remedy(const char *host, const char *words, struct brig_result *result)
+void network_advice(const char *host, const char *output, struct brig_result *result)
 {
-	if (result->status != BRIG_FAILED || result->denied || (!host && !wanted_a_host(words))) {
+	if (result->status != BRIG_FAILED || result->denied ||
+	    (!host && !shows_network_failure(output))) {
 		return;
 	}
 	snprintf(result->remedy, sizeof(result->remedy),
-		 "The program asked for %.80s, and its cell has no network. Hand in what it needs "
-		 "as files; or name the host, where the policy allows it: --net HOST:PORT "
-		 "(network).",
+		 "The program tried to reach %.80s, but its cell has no network. Pass the data as "
+		 "files; or name the host, where the policy allows it: --net HOST:PORT (network).",
 		 host ? host : "a host");
 	snprintf(result->operator_remedy, sizeof(result->operator_remedy),
 		 "Allow the host in network.allow of the policy.");

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading from a caller that waits: see watched.h. The number of a process that has died may be
- * another's by now, so what was read counts only if the call still waits after the reading.
+ * Reads from a caller that waits: see watched_call.h. The pid of a dead process may have been
+ * reused, so the bytes count only if the call still waits after the read.
  */
-#include "native/watched.h"
+#include "native/watched_call.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -33,7 +33,7 @@ static int open_memory(const struct watched_call *call)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Page by page: what follows the end of a string need not be mapped. */
+/* Page by page: the page after the end of a string need not be mapped. */
 static ssize_t read_memory(int fd, uint64_t address, char *ret, size_t size, bool text)
 {
 	size_t done = 0;
@@ -85,7 +85,7 @@ int watched_text(const struct watched_call *call, uint64_t address, char *ret, s
 	return end ? (int)(end - ret) : (size_t)n == size ? -ENAMETOOLONG : -EFAULT;
 }
 
-/* Where a relative path of the caller's begins. */
+/* The directory at which a relative path of the caller's begins. */
 static int directory_of(const struct watched_call *call, int dirfd, char *ret, size_t size)
 {
 	char link[48];
@@ -119,7 +119,7 @@ int watched_path(const struct watched_call *call, int dirfd, uint64_t address, c
 	if ((size_t)base + (size_t)length + 2 > size) {
 		return -ENAMETOOLONG;
 	}
-	/* The root's own end is the slash already. */
+	/* The root directory already ends in a slash. */
 	bool joined = base > 0 && length > 0 && ret[base - 1] != '/';
 	if (joined) {
 		ret[base++] = '/';

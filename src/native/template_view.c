@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A template's view of the host: see outer.h. After a clone: async-signal-safe calls only. */
-#include "native/outer.h"
+/*
+ * A template's view of the host: see template_view.h. After a clone: async-signal-safe calls only.
+ */
+#include "native/template_view.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +16,7 @@
 #include "base/cleanup.h"
 #include "kernel/sys.h"
 
-/* Where hosts keep what is their own. The runtime's own files are never hidden. */
+/* Directories with the host's private files. The runtime's own files are never hidden. */
 static const char *const hidden[] = { "/boot", "/etc", "/home", "/media", "/mnt", "/opt",
 				      "/root", "/run", "/srv",  "/tmp",   "/var" };
 
@@ -25,7 +27,7 @@ static bool is_beneath(const char *path, const char *dir)
 	return strncmp(path, dir, length) == 0 && (path[length] == '/' || path[length] == '\0');
 }
 
-/* Links are made anew in the empty directory; files that are bound from there must stay. */
+/* Links are made anew in the empty directory; files that are bound from there must stay visible. */
 static bool is_needed(const struct closure *closure, const char *dir)
 {
 	for (size_t i = 0; i < closure->count; i++) {
@@ -72,7 +74,7 @@ static int make_links(const struct closure *closure, const char *dir)
 	return r;
 }
 
-static int hide(const struct closure *closure, const char *dir)
+static int hide_directory(const struct closure *closure, const char *dir)
 {
 	unsigned long flags = MS_NOSUID | MS_NODEV | MS_NOEXEC;
 
@@ -89,7 +91,7 @@ static int hide(const struct closure *closure, const char *dir)
 	return r;
 }
 
-int outer_build(const struct closure *closure)
+int template_view_build(const struct closure *closure)
 {
 	int r = 0;
 
@@ -98,7 +100,7 @@ int outer_build(const struct closure *closure)
 		return -errno;
 	}
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(hidden); i++) {
-		r = hide(closure, hidden[i]);
+		r = hide_directory(closure, hidden[i]);
 	}
 	return r;
 }
@@ -111,7 +113,7 @@ static int make_memory_mount(void)
 	if (r >= 0) {
 		r = sys_fsconfig(fs, FSCONFIG_SET_STRING, "mode", "0755");
 	}
-	/* Large pages: fewer to map, and to take apart at every end. Not every kernel can. */
+	/* Large pages: fewer to map, and to free at every end. Not every kernel supports them. */
 	if (r >= 0) {
 		sys_fsconfig(fs, FSCONFIG_SET_STRING, "huge", "always");
 		r = sys_fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL);
@@ -139,7 +141,7 @@ static int copy_all(int from, int to)
 	return 0;
 }
 
-int outer_program(int program, const char *name)
+int template_view_copy_program(int program, const char *name)
 {
 	struct mount_attr read_only = { .attr_set = MOUNT_ATTR_RDONLY };
 	_cleanup_close_ int dir = make_memory_mount();
@@ -152,7 +154,7 @@ int outer_program(int program, const char *name)
 		return -errno;
 	}
 	int r = copy_all(program, copy);
-	close(copy); /* before exec: a file that is open for writing cannot be */
+	close(copy); /* before exec: a file that is open for writing cannot be executed */
 	if (r == 0) {
 		r = sys_mount_setattr(dir, "", AT_EMPTY_PATH, &read_only);
 	}

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "run/offline.h"
+#include "run/network_advice.h"
 #include "run/stream.h"
 
 struct row {
@@ -47,7 +47,7 @@ static void test_rows(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct brig_result result = rows[i].result;
-		offline_remedy(rows[i].host, rows[i].words, &result);
+		network_advice(rows[i].host, rows[i].words, &result);
 		assert_int_equal(strstr(result.remedy, "no network") != NULL, rows[i].told);
 		assert_int_equal(result.operator_remedy[0] != '\0', rows[i].told);
 	}
