@@ -127,7 +127,7 @@ named() {
 	done
 }
 
-sed -n 's/.*\[STEP_[A-Z]*\] = { "\([a-z_.]*\)".*/\1/p' src/native/step_table.c >"$dir/steps"
+sed -n 's/.*\[STEP_[A-Z]*\] = { "\([a-z_.]*\)".*/\1/p' src/native/plan/step_table.c >"$dir/steps"
 sed -n 's/.*\[LAYER_[A-Z_]*\] = { "\([a-z-]*\)".*/\1/p' src/kernel/layers.c >"$dir/layers"
 # Keys of the schema's properties; its own words begin with "$" or are few.
 sed -n 's/^.*"\([a-z_0-9]*\)": {.*/\1/p' data/schema/result.schema.json |

@@ -54,6 +54,14 @@ rooms() {
 	lib/session) echo "lib lib/guard lib/prepare lib/warm" ;;
 	lib/learn) echo "lib" ;;
 	lib/api) echo "lib lib/guard lib/prepare lib/build lib/warm lib/session" ;;
+	run/spec | run/streams) echo "" ;;
+	run/watch | run/files) echo "run/spec" ;;
+	run) echo "run/spec run/streams run/watch run/files" ;;
+	native/calls | native/messages) echo "" ;;
+	native/keeper) echo "native/messages" ;;
+	native/plan) echo "native/keeper" ;;
+	native/cell) echo "native/messages native/plan" ;;
+	native) echo "native/calls native/messages native/plan native/cell" ;;
 	cli) echo "" ;;
 	cli/service) echo "cli" ;;
 	cli/run) echo "cli cli/service" ;;

@@ -3,7 +3,7 @@
 // it reads the program's file: when this returns, Node.js itself runs the program, in the usual way
 // and with the usual frames on the stack. No code of a tenant has run before.
 //
-// The assignment is the block of src/native/assignment.c. Any error ends the process silently: brig
+// The assignment is the block of src/native/messages/assignment.c. Any error ends the process silently: brig
 // then starts the program in another cell, made for it.
 'use strict';
 

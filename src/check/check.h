@@ -7,7 +7,7 @@
 #define BRIG_CHECK_CHECK_H
 
 #include "lib/prepare/prepare.h"
-#include "native/plan.h"
+#include "native/plan/plan.h"
 #include "policy/trace.h"
 
 enum check_verdict {

@@ -3,10 +3,11 @@
  * brig: runs untrusted code in a sealed cell.
  *
  * Theory of operation. There is no daemon: `brig run` links libbrig, and is itself the warden of
- * the one cell that it starts (src/native/cell.h describes how a cell is built, and which process
- * ends with which). The process has one thread and one loop (run_pump.c): it moves bytes between
- * its own streams and the cell's pipes, reads signals from a signalfd, and lets the library watch
- * the limits. Every other command makes one request to the library, prints the result and ends.
+ * the one cell that it starts (src/native/cell/cell.h describes how a cell is built, and which
+ * process ends with which). The process has one thread and one loop (run_pump.c): it moves bytes
+ * between its own streams and the cell's pipes, reads signals from a signalfd, and lets the library
+ * watch the limits. Every other command makes one request to the library, prints the result and
+ * ends.
  *
  * Privileges. brig is never set-user-id and keeps its caller's privileges. As root it uses them to
  * give each cell ids of its own and to make control groups; as an ordinary user it needs user

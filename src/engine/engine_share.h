@@ -47,9 +47,9 @@ uint64_t share_charge(struct shares *shares, struct share *share, uint64_t used_
 void share_wait(struct shares *shares, struct share *share);
 void share_waited(struct shares *shares, struct share *share);
 /*
- * The kernel divides processor time among cells, and new ones come first (run/watch.c). A tenant
- * with many short runs would always be new. So the time that its ended runs have used counts for
- * its next ones, until it expires: at half the rate of a fair part of all cores. engine_spent.c
+ * The kernel divides processor time among cells, and new ones come first (run/watch/watch.c). A
+ * tenant with many short runs would always be new. So the time that its ended runs have used counts
+ * for its next ones, until it expires: at half the rate of a fair part of all cores. engine_spent.c
  */
 void share_run_begins(struct shares *shares, struct share *share);
 void share_run_ends(struct shares *shares, struct share *share, uint64_t cpu_ns, uint64_t now_ns);

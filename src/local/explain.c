@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "base/json/json_out.h"
 #include "local/local.h"
-#include "run/rlimits.h"
+#include "run/spec/rlimits.h"
 
 struct explain_printer {
 	const struct spec *spec;

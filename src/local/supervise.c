@@ -20,8 +20,8 @@
 #include "kernel/sys.h"
 #include "local/local.h"
 #include "local/orphans.h"
-#include "run/rlimits.h"
-#include "run/terminal.h"
+#include "run/spec/rlimits.h"
+#include "run/streams/terminal.h"
 
 /* Moves a descriptor that must survive until the exec above those of the program. */
 static int lift_fd(int *fd)

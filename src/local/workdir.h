@@ -4,7 +4,7 @@
 #define BRIG_LOCAL_WORKDIR_H
 
 #include "base/error.h"
-#include "run/spec.h"
+#include "run/spec/spec.h"
 
 /* Removes directories of killed processes. */
 void workdir_sweep(void);

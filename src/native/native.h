@@ -3,8 +3,8 @@
 #ifndef BRIG_NATIVE_NATIVE_H
 #define BRIG_NATIVE_NATIVE_H
 
-#include "native/cell.h"
-#include "native/denials.h"
+#include "native/calls/denials.h"
+#include "native/cell/cell.h"
 #include "run/run_internal.h"
 
 /* Descriptors of a cell that the run's loop listens to. */

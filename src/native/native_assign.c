@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The assignment of a native cell that was made ahead, by a template or by a driver. */
 #include "base/cleanup.h"
-#include "native/init.h"
+#include "native/cell/init.h"
 #include "native/native.h"
 
 int native_assign(struct run *run, const struct spec *spec)

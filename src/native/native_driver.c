@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "native/assignment.h"
+#include "native/messages/assignment.h"
 #include "native/native.h"
 
 enum { DRIVER_IS_READY = 'r', DRIVER_BEGINS = 'b' };

@@ -14,7 +14,7 @@
 #include "kernel/layers.h"
 #include "net/rule.h"
 #include "run/events.h"
-#include "run/spec.h"
+#include "run/spec/spec.h"
 
 enum auto_run {
 	AUTO_RUN_YES, /* may run without consent */

@@ -8,13 +8,13 @@
 
 #include "kernel/cgroup/cgroup.h"
 #include "provider/provider.h"
-#include "run/collect.h"
 #include "run/events.h"
-#include "run/facts.h"
-#include "run/feed.h"
-#include "run/stream.h"
-#include "run/terminal.h"
-#include "run/watch.h"
+#include "run/files/collect.h"
+#include "run/streams/feed.h"
+#include "run/streams/stream.h"
+#include "run/streams/terminal.h"
+#include "run/watch/facts.h"
+#include "run/watch/watch.h"
 
 /* For a cell that outlives its runs: the callback of its owner. See lib/session/session.h. */
 struct run_session {

@@ -8,9 +8,9 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "run/file_limit.h"
+#include "run/files/file_limit.h"
 #include "run/run_internal.h"
-#include "run/verdict.h"
+#include "run/watch/verdict.h"
 
 #define SLICE_NS 1000000u /* of collecting, before other runs are served */
 

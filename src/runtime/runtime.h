@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 #include "base/strlist.h"
-#include "run/closure.h"
+#include "run/spec/closure.h"
 #include "runtime/version_cache.h"
 
 /*

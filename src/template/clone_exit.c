@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "kernel/sys.h"
-#include "native/done_call.h"
+#include "native/calls/done_call.h"
 
 struct clone_exit {
 	pid_t pid; /* the process that may report that the program is done; 0: none yet */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The exit of a clone: as C programs exit, and then without waiting for the kernel
- * (native/done_call.h).
+ * (native/calls/done_call.h).
  */
 #ifndef BRIG_TEMPLATE_CLONE_EXIT_H
 #define BRIG_TEMPLATE_CLONE_EXIT_H

@@ -18,8 +18,8 @@
 
 #include "base/cleanup.h"
 #include "kernel/sys.h"
-#include "native/init.h"
-#include "native/plan_pack.h"
+#include "native/cell/init.h"
+#include "native/plan/plan_pack.h"
 #include "template/clone_exit.h"
 #include "template/process_area.h"
 

@@ -6,7 +6,7 @@
 #ifndef BRIG_TEMPLATE_SERVE_H
 #define BRIG_TEMPLATE_SERVE_H
 
-#include "native/cell.h"
+#include "native/cell/cell.h"
 
 /* The work of a clone that has become a payload. */
 struct template_assignment {

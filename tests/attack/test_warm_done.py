@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The message by which a warm program reports its own end: native/done_call.h."""
+"""The message by which a warm program reports its own end: native/calls/done_call.h."""
 
 import json
 import os

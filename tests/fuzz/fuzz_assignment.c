@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "native/assignment.h"
+#include "native/messages/assignment.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

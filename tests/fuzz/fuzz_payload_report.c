@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "native/payload_report.h"
+#include "native/messages/payload_report.h"
 
 #define MESSAGES_MAX 32
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "native/plan_pack.h"
+#include "native/plan/plan_pack.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

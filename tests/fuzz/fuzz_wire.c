@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "native/wire.h"
+#include "native/messages/wire.h"
 
 #define MESSAGES_MAX 32
 #define SENT_FDS_MAX 10

@@ -19,7 +19,7 @@
 #include "base/cleanup.h"
 #include "filter_fixture.h"
 #include "lib/context.h"
-#include "native/watched_call.h"
+#include "native/calls/watched_call.h"
 #include "policy/policy.h"
 
 struct seen {

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "native/assignment.h"
+#include "native/messages/assignment.h"
 
 static const char *const argv[] = { "/usr/bin/prog", "", "two words", NULL };
 static const char *const envp[] = { "A=1", "EMPTY=", NULL };

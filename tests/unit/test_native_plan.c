@@ -13,7 +13,7 @@
 #include <sys/mount.h>
 
 #include "base/cleanup.h"
-#include "native/plan.h"
+#include "native/plan/plan.h"
 
 static struct closure_item items[] = {
 	{ CLOSURE_LINK, (char *)(uintptr_t) "/bin", (char *)(uintptr_t) "usr/bin" },

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "native/plan_pack.h"
+#include "native/plan/plan_pack.h"
 
 static struct closure_item items[] = {
 	{ CLOSURE_LINK, (char *)(uintptr_t) "/bin", (char *)(uintptr_t) "usr/bin" },

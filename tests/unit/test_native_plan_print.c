@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "native/plan.h"
+#include "native/plan/plan.h"
 
 static const char *const argv[] = { "/bin/prog", "a\nb", NULL };
 static const char *const envp[] = { NULL };

@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "native/done_call.h"
-#include "native/wire.h"
+#include "native/calls/done_call.h"
+#include "native/messages/wire.h"
 
 struct channel {
 	int ours;

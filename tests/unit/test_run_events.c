@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "native/monitor.h"
+#include "native/calls/monitor.h"
 #include "run/events.h"
 
 static struct brig_result *new_result(void)

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "run/file_limit.h"
+#include "run/files/file_limit.h"
 
 #define LIMIT  4096u
 #define LEVELS 30

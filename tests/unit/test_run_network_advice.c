@@ -14,7 +14,7 @@
 
 #include "base/cleanup.h"
 #include "run/network_advice.h"
-#include "run/stream.h"
+#include "run/streams/stream.h"
 
 struct row {
 	struct brig_result result;

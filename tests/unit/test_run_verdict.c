@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 
 #include "base/cleanup.h"
-#include "run/verdict.h"
+#include "run/watch/verdict.h"
 
 struct row {
 	struct facts facts;

@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "run/watch.h"
-#include "run/watch_proc.h"
+#include "run/watch/watch.h"
+#include "run/watch/watch_proc.h"
 
 struct fake {
 	char path[64];

@@ -12,7 +12,7 @@
 #define BRIG_LIB_LEARN_LEARN_H
 
 #include "base/json/json_out.h"
-#include "native/watched_call.h"
+#include "native/calls/watched_call.h"
 #include "policy/policy.h"
 
 #define LEARN_PATHS_MAX 2048 /* different paths; further ones are only counted */

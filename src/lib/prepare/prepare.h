@@ -10,10 +10,10 @@
 #include "base/strlist.h"
 #include "lib/context.h"
 #include "lib/guard/guard.h"
-#include "native/monitor.h"
+#include "native/calls/monitor.h"
 #include "net/gate_messages.h"
 #include "run/run.h"
-#include "run/spec.h"
+#include "run/spec/spec.h"
 
 /* The cell that is prepared: the run's own, the compiler's before it, or a session's. */
 enum purpose { PURPOSE_RUN, PURPOSE_COMPILE, PURPOSE_SESSION };

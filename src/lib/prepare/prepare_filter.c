@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 #include "lib/prepare/prepare.h"
-#include "native/done_call.h"
+#include "native/calls/done_call.h"
 
 /*
  * Memory that is in the figures of no process: only a control group counts it. Without one these
@@ -53,7 +53,7 @@ static const struct {
 	{ SYS_fcntl, { 0, F_SETLEASE, F_WRLCK } },
 };
 
-/* Can the program itself report that it is done? See native/done_call.h. */
+/* Can the program itself report that it is done? See native/calls/done_call.h. */
 static bool parks(const struct filter *filter)
 {
 	static const uint64_t done[6] = { 0, DONE_CALL_MAGIC };

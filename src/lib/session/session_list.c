@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "lib/session/session.h"
 #include "lib/session/session_files.h"
-#include "run/walk.h"
+#include "run/files/walk.h"
 
 #define LIST_MAX       10000
 #define LIST_BYTES_MAX ((size_t)2 << 20) /* of their names */

@@ -21,9 +21,9 @@
 #include "base/memfile.h"
 #include "kernel/sys.h"
 #include "lib/warm/template_image.h"
-#include "native/keeper.h"
+#include "native/keeper/keeper.h"
 #include "native/native.h"
-#include "native/plan_pack.h"
+#include "native/plan/plan_pack.h"
 
 /* The drivers that a clone can become: one stays in a session, the other runs a program. */
 #define SESSION "drivers/session.py"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A template: a warmed interpreter that cells are cloned from, and the keeper, which is the parent
- * of both (native/keeper.h). It runs no code of any tenant, and receives only fixed records, only
+ * of both (native/keeper/keeper.h). It runs no code of any tenant, and receives only fixed records, only
  * from the warden.
  */
 #ifndef BRIG_LIB_WARM_TEMPLATE_H

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Output streams: see stream.h. Bytes beyond the limit are read and discarded, never stored. */
+#include "run/streams/stream.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+#define CHUNK_BYTES   65536 /* the capacity of a pipe */
+#define CHUNKS_A_TURN 16    /* so that a flood on one stream starves nothing else */
+
+void stream_done(struct stream *stream)
+{
+	close_fd(&stream->fd);
+	buf_done(&stream->kept);
+}
+
+static void keep_tail(struct stream *stream, const char *data, size_t size)
+{
+	if (size > STREAM_TAIL_BYTES) {
+		data += size - STREAM_TAIL_BYTES;
+		size = STREAM_TAIL_BYTES;
+	}
+	size_t room = STREAM_TAIL_BYTES - size;
+	size_t older = stream->tail_size < room ? stream->tail_size : room;
+	memmove(stream->tail, stream->tail + stream->tail_size - older, older);
+	memcpy(stream->tail + older, data, size);
+	stream->tail_size = older + size;
+	stream->tail[stream->tail_size] = '\0';
+}
+
+void stream_start_over(struct stream *stream)
+{
+	stream->seen = 0;
+	stream->tail_size = 0;
+	stream->tail[0] = '\0';
+}
+
+static void accept_bytes(struct stream *stream, const char *data, size_t size)
+{
+	uint64_t room = stream->seen < stream->limit ? stream->limit - stream->seen : 0;
+	size_t part = size < room ? size : (size_t)room;
+
+	stream->seen += size;
+	if (!part) {
+		return;
+	}
+	keep_tail(stream, data, part);
+	if (stream->keep) {
+		buf_add(&stream->kept, data, part);
+	}
+	if (stream->on_output) {
+		stream->on_output(stream->user, stream->number, data, part);
+	}
+}
+
+int stream_pump(struct stream *stream)
+{
+	char chunk[CHUNK_BYTES];
+
+	for (int i = 0; i < CHUNKS_A_TURN; i++) {
+		ssize_t n = read(stream->fd, chunk, sizeof(chunk));
+		if (n > 0) {
+			accept_bytes(stream, chunk, (size_t)n);
+			continue;
+		}
+		if (n == 0) {
+			return 0;
+		}
+		if (errno == EINTR) {
+			continue;
+		}
+		if (errno == EIO && stream->terminal) {
+			return 0;
+		}
+		return errno == EAGAIN ? 1 : -errno;
+	}
+	return 1;
+}
