@@ -23,18 +23,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	char *block = malloc(size ? size : 1);
 
 	memcpy(block, data, size);
-	if (assignment_read(block, size, &order) == 0) {
-		for (uint64_t i = 0; i < order.argc; i++) {
-			within(block, size, order.argv[i], strlen(order.argv[i]) + 1);
+	if (assignment_read(block, size, &assignment) == 0) {
+		for (uint64_t i = 0; i < assignment.argc; i++) {
+			within(block, size, assignment.argv[i], strlen(assignment.argv[i]) + 1);
 		}
-		for (uint64_t i = 0; i < order.envc; i++) {
-			within(block, size, order.envp[i], strlen(order.envp[i]) + 1);
+		for (uint64_t i = 0; i < assignment.envc; i++) {
+			within(block, size, assignment.envp[i], strlen(assignment.envp[i]) + 1);
 		}
-		for (uint64_t i = 0; i < order.inputs_count; i++) {
-			within(block, size, order.inputs[i].name, strlen(order.inputs[i].name) + 1);
-			within(block, size, order.inputs[i].data, order.inputs[i].size);
+		for (uint64_t i = 0; i < assignment.inputs_count; i++) {
+			within(block, size, assignment.inputs[i].name,
+			       strlen(assignment.inputs[i].name) + 1);
+			within(block, size, assignment.inputs[i].data, assignment.inputs[i].size);
 		}
-		within(block, size, order.rlimits, order.rlimits_count * sizeof(order.rlimits[0]));
+		within(block, size, assignment.rlimits,
+		       assignment.rlimits_count * sizeof(assignment.rlimits[0]));
 	}
 	free(block);
 	return 0;
