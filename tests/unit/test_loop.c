@@ -203,7 +203,7 @@ static void wrong_descriptors(void **state)
 
 #define MANY 200
 
-struct assignment {
+struct order {
 	struct loop_timer timers[MANY];
 	unsigned fired;
 	uint64_t last_ns;
@@ -211,7 +211,7 @@ struct assignment {
 };
 
 struct one {
-	struct assignment *order;
+	struct order *order;
 	struct loop_timer *timer;
 };
 
@@ -229,7 +229,7 @@ static void on_due(void *user)
 static void deadlines(void **state)
 {
 	struct fixture *f = *state;
-	static struct assignment order;
+	static struct order order;
 	static struct one ones[MANY];
 	uint64_t now = clock_now_ns();
 

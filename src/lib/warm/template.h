@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A template: a warmed interpreter that cells are cloned from, and the keeper, which is the parent
- * of both (native/keeper/keeper.h). It runs no code of any tenant, and receives only fixed records, only
- * from the warden.
+ * of both (native/keeper/keeper.h). It runs no code of any tenant, and receives only fixed
+ * records, only from the warden.
  */
 #ifndef BRIG_LIB_WARM_TEMPLATE_H
 #define BRIG_LIB_WARM_TEMPLATE_H
