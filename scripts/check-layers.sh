@@ -54,9 +54,10 @@ rooms() {
 	lib/session) echo "lib lib/guard lib/prepare lib/warm" ;;
 	lib/learn) echo "lib" ;;
 	lib/api) echo "lib lib/guard lib/prepare lib/build lib/warm lib/session" ;;
-	run/spec | run/streams) echo "" ;;
+	run/spec | run/watchdog) echo "" ;;
+	run/streams) echo "run/watchdog" ;;
 	run/watch | run/files) echo "run/spec" ;;
-	run) echo "run/spec run/streams run/watch run/files" ;;
+	run) echo "run/spec run/streams run/watch run/watchdog run/files" ;;
 	native/calls | native/messages) echo "" ;;
 	native/keeper) echo "native/messages" ;;
 	native/plan) echo "native/keeper" ;;

@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/json/json_out.h"
 #include "base/memfile.h"
+#include "lib/session/session.h"
 #include "role/message.h"
 
 #define CHUNK_BYTES 65536u
@@ -31,6 +32,16 @@ static struct local_session *find(struct local_file *file)
 		local_session_touch(session);
 	}
 	return session;
+}
+
+/* NULL: the session has ended meanwhile, and so does its cell. */
+static struct run *cell_of(const struct local_file *file)
+{
+	struct engine_call call = { .tenant = file->tenant, .session = file->session };
+	struct brig_error unused = { 0 };
+	struct local_session *session = local_session_find(file->run->local, &call, &unused);
+
+	return session ? session->session->phase.run : NULL;
 }
 
 static int fail(struct local_file *file, int r)
@@ -252,7 +263,7 @@ static const struct {
 	[ENGINE_FILE_DELETE] = { NULL, step_delete },
 };
 
-int local_file_step(struct local_file *file)
+static int step(struct local_file *file)
 {
 	enum engine_op op = file->run->op;
 
@@ -266,11 +277,32 @@ int local_file_step(struct local_file *file)
 	return steps[op].step(file);
 }
 
+int local_file_step(struct local_file *file)
+{
+	struct run_section section;
+
+	run_enter(cell_of(file), &section);
+	int r = step(file);
+	run_leave(&section);
+	return r;
+}
+
+static void end_upload(struct local_file *file)
+{
+	struct run_section section;
+
+	if (file->upload.fd >= 0) {
+		run_enter(cell_of(file), &section);
+		session_upload_done(&file->upload);
+		run_leave(&section);
+	}
+}
+
 void local_file_done(struct local_file *file)
 {
 	session_listing_free(file->list);
 	close_fd(&file->from);
-	session_upload_done(&file->upload);
+	end_upload(file);
 	block_unref(file->block);
 	free(file->copy);
 	free(file->tenant);

@@ -178,6 +178,17 @@ static int (*const steps[])(struct local_fork *fork, const struct session_pair *
 	[COPY_FILES] = step_files,
 };
 
+/* Only the old session runs code of the tenant's that could be in the way. */
+static int step(struct local_fork *fork, const struct session_pair *pair)
+{
+	struct run_section section;
+
+	run_enter(pair->from->session->phase.run, &section);
+	int r = steps[fork->copy.phase](fork, pair);
+	run_leave(&section);
+	return r;
+}
+
 void fork_copy_step(struct local_fork *fork)
 {
 	struct session_pair pair = { .from = fork_session(fork, fork->from) };
@@ -185,7 +196,7 @@ void fork_copy_step(struct local_fork *fork)
 	if (pair.from && !(pair.to = fork_find_new(fork))) {
 		return;
 	}
-	int r = pair.from ? steps[fork->copy.phase](fork, &pair) : -ENOENT;
+	int r = pair.from ? step(fork, &pair) : -ENOENT;
 	if (r < 0) {
 		fork_fail(fork);
 	} else if (r == 1) {

@@ -178,7 +178,7 @@ static void watch_group(struct run *run)
 	}
 }
 
-int run_step(struct run *run, struct brig_error *err)
+static int step(struct run *run, struct brig_error *err)
 {
 	struct epoll_event ready[RUN_EVENTS + OWNERS_EVENTS];
 	bool ended = false;
@@ -215,15 +215,34 @@ int run_step(struct run *run, struct brig_error *err)
 	return r < 0 ? run_done(run, r) : run_collect(run, err);
 }
 
+int run_step(struct run *run, struct brig_error *err)
+{
+	struct run_section section;
+
+	run_enter(run, &section);
+	int r = step(run, err);
+	run_leave(&section);
+	return r;
+}
+
 long run_feed(struct run *run, const void *data, size_t size)
 {
-	return feed_add(&run->in, data, size);
+	struct run_section section;
+
+	run_enter(run, &section);
+	long taken = feed_add(&run->in, data, size);
+	run_leave(&section);
+	return taken;
 }
 
 void run_feed_end(struct run *run)
 {
+	struct run_section section;
+
 	run->in.open = false;
+	run_enter(run, &section);
 	feed_pump(&run->in);
+	run_leave(&section);
 }
 
 int run_resize(struct run *run, const struct terminal_size *size)

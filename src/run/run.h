@@ -15,6 +15,7 @@
 #include "run/streams/terminal.h"
 #include "run/watch/facts.h"
 #include "run/watch/watch.h"
+#include "run/watchdog/watchdog.h"
 
 /* For a cell that outlives its runs: the callback of its owner. See lib/session/session.h. */
 struct run_session {
@@ -116,6 +117,7 @@ struct run {
 	struct feed in;
 	struct run_gate gate;
 	struct limit_watch watch;
+	struct watchdog_account blocked; /* how long it has kept a thread of brig waiting */
 	struct facts facts;
 	/* the program was asked to end, and is killed at this time; 0: not asked */
 	uint64_t grace_end_ns;
@@ -137,6 +139,19 @@ int run_launch(struct run *run, struct brig_error *err);
  */
 int run_assign(struct run *run, const struct run_options *options, struct brig_error *err);
 int run_step(struct run *run, struct brig_error *err); /* 1 ended, 0 go on, -errno */
+/*
+ * Work for the cell that can wait for a lock which a program in it holds: on its files, its memory,
+ * its pipes. All of it is done in such a section. A cell that blocks one for too long is killed by
+ * the watchdog, and the run ends with that verdict when the section is left. The run must not be
+ * freed before. Sections can be nested; NULL: there is no cell.
+ */
+struct run_section {
+	struct run *run; /* NULL: nothing in there can hold a lock */
+	struct watchdog_section watched;
+};
+
+void run_enter(struct run *run, struct run_section *section);
+void run_leave(struct run_section *section);
 long run_feed(struct run *run, const void *data, size_t size);
 void run_feed_end(struct run *run);
 /* -ENOTTY: the run has no terminal. */

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/id.h"
 #include "run/run_internal.h"
+#include "run/watch/verdict.h"
 
 /* The next run has limits, streams and refusals of its own. */
 static int reset_figures(struct run *run)
@@ -70,13 +71,20 @@ int run_round_end(struct run *run, int exit_code)
 
 int run_round_result(struct run *run, struct brig_result **ret)
 {
-	int r = run_collect_some(run);
+	struct run_section section;
 
+	run_enter(run, &section);
+	int r = run_collect_some(run);
+	run_leave(&section);
 	if (r == 0) {
 		return 0;
 	}
 	if (r < 0) {
 		note_lost_files(run);
+	}
+	/* Killed while its files were collected, which its verdict did not know of. */
+	if (run->facts.ending == ENDING_LOCK) {
+		verdict_give(&run->facts, run->result);
 	}
 	*ret = TAKE_PTR(run->result);
 	r = reset_figures(run);

@@ -342,7 +342,7 @@ def test_x16_raise(attack):
     run = gone(attack.cell("x16_raise"))
     assert set(run.said.values()) <= {"EPERM", "EACCES", "same"}, run.said
     control = attack.bare("x16_raise")
-    assert control["fsize"] == "OK"
+    assert [control[name] for name in ("fsize", "idle", "attr")] == ["OK"] * 3
     if harness.ROOT:
         assert [control[name] for name in ("nice", "fifo", "ioprio")] == ["OK"] * 3
 

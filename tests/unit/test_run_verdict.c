@@ -52,6 +52,7 @@ static const struct row rows[] = {
 	{ { .ending = ENDING_DENIALS }, BRIG_DENIED, "denials", "", -1, 0 },
 	{ { .ending = ENDING_CONNECTIONS }, BRIG_DENIED, "connections", "", -1, 0 },
 	{ { .ending = ENDING_WATCHED }, BRIG_DENIED, "watched", "", -1, 0 },
+	{ { .ending = ENDING_LOCK }, BRIG_DENIED, "kernel_lock", "", -1, 0 },
 	{ { .ending = ENDING_CANCELLED }, BRIG_CANCELLED, "cancelled", "", -1, 0 },
 	{ { .ending = ENDING_PROTOCOL }, BRIG_ERROR, "protocol", "", -1, 0 },
 	{ { .ending = ENDING_WALL, .stuck = true }, BRIG_LOST, "stuck", "", -1, 0 },

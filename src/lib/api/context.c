@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "lib/warm/warm.h"
+#include "run/watchdog/watchdog.h"
 
 /*
  * The directory of compiled programs and versions: of root, or of the user. It is made with mode
@@ -163,4 +164,5 @@ void brig_context_free(struct brig_context *context)
 	free(context->config_dir);
 	free(context->cache_dir);
 	free(context);
+	watchdog_stop();
 }

@@ -109,7 +109,11 @@ void brig_session_end(struct brig_session *session, const char *reason)
 	struct run *run = session->phase.run;
 	/* Without a control group the usage cannot be measured after their death. */
 	if (session->state == BRIG_SESSION_IDLE && run->state < RUN_ENDING) {
+		struct run_section section;
+
+		run_enter(run, &section);
 		(void)watch_look(&run->watch, clock_now_ns(), &run->facts);
+		run_leave(&section);
 	}
 	run_pause(run, false);
 	run_end_now(run, ENDING_CANCELLED);
@@ -279,20 +283,34 @@ static void check_cell(struct brig_session *session)
 	session_arm(session, SESSION_CHECK_NS);
 }
 
-int brig_session_step(struct brig_session *session)
+/* Events of the driver, the clock and the files. False: the files of a run are collected. */
+static bool step_runs(struct brig_session *session)
 {
-	if (session->state == BRIG_SESSION_GONE) {
-		return 1;
-	}
 	if (session->collecting) {
 		session_collect(session);
-		return 0;
+		return false;
 	}
 	receive_answer(session);
 	if (session->collecting) {
-		return 0; /* other events would count for the run that has ended */
+		return false; /* other events would count for the run that has ended */
 	}
 	check_cell(session);
+	return true;
+}
+
+int brig_session_step(struct brig_session *session)
+{
+	struct run_section section;
+
+	if (session->state == BRIG_SESSION_GONE) {
+		return 1;
+	}
+	run_enter(session->phase.run, &section);
+	bool whole = step_runs(session);
+	run_leave(&section);
+	if (!whole) {
+		return 0;
+	}
 	int r = session_cell_step(session);
 	if (r != 0) {
 		finish_session(session, r);

@@ -182,8 +182,12 @@ static int read_up_to(int fd, size_t room, char **ret, size_t *ret_size)
 int brig_session_get(struct brig_session *session, const char *path, size_t max, char **ret,
 		     size_t *ret_size, struct brig_error *error)
 {
+	_cleanup_(run_leave)
+	struct run_section section;
 	_cleanup_close_ int fd = -1;
 	size_t room = 0;
+
+	run_enter(session->phase.run, &section);
 	int r = session_file_open(session, path, max, &fd, &room, error);
 
 	if (r < 0) {
@@ -329,6 +333,10 @@ void session_upload_done(struct session_upload *upload)
 int brig_session_put(struct brig_session *session, const char *path, const void *data, size_t size,
 		     bool executable, struct brig_error *error)
 {
+	_cleanup_(run_leave)
+	struct run_section section;
+
+	run_enter(session->phase.run, &section);
 	_cleanup_(session_upload_done)
 	struct session_upload upload = { .fd = -1, .dir = -1 };
 	int r = session_upload_begin(session, path, size, executable, &upload, error);
@@ -349,6 +357,9 @@ int brig_session_delete(struct brig_session *session, const char *path, struct b
 	if (r < 0) {
 		return r;
 	}
+	_cleanup_(run_leave)
+	struct run_section section;
+	run_enter(session->phase.run, &section);
 	_cleanup_(file_identity_give_back)
 	struct file_identity identity = { 0 };
 	file_identity_take(session_file_owner(session), &identity);

@@ -140,9 +140,12 @@ void session_listing_free(struct session_listing *list)
 int brig_session_list(struct brig_session *session, struct brig_session_file **ret,
 		      size_t *ret_count, bool *truncated, struct brig_error *error)
 {
+	_cleanup_(run_leave)
+	struct run_section section;
 	struct session_listing *list = NULL;
-	int r = session_listing_new(session, &list, error);
 
+	run_enter(session->phase.run, &section);
+	int r = session_listing_new(session, &list, error);
 	if (!list) {
 		return r;
 	}

@@ -51,13 +51,8 @@ static struct run_options options_of(const struct brig_session *session,
 static void finish(struct brig_session *session, const struct channel_answer *answer);
 static void end_run(struct brig_session *session, struct brig_result *result, int r);
 
-void session_begin_run(struct brig_session *session)
+static void begin_run(struct brig_session *session, struct session_run *run)
 {
-	struct session_run *run = session->current;
-
-	if (!run || session->state != BRIG_SESSION_IDLE) {
-		return;
-	}
 	if (run->inputs && !session->cancelled) {
 		session_arm(session, 1); /* in the next step, so that other work comes first */
 		return;
@@ -86,6 +81,17 @@ void session_begin_run(struct brig_session *session)
 		(void)run_pause(session->phase.run, true);
 	}
 	session_pump(session);
+}
+
+void session_begin_run(struct brig_session *session)
+{
+	struct run_section section;
+
+	if (session->current && session->state == BRIG_SESSION_IDLE) {
+		run_enter(session->phase.run, &section);
+		begin_run(session, session->current);
+		run_leave(&section);
+	}
 }
 
 /* The session stays as it was, except for the files that were already written. */
@@ -334,9 +340,14 @@ void session_run_free(struct session_run *run)
 		return;
 	}
 	if (run->session) {
+		struct run_section section;
+
 		if (run->session->current == run) {
 			abandon(run);
 		}
+		run_enter(run->session->phase.run, &section);
+		session_inputs_free(TAKE_PTR(run->inputs));
+		run_leave(&section);
 		session_unuse(run->session);
 	}
 	session_inputs_free(run->inputs);

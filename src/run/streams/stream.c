@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "run/watchdog/watchdog.h"
 
 #define CHUNK_BYTES   65536 /* the capacity of a pipe */
 #define CHUNKS_A_TURN 16    /* so that a flood on one stream starves nothing else */
@@ -52,7 +53,12 @@ static void accept_bytes(struct stream *stream, const char *data, size_t size)
 		buf_add(&stream->kept, data, part);
 	}
 	if (stream->on_output) {
+		/* A receiver that waits is none of the cell's doing. */
+		struct watchdog_section outside = { 0 };
+
+		watchdog_enter(&outside);
 		stream->on_output(stream->user, stream->number, data, part);
+		watchdog_leave(&outside);
 	}
 }
 

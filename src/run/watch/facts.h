@@ -21,6 +21,7 @@ enum ending {
 	ENDING_WATCHED,
 	ENDING_NETWORK, /* too many bytes */
 	ENDING_GATE,    /* the gate is gone */
+	ENDING_LOCK,    /* it kept the warden waiting for a kernel lock */
 	ENDING_CANCELLED,
 	ENDING_PROTOCOL, /* brig-init sent an invalid message: the cell is not trusted */
 };

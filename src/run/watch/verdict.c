@@ -43,6 +43,7 @@ enum cause_kind {
 	CAUSE_WATCHED,
 	CAUSE_NETWORK,
 	CAUSE_GATE,
+	CAUSE_LOCK,
 	CAUSE_CANCELLED,
 	CAUSE_PROTOCOL,
 	CAUSE_STUCK,
@@ -131,6 +132,12 @@ static const struct cause causes[] = {
 			 "The cell's way to the network broke, and the run was ended.",
 			 "Something ended brig-gate (an out-of-memory kill of the host?); see the "
 			 "kernel's log." },
+	[CAUSE_LOCK] = { BRIG_DENIED, "kernel_lock", "", NOTHING, NOTHING,
+			 "The program held a kernel lock that brig needed for more than 250 ms, "
+			 "and was killed: other programs would have had to wait for it. Write in "
+			 "smaller pieces, and with fewer processes at once.",
+			 "A process of the cell was in a long system call, or got no processor "
+			 "within one: raise limits.cpu, or lower limits.processes." },
 	[CAUSE_CANCELLED] = { BRIG_CANCELLED, "cancelled", "", NOTHING, NOTHING,
 			      "The caller ended the run.", "" },
 	[CAUSE_PROTOCOL] = { BRIG_ERROR, "protocol", "", NOTHING, NOTHING,
@@ -158,7 +165,7 @@ static const enum cause_kind by_ending[] = {
 	[ENDING_DENIALS] = CAUSE_DENIALS,   [ENDING_CANCELLED] = CAUSE_CANCELLED,
 	[ENDING_PROTOCOL] = CAUSE_PROTOCOL, [ENDING_NETWORK] = CAUSE_NETWORK,
 	[ENDING_GATE] = CAUSE_GATE,         [ENDING_CONNECTIONS] = CAUSE_CONNECTIONS,
-	[ENDING_WATCHED] = CAUSE_WATCHED,
+	[ENDING_WATCHED] = CAUSE_WATCHED,   [ENDING_LOCK] = CAUSE_LOCK,
 };
 
 static enum cause_kind memory_cause(const struct facts *facts)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* X16: requests more than it has: limits, priorities, processors. */
+/* X16: requests more than it has: limits, priorities, processors; or so little that it stops. */
 #include <fcntl.h>
 #include <linux/ioprio.h>
 #include <sched.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -33,7 +34,8 @@ static int write_text(const char *path, const char *text)
 
 int main(void)
 {
-	struct sched_param param = { .sched_priority = 1 };
+	struct sched_param param = { .sched_priority = 1 }, none = { 0 };
+	uint32_t idle[14] = { sizeof(idle), SCHED_IDLE }; /* struct sched_attr */
 	cpu_set_t before, after;
 
 	try("nofile", raise_limit(RLIMIT_NOFILE));
@@ -44,6 +46,8 @@ int main(void)
 	try("memlock", raise_limit(RLIMIT_MEMLOCK));
 	try("nice", setpriority(PRIO_PROCESS, 0, -5));
 	try("fifo", sched_setscheduler(0, SCHED_FIFO, &param));
+	try("idle", sched_setscheduler(0, SCHED_IDLE, &none));
+	try("attr", syscall(SYS_sched_setattr, 0, idle, 0));
 	try("ioprio", syscall(SYS_ioprio_set, 1, 0, IOPRIO_PRIO_VALUE(IOPRIO_CLASS_RT, 0)));
 	try("oom", write_text("/proc/self/oom_score_adj", "-500"));
 	sched_getaffinity(0, sizeof(before), &before);
