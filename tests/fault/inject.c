@@ -62,13 +62,15 @@ struct tracing {
 
 /*
  * Calls that are not made to fail: those that work whatever they return (close, munmap), those that
- * cannot fail (umask; brk returns the old end), exits, and returns from handlers.
+ * cannot fail (umask; brk returns the old end), exits, and returns from handlers. rseq is a call of
+ * the C library alone, at the start of a thread: where it has worked for the first thread, the
+ * library aborts if it fails for another.
  */
 static const int untouched[] = {
 	SYS_close,      SYS_munmap,          SYS_brk,    SYS_umask,   SYS_exit,
 	SYS_exit_group, SYS_rt_sigreturn,    SYS_getpid, SYS_getppid, SYS_gettid,
 	SYS_getuid,     SYS_geteuid,         SYS_getgid, SYS_getegid, SYS_clock_gettime,
-	SYS_futex,      SYS_restart_syscall,
+	SYS_futex,      SYS_restart_syscall, SYS_rseq,
 };
 #define UNTOUCHED (sizeof(untouched) / sizeof(untouched[0]))
 
