@@ -56,8 +56,8 @@ def requests_of(world):
 
 
 @pytest.mark.parametrize("host,word", [
-    ("selfsigned.test", "no authority"), ("wrongname.test", "another name"),
-    ("expired.test", "expired"), ("client.test", "not good for a server"),
+    ("selfsigned.test", "not signed by a trusted authority"), ("wrongname.test", "another name"),
+    ("expired.test", "expired"), ("client.test", "not valid for a server"),
     ("api.test:8444", "TLS 1.2")])
 def test_hosts_that_do_not_prove_who_they_are(opened, world, host, word):
     name, port = host.split(":") if ":" in host else (host, "443")
@@ -85,7 +85,7 @@ def test_without_a_file_the_hosts_own_list_counts(opened, world):
     del text["network"]["credentials"][0]["authorities"]
     (opened.directory / "policies" / "open.json").write_text(json.dumps(text))
     result = opened.run(GET.format("api.test"))
-    assert verdicts(result) == ["refused_peer"] and "no authority" in result["network"][0]["reason"]
+    assert verdicts(result) == ["refused_peer"] and "not signed by a trusted authority" in result["network"][0]["reason"]
     assert requests_of(world) == []
 
 

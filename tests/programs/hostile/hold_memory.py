@@ -18,10 +18,17 @@ libc.mmap.restype = ctypes.c_void_p
 libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t] + [ctypes.c_int] * 3 + [ctypes.c_long]
 libc.mprotect.argtypes = libc.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 
+core = {max(os.sched_getaffinity(0))}
+# First: where no group counts memory, pages that processes share count for each of them.
+for _ in range(burners):
+    if os.fork() == 0:
+        os.sched_setaffinity(0, core)
+        while time.monotonic() < end:
+            pass
+        os._exit(0)
 pages = libc.mmap(None, SIZE, 3, 0x22, -1, 0)
 libc.madvise(pages, SIZE, 15)  # small pages: each of them takes time
 ctypes.memset(pages, 1, SIZE)
-core = {max(os.sched_getaffinity(0))}
 
 
 def hold():
@@ -34,12 +41,6 @@ def hold():
         libc.mprotect(pages, SIZE, 3)
 
 
-for _ in range(burners):
-    if os.fork() == 0:
-        os.sched_setaffinity(0, core)
-        while time.monotonic() < end:
-            pass
-        os._exit(0)
 threading.Thread(target=hold, daemon=True).start()
 room = ctypes.create_string_buffer(256)
 while time.monotonic() < end:
