@@ -22,6 +22,7 @@ struct brig_context {
 	struct broker broker; /* when `brokered`: has the privileges that we lack */
 	bool brokered;
 	struct cgroup_manager *groups; /* owned */
+	struct watchdog *watchdog;     /* owned */
 	struct warm *warm;             /* owned: cells made ahead; NULL: none wanted */
 	/* owned: brig-gate, to be started, and the one that opens TLS; -1: not made yet */
 	int gate_programs[2];

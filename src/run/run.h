@@ -35,7 +35,8 @@ struct gate_process {
 };
 
 struct run_options {
-	const struct spec *spec; /* must outlive the run */
+	const struct spec *spec;   /* must outlive the run */
+	struct watchdog *watchdog; /* borrowed; NULL: none */
 	struct cgroup_manager *groups;
 	const struct filter *filter; /* to explain denials; NULL: none */
 	bool cut_output;             /* over the limit: discard, do not end the run */

@@ -72,6 +72,7 @@ void run_take_output_options(struct run *run)
 	uint64_t most[2] = { limits->stdout_bytes, limits->stderr_bytes };
 
 	for (int i = 0; i < 2; i++) {
+		run->out[i].watchdog = options->watchdog;
 		run->out[i].limit = most[i];
 		run->out[i].keep = options->keep_output;
 		run->out[i].on_output = options->on_output;

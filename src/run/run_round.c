@@ -146,19 +146,14 @@ static uint64_t file_clock_ns(void)
 
 int run_resume(struct run *run, const struct run_options *options)
 {
-	const struct brig_limits *limits = &options->spec->limits;
-	uint64_t most[2] = { limits->stdout_bytes, limits->stderr_bytes };
 	int r = id_make(run->id);
 
 	run->options = *options;
 	run->options.collect.since_ns = file_clock_ns();
 	for (int i = 0; i < 2; i++) {
 		skip_output(&run->out[i]);
-		run->out[i].limit = most[i];
-		run->out[i].keep = options->keep_output;
-		run->out[i].on_output = options->on_output;
-		run->out[i].user = options->user;
 	}
+	run_take_output_options(run);
 	run->provider->take_options(run);
 	run_note_start(run);
 	run_count_idle(run);

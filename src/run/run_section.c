@@ -16,7 +16,7 @@ void run_enter(struct run *run, struct run_section *section)
 		section->watched = (struct watchdog_section){ .account = &run->blocked,
 							      .pidfd = run->end_fd,
 							      .group = run->watch.group };
-		watchdog_enter(&section->watched);
+		watchdog_enter(run->options.watchdog, &section->watched);
 	}
 }
 

@@ -34,10 +34,14 @@ struct cell {
 	struct watchdog_account account;
 };
 
+static struct watchdog *dog; /* of the test */
+
 static int make_cell(void **state)
 {
 	struct cell *cell = calloc(1, sizeof(*cell));
 
+	dog = watchdog_new();
+	assert_non_null(dog);
 	assert_int_equal(pipe(cell->pipe), 0);
 	cell->pid = fork();
 	if (cell->pid == 0) {
@@ -62,7 +66,7 @@ static int drop_cell(void **state)
 	close(cell->pidfd);
 	close(cell->pipe[0]);
 	free(cell);
-	watchdog_stop();
+	watchdog_free(TAKE_PTR(dog));
 	return 0;
 }
 
@@ -109,12 +113,12 @@ static void test_blocked(void **state)
 	struct watchdog_section section = section_of(cell);
 	uint64_t start_ns = clock_now_ns();
 
-	watchdog_enter(&section);
+	watchdog_enter(dog, &section);
 	assert_true(wait_for_end(cell));
 	assert_true(watchdog_leave(&section));
 	assert_true(clock_now_ns() - start_ns >= PATIENCE_NS);
 	/* It is told of each section from then on. */
-	watchdog_enter(&section);
+	watchdog_enter(dog, &section);
 	assert_true(watchdog_leave(&section));
 }
 
@@ -123,7 +127,7 @@ static void test_busy(void **state)
 	struct cell *cell = *state;
 	struct watchdog_section section = section_of(cell);
 
-	watchdog_enter(&section);
+	watchdog_enter(dog, &section);
 	work_ns(LONG_NS);
 	assert_false(watchdog_leave(&section));
 	assert_false(is_dead(cell));
@@ -134,7 +138,7 @@ static void test_left_in_time(void **state)
 	struct cell *cell = *state;
 	struct watchdog_section section = section_of(cell);
 
-	watchdog_enter(&section);
+	watchdog_enter(dog, &section);
 	wait_ns(PATIENCE_NS / 3);
 	assert_false(watchdog_leave(&section));
 	wait_ns(LONG_NS);
@@ -147,8 +151,8 @@ static void test_outside(void **state)
 	struct cell *cell = *state;
 	struct watchdog_section section = section_of(cell), outside = { 0 };
 
-	watchdog_enter(&section);
-	watchdog_enter(&outside);
+	watchdog_enter(dog, &section);
+	watchdog_enter(dog, &outside);
 	wait_ns(LONG_NS);
 	assert_false(watchdog_leave(&outside));
 	assert_false(watchdog_leave(&section));
@@ -162,8 +166,8 @@ static void test_nested(void **state)
 	struct watchdog_section section = section_of(cell);
 	struct watchdog_section outer = { .account = &other, .pidfd = -1 };
 
-	watchdog_enter(&outer);
-	watchdog_enter(&section);
+	watchdog_enter(dog, &outer);
+	watchdog_enter(dog, &section);
 	assert_true(wait_for_end(cell));
 	assert_true(watchdog_leave(&section));
 	assert_false(watchdog_leave(&outer));
@@ -177,7 +181,7 @@ static void test_many_short(void **state)
 	bool killed = false;
 
 	for (int i = 0; i < 100 && !killed; i++) {
-		watchdog_enter(&section);
+		watchdog_enter(dog, &section);
 		wait_ns(PATIENCE_NS / 2);
 		killed = watchdog_leave(&section);
 	}
@@ -191,7 +195,7 @@ static void test_forgiven(void **state)
 	struct watchdog_section section = section_of(cell);
 
 	for (int i = 0; i < 4; i++) {
-		watchdog_enter(&section);
+		watchdog_enter(dog, &section);
 		wait_ns(PATIENCE_NS / 3);
 		assert_false(watchdog_leave(&section));
 		wait_ns(PATIENCE_NS * 2 / 3);
@@ -199,20 +203,18 @@ static void test_forgiven(void **state)
 	assert_false(is_dead(cell));
 }
 
-/* The thread sleeps when there is nothing to do, and ends when it is told to. */
+/* The thread sleeps when there is nothing to do. */
 static void test_again(void **state)
 {
 	struct cell *cell = *state;
 	struct watchdog_section section = section_of(cell);
 
-	watchdog_enter(&section);
+	watchdog_enter(dog, &section);
 	assert_false(watchdog_leave(&section));
 	wait_ns(2000 * MS_NS);
-	watchdog_enter(&section);
+	watchdog_enter(dog, &section);
 	assert_false(watchdog_leave(&section));
-	watchdog_stop();
-	watchdog_stop();
-	watchdog_enter(&section);
+	watchdog_enter(dog, &section);
 	assert_true(wait_for_end(cell));
 	assert_true(watchdog_leave(&section));
 }
@@ -224,10 +226,10 @@ static void test_fork(void **state)
 	struct watchdog_section outer = section_of(cell), inner = section_of(cell);
 	int status = 0;
 
-	watchdog_enter(&outer);
+	watchdog_enter(dog, &outer);
 	pid_t pid = fork();
 	if (pid == 0) {
-		watchdog_enter(&inner);
+		watchdog_enter(dog, &inner);
 		bool ended = wait_for_end(cell);
 		bool killed = watchdog_leave(&inner) && watchdog_leave(&outer);
 		_exit(ended && killed ? 0 : 1);
@@ -243,7 +245,7 @@ static void *block(void *user)
 	struct cell *cell = user;
 	struct watchdog_section section = section_of(cell);
 
-	watchdog_enter(&section);
+	watchdog_enter(dog, &section);
 	bool ended = wait_for_end(cell);
 	return ended && watchdog_leave(&section) ? cell : NULL;
 }
@@ -257,7 +259,7 @@ static void test_threads(void **state)
 	pthread_t thread;
 	void *same = NULL;
 
-	watchdog_enter(&section);
+	watchdog_enter(dog, &section);
 	assert_int_equal(pthread_create(&thread, NULL, block, cell), 0);
 	work_ns(2 * PATIENCE_NS);
 	assert_false(watchdog_leave(&section));

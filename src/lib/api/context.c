@@ -80,7 +80,10 @@ int brig_context_new(const struct brig_context_options *options, struct brig_con
 		       options->size && options->size < sizeof(whole) ? options->size
 								      : sizeof(whole));
 	}
-	if (!context || set_dirs(context, &whole) < 0) {
+	if (context) {
+		context->watchdog = watchdog_new();
+	}
+	if (!context || !context->watchdog || set_dirs(context, &whole) < 0) {
 		brig_context_free(context);
 		return error_set(error, BRIG_E_SYSTEM, ENOMEM, "no memory for a context");
 	}
@@ -163,6 +166,6 @@ void brig_context_free(struct brig_context *context)
 	free(context->audit_file);
 	free(context->config_dir);
 	free(context->cache_dir);
+	watchdog_free(context->watchdog);
 	free(context);
-	watchdog_stop();
 }

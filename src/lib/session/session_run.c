@@ -30,6 +30,7 @@ static struct run_options options_of(const struct brig_session *session,
 	return (struct run_options){
 		.spec = &p->spec,
 		.groups = session->context->groups,
+		.watchdog = session->context->watchdog,
 		.filter = p->policy->filter.count ? &p->policy->filter : NULL,
 		.cut_output = p->policy->on_output_limit == OUTPUT_CUT,
 		.end_after = p->policy->monitor.end_after,

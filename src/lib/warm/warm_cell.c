@@ -34,6 +34,7 @@ static int begin(struct warm_pool *pool, struct warm_cell *cell, struct brig_err
 	struct run_options options = {
 		.spec = &cell->spec,
 		.groups = pool->warm->context->groups,
+		.watchdog = pool->warm->context->watchdog,
 		.filter = filter->count ? filter : NULL,
 		.watch = pool->base.watch,
 		.monitor = pool->base.monitor.on ? &pool->base.monitor : NULL,

@@ -56,7 +56,7 @@ static void accept_bytes(struct stream *stream, const char *data, size_t size)
 		/* A receiver that waits is none of the cell's doing. */
 		struct watchdog_section outside = { 0 };
 
-		watchdog_enter(&outside);
+		watchdog_enter(stream->watchdog, &outside);
 		stream->on_output(stream->user, stream->number, data, part);
 		watchdog_leave(&outside);
 	}

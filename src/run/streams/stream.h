@@ -10,9 +10,12 @@
 
 #define STREAM_TAIL_BYTES 1024
 
+struct watchdog;
+
 struct stream {
-	int fd;     /* owned: read end, non-blocking; -1 when closed */
-	int number; /* 1 or 2 */
+	struct watchdog *watchdog; /* borrowed: of the thread that reads it; NULL: none */
+	int fd;                    /* owned: read end, non-blocking; -1 when closed */
+	int number;                /* 1 or 2 */
 	uint64_t limit;
 	uint64_t seen; /* all bytes, kept or not */
 	bool keep;

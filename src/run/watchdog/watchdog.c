@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The watchdog: see watchdog.h. One thread for the process, which is started with the first
+ * The watchdog: see watchdog.h. One thread for a context, which is started with the first
  * section. It looks fifty times a second while there is work, and sleeps otherwise. Sections that
  * are over before the second look cost their thread two uncontended mutexes, and no system call.
  */
@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -25,25 +26,18 @@
 #define QUIET_LOOKS 50u /* without work: then it sleeps */
 #define STACK_BYTES (256u << 10)
 
-static struct {
+struct watchdog {
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
-	pthread_once_t once;
 	pthread_t thread;
-	bool running;
-	uintptr_t generation; /* of the thread: one that is not the latest ends */
+	pid_t pid;      /* the process that it belongs to */
+	unsigned epoch; /* grows with each process that has inherited it */
+	bool running, ending;
 	bool asleep;
 	bool worked;                    /* for a cell, since the last look */
 	unsigned quiet;                 /* looks without such work */
 	struct watchdog_section *first; /* the innermost of each thread */
-} dog = {
-	.lock = PTHREAD_MUTEX_INITIALIZER,
-	.wake = PTHREAD_COND_INITIALIZER,
-	.once = PTHREAD_ONCE_INIT,
 };
-
-static _Thread_local struct watchdog_section *current;
-static _Thread_local pid_t own_thread;
 
 /* --- the watchdog's thread -------------------------------------------------------------------- */
 
@@ -87,14 +81,14 @@ static void count(const struct watchdog_section *section, uint64_t now_ns)
 	}
 }
 
-static void look(void)
+static void look(struct watchdog *dog)
 {
 	uint64_t now_ns = clock_now_ns();
 
-	dog.quiet = dog.worked ? 0 : dog.quiet + 1;
-	dog.worked = false;
-	for (struct watchdog_section *s = dog.first; s; s = s->next) {
-		dog.worked |= s->account != NULL;
+	dog->quiet = dog->worked ? 0 : dog->quiet + 1;
+	dog->worked = false;
+	for (struct watchdog_section *s = dog->first; s; s = s->next) {
+		dog->worked |= s->account != NULL;
 		if (s->account && s->seen && is_blocked(s->thread)) {
 			count(s, now_ns);
 		}
@@ -102,91 +96,46 @@ static void look(void)
 	}
 }
 
-static void wait_for_look(void)
+static void wait_for_look(struct watchdog *dog)
 {
 	uint64_t at_ns = clock_now_ns() + LOOK_NS;
 	struct timespec at = { .tv_sec = (time_t)(at_ns / 1000000000u),
 			       .tv_nsec = (long)(at_ns % 1000000000u) };
 
-	if (dog.quiet < QUIET_LOOKS) {
-		pthread_cond_clockwait(&dog.wake, &dog.lock, CLOCK_MONOTONIC, &at);
+	if (dog->quiet < QUIET_LOOKS) {
+		pthread_cond_clockwait(&dog->wake, &dog->lock, CLOCK_MONOTONIC, &at);
 		return;
 	}
-	dog.asleep = true;
-	while (dog.asleep) {
-		pthread_cond_wait(&dog.wake, &dog.lock);
+	dog->asleep = true;
+	while (dog->asleep) {
+		pthread_cond_wait(&dog->wake, &dog->lock);
 	}
-	dog.quiet = 0;
+	dog->quiet = 0;
 }
 
-static void *watch(void *generation)
+static void *watch(void *user)
 {
-	pthread_mutex_lock(&dog.lock);
-	while (dog.generation == (uintptr_t)generation) {
-		wait_for_look();
-		look();
+	struct watchdog *dog = user;
+
+	pthread_mutex_lock(&dog->lock);
+	while (!dog->ending) {
+		wait_for_look(dog);
+		look(dog);
 	}
-	pthread_mutex_unlock(&dog.lock);
+	pthread_mutex_unlock(&dog->lock);
 	return NULL;
 }
 
-/* --- start, stop, fork ------------------------------------------------------------------------ */
+/* --- start and end ---------------------------------------------------------------------------- */
 
-static void before_fork(void)
+static void wake_up(struct watchdog *dog)
 {
-	pthread_mutex_lock(&dog.lock);
-}
-
-static void after_fork(void)
-{
-	pthread_mutex_unlock(&dog.lock);
-}
-
-static void wake_up(void)
-{
-	if (dog.asleep) {
-		dog.asleep = false;
-		pthread_cond_signal(&dog.wake);
-	}
-}
-
-static void link_section(struct watchdog_section *section)
-{
-	if (section->account) {
-		dog.worked = true;
-		wake_up();
-	}
-	section->seen = false;
-	section->next = dog.first;
-	section->link = &dog.first;
-	if (dog.first) {
-		dog.first->link = &section->next;
-	}
-	dog.first = section;
-}
-
-/* Of all threads the child has this one only. */
-static void in_child(void)
-{
-	dog.first = NULL;
-	dog.running = dog.asleep = false;
-	dog.generation++;
-	pthread_cond_init(&dog.wake, NULL);
-	own_thread = gettid();
-	if (current) {
-		current->thread = own_thread;
-		link_section(current);
-	}
-	pthread_mutex_unlock(&dog.lock);
-}
-
-static void prepare_for_fork(void)
-{
-	(void)pthread_atfork(before_fork, after_fork, in_child);
+	dog->asleep = false;
+	pthread_cond_signal(&dog->wake);
 }
 
 /* Without it nothing is watched; the next section tries again. */
-static void start(void)
+static void start(struct watchdog *dog)
 {
 	pthread_attr_t attributes;
 	sigset_t all, before;
@@ -198,30 +147,73 @@ static void start(void)
 	/* The signals of the host program are for its own threads. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	dog.quiet = 0;
-	dog.running = pthread_create(&dog.thread, &attributes, watch, (void *)dog.generation) == 0;
+	dog->quiet = 0;
+	dog->running = pthread_create(&dog->thread, &attributes, watch, dog) == 0;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_attr_destroy(&attributes);
 }
 
-void watchdog_stop(void)
+static void set_up(struct watchdog *dog, unsigned epoch)
 {
-	pthread_mutex_lock(&dog.lock);
-	bool running = dog.running && !dog.first;
-	pthread_t thread = dog.thread;
-	if (running) {
-		dog.running = false;
-		dog.generation++;
-		dog.asleep = false;
-		pthread_cond_signal(&dog.wake);
-	}
-	pthread_mutex_unlock(&dog.lock);
-	if (running) {
-		pthread_join(thread, NULL);
+	*dog = (struct watchdog){ .pid = getpid(), .epoch = epoch };
+	pthread_mutex_init(&dog->lock, NULL);
+	pthread_cond_init(&dog->wake, NULL);
+}
+
+/* A child that the host program forked has one thread, and a lock that another may have held. */
+static void notice_fork(struct watchdog *dog)
+{
+	if (dog->pid != getpid()) {
+		set_up(dog, dog->epoch + 1);
 	}
 }
 
+struct watchdog *watchdog_new(void)
+{
+	struct watchdog *dog = malloc(sizeof(*dog));
+
+	if (dog) {
+		set_up(dog, 0);
+	}
+	return dog;
+}
+
+void watchdog_free(struct watchdog *dog)
+{
+	if (!dog) {
+		return;
+	}
+	notice_fork(dog);
+	pthread_mutex_lock(&dog->lock);
+	dog->ending = true;
+	wake_up(dog);
+	pthread_mutex_unlock(&dog->lock);
+	if (dog->running) {
+		pthread_join(dog->thread, NULL);
+	}
+	pthread_cond_destroy(&dog->wake);
+	pthread_mutex_destroy(&dog->lock);
+	free(dog);
+}
+
 /* --- sections --------------------------------------------------------------------------------- */
+
+static void link_section(struct watchdog *dog, struct watchdog_section *section)
+{
+	if (section->account) {
+		dog->worked = true;
+		if (dog->asleep) {
+			wake_up(dog);
+		}
+	}
+	section->seen = false;
+	section->next = dog->first;
+	section->link = &dog->first;
+	if (dog->first) {
+		dog->first->link = &section->next;
+	}
+	dog->first = section;
+}
 
 static void unlink_section(struct watchdog_section *section)
 {
@@ -231,35 +223,53 @@ static void unlink_section(struct watchdog_section *section)
 	}
 }
 
-void watchdog_enter(struct watchdog_section *section)
+static struct watchdog_section *innermost(const struct watchdog *dog, pid_t thread)
 {
-	pthread_once(&dog.once, prepare_for_fork);
-	if (!own_thread) {
-		own_thread = gettid();
+	struct watchdog_section *section = dog->first;
+
+	while (section && section->thread != thread) {
+		section = section->next;
 	}
-	section->thread = own_thread;
-	section->outer = current;
-	pthread_mutex_lock(&dog.lock);
-	if (!dog.running) {
-		start();
+	return section;
+}
+
+void watchdog_enter(struct watchdog *dog, struct watchdog_section *section)
+{
+	section->dog = dog;
+	if (!dog) {
+		return;
 	}
-	if (current) {
-		unlink_section(current);
+	notice_fork(dog);
+	section->thread = gettid();
+	pthread_mutex_lock(&dog->lock);
+	if (!dog->running) {
+		start(dog);
 	}
-	link_section(section);
-	current = section;
-	pthread_mutex_unlock(&dog.lock);
+	section->epoch = dog->epoch;
+	section->outer = innermost(dog, section->thread);
+	if (section->outer) {
+		unlink_section(section->outer);
+	}
+	link_section(dog, section);
+	pthread_mutex_unlock(&dog->lock);
 }
 
 bool watchdog_leave(struct watchdog_section *section)
 {
-	pthread_mutex_lock(&dog.lock);
-	unlink_section(section);
-	current = section->outer;
-	if (current) {
-		link_section(current);
+	struct watchdog *dog = section->dog;
+
+	if (!dog) {
+		return false;
+	}
+	notice_fork(dog);
+	pthread_mutex_lock(&dog->lock);
+	if (section->epoch == dog->epoch) {
+		unlink_section(section);
+		if (section->outer) {
+			link_section(dog, section->outer);
+		}
 	}
 	bool killed = section->account && section->account->killed;
-	pthread_mutex_unlock(&dog.lock);
+	pthread_mutex_unlock(&dog->lock);
 	return killed;
 }

@@ -28,6 +28,8 @@ struct watchdog_account {
 	bool killed;
 };
 
+struct watchdog;
+
 /* Work for a cell. The first three are the caller's to set, and hold until it has left. */
 struct watchdog_section {
 	struct watchdog_account *account; /* NULL: work for no cell, such as a callback */
@@ -35,19 +37,23 @@ struct watchdog_section {
 	struct cgroup *group;             /* NULL: none */
 
 	/* The watchdog's own. */
+	struct watchdog *dog;
 	pid_t thread;
-	bool seen; /* at the last look */
+	bool seen;      /* at the last look */
+	unsigned epoch; /* of the watchdog: another one in a forked child */
 	struct watchdog_section *outer;
 	struct watchdog_section *next, **link;
 };
 
+/* Its thread is started with the first section. NULL: no memory. */
+struct watchdog *watchdog_new(void);
+/* All sections have been left. NULL is fine. */
+void watchdog_free(struct watchdog *dog);
 /*
  * The calling thread works for this cell until it leaves. Sections of a thread can be nested: the
- * innermost counts.
+ * innermost counts. NULL: nothing is watched.
  */
-void watchdog_enter(struct watchdog_section *section);
+void watchdog_enter(struct watchdog *dog, struct watchdog_section *section);
 /* True: the cell has been killed, in this section or before. */
 bool watchdog_leave(struct watchdog_section *section);
-/* Ends the thread, unless there is work under way; the next section starts it again. */
-void watchdog_stop(void);
 #endif
