@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The native provider: see provider.h. */
-#include "native/native.h"
+#include "native/native_internal.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -2,7 +2,7 @@
 /* The assignment of a native cell that was made ahead, by a template or by a driver. */
 #include "base/cleanup.h"
 #include "native/cell/init.h"
-#include "native/native.h"
+#include "native/native_internal.h"
 
 int native_assign(struct run *run, const struct spec *spec)
 {

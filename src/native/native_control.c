@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "native/native.h"
+#include "native/native_internal.h"
 
 #define LAST_MESSAGES_MAX 16u /* more than brig-init sends */
 

@@ -6,7 +6,7 @@
 #include <sys/epoll.h>
 
 #include "base/clock.h"
-#include "native/native.h"
+#include "native/native_internal.h"
 
 /*
  * The pause between two answers to a program that calls sysinfo all the time: at most a hundred

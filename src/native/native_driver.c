@@ -14,7 +14,7 @@
 
 #include "base/cleanup.h"
 #include "native/messages/assignment.h"
-#include "native/native.h"
+#include "native/native_internal.h"
 
 enum { DRIVER_IS_READY = 'r', DRIVER_BEGINS = 'b' };
 

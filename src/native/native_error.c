@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "native/native.h"
+#include "native/native_internal.h"
 
 static const struct {
 	enum step_kind kind;

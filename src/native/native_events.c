@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#include "native/native.h"
+#include "native/native_internal.h"
 
 #define EXEC_SHOWN 100 /* bytes of the program's name */
 

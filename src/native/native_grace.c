@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "kernel/sys.h"
-#include "native/native.h"
+#include "native/native_internal.h"
 
 #ifndef PIDFD_SIGNAL_PROCESS_GROUP
 #define PIDFD_SIGNAL_PROCESS_GROUP (1u << 2) /* Linux 6.9 */

@@ -12,7 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "native/native.h"
+#include "native/native_internal.h"
 #include "net/dns_question.h"
 #include "net/rule.h"
 

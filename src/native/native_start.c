@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "native/native.h"
+#include "native/native_internal.h"
 
 /* The program may open /dev/stdout and the like anew: for that it must own the pipe. */
 static int give_stdio(struct run *run)

@@ -11,7 +11,7 @@ from callers import timed
 
 HOSTILE = pathlib.Path(__file__).resolve().parents[1] / "programs" / "hostile"
 SECONDS = 5  # for which the locks are held
-SOON = 3  # of which the watchdog takes 0.3; the rest is for a busy machine
+SOON = 2  # of which the watchdog takes 0.3, on a busy machine
 
 
 def serve_others(alice, meanwhile=lambda: None):

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "native/native.h"
+#include "native/native_internal.h"
 
 #define FLOOD 40u
 

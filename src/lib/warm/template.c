@@ -22,6 +22,7 @@
 #include "kernel/sys.h"
 #include "lib/warm/template_image.h"
 #include "native/keeper/keeper.h"
+#include "native/messages/wire.h"
 #include "native/native.h"
 #include "native/plan/plan_pack.h"
 
