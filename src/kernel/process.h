@@ -16,4 +16,6 @@ int process_clone(uint64_t flags, int cgroup, int *pidfd);
  * the program that will run. All signals must be blocked.
  */
 int process_reset_signals(void);
+/* The processor time of all children that were waited for, and of theirs. */
+uint64_t process_children_cpu_ns(void);
 #endif

@@ -18,6 +18,7 @@
 #include "kernel/process.h"
 #include "kernel/sys.h"
 #include "local/workdir.h"
+#include "run/spec/group_limits.h"
 
 /* How long the supervisor may take to kill the remaining processes, before it is killed itself. */
 #define PATIENCE_NS 3000000000ull
@@ -57,12 +58,7 @@ static int open_cell(struct run *run, struct brig_error *err)
 static int make_group(struct run *run, struct local_start *start)
 {
 	struct local_cell *local = local_of(run);
-	const struct brig_limits *most = &run->options.spec->limits;
-	struct cgroup_limits limits = {
-		.memory_bytes = most->memory_bytes,
-		.processes = most->processes + 1, /* the supervisor */
-		.cpu_millicores = most->cpu_millicores,
-	};
+	struct cgroup_limits limits = group_limits_of(run->options.spec);
 
 	if (!(run->options.spec->layers & LAYERS_CGROUP)) {
 		return 0;

@@ -9,7 +9,6 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -248,17 +247,6 @@ static bool wait_for_go(int control)
 	return n == 1 && command == LOCAL_GO;
 }
 
-static uint64_t cpu_used(void)
-{
-	struct rusage used;
-
-	if (getrusage(RUSAGE_CHILDREN, &used) < 0) {
-		return 0;
-	}
-	return (uint64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000000u +
-	       (uint64_t)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1000u;
-}
-
 static void wait_for_end(int control, pid_t program, siginfo_t *ended)
 {
 	sigset_t children;
@@ -316,7 +304,7 @@ _Noreturn void local_supervise(struct local_start *start)
 		.kind = LOCAL_EXITED,
 		.code = ended.si_code,
 		.status = ended.si_status,
-		.cpu_ns = cpu_used(),
+		.cpu_ns = process_children_cpu_ns(),
 	};
 	send_message(start->control, &message);
 	orphans_kill();

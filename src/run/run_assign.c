@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/id.h"
 #include "run/run_internal.h"
+#include "run/spec/group_limits.h"
 
 /*
  * Its size is fixed and cannot be changed; the program writes to it, and may write anything. The
@@ -47,11 +48,7 @@ int run_give_value(struct run *run, const struct run_options *options)
 /* Sets the limits of the cell's group to those of the request. */
 static int limit_group(struct run *run, const struct spec *spec)
 {
-	struct cgroup_limits limits = {
-		.memory_bytes = spec->limits.memory_bytes,
-		.processes = spec->limits.processes + 1, /* brig-init */
-		.cpu_millicores = spec->limits.cpu_millicores,
-	};
+	struct cgroup_limits limits = group_limits_of(spec);
 
 	return run->watch.group ? cgroup_limit(run->watch.group, &limits) : 0;
 }

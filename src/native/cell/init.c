@@ -17,12 +17,12 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "kernel/process.h"
 #include "kernel/sys.h"
 
 int init_lift(int *fd)
@@ -157,17 +157,6 @@ static bool is_alone(void)
 	}
 }
 
-static uint64_t cpu_used(void)
-{
-	struct rusage used;
-
-	if (getrusage(RUSAGE_CHILDREN, &used) < 0) {
-		return 0;
-	}
-	return (uint64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000000u +
-	       (uint64_t)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1000u;
-}
-
 _Noreturn void init_main(struct cell *cell)
 {
 	siginfo_t ended;
@@ -201,7 +190,7 @@ _Noreturn void init_main(struct cell *cell)
 		.kind = WIRE_EXITED,
 		.value = (uint32_t)ended.si_code | (is_alone() ? WIRE_ALONE : 0),
 		.status = ended.si_status,
-		.cpu_ns = cpu_used(),
+		.cpu_ns = process_children_cpu_ns(),
 	};
 	wire_send(cell->control, &record, NULL, 0);
 	/* With pid 1 the kernel kills and reaps all processes left in the namespace. */

@@ -8,15 +8,11 @@
 #include "kernel/process.h"
 #include "kernel/sys.h"
 #include "native/cell/cell.h"
+#include "run/spec/group_limits.h"
 
 int step_cgroup(struct cell *cell, const struct step *step)
 {
-	const struct spec *spec = cell->plan->spec;
-	struct cgroup_limits limits = {
-		.memory_bytes = spec->limits.memory_bytes,
-		.processes = spec->limits.processes + 1, /* brig-init */
-		.cpu_millicores = spec->limits.cpu_millicores,
-	};
+	struct cgroup_limits limits = group_limits_of(cell->plan->spec);
 
 	(void)step;
 	return cgroup_new(cell->groups, cell->id, &limits, &cell->group, NULL);
