@@ -41,6 +41,12 @@ char *config_path(void)
 	return strdup(CONFIG_DIR_MACHINE);
 }
 
+char *config_cache_path(void)
+{
+	return geteuid() == 0 ? strdup("/var/cache/brig")
+			      : config_user_path("XDG_CACHE_HOME", ".cache");
+}
+
 /* A path that is resolved part by part: the resolved part, and the rest. */
 struct trail {
 	char real[PATH_MAX];

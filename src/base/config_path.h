@@ -19,6 +19,11 @@ char *config_user_path(const char *name, const char *fallback);
  */
 char *config_path(void);
 /*
+ * The directory of compiled programs and other things that can be made again: of root, or of the
+ * user. NULL: it has no place, or there is no memory.
+ */
+char *config_cache_path(void);
+/*
  * Calls `is_it` for every link on a path, and for its end. Paths that do not exist yet count as
  * well: the target of a dangling link can be created later. True: it returned true for one of them.
  */

@@ -17,6 +17,18 @@
 /* Every member of struct brig_limits is one: a uint64_t. */
 #define LIMITS_COUNT (sizeof(struct brig_limits) / sizeof(uint64_t))
 
+/* Where a limit is set: how early it must be known. */
+enum limit_scope {
+	LIMIT_OF_RUN,     /* watched from outside: each run in a cell can have another one */
+	LIMIT_OF_CELL,    /* of the whole cell: before its first run */
+	LIMIT_OF_PROCESS, /* of each process: before the program or its interpreter is started */
+};
+/*
+ * With so many instructions or more they are not counted: a processor does not execute as many
+ * within the longest time that a run may have.
+ */
+#define LIMIT_INSTRUCTIONS_NONE UINT64_C(1000000000000000)
+
 struct limit_info {
 	const char *key;    /* in policies and runtime files: "memory" */
 	const char *name;   /* in requests and results: "memory_bytes"; "wall_ms" of values in ns */
@@ -27,7 +39,9 @@ struct limit_info {
 	uint64_t most;
 	uint64_t usual; /* the default of a policy */
 	const char *about;
-	bool of_compiler; /* a runtime file can set it for the compiler's cell */
+	enum limit_scope scope;
+	bool of_compiler;   /* a runtime file can set it for the compiler's cell */
+	const char *effect; /* of reaching it, where that does not end the run; or NULL */
 };
 extern const struct limit_info limit_table[LIMITS_COUNT];
 

@@ -9,14 +9,18 @@
 
 #include <brig/brig.h>
 
-#include "base/block.h"
-#include "base/buf.h"
+#include "base/bytes/block.h"
+#include "base/bytes/buf.h"
 
 /* The longest JSON of a result that the service makes, keeps and passes on. */
 #define OUTCOME_JSON_MAX ((size_t)96 << 20)
-/* Everything except the long parts. */
-#define OUTCOME_SKELETON_MAX ((size_t)2 << 20)
-#define OUTCOME_MAX          (sizeof(struct outcome) + OUTCOME_JSON_MAX)
+/*
+ * Everything except the long parts: its bytes, and its commas, colons and brackets. Parsing that
+ * much takes 7 ms; the longest that a program can cause has a fifth of both.
+ */
+#define OUTCOME_SKELETON_MAX    ((size_t)1 << 20)
+#define OUTCOME_SKELETON_VALUES 16384u
+#define OUTCOME_MAX             (sizeof(struct outcome) + OUTCOME_JSON_MAX)
 
 /* The parts that a program can make long, in their order. */
 enum outcome_part_kind {
@@ -64,8 +68,11 @@ int outcome_read(const char *data, size_t size, struct outcome *ret, const char 
  * or its long parts are not in their order.
  */
 int outcome_find(const char *json, size_t size, struct outcome *ret);
-/* The result without its long parts, which become "", null or []; it is small and may be parsed. */
+/* The result without its long parts, which become "", null or []. */
 void outcome_skeleton(const struct outcome *outcome, const char *json, struct buf *out);
+/* The same as an object, for json_decref(). -EPROTO: it is not one. outcome_parse.c */
+struct json_t;
+int outcome_parse(const struct outcome *outcome, const char *json, struct json_t **ret);
 
 /* --- a stream in slices ----------------------------------------------------------------------- */
 
@@ -96,4 +103,8 @@ struct outcome_file {
 /* The next file; `at` is kept by the caller, 0 at the beginning. False: no more. */
 bool outcome_file_next(const struct outcome *outcome, const char *json, size_t *at,
 		       struct outcome_file *ret);
+/* Its path, for free(); NULL: it is not valid, or there is no memory. */
+char *outcome_file_path(const struct outcome_file *file);
+/* The rest of its head, behind the path, as the text of an object. */
+void outcome_file_rest(const struct outcome_file *file, struct buf *out);
 #endif

@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/base64.h"
+#include "base/bytes/base64.h"
+#include "base/bytes/utf8.h"
 #include "base/json/json_bounded.h"
 #include "base/outcome.h"
-#include "base/utf8.h"
 
 #define FILE_HEAD_MAX (64u << 10)
 
@@ -161,14 +161,56 @@ size_t outcome_stream_skip(struct outcome_stream *stream, size_t size)
 	return passed;
 }
 
+static const char path_key[] = "{\"path\":\"";
+static const char size_key[] = "\",\"size\":";
+
+/* The end of the path: no text before it can contain a quote. */
+static const char *path_end(const char *head, size_t head_size)
+{
+	return memmem(head, head_size, size_key, sizeof(size_key) - 1);
+}
+
 static bool file_size(const char *head, size_t head_size, uint64_t *ret)
 {
-	static const char key[] = "\",\"size\":";
-	const char *found = memmem(head, head_size, key, sizeof(key) - 1);
+	const char *found = path_end(head, head_size);
 
-	/* Behind the path: no text before it can contain a quote. */
-	*ret = found ? strtoull(found + sizeof(key) - 1, NULL, 10) : 0;
+	*ret = found ? strtoull(found + sizeof(size_key) - 1, NULL, 10) : 0;
 	return found != NULL;
+}
+
+/* Paths are long, and there may be thousands: a parser of JSON would take ten times as long. */
+char *outcome_file_path(const struct outcome_file *file)
+{
+	const size_t begin = sizeof(path_key) - 1;
+	const char *end = path_end(file->head, file->head_size), *why;
+	size_t size = 0;
+
+	if (!end || (size_t)(end - file->head) < begin ||
+	    memcmp(file->head, path_key, begin) != 0) {
+		return NULL;
+	}
+	size_t length = (size_t)(end - file->head) - begin;
+	char *path = malloc(length + 1);
+	if (path && json_string_decode(file->head + begin, length, false, path, &size, &why) !=
+			    json_error_unknown) {
+		free(path);
+		return NULL;
+	}
+	if (path) {
+		path[size] = '\0';
+	}
+	return path;
+}
+
+void outcome_file_rest(const struct outcome_file *file, struct buf *out)
+{
+	const char *end = path_end(file->head, file->head_size);
+
+	buf_addc(out, '{');
+	if (end) {
+		buf_add(out, end + 2, file->head_size - (size_t)(end + 2 - file->head));
+	}
+	buf_addc(out, '}');
 }
 
 bool outcome_file_next(const struct outcome *outcome, const char *json, size_t *at,

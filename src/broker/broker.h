@@ -23,7 +23,7 @@ struct broker_state {
 	bool delegated;                /* a group was made for the warden */
 };
 
-/* One request. The pid is set by the kernel, the rest by the warden. */
+/* One request. The pid is set by the kernel (unix(7), SCM_CREDENTIALS), the rest by the warden. */
 struct broker_request {
 	uint32_t kind; /* enum broker_kind */
 	pid_t pid;

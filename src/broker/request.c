@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/fdpass.h"
+#include "base/files/fdpass.h"
 #include "broker/broker.h"
 #include "broker_client/broker_messages.h"
 

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/fdpass.h"
+#include "base/files/fdpass.h"
 #include "broker_client/broker_messages.h"
 #include "kernel/devices.h"
 

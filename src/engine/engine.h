@@ -40,7 +40,7 @@ enum engine_op {
 	/*
 	 * -> {"ended":[{"tenant","id","reason","runs"}...],
 	 *     "used":[{"tenant","caller","cpu_ms"}...]}
-	 * of whatever tenant, as soon as there are any: for whoever keeps the records, one call
+	 * of whatever tenant, as soon as there are any: for the records of the front, one call
 	 * at a time. Each is told once. `used` is what no result tells of: sessions between their
 	 * runs, forks, runs that failed or that nobody waited for.
 	 */
@@ -59,7 +59,7 @@ struct engine_call {
 	enum engine_op op;
 	const char *tenant;  /* never NULL: objects of another tenant cannot be named */
 	const char *caller;  /* for the records and for charging; or NULL */
-	const char *id;      /* for the result of a run; NULL: the engine makes one */
+	const char *id;      /* of a run; no other call under way has it; NULL: one is made */
 	const char *proof;   /* of a caller who gives a person's consent: the token; or NULL */
 	const char *session; /* id, for session and file calls and for runs in a session; or NULL */
 	const char *path;    /* of a file, beneath /sandbox */
@@ -157,6 +157,12 @@ static inline void engine_free(struct engine *engine)
 	}
 }
 
+struct engine_begun {
+	const char *id;      /* of the run; NULL: none, it is a session */
+	const char *session; /* that is opened, or that the run is in; or NULL */
+	const char *tenant, *cell;
+};
+
 struct engine_options {
 	struct brig_context_options context;
 	unsigned sessions_max;        /* 0: 256 */
@@ -165,6 +171,11 @@ struct engine_options {
 	uint64_t idle_max_ns;
 	uint64_t life_max_ns;        /* 0: 24 hours */
 	const struct broker *broker; /* for acts that need root; NULL: none, or not needed */
+	/*
+	 * Called when a run or session begins, for the log: the name of its cell, in that of the
+	 * control group, is another one than its id if the cell existed before. NULL: not called.
+	 */
+	void (*begun)(const struct engine_begun *begun);
 };
 
 /* Sets those that are 0; those of cells made ahead only if they are used. */

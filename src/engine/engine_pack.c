@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/block.h"
-#include "base/buf.h"
+#include "base/bytes/block.h"
+#include "base/bytes/buf.h"
 #include "base/cleanup.h"
 #include "base/id.h"
 #include "base/limits.h"
@@ -20,8 +20,9 @@
 #define FIELD(member) offsetof(struct engine_call, member)
 
 static const size_t texts[] = {
-	FIELD(tenant), FIELD(caller),       FIELD(proof),      FIELD(id),        FIELD(session),
-	FIELD(path),   FIELD(run.language), FIELD(run.policy), FIELD(run.guard),
+	FIELD(tenant),    FIELD(caller),       FIELD(proof),        FIELD(id),
+	FIELD(session),   FIELD(path),         FIELD(run.language), FIELD(run.policy),
+	FIELD(run.guard), FIELD(run.provider), FIELD(run.venv),
 };
 
 static const size_t numbers[] = {

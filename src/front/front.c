@@ -10,8 +10,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "front/request/request.h"
-#include "front/request/upload.h"
-#include "http/limits.h"
+#include "http/http_limits.h"
 #include "role/log.h"
 
 static void handle(void *user, struct http_exchange *exchange)
@@ -19,45 +18,9 @@ static void handle(void *user, struct http_exchange *exchange)
 	request_begin(user, exchange);
 }
 
-/*
- * Called before a body is read: does the route exist, and may the caller use it? Refusals here have
- * no detail; a request without a body is checked by request_begin() alone, which gives the details.
- */
 static int admit(void *user, struct http_exchange *exchange, size_t *ret_limit)
 {
-	struct front *front = user;
-	struct caller caller = { 0 };
-	char allowed[64];
-	bool known;
-
-	if (!http_header_find(exchange, "Content-Length") &&
-	    !http_header_find(exchange, "Transfer-Encoding")) {
-		return 0;
-	}
-	const struct route *route =
-		route_find(exchange->method, exchange->path, NULL, &known, allowed);
-	enum problem_kind kind = auth_check_origin(&front->auth, exchange);
-	if (kind == PROBLEM_NONE && !(route && route->open)) {
-		kind = auth_caller(&front->auth, exchange, &caller);
-	}
-	if (kind != PROBLEM_NONE) {
-		front_audit_refusal(front, exchange, kind);
-		if (kind == PROBLEM_UNAUTHORIZED) {
-			http_answer_header(exchange, "WWW-Authenticate", "Bearer");
-		}
-		front->counts.problems[kind]++;
-		return problem_info(kind)->status;
-	}
-	exchange->budget =
-		caller.tenant[0] ? admission_budget(&front->admission, caller.tenant) : NULL;
-	size_t most = LIMIT_EMPTY_BODY; /* without a route it is refused later, with all details */
-	if (route) {
-		most = route_body_max(front, route, &exchange->limit);
-		exchange->sink = upload_new(route->form,
-					    http_header_find(exchange, "Idempotency-Key") != NULL);
-	}
-	*ret_limit = most < *ret_limit ? most : *ret_limit;
-	return 0;
+	return request_admit(user, exchange, ret_limit);
 }
 
 static char *http_problem(void *user, int status, const char *why)
@@ -104,7 +67,17 @@ static int copy_lists(struct front *front, const struct front_options *options)
 				 &front->auth.consent_uids, &front->auth.consent_uids_count);
 }
 
-static int begin(struct front *front, const struct front_options *options, struct brig_error *error)
+/* The engines, each in front of the one before it. */
+static int make_engines(struct front *front, const struct front_options *options)
+{
+	int r = fork_engine_new(front, options->engine, &front->forks);
+
+	r = r < 0 ? r : session_engine_new(front, front->forks, &front->sessions);
+	r = r < 0 ? r : call_engine_new(front, front->sessions, &front->engine);
+	return r < 0 ? r : admitted_engine_new(front, &front->admitted);
+}
+
+static int listen_all(struct front *front, const struct front_options *options)
 {
 	struct http_server_options http = { .limits = options->http,
 					    .tcp = options->tcp,
@@ -112,42 +85,36 @@ static int begin(struct front *front, const struct front_options *options, struc
 					    .admit = admit,
 					    .problem = http_problem,
 					    .user = front };
-	int r = fork_engine_new(front, options->engine, &front->forks);
+	int r = http_server_new(front->loop, &http, &front->http);
 
-	if (r == 0) {
-		r = session_engine_new(front, front->forks, &front->sessions);
-	}
-	if (r == 0) {
-		r = call_engine_new(front, front->sessions, &front->engine);
-	}
-	if (r == 0) {
-		r = copy_lists(front, options);
-	}
-	if (r == 0 && options->tokens) {
-		r = tokens_parse(options->tokens, options->tokens_size, &front->auth.tokens, error);
-		if (r < 0) {
-			return r;
-		}
-	}
-	if (r == 0) {
-		r = admitted_engine_new(front, &front->admitted);
-	}
-	if (r == 0) {
-		r = front_mcp_new(front, &front->mcp, error);
-		if (r < 0) {
-			return r;
-		}
-	}
-	if (r == 0) {
-		r = http_server_new(front->loop, &http, &front->http);
-	}
 	for (size_t i = 0; r == 0 && i < options->sockets_count; i++) {
 		r = http_server_listen(front->http, options->sockets[i]);
 	}
-	if (r < 0) {
-		error_errno(error, BRIG_E_SYSTEM, -r, "the front cannot start");
-	}
 	return r;
+}
+
+static int begin_failed(int r, struct brig_error *error)
+{
+	return error_errno(error, BRIG_E_SYSTEM, -r, "the front cannot start");
+}
+
+static int begin(struct front *front, const struct front_options *options, struct brig_error *error)
+{
+	int r = copy_lists(front, options);
+
+	r = r < 0 ? r : make_engines(front, options);
+	if (r < 0) {
+		return begin_failed(r, error);
+	}
+	if (options->tokens) {
+		r = tokens_parse(options->tokens, options->tokens_size, &front->auth.tokens, error);
+	}
+	r = r < 0 ? r : front_mcp_new(front, &front->mcp, error);
+	if (r < 0) {
+		return r;
+	}
+	r = listen_all(front, options);
+	return r < 0 ? begin_failed(r, error) : 0;
 }
 
 void front_options_complete(struct front_options *options, unsigned processors)
@@ -214,7 +181,7 @@ int front_new(struct loop *loop, const struct front_options *options, struct fro
 /* Queued runs stay for the next start; running ones are waited for. */
 void front_check_drained(struct front *front)
 {
-	bool busy = front->requests != NULL || front->admission.running > 0;
+	bool busy = !list_empty(&front->requests) || front->admission.running > 0;
 
 	for (struct execution *e = front->executions; e && !busy; e = execution_next(e)) {
 		busy = execution_unfinished(e);
@@ -261,8 +228,9 @@ void front_free(struct front *front)
 	/* Each request is notified that its client has left; their executions are dropped next. */
 	http_server_free(front->http);
 	front->http = NULL; /* there is no server any more to return the bytes of bodies to */
-	while (front->requests) {
-		request_free(front->requests);
+	struct request *request;
+	while ((request = LIST_FIRST(&front->requests, struct request, node))) {
+		request_free(request);
 	}
 	ledger_queries_forget(front);
 	turns_done(&front->turns);

@@ -3,6 +3,7 @@
 #ifndef BRIG_FRONT_INTERNAL_H
 #define BRIG_FRONT_INTERNAL_H
 
+#include "base/list.h"
 #include "front/execution/execution.h"
 #include "front/execution/turns.h"
 #include "front/front.h"
@@ -32,10 +33,10 @@ struct front {
 	struct admission admission;
 	struct execution *executions; /* all in progress */
 	struct execution *close_next; /* of these, while they are closed one by one; or NULL */
-	struct request *requests;     /* that are not answered yet */
+	struct list requests;         /* that are not answered yet */
 	struct front_counts counts;
-	struct turns turns;                  /* shared by all streams */
-	struct ledger_query *ledger_queries; /* owned: see ledger_query.c */
+	struct turns turns;         /* shared by all streams */
+	struct list ledger_queries; /* owned: see ledger_query.c */
 	unsigned unsaved; /* ends that the ledger had no room for, and the bytes they hold */
 	size_t unsaved_bytes;
 	uint64_t ledger_failed_ns; /* when a record last failed; 0: records succeed */

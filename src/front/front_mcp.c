@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "front/request/request.h"
 #include "front/request/upload.h"
-#include "mcp/mcp_http.h"
+#include "mcp/transport/mcp_http.h"
 #include "tools/tools.h"
 
 struct mcp_bridge;
@@ -197,25 +197,25 @@ static bool may_consent(void *user, const char *name)
 	return auth_recall(&front->auth, name, name, &caller) && caller.consent;
 }
 
-int front_mcp_new(struct front *front, struct front_mcp **ret, struct brig_error *error)
+static int make_parts(struct front *front, struct front_mcp *mcp, struct brig_error *error)
 {
 	const struct tools_options options = { .consent_asked = true,
 					       .may_consent = may_consent,
 					       .user = front };
 	const struct mcp_options limits = { .message_bytes = front->limits.json_bytes };
-	struct front_mcp *mcp = calloc(1, sizeof(*mcp));
-	int r = -ENOMEM;
+	int r = tools_new(front->loop, front->admitted, &options, &mcp->tools, error);
 
-	if (mcp) {
-		r = tools_new(front->loop, front->admitted, &options, &mcp->tools, error);
-	}
-	if (r == 0) {
-		r = mcp_server_new(front->loop, tools_provider(mcp->tools), &limits, &mcp->server,
+	r = r < 0 ? r
+		  : mcp_server_new(front->loop, tools_provider(mcp->tools), &limits, &mcp->server,
 				   error);
-	}
-	if (r == 0) {
-		r = mcp_http_new(mcp->server, NULL, &mcp->http);
-	}
+	return r < 0 ? r : mcp_http_new(mcp->server, NULL, &mcp->http);
+}
+
+int front_mcp_new(struct front *front, struct front_mcp **ret, struct brig_error *error)
+{
+	struct front_mcp *mcp = calloc(1, sizeof(*mcp));
+	int r = mcp ? make_parts(front, mcp, error) : -ENOMEM;
+
 	if (r < 0) {
 		if (error && !error->message[0]) {
 			error_errno(error, BRIG_E_SYSTEM, -r, "MCP cannot start");

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* After a start, executions that were acknowledged before and never started are queued again. */
-#include <stdlib.h>
-
+#include "base/cleanup.h"
 #include "base/id.h"
 #include "base/json/json_bounded.h"
 #include "front/execution/execution_record.h"
@@ -19,6 +18,16 @@ static void give_up(struct front *front, const char *id, const struct problem *p
 	buf_done(&result);
 }
 
+static int read_request(json_t *item, struct execution_request **ret, struct problem *problem)
+{
+	_cleanup_free_ void *text = NULL;
+	size_t size = 0;
+	int r = field_base64(json_object_get(item, "request_base64"), "request", &text, &size,
+			     problem);
+
+	return r < 0 ? r : execution_request_parse(EXECUTION_REQUEST_RUN, text, size, ret, problem);
+}
+
 static void recover_one(struct front *front, json_t *item)
 {
 	const char *id = json_string_value(json_object_get(item, "id"));
@@ -28,8 +37,6 @@ static void recover_one(struct front *front, json_t *item)
 	struct execution *execution = NULL;
 	struct problem problem = { 0 };
 	struct caller caller;
-	void *request = NULL;
-	size_t size = 0;
 
 	if (!id || !id_valid(id) || !tenant || !name || execution_find(front, tenant, id)) {
 		return;
@@ -40,22 +47,11 @@ static void recover_one(struct front *front, json_t *item)
 		return;
 	}
 	submission.caller = &caller;
-	int r = field_base64(json_object_get(item, "request_base64"), "request", &request, &size,
-			     &problem);
-	if (r == 0) {
-		r = execution_request_parse(EXECUTION_REQUEST_RUN, request, size,
-					    &submission.execution_request, &problem);
-	}
-	if (r == 0) {
-		r = front_permit(front, &caller, submission.execution_request, &problem);
-		if (r == 0) {
-			r = execution_new(front, &submission, &execution, &problem);
-		} else {
-			execution_request_free(submission.execution_request);
-		}
-	}
-	free(request);
-	if (r < 0) {
+	if (read_request(item, &submission.execution_request, &problem) < 0 ||
+	    front_permit(front, &caller, submission.execution_request, &problem) < 0) {
+		execution_request_free(submission.execution_request);
+		give_up(front, id, &problem);
+	} else if (execution_new(front, &submission, &execution, &problem) < 0) {
 		give_up(front, id, &problem);
 	} else {
 		execution_submit(execution);

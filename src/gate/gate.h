@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The gate of one cell: declarations that its files share. See program.c. */
+/* The gate of one cell: declarations that its files share. See gate.c. */
 #ifndef BRIG_GATE_GATE_H
 #define BRIG_GATE_GATE_H
 
-#include "base/buf.h"
-#include "gate/name_table.h"
-#include "gate/resolve.h"
+#include "base/bytes/buf.h"
+#include "gate/dns/name_table.h"
+#include "gate/dns/resolve.h"
 #include "net/gate_messages.h"
 
 #define GATE_LISTENERS_MAX (NET_PORTS_MAX + 2)
@@ -122,7 +122,7 @@ void report_authority(const struct gate_authority *authority);
 void report_spent(struct gate *gate);
 void report_total(struct gate *gate);
 
-/* The whole program: program.c. Returns its exit status. `opener` may be NULL. */
+/* The whole program: gate.c. Returns its exit status. `opener` may be NULL. */
 int gate_program(const struct tls_opener *opener);
 
 /* Gives up all privileges that are not needed any more: seal.c. 0 or -errno. */

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/buf.h"
+#include "base/bytes/buf.h"
 #include "base/cleanup.h"
 
 /*

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "gate_tls/hosts.h"
+#include "tls/tls_context.h"
 
 enum gate_cause handshake_failure_cause(const SSL *ssl)
 {

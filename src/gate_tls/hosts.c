@@ -13,9 +13,11 @@
 
 #include "base/cleanup.h"
 #include "gate_tls/authority.h"
-#include "gate_tls/socket_bio.h"
 #include "gate_tls/tls_end.h"
 #include "gate_tls/trial_handshake.h"
+#include "tls/library.h"
+#include "tls/pem.h"
+#include "tls/tls_context.h"
 
 const struct tls_host *tls_host_find(const struct gate *gate, const char *name)
 {
@@ -65,9 +67,9 @@ static int make_clients(struct gate *gate, struct tls_hosts *hosts, struct gate_
 		const struct trust *trust = trust_for(gate, host->name);
 		X509_STORE **store = trust ? &stores[trust - gate->trusts] : NULL;
 		if (store && !*store) {
-			*store = tls_store_parse(trust->text.data, trust->text.size);
+			*store = pem_authorities(trust->text.data, trust->text.size);
 		}
-		host->client = store && *store ? tls_client_context(*store) : NULL;
+		host->client = store && *store ? tls_context_client(*store) : NULL;
 		if (!host->client) {
 			ret->trouble = store && *store ? GATE_TROUBLE_MADE : GATE_TROUBLE_TRUST;
 			memcpy(ret->host, host->name, sizeof(ret->host));
@@ -89,7 +91,7 @@ static int make_server(const struct authority *authority, struct tls_host *host)
 	if (r < 0) {
 		return r;
 	}
-	host->server = tls_server_context(host);
+	host->server = tls_host_context(host);
 	if (!host->server || SSL_CTX_use_certificate(host->server, certificate) != 1 ||
 	    SSL_CTX_use_PrivateKey(host->server, key) != 1) {
 		r = -EIO;
@@ -133,15 +135,10 @@ static int make_servers(struct tls_hosts *hosts, struct gate_authority *ret)
 
 static int prepare(struct gate *gate, struct gate_authority *ret)
 {
-	/* No openssl.cnf: it could load modules. Nothing at exit: the kernel frees faster. */
-	static const uint64_t options = OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_NO_ATEXIT |
-					OPENSSL_INIT_LOAD_SSL_STRINGS |
-					OPENSSL_INIT_LOAD_CRYPTO_STRINGS;
 	struct tls_hosts *hosts = calloc(1, sizeof(*hosts));
 
 	ret->trouble = GATE_TROUBLE_MADE;
-	if (!hosts || OPENSSL_init_ssl(options, NULL) != 1 ||
-	    !(hosts->wires = socket_bio_method_new())) {
+	if (!hosts || library_init(NULL) < 0) {
 		free(hosts);
 		return -ENOMEM;
 	}

@@ -8,10 +8,7 @@
 
 #include <openssl/ssl.h>
 
-#include "gate/tls_opener.h"
-
-/* The one application protocol (ALPN): the gate can read HTTP/1.1. */
-#define TLS_ONE_PROTOCOL "http/1.1"
+#include "gate/tls/tls_opener.h"
 
 struct tls_host {
 	char name[NET_NAME_MAX + 1];
@@ -22,7 +19,6 @@ struct tls_host {
 struct tls_hosts {
 	struct tls_host list[GATE_CREDENTIALS_MAX];
 	unsigned count;
-	BIO_METHOD *wires; /* owned */
 };
 
 extern const struct tls_opener tls_opener;
@@ -30,11 +26,9 @@ extern const struct tls_opener tls_opener;
 /* NULL: no host of that name. */
 const struct tls_host *tls_host_find(const struct gate *gate, const char *name);
 
-/* Contexts of both kinds: ssl_context.c. NULL: no memory, or an error of OpenSSL. */
-SSL_CTX *tls_server_context(struct tls_host *host);
-SSL_CTX *tls_client_context(X509_STORE *trusted);
-/* Sets the only peer that a client accepts. */
-bool tls_name_peer(SSL *ssl, const char *name);
-/* The authorities in a PEM text; NULL: it has none, or is not valid PEM. */
-X509_STORE *tls_store_parse(const char *text, size_t size);
+/*
+ * For the end towards the cell, which must ask for this host; has no certificate yet. NULL: no
+ * memory, or an error of OpenSSL.
+ */
+SSL_CTX *tls_host_context(struct tls_host *host);
 #endif

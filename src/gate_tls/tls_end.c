@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <openssl/err.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -16,17 +15,17 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "gate/socket_watch.h"
+#include "gate/connection/socket_watch.h"
 #include "gate_tls/handshake_result.h"
 #include "gate_tls/hosts.h"
 #include "gate_tls/tls_overhead.h"
+#include "tls/tls_context.h"
+#include "tls/tls_stream.h"
 
-#define RECORD_MAX 16384
-#define TURNS      8
-#define TURN_BYTES (64u << 10)
+#define TURNS 8
 
 struct half {
-	char data[RECORD_MAX];
+	char data[TLS_RECORD_BYTES];
 	size_t at, size;
 	bool over; /* end of input */
 };
@@ -35,13 +34,12 @@ struct openssl_end {
 	struct tls_end base; /* first: the part that callers see */
 	struct gate *gate;
 	struct tls_end_options options;
-	SSL *ssl;
-	struct socket_bio wire;
+	struct tls_stream stream; /* its socket is owned as well */
 	struct tls_overhead overhead;
 	int plain; /* owned */
 	struct socket_watch wire_watch, plain_watch;
 	struct half down, up; /* to the plain side; to the network */
-	bool writes;          /* OpenSSL waits until the socket is writable */
+	bool writes;          /* TLS waits until the socket is writable */
 	/* it must read before it can encrypt more: a message has come in parts */
 	bool reads_first;
 	const struct tls_end *like; /* closes as this one did; NULL: cleanly */
@@ -59,25 +57,21 @@ static void fail(struct openssl_end *end, enum gate_cause cause)
 }
 
 /* true: not an error, only waiting. */
-static bool waits(struct openssl_end *end, int r)
+static bool waits(struct openssl_end *end, ssize_t r)
 {
-	int error = SSL_get_error(end->ssl, r);
-
-	end->writes |= error == SSL_ERROR_WANT_WRITE;
-	return error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE;
+	end->writes |= r == TLS_WANTS_OUTPUT;
+	return r == TLS_WANTS_INPUT || r == TLS_WANTS_OUTPUT;
 }
 
 /* --- shaking hands --------------------------------------------------------------------------- */
 
 static void shake(struct openssl_end *end)
 {
-	int r = SSL_do_handshake(end->ssl);
+	int r = tls_stream_shake(&end->stream);
 
-	if (r == 1) {
-		end->base.open = handshake_is_valid(end->ssl);
-	}
-	if (!end->base.open && (r == 1 || !waits(end, r))) {
-		fail(end, handshake_failure_cause(end->ssl));
+	end->base.open = r == 0 && handshake_is_valid(end->stream.ssl);
+	if (!end->base.open && !waits(end, r)) {
+		fail(end, handshake_failure_cause(end->stream.ssl));
 	}
 }
 
@@ -98,7 +92,7 @@ static bool move_out(struct openssl_end *end, struct half *half)
 
 static bool open_record(struct openssl_end *end, struct half *half)
 {
-	int n = SSL_read(end->ssl, half->data, sizeof(half->data));
+	ssize_t n = tls_stream_receive(&end->stream, half->data, sizeof(half->data));
 
 	if (n > 0) {
 		half->at = 0;
@@ -109,8 +103,8 @@ static bool open_record(struct openssl_end *end, struct half *half)
 	if (waits(end, n)) {
 		return false;
 	}
-	bool said = SSL_get_error(end->ssl, n) == SSL_ERROR_ZERO_RETURN;
-	if (!said && !end->wire.over) {
+	bool said = n == 0;
+	if (!said && !end->stream.wire.over) {
 		fail(end, GATE_CAUSE_NONE);
 		return false;
 	}
@@ -149,9 +143,9 @@ static bool move_in(struct openssl_end *end, struct half *half)
 
 static bool seal_record(struct openssl_end *end, struct half *half)
 {
-	int n = SSL_write(end->ssl, half->data + half->at, (int)(half->size - half->at));
+	ssize_t n = tls_stream_send(&end->stream, half->data + half->at, half->size - half->at);
 
-	end->reads_first = n <= 0 && SSL_want_read(end->ssl);
+	end->reads_first = n == TLS_WANTS_INPUT;
 	if (n > 0) {
 		half->at += (size_t)n;
 		return true;
@@ -165,13 +159,12 @@ static bool seal_record(struct openssl_end *end, struct half *half)
 /* Sends close_notify, unless the side that we pass on from was cut off. */
 static bool finish(struct openssl_end *end)
 {
-	if (!end->like || !end->like->ragged) {
-		int r = SSL_shutdown(end->ssl);
-		if (r < 0 && waits(end, r) && end->writes) {
-			return false;
-		}
+	bool says = !end->like || !end->like->ragged;
+
+	if (says && waits(end, tls_stream_end(&end->stream))) {
+		return false;
 	}
-	(void)shutdown(end->wire.fd, SHUT_WR);
+	(void)shutdown(end->stream.wire.fd, SHUT_WR);
 	end->base.flushed = true;
 	return true;
 }
@@ -205,10 +198,10 @@ static void wait_for_more(struct openssl_end *end)
 	uint32_t plain = (takes ? EPOLLIN : 0u) | (has(&end->down) ? EPOLLOUT : 0u);
 
 	struct socket_watch_request wires = {
-		.fd = end->wire.fd,
+		.fd = end->stream.wire.fd,
 		.events = wire,
 		/* Bytes that a host has sent before its reset still go to the program. */
-		.resets = SSL_is_server(end->ssl) && !end->base.flushed,
+		.resets = SSL_is_server(end->stream.ssl) && !end->base.flushed,
 		.ready = on_ready,
 		.user = end,
 	};
@@ -231,8 +224,7 @@ static void on_ready(void *user, uint32_t events)
 		fail(end, GATE_CAUSE_NONE); /* the program has gone */
 	}
 	end->writes = end->reads_first = false;
-	end->wire.left = tls_overhead_room(&end->overhead, TURN_BYTES);
-	ERR_clear_error();
+	end->stream.wire.left = tls_overhead_room(&end->overhead, TLS_TURN_BYTES);
 	if (!end->base.open) {
 		shake(end);
 	}
@@ -241,8 +233,7 @@ static void on_ready(void *user, uint32_t events)
 		moves = go_down(end);
 		moves = (!end->base.failed && go_up(end)) || moves;
 	}
-	ERR_clear_error();
-	if (!tls_overhead_charge(&end->overhead, &end->wire, false)) {
+	if (!tls_overhead_charge(&end->overhead, &end->stream.wire, false)) {
 		return; /* the gate ends all connections, this one too */
 	}
 	if (!end->base.failed) {
@@ -275,16 +266,11 @@ static int make_pair(struct openssl_end *end, int *plain)
 
 static int begin(struct openssl_end *end, SSL_CTX *context, int *plain)
 {
-	const struct tls_hosts *hosts = end->gate->opener_state;
+	struct buf *first = &end->stream.wire.first;
 
-	buf_add(&end->wire.first, end->options.first, end->options.first_size);
-	end->ssl = context && !end->wire.first.failed ? SSL_new(context) : NULL;
-	BIO *bio = end->ssl ? socket_bio_new(hosts->wires, &end->wire) : NULL;
-	if (!bio) {
-		return -ENOMEM;
-	}
-	SSL_set_bio(end->ssl, bio, bio);
-	return make_pair(end, plain);
+	buf_add(first, end->options.first, end->options.first_size);
+	int r = context && !first->failed ? tls_stream_init(&end->stream, context) : -ENOMEM;
+	return r < 0 ? r : make_pair(end, plain);
 }
 
 static struct openssl_end *end_new(struct gate *gate, const struct tls_end_options *options)
@@ -299,7 +285,7 @@ static struct openssl_end *end_new(struct gate *gate, const struct tls_end_optio
 	(void)setsockopt(wire, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	end->gate = gate;
 	end->options = *options;
-	end->wire.fd = wire;
+	end->stream.wire.fd = wire;
 	end->plain = -1;
 	return end;
 }
@@ -309,9 +295,10 @@ static struct openssl_end *end_new(struct gate *gate, const struct tls_end_optio
  */
 static int start(struct openssl_end *end, int r, struct tls_end **ret, int *plain)
 {
-	struct socket_watch_request first = {
-		.fd = end->wire.fd, .events = EPOLLIN | EPOLLOUT, .ready = on_ready, .user = end
-	};
+	struct socket_watch_request first = { .fd = end->stream.wire.fd,
+					      .events = EPOLLIN | EPOLLOUT,
+					      .ready = on_ready,
+					      .user = end };
 
 	r = r < 0 ? r : socket_watch_set(&end->wire_watch, end->gate->loop, &first);
 	if (r < 0) {
@@ -333,9 +320,6 @@ int tls_end_accept(struct gate *gate, const struct tls_end_options *options, str
 		return -ENOMEM;
 	}
 	int r = begin(end, host ? host->server : NULL, plain);
-	if (r == 0) {
-		SSL_set_accept_state(end->ssl);
-	}
 	return start(end, r, ret, plain);
 }
 
@@ -350,11 +334,8 @@ int tls_end_connect(struct gate *gate, const struct tls_end_options *options, st
 	}
 	end->overhead.gate = gate;
 	int r = begin(end, host ? host->client : NULL, plain);
-	if (r == 0) {
-		SSL_set_connect_state(end->ssl);
-		if (!tls_name_peer(end->ssl, options->host)) {
-			r = -ENOMEM;
-		}
+	if (r == 0 && !tls_name_peer(end->stream.ssl, options->host)) {
+		r = -ENOMEM;
 	}
 	return start(end, r, ret, plain);
 }
@@ -374,14 +355,13 @@ void tls_end_free(struct tls_end *base, bool reset)
 	}
 	socket_watch_done(&end->wire_watch);
 	socket_watch_done(&end->plain_watch);
-	(void)tls_overhead_charge(&end->overhead, &end->wire, true);
+	(void)tls_overhead_charge(&end->overhead, &end->stream.wire, true);
 	/* A peer whose handshake failed has received an alert. */
-	if (reset && end->wire.fd >= 0 && !end->base.cause) {
-		(void)setsockopt(end->wire.fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
+	if (reset && end->stream.wire.fd >= 0 && !end->base.cause) {
+		(void)setsockopt(end->stream.wire.fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
 	}
-	SSL_free(end->ssl);
-	buf_done(&end->wire.first);
-	close_fd(&end->wire.fd);
+	tls_stream_done(&end->stream);
+	close_fd(&end->stream.wire.fd);
 	close_fd(&end->plain);
 	/* It may contain a credential. */
 	explicit_bzero(end, sizeof(*end));

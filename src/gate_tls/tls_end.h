@@ -5,7 +5,7 @@
 #ifndef BRIG_GATE_TLS_TLS_END_H
 #define BRIG_GATE_TLS_TLS_END_H
 
-#include "gate/tls_opener.h"
+#include "gate/tls/tls_opener.h"
 
 /* As in struct tls_opener. */
 int tls_end_accept(struct gate *gate, const struct tls_end_options *options, struct tls_end **ret,

@@ -7,7 +7,7 @@
 #define BRIG_GATE_TLS_TLS_OVERHEAD_H
 
 #include "gate/gate.h"
-#include "gate_tls/socket_bio.h"
+#include "tls/socket_bio.h"
 
 struct tls_overhead {
 	struct gate *gate;         /* NULL: not charged, for the cell's own end */

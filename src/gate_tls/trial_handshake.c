@@ -6,6 +6,7 @@
 #include <openssl/err.h>
 
 #include "base/cleanup.h"
+#include "tls/tls_context.h"
 
 #define TURNS 16
 
@@ -57,7 +58,7 @@ int trial_handshakes(const struct tls_hosts *hosts, X509 *authority)
 	static const int versions[] = { TLS1_2_VERSION, TLS1_3_VERSION };
 	X509_STORE *store = X509_STORE_new();
 	bool fine = store && X509_STORE_add_cert(store, authority) == 1;
-	SSL_CTX *trusting = fine ? tls_client_context(store) : NULL;
+	SSL_CTX *trusting = fine ? tls_context_client(store) : NULL;
 
 	fine = trusting != NULL;
 	for (unsigned i = 0; fine && i < hosts->count; i++) {

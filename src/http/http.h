@@ -13,12 +13,12 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
-#include "base/rope.h"
+#include "base/bytes/rope.h"
 #include "loop/loop.h"
 
 /*
- * 0: the default in limits.c. All sizes that a client chooses are here, also those that the handler
- * checks: each has the name of its key in the configuration, and a refusal names it.
+ * 0: the default in http_limits.c. All sizes that a client chooses are here, also those that the
+ * handler checks: each has the name of its key in the configuration, and a refusal names it.
  */
 struct http_limits {
 	size_t head_bytes;   /* request line and headers together: 431, 414 */

@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 
 #include "base/clock.h"
-#include "http/connections.h"
+#include "http/connection/connections.h"
 
 #define ACCEPT_AT_ONCE 64
 #define PAUSE_NS       100000000u

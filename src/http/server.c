@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "http/connections.h"
-#include "http/limits.h"
+#include "http/connection/connections.h"
+#include "http/http_limits.h"
 
 int http_server_new(struct loop *loop, const struct http_server_options *options,
 		    struct http_server **ret)
@@ -47,7 +47,8 @@ void http_server_drain(struct http_server *server, void (*done)(void *user), voi
 	server->draining = true;
 	for (struct http_connection *c = server->connections; c;) {
 		struct http_connection *next = c->next;
-		if (c->state <= CONNECTION_IDLE && !c->busy) {
+		if (!c->busy &&
+		    connection_in(c, STATE_BIT(CONNECTION_OPENING) | STATE_BIT(CONNECTION_IDLE))) {
 			connection_end(c);
 		}
 		c = next;

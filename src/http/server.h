@@ -3,8 +3,8 @@
 #ifndef BRIG_HTTP_SERVER_H
 #define BRIG_HTTP_SERVER_H
 
-#include "http/body.h"
 #include "http/http.h"
+#include "http/message/body.h"
 #include "http/peers.h"
 
 #define SERVER_READ_BYTES 65536

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/write_all.h"
+#include "base/files/write_all.h"
 
 #define NEW_SUFFIX ".new"
 

@@ -3,7 +3,7 @@
 #ifndef BRIG_LEDGER_CHAIN_KEY_H
 #define BRIG_LEDGER_CHAIN_KEY_H
 
-#include "base/chain.h"
+#include "base/bytes/chain.h"
 #include "base/error.h"
 
 #define CHAIN_KEY_NAME    "audit.key"  /* the secret half: 64 hex digits */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libtls and OpenSSL also have clients, which would look up names, and a static program would have
- * to load libraries for that. brig does not use these clients. The linker replaces the functions
- * (see mk/flags.mk).
+ * OpenSSL's own sockets would look up names, and a static program would have to load libraries for
+ * that. brig does not use these sockets. The linker replaces the functions (see mk/flags.mk).
  */
 #include "link_stubs/no_names.h"
 

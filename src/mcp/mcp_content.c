@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
-#include "base/utf8.h"
+#include "base/bytes/buf.h"
+#include "base/bytes/utf8.h"
 #include "mcp/mcp.h"
 
 json_t *mcp_string(const char *text, size_t size)

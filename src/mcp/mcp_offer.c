@@ -2,7 +2,7 @@
 /* Tools, resources, prompts, completion: the methods of both eras. */
 #include <string.h>
 
-#include "base/buf.h"
+#include "base/bytes/buf.h"
 #include "mcp/mcp_internal.h"
 #include "mcp/mcp_limits.h"
 #include "mcp/mcp_schema.h"

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/bytes/utf8.h"
 #include "base/cleanup.h"
-#include "base/utf8.h"
 
 #define PATH_SIZE 256
 

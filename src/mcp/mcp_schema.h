@@ -10,7 +10,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-#include "base/buf.h"
+#include "base/bytes/buf.h"
 
 /*
  * `schema` is trusted, `value` is not. False: *why gets a sentence that names the argument, such as

@@ -45,40 +45,58 @@ static int own_json(const char *name, const char *what, const char *text, json_t
 	return 0;
 }
 
+/* The schemas of a tool and its annotations; NULL where it has none. */
+struct tool_parts {
+	json_t *input, *output, *annotations;
+};
+
+static void tool_parts_done(struct tool_parts *parts)
+{
+	json_decref(parts->input);
+	json_decref(parts->output);
+	json_decref(parts->annotations);
+}
+
+static int read_parts(const struct mcp_tool *tool, struct tool_parts *ret, struct brig_error *error)
+{
+	const char *name = tool->name;
+	int r = own_json(name, "input schema", tool->input_schema, &ret->input, error);
+
+	r = r < 0 ? r : own_json(name, "output schema", tool->output_schema, &ret->output, error);
+	r = r < 0 ? r : own_json(name, "annotations", tool->annotations, &ret->annotations, error);
+	if (r < 0) {
+		return r;
+	}
+	const char *type = json_string_value(json_object_get(ret->input, "type"));
+	if (!type || strcmp(type, "object") != 0) {
+		return error_set(error, BRIG_E_INPUT, EINVAL,
+				 "MCP tool %s: its input schema must have \"type\":\"object\"",
+				 name);
+	}
+	return 0;
+}
+
 static int add_tool(json_t *list, const struct mcp_tool *tool, struct brig_error *error)
 {
-	json_t *input = NULL, *output = NULL, *annotations = NULL;
+	_cleanup_(tool_parts_done)
+	struct tool_parts parts = { 0 };
 
 	if (!tool_name_valid(tool->name)) {
 		return error_set(error, BRIG_E_INPUT, EINVAL,
 				 "\"%s\" is not a valid name for an MCP tool",
 				 tool->name ? tool->name : "");
 	}
-	int r = own_json(tool->name, "input schema", tool->input_schema, &input, error);
-	if (r == 0) {
-		r = own_json(tool->name, "output schema", tool->output_schema, &output, error);
-	}
-	if (r == 0) {
-		r = own_json(tool->name, "annotations", tool->annotations, &annotations, error);
-	}
-	const char *type = json_string_value(json_object_get(input, "type"));
-	if (r == 0 && (!type || strcmp(type, "object") != 0)) {
-		r = error_set(error, BRIG_E_INPUT, EINVAL,
-			      "MCP tool %s: its input schema must have \"type\":\"object\"",
-			      tool->name);
+	int r = read_parts(tool, &parts, error);
+	if (r < 0) {
+		return r;
 	}
 	json_t *item =
-		r < 0 ? NULL
-		      : json_pack("{s:s, s:s*, s:s*, s:O, s:O*, s:O*}", "name", tool->name, "title",
-				  tool->title, "description", tool->description, "inputSchema",
-				  input, "outputSchema", output, "annotations", annotations);
-	if (r == 0 && json_array_append_new(list, item) < 0) {
-		r = error_errno(error, BRIG_E_SYSTEM, ENOMEM, "MCP tool %s", tool->name);
-	}
-	json_decref(input);
-	json_decref(output);
-	json_decref(annotations);
-	return r;
+		json_pack("{s:s, s:s*, s:s*, s:O, s:O*, s:O*}", "name", tool->name, "title",
+			  tool->title, "description", tool->description, "inputSchema", parts.input,
+			  "outputSchema", parts.output, "annotations", parts.annotations);
+	return json_array_append_new(list, item) < 0
+		       ? error_errno(error, BRIG_E_SYSTEM, ENOMEM, "MCP tool %s", tool->name)
+		       : 0;
 }
 
 static void add_resource(struct mcp_server *server, const struct mcp_resource *resource)

@@ -13,8 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/bytes/utf8.h"
 #include "base/cleanup.h"
-#include "base/utf8.h"
 
 #define VALUE_MAX  1024 /* bytes of one value before escaping: the rest is cut */
 #define LINE_BYTES 4000 /* a write to a pipe of no more than 4096 bytes is never torn */
@@ -26,19 +26,16 @@ static struct {
 	bool journal;
 } logger = { .role = "brig", .most = ROLE_INFO };
 
-static const struct {
-	enum role_level level;
-	const char *name;
-} levels[] = {
+const struct role_level_info role_levels[ROLE_LEVELS] = {
 	{ ROLE_ERROR, "error" }, { ROLE_WARNING, "warning" }, { ROLE_NOTICE, "notice" },
 	{ ROLE_INFO, "info" },   { ROLE_DEBUG, "debug" },
 };
 
 int role_level_parse(const char *text, enum role_level *ret)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(levels); i++) {
-		if (strcmp(levels[i].name, text) == 0) {
-			*ret = levels[i].level;
+	for (size_t i = 0; i < ROLE_LEVELS; i++) {
+		if (strcmp(role_levels[i].name, text) == 0) {
+			*ret = role_levels[i].level;
 			return 0;
 		}
 	}
@@ -47,9 +44,9 @@ int role_level_parse(const char *text, enum role_level *ret)
 
 const char *role_level_name(enum role_level level)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(levels); i++) {
-		if (levels[i].level == level) {
-			return levels[i].name;
+	for (size_t i = 0; i < ROLE_LEVELS; i++) {
+		if (role_levels[i].level == level) {
+			return role_levels[i].name;
 		}
 	}
 	return "info";
@@ -139,7 +136,7 @@ void role_log_value(struct buf *out, const char *value, size_t size)
 /* --- formats ------------------------------------------------------------------------------ */
 
 /* The arguments that are left; in a struct, so that functions can consume the same list. */
-struct arguments {
+struct log_arguments {
 	va_list list;
 };
 
@@ -153,7 +150,8 @@ static void add_text(struct buf *value, const char *text, int most)
 	buf_add(value, text, strnlen(text, limit));
 }
 
-static void add_number(struct buf *value, struct arguments *arguments, char kind, unsigned longs)
+static void add_number(struct buf *value, struct log_arguments *arguments, char kind,
+		       unsigned longs)
 {
 	bool is_signed = kind == 'd' || kind == 'i';
 
@@ -175,7 +173,7 @@ _Static_assert(sizeof(long) == sizeof(long long) && sizeof(long) == sizeof(size_
 	       "l, ll and z are read alike");
 
 /* One conversion; `format` is behind its '%'. Returns where the format continues. */
-static const char *add_conversion(struct buf *value, struct arguments *arguments,
+static const char *add_conversion(struct buf *value, struct log_arguments *arguments,
 				  const char *format)
 {
 	unsigned longs = 0;
@@ -211,7 +209,7 @@ static const char *add_conversion(struct buf *value, struct arguments *arguments
 }
 
 /* One "key=value" of the format. Returns the rest of it. */
-static const char *add_word(struct buf *line, struct arguments *arguments, const char *format)
+static const char *add_word(struct buf *line, struct log_arguments *arguments, const char *format)
 {
 	_cleanup_(buf_done)
 	struct buf value = { 0 };
@@ -258,7 +256,7 @@ void role_log(enum role_level level, const char *event, const char *format, ...)
 {
 	_cleanup_(buf_done)
 	struct buf line = { 0 };
-	struct arguments arguments;
+	struct log_arguments arguments;
 	int saved = errno;
 
 	if (!role_log_wanted(level)) {

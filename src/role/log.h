@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-#include "base/buf.h"
+#include "base/bytes/buf.h"
 
 /* The numbers are those of syslog, which the journal understands. */
 enum role_level {
@@ -22,6 +22,12 @@ enum role_level {
 };
 
 /* "error" to "debug": 0 or -EINVAL. */
+struct role_level_info {
+	enum role_level level;
+	const char *name;
+};
+#define ROLE_LEVELS 5
+extern const struct role_level_info role_levels[ROLE_LEVELS]; /* most severe first */
 int role_level_parse(const char *text, enum role_level *ret);
 const char *role_level_name(enum role_level level);
 

@@ -12,7 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/fdpass.h"
+#include "base/files/fdpass.h"
 #include "role/message_queue.h"
 
 /* The most records in one round: a busy peer must not delay the other sources of the loop. */
@@ -191,9 +191,9 @@ static const struct message_rule *rule_for(const struct message_peer *peer, uint
 }
 
 /*
- * The kernel drops descriptors that a process has no room for, and treats the rest of the record as
- * received. So room is reserved with placeholder descriptors. If other code has used up the room
- * meanwhile, records wait in the socket until there is some again.
+ * The kernel drops descriptors that a process has no room for (unix(7), SCM_RIGHTS), and treats the
+ * rest of the record as received. So room is reserved with placeholder descriptors. If other code
+ * has used up the room meanwhile, records wait in the socket until there is some again.
  */
 static bool keep_room(struct message_peer *peer)
 {
@@ -226,6 +226,20 @@ static void wait_for_room(struct message_peer *peer)
 		peer->waits = true;
 		watch(peer);
 	}
+}
+
+static int take_record(struct message_peer *peer, const struct message *message, size_t size,
+		       int *fds, unsigned fds_count)
+{
+	size_t tail_size = size > sizeof(*message) ? size - sizeof(*message) : 0;
+	const struct message_rule *rule =
+		size >= sizeof(*message) ? rule_for(peer, message->kind) : NULL;
+
+	if (!rule || fds_count < rule->fds_min || fds_count > rule->fds_max ||
+	    tail_size > rule->tail_max) {
+		return -EPROTO;
+	}
+	return rule->take(peer->user, message, fds, peer->tail, tail_size);
 }
 
 /* 1: a record was read; 0: none; negative: the peer must be closed, `why` is the reason. */
@@ -261,16 +275,7 @@ static int receive_record(struct message_peer *peer, const char **why)
 		*why = "has ended";
 		return -EPIPE;
 	}
-	size_t tail_size = (size_t)n > sizeof(message) ? (size_t)n - sizeof(message) : 0;
-	const struct message_rule *rule =
-		(size_t)n >= sizeof(message) ? rule_for(peer, message.kind) : NULL;
-	if (r == 0 && (!rule || count < rule->fds_min || count > rule->fds_max ||
-		       tail_size > rule->tail_max)) {
-		r = -EPROTO;
-	}
-	if (r == 0) {
-		r = rule->take(peer->user, &message, fds, peer->tail, tail_size);
-	}
+	r = r < 0 ? r : take_record(peer, &message, (size_t)n, fds, count);
 	close_all(fds);
 	*why = "has sent an invalid message";
 	return r < 0 ? r : 1;

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/memfile.h"
-#include "base/write_all.h"
+#include "base/files/memfile.h"
+#include "base/files/write_all.h"
 #include "kernel/sys.h"
 #include "role/message.h"
 

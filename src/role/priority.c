@@ -23,7 +23,7 @@
 #define NICE      (-5)
 #define NICE_TEXT "-5"
 
-/* As in the kernel since 3.14; the C library's headers clash with the kernel's own. */
+/* As in the kernel since Linux 3.14; the C library's headers clash with the kernel's own. */
 struct attributes {
 	uint32_t size, policy;
 	uint64_t flags;
@@ -45,7 +45,10 @@ static int set_attributes(int nice)
 	return (int)syscall(SYS_sched_setattr, 0, &attributes, 0);
 }
 
-/* Where the kernel groups processes by session, the nice value of the session's group counts. */
+/*
+ * Where the kernel groups processes by session, the nice value of the session's group counts
+ * (sched(7), "The autogroup feature").
+ */
 static void raise_session(void)
 {
 	_cleanup_close_ int fd = open("/proc/self/autogroup", O_WRONLY | O_CLOEXEC);

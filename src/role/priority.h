@@ -9,8 +9,8 @@
 
 /*
  * Raises the priority of this process, which has just begun a session. Its children have the usual
- * one: the kernel resets nice values below 0 and slices (SCHED_FLAG_RESET_ON_FORK). On hosts that
- * do not support this, it does nothing.
+ * one: the kernel resets nice values below 0 and slices (SCHED_FLAG_RESET_ON_FORK:
+ * sched_setattr(2)). On hosts that do not support this, it does nothing.
  */
 void priority_raise(void);
 #endif

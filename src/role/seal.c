@@ -101,7 +101,7 @@ static int seal_processes(const struct seal_options *options, struct seal_report
 
 /*
  * Sockets that it already has keep working, whatever network they belong to. No user namespace: in
- * one, the ids of the peers of unix sockets would not be known.
+ * one, the ids of the peers of unix sockets would not be known (user_namespaces(7): unmapped ids).
  */
 static int seal_namespaces(const struct seal_options *options, struct seal_report *report)
 {
@@ -120,7 +120,10 @@ static int seal_landlock(const struct seal_options *options, struct seal_report 
 	if (abi <= 0) {
 		return -ENOTSUP;
 	}
-	/* Landlock requires it, unless the process has a capability that will soon be gone. */
+	/*
+	 * landlock_restrict_self(2) requires it, unless the process has a capability that will soon
+	 * be gone.
+	 */
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) {
 		return -errno;
 	}

@@ -29,19 +29,24 @@ static int leave(uid_t id)
 	return unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0 ? -errno : 0;
 }
 
-/* The child: does all that the warden will do, and at the end makes a namespace for a cell. */
-static _Noreturn void try_steps(uid_t id, int theirs)
+static int take_steps(uid_t id, int theirs)
 {
 	char mapped;
 	int r = leave(id);
 
-	if (r == 0 && (write(theirs, "", 1) != 1 || read(theirs, &mapped, 1) != 1)) {
-		r = -EIO;
+	if (r < 0) {
+		return r;
 	}
-	if (r == 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0) {
-		r = -errno;
+	if (write(theirs, "", 1) != 1 || read(theirs, &mapped, 1) != 1) {
+		return -EIO;
 	}
-	_exit(-r);
+	return unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0 ? -errno : 0;
+}
+
+/* The child: does all that the warden will do, and at the end makes a namespace for a cell. */
+static _Noreturn void try_steps(uid_t id, int theirs)
+{
+	_exit(-take_steps(id, theirs));
 }
 
 static int map_child(pid_t child, uid_t id)

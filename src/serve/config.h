@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/buf.h"
+#include "base/bytes/buf.h"
 #include "base/error.h"
 #include "base/json/json_in.h"
 #include "base/strlist.h"
@@ -134,6 +134,8 @@ void config_forget_tls(struct serve_config *config);
  * file.
  */
 int config_prepare(struct serve_config *config, struct buf *tokens, struct brig_error *err);
+/* Gives values that are not set their defaults. */
+void config_complete(struct serve_config *config);
 /*
  * Checks everything that can be checked without disturbing a running service: users, files,
  * addresses, tokens. Values that are not set get their defaults.

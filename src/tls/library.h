@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Initialization of libtls and OpenSSL as a whole, before either is used. */
+/* Initialization of OpenSSL as a whole, before it is used. */
 #ifndef BRIG_TLS_LIBRARY_H
 #define BRIG_TLS_LIBRARY_H
 

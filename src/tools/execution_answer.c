@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
+#include "base/bytes/buf.h"
 #include "base/cleanup.h"
 #include "tools/tools_internal.h"
 

@@ -2,7 +2,7 @@
 /* Explains why a run ended, in words that a model can act on. */
 #include <string.h>
 
-#include "base/buf.h"
+#include "base/bytes/buf.h"
 #include "base/cleanup.h"
 #include "tools/tools_internal.h"
 

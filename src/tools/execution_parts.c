@@ -33,6 +33,20 @@ static json_t *load_value(const struct outcome *outcome, const char *json)
 	return value ? value : json_null();
 }
 
+static json_t *load_file(const struct outcome_file *file)
+{
+	_cleanup_free_ char *path = outcome_file_path(file);
+	_cleanup_(buf_done)
+	struct buf text = { 0 };
+
+	outcome_file_rest(file, &text);
+	json_t *rest = text.failed ? NULL : load(text.data, text.size);
+	json_t *object = json_pack("{s:s*}", "path", path);
+	json_object_update(object, rest);
+	json_decref(rest);
+	return object;
+}
+
 static json_t *load_files(const struct outcome *outcome, const char *json)
 {
 	json_t *list = json_array();
@@ -40,27 +54,20 @@ static json_t *load_files(const struct outcome *outcome, const char *json)
 	size_t at = 0;
 
 	while (outcome_file_next(outcome, json, &at, &file)) {
-		struct buf text = { 0 };
-
-		buf_add(&text, file.head, file.head_size);
-		buf_addc(&text, '}');
-		json_array_append_new(list, text.failed ? json_null() : load(text.data, text.size));
-		buf_done(&text);
+		json_array_append_new(list, load_file(&file));
 	}
 	return list;
 }
 
 json_t *tools_skeleton(const struct outcome *outcome, const char *json)
 {
-	struct buf text = { 0 };
+	json_t *skeleton = NULL;
 
-	outcome_skeleton(outcome, json, &text);
-	json_t *skeleton = text.failed ? NULL : load(text.data, text.size);
-	buf_done(&text);
-	if (skeleton) {
-		json_object_set_new(skeleton, "value", load_value(outcome, json));
-		json_object_set_new(skeleton, "files", load_files(outcome, json));
+	if (outcome_parse(outcome, json, &skeleton) < 0) {
+		return NULL;
 	}
+	json_object_set_new(skeleton, "value", load_value(outcome, json));
+	json_object_set_new(skeleton, "files", load_files(outcome, json));
 	return skeleton;
 }
 
@@ -89,18 +96,4 @@ void tools_file_stream(const struct outcome_file *file, struct outcome_stream *r
 		.end = file->base64 + file->base64_size,
 		.base64 = true,
 	};
-}
-
-char *tools_file_path(const struct outcome_file *file)
-{
-	_cleanup_(buf_done)
-	struct buf text = { 0 };
-
-	buf_add(&text, file->head, file->head_size);
-	buf_addc(&text, '}');
-	json_t *head = text.failed ? NULL : json_loadb(text.data, text.size, 0, NULL);
-	const char *path = tools_text(head, "path");
-	char *copy = path ? strdup(path) : NULL;
-	json_decref(head);
-	return copy;
 }

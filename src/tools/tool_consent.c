@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/bytes/utf8.h"
 #include "base/cleanup.h"
-#include "base/utf8.h"
 #include "tools/tools_internal.h"
 
 #define KEY         "consent"
@@ -122,6 +122,10 @@ static void add_rest(struct buf *text, const json_t *arguments)
 	};
 	const char *lead = "With ";
 	size_t input = json_string_length(json_object_get(arguments, "stdin"));
+	static const char *const words[][2] = {
+		{ "provider", "the provider" },
+		{ "venv", "the virtualenv" },
+	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
 		const json_t *list = json_object_get(arguments, lists[i].key);
@@ -138,6 +142,15 @@ static void add_rest(struct buf *text, const json_t *arguments)
 	if (input > 0) {
 		buf_addf(text, "%s%zu bytes of standard input", lead, input);
 		lead = ", ";
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+		const char *word = tools_text(arguments, words[i][0]);
+		if (word) {
+			buf_addf(text, "%s%s \"", lead, words[i][1]);
+			add_text(text, word, strlen(word), true);
+			buf_addc(text, '"');
+			lead = ", ";
+		}
 	}
 	if (lead[0] == ',') {
 		buf_adds(text, ".\n");

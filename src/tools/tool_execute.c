@@ -6,8 +6,8 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/files/spool.h"
 #include "base/id.h"
-#include "base/spool.h"
 #include "tools/tools_internal.h"
 
 #define FILES_MAX 1000u
@@ -171,6 +171,8 @@ static void run(struct tools *tools, struct mcp_call *mcp, const json_t *argumen
 			.files = files.list,
 			.files_count = files.count,
 			.policy = session ? NULL : tools->options.policy,
+			.provider = text_of(arguments, "provider"),
+			.venv = text_of(arguments, "venv"),
 			.guard = text_of(arguments, "guard"),
 			.limits = { .wall_ns = time_ns(arguments, "timeout"),
 				    .grace_ns = time_ns(arguments, "grace") },

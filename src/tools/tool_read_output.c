@@ -11,14 +11,14 @@
 
 /* A call that waits for its turn. */
 struct output_read {
-	struct output_read *next;
+	struct list_node node;
 	struct mcp_call *mcp;
 	const json_t *arguments; /* owned by the call */
 };
 
 static bool is_named(const struct outcome_file *file, const char *name)
 {
-	_cleanup_free_ char *path = tools_file_path(file);
+	_cleanup_free_ char *path = outcome_file_path(file);
 
 	return path && strcmp(path, name) == 0;
 }
@@ -107,20 +107,13 @@ static bool read_some(struct tools *tools, struct mcp_call *mcp, const json_t *a
 
 /* --- turns ------------------------------------------------------------------------------------ */
 
-static void append(struct tools *tools, struct output_read *read)
-{
-	read->next = NULL;
-	*tools->reads_end = read;
-	tools->reads_end = &read->next;
-}
-
+/* NULL: there is none. */
 static struct output_read *take_first(struct tools *tools)
 {
-	struct output_read *read = tools->reads;
+	struct output_read *read = LIST_FIRST(&tools->reads, struct output_read, node);
 
-	tools->reads = read->next;
-	if (!tools->reads) {
-		tools->reads_end = &tools->reads;
+	if (read) {
+		list_remove(&tools->reads, &read->node);
 	}
 	return read;
 }
@@ -139,9 +132,9 @@ static void reads_due(void *user)
 	if (read_some(tools, read->mcp, read->arguments)) {
 		free(read);
 	} else {
-		append(tools, read);
+		list_append(&tools->reads, &read->node);
 	}
-	while (tools->reads && !go_on_later(tools)) {
+	while (!list_empty(&tools->reads) && !go_on_later(tools)) {
 		read = take_first(tools);
 		mcp_call_finish(read->mcp, NULL); /* out of memory */
 		free(read);
@@ -159,12 +152,11 @@ void tool_read_output(void *user, struct mcp_call *mcp, const json_t *arguments)
 		return;
 	}
 	*read = (struct output_read){ .mcp = mcp, .arguments = arguments };
-	append(tools, read);
+	list_append(&tools->reads, &read->node);
 }
 
 void output_reads_init(struct tools *tools)
 {
-	tools->reads_end = &tools->reads;
 	tools->reads_due = (struct loop_timer){ .due = reads_due, .user = tools };
 }
 
@@ -172,9 +164,8 @@ void output_reads_init(struct tools *tools)
 void output_reads_done(struct tools *tools)
 {
 	loop_timer_clear(&tools->reads_due);
-	while (tools->reads) {
-		struct output_read *read = take_first(tools);
-
+	struct output_read *read;
+	while ((read = take_first(tools))) {
 		mcp_call_finish(read->mcp, NULL);
 		free(read);
 	}

@@ -212,7 +212,7 @@ static void add_kept(void *user, const char *id, const struct block *result)
 	add(list, id, "", "stderr", outcome.bytes[1]);
 	while (json_array_size(list) < LISTED_MAX &&
 	       outcome_file_next(&outcome, json, &at, &file)) {
-		_cleanup_free_ char *path = tools_file_path(&file);
+		_cleanup_free_ char *path = outcome_file_path(&file);
 		if (path) {
 			add(list, id, "file/", path, file.size);
 		}

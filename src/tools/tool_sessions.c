@@ -50,6 +50,8 @@ static void open_session(struct tools *tools, struct mcp_call *mcp, const json_t
 			.size = sizeof(struct brig_request),
 			.language = language ? language : "python",
 			.policy = tools->options.policy,
+			.provider = text_of(arguments, "provider"),
+			.venv = text_of(arguments, "venv"),
 			.guard = text_of(arguments, "guard"),
 			.network = hosts ? network : NULL,
 			.consent = tools_consent(tools, mcp, arguments),

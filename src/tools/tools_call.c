@@ -14,10 +14,7 @@
 static void drop(struct tools_call *call)
 {
 	loop_timer_clear(&call->beat);
-	*call->from = call->next;
-	if (call->next) {
-		call->next->from = call->from;
-	}
+	list_remove(&call->tools->calls, &call->node);
 	free(call->session);
 	free(call);
 }
@@ -27,12 +24,10 @@ void tools_free(struct tools *tools)
 	if (!tools) {
 		return;
 	}
-	for (struct tools_call *call = tools->calls, *next; call; call = next) {
-		next = call->next;
+	struct tools_call *call;
+	while ((call = LIST_FIRST(&tools->calls, struct tools_call, node))) {
 		engine_forget(call->run);
-		loop_timer_clear(&call->beat);
-		free(call->session);
-		free(call);
+		drop(call);
 	}
 	output_reads_done(tools);
 	kept_outputs_free(tools->kept);
@@ -146,12 +141,7 @@ static struct tools_call *make(struct tools *tools, struct mcp_call *mcp,
 	call->began_ns = clock_now_ns();
 	call->beat.due = on_beat;
 	call->beat.user = call;
-	call->next = tools->calls;
-	call->from = &tools->calls;
-	if (call->next) {
-		call->next->from = &call->next;
-	}
-	tools->calls = call;
+	list_prepend(&tools->calls, &call->node);
 	return call;
 }
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/base64.h"
+#include "base/bytes/base64.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/json/json_out.h"

@@ -3,7 +3,8 @@
 #ifndef BRIG_TOOLS_TOOLS_INTERNAL_H
 #define BRIG_TOOLS_TOOLS_INTERNAL_H
 
-#include "base/buf.h"
+#include "base/bytes/buf.h"
+#include "base/list.h"
 #include "tools/tools.h"
 
 #define PAGE_BYTES 16384u /* of an output, in one answer */
@@ -30,9 +31,9 @@ struct tools {
 	size_t texts_count;
 	struct kept_outputs *kept;
 	struct session_names *names;
-	struct tools_call *calls; /* in progress */
+	struct list calls; /* in progress */
 	/* Waiting calls of read_output, in turn; see tool_read_output.c. */
-	struct output_read *reads, **reads_end; /* owned */
+	struct list reads; /* owned */
 	struct loop_timer reads_due;
 };
 
@@ -62,7 +63,7 @@ struct tools_call {
 	size_t offset, limit;
 	/* Ends the MCP call with the engine's answer; for a run: tools_answer_execution. */
 	void (*answer)(struct tools_call *call, const char *data, size_t size);
-	struct tools_call *next, **from;
+	struct list_node node;
 };
 
 /* Passes the call to the engine. The MCP call will be ended in any case. */
@@ -125,9 +126,8 @@ char *tools_decode(const char *base64, size_t *ret_size);
 json_t *tools_skeleton(const struct outcome *outcome, const char *json);
 /* About `want` bytes from the stream's position; the caller frees them. NULL: no memory. */
 char *tools_bytes(struct outcome_stream *stream, size_t want, size_t *ret_size);
-/* A file's content as a stream, and its path, which the caller frees; NULL: no memory. */
+/* A file's content as a stream. */
 void tools_file_stream(const struct outcome_file *file, struct outcome_stream *ret);
-char *tools_file_path(const struct outcome_file *file);
 
 /* Positions in an output, so that no part of its text is decoded twice. */
 struct output_position {

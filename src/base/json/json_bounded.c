@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
+#include "base/bytes/buf.h"
 #include "base/cleanup.h"
 
 #define LARGE_BYTES (16u << 10) /* shorter ones are parsed directly: errors have a position */

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/utf8.h"
+#include "base/bytes/utf8.h"
 
 /* An open object or array. */
 struct locate_level {

@@ -8,10 +8,10 @@
 
 #include <stdint.h>
 
-#include "base/base64.h"
+#include "base/bytes/base64.h"
+#include "base/bytes/sha256.h"
+#include "base/files/spool.h"
 #include "base/json/json_stream.h"
-#include "base/sha256.h"
-#include "base/spool.h"
 
 /*
  * Replaces such a string: this character and a number. Strings that begin with it are extracted

@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/bytes/utf8.h"
 #include "base/cleanup.h"
-#include "base/utf8.h"
 
 /* Ranges outside ASCII that are always escaped. */
 static const struct {

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/buf.h"
+#include "base/bytes/buf.h"
 #include "base/strlist.h"
 
 struct json_out {

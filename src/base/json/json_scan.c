@@ -7,10 +7,10 @@
 
 #include <string.h>
 
+#include "base/bytes/utf8.h"
 #include "base/json/json_locate.h"
-#include "base/utf8.h"
 
-enum place {
+enum json_place {
 	IN_JSON,
 	IN_STRING,
 	IN_LINE_COMMENT,
@@ -22,7 +22,7 @@ struct json_scan {
 	size_t size;
 	char *out; /* never longer than `in`: a comment's character is one blank, of one byte */
 	size_t out_size;
-	enum place place;
+	enum json_place place;
 	size_t comment; /* the start of the block comment */
 	int depth;
 	struct json_fault *fault;

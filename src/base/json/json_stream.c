@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
+#include "base/bytes/buf.h"
 #include "base/json/json_longs.h"
 
 #define LONG_BYTES 64u /* a string that is worth extracting */

@@ -11,7 +11,7 @@
 #ifndef BRIG_BASE_JSON_JSON_STREAM_H
 #define BRIG_BASE_JSON_JSON_STREAM_H
 
-#include "base/block.h"
+#include "base/bytes/block.h"
 #include "base/json/json_bounded.h"
 
 /* A place whose string may stay in the memory file. */

@@ -3,8 +3,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/bytes/utf8.h"
 #include "base/json/json_bounded.h"
-#include "base/utf8.h"
 
 #define BYTES(value) (UINT64_C(0x0101010101010101) * (value))
 

@@ -169,35 +169,24 @@ int admission_reserve(struct admission *admission, const struct caller *caller, 
 {
 	struct account *account = account_of(admission, caller);
 	struct tenant_queue *queue = queue_of(admission, caller->tenant);
-	int r = 0;
 
 	if (!account || !queue) {
 		return problem_set(problem, PROBLEM_MEMORY_LOW, "no memory for the request");
 	}
 	if (!forced) {
-		r = check_room(admission, queue, problem);
-		if (r == 0) {
-			r = account_quota(account, problem);
+		int r = check_room(admission, queue, problem);
+		r = r < 0 ? r : account_quota(account, problem);
+		if (r < 0) {
+			return r;
 		}
 	}
-	if (r == 0) {
-		ticket->account = account;
-		ticket->queue = queue;
-		ticket->state = TICKET_RESERVED;
-		account->tickets++;
-		admission->waiting++;
-		queue->waiting++;
-	}
-	return r;
-}
-
-static void unlink_ticket(struct ticket *ticket)
-{
-	struct tenant_queue *queue = ticket->queue;
-
-	*(ticket->previous ? &ticket->previous->next : &queue->first) = ticket->next;
-	*(ticket->next ? &ticket->next->previous : &queue->last) = ticket->previous;
-	ticket->next = ticket->previous = NULL;
+	ticket->account = account;
+	ticket->queue = queue;
+	ticket->state = TICKET_RESERVED;
+	account->tickets++;
+	admission->waiting++;
+	queue->waiting++;
+	return 0;
 }
 
 /* The first ticket in this queue whose account has room. */
@@ -208,7 +197,7 @@ static struct ticket *queue_head(const struct admission *admission, struct tenan
 	if (most && queue->running >= most) {
 		return NULL;
 	}
-	for (struct ticket *t = queue->first; t; t = t->next) {
+	LIST_EACH(struct ticket, t, &queue->tickets, node) {
 		if (t->account->concurrency == 0 || t->account->running < t->account->concurrency) {
 			return t;
 		}
@@ -258,7 +247,7 @@ static struct ticket *next_ticket(struct admission *admission)
 
 static void grant(struct admission *admission, struct ticket *ticket)
 {
-	unlink_ticket(ticket);
+	list_remove(&ticket->queue->tickets, &ticket->node);
 	admission->waiting--;
 	ticket->queue->waiting--;
 	admission->running++;
@@ -301,13 +290,8 @@ static void pump(struct admission *admission)
 
 void admission_enter(struct admission *admission, struct ticket *ticket)
 {
-	struct tenant_queue *queue = ticket->queue;
-
 	ticket->state = TICKET_WAITING;
-	ticket->previous = queue->last;
-	ticket->next = NULL;
-	*(queue->last ? &queue->last->next : &queue->first) = ticket;
-	queue->last = ticket;
+	list_append(&ticket->queue->tickets, &ticket->node);
 	pump(admission);
 }
 
@@ -330,7 +314,7 @@ void admission_leave(struct admission *admission, struct ticket *ticket, uint64_
 		}
 	} else {
 		if (ticket->state == TICKET_WAITING) {
-			unlink_ticket(ticket);
+			list_remove(&ticket->queue->tickets, &ticket->node);
 		}
 		admission->waiting--;
 		ticket->queue->waiting--;

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/list.h"
 #include "front/access/accounts.h"
 #include "front/access/auth.h"
 #include "front/execution/output_log.h"
@@ -32,8 +33,8 @@ struct admission_limits { /* 0: the default in parentheses */
 struct tenant_queue {
 	struct tenant_queue *next;
 	char tenant[TOKEN_NAME_MAX + 1];
-	struct ticket *first, *last;
-	unsigned waiting; /* includes reserved ones */
+	struct list tickets; /* that wait */
+	unsigned waiting;    /* includes reserved ones */
 	unsigned running;
 	uint64_t ended, wall_ns, cpu_ns; /* since the service started */
 	struct http_budget budget;
@@ -48,7 +49,7 @@ struct ticket {
 	/* Its turn came, but its quota is used up: it leaves. NULL: it runs in any case. */
 	void (*refused)(void *user, const struct problem *problem);
 	void *user;
-	struct ticket *next, *previous;
+	struct list_node node;
 	enum { TICKET_NONE, TICKET_RESERVED, TICKET_WAITING, TICKET_RUNNING } state;
 };
 

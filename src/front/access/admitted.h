@@ -8,12 +8,12 @@
 struct admitted {
 	struct engine engine;
 	struct front *front;
-	struct engine_run *runs; /* owned: those in progress */
+	struct list runs; /* owned: those in progress */
 };
 
 struct engine_run {
 	struct engine *engine;
-	struct engine_run *next, *previous;
+	struct list_node node;
 	struct execution *execution; /* until it is submitted */
 	struct execution_listener listener;
 	struct loop_timer soon;

@@ -24,14 +24,7 @@ void admitted_run_free(struct engine_run *run)
 
 	loop_timer_clear(&run->soon);
 	execution_unlisten(&run->listener);
-	if (run->previous) {
-		run->previous->next = run->next;
-	} else {
-		admitted->runs = run->next;
-	}
-	if (run->next) {
-		run->next->previous = run->previous;
-	}
+	list_remove(&admitted->runs, &run->node);
 	free(run);
 }
 
@@ -48,11 +41,7 @@ struct engine_run *admitted_run_new(struct admitted *admitted, const struct engi
 	run->result = call->result;
 	run->fail = call->fail;
 	run->user = call->user;
-	run->next = admitted->runs;
-	if (run->next) {
-		run->next->previous = run;
-	}
-	admitted->runs = run;
+	list_prepend(&admitted->runs, &run->node);
 	return run;
 }
 
@@ -170,6 +159,9 @@ static int check_words(const struct engine_call *call, struct brig_error *error)
 	} words[] = {
 		{ call->run.language, id_name_valid, EINVAL, "language: not a name" },
 		{ call->run.policy, id_name_valid, EINVAL, "policy: not a name" },
+		{ call->run.provider, id_name_valid, EINVAL, "provider: not a name" },
+		{ call->run.venv, id_name_valid, EINVAL,
+		  "venv: not a name of one that the policy lists" },
 		{ call->run.guard, id_name_valid, EINVAL, "guard: not a name" },
 		{ call->session, session_id_is_valid, ENOENT, "session not found" },
 	};
@@ -296,8 +288,9 @@ static void admitted_free(struct engine *engine)
 {
 	struct admitted *admitted = (struct admitted *)(void *)engine;
 
-	for (struct engine_run *run = admitted->runs, *next; run; run = next) {
-		next = run->next;
+	struct engine_run *run;
+
+	while ((run = LIST_FIRST(&admitted->runs, struct engine_run, node))) {
 		if (run->inner) {
 			engine_forget(run->inner);
 		}

@@ -155,6 +155,11 @@ bool auth_recall(const struct auth *auth, const char *tenant, const char *name, 
 			      uid_allowed(auth, (uid_t)strtoul(name + 4, NULL, 10)));
 }
 
+bool auth_expired(const struct caller *caller)
+{
+	return caller->token && token_expired(caller->token, time(NULL));
+}
+
 bool auth_is_valid(const struct auth *auth, const char *tenant, const char *name)
 {
 	const struct token *token = tokens_named(&auth->tokens, name);

@@ -44,6 +44,8 @@ enum problem_kind auth_check_origin(const struct auth *auth, const struct http_e
 /* PROBLEM_NONE, or PROBLEM_UNAUTHORIZED, or PROBLEM_FORBIDDEN. */
 enum problem_kind auth_caller(const struct auth *auth, const struct http_exchange *exchange,
 			      struct caller *ret);
+/* The token that the caller was identified by has expired since. */
+bool auth_expired(const struct caller *caller);
 /* Does the token still exist, with the same tenant? Local users need none: always true. */
 bool auth_is_valid(const struct auth *auth, const char *tenant, const char *name);
 /* The caller of a request from before a crash, by name. False: it is not allowed any more. */

@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "front/execution/relay.h"
+#include "front/execution/engine_relay.h"
 
 #define WAITING_MAX 256u
 
@@ -33,23 +33,23 @@ static const enum call_pace paces[ENGINE_OPS] = {
 
 /* The calls of one tenant; it exists as long as there are any. */
 struct call_queue {
-	struct call_queue *next;
+	struct list_node node;
 	char tenant[TOKEN_NAME_MAX + 1];
 	enum call_pace pace;
 	unsigned under_way, waiting;
-	struct engine_run *first; /* the first that waits */
+	struct list runs; /* that wait */
 };
 
 struct call_turns {
 	struct relay relay;
-	struct call_queue *queues; /* owned */
-	struct loop_timer turn;    /* a call may have become able to start */
+	struct list queues;     /* owned */
+	struct loop_timer turn; /* a call may have become able to start */
 };
 
 struct engine_run {
 	struct relay_call call;
 	struct call_queue *queue;
-	struct engine_run *behind;                   /* the next in the queue */
+	struct list_node node;                       /* in the queue, while it waits */
 	struct execution_request *execution_request; /* owned while it waits */
 	bool under_way;
 };
@@ -69,54 +69,39 @@ static bool queue_has_turn(const struct call_queue *queue)
 static struct call_queue *queue_get(struct call_turns *turns, const char *tenant,
 				    enum call_pace pace)
 {
-	struct call_queue *queue = turns->queues;
-
-	while (queue && (queue->pace != pace || strcmp(queue->tenant, tenant) != 0)) {
-		queue = queue->next;
+	LIST_EACH(struct call_queue, queue, &turns->queues, node) {
+		if (queue->pace == pace && strcmp(queue->tenant, tenant) == 0) {
+			return queue;
+		}
 	}
-	if (!queue && (queue = calloc(1, sizeof(*queue)))) {
-		queue->pace = pace;
-		snprintf(queue->tenant, sizeof(queue->tenant), "%s", tenant);
-		queue->next = turns->queues;
-		turns->queues = queue;
+	struct call_queue *queue = calloc(1, sizeof(*queue));
+	if (!queue) {
+		return NULL;
 	}
+	queue->pace = pace;
+	snprintf(queue->tenant, sizeof(queue->tenant), "%s", tenant);
+	list_prepend(&turns->queues, &queue->node);
 	return queue;
 }
 
 static void queue_put(struct call_turns *turns, struct call_queue *queue)
 {
-	struct call_queue **at = &turns->queues;
-
 	if (queue->under_way || queue->waiting) {
 		return;
 	}
-	while (*at != queue) {
-		at = &(*at)->next;
-	}
-	*at = queue->next;
+	list_remove(&turns->queues, &queue->node);
 	free(queue);
 }
 
 static void queue_join(struct engine_run *run)
 {
-	struct engine_run **at = &run->queue->first;
-
-	while (*at) {
-		at = &(*at)->behind;
-	}
-	*at = run;
+	list_append(&run->queue->runs, &run->node);
 	run->queue->waiting++;
 }
 
 static void queue_leave(struct engine_run *run)
 {
-	struct engine_run **at = &run->queue->first;
-
-	while (*at != run) {
-		at = &(*at)->behind;
-	}
-	*at = run->behind;
-	run->behind = NULL;
+	list_remove(&run->queue->runs, &run->node);
 	run->queue->waiting--;
 }
 
@@ -132,7 +117,7 @@ static void run_free(struct engine_run *run)
 		execution_request_free(run->execution_request);
 	}
 	queue->under_way -= run->under_way;
-	if (queue->first) {
+	if (queue->waiting) {
 		(void)loop_timer_set(turns->relay.front->loop, &turns->turn, clock_now_ns());
 	}
 	queue_put(turns, queue);
@@ -172,7 +157,7 @@ static int pass_on(struct engine_run *run, const struct engine_call *call, struc
 
 static void begin_first(struct call_queue *queue)
 {
-	struct engine_run *run = queue->first;
+	struct engine_run *run = LIST_FIRST(&queue->runs, struct engine_run, node);
 	struct execution_request *execution_request = run->execution_request;
 	struct brig_error error = { 0 };
 
@@ -188,8 +173,8 @@ static void begin_first(struct call_queue *queue)
 /* The end of one call may free its queue, and others: start from the beginning each time. */
 static struct call_queue *find_ready(const struct call_turns *turns)
 {
-	for (struct call_queue *queue = turns->queues; queue; queue = queue->next) {
-		if (queue->first && queue_has_turn(queue)) {
+	LIST_EACH(struct call_queue, queue, &turns->queues, node) {
+		if (queue->waiting && queue_has_turn(queue)) {
 			return queue;
 		}
 	}
@@ -221,7 +206,7 @@ static int begin(struct engine_run *run, const struct engine_call *call, struct 
 {
 	struct call_queue *queue = run->queue;
 
-	if (queue_has_turn(queue) && !queue->first) {
+	if (queue_has_turn(queue) && !queue->waiting) {
 		return pass_on(run, call, error);
 	}
 	if (queue->waiting >= WAITING_MAX) {

@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/json/json_out.h"
-#include "front/execution/relay.h"
+#include "front/execution/engine_relay.h"
 
 struct engine_run {
 	struct relay_call call;

@@ -11,7 +11,7 @@
 
 /* A query that was sent cannot be taken back; its request may end before the answer. */
 struct ledger_query {
-	struct ledger_query *next; /* in the list of all, the newest first */
+	struct list_node node; /* in the list of all, the newest first */
 	struct front *front;
 	struct request *request; /* NULL: it has ended */
 	bool sent;
@@ -22,19 +22,16 @@ struct ledger_query {
 
 static void query_free(struct front *front, struct ledger_query *query)
 {
-	struct ledger_query **at = &front->ledger_queries;
-
-	while (*at != query) {
-		at = &(*at)->next;
-	}
-	*at = query->next;
+	list_remove(&front->ledger_queries, &query->node);
 	free(query);
 }
 
 void ledger_queries_forget(struct front *front)
 {
-	while (front->ledger_queries) {
-		query_free(front, front->ledger_queries);
+	struct ledger_query *query;
+
+	while ((query = LIST_FIRST(&front->ledger_queries, struct ledger_query, node))) {
+		query_free(front, query);
 	}
 }
 
@@ -66,7 +63,7 @@ static struct ledger_query *next_query(const struct front *front, const char *te
 	struct ledger_query *oldest = NULL;
 	unsigned sent = 0;
 
-	for (struct ledger_query *q = front->ledger_queries; q; q = q->next) {
+	LIST_EACH(struct ledger_query, q, &front->ledger_queries, node) {
 		if (strcmp(q->tenant, tenant) == 0) {
 			sent += q->sent;
 			oldest = q->sent ? oldest : q;
@@ -143,7 +140,7 @@ static bool has_room(const struct front *front, const char *tenant)
 {
 	unsigned waiting = 0;
 
-	for (const struct ledger_query *q = front->ledger_queries; q; q = q->next) {
+	LIST_EACH(const struct ledger_query, q, &front->ledger_queries, node) {
 		waiting += !q->sent && strcmp(q->tenant, tenant) == 0;
 	}
 	return waiting < WAITING_MAX;
@@ -171,8 +168,7 @@ void ledger_query_send(struct request *request, const struct ledger_query_text *
 	query->text = *text;
 	query->done = done;
 	memcpy(query->tenant, request->caller.tenant, sizeof(query->tenant));
-	query->next = front->ledger_queries;
-	front->ledger_queries = query;
+	list_prepend(&front->ledger_queries, &query->node);
 	request->state = query;
 	request->closed = request_closed;
 	send_next(front, query->tenant);

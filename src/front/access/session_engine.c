@@ -15,7 +15,7 @@
 #include "base/error.h"
 #include "base/id.h"
 #include "front/access/session_watch.h"
-#include "front/execution/relay.h"
+#include "front/execution/engine_relay.h"
 #include "role/log.h"
 
 struct session_relay {

@@ -210,15 +210,21 @@ static int read_all(struct tokens *tokens, json_t *root, struct problem *problem
 	size_t count = json_array_size(holder.list);
 	char where[32];
 
-	if (r == 0 && count > 0) {
-		tokens->items = calloc(count, sizeof(*tokens->items));
-		r = tokens->items ? 0 : problem_set(problem, PROBLEM_MEMORY_LOW, "no memory");
+	if (r < 0 || count == 0) {
+		return r;
 	}
-	for (size_t i = 0; r == 0 && tokens->items && i < count; i++) {
+	tokens->items = calloc(count, sizeof(*tokens->items));
+	if (!tokens->items) {
+		return problem_set(problem, PROBLEM_MEMORY_LOW, "no memory");
+	}
+	for (size_t i = 0; i < count; i++) {
 		snprintf(where, sizeof(where), "tokens[%zu]", i);
 		r = read_token(tokens, json_array_get(holder.list, i), where, problem);
+		if (r < 0) {
+			return r;
+		}
 	}
-	return r;
+	return 0;
 }
 
 int tokens_parse(const char *text, size_t size, struct tokens *ret, struct brig_error *error)
@@ -254,6 +260,11 @@ void tokens_done(struct tokens *tokens)
 	*tokens = (struct tokens){ 0 };
 }
 
+bool token_expired(const struct token *token, time_t now)
+{
+	return token->expires != 0 && now >= token->expires;
+}
+
 const struct token *tokens_find(const struct tokens *tokens, const char *presented, time_t now)
 {
 	unsigned char hash[32];
@@ -267,7 +278,7 @@ const struct token *tokens_find(const struct tokens *tokens, const char *present
 
 		found = same ? token : found;
 	}
-	return found && (found->expires == 0 || now < found->expires) ? found : NULL;
+	return found && !token_expired(found, now) ? found : NULL;
 }
 
 const struct token *tokens_named(const struct tokens *tokens, const char *name)

@@ -44,6 +44,7 @@ int tokens_parse(const char *text, size_t size, struct tokens *ret, struct brig_
 void tokens_done(struct tokens *tokens);
 /* All entries are compared, each in constant time. NULL: none, or it has expired. */
 const struct token *tokens_find(const struct tokens *tokens, const char *presented, time_t now);
+bool token_expired(const struct token *token, time_t now);
 const struct token *tokens_named(const struct tokens *tokens, const char *name);
 /* 0: the token may use the policy. */
 int token_allows(const struct token *token, const char *policy, struct problem *problem);

@@ -42,7 +42,7 @@ void execution_free(struct execution *execution)
 
 void execution_fail(struct execution *execution)
 {
-	execution->failed = true;
+	invariant(execution_failed(execution));
 	execution_drop_request(execution);
 	admission_leave(&execution->front->admission, &execution->ticket, 0, 0);
 	execution_save(execution);
@@ -108,7 +108,7 @@ static void start(struct execution *execution)
 	call->result = engine_result;
 	call->fail = engine_failed;
 	call->user = execution;
-	execution->state = EXECUTION_RUNNING;
+	execution_enter(execution, EXECUTION_RUNNING);
 	execution->started_ns = clock_now_ns();
 	if (execution->cancelled) {
 		problem_set(&execution->problem, PROBLEM_CANCELLED,
@@ -164,15 +164,15 @@ static void granted(void *user)
 	int r = 0;
 
 	loop_timer_clear(&execution->timer);
-	execution->state = EXECUTION_STARTING;
-	if (execution->queued) {
+	execution_enter(execution, EXECUTION_STARTING);
+	if (execution->kind == EXECUTION_QUEUED) {
 		r = ledger_started(ledger, execution->id, recorded_start, execution);
 		if (r < 0) {
 			unrecorded_start(execution, r);
 		}
 		return;
 	}
-	if (execution->recorded) {
+	if (execution_recorded(execution)) {
 		ledger_started(ledger, execution->id, ledger_answered, execution->front);
 	} else {
 		r = record_begin(execution, ledger_answered, execution->front);
@@ -197,16 +197,16 @@ static void not_granted(void *user, const struct problem *problem)
 static void due(void *user)
 {
 	struct execution *execution = user;
+	bool expires = execution->state == EXECUTION_WAITING && execution->kind != EXECUTION_QUEUED;
 
-	if (execution->state == EXECUTION_WAITING && !execution->queued &&
-	    clock_now_ns() >= execution->queue_deadline_ns) {
+	if (expires && clock_now_ns() >= execution->queue_deadline_ns) {
 		problem_set(&execution->problem, PROBLEM_QUEUE_TIMEOUT,
 			    "timed out waiting in the queue");
 		execution->problem.retry_s = admission_retry_s(&execution->front->admission);
 		execution_fail(execution);
 	} else if (!execution->listeners) {
 		execution_cancel(execution);
-	} else if (execution->state == EXECUTION_WAITING && !execution->queued) {
+	} else if (expires) {
 		loop_timer_set(execution->front->loop, &execution->timer,
 			       execution->queue_deadline_ns);
 	}
@@ -216,8 +216,8 @@ static void enter_queue(struct execution *execution)
 {
 	struct front *front = execution->front;
 
-	execution->state = EXECUTION_WAITING;
-	if (!execution->queued) {
+	execution_enter(execution, EXECUTION_WAITING);
+	if (execution->kind != EXECUTION_QUEUED) {
 		execution->queue_deadline_ns = clock_now_ns() + front->admission.limits.queue_ns;
 		loop_timer_set(front->loop, &execution->timer, execution->queue_deadline_ns);
 	}
@@ -236,7 +236,6 @@ static void begun(void *user, const struct brig_error *error, const char *data, 
 		problem_set(&problem, PROBLEM_LEDGER_UNAVAILABLE, "it could not be recorded");
 		problem.retry_s = 2;
 	}
-	execution->recorded = true;
 	execution->begun(execution->user, problem.kind ? &problem : NULL,
 			 existing_id[0] ? existing_id : NULL, same);
 	if (problem.kind || existing_id[0]) {
@@ -254,10 +253,10 @@ static int copy_submission(struct execution *execution, const struct submission 
 {
 	memcpy(execution->tenant, submission->caller->tenant, sizeof(execution->tenant));
 	memcpy(execution->caller, submission->caller->name, sizeof(execution->caller));
-	execution->queued = submission->queued;
-	execution->recorded = submission->forced;
+	execution->kind = submission->queued      ? EXECUTION_QUEUED
+			  : submission->resumable ? EXECUTION_RESUMABLE
+						  : EXECUTION_ATTACHED;
 	execution->stream = submission->stream || submission->queued;
-	execution->attached_stream = submission->resumable && !submission->queued;
 	execution->begun = submission->begun;
 	execution->user = submission->user;
 	record_digests(execution, submission);
@@ -292,6 +291,33 @@ static void link_in(struct execution *execution)
 	front->executions = execution;
 }
 
+/* Everything that may refuse it. It is in the list, and is freed on failure. */
+static int admit(struct execution *execution, const struct submission *submission,
+		 struct problem *problem)
+{
+	struct front *front = execution->front;
+	int r = submission->forced ? 0 : record_room(front, problem);
+
+	if (r < 0) {
+		return r;
+	}
+	r = execution_bound_queued(front, submission, problem);
+	if (r < 0) {
+		return r;
+	}
+	if (copy_submission(execution, submission) < 0) {
+		return problem_set(problem, PROBLEM_MEMORY_LOW, "no memory for the request");
+	}
+	r = admission_reserve(&front->admission, submission->caller, submission->forced,
+			      &execution->ticket, problem);
+	if (r < 0 || submission->forced || !execution_recorded(execution)) {
+		return r;
+	}
+	execution_enter(execution, EXECUTION_RECORDING);
+	r = record_begin(execution, begun, execution);
+	return r < 0 ? record_refused(r, problem) : 0;
+}
+
 int execution_new(struct front *front, const struct submission *submission, struct execution **ret,
 		  struct problem *problem)
 {
@@ -313,20 +339,8 @@ int execution_new(struct front *front, const struct submission *submission, stru
 	execution->ticket.user = execution;
 	execution->timer.due = due;
 	execution->timer.user = execution;
-	int r = submission->forced ? 0 : record_room(front, problem);
-	r = r < 0 ? r : execution_bound_queued(front, submission, problem);
 	link_in(execution);
-	if (r == 0 && copy_submission(execution, submission) < 0) {
-		r = problem_set(problem, PROBLEM_MEMORY_LOW, "no memory for the request");
-	}
-	if (r == 0) {
-		r = admission_reserve(&front->admission, submission->caller, submission->forced,
-				      &execution->ticket, problem);
-	}
-	if (r == 0 && !submission->forced && (submission->queued || submission->key)) {
-		r = record_begin(execution, begun, execution);
-		r = r < 0 ? record_refused(r, problem) : 0;
-	}
+	int r = admit(execution, submission, problem);
 	if (r < 0) {
 		execution_free(execution);
 		return r;
@@ -337,7 +351,7 @@ int execution_new(struct front *front, const struct submission *submission, stru
 
 void execution_submit(struct execution *execution)
 {
-	if (execution->recorded || !(execution->queued || execution->key)) {
+	if (execution->state == EXECUTION_NEW) {
 		enter_queue(execution);
 	}
 }
@@ -359,8 +373,10 @@ const char *execution_tenant(const struct execution *execution)
 
 void execution_pause(struct execution *execution, bool paused)
 {
-	if (execution->run && paused != execution->paused) {
-		execution->paused = paused;
+	enum execution_state state = paused ? EXECUTION_PAUSED : EXECUTION_RUNNING;
+
+	if (execution->run && execution->state != state) {
+		execution_enter(execution, state);
 		engine_pause(execution->run, paused);
 	}
 }
@@ -372,7 +388,7 @@ void execution_cancel(struct execution *execution)
 		problem_set(&execution->problem, PROBLEM_CANCELLED,
 			    "it was cancelled before it ran");
 		execution_fail(execution);
-	} else if (execution->state == EXECUTION_RUNNING && execution->run) {
+	} else if (execution->run) {
 		execution_pause(execution, false);
 		engine_cancel(execution->run);
 	}
@@ -382,11 +398,13 @@ void execution_cancel(struct execution *execution)
 const struct run_result *execution_result(const struct execution *execution,
 					  const struct problem **ret_problem)
 {
-	*ret_problem = execution->unrecorded ? &execution->excuse : &execution->problem;
-	return execution->failed || execution->unrecorded ? NULL : &execution->result;
+	bool excused = execution->state == EXECUTION_EXCUSED;
+
+	*ret_problem = excused ? &execution->excuse : &execution->problem;
+	return excused || execution_failed(execution) ? NULL : &execution->result;
 }
 
 bool execution_unfinished(const struct execution *execution)
 {
-	return execution->state != EXECUTION_WAITING || !execution->queued;
+	return execution->state != EXECUTION_WAITING || execution->kind != EXECUTION_QUEUED;
 }

@@ -9,8 +9,8 @@
 #ifndef BRIG_FRONT_EXECUTION_EXECUTION_H
 #define BRIG_FRONT_EXECUTION_EXECUTION_H
 
-#include "base/buf.h"
-#include "base/sha256.h"
+#include "base/bytes/buf.h"
+#include "base/bytes/sha256.h"
 #include "front/access/admission.h"
 #include "front/execution/output_log.h"
 #include "front/execution/run_result.h"

@@ -3,22 +3,40 @@
 #ifndef BRIG_FRONT_EXECUTION_EXECUTION_INTERNAL_H
 #define BRIG_FRONT_EXECUTION_EXECUTION_INTERNAL_H
 
-#include "base/sha256.h"
+#include "base/bytes/sha256.h"
+#include "base/invariant.h"
 #include "front/front_internal.h"
 
+/* Its life: execution_enter() is the only function that changes it. */
 enum execution_state {
-	EXECUTION_RECORDING, /* its record is sent to the ledger */
+	EXECUTION_NEW,
+	EXECUTION_RECORDING, /* its record is sent to the ledger, which has to confirm it */
 	EXECUTION_WAITING,   /* in the queue */
 	EXECUTION_STARTING,  /* its start is reported to the ledger */
 	EXECUTION_RUNNING,
-	EXECUTION_SAVING, /* its end is reported to the ledger */
+	EXECUTION_PAUSED,  /* it runs; the program has to wait, since a listener cannot take more */
+	EXECUTION_SAVING,  /* its end is reported to the ledger */
+	EXECUTION_UNSAVED, /* the ledger has no room for its end, and is tried again */
+	EXECUTION_EXCUSED, /* the same; listeners were notified that it ran, but not how it ended */
 	EXECUTION_ENDED,
+	EXECUTION_STATES
+};
+
+/* The effect of a client that leaves. */
+enum execution_kind {
+	EXECUTION_ATTACHED,  /* it ends with its last listener */
+	EXECUTION_RESUMABLE, /* a reader that leaves may come back for a while */
+	/* acknowledged before it runs: it goes on without listeners, and after a crash */
+	EXECUTION_QUEUED,
 };
 
 struct execution {
 	struct front *front;
 	struct execution *next, *previous;
 	enum execution_state state;
+	enum execution_kind kind;
+	bool stream;    /* listeners want output as it comes */
+	bool cancelled; /* by a client, or because its caller is not allowed any more */
 	char id[27];
 	char tenant[TOKEN_NAME_MAX + 1];
 	char caller[TOKEN_NAME_MAX + 1];
@@ -32,8 +50,6 @@ struct execution {
 		*body_listener; /* the listener whose exchange counts the body's bytes; or NULL */
 	size_t body_size; /* these bytes; 0: they are counted elsewhere, such as queued ones */
 	size_t body_kept; /* the client has left: these bytes are counted for the execution */
-	bool queued, recorded, stream, attached_stream, cancelled, failed, paused;
-	bool unrecorded; /* listeners were notified that it ran, but not how it ended */
 	struct ticket ticket;
 	struct engine_run *run;
 	struct loop_timer timer;
@@ -56,9 +72,24 @@ struct execution {
 	/* The record for the ledger: a result, or a failure. */
 	struct run_result result;
 	struct buf failure;
-	struct problem problem; /* of a failure */
-	struct problem excuse;  /* while `unrecorded` */
+	struct problem problem; /* of a failure; of no kind: there is a result, or no end yet */
+	struct problem excuse;  /* in EXECUTION_EXCUSED */
 };
+
+/* Is it in one of these states (STATE_BIT)? */
+static inline bool execution_in(const struct execution *execution, uint32_t states)
+{
+	return (STATE_BIT(execution->state) & states) != 0;
+}
+
+void execution_enter(struct execution *execution, enum execution_state state);
+/* The ledger has a record of it, which must get an end. */
+bool execution_recorded(const struct execution *execution);
+/* It did not run, or not to its end. */
+static inline bool execution_failed(const struct execution *execution)
+{
+	return execution->problem.kind != PROBLEM_NONE;
+}
 
 void execution_free(struct execution *execution);
 /*
@@ -81,7 +112,7 @@ void execution_notify_end(struct execution *execution);
 void execution_notified(struct execution *execution);
 /* Removes the listener from its execution. */
 void listener_unlink(struct execution_listener *listener);
-/* It did not run, or not to its end: execution->problem has the reason. */
+/* Ends it: execution->problem has the reason. */
 void execution_fail(struct execution *execution);
 /* Records the end, then notifies listeners; the execution is freed afterwards, now or later. */
 void execution_save(struct execution *execution);

@@ -143,10 +143,13 @@ void execution_unlisten(struct execution_listener *listener)
 	}
 	execution_pause(execution, false);
 	/* With a key the caller will repeat the request, and wants the answer of this very run. */
-	if (execution->queued || execution->key) {
+	if (execution->kind == EXECUTION_QUEUED || execution->key) {
 		return;
 	}
-	if (execution->attached_stream && execution->state <= EXECUTION_RUNNING) {
+	bool over = execution_in(execution,
+				 STATE_BIT(EXECUTION_SAVING) | STATE_BIT(EXECUTION_UNSAVED) |
+					 STATE_BIT(EXECUTION_EXCUSED) | STATE_BIT(EXECUTION_ENDED));
+	if (execution->kind == EXECUTION_RESUMABLE && !over) {
 		loop_timer_set(execution->front->loop, &execution->timer,
 			       clock_now_ns() + execution->front->resume_ns);
 	} else {

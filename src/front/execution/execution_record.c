@@ -9,7 +9,6 @@
 
 #include "base/cleanup.h"
 #include "base/id.h"
-#include "base/json/json_bounded.h"
 #include "base/json/json_out.h"
 
 #define ID_SIZE 26
@@ -62,19 +61,12 @@ int record_begin(struct execution *execution, ledger_done *done, void *user)
 		.policy = call->run.policy ? call->run.policy : "default",
 		.code_sha256 = execution->code_sha256,
 		.request = execution->request,
-		.queued = execution->queued || execution->key,
+		.queued = execution->kind == EXECUTION_QUEUED || execution->key,
 		.key = execution->key,
 		.digest = execution->key ? execution->digest : NULL,
 	};
 	int r = ledger_begin(execution->front->ledger, &record, done, user);
 
-	/*
-	 * Without waiting for the answer it is taken as recorded; the record of its end comes after
-	 * it.
-	 */
-	if (r == 0 && user != execution) {
-		execution->recorded = true;
-	}
 	block_unref(execution->request);
 	execution->request = NULL;
 	return r;
@@ -117,7 +109,6 @@ void record_result(struct execution *execution, struct block *block)
 	    result->outcome.json_size < at + ID_SIZE || memcmp(json, begin, at) != 0 ||
 	    memcmp(json + at, execution->id, ID_SIZE) != 0) {
 		problem_set(&execution->problem, PROBLEM_INTERNAL, "the result cannot be read");
-		execution->failed = true;
 		return;
 	}
 	result->block = block_ref(block);
@@ -143,21 +134,6 @@ void record_failure(struct execution *execution)
 	run_result_done(&execution->result);
 	buf_done(&execution->failure);
 	record_problem_write(execution->id, &execution->problem, &execution->failure);
-}
-
-json_t *record_skeleton(const struct run_result *result)
-{
-	/* Written by the front itself, and short. */
-	static const struct json_bounds bounds = { .depth = 16,
-						   .values = 65536,
-						   .allow_nul = true };
-	struct buf text = { 0 };
-
-	outcome_skeleton(&result->outcome, run_result_json(result), &text);
-	json_t *skeleton =
-		text.failed ? NULL : json_bounded_load(text.data, text.size, &bounds, NULL);
-	buf_done(&text);
-	return skeleton;
 }
 
 bool record_problem(json_t *result, struct problem *ret)

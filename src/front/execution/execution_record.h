@@ -7,7 +7,6 @@
 #include "ledger/ledger.h"
 
 void record_digests(struct execution *execution, const struct submission *submission);
-/* If `user` is the execution, it waits for the answer and is not recorded before. */
 int record_begin(struct execution *execution, ledger_done *done, void *user);
 /* Why a call to the ledger could not be sent: an error of the caller, or no room now. */
 int record_refused(int r, struct problem *problem);
@@ -21,8 +20,6 @@ void record_result(struct execution *execution, struct block *block);
 /* A failure as the ledger stores it: {"id","status","error":{the problem}}. */
 void record_problem_write(const char *id, const struct problem *problem, struct buf *out);
 void record_failure(struct execution *execution);
-/* A result without its long parts, for reading; NULL: no memory. */
-json_t *record_skeleton(const struct run_result *result);
 /* The problem in such a record; false: it is a real result. */
 bool record_problem(json_t *result, struct problem *ret);
 /* Upper bounds of the buckets in counts.run_seconds_bucket. */

@@ -26,8 +26,7 @@
 /* The ledger has it, or never will: all listeners are notified, and the execution ends. */
 static void finish(struct execution *execution)
 {
-	execution->state = EXECUTION_ENDED;
-	execution->unrecorded = false;
+	execution_enter(execution, EXECUTION_ENDED);
 	execution_notify_end(execution);
 }
 
@@ -50,13 +49,14 @@ static const char not_recorded[] = "it ran, but its end could not be recorded";
 static void unrecorded(struct execution *execution)
 {
 	problem_set(&execution->problem, PROBLEM_LEDGER_UNAVAILABLE, "%s", not_recorded);
-	execution->failed = true;
 }
 
 /* Only for clients that are notified now: the record itself does not change. */
 static void notify_unrecorded(struct execution *execution)
 {
-	execution->unrecorded = true;
+	if (execution->state != EXECUTION_EXCUSED) {
+		execution_enter(execution, EXECUTION_EXCUSED);
+	}
 	problem_set(&execution->excuse, PROBLEM_LEDGER_UNAVAILABLE, "%s", not_recorded);
 	problem_remedy(&execution->excuse,
 		       "recording it will be tried again: GET /v1/executions/%s", execution->id);
@@ -88,7 +88,6 @@ static void keep_fact_only(struct execution *execution)
 		       kept_bytes(execution));
 	problem_set(&execution->problem, PROBLEM_LEDGER_UNAVAILABLE,
 		    "it ran, but its result could not be held until it could be recorded");
-	execution->failed = true;
 	record_failure(execution);
 }
 
@@ -105,6 +104,7 @@ static void keep(struct execution *execution, const struct brig_error *error)
 	execution->save_wait_ns = TRY_NS;
 	front->unsaved++;
 	front->unsaved_bytes += kept_bytes(execution);
+	execution_enter(execution, EXECUTION_UNSAVED);
 }
 
 static void saved(void *user, const struct brig_error *error, const char *data, size_t size);
@@ -139,7 +139,7 @@ static bool save_later(struct execution *execution, const struct brig_error *err
 	if (error->code != BRIG_E_SYSTEM || front->draining) {
 		return false;
 	}
-	if (!execution->save_since_ns) {
+	if (execution->state == EXECUTION_SAVING) {
 		keep(execution, error);
 	} else if (now - execution->save_since_ns > CLIENT_WAIT_NS) {
 		notify_unrecorded(execution);
@@ -162,7 +162,7 @@ static void settle(struct execution *execution, const struct brig_error *error)
 		role_log_often(ROLE_ERROR, "ledger.ended", error->message, "id=%s why=%s",
 			       execution->id, error->message);
 		unrecorded(execution);
-	} else if (execution->save_since_ns) {
+	} else if (execution->state != EXECUTION_SAVING) {
 		role_log_often(
 			ROLE_NOTICE, "ledger.ended-late", "", "id=%s after_ms=%llu", execution->id,
 			(unsigned long long)((clock_now_ns() - execution->save_since_ns) / MS));
@@ -183,12 +183,14 @@ static void saved(void *user, const struct brig_error *error, const char *data, 
 
 void execution_save(struct execution *execution)
 {
-	execution->state = EXECUTION_SAVING;
+	bool recorded = execution_recorded(execution);
+
+	execution_enter(execution, EXECUTION_SAVING);
 	loop_timer_clear(&execution->timer);
-	if (execution->failed) {
+	if (execution_failed(execution)) {
 		record_failure(execution);
 	}
-	if (!execution->recorded) {
+	if (!recorded) {
 		finish(execution);
 	} else {
 		try_again(execution);

@@ -54,7 +54,7 @@ void executions_close(struct front *front)
 	/* The end of one may free others: execution_free() moves close_next on. */
 	for (struct execution *e = front->executions; e; e = front->close_next) {
 		front->close_next = e->next;
-		if (e->state == EXECUTION_WAITING && !e->queued) {
+		if (e->state == EXECUTION_WAITING && e->kind != EXECUTION_QUEUED) {
 			problem_set(&e->problem, PROBLEM_UNAVAILABLE,
 				    "the service is shutting down");
 			e->problem.retry_s = 2;

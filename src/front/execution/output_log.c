@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
-#include "base/utf8.h"
+#include "base/bytes/buf.h"
+#include "base/bytes/utf8.h"
 
 /* Bytes of one stream, up to the next byte of the other one. */
 struct segment {

@@ -3,8 +3,8 @@
 #ifndef BRIG_FRONT_EXECUTION_RUN_RESULT_H
 #define BRIG_FRONT_EXECUTION_RUN_RESULT_H
 
+#include "base/bytes/rope.h"
 #include "base/outcome.h"
-#include "base/rope.h"
 
 struct run_result {
 	struct block *block; /* a reference; NULL: there is none */

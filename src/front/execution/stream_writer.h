@@ -6,7 +6,7 @@
 #ifndef BRIG_FRONT_EXECUTION_STREAM_WRITER_H
 #define BRIG_FRONT_EXECUTION_STREAM_WRITER_H
 
-#include "base/rope.h"
+#include "base/bytes/rope.h"
 #include "front/execution/turns.h"
 #include "http/http.h"
 

@@ -11,14 +11,14 @@
 
 #include "base/cleanup.h"
 #include "base/json/json_out.h"
-#include "front/execution/events.h"
+#include "front/execution/event_stream.h"
 #include "front/execution/stream_writer.h"
 #include "front/request/upload.h"
 
 #define BATCH_MAX 1000
 
 struct batch_item {
-	struct batch_item *next;
+	struct list_node node;
 	struct batch *batch;
 	struct execution_listener listener;
 	size_t number;
@@ -31,7 +31,7 @@ struct batch {
 	size_t width, count, next, ended, failed;
 	unsigned window, under_way;
 	bool events, filling, over;
-	struct batch_item *items; /* owned: those in progress */
+	struct list items; /* owned: those in progress */
 	struct stream_writer writer;
 };
 
@@ -103,12 +103,7 @@ static void item_ended(void *user, struct execution *execution)
 	const struct problem *problem;
 	const struct run_result *result = execution_result(execution, &problem);
 
-	for (struct batch_item **at = &batch->items; *at; at = &(*at)->next) {
-		if (*at == item) {
-			*at = item->next;
-			break;
-		}
-	}
+	list_remove(&batch->items, &item->node);
 	batch->under_way--;
 	put_item(batch, item->number, result, problem);
 	free(item);
@@ -119,23 +114,27 @@ static void item_ended(void *user, struct execution *execution)
 static int make_execution_request(struct batch *batch, size_t program, json_t *input,
 				  struct execution_request **ret, struct problem *problem)
 {
+	_cleanup_(execution_request_freep)
+	struct execution_request *made = NULL;
 	char where[48];
 
 	snprintf(where, sizeof(where), "programs[%zu]", program);
 	int r = execution_request_read(EXECUTION_REQUEST_RUN,
 				       json_array_get(batch->programs, program), batch->body.longs,
-				       where, ret, problem);
-	if (r == 0 && input) {
-		r = execution_request_overlay(*ret, input, "inputs", problem);
-	}
-	if (r == 0) {
-		r = front_permit(batch->request->front, &batch->request->caller, *ret, problem);
-	}
+				       where, &made, problem);
 	if (r < 0) {
-		execution_request_free(*ret);
-		*ret = NULL;
+		return r;
 	}
-	return r;
+	r = input ? execution_request_overlay(made, input, "inputs", problem) : 0;
+	if (r < 0) {
+		return r;
+	}
+	r = front_permit(batch->request->front, &batch->request->caller, made, problem);
+	if (r < 0) {
+		return r;
+	}
+	*ret = TAKE_PTR(made);
+	return 0;
 }
 
 /* 1: not now, but when another item has ended. */
@@ -168,8 +167,7 @@ static int begin_item(struct batch *batch, size_t number)
 	item->batch = batch;
 	item->number = number;
 	item->listener = (struct execution_listener){ .ended = item_ended, .user = item };
-	item->next = batch->items;
-	batch->items = item;
+	list_prepend(&batch->items, &item->node);
 	batch->under_way++;
 	execution_listen(execution, &item->listener);
 	execution_submit(execution);
@@ -228,11 +226,10 @@ static void drained(void *user)
 static void closed(struct request *request)
 {
 	struct batch *batch = request->state;
+	struct batch_item *item;
 
-	while (batch->items) {
-		struct batch_item *item = batch->items;
-
-		batch->items = item->next;
+	while ((item = LIST_FIRST(&batch->items, struct batch_item, node))) {
+		list_remove(&batch->items, &item->node);
 		execution_unlisten(&item->listener);
 		free(item);
 	}
@@ -267,15 +264,17 @@ static int read_batch(struct batch *batch, struct problem *problem)
 
 static int check_program(struct batch *batch, size_t program, struct problem *problem)
 {
-	struct execution_request *execution_request = NULL;
-	int r = make_execution_request(batch, program, NULL, &execution_request, problem);
+	_cleanup_(execution_request_freep)
+	struct execution_request *made = NULL;
+	int r = make_execution_request(batch, program, NULL, &made, problem);
 
-	if (r == 0 && (execution_request->stream || execution_request->call.session)) {
-		r = problem_set(problem, PROBLEM_INVALID_REQUEST,
-				"programs[%zu]: no stream and no session in a batch", program);
+	if (r < 0) {
+		return r;
 	}
-	execution_request_free(execution_request);
-	return r;
+	return made->stream || made->call.session
+		       ? problem_set(problem, PROBLEM_INVALID_REQUEST,
+				     "programs[%zu]: no stream and no session in a batch", program)
+		       : 0;
 }
 
 /*
@@ -285,17 +284,38 @@ static int check_program(struct batch *batch, size_t program, struct problem *pr
 static int check_batch(struct batch *batch, struct problem *problem)
 {
 	char where[48];
-	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < json_array_size(batch->programs); i++) {
-		r = check_program(batch, i, problem);
+	for (size_t i = 0; i < json_array_size(batch->programs); i++) {
+		int r = check_program(batch, i, problem);
+		if (r < 0) {
+			return r;
+		}
 	}
-	for (size_t i = 0; r == 0 && i < json_array_size(batch->inputs); i++) {
+	for (size_t i = 0; i < json_array_size(batch->inputs); i++) {
 		snprintf(where, sizeof(where), "inputs[%zu]", i);
-		r = execution_request_check_input(json_array_get(batch->inputs, i),
-						  batch->body.longs, where, problem);
+		int r = execution_request_check_input(json_array_get(batch->inputs, i),
+						      batch->body.longs, where, problem);
+		if (r < 0) {
+			return r;
+		}
 	}
-	return r;
+	return 0;
+}
+
+static int take_batch(struct batch *batch, struct problem *problem)
+{
+	struct request *request = batch->request;
+
+	if (request_header(request, "Idempotency-Key")) {
+		return problem_set(problem, PROBLEM_INVALID_REQUEST,
+				   "Idempotency-Key: not for batches");
+	}
+	int r = body_read(request->exchange, &batch->body, problem);
+	if (r < 0) {
+		return r;
+	}
+	r = read_batch(batch, problem);
+	return r < 0 ? r : check_batch(batch, problem);
 }
 
 void handle_batch(struct request *request)
@@ -313,18 +333,7 @@ void handle_batch(struct request *request)
 	stream_writer_init(&batch->writer, &request->front->turns, request->exchange->budget, go_on,
 			   request);
 	request->closed = closed;
-	int r = 0;
-	if (request_header(request, "Idempotency-Key")) {
-		r = problem_set(&problem, PROBLEM_INVALID_REQUEST,
-				"Idempotency-Key: not for batches");
-	}
-	if (r == 0) {
-		r = body_read(request->exchange, &batch->body, &problem);
-	}
-	if (r == 0) {
-		r = read_batch(batch, &problem);
-	}
-	if (r < 0 || check_batch(batch, &problem) < 0) {
+	if (take_batch(batch, &problem) < 0) {
 		request_answer_problem(request, &problem);
 		return;
 	}

@@ -2,7 +2,7 @@
 /* GET /v1/executions/{}/events: the output of an execution, while it runs or afterwards. */
 #include <errno.h>
 
-#include "front/execution/events.h"
+#include "front/execution/event_stream.h"
 
 static void stored(struct request *request, const struct stored *found)
 {

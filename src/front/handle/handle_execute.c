@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "front/execution/events.h"
+#include "base/cleanup.h"
+#include "front/execution/event_stream.h"
 #include "front/request/execution_request_parts.h"
 #include "front/request/submission.h"
 
@@ -117,26 +118,39 @@ void handle_execute(struct request *request)
 	run(request, execution_request);
 }
 
+/* NULL: refused, and `problem` says why. */
+static struct execution_request *read_session_request(struct request *request,
+						      struct problem *problem)
+{
+	_cleanup_(execution_request_freep)
+	struct execution_request *made = NULL;
+
+	if (execution_request_from_body(EXECUTION_REQUEST_RUN, request->exchange, &made, problem) <
+	    0) {
+		return NULL;
+	}
+	if (made->call.session) {
+		problem_set(problem, PROBLEM_INVALID_REQUEST,
+			    "session: given twice, also in the path");
+		return NULL;
+	}
+	if (execution_request_in_session(made, request->args[0]) < 0) {
+		problem_set(problem, PROBLEM_MEMORY_LOW, "no memory for the request");
+		return NULL;
+	}
+	return TAKE_PTR(made);
+}
+
 void handle_session_execute(struct request *request)
 {
 	struct problem problem = { 0 };
-	struct execution_request *execution_request = NULL;
 
 	if (!request->args[0] || !session_id_is_valid(request->args[0])) {
 		request_refuse(request, PROBLEM_NOT_FOUND, "session not found");
 		return;
 	}
-	int r = execution_request_from_body(EXECUTION_REQUEST_RUN, request->exchange,
-					    &execution_request, &problem);
-	if (r == 0 && execution_request->call.session) {
-		r = problem_set(&problem, PROBLEM_INVALID_REQUEST,
-				"session: given twice, also in the path");
-	}
-	if (r == 0 && execution_request_in_session(execution_request, request->args[0]) < 0) {
-		r = problem_set(&problem, PROBLEM_MEMORY_LOW, "no memory for the request");
-	}
-	if (r < 0) {
-		execution_request_free(execution_request);
+	struct execution_request *execution_request = read_session_request(request, &problem);
+	if (!execution_request) {
 		request_answer_problem(request, &problem);
 		return;
 	}

@@ -10,7 +10,7 @@
 #include "front/access/ledger_query.h"
 #include "front/execution/execution_record.h"
 #include "front/execution/stored.h"
-#include "front/request/listing.h"
+#include "front/request/list_query.h"
 #include "front/request/submission.h"
 #include "role/log.h"
 
@@ -62,23 +62,29 @@ static void ignore_end(void *user, struct execution *execution)
 	(void)execution;
 }
 
+static int begin_queued(struct request *request, struct execution **ret, struct problem *problem)
+{
+	struct submission submission = { .queued = true };
+	int r = execution_request_from_body(EXECUTION_REQUEST_RUN, request->exchange,
+					    &submission.execution_request, problem);
+
+	if (r < 0) {
+		return r;
+	}
+	if (submission.execution_request->stream) {
+		execution_request_free(submission.execution_request);
+		return problem_set(problem, PROBLEM_INVALID_REQUEST,
+				   "stream: not here; GET the execution's /events");
+	}
+	return submission_begin(request, &submission, begun, ret, problem);
+}
+
 void handle_executions_post(struct request *request)
 {
 	struct problem problem = { 0 };
 	struct execution *execution = NULL;
-	struct submission submission = { .queued = true };
 
-	int r = execution_request_from_body(EXECUTION_REQUEST_RUN, request->exchange,
-					    &submission.execution_request, &problem);
-	if (r == 0 && submission.execution_request->stream) {
-		execution_request_free(submission.execution_request);
-		r = problem_set(&problem, PROBLEM_INVALID_REQUEST,
-				"stream: not here; GET the execution's /events");
-	}
-	if (r == 0) {
-		r = submission_begin(request, &submission, begun, &execution, &problem);
-	}
-	if (r < 0) {
+	if (begin_queued(request, &execution, &problem) < 0) {
 		request_answer_problem(request, &problem);
 		return;
 	}

@@ -4,9 +4,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/block.h"
+#include "base/bytes/block.h"
 #include "base/cleanup.h"
-#include "engine/engine_messages.h"
+#include "engine/remote/engine_messages.h"
 #include "front/request/execution_request_parts.h"
 #include "front/request/request.h"
 #include "front/request/upload.h"

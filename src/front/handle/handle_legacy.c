@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/base64.h"
+#include "base/bytes/base64.h"
 #include "base/cleanup.h"
 #include "base/json/json_out.h"
 #include "front/execution/execution_record.h"
@@ -270,11 +270,7 @@ static void write_files(struct json_out *json, struct rope *out, const struct ru
 
 	json_open(json, "output_files", '{');
 	while (outcome_file_next(&result->outcome, run_result_json(result), &at, &file)) {
-		struct buf head = { 0 };
-		buf_add(&head, file.head, file.head_size);
-		buf_addc(&head, '}');
-		json_t *facts = head.failed ? NULL : json_loadb(head.data, head.size, 0, NULL);
-		const char *path = json_string_value(json_object_get(facts, "path"));
+		_cleanup_free_ char *path = outcome_file_path(&file);
 		if (path && !write_text(json, path, file.base64, file.base64_size, &budget)) {
 			json_open(json, path, '{');
 			json_raw(json, "content_base64", "\"");
@@ -283,8 +279,6 @@ static void write_files(struct json_out *json, struct rope *out, const struct ru
 			buf_addc(&out->text, '"');
 			json_close(json, '}');
 		}
-		json_decref(facts);
-		buf_done(&head);
 	}
 	json_close(json, '}');
 }
@@ -324,10 +318,10 @@ static void ended(void *user, struct execution *execution)
 	const struct problem *problem;
 	const struct run_result *result = execution_result(execution, &problem);
 	struct problem unreadable = { .kind = PROBLEM_INTERNAL };
-	json_t *skeleton = result ? record_skeleton(result) : NULL;
+	json_t *skeleton = NULL;
 	struct rope answer = { 0 };
 
-	if (!skeleton) {
+	if (!result || outcome_parse(&result->outcome, run_result_json(result), &skeleton) < 0) {
 		refuse(request, result ? &unreadable : problem);
 		return;
 	}
@@ -347,36 +341,37 @@ static void no_key(struct request *request, const struct problem *problem, const
 	(void)request;
 }
 
+static int begin(struct request *request, struct execution **ret, struct problem *problem)
+{
+	struct legacy legacy = { 0 };
+	struct submission submission = { 0 };
+	_cleanup_(document_done)
+	struct document body = { 0 };
+
+	if (request_header(request, "Idempotency-Key")) {
+		return problem_set(problem, PROBLEM_INVALID_REQUEST,
+				   "Idempotency-Key: not supported by this API");
+	}
+	int r = body_read(request->exchange, &body, problem);
+	if (r < 0) {
+		return r;
+	}
+	r = fields_read(body.root, "", fields, ARRAY_SIZE(fields), &legacy, problem);
+	if (r < 0) {
+		return r;
+	}
+	json_auto_t *own = translate(&legacy);
+	r = execution_request_read(EXECUTION_REQUEST_RUN, own, body.longs, "",
+				   &submission.execution_request, problem);
+	return r < 0 ? r : submission_begin(request, &submission, no_key, ret, problem);
+}
+
 void handle_legacy(struct request *request)
 {
 	struct problem problem = { 0 };
-	struct legacy legacy = { 0 };
 	struct execution *execution = NULL;
-	struct submission submission = { 0 };
-	struct document body = { 0 };
-	int r = 0;
 
-	if (request_header(request, "Idempotency-Key")) {
-		r = problem_set(&problem, PROBLEM_INVALID_REQUEST,
-				"Idempotency-Key: not supported by this API");
-	}
-	if (r == 0) {
-		r = body_read(request->exchange, &body, &problem);
-	}
-	if (r == 0) {
-		r = fields_read(body.root, "", fields, ARRAY_SIZE(fields), &legacy, &problem);
-	}
-	if (r == 0) {
-		json_t *own = translate(&legacy);
-		r = execution_request_read(EXECUTION_REQUEST_RUN, own, body.longs, "",
-					   &submission.execution_request, &problem);
-		json_decref(own);
-	}
-	if (r == 0) {
-		r = submission_begin(request, &submission, no_key, &execution, &problem);
-	}
-	document_done(&body);
-	if (r < 0) {
+	if (begin(request, &execution, &problem) < 0) {
 		refuse(request, &problem);
 		return;
 	}

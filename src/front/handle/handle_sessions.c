@@ -5,7 +5,7 @@
 
 #include "front/access/ledger_query.h"
 #include "front/request/execution_request_parts.h"
-#include "front/request/listing.h"
+#include "front/request/list_query.h"
 
 static void opened(void *user, const char *data, size_t size)
 {

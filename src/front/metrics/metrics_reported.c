@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/id.h"
 #include "front/metrics/metrics.h"
 
 struct figure {
@@ -14,8 +15,9 @@ struct figure {
 	const char *name, *type, *help;
 };
 
-#define ENGINE "brig_engine_"
-#define LEDGER "brig_ledger_"
+#define ENGINE     "brig_engine_"
+#define LEDGER     "brig_ledger_"
+#define LABELS_MAX 32
 
 static const struct figure engine_figures[] = {
 	{ NULL, "processors", ENGINE "processors", "gauge", "Processors of the host." },
@@ -70,8 +72,28 @@ static void write_figures(struct buf *out, const struct figure *figures, size_t 
 	json_decref(root);
 }
 
+/* The engine has one number for each of its providers: their names are the only labels. */
+static void write_providers(struct buf *out, const char *data, size_t size)
+{
+	json_t *root = json_loadb(data, size, 0, NULL);
+	json_t *value;
+	const char *name;
+	unsigned count = 0;
+
+	metrics_family(out, ENGINE "provider_runs", "counter", "Runs ended, by provider.");
+	json_object_foreach(json_object_get(root, "providers"), name, value)
+	{
+		if (id_name_valid(name) && json_is_integer(value) && count++ < LABELS_MAX) {
+			buf_addf(out, ENGINE "provider_runs_total{provider=\"%s\"} %lld\n", name,
+				 (long long)json_integer_value(value));
+		}
+	}
+	json_decref(root);
+}
+
 void metrics_engine(struct buf *out, const char *data, size_t size)
 {
+	write_providers(out, data, size);
 	write_figures(out, engine_figures, ARRAY_SIZE(engine_figures), data, size);
 }
 

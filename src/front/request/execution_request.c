@@ -9,19 +9,20 @@
 
 #include "base/blank.h"
 #include "base/cleanup.h"
+#include "base/files/path.h"
 #include "base/id.h"
-#include "base/path.h"
 #include "front/request/execution_request_parts.h"
 #include "front/request/upload.h"
-#include "http/limits.h"
+#include "http/http_limits.h"
 
-#define MS_MAX UINT64_C(1000000000000)
+#define MS_MAX            UINT64_C(1000000000000)
+#define PROVIDER_NAME_MAX 15 /* as in a result */
 
 static int take_start(void *into, const struct field *field, json_t *value, const char *where,
 		      struct problem *problem)
 {
 	static const char *const words[] = { "auto", "cold", "warm" };
-	struct execution_request_fields *fields = into;
+	struct execution_request *request = into;
 
 	(void)field;
 	if (!json_is_string(value)) {
@@ -29,7 +30,7 @@ static int take_start(void *into, const struct field *field, json_t *value, cons
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
 		if (strcmp(json_string_value(value), words[i]) == 0) {
-			fields->start = (enum brig_start)i;
+			request->call.run.start = (enum brig_start)i;
 			return 0;
 		}
 	}
@@ -46,42 +47,46 @@ static int take_value(void *into, const struct field *field, json_t *value, cons
 	return 0;
 }
 
-#define AT(name) offsetof(struct execution_request_fields, name)
+#define AT(name)   offsetof(struct execution_request, name)
+#define RUN(name)  AT(call.run.name)
+#define PART(name) AT(parts.name)
 
 /* First the fields of runs and sessions, then those of runs only, then those of sessions only. */
 static const struct field table[] = {
-	{ "language", field_name, AT(language), 0, 64 },
-	{ "policy", field_name, AT(policy), 0, 64 },
-	{ "guard", field_name, AT(guard), 0, 16 },
+	{ "language", field_name, RUN(language), 0, 64 },
+	{ "policy", field_name, RUN(policy), 0, 64 },
+	{ "provider", field_name, RUN(provider), 0, PROVIDER_NAME_MAX },
+	{ "venv", field_name, RUN(venv), 0, 64 },
+	{ "guard", field_name, RUN(guard), 0, 16 },
 	{ "limits", execution_request_take_limits, 0, 0, 0 },
-	{ "clamp", field_flag, AT(clamp), 0, 0 },
-	{ "consent", field_flag, AT(consent), 0, 0 },
-	{ "mounts", field_array, AT(mounts), 0, ENGINE_MOUNTS_MAX },
-	{ "timeout_ms", execution_request_take_ms, AT(timeout_ns), 1, 0 },
-	{ "env", field_object, AT(env), 0, EXECUTION_REQUEST_ENV_MAX },
-	{ "files", field_array, AT(files), 0, EXECUTION_REQUEST_FILES_MAX },
-	{ "network", field_array, AT(network), 0, EXECUTION_REQUEST_HOSTS_MAX },
-	{ "code", take_value, AT(code), 0, 0 },
-	{ "args", field_array, AT(args), 0, EXECUTION_REQUEST_WORDS_MAX },
-	{ "stdin", take_value, AT(input), 0, 0 },
-	{ "stdin_base64", take_value, AT(input_base64), 0, 0 },
-	{ "out", field_array, AT(out), 0, PATH_GLOBS_MAX },
-	{ "want_value", field_flag, AT(want_value), 0, 0 },
-	{ "changes", field_flag, AT(changes), 0, 0 },
-	{ "check", field_flag, AT(check), 0, 0 },
+	{ "clamp", field_flag, RUN(clamp), 0, 0 },
+	{ "consent", field_flag, RUN(consent), 0, 0 },
+	{ "mounts", field_array, PART(mounts), 0, ENGINE_MOUNTS_MAX },
+	{ "timeout_ms", execution_request_take_ms, PART(timeout_ns), 1, 0 },
+	{ "env", field_object, PART(env), 0, EXECUTION_REQUEST_ENV_MAX },
+	{ "files", field_array, PART(files), 0, EXECUTION_REQUEST_FILES_MAX },
+	{ "network", field_array, PART(network), 0, EXECUTION_REQUEST_HOSTS_MAX },
+	{ "code", take_value, PART(code), 0, 0 },
+	{ "args", field_array, PART(args), 0, EXECUTION_REQUEST_WORDS_MAX },
+	{ "stdin", take_value, PART(input), 0, 0 },
+	{ "stdin_base64", take_value, PART(input_base64), 0, 0 },
+	{ "out", field_array, PART(out), 0, PATH_GLOBS_MAX },
+	{ "want_value", field_flag, RUN(want_value), 0, 0 },
+	{ "changes", field_flag, RUN(changes), 0, 0 },
+	{ "check", field_flag, RUN(check), 0, 0 },
 	{ "start", take_start, 0, 0, 0 },
-	{ "session", field_text, AT(session), 0, 64 },
+	{ "session", field_text, AT(call.session), 0, 64 },
 	{ "stream", field_flag, AT(stream), 0, 0 },
-	{ "idle_timeout_ms", field_ms, AT(idle_ns), 1, MS_MAX },
-	{ "lifetime_ms", field_ms, AT(life_ns), 1, MS_MAX },
+	{ "idle_timeout_ms", field_ms, AT(call.idle_ns), 1, MS_MAX },
+	{ "lifetime_ms", field_ms, AT(call.life_ns), 1, MS_MAX },
 };
 enum {
-	TABLE_SHARED = 11,
-	TABLE_RUN = 22,
+	TABLE_SHARED = 13,
+	TABLE_RUN = 24,
 };
 
 static int read_fields(enum execution_request_kind kind, json_t *root, const char *where,
-		       struct execution_request_fields *ret, struct problem *problem)
+		       struct execution_request *ret, struct problem *problem)
 {
 	struct field session[TABLE_SHARED + 2];
 
@@ -93,9 +98,9 @@ static int read_fields(enum execution_request_kind kind, json_t *root, const cha
 	return fields_read(root, where, session, ARRAY_SIZE(session), ret, problem);
 }
 
-static int put_code(struct execution_request *request, json_t *code, const char *where,
-		    struct problem *problem)
+static int put_code(struct execution_request *request, const char *where, struct problem *problem)
 {
+	json_t *code = request->parts.code;
 	struct brig_request *run = &request->call.run;
 	char full[160];
 
@@ -106,29 +111,39 @@ static int put_code(struct execution_request *request, json_t *code, const char 
 		    : 0;
 }
 
-static int check_code(const struct execution_request *request,
-		      const struct execution_request_fields *fields, struct problem *problem)
+static int check_code(const struct execution_request *request, struct problem *problem)
 {
-	if (!fields->code || text_is_blank(request->call.run.code, request->call.run.code_size)) {
+	bool given = request->parts.code != NULL;
+
+	if (!given || text_is_blank(request->call.run.code, request->call.run.code_size)) {
 		problem_set(problem, PROBLEM_INVALID_REQUEST,
-			    fields->code ? "code: is empty" : "code: is missing");
+			    given ? "code: is empty" : "code: is missing");
 		problem_remedy(problem, "send the program's source text as \"code\"");
 		return -EINVAL;
 	}
 	return 0;
 }
 
-static int check_fields(const struct execution_request_fields *fields, struct problem *problem)
+static int check_input(const struct execution_request *request, struct problem *problem)
 {
-	if (fields->timeout_ns && fields->limits.wall_ns) {
+	return request->parts.input && request->parts.input_base64
+		       ? problem_set(problem, PROBLEM_INVALID_REQUEST,
+				     "stdin: given twice, also as stdin_base64")
+		       : 0;
+}
+
+static int check_fields(const struct execution_request *request, struct problem *problem)
+{
+	const struct engine_call *call = &request->call;
+
+	if (request->parts.timeout_ns && call->run.limits.wall_ns) {
 		return problem_set(problem, PROBLEM_INVALID_REQUEST,
 				   "timeout_ms: given twice, also as limits.wall_ms");
 	}
-	if (fields->input && fields->input_base64) {
-		return problem_set(problem, PROBLEM_INVALID_REQUEST,
-				   "stdin: given twice, also as stdin_base64");
+	if (check_input(request, problem) < 0) {
+		return -EINVAL;
 	}
-	if (fields->session && !session_id_is_valid(fields->session)) {
+	if (call->session && !session_id_is_valid(call->session)) {
 		return problem_set(problem, PROBLEM_INVALID_REQUEST, "session: not a session's id");
 	}
 	return 0;
@@ -142,43 +157,55 @@ bool session_id_is_valid(const char *id)
 	return length > 0 && length <= 64 && id[length] == '\0';
 }
 
-static void put_fields(struct execution_request *request,
-		       const struct execution_request_fields *fields)
+/* The fields that are not given. */
+static void complete(struct execution_request *request)
 {
-	struct engine_call *call = &request->call;
+	struct brig_request *run = &request->call.run;
 
-	call->op = ENGINE_EXECUTE;
-	call->session = fields->session;
-	call->idle_ns = fields->idle_ns;
-	call->life_ns = fields->life_ns;
-	call->run = (struct brig_request){
-		.size = sizeof(call->run),
-		/* In a session, the session's own language applies. */
-		.language = fields->language  ? fields->language
-			    : fields->session ? NULL
-					      : "python",
-		.policy = fields->policy,
-		.guard = fields->guard,
-		.check = fields->check,
-		.limits = fields->limits,
-		.clamp = fields->clamp,
-		.consent = fields->consent,
-		.want_value = fields->want_value,
-		.changes = fields->changes,
-		.start = fields->start,
-	};
-	if (fields->timeout_ns) {
-		call->run.limits.wall_ns = fields->timeout_ns;
+	request->language_given = run->language != NULL;
+	/* In a session, the session's own language applies. */
+	if (!run->language && !request->call.session) {
+		run->language = "python";
 	}
-	request->stream = fields->stream;
-	request->language_given = fields->language != NULL;
+	if (request->parts.timeout_ns) {
+		run->limits.wall_ns = request->parts.timeout_ns;
+	}
+	request->call.block = json_longs_block(request->longs);
+}
+
+static int read_into(struct execution_request *request, enum execution_request_kind kind,
+		     const char *where, struct problem *problem)
+{
+	request->call.op = ENGINE_EXECUTE;
+	request->call.run.size = sizeof(request->call.run);
+	request->call.run.want_value = true;
+	int r = read_fields(kind, request->root, where, request, problem);
+
+	if (r < 0) {
+		return r;
+	}
+	r = put_code(request, where, problem);
+	if (r < 0) {
+		return r;
+	}
+	if (kind == EXECUTION_REQUEST_RUN) {
+		r = check_code(request, problem);
+	}
+	if (r < 0) {
+		return r;
+	}
+	r = check_fields(request, problem);
+	if (r < 0) {
+		return r;
+	}
+	complete(request);
+	return execution_request_put_parts(request, where, problem);
 }
 
 int execution_request_read(enum execution_request_kind kind, json_t *root, struct json_longs *longs,
 			   const char *where, struct execution_request **ret,
 			   struct problem *problem)
 {
-	struct execution_request_fields fields = { .want_value = true };
 	struct execution_request *request = calloc(1, sizeof(*request));
 
 	if (!request) {
@@ -186,21 +213,7 @@ int execution_request_read(enum execution_request_kind kind, json_t *root, struc
 	}
 	request->root = json_incref(root);
 	request->longs = json_longs_ref(longs);
-	int r = read_fields(kind, root, where, &fields, problem);
-	if (r == 0) {
-		put_fields(request, &fields);
-		request->call.block = json_longs_block(longs);
-		r = put_code(request, fields.code, where, problem);
-	}
-	if (r == 0 && kind == EXECUTION_REQUEST_RUN) {
-		r = check_code(request, &fields, problem);
-	}
-	if (r == 0) {
-		r = check_fields(&fields, problem);
-	}
-	if (r == 0) {
-		r = execution_request_put_parts(request, &fields, where, problem);
-	}
+	int r = read_into(request, kind, where, problem);
 	if (r < 0) {
 		execution_request_free(request);
 		return r;
@@ -240,19 +253,20 @@ int execution_request_overlay(struct execution_request *request, json_t *input, 
 			      struct problem *problem)
 {
 	static const struct field inputs[] = {
-		{ "env", field_object, AT(env), 0, EXECUTION_REQUEST_ENV_MAX },
-		{ "files", field_array, AT(files), 0, EXECUTION_REQUEST_FILES_MAX },
-		{ "args", field_array, AT(args), 0, EXECUTION_REQUEST_WORDS_MAX },
-		{ "stdin", take_value, AT(input), 0, 0 },
-		{ "stdin_base64", take_value, AT(input_base64), 0, 0 },
+		{ "env", field_object, PART(env), 0, EXECUTION_REQUEST_ENV_MAX },
+		{ "files", field_array, PART(files), 0, EXECUTION_REQUEST_FILES_MAX },
+		{ "args", field_array, PART(args), 0, EXECUTION_REQUEST_WORDS_MAX },
+		{ "stdin", take_value, PART(input), 0, 0 },
+		{ "stdin_base64", take_value, PART(input_base64), 0, 0 },
 	};
-	struct execution_request_fields fields = { 0 };
-	int r = fields_read(input, where, inputs, ARRAY_SIZE(inputs), &fields, problem);
 
-	if (r == 0) {
-		r = check_fields(&fields, problem);
+	request->parts = (struct execution_request_parts){ 0 };
+	int r = fields_read(input, where, inputs, ARRAY_SIZE(inputs), request, problem);
+	if (r < 0) {
+		return r;
 	}
-	return r < 0 ? r : execution_request_put_parts(request, &fields, where, problem);
+	r = check_input(request, problem);
+	return r < 0 ? r : execution_request_put_parts(request, where, problem);
 }
 
 int execution_request_check_input(json_t *input, struct json_longs *longs, const char *where,
@@ -283,6 +297,7 @@ size_t execution_request_weight(const struct execution_request *request)
 
 int execution_request_copy(const struct engine_call *call, struct execution_request **ret)
 {
+	_cleanup_(execution_request_freep)
 	struct execution_request *request = calloc(1, sizeof(*request));
 	size_t size = 0;
 
@@ -290,16 +305,16 @@ int execution_request_copy(const struct engine_call *call, struct execution_requ
 		return -ENOMEM;
 	}
 	int r = engine_pack(call, &request->block, &size);
-	if (r == 0) {
-		r = engine_unpack(request->block, size, call->block, &request->unpacked);
-	}
 	if (r < 0) {
-		execution_request_free(request);
+		return r;
+	}
+	r = engine_unpack(request->block, size, call->block, &request->unpacked);
+	if (r < 0) {
 		return r;
 	}
 	request->call = request->unpacked.call;
 	request->shared = call->block ? block_ref(call->block) : NULL;
-	*ret = request;
+	*ret = TAKE_PTR(request);
 	return 0;
 }
 

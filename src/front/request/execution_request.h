@@ -8,7 +8,7 @@
 #include "base/strlist.h"
 #include "engine/engine.h"
 #include "engine/engine_pack.h"
-#include "front/request/fields.h"
+#include "front/request/json_fields.h"
 
 #define EXECUTION_REQUEST_FILES_MAX 1000
 #define EXECUTION_REQUEST_WORDS_MAX 1000 /* of args */
@@ -22,18 +22,26 @@ enum execution_request_kind {
 	EXECUTION_REQUEST_CHECK,   /* a run that is only checked: code may be missing */
 };
 
+/* Values of the JSON that the table of fields leaves to be read by themselves; NULL: not given. */
+struct execution_request_parts {
+	json_t *env, *files, *args, *out, *network, *mounts;
+	json_t *code, *input, *input_base64; /* long ones: field_long() */
+	uint64_t timeout_ns;                 /* the older name of limits.wall_ms */
+};
+
 struct execution_request {
 	struct engine_call call; /* its pointers refer to the members below */
 	bool stream;             /* requested in the body */
 	bool language_given;
 
-	json_t *root;             /* owned: most strings are in it... */
-	struct json_longs *longs; /* ...a reference: the long ones are here; or NULL */
-	const char *code_sha256;  /* of the code, if it was computed while it arrived; or NULL */
-	char *session;            /* owned */
-	char *proof;              /* owned: the token that proves a person's consent */
-	char *block;              /* owned: for a copied call */
-	struct block *shared;     /* a reference: holds its long values; or NULL */
+	struct execution_request_parts parts; /* valid while it is read */
+	json_t *root;                         /* owned: most strings are in it... */
+	struct json_longs *longs;             /* ...a reference: the long ones are here; or NULL */
+	const char *code_sha256; /* of the code, if it was computed while it arrived; or NULL */
+	char *session;           /* owned */
+	char *proof;             /* owned: the token that proves a person's consent */
+	char *block;             /* owned: for a copied call */
+	struct block *shared;    /* a reference: holds its long values; or NULL */
 	struct engine_unpacked unpacked;
 	struct strlist env;
 	const char **args; /* owned arrays of borrowed strings */
@@ -72,6 +80,10 @@ size_t execution_request_weight(const struct execution_request *request);
 /* Makes it a run in that session, with the session's language if none was given. 0 or -ENOMEM. */
 int execution_request_in_session(struct execution_request *request, const char *id);
 void execution_request_free(struct execution_request *request);
+static inline void execution_request_freep(struct execution_request **request)
+{
+	execution_request_free(*request);
+}
 /* Frees the proof that front_permit() has put into a request on the stack. */
 void execution_request_forget_proof(struct execution_request *request);
 

@@ -88,5 +88,5 @@ int execution_request_take_limits(void *into, const struct field *field, json_t 
 	(void)field;
 	limit_fields(execution_request_take_ms, asked_count, fields);
 	return fields_read(value, where, fields, LIMITS_COUNT,
-			   &((struct execution_request_fields *)into)->limits, problem);
+			   &((struct execution_request *)into)->call.run.limits, problem);
 }

@@ -9,8 +9,8 @@
 #include <strings.h>
 
 #include "base/cleanup.h"
-#include "base/path.h"
-#include "http/limits.h"
+#include "base/files/path.h"
+#include "http/http_limits.h"
 
 #define ENV_NAME_MAX 128
 
@@ -104,10 +104,11 @@ static int take_base64(struct execution_request *request, json_t *value, const c
 	blob->next = request->blobs;
 	request->blobs = blob;
 	int r = field_base64(value, where, &blob->data, ret_size, problem);
-	if (r == 0) {
-		*ret = blob->data;
+	if (r < 0) {
+		return r;
 	}
-	return r;
+	*ret = blob->data;
+	return 0;
 }
 
 /* Names of devices on other systems, where results may be unpacked. */
@@ -304,54 +305,73 @@ static int put_mounts(struct execution_request *request, json_t *array, const ch
 	return 0;
 }
 
-static int put_input(struct execution_request *request,
-		     const struct execution_request_fields *fields, const char *where,
-		     struct problem *problem)
+static int put_input(struct execution_request *request, const char *where, struct problem *problem)
 {
+	const struct execution_request_parts *parts = &request->parts;
 	struct brig_request *run = &request->call.run;
 	char full[160];
 
-	if (fields->input) {
+	if (parts->input) {
 		const char *text = NULL;
 		name_of(full, where, "stdin");
-		int r = field_long(request->longs, fields->input, full, LIMIT_STDIN, &text,
+		int r = field_long(request->longs, parts->input, full, LIMIT_STDIN, &text,
 				   &run->stdin_size, problem);
 		run->stdin_data = text;
 		return r;
 	}
-	if (!fields->input_base64) {
+	if (!parts->input_base64) {
 		return 0;
 	}
 	name_of(full, where, "stdin_base64");
-	return take_base64(request, fields->input_base64, full, &run->stdin_data, &run->stdin_size,
+	return take_base64(request, parts->input_base64, full, &run->stdin_data, &run->stdin_size,
 			   problem);
 }
 
-int execution_request_put_parts(struct execution_request *request,
-				const struct execution_request_fields *fields, const char *where,
+static int put_lists(struct execution_request *request, const char *where, struct problem *problem)
+{
+	const struct execution_request_parts *parts = &request->parts;
+	const struct {
+		json_t *array;
+		const char *key;
+		const char ***list;
+	} lists[] = {
+		{ parts->args, "args", &request->args },
+		{ parts->out, "out", &request->out },
+		{ parts->network, "network", &request->network },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+		int r = put_words(lists[i].array, where, lists[i].key, lists[i].list, problem);
+		if (r < 0) {
+			return r;
+		}
+	}
+	return 0;
+}
+
+int execution_request_put_parts(struct execution_request *request, const char *where,
 				struct problem *problem)
 {
-	int r = put_words(fields->args, where, "args", &request->args, problem);
+	const struct execution_request_parts *parts = &request->parts;
+	int r = put_lists(request, where, problem);
 
-	if (r == 0) {
-		r = put_words(fields->out, where, "out", &request->out, problem);
-	}
-	if (r == 0) {
-		r = put_words(fields->network, where, "network", &request->network, problem);
-	}
+	/* After a failure too: a list that was replaced is gone. */
 	request->call.run.args = request->args;
 	request->call.run.network = request->network;
 	request->call.run.out = request->out;
-	if (r == 0) {
-		r = put_env(request, fields->env, where, problem);
+	if (r < 0) {
+		return r;
 	}
-	if (r == 0) {
-		r = put_files(request, fields->files, where, problem);
+	r = put_env(request, parts->env, where, problem);
+	if (r < 0) {
+		return r;
 	}
-	if (r == 0) {
-		r = put_mounts(request, fields->mounts, where, problem);
+	r = put_files(request, parts->files, where, problem);
+	if (r < 0) {
+		return r;
 	}
-	return r < 0 ? r : put_input(request, fields, where, problem);
+	r = put_mounts(request, parts->mounts, where, problem);
+	return r < 0 ? r : put_input(request, where, problem);
 }
 
 void execution_request_free_parts(struct execution_request *request)

@@ -5,17 +5,6 @@
 
 #include "front/request/execution_request.h"
 
-/* Filled by the table of fields. */
-struct execution_request_fields {
-	const char *language, *policy, *guard, *session;
-	json_t *env, *files, *args, *out, *network, *mounts;
-	json_t *code, *input, *input_base64; /* long ones: field_long() */
-	struct brig_limits limits;
-	uint64_t timeout_ns, idle_ns, life_ns;
-	bool want_value, changes, stream, check, clamp, consent;
-	enum brig_start start;
-};
-
 struct execution_request_blob {
 	struct execution_request_blob *next;
 	void *data;
@@ -28,9 +17,8 @@ int execution_request_take_ms(void *into, const struct field *field, json_t *val
 			      const char *where, struct problem *problem);
 
 bool session_id_is_valid(const char *id);
-/* Only fields that are given are set; the others stay. */
-int execution_request_put_parts(struct execution_request *request,
-				const struct execution_request_fields *fields, const char *where,
+/* Reads request->parts. Only fields that are given are set; the others stay. */
+int execution_request_put_parts(struct execution_request *request, const char *where,
 				struct problem *problem);
 void execution_request_free_parts(struct execution_request *request);
 #endif

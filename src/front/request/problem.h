@@ -8,7 +8,7 @@
 
 #include <brig/brig.h>
 
-#include "base/buf.h"
+#include "base/bytes/buf.h"
 
 enum problem_kind {
 	PROBLEM_NONE = 0,

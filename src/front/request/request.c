@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Requests: from the HTTP exchange to a handler, and from there to an answer. */
+/* Requests: from a handler to an answer. request_begin.c is the way to the handler. */
 #include "front/request/request.h"
 
 #include <errno.h>
@@ -37,10 +37,7 @@ void request_free(struct request *request)
 		engine_forget(request->run);
 	}
 	execution_unlisten(&request->listener);
-	*(request->previous ? &request->previous->next : &front->requests) = request->next;
-	if (request->next) {
-		request->next->previous = request->previous;
-	}
+	list_remove(&front->requests, &request->node);
 	for (size_t i = 0; i < ROUTE_ARGS; i++) {
 		free(request->args[i]);
 	}
@@ -255,7 +252,7 @@ static bool is_revoked(const struct request *request)
 /* The end of one may free others: start from the beginning each time. */
 static struct request *find_revoked(const struct front *front)
 {
-	for (struct request *request = front->requests; request; request = request->next) {
+	LIST_EACH(struct request, request, &front->requests, node) {
 		if (is_revoked(request)) {
 			return request;
 		}
@@ -267,150 +264,16 @@ void requests_revoke(struct front *front)
 {
 	struct request *request;
 
-	for (request = front->requests; request; request = request->next) {
-		if (request->caller.token && !is_revoked(request)) {
-			request->caller.token =
-				tokens_named(&front->auth.tokens, request->caller.name);
-			request->caller.is_operator = request->caller.token->is_operator;
+	LIST_EACH(struct request, kept, &front->requests, node) {
+		if (!kept->begun) {
+			kept->caller = (struct caller){ 0 }; /* looked up again with the body */
+		} else if (kept->caller.token && !is_revoked(kept)) {
+			kept->caller.token = tokens_named(&front->auth.tokens, kept->caller.name);
+			kept->caller.is_operator = kept->caller.token->is_operator;
 		}
 	}
 	while ((request = find_revoked(front)) != NULL) {
 		request_refuse(request, PROBLEM_UNAUTHORIZED, "the token is not valid any more");
-	}
-}
-
-/* --- incoming requests ----------------------------------------------------------------------- */
-
-static void gone(void *user)
-{
-	struct request *request = user;
-
-	request->exchange = NULL;
-	if (request->left) {
-		request->left(request);
-	} else {
-		request_free(request);
-	}
-}
-
-/* application/json, and its parameters if any. */
-static bool is_json(const char *type)
-{
-	size_t length = strlen("application/json");
-
-	return type && strncasecmp(type, "application/json", length) == 0 &&
-	       strchr(" ;", type[length]);
-}
-
-/* Only white space, or an empty object. */
-static bool is_blank_body(const char *body, size_t size)
-{
-	char seen[2];
-	size_t count = 0;
-
-	for (size_t i = 0; i < size; i++) {
-		if (body[i] == '\0' || !strchr(" \t\r\n", body[i])) {
-			if (count == 2) {
-				return false;
-			}
-			seen[count++] = body[i];
-		}
-	}
-	return count == 0 || (count == 2 && memcmp(seen, "{}", 2) == 0);
-}
-
-static int check_body(struct request *request, struct problem *problem)
-{
-	const struct http_exchange *exchange = request->exchange;
-	const struct route *route = request->route;
-
-	const char *name = NULL;
-	size_t most = route_body_max(request->front, route, &name);
-
-	if (exchange->body_size > most) {
-		return problem_set(problem,
-				   route->body == ROUTE_NO_BODY ? PROBLEM_INVALID_REQUEST
-								: PROBLEM_CONTENT_TOO_LARGE,
-				   "the body has more than %zu bytes", most);
-	}
-	if (route->body == ROUTE_EMPTY && !is_blank_body(exchange->body, exchange->body_size)) {
-		problem_set(problem, PROBLEM_INVALID_REQUEST, "this call takes no fields");
-		problem_remedy(problem, "send no body, or {}");
-		return -EINVAL;
-	}
-	if (route->body == ROUTE_JSON && !is_json(http_header_find(exchange, "Content-Type"))) {
-		problem_set(problem, PROBLEM_UNSUPPORTED_MEDIA_TYPE, "%s", "");
-		problem_remedy(problem, "send it with Content-Type: application/json");
-		return -EINVAL;
-	}
-	return 0;
-}
-
-static int check(struct request *request, struct problem *problem)
-{
-	struct front *front = request->front;
-	struct http_exchange *exchange = request->exchange;
-	enum problem_kind kind = auth_check_origin(&front->auth, exchange);
-	char allowed[64];
-	bool known;
-
-	request->route =
-		route_find(exchange->method, exchange->path, request->args, &known, allowed);
-	if (kind == PROBLEM_NONE && !(request->route && request->route->open)) {
-		kind = auth_caller(&front->auth, exchange, &request->caller);
-	}
-	if (kind != PROBLEM_NONE) {
-		front_audit_refusal(front, exchange, kind);
-		return problem_set(problem, kind, "%s", "");
-	}
-	if (!request->route && known) {
-		request_answer_header(request, "Allow", allowed);
-		problem_set(problem, PROBLEM_METHOD_NOT_ALLOWED, "allowed here: %s", allowed);
-		return -EINVAL;
-	}
-	if (!request->route) {
-		problem_set(problem, PROBLEM_NOT_FOUND, "there is no such path");
-		problem_remedy(problem, "GET /openapi.json lists all paths");
-		return -ENOENT;
-	}
-	if (!exchange->budget && !request->route->open) {
-		exchange->budget = admission_budget(&front->admission, request->caller.tenant);
-	}
-	int r = check_body(request, problem);
-	return r == 0 && !request->route->open
-		       ? admission_rate(&front->admission, &request->caller, problem)
-		       : r;
-}
-
-void request_begin(struct front *front, struct http_exchange *exchange)
-{
-	struct request *request = calloc(1, sizeof(*request));
-	struct problem problem = { 0 };
-
-	if (!request) {
-		http_answer_header(exchange, "Retry-After", "2");
-		http_respond(exchange, 503, NULL, "", 0);
-		return;
-	}
-	request->front = front;
-	request->exchange = exchange;
-	request->began_ns = clock_now_ns();
-	if (role_log_wanted(ROLE_INFO) &&
-	    asprintf(&request->line, "%s %s", exchange->method, exchange->path) < 0) {
-		request->line = NULL;
-	}
-	request->listener.user = request;
-	request->next = front->requests;
-	if (request->next) {
-		request->next->previous = request;
-	}
-	front->requests = request;
-	exchange->gone = gone;
-	exchange->user = request;
-	if (check(request, &problem) < 0) {
-		request_answer_problem(request, &problem);
-	} else {
-		request->route->handle(request);
 	}
 }
 

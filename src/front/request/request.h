@@ -8,10 +8,12 @@
 
 struct request {
 	struct front *front;
-	struct request *next, *previous;
+	struct list_node node;
 	struct http_exchange *exchange; /* NULL: the client has left */
 	const struct route *route;
+	char allowed[64]; /* methods of its path, if it has no route; "": none */
 	struct caller caller;
+	bool begun; /* complete; before that it waits for its body, and nothing answers it */
 	char *args[ROUTE_ARGS]; /* owned: the parts of the path for {} in the route */
 
 	/*
@@ -72,6 +74,11 @@ void request_audit_other(struct request *request, const char *kind, const char *
  */
 void requests_revoke(struct front *front);
 
+/*
+ * Called before a body is read: does the route exist, and may the caller use it? 0, or a status.
+ * From here on the exchange has a request.
+ */
+int request_admit(struct front *front, struct http_exchange *exchange, size_t *ret_limit);
 /* Makes a request of an exchange, checks the caller, and calls the route's handler. */
 void request_begin(struct front *front, struct http_exchange *exchange);
 #endif

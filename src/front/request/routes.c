@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 #include "front/front_internal.h"
-#include "http/limits.h"
+#include "http/http_limits.h"
 
 static const struct route routes[] = {
 	{ "POST", "/v1/execute", false, ROUTE_JSON, UPLOAD_RUN, handle_execute },
@@ -97,20 +97,18 @@ static bool fits(const char *pattern, const char *path, struct found *ret)
 }
 
 const struct route *route_find(const char *method, const char *path, char *args[ROUTE_ARGS],
-			       bool *ret_known, char allowed[64])
+			       char allowed[64])
 {
 	struct found found;
 	size_t used = 0;
 
-	*ret_known = false;
 	allowed[0] = '\0';
 	for (size_t i = 0; i < ARRAY_SIZE(routes); i++) {
 		if (!fits(routes[i].pattern, path, &found)) {
 			continue;
 		}
-		*ret_known = true;
 		if (strcmp(routes[i].method, method) == 0) {
-			for (unsigned j = 0; args && j < found.count; j++) {
+			for (unsigned j = 0; j < found.count; j++) {
 				args[j] = strndup(found.at[j], found.size[j]);
 			}
 			return &routes[i];

@@ -33,12 +33,11 @@ struct front;
 size_t route_body_max(const struct front *front, const struct route *route, const char **ret_name);
 
 /*
- * NULL: not found; then *ret_known is true if the path exists with other methods, which are put
- * into `allowed`. Otherwise the parts for {} are copied into args (free() them); NULL when not
- * wanted.
+ * NULL: not found; then `allowed` has the other methods with which the path exists, or "". Otherwise
+ * the parts for {} are copied into args (free() them).
  */
 const struct route *route_find(const char *method, const char *path, char *args[ROUTE_ARGS],
-			       bool *ret_known, char allowed[64]);
+			       char allowed[64]);
 
 /* The handlers, by the files that they are in. */
 void handle_execute(struct request *request); /* handle_execute.c */

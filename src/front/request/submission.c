@@ -70,25 +70,26 @@ static int prepare_upload(struct request *request, struct submission *submission
 static int prepare(struct request *request, struct submission *submission, struct waiting **ret,
 		   struct problem *problem)
 {
-	int r = front_permit(request->front, &request->caller, submission->execution_request,
-			     problem);
-
 	submission->caller = &request->caller;
 	submission->key = request_header(request, "Idempotency-Key");
 	submission->path = request->exchange->path;
 	submission->body = request->exchange->body;
 	submission->body_size = request->exchange->body_size;
-	if (r == 0 && submission->key) {
-		r = check_key(submission->key, problem);
+	int r = front_permit(request->front, &request->caller, submission->execution_request,
+			     problem);
+	if (r < 0) {
+		return r;
 	}
-	if (r == 0 && upload_has(request->exchange)) {
-		r = prepare_upload(request, submission, problem);
+	r = submission->key ? check_key(submission->key, problem) : 0;
+	if (r < 0) {
+		return r;
 	}
-	if (r == 0 && (submission->key || submission->queued)) {
-		*ret = calloc(1, sizeof(**ret));
-		r = *ret ? 0 : problem_set(problem, PROBLEM_MEMORY_LOW, "no memory");
+	r = upload_has(request->exchange) ? prepare_upload(request, submission, problem) : 0;
+	if (r < 0 || !(submission->key || submission->queued)) {
+		return r;
 	}
-	return r;
+	*ret = calloc(1, sizeof(**ret));
+	return *ret ? 0 : problem_set(problem, PROBLEM_MEMORY_LOW, "no memory");
 }
 
 int submission_begin(struct request *request, struct submission *submission,

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "base/spool.h"
+#include "base/files/spool.h"
 #include "mcp/mcp_limits.h"
 
 /* The long strings of a run, at any level. */

@@ -6,8 +6,8 @@
 #ifndef BRIG_FRONT_REQUEST_UPLOAD_H
 #define BRIG_FRONT_REQUEST_UPLOAD_H
 
-#include "base/sha256.h"
-#include "front/request/fields.h"
+#include "base/bytes/sha256.h"
+#include "front/request/json_fields.h"
 #include "http/http.h"
 
 /* The kind of a body, which determines which of its strings may stay in the memory file. */
