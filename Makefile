@@ -21,27 +21,37 @@ BUILD ?= build$(if $(SAN),/san)$(if $(FUZZ),/fuzz)
 
 include mk/flags.mk
 
-LAYERS  := base kernel broker_client net provider run native local policy runtime lib
+LAYERS  := base kernel broker_client net framed provider run agent_link native local holder oci launcher vm wasm policy runtime lib
 # The sources of layers: a layer is a directory, and its rooms are its subdirectories.
 sources_of = $(sort $(wildcard $(1:%=src/%/*.c) $(1:%=src/%/*/*.c)))
 LIB_SRC := $(call sources_of,$(LAYERS))
 CLI_SRC := $(call sources_of,check cli)
 # The service: linked into brig, not part of the library.
-SERVICE := loop role http1 http tls engine mcp tools ledger front serve
+SERVICE := loop role http1 http tls http_tls engine mcp tools ledger front serve
 SERVE_SRC := $(call sources_of,$(SERVICE))
 SERVE_OBJ := $(SERVE_SRC:%.c=$(BUILD)/obj/%.o) $(BUILD)/obj/gen/broker.o
 # The broker: a separate program, embedded in brig, with the C library and the lower layers only.
-BROKER_SRC := $(sort $(wildcard src/broker/*.c)) src/role/log.c src/role/seal.c \
+BROKER_SRC := $(call sources_of,broker) src/role/log.c src/role/seal.c \
 	src/role/seal_calls.c src/role/seal_own_root.c
-GATE_SRC := $(sort $(wildcard src/gate/*.c src/http1/*.c)) src/loop/loop.c
+GATE_SRC := $(call sources_of,gate http1) src/loop/loop.c
 GATE_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(GATE_SRC))
 # The gate with OpenSSL, for cells whose TLS is opened.
-GATE_TLS_SRC := $(sort $(wildcard src/gate_tls/*.c))
+GATE_TLS_SRC := $(call sources_of,gate_tls tls)
 GATE_TLS_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(GATE_TLS_SRC))
+# The agent: the first process of cells that other technologies build. With the C library only.
+AGENT_SRC := $(call sources_of,agent)
+AGENT_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(AGENT_SRC))
+AGENT_LIB := $(patsubst %.c,$(BUILD)/obj/%.o,src/framed/frame.c src/base/files/write_all.c \
+	src/base/files/path.c src/base/files/fdpass.c src/base/bytes/utf8.c src/kernel/walk.c src/kernel/landlock.c)
+# The program of a cell for WebAssembly: dynamic, because it loads the engine.
+WASM_HOST_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(call sources_of,wasm_host))
+# The first process of virtual machines, which starts the agent. Likewise.
+VM_INIT_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(call sources_of,vm_init))
+VM_INIT_LIB := $(patsubst %.c,$(BUILD)/obj/%.o,src/framed/frame.c)
 BROKER_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(BROKER_SRC))
 # Replacements for functions that would load code at run time (see mk/flags.mk).
-LINK_STUBS_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(sort $(wildcard src/link_stubs/*.c)))
-DATA    := $(sort $(wildcard data/policies/*.json data/runtimes/*.json data/schema/*.json \
+LINK_STUBS_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(call sources_of,link_stubs))
+DATA    := $(sort $(wildcard data/policies/*.json data/launchers/*.json data/runtimes/*.json data/runtimes/*/*.json data/schema/*.json \
 	data/syscalls/*.rules data/drivers/*.* data/tools/*.json data/guard/*))
 # One file in a cell, several here: see data/drivers/python/theory.py.
 PYTHON_DRIVER := $(patsubst %,data/drivers/python/%.py,theory graft parts load value conclude ending \
@@ -49,15 +59,18 @@ PYTHON_DRIVER := $(patsubst %,data/drivers/python/%.py,theory graft parts load v
 GEN_H   := $(BUILD)/gen/syscall_names.h
 
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/obj/%.o) $(BUILD)/obj/gen/embedded.o $(BUILD)/obj/gen/template.o \
-	$(BUILD)/obj/gen/gate.o $(BUILD)/obj/gen/gate_tls.o
+	$(BUILD)/obj/gen/gate.o $(BUILD)/obj/gen/gate_tls.o $(BUILD)/obj/gen/agent.o $(BUILD)/obj/gen/wasm_host.o \
+	$(BUILD)/obj/gen/vm_init.o
 
 # The shared object that a template loads into its interpreter: src/template and the lower layers.
-TEMPLATE_SRC := $(sort $(wildcard src/template/*.c))
+TEMPLATE_SRC := $(call sources_of,template)
 TEMPLATE_OBJ := $(TEMPLATE_SRC:%.c=$(BUILD)/obj/%.o)
 TEMPLATE_LIB := $(patsubst %.c,$(BUILD)/obj/%.o,$(filter src/base/% src/kernel/% src/broker_client/% src/net/% src/provider/% src/run/% src/native/%,$(LIB_SRC)))
 TEMPLATE     := $(BUILD)/template.so
 PYTHON_CFLAGS = -I$(shell scripts/python-headers.sh)
-CLI_OBJ := $(CLI_SRC:%.c=$(BUILD)/obj/%.o)
+CLI_OBJ := $(CLI_SRC:%.c=$(BUILD)/obj/%.o) $(BUILD)/obj/gen/prober.o
+# The program that `brig policy check` executes in a cell, with the C library only.
+PROBER_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(call sources_of,prober))
 
 SHARED := $(BUILD)/libbrig.so.$(SOVERSION)
 
@@ -143,6 +156,58 @@ $(BUILD)/gen/gate_tls.c: $(BUILD)/brig-gate-tls scripts/embed-binary.sh
 	$(call say,GEN,$@)
 	$(Q)scripts/embed-binary.sh $@ $(BUILD)/brig-gate-tls gate_tls_image
 
+# --- the prober ----------------------------------------------------------------------------------------
+
+# A cell does not have the sanitizer's library: those variants have no prober.
+$(BUILD)/brig-prober: $(if $(SAN)$(FUZZ),,$(PROBER_OBJ))
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(Q)$(if $(SAN)$(FUZZ),: > $@,$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) $(LDFLAGS_PLAIN) -s \
+		-Wl$(comma)--gc-sections -o $@ $(PROBER_OBJ))
+
+$(BUILD)/gen/prober.c: $(BUILD)/brig-prober scripts/embed-binary.sh
+	@mkdir -p $(@D)
+	$(call say,GEN,$@)
+	$(Q)scripts/embed-binary.sh $@ $(BUILD)/brig-prober prober_image
+
+# --- the agent -----------------------------------------------------------------------------------------
+
+$(BUILD)/brig-agent: $(AGENT_OBJ) $(AGENT_LIB)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) $(LDFLAGS_PLAIN) -s -Wl,--gc-sections -o $@ \
+		$(AGENT_OBJ) $(AGENT_LIB)
+
+$(BUILD)/gen/agent.c: $(BUILD)/brig-agent scripts/embed-binary.sh
+	@mkdir -p $(@D)
+	$(call say,GEN,$@)
+	$(Q)scripts/embed-binary.sh $@ $(BUILD)/brig-agent agent_image
+
+# --- the first process of virtual machines -------------------------------------------------------------
+
+$(BUILD)/brig-vm-init: $(VM_INIT_OBJ) $(VM_INIT_LIB)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) $(LDFLAGS_PLAIN) -s -Wl,--gc-sections -o $@ \
+		$(VM_INIT_OBJ) $(VM_INIT_LIB)
+
+$(BUILD)/gen/vm_init.c: $(BUILD)/brig-vm-init scripts/embed-binary.sh
+	@mkdir -p $(@D)
+	$(call say,GEN,$@)
+	$(Q)scripts/embed-binary.sh $@ $(BUILD)/brig-vm-init vm_init_image
+
+# --- the helper for WebAssembly --------------------------------------------------------------------------
+
+# A cell does not have the sanitizer's library: those variants have no helper.
+$(BUILD)/brig-wasm-host: $(if $(SAN)$(FUZZ),,$(WASM_HOST_OBJ))
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(Q)$(if $(SAN)$(FUZZ),: > $@,$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) -pie -s \
+		-Wl$(comma)--gc-sections -o $@ $(WASM_HOST_OBJ))
+
+$(BUILD)/gen/wasm_host.c: $(BUILD)/brig-wasm-host scripts/embed-binary.sh
+	@mkdir -p $(@D)
+	$(call say,GEN,$@)
+	$(Q)scripts/embed-binary.sh $@ $(BUILD)/brig-wasm-host wasm_host_image
+
 # --- objects -------------------------------------------------------------------------------------
 
 # Contains the flags of the objects; rewritten only when they change.
@@ -158,7 +223,8 @@ $(BUILD)/sources: FORCE
 		echo '$(LIB_SRC) $(SERVE_SRC) $(CLI_SRC)' > $@
 
 $(LIB_OBJ): PIC := -fPIC -fvisibility=hidden -DBRIG_BUILDING
-$(CLI_OBJ) $(SERVE_OBJ) $(BROKER_OBJ) $(GATE_OBJ) $(GATE_TLS_OBJ) $(LINK_STUBS_OBJ): PIC := -fPIE
+$(CLI_OBJ) $(SERVE_OBJ) $(BROKER_OBJ) $(GATE_OBJ) $(GATE_TLS_OBJ) $(LINK_STUBS_OBJ) $(AGENT_OBJ) \
+	$(PROBER_OBJ) $(WASM_HOST_OBJ) $(VM_INIT_OBJ): PIC := -fPIE
 
 $(BUILD)/obj/gen/%.o: $(BUILD)/gen/%.c $(BUILD)/flags | $(GEN_H)
 	@mkdir -p $(@D)
@@ -194,6 +260,7 @@ $(BUILD)/libserve.a: $(SERVE_OBJ) $(BUILD)/sources
 	$(Q)rm -f $@ && $(AR) rcsD $@ $(SERVE_OBJ)
 
 include mk/test.mk
+include mk/generate.mk
 include mk/install.mk
 
 # --- a first run, upkeep -------------------------------------------------------------------------
@@ -229,4 +296,4 @@ help: ## list the targets
 FORCE:
 
 -include $(LIB_OBJ:.o=.d) $(SERVE_OBJ:.o=.d) $(BROKER_OBJ:.o=.d) $(GATE_OBJ:.o=.d) $(GATE_TLS_OBJ:.o=.d) \
-	$(LINK_STUBS_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEMPLATE_OBJ:.o=.d)
+	$(AGENT_OBJ:.o=.d) $(VM_INIT_OBJ:.o=.d) $(LINK_STUBS_OBJ:.o=.d) $(PROBER_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEMPLATE_OBJ:.o=.d)

@@ -46,8 +46,8 @@ CFLAGS_ALL   := -std=gnu17 $(CFLAGS) $(WARNINGS) $(HARDEN) $(SANITIZE) \
 LDFLAGS_ALL := -Wl,-z,relro,-z,now,-z,noexecstack,-z,separate-code -Wl,--as-needed $(LDFLAGS)
 # A library must be linked with everything it needs; with sanitizers the program has a part of it.
 LDFLAGS_DEFS := $(if $(SAN)$(FUZZ),,-Wl$(comma)-z$(comma)defs)
-# SQLite could load extensions, and OpenSSL modules; src/link_stubs/no_loading.c makes that fail. As
-# clients, libtls and OpenSSL could look up names: src/link_stubs/no_names.c.
+# SQLite could load extensions, and OpenSSL modules; src/link_stubs/no_loading.c makes that fail.
+# OpenSSL could also look up names: src/link_stubs/no_names.c.
 NO_LOADING := $(patsubst %,-Wl$(comma)--wrap=%,dlopen dlsym dlclose dlerror \
 	getaddrinfo freeaddrinfo gethostbyname)
 # A static program must not call functions that load libraries later (name services, character
@@ -56,4 +56,4 @@ LDFLAGS_PLAIN   := $(if $(SAN)$(FUZZ),-pie,-static-pie -Wl$(comma)--fatal-warnin
 LDFLAGS_PROGRAM := $(LDFLAGS_PLAIN) $(if $(SAN)$(FUZZ),,$(NO_LOADING))
 
 LIBS       := -ljansson -lsodium
-SERVE_LIBS := -ltls -lssl -lcrypto -lsqlite3 -lm
+SERVE_LIBS := -lssl -lcrypto -lsqlite3 -lm

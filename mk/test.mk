@@ -16,10 +16,10 @@ UNIT_OBJ     := $(UNIT_SRC:%.c=$(BUILD)/obj/%.o) $(UNIT_SUPPORT:%.c=$(BUILD)/obj
 # The parts of the command line can be tested as well, except its main().
 UNIT_CLI     := $(filter-out %/main.o,$(CLI_OBJ))
 # Likewise for the broker.
-BROKER_PARTS := $(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out %/main.c,$(wildcard src/broker/*.c)))
+BROKER_PARTS := $(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out %/main.c,$(call sources_of,broker)))
 
 # And for the gate: an archive, since most of it needs a network.
-GATE_PARTS := $(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out %/main.c,$(wildcard src/gate/*.c src/gate_tls/*.c)))
+GATE_PARTS := $(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out %/main.c,$(call sources_of,gate gate_tls)))
 
 $(BUILD)/libgate.a: $(GATE_PARTS)
 	$(call say,AR,$@)
@@ -91,8 +91,8 @@ SUITES := $(patsubst tests/%,%,$(sort $(patsubst %/,%,$(dir $(wildcard tests/*/t
 SUITES += attack-warm
 
 .PHONY: test check test-unit test-san test-suites fuzz fuzz-smoke soak soak-service soak-hostile test-vm test-bare \
-	bench bench-warm \
-	bench-serve bench-gate bench-programs lint test-setup
+	bench bench-warm test-providers \
+	bench-serve bench-gate bench-programs bench-providers lint test-setup
 test: test-setup ## run the whole suite, or its PARTS
 	$(RUN_TESTS) $(PARTS)
 test-unit: test-setup ## run the unit tests
@@ -102,7 +102,7 @@ test-san: test-setup ## run the unit tests under the address and undefined-behav
 test-suites: test-setup ## run the pytest suites, as root and as an ordinary user
 	$(RUN_TESTS) build suites
 check: test-setup ## in minutes: build, form, the lint of what has changed, unit tests, quick tests
-	$(RUN_TESTS) build format layers license words shell lint-changed unit quick
+	$(RUN_TESTS) build format layers license words shell generated lint-changed unit quick
 lint: test-setup ## format, layers, licenses, wording, static analysis, shell scripts
 	$(RUN_TESTS) format layers license words lint shell
 fuzz-smoke: test-setup ## run each fuzzer over its corpus and a few seconds more
@@ -117,6 +117,9 @@ test-setup:
 $(SUITES:%=test-%): test-%: test-setup
 	$(RUN_TESTS) build suite:$*
 
+test-providers: test-setup ## run every test of every provider, also those that make test leaves out
+	+@BRIG_ALL_PROVIDERS=1 SUITE_TIMEOUT=7200 MAKE='$(MAKE)' BUILD='$(BUILD)' scripts/run-tests.sh build suite:provider
+
 test-vm: ## run the suite in a Debian guest with systemd and cgroup v2
 	@tests/vm/run
 test-bare: ## a clean clone on a Debian with git and make alone: make run and make test there
@@ -125,6 +128,8 @@ bench: all ## compare with bare fork+exec, bubblewrap and crun
 	@bench/run '$(BUILD)/brig'
 bench-warm: all ## compare warm cells with cold ones, bare Python, bubblewrap and crun
 	@bench/warm '$(BUILD)/brig'
+bench-providers: all ## compare the providers with bare programs and with the tools themselves
+	@bench/providers '$(BUILD)/brig'
 bench-serve: all ## measure the service against the library in process
 	@bench/serve '$(BUILD)/brig'
 bench-gate: all ## compare a connection through a cell's gate with a direct one

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "check/internal.h"
+#include "lib/prepare/choice.h"
 
 const char *const check_verdict_names[] = {
 	[CHECK_ALLOWED] = "allowed",
@@ -16,16 +17,20 @@ const char *const check_verdict_names[] = {
 };
 
 const struct check_kind check_kinds[] = {
-	{ "call", "--call", "CALL", "a system call: ptrace, 'socket(AF_INET, SOCK_STREAM)'",
+	{ "call", "--call", "CALL", "a system call: ptrace, 'socket(AF_INET, SOCK_STREAM)'", 0,
 	  check_answer_call },
-	{ "net", "--net", "HOST[:PORT]", "a connection by TCP (port 443)", check_answer_net },
-	{ "read", "--read", "PATH", "reading a file of the cell", check_answer_read },
-	{ "write", "--write", "PATH", "writing a file of the cell", check_answer_write },
-	{ "exec", "--exec", "PATH", "executing a file of the cell", check_answer_exec },
-	{ "limit", "--limit", "NAME=VALUE", "requesting a limit: memory=2G", check_answer_limit },
-	{ "language", "--language", "NAME", "running code of a language", check_answer_language },
-	{ "env", "--env", "NAME", "setting a variable", check_answer_env },
-	{ "module", "--module", "NAME", "importing a module in python", check_answer_module },
+	{ "net", "--net", "HOST[:PORT]", "a connection by TCP (port 443)", 0, check_answer_net },
+	{ "read", "--read", "PATH", "reading a file of the cell", PROBER_READ, check_answer_read },
+	{ "write", "--write", "PATH", "writing a file of the cell", PROBER_WRITE,
+	  check_answer_write },
+	{ "exec", "--exec", "PATH", "executing a file of the cell", PROBER_EXEC,
+	  check_answer_exec },
+	{ "limit", "--limit", "NAME=VALUE", "requesting a limit: memory=2G", 0,
+	  check_answer_limit },
+	{ "language", "--language", "NAME", "running code of a language", 0,
+	  check_answer_language },
+	{ "env", "--env", "NAME", "setting a variable", 0, check_answer_env },
+	{ "module", "--module", "NAME", "importing a module in python", 0, check_answer_module },
 };
 const size_t check_kinds_count = ARRAY_SIZE(check_kinds);
 
@@ -46,12 +51,18 @@ int check_open(struct check *check, const char *config_dir, const char *policy,
 	r = policy_load(source, policy, &check->policy, err);
 	/* Preparing a cell reads the same policy again, without a trace. */
 	source->trace = NULL;
-	return r;
+	if (r < 0) {
+		return r;
+	}
+	const struct brig_request request = { .size = sizeof(request) };
+	const struct choice choice = { check->policy, &request, PURPOSE_RUN };
+	return choice_make(check->context, &choice, &check->policy->provider, err);
 }
 
 void check_done(struct check *check)
 {
-	plan_done(&check->plan);
+	probes_done(&check->probes);
+	brig_session_close(check->guard);
 	prepared_done(&check->cell);
 	policy_trace_done(&check->trace);
 	policy_free(check->policy);
@@ -60,7 +71,7 @@ void check_done(struct check *check)
 }
 
 /* Python, unless the policy allows only others. */
-static const char *cell_language(const struct check *check)
+const char *check_language(const struct check *check)
 {
 	const struct strlist *runtimes = &check->policy->runtimes;
 
@@ -75,7 +86,7 @@ int check_cell(struct check *check)
 	const struct brig_request request = {
 		.size = sizeof(request),
 		.policy = check->policy->name,
-		.language = cell_language(check),
+		.language = check_language(check),
 		.code = "0",
 		.consent = true,
 	};
@@ -85,10 +96,20 @@ int check_cell(struct check *check)
 	}
 	check->tried = true;
 	check->failed = prepare(check->context, &request, PURPOSE_RUN, &check->cell, &check->why);
-	if (check->failed == 0) {
-		check->failed = plan_make(&check->cell.spec, &check->plan, &check->why);
-	}
 	return check->failed;
+}
+
+void check_explain_cell(const struct check *check, struct brig_error *err)
+{
+	if (strcmp(err->step, "exec") != 0) {
+		error_wrap(err, "no cell can be built to ask in: ");
+		return;
+	}
+	const char *name = strerrorname_np(err->errnum);
+	error_set(err, BRIG_E_POLICY, err->errnum,
+		  "nothing can be asked: no program can start under policy %s (execve: %s)",
+		  check->policy->name, name ? name : "refused");
+	error_remedy(err, "its filter has to allow what every program needs, such as @process");
 }
 
 static void see_to_consent(const struct check *check, struct check_answer *answer)
@@ -115,6 +136,14 @@ static void see_to_consent(const struct check *check, struct check_answer *answe
 	}
 	check_set_answer(answer, CHECK_REFUSED, "the policy never runs code (auto_run: never)");
 	check_repair(check, answer, REPAIR_SET, "auto_run", NULL, "\"ask\"");
+}
+
+int check_expect(struct check *check, const struct check_kind *kind, const char *text,
+		 struct brig_error *err)
+{
+	size_t unused;
+
+	return kind->wish ? probes_add(&check->probes, kind->wish, text, &unused, err) : 0;
 }
 
 int check_ask(struct check *check, const struct check_kind *kind, const char *text,

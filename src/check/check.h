@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * "Would this be allowed, and by which line?": questions about a policy, answered by the code that
- * decides in a run, without running anything. One file for each kind of question.
+ * decides in a run. One file for each kind of question. Files are asked for in a real cell, modules
+ * of the guard in its own; no program of anybody is run.
  */
 #ifndef BRIG_CHECK_CHECK_H
 #define BRIG_CHECK_CHECK_H
 
+#include "check/cell_probe.h"
 #include "lib/prepare/prepare.h"
-#include "native/plan/plan.h"
 #include "policy/trace.h"
 
 enum check_verdict {
@@ -38,7 +39,9 @@ struct check {
 	int failed; /* -errno, and the reason */
 	struct brig_error why;
 	struct prepared cell;
-	struct plan plan;
+
+	struct probes probes;
+	struct brig_session *guard; /* owned: answers about modules; NULL: not asked yet */
 };
 
 /* `given` replaces `policy` if it has that name; both are borrowed. */
@@ -52,6 +55,7 @@ struct check_kind {
 	const char *option; /* "--call" */
 	const char *value;
 	const char *about;
+	enum prober_wish wish; /* 0: it is not about a file */
 	/* -EINVAL with an error: the question is invalid. */
 	int (*answer)(struct check *check, const char *text, struct check_answer *ret,
 		      struct brig_error *err);
@@ -59,6 +63,9 @@ struct check_kind {
 extern const struct check_kind check_kinds[];
 extern const size_t check_kinds_count;
 
+/* Announces a question, so that the cell of the first one answers it as well. */
+int check_expect(struct check *check, const struct check_kind *kind, const char *text,
+		 struct brig_error *err);
 /* Answers, and considers whether code may run without a person's consent. */
 int check_ask(struct check *check, const struct check_kind *kind, const char *text,
 	      struct check_answer *ret, struct brig_error *err);

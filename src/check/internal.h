@@ -5,8 +5,16 @@
 
 #include "check/check.h"
 
-/* The cell of a run under this policy: makes check->plan, fills check->cell. 0 or -errno. */
+/* Prepares the cell of a run under this policy: check->cell. 0 or -errno. */
 int check_cell(struct check *check);
+/* The language of the cell that files are looked up in. */
+const char *check_language(const struct check *check);
+
+/*
+ * The error of a cell that was to answer, in words about the question: with the step exec, no
+ * program at all can start under the policy.
+ */
+void check_explain_cell(const struct check *check, struct brig_error *err);
 
 /* Where the value in force was set: the operator's ceiling may have made it stricter. */
 void check_origin_word(const struct check *check, const char *section, const char *key,
@@ -31,25 +39,6 @@ struct check_call {
 int check_call_parse(const char *text, struct check_call *ret, struct brig_error *err);
 void check_call_decide(struct check *check, const struct check_call *call,
 		       struct check_answer *ret);
-
-/* The file that a path in the cell resolves to. */
-enum cell_path_kind {
-	CELL_PATH_MISSING,
-	CELL_PATH_MADE,     /* made by brig, read-only */
-	CELL_PATH_HOST,     /* of the host, read-only: needed by the language */
-	CELL_PATH_WRITABLE, /* the cell's own */
-	CELL_PATH_SHM,      /* likewise, and never executable */
-	CELL_PATH_DEVICE,
-	CELL_PATH_PROC,
-	CELL_PATH_CLOSED, /* exists, but the program's user has no access */
-};
-struct cell_path {
-	enum cell_path_kind kind;
-	char path[4096]; /* without links, as far as they are known */
-	bool directory;
-	unsigned mode; /* of CELL_PATH_HOST: its bits for the program's user, 0 to 7 */
-};
-void cell_path_resolve(const struct plan *plan, const char *path, struct cell_path *ret);
 
 int check_answer_call(struct check *check, const char *text, struct check_answer *ret,
 		      struct brig_error *err);

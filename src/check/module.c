@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Modules of Python, as the guard of the policy decides. The rule is that of data/guard/modules.py,
- * which a test compares with this one; the table is the same file.
+ * Modules of Python: the guard itself decides, in a cell of the policy. A session is opened, and
+ * each question is a program for its checker: a function that would import the module, and that
+ * nothing calls. The tables of modules are read here only to name the line behind the answer.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -11,52 +12,99 @@
 #include "base/embedded.h"
 #include "check/internal.h"
 
-#define TABLE      "guard/modules.json"
-#define MODULE_MAX 128
+#define TABLE         "guard/modules.json"
+#define STATEMENT_MAX 300
+#define NAME_MAX_SIZE 128
 
-struct modules {
-	struct json_doc doc;
-	json_t *known;   /* all modules that strict can allow */
-	json_t *refused; /* modules that imports refuses */
+/* "import a.b", or "from a.b import c". */
+struct import {
+	char module[NAME_MAX_SIZE + 1];
+	char name[NAME_MAX_SIZE + 1]; /* or "" */
 };
 
-static int modules_load(struct modules *ret, struct brig_error *err)
+static bool is_module(const char *name, const char *letters)
 {
-	for (size_t i = 0; i < embedded_files_count; i++) {
-		const struct embedded_file *file = &embedded_files[i];
-		if (strcmp(file->path, TABLE) == 0) {
-			int r = json_doc_load(&ret->doc, TABLE, file->data, file->size, err);
-			ret->known = json_object_get(ret->doc.root, "modules");
-			ret->refused = json_object_get(ret->doc.root, "imports_refused");
-			return r;
-		}
+	size_t length = strlen(name);
+
+	return length > 0 && length <= NAME_MAX_SIZE && strspn(name, letters) == length &&
+	       name[0] != '.' && name[length - 1] != '.' && !strstr(name, "..");
+}
+
+static int import_parse(const char *text, struct import *ret, struct brig_error *err)
+{
+	static const char letters[] =
+		".abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+	static const char from[] = "from ", import[] = " import ";
+	const char *middle = strstr(text, import);
+	bool two = strncmp(text, from, strlen(from)) == 0 && middle;
+	const char *module = two ? text + strlen(from) : text;
+	int length = two ? (int)(middle - module) : (int)strnlen(text, NAME_MAX_SIZE + 1);
+
+	*ret = (struct import){ 0 };
+	snprintf(ret->module, sizeof(ret->module), "%.*s", length < 0 ? 0 : length, module);
+	if (two) {
+		snprintf(ret->name, sizeof(ret->name), "%s", middle + strlen(import));
 	}
-	return error_set(err, BRIG_E_SYSTEM, ENOENT, "brig has no %s", TABLE);
+	bool whole = strlen(ret->module) == (size_t)length &&
+		     (!two || strlen(ret->name) == strlen(middle + strlen(import)));
+	if (length > 0 && whole && is_module(ret->module, letters) &&
+	    (!two || is_module(ret->name, letters + 1))) {
+		return 0;
+	}
+	int r = error_set(err, BRIG_E_INPUT, EINVAL, "\"%.64s\" is not a valid module name", text);
+	error_remedy(err, "write it in full, such as json or os.path, or \"from os import path\"");
+	return r;
 }
 
-static void cleanup_modules(struct modules *modules)
+/* --- the guard's answer -------------------------------------------------------------------- */
+
+static int open_guard(struct check *check, struct brig_error *err)
 {
-	json_doc_done(&modules->doc);
+	const struct brig_request request = {
+		.size = sizeof(request),
+		.policy = check->policy->name,
+		.language = "python",
+		.consent = true,
+	};
+
+	return check->guard ? 0 : brig_session_open(check->context, &request, &check->guard, err);
 }
 
-static void table_origin(const struct modules *modules, const char *section, const char *name,
-			 struct origin *ret)
+/* The result of one question; for brig_result_free(). */
+static int ask_guard(struct check *check, const struct import *import, struct brig_result **ret,
+		     struct brig_error *err)
 {
-	*ret = (struct origin){ .kind = ORIGIN_MODULES };
-	snprintf(ret->name, sizeof(ret->name), "modules.json");
-	snprintf(ret->key, sizeof(ret->key), "%s.%.128s", section, name);
-	json_doc_locate(&modules->doc, ret->key, &ret->line, &ret->column);
+	char code[STATEMENT_MAX];
+	const struct brig_request request = { .size = sizeof(request), .code = code };
+	struct brig_run *run = NULL;
+
+	snprintf(code, sizeof(code), "def question():\n    %s%s%s%s\n",
+		 import->name[0] ? "from " : "import ", import->module,
+		 import->name[0] ? " import " : "", import->name);
+	int r = open_guard(check, err);
+	r = r < 0 ? r : brig_session_start(check->guard, &request, &run, err);
+	r = r < 0 ? r : brig_run_wait(run, err);
+	if (r == 0) {
+		*ret = brig_run_take_result(run);
+	}
+	brig_run_free(run);
+	if (r < 0) {
+		check_explain_cell(check, err);
+	}
+	return r;
 }
+
+/* --- the line behind it -------------------------------------------------------------------- */
 
 /*
- * "a", "a.b", "a.b.c": the first of them that `has` accepts, in `ret`. Permission for a package
- * includes its contents.
+ * The shortest of "a", "a.b", "a.b.c" that `has` accepts, in `ret`: an entry for a package is one
+ * for its contents.
  */
 static bool find_part(const char *name, bool (*has)(const void *of, const char *part),
-		      const void *of, char ret[MODULE_MAX + 1])
+		      const void *of, char ret[NAME_MAX_SIZE + 1])
 {
 	for (const char *dot = strchrnul(name, '.');; dot = strchrnul(dot + 1, '.')) {
-		snprintf(ret, MODULE_MAX + 1, "%.*s", (int)(dot - name), name);
+		snprintf(ret, NAME_MAX_SIZE + 1, "%.*s", (int)(dot - name), name);
 		if (has(of, ret)) {
 			return true;
 		}
@@ -76,126 +124,124 @@ static bool in_list(const void *of, const char *part)
 	return strlist_has(of, part);
 }
 
-static bool by_default(const void *of, const char *part)
+/* The line of the guard's own table. false: it has none for this module. */
+static bool trace_table(const char *section, const char *name, struct origin *ret)
 {
-	return json_is_true(json_object_get(json_object_get(of, part), "default"));
+	const struct embedded_file *file = embedded_find(TABLE);
+	struct json_doc doc = { 0 };
+	struct brig_error unused = { 0 };
+	char part[NAME_MAX_SIZE + 1];
+	bool found = file && json_doc_load(&doc, TABLE, file->data, file->size, &unused) == 0 &&
+		     find_part(name, in_object, json_object_get(doc.root, section), part);
+
+	if (found) {
+		*ret = (struct origin){ .kind = ORIGIN_MODULES };
+		snprintf(ret->name, sizeof(ret->name), "modules.json");
+		snprintf(ret->key, sizeof(ret->key), "%s.%.128s", section, part);
+		json_doc_locate(&doc, ret->key, &ret->line, &ret->column);
+	}
+	json_doc_done(&doc);
+	return found;
 }
 
-static void repair(const struct check *check, const char *name, struct check_answer *ret)
-{
-	char what[MODULE_MAX + 8];
-
-	snprintf(what, sizeof(what), "\"%s\"", name);
-	check_repair(check, ret, REPAIR_ADD, "guard", "allowed_modules", what);
-}
-
-static void by_list(const struct check *check, const char *name, struct check_answer *ret)
+/* The entry of the policy's own list, or the list. */
+static void trace_list(const struct check *check, const char *name, struct origin *ret)
 {
 	const struct strlist *list = &check->policy->guard.modules;
-	char part[MODULE_MAX + 1];
+	char part[NAME_MAX_SIZE + 1];
+	size_t i = 0;
 
 	if (!find_part(name, in_list, list, part)) {
-		policy_trace_key(&check->trace, "guard", "allowed_modules", &ret->origin);
-		check_set_answer(ret, CHECK_REFUSED, "it is not among the allowed modules");
-		repair(check, name, ret);
+		policy_trace_key(&check->trace, "guard", "allowed_modules", ret);
 		return;
 	}
-	size_t i = 0;
 	while (strcmp(list->items[i], part) != 0) {
 		i++;
 	}
-	policy_trace_item(&check->trace, "guard", "allowed_modules", i, &ret->origin);
-	check_set_answer(ret, CHECK_ALLOWED, "\"%s\" is among the allowed modules", part);
+	policy_trace_item(&check->trace, "guard", "allowed_modules", i, ret);
 }
 
-static void by_imports(const struct check *check, const struct modules *modules, const char *name,
-		       struct check_answer *ret)
+static void trace_module(const struct check *check, const char *name, struct origin *ret)
 {
-	char part[MODULE_MAX + 1];
+	const struct policy_guard *guard = &check->policy->guard;
+	bool strict = guard->mode == GUARD_STRICT;
+	bool known = trace_table(strict ? "modules" : "imports_refused", name, ret);
 
-	if (!find_part(name, in_object, modules->refused, part)) {
-		check_origin_word(check, "guard", "mode", "imports", &ret->origin);
-		check_set_answer(ret, CHECK_ALLOWED,
-				 "the guard's mode imports refuses only the modules of its list");
-		return;
+	if (guard->own_modules && (known || !strict)) {
+		trace_list(check, name, ret);
+	} else if (!known) {
+		check_origin_word(check, "guard", "mode", guard_mode_names[guard->mode], ret);
 	}
-	table_origin(modules, "imports_refused", part, &ret->origin);
-	check_set_answer(ret, CHECK_REFUSED, "the guard's mode imports refuses %s: it %s", part,
-			 json_string_value(json_object_get(modules->refused, part)));
-	snprintf(ret->repair, sizeof(ret->repair),
-		 "list all modules that may be imported, with %s, as guard.allowed_modules", name);
 }
 
-static void by_strict(const struct check *check, const struct modules *modules, const char *name,
-		      struct check_answer *ret)
+static void explain_refusal(const struct check *check, const struct import *import,
+			    const struct brig_result *result, struct check_answer *ret)
 {
-	char part[MODULE_MAX + 1];
+	char what[NAME_MAX_SIZE + 8];
 
-	if (!json_object_get(modules->known, name)) {
-		check_origin_word(check, "guard", "mode", "strict", &ret->origin);
-		check_set_answer(ret, CHECK_REFUSED,
-				 "the module is not in the table of the guard's mode strict");
-		snprintf(
-			ret->repair, sizeof(ret->repair),
-			"answer the three questions for it in data/guard/modules.json, and rebuild "
-			"brig; or use the mode imports");
+	check_set_answer(ret, CHECK_REFUSED, "the guard (%s) answers: %s",
+			 guard_mode_names[check->policy->guard.mode], result->refusal.reason);
+	if (strcmp(result->refusal.rule, "risk") == 0) {
+		policy_trace_key(&check->trace, "auto_run", NULL, &ret->origin);
+	}
+	if (strcmp(ret->origin.key, "guard.allowed_modules") == 0) {
+		snprintf(what, sizeof(what), "\"%s\"", import->module);
+		check_repair(check, ret, REPAIR_ADD, "guard", "allowed_modules", what);
 		return;
 	}
-	if (check->policy->guard.own_modules) {
-		by_list(check, name, ret);
-		return;
-	}
-	table_origin(modules, "modules", name, &ret->origin);
-	if (find_part(name, by_default, modules->known, part)) {
-		check_set_answer(ret, CHECK_ALLOWED,
-				 "the guard's mode strict allows it by default");
-		return;
-	}
-	json_t *files = json_object_get(json_object_get(modules->known, name), "files");
-	check_set_answer(
-		ret, CHECK_REFUSED,
-		"the guard's mode strict allows it only for policies that list it (files: %s)",
-		json_string_value(files) ? json_string_value(files) : "?");
-	repair(check, name, ret);
+	snprintf(ret->repair, sizeof(ret->repair), "%s",
+		 result->operator_remedy[0] ? result->operator_remedy : result->remedy);
 }
 
-static bool is_module(const char *name)
+static int explain(const struct check *check, const struct import *import,
+		   const struct brig_result *result, struct check_answer *ret,
+		   struct brig_error *err)
 {
-	static const char letters[] =
-		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789.";
-	size_t length = strlen(name);
-
-	return length > 0 && length <= MODULE_MAX && strspn(name, letters) == length &&
-	       name[0] != '.' && name[length - 1] != '.' && !strstr(name, "..");
+	if (result->status != BRIG_OK && result->status != BRIG_REJECTED) {
+		/* A word of the language: the guard leaves mistakes to the interpreter. */
+		bool mistake = result->status == BRIG_FAILED;
+		return error_set(err, mistake ? BRIG_E_INPUT : BRIG_E_HOST, mistake ? EINVAL : EIO,
+				 mistake ? "python does not accept the import of \"%s\""
+					 : "the guard's cell ended without an answer about \"%s\"",
+				 import->module);
+	}
+	trace_module(check, import->module, &ret->origin);
+	if (result->status == BRIG_REJECTED) {
+		explain_refusal(check, import, result, ret);
+		return 0;
+	}
+	check_set_answer(ret, CHECK_ALLOWED, "the guard (%s) allows it",
+			 guard_mode_names[check->policy->guard.mode]);
+	return 0;
 }
 
 int check_answer_module(struct check *check, const char *text, struct check_answer *ret,
 			struct brig_error *err)
 {
-	const struct policy_guard *guard = &check->policy->guard;
-	_cleanup_(cleanup_modules)
-	struct modules modules = { 0 };
-	int r = modules_load(&modules, err);
+	struct brig_result *result = NULL;
+	struct import import;
+	int r = import_parse(text, &import, err);
 
-	if (r == 0 && !is_module(text)) {
-		r = error_set(err, BRIG_E_INPUT, EINVAL, "\"%.64s\" is not a valid module name",
-			      text);
-		error_remedy(err, "write it in full, such as json or os.path");
-	}
 	if (r < 0) {
 		return r;
 	}
-	if (guard->mode == GUARD_OFF) {
+	if (check->policy->guard.mode == GUARD_OFF) {
 		check_origin_word(check, "guard", "mode", "off", &ret->origin);
-		check_set_answer(
-			ret, CHECK_ALLOWED,
-			"the guard is off: all modules are allowed, and the cell is the boundary");
-	} else if (guard->mode == GUARD_STRICT) {
-		by_strict(check, &modules, text, ret);
-	} else if (guard->own_modules) {
-		by_list(check, text, ret);
-	} else {
-		by_imports(check, &modules, text, ret);
+		check_set_answer(ret, CHECK_ALLOWED, "the guard is off: all modules are allowed%s",
+				 provider_can(check->policy->provider, ABILITY_OWN_ROOT)
+					 ? ", and the cell is the boundary"
+					 : "");
+		return 0;
 	}
-	return 0;
+	/* A policy that runs nothing has no cell for the guard; consent is considered last. */
+	if (check->policy->auto_run == AUTO_RUN_NEVER) {
+		check_set_answer(ret, CHECK_ALLOWED, "not decided");
+		return 0;
+	}
+	r = ask_guard(check, &import, &result, err);
+	if (r == 0) {
+		r = explain(check, &import, result, ret, err);
+	}
+	brig_result_free(result);
+	return r;
 }

@@ -197,10 +197,14 @@ int check_answer_net(struct check *check, const char *text, struct check_answer 
 	if (r < 0) {
 		return r;
 	}
-	if (!provider_can(check->policy->provider, ABILITY_NETWORK)) {
+	const struct provider *provider = check->policy->provider;
+	if (!provider_can(provider, ABILITY_NETWORK)) {
+		bool walls = provider_can(provider, ABILITY_WALLS);
 		policy_trace_key(&check->trace, "provider", NULL, &ret->origin);
-		check_set_answer(ret, CHECK_ALLOWED,
-				 "the provider local does not hold the network back");
+		check_set_answer(ret, walls ? CHECK_REFUSED : CHECK_ALLOWED,
+				 walls ? "the provider %s has no network"
+				       : "the provider %s does not hold the network back",
+				 provider->name);
 		return 0;
 	}
 	if (is_closed(check, &target, ret)) {

@@ -1,6 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Answers for people and for programs. */
+#include "base/cleanup.h"
 #include "check/check.h"
+
+/* On one line: a path may contain anything, and must not look like another answer. */
+static void add_line(struct buf *out, const char *text)
+{
+	for (; *text; text++) {
+		buf_addc(out, *text == '\n' || *text == '\t' ? ' ' : *text);
+	}
+}
 
 void check_print(const struct check_kind *kind, const char *text, const struct check_answer *answer,
 		 struct buf *out)
@@ -12,15 +21,26 @@ void check_print(const struct check_kind *kind, const char *text, const struct c
 		[CHECK_DEPENDS] = "to find out",
 	};
 
-	buf_addf(out, "%-8s %s %s\n         ", check_verdict_names[answer->verdict], kind->name,
-		 text);
+	const struct {
+		const char *lead, *text;
+	} more[] = {
+		{ "if the run requests it", answer->condition },
+		{ leads[answer->verdict], answer->repair },
+	};
+
+	buf_addf(out, "%-8s %s ", check_verdict_names[answer->verdict], kind->name);
+	add_line(out, text);
+	buf_addf(out, "\n         ");
 	origin_print(&answer->origin, out);
-	buf_addf(out, ": %s\n", answer->reason);
-	if (answer->condition[0]) {
-		buf_addf(out, "         if the run requests it: %s\n", answer->condition);
-	}
-	if (answer->repair[0]) {
-		buf_addf(out, "         %s: %s\n", leads[answer->verdict], answer->repair);
+	buf_addf(out, ": ");
+	add_line(out, answer->reason);
+	buf_addc(out, '\n');
+	for (size_t i = 0; i < ARRAY_SIZE(more); i++) {
+		if (more[i].text[0]) {
+			buf_addf(out, "         %s: ", more[i].lead);
+			add_line(out, more[i].text);
+			buf_addc(out, '\n');
+		}
 	}
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "check/internal.h"
+#include "native/plan/step_members.h"
 
 struct finder {
 	const struct prepared *p;
@@ -44,15 +45,18 @@ static struct run_rule *add(struct finder *finder, const char *section, const ch
 	return rule;
 }
 
-/* Steps of a kind; `text` and `path` (may be NULL) select among them. */
+static const char *name_of(const struct step *step)
+{
+	return step->kind == STEP_RLIMIT ? step->rlimit.name : step_path(step);
+}
+
+/* Steps of a kind; `name` (may be NULL), a limit or a path, selects among them. */
 static void add_steps(const struct finder *finder, struct run_rule *rule, enum step_kind kind,
-		      const char *text, const char *path)
+		      const char *name)
 {
 	for (unsigned i = 0; i < finder->plan->count; i++) {
 		const struct step *step = &finder->plan->steps[i];
-		bool meant = step->kind == kind &&
-			     (!text || (step->text && strcmp(step->text, text) == 0)) &&
-			     (!path || (step->path && strcmp(step->path, path) == 0));
+		bool meant = step->kind == kind && (!name || strcmp(name_of(step), name) == 0);
 		if (meant && rule->steps_count < RULE_STEPS_MAX) {
 			rule->steps[rule->steps_count++] = i + 1;
 		}
@@ -65,7 +69,7 @@ static void add_steps(const struct finder *finder, struct run_rule *rule, enum s
 static const struct {
 	const char *limit;
 	enum step_kind kind;
-	const char *text;
+	const char *name;
 } holders[] = {
 	{ "cpu_time", STEP_RLIMIT, "cpu" },
 	{ "cpu", STEP_CGROUP, NULL },
@@ -95,7 +99,7 @@ static void find_limits(struct finder *finder)
 		unit_format(info->unit, value, rule->value, sizeof(rule->value));
 		for (size_t k = 0; k < ARRAY_SIZE(holders); k++) {
 			if (strcmp(holders[k].limit, info->key) == 0) {
-				add_steps(finder, rule, holders[k].kind, holders[k].text, NULL);
+				add_steps(finder, rule, holders[k].kind, holders[k].name);
 			}
 		}
 	}
@@ -128,13 +132,13 @@ static void find_mounts(struct finder *finder)
 		snprintf(rule->value, sizeof(rule->value), "/mnt/%s = %.256s %s", mount->name,
 			 mount->path, mount->writable ? "rw" : "ro");
 		snprintf(path, sizeof(path), "mnt/%s", mount->name);
-		add_steps(finder, rule, STEP_MOUNT, NULL, path);
+		add_steps(finder, rule, STEP_MOUNT, path);
 	}
 	struct run_rule *rule = add(finder, "exec_writable", NULL);
 	policy_trace_key(&finder->view.trace, "exec_writable", NULL, &rule->origin);
 	snprintf(rule->value, sizeof(rule->value), "%s", policy->exec_writable ? "true" : "false");
-	add_steps(finder, rule, STEP_WRITABLE, NULL, "sandbox");
-	add_steps(finder, rule, STEP_WRITABLE, NULL, "tmp");
+	add_steps(finder, rule, STEP_WRITABLE, "sandbox");
+	add_steps(finder, rule, STEP_WRITABLE, "tmp");
 }
 
 /* --- network ------------------------------------------------------------------------------- */
@@ -170,14 +174,14 @@ static void find_network(struct finder *finder)
 		}
 		snprintf(rule->value, sizeof(rule->value), "%s",
 			 net_rule_format(&gate->rules[i], text));
-		add_steps(finder, rule, STEP_ROUTE, NULL, NULL);
-		add_steps(finder, rule, STEP_LISTEN, NULL, NULL);
+		add_steps(finder, rule, STEP_ROUTE, NULL);
+		add_steps(finder, rule, STEP_LISTEN, NULL);
 	}
-	if (!gate && provider_can(finder->p->spec.provider, ABILITY_NETWORK)) {
+	if (!gate && provider_can(finder->p->spec.provider, ABILITY_WALLS)) {
 		struct run_rule *rule = add(finder, "network", "allow");
 		trace_network(finder, "allow", &rule->origin);
 		snprintf(rule->value, sizeof(rule->value), "none");
-		add_steps(finder, rule, STEP_NETENTER, NULL, NULL);
+		add_steps(finder, rule, STEP_NETENTER, NULL);
 	}
 }
 
@@ -191,7 +195,7 @@ static void find_syscalls(struct finder *finder)
 		struct run_rule *rule = add(finder, "syscalls", NULL);
 		policy_trace_item(&finder->view.trace, "syscalls", NULL, i, &rule->origin);
 		snprintf(rule->value, sizeof(rule->value), "%s", list->items[i]);
-		add_steps(finder, rule, STEP_SECCOMP, NULL, NULL);
+		add_steps(finder, rule, STEP_SECCOMP, NULL);
 	}
 }
 
@@ -212,7 +216,7 @@ static void find_language(struct finder *finder)
 	}
 	rule->asked = true;
 	snprintf(rule->value, sizeof(rule->value), "%s", name);
-	add_steps(finder, rule, STEP_EXEC, NULL, NULL);
+	add_steps(finder, rule, STEP_EXEC, NULL);
 }
 
 static void find_guard(struct finder *finder)
@@ -263,17 +267,22 @@ static void find_missing(struct finder *finder)
 	}
 }
 
-void run_rules_find(const struct prepared *p, const struct plan *plan,
-		    const struct policy_trace *trace, struct run_rules *ret)
+void run_rules_find(const struct prepared *p, const struct policy_trace *trace,
+		    struct run_rules *ret)
 {
+	struct brig_error unused = { 0 };
+	struct plan plan = { 0 };
 	struct finder finder = {
 		.p = p,
-		.plan = plan,
+		.plan = &plan,
 		.view = { .policy = p->policy, .trace = *trace },
 		.rules = ret,
 	};
 
 	*ret = (struct run_rules){ 0 };
+	if (provider_can(p->spec.provider, ABILITY_PLAN)) {
+		ret->failed = plan_make(&p->spec, &plan, &unused) < 0;
+	}
 	find_language(&finder);
 	find_consent(&finder);
 	find_guard(&finder);
@@ -282,4 +291,5 @@ void run_rules_find(const struct prepared *p, const struct plan *plan,
 	find_network(&finder);
 	find_syscalls(&finder);
 	find_missing(&finder);
+	plan_done(&plan);
 }

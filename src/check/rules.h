@@ -7,7 +7,6 @@
 #define BRIG_CHECK_RULES_H
 
 #include "lib/prepare/prepare.h"
-#include "native/plan/plan.h"
 #include "policy/trace.h"
 
 #define RULE_STEPS_MAX 64
@@ -17,7 +16,7 @@ struct run_rule {
 	char value[400]; /* "256M" */
 	bool asked;      /* by the request, within the limit of the line */
 	struct origin origin;
-	unsigned steps[RULE_STEPS_MAX]; /* numbers in the plan, from 1 */
+	unsigned steps[RULE_STEPS_MAX]; /* numbers in the plan, from 1, where there is one */
 	unsigned steps_count;
 };
 
@@ -28,9 +27,9 @@ struct run_rules {
 };
 void run_rules_done(struct run_rules *rules);
 
-/* `trace` is of the policy that `p` was prepared with; `plan` was made from it. */
-void run_rules_find(const struct prepared *p, const struct plan *plan,
-		    const struct policy_trace *trace, struct run_rules *ret);
+/* `trace` is of the policy that `p` was prepared with. */
+void run_rules_find(const struct prepared *p, const struct policy_trace *trace,
+		    struct run_rules *ret);
 void run_rules_print(const struct run_rules *rules, struct buf *out);
 void run_rules_print_json(const struct run_rules *rules, const char *key, struct json_out *out);
 #endif

@@ -9,7 +9,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Higher than any kernel's last capability; the loop ends at the first unknown one. */
+/*
+ * Higher than any kernel's last capability; the loop ends at the first unknown one, which
+ * PR_CAPBSET_DROP refuses with EINVAL (capabilities(7)).
+ */
 #define CAPS_TRIED 64
 
 int caps_give_up(void)

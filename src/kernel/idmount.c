@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Id-mapped mounts: see idmount.h. The map is that of a user namespace made for the purpose. */
+/*
+ * Id-mapped mounts (mount_setattr(2), since Linux 5.12): see idmount.h. The map is that of a user
+ * namespace made for the purpose.
+ */
 #include "kernel/idmount.h"
 
 #include <errno.h>
@@ -15,12 +18,15 @@
 #include "base/cleanup.h"
 #include "kernel/sys.h"
 
-static int write_map(pid_t pid, const char *file, unsigned from, unsigned to)
+static int write_map(pid_t pid, const char *file, unsigned from, unsigned to, unsigned maker)
 {
-	char path[64], text[64];
+	char path[64], text[96];
 
 	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, file);
-	snprintf(text, sizeof(text), "%u %u 1\n", from, to);
+	int length = snprintf(text, sizeof(text), "%u %u 1\n", from, to);
+	if (maker) {
+		snprintf(text + length, sizeof(text) - (size_t)length, "%u %u 1\n", maker, maker);
+	}
 	_cleanup_close_ int fd = open(path, O_WRONLY | O_CLOEXEC);
 	if (fd < 0) {
 		return -errno;
@@ -39,14 +45,15 @@ static _Noreturn void wait_for_end(const int ends[2])
 	_exit(0);
 }
 
-static int open_map(pid_t pid, const struct stat *owner, uid_t id, gid_t gid)
+static int open_map(pid_t pid, const struct stat *owner, const struct idmount_ids *ids)
 {
 	char path[64];
-	int r = write_map(pid, "uid_map", owner->st_uid, id);
+	int r = write_map(pid, "uid_map", owner->st_uid, ids->user, ids->maker);
 
-	if (r == 0) {
-		r = write_map(pid, "gid_map", owner->st_gid, gid);
+	if (r < 0) {
+		return r;
 	}
+	r = write_map(pid, "gid_map", owner->st_gid, ids->group, ids->maker);
 	if (r < 0) {
 		return r;
 	}
@@ -56,7 +63,7 @@ static int open_map(pid_t pid, const struct stat *owner, uid_t id, gid_t gid)
 }
 
 /* A namespace needs a process until there is a descriptor of it. */
-static int map_namespace(const struct stat *owner, uid_t id, gid_t gid)
+static int map_namespace(const struct stat *owner, const struct idmount_ids *ids)
 {
 	int ends[2];
 	siginfo_t info;
@@ -76,7 +83,7 @@ static int map_namespace(const struct stat *owner, uid_t id, gid_t gid)
 		wait_for_end(ends);
 	}
 	sigprocmask(SIG_SETMASK, &before, NULL);
-	int r = pid < 0 ? pid : open_map(pid, owner, id, gid);
+	int r = pid < 0 ? pid : open_map(pid, owner, ids);
 	close(ends[0]);
 	close(ends[1]);
 	while (pid > 0 && syscall(SYS_waitid, P_PID, pid, &info, WEXITED | __WALL, NULL) < 0 &&
@@ -85,14 +92,14 @@ static int map_namespace(const struct stat *owner, uid_t id, gid_t gid)
 	return r;
 }
 
-int idmount_clone(int directory, uid_t id, gid_t gid)
+int idmount_clone(int directory, const struct idmount_ids *ids)
 {
 	struct stat owner;
 
 	if (fstat(directory, &owner) < 0) {
 		return -errno;
 	}
-	_cleanup_close_ int map = map_namespace(&owner, id, gid);
+	_cleanup_close_ int map = map_namespace(&owner, ids);
 	if (map < 0) {
 		return map;
 	}

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Id ranges: see idrange.h. The kernel is the registry: a slot is an abstract socket address that
- * only one process on this host can be bound to, so that there is no file to go stale. A slot that
- * another process has bound is skipped; ids come from a range that no distribution uses (above
- * systemd's container range, below 2^31).
+ * Id ranges: see idrange.h. The kernel is the registry: a slot is an abstract socket address
+ * (unix(7)) that only one process on this host can be bound to, so that there is no file to go
+ * stale. A slot that another process has bound is skipped; ids come from a range that no
+ * distribution uses (above systemd's container range, below 2^31).
  */
 #include "kernel/idrange.h"
 

@@ -6,8 +6,10 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "kernel/sys.h"
 
 /* One component at a time, when there is no openat2: no link is followed anywhere. */
@@ -44,4 +46,21 @@ int open_without_links(const char *path)
 	int fd = sys_openat2(AT_FDCWD, path, &how);
 
 	return fd == -ENOSYS ? open_by_parts(path) : fd;
+}
+
+int reopen_without_links(int known, const char *path)
+{
+	struct stat before, now;
+	_cleanup_close_ int fd = open_without_links(path);
+
+	if (fd < 0) {
+		return fd;
+	}
+	if (fstat(known, &before) < 0 || fstat(fd, &now) < 0) {
+		return -errno;
+	}
+	if (before.st_dev != now.st_dev || before.st_ino != now.st_ino) {
+		return -ESTALE;
+	}
+	return TAKE_FD(fd);
 }

@@ -6,9 +6,9 @@
 #include <stdint.h>
 
 /*
- * clone3 where there is one; else the old call, which knows all flags but the control group (-1:
- * none). The child has no exit signal: a host program's SIGCHLD and wait(-1) never see it. Returns
- * its pid, 0 in the child, or -errno.
+ * clone3 where there is one (since Linux 5.3); else the old call, which knows all flags but the
+ * control group (-1: none). The child has no exit signal: a host program's SIGCHLD and wait(-1)
+ * never see it (wait(2), __WCLONE). Returns its pid, 0 in the child, or -errno.
  */
 int process_clone(uint64_t flags, int cgroup, int *pidfd);
 /*

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "kernel/probe/probe.h"
 #include "kernel/process.h"
 #include "kernel/sys.h"
 #include "local/workdir.h"
@@ -63,7 +64,7 @@ static int make_group(struct run *run, struct local_start *start)
 	if (!(run->options.spec->layers & LAYERS_CGROUP)) {
 		return 0;
 	}
-	int r = cgroup_new(run->options.groups, run->id, &limits, &local->group, NULL);
+	int r = cgroup_new(run->options.groups, run->cell_name, &limits, &local->group, NULL);
 	if (r < 0) {
 		return r;
 	}
@@ -177,37 +178,50 @@ static int build_error(const struct local_cell *local, struct brig_error *err)
 	return r;
 }
 
+/* The messages allowed in each state, and the next state. */
+static const struct {
+	enum local_state from;
+	enum local_kind kind;
+	enum local_state to;
+} rules[] = {
+	{ LOCAL_STARTING, LOCAL_STARTED, LOCAL_RUNNING },
+	{ LOCAL_STARTING, LOCAL_FAILED, LOCAL_ENDED },
+	{ LOCAL_RUNNING, LOCAL_EXITED, LOCAL_ENDED },
+};
+
+static bool check_message(struct local_cell *local, const struct local_message *message)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(rules); i++) {
+		if (rules[i].from == local->state && (uint32_t)rules[i].kind == message->kind) {
+			local->state = rules[i].to;
+			return true;
+		}
+	}
+	return false;
+}
+
 static bool take_message(struct run *run, const struct local_message *message)
 {
 	struct local_cell *local = local_of(run);
 
-	switch (message->kind) {
-	case LOCAL_STARTED:
-		if (local->started || local->build_errnum) {
-			return false;
+	if ((message->kind == LOCAL_FAILED && message->stage >= LOCAL_STAGES) ||
+	    !check_message(local, message)) {
+		return false;
+	}
+	if (message->kind == LOCAL_STARTED) {
+		if (run->state < RUN_RUNNING) {
+			run_enter(run, RUN_RUNNING);
 		}
-		local->started = true;
-		run->state = run->state < RUN_RUNNING ? RUN_RUNNING : run->state;
 		run_begun(run);
-		return true;
-	case LOCAL_EXITED:
-		if (!local->started || run->facts.exited) {
-			return false;
-		}
+	} else if (message->kind == LOCAL_EXITED) {
 		run_take_end(run, message->code, message->status, message->cpu_ns);
 		run_look_last(run);
-		return true;
-	case LOCAL_FAILED:
-		if (local->started || message->stage >= LOCAL_STAGES) {
-			return false;
-		}
+	} else {
 		local->build_stage = message->stage;
 		local->build_errnum = message->errnum > 0 ? message->errnum : EIO;
 		run->build_failed = true;
-		return true;
-	default:
-		return false;
 	}
+	return true;
 }
 
 /* 1: a message was handled; 0: there is none; -EPROTO: it is invalid, or out of order. */
@@ -248,11 +262,9 @@ static int on_end(struct run *run)
 	if (r < 0 || info.si_pid == 0) {
 		return r < 0 ? r : 0;
 	}
-	if (run->facts.memory_peak_bytes == 0) {
-		run->facts.memory_peak_bytes = (uint64_t)used.ru_maxrss * 1024u;
-	}
+	run_take_memory(run, (uint64_t)used.ru_maxrss * 1024u);
 	local->pid = 0;
-	run->gone = true;
+	run_cell_gone(run);
 	return 1;
 }
 
@@ -278,7 +290,7 @@ static int ask_to_end(struct run *run)
 {
 	struct local_cell *local = local_of(run);
 
-	if (!local->started || local->asked) {
+	if (local->state != LOCAL_RUNNING || local->asked) {
 		return 0; /* sent as soon as it has started */
 	}
 	local->asked = true;
@@ -352,10 +364,19 @@ static int no_alarm(struct run *run)
 	return 0;
 }
 
+static void probe(const struct probe_report *host, uint64_t deadline_ns, struct probe_finding *ret)
+{
+	(void)deadline_ns;
+	probe_required_calls(host, ret);
+}
+
 const struct provider local_provider = {
 	.name = "local",
 	.about = "a process group with the caller's rights, for trusted code: there are no walls",
-	.abilities = 0,
+	.abilities = ABILITY_BIT(ABILITY_TERMINAL) | ABILITY_BIT(ABILITY_VENV),
+	.layers = LAYERS_CGROUP,
+	.own_processes = 1,
+	.probe = probe,
 	.resolve = resolve,
 	.sweep = workdir_sweep,
 	.explain = local_explain,

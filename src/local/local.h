@@ -30,6 +30,13 @@ enum local_stage {
 	LOCAL_STAGES,
 };
 
+/* The life of the program, as the supervisor reports it. */
+enum local_state {
+	LOCAL_STARTING,
+	LOCAL_RUNNING,
+	LOCAL_ENDED, /* or it could not begin */
+};
+
 struct local_message {
 	uint32_t kind;  /* enum local_kind */
 	uint32_t stage; /* of FAILED */
@@ -46,12 +53,13 @@ enum local_command {
 };
 
 struct local_cell {
-	struct cgroup *group; /* owned; NULL: none */
-	pid_t pid;            /* of the supervisor; 0: reaped */
-	int pidfd;            /* owned */
-	int control;          /* owned: the warden's end */
-	bool started, asked;
-	int build_errnum; /* the start failed: why... */
+	struct cgroup *group;   /* owned; NULL: none */
+	pid_t pid;              /* of the supervisor; 0: reaped */
+	int pidfd;              /* owned */
+	int control;            /* owned: the warden's end */
+	enum local_state state; /* by the supervisor's messages */
+	bool asked;             /* the program was asked to end */
+	int build_errnum;       /* the start failed: why... */
 	enum local_stage build_stage;
 };
 

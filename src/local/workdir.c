@@ -148,12 +148,18 @@ static int copy_input(int dir, const struct spec_input *input)
 
 int workdir_fill(int dir, const struct spec_input *inputs, size_t count, struct brig_error *err)
 {
-	int r = mkdirat(dir, "out", 0700) < 0 ? -errno : 0;
+	static const char cannot[] = "cannot fill the working directory";
 
-	for (size_t i = 0; r == 0 && i < count; i++) {
-		r = copy_input(dir, &inputs[i]);
+	if (mkdirat(dir, "out", 0700) < 0) {
+		return error_errno(err, BRIG_E_SYSTEM, errno, cannot);
 	}
-	return r < 0 ? error_errno(err, BRIG_E_SYSTEM, -r, "cannot fill the working directory") : 0;
+	for (size_t i = 0; i < count; i++) {
+		int r = copy_input(dir, &inputs[i]);
+		if (r < 0) {
+			return error_errno(err, BRIG_E_SYSTEM, -r, cannot);
+		}
+	}
+	return 0;
 }
 
 void workdir_remove(const char *path)

@@ -18,13 +18,11 @@
 #include "kernel/sys.h"
 #include "run/network_advice.h"
 
-#define ALL_LAYERS (LAYER_BIT(LAYER_COUNT) - 1)
-
-static layer_set resolve(const struct cgroup_manager *groups, struct spec *spec)
+layer_set native_resolve(const struct cgroup_manager *groups, struct spec *spec)
 {
 	layer_set missing = LAYERS_CGROUP & ~cgroup_manager_layers(groups);
 
-	spec->layers = ALL_LAYERS;
+	spec->layers = NATIVE_LAYERS;
 	spec->landlock_abi = landlock_abi();
 	if (spec->landlock_abi == 0) {
 		missing |= LAYER_BIT(LAYER_LANDLOCK);
@@ -46,7 +44,7 @@ static const struct {
 	{ STEP_GROUP, LAYER_CGROUP_MEMORY },  { STEP_ATTACH, LAYER_CGROUP_MEMORY },
 };
 
-static int layer_of(const char *name)
+int native_layer_of(const char *name)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(step_layers); i++) {
 		if (strcmp(step_table[step_layers[i].step].name, name) == 0) {
@@ -72,7 +70,7 @@ int native_on_init(struct run *run)
 				   WEXITED | WNOHANG | __WALL, &used));
 	if (r == -ECHILD && native->cell.foreign) {
 		native->cell.pid = 0;
-		run->gone = true;
+		run_cell_gone(run);
 		return 1; /* its keeper waits for it; the readable fd shows that it ended */
 	}
 	if (r < 0) {
@@ -84,11 +82,9 @@ int native_on_init(struct run *run)
 	uint64_t cpu_us = (uint64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000u +
 			  (uint64_t)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
 	run_take_cpu(run, cpu_us * 1000u);
-	if (run->facts.memory_peak_bytes == 0) {
-		run->facts.memory_peak_bytes = (uint64_t)used.ru_maxrss * 1024u;
-	}
+	run_take_memory(run, (uint64_t)used.ru_maxrss * 1024u);
 	native->cell.pid = 0;
-	run->gone = true;
+	run_cell_gone(run);
 	return 1;
 }
 
@@ -100,15 +96,15 @@ static int (*const handlers[NATIVE_EVENTS])(struct run *) = {
 	[NATIVE_EVENT_DRIVER] = native_on_driver,
 };
 
-static int on_event(struct run *run, unsigned number)
+int native_on_event(struct run *run, unsigned number)
 {
 	return number < NATIVE_EVENTS ? handlers[number](run) : 0;
 }
 
 /* All descriptors of a cell after its start; -1: closed, or never opened. */
-static int listen_all(struct run *run)
+int native_listen_all(struct run *run)
 {
-	const struct native_cell *native = native_of(run);
+	struct native_cell *native = native_of(run);
 	const struct {
 		int fd;
 		enum native_event event;
@@ -116,21 +112,22 @@ static int listen_all(struct run *run)
 	} list[] = {
 		{ native->cell.control, NATIVE_EVENT_CONTROL, EPOLLIN },
 		{ native->cell.pidfd, NATIVE_EVENT_INIT, EPOLLIN },
-		{ native->denials.listener, NATIVE_EVENT_DENIAL, run->cell_alarm_ns ? 0 : EPOLLIN },
 		{ native->driver.assignment.fd, NATIVE_EVENT_ASSIGNMENT, EPOLLOUT | EPOLLET },
 		{ native->driver.ready, NATIVE_EVENT_DRIVER, EPOLLIN },
 	};
-	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(list); i++) {
-		if (list[i].fd >= 0) {
-			r = native_listen(run, list[i].fd, list[i].event, list[i].events);
+	for (size_t i = 0; i < ARRAY_SIZE(list); i++) {
+		int r = list[i].fd < 0
+				? 0
+				: native_listen(run, list[i].fd, list[i].event, list[i].events);
+		if (r < 0) {
+			return r;
 		}
 	}
-	return r;
+	return call_listener_add(&native->calls);
 }
 
-static void mute(struct run *run)
+void native_mute(struct run *run)
 {
 	const struct native_cell *native = native_of(run);
 
@@ -142,28 +139,20 @@ static void mute(struct run *run)
 
 void native_take_options(struct run *run)
 {
-	struct denials *denials = &native_of(run)->denials;
-	const struct run_options *options = &run->options;
-
-	denials->spec = options->spec;
-	denials->filter = options->filter;
-	denials->watch = options->watch;
-	denials->monitor = options->monitor;
+	call_listener_take_options(&native_of(run)->calls);
 }
 
-static void next_round(struct run *run)
+void native_next_round(struct run *run)
 {
 	struct native_cell *native = native_of(run);
-	struct denials *denials = &native->denials;
 
-	native->request = native->request == REQUEST_ANSWERED ? REQUEST_NONE : native->request;
-	denials->any = false;
-	denials->first = (struct brig_denial){ 0 };
-	denials->remedy = NULL;
-	denials->received = denials->answered = 0;
+	if (native->request == REQUEST_ANSWERED) {
+		native_request_enter(native, REQUEST_NONE);
+	}
+	call_listener_next_round(&native->calls);
 }
 
-static void rest(struct run *run)
+void native_rest(struct run *run)
 {
 	/* Where the group has all figures, /proc is not needed. */
 	if (run->watch.counted) {
@@ -172,7 +161,7 @@ static void rest(struct run *run)
 	}
 }
 
-static int ended(struct run *run, struct brig_error *err)
+int native_ended(struct run *run, struct brig_error *err)
 {
 	struct native_cell *native = native_of(run);
 
@@ -185,19 +174,13 @@ static int ended(struct run *run, struct brig_error *err)
 	return 0;
 }
 
-static void report(struct run *run)
+void native_report(struct run *run)
 {
-	const struct denials *denials = &native_of(run)->denials;
-
 	native_names_note(run);
-	run->result->denied = denials->any;
-	run->result->denial = denials->first;
-	run->facts.denial_remedy = denials->remedy;
-	filter_kill_calls(run->options.filter, run->facts.kill_calls,
-			  sizeof(run->facts.kill_calls));
+	call_listener_report(&native_of(run)->calls);
 }
 
-static void advise(struct run *run)
+void native_advise(struct run *run)
 {
 	const struct spec *spec = run->options.spec;
 
@@ -207,16 +190,24 @@ static void advise(struct run *run)
 	}
 }
 
-static void release(struct run *run)
+void native_release(struct run *run)
 {
-	if (run->parked) {
+	if (run->life == CELL_PARKED) {
 		native_kill_parked(run);
 	}
 }
 
+int native_take_channel(struct run *run)
+{
+	return TAKE_FD(native_of(run)->channel);
+}
+
 /* --- the end ---------------------------------------------------------------------------------- */
 
-/* SIGKILL to pid 1 kills the namespace; the cgroup kills all at once where it can. */
+/*
+ * SIGKILL to pid 1 kills the namespace (pid_namespaces(7)); the cgroup kills all at once where it
+ * can.
+ */
 void native_kill(struct run *run)
 {
 	const struct cell *cell = &native_of(run)->cell;
@@ -247,7 +238,7 @@ static void reap_now(struct run *run)
 	}
 }
 
-static void close_all(struct run *run)
+void native_close(struct run *run)
 {
 	struct native_cell *native = native_of(run);
 	int *fds[] = { &native->cell.pidfd,
@@ -266,7 +257,7 @@ static void close_all(struct run *run)
 		       &native->channel };
 
 	reap_now(run);
-	denials_done(&native->denials);
+	denials_done(&native->calls.denials);
 	run->watch.group = NULL;
 	run->end_fd = -1;
 	cgroup_free(native->cell.group);
@@ -304,43 +295,13 @@ int native_ask_clone(struct run *run, int template, int devices)
 			 devices >= 0 ? WIRE_CLONE_FDS + 1 : WIRE_CLONE_FDS);
 }
 
-int native_take_channel(struct run *run)
-{
-	return TAKE_FD(native_of(run)->channel);
-}
-
-const struct plan *native_plan(const struct run *run)
-{
-	return &native_of(run)->plan;
-}
-
-const uint64_t *native_times(const struct run *run)
-{
-	return native_of(run)->took_ns;
-}
-
 const struct provider native_provider = {
+	NATIVE_PROVIDER,
 	.name = "native",
 	.about = "brig's own cell: namespaces, a system call filter, Landlock, control groups",
-	.abilities = ABILITY_BIT(ABILITY_COUNT) - 1,
-	.resolve = resolve,
-	.layer_of = layer_of,
-	.open = native_open,
-	.launch = native_launch,
-	.assign = native_assign,
-	.event = on_event,
-	.listen = listen_all,
-	.mute = mute,
-	.alarm = native_listen_again,
-	.has_program = native_has_program,
-	.ask_to_end = native_ask_to_end,
-	.kill = native_kill,
-	.ended = ended,
-	.report = report,
-	.advise = advise,
-	.next_round = next_round,
-	.rest = rest,
-	.take_options = native_take_options,
-	.release = release,
-	.close = close_all,
+	/* All but one: the instructions of a processor cannot be limited. */
+	.abilities = (ABILITY_BIT(ABILITY_COUNT) - 1) & ~ABILITY_BIT(ABILITY_INSTRUCTIONS),
+	.own_processes = 1,
+	.probe = native_probe,
+	.report = native_report,
 };

@@ -7,9 +7,9 @@
 int native_assign(struct run *run, const struct spec *spec)
 {
 	struct native_cell *native = native_of(run);
-	struct init_go go = { .wants = run->options.session      ? INIT_WANTS_CHANNEL
-				       : run->options.want_value ? INIT_WANTS_VALUE
-								 : INIT_WANTS_NOTHING };
+	struct init_go go = { .wants = run->options.session ? INIT_WANTS_CHANNEL
+				       : run->options.value ? INIT_WANTS_VALUE
+							    : INIT_WANTS_NOTHING };
 
 	if (!run->options.session) {
 		close_fd(&native->channel);

@@ -41,15 +41,16 @@ static int take_record(struct run *run, const struct wire_record *record, int *f
 		run->watch.inodes_base = record->status > 0 ? (uint64_t)record->status : 0;
 		break;
 	case WIRE_LISTENER:
-		native->denials.listener = TAKE_FD(fds[0]);
-		native->denials.parks = record->value == 1 && run->options.spec->parks;
-		return native_listen(run, native->denials.listener, NATIVE_EVENT_DENIAL, EPOLLIN);
+		native->calls.denials.listener = TAKE_FD(fds[0]);
+		native->calls.denials.parks = record->value == 1 && run->options.spec->parks;
+		return call_listener_add(&native->calls);
 	case WIRE_HELD:
-		return run_held(run);
+		/* Else a program could run in a cell whose limits are not watched. */
+		return spec_traits(run->options.spec)->held ? run_held(run) : -EPROTO;
 	case WIRE_STARTED:
 		/* In a cell with a driver this is not the program yet. */
 		if (run->state <= RUN_ASSIGNED && native->driver.state == DRIVER_NONE) {
-			run->state = RUN_RUNNING;
+			run_enter(run, RUN_RUNNING);
 		}
 		run_begun(run);
 		break;
@@ -62,14 +63,13 @@ static int take_record(struct run *run, const struct wire_record *record, int *f
 		take_end(run, record);
 		run_look_last(run);
 		/*
-		 * Only for warm cells, which are freed later: else the caller would have to wait
-		 * for the kernel.
+		 * A kill that is under way takes precedence. And only for cells made ahead, which
+		 * are freed later: else the caller would have to wait for the kernel.
 		 */
-		if (!run->options.warm) {
-			return 0;
-		}
-		/* A kill that is under way takes precedence. */
-		return run->state < RUN_ENDING && (record->value & WIRE_ALONE) ? 1 : 0;
+		return run->state < RUN_ENDING && (record->value & WIRE_ALONE) &&
+				       spec_traits(run->options.spec)->ahead
+			       ? 1
+			       : 0;
 	default:
 		break;
 	}

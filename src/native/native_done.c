@@ -1,18 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Handles the listener's calls: refused calls, and reports of being done (done_call.h). */
-#include <errno.h>
 #include <sched.h>
 #include <signal.h>
-#include <sys/epoll.h>
 
 #include "base/clock.h"
 #include "native/native_internal.h"
 
-/*
- * The pause between two answers to a program that calls sysinfo all the time: at most a hundred
- * turns of the loop a second.
- */
-#define PAUSE_NS 10000000u
 /* Brig-init, and the process that reported being done. */
 #define PARKED_TASKS 2
 /*
@@ -34,10 +27,11 @@ static int take_done(struct run *run)
 	bool driven = native->driver.state == DRIVER_NONE || native->driver.state == DRIVER_DONE;
 
 	/*
-	 * Only for warm cells, which are freed later; and a status reported by brig-init takes
-	 * precedence.
+	 * Only for cells made ahead, which are freed later; and a status reported by brig-init
+	 * takes precedence.
 	 */
-	if (!run->options.warm || !runs || !driven || native->build_errnum || run->facts.exited) {
+	if (!spec_traits(run->options.spec)->ahead || !runs || !driven || native->build_errnum ||
+	    run->facts.exited || run->life != CELL_LIVES) {
 		return 0;
 	}
 	enum ending due = watch_look(&run->watch, clock_now_ns(), &run->facts);
@@ -49,44 +43,24 @@ static int take_done(struct run *run)
 	    run->facts.memory_peak_bytes > PARKED_BYTES_MAX) {
 		return 0;
 	}
-	run->parked = run->facts.exited = true;
+	run_enter_life(run, CELL_PARKED);
+	run->facts.exited = true;
 	run->facts.end_code = CLD_EXITED;
-	run->facts.end_status = native->denials.done_status;
+	run->facts.end_status = native->calls.denials.done_status;
 	return 1;
-}
-
-static int listen_for(struct run *run, uint32_t events)
-{
-	struct native_cell *native = native_of(run);
-	struct epoll_event want = { .events = events,
-				    .data = { .u32 = RUN_EVENT_CELL + NATIVE_EVENT_DENIAL } };
-
-	return epoll_ctl(run->epoll, EPOLL_CTL_MOD, native->denials.listener, &want) < 0 ? -errno
-											 : 0;
-}
-
-/* Calls that arrive meanwhile wait. */
-static int stop_listening(struct run *run)
-{
-	struct native_cell *native = native_of(run);
-	native->denials.pause_due = false;
-	run->cell_alarm_ns = clock_now_ns() + PAUSE_NS;
-	int r = listen_for(run, 0);
-	return r < 0 ? r : run_arm(run);
 }
 
 int native_listen_again(struct run *run)
 {
-	struct native_cell *native = native_of(run);
-	run->cell_alarm_ns = 0;
-	return native->denials.listener < 0 ? 0 : listen_for(run, EPOLLIN);
+	return call_listener_resume(&native_of(run)->calls);
 }
 
 int native_on_denial(struct run *run)
 {
 	struct native_cell *native = native_of(run);
-	bool open = denials_receive(&native->denials);
-	if (native->denials.done) {
+	struct denials *denials = &native->calls.denials;
+	bool open = denials_receive(denials);
+	if (denials->done) {
 		int r = native_on_control(run);
 		if (r == 0) {
 			r = take_done(run);
@@ -95,31 +69,21 @@ int native_on_denial(struct run *run)
 			return r;
 		}
 		/* A process that is being killed need not be woken. */
-		open = run->state >= RUN_ENDING || denials_dismiss(&native->denials);
-		native->denials.done = false;
+		open = run->state >= RUN_ENDING || denials_dismiss(denials);
+		denials->done = false;
 	}
-	if (!open) {
-		/*
-		 * Removed explicitly: brig-init may hold a copy, and then closing alone would not
-		 * remove it.
-		 */
-		epoll_ctl(run->epoll, EPOLL_CTL_DEL, native->denials.listener, NULL);
-		denials_done(&native->denials);
-	}
-	run_end_over(run);
-	return open && native->denials.pause_due && run->state < RUN_ENDING ? stop_listening(run)
-									    : 0;
+	return call_listener_settle(&native->calls, open);
 }
 
 /* Its death may take longer than its life, perhaps on our processor: it must not run before us. */
 void native_kill_parked(struct run *run)
 {
-	struct native_cell *native = native_of(run);
+	const struct denials *denials = &native_of(run)->calls.denials;
 	struct sched_param same = { 0 };
 
 	/* If it has died in its sleep, its pid may have been reused. */
-	if (denials_is_asleep(&native->denials)) {
-		sched_setscheduler(native->denials.done_pid, SCHED_BATCH, &same);
+	if (denials_is_asleep(denials)) {
+		sched_setscheduler(denials->done_pid, SCHED_BATCH, &same);
 	}
 	native_kill(run);
 }

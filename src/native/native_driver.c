@@ -13,10 +13,25 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/invariant.h"
 #include "native/messages/assignment.h"
 #include "native/native_internal.h"
 
 enum { DRIVER_IS_READY = 'r', DRIVER_BEGINS = 'b' };
+
+static const uint32_t driver_edges[DRIVER_STATES] = {
+	[DRIVER_NONE] = STATE_BIT(DRIVER_STARTING),
+	[DRIVER_STARTING] = STATE_BIT(DRIVER_WAITING),
+	[DRIVER_WAITING] = STATE_BIT(DRIVER_ASSIGNED),
+	[DRIVER_ASSIGNED] = STATE_BIT(DRIVER_DONE),
+	[DRIVER_DONE] = 0,
+};
+
+void native_driver_enter(struct native_driver *driver, enum driver_state state)
+{
+	invariant(state_allows(driver_edges, driver->state, state));
+	driver->state = state;
+}
 
 /* Moves the driver's end above all numbers in use, until it gets its own number at exec. */
 static int lift_fd(int *fd)
@@ -31,29 +46,35 @@ static int lift_fd(int *fd)
 	return 0;
 }
 
-static struct step *find_channel(struct plan *plan, uint64_t number)
+static struct step *find_channel(struct plan *plan, int number)
 {
 	for (unsigned i = 0; i < plan->count; i++) {
-		if (plan->steps[i].kind == STEP_CHANNEL && plan->steps[i].value == number) {
+		if (plan->steps[i].kind == STEP_CHANNEL &&
+		    plan->steps[i].channel.number == number) {
 			return &plan->steps[i];
 		}
 	}
 	return NULL;
 }
 
-static int make_channel(struct run *run, uint64_t number, int *ours, int *theirs, bool we_read)
+static int make_channel(struct run *run, int number, int *ours, int *theirs, bool we_read)
 {
 	struct native_cell *native = native_of(run);
 	struct step *step = find_channel(&native->plan, number);
-	int r = step ? run_pipe(ours, theirs, we_read) : -EINVAL;
 
-	if (r == 0) {
-		r = lift_fd(theirs);
+	if (!step) {
+		return -EINVAL;
 	}
-	if (r == 0) {
-		step->fd = *theirs;
+	int r = run_pipe(ours, theirs, we_read);
+	if (r < 0) {
+		return r;
 	}
-	return r;
+	r = lift_fd(theirs);
+	if (r < 0) {
+		return r;
+	}
+	step->channel.fd = *theirs;
+	return 0;
 }
 
 int native_driver_make(struct run *run)
@@ -62,23 +83,25 @@ int native_driver_make(struct run *run)
 	struct native_driver *driver = &native->driver;
 	int assignment = -1;
 
-	if (!run->options.spec->prestarted) {
+	if (!spec_traits(run->options.spec)->has_channels) {
 		return 0;
 	}
-	driver->state = DRIVER_STARTING;
+	native_driver_enter(driver, DRIVER_STARTING);
 	int r = make_channel(run, DRIVER_ASSIGNMENT_FD, &assignment, &driver->inside[0], false);
-	feed_init(&driver->assignment, assignment, NULL, 0, true);
-	if (r == 0) {
-		r = make_channel(run, DRIVER_READY_FD, &driver->ready, &driver->inside[1], true);
+	feed_init(&driver->assignment, assignment, NULL, 0, true); /* owns it, also on failure */
+	if (r < 0) {
+		return r;
+	}
+	r = make_channel(run, DRIVER_READY_FD, &driver->ready, &driver->inside[1], true);
+	if (r < 0) {
+		return r;
 	}
 	/* Edge-triggered: as for standard input. */
-	if (r == 0) {
-		r = native_listen(run, assignment, NATIVE_EVENT_ASSIGNMENT, EPOLLOUT | EPOLLET);
+	r = native_listen(run, assignment, NATIVE_EVENT_ASSIGNMENT, EPOLLOUT | EPOLLET);
+	if (r < 0) {
+		return r;
 	}
-	if (r == 0) {
-		r = native_listen(run, driver->ready, NATIVE_EVENT_DRIVER, EPOLLIN);
-	}
-	return r;
+	return native_listen(run, driver->ready, NATIVE_EVENT_DRIVER, EPOLLIN);
 }
 
 void native_driver_launched(struct run *run)
@@ -125,7 +148,7 @@ void native_driver_last_report(struct run *run)
 	bool begun =
 		read(native->driver.ready, bytes, sizeof(bytes)) == 1 && bytes[0] == DRIVER_BEGINS;
 	close_ready(run);
-	native->driver.state = DRIVER_DONE;
+	native_driver_enter(&native->driver, DRIVER_DONE);
 	if (!begun && native->build_errnum == 0) {
 		fail_start(run);
 	}
@@ -137,13 +160,13 @@ static int take_report(struct run *run, char report)
 	struct native_driver *driver = &native->driver;
 
 	if (driver->state == DRIVER_STARTING && report == DRIVER_IS_READY) {
-		driver->state = DRIVER_WAITING;
+		native_driver_enter(driver, DRIVER_WAITING);
 		return run_held(run);
 	}
 	if (driver->state == DRIVER_ASSIGNED && report == DRIVER_BEGINS) {
 		close_ready(run);
-		driver->state = DRIVER_DONE;
-		run->state = RUN_RUNNING;
+		native_driver_enter(driver, DRIVER_DONE);
+		run_enter(run, RUN_RUNNING);
 		run_begun(run);
 		return 0;
 	}
@@ -173,7 +196,7 @@ int native_on_driver(struct run *run)
 	}
 	close_ready(run);
 	if (driver->state == DRIVER_ASSIGNED) {
-		driver->state = DRIVER_DONE;
+		native_driver_enter(driver, DRIVER_DONE);
 		fail_start(run);
 		native_kill(run);
 	} else {
@@ -206,12 +229,15 @@ int native_driver_assign(struct run *run, const struct spec *spec)
 {
 	struct native_cell *native = native_of(run);
 	struct feed *feed = &native->driver.assignment;
-	int r = files_fit(spec) ? assignment_pack(spec, &feed->data, &feed->size) : -E2BIG;
 
+	if (native->driver.state != DRIVER_WAITING) {
+		return -ESTALE;
+	}
+	int r = files_fit(spec) ? assignment_pack(spec, &feed->data, &feed->size) : -E2BIG;
 	if (r < 0) {
 		return r;
 	}
-	native->driver.state = DRIVER_ASSIGNED;
+	native_driver_enter(&native->driver, DRIVER_ASSIGNED);
 	feed->open = false;
 	feed_pump(feed);
 	return 0;

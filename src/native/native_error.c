@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "native/native_internal.h"
+#include "native/plan/step_members.h"
 
 static const struct {
 	enum step_kind kind;
@@ -44,23 +45,22 @@ static const struct {
 int native_build_error(const struct step *step, int errnum, struct brig_error *err)
 {
 	const char *name = step_table[step->kind].name;
-	const char *thing =
-		step->path && step->kind != STEP_ROOT && step->kind != STEP_IDMAP ? step->path : "";
-	int r = 0;
+	const char *thing = step_path(step) ? step_path(step) : "";
+	int r;
 
-	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]) && r == 0; i++) {
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
 		if (known[i].kind == step->kind && known[i].errnum == errnum) {
 			r = error_set(err, known[i].code, errnum, "%s%s%s (step %s: %s)",
 				      known[i].message, *thing ? ": " : "", thing, name,
 				      strerror(errnum));
 			error_remedy(err, "%s", known[i].remedy);
+			error_step(err, name);
+			return r;
 		}
 	}
-	if (r == 0) {
-		r = error_set(err, BRIG_E_SYSTEM, errnum, "cannot build the cell: step %s%s%s: %s",
-			      name, *thing ? " " : "", thing, strerror(errnum));
-		error_remedy(err, "brig doctor shows what this host can enforce");
-	}
+	r = error_set(err, BRIG_E_SYSTEM, errnum, "cannot build the cell: step %s%s%s: %s", name,
+		      *thing ? " " : "", thing, strerror(errnum));
+	error_remedy(err, "brig doctor shows what this host can enforce");
 	error_step(err, name);
 	return r;
 }

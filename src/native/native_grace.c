@@ -6,12 +6,25 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "base/invariant.h"
 #include "kernel/sys.h"
 #include "native/native_internal.h"
 
 #ifndef PIDFD_SIGNAL_PROCESS_GROUP
 #define PIDFD_SIGNAL_PROCESS_GROUP (1u << 2) /* Linux 6.9 */
 #endif
+
+static const uint32_t request_edges[REQUEST_STATES] = {
+	[REQUEST_NONE] = STATE_BIT(REQUEST_SENT),
+	[REQUEST_SENT] = STATE_BIT(REQUEST_NONE) | STATE_BIT(REQUEST_ANSWERED),
+	[REQUEST_ANSWERED] = STATE_BIT(REQUEST_NONE),
+};
+
+void native_request_enter(struct native_cell *native, enum native_request request)
+{
+	invariant(state_allows(request_edges, native->request, request));
+	native->request = request;
+}
 
 /*
  * The program may have begun before brig-init's message about that is read: a program that is still
@@ -20,8 +33,7 @@
  */
 bool native_has_program(const struct run *run)
 {
-	const struct spec *spec = run->options.spec;
-	bool ahead = spec->held || spec->prestarted;
+	bool ahead = spec_traits(run->options.spec)->ahead;
 	bool starting = run->state == RUN_ASSIGNED || (run->state == RUN_SETTING_UP && !ahead);
 
 	if (native_of(run)->wire == WIRE_ENDED) {
@@ -40,7 +52,7 @@ int native_ask_to_end(struct run *run)
 	    native->wire != WIRE_RUNNING) {
 		return 0;
 	}
-	native->request = REQUEST_SENT;
+	native_request_enter(native, REQUEST_SENT);
 	return wire_send(native->cell.control, &record, NULL, 0);
 }
 
@@ -53,7 +65,7 @@ bool native_take_program(struct run *run, int pidfd)
 		return false;
 	}
 	/* The round of the request may have ended meanwhile: then it can be requested again. */
-	native->request = run->grace_end_ns ? REQUEST_ANSWERED : REQUEST_NONE;
+	native_request_enter(native, run->grace_end_ns ? REQUEST_ANSWERED : REQUEST_NONE);
 	if (pidfd >= 0 && native->request == REQUEST_ANSWERED && run->state < RUN_ENDING &&
 	    syscall(SYS_pidfd_send_signal, pidfd, SIGTERM, NULL, PIDFD_SIGNAL_PROCESS_GROUP) < 0) {
 		sys_pidfd_send_signal(pidfd, SIGTERM);

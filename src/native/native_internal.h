@@ -3,7 +3,7 @@
 #ifndef BRIG_NATIVE_NATIVE_INTERNAL_H
 #define BRIG_NATIVE_NATIVE_INTERNAL_H
 
-#include "native/calls/denials.h"
+#include "native/calls/call_listener.h"
 #include "native/cell/cell.h"
 #include "native/native.h"
 #include "run/run_internal.h"
@@ -25,6 +25,7 @@ enum driver_state {
 	DRIVER_WAITING,
 	DRIVER_ASSIGNED,
 	DRIVER_DONE, /* the program has begun, or the driver failed */
+	DRIVER_STATES,
 };
 
 struct native_driver {
@@ -46,6 +47,7 @@ enum native_request {
 	REQUEST_NONE,
 	REQUEST_SENT,
 	REQUEST_ANSWERED, /* the program of this round got its signal, or it was too late */
+	REQUEST_STATES,
 };
 
 struct native_cell {
@@ -57,8 +59,7 @@ struct native_cell {
 	int channel;        /* our end of a session's channel, until it is taken; -1: none */
 	struct native_driver driver;
 	struct native_names names;
-	struct denials denials;
-	bool execed; /* the exec that starts the program was received */
+	struct call_listener calls;
 	enum native_request request;
 	uint64_t *took_ns;   /* owned mapping: how long each step took; NULL: not measured */
 	int build_errnum;    /* the build failed: why... */
@@ -75,12 +76,6 @@ static inline int native_listen(struct run *run, int fd, enum native_event event
 	return run_listen(run, fd, RUN_EVENT_CELL + (unsigned)event, events);
 }
 
-/* --- functions of the provider, by file ------------------------------------------------------- */
-
-int native_open(struct run *run, struct brig_error *err);
-int native_launch(struct run *run, struct brig_error *err);
-void native_take_options(struct run *run);
-
 /* --- within native ---------------------------------------------------------------------------- */
 
 /* A message of brig-init has arrived: native_control.c. 1: the cell has ended. */
@@ -91,18 +86,14 @@ void native_last_messages(struct run *run);
 int native_on_init(struct run *run);
 /* The listener is readable: native_done.c. 1: the cell has ended, or is parked. */
 int native_on_denial(struct run *run);
-/* The pause is over, and the listener is read again. */
-int native_listen_again(struct run *run);
 /* The result of a parked cell was taken: kills the cell. */
 void native_kill_parked(struct run *run);
-void native_kill(struct run *run);
-int native_assign(struct run *run, const struct spec *spec);
 
 /* The grace period: native_grace.c. */
-bool native_has_program(const struct run *run);
-int native_ask_to_end(struct run *run);
 /* brig-init has sent the program's pidfd, or -1. False: it was not requested. */
 bool native_take_program(struct run *run, int pidfd);
+
+void native_request_enter(struct native_cell *native, enum native_request request);
 
 /* A cell whose interpreter was started ahead: native_driver.c. Without one these do nothing. */
 int native_driver_make(struct run *run);
@@ -112,9 +103,8 @@ int native_on_driver(struct run *run);
 int native_on_assignment(struct run *run);
 void native_driver_last_report(struct run *run);
 void native_driver_done(struct native_cell *native);
+void native_driver_enter(struct native_driver *driver, enum driver_state state);
 
-/* Calls that the listener reports, as events: native_events.c. */
-void native_note_begin(struct run *run);
 /* Records the names that a program without a network tried to resolve: native_names.c. */
 void native_names_note(struct run *run);
 /* The first of these names; NULL: there is none. */

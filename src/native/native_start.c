@@ -46,19 +46,23 @@ static int make_assignment(struct run *run)
 	struct native_cell *native = native_of(run);
 	int r = run_pipe(&native->go, &native->cell.go[0], false);
 
-	if (r == 0) {
-		native->assignment = native->cell.assignment_fd = assignment_open();
-		r = native->assignment < 0 ? native->assignment : 0;
+	if (r < 0) {
+		return r;
 	}
-	/* Other cells call exec, and the interpreter would get this descriptor. */
-	if (r == 0 && run->options.spec->cloned) {
-		r = run_make_value(&run->value);
-		native->cell.value_fd = run->value;
+	native->assignment = native->cell.assignment_fd = assignment_open();
+	if (native->assignment < 0) {
+		return native->assignment;
 	}
-	if (r == 0 && run->options.spec->cloned) {
-		r = make_channel(run);
+	/* Other cells call exec, and the interpreter would get these descriptors. */
+	if (spec_traits(run->options.spec)->executes) {
+		return 0;
 	}
-	return r;
+	r = run_make_value(&run->value);
+	if (r < 0) {
+		return r;
+	}
+	native->cell.value_fd = run->value;
+	return make_channel(run);
 }
 
 static int make_control(struct run *run)
@@ -101,6 +105,7 @@ static struct native_cell *cell_new(struct run *run)
 	native->proc = native->sockets = native->assignment = native->go = native->channel = -1;
 	native->cell = (struct cell){
 		.groups = options->groups,
+		.name = run->cell_name,
 		.pidfd = -1,
 		.control = -1,
 		.control_inside = -1,
@@ -114,35 +119,37 @@ static struct native_cell *cell_new(struct run *run)
 		.value_fd = run->value,
 		.channel_fd = -1,
 	};
-	memcpy(native->cell.id, run->id, sizeof(native->cell.id));
 	native->names = (struct native_names){ .fd = -1 };
 	native->driver = (struct native_driver){ .assignment = { .fd = -1 },
 						 .ready = -1,
 						 .inside = { -1, -1 } };
-	native->denials = (struct denials){ .listener = -1 };
+	call_listener_init(&native->calls, run, NATIVE_EVENT_DENIAL);
 	return native;
 }
 
 static int make_parts(struct run *run)
 {
 	struct native_cell *native = native_of(run);
-	int r = run->options.spec->held ? make_assignment(run) : 0;
-
+	int r = spec_traits(run->options.spec)->held ? make_assignment(run) : 0;
+	if (r < 0) {
+		return r;
+	}
 	for (int i = 0; i < 3; i++) {
 		native->cell.stdio[i] = TAKE_FD(run->inside[i]);
 	}
-	if (r == 0) {
-		r = give_stdio(run);
+	r = give_stdio(run);
+	if (r < 0) {
+		return r;
 	}
-	if (r == 0) {
-		r = make_control(run);
+	r = make_control(run);
+	if (r < 0) {
+		return r;
 	}
-	if (r == 0) {
-		r = native_listen(run, native->cell.control, NATIVE_EVENT_CONTROL, EPOLLIN);
+	r = native_listen(run, native->cell.control, NATIVE_EVENT_CONTROL, EPOLLIN);
+	if (r < 0) {
+		return r;
 	}
-	if (r == 0) {
-		r = native_driver_make(run);
-	}
+	r = native_driver_make(run);
 	return r < 0 ? r : make_timing(run);
 }
 
@@ -154,8 +161,6 @@ int native_open(struct run *run, struct brig_error *err)
 	if (!native) {
 		return error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory for a cell");
 	}
-	native_take_options(run);
-	native_note_begin(run);
 	int r = plan_make(run->options.spec, &native->plan, err);
 	if (r < 0) {
 		return r;

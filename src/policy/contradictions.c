@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/path.h"
+#include "base/files/path.h"
 #include "policy/policy_reader.h"
 
 /* No cell can be built without these, whatever a policy sets. */
@@ -56,71 +56,6 @@ static int contradiction(struct policy_reader *reader, const char *path, const c
 	return -EINVAL;
 }
 
-/* --- abilities -------------------------------------------------------------------------------- */
-
-static bool runs_unasked(const struct policy_reader *reader)
-{
-	return reader->policy->auto_run == AUTO_RUN_YES;
-}
-
-static bool guards(const struct policy_reader *reader)
-{
-	return reader->policy->guard.mode != GUARD_OFF;
-}
-
-static bool filters_calls(const struct policy_reader *reader)
-{
-	return reader->policy->syscalls.count > 0;
-}
-
-static bool rules_network(const struct policy_reader *reader)
-{
-	return has_key(reader, "network", NULL) || reader->policy->network.allow_count > 0;
-}
-
-static bool watches_calls(const struct policy_reader *reader)
-{
-	return reader->policy->monitor.calls.count + reader->policy->monitor.files.count > 0;
-}
-
-/* Settings of a policy, the ability that each needs, and the remedy where the provider lacks it. */
-static const struct need {
-	enum ability ability;
-	const char *key;
-	bool (*wanted)(const struct policy_reader *reader);
-	const char *lack, *repair;
-} needs[] = {
-	{ ABILITY_WALLS, "auto_run", runs_unasked,
-	  "has no walls: it never runs without a person's consent",
-	  "set auto_run to \"ask\" or \"never\"" },
-	{ ABILITY_VALUE, "guard", guards, "cannot guard code", "set guard to \"off\"" },
-	{ ABILITY_CALL_RULES, "syscalls", filters_calls, "does not filter system calls",
-	  "set syscalls to []" },
-	{ ABILITY_NETWORK, "network", rules_network, "does not restrict the network",
-	  "leave network out" },
-	{ ABILITY_CALL_WATCH, "monitor", watches_calls, "cannot watch system calls",
-	  "leave monitor.calls and monitor.files out" },
-};
-
-static int check_abilities(struct policy_reader *reader)
-{
-	const struct provider *provider = reader->policy->provider;
-
-	for (size_t i = 0; i < ARRAY_SIZE(needs); i++) {
-		const struct need *need = &needs[i];
-		if (provider_can(provider, need->ability) || !need->wanted(reader)) {
-			continue;
-		}
-		json_doc_error(
-			reader->doc, has_key(reader, need->key, NULL) ? need->key : "provider",
-			BRIG_E_POLICY, reader->err, "provider %s %s", provider->name, need->lack);
-		error_remedy(reader->err, "%s, or provider to \"%s\"", need->repair,
-			     providers[0]->name);
-		return -EINVAL;
-	}
-	return 0;
-}
-
 /* The same setting under two names: two values could differ. */
 static int check_monitor(struct policy_reader *reader)
 {
@@ -135,20 +70,32 @@ static int check_monitor(struct policy_reader *reader)
 			     "remove one of the two");
 }
 
+static int needs_calls(struct policy_reader *reader)
+{
+	return contradiction(reader, has_key(reader, "syscalls", NULL) ? "syscalls" : "",
+			     "a cell needs a list of system calls",
+			     "add \"extends\": \"default\", or syscalls such as "
+			     "[\"@basic\", \"@file\", \"@process\", \"@thread\", \"@dangerous\"]");
+}
+
 /* Settings and layers that a cell with walls needs. */
 static int check_walls(struct policy_reader *reader)
 {
-	layer_set wrong = reader->policy->may_miss & ESSENTIAL;
+	const struct policy *policy = reader->policy;
+	layer_set wrong = policy->may_miss & ESSENTIAL;
+	bool walls = false;
 
-	if (provider_can(reader->policy->provider, ABILITY_CALL_RULES) &&
-	    reader->policy->syscalls.count == 0) {
-		return contradiction(
-			reader, has_key(reader, "syscalls", NULL) ? "syscalls" : "",
-			"a native cell needs a list of system calls",
-			"add \"extends\": \"default\", or syscalls such as "
-			"[\"@basic\", \"@file\", \"@process\", \"@thread\", \"@dangerous\"]");
+	for (size_t i = 0; i < policy->candidates_count; i++) {
+		const struct provider *provider = policy->candidates[i].provider;
+		if (!provider_can(provider, ABILITY_WALLS)) {
+			continue;
+		}
+		walls = true;
+		if (provider_can(provider, ABILITY_CALL_RULES) && policy->syscalls.count == 0) {
+			return needs_calls(reader);
+		}
 	}
-	if (wrong) {
+	if (walls && wrong) {
 		char list[256];
 
 		layer_list(wrong, list, sizeof(list));
@@ -180,19 +127,16 @@ static int check_mounts(struct policy_reader *reader, const char *config_dir)
 
 int policy_check(struct policy_reader *reader, const char *config_dir)
 {
-	int r = check_ceiling(reader);
+	static int (*const checks[])(struct policy_reader * reader) = {
+		check_ceiling, policy_weigh,         check_walls,
+		check_monitor, policy_check_modules, policy_check_venv,
+	};
 
-	if (r == 0) {
-		r = check_abilities(reader);
+	for (size_t i = 0; i < ARRAY_SIZE(checks); i++) {
+		int r = checks[i](reader);
+		if (r < 0) {
+			return r;
+		}
 	}
-	if (r == 0 && provider_can(reader->policy->provider, ABILITY_WALLS)) {
-		r = check_walls(reader);
-	}
-	if (r == 0) {
-		r = check_monitor(reader);
-	}
-	if (r == 0) {
-		r = policy_check_modules(reader);
-	}
-	return r < 0 ? r : check_mounts(reader, config_dir);
+	return check_mounts(reader, config_dir);
 }

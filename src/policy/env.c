@@ -128,25 +128,48 @@ static int read_allow(struct policy_reader *reader, const char *path, json_t *va
 /* Sets NAME in the list, replacing the value of an inherited policy. */
 static int set_variable(struct strlist *list, const char *name, const char *value)
 {
+	_cleanup_(strlist_done)
 	struct strlist merged = { 0 };
 	size_t length = strlen(name);
-	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < list->count; i++) {
-		if (strncmp(list->items[i], name, length) != 0 || list->items[i][length] != '=') {
-			r = strlist_add(&merged, list->items[i]);
+	for (size_t i = 0; i < list->count; i++) {
+		const char *item = list->items[i];
+		bool same = strncmp(item, name, length) == 0 && item[length] == '=';
+		if (!same && strlist_add(&merged, item) < 0) {
+			return -ENOMEM;
 		}
 	}
-	if (r == 0) {
-		r = strlist_addf(&merged, "%s=%s", name, value);
-	}
+	int r = strlist_addf(&merged, "%s=%s", name, value);
 	if (r < 0) {
-		strlist_done(&merged);
 		return r;
 	}
-	strlist_done(list);
+	struct strlist old = *list;
+
 	*list = merged;
+	merged = old;
 	return 0;
+}
+
+static int read_variable(struct policy_reader *reader, const char *path, const char *name,
+			 json_t *value)
+{
+	const char *text;
+	int r = read_string(reader, path, value, &text);
+
+	if (r < 0) {
+		return r;
+	}
+	if (!name_valid(name, strlen(name))) {
+		return json_doc_error(reader->doc, path, BRIG_E_POLICY, reader->err,
+				      "\"%.64s\" is not a valid variable name", name);
+	}
+	if (strlen(text) > VALUE_MAX) {
+		return json_doc_error(reader->doc, path, BRIG_E_POLICY, reader->err,
+				      "longer than %d bytes", VALUE_MAX);
+	}
+	return set_variable(&reader->policy->env_set, name, text) < 0
+		       ? error_errno(reader->err, BRIG_E_SYSTEM, ENOMEM, "%s", path)
+		       : 0;
 }
 
 static int read_set(struct policy_reader *reader, const char *path, json_t *value)
@@ -161,21 +184,9 @@ static int read_set(struct policy_reader *reader, const char *path, json_t *valu
 	json_object_foreach(value, key, item)
 	{
 		char below[POLICY_PATH_MAX];
-		const char *text;
 
 		reader_path(below, path, key);
-		r = read_string(reader, below, item, &text);
-		if (r == 0 && !name_valid(key, strlen(key))) {
-			r = json_doc_error(reader->doc, below, BRIG_E_POLICY, reader->err,
-					   "\"%.64s\" is not a valid variable name", key);
-		}
-		if (r == 0 && strlen(text) > VALUE_MAX) {
-			r = json_doc_error(reader->doc, below, BRIG_E_POLICY, reader->err,
-					   "longer than %d bytes", VALUE_MAX);
-		}
-		if (r == 0 && set_variable(&reader->policy->env_set, key, text) < 0) {
-			r = error_errno(reader->err, BRIG_E_SYSTEM, ENOMEM, "%s", below);
-		}
+		r = read_variable(reader, below, key, item);
 		if (r < 0) {
 			return r;
 		}

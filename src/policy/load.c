@@ -10,10 +10,10 @@
 #include <string.h>
 #include <sys/syscall.h>
 
+#include "base/bytes/sha256.h"
 #include "base/cleanup.h"
 #include "base/embedded.h"
 #include "base/id.h"
-#include "base/sha256.h"
 #include "policy/policy_reader.h"
 #include "policy/source.h"
 #include "policy/trace.h"
@@ -95,30 +95,32 @@ static int apply_parent(const struct json_doc *doc, const char *name, struct pol
 	if (id_name_valid(parent)) {
 		r = find_text(strcmp(parent, name) == 0 ? NULL : source, parent, &text, err);
 	}
+	if (r < 0) {
+		return r;
+	}
 	if (r == 0) {
 		json_doc_error(doc, "extends", BRIG_E_POLICY, err, "policy not found: \"%.64s\"",
 			       parent);
 		error_remedy(err, "give an existing policy: default, strict or one of your own");
 		return -ENOENT;
 	}
-	if (r > 0) {
-		r = json_doc_load(&above, text.place, text.data, text.size, err);
+	r = json_doc_load(&above, text.place, text.data, text.size, err);
+	if (r < 0) {
+		return r;
 	}
-	if (r == 0 && json_object_get(above.root, "extends")) {
+	if (json_object_get(above.root, "extends")) {
 		json_doc_error(doc, "extends", BRIG_E_POLICY, err,
 			       "\"%s\" extends another policy itself: only one level", parent);
 		error_remedy(err, "extend that policy directly");
 		return -EINVAL;
 	}
-	if (r == 0) {
-		r = apply_text(&above, policy, source ? source->config_dir : NULL, err);
+	r = apply_text(&above, policy, source ? source->config_dir : NULL, err);
+	if (r < 0) {
+		return r;
 	}
-	if (r == 0) {
-		sha256_add_field(hash, text.data, text.size);
-		snprintf(policy->extends, sizeof(policy->extends), "%s", parent);
-		r = keep(source, TRACE_PARENT, parent, &text, err);
-	}
-	return r;
+	sha256_add_field(hash, text.data, text.size);
+	snprintf(policy->extends, sizeof(policy->extends), "%s", parent);
+	return keep(source, TRACE_PARENT, parent, &text, err);
 }
 
 static int apply_operator(const struct policy_source *source, struct policy *policy,
@@ -190,15 +192,15 @@ static int build(const struct policy_source *source, const char *name,
 	_cleanup_(json_doc_done)
 	struct json_doc doc = { 0 };
 	struct sha256 plain, chain;
-	int r;
 
 	if (!policy) {
 		return error_errno(err, BRIG_E_SYSTEM, ENOMEM, "policy %s", name);
 	}
-	r = json_doc_load(&doc, text->place, text->data, text->size, err);
-	if (r == 0) {
-		r = keep(source, TRACE_OWN, name, text, err);
+	int r = json_doc_load(&doc, text->place, text->data, text->size, err);
+	if (r < 0) {
+		return r;
 	}
+	r = keep(source, TRACE_OWN, name, text, err);
 	if (r < 0) {
 		return r;
 	}
@@ -210,21 +212,30 @@ static int build(const struct policy_source *source, const char *name,
 	bool chained = json_object_get(doc.root, "extends") != NULL;
 
 	r = apply_parent(&doc, name, policy, source, &chain, err);
-	if (r == 0) {
-		r = apply_text(&doc, policy, config_dir, err);
+	if (r < 0) {
+		return r;
 	}
-	if (r == 0 && config_dir) {
-		r = check_links(policy, &doc, err);
+	r = apply_text(&doc, policy, config_dir, err);
+	if (r < 0) {
+		return r;
 	}
-	if (r == 0) {
-		r = apply_operator(source, policy, &chain, &chained, err);
+	r = config_dir ? check_links(policy, &doc, err) : 0;
+	if (r < 0) {
+		return r;
 	}
-	if (r == 0) {
-		r = policy_network_check_reasons(&policy->network, name, err);
+	r = apply_operator(source, policy, &chain, &chained, err);
+	if (r < 0) {
+		return r;
 	}
-	if (r == 0) {
-		r = syscalls_resolve(&policy->syscalls, &policy->filter, err);
+	r = launcher_apply(source, &doc, policy, &chain, &chained, err);
+	if (r < 0) {
+		return r;
 	}
+	r = policy_network_check_reasons(&policy->network, name, err);
+	if (r < 0) {
+		return r;
+	}
+	r = syscalls_resolve(&policy->syscalls, &policy->filter, err);
 	if (r < 0) {
 		return r;
 	}
@@ -311,22 +322,30 @@ static int by_name(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+static int add_built_in(struct strlist *names)
+{
+	for (size_t i = 0; i < embedded_files_count; i++) {
+		const char *path = embedded_files[i].path;
+		size_t length = strlen(path);
+
+		if (strncmp(path, POLICIES, strlen(POLICIES)) != 0) {
+			continue;
+		}
+		int r = strlist_addf(names, "%.*s", (int)(length - strlen(POLICIES) - strlen(JSON)),
+				     path + strlen(POLICIES));
+		if (r < 0) {
+			return r;
+		}
+	}
+	return 0;
+}
+
 int policy_names(const struct policy_source *source, struct strlist *ret, struct brig_error *err)
 {
 	_cleanup_(strlist_done)
 	struct strlist names = { 0 };
-	int r = 0;
+	int r = add_built_in(&names);
 
-	for (size_t i = 0; r == 0 && i < embedded_files_count; i++) {
-		const char *path = embedded_files[i].path;
-		size_t length = strlen(path);
-
-		if (strncmp(path, POLICIES, strlen(POLICIES)) == 0) {
-			r = strlist_addf(&names, "%.*s",
-					 (int)(length - strlen(POLICIES) - strlen(JSON)),
-					 path + strlen(POLICIES));
-		}
-	}
 	if (r < 0) {
 		return error_errno(err, BRIG_E_SYSTEM, -r, "policies");
 	}

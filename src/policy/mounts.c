@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/files/path.h"
 #include "base/id.h"
-#include "base/path.h"
 #include "policy/policy_reader.h"
 
 #define MOUNTS_MAX 64
@@ -64,7 +64,7 @@ static int read_texts(struct policy_reader *reader, const char *path, json_t *it
 	return 0;
 }
 
-static const char *path_fault(const char *path)
+const char *policy_path_fault(const char *path)
 {
 	const char *why = NULL;
 
@@ -84,7 +84,7 @@ static int check_texts(struct policy_reader *reader, const char *path,
 		       const char *const texts[TEXT_COUNT])
 {
 	char below[POLICY_PATH_MAX];
-	const char *why = path_fault(texts[TEXT_PATH]);
+	const char *why = policy_path_fault(texts[TEXT_PATH]);
 
 	if (!id_name_valid(texts[TEXT_NAME])) {
 		reader_path(below, path, "name");
@@ -118,6 +118,25 @@ static int check_texts(struct policy_reader *reader, const char *path,
 	return 0;
 }
 
+static int read_mount(struct policy_reader *reader, const char *path, json_t *value,
+		      struct policy_mount *ret)
+{
+	const char *texts[TEXT_COUNT] = { NULL };
+	int r = read_texts(reader, path, value, texts);
+
+	if (r < 0) {
+		return r;
+	}
+	r = check_texts(reader, path, texts);
+	if (r < 0) {
+		return r;
+	}
+	snprintf(ret->name, sizeof(ret->name), "%s", texts[TEXT_NAME]);
+	ret->writable = strcmp(texts[TEXT_MODE], "rw") == 0;
+	ret->path = strdup(texts[TEXT_PATH]);
+	return ret->path ? 0 : error_errno(reader->err, BRIG_E_SYSTEM, ENOMEM, "%s", path);
+}
+
 int read_mounts(struct policy_reader *reader, const char *path, json_t *value)
 {
 	struct policy *policy = reader->policy;
@@ -132,23 +151,12 @@ int read_mounts(struct policy_reader *reader, const char *path, json_t *value)
 		return error_errno(reader->err, BRIG_E_SYSTEM, ENOMEM, "%s", path);
 	}
 	for (size_t i = 0; i < json_array_size(value); i++) {
-		struct policy_mount *mount = &policy->mounts[i];
-		const char *texts[TEXT_COUNT] = { NULL };
 		char below[POLICY_PATH_MAX];
 
 		snprintf(below, sizeof(below), "%s[%zu]", path, i);
-		r = read_texts(reader, below, json_array_get(value, i), texts);
-		if (r == 0) {
-			r = check_texts(reader, below, texts);
-		}
+		r = read_mount(reader, below, json_array_get(value, i), &policy->mounts[i]);
 		if (r < 0) {
 			return r;
-		}
-		snprintf(mount->name, sizeof(mount->name), "%s", texts[TEXT_NAME]);
-		mount->writable = strcmp(texts[TEXT_MODE], "rw") == 0;
-		mount->path = strdup(texts[TEXT_PATH]);
-		if (!mount->path) {
-			return error_errno(reader->err, BRIG_E_SYSTEM, ENOMEM, "%s", below);
 		}
 		policy->mounts_count++;
 	}

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/path.h"
+#include "base/files/path.h"
 #include "policy/policy_reader.h"
 
 #define CONNECTIONS_MAX 256
@@ -89,13 +89,13 @@ static int read_ports(struct policy_reader *reader, const char *path, json_t *va
 	const char *text;
 	int r = read_string(reader, path, value, &text);
 
-	if (r == 0 && net_ports_parse(text, rule_of(reader)) < 0) {
-		json_doc_error(reader->doc, path, BRIG_E_POLICY, reader->err,
-			       "\"%.64s\" is not a valid list of ports", text);
-		error_remedy(reader->err, "write \"443\", \"80,443\" or \"8000-8010\"");
-		r = -EINVAL;
+	if (r < 0 || net_ports_parse(text, rule_of(reader)) == 0) {
+		return r;
 	}
-	return r;
+	json_doc_error(reader->doc, path, BRIG_E_POLICY, reader->err,
+		       "\"%.64s\" is not a valid list of ports", text);
+	error_remedy(reader->err, "write \"443\", \"80,443\" or \"8000-8010\"");
+	return -EINVAL;
 }
 
 static int read_local(struct policy_reader *reader, const char *path, json_t *value)
@@ -160,6 +160,18 @@ static int read_rule(struct policy_reader *reader, const char *path, json_t *val
 	return r;
 }
 
+struct rule_list {
+	struct net_rule *rules; /* owned */
+	char **reasons;         /* owned, with each of them */
+	size_t count;
+};
+
+static void rule_list_done(struct rule_list *list)
+{
+	free(list->rules);
+	free_reasons(list->reasons, list->count);
+}
+
 static int read_allow(struct policy_reader *reader, const char *path, json_t *value)
 {
 	struct policy_network *network = &reader->policy->network;
@@ -169,29 +181,31 @@ static int read_allow(struct policy_reader *reader, const char *path, json_t *va
 		return r;
 	}
 	size_t count = json_array_size(value);
-	_cleanup_free_ struct net_rule *rules = calloc(count + 1, sizeof(*rules));
-	char **reasons = calloc(count + 1, sizeof(*reasons));
-	if (!rules || !reasons) {
+	_cleanup_(rule_list_done)
+	struct rule_list list = {
+		.rules = calloc(count + 1, sizeof(*list.rules)),
+		.reasons = calloc(count + 1, sizeof(*list.reasons)),
+		.count = count,
+	};
+	if (!list.rules || !list.reasons) {
 		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): knows no cleanup attributes */
-		free(reasons);
 		return error_errno(reader->err, BRIG_E_SYSTEM, ENOMEM, "%s", path);
 	}
-	for (size_t i = 0; r == 0 && i < count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		char below[POLICY_PATH_MAX];
 		snprintf(below, sizeof(below), "%.100s[%zu]", path, i);
-		r = read_rule(reader, below, json_array_get(value, i), &rules[i], &reasons[i]);
+		r = read_rule(reader, below, json_array_get(value, i), &list.rules[i],
+			      &list.reasons[i]);
+		if (r < 0) {
+			return r;
+		}
 	}
-	if (r == 0) {
-		free_reasons(network->reasons, network->allow_count);
-		network->reasons = reasons;
-		free(network->allow);
-		network->allow = TAKE_PTR(rules);
-		network->allow_count = count;
-	} else {
-		free_reasons(reasons, count);
-	}
-	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): knows no cleanup attributes */
-	return r;
+	free_reasons(network->reasons, network->allow_count);
+	network->reasons = TAKE_PTR(list.reasons);
+	free(network->allow);
+	network->allow = TAKE_PTR(list.rules);
+	network->allow_count = count;
+	return 0;
 }
 
 /* --- credentials --------------------------------------------------------------------------- */

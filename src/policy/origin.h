@@ -3,7 +3,7 @@
 #ifndef BRIG_POLICY_ORIGIN_H
 #define BRIG_POLICY_ORIGIN_H
 
-#include "base/buf.h"
+#include "base/bytes/buf.h"
 #include "base/json/json_out.h"
 
 enum origin_kind {

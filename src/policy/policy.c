@@ -13,7 +13,7 @@ struct policy *policy_new(void)
 	if (!policy) {
 		return NULL;
 	}
-	policy->provider = providers[0];
+	policy_set_provider(policy, providers[0]);
 	policy->auto_run = AUTO_RUN_ASK;
 	policy->network = (struct policy_network){ .connections = 32,
 						   .connections_total = 10000,
@@ -30,10 +30,17 @@ void policy_free(struct policy *policy)
 		return;
 	}
 	free(policy->description);
+	free(policy->oci_runtime);
+	free(policy->gvisor_runtime);
+	free(policy->vm.qemu);
+	free(policy->vm.kernel);
+	free(policy->wasm_engine);
+	launcher_done(&policy->launcher);
 	for (size_t i = 0; i < policy->mounts_count; i++) {
 		free(policy->mounts[i].path);
 	}
 	free(policy->mounts);
+	policy_venvs_done(policy);
 	strlist_done(&policy->env_set);
 	strlist_done(&policy->env_allow);
 	strlist_done(&policy->runtimes);

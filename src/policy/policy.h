@@ -13,8 +13,11 @@
 #include "kernel/filter/filter.h"
 #include "kernel/layers.h"
 #include "net/rule.h"
+#include "policy/candidates.h"
+#include "policy/launcher/launcher.h"
 #include "run/events.h"
 #include "run/spec/spec.h"
+#include "run/spec/vm_settings.h"
 
 enum auto_run {
 	AUTO_RUN_YES, /* may run without consent */
@@ -69,6 +72,12 @@ struct policy_mount {
 	bool writable;
 };
 
+/* A virtualenv that the operator allows by name: `--venv NAME`. */
+struct policy_venv {
+	char name[65];
+	char *path; /* owned, absolute */
+};
+
 /* The hosts that a caller on this host may request beyond the policy's list. */
 enum caller_network { CALLER_NETWORK_NONE, CALLER_NETWORK_PUBLIC, CALLER_NETWORK_LOCAL };
 
@@ -98,7 +107,17 @@ struct policy {
 	char name[65];
 	char hash[65]; /* sha256 of the file's text */
 	char *description;
+	struct policy_candidate candidates[PROVIDERS_MAX]; /* strongest first */
+	size_t candidates_count;
+	/* The one that is used: the first that can be, until the host has decided. */
 	const struct provider *provider;
+	char *oci_runtime;           /* owned: its name or absolute path; NULL: the first found */
+	char *gvisor_runtime;        /* owned: likewise, of the provider gvisor */
+	const char *gvisor_platform; /* a name of a table; NULL: the runtime chooses */
+	struct vm_settings vm;       /* settings of virtual machines */
+	char launcher_name[65];      /* as written; "": none */
+	struct launcher launcher;    /* of that name, if the provider needs it */
+	char *wasm_engine;           /* owned: absolute path; NULL: the usual place */
 	enum auto_run auto_run;
 	struct policy_risk risk;
 	layer_set may_miss;
@@ -116,12 +135,16 @@ struct policy {
 	enum caller_mounts caller_mounts;
 	struct policy_mount *mounts; /* owned */
 	size_t mounts_count;
+	struct policy_venv *venvs; /* owned */
+	size_t venvs_count;
+	char *venv; /* owned: a name of `venvs` or an absolute path, for Python; NULL: none */
 
 	struct strlist env_set; /* NAME=VALUE */
 	struct strlist
 		env_allow; /* names or prefix* that a request may set; "*" all but the dangerous */
 	struct strlist runtimes; /* names; empty: all */
 	struct policy_network network;
+	bool network_given; /* there is a key for it, whatever it says */
 	struct policy_guard guard;
 	struct policy_monitor monitor;
 	bool exec_writable; /* files in writable directories may be executed */
@@ -186,6 +209,8 @@ int policy_env_entry(const struct policy *policy, const char *name);
 /* It changes which code an interpreter or loader runs: only its exact name allows it. */
 bool policy_env_dangerous(const char *name);
 bool policy_runtime_allowed(const struct policy *policy, const char *runtime);
+/* The path of a virtualenv that it lists; NULL: it does not. */
+const char *policy_venv_path(const struct policy *policy, const char *name);
 
 /* Builds the table from group names and single calls (data/syscalls/). */
 int syscalls_resolve(const struct strlist *wanted, struct filter *ret, struct brig_error *err);

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/buf.h"
+#include "base/bytes/buf.h"
 #include "base/cleanup.h"
 #include "base/suggest.h"
 
@@ -206,6 +206,22 @@ int read_array(struct policy_reader *reader, const char *path, json_t *value, si
 	return 0;
 }
 
+static int read_item(struct policy_reader *reader, const char *path, json_t *value,
+		     int (*check)(struct policy_reader *reader, const char *path, const char *item),
+		     const struct strlist *before, const char **ret)
+{
+	int r = read_string(reader, path, value, ret);
+
+	if (r < 0) {
+		return r;
+	}
+	if (strlist_has(before, *ret)) {
+		return json_doc_error(reader->doc, path, BRIG_E_POLICY, reader->err,
+				      "\"%.64s\" is listed twice", *ret);
+	}
+	return check ? check(reader, path, *ret) : 0;
+}
+
 int read_strings(struct policy_reader *reader, const char *path, json_t *value,
 		 int (*check)(struct policy_reader *reader, const char *path, const char *item),
 		 struct strlist *ret)
@@ -214,25 +230,21 @@ int read_strings(struct policy_reader *reader, const char *path, json_t *value,
 	struct strlist list = { 0 };
 	int r = read_array(reader, path, value, STRINGS_MAX);
 
-	for (size_t i = 0; r == 0 && i < json_array_size(value); i++) {
-		char below[POLICY_PATH_MAX];
-		const char *text;
-
-		snprintf(below, sizeof(below), "%s[%zu]", path, i);
-		r = read_string(reader, below, json_array_get(value, i), &text);
-		if (r == 0 && strlist_has(&list, text)) {
-			r = json_doc_error(reader->doc, below, BRIG_E_POLICY, reader->err,
-					   "\"%.64s\" is listed twice", text);
-		}
-		if (r == 0 && check) {
-			r = check(reader, below, text);
-		}
-		if (r == 0 && strlist_add(&list, text) < 0) {
-			r = error_errno(reader->err, BRIG_E_SYSTEM, ENOMEM, "%s", path);
-		}
-	}
 	if (r < 0) {
 		return r;
+	}
+	for (size_t i = 0; i < json_array_size(value); i++) {
+		char below[POLICY_PATH_MAX];
+		const char *text = NULL;
+
+		snprintf(below, sizeof(below), "%s[%zu]", path, i);
+		r = read_item(reader, below, json_array_get(value, i), check, &list, &text);
+		if (r < 0) {
+			return r;
+		}
+		if (strlist_add(&list, text) < 0) {
+			return error_errno(reader->err, BRIG_E_SYSTEM, ENOMEM, "%s", path);
+		}
 	}
 
 	struct strlist old = *ret;

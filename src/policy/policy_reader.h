@@ -25,6 +25,10 @@ struct reader_key {
 	int (*read)(struct policy_reader *reader, const char *path, json_t *value);
 };
 
+/* The keys of a policy. */
+extern const struct reader_key policy_keys[];
+extern const size_t policy_keys_count;
+
 /* Names of an enum's values, in its order. */
 struct reader_choice {
 	const char *const *names;
@@ -59,12 +63,21 @@ int reader_path(char path[POLICY_PATH_MAX], const char *parent, const char *key)
 int read_limits(struct policy_reader *reader, const char *path, json_t *value,
 		struct brig_limits *ret);
 int read_mounts(struct policy_reader *reader, const char *path, json_t *value);
+/* NULL: it can be the path of one directory; else the reason why not. mounts.c */
+const char *policy_path_fault(const char *path);
+/* Virtualenvs by name, and the default: venvs.c. */
+int read_venvs(struct policy_reader *reader, const char *path, json_t *value);
+int read_venv(struct policy_reader *reader, const char *path, json_t *value);
+int policy_check_venv(struct policy_reader *reader);
+void policy_venvs_done(struct policy *policy);
 int read_network(struct policy_reader *reader, const char *path, json_t *value);
 /* The reason of a rule, and whether each rule needs one: network_reason.c. */
 int read_reason(struct policy_reader *reader, const char *path, json_t *value, char **ret);
 int read_reasons(struct policy_reader *reader, const char *path, json_t *value);
 int policy_network_check_reasons(const struct policy_network *network, const char *name,
 				 struct brig_error *err);
+/* A name, or a list of them: candidates.c. */
+int read_provider(struct policy_reader *reader, const char *path, json_t *value);
 int read_guard(struct policy_reader *reader, const char *path, json_t *value);
 /* The mode alone, as in the operator's ceiling. */
 int read_guard_mode(struct policy_reader *reader, const char *path, json_t *value);
@@ -72,6 +85,8 @@ int read_guard_mode(struct policy_reader *reader, const char *path, json_t *valu
 int read_auto_run(struct policy_reader *reader, const char *path, json_t *value);
 int read_monitor(struct policy_reader *reader, const char *path, json_t *value);
 int read_denials_max(struct policy_reader *reader, const char *path, json_t *value);
+/* The settings of virtual machines: read_vm.c. */
+int read_vm(struct policy_reader *reader, const char *path, json_t *value);
 /* Joins both lists, and takes the lower of each threshold. */
 int monitor_tighten(struct policy *policy, const struct policy_monitor *more);
 int read_env(struct policy_reader *reader, const char *path, json_t *value);

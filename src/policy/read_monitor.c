@@ -151,20 +151,32 @@ static void lower_to(uint64_t *most, uint64_t other)
 	}
 }
 
+/* Of several providers, those that cannot watch are not used then. */
+static bool can_watch(const struct policy *policy)
+{
+	for (size_t i = 0; i < policy->candidates_count; i++) {
+		const struct policy_candidate *one = &policy->candidates[i];
+		if (!one->lack && provider_can(one->provider, ABILITY_CALL_WATCH)) {
+			return true;
+		}
+	}
+	return false;
+}
+
 int monitor_tighten(struct policy *policy, const struct policy_monitor *more)
 {
 	struct event_limits *most = &policy->monitor.end_after;
-	int r = 0;
 
 	/* Where nothing is filtered nothing can be watched. */
-	if (provider_can(policy->provider, ABILITY_CALL_WATCH)) {
-		r = add_all(&policy->monitor.calls, &more->calls);
-	}
-	if (provider_can(policy->provider, ABILITY_CALL_WATCH) && r == 0) {
-		r = add_all(&policy->monitor.files, &more->files);
+	if (can_watch(policy)) {
+		int r = add_all(&policy->monitor.calls, &more->calls);
+		r = r < 0 ? r : add_all(&policy->monitor.files, &more->files);
+		if (r < 0) {
+			return r;
+		}
 	}
 	lower_to(&most->denied_calls, more->end_after.denied_calls);
 	lower_to(&most->refused_connections, more->end_after.refused_connections);
 	lower_to(&most->watched, more->end_after.watched);
-	return r;
+	return 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The keys of a policy file and of the operator's ceiling: one table each. */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -52,21 +53,124 @@ static int read_extends(struct policy_reader *reader, const char *path, json_t *
 	return read_string(reader, path, value, &text);
 }
 
-static int read_provider(struct policy_reader *reader, const char *path, json_t *value)
+/* The provider refuses runtimes that it does not know; here only the form counts. */
+static int read_runtime(struct policy_reader *reader, const char *path, json_t *value,
+			const char *names, char **ret)
 {
-	const char *names[PROVIDERS_MAX];
-	size_t count = 0;
-	unsigned choice = 0;
+	const char *text;
+	int r = read_string(reader, path, value, &text);
 
-	for (; providers[count]; count++) {
-		names[count] = providers[count]->name;
+	if (r < 0) {
+		return r;
 	}
-	int r = read_choice(reader, path, value, &(const struct reader_choice){ names, count },
-			    &choice);
+	if (!id_name_valid(text) && text[0] != '/') {
+		json_doc_error(reader->doc, path, BRIG_E_POLICY, reader->err,
+			       "\"%.64s\" is no name of a runtime, and no absolute path", text);
+		error_remedy(reader->err, "use %s", names);
+		return -EINVAL;
+	}
+	char *copy = strdup(text);
+	if (!copy) {
+		return error_errno(reader->err, BRIG_E_SYSTEM, ENOMEM, "%s", path);
+	}
+	free(*ret);
+	*ret = copy;
+	return 0;
+}
+
+static int read_oci_runtime(struct policy_reader *reader, const char *path, json_t *value)
+{
+	return read_runtime(reader, path, value, "\"crun\", \"runc\", or the path of one of them",
+			    &reader->policy->oci_runtime);
+}
+
+static int read_oci(struct policy_reader *reader, const char *path, json_t *value)
+{
+	static const struct reader_key keys[] = { { "runtime", read_oci_runtime } };
+
+	return read_object(reader, path, value, keys, ARRAY_SIZE(keys));
+}
+
+static int read_gvisor_runtime(struct policy_reader *reader, const char *path, json_t *value)
+{
+	return read_runtime(reader, path, value, "\"runsc\", or its path",
+			    &reader->policy->gvisor_runtime);
+}
+
+static int read_gvisor_platform(struct policy_reader *reader, const char *path, json_t *value)
+{
+	static const char *const names[] = { "auto", "systrap", "ptrace", "kvm" };
+	unsigned choice = 0;
+	int r = read_choice(reader, path, value, CHOICE(names), &choice);
+
 	if (r == 0) {
-		reader->policy->provider = providers[choice];
+		reader->policy->gvisor_platform = choice ? names[choice] : NULL;
 	}
 	return r;
+}
+
+static int read_gvisor(struct policy_reader *reader, const char *path, json_t *value)
+{
+	static const struct reader_key keys[] = { { "runtime", read_gvisor_runtime },
+						  { "platform", read_gvisor_platform } };
+
+	return read_object(reader, path, value, keys, ARRAY_SIZE(keys));
+}
+
+/* The loader reads its file, which only the operator can write. */
+static int read_launcher_name(struct policy_reader *reader, const char *path, json_t *value)
+{
+	const char *text;
+	int r = read_string(reader, path, value, &text);
+
+	if (r < 0) {
+		return r;
+	}
+	if (!id_name_valid(text)) {
+		json_doc_error(reader->doc, path, BRIG_E_POLICY, reader->err,
+			       "\"%.64s\" is no name of a launcher", text);
+		error_remedy(reader->err, "use \"bubblewrap\", or NAME of a launchers/NAME.json");
+		return -EINVAL;
+	}
+	snprintf(reader->policy->launcher_name, sizeof(reader->policy->launcher_name), "%s", text);
+	return 0;
+}
+
+static int read_launcher(struct policy_reader *reader, const char *path, json_t *value)
+{
+	static const struct reader_key keys[] = { { "name", read_launcher_name } };
+
+	return read_object(reader, path, value, keys, ARRAY_SIZE(keys));
+}
+
+static int read_wasm_engine(struct policy_reader *reader, const char *path, json_t *value)
+{
+	const char *text;
+	int r = read_string(reader, path, value, &text);
+
+	if (r < 0) {
+		return r;
+	}
+	if (text[0] != '/') {
+		json_doc_error(reader->doc, path, BRIG_E_POLICY, reader->err,
+			       "\"%.64s\" is not an absolute path", text);
+		error_remedy(reader->err, "name the library of wasmtime by its full path");
+		return -EINVAL;
+	}
+	char *copy = strdup(text);
+	if (!copy) {
+		return error_errno(reader->err, BRIG_E_SYSTEM, ENOMEM, "%s", path);
+	}
+	free(reader->policy->wasm_engine);
+	reader->policy->wasm_engine = copy;
+	return 0;
+}
+
+static int read_wasm(struct policy_reader *reader, const char *path, json_t *value)
+{
+	static const struct reader_key keys[] = { { "engine", read_wasm_engine } };
+
+	return read_object(reader, path, value, keys, ARRAY_SIZE(keys));
 }
 
 static int read_on_output_limit(struct policy_reader *reader, const char *path, json_t *value)
@@ -221,33 +325,41 @@ static int read_syscalls(struct policy_reader *reader, const char *path, json_t 
 	return read_strings(reader, path, value, check_syscall, &reader->policy->syscalls);
 }
 
+const struct reader_key policy_keys[] = {
+	{ "description", read_description },
+	{ "extends", read_extends },
+	{ "provider", read_provider },
+	{ "oci", read_oci },
+	{ "launcher", read_launcher },
+	{ "gvisor", read_gvisor },
+	{ "vm", read_vm },
+	{ "wasm", read_wasm },
+	{ "auto_run", read_auto_run },
+	{ "may_miss", read_may_miss },
+	{ "limits", read_own_limits },
+	{ "ceiling", read_ceiling },
+	{ "compile", read_compile },
+	{ "on_output_limit", read_on_output_limit },
+	{ "files", read_files },
+	{ "mounts", read_mounts },
+	{ "caller_mounts", read_caller_mounts },
+	{ "venvs", read_venvs },
+	{ "venv", read_venv },
+	{ "env", read_env },
+	{ "runtimes", read_runtimes },
+	{ "network", read_network },
+	{ "guard", read_guard },
+	{ "denials_max", read_denials_max },
+	{ "monitor", read_monitor },
+	{ "exec_writable", read_exec_writable },
+	{ "terminal", read_terminal },
+	{ "syscalls", read_syscalls },
+};
+const size_t policy_keys_count = ARRAY_SIZE(policy_keys);
+
 int read_policy(struct policy_reader *reader)
 {
-	static const struct reader_key keys[] = {
-		{ "description", read_description },
-		{ "extends", read_extends },
-		{ "provider", read_provider },
-		{ "auto_run", read_auto_run },
-		{ "may_miss", read_may_miss },
-		{ "limits", read_own_limits },
-		{ "ceiling", read_ceiling },
-		{ "compile", read_compile },
-		{ "on_output_limit", read_on_output_limit },
-		{ "files", read_files },
-		{ "mounts", read_mounts },
-		{ "caller_mounts", read_caller_mounts },
-		{ "env", read_env },
-		{ "runtimes", read_runtimes },
-		{ "network", read_network },
-		{ "guard", read_guard },
-		{ "denials_max", read_denials_max },
-		{ "monitor", read_monitor },
-		{ "exec_writable", read_exec_writable },
-		{ "terminal", read_terminal },
-		{ "syscalls", read_syscalls },
-	};
-
-	return read_object(reader, "", reader->doc->root, keys, ARRAY_SIZE(keys));
+	return read_object(reader, "", reader->doc->root, policy_keys, policy_keys_count);
 }
 
 static void clip_limits(struct brig_limits *limits, const struct brig_limits *ceiling)
@@ -269,6 +381,14 @@ static unsigned lower(unsigned a, unsigned b)
 	return a == 0 || (b != 0 && b < a) ? b : a;
 }
 
+/* Frees everything that the keys of a ceiling can set. */
+static void operators_done(struct policy *operators)
+{
+	strlist_done(&operators->monitor.calls);
+	strlist_done(&operators->monitor.files);
+	policy_network_done(&operators->network);
+}
+
 int read_operator_ceiling(struct policy_reader *reader)
 {
 	static const struct reader_key keys[] = {
@@ -278,19 +398,16 @@ int read_operator_ceiling(struct policy_reader *reader)
 		{ "network", read_network },
 		{ "guard", read_guard_mode },
 		{ "monitor", read_monitor },
+		{ "provider", read_provider },
 	};
 	struct policy *policy = reader->policy;
+	_cleanup_(operators_done)
 	struct policy operators = { .auto_run = AUTO_RUN_YES, .caller_mounts = CALLER_MOUNTS_RW };
-	int r;
 
 	reader->policy = &operators;
-	r = read_object(reader, "", reader->doc->root, keys, ARRAY_SIZE(keys));
+	int r = read_object(reader, "", reader->doc->root, keys, ARRAY_SIZE(keys));
 	reader->policy = policy;
-	if (r == 0) {
-		r = monitor_tighten(policy, &operators.monitor);
-	}
-	strlist_done(&operators.monitor.calls);
-	strlist_done(&operators.monitor.files);
+	r = r < 0 ? r : monitor_tighten(policy, &operators.monitor);
 	if (r == -ENOMEM) {
 		return error_set(reader->err, BRIG_E_SYSTEM, ENOMEM, "no memory for the ceiling");
 	}
@@ -306,7 +423,6 @@ int read_operator_ceiling(struct policy_reader *reader)
 	if (network && !(json_object_size(network) == 1 && json_object_get(network, "reasons"))) {
 		policy_network_done(&policy->network);
 	}
-	policy_network_done(&operators.network);
 	clip_limits(&policy->limits, &operators.ceiling);
 	clip_limits(&policy->ceiling, &operators.ceiling);
 	clip_limits(&policy->compile_limits, &operators.ceiling);
@@ -325,5 +441,5 @@ int read_operator_ceiling(struct policy_reader *reader)
 	if (operators.caller_mounts < policy->caller_mounts) {
 		policy->caller_mounts = operators.caller_mounts;
 	}
-	return 0;
+	return policy_restrict_providers(reader, &operators);
 }

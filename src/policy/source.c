@@ -112,22 +112,23 @@ static int open_config(const struct policy_source *source, struct brig_error *er
 	return r < 0 ? r : TAKE_FD(fd);
 }
 
-/* config_dir/policies when `file` is below it, else config_dir. */
-static int open_directory(const struct policy_source *source, bool policies, struct brig_error *err)
+/* `below` in config_dir; "": config_dir itself. */
+static int open_directory(const struct policy_source *source, const char *below,
+			  struct brig_error *err)
 {
 	const char *config_dir = source->config_dir;
 	_cleanup_close_ int config = open_config(source, err);
 	_cleanup_free_ char *place = NULL;
 	off_t size;
 
-	if (config < 0 || !policies) {
+	if (config < 0 || !below[0]) {
 		return config < 0 ? config : TAKE_FD(config);
 	}
-	if (asprintf(&place, "%s/policies", config_dir) < 0) {
+	if (asprintf(&place, "%s/%s", config_dir, below) < 0) {
 		place = NULL;
 		return error_errno(err, BRIG_E_SYSTEM, ENOMEM, "%s", config_dir);
 	}
-	return open_trusted(source, config, "policies", place, S_IFDIR, &size, err);
+	return open_trusted(source, config, below, place, S_IFDIR, &size, err);
 }
 
 static int read_whole(int fd, off_t size, struct policy_text *text, struct brig_error *err)
@@ -168,7 +169,12 @@ int policy_text_configured(const struct policy_source *source, const char *file,
 	_cleanup_(policy_text_done)
 	struct policy_text text = { 0 };
 	const char *slash = strrchr(file, '/');
-	_cleanup_close_ int dir = open_directory(source, slash != NULL, err);
+	char below[32] = "";
+
+	if (slash) {
+		snprintf(below, sizeof(below), "%.*s", (int)(slash - file), file);
+	}
+	_cleanup_close_ int dir = open_directory(source, below, err);
 	off_t size = 0;
 
 	if (dir < 0) {
@@ -241,7 +247,7 @@ int policy_names_configured(const struct policy_source *source, struct strlist *
 			    struct brig_error *err)
 {
 	const char *config_dir = source->config_dir;
-	_cleanup_close_ int fd = open_directory(source, true, err);
+	_cleanup_close_ int fd = open_directory(source, "policies", err);
 	struct dirent *entry;
 	int r = 0;
 

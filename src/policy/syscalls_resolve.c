@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
+#include "base/bytes/buf.h"
 #include "base/cleanup.h"
 #include "base/embedded.h"
 #include "base/suggest.h"
@@ -292,36 +292,44 @@ static void sort_rules(struct filter_rule *rules, unsigned count)
 	}
 }
 
-int syscalls_resolve(const struct strlist *wanted, struct filter *ret, struct brig_error *err)
+static int resolve(const struct strlist *wanted, struct filter *filter, struct brig_error *err)
 {
 	struct rule_builder builder = { 0 };
+
+	/* Room for the maximum; pages that are not written to cost nothing. */
+	filter->rules = builder.rules = malloc(FILTER_RULES_MAX * sizeof(*filter->rules));
+	filter->tests = builder.tests = malloc(RULE_TESTS_TOTAL_MAX * sizeof(*filter->tests));
+	filter->values = builder.values = malloc(RULE_VALUES_TOTAL_MAX * sizeof(*filter->values));
+	filter->texts = malloc(texts_size(wanted));
+	if (!filter->rules || !filter->tests || !filter->values || !filter->texts) {
+		return error_errno(err, BRIG_E_SYSTEM, ENOMEM, "system-call rules");
+	}
+	int r = add_calls(&builder, wanted, err);
+	if (r < 0) {
+		return r;
+	}
+	r = add_groups(&builder, wanted, filter->texts, err);
+	if (r < 0) {
+		return r;
+	}
+	sort_rules(filter->rules, builder.count);
+	filter->count = builder.count;
+	return 0;
+}
+
+int syscalls_resolve(const struct strlist *wanted, struct filter *ret, struct brig_error *err)
+{
 	struct filter filter = { 0 };
-	int r;
 
 	if (wanted->count > SYSCALL_ENTRIES_MAX) {
 		return error_set(err, BRIG_E_POLICY, E2BIG, "more than %d entries of system calls",
 				 SYSCALL_ENTRIES_MAX);
 	}
-	/* Room for the maximum; pages that are not written to cost nothing. */
-	filter.rules = builder.rules = malloc(FILTER_RULES_MAX * sizeof(*filter.rules));
-	filter.tests = builder.tests = malloc(RULE_TESTS_TOTAL_MAX * sizeof(*filter.tests));
-	filter.values = builder.values = malloc(RULE_VALUES_TOTAL_MAX * sizeof(*filter.values));
-	filter.texts = malloc(texts_size(wanted));
-	if (!filter.rules || !filter.tests || !filter.values || !filter.texts) {
-		filter_done(&filter);
-		return error_errno(err, BRIG_E_SYSTEM, ENOMEM, "system-call rules");
-	}
-
-	r = add_calls(&builder, wanted, err);
-	if (r == 0) {
-		r = add_groups(&builder, wanted, filter.texts, err);
-	}
+	int r = resolve(wanted, &filter, err);
 	if (r < 0) {
 		filter_done(&filter);
 		return r;
 	}
-	sort_rules(filter.rules, builder.count);
-	filter.count = builder.count;
 	*ret = filter;
 	return 0;
 }

@@ -23,6 +23,8 @@
 
 struct buf;
 struct cgroup_manager;
+struct probe_finding;
+struct probe_report;
 struct run;
 struct run_options;
 struct spec;
@@ -32,18 +34,27 @@ struct spec;
  * names the ability.
  */
 enum ability {
-	ABILITY_WALLS,      /* the program cannot reach the host */
-	ABILITY_OWN_ROOT,   /* it has its own file system, with a closure in it */
-	ABILITY_MOUNTS,     /* directories of the host can be mounted in it */
-	ABILITY_NETWORK,    /* the network is closed, except for a gate */
-	ABILITY_CALL_RULES, /* system calls are filtered by rules */
-	ABILITY_CALL_WATCH, /* system calls can be watched */
-	ABILITY_HOLD,       /* cells can be made ahead */
-	ABILITY_VALUE,      /* a driver runs the program, and returns its value */
-	ABILITY_SESSIONS,   /* one cell can hold several runs, one after the other */
-	ABILITY_PLAN,       /* a cell is built by a plan, which can be shown */
+	ABILITY_WALLS,        /* the program cannot reach the host */
+	ABILITY_OWN_ROOT,     /* it has its own file system, with a closure in it */
+	ABILITY_MOUNTS,       /* directories of the host can be mounted in it */
+	ABILITY_NETWORK,      /* the network is closed, except for a gate */
+	ABILITY_CALL_RULES,   /* system calls are filtered by rules */
+	ABILITY_CALL_WATCH,   /* system calls can be watched */
+	ABILITY_HOLD,         /* cells can be made ahead */
+	ABILITY_VALUE,        /* a driver runs the program, and returns its value */
+	ABILITY_SESSIONS,     /* one cell can hold several runs, one after the other */
+	ABILITY_PLAN,         /* a cell is built by a plan, which can be shown */
+	ABILITY_TERMINAL,     /* a program can have a terminal */
+	ABILITY_VENV,         /* a virtualenv of the host can run the program */
+	ABILITY_INSTRUCTIONS, /* a program's instructions can be limited */
 	ABILITY_COUNT,
 };
+
+struct ability_info {
+	const char *name;  /* "call-rules" */
+	const char *about; /* a line for people */
+};
+extern const struct ability_info ability_table[ABILITY_COUNT];
 
 typedef uint32_t ability_set;
 #define ABILITY_BIT(ability) ((ability_set)1 << (ability))
@@ -52,19 +63,61 @@ struct provider {
 	const char *name;
 	const char *about; /* a line for people */
 	ability_set abilities;
+	layer_set layers; /* that its cells can have; the host may lack some */
+	/* A cell limits memory and processes by a control group of its own kernel. */
+	bool own_groups;
+	/* Processes of the provider's own in a cell's group: brig-init, a supervisor, an agent. */
+	unsigned own_processes;
+	/* Of these, the ones that count for the program's user id in its user namespace. */
+	unsigned inner_processes;
+	/*
+	 * The most tasks of the host that stand for one process of the program, where a kernel of
+	 * the cell's own is between them. 0: its processes are the host's.
+	 */
+	unsigned tasks_each;
+	/*
+	 * The folder of its own languages in data/runtimes, and in the operator's runtimes/: it
+	 * runs no others, and no programs of the host. NULL: it runs what the host runs.
+	 */
+	const char *runtimes;
 
 	/*
+	 * The name of the policy's setting, of the provider's own, that findings depend on: of a
+	 * runtime, a launcher. NULL, or a NULL result: there is none.
+	 */
+	const char *(*setting)(const struct spec *spec);
+	/* Of its layers, those that another setting may add. */
+	layer_set setting_layers;
+	/*
+	 * Can cells of this provider be made on this host? `host` has what the kernel can do; what
+	 * else must be known is tried, until deadline_ns (monotonic) at the latest. Fills in the
+	 * whole finding: one that is missing has the repair.
+	 */
+	void (*probe)(const struct probe_report *host, uint64_t deadline_ns,
+		      struct probe_finding *ret);
+	/*
+	 * The same for cells of this spec, with its setting. NULL: there is none, and probe() is
+	 * used.
+	 */
+	void (*probe_for)(const struct probe_report *host, uint64_t deadline_ns,
+			  const struct spec *spec, struct probe_finding *ret);
+	/*
 	 * Sets spec->layers to the layers of a cell on this host. Returns the provider's layers
-	 * that the host lacks: the policy decides whether they may be missing.
+	 * that the host lacks: the policy decides whether they may be missing. The spec may have no
+	 * setting of the provider's: then it is about the usual one.
 	 */
 	layer_set (*resolve)(const struct cgroup_manager *groups, struct spec *spec);
+	/* The part that makes a layer of a cell, for people. NULL: brig itself makes all. */
+	const char *(*means)(enum layer layer);
 	/* Removes files that killed processes left on the host. NULL: there are none. */
 	void (*sweep)(void);
 	/*
 	 * Prints the steps of a start, in order: lines for people, or {"steps": [...]} as JSON.
-	 * NULL: the plan is printed.
+	 * NULL: nothing is printed.
 	 */
 	void (*explain)(const struct spec *spec, bool json, struct buf *out);
+	/* The same for a run that was measured, with times. NULL: its steps are not measured. */
+	void (*explain_run)(const struct run *run, bool json, struct buf *out);
 	/*
 	 * The layer that a step of the build belongs to, by the step's name; or -1. A cell can be
 	 * built again without that layer. NULL: no step belongs to a layer.
@@ -83,6 +136,16 @@ struct provider {
 	int (*launch)(struct run *run, struct brig_error *err);
 	/* The assignment of a held cell: the program begins. NULL: there are no held cells. */
 	int (*assign)(struct run *run, const struct spec *spec);
+	/*
+	 * The warden's end of the channel of a held cell that a session takes; the caller owns it.
+	 * NULL: no held cell has one.
+	 */
+	int (*take_channel)(struct run *run);
+	/*
+	 * Interrupts the code of a session: SIGINT to its driver's process group. NULL: the driver
+	 * is the peer of the session's channel, and gets the signal from there.
+	 */
+	int (*interrupt)(struct run *run);
 	/* A descriptor of the cell is ready; the provider chose its number. 1: the cell ended. */
 	int (*event)(struct run *run, unsigned number);
 	/* Adds the descriptors of the cell to the run's new set. */
@@ -117,7 +180,8 @@ struct provider {
 	void (*close)(struct run *run);
 };
 
-extern const struct provider native_provider, local_provider;
+extern const struct provider native_provider, local_provider, oci_provider, launcher_provider,
+	gvisor_provider, vm_provider, wasm_provider;
 
 /* All of them, the default first; NULL-terminated. */
 #define PROVIDERS_MAX 16

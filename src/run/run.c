@@ -27,13 +27,19 @@ int run_listen(struct run *run, int fd, unsigned event, uint32_t events)
 	return epoll_ctl(run->epoll, EPOLL_CTL_ADD, fd, &want) < 0 ? -errno : 0;
 }
 
+/* No program runs in the cell, and nothing is counted. */
+static bool is_waiting(const struct run *run)
+{
+	return run->state == RUN_HELD || run->state == RUN_RESTING;
+}
+
 int run_arm(struct run *run)
 {
 	uint64_t now = clock_now_ns(), next = 0;
 
 	if (run->state >= RUN_ENDING) {
 		next = run->kill_deadline_ns;
-	} else if (run->state != RUN_HELD) {
+	} else if (!is_waiting(run)) {
 		next = watch_next_ns(&run->watch, now, &run->facts);
 	}
 	/* In the grace period only its own end counts: the limits of time were reached already. */
@@ -86,7 +92,7 @@ static int on_timer(struct run *run)
 			return r;
 		}
 	}
-	if (run->state == RUN_HELD) {
+	if (is_waiting(run)) {
 		return run_arm(run); /* this wakes the owner */
 	}
 	if (run->state == RUN_ENDING) {
@@ -210,7 +216,7 @@ static int step(struct run *run, struct brig_error *err)
 	if (!ended || !run_gate_over(run)) {
 		return 0;
 	}
-	run->state = RUN_COLLECTING;
+	run_enter(run, RUN_COLLECTING);
 	int r = run_finish(run, err);
 	return r < 0 ? run_done(run, r) : run_collect(run, err);
 }
@@ -219,9 +225,9 @@ int run_step(struct run *run, struct brig_error *err)
 {
 	struct run_section section;
 
-	run_enter(run, &section);
+	run_section_enter(run, &section);
 	int r = step(run, err);
-	run_leave(&section);
+	run_section_leave(&section);
 	return r;
 }
 
@@ -229,9 +235,9 @@ long run_feed(struct run *run, const void *data, size_t size)
 {
 	struct run_section section;
 
-	run_enter(run, &section);
+	run_section_enter(run, &section);
 	long taken = feed_add(&run->in, data, size);
-	run_leave(&section);
+	run_section_leave(&section);
 	return taken;
 }
 
@@ -240,9 +246,9 @@ void run_feed_end(struct run *run)
 	struct run_section section;
 
 	run->in.open = false;
-	run_enter(run, &section);
+	run_section_enter(run, &section);
 	feed_pump(&run->in);
-	run_leave(&section);
+	run_section_leave(&section);
 }
 
 int run_resize(struct run *run, const struct terminal_size *size)
@@ -256,16 +262,21 @@ int run_resize(struct run *run, const struct terminal_size *size)
 int run_pause(struct run *run, bool paused)
 {
 	static const enum run_event events[2] = { RUN_EVENT_STDOUT, RUN_EVENT_STDERR };
-	int r = 0;
 
-	/* Removed from the set: with an empty mask epoll would still report the end of a stream. */
-	for (int i = 0; i < 2 && run->paused != paused && r == 0; i++) {
-		if (run->out[i].fd >= 0 && paused) {
-			epoll_ctl(run->epoll, EPOLL_CTL_DEL, run->out[i].fd, NULL);
-		} else if (run->out[i].fd >= 0) {
-			r = run_listen(run, run->out[i].fd, events[i], EPOLLIN);
-		}
+	if (run->paused == paused) {
+		return 0;
 	}
 	run->paused = paused;
-	return r;
+	for (int i = 0; i < 2; i++) {
+		int fd = run->out[i].fd;
+		int r = fd < 0 || paused ? 0 : run_listen(run, fd, events[i], EPOLLIN);
+		if (r < 0) {
+			return r;
+		}
+		/* With an empty mask epoll would still report the end of a stream. */
+		if (fd >= 0 && paused) {
+			epoll_ctl(run->epoll, EPOLL_CTL_DEL, fd, NULL);
+		}
+	}
+	return 0;
 }

@@ -34,7 +34,19 @@ struct gate_process {
 	int pidfd; /* without an exit signal */
 };
 
+/* Of a cell's name: the longest that a control group accepts (base/id.h). */
+#define RUN_CELL_NAME_SIZE 65
+
+/* The memory file in which a driver returns the last expression's value. */
+enum value_file {
+	VALUE_NONE,
+	VALUE_SEALED,  /* by the warden: its size cannot be changed */
+	VALUE_GUARDED, /* the guard's report is in it too: the driver itself sets the last seal */
+};
+
 struct run_options {
+	const char *id;            /* of the run, valid (base/id.h); copied; NULL: one is made */
+	const char *cell;          /* of a new cell: its name; copied; NULL: the run's id */
 	const struct spec *spec;   /* must outlive the run */
 	struct watchdog *watchdog; /* borrowed; NULL: none */
 	struct cgroup_manager *groups;
@@ -50,11 +62,8 @@ struct run_options {
 	void *user;
 	bool terminal; /* in place of three pipes */
 	struct terminal_size terminal_size;
-	bool warm;    /* the cell was made ahead */
-	bool measure; /* measure the time of each step */
-	/* return the last expression's value, where the language has one */
-	bool want_value;
-	bool guarded;                      /* the driver itself seals the value's file */
+	bool measure;                      /* measure the time of each step */
+	enum value_file value;             /* that the program gets */
 	const struct run_session *session; /* NULL: the cell is this run's alone */
 	struct gate_process *gate;         /* owned by the run from here on; NULL: none */
 	const struct call_watch *watch;    /* borrowed; NULL: its calls are not watched */
@@ -76,9 +85,19 @@ enum run_state {
 	RUN_HELD,     /* made ahead, sealed: waits for an assignment */
 	RUN_ASSIGNED, /* has its assignment; the program has not begun yet */
 	RUN_RUNNING,
-	RUN_ENDING, /* killed, or ended by itself: waiting for the last process to end */
+	RUN_RESTING, /* a session's cell between two runs */
+	RUN_ENDING,  /* killed, or ended by itself: waiting for the last process to end */
 	RUN_COLLECTING,
 	RUN_DONE,
+	RUN_STATES,
+};
+
+/* The processes of a cell. */
+enum cell_life {
+	CELL_LIVES,
+	CELL_PARKED, /* the program has reported that it is done, and sleeps until it is killed */
+	CELL_GONE,   /* the cell has ended, and the kernel has freed all of it */
+	CELL_LIFE_STATES,
 };
 
 /* The reports of the cell's gate: see run_gate.c. */
@@ -96,9 +115,12 @@ struct run_gate {
 struct run {
 	struct run_options options;
 	const struct provider *provider;
-	void *cell;  /* the provider's state of the cell */
-	char id[27]; /* of the run; the cell's own id may be older */
-	enum run_state state;
+	void *cell; /* the provider's state of the cell */
+	char id[27];
+	/* In the name of its control group: the id of its first run, or of a cell made ahead. */
+	char cell_name[RUN_CELL_NAME_SIZE];
+	enum run_state state;   /* changed by run_enter() */
+	enum cell_life life;    /* changed by run_enter_life() */
 	int epoll;              /* owned, unless it is attached */
 	int timer;              /* likewise */
 	bool attached;          /* both belong to its owner: run_attach() */
@@ -109,10 +131,8 @@ struct run {
 	int sandbox; /* owned: the directory of the cell's files; -1: none */
 	int value;   /* owned: the memory file for the program's value; -1: none */
 	int end_fd;  /* borrowed: readable when the cell has ended; -1: not started */
-	bool gone;   /* the cell has ended, and the kernel has freed all of it */
 	/* Building the cell failed, before the program began. */
 	bool build_failed;
-	bool parked;   /* the program has reported that it is done, and sleeps until it is killed */
 	int inside[3]; /* owned: the cell's ends of the streams, until they are passed to it */
 	struct stream out[2];
 	struct feed in;
@@ -124,6 +144,7 @@ struct run {
 	uint64_t grace_end_ns;
 	uint64_t idle_cpu_ns; /* of a session: used between runs, so in no result */
 	uint64_t kill_deadline_ns;
+	uint64_t over_ns; /* when the program had ended, if its cell went on for the files; or 0 */
 	struct brig_result *result; /* owned */
 	struct collection *files;   /* owned: being collected, for the result; NULL: not now */
 	bool files_cut;             /* some requested files were not returned */
@@ -151,8 +172,8 @@ struct run_section {
 	struct watchdog_section watched;
 };
 
-void run_enter(struct run *run, struct run_section *section);
-void run_leave(struct run_section *section);
+void run_section_enter(struct run *run, struct run_section *section);
+void run_section_leave(struct run_section *section);
 long run_feed(struct run *run, const void *data, size_t size);
 void run_feed_end(struct run *run);
 /* -ENOTTY: the run has no terminal. */
@@ -170,9 +191,17 @@ int run_pause(struct run *run, bool paused);
  */
 int run_round_end(struct run *run, int exit_code);
 int run_round_result(struct run *run, struct brig_result **ret);
+/*
+ * The owner of the current run frees what it has lent for it: the cell may go on, and its end must
+ * not use the receiver of the output or the patterns of files.
+ */
+void run_round_forget(struct run *run);
 /* Until the next run nothing is watched, and output waits in its pipes. */
 int run_rest(struct run *run);
-/* Starts the next run: from here on these options apply, with the current limits of their spec. */
+/*
+ * Starts the next run: from here on these options apply, with the current limits of their spec.
+ * -ESTALE: the cell is ending.
+ */
 int run_resume(struct run *run, const struct run_options *options);
 /* Checks a cell that rests: ends it if a limit is reached. */
 void run_check_idle(struct run *run);

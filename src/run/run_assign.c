@@ -7,7 +7,6 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/id.h"
 #include "run/run_internal.h"
 #include "run/spec/group_limits.h"
 
@@ -30,19 +29,22 @@ int run_make_value(int *ret)
 
 static int seal_value(const struct run *run, const struct run_options *options)
 {
-	bool ours = run->value >= 0 && !options->guarded;
+	bool ours = run->value >= 0 && options->value != VALUE_GUARDED;
 
 	return ours && fcntl(run->value, F_ADD_SEALS, F_SEAL_SEAL) < 0 ? -errno : 0;
 }
 
 int run_give_value(struct run *run, const struct run_options *options)
 {
-	if (!options->session) {
-		int r = options->want_value ? run_make_value(&run->value) : 0;
-		return r < 0 || !options->want_value ? r : seal_value(run, options);
+	if (options->session) {
+		run->value = fcntl(options->session->channel, F_DUPFD_CLOEXEC, 3);
+		return run->value < 0 ? -errno : 0;
 	}
-	run->value = fcntl(options->session->channel, F_DUPFD_CLOEXEC, 3);
-	return run->value < 0 ? -errno : 0;
+	if (options->value == VALUE_NONE) {
+		return 0;
+	}
+	int r = run_make_value(&run->value);
+	return r < 0 ? r : seal_value(run, options);
 }
 
 /* Sets the limits of the cell's group to those of the request. */
@@ -99,25 +101,27 @@ void run_keep_spec(struct run *run, const struct spec *spec)
 
 int run_held(struct run *run)
 {
-	run->state = run->state == RUN_SETTING_UP ? RUN_HELD : run->state;
+	if (run->state == RUN_SETTING_UP) {
+		run_enter(run, RUN_HELD);
+	}
 	/* The processor time of the build does not count for the program. */
 	watch_rebase(&run->watch, &run->facts);
 	return run_arm(run);
 }
 
-/* The descriptor for a value is closed, or sealed, or becomes a session's channel. */
+/* The file for a value is closed, or sealed. A session has a channel in its place. */
 static int settle_value(struct run *run, const struct run_options *options)
 {
-	if (!options->want_value) {
+	if (options->value == VALUE_NONE) {
 		close_fd(&run->value);
 		return 0;
 	}
-	return options->session ? 0 : seal_value(run, options);
+	return seal_value(run, options);
 }
 
 static int take_assignment(struct run *run, const struct run_options *options, uint64_t now)
 {
-	int r = run->state == RUN_HELD ? id_make(run->id) : -ESTALE;
+	int r = run->state == RUN_HELD ? run_take_id(run, options) : -ESTALE;
 
 	if (r < 0) {
 		return r;
@@ -136,7 +140,7 @@ static int take_assignment(struct run *run, const struct run_options *options, u
 	}
 	expect_inputs(&run->watch, options->spec);
 	watch_start(&run->watch, now);
-	run->state = RUN_ASSIGNED;
+	run_enter(run, RUN_ASSIGNED);
 	r = run_arm(run);
 	if (r < 0) {
 		return r;

@@ -19,15 +19,16 @@ static int listen_again(struct run *run)
 		{ run->paused ? -1 : run->out[1].fd, RUN_EVENT_STDERR, EPOLLIN },
 		{ run->gate.line, RUN_EVENT_GATE, EPOLLIN },
 	};
-	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(list); i++) {
-		if (list[i].fd >= 0) {
-			r = run_listen(run, list[i].fd, list[i].event, list[i].events);
+	for (size_t i = 0; i < ARRAY_SIZE(list); i++) {
+		int r = list[i].fd < 0 ? 0
+				       : run_listen(run, list[i].fd, list[i].event, list[i].events);
+		if (r < 0) {
+			return r;
 		}
 	}
 	run->group_watched = false; /* the next step adds it */
-	return r < 0 ? r : run->provider->listen(run);
+	return run->provider->listen(run);
 }
 
 int run_attach(struct run *run, int epoll, int timer)

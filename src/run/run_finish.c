@@ -43,6 +43,7 @@ static void fill_usage(struct run *run)
 	usage->processes_peak = facts->processes_peak ? facts->processes_peak : 1;
 	usage->disk_bytes = facts->disk_peak_bytes;
 	usage->net_bytes = facts->net_bytes;
+	usage->instructions = facts->instructions;
 }
 
 static bool failed_by_itself(const struct run *run)
@@ -77,7 +78,8 @@ int run_fill_result(struct run *run)
 	watch_means(spec, cgroup_manager_means(run->options.groups), result->means,
 		    sizeof(result->means));
 	snprintf(result->provider, sizeof(result->provider), "%s", run->provider->name);
-	snprintf(result->start, sizeof(result->start), "%s", run->options.warm ? "warm" : "cold");
+	snprintf(result->start, sizeof(result->start), "%s",
+		 spec_traits(spec)->ahead ? "warm" : "cold");
 	verdict_give(&run->facts, result);
 	run_gate_remedy(result);
 	run->provider->advise(run);
@@ -91,6 +93,17 @@ void run_take_cpu(struct run *run, uint64_t cpu_ns)
 
 	if (!run->watch.group && run->facts.cpu_ns < used_ns) {
 		run->facts.cpu_ns = used_ns;
+	}
+}
+
+void run_take_memory(struct run *run, uint64_t peak_bytes)
+{
+	struct facts *facts = &run->facts;
+	bool counted = !run->options.spec->watch_memory && facts->memory_peak_bytes > 0;
+
+	/* Samples can miss the peak of a short program. */
+	if (!counted && facts->memory_peak_bytes < peak_bytes) {
+		facts->memory_peak_bytes = peak_bytes;
 	}
 }
 
@@ -122,14 +135,15 @@ int run_finish(struct run *run, struct brig_error *err)
 
 	int r = run->provider->ended(run, err);
 
-	run->facts.wall_ns = clock_now_ns() - run->watch.start_ns;
+	uint64_t over_ns = run->over_ns ? run->over_ns : clock_now_ns();
+	run->facts.wall_ns = over_ns - run->watch.start_ns;
 	if (r < 0) {
 		return r;
 	}
 	drain(&run->out[0]);
 	drain(&run->out[1]);
 	/* A parked program uses nothing: the check that found it alone was the last. */
-	if (!run->parked) {
+	if (run->life != CELL_PARKED) {
 		run->watch.proc = -1; /* no process is left in it */
 		watch_look(&run->watch, clock_now_ns(), &run->facts);
 	}
@@ -140,9 +154,13 @@ int run_finish(struct run *run, struct brig_error *err)
 	}
 	run->facts.ending = ending;
 	r = run_fill_result(run);
-	if (r == 0 && run->sandbox >= 0 && !run->facts.stuck) {
-		r = collect_begin(run->sandbox, &run->options.collect, run->result, &run->files);
+	if (r < 0) {
+		return cannot_collect(r, err);
 	}
+	if (run->sandbox < 0 || run->facts.stuck) {
+		return 0;
+	}
+	r = collect_begin(run->sandbox, &run->options.collect, run->result, &run->files);
 	return r < 0 ? cannot_collect(r, err) : 0;
 }
 
@@ -162,7 +180,7 @@ int run_collect_some(struct run *run)
 
 int run_done(struct run *run, int r)
 {
-	run->state = RUN_DONE;
+	run_enter(run, RUN_DONE);
 	run->provider->release(run);
 	return r < 0 ? r : 1;
 }

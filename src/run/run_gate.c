@@ -230,7 +230,9 @@ bool run_gate_over(struct run *run)
 	shutdown(run->gate.line, SHUT_WR);
 	/* Descriptors that have reported the cell's end would report it again and again. */
 	run->provider->mute(run);
-	run->state = RUN_ENDING;
+	if (run->state < RUN_ENDING) {
+		run_enter(run, RUN_ENDING);
+	}
 	run->kill_deadline_ns = clock_now_ns() + GATE_CLOSE_NS;
 	run_arm(run);
 	return run_on_gate(run) == 1;

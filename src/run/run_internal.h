@@ -13,10 +13,16 @@ enum run_event {
 	RUN_EVENT_GROUP,
 	RUN_EVENT_GATE,
 	RUN_EVENT_CELL, /* the first of the provider's */
-	RUN_EVENTS = RUN_EVENT_CELL + 8,
+	RUN_EVENTS = RUN_EVENT_CELL + 12,
 };
 
 /* --- for providers ---------------------------------------------------------------------------- */
+
+/* The only ways to change run->state and run->life: run_state.c has the allowed changes. */
+void run_enter(struct run *run, enum run_state state);
+void run_enter_life(struct run *run, enum cell_life life);
+/* The cell has ended; this may be called more than once. */
+void run_cell_gone(struct run *run);
 
 /* Adds a descriptor to the run's set; the provider's events start at RUN_EVENT_CELL. */
 int run_listen(struct run *run, int fd, unsigned event, uint32_t events);
@@ -31,8 +37,15 @@ int run_make_value(int *ret);
 void run_take_end(struct run *run, int code, int status, uint64_t cpu_ns);
 /* The processor time of a cell without a group since it was made. */
 void run_take_cpu(struct run *run, uint64_t cpu_ns);
+/* The most that one process of the cell has had, for a cell whose memory no group counts. */
+void run_take_memory(struct run *run, uint64_t peak_bytes);
 /* The last check, before systemd removes the scope, which it does as soon as that is empty. */
 void run_look_last(struct run *run);
+/*
+ * The program and all of its processes have ended, but the cell goes on for its files: no limit
+ * applies any more, and the cell has this long to end.
+ */
+void run_program_over(struct run *run, uint64_t patience_ns);
 /* The program has begun: asks it to end if it already has to. */
 void run_begun(struct run *run);
 /* From here on a cell that was made ahead waits for its assignment. */
@@ -50,6 +63,8 @@ void run_end_over(struct run *run);
 bool run_grace_begin(struct run *run, enum ending why);
 /* A check in that period. False: there is none. */
 bool run_grace_look(struct run *run, uint64_t now, enum ending due);
+/* The id of these options, or a new one. */
+int run_take_id(struct run *run, const struct run_options *options);
 /* Sets the limits and receivers of the streams from the options. */
 void run_take_output_options(struct run *run);
 /* Makes the program's descriptor 3, if it has one: a memory file, or a session's channel. */

@@ -20,9 +20,21 @@ void run_end_now(struct run *run, enum ending why)
 	}
 	/* After a grace period the verdict is already decided. */
 	run->facts.ending = run->grace_end_ns ? run->facts.ending : why;
-	run->state = RUN_ENDING;
+	run_enter(run, RUN_ENDING);
 	run->kill_deadline_ns = clock_now_ns() + RUN_KILL_PATIENCE_NS;
 	run->provider->kill(run);
+	run_arm(run);
+}
+
+void run_program_over(struct run *run, uint64_t patience_ns)
+{
+	uint64_t now = clock_now_ns();
+
+	run->over_ns = now;
+	run->kill_deadline_ns = now + patience_ns;
+	if (run->state < RUN_ENDING) {
+		run_enter(run, RUN_ENDING);
+	}
 	run_arm(run);
 }
 

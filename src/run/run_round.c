@@ -8,7 +8,6 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/id.h"
 #include "run/run_internal.h"
 #include "run/watch/verdict.h"
 
@@ -62,20 +61,23 @@ int run_round_end(struct run *run, int exit_code)
 	run->facts.end_code = CLD_EXITED;
 	run->facts.end_status = exit_code;
 	int r = run_fill_result(run);
-	if (r == 0 && run->sandbox >= 0 &&
+	if (r < 0) {
+		return r;
+	}
+	if (run->sandbox >= 0 &&
 	    collect_begin(run->sandbox, &run->options.collect, run->result, &run->files) < 0) {
 		note_lost_files(run);
 	}
-	return r;
+	return 0;
 }
 
 int run_round_result(struct run *run, struct brig_result **ret)
 {
 	struct run_section section;
 
-	run_enter(run, &section);
+	run_section_enter(run, &section);
 	int r = run_collect_some(run);
-	run_leave(&section);
+	run_section_leave(&section);
 	if (r == 0) {
 		return 0;
 	}
@@ -94,12 +96,24 @@ int run_round_result(struct run *run, struct brig_result **ret)
 	return r < 0 ? r : 1;
 }
 
+void run_round_forget(struct run *run)
+{
+	for (int i = 0; i < 2; i++) {
+		run->out[i].on_output = NULL;
+		run->out[i].user = NULL;
+	}
+	run->options.on_output = NULL;
+	run->options.user = NULL;
+	run->options.id = NULL; /* run->id is a copy */
+	run->options.collect.globs = NULL;
+}
+
 int run_rest(struct run *run)
 {
 	if (run->state >= RUN_ENDING) {
 		return 0; /* it is being killed, and cannot be resumed */
 	}
-	run->state = RUN_HELD;
+	run_enter(run, RUN_RESTING);
 	run->options.cut_output = true;
 	run->provider->rest(run);
 	watch_rest(&run->watch);
@@ -146,8 +160,13 @@ static uint64_t file_clock_ns(void)
 
 int run_resume(struct run *run, const struct run_options *options)
 {
-	int r = id_make(run->id);
-
+	if (run->state >= RUN_ENDING) {
+		return -ESTALE;
+	}
+	int r = run_take_id(run, options);
+	if (r < 0) {
+		return r;
+	}
 	run->options = *options;
 	run->options.collect.since_ns = file_clock_ns();
 	for (int i = 0; i < 2; i++) {
@@ -158,9 +177,7 @@ int run_resume(struct run *run, const struct run_options *options)
 	run_note_start(run);
 	run_count_idle(run);
 	watch_start(&run->watch, clock_now_ns());
-	run->state = RUN_RUNNING;
-	if (r == 0) {
-		r = run_pause(run, false);
-	}
+	run_enter(run, RUN_RUNNING);
+	r = run_pause(run, false);
 	return r < 0 ? r : run_arm(run);
 }

@@ -5,11 +5,11 @@
 /* Of a cell that has ended nothing can hold a lock; a program without walls is trusted. */
 static bool can_block(const struct run *run)
 {
-	return run && run->cell && run->end_fd >= 0 && !run->gone &&
+	return run && run->cell && run->end_fd >= 0 && run->life != CELL_GONE &&
 	       provider_can(run->provider, ABILITY_WALLS);
 }
 
-void run_enter(struct run *run, struct run_section *section)
+void run_section_enter(struct run *run, struct run_section *section)
 {
 	*section = (struct run_section){ .run = can_block(run) ? run : NULL };
 	if (section->run) {
@@ -20,7 +20,7 @@ void run_enter(struct run *run, struct run_section *section)
 	}
 }
 
-void run_leave(struct run_section *section)
+void run_section_leave(struct run_section *section)
 {
 	struct run *run = section->run;
 

@@ -2,6 +2,7 @@
 /* Starting a run: its streams, its epoll set, its cell. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -28,11 +29,14 @@ int run_pipe(int *ours, int *theirs, bool we_read)
 static int make_pipes(struct run *run, int *in)
 {
 	int r = run_pipe(in, &run->inside[0], false);
-
-	for (int i = 0; i < 2 && r == 0; i++) {
-		r = run_pipe(&run->out[i].fd, &run->inside[i + 1], true);
+	if (r < 0) {
+		return r;
 	}
-	return r;
+	r = run_pipe(&run->out[0].fd, &run->inside[1], true);
+	if (r < 0) {
+		return r;
+	}
+	return run_pipe(&run->out[1].fd, &run->inside[2], true);
 }
 
 /* All three are one terminal: all output comes from the first stream, and the second is empty. */
@@ -89,12 +93,14 @@ static int make_loop(struct run *run)
 		/* Edge-triggered: only room in a pipe that was full is reported. */
 		{ run->in.fd, RUN_EVENT_STDIN, EPOLLOUT | EPOLLET },
 	};
-	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(list); i++) {
-		r = run_listen(run, list[i].fd, list[i].event, list[i].events);
+	for (size_t i = 0; i < ARRAY_SIZE(list); i++) {
+		int r = run_listen(run, list[i].fd, list[i].event, list[i].events);
+		if (r < 0) {
+			return r;
+		}
 	}
-	return r;
+	return 0;
 }
 
 static struct run *run_new(const struct run_options *options)
@@ -120,23 +126,45 @@ static struct run *run_new(const struct run_options *options)
 	return run;
 }
 
+int run_take_id(struct run *run, const struct run_options *options)
+{
+	if (!options->id) {
+		return id_make(run->id);
+	}
+	memcpy(run->id, options->id, sizeof(run->id));
+	return 0;
+}
+
+static int take_names(struct run *run)
+{
+	const char *cell = TAKE_PTR(run->options.cell);
+	int r = run_take_id(run, &run->options);
+
+	snprintf(run->cell_name, sizeof(run->cell_name), "%s", cell ? cell : run->id);
+	return r;
+}
+
 static int make_parts(struct run *run)
 {
-	int r = id_make(run->id);
-
+	int r = take_names(run);
+	if (r < 0) {
+		return r;
+	}
 	run->result = calloc(1, sizeof(*run->result));
 	if (!run->result) {
-		r = -ENOMEM;
+		return -ENOMEM;
 	}
-	if (r == 0 && run->options.spec->valued && !run->options.spec->held) {
+	if (spec_traits(run->options.spec)->has_descriptor) {
 		r = run_give_value(run, &run->options);
+		if (r < 0) {
+			return r;
+		}
 	}
-	if (r == 0) {
-		r = make_stdio(run);
+	r = make_stdio(run);
+	if (r < 0) {
+		return r;
 	}
-	if (r == 0) {
-		r = make_loop(run);
-	}
+	r = make_loop(run);
 	return r < 0 ? r : run_gate_listen(run);
 }
 
@@ -173,7 +201,7 @@ int run_launch(struct run *run, struct brig_error *err)
 		return error_errno(err, BRIG_E_SYSTEM, -r, "cannot watch the cell");
 	}
 	/* The input of a held cell comes with its assignment. */
-	if (!run->options.spec->held) {
+	if (!spec_traits(run->options.spec)->held) {
 		feed_pump(&run->in);
 	}
 	return 0;

@@ -123,7 +123,7 @@ void process_area_take(struct process_area *area, size_t args_size, size_t env_s
 		.auxv_size = (uint32_t)auxv_size,
 		.exe_fd = (uint32_t)-1,
 	};
-	/* A kernel without it shows zeros after the text, which does no harm. */
+	/* Since Linux 3.18; a kernel without it shows zeros after the text, which does no harm. */
 	prctl(PR_SET_MM, PR_SET_MM_MAP, &map, sizeof(map), 0);
 }
 

@@ -149,7 +149,7 @@ static void make_cell(const int *fds, unsigned count)
 	};
 	for (unsigned i = 0; i < serving.plan.count; i++) {
 		if (serving.plan.steps[i].kind == STEP_DEVICES) {
-			serving.plan.steps[i].fd =
+			serving.plan.steps[i].devices.fd =
 				count > WIRE_CLONE_FDS ? fds[WIRE_CLONE_FDS] : -1;
 		}
 	}
@@ -159,7 +159,7 @@ static uint64_t namespaces(void)
 {
 	for (unsigned i = 0; i < serving.plan.count; i++) {
 		if (serving.plan.steps[i].kind == STEP_CLONE) {
-			return serving.plan.steps[i].flags;
+			return serving.plan.steps[i].clone.namespaces;
 		}
 	}
 	return 0;

@@ -200,6 +200,11 @@ int cgroup_new(struct cgroup_manager *manager, const char *name, const struct cg
 	return 0;
 }
 
+bool cgroup_manager_adjusts(const struct cgroup_manager *manager)
+{
+	return manager->ops->limit != NULL;
+}
+
 int cgroup_limit(struct cgroup *cgroup, const struct cgroup_limits *limits)
 {
 	struct cgroup_limits before = cgroup->limits;

@@ -5,7 +5,8 @@
  * birth, watched, killed, removed.
  *
  * A pid is never written to join a group: that stalls for an RCU grace period (8-15 ms). On v2 the
- * child is born there (CLONE_INTO_CGROUP); on v1 the child writes "0" to each tasks file itself.
+ * child is born there (CLONE_INTO_CGROUP, since Linux 5.7); on v1 the child writes "0" to each
+ * tasks file itself.
  */
 #ifndef BRIG_KERNEL_CGROUP_CGROUP_H
 #define BRIG_KERNEL_CGROUP_CGROUP_H
@@ -65,6 +66,8 @@ void cgroup_manager_confine(struct cgroup_manager *manager);
  */
 void cgroup_manager_hurry(struct cgroup_manager *manager);
 bool cgroup_manager_tidy(struct cgroup_manager *manager);
+/* Can the limits of a group be changed? See cgroup_limit(). */
+bool cgroup_manager_adjusts(const struct cgroup_manager *manager);
 /* The directory of the groups, and why a controller is missing: for doctor. */
 const char *cgroup_manager_where(const struct cgroup_manager *manager);
 const char *cgroup_manager_why(const struct cgroup_manager *manager);
@@ -119,8 +122,8 @@ void cgroup_usage(struct cgroup *cgroup, struct cgroup_usage *ret);
 /* Usage will not be read for a while: closes the files for it. The event fd stays. */
 void cgroup_rest(struct cgroup *cgroup);
 /*
- * SIGKILL to all processes in it; true when the kernel does it atomically, false: kill the pid
- * namespace instead.
+ * SIGKILL to all processes in it; true when the kernel does it atomically (cgroup.kill, since Linux
+ * 5.14), false: kill the pid namespace instead.
  */
 bool cgroup_kill(struct cgroup *cgroup);
 /*

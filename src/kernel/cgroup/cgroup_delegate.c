@@ -75,10 +75,19 @@ static int delegate_tree(const struct cgroup_manager *manager, size_t tree, cons
 {
 	const struct cgroup_tree *where = &manager->trees[tree];
 	_cleanup_close_ int dir = make_directory(where->fd, path);
-	int r = dir < 0 ? dir : open_parent(where);
 
-	r = r < 0 ? r : give(dir, user);
-	if (r == 0 && strcmp(manager->ops->means, "cgroup2") == 0) {
+	if (dir < 0) {
+		return dir;
+	}
+	int r = open_parent(where);
+	if (r < 0) {
+		return r;
+	}
+	r = give(dir, user);
+	if (r < 0) {
+		return r;
+	}
+	if (strcmp(manager->ops->means, "cgroup2") == 0) {
 		int leaf = make_leaf(dir, where->controllers, user);
 		if (leaf < 0) {
 			return leaf;
@@ -87,9 +96,8 @@ static int delegate_tree(const struct cgroup_manager *manager, size_t tree, cons
 		close_fd(&dir);
 		dir = leaf;
 	}
-	return r < 0 || !holds_the_filler(where)
-		       ? r
-		       : cgroup_file_write_u64(dir, "cgroup.procs", (uint64_t)pid);
+	return holds_the_filler(where) ? cgroup_file_write_u64(dir, "cgroup.procs", (uint64_t)pid)
+				       : 0;
 }
 
 static int path_of(struct cgroup_manager *manager, size_t tree, char path[CGROUP_PATH_MAX])
@@ -115,11 +123,17 @@ int cgroup_delegate(struct cgroup_manager *manager, uid_t user, pid_t pid)
 			break;
 		}
 	}
-	for (size_t i = 0; r == 0 && i < manager->tree_count; i++) {
+	if (r < 0) {
+		return r;
+	}
+	for (size_t i = 0; i < manager->tree_count; i++) {
 		r = path_of(manager, i, path);
 		r = r < 0 ? r : delegate_tree(manager, i, path, user, pid);
+		if (r < 0) {
+			return r;
+		}
 	}
-	return r;
+	return 0;
 }
 
 bool cgroup_delegate_remove(struct cgroup_manager *manager)

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "base/buf.h"
+#include "base/bytes/buf.h"
 #include "base/list.h"
 #include "kernel/cgroup/cgroup.h"
 #include "kernel/cgroup/dbus.h"
@@ -147,7 +147,10 @@ void cgroup_leftovers_free(struct cgroup_manager *manager);
 bool cgroup_host_swaps(void);
 /* Is the limit below the machine's total, so that the cpu controller is needed? */
 bool cgroup_cpu_limited(struct cgroup *cgroup);
-/* The kernel's smallest quota is 1 ms: shares under a hundredth of a core need a longer period. */
+/*
+ * The kernel's smallest quota is 1 ms (Documentation/scheduler/sched-bwc.rst): shares under a
+ * hundredth of a core need a longer period.
+ */
 void cgroup_cpu_quota(uint64_t millicores, uint64_t *quota_us, uint64_t *period_us);
 
 /* Names: cgroup_name.c */

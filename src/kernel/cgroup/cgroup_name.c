@@ -65,19 +65,20 @@ static int pid_namespace(unsigned long long *ret)
 static int learn_self(struct cgroup_manager *manager)
 {
 	pid_t pid = getpid();
-	int r;
 
 	if (manager->pid == pid) {
 		return 0;
 	}
-	r = start_time("self", &manager->start);
-	if (r == 0) {
-		r = pid_namespace(&manager->pid_ns);
+	int r = start_time("self", &manager->start);
+	if (r < 0) {
+		return r;
 	}
-	if (r == 0) {
-		manager->pid = pid;
+	r = pid_namespace(&manager->pid_ns);
+	if (r < 0) {
+		return r;
 	}
-	return r;
+	manager->pid = pid;
+	return 0;
 }
 
 int cgroup_name_make(struct cgroup_manager *manager, const char *id, char name[CGROUP_NAME_MAX])

@@ -238,24 +238,35 @@ static int enter(struct cgroup *cgroup, const char *path)
 	return check_limits(cgroup);
 }
 
-static int scope_attach(struct cgroup *cgroup, pid_t pid, struct brig_error *err)
+/* `step`: the one that failed. */
+static int attach(struct cgroup *cgroup, const char *unit, pid_t pid, struct dbus_message *answer,
+		  const char **step)
 {
 	uint64_t deadline_ns = clock_now_ns() + ATTACH_NS;
-	char unit[CGROUP_NAME_MAX + 8], path[CGROUP_TEXT_MAX];
+	char path[CGROUP_TEXT_MAX];
+
+	*step = "StartTransientUnit";
+	int r = ask(cgroup, unit, pid, deadline_ns, answer);
+	if (r < 0) {
+		return r;
+	}
+	*step = "waiting for the process to be moved";
+	r = wait_until_in(pid, unit, deadline_ns, path, sizeof(path));
+	if (r < 0) {
+		return r;
+	}
+	*step = "checking its limits";
+	return enter(cgroup, path);
+}
+
+static int scope_attach(struct cgroup *cgroup, pid_t pid, struct brig_error *err)
+{
+	char unit[CGROUP_NAME_MAX + 8];
 	struct dbus_message answer = { 0 };
-	const char *step = "StartTransientUnit";
-	int r;
+	const char *step;
 
 	snprintf(unit, sizeof(unit), "%s.scope", cgroup->name);
-	r = ask(cgroup, unit, pid, deadline_ns, &answer);
-	if (r == 0) {
-		step = "waiting for the process to be moved";
-		r = wait_until_in(pid, unit, deadline_ns, path, sizeof(path));
-	}
-	if (r == 0) {
-		step = "checking its limits";
-		r = enter(cgroup, path);
-	}
+	int r = attach(cgroup, unit, pid, &answer, &step);
 	if (r == 0) {
 		return 0;
 	}

@@ -57,8 +57,9 @@ static bool listed(pid_t pid, const pid_t *pids, size_t count)
 }
 
 /*
- * A pid may be reused by another process between reading the list and the signal. A pidfd opened in
- * between refers either to the member that is still listed afterwards, or to a dead process.
+ * A pid may be reused by another process between reading the list and the signal. A pidfd (since
+ * Linux 5.3) opened in between refers either to the member that is still listed afterwards, or to a
+ * dead process.
  */
 void cgroup_kill_members(int tree_fd, const char *group)
 {

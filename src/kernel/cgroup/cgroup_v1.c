@@ -50,9 +50,10 @@ static int set(struct cgroup *cgroup, int tree, const char *file, uint64_t value
 }
 
 /*
- * Data in TCP and UDP sockets has a counter of its own, which is kept only if it has a limit. It is
- * not part of the cell's memory, so it gets a part of that limit. Each TCP socket may still hold
- * some bytes; the total of many is seen in sockets_bytes.
+ * Data in TCP and UDP sockets has a counter of its own, which is kept only if it has a limit
+ * (Documentation/admin-guide/cgroup-v1/memory.rst, section 2.7). It is not part of the cell's
+ * memory, so it gets a part of that limit. Each TCP socket may still hold some bytes; the total of
+ * many is seen in sockets_bytes.
  */
 static int limit_sockets(struct cgroup *cgroup, int tree, const char **what)
 {
@@ -91,18 +92,17 @@ static int limit_memory(struct cgroup *cgroup, int tree, const char **what)
 static int limit_cpu(struct cgroup *cgroup, int tree, const char **what)
 {
 	uint64_t quota, period;
-	int r = 0;
 
 	cgroup_cpu_quota(cgroup->limits.cpu_millicores, &quota, &period);
 	if (period != 100000) {
 		*what = "cpu.cfs_period_us";
-		r = set(cgroup, tree, *what, period);
+		int r = set(cgroup, tree, *what, period);
+		if (r < 0) {
+			return r;
+		}
 	}
-	if (r == 0) {
-		*what = "cpu.cfs_quota_us";
-		r = set(cgroup, tree, *what, quota);
-	}
-	return r;
+	*what = "cpu.cfs_quota_us";
+	return set(cgroup, tree, *what, quota);
 }
 
 static int limit_in_tree(struct cgroup *cgroup, size_t i, const char **what)
@@ -113,31 +113,37 @@ static int limit_in_tree(struct cgroup *cgroup, size_t i, const char **what)
 	if (tree->controllers & CGROUP_MEMORY && cgroup->limits.memory_bytes != 0) {
 		r = limit_memory(cgroup, (int)i, what);
 	}
-	if (r == 0 && tree->controllers & CGROUP_PIDS && cgroup->limits.processes != 0) {
+	if (r < 0) {
+		return r;
+	}
+	if (tree->controllers & CGROUP_PIDS && cgroup->limits.processes != 0) {
 		*what = "pids.max";
 		r = set(cgroup, (int)i, *what, cgroup->limits.processes);
 	}
-	if (r == 0 && tree->controllers & CGROUP_CPU && cgroup_cpu_limited(cgroup)) {
-		r = limit_cpu(cgroup, (int)i, what);
+	if (r < 0) {
+		return r;
 	}
-	return r;
+	return tree->controllers & CGROUP_CPU && cgroup_cpu_limited(cgroup)
+		       ? limit_cpu(cgroup, (int)i, what)
+		       : 0;
 }
 
 /* A hierarchy that was not used at the start cannot be added later. */
 static int v1_limit(struct cgroup *cgroup)
 {
 	const char *what;
-	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < cgroup->manager->tree_count; i++) {
+	for (size_t i = 0; i < cgroup->manager->tree_count; i++) {
 		bool cpu = cgroup->manager->trees[i].controllers & CGROUP_CPU;
-		if (cgroup->made[i]) {
-			r = limit_in_tree(cgroup, i, &what);
-		} else if (cpu && cgroup_cpu_limited(cgroup)) {
-			r = -ENOTSUP;
+		if (!cgroup->made[i] && cpu && cgroup_cpu_limited(cgroup)) {
+			return -ENOTSUP;
+		}
+		int r = cgroup->made[i] ? limit_in_tree(cgroup, i, &what) : 0;
+		if (r < 0) {
+			return r;
 		}
 	}
-	return r;
+	return 0;
 }
 
 static int make_in_tree(struct cgroup *cgroup, size_t i, const char **what)
@@ -257,8 +263,9 @@ static bool get(struct cgroup *cgroup, enum cgroup_figure figure, uint64_t *ret)
 }
 
 /*
- * Out of memory is reported by an eventfd. The kernel needs the other file only to find the group.
- * Not fatal: the counters show it too, only later.
+ * Out of memory is reported by an eventfd (Documentation/admin-guide/cgroup-v1/memory.rst, section
+ * 10). The kernel needs the other file only to find the group. Not fatal: the counters show it too,
+ * only later.
  */
 static void v1_watch(struct cgroup *cgroup)
 {

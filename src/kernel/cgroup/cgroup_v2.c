@@ -90,7 +90,7 @@ static int make_directory(struct cgroup *cgroup, struct brig_error *err)
 struct setting {
 	const char *file;
 	char text[48];
-	bool optional; /* older kernels, or those built without it, still enforce the limit */
+	bool optional; /* before 4.19, or built without it, the kernel still enforces the limit */
 };
 
 static size_t settings(struct cgroup *cgroup, struct setting list[5])

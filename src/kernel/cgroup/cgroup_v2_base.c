@@ -2,11 +2,12 @@
 /*
  * cgroup v2: finds the directory in which groups may be made, and prepares it.
  *
- * The rules: a manager (systemd) owns the tree; only a delegated subtree may be changed. A
- * directory counts as delegated when systemd says so, in an attribute or when asked, when it is
- * where ownership changes from another user to ours, or when it is the root of a cgroup namespace.
- * Write permission is not enough: all groups of a user's own systemd are writable, and it would
- * disable our controllers again.
+ * The rules (Documentation/admin-guide/cgroup-v2.rst, "Delegation"; systemd's CGROUP_DELEGATION): a
+ * manager (systemd) owns the tree; only a delegated subtree may be changed. A directory counts as
+ * delegated when systemd says so, in an attribute or when asked, when it is where ownership changes
+ * from another user to ours, or when it is the root of a cgroup namespace. Write permission is not
+ * enough: all groups of a user's own systemd are writable, and it would disable our controllers
+ * again.
  *
  * Root without a delegated subtree makes /sys/fs/cgroup/brig.
  */
@@ -132,9 +133,7 @@ static int move_process(int leaf_fd, const char *pid)
 {
 	int r = check_ours(-1, pid);
 
-	if (r == 0) {
-		r = cgroup_file_write(leaf_fd, "cgroup.procs", pid);
-	}
+	r = r < 0 ? r : cgroup_file_write(leaf_fd, "cgroup.procs", pid);
 	return r == -ESRCH ? 0 : r;
 }
 
@@ -194,13 +193,11 @@ static int prepare_delegated(int base_fd, unsigned wanted)
 {
 	int r = cgroup_v2_enable(base_fd, wanted);
 
-	if (r == -EBUSY) {
-		r = evacuate(base_fd);
-		if (r == 0) {
-			r = cgroup_v2_enable(base_fd, wanted);
-		}
+	if (r != -EBUSY) {
+		return r;
 	}
-	return r;
+	r = evacuate(base_fd);
+	return r < 0 ? r : cgroup_v2_enable(base_fd, wanted);
 }
 
 /* Another brig may remove the parent at any time, so this may have to be repeated. */

@@ -218,12 +218,14 @@ static int receive_line(int fd, char line[LINE_MAX_SIZE], uint64_t deadline_ns)
 	return -EBADMSG;
 }
 
-/* SASL EXTERNAL: the uid in decimal, each digit in hexadecimal; the kernel certifies it. */
+/*
+ * SASL EXTERNAL: the uid in decimal, each digit in hexadecimal; the kernel certifies it (unix(7),
+ * SO_PEERCRED).
+ */
 int dbus_authenticate(int fd, uint64_t deadline_ns)
 {
 	char uid[16], request[96], line[LINE_MAX_SIZE];
 	size_t n = 0;
-	int r;
 
 	snprintf(uid, sizeof(uid), "%u", (unsigned)geteuid());
 	request[n++] = '\0'; /* the byte that carries credentials on other systems */
@@ -232,10 +234,11 @@ int dbus_authenticate(int fd, uint64_t deadline_ns)
 		n += (size_t)snprintf(request + n, sizeof(request) - n, "%02x", (unsigned)*c);
 	}
 	n += (size_t)snprintf(request + n, sizeof(request) - n, "\r\n");
-	r = send_all(fd, request, n, deadline_ns);
-	if (r == 0) {
-		r = receive_line(fd, line, deadline_ns);
+	int r = send_all(fd, request, n, deadline_ns);
+	if (r < 0) {
+		return r;
 	}
+	r = receive_line(fd, line, deadline_ns);
 	if (r < 0) {
 		return r;
 	}
@@ -249,27 +252,23 @@ static int receive_message(int fd, uint64_t deadline_ns, struct dbus_message *me
 {
 	uint8_t header[DBUS_HEADER_SIZE];
 	int r = receive_all(fd, header, sizeof(header), deadline_ns);
-	size_t size;
-	uint8_t *data;
 
 	if (r < 0) {
 		return r;
 	}
-	size = dbus_message_size(header);
+	size_t size = dbus_message_size(header);
 	if (size == 0) {
 		return -EBADMSG;
 	}
-	data = malloc(size);
+	uint8_t *data = malloc(size);
 	if (!data) {
 		return -ENOMEM;
 	}
 	memcpy(data, header, sizeof(header));
 	r = receive_all(fd, data + sizeof(header), size - sizeof(header), deadline_ns);
-	if (r == 0 && !dbus_message_parse(data, size, message)) {
-		r = -EBADMSG;
-	}
+	bool good = r == 0 && dbus_message_parse(data, size, message);
 	free(data);
-	return r;
+	return r < 0 || good ? r : -EBADMSG;
 }
 
 /* Waits for the reply to our call; signals and the reply to the greeting are skipped. */

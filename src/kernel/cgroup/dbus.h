@@ -13,7 +13,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include "base/buf.h"
+#include "base/bytes/buf.h"
 
 #define DBUS_MESSAGE_MAX 65536u /* longer ones end the connection */
 #define DBUS_SKIP_MAX    256    /* messages that are not the reply, before it gives up */
@@ -30,7 +30,7 @@ int dbus_address_path(const char *path, struct dbus_address *ret);
 
 /*
  * A connected fd, or -errno. -EPERM: the listener is neither this user's nor root's. -EXDEV: it is
- * in a pid namespace above ours, so our pids are invalid there.
+ * in a pid namespace above ours, so our pids are invalid there (pid_namespaces(7)).
  */
 int dbus_connect(const struct dbus_address *address);
 int dbus_authenticate(int fd, uint64_t deadline_ns);

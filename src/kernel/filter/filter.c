@@ -72,7 +72,10 @@ static unsigned first_rule(const struct filter *filter, uint32_t call)
 struct filter_decision filter_decide(const struct filter *filter, uint32_t arch, uint32_t call,
 				     const uint64_t args[6])
 {
-	/* i386 and x32 reach the same kernel with other numbers: no table applies to them. */
+	/*
+	 * i386 and x32 reach the same kernel with other numbers (seccomp(2), "arch"): no table
+	 * applies to them.
+	 */
 	if (arch != AUDIT_ARCH_X86_64 || call >= FILTER_X32_BIT) {
 		return (struct filter_decision){ .action = FILTER_KILL };
 	}

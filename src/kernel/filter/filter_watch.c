@@ -2,19 +2,20 @@
 /*
  * Watches calls that a filter allows, or answers without a record: they wait for the listener,
  * which reports them, and answers as the filter would have, or lets them continue
- * (SECCOMP_USER_NOTIF_FLAG_CONTINUE).
+ * (SECCOMP_USER_NOTIF_FLAG_CONTINUE, since Linux 5.5).
  *
- * The manual warns of that flag: the memory behind a pointer may change between the check and the
- * call. Here nothing depends on such memory. The listener calls filter_decide(), with the same
- * register values that the compiled program would have seen; they cannot change while the call
- * waits (a tracer could change them, and no tracer is allowed), and no byte of the caller's memory
- * matters. So a watched filter allows exactly what the same filter allows unwatched. Other reads of
- * the caller's memory are for the record only, and the record may be deceived.
+ * The manual, seccomp_unotify(2), warns of that flag: the memory behind a pointer may change
+ * between the check and the call. Here nothing depends on such memory. The listener calls
+ * filter_decide(), with the same register values that the compiled program would have seen; they
+ * cannot change while the call waits (a tracer could change them, and no tracer is allowed), and no
+ * byte of the caller's memory matters. So a watched filter allows exactly what the same filter
+ * allows unwatched. Other reads of the caller's memory are for the record only, and the record may
+ * be deceived.
  *
  * It is not invisible, though. Each call costs two switches to the listener and back; and a signal
  * whose handler is set without SA_RESTART, in the moment before the listener has received the call,
  * makes it fail with EINTR, also calls that otherwise never do. After that moment only a kill wakes
- * it, if the kernel is 5.19 or newer.
+ * it, since Linux 5.19 (SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV).
  */
 #include <errno.h>
 

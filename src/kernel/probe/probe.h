@@ -51,6 +51,10 @@ struct probe_call_info {
 };
 extern const struct probe_call_info probe_call_table[PROBE_CALLS];
 
+struct probe_report;
+/* Does the host have all required calls? If not, the finding names the first missing one. */
+bool probe_required_calls(const struct probe_report *report, struct probe_finding *ret);
+
 /* Settings that cause, or explain, missing layers. */
 enum probe_sysctl {
 	PROBE_SYSCTL_USERNS_CLONE,    /* Debian's own */

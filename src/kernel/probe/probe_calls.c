@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -126,4 +127,20 @@ int probe_calls(const struct probe_attempt *attempt, struct probe_note *note)
 		note->values[i] = r < 0 ? -r : 0;
 	}
 	return 0;
+}
+
+bool probe_required_calls(const struct probe_report *report, struct probe_finding *ret)
+{
+	*ret = (struct probe_finding){ .state = PROBE_OK };
+	for (int i = 0; i < PROBE_CALLS; i++) {
+		const struct probe_finding *call = &report->calls[i];
+
+		if (probe_call_table[i].required && call->state == PROBE_MISSING) {
+			*ret = *call;
+			snprintf(ret->detail, sizeof(ret->detail), "the system call %s is missing",
+				 probe_call_table[i].name);
+			return false;
+		}
+	}
+	return true;
 }

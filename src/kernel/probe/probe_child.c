@@ -76,17 +76,17 @@ static int child_try(const struct probe_attempt *attempt, struct probe_note *not
 	char byte;
 	int r = probe_step(note, "join the cgroup", join(attempt));
 
+	if (r < 0) {
+		return r;
+	}
 	/* End of file: our parent died, or could not map the ids and reports it itself. */
-	if (r == 0 && read(release, &byte, 1) != 1) {
+	if (read(release, &byte, 1) != 1) {
 		_exit(1);
 	}
-	if (r == 0 && (attempt->namespaces & CLONE_NEWUSER)) {
+	if (attempt->namespaces & CLONE_NEWUSER) {
 		r = probe_step(note, "take the mapped ids", become(attempt));
 	}
-	if (r == 0 && attempt->inside) {
-		r = attempt->inside(attempt, note);
-	}
-	return r;
+	return r < 0 || !attempt->inside ? r : attempt->inside(attempt, note);
 }
 
 static _Noreturn void child_main(const struct probe_attempt *attempt, struct probe_child *child)
@@ -156,22 +156,19 @@ static int map_ids(const struct probe_attempt *attempt, pid_t pid, struct probe_
 {
 	unsigned count = attempt->first_id ? 2 : 1;
 	char uids[48], gids[48];
-	int r = 0;
 
 	snprintf(uids, sizeof(uids), "0 %u %u\n",
 		 attempt->first_id ? attempt->first_id : (unsigned)geteuid(), count);
 	snprintf(gids, sizeof(gids), "0 %u %u\n",
 		 attempt->first_id ? attempt->first_id : (unsigned)getegid(), count);
 	if (!attempt->first_id) {
-		r = probe_step(note, "write setgroups", proc_write(pid, "setgroups", "deny"));
+		int r = probe_step(note, "write setgroups", proc_write(pid, "setgroups", "deny"));
+		if (r < 0) {
+			return r;
+		}
 	}
-	if (r == 0) {
-		r = probe_step(note, "write uid_map", proc_write(pid, "uid_map", uids));
-	}
-	if (r == 0) {
-		r = probe_step(note, "write gid_map", proc_write(pid, "gid_map", gids));
-	}
-	return r;
+	int r = probe_step(note, "write uid_map", proc_write(pid, "uid_map", uids));
+	return r < 0 ? r : probe_step(note, "write gid_map", proc_write(pid, "gid_map", gids));
 }
 
 static bool reaped(const struct probe_child *child)
@@ -232,25 +229,36 @@ static int child_read(const struct probe_child *child, struct probe_note *note)
 	return -note->errnum;
 }
 
+static int child_run(struct probe_child *child, const struct probe_attempt *attempt,
+		     struct probe_note *note)
+{
+	int r = probe_step(note, "clone", child_start(attempt, child));
+
+	if (r < 0) {
+		return r;
+	}
+	if (attempt->namespaces & CLONE_NEWUSER) {
+		r = map_ids(attempt, child->pid, note);
+	}
+	if (r < 0) {
+		return r;
+	}
+	if (attempt->group) {
+		r = probe_step(note, "attach to the cgroup",
+			       cgroup_attach(attempt->group, child->pid, NULL));
+	}
+	if (r < 0) {
+		return r;
+	}
+	return write(child->release[1], "", 1) == 1 ? child_read(child, note) : -errno;
+}
+
 int probe_attempt(const struct probe_attempt *attempt, struct probe_note *ret)
 {
 	struct probe_child child = { .pidfd = -1, .release = { -1, -1 }, .notes = { -1, -1 } };
 	struct probe_note note = { 0 };
-	int r = probe_step(&note, "clone", child_start(attempt, &child));
+	int r = child_run(&child, attempt, &note);
 
-	if (r == 0 && (attempt->namespaces & CLONE_NEWUSER)) {
-		r = map_ids(attempt, child.pid, &note);
-	}
-	if (r == 0 && attempt->group) {
-		r = probe_step(&note, "attach to the cgroup",
-			       cgroup_attach(attempt->group, child.pid, NULL));
-	}
-	if (r == 0) {
-		r = write(child.release[1], "", 1) == 1 ? 0 : -errno;
-	}
-	if (r == 0) {
-		r = child_read(&child, &note);
-	}
 	child_end(&child);
 	note.errnum = -r;
 	*ret = note;

@@ -97,7 +97,7 @@ static bool in_user_namespace(void)
 static bool in_pid_namespace(void)
 {
 	static const char first[] =
-		"pid:[4026531836]"; /* PROC_PID_INIT_INO, the same on every kernel */
+		"pid:[4026531836]"; /* PROC_PID_INIT_INO: fixed since Linux 3.8 */
 	char own[64];
 	ssize_t n = readlink("/proc/self/ns/pid", own, sizeof(own) - 1);
 
@@ -132,7 +132,8 @@ static void find_container(struct probe_host *host)
 
 /*
  * A mount over a part of /proc: the kernel then refuses a new proc in a user namespace, because it
- * would show the hidden part. binfmt_misc is on an empty directory and does not count.
+ * would show the hidden part (mount_too_revealing() in fs/namespace.c). binfmt_misc is on an empty
+ * directory and does not count.
  */
 static void find_proc_mask(struct probe_host *host)
 {

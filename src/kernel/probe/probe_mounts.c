@@ -21,40 +21,55 @@ int probe_private(const struct probe_attempt *attempt, struct probe_note *note)
 			  mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ? -errno : 0);
 }
 
+static int configure_root(struct probe_note *note, int fs)
+{
+	static const struct {
+		const char *step, *key, *value;
+		unsigned command;
+	} settings[] = {
+		{ "fsconfig tmpfs size", "size", "1048576", FSCONFIG_SET_STRING },
+		{ "fsconfig tmpfs nr_inodes", "nr_inodes", "64", FSCONFIG_SET_STRING },
+		{ "fsconfig tmpfs", NULL, NULL, FSCONFIG_CMD_CREATE },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(settings); i++) {
+		int r = probe_step(
+			note, settings[i].step,
+			sys_fsconfig(fs, settings[i].command, settings[i].key, settings[i].value));
+		if (r < 0) {
+			return r;
+		}
+	}
+	return 0;
+}
+
 /* Like step "mount.root": on top of "/", and the working directory. Returns its fd, or -errno. */
 static int make_root(struct probe_note *note)
 {
-	_cleanup_close_ int fs = -1;
-	_cleanup_close_ int root = -1;
 	int r = probe_private(NULL, note);
 
-	if (r == 0) {
-		r = fs = probe_step(note, "fsopen tmpfs", sys_fsopen("tmpfs"));
+	if (r < 0) {
+		return r;
 	}
-	if (r >= 0) {
-		r = probe_step(note, "fsconfig tmpfs size",
-			       sys_fsconfig(fs, FSCONFIG_SET_STRING, "size", "1048576"));
+	_cleanup_close_ int fs = probe_step(note, "fsopen tmpfs", sys_fsopen("tmpfs"));
+	if (fs < 0) {
+		return fs;
 	}
-	if (r >= 0) {
-		r = probe_step(note, "fsconfig tmpfs nr_inodes",
-			       sys_fsconfig(fs, FSCONFIG_SET_STRING, "nr_inodes", "64"));
+	r = configure_root(note, fs);
+	if (r < 0) {
+		return r;
 	}
-	if (r >= 0) {
-		r = probe_step(note, "fsconfig tmpfs",
-			       sys_fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL));
+	_cleanup_close_ int root = probe_step(
+		note, "fsmount tmpfs", sys_fsmount(fs, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV));
+	if (root < 0) {
+		return root;
 	}
-	if (r >= 0) {
-		r = root = probe_step(note, "fsmount tmpfs",
-				      sys_fsmount(fs, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV));
+	r = probe_step(note, "move_mount",
+		       sys_move_mount(root, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH));
+	if (r < 0) {
+		return r;
 	}
-	if (r >= 0) {
-		r = probe_step(note, "move_mount",
-			       sys_move_mount(root, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH));
-	}
-	if (r >= 0 && fchdir(root) < 0) {
-		r = probe_step(note, "fchdir", -errno);
-	}
-	return r < 0 ? r : TAKE_FD(root);
+	return fchdir(root) < 0 ? probe_step(note, "fchdir", -errno) : TAKE_FD(root);
 }
 
 static int make_dir(struct probe_note *note, const char *path)
@@ -67,33 +82,30 @@ static int attach(struct probe_note *note, int root, int from_dir, const char *f
 {
 	struct mount_attr attr = { .attr_set = attributes };
 	int r = make_dir(note, to);
-	_cleanup_close_ int tree = -1;
 
-	if (r == 0) {
-		r = tree = probe_step(
-			note, "open_tree",
-			sys_open_tree(from_dir, from,
-				      OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW));
+	if (r < 0) {
+		return r;
 	}
-	if (r >= 0) {
-		r = probe_step(note, "mount_setattr",
-			       sys_mount_setattr(tree, "", AT_EMPTY_PATH, &attr));
+	_cleanup_close_ int tree = probe_step(
+		note, "open_tree",
+		sys_open_tree(from_dir, from,
+			      OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW));
+	if (tree < 0) {
+		return tree;
 	}
-	if (r >= 0) {
-		r = probe_step(note, "move_mount",
-			       sys_move_mount(tree, "", root, to, MOVE_MOUNT_F_EMPTY_PATH));
+	r = probe_step(note, "mount_setattr", sys_mount_setattr(tree, "", AT_EMPTY_PATH, &attr));
+	if (r < 0) {
+		return r;
 	}
-	return r;
+	return probe_step(note, "move_mount",
+			  sys_move_mount(tree, "", root, to, MOVE_MOUNT_F_EMPTY_PATH));
 }
 
 static int pivot(struct probe_note *note)
 {
 	int r = probe_step(note, "pivot_root", sys_pivot_root(".", "."));
 
-	if (r == 0) {
-		r = probe_step(note, "umount", umount2(".", MNT_DETACH) < 0 ? -errno : 0);
-	}
-	return r;
+	return r < 0 ? r : probe_step(note, "umount", umount2(".", MNT_DETACH) < 0 ? -errno : 0);
 }
 
 /* The reason for the second namespace: inside it a read-only mount stays read-only. */
@@ -147,7 +159,9 @@ int probe_overlay(const struct probe_attempt *attempt, struct probe_note *note)
 	if (r >= 0) {
 		r = make_dir(note, "proc");
 	}
-	/* The second lower layer is an empty directory: an overlay needs two. */
+	/*
+	 * The second lower layer is an empty directory: without an upper one an overlay needs two.
+	 */
 	if (r >= 0 && mount("brig", SHARED, "overlay", MS_RDONLY | MS_NOSUID | MS_NODEV,
 			    "lowerdir=" SHARED ":proc") < 0) {
 		r = probe_step(note, "mount overlay", -errno);

@@ -29,27 +29,30 @@ static int write_self(const char *path, const char *text)
 int probe_nested_userns(const struct probe_attempt *attempt, struct probe_note *note)
 {
 	const char *map = attempt->first_id ? "1000 1 1\n" : "1000 0 1\n";
-	int r = 0;
+	const struct {
+		const char *step, *path, *text;
+	} files[] = {
+		{ "inner setgroups", "/proc/self/setgroups", "deny" },
+		{ "inner uid_map", "/proc/self/uid_map", map },
+		{ "inner gid_map", "/proc/self/gid_map", map },
+	};
 
 	if (attempt->first_id && (setresgid(1, 1, 1) < 0 || setresuid(1, 1, 1) < 0)) {
-		r = probe_step(note, "take the program's id", -errno);
+		return probe_step(note, "take the program's id", -errno);
 	}
-	if (r == 0 && prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0) {
-		r = probe_step(note, "prctl", -errno);
+	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0) {
+		return probe_step(note, "prctl", -errno);
 	}
-	if (r == 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0) {
-		r = probe_step(note, "second user namespace", -errno);
+	if (unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0) {
+		return probe_step(note, "second user namespace", -errno);
 	}
-	if (r == 0) {
-		r = probe_step(note, "inner setgroups", write_self("/proc/self/setgroups", "deny"));
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		int r = probe_step(note, files[i].step, write_self(files[i].path, files[i].text));
+		if (r < 0) {
+			return r;
+		}
 	}
-	if (r == 0) {
-		r = probe_step(note, "inner uid_map", write_self("/proc/self/uid_map", map));
-	}
-	if (r == 0) {
-		r = probe_step(note, "inner gid_map", write_self("/proc/self/gid_map", map));
-	}
-	return r;
+	return 0;
 }
 
 int probe_pid_one(const struct probe_attempt *attempt, struct probe_note *note)
@@ -86,7 +89,7 @@ int probe_time(const struct probe_attempt *attempt, struct probe_note *note)
 	if (unshare(CLONE_NEWTIME) < 0) {
 		return probe_step(note, "unshare", -errno);
 	}
-	/* /proc/self is ours only while the process is dumpable, which a change of ids ends. */
+	/* /proc/self is ours only while we are dumpable (proc(5)), which a change of ids ends. */
 	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0) {
 		return probe_step(note, "prctl", -errno);
 	}

@@ -62,14 +62,16 @@ int probe_landlock(const struct probe_attempt *attempt, struct probe_note *note)
 	int abi = sys_landlock_create_ruleset(NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
 	int r = probe_step(note, "landlock_create_ruleset", abi < 0 ? abi : 0);
 
-	if (r == 0) {
-		note->values[0] = abi;
-		r = probe_nnp(attempt, note);
+	if (r < 0) {
+		return r;
 	}
-	if (r == 0) {
-		r = probe_step(note, "landlock_restrict_self",
-			       landlock_enforce(abi, places, ARRAY_SIZE(places)));
+	note->values[0] = abi;
+	r = probe_nnp(attempt, note);
+	if (r < 0) {
+		return r;
 	}
+	r = probe_step(note, "landlock_restrict_self",
+		       landlock_enforce(abi, places, ARRAY_SIZE(places)));
 	if (r < 0) {
 		return r;
 	}
@@ -100,9 +102,10 @@ int probe_seccomp(const struct probe_attempt *attempt, struct probe_note *note)
 {
 	int r = probe_nnp(attempt, note);
 
-	if (r == 0) {
-		r = probe_step(note, "seccomp", set_filter(SECCOMP_RET_ERRNO | REFUSED_ERRNO, 0));
+	if (r < 0) {
+		return r;
 	}
+	r = probe_step(note, "seccomp", set_filter(SECCOMP_RET_ERRNO | REFUSED_ERRNO, 0));
 	return r < 0 ? r : probe_step(note, "the filter has no effect", refused() ? 0 : -ENOLCK);
 }
 
@@ -141,6 +144,7 @@ int probe_notify(const struct probe_attempt *attempt, struct probe_note *note)
 	if (r < 0) {
 		return r;
 	}
+	/* Since Linux 5.19; older kernels refuse unknown flags with EINVAL. */
 	r = set_filter(SECCOMP_RET_USER_NOTIF, flags | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV);
 	note->values[0] = r >= 0;
 	if (r == -EINVAL) {

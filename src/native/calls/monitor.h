@@ -6,7 +6,7 @@
 #ifndef BRIG_NATIVE_CALLS_MONITOR_H
 #define BRIG_NATIVE_CALLS_MONITOR_H
 
-#include "base/path.h"
+#include "base/files/path.h"
 #include "base/strlist.h"
 #include "native/calls/watched_call.h"
 

@@ -41,7 +41,7 @@ struct cell {
 	/* warden */
 	struct cgroup_manager *groups; /* borrowed */
 	struct cgroup *group;          /* owned */
-	char id[27];
+	const char *name;              /* borrowed: of its control group */
 	pid_t pid;
 	int pidfd;          /* owned */
 	bool foreign;       /* its parent is a template's keeper, which waits for it */
@@ -68,6 +68,9 @@ struct cell {
 	unsigned listeners_count;
 	unsigned failed; /* index of the step that failed */
 };
+
+/* The settings of a network that another program has made, and which the caller has entered. */
+int net_adopt(void);
 
 typedef int (*step_function)(struct cell *cell, const struct step *step);
 

@@ -4,10 +4,10 @@
  *
  * Privileges: root of the set-up user namespace while it builds the cell; none at all from
  * init.seal on. It reads nothing that the payload wrote: not its output, not its files, only the
- * kernel's report of its end. It cannot be traced (not dumpable), and as pid 1 it gets no signal
- * from inside.
+ * kernel's report of its end. It cannot be traced (not dumpable: ptrace(2)), and as pid 1 it gets
+ * no signal from inside (pid_namespaces(7)).
  *
- * How the payload process is started, and why it shares our descriptors at first: spawn.c.
+ * How the payload process is started, and why it shares our descriptors at first: payload_start.c.
  */
 #include "native/cell/init.h"
 
@@ -34,7 +34,7 @@ int init_lift(int *fd)
 	return *fd < 0 ? -errno : 0;
 }
 
-/* With pid 1 the kernel kills all other processes in the namespace. */
+/* With pid 1 the kernel kills all other processes in the namespace (pid_namespaces(7)). */
 static _Noreturn void exit_cell(void)
 {
 	_exit(125);

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/write_all.h"
+#include "base/files/write_all.h"
 #include "kernel/sys.h"
 #include "native/cell/cell.h"
 #include "native/cell/init.h"
@@ -65,11 +65,13 @@ static int lower_limit(const struct assignment_rlimit *limit)
 int step_assign(struct cell *cell, const struct step *step)
 {
 	struct stat info;
-	int r = fstat(cell->assignment_fd, &info) < 0 ? -errno : 0;
 
 	(void)step;
-	if (r < 0 || info.st_size <= 0) {
-		return r < 0 ? r : -EPROTO;
+	if (fstat(cell->assignment_fd, &info) < 0) {
+		return -errno;
+	}
+	if (info.st_size <= 0) {
+		return -EPROTO;
 	}
 	void *block = mmap(NULL, (size_t)info.st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE,
 			   cell->assignment_fd, 0);
@@ -77,18 +79,27 @@ int step_assign(struct cell *cell, const struct step *step)
 		return -errno;
 	}
 	close_fd(&cell->assignment_fd);
-	r = assignment_read(block, (size_t)info.st_size, &cell->assignment);
+	int r = assignment_read(block, (size_t)info.st_size, &cell->assignment);
+	if (r < 0) {
+		return r;
+	}
 	/*
 	 * Files come first: the limit on the size of files applies to the program, not to its
 	 * inputs.
 	 */
-	for (uint64_t i = 0; r == 0 && i < cell->assignment.inputs_count; i++) {
+	for (uint64_t i = 0; i < cell->assignment.inputs_count; i++) {
 		r = write_input(&cell->assignment.inputs[i]);
+		if (r < 0) {
+			return r;
+		}
 	}
-	for (uint64_t i = 0; r == 0 && i < cell->assignment.rlimits_count; i++) {
+	for (uint64_t i = 0; i < cell->assignment.rlimits_count; i++) {
 		r = lower_limit(&cell->assignment.rlimits[i]);
+		if (r < 0) {
+			return r;
+		}
 	}
-	return r;
+	return 0;
 }
 
 /*
@@ -124,7 +135,7 @@ int step_letgo(struct cell *cell, const struct step *step)
  */
 int step_channel(struct cell *cell, const struct step *step)
 {
-	int number = (int)step->value;
+	int number = step->channel.number;
 
 	if (cell->report_pipe[1] == number) {
 		int moved = fcntl(cell->report_pipe[1], F_DUPFD_CLOEXEC, DRIVER_FDS_END);
@@ -133,6 +144,6 @@ int step_channel(struct cell *cell, const struct step *step)
 		}
 		cell->report_pipe[1] = moved;
 	}
-	int r = sys_result(syscall(SYS_dup3, step->fd, number, 0));
+	int r = sys_result(syscall(SYS_dup3, step->channel.fd, number, 0));
 	return r < 0 ? r : 0;
 }

@@ -18,6 +18,7 @@
 #include "kernel/process.h"
 #include "kernel/sys.h"
 #include "native/cell/cell.h"
+#include "native/plan/step_members.h"
 
 /* Waits for the warden's next record, which must be of this kind. */
 static int receive_record(struct cell *cell, enum wire_kind kind, int fds[WIRE_FDS_MAX],
@@ -37,7 +38,8 @@ static int receive_record(struct cell *cell, enum wire_kind kind, int fds[WIRE_F
 }
 
 /*
- * The kernel checks the opener of the file: unless that is root, the joining process must open it.
+ * The kernel checks the opener of the file (since the fix of CVE-2021-4197): unless that is root,
+ * the joining process must open it.
  */
 static int open_tasks(int *fd)
 {
@@ -100,46 +102,51 @@ int step_selfmap(struct cell *cell, const struct step *step)
 	int r = write_self("/proc/self/setgroups", "deny");
 
 	(void)cell;
-	if (r == 0) {
-		r = write_self("/proc/self/uid_map", step->text);
+	if (r < 0) {
+		return r;
 	}
-	return r < 0 ? r : write_self("/proc/self/gid_map", step->text);
+	r = write_self("/proc/self/uid_map", step->selfmap.line);
+	return r < 0 ? r : write_self("/proc/self/gid_map", step->selfmap.line);
 }
 
-static bool is_kept(const struct cell *cell, int fd)
+#define KEPT_MAX (PLAN_STEPS_MAX + 8)
+
+/* The descriptors that the set-up still needs. */
+static unsigned kept_fds(const struct cell *cell, int kept[KEPT_MAX])
 {
-	if (fd == cell->control || fd == cell->stdio[0] || fd == cell->stdio[1] ||
-	    fd == cell->stdio[2] || fd == cell->value_fd || fd == cell->channel_fd ||
-	    fd == cell->assignment_fd || fd == cell->go[0]) {
-		return true;
-	}
-	for (unsigned i = 0; i < cell->plan->count; i++) {
-		if (cell->plan->steps[i].fd == fd) {
-			return true;
+	const int own[] = { cell->stdio[0], cell->stdio[1],      cell->stdio[2], cell->control,
+			    cell->value_fd, cell->assignment_fd, cell->go[0],    cell->channel_fd };
+	unsigned count = 0;
+
+	_Static_assert(ARRAY_SIZE(own) + PLAN_STEPS_MAX <= KEPT_MAX, "room for all");
+	for (unsigned i = 0; i < ARRAY_SIZE(own); i++) {
+		if (own[i] >= 0) {
+			kept[count++] = own[i];
 		}
 	}
-	return false;
+	for (unsigned i = 0; i < cell->plan->count; i++) {
+		int fd = step_fd(&cell->plan->steps[i]);
+		if (fd >= 0) {
+			kept[count++] = fd;
+		}
+	}
+	return count;
 }
 
 /* Closes the gaps between the descriptors that are needed; 0 to 2 too, unless they are needed. */
 int step_close(struct cell *cell, const struct step *step)
 {
+	int kept[KEPT_MAX];
+	unsigned count = kept_fds(cell, kept);
 	unsigned next = 0;
 
 	(void)step;
 	for (;;) {
 		int keep = -1;
 		/* the smallest kept fd that is not below `next` */
-		for (unsigned i = 0; i < cell->plan->count + 8; i++) {
-			int fd = i < 3    ? cell->stdio[i]
-				 : i == 3 ? cell->control
-				 : i == 4 ? cell->value_fd
-				 : i == 5 ? cell->assignment_fd
-				 : i == 6 ? cell->go[0]
-				 : i == 7 ? cell->channel_fd
-					  : cell->plan->steps[i - 8].fd;
-			if (fd >= (int)next && is_kept(cell, fd) && (keep < 0 || fd < keep)) {
-				keep = fd;
+		for (unsigned i = 0; i < count; i++) {
+			if (kept[i] >= (int)next && (keep < 0 || kept[i] < keep)) {
+				keep = kept[i];
 			}
 		}
 		unsigned last = keep < 0 ? ~0u : (unsigned)keep - 1;
@@ -169,7 +176,7 @@ int step_become(struct cell *cell, const struct step *step)
 		return -errno;
 	}
 	/* Where setgroups is denied (an ordinary user's map), no group can be gained anyway. */
-	if (step->value && syscall(SYS_setgroups, 0, NULL) < 0) {
+	if (step->become.may_setgroups && syscall(SYS_setgroups, 0, NULL) < 0) {
 		return -errno;
 	}
 	if (syscall(SYS_setresuid, 0, 0, 0) < 0) {
@@ -181,14 +188,14 @@ int step_become(struct cell *cell, const struct step *step)
 /* Settings of our own user namespace, through the host's /proc while it is still mounted. */
 int step_counts(struct cell *cell, const struct step *step)
 {
-	_cleanup_close_ int fd = open(step->path, O_WRONLY | O_CLOEXEC);
+	_cleanup_close_ int fd = open(step->counts.file, O_WRONLY | O_CLOEXEC);
 
 	(void)cell;
 	if (fd < 0) {
 		/* Kernels without the setting, and containers that lock it, are no error. */
 		return errno == ENOENT || errno == EROFS || errno == EACCES ? 0 : -errno;
 	}
-	return write(fd, step->text, strlen(step->text)) < 0 ? -errno : 0;
+	return write(fd, step->counts.content, strlen(step->counts.content)) < 0 ? -errno : 0;
 }
 
 int step_keyring(struct cell *cell, const struct step *step)
@@ -211,7 +218,7 @@ int step_cgroupns(struct cell *cell, const struct step *step)
 int step_hostname(struct cell *cell, const struct step *step)
 {
 	(void)cell;
-	if (sethostname(step->text, strlen(step->text)) < 0) {
+	if (sethostname(step->hostname.name, strlen(step->hostname.name)) < 0) {
 		return -errno;
 	}
 	return setdomainname("(none)", 6) < 0 ? -errno : 0;
@@ -262,8 +269,8 @@ int step_time(struct cell *cell, const struct step *step)
 	at = put_offset(at, "monotonic", CLOCK_MONOTONIC);
 	at = put_offset(at, "boottime", CLOCK_BOOTTIME);
 	/*
-	 * /proc/self can be opened only while we are dumpable; there is no payload yet that could
-	 * read it.
+	 * /proc/self can be opened only while we are dumpable (proc(5)); there is no payload yet
+	 * that could read it.
 	 */
 	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0) {
 		return -errno;
@@ -282,7 +289,7 @@ int step_time(struct cell *cell, const struct step *step)
 int step_seal(struct cell *cell, const struct step *step)
 {
 	(void)cell;
-	if (step->value) {
+	if (step->seal.drop_caps) {
 		int r = caps_drop_all();
 		if (r < 0) {
 			return r;

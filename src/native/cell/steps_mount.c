@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/write_all.h"
+#include "base/files/write_all.h"
 #include "kernel/nolinks.h"
 #include "kernel/sys.h"
 #include "native/cell/cell.h"
@@ -35,8 +35,8 @@ int step_root(struct cell *cell, const struct step *step)
 	const struct {
 		const char *name, *value;
 	} options[] = {
-		{ "size", step->text },
-		{ "nr_inodes", step->path },
+		{ "size", step->root.bytes_text },
+		{ "nr_inodes", step->root.inodes_text },
 		{ "mode", "0755" },
 	};
 	_cleanup_close_ int fs = sys_fsopen("tmpfs");
@@ -70,22 +70,22 @@ int step_overlay(struct cell *cell, const struct step *step)
 {
 	(void)cell;
 	/*
-	 * An overlay needs two layers. The upper one is the root's own empty "proc": statfs reports
-	 * that one, so the host's disk is not visible.
+	 * An overlay without an upper directory needs two layers (overlayfs.rst in
+	 * Documentation/filesystems, "Multiple lower layers"). The upper one is the root's own
+	 * empty "proc": statfs reports that one, so the host's disk is not visible.
 	 */
-	return mount("brig", step->path, "overlay", MS_RDONLY | MS_NOSUID | MS_NODEV, step->text) <
-			       0
-		       ? -errno
-		       : 0;
+	int r = mount("brig", step->overlay.target, "overlay", MS_RDONLY | MS_NOSUID | MS_NODEV,
+		      step->overlay.options);
+	return r < 0 ? -errno : 0;
 }
 
 int step_dir(struct cell *cell, const struct step *step)
 {
-	if (mkdirat(cell->root, step->path, (mode_t)step->value) < 0) {
+	if (mkdirat(cell->root, step->dir.target, step->dir.mode) < 0) {
 		return -errno;
 	}
-	if (strncmp(step->path, "sandbox", 7) == 0) {
-		return fchownat(cell->root, step->path, payload_id(cell), payload_id(cell),
+	if (strncmp(step->dir.target, "sandbox", 7) == 0) {
+		return fchownat(cell->root, step->dir.target, payload_id(cell), payload_id(cell),
 				AT_SYMLINK_NOFOLLOW) < 0
 			       ? -errno
 			       : 0;
@@ -95,25 +95,25 @@ int step_dir(struct cell *cell, const struct step *step)
 
 int step_link(struct cell *cell, const struct step *step)
 {
-	return symlinkat(step->text, cell->root, step->path) < 0 ? -errno : 0;
+	return symlinkat(step->link.to, cell->root, step->link.path) < 0 ? -errno : 0;
 }
 
 int step_file(struct cell *cell, const struct step *step)
 {
 	_cleanup_close_ int fd =
-		openat(cell->root, step->path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-		       (mode_t)step->value);
+		openat(cell->root, step->file.target,
+		       O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, step->file.mode);
 	if (fd < 0) {
 		return -errno;
 	}
-	return write_all(fd, step->data, step->size);
+	return write_all(fd, step->file.data, step->file.size);
 }
 
 static int attach_tree(struct cell *cell, int tree, const char *path, uint64_t attributes)
 {
 	/*
-	 * Private: a clone of a shared mount is its peer, and a mount on top of it here (the
-	 * overlay on a read-only directory) would appear on the host.
+	 * Private: a clone of a shared mount is its peer (mount_namespaces(7)), and a mount on top
+	 * of it here (the overlay on a read-only directory) would appear on the host.
 	 */
 	struct mount_attr attr = { .attr_set = attributes, .propagation = MS_PRIVATE };
 	/* Recursive: the clone includes the operator's own mounts beneath the directory. */
@@ -127,8 +127,8 @@ static int attach_tree(struct cell *cell, int tree, const char *path, uint64_t a
 
 /*
  * A mount of the host beneath the directory is locked in this namespace: a clone without it would
- * reveal the files that it covers, so the kernel refuses that with EINVAL (has_locked_children,
- * since 3.12).
+ * reveal the files that it covers, so the kernel refuses that with EINVAL (has_locked_children(),
+ * since Linux 3.12; mount_namespaces(7)).
  */
 static int clone_tree(const char *path)
 {
@@ -140,76 +140,59 @@ static int clone_tree(const char *path)
 
 int step_bind(struct cell *cell, const struct step *step)
 {
-	_cleanup_close_ int tree = clone_tree(step->text);
+	_cleanup_close_ int tree = clone_tree(step->bind.source);
 	if (tree < 0) {
 		return tree;
 	}
-	return attach_tree(cell, tree, step->path, step->flags);
+	return attach_tree(cell, tree, step->bind.target, step->bind.attributes);
 }
 
 int step_devices(struct cell *cell, const struct step *step)
 {
 	/* shm stays on the cell's own tmpfs, under its quota: taken before it is covered. */
 	_cleanup_close_ int shm =
-		sys_open_tree(cell->root, step->text, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+		sys_open_tree(cell->root, step->devices.shm, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 	if (shm < 0) {
 		return shm;
 	}
-	_cleanup_close_ int own = step->fd;
-	int r = attach_tree(cell, own, step->path, step->flags);
-	return r < 0 ? r : attach_tree(cell, shm, step->text, step->value);
+	_cleanup_close_ int own = step->devices.fd;
+	int r = attach_tree(cell, own, step->devices.target, step->devices.attributes);
+	return r < 0 ? r : attach_tree(cell, shm, step->devices.shm, step->devices.shm_attributes);
 }
 
 int step_proc(struct cell *cell, const struct step *step)
 {
 	(void)cell; /* the root is the working directory */
-	return mount("proc", step->path, "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, step->text) < 0
-		       ? -errno
-		       : 0;
+	int r = mount("proc", step->proc.target, "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC,
+		      step->proc.options);
+	return r < 0 ? -errno : 0;
 }
 
 int step_writable(struct cell *cell, const struct step *step)
 {
-	_cleanup_close_ int tree =
-		sys_open_tree(cell->root, step->path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	_cleanup_close_ int tree = sys_open_tree(cell->root, step->writable.target,
+						 OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 
 	if (tree < 0) {
 		return tree;
 	}
-	return attach_tree(cell, tree, step->path, step->flags);
-}
-
-/*
- * A directory that was opened outside cannot be cloned from inside: its mount belongs to the host's
- * namespace. So it is looked up again in our copy of that tree, without links, and must be the same
- * directory that was opened and checked; one that was swapped meanwhile is refused.
- */
-static int find_again(int known, const char *path)
-{
-	struct stat before, now;
-	_cleanup_close_ int fd = open_without_links(path);
-
-	if (fd < 0) {
-		return fd;
-	}
-	if (fstat(known, &before) < 0 || fstat(fd, &now) < 0) {
-		return -errno;
-	}
-	if (before.st_dev != now.st_dev || before.st_ino != now.st_ino) {
-		return -ESTALE;
-	}
-	return TAKE_FD(fd);
+	return attach_tree(cell, tree, step->writable.target, step->writable.attributes);
 }
 
 int step_mount(struct cell *cell, const struct step *step)
 {
 	/* For a cell with ids of its own the warden has already cloned and id-mapped the tree. */
-	if (step->value) {
-		_cleanup_close_ int own = step->fd;
-		return attach_tree(cell, own, step->path, step->flags);
+	if (step->mount.cloned) {
+		_cleanup_close_ int own = step->mount.fd;
+		return attach_tree(cell, own, step->mount.target, step->mount.attributes);
 	}
-	_cleanup_close_ int known = step->fd;
-	_cleanup_close_ int fd = find_again(known, step->text);
+	/*
+	 * A directory that was opened outside cannot be cloned from inside: its mount belongs to
+	 * the host's namespace, and open_tree(OPEN_TREE_CLONE) answers EINVAL (check_mnt(),
+	 * fs/namespace.c, since 5.2). So it is looked up again in our copy of that tree.
+	 */
+	_cleanup_close_ int known = step->mount.fd;
+	_cleanup_close_ int fd = reopen_without_links(known, step->mount.source);
 	if (fd < 0) {
 		return fd;
 	}
@@ -218,7 +201,7 @@ int step_mount(struct cell *cell, const struct step *step)
 	if (tree < 0) {
 		return tree;
 	}
-	return attach_tree(cell, tree, step->path, step->flags);
+	return attach_tree(cell, tree, step->mount.target, step->mount.attributes);
 }
 
 /* Parents of an input, each owned by the program; returns the fd of the innermost, or -errno. */
@@ -281,23 +264,22 @@ static int copy_fd(int from, int to, uint64_t size)
 
 int step_input(struct cell *cell, const struct step *step)
 {
-	const char *name = step->path;
+	const char *name = step->input.name;
 	uid_t id = payload_id(cell);
-	_cleanup_close_ int dir = input_parent(cell, step->path, &name);
+	_cleanup_close_ int dir = input_parent(cell, step->input.name, &name);
 
 	if (dir < 0) {
 		return dir;
 	}
-	_cleanup_close_ int fd =
-		openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-		       (mode_t)step->value);
+	_cleanup_close_ int fd = openat(
+		dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, step->input.mode);
 	if (fd < 0) {
 		return -errno;
 	}
-	int r = step->fd >= 0 ? copy_fd(step->fd, fd, step->size)
-			      : write_all(fd, step->data, step->size);
-	if (step->fd >= 0) {
-		close(step->fd);
+	int r = step->input.fd >= 0 ? copy_fd(step->input.fd, fd, step->input.size)
+				    : write_all(fd, step->input.data, step->input.size);
+	if (step->input.fd >= 0) {
+		close(step->input.fd);
 	}
 	if (r < 0) {
 		return r;

@@ -12,7 +12,7 @@
 #include "native/cell/cell.h"
 #include "net/gate_messages.h"
 
-#define NAMES_BYTES 8192 /* the kernel doubles it: about twenty queries */
+#define NAMES_BYTES 8192 /* the kernel doubles it (socket(7)): about twenty queries */
 
 static int names_open(void)
 {

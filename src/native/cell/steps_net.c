@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 
 #include "base/cleanup.h"
-#include "base/fdpass.h"
+#include "base/files/fdpass.h"
 #include "kernel/sys.h"
 #include "native/cell/cell.h"
 #include "net/gate_messages.h"
@@ -42,8 +42,8 @@ static int loopback_up(void)
 }
 
 /*
- * A TCP buffer grows by itself, to many times the size of other sockets' buffers; here it is
- * limited to their size. A socket that a program has closed is removed soon, so that the gate
+ * A TCP buffer grows by itself, to many times the size of other sockets' buffers (tcp(7)); here it
+ * is limited to their size. A socket that a program has closed is removed soon, so that the gate
  * notices it. Kernels without a setting, and containers that lock it, are skipped.
  */
 static const struct {
@@ -78,6 +78,15 @@ static int write_settings(int proc)
 		}
 	}
 	return 0;
+}
+
+int net_adopt(void)
+{
+	_cleanup_close_ int proc = open("/proc/sys", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int r = write_settings(proc);
+	_cleanup_close_ int own = r < 0 ? -1 : loopback_up();
+
+	return r < 0 ? r : own < 0 ? own : 0;
 }
 
 static int helper(void *user)
@@ -177,7 +186,7 @@ static size_t make_route(const struct net_prefix *prefix, char *buffer)
 
 int step_route(struct cell *cell, const struct step *step)
 {
-	const struct net_prefix *prefix = step->data;
+	const struct net_prefix *prefix = &step->route.prefix;
 	_Alignas(struct nlmsghdr) char buffer[256] = { 0 };
 	_cleanup_close_ int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
 
@@ -208,20 +217,20 @@ static int open_listener(const struct step *step, struct sockaddr_storage *at, s
 	int off = 0;
 	int fd = -1;
 
-	if (!step->text) {
-		*size = net_address_to(&any, (uint16_t)step->value, at);
-		fd = socket(AF_INET6, (int)step->flags | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (!step->listen.address) {
+		*size = net_address_to(&any, step->listen.port, at);
+		fd = socket(AF_INET6, step->listen.type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 		if (fd >= 0 && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)) < 0) {
 			close_fd(&fd);
 		}
 	}
 	if (fd < 0) {
 		any = (struct net_address){ .family = 4 };
-		if (step->text && net_address_parse(step->text, &any) < 0) {
+		if (step->listen.address && net_address_parse(step->listen.address, &any) < 0) {
 			return -EINVAL;
 		}
-		*size = net_address_to(&any, (uint16_t)step->value, at);
-		fd = socket(AF_INET, (int)step->flags | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+		*size = net_address_to(&any, step->listen.port, at);
+		fd = socket(AF_INET, step->listen.type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	}
 	return fd < 0 ? -errno : fd;
 }
@@ -261,10 +270,10 @@ int step_listen(struct cell *cell, const struct step *step)
 		return fd;
 	}
 	if (bind(fd, (struct sockaddr *)&at, size) < 0 ||
-	    (step->flags == SOCK_STREAM && listen(fd, SOMAXCONN) < 0)) {
+	    (step->listen.type == SOCK_STREAM && listen(fd, SOMAXCONN) < 0)) {
 		return -errno;
 	}
-	int r = step->flags == SOCK_STREAM ? set_keepalive(fd) : 0;
+	int r = step->listen.type == SOCK_STREAM ? set_keepalive(fd) : 0;
 	if (r < 0) {
 		return r;
 	}
@@ -282,11 +291,11 @@ int step_gate(struct cell *cell, const struct step *step)
 {
 	struct gate_word word = { .kind = GATE_LISTENERS, .value = cell->listeners_count };
 	struct iovec part = { &word, sizeof(word) };
-	ssize_t n = fdpass_send(step->fd, &part, 1, cell->listeners, cell->listeners_count, 0);
+	ssize_t n = fdpass_send(step->gate.fd, &part, 1, cell->listeners, cell->listeners_count, 0);
 
 	while (cell->listeners_count) {
 		close(cell->listeners[--cell->listeners_count]);
 	}
-	close(step->fd);
+	close(step->gate.fd);
 	return n < 0 ? (int)n : 0;
 }

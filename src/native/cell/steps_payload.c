@@ -13,10 +13,10 @@
 
 #include "base/cleanup.h"
 #include "kernel/caps.h"
-#include "kernel/landlock.h"
 #include "kernel/sys.h"
 #include "native/cell/cell.h"
 #include "native/cell/init.h"
+#include "run/spec/landlock_places.h"
 #include "run/spec/rlimits.h"
 #include "run/streams/terminal.h"
 
@@ -63,15 +63,15 @@ int step_stdio(struct cell *cell, const struct step *step)
 
 int step_user(struct cell *cell, const struct step *step)
 {
-	uid_t id = (uid_t)step->value;
+	uid_t id = step->user.id;
 
 	(void)cell;
 	if (syscall(SYS_setresgid, id, id, id) < 0 || syscall(SYS_setresuid, id, id, id) < 0) {
 		return -errno;
 	}
 	/*
-	 * After the change of ids /proc/self belongs to root, and the inner map could not be
-	 * written.
+	 * After the change of ids we are not dumpable and /proc/self belongs to root (prctl(2),
+	 * PR_SET_DUMPABLE): the inner map could not be written.
 	 */
 	return prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0 ? -errno : 0;
 }
@@ -89,29 +89,27 @@ static int write_self(const char *path, const char *text)
 int step_inner(struct cell *cell, const struct step *step)
 {
 	(void)cell;
-	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0 || unshare((int)step->flags) < 0) {
+	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0 || unshare((int)step->inner.namespaces) < 0) {
 		return -errno;
 	}
 	int r = write_self("/proc/self/setgroups", "deny");
-	if (r == 0) {
-		r = write_self("/proc/self/uid_map", step->text);
+	if (r < 0) {
+		return r;
 	}
-	if (r == 0) {
-		r = write_self("/proc/self/gid_map", step->text);
-	}
-	return r;
+	r = write_self("/proc/self/uid_map", step->inner.line);
+	return r < 0 ? r : write_self("/proc/self/gid_map", step->inner.line);
 }
 
 int step_workdir(struct cell *cell, const struct step *step)
 {
 	(void)cell;
-	return chdir(step->path) < 0 ? -errno : 0;
+	return chdir(step->workdir.path) < 0 ? -errno : 0;
 }
 
 int step_rlimit(struct cell *cell, const struct step *step)
 {
 	(void)cell;
-	return rlimit_lower((int)step->flags, step->value);
+	return rlimit_lower(step->rlimit.resource, step->rlimit.value);
 }
 
 int step_caps(struct cell *cell, const struct step *step)
@@ -128,53 +126,47 @@ int step_nnp(struct cell *cell, const struct step *step)
 	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ? -errno : 0;
 }
 
-#define PLACES_MAX 64
-
 int step_landlock(struct cell *cell, const struct step *step)
 {
-	struct landlock_place places[PLACES_MAX] = {
-		{ .path = "/" },
-		{ .path = "/dev", .device = true },
-		{ .path = "/dev/shm", .writable = true },
-		{ .path = "/sandbox", .writable = true },
-		{ .path = "/tmp", .writable = true },
-	};
-	size_t count = 5;
+	struct landlock_place places[LANDLOCK_PLACES_MAX];
+	size_t count = LANDLOCK_FIXED;
 
+	memcpy(places, landlock_fixed, sizeof(landlock_fixed));
 	for (unsigned i = 0; i < cell->plan->count; i++) {
 		const struct step *mount = &cell->plan->steps[i];
-		if (mount->kind != STEP_MOUNT || (mount->flags & MOUNT_ATTR_RDONLY)) {
+		if (mount->kind != STEP_MOUNT || (mount->mount.attributes & MOUNT_ATTR_RDONLY)) {
 			continue;
 		}
-		if (count == PLACES_MAX) {
+		if (count == LANDLOCK_PLACES_MAX) {
 			return -E2BIG;
 		}
 		/* Relative to "/", which is not the working directory. */
-		places[count++] = (struct landlock_place){ .path = mount->path, .writable = true };
+		places[count++] =
+			(struct landlock_place){ .path = mount->mount.target, .writable = true };
 	}
-	if (count > 5 && chdir("/") < 0) {
+	if (count > LANDLOCK_FIXED && chdir("/") < 0) {
 		return -errno;
 	}
-	int r = landlock_enforce((int)step->value, places, count);
-	if (r == 0 && count > 5 && chdir("/sandbox") < 0) {
-		r = -errno;
+	int r = landlock_enforce(step->landlock.abi, places, count);
+	if (r < 0) {
+		return r;
 	}
-	return r;
+	return count > LANDLOCK_FIXED && chdir("/sandbox") < 0 ? -errno : 0;
 }
 
 int step_seccomp(struct cell *cell, const struct step *step)
 {
 	struct sock_fprog program = {
-		.len = (unsigned short)step->size,
-		.filter = (struct sock_filter *)(uintptr_t)step->data,
+		.len = (unsigned short)step->seccomp.count,
+		.filter = (struct sock_filter *)(uintptr_t)step->seccomp.code,
 	};
 	unsigned flags = 0;
 
-	if (step->value) {
+	if (step->seccomp.listens) {
 		flags = SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
 	}
 	int r = sys_seccomp(SECCOMP_SET_MODE_FILTER, flags, &program);
-	if (r == -EINVAL && step->value) {
+	if (r == -EINVAL && step->seccomp.listens) {
 		/* before 5.19: a signal can then interrupt a call that waits for its answer */
 		flags = SECCOMP_FILTER_FLAG_NEW_LISTENER;
 		r = sys_seccomp(SECCOMP_SET_MODE_FILTER, flags, &program);
@@ -183,15 +175,16 @@ int step_seccomp(struct cell *cell, const struct step *step)
 		return r;
 	}
 	bool killable = (flags & SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV) != 0;
-	return step->value ? payload_report_write(cell->report_pipe[1], PAYLOAD_REPORT_LISTENER,
-						  (uint32_t)r, killable)
-			   : 0;
+	return step->seccomp.listens
+		       ? payload_report_write(cell->report_pipe[1], PAYLOAD_REPORT_LISTENER,
+					      (uint32_t)r, killable)
+		       : 0;
 }
 
 /* The descriptor table is not shared any more: a descriptor with this number is replaced. */
 int step_value(struct cell *cell, const struct step *step)
 {
-	int fd = (int)step->value;
+	int fd = step->value.number;
 
 	if (cell->value_fd == fd) {
 		return fcntl(fd, F_SETFD, 0) < 0 ? -errno : 0;
@@ -202,10 +195,11 @@ int step_value(struct cell *cell, const struct step *step)
 int step_exec(struct cell *cell, const struct step *step)
 {
 	const struct spec *spec = cell->plan->spec;
-	const char *const *argv = spec->held ? cell->assignment.argv : spec->argv;
-	const char *const *envp = spec->held ? cell->assignment.envp : spec->envp;
+	bool held = spec_traits(spec)->held;
+	const char *const *argv = held ? cell->assignment.argv : spec->argv;
+	const char *const *envp = held ? cell->assignment.envp : spec->envp;
 
-	execve(spec->held ? argv[0] : step->path, (char *const *)(uintptr_t)argv,
+	execve(held ? argv[0] : step->exec.path, (char *const *)(uintptr_t)argv,
 	       (char *const *)(uintptr_t)envp);
 	return -errno;
 }

@@ -15,7 +15,7 @@ int step_cgroup(struct cell *cell, const struct step *step)
 	struct cgroup_limits limits = group_limits_of(cell->plan->spec);
 
 	(void)step;
-	return cgroup_new(cell->groups, cell->id, &limits, &cell->group, NULL);
+	return cgroup_new(cell->groups, cell->name, &limits, &cell->group, NULL);
 }
 
 int step_clone(struct cell *cell, const struct step *step)
@@ -30,7 +30,8 @@ int step_clone(struct cell *cell, const struct step *step)
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &before);
 	/* A template's clone exists already, made with the same flags. */
-	int pid = cell->foreign ? cell->pid : process_clone(step->flags, cgroup, &cell->pidfd);
+	int pid = cell->foreign ? cell->pid
+				: process_clone(step->clone.namespaces, cgroup, &cell->pidfd);
 	if (pid == 0) {
 		init_main(cell);
 	}
@@ -51,18 +52,14 @@ int step_clone(struct cell *cell, const struct step *step)
 
 int step_idmap(struct cell *cell, const struct step *step)
 {
-	int r = 0;
-
-	if (step->value) {
-		r = proc_write(cell->pid, "setgroups", "deny");
+	if (step->idmap.deny_setgroups) {
+		int r = proc_write(cell->pid, "setgroups", "deny");
+		if (r < 0) {
+			return r;
+		}
 	}
-	if (r == 0) {
-		r = proc_write(cell->pid, "uid_map", step->text);
-	}
-	if (r == 0) {
-		r = proc_write(cell->pid, "gid_map", step->path);
-	}
-	return r;
+	int r = proc_write(cell->pid, "uid_map", step->idmap.uids);
+	return r < 0 ? r : proc_write(cell->pid, "gid_map", step->idmap.gids);
 }
 
 int step_attach(struct cell *cell, const struct step *step)

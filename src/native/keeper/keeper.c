@@ -104,8 +104,8 @@ static int drop_privileges(const struct keeper *keeper)
 		return -errno;
 	}
 	/*
-	 * Explicitly too: securebits can make capabilities survive. With no_new_privs none is
-	 * regained.
+	 * Explicitly too: securebits (capabilities(7)) can make capabilities survive. With
+	 * no_new_privs none is regained.
 	 */
 	return caps_give_up();
 }
@@ -123,28 +123,33 @@ static _Noreturn void become_template(const struct keeper *keeper, pid_t parent)
 	_exit(127);
 }
 
+/* The view and the descriptors of the template. */
+static int build_view(const struct keeper *keeper)
+{
+	int r = await_release(keeper->fds[0]);
+
+	if (r < 0) {
+		return r;
+	}
+	r = template_view_build(keeper->closure);
+	if (r < 0) {
+		return r;
+	}
+	int program = template_view_copy_program(keeper->program, keeper->name);
+	return program < 0 ? program : take_fds(keeper, program);
+}
+
 static _Noreturn void keeper_main(const struct keeper *keeper)
 {
 	struct rlimit no_core = { 1, 1 };
 	siginfo_t info;
-	int program = -1;
 
 	/* Only the warden may have its own end, or its death would go unnoticed. */
 	close(keeper->outside);
 	forget_signals();
 	umask(022);
-	int r = await_release(keeper->fds[0]);
-	if (r == 0) {
-		r = template_view_build(keeper->closure);
-	}
-	if (r == 0) {
-		r = program = template_view_copy_program(keeper->program, keeper->name);
-	}
-	if (r >= 0) {
-		r = take_fds(keeper, program);
-	}
-	if (r < 0 || setsid() < 0 || chdir("/") < 0 || setrlimit(RLIMIT_CORE, &no_core) < 0 ||
-	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) {
+	if (build_view(keeper) < 0 || setsid() < 0 || chdir("/") < 0 ||
+	    setrlimit(RLIMIT_CORE, &no_core) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) {
 		_exit(126);
 	}
 	pid_t self = getpid();
@@ -185,19 +190,23 @@ int keeper_start(const struct keeper *keeper, int *ret_pidfd)
 	return pid;
 }
 
-/* Not 0: a process without capabilities there could not map that id into a cell's namespace. */
+/*
+ * Not 0: since Linux 5.12 (commit db2e718a4798) a process without CAP_SETFCAP there could not map
+ * that id into a cell's namespace.
+ */
 int keeper_map(pid_t pid, uid_t uid, gid_t gid)
 {
 	char text[64];
 	int r = proc_write(pid, "setgroups", "deny");
 
-	if (r == 0) {
-		snprintf(text, sizeof(text), "%u %u 1\n", KEEPER_ID, (unsigned)uid);
-		r = proc_write(pid, "uid_map", text);
+	if (r < 0) {
+		return r;
 	}
-	if (r == 0) {
-		snprintf(text, sizeof(text), "%u %u 1\n", KEEPER_ID, (unsigned)gid);
-		r = proc_write(pid, "gid_map", text);
+	snprintf(text, sizeof(text), "%u %u 1\n", KEEPER_ID, (unsigned)uid);
+	r = proc_write(pid, "uid_map", text);
+	if (r < 0) {
+		return r;
 	}
-	return r;
+	snprintf(text, sizeof(text), "%u %u 1\n", KEEPER_ID, (unsigned)gid);
+	return proc_write(pid, "gid_map", text);
 }

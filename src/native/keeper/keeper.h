@@ -2,11 +2,11 @@
 /*
  * The keeper: parent of a template and of the cells that are cloned from it.
  *
- * A child that has called exec sends SIGCHLD when it ends, and its clones do too, whatever their
- * exit signal: a host program would get these signals, and wait(-1) would return processes that it
- * does not know. So they have a parent of their own, which never execs and only waits for them. It
- * ends when the last of them has ended; the template ends when the warden's end of its socket
- * closes.
+ * A child that has called exec sends SIGCHLD when it ends (execve(2)), and its clones do too,
+ * whatever their exit signal: a host program would get these signals, and wait(-1) would return
+ * processes that it does not know. So they have a parent of their own, which never execs and only
+ * waits for them. It ends when the last of them has ended; the template ends when the warden's end
+ * of its socket closes.
  *
  * Privileges: those of its namespaces, until the template's view of the host is made
  * (template_view.h); then none. The template has none from its first instruction: under root it has

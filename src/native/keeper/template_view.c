@@ -59,19 +59,20 @@ static int make_parents(const char *path)
 
 static int make_links(const struct closure *closure, const char *dir)
 {
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < closure->count; i++) {
+	for (size_t i = 0; i < closure->count; i++) {
 		const struct closure_item *item = &closure->items[i];
 		if (item->kind != CLOSURE_LINK || !is_beneath(item->path, dir)) {
 			continue;
 		}
-		r = make_parents(item->path);
-		if (r == 0 && symlink(item->target, item->path) < 0) {
-			r = -errno;
+		int r = make_parents(item->path);
+		if (r < 0) {
+			return r;
+		}
+		if (symlink(item->target, item->path) < 0) {
+			return -errno;
 		}
 	}
-	return r;
+	return 0;
 }
 
 static int hide_directory(const struct closure *closure, const char *dir)
@@ -85,39 +86,45 @@ static int hide_directory(const struct closure *closure, const char *dir)
 		return errno == ENOENT || errno == ENOTDIR ? 0 : -errno;
 	}
 	int r = make_links(closure, dir);
-	if (r == 0 && mount(NULL, dir, NULL, MS_REMOUNT | MS_BIND | MS_RDONLY | flags, NULL) < 0) {
-		r = -errno;
+	if (r < 0) {
+		return r;
 	}
-	return r;
+	flags |= MS_REMOUNT | MS_BIND | MS_RDONLY;
+	return mount(NULL, dir, NULL, flags, NULL) < 0 ? -errno : 0;
 }
 
 int template_view_build(const struct closure *closure)
 {
-	int r = 0;
-
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 || sethostname("brig", 4) < 0 ||
 	    setdomainname("(none)", 6) < 0) {
 		return -errno;
 	}
-	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(hidden); i++) {
-		r = hide_directory(closure, hidden[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(hidden); i++) {
+		int r = hide_directory(closure, hidden[i]);
+		if (r < 0) {
+			return r;
+		}
 	}
-	return r;
+	return 0;
 }
 
 static int make_memory_mount(void)
 {
 	_cleanup_close_ int fs = sys_fsopen("tmpfs");
-	int r = fs;
 
-	if (r >= 0) {
-		r = sys_fsconfig(fs, FSCONFIG_SET_STRING, "mode", "0755");
+	if (fs < 0) {
+		return fs;
 	}
-	/* Large pages: fewer to map, and to free at every end. Not every kernel supports them. */
-	if (r >= 0) {
-		sys_fsconfig(fs, FSCONFIG_SET_STRING, "huge", "always");
-		r = sys_fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL);
+	int r = sys_fsconfig(fs, FSCONFIG_SET_STRING, "mode", "0755");
+	if (r < 0) {
+		return r;
 	}
+	/*
+	 * Large pages (tmpfs(5)): fewer to map, and to free at every end. Not all kernels have
+	 * them.
+	 */
+	sys_fsconfig(fs, FSCONFIG_SET_STRING, "huge", "always");
+	r = sys_fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL);
 	return r < 0 ? r : sys_fsmount(fs, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
 }
 
@@ -154,9 +161,11 @@ int template_view_copy_program(int program, const char *name)
 		return -errno;
 	}
 	int r = copy_all(program, copy);
-	close(copy); /* before exec: a file that is open for writing cannot be executed */
-	if (r == 0) {
-		r = sys_mount_setattr(dir, "", AT_EMPTY_PATH, &read_only);
+	/* Before exec, which refuses a file that is open for writing: ETXTBSY, execve(2). */
+	close(copy);
+	if (r < 0) {
+		return r;
 	}
+	r = sys_mount_setattr(dir, "", AT_EMPTY_PATH, &read_only);
 	return r < 0 ? r : TAKE_FD(dir);
 }

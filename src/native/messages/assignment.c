@@ -9,9 +9,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/buf.h"
+#include "base/bytes/buf.h"
 #include "base/cleanup.h"
-#include "base/memfile.h"
+#include "base/files/memfile.h"
 #include "run/spec/rlimits.h"
 
 /* The block starts with this; tables follow, then texts and data. Offsets count from its start. */

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <unistd.h>
 
-#include "base/fdpass.h"
+#include "base/files/fdpass.h"
 
 int wire_send(int socket, const struct wire_record *record, const int *fds, unsigned fds_count)
 {

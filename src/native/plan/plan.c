@@ -15,6 +15,7 @@
 
 #include "native/keeper/keeper.h"
 #include "native/plan/plan_rootfs.h"
+#include "native/plan/step_members.h"
 #include "net/gate_messages.h"
 #include "run/spec/rlimits.h"
 
@@ -30,7 +31,7 @@ struct step *plan_add(struct plan *plan, enum step_kind kind)
 		return &plan->steps[PLAN_STEPS_MAX];
 	}
 	struct step *step = &plan->steps[plan->count++];
-	*step = (struct step){ .kind = kind, .fd = -1 };
+	step_init(step, kind);
 	return step;
 }
 
@@ -69,7 +70,7 @@ static bool has(const struct spec *spec, enum layer layer)
 /* The parent of its user namespace is its template's, to which the warden does not belong. */
 static bool maps_itself(const struct spec *spec)
 {
-	return spec->cloned && !spec->ranged && has(spec, LAYER_USERNS);
+	return spec->kind == CELL_CLONED && !spec->ranged && has(spec, LAYER_USERNS);
 }
 
 static void add_warden_steps(struct plan *plan)
@@ -86,18 +87,18 @@ static void add_warden_steps(struct plan *plan)
 	struct step *clone = plan_add(plan, STEP_CLONE);
 	for (size_t i = 0; i < sizeof(namespaces) / sizeof(namespaces[0]); i++) {
 		if (has(spec, namespaces[i].layer)) {
-			clone->flags |= namespaces[i].flag;
+			clone->clone.namespaces |= namespaces[i].flag;
 		}
 	}
 	if (has(spec, LAYER_USERNS) && !maps_itself(spec)) {
 		struct step *map = plan_add(plan, STEP_IDMAP);
 		if (spec->ranged) {
-			map->text = plan_text(plan, "0 %u 2\n", spec->first_id);
-			map->path = map->text;
+			map->idmap.uids = plan_text(plan, "0 %u 2\n", spec->first_id);
+			map->idmap.gids = map->idmap.uids;
 		} else {
-			map->text = plan_text(plan, "0 %u 1\n", spec->caller_uid);
-			map->path = plan_text(plan, "0 %u 1\n", spec->caller_gid);
-			map->value = 1; /* setgroups must be denied first */
+			map->idmap.uids = plan_text(plan, "0 %u 1\n", spec->caller_uid);
+			map->idmap.gids = plan_text(plan, "0 %u 1\n", spec->caller_gid);
+			map->idmap.deny_setgroups = true;
 		}
 	}
 	if (grouped && !spec->join_by_write) {
@@ -116,11 +117,11 @@ static void add_init_start(struct plan *plan)
 
 	plan_add(plan, STEP_AWAIT);
 	if (maps_itself(spec)) {
-		plan_add(plan, STEP_SELFMAP)->text = plan_text(plan, "0 %u 1\n", KEEPER_ID);
+		plan_add(plan, STEP_SELFMAP)->selfmap.line = plan_text(plan, "0 %u 1\n", KEEPER_ID);
 	}
 	plan_add(plan, STEP_CLOSE);
 	if (has(spec, LAYER_USERNS)) {
-		plan_add(plan, STEP_BECOME)->value = spec->ranged;
+		plan_add(plan, STEP_BECOME)->become.may_setgroups = spec->ranged;
 	}
 	if (has(spec, LAYER_NETNS)) {
 		plan_add(plan, STEP_NET);
@@ -139,8 +140,8 @@ static void add_init_start(struct plan *plan)
 		};
 		for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
 			struct step *step = plan_add(plan, STEP_COUNTS);
-			step->path = counts[i].file;
-			step->text = counts[i].value;
+			step->counts.file = counts[i].file;
+			step->counts.content = counts[i].value;
 		}
 	}
 	if (has(spec, LAYER_KEYRING)) {
@@ -152,9 +153,9 @@ static void add_listener(struct plan *plan, uint16_t port, int type, const char 
 {
 	struct step *step = plan_add(plan, STEP_LISTEN);
 
-	step->value = port;
-	step->flags = (uint64_t)type;
-	step->text = address;
+	step->listen.port = port;
+	step->listen.type = type;
+	step->listen.address = address;
 }
 
 /*
@@ -168,49 +169,50 @@ static void add_gate_steps(struct plan *plan)
 	for (size_t i = 0; i < spec->gate_routes_count; i++) {
 		char text[NET_ADDRESS_TEXT];
 		struct step *step = plan_add(plan, STEP_ROUTE);
-		step->data = &spec->gate_routes[i];
-		step->text = plan_text(plan, "%s/%u",
-				       net_address_format(&spec->gate_routes[i].address, text),
-				       spec->gate_routes[i].bits);
+		step->route.prefix = spec->gate_routes[i];
+		step->route.text = plan_text(
+			plan, "%s/%u", net_address_format(&spec->gate_routes[i].address, text),
+			spec->gate_routes[i].bits);
 	}
 	add_listener(plan, NET_DNS_PORT, SOCK_DGRAM, GATE_RESOLVER);
 	add_listener(plan, NET_DNS_PORT, SOCK_STREAM, GATE_RESOLVER);
 	for (size_t i = 0; i < spec->gate_ports_count; i++) {
 		add_listener(plan, spec->gate_ports[i], SOCK_STREAM, NULL);
 	}
-	plan_add(plan, STEP_GATE)->fd = spec->gate;
+	plan_add(plan, STEP_GATE)->gate.fd = spec->gate;
 }
 
 static void add_rlimits(struct plan *plan)
 {
 	struct rlimit_value values[RLIMITS_MAX];
-	size_t count =
-		rlimits_of(plan->spec, plan->spec->held ? RLIMITS_FIXED : RLIMITS_ALL, values);
+	bool held = spec_traits(plan->spec)->held;
+	size_t count = rlimits_of(plan->spec, held ? RLIMITS_FIXED : RLIMITS_ALL, values);
 
 	for (size_t i = 0; i < count; i++) {
 		struct step *step = plan_add(plan, STEP_RLIMIT);
-		step->text = values[i].name;
-		step->flags = (uint64_t)values[i].resource;
-		step->value = values[i].value;
+		step->rlimit.name = values[i].name;
+		step->rlimit.resource = values[i].resource;
+		step->rlimit.value = values[i].value;
 	}
 }
 
 static void add_payload_steps(struct plan *plan)
 {
 	const struct spec *spec = plan->spec;
+	const struct cell_traits *traits = spec_traits(spec);
 
 	plan_add(plan, STEP_SESSION);
 	plan_add(plan, STEP_STDIO);
 	if (has(spec, LAYER_USERNS)) {
 		if (spec->ranged) {
-			plan_add(plan, STEP_USER)->value = 1;
+			plan_add(plan, STEP_USER)->user.id = 1;
 		}
 		struct step *inner = plan_add(plan, STEP_INNER);
-		inner->flags = CLONE_NEWUSER | (has(spec, LAYER_MNTNS) ? CLONE_NEWNS : 0);
-		inner->text = plan_text(plan, "1000 %u 1\n", spec->ranged ? 1u : 0u);
+		inner->inner.namespaces =
+			CLONE_NEWUSER | (has(spec, LAYER_MNTNS) ? CLONE_NEWNS : 0);
+		inner->inner.line = plan_text(plan, "1000 %u 1\n", spec->ranged ? 1u : 0u);
 	}
-	/* A driver enters /sandbox when it has its assignment, which brings the input files. */
-	plan_add(plan, STEP_WORKDIR)->path = spec->prestarted ? "/" : "/sandbox";
+	plan_add(plan, STEP_WORKDIR)->workdir.path = traits->workdir;
 	add_rlimits(plan);
 	if (has(spec, LAYER_CAPS)) {
 		plan_add(plan, STEP_CAPS);
@@ -219,32 +221,32 @@ static void add_payload_steps(struct plan *plan)
 		plan_add(plan, STEP_NNP);
 	}
 	if (has(spec, LAYER_LANDLOCK)) {
-		plan_add(plan, STEP_LANDLOCK)->value = (uint64_t)spec->landlock_abi;
+		plan_add(plan, STEP_LANDLOCK)->landlock.abi = spec->landlock_abi;
 	}
 	if (spec->filter) {
 		struct step *step = plan_add(plan, STEP_SECCOMP);
-		step->data = spec->filter->code;
-		step->size = spec->filter->count;
-		step->value = has(spec, LAYER_NOTIFY);
+		step->seccomp.code = spec->filter->code;
+		step->seccomp.count = spec->filter->count;
+		step->seccomp.listens = has(spec, LAYER_NOTIFY);
 	}
-	if (spec->cloned) {
+	if (!traits->executes) {
 		plan_add(plan, STEP_RESUME);
 	}
 	plan_add(plan, STEP_GO);
-	if (spec->held) {
+	if (traits->held) {
 		plan_add(plan, STEP_ASSIGN);
 	}
-	if (spec->prestarted) {
-		plan_add(plan, STEP_CHANNEL)->value = DRIVER_ASSIGNMENT_FD;
-		plan_add(plan, STEP_CHANNEL)->value = DRIVER_READY_FD;
+	if (traits->has_channels) {
+		plan_add(plan, STEP_CHANNEL)->channel.number = DRIVER_ASSIGNMENT_FD;
+		plan_add(plan, STEP_CHANNEL)->channel.number = DRIVER_READY_FD;
 	}
-	if (spec->valued && !spec->held) {
-		plan_add(plan, STEP_VALUE)->value = 3;
+	if (traits->has_descriptor) {
+		plan_add(plan, STEP_VALUE)->value.number = 3;
 	}
-	if (spec->cloned) {
-		plan_add(plan, STEP_LETGO);
+	if (traits->executes) {
+		plan_add(plan, STEP_EXEC)->exec.path = traits->held ? "" : spec->argv[0];
 	} else {
-		plan_add(plan, STEP_EXEC)->path = spec->held ? "" : spec->argv[0];
+		plan_add(plan, STEP_LETGO);
 	}
 }
 
@@ -285,16 +287,16 @@ int plan_make(const struct spec *spec, struct plan *ret, struct brig_error *err)
 		plan_add(&plan, STEP_CGROUPNS);
 	}
 	if (has(spec, LAYER_UTSNS)) {
-		plan_add(&plan, STEP_HOSTNAME)->text = "brig";
+		plan_add(&plan, STEP_HOSTNAME)->hostname.name = "brig";
 	}
 	if (has(spec, LAYER_TIMENS)) {
 		plan_add(&plan, STEP_TIME);
 	}
 	plan_add(&plan, STEP_SPAWN);
 	add_payload_steps(&plan);
-	plan_add(&plan, STEP_SEAL)->value = has(spec, LAYER_CAPS);
+	plan_add(&plan, STEP_SEAL)->seal.drop_caps = has(spec, LAYER_CAPS);
 	plan_add(&plan, STEP_READY);
-	if (spec->held) {
+	if (spec_traits(spec)->held) {
 		plan_add(&plan, STEP_HOLD);
 	}
 	plan_add(&plan, STEP_START);

@@ -7,11 +7,15 @@
 #ifndef BRIG_NATIVE_PLAN_PLAN_H
 #define BRIG_NATIVE_PLAN_PLAN_H
 
+#include <linux/filter.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
-#include "base/buf.h"
+#include "base/bytes/buf.h"
 #include "base/error.h"
+#include "net/address.h"
 #include "run/spec/spec.h"
 
 /* The process that carries out a step. */
@@ -89,43 +93,139 @@ enum step_kind {
 };
 
 /*
- * The kinds share their fields, so that a plan can be packed, printed and searched without a case
- * for each. `path` is the target, relative to the new root, and `fd` is -1, except:
- *
- *   CLONE, INNER     flags: CLONE_NEW*; INNER also text: the line of both id maps
- *   IDMAP            text: the uid map; path: the gid map; value: 1: deny setgroups first
- *   SELFMAP          text: the line of both id maps
- *   BECOME           value: 1: setgroups is allowed
- *   COUNTS           path: the file on the host; text: its content
- *   ROOT             size, value: bytes and inodes; text, path: the same as text
- *   OVERLAY, PROC    text: options of the mount; OVERLAY: path may be one of the host
- *   DIR, FILE, INPUT value: the mode; FILE and INPUT also data, size; INPUT also fd: the source
- *   LINK             text: the link's target
- *   BIND, DEVICE     text: the source on the host; flags: MOUNT_ATTR_*
- *   DEVICES          fd: the mount; flags: its attributes; text, value: shm and its attributes
- *   WRITABLE         flags: MOUNT_ATTR_*
- *   MOUNT            text: the source; fd: it, or its clone if value is 1; flags: MOUNT_ATTR_*
- *   ROUTE            data: struct net_prefix; text: the same as text
- *   LISTEN           value: the port; flags: the type of the socket; text: the address, or NULL
- *   GATE             fd: the gate's socket
- *   HOSTNAME         text: the name
- *   SEAL             value: 1: drop capabilities
- *   USER             value: the id
- *   WORKDIR, EXEC    path: as the program sees it
- *   RLIMIT           text: the name; flags: the resource; value: the limit
- *   LANDLOCK         value: the ABI
- *   SECCOMP          data, size: the instructions and their number; value: 1: with a listener
- *   VALUE, CHANNEL   value: the number of the descriptor; CHANNEL also fd: the pipe
+ * A step and what it needs, by kind; a kind without a member needs nothing. A target is relative to
+ * the new root unless the comment says otherwise. Pointers, descriptors and flags are listed in
+ * step_members.c.
  */
 struct step {
 	enum step_kind kind;
-	const char *path;
-	const char *text;
-	const void *data;
-	uint64_t size;
-	uint64_t value;
-	uint64_t flags;
-	int fd;
+	union {
+		struct {
+			uint64_t namespaces; /* CLONE_NEW* */
+		} clone;
+		struct {
+			const char *uids, *gids; /* the lines of the maps */
+			bool deny_setgroups;     /* before the maps */
+		} idmap;
+		struct {
+			const char *line; /* of both id maps */
+		} selfmap;
+		struct {
+			bool may_setgroups;
+		} become;
+		struct {
+			const char *file; /* on the host */
+			const char *content;
+		} counts;
+		struct {
+			uint64_t bytes, inodes;
+			const char *bytes_text,
+				*inodes_text; /* the same, as options of the mount */
+		} root;
+		struct {
+			const char *target; /* also one of the host */
+			const char *options;
+		} overlay;
+		struct {
+			const char *target;
+			mode_t mode;
+		} dir;
+		struct {
+			const char *path; /* of the link */
+			const char *to;
+		} link;
+		struct {
+			const char *target;
+			const void *data;
+			uint64_t size;
+			const char *about; /* for people; NULL: nothing */
+			mode_t mode;
+		} file;
+		struct { /* also DEVICE */
+			const char *target;
+			const char *source;  /* on the host */
+			uint64_t attributes; /* MOUNT_ATTR_* */
+		} bind;
+		struct {
+			const char *target;
+			const char *shm; /* a target too */
+			uint64_t attributes, shm_attributes;
+			int fd; /* the mount */
+		} devices;
+		struct {
+			const char *target;
+			const char *options;
+		} proc;
+		struct {
+			const char *target;
+			uint64_t attributes;
+		} writable;
+		struct {
+			const char *name; /* relative to /sandbox */
+			const void *data;
+			uint64_t size;
+			int fd; /* the source; -1: the data */
+			mode_t mode;
+		} input;
+		struct {
+			const char *target;
+			const char *source;
+			uint64_t attributes;
+			int fd;      /* the source, or its clone */
+			bool cloned; /* it is the clone */
+		} mount;
+		struct {
+			struct net_prefix prefix;
+			const char *text; /* the same, for people */
+		} route;
+		struct {
+			const char *address; /* NULL: any */
+			int type;            /* SOCK_* */
+			uint16_t port;
+		} listen;
+		struct {
+			int fd; /* the gate's socket */
+		} gate;
+		struct {
+			const char *name;
+		} hostname;
+		struct {
+			bool drop_caps;
+		} seal;
+		struct {
+			uid_t id;
+		} user;
+		struct {
+			uint64_t namespaces;
+			const char *line; /* of both id maps */
+		} inner;
+		struct {
+			const char *path; /* as the program sees it */
+		} workdir;
+		struct {
+			const char *name;
+			int resource; /* RLIMIT_* */
+			uint64_t value;
+		} rlimit;
+		struct {
+			int abi;
+		} landlock;
+		struct {
+			const struct sock_filter *code;
+			uint64_t count;
+			bool listens;
+		} seccomp;
+		struct {
+			int number; /* of the descriptor in the program */
+		} value;
+		struct {
+			int number;
+			int fd; /* the pipe */
+		} channel;
+		struct {
+			const char *path; /* as the program sees it; "": that of the assignment */
+		} exec;
+	};
 };
 
 #define PLAN_STEPS_MAX 512

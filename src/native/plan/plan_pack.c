@@ -4,43 +4,48 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/filter.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/memfile.h"
+#include "base/files/memfile.h"
+#include "native/plan/step_members.h"
 
 struct plan_head {
 	uint64_t size;
 	uint64_t count;
 	uint64_t layers;
 	uint64_t ranged;
-	uint64_t held, cloned, parks;
+	uint64_t kind, parks;
 	uint64_t args_size, env_size;
 };
 
 /* In the block a step's pointers are offsets from its start; 0 is NULL. */
 _Static_assert(sizeof(void *) == sizeof(uint64_t), "offsets become pointers in place");
 
-static uint64_t data_size(const struct step *step)
-{
-	if (!step->data) {
-		return 0;
-	}
-	return step->kind == STEP_SECCOMP ? step->size * sizeof(struct sock_filter) : step->size;
-}
-
 static uint64_t aligned(uint64_t at)
 {
 	return (at + 7) & ~(uint64_t)7;
 }
 
-static uint64_t text_size(const char *text)
+/* The bytes that a member points to; 0: none. */
+static uint64_t pointed_size(const struct step *step, const struct step_member *member)
 {
-	return text ? aligned(strlen(text) + 1) : 0;
+	const void *pointer = step_pointer(step, member);
+
+	if (!pointer) {
+		return 0;
+	}
+	return member->type == MEMBER_ITEMS ? step_items(step, member) * member->width
+					    : strlen(pointer) + 1;
+}
+
+static bool is_pointer(const struct step_member *member)
+{
+	return member->type == MEMBER_PATH || member->type == MEMBER_TEXT ||
+	       member->type == MEMBER_ITEMS;
 }
 
 static uint64_t put_bytes(char *block, uint64_t *at, const void *data, uint64_t size)
@@ -69,8 +74,7 @@ static void fill_block(char *block, uint64_t size, const struct plan *plan)
 		.count = plan->count,
 		.layers = plan->spec->layers,
 		.ranged = plan->spec->ranged,
-		.held = plan->spec->held,
-		.cloned = plan->spec->cloned,
+		.kind = plan->spec->kind,
 		.parks = plan->spec->parks,
 		.args_size = texts_size(plan->spec->argv),
 		.env_size = texts_size(plan->spec->envp),
@@ -81,21 +85,19 @@ static void fill_block(char *block, uint64_t size, const struct plan *plan)
 	memcpy(block, &head, sizeof(head));
 	for (unsigned i = 0; i < plan->count; i++) {
 		const struct step *from = &plan->steps[i];
-		struct step to = *from;
-		if (from->path) {
-			to.path = (const char *)(uintptr_t)put_bytes(block, &at, from->path,
-								     strlen(from->path) + 1);
+		const struct step_member *member = NULL;
+		steps[i] = *from;
+		step_set_fd(&steps[i], -1); /* every clone receives its own */
+		while ((member = step_member_next(from, member))) {
+			if (!is_pointer(member)) {
+				continue;
+			}
+			uint64_t length = pointed_size(from, member);
+			uint64_t where =
+				length ? put_bytes(block, &at, step_pointer(from, member), length)
+				       : 0;
+			step_set_pointer(&steps[i], member, (const void *)(uintptr_t)where);
 		}
-		if (from->text) {
-			to.text = (const char *)(uintptr_t)put_bytes(block, &at, from->text,
-								     strlen(from->text) + 1);
-		}
-		if (from->data) {
-			to.data = (const void *)(uintptr_t)put_bytes(block, &at, from->data,
-								     data_size(from));
-		}
-		to.fd = -1; /* every clone receives its own */
-		steps[i] = to;
 	}
 }
 
@@ -105,7 +107,10 @@ int plan_pack(const struct plan *plan)
 
 	for (unsigned i = 0; i < plan->count; i++) {
 		const struct step *step = &plan->steps[i];
-		size += text_size(step->path) + text_size(step->text) + aligned(data_size(step));
+		const struct step_member *member = NULL;
+		while ((member = step_member_next(step, member))) {
+			size += is_pointer(member) ? aligned(pointed_size(step, member)) : 0;
+		}
 	}
 	_cleanup_close_ int fd = memfd_create("brig-plan", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (fd < 0 || ftruncate(fd, (off_t)size) < 0) {
@@ -121,33 +126,47 @@ int plan_pack(const struct plan *plan)
 	return r < 0 ? r : TAKE_FD(fd);
 }
 
-/* Turns one offset into a pointer; `need` bytes must follow, or a whole text when it is 0. */
-static bool make_pointer(char *block, uint64_t size, const void **pointer, uint64_t need)
+/* Turns the offset of a text or of items into a pointer. */
+static bool make_pointer(char *block, uint64_t size, struct step *step,
+			 const struct step_member *member)
 {
-	uint64_t at = (uintptr_t)*pointer;
+	uint64_t at = (uintptr_t)step_pointer(step, member);
 
 	if (at == 0) {
 		return true;
 	}
-	if (at >= size || (need ? need > size - at : !memchr(block + at, 0, size - at))) {
+	if (at >= size) {
 		return false;
 	}
-	*pointer = block + at;
-	return true;
+	step_set_pointer(step, member, block + at);
+	if (member->type == MEMBER_ITEMS) {
+		return step_items(step, member) <= (size - at) / member->width;
+	}
+	return memchr(block + at, 0, size - at) != NULL;
+}
+
+static bool is_flag(const struct step *step, const struct step_member *member)
+{
+	unsigned char byte;
+
+	_Static_assert(sizeof(bool) == sizeof(byte), "a flag is a byte");
+	memcpy(&byte, (const char *)step + member->offset, sizeof(byte));
+	return byte <= 1;
 }
 
 static bool unpack_step(char *block, uint64_t size, struct step *step)
 {
-	const void *path = step->path, *text = step->text, *data = step->data;
+	const struct step_member *member = NULL;
 
-	if ((unsigned)step->kind >= STEP_KINDS || (data && step->size > size) ||
-	    !make_pointer(block, size, &path, 0) || !make_pointer(block, size, &text, 0) ||
-	    (data && !make_pointer(block, size, &data, data_size(step)))) {
+	if ((unsigned)step->kind >= STEP_KINDS) {
 		return false;
 	}
-	step->path = path;
-	step->text = text;
-	step->data = data;
+	while ((member = step_member_next(step, member))) {
+		if (is_pointer(member) ? !make_pointer(block, size, step, member)
+				       : member->type == MEMBER_FLAG && !is_flag(step, member)) {
+			return false;
+		}
+	}
 	return true;
 }
 
@@ -162,7 +181,8 @@ int plan_unpack(void *bytes, size_t size, struct plan *ret, struct plan_sizes *s
 	}
 	memcpy(&head, block, sizeof(head));
 	if (head.size > size || head.size < sizeof(head) || head.count > PLAN_STEPS_MAX ||
-	    head.count > (head.size - sizeof(head)) / sizeof(struct step)) {
+	    head.count > (head.size - sizeof(head)) / sizeof(struct step) ||
+	    head.kind >= CELL_KINDS) {
 		return -EPROTO;
 	}
 	struct step *steps = (struct step *)(void *)(block + sizeof(head));
@@ -174,8 +194,7 @@ int plan_unpack(void *bytes, size_t size, struct plan *ret, struct plan_sizes *s
 	*spec = (struct spec){
 		.layers = head.layers,
 		.ranged = head.ranged != 0,
-		.held = head.held != 0,
-		.cloned = head.cloned != 0,
+		.kind = (enum cell_kind)head.kind,
 		.parks = head.parks != 0,
 		.devices = -1,
 	};

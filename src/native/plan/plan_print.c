@@ -13,7 +13,7 @@
 
 #include "base/json/json_out.h"
 #include "base/units.h"
-#include "native/plan/plan.h"
+#include "native/plan/step_members.h"
 
 #define WHAT_WIDTH 44
 
@@ -39,17 +39,22 @@ static void add_size(struct buf *out, uint64_t bytes)
 	buf_adds(out, unit_format(UNIT_BYTES, bytes, text, sizeof(text)));
 }
 
-static void print_namespaces(const struct plan *plan, const struct step *step, struct buf *out)
+static void add_namespaces(struct buf *out, uint64_t flags)
 {
 	const char *blank = "";
 
-	(void)plan;
 	for (size_t i = 0; i < sizeof(namespaces) / sizeof(namespaces[0]); i++) {
-		if (step->flags & namespaces[i].flag) {
+		if (flags & namespaces[i].flag) {
 			buf_addf(out, "%s%s", blank, namespaces[i].name);
 			blank = " ";
 		}
 	}
+}
+
+static void print_clone(const struct plan *plan, const struct step *step, struct buf *out)
+{
+	(void)plan;
+	add_namespaces(out, step->clone.namespaces);
 }
 
 static void print_idmap(const struct plan *plan, const struct step *step, struct buf *out)
@@ -62,108 +67,100 @@ static void print_idmap(const struct plan *plan, const struct step *step, struct
 static void print_root(const struct plan *plan, const struct step *step, struct buf *out)
 {
 	(void)plan;
-	add_size(out, step->size);
-	buf_addf(out, ", %" PRIu64 " inodes", step->value);
+	add_size(out, step->root.bytes);
+	buf_addf(out, ", %" PRIu64 " inodes", step->root.inodes);
 }
 
 /* A path within the new root. */
 static void print_path(const struct plan *plan, const struct step *step, struct buf *out)
 {
+	const char *path = step_path(step);
+
 	(void)plan;
-	buf_addf(out, "%s%s", step->path && step->path[0] == '/' ? "" : "/",
-		 step->path ? step->path : "");
+	buf_addf(out, "%s%s", path && path[0] == '/' ? "" : "/", path ? path : "");
 }
 
 static void print_dir(const struct plan *plan, const struct step *step, struct buf *out)
 {
 	print_path(plan, step, out);
-	buf_addf(out, " %04" PRIo64, step->value);
+	buf_addf(out, " %04o", (unsigned)step->dir.mode);
 }
 
 static void print_link(const struct plan *plan, const struct step *step, struct buf *out)
 {
 	print_path(plan, step, out);
-	buf_addf(out, " -> %s", step->text);
+	buf_addf(out, " -> %s", step->link.to);
 }
 
 static void print_file(const struct plan *plan, const struct step *step, struct buf *out)
 {
 	print_path(plan, step, out);
-	if (step->size) {
-		buf_addf(out, " (%" PRIu64 " bytes)", step->size);
+	if (step->file.size) {
+		buf_addf(out, " (%" PRIu64 " bytes)", step->file.size);
 	}
-	if (step->text) {
-		buf_addf(out, " %s", step->text);
+	if (step->file.about) {
+		buf_addf(out, " %s", step->file.about);
 	}
 }
 
 static void print_input(const struct plan *plan, const struct step *step, struct buf *out)
 {
 	(void)plan;
-	buf_addf(out, "/sandbox/%s (%" PRIu64 " bytes)", step->path, step->size);
+	buf_addf(out, "/sandbox/%s (%" PRIu64 " bytes)", step->input.name, step->input.size);
 }
 
 static void print_mount(const struct plan *plan, const struct step *step, struct buf *out)
 {
 	print_path(plan, step, out);
-	buf_adds(out, step->flags & MOUNT_ATTR_RDONLY ? " ro" : " rw");
+	buf_adds(out, step->mount.attributes & MOUNT_ATTR_RDONLY ? " ro" : " rw");
 }
 
 static void print_writable(const struct plan *plan, const struct step *step, struct buf *out)
 {
 	print_path(plan, step, out);
-	buf_adds(out, step->flags & MOUNT_ATTR_NOEXEC ? " noexec" : "");
-}
-
-static void print_text(const struct plan *plan, const struct step *step, struct buf *out)
-{
-	(void)plan;
-	buf_adds(out, step->text);
+	buf_adds(out, step->writable.attributes & MOUNT_ATTR_NOEXEC ? " noexec" : "");
 }
 
 static void print_user(const struct plan *plan, const struct step *step, struct buf *out)
 {
 	(void)plan;
-	buf_addf(out, "id %" PRIu64 " of the set-up namespace", step->value);
+	buf_addf(out, "id %u of the set-up namespace", step->user.id);
 }
 
 static void print_inner(const struct plan *plan, const struct step *step, struct buf *out)
 {
-	print_namespaces(plan, step, out);
-	buf_adds(out, "; id 1000");
-}
-
-static void print_workdir(const struct plan *plan, const struct step *step, struct buf *out)
-{
 	(void)plan;
-	buf_adds(out, step->path);
+	add_namespaces(out, step->inner.namespaces);
+	buf_adds(out, "; id 1000");
 }
 
 static void print_rlimit(const struct plan *plan, const struct step *step, struct buf *out)
 {
-	bool bytes = step->flags == RLIMIT_FSIZE || step->flags == RLIMIT_DATA ||
-		     step->flags == RLIMIT_STACK || step->flags == RLIMIT_MEMLOCK;
+	bool bytes =
+		step->rlimit.resource == RLIMIT_FSIZE || step->rlimit.resource == RLIMIT_DATA ||
+		step->rlimit.resource == RLIMIT_STACK || step->rlimit.resource == RLIMIT_MEMLOCK;
 
 	(void)plan;
-	buf_addf(out, "%s=", step->text);
+	buf_addf(out, "%s=", step->rlimit.name);
 	if (bytes) {
-		add_size(out, step->value);
+		add_size(out, step->rlimit.value);
 	} else {
-		buf_addf(out, "%" PRIu64 "%s", step->value, step->flags == RLIMIT_CPU ? "s" : "");
+		buf_addf(out, "%" PRIu64 "%s", step->rlimit.value,
+			 step->rlimit.resource == RLIMIT_CPU ? "s" : "");
 	}
 }
 
 static void print_landlock(const struct plan *plan, const struct step *step, struct buf *out)
 {
 	(void)plan;
-	buf_addf(out, "ABI %" PRIu64, step->value);
+	buf_addf(out, "ABI %d", step->landlock.abi);
 }
 
 static void print_seccomp(const struct plan *plan, const struct step *step, struct buf *out)
 {
 	(void)plan;
-	buf_addf(out, "%" PRIu64 " instructions%s", step->size,
-		 step->value ? ", refusals are recorded" : "");
+	buf_addf(out, "%" PRIu64 " instructions%s", step->seccomp.count,
+		 step->seccomp.listens ? ", refusals are recorded" : "");
 }
 
 static void print_exec(const struct plan *plan, const struct step *step, struct buf *out)
@@ -181,31 +178,49 @@ static void print_exec(const struct plan *plan, const struct step *step, struct 
 static void print_port(const struct plan *plan, const struct step *step, struct buf *out)
 {
 	(void)plan;
-	buf_addf(out, "%s %s%s%" PRIu64, step->flags == SOCK_DGRAM ? "udp" : "tcp",
-		 step->text ? step->text : "", step->text ? " " : "", step->value);
+	buf_addf(out, "%s %s%s%u", step->listen.type == SOCK_DGRAM ? "udp" : "tcp",
+		 step->listen.address ? step->listen.address : "", step->listen.address ? " " : "",
+		 step->listen.port);
 }
 
-/* Prints the details of a step, by kind; NULL: its name suffices. */
-static void (*const printers[STEP_KINDS])(const struct plan *, const struct step *,
-					  struct buf *) = {
-	[STEP_CLONE] = print_namespaces,  [STEP_IDMAP] = print_idmap,
-	[STEP_ROOT] = print_root,         [STEP_OVERLAY] = print_path,
-	[STEP_DIR] = print_dir,           [STEP_LINK] = print_link,
-	[STEP_FILE] = print_file,         [STEP_BIND] = print_text,
-	[STEP_DEVICE] = print_text,       [STEP_PROC] = print_text,
-	[STEP_WRITABLE] = print_writable, [STEP_INPUT] = print_input,
-	[STEP_MOUNT] = print_mount,       [STEP_HOSTNAME] = print_text,
-	[STEP_USER] = print_user,         [STEP_INNER] = print_inner,
-	[STEP_WORKDIR] = print_workdir,   [STEP_RLIMIT] = print_rlimit,
-	[STEP_LANDLOCK] = print_landlock, [STEP_SECCOMP] = print_seccomp,
-	[STEP_EXEC] = print_exec,         [STEP_ROUTE] = print_text,
-	[STEP_LISTEN] = print_port,
+/* The details of a step: a function, or a member that is a text. Neither: its name suffices. */
+static const struct {
+	void (*print)(const struct plan *, const struct step *, struct buf *);
+	size_t text;
+} details[STEP_KINDS] = {
+	[STEP_CLONE] = { .print = print_clone },
+	[STEP_IDMAP] = { .print = print_idmap },
+	[STEP_ROOT] = { .print = print_root },
+	[STEP_OVERLAY] = { .print = print_path },
+	[STEP_DIR] = { .print = print_dir },
+	[STEP_LINK] = { .print = print_link },
+	[STEP_FILE] = { .print = print_file },
+	[STEP_BIND] = { .text = offsetof(struct step, bind.source) },
+	[STEP_DEVICE] = { .text = offsetof(struct step, bind.source) },
+	[STEP_PROC] = { .text = offsetof(struct step, proc.options) },
+	[STEP_WRITABLE] = { .print = print_writable },
+	[STEP_INPUT] = { .print = print_input },
+	[STEP_MOUNT] = { .print = print_mount },
+	[STEP_ROUTE] = { .text = offsetof(struct step, route.text) },
+	[STEP_LISTEN] = { .print = print_port },
+	[STEP_HOSTNAME] = { .text = offsetof(struct step, hostname.name) },
+	[STEP_USER] = { .print = print_user },
+	[STEP_INNER] = { .print = print_inner },
+	[STEP_WORKDIR] = { .text = offsetof(struct step, workdir.path) },
+	[STEP_RLIMIT] = { .print = print_rlimit },
+	[STEP_LANDLOCK] = { .print = print_landlock },
+	[STEP_SECCOMP] = { .print = print_seccomp },
+	[STEP_EXEC] = { .print = print_exec },
 };
 
 static void describe(const struct plan *plan, const struct step *step, struct buf *out)
 {
-	if (printers[step->kind]) {
-		printers[step->kind](plan, step, out);
+	if (details[step->kind].print) {
+		details[step->kind].print(plan, step, out);
+	} else if (details[step->kind].text) {
+		const char *text;
+		memcpy(&text, (const char *)step + details[step->kind].text, sizeof(text));
+		buf_adds(out, text);
 	}
 }
 

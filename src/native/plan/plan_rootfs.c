@@ -6,6 +6,7 @@
  */
 #include "native/plan/plan_rootfs.h"
 
+#include <inttypes.h>
 #include <linux/mount.h>
 #include <string.h>
 #include <sys/mount.h>
@@ -18,20 +19,22 @@ static bool is_made(const struct plan *plan, const char *path, size_t length)
 {
 	for (unsigned i = 0; i < plan->count; i++) {
 		const struct step *step = &plan->steps[i];
-		if ((step->kind == STEP_DIR || step->kind == STEP_LINK) &&
-		    strncmp(step->path, path, length) == 0 && step->path[length] == '\0') {
+		const char *made = step->kind == STEP_DIR    ? step->dir.target
+				   : step->kind == STEP_LINK ? step->link.path
+							     : NULL;
+		if (made && strncmp(made, path, length) == 0 && made[length] == '\0') {
 			return true;
 		}
 	}
 	return false;
 }
 
-static void add_dir(struct plan *plan, const char *path, uint64_t mode)
+static void add_dir(struct plan *plan, const char *path, mode_t mode)
 {
 	if (!is_made(plan, path, strlen(path))) {
 		struct step *step = plan_add(plan, STEP_DIR);
-		step->path = path;
-		step->value = mode;
+		step->dir.target = path;
+		step->dir.mode = mode;
 	}
 }
 
@@ -42,20 +45,29 @@ static void add_parents(struct plan *plan, const char *path)
 		size_t length = (size_t)(slash - path);
 		if (!is_made(plan, path, length)) {
 			struct step *step = plan_add(plan, STEP_DIR);
-			step->path = plan_text(plan, "%.*s", (int)length, path);
-			step->value = 0755;
+			step->dir.target = plan_text(plan, "%.*s", (int)length, path);
+			step->dir.mode = 0755;
 		}
 	}
 }
 
-static void add_bytes(struct plan *plan, const char *path, const char *data, size_t size)
+/* A file whose parents exist. It is empty: it gets its data, or something is bound onto it. */
+static struct step *add_empty(struct plan *plan, const char *path)
+{
+	struct step *step = plan_add(plan, STEP_FILE);
+
+	step->file.target = path;
+	step->file.mode = 0444;
+	return step;
+}
+
+static struct step *add_bytes(struct plan *plan, const char *path, const char *data, size_t size)
 {
 	add_parents(plan, path);
-	struct step *step = plan_add(plan, STEP_FILE);
-	step->path = path;
-	step->data = data;
-	step->size = size;
-	step->value = 0444;
+	struct step *step = add_empty(plan, path);
+	step->file.data = data;
+	step->file.size = size;
+	return step;
 }
 
 static void add_file(struct plan *plan, const char *path, const char *text)
@@ -67,8 +79,8 @@ static void add_link(struct plan *plan, const char *path, const char *target)
 {
 	add_parents(plan, path);
 	struct step *step = plan_add(plan, STEP_LINK);
-	step->path = path;
-	step->text = target;
+	step->link.path = path;
+	step->link.to = target;
 }
 
 /* Length of the first part: "/usr" of "/usr/lib/python3". 0: the path has only one part. */
@@ -77,6 +89,25 @@ static size_t top_length(const char *path)
 	const char *slash = strchr(path + 1, '/');
 
 	return slash ? (size_t)(slash - path) : 0;
+}
+
+static void add_overlay(struct plan *plan, const char *path)
+{
+	struct step *step = plan_add(plan, STEP_OVERLAY);
+
+	step->overlay.target = path;
+	step->overlay.options = plan_text(plan, "lowerdir=proc:%s", path);
+}
+
+/* kind: STEP_BIND or STEP_DEVICE. */
+static void add_bind(struct plan *plan, enum step_kind kind, const char *source, const char *path,
+		     uint64_t attributes)
+{
+	struct step *step = plan_add(plan, kind);
+
+	step->bind.source = source;
+	step->bind.target = path;
+	step->bind.attributes = attributes;
 }
 
 /*
@@ -97,9 +128,7 @@ static void add_overlays(struct plan *plan)
 			       strncmp(closure->items[j].path, item->path, length + 1) == 0;
 		}
 		if (!seen) {
-			struct step *step = plan_add(plan, STEP_OVERLAY);
-			step->path = plan_text(plan, "%.*s", (int)length, item->path);
-			step->text = plan_text(plan, "lowerdir=proc:%s", step->path);
+			add_overlay(plan, plan_text(plan, "%.*s", (int)length, item->path));
 		}
 	}
 }
@@ -119,24 +148,21 @@ static void add_closure(struct plan *plan)
 		if (item->kind == CLOSURE_DIR) {
 			add_dir(plan, inside, 0755);
 		} else {
-			struct step *file = plan_add(plan, STEP_FILE);
-			file->path = inside;
-			file->value = 0444;
+			add_empty(plan, inside);
 		}
-		struct step *bind = plan_add(plan, STEP_BIND);
-		bind->text = item->path;
-		bind->path = inside;
-		bind->flags = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+		add_bind(plan, STEP_BIND, item->path, inside,
+			 MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
 	}
 }
 
-static void add_writable(struct plan *plan, const char *path, uint64_t mode, bool exec)
+static void add_writable(struct plan *plan, const char *path, mode_t mode, bool exec)
 {
 	add_parents(plan, path);
 	add_dir(plan, path, mode);
 	struct step *step = plan_add(plan, STEP_WRITABLE);
-	step->path = path;
-	step->flags = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (exec ? 0 : MOUNT_ATTR_NOEXEC);
+	step->writable.target = path;
+	step->writable.attributes =
+		MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (exec ? 0 : MOUNT_ATTR_NOEXEC);
 }
 
 static void add_host_devices(struct plan *plan)
@@ -150,17 +176,13 @@ static void add_host_devices(struct plan *plan)
 	};
 
 	for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
-		struct step *file = plan_add(plan, STEP_FILE);
-		file->path = devices[i].path;
-		file->value = 0444;
-		struct step *bind = plan_add(plan, STEP_DEVICE);
-		bind->text = devices[i].host;
-		bind->path = devices[i].path;
+		add_empty(plan, devices[i].path);
 		/*
 		 * Read-only concerns the node, its times and mode: the device can be written as
 		 * usual.
 		 */
-		bind->flags = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC;
+		add_bind(plan, STEP_DEVICE, devices[i].host, devices[i].path,
+			 MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
 	}
 	add_link(plan, "dev/fd", "/proc/self/fd");
 	add_link(plan, "dev/stdin", "/proc/self/fd/0");
@@ -180,24 +202,20 @@ static void add_devices(struct plan *plan)
 	}
 	add_dir(plan, "dev/shm", 01777);
 	struct step *step = plan_add(plan, STEP_DEVICES);
-	step->path = "dev";
-	step->text = "dev/shm";
-	step->fd = spec->devices;
-	step->flags = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC;
-	step->value = MOUNT_ATTR_NODEV | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC;
+	step->devices.target = "dev";
+	step->devices.shm = "dev/shm";
+	step->devices.fd = spec->devices;
+	step->devices.attributes = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC;
+	step->devices.shm_attributes = MOUNT_ATTR_NODEV | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC;
 }
 
 /* The file in which programs look for trusted authorities. */
 static void add_certificates(struct plan *plan)
 {
 	add_parents(plan, &SPEC_CERTIFICATES[1]);
-	struct step *file = plan_add(plan, STEP_FILE);
-	file->path = &SPEC_CERTIFICATES[1];
-	file->value = 0444;
-	struct step *bind = plan_add(plan, STEP_BIND);
-	bind->text = plan->spec->certificates;
-	bind->path = &SPEC_CERTIFICATES[1];
-	bind->flags = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC;
+	add_empty(plan, &SPEC_CERTIFICATES[1]);
+	add_bind(plan, STEP_BIND, plan->spec->certificates, &SPEC_CERTIFICATES[1],
+		 MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
 }
 
 /* The same, where the gate terminates TLS for some hosts: only this cell's programs trust it. */
@@ -205,11 +223,10 @@ static void add_authority(struct plan *plan)
 {
 	const struct spec *spec = plan->spec;
 
-	add_bytes(plan, &SPEC_CERTIFICATES[1], spec->bundle, spec->bundle_size);
-	plan->steps[plan->count - 1].text =
+	add_bytes(plan, &SPEC_CERTIFICATES[1], spec->bundle, spec->bundle_size)->file.about =
 		plan_text(plan, "and of the gate, for %s", spec->opened);
-	add_bytes(plan, &SPEC_AUTHORITY[1], spec->authority, spec->authority_size);
-	plan->steps[plan->count - 1].text = plan_text(plan, "of the gate, for %s", spec->opened);
+	add_bytes(plan, &SPEC_AUTHORITY[1], spec->authority, spec->authority_size)->file.about =
+		plan_text(plan, "of the gate, for %s", spec->opened);
 }
 
 static void add_etc(struct plan *plan)
@@ -250,6 +267,23 @@ static void add_etc(struct plan *plan)
 		add_bytes(plan, plan->spec->driver, plan->spec->driver_text,
 			  plan->spec->driver_size);
 	}
+	if (plan->spec->prober) {
+		add_bytes(plan, plan->spec->prober, plan->spec->prober_image,
+			  plan->spec->prober_size)
+			->file.mode = 0555;
+	}
+}
+
+static void add_binds(struct plan *plan)
+{
+	const struct spec *spec = plan->spec;
+
+	for (size_t i = 0; i < spec->binds_count; i++) {
+		add_parents(plan, spec->binds[i].target);
+		add_empty(plan, spec->binds[i].target);
+		add_bind(plan, STEP_BIND, spec->binds[i].source, spec->binds[i].target,
+			 MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+	}
 }
 
 static void add_inputs(struct plan *plan)
@@ -259,11 +293,11 @@ static void add_inputs(struct plan *plan)
 	for (size_t i = 0; i < spec->inputs_count; i++) {
 		const struct spec_input *input = &spec->inputs[i];
 		struct step *step = plan_add(plan, STEP_INPUT);
-		step->path = input->name;
-		step->data = input->data;
-		step->size = input->size;
-		step->fd = input->fd;
-		step->value = input->mode;
+		step->input.name = input->name;
+		step->input.data = input->data;
+		step->input.size = input->size;
+		step->input.fd = input->fd;
+		step->input.mode = input->mode;
 	}
 }
 
@@ -276,18 +310,21 @@ static void add_mounts(struct plan *plan)
 		const char *path = plan_text(plan, "mnt/%s", mount->name);
 		add_dir(plan, path, 0755);
 		struct step *step = plan_add(plan, STEP_MOUNT);
-		step->path = path;
-		step->text = mount->path;
-		step->value = mount->tree >= 0;
-		step->fd = mount->tree >= 0 ? mount->tree : mount->fd;
-		step->flags = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
-			      (mount->writable ? 0 : MOUNT_ATTR_RDONLY) |
-			      (mount->writable && !spec->exec_writable ? MOUNT_ATTR_NOEXEC : 0);
+		step->mount.target = path;
+		step->mount.source = mount->path;
+		step->mount.cloned = mount->tree >= 0;
+		step->mount.fd = mount->tree >= 0 ? mount->tree : mount->fd;
+		step->mount.attributes =
+			MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
+			(mount->writable ? 0 : MOUNT_ATTR_RDONLY) |
+			(mount->writable && !spec->exec_writable ? MOUNT_ATTR_NOEXEC : 0);
 		if (!mount->writable && (spec->layers & LAYER_BIT(LAYER_OVERLAY))) {
-			/* Sockets of the host in it cannot be reached through an overlay. */
-			struct step *cover = plan_add(plan, STEP_OVERLAY);
-			cover->path = path;
-			cover->text = plan_text(plan, "lowerdir=proc:%s", path);
+			/*
+			 * Sockets of the host in it cannot be reached through an overlay: a socket
+			 * is found by its inode (unix_find_bsd(), net/unix/af_unix.c), and the
+			 * overlay has inodes of its own.
+			 */
+			add_overlay(plan, path);
 		}
 	}
 }
@@ -303,20 +340,19 @@ static void size_root(struct plan *plan, unsigned root)
 			inodes++;
 		}
 		if (step->kind == STEP_FILE) {
-			pages += (step->size + PAGE_BYTES - 1) / PAGE_BYTES;
+			pages += (step->file.size + PAGE_BYTES - 1) / PAGE_BYTES;
 		}
-		if (step->kind == STEP_LINK && strlen(step->text) >= 128) {
+		if (step->kind == STEP_LINK && strlen(step->link.to) >= 128) {
 			pages++; /* short links are stored in the inode */
 		}
 	}
 	const struct brig_limits *limits = &plan->spec->limits;
 	uint64_t disk_pages = (limits->disk_bytes + PAGE_BYTES - 1) / PAGE_BYTES;
-	plan->steps[root].size = (disk_pages + pages) * PAGE_BYTES;
-	plan->steps[root].value = limits->disk_inodes + inodes;
-	plan->steps[root].text =
-		plan_text(plan, "%llu", (unsigned long long)plan->steps[root].size);
-	plan->steps[root].path =
-		plan_text(plan, "%llu", (unsigned long long)plan->steps[root].value);
+	struct step *step = &plan->steps[root];
+	step->root.bytes = (disk_pages + pages) * PAGE_BYTES;
+	step->root.inodes = limits->disk_inodes + inodes;
+	step->root.bytes_text = plan_text(plan, "%" PRIu64, step->root.bytes);
+	step->root.inodes_text = plan_text(plan, "%" PRIu64, step->root.inodes);
 }
 
 void plan_rootfs(struct plan *plan)
@@ -336,11 +372,12 @@ void plan_rootfs(struct plan *plan)
 	add_closure(plan);
 	add_dir(plan, "etc", 0755);
 	add_etc(plan);
+	add_binds(plan);
 	add_devices(plan);
 	if (spec->layers & LAYER_BIT(LAYER_PROC)) {
 		struct step *proc = plan_add(plan, STEP_PROC);
-		proc->path = "proc";
-		proc->text = "subset=pid,hidepid=2";
+		proc->proc.target = "proc";
+		proc->proc.options = "subset=pid,hidepid=2";
 	}
 	add_writable(plan, "sandbox", 0700, spec->exec_writable);
 	add_dir(plan, "sandbox/out", 0700);

@@ -6,7 +6,7 @@
 #ifndef BRIG_RUN_FILES_CHANGES_H
 #define BRIG_RUN_FILES_CHANGES_H
 
-#include "run/files/walk.h"
+#include "kernel/walk.h"
 #include "run/spec/spec.h"
 
 /* Beyond this sum a change is listed without its hash. Inputs of unchanged size are not counted. */

@@ -11,13 +11,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/buf.h"
+#include "base/bytes/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/path.h"
+#include "base/files/path.h"
+#include "kernel/walk.h"
 #include "run/files/changes.h"
 #include "run/files/hash_pieces.h"
-#include "run/files/walk.h"
 
 /* The purpose of the file that is being read. */
 enum reading {
@@ -237,9 +237,14 @@ static int write_note(struct collection *c, const struct walk_report *report)
 	add_note(&note, c->not_regular, "link(s) or special file(s) were not followed");
 	add_note(&note, c->not_matched,
 		 "entry(ies) were not compared with the patterns, which need too much work");
-	add_note(&note, report->odd_names, "entry(ies) with unusable names were left behind");
-	add_note(&note, report->too_deep, "entry(ies) are too deep");
-	add_note(&note, report->too_many, "time(s) the walk ended at its entry limit");
+	const struct walk_report *left = &c->options.left;
+	add_note(&note, report->odd_names + left->odd_names,
+		 "entry(ies) with unusable names were left behind");
+	add_note(&note, report->too_deep + left->too_deep, "entry(ies) are too deep");
+	add_note(&note, report->too_many || left->too_many,
+		 "time(s) the walk ended at its entry limit");
+	add_note(&note, c->options.left_over,
+		 "special file(s), or entry(ies) above the limits, were not copied from the cell");
 	if (note.size) {
 		c->result->files_note = buf_take(&note);
 		return c->result->files_note ? 0 : -ENOMEM;
@@ -272,9 +277,15 @@ static int sort_some(struct collection *c)
 	return r;
 }
 
+static void free_collection(struct collection **c)
+{
+	collect_free(*c);
+}
+
 int collect_begin(int sandbox, const struct collect_options *options, struct brig_result *result,
 		  struct collection **ret)
 {
+	_cleanup_(free_collection)
 	struct collection *c = calloc(1, sizeof(*c));
 
 	if (!c) {
@@ -285,17 +296,20 @@ int collect_begin(int sandbox, const struct collect_options *options, struct bri
 	c->result = result;
 	c->pieces.fd = -1;
 	int r = path_globs_new(options->globs, &c->globs);
-	if (r == 0) {
-		r = walk_new(sandbox, &c->walk);
-	}
-	if (r == 0 && options->changes) {
-		r = changes_init(&c->changes, options->inputs, options->inputs_count);
-	}
 	if (r < 0) {
-		collect_free(c);
 		return r;
 	}
-	*ret = c;
+	r = walk_new(sandbox, &c->walk);
+	if (r < 0) {
+		return r;
+	}
+	if (options->changes) {
+		r = changes_init(&c->changes, options->inputs, options->inputs_count);
+		if (r < 0) {
+			return r;
+		}
+	}
+	*ret = TAKE_PTR(c);
 	return 0;
 }
 
@@ -333,7 +347,8 @@ bool collect_is_cut(const struct collection *c)
 	const struct walk_report *report = walk_report_of(c->walk);
 
 	return c->over_budget || c->not_regular || c->not_matched || report->odd_names ||
-	       report->too_deep || report->too_many;
+	       report->too_deep || report->too_many || c->options.left.odd_names ||
+	       c->options.left.too_deep || c->options.left.too_many || c->options.left_over;
 }
 
 void collect_free(struct collection *c)

@@ -6,6 +6,7 @@
 #ifndef BRIG_RUN_FILES_COLLECT_H
 #define BRIG_RUN_FILES_COLLECT_H
 
+#include "kernel/walk.h"
 #include "run/spec/spec.h"
 
 /*
@@ -22,6 +23,9 @@ struct collect_options {
 	const struct spec_input *inputs; /* the files at the start */
 	size_t inputs_count;
 	uint64_t work_max; /* 0: COLLECT_WORK_MAX */
+	/* Of a cell whose files were copied: entries that the copy does not have. */
+	struct walk_report left;
+	unsigned left_over;
 };
 
 /*

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "run/files/walk.h"
+#include "kernel/walk.h"
 
 #define DIRECTORY_COST 8u
 

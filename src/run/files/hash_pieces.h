@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/sha256.h"
+#include "base/bytes/sha256.h"
 
 struct hash_pieces {
 	int fd;           /* owned, unless borrowed; -1: the bytes are in memory */

@@ -8,9 +8,11 @@
 
 static inline struct cgroup_limits group_limits_of(const struct spec *spec)
 {
+	uint64_t each = spec->provider->tasks_each ? spec->provider->tasks_each : 1;
+
 	return (struct cgroup_limits){
 		.memory_bytes = spec->limits.memory_bytes,
-		.processes = spec->limits.processes + 1, /* brig-init, or a supervisor */
+		.processes = spec->limits.processes * each + spec->provider->own_processes,
 		.cpu_millicores = spec->limits.cpu_millicores,
 	};
 }

@@ -24,9 +24,11 @@ size_t rlimits_of(const struct spec *spec, enum rlimits_which which,
 		{ "fsize", RLIMIT_FSIZE, RLIMITS_OF_REQUEST, true, limits->file_bytes },
 		/*
 		 * In case the check of the whole cell fails: a second later the kernel kills the
-		 * process.
+		 * process. Not gVisor's: its clock also counts the time in which the host runs
+		 * others.
 		 */
-		{ "cpu", RLIMIT_CPU, RLIMITS_OF_REQUEST, true, limits->cpu_ns / 1000000000u + 2 },
+		{ "cpu", RLIMIT_CPU, RLIMITS_OF_REQUEST, spec->provider->tasks_each == 0,
+		  limits->cpu_ns / 1000000000u + 2 },
 		{ "memlock", RLIMIT_MEMLOCK, RLIMITS_FIXED, true, 65536 },
 		{ "msgqueue", RLIMIT_MSGQUEUE, RLIMITS_FIXED, true, 819200 },
 		{ "sigpending", RLIMIT_SIGPENDING, RLIMITS_FIXED, true, 1024 },
@@ -39,11 +41,12 @@ size_t rlimits_of(const struct spec *spec, enum rlimits_which which,
 		 * Counted per user namespace since 5.14, so for the cell alone, even when the outer
 		 * id is shared. Not for trusted local runs: there it would count the caller's own
 		 * processes. Higher than the group's limit where there is one, because only the
-		 * group reports refused forks.
+		 * group reports refused forks. An agent has the program's id, and counts.
 		 */
 		{ "nproc", RLIMIT_NPROC, RLIMITS_OF_REQUEST,
 		  (spec->layers & LAYER_BIT(LAYER_USERNS)) != 0,
-		  limits->processes + (spec->watch_processes ? 0 : 8) },
+		  limits->processes + spec->provider->inner_processes +
+			  (spec->watch_processes ? 0 : 8) },
 	};
 	size_t count = 0;
 

@@ -16,7 +16,11 @@
 #include "kernel/layers.h"
 #include "net/rule.h"
 #include "provider/provider.h"
+#include "run/spec/cell_kind.h"
 #include "run/spec/closure.h"
+
+struct launcher;
+struct vm_settings;
 
 struct spec_input {
 	const char *name; /* beneath /sandbox */
@@ -35,6 +39,13 @@ struct spec_mount {
 	int tree;         /* its id-mapped clone, detached, made anew for every attempt; -1: none */
 	bool writable;
 };
+
+/* A file of the operator that the cell sees, read-only, at a path of its own. */
+struct spec_bind {
+	const char *source; /* absolute path on the host */
+	const char *target; /* beneath the root */
+};
+#define SPEC_BINDS_MAX 2
 
 /* The paths of the authorities' certificates in the cell. */
 #define SPEC_CERTIFICATES "/etc/ssl/certs/ca-certificates.crt"
@@ -63,7 +74,13 @@ struct spec {
 	int devices;      /* that /dev, as a detached mount: made anew for every attempt */
 	const char *const *argv;
 	const char *const *envp;
-	const char *workdir; /* local provider: host directory to start in; else NULL */
+	const char *oci_runtime;         /* oci provider: its name or path; NULL: the first found */
+	const char *gvisor_runtime;      /* gvisor provider: likewise */
+	const char *gvisor_platform;     /* its name; NULL: the runtime chooses */
+	const struct launcher *launcher; /* launcher provider: its file */
+	const struct vm_settings *vm;    /* vm provider: NULL: the usual ones */
+	const char *cache_dir;           /* for files that cells share; NULL: there is none */
+	const char *workdir;             /* local provider: host directory to start in; else NULL */
 
 	const struct bpf_program *filter; /* NULL: none */
 	/*
@@ -75,15 +92,7 @@ struct spec {
 	int landlock_abi;
 	unsigned cpus;      /* how many the cell sees */
 	bool join_by_write; /* v1 cgroup: the child writes itself in */
-	/* Made ahead: the cell waits, sealed, for an assignment with the request's data. */
-	bool held;
-	bool cloned; /* from a template: the program continues in its interpreter, without exec */
-	/*
-	 * Made ahead where the interpreter cannot be cloned: it is started at once, with a driver
-	 * script that waits in it for the assignment.
-	 */
-	bool prestarted;
-	bool valued; /* cold: a driver runs the program, and writes its value to descriptor 3 */
+	enum cell_kind kind;
 	/* The ports of the cell's gate; without ports the cell has no gate and no network. */
 	const uint16_t *gate_ports;
 	size_t gate_ports_count;
@@ -101,5 +110,17 @@ struct spec {
 	const char *driver; /* the driver script's path beneath the root; NULL: none */
 	const char *driver_text;
 	size_t driver_size;
+	/* A program of brig's own, executed instead: its path beneath the root; NULL: none. */
+	const char *prober;
+	const char *prober_image;
+	size_t prober_size;
+	struct spec_bind binds[SPEC_BINDS_MAX];
+	size_t binds_count;
+	const char *wasm_engine; /* wasm provider: the policy's path of the engine; NULL: none */
 };
+
+static inline const struct cell_traits *spec_traits(const struct spec *spec)
+{
+	return &cell_traits[spec->kind];
+}
 #endif

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/buf.h"
+#include "base/bytes/buf.h"
 
 #define STREAM_TAIL_BYTES 1024
 

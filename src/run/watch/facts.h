@@ -26,6 +26,16 @@ enum ending {
 	ENDING_PROTOCOL, /* brig-init sent an invalid message: the cell is not trusted */
 };
 
+/* How an engine in the cell ended its program: it reports this itself. */
+enum guest_end {
+	GUEST_NONE, /* there is no engine, or the program ended by itself */
+	GUEST_TRAP,
+	GUEST_INSTRUCTIONS, /* as many as it may execute */
+	GUEST_INVALID,      /* no program that the engine can start */
+	GUEST_ENGINE,       /* the engine itself failed */
+	GUEST_ENDS,
+};
+
 /* The threshold of the policy's monitor.end_after that an event has crossed. */
 struct event_over {
 	const char *key; /* NULL: none */
@@ -60,5 +70,8 @@ struct facts {
 	char kill_calls[96];       /* calls for which the policy kills; "": none */
 	const char *denial_remedy; /* advice for the operator; NULL: change the policy */
 	struct event_over over;
+	enum guest_end guest;
+	char guest_text[200]; /* about it, for people */
+	uint64_t instructions;
 };
 #endif

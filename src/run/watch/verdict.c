@@ -8,6 +8,8 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "base/cleanup.h"
+
 /* A row for each cause of a run's end: its name, its limit, the remedies. */
 struct cause {
 	enum brig_status status;
@@ -49,6 +51,10 @@ enum cause_kind {
 	CAUSE_STUCK,
 	CAUSE_VANISHED,
 	CAUSE_HOST_MEMORY,
+	CAUSE_TRAP,
+	CAUSE_INSTRUCTIONS,
+	CAUSE_MODULE,
+	CAUSE_ENGINE,
 };
 
 static const struct cause causes[] = {
@@ -156,6 +162,26 @@ static const struct cause causes[] = {
 				"Try again.",
 				"The host, or a control group above the cell's, has less memory "
 				"than is in use: raise memory.max there, or run less at a time." },
+	[CAUSE_TRAP] = { BRIG_FAILED, "trap", "", NOTHING, NOTHING,
+			 "The program was ended by a trap.", "" },
+	[CAUSE_INSTRUCTIONS] = { BRIG_CPU_LIMIT, "instructions", "instructions",
+				 LIMIT(instructions), PEAK(instructions),
+				 "The program executed as many instructions as it may. Use a "
+				 "better algorithm, or less data.",
+				 "Raise limits.instructions in the policy." },
+	[CAUSE_MODULE] = { BRIG_FAILED, "module", "", NOTHING, NOTHING,
+			   "The module could not be started.", "" },
+	[CAUSE_ENGINE] = { BRIG_ERROR, "engine", "", NOTHING, NOTHING,
+			   "The engine for WebAssembly could not run the program.",
+			   "See brig providers; prepared modules are made anew by brig wasm "
+			   "prepare." },
+};
+
+static const enum cause_kind by_guest[GUEST_ENDS] = {
+	[GUEST_TRAP] = CAUSE_TRAP,
+	[GUEST_INSTRUCTIONS] = CAUSE_INSTRUCTIONS,
+	[GUEST_INVALID] = CAUSE_MODULE,
+	[GUEST_ENGINE] = CAUSE_ENGINE,
 };
 
 static const enum cause_kind by_ending[] = {
@@ -191,6 +217,9 @@ static enum cause_kind find_cause(const struct facts *facts, const struct brig_r
 	}
 	if (!facts->exited) {
 		return CAUSE_VANISHED;
+	}
+	if (facts->guest != GUEST_NONE) {
+		return by_guest[facts->guest];
 	}
 	if (facts->end_code == CLD_EXITED && facts->end_status == 0) {
 		return CAUSE_EXIT_OK;
@@ -285,6 +314,11 @@ void verdict_give(const struct facts *facts, struct brig_result *result)
 	if (cause == &causes[CAUSE_KILL_CALL]) {
 		name_kill_calls(facts, result);
 	}
+	if (facts->guest_text[0] && cause == &causes[by_guest[facts->guest]] &&
+	    cause->limit == NOTHING) {
+		snprintf(result->remedy, sizeof(result->remedy), "%.*s: %s.",
+			 (int)strlen(cause->remedy) - 1, cause->remedy, facts->guest_text);
+	}
 	if (facts->over.key && facts->ending == facts->over.ending) {
 		name_event(&facts->over, result);
 	}
@@ -302,4 +336,15 @@ void verdict_give(const struct facts *facts, struct brig_result *result)
 			 "syscalls.",
 			 result->denial.call);
 	}
+}
+
+bool verdict_of_limit(const char *key, enum brig_status *ret)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(causes); i++) {
+		if (causes[i].limit != NOTHING && strcmp(causes[i].name, key) == 0) {
+			*ret = causes[i].status;
+			return true;
+		}
+	}
+	return false;
 }

@@ -10,4 +10,6 @@
  * are read.
  */
 void verdict_give(const struct facts *facts, struct brig_result *result);
+/* The status of a run that reaches a limit, by its key; false: that does not end a run. */
+bool verdict_of_limit(const char *key, enum brig_status *ret);
 #endif

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/limits.h"
 
 #define MS_NS              1000000u
 #define LOOK_LEAST_NS      (2ull * MS_NS)
@@ -110,23 +111,29 @@ static void look_at_usage(struct limit_watch *watch, struct facts *facts)
 	facts->oom_outside = usage.oom_outside;
 	facts->fork_refusals = since(usage.fork_refusals, watch->refusals_base);
 	facts->tasks_now = usage.has_processes ? usage.processes_now : 0;
+	if (watch->own_kernel) {
+		usage.memory_peak_bytes = usage.processes_peak = usage.processes_now = 0;
+		usage.sockets_bytes = 0;
+	}
 	raise_to(&facts->memory_peak_bytes, usage.memory_peak_bytes + usage.sockets_bytes);
 	facts->sockets_over = usage.sockets_bytes > watch->spec->limits.memory_bytes / 2;
-	/* brig-init is in the group, but does not count for the program */
-	raise_to(&facts->processes_peak, usage.processes_peak ? usage.processes_peak - 1 : 0);
-	raise_to(&facts->processes_peak, usage.processes_now ? usage.processes_now - 1 : 0);
+	/* brig-init and the like are in the group, but do not count for the program */
+	unsigned own = watch->spec->provider->own_processes;
+	bool shown = watch->spec->provider->tasks_each == 0;
+	raise_to(&facts->processes_peak, shown ? since(usage.processes_peak, own) : 0);
+	raise_to(&facts->processes_peak, shown ? since(usage.processes_now, own) : 0);
 	raise_to(&facts->cpu_ns, since(usage.cpu_ns, watch->cpu_base_ns));
 	if (watch->proc >= 0 && !watch->counted) {
 		struct proc_usage seen;
 		proc_usage(watch->proc, watch->init, &watch->memory, &seen);
-		if (!usage.has_memory) {
+		if (!usage.has_memory && !watch->own_kernel) {
 			raise_to(&facts->memory_peak_bytes,
 				 seen.memory_bytes + facts->disk_peak_bytes);
 			raise_to(&facts->memory_peak_bytes,
 				 sockets_bytes(watch->sockets, watch->spec->limits.memory_bytes));
 		}
-		if (!usage.has_processes) {
-			raise_to(&facts->processes_peak, seen.tasks);
+		if (!usage.has_processes && shown && !watch->own_kernel) {
+			raise_to(&facts->processes_peak, since(seen.tasks, own - 1));
 		}
 		if (!usage.has_cpu) {
 			raise_to(&facts->cpu_ns, since(seen.cpu_ns, watch->cpu_base_ns));
@@ -140,10 +147,10 @@ static void take_age(struct limit_watch *watch, uint64_t used_ns)
 	uint64_t cpu_ns = used_ns + watch->used_before_ns;
 	unsigned age = 0;
 
-	while (age + 1 < ARRAY_SIZE(ages) && cpu_ns > ages[age + 1].cpu_ns) {
+	while (!watch->own_kernel && age + 1 < ARRAY_SIZE(ages) && cpu_ns > ages[age + 1].cpu_ns) {
 		age++;
 	}
-	if (watch->group && age != watch->age) {
+	if (watch->group && !watch->building && age != watch->age) {
 		watch->age = age;
 		cgroup_weigh(watch->group, ages[age].part);
 	}
@@ -174,7 +181,7 @@ static uint64_t age_left_ns(const struct limit_watch *watch, uint64_t now_ns, ui
 {
 	uint64_t cpu_ns = used_ns + watch->used_before_ns;
 
-	if (!watch->group || watch->age + 1 == ARRAY_SIZE(ages) ||
+	if (!watch->group || watch->building || watch->age + 1 == ARRAY_SIZE(ages) ||
 	    now_ns - watch->start_ns > AGES_WATCHED_NS || cpu_ns > ages[watch->age + 1].cpu_ns) {
 		return UINT64_MAX;
 	}
@@ -196,6 +203,9 @@ enum ending watch_look(struct limit_watch *watch, uint64_t now_ns, struct facts 
 	}
 	if (watch->spec->watch_memory && facts->memory_peak_bytes > limits->memory_bytes) {
 		return ENDING_MEMORY;
+	}
+	if (watch->waits) {
+		return ENDING_NONE;
 	}
 	if (facts->cpu_ns >= limits->cpu_ns) {
 		return ENDING_CPU;
@@ -240,26 +250,31 @@ uint64_t watch_next_ns(const struct limit_watch *watch, uint64_t now_ns, const s
 	most = age_left < most ? age_left : most;
 	wait = wait > most ? most : wait;
 	wait = wait < LOOK_LEAST_NS ? LOOK_LEAST_NS : wait;
-	return now_ns + wait < wall_end ? now_ns + wait : wall_end;
+	return watch->waits || now_ns + wait < wall_end ? now_ns + wait : wall_end;
 }
 
 void watch_means(const struct spec *spec, const char *cgroup_means, char *text, size_t size)
 {
 	layer_set layers = spec->layers;
+	bool guest = spec->provider->own_groups;
 	bool ns = (layers & LAYER_BIT(LAYER_USERNS)) != 0;
 
 	snprintf(text, size,
 		 "wall=timer cpu_time=%s cpu=%s memory=%s processes=%s disk=%s inodes=%s "
-		 "open_files=rlimit file_size=rlimit stdout=pipe stderr=pipe net=%s",
+		 "open_files=rlimit file_size=rlimit stdout=pipe stderr=pipe net=%s%s",
 		 layers & LAYER_BIT(LAYER_CGROUP_CPU) ? cgroup_means : "watch+rlimit",
 		 layers & LAYER_BIT(LAYER_CGROUP_CPU) ? cgroup_means : "none",
-		 layers & LAYER_BIT(LAYER_CGROUP_MEMORY) ? cgroup_means : "watch+rlimit",
-		 layers & LAYER_BIT(LAYER_CGROUP_PIDS) ? cgroup_means
-		 : ns                                  ? "rlimit"
-						       : "none",
+		 guest                                     ? "guest"
+		 : layers & LAYER_BIT(LAYER_CGROUP_MEMORY) ? cgroup_means
+							   : "watch+rlimit",
+		 guest                                   ? "guest"
+		 : layers & LAYER_BIT(LAYER_CGROUP_PIDS) ? cgroup_means
+		 : ns                                    ? "rlimit"
+							 : "none",
 		 layers & LAYER_BIT(LAYER_ROOTFS) ? "tmpfs" : "none",
 		 layers & LAYER_BIT(LAYER_ROOTFS) ? "tmpfs" : "none",
 		 spec->gate_ports_count            ? "gate"
 		 : layers & LAYER_BIT(LAYER_NETNS) ? "netns"
-						   : "none");
+						   : "none",
+		 spec->limits.instructions < LIMIT_INSTRUCTIONS_NONE ? " instructions=engine" : "");
 }

@@ -23,7 +23,11 @@ struct limit_watch {
 	struct proc_memory memory; /* the processes seen in /proc */
 	unsigned age;              /* the older, the more it yields to younger runs */
 	uint64_t used_before_ns;   /* counted for its age only */
+	bool building;             /* a tool makes the cell, and does not become older by it */
 	bool counted;              /* the group's figures suffice */
+	bool waits;                /* the program has not begun, and its time is not counted */
+	/* Its processes are those of a machine: only their processor time is the program's. */
+	bool own_kernel;
 };
 
 void watch_start(struct limit_watch *watch, uint64_t now_ns);

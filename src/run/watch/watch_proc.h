@@ -23,8 +23,9 @@ struct proc_seen {
 
 /*
  * The kernel forgets the time of a child that no process waits for, as when its parent ignores
- * SIGCHLD. So every scan remembers its processes: the time of a process that is gone at the next
- * scan, and that appears in no parent's figures, is added to `lost`. Zero-initialise; owns `seen`.
+ * SIGCHLD (getrusage(2): only children that were waited for count). So every scan remembers its
+ * processes: the time of a process that is gone at the next scan, and that appears in no parent's
+ * figures, is added to `lost`. Zero-initialise; owns `seen`.
  */
 struct proc_memory {
 	struct proc_seen *seen; /* owned, sorted by pid */

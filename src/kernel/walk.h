@@ -4,8 +4,8 @@
  * not text, trees of any depth. No link is followed; every step is relative to a directory
  * descriptor. Call only when every process of the cell is dead.
  */
-#ifndef BRIG_RUN_FILES_WALK_H
-#define BRIG_RUN_FILES_WALK_H
+#ifndef BRIG_KERNEL_WALK_H
+#define BRIG_KERNEL_WALK_H
 
 #include <stdbool.h>
 #include <sys/stat.h>

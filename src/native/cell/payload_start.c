@@ -201,10 +201,16 @@ static int close_except(int a, int b)
 	unsigned low = (unsigned)(a < b ? a : b), high = (unsigned)(a < b ? b : a);
 	int r = sys_close_range(0, low - 1, 0);
 
-	if (r == 0 && low + 1 < high) {
-		r = sys_close_range(low + 1, high - 1, 0);
+	if (r < 0) {
+		return r;
 	}
-	return r < 0 ? r : sys_close_range(high + 1, ~0u, 0);
+	if (low + 1 < high) {
+		r = sys_close_range(low + 1, high - 1, 0);
+		if (r < 0) {
+			return r;
+		}
+	}
+	return sys_close_range(high + 1, ~0u, 0);
 }
 
 /*
@@ -218,17 +224,21 @@ int step_hold(struct cell *cell, const struct step *step)
 	int r = unshare_table(cell);
 
 	(void)step;
-	/* The end of file on the reports also shows the payload's own end. */
-	if (r == 0) {
-		r = close_except(cell->control, cell->report_pipe[0]);
-		cell->payload_pidfd = -1;
+	if (r < 0) {
+		return r;
 	}
+	/* The end of file on the reports also shows the payload's own end. */
+	r = close_except(cell->control, cell->report_pipe[0]);
+	if (r < 0) {
+		return r;
+	}
+	cell->payload_pidfd = -1;
 	/*
 	 * Passing on the status, and dying, is not urgent: with this policy brig-init waits until
 	 * the warden and the program sleep, rather than interrupt them.
 	 */
 	sched_setscheduler(0, SCHED_BATCH, &same);
-	return r < 0 ? r : wire_send(cell->control, &record, NULL, 0);
+	return wire_send(cell->control, &record, NULL, 0);
 }
 
 static int send_go(struct cell *cell)
@@ -237,10 +247,10 @@ static int send_go(struct cell *cell)
 				      cell->value_fd >= 0 ? INIT_WANTS_VALUE : INIT_WANTS_NOTHING };
 	int r = unshare_table(cell);
 
-	if (r == 0 && write(cell->go[1], &go, sizeof(go)) != sizeof(go)) {
-		r = -EIO;
+	if (r < 0) {
+		return r;
 	}
-	return r;
+	return write(cell->go[1], &go, sizeof(go)) == sizeof(go) ? 0 : -EIO;
 }
 
 int step_start(struct cell *cell, const struct step *step)
@@ -248,7 +258,7 @@ int step_start(struct cell *cell, const struct step *step)
 	struct payload_report report = { 0 };
 
 	(void)step;
-	int sent = cell->plan->spec->held ? 0 : send_go(cell);
+	int sent = spec_traits(cell->plan->spec)->held ? 0 : send_go(cell);
 	if (sent < 0) {
 		return sent;
 	}

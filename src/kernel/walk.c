@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Walks a payload's tree: see walk.h. One step at a time, with one open directory per level. */
-#include "run/files/walk.h"
+#include "kernel/walk.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/path.h"
+#include "base/files/path.h"
 #include "kernel/sys.h"
 
 /* The most names without an entry in one step: a program may have made nothing else. */
