@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The stream to the agent of a cell, as the warden sees it. The run reads and writes pipes, as with
+ * any provider; the other ends of the pipes are here.
+ */
+#ifndef BRIG_AGENT_LINK_AGENT_LINK_H
+#define BRIG_AGENT_LINK_AGENT_LINK_H
+
+#include "agent_link/own_tmpfs.h"
+#include "agent_link/returned.h"
+#include "framed/report.h"
+#include "run/run_internal.h"
+
+/* The events of a link, as the provider numbers them from `first_event` on. */
+enum agent_link_event {
+	AGENT_LINK_STREAM,
+	AGENT_LINK_INPUT,
+	AGENT_LINK_STDOUT,
+	AGENT_LINK_STDERR,
+	AGENT_LINK_CHANNEL, /* of a driver */
+	AGENT_LINK_PLACE,   /* these two only if files are returned */
+	AGENT_LINK_TIMER,
+	AGENT_LINK_EVENTS,
+};
+
+/* The differences between the cells; all zero: an agent beside brig, on one kernel. */
+struct agent_options {
+	/* The cell shares no file system with brig: the agent returns the files. */
+	bool returns;
+	/* The agent is root of a virtual machine: it sets its clock, and reseeds its generator. */
+	bool clock, entropy;
+	/* The agent is root: it mounts the writable tmpfs on /sandbox, /tmp and /dev/shm. */
+	bool mounts;
+	/* The agent is root: the program has these ids, and no capabilities. 0: the agent's own */
+	uint32_t user, group;
+	/* Reads from the stream, as recv() with MSG_DONTWAIT; NULL: that. */
+	ssize_t (*receive)(struct run *run, void *at, size_t size);
+	/*
+	 * Takes the listener of the program's filter, once, before the program begins: 0 or -errno.
+	 * NULL: none is wanted, or the stream is no Unix socket of this kernel.
+	 */
+	int (*listener)(struct run *run, int fd);
+};
+
+/* The frames of an assignment are sent in this order. */
+enum assign_phase {
+	ASSIGN_NOTHING, /* the agent is not ready */
+	ASSIGN_CLOCK,
+	ASSIGN_FIRST = ASSIGN_CLOCK,
+	ASSIGN_ENTROPY,
+	ASSIGN_WORK,
+	ASSIGN_IDS,
+	ASSIGN_DIRECTORY,
+	ASSIGN_ARGUMENTS,
+	ASSIGN_VARIABLES,
+	ASSIGN_LIMITS,
+	ASSIGN_LANDLOCK,
+	ASSIGN_PLACES,
+	ASSIGN_FILTER,
+	ASSIGN_LISTEN,
+	ASSIGN_FILES,
+	ASSIGN_VALUE,
+	ASSIGN_CHANNEL,
+	ASSIGN_RETURN,
+	ASSIGN_START,
+	ASSIGN_INPUT, /* the program runs, or will soon */
+};
+
+struct agent_link {
+	int fd; /* owned: a non-blocking stream socket; -1: closed */
+	unsigned first_event;
+	/*
+	 * The agent is ready: the provider's last work before the program. 1: the assignment is
+	 * sent; 0: not before agent_link_begin(); -errno.
+	 */
+	int (*on_ready)(struct run *run);
+	struct agent_options options;
+	struct report_reader reports;
+
+	/* receiving */
+	unsigned char *in; /* owned: one frame */
+	size_t in_have;
+	size_t piece_at; /* bytes of its data that the run's pipe has taken */
+	bool blocked;    /* that pipe is full */
+	bool ended;      /* nothing more is received */
+	int passed;      /* owned: a descriptor that came with the frame; -1: none */
+	bool listened;   /* the listener was taken: no more descriptors are */
+	int output[2];   /* owned: the writing ends of the run's pipes */
+
+	/* sending */
+	unsigned char *out; /* owned: one frame */
+	size_t out_at, out_size;
+	enum assign_phase phase;
+	bool assigned;   /* the agent may start the program */
+	size_t index;    /* within the phase */
+	uint64_t offset; /* within the item */
+	bool begun;      /* the file of this index exists */
+	int signal;      /* to send; 0: none */
+	bool mark;       /* to send */
+	int input;       /* owned: the reading end of the run's pipe; -1: closed */
+	/* owned: the inner end of a session's channel, whose other end is the session's; or -1 */
+	int channel;
+	enum value_file value; /* the memory file that the program gets */
+	bool more;             /* the last turn ended before the work did */
+	uint32_t listening;    /* the events of `fd` in the set; 0: it is not in there */
+
+	/* files that the agent returns: link_files.c */
+	struct own_tmpfs place;
+	struct returned files;
+	int timer;        /* owned: the agent has had its time; -1 */
+	bool asked;       /* the program was told to end */
+	uint64_t come_ns; /* since when the files come */
+
+	int error; /* sending the assignment failed: errno; 0: it did not */
+	enum frame_step error_step;
+};
+
+/* One that is not open, and can be closed. */
+#define AGENT_LINK_CLOSED                                                                          \
+	{                                                                                          \
+		.fd = -1, .input = -1, .channel = -1, .output = { -1, -1 },                        \
+		.place = OWN_TMPFS_NONE, .files = { .root = -1, .file = -1 }, .timer = -1,         \
+		.passed = -1                                                                       \
+	}
+
+/*
+ * Takes the socket and the run's inner ends of the streams, and adds all to the run's set.
+ * `options` may be NULL.
+ */
+int agent_link_open(struct agent_link *link, struct run *run, int fd, unsigned first_event,
+		    int (*on_ready)(struct run *run), const struct agent_options *options);
+void agent_link_close(struct agent_link *link);
+/* Adds its descriptors to the run's new set. */
+int agent_link_listen(struct agent_link *link, struct run *run);
+/* One of its descriptors is ready. 0, or -errno: the run must not go on. */
+int agent_link_handle(struct agent_link *link, struct run *run, unsigned event);
+/* Sends the assignment to an agent that is ready. */
+int agent_link_begin(struct agent_link *link, struct run *run);
+/* Sends a signal to the program, now or as soon as it has begun. */
+int agent_link_signal(struct agent_link *link, struct run *run, int signal);
+/* The next run of a session begins: output from before is dropped. */
+int agent_link_mark(struct agent_link *link, struct run *run);
+/*
+ * For a provider's kill(), where files are returned. True: the program was told to end, or has
+ * ended, and its files come; the cell must not be killed yet. It is called again when the agent
+ * has had its time, and then returns false.
+ */
+bool agent_link_finishing(struct agent_link *link, struct run *run);
+/* The cell has ended: takes what is left in the stream. */
+void agent_link_drain(struct agent_link *link, struct run *run);
+/* The program was never started: fills in the reason. 0: none is known. */
+int agent_link_error(const struct agent_link *link, struct brig_error *err);
+
+/* --- within agent_link ------------------------------------------------------------------------ */
+
+/* Takes some of what the agent has sent: link_receive.c. */
+int link_receive(struct agent_link *link, struct run *run);
+/* The program's descriptor 3 is known: the assignment is sent. */
+void link_begin(struct agent_link *link, const struct run *run);
+/* The value of the program has come: link_value.c. */
+int value_take(const struct agent_link *link, struct run *run, size_t size);
+
+/* The returned files: link_files.c. */
+int files_begin(struct agent_link *link, struct run *run);
+void files_done(struct agent_link *link);
+/* Is there no place for them yet? */
+bool files_missing(const struct agent_link *link);
+int files_have_place(struct agent_link *link, struct run *run);
+/* The program has ended: they come next... */
+int files_come(struct agent_link *link, struct run *run);
+/* ...or not: the agent has had its time. */
+int files_late(struct agent_link *link, struct run *run);
+void files_complete(struct agent_link *link, struct run *run);
+/* The result says so if they are missing. */
+void files_note(struct agent_link *link, struct run *run);
+
+/* Puts the next frame into link->out. 1: there is one; 0: not now; -errno. See assign.c. */
+int assign_next(struct agent_link *link, const struct spec *spec);
+/* The listener of the filter: listener.c. Receives bytes, and perhaps a descriptor with them. */
+ssize_t listener_receive(struct agent_link *link, size_t size);
+/* The frame LISTENER is complete. 0 or -errno. */
+int listener_take(struct agent_link *link, struct run *run);
+/* It must come before the program begins. */
+bool listener_is_due(const struct agent_link *link, const struct spec *spec);
+#endif
