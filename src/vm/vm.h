@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A cell that is a virtual machine, in a holder (holder/held.h).
+ *
+ * A machine needs a kernel of the host's distribution, an initial RAM disk (made in memory:
+ * vm_init and modules), and an image of the cell's root, which is made once for each closure.
+ * Starting a kernel is slow, so a machine is started once, saved when it waits for its limits, and
+ * each run continues from that state. Images and states are in a cache; a run whose parts are not
+ * there makes them first, in cells of their own (vm_make.c), while the warden does other work.
+ */
+#ifndef BRIG_VM_VM_H
+#define BRIG_VM_VM_H
+
+#include "base/bytes/sha256.h"
+#include "holder/held.h"
+#include "run/spec/vm_settings.h"
+
+#define VM_NAME_MAX    96
+#define VM_VERSION_MAX 128
+/* Of the guest's kernel and of qemu, beyond the program's limit. */
+#define VM_GUEST_BYTES (96ull << 20)
+#define VM_QEMU_BYTES  (256ull << 20)
+#define VM_QEMU_TASKS  48
+#define VM_BOOT_NS     180000000000ull
+
+extern const char vm_init_image[];
+extern const size_t vm_init_image_size;
+
+/* --- the parts: vm_find.c --------------------------------------------------------------------- */
+
+struct vm_kernel {
+	char path[HELD_PATH_MAX];
+	char version[VM_VERSION_MAX]; /* "": not known, so it has no modules */
+	char modules[HELD_PATH_MAX];  /* their directory; "": none */
+};
+
+struct vm_parts {
+	char qemu[HELD_PATH_MAX];
+	char mkfs[HELD_PATH_MAX];
+	struct vm_kernel kernel;
+};
+int vm_find(const struct vm_settings *settings, struct vm_parts *ret, struct brig_error *err);
+
+/* The initial RAM disk: initrd.c. */
+int vm_initrd(const struct vm_kernel *kernel, struct buf *ret, struct brig_error *err);
+
+/* --- the command line: vm_command.c ----------------------------------------------------------- */
+
+/* The descriptors of qemu, from 3 on. */
+enum vm_file { VM_FILE_KERNEL, VM_FILE_INITRD, VM_FILE_IMAGE, VM_FILE_LAST };
+
+enum vm_start {
+	VM_START_BOOT, /* the kernel starts */
+	VM_START_SAVE, /* likewise, and waits to be saved; the last file is the monitor's socket */
+	VM_START_RESTORE, /* the last file is the saved state */
+};
+
+struct vm_machine {
+	const char *qemu;
+	enum vm_accel accel; /* KVM or TCG */
+	uint64_t memory_bytes;
+	enum vm_start start;
+};
+int vm_command(const struct vm_machine *machine, struct strlist *ret);
+/* The guest's memory for a limit: one of a few sizes, because each has its own saved state. */
+uint64_t vm_memory(uint64_t limit_bytes);
+
+/* --- the cache: vm_cache.c -------------------------------------------------------------------- */
+
+struct vm_cache {
+	int dir;    /* owned */
+	char *path; /* owned */
+};
+int vm_cache_open(const char *cache_dir, struct vm_cache *ret, struct brig_error *err);
+void vm_cache_done(struct vm_cache *cache);
+/* A complete file of this name, for reading; -ENOENT: there is none. */
+int vm_cache_find(const struct vm_cache *cache, const char *name, bool checked);
+/* A file without a name, that is deleted if it is not published. `owner`: it can open it again. */
+int vm_cache_new(const struct vm_cache *cache, const struct spec *spec);
+int vm_cache_publish(const struct vm_cache *cache, int fd, const char *name);
+void vm_cache_remove(const struct vm_cache *cache, const char *name);
+/* Facts that are worth a file: it is there, and not older than an hour. */
+bool vm_cache_noted(const struct vm_cache *cache, const char *name);
+void vm_cache_note(const struct vm_cache *cache, const char *name);
+/* One process at a time makes files. The lock, or -EWOULDBLOCK, -errno. */
+int vm_cache_lock(const struct vm_cache *cache);
+
+/* --- names in the cache: vm_names.c ----------------------------------------------------------- */
+
+struct vm_names {
+	char image[VM_NAME_MAX];
+	char state[VM_NAME_MAX];
+	char no_state[VM_NAME_MAX]; /* the state did not work */
+	char no_kvm[VM_NAME_MAX];   /* KVM did not work, since the host was started */
+};
+int vm_name_image(const struct plan *plan, struct vm_names *ret, struct brig_error *err);
+int vm_name_state(const struct vm_parts *parts, const struct vm_machine *machine,
+		  const struct buf *initrd, struct vm_names *ret);
+
+/* --- making images and states: vm_make.c ------------------------------------------------------ */
+
+struct vm_cell;
+struct vm_making {
+	const struct vm_cell *cell;
+	bool state; /* or else an image */
+	struct spec spec;
+	struct run *run; /* owned; NULL: nothing is being made */
+	int output;      /* owned: the file */
+	int monitor;     /* owned: qemu's, for a state */
+};
+int vm_make_start(struct run *run, struct vm_making *making, bool state, struct brig_error *err);
+/* 1: it has ended, and the file is published; 0: not yet; -errno: it failed. */
+int vm_make_step(struct vm_making *making, struct brig_error *err);
+void vm_make_done(struct vm_making *making);
+
+/* --- a cell: vm_stages.c ---------------------------------------------------------------------- */
+
+struct vm_cell {
+	struct vm_parts parts;
+	struct vm_machine machine;
+	struct vm_cache cache;
+	struct vm_names names;
+	struct buf initrd; /* owned */
+	enum vm_accel wanted;
+	int image, state; /* owned */
+	int inside[3];    /* owned: the run's, which closes them after its launch */
+	struct vm_making making;
+	int lock;             /* owned: while something is made */
+	int timer;            /* owned: of the next attempt to get the lock */
+	uint64_t deadline_ns; /* of all making */
+	bool launched, killed;
+	bool restored; /* it comes from the state */
+};
+
+static inline struct vm_cell *vm_of(const struct run *run)
+{
+	return held_of(run)->own;
+}
+
+/* Fills in the cell's parts. */
+int vm_prepare(struct run *run, struct brig_error *err);
+/* Makes what is missing, or starts the machine. */
+int vm_advance(struct run *run, struct brig_error *err);
+/* The event of making. */
+#define VM_EVENT_MAKING 11u
+int vm_on_making(struct run *run);
+int vm_listen_making(struct run *run);
+void vm_cell_free(struct vm_cell *cell);
+/* The files and the command of a machine, in the cell. */
+int vm_equip(struct held_cell *held, const struct vm_cell *cell, const struct vm_machine *machine,
+	     int last);
+
+void vm_explain(const struct spec *spec, bool json, struct buf *out);
+void vm_probe(const struct probe_report *host, uint64_t deadline_ns, struct probe_finding *ret);
+void vm_probe_for(const struct probe_report *host, uint64_t deadline_ns, const struct spec *spec,
+		  struct probe_finding *ret);
+/* The figures of the guest: vm_report.c. */
+void vm_report(struct run *run);
+#endif

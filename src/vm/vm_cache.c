@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The files that machines share, in a directory that only their owner can write to. A file has no
+ * name until it is complete; its last bytes tell its size and, for states, a checksum, so that one
+ * that was cut or changed is not used. They protect from accidents: an attacker who can write there
+ * has the rights of brig.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "vm/vm.h"
+
+#define FOLDER          "vm"
+#define LOCK            "lock"
+#define CACHE_BYTES_MAX (4ull << 30)
+#define NOTE_SECONDS    3600
+#define ENTRIES_MAX     4096
+#define WORD            8u
+
+static const char magic[8] = { 'B', 'R', 'I', 'G', 'V', 'M', '1', '\n' };
+struct footer {
+	char magic[8];
+	uint64_t size; /* of the content */
+	uint64_t checksum;
+};
+
+/* Only the one that wrote it reads it. */
+static int check_dir(int dir)
+{
+	struct stat info;
+
+	if (fstat(dir, &info) < 0) {
+		return -errno;
+	}
+	return info.st_uid == geteuid() && !(info.st_mode & 022) ? 0 : -EPERM;
+}
+
+int vm_cache_open(const char *cache_dir, struct vm_cache *ret, struct brig_error *err)
+{
+	_cleanup_close_ int top =
+		cache_dir ? open(cache_dir, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+	int r = top < 0 ? (cache_dir ? -errno : -ENOENT) : 0;
+
+	if (r == 0 && mkdirat(top, FOLDER, 0700) < 0 && errno != EEXIST) {
+		r = -errno;
+	}
+	ret->dir =
+		r < 0 ? -1 : openat(top, FOLDER, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	r = r < 0 ? r : ret->dir < 0 ? -errno : check_dir(ret->dir);
+	if (r == 0 && asprintf(&ret->path, "%s/" FOLDER, cache_dir) < 0) {
+		ret->path = NULL;
+		r = -ENOMEM;
+	}
+	if (r < 0) {
+		r = error_errno(err, BRIG_E_HOST, -r,
+				"virtual machines need a directory for their images (%.200s/" FOLDER
+				")",
+				cache_dir ? cache_dir : "cache_dir");
+		error_remedy(err, "make it, owned by this user, with mode 0700; or set "
+				  "XDG_CACHE_HOME");
+	}
+	return r;
+}
+
+void vm_cache_done(struct vm_cache *cache)
+{
+	close_fd(&cache->dir);
+	free(TAKE_PTR(cache->path));
+}
+
+/* --- checks ----------------------------------------------------------------------------------- */
+
+/* Four sums side by side: as fast as memory, and any changed word changes one of them. */
+static uint64_t sum_words(const unsigned char *data, size_t size)
+{
+	uint64_t sums[4] = { 1, 2, 3, 4 };
+	size_t i = 0;
+
+	for (; i + sizeof(sums) <= size; i += sizeof(sums)) {
+		for (size_t k = 0; k < 4; k++) {
+			uint64_t word;
+			memcpy(&word, data + i + WORD * k, WORD);
+			sums[k] = (sums[k] ^ word) * 0x9e3779b97f4a7c15u;
+			sums[k] ^= sums[k] >> 29;
+		}
+	}
+	for (; i < size; i++) {
+		sums[0] = (sums[0] ^ data[i]) * 0x100000001b3u;
+	}
+	return sums[0] ^ sums[1] * 3 ^ sums[2] * 5 ^ sums[3] * 7;
+}
+
+static int checksum(int fd, uint64_t size, uint64_t *ret)
+{
+	*ret = 0;
+	if (size == 0) {
+		return -EBADMSG;
+	}
+	void *data = mmap(NULL, size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fd, 0);
+	if (data == MAP_FAILED) {
+		return -errno;
+	}
+	*ret = sum_words(data, size);
+	munmap(data, size);
+	return 0;
+}
+
+/* A file of a running service is checked once. */
+static bool is_known(const struct stat *info, bool now)
+{
+	static _Thread_local struct {
+		dev_t device;
+		ino_t inode;
+		struct timespec change;
+	} known[16];
+	static _Thread_local size_t next;
+
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
+		if (known[i].device == info->st_dev && known[i].inode == info->st_ino &&
+		    known[i].change.tv_sec == info->st_mtim.tv_sec &&
+		    known[i].change.tv_nsec == info->st_mtim.tv_nsec) {
+			return true;
+		}
+	}
+	if (now) {
+		known[next].device = info->st_dev;
+		known[next].inode = info->st_ino;
+		known[next].change = info->st_mtim;
+		next = (next + 1) % ARRAY_SIZE(known);
+	}
+	return false;
+}
+
+static int check_file(int fd, bool checked)
+{
+	struct footer footer;
+	struct stat info;
+	uint64_t sum = 0;
+
+	if (fstat(fd, &info) < 0) {
+		return -errno;
+	}
+	if (!S_ISREG(info.st_mode) || info.st_uid != geteuid() || (info.st_mode & 0222) ||
+	    info.st_size < (off_t)sizeof(footer)) {
+		return -EBADMSG;
+	}
+	uint64_t size = (uint64_t)info.st_size - sizeof(footer);
+	if (pread(fd, &footer, sizeof(footer), (off_t)size) != sizeof(footer) ||
+	    memcmp(footer.magic, magic, sizeof(magic)) != 0 || footer.size != size) {
+		return -EBADMSG;
+	}
+	if (!checked || is_known(&info, false)) {
+		return 0;
+	}
+	int r = checksum(fd, size, &sum);
+	if (r < 0 || sum != footer.checksum) {
+		return r < 0 ? r : -EBADMSG;
+	}
+	(void)is_known(&info, true);
+	return 0;
+}
+
+int vm_cache_find(const struct vm_cache *cache, const char *name, bool checked)
+{
+	_cleanup_close_ int fd = openat(cache->dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0) {
+		return -errno;
+	}
+	int r = check_file(fd, checked);
+	if (r < 0) {
+		/* Made anew. */
+		unlinkat(cache->dir, name, 0);
+		return -ENOENT;
+	}
+	return TAKE_FD(fd);
+}
+
+/* --- writing ---------------------------------------------------------------------------------- */
+
+int vm_cache_new(const struct vm_cache *cache, const struct spec *spec)
+{
+	_cleanup_close_ int fd = openat(cache->dir, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+
+	if (fd < 0) {
+		return -errno;
+	}
+	/* The program that writes it opens it again. */
+	if (spec->ranged && fchown(fd, spec->first_id, spec->first_id) < 0) {
+		return -errno;
+	}
+	return TAKE_FD(fd);
+}
+
+struct entry {
+	char name[VM_NAME_MAX];
+	uint64_t bytes;
+	time_t used;
+};
+
+static int compare_entries(const void *a, const void *b)
+{
+	const struct entry *first = a, *second = b;
+
+	return (first->used > second->used) - (first->used < second->used);
+}
+
+/* Deletes the files that were used least recently; open ones stay as long as they are open. */
+static void evict(const struct vm_cache *cache, const char *keep)
+{
+	_cleanup_free_ struct entry *entries = calloc(ENTRIES_MAX, sizeof(*entries));
+	int fd = openat(cache->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	uint64_t bytes = 0;
+	size_t count = 0;
+
+	for (struct dirent *entry;
+	     entries && dir && count < ENTRIES_MAX && (entry = readdir(dir));) {
+		struct stat info;
+		if (strlen(entry->d_name) >= VM_NAME_MAX || entry->d_name[0] == '.' ||
+		    fstatat(cache->dir, entry->d_name, &info, AT_SYMLINK_NOFOLLOW) < 0 ||
+		    !S_ISREG(info.st_mode) || strcmp(entry->d_name, LOCK) == 0) {
+			continue;
+		}
+		snprintf(entries[count].name, VM_NAME_MAX, "%.*s", VM_NAME_MAX - 1, entry->d_name);
+		entries[count].bytes = (uint64_t)info.st_blocks * 512u;
+		entries[count].used = info.st_atim.tv_sec > info.st_mtim.tv_sec
+					      ? info.st_atim.tv_sec
+					      : info.st_mtim.tv_sec;
+		bytes += entries[count++].bytes;
+	}
+	if (dir) {
+		closedir(dir);
+	}
+	if (entries) {
+		qsort(entries, count, sizeof(*entries), compare_entries);
+	}
+	for (size_t i = 0; entries && i < count && bytes > CACHE_BYTES_MAX; i++) {
+		if (strcmp(entries[i].name, keep) != 0 &&
+		    unlinkat(cache->dir, entries[i].name, 0) == 0) {
+			bytes -= entries[i].bytes;
+		}
+	}
+}
+
+int vm_cache_publish(const struct vm_cache *cache, int fd, const char *name)
+{
+	struct footer footer;
+	struct stat info;
+	char path[32];
+
+	memcpy(footer.magic, magic, sizeof(magic));
+	/* From here on it belongs to brig, and nobody writes to it. */
+	if (fchown(fd, geteuid(), getegid()) < 0 || fchmod(fd, 0444) < 0 || fstat(fd, &info) < 0) {
+		return -errno;
+	}
+	footer.size = (uint64_t)info.st_size;
+	int r = checksum(fd, footer.size, &footer.checksum);
+	if (r < 0) {
+		return r;
+	}
+	ssize_t n = pwrite(fd, &footer, sizeof(footer), (off_t)footer.size);
+	if (n != sizeof(footer)) {
+		return n < 0 ? -errno : -ENOSPC;
+	}
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (linkat(AT_FDCWD, path, cache->dir, name, AT_SYMLINK_FOLLOW) < 0 && errno != EEXIST) {
+		return -errno;
+	}
+	evict(cache, name);
+	return 0;
+}
+
+void vm_cache_remove(const struct vm_cache *cache, const char *name)
+{
+	unlinkat(cache->dir, name, 0);
+}
+
+/* --- notes and the lock ----------------------------------------------------------------------- */
+
+bool vm_cache_noted(const struct vm_cache *cache, const char *name)
+{
+	struct stat info;
+
+	return fstatat(cache->dir, name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       time(NULL) - info.st_mtim.tv_sec < NOTE_SECONDS;
+}
+
+void vm_cache_note(const struct vm_cache *cache, const char *name)
+{
+	unlinkat(cache->dir, name, 0);
+	_cleanup_close_ int fd = openat(cache->dir, name,
+					O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+}
+
+int vm_cache_lock(const struct vm_cache *cache)
+{
+	_cleanup_close_ int fd =
+		openat(cache->dir, LOCK, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0) {
+		return -errno;
+	}
+	return TAKE_FD(fd);
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The provider: see provider.h and vm.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/timerfd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "vm/vm.h"
+
+/* The guest's own kernel has one of each, or makes it. */
+#define VM_LAYERS                                                                                  \
+	(LAYER_BIT(LAYER_USERNS) | LAYER_BIT(LAYER_PIDNS) | LAYER_BIT(LAYER_MNTNS) |               \
+	 LAYER_BIT(LAYER_NETNS) | LAYER_BIT(LAYER_IPCNS) | LAYER_BIT(LAYER_UTSNS) |                \
+	 LAYER_BIT(LAYER_CGROUPNS) | LAYER_BIT(LAYER_ROOTFS) | LAYER_BIT(LAYER_PROC) |             \
+	 LAYER_BIT(LAYER_UIDRANGE) | LAYER_BIT(LAYER_CAPS) | LAYER_BIT(LAYER_NNP) |                \
+	 LAYER_BIT(LAYER_SECCOMP) | LAYER_BIT(LAYER_KEYRING) | LAYERS_CGROUP)
+#define PROGRAM_ID 1000
+
+static int ready(struct run *run)
+{
+	/* Until now the time was the machine's. */
+	run->watch.waits = false;
+	watch_start(&run->watch, clock_now_ns());
+	return 1;
+}
+
+static const struct agent_options agent = { .returns = true,
+					    .mounts = true,
+					    .user = PROGRAM_ID,
+					    .group = PROGRAM_ID,
+					    .clock = true,
+					    .entropy = true };
+
+static const struct held_kind machine = {
+	.product = "virtual machine",
+	.step = "machine",
+	.other = "another provider",
+	.late = "see brig doctor; emulation on a busy host is slow",
+	.stays = true,
+	.confined = true,
+	.own_kernel = true,
+	.agent = &agent,
+	.start_ns = VM_BOOT_NS,
+	.ready = ready,
+};
+
+static layer_set resolve(const struct cgroup_manager *groups, struct spec *spec)
+{
+	return held_resolve(groups, VM_LAYERS, spec);
+}
+
+static int open_cell(struct run *run, struct brig_error *err)
+{
+	int r = held_open(run, &machine, err);
+
+	if (r < 0) {
+		return r;
+	}
+	struct vm_cell *cell = calloc(1, sizeof(*cell));
+	if (!cell) {
+		return error_set(err, BRIG_E_SYSTEM, ENOMEM, "no memory for a cell");
+	}
+	cell->image = cell->state = cell->lock = cell->timer = cell->cache.dir = -1;
+	cell->inside[0] = cell->inside[1] = cell->inside[2] = -1;
+	cell->making.output = cell->making.monitor = -1;
+	held_of(run)->own = cell;
+	run->watch.own_kernel = run->watch.waits = true;
+	return vm_prepare(run, err);
+}
+
+static int launch(struct run *run, struct brig_error *err)
+{
+	for (int i = 0; i < 3; i++) {
+		vm_of(run)->inside[i] = TAKE_FD(run->inside[i]);
+	}
+	return vm_advance(run, err);
+}
+
+static int event(struct run *run, unsigned number)
+{
+	return number == VM_EVENT_MAKING ? vm_on_making(run) : held_handle(run, number);
+}
+
+static int listen_all(struct run *run)
+{
+	int r = held_listen(run);
+
+	return r < 0 ? r : vm_listen_making(run);
+}
+
+static void kill_cell(struct run *run)
+{
+	struct vm_cell *cell = vm_of(run);
+	const struct itimerspec now = { .it_value = { .tv_nsec = 1 } };
+
+	if (cell->launched) {
+		held_kill(run);
+		return;
+	}
+	cell->killed = true;
+	if (cell->making.run) {
+		run_end_now(cell->making.run, ENDING_CANCELLED);
+	} else if (cell->timer >= 0) {
+		timerfd_settime(cell->timer, 0, &now, NULL);
+	}
+}
+
+/* A state that does not start is not used again. */
+static int ended(struct run *run, struct brig_error *err)
+{
+	const struct vm_cell *cell = vm_of(run);
+	bool silent = held_of(run)->link.reports.state == REPORT_NEW;
+	int r = held_ended(run, err);
+
+	if (r < 0 && cell->launched && cell->restored && silent) {
+		vm_cache_remove(&cell->cache, cell->names.state);
+		vm_cache_note(&cell->cache, cell->names.no_state);
+		error_remedy(err, "run it again: the saved state of the machine was deleted, and "
+				  "the next one starts without it");
+	}
+	return r;
+}
+
+static void close_cell(struct run *run)
+{
+	vm_cell_free(TAKE_PTR(held_of(run)->own));
+	held_close(run);
+}
+
+static const char *setting(const struct spec *spec)
+{
+	const struct vm_settings *vm = spec->vm;
+	static _Thread_local char text[256];
+
+	if (!vm) {
+		return NULL;
+	}
+	snprintf(text, sizeof(text), "%s:%.100s:%.100s", vm_accel_names[vm->accel],
+		 vm->qemu ? vm->qemu : "", vm->kernel ? vm->kernel : "");
+	return text;
+}
+
+static const char *means(enum layer layer)
+{
+	return held_means(layer, "the guest's kernel");
+}
+
+const struct provider vm_provider = {
+	.layer_of = held_layer_of,
+	.launch = launch,
+	.assign = held_assign,
+	.event = event,
+	.listen = listen_all,
+	.mute = held_mute,
+	.alarm = held_alarm,
+	.has_program = held_has_program,
+	.ask_to_end = held_ask_to_end,
+	.kill = kill_cell,
+	.ended = ended,
+	.report = vm_report,
+	.advise = held_nothing,
+	.next_round = held_nothing,
+	.rest = held_nothing,
+	.take_options = held_nothing,
+	.release = held_nothing,
+	.close = close_cell,
+	.name = "vm",
+	.about = "a virtual machine by qemu (KVM, or emulation if allowed) with brig's agent in it",
+	.abilities = ABILITY_BIT(ABILITY_WALLS) | ABILITY_BIT(ABILITY_OWN_ROOT) |
+		     ABILITY_BIT(ABILITY_CALL_RULES) | ABILITY_BIT(ABILITY_HOLD),
+	.layers = VM_LAYERS,
+	.own_groups = true,
+	.own_processes = 2, /* holder and qemu, whose threads are counted apart */
+	.inner_processes = 0,
+	.setting = setting,
+	.probe = vm_probe,
+	.probe_for = vm_probe_for,
+	.resolve = resolve,
+	.means = means,
+	.explain = vm_explain,
+	.open = open_cell,
+};

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The steps from a request to a machine: an image and a saved state are made if they are not there.
+ * One process makes at a time; others wait for it, and then find what it has made.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/sendfile.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/files/memfile.h"
+#include "framed/frame.h"
+#include "vm/vm.h"
+#include "vm_init/go.h"
+
+#define RETRY_NS         50000000ull
+#define MAKING_NS        (3 * VM_BOOT_NS)
+#define KERNEL_BYTES_MAX (256u << 20)
+
+void vm_cell_free(struct vm_cell *cell)
+{
+	if (!cell) {
+		return;
+	}
+	vm_make_done(&cell->making);
+	vm_cache_done(&cell->cache);
+	buf_done(&cell->initrd);
+	close_fd(&cell->image);
+	close_fd(&cell->state);
+	close_fd(&cell->lock);
+	close_fd(&cell->timer);
+	for (int i = 0; i < 3; i++) {
+		close_fd(&cell->inside[i]);
+	}
+	free(cell);
+}
+
+/* --- KVM -------------------------------------------------------------------------------------- */
+
+static int no_kvm(struct brig_error *err)
+{
+	int r = error_set(err, BRIG_E_HOST, ENODEV,
+			  "KVM does not run virtual machines on this host");
+
+	error_remedy(err, "see brig doctor; or allow emulation, which is slower and has more code "
+			  "between the program and the host: \"vm\": { \"accel\": \"auto\" }");
+	error_step(err, "machine");
+	return r;
+}
+
+static int name_state(struct vm_cell *cell, struct brig_error *err)
+{
+	cell->machine.start = VM_START_RESTORE;
+	int r = vm_name_state(&cell->parts, &cell->machine, &cell->initrd, &cell->names);
+	return r < 0 ? error_errno(err, BRIG_E_HOST, -r, "cannot read qemu and the kernel") : 0;
+}
+
+/* It does not work, or was not allowed: the other one, or an error. */
+static int take_tcg(struct vm_cell *cell, struct brig_error *err)
+{
+	if (cell->wanted == VM_ACCEL_KVM) {
+		return no_kvm(err);
+	}
+	cell->machine.accel = VM_ACCEL_TCG;
+	return name_state(cell, err);
+}
+
+int vm_prepare(struct run *run, struct brig_error *err)
+{
+	const struct spec *spec = run->options.spec;
+	struct vm_cell *cell = vm_of(run);
+
+	cell->wanted = spec->vm ? spec->vm->accel : VM_ACCEL_KVM;
+	cell->machine = (struct vm_machine){
+		.qemu = cell->parts.qemu,
+		.accel = cell->wanted == VM_ACCEL_TCG ? VM_ACCEL_TCG : VM_ACCEL_KVM,
+		.memory_bytes = vm_memory(spec->limits.memory_bytes),
+	};
+	cell->deadline_ns = clock_now_ns() + MAKING_NS;
+	int r = vm_find(spec->vm, &cell->parts, err);
+	r = r < 0 ? r : vm_cache_open(spec->cache_dir, &cell->cache, err);
+	r = r < 0 ? r : vm_initrd(&cell->parts.kernel, &cell->initrd, err);
+	r = r < 0 ? r : vm_name_image(&held_of(run)->plan, &cell->names, err);
+	r = r < 0 ? r : name_state(cell, err);
+	if (r < 0 || cell->machine.accel == VM_ACCEL_TCG) {
+		return r;
+	}
+	bool useless =
+		access("/dev/kvm", F_OK) < 0 || vm_cache_noted(&cell->cache, cell->names.no_kvm);
+	return useless ? take_tcg(cell, err) : 0;
+}
+
+/* --- the machine ------------------------------------------------------------------------------ */
+
+static int copy_kernel(const char *path)
+{
+	_cleanup_close_ int from = open(path, O_RDONLY | O_CLOEXEC);
+	_cleanup_close_ int to = memfile_open("kernel");
+	ssize_t n = 1;
+
+	if (from < 0 || to < 0) {
+		return from < 0 ? -errno : to;
+	}
+	for (size_t all = 0; n > 0 && all < KERNEL_BYTES_MAX; all += (size_t)n) {
+		n = sendfile(to, from, NULL, 8u << 20);
+		if (n < 0) {
+			return -errno;
+		}
+	}
+	int r = memfile_seal(to);
+	return r < 0 ? r : TAKE_FD(to);
+}
+
+/* Takes `last`. */
+int vm_equip(struct held_cell *held, const struct vm_cell *cell, const struct vm_machine *machine,
+	     int last)
+{
+	struct holder_files *files = &held->files;
+
+	held->tool = "qemu";
+	held->package = "qemu-system-x86";
+	held->kvm = machine->accel == VM_ACCEL_KVM;
+	held->more_bytes = machine->memory_bytes + VM_QEMU_BYTES;
+	held->more_processes = VM_QEMU_TASKS;
+	snprintf(held->path, sizeof(held->path), "%s", cell->parts.qemu);
+	files->fds[VM_FILE_KERNEL] = copy_kernel(cell->parts.kernel.path);
+	files->fds[VM_FILE_INITRD] = memfile_make("initrd", cell->initrd.data, cell->initrd.size);
+	files->fds[VM_FILE_IMAGE] = fcntl(cell->image, F_DUPFD_CLOEXEC, 3);
+	files->names[VM_FILE_IMAGE] = cell->names.image;
+	files->fds[VM_FILE_LAST] = last;
+	files->names[VM_FILE_LAST] = machine->start == VM_START_RESTORE ? cell->names.state : NULL;
+	files->count = VM_FILE_LAST + (last >= 0);
+	files->directory = cell->cache.path;
+	for (size_t i = 0; i < files->count; i++) {
+		if (files->fds[i] < 0) {
+			return files->fds[i] == -1 ? -EMFILE : files->fds[i];
+		}
+	}
+	return vm_command(machine, &held->arguments);
+}
+
+/* The limits, which vm_init waits for. */
+static void greet(struct held_cell *held, const struct spec *spec)
+{
+	frame_put_u64(held->greeting, spec->limits.memory_bytes);
+	frame_put_u64(held->greeting + 8, spec->limits.processes + 1);
+	held->greeting_size = VM_GO_BYTES;
+}
+
+static int launch(struct run *run, struct brig_error *err)
+{
+	struct vm_cell *cell = vm_of(run);
+	struct held_cell *held = held_of(run);
+	struct vm_machine machine = cell->machine;
+
+	close_fd(&cell->lock);
+	cell->launched = true;
+	cell->restored = cell->state >= 0;
+	machine.start = cell->restored ? VM_START_RESTORE : VM_START_BOOT;
+	greet(held, run->options.spec);
+	for (int i = 0; i < 3; i++) {
+		run->inside[i] = TAKE_FD(cell->inside[i]);
+	}
+	int r = vm_equip(held, cell, &machine, TAKE_FD(cell->state));
+	return r < 0 ? error_errno(err, BRIG_E_SYSTEM, -r, "cannot prepare a machine")
+		     : held_launch(run, err);
+}
+
+/* --- making ----------------------------------------------------------------------------------- */
+
+static int wait_for_lock(struct run *run, uint64_t wait_ns)
+{
+	struct vm_cell *cell = vm_of(run);
+	const struct itimerspec when = { .it_value = { .tv_nsec = (long)wait_ns } };
+
+	if (cell->timer < 0) {
+		cell->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+		int r = cell->timer < 0 ? -errno : vm_listen_making(run);
+		if (r < 0) {
+			return r;
+		}
+	}
+	return timerfd_settime(cell->timer, 0, &when, NULL) < 0 ? -errno : 0;
+}
+
+int vm_listen_making(struct run *run)
+{
+	struct vm_cell *cell = vm_of(run);
+	int r = 0;
+
+	if (cell->making.run) {
+		r = run_listen(run, cell->making.run->epoll, RUN_EVENT_CELL + VM_EVENT_MAKING,
+			       EPOLLIN);
+	}
+	if (r == 0 && cell->timer >= 0) {
+		r = run_listen(run, cell->timer, RUN_EVENT_CELL + VM_EVENT_MAKING, EPOLLIN);
+	}
+	return r == -EEXIST ? 0 : r;
+}
+
+/* 1: it is open; 0: it is being made, or another process makes it; -errno. */
+static int obtain(struct run *run, bool state, int *fd, struct brig_error *err)
+{
+	struct vm_cell *cell = vm_of(run);
+	const char *name = state ? cell->names.state : cell->names.image;
+
+	if (*fd < 0) {
+		*fd = vm_cache_find(&cell->cache, name, state);
+	}
+	if (*fd >= 0) {
+		return 1;
+	}
+	if (clock_now_ns() > cell->deadline_ns) {
+		return error_set(err, BRIG_E_HOST, ETIMEDOUT,
+				 "the parts of a virtual machine were not made in time");
+	}
+	int r = cell->lock >= 0 ? 0 : vm_cache_lock(&cell->cache);
+	if (r == -EWOULDBLOCK) {
+		r = wait_for_lock(run, RETRY_NS);
+		return r < 0 ? error_errno(err, BRIG_E_SYSTEM, -r, "cannot wait") : 0;
+	}
+	if (r < 0) {
+		return error_errno(err, BRIG_E_HOST, -r, "cannot lock %.200s", cell->cache.path);
+	}
+	cell->lock = cell->lock >= 0 ? cell->lock : r;
+	/* The process that had the lock may have made it. */
+	*fd = vm_cache_find(&cell->cache, name, state);
+	if (*fd >= 0) {
+		return 1;
+	}
+	r = vm_make_start(run, &cell->making, state, err);
+	r = r < 0 ? r : vm_listen_making(run);
+	return r < 0 ? r : 0;
+}
+
+int vm_advance(struct run *run, struct brig_error *err)
+{
+	struct vm_cell *cell = vm_of(run);
+	int r = obtain(run, false, &cell->image, err);
+
+	if (r == 1 && !vm_cache_noted(&cell->cache, cell->names.no_state)) {
+		r = obtain(run, true, &cell->state, err);
+		if (r < 0) {
+			/* Slower, but not in vain. */
+			vm_make_done(&cell->making);
+			r = 1;
+		}
+	}
+	return r == 1 ? launch(run, err) : r;
+}
+
+/* The cell ends without a machine. */
+static int give_up(struct run *run, const struct brig_error *err)
+{
+	struct held_cell *held = held_of(run);
+
+	held->refused = malloc(sizeof(*held->refused));
+	if (held->refused) {
+		*held->refused = *err;
+	}
+	run->build_failed = true;
+	close_fd(&vm_of(run)->lock);
+	run_cell_gone(run);
+	return 1;
+}
+
+/* A state that cannot be made costs time only, unless it was the trial of KVM. */
+static int state_failed(struct vm_cell *cell, bool started, struct brig_error *err)
+{
+	if (cell->machine.accel == VM_ACCEL_KVM && !started) {
+		vm_cache_note(&cell->cache, cell->names.no_kvm);
+		return take_tcg(cell, err);
+	}
+	vm_cache_note(&cell->cache, cell->names.no_state);
+	return 0;
+}
+
+static int end_making(struct run *run, int r, struct brig_error *err)
+{
+	struct vm_cell *cell = vm_of(run);
+	bool state = cell->making.state;
+	bool started = held_of(cell->making.run)->link.reports.state != REPORT_NEW;
+
+	epoll_ctl(run->epoll, EPOLL_CTL_DEL, cell->making.run->epoll, NULL);
+	vm_make_done(&cell->making);
+	/* A caller who cancels proves nothing about this host. */
+	return r > 0 || cell->killed ? 0 : state ? state_failed(cell, started, err) : r;
+}
+
+int vm_on_making(struct run *run)
+{
+	struct vm_cell *cell = vm_of(run);
+	struct brig_error err = { 0 };
+	uint64_t expirations;
+	int r = 1;
+
+	if (cell->launched) {
+		return 0;
+	}
+	(void)!read(cell->timer, &expirations, sizeof(expirations));
+	if (cell->making.run) {
+		r = vm_make_step(&cell->making, &err);
+		if (r == 0) {
+			return 0;
+		}
+		r = end_making(run, r, &err);
+	}
+	if (cell->killed) {
+		run_cell_gone(run);
+		return 1;
+	}
+	r = r < 0 ? r : vm_advance(run, &err);
+	return r < 0 ? give_up(run, &err) : 0;
+}
