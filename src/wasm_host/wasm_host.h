@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The parts of the helper: see main.c. */
+#ifndef BRIG_WASM_HOST_WASM_HOST_H
+#define BRIG_WASM_HOST_WASM_HOST_H
+
+#include "wasm_host/wasm_report.h"
+#include "wasm_host/wasmtime_abi.h"
+
+/* The name is the engine's. */
+#define WASM_THREADS_VARIABLE "TOKIO_WORKER_THREADS"
+
+extern struct wasmtime wasmtime;
+
+struct host_order {
+	uint64_t memory_bytes; /* of the program's linear memory */
+	uint64_t instructions; /* 0: not counted */
+	bool prepared;         /* the module is native code that brig has made before */
+	const char *module;    /* path */
+	char **argv;           /* of the program */
+	size_t argc;
+};
+
+/* Loads the engine's library and finds its functions; on failure it ends the process. */
+void engine_load(const char *path);
+/* `prepared`: modules are mapped from their file. */
+struct abi_engine *engine_new(bool counts, bool prepared);
+
+/* On failure these end the process, after a report. */
+struct abi_module *module_load(struct abi_engine *engine, const struct host_order *order);
+/* Writes the native code to standard output. */
+int module_translate(const char *path, bool counts);
+
+/* Runs the program; returns the exit code of the process. */
+int command_run(struct abi_engine *engine, struct abi_module *module,
+		const struct host_order *order);
+
+/* Leaves the record, and prints it on stderr if the program itself has not ended by an exit. */
+void report_end(enum wasm_end end, uint32_t trap, uint64_t instructions, const char *text,
+		size_t size);
+_Noreturn void report_failure(enum wasm_end end, const char *about, const struct abi_error *error);
+#endif
